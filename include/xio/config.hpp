@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Every macro of the library except the version: compiler, pass, attributes, namespaces, integer types.
+
+#include <xio/version.hpp>
+
+#if defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__)
+#define XIO_RTC 1
+#else
+#define XIO_RTC 0
+#include <stdint.h>
+#endif
+
+// The pass being compiled chooses the back end: a HIP or CUDA unit is compiled twice, and its host pass uses the host back end.
+#if defined(__HIP_DEVICE_COMPILE__) || defined(__AMDGCN__)
+#define XIO_ARCH_AMDGCN 1
+#elif defined(__CUDA_ARCH__)
+#define XIO_ARCH_NVPTX 1
+#else
+#define XIO_ARCH_HOST 1
+#endif
+#ifndef XIO_ARCH_AMDGCN
+#define XIO_ARCH_AMDGCN 0
+#endif
+#ifndef XIO_ARCH_NVPTX
+#define XIO_ARCH_NVPTX 0
+#endif
+#ifndef XIO_ARCH_HOST
+#define XIO_ARCH_HOST 0
+#endif
+
+#if defined(__HIP__) || defined(__CUDACC__) || XIO_RTC
+#define XIO_HOST_DEVICE __host__ __device__
+#else
+#define XIO_HOST_DEVICE
+#endif
+
+/// Marks every function that may run in a kernel. Doxygen sees nothing.
+#define XIO_DEVICE XIO_HOST_DEVICE inline
+
+/// As XIO_DEVICE, for the few functions whose cost contract depends on being inlined.
+#define XIO_DEVICE_INLINE XIO_HOST_DEVICE __attribute__((always_inline)) inline
+
+#define XIO_LIKELY(x) __builtin_expect(!!(x), 1)
+#define XIO_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/// Host only: count stores, fences, atomics and doorbells of the calling thread (tests of the cost contract).
+#ifndef XIO_COUNT_OPERATIONS
+#define XIO_COUNT_OPERATIONS 0
+#endif
+
+/// Host only: every coherent access of a lane of xio/host/simt.hpp is a place where others may run (see Grid::jitter_seed).
+#ifndef XIO_INTERLEAVE
+#define XIO_INTERLEAVE 0
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+#define XIO_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define XIO_TSAN 1
+#endif
+#endif
+#ifndef XIO_TSAN
+#define XIO_TSAN 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#define XIO_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define XIO_ASAN 1
+#endif
+#endif
+#ifndef XIO_ASAN
+#define XIO_ASAN 0
+#endif
+
+/// Host only: lanes of xio/host/simt.hpp switch by ucontext instead of a few instructions of assembly.
+#ifndef XIO_FIBRE_UCONTEXT
+#if defined(__x86_64__) || defined(__aarch64__)
+#define XIO_FIBRE_UCONTEXT 0
+#else
+#define XIO_FIBRE_UCONTEXT 1
+#endif
+#endif
+
+#define XIO_NAMESPACE_BEGIN \
+  namespace xio {           \
+  inline namespace XIO_ABI {
+#define XIO_NAMESPACE_END \
+  }                       \
+  }
+
+XIO_NAMESPACE_BEGIN
+#if XIO_RTC
+using int32_t = int;
+using int64_t = long long;
+using uint8_t = unsigned char;
+using uint16_t = unsigned short;
+using uint32_t = unsigned int;
+using uint64_t = unsigned long long;
+using uintptr_t = unsigned long long;
+#else
+using ::int32_t;
+using ::int64_t;
+using ::uint16_t;
+using ::uint32_t;
+using ::uint64_t;
+using ::uint8_t;
+using ::uintptr_t;
+#endif
+XIO_NAMESPACE_END

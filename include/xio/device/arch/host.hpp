@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The CPU as an execution space: atomics of the compiler, waves supplied by whoever runs the kernel.
+///
+/// A plain thread is a wave of one lane. xio/host/simt.hpp runs kernels whose waves have several lanes: it installs a
+/// WaveOps for the thread before a lane runs.
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#endif
+#include <sched.h>
+#include <time.h>
+
+#include <xio/device/arch.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace arch {
+
+/// A place in a kernel. The source position orders places of one file whatever order the optimiser gave to the code.
+struct CallSite {
+  const void* address;  ///< where the call returns to
+  const char* file;
+  uint32_t line;
+};
+
+/// What a lane can ask of the wave that it belongs to; implemented by the SIMT executor.
+class WaveOps {
+ public:
+  virtual ~WaveOps() = default;
+  /// Lanes that reach the same call site together.
+  virtual uint64_t active(const CallSite& site) = 0;
+  /// Every lane of `mask` calls; each gets the mask of those that passed true.
+  virtual uint64_t ballot(uint64_t mask, bool predicate) = 0;
+  /// Every lane of `mask` calls; each gets the value of lane `source`, which is in `mask`.
+  virtual uint64_t shuffle(uint64_t mask, uint64_t value, uint32_t source) = 0;
+  /// Every lane of every wave of the block calls.
+  virtual void block_barrier() = 0;
+  /// The calling lane cannot go on now: let the other lanes and waves run.
+  virtual void yield() = 0;
+  /// Before each coherent access, where XIO_INTERLEAVE is set: others may run here.
+  virtual void interleave() {}
+
+  uint32_t lane = 0;
+  uint32_t wave_size = 1;
+  uint32_t thread_index = 0;
+  uint32_t block_size = 1;
+  uint32_t block_index = 0;
+  uint32_t grid_size = 1;
+};
+
+/// The wave that the calling thread runs a lane of; null for a plain thread.
+inline thread_local WaveOps* current_wave = nullptr;
+
+/// What the calling thread did, where XIO_COUNT_OPERATIONS is set.
+struct OperationCounts {
+  uint64_t entry_stores = 0;  ///< 16-byte (or narrower) stores of queue entries
+  uint64_t releases = 0;      ///< system releases: a cache write-back on a GPU
+  uint64_t store_waits = 0;   ///< waits for stores without a write-back
+  uint64_t acquires = 0;
+  uint64_t full_fences = 0;
+  uint64_t atomics = 0;  ///< read-modify-write operations
+  uint64_t mmio_stores = 0;
+};
+inline thread_local OperationCounts operation_counts;
+
+namespace detail {
+/// Tests that vary the schedule do it here.
+inline void interleave() {
+#if XIO_INTERLEAVE
+  if (current_wave) current_wave->interleave();
+#endif
+}
+
+inline void count([[maybe_unused]] uint64_t OperationCounts::*what) {
+#if XIO_COUNT_OPERATIONS
+  ++(operation_counts.*what);
+#endif
+}
+}  // namespace detail
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE T load(const T* from) {
+  detail::interleave();
+  return __atomic_load_n(from, __ATOMIC_ACQUIRE);
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE T observe(const T* from) {
+  detail::interleave();
+  return __atomic_load_n(from, __ATOMIC_ACQUIRE);
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE void store(T* to, T value) {
+  detail::interleave();
+  __atomic_store_n(to, value, __ATOMIC_RELEASE);
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE void publish(T* to, T value) {
+  detail::interleave();
+  detail::count(&OperationCounts::store_waits);
+  __atomic_store_n(to, value, __ATOMIC_RELEASE);
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE T fetch_add(T* to, T value) {
+  detail::interleave();
+  detail::count(&OperationCounts::atomics);
+  return __atomic_fetch_add(to, value, __ATOMIC_ACQ_REL);
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE T exchange(T* to, T value) {
+  detail::interleave();
+  detail::count(&OperationCounts::atomics);
+  return __atomic_exchange_n(to, value, __ATOMIC_ACQ_REL);
+}
+
+/// True when `*to` was `expected` and is now `desired`; otherwise `expected` holds what was found.
+template <Scope S, class T>
+XIO_DEVICE_INLINE bool compare_exchange(T* to, T& expected, T desired) {
+  detail::interleave();
+  detail::count(&OperationCounts::atomics);
+  return __atomic_compare_exchange_n(to, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+XIO_DEVICE_INLINE void release_system() {
+  detail::count(&OperationCounts::releases);
+  __atomic_signal_fence(__ATOMIC_RELEASE);
+}
+
+XIO_DEVICE_INLINE void wait_stores() {
+  detail::count(&OperationCounts::store_waits);
+  __atomic_signal_fence(__ATOMIC_RELEASE);
+}
+
+XIO_DEVICE_INLINE void acquire_system() {
+  detail::count(&OperationCounts::acquires);
+  __atomic_signal_fence(__ATOMIC_ACQUIRE);
+}
+
+XIO_DEVICE_INLINE void full_fence_system() {
+  detail::count(&OperationCounts::full_fences);
+#if XIO_TSAN
+  // gcc rejects a fence under ThreadSanitizer; a read-modify-write orders the CPU just as well.
+  static uint32_t anchor = 0;
+  __atomic_fetch_add(&anchor, 0u, __ATOMIC_SEQ_CST);
+#else
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+template <class T>
+XIO_DEVICE_INLINE void store_mmio(T* to, T value) {
+  detail::interleave();
+  detail::count(&OperationCounts::mmio_stores);
+  __atomic_store_n(to, value, __ATOMIC_RELEASE);
+}
+
+XIO_DEVICE_INLINE void store_entry(Vec16* to, const Vec16& value) {
+  detail::count(&OperationCounts::entry_stores);
+  *to = value;
+}
+
+constexpr bool has_write_through = true;
+XIO_DEVICE_INLINE void store_entry_through(Vec16* to, const Vec16& value) { store_entry(to, value); }
+
+/// For memory that takes at most 8 bytes an access (some controller memory buffers).
+XIO_DEVICE_INLINE void store_entry8(uint64_t* to, uint64_t value) {
+  detail::count(&OperationCounts::entry_stores);
+  *static_cast<volatile uint64_t*>(to) = value;
+}
+
+XIO_DEVICE_INLINE uint32_t lane() { return current_wave ? current_wave->lane : 0; }
+XIO_DEVICE_INLINE uint32_t wave_size() { return current_wave ? current_wave->wave_size : 1; }
+XIO_DEVICE_INLINE uint32_t thread_index() { return current_wave ? current_wave->thread_index : 0; }
+XIO_DEVICE_INLINE uint32_t block_size() { return current_wave ? current_wave->block_size : 1; }
+XIO_DEVICE_INLINE uint32_t block_index() { return current_wave ? current_wave->block_index : 0; }
+XIO_DEVICE_INLINE uint32_t grid_size() { return current_wave ? current_wave->grid_size : 1; }
+
+namespace detail {
+// As on a GPU, the optimiser may neither merge the calls of two branches nor copy one call into several.
+__attribute__((noinline))
+#if defined(__clang__)
+__attribute__((convergent, nomerge))
+#endif
+inline uint64_t
+active_at(const char* file, uint32_t line) {
+  return current_wave->active({__builtin_return_address(0), file, line});
+}
+}  // namespace detail
+
+/// Lanes that are here together; the mask that the collectives below take.
+XIO_DEVICE_INLINE uint64_t active(const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
+  return current_wave ? detail::active_at(file, line) : 1;
+}
+
+XIO_DEVICE_INLINE uint64_t ballot(uint64_t mask, bool predicate) {
+  return current_wave ? current_wave->ballot(mask, predicate) : uint64_t{predicate};
+}
+
+template <class T>
+XIO_DEVICE_INLINE T shuffle(uint64_t mask, T value, uint32_t source) {
+  static_assert(sizeof(T) <= 8, "a shuffle moves at most 8 bytes");
+  return current_wave ? static_cast<T>(current_wave->shuffle(mask, static_cast<uint64_t>(value), source)) : value;
+}
+
+/// Value of lane `source`, the same for all callers.
+template <class T>
+XIO_DEVICE_INLINE T broadcast(uint64_t mask, T value, uint32_t source) {
+  return shuffle(mask, value, source);
+}
+
+/// Value of the lane whose number differs in bit `Bit`; `mask` holds whole quads.
+template <uint32_t Bit>
+XIO_DEVICE_INLINE uint32_t quad_exchange(uint64_t mask, uint32_t value) {
+  return shuffle(mask, value, lane() ^ Bit);
+}
+
+/// Value of lane `Lane` of the caller's quad.
+template <uint32_t Lane>
+XIO_DEVICE_INLINE uint32_t quad_broadcast(uint64_t mask, uint32_t value) {
+  return shuffle(mask, value, (lane() & ~3u) | Lane);
+}
+
+/// The value of the first active lane, which the caller knows to be the same in all: lets a GPU keep it in a scalar register.
+template <class T>
+XIO_DEVICE_INLINE T uniform(T value) {
+  return value;
+}
+
+/// store_mmio() by every active lane, each to a register of its own.
+XIO_DEVICE_INLINE void store_mmio_each_lane(uint32_t* to, uint32_t value) { store_mmio(to, value); }
+
+/// The same value; on AMD GPUs in vector registers.
+template <class T>
+XIO_DEVICE_INLINE T per_lane(T value) {
+  return value;
+}
+
+XIO_DEVICE_INLINE void block_barrier() {
+  if (current_wave) current_wave->block_barrier();
+}
+
+/// Ticks of a clock of constant rate.
+XIO_DEVICE_INLINE uint64_t clock() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+/// Ticks per second of clock(), where the host did not measure a better figure.
+constexpr uint64_t clock_hz = 1000000000;
+
+/// Back-off of a polling loop; `round` counts the fruitless looks.
+XIO_DEVICE_INLINE void pause(uint32_t round) {
+  if (current_wave) {
+    current_wave->yield();
+  } else if (round > 16) {
+    sched_yield();
+  } else {
+#if defined(__x86_64__) || defined(__i386__)
+    _mm_pause();
+#endif
+  }
+}
+
+/// Fruitless looks between two readings of the clock in a polling loop.
+constexpr uint32_t looks_per_clock = 64;
+
+}  // namespace arch
+
+XIO_NAMESPACE_END

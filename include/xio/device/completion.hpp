@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The completion side of queues whose device may finish operations in any order: the table of completion slots.
+///
+/// Ticket i uses command identifier i mod W, W being the number of slots. A slot remembers how the last operation that
+/// used it ended, until the next one ends: a token can be asked for up to W operations later.
+
+#include <xio/device/submission.hpp>
+#include <xio/device/telemetry.hpp>
+#include <xio/device/token.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+/// How the last operation with one command identifier ended. Zeroed at creation.
+struct alignas(16) CompletionSlot {
+  uint64_t word;    ///< first ticket of the next lap << 16 | seen by a waiter, bit 15 | device status, bits 14:0
+  uint64_t result;  ///< command specific result (NVMe: CQE dwords 0 and 1); stored before `word`
+};
+static_assert(sizeof(CompletionSlot) == 16, "one 16-byte slot for each command identifier");
+
+/// Two counters in memory that a drain adds to as operations end: another kernel, a stream or the CPU can wait for them.
+/// Zeroed by its owner. `failed` is added to before `done`.
+struct alignas(16) Notification {
+  uint64_t done;    ///< operations ended, failed ones included
+  uint64_t failed;  ///< operations ended with an error
+};
+
+namespace protocol {
+
+/// Content of a slot's upper 48 bits that lets `ticket` use it: all operations of earlier laps have ended.
+XIO_DEVICE constexpr uint64_t lap_begin(uint64_t ticket, uint32_t slot_mask) { return ticket & ~uint64_t{slot_mask}; }
+
+/// Content of a slot's upper 48 bits once `ticket` has ended.
+XIO_DEVICE constexpr uint64_t lap_end(uint64_t ticket, uint32_t slot_mask) { return (ticket | slot_mask) + 1; }
+
+/// Whether `ticket` may use its slot.
+template <Sharing S>
+XIO_DEVICE_INLINE bool slot_free(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket) {
+  return read<S>(slots[ticket & slot_mask].word) >> 16 == lap_begin(ticket, slot_mask);
+}
+
+constexpr uint64_t seen_bit = 0x8000;
+
+/// Adds `failed` and one to a notification for each lane that holds one, merging lanes that hold the same.
+template <Sharing S>
+XIO_DEVICE void notify(uint64_t group, Notification* target, bool failed) {
+  for (;;) {
+    uint64_t holders = 1;
+    if constexpr (S == Sharing::thread) {
+      if (!target) return;
+    } else {
+      holders = arch::ballot(group, target != nullptr);
+      if (!holders) return;
+    }
+    const auto mine = reinterpret_cast<uint64_t>(target);
+    const uint64_t chosen = from_lane<S>(group, mine, arch::first_lane(holders));
+    uint64_t done = 1;
+    uint64_t errors = failed;
+    if constexpr (S != Sharing::thread) {
+      const uint64_t same = arch::ballot(group, mine == chosen);
+      done = arch::count_lanes(same);
+      errors = arch::count_lanes(arch::ballot(group, mine == chosen && failed));
+      if (arch::is_first(same) && mine == chosen) {
+        if (errors) arch::fetch_add<arch::Scope::system>(&target->failed, errors);
+        arch::wait_stores();
+        arch::fetch_add<arch::Scope::system>(&target->done, done);
+      }
+    } else {
+      if (errors) arch::fetch_add<arch::Scope::system>(&target->failed, errors);
+      arch::wait_stores();
+      arch::fetch_add<arch::Scope::system>(&target->done, done);
+    }
+    if (mine == chosen) target = nullptr;
+  }
+}
+
+/// Status of a failed operation as QueueState keeps it.
+XIO_DEVICE constexpr uint32_t pack(Status status) {
+  return static_cast<uint32_t>(status.code) | static_cast<uint32_t>(status.vendor) << 16;
+}
+XIO_DEVICE constexpr Status unpack(uint32_t packed) {
+  return {static_cast<Status::Code>(packed & 0xffff), static_cast<uint16_t>(packed >> 16)};
+}
+
+/// Counts failed operations, and remembers the first one that nobody has waited for. All lanes pass the same values.
+template <Sharing S>
+XIO_DEVICE void record_errors(QueueState& state, uint64_t group, uint32_t count, uint64_t ticket, uint32_t status) {
+  if constexpr (is_shared<S>) {
+    constexpr arch::Scope scope = state_scope<S>;
+    if (!leads<S>(group)) return;
+    if (arch::load<scope>(&state.error_count) == 0) {
+      arch::store<scope>(&state.first_error_index, ticket);
+      arch::store<scope>(&state.first_error, status);
+    }
+    arch::wait_stores();
+    arch::fetch_add<scope>(&state.error_count, count);
+  } else {
+    if (state.error_count == 0) {
+      state.first_error_index = ticket;
+      state.first_error = status;
+    }
+    state.error_count += count;
+  }
+}
+
+/// Takes `count` errors out of the count: a waiter got them.
+template <Sharing S>
+XIO_DEVICE_INLINE void forget_errors(QueueState& state, uint64_t group, uint32_t count) {
+  if constexpr (is_shared<S>) {
+    if (leads<S>(group)) arch::fetch_add<state_scope<S>>(&state.error_count, 0u - count);
+  } else {
+    state.error_count -= count;
+  }
+}
+
+/// Sets the mark of a waiter in a slot that holds an error; false where it was there before.
+template <Sharing S>
+XIO_DEVICE_INLINE bool mark_seen(CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket, uint64_t word) {
+  if (word & seen_bit) return false;
+  uint64_t& slot = slots[ticket & slot_mask].word;
+  if constexpr (is_shared<S>) {
+    return arch::compare_exchange<state_scope<S>>(&slot, word, word | seen_bit);
+  } else {
+    slot = word | seen_bit;
+    return true;
+  }
+}
+
+/// Where a drain finds things; the same for all queues of one vendor.
+template <class Format>
+struct CompletionRing {
+  const typename Format::Entry* entries;
+  CompletionSlot* slots;
+  Notification** notifications;  ///< one pointer for each slot; null where the policy has no notifications
+  uint32_t mask;                 ///< CQ size - 1
+  uint32_t slot_mask;
+  uint32_t depth;
+};
+
+/// Takes the completions that are there, at most one for each lane of `group`, and files them in their slots.
+///
+/// Format says how an entry looks: `Entry`; `uint64_t look(const Entry*)`, the word with the valid bit, loaded with
+/// arch::observe; `bool valid(word, phase)`; `uint32_t key(word)`, the command identifier; `uint64_t status(word)`, 15
+/// bits, 0 for success; `uint64_t result(const Entry*)`.
+/// `acknowledge(head)` tells the device how far its ring was read.
+/// Returns how many completions were taken. Never waits: where another wave is draining, it returns 0.
+template <class Format, Sharing S, class Policy, class Acknowledge, class Telemetry>
+XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state, uint64_t group,
+                                 Acknowledge acknowledge, Telemetry& telemetry) {
+  constexpr arch::Scope scope = state_scope<S>;
+  const uint32_t position = rank<S>(group);
+  uint64_t head = read<S>(state.retired);
+  if constexpr (is_shared<S>) {
+    // One look before the claim keeps idle waves from fighting for it.
+    head = from_leader<S>(group, head);
+    if (!any<S>(group, position == 0 && Format::valid(Format::look(ring.entries + ring::slot(head, ring.mask)),
+                                                      ring::phase(head, ring.mask)))) {
+      return 0;
+    }
+    uint32_t idle = 0;
+    bool claimed = false;
+    if (leads<S>(group) && arch::load<scope>(&state.draining) == 0) {
+      claimed = arch::compare_exchange<scope>(&state.draining, idle, 1u);
+    }
+    if (!any<S>(group, claimed)) return 0;
+    head = from_leader<S>(group, arch::observe<scope>(&state.retired));
+  }
+
+  const uint64_t mine = head + position;
+  const typename Format::Entry* const entry = ring.entries + ring::slot(mine, ring.mask);
+  const uint64_t word = Format::look(entry);
+  const bool fresh = position <= ring.mask && Format::valid(word, ring::phase(mine, ring.mask));
+  bool hit = fresh;
+  uint32_t taken = fresh;
+  if constexpr (S != Sharing::thread) {
+    // Only an unbroken row from the head: a device may write entries of one lap in any order.
+    const uint64_t missing = group & ~arch::ballot(group, fresh);
+    taken = missing ? arch::count_lanes(group & ((uint64_t{1} << arch::first_lane(missing)) - 1)) : arch::count_lanes(group);
+    hit = position < taken;
+  }
+  if (taken != 0) {
+    const uint64_t reserved = read<S>(state.reserved);
+    const uint32_t key = Format::key(word);
+    const uint64_t ticket = ring::widen_below(reserved, key, ring.slot_mask);
+    bool strange = false;
+    Notification* target = nullptr;
+    const uint64_t status = Format::status(word);
+    if (hit) {
+      strange = key > ring.slot_mask || ticket >= reserved || !slot_free<S>(ring.slots, ring.slot_mask, ticket);
+      if (!strange) {
+        CompletionSlot& slot = ring.slots[key];
+        if constexpr (Policy::notifications) {
+          target = reinterpret_cast<Notification*>(read<S>(reinterpret_cast<const uint64_t&>(ring.notifications[key])));
+        }
+        const uint64_t result = Format::result(entry);
+        const uint64_t filed = lap_end(ticket, ring.slot_mask) << 16 | status;
+        if constexpr (is_shared<S>) {
+          arch::store<scope>(&slot.result, result);
+          arch::publish<scope>(&slot.word, filed);
+        } else {
+          slot.result = result;
+          slot.word = filed;
+        }
+      }
+    }
+    const bool failed = hit && !strange && status != 0;
+    if (XIO_UNLIKELY(any<S>(group, failed))) {
+      uint64_t failures = 1;
+      if constexpr (S != Sharing::thread) failures = arch::ballot(group, failed);
+      const uint32_t source = arch::first_lane(failures);
+      const Status decoded = Format::decode(static_cast<uint16_t>(status));
+      record_errors<S>(state, group, arch::count_lanes(failures), from_lane<S>(group, ticket, source),
+                       from_lane<S>(group, pack(decoded), source));
+    }
+    if constexpr (Policy::notifications) notify<S>(group, target, failed);
+    // A completion of an operation that is not in flight: the device and we no longer agree on the queue.
+    if (XIO_UNLIKELY(any<S>(group, strange))) write<S>(state.broken, 1u);
+
+    head += taken;
+    const uint64_t unacknowledged = head - read<S>(state.acknowledged);
+    const uint32_t half = (ring.mask + 1) / 2;
+    const uint32_t spare = ring.mask - ring.depth;
+    if (unacknowledged >= (half < spare ? half : spare)) {
+      const uint64_t started = Telemetry::start();
+      if (leads<S>(group)) acknowledge(head);
+      telemetry.stop(telemetry::Step::cq_doorbell, started);
+      if constexpr (is_shared<S>) {
+        if (leads<S>(group)) arch::store<scope>(&state.acknowledged, head);
+      } else {
+        state.acknowledged = head;
+      }
+    }
+  }
+  if constexpr (is_shared<S>) {
+    if (leads<S>(group)) {
+      arch::publish<scope>(&state.retired, head);
+      arch::publish<scope>(&state.draining, 0u);
+    }
+  } else {
+    state.retired = head;
+  }
+  return taken;
+}
+
+/// What is known of one ticket.
+enum class Outcome : uint32_t { pending, ended, expired };
+
+/// Looks up one ticket; `status` is set where it has ended.
+template <Sharing S>
+XIO_DEVICE_INLINE Outcome look_up(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket, uint64_t& word) {
+  const uint64_t* const where = &slots[ticket & slot_mask].word;
+  if constexpr (is_shared<S>) {
+    word = arch::observe<state_scope<S>>(where);
+  } else {
+    word = *where;
+  }
+  const uint64_t end = lap_end(ticket, slot_mask);
+  if (word >> 16 < end) return Outcome::pending;
+  return word >> 16 == end ? Outcome::ended : Outcome::expired;
+}
+
+/// Waits until everything that `token` stands for has ended. All lanes of `group` call, each with its own token.
+///
+/// `drain_now()` takes completions and returns how many; it is called by the whole group.
+template <class Format, Sharing S, class Drain>
+XIO_DEVICE Status wait(const CompletionRing<Format>& ring, QueueState& state, uint64_t group, const Token& token,
+                       Deadline until, Drain drain_now) {
+  Status result = token.status;
+  uint64_t ticket = token.last + 1 - token.count;
+  uint32_t left = token.count;
+  bool late = false;
+  bool broken = false;
+  for (uint32_t round = 0;; ++round) {
+    bool error = false;
+    while (left != 0 && !error) {
+      uint64_t word = 0;
+      const Outcome outcome = look_up<S>(ring.slots, ring.slot_mask, ticket, word);
+      if (outcome == Outcome::pending) break;
+      if (outcome == Outcome::expired) {
+        if (result.is_ok()) result = Status::expired;
+      } else if (XIO_UNLIKELY((word & 0x7fff) != 0)) {
+        if (result.is_ok()) result = Format::decode(static_cast<uint16_t>(word & 0x7fff));
+        error = mark_seen<S>(ring.slots, ring.slot_mask, ticket, word);
+      }
+      ++ticket;
+      --left;
+    }
+    if (XIO_UNLIKELY(any<S>(group, error))) {
+      uint64_t seen = 1;
+      if constexpr (S != Sharing::thread) seen = arch::ballot(group, error);
+      forget_errors<S>(state, group, arch::count_lanes(seen));
+      continue;
+    }
+    if (!any<S>(group, left != 0 && !late && !broken)) break;
+    const uint32_t taken = drain_now();
+    if (round % arch::looks_per_clock == arch::looks_per_clock - 1) {
+      late = until.passed();
+      broken = read<S>(state.broken) != 0;
+    }
+    if (taken == 0) arch::pause(round);
+  }
+  if (any<S>(group, token.count != 0)) arch::acquire_system();
+  if (left != 0) return broken ? Status::broken : Status::timed_out;
+  return result;
+}
+
+}  // namespace protocol
+
+XIO_NAMESPACE_END

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief How the submission path turns what a caller passes as data into a data pointer.
+///
+/// | a caller passes                       | and gets                                                     |
+/// |---------------------------------------|--------------------------------------------------------------|
+/// | a page source (pages.hpp)             | PRPs, with a list where more than two pages are spanned      |
+/// | `as_sgl(source)`                      | an SGL: one descriptor, or a list where the pieces are apart |
+/// | a DataPointer                         | that, as it is                                               |
+/// | NoData                                | none                                                         |
+
+#include <xio/device/arch.hpp>
+#include <xio/device/policy.hpp>
+#include <xio/vendors/nvme/prp.hpp>
+#include <xio/vendors/nvme/sgl.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace nvme {
+
+/// For commands that move no data.
+struct NoData {};
+
+/// A page source that is to be described by an SGL.
+template <class Pages>
+struct Sgl {
+  Pages pages;
+};
+
+/// Describes `pages` by an SGL instead of PRPs; the controller must offer SGLs (Identify Controller, SGLS).
+template <class Pages>
+XIO_DEVICE constexpr Sgl<Pages> as_sgl(const Pages& pages) {
+  return {pages};
+}
+
+namespace detail {
+
+/// List memory of a submission: plain stores where a release follows, stores through the cache where none does.
+template <class Policy>
+struct PublishedList {
+  uint64_t* words;
+  uint64_t bus;
+  uint32_t bytes;
+
+  XIO_HOST_DEVICE void put(uint32_t index, uint64_t value) const {
+    if constexpr (Policy::publication == Publication::write_through) {
+      arch::store<arch::Scope::system>(words + index, value);
+    } else {
+      words[index] = value;
+    }
+  }
+};
+
+/// List memory that is only asked whether the list would fit.
+struct RehearsedList {
+  uint64_t bus;
+  uint32_t bytes;
+
+  XIO_HOST_DEVICE constexpr void put(uint32_t, uint64_t) const {}
+};
+
+template <class Pages, class List>
+XIO_DEVICE_INLINE Status point(const Pages& pages, uint64_t offset, uint32_t bytes, uint32_t page_shift,
+                               const List& list, DataPointer& data) {
+  return build_prps(pages, offset, bytes, page_shift, list, data);
+}
+
+template <class Pages, class List>
+XIO_DEVICE_INLINE Status point(const Sgl<Pages>& sgl, uint64_t offset, uint32_t bytes, uint32_t page_shift,
+                               const List& list, DataPointer& data) {
+  return build_sgl(sgl.pages, offset, bytes, page_shift, list, data);
+}
+
+template <class List>
+XIO_DEVICE_INLINE Status point(const DataPointer& given, uint64_t offset, uint32_t, uint32_t, const List&,
+                               DataPointer& data) {
+  data = given;
+  return offset == 0 ? Status::ok : Status::invalid_argument;
+}
+
+template <class List>
+XIO_DEVICE_INLINE Status point(const NoData&, uint64_t, uint32_t, uint32_t, const List&, DataPointer&) {
+  return Status::ok;
+}
+
+}  // namespace detail
+
+}  // namespace nvme
+
+XIO_NAMESPACE_END

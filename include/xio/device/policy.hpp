@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What a queue type fixes at compile time: who shares it, when it rings, how entries become visible, what is checked.
+
+#include <xio/device/arch.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+/// Who may use one queue pair at the same time.
+enum class Sharing {
+  thread,  ///< one thread; other threads of the wave may use queues of their own
+  wave,    ///< the active lanes of one wave together
+  block,   ///< all waves of one workgroup
+  grid     ///< all waves of the GPU
+};
+
+template <Sharing S>
+constexpr bool is_shared = S == Sharing::block || S == Sharing::grid;
+
+/// Scope at which the queue's state words are coherent.
+template <Sharing S>
+constexpr arch::Scope state_scope = S == Sharing::block ? arch::Scope::workgroup : arch::Scope::agent;
+
+/// When a published entry is announced to the device.
+enum class Ringing {
+  immediate,  ///< with every submission
+  coalesced,  ///< by the last of the waves that submit at the same time
+  deferred    ///< when `ring_every` entries wait, on flush(), and before any wait of the library
+};
+
+/// How entries become visible to the device.
+enum class Publication {
+  release,       ///< stored like data; one cache write-back before the doorbell covers them and the caller's payload
+  write_through  ///< stored through the caches; no write-back: the caller's payload needs publish_payload()
+};
+
+/// A compile-time bundle of choices. Derive from one and hide a member to change it.
+struct Throughput {
+  static constexpr Ringing ringing = Ringing::coalesced;
+  static constexpr Publication publication = Publication::release;
+  static constexpr bool argument_checks = true;    ///< refuse, and split, before anything reaches the device
+  static constexpr bool slot_checks = true;        ///< do not reuse a command identifier that is still in flight
+  static constexpr bool notifications = false;     ///< submissions may name a Notification
+  static constexpr bool narrow_slots = false;      ///< queue memory takes at most 8 bytes an access
+  static constexpr bool inbound_in_order = true;   ///< data is visible once its completion is; else waits flush inbound
+  static constexpr uint32_t ring_every = 16;       ///< with Ringing::deferred: most entries that wait unannounced
+  static constexpr uint64_t turn_limit_ns = 1000000000;  ///< longest wait for earlier tickets before the queue is broken
+};
+
+/// Announces every submission at once.
+struct Latency : Throughput {
+  static constexpr Ringing ringing = Ringing::immediate;
+};
+
+/// As Latency, but the caller vouches for the arguments: nothing is refused, and nothing is split.
+struct Trusting : Latency {
+  static constexpr bool argument_checks = false;
+};
+
+/// As Trusting, but the caller also vouches that no operation stays in flight while the ring goes round once.
+struct Unchecked : Trusting {
+  static constexpr bool slot_checks = false;
+};
+
+/// Announces on flush(), every `Entries` entries, and before waits.
+template <uint32_t Entries, class Base = Throughput>
+struct Deferred : Base {
+  static_assert(Entries >= 1, "ring after at least one entry");
+  static constexpr Ringing ringing = Ringing::deferred;
+  static constexpr uint32_t ring_every = Entries;
+};
+
+/// Entries are stored through the caches. The ring must lie in uncached or fine-grained memory.
+template <class Base = Throughput>
+struct WriteThrough : Base {
+  static constexpr Publication publication = Publication::write_through;
+};
+
+/// Submissions may name a Notification that counts their completions.
+template <class Base = Throughput>
+struct Notifying : Base {
+  static constexpr bool notifications = true;
+};
+
+/// The submission ring takes at most 8 bytes an access.
+template <class Base = Throughput>
+struct NarrowSlots : Base {
+  static constexpr bool narrow_slots = true;
+};
+
+/// Where a queue's completions and its data lie.
+enum class Memory { host, device };
+
+/// States where completions and data lie. PCIe does not order a completion in host memory after data in device memory,
+/// so that pairing makes every wait flush inbound writes.
+template <Memory Completions, Memory Data, class Base = Throughput>
+struct Placed : Base {
+  static constexpr bool inbound_in_order = Completions == Data || Data == Memory::host;
+};
+
+XIO_NAMESPACE_END

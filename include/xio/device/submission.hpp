@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The submission side of every queue: claim tickets, publish in order, decide when to ring. Knows no vendor.
+///
+/// A ticket is the number of an operation, counted from the queue's creation. Claiming takes room first and tickets
+/// second, so that a refused claim leaves no trace. Between a claim and its publication a wave waits only for earlier
+/// tickets, never for the device: no wave waits for the device while others wait for it.
+
+#include <xio/device/deadline.hpp>
+#include <xio/device/policy.hpp>
+#include <xio/device/ring.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+/// The mutable state of one queue pair: one 64-byte line in memory that all its users share, zeroed at creation.
+struct alignas(64) QueueState {
+  uint64_t reserved;           ///< tickets claimed
+  uint64_t retired;            ///< completions taken
+  uint64_t published;          ///< entries in the ring, in ticket order; shared queues only
+  uint64_t rung;               ///< entries announced; deferred ringing only. Shared queues: value << 1 | being rung
+  uint64_t acknowledged;       ///< completions that the device was told of
+  uint64_t first_error_index;  ///< ticket of the first failed operation that nobody waited for
+  uint32_t error_count;        ///< failed operations that nobody waited for yet
+  uint32_t first_error;        ///< Status of that operation: code | vendor << 16
+  uint32_t draining;           ///< 1 while a wave takes completions
+  uint32_t broken;             ///< not 0: unusable until the host recovers the queue
+};
+static_assert(sizeof(QueueState) == 64, "hot state of a queue is one line");
+
+namespace protocol {
+
+/// Reads a state word: coherently where others write it, else as a plain variable.
+template <Sharing S, class T>
+XIO_DEVICE_INLINE T read(const T& word) {
+  if constexpr (is_shared<S>) {
+    return arch::load<state_scope<S>>(&word);
+  } else {
+    return word;
+  }
+}
+
+/// Writes a state word; a plain variable is written by all lanes, so that copies in registers stay the same in all.
+template <Sharing S, class T>
+XIO_DEVICE_INLINE void write(T& word, T value) {
+  if constexpr (is_shared<S>) {
+    arch::store<state_scope<S>>(&word, value);
+  } else {
+    word = value;
+  }
+}
+
+/// Lanes that act together in one call: a single one where every thread has a queue of its own.
+template <Sharing S>
+XIO_DEVICE_INLINE uint64_t group_of_caller() {
+  if constexpr (S == Sharing::thread) {
+    return 1;
+  } else {
+    return arch::active();
+  }
+}
+
+template <Sharing S>
+XIO_DEVICE_INLINE bool any(uint64_t group, bool predicate) {
+  if constexpr (S == Sharing::thread) {
+    return predicate;
+  } else {
+    return arch::ballot(group, predicate) != 0;
+  }
+}
+
+template <Sharing S>
+XIO_DEVICE_INLINE uint32_t rank(uint64_t group) {
+  if constexpr (S == Sharing::thread) {
+    return 0;
+  } else {
+    return arch::rank_in(group);
+  }
+}
+
+template <Sharing S>
+XIO_DEVICE_INLINE bool leads(uint64_t group) {
+  if constexpr (S == Sharing::thread) {
+    return true;
+  } else {
+    return arch::is_first(group);
+  }
+}
+
+/// Value of one lane of the group, in all of them.
+template <Sharing S, class T>
+XIO_DEVICE_INLINE T from_lane(uint64_t group, T value, uint32_t lane) {
+  if constexpr (S == Sharing::thread) {
+    return value;
+  } else {
+    return arch::broadcast(group, value, lane);
+  }
+}
+
+/// Value of the leader, in all lanes of the group.
+template <Sharing S, class T>
+XIO_DEVICE_INLINE T from_leader(uint64_t group, T value) {
+  return from_lane<S>(group, value, arch::first_lane(group));
+}
+
+/// Tickets `first` to `first + count - 1`, or none.
+struct Claim {
+  uint64_t first;
+  uint32_t count;
+};
+
+/// How many of the tickets `first`, `first + 1`, … up to `count` may be used now. `free(ticket)` says it of one.
+template <Sharing S, class Free>
+XIO_DEVICE_INLINE uint32_t leading_free(uint64_t group, uint64_t first, uint32_t count, Free free) {
+  const uint32_t lanes = S == Sharing::thread ? 1 : arch::count_lanes(group);
+  for (uint32_t base = 0; base < count; base += lanes) {
+    const uint32_t mine = base + rank<S>(group);
+    const bool busy = mine < count && !free(first + mine);
+    if constexpr (S == Sharing::thread) {
+      if (busy) return base;
+    } else {
+      const uint64_t all_busy = arch::ballot(group, busy);
+      if (all_busy) return base + arch::count_lanes(group & ((uint64_t{1} << arch::first_lane(all_busy)) - 1));
+    }
+  }
+  return count;
+}
+
+/// Takes up to `wanted` tickets, at least `least`, or none at all. All lanes of `group` call and get the same claim.
+///
+/// @param depth most operations in flight.
+/// @param free  says of a ticket whether its completion slot is free; called by one lane for each ticket.
+template <Sharing S, class Free>
+XIO_DEVICE_INLINE Claim claim(QueueState& state, uint64_t group, uint32_t wanted, uint32_t least, uint32_t depth,
+                              Free free) {
+  for (;;) {
+    // In this order the difference never counts too few operations in flight.
+    uint64_t retired = read<S>(state.retired);
+    uint64_t first = read<S>(state.reserved);
+    if constexpr (is_shared<S>) {
+      retired = from_leader<S>(group, retired);
+      first = from_leader<S>(group, first);
+    }
+    const auto in_flight = static_cast<uint32_t>(first - retired);
+    const uint32_t room = in_flight < depth ? depth - in_flight : 0;
+    const uint32_t count = leading_free<S>(group, first, wanted < room ? wanted : room, free);
+    if (count < least) return {first, 0};
+    if constexpr (is_shared<S>) {
+      uint64_t expected = first;
+      bool taken = false;
+      if (leads<S>(group)) taken = arch::compare_exchange<state_scope<S>>(&state.reserved, expected, first + count);
+      if (any<S>(group, taken)) return {first, count};
+    } else {
+      // Nobody else claims: publish() takes the tickets.
+      return {first, count};
+    }
+  }
+}
+
+/// Makes this wave's entries visible to the device, as the policy says.
+template <class Policy>
+XIO_DEVICE_INLINE void release_entries() {
+  if constexpr (Policy::publication == Publication::release) {
+    arch::release_system();
+  } else {
+    arch::wait_stores();
+  }
+}
+
+/// Announces what is published and not yet announced (deferred ringing). Any lane group may call at any time.
+///
+/// `ring(end)` stores the doorbell; one wave at a time is in it. A wave that finds another one ringing
+/// leaves: the other looks again after it has given up the word.
+template <Sharing S, class Policy, class Ring>
+XIO_DEVICE_INLINE void flush(QueueState& state, uint64_t group, Ring ring) {
+  if constexpr (Policy::ringing != Ringing::deferred) {
+    return;
+  } else if constexpr (!is_shared<S>) {
+    const uint64_t end = state.reserved;
+    if (state.rung == end) return;
+    release_entries<Policy>();
+    if (leads<S>(group)) ring(end);
+    state.rung = end;
+  } else if (leads<S>(group)) {
+    constexpr arch::Scope scope = state_scope<S>;
+    for (;;) {
+      arch::full_fence_system();
+      uint64_t rung = arch::load<scope>(&state.rung);
+      if (rung & 1) return;
+      if (arch::observe<scope>(&state.published) == rung >> 1) return;
+      if (!arch::compare_exchange<scope>(&state.rung, rung, rung | 1)) continue;
+      const uint64_t end = arch::observe<scope>(&state.published);
+      ring(end);
+      arch::publish<scope>(&state.rung, end << 1);
+    }
+  }
+}
+
+/// Publishes the entries of a claim in ticket order and rings as the policy says. All lanes of `group` call.
+///
+/// Returns Status::broken where an earlier ticket was not published within the policy's limit: its owner is gone.
+template <Sharing S, class Policy, class Ring>
+XIO_DEVICE_INLINE Status publish(QueueState& state, uint64_t group, Claim claim, Ring ring) {
+  const uint64_t end = claim.first + claim.count;
+  if constexpr (!is_shared<S>) {
+    state.reserved = end;
+    if constexpr (Policy::ringing == Ringing::deferred) {
+      if (end - state.rung < Policy::ring_every) return Status::ok;
+      release_entries<Policy>();
+      if (leads<S>(group)) ring(end);
+      state.rung = end;
+    } else {
+      release_entries<Policy>();
+      if (leads<S>(group)) ring(end);
+    }
+    return Status::ok;
+  } else {
+    constexpr arch::Scope scope = state_scope<S>;
+    release_entries<Policy>();
+    bool failed = false;
+    if (leads<S>(group)) {
+      if (arch::observe<scope>(&state.published) != claim.first) {
+        const Deadline limit = deadline(Duration{Policy::turn_limit_ns});
+        failed = !poll_until([&] { return arch::observe<scope>(&state.published) == claim.first ||
+                                          arch::load<scope>(&state.broken) != 0; },
+                             limit).is_ok() ||
+                 arch::load<scope>(&state.broken) != 0;
+      }
+      if (!failed) {
+        // In its turn a wave is alone: rings are in order, because the next turn begins after this ring is performed.
+        if constexpr (Policy::ringing == Ringing::immediate) {
+          ring(end);
+        } else if constexpr (Policy::ringing == Ringing::coalesced) {
+          if (arch::load<scope>(&state.reserved) == end) ring(end);
+        }
+        arch::publish<scope>(&state.published, end);
+      } else {
+        arch::store<scope>(&state.broken, 1u);
+      }
+    }
+    if (any<S>(group, failed)) return Status::broken;
+    if constexpr (Policy::ringing == Ringing::deferred) {
+      const uint64_t rung = read<S>(state.rung) >> 1;
+      if (end - rung >= Policy::ring_every) flush<S, Policy>(state, group, ring);
+    }
+    return Status::ok;
+  }
+}
+
+}  // namespace protocol
+
+XIO_NAMESPACE_END
