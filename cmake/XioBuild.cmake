@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+# How our own programs are compiled; nothing here reaches a user of the library.
+
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+add_library(xio_build_options INTERFACE)
+target_compile_options(xio_build_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
+
+set(xio_sanitizer_environment "")
+if(XIO_SANITIZE)
+  target_compile_options(xio_build_options INTERFACE
+    -fsanitize=${XIO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(xio_build_options INTERFACE -fsanitize=${XIO_SANITIZE})
+  set(xio_sanitizer_environment
+    "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1"
+    "ASAN_OPTIONS=detect_stack_use_after_return=0:strict_string_checks=1"
+    "UBSAN_OPTIONS=print_stacktrace=1")
+endif()
+
+# Registers a program, or any command, with ctest: 77 means "cannot run here".
+#   xio_register_test(NAME group.name COMMAND command [arg...] [LABELS label...] [TIMEOUT seconds]
+#                     [ENVIRONMENT NAME=value...] [WILL_FAIL] [SERIAL])
+function(xio_register_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "WILL_FAIL;SERIAL" "NAME;TIMEOUT" "COMMAND;LABELS;ENVIRONMENT")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_test(NAME ${arg_NAME} COMMAND ${arg_COMMAND})
+  set_tests_properties(${arg_NAME} PROPERTIES
+    SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
+    ENVIRONMENT "${xio_sanitizer_environment};${arg_ENVIRONMENT}")
+  if(arg_WILL_FAIL)
+    set_tests_properties(${arg_NAME} PROPERTIES WILL_FAIL TRUE)
+  endif()
+  if(arg_SERIAL)
+    set_tests_properties(${arg_NAME} PROPERTIES RUN_SERIAL TRUE)
+  endif()
+endfunction()
+
+# Includes the lists that match a pattern; the variables of one are not seen by the next.
+function(xio_include_lists pattern)
+  file(GLOB lists CONFIGURE_DEPENDS ${pattern})
+  foreach(list IN LISTS lists)
+    block()
+      include(${list})
+    endblock()
+  endforeach()
+endfunction()

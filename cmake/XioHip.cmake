@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+# Compiles HIP device code in tests, by calling clang directly: needs neither the HIP language of CMake nor a GPU.
+
+# XIO_HIP_MISSING says why device code cannot be compiled here; empty where it can.
+set(XIO_HIP_MISSING "")
+find_program(XIO_HIP_CLANG_PATH ${XIO_HIP_CLANG})
+find_program(XIO_FILECHECK_PATH ${XIO_FILECHECK})
+set(XIO_DEVLIBS ${PROJECT_BINARY_DIR}/hip-devlibs)
+if(NOT XIO_HIP_CLANG_PATH)
+  set(XIO_HIP_MISSING "${XIO_HIP_CLANG} is not installed (Debian: clang-19)")
+else()
+  execute_process(COMMAND ${PROJECT_SOURCE_DIR}/scripts/hip-devlibs ${XIO_DEVLIBS} ${XIO_HIP_TARGETS}
+    RESULT_VARIABLE devlibs_result OUTPUT_VARIABLE devlibs_output ERROR_VARIABLE devlibs_output)
+  if(NOT devlibs_result EQUAL 0)
+    string(STRIP "${devlibs_output}" XIO_HIP_MISSING)
+  endif()
+endif()
+if(XIO_HIP_MISSING)
+  message(STATUS "device code tests are skipped: ${XIO_HIP_MISSING}")
+endif()
+
+set(XIO_HIP_FLAGS
+  -x hip -std=c++17 -O3 --cuda-device-only --no-gpu-bundle-output
+  --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS}
+  -Wall -Wextra -Wshadow -Werror -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tests)
+
+set(XIO_CODEGEN_DIR ${PROJECT_SOURCE_DIR}/tests/codegen)
+set(XIO_CODEGEN_BINARY_DIR ${PROJECT_BINARY_DIR}/tests/codegen)
+
+# Registers a command that needs a tool; where the tool is missing, a test that says so and counts as skipped.
+function(xio_register_tool_test missing)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAME;TIMEOUT" "COMMAND;LABELS")
+  if(missing)
+    set(arg_COMMAND ${PROJECT_SOURCE_DIR}/tests/unavailable.sh "${missing}")
+  endif()
+  # These tests do not depend on the host compiler or the build type: one configuration runs them ("once").
+  xio_register_test(NAME ${arg_NAME} COMMAND ${arg_COMMAND} LABELS ${arg_LABELS} once TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+# Prefixes that FileCheck reads for a target: its own, its family's, its wave size and CHECK.
+function(xio_check_prefixes arch result)
+  string(TOUPPER ${arch} own)
+  set(prefixes CHECK)
+  if(arch MATCHES "^gfx9")
+    list(APPEND prefixes AMD GFX9 WAVE64)
+  elseif(arch MATCHES "^gfx(1[0-9])")
+    list(APPEND prefixes AMD GFX${CMAKE_MATCH_1} GFX10PLUS WAVE32)
+  elseif(arch MATCHES "^sm_")
+    list(APPEND prefixes PTX)
+  endif()
+  list(APPEND prefixes ${own})
+  list(JOIN prefixes "," prefixes)
+  set(${result} ${prefixes} PARENT_SCOPE)
+endfunction()
+
+# Where the compiler's output of a test goes: <build>/tests/codegen/<group>-<name>[.<variant>].<arch>.<suffix>
+function(xio_codegen_output source variant arch suffix result)
+  string(REGEX REPLACE "\\.[a-z]+$" "" stem ${source})
+  string(REPLACE "/" "-" stem ${stem})
+  if(variant)
+    string(APPEND stem ".${variant}")
+  endif()
+  set(${result} ${XIO_CODEGEN_BINARY_DIR}/${stem}.${arch}.${suffix} PARENT_SCOPE)
+endfunction()
+
+function(xio_codegen_name source variant result)
+  string(REGEX REPLACE "\\.[a-z]+$" "" stem ${source})
+  string(REPLACE "/" "." stem ${stem})
+  if(variant)
+    string(APPEND stem ".${variant}")
+  endif()
+  set(${result} ${stem} PARENT_SCOPE)
+endfunction()
+
+# The command that writes the assembly (AMD) or PTX (sm_NN) of a source to a file, and why it cannot run here, if so.
+function(xio_assembly_command source arch flags output command_result missing_result)
+  if(arch MATCHES "^sm_")
+    set(command ${XIO_NVCC} ${XIO_NVCC_FLAGS} -arch=${arch} ${flags} -ptx -o ${output} ${source})
+    set(missing "${XIO_NVCC_MISSING}")
+  else()
+    set(command ${XIO_HIP_CLANG_PATH} ${XIO_HIP_FLAGS} --offload-arch=${arch} ${flags} -S -o ${output} ${source})
+    set(missing "${XIO_HIP_MISSING}")
+  endif()
+  set(${command_result} "${command}" PARENT_SCOPE)
+  set(${missing_result} "${missing}" PARENT_SCOPE)
+endfunction()
+
+# Compares the code generated for tests/<source> with the FileCheck comments in it; one test for each target.
+#   xio_codegen_test(<group>/<file>.hip [ARCHS target...] [FLAGS flag...] [VARIANT name] [PREFIXES PREFIX...])
+# ARCHS: XIO_HIP_TARGETS unless given; sm_90 (PTX) is possible too. VARIANT tells apart tests of one file.
+function(xio_codegen_test source)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "VARIANT" "ARCHS;FLAGS;PREFIXES")
+  if(NOT arg_ARCHS)
+    set(arg_ARCHS ${XIO_HIP_TARGETS})
+  endif()
+  xio_codegen_name(${source} "${arg_VARIANT}" name)
+  foreach(arch IN LISTS arg_ARCHS)
+    xio_codegen_output(${source} "${arg_VARIANT}" ${arch} s output)
+    xio_check_prefixes(${arch} prefixes)
+    list(JOIN arg_PREFIXES "," extra)
+    if(extra)
+      string(APPEND prefixes ",${extra}")
+    endif()
+    set(path ${PROJECT_SOURCE_DIR}/tests/${source})
+    xio_assembly_command(${path} ${arch} "${arg_FLAGS}" ${output} command missing)
+    if(NOT missing AND NOT XIO_FILECHECK_PATH)
+      set(missing "${XIO_FILECHECK} is not installed (Debian: llvm-19-tools)")
+    endif()
+    xio_register_tool_test("${missing}" NAME ${name}.${arch} LABELS codegen
+      COMMAND ${XIO_CODEGEN_DIR}/run_filecheck.sh ${XIO_FILECHECK_PATH} ${path} ${prefixes} ${output} ${command})
+  endforeach()
+endfunction()
+
+# Compiles the kernels of tests/<source>, or of a file given by its full path, for every target; one test for each.
+#   xio_compile_kernels(<group>/<file>.hip [ARCHS target...] [FLAGS flag...] [NAME test-name])
+# The kernels must need no scratch memory, unless SCRATCH_ALLOWED is given.
+function(xio_compile_kernels source)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SCRATCH_ALLOWED" "NAME" "ARCHS;FLAGS")
+  if(NOT arg_ARCHS)
+    set(arg_ARCHS ${XIO_HIP_TARGETS})
+  endif()
+  if(IS_ABSOLUTE ${source})
+    set(path ${source})
+    file(RELATIVE_PATH source ${PROJECT_SOURCE_DIR} ${source})
+  else()
+    set(path ${PROJECT_SOURCE_DIR}/tests/${source})
+  endif()
+  if(NOT arg_NAME)
+    xio_codegen_name(${source} compile arg_NAME)
+  endif()
+  set(count . --max scratch_bytes=0)
+  if(arg_SCRATCH_ALLOWED)
+    set(count .)
+  endif()
+  list(LENGTH count count_length)
+  foreach(arch IN LISTS arg_ARCHS)
+    xio_codegen_output(${source} compile ${arch} s output)
+    xio_assembly_command(${path} ${arch} "${arg_FLAGS}" ${output} command missing)
+    xio_register_tool_test("${missing}" NAME ${arg_NAME}.${arch} LABELS codegen
+      COMMAND ${XIO_CODEGEN_DIR}/run_budget.sh ${output} ${count_length} ${count} ${command})
+  endforeach()
+endfunction()
+
+# Holds one kernel of tests/<source> to a budget, counted in the assembly along its shortest path (isa_count.py).
+#   xio_budget_test(<group>/<file>.hip KERNEL name ARCH target MAX name=n... [MUST regex...] [AVOID regex] [PER n]
+#                   [WAVE] [FLAGS flag...])
+# MAX instructions=48 vgprs=32 writebacks=1 ...: see isa_count.py for the names. PER: instructions for one of n entries.
+function(xio_budget_test source)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WAVE" "KERNEL;ARCH;AVOID;PER" "MAX;MUST;FLAGS")
+  xio_codegen_output(${source} budget-${arg_KERNEL} ${arg_ARCH} s output)
+  xio_assembly_command(${PROJECT_SOURCE_DIR}/tests/${source} ${arg_ARCH} "${arg_FLAGS}" ${output} command missing)
+  set(count ^${arg_KERNEL}$)
+  foreach(limit IN LISTS arg_MAX)
+    list(APPEND count --max ${limit})
+  endforeach()
+  foreach(must IN LISTS arg_MUST)
+    list(APPEND count --must ${must})
+  endforeach()
+  if(arg_AVOID)
+    list(APPEND count --avoid ${arg_AVOID})
+  endif()
+  if(arg_PER)
+    list(APPEND count --per ${arg_PER})
+  endif()
+  if(arg_WAVE)
+    list(APPEND count --wave)
+  endif()
+  list(LENGTH count count_length)
+  xio_register_tool_test("${missing}" NAME budget.${arg_KERNEL}.${arg_ARCH} LABELS codegen budget
+    COMMAND ${XIO_CODEGEN_DIR}/run_budget.sh ${output} ${count_length} ${count} ${command})
+endfunction()

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+# Everything a user may choose at configure time.
+
+include(GNUInstallDirs)
+
+option(XIO_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(XIO_BUILD_BENCH "Build xio-tester and the benchmarks" ${PROJECT_IS_TOP_LEVEL})
+option(XIO_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
+option(XIO_BUILD_DOCS "Add the target docs (Doxygen, warnings are errors)" OFF)
+
+set(XIO_SANITIZE "" CACHE STRING "Sanitizers for our own targets: empty, thread, or address,undefined")
+set_property(CACHE XIO_SANITIZE PROPERTY STRINGS "" "thread" "address,undefined")
+
+set(XIO_HIP_CLANG clang++-19 CACHE STRING "clang++ that compiles HIP device code in the tests")
+set(XIO_HIP_TARGETS "gfx90a;gfx942;gfx1100;gfx1201" CACHE STRING "AMD targets that the tests compile for")
+set(XIO_FILECHECK FileCheck-19 CACHE STRING "LLVM FileCheck of the same version as XIO_HIP_CLANG")
+
+if(DEFINED ENV{XIO_CACHE})
+  set(xio_cache_default $ENV{XIO_CACHE})
+else()
+  set(xio_cache_default $ENV{HOME}/.cache/xio)
+endif()
+set(XIO_CACHE ${xio_cache_default} CACHE PATH "Where scripts/nvcc-env keeps its private CUDA compiler")
+find_program(XIO_NVCC nvcc
+  HINTS ${XIO_CACHE}/nvcc/cuda/bin ENV CUDA_HOME
+  PATHS /usr/local/cuda/bin
+  DOC "nvcc for the compile tests (scripts/nvcc-env installs one)")
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+# Every public header compiles alone, in every execution space that it is meant for; and all of them together.
+
+file(GLOB_RECURSE all_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/include
+  ${PROJECT_SOURCE_DIR}/include/xio/*.hpp)
+set(headers_dir ${CMAKE_CURRENT_LIST_DIR})
+set(headers_binary_dir ${XIO_TESTS_BINARY_DIR}/headers)
+
+# A back end of xio::arch is included through xio/device/arch.hpp, by the pass that it is for.
+list(FILTER all_headers EXCLUDE REGEX "^xio/device/arch/")
+set(device_headers ${all_headers})
+list(FILTER device_headers EXCLUDE REGEX "^xio/host/")
+
+# One source for each header (included twice: the guard is there), and one that has them all.
+set(all_sources "")
+set(device_sources "")
+foreach(header IN LISTS all_headers)
+  string(MAKE_C_IDENTIFIER ${header} name)
+  set(source ${headers_binary_dir}/alone/${name}.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "#include <${header}>\n#include <${header}>\n")
+  list(APPEND all_sources ${source})
+  if(header IN_LIST device_headers)
+    list(APPEND device_sources ${source})
+  endif()
+endforeach()
+foreach(set IN ITEMS all device)
+  list(TRANSFORM ${set}_headers REPLACE "(.+)" "#include <\\1>" OUTPUT_VARIABLE includes)
+  list(JOIN includes "\n" includes)
+  file(CONFIGURE OUTPUT ${headers_binary_dir}/xio_${set}_headers.hpp CONTENT "${includes}\n")
+  list(JOIN ${set}_sources "\n" sources)
+  file(CONFIGURE OUTPUT ${headers_binary_dir}/${set}_sources.txt CONTENT "${sources}\n")
+endforeach()
+
+set(check_headers ${headers_dir}/check_headers.sh)
+set(warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
+set(include -I${PROJECT_SOURCE_DIR}/include)
+
+xio_register_test(NAME headers.host LABELS headers once TIMEOUT 300
+  COMMAND ${check_headers} ${headers_binary_dir}/all_sources.txt
+    ${CMAKE_CXX_COMPILER} -std=c++17 ${warnings} ${include} -fsyntax-only)
+xio_register_test(NAME headers.cxx20 LABELS headers
+  COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 ${warnings} ${include} -fsyntax-only
+    -x c++ ${headers_binary_dir}/xio_all_headers.hpp)
+xio_register_test(NAME headers.umbrella LABELS headers once
+  COMMAND ${headers_dir}/umbrella.sh ${PROJECT_SOURCE_DIR}/include ${CMAKE_CXX_COMPILER} -std=c++17 ${include})
+
+# Without the HIP headers: the library asks nothing of them. Kernels that include them too are in tests/codegen.
+set(bare_hip -x hip -std=c++17 --cuda-device-only -nogpulib -nogpuinc
+  "-D__host__=__attribute__((host))" "-D__device__=__attribute__((device))" "-D__global__=__attribute__((global))"
+  -Wall -Wextra -Wshadow -Werror ${include} -I${headers_binary_dir})
+foreach(arch IN LISTS XIO_HIP_TARGETS)
+  xio_register_tool_test("${XIO_HIP_MISSING}" NAME headers.${arch} LABELS headers
+    COMMAND ${check_headers} ${headers_binary_dir}/device_sources.txt
+      ${XIO_HIP_CLANG_PATH} ${bare_hip} --offload-arch=${arch} -fsyntax-only)
+  xio_register_tool_test("${XIO_HIP_MISSING}" NAME headers.hiprtc.${arch} LABELS headers
+    COMMAND ${XIO_HIP_CLANG_PATH} ${bare_hip} --offload-arch=${arch} -nostdinc -nostdinc++ -D__HIPCC_RTC__
+      -S -o ${headers_binary_dir}/hiprtc.${arch}.s ${headers_dir}/rtc_kernel.hip)
+endforeach()
+# NVRTC takes each header alone, and is ten times as fast as nvcc.
+xio_register_tool_test("" NAME headers.nvrtc LABELS headers
+  COMMAND ${headers_dir}/nvrtc_check.py --cache ${XIO_CACHE} --arch sm_90 ${include} -I${headers_binary_dir}
+    --list ${headers_binary_dir}/device_sources.txt ${headers_dir}/rtc_kernel.hip)
+xio_register_tool_test("${XIO_NVCC_MISSING}" NAME headers.sm_90 LABELS headers
+  COMMAND ${XIO_NVCC} ${XIO_NVCC_FLAGS} -arch=sm_90 -I${headers_binary_dir} -c
+    -o ${headers_binary_dir}/rtc_kernel.sm_90.o ${headers_dir}/rtc_kernel.hip)
+
+# What including xio.hpp costs a HIP source that includes the HIP runtime anyway: lines after preprocessing.
+xio_register_tool_test("${XIO_HIP_MISSING}" NAME headers.include_cost LABELS headers
+  COMMAND ${headers_dir}/include_cost.sh 4000
+    ${XIO_HIP_CLANG_PATH} ${XIO_HIP_FLAGS} --offload-arch=gfx942)
+
+# Two sources with every header link together, also when they are of two versions of the library.
+xio_add_test(headers/two_versions SOURCES two_versions_other.cpp)
+target_include_directories(headers-two_versions PRIVATE ${headers_binary_dir})
+set_property(SOURCE ${headers_dir}/two_versions_other.cpp APPEND PROPERTY
+  COMPILE_DEFINITIONS XIO_ABI=v999 XIO_ABI_NUMBER=999)
+xio_add_test(headers/two_sources SOURCES two_sources_other.cpp)
+target_include_directories(headers-two_sources PRIVATE ${headers_binary_dir})

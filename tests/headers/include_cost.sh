@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# include_cost.sh LINES COMPILER...: a HIP source may grow by at most LINES lines of preprocessed code when it includes
+# xio/xio.hpp. Time is printed too, but held to nothing: it depends on the machine.
+set -euo pipefail
+
+limit=$1
+shift
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+printf '#include <hip/hip_runtime.h>\n' >"$dir/without.hip"
+printf '#include <hip/hip_runtime.h>\n#include <xio/xio.hpp>\n' >"$dir/with.hip"
+
+compiler=("$@")
+lines() { "${compiler[@]}" -E -P "$1" | grep -c '[^[:space:]]'; }
+# Processor time, best of three, in milliseconds.
+milliseconds() {
+  local best=1000000 now TIMEFORMAT='%U %S'
+  for _ in 1 2 3; do
+    now=$({ time "${compiler[@]}" -fsyntax-only "$1"; } 2>&1 | awk '{ printf "%d", ($1 + $2) * 1000 }')
+    if [ "$now" -lt "$best" ]; then best=$now; fi
+  done
+  echo "$best"
+}
+
+added=$(($(lines "$dir/with.hip") - $(lines "$dir/without.hip")))
+without=$(milliseconds "$dir/without.hip")
+with=$(milliseconds "$dir/with.hip")
+printf 'xio.hpp adds %d lines (at most %d) and %d ms (%d ms without, %d ms with)\n' \
+  "$added" "$limit" $((with - without)) "$without" "$with"
+[ "$added" -le "$limit" ]

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief How a test says that it cannot run here.
+
+#include <cstdio>
+#include <string>
+
+namespace xio_tests {
+
+/// Set by skip(); the runner then exits with 77 unless something failed.
+inline bool skipped = false;
+
+/// Prints why, and lets the program end with exit status 77: `if (!present) return xio_tests::skip("no QEMU");`
+inline void skip(const std::string& why) {
+  std::printf("skipped: %s\n", why.c_str());
+  skipped = true;
+}
+
+}  // namespace xio_tests
