@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Commands of an I/O queue, filled by name and turned into a submission queue entry (NVM Command Set
+/// Specification 1.0, section 3.2; Zoned Namespace Command Set 1.1 for zone_append).
+///
+///     constexpr auto command = nvme::write(lba, 8).nsid(1).force_unit_access();
+///     const nvme::Sqe entry = nvme::encode(command, cid, pointer);
+///
+/// A command is the dwords of its entry, apart from the command identifier and the data pointer: building one costs
+/// what storing the words costs, nothing where they are constants. Setters return the changed command and change
+/// nothing else.
+
+#include <xio/config.hpp>
+#include <xio/vendors/nvme/layout.hpp>
+#include <xio/vendors/nvme/opcodes.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace nvme {
+
+/// Bits of command dword 12 of commands that name a range of blocks.
+namespace cdw12 {
+constexpr uint32_t storage_tag_check = 1u << 24;
+constexpr uint32_t deallocate = 1u << 25;           ///< Write Zeroes: DEAC
+constexpr uint32_t remap_reference_tag = 1u << 25;  ///< Zone Append: PIREMAP
+constexpr uint32_t check_reference_tag = 1u << 26;
+constexpr uint32_t check_application_tag = 1u << 27;
+constexpr uint32_t check_guard = 1u << 28;
+constexpr uint32_t protection_action = 1u << 29;
+constexpr uint32_t force_unit_access = 1u << 30;
+constexpr uint32_t limited_retry = 1u << 31;
+}  // namespace cdw12
+
+/// Attributes of Dataset Management: what holds for all of its ranges.
+namespace dsm {
+constexpr uint32_t integral_read = 1u << 0;
+constexpr uint32_t integral_write = 1u << 1;
+constexpr uint32_t deallocate = 1u << 2;
+}  // namespace dsm
+
+/// Hints about a read or write: bits 7:0 of command dword 13, to be combined.
+namespace hint {
+constexpr uint32_t typical = 1;
+constexpr uint32_t infrequent = 2;
+constexpr uint32_t read_mostly = 3;
+constexpr uint32_t write_mostly = 4;
+constexpr uint32_t frequent = 5;
+constexpr uint32_t once = 6;
+constexpr uint32_t speculative_read = 7;
+constexpr uint32_t overwritten_soon = 8;
+constexpr uint32_t latency_idle = 1u << 4;
+constexpr uint32_t latency_normal = 2u << 4;
+constexpr uint32_t latency_low = 3u << 4;
+constexpr uint32_t sequential = 1u << 6;
+constexpr uint32_t incompressible = 1u << 7;
+}  // namespace hint
+
+/// The words of a command, in the order of its entry.
+struct CommandWords {
+  uint32_t cdw0 = 0;  ///< opcode 7:0, fused operation 9:8; the command identifier and PSDT come with encode()
+  uint32_t namespace_id = 0;
+  uint32_t cdw2 = 0;
+  uint32_t cdw3 = 0;
+  uint64_t mptr = 0;
+  uint32_t cdw10 = 0;
+  uint32_t cdw11 = 0;
+  uint32_t cdw12 = 0;  ///< without the number of blocks
+  uint32_t cdw13 = 0;
+  uint32_t cdw14 = 0;
+  uint32_t cdw15 = 0;
+  uint32_t last_block = 0;  ///< logical blocks - 1; 0 for commands without a range of blocks
+
+  XIO_HOST_DEVICE constexpr uint8_t opcode() const { return static_cast<uint8_t>(cdw0); }
+  /// First logical block.
+  XIO_HOST_DEVICE constexpr uint64_t lba() const { return uint64_t{cdw11} << 32 | cdw10; }
+  /// Number of logical blocks, of commands that name a range.
+  XIO_HOST_DEVICE constexpr uint32_t blocks() const { return last_block + 1; }
+};
+
+/// The setters, for whatever type carries the words of a command.
+template <class Derived>
+struct CommandSetters : CommandWords {
+  /// Namespace, where it is not the queue's own.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived nsid(uint32_t value) const {
+    Derived changed = self();
+    changed.namespace_id = value;
+    return changed;
+  }
+  /// The data is on the medium, or read from it, before the command completes.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived force_unit_access() const { return flags(cdw12::force_unit_access); }
+  /// The device makes little effort to recover; the caller has another copy.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived limited_retry() const { return flags(cdw12::limited_retry); }
+  /// Protection information is inserted (write) or stripped (read) by the device: PRACT.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived protection_action() const { return flags(cdw12::protection_action); }
+  /// Which parts of the protection information the device checks: cdw12::check_guard and others, combined.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived protection_check(uint32_t parts) const { return flags(parts); }
+  /// Storage tag of the protection information is checked: STC.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived storage_tag_check() const { return flags(cdw12::storage_tag_check); }
+  /// Write Zeroes: the device may deallocate the blocks.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived deallocate() const { return flags(cdw12::deallocate); }
+  /// Zone Append: the device adapts the reference tags to where the data ends up.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived remap_reference_tag() const {
+    return flags(cdw12::remap_reference_tag);
+  }
+  /// Any bits of command dword 12.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived flags(uint32_t value) const {
+    Derived changed = self();
+    changed.cdw12 |= value;
+    return changed;
+  }
+  /// Hints of namespace hint, combined.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived hints(uint32_t value) const {
+    Derived changed = self();
+    changed.cdw13 = (changed.cdw13 & ~0xffu) | (value & 0xff);
+    return changed;
+  }
+  /// Directive of a write: type 4 bits (1: streams, 2: data placement), and its specific value, 16 bits.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived directive(uint32_t type, uint32_t specific) const {
+    Derived changed = self();
+    changed.cdw12 = (changed.cdw12 & ~(0xfu << 20)) | (type & 0xf) << 20;
+    changed.cdw13 = (changed.cdw13 & 0xffffu) | specific << 16;
+    return changed;
+  }
+  /// Initial reference tag (expected, of reads) of the first block.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived reference_tag(uint32_t value) const {
+    Derived changed = self();
+    changed.cdw14 = value;
+    return changed;
+  }
+  /// Application tag and the mask of its bits that are checked, 16 bits each.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived application_tag(uint32_t tag, uint32_t mask) const {
+    Derived changed = self();
+    changed.cdw15 = mask << 16 | (tag & 0xffff);
+    return changed;
+  }
+  /// Bus address of the metadata, where it is not part of the blocks. Pieces of a split command do not advance it.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived metadata(uint64_t bus) const {
+    Derived changed = self();
+    changed.mptr = bus;
+    return changed;
+  }
+  /// First of two commands that the device executes as one; the second is the next entry and rings for both.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived fused_first() const {
+    Derived changed = self();
+    changed.cdw0 |= fused_first_bit;
+    return changed;
+  }
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived fused_second() const {
+    Derived changed = self();
+    changed.cdw0 |= fused_second_bit;
+    return changed;
+  }
+  /// Another range of blocks, 1 to 65536.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived range(uint64_t lba, uint32_t blocks) const {
+    Derived changed = self();
+    changed.cdw10 = static_cast<uint32_t>(lba);
+    changed.cdw11 = static_cast<uint32_t>(lba >> 32);
+    changed.last_block = blocks - 1;
+    return changed;
+  }
+  /// The part of this command that starts `first` blocks in. With protection information the reference tag counts
+  /// blocks, as types 1 and 2 want it.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived piece(uint64_t first, uint32_t blocks) const {
+    Derived changed = range(lba() + first, blocks);
+    constexpr uint32_t protection = cdw12::protection_action | cdw12::check_reference_tag;
+    if ((changed.cdw12 & protection) != 0) changed.cdw14 += static_cast<uint32_t>(first);
+    return changed;
+  }
+  /// Command dword 2, 3 or 10 to 15 as it stands; for what has no setter. Other numbers change nothing.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived dword(uint32_t number, uint32_t value) const {
+    Derived changed = self();
+    switch (number) {
+      case 2: changed.cdw2 = value; break;
+      case 3: changed.cdw3 = value; break;
+      case 10: changed.cdw10 = value; break;
+      case 11: changed.cdw11 = value; break;
+      case 12: changed.cdw12 = value; break;
+      case 13: changed.cdw13 = value; break;
+      case 14: changed.cdw14 = value; break;
+      case 15: changed.cdw15 = value; break;
+      default: break;
+    }
+    return changed;
+  }
+
+ private:
+  XIO_HOST_DEVICE constexpr const Derived& self() const { return static_cast<const Derived&>(*this); }
+};
+
+/// A command without its data pointer. Trivially copyable.
+struct Command : CommandSetters<Command> {};
+
+/// Where the data of a command lies, as xio/vendors/nvme/prp.hpp and sgl.hpp compute it.
+struct DataPointer {
+  uint64_t prp1 = 0;  ///< PRP entry 1, or the first 8 bytes of an SGL descriptor
+  uint64_t prp2 = 0;  ///< PRP entry 2 or list, or the last 8 bytes of an SGL descriptor
+  bool sgl = false;
+};
+
+/// The entry of a command. Its blocks are 1 to 65536 (the submission path refuses others before it gets here), and
+/// `cid` has 16 bits.
+XIO_DEVICE constexpr Sqe encode(const CommandWords& command, uint32_t cid, const DataPointer& data = {}) {
+  Sqe entry{};
+  entry.cdw0 = command.cdw0 | (data.sgl ? psdt_sgl : psdt_prp) | cid << 16;
+  entry.nsid = command.namespace_id;
+  entry.cdw2 = command.cdw2;
+  entry.cdw3 = command.cdw3;
+  entry.mptr = command.mptr;
+  entry.prp1 = data.prp1;
+  entry.prp2 = data.prp2;
+  entry.cdw10 = command.cdw10;
+  entry.cdw11 = command.cdw11;
+  entry.cdw12 = command.cdw12 | command.last_block;
+  entry.cdw13 = command.cdw13;
+  entry.cdw14 = command.cdw14;
+  entry.cdw15 = command.cdw15;
+  return entry;
+}
+
+/// Any command of an I/O queue; its words are set by dword().
+XIO_DEVICE constexpr Command command(Opcode opcode) {
+  Command result;
+  result.cdw0 = static_cast<uint32_t>(opcode);
+  return result;
+}
+
+namespace detail {
+XIO_DEVICE constexpr Command block_command(Opcode opcode, uint64_t lba, uint32_t blocks) {
+  return command(opcode).range(lba, blocks);
+}
+}  // namespace detail
+
+/// Reads `blocks` logical blocks, 1 to 65536, from `lba`.
+XIO_DEVICE constexpr Command read(uint64_t lba, uint32_t blocks) {
+  return detail::block_command(Opcode::read, lba, blocks);
+}
+/// Writes `blocks` logical blocks, 1 to 65536, at `lba`.
+XIO_DEVICE constexpr Command write(uint64_t lba, uint32_t blocks) {
+  return detail::block_command(Opcode::write, lba, blocks);
+}
+/// Compares blocks on the medium with the caller's data.
+XIO_DEVICE constexpr Command compare(uint64_t lba, uint32_t blocks) {
+  return detail::block_command(Opcode::compare, lba, blocks);
+}
+/// Sets blocks to zero; no data is moved.
+XIO_DEVICE constexpr Command write_zeroes(uint64_t lba, uint32_t blocks) {
+  return detail::block_command(Opcode::write_zeroes, lba, blocks);
+}
+/// Reads and checks blocks within the device; no data is moved.
+XIO_DEVICE constexpr Command verify(uint64_t lba, uint32_t blocks) {
+  return detail::block_command(Opcode::verify, lba, blocks);
+}
+/// Marks blocks so that reading them fails; for tests of error paths.
+XIO_DEVICE constexpr Command write_uncorrectable(uint64_t lba, uint32_t blocks) {
+  return detail::block_command(Opcode::write_uncorrectable, lba, blocks);
+}
+/// Writes at the write pointer of the zone that starts at `zone_lba`; the completion's dw0 and dw1 hold the address
+/// used.
+XIO_DEVICE constexpr Command zone_append(uint64_t zone_lba, uint32_t blocks) {
+  return detail::block_command(Opcode::zone_append, zone_lba, blocks);
+}
+/// Makes everything that completed before it non-volatile.
+XIO_DEVICE constexpr Command flush() { return command(Opcode::flush); }
+
+/// Attributes of namespace dsm for 1 to 256 ranges; the data is an array of DsmRange.
+XIO_DEVICE constexpr Command dataset_management(uint32_t ranges, uint32_t attributes) {
+  return command(Opcode::dataset_management).dword(10, ranges - 1).dword(11, attributes);
+}
+/// Gives the blocks of 1 to 256 ranges back; the data is an array of DsmRange.
+XIO_DEVICE constexpr Command deallocate(uint32_t ranges) { return dataset_management(ranges, dsm::deallocate); }
+
+/// Copies 1 to 256 source ranges to `lba` within the namespace; the data is an array of CopyRange (`format` 0).
+XIO_DEVICE constexpr Command copy(uint64_t lba, uint32_t ranges, uint32_t format = 0) {
+  return command(Opcode::copy).range(lba, 1).flags(((ranges - 1) & 0xff) | (format & 0xf) << 8);
+}
+
+}  // namespace nvme
+
+XIO_NAMESPACE_END

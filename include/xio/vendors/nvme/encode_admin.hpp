@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Commands of the admin queue (NVM Express Base Specification 2.0, section 5). The address of a queue or of a
+/// 4096-byte page goes into the data pointer of encode(); admin queues take PRPs only.
+
+#include <xio/config.hpp>
+#include <xio/vendors/nvme/encode.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace nvme {
+
+/// Any command of the admin queue; its words are set by dword().
+XIO_DEVICE constexpr Command command(AdminOpcode opcode) {
+  Command result;
+  result.cdw0 = static_cast<uint32_t>(opcode);
+  return result;
+}
+
+/// What create_io_cq needs. PRP 1 is the ring where it is contiguous, otherwise a list of its pages.
+struct CompletionQueueRequest {
+  uint32_t qid = 0;         ///< 1 to 65535
+  uint32_t entries = 0;     ///< 2 to 65536
+  bool contiguous = true;   ///< PC; must be set where CAP.CQR is
+  bool interrupts = false;  ///< IEN; false: the queue is polled
+  uint32_t vector = 0;      ///< interrupt vector
+};
+
+XIO_DEVICE constexpr Command create_io_cq(const CompletionQueueRequest& queue) {
+  return command(AdminOpcode::create_io_cq)
+      .dword(10, (queue.entries - 1) << 16 | queue.qid)
+      .dword(11, queue.vector << 16 | static_cast<uint32_t>(queue.interrupts) << 1 |
+                     static_cast<uint32_t>(queue.contiguous));
+}
+
+/// What create_io_sq needs. PRP 1 is the ring where it is contiguous, otherwise a list of its pages.
+struct SubmissionQueueRequest {
+  uint32_t qid = 0;        ///< 1 to 65535
+  uint32_t entries = 0;    ///< 2 to 65536
+  uint32_t cqid = 0;       ///< completion queue; exists already
+  bool contiguous = true;  ///< PC; must be set where CAP.CQR is
+  uint32_t priority = 0;   ///< 0 urgent to 3 low, with weighted round robin
+  uint32_t nvm_set = 0;    ///< 0: none
+};
+
+XIO_DEVICE constexpr Command create_io_sq(const SubmissionQueueRequest& queue) {
+  return command(AdminOpcode::create_io_sq)
+      .dword(10, (queue.entries - 1) << 16 | queue.qid)
+      .dword(11, queue.cqid << 16 | (queue.priority & 3) << 1 | static_cast<uint32_t>(queue.contiguous))
+      .dword(12, queue.nvm_set);
+}
+
+/// Deletes a submission queue; its commands in flight are aborted. Before its completion queue.
+XIO_DEVICE constexpr Command delete_io_sq(uint32_t qid) { return command(AdminOpcode::delete_io_sq).dword(10, qid); }
+XIO_DEVICE constexpr Command delete_io_cq(uint32_t qid) { return command(AdminOpcode::delete_io_cq).dword(10, qid); }
+
+/// What identify needs.
+struct IdentifyRequest {
+  Cns cns = Cns::controller;
+  uint32_t nsid = 0;
+  uint32_t cntid = 0;  ///< controller identifier, or the start of a list of controllers
+  CommandSet command_set = CommandSet::nvm;
+  uint32_t specific = 0;  ///< CNS specific identifier, 16 bits (NVM set, endurance group, …)
+  uint32_t uuid_index = 0;
+};
+
+/// Fetches 4096 bytes of identify data.
+XIO_DEVICE constexpr Command identify(const IdentifyRequest& request) {
+  return command(AdminOpcode::identify)
+      .nsid(request.nsid)
+      .dword(10, request.cntid << 16 | static_cast<uint32_t>(request.cns))
+      .dword(11, static_cast<uint32_t>(request.command_set) << 24 | (request.specific & 0xffff))
+      .dword(14, request.uuid_index & 0x7f);
+}
+XIO_DEVICE constexpr Command identify_controller() { return identify(IdentifyRequest{}); }
+XIO_DEVICE constexpr Command identify_namespace(uint32_t nsid) {
+  return identify(IdentifyRequest{Cns::namespace_data, nsid});
+}
+/// Identifiers of active namespaces that are larger than `above`, at most 1024.
+XIO_DEVICE constexpr Command identify_active_namespaces(uint32_t above = 0) {
+  return identify(IdentifyRequest{Cns::active_namespaces, above});
+}
+
+/// Sets a feature to `value` (command dword 11); `save` keeps it over a power cycle.
+XIO_DEVICE constexpr Command set_features(FeatureId feature, uint32_t value, bool save = false) {
+  return command(AdminOpcode::set_features)
+      .dword(10, static_cast<uint32_t>(save) << 31 | static_cast<uint32_t>(feature))
+      .dword(11, value);
+}
+/// Reads a feature; most come back in dw0 of the completion.
+XIO_DEVICE constexpr Command get_features(FeatureId feature, FeatureSelect select = FeatureSelect::current) {
+  return command(AdminOpcode::get_features)
+      .dword(10, static_cast<uint32_t>(select) << 8 | static_cast<uint32_t>(feature));
+}
+/// Asks for numbers of I/O queues, 1 to 65535 each; the completion's dw0 says what was granted, less one, in the same
+/// form.
+XIO_DEVICE constexpr Command set_number_of_queues(uint32_t submission, uint32_t completion) {
+  return set_features(FeatureId::number_of_queues, (completion - 1) << 16 | ((submission - 1) & 0xffff));
+}
+
+/// What get_log_page needs.
+struct LogPageRequest {
+  LogId log = LogId::error_information;
+  uint32_t bytes = 0;                ///< a multiple of 4, at least 4
+  uint64_t offset = 0;               ///< bytes, a multiple of 4
+  uint32_t nsid = all_namespaces;    ///< all_namespaces: of the controller
+  uint32_t specific = 0;             ///< LSP, 7 bits
+  uint32_t specific_identifier = 0;  ///< LSI, 16 bits
+  bool retain_event = false;         ///< RAE: the asynchronous event stays pending
+  bool index_offset = false;         ///< `offset` counts entries rather than bytes
+  CommandSet command_set = CommandSet::nvm;
+  uint32_t uuid_index = 0;
+};
+
+XIO_DEVICE constexpr Command get_log_page(const LogPageRequest& request) {
+  const uint32_t last_dword = request.bytes / 4 - 1;
+  return command(AdminOpcode::get_log_page)
+      .nsid(request.nsid)
+      .dword(10, last_dword << 16 | static_cast<uint32_t>(request.retain_event) << 15 | (request.specific & 0x7f) << 8 |
+                     static_cast<uint32_t>(request.log))
+      .dword(11, request.specific_identifier << 16 | last_dword >> 16)
+      .dword(12, static_cast<uint32_t>(request.offset))
+      .dword(13, static_cast<uint32_t>(request.offset >> 32))
+      .dword(14, static_cast<uint32_t>(request.command_set) << 24 | static_cast<uint32_t>(request.index_offset) << 23 |
+                     (request.uuid_index & 0x7f));
+}
+
+/// Asks the device to abort command `cid` of submission queue `sqid`; bit 0 of the completion's dw0 is set where it did
+/// not.
+XIO_DEVICE constexpr Command abort(uint32_t sqid, uint32_t cid) {
+  return command(AdminOpcode::abort).dword(10, cid << 16 | (sqid & 0xffff));
+}
+/// Completes when an event happens.
+XIO_DEVICE constexpr Command async_event_request() { return command(AdminOpcode::async_event_request); }
+XIO_DEVICE constexpr Command keep_alive() { return command(AdminOpcode::keep_alive); }
+
+/// Switches shadow doorbells on: PRP 1 of the data pointer is the page of shadow doorbells, PRP 2 that of EventIdx.
+XIO_DEVICE constexpr Command doorbell_buffer_config() { return command(AdminOpcode::doorbell_buffer_config); }
+
+}  // namespace nvme
+
+XIO_NAMESPACE_END

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Scatter gather lists: the data pointer of a command as SGL (NVM Express Base Specification 2.0,
+/// section 4.1.2).
+///
+/// Contiguous data is one data block descriptor in the entry itself. Otherwise the entry holds a last segment
+/// descriptor, which points to a list of data block descriptors. Neither has anything to do with pages.
+
+#include <xio/config.hpp>
+#include <xio/device/status.hpp>
+#include <xio/vendors/nvme/encode.hpp>
+#include <xio/vendors/nvme/pages.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace nvme {
+
+/// Data pointer for `bytes` bytes of contiguous memory at bus address `address`.
+XIO_DEVICE constexpr DataPointer sgl_data_block(uint64_t address, uint32_t bytes) {
+  return DataPointer{address, sgl_upper(SglType::data_block, bytes), true};
+}
+
+/// Data pointer to a list of `descriptors` descriptors at bus address `list`, 8-byte aligned.
+XIO_DEVICE constexpr DataPointer sgl_last_segment(uint64_t list, uint32_t descriptors) {
+  return DataPointer{list, sgl_upper(SglType::last_segment, descriptors * 16), true};
+}
+
+/// SGL for `bytes` bytes of `pages`, from byte `offset` on. Pieces that touch on the bus become one descriptor.
+///
+/// @param bytes       1 to 2^31
+/// @param page_shift  log2 of the page size that a source without `run` is asked by
+/// @param list        list memory of this command, two words a descriptor; not used where the data is contiguous
+/// @param alignment   what the controller asks of addresses and lengths (SGLS): 1 or 4 bytes
+/// @param[out] data   set where the result is ok
+/// @return ok; misaligned: a piece or the list; out_of_range: the list does not fit, or the source ends before. List
+/// memory may
+///         have been written in every case.
+template <class Pages, class List>
+XIO_DEVICE constexpr Status build_sgl(const Pages& pages, uint64_t offset, uint32_t bytes, uint32_t page_shift,
+                                      const List& list, DataPointer& data, uint32_t alignment = 1) {
+  const uint64_t page = uint64_t{1} << page_shift;
+  uint64_t start = pages.bus(offset);  // The piece that is still growing.
+  uint64_t length = 0;
+  uint32_t left = bytes;
+  uint32_t descriptors = 0;
+  uint64_t wrong = 0;
+  while (true) {
+    const uint64_t address = pages.bus(offset);
+    uint64_t here = page - (address & (page - 1));
+    if constexpr (detail::HasRun<Pages>::value) here = pages.run(offset, left);
+    if (here == 0) return Status::out_of_range;
+    if (here > left) here = left;
+    if (address != start + length) {
+      if (list.bytes / 16 < descriptors + 2) return Status::out_of_range;
+      wrong |= start | length;
+      list.put(2 * descriptors, start);
+      list.put(2 * descriptors + 1, sgl_upper(SglType::data_block, static_cast<uint32_t>(length)));
+      ++descriptors;
+      start = address;
+      length = 0;
+    }
+    length += here;
+    offset += here;
+    left -= static_cast<uint32_t>(here);
+    if (left == 0) break;
+  }
+  wrong |= start | length;
+  if ((wrong & (alignment - 1)) != 0) return Status::misaligned;
+  const uint32_t last = static_cast<uint32_t>(length);
+  if (descriptors == 0) {
+    data = sgl_data_block(start, last);
+    return Status::ok;
+  }
+  if ((list.bus & 7) != 0) return Status::misaligned;
+  list.put(2 * descriptors, start);
+  list.put(2 * descriptors + 1, sgl_upper(SglType::data_block, last));
+  data = sgl_last_segment(list.bus, descriptors + 1);
+  return Status::ok;
+}
+
+/// As above; contiguous memory needs no list.
+template <class List>
+XIO_DEVICE constexpr Status build_sgl(const ContiguousPages& pages, uint64_t offset, uint32_t bytes, uint32_t,
+                                      const List&, DataPointer& data, uint32_t alignment = 1) {
+  data = sgl_data_block(pages.bus(offset), bytes);
+  return ((pages.bus(offset) | bytes) & (alignment - 1)) != 0 ? Status::misaligned : Status::ok;
+}
+
+/// List memory for an SGL of `pieces` pieces; 0 where it fits into the entry.
+XIO_DEVICE constexpr uint64_t needed_sgl_bytes(uint64_t pieces) { return pieces <= 1 ? 0 : 16 * pieces; }
+
+}  // namespace nvme
+
+XIO_NAMESPACE_END
