@@ -14,13 +14,15 @@
 /// | `fetch_add<S>`, `exchange<S>`, `compare_exchange<S>` | relaxed read-modify-write, coherent at scope S           |
 /// | `publish<S>(word, v)`           | as `store<S>`, after every earlier coherent store of this wave is performed  |
 /// | `observe<S>(word)`              | as `load<S>`; coherent loads that follow are not performed before it         |
+/// | `order_loads<S>()`              | as much for `load<S>`s before it, once the program branched on what they gave |
 /// | `release_system()`              | every earlier store of this wave, cached ones too, has reached system scope  |
 /// | `wait_stores()`                 | every earlier store of this wave is performed; caches are not written back   |
 /// | `acquire_system()`              | later loads see what any agent of the system released before                 |
 /// | `full_fence_system()`           | orders earlier stores before later loads (the shadow doorbell needs it)      |
+/// | `converge(mask)`                | the lanes have come together; their earlier stores precede their later ones |
 /// | `store_mmio(reg, v)`            | one store of exactly this width to a device register                         |
 /// | `store_entry(slot, v)`          | 16 bytes of a queue entry; ordered by the release that precedes the doorbell |
-/// | `store_entry_through(slot, v)`  | as above, written through to system scope; the slot is uniform in the wave   |
+/// | `store_entry_through(ring, offset, v)` | as above, `offset` bytes into a ring, written through to system scope |
 ///
 /// The host back end makes loads acquire and stores release: free on x86, and ThreadSanitizer, which does not model
 /// fences, can then check the protocol.
@@ -61,11 +63,30 @@ XIO_DEVICE constexpr uint32_t count_lanes(uint64_t mask) { return static_cast<ui
 /// Lowest lane of a mask that is not empty.
 XIO_DEVICE constexpr uint32_t first_lane(uint64_t mask) { return static_cast<uint32_t>(__builtin_ctzll(mask)); }
 
+/// Whether the calling lane is the lowest of `mask`.
+XIO_DEVICE bool is_first(uint64_t mask) { return first_lane(mask) == lane(); }
+
+/// Whether the calling lane is in `mask`.
+XIO_DEVICE bool is_in(uint64_t mask) { return (mask >> lane() & 1) != 0; }
+
+#if !XIO_ARCH_AMDGCN
 /// Position of the calling lane among the lanes of `mask`, counted from 0.
 XIO_DEVICE uint32_t rank_in(uint64_t mask) { return count_lanes(mask & ((uint64_t{1} << lane()) - 1)); }
 
-/// Whether the calling lane is the lowest of `mask`.
-XIO_DEVICE bool is_first(uint64_t mask) { return first_lane(mask) == lane(); }
+/// `condition`, or whether any lane that runs in step with this one has it: a branch on it before one on `condition` itself
+/// lets a wave pass by what is seldom needed.
+XIO_DEVICE_INLINE constexpr bool seldom(bool condition) { return condition; }
+
+/// One step of a transposition: lanes whose number has bit `Bit` clear keep `low` and get their neighbour's `low` as
+/// `high`; the others keep `high` and get their neighbour's `high` as `low`. `mask` holds whole quads.
+template <uint32_t Bit>
+XIO_DEVICE_INLINE void quad_transpose(uint64_t mask, uint32_t& low, uint32_t& high) {
+  const bool upper = (lane() & Bit) != 0;
+  const uint32_t got = quad_exchange<Bit>(mask, upper ? low : high);
+  low = upper ? got : low;
+  high = upper ? high : got;
+}
+#endif
 
 }  // namespace arch
 

@@ -14,7 +14,7 @@ XIO_NAMESPACE_BEGIN
 /// How XioComEnqueue stores.
 namespace store {
 struct Stream {};   ///< 16 bytes a store; visible to the device with the release that precedes the doorbell
-struct Through {};  ///< 16 bytes a store, written through to system scope; the ring is uniform in the wave
+struct Through {};  ///< 16 bytes a store, written through to system scope; dear where lanes have rings of their own
 struct Narrow {};   ///< 8 bytes a store, for memory that takes no wider access
 }  // namespace store
 
@@ -34,32 +34,46 @@ struct Chunks {
   arch::Vec16 chunk[count];
 };
 
-XIO_DEVICE_INLINE void store_chunk(store::Stream, arch::Vec16* to, const arch::Vec16& value) {
-  arch::store_entry(to, value);
+// A base that many lanes share and a 32-bit distance are one address mode of the hardware.
+XIO_DEVICE_INLINE arch::Vec16* chunk_at(arch::Vec16* ring, uint32_t offset) {
+  return reinterpret_cast<arch::Vec16*>(reinterpret_cast<char*>(ring) + offset);
 }
-XIO_DEVICE_INLINE void store_chunk(store::Through, arch::Vec16* to, const arch::Vec16& value) {
-  arch::store_entry_through(to, value);
+
+XIO_DEVICE_INLINE void store_chunk(store::Stream, arch::Vec16* ring, uint32_t offset, const arch::Vec16& value) {
+  arch::store_entry(chunk_at(ring, offset), value);
 }
-XIO_DEVICE_INLINE void store_chunk(store::Narrow, arch::Vec16* to, const arch::Vec16& value) {
-  auto* const words = reinterpret_cast<uint64_t*>(to);
+XIO_DEVICE_INLINE void store_chunk(store::Through, arch::Vec16* ring, uint32_t offset, const arch::Vec16& value) {
+  arch::store_entry_through(ring, offset, value);
+}
+XIO_DEVICE_INLINE void store_chunk(store::Narrow, arch::Vec16* ring, uint32_t offset, const arch::Vec16& value) {
+  auto* const words = reinterpret_cast<uint64_t*>(chunk_at(ring, offset));
   arch::store_entry8(words, static_cast<uint64_t>(value.word[1]) << 32 | value.word[0]);
   arch::store_entry8(words + 1, static_cast<uint64_t>(value.word[3]) << 32 | value.word[2]);
 }
 
 }  // namespace detail
 
-/// Stores one queue entry. The device sees it after the next XioComDoorbell of the same wave.
+/// Stores one queue entry in a slot of its ring. The device sees it after the next XioComDoorbell of the same wave.
 ///
 /// @tparam How store::Stream, store::Through or store::Narrow, a property of the ring's memory.
 template <class How = store::Stream, class Entry>
-XIO_DEVICE_INLINE constexpr void XioComEnqueue(const Entry& entry, Entry* where) {
+XIO_DEVICE_INLINE constexpr void XioComEnqueue(const Entry& entry, Entry* ring, uint32_t slot) {
   if (__builtin_is_constant_evaluated()) {
-    *where = entry;
+    ring[slot] = entry;
   } else {
     const auto chunks = __builtin_bit_cast(detail::Chunks<Entry>, entry);
-    auto* const to = reinterpret_cast<arch::Vec16*>(where);
-    for (uint32_t i = 0; i < detail::Chunks<Entry>::count; ++i) detail::store_chunk(How{}, to + i, chunks.chunk[i]);
+    auto* const to = reinterpret_cast<arch::Vec16*>(ring);
+    const uint32_t offset = slot * static_cast<uint32_t>(sizeof(Entry));
+    for (uint32_t i = 0; i < detail::Chunks<Entry>::count; ++i) {
+      detail::store_chunk(How{}, to, offset + i * static_cast<uint32_t>(sizeof(arch::Vec16)), chunks.chunk[i]);
+    }
   }
+}
+
+/// As above, to the address of the slot.
+template <class How = store::Stream, class Entry>
+XIO_DEVICE_INLINE constexpr void XioComEnqueue(const Entry& entry, Entry* where) {
+  XioComEnqueue<How>(entry, where, 0);
 }
 
 /// Stores `Size` raw bytes as a queue entry and, where `Fence` says so, makes them visible to the device.
@@ -111,24 +125,14 @@ namespace detail {
 // Turns the four chunks of each lane's entry into one chunk of each entry of the quad: afterwards chunk[i] is the part
 // of lane i's entry that the calling lane stores.
 XIO_DEVICE_INLINE void transpose_quad(uint64_t mask, arch::Vec16 (&chunk)[4]) {
-  const bool odd = (arch::lane() & 1) != 0;
-  const bool upper = (arch::lane() & 2) != 0;
   for (uint32_t pair = 0; pair < 4; pair += 2) {
     for (uint32_t word = 0; word < 4; ++word) {
-      uint32_t& low = chunk[pair].word[word];
-      uint32_t& high = chunk[pair + 1].word[word];
-      const uint32_t got = arch::quad_exchange<1>(mask, odd ? low : high);
-      low = odd ? got : low;
-      high = odd ? high : got;
+      arch::quad_transpose<1>(mask, chunk[pair].word[word], chunk[pair + 1].word[word]);
     }
   }
   for (uint32_t pair = 0; pair < 2; ++pair) {
     for (uint32_t word = 0; word < 4; ++word) {
-      uint32_t& low = chunk[pair].word[word];
-      uint32_t& high = chunk[pair + 2].word[word];
-      const uint32_t got = arch::quad_exchange<2>(mask, upper ? low : high);
-      low = upper ? got : low;
-      high = upper ? high : got;
+      arch::quad_transpose<2>(mask, chunk[pair].word[word], chunk[pair + 2].word[word]);
     }
   }
 }
@@ -143,22 +147,24 @@ XIO_DEVICE_INLINE void transpose_quad(uint64_t mask, arch::Vec16 (&chunk)[4]) {
 template <class How = store::Stream, class Entry>
 XIO_DEVICE_INLINE void enqueue_wave(uint64_t group, uint64_t storing, const Entry& entry, Entry* ring, uint32_t slot) {
   static_assert(sizeof(Entry) == 64, "the quad transposition moves 64-byte entries");
-  if (!(storing >> arch::lane() & 1)) return;
   uint64_t quads = storing & storing >> 1;
   quads &= quads >> 2;
   quads &= 0x1111111111111111u;
   const uint64_t together = quads * 15;
-  auto* const chunks = reinterpret_cast<arch::Vec16*>(ring);
-  if (together >> arch::lane() & 1) {
+  ring = arch::uniform(ring);
+  if (arch::is_in(together)) {
     auto parts = __builtin_bit_cast(detail::Chunks<Entry>, entry);
     detail::transpose_quad(together & group, parts.chunk);
-    const uint32_t part = arch::lane() & 3;
-    const uint32_t slots[4] = {
-        arch::quad_broadcast<0>(together, slot), arch::quad_broadcast<1>(together, slot),
-        arch::quad_broadcast<2>(together, slot), arch::quad_broadcast<3>(together, slot)};
-    for (uint32_t i = 0; i < 4; ++i) detail::store_chunk(How{}, chunks + (slots[i] * 4 + part), parts.chunk[i]);
-  } else {
-    XioComEnqueue<How>(entry, ring + slot);
+    auto* const to = reinterpret_cast<arch::Vec16*>(ring);
+    const uint32_t own = slot * static_cast<uint32_t>(sizeof(Entry));
+    const uint32_t part = (arch::lane() & 3) * static_cast<uint32_t>(sizeof(arch::Vec16));
+    const uint32_t offsets[4] = {arch::quad_broadcast<0>(together, own) | part, arch::quad_broadcast<1>(together, own) | part,
+                                 arch::quad_broadcast<2>(together, own) | part, arch::quad_broadcast<3>(together, own) | part};
+    for (uint32_t i = 0; i < 4; ++i) detail::store_chunk(How{}, to, offsets[i], parts.chunk[i]);
+  }
+  const uint64_t alone = storing & ~together;
+  if (XIO_UNLIKELY(alone != 0)) {
+    if (arch::is_in(alone)) XioComEnqueue<How>(entry, ring, slot);
   }
 }
 

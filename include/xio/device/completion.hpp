@@ -29,16 +29,34 @@ struct alignas(16) Notification {
 
 namespace protocol {
 
+/// To, with the constness of From.
+template <class From, class To>
+struct Matching {
+  using type = To;
+};
+template <class From, class To>
+struct Matching<const From, To> {
+  using type = const To;
+};
+
 /// Content of a slot's upper 48 bits that lets `ticket` use it: all operations of earlier laps have ended.
 XIO_DEVICE constexpr uint64_t lap_begin(uint64_t ticket, uint32_t slot_mask) { return ticket & ~uint64_t{slot_mask}; }
 
 /// Content of a slot's upper 48 bits once `ticket` has ended.
 XIO_DEVICE constexpr uint64_t lap_end(uint64_t ticket, uint32_t slot_mask) { return (ticket | slot_mask) + 1; }
 
+/// The slot of `ticket`. A base that all lanes share and a 32-bit distance are one address mode of the hardware.
+template <class Slot>
+XIO_DEVICE_INLINE Slot& slot_of(Slot* slots, uint32_t slot_mask, uint64_t ticket) {
+  using Byte = typename Matching<Slot, char>::type;
+  const uint32_t distance = ring::slot(ticket, slot_mask) * static_cast<uint32_t>(sizeof(CompletionSlot));
+  return *reinterpret_cast<Slot*>(reinterpret_cast<Byte*>(slots) + distance);
+}
+
 /// Whether `ticket` may use its slot.
 template <Sharing S>
 XIO_DEVICE_INLINE bool slot_free(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket) {
-  return read<S>(slots[ticket & slot_mask].word) >> 16 == lap_begin(ticket, slot_mask);
+  return read<S>(slot_of(slots, slot_mask, ticket).word) >> 16 == lap_begin(ticket, slot_mask);
 }
 
 constexpr uint64_t seen_bit = 0x8000;
@@ -84,7 +102,8 @@ XIO_DEVICE constexpr Status unpack(uint32_t packed) {
   return {static_cast<Status::Code>(packed & 0xffff), static_cast<uint16_t>(packed >> 16)};
 }
 
-/// Counts failed operations, and remembers the first one that nobody has waited for. All lanes pass the same values.
+/// Counts failed operations, and remembers the first one that nobody has waited for. All lanes pass the same values;
+/// `status` is the device's own.
 template <Sharing S>
 XIO_DEVICE void record_errors(QueueState& state, uint64_t group, uint32_t count, uint64_t ticket, uint32_t status) {
   if constexpr (is_shared<S>) {
@@ -97,21 +116,28 @@ XIO_DEVICE void record_errors(QueueState& state, uint64_t group, uint32_t count,
     arch::wait_stores();
     arch::fetch_add<scope>(&state.error_count, count);
   } else {
-    if (state.error_count == 0) {
+    const uint32_t before = state.error_count;
+    before_writing<S>(group);
+    if (before == 0) {
       state.first_error_index = ticket;
       state.first_error = status;
     }
-    state.error_count += count;
+    state.error_count = before + count;
   }
 }
 
-/// Takes `count` errors out of the count: a waiter got them.
+/// Takes `count` errors out of the count: a waiter got them. Stops at none: quiet() may have been faster.
 template <Sharing S>
-XIO_DEVICE_INLINE void forget_errors(QueueState& state, uint64_t group, uint32_t count) {
+XIO_DEVICE void forget_errors(QueueState& state, uint64_t group, uint32_t count) {
+  const uint32_t before = read<S>(state.error_count);
   if constexpr (is_shared<S>) {
-    if (leads<S>(group)) arch::fetch_add<state_scope<S>>(&state.error_count, 0u - count);
+    if (!leads<S>(group)) return;
+    uint32_t found = before;
+    while (!arch::compare_exchange<state_scope<S>>(&state.error_count, found, found > count ? found - count : 0u)) {
+    }
   } else {
-    state.error_count -= count;
+    before_writing<S>(group);
+    state.error_count = before > count ? before - count : 0;
   }
 }
 
@@ -119,12 +145,13 @@ XIO_DEVICE_INLINE void forget_errors(QueueState& state, uint64_t group, uint32_t
 template <Sharing S>
 XIO_DEVICE_INLINE bool mark_seen(CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket, uint64_t word) {
   if (word & seen_bit) return false;
-  uint64_t& slot = slots[ticket & slot_mask].word;
-  if constexpr (is_shared<S>) {
-    return arch::compare_exchange<state_scope<S>>(&slot, word, word | seen_bit);
-  } else {
+  uint64_t& slot = slot_of(slots, slot_mask, ticket).word;
+  if constexpr (S == Sharing::thread) {
     slot = word | seen_bit;
     return true;
+  } else {
+    // Lanes of one wave may wait for the same operation.
+    return arch::compare_exchange<state_scope<S>>(&slot, word, word | seen_bit);
   }
 }
 
@@ -142,7 +169,7 @@ struct CompletionRing {
 /// Takes the completions that are there, at most one for each lane of `group`, and files them in their slots.
 ///
 /// Format says how an entry looks: `Entry`; `uint64_t look(const Entry*)`, the word with the valid bit, loaded with
-/// arch::observe; `bool valid(word, phase)`; `uint32_t key(word)`, the command identifier; `uint64_t status(word)`, 15
+/// arch::load; `bool valid(word, phase)`; `uint32_t key(word)`, the command identifier; `uint64_t status(word)`, 15
 /// bits, 0 for success; `uint64_t result(const Entry*)`.
 /// `acknowledge(head)` tells the device how far its ring was read.
 /// Returns how many completions were taken. Never waits: where another wave is draining, it returns 0.
@@ -181,6 +208,8 @@ XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state,
     hit = position < taken;
   }
   if (taken != 0) {
+    // The rest of an entry is older than its valid bit says, if it was loaded before it.
+    arch::order_loads<arch::Scope::system>();
     const uint64_t reserved = read<S>(state.reserved);
     const uint32_t key = Format::key(word);
     const uint64_t ticket = ring::widen_below(reserved, key, ring.slot_mask);
@@ -210,13 +239,14 @@ XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state,
       uint64_t failures = 1;
       if constexpr (S != Sharing::thread) failures = arch::ballot(group, failed);
       const uint32_t source = arch::first_lane(failures);
-      const Status decoded = Format::decode(static_cast<uint16_t>(status));
       record_errors<S>(state, group, arch::count_lanes(failures), from_lane<S>(group, ticket, source),
-                       from_lane<S>(group, pack(decoded), source));
+                       from_lane<S>(group, static_cast<uint32_t>(status), source));
     }
+    // All entries are read and all slots written before anybody is told.
+    if constexpr (S != Sharing::thread) arch::converge(group);
     if constexpr (Policy::notifications) notify<S>(group, target, failed);
     // A completion of an operation that is not in flight: the device and we no longer agree on the queue.
-    if (XIO_UNLIKELY(any<S>(group, strange))) write<S>(state.broken, 1u);
+    if (XIO_UNLIKELY(any<S>(group, strange || head + taken > reserved))) write<S>(state.broken, 1u);
 
     head += taken;
     const uint64_t unacknowledged = head - read<S>(state.acknowledged);
@@ -224,6 +254,7 @@ XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state,
     const uint32_t spare = ring.mask - ring.depth;
     if (unacknowledged >= (half < spare ? half : spare)) {
       const uint64_t started = Telemetry::start();
+      before_writing<S>(group);
       if (leads<S>(group)) acknowledge(head);
       telemetry.stop(telemetry::Step::cq_doorbell, started);
       if constexpr (is_shared<S>) {
@@ -250,9 +281,9 @@ enum class Outcome : uint32_t { pending, ended, expired };
 /// Looks up one ticket; `status` is set where it has ended.
 template <Sharing S>
 XIO_DEVICE_INLINE Outcome look_up(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket, uint64_t& word) {
-  const uint64_t* const where = &slots[ticket & slot_mask].word;
+  const uint64_t* const where = &slot_of(slots, slot_mask, ticket).word;
   if constexpr (is_shared<S>) {
-    word = arch::observe<state_scope<S>>(where);
+    word = arch::load<state_scope<S>>(where);
   } else {
     word = *where;
   }
@@ -261,13 +292,71 @@ XIO_DEVICE_INLINE Outcome look_up(const CompletionSlot* slots, uint32_t slot_mas
   return word >> 16 == end ? Outcome::ended : Outcome::expired;
 }
 
+/// Failed operations that the table still shows and that nobody has waited for.
+struct UnseenErrors {
+  uint32_t count;
+  uint64_t first_ticket;
+  uint32_t first_status;  ///< the device's own
+};
+
+/// Looks through the table; with `take`, for the caller, who waits for all of them by that. One lane calls.
+template <Sharing S>
+XIO_DEVICE UnseenErrors unseen_errors(const QueueState& state, CompletionSlot* slots, uint32_t slot_mask, bool take) {
+  UnseenErrors unseen{};
+  const uint64_t end = read<S>(state.reserved);
+  for (uint64_t ticket = end > slot_mask ? end - slot_mask - 1 : 0; ticket < end; ++ticket) {
+    uint64_t word = 0;
+    if (look_up<S>(slots, slot_mask, ticket, word) != Outcome::ended) continue;
+    if ((word & 0x7fff) == 0 || (word & seen_bit) != 0) continue;
+    if (take && !mark_seen<S>(slots, slot_mask, ticket, word)) continue;
+    if (unseen.count++ == 0) {
+      unseen.first_ticket = ticket;
+      unseen.first_status = static_cast<uint32_t>(word & 0x7fff);
+    }
+  }
+  return unseen;
+}
+
+/// Failed operations that nobody has waited for, those included that the table has forgotten since; with `take`, nobody
+/// is told of them again. All lanes of `group` call, and get the same.
+template <Sharing S>
+XIO_DEVICE UnseenErrors find_errors(QueueState& state, uint64_t group, CompletionSlot* slots, uint32_t slot_mask,
+                                    bool take) {
+  constexpr arch::Scope scope = state_scope<S>;
+  UnseenErrors all{};
+  all.count = from_leader<S>(group, read<S>(state.error_count));
+  if (all.count == 0) return all;
+  all.first_ticket = read<S>(state.first_error_index);
+  all.first_status = read<S>(state.first_error);
+  uint32_t shown = 0;
+  if (leads<S>(group)) {
+    const UnseenErrors unseen = unseen_errors<S>(state, slots, slot_mask, take);
+    shown = unseen.count;
+    // What was recorded first may have been waited for since. Where the table shows all, it knows.
+    if (shown >= all.count) all = unseen;
+  }
+  all.first_ticket = from_leader<S>(group, all.first_ticket);
+  all.first_status = from_leader<S>(group, all.first_status);
+  if (!take) return all;
+  if constexpr (is_shared<S>) {
+    forget_errors<S>(state, group, shown);
+    uint32_t forgotten = all.count > shown ? all.count - shown : 0;
+    if (leads<S>(group) && forgotten != 0) arch::compare_exchange<scope>(&state.error_count, forgotten, 0u);
+  } else {
+    before_writing<S>(group);
+    state.error_count = 0;
+  }
+  return all;
+}
+
 /// Waits until everything that `token` stands for has ended. All lanes of `group` call, each with its own token.
 ///
 /// `drain_now()` takes completions and returns how many; it is called by the whole group.
 template <class Format, Sharing S, class Drain>
 XIO_DEVICE Status wait(const CompletionRing<Format>& ring, QueueState& state, uint64_t group, const Token& token,
                        Deadline until, Drain drain_now) {
-  Status result = token.status;
+  constexpr uint32_t gone = 0x8000;
+  uint32_t first = 0;  // the first answer that is not success, as the device gave it; or `gone`
   uint64_t ticket = token.last + 1 - token.count;
   uint32_t left = token.count;
   bool late = false;
@@ -279,9 +368,9 @@ XIO_DEVICE Status wait(const CompletionRing<Format>& ring, QueueState& state, ui
       const Outcome outcome = look_up<S>(ring.slots, ring.slot_mask, ticket, word);
       if (outcome == Outcome::pending) break;
       if (outcome == Outcome::expired) {
-        if (result.is_ok()) result = Status::expired;
+        if (first == 0) first = gone;
       } else if (XIO_UNLIKELY((word & 0x7fff) != 0)) {
-        if (result.is_ok()) result = Format::decode(static_cast<uint16_t>(word & 0x7fff));
+        if (first == 0) first = static_cast<uint32_t>(word & 0x7fff);
         error = mark_seen<S>(ring.slots, ring.slot_mask, ticket, word);
       }
       ++ticket;
@@ -303,7 +392,8 @@ XIO_DEVICE Status wait(const CompletionRing<Format>& ring, QueueState& state, ui
   }
   if (any<S>(group, token.count != 0)) arch::acquire_system();
   if (left != 0) return broken ? Status::broken : Status::timed_out;
-  return result;
+  if (!token.status.is_ok() || first == 0) return token.status;
+  return first == gone ? Status(Status::expired) : Format::decode(static_cast<uint16_t>(first));
 }
 
 }  // namespace protocol

@@ -43,8 +43,8 @@ XIO_DEVICE Deadline deadline(Duration from_now, uint64_t hz = arch::clock_hz) {
 
 /// Calls `look` until it returns true (Status::ok) or the deadline has passed (Status::timed_out). Looks at least once.
 ///
-/// The clock is read once in arch::looks_per_clock looks. `look` should read with arch::observe, so that what the
-/// writer stored before the awaited word is seen after it.
+/// The clock is read once in arch::looks_per_clock looks. `look` reads with arch::load; what the writer
+/// stored before the awaited word is seen after arch::order_loads (coherent loads) or arch::acquire_system (all loads).
 template <class Look>
 XIO_DEVICE Status poll_until(Look look, Deadline until) {
   for (uint32_t round = 0;; ++round) {
@@ -59,7 +59,7 @@ XIO_DEVICE Status poll_until(Look look, Deadline until) {
 /// On Status::ok everything that was written before the word is visible to the caller.
 XIO_DEVICE Status wait_until(const uint64_t* word, uint64_t at_least, Deadline until) {
   const Status status =
-      poll_until([=] { return arch::observe<arch::Scope::system>(word) >= at_least; }, until);
+      poll_until([=] { return arch::load<arch::Scope::system>(word) >= at_least; }, until);
   if (status.is_ok()) arch::acquire_system();
   return status;
 }

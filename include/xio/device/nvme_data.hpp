@@ -38,7 +38,8 @@ XIO_DEVICE constexpr Sgl<Pages> as_sgl(const Pages& pages) {
 namespace detail {
 
 /// List memory of a submission: plain stores where a release follows, stores through the cache where none does.
-template <class Policy>
+/// `InStep`: many lanes build at once.
+template <class Policy, bool InStep>
 struct PublishedList {
   uint64_t* words;
   uint64_t bus;
@@ -51,6 +52,7 @@ struct PublishedList {
       words[index] = value;
     }
   }
+  XIO_DEVICE_INLINE static bool seldom(bool condition) { return InStep ? arch::seldom(condition) : condition; }
 };
 
 /// List memory that is only asked whether the list would fit.

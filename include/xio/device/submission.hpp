@@ -23,7 +23,7 @@ struct alignas(64) QueueState {
   uint64_t acknowledged;       ///< completions that the device was told of
   uint64_t first_error_index;  ///< ticket of the first failed operation that nobody waited for
   uint32_t error_count;        ///< failed operations that nobody waited for yet
-  uint32_t first_error;        ///< Status of that operation: code | vendor << 16
+  uint32_t first_error;        ///< the device's own status of that operation
   uint32_t draining;           ///< 1 while a wave takes completions
   uint32_t broken;             ///< not 0: unusable until the host recovers the queue
 };
@@ -49,6 +49,13 @@ XIO_DEVICE_INLINE void write(T& word, T value) {
   } else {
     word = value;
   }
+}
+
+/// To be called between reading a state word and writing it: the lanes of a wave that owns a queue all do both, and none
+/// may write before the others have read.
+template <Sharing S>
+XIO_DEVICE_INLINE void before_writing(uint64_t group) {
+  if constexpr (S == Sharing::wave) arch::converge(group);
 }
 
 /// Lanes that act together in one call: a single one where every thread has a queue of its own.
@@ -104,6 +111,16 @@ XIO_DEVICE_INLINE T from_leader(uint64_t group, T value) {
   return from_lane<S>(group, value, arch::first_lane(group));
 }
 
+/// poll_until() for lanes that stay together: they give up when the most patient of them does.
+template <Sharing S, class Look>
+XIO_DEVICE bool poll(uint64_t group, Look look, Deadline until) {
+  for (uint32_t round = 0;; ++round) {
+    if (look()) return true;
+    if (round % arch::looks_per_clock == arch::looks_per_clock - 1 && !any<S>(group, !until.passed())) return false;
+    arch::pause(round);
+  }
+}
+
 /// Tickets `first` to `first + count - 1`, or none.
 struct Claim {
   uint64_t first;
@@ -116,12 +133,16 @@ XIO_DEVICE_INLINE uint32_t leading_free(uint64_t group, uint64_t first, uint32_t
   const uint32_t lanes = S == Sharing::thread ? 1 : arch::count_lanes(group);
   for (uint32_t base = 0; base < count; base += lanes) {
     const uint32_t mine = base + rank<S>(group);
-    const bool busy = mine < count && !free(first + mine);
     if constexpr (S == Sharing::thread) {
-      if (busy) return base;
+      if (!free(first + mine)) return base;
     } else {
+      // Lanes beyond the count look at the first ticket's slot again.
+      const bool busy = !free(first + (mine < count ? mine : 0));
       const uint64_t all_busy = arch::ballot(group, busy);
-      if (all_busy) return base + arch::count_lanes(group & ((uint64_t{1} << arch::first_lane(all_busy)) - 1));
+      if (XIO_UNLIKELY(all_busy)) {
+        const uint32_t free_ones = base + arch::count_lanes(group & ((uint64_t{1} << arch::first_lane(all_busy)) - 1));
+        return free_ones < count ? free_ones : count;
+      }
     }
   }
   return count;
@@ -143,7 +164,8 @@ XIO_DEVICE_INLINE Claim claim(QueueState& state, uint64_t group, uint32_t wanted
       first = from_leader<S>(group, first);
     }
     const auto in_flight = static_cast<uint32_t>(first - retired);
-    const uint32_t room = in_flight < depth ? depth - in_flight : 0;
+    // A shared queue's words are read one after the other: more may seem to be in flight than can be.
+    const uint32_t room = S == Sharing::wave || in_flight < depth ? depth - in_flight : 0;
     const uint32_t count = leading_free<S>(group, first, wanted < room ? wanted : room, free);
     if (count < least) return {first, 0};
     if constexpr (is_shared<S>) {
@@ -161,7 +183,7 @@ XIO_DEVICE_INLINE Claim claim(QueueState& state, uint64_t group, uint32_t wanted
 /// Makes this wave's entries visible to the device, as the policy says.
 template <class Policy>
 XIO_DEVICE_INLINE void release_entries() {
-  if constexpr (Policy::publication == Publication::release) {
+  if constexpr (Policy::publication == Publication::release || !arch::has_write_through) {
     arch::release_system();
   } else {
     arch::wait_stores();
@@ -180,6 +202,7 @@ XIO_DEVICE_INLINE void flush(QueueState& state, uint64_t group, Ring ring) {
     const uint64_t end = state.reserved;
     if (state.rung == end) return;
     release_entries<Policy>();
+    before_writing<S>(group);
     if (leads<S>(group)) ring(end);
     state.rung = end;
   } else if (leads<S>(group)) {
@@ -203,10 +226,13 @@ XIO_DEVICE_INLINE void flush(QueueState& state, uint64_t group, Ring ring) {
 template <Sharing S, class Policy, class Ring>
 XIO_DEVICE_INLINE Status publish(QueueState& state, uint64_t group, Claim claim, Ring ring) {
   const uint64_t end = claim.first + claim.count;
+  uint64_t rung = 0;
+  if constexpr (!is_shared<S> && Policy::ringing == Ringing::deferred) rung = state.rung;
+  if constexpr (S != Sharing::thread) arch::converge(group);
   if constexpr (!is_shared<S>) {
     state.reserved = end;
     if constexpr (Policy::ringing == Ringing::deferred) {
-      if (end - state.rung < Policy::ring_every) return Status::ok;
+      if (end - rung < Policy::ring_every) return Status::ok;
       release_entries<Policy>();
       if (leads<S>(group)) ring(end);
       state.rung = end;
@@ -222,10 +248,11 @@ XIO_DEVICE_INLINE Status publish(QueueState& state, uint64_t group, Claim claim,
     if (leads<S>(group)) {
       if (arch::observe<scope>(&state.published) != claim.first) {
         const Deadline limit = deadline(Duration{Policy::turn_limit_ns});
-        failed = !poll_until([&] { return arch::observe<scope>(&state.published) == claim.first ||
+        failed = !poll_until([&] { return arch::load<scope>(&state.published) == claim.first ||
                                           arch::load<scope>(&state.broken) != 0; },
                              limit).is_ok() ||
                  arch::load<scope>(&state.broken) != 0;
+        arch::order_loads<scope>();
       }
       if (!failed) {
         // In its turn a wave is alone: rings are in order, because the next turn begins after this ring is performed.
@@ -241,7 +268,7 @@ XIO_DEVICE_INLINE Status publish(QueueState& state, uint64_t group, Claim claim,
     }
     if (any<S>(group, failed)) return Status::broken;
     if constexpr (Policy::ringing == Ringing::deferred) {
-      const uint64_t rung = read<S>(state.rung) >> 1;
+      rung = read<S>(state.rung) >> 1;
       if (end - rung >= Policy::ring_every) flush<S, Policy>(state, group, ring);
     }
     return Status::ok;

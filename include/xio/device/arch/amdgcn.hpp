@@ -19,6 +19,18 @@ struct HipScope {
                                                    : __HIP_MEMORY_SCOPE_WORKGROUP;
 };
 
+#if defined(__GFX9__)
+constexpr bool is_gfx9 = true;
+#else
+constexpr bool is_gfx9 = false;
+#endif
+#if defined(__GFX12__)
+constexpr bool is_gfx12 = true;
+#else
+constexpr bool is_gfx12 = false;
+#endif
+constexpr bool is_gfx940 = XIO_GFX940;
+
 typedef uint32_t Vector4 __attribute__((ext_vector_type(4)));
 typedef __attribute__((address_space(1))) Vector4 GlobalVector4;
 
@@ -71,6 +83,12 @@ XIO_DEVICE_INLINE void wait_stores() {
 #endif
 }
 
+/// A load that the program branched on has returned before the next one is issued: only the compiler must be held.
+template <Scope S>
+XIO_DEVICE_INLINE void order_loads() {
+  asm volatile("" ::: "memory");
+}
+
 template <Scope S, class T>
 XIO_DEVICE_INLINE void publish(T* to, T value) {
   wait_stores();
@@ -91,7 +109,12 @@ XIO_DEVICE_INLINE void release_system() {
   wait_stores();
 }
 
-XIO_DEVICE_INLINE void acquire_system() { __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, ""); }
+XIO_DEVICE_INLINE void acquire_system() {
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "");
+  // The compiler takes no fence for a change of memory: without this it may load data that a device wrote through the
+  // scalar cache, which the invalidation does not reach.
+  asm volatile("" ::: "memory");
+}
 
 XIO_DEVICE_INLINE void full_fence_system() {
   __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "");
@@ -109,23 +132,31 @@ XIO_DEVICE_INLINE void store_entry(Vec16* to, const Vec16& value) {
 
 XIO_DEVICE_INLINE void store_entry8(uint64_t* to, uint64_t value) { store<Scope::system>(to, value); }
 
-#if defined(__GFX9__) && !defined(__gfx940__) && !defined(__gfx941__) && !defined(__gfx942__) && !defined(__gfx950__)
-/// Whether store_entry_through() exists; where not, the Release policy is the only one.
-constexpr bool has_write_through = false;
-XIO_DEVICE_INLINE void store_entry_through(Vec16* to, const Vec16& value) { store_entry(to, value); }
-#else
-constexpr bool has_write_through = true;
-#endif
+/// Whether store_entry_through() keeps its promise; where not, WriteThrough queues release like the others.
+constexpr bool has_write_through = !detail::is_gfx9 || detail::is_gfx940;
+
+XIO_DEVICE_INLINE void store_entry_through(Vec16* ring, uint32_t offset, const Vec16& value) {
+  if constexpr (detail::is_gfx940 || detail::is_gfx12) {
+    // Only buffer stores of 16 bytes take cache bits. A ring that is not uniform costs a loop over its values.
+    constexpr int coherence = detail::is_gfx12 ? 0x18 : 0x11;                 // SCOPE_SYS; sc0 sc1
+    constexpr int word3 = detail::is_gfx12 ? 0x31014000 : 0x00027000;         // raw, 32-bit elements, no swizzle
+    const auto resource = __builtin_amdgcn_make_buffer_rsrc(ring, 0, -1, word3);
+    __builtin_amdgcn_raw_buffer_store_b128(detail::vector(value), resource, static_cast<int>(offset), 0, coherence);
+  } else {
+    // gfx10 and gfx11 store to system scope without any cache bits; gfx90a releases.
+    store_entry(ring + offset / sizeof(Vec16), value);
+  }
+}
 
 XIO_DEVICE_INLINE uint32_t lane() {
-#if __AMDGCN_WAVEFRONT_SIZE == 64
+#if XIO_WAVE64
   return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
 #else
   return __builtin_amdgcn_mbcnt_lo(~0u, 0);
 #endif
 }
 
-XIO_DEVICE_INLINE constexpr uint32_t wave_size() { return __AMDGCN_WAVEFRONT_SIZE; }
+XIO_DEVICE_INLINE constexpr uint32_t wave_size() { return XIO_WAVE64 ? 64 : 32; }
 
 XIO_DEVICE_INLINE uint32_t thread_index() { return __builtin_amdgcn_workitem_id_x(); }
 XIO_DEVICE_INLINE uint32_t block_size() { return __builtin_amdgcn_workgroup_size_x(); }
@@ -133,7 +164,7 @@ XIO_DEVICE_INLINE uint32_t block_index() { return __builtin_amdgcn_workgroup_id_
 XIO_DEVICE_INLINE uint32_t grid_size() { return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x(); }
 
 XIO_DEVICE_INLINE uint64_t ballot(uint64_t, bool predicate) {
-#if __AMDGCN_WAVEFRONT_SIZE == 64
+#if XIO_WAVE64
   return __builtin_amdgcn_ballot_w64(predicate);
 #else
   return __builtin_amdgcn_ballot_w32(predicate);
@@ -141,6 +172,19 @@ XIO_DEVICE_INLINE uint64_t ballot(uint64_t, bool predicate) {
 }
 
 XIO_DEVICE_INLINE uint64_t active() { return ballot(0, true); }
+
+XIO_DEVICE_INLINE uint32_t rank_in(uint64_t mask) {
+  const uint32_t low = __builtin_amdgcn_mbcnt_lo(static_cast<uint32_t>(mask), 0);
+  return XIO_WAVE64 ? __builtin_amdgcn_mbcnt_hi(static_cast<uint32_t>(mask >> 32), low) : low;
+}
+
+XIO_DEVICE_INLINE constexpr bool seldom(bool condition) {
+  if (__builtin_is_constant_evaluated()) return condition;
+  return ballot(0, condition) != 0;
+}
+
+/// The lanes of a wave are in step: only the compiler must not move accesses over this.
+XIO_DEVICE_INLINE void converge(uint64_t) { __builtin_amdgcn_wave_barrier(); }
 
 template <class T>
 XIO_DEVICE_INLINE T shuffle(uint64_t, T value, uint32_t source) {
@@ -170,6 +214,15 @@ XIO_DEVICE_INLINE uint32_t quad_exchange(uint64_t, uint32_t value) {
   return __builtin_amdgcn_mov_dpp(static_cast<int>(value), quad_perm, 0xf, 0xf, true);
 }
 
+template <uint32_t Bit>
+XIO_DEVICE_INLINE void quad_transpose(uint64_t mask, uint32_t& low, uint32_t& high) {
+  const uint32_t from_low = quad_exchange<Bit>(mask, low);
+  const uint32_t from_high = quad_exchange<Bit>(mask, high);
+  const bool upper = (lane() & Bit) != 0;
+  low = upper ? from_high : low;
+  high = upper ? high : from_low;
+}
+
 template <uint32_t Lane>
 XIO_DEVICE_INLINE uint32_t quad_broadcast(uint64_t, uint32_t value) {
   return __builtin_amdgcn_mov_dpp(static_cast<int>(value), Lane * 0x55, 0xf, 0xf, true);
@@ -185,26 +238,6 @@ XIO_DEVICE_INLINE T uniform(T value) {
   return (T)(static_cast<uint64_t>(high) << 32 | low);
 }
 
-#if !(defined(__GFX9__) && !defined(__gfx940__) && !defined(__gfx941__) && !defined(__gfx942__) && !defined(__gfx950__))
-XIO_DEVICE_INLINE void store_entry_through(Vec16* to, const Vec16& value) {
-#if defined(__GFX12__)
-  constexpr int coherence = 0x18;  // SCOPE_SYS
-  constexpr int word3 = 0x31014000;
-#elif defined(__GFX11__) || defined(__GFX10__)
-  constexpr int coherence = 0x5;  // glc dlc
-  constexpr int word3 = 0x31014000;
-#else
-  constexpr int coherence = 0x11;  // sc0 sc1
-  constexpr int word3 = 0x00027000;
-#endif
-  // The base is uniform by contract; the distance of this lane's slot from it is not.
-  Vec16* const base = uniform(to);
-  const auto distance = static_cast<int>(reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(base));
-  const auto resource = __builtin_amdgcn_make_buffer_rsrc(base, 0, -1, word3);
-  __builtin_amdgcn_raw_buffer_store_b128(detail::vector(value), resource, distance, 0, coherence);
-}
-#endif
-
 /// The same value in vector registers: arithmetic that ends in a store then needs no moves from scalar ones.
 template <class T>
 XIO_DEVICE_INLINE T per_lane(T value) {
@@ -215,42 +248,44 @@ XIO_DEVICE_INLINE T per_lane(T value) {
 /// store_mmio() by every active lane, one after the other: register stores of one step are merged by the hardware.
 XIO_DEVICE_INLINE void store_mmio_each_lane(uint32_t* to, uint32_t value) {
   // Each under an execution mask of one lane, set by hand: a loop over lanes around an ordinary store makes every branch of
-  // the caller divergent, and one that is written with readfirstlane is folded away by the compiler.
-#if __AMDGCN_WAVEFRONT_SIZE == 64
-#define XIO_MASK "b64"
-#define XIO_EXEC "exec"
-  const uint64_t all = __builtin_amdgcn_ballot_w64(true);
-  uint64_t todo = all;
+  // the caller divergent, and one that is written with readfirstlane is folded away by the compiler. The mask is saved
+  // here too: one that the compiler passed in may be the mask register itself.
+#if XIO_WAVE64
+  uint64_t all, todo;
 #else
-#define XIO_MASK "b32"
-#define XIO_EXEC "exec_lo"
-  const uint32_t all = __builtin_amdgcn_ballot_w32(true);
-  uint32_t todo = all;
-#endif
-#if defined(__GFX12__)
-#define XIO_STORE "global_store_b32 %2, %3, off scope:SCOPE_SYS"
-#elif defined(__GFX11__)
-#define XIO_STORE "global_store_b32 %2, %3, off"
-#elif defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__)
-#define XIO_STORE "global_store_dword %2, %3, off sc0 sc1"
-#else
-#define XIO_STORE "global_store_dword %2, %3, off"
+  uint32_t all, todo;
 #endif
   int chosen;
-  asm volatile("1:\n\ts_ff1_i32_" XIO_MASK " %0, %1\n\t"
-               "s_bfm_" XIO_MASK " " XIO_EXEC ", 1, %0\n\t" XIO_STORE "\n\t"
-               "s_andn2_" XIO_MASK " %1, %1, " XIO_EXEC "\n\t"
-               "s_cbranch_scc1 1b\n\t"
-               "s_mov_" XIO_MASK " " XIO_EXEC ", %4"
-               : "=&s"(chosen), "+&s"(todo)
-               : "v"(to), "v"(value), "s"(all)
-               : "memory", "scc");
-#undef XIO_MASK
-#undef XIO_EXEC
-#undef XIO_STORE
+  asm volatile(
+#if XIO_WAVE64
+      "s_mov_b64 %0, exec\n\ts_mov_b64 %1, exec\n"
+      "1:\ts_ff1_i32_b64 %2, %1\n\ts_bfm_b64 exec, 1, %2\n\t"
+#else
+      "s_mov_b32 %0, exec_lo\n\ts_mov_b32 %1, exec_lo\n"
+      "1:\ts_ff1_i32_b32 %2, %1\n\ts_bfm_b32 exec_lo, 1, %2\n\t"
+#endif
+#if defined(__GFX12__)
+      "global_store_b32 %3, %4, off scope:SCOPE_SYS\n\t"
+#elif defined(__GFX11__)
+      "global_store_b32 %3, %4, off\n\t"
+#elif XIO_GFX940
+      "global_store_dword %3, %4, off sc0 sc1\n\t"
+#else
+      "global_store_dword %3, %4, off\n\t"
+#endif
+#if XIO_WAVE64
+      "s_andn2_b64 %1, %1, exec\n\ts_cbranch_scc1 1b\n\ts_mov_b64 exec, %0"
+#else
+      "s_andn2_b32 %1, %1, exec_lo\n\ts_cbranch_scc1 1b\n\ts_mov_b32 exec_lo, %0"
+#endif
+      : "=&s"(all), "=&s"(todo), "=&s"(chosen)
+      : "v"(to), "v"(value)
+      : "memory", "scc");
 }
 
 XIO_DEVICE_INLINE void block_barrier() {
+  // A release of this scope waits for no store on some targets; but one wave may ring for what others stored.
+  wait_stores();
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");

@@ -22,6 +22,7 @@ namespace arch {
 /// A place in a kernel. The source position orders places of one file whatever order the optimiser gave to the code.
 struct CallSite {
   const void* address;  ///< where the call returns to
+  const void* frame;    ///< of the call: tells how deep in calls it is
   const char* file;
   uint32_t line;
 };
@@ -92,6 +93,9 @@ XIO_DEVICE_INLINE T observe(const T* from) {
   detail::interleave();
   return __atomic_load_n(from, __ATOMIC_ACQUIRE);
 }
+
+template <Scope S>
+XIO_DEVICE_INLINE void order_loads() {}
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE void store(T* to, T value) {
@@ -167,7 +171,9 @@ XIO_DEVICE_INLINE void store_entry(Vec16* to, const Vec16& value) {
 }
 
 constexpr bool has_write_through = true;
-XIO_DEVICE_INLINE void store_entry_through(Vec16* to, const Vec16& value) { store_entry(to, value); }
+XIO_DEVICE_INLINE void store_entry_through(Vec16* ring, uint32_t offset, const Vec16& value) {
+  store_entry(ring + offset / sizeof(Vec16), value);
+}
 
 /// For memory that takes at most 8 bytes an access (some controller memory buffers).
 XIO_DEVICE_INLINE void store_entry8(uint64_t* to, uint64_t value) {
@@ -190,7 +196,7 @@ __attribute__((convergent, nomerge))
 #endif
 inline uint64_t
 active_at(const char* file, uint32_t line) {
-  return current_wave->active({__builtin_return_address(0), file, line});
+  return current_wave->active({__builtin_return_address(0), __builtin_frame_address(0), file, line});
 }
 }  // namespace detail
 
@@ -201,6 +207,11 @@ XIO_DEVICE_INLINE uint64_t active(const char* file = __builtin_FILE(), uint32_t 
 
 XIO_DEVICE_INLINE uint64_t ballot(uint64_t mask, bool predicate) {
   return current_wave ? current_wave->ballot(mask, predicate) : uint64_t{predicate};
+}
+
+/// All lanes of `mask` have come here, and what they stored before is ordered before what any of them does after.
+XIO_DEVICE_INLINE void converge(uint64_t mask) {
+  if (current_wave) current_wave->ballot(mask, true);
 }
 
 template <class T>

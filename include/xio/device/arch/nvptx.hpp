@@ -200,6 +200,8 @@ XIO_DEVICE_INLINE uint64_t ballot(uint64_t mask, bool predicate) {
   return __ballot_sync(static_cast<uint32_t>(mask), predicate);
 }
 
+XIO_DEVICE_INLINE void converge(uint64_t mask) { __syncwarp(static_cast<uint32_t>(mask)); }
+
 template <class T>
 XIO_DEVICE_INLINE T shuffle(uint64_t mask, T value, uint32_t source) {
   static_assert(sizeof(T) <= 8, "a shuffle moves at most 8 bytes");

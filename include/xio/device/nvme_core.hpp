@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief How an NVMe queue pair submits and completes: the protocol code with NVMe's entries, data pointers and doorbells.
+
+#include <xio/device/com.hpp>
+#include <xio/device/doorbell.hpp>
+#include <xio/device/nvme_command.hpp>
+#include <xio/device/nvme_data.hpp>
+#include <xio/device/nvme_types.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace nvme {
+
+/// The submission and completion paths of an NVMe queue pair, as BasicQueue puts them together.
+template <Sharing S, class Policy, class Doorbell, class Holder>
+class QueueCore : public Holder {
+ public:
+  using Holder::Holder;
+  using Holder::handle;
+  static constexpr Sharing sharing = S;
+
+ protected:
+  using Holder::state;
+
+  XIO_DEVICE_INLINE uint64_t members(uint64_t group, bool member) const {
+    if constexpr (S == Sharing::thread) {
+      return member;
+    } else {
+      return arch::ballot(group, member);
+    }
+  }
+
+  XIO_DEVICE_INLINE bool is_member(uint64_t lanes) const {
+    if constexpr (S == Sharing::thread) {
+      return true;
+    } else {
+      return (lanes >> arch::lane() & 1) != 0;
+    }
+  }
+
+  /// Why there are no tickets.
+  template <class Until>
+  XIO_DEVICE_INLINE Status refusal() {
+    if (protocol::read<S>(state().broken) != 0) return Status::broken;
+    return __is_same(Until, Now) ? Status::would_block : Status::timed_out;
+  }
+
+  XIO_DEVICE_INLINE protocol::CompletionRing<CompletionFormat> completions() const {
+    const QueueHandle& q = handle();
+    return {q.cq, q.slots, q.notifications, q.cq_mask, q.slot_mask, q.depth};
+  }
+
+  template <class Telemetry>
+  XIO_DEVICE uint32_t drain_group(uint64_t group, Telemetry& telemetry) {
+    const QueueHandle& q = handle();
+    const uint64_t started = Telemetry::start();
+    const uint32_t taken = protocol::drain<CompletionFormat, S, Policy>(
+        completions(), state(), group,
+        [&](uint64_t head) {
+          const DoorbellTarget target{q.cq_doorbell, q.cq_shadow, q.cq_event_index};
+          if constexpr (S == Sharing::thread) {
+            Doorbell::ring_each(target, ring::slot(head, q.cq_mask));
+          } else {
+            Doorbell::ring(target, ring::slot(head, q.cq_mask));
+          }
+        },
+        telemetry);
+    telemetry.stop(telemetry::Step::cq_poll, started);
+    return taken;
+  }
+
+  XIO_DEVICE_INLINE void ring_sq(uint64_t end) const {
+    const QueueHandle& q = handle();
+    const DoorbellTarget target{q.sq_doorbell, q.sq_shadow, q.sq_event_index};
+    if constexpr (S == Sharing::thread) {
+      Doorbell::ring_each(target, ring::slot(end, q.sq_mask));
+    } else {
+      Doorbell::ring(target, ring::slot(end, q.sq_mask));
+    }
+  }
+
+  XIO_DEVICE_INLINE void flush_group(uint64_t group) {
+    protocol::flush<S, Policy>(state(), group, [&](uint64_t end) { ring_sq(end); });
+  }
+
+  XIO_DEVICE_INLINE Status publish(uint64_t group, protocol::Claim claim) {
+    return protocol::publish<S, Policy>(state(), group, claim, [&](uint64_t end) { ring_sq(end); });
+  }
+
+  XIO_DEVICE_INLINE bool is_long(const Command& command) const {
+    return splittable(command) && command.last_block >= handle().max_blocks;
+  }
+
+  template <class Pages>
+  XIO_DEVICE_INLINE Status check(const Command& command, const Pages& pages) const {
+    const QueueHandle& q = handle();
+    if (addresses_blocks(command)) {
+      const uint64_t last = uint64_t{command.last_block} + command.lba();
+      if (command.last_block == ~0u) return Status::invalid_argument;  // no blocks at all
+      if (last > q.namespace_blocks - 1 || last < command.lba()) return Status::out_of_range;  // 0 - 1: no limit
+    }
+    if (command.last_block > 0xffff && !splittable(command)) return Status::invalid_argument;
+    // Rehearsed before tickets are taken, so that a refused command leaves no trace.
+    const detail::RehearsedList list{q.lists_bus, q.lists ? q.list_bytes : 0};
+    const uint64_t bytes = data_bytes(command, q.block_shift, q.page_shift);
+    const uint64_t longest = splittable(command) ? uint64_t{q.max_blocks} << q.block_shift : bytes;
+    DataPointer ignored;
+    Status fault = detail::point(pages, 0, static_cast<uint32_t>(bytes < longest ? bytes : longest), q.page_shift, list, ignored);
+    for (uint64_t done = longest; XIO_UNLIKELY(done < bytes && fault.is_ok()); done += longest) {
+      const uint64_t left = bytes - done;
+      fault = detail::point(pages, done, static_cast<uint32_t>(left < longest ? left : longest), q.page_shift, list, ignored);
+    }
+    return fault;
+  }
+
+  XIO_DEVICE Status check_pieces(uint64_t group, Opcode operation, const Piece* pieces, uint32_t count) const {
+    const uint32_t lanes = S == Sharing::thread ? 1 : arch::count_lanes(group);
+    Status fault;
+    for (uint32_t i = protocol::rank<S>(group); i < count && fault.is_ok(); i += lanes) {
+      fault = check_piece(operation, pieces[i], detail::RehearsedList{handle().lists_bus, handle().list_bytes}).fault;
+    }
+    return first_fault(group, fault);
+  }
+
+  /// Of the lanes' faults the first, in all of them.
+  XIO_DEVICE_INLINE Status first_fault(uint64_t group, Status fault) const {
+    const uint64_t faulty = members(group, !fault.is_ok());
+    if (XIO_LIKELY(faulty == 0)) return Status::ok;
+    return protocol::unpack(protocol::from_lane<S>(group, protocol::pack(fault), arch::first_lane(faulty)));
+  }
+
+  struct CheckedPiece {
+    Command command;
+    DataPointer data;
+    Status fault;
+  };
+
+  /// What is to be submitted for a piece, or why it is refused. Straight on, without a return: a wave goes through it at
+  /// once.
+  template <class List>
+  XIO_DEVICE_INLINE CheckedPiece check_piece(Opcode operation, const Piece& piece, const List& list) const {
+    const QueueHandle& q = handle();
+    CheckedPiece checked;
+    checked.command = command(operation).range(piece.lba, piece.blocks);
+    const uint64_t last = piece.lba + (piece.blocks - 1);
+    const bool fits = piece.blocks - 1 < q.max_blocks;
+    checked.fault = detail::point(ContiguousPages{piece.bus}, 0, (fits ? piece.blocks : 1) << q.block_shift, q.page_shift,
+                                  list, checked.data);
+    if (last > q.namespace_blocks - 1 || last < piece.lba) checked.fault = Status::out_of_range;  // 0 - 1: no limit
+    if (!fits) checked.fault = Status::invalid_argument;
+    return checked;
+  }
+
+  XIO_DEVICE_INLINE protocol::Claim claim_now(uint64_t group, uint32_t wanted, uint32_t least) {
+    const QueueHandle& q = handle();
+    return protocol::claim<S>(state(), group, wanted, least, q.depth, [&](uint64_t ticket) {
+      if constexpr (Policy::slot_checks) {
+        return protocol::slot_free<S>(q.slots, q.slot_mask, ticket);
+      } else {
+        return true;
+      }
+    });
+  }
+
+  /// Claims tickets; while there is no room, announces what waits to be announced and takes completions.
+  template <class Until>
+  XIO_DEVICE_INLINE protocol::Claim claim_until(uint64_t group, uint32_t wanted, uint32_t least, Until until) {
+    protocol::Claim claim = claim_now(group, wanted, least);
+    if constexpr (__is_same(Until, Now)) {
+      // What fills the queue may be entries that the device does not know of yet.
+      if (XIO_UNLIKELY(claim.count == 0)) flush_group(group);
+      return claim;
+    }
+    telemetry::Off off;
+    for (uint32_t round = 0; XIO_UNLIKELY(claim.count == 0); ++round) {
+      flush_group(group);
+      const uint32_t taken = drain_group(group, off);
+      claim = claim_now(group, wanted, least);
+      if (claim.count != 0) break;
+      const bool look = round == 0 || round % arch::looks_per_clock == arch::looks_per_clock - 1;
+      // The lanes stay together: they give up when the most patient of them does, or when the queue is broken.
+      if (look && (!protocol::any<S>(group, !until.passed()) ||
+                   protocol::any<S>(group, protocol::read<S>(state().broken) != 0))) {
+        break;
+      }
+      if (taken == 0) arch::pause(round);
+    }
+    return claim;
+  }
+
+  template <class Pages>
+  XIO_DEVICE_INLINE Sqe build(const Command& command, const Pages& pages, uint64_t offset, uint64_t ticket) const {
+    const QueueHandle& q = handle();
+    DataPointer data;
+    detail::point(pages, offset, static_cast<uint32_t>(data_bytes(command, q.block_shift, q.page_shift)), q.page_shift,
+                  list_of(ticket, true), data);
+    return encode(command.nsid(command.namespace_id ? command.namespace_id : q.nsid), ring::slot(ticket, q.slot_mask), data);
+  }
+
+  /// List memory of a ticket's slot; none where it is not `usable`.
+  XIO_DEVICE_INLINE detail::PublishedList<Policy, S != Sharing::thread> list_of(uint64_t ticket, bool usable) const {
+    const QueueHandle& q = handle();
+    const uint64_t at = uint64_t{ring::slot(ticket, q.slot_mask)} * q.list_bytes;  // 0 where there are no lists
+    return {q.lists + at / sizeof(uint64_t), q.lists_bus + at, usable ? q.list_bytes : 0};
+  }
+
+  XIO_DEVICE_INLINE void store_entries(uint64_t group, uint64_t storing, const Sqe& entry, uint64_t ticket) const {
+    using How = typename StoreChoice<Policy::narrow_slots, Policy::publication == Publication::write_through>::type;
+    const QueueHandle& q = handle();
+    if constexpr (S == Sharing::thread) {
+      XioComEnqueue<How>(entry, q.sq, ring::slot(ticket, q.sq_mask));
+    } else {
+      enqueue_wave<How>(group, storing, entry, q.sq, ring::slot(ticket, q.sq_mask));
+    }
+  }
+
+  /// Says who is told of the end of an operation, before the device can know of it.
+  XIO_DEVICE_INLINE void set_notification(uint64_t ticket, Notification* notification) const {
+    if constexpr (Policy::notifications) {
+      auto& target = reinterpret_cast<uint64_t&>(handle().notifications[ticket & handle().slot_mask]);
+      protocol::write<S>(target, reinterpret_cast<uint64_t>(notification));
+    }
+  }
+
+  /// Stores and publishes the entries of a claim, one for each piece. With `Check`, for queues that are not shared, where a
+  /// claim is nothing before it is published: publishes nothing and says why where a piece is refused.
+  template <bool Check>
+  XIO_DEVICE_INLINE Status publish_pieces(uint64_t group, protocol::Claim claim, Opcode operation, const Piece* pieces,
+                                          Notification* notification) {
+    static_assert(!Check || !is_shared<S>, "a claim of a shared queue must be published");
+    const QueueHandle& q = handle();
+    const uint32_t lanes = S == Sharing::thread ? 1 : arch::count_lanes(group);
+    Status fault;
+    for (uint32_t base = 0; base < claim.count; base += lanes) {
+      const uint32_t mine = base + protocol::rank<S>(group);
+      const bool storing = mine < claim.count;
+      const uint64_t ticket = claim.first + mine;
+      // Lanes without a piece go along with the first one.
+      const Piece piece = pieces[storing ? mine : 0];
+      const CheckedPiece checked = check_piece(operation, piece, list_of(ticket, storing));
+      const Sqe entry = encode(checked.command.nsid(q.nsid), ring::slot(ticket, q.slot_mask), checked.data);
+      if (Check && storing && fault.is_ok()) fault = checked.fault;
+      if constexpr (Policy::notifications) {
+        if (storing) set_notification(ticket, notification);
+      }
+      store_entries(group, members(group, storing), entry, ticket);
+    }
+    if constexpr (Check) {
+      fault = first_fault(group, fault);
+      if (!fault.is_ok()) return fault;
+    }
+    return publish(group, claim);
+  }
+
+  /// Submits the command of each lane that is `wanting`; the others help, and keep `token`. All lanes stay until the last is
+  /// served, since a queue of one wave is used by all of them at once.
+  template <class Pages, class Until, class Telemetry>
+  XIO_DEVICE_INLINE Token submit_short(uint64_t group, bool wanting, const Command& command, const Pages& pages, Until until,
+                                       Notification* notification, Telemetry& telemetry, Token token) {
+    for (uint64_t pending = members(group, wanting); pending != 0;) {
+      const uint32_t wanted = S == Sharing::thread ? 1 : arch::count_lanes(pending);
+      protocol::Claim claim = claim_until(group, wanted, 1, until);
+      if (XIO_UNLIKELY(claim.count == 0)) {
+        if (is_member(pending)) token = Token::refused(refusal<Until>());
+        break;
+      }
+      const uint32_t position = protocol::rank<S>(pending);
+      uint64_t ticket = claim.first + position;
+      if constexpr (S == Sharing::thread) ticket = arch::per_lane(ticket);
+      if constexpr (S == Sharing::thread) claim.count = 1;
+      if constexpr (S == Sharing::thread && Holder::stored_each_time) claim.first = ticket;
+      const bool served = is_member(pending) && position < claim.count;
+      const uint64_t storing = members(group, served);
+      uint64_t started = Telemetry::start();
+      Sqe entry{};
+      if (served) {
+        entry = build(command, pages, 0, ticket);
+        set_notification(ticket, notification);
+        token.last = ticket;
+        token.count = 1;
+        token.status = Status::ok;
+      }
+      telemetry.stop(telemetry::Step::build, started);
+      started = Telemetry::start();
+      store_entries(group, storing, entry, ticket);
+      telemetry.stop(telemetry::Step::enqueue, started);
+      started = Telemetry::start();
+      const Status status = publish(group, claim);
+      telemetry.stop(telemetry::Step::sq_doorbell, started);
+      if constexpr (is_shared<S>) {
+        if (XIO_UNLIKELY(!status.is_ok())) {
+          if (is_member(pending)) token = Token::refused(status);
+          break;
+        }
+      }
+      if constexpr (S == Sharing::thread) return token;
+      pending &= ~storing;
+    }
+    if constexpr (S != Sharing::thread) arch::converge(group);
+    return token;
+  }
+
+  /// Splits the commands of the lanes that say so, one lane after the other; all lanes of the group help.
+  template <class Pages, class Until>
+  XIO_DEVICE Token submit_long(uint64_t group, bool split, const Command& command, const Pages& pages, Until until,
+                               Notification* notification, Token token) {
+    for (uint64_t owners = members(group, split); owners; owners &= owners - 1) {
+      const uint32_t owner = arch::first_lane(owners);
+      const bool mine = S == Sharing::thread || arch::lane() == owner;
+      const uint32_t longest = handle().max_blocks;
+      const uint32_t total = protocol::from_lane<S>(group, command.blocks(), owner);
+      Token whole;
+      for (uint32_t done = 0; done < total;) {
+        const uint32_t parts = (total - done + longest - 1) / longest;
+        // Without a deadline there is no waiting between parts: all of them fit at once, or none is submitted.
+        const bool at_once = __is_same(Until, Now);
+        if (at_once && parts > handle().depth) {
+          whole.status = Status::invalid_argument;
+          break;
+        }
+        const uint32_t most = parts < handle().depth ? parts : handle().depth;
+        const protocol::Claim claim = claim_until(group, most, at_once ? parts : 1, until);
+        if (claim.count == 0) {
+          whole.status = refusal<Until>();
+          break;
+        }
+        for (uint32_t i = 0; i < claim.count; ++i) {
+          const uint32_t blocks = total - done < longest ? total - done : longest;
+          if (mine) {
+            const Sqe entry = build(command.piece(done, blocks), pages, uint64_t{done} << handle().block_shift,
+                                    claim.first + i);
+            using How = typename StoreChoice<Policy::narrow_slots, Policy::publication == Publication::write_through>::type;
+            set_notification(claim.first + i, notification);
+            XioComEnqueue<How>(entry, handle().sq, ring::slot(claim.first + i, handle().sq_mask));
+          }
+          done += blocks;
+        }
+        const Status status = publish(group, claim);
+        if (!status.is_ok()) {
+          whole.status = status;
+          break;
+        }
+        if (whole.count != 0 && (claim.first != whole.last + 1 || whole.count + claim.count > handle().slot_mask / 2)) {
+          // A token is one row of tickets that the table remembers. Others came between, or the row would be too long:
+          // the parts before must end first. Only now, since others may have waited for this claim to be published.
+          const Status before = wait_parts(group, whole, until);
+          whole = Token::refused(before);
+        }
+        whole.last = claim.first + claim.count - 1;
+        whole.count += claim.count;
+        if (protocol::any<S>(group, whole.status == Status::timed_out)) break;
+      }
+      if (mine) token = whole;
+    }
+    return token;
+  }
+
+  /// Announces what waits to be announced, then waits for each lane's token.
+  template <class Telemetry>
+  XIO_DEVICE Status wait_group(uint64_t group, const Token& token, Deadline until, Telemetry& telemetry) {
+    flush_group(group);
+    return protocol::wait<CompletionFormat, S>(completions(), state(), group, token, until,
+                                               [&] { return drain_group(group, telemetry); });
+  }
+
+  XIO_DEVICE Status wait_parts(uint64_t group, const Token& parts, Deadline until) {
+    telemetry::Off off;
+    return wait_group(group, parts, until, off);
+  }
+  XIO_DEVICE Status wait_parts(uint64_t, const Token&, Now) { return Status::would_block; }
+
+  /// Whether every part of the operation has ended, as far as completions were taken.
+  XIO_DEVICE_INLINE bool ended(const Token& token) const {
+    uint64_t word = 0;
+    for (uint32_t part = 0; part < token.count; ++part) {
+      if (protocol::look_up<S>(handle().slots, handle().slot_mask, token.last - part, word) == protocol::Outcome::pending)
+        return false;
+    }
+    return true;
+  }
+
+  /// Waits without taking note of errors; all lanes pass the same token.
+  XIO_DEVICE Status wait_quietly(uint64_t group, const Token& token, Deadline until) {
+    telemetry::Off off;
+    bool broken = false;
+    const bool done = protocol::poll<S>(
+        group,
+        [&] {
+          if (!protocol::any<S>(group, !ended(token))) return true;
+          // Again and again, since others may not have published theirs yet, nor announce them soon.
+          flush_group(group);
+          drain_group(group, off);
+          broken = protocol::any<S>(group, protocol::read<S>(state().broken) != 0);
+          return broken;
+        },
+        until);
+    if (!done) return Status::timed_out;
+    return broken && protocol::any<S>(group, !ended(token)) ? Status::broken : Status::ok;
+  }
+
+  /// The leader's token, in all lanes of the group.
+  XIO_DEVICE_INLINE static Token from_leader(uint64_t group, Token token) {
+    token.last = protocol::from_leader<S>(group, token.last);
+    token.count = protocol::from_leader<S>(group, token.count);
+    token.status = protocol::unpack(protocol::from_leader<S>(group, protocol::pack(token.status)));
+    return token;
+  }
+
+  template <bool Narrow, bool Through, class = void>
+  struct StoreChoice {
+    using type = store::Stream;
+  };
+  /// Narrow stores are written through as they are.
+  template <bool Through, class Nothing>
+  struct StoreChoice<true, Through, Nothing> {
+    using type = store::Narrow;
+  };
+  template <class Nothing>
+  struct StoreChoice<false, true, Nothing> {
+    using type = store::Through;
+  };
+};
+
+}  // namespace nvme
+
+XIO_NAMESPACE_END

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Small types of the NVMe queue: how it reads completions, where its state lives, what a batch is made of.
+
+#include <xio/device/completion.hpp>
+#include <xio/device/nvme_handle.hpp>
+#include <xio/vendors/nvme/decode.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace nvme {
+
+/// How the protocol code reads an NVMe completion.
+struct CompletionFormat {
+  using Entry = Cqe;
+
+  XIO_DEVICE_INLINE static uint64_t look(const Cqe* entry) {
+    return arch::load<arch::Scope::system>(reinterpret_cast<const uint64_t*>(entry) + 1);
+  }
+  XIO_HOST_DEVICE static constexpr bool valid(uint64_t word, bool phase) { return (word >> 48 & 1) == phase; }
+  XIO_HOST_DEVICE static constexpr uint32_t key(uint64_t word) { return static_cast<uint32_t>(word >> 32) & 0xffff; }
+  XIO_HOST_DEVICE static constexpr uint64_t status(uint64_t word) { return word >> 49; }
+  XIO_DEVICE_INLINE static uint64_t result(const Cqe* entry) {
+    return arch::load<arch::Scope::system>(reinterpret_cast<const uint64_t*>(entry));
+  }
+  XIO_HOST_DEVICE static constexpr Status decode(uint16_t status_field) { return to_status(status_field); }
+};
+
+/// Queue state in memory, where all users of the queue find it.
+class InMemory {
+ public:
+  static constexpr bool stored_each_time = true;
+  XIO_HOST_DEVICE explicit InMemory(const QueueHandle& handle) : handle_(handle) {}
+  XIO_HOST_DEVICE const QueueHandle& handle() const { return handle_; }
+
+ protected:
+  XIO_HOST_DEVICE QueueState& state() const { return *handle_.state; }
+  QueueHandle handle_;
+};
+
+/// Queue state in registers, for a loop of one user; see BasicQueue::session().
+class InRegisters {
+ public:
+  static constexpr bool stored_each_time = false;
+  XIO_HOST_DEVICE explicit InRegisters(const QueueHandle& handle) : handle_(handle), state_(*handle.state) {}
+  XIO_HOST_DEVICE const QueueHandle& handle() const { return handle_; }
+  /// Writes the state back; the session is not used afterwards.
+  XIO_HOST_DEVICE void end() { *handle_.state = state_; }
+
+ protected:
+  XIO_HOST_DEVICE QueueState& state() { return state_; }
+  QueueHandle handle_;
+  QueueState state_;
+};
+
+/// One piece of a batch: `blocks` logical blocks from `lba` to or from contiguous memory at bus address `bus`.
+struct Piece {
+  uint64_t lba;
+  uint64_t bus;
+  uint32_t blocks;  ///< 1 to QueueHandle::max_blocks; pieces are not split
+};
+
+/// Failed operations that nobody has waited for.
+struct ErrorSummary {
+  uint32_t count;
+  uint64_t first_ticket;
+  Status first;
+};
+
+}  // namespace nvme
+
+XIO_NAMESPACE_END

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What the in-process NVMe controller is like: capacity, limits, features, and who makes it run.
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace emulation {
+
+/// One namespace. All blocks read as zeros at first.
+struct NvmeNamespaceConfig {
+  uint32_t nsid = 1;           ///< 1 to NvmeConfig::max_nsid
+  uint64_t blocks = 131072;    ///< capacity in logical blocks, at least 1
+  uint32_t block_bytes = 512;  ///< logical block: a power of two, 512 to 65536 bytes
+};
+
+/// Who makes the controller run.
+enum class NvmeExecution {
+  thread,  ///< a thread of its own polls the doorbells
+  /// NvmeController::step() does, and nothing happens between its calls, except that a register write takes effect at
+  /// once and that the admin queue is served when its doorbell is written through write32 or ring.
+  stepped,
+};
+
+/// Where the controller's host memory comes from: for example cudaHostAlloc, so that a GPU reaches it too.
+struct MemorySource {
+  /// Returns at least `bytes` bytes at a multiple of `alignment` (a power of two), or null.
+  std::function<void*(size_t bytes, size_t alignment)> allocate;
+  std::function<void(void* memory)> release;
+};
+
+/// Limits and features of the controller. Checked by NvmeController's constructor.
+struct NvmeConfig {
+  std::vector<NvmeNamespaceConfig> namespaces{NvmeNamespaceConfig{}};
+  uint32_t max_nsid =
+      256;  ///< Identify Controller NN: a higher nsid is invalid, a lower one without namespace inactive
+
+  uint32_t queues = 64;                    ///< I/O queue pairs, 1 to 1024
+  uint16_t mqes = 2047;                    ///< CAP.MQES: entries of the largest queue - 1, 1 to 65535
+  uint8_t mdts = 7;                        ///< largest transfer: 2^mdts pages of the smallest size; 0: no limit
+  uint8_t dstrd = 0;                       ///< CAP.DSTRD, 0 to 8: a doorbell every 4 << dstrd bytes
+  uint8_t mpsmin = 0;                      ///< CAP.MPSMIN: smallest memory page is 4096 << mpsmin bytes; 0 to 4
+  uint8_t mpsmax = 4;                      ///< CAP.MPSMAX, mpsmin to 8
+  bool contiguous_queues_required = true;  ///< CAP.CQR; false: queues may be given as a list of pages (PC = 0)
+  uint8_t ready_timeout = 15;              ///< CAP.TO, units of 500 ms
+
+  bool sgl = true;                   ///< SGLs of any alignment in I/O commands
+  bool sgl_dword_aligned = false;    ///< SGLs only with dword alignment and granularity
+  bool shadow_doorbells = true;      ///< Doorbell Buffer Config, OACS bit 8
+  bool volatile_write_cache = true;  ///< Identify Controller VWC bit 0
+  bool aborts = false;               ///< Abort ends a held or delayed command; false: answers "not aborted"
+  uint8_t async_event_limit = 3;     ///< AERL: Asynchronous Event Requests at a time - 1
+
+  /// A command whose identifier is in use on its queue fails with 003h, Command ID Conflict.
+  bool check_command_ids = true;
+  /// Overwrites each SQE with FFh bytes as soon as it is fetched. Only an emulated controller can do that: an entry
+  /// that a doorbell covers a second time, or before it was stored, then fails and counts as a stale fetch.
+  bool poison_fetched_entries = false;
+  /// Largest plausible advance of an SQ tail, in entries; a larger one counts as suspicious. 0: the room that the host
+  /// can know of is the only bound.
+  uint32_t plausible_advance = 0;
+  /// Null medium: addresses are checked and walked, data stays where it is.
+  bool discard_data = false;
+
+  NvmeExecution execution = NvmeExecution::thread;
+  uint32_t burst = 64;  ///< commands that one pass takes from one queue before it looks at the next; at least 1
+
+  uint64_t bus_offset = uint64_t{1} << 48;  ///< bus address = CPU address + bus_offset; a multiple of 2 MiB
+  MemorySource memory;                      ///< empty: the process's own heap
+
+  std::string serial = "XIO-MODEL-0001";            ///< at most 20 characters
+  std::string model = "xio in-process NVMe model";  ///< at most 40 characters
+  std::string firmware = "1.0";                     ///< at most 8 characters
+};
+
+/// Throws host::Error for a configuration that no controller can have.
+inline void check(const NvmeConfig& config) {
+  const auto require = [](bool holds, const char* what) {
+    if (!holds) throw host::Error(std::string("emulated NVMe controller: ") + what);
+  };
+  require(!config.namespaces.empty(), "at least one namespace is needed");
+  for (size_t i = 0; i < config.namespaces.size(); ++i) {
+    const NvmeNamespaceConfig& one = config.namespaces[i];
+    require(one.nsid >= 1 && one.nsid <= config.max_nsid, "a namespace identifier must be 1 to max_nsid");
+    require(one.blocks >= 1 && one.blocks <= uint64_t{1} << 46, "a namespace must have 1 to 2^46 blocks");
+    require(one.block_bytes >= 512 && one.block_bytes <= 65536 && (one.block_bytes & (one.block_bytes - 1)) == 0,
+            "the block size must be a power of two from 512 to 65536");
+    for (size_t j = 0; j < i; ++j)
+      require(config.namespaces[j].nsid != one.nsid, "two namespaces have the same number");
+  }
+  require(config.queues >= 1 && config.queues <= 1024, "the number of queues must be 1 to 1024");
+  require(config.mqes >= 1, "mqes must be 1 to 65535");
+  require(config.mpsmin <= 4 && config.mpsmax >= config.mpsmin && config.mpsmax <= 8,
+          "mpsmin must be 0 to 4, mpsmax mpsmin to 8");
+  require(config.mdts <= 16, "mdts must be 0 to 16");
+  require(config.dstrd <= 8, "dstrd must be 0 to 8");
+  require(config.burst >= 1, "burst must be at least 1");
+  require(config.bus_offset % (uint64_t{1} << 21) == 0, "bus_offset must be a multiple of 2 MiB");
+  require(!config.memory.allocate == !config.memory.release, "a memory source needs allocate and release");
+  require(config.serial.size() <= 20 && config.model.size() <= 40 && config.firmware.size() <= 8,
+          "serial, model and firmware have at most 20, 40 and 8 characters");
+}
+
+}  // namespace emulation
+
+XIO_NAMESPACE_END

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief How the in-process NVMe controller learns of new tails and heads: doorbell registers, and shadow doorbells
+/// with their EventIdx rule (NVM Express Base Specification 2.0, sections 3.1.3.7, 5.8 and B.5).
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include <xio/config.hpp>
+#include <xio/host/emulation/nvme/core.hpp>
+#include <xio/host/emulation/nvme/events.hpp>
+#include <xio/host/emulation/nvme/fault_plan.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace emulation {
+
+class DoorbellWatch {
+ public:
+  DoorbellWatch(ControllerCore& core, AsyncEvents& events, const FaultPlan::Orders& orders)
+      : core_(core), events_(events), orders_(orders) {}
+
+  /// The controller has met an error that only a reset ends.
+  bool failed() const { return failed_; }
+  void fail() {
+    if (!failed_) core_.counters.fatal_errors.add();
+    failed_ = true;
+  }
+  void reset() { failed_ = false; }
+
+  /// Doorbell changes seen since the last call.
+  size_t take_changes() { return std::exchange(changes_, 0); }
+
+  void look_at_tail(SubmissionQueue& sq) {
+    uint32_t value = 0;
+    if (sq.doorbell.poll(value)) {
+      ++changes_;
+      core_.counters.queue(sq.id).sq_doorbells.add();
+      if (sq.doorbell.shadow != 0) sq.doorbell.rearm();
+      if (ignored(sq.id)) return;
+      if (sq.doorbell.shadow == 0) {
+        take_tail(sq, value);
+      } else {
+        sq.doorbell.awake = true;
+      }
+    }
+    if (!sq.doorbell.awake) return;
+    // With a shadow the register only wakes: the value that counts is in memory.
+    uint32_t* const shadow = word(sq.doorbell.shadow);
+    uint32_t* const event = word(sq.doorbell.event_index);
+    if (!shadow || !event) return fail();
+    take_tail(sq, __atomic_load_n(shadow, __ATOMIC_ACQUIRE));
+    if (sq.head != sq.tail) return;
+    // Idle: tell the host where to kick, then look once more. It does the reverse, so that one of us sees the other.
+    __atomic_exchange_n(event, sq.tail, __ATOMIC_SEQ_CST);
+    const uint32_t again = __atomic_load_n(shadow, __ATOMIC_SEQ_CST);
+    sq.doorbell.awake = again != sq.tail;
+    if (sq.doorbell.awake) take_tail(sq, again);
+    if (sq.head == sq.tail) sq.doorbell.awake = false;
+  }
+
+  void look_at_head(CompletionQueue& cq) {
+    uint32_t value = 0;
+    if (!cq.doorbell.poll(value)) return;
+    ++changes_;
+    core_.counters.queue(cq.id).cq_doorbells.add();
+    if (cq.doorbell.shadow == 0) return take_head(cq, value);
+    cq.doorbell.rearm();
+    cq.doorbell.awake = true;
+  }
+
+  /// Whether no entry can be posted now.
+  bool blocked(CompletionQueue& cq) {
+    if (!orders_.stalled.empty() &&
+        std::find(orders_.stalled.begin(), orders_.stalled.end(), cq.id) != orders_.stalled.end())
+      return true;
+    if (XIO_LIKELY(!cq.full())) {
+      cq.full_noted = false;
+      return false;
+    }
+    look_at_head(cq);
+    if (cq.doorbell.shadow != 0 && cq.doorbell.awake) look_at_shadow_head(cq);
+    if (!cq.full()) return false;
+    if (!cq.full_noted) core_.counters.queue(cq.id).cq_full_stalls.add();
+    cq.full_noted = true;
+    return true;
+  }
+
+  /// Doorbells of queues that do not exist.
+  void look_for_strays() {
+    uint32_t value = 0;
+    for (uint32_t qid = 1; qid <= core_.config.queues; ++qid) {
+      Doorbell& tail = core_.sqs[qid].doorbell;
+      Doorbell& head = core_.cqs[qid].doorbell;
+      for (const bool completion : {false, true}) {
+        if (completion ? core_.cqs[qid].exists : core_.sqs[qid].exists) continue;
+        Doorbell& doorbell = completion ? head : tail;
+        if (!doorbell.poll(value)) continue;
+        ++changes_;
+        doorbell.rearm();
+        stray();
+      }
+    }
+  }
+  void stray() {
+    core_.counters.stray_doorbells.add();
+    raise(spec::event_invalid_doorbell_register);
+  }
+
+ private:
+  /// Doorbell errors are reported only to a request that waits already; otherwise they pass unnoticed.
+  void raise(uint32_t event) {
+    if (events_.waiting()) events_.raise(event);
+  }
+
+  uint32_t* word(uint64_t bus) {
+    return bus % 4 == 0 ? reinterpret_cast<uint32_t*>(core_.bus.find_all(bus, 4)) : nullptr;
+  }
+
+  bool ignored(uint16_t qid) const {
+    for (const auto& rule : orders_.rules) {
+      if (rule->action == detail::Rule::ignore_doorbell && rule->match.qid == qid && rule->count()) return true;
+    }
+    return false;
+  }
+
+  void take_tail(SubmissionQueue& sq, uint32_t value) {
+    if (value == sq.tail) return;
+    detail::QueueCounters& counters = core_.counters.queue(sq.id);
+    if (value >= sq.size) {
+      counters.invalid_doorbells.add();
+      sq.doorbell.rearm();
+      return raise(spec::event_invalid_doorbell_value);
+    }
+    const uint32_t advance = value > sq.tail ? value - sq.tail : value + sq.size - sq.tail;
+    const uint32_t plausible = core_.config.plausible_advance;
+    if (advance > sq.known_room() || (plausible != 0 && advance > plausible)) counters.suspicious_tails.add();
+    const uint64_t before = sq.in_flight;
+    const uint64_t fetched = before - sq.pending();
+    sq.tail = value;
+    core_.set_in_flight(sq, fetched + sq.pending());
+    counters.advance(before, sq.in_flight);
+  }
+
+  void take_head(CompletionQueue& cq, uint32_t value) {
+    if (value == cq.head) return;
+    detail::QueueCounters& counters = core_.counters.queue(cq.id);
+    if (value >= cq.size) {
+      counters.invalid_doorbells.add();
+      cq.doorbell.rearm();
+      return raise(spec::event_invalid_doorbell_value);
+    }
+    const uint32_t advance = value > cq.head ? value - cq.head : value + cq.size - cq.head;
+    if (advance > cq.occupied()) {
+      counters.suspicious_heads.add();
+      cq.doorbell.rearm();
+      return raise(spec::event_invalid_doorbell_value);
+    }
+    cq.head = value;
+  }
+
+  /// Called with a full queue. Where it stays full, the register has to wake us.
+  void look_at_shadow_head(CompletionQueue& cq) {
+    uint32_t* const shadow = word(cq.doorbell.shadow);
+    uint32_t* const event = word(cq.doorbell.event_index);
+    if (!shadow || !event) return fail();
+    take_head(cq, __atomic_load_n(shadow, __ATOMIC_ACQUIRE));
+    if (!cq.full()) return;
+    __atomic_exchange_n(event, cq.head, __ATOMIC_SEQ_CST);
+    take_head(cq, __atomic_load_n(shadow, __ATOMIC_SEQ_CST));
+    if (cq.full()) cq.doorbell.awake = false;
+  }
+
+  ControllerCore& core_;
+  AsyncEvents& events_;
+  const FaultPlan::Orders& orders_;
+  size_t changes_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace emulation
+
+XIO_NAMESPACE_END

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The in-process NVMe controller described by a line of text: `emulated:lba=4096,size=64M,queues=8`.
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/emulation/nvme/config.hpp>
+#include <xio/host/emulation/nvme/fault_plan.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/text.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace emulation {
+
+/// What a description asks for.
+struct EmulatedSpec {
+  NvmeConfig config;
+  uint64_t delay_least_us = 0;  ///< delay of every I/O command, drawn evenly from [least, most]; 0, 0: none
+  uint64_t delay_most_us = 0;
+  uint32_t reorder = 0;  ///< window of FaultPlan::reorder
+  uint64_t seed = 1;
+
+  /// Puts delay, reordering and seed into a plan.
+  void apply(FaultPlan& plan) const {
+    plan.seed(seed);
+    plan.reorder(reorder);
+    if (delay_most_us != 0) plan.delay_us(Match{}, delay_least_us, delay_most_us);
+  }
+};
+
+namespace detail {
+
+[[noreturn]] inline void refuse(const std::string& what) { throw host::Error("emulated: " + what); }
+
+inline std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+/// A number in [least, most]; K, M, G and T may follow.
+inline uint64_t number(const std::string& key, const std::string& text, uint64_t least, uint64_t most) {
+  const auto value = host::parse_bytes(text);
+  if (!value || *value < least || *value > most)
+    refuse(key + "=" + text + " is not accepted; a number from " + std::to_string(least) + " to " +
+           std::to_string(most) + " is (K, M, G may follow)");
+  return *value;
+}
+
+inline bool flag(const std::string& key, const std::string& text) { return number(key, text, 0, 1) != 0; }
+
+}  // namespace detail
+
+/// Reads `emulated` or `emulated:key=value,...`. Throws host::Error of one line for what it does not understand.
+///
+/// | key | meaning | default |
+/// |---|---|---|
+/// | `lba` | logical block size in bytes; several namespaces: `512/4096` | 512 |
+/// | `size` | capacity of each namespace in bytes; or one for each: `64M/1G` | 64M |
+/// | `queues` | I/O queue pairs | 64 |
+/// | `mdts` `mqes` `dstrd` `mpsmin` `cqr` | capabilities as in NvmeConfig | 7 2047 0 0 1 |
+/// | `sgl` `dbbuf` `vwc` `aborts` | features, 0 or 1 | 1 1 1 0 |
+/// | `cid_check` `poison` `discard` | NvmeConfig::check_command_ids, poison_fetched_entries, discard_data | 1 0 0 |
+/// | `delay` | microseconds for each I/O command, `20` or `5-50` | 0 |
+/// | `reorder` | window of random completion order | 0 |
+/// | `seed` | of delays and reordering | 1 |
+/// | `serial` | serial number | |
+///
+/// K, M, G and T may follow a number.
+inline EmulatedSpec parse_emulated_spec(const std::string& text) {
+  const std::string name = "emulated";
+  if (text.compare(0, name.size(), name) != 0 || (text.size() > name.size() && text[name.size()] != ':'))
+    detail::refuse("'" + text + "' is not of the form emulated[:key=value,...]");
+  EmulatedSpec spec;
+  NvmeConfig& config = spec.config;
+  std::vector<std::string> blocks{"512"};
+  std::vector<std::string> sizes{"64M"};
+  std::set<std::string> seen;
+  const std::string rest = text.size() > name.size() ? text.substr(name.size() + 1) : std::string();
+  for (const std::string& part : rest.empty() ? std::vector<std::string>() : detail::split(rest, ',')) {
+    const size_t equals = part.find('=');
+    if (equals == std::string::npos || equals == 0) detail::refuse("'" + part + "' is not of the form key=value");
+    const std::string key = part.substr(0, equals);
+    const std::string value = part.substr(equals + 1);
+    if (!seen.insert(key).second) detail::refuse(key + " is given twice");
+    const auto number = [&](uint64_t least, uint64_t most) { return detail::number(key, value, least, most); };
+    const auto flag = [&] { return detail::flag(key, value); };
+    if (key == "lba")
+      blocks = detail::split(value, '/');
+    else if (key == "size")
+      sizes = detail::split(value, '/');
+    else if (key == "queues")
+      config.queues = static_cast<uint32_t>(number(1, 1024));
+    else if (key == "mdts")
+      config.mdts = static_cast<uint8_t>(number(0, 16));
+    else if (key == "mqes")
+      config.mqes = static_cast<uint16_t>(number(1, 65535));
+    else if (key == "dstrd")
+      config.dstrd = static_cast<uint8_t>(number(0, 8));
+    else if (key == "mpsmin")
+      config.mpsmin = static_cast<uint8_t>(number(0, 4));
+    else if (key == "cqr")
+      config.contiguous_queues_required = flag();
+    else if (key == "sgl")
+      config.sgl = flag();
+    else if (key == "dbbuf")
+      config.shadow_doorbells = flag();
+    else if (key == "vwc")
+      config.volatile_write_cache = flag();
+    else if (key == "aborts")
+      config.aborts = flag();
+    else if (key == "cid_check")
+      config.check_command_ids = flag();
+    else if (key == "poison")
+      config.poison_fetched_entries = flag();
+    else if (key == "discard")
+      config.discard_data = flag();
+    else if (key == "reorder")
+      spec.reorder = static_cast<uint32_t>(number(0, 65536));
+    else if (key == "seed")
+      spec.seed = number(0, ~uint64_t{0});
+    else if (key == "serial")
+      config.serial = value;
+    else if (key == "delay") {
+      const std::vector<std::string> ends = detail::split(value, '-');
+      if (ends.size() > 2) detail::refuse("delay=" + value + " is not accepted; microseconds are, as 20 or 5-50");
+      spec.delay_least_us = detail::number(key, ends.front(), 0, 60000000);
+      spec.delay_most_us = detail::number(key, ends.back(), spec.delay_least_us, 60000000);
+    } else {
+      detail::refuse("unknown key '" + key +
+                     "'; known: lba, size, queues, mdts, mqes, dstrd, mpsmin, cqr, sgl, dbbuf, vwc, "
+                     "aborts, cid_check, poison, discard, delay, reorder, seed, serial");
+    }
+  }
+  const size_t count = blocks.size() > sizes.size() ? blocks.size() : sizes.size();
+  if ((blocks.size() != 1 && blocks.size() != count) || (sizes.size() != 1 && sizes.size() != count))
+    detail::refuse("lba and size name different numbers of namespaces");
+  config.namespaces.clear();
+  for (size_t i = 0; i < count; ++i) {
+    NvmeNamespaceConfig one;
+    one.nsid = static_cast<uint32_t>(i + 1);
+    one.block_bytes = static_cast<uint32_t>(detail::number("lba", blocks[blocks.size() == 1 ? 0 : i], 512, 65536));
+    if ((one.block_bytes & (one.block_bytes - 1)) != 0)
+      detail::refuse("lba=" + std::to_string(one.block_bytes) +
+                     " is not accepted; a power of two from 512 to 65536 is");
+    const uint64_t bytes = detail::number("size", sizes[sizes.size() == 1 ? 0 : i], one.block_bytes, uint64_t{1} << 40);
+    one.blocks = bytes / one.block_bytes;
+    config.namespaces.push_back(one);
+  }
+  check(config);
+  return spec;
+}
+
+}  // namespace emulation
+
+XIO_NAMESPACE_END

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief I/O commands of the in-process NVMe controller (NVM Command Set Specification 1.0, section 3).
+
+#include <array>
+#include <cstring>
+
+#include <xio/config.hpp>
+#include <xio/host/emulation/nvme/core.hpp>
+#include <xio/host/emulation/nvme/specification.hpp>
+#include <xio/vendors/nvme/layout.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace emulation {
+
+/// What a fault plan does to the data of a command.
+struct DataFault {
+  enum Kind { none, lose, tear, misdirect };
+  Kind kind = none;
+  uint64_t amount = 0;  ///< tear: bytes that are stored; misdirect: blocks further on
+};
+
+/// Executes commands of I/O queues against the media.
+class IoCommands {
+ public:
+  explicit IoCommands(ControllerCore& core) : core_(core) {}
+
+  /// Moves the data and returns the status of the completion without the phase bit.
+  uint16_t execute(const nvme::Sqe& sqe, const DataFault& fault) {
+    const auto opcode = static_cast<uint8_t>(sqe.cdw0);
+    if (!core_.valid_nsid(sqe.nsid)) return spec::final_status(spec::invalid_namespace);
+    if (opcode == spec::io_flush && sqe.nsid == spec::broadcast_namespace) return unfused(sqe);
+    Medium* const medium = core_.medium(sqe.nsid);
+    if (!medium) return spec::final_status(spec::invalid_field);
+    const bool known = opcode == spec::io_flush || opcode == spec::io_dataset_management || names_blocks(opcode);
+    if (!known) return spec::final_status(spec::invalid_opcode);
+    if (const uint16_t status = unfused(sqe)) return status;
+    if (opcode == spec::io_flush) return spec::success;
+    if (opcode == spec::io_dataset_management) return dataset_management(sqe, *medium);
+
+    const uint64_t lba = first_lba(sqe);
+    const uint64_t count = block_count(sqe);
+    const uint64_t bytes = count << medium->block_shift();
+    if (moves_data(opcode) && core_.max_transfer() != 0 && bytes > core_.max_transfer())
+      return spec::final_status(spec::invalid_field);
+    if (!medium->contains(lba, count)) return spec::final_status(spec::lba_out_of_range);
+    if ((opcode == spec::io_read || opcode == spec::io_write) && (sqe.cdw12 >> 30 & 1) != 0)
+      core_.counters.forced_unit_access.add();
+
+    switch (opcode) {
+      case spec::io_read: return read(sqe, *medium, target(*medium, lba, count, fault), count, bytes);
+      case spec::io_write: return write(sqe, *medium, target(*medium, lba, count, fault), count, bytes, fault);
+      case spec::io_compare: return compare(sqe, *medium, lba, count, bytes);
+      case spec::io_verify: return medium->readable(lba, count) ? spec::success : spec::unrecovered_read;
+      case spec::io_write_zeroes:
+        // With or without the deallocate bit: deallocated blocks read as zeros here.
+        medium->zero(lba, count);
+        medium->mark(lba, count, false);
+        return spec::success;
+      default:  // write uncorrectable
+        medium->mark(lba, count, true);
+        return spec::success;
+    }
+  }
+
+  /// Commands with SLBA in dwords 10 and 11 and a number of blocks in dword 12.
+  static bool names_blocks(uint8_t opcode) {
+    return moves_data(opcode) || opcode == spec::io_write_uncorrectable || opcode == spec::io_write_zeroes ||
+           opcode == spec::io_verify;
+  }
+  static uint64_t first_lba(const nvme::Sqe& sqe) { return sqe.cdw10 | uint64_t{sqe.cdw11} << 32; }
+  static uint64_t block_count(const nvme::Sqe& sqe) { return (sqe.cdw12 & 0xffffu) + 1; }
+
+ private:
+  static bool moves_data(uint8_t opcode) {
+    return opcode == spec::io_read || opcode == spec::io_write || opcode == spec::io_compare;
+  }
+
+  static uint16_t unfused(const nvme::Sqe& sqe) {
+    return (sqe.cdw0 >> 8 & 3) == 0 ? uint16_t{spec::success} : spec::final_status(spec::invalid_field);
+  }
+
+  static uint64_t target(const Medium& medium, uint64_t lba, uint64_t count, const DataFault& fault) {
+    if (fault.kind != DataFault::misdirect) return lba;
+    return (lba + fault.amount) % (medium.blocks() - count + 1);
+  }
+
+  uint16_t read(const nvme::Sqe& sqe, Medium& medium, uint64_t lba, uint64_t count, uint64_t bytes) {
+    if (!medium.readable(lba, count)) return spec::unrecovered_read;
+    if (const uint16_t status = core_.data.map(sqe, bytes, true, true)) return status;
+    if (!core_.config.discard_data) core_.data.copy_to_host(medium.block(lba));
+    core_.counters.bytes_read.add(bytes);
+    return spec::success;
+  }
+
+  uint16_t write(const nvme::Sqe& sqe, Medium& medium, uint64_t lba, uint64_t count, uint64_t bytes,
+                 const DataFault& fault) {
+    if (const uint16_t status = core_.data.map(sqe, bytes, false, true)) return status;
+    core_.counters.bytes_written.add(bytes);
+    if (fault.kind == DataFault::lose) return spec::success;
+    if (!core_.config.discard_data)
+      core_.data.copy_from_host(medium.block(lba),
+                                fault.kind == DataFault::tear ? std::min(fault.amount, bytes) : bytes);
+    medium.mark(lba, count, false);
+    return spec::success;
+  }
+
+  uint16_t compare(const nvme::Sqe& sqe, Medium& medium, uint64_t lba, uint64_t count, uint64_t bytes) {
+    if (!medium.readable(lba, count)) return spec::unrecovered_read;
+    if (const uint16_t status = core_.data.map(sqe, bytes, false, true)) return status;
+    if (core_.config.discard_data || core_.data.equals(medium.block(lba))) return spec::success;
+    return spec::final_status(spec::compare_failure);
+  }
+
+  uint16_t dataset_management(const nvme::Sqe& sqe, Medium& medium) {
+    struct Range {
+      uint32_t attributes;
+      uint32_t blocks;
+      uint64_t lba;
+    };
+    const uint32_t count = (sqe.cdw10 & 0xffu) + 1;
+    std::array<Range, 256> ranges;
+    if (const uint16_t status = core_.data.map(sqe, count * sizeof(Range), false, true)) return status;
+    core_.data.copy_from_host(reinterpret_cast<unsigned char*>(ranges.data()), count * sizeof(Range));
+    for (uint32_t i = 0; i < count; ++i) {
+      if (!medium.contains(ranges[i].lba, ranges[i].blocks)) return spec::final_status(spec::lba_out_of_range);
+    }
+    if ((sqe.cdw11 >> 2 & 1) == 0) return spec::success;  // hints only
+    for (uint32_t i = 0; i < count; ++i) {
+      medium.zero(ranges[i].lba, ranges[i].blocks);
+      medium.mark(ranges[i].lba, ranges[i].blocks, false);
+    }
+    return spec::success;
+  }
+
+  ControllerCore& core_;
+};
+
+}  // namespace emulation
+
+XIO_NAMESPACE_END

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief From CC to CSTS: how the in-process NVMe controller is enabled, reset and shut down (NVM Express Base
+/// Specification 2.0, sections 3.1.3.5, 3.1.3.6, 3.5 and 3.6).
+
+#include <time.h>
+
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/emulation/nvme/admin.hpp>
+#include <xio/host/emulation/nvme/command_store.hpp>
+#include <xio/host/emulation/nvme/core.hpp>
+#include <xio/host/emulation/nvme/doorbell_watch.hpp>
+#include <xio/host/emulation/nvme/fault_plan.hpp>
+#include <xio/host/emulation/nvme/registers.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace emulation {
+
+/// Nanoseconds of a clock that only runs forward.
+inline uint64_t monotonic_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+class LifeCycle {
+ public:
+  LifeCycle(ControllerCore& core, AdminCommands& admin, DoorbellWatch& watch, CommandStore& store, Registers& registers)
+      : core_(core), admin_(admin), watch_(watch), store_(store), registers_(registers) {}
+
+  /// Enabled and ready.
+  bool ready() const { return ready_; }
+  /// Between CC.EN = 1 and CSTS.RDY = 1.
+  bool starting() const { return starting_; }
+
+  /// Acts on register writes and on the plan's orders; returns how many things changed.
+  /// @param reset  whether CC.EN went to 0, as asked before the orders were taken: a failure ordered earlier comes first
+  size_t serve(const FaultPlan::Orders& orders, bool reset) {
+    size_t work = 0;
+    if (orders.failures != failures_ && enabled_) watch_.fail();
+    failures_ = orders.failures;
+    if (reset) {
+      disable();
+      ++work;
+    }
+    const uint32_t cc = registers_.cc();
+    if ((cc & 1) != 0 && !enabled_) {
+      enabled_ = starting_ = true;
+      enable_time_ = monotonic_ns();
+      ++work;
+    }
+    if (starting_ && orders.enable_us != ~uint64_t{0} &&
+        (orders.enable_us == 0 || monotonic_ns() - enable_time_ >= 1000 * orders.enable_us)) {
+      starting_ = false;
+      start(cc);
+      ++work;
+    }
+    const uint32_t csts = (ready_ ? Registers::csts_ready : 0u) | (watch_.failed() ? Registers::csts_fatal : 0u) |
+                          ((cc >> 14 & 3) != 0 ? Registers::csts_shutdown_complete : 0u);
+    if (csts != registers_.csts()) registers_.set_csts(csts);
+    return work;
+  }
+
+ private:
+  /// Settings that this controller does not have are fatal, and so are bad admin queues.
+  void start(uint32_t cc) {
+    const uint32_t page = cc >> 7 & 0xf;
+    const uint64_t page_bytes = uint64_t{4096} << page;
+    const uint32_t sq_size = registers_.admin_sq_size();
+    const uint32_t cq_size = registers_.admin_cq_size();
+    const bool fits = (cc >> 4 & 7) == 0 && (cc >> 11 & 7) == 0 && (cc >> 16 & 0xf) == spec::sqe_shift &&
+                      (cc >> 20 & 0xf) == spec::cqe_shift && page >= core_.config.mpsmin &&
+                      page <= core_.config.mpsmax && sq_size >= 2 && cq_size >= 2 &&
+                      registers_.admin_sq() % page_bytes == 0 && registers_.admin_cq() % page_bytes == 0;
+    if (!fits) return watch_.fail();
+    core_.page_shift = 12 + page;
+    core_.data.set_page_shift(core_.page_shift);
+    const auto pages = [&](uint64_t base, uint64_t bytes) {
+      std::vector<uint64_t> list;
+      for (uint64_t offset = 0; offset < bytes; offset += page_bytes) list.push_back(base + offset);
+      return list;
+    };
+    core_.open_cq(0, cq_size, pages(registers_.admin_cq(), uint64_t{cq_size} * spec::cqe_bytes));
+    core_.open_sq(0, 0, sq_size, pages(registers_.admin_sq(), uint64_t{sq_size} * spec::sqe_bytes));
+    ready_ = true;
+    core_.counters.enables.add();
+  }
+
+  void disable() {
+    enabled_ = starting_ = ready_ = false;
+    watch_.reset();
+    store_.clear();
+    for (uint32_t qid = 0; qid <= core_.config.queues; ++qid) {
+      if (core_.sqs[qid].exists) core_.close_sq(qid);
+    }
+    for (uint32_t qid = 0; qid <= core_.config.queues; ++qid) {
+      core_.close_cq(qid);
+      core_.sqs[qid].doorbell.reset();
+    }
+    core_.shadow_page = core_.event_page = 0;
+    admin_.reset();
+    core_.counters.resets.add();
+  }
+
+  ControllerCore& core_;
+  AdminCommands& admin_;
+  DoorbellWatch& watch_;
+  CommandStore& store_;
+  Registers& registers_;
+  uint64_t enable_time_ = 0;
+  uint64_t failures_ = 0;
+  bool enabled_ = false;
+  bool starting_ = false;
+  bool ready_ = false;
+};
+
+}  // namespace emulation
+
+XIO_NAMESPACE_END

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Controller registers of the in-process NVMe controller (NVM Express Base Specification 2.0, section 3.1.3).
+///
+/// Host threads read and write them at any time; the controller looks at CC when it runs, and alone sets CSTS.
+
+#include <atomic>
+
+#include <xio/config.hpp>
+#include <xio/host/emulation/nvme/config.hpp>
+#include <xio/host/emulation/nvme/specification.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace emulation {
+
+class Registers {
+ public:
+  static constexpr uint32_t csts_ready = 1u << 0;
+  static constexpr uint32_t csts_fatal = 1u << 1;
+  static constexpr uint32_t csts_shutdown_complete = 2u << 2;
+
+  explicit Registers(const NvmeConfig& config)
+      : cap_(uint64_t{config.mqes} | uint64_t{config.contiguous_queues_required} << 16 |
+             uint64_t{config.ready_timeout} << 24 | uint64_t{config.dstrd} << 32 | uint64_t{1} << 37 |
+             uint64_t{config.mpsmin} << 48 | uint64_t{config.mpsmax} << 52) {}
+
+  /// Registers that do not exist, and doorbells, read as 0.
+  uint32_t read32(uint64_t offset) const {
+    switch (offset) {
+      case spec::reg_cap: return static_cast<uint32_t>(cap_);
+      case spec::reg_cap + 4: return static_cast<uint32_t>(cap_ >> 32);
+      case spec::reg_vs: return spec::version_1_4;
+      case spec::reg_intms:
+      case spec::reg_intmc: return interrupt_mask_.load();
+      case spec::reg_cc: return cc_.load();
+      case spec::reg_csts: return csts_.load();
+      case spec::reg_aqa: return aqa_.load();
+      case spec::reg_asq: return static_cast<uint32_t>(asq_.load());
+      case spec::reg_asq + 4: return static_cast<uint32_t>(asq_.load() >> 32);
+      case spec::reg_acq: return static_cast<uint32_t>(acq_.load());
+      case spec::reg_acq + 4: return static_cast<uint32_t>(acq_.load() >> 32);
+      default: return 0;
+    }
+  }
+
+  /// Writes to read-only registers have no effect.
+  void write32(uint64_t offset, uint32_t value) {
+    switch (offset) {
+      case spec::reg_intms: interrupt_mask_.fetch_or(value); return;
+      case spec::reg_intmc: interrupt_mask_.fetch_and(~value); return;
+      case spec::reg_cc:
+        // A disable that is followed at once by an enable must not be overlooked.
+        if ((cc_.exchange(value & cc_writable) & 1) != 0 && (value & 1) == 0) disabled_.store(true);
+        return;
+      case spec::reg_aqa: aqa_.store(value & 0x0fff0fffu); return;
+      case spec::reg_asq: set_half(asq_, value & ~0xfffu, 0); return;
+      case spec::reg_asq + 4: set_half(asq_, value, 32); return;
+      case spec::reg_acq: set_half(acq_, value & ~0xfffu, 0); return;
+      case spec::reg_acq + 4: set_half(acq_, value, 32); return;
+      default: return;
+    }
+  }
+
+  // The controller's side.
+
+  uint32_t cc() const { return cc_.load(); }
+  uint32_t csts() const { return csts_.load(); }
+  void set_csts(uint32_t value) { csts_.store(value); }
+  uint64_t cap() const { return cap_; }
+  uint64_t admin_sq() const { return asq_.load(); }
+  uint64_t admin_cq() const { return acq_.load(); }
+  uint32_t admin_sq_size() const { return (aqa_.load() & 0xfff) + 1; }
+  uint32_t admin_cq_size() const { return (aqa_.load() >> 16) + 1; }
+  /// Whether CC.EN went from 1 to 0 since the last call.
+  bool take_disable() { return disabled_.load() && disabled_.exchange(false); }
+
+ private:
+  static constexpr uint32_t cc_writable = 0x00fffff1u;
+
+  static void set_half(std::atomic<uint64_t>& to, uint32_t value, uint32_t shift) {
+    uint64_t old = to.load();
+    while (!to.compare_exchange_weak(old, (old & ~(uint64_t{0xffffffffu} << shift)) | uint64_t{value} << shift)) {
+    }
+  }
+
+  const uint64_t cap_;
+  std::atomic<uint32_t> interrupt_mask_{0};
+  std::atomic<uint32_t> cc_{0};
+  std::atomic<uint32_t> csts_{0};
+  std::atomic<uint32_t> aqa_{0};
+  std::atomic<uint64_t> asq_{0};
+  std::atomic<uint64_t> acq_{0};
+  std::atomic<bool> disabled_{false};
+};
+
+}  // namespace emulation
+
+XIO_NAMESPACE_END

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Owner of a file descriptor.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// Closes its descriptor when destroyed. Movable.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+
+  /// Takes over what a system call returned; throws Error with `what` where that was a failure.
+  ///
+  /// The numbers 0 to 2 are avoided, since a child process would take the descriptor for its standard streams.
+  FileDescriptor(int returned, const std::string& what) : fd_(returned) {
+    if (fd_ < 0) throw_system_error(what, errno);
+    if (fd_ > STDERR_FILENO) return;
+    const int low = fd_;
+    fd_ = ::fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int error = errno;
+    ::close(low);
+    if (fd_ < 0) throw_system_error(what, error);
+  }
+
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    FileDescriptor taken(std::move(other));
+    std::swap(fd_, taken.fd_);
+    return *this;
+  }
+  ~FileDescriptor() { reset(); }
+
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  void reset() {
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The admin queue of a controller, driven from the host: one command at a time, every status read.
+
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include <xio/config.hpp>
+#include <xio/device/status.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/memory.hpp>
+#include <xio/host/nvme/transport.hpp>
+#include <xio/host/text.hpp>
+#include <xio/host/wait.hpp>
+#include <xio/vendors/nvme/decode.hpp>
+#include <xio/vendors/nvme/encode_admin.hpp>
+#include <xio/vendors/nvme/registers.hpp>
+#include <xio/vendors/nvme/status_names.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// How a controller answered an admin command.
+struct AdminResult {
+  Status status;     ///< Status::vendor holds the status field (xio/vendors/nvme/decode.hpp)
+  uint32_t dw0 = 0;  ///< command specific
+  uint32_t dw1 = 0;  ///< command specific
+};
+
+/// Name of an admin command, for messages.
+inline std::string admin_command_name(uint8_t opcode) {
+  switch (static_cast<nvme::AdminOpcode>(opcode)) {
+    case nvme::AdminOpcode::delete_io_sq: return "Delete I/O Submission Queue";
+    case nvme::AdminOpcode::create_io_sq: return "Create I/O Submission Queue";
+    case nvme::AdminOpcode::get_log_page: return "Get Log Page";
+    case nvme::AdminOpcode::delete_io_cq: return "Delete I/O Completion Queue";
+    case nvme::AdminOpcode::create_io_cq: return "Create I/O Completion Queue";
+    case nvme::AdminOpcode::identify: return "Identify";
+    case nvme::AdminOpcode::abort: return "Abort";
+    case nvme::AdminOpcode::set_features: return "Set Features";
+    case nvme::AdminOpcode::get_features: return "Get Features";
+    case nvme::AdminOpcode::async_event_request: return "Asynchronous Event Request";
+    case nvme::AdminOpcode::doorbell_buffer_config: return "Doorbell Buffer Config";
+    case nvme::AdminOpcode::format_nvm: return "Format NVM";
+    default: return "admin command " + to_hex(opcode, 2);
+  }
+}
+
+/// The controller refused an admin command. The message names command and status.
+class AdminError : public Error {
+ public:
+  AdminError(uint8_t opcode, Status status, const std::string& context)
+      : Error(admin_command_name(opcode) + (context.empty() ? "" : " (" + context + ")") + " failed: " +
+              nvme::status_name(status.vendor) + " (status " + to_hex(status.vendor & 0x7ffu, 3) +
+              (nvme::do_not_retry(status.vendor) ? ", do not retry)" : ")")),
+        opcode_(opcode),
+        status_(status) {}
+
+  uint8_t opcode() const { return opcode_; }
+  Status status() const { return status_; }
+  /// Status code type and status code, as status_codes.hpp lists them: 0x102 is "invalid queue size".
+  uint16_t code() const { return status_.vendor & 0x7ff; }
+
+ private:
+  uint8_t opcode_;
+  Status status_;
+};
+
+/// The controller does not work any more: fatal status (CSTS.CFS), or it is gone. A reset may help.
+class ControllerFailure : public Error {
+ public:
+  using Error::Error;
+};
+
+/// What an Asynchronous Event Request was completed with (Base Specification 2.0, figure 146).
+struct AsyncEvent {
+  uint32_t raw = 0;  ///< dword 0 of the completion
+
+  uint32_t type() const { return raw & 7; }               ///< 0 error, 1 SMART, 2 notice, 6 command set, 7 vendor
+  uint32_t information() const { return raw >> 8 & 0xff; }  ///< depends on the type
+  uint32_t log_page() const { return raw >> 16 & 0xff; }    ///< reading this page lets the next event of the type come
+};
+
+/// The admin submission and completion queue. Usable from several threads; commands run one after the other.
+class AdminQueue {
+ public:
+  /// @param entries  of either queue, 2 to 4096
+  /// @param page_bytes  alignment of the rings
+  AdminQueue(NvmeTransport& transport, uint32_t entries, uint32_t doorbell_stride, size_t page_bytes)
+      : transport_(transport),
+        entries_(entries),
+        doorbell_stride_(doorbell_stride),
+        sq_(transport.allocate(entries * sizeof(nvme::Sqe), page_bytes)),
+        cq_(transport.allocate(entries * sizeof(nvme::Cqe), page_bytes)) {}
+
+  uint64_t sq_bus() const { return sq_.bus(); }
+  uint64_t cq_bus() const { return cq_.bus(); }
+  uint32_t entries() const { return entries_; }
+
+  /// Back to the state of new queues; while the controller is disabled.
+  void restart() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::memset(sq_.data(), 0, sq_.size());
+    std::memset(cq_.data(), 0, cq_.size());
+    tail_ = taken_ = head_ = 0;
+    used_ = 0;
+    requested_.clear();
+    events_.clear();
+    sq_shadow_ = cq_shadow_ = nullptr;
+  }
+
+  /// Runs a command and returns the controller's answer, whatever it is. Throws Error where none comes within `limit`,
+  /// and ControllerFailure where the controller fails meanwhile.
+  AdminResult run(const nvme::Command& command, const nvme::DataPointer& data, std::chrono::milliseconds limit) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const uint16_t cid = post(command, data);
+    const std::optional<nvme::Cqe> answer = wait(cid, Deadline(limit));
+    if (!answer)
+      throw Error(admin_command_name(command.opcode()) + " was not answered within " + std::to_string(limit.count()) +
+                  " ms; reset the controller: recover()");
+    return result_of(*answer);
+  }
+
+  /// Asks for one asynchronous event.
+  void request_event() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    requested_.insert(post(nvme::async_event_request(), {}));
+  }
+
+  /// The next event; empty where none comes within `limit`. Throws AdminError where the request itself failed.
+  std::optional<AsyncEvent> take_event(std::chrono::milliseconds limit) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (events_.empty()) wait(std::nullopt, Deadline(limit));
+    if (events_.empty()) return std::nullopt;
+    const nvme::Cqe answer = events_.front();
+    events_.pop_front();
+    const AdminResult result = result_of(answer);
+    if (!result.status.is_ok())
+      throw AdminError(static_cast<uint8_t>(nvme::AdminOpcode::async_event_request), result.status, "");
+    return AsyncEvent{result.dw0};
+  }
+
+  /// The controller has shadow doorbells: the admin queue's are kept up to date, and the registers are rung as well.
+  void use_shadow(uint32_t* sq_shadow, uint32_t* cq_shadow) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    __atomic_store_n(sq_shadow, tail_, __ATOMIC_RELEASE);
+    __atomic_store_n(cq_shadow, head_, __ATOMIC_RELEASE);
+    sq_shadow_ = sq_shadow;
+    cq_shadow_ = cq_shadow;
+  }
+
+ private:
+  static AdminResult result_of(const nvme::Cqe& entry) {
+    return {nvme::to_status(nvme::status_field(entry)), entry.dw0, entry.dw1};
+  }
+
+  uint16_t post(const nvme::Command& command, const nvme::DataPointer& data) {
+    if ((tail_ + 1) % entries_ == taken_)
+      throw Error("the admin queue is full of commands that were not answered; reset the controller: recover()");
+    // Identifiers of commands that nobody waits for any more must not come back soon; those of events stay in use.
+    do {
+      next_ = static_cast<uint16_t>((next_ + 1) & 0x7fff);
+    } while (requested_.count(next_) != 0);
+    const uint16_t cid = next_;
+    *sq_.as<nvme::Sqe>(tail_ * sizeof(nvme::Sqe)) = nvme::encode(command, cid, data);
+    tail_ = (tail_ + 1) % entries_;
+    if (sq_shadow_ != nullptr) __atomic_store_n(sq_shadow_, tail_, __ATOMIC_RELEASE);
+    transport_.ring(nvme::sq_tail_doorbell(0, doorbell_stride_), tail_);
+    return cid;
+  }
+
+  /// Waits for the answer to `cid`, or for an event where no `cid` is given.
+  std::optional<nvme::Cqe> wait(std::optional<uint16_t> cid, const Deadline& deadline) {
+    Backoff backoff;
+    Deadline next_look(failure_look);
+    for (;;) {
+      if (const std::optional<nvme::Cqe> entry = take()) {
+        if (requested_.erase(entry->cid) != 0) {
+          events_.push_back(*entry);
+          if (!cid) return std::nullopt;
+        } else if (cid && entry->cid == *cid) {
+          return entry;
+        }
+        continue;  // anything else is the late answer to a command that was given up
+      }
+      // A failed controller never answers; asking costs a round trip, so not at every look.
+      const bool late = deadline.passed();
+      if (late || next_look.passed()) {
+        check_health();
+        next_look = Deadline(failure_look);
+      }
+      if (late) return std::nullopt;
+      backoff.pause();
+    }
+  }
+
+  void check_health() {
+    if (!transport_.alive())
+      throw ControllerFailure(transport_.description() + " does not run any more; make a new controller");
+    const nvme::Csts status{transport_.read32(nvme::reg::csts)};
+    if (status.gone()) throw ControllerFailure(transport_.description() + " is gone: its registers read as all ones");
+    if (status.cfs())
+      throw ControllerFailure(transport_.description() + " reports a fatal status (CSTS.CFS); reset it: recover()");
+  }
+
+  /// The next completion, where there is one.
+  std::optional<nvme::Cqe> take() {
+    const auto* entry = cq_.as<nvme::Cqe>(head_ * sizeof(nvme::Cqe));
+    const auto* words = reinterpret_cast<const uint32_t*>(entry);
+    const uint32_t last = __atomic_load_n(words + 3, __ATOMIC_ACQUIRE);
+    if (nvme::phase(static_cast<uint16_t>(last >> 16)) != nvme::expected_phase(used_ / entries_)) return std::nullopt;
+    nvme::Cqe copy{};
+    copy.dw0 = __atomic_load_n(words, __ATOMIC_RELAXED);
+    copy.dw1 = __atomic_load_n(words + 1, __ATOMIC_RELAXED);
+    const uint32_t third = __atomic_load_n(words + 2, __ATOMIC_RELAXED);
+    copy.sqhd = static_cast<uint16_t>(third);
+    copy.sqid = static_cast<uint16_t>(third >> 16);
+    copy.cid = static_cast<uint16_t>(last);
+    copy.status = static_cast<uint16_t>(last >> 16);
+    ++used_;
+    head_ = (head_ + 1) % entries_;
+    if (copy.sqhd < entries_) taken_ = copy.sqhd;
+    if (cq_shadow_ != nullptr) __atomic_store_n(cq_shadow_, head_, __ATOMIC_RELEASE);
+    transport_.ring(nvme::cq_head_doorbell(0, doorbell_stride_), head_);
+    return copy;
+  }
+
+  static constexpr std::chrono::milliseconds failure_look{20};
+
+  NvmeTransport& transport_;
+  uint32_t entries_;
+  uint32_t doorbell_stride_;
+  DmaBuffer sq_;
+  DmaBuffer cq_;
+  std::mutex mutex_;
+  uint32_t tail_ = 0;   // of the SQ
+  uint32_t taken_ = 0;  // head of the SQ, as the controller told last
+  uint32_t head_ = 0;   // of the CQ
+  uint64_t used_ = 0;   // completions taken since the restart
+  uint16_t next_ = 0;
+  std::set<uint16_t> requested_;  // identifiers of outstanding event requests
+  std::deque<nvme::Cqe> events_;
+  uint32_t* sq_shadow_ = nullptr;
+  uint32_t* cq_shadow_ = nullptr;
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END

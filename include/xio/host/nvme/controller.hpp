@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief An NVMe controller, set up from the host: reset, enable, identify, create and delete queues, recover.
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/nvme/admin.hpp>
+#include <xio/host/nvme/controller_state.hpp>
+#include <xio/host/nvme/identify.hpp>
+#include <xio/host/nvme/queue.hpp>
+#include <xio/host/nvme/queue_plan.hpp>
+#include <xio/host/nvme/transport.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// One controller, ready for I/O queues. Usable from several threads, except for the destructor.
+///
+/// Every status of the controller is read: a refusal is an AdminError that names it. Every wait has a deadline.
+///
+/// @code
+/// xio::host::NvmeController controller(std::make_unique<xio::host::QemuNvme>());
+/// xio::host::NvmeQueue queue = controller.create_queue();
+/// kernel(queue.handle());
+/// @endcode
+class NvmeController {
+ public:
+  /// Resets and enables the controller, identifies it and asks for I/O queues.
+  explicit NvmeController(std::unique_ptr<NvmeTransport> transport, const ControllerOptions& options = {})
+      : state_(std::make_shared<detail::ControllerState>(std::move(transport), options)) {
+    try {
+      const std::lock_guard<std::mutex> lock(state_->mutex);
+      state_->disable();
+      state_->enable();
+      state_->info = ControllerInfo(IdentifyPage(fetch_page(nvme::identify_controller(), nvme::identify_bytes)),
+                                    12 + state_->cap.mpsmin());
+      set_queue_count(options.queue_count);
+    } catch (...) {
+      state_->close();
+      throw;
+    }
+  }
+  NvmeController(NvmeController&&) noexcept = default;
+  NvmeController(const NvmeController&) = delete;
+  NvmeController& operator=(const NvmeController&) = delete;
+  NvmeController& operator=(NvmeController&&) = delete;
+  /// Shuts the controller down and ends the transport. Queues that are left become invalid; their memory stays theirs.
+  ~NvmeController() {
+    if (state_) state_->close();
+  }
+
+  NvmeTransport& transport() const { return state_->transport(); }
+  const nvme::Cap& capabilities() const { return state_->cap; }
+  const nvme::Vs& version() const { return state_->version; }
+  const ControllerInfo& info() const { return state_->info; }
+  /// Size of the controller's memory pages in bytes: alignment of everything but the start of a buffer.
+  size_t page_bytes() const { return state_->page_bytes(); }
+  /// Entries of the largest queue: CAP.MQES + 1.
+  uint32_t max_queue_entries() const { return state_->cap.mqes() + 1; }
+  /// I/O queue pairs that the controller granted.
+  uint32_t granted_queues() const { return state_->granted_queues; }
+
+  /// Memory for data, as NvmeTransport::allocate; aligned to the controller's pages.
+  DmaBuffer allocate(size_t bytes) const { return transport().allocate(bytes, page_bytes()); }
+
+  // Queues.
+
+  /// Creates an I/O queue pair: completion queue first, then submission queue. Throws Error where the controller cannot
+  /// have such a queue, and AdminError where it refuses.
+  NvmeQueue create_queue(const QueueOptions& options = {}) {
+    NamespaceInfo names;
+    names.block_shift = 9;
+    if (options.nsid != 0) names = namespace_for_queue(options.nsid);
+    QueueLimits limits;
+    limits.max_entries = max_queue_entries();
+    limits.contiguous_required = state_->cap.cqr();
+    limits.page_shift = state_->page_shift;
+    limits.block_shift = names.block_shift;
+    limits.max_transfer_bytes = info().max_transfer_bytes;
+    const QueuePlan plan = plan_queue(options, limits);
+
+    const std::lock_guard<std::mutex> lock(state_->mutex);
+    if (options.shadow_doorbells) enable_shadow_locked();
+    auto pair = std::make_unique<detail::QueuePair>(state_, choose_qid(options.qid), options, plan, names);
+    pair->create();
+    state_->add(pair.get());
+    return NvmeQueue(std::move(pair));
+  }
+
+  /// Asks for I/O queue pairs (feature 07h), and returns how many there are; before the first queue is created.
+  /// @param count  1 to 65535
+  uint32_t set_queue_count(uint32_t count) {
+    const AdminResult result = execute(nvme::set_number_of_queues(count, count));
+    const uint32_t granted = std::min(result.dw0 & 0xffffu, result.dw0 >> 16) + 1;
+    state_->granted_queues = granted;
+    return granted;
+  }
+
+  /// Switches shadow doorbells on (Doorbell Buffer Config), for all queues created from now on; no I/O queue may exist.
+  void enable_shadow_doorbells() {
+    const std::lock_guard<std::mutex> lock(state_->mutex);
+    enable_shadow_locked();
+  }
+
+  // Admin commands.
+
+  /// Runs any admin command and returns the answer, whatever it is. Throws Error only where none comes.
+  AdminResult admin(const nvme::Command& command, const nvme::DataPointer& data = {}) const {
+    return state_->run(command, data);
+  }
+  /// As admin(); throws AdminError for every status but success.
+  AdminResult execute(const nvme::Command& command, const nvme::DataPointer& data = {}) const {
+    return state_->execute(command, data);
+  }
+  /// Runs a command that returns `bytes` of data (at most one page), and copies them.
+  std::vector<uint8_t> fetch(const nvme::Command& command, size_t bytes) const {
+    if (bytes == 0 || bytes > page_bytes()) throw Error("fetch: 1 to " + std::to_string(page_bytes()) + " bytes");
+    const DmaBuffer page = fetch_page(command, bytes);
+    const auto* data = static_cast<const uint8_t*>(page.data());
+    return std::vector<uint8_t>(data, data + bytes);
+  }
+
+  NamespaceInfo identify_namespace(uint32_t nsid) const {
+    return {IdentifyPage(fetch_page(nvme::identify_namespace(nsid), nvme::identify_bytes)), nsid};
+  }
+  /// Identifiers of all active namespaces, in rising order.
+  std::vector<uint32_t> active_namespaces() const {
+    std::vector<uint32_t> found;
+    for (uint32_t above = 0;;) {
+      const DmaBuffer page = fetch_page(nvme::identify_active_namespaces(above), nvme::identify_bytes);
+      const size_t before = found.size();
+      for (const uint32_t nsid : page.span<uint32_t>()) {
+        if (nsid <= above) break;
+        found.push_back(above = nsid);
+      }
+      if (found.size() - before < page.size() / sizeof(uint32_t)) return found;
+    }
+  }
+
+  /// Value of a feature as dword 0 of the completion tells it.
+  uint32_t get_feature(nvme::FeatureId feature, nvme::FeatureSelect select = nvme::FeatureSelect::current) const {
+    return execute(nvme::get_features(feature, select)).dw0;
+  }
+  void set_feature(nvme::FeatureId feature, uint32_t value) { execute(nvme::set_features(feature, value)); }
+  /// The first `bytes` (a multiple of 4, at most one page) of a log page of the controller.
+  std::vector<uint8_t> get_log_page(nvme::LogId log, uint32_t bytes) const {
+    nvme::LogPageRequest request;
+    request.log = log;
+    request.bytes = bytes;
+    return fetch(nvme::get_log_page(request), bytes);
+  }
+  /// Asks for the end of a command in flight. Returns whether the controller says that it ended it; either way its
+  /// completion is still to come.
+  bool abort(uint32_t qid, uint32_t cid) { return (execute(nvme::abort(qid, cid)).dw0 & 1) == 0; }
+
+  /// Asks for one asynchronous event; at most ControllerInfo::max_events may be outstanding.
+  void request_event() { state_->admin().request_event(); }
+  /// The next event that was asked for; empty where none comes within `limit`.
+  std::optional<AsyncEvent> take_event(std::chrono::milliseconds limit) { return state_->admin().take_event(limit); }
+
+  // Failure and recovery.
+
+  /// CSTS as it is now.
+  nvme::Csts status() const { return {transport().read32(nvme::reg::csts)}; }
+
+  /// Disables the controller. All queues become invalid; no admin command works until recover().
+  void reset() {
+    const std::lock_guard<std::mutex> lock(state_->mutex);
+    state_->disable();
+  }
+
+  /// Resets and enables the controller and creates all queues anew, with new memory: take their handles again. What was
+  /// in flight is lost. No kernel may use the queues meanwhile. Throws where a queue cannot be created; that queue and
+  /// those after it stay invalid.
+  void recover() {
+    const std::lock_guard<std::mutex> lock(state_->mutex);
+    state_->disable();
+    state_->enable();
+    set_queue_count(state_->options.queue_count);
+    state_->activate_shadow();
+    for (detail::QueueRecord* queue : state_->queues()) queue->create();
+  }
+
+ private:
+  DmaBuffer fetch_page(const nvme::Command& command, size_t bytes) const {
+    DmaBuffer page = allocate(bytes);
+    try {
+      execute(command, {page.bus(), 0});
+    } catch (const AdminError&) {
+      throw;
+    } catch (...) {
+      // Without an answer the controller may still write to the page.
+      state_->detain(std::move(page));
+      throw;
+    }
+    return page;
+  }
+
+  NamespaceInfo namespace_for_queue(uint32_t nsid) const {
+    const std::string name = "namespace " + std::to_string(nsid);
+    if (nsid > info().view().nn()) throw Error(name + " does not exist; the highest is " + std::to_string(info().view().nn()));
+    const NamespaceInfo names = identify_namespace(nsid);
+    if (names.blocks == 0) throw Error(name + " is not active; active_namespaces() tells which are");
+    if (names.block_shift < 9 || names.block_shift > 24) throw Error(name + " has blocks of an unknown size");
+    if (names.extended_blocks)
+      throw Error(name + " mixes metadata into its blocks; format it with separate metadata or without");
+    return names;
+  }
+
+  uint32_t choose_qid(uint32_t wanted) const {
+    const uint32_t granted = state_->granted_queues;
+    if (wanted > granted)
+      throw Error("queue " + std::to_string(wanted) + " is out of range; the controller granted " +
+                  std::to_string(granted) + " queue pairs");
+    if (wanted != 0 && state_->uses(wanted)) throw Error("queue " + std::to_string(wanted) + " exists already");
+    if (wanted != 0) return wanted;
+    for (uint32_t qid = 1; qid <= granted; ++qid)
+      if (!state_->uses(qid)) return qid;
+    throw Error("all " + std::to_string(granted) + " queue pairs that the controller granted are in use");
+  }
+
+  void enable_shadow_locked() {
+    if (state_->shadow_wanted()) return;
+    if (!state_->queues().empty())
+      throw Error("shadow doorbells hold for all queues: switch them on before the first queue is created");
+    state_->want_shadow();
+    state_->activate_shadow();
+  }
+
+  std::shared_ptr<detail::ControllerState> state_;
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END

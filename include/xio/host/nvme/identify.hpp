@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What a controller and its namespaces say about themselves, kept on the host.
+
+#include <array>
+#include <cstring>
+#include <string>
+
+#include <xio/config.hpp>
+#include <xio/host/memory.hpp>
+#include <xio/vendors/nvme/identify.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// A text field of identify data as a string.
+inline std::string to_string(const nvme::Text& text) {
+  return {reinterpret_cast<const char*>(text.data), text.bytes};
+}
+
+/// A copy of the 4096 bytes of an Identify command.
+class IdentifyPage {
+ public:
+  IdentifyPage() = default;
+  explicit IdentifyPage(const DmaBuffer& from) { std::memcpy(bytes_.data(), from.as<decltype(bytes_)>(), bytes_.size()); }
+  const uint8_t* data() const { return bytes_.data(); }
+
+ private:
+  std::array<uint8_t, nvme::identify_bytes> bytes_{};
+};
+
+/// Identify Controller, the fields that the library uses; everything else by view().
+struct ControllerInfo {
+  IdentifyPage page;
+  std::string serial;
+  std::string model;
+  std::string firmware;
+  uint64_t max_transfer_bytes = 0;  ///< data of one command (MDTS in bytes); 0: no limit
+  bool shadow_doorbells = false;    ///< Doorbell Buffer Config is offered
+  uint32_t max_events = 1;          ///< Asynchronous Event Requests at a time
+
+  ControllerInfo() = default;
+  /// @param smallest_page_shift  log2 of the unit of MDTS: 12 + CAP.MPSMIN
+  ControllerInfo(const IdentifyPage& from, uint32_t smallest_page_shift) : page(from) {
+    const nvme::IdentifyController data = view();
+    serial = to_string(data.serial());
+    model = to_string(data.model());
+    firmware = to_string(data.firmware());
+    const uint32_t shift = data.mdts() + smallest_page_shift;
+    max_transfer_bytes = data.mdts() == 0 || shift > 63 ? 0 : uint64_t{1} << shift;
+    shadow_doorbells = (data.oacs() & nvme::oacs::doorbell_buffer_config) != 0;
+    max_events = data.aerl() + 1u;
+  }
+
+  nvme::IdentifyController view() const { return {page.data()}; }
+};
+
+/// Identify Namespace, the fields that the library uses; everything else by view().
+struct NamespaceInfo {
+  IdentifyPage page;
+  uint32_t nsid = 0;
+  uint64_t blocks = 0;            ///< size in logical blocks; 0: the namespace is not active
+  uint32_t block_shift = 0;       ///< log2 of the logical block size in bytes
+  uint32_t block_bytes = 0;       ///< logical block size without metadata
+  uint32_t metadata_bytes = 0;    ///< of one block
+  bool extended_blocks = false;   ///< metadata follows each block's data instead of lying apart
+  uint32_t protection_type = 0;   ///< end-to-end protection 1 to 3; 0: none
+
+  NamespaceInfo() = default;
+  NamespaceInfo(const IdentifyPage& from, uint32_t number) : page(from), nsid(number) {
+    const nvme::IdentifyNamespace data = view();
+    blocks = data.nsze();
+    block_shift = data.format().block_shift();
+    block_bytes = block_shift < 32 ? 1u << block_shift : 0;
+    metadata_bytes = data.format().metadata_bytes();
+    extended_blocks = metadata_bytes != 0 && data.extended_blocks();
+    protection_type = data.dps() & 7u;
+  }
+
+  nvme::IdentifyNamespace view() const { return {page.data()}; }
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END

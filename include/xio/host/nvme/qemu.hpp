@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief QEMU's NVMe controller as a transport: a real implementation of the specification, without a guest.
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/child_process.hpp>
+#include <xio/host/dma_arena.hpp>
+#include <xio/host/doorbell_proxy.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/nvme/qemu_command.hpp>
+#include <xio/host/nvme/qemu_monitor.hpp>
+#include <xio/host/nvme/qemu_options.hpp>
+#include <xio/host/nvme/qemu_qtest.hpp>
+#include <xio/host/nvme/qemu_remote.hpp>
+#include <xio/host/nvme/transport.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+namespace detail {
+
+/// One running QEMU with its memory and its connections. Members end in reverse order: the process before the memory.
+struct QemuMachine {
+  /// BAR0 holds the registers, BAR2 a controller memory buffer; both addresses are free on either machine.
+  static constexpr uint64_t bar0 = 0xe0000000;
+  static constexpr uint64_t bar2 = 0xd0000000;
+
+  DmaArena arena;
+  std::vector<FileDescriptor> images;
+  std::unique_ptr<ChildProcess> process;
+  std::unique_ptr<QemuMonitor> monitor;
+  std::unique_ptr<QemuChannel> channel;
+  bool remote;
+
+  QemuMachine(const QemuOptions& options, bool use_remote) : arena(arena_options(options, use_remote)), remote(use_remote) {
+    try {
+      start(options);
+    } catch (const Error& failure) {
+      if (!process) throw;
+      // A QEMU that refuses its options is about to end; what it says is worth waiting for.
+      process->wait_end(std::chrono::milliseconds(500));
+      throw Error(std::string(failure.what()) + "; QEMU: " + process->summary());
+    }
+  }
+
+ private:
+  static constexpr uint64_t mib = uint64_t{1} << 20;
+  static constexpr uint32_t pci_slot = 4;
+
+  static DmaArena::Options arena_options(const QemuOptions& options, bool remote) {
+    DmaArena::Options wanted;
+    wanted.bytes = (options.dma_bytes + mib - 1) / mib * mib;
+    // A PC has holes below 1 MiB, and its memory is in one piece only below 2 GiB.
+    wanted.reserved = remote ? 0 : mib;
+    wanted.advice = "raise dma= (QemuOptions::dma_bytes)";
+    if (wanted.bytes <= mib) throw Error("qemu: dma= must be more than 1 MiB");
+    if (!remote && wanted.bytes > 2048 * mib) throw Error("qemu: transport=qtest takes at most dma=2G");
+    return wanted;
+  }
+
+  void start(const QemuOptions& options) {
+    auto [device_socket, device_end] = make_socket_pair();
+    auto [monitor_socket, monitor_end] = make_socket_pair();
+    QemuDevices devices(options, remote ? "" : "addr=" + std::to_string(pci_slot));
+    images = std::move(devices.images);
+
+    ChildCommand command;
+    command.program = qemu_binary(options);
+    command.inherited = {device_end.get(), monitor_end.get(), arena.fd()};
+    for (const FileDescriptor& image : images) command.inherited.push_back(image.get());
+    std::vector<std::string>& words = command.arguments;
+    words = {"-display", "none", "-nodefaults", "-no-user-config", "-accel", "tcg"};
+    const auto append = [&words](const std::vector<std::string>& more) {
+      words.insert(words.end(), more.begin(), more.end());
+    };
+    append({"-chardev", "socket,id=monitor,fd=" + std::to_string(monitor_end.get())});
+    append({"-mon", "chardev=monitor,mode=control"});
+    const std::string device_fd = std::to_string(device_end.get());
+    if (remote) {
+      append({"-machine", "x-remote"});
+    } else {
+      const std::string bytes = std::to_string(arena.size());
+      append({"-machine", "q35,memory-backend=ram,i8042=off,usb=off,sata=off,smbus=off", "-S"});
+      append({"-m", std::to_string(arena.size() / mib)});
+      append({"-object", "memory-backend-file,id=ram,share=on,size=" + bytes + ",mem-path=/proc/self/fd/" +
+                             std::to_string(arena.fd())});
+      append({"-chardev", "socket,id=test,fd=" + device_fd});
+      append({"-object", "qtest,id=qtest0,chardev=test,log=/dev/null"});
+    }
+    append(options.arguments);
+    append(devices.arguments);
+    if (remote) append({"-object", "x-remote-object,id=remote0,devid=nvme0,fd=" + device_fd});
+
+    if (find_program(command.program).empty())
+      throw Error(command.program + " not found: install qemu-system-x86 or give binary=...");
+    process = std::make_unique<ChildProcess>(command);
+    device_end.reset();
+    monitor_end.reset();
+    connect(std::move(device_socket), std::move(monitor_socket), options.deadline);
+  }
+
+  void connect(FileDescriptor device_socket, FileDescriptor monitor_socket, std::chrono::milliseconds deadline) {
+    monitor = std::make_unique<QemuMonitor>(std::move(monitor_socket), deadline);
+    // The device's socket is served before the machine's initial reset, which undoes configuration writes. An answer
+    // to this question proves that the reset is over.
+    monitor->execute("query-status");
+    if (remote) {
+      // Any bus address will do, so ours are used, unless they collide with the BARs.
+      const auto address = reinterpret_cast<uintptr_t>(arena.data());
+      arena.set_bus_base(address >> 32 != 0 ? address : uint64_t{1} << 32);
+      auto connection = std::make_unique<QemuRemoteChannel>(std::move(device_socket), deadline);
+      connection->share_memory(arena.fd(), arena.bus_base(), arena.size());
+      channel = std::move(connection);
+    } else {
+      channel = std::make_unique<QemuQtestChannel>(std::move(device_socket), deadline, pci_slot);
+    }
+    // Identifiers of QEMU's controller: Red Hat's, or Intel's with use-intel-id=on.
+    const uint32_t identifier = channel->config_read32(0);
+    if (identifier != 0x00101b36 && identifier != 0x58458086)
+      throw Error("there is no NVMe controller: PCI identifier " + to_hex(identifier, 8));
+    channel->config_write(0x10, static_cast<uint32_t>(bar0), 4);
+    channel->config_write(0x14, static_cast<uint32_t>(bar0 >> 32), 4);
+    channel->config_write(0x18, static_cast<uint32_t>(bar2), 4);
+    channel->config_write(0x1c, static_cast<uint32_t>(bar2 >> 32), 4);
+    channel->config_write(0x04, 0x6, 2);  // memory space and bus master
+  }
+};
+
+inline std::unique_ptr<QemuMachine> start_qemu(const QemuOptions& options) {
+  if (find_program(qemu_binary(options)).empty())
+    throw Error(qemu_binary(options) + " not found: install qemu-system-x86 or give binary=...");
+  if (options.protocol != QemuProtocol::automatic)
+    return std::make_unique<QemuMachine>(options, options.protocol == QemuProtocol::remote);
+  std::string remote_failure;
+  try {
+    return std::make_unique<QemuMachine>(options, true);
+  } catch (const Error& failure) {
+    remote_failure = failure.what();
+  }
+  try {
+    return std::make_unique<QemuMachine>(options, false);
+  } catch (const Error& failure) {
+    // An option that QEMU does not like fails twice for the same reason: once is enough.
+    const std::string qtest_failure = failure.what();
+    const auto reason = [](const std::string& text) { return text.substr(text.rfind(": ") + 1); };
+    if (reason(remote_failure) == reason(qtest_failure)) throw;
+    throw Error("neither protocol of QEMU works. x-remote: " + remote_failure + ". qtest: " + qtest_failure);
+  }
+}
+
+}  // namespace detail
+
+/// Starts a QEMU that has nothing but an NVMe controller, and drives the controller from this process.
+///
+/// Queues and data lie in memory that is shared with QEMU. Doorbell words are memory too: a DoorbellProxy forwards what
+/// kernels store there. QEMU ends with this object, or with this process, in whatever way that ends. Once QEMU has ended
+/// or does not answer within the deadline, every access throws Error, and alive() is false.
+class QemuNvme final : public NvmeTransport {
+ public:
+  /// Throws Error with QEMU's own words where it cannot be started.
+  explicit QemuNvme(const QemuOptions& options = {})
+      : begin_(std::chrono::steady_clock::now()),
+        machine_(detail::start_qemu(options)),
+        doorbells_(machine_->arena.allocate(doorbell_bytes, doorbell_bytes)),
+        proxy_(doorbells_.as<uint32_t>(), doorbell_bytes / sizeof(uint32_t),
+               [this](const DoorbellChange* changes, size_t count) { forward(changes, count); }),
+        start_time_(std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin_)) {}
+
+  uint32_t read32(uint64_t offset) override {
+    return told([&] { return static_cast<uint32_t>(machine_->channel->read(bar0 + offset, 4)); });
+  }
+  uint64_t read64(uint64_t offset) override {
+    return told([&] { return machine_->channel->read(bar0 + offset, 8); });
+  }
+  void write32(uint64_t offset, uint32_t value) override {
+    told([&] { machine_->channel->write(bar0 + offset, value, 4); });
+  }
+  void write64(uint64_t offset, uint64_t value) override {
+    told([&] { machine_->channel->write(bar0 + offset, value, 8); });
+  }
+  void ring(uint64_t offset, uint32_t value) override {
+    const PostedWrite write{bar0 + offset, value};
+    told([&] { machine_->channel->post(&write, 1); });
+  }
+  DmaBuffer allocate(size_t bytes, size_t alignment) override { return machine_->arena.allocate(bytes, alignment); }
+  uint32_t* doorbell_words() override { return doorbells_.as<uint32_t>(); }
+  void open_doorbell(uint32_t index) override { proxy_.watch(index); }
+  void close_doorbell(uint32_t index) override { proxy_.unwatch(index); }
+  std::string description() const override {
+    return "QEMU " + machine_->monitor->version() + " NVMe controller by " + (uses_remote() ? "x-remote" : "qtest");
+  }
+  bool alive() const override { return machine_->process->running() && !machine_->channel->broken(); }
+  Span<unsigned char> dma_window() const override { return {machine_->arena.data(), machine_->arena.size()}; }
+
+  /// For faults: QEMU's monitor.
+  QemuMonitor& monitor() { return *machine_->monitor; }
+  /// For faults: the process itself.
+  ChildProcess& process() { return *machine_->process; }
+  /// What the forwarding of doorbells has done so far.
+  DoorbellProxy::Statistics doorbell_statistics() const { return proxy_.statistics(); }
+  /// Why doorbells are not forwarded any more; empty where they are.
+  std::string doorbell_error() const { return proxy_.error(); }
+  /// True for x-remote, false for qtest.
+  bool uses_remote() const { return machine_->remote; }
+  /// From the start of the constructor to the controller's answer.
+  std::chrono::microseconds start_time() const { return start_time_; }
+
+  /// Bus address of BAR2, which holds a controller memory buffer where `cmb_size_mb` was asked for.
+  static constexpr uint64_t bar2_bus = detail::QemuMachine::bar2;
+  /// One 64-bit access to any bus address, for controller memory.
+  uint64_t read_bus64(uint64_t address) {
+    return told([&] { return machine_->channel->read(address, 8); });
+  }
+  void write_bus64(uint64_t address, uint64_t value) {
+    told([&] { machine_->channel->write(address, value, 8); });
+  }
+
+ private:
+  static constexpr uint64_t bar0 = detail::QemuMachine::bar0;
+  static constexpr uint64_t doorbell_base = 0x1000;
+  static constexpr size_t doorbell_bytes = 4096;  // 511 queue pairs; QEMU's stride is 4 bytes
+
+  /// Runs an access; an error is told together with what QEMU said.
+  template <class Access>
+  std::invoke_result_t<Access> told(Access&& access) {
+    try {
+      return access();
+    } catch (const Error& failure) {
+      machine_->process->wait_end(std::chrono::milliseconds(200));
+      throw Error(description() + ": " + failure.what() + "; QEMU: " + machine_->process->summary());
+    }
+  }
+
+  void forward(const DoorbellChange* changes, size_t count) {
+    posted_.clear();
+    for (size_t i = 0; i < count; ++i)
+      posted_.push_back({bar0 + doorbell_base + uint64_t{changes[i].index} * sizeof(uint32_t), changes[i].value});
+    told([&] { machine_->channel->post(posted_.data(), posted_.size()); });
+  }
+
+  std::chrono::steady_clock::time_point begin_;
+  std::unique_ptr<detail::QemuMachine> machine_;
+  DmaBuffer doorbells_;
+  std::vector<PostedWrite> posted_;  // of the proxy's thread
+  DoorbellProxy proxy_;
+  std::chrono::microseconds start_time_;
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What QEMU's NVMe controller shall look like: options, and their form on a command line.
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/text.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// What holds the blocks of a namespace.
+enum class QemuBackend {
+  file,         ///< a raw image, QEMU's default way of reading and writing (a thread pool)
+  threads,      ///< a raw image, thread pool asked for explicitly
+  uring,        ///< a raw image through io_uring; the fastest that keeps data
+  null,         ///< no storage: writes vanish, reads leave the buffer alone
+  null_zeroes,  ///< no storage: writes vanish, reads give zeroes
+};
+
+/// How registers are reached.
+enum class QemuProtocol {
+  automatic,  ///< remote if it works, else qtest
+  remote,     ///< QEMU's multi-process protocol (machine x-remote): no board, no CPU
+  qtest,      ///< QEMU's test protocol over a q35 board whose CPU is stopped
+};
+
+/// One namespace.
+struct QemuNamespace {
+  /// Raw image. Empty: memory that vanishes with QEMU. Must exist unless `size` is given; is created only where absent,
+  /// and never resized.
+  std::string image;
+  uint64_t size = 0;             ///< bytes; 0: the size of the image, or 64 MiB where there is none
+  uint32_t block_bytes = 512;    ///< logical block size: a power of two from 512 to 65536
+  QemuBackend backend = QemuBackend::file;
+  uint32_t nsid = 0;             ///< 0: the next number; only where QemuOptions::namespaces is used
+  /// More options of `-device nvme-ns`, comma separated; only where QemuOptions::namespaces is used.
+  std::string device;
+  /// Values of `-blockdev` that replace `backend`, for QEMU's filters (blkdebug, throttle). The last one must define
+  /// the node `drive0` (`drive1` for the second namespace, and so on). `@image@` stands for the image's path.
+  std::vector<std::string> blockdevs;
+};
+
+/// How to start QEMU. The members of the base class describe namespace 1, unless `namespaces` is filled.
+struct QemuOptions : QemuNamespace {
+  std::vector<QemuNamespace> namespaces;  ///< replaces the single namespace
+  uint32_t queues = 0;                    ///< most I/O queue pairs; 0: QEMU's default (64)
+  int mdts = -1;                          ///< most data of a command is 4096 << mdts bytes, 0: no limit; -1: default (7)
+  std::string serial = "xio";             ///< serial number
+  std::string device_options;             ///< more options of `-device nvme`, comma separated
+  std::vector<std::string> arguments;     ///< more arguments of QEMU, placed before the devices
+  size_t dma_bytes = size_t{256} << 20;   ///< memory for queues and data
+  std::string binary;                     ///< empty: environment XIO_QEMU, else qemu-system-x86_64 in PATH
+  QemuProtocol protocol = QemuProtocol::automatic;
+  std::chrono::milliseconds deadline{5000};  ///< of every exchange with QEMU
+};
+
+namespace detail {
+
+/// Value of one of the fixed words, or an Error that lists them.
+template <class Value>
+Value choose(const std::string& key, const std::string& word, const std::vector<std::pair<std::string, Value>>& words) {
+  std::string accepted;
+  for (const auto& known : words) {
+    if (known.first == word) return known.second;
+    accepted += (accepted.empty() ? "" : ", ") + known.first;
+  }
+  throw Error("qemu: " + key + "=" + word + " is not known; accepted: " + accepted);
+}
+
+inline uint64_t spec_number(const std::string& key, const std::string& text, uint64_t lowest, uint64_t highest) {
+  const auto value = parse_bytes(text);
+  if (!value || *value < lowest || *value > highest)
+    throw Error("qemu: " + key + "=" + text + " is not accepted; a number from " + std::to_string(lowest) + " to " +
+                std::to_string(highest) + " is (K, M, G may follow)");
+  return *value;
+}
+
+inline void set_qemu_option(QemuOptions& options, const std::string& key, const std::string& value) {
+  if (value.empty()) throw Error("qemu: " + key + " needs a value: " + key + "=...");
+  if (key == "image") {
+    options.image = value;
+  } else if (key == "size") {
+    options.size = spec_number(key, value, 512, uint64_t{1} << 50);
+  } else if (key == "lba") {
+    options.block_bytes = static_cast<uint32_t>(spec_number(key, value, 512, 65536));
+  } else if (key == "queues") {
+    options.queues = static_cast<uint32_t>(spec_number(key, value, 1, 511));
+  } else if (key == "mdts") {
+    options.mdts = static_cast<int>(spec_number(key, value, 0, 15));
+  } else if (key == "dma") {
+    options.dma_bytes = spec_number(key, value, uint64_t{2} << 20, uint64_t{1} << 40);
+  } else if (key == "binary") {
+    options.binary = value;
+  } else if (key == "device") {
+    options.device_options = value;
+  } else if (key == "backend") {
+    options.backend = choose<QemuBackend>(key, value,
+                                          {{"file", QemuBackend::file},
+                                           {"threads", QemuBackend::threads},
+                                           {"uring", QemuBackend::uring},
+                                           {"null", QemuBackend::null},
+                                           {"null-zeroes", QemuBackend::null_zeroes}});
+  } else if (key == "transport") {
+    options.protocol = choose<QemuProtocol>(
+        key, value,
+        {{"auto", QemuProtocol::automatic}, {"remote", QemuProtocol::remote}, {"qtest", QemuProtocol::qtest}});
+  } else {
+    throw Error("qemu: unknown key '" + key +
+                "'; known: image, size, lba, queues, mdts, backend, dma, binary, transport, device");
+  }
+}
+
+}  // namespace detail
+
+/// Reads `qemu[:key=value,...]`; throws Error with one line for anything that is not understood.
+///
+/// Keys: `image` path of a raw image; `size` bytes; `lba` block size in bytes; `queues` most I/O queue pairs; `mdts`
+/// exponent; `backend` file, threads, uring, null, null-zeroes; `dma` bytes of memory for queues and data; `binary` path
+/// of QEMU; `transport` auto, remote, qtest; `device` more options of QEMU's nvme device. K, M and G may follow a number.
+/// Values hold no comma, except for `device`: it comes last, and everything after `device=` is its value.
+inline QemuOptions parse_qemu_spec(const std::string& spec) {
+  QemuOptions options;
+  const std::string prefix = "qemu";
+  if (spec == prefix) return options;
+  if (spec.compare(0, prefix.size() + 1, prefix + ":") != 0)
+    throw Error("qemu: '" + spec + "' is not of the form qemu[:key=value,...]");
+  std::string rest = spec.substr(prefix.size() + 1);
+  std::set<std::string> seen;
+  while (!rest.empty()) {
+    const size_t equals = rest.find('=');
+    if (equals == std::string::npos || rest.find(',') < equals)
+      throw Error("qemu: '" + rest.substr(0, rest.find(',')) + "' is not of the form key=value");
+    const std::string key = rest.substr(0, equals);
+    rest.erase(0, equals + 1);
+    const size_t end = key == "device" ? std::string::npos : rest.find(',');
+    if (!seen.insert(key).second) throw Error("qemu: " + key + " is given twice");
+    detail::set_qemu_option(options, key, rest.substr(0, end));
+    if (end == std::string::npos) break;
+    rest.erase(0, end + 1);
+    if (rest.empty()) throw Error("qemu: nothing follows the last comma of '" + spec + "'");
+  }
+  const uint32_t lba = options.block_bytes;
+  if ((lba & (lba - 1)) != 0)
+    throw Error("qemu: lba=" + std::to_string(lba) + " is not accepted; a power of two from 512 to 65536 is");
+  if (options.size % lba != 0)
+    throw Error("qemu: size=" + std::to_string(options.size) + " is not a multiple of lba=" + std::to_string(lba));
+  const bool has_storage = options.backend != QemuBackend::null && options.backend != QemuBackend::null_zeroes;
+  if (!options.image.empty() && !has_storage) throw Error("qemu: image= has no use with a null backend; leave it out");
+  return options;
+}
+
+}  // namespace host
+
+XIO_NAMESPACE_END

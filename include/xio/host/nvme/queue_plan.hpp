@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief From what a user asks of an I/O queue pair to the sizes of its parts.
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/memory.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// What a queue pair shall be like.
+struct QueueOptions {
+  uint32_t depth = 64;         ///< most commands in flight; 1 to the controller's largest queue (CAP.MQES + 1)
+  uint32_t nsid = 1;           ///< namespace of commands that name none; 0: no namespace, block size 512, LBAs unchecked
+  uint32_t qid = 0;            ///< identifier of both queues; 0: the lowest free one
+  uint32_t sq_entries = 0;     ///< size of the submission ring, a power of two; 0: the smallest that holds `depth`
+  uint32_t cq_entries = 0;     ///< size of the completion ring, a power of two; 0: twice the SQ where the controller can
+  bool shadow_doorbells = false;  ///< Doorbell Buffer Config; once it is on, every new queue has shadow doorbells
+  bool non_contiguous = false;    ///< describe the rings by lists of pages (PC = 0); needs CAP.CQR = 0
+
+  /// Memory for the PRP or SGL list of one command, in bytes: a power of two up to the controller's page, or whole
+  /// pages. 0: none, commands move at most one page. Empty: enough for the longest command, at most a page.
+  std::optional<uint32_t> list_bytes;
+
+  uint64_t clock_hz = 0;   ///< rate of the executing side's clock, where it was measured; for QueueHandle::clock_hz
+  uint64_t flush_bus = 0;  ///< for QueueHandle::flush_bus
+
+  using Allocate = std::function<DmaBuffer(size_t bytes, size_t alignment)>;
+  Allocate allocate_rings;  ///< zeroed memory for the rings and lists; empty: NvmeTransport::allocate
+  Allocate allocate_state;  ///< zeroed memory that only the executing side uses; empty: NvmeTransport::allocate
+  /// From an address on the CPU to the executing side's address of the same byte; empty: they are equal.
+  std::function<void*(void*)> executor_address;
+};
+
+/// Limits that the plan of a queue depends on.
+struct QueueLimits {
+  uint32_t max_entries = 0;         ///< of one queue: CAP.MQES + 1
+  bool contiguous_required = true;  ///< CAP.CQR
+  uint32_t page_shift = 12;         ///< log2 of the controller's memory page
+  uint32_t block_shift = 9;         ///< log2 of the namespace's block
+  uint64_t max_transfer_bytes = 0;  ///< of one command; 0: no limit
+};
+
+/// Sizes of the parts of a queue pair.
+struct QueuePlan {
+  uint32_t depth = 0;       ///< what can be in flight; may be less than what was asked for
+  uint32_t sq_entries = 0;  ///< power of two
+  uint32_t cq_entries = 0;  ///< power of two
+  uint32_t slots = 0;       ///< completion slots: power of two, at least 2 * depth
+  uint32_t list_bytes = 0;  ///< of each slot; 0: none
+  uint32_t max_blocks = 0;  ///< of one command
+};
+
+namespace detail {
+
+constexpr uint32_t max_completion_slots = 32768;
+constexpr uint64_t max_command_blocks = 65536;
+
+inline uint64_t power_of_two_from(uint64_t value) {
+  uint64_t power = 1;
+  while (power < value) power <<= 1;
+  return power;
+}
+
+inline uint32_t power_of_two_up_to(uint32_t value) { return 1u << (31 - static_cast<uint32_t>(__builtin_clz(value))); }
+
+/// Checks a ring size that the user fixed.
+inline uint32_t fixed_ring(const char* name, uint32_t entries, uint32_t largest) {
+  if (entries < 2 || (entries & (entries - 1)) != 0 || entries > largest)
+    throw Error(std::string(name) + " = " + std::to_string(entries) + " is not accepted; a power of two from 2 to " +
+                std::to_string(largest) + " is");
+  return entries;
+}
+
+/// Data pages that a list of so many bytes can name, chain pointers taken off.
+inline uint64_t list_capacity(uint64_t list_bytes, uint64_t page_bytes) {
+  const uint64_t pages = (list_bytes + page_bytes - 1) / page_bytes;
+  return pages == 0 ? 0 : list_bytes / 8 - (pages - 1);
+}
+
+inline void plan_lists(const QueueOptions& wanted, const QueueLimits& limits, QueuePlan& plan) {
+  const uint64_t page = uint64_t{1} << limits.page_shift;
+  uint64_t longest = max_command_blocks << limits.block_shift;
+  if (limits.max_transfer_bytes != 0 && limits.max_transfer_bytes < longest) longest = limits.max_transfer_bytes;
+  uint64_t reach = page;  // bytes that a command can name wherever its buffer starts
+  if (wanted.list_bytes) {
+    const uint64_t bytes = *wanted.list_bytes;
+    const bool fits = bytes <= page ? (bytes & (bytes - 1)) == 0 && bytes % 8 == 0 : bytes % page == 0;
+    if (!fits)
+      throw Error("list_bytes = " + std::to_string(bytes) + " is not accepted; 0, a power of two from 8 to " +
+                  std::to_string(page) + ", or a multiple of " + std::to_string(page) + " is");
+    plan.list_bytes = *wanted.list_bytes;
+  } else if (longest > page) {
+    const uint64_t bytes = power_of_two_from((longest + page - 1) / page * 8);
+    plan.list_bytes = static_cast<uint32_t>(bytes < page ? bytes : page);
+  }
+  if (plan.list_bytes != 0) reach = list_capacity(plan.list_bytes, page) << limits.page_shift;
+  if (reach < longest) longest = reach;
+  plan.max_blocks = static_cast<uint32_t>(longest >> limits.block_shift);
+  if (plan.max_blocks == 0)
+    throw Error("a block of " + std::to_string(uint64_t{1} << limits.block_shift) +
+                " bytes is more than one command can move; raise list_bytes");
+}
+
+}  // namespace detail
+
+/// Turns wishes into sizes; throws Error where the controller cannot have such a queue.
+///
+/// Rings are powers of two. Where CAP.MQES + 1 is none, the largest ring is the power of two below it. One slot of a ring
+/// always stays free, so a depth of CAP.MQES + 1 is accepted and gives one command less in flight.
+inline QueuePlan plan_queue(const QueueOptions& wanted, const QueueLimits& limits) {
+  if (wanted.depth == 0) throw Error("a queue needs a depth of at least 1");
+  if (wanted.depth > limits.max_entries)
+    throw Error("a depth of " + std::to_string(wanted.depth) + " is more than the controller's queues hold; at most " +
+                std::to_string(limits.max_entries) + " (CAP.MQES + 1) is accepted");
+  if (wanted.non_contiguous && limits.contiguous_required)
+    throw Error("this controller wants contiguous queues (CAP.CQR = 1); leave non_contiguous out");
+
+  QueuePlan plan;
+  const uint32_t largest = detail::power_of_two_up_to(limits.max_entries);
+  const auto holds_depth = static_cast<uint32_t>(detail::power_of_two_from(uint64_t{wanted.depth} + 1));
+  plan.sq_entries = wanted.sq_entries != 0 ? detail::fixed_ring("sq_entries", wanted.sq_entries, largest)
+                    : holds_depth < largest ? holds_depth
+                                            : largest;
+  const uint32_t twice = plan.sq_entries * 2;
+  plan.cq_entries = wanted.cq_entries != 0 ? detail::fixed_ring("cq_entries", wanted.cq_entries, largest)
+                    : twice < largest      ? twice
+                                           : largest;
+  // Operations need two completion slots each, and identifiers above 32767 are not used.
+  plan.depth = wanted.depth;
+  for (const uint32_t bound : {plan.sq_entries - 1, plan.cq_entries - 1, detail::max_completion_slots / 2})
+    if (plan.depth > bound) plan.depth = bound;
+  plan.slots = static_cast<uint32_t>(detail::power_of_two_from(uint64_t{plan.depth} * 2));
+  detail::plan_lists(wanted, limits, plan);
+  return plan;
+}
+
+}  // namespace host
+
+XIO_NAMESPACE_END

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Start of the library's own threads.
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <thread>
+#include <utility>
+
+#include <xio/config.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// Starts a thread that takes no signals, so that the program's handlers run in the program's own threads.
+template <class Body>
+std::thread start_service_thread(Body&& body) {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    std::thread thread(std::forward<Body>(body));
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return thread;
+  } catch (...) {
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+}
+
+}  // namespace host
+
+XIO_NAMESPACE_END

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Deadlines and back-off of host threads.
+
+#include <sched.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include <xio/config.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// A point in time after which a wait gives up.
+class Deadline {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit Deadline(std::chrono::milliseconds from_now) : length_(from_now), end_(Clock::now() + from_now) {}
+
+  bool passed() const { return Clock::now() >= end_; }
+  /// Milliseconds left, at least 0, rounded up: fit for poll(2).
+  int poll_timeout() const {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count();
+    return left < 0 ? 0 : static_cast<int>(left) + 1;
+  }
+  /// For messages: "5000 ms".
+  std::string text() const { return std::to_string(length_.count()) + " ms"; }
+
+ private:
+  std::chrono::milliseconds length_;
+  Clock::time_point end_;
+};
+
+/// Pause between two looks at something that another thread or process changes: the time slice is given away at first,
+/// then the pauses become sleeps that double up to a bound. Never a busy loop: the other side may need this CPU.
+class Backoff {
+ public:
+  /// @param patience  how long to give the time slice away before sleeping
+  /// @param longest   upper bound of one sleep
+  explicit Backoff(std::chrono::microseconds patience = std::chrono::microseconds(200),
+                   std::chrono::microseconds longest = std::chrono::microseconds(500))
+      : patience_(patience), longest_(longest) {}
+
+  void pause() {
+    // Reading the clock at every pause would cost more than the pause.
+    if (sleep_.count() == 0) {
+      if (++rounds_ % 16 == 1) {
+        const auto now = Deadline::Clock::now();
+        if (rounds_ == 1) start_ = now;
+        if (now - start_ >= patience_) sleep_ = std::chrono::microseconds(20);
+      }
+      ::sched_yield();
+      return;
+    }
+    std::this_thread::sleep_for(sleep_);
+    sleep_ = sleep_ * 2 < longest_ ? sleep_ * 2 : longest_;
+  }
+
+  /// Something happened: begin anew.
+  void reset() {
+    rounds_ = 0;
+    sleep_ = std::chrono::microseconds(0);
+  }
+
+ private:
+  std::chrono::microseconds patience_;
+  std::chrono::microseconds longest_;
+  std::chrono::microseconds sleep_{0};
+  Deadline::Clock::time_point start_{};
+  uint32_t rounds_ = 0;
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What the tests of the queue protocol share: a controller with queues and data, stamps, checks inside kernels.
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xio/device/nvme.hpp>
+#include <xio/host/emulation/nvme_controller.hpp>
+#include <xio/host/nvme/controller.hpp>
+#include <xio/host/simt.hpp>
+
+namespace protocol_tests {
+
+using namespace xio::literals;
+using xio::Deadline;
+using xio::Deferred;
+using xio::Latency;
+using xio::Notification;
+using xio::Notifying;
+using xio::Sharing;
+using xio::Status;
+using xio::Throughput;
+using xio::Token;
+using xio::WriteThrough;
+using xio::emulation::Match;
+using xio::emulation::NvmeConfig;
+using xio::emulation::NvmeExecution;
+using xio::host::DmaBuffer;
+using xio::host::NvmeQueue;
+using xio::host::QueueOptions;
+using xio::nvme::ContiguousPages;
+using xio::nvme::NoData;
+using xio::nvme::Queue;
+using xio::nvme::QueueHandle;
+using xio::simt::Grid;
+
+/// Long enough that a machine full of other work does not reach it.
+inline Deadline soon() { return xio::deadline(60_s); }
+
+/// Status field of a completion: type and code.
+inline uint16_t code_of(Status status) { return status.vendor & 0x7ff; }
+
+/// Checks inside a kernel: Catch2's own macros may be used by one thread only.
+inline void expect(bool condition, const char* what, int line) {
+  if (condition) return;
+  throw std::logic_error(std::string(what) + " (line " + std::to_string(line) + ", block " +
+                         std::to_string(xio::arch::block_index()) + ", thread " +
+                         std::to_string(xio::arch::thread_index()) + ")");
+}
+inline void expect_ok(Status status, const char* what, int line) {
+  if (status.is_ok()) return;
+  expect(false, (std::string(what) + " is " + xio::name(status.code) + " " + std::to_string(status.vendor)).c_str(), line);
+}
+
+/// A 64-bit number that depends on every bit of both arguments (SplitMix64).
+inline uint64_t mix(uint64_t a, uint64_t b) {
+  uint64_t z = a * 0x9e3779b97f4a7c15 + b + 0x632be59bd9b4e019;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+/// Fills whole blocks so that each word names its block, its place and a version.
+inline void stamp(void* memory, uint64_t lba, uint32_t blocks, uint64_t version, uint32_t block_bytes = 512) {
+  auto* words = static_cast<uint64_t*>(memory);
+  const uint32_t per_block = block_bytes / 8;
+  for (uint32_t i = 0; i < blocks * per_block; ++i) words[i] = mix(mix(lba + i / per_block, version), i % per_block);
+}
+inline bool stamped(const void* memory, uint64_t lba, uint32_t blocks, uint64_t version, uint32_t block_bytes = 512) {
+  const auto* words = static_cast<const uint64_t*>(memory);
+  const uint32_t per_block = block_bytes / 8;
+  for (uint32_t i = 0; i < blocks * per_block; ++i) {
+    if (words[i] != mix(mix(lba + i / per_block, version), i % per_block)) return false;
+  }
+  return true;
+}
+
+/// An in-process controller that is enabled, and memory for data.
+class Rig {
+ public:
+  explicit Rig(NvmeConfig config = {}, size_t data_bytes = size_t{1} << 20)
+      : Rig(std::make_unique<xio::emulation::NvmeController>(std::move(config)), data_bytes) {}
+
+  NvmeQueue queue(uint32_t depth, const std::function<void(QueueOptions&)>& adjust = {}) {
+    QueueOptions options;
+    options.depth = depth;
+    if (adjust) adjust(options);
+    return controller.create_queue(options);
+  }
+  unsigned char* bytes(size_t offset = 0) { return static_cast<unsigned char*>(data.data()) + offset; }
+  uint64_t bus(size_t offset = 0) const { return data.bus() + offset; }
+  xio::emulation::QueueStatistics statistics(const NvmeQueue& queue) const {
+    return model.statistics().queues[queue.qid()];
+  }
+
+  xio::emulation::NvmeController& model;
+  xio::host::NvmeController controller;
+  DmaBuffer data;
+
+ private:
+  Rig(std::unique_ptr<xio::emulation::NvmeController> transport, size_t data_bytes)
+      : model(*transport), controller(std::move(transport)), data(controller.allocate(data_bytes)) {}
+};
+
+/// A completion table that remembers more operations than the host gave a queue: so many lanes may submit before they wait.
+class WideTable {
+ public:
+  WideTable(const Rig& rig, const QueueHandle& handle, uint32_t slots)
+      : slots_(slots),
+        notifications_(slots),
+        lists_(rig.controller.allocate(size_t{slots} * (handle.list_bytes != 0 ? handle.list_bytes : 8))),
+        handle_(handle) {
+    handle_.slots = slots_.data();
+    handle_.slot_mask = slots - 1;
+    handle_.notifications = notifications_.data();
+    handle_.lists = lists_.as<uint64_t>();
+    handle_.lists_bus = lists_.bus();
+  }
+  const QueueHandle& handle() const { return handle_; }
+
+ private:
+  std::vector<xio::CompletionSlot> slots_;
+  std::vector<Notification*> notifications_;
+  DmaBuffer lists_;
+  QueueHandle handle_;
+};
+
+inline NvmeConfig stepped(NvmeConfig config = {}) {
+  config.execution = NvmeExecution::stepped;
+  return config;
+}
+
+/// Runs the calling thread as a wave of one lane whose every pause lets something happen: the device of a stepped rig
+/// moves just when the library waits, so that a test knows what every look sees.
+class PausingWave final : public xio::arch::WaveOps {
+ public:
+  /// @param pause called with the number of the pause, counted from 1
+  explicit PausingWave(std::function<void(uint64_t)> pause) : pause_(std::move(pause)), outer_(xio::arch::current_wave) {
+    xio::arch::current_wave = this;
+  }
+  ~PausingWave() override { xio::arch::current_wave = outer_; }
+  PausingWave(const PausingWave&) = delete;
+  PausingWave& operator=(const PausingWave&) = delete;
+
+  uint64_t active(const xio::arch::CallSite&) override { return 1; }
+  uint64_t ballot(uint64_t, bool predicate) override { return predicate; }
+  uint64_t shuffle(uint64_t, uint64_t value, uint32_t) override { return value; }
+  void block_barrier() override {}
+  void yield() override { pause_(++pauses); }
+
+  uint64_t pauses = 0;
+
+ private:
+  std::function<void(uint64_t)> pause_;
+  xio::arch::WaveOps* outer_;
+};
+
+}  // namespace protocol_tests
+
+#define EXPECT(...) ::protocol_tests::expect((__VA_ARGS__), #__VA_ARGS__, __LINE__)
+#define EXPECT_OK(...) ::protocol_tests::expect_ok((__VA_ARGS__), #__VA_ARGS__, __LINE__)
