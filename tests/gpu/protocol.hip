@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// The queue protocol as real kernels, against the in-process controller: rings, doorbells and data in pinned host memory.
+
+#define CATCH_CONFIG_RUNNER
+#include <catch.hpp>
+
+#include <vector>
+
+#include <gpu/fixture.hpp>
+#include <gpu/kernels.hpp>
+
+namespace {
+
+using namespace xio;
+
+/// Pinned memory for one Outcome.
+struct Result {
+  Result() : outcome(static_cast<gpu::Outcome*>(gpu::allocate_host(sizeof(gpu::Outcome)))) { *outcome = {}; }
+  ~Result() { gpu::free_host(outcome); }
+  gpu::Outcome* outcome;
+};
+
+template <Sharing S, class Policy>
+void write_read_compare(uint32_t blocks, uint32_t threads, uint32_t lanes, uint32_t depth) {
+  gpu::ModelController model;
+  host::QueueOptions options;
+  options.depth = depth;
+  host::NvmeQueue queue = model.controller->create_queue(options);
+  host::DmaBuffer data = model.controller->allocate(size_t{lanes} * 8192);
+  Result result;
+  constexpr uint32_t rounds = 20;
+  gpu::write_read_compare<S, Policy><<<blocks, threads>>>(queue.handle(), data.bus(), data.as<uint64_t>(), lanes, rounds,
+                                                         result.outcome);
+  gpu::synchronize();
+  CHECK(result.outcome->first_status == 0);
+  CHECK(result.outcome->failed == 0);
+  CHECK(result.outcome->passed == uint64_t{lanes} * rounds);
+}
+
+}  // namespace
+
+TEST_CASE("one thread owns the queue") {
+  write_read_compare<Sharing::thread, Throughput>(1, 1, 1, 8);
+  write_read_compare<Sharing::thread, Deferred<4>>(1, 1, 1, 8);
+}
+
+TEST_CASE("one wave owns the queue") {
+  const uint32_t wave = gpu::wave_size();
+  write_read_compare<Sharing::wave, Throughput>(1, wave, wave, 64);
+  write_read_compare<Sharing::wave, Latency>(1, wave, wave, 5);
+  write_read_compare<Sharing::wave, Throughput>(1, wave, wave / 2 + 1, 64);
+}
+
+TEST_CASE("the waves of a workgroup share the queue") { write_read_compare<Sharing::block, Throughput>(1, 256, 256, 64); }
+
+TEST_CASE("all waves share the queue") {
+  write_read_compare<Sharing::grid, Throughput>(4, 128, 512, 64);
+  write_read_compare<Sharing::grid, Deferred<8>>(4, 128, 512, 16);
+  write_read_compare<Sharing::grid, WriteThrough<>>(4, 128, 512, 64);
+}
+
+TEST_CASE("errors reach every lane") {
+  gpu::ModelController model;
+  host::NvmeQueue queue = model.controller->create_queue();
+  host::DmaBuffer data = model.controller->allocate(4096);
+  Result result;
+  gpu::refused<Sharing::grid><<<2, 64>>>(queue.handle(), data.bus(), 128, result.outcome);
+  gpu::synchronize();
+  CHECK(result.outcome->failed == 0);
+  CHECK(result.outcome->passed == 128);
+}
+
+TEST_CASE("a wave submits batches") {
+  gpu::ModelController model;
+  host::NvmeQueue queue = model.controller->create_queue();
+  host::DmaBuffer data = model.controller->allocate(64 * 4096);
+  host::DmaBuffer list = model.controller->allocate(64 * sizeof(nvme::Piece));
+  auto* const pieces = list.as<nvme::Piece>();
+  for (uint32_t i = 0; i < 64; ++i) pieces[i] = {uint64_t{i} * 8, data.bus() + i * 4096, 8};
+  Result result;
+  gpu::batches<Throughput><<<1, gpu::wave_size()>>>(queue.handle(), pieces, 64, 100, result.outcome);
+  gpu::synchronize();
+  CHECK(result.outcome->first_status == 0);
+  CHECK(result.outcome->passed == 100);
+}
+
+TEST_CASE("waves transfer more pieces than the queue holds") {
+  gpu::ModelController model;
+  host::NvmeQueue queue = model.controller->create_queue();
+  constexpr uint32_t waves = 4;
+  constexpr uint32_t per_wave = 500;
+  host::DmaBuffer data = model.controller->allocate(4096);
+  host::DmaBuffer list = model.controller->allocate(waves * per_wave * sizeof(nvme::Piece));
+  host::DmaBuffer words = model.controller->allocate(waves * sizeof(Notification));
+  auto* const pieces = list.as<nvme::Piece>();
+  for (uint32_t i = 0; i < waves * per_wave; ++i) pieces[i] = {uint64_t{i}, data.bus(), 1};
+  Result result;
+  gpu::transfers<<<waves, gpu::wave_size()>>>(queue.handle(), pieces, per_wave, words.as<Notification>(), result.outcome);
+  gpu::synchronize();
+  CHECK(result.outcome->first_status == 0);
+  CHECK(result.outcome->passed == waves);
+  for (uint32_t i = 0; i < waves; ++i) CHECK(words.as<Notification>()[i].done == per_wave);
+}
+
+int main(int argc, char** argv) {
+  if (gpu::unavailable()) return 77;
+  return Catch::Session().run(argc, argv);
+}

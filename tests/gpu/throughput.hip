@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// How fast a GPU drives a queue: against the in-process controller, and against a null device in GPU memory.
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gpu/fixture.hpp>
+#include <gpu/kernels.hpp>
+
+namespace {
+
+using namespace xio;
+
+struct Row {
+  const char* device;
+  const char* sharing;
+  uint32_t depth;
+  uint32_t batch;
+  uint32_t waves;
+  double seconds;
+  uint64_t operations;
+  bool right;
+};
+
+/// One queue pair whose rings, doorbells and state all lie in GPU memory.
+struct DeviceQueue {
+  explicit DeviceQueue(uint32_t depth) {
+    uint32_t entries = 2;
+    while (entries < depth + 1) entries *= 2;
+    handle = {};
+    handle.sq = gpu::allocate_device<nvme::Sqe>(entries);
+    handle.cq = gpu::allocate_device<nvme::Cqe>(2 * size_t{entries});
+    handle.sq_doorbell = gpu::allocate_device<uint32_t>(64);
+    handle.cq_doorbell = handle.sq_doorbell + 32;
+    handle.state = gpu::allocate_device<QueueState>(1);
+    handle.slots = gpu::allocate_device<CompletionSlot>(2 * size_t{entries});
+    handle.notifications = gpu::allocate_device<Notification*>(2 * size_t{entries});
+    handle.sq_mask = entries - 1;
+    handle.cq_mask = 2 * entries - 1;
+    handle.slot_mask = 2 * entries - 1;
+    handle.depth = depth;
+    handle.nsid = 1;
+    handle.page_shift = 12;
+    handle.block_shift = 9;
+    handle.max_blocks = 256;
+    handle.abi = XIO_ABI_NUMBER;
+    handle.handle_bytes = sizeof(nvme::QueueHandle);
+    null = {handle.sq, const_cast<nvme::Cqe*>(handle.cq), handle.sq_doorbell, handle.cq_doorbell, handle.sq_mask, handle.cq_mask};
+  }
+  ~DeviceQueue() {
+    for (void* memory : {static_cast<void*>(handle.sq), static_cast<void*>(const_cast<nvme::Cqe*>(handle.cq)),
+                         static_cast<void*>(handle.sq_doorbell), static_cast<void*>(handle.state),
+                         static_cast<void*>(handle.slots), static_cast<void*>(handle.notifications)}) {
+      gpu::free_device(memory);
+    }
+  }
+  DeviceQueue(const DeviceQueue&) = delete;
+  DeviceQueue& operator=(const DeviceQueue&) = delete;
+  nvme::QueueHandle handle;
+  gpu::NullQueue null;
+};
+
+/// Pieces of 4 KiB over a small range of blocks; `bus` is never used by the null device.
+nvme::Piece* make_pieces(uint32_t count, uint64_t bus) {
+  auto* const pieces = static_cast<nvme::Piece*>(gpu::allocate_host(count * sizeof(nvme::Piece)));
+  for (uint32_t i = 0; i < count; ++i) pieces[i] = {uint64_t{i % 1024} * 8, bus + uint64_t{i % 64} * 4096, 8};
+  return pieces;
+}
+
+template <class Launch>
+double timed(gpu::Stream& stream, Launch launch) {
+  const auto begin = std::chrono::steady_clock::now();
+  launch();
+  stream.synchronize();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void run(std::vector<Row>& rows, const char* device, const nvme::QueueHandle& handle, uint64_t bus, uint32_t rounds) {
+  auto* const outcome = static_cast<gpu::Outcome*>(gpu::allocate_host(sizeof(gpu::Outcome)));
+  gpu::Stream stream;
+  for (const uint32_t batch : {1u, 16u, 64u}) {
+    if (batch > handle.depth) continue;
+    nvme::Piece* const pieces = make_pieces(batch, bus);
+    *outcome = {};
+    const double seconds = timed(stream, [&] {
+      gpu::batches<Throughput><<<1, gpu::wave_size(), 0, stream.get()>>>(handle, pieces, batch, rounds, outcome);
+    });
+    rows.push_back({device, "wave, submit and wait", handle.depth, batch, 1, seconds, uint64_t{batch} * rounds,
+                    outcome->passed == rounds && outcome->failed == 0});
+    gpu::free_host(pieces);
+  }
+  gpu::free_host(outcome);
+}
+
+void run_grid(std::vector<Row>& rows, const char* device, const nvme::QueueHandle& handle, uint64_t bus, uint32_t waves,
+              uint32_t per_wave) {
+  auto* const outcome = static_cast<gpu::Outcome*>(gpu::allocate_host(sizeof(gpu::Outcome)));
+  auto* const words = static_cast<Notification*>(gpu::allocate_host(waves * sizeof(Notification)));
+  for (uint32_t i = 0; i < waves; ++i) words[i] = {};
+  *outcome = {};
+  nvme::Piece* const pieces = make_pieces(waves * per_wave, bus);
+  gpu::Stream stream;
+  const double seconds = timed(stream, [&] {
+    gpu::transfers<<<waves, gpu::wave_size(), 0, stream.get()>>>(handle, pieces, per_wave, words, outcome);
+  });
+  rows.push_back({device, "grid, sliding window", handle.depth, per_wave, waves, seconds, uint64_t{waves} * per_wave,
+                  outcome->passed == waves && outcome->failed == 0});
+  gpu::free_host(pieces);
+  gpu::free_host(words);
+  gpu::free_host(outcome);
+}
+
+void against_model(std::vector<Row>& rows) {
+  emulation::NvmeConfig config;
+  config.discard_data = true;
+  gpu::ModelController model(config);
+  const host::DmaBuffer data = model.controller->allocate(64 * 4096);
+  host::QueueOptions options;
+  options.depth = 64;
+  {
+    host::NvmeQueue queue = model.controller->create_queue(options);
+    run(rows, "in-process model, not a drive", queue.handle(), data.bus(), 2000);
+  }
+  options.depth = 256;
+  host::NvmeQueue queue = model.controller->create_queue(options);
+  run_grid(rows, "in-process model, not a drive", queue.handle(), data.bus(), 4, 50000);
+}
+
+void against_null_device(std::vector<Row>& rows) {
+  auto* const stop = static_cast<uint32_t*>(gpu::allocate_host(sizeof(uint32_t)));
+  for (const uint32_t depth : {64u, 1023u}) {
+    DeviceQueue queue(depth);
+    auto* const null = gpu::allocate_device<gpu::NullQueue>(1);
+    gpu::check(XIO_GPU(Memcpy)(null, &queue.null, sizeof(queue.null), XIO_GPU(MemcpyHostToDevice)), "copy");
+    *stop = 0;
+    gpu::Stream device;
+    gpu::null_device<<<1, gpu::wave_size(), 0, device.get()>>>(null, stop);
+    run(rows, "null device in GPU memory", queue.handle, 0, 20000);
+    for (const uint32_t waves : {1u, 4u, 16u}) {
+      run_grid(rows, "null device in GPU memory", queue.handle, 0, waves, 100000);
+    }
+    __atomic_store_n(stop, 1u, __ATOMIC_RELEASE);
+    device.synchronize();
+    gpu::free_device(null);
+  }
+  gpu::free_host(stop);
+}
+
+}  // namespace
+
+int main() {
+  if (gpu::unavailable()) return 77;
+  std::vector<Row> rows;
+  against_model(rows);
+  against_null_device(rows);
+  bool right = true;
+  std::printf("%s\n| device | how | depth | batch | waves | operations | operations/s | ok |\n", gpu::device_name().c_str());
+  std::printf("|---|---|---|---|---|---|---|---|\n");
+  for (const Row& row : rows) {
+    std::printf("| %s | %s | %u | %u | %u | %llu | %.0f | %s |\n", row.device, row.sharing, row.depth, row.batch, row.waves,
+                static_cast<unsigned long long>(row.operations), static_cast<double>(row.operations) / row.seconds,
+                row.right ? "yes" : "NO");
+    right = right && row.right;
+  }
+  if (const char* path = std::getenv("XIO_FIGURES")) {
+    std::ofstream out(path);
+    out << "{\"gpu\": \"" << gpu::device_name() << "\", \"rows\": [";
+    for (size_t i = 0; i < rows.size(); ++i) {
+      out << (i ? ",\n" : "\n") << "{\"device\": \"" << rows[i].device << "\", \"how\": \"" << rows[i].sharing
+          << "\", \"depth\": " << rows[i].depth << ", \"batch\": " << rows[i].batch << ", \"waves\": " << rows[i].waves
+          << ", \"operations\": " << rows[i].operations << ", \"seconds\": " << rows[i].seconds
+          << ", \"right\": " << (rows[i].right ? "true" : "false") << "}";
+    }
+    out << "]}\n";
+  }
+  return right ? 0 : 1;
+}
