@@ -31,6 +31,24 @@
 #define XIO_ARCH_HOST 0
 #endif
 
+// CDNA3 and later: its instructions name the scope of an access.
+#if defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__) || defined(__gfx9_4_generic__)
+#define XIO_GFX940 1
+#else
+#define XIO_GFX940 0
+#endif
+
+/// Lanes of a wave on AMD GPUs: 64 or 32. Newer compilers do not say; define it for RDNA targets with -mwavefrontsize64.
+#ifndef XIO_WAVE64
+#if defined(__GFX9__)
+#define XIO_WAVE64 1
+#elif XIO_ARCH_AMDGCN && defined(__clang_major__) && __clang_major__ < 20
+#define XIO_WAVE64 (__AMDGCN_WAVEFRONT_SIZE == 64)
+#else
+#define XIO_WAVE64 0
+#endif
+#endif
+
 #if defined(__HIP__) || defined(__CUDACC__) || XIO_RTC
 #define XIO_HOST_DEVICE __host__ __device__
 #else
@@ -40,8 +58,12 @@
 /// Marks every function that may run in a kernel. Doxygen sees nothing.
 #define XIO_DEVICE XIO_HOST_DEVICE inline
 
-/// As XIO_DEVICE, for the few functions whose cost contract depends on being inlined.
-#define XIO_DEVICE_INLINE XIO_HOST_DEVICE __attribute__((always_inline)) inline
+/// Offset of a member in bytes, as a constant. NVRTC has neither the builtin nor <stddef.h>.
+#if defined(__CUDACC_RTC__)
+#define XIO_OFFSETOF(type, member) __INTADDR__(&(((type*)0)->member))
+#else
+#define XIO_OFFSETOF(type, member) __builtin_offsetof(type, member)
+#endif
 
 #define XIO_LIKELY(x) __builtin_expect(!!(x), 1)
 #define XIO_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -87,6 +109,17 @@
 #endif
 #endif
 
+/// As XIO_DEVICE, and inlined whatever the compiler thinks: for functions that ask where they are called from.
+#define XIO_DEVICE_ALWAYS_INLINE XIO_HOST_DEVICE __attribute__((always_inline)) inline
+
+/// As XIO_DEVICE, for the functions whose cost contract depends on being inlined. On a host that does not optimise, or that
+/// instruments every access, forced inlining only costs compile time.
+#if XIO_ARCH_HOST && (XIO_TSAN || XIO_ASAN || !defined(__OPTIMIZE__))
+#define XIO_DEVICE_INLINE XIO_DEVICE
+#else
+#define XIO_DEVICE_INLINE XIO_DEVICE_ALWAYS_INLINE
+#endif
+
 #define XIO_NAMESPACE_BEGIN \
   namespace xio {           \
   inline namespace XIO_ABI {
@@ -112,4 +145,14 @@ using ::uint64_t;
 using ::uint8_t;
 using ::uintptr_t;
 #endif
+
+/// Whether two types are the same: <type_traits> is not within reach of a run-time compiler.
+template <class A, class B>
+struct IsSame {
+  static constexpr bool value = false;
+};
+template <class A>
+struct IsSame<A, A> {
+  static constexpr bool value = true;
+};
 XIO_NAMESPACE_END

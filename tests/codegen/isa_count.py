@@ -10,8 +10,9 @@ order, one block matching each --must expression. A conditional branch costs wha
 With --loop the path is one turn of a loop: from the block of the first --must back to itself, past the others.
 
 With --max NAME=N the path is held to a limit and the exit status is 1 when one is exceeded. Names: instructions,
-stores, loads, atomics, lds, waits, writebacks, invalidates, scalar_loads, scratch_accesses, branches (of the path);
-vgprs, sgprs, scratch_bytes, code_bytes (of the kernel).
+stores, loads, atomics, lds, waits, writebacks, invalidates, scalar_loads, scratch_accesses, branches, narrow_stores
+(below 32 bits) of the path; the same with kernel_ before it for the whole kernel, and with loop_ for all of its loops
+together; vgprs, sgprs, scratch_bytes, code_bytes of the kernel.
 """
 
 import argparse
@@ -120,6 +121,8 @@ def count(kernel, instructions):
             else:
                 totals[action + "s"] += 1
                 bits = ACCESS_BITS.get(re.sub(r"_d16|_hi", "", width), 0)
+                if action == "store" and bits < 32:
+                    totals["narrow_stores"] += 1
                 (stores if action == "store" else loads)[bits] += 1
         elif opcode.startswith("ds_"):
             totals["lds"] += 1
@@ -228,6 +231,10 @@ class Graph:
                 turns.append(self.instructions(walk + back[:-1]))
         return min(turns, key=len, default=None)
 
+    def looping(self):
+        """Instructions of all blocks that a walk can come back to."""
+        return self.instructions(n for n in range(len(self.blocks)) if self.shortest(n, {n}, set()) is not None)
+
     def legs(self, start, stations, avoided):
         walk = [start]
         for goals in stations:
@@ -298,6 +305,9 @@ def main():
         print("  path: " + describe(totals, stores, loads))
         values = collections.Counter(resources)
         values.update(totals)
+        for prefix, instructions in ("kernel_", kernel.instructions), ("loop_", graph.looping()):
+            for name, number in count(kernel, instructions)[0].items():
+                values[prefix + name] = number
         unknown = [name for name, _ in arguments.max if name not in KNOWN_LIMITS]
         if unknown:
             sys.exit(f"unknown limit {unknown[0]}; known: {', '.join(KNOWN_LIMITS)}")
@@ -305,8 +315,10 @@ def main():
     sys.exit(1 if failed else 0)
 
 
-KNOWN_LIMITS = ("instructions", "stores", "loads", "atomics", "lds", "waits", "writebacks", "invalidates",
-                "scalar_loads", "scratch_accesses", "branches", "vgprs", "sgprs", "scratch_bytes", "code_bytes")
+COUNTED = ("instructions", "stores", "loads", "atomics", "lds", "waits", "writebacks", "invalidates", "scalar_loads",
+           "scratch_accesses", "branches", "narrow_stores")
+KNOWN_LIMITS = tuple(p + name for p in ("", "kernel_", "loop_") for name in COUNTED) + (
+    "vgprs", "sgprs", "scratch_bytes", "code_bytes")
 
 if __name__ == "__main__":
     main()

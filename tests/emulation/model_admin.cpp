@@ -28,12 +28,12 @@ TEST_CASE("creation and deletion of queues: every refusal") {
   DmaBuffer memory = host.controller.allocate(65536, 4096);
   const uint64_t bus = memory.bus();
   CHECK(host.admin_code(Host::create_cq(1, 32, bus)) == 0);
-  CHECK(host.admin_code(Host::create_cq(1, 32, bus)) == 0x101);     // exists
+  CHECK(host.admin_code(Host::create_cq(1, 32, bus)) == 0x101);  // exists
   CHECK(host.admin_code(Host::create_cq(0, 32, bus)) == 0x101);
-  CHECK(host.admin_code(Host::create_cq(5, 32, bus)) == 0x101);     // more than there are
+  CHECK(host.admin_code(Host::create_cq(5, 32, bus)) == 0x101);  // more than there are
   CHECK(host.admin_code(Host::create_cq(200, 32, bus)) == 0x101);
-  CHECK(host.admin_code(Host::create_cq(2, 1, bus)) == 0x102);      // one entry
-  CHECK(host.admin_code(Host::create_cq(2, 33, bus)) == 0x102);     // more than MQES + 1
+  CHECK(host.admin_code(Host::create_cq(2, 1, bus)) == 0x102);   // one entry
+  CHECK(host.admin_code(Host::create_cq(2, 33, bus)) == 0x102);  // more than MQES + 1
   CHECK(host.admin_code(Host::create_cq(2, 65536, bus)) == 0x102);
   CHECK(host.admin_code(Host::create_cq(2, 32, bus + 64)) == 0x013);
   CHECK(host.admin_code(Host::create_cq(2, 32, bus, 0)) == 0x002);  // PC = 0 with CAP.CQR = 1
@@ -50,7 +50,7 @@ TEST_CASE("creation and deletion of queues: every refusal") {
   CHECK(host.admin_code(Host::create_sq(2, 32, bus + 8, 1)) == 0x013);
   CHECK(host.admin_code(Host::create_sq(2, 32, bus, 1, 0)) == 0x002);
   CHECK(dnr(host.run_admin(Host::create_sq(2, 32, bus, 1, 0))));
-  CHECK(host.admin_code(command(4, 0, 0, 0, 1)) == 0x10c);          // delete a CQ in use
+  CHECK(host.admin_code(command(4, 0, 0, 0, 1)) == 0x10c);  // delete a CQ in use
   CHECK(host.admin_code(command(4, 0, 0, 0, 3)) == 0x101);
   CHECK(host.admin_code(command(4, 0, 0, 0, 0)) == 0x101);
   CHECK(host.admin_code(command(0, 0, 0, 0, 3)) == 0x101);
@@ -144,11 +144,17 @@ TEST_CASE("page list of a queue that spans pages itself") {
   }
   host.controller.write32(0x1008, 65535);
   host.controller.run();
-  for (uint32_t i = 0; i < 65535; ++i) good += cq.as<Cqe>(size_t{i} * 16)->status == 1 && cq.as<Cqe>(size_t{i} * 16)->cid == i;
+  for (uint32_t i = 0; i < 65535; ++i)
+    good += cq.as<Cqe>(size_t{i} * 16)->status == 1 && cq.as<Cqe>(size_t{i} * 16)->cid == i;
   CHECK(good == 65535);
   list[511] += 8;
   CHECK(host.admin_code(command(0, 0, 0, 0, 1)) == 0);
   CHECK(host.admin_code(Host::create_sq(1, 65536, lists.bus(), 1, 0)) == 0x013);
+  // Exactly 512 pages: the last entry of the list names a page of the queue.
+  list[511] = sq.bus() + 511 * 4096;
+  std::memset(sq.as<char>(511 * 4096), 0xff, 4096);
+  REQUIRE(host.admin_code(Host::create_sq(1, 32768, lists.bus(), 1, 0)) == 0);
+  CHECK(host.admin_code(command(0, 0, 0, 0, 1)) == 0);
 }
 
 TEST_CASE("Identify Controller and Namespace") {
@@ -213,7 +219,9 @@ TEST_CASE("features") {
   NvmeConfig config = Host::stepped();
   config.queues = 6;
   Host host(config);
-  const auto get = [&](uint32_t id, uint32_t select = 0) { return host.run_admin(command(0xa, 0, 0, 0, id | select << 8)); };
+  const auto get = [&](uint32_t id, uint32_t select = 0) {
+    return host.run_admin(command(0xa, 0, 0, 0, id | select << 8));
+  };
   const auto set = [&](uint32_t id, uint32_t value) { return host.run_admin(command(9, 0, 0, 0, id, value)); };
   CHECK(set(7, 63u | 63u << 16).dw0 == (5u | 5u << 16));
   CHECK(get(7).dw0 == (5u | 5u << 16));
@@ -292,7 +300,7 @@ TEST_CASE("asynchronous events: doorbell errors, limit, SMART") {
   CHECK(event([&] { write_word(queue.tail_doorbell, 200); }) == 0x00010100);
   CHECK(event([&] { write_word(queue.tail_doorbell, 200); }) == 0x00010100);  // the same value once more
   CHECK(event([&] { write_word(queue.head_doorbell, 200); }) == 0x00010100);
-  CHECK(event([&] { host.controller.write32(0x1000 + 9 * 8, 1); }) == 0x00010000);    // SQ 9 does not exist
+  CHECK(event([&] { host.controller.write32(0x1000 + 9 * 8, 1); }) == 0x00010000);  // SQ 9 does not exist
   CHECK(event([&] { host.controller.write32(0x1000 + 9 * 8 + 4, 1); }) == 0x00010000);
   CHECK(event([&] { host.controller.write32(0x1000 + 100 * 8, 1); }) == 0x00010000);  // not even a register
   CHECK(host.code(queue, command(op_flush, 1)) == 0);

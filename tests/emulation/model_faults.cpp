@@ -274,6 +274,15 @@ TEST_CASE("doorbells that are not noticed") {
   host.submit(1, 2);
   host.controller.run();
   CHECK(host.cids() == ascending(3));
+  // Only doorbells count, not commands.
+  host.submit(4);
+  host.controller.step(1);
+  host.plan().ignore_doorbells(1, 1);
+  host.controller.run();
+  CHECK(host.cids() == ascending(4));
+  host.submit(1);
+  host.controller.run();
+  CHECK(host.cids().empty());
 }
 
 TEST_CASE("a command that is fatal for the controller, and what was in flight") {

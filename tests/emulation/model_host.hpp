@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief A host for the in-process NVMe controller, written by hand from the specification: knows nothing of the library's
-/// encoders and queues.
+/// @brief A host for the in-process NVMe controller, written by hand from the specification: knows nothing of the
+/// library's encoders and queues.
 
 #include <cstring>
 #include <memory>
@@ -50,8 +50,8 @@ inline Sqe command(uint32_t opcode, uint32_t nsid = 0, uint64_t prp1 = 0, uint64
 inline Sqe io(uint32_t opcode, uint64_t lba, uint32_t blocks, uint64_t prp1 = 0, uint64_t prp2 = 0, uint32_t nsid = 1) {
   return command(opcode, nsid, prp1, prp2, static_cast<uint32_t>(lba), static_cast<uint32_t>(lba >> 32), blocks - 1);
 }
-constexpr uint32_t op_flush = 0, op_write = 1, op_read = 2, op_uncorrectable = 4, op_compare = 5, op_zeroes = 8, op_dsm = 9,
-                   op_verify = 12;
+constexpr uint32_t op_flush = 0, op_write = 1, op_read = 2, op_uncorrectable = 4, op_compare = 5, op_zeroes = 8,
+                   op_dsm = 9, op_verify = 12;
 
 /// One queue pair as the host sees it. Does not check for room.
 class Queue {

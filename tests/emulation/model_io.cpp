@@ -11,7 +11,8 @@ using namespace model_test;
 namespace {
 
 struct IoHost : Host {
-  explicit IoHost(const NvmeConfig& config = stepped()) : Host(config), queue(create_queue(1)), data(controller.allocate(1 << 18, 4096)) {}
+  explicit IoHost(const NvmeConfig& config = stepped())
+      : Host(config), queue(create_queue(1)), data(controller.allocate(1 << 18, 4096)) {}
 
   unsigned char* bytes(size_t offset = 0) { return data.as<unsigned char>(offset); }
   uint64_t bus(uint64_t offset = 0) { return data.bus() + offset; }
@@ -69,8 +70,8 @@ TEST_CASE("status of bad I/O commands, as QEMU gives them") {
   CHECK(host.code(io(op_compare, 131071, 2, bus)) == 0x080);
   CHECK(host.code(io(op_uncorrectable, 131071, 2)) == 0x080);
   CHECK(host.code(command(0x7f, 1, bus)) == 0x001);
-  CHECK(host.code(io(op_read, 0, 8, bus, 0, 2)) == 0x002);    // inactive
-  CHECK(host.code(io(op_read, 0, 8, bus, 0, 0)) == 0x00b);    // never valid
+  CHECK(host.code(io(op_read, 0, 8, bus, 0, 2)) == 0x002);  // inactive
+  CHECK(host.code(io(op_read, 0, 8, bus, 0, 0)) == 0x00b);  // never valid
   CHECK(host.code(io(op_read, 0, 8, bus, 0, 257)) == 0x00b);
   CHECK(host.code(command(op_flush, 2)) == 0x002);
   CHECK(host.code(command(op_flush, 0)) == 0x00b);
@@ -79,7 +80,7 @@ TEST_CASE("status of bad I/O commands, as QEMU gives them") {
   CHECK(host.code(io(op_read, 0, 257, bus, bus + 4096)) == 0x002);   // 128 KiB + 512 with MDTS 5
   CHECK(host.code(io(op_read | 1u << 8, 0, 1, bus)) == 0x002);       // fused, first
   CHECK(host.code(io(op_read | 2u << 8, 0, 1, bus)) == 0x002);
-  CHECK(host.code(io(op_zeroes, 0, 65536)) == 0);                    // moves no data: MDTS says nothing
+  CHECK(host.code(io(op_zeroes, 0, 65536)) == 0);  // moves no data: MDTS says nothing
   const Cqe cqe = host.run(host.queue, io(op_read, 131072, 1, bus));
   CHECK(dnr(cqe));
   CHECK(cqe.sqid == 1);

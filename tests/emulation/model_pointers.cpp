@@ -105,19 +105,24 @@ TEST_CASE("PRP lists: any start in their page, chained over pages") {
     bool equal = std::memcmp(host.bytes(512), host.expected.data(), 3584) == 0;
     for (size_t i = 0; i < pages.size(); ++i) {
       const size_t done = 3584 + i * 4096;
-      equal = equal && std::memcmp(host.bytes(pages[i]), host.expected.data() + done, std::min<size_t>(4096, (1 << 22) - done)) == 0;
+      equal = equal && std::memcmp(host.bytes(pages[i]), host.expected.data() + done,
+                                   std::min<size_t>(4096, (1 << 22) - done)) == 0;
     }
     CHECK(equal);
     CHECK(*host.bytes(pages.back() + 512) == 0xcc);
   }
+  for (uint32_t i = 0; i < 2; ++i) {
+    const uint64_t entry = host.bus(4096 * (i + 1));
+    std::memcpy(host.lists.as<char>(4 + 8 * i), &entry, 8);
+  }
   CHECK(host.read(24, host.bus(0), host.lists.bus() + 4) == 0x013);  // list not qword aligned
   *host.lists.as<uint64_t>(0) = host.bus(4096);
   *host.lists.as<uint64_t>(8) = host.bus(8192 + 8);
-  CHECK(host.read(24, host.bus(0), host.lists.bus()) == 0x013);      // entry with an offset
+  CHECK(host.read(24, host.bus(0), host.lists.bus()) == 0x013);  // entry with an offset
   *host.lists.as<uint64_t>(8) = 0x7000000000u;
   CHECK(host.read(24, host.bus(0), host.lists.bus()) == 0x004);
-  CHECK(host.read(24, host.bus(0), 0x7000000000u) == 0x004);         // list out of reach
-  *host.lists.as<uint64_t>(4088) = host.lists.bus() + 4096 + 8;      // chain pointer with an offset
+  CHECK(host.read(24, host.bus(0), 0x7000000000u) == 0x004);     // list out of reach
+  *host.lists.as<uint64_t>(4088) = host.lists.bus() + 4096 + 8;  // chain pointer with an offset
   CHECK(host.read(32, host.bus(0), host.lists.bus() + 4088) == 0x013);
   *host.lists.as<uint64_t>(4088) = 0x7000000000u;
   CHECK(host.read(32, host.bus(0), host.lists.bus() + 4088) == 0x004);
@@ -200,8 +205,8 @@ TEST_CASE("SGL: what is refused") {
   Descriptor* const list = host.lists.as<Descriptor>(0);
   CHECK(host.code(sgl(op_read, 2, {bus, 512, sgl_data})) == 0x00f);
   CHECK(host.code(sgl(op_read, 1, {bus, 1024, sgl_data})) == 0x00f);
-  CHECK(host.code(sgl(op_read, 1, {bus, 512, 1u << 24})) == 0x011);   // subtype: offset
-  CHECK(host.code(sgl(op_read, 1, {bus, 512, 4u << 28})) == 0x011);   // keyed
+  CHECK(host.code(sgl(op_read, 1, {bus, 512, 1u << 24})) == 0x011);  // subtype: offset
+  CHECK(host.code(sgl(op_read, 1, {bus, 512, 4u << 28})) == 0x011);  // keyed
   CHECK(host.code(sgl(op_read, 1, {0x7000000000u, 512, sgl_data})) == 0x004);
   CHECK(host.code(sgl(op_read, 1, {0x7000000000u, 16, sgl_last})) == 0x004);
   list[0] = {bus, 512, sgl_data};
@@ -212,7 +217,7 @@ TEST_CASE("SGL: what is refused") {
   CHECK(host.code(sgl(op_read, 2, {host.lists.bus(), 32, sgl_segment})) == 0x00d);  // no segment follows
   CHECK(host.code(sgl(op_read, 2, {host.lists.bus(), 16, sgl_last})) == 0x00f);
   list[1] = {host.lists.bus() + 1024, 16, sgl_last};
-  CHECK(host.code(sgl(op_read, 2, {host.lists.bus(), 32, sgl_last})) == 0x00d);     // goes on after the last one
+  CHECK(host.code(sgl(op_read, 2, {host.lists.bus(), 32, sgl_last})) == 0x00d);  // goes on after the last one
   list[0] = {host.lists.bus() + 1024, 16, sgl_last};
   CHECK(host.code(sgl(op_read, 2, {host.lists.bus(), 32, sgl_segment})) == 0x00d);  // leads on in the middle
   list[0] = {host.lists.bus(), 16, sgl_segment};
@@ -317,4 +322,13 @@ TEST_CASE("memory from a source of the caller") {
   std::memset(survivor.data(), 1, survivor.size());
   survivor = DmaBuffer();
   CHECK(live == 0);
+}
+
+TEST_CASE("a buffer that its owner unmapped by hand") {
+  Host host;
+  DmaBuffer buffer = host.controller.allocate(4096, 4096);
+  host.controller.unmap(buffer.bus());
+  std::memset(buffer.data(), 1, buffer.size());
+  buffer = DmaBuffer();
+  CHECK(host.csts() == 1);
 }

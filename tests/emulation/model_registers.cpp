@@ -108,12 +108,12 @@ TEST_CASE("settings that the controller does not have are fatal, and a reset hel
   CHECK(try_with(good, 31u | 31u << 16) == 1);
   CHECK(try_with(good, 0u | 31u << 16) == 2);
   CHECK(try_with(good, 31u) == 2);
-  CHECK(try_with(good | 5u << 7, 31u | 31u << 16) == 2);    // page larger than MPSMAX
-  CHECK(try_with(good | 1u << 4, 31u | 31u << 16) == 2);    // command set
-  CHECK(try_with(good | 1u << 11, 31u | 31u << 16) == 2);   // arbitration
-  CHECK(try_with(1u | 4u << 20, 31u | 31u << 16) == 2);     // SQE size
-  CHECK(try_with(1u | 6u << 16, 31u | 31u << 16) == 2);     // CQE size
-  CHECK(try_with(good | 1u << 7, 31u | 31u << 16) == 2);  // of ASQ and ACQ, one is not page aligned
+  CHECK(try_with(good | 5u << 7, 31u | 31u << 16) == 2);   // page larger than MPSMAX
+  CHECK(try_with(good | 1u << 4, 31u | 31u << 16) == 2);   // command set
+  CHECK(try_with(good | 1u << 11, 31u | 31u << 16) == 2);  // arbitration
+  CHECK(try_with(1u | 4u << 20, 31u | 31u << 16) == 2);    // SQE size
+  CHECK(try_with(1u | 6u << 16, 31u | 31u << 16) == 2);    // CQE size
+  CHECK(try_with(good | 1u << 7, 31u | 31u << 16) == 2);   // of ASQ and ACQ, one is not page aligned
   host.enable();
   CHECK(host.csts() == 1);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief In-process NVMe controller: numbers in flight, busy queues, low water; and the description of a controller as text.
+/// @brief In-process NVMe controller: numbers in flight, busy queues, low water; and the description of a controller as
+/// text.
 
 #include "../catch.hpp"
 #include "model_host.hpp"
@@ -156,13 +157,31 @@ TEST_CASE("a description as text") {
 
 TEST_CASE("what is not understood is said in one line") {
   CHECK(refusal("emulated:lba=4096").empty());
-  for (const char* text :
-       {"qemu", "emulatedx", "emulated,lba=512", "emulated:lba", "emulated:=5", "emulated:foo=1", "emulated:lba=1000",
-        "emulated:lba=", "emulated:lba=256", "emulated:size=100", "emulated:size=abc", "emulated:size=1M1",
-        "emulated:queues=0", "emulated:queues=2000", "emulated:mqes=0", "emulated:mqes=70000", "emulated:dstrd=9",
-        "emulated:sgl=2", "emulated:delay=5-1", "emulated:delay=1-2-3", "emulated:lba=512/4096,size=1M/1M/1M",
-        "emulated:lba=512,lba=512", "emulated:lba=512,", "emulated:serial=123456789012345678901",
-        "emulated:size=99999999999999999999"}) {
+  for (const char* text : {"qemu",
+                           "emulatedx",
+                           "emulated,lba=512",
+                           "emulated:lba",
+                           "emulated:=5",
+                           "emulated:foo=1",
+                           "emulated:lba=1000",
+                           "emulated:lba=",
+                           "emulated:lba=256",
+                           "emulated:size=100",
+                           "emulated:size=abc",
+                           "emulated:size=1M1",
+                           "emulated:queues=0",
+                           "emulated:queues=2000",
+                           "emulated:mqes=0",
+                           "emulated:mqes=70000",
+                           "emulated:dstrd=9",
+                           "emulated:sgl=2",
+                           "emulated:delay=5-1",
+                           "emulated:delay=1-2-3",
+                           "emulated:lba=512/4096,size=1M/1M/1M",
+                           "emulated:lba=512,lba=512",
+                           "emulated:lba=512,",
+                           "emulated:serial=123456789012345678901",
+                           "emulated:size=99999999999999999999"}) {
     const std::string message = refusal(text);
     CAPTURE(text, message);
     CHECK(message.rfind("emulated", 0) == 0);

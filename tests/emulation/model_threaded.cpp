@@ -15,7 +15,8 @@ namespace {
 
 constexpr uint32_t depth = 16;
 
-/// Writes, reads back and compares stamped blocks at full depth; completions in any order. Returns the number of errors.
+/// Writes, reads back and compares stamped blocks at full depth; completions in any order. Returns the number of
+/// errors.
 /// @param lap  called now and then
 template <class Lap>
 uint32_t exercise(Host& host, Queue& queue, uint32_t operations, uint64_t first_lba, Lap lap) {

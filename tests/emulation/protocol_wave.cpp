@@ -9,9 +9,5 @@ using namespace protocol_tests;
 
 TEMPLATE_TEST_CASE("H23 H17 H22 H38: a queue of one wave moves blocks in every shape", "", Throughput, Latency, Deferred<5>,
                    Notifying<>, WriteThrough<>) {
-  for (const Shape& shape : shapes(1)) {
-    for (const uint32_t depth : {3u, 64u}) {
-      for (const uint64_t jitter : {0u, 7u}) run_exchange<Sharing::wave, TestType>(shape, depth, jitter);
-    }
-  }
+  run_shapes<Sharing::wave, TestType>(1, 3, 64);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What a case asks for: names and numbers of its parameters.
 
+#include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <sstream>
 
 #include <xio/vendors/nvme/opcodes.hpp>
@@ -117,6 +119,33 @@ constexpr Name flag_names[] = {
     {"data_placement", 2},
 };
 
+// Parameters that build() and the submission of a case take into account, where a case states a range of blocks.
+constexpr const char* understood_keys[] = {"nsid",
+                                           "slba",
+                                           "zslba",
+                                           "nlb",
+                                           "nlb_zero_based",
+                                           "control",
+                                           "io_flags",
+                                           "reftag",
+                                           "apptag",
+                                           "appmask",
+                                           "dsm",
+                                           "dspec",
+                                           "dtype",
+                                           "buffer",
+                                           "buffer_compare",
+                                           "iov",
+                                           "sgl_mode",
+                                           "lba_size",
+                                           "qid",
+                                           "entries",
+                                           "dstrd",
+                                           "count",
+                                           "buffer_write",
+                                           "shadow_doorbell",
+                                           "delayed_doorbell"};
+
 std::string lower(std::string text) {
   for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   return text;
@@ -168,6 +197,11 @@ RecordedWords words_of_entry(const Bytes& entry) {
 void Request::forget_stated() {
   const bool range = stated({"slba", "zslba"}) && stated({"nlb", "nlb_zero_based"});
   if (admin || !range) return;
+  // A parameter that is not understood here may be behind any of the words.
+  for (const auto& [key, value] : params.items()) {
+    const auto known = [&name = key](const char* const understood) { return name == understood; };
+    if (std::none_of(std::begin(understood_keys), std::end(understood_keys), known)) return;
+  }
   const uint32_t nsid = recorded.nsid;
   recorded = RecordedWords{};
   recorded.nsid = nsid;

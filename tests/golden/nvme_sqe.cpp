@@ -47,6 +47,14 @@ xio::Token submit(Queue& queue, const Step& step) {
     return step.sgl ? queue.submit(step.command, lib::as_sgl(list)) : queue.submit(step.command, list);
   }
   const lib::ContiguousPages pages{step.buffer};
+  const lib::QueueHandle& handle = queue.handle();
+  if (lib::data_bytes(step.command, handle.block_shift, handle.page_shift) != step.bytes) {
+    // The queue does not know how much this command moves: its caller says it with the data pointer.
+    lib::DataPointer data;
+    const xio::Status status =
+        lib::build_prps(pages, 0, static_cast<uint32_t>(step.bytes), handle.page_shift, lib::ListMemory{}, data);
+    return status.is_ok() ? queue.submit(step.command, data) : xio::Token::refused(status);
+  }
   return step.sgl ? queue.submit(step.command, lib::as_sgl(pages)) : queue.submit(step.command, pages);
 }
 

@@ -35,7 +35,7 @@ set(check_headers ${headers_dir}/check_headers.sh)
 set(warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
 set(include -I${PROJECT_SOURCE_DIR}/include)
 
-xio_register_test(NAME headers.host LABELS headers once TIMEOUT 300
+xio_register_test(NAME headers.host LABELS headers once TIMEOUT 600
   COMMAND ${check_headers} ${headers_binary_dir}/all_sources.txt
     ${CMAKE_CXX_COMPILER} -std=c++17 ${warnings} ${include} -fsyntax-only)
 xio_register_test(NAME headers.cxx20 LABELS headers

@@ -175,7 +175,7 @@ TEST_CASE("random segments that PRPs can describe") {
 }
 
 TEST_CASE("pieces that touch on the bus are one page") {
-  const nvme::Segment segments[] = {{0x10000, 100}, {0x10064, 0}, {0x10064, 3996}, {0x40000, 4096}, {0x80000, 8}};
+  const nvme::Segment segments[] = {{0x10000, 100}, {0x999, 0}, {0x10064, 3996}, {0x40000, 4096}, {0x80000, 8}};
   check(nvme::SegmentList{segments, 5}, 0, 8200, 12, 0x1000);
 }
 

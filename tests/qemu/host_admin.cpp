@@ -73,7 +73,8 @@ TEST_CASE("H28: admin statuses are told by name", "[qemu]") {
       {"opcode 55h", nvme::command(static_cast<nvme::AdminOpcode>(0x55)), 0x001,
        "admin command 0x55 failed: invalid command opcode"},
       {"CNS FEh", nvme::identify(odd), 0x002, "Identify failed: invalid field in command"},
-      {"feature FFh", nvme::get_features(static_cast<nvme::FeatureId>(0xff)), 0x002, "Get Features failed: invalid field"},
+      {"feature FFh", nvme::get_features(static_cast<nvme::FeatureId>(0xff)), 0x002,
+       "Get Features failed: invalid field"},
   };
   for (const Row& row : rows) {
     INFO(row.what);

@@ -103,12 +103,13 @@ TEST_CASE("the child does not end with the thread that made it", "[host][process
   CHECK(child->running());
 }
 
-TEST_CASE("the child has a session of its own, clean signals, and only the descriptors that it was given", "[host][process]") {
+TEST_CASE("the child has a session of its own, clean signals, and only the descriptors that it was given",
+          "[host][process]") {
   const FileDescriptor file(::open("/dev/null", O_RDONLY | O_CLOEXEC), "/dev/null");
   const FileDescriptor given(::fcntl(file.get(), F_DUPFD_CLOEXEC, 100), "duplicate");
   const FileDescriptor kept(::fcntl(file.get(), F_DUPFD_CLOEXEC, 120), "duplicate");
-  ChildCommand command =
-      shell("ls /proc/self/fd | tr '\\n' ' '; grep SigBlk /proc/self/status; echo session $(cut -d' ' -f6 /proc/$$/stat)");
+  ChildCommand command = shell(
+      "ls /proc/self/fd | tr '\\n' ' '; grep SigBlk /proc/self/status; echo session $(cut -d' ' -f6 /proc/$$/stat)");
   command.inherited = {given.get()};
   ChildProcess child(command);
   REQUIRE(child.wait_end(patience));

@@ -157,7 +157,8 @@ TEST_CASE("H28: every admin status is read and named", "[host][controller]") {
   CHECK(contains(error_of([&] { controller.identify_namespace(1); }), "Identify failed: invalid namespace or format"));
   // The answer as a value, for those who expect it.
   fail_next(xio::nvme::AdminOpcode::get_features, 0x006);
-  CHECK(controller.admin(xio::nvme::get_features(xio::nvme::FeatureId::arbitration)).status == xio::Status::internal_error);
+  CHECK(controller.admin(xio::nvme::get_features(xio::nvme::FeatureId::arbitration)).status ==
+        xio::Status::internal_error);
   // Set-up fails by name, too.
   Fixture other;
   other.world->statuses[0x09].push_back(0x006);
@@ -188,8 +189,7 @@ TEST_CASE("an admin queue full of unanswered commands is an error", "[host][cont
   NvmeController controller = fixture.make();
   fixture.world->silent.insert(0x0a);
   std::string message;
-  for (int i = 0; i < 4; ++i)
-    message = error_of([&] { controller.get_feature(xio::nvme::FeatureId::arbitration); });
+  for (int i = 0; i < 4; ++i) message = error_of([&] { controller.get_feature(xio::nvme::FeatureId::arbitration); });
   CHECK(contains(message, "the admin queue is full of commands that were not answered"));
 }
 
@@ -208,8 +208,8 @@ TEST_CASE("a fatal status is noticed while a command waits, and recover() repair
   fixture.world->fatal.clear();
   fixture.world->log.clear();
   controller.recover();
-  CHECK(fixture.world->log == Log{"cc 0x460000", "aqa 0x3f003f", "asq page+0", "acq page+0", "cc 0x460001",
-                                  "admin 0x09 0x7 0x3f003f"});
+  CHECK(fixture.world->log ==
+        Log{"cc 0x460000", "aqa 0x3f003f", "asq page+0", "acq page+0", "cc 0x460001", "admin 0x09 0x7 0x3f003f"});
   CHECK_FALSE(controller.status().cfs());
   CHECK_NOTHROW(controller.get_feature(xio::nvme::FeatureId::arbitration));
 }

@@ -53,8 +53,8 @@ TEST_CASE("a queue pair is created and deleted in order, and its handle is compl
   const size_t before = fixture.world->memory.size();
   {
     const NvmeQueue queue = controller.create_queue(with_depth(40));
-    CHECK(fixture.world->log == Log{"admin 0x06 0x0 0x0", "open 2", "open 3", "admin 0x05 0x7f0001 0x1",
-                                    "admin 0x01 0x3f0001 0x10001"});
+    CHECK(fixture.world->log ==
+          Log{"admin 0x06 0x0 0x0", "open 2", "open 3", "admin 0x05 0x7f0001 0x1", "admin 0x01 0x3f0001 0x10001"});
     const xio::nvme::QueueHandle handle = queue.handle();
     CHECK(handle.depth == 40);
     CHECK(handle.sq_mask == 63);
@@ -163,7 +163,8 @@ TEST_CASE("queue numbers are given out and checked", "[host][queue]") {
   CHECK(contains(error_of([&] { controller.create_queue(options); }), "queue 2 exists already"));
   NvmeQueue one = controller.create_queue();
   CHECK(one.qid() == 1);
-  CHECK(contains(error_of([&] { controller.create_queue(); }), "all 2 queue pairs that the controller granted are in use"));
+  CHECK(contains(error_of([&] { controller.create_queue(); }),
+                 "all 2 queue pairs that the controller granted are in use"));
   two.remove();
   CHECK_FALSE(two.valid());
   CHECK_THROWS_AS(two.handle(), Error);
@@ -178,7 +179,8 @@ TEST_CASE("namespaces are checked before a queue is made for them", "[host][queu
   SECTION("too high") {
     NvmeController controller = fixture.make();
     options.nsid = 5;
-    CHECK(contains(error_of([&] { controller.create_queue(options); }), "namespace 5 does not exist; the highest is 4"));
+    CHECK(
+        contains(error_of([&] { controller.create_queue(options); }), "namespace 5 does not exist; the highest is 4"));
   }
   SECTION("inactive") {
     NvmeController controller = fixture.make();

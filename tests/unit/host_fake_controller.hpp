@@ -150,7 +150,8 @@ class FakeNvme final : public xio::host::NvmeTransport {
                        : offset == xio::nvme::reg::acq ? "acq"
                                                        : "?";
     const bool address = offset == xio::nvme::reg::asq || offset == xio::nvme::reg::acq;
-    world_->log.push_back(std::string(name) + " " + (address ? "page+" + std::to_string(value % 4096) : xio::host::to_hex(value)));
+    world_->log.push_back(std::string(name) + " " +
+                          (address ? "page+" + std::to_string(value % 4096) : xio::host::to_hex(value)));
   }
 
   void configure(xio::nvme::Cc cc) {

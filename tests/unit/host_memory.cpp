@@ -89,7 +89,8 @@ TEST_CASE("buffers are zeroed, aligned, and apart from each other", "[host][memo
     for (size_t i = 0; i < 20; ++i) buffers.push_back(arena.allocate(100 + i * 333, i % 2 == 0 ? 64 : 4096));
     for (const DmaBuffer& buffer : buffers) {
       CHECK(buffer.bus() - arena.bus_base() >= 4096);
-      CHECK(buffer.bus() - arena.bus_base() == static_cast<uint64_t>(static_cast<unsigned char*>(buffer.data()) - arena.data()));
+      CHECK(buffer.bus() - arena.bus_base() ==
+            static_cast<uint64_t>(static_cast<unsigned char*>(buffer.data()) - arena.data()));
       for (const unsigned char byte : buffer.span<unsigned char>()) REQUIRE(byte == 0);
       std::memset(buffer.data(), 0xa5, buffer.size());
     }

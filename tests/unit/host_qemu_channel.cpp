@@ -63,8 +63,10 @@ bool read_all(int fd, void* to, size_t bytes) {
   return true;
 }
 
+/// The texts are shorter than any socket's buffer.
 void write_all(int fd, const std::string& text) {
-  REQUIRE(::send(fd, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()));
+  const ssize_t sent = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
+  static_cast<void>(sent);  // the main thread finds out
 }
 
 std::string read_line(int fd) {
@@ -252,7 +254,7 @@ TEST_CASE("memory is shared with its descriptor", "[host][qemu]") {
     channel.share_memory(file.get(), 0x7fff00000000, 12345);
   }
   const FileDescriptor owner(received, "received descriptor");
-  struct stat info {};
+  struct stat info{};
   REQUIRE(::fstat(owner.get(), &info) == 0);
   CHECK(info.st_size == 12345);
   uint64_t words[26];
@@ -284,7 +286,8 @@ TEST_CASE("the monitor pairs answers with questions", "[host][qemu]") {
   std::vector<std::string> requests;
   {
     Peer peer([&](int fd) {
-      write_all(fd, R"({"QMP": {"version": {"qemu": {"micro": 22, "minor": 2, "major": 7}, "package": ""}}})" "\r\n");
+      write_all(fd, R"({"QMP": {"version": {"qemu": {"micro": 22, "minor": 2, "major": 7}, "package": ""}}})"
+                    "\r\n");
       const auto next = [&] { requests.push_back(read_line(fd)); };
       next();
       write_all(fd, "{\"return\": {}, \"id\": 1}\r\n");
@@ -299,11 +302,14 @@ TEST_CASE("the monitor pairs answers with questions", "[host][qemu]") {
     QemuMonitor monitor(peer.take(), patience);
     CHECK(monitor.version() == "7.2.22");
     CHECK(monitor.human("qemu-io drive0 \"break read_aio A\"") == "line one\r\n");
-    CHECK(contains(error_of([&] { monitor.set_property("/a", "x", "4"); }), "QEMU refuses qom-set: Property 'x' not found"));
+    CHECK(contains(error_of([&] { monitor.set_property("/a", "x", "4"); }),
+                   "QEMU refuses qom-set: Property 'x' not found"));
   }
   REQUIRE(requests.size() == 3);
   CHECK(requests[0] == R"({"execute":"qmp_capabilities","id":1})");
-  CHECK(requests[1] == R"({"execute":"human-monitor-command","arguments":{"command-line":"qemu-io drive0 \"break read_aio A\""},"id":2})");
+  CHECK(
+      requests[1] ==
+      R"({"execute":"human-monitor-command","arguments":{"command-line":"qemu-io drive0 \"break read_aio A\""},"id":2})");
   CHECK(requests[2] == R"({"execute":"qom-set","arguments":{"path":"/a","property":"x","value":4},"id":3})");
 }
 

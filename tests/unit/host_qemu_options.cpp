@@ -41,7 +41,8 @@ TEST_CASE("numbers and sizes", "[host][text]") {
   CHECK(parse_bytes("3k") == 3072u);
   CHECK(parse_bytes("2G") == uint64_t{2} << 30);
   CHECK(parse_bytes("1T") == uint64_t{1} << 40);
-  for (const char* wrong : {"", " 1", "-1", "+1", "1 ", "0x", "1x", "12a", "18446744073709551616", "0xfffffffffffffffff"})
+  for (const char* wrong :
+       {"", " 1", "-1", "+1", "1 ", "0x", "1x", "12a", "18446744073709551616", "0xfffffffffffffffff"})
     CHECK_FALSE(parse_number(wrong).has_value());
   for (const char* wrong : {"", "M", "1MM", "1B", "16777216T"}) CHECK_FALSE(parse_bytes(wrong).has_value());
   CHECK(to_hex(0) == "0x0");
@@ -153,7 +154,8 @@ TEST_CASE("options turn into QEMU's arguments", "[host][qemu]") {
   many.namespaces[1].backend = QemuBackend::null;
   many.namespaces[1].size = 1 << 20;
   many.namespaces[1].block_bytes = 4096;
-  many.namespaces[2].blockdevs = {"driver=file,node-name=f,filename=@image@", "driver=blkdebug,image=f,node-name=drive2"};
+  many.namespaces[2].blockdevs = {"driver=file,node-name=f,filename=@image@",
+                                  "driver=blkdebug,image=f,node-name=drive2"};
   many.namespaces[2].device = "ms=8,pi=1";
   const detail::QemuDevices three(many, "");
   CHECK(three.images.size() == 2);  // memory behind the first and the third

@@ -65,8 +65,8 @@ TEST_CASE("the sizes that the issue of depth is about", "[host][queue]") {
   const QueueLimits limits = limits_of(2048);
   const auto sizes = [&](uint32_t depth) {
     const QueuePlan plan = plan_of(depth, limits);
-    return std::to_string(plan.depth) + "/" + std::to_string(plan.sq_entries) + "/" + std::to_string(plan.cq_entries) + "/" +
-           std::to_string(plan.slots);
+    return std::to_string(plan.depth) + "/" + std::to_string(plan.sq_entries) + "/" + std::to_string(plan.cq_entries) +
+           "/" + std::to_string(plan.slots);
   };
   CHECK(sizes(1) == "1/2/4/2");
   CHECK(sizes(2) == "2/4/8/4");
@@ -86,7 +86,12 @@ TEST_CASE("fixed ring sizes bound the depth", "[host][queue]") {
   CHECK(plan.sq_entries == 256);
   CHECK(plan.cq_entries == 8);
   CHECK(plan.depth == 7);
-  CHECK(plan.slots == 16);
+  CHECK(plan.slots >= 16);
+  options.completion_slots = 16;
+  CHECK(plan_queue(options, limits_of(2048)).slots == 16);
+  options.completion_slots = 8;
+  CHECK(contains(error_of([&] { plan_queue(options, limits_of(2048)); }), "a power of two from 16 to 32768 is"));
+  options.completion_slots = 0;
   for (const uint32_t wrong : {1u, 3u, 4096u}) {
     options.sq_entries = wrong;
     CHECK(contains(error_of([&] { plan_queue(options, limits_of(2048)); }), "a power of two from 2 to 2048 is"));

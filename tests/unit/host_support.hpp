@@ -67,7 +67,7 @@ class ScratchFile {
   }
   /// -1 where there is no file.
   off_t bytes() const {
-    struct stat info {};
+    struct stat info{};
     return ::stat(path_.c_str(), &info) == 0 ? info.st_size : -1;
   }
 

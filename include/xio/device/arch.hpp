@@ -58,10 +58,18 @@ XIO_NAMESPACE_BEGIN
 namespace arch {
 
 /// Number of lanes in a mask.
+#if XIO_ARCH_NVPTX
+XIO_DEVICE uint32_t count_lanes(uint64_t mask) { return static_cast<uint32_t>(__popcll(mask)); }
+#else
 XIO_DEVICE constexpr uint32_t count_lanes(uint64_t mask) { return static_cast<uint32_t>(__builtin_popcountll(mask)); }
+#endif
 
 /// Lowest lane of a mask that is not empty.
+#if XIO_ARCH_NVPTX
+XIO_DEVICE uint32_t first_lane(uint64_t mask) { return count_lanes(~mask & (mask - 1)); }
+#else
 XIO_DEVICE constexpr uint32_t first_lane(uint64_t mask) { return static_cast<uint32_t>(__builtin_ctzll(mask)); }
+#endif
 
 /// Whether the calling lane is the lowest of `mask`.
 XIO_DEVICE bool is_first(uint64_t mask) { return first_lane(mask) == lane(); }
@@ -70,6 +78,12 @@ XIO_DEVICE bool is_first(uint64_t mask) { return first_lane(mask) == lane(); }
 XIO_DEVICE bool is_in(uint64_t mask) { return (mask >> lane() & 1) != 0; }
 
 #if !XIO_ARCH_AMDGCN
+/// The same pointer, with the promise that it is neither to a thread's own memory nor to a workgroup's.
+template <class T>
+XIO_DEVICE_INLINE T* in_global(T* pointer) {
+  return pointer;
+}
+
 /// Position of the calling lane among the lanes of `mask`, counted from 0.
 XIO_DEVICE uint32_t rank_in(uint64_t mask) { return count_lanes(mask & ((uint64_t{1} << lane()) - 1)); }
 

@@ -111,9 +111,9 @@ XIO_DEVICE_INLINE constexpr void XioComDoorbell(Word* where, Word value) {
   if (__builtin_is_constant_evaluated()) {
     *where = value;
   } else {
-    if constexpr (__is_same(Order, order::Release)) {
+    if constexpr (IsSame<Order, order::Release>::value) {
       arch::release_system();
-    } else if constexpr (__is_same(Order, order::Stored)) {
+    } else if constexpr (IsSame<Order, order::Stored>::value) {
       arch::wait_stores();
     }
     arch::store_mmio(where, value);

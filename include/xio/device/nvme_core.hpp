@@ -45,7 +45,7 @@ class QueueCore : public Holder {
   template <class Until>
   XIO_DEVICE_INLINE Status refusal() {
     if (protocol::read<S>(state().broken) != 0) return Status::broken;
-    return __is_same(Until, Now) ? Status::would_block : Status::timed_out;
+    return IsSame<Until, Now>::value ? Status::would_block : Status::timed_out;
   }
 
   XIO_DEVICE_INLINE protocol::CompletionRing<CompletionFormat> completions() const {
@@ -169,24 +169,24 @@ class QueueCore : public Holder {
   template <class Until>
   XIO_DEVICE_INLINE protocol::Claim claim_until(uint64_t group, uint32_t wanted, uint32_t least, Until until) {
     protocol::Claim claim = claim_now(group, wanted, least);
-    if constexpr (__is_same(Until, Now)) {
+    if constexpr (IsSame<Until, Now>::value) {
       // What fills the queue may be entries that the device does not know of yet.
       if (XIO_UNLIKELY(claim.count == 0)) flush_group(group);
-      return claim;
-    }
-    telemetry::Off off;
-    for (uint32_t round = 0; XIO_UNLIKELY(claim.count == 0); ++round) {
-      flush_group(group);
-      const uint32_t taken = drain_group(group, off);
-      claim = claim_now(group, wanted, least);
-      if (claim.count != 0) break;
-      const bool look = round == 0 || round % arch::looks_per_clock == arch::looks_per_clock - 1;
-      // The lanes stay together: they give up when the most patient of them does, or when the queue is broken.
-      if (look && (!protocol::any<S>(group, !until.passed()) ||
-                   protocol::any<S>(group, protocol::read<S>(state().broken) != 0))) {
-        break;
+    } else {
+      telemetry::Off off;
+      for (uint32_t round = 0; XIO_UNLIKELY(claim.count == 0); ++round) {
+        flush_group(group);
+        const uint32_t taken = drain_group(group, off);
+        claim = claim_now(group, wanted, least);
+        if (claim.count != 0) break;
+        const bool look = round == 0 || round % arch::looks_per_clock == arch::looks_per_clock - 1;
+        // The lanes stay together: they give up when the most patient of them does, or when the queue is broken.
+        if (look && (!protocol::any<S>(group, !until.passed()) ||
+                     protocol::any<S>(group, protocol::read<S>(state().broken) != 0))) {
+          break;
+        }
+        if (taken == 0) arch::pause(round);
       }
-      if (taken == 0) arch::pause(round);
     }
     return claim;
   }
@@ -316,7 +316,7 @@ class QueueCore : public Holder {
       for (uint32_t done = 0; done < total;) {
         const uint32_t parts = (total - done + longest - 1) / longest;
         // Without a deadline there is no waiting between parts: all of them fit at once, or none is submitted.
-        const bool at_once = __is_same(Until, Now);
+        const bool at_once = IsSame<Until, Now>::value;
         if (at_once && parts > handle().depth) {
           whole.status = Status::invalid_argument;
           break;

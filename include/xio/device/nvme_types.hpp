@@ -28,11 +28,22 @@ struct CompletionFormat {
   XIO_HOST_DEVICE static constexpr Status decode(uint16_t status_field) { return to_status(status_field); }
 };
 
+namespace detail {
+/// The handle, with what the compiler must know of those pointers that plain accesses go through.
+XIO_DEVICE_INLINE QueueHandle in_global_memory(QueueHandle handle) {
+  handle.state = arch::in_global(handle.state);
+  handle.slots = arch::in_global(handle.slots);
+  handle.lists = arch::in_global(handle.lists);
+  handle.notifications = arch::in_global(handle.notifications);
+  return handle;
+}
+}  // namespace detail
+
 /// Queue state in memory, where all users of the queue find it.
 class InMemory {
  public:
   static constexpr bool stored_each_time = true;
-  XIO_HOST_DEVICE explicit InMemory(const QueueHandle& handle) : handle_(handle) {}
+  XIO_HOST_DEVICE explicit InMemory(const QueueHandle& handle) : handle_(detail::in_global_memory(handle)) {}
   XIO_HOST_DEVICE const QueueHandle& handle() const { return handle_; }
 
  protected:
@@ -44,7 +55,8 @@ class InMemory {
 class InRegisters {
  public:
   static constexpr bool stored_each_time = false;
-  XIO_HOST_DEVICE explicit InRegisters(const QueueHandle& handle) : handle_(handle), state_(*handle.state) {}
+  XIO_HOST_DEVICE explicit InRegisters(const QueueHandle& handle)
+      : handle_(detail::in_global_memory(handle)), state_(*handle.state) {}
   XIO_HOST_DEVICE const QueueHandle& handle() const { return handle_; }
   /// Writes the state back; the session is not used afterwards.
   XIO_HOST_DEVICE void end() { *handle_.state = state_; }

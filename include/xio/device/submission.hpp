@@ -60,7 +60,7 @@ XIO_DEVICE_INLINE void before_writing(uint64_t group) {
 
 /// Lanes that act together in one call: a single one where every thread has a queue of its own.
 template <Sharing S>
-XIO_DEVICE_INLINE uint64_t group_of_caller() {
+XIO_DEVICE_ALWAYS_INLINE uint64_t group_of_caller() {
   if constexpr (S == Sharing::thread) {
     return 1;
   } else {
@@ -166,8 +166,14 @@ XIO_DEVICE_INLINE Claim claim(QueueState& state, uint64_t group, uint32_t wanted
     const auto in_flight = static_cast<uint32_t>(first - retired);
     // A shared queue's words are read one after the other: more may seem to be in flight than can be.
     const uint32_t room = S == Sharing::wave || in_flight < depth ? depth - in_flight : 0;
+    if constexpr (S == Sharing::thread) {
+      // Both in one test: a branch costs more than a look at a slot that there was no need to look at.
+      if (!(static_cast<int>(room != 0) & static_cast<int>(free(first)))) return {first, 0};
+      if (wanted == 1) return {first, 1};
+    }
+    if (XIO_UNLIKELY(room < least)) return {first, 0};
     const uint32_t count = leading_free<S>(group, first, wanted < room ? wanted : room, free);
-    if (count < least) return {first, 0};
+    if (XIO_UNLIKELY(count < least)) return {first, 0};
     if constexpr (is_shared<S>) {
       uint64_t expected = first;
       bool taken = false;

@@ -235,8 +235,9 @@ class ChildProcess {
     }
     state_ = State::ended;
     const std::string status = std::to_string(info.si_status);
-    ending_ = info.si_code == CLD_EXITED ? "it ended with status " + status
-                                         : "it was killed by signal " + status + " (" + signal_name(info.si_status) + ")";
+    ending_ = info.si_code == CLD_EXITED
+                  ? "it ended with status " + status
+                  : "it was killed by signal " + status + " (" + signal_name(info.si_status) + ")";
     changed_.notify_all();
   }
 

@@ -53,8 +53,8 @@ class SharedMemory {
   void* data_ = nullptr;
 };
 
-/// Allocator of DmaBuffers over one SharedMemory. Buffers may outlive the arena object: the region goes with the last of
-/// them. Usable from several threads at once. AddressSanitizer sees freed and never allocated memory as poisoned.
+/// Allocator of DmaBuffers over one SharedMemory. Buffers may outlive the arena object: the region goes with the last
+/// of them. Usable from several threads at once. AddressSanitizer sees freed and never allocated memory as poisoned.
 class DmaArena {
  public:
   struct Options {

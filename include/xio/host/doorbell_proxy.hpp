@@ -36,11 +36,11 @@ struct DoorbellChange {
 ///
 /// Only words that are being watched are looked at. Doorbell values are absolute (tail or head), so values that were
 /// overwritten before a look need not be forwarded: one call covers them. A lap cannot be missed, since the device does
-/// not pass a tail that was not forwarded. Stores to the words must be atomic; the store that rings must release what the
-/// device is to find.
+/// not pass a tail that was not forwarded. Stores to the words must be atomic; the store that rings must release what
+/// the device is to find.
 ///
-/// While nothing changes the thread gives its time slice away, then sleeps in growing steps up to `longest_sleep`, which
-/// bounds the delay of the first doorbell after a quiet time.
+/// While nothing changes the thread gives its time slice away, then sleeps in growing steps up to `longest_sleep`,
+/// which bounds the delay of the first doorbell after a quiet time.
 class DoorbellProxy {
  public:
   /// Called on the proxy's thread. An exception ends the forwarding and is kept for error().
@@ -184,10 +184,10 @@ class DoorbellProxy {
   size_t count_;
   Forward forward_;
   Options options_;
-  std::vector<uint32_t> last_;                   // what was forwarded; of the thread while a word is watched
-  std::vector<std::atomic<uint64_t>> watched_;   // one bit for each word
-  std::mutex mutex_;                             // watch, unwatch and stop
-  std::string error_;                            // written before failed_ is set
+  std::vector<uint32_t> last_;                  // what was forwarded; of the thread while a word is watched
+  std::vector<std::atomic<uint64_t>> watched_;  // one bit for each word
+  std::mutex mutex_;                            // watch, unwatch and stop
+  std::string error_;                           // written before failed_ is set
   std::atomic<bool> stopping_{false};
   std::atomic<bool> failed_{false};
   std::atomic<bool> finished_{false};

@@ -37,8 +37,8 @@ class Span {
 
 /// A piece of memory with an address on the CPU and an address on the controller's bus; gives it back when destroyed.
 ///
-/// Bus addresses are contiguous over the whole buffer. Whoever hands out a buffer zeroes it. The buffer keeps the memory
-/// behind it alive, so it may outlive the transport that it came from. Movable; one thread at a time.
+/// Bus addresses are contiguous over the whole buffer. Whoever hands out a buffer zeroes it. The buffer keeps the
+/// memory behind it alive, so it may outlive the transport that it came from. Movable; one thread at a time.
 class DmaBuffer {
  public:
   DmaBuffer() = default;

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <initializer_list>
 #include <thread>
 #include <utility>
 
@@ -16,12 +17,14 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Starts a thread that takes no signals, so that the program's handlers run in the program's own threads.
+/// Starts a thread that takes no signals but those of its own faults, so that the program's handlers run in the
+/// program's own threads.
 template <class Body>
 std::thread start_service_thread(Body&& body) {
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) ::sigdelset(&all, fault);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
     std::thread thread(std::forward<Body>(body));

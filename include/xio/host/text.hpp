@@ -39,7 +39,8 @@ inline std::optional<uint64_t> parse_number(const std::string& text) {
   return value;
 }
 
-/// A number of bytes: a number, then nothing or one of K, M, G, T (powers of 1024, either case); empty for anything else.
+/// A number of bytes: a number, then nothing or one of K, M, G, T (powers of 1024, either case); empty for anything
+/// else.
 inline std::optional<uint64_t> parse_bytes(std::string text) {
   unsigned shift = 0;
   if (!text.empty()) {

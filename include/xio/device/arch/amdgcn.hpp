@@ -46,6 +46,12 @@ XIO_DEVICE_INLINE Vector4 vector(const Vec16& value) {
 
 }  // namespace detail
 
+/// As detail::global(), for plain accesses. By way of an integer: a cast there and back would be dropped.
+template <class T>
+XIO_DEVICE_INLINE T* in_global(T* pointer) {
+  return (T*)(__attribute__((address_space(1))) T*)reinterpret_cast<uintptr_t>(pointer);
+}
+
 template <Scope S, class T>
 XIO_DEVICE_INLINE T load(const T* from) {
   return __hip_atomic_load(detail::global(from), __ATOMIC_RELAXED, detail::HipScope<S>::value);

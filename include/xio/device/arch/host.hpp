@@ -201,7 +201,7 @@ active_at(const char* file, uint32_t line) {
 }  // namespace detail
 
 /// Lanes that are here together; the mask that the collectives below take.
-XIO_DEVICE_INLINE uint64_t active(const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
+XIO_DEVICE_ALWAYS_INLINE uint64_t active(const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
   return current_wave ? detail::active_at(file, line) : 1;
 }
 

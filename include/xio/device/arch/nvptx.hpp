@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief NVIDIA GPUs from sm_70, in PTX: no CUDA header is needed, so NVRTC compiles it as it is.
+/// @brief NVIDIA GPUs from sm_70: builtins of nvcc and NVRTC 12.8 or later, which need no CUDA header.
 
 #include <xio/device/arch.hpp>
 
@@ -12,155 +12,160 @@ namespace arch {
 
 namespace detail {
 
-#define XIO_PTX_SCOPED(S, format_workgroup, format_agent, format_system, ...) \
-  do {                                                                        \
-    if (S == Scope::system) {                                                 \
-      asm volatile(format_system __VA_ARGS__);                                \
-    } else if (S == Scope::agent) {                                           \
-      asm volatile(format_agent __VA_ARGS__);                                 \
-    } else {                                                                  \
-      asm volatile(format_workgroup __VA_ARGS__);                             \
-    }                                                                         \
-  } while (0)
-#define XIO_PTX(S, head, tail, ...) XIO_PTX_SCOPED(S, head "cta" tail, head "gpu" tail, head "sys" tail, __VA_ARGS__)
+// The builtins want order and scope as literals: one set for each scope.
+template <Scope S>
+struct At;
 
-template <Scope S>
-__device__ inline uint32_t load_bits(const uint32_t* from) {
-  uint32_t value;
-  XIO_PTX(S, "ld.relaxed.", ".u32 %0, [%1];", : "=r"(value) : "l"(from) : "memory");
-  return value;
-}
-template <Scope S>
-__device__ inline uint64_t load_bits(const uint64_t* from) {
-  uint64_t value;
-  XIO_PTX(S, "ld.relaxed.", ".u64 %0, [%1];", : "=l"(value) : "l"(from) : "memory");
-  return value;
-}
-template <Scope S>
-__device__ inline uint32_t observe_bits(const uint32_t* from) {
-  uint32_t value;
-  XIO_PTX(S, "ld.acquire.", ".u32 %0, [%1];", : "=r"(value) : "l"(from) : "memory");
-  return value;
-}
-template <Scope S>
-__device__ inline uint64_t observe_bits(const uint64_t* from) {
-  uint64_t value;
-  XIO_PTX(S, "ld.acquire.", ".u64 %0, [%1];", : "=l"(value) : "l"(from) : "memory");
-  return value;
-}
-template <Scope S>
-__device__ inline void store_bits(uint32_t* to, uint32_t value) {
-  XIO_PTX(S, "st.relaxed.", ".u32 [%0], %1;", : : "l"(to), "r"(value) : "memory");
-}
-template <Scope S>
-__device__ inline void store_bits(uint64_t* to, uint64_t value) {
-  XIO_PTX(S, "st.relaxed.", ".u64 [%0], %1;", : : "l"(to), "l"(value) : "memory");
-}
-template <Scope S>
-__device__ inline void publish_bits(uint32_t* to, uint32_t value) {
-  XIO_PTX(S, "st.release.", ".u32 [%0], %1;", : : "l"(to), "r"(value) : "memory");
-}
-template <Scope S>
-__device__ inline void publish_bits(uint64_t* to, uint64_t value) {
-  XIO_PTX(S, "st.release.", ".u64 [%0], %1;", : : "l"(to), "l"(value) : "memory");
-}
-template <Scope S>
-__device__ inline uint32_t add_bits(uint32_t* to, uint32_t value) {
-  uint32_t old;
-  XIO_PTX(S, "atom.relaxed.", ".add.u32 %0, [%1], %2;", : "=r"(old) : "l"(to), "r"(value) : "memory");
-  return old;
-}
-template <Scope S>
-__device__ inline uint64_t add_bits(uint64_t* to, uint64_t value) {
-  uint64_t old;
-  XIO_PTX(S, "atom.relaxed.", ".add.u64 %0, [%1], %2;", : "=l"(old) : "l"(to), "l"(value) : "memory");
-  return old;
-}
-template <Scope S>
-__device__ inline uint32_t exchange_bits(uint32_t* to, uint32_t value) {
-  uint32_t old;
-  XIO_PTX(S, "atom.relaxed.", ".exch.b32 %0, [%1], %2;", : "=r"(old) : "l"(to), "r"(value) : "memory");
-  return old;
-}
-template <Scope S>
-__device__ inline uint64_t exchange_bits(uint64_t* to, uint64_t value) {
-  uint64_t old;
-  XIO_PTX(S, "atom.relaxed.", ".exch.b64 %0, [%1], %2;", : "=l"(old) : "l"(to), "l"(value) : "memory");
-  return old;
-}
-template <Scope S>
-__device__ inline uint32_t swap_bits(uint32_t* to, uint32_t expected, uint32_t desired) {
-  uint32_t old;
-  XIO_PTX(S, "atom.relaxed.", ".cas.b32 %0, [%1], %2, %3;", : "=r"(old) : "l"(to), "r"(expected), "r"(desired) : "memory");
-  return old;
-}
-template <Scope S>
-__device__ inline uint64_t swap_bits(uint64_t* to, uint64_t expected, uint64_t desired) {
-  uint64_t old;
-  XIO_PTX(S, "atom.relaxed.", ".cas.b64 %0, [%1], %2, %3;", : "=l"(old) : "l"(to), "l"(expected), "l"(desired) : "memory");
-  return old;
-}
-
-#undef XIO_PTX
-#undef XIO_PTX_SCOPED
-
-template <unsigned Bytes>
-struct Bits;
 template <>
-struct Bits<4> {
-  using type = uint32_t;
+struct At<Scope::workgroup> {
+  template <class T>
+  XIO_DEVICE_INLINE static T load(T* from) {
+    return __nv_atomic_load_n(from, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_BLOCK);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static T observe(T* from) {
+    return __nv_atomic_load_n(from, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_BLOCK);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static void store(T* to, T value) {
+    __nv_atomic_store_n(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_BLOCK);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static void publish(T* to, T value) {
+    __nv_atomic_store_n(to, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_BLOCK);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static T fetch_add(T* to, T value) {
+    return __nv_atomic_fetch_add(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_BLOCK);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static T exchange(T* to, T value) {
+    return __nv_atomic_exchange_n(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_BLOCK);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static bool compare_exchange(T* to, T& expected, T desired) {
+    return __nv_atomic_compare_exchange_n(to, &expected, desired, false, __NV_ATOMIC_RELAXED, __NV_ATOMIC_RELAXED,
+                                          __NV_THREAD_SCOPE_BLOCK);
+  }
+  XIO_DEVICE_INLINE static void fence() { __nv_atomic_thread_fence(__NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_BLOCK); }
 };
+
 template <>
-struct Bits<8> {
-  using type = uint64_t;
+struct At<Scope::agent> {
+  template <class T>
+  XIO_DEVICE_INLINE static T load(T* from) {
+    return __nv_atomic_load_n(from, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static T observe(T* from) {
+    return __nv_atomic_load_n(from, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_DEVICE);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static void store(T* to, T value) {
+    __nv_atomic_store_n(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static void publish(T* to, T value) {
+    __nv_atomic_store_n(to, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static T fetch_add(T* to, T value) {
+    return __nv_atomic_fetch_add(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static T exchange(T* to, T value) {
+    return __nv_atomic_exchange_n(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static bool compare_exchange(T* to, T& expected, T desired) {
+    return __nv_atomic_compare_exchange_n(to, &expected, desired, false, __NV_ATOMIC_RELAXED, __NV_ATOMIC_RELAXED,
+                                          __NV_THREAD_SCOPE_DEVICE);
+  }
+  XIO_DEVICE_INLINE static void fence() { __nv_atomic_thread_fence(__NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_DEVICE); }
 };
-template <class T>
-using bits_of = typename Bits<sizeof(T)>::type;
+
+template <>
+struct At<Scope::system> {
+  template <class T>
+  XIO_DEVICE_INLINE static T load(T* from) {
+    return __nv_atomic_load_n(from, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_SYSTEM);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static T observe(T* from) {
+    return __nv_atomic_load_n(from, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_SYSTEM);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static void store(T* to, T value) {
+    __nv_atomic_store_n(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_SYSTEM);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static void publish(T* to, T value) {
+    __nv_atomic_store_n(to, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_SYSTEM);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static T fetch_add(T* to, T value) {
+    return __nv_atomic_fetch_add(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_SYSTEM);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static T exchange(T* to, T value) {
+    return __nv_atomic_exchange_n(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_SYSTEM);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static bool compare_exchange(T* to, T& expected, T desired) {
+    return __nv_atomic_compare_exchange_n(to, &expected, desired, false, __NV_ATOMIC_RELAXED, __NV_ATOMIC_RELAXED,
+                                          __NV_THREAD_SCOPE_SYSTEM);
+  }
+  XIO_DEVICE_INLINE static void fence() { __nv_atomic_thread_fence(__NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_SYSTEM); }
+};
 
 }  // namespace detail
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE T load(const T* from) {
-  return (T)detail::load_bits<S>((const detail::bits_of<T>*)from);
+  return detail::At<S>::load(const_cast<T*>(from));
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE T observe(const T* from) {
-  return (T)detail::observe_bits<S>((const detail::bits_of<T>*)from);
+  return detail::At<S>::observe(const_cast<T*>(from));
+}
+
+template <Scope S>
+XIO_DEVICE_INLINE void order_loads() {
+  detail::At<S>::fence();
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE void store(T* to, T value) {
-  detail::store_bits<S>((detail::bits_of<T>*)to, (detail::bits_of<T>)value);
+  detail::At<S>::store(to, value);
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE void publish(T* to, T value) {
-  detail::publish_bits<S>((detail::bits_of<T>*)to, (detail::bits_of<T>)value);
+  detail::At<S>::publish(to, value);
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE T fetch_add(T* to, T value) {
-  return (T)detail::add_bits<S>((detail::bits_of<T>*)to, (detail::bits_of<T>)value);
+  return detail::At<S>::fetch_add(to, value);
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE T exchange(T* to, T value) {
-  return (T)detail::exchange_bits<S>((detail::bits_of<T>*)to, (detail::bits_of<T>)value);
+  return detail::At<S>::exchange(to, value);
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE bool compare_exchange(T* to, T& expected, T desired) {
-  const T found = (T)detail::swap_bits<S>((detail::bits_of<T>*)to, (detail::bits_of<T>)expected, (detail::bits_of<T>)desired);
-  const bool swapped = found == expected;
-  expected = found;
-  return swapped;
+  return detail::At<S>::compare_exchange(to, expected, desired);
 }
 
-XIO_DEVICE_INLINE void release_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
-XIO_DEVICE_INLINE void wait_stores() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
-XIO_DEVICE_INLINE void acquire_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
-XIO_DEVICE_INLINE void full_fence_system() { asm volatile("fence.sc.sys;" ::: "memory"); }
+XIO_DEVICE_INLINE void release_system() { detail::At<Scope::system>::fence(); }
+XIO_DEVICE_INLINE void acquire_system() { detail::At<Scope::system>::fence(); }
+XIO_DEVICE_INLINE void full_fence_system() { __nv_atomic_thread_fence(__NV_ATOMIC_SEQ_CST, __NV_THREAD_SCOPE_SYSTEM); }
+
+/// There is no wait that is less than a fence.
+XIO_DEVICE_INLINE void wait_stores() { release_system(); }
 
 template <class T>
 XIO_DEVICE_INLINE void store_mmio(T* to, T value) {
@@ -175,10 +180,11 @@ XIO_DEVICE_INLINE void store_entry(Vec16* to, const Vec16& value) {
 }
 
 constexpr bool has_write_through = true;
-XIO_DEVICE_INLINE void store_entry_through(Vec16* to, const Vec16& value) {
+XIO_DEVICE_INLINE void store_entry_through(Vec16* ring, uint32_t offset, const Vec16& value) {
   asm volatile("st.wt.v4.u32 [%0], {%1, %2, %3, %4};"
                :
-               : "l"(to), "r"(value.word[0]), "r"(value.word[1]), "r"(value.word[2]), "r"(value.word[3])
+               : "l"(ring + offset / sizeof(Vec16)), "r"(value.word[0]), "r"(value.word[1]), "r"(value.word[2]),
+                 "r"(value.word[3])
                : "memory");
 }
 

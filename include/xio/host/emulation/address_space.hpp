@@ -58,16 +58,20 @@ class AddressSpace {
   /// Ends the mapping that begins at `bus`. The device does not touch the memory after the return.
   /// Not to be called from the device's own thread.
   void unmap(uint64_t bus) {
+    if (!try_unmap(bus)) throw host::Error("AddressSpace::unmap: nothing is mapped at this bus address");
+  }
+  /// As unmap(); false where nothing is mapped.
+  bool try_unmap(uint64_t bus) {
     uint64_t version = 0;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       const auto after = position(bus);
-      if (after == regions_.begin() || (after - 1)->bus != bus)
-        throw host::Error("AddressSpace::unmap: nothing is mapped at this bus address");
+      if (after == regions_.begin() || (after - 1)->bus != bus) return false;
       regions_.erase(after - 1);
       version = version_.fetch_add(1) + 1;
     }
     while (reading_.load() && acknowledged_.load() < version) sched_yield();
+    return true;
   }
 
  private:
@@ -114,6 +118,26 @@ class BusReader {
   /// Memory behind a bus address; null where nothing is mapped.
   /// @param available  set to the number of bytes that follow in the same mapping
   unsigned char* find(uint64_t bus, uint64_t& available) {
+    unsigned char* const data = look_up(bus, available);
+    if (data || space_.version_.load() == version_) return data;
+    // Mapped after this step began, for a command that was rung a moment ago. begin() still has to hear of the change.
+    {
+      const std::lock_guard<std::mutex> lock(space_.mutex_);
+      regions_ = space_.regions_;
+    }
+    last_ = 0;
+    return look_up(bus, available);
+  }
+
+  /// Memory behind [bus, bus + bytes); null where it is not mapped as one piece.
+  unsigned char* find_all(uint64_t bus, uint64_t bytes) {
+    uint64_t available = 0;
+    unsigned char* const data = find(bus, available);
+    return available >= bytes ? data : nullptr;
+  }
+
+ private:
+  unsigned char* look_up(uint64_t bus, uint64_t& available) {
     if (last_ < regions_.size() && bus - regions_[last_].bus < regions_[last_].bytes) return hit(last_, bus, available);
     const auto after =
         std::upper_bound(regions_.begin(), regions_.end(), bus,
@@ -125,14 +149,6 @@ class BusReader {
     return hit(index, bus, available);
   }
 
-  /// Memory behind [bus, bus + bytes); null where it is not mapped as one piece.
-  unsigned char* find_all(uint64_t bus, uint64_t bytes) {
-    uint64_t available = 0;
-    unsigned char* const data = find(bus, available);
-    return available >= bytes ? data : nullptr;
-  }
-
- private:
   unsigned char* hit(size_t index, uint64_t bus, uint64_t& available) const {
     const AddressSpace::Region& region = regions_[index];
     available = region.bytes - (bus - region.bus);

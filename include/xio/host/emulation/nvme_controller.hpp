@@ -109,7 +109,7 @@ class NvmeController final : public host::NvmeTransport {
     std::shared_ptr<void> owner(memory, source.release);
     const std::shared_ptr<AddressSpace> space = space_;
     const uint64_t bus = space->map(memory, bytes);
-    std::shared_ptr<void> mapping(memory, [space, bus, owner](void*) { space->unmap(bus); });
+    std::shared_ptr<void> mapping(memory, [space, bus, owner](void*) { space->try_unmap(bus); });
     return host::DmaBuffer(memory, bus, bytes, std::move(mapping));
   }
 

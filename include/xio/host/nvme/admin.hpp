@@ -58,8 +58,8 @@ inline std::string admin_command_name(uint8_t opcode) {
 class AdminError : public Error {
  public:
   AdminError(uint8_t opcode, Status status, const std::string& context)
-      : Error(admin_command_name(opcode) + (context.empty() ? "" : " (" + context + ")") + " failed: " +
-              nvme::status_name(status.vendor) + " (status " + to_hex(status.vendor & 0x7ffu, 3) +
+      : Error(admin_command_name(opcode) + (context.empty() ? "" : " (" + context + ")") +
+              " failed: " + nvme::status_name(status.vendor) + " (status " + to_hex(status.vendor & 0x7ffu, 3) +
               (nvme::do_not_retry(status.vendor) ? ", do not retry)" : ")")),
         opcode_(opcode),
         status_(status) {}
@@ -84,7 +84,7 @@ class ControllerFailure : public Error {
 struct AsyncEvent {
   uint32_t raw = 0;  ///< dword 0 of the completion
 
-  uint32_t type() const { return raw & 7; }               ///< 0 error, 1 SMART, 2 notice, 6 command set, 7 vendor
+  uint32_t type() const { return raw & 7; }                 ///< 0 error, 1 SMART, 2 notice, 6 command set, 7 vendor
   uint32_t information() const { return raw >> 8 & 0xff; }  ///< depends on the type
   uint32_t log_page() const { return raw >> 16 & 0xff; }    ///< reading this page lets the next event of the type come
 };

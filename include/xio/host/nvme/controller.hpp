@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -209,7 +210,8 @@ class NvmeController {
 
   NamespaceInfo namespace_for_queue(uint32_t nsid) const {
     const std::string name = "namespace " + std::to_string(nsid);
-    if (nsid > info().view().nn()) throw Error(name + " does not exist; the highest is " + std::to_string(info().view().nn()));
+    if (nsid > info().view().nn())
+      throw Error(name + " does not exist; the highest is " + std::to_string(info().view().nn()));
     const NamespaceInfo names = identify_namespace(nsid);
     if (names.blocks == 0) throw Error(name + " is not active; active_namespaces() tells which are");
     if (names.block_shift < 9 || names.block_shift > 24) throw Error(name + " has blocks of an unknown size");

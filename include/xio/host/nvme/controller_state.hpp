@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief The part of a controller that its queues share with it: registers, reset and enable, the admin queue, the list
-/// of queues.
+/// @brief The part of a controller that its queues share with it: registers, reset and enable, the admin queue, the
+/// list of queues.
 
 #include <unistd.h>
 
@@ -19,9 +19,11 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/memory.hpp>
 #include <xio/host/nvme/admin.hpp>
 #include <xio/host/nvme/identify.hpp>
 #include <xio/host/nvme/transport.hpp>
+#include <xio/host/text.hpp>
 #include <xio/host/wait.hpp>
 #include <xio/vendors/nvme/registers.hpp>
 
@@ -136,7 +138,8 @@ class ControllerState {
         Deadline(ready_limit()), "become ready (CC.EN = 1)");
   }
 
-  /// Tells a working controller that it will be switched off, then disables it; gives up quietly where it does not work.
+  /// Tells a working controller that it will be switched off, then disables it; gives up quietly where it does not
+  /// work.
   void close() noexcept {
     const std::lock_guard<std::mutex> lock(mutex);
     try {

@@ -17,15 +17,15 @@ XIO_NAMESPACE_BEGIN
 namespace host {
 
 /// A text field of identify data as a string.
-inline std::string to_string(const nvme::Text& text) {
-  return {reinterpret_cast<const char*>(text.data), text.bytes};
-}
+inline std::string to_string(const nvme::Text& text) { return {reinterpret_cast<const char*>(text.data), text.bytes}; }
 
 /// A copy of the 4096 bytes of an Identify command.
 class IdentifyPage {
  public:
   IdentifyPage() = default;
-  explicit IdentifyPage(const DmaBuffer& from) { std::memcpy(bytes_.data(), from.as<decltype(bytes_)>(), bytes_.size()); }
+  explicit IdentifyPage(const DmaBuffer& from) {
+    std::memcpy(bytes_.data(), from.as<decltype(bytes_)>(), bytes_.size());
+  }
   const uint8_t* data() const { return bytes_.data(); }
 
  private:
@@ -62,12 +62,12 @@ struct ControllerInfo {
 struct NamespaceInfo {
   IdentifyPage page;
   uint32_t nsid = 0;
-  uint64_t blocks = 0;            ///< size in logical blocks; 0: the namespace is not active
-  uint32_t block_shift = 0;       ///< log2 of the logical block size in bytes
-  uint32_t block_bytes = 0;       ///< logical block size without metadata
-  uint32_t metadata_bytes = 0;    ///< of one block
-  bool extended_blocks = false;   ///< metadata follows each block's data instead of lying apart
-  uint32_t protection_type = 0;   ///< end-to-end protection 1 to 3; 0: none
+  uint64_t blocks = 0;           ///< size in logical blocks; 0: the namespace is not active
+  uint32_t block_shift = 0;      ///< log2 of the logical block size in bytes
+  uint32_t block_bytes = 0;      ///< logical block size without metadata
+  uint32_t metadata_bytes = 0;   ///< of one block
+  bool extended_blocks = false;  ///< metadata follows each block's data instead of lying apart
+  uint32_t protection_type = 0;  ///< end-to-end protection 1 to 3; 0: none
 
   NamespaceInfo() = default;
   NamespaceInfo(const IdentifyPage& from, uint32_t number) : page(from), nsid(number) {

@@ -16,12 +16,14 @@
 #include <xio/host/dma_arena.hpp>
 #include <xio/host/doorbell_proxy.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/file_descriptor.hpp>
 #include <xio/host/nvme/qemu_command.hpp>
 #include <xio/host/nvme/qemu_monitor.hpp>
 #include <xio/host/nvme/qemu_options.hpp>
 #include <xio/host/nvme/qemu_qtest.hpp>
 #include <xio/host/nvme/qemu_remote.hpp>
 #include <xio/host/nvme/transport.hpp>
+#include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -42,7 +44,8 @@ struct QemuMachine {
   std::unique_ptr<QemuChannel> channel;
   bool remote;
 
-  QemuMachine(const QemuOptions& options, bool use_remote) : arena(arena_options(options, use_remote)), remote(use_remote) {
+  QemuMachine(const QemuOptions& options, bool use_remote)
+      : arena(arena_options(options, use_remote)), remote(use_remote) {
     try {
       start(options);
     } catch (const Error& failure) {
@@ -163,8 +166,8 @@ inline std::unique_ptr<QemuMachine> start_qemu(const QemuOptions& options) {
 /// Starts a QEMU that has nothing but an NVMe controller, and drives the controller from this process.
 ///
 /// Queues and data lie in memory that is shared with QEMU. Doorbell words are memory too: a DoorbellProxy forwards what
-/// kernels store there. QEMU ends with this object, or with this process, in whatever way that ends. Once QEMU has ended
-/// or does not answer within the deadline, every access throws Error, and alive() is false.
+/// kernels store there. QEMU ends with this object, or with this process, in whatever way that ends. Once QEMU has
+/// ended or does not answer within the deadline, every access throws Error, and alive() is false.
 class QemuNvme final : public NvmeTransport {
  public:
   /// Throws Error with QEMU's own words where it cannot be started.

@@ -36,7 +36,7 @@ inline void set_file_size(int fd, uint64_t bytes, const std::string& name) {
 /// Checks that a raw image can be used, or creates it where it is absent and a size is known.
 inline void prepare_image(const QemuNamespace& wanted) {
   const std::string name = "image " + wanted.image;
-  struct stat info {};
+  struct stat info{};
   if (::stat(wanted.image.c_str(), &info) != 0) {
     if (errno != ENOENT) throw_system_error("qemu: cannot use " + name, errno);
     if (wanted.size == 0) throw Error("qemu: " + name + " does not exist; give size= to create it");
@@ -53,8 +53,9 @@ inline void prepare_image(const QemuNamespace& wanted) {
     throw Error("qemu: " + name + " has " + std::to_string(bytes) + " bytes, not " + std::to_string(wanted.size) +
                 "; leave size= out, an existing image is never resized");
   if (bytes == 0 || bytes % wanted.block_bytes != 0)
-    throw Error("qemu: " + name + " has " + std::to_string(bytes) + " bytes, which is not a multiple of the block size " +
-                std::to_string(wanted.block_bytes) + "; use another image or another lba=");
+    throw Error("qemu: " + name + " has " + std::to_string(bytes) +
+                " bytes, which is not a multiple of the block size " + std::to_string(wanted.block_bytes) +
+                "; use another image or another lba=");
 }
 
 /// QEMU splits option values at commas; a doubled comma stands for one.

@@ -4,12 +4,14 @@
 /// @file
 /// @brief QEMU's machine protocol (QMP): one JSON object in a line, for questions and for interfering with storage.
 
+#include <chrono>
 #include <mutex>
 #include <string>
 #include <utility>
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/file_descriptor.hpp>
 #include <xio/host/nvme/qemu_channel.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -103,7 +105,8 @@ inline std::string unquote(const std::string& value) {
 class QemuMonitor {
  public:
   QemuMonitor(FileDescriptor fd, std::chrono::milliseconds limit) : socket_(std::move(fd), limit) {
-    const std::string version = detail::json::member(detail::json::member(detail::json::member(line(), "QMP"), "version"), "qemu");
+    const std::string version =
+        detail::json::member(detail::json::member(detail::json::member(line(), "QMP"), "version"), "qemu");
     version_ = detail::json::member(version, "major") + "." + detail::json::member(version, "minor") + "." +
                detail::json::member(version, "micro");
     execute("qmp_capabilities");
@@ -133,7 +136,8 @@ class QemuMonitor {
 
   /// Runs a line of the human monitor, for instance `qemu-io drive0 "break read_aio A"`; returns what it prints.
   std::string human(const std::string& command_line) {
-    return detail::json::unquote(execute("human-monitor-command", "{\"command-line\":" + detail::json::quote(command_line) + "}"));
+    return detail::json::unquote(
+        execute("human-monitor-command", "{\"command-line\":" + detail::json::quote(command_line) + "}"));
   }
 
   /// Sets a property of an object, for instance of "/machine/peripheral/nvme0".

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <xio/config.hpp>
@@ -38,10 +39,10 @@ struct QemuNamespace {
   /// Raw image. Empty: memory that vanishes with QEMU. Must exist unless `size` is given; is created only where absent,
   /// and never resized.
   std::string image;
-  uint64_t size = 0;             ///< bytes; 0: the size of the image, or 64 MiB where there is none
-  uint32_t block_bytes = 512;    ///< logical block size: a power of two from 512 to 65536
+  uint64_t size = 0;           ///< bytes; 0: the size of the image, or 64 MiB where there is none
+  uint32_t block_bytes = 512;  ///< logical block size: a power of two from 512 to 65536
   QemuBackend backend = QemuBackend::file;
-  uint32_t nsid = 0;             ///< 0: the next number; only where QemuOptions::namespaces is used
+  uint32_t nsid = 0;  ///< 0: the next number; only where QemuOptions::namespaces is used
   /// More options of `-device nvme-ns`, comma separated; only where QemuOptions::namespaces is used.
   std::string device;
   /// Values of `-blockdev` that replace `backend`, for QEMU's filters (blkdebug, throttle). The last one must define
@@ -53,12 +54,12 @@ struct QemuNamespace {
 struct QemuOptions : QemuNamespace {
   std::vector<QemuNamespace> namespaces;  ///< replaces the single namespace
   uint32_t queues = 0;                    ///< most I/O queue pairs; 0: QEMU's default (64)
-  int mdts = -1;                          ///< most data of a command is 4096 << mdts bytes, 0: no limit; -1: default (7)
-  std::string serial = "xio";             ///< serial number
-  std::string device_options;             ///< more options of `-device nvme`, comma separated
-  std::vector<std::string> arguments;     ///< more arguments of QEMU, placed before the devices
-  size_t dma_bytes = size_t{256} << 20;   ///< memory for queues and data
-  std::string binary;                     ///< empty: environment XIO_QEMU, else qemu-system-x86_64 in PATH
+  int mdts = -1;                         ///< most data of a command is 4096 << mdts bytes, 0: no limit; -1: default (7)
+  std::string serial = "xio";            ///< serial number
+  std::string device_options;            ///< more options of `-device nvme`, comma separated
+  std::vector<std::string> arguments;    ///< more arguments of QEMU, placed before the devices
+  size_t dma_bytes = size_t{256} << 20;  ///< memory for queues and data
+  std::string binary;                    ///< empty: environment XIO_QEMU, else qemu-system-x86_64 in PATH
   QemuProtocol protocol = QemuProtocol::automatic;
   std::chrono::milliseconds deadline{5000};  ///< of every exchange with QEMU
 };
@@ -124,9 +125,9 @@ inline void set_qemu_option(QemuOptions& options, const std::string& key, const 
 /// Reads `qemu[:key=value,...]`; throws Error with one line for anything that is not understood.
 ///
 /// Keys: `image` path of a raw image; `size` bytes; `lba` block size in bytes; `queues` most I/O queue pairs; `mdts`
-/// exponent; `backend` file, threads, uring, null, null-zeroes; `dma` bytes of memory for queues and data; `binary` path
-/// of QEMU; `transport` auto, remote, qtest; `device` more options of QEMU's nvme device. K, M and G may follow a number.
-/// Values hold no comma, except for `device`: it comes last, and everything after `device=` is its value.
+/// exponent; `backend` file, threads, uring, null, null-zeroes; `dma` bytes of memory for queues and data; `binary`
+/// path of QEMU; `transport` auto, remote, qtest; `device` more options of QEMU's nvme device. K, M and G may follow a
+/// number. Values hold no comma, except for `device`: it comes last, and everything after `device=` is its value.
 inline QemuOptions parse_qemu_spec(const std::string& spec) {
   QemuOptions options;
   const std::string prefix = "qemu";

@@ -4,11 +4,13 @@
 /// @file
 /// @brief QEMU's test protocol: lines of text that read and write the memory and ports of a board whose CPU is stopped.
 
+#include <chrono>
 #include <string>
 #include <utility>
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/file_descriptor.hpp>
 #include <xio/host/nvme/qemu_channel.hpp>
 #include <xio/host/text.hpp>
 

@@ -11,11 +11,13 @@
 #include <sys/uio.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/file_descriptor.hpp>
 #include <xio/host/nvme/qemu_channel.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -51,7 +53,7 @@ class QemuRemoteChannel final : public QemuChannel {
     while ((sent = ::sendmsg(socket_.fd(), &envelope, MSG_NOSIGNAL)) < 0 && errno == EINTR) {
     }
     if (sent != static_cast<ssize_t>(sizeof(Header))) throw_system_error("QEMU cannot be reached", errno);
-    send(message.bus, sizeof message - sizeof(Header));
+    send(reinterpret_cast<const unsigned char*>(&message) + sizeof(Header), sizeof message - sizeof(Header));
   }
 
  private:
@@ -117,8 +119,7 @@ class QemuRemoteChannel final : public QemuChannel {
     AccessMessage batch[32];
     while (count > 0) {
       const size_t part = count < 32 ? count : 32;
-      for (size_t i = 0; i < part; ++i)
-        batch[i] = access(memory_write_command, writes[i].address, writes[i].value, 4);
+      for (size_t i = 0; i < part; ++i) batch[i] = access(memory_write_command, writes[i].address, writes[i].value, 4);
       outstanding_ += part;  // before sending: replies may come while the rest of the batch waits for room
       send(batch, part * sizeof(AccessMessage));
       writes += part;

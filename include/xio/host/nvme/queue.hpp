@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -271,7 +272,8 @@ class NvmeQueue {
   /// Sizes as they are; `depth` may be less than what was asked for.
   const QueuePlan& plan() const { return existing().plan(); }
 
-  /// Deletes the queues on the controller now; throws AdminError where it refuses. The destructor does the same quietly.
+  /// Deletes the queues on the controller now; throws AdminError where it refuses. The destructor does the same
+  /// quietly.
   void remove() {
     if (!pair_) return;
     const std::unique_ptr<detail::QueuePair> pair = std::move(pair_);

@@ -19,11 +19,15 @@ namespace host {
 
 /// What a queue pair shall be like.
 struct QueueOptions {
-  uint32_t depth = 64;         ///< most commands in flight; 1 to the controller's largest queue (CAP.MQES + 1)
-  uint32_t nsid = 1;           ///< namespace of commands that name none; 0: no namespace, block size 512, LBAs unchecked
-  uint32_t qid = 0;            ///< identifier of both queues; 0: the lowest free one
-  uint32_t sq_entries = 0;     ///< size of the submission ring, a power of two; 0: the smallest that holds `depth`
-  uint32_t cq_entries = 0;     ///< size of the completion ring, a power of two; 0: twice the SQ where the controller can
+  uint32_t depth = 64;      ///< most commands in flight; 1 to the controller's largest queue (CAP.MQES + 1)
+  uint32_t nsid = 1;        ///< namespace of commands that name none; 0: no namespace, block size 512, LBAs unchecked
+  uint32_t qid = 0;         ///< identifier of both queues; 0: the lowest free one
+  uint32_t sq_entries = 0;  ///< size of the submission ring, a power of two; 0: the smallest that holds `depth`
+  uint32_t cq_entries = 0;  ///< size of the completion ring, a power of two; 0: twice the SQ where the controller can
+  /// Completion slots: how many operations back a token can still be asked for. Where many waves share a queue, a wave that
+  /// is late finds its token expired once the others have run this far ahead. A power of two up to 32768, at least twice
+  /// the depth; 0: at least that, up to 4096 while their lists take no more than 1 MiB.
+  uint32_t completion_slots = 0;
   bool shadow_doorbells = false;  ///< Doorbell Buffer Config; once it is on, every new queue has shadow doorbells
   bool non_contiguous = false;    ///< describe the rings by lists of pages (PC = 0); needs CAP.CQR = 0
 
@@ -73,6 +77,19 @@ inline uint64_t power_of_two_from(uint64_t value) {
 
 inline uint32_t power_of_two_up_to(uint32_t value) { return 1u << (31 - static_cast<uint32_t>(__builtin_clz(value))); }
 
+inline uint32_t plan_slots(uint32_t wanted, uint32_t depth, uint32_t list_bytes) {
+  const auto least = static_cast<uint32_t>(power_of_two_from(uint64_t{depth} * 2));
+  if (wanted == 0) {
+    uint32_t slots = 4096;
+    while (slots > least && uint64_t{slots} * list_bytes > uint64_t{1} << 20) slots /= 2;
+    return least < slots ? slots : least;
+  }
+  if (wanted < least || wanted > max_completion_slots || (wanted & (wanted - 1)) != 0)
+    throw Error("completion_slots = " + std::to_string(wanted) + " is not accepted; a power of two from " +
+                std::to_string(least) + " to " + std::to_string(max_completion_slots) + " is");
+  return wanted;
+}
+
 /// Checks a ring size that the user fixed.
 inline uint32_t fixed_ring(const char* name, uint32_t entries, uint32_t largest) {
   if (entries < 2 || (entries & (entries - 1)) != 0 || entries > largest)
@@ -115,8 +132,8 @@ inline void plan_lists(const QueueOptions& wanted, const QueueLimits& limits, Qu
 
 /// Turns wishes into sizes; throws Error where the controller cannot have such a queue.
 ///
-/// Rings are powers of two. Where CAP.MQES + 1 is none, the largest ring is the power of two below it. One slot of a ring
-/// always stays free, so a depth of CAP.MQES + 1 is accepted and gives one command less in flight.
+/// Rings are powers of two. Where CAP.MQES + 1 is none, the largest ring is the power of two below it. One slot of a
+/// ring always stays free, so a depth of CAP.MQES + 1 is accepted and gives one command less in flight.
 inline QueuePlan plan_queue(const QueueOptions& wanted, const QueueLimits& limits) {
   if (wanted.depth == 0) throw Error("a queue needs a depth of at least 1");
   if (wanted.depth > limits.max_entries)
@@ -128,7 +145,7 @@ inline QueuePlan plan_queue(const QueueOptions& wanted, const QueueLimits& limit
   QueuePlan plan;
   const uint32_t largest = detail::power_of_two_up_to(limits.max_entries);
   const auto holds_depth = static_cast<uint32_t>(detail::power_of_two_from(uint64_t{wanted.depth} + 1));
-  plan.sq_entries = wanted.sq_entries != 0 ? detail::fixed_ring("sq_entries", wanted.sq_entries, largest)
+  plan.sq_entries = wanted.sq_entries != 0  ? detail::fixed_ring("sq_entries", wanted.sq_entries, largest)
                     : holds_depth < largest ? holds_depth
                                             : largest;
   const uint32_t twice = plan.sq_entries * 2;
@@ -139,8 +156,8 @@ inline QueuePlan plan_queue(const QueueOptions& wanted, const QueueLimits& limit
   plan.depth = wanted.depth;
   for (const uint32_t bound : {plan.sq_entries - 1, plan.cq_entries - 1, detail::max_completion_slots / 2})
     if (plan.depth > bound) plan.depth = bound;
-  plan.slots = static_cast<uint32_t>(detail::power_of_two_from(uint64_t{plan.depth} * 2));
   detail::plan_lists(wanted, limits, plan);
+  plan.slots = detail::plan_slots(wanted.completion_slots, plan.depth, plan.list_bytes);
   return plan;
 }
 

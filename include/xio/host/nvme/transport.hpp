@@ -15,11 +15,11 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Access to one NVMe controller. Derive from it to plug in a controller of your own: hand the object to NvmeController,
-/// and everything above works (examples/custom_controller.cpp).
+/// Access to one NVMe controller. Derive from it to plug in a controller of your own: hand the object to
+/// NvmeController, and everything above works (examples/custom_controller.cpp).
 ///
-/// Offsets are bytes from the start of BAR0 (NVM Express Base Specification 2.0, section 3.1.3). Values are in the CPU's
-/// byte order; the transport does what its bus needs. Every function may be called from several threads at once.
+/// Offsets are bytes from the start of BAR0 (NVM Express Base Specification 2.0, section 3.1.3). Values are in the
+/// CPU's byte order; the transport does what its bus needs. Every function may be called from several threads at once.
 /// Functions that touch the controller throw Error when it is gone or does not answer within a deadline of the
 /// transport's own; none may block for ever.
 class NvmeTransport {

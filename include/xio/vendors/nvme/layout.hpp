@@ -30,8 +30,8 @@ struct alignas(64) Sqe {
   uint32_t cdw15;  ///< command specific
 };
 static_assert(sizeof(Sqe) == 64, "an SQE has 64 bytes");
-static_assert(__builtin_offsetof(Sqe, mptr) == 16 && __builtin_offsetof(Sqe, prp1) == 24 &&
-                  __builtin_offsetof(Sqe, cdw10) == 40 && __builtin_offsetof(Sqe, cdw15) == 60,
+static_assert(XIO_OFFSETOF(Sqe, mptr) == 16 && XIO_OFFSETOF(Sqe, prp1) == 24 &&
+                  XIO_OFFSETOF(Sqe, cdw10) == 40 && XIO_OFFSETOF(Sqe, cdw15) == 60,
               "offsets as in the specification");
 
 /// Completion queue entry.
@@ -44,8 +44,8 @@ struct alignas(16) Cqe {
   uint16_t status;  ///< phase 0, SC 8:1, SCT 11:9, CRD 13:12, more 14, do not retry 15
 };
 static_assert(sizeof(Cqe) == 16, "a CQE has 16 bytes");
-static_assert(__builtin_offsetof(Cqe, sqhd) == 8 && __builtin_offsetof(Cqe, cid) == 12 &&
-                  __builtin_offsetof(Cqe, status) == 14,
+static_assert(XIO_OFFSETOF(Cqe, sqhd) == 8 && XIO_OFFSETOF(Cqe, cid) == 12 &&
+                  XIO_OFFSETOF(Cqe, status) == 14,
               "offsets as in the specification");
 
 /// Which form the data pointer of a command has: bits 15:14 of command dword 0.
@@ -74,7 +74,7 @@ struct alignas(8) SglDescriptor {
   uint32_t kind;     ///< subtype 27:24, type 31:28; the other bits are reserved
 };
 static_assert(sizeof(SglDescriptor) == 16, "an SGL descriptor has 16 bytes");
-static_assert(__builtin_offsetof(SglDescriptor, length) == 8 && __builtin_offsetof(SglDescriptor, kind) == 12,
+static_assert(XIO_OFFSETOF(SglDescriptor, length) == 8 && XIO_OFFSETOF(SglDescriptor, kind) == 12,
               "offsets as in the specification");
 
 /// The upper 8 bytes of a descriptor as one word, as data pointers and lists hold it.
@@ -89,7 +89,7 @@ struct alignas(8) DsmRange {
   uint64_t lba;         ///< first logical block
 };
 static_assert(sizeof(DsmRange) == 16, "a range has 16 bytes");
-static_assert(__builtin_offsetof(DsmRange, blocks) == 4 && __builtin_offsetof(DsmRange, lba) == 8,
+static_assert(XIO_OFFSETOF(DsmRange, blocks) == 4 && XIO_OFFSETOF(DsmRange, lba) == 8,
               "offsets as in the specification");
 
 /// Most ranges of one Dataset Management command: one page of 4096 bytes.
@@ -105,8 +105,8 @@ struct alignas(8) CopyRange {
   uint32_t tags;  ///< application tag 15:0, its mask 31:16
 };
 static_assert(sizeof(CopyRange) == 32, "a source range has 32 bytes");
-static_assert(__builtin_offsetof(CopyRange, lba) == 8 && __builtin_offsetof(CopyRange, last_block) == 16 &&
-                  __builtin_offsetof(CopyRange, reference_tag) == 24 && __builtin_offsetof(CopyRange, tags) == 28,
+static_assert(XIO_OFFSETOF(CopyRange, lba) == 8 && XIO_OFFSETOF(CopyRange, last_block) == 16 &&
+                  XIO_OFFSETOF(CopyRange, reference_tag) == 24 && XIO_OFFSETOF(CopyRange, tags) == 28,
               "offsets as in the specification");
 
 /// Namespace identifier that stands for all namespaces, where a command allows it.

@@ -82,7 +82,7 @@ struct MakeVoid {
 };
 
 template <class T>
-const T& declared();
+XIO_HOST_DEVICE const T& declared();
 
 template <class List, class = void>
 struct HasSeldom {

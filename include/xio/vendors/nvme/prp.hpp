@@ -98,6 +98,7 @@ XIO_DEVICE constexpr Status build_prps(const Pages& pages, uint64_t offset, uint
   }
 
   data.prp1 = first;
+  data.prp2 = span > page ? pages.bus(offset + in_first) : 0;
   data.sgl = false;
   if (XIO_UNLIKELY(detail::seldom<List>(span > 2 * page))) {
     if (span > 2 * page) {
@@ -106,7 +107,6 @@ XIO_DEVICE constexpr Status build_prps(const Pages& pages, uint64_t offset, uint
       return misaligned ? Status(Status::misaligned) : listed;
     }
   }
-  data.prp2 = span > page ? pages.bus(offset + in_first) : 0;
   if constexpr (detail::HasRun<Pages>::value) {
     if (span > page) {
       const uint32_t left = bytes - in_first;

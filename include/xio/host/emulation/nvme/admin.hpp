@@ -140,10 +140,10 @@ class AdminCommands {
     if (!known_feature(id)) return spec::final_status(spec::invalid_field);
     if ((sqe.cdw10 >> 31) != 0) return spec::final_status(spec::feature_not_saveable);
     if (id == feature_queues) {
-      if ((sqe.cdw11 & 0xffff) == 0xffff || (sqe.cdw11 >> 16) == 0xffff) return spec::final_status(spec::invalid_field);
       for (uint32_t qid = 1; qid <= core_.config.queues; ++qid) {
         if (core_.cqs[qid].exists) return spec::final_status(spec::command_sequence_error);
       }
+      if ((sqe.cdw11 & 0xffff) == 0xffff || (sqe.cdw11 >> 16) == 0xffff) return spec::final_status(spec::invalid_field);
       // A controller may grant more, or fewer, than were asked for.
       result = granted_queues();
       return spec::success;

@@ -20,6 +20,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
+/// Configuration, media, queues and the way to host memory.
 struct ControllerCore {
   /// @param doorbells  32-bit words laid out as the doorbell registers are
   ControllerCore(const NvmeConfig& configuration, AddressSpace& space, detail::NvmeCounters& statistics,

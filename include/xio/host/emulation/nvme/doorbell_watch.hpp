@@ -18,6 +18,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
+/// Looks at doorbells and judges their values. Holds the fatal state, since wrong shadow doorbells lead to it.
 class DoorbellWatch {
  public:
   DoorbellWatch(ControllerCore& core, AsyncEvents& events, const FaultPlan::Orders& orders)

@@ -22,6 +22,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
+/// The whole controller but for its registers, its thread and its memory. NvmeController owns one.
 class Engine final : private CommandControl {
  public:
   Engine(const NvmeConfig& config, AddressSpace& space, FaultPlan& plan, detail::NvmeCounters& counters,

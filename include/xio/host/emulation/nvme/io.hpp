@@ -112,7 +112,7 @@ class IoCommands {
     if (!medium.readable(lba, count)) return spec::unrecovered_read;
     if (const uint16_t status = core_.data.map(sqe, bytes, false, true)) return status;
     if (core_.config.discard_data || core_.data.equals(medium.block(lba))) return spec::success;
-    return spec::final_status(spec::compare_failure);
+    return spec::compare_failure;
   }
 
   uint16_t dataset_management(const nvme::Sqe& sqe, Medium& medium) {

@@ -28,6 +28,7 @@ inline uint64_t monotonic_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
+/// Reset, enable, shutdown, fatal status.
 class LifeCycle {
  public:
   LifeCycle(ControllerCore& core, AdminCommands& admin, DoorbellWatch& watch, CommandStore& store, Registers& registers)
@@ -39,7 +40,8 @@ class LifeCycle {
   bool starting() const { return starting_; }
 
   /// Acts on register writes and on the plan's orders; returns how many things changed.
-  /// @param reset  whether CC.EN went to 0, as asked before the orders were taken: a failure ordered earlier comes first
+  /// @param reset  whether CC.EN went to 0, as asked before the orders were taken: a failure ordered earlier comes
+  /// first
   size_t serve(const FaultPlan::Orders& orders, bool reset) {
     size_t work = 0;
     if (orders.failures != failures_ && enabled_) watch_.fail();

@@ -31,6 +31,7 @@ class CommandControl {
   ~CommandControl() = default;
 };
 
+/// Executes the four commands that create and delete I/O queues.
 class QueueAdmin {
  public:
   QueueAdmin(ControllerCore& core, CommandControl& commands) : core_(core), commands_(commands) {}
@@ -72,7 +73,7 @@ class QueueAdmin {
   uint16_t delete_cq(const nvme::Sqe& sqe) {
     const uint32_t qid = sqe.cdw10 & 0xffff;
     if (!core_.io_queue(qid) || !core_.cqs[qid].exists) return spec::final_status(spec::invalid_queue_id);
-    if (core_.cqs[qid].users != 0) return spec::final_status(spec::invalid_queue_deletion);
+    if (core_.cqs[qid].users != 0) return spec::invalid_queue_deletion;
     core_.close_cq(qid);
     return spec::success;
   }

@@ -16,6 +16,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
+/// The register file. Offsets are bytes from the start of BAR0, below the doorbells.
 class Registers {
  public:
   static constexpr uint32_t csts_ready = 1u << 0;

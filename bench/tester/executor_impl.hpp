@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Chooses the kernel of one way of sharing.
+
+#include <xio/device/doorbell.hpp>
+#include <xio/device/telemetry.hpp>
+#include <xio/host/simt.hpp>
+
+#include "tester/executor.hpp"
+#include "tester/workload.hpp"
+
+namespace tester::detail {
+
+template <xio::Sharing S, class Doorbell, class Telemetry>
+void launch(const NvmePlan& plan, const Phase& phase, uint32_t queues) {
+  xio::simt::Grid grid = xio::simt::Grid::of_waves(queues, plan.waves, plan.wave_size);
+  // All queues are at work at the same time.
+  grid.resident_waves = queues * plan.waves;
+  xio::simt::launch(grid, [](const Phase& one) { workload<S, Doorbell, Telemetry>(one); }, phase);
+}
+
+template <xio::Sharing S>
+void execute(const NvmePlan& plan, const Phase& phase, uint32_t queues, DoorbellKind doorbell, bool substeps) {
+  using xio::telemetry::Off;
+  using xio::telemetry::Steps;
+  if (doorbell == DoorbellKind::shadow) {
+    substeps ? launch<S, xio::ShadowDoorbell, Steps>(plan, phase, queues)
+             : launch<S, xio::ShadowDoorbell, Off>(plan, phase, queues);
+  } else {
+    substeps ? launch<S, xio::MmioDoorbell, Steps>(plan, phase, queues)
+             : launch<S, xio::MmioDoorbell, Off>(plan, phase, queues);
+  }
+}
+
+}  // namespace tester::detail

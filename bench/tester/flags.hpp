@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Command-line flags whose errors say what is accepted.
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xio/host/text.hpp>
+
+namespace tester {
+
+/// Adds a flag that takes a whole number from `least` to `most`; K, M and G may follow.
+template <class Number>
+CLI::Option* add_number(CLI::App& app, const std::string& flag, Number& to, uint64_t least, uint64_t most,
+                        const std::string& help) {
+  const auto parse = [flag, least, most, &to](const std::string& text) {
+    const auto value = xio::host::parse_bytes(text);
+    if (!value || *value < least || *value > most) {
+      const bool bounded = most != std::numeric_limits<uint64_t>::max();
+      throw CLI::ValidationError(flag, text + " is not accepted; a whole number " +
+                                           (bounded ? "from " + std::to_string(least) + " to " + std::to_string(most)
+                                                    : "of at least " + std::to_string(least)) +
+                                           " is");
+    }
+    to = static_cast<Number>(*value);
+  };
+  return app.add_option_function<std::string>(flag, parse, help)->type_name("N");
+}
+
+/// Adds a flag that takes one of a few words.
+template <class Value>
+CLI::Option* add_choice(CLI::App& app, const std::string& flag, Value& to,
+                        const std::vector<std::pair<std::string, Value>>& words, const std::string& help) {
+  std::string accepted;
+  for (const auto& [word, value] : words) accepted += (accepted.empty() ? "" : "|") + word;
+  const auto choose = [flag, words, accepted, &to](const std::string& text) {
+    for (const auto& [word, value] : words) {
+      if (word == text) {
+        to = value;
+        return;
+      }
+    }
+    throw CLI::ValidationError(flag, text + " is not accepted; " + accepted + " is");
+  };
+  return app.add_option_function<std::string>(flag, choose, help)->type_name(accepted);
+}
+
+}  // namespace tester

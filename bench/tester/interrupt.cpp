@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#include "tester/interrupt.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "tester/errors.hpp"
+
+namespace tester {
+
+namespace {
+
+alignas(64) uint32_t stop_word = 0;
+struct sigaction before_interrupt;
+struct sigaction before_terminate;
+
+// A process that QEMU is a child of takes QEMU with it, however it ends.
+void handle(int) {
+  if (__atomic_exchange_n(&stop_word, 1u, __ATOMIC_SEQ_CST) != 0) ::_exit(exit_interrupted);
+}
+
+}  // namespace
+
+Interrupt::Interrupt() {
+  struct sigaction action {};
+  action.sa_handler = handle;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(SIGINT, &action, &before_interrupt);
+  ::sigaction(SIGTERM, &action, &before_terminate);
+}
+
+Interrupt::~Interrupt() {
+  ::sigaction(SIGINT, &before_interrupt, nullptr);
+  ::sigaction(SIGTERM, &before_terminate, nullptr);
+}
+
+const uint32_t* Interrupt::word() { return &stop_word; }
+
+bool Interrupt::requested() { return __atomic_load_n(&stop_word, __ATOMIC_ACQUIRE) != 0; }
+
+}  // namespace tester

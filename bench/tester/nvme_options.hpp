@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What `xio-tester nvme-ep` was asked to do.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace tester {
+
+enum class Executor { host, gpu };
+enum class DoorbellKind { mmio, shadow };
+
+struct NvmeOptions {
+  std::string controller;
+  uint32_t nsid = 1;
+  uint64_t read_io = 0;
+  uint64_t write_io = 0;
+  uint32_t batch_size = 1;
+  uint32_t queue_length = 0;  ///< 0: chosen by the plan
+  uint32_t depth = 0;         ///< 0: chosen by the plan
+  uint32_t num_queues = 1;
+  uint32_t queue_id = 1;
+  uint32_t memory_mode = 0;
+  bool random = false;
+  uint32_t lbas_per_io = 1;
+  uint64_t base_lba = 0;
+  uint64_t seed = 1;
+  std::optional<uint32_t> lfsr_seed;
+  bool verify = false;
+  uint64_t written = 0;  ///< operations whose blocks an earlier run wrote
+  bool infinite = false;
+  double duration = 0;  ///< seconds; 0: no limit
+  bool less_timing = false;
+  bool substep_timing = false;
+  bool histogram = false;
+  uint64_t data_buffer_size = 0;  ///< bytes; 0: chosen by the plan
+  bool pci_mmio_bridge = false;
+  uint32_t deadline_ms = 5000;
+  Executor executor = Executor::host;
+  uint32_t waves = 1;
+  uint32_t wave_size = 1;
+  DoorbellKind doorbell = DoorbellKind::mmio;
+  std::string json;
+  bool progress = false;
+};
+
+/// Adds the sub-command `nvme-ep`; its flags are stored in `options`, which outlives the parse.
+CLI::App* add_nvme_command(CLI::App& app, NvmeOptions& options);
+
+/// Throws BadInput or CannotRun for what is wrong whatever the controller is.
+void check(const NvmeOptions& options);
+
+}  // namespace tester

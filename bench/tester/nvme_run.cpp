@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "tester/nvme_run.hpp"
+
+#include <xio/host/error.hpp>
+
+#include "tester/errors.hpp"
+#include "tester/interrupt.hpp"
+#include "tester/json_report.hpp"
+#include "tester/nvme_tables.hpp"
+#include "tester/phase_runner.hpp"
+
+namespace tester {
+
+namespace {
+
+/// What the reads of this run can be compared with.
+std::string scope_of(const NvmeOptions& o) {
+  if (!o.verify) return "not asked for";
+  if (o.read_io == 0) return "nothing: this run does not read";
+  if (o.write_io != 0) return "blocks that this run wrote";
+  if (o.written != 0)
+    return "blocks of the first " + std::to_string(o.written) + " operations, written by an earlier run";
+  return "nothing: this run writes no blocks, and --written does not say that an earlier one did";
+}
+
+void run_phases(const NvmeOptions& options, PhaseRunner& runner, NvmeReport& report) {
+  const bool repeat = options.infinite || options.duration > 0;
+  const NvmePlan& plan = report.plan;
+  if (options.write_io != 0 && !Interrupt::requested())
+    report.phases.push_back(
+        runner.run(Direction::write, options.write_io, plan.pattern, false, repeat && options.read_io == 0));
+  if (options.read_io == 0 || Interrupt::requested()) return;
+  if (!report.phases.empty() && report.phases.back().gave_up) return;
+  const uint64_t known = options.write_io != 0 ? options.write_io : options.written;
+  const AccessPattern pattern = known != 0 ? plan.pattern.revisiting(known, options.seed) : plan.pattern;
+  report.phases.push_back(runner.run(Direction::read, options.read_io, pattern, known != 0, repeat));
+}
+
+}  // namespace
+
+int NvmeReport::exit_status() const {
+  if (interrupted) return exit_interrupted;
+  if (!trouble.empty() || verification.failed()) return exit_failed;
+  for (const PhaseResult& phase : phases)
+    if (phase.failed != 0) return exit_failed;
+  return exit_ok;
+}
+
+int run_nvme(const NvmeOptions& options) {
+  check(options);
+  check_json_file(options.json);
+  const Interrupt interrupt;
+  const Target target = open_target(options.controller, options.deadline_ms);
+  NvmeReport report;
+  report.options = &options;
+  report.target = &target;
+  report.plan = make_plan(options, *target.controller);
+  const std::vector<xio::host::NvmeQueue> queues = create_queues(options, report.plan, *target.controller);
+  report.rings = queues.front().plan();
+  PhaseRunner runner(options, report.plan, target, queues);
+
+  try {
+    run_phases(options, runner, report);
+    report.verification.wanted = options.verify;
+    report.verification.scope = scope_of(options);
+    for (const PhaseResult& phase : report.phases) explain(report.plan, phase, report.verification);
+  } catch (const xio::host::Error& failure) {
+    report.trouble = failure.what();
+  }
+  report.interrupted = Interrupt::requested();
+  for (const PhaseResult& phase : report.phases)
+    if (phase.gave_up && report.trouble.empty())
+      report.trouble = "operations did not end within " + std::to_string(options.deadline_ms) + " ms (--deadline)";
+  if (!target.controller->transport().alive())
+    report.trouble += (report.trouble.empty() ? "" : "; ") + std::string("the controller is gone");
+  print_tables(report);
+  write_json(report);
+  return report.exit_status();
+}
+
+}  // namespace tester

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief `xio-tester nvme-ep` from its options to its report.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tester/nvme_options.hpp"
+#include "tester/nvme_plan.hpp"
+#include "tester/phase_result.hpp"
+#include "tester/target.hpp"
+#include "tester/verification.hpp"
+
+namespace tester {
+
+/// Everything that a run came to; the tables and the JSON file say the same.
+struct NvmeReport {
+  const NvmeOptions* options = nullptr;
+  const Target* target = nullptr;
+  NvmePlan plan;
+  xio::host::QueuePlan rings;
+  std::vector<PhaseResult> phases;
+  Verification verification;
+  bool interrupted = false;
+  std::string trouble;  ///< why the run ended early; empty where it did not
+
+  int exit_status() const;
+};
+
+/// Runs and reports; returns the exit status. Throws BadInput, CannotRun and host::Error.
+int run_nvme(const NvmeOptions& options);
+
+}  // namespace tester

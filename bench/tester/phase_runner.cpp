@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "tester/phase_runner.hpp"
+
+#include <algorithm>
+
+#include "tester/executor.hpp"
+#include "tester/interrupt.hpp"
+#include "tester/progress.hpp"
+
+namespace tester {
+
+namespace {
+
+constexpr uint32_t wrong_room = 256;  // differing blocks that a lane remembers
+constexpr double tick_ns = 1e9 / static_cast<double>(xio::arch::clock_hz);
+
+void add(std::vector<StatusCount>& all, const StatusCount& one) {
+  for (StatusCount& known : all) {
+    if (known.status != one.status) continue;
+    known.count += one.count;
+    return;
+  }
+  all.push_back(one);
+}
+
+xio::arch::OperationCounts difference(const xio::arch::OperationCounts& now, const xio::arch::OperationCounts& before) {
+  xio::arch::OperationCounts counts;
+  counts.entry_stores = now.entry_stores - before.entry_stores;
+  counts.releases = now.releases - before.releases;
+  counts.store_waits = now.store_waits - before.store_waits;
+  counts.acquires = now.acquires - before.acquires;
+  counts.full_fences = now.full_fences - before.full_fences;
+  counts.atomics = now.atomics - before.atomics;
+  counts.mmio_stores = now.mmio_stores - before.mmio_stores;
+  return counts;
+}
+
+}  // namespace
+
+PhaseRunner::PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, const Target& target,
+                         const std::vector<xio::host::NvmeQueue>& queues)
+    : options_(options), plan_(plan), target_(target), data_(target.controller->allocate(plan.data_bytes)) {
+  for (const xio::host::NvmeQueue& queue : queues) handles_.push_back(queue.handle());
+  slots_ = ZeroedArray<Slot>(size_t{plan.depth} * queues.size());
+}
+
+void PhaseRunner::prepare_lanes() {
+  const size_t active = size_t{plan_.active_lanes} * handles_.size();
+  latencies_ = ZeroedArray<Latency>(active);
+  wrong_ = ZeroedArray<WrongBlock>(active * wrong_room);
+  std::fill_n(slots_.data(), size_t{plan_.depth} * handles_.size(), Slot{});
+  lanes_.assign(size_t{plan_.lanes_per_queue} * handles_.size(), Lane{});
+  for (size_t queue = 0; queue < handles_.size(); ++queue) {
+    for (uint32_t thread = 0; thread < plan_.lanes_per_queue; ++thread) {
+      const uint32_t number = plan_.lane_number(thread);
+      if (number == ~0u) continue;
+      Lane& lane = lanes_[queue * plan_.lanes_per_queue + thread];
+      lane.window = plan_.window(number);
+      lane.first_slot = queue * plan_.depth + plan_.windows_before(number);
+      lane.slots = slots_.data() + lane.first_slot;
+      // Queues take turns, so that all of them work on neighbouring blocks.
+      lane.number = number * handles_.size() + queue;
+      lane.latency = &latencies_[lane.number];
+      lane.wrong = &wrong_[lane.number * wrong_room];
+      lane.wrong_room = wrong_room;
+    }
+  }
+}
+
+Phase PhaseRunner::describe(Direction direction, uint64_t operations, const AccessPattern& pattern, bool known,
+                            bool repeat) const {
+  Phase phase;
+  phase.queues = handles_.data();
+  phase.lanes = const_cast<Lane*>(lanes_.data());
+  phase.lanes_per_queue = plan_.lanes_per_queue;
+  phase.direction = direction;
+  phase.pattern = pattern;
+  phase.operations = operations;
+  phase.stride = uint64_t{plan_.active_lanes} * handles_.size();
+  phase.repeat = repeat;
+  phase.deadline_ticks = uint64_t{options_.deadline_ms} * (xio::arch::clock_hz / 1000);
+  if (repeat && options_.duration > 0)
+    phase.end_tick = xio::arch::clock() + static_cast<uint64_t>(options_.duration * static_cast<double>(xio::arch::clock_hz));
+  phase.batch = plan_.batch;
+  phase.coarse_timing = options_.less_timing;
+  phase.fill = direction == Direction::write;
+  phase.check = direction == Direction::read && options_.verify && known;
+  phase.content = plan_.content;
+  phase.data = data_.as<uint8_t>();
+  phase.data_bus = data_.bus();
+  phase.buffer_bytes = plan_.buffer_bytes;
+  phase.buffers_per_slot = plan_.buffers_per_slot;
+  phase.stop = Interrupt::word();
+  return phase;
+}
+
+PhaseResult PhaseRunner::run(Direction direction, uint64_t operations, const AccessPattern& pattern, bool known,
+                             bool repeat) {
+  PhaseResult result;
+  result.direction = direction;
+  result.asked = operations;
+  result.repeated = repeat;
+  prepare_lanes();
+  const Phase phase = describe(direction, operations, pattern, known, repeat);
+
+  const SeenDoorbells seen = target_.seen_doorbells();
+  const xio::arch::OperationCounts counts = xio::arch::operation_counts;
+  const Usage usage = Usage::now();
+  {
+    const Progress progress(direction, repeat ? 0 : operations, lanes_, options_.progress);
+    execute(plan_, phase, static_cast<uint32_t>(handles_.size()), options_.doorbell, options_.substep_timing);
+  }
+  result.usage = Usage::now().since(usage);
+  result.counts = difference(xio::arch::operation_counts, counts);
+  const SeenDoorbells seen_after = target_.seen_doorbells();
+  result.seen_rings = seen_after.sq - seen.sq + seen_after.cq - seen.cq;
+  result.interrupted = Interrupt::requested();
+  collect(result);
+  if (phase.check) result.to_check = (result.completed + result.failed) * options_.lbas_per_io;
+  return result;
+}
+
+void PhaseRunner::collect(PhaseResult& result) const {
+  uint64_t began = ~uint64_t{0};
+  uint64_t ended = 0;
+  for (const Lane& lane : lanes_) {
+    result.sq_rings += lane.sq_rings;
+    result.cq_rings += lane.cq_rings;
+    for (uint32_t i = 0; i < xio::telemetry::step_count; ++i) {
+      result.steps.ticks[i] += lane.steps.ticks[i];
+      result.steps.times[i] += lane.steps.times[i];
+    }
+    if (lane.window == 0) continue;
+    result.submitted += lane.submitted;
+    result.completed += lane.completed;
+    result.failed += lane.failed;
+    result.checked += lane.checked;
+    result.wrong_count += lane.wrong_count;
+    result.gave_up = result.gave_up || lane.gave_up != 0;
+    for (uint32_t i = 0; i < lane.statuses_used; ++i) add(result.statuses, lane.statuses[i]);
+    const auto kept = static_cast<size_t>(std::min<uint64_t>(lane.wrong_count, lane.wrong_room));
+    result.wrong.insert(result.wrong.end(), lane.wrong, lane.wrong + kept);
+    result.latency.add(*lane.latency, tick_ns);
+    if (lane.submitted == 0) continue;
+    began = std::min(began, lane.began);
+    ended = std::max(ended, lane.ended);
+  }
+  result.bytes = result.completed * plan_.operation_bytes;
+  result.seconds = ended > began ? static_cast<double>(ended - began) * tick_ns * 1e-9 : 0;
+}
+
+}  // namespace tester

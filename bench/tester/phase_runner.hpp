@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Prepares the memory of a phase, runs it, and sums up what the lanes did.
+
+#include <vector>
+
+#include <xio/host/memory.hpp>
+#include <xio/host/nvme/queue.hpp>
+
+#include "tester/nvme_options.hpp"
+#include "tester/nvme_plan.hpp"
+#include "tester/phase.hpp"
+#include "tester/phase_result.hpp"
+#include "tester/target.hpp"
+#include "tester/zeroed_array.hpp"
+
+namespace tester {
+
+class PhaseRunner {
+ public:
+  /// @param queues  outlive the runner
+  PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, const Target& target,
+              const std::vector<xio::host::NvmeQueue>& queues);
+
+  /// @param pattern  where the operations go
+  /// @param known    reads: the blocks hold what this tool wrote
+  /// @param repeat   again and again, until the time is up or the user says so
+  PhaseResult run(Direction direction, uint64_t operations, const AccessPattern& pattern, bool known, bool repeat);
+
+ private:
+  void prepare_lanes();
+  Phase describe(Direction direction, uint64_t operations, const AccessPattern& pattern, bool known, bool repeat) const;
+  void collect(PhaseResult& result) const;
+
+  const NvmeOptions& options_;
+  const NvmePlan& plan_;
+  const Target& target_;
+  std::vector<xio::nvme::QueueHandle> handles_;
+  xio::host::DmaBuffer data_;
+  ZeroedArray<Slot> slots_;
+  ZeroedArray<Latency> latencies_;
+  ZeroedArray<WrongBlock> wrong_;
+  std::vector<Lane> lanes_;
+};
+
+}  // namespace tester

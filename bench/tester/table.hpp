@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Tables for people, and numbers in them.
+
+#include <string>
+#include <vector>
+
+namespace tester {
+
+/// Columns as wide as their widest cell; the first one is aligned left, the others right.
+class Table {
+ public:
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  /// As add(), where at least one cell after the first is not empty.
+  void add_filled(std::vector<std::string> row);
+  /// To standard output, each line after `indent`.
+  void print(const std::string& indent = "  ") const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// Fixed point with so many digits.
+std::string fixed(double value, int digits);
+/// A count with a space between groups of three digits: 1 234 567.
+std::string grouped(unsigned long long value);
+/// Microseconds of nanoseconds, with one digit more the smaller they are.
+std::string microseconds(double nanoseconds);
+
+}  // namespace tester

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief Reads blocks from a kernel: 2 workgroups of 32 threads, one command for each thread.
+///
+/// Usage: read_blocks [qemu[:key=value,...] | emulated[:...]] [first LBA]
+
+#include "kernels/read_blocks.hpp"
+
+#include <xio/host/simt.hpp>
+
+#include "common.hpp"
+
+int main(int argc, char** argv) {
+  return example::run([&] {
+    xio::host::NvmeController controller(example::open(example::argument(argc, argv, 1, "qemu")));
+    const uint64_t first_lba = std::stoull(example::argument(argc, argv, 2, "0"));
+    const xio::host::NvmeQueue queue = controller.create_queue();
+    const xio::nvme::QueueHandle handle = queue.handle();
+
+    const xio::simt::Grid grid = xio::simt::Grid::of_waves(/*blocks*/ 2, /*waves*/ 1, /*wave_size*/ 32);
+    const uint32_t threads = grid.blocks * grid.threads_per_block;
+    const uint32_t blocks = 8;
+    const xio::host::DmaBuffer data = controller.allocate((size_t{threads} * blocks) << handle.block_shift);
+    const xio::host::DmaBuffer results = controller.allocate(threads * sizeof(xio::Status));
+
+    // On a GPU: read_blocks_kernel<<<2, 32>>>(...), a __global__ function that calls the same code.
+    xio::simt::launch(grid, read_blocks, handle, first_lba, blocks, data.bus(), results.as<xio::Status>());
+
+    uint32_t good = 0;
+    for (uint32_t i = 0; i < threads; ++i) {
+      const xio::Status status = results.span<xio::Status>()[i];
+      if (status.is_ok()) ++good;
+      if (!status.is_ok()) std::printf("thread %u: %s\n", i, xio::name(status.code));
+    }
+    std::printf("%s: %u of %u reads of %u blocks\n", controller.transport().description().c_str(), good, threads, blocks);
+    return good == threads;
+  });
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Fences of a doorbell (H9): one release for each ring, and its wait also where nothing else is outstanding; one fence
+// between a doorbell record and the doorbell; what XioComDoorbell's orders emit.
+
+#include <xio/device/com.hpp>
+
+using namespace xio;
+
+// A kernel that only rings: compilers drop the wait after the write-back here, and the doorbell could overtake it.
+// CHECK-LABEL: {{^}}ring_only:
+// AMD-NOT:     {{buffer_|global_|s_waitcnt_vscnt|s_wait_storecnt}}
+// GFX90A:      buffer_wbl2
+// GFX942:      buffer_wbl2 sc0 sc1
+// GFX9-NEXT:   s_waitcnt vmcnt(0)
+// GFX11:       s_waitcnt_vscnt null, 0x0
+// GFX12:       global_wb scope:SCOPE_SYS
+// GFX12:       s_wait_storecnt 0x0
+// AMD-NOT:     {{buffer_|global_wb|(global|buffer|gl0|gl1)_inv}}
+// AMD:         global_store_{{dword|b32}}
+// AMD-NOT:     {{buffer_|global_}}
+// AMD:         .amdhsa_kernel
+// PTX:         .entry ring_only(
+// PTX:         fence.acq_rel.sys
+// PTX-NOT:     {{fence|membar}}
+// PTX:         st.relaxed.sys.b32
+// PTX:         {{^[}]}}
+extern "C" __global__ void ring_only(uint32_t* doorbell, uint32_t tail) { XioComDoorbell(doorbell, tail); }
+
+// After stores that were written through: a wait and no write-back.
+// CHECK-LABEL: {{^}}ring_stored:
+// AMD-NOT:     {{wbl2|global_wb|(global|buffer|gl0|gl1)_inv}}
+// GFX9:        s_waitcnt vmcnt(0)
+// GFX11:       s_waitcnt_vscnt null, 0x0
+// GFX12:       s_wait_storecnt 0x0
+// AMD-NOT:     {{wbl2|global_wb|(global|buffer|gl0|gl1)_inv}}
+// AMD:         global_store_{{dword|b32}}
+// AMD:         .amdhsa_kernel
+extern "C" __global__ void ring_stored(uint32_t* doorbell, uint32_t tail) { XioComDoorbell<order::Stored>(doorbell, tail); }
+
+// The caller has released: the store and nothing else.
+// CHECK-LABEL: {{^}}ring_relaxed:
+// AMD-NOT:     {{wbl2|global_wb|(global|buffer|gl0|gl1)_inv|vmcnt|vscnt|storecnt}}
+// AMD:         global_store_{{dword|b32}}
+// AMD-NOT:     {{wbl2|global_wb|(global|buffer|gl0|gl1)_inv|vmcnt|vscnt|storecnt}}
+// AMD:         .amdhsa_kernel
+// PTX:         .entry ring_relaxed(
+// PTX-NOT:     {{fence|membar}}
+// PTX:         st.relaxed.sys.b32
+// PTX:         {{^[}]}}
+extern "C" __global__ void ring_relaxed(uint32_t* doorbell, uint32_t tail) {
+  XioComDoorbell<order::Relaxed>(doorbell, tail);
+}
+
+// Entry, doorbell record, doorbell: one write-back and two waits, in this order. The record is a coherent store, so that
+// nothing has to be written back for it.
+// CHECK-LABEL: {{^}}record_then_ring:
+// GFX9:        global_store_dwordx4
+// GFX9:        buffer_wbl2
+// GFX9-NEXT:   s_waitcnt vmcnt(0)
+// GFX9-NOT:    buffer_
+// GFX9:        global_store_dword
+// GFX9-NOT:    buffer_
+// GFX9:        s_waitcnt vmcnt(0)
+// GFX9-NOT:    buffer_
+// GFX9:        global_store_dword
+// GFX11:       global_store_b128
+// GFX11:       s_waitcnt_vscnt null, 0x0
+// GFX11:       global_store_b32
+// GFX11:       s_waitcnt_vscnt null, 0x0
+// GFX11:       global_store_b32
+// GFX12:       global_store_b128
+// GFX12:       global_wb scope:SCOPE_SYS
+// GFX12:       s_wait_storecnt 0x0
+// GFX12-NOT:   global_wb
+// GFX12:       global_store_b32
+// GFX12-NOT:   global_wb
+// GFX12:       s_wait_storecnt 0x0
+// GFX12-NOT:   global_wb
+// GFX12:       global_store_b32
+// AMD:         .amdhsa_kernel
+extern "C" __global__ void record_then_ring(arch::Vec16* entry, arch::Vec16 value, uint32_t* record, uint32_t* doorbell,
+                                            uint32_t tail) {
+  arch::store_entry(entry, value);
+  XioComDoorbell<order::Release>(record, tail);
+  XioComDoorbell<order::Stored>(doorbell, tail);
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief A controller that never answers: every wait of the library ends, for all lanes together, and says so.
+
+#include "catch.hpp"
+#include "emulation/protocol.hpp"
+
+using namespace protocol_tests;
+
+namespace {
+
+Deadline shortly() { return xio::deadline(2_ms); }
+
+/// Lanes whose deadlines differ, as they do on a GPU where each lane reads the clock.
+Deadline lanes_differ() { return xio::deadline(xio::Duration{1000000 + xio::arch::lane() * 20000}); }
+
+template <Sharing S, class Policy>
+void never_answered(const std::vector<QueueHandle>& queues, uint64_t bus, uint64_t lanes) {
+  if (!(lanes >> xio::arch::lane() & 1)) return;
+  Queue<S, Policy> queue(queues[S == Sharing::thread ? xio::arch::thread_index() : 0]);
+  const auto read = [&](Deadline until) { return queue.submit(xio::nvme::read(1, 1), ContiguousPages{bus}, until); };
+  const Token token = read(shortly());
+  EXPECT(token.submitted());
+
+  EXPECT(queue.wait(token, Deadline{0}) == Status::timed_out);
+  EXPECT(queue.wait(token, lanes_differ()) == Status::timed_out);
+  EXPECT(queue.test(token) == Status::would_block);
+  EXPECT(queue.wait_all(&token, 1, lanes_differ()) == Status::timed_out);
+  uint32_t which = 9;
+  EXPECT(queue.wait_any(&token, 1, lanes_differ(), which) == Status::timed_out);
+  EXPECT(queue.fence(lanes_differ()) == Status::timed_out);
+  EXPECT(queue.quiet(lanes_differ()) == Status::timed_out);
+  if constexpr (S != Sharing::thread) EXPECT(queue.wait_batch(token, lanes_differ()) == Status::timed_out);
+
+  // A full queue: there is no room until the deadline.
+  Token more;
+  for (uint32_t i = 0; i < 1000 && more.status.is_ok(); ++i) more = read(lanes_differ());
+  EXPECT(more.status == Status::timed_out);
+  EXPECT(!more.submitted());
+  EXPECT(queue.submit(xio::nvme::read(1, 1), ContiguousPages{bus}).status == Status::would_block);
+  const xio::nvme::Piece pieces[] = {{0, bus, 1}, {1, bus, 1}};
+  EXPECT(queue.submit_batch(xio::nvme::Opcode::read, pieces, 2, lanes_differ()).status == Status::timed_out);
+  EXPECT(queue.submit_batch(xio::nvme::Opcode::read, pieces, 2, xio::Now{}).status == Status::would_block);
+  // The parts of a long command find no room either.
+  EXPECT(queue.submit(xio::nvme::read(0, 4096), ContiguousPages{bus}, lanes_differ()).status == Status::timed_out);
+  EXPECT(queue.submit(xio::nvme::read(0, 4096), ContiguousPages{bus}).status == Status::would_block);
+  if constexpr (Policy::notifications) {
+    Notification progress{};
+    EXPECT(queue.transfer(xio::nvme::Opcode::read, pieces, 2, progress, lanes_differ()) == Status::timed_out);
+  }
+}
+
+template <Sharing S, class Policy>
+void run_all() {
+  for (const uint32_t wave_size : {1u, 64u}) {
+    for (const uint64_t lanes : {~uint64_t{0}, uint64_t{0xffffffff00000000}}) {
+      if (wave_size == 1 && !(lanes & 1)) continue;
+      CAPTURE(wave_size, lanes);
+      NvmeConfig config = stepped();
+      config.mdts = 8;
+      Rig rig(config, size_t{2} << 20);
+      std::vector<NvmeQueue> queues;
+      std::vector<QueueHandle> handles;
+      for (uint32_t i = 0; i < (S == Sharing::thread ? wave_size : 1); ++i) {
+        queues.push_back(rig.queue(S == Sharing::thread ? 4 : 128));
+        handles.push_back(queues.back().handle());
+      }
+      REQUIRE_NOTHROW(
+          xio::simt::launch(Grid::of_waves(1, 1, wave_size), never_answered<S, Policy>, handles, rig.bus(), lanes));
+      // Then the controller wakes up: everything comes back, and the queue works.
+      PausingWave wave([&](uint64_t) { rig.model.step(); });
+      Queue<S, Policy> queue(handles.back());
+      REQUIRE(queue.quiet(soon()).is_ok());
+      REQUIRE(queue.wait(queue.submit(xio::nvme::read(1, 1), ContiguousPages{rig.bus()}, soon()), soon()).is_ok());
+    }
+  }
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("H14 no wait outlives its deadline when the controller never answers", "", Throughput,
+                   Notifying<Deferred<3>>) {
+  run_all<Sharing::thread, TestType>();
+  run_all<Sharing::wave, TestType>();
+  run_all<Sharing::grid, TestType>();
+}
+
+TEST_CASE("H14 a word that nobody writes") {
+  uint64_t word = 4;
+  CHECK(xio::wait_until(&word, 5, shortly()) == Status::timed_out);
+  CHECK(xio::wait_until(&word, 4, Deadline{0}).is_ok());
+  CHECK(xio::poll_until([] { return false; }, shortly()) == Status::timed_out);
+}
+
+namespace {
+struct ShortTurn : Throughput {
+  static constexpr uint64_t turn_limit_ns = 2000000;
+};
+}  // namespace
+
+TEST_CASE("H14 a wave that vanished between its ticket and its entry breaks the queue, and nobody hangs") {
+  Rig rig(stepped());
+  const NvmeQueue queue = rig.queue(8);
+  Queue<Sharing::grid, ShortTurn> view(queue.handle());
+  PausingWave wave([](uint64_t) {});
+  const auto read = [&] { return view.submit(xio::nvme::read(1, 1), ContiguousPages{rig.bus()}, soon()); };
+  const Token before = read();
+  REQUIRE(before.submitted());
+  queue.handle().state->reserved += 1;
+  const Token after = read();
+  CHECK_FALSE(after.submitted());
+  CHECK(after.status == Status::broken);
+  CHECK(view.wait(before, soon()) == Status::broken);
+  CHECK(view.fence(soon()) == Status::broken);
+  CHECK(view.quiet(soon()) == Status::broken);
+  // What has no room is told so at once, whether it would wait or not.
+  for (uint32_t i = 0; i < 20; ++i) read();
+  CHECK(read().status == Status::broken);
+  CHECK(view.submit(xio::nvme::read(1, 1), ContiguousPages{rig.bus()}).status == Status::broken);
+}
+
+TEST_CASE("H14 completions that belong to no operation break the queue") {
+  for (const bool shared : {false, true}) {
+    CAPTURE(shared);
+    Rig rig(stepped());
+    rig.model.faults().duplicate(Match().at(1));
+    const NvmeQueue queue = rig.queue(8);
+    const auto run = [&](auto view) {
+      PausingWave wave([&](uint64_t) { rig.model.run(); });
+      const auto read = [&] { return view.submit(xio::nvme::read(1, 1), ContiguousPages{rig.bus()}, soon()); };
+      REQUIRE(view.wait(read(), soon()).is_ok());
+      const Token token = read();
+      REQUIRE(view.wait(token, soon()).is_ok());
+      view.drain();
+      REQUIRE(queue.handle().state->broken != 0);
+    };
+    if (shared) {
+      run(Queue<Sharing::grid>(queue.handle()));
+    } else {
+      run(Queue<Sharing::thread>(queue.handle()));
+    }
+  }
+}
+
+namespace {
+void drain_all(const QueueHandle& handle, uint64_t bus) {
+  Queue<Sharing::wave> queue(handle);
+  if (xio::arch::lane() == 0) {
+    for (uint32_t i = 0; i < 4; ++i) queue.submit(xio::nvme::read(i, 1), ContiguousPages{bus}, soon());
+  }
+  EXPECT(queue.quiet(xio::deadline(100_ms)) != Status::timed_out);
+}
+}  // namespace
+
+TEST_CASE("H14 a completion that comes twice is noticed also where one look takes both") {
+  Rig rig;
+  rig.model.faults().duplicate(Match().at(3));
+  const NvmeQueue queue = rig.queue(8);
+  xio::simt::launch(Grid::of_waves(1, 1, 8), drain_all, queue.handle(), rig.bus());
+  Queue<Sharing::wave> view(queue.handle());
+  const xio::host::Deadline limit(std::chrono::seconds(20));
+  while (queue.handle().state->broken == 0 && !limit.passed()) view.drain();
+  CHECK(queue.handle().state->broken != 0);
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// @brief The tester's statistics, access patterns and division of work, against plain references.
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "catch.hpp"
+#include "tester/access_pattern.hpp"
+#include "tester/block_content.hpp"
+#include "tester/nvme_plan.hpp"
+#include "tester/summary.hpp"
+
+using namespace tester;
+
+namespace {
+
+/// Statistics of samples by the book.
+struct Reference {
+  explicit Reference(std::vector<uint64_t> samples) : sorted(std::move(samples)) {
+    std::sort(sorted.begin(), sorted.end());
+    for (const uint64_t one : sorted) mean += static_cast<double>(one) / static_cast<double>(sorted.size());
+    for (const uint64_t one : sorted) {
+      const double off = static_cast<double>(one) - mean;
+      variance += off * off / static_cast<double>(sorted.size());
+    }
+  }
+  double percentile(double share) const {
+    const auto rank = static_cast<size_t>(std::ceil(share * static_cast<double>(sorted.size())));
+    return static_cast<double>(sorted[rank - 1]);
+  }
+
+  std::vector<uint64_t> sorted;
+  double mean = 0;
+  double variance = 0;
+};
+
+Summary summarize(const std::vector<uint64_t>& samples, size_t lanes) {
+  std::vector<Latency> parts(lanes);
+  for (size_t i = 0; i < samples.size(); ++i) parts[i % lanes].record(samples[i]);
+  Summary summary;
+  for (const Latency& part : parts) summary.add(part);
+  return summary;
+}
+
+void compare(const std::vector<uint64_t>& samples) {
+  const Summary summary = summarize(samples, 3);
+  const Reference reference(samples);
+  CHECK(summary.count() == samples.size());
+  CHECK(summary.least() == static_cast<double>(reference.sorted.front()));
+  CHECK(summary.most() == static_cast<double>(reference.sorted.back()));
+  CHECK(std::abs(summary.mean() - reference.mean) <= reference.mean * 1e-9);
+  CHECK(std::abs(summary.deviation() - std::sqrt(reference.variance)) <= std::sqrt(reference.variance) * 1e-6 + 1e-3);
+  for (const double share : {0.5, 0.9, 0.99, 0.999, 0.9999, 1.0}) {
+    CAPTURE(share);
+    const double found = summary.percentile(share);
+    const double right = reference.percentile(share);
+    CHECK(found <= right);
+    CHECK(found >= right - right / 128 - 1);
+  }
+  uint64_t in_bars = 0;
+  for (const auto& bar : summary.bars()) in_bars += bar.count;
+  CHECK(in_bars == samples.size());
+}
+
+}  // namespace
+
+TEST_CASE("H31: the deviation comes from all samples, and percentiles agree with sorted samples") {
+  std::mt19937_64 random(7);
+  std::vector<uint64_t> uniform;
+  std::vector<uint64_t> skewed;
+  for (int i = 0; i < 20000; ++i) {
+    uniform.push_back(random() % 100000);
+    skewed.push_back(20000 + (random() % 1000 == 0 ? random() % 5000000000u : random() % 3000));
+  }
+  compare(uniform);
+  compare(skewed);
+  compare({42});
+  compare({1, 1000000000000});
+  compare(std::vector<uint64_t>(1000, 5));
+
+  // The same least, mean, most and count, but another deviation.
+  const Summary narrow = summarize({0, 50, 50, 50, 50, 100}, 1);
+  const Summary wide = summarize({0, 0, 0, 100, 100, 100}, 1);
+  CHECK(narrow.mean() == wide.mean());
+  CHECK(narrow.deviation() < wide.deviation());
+  CHECK(std::abs(wide.deviation() - 50) < 1e-9);
+}
+
+TEST_CASE("buckets of a latency are in order and at most 1/128 wide") {
+  uint32_t last = 0;
+  for (uint64_t ticks = 0; ticks < 200000; ++ticks) {
+    const uint32_t bucket = Latency::bucket_of(ticks);
+    REQUIRE(bucket >= last);
+    REQUIRE(bucket <= last + 1);
+    REQUIRE(Latency::bucket_floor(bucket) <= ticks);
+    REQUIRE(ticks - Latency::bucket_floor(bucket) <= ticks / 128);
+    last = bucket;
+  }
+  CHECK(Latency::bucket_of(~uint64_t{0}) == Latency::bucket_count - 1);
+  CHECK(Latency::bucket_of((uint64_t{1} << 40) - 1) == Latency::bucket_count - 1);
+}
+
+TEST_CASE("a shuffle goes to every number once, and depends on the seed") {
+  for (const uint64_t count : {1u, 2u, 3u, 5u, 64u, 1000u, 4097u}) {
+    std::set<uint64_t> seen;
+    const Shuffle shuffle = Shuffle::of(count, 1);
+    for (uint64_t i = 0; i < count; ++i) seen.insert(shuffle(i));
+    CHECK(seen.size() == count);
+    CHECK(*seen.rbegin() == count - 1);
+  }
+  const Shuffle one = Shuffle::of(1000, 1);
+  const Shuffle again = Shuffle::of(1000, 1);
+  const Shuffle other = Shuffle::of(1000, 2);
+  int same = 0;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    CHECK(one(i) == again(i));
+    same += one(i) == other(i);
+  }
+  CHECK(same < 20);
+}
+
+TEST_CASE("reads go to the blocks that were written, all of them") {
+  for (const bool random : {false, true}) {
+    for (const uint64_t places : {10u, 1000u}) {
+      const AccessPattern writes = AccessPattern::of(100, places, 3, random, 5);
+      const AccessPattern reads = writes.revisiting(64, 5);
+      std::set<uint64_t> written;
+      std::set<uint64_t> read;
+      for (uint64_t i = 0; i < 64; ++i) written.insert(writes.lba(i));
+      for (uint64_t i = 0; i < 64; ++i) read.insert(reads.lba(i));
+      CHECK(written.size() == std::min<uint64_t>(64, places));
+      CHECK(read == written);
+      CHECK(*written.begin() >= 100);
+      CHECK(*written.rbegin() + 3 <= 100 + 3 * places);
+    }
+  }
+}
+
+TEST_CASE("the content of a block tells its address, in both forms") {
+  for (const BlockContent content : {BlockContent::hashed(3), BlockContent::lfsr(3)}) {
+    std::vector<uint64_t> block(64);
+    auto* const bytes = reinterpret_cast<uint8_t*>(block.data());
+    content.fill(bytes, 77, 512);
+    CHECK(content.first_difference(bytes, 77, 512) == 512);
+    CHECK(content.first_difference(bytes, 78, 512) == 0);
+    bytes[300] ^= 1;
+    CHECK(content.first_difference(bytes, 77, 512) == 296);
+    uint64_t words[2];
+    content.first_words(77, words);
+    CHECK(words[0] == block[0]);
+    CHECK(words[1] == block[1]);
+  }
+}
+
+TEST_CASE("lanes divide the depth among themselves") {
+  for (const uint32_t depth : {1u, 2u, 7u, 64u, 100u}) {
+    for (const uint32_t waves : {1u, 3u, 8u}) {
+      for (const uint32_t size : {1u, 8u, 64u}) {
+        NvmePlan plan;
+        plan.depth = depth;
+        plan.waves = waves;
+        plan.wave_size = size;
+        plan.lanes_per_queue = waves * size;
+        plan.active_lanes = std::min(depth, plan.lanes_per_queue);
+        std::set<uint32_t> numbers;
+        uint32_t sum = 0;
+        for (uint32_t thread = 0; thread < plan.lanes_per_queue; ++thread) {
+          const uint32_t number = plan.lane_number(thread);
+          if (number == ~0u) continue;
+          numbers.insert(number);
+          sum += plan.window(number);
+          CHECK(plan.windows_before(number) + plan.window(number) <= depth);
+        }
+        CHECK(numbers.size() == plan.active_lanes);
+        CHECK(sum == depth);
+        CHECK(plan.windows_before(0) == 0);
+      }
+    }
+  }
+}

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# tester_functional.sh XIO-TESTER [qemu|emulated]: the 25 functional cases: {sequential, random} x {1, 8, 32 blocks} x
+# {batch 1, 16} x {1, 4 queues}, written, read and verified, and a smoke test of four reads
+# shellcheck source=tests/qemu/tester_common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/tester_common.sh"
+
+run_case() {
+  local title=$1 expected=$2
+  shift 2
+  if "$tester" nvme-ep --controller "$kind" "$@" --verify --json "$work/report.json" >"$work/out" 2>&1 &&
+    check_json "$work/report.json" "j['exit_status'] == 0" "all(phase['failed'] == 0 for phase in j['phases'])" \
+      "j['verification']['verified_blocks'] == j['verification']['expected_blocks'] == $expected" >>"$work/out" 2>&1; then
+    pass
+    printf 'ok      %s\n' "$title"
+  else
+    fail "$title"
+    cat "$work/out"
+  fi
+}
+
+run_case "smoke: four sequential reads of one block" 0 --read-io 4 --batch-size 1
+for pattern in sequential random; do
+  for blocks in 1 8 32; do
+    for batch in 1 16; do
+      for queues in 1 4; do
+        run_case "$pattern, $blocks blocks, batch $batch, $queues queues" $((64 * blocks)) --write-io 64 --read-io 64 \
+          --access-pattern $pattern --lbas-per-io $blocks --batch-size $batch --num-queues $queues
+      done
+    done
+  done
+done
+finish "functional cases on $kind"

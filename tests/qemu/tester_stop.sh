@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# tester_stop.sh XIO-TESTER: Ctrl-C, SIGTERM, --duration, and controllers that stop answering or vanish
+# shellcheck source=tests/qemu/tester_common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/tester_common.sh"
+
+report=$work/report.json
+serial=stop$$
+controller=qemu:size=16M,device=serial=$serial
+
+# begin FLAGS...: an endless run in the background, which has done its first operations when this returns.
+begin() {
+  rm -f "$report"
+  setsid "$tester" nvme-ep --controller "$controller" --batch-size 8 --json "$report" "$@" >"$work/out" 2>"$work/err" &
+  run=$!
+  eventually started || fail "did not start: $*"
+}
+started() { grep -q "per second" "$work/err"; }
+no_process_left() { [ -z "$(qemu_processes $serial)" ]; }
+ended() { ! kill -0 "$run" 2>/dev/null; }
+
+# expect STATUS TITLE EXPRESSION...
+expect() {
+  local wanted=$1 title=$2
+  shift 2
+  if ! eventually ended; then
+    kill -9 "$run"
+    fail "$title: does not end"
+    return
+  fi
+  wait "$run"
+  local status=$?
+  if [ "$status" -eq "$wanted" ] && check_json "$report" "$@" >>"$work/out" && eventually no_process_left; then
+    pass
+  else
+    fail "$title: exit status $status, processes $(qemu_processes $serial)"
+    cat "$work/out" "$work/err"
+  fi
+}
+
+for signal in INT TERM; do
+  begin --read-io 100 --infinite --progress --num-queues 2
+  kill -$signal "$run"
+  expect 130 "SIG$signal" "j['interrupted']" "phases['read']['completed'] > 0" "phases['read']['failed'] == 0" \
+    "phases['read']['submitted'] == phases['read']['completed']"
+done
+
+# The whole process group, as a terminal does it.
+begin --write-io 100 --infinite --progress
+kill -INT -- "-$run"
+expect 130 "Ctrl-C" "j['interrupted']" "phases['write']['failed'] == 0"
+
+# QEMU stands still: deadlines pass, and everything ends.
+begin --read-io 100 --infinite --progress --deadline 300
+kill -STOP "$(qemu_processes $serial)"
+expect 1 "QEMU stopped" "not j['interrupted']" "phases['read']['completed'] > 0" \
+  "[e['status'] for e in phases['read']['errors']] == ['timed_out']" "'--deadline' in j['trouble']"
+
+# QEMU is gone.
+begin --read-io 100 --infinite --progress --deadline 300
+kill -KILL "$(qemu_processes $serial)"
+expect 1 "QEMU killed" "phases['read']['completed'] > 0" "'timed_out' in [e['status'] for e in phases['read']['errors']]" \
+  "'gone' in j['trouble']"
+
+# The tester is gone: QEMU must not stay.
+begin --read-io 100 --infinite --progress
+kill -KILL "$run"
+wait "$run" 2>/dev/null
+if eventually no_process_left; then pass; else fail "QEMU outlives a killed tester"; fi
+
+# A limited time repeats the reads, and ends well.
+if "$tester" nvme-ep --controller "$controller" --read-io 10 --duration 0.3 --batch-size 4 --json "$report" >"$work/out" 2>&1 &&
+  check_json "$report" "phases['read']['completed'] > 10" "phases['read']['repeated']" "j['exit_status'] == 0" \
+    >>"$work/out"; then
+  pass
+else
+  fail "--duration"
+  cat "$work/out"
+fi
+
+# Errors of the medium: the run goes on, and says what happened.
+if [ "$("$tester" nvme-ep --controller emulated --read-io 4 --json - | python3 -c 'import json, sys; print(json.load(sys.stdin)["exit_status"])')" = 0 ]; then
+  pass
+else
+  fail "--json -"
+fi
+finish "ends"
