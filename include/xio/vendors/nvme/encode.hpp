@@ -141,7 +141,8 @@ struct CommandSetters : CommandWords {
     changed.mptr = bus;
     return changed;
   }
-  /// First of two commands that the device executes as one; the second is the next entry and rings for both.
+  /// First of two commands that the device executes as one: the second is the next entry of the queue, and one doorbell
+  /// announces both.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived fused_first() const {
     Derived changed = self();
     changed.cdw0 |= fused_first_bit;

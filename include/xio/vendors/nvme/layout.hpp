@@ -30,8 +30,8 @@ struct alignas(64) Sqe {
   uint32_t cdw15;  ///< command specific
 };
 static_assert(sizeof(Sqe) == 64, "an SQE has 64 bytes");
-static_assert(XIO_OFFSETOF(Sqe, mptr) == 16 && XIO_OFFSETOF(Sqe, prp1) == 24 &&
-                  XIO_OFFSETOF(Sqe, cdw10) == 40 && XIO_OFFSETOF(Sqe, cdw15) == 60,
+static_assert(XIO_OFFSETOF(Sqe, mptr) == 16 && XIO_OFFSETOF(Sqe, prp1) == 24 && XIO_OFFSETOF(Sqe, cdw10) == 40 &&
+                  XIO_OFFSETOF(Sqe, cdw15) == 60,
               "offsets as in the specification");
 
 /// Completion queue entry.
@@ -44,8 +44,7 @@ struct alignas(16) Cqe {
   uint16_t status;  ///< phase 0, SC 8:1, SCT 11:9, CRD 13:12, more 14, do not retry 15
 };
 static_assert(sizeof(Cqe) == 16, "a CQE has 16 bytes");
-static_assert(XIO_OFFSETOF(Cqe, sqhd) == 8 && XIO_OFFSETOF(Cqe, cid) == 12 &&
-                  XIO_OFFSETOF(Cqe, status) == 14,
+static_assert(XIO_OFFSETOF(Cqe, sqhd) == 8 && XIO_OFFSETOF(Cqe, cid) == 12 && XIO_OFFSETOF(Cqe, status) == 14,
               "offsets as in the specification");
 
 /// Which form the data pointer of a command has: bits 15:14 of command dword 0.

@@ -79,9 +79,9 @@ XIO_DEVICE constexpr Status fill_prp_list(const Pages& pages, PrpListPlan plan, 
 /// @param page_shift  log2 of the controller's memory page size (CC.MPS), 12 to 27
 /// @param list        list memory of this command; not read where two pages suffice
 /// @param[out] data   set where the result is ok
-/// @return ok; misaligned: the data does not start at a multiple of 4, the list not at one of 8, or a piece of the source
-///         starts or ends where its page does not; out_of_range: the list does not fit. List memory may be written in
-///         every case.
+/// @return ok; misaligned: the data does not start at a multiple of 4, the list not at one of 8, or a piece of the
+///         source starts or ends where its page does not; out_of_range: the list does not fit. List memory may be
+///         written in every case.
 template <class Pages, class List>
 XIO_DEVICE constexpr Status build_prps(const Pages& pages, uint64_t offset, uint32_t bytes, uint32_t page_shift,
                                        const List& list, DataPointer& data) {
