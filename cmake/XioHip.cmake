@@ -88,6 +88,7 @@ endfunction()
 # Compares the code generated for tests/<source> with the FileCheck comments in it; one test for each target.
 #   xio_codegen_test(<group>/<file>.hip [ARCHS target...] [FLAGS flag...] [VARIANT name] [PREFIXES PREFIX...])
 # ARCHS: XIO_HIP_TARGETS unless given; sm_90 (PTX) is possible too. VARIANT tells apart tests of one file.
+# No kernel in these files may use flat or scratch instructions, or store less than 32 bits at once.
 function(xio_codegen_test source)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "VARIANT" "ARCHS;FLAGS;PREFIXES")
   if(NOT arg_ARCHS)
@@ -107,7 +108,8 @@ function(xio_codegen_test source)
       set(missing "${XIO_FILECHECK} is not installed (Debian: llvm-19-tools)")
     endif()
     xio_register_tool_test("${missing}" NAME ${name}.${arch} LABELS codegen
-      COMMAND ${XIO_CODEGEN_DIR}/run_filecheck.sh ${XIO_FILECHECK_PATH} ${path} ${prefixes} ${output} ${command})
+      COMMAND ${XIO_CODEGEN_DIR}/run_filecheck.sh ${XIO_FILECHECK_PATH} ${path} ${prefixes} ${output}
+        "{{^[[:space:]]+(flat_|scratch_|[a-z]+_store_(byte|short|b8|b16|d16)|st\\..*\\.[ub](8|16)[[:space:]])}}" ${command})
   endforeach()
 endfunction()
 
@@ -143,10 +145,10 @@ endfunction()
 
 # Holds one kernel of tests/<source> to a budget, counted in the assembly along its shortest path (isa_count.py).
 #   xio_budget_test(<group>/<file>.hip KERNEL name ARCH target MAX name=n... [MUST regex...] [AVOID regex] [PER n]
-#                   [WAVE] [FLAGS flag...])
+#                   [WAVE] [LOOP] [FLAGS flag...])
 # MAX instructions=48 vgprs=32 writebacks=1 ...: see isa_count.py for the names. PER: instructions for one of n entries.
 function(xio_budget_test source)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "WAVE" "KERNEL;ARCH;AVOID;PER" "MAX;MUST;FLAGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WAVE;LOOP" "KERNEL;ARCH;AVOID;PER" "MAX;MUST;FLAGS")
   xio_codegen_output(${source} budget-${arg_KERNEL} ${arg_ARCH} s output)
   xio_assembly_command(${PROJECT_SOURCE_DIR}/tests/${source} ${arg_ARCH} "${arg_FLAGS}" ${output} command missing)
   set(count ^${arg_KERNEL}$)
@@ -164,6 +166,9 @@ function(xio_budget_test source)
   endif()
   if(arg_WAVE)
     list(APPEND count --wave)
+  endif()
+  if(arg_LOOP)
+    list(APPEND count --loop)
   endif()
   list(LENGTH count count_length)
   xio_register_tool_test("${missing}" NAME budget.${arg_KERNEL}.${arg_ARCH} LABELS codegen budget

@@ -29,6 +29,11 @@ std::string help_of(const CLI::App& app) {
   return "xio-tester " + (chosen.empty() ? std::string() : chosen.front()->get_name() + " ") + "--help";
 }
 
+bool has_command(const CLI::App& app, const std::string& name) {
+  const auto all = app.get_subcommands([&name](const CLI::App* one) { return one->get_name() == name; });
+  return !all.empty();
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Drives I/O queues from kernels, as a GPU does: measures and verifies.", "xio-tester"};
   app.set_version_flag("--version", "xio-tester " + std::to_string(XIO_VERSION_MAJOR) + "." +
@@ -42,6 +47,9 @@ int run(int argc, char** argv) {
   const CLI::App* const endpoint_command = tester::add_endpoint_command(app, endpoint);
   const CLI::App* const info_command = tester::add_info_command(app, info);
   tester::add_list_command(app, list);
+  const std::string first = argc > 1 ? argv[1] : "";
+  if (!first.empty() && first[0] != '-' && !has_command(app, first))
+    return complain(first + " is no sub-command; nvme-ep, test-ep, info and list are", tester::exit_bad_input);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

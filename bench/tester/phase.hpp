@@ -18,7 +18,8 @@ namespace tester {
 enum class Direction : uint32_t { read, write };
 
 /// Place of one operation in a lane's window.
-struct Slot {
+struct alignas(64) Slot {
+  xio::Notification ended;  ///< commands of the operation that have ended, where the lane does not ask for its token
   xio::Token token;
   uint64_t started;  ///< tick before the submission; once the operation has ended, its latency
   uint64_t lba;      ///< first block of the operation

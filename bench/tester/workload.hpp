@@ -24,7 +24,9 @@ class LaneWork {
   XIO_DEVICE LaneWork(Queue& queue, const Phase& phase, Lane& lane)
       : queue_(queue), phase_(phase), lane_(lane), wave_(alone ? 1 : xio::arch::active()), next_(lane.number) {
     for (uint32_t i = 0; i < lane.window; ++i) free_.push_back(lane.slots, i);
-    long_ = phase.pattern.blocks > queue.handle().max_blocks;
+    const uint32_t longest = queue.handle().max_blocks;
+    commands_ = (phase.pattern.blocks + longest - 1) / longest;
+    notified_ = commands_ > 1 || xio::is_shared<Queue::sharing>;
     exhausted_ = lane.window == 0 || next_ >= phase.operations;
   }
 
@@ -138,13 +140,15 @@ class LaneWork {
                                            ? xio::nvme::write(slot.lba, phase_.pattern.blocks)
                                            : xio::nvme::read(slot.lba, phase_.pattern.blocks);
     const xio::nvme::ContiguousPages pages{phase_.data_bus + buffer(place)};
+    xio::Notification* const notification = notified_ ? &slot.ended : nullptr;
+    slot.ended = {0, 0};
     slot.started = phase_.coarse_timing ? now : xio::arch::clock();
-    if (long_) {
-      // Its parts may be more than the queue holds.
+    if (commands_ > 1) {
+      // They may be more than the queue holds.
       const xio::Deadline until{xio::arch::clock() + phase_.deadline_ticks};
-      slot.token = queue_.submit(command, pages, until, telemetry_);
+      slot.token = queue_.submit(command, pages, until, telemetry_, notification);
     } else {
-      slot.token = queue_.submit(command, pages, xio::Now{}, telemetry_);
+      slot.token = queue_.submit(command, pages, xio::Now{}, telemetry_, notification);
     }
     if (slot.token.status == xio::Status::would_block) return false;
     blocked_since_ = 0;
@@ -168,7 +172,7 @@ class LaneWork {
     unseen_ += taken;
     SlotList ended;
     // Others may have taken completions of this lane, unless it is alone and no long submission did.
-    const bool exact = alone && !long_;
+    const bool exact = alone && !notified_;
     if (exact ? unseen_ != 0 : in_flight_.size != 0) ended = find_ended(exact, look_at_all || taken != 0);
     const bool found = ended.size != 0;
     while (any(ended.size != 0)) {
@@ -185,7 +189,7 @@ class LaneWork {
     for (uint32_t place = in_flight_.head; place != no_slot;) {
       Slot& slot = lane_.slots[place];
       const uint32_t next = slot.next;
-      if (queue_.ended(slot.token)) {
+      if (has_ended(slot)) {
         if (!phase_.coarse_timing) now = xio::arch::clock();
         slot.started = now - slot.started;  // from here on: its latency
         in_flight_.remove_after(lane_.slots, before, place);
@@ -200,9 +204,22 @@ class LaneWork {
     return ended;
   }
 
+  /// A token is remembered only for so many operations: where other waves, or parts of other operations, may come
+  /// between, the notification tells.
+  XIO_DEVICE bool has_ended(const Slot& slot) const {
+    if (!notified_) return queue_.ended(slot.token);
+    return xio::arch::observe<xio::arch::Scope::system>(&slot.ended.done) >= commands_;
+  }
+
   XIO_DEVICE void finish(uint32_t place) {
     Slot& slot = lane_.slots[place];
-    const xio::Status status = queue_.wait(slot.token, xio::Deadline{0});
+    xio::Status status;
+    if (!notified_ || xio::arch::load<xio::arch::Scope::system>(&slot.ended.failed) != 0) {
+      // Where the status is not remembered any more this says so: Status::expired.
+      status = queue_.wait(slot.token, xio::Deadline{0});
+    } else {
+      xio::arch::acquire_system();
+    }
     if (status.is_ok()) {
       ++lane_.completed;
       lane_.latency->record(slot.started);
@@ -294,16 +311,17 @@ class LaneWork {
   uint64_t next_;       // operation that is staged next
   uint64_t blocked_since_ = 0;
   uint32_t unseen_ = 0;  // completions taken whose operations were not found yet
-  bool long_ = false;    // operations are split
+  uint32_t commands_ = 1;  // of one operation
+  bool notified_ = false;
   bool exhausted_ = false;
   bool stopping_ = false;
 };
 
-/// The kernel: block `b` drives queue `b`. `Wave` is xio::Sharing::thread, wave or grid.
+/// The kernel: block `b` drives queue `b`. S is xio::Sharing::thread, wave or grid.
 template <xio::Sharing S, class Doorbell, class Telemetry>
 XIO_DEVICE void workload(const Phase& phase) {
   // Doorbells are rung by flush() alone, once for each batch.
-  using Policy = xio::Deferred<32768>;
+  using Policy = xio::Notifying<xio::Deferred<32768>>;
   using Queue = xio::nvme::Queue<S, Policy, CountingDoorbell<Doorbell>>;
   const uint32_t number = xio::arch::block_index();
   Lane& lane = phase.lanes[uint64_t{number} * phase.lanes_per_queue + xio::arch::thread_index()];

@@ -7,7 +7,7 @@
 using namespace xio;
 
 // Four store instructions for a wave's worth of entries, at offsets exchanged within quads; then the own-entry path.
-// CHECK-LABEL: {{^}}enqueue:
+// AMD-LABEL:   {{^}}enqueue:
 // AMD-NOT:     {{(global|buffer)_store}}
 // AMD-DAG:     quad_perm:[1,0,3,2]
 // AMD-DAG:     quad_perm:[2,3,0,1]
@@ -42,7 +42,7 @@ extern "C" __global__ void enqueue(nvme::Sqe* ring, const nvme::Sqe* entries, ui
 
 // Every lane stores: a full wave goes through four stores and never to the own-entry path, which a branch passes by.
 // One release, and the doorbell of one lane.
-// CHECK-LABEL: {{^}}submit_batch:
+// AMD-LABEL:   {{^}}submit_batch:
 // AMD:         quad_perm:[1,0,3,2]
 // AMD-COUNT-4: global_store_{{dwordx4|b128}} v{{[0-9]+}}, {{.*(nt|slc|TH_STORE_NT)}}
 // GFX9:        buffer_wbl2
@@ -64,7 +64,7 @@ extern "C" __global__ void submit_batch(nvme::QueueHandle handle, const nvme::Pi
 }
 
 // One command a lane: the same stores.
-// CHECK-LABEL: {{^}}submit_lanes:
+// AMD-LABEL:   {{^}}submit_lanes:
 // AMD:         quad_perm:[1,0,3,2]
 // AMD-COUNT-4: global_store_{{dwordx4|b128}} v{{[0-9]+}}, {{.*(nt|slc|TH_STORE_NT)}}
 // AMD:         .amdhsa_kernel

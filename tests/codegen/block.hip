@@ -6,10 +6,10 @@
 
 using namespace xio;
 
-// CHECK-LABEL: {{^}}barrier:
+// AMD-LABEL:   {{^}}barrier:
 // AMD:         global_store_{{dword|b32}}
 // GFX9-NEXT:   s_waitcnt vmcnt(0)
-// GFX11-NEXT:  s_waitcnt_vscnt null, 0x0
+// GFX11:       s_waitcnt_vscnt null, 0x0
 // GFX12:       s_wait_storecnt 0x0
 // AMD:         s_barrier
 // AMD:         .amdhsa_kernel
@@ -19,7 +19,7 @@ extern "C" __global__ void barrier(uint32_t* data) {
 }
 
 // The entries are released before the wave looks whether it is its turn; the doorbell is performed before the turn ends.
-// CHECK-LABEL: {{^}}block_queue:
+// AMD-LABEL:   {{^}}block_queue:
 // AMD:         global_atomic_cmpswap
 // AMD-COUNT-4: global_store_{{dwordx4|b128}} {{.*(nt|slc|TH_STORE_NT)}}
 // GFX9:        buffer_wbl2
@@ -49,7 +49,7 @@ extern "C" __global__ void block_queue(nvme::QueueHandle handle, uint64_t lba, u
 }
 
 // Written through: no write-back to wait behind, so the wait stands alone.
-// CHECK-LABEL: {{^}}block_through:
+// AMD-LABEL:   {{^}}block_through:
 // GFX942:      buffer_store_dwordx4 {{.*}} sc0 sc1
 // GFX942-NOT:  wbl2
 // GFX942:      s_waitcnt vmcnt(0)

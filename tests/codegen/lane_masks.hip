@@ -5,7 +5,7 @@
 
 using namespace xio;
 
-// CHECK-LABEL: {{^}}rank:
+// AMD-LABEL:   {{^}}rank:
 // WAVE64:      v_mbcnt_lo_u32_b32 [[LOW:v[0-9]+]], s{{[0-9]+}}, 0
 // WAVE64:      v_mbcnt_hi_u32_b32 v{{[0-9]+}}, s{{[0-9]+}}, [[LOW]]
 // WAVE32:      v_mbcnt_lo_u32_b32
@@ -13,28 +13,26 @@ using namespace xio;
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void rank(uint64_t mask, uint32_t* out) { out[arch::lane()] = arch::rank_in(mask); }
 
-// CHECK-LABEL: {{^}}lane:
+// AMD-LABEL:   {{^}}lane:
 // WAVE64:      v_mbcnt_lo_u32_b32 [[LOW:v[0-9]+]], -1, 0
 // WAVE64:      v_mbcnt_hi_u32_b32 v{{[0-9]+}}, -1, [[LOW]]
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void lane(uint32_t* out) { out[arch::thread_index()] = arch::lane(); }
 
-// CHECK-LABEL: {{^}}active:
-// WAVE64:      exec_lo
-// WAVE64:      exec_hi
+// AMD-LABEL:   {{^}}active:
+// WAVE64:      v_{{pk_mov_b32|mov_b64_e32}} v[{{[0-9]+:[0-9]+}}], exec{{,|$}}
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void active(uint64_t* out) { *out = arch::active(); }
 
-// CHECK-LABEL: {{^}}ballot:
-// WAVE64:      v_cmp_{{.*}} [[MASK:vcc|s\[[0-9:]+\]]], 
-// WAVE64-NOT:  v_mov_b32_e32 v{{[0-9]+}}, 0{{$}}
-// WAVE64:      {{vcc_hi|v\[[0-9:]+\], vcc|s\[}}
+// AMD-LABEL:   {{^}}ballot:
+// WAVE64:      v_cmp_{{[a-z0-9_]+}} [[MASK:s\[[0-9:]+\]]],
+// WAVE64:      v_{{pk_mov_b32|mov_b64_e32}} v[{{[0-9:]+}}], [[MASK]]
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void ballot(const uint32_t* in, uint64_t* out) {
   out[arch::lane()] = arch::ballot(arch::active(), in[arch::lane()] > 7);
 }
 
-// CHECK-LABEL: {{^}}counts:
+// AMD-LABEL:   {{^}}counts:
 // WAVE64:      s_bcnt1_i32_b64
 // WAVE64:      s_ff1_i32_b64
 // AMD:         .amdhsa_kernel
@@ -44,7 +42,7 @@ extern "C" __global__ void counts(uint32_t* out) {
 }
 
 // Which lanes store together, and which alone, is worked out of both halves.
-// CHECK-LABEL: {{^}}quads:
+// AMD-LABEL:   {{^}}quads:
 // WAVE64-DAG:  s_and_b32 s{{[0-9]+}}, s{{[0-9]+}}, 0x11111111
 // WAVE64-DAG:  s_and_b32 s{{[0-9]+}}, s{{[0-9]+}}, 0x11111111
 // WAVE64-DAG:  s_mul_i32 s{{[0-9]+}}, s{{[0-9]+}}, 15

@@ -7,7 +7,7 @@
 using namespace xio;
 
 // A queue for each thread: the execution mask is set to one lane, again and again, and put back.
-// CHECK-LABEL: {{^}}thread_queues:
+// AMD-LABEL:   {{^}}thread_queues:
 // AMD-NOT:     {{global_store_(dword|b32) }}
 // WAVE64:      ASMSTART{{[[:space:]]+}}s_mov_b64 [[ALL:s\[[0-9:]+\]]], exec
 // WAVE64-NEXT: s_mov_b64 [[TODO:s\[[0-9:]+\]]], exec
@@ -34,7 +34,7 @@ extern "C" __global__ void thread_queues(const nvme::QueueHandle* handles, uint6
 }
 
 // The same for the completion queue's doorbell.
-// CHECK-LABEL: {{^}}thread_drains:
+// AMD-LABEL:   {{^}}thread_drains:
 // AMD:         s_bfm_b{{64|32}} exec
 // AMD-NEXT:    global_store_{{dword|b32}} v[{{[0-9:]+}}], v{{[0-9]+}}, off
 // AMD:         .amdhsa_kernel
@@ -44,7 +44,7 @@ extern "C" __global__ void thread_drains(const nvme::QueueHandle* handles, uint3
 }
 
 // A wave's queue: after the release only the first of the active lanes, found at run time, goes to the doorbell.
-// CHECK-LABEL: {{^}}wave_queue:
+// AMD-LABEL:   {{^}}wave_queue:
 // GFX9:        buffer_wbl2
 // GFX11:       s_waitcnt_vscnt null, 0x0
 // GFX12:       global_wb scope:SCOPE_SYS
@@ -64,7 +64,7 @@ extern "C" __global__ void wave_queue(nvme::QueueHandle handle, uint64_t lba, ui
 }
 
 // A queue of all waves: one lane of each wave waits for its turn and rings, all in one masked region.
-// CHECK-LABEL: {{^}}grid_queue:
+// AMD-LABEL:   {{^}}grid_queue:
 // AMD:         global_atomic_cmpswap
 // GFX9:        buffer_wbl2
 // GFX11:       s_waitcnt_vscnt null, 0x0

@@ -7,7 +7,7 @@
 using namespace xio;
 
 // The data behind the word is read after the acquire, and not through the scalar cache, which no acquire reaches.
-// CHECK-LABEL: {{^}}wait_word:
+// AMD-LABEL:   {{^}}wait_word:
 // GFX90A:      global_load_dwordx2 v[{{.*}}] glc{{$}}
 // GFX942:      global_load_dwordx2 v[{{.*}}] sc0 sc1{{$}}
 // GFX11:       global_load_b64 v[{{.*}}] glc{{$}}
@@ -41,7 +41,7 @@ extern "C" __global__ void wait_word(const uint64_t* word, uint64_t at_least, co
 
 // The first load of an entry is that of the word with the valid bit; the program waits for it and branches on it before it
 // loads the other half.
-// CHECK-LABEL: {{^}}drain:
+// AMD-LABEL:   {{^}}drain:
 // GFX90A:      global_load_dwordx2 v[{{[0-9]+:[0-9]+}}], v{{[0-9]+}}, [[ENTRY:s\[[0-9:]+\]]] offset:8 glc
 // GFX942:      global_load_dwordx2 v[{{[0-9]+:[0-9]+}}], v{{[0-9]+}}, [[ENTRY:s\[[0-9:]+\]]] offset:8 sc0 sc1
 // GFX11:       global_load_b64 v[{{[0-9]+:[0-9]+}}], v{{[0-9]+}}, [[ENTRY:s\[[0-9:]+\]]] offset:8 glc
@@ -66,7 +66,7 @@ extern "C" __global__ void drain(nvme::QueueHandle handle, uint32_t* taken) {
   *taken = queue.drain();
 }
 
-// CHECK-LABEL: {{^}}wait_token:
+// AMD-LABEL:   {{^}}wait_token:
 // AMD-NOT:     {{wbl2|global_wb|_inv|wbinv}}
 // AMD:         s_sleep
 // AMD-NOT:     {{wbl2|global_wb|_inv|wbinv}}
@@ -80,7 +80,7 @@ extern "C" __global__ void wait_token(nvme::QueueHandle handle, Token token, con
   if (queue.wait(token, deadline(1_ms)).is_ok()) *copy = *data;
 }
 
-// CHECK-LABEL: {{^}}wait_token_grid:
+// AMD-LABEL:   {{^}}wait_token_grid:
 // AMD-NOT:     {{wbl2|global_wb|_inv|wbinv}}
 // AMD:         s_sleep
 // AMD-NOT:     {{wbl2|global_wb|_inv|wbinv}}

@@ -7,7 +7,7 @@
 using namespace xio;
 
 // Room in the ring is checked, nothing else.
-// CHECK-LABEL: {{^}}post_room:
+// AMD-LABEL:   {{^}}post_room:
 // AMD-NOT:     {{(global|buffer)_store_(dwordx4|b128)}}
 // AMD:         global_store_{{dwordx4|b128}} {{.*(nt|slc|TH_STORE_NT)}}
 // AMD-NOT:     {{vmcnt|vscnt|storecnt|wbl2|global_wb}}
@@ -59,7 +59,7 @@ extern "C" __global__ void post_guard(nvme::QueueHandle handle, uint64_t lba, ui
 }
 
 // Everything is checked, as by default.
-// CHECK-LABEL: {{^}}post_checked:
+// AMD-LABEL:   {{^}}post_checked:
 // AMD-COUNT-4: global_store_{{dwordx4|b128}} {{.*(nt|slc|TH_STORE_NT)}}
 // GFX9:        buffer_wbl2
 // GFX9-NEXT:   s_waitcnt vmcnt(0)
@@ -71,7 +71,7 @@ extern "C" __global__ void post_checked(nvme::QueueHandle handle, uint64_t lba, 
 }
 
 // A loop with the queue's state in registers: no access to it within.
-// CHECK-LABEL: {{^}}post_loop:
+// AMD-LABEL:   {{^}}post_loop:
 // AMD:         Loop Header
 // AMD-NOT:     {{(global|flat|buffer|s)_load}}
 // AMD-COUNT-4: global_store_{{dwordx4|b128}} {{.*(nt|slc|TH_STORE_NT)}}

@@ -7,7 +7,7 @@
 using namespace xio;
 
 // A kernel that only rings: compilers drop the wait after the write-back here, and the doorbell could overtake it.
-// CHECK-LABEL: {{^}}ring_only:
+// AMD-LABEL:   {{^}}ring_only:
 // AMD-NOT:     {{buffer_|global_|s_waitcnt_vscnt|s_wait_storecnt}}
 // GFX90A:      buffer_wbl2
 // GFX942:      buffer_wbl2 sc0 sc1
@@ -27,7 +27,7 @@ using namespace xio;
 extern "C" __global__ void ring_only(uint32_t* doorbell, uint32_t tail) { XioComDoorbell(doorbell, tail); }
 
 // After stores that were written through: a wait and no write-back.
-// CHECK-LABEL: {{^}}ring_stored:
+// AMD-LABEL:   {{^}}ring_stored:
 // AMD-NOT:     {{wbl2|global_wb|(global|buffer|gl0|gl1)_inv}}
 // GFX9:        s_waitcnt vmcnt(0)
 // GFX11:       s_waitcnt_vscnt null, 0x0
@@ -38,7 +38,7 @@ extern "C" __global__ void ring_only(uint32_t* doorbell, uint32_t tail) { XioCom
 extern "C" __global__ void ring_stored(uint32_t* doorbell, uint32_t tail) { XioComDoorbell<order::Stored>(doorbell, tail); }
 
 // The caller has released: the store and nothing else.
-// CHECK-LABEL: {{^}}ring_relaxed:
+// AMD-LABEL:   {{^}}ring_relaxed:
 // AMD-NOT:     {{wbl2|global_wb|(global|buffer|gl0|gl1)_inv|vmcnt|vscnt|storecnt}}
 // AMD:         global_store_{{dword|b32}}
 // AMD-NOT:     {{wbl2|global_wb|(global|buffer|gl0|gl1)_inv|vmcnt|vscnt|storecnt}}
@@ -53,7 +53,7 @@ extern "C" __global__ void ring_relaxed(uint32_t* doorbell, uint32_t tail) {
 
 // Entry, doorbell record, doorbell: one write-back and two waits, in this order. The record is a coherent store, so that
 // nothing has to be written back for it.
-// CHECK-LABEL: {{^}}record_then_ring:
+// AMD-LABEL:   {{^}}record_then_ring:
 // GFX9:        global_store_dwordx4
 // GFX9:        buffer_wbl2
 // GFX9-NEXT:   s_waitcnt vmcnt(0)

@@ -6,7 +6,7 @@
 
 using namespace xio;
 
-// CHECK-LABEL:  {{^}}through_thread:
+// AMD-LABEL:   {{^}}through_thread:
 // AMD-NOT:      {{v_readfirstlane|s_cbranch_exec}}
 // GFX942-COUNT-4: buffer_store_dwordx4 v[{{.*}}], v{{[0-9]+}}, s[{{.*}}], 0 offen{{.*}} sc0 sc1
 // GFX11-COUNT-4: global_store_b128
@@ -37,7 +37,7 @@ extern "C" __global__ void through_thread(nvme::QueueHandle handle, uint64_t lba
 
 // A wave: transposed as always; the ring is one for all lanes, known or not to the compiler, so there is no loop over its
 // values (H38).
-// CHECK-LABEL:  {{^}}through_wave:
+// AMD-LABEL:   {{^}}through_wave:
 // AMD:          quad_perm:[1,0,3,2]
 // AMD-NOT:      {{s_cbranch_execnz|wbl2|global_wb}}
 // GFX942-COUNT-4: buffer_store_dwordx4 v[{{.*}}], v{{[0-9]+}}, s[{{.*}}], 0 offen sc0 sc1
@@ -53,7 +53,7 @@ extern "C" __global__ void through_wave(const nvme::Sqe* entries, nvme::Sqe* con
 
 // One lane, and a ring that differs between lanes (one queue for each thread): right for each, at the price of a loop over
 // the rings. No entry may go to another lane's ring.
-// CHECK-LABEL:  {{^}}through_rings_apart:
+// AMD-LABEL:   {{^}}through_rings_apart:
 // GFX942:       v_readfirstlane_b32
 // GFX942:       s_and_saveexec_b64
 // GFX942:       buffer_store_dwordx4 v[{{.*}}], v{{[0-9]+}}, s[{{.*}}], 0 offen sc0 sc1
@@ -69,7 +69,7 @@ extern "C" __global__ void through_rings_apart(nvme::Sqe entry, nvme::Sqe* const
 }
 
 // The list of a long transfer is stored through the cache as well: nothing writes it back.
-// CHECK-LABEL:  {{^}}through_list:
+// AMD-LABEL:   {{^}}through_list:
 // GFX942-NOT:   wbl2
 // GFX942:       global_store_dwordx2 v{{.*}} sc0 sc1
 // GFX942-NOT:   wbl2
@@ -83,7 +83,7 @@ extern "C" __global__ void through_list(nvme::QueueHandle handle, uint64_t lba, 
 }
 
 // publish_payload() is the release that the policy leaves out.
-// CHECK-LABEL:  {{^}}through_payload:
+// AMD-LABEL:   {{^}}through_payload:
 // GFX942:       buffer_wbl2 sc0 sc1
 // GFX12:        global_wb scope:SCOPE_SYS
 // AMD:          .amdhsa_kernel

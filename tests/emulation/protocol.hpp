@@ -95,6 +95,15 @@ class Rig {
     if (adjust) adjust(options);
     return controller.create_queue(options);
   }
+  /// A queue whose completion table is as small as it may be: it goes round soon.
+  NvmeQueue tight_queue(uint32_t depth, uint32_t sq_entries = 0) {
+    uint32_t slots = 2;
+    while (slots < 2 * depth) slots *= 2;
+    return queue(depth, [&](QueueOptions& options) {
+      options.completion_slots = slots;
+      options.sq_entries = sq_entries;
+    });
+  }
   unsigned char* bytes(size_t offset = 0) { return static_cast<unsigned char*>(data.data()) + offset; }
   uint64_t bus(size_t offset = 0) const { return data.bus() + offset; }
   xio::emulation::QueueStatistics statistics(const NvmeQueue& queue) const {
@@ -108,29 +117,6 @@ class Rig {
  private:
   Rig(std::unique_ptr<xio::emulation::NvmeController> transport, size_t data_bytes)
       : model(*transport), controller(std::move(transport)), data(controller.allocate(data_bytes)) {}
-};
-
-/// A completion table that remembers more operations than the host gave a queue: so many lanes may submit before they wait.
-class WideTable {
- public:
-  WideTable(const Rig& rig, const QueueHandle& handle, uint32_t slots)
-      : slots_(slots),
-        notifications_(slots),
-        lists_(rig.controller.allocate(size_t{slots} * (handle.list_bytes != 0 ? handle.list_bytes : 8))),
-        handle_(handle) {
-    handle_.slots = slots_.data();
-    handle_.slot_mask = slots - 1;
-    handle_.notifications = notifications_.data();
-    handle_.lists = lists_.as<uint64_t>();
-    handle_.lists_bus = lists_.bus();
-  }
-  const QueueHandle& handle() const { return handle_; }
-
- private:
-  std::vector<xio::CompletionSlot> slots_;
-  std::vector<Notification*> notifications_;
-  DmaBuffer lists_;
-  QueueHandle handle_;
 };
 
 inline NvmeConfig stepped(NvmeConfig config = {}) {

@@ -5,7 +5,6 @@
 /// @brief One test body for all sharing modes, policies, wave sizes and patterns of active lanes.
 
 #include <cstring>
-#include <deque>
 
 #include "catch.hpp"
 #include "emulation/protocol.hpp"
@@ -89,11 +88,10 @@ inline void run_exchange(const Kernel& kernel, const Shape& shape, uint32_t dept
   rig.model.faults().delay_us(Match().each(7), 0, 50);
 
   std::vector<NvmeQueue> queues;
-  std::deque<WideTable> tables;
   for (uint32_t i = 0; i < (own_queues ? lanes : 1); ++i) {
-    queues.push_back(rig.queue(depth));
-    tables.emplace_back(rig, queues.back().handle(), own_queues ? 64 : 4096);
-    job.queues.push_back(tables.back().handle());
+    // Where many lanes share a queue, each must find its tokens still known when its turn to wait comes.
+    queues.push_back(rig.queue(depth, [&](QueueOptions& options) { options.completion_slots = own_queues ? 64 : 4096; }));
+    job.queues.push_back(queues.back().handle());
   }
   job.data = rig.bytes();
   job.bus = rig.bus();

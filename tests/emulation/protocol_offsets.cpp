@@ -38,7 +38,10 @@ void start_at(uint64_t start, uint32_t wave_size) {
   CAPTURE(start, wave_size);
   Rig rig(NvmeConfig(), 64 * 512);
   rig.model.faults().reorder(4);
-  const NvmeQueue queue = rig.queue(13, [](QueueOptions& options) { options.cq_entries = 64; });
+  const NvmeQueue queue = rig.queue(13, [](QueueOptions& options) {
+    options.cq_entries = 64;
+    options.completion_slots = 128;
+  });
   const QueueHandle handle = queue.handle();
   REQUIRE(start % 128 == 0);  // the controller's rings start at entry 0, with phase 1
   xio::QueueState& state = *handle.state;
@@ -73,7 +76,7 @@ TEST_CASE("H2 every depth has a table twice as large, and works over several lap
   for (uint32_t depth = 1; depth <= 40; ++depth) {
     CAPTURE(depth);
     Rig rig(NvmeConfig(), 4096);
-    const NvmeQueue queue = rig.queue(depth);
+    const NvmeQueue queue = rig.tight_queue(depth);
     const QueueHandle handle = queue.handle();
     REQUIRE(handle.depth == depth);
     REQUIRE(handle.slot_mask + 1 >= 2 * depth);

@@ -73,6 +73,8 @@ spoil part 's/"passthru":/"passthrough":/'
 expect 2 'cannot be replayed' "$scratch/part.json"
 spoil id 's/"id":"verify"/"name":"verify"/'
 expect 2 'no id' "$scratch/id.json"
+echo '{"vendor": "nvme"}' >"$scratch/empty.json"
+expect 2 'no cases' "$scratch/empty.json"
 head -c 1000 "$file" >"$scratch/torn.json"
 expect 2 'torn.json' "$scratch/torn.json"
 expect 2 'cannot be read' "$scratch/none.json"

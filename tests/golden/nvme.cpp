@@ -31,14 +31,16 @@ bool is_section(const std::string& key) {
 void replay_file(const Json& file, Report& report) {
   for (const auto& [key, value] : file.items()) {
     // What is not a list explains the file; a list holds cases, and none is to be dropped silently.
-    if (value.is_array() && !is_section(key))
+    if (value.is_array() && !is_section(key)) {
       throw UnknownForm("it has a part \"" + key + "\" that cannot be replayed");
+    }
   }
   for (const Section& section : sections) {
     const Json& cases = list_or_empty(file, section.name);
     if (!cases.is_array()) throw UnknownForm(std::string("\"") + section.name + "\" is not a list");
     for (const Json& recorded : cases) report.run(section.name, recorded, section.replay);
   }
+  if (report.passed() + report.failed() + report.skipped() == 0) throw UnknownForm("it holds no cases");
 }
 
 }  // namespace golden::nvme

@@ -6,3 +6,7 @@ if(TARGET xio-tester)
       COMMAND ${XIO_TESTS_DIR}/qemu/tester_${name}.sh $<TARGET_FILE:xio-tester>)
   endforeach()
 endif()
+if(TARGET example-read_blocks)
+  xio_register_test(NAME qemu.tester_examples LABELS qemu examples TIMEOUT 600
+    COMMAND ${XIO_TESTS_DIR}/qemu/tester_examples.sh $<TARGET_FILE_DIR:example-read_blocks>)
+endif()

@@ -114,6 +114,42 @@ TEST_CASE("nothing is forwarded once a word is not watched any more", "[host][pr
   }
 }
 
+TEST_CASE("ending the watch waits for the look that is under way", "[host][proxy]") {
+  std::vector<uint32_t> words(word_count);
+  std::atomic<bool> forwarding{false};
+  std::atomic<bool> go_on{false};
+  std::atomic<bool> unwatched{false};
+  DoorbellProxy proxy(words.data(), words.size(), [&](const DoorbellChange*, size_t) {
+    forwarding.store(true);
+    while (!go_on.load()) std::this_thread::yield();
+  });
+  proxy.watch(5);
+  store(words[5], 1);
+  REQUIRE(host_tests::eventually([&] { return forwarding.load(); }));
+  std::thread closer([&] {
+    proxy.unwatch(5);
+    unwatched.store(true);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  CHECK_FALSE(unwatched.load());
+  go_on.store(true);
+  closer.join();
+  CHECK(unwatched.load());
+}
+
+TEST_CASE("the same value rung again is forwarded again", "[host][proxy]") {
+  std::vector<uint32_t> words(word_count);
+  std::atomic<uint32_t> calls{0};
+  DoorbellProxy proxy(words.data(), words.size(), [&](const DoorbellChange* changes, size_t count) {
+    for (size_t i = 0; i < count; ++i) calls.fetch_add(changes[i].value == 7);
+  });
+  proxy.watch(5);
+  for (uint32_t round = 1; round <= 3; ++round) {
+    store(words[5], 7);
+    REQUIRE(host_tests::eventually([&] { return calls.load() == round; }));
+  }
+}
+
 TEST_CASE("values of many writers arrive in order, and the last one always does", "[host][proxy]") {
   std::vector<uint32_t> words(word_count);
   Collector collector;

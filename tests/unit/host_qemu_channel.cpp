@@ -135,6 +135,7 @@ TEST_CASE("the test protocol's lines", "[host][qemu]") {
 
 TEST_CASE("posted writes stay in order with what follows, whatever their number", "[host][qemu]") {
   constexpr uint32_t count = 20000;
+  constexpr uint32_t few = 5;
   const auto post_all = [](QemuChannel& channel) {
     std::vector<PostedWrite> writes;
     for (uint32_t i = 0; i < count; ++i) {
@@ -146,6 +147,12 @@ TEST_CASE("posted writes stay in order with what follows, whatever their number"
     }
     channel.post(writes.data(), writes.size());
     CHECK(channel.read(0x77, 4) == 0x77);
+    // So few replies are not collected in passing: the next answer must not be taken from them.
+    for (uint32_t i = 0; i < few; ++i) {
+      const PostedWrite write{0x2000 + uint64_t{i}, i};
+      channel.post(&write, 1);
+    }
+    CHECK(channel.read(0x88, 4) == 0x88);
     CHECK_FALSE(channel.broken());
   };
   SECTION("qtest") {
@@ -155,7 +162,7 @@ TEST_CASE("posted writes stay in order with what follows, whatever their number"
       QemuQtestChannel channel(peer.take(), patience, 4);
       post_all(channel);
     }
-    REQUIRE(lines.size() == count + 1);
+    REQUIRE(lines.size() == count + few + 2);
     for (uint32_t i = 0; i < count; ++i) REQUIRE(lines[i] == "writel " + to_hex(0x1000 + i) + " " + to_hex(i));
   }
   SECTION("remote") {
@@ -165,7 +172,7 @@ TEST_CASE("posted writes stay in order with what follows, whatever their number"
       QemuRemoteChannel channel(peer.take(), patience);
       post_all(channel);
     }
-    REQUIRE(messages.size() == count + 1);
+    REQUIRE(messages.size() == count + few + 2);
     for (uint32_t i = 0; i < count; ++i) {
       REQUIRE(messages[i].command == 4);
       REQUIRE(messages[i].bytes == 24);

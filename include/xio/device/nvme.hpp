@@ -22,7 +22,8 @@ namespace nvme {
 /// All lanes that call a function together act together (Sharing::wave, block and grid): one reservation, one release
 /// and one doorbell for all of them. Status and Token answers are each lane's own.
 ///
-/// @tparam S        who uses the queue pair at the same time; using it more widely is a data race.
+/// @tparam S        who uses the queue pair at the same time; using it more widely is a data race. Shared modes (block,
+///                  grid) and exclusive ones (thread, wave) keep different state: do not mix them on one queue pair.
 /// @tparam Policy   Throughput, Latency, Unchecked, or one derived from them (policy.hpp).
 /// @tparam Doorbell MmioDoorbell or ShadowDoorbell (doorbell.hpp).
 template <Sharing S, class Policy, class Doorbell, class Holder>

@@ -34,6 +34,9 @@ struct DoorbellChange {
 
 /// Polls a page of 32-bit doorbell words and forwards those that changed, all changes of one look in one call.
 ///
+/// A value that was forwarded is replaced by `taken`, so that the same value rung again is seen: with shadow doorbells a
+/// kick can repeat the last one exactly one lap later. Whoever rings never reads the word.
+///
 /// Only words that are being watched are looked at. Doorbell values are absolute (tail or head), so values that were
 /// overwritten before a look need not be forwarded: one call covers them. A lap cannot be missed, since the device does
 /// not pass a tail that was not forwarded. Stores to the words must be atomic; the store that rings must release what
@@ -45,6 +48,9 @@ class DoorbellProxy {
  public:
   /// Called on the proxy's thread. An exception ends the forwarding and is kept for error().
   using Forward = std::function<void(const DoorbellChange* changes, size_t count)>;
+
+  /// Content of a word whose value was forwarded; no doorbell of any queue has this value.
+  static constexpr uint32_t taken = 0xffffffff;
 
   struct Options {
     std::chrono::microseconds patience{2000};      ///< quiet time before the thread begins to sleep
@@ -168,8 +174,12 @@ class DoorbellProxy {
       for (uint64_t bits = watched_[group].load(); bits != 0; bits &= bits - 1) {
         const uint32_t index = static_cast<uint32_t>(group * 64) + static_cast<uint32_t>(__builtin_ctzll(bits));
         const uint32_t value = __atomic_load_n(words_ + index, __ATOMIC_ACQUIRE);
-        if (value == last_[index]) continue;
-        last_[index] = value;
+        if (value == taken || value == last_[index]) continue;
+        uint32_t seen = value;
+        if (!__atomic_compare_exchange_n(words_ + index, &seen, taken, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+          continue;  // a newer value; the next look takes it
+        }
+        last_[index] = taken;
         changes.push_back({index, value});
       }
     }
@@ -184,7 +194,7 @@ class DoorbellProxy {
   size_t count_;
   Forward forward_;
   Options options_;
-  std::vector<uint32_t> last_;                  // what was forwarded; of the thread while a word is watched
+  std::vector<uint32_t> last_;                  // what a word held when the watch began; of the thread meanwhile
   std::vector<std::atomic<uint64_t>> watched_;  // one bit for each word
   std::mutex mutex_;                            // watch, unwatch and stop
   std::string error_;                           // written before failed_ is set

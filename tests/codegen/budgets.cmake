@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+# Instructions, registers and fences that a call may cost; docs/instruction-budgets.md is the table. The limits hold for
+# gfx942, where the peers were counted; the other targets are counted too, so that the table can be kept.
+
+# What a path must pass, so that no infeasible one is counted. Entries are stored with cache hints, state words are not.
+set(entry_store "(global|buffer)_store_(dwordx4|b128).*(nt|slc|TH_STORE_NT|sc1|SCOPE_SYS)")
+set(doorbell_store "global_store_(dword|b32) ")
+set(slot_look "s_load_(dwordx2|b64) .*, s[0-9]+ offset|global_load_(dwordx2|b64)")
+set(post codegen/post.hip)
+
+foreach(arch IN LISTS XIO_HIP_TARGETS)
+  # Targets that wait for stores separately need no write-back for host memory, and those of RDNA more hints.
+  if(arch STREQUAL gfx942)
+    set(room 48)
+    set(token 60)
+    set(guard 80)
+    set(loop 45)
+    set(batch 4)
+    set(one_look 26)
+    set(registers 32)
+  else()
+    set(room 56)
+    set(token 68)
+    set(guard 100)
+    set(loop 60)
+    set(batch 9)
+    set(one_look 28)
+    set(registers 40)
+  endif()
+  set(one_release kernel_writebacks=1 kernel_invalidates=0 scratch_bytes=0 kernel_narrow_stores=0)
+
+  xio_budget_test(${post} KERNEL post_room ARCH ${arch} MUST ${entry_store} ${doorbell_store}
+    MAX instructions=${room} vgprs=${registers} stores=6 waits=5 ${one_release})
+  xio_budget_test(${post} KERNEL post_token ARCH ${arch} MUST ${entry_store} ${doorbell_store}
+    MAX instructions=${token} vgprs=${registers} ${one_release})
+  xio_budget_test(${post} KERNEL post_guard ARCH ${arch} MUST ${slot_look} ${entry_store} ${doorbell_store}
+    MAX instructions=${guard} vgprs=${registers} ${one_release})
+  xio_budget_test(${post} KERNEL post_checked ARCH ${arch} MUST ${slot_look} ${entry_store} ${doorbell_store}
+    MAX instructions=160 vgprs=64 kernel_writebacks=2 kernel_invalidates=0 scratch_bytes=0)
+  xio_budget_test(${post} KERNEL post_loop ARCH ${arch} LOOP MUST ${entry_store} ${doorbell_store}
+    MAX instructions=${loop} loads=0 scalar_loads=0 stores=5 waits=2 vgprs=${registers} ${one_release})
+  xio_budget_test(${post} KERNEL look ARCH ${arch}
+    MAX instructions=${one_look} vgprs=8 loads=1 kernel_invalidates=0 scratch_bytes=0)
+
+  # A full wave: the path is that of the wave, which walks masked regions.
+  if(arch MATCHES "^gfx9")
+    set(entries 64)
+  else()
+    set(entries 32)
+  endif()
+  xio_budget_test(codegen/batch.hip KERNEL submit_batch ARCH ${arch} WAVE PER ${entries}
+    MUST "global_load_(dwordx2|b64) " quad_perm ${entry_store} ${doorbell_store}
+    MAX instructions=${batch} stores=7 vgprs=64 ${one_release})
+
+  # WriteThrough: no write-back where the target stores through its caches.
+  set(through_writebacks 0)
+  if(arch STREQUAL gfx90a)
+    set(through_writebacks 1)
+  endif()
+  xio_budget_test(codegen/write_through.hip KERNEL through_thread ARCH ${arch} MUST store ${doorbell_store}
+    MAX instructions=56 vgprs=${registers} kernel_writebacks=${through_writebacks} kernel_invalidates=0 scratch_bytes=0)
+
+  # Waiting: no fence in any loop, one acquire behind them (two instructions where caches are invalidated one by one).
+  set(acquire 1)
+  if(arch MATCHES "^gfx(90a|11)")
+    set(acquire 2)
+  endif()
+  foreach(kernel wait_word wait_token wait_token_grid drain)
+    xio_budget_test(codegen/poll.hip KERNEL ${kernel} ARCH ${arch}
+      MAX loop_invalidates=0 loop_writebacks=0 kernel_invalidates=${acquire} kernel_writebacks=0 scratch_bytes=0)
+  endforeach()
+
+  # Steps counts in registers: in the loop only the entry and the doorbell are stored, and nothing is read.
+  xio_budget_test(codegen/telemetry.hip KERNEL steps ARCH ${arch} LOOP MUST ${entry_store} ${doorbell_store}
+    MAX loop_stores=5 loop_loads=0 loop_scalar_loads=0 loop_atomics=0 scratch_bytes=0)
+
+  # The floor, counted for the table.
+  foreach(kernel floor_post floor_loop floor_batch floor_look)
+    xio_budget_test(codegen/floor.hip KERNEL ${kernel} ARCH ${arch} MAX scratch_bytes=0)
+  endforeach()
+endforeach()

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+# What the compilers make of the device code, compared with the comments in the sources.
+
+set(sources batch block lane_masks one_lane_rings poll post primitives release write_through)
+foreach(source IN LISTS sources)
+  xio_codegen_test(codegen/${source}.hip)
+endforeach()
+foreach(source batch poll post primitives release write_through)
+  xio_codegen_test(codegen/${source}.hip ARCHS sm_90)
+endforeach()
+
+xio_compile_kernels(codegen/kernels.hip)
+
+# telemetry::Off adds no instruction.
+foreach(arch IN LISTS XIO_HIP_TARGETS)
+  xio_register_tool_test("${XIO_HIP_MISSING}" NAME codegen.telemetry_off.${arch} LABELS codegen
+    COMMAND ${XIO_CODEGEN_DIR}/telemetry_off.sh ${XIO_CODEGEN_BINARY_DIR}/telemetry.${arch}
+      ${XIO_HIP_CLANG_PATH} ${XIO_HIP_FLAGS} --offload-arch=${arch} -S ${XIO_CODEGEN_DIR}/telemetry.hip)
+endforeach()
+
+# The assembler takes our inline assembly, and NVIDIA's kernels need no stack.
+foreach(arch IN LISTS XIO_HIP_TARGETS)
+  xio_register_tool_test("${XIO_HIP_MISSING}" NAME codegen.assembled.${arch} LABELS codegen
+    COMMAND ${XIO_HIP_CLANG_PATH} ${XIO_HIP_FLAGS} --offload-arch=${arch} -c
+      -o ${XIO_CODEGEN_BINARY_DIR}/assembled.${arch}.o ${XIO_CODEGEN_DIR}/one_lane_rings.hip)
+endforeach()
+xio_register_tool_test("${XIO_NVCC_MISSING}" NAME codegen.resources.sm_90 LABELS codegen TIMEOUT 300
+  COMMAND ${XIO_CODEGEN_DIR}/nvcc_resources.sh ${XIO_CODEGEN_BINARY_DIR}/kernels.sm_90.cubin
+    ${XIO_NVCC} ${XIO_NVCC_FLAGS} -arch=sm_90 ${XIO_CODEGEN_DIR}/kernels.hip)

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief Controllers and queues at their limits: small completion rings, strange strides and pages, garbage in memory.
+
+#include <cstdlib>
+#include <cstring>
+
+#include "catch.hpp"
+#include "emulation/protocol.hpp"
+
+using namespace protocol_tests;
+
+namespace {
+
+/// Each lane writes and reads blocks of its own, a few at a time; without stamps, for speed.
+template <Sharing S, class Policy, class Doorbell = xio::MmioDoorbell>
+void churn(const QueueHandle& handle, uint64_t bus, uint32_t rounds) {
+  Queue<S, Policy, Doorbell> queue(handle);
+  Token tokens[4];
+  for (uint32_t round = 0; round < rounds; ++round) {
+    for (Token& token : tokens) token = queue.submit(xio::nvme::read(round % 100, 1), ContiguousPages{bus}, soon());
+    EXPECT_OK(queue.wait_all(tokens, 4, soon()));
+  }
+}
+
+/// Writes, forgets and reads back `blocks` blocks from each of several places, and compares.
+template <class Q>
+void write_and_read_back(Rig& rig, Q queue, uint32_t blocks, uint32_t block_bytes, uint32_t rounds, size_t skew = 0) {
+  const size_t bytes = size_t{blocks} * block_bytes;
+  for (uint32_t round = 0; round < rounds; ++round) {
+    const uint64_t lba = uint64_t{round} * blocks;
+    stamp(rig.bytes(skew), lba, blocks, round, block_bytes);
+    REQUIRE(queue.wait(queue.submit(xio::nvme::write(lba, blocks), ContiguousPages{rig.bus(skew)}, soon()), soon()).is_ok());
+    std::memset(rig.bytes(), 0, bytes + skew);
+    REQUIRE(queue.wait(queue.submit(xio::nvme::read(lba, blocks), ContiguousPages{rig.bus(skew)}, soon()), soon()).is_ok());
+    REQUIRE(stamped(rig.bytes(skew), lba, blocks, round, block_bytes));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("H24 no completion ever finds its ring full, for any depth and ring size") {
+  NvmeConfig config = stepped();
+  config.queues = 2;
+  Rig rig(config);
+  PausingWave wave([&](uint64_t number) {
+    // Sometimes much ends at once, sometimes nothing does.
+    if (number % 3 != 0) rig.model.step(static_cast<uint32_t>(mix(number, 1) % 8));
+    if (number % 7 == 0) rig.model.run();
+  });
+  uint32_t pairs = 0;
+  for (uint32_t depth = 1; depth <= 35; ++depth) {
+    uint32_t least = 2;
+    while (least < depth + 1) least *= 2;
+    for (uint32_t cq = least; cq <= 8 * least && cq <= 128; cq *= 2) {
+      CAPTURE(depth, cq);
+      const NvmeQueue queue = rig.queue(depth, [&](QueueOptions& options) {
+        options.cq_entries = cq;
+        options.list_bytes = 0;
+      });
+      const QueueHandle handle = queue.handle();
+      REQUIRE(handle.depth == depth);
+      REQUIRE(handle.cq_mask + 1 == cq);
+      const auto run = [&](auto view) {
+        std::vector<Token> tokens;
+        for (uint32_t i = 0; i < 6 * cq; ++i) {
+          tokens.push_back(view.submit(xio::nvme::read(i % 100, 1), ContiguousPages{rig.bus()}, soon()));
+          if (!tokens.back().submitted()) FAIL("not submitted");
+        }
+        REQUIRE(view.quiet(soon()).is_ok());
+      };
+      if (pairs % 2 == 0) {
+        run(Queue<Sharing::thread>(handle));
+      } else {
+        run(Queue<Sharing::grid>(handle));
+      }
+      const auto seen = rig.statistics(queue);
+      REQUIRE(seen.cq_full_stalls == 0);
+      REQUIRE(seen.suspicious_heads + seen.suspicious_tails == 0);
+      // At most two heads for each lap where there is room for that.
+      if (cq >= 2 * (handle.sq_mask + 1)) REQUIRE(seen.cq_doorbells <= 2 * 7);
+      ++pairs;
+      rig.model.reset_statistics();
+    }
+  }
+  CHECK(pairs > 80);
+}
+
+TEST_CASE("H24 waves of many lanes on the smallest completion rings") {
+  for (const uint32_t depth : {1u, 3u, 15u}) {
+    CAPTURE(depth);
+    Rig rig;
+    const NvmeQueue queue = rig.queue(depth, [&](QueueOptions& options) { options.cq_entries = depth + 1; });
+    REQUIRE(queue.handle().cq_mask == depth);
+    xio::simt::launch(Grid::of_waves(1, 1, 64), churn<Sharing::wave, Throughput>, queue.handle(), rig.bus(), 3u);
+    xio::simt::launch(Grid::of_waves(2, 1, 32), churn<Sharing::grid, Deferred<5>>, rig.queue(depth).handle(), rig.bus(), 3u);
+    CHECK(rig.statistics(queue).cq_full_stalls == 0);
+    CHECK(rig.statistics(queue).completions == 64 * 4 * 3);
+  }
+}
+
+TEST_CASE("H5 queues work on memory that was full of garbage") {
+  for (const int garbage : {0xff, 0xa5, 0x01}) {
+    CAPTURE(garbage);
+    NvmeConfig config;
+    config.memory.allocate = [garbage](size_t bytes, size_t alignment) -> void* {
+      void* memory = nullptr;
+      if (posix_memalign(&memory, alignment < sizeof(void*) ? sizeof(void*) : alignment, bytes) != 0) return nullptr;
+      std::memset(memory, garbage, bytes);
+      return memory;
+    };
+    config.memory.release = [](void* memory) { std::free(memory); };
+    Rig rig(config);
+    for (int again = 0; again < 3; ++again) {
+      const NvmeQueue queue = rig.queue(16);
+      write_and_read_back(rig, Queue<Sharing::grid, Notifying<>>(queue.handle()), 24, 512, 20);
+    }
+  }
+}
+
+TEST_CASE("H28 doorbell stride, queue limit and page size of the controller are honoured end to end") {
+  NvmeConfig config;
+  config.dstrd = 2;
+  config.mqes = 31;
+  config.mpsmin = 1;
+  config.mpsmax = 2;
+  config.mdts = 5;
+  Rig rig(config);
+  REQUIRE(rig.controller.page_bytes() == 8192);
+  CHECK_THROWS_AS(rig.queue(33), xio::host::Error);
+  std::vector<NvmeQueue> queues;
+  for (int i = 0; i < 3; ++i) queues.push_back(rig.queue(32));
+  for (const NvmeQueue& queue : queues) {
+    CHECK(queue.handle().page_shift == 13);
+    CHECK(queue.handle().depth == 31);
+    write_and_read_back(rig, Queue<Sharing::grid>(queue.handle()), 8, 512, 50);
+    // PRP lists with pages of 8 KiB, starting anywhere in a page.
+    for (const size_t skew : {0u, 4u, 4096u, 8188u}) {
+      write_and_read_back(rig, Queue<Sharing::thread>(queue.handle()), 256, 512, 3, skew);
+    }
+    CHECK(rig.statistics(queue).invalid_doorbells == 0);
+  }
+  CHECK(rig.model.statistics().stray_doorbells == 0);
+}
+
+TEST_CASE("H25 queues that lie in pages of their own, more than one") {
+  NvmeConfig config;
+  config.contiguous_queues_required = false;
+  Rig rig(config);
+  const NvmeQueue queue = rig.queue(500, [](QueueOptions& options) { options.non_contiguous = true; });
+  const QueueHandle handle = queue.handle();
+  REQUIRE((handle.sq_mask + 1) * 64 > 4096);
+  REQUIRE((handle.cq_mask + 1) * 16 > 4096);
+  Queue<Sharing::thread> view(handle);
+  for (uint32_t i = 0; i < 3000; ++i) {
+    if (!view.submit(xio::nvme::read(i % 1000, 1), ContiguousPages{rig.bus()}, soon()).submitted()) FAIL("not submitted");
+  }
+  REQUIRE(view.quiet(soon()).is_ok());
+  write_and_read_back(rig, view, 64, 512, 20);
+  CHECK(rig.statistics(queue).command_id_conflicts == 0);
+}
+
+TEST_CASE("H25 commands in flight at the same time have lists of their own") {
+  Rig rig(stepped(), size_t{4} << 20);
+  const NvmeQueue queue = rig.queue(16);
+  const QueueHandle handle = queue.handle();
+  Queue<Sharing::grid> view(handle);
+  PausingWave wave([&](uint64_t) { rig.model.run(); });
+  constexpr uint32_t blocks = 128;  // 16 pages each: a list
+  constexpr size_t bytes = size_t{blocks} * 512;
+  std::vector<unsigned char> content(bytes);
+  for (uint32_t round = 0; round < 6; ++round) {
+    // Reads and writes in turn; the controller reads the lists only when all of them are in flight.
+    const auto held = rig.model.faults().hold(Match());
+    Token tokens[16];
+    for (uint32_t i = 0; i < 16; ++i) {
+      const uint64_t lba = i * uint64_t{blocks};
+      unsigned char* const mine = rig.bytes(i * (bytes + 4096));
+      const ContiguousPages pages{rig.bus(i * (bytes + 4096))};
+      if (i % 2 == 0) {
+        stamp(mine, lba, blocks, round);
+        tokens[i] = view.submit(xio::nvme::write(lba, blocks), pages, soon());
+      } else {
+        stamp(content.data(), lba, blocks, round);
+        rig.model.write_blocks(1, lba, blocks, content.data());
+        std::memset(mine, 0, bytes);
+        tokens[i] = view.submit(xio::nvme::read(lba, blocks), pages, soon());
+      }
+    }
+    rig.model.run();
+    REQUIRE(rig.model.statistics().in_flight == 16);
+    rig.model.faults().resume(held);
+    for (uint32_t i = 0; i < 16; ++i) {
+      CAPTURE(round, i);
+      REQUIRE(view.wait(tokens[i], soon()).is_ok());
+      if (i % 2 == 0) {
+        rig.model.read_blocks(1, i * uint64_t{blocks}, blocks, content.data());
+        REQUIRE(stamped(content.data(), i * uint64_t{blocks}, blocks, round));
+      } else {
+        REQUIRE(stamped(rig.bytes(i * (bytes + 4096)), i * uint64_t{blocks}, blocks, round));
+      }
+    }
+  }
+  CHECK(rig.model.statistics().list_pages >= 6 * 16);
+}
+
+TEST_CASE("H34 a queue that is created again with shadow doorbells is heard at its first kick") {
+  const auto with_shadow = [](QueueOptions& options) { options.shadow_doorbells = true; };
+  Rig rig;
+  for (uint32_t again = 0; again < 8; ++again) {
+    CAPTURE(again);
+    const NvmeQueue queue = rig.queue(7, with_shadow);
+    const QueueHandle handle = queue.handle();
+    REQUIRE(handle.sq_shadow != nullptr);
+    Queue<Sharing::grid, Latency, xio::ShadowDoorbell> view(handle);
+    // An odd number of operations: the words hold something when the queue goes.
+    for (uint32_t i = 0; i < 5 + again; ++i) {
+      const Token token = view.submit(xio::nvme::read(i, 1), ContiguousPages{rig.bus()}, soon());
+      REQUIRE(view.wait(token, xio::deadline(20_s)).is_ok());
+    }
+  }
+  // Many waves, in all modes that ring differently. The table knows all tokens to the end, however slow a wave is.
+  const auto long_memory = [&](QueueOptions& options) {
+    options.shadow_doorbells = true;
+    options.list_bytes = 0;
+    options.completion_slots = 8192;
+  };
+  const NvmeQueue queue = rig.queue(16, long_memory);
+  rig.model.reset_statistics();
+  xio::simt::launch(Grid::of_waves(4, 1, 8), churn<Sharing::grid, Throughput, xio::ShadowDoorbell>, queue.handle(), rig.bus(), 50u);
+  xio::simt::launch(Grid::of_waves(1, 1, 64), churn<Sharing::wave, Deferred<9>, xio::ShadowDoorbell>,
+                    rig.queue(16, long_memory).handle(), rig.bus(), 10u);
+  const auto seen = rig.statistics(queue);
+  CHECK(seen.completions == 4 * 8 * 4 * 50);
+  CHECK(seen.suspicious_tails + seen.suspicious_heads + seen.invalid_doorbells == 0);
+}
