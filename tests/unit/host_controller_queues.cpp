@@ -59,7 +59,8 @@ TEST_CASE("a queue pair is created and deleted in order, and its handle is compl
     CHECK(handle.depth == 40);
     CHECK(handle.sq_mask == 63);
     CHECK(handle.cq_mask == 127);
-    CHECK(handle.slot_mask == 127);
+    CHECK(handle.slot_mask == queue.plan().slots - 1);
+    CHECK(queue.plan().slots >= 2 * 40);
     CHECK(handle.qid == 1);
     CHECK(handle.nsid == 1);
     CHECK(handle.namespace_blocks == 1000);
@@ -73,7 +74,7 @@ TEST_CASE("a queue pair is created and deleted in order, and its handle is compl
     CHECK(reinterpret_cast<uintptr_t>(handle.sq) + FakeNvme::bus_offset == fixture.world->live_sqs[1]);
     CHECK(reinterpret_cast<uintptr_t>(handle.cq) + FakeNvme::bus_offset == fixture.world->live_cqs[1]);
     CHECK(reinterpret_cast<uintptr_t>(handle.lists) + FakeNvme::bus_offset == handle.lists_bus);
-    CHECK(fixture.fake->at(handle.lists_bus, 128 * 256) == handle.lists);
+    CHECK(fixture.fake->at(handle.lists_bus, size_t{queue.plan().slots} * 256) == handle.lists);
     CHECK(reinterpret_cast<uintptr_t>(handle.state) % 64 == 0);
     CHECK(handle.state->reserved == 0);
     CHECK(handle.slots[127].word == 0);
@@ -360,6 +361,7 @@ TEST_CASE("memory and addresses of the executing side are the user's choice", "[
   Fixture fixture;
   NvmeController controller = fixture.make();
   QueueOptions options;
+  options.completion_slots = 128;
   size_t state_bytes = 0;
   size_t ring_bytes = 0;
   options.allocate_state = [&](size_t bytes, size_t alignment) {

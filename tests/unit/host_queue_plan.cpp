@@ -61,20 +61,48 @@ TEST_CASE("every depth up to the largest queue has a plan", "[host][queue]") {
   CHECK(contains(error_of([] { plan_of(0, limits_of(32)); }), "at least 1"));
 }
 
-TEST_CASE("the sizes that the issue of depth is about", "[host][queue]") {
+TEST_CASE("rings are the smallest that hold the depth", "[host][queue]") {
   const QueueLimits limits = limits_of(2048);
   const auto sizes = [&](uint32_t depth) {
     const QueuePlan plan = plan_of(depth, limits);
-    return std::to_string(plan.depth) + "/" + std::to_string(plan.sq_entries) + "/" + std::to_string(plan.cq_entries) +
-           "/" + std::to_string(plan.slots);
+    return std::to_string(plan.depth) + "/" + std::to_string(plan.sq_entries) + "/" + std::to_string(plan.cq_entries);
   };
-  CHECK(sizes(1) == "1/2/4/2");
-  CHECK(sizes(2) == "2/4/8/4");
-  CHECK(sizes(3) == "3/4/8/8");
-  CHECK(sizes(64) == "64/128/256/128");
-  CHECK(sizes(1023) == "1023/1024/2048/2048");
-  CHECK(sizes(1024) == "1024/2048/2048/2048");
-  CHECK(sizes(2048) == "2047/2048/2048/4096");
+  CHECK(sizes(1) == "1/2/4");
+  CHECK(sizes(2) == "2/4/8");
+  CHECK(sizes(3) == "3/4/8");
+  CHECK(sizes(64) == "64/128/256");
+  CHECK(sizes(1023) == "1023/1024/2048");
+  CHECK(sizes(1024) == "1024/2048/2048");
+  CHECK(sizes(2048) == "2047/2048/2048");
+}
+
+TEST_CASE("completion slots: many by default, a checked number on request", "[host][queue]") {
+  QueueLimits limits = limits_of(65536);
+  QueueOptions options;
+  const auto slots = [&] { return plan_queue(options, limits).slots; };
+  limits.max_transfer_bytes = 4096;  // no lists
+  options.depth = 64;
+  CHECK(slots() == 4096);
+  options.depth = 4096;
+  CHECK(slots() == 8192);
+  options.depth = 20000;
+  CHECK(slots() == 32768);
+  // Lists bound the default: 1 MiB of them, but never less than the protocol needs.
+  options.depth = 64;
+  limits.max_transfer_bytes = 1 << 19;
+  CHECK(slots() == 1024);
+  options.depth = 2000;
+  CHECK(slots() == 4096);
+
+  options.depth = 64;
+  for (const uint32_t accepted : {128u, 256u, 32768u}) {
+    options.completion_slots = accepted;
+    CHECK(slots() == accepted);
+  }
+  for (const uint32_t refused : {64u, 129u, 65536u}) {
+    options.completion_slots = refused;
+    CHECK(contains(error_of(slots), "a power of two from 128 to 32768 is"));
+  }
 }
 
 TEST_CASE("fixed ring sizes bound the depth", "[host][queue]") {

@@ -170,7 +170,7 @@ struct CompletionRing {
 ///
 /// Format says how an entry looks: `Entry`; `uint64_t look(const Entry*)`, the word with the valid bit, loaded with
 /// arch::load; `bool valid(word, phase)`; `uint32_t key(word)`, the command identifier; `uint64_t status(word)`, 15
-/// bits, 0 for success; `uint64_t result(const Entry*)`.
+/// bits; `bool is_error(status)`; `uint64_t result(const Entry*)`.
 /// `acknowledge(head)` tells the device how far its ring was read.
 /// Returns how many completions were taken. Never waits: where another wave is draining, it returns 0.
 template <class Format, Sharing S, class Policy, class Acknowledge, class Telemetry>
@@ -234,7 +234,7 @@ XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state,
         }
       }
     }
-    const bool failed = hit && !strange && status != 0;
+    const bool failed = hit && !strange && Format::is_error(status);
     if (XIO_UNLIKELY(any<S>(group, failed))) {
       uint64_t failures = 1;
       if constexpr (S != Sharing::thread) failures = arch::ballot(group, failed);
@@ -300,14 +300,14 @@ struct UnseenErrors {
 };
 
 /// Looks through the table; with `take`, for the caller, who waits for all of them by that. One lane calls.
-template <Sharing S>
+template <class Format, Sharing S>
 XIO_DEVICE UnseenErrors unseen_errors(const QueueState& state, CompletionSlot* slots, uint32_t slot_mask, bool take) {
   UnseenErrors unseen{};
   const uint64_t end = read<S>(state.reserved);
   for (uint64_t ticket = end > slot_mask ? end - slot_mask - 1 : 0; ticket < end; ++ticket) {
     uint64_t word = 0;
     if (look_up<S>(slots, slot_mask, ticket, word) != Outcome::ended) continue;
-    if ((word & 0x7fff) == 0 || (word & seen_bit) != 0) continue;
+    if (!Format::is_error(word & 0x7fff) || (word & seen_bit) != 0) continue;
     if (take && !mark_seen<S>(slots, slot_mask, ticket, word)) continue;
     if (unseen.count++ == 0) {
       unseen.first_ticket = ticket;
@@ -319,7 +319,7 @@ XIO_DEVICE UnseenErrors unseen_errors(const QueueState& state, CompletionSlot* s
 
 /// Failed operations that nobody has waited for, those included that the table has forgotten since; with `take`, nobody
 /// is told of them again. All lanes of `group` call, and get the same.
-template <Sharing S>
+template <class Format, Sharing S>
 XIO_DEVICE UnseenErrors find_errors(QueueState& state, uint64_t group, CompletionSlot* slots, uint32_t slot_mask,
                                     bool take) {
   constexpr arch::Scope scope = state_scope<S>;
@@ -330,7 +330,7 @@ XIO_DEVICE UnseenErrors find_errors(QueueState& state, uint64_t group, Completio
   all.first_status = read<S>(state.first_error);
   uint32_t shown = 0;
   if (leads<S>(group)) {
-    const UnseenErrors unseen = unseen_errors<S>(state, slots, slot_mask, take);
+    const UnseenErrors unseen = unseen_errors<Format, S>(state, slots, slot_mask, take);
     shown = unseen.count;
     // What was recorded first may have been waited for since. Where the table shows all, it knows.
     if (shown >= all.count) all = unseen;
@@ -370,8 +370,9 @@ XIO_DEVICE Status wait(const CompletionRing<Format>& ring, QueueState& state, ui
       if (outcome == Outcome::expired) {
         if (first == 0) first = gone;
       } else if (XIO_UNLIKELY((word & 0x7fff) != 0)) {
-        if (first == 0) first = static_cast<uint32_t>(word & 0x7fff);
-        error = mark_seen<S>(ring.slots, ring.slot_mask, ticket, word);
+        // A success can carry bits of its own.
+        if (first != gone && !Format::is_error(first)) first = static_cast<uint32_t>(word & 0x7fff);
+        if (Format::is_error(word & 0x7fff)) error = mark_seen<S>(ring.slots, ring.slot_mask, ticket, word);
       }
       ++ticket;
       --left;

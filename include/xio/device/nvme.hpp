@@ -312,7 +312,7 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
 
  private:
   XIO_DEVICE ErrorSummary find_errors(bool take) {
-    const protocol::UnseenErrors found = protocol::find_errors<S>(state(), protocol::group_of_caller<S>(), handle().slots,
+    const protocol::UnseenErrors found = protocol::find_errors<CompletionFormat, S>(state(), protocol::group_of_caller<S>(), handle().slots,
                                                                   handle().slot_mask, take);
     return {found.count, found.first_ticket, CompletionFormat::decode(static_cast<uint16_t>(found.first_status))};
   }

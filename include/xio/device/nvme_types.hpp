@@ -22,6 +22,8 @@ struct CompletionFormat {
   XIO_HOST_DEVICE static constexpr bool valid(uint64_t word, bool phase) { return (word >> 48 & 1) == phase; }
   XIO_HOST_DEVICE static constexpr uint32_t key(uint64_t word) { return static_cast<uint32_t>(word >> 32) & 0xffff; }
   XIO_HOST_DEVICE static constexpr uint64_t status(uint64_t word) { return word >> 49; }
+  /// The other bits, among them "more" and the retry delay, say nothing about success.
+  XIO_HOST_DEVICE static constexpr bool is_error(uint64_t status) { return (status & 0x7ff) != 0; }
   XIO_DEVICE_INLINE static uint64_t result(const Cqe* entry) {
     return arch::load<arch::Scope::system>(reinterpret_cast<const uint64_t*>(entry));
   }

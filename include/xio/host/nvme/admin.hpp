@@ -214,17 +214,18 @@ class AdminQueue {
   /// The next completion, where there is one.
   std::optional<nvme::Cqe> take() {
     const auto* entry = cq_.as<nvme::Cqe>(head_ * sizeof(nvme::Cqe));
-    const auto* words = reinterpret_cast<const uint32_t*>(entry);
-    const uint32_t last = __atomic_load_n(words + 3, __ATOMIC_ACQUIRE);
-    if (nvme::phase(static_cast<uint16_t>(last >> 16)) != nvme::expected_phase(used_ / entries_)) return std::nullopt;
+    const auto* words = reinterpret_cast<const uint64_t*>(entry);
+    const uint64_t high = __atomic_load_n(words + 1, __ATOMIC_ACQUIRE);
+    const auto status = static_cast<uint16_t>(high >> 48);
+    if (nvme::phase(status) != nvme::expected_phase(used_ / entries_)) return std::nullopt;
+    const uint64_t low = __atomic_load_n(words, __ATOMIC_RELAXED);
     nvme::Cqe copy{};
-    copy.dw0 = __atomic_load_n(words, __ATOMIC_RELAXED);
-    copy.dw1 = __atomic_load_n(words + 1, __ATOMIC_RELAXED);
-    const uint32_t third = __atomic_load_n(words + 2, __ATOMIC_RELAXED);
-    copy.sqhd = static_cast<uint16_t>(third);
-    copy.sqid = static_cast<uint16_t>(third >> 16);
-    copy.cid = static_cast<uint16_t>(last);
-    copy.status = static_cast<uint16_t>(last >> 16);
+    copy.dw0 = static_cast<uint32_t>(low);
+    copy.dw1 = static_cast<uint32_t>(low >> 32);
+    copy.sqhd = static_cast<uint16_t>(high);
+    copy.sqid = static_cast<uint16_t>(high >> 16);
+    copy.cid = static_cast<uint16_t>(high >> 32);
+    copy.status = status;
     ++used_;
     head_ = (head_ + 1) % entries_;
     if (copy.sqhd < entries_) taken_ = copy.sqhd;
