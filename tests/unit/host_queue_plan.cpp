@@ -115,6 +115,9 @@ TEST_CASE("fixed ring sizes bound the depth", "[host][queue]") {
   CHECK(plan.cq_entries == 8);
   CHECK(plan.depth == 7);
   CHECK(plan.slots >= 16);
+  options.sq_entries = 8;
+  options.cq_entries = 256;
+  CHECK(plan_queue(options, limits_of(2048)).depth == 7);
   options.completion_slots = 16;
   CHECK(plan_queue(options, limits_of(2048)).slots == 16);
   options.completion_slots = 8;

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief A tiny NVMe queue pair for the explorer: rings in plain memory, and a device that is one more actor. It fetches,
+/// completes in any order, and fails the execution when an entry, an identifier or a ring is not as it must be.
+
+#include <cstring>
+#include <string>
+
+#include <xio/device/nvme.hpp>
+
+#include "model/explorer.hpp"
+
+namespace model {
+
+using xio::CompletionSlot;
+using xio::Notification;
+using xio::QueueState;
+using xio::Status;
+using xio::Token;
+using xio::nvme::Cqe;
+using xio::nvme::QueueHandle;
+using xio::nvme::Sqe;
+
+/// Sizes of the rings; powers of two.
+struct Sizes {
+  uint32_t sq = 4;
+  uint32_t cq = 8;
+  uint32_t slots = 4;
+  uint32_t depth = 2;
+};
+
+constexpr uint32_t most_entries = 16;
+
+/// Everything that waves and device share. Hashed as a whole after each step.
+struct Memory {
+  QueueState state;
+  Sqe sq[most_entries];
+  Cqe cq[most_entries];
+  CompletionSlot slots[most_entries];
+  Notification* notifications[most_entries];
+  Notification notification;
+  uint32_t sq_doorbell, cq_doorbell;
+  uint32_t sq_shadow, cq_shadow, sq_event, cq_event;
+  uint64_t word[4];
+};
+
+/// A program of waves with one queue, and a device as its last actor.
+class QueueProgram : public Program {
+ public:
+  QueueProgram(Explorer& explorer, const Sizes& sizes, uint32_t waves) : explorer_(explorer), sizes_(sizes), waves_(waves) {
+    std::memset(static_cast<void*>(&memory_), 0, sizeof memory_);
+    std::memset(static_cast<void*>(memory_.sq), 0xff, sizeof memory_.sq);
+  }
+
+  uint32_t actors() const final { return waves_ + 1; }
+  uint64_t fingerprint() const final {
+    uint64_t words[sizeof(Memory) / 8];
+    std::memcpy(words, &memory_, sizeof words);
+    uint64_t hash = 0xcbf29ce484222325 + ended_;
+    for (const uint64_t word : words) hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    return hash;
+  }
+  void run(uint32_t actor) final {
+    if (actor == waves_) return device();
+    wave(actor);
+    ++ended_;
+  }
+  std::string judge() final {
+    const QueueState& state = memory_.state;
+    if (state.broken != 0) return "the queue is broken";
+    if (state.draining != 0) return "a drain was not given back";
+    if (state.reserved != accepted_) return "tickets were taken that nobody has, or lost";
+    if (fetched_ != accepted_ || completed_ != accepted_) return "an entry was lost";
+    if (state.retired > completed_) return "a completion was taken twice";
+    return verdict();
+  }
+
+ protected:
+  /// What wave `number` does.
+  virtual void wave(uint32_t number) = 0;
+  /// More to look at in the end.
+  virtual std::string verdict() { return {}; }
+  /// Status field for a command of this block.
+  virtual uint16_t status_of(uint64_t) const { return 0; }
+  /// Whether the device may complete this one now.
+  virtual bool may_complete(uint64_t) const { return true; }
+
+  QueueHandle handle() {
+    QueueHandle h{};
+    h.state = &memory_.state;
+    h.sq = memory_.sq;
+    h.cq = memory_.cq;
+    h.slots = memory_.slots;
+    h.notifications = memory_.notifications;
+    h.sq_doorbell = &memory_.sq_doorbell;
+    h.cq_doorbell = &memory_.cq_doorbell;
+    h.sq_shadow = &memory_.sq_shadow;
+    h.cq_shadow = &memory_.cq_shadow;
+    h.sq_event_index = &memory_.sq_event;
+    h.cq_event_index = &memory_.cq_event;
+    h.sq_mask = sizes_.sq - 1;
+    h.cq_mask = sizes_.cq - 1;
+    h.slot_mask = sizes_.slots - 1;
+    h.depth = sizes_.depth;
+    h.max_blocks = 8;
+    h.block_shift = 9;
+    h.page_shift = 12;
+    h.nsid = 1;
+    return h;
+  }
+
+  /// Submits a read of a block; each block number is used once in an execution.
+  template <class Q, class... Until>
+  Token read(Q& queue, uint64_t block, Until... until) {
+    const Token token = queue.submit(xio::nvme::read(block, 1), xio::nvme::DataPointer{block << 12}, until...);
+    if (token.submitted()) ++accepted_;
+    return token;
+  }
+  static xio::Deadline forever() { return {~uint64_t{0}}; }
+
+  Explorer& explorer_;
+  const Sizes sizes_;
+  const uint32_t waves_;
+  Memory memory_;
+  bool shadow_ = false;
+  uint64_t accepted_ = 0;
+  uint64_t fetched_ = 0;
+  uint64_t completed_ = 0;
+
+ private:
+  struct Live {
+    uint32_t cid;
+    uint64_t block;
+  };
+
+  void device() {
+    for (;;) {
+      explorer_.step();
+      const uint32_t tail = announced();
+      const uint32_t fetches = fetched_ % sizes_.sq != tail ? 1 : 0;
+      uint32_t ready = 0;
+      uint32_t candidates[most_entries];
+      for (uint32_t i = 0; i < live_count_; ++i) {
+        if (may_complete(live_[i].block)) candidates[ready++] = i;
+      }
+      if (fetches + ready == 0) {
+        if (ended_ == waves_) return;
+        explorer_.wait();
+        continue;
+      }
+      const uint32_t choice = explorer_.choose(fetches + ready);
+      if (fetches != 0 && choice == 0) {
+        fetch();
+      } else {
+        complete(candidates[choice - fetches]);
+      }
+    }
+  }
+
+  /// The tail that the device knows of; with shadow doorbells only the register wakes it, and then it reads the shadow.
+  uint32_t announced() {
+    if (!shadow_) return memory_.sq_doorbell;
+    if (memory_.sq_doorbell != woken_by_) {
+      woken_by_ = memory_.sq_doorbell;
+      awake_ = true;
+    }
+    const auto fetched = static_cast<uint32_t>(fetched_ % sizes_.sq);
+    if (!awake_) return fetched;
+    if (memory_.sq_shadow == fetched) {
+      // Idle: say from where on it wants to be woken, then look once more. Others may come in between.
+      memory_.sq_event = fetched;
+      explorer_.step();
+      awake_ = memory_.sq_shadow != fetched;
+    }
+    return awake_ ? memory_.sq_shadow : fetched;
+  }
+
+  void fetch() {
+    Sqe& entry = memory_.sq[fetched_ % sizes_.sq];
+    explorer_.require(entry.cdw0 != 0xffffffff, "the doorbell announced an entry that is not there, or went backwards");
+    const uint32_t cid = entry.cdw0 >> 16;
+    explorer_.require(cid < sizes_.slots, "an identifier beyond the table");
+    for (uint32_t i = 0; i < live_count_; ++i) {
+      explorer_.require(live_[i].cid != cid, "an identifier is used twice");
+    }
+    explorer_.require(live_count_ < sizes_.depth, "more in flight than the depth");
+    const uint64_t block = entry.cdw10;
+    explorer_.require(block < 64 && (seen_ >> block & 1) == 0, "an entry was announced twice");
+    seen_ |= uint64_t{1} << block;
+    std::memset(static_cast<void*>(&entry), 0xff, sizeof entry);
+    live_[live_count_++] = {cid, block};
+    ++fetched_;
+  }
+
+  void complete(uint32_t which) {
+    const uint32_t head = memory_.cq_doorbell;
+    const auto used = static_cast<uint32_t>((completed_ - head) % sizes_.cq);
+    explorer_.require(used < sizes_.cq - 1, "the completion ring is full");
+    const Live done = live_[which];
+    for (uint32_t i = which; i + 1 < live_count_; ++i) live_[i] = live_[i + 1];
+    --live_count_;
+    auto* const words = reinterpret_cast<uint64_t*>(&memory_.cq[completed_ % sizes_.cq]);
+    const uint64_t phase = (completed_ / sizes_.cq) % 2 == 0;
+    __atomic_store_n(words, done.block * 1000 + 7, __ATOMIC_RELAXED);
+    __atomic_store_n(words + 1, uint64_t{status_of(done.block)} << 49 | phase << 48 | uint64_t{done.cid} << 32, __ATOMIC_RELEASE);
+    ++completed_;
+  }
+
+  Live live_[most_entries]{};
+  uint32_t live_count_ = 0;
+  uint32_t ended_ = 0;
+  uint64_t seen_ = 0;
+  uint32_t woken_by_ = 0;
+  bool awake_ = false;
+};
+
+}  // namespace model

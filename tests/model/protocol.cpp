@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief The queue protocol under every schedule of two or three waves and a device: no entry is lost, no identifier used
+/// twice, doorbells only go forward and never ahead of the entries, completions are taken once, refusals leave no trace.
+
+#include "model/device.hpp"
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace model;
+using xio::Deferred;
+using xio::Latency;
+using xio::Notifying;
+using xio::Sharing;
+using xio::Throughput;
+using xio::nvme::Queue;
+
+constexpr bool slow = XIO_ASAN || XIO_TSAN;
+constexpr Limits usual{slow ? 1u : 2u, ~uint64_t{0}, slow ? 300u : 5000u};
+constexpr Limits deep{slow ? 1u : 3u, 400000, slow ? 300u : 5000u};
+
+template <class P, class... Arguments>
+Result explore(const Limits& limits, Arguments... arguments) {
+  Explorer explorer;
+  const Result result =
+      explorer.explore([&](Explorer& self) { return std::make_unique<P>(self, arguments...); }, limits);
+  INFO(result.failure << "\nafter " << result.executions << " executions: " << result.trace);
+  CHECK(result.failure.empty());
+  std::printf("%9llu executions, %11llu steps%s\n", static_cast<unsigned long long>(result.executions),
+              static_cast<unsigned long long>(result.steps), result.complete ? "" : " (limit reached)");
+  return result;
+}
+
+/// Each wave submits some reads, one after the other, and waits for them in reverse order.
+template <class Policy, class Doorbell = xio::MmioDoorbell>
+class SubmitAndWait : public QueueProgram {
+ public:
+  SubmitAndWait(Explorer& explorer, const Sizes& sizes, uint32_t waves, uint32_t each, bool shadow = false)
+      : QueueProgram(explorer, sizes, waves), each_(each) {
+    shadow_ = shadow;
+  }
+
+ protected:
+  void wave(uint32_t number) override {
+    Queue<Sharing::grid, Policy, Doorbell> queue(handle());
+    Token tokens[4];
+    for (uint32_t i = 0; i < each_; ++i) {
+      tokens[i] = read(queue, number * each_ + i, forever());
+      explorer_.require(tokens[i].submitted(), "a submission was refused");
+    }
+    for (uint32_t i = each_; i-- > 0;) {
+      explorer_.require(queue.wait(tokens[i], forever()).is_ok(), "a wait failed");
+      explorer_.require(queue.result(tokens[i]) == (number * each_ + i) * 1000 + 7, "a token got another's completion");
+    }
+  }
+  std::string verdict() override {
+    const QueueState& state = memory_.state;
+    if (state.retired != accepted_) return "not all completions were taken";
+    if (state.published != accepted_) return "not everything was published";
+    if (state.error_count != 0) return "errors were counted";
+    if (Policy::ringing == xio::Ringing::deferred && state.rung != accepted_ << 1) return "not everything was announced";
+    if (memory_.sq_doorbell != accepted_ % sizes_.sq && !shadow_) return "the last doorbell is not the last entry's";
+    return {};
+  }
+
+  const uint32_t each_;
+};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("H10 H17 H37: two waves, two operations each, on a ring that both fill", "", Throughput, Latency,
+                   Deferred<2>, Deferred<100>) {
+  explore<SubmitAndWait<TestType>>(usual, Sizes{4, 8, 4, 2}, 2u, 2u);
+  explore<SubmitAndWait<TestType>>(usual, Sizes{4, 4, 4, 1}, 2u, 2u);
+  explore<SubmitAndWait<TestType>>(deep, Sizes{4, 8, 8, 3}, 2u, 2u);
+}
+
+TEMPLATE_TEST_CASE("H10 H17 H37: three waves, one operation each", "", Throughput, Deferred<2>) {
+  explore<SubmitAndWait<TestType>>(usual, Sizes{4, 4, 4, 2}, 3u, 1u);
+  explore<SubmitAndWait<TestType>>(deep, Sizes{4, 4, 8, 3}, 3u, 1u);
+}
+
+TEST_CASE("H34 shadow doorbells: no kick is lost between a device that falls asleep and two waves") {
+  using P = SubmitAndWait<Throughput, xio::ShadowDoorbell>;
+  explore<P>(usual, Sizes{4, 8, 4, 2}, 2u, 2u, true);
+  explore<P>(deep, Sizes{4, 8, 8, 3}, 2u, 1u, true);
+  explore<SubmitAndWait<Deferred<2>, xio::ShadowDoorbell>>(usual, Sizes{4, 8, 4, 2}, 2u, 2u, true);
+}
