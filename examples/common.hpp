@@ -22,7 +22,8 @@ inline std::string argument(int argc, char** argv, int i, const std::string& oth
 
 /// Opens `qemu[:key=value,...]` or `emulated[:key=value,...]`.
 inline std::unique_ptr<xio::host::NvmeTransport> open(const std::string& spec) {
-  if (spec.compare(0, 8, "emulated") != 0) return std::make_unique<xio::host::QemuNvme>(xio::host::parse_qemu_spec(spec));
+  if (spec.compare(0, 8, "emulated") != 0)
+    return std::make_unique<xio::host::QemuNvme>(xio::host::parse_qemu_spec(spec));
   return std::make_unique<xio::emulation::NvmeController>(xio::emulation::parse_emulated_spec(spec).config);
 }
 

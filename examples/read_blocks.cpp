@@ -28,12 +28,13 @@ int main(int argc, char** argv) {
     xio::simt::launch(grid, read_blocks, handle, first_lba, blocks, data.bus(), results.as<xio::Status>());
 
     uint32_t good = 0;
-    for (uint32_t i = 0; i < threads; ++i) {
-      const xio::Status status = results.span<xio::Status>()[i];
+    xio::Status first_error;
+    for (const xio::Status status : results.span<xio::Status>()) {
       if (status.is_ok()) ++good;
-      if (!status.is_ok()) std::printf("thread %u: %s\n", i, xio::name(status.code));
+      if (first_error.is_ok()) first_error = status;
     }
-    std::printf("%s: %u of %u reads of %u blocks\n", controller.transport().description().c_str(), good, threads, blocks);
+    std::printf("%s: %u of %u reads of %u blocks, %s\n", controller.transport().description().c_str(), good,
+                threads, blocks, xio::name(first_error.code));
     return good == threads;
   });
 }

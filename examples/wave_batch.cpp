@@ -24,8 +24,8 @@ int main(int argc, char** argv) {
     const xio::host::DmaBuffer result = controller.allocate(sizeof(xio::Status));
 
     // On a GPU: wave_batch_kernel<<<1, 64>>>(...), a __global__ function that calls the same code.
-    xio::simt::launch(xio::simt::Grid::of_waves(/*blocks*/ 1, /*waves*/ 1, /*wave_size*/ 64), wave_batch, queue.handle(),
-                      pieces.as<xio::nvme::Piece>(), count, data.bus(), result.as<xio::Status>());
+    xio::simt::launch(xio::simt::Grid::of_waves(/*blocks*/ 1, /*waves*/ 1, /*wave_size*/ 64), wave_batch,
+                      queue.handle(), pieces.as<xio::nvme::Piece>(), count, data.bus(), result.as<xio::Status>());
 
     const xio::Status status = *result.as<xio::Status>();
     std::printf("%s: a batch of %u pieces: %s\n", controller.transport().description().c_str(), count,

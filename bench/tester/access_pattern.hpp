@@ -39,8 +39,8 @@ struct Shuffle {
   }
 };
 
-/// Maps operation numbers to logical blocks. The namespace is divided into places of `blocks` blocks from `base_lba` on;
-/// operations that are more than there are places go round.
+/// Maps operation numbers to logical blocks. The namespace is divided into places of `blocks` blocks from `base_lba`
+/// on; operations that are more than there are places go round.
 struct AccessPattern {
   uint64_t base_lba = 0;
   uint64_t places = 1;   ///< whole operations that fit between `base_lba` and the end

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief What the tester writes into a block: a function of the block's address and a seed, so that blocks in the wrong
-/// place and blocks of an earlier run are told from right ones.
+/// @brief What the tester writes into a block: a function of the block's address and a seed, so that blocks in the
+/// wrong place and blocks of an earlier run are told from right ones.
 
 #include <xio/device/pattern.hpp>
 
@@ -39,7 +39,9 @@ class BlockContent {
     return bytes;
   }
 
-  XIO_DEVICE void first_words(uint64_t lba, uint64_t (&to)[2]) const { fill(reinterpret_cast<uint8_t*>(to), lba, sizeof to); }
+  XIO_DEVICE void first_words(uint64_t lba, uint64_t (&to)[2]) const {
+    fill(reinterpret_cast<uint8_t*>(to), lba, sizeof to);
+  }
 
   XIO_HOST_DEVICE constexpr bool is_lfsr() const { return lfsr_; }
   XIO_HOST_DEVICE constexpr uint64_t seed() const { return seed_; }

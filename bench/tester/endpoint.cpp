@@ -137,8 +137,8 @@ const char* mode_name(Announcement mode) { return mode == Announcement::polling 
 
 void print(const EndpointOptions& options, const Outcome& outcome) {
   std::printf("test-ep: software endpoint, not a device\n");
-  std::printf("  mode %s, %u endpoint%s, batch %u; kernels and answering threads run on the CPU\n", mode_name(options.mode),
-              options.threads, options.threads == 1 ? "" : "s", options.batch_size);
+  std::printf("  mode %s, %u endpoint%s, batch %u; kernels and answering threads run on the CPU\n",
+              mode_name(options.mode), options.threads, options.threads == 1 ? "" : "s", options.batch_size);
   std::printf("\nround trips of 64-byte messages (software endpoint, not a device)\n");
   Table table;
   table.add({"round trips", grouped(outcome.trips)});
@@ -157,7 +157,9 @@ void print(const EndpointOptions& options, const Outcome& outcome) {
   table.add({"  max", microseconds(s.most())});
   table.add({"doorbells per round trip", fixed(outcome.doorbells(), 4)});
   table.add({"CPU us per round trip",
-             outcome.trips == 0 ? "-" : fixed((outcome.usage.user + outcome.usage.system) * 1e6 / static_cast<double>(outcome.trips), 2)});
+             outcome.trips == 0
+                 ? "-"
+                 : fixed((outcome.usage.user + outcome.usage.system) * 1e6 / static_cast<double>(outcome.trips), 2)});
   table.print();
   std::printf("  Doorbells are the kernel's; in polling mode they are the flags of the messages.\n");
   if (options.histogram) {
@@ -206,13 +208,16 @@ CLI::App* add_endpoint_command(CLI::App& app, EndpointOptions& options) {
   add_number(*command, "--iterations", options.iterations, 1, std::numeric_limits<uint64_t>::max(),
              "round trips of each endpoint (default 10000)");
   add_number(*command, "--batch-size", options.batch_size, 1, 4096, "messages that are announced together (default 1)");
-  add_number(*command, "--threads", options.threads, 1, 256, "endpoints, each with a kernel and a host thread (default 1)");
+  add_number(*command, "--threads", options.threads, 1, 256,
+             "endpoints, each with a kernel and a host thread (default 1)");
   add_choice<Announcement>(*command, "--mode", options.mode,
                            {{"polling", Announcement::polling}, {"doorbell", Announcement::doorbell}},
                            "how a side learns of messages: a flag in each, or one word (default doorbell)");
-  add_number(*command, "--deadline", options.deadline_ms, 1, 3600000, "milliseconds that a batch may take (default 5000)");
+  add_number(*command, "--deadline", options.deadline_ms, 1, 3600000,
+             "milliseconds that a batch may take (default 5000)");
   command->add_flag("--histogram", options.histogram, "print the distribution of the latencies");
-  command->add_option("--json", options.json, "write everything to a file as JSON; - is standard output")->type_name("FILE");
+  command->add_option("--json", options.json, "write everything to a file as JSON; - is standard output")
+      ->type_name("FILE");
   return command;
 }
 

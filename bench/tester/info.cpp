@@ -71,7 +71,8 @@ Json namespaces_json(const xio::host::NvmeController& controller) {
 Json offers_json() {
   return {{"executors", {"host"}},
           {"controllers", {"qemu[:key=value,...]", "emulated[:key=value,...]"}},
-          {"not_offered", {"--executor gpu (a build with HIP or CUDA)", "/dev/nvmeN and vfio:BDF (drives of this machine)"}}};
+          {"not_offered",
+           {"--executor gpu (a build with HIP or CUDA)", "/dev/nvmeN and vfio:BDF (drives of this machine)"}}};
 }
 
 void print_controller(const Json& json) {
@@ -88,17 +89,17 @@ void print_controller(const Json& json) {
                              " entries each (CAP.MQES + 1), contiguous: " +
                              (limits["contiguous_queues_required"].get<bool>() ? "required" : "not required"));
   line("doorbells     ", "every " + limits["doorbell_stride_bytes"].dump() + " bytes");
-  line("memory pages  ", limits["page_bytes"].dump() + " bytes in use, " + limits["smallest_page_bytes"].dump() + " to " +
-                             limits["largest_page_bytes"].dump() + " possible");
+  line("memory pages  ", limits["page_bytes"].dump() + " bytes in use, " + limits["smallest_page_bytes"].dump() +
+                             " to " + limits["largest_page_bytes"].dump() + " possible");
   line("transfer      ", transfer == 0 ? "no limit" : "at most " + std::to_string(transfer) + " bytes (MDTS)");
   std::string present;
   for (const auto& [name, there] : limits["features"].items())
     if (there.get<bool>()) present += (present.empty() ? "" : ", ") + name;
   line("features      ", present);
   for (const Json& one : json["namespaces"])
-    line("namespace     ", one["nsid"].dump() + ": " + one["blocks"].dump() + " blocks of " + one["block_bytes"].dump() +
-                               " bytes, metadata " + one["metadata_bytes"].dump() + " bytes, protection type " +
-                               one["protection_type"].dump());
+    line("namespace     ", one["nsid"].dump() + ": " + one["blocks"].dump() + " blocks of " +
+                               one["block_bytes"].dump() + " bytes, metadata " + one["metadata_bytes"].dump() +
+                               " bytes, protection type " + one["protection_type"].dump());
   table.print();
 }
 

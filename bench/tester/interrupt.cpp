@@ -22,7 +22,7 @@ void handle(int) {
 }  // namespace
 
 Interrupt::Interrupt() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = handle;
   ::sigemptyset(&action.sa_mask);
   ::sigaction(SIGINT, &action, &before_interrupt);

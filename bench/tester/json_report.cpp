@@ -63,7 +63,9 @@ Json setup_json(const NvmeReport& report) {
                {"deadline_ms", o.deadline_ms},
                {"less_timing", o.less_timing},
                {"substep_timing", o.substep_timing},
-               {"written_before", o.write_io != 0 ? "this run" : o.written != 0 ? "earlier run" : "not known"}};
+               {"written_before", o.write_io != 0  ? "this run"
+                                  : o.written != 0 ? "earlier run"
+                                                   : "not known"}};
   if (o.lfsr_seed) json["lfsr_seed"] = *o.lfsr_seed;
   if (o.written != 0) json["written"] = o.written;
   if (o.duration > 0) json["duration"] = o.duration;
@@ -135,8 +137,12 @@ Json phase_json(const NvmeReport& report, const PhaseResult& phase) {
 }
 
 Json verification_json(const Verification& v) {
-  Json json = {{"wanted", v.wanted},     {"scope", v.scope}, {"expected_blocks", v.expected},
-               {"verified_blocks", v.verified}, {"failed_comparisons", v.wrong}, {"complete", v.complete}};
+  Json json = {{"wanted", v.wanted},
+               {"scope", v.scope},
+               {"expected_blocks", v.expected},
+               {"verified_blocks", v.verified},
+               {"failed_comparisons", v.wrong},
+               {"complete", v.complete}};
   json["wrong_blocks"] = Json::array();
   for (const BlockFault& fault : v.faults) {
     Json entry = {{"lba", fault.lba}, {"first_byte", fault.offset}, {"text", describe(fault)}};

@@ -43,7 +43,8 @@ std::string qemu_version(const std::string& path) {
 
 std::vector<std::string> qemu_candidates() {
   std::vector<std::string> names;
-  if (const char* const chosen = std::getenv("XIO_QEMU"); chosen != nullptr && *chosen != '\0') names.emplace_back(chosen);
+  if (const char* const chosen = std::getenv("XIO_QEMU"); chosen != nullptr && *chosen != '\0')
+    names.emplace_back(chosen);
   names.emplace_back("qemu-system-x86_64");
   // Where scripts/qemu10 unpacks a newer one.
   const char* const cache = std::getenv("XIO_CACHE");

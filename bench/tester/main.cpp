@@ -54,7 +54,8 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
-    return complain(std::string(error.what()) + "; " + help_of(app) + " lists what is accepted", tester::exit_bad_input);
+    return complain(std::string(error.what()) + "; " + help_of(app) + " lists what is accepted",
+                    tester::exit_bad_input);
   }
   if (nvme_command->parsed()) return tester::run_nvme(nvme);
   if (endpoint_command->parsed()) return tester::run_endpoint(endpoint);
@@ -69,7 +70,8 @@ int main(int argc, char** argv) {
   } catch (const tester::CannotRun& reason) {
     return complain(reason.what(), tester::exit_cannot_run);
   } catch (const std::bad_alloc&) {
-    return complain("out of memory; ask for fewer queues, a smaller depth or smaller operations", tester::exit_bad_input);
+    return complain("out of memory; ask for fewer queues, a smaller depth or smaller operations",
+                    tester::exit_bad_input);
   } catch (const std::exception& error) {
     return complain(error.what(), tester::exit_bad_input);
   }

@@ -55,9 +55,10 @@ void add_queues(CLI::App& app, NvmeOptions& o) {
   add_number(app, "--batch-size", o.batch_size, 0, 65536,
              "entries for one doorbell (default 1); 0: as many as there is room for; at most the depth")
       ->group(group);
-  add_number(app, "--depth", o.depth, 1, 65536,
-             "operations in flight on a queue, at most the queue length (default: 1 with batch size 1, the queue length "
-             "with 0, else twice the batch size)")
+  add_number(
+      app, "--depth", o.depth, 1, 65536,
+      "operations in flight on a queue, at most the queue length (default: 1 with batch size 1, the queue length "
+      "with 0, else twice the batch size)")
       ->group(group);
   add_choice<DoorbellKind>(app, "--doorbell", o.doorbell,
                            {{"mmio", DoorbellKind::mmio}, {"shadow", DoorbellKind::shadow}},
@@ -87,11 +88,13 @@ void add_data(CLI::App& app, NvmeOptions& o) {
          "fill blocks with a 32-bit LFSR that starts from this seed and the block's address")
       ->type_name("N")
       ->group(group);
-  add_number(app, "--data-buffer-size", o.data_buffer_size, 1, any_number,
-             "bytes of data memory for all queues together, used in turn (default: one buffer for each operation in flight)")
+  add_number(
+      app, "--data-buffer-size", o.data_buffer_size, 1, any_number,
+      "bytes of data memory for all queues together, used in turn (default: one buffer for each operation in flight)")
       ->group(group);
-  add_number(app, "--memory-mode", o.memory_mode, 0, 15,
-             "what lies in GPU memory: 1 SQ, 2 CQ, 4 doorbell record, 8 data, added up (default 0); needs --executor gpu")
+  add_number(
+      app, "--memory-mode", o.memory_mode, 0, 15,
+      "what lies in GPU memory: 1 SQ, 2 CQ, 4 doorbell record, 8 data, added up (default 0); needs --executor gpu")
       ->group(group);
 }
 
@@ -138,8 +141,7 @@ CLI::App* add_nvme_command(CLI::App& app, NvmeOptions& options) {
 void check(const NvmeOptions& o) {
   if (o.controller.empty())
     throw BadInput("no controller: give --controller qemu[:key=value,...] or emulated[:key=value,...]");
-  if (o.read_io == 0 && o.write_io == 0)
-    throw BadInput("no operations: give --read-io or --write-io, at least 1");
+  if (o.read_io == 0 && o.write_io == 0) throw BadInput("no operations: give --read-io or --write-io, at least 1");
   if (o.executor == Executor::gpu)
     throw CannotRun("--executor gpu: this build has neither HIP nor CUDA; --executor host is offered");
   if (o.memory_mode != 0)

@@ -26,7 +26,8 @@ void plan_queues(const NvmeOptions& o, const xio::host::NvmeController& controll
                    "; give at most that");
   const uint32_t asked = o.depth != 0 ? o.depth : std::max(usual_depth, 64u);
   plan.queue_length = o.queue_length != 0 ? o.queue_length : std::min(std::max(asked, 64u), longest);
-  plan.depth = o.depth != 0 ? o.depth : std::min(o.batch_size == 0 ? plan.queue_length : usual_depth, plan.queue_length);
+  plan.depth =
+      o.depth != 0 ? o.depth : std::min(o.batch_size == 0 ? plan.queue_length : usual_depth, plan.queue_length);
   plan.batch = o.batch_size;
 
   const uint32_t granted = controller.granted_queues();
@@ -40,14 +41,15 @@ void plan_blocks(const NvmeOptions& o, const xio::host::NvmeController& controll
   if (std::find(active.begin(), active.end(), o.nsid) == active.end()) {
     std::string known;
     for (const uint32_t nsid : active) known += (known.empty() ? "" : ", ") + text(nsid);
-    throw BadInput("--namespace " + text(o.nsid) + " is not there; active namespaces: " + (known.empty() ? "none" : known));
+    throw BadInput("--namespace " + text(o.nsid) +
+                   " is not there; active namespaces: " + (known.empty() ? "none" : known));
   }
   const xio::host::NamespaceInfo info = controller.identify_namespace(o.nsid);
   plan.block_bytes = info.block_bytes;
   plan.namespace_blocks = info.blocks;
   if (o.base_lba >= info.blocks)
-    throw BadInput("--base-lba " + text(o.base_lba) + " is beyond the end; namespace " + text(o.nsid) + " has blocks 0 to " +
-                   text(info.blocks - 1));
+    throw BadInput("--base-lba " + text(o.base_lba) + " is beyond the end; namespace " + text(o.nsid) +
+                   " has blocks 0 to " + text(info.blocks - 1));
   const uint64_t usable = info.blocks - o.base_lba;
   if (o.lbas_per_io > usable)
     throw BadInput("--lbas-per-io " + text(o.lbas_per_io) + " from LBA " + text(o.base_lba) +
@@ -67,9 +69,7 @@ void plan_lanes(const NvmeOptions& o, NvmePlan& plan) {
   plan.waves = o.waves;
   plan.wave_size = o.wave_size;
   plan.lanes_per_queue = o.waves * o.wave_size;
-  plan.sharing = o.waves > 1       ? xio::Sharing::grid
-                 : o.wave_size > 1 ? xio::Sharing::wave
-                                   : xio::Sharing::thread;
+  plan.sharing = o.waves > 1 ? xio::Sharing::grid : o.wave_size > 1 ? xio::Sharing::wave : xio::Sharing::thread;
 }
 
 void plan_buffers(const NvmeOptions& o, NvmePlan& plan) {
@@ -82,8 +82,7 @@ void plan_buffers(const NvmeOptions& o, NvmePlan& plan) {
   if (o.data_buffer_size != 0 && o.data_buffer_size < least)
     throw BadInput("--data-buffer-size " + text(o.data_buffer_size) + " is too small; " + text(o.num_queues) +
                    " queues of depth " + text(plan.depth) + " need at least " + text(least) + " bytes");
-  plan.buffers_per_slot = static_cast<uint32_t>(
-      std::clamp<uint64_t>(o.data_buffer_size / least, 1, 1u << 20));
+  plan.buffers_per_slot = static_cast<uint32_t>(std::clamp<uint64_t>(o.data_buffer_size / least, 1, 1u << 20));
   plan.data_bytes = std::max(o.data_buffer_size, least);
 }
 

@@ -31,9 +31,9 @@ struct NvmePlan {
   AccessPattern pattern;
   BlockContent content;
 
-  uint64_t buffer_bytes = 0;       ///< from one buffer to the next
+  uint64_t buffer_bytes = 0;  ///< from one buffer to the next
   uint32_t buffers_per_slot = 1;
-  uint64_t data_bytes = 0;         ///< of all buffers together
+  uint64_t data_bytes = 0;  ///< of all buffers together
 
   /// Number of the lane among those of its queue that have a window, for a thread of its block; ~0: it has none.
   uint32_t lane_number(uint32_t thread) const;

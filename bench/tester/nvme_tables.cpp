@@ -52,9 +52,9 @@ void print_setup(const NvmeReport& report) {
   const NvmePlan& plan = report.plan;
   const auto& controller = *report.target->controller;
   const auto& info = controller.info();
-  const std::string ids = o.num_queues == 1 ? "id " + std::to_string(o.queue_id)
-                                            : "ids " + std::to_string(o.queue_id) + " to " +
-                                                  std::to_string(o.queue_id + o.num_queues - 1);
+  const std::string ids =
+      o.num_queues == 1 ? "id " + std::to_string(o.queue_id)
+                        : "ids " + std::to_string(o.queue_id) + " to " + std::to_string(o.queue_id + o.num_queues - 1);
   Table table;
   table.add({"controller  " + info.model + ", firmware " + info.firmware + ", serial " + info.serial});
   table.add({"transport   " + controller.transport().description()});
@@ -71,7 +71,8 @@ void print_setup(const NvmeReport& report) {
   std::string size = std::to_string(plan.pattern.blocks) + (plan.pattern.blocks == 1 ? " block" : " blocks") + " (" +
                      std::to_string(plan.operation_bytes) + " bytes)";
   if (plan.commands_per_operation > 1) size += " in " + std::to_string(plan.commands_per_operation) + " commands";
-  table.add({"operations  " + size + ", " + (o.random ? "random" : "sequential") + " from LBA " + std::to_string(o.base_lba)});
+  table.add({"operations  " + size + ", " + (o.random ? "random" : "sequential") + " from LBA " +
+             std::to_string(o.base_lba)});
   table.add({"data        " + content_text(o, o.write_io != 0)});
   table.add({"written     " + written_before(o)});
   table.add({"timing      " + std::string(o.less_timing ? "one clock reading for a batch" : "each operation") +
@@ -100,7 +101,8 @@ void print_figures(const NvmeReport& report) {
   table.add(row(report, "IOPS", [](const PhaseResult& p) { return fixed(p.iops(), 0); }));
   table.add(row(report, "MB/s", [](const PhaseResult& p) { return fixed(p.megabytes_per_second(), 1); }));
   const auto latency = [&](const char* title, auto value) {
-    table.add(row(report, title, [&](const PhaseResult& p) { return p.completed == 0 ? "-" : microseconds(value(p.latency)); }));
+    table.add(row(report, title,
+                  [&](const PhaseResult& p) { return p.completed == 0 ? "-" : microseconds(value(p.latency)); }));
   };
   latency("latency us, min", [](const Summary& s) { return s.least(); });
   latency("  mean", [](const Summary& s) { return s.mean(); });
@@ -124,7 +126,9 @@ void print_figures(const NvmeReport& report) {
                 [](const PhaseResult& p) { return fixed(p.per_operation(p.counts.releases), 4); }));
   table.add(row(report, "atomics per operation",
                 [](const PhaseResult& p) { return fixed(p.per_operation(p.counts.atomics), 4); }));
-  const auto percent = [](double cpu, const PhaseResult& p) { return p.seconds > 0 ? fixed(100 * cpu / p.seconds, 0) : "-"; };
+  const auto percent = [](double cpu, const PhaseResult& p) {
+    return p.seconds > 0 ? fixed(100 * cpu / p.seconds, 0) : "-";
+  };
   table.add(row(report, "CPU % user", [&](const PhaseResult& p) { return percent(p.usage.user, p); }));
   table.add(row(report, "CPU % system", [&](const PhaseResult& p) { return percent(p.usage.system, p); }));
   table.add(row(report, "CPU us per operation", [](const PhaseResult& p) {
@@ -149,7 +153,8 @@ void print_steps(const NvmeReport& report) {
     return fixed(sum, 1);
   }));
   table.print();
-  std::puts("  CQ poll holds the looks that found nothing. Each reading of the clock is part of the step that it ends.");
+  std::puts(
+      "  CQ poll holds the looks that found nothing. Each reading of the clock is part of the step that it ends.");
 }
 
 void print_histogram(const NvmeReport& report) {
@@ -183,7 +188,8 @@ void print_verification(const NvmeReport& report) {
   constexpr size_t most_lines = 32;
   std::printf("\nverified %llu of %llu blocks: %s\n", static_cast<unsigned long long>(v.verified),
               static_cast<unsigned long long>(v.expected), v.scope.c_str());
-  for (size_t i = 0; i < std::min(v.faults.size(), most_lines); ++i) std::printf("  %s\n", describe(v.faults[i]).c_str());
+  for (size_t i = 0; i < std::min(v.faults.size(), most_lines); ++i)
+    std::printf("  %s\n", describe(v.faults[i]).c_str());
   if (v.faults.size() > most_lines || !v.complete)
     std::printf("  and more: %s comparisons failed\n", grouped(v.wrong).c_str());
 }

@@ -45,9 +45,9 @@ constexpr uint32_t status_room = 8;  ///< different statuses that a lane tells a
 
 /// One lane of a wave that does I/O. The upper part is the host's, the lower part is the kernel's, zero at first.
 struct alignas(64) Lane {
-  Slot* slots = nullptr;     ///< `window` of them
-  uint64_t first_slot = 0;   ///< number of the first one among the slots of all lanes; chooses buffers
-  uint64_t number = 0;       ///< among the lanes that have a window; chooses operations
+  Slot* slots = nullptr;    ///< `window` of them
+  uint64_t first_slot = 0;  ///< number of the first one among the slots of all lanes; chooses buffers
+  uint64_t number = 0;      ///< among the lanes that have a window; chooses operations
   Latency* latency = nullptr;
   WrongBlock* wrong = nullptr;
   uint32_t wrong_room = 0;
@@ -55,11 +55,11 @@ struct alignas(64) Lane {
 
   alignas(64) uint64_t progress;  ///< operations done, from time to time; the host reads it meanwhile
   uint64_t submitted;
-  uint64_t completed;   ///< with success
-  uint64_t failed;      ///< with another status, timed out ones included
-  uint64_t began;       ///< tick
-  uint64_t ended;       ///< tick
-  uint64_t checked;     ///< blocks compared with what was written
+  uint64_t completed;    ///< with success
+  uint64_t failed;       ///< with another status, timed out ones included
+  uint64_t began;        ///< tick
+  uint64_t ended;        ///< tick
+  uint64_t checked;      ///< blocks compared with what was written
   uint64_t wrong_count;  ///< blocks that differed; the first `wrong_room` are in `wrong`
   uint64_t sq_rings;     ///< SQ doorbells stored; counted on the CPU, by the first lane of a wave
   uint64_t cq_rings;
@@ -72,16 +72,16 @@ struct alignas(64) Lane {
 /// Everything that the kernel must know of a phase of reads or of writes.
 struct Phase {
   const xio::nvme::QueueHandle* queues = nullptr;
-  Lane* lanes = nullptr;        ///< `lanes_per_queue` for each queue
+  Lane* lanes = nullptr;  ///< `lanes_per_queue` for each queue
   uint32_t lanes_per_queue = 1;
   Direction direction = Direction::read;
 
   AccessPattern pattern;
-  uint64_t operations = 0;  ///< all lanes together; with `repeat`, they are done again and again
-  uint64_t stride = 1;      ///< number of lanes that have a window
-  uint64_t end_tick = 0;    ///< no submissions from then on; 0: no such time
+  uint64_t operations = 0;      ///< all lanes together; with `repeat`, they are done again and again
+  uint64_t stride = 1;          ///< number of lanes that have a window
+  uint64_t end_tick = 0;        ///< no submissions from then on; 0: no such time
   uint64_t deadline_ticks = 0;  ///< of one operation
-  uint32_t batch = 1;       ///< entries for one doorbell of a wave; 0: as many as there is room for
+  uint32_t batch = 1;           ///< entries for one doorbell of a wave; 0: as many as there is room for
   bool repeat = false;
   bool coarse_timing = false;  ///< one clock reading for a batch instead of one for each operation
   bool fill = false;           ///< writes: build the content of the blocks
@@ -90,9 +90,9 @@ struct Phase {
 
   uint8_t* data = nullptr;
   uint64_t data_bus = 0;
-  uint64_t buffer_bytes = 0;        ///< from one buffer to the next
+  uint64_t buffer_bytes = 0;  ///< from one buffer to the next
   uint32_t buffers_per_slot = 1;
-  const uint32_t* stop = nullptr;   ///< not 0: submit no more
+  const uint32_t* stop = nullptr;  ///< not 0: submit no more
 };
 
 }  // namespace tester

@@ -19,15 +19,15 @@ namespace tester {
 
 struct PhaseResult {
   Direction direction = Direction::read;
-  uint64_t asked = 0;      ///< operations; with repetition, of one round
+  uint64_t asked = 0;  ///< operations; with repetition, of one round
   bool repeated = false;
   uint64_t submitted = 0;
   uint64_t completed = 0;  ///< with success
   uint64_t failed = 0;
-  uint64_t bytes = 0;      ///< of the completed ones
-  double seconds = 0;      ///< from the first submission to the last completion
+  uint64_t bytes = 0;  ///< of the completed ones
+  double seconds = 0;  ///< from the first submission to the last completion
   Summary latency;
-  uint64_t sq_rings = 0;   ///< doorbells that the queue code rang
+  uint64_t sq_rings = 0;  ///< doorbells that the queue code rang
   uint64_t cq_rings = 0;
   uint64_t seen_rings = 0;  ///< doorbells that the other side saw
   xio::arch::OperationCounts counts;

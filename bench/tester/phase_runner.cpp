@@ -80,7 +80,8 @@ Phase PhaseRunner::describe(Direction direction, uint64_t operations, const Acce
   phase.repeat = repeat;
   phase.deadline_ticks = uint64_t{options_.deadline_ms} * (xio::arch::clock_hz / 1000);
   if (repeat && options_.duration > 0)
-    phase.end_tick = xio::arch::clock() + static_cast<uint64_t>(options_.duration * static_cast<double>(xio::arch::clock_hz));
+    phase.end_tick =
+        xio::arch::clock() + static_cast<uint64_t>(options_.duration * static_cast<double>(xio::arch::clock_hz));
   phase.batch = plan_.batch;
   phase.coarse_timing = options_.less_timing;
   phase.fill = direction == Direction::write;

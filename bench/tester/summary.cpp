@@ -36,8 +36,7 @@ double Summary::percentile(double share) const {
   uint64_t seen = 0;
   for (const auto& [bucket, times] : buckets_) {
     seen += times;
-    if (seen >= rank)
-      return static_cast<double>(std::clamp(Latency::bucket_floor(bucket), least_, most_)) * tick_ns_;
+    if (seen >= rank) return static_cast<double>(std::clamp(Latency::bucket_floor(bucket), least_, most_)) * tick_ns_;
   }
   return most();
 }
@@ -54,7 +53,8 @@ std::vector<Summary::Bar> Summary::bars() const {
     }
     const Bar bar{static_cast<double>(from) * tick_ns_, static_cast<double>(to) * tick_ns_, times};
     // Empty bars in between are kept, so that the shape can be seen.
-    while (!result.empty() && result.back().to < bar.from) result.push_back({result.back().to, result.back().to * 2, 0});
+    while (!result.empty() && result.back().to < bar.from)
+      result.push_back({result.back().to, result.back().to * 2, 0});
     if (!result.empty() && result.back().to == bar.to) {
       result.back().count += times;
     } else {

@@ -13,7 +13,9 @@ namespace tester {
 
 namespace {
 
-bool begins_with(const std::string& text, const std::string& start) { return text.compare(0, start.size(), start) == 0; }
+bool begins_with(const std::string& text, const std::string& start) {
+  return text.compare(0, start.size(), start) == 0;
+}
 
 /// Whether `spec` is `kind` or `kind:...`.
 bool is_kind(const std::string& spec, const std::string& kind) { return spec == kind || begins_with(spec, kind + ":"); }
@@ -43,8 +45,7 @@ Target open_target(const std::string& spec, uint32_t answer_ms) {
                     ": drives of this machine are not offered by this build; qemu[:key=value,...] and "
                     "emulated[:key=value,...] are");
   } else {
-    throw BadInput("--controller " + spec +
-                   " is not accepted; qemu[:key=value,...] and emulated[:key=value,...] are");
+    throw BadInput("--controller " + spec + " is not accepted; qemu[:key=value,...] and emulated[:key=value,...] are");
   }
   xio::host::ControllerOptions options;
   options.admin_deadline = std::chrono::milliseconds(std::clamp(answer_ms, 100u, 5000u));

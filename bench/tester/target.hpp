@@ -18,8 +18,8 @@ namespace tester {
 struct SeenDoorbells {
   uint64_t sq = 0;
   uint64_t cq = 0;
-  bool split = false;     ///< false: `sq` counts both kinds
-  std::string source;     ///< who counted
+  bool split = false;  ///< false: `sq` counts both kinds
+  std::string source;  ///< who counted
 };
 
 struct Target {
@@ -27,8 +27,8 @@ struct Target {
   std::string kind;     ///< "qemu" or "emulated"
   std::string heading;  ///< what figures of this controller are not
   std::unique_ptr<xio::host::NvmeController> controller;
-  xio::host::QemuNvme* qemu = nullptr;                ///< where it is QEMU's; owned by `controller`
-  xio::emulation::NvmeController* model = nullptr;    ///< where it is the model; owned by `controller`
+  xio::host::QemuNvme* qemu = nullptr;              ///< where it is QEMU's; owned by `controller`
+  xio::emulation::NvmeController* model = nullptr;  ///< where it is the model; owned by `controller`
 
   SeenDoorbells seen_doorbells() const;
 };

@@ -46,9 +46,9 @@ void explain(const NvmePlan& plan, const PhaseResult& result, Verification& veri
   // The same block may have been read more than once.
   std::vector<WrongBlock> wrong = result.wrong;
   std::sort(wrong.begin(), wrong.end(), [](const WrongBlock& a, const WrongBlock& b) { return a.lba < b.lba; });
-  wrong.erase(std::unique(wrong.begin(), wrong.end(),
-                          [](const WrongBlock& a, const WrongBlock& b) { return a.lba == b.lba; }),
-              wrong.end());
+  wrong.erase(
+      std::unique(wrong.begin(), wrong.end(), [](const WrongBlock& a, const WrongBlock& b) { return a.lba == b.lba; }),
+      wrong.end());
   std::vector<BlockFault> faults;
   for (const WrongBlock& one : wrong)
     faults.push_back({one.lba, one.offset, (one.found[0] | one.found[1]) == 0,

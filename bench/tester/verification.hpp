@@ -24,10 +24,10 @@ struct BlockFault {
 
 struct Verification {
   bool wanted = false;
-  std::string scope;      ///< what was verified, or why nothing was
-  uint64_t expected = 0;  ///< blocks that should have been compared
-  uint64_t verified = 0;  ///< blocks that held what they should
-  uint64_t wrong = 0;     ///< comparisons that failed; a block that is read twice can fail twice
+  std::string scope;               ///< what was verified, or why nothing was
+  uint64_t expected = 0;           ///< blocks that should have been compared
+  uint64_t verified = 0;           ///< blocks that held what they should
+  uint64_t wrong = 0;              ///< comparisons that failed; a block that is read twice can fail twice
   std::vector<BlockFault> faults;  ///< distinct blocks in order; not all of them where there are very many
   bool complete = true;            ///< `faults` names every wrong block
 

@@ -127,7 +127,8 @@ class LaneWork {
     if (phase_.fill) {
       uint8_t* const to = phase_.data + buffer(place);
       const uint32_t bytes = block_bytes();
-      for (uint32_t i = 0; i < phase_.pattern.blocks; ++i) phase_.content.fill(to + uint64_t{i} * bytes, slot.lba + i, bytes);
+      for (uint32_t i = 0; i < phase_.pattern.blocks; ++i)
+        phase_.content.fill(to + uint64_t{i} * bytes, slot.lba + i, bytes);
     }
     staged_.push_back(lane_.slots, place);
   }
@@ -262,8 +263,8 @@ class LaneWork {
 
   // Now and then.
 
-  /// Reads the clock and the host's wish to stop, and tells the host how far it is: not in every round, since the host's
-  /// memory is far from a GPU.
+  /// Reads the clock and the host's wish to stop, and tells the host how far it is: not in every round, since the
+  /// host's memory is far from a GPU.
   XIO_DEVICE void glance() {
     const uint64_t now = xio::arch::clock();
     xio::arch::store<xio::arch::Scope::system>(&lane_.progress, lane_.completed + lane_.failed);
@@ -280,7 +281,9 @@ class LaneWork {
     }
   }
 
-  XIO_DEVICE bool overdue(uint64_t now, uint64_t since) const { return now > since && now - since > phase_.deadline_ticks; }
+  XIO_DEVICE bool overdue(uint64_t now, uint64_t since) const {
+    return now > since && now - since > phase_.deadline_ticks;
+  }
 
   XIO_DEVICE void leave() {
     if (lane_.gave_up) {
@@ -310,7 +313,7 @@ class LaneWork {
   SlotList in_flight_;  // in the order of submission
   uint64_t next_;       // operation that is staged next
   uint64_t blocked_since_ = 0;
-  uint32_t unseen_ = 0;  // completions taken whose operations were not found yet
+  uint32_t unseen_ = 0;    // completions taken whose operations were not found yet
   uint32_t commands_ = 1;  // of one operation
   bool notified_ = false;
   bool exhausted_ = false;

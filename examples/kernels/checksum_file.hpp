@@ -24,7 +24,8 @@ XIO_DEVICE void checksum_pages(const xio::nvme::QueueHandle& handle, uint64_t pa
   uint64_t failed = 0;
   for (uint64_t page = thread; page < pages; page += threads) {
     const Deadline until = queue.deadline(5_s);
-    const Token token = queue.submit(nvme::read(page * blocks, blocks), nvme::ContiguousPages{bus + thread * 4096}, until);
+    const Token token =
+        queue.submit(nvme::read(page * blocks, blocks), nvme::ContiguousPages{bus + thread * 4096}, until);
     if (queue.wait(token, until).is_ok()) {
       mine += checksum(reinterpret_cast<const uint64_t*>(data + thread * 4096), page * 512, 512);
     } else {

@@ -87,10 +87,18 @@ extern "C" __global__ void post_loop(nvme::QueueHandle handle, uint64_t lba, uin
   session.end();
 }
 
-// One look at a completion, and what it says.
-extern "C" __global__ void look(const nvme::Cqe* entries, uint32_t head, uint32_t mask, uint32_t* answer) {
-  const uint64_t word = nvme::CompletionFormat::look(entries + (head & mask));
-  if (nvme::CompletionFormat::valid(word, ring::phase(head, mask))) {
+// One look at a completion, and what it says; the caller knows where, and which phase is new there.
+extern "C" __global__ void look(const nvme::Cqe* entries, uint32_t head, uint32_t phase, uint32_t* answer) {
+  const uint64_t word = nvme::CompletionFormat::look(entries + head);
+  if (nvme::CompletionFormat::valid(word, phase != 0)) {
+    *answer = nvme::CompletionFormat::status(word) == 0 ? 1 : 2;
+  }
+}
+
+// The same, with both worked out of the number of the completion.
+extern "C" __global__ void look_at(const nvme::Cqe* entries, uint32_t index, uint32_t mask, uint32_t* answer) {
+  const uint64_t word = nvme::CompletionFormat::look(&protocol::slot_of(entries, mask, index));
+  if (nvme::CompletionFormat::valid(word, ring::phase(index, mask))) {
     *answer = nvme::CompletionFormat::status(word) == 0 ? 1 : 2;
   }
 }

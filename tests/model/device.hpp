@@ -31,9 +31,26 @@ struct Sizes {
   uint32_t depth = 2;
 };
 
-constexpr uint32_t most_entries = 16;
+constexpr uint32_t most_entries = 8;
 
-/// Everything that waves and device share. Hashed as a whole after each step.
+struct Live {
+  uint32_t cid;
+  uint32_t block;
+};
+
+/// What the device knows, and what is counted for the checks.
+struct DeviceState {
+  Live live[most_entries];
+  uint32_t live_count;
+  uint32_t ended_waves;
+  uint32_t accepted, fetched, completed;
+  uint32_t woken_by;
+  uint32_t awake;
+  uint32_t spare;
+  uint64_t seen;
+};
+
+/// Everything that waves and device share. All of it is part of the explorer's state.
 struct Memory {
   QueueState state;
   Sqe sq[most_entries];
@@ -44,7 +61,9 @@ struct Memory {
   uint32_t sq_doorbell, cq_doorbell;
   uint32_t sq_shadow, cq_shadow, sq_event, cq_event;
   uint64_t word[4];
+  DeviceState device;
 };
+static_assert(sizeof(Memory) % 8 == 0);
 
 /// A program of waves with one queue, and a device as its last actor.
 class QueueProgram : public Program {
@@ -55,25 +74,20 @@ class QueueProgram : public Program {
   }
 
   uint32_t actors() const final { return waves_ + 1; }
-  uint64_t fingerprint() const final {
-    uint64_t words[sizeof(Memory) / 8];
-    std::memcpy(words, &memory_, sizeof words);
-    uint64_t hash = 0xcbf29ce484222325 + ended_;
-    for (const uint64_t word : words) hash = (hash ^ word) * 0x9e3779b97f4a7c15;
-    return hash;
-  }
+  const void* memory() const final { return &memory_; }
+  size_t memory_bytes() const final { return sizeof memory_; }
   void run(uint32_t actor) final {
     if (actor == waves_) return device();
     wave(actor);
-    ++ended_;
+    ++device_.ended_waves;
   }
   std::string judge() final {
     const QueueState& state = memory_.state;
     if (state.broken != 0) return "the queue is broken";
     if (state.draining != 0) return "a drain was not given back";
-    if (state.reserved != accepted_) return "tickets were taken that nobody has, or lost";
-    if (fetched_ != accepted_ || completed_ != accepted_) return "an entry was lost";
-    if (state.retired > completed_) return "a completion was taken twice";
+    if (state.reserved != device_.accepted) return "tickets were taken that nobody has, or lost";
+    if (device_.fetched != device_.accepted || device_.completed != device_.accepted) return "an entry was lost";
+    if (state.retired > device_.completed) return "a completion was taken twice";
     return verdict();
   }
 
@@ -115,7 +129,7 @@ class QueueProgram : public Program {
   template <class Q, class... Until>
   Token read(Q& queue, uint64_t block, Until... until) {
     const Token token = queue.submit(xio::nvme::read(block, 1), xio::nvme::DataPointer{block << 12}, until...);
-    if (token.submitted()) ++accepted_;
+    if (token.submitted()) ++device_.accepted;
     return token;
   }
   static xio::Deadline forever() { return {~uint64_t{0}}; }
@@ -124,30 +138,23 @@ class QueueProgram : public Program {
   const Sizes sizes_;
   const uint32_t waves_;
   Memory memory_;
+  DeviceState& device_ = memory_.device;
   bool shadow_ = false;
-  uint64_t accepted_ = 0;
-  uint64_t fetched_ = 0;
-  uint64_t completed_ = 0;
 
  private:
-  struct Live {
-    uint32_t cid;
-    uint64_t block;
-  };
-
   void device() {
     for (;;) {
       explorer_.step();
       const uint32_t tail = announced();
-      const uint32_t fetches = fetched_ % sizes_.sq != tail ? 1 : 0;
+      const uint32_t fetches = device_.fetched % sizes_.sq != tail ? 1 : 0;
       uint32_t ready = 0;
       uint32_t candidates[most_entries];
-      for (uint32_t i = 0; i < live_count_; ++i) {
-        if (may_complete(live_[i].block)) candidates[ready++] = i;
+      for (uint32_t i = 0; i < device_.live_count; ++i) {
+        if (may_complete(device_.live[i].block)) candidates[ready++] = i;
       }
       if (fetches + ready == 0) {
-        if (ended_ == waves_) return;
-        explorer_.wait();
+        if (device_.ended_waves == waves_) return;
+        explorer_.wait(1);
         continue;
       }
       const uint32_t choice = explorer_.choose(fetches + ready);
@@ -162,58 +169,51 @@ class QueueProgram : public Program {
   /// The tail that the device knows of; with shadow doorbells only the register wakes it, and then it reads the shadow.
   uint32_t announced() {
     if (!shadow_) return memory_.sq_doorbell;
-    if (memory_.sq_doorbell != woken_by_) {
-      woken_by_ = memory_.sq_doorbell;
-      awake_ = true;
+    if (memory_.sq_doorbell != device_.woken_by) {
+      device_.woken_by = memory_.sq_doorbell;
+      device_.awake = 1;
     }
-    const auto fetched = static_cast<uint32_t>(fetched_ % sizes_.sq);
-    if (!awake_) return fetched;
+    const auto fetched = device_.fetched % sizes_.sq;
+    if (device_.awake == 0) return fetched;
     if (memory_.sq_shadow == fetched) {
       // Idle: say from where on it wants to be woken, then look once more. Others may come in between.
       memory_.sq_event = fetched;
       explorer_.step();
-      awake_ = memory_.sq_shadow != fetched;
+      device_.awake = memory_.sq_shadow != fetched;
     }
-    return awake_ ? memory_.sq_shadow : fetched;
+    return device_.awake != 0 ? memory_.sq_shadow : fetched;
   }
 
   void fetch() {
-    Sqe& entry = memory_.sq[fetched_ % sizes_.sq];
+    Sqe& entry = memory_.sq[device_.fetched % sizes_.sq];
     explorer_.require(entry.cdw0 != 0xffffffff, "the doorbell announced an entry that is not there, or went backwards");
     const uint32_t cid = entry.cdw0 >> 16;
     explorer_.require(cid < sizes_.slots, "an identifier beyond the table");
-    for (uint32_t i = 0; i < live_count_; ++i) {
-      explorer_.require(live_[i].cid != cid, "an identifier is used twice");
+    for (uint32_t i = 0; i < device_.live_count; ++i) {
+      explorer_.require(device_.live[i].cid != cid, "an identifier is used twice");
     }
-    explorer_.require(live_count_ < sizes_.depth, "more in flight than the depth");
-    const uint64_t block = entry.cdw10;
-    explorer_.require(block < 64 && (seen_ >> block & 1) == 0, "an entry was announced twice");
-    seen_ |= uint64_t{1} << block;
+    explorer_.require(device_.live_count < sizes_.depth, "more in flight than the depth");
+    const uint32_t block = entry.cdw10;
+    explorer_.require(block < 64 && (device_.seen >> block & 1) == 0, "an entry was announced twice");
+    device_.seen |= uint64_t{1} << block;
     std::memset(static_cast<void*>(&entry), 0xff, sizeof entry);
-    live_[live_count_++] = {cid, block};
-    ++fetched_;
+    device_.live[device_.live_count++] = {cid, block};
+    ++device_.fetched;
   }
 
   void complete(uint32_t which) {
     const uint32_t head = memory_.cq_doorbell;
-    const auto used = static_cast<uint32_t>((completed_ - head) % sizes_.cq);
+    const auto used = (device_.completed - head) % sizes_.cq;
     explorer_.require(used < sizes_.cq - 1, "the completion ring is full");
-    const Live done = live_[which];
-    for (uint32_t i = which; i + 1 < live_count_; ++i) live_[i] = live_[i + 1];
-    --live_count_;
-    auto* const words = reinterpret_cast<uint64_t*>(&memory_.cq[completed_ % sizes_.cq]);
-    const uint64_t phase = (completed_ / sizes_.cq) % 2 == 0;
-    __atomic_store_n(words, done.block * 1000 + 7, __ATOMIC_RELAXED);
+    const Live done = device_.live[which];
+    for (uint32_t i = which; i + 1 < device_.live_count; ++i) device_.live[i] = device_.live[i + 1];
+    --device_.live_count;
+    auto* const words = reinterpret_cast<uint64_t*>(&memory_.cq[device_.completed % sizes_.cq]);
+    const uint64_t phase = (device_.completed / sizes_.cq) % 2 == 0;
+    __atomic_store_n(words, uint64_t{done.block} * 1000 + 7, __ATOMIC_RELAXED);
     __atomic_store_n(words + 1, uint64_t{status_of(done.block)} << 49 | phase << 48 | uint64_t{done.cid} << 32, __ATOMIC_RELEASE);
-    ++completed_;
+    ++device_.completed;
   }
-
-  Live live_[most_entries]{};
-  uint32_t live_count_ = 0;
-  uint32_t ended_ = 0;
-  uint64_t seen_ = 0;
-  uint32_t woken_by_ = 0;
-  bool awake_ = false;
 };
 
 }  // namespace model

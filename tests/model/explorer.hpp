@@ -4,17 +4,21 @@
 /// @file
 /// @brief Runs small concurrent programs under every schedule: the real code, one coherent access at a time.
 ///
-/// A program is a number of actors. Each runs on a fibre as a wave of one lane; before every coherent access (XIO_INTERLEAVE)
-/// the explorer may let another one go on. An execution is determined by the choices made; all sequences of choices are
-/// tried, depth first, up to a number of deviations: a deviation is to interrupt an actor that could have gone on, or to take
-/// another than the first answer of choose(). Where an actor waits, every other one is tried, which costs nothing.
-/// An actor that waits goes on when memory has changed since it last waited. When all wait, the program is stuck, and that is
-/// a failure.
+/// A program is a number of actors. Each runs on a fibre as a wave of one lane; before every coherent access
+/// (XIO_INTERLEAVE) any other may go on first. An execution is determined by its choices; they are tried depth first. States
+/// that were met before are not explored again: a state is the shared memory and, for each actor, a digest of what it has
+/// read, which determines all that it knows. In a polling loop the digest goes back to what it was when the actor first
+/// paused there: a loop of the library keeps nothing of its fruitless rounds but their number.
+///
+/// An actor that pauses goes on when memory has changed since it paused last. When all wait, the program is stuck: a failure.
 
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -36,24 +40,24 @@ class Program {
   virtual uint32_t actors() const = 0;
   /// The body of an actor. No memory may be allocated in it: a failure leaves it where it is.
   virtual void run(uint32_t actor) = 0;
-  /// A number that changes when shared memory changes.
-  virtual uint64_t fingerprint() const = 0;
+  /// Everything that actors share, also what only checks look at; a multiple of 8 bytes.
+  virtual const void* memory() const = 0;
+  virtual size_t memory_bytes() const = 0;
   /// Looks at the end of an execution; returns what is wrong, or an empty text.
   virtual std::string judge() = 0;
 };
 
 struct Limits {
-  uint32_t deviations = 2;
   uint64_t executions = ~uint64_t{0};  ///< stop after so many; the result says that it is not complete
-  uint64_t random = 0;                 ///< then so many executions with random choices and any number of deviations
+  uint64_t random = 0;                 ///< then so many executions with random choices
 };
 
 struct Result {
   std::string failure;      ///< empty: none
   std::string trace;        ///< the actors in the order in which they ran, where there was a failure
-  uint64_t executions = 0;  ///< those of the depth-first search
-  uint64_t steps = 0;
-  bool complete = false;    ///< all schedules within the limit were tried
+  uint64_t executions = 0;  ///< of the search
+  uint64_t states = 0;      ///< different states met
+  bool complete = false;    ///< all schedules were tried
 };
 
 class Explorer {
@@ -61,13 +65,14 @@ class Explorer {
   using Factory = std::function<std::unique_ptr<Program>(Explorer&)>;
 
   Result explore(const Factory& factory, const Limits& limits) {
-    limits_ = limits;
     result_ = {};
     path_.clear();
+    visited_.clear();
     random_ = 0;
     for (;;) {
       execute(factory);
       ++result_.executions;
+      result_.states = visited_.size();
       if (!result_.failure.empty()) return result_;
       while (!path_.empty() && path_.back().taken + 1 >= path_.back().options) path_.pop_back();
       if (path_.empty()) {
@@ -85,29 +90,37 @@ class Explorer {
     return result_;
   }
 
-  /// For actors: one of `count` answers, 0 being the usual one.
+  /// For actors: one of `count` answers.
   uint32_t choose(uint32_t count) {
-    const uint32_t options = random_ != 0 || deviations_ < limits_.deviations ? count : 1;
-    const uint32_t answer = decide(options);
-    if (answer != 0) ++deviations_;
+    const uint32_t answer = pruned_ ? 0 : decide(count);
+    self().digest = mix(self().digest, answer);
     return answer;
   }
-
-  /// For actors: a step that others may come before.
+  /// For actors: a step that others may come before. They know nothing more after it.
   void step() { pass(); }
-  /// For actors: nothing can be done before somebody changes memory.
-  void wait() {
-    Actor& self = *actors_[current_];
+  /// For actors: nothing can be done before somebody changes memory. `site` tells the places where this is called apart.
+  void wait(uint64_t site) {
+    Actor& actor = self();
+    if (site != actor.spin_site) {
+      actor.spin_site = site;
+      actor.spin_digest = actor.digest;
+    }
+    actor.digest = mix(actor.spin_digest, site);
     const uint64_t now = version();
-    self.waiting = now == self.seen;
-    self.seen = now;
+    actor.waiting = now == actor.seen;
+    actor.seen = now;
     pass();
+  }
+  /// For actors: a new operation begins, and all that the actor knows is `value`.
+  void mark(uint64_t value) {
+    self().digest = mix(1, value);
+    self().spin_site = 0;
   }
 
   /// For actors: ends the execution with a failure. Does not return.
   [[noreturn]] void fail(const std::string& what) {
     result_.failure = what;
-    xio::simt::detail::Strand::transfer(*actors_[current_]->fibre, main_);
+    Strand::transfer(*self().fibre, main_);
     std::abort();  // not reached: nobody transfers back
   }
   void require(bool condition, const char* what) {
@@ -130,8 +143,18 @@ class Explorer {
     uint64_t ballot(uint64_t, bool predicate) override { return predicate; }
     uint64_t shuffle(uint64_t, uint64_t value, uint32_t) override { return value; }
     void block_barrier() override {}
-    void yield() override { explorer.wait(); }
-    void interleave() override { explorer.step(); }
+    void yield() override {
+      const size_t depth = fibre->depth(__builtin_frame_address(0));
+      explorer.wait(mix(reinterpret_cast<uintptr_t>(__builtin_return_address(0)), depth));
+    }
+    void access(const void* where, uint32_t bytes) override {
+      explorer.pass();
+      // Others ran before; nobody runs between this and the access.
+      uint64_t value = 0;
+      std::memcpy(&value, where, bytes < 8 ? bytes : 8);
+      const auto offset = reinterpret_cast<uintptr_t>(where) - reinterpret_cast<uintptr_t>(explorer.program_->memory());
+      digest = mix(mix(digest, offset), value);
+    }
 
     Explorer& explorer;
     const uint32_t number;
@@ -139,7 +162,17 @@ class Explorer {
     bool ended = false;
     bool waiting = false;
     uint64_t seen = ~uint64_t{0};
+    uint64_t digest = 0;
+    uint64_t spin_site = 0;
+    uint64_t spin_digest = 0;
   };
+
+  Actor& self() { return *actors_[current_]; }
+
+  static uint64_t mix(uint64_t a, uint64_t b) {
+    const uint64_t z = (a ^ (b + 0x9e3779b97f4a7c15 + (a << 6))) * 0xbf58476d1ce4e5b9;
+    return z ^ (z >> 29);
+  }
 
   void execute(const Factory& factory) {
     program_ = factory(*this);
@@ -152,13 +185,14 @@ class Explorer {
       fibres_[i]->assign(&Explorer::run_actor, actors_[i].get());
     }
     depth_ = 0;
-    deviations_ = 0;
+    pruned_ = false;
     version_ = 0;
-    fingerprint_ = program_->fingerprint();
+    snapshot_.assign(program_->memory_bytes(), 0);
+    std::memcpy(snapshot_.data(), program_->memory(), snapshot_.size());
     trace_.clear();
-    current_ = pick(count);
     xio::arch::WaveOps* const outer = xio::arch::current_wave;
-    resume(main_, current_);
+    enter(pick(count));
+    Strand::transfer(main_, *self().fibre);
     xio::arch::current_wave = outer;
     if (result_.failure.empty()) result_.failure = program_->judge();
     if (result_.failure.empty()) return;
@@ -169,12 +203,11 @@ class Explorer {
   }
 
   static Strand& run_actor(void* argument) {
-    Actor& self = *static_cast<Actor*>(argument);
-    Explorer& explorer = self.explorer;
-    explorer.program_->run(self.number);
-    self.ended = true;
-    explorer.version();
-    const uint32_t next = explorer.pick(self.number);
+    Actor& actor = *static_cast<Actor*>(argument);
+    Explorer& explorer = actor.explorer;
+    explorer.program_->run(actor.number);
+    actor.ended = true;
+    const uint32_t next = explorer.pick(actor.number);
     if (next == none) return explorer.main_;
     explorer.enter(next);
     return *explorer.actors_[next]->fibre;
@@ -182,28 +215,26 @@ class Explorer {
 
   /// Counts changes of memory.
   uint64_t version() {
-    const uint64_t now = program_->fingerprint();
-    if (now != fingerprint_) ++version_;
-    fingerprint_ = now;
+    if (std::memcmp(snapshot_.data(), program_->memory(), snapshot_.size()) != 0) {
+      std::memcpy(snapshot_.data(), program_->memory(), snapshot_.size());
+      ++version_;
+    }
     return version_;
   }
 
-  bool can_run(uint32_t actor) {
+  bool can_run(uint32_t actor) const {
     const Actor& one = *actors_[actor];
     return !one.ended && (!one.waiting || one.seen != version_);
   }
 
   /// The actor that takes the next step, or `none`.
-  uint32_t pick(uint32_t self) {
+  uint32_t pick(uint32_t last) {
     version();
     uint32_t options[8];
     uint32_t count = 0;
-    const bool goes_on = self < actors_.size() && can_run(self);
-    if (goes_on) options[count++] = self;
-    if (!goes_on || random_ != 0 || deviations_ < limits_.deviations) {
-      for (uint32_t i = 0; i < actors_.size(); ++i) {
-        if (i != self && can_run(i)) options[count++] = i;
-      }
+    if (last < actors_.size() && can_run(last)) options[count++] = last;
+    for (uint32_t i = 0; i < actors_.size(); ++i) {
+      if (i != last && can_run(i)) options[count++] = i;
     }
     if (count == 0) {
       for (uint32_t i = 0; i < actors_.size(); ++i) {
@@ -213,41 +244,45 @@ class Explorer {
       }
       return none;
     }
-    const uint32_t chosen = decide(count);
-    if (goes_on && chosen != 0) ++deviations_;
-    return options[chosen];
+    if (count == 1) return options[0];
+    // States on the way to where this execution differs from the last one are known.
+    if (random_ == 0 && !pruned_ && depth_ == path_.size()) pruned_ = !visited_.insert(state()).second;
+    return options[pruned_ ? 0 : decide(count)];
+  }
+
+  uint64_t state() const {
+    uint64_t hash = 0;
+    for (size_t i = 0; i + 8 <= snapshot_.size(); i += 8) {
+      uint64_t word;
+      std::memcpy(&word, snapshot_.data() + i, 8);
+      hash = mix(hash, word);
+    }
+    for (uint32_t i = 0; i < actors_.size(); ++i) {
+      const Actor& actor = *actors_[i];
+      hash = mix(hash, actor.ended ? 0 : actor.digest);
+      hash = mix(hash, uint64_t{actor.ended} << 1 | can_run(i));
+    }
+    return hash;
   }
 
   /// Before a step of the current actor.
   void pass() {
-    const uint32_t self = current_;
-    ++result_.steps;
-    if (trace_.size() < 100000) {
-      trace_.push_back(self);
-    } else {
-      fail("this execution does not end");
-    }
-    const uint32_t next = pick(self);
-    if (next == self) {
-      actors_[self]->waiting = false;
-      return;
-    }
+    Actor& actor = self();
+    if (trace_.size() >= 100000) fail("this execution does not end");
+    trace_.push_back(actor.number);
+    const uint32_t next = pick(actor.number);
     if (next == none) {
-      Strand::transfer(*actors_[self]->fibre, main_);
+      Strand::transfer(*actor.fibre, main_);
       std::abort();
     }
     enter(next);
-    Strand::transfer(*actors_[self]->fibre, *actors_[next]->fibre);
+    if (next != actor.number) Strand::transfer(*actor.fibre, *actors_[next]->fibre);
   }
 
   void enter(uint32_t actor) {
     current_ = actor;
     actors_[actor]->waiting = false;
     xio::arch::current_wave = actors_[actor].get();
-  }
-  void resume(Strand& from, uint32_t actor) {
-    enter(actor);
-    Strand::transfer(from, *actors_[actor]->fibre);
   }
 
   uint32_t decide(uint32_t options) {
@@ -268,7 +303,6 @@ class Explorer {
   static constexpr uint32_t none = ~0u;
   static constexpr size_t stack_bytes = XIO_ASAN || XIO_TSAN ? 512 * 1024 : 64 * 1024;
 
-  Limits limits_;
   Result result_;
   std::unique_ptr<Program> program_;
   std::vector<std::unique_ptr<Actor>> actors_;
@@ -277,12 +311,13 @@ class Explorer {
   Strand main_;
   std::vector<Choice> path_;
   std::vector<uint32_t> trace_;
+  std::unordered_set<uint64_t> visited_;
+  std::vector<unsigned char> snapshot_;
   size_t depth_ = 0;
-  uint32_t deviations_ = 0;
   uint32_t current_ = 0;
   uint64_t version_ = 0;
-  uint64_t fingerprint_ = 0;
   uint64_t random_ = 0;
+  bool pruned_ = false;
 };
 
 }  // namespace model

@@ -19,8 +19,7 @@ using xio::Throughput;
 using xio::nvme::Queue;
 
 constexpr bool slow = XIO_ASAN || XIO_TSAN;
-constexpr Limits usual{slow ? 1u : 2u, ~uint64_t{0}, slow ? 300u : 5000u};
-constexpr Limits deep{slow ? 1u : 3u, 400000, slow ? 300u : 5000u};
+constexpr Limits usual{slow ? 20000u : ~uint64_t{0}, slow ? 300u : 2000u};
 
 template <class P, class... Arguments>
 Result explore(const Limits& limits, Arguments... arguments) {
@@ -29,8 +28,8 @@ Result explore(const Limits& limits, Arguments... arguments) {
       explorer.explore([&](Explorer& self) { return std::make_unique<P>(self, arguments...); }, limits);
   INFO(result.failure << "\nafter " << result.executions << " executions: " << result.trace);
   CHECK(result.failure.empty());
-  std::printf("%9llu executions, %11llu steps%s\n", static_cast<unsigned long long>(result.executions),
-              static_cast<unsigned long long>(result.steps), result.complete ? "" : " (limit reached)");
+  std::printf("%9llu executions, %9llu states%s\n", static_cast<unsigned long long>(result.executions),
+              static_cast<unsigned long long>(result.states), result.complete ? "" : " (limit reached)");
   return result;
 }
 
@@ -47,9 +46,12 @@ class SubmitAndWait : public QueueProgram {
   void wave(uint32_t number) override {
     Queue<Sharing::grid, Policy, Doorbell> queue(handle());
     Token tokens[4];
+    uint64_t known = 1;
     for (uint32_t i = 0; i < each_; ++i) {
+      explorer_.mark(known);
       tokens[i] = read(queue, number * each_ + i, forever());
       explorer_.require(tokens[i].submitted(), "a submission was refused");
+      known = known << 8 | tokens[i].last << 1 | 1;
     }
     for (uint32_t i = each_; i-- > 0;) {
       explorer_.require(queue.wait(tokens[i], forever()).is_ok(), "a wait failed");
@@ -58,11 +60,11 @@ class SubmitAndWait : public QueueProgram {
   }
   std::string verdict() override {
     const QueueState& state = memory_.state;
-    if (state.retired != accepted_) return "not all completions were taken";
-    if (state.published != accepted_) return "not everything was published";
+    if (state.retired != device_.accepted) return "not all completions were taken";
+    if (state.published != device_.accepted) return "not everything was published";
     if (state.error_count != 0) return "errors were counted";
-    if (Policy::ringing == xio::Ringing::deferred && state.rung != accepted_ << 1) return "not everything was announced";
-    if (memory_.sq_doorbell != accepted_ % sizes_.sq && !shadow_) return "the last doorbell is not the last entry's";
+    if (Policy::ringing == xio::Ringing::deferred && state.rung != device_.accepted << 1) return "not everything was announced";
+    if (memory_.sq_doorbell != device_.accepted % sizes_.sq && !shadow_) return "the last doorbell is not the last entry's";
     return {};
   }
 
@@ -75,17 +77,17 @@ TEMPLATE_TEST_CASE("H10 H17 H37: two waves, two operations each, on a ring that 
                    Deferred<2>, Deferred<100>) {
   explore<SubmitAndWait<TestType>>(usual, Sizes{4, 8, 4, 2}, 2u, 2u);
   explore<SubmitAndWait<TestType>>(usual, Sizes{4, 4, 4, 1}, 2u, 2u);
-  explore<SubmitAndWait<TestType>>(deep, Sizes{4, 8, 8, 3}, 2u, 2u);
+  explore<SubmitAndWait<TestType>>(usual, Sizes{4, 8, 8, 3}, 2u, 2u);
 }
 
 TEMPLATE_TEST_CASE("H10 H17 H37: three waves, one operation each", "", Throughput, Deferred<2>) {
   explore<SubmitAndWait<TestType>>(usual, Sizes{4, 4, 4, 2}, 3u, 1u);
-  explore<SubmitAndWait<TestType>>(deep, Sizes{4, 4, 8, 3}, 3u, 1u);
+  explore<SubmitAndWait<TestType>>(usual, Sizes{4, 4, 8, 3}, 3u, 1u);
 }
 
 TEST_CASE("H34 shadow doorbells: no kick is lost between a device that falls asleep and two waves") {
   using P = SubmitAndWait<Throughput, xio::ShadowDoorbell>;
   explore<P>(usual, Sizes{4, 8, 4, 2}, 2u, 2u, true);
-  explore<P>(deep, Sizes{4, 8, 8, 3}, 2u, 1u, true);
+  explore<P>(usual, Sizes{4, 8, 8, 3}, 2u, 1u, true);
   explore<SubmitAndWait<Deferred<2>, xio::ShadowDoorbell>>(usual, Sizes{4, 8, 4, 2}, 2u, 2u, true);
 }

@@ -60,6 +60,10 @@ template <class How = store::Stream, class Entry>
 XIO_DEVICE_INLINE constexpr void XioComEnqueue(const Entry& entry, Entry* ring, uint32_t slot) {
   if (__builtin_is_constant_evaluated()) {
     ring[slot] = entry;
+#if XIO_ARCH_HOST
+  } else if constexpr (!__is_same(How, store::Narrow)) {
+    arch::store_whole_entry(ring + slot, entry);
+#endif
   } else {
     const auto chunks = __builtin_bit_cast(detail::Chunks<Entry>, entry);
     auto* const to = reinterpret_cast<arch::Vec16*>(ring);

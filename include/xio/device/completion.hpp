@@ -45,12 +45,13 @@ XIO_DEVICE constexpr uint64_t lap_begin(uint64_t ticket, uint32_t slot_mask) { r
 /// Content of a slot's upper 48 bits once `ticket` has ended.
 XIO_DEVICE constexpr uint64_t lap_end(uint64_t ticket, uint32_t slot_mask) { return (ticket | slot_mask) + 1; }
 
-/// The slot of `ticket`. A base that all lanes share and a 32-bit distance are one address mode of the hardware.
-template <class Slot>
-XIO_DEVICE_INLINE Slot& slot_of(Slot* slots, uint32_t slot_mask, uint64_t ticket) {
-  using Byte = typename Matching<Slot, char>::type;
-  const uint32_t distance = ring::slot(ticket, slot_mask) * static_cast<uint32_t>(sizeof(CompletionSlot));
-  return *reinterpret_cast<Slot*>(reinterpret_cast<Byte*>(slots) + distance);
+/// The element of a ring that `index` refers to. A base that all lanes share and a 32-bit distance are one address mode of
+/// the hardware.
+template <class Element>
+XIO_DEVICE_INLINE Element& slot_of(Element* ring, uint32_t mask, uint64_t index) {
+  using Byte = typename Matching<Element, char>::type;
+  const uint32_t distance = ring::slot(index, mask) * static_cast<uint32_t>(sizeof(Element));
+  return *reinterpret_cast<Element*>(reinterpret_cast<Byte*>(ring) + distance);
 }
 
 /// Whether `ticket` may use its slot.
@@ -182,7 +183,7 @@ XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state,
   if constexpr (is_shared<S>) {
     // One look before the claim keeps idle waves from fighting for it.
     head = from_leader<S>(group, head);
-    if (!any<S>(group, position == 0 && Format::valid(Format::look(ring.entries + ring::slot(head, ring.mask)),
+    if (!any<S>(group, position == 0 && Format::valid(Format::look(&slot_of(ring.entries, ring.mask, head)),
                                                       ring::phase(head, ring.mask)))) {
       return 0;
     }
@@ -196,7 +197,7 @@ XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state,
   }
 
   const uint64_t mine = head + position;
-  const typename Format::Entry* const entry = ring.entries + ring::slot(mine, ring.mask);
+  const typename Format::Entry* const entry = &slot_of(ring.entries, ring.mask, mine);
   const uint64_t word = Format::look(entry);
   const bool fresh = position <= ring.mask && Format::valid(word, ring::phase(mine, ring.mask));
   bool hit = fresh;
@@ -212,19 +213,22 @@ XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state,
     arch::order_loads<arch::Scope::system>();
     const uint64_t reserved = read<S>(state.reserved);
     const uint32_t key = Format::key(word);
-    const uint64_t ticket = ring::widen_below(reserved, key, ring.slot_mask);
+    CompletionSlot& slot = slot_of(ring.slots, ring.slot_mask, key);
+    uint64_t ticket = 0;
     bool strange = false;
     Notification* target = nullptr;
     const uint64_t status = Format::status(word);
     if (hit) {
-      strange = key > ring.slot_mask || ticket >= reserved || !slot_free<S>(ring.slots, ring.slot_mask, ticket);
+      // The slot tells which lap is in flight; with a key that is not its own, or if nothing is, there is no such ticket.
+      const uint64_t begin = read<S>(slot.word) >> 16;
+      ticket = begin + key;
+      strange = key > ring.slot_mask || ticket >= reserved;
       if (!strange) {
-        CompletionSlot& slot = ring.slots[key];
         if constexpr (Policy::notifications) {
           target = reinterpret_cast<Notification*>(read<S>(reinterpret_cast<const uint64_t&>(ring.notifications[key])));
         }
         const uint64_t result = Format::result(entry);
-        const uint64_t filed = lap_end(ticket, ring.slot_mask) << 16 | status;
+        const uint64_t filed = (begin + ring.slot_mask + 1) << 16 | status;
         if constexpr (is_shared<S>) {
           arch::store<scope>(&slot.result, result);
           arch::publish<scope>(&slot.word, filed);
@@ -246,13 +250,12 @@ XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state,
     if constexpr (S != Sharing::thread) arch::converge(group);
     if constexpr (Policy::notifications) notify<S>(group, target, failed);
     // A completion of an operation that is not in flight: the device and we no longer agree on the queue.
-    if (XIO_UNLIKELY(any<S>(group, strange || head + taken > reserved))) write<S>(state.broken, 1u);
+    if (XIO_UNLIKELY(any<S>(group, strange || (S != Sharing::thread && head + taken > reserved)))) write<S>(state.broken, 1u);
 
     head += taken;
-    const uint64_t unacknowledged = head - read<S>(state.acknowledged);
-    const uint32_t half = (ring.mask + 1) / 2;
-    const uint32_t spare = ring.mask - ring.depth;
-    if (unacknowledged >= (half < spare ? half : spare)) {
+    // As long as fewer are unacknowledged than the ring has entries to spare, `depth` in flight cannot overrun it.
+    const auto unacknowledged = static_cast<uint32_t>(head - read<S>(state.acknowledged));
+    if (unacknowledged >= ring.mask - ring.depth) {
       const uint64_t started = Telemetry::start();
       before_writing<S>(group);
       if (leads<S>(group)) acknowledge(head);

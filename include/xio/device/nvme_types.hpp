@@ -19,7 +19,10 @@ struct CompletionFormat {
   XIO_DEVICE_INLINE static uint64_t look(const Cqe* entry) {
     return arch::load<arch::Scope::system>(reinterpret_cast<const uint64_t*>(entry) + 1);
   }
-  XIO_HOST_DEVICE static constexpr bool valid(uint64_t word, bool phase) { return (word >> 48 & 1) == phase; }
+  XIO_HOST_DEVICE static constexpr bool valid(uint64_t word, bool phase) {
+    constexpr uint32_t phase_bit = 0x10000;  // of the upper dword
+    return (static_cast<uint32_t>(word >> 32) & phase_bit) == (phase ? phase_bit : 0);
+  }
   XIO_HOST_DEVICE static constexpr uint32_t key(uint64_t word) { return static_cast<uint32_t>(word >> 32) & 0xffff; }
   XIO_HOST_DEVICE static constexpr uint64_t status(uint64_t word) { return word >> 49; }
   /// The other bits, among them "more" and the retry delay, say nothing about success.

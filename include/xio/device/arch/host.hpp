@@ -43,6 +43,8 @@ class WaveOps {
   virtual void yield() = 0;
   /// Before each coherent access, where XIO_INTERLEAVE is set: others may run here.
   virtual void interleave() {}
+  /// The same, for who wants to know what is accessed.
+  virtual void access(const void* /*where*/, uint32_t /*bytes*/) { interleave(); }
 
   uint32_t lane = 0;
   uint32_t wave_size = 1;
@@ -69,9 +71,10 @@ inline thread_local OperationCounts operation_counts;
 
 namespace detail {
 /// Tests that vary the schedule do it here.
-inline void interleave() {
+template <class T>
+XIO_DEVICE_INLINE void interleave([[maybe_unused]] const T* where) {
 #if XIO_INTERLEAVE
-  if (current_wave) current_wave->interleave();
+  if (current_wave) current_wave->access(where, sizeof(T));
 #endif
 }
 
@@ -84,13 +87,13 @@ inline void count([[maybe_unused]] uint64_t OperationCounts::*what) {
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE T load(const T* from) {
-  detail::interleave();
+  detail::interleave(from);
   return __atomic_load_n(from, __ATOMIC_ACQUIRE);
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE T observe(const T* from) {
-  detail::interleave();
+  detail::interleave(from);
   return __atomic_load_n(from, __ATOMIC_ACQUIRE);
 }
 
@@ -99,27 +102,27 @@ XIO_DEVICE_INLINE void order_loads() {}
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE void store(T* to, T value) {
-  detail::interleave();
+  detail::interleave(to);
   __atomic_store_n(to, value, __ATOMIC_RELEASE);
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE void publish(T* to, T value) {
-  detail::interleave();
+  detail::interleave(to);
   detail::count(&OperationCounts::store_waits);
   __atomic_store_n(to, value, __ATOMIC_RELEASE);
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE T fetch_add(T* to, T value) {
-  detail::interleave();
+  detail::interleave(to);
   detail::count(&OperationCounts::atomics);
   return __atomic_fetch_add(to, value, __ATOMIC_ACQ_REL);
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE T exchange(T* to, T value) {
-  detail::interleave();
+  detail::interleave(to);
   detail::count(&OperationCounts::atomics);
   return __atomic_exchange_n(to, value, __ATOMIC_ACQ_REL);
 }
@@ -127,7 +130,7 @@ XIO_DEVICE_INLINE T exchange(T* to, T value) {
 /// True when `*to` was `expected` and is now `desired`; otherwise `expected` holds what was found.
 template <Scope S, class T>
 XIO_DEVICE_INLINE bool compare_exchange(T* to, T& expected, T desired) {
-  detail::interleave();
+  detail::interleave(to);
   detail::count(&OperationCounts::atomics);
   return __atomic_compare_exchange_n(to, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
@@ -160,7 +163,7 @@ XIO_DEVICE_INLINE void full_fence_system() {
 
 template <class T>
 XIO_DEVICE_INLINE void store_mmio(T* to, T value) {
-  detail::interleave();
+  detail::interleave(to);
   detail::count(&OperationCounts::mmio_stores);
   __atomic_store_n(to, value, __ATOMIC_RELEASE);
 }
@@ -168,6 +171,13 @@ XIO_DEVICE_INLINE void store_mmio(T* to, T value) {
 XIO_DEVICE_INLINE void store_entry(Vec16* to, const Vec16& value) {
   detail::count(&OperationCounts::entry_stores);
   *to = value;
+}
+
+/// A whole entry, in the way that the compiler likes best.
+template <class Entry>
+XIO_DEVICE_INLINE void store_whole_entry(Entry* to, const Entry& entry) {
+  for (uint32_t i = 0; i < sizeof(Entry) / sizeof(Vec16); ++i) detail::count(&OperationCounts::entry_stores);
+  *to = entry;
 }
 
 constexpr bool has_write_through = true;

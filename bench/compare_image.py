@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""compare_image.py IMAGE REPORT: compares a raw image with what a run of `xio-tester nvme-ep --json REPORT` says it wrote.
+
+Shares no code with xio-tester: the content of blocks and the order of operations are computed here a second time.
+Prints how many blocks are right; exit status 1 where one is not.
+"""
+
+import json
+import struct
+import sys
+
+BITS64 = (1 << 64) - 1
+STEP = 0x9E3779B97F4A7C15
+
+
+def mix(value):
+    """Finaliser of SplitMix64."""
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9 & BITS64
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EB & BITS64
+    return value ^ (value >> 31)
+
+
+def hashed_block(seed, lba, size):
+    base = mix(mix((seed + STEP) & BITS64) ^ (lba * STEP & BITS64))
+    return struct.pack(f"<{size // 8}Q", *(mix((base + i * STEP) & BITS64) for i in range(size // 8)))
+
+
+def lfsr_block(seed, lba, size):
+    state = (seed ^ mix(lba)) & 0xFFFFFFFF or 1
+    words = []
+    for _ in range(size // 4):
+        state = (state >> 1) ^ (0x80200003 if state & 1 else 0)
+        words.append(state)
+    return struct.pack(f"<{size // 4}I", *words)
+
+
+class Shuffle:
+    """A random order of range(count): a Feistel network, walked until it gives a number below count."""
+
+    def __init__(self, count, seed):
+        self.count = count
+        self.seed = mix((seed + STEP) & BITS64)
+        self.half = 1
+        while 1 << (2 * self.half) < count:
+            self.half += 1
+
+    def __call__(self, index):
+        mask = (1 << self.half) - 1
+        while True:
+            left, right = index >> self.half, index & mask
+            for turn in range(1, 5):
+                left, right = right, left ^ (mix((right + self.seed + turn * 0x632BE59BD9B4E019) & BITS64) & mask)
+            index = left << self.half | right
+            if index < self.count:
+                return index
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    with open(sys.argv[2], encoding="utf-8") as file:
+        report = json.load(file)
+    setup = report["setup"]
+    size = report["controller"]["block_bytes"]
+    blocks = setup["lbas_per_io"]
+    writes = sum(phase["asked"] for phase in report["phases"] if phase["operation"] == "write")
+    places = (report["controller"]["blocks"] - setup["base_lba"]) // blocks
+    order = Shuffle(places, setup["seed"]) if setup["access_pattern"] == "random" else lambda index: index
+
+    good = 0
+    count = min(writes, places)
+    with open(sys.argv[1], "rb") as image:
+        for operation in range(count):
+            first = setup["base_lba"] + order(operation) * blocks
+            image.seek(first * size)
+            for lba in range(first, first + blocks):
+                if setup["content"] == "lfsr":
+                    expected = lfsr_block(setup["lfsr_seed"], lba, size)
+                else:
+                    expected = hashed_block(setup["seed"], lba, size)
+                if image.read(size) == expected:
+                    good += 1
+                else:
+                    print(f"block {lba} is not what was written")
+    print(f"{sys.argv[1]}: {good} of {count * blocks} blocks are as they were written")
+    return 0 if good == count * blocks and count > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
