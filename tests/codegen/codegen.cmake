@@ -27,3 +27,15 @@ endforeach()
 xio_register_tool_test("${XIO_NVCC_MISSING}" NAME codegen.resources.sm_90 LABELS codegen TIMEOUT 300
   COMMAND ${XIO_CODEGEN_DIR}/nvcc_resources.sh ${XIO_CODEGEN_BINARY_DIR}/kernels.sm_90.cubin
     ${XIO_NVCC} ${XIO_NVCC_FLAGS} -arch=sm_90 ${XIO_CODEGEN_DIR}/kernels.hip)
+
+# Host code: instructions of one call, counted by callgrind in code that g++ made with -O3.
+if(NOT XIO_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  xio_add_test(codegen/callgrind OWN_MAIN NO_TEST)
+  target_compile_options(codegen-callgrind PRIVATE -O3)
+  foreach(budget post_unchecked=60 post_trusting=120 post_checked=190 poll_one=60 wait_one=180)
+    string(REPLACE "=" ";" budget ${budget})
+    list(GET budget 0 call)
+    xio_register_test(NAME budget.${call}.host LABELS codegen budget once
+      COMMAND ${XIO_CODEGEN_DIR}/callgrind_budget.sh $<TARGET_FILE:codegen-callgrind> ${budget})
+  endforeach()
+endif()

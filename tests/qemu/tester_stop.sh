@@ -64,6 +64,7 @@ expect 1 "QEMU killed" "phases['read']['completed'] > 0" "'timed_out' in [e['sta
 
 # The tester is gone: QEMU must not stay.
 begin --read-io 100 --infinite --progress
+[ -n "$(qemu_processes $serial)" ] || fail "no QEMU to be seen"
 kill -KILL "$run"
 wait "$run" 2>/dev/null
 if eventually no_process_left; then pass; else fail "QEMU outlives a killed tester"; fi
@@ -78,7 +79,7 @@ else
   cat "$work/out"
 fi
 
-# Errors of the medium: the run goes on, and says what happened.
+# With - the report is all that standard output gets.
 if [ "$("$tester" nvme-ep --controller emulated --read-io 4 --json - | python3 -c 'import json, sys; print(json.load(sys.stdin)["exit_status"])')" = 0 ]; then
   pass
 else

@@ -208,6 +208,9 @@ XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state,
     taken = missing ? arch::count_lanes(group & ((uint64_t{1} << arch::first_lane(missing)) - 1)) : arch::count_lanes(group);
     hit = position < taken;
   }
+  if constexpr (!is_shared<S>) {
+    if (taken == 0) return 0;
+  }
   if (taken != 0) {
     // The rest of an entry is older than its valid bit says, if it was loaded before it.
     arch::order_loads<arch::Scope::system>();
@@ -219,10 +222,10 @@ XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state,
     Notification* target = nullptr;
     const uint64_t status = Format::status(word);
     if (hit) {
-      // The slot tells which lap is in flight; with a key that is not its own, or if nothing is, there is no such ticket.
+      // The slot tells which lap is in flight. If none is, or with a key beyond the slots, nobody has that ticket yet.
       const uint64_t begin = read<S>(slot.word) >> 16;
       ticket = begin + key;
-      strange = key > ring.slot_mask || ticket >= reserved;
+      strange = ticket >= reserved;
       if (!strange) {
         if constexpr (Policy::notifications) {
           target = reinterpret_cast<Notification*>(read<S>(reinterpret_cast<const uint64_t&>(ring.notifications[key])));
