@@ -10,6 +10,7 @@
 
 #include <xio/device/nvme.hpp>
 
+#include "catch.hpp"
 #include "model/explorer.hpp"
 
 namespace model {
@@ -47,7 +48,8 @@ struct DeviceState {
   uint32_t woken_by;
   uint32_t awake;
   uint32_t spare;
-  uint64_t seen;
+  uint64_t seen;   ///< blocks fetched, one bit each
+  uint64_t ended;  ///< blocks completed
 };
 
 /// Everything that waves and device share. All of it is part of the explorer's state.
@@ -125,11 +127,14 @@ class QueueProgram : public Program {
     return h;
   }
 
+  /// Whether the device has completed the command of this block.
+  bool done(uint32_t block) const { return (device_.ended >> block & 1) != 0; }
+
   /// Submits a read of a block; each block number is used once in an execution.
   template <class Q, class... Until>
   Token read(Q& queue, uint64_t block, Until... until) {
     const Token token = queue.submit(xio::nvme::read(block, 1), xio::nvme::DataPointer{block << 12}, until...);
-    if (token.submitted()) ++device_.accepted;
+    device_.accepted += token.count;
     return token;
   }
   static xio::Deadline forever() { return {~uint64_t{0}}; }
@@ -205,15 +210,31 @@ class QueueProgram : public Program {
     const uint32_t head = memory_.cq_doorbell;
     const auto used = (device_.completed - head) % sizes_.cq;
     explorer_.require(used < sizes_.cq - 1, "the completion ring is full");
-    const Live done = device_.live[which];
+    const Live last = device_.live[which];
     for (uint32_t i = which; i + 1 < device_.live_count; ++i) device_.live[i] = device_.live[i + 1];
     --device_.live_count;
     auto* const words = reinterpret_cast<uint64_t*>(&memory_.cq[device_.completed % sizes_.cq]);
     const uint64_t phase = (device_.completed / sizes_.cq) % 2 == 0;
-    __atomic_store_n(words, uint64_t{done.block} * 1000 + 7, __ATOMIC_RELAXED);
-    __atomic_store_n(words + 1, uint64_t{status_of(done.block)} << 49 | phase << 48 | uint64_t{done.cid} << 32, __ATOMIC_RELEASE);
+    __atomic_store_n(words, uint64_t{last.block} * 1000 + 7, __ATOMIC_RELAXED);
+    __atomic_store_n(words + 1, uint64_t{status_of(last.block)} << 49 | phase << 48 | uint64_t{last.cid} << 32, __ATOMIC_RELEASE);
+    device_.ended |= uint64_t{1} << last.block;
     ++device_.completed;
   }
 };
+
+/// Explores programs of a type. XIO_MODEL_FULL in the environment: all of it, however long that takes.
+template <class P, class... Arguments>
+void explore(uint64_t executions, Arguments... arguments) {
+  constexpr bool slow = XIO_ASAN || XIO_TSAN;
+  Limits limits{slow ? executions / 20 : executions, slow ? 200u : 2000u};
+  if (std::getenv("XIO_MODEL_FULL") != nullptr) limits.executions = ~uint64_t{0};
+  Explorer explorer;
+  const Result result =
+      explorer.explore([&](Explorer& self) { return std::make_unique<P>(self, arguments...); }, limits);
+  INFO(result.failure << "\nafter " << result.executions << " executions: " << result.trace);
+  CHECK(result.failure.empty());
+  std::printf("%9llu executions, %9llu states, %s\n", static_cast<unsigned long long>(result.executions),
+              static_cast<unsigned long long>(result.states), result.complete ? "all schedules" : "limit reached");
+}
 
 }  // namespace model

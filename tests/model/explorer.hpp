@@ -205,6 +205,7 @@ class Explorer {
   static Strand& run_actor(void* argument) {
     Actor& actor = *static_cast<Actor*>(argument);
     Explorer& explorer = actor.explorer;
+    explorer.mark(0);  // has begun
     explorer.program_->run(actor.number);
     actor.ended = true;
     const uint32_t next = explorer.pick(actor.number);

@@ -103,56 +103,50 @@ XIO_DEVICE constexpr Status unpack(uint32_t packed) {
   return {static_cast<Status::Code>(packed & 0xffff), static_cast<uint16_t>(packed >> 16)};
 }
 
-/// Counts failed operations, and remembers the first one that nobody has waited for. All lanes pass the same values;
-/// `status` is the device's own.
+/// Adds to the count of errors that nobody has waited for. All lanes pass the same number.
 template <Sharing S>
-XIO_DEVICE void record_errors(QueueState& state, uint64_t group, uint32_t count, uint64_t ticket, uint32_t status) {
+XIO_DEVICE void add_errors(QueueState& state, uint64_t group, uint32_t number) {
   if constexpr (is_shared<S>) {
-    constexpr arch::Scope scope = state_scope<S>;
-    if (!leads<S>(group)) return;
-    if (arch::load<scope>(&state.error_count) == 0) {
-      arch::store<scope>(&state.first_error_index, ticket);
-      arch::store<scope>(&state.first_error, status);
-    }
-    arch::wait_stores();
-    arch::fetch_add<scope>(&state.error_count, count);
+    if (leads<S>(group)) arch::fetch_add<state_scope<S>>(&state.error_count, number);
   } else {
     const uint32_t before = state.error_count;
     before_writing<S>(group);
-    if (before == 0) {
-      state.first_error_index = ticket;
-      state.first_error = status;
-    }
-    state.error_count = before + count;
+    state.error_count = before + number;
   }
 }
 
-/// Takes `count` errors out of the count: a waiter got them. Stops at none: quiet() may have been faster.
+/// Puts errors on record that leave the table before anybody waited for them. All lanes pass the same values; `status` is the
+/// device's own, of the first.
 template <Sharing S>
-XIO_DEVICE void forget_errors(QueueState& state, uint64_t group, uint32_t count) {
-  const uint32_t before = read<S>(state.error_count);
+XIO_DEVICE void record_lost_errors(QueueState& state, uint64_t group, uint32_t number, uint64_t ticket, uint32_t status) {
+  uint32_t before = read<S>(state.lost_errors);
+  const auto sum = [&] {
+    const uint32_t known = before >> 16;
+    return (known + number < 0xffff ? known + number : 0xffff) << 16 | (known != 0 ? before & 0xffff : status);
+  };
   if constexpr (is_shared<S>) {
+    // One wave at a time drains; only quiet() may come in between, and leaves 0.
     if (!leads<S>(group)) return;
-    uint32_t found = before;
-    while (!arch::compare_exchange<state_scope<S>>(&state.error_count, found, found > count ? found - count : 0u)) {
+    if (before == 0) arch::store<state_scope<S>>(&state.lost_ticket, ticket);
+    while (!arch::compare_exchange<state_scope<S>>(&state.lost_errors, before, sum())) {
     }
   } else {
     before_writing<S>(group);
-    state.error_count = before > count ? before - count : 0;
+    if (before == 0) state.lost_ticket = ticket;
+    state.lost_errors = sum();
   }
 }
 
 /// Sets the mark of a waiter in a slot that holds an error; false where it was there before.
 template <Sharing S>
-XIO_DEVICE_INLINE bool mark_seen(CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket, uint64_t word) {
+XIO_DEVICE_INLINE bool mark_seen(CompletionSlot& slot, uint64_t word) {
   if (word & seen_bit) return false;
-  uint64_t& slot = slot_of(slots, slot_mask, ticket).word;
   if constexpr (S == Sharing::thread) {
-    slot = word | seen_bit;
+    slot.word = word | seen_bit;
     return true;
   } else {
     // Lanes of one wave may wait for the same operation.
-    return arch::compare_exchange<state_scope<S>>(&slot, word, word | seen_bit);
+    return arch::compare_exchange<state_scope<S>>(&slot.word, word, word | seen_bit);
   }
 }
 
@@ -221,33 +215,46 @@ XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state,
     bool strange = false;
     Notification* target = nullptr;
     const uint64_t status = Format::status(word);
+    bool failed = false;
+    bool lost = false;
+    uint64_t before = 0;
     if (hit) {
       // The slot tells which lap is in flight. If none is, or with a key beyond the slots, nobody has that ticket yet.
-      const uint64_t begin = read<S>(slot.word) >> 16;
-      ticket = begin + key;
+      before = read<S>(slot.word);
+      ticket = (before >> 16) + key;
       strange = ticket >= reserved;
-      if (!strange) {
-        if constexpr (Policy::notifications) {
-          target = reinterpret_cast<Notification*>(read<S>(reinterpret_cast<const uint64_t&>(ring.notifications[key])));
-        }
-        const uint64_t result = Format::result(entry);
-        const uint64_t filed = (begin + ring.slot_mask + 1) << 16 | status;
-        if constexpr (is_shared<S>) {
-          arch::store<scope>(&slot.result, result);
-          arch::publish<scope>(&slot.word, filed);
-        } else {
-          slot.result = result;
-          slot.word = filed;
-        }
+      failed = !strange && Format::is_error(status);
+      lost = XIO_UNLIKELY(Format::is_error(before & 0x7fff)) && !strange && mark_seen<S>(slot, before);
+    }
+    // Counted before anybody can see them: whoever waits for an error, or finds it, takes it out of the count.
+    if (XIO_UNLIKELY(any<S>(group, failed || lost))) {
+      uint64_t failures = failed;
+      uint64_t losses = lost;
+      if constexpr (S != Sharing::thread) {
+        failures = arch::ballot(group, failed);
+        losses = arch::ballot(group, lost);
+      }
+      add_errors<S>(state, group, arch::count_lanes(failures) - arch::count_lanes(losses));
+      if (losses != 0) {
+        const uint32_t source = arch::first_lane(losses);
+        record_lost_errors<S>(state, group, arch::count_lanes(losses),
+                              from_lane<S>(group, ticket - ring.slot_mask - 1, source),
+                              from_lane<S>(group, static_cast<uint32_t>(before & 0x7fff), source));
       }
     }
-    const bool failed = hit && !strange && Format::is_error(status);
-    if (XIO_UNLIKELY(any<S>(group, failed))) {
-      uint64_t failures = 1;
-      if constexpr (S != Sharing::thread) failures = arch::ballot(group, failed);
-      const uint32_t source = arch::first_lane(failures);
-      record_errors<S>(state, group, arch::count_lanes(failures), from_lane<S>(group, ticket, source),
-                       from_lane<S>(group, static_cast<uint32_t>(status), source));
+    if (hit && !strange) {
+      if constexpr (Policy::notifications) {
+        target = reinterpret_cast<Notification*>(read<S>(reinterpret_cast<const uint64_t&>(ring.notifications[key])));
+      }
+      const uint64_t result = Format::result(entry);
+      const uint64_t filed = ((before >> 16) + ring.slot_mask + 1) << 16 | status;
+      if constexpr (is_shared<S>) {
+        arch::store<scope>(&slot.result, result);
+        arch::publish<scope>(&slot.word, filed);
+      } else {
+        slot.result = result;
+        slot.word = filed;
+      }
     }
     // All entries are read and all slots written before anybody is told.
     if constexpr (S != Sharing::thread) arch::converge(group);
@@ -298,7 +305,7 @@ XIO_DEVICE_INLINE Outcome look_up(const CompletionSlot* slots, uint32_t slot_mas
   return word >> 16 == end ? Outcome::ended : Outcome::expired;
 }
 
-/// Failed operations that the table still shows and that nobody has waited for.
+/// Failed operations that nobody has waited for.
 struct UnseenErrors {
   uint32_t count;
   uint64_t first_ticket;
@@ -314,7 +321,7 @@ XIO_DEVICE UnseenErrors unseen_errors(const QueueState& state, CompletionSlot* s
     uint64_t word = 0;
     if (look_up<S>(slots, slot_mask, ticket, word) != Outcome::ended) continue;
     if (!Format::is_error(word & 0x7fff) || (word & seen_bit) != 0) continue;
-    if (take && !mark_seen<S>(slots, slot_mask, ticket, word)) continue;
+    if (take && !mark_seen<S>(slot_of(slots, slot_mask, ticket), word)) continue;
     if (unseen.count++ == 0) {
       unseen.first_ticket = ticket;
       unseen.first_status = static_cast<uint32_t>(word & 0x7fff);
@@ -323,34 +330,34 @@ XIO_DEVICE UnseenErrors unseen_errors(const QueueState& state, CompletionSlot* s
   return unseen;
 }
 
-/// Failed operations that nobody has waited for, those included that the table has forgotten since; with `take`, nobody
-/// is told of them again. All lanes of `group` call, and get the same.
+/// Failed operations that nobody has waited for, also those that the table shows no more; with `take`, nobody is told of
+/// them again. All lanes of `group` call, and get the same.
 template <class Format, Sharing S>
 XIO_DEVICE UnseenErrors find_errors(QueueState& state, uint64_t group, CompletionSlot* slots, uint32_t slot_mask,
                                     bool take) {
-  constexpr arch::Scope scope = state_scope<S>;
   UnseenErrors all{};
+  uint32_t lost = from_leader<S>(group, read<S>(state.lost_errors));
   all.count = from_leader<S>(group, read<S>(state.error_count));
-  if (all.count == 0) return all;
-  all.first_ticket = read<S>(state.first_error_index);
-  all.first_status = read<S>(state.first_error);
-  uint32_t shown = 0;
+  if (all.count == 0 && lost == 0) return all;
   if (leads<S>(group)) {
-    const UnseenErrors unseen = unseen_errors<Format, S>(state, slots, slot_mask, take);
-    shown = unseen.count;
-    // What was recorded first may have been waited for since. Where the table shows all, it knows.
-    if (shown >= all.count) all = unseen;
+    all = unseen_errors<Format, S>(state, slots, slot_mask, take);
+    if constexpr (is_shared<S>) {
+      if (take && lost != 0) lost = arch::exchange<state_scope<S>>(&state.lost_errors, 0u);
+    }
+    // Those are older than anything in the table.
+    if (lost != 0) {
+      all.first_ticket = read<S>(state.lost_ticket);
+      all.first_status = lost & 0xffff;
+    }
   }
+  const uint32_t taken = from_leader<S>(group, all.count);
+  lost = from_leader<S>(group, lost);
+  all.count = taken + (lost >> 16);
   all.first_ticket = from_leader<S>(group, all.first_ticket);
   all.first_status = from_leader<S>(group, all.first_status);
-  if (!take) return all;
-  if constexpr (is_shared<S>) {
-    forget_errors<S>(state, group, shown);
-    uint32_t forgotten = all.count > shown ? all.count - shown : 0;
-    if (leads<S>(group) && forgotten != 0) arch::compare_exchange<scope>(&state.error_count, forgotten, 0u);
-  } else {
-    before_writing<S>(group);
-    state.error_count = 0;
+  if (take) {
+    add_errors<S>(state, group, 0u - taken);
+    if constexpr (!is_shared<S>) state.lost_errors = 0;
   }
   return all;
 }
@@ -378,7 +385,7 @@ XIO_DEVICE Status wait(const CompletionRing<Format>& ring, QueueState& state, ui
       } else if (XIO_UNLIKELY((word & 0x7fff) != 0)) {
         // A success can carry bits of its own.
         if (first != gone && !Format::is_error(first)) first = static_cast<uint32_t>(word & 0x7fff);
-        if (Format::is_error(word & 0x7fff)) error = mark_seen<S>(ring.slots, ring.slot_mask, ticket, word);
+        if (Format::is_error(word & 0x7fff)) error = mark_seen<S>(slot_of(ring.slots, ring.slot_mask, ticket), word);
       }
       ++ticket;
       --left;
@@ -386,7 +393,7 @@ XIO_DEVICE Status wait(const CompletionRing<Format>& ring, QueueState& state, ui
     if (XIO_UNLIKELY(any<S>(group, error))) {
       uint64_t seen = 1;
       if constexpr (S != Sharing::thread) seen = arch::ballot(group, error);
-      forget_errors<S>(state, group, arch::count_lanes(seen));
+      add_errors<S>(state, group, 0u - arch::count_lanes(seen));
       continue;
     }
     if (!any<S>(group, left != 0 && !late && !broken)) break;

@@ -21,9 +21,9 @@ struct alignas(64) QueueState {
   uint64_t published;          ///< entries in the ring, in ticket order; shared queues only
   uint64_t rung;               ///< entries announced; deferred ringing only. Shared queues: value << 1 | being rung
   uint64_t acknowledged;       ///< completions that the device was told of
-  uint64_t first_error_index;  ///< ticket of the first failed operation that nobody waited for
-  uint32_t error_count;        ///< failed operations that nobody waited for yet
-  uint32_t first_error;        ///< the device's own status of that operation
+  uint64_t lost_ticket;   ///< of the first operation that `lost_errors` counts
+  uint32_t error_count;   ///< failed operations that the completion table shows and nobody has waited for
+  uint32_t lost_errors;   ///< those that it shows no more: number, at most 65535, << 16 | status of the first
   uint32_t draining;           ///< 1 while a wave takes completions
   uint32_t broken;             ///< not 0: unusable until the host recovers the queue
 };

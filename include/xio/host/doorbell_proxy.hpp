@@ -34,8 +34,8 @@ struct DoorbellChange {
 
 /// Polls a page of 32-bit doorbell words and forwards those that changed, all changes of one look in one call.
 ///
-/// A value that was forwarded is replaced by `taken`, so that the same value rung again is seen: with shadow doorbells a
-/// kick can repeat the last one exactly one lap later. Whoever rings never reads the word.
+/// A value that was forwarded is replaced by `taken`, so that the same value rung again is seen: with shadow doorbells
+/// a kick can repeat the last one exactly one lap later. Whoever rings never reads the word.
 ///
 /// Only words that are being watched are looked at. Doorbell values are absolute (tail or head), so values that were
 /// overwritten before a look need not be forwarded: one call covers them. A lap cannot be missed, since the device does

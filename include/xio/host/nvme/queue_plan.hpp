@@ -24,9 +24,9 @@ struct QueueOptions {
   uint32_t qid = 0;         ///< identifier of both queues; 0: the lowest free one
   uint32_t sq_entries = 0;  ///< size of the submission ring, a power of two; 0: the smallest that holds `depth`
   uint32_t cq_entries = 0;  ///< size of the completion ring, a power of two; 0: twice the SQ where the controller can
-  /// Completion slots: how many operations back a token can still be asked for. Where many waves share a queue, a wave that
-  /// is late finds its token expired once the others have run this far ahead. A power of two up to 32768, at least twice
-  /// the depth; 0: at least that, up to 4096 while their lists take no more than 1 MiB.
+  /// Completion slots: how many operations back a token can still be asked for. Where many waves share a queue, a wave
+  /// that is late finds its token expired once the others have run this far ahead. A power of two up to 32768, at least
+  /// twice the depth; 0: at least that, up to 4096 while their lists take no more than 1 MiB.
   uint32_t completion_slots = 0;
   bool shadow_doorbells = false;  ///< Doorbell Buffer Config; once it is on, every new queue has shadow doorbells
   bool non_contiguous = false;    ///< describe the rings by lists of pages (PC = 0); needs CAP.CQR = 0
