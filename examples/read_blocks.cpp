@@ -33,8 +33,8 @@ int main(int argc, char** argv) {
       if (status.is_ok()) ++good;
       if (first_error.is_ok()) first_error = status;
     }
-    std::printf("%s: %u of %u reads of %u blocks, %s\n", controller.transport().description().c_str(), good,
-                threads, blocks, xio::name(first_error.code));
+    std::printf("%s: %u of %u reads of %u blocks, %s\n", controller.transport().description().c_str(), good, threads,
+                blocks, xio::name(first_error.code));
     return good == threads;
   });
 }

@@ -48,6 +48,7 @@ class LaneWork {
   static constexpr uint32_t rounds_per_glance = 64;
   static constexpr uint32_t looks_per_scan = 16;
   static constexpr uint32_t short_scan = 8;
+  static constexpr uint32_t most_at_once = 64;  // completions taken before new operations are submitted
 
   XIO_DEVICE bool any(bool predicate) const {
     if constexpr (alone) return predicate;
@@ -169,7 +170,9 @@ class LaneWork {
 
   /// Takes completions, and frees the places of operations that have ended.
   XIO_DEVICE bool complete(bool look_at_all) {
-    const uint32_t taken = queue_.drain(telemetry_);
+    // One look takes at most one completion for each lane: what leaves next leaves together.
+    uint32_t taken = 0;
+    for (uint32_t more = 1; more != 0 && taken < most_at_once; taken += more) more = queue_.drain(telemetry_);
     unseen_ += taken;
     SlotList ended;
     // Others may have taken completions of this lane, unless it is alone and no long submission did.

@@ -13,7 +13,8 @@
 #include <stdint.h>
 #endif
 
-// The pass being compiled chooses the back end: a HIP or CUDA unit is compiled twice, and its host pass uses the host back end.
+// The pass being compiled chooses the back end: a HIP or CUDA unit is compiled twice, and its host pass uses the host
+// back end.
 #if defined(__HIP_DEVICE_COMPILE__) || defined(__AMDGCN__)
 #define XIO_ARCH_AMDGCN 1
 #elif defined(__CUDA_ARCH__)
@@ -32,13 +33,15 @@
 #endif
 
 // CDNA3 and later: its instructions name the scope of an access.
-#if defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__) || defined(__gfx9_4_generic__)
+#if defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__) || \
+    defined(__gfx9_4_generic__)
 #define XIO_GFX940 1
 #else
 #define XIO_GFX940 0
 #endif
 
-/// Lanes of a wave on AMD GPUs: 64 or 32. Newer compilers do not say; define it for RDNA targets with -mwavefrontsize64.
+/// Lanes of a wave on AMD GPUs: 64 or 32. Newer compilers do not say; define it for RDNA targets with
+/// -mwavefrontsize64.
 #ifndef XIO_WAVE64
 #if defined(__GFX9__)
 #define XIO_WAVE64 1
@@ -65,6 +68,13 @@
 #define XIO_OFFSETOF(type, member) __builtin_offsetof(type, member)
 #endif
 
+/// Seldom needed: kept out of the callers on the host, where a call is cheap and registers are few. Not so on a GPU.
+#if XIO_ARCH_HOST
+#define XIO_COLD __attribute__((noinline, cold))
+#else
+#define XIO_COLD
+#endif
+
 #define XIO_LIKELY(x) __builtin_expect(!!(x), 1)
 #define XIO_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -73,7 +83,8 @@
 #define XIO_COUNT_OPERATIONS 0
 #endif
 
-/// Host only: every coherent access of a lane of xio/host/simt.hpp is a place where others may run (see Grid::jitter_seed).
+/// Host only: every coherent access of a lane of xio/host/simt.hpp is a place where others may run (see
+/// Grid::jitter_seed).
 #ifndef XIO_INTERLEAVE
 #define XIO_INTERLEAVE 0
 #endif
@@ -112,8 +123,8 @@
 /// As XIO_DEVICE, and inlined whatever the compiler thinks: for functions that ask where they are called from.
 #define XIO_DEVICE_ALWAYS_INLINE XIO_HOST_DEVICE __attribute__((always_inline)) inline
 
-/// As XIO_DEVICE, for the functions whose cost contract depends on being inlined. On a host that does not optimise, or that
-/// instruments every access, forced inlining only costs compile time.
+/// As XIO_DEVICE, for the functions whose cost contract depends on being inlined. On a host that does not optimise, or
+/// that instruments every access, forced inlining only costs compile time.
 #if XIO_ARCH_HOST && (XIO_TSAN || XIO_ASAN || !defined(__OPTIMIZE__))
 #define XIO_DEVICE_INLINE XIO_DEVICE
 #else

@@ -54,33 +54,25 @@ struct QueueMemory {
 
 QueueMemory memory;
 
-// What a caller writes: the queue is made where it is used, as in a kernel.
-[[gnu::noinline]] Token post_unchecked(const nvme::QueueHandle& handle, uint64_t lba, uint64_t bus) {
-  nvme::Queue<Sharing::thread, Unchecked> queue(handle);
+// A caller keeps its queue object.
+template <Sharing S, class Policy>
+using Queue = nvme::Queue<S, Policy>;
+
+[[gnu::noinline]] Token post_unchecked(Queue<Sharing::thread, Unchecked>& queue, uint64_t lba, uint64_t bus) {
   return queue.submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
-[[gnu::noinline]] Token post_trusting(const nvme::QueueHandle& handle, uint64_t lba, uint64_t bus) {
-  nvme::Queue<Sharing::thread, Trusting> queue(handle);
+[[gnu::noinline]] Token post_trusting(Queue<Sharing::thread, Trusting>& queue, uint64_t lba, uint64_t bus) {
   return queue.submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
 }
-[[gnu::noinline]] Token post_checked(const nvme::QueueHandle& handle, uint64_t lba, uint64_t bus) {
-  nvme::Queue<Sharing::thread, Latency> queue(handle);
+[[gnu::noinline]] Token post_checked(Queue<Sharing::thread, Latency>& queue, uint64_t lba, uint64_t bus) {
   return queue.submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
 }
-[[gnu::noinline]] Token post_grid(const nvme::QueueHandle& handle, uint64_t lba, uint64_t bus) {
-  nvme::Queue<Sharing::grid, Trusting> queue(handle);
+[[gnu::noinline]] Token post_grid(Queue<Sharing::grid, Trusting>& queue, uint64_t lba, uint64_t bus) {
   return queue.submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
 }
-[[gnu::noinline]] uint32_t poll_one(const nvme::QueueHandle& handle) {
-  nvme::Queue<Sharing::thread, Unchecked> queue(handle);
-  return queue.drain();
-}
-[[gnu::noinline]] uint32_t poll_grid(const nvme::QueueHandle& handle) {
-  nvme::Queue<Sharing::grid, Trusting> queue(handle);
-  return queue.drain();
-}
-[[gnu::noinline]] Status wait_one(const nvme::QueueHandle& handle, const Token& token) {
-  nvme::Queue<Sharing::thread, Unchecked> queue(handle);
+[[gnu::noinline]] uint32_t poll_one(Queue<Sharing::thread, Unchecked>& queue) { return queue.drain(); }
+[[gnu::noinline]] uint32_t poll_grid(Queue<Sharing::grid, Trusting>& queue) { return queue.drain(); }
+[[gnu::noinline]] Status wait_one(Queue<Sharing::thread, Unchecked>& queue, const Token& token) {
   return queue.wait(token, Deadline{~uint64_t{0}});
 }
 
@@ -100,26 +92,30 @@ int main(int argc, char** argv) {
   const char* const function = argv[1];
   const auto calls = std::strtoull(argv[2], nullptr, 10);
   const nvme::QueueHandle handle = memory.handle();
+  Queue<Sharing::thread, Unchecked> unchecked(handle);
+  Queue<Sharing::thread, Trusting> trusting(handle);
+  Queue<Sharing::thread, Latency> checked(handle);
+  Queue<Sharing::grid, Trusting> grid(handle);
   for (uint64_t i = 0; i < calls; ++i) {
     Token token;
     if (std::strcmp(function, "post_trusting") == 0) {
-      token = post_trusting(handle, i * 8, (i + 1) << 16 | 512);
+      token = post_trusting(trusting, i * 8, (i + 1) << 16 | 512);
     } else if (std::strcmp(function, "post_checked") == 0) {
-      token = post_checked(handle, i * 8, (i + 1) << 16 | 512);
+      token = post_checked(checked, i * 8, (i + 1) << 16 | 512);
     } else if (std::strcmp(function, "post_grid") == 0 || std::strcmp(function, "poll_grid") == 0) {
-      token = post_grid(handle, i * 8, (i + 1) << 16 | 512);
+      token = post_grid(grid, i * 8, (i + 1) << 16 | 512);
     } else {
-      token = post_unchecked(handle, i * 8, (i + 1) << 16);
+      token = post_unchecked(unchecked, i * 8, (i + 1) << 16);
     }
     require(token.count == 1 && token.last == i, "token");
     require(memory.sq_doorbell == (i + 1) % ring_size, "doorbell");
     memory.complete(i);
     if (std::strcmp(function, "wait_one") == 0) {
-      require(wait_one(handle, token).is_ok(), "wait");
+      require(wait_one(unchecked, token).is_ok(), "wait");
     } else if (std::strcmp(function, "poll_grid") == 0 || std::strcmp(function, "post_grid") == 0) {
-      require(poll_grid(handle) == 1, "poll");
+      require(poll_grid(grid) == 1, "poll");
     } else {
-      require(poll_one(handle) == 1, "poll");
+      require(poll_one(unchecked) == 1, "poll");
     }
   }
   return 0;

@@ -57,7 +57,8 @@ inline void expect(bool condition, const char* what, int line) {
 }
 inline void expect_ok(Status status, const char* what, int line) {
   if (status.is_ok()) return;
-  expect(false, (std::string(what) + " is " + xio::name(status.code) + " " + std::to_string(status.vendor)).c_str(), line);
+  expect(false, (std::string(what) + " is " + xio::name(status.code) + " " + std::to_string(status.vendor)).c_str(),
+         line);
 }
 
 /// A 64-bit number that depends on every bit of both arguments (SplitMix64).
@@ -129,7 +130,8 @@ inline NvmeConfig stepped(NvmeConfig config = {}) {
 class PausingWave final : public xio::arch::WaveOps {
  public:
   /// @param pause called with the number of the pause, counted from 1
-  explicit PausingWave(std::function<void(uint64_t)> pause) : pause_(std::move(pause)), outer_(xio::arch::current_wave) {
+  explicit PausingWave(std::function<void(uint64_t)> pause)
+      : pause_(std::move(pause)), outer_(xio::arch::current_wave) {
     xio::arch::current_wave = this;
   }
   ~PausingWave() override { xio::arch::current_wave = outer_; }

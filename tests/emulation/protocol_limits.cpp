@@ -31,9 +31,11 @@ void write_and_read_back(Rig& rig, Q queue, uint32_t blocks, uint32_t block_byte
   for (uint32_t round = 0; round < rounds; ++round) {
     const uint64_t lba = uint64_t{round} * blocks;
     stamp(rig.bytes(skew), lba, blocks, round, block_bytes);
-    REQUIRE(queue.wait(queue.submit(xio::nvme::write(lba, blocks), ContiguousPages{rig.bus(skew)}, soon()), soon()).is_ok());
+    REQUIRE(queue.wait(queue.submit(xio::nvme::write(lba, blocks), ContiguousPages{rig.bus(skew)}, soon()), soon())
+                .is_ok());
     std::memset(rig.bytes(), 0, bytes + skew);
-    REQUIRE(queue.wait(queue.submit(xio::nvme::read(lba, blocks), ContiguousPages{rig.bus(skew)}, soon()), soon()).is_ok());
+    REQUIRE(
+        queue.wait(queue.submit(xio::nvme::read(lba, blocks), ContiguousPages{rig.bus(skew)}, soon()), soon()).is_ok());
     REQUIRE(stamped(rig.bytes(skew), lba, blocks, round, block_bytes));
   }
 }
@@ -94,7 +96,8 @@ TEST_CASE("H24 waves of many lanes on the smallest completion rings") {
     const NvmeQueue queue = rig.queue(depth, [&](QueueOptions& options) { options.cq_entries = depth + 1; });
     REQUIRE(queue.handle().cq_mask == depth);
     xio::simt::launch(Grid::of_waves(1, 1, 64), churn<Sharing::wave, Throughput>, queue.handle(), rig.bus(), 3u);
-    xio::simt::launch(Grid::of_waves(2, 1, 32), churn<Sharing::grid, Deferred<5>>, rig.queue(depth).handle(), rig.bus(), 3u);
+    xio::simt::launch(Grid::of_waves(2, 1, 32), churn<Sharing::grid, Deferred<5>>, rig.queue(depth).handle(), rig.bus(),
+                      3u);
     CHECK(rig.statistics(queue).cq_full_stalls == 0);
     CHECK(rig.statistics(queue).completions == 64 * 4 * 3);
   }
@@ -154,7 +157,8 @@ TEST_CASE("H25 queues that lie in pages of their own, more than one") {
   REQUIRE((handle.cq_mask + 1) * 16 > 4096);
   Queue<Sharing::thread> view(handle);
   for (uint32_t i = 0; i < 3000; ++i) {
-    if (!view.submit(xio::nvme::read(i % 1000, 1), ContiguousPages{rig.bus()}, soon()).submitted()) FAIL("not submitted");
+    if (!view.submit(xio::nvme::read(i % 1000, 1), ContiguousPages{rig.bus()}, soon()).submitted())
+      FAIL("not submitted");
   }
   REQUIRE(view.quiet(soon()).is_ok());
   write_and_read_back(rig, view, 64, 512, 20);
@@ -228,7 +232,8 @@ TEST_CASE("H34 a queue that is created again with shadow doorbells is heard at i
   };
   const NvmeQueue queue = rig.queue(16, long_memory);
   rig.model.reset_statistics();
-  xio::simt::launch(Grid::of_waves(4, 1, 8), churn<Sharing::grid, Throughput, xio::ShadowDoorbell>, queue.handle(), rig.bus(), 50u);
+  xio::simt::launch(Grid::of_waves(4, 1, 8), churn<Sharing::grid, Throughput, xio::ShadowDoorbell>, queue.handle(),
+                    rig.bus(), 50u);
   xio::simt::launch(Grid::of_waves(1, 1, 64), churn<Sharing::wave, Deferred<9>, xio::ShadowDoorbell>,
                     rig.queue(16, long_memory).handle(), rig.bus(), 10u);
   const auto seen = rig.statistics(queue);

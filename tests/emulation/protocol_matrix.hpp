@@ -61,9 +61,15 @@ struct Shape {
 
 /// All lanes; only the upper half; every third; the last one alone.
 inline std::vector<Shape> shapes(uint32_t waves) {
-  std::vector<Shape> all{{1, waves == 1 ? 1 : waves * 2, 1}, {8, waves, 0xff}, {8, waves, 0xf0}, {32, waves, 0xffffffff},
-                         {32, waves, 0xffff0000}, {64, waves, ~uint64_t{0}}, {64, waves, 0xffffffff00000000},
-                         {64, waves, 0x9249249249249249}, {64, waves, uint64_t{1} << 63}};
+  std::vector<Shape> all{{1, waves == 1 ? 1 : waves * 2, 1},
+                         {8, waves, 0xff},
+                         {8, waves, 0xf0},
+                         {32, waves, 0xffffffff},
+                         {32, waves, 0xffff0000},
+                         {64, waves, ~uint64_t{0}},
+                         {64, waves, 0xffffffff00000000},
+                         {64, waves, 0x9249249249249249},
+                         {64, waves, uint64_t{1} << 63}};
   return all;
 }
 
@@ -90,7 +96,8 @@ inline void run_exchange(const Kernel& kernel, const Shape& shape, uint32_t dept
   std::vector<NvmeQueue> queues;
   for (uint32_t i = 0; i < (own_queues ? lanes : 1); ++i) {
     // Where many lanes share a queue, each must find its tokens still known when its turn to wait comes.
-    queues.push_back(rig.queue(depth, [&](QueueOptions& options) { options.completion_slots = own_queues ? 64 : 4096; }));
+    queues.push_back(
+        rig.queue(depth, [&](QueueOptions& options) { options.completion_slots = own_queues ? 64 : 4096; }));
     job.queues.push_back(queues.back().handle());
   }
   job.data = rig.bytes();

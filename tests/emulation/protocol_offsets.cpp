@@ -103,7 +103,8 @@ TEST_CASE("H2 the deepest queue: 16384 in flight, identifiers up to 32767") {
   CHECK(handle.slot_mask == 32767);
   Queue<Sharing::thread> view(handle);
   for (uint32_t i = 0; i < 100000; ++i) {
-    if (!view.submit(xio::nvme::read(i % 1000, 1), ContiguousPages{rig.bus()}, soon()).submitted()) FAIL("not submitted");
+    if (!view.submit(xio::nvme::read(i % 1000, 1), ContiguousPages{rig.bus()}, soon()).submitted())
+      FAIL("not submitted");
   }
   CHECK(view.quiet(soon()).is_ok());
   const auto seen = rig.statistics(queue);

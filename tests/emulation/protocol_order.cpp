@@ -158,8 +158,8 @@ void quiet_with_many_waves(uint32_t wave_size, uint64_t jitter) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("H4 quiet and fence return after the caller's own operations, whatever the others do", "", Throughput,
-                   Deferred<7>) {
+TEMPLATE_TEST_CASE("H4 quiet and fence return after the caller's own operations, whatever the others do", "",
+                   Throughput, Deferred<7>) {
   quiet_with_many_waves<Sharing::grid, TestType>(1, 11);
   quiet_with_many_waves<Sharing::grid, TestType>(8, 12);
   quiet_with_many_waves<Sharing::block, TestType>(1, 13);

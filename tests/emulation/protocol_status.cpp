@@ -15,8 +15,8 @@ using namespace protocol_tests;
 
 namespace {
 
-/// The status that the controller gives to a read of `lba`: all codes of all types, then some with the bits beside them,
-/// also beside a success.
+/// The status that the controller gives to a read of `lba`: all codes of all types, then some with the bits beside
+/// them, also beside a success.
 constexpr uint16_t status_of(uint32_t lba) {
   if (lba < 2048) return static_cast<uint16_t>(lba);
   const auto bits = static_cast<uint16_t>((lba % 15 + 1) << 11);
@@ -145,7 +145,9 @@ TEMPLATE_TEST_CASE_SIG("Errors that nobody waited for stay until quiet returns t
   rig.model.faults().fail(Match().with_lba(1, 1), 0x281);
   rig.model.faults().fail(Match().with_lba(2, 2), 0x282);
   rig.model.faults().fail(Match().with_lba(3, 3), 0x280);
-  const auto read = [&](uint64_t lba) { return view.submit(xio::nvme::read(lba, 1), ContiguousPages{rig.bus()}, soon()); };
+  const auto read = [&](uint64_t lba) {
+    return view.submit(xio::nvme::read(lba, 1), ContiguousPages{rig.bus()}, soon());
+  };
   const auto code = [](Status status) { return code_of(status); };
 
   const Token a = read(1);
@@ -235,8 +237,10 @@ TEST_CASE("Errors of many lanes are counted once each, whoever waits") {
         rig.model.faults().fail(Match().with_lba(1, 1), 0x281);
         Grid grid = Grid::of_waves(1, 1, wave_size);
         grid.jitter_seed = jitter;
-        CHECK_NOTHROW(xio::simt::launch(grid, fail_together<Sharing::wave>, rig.queue(16).handle(), rig.bus(), same_token));
-        CHECK_NOTHROW(xio::simt::launch(grid, fail_together<Sharing::grid>, rig.queue(16).handle(), rig.bus(), same_token));
+        CHECK_NOTHROW(
+            xio::simt::launch(grid, fail_together<Sharing::wave>, rig.queue(16).handle(), rig.bus(), same_token));
+        CHECK_NOTHROW(
+            xio::simt::launch(grid, fail_together<Sharing::grid>, rig.queue(16).handle(), rig.bus(), same_token));
       }
     }
   }

@@ -184,10 +184,11 @@ TEST_CASE("A wave submits batches of every size, whatever lanes it has") {
     const NvmeQueue shared = rig.queue(100);
     Notification counted{};
     const Grid grid = Grid::of_waves(1, 1, 64);
-    CHECK_NOTHROW(xio::simt::launch(grid, batches<Sharing::wave>, own.handle(), rig.bytes(), rig.bus(), lanes, sizes, &counted));
-    counted = {};
     CHECK_NOTHROW(
-        xio::simt::launch(grid, batches<Sharing::grid>, shared.handle(), rig.bytes(), rig.bus(), lanes, sizes, &counted));
+        xio::simt::launch(grid, batches<Sharing::wave>, own.handle(), rig.bytes(), rig.bus(), lanes, sizes, &counted));
+    counted = {};
+    CHECK_NOTHROW(xio::simt::launch(grid, batches<Sharing::grid>, shared.handle(), rig.bytes(), rig.bus(), lanes, sizes,
+                                    &counted));
     CHECK(rig.statistics(own).stale_fetches + rig.statistics(shared).stale_fetches == 0);
     // One doorbell for each batch.
     CHECK(rig.statistics(own).sq_doorbells <= 15 * 2);
@@ -221,7 +222,8 @@ TEST_CASE("A refused piece refuses the whole batch, without a trace") {
   const xio::QueueState after = *queue.handle().state;
   CHECK(after.reserved - before.reserved <= 2);
   // Fields that have no room for what they were given.
-  CHECK(view.submit(xio::nvme::zone_append(0, 70000), ContiguousPages{rig.bus()}, soon()).status == Status::invalid_argument);
+  CHECK(view.submit(xio::nvme::zone_append(0, 70000), ContiguousPages{rig.bus()}, soon()).status ==
+        Status::invalid_argument);
 }
 
 namespace {
@@ -248,11 +250,13 @@ TEST_CASE("A transfer moves more pieces than the queue holds, and counts them") 
       std::memset(rig.bytes(), 0, 512 * 512);
       Notification progress{};
       const Grid grid = Grid::of_waves(1, 1, wave_size);
-      CHECK_NOTHROW(xio::simt::launch(grid, transfer_all<Sharing::wave>, rig.queue(31).handle(), pieces.data(), count, &progress));
+      CHECK_NOTHROW(xio::simt::launch(grid, transfer_all<Sharing::wave>, rig.queue(31).handle(), pieces.data(), count,
+                                      &progress));
       CHECK(stamped(rig.bytes(), 0, count, 3));
       CHECK(progress.done == count);
       progress = {};
-      CHECK_NOTHROW(xio::simt::launch(grid, transfer_all<Sharing::grid>, rig.queue(31).handle(), pieces.data(), count, &progress));
+      CHECK_NOTHROW(xio::simt::launch(grid, transfer_all<Sharing::grid>, rig.queue(31).handle(), pieces.data(), count,
+                                      &progress));
       CHECK(progress.done == count);
       CHECK(progress.failed == 0);
     }

@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief A device that completes everything at once and lives on the GPU: one wave that reads entries and posts completions.
+/// @brief A device that completes everything at once and lives on the GPU: one wave that reads entries and posts
+/// completions.
 ///
 /// It takes the host, PCIe and any medium out of a measurement: what is left is the cost of the queue code.
 
@@ -46,7 +47,8 @@ XIO_DEVICE void serve_null_queue(const NullQueue& queue, const uint32_t* stop) {
       auto* words = reinterpret_cast<uint64_t*>(queue.cq + ring::slot(index, queue.cq_mask));
       arch::store<system>(words, uint64_t{0});
       const auto sqhd = ring::slot(index + 1, queue.sq_mask);
-      arch::publish<system>(words + 1, uint64_t{sqhd} | uint64_t{1} << 16 | uint64_t{cid} << 32 | uint64_t{phase} << 48);
+      arch::publish<system>(words + 1,
+                            uint64_t{sqhd} | uint64_t{1} << 16 | uint64_t{cid} << 32 | uint64_t{phase} << 48);
     }
     arch::converge(group);
     fetched += count;

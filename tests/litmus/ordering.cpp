@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The ordering that xio::arch promises, as small programs of two or three threads whose plain accesses would race without it.
-// The values are checked, and ThreadSanitizer, where it is on, checks the rest; weakened.sh shows that it does.
+// The ordering that xio::arch promises, as small programs of two or three threads whose plain accesses would race
+// without it. The values are checked, and ThreadSanitizer, where it is on, checks the rest; weakened.sh shows that it
+// does.
 //
 // ordering [NAME...]: runs these programs, or all; exit status 1 when one read what it must not.
 
@@ -31,7 +32,9 @@ void wait_for(const uint32_t* word, uint32_t at_least) {
   while (static_cast<int32_t>(arch::load<Scope::system>(word) - at_least) < 0) std::this_thread::yield();
 }
 
-nvme::Sqe entry_of(uint64_t index) { return nvme::encode(nvme::read(index, 8).nsid(1), index & 0xffff, nvme::DataPointer{index * 4096}); }
+nvme::Sqe entry_of(uint64_t index) {
+  return nvme::encode(nvme::read(index, 8).nsid(1), index & 0xffff, nvme::DataPointer{index * 4096});
+}
 
 bool is_entry_of(const nvme::Sqe& entry, uint64_t index) {
   const nvme::Sqe expected = entry_of(index);
@@ -58,7 +61,8 @@ void entry_before_doorbell() {
   device.join();
 }
 
-/// Entry, doorbell record, doorbell: a device that saw the doorbell finds a record that is as new, and the entries up to it.
+/// Entry, doorbell record, doorbell: a device that saw the doorbell finds a record that is as new, and the entries up
+/// to it.
 void entry_before_record_before_doorbell() {
   nvme::Sqe ring[slots]{};
   uint32_t record = 0;

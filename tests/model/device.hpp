@@ -2,8 +2,9 @@
 #pragma once
 
 /// @file
-/// @brief A tiny NVMe queue pair for the explorer: rings in plain memory, and a device that is one more actor. It fetches,
-/// completes in any order, and fails the execution when an entry, an identifier or a ring is not as it must be.
+/// @brief A tiny NVMe queue pair for the explorer: rings in plain memory, and a device that is one more actor. It
+/// fetches, completes in any order, and fails the execution when an entry, an identifier or a ring is not as it must
+/// be.
 
 #include <cstring>
 #include <string>
@@ -70,7 +71,8 @@ static_assert(sizeof(Memory) % 8 == 0);
 /// A program of waves with one queue, and a device as its last actor.
 class QueueProgram : public Program {
  public:
-  QueueProgram(Explorer& explorer, const Sizes& sizes, uint32_t waves) : explorer_(explorer), sizes_(sizes), waves_(waves) {
+  QueueProgram(Explorer& explorer, const Sizes& sizes, uint32_t waves)
+      : explorer_(explorer), sizes_(sizes), waves_(waves) {
     std::memset(static_cast<void*>(&memory_), 0, sizeof memory_);
     std::memset(static_cast<void*>(memory_.sq), 0xff, sizeof memory_.sq);
   }
@@ -216,7 +218,8 @@ class QueueProgram : public Program {
     auto* const words = reinterpret_cast<uint64_t*>(&memory_.cq[device_.completed % sizes_.cq]);
     const uint64_t phase = (device_.completed / sizes_.cq) % 2 == 0;
     __atomic_store_n(words, uint64_t{last.block} * 1000 + 7, __ATOMIC_RELAXED);
-    __atomic_store_n(words + 1, uint64_t{status_of(last.block)} << 49 | phase << 48 | uint64_t{last.cid} << 32, __ATOMIC_RELEASE);
+    __atomic_store_n(words + 1, uint64_t{status_of(last.block)} << 49 | phase << 48 | uint64_t{last.cid} << 32,
+                     __ATOMIC_RELEASE);
     device_.ended |= uint64_t{1} << last.block;
     ++device_.completed;
   }

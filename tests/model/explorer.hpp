@@ -5,12 +5,13 @@
 /// @brief Runs small concurrent programs under every schedule: the real code, one coherent access at a time.
 ///
 /// A program is a number of actors. Each runs on a fibre as a wave of one lane; before every coherent access
-/// (XIO_INTERLEAVE) any other may go on first. An execution is determined by its choices; they are tried depth first. States
-/// that were met before are not explored again: a state is the shared memory and, for each actor, a digest of what it has
-/// read, which determines all that it knows. In a polling loop the digest goes back to what it was when the actor first
-/// paused there: a loop of the library keeps nothing of its fruitless rounds but their number.
+/// (XIO_INTERLEAVE) any other may go on first. An execution is determined by its choices; they are tried depth first.
+/// States that were met before are not explored again: a state is the shared memory and, for each actor, a digest of
+/// what it has read, which determines all that it knows. In a polling loop the digest goes back to what it was when the
+/// actor first paused there: a loop of the library keeps nothing of its fruitless rounds but their number.
 ///
-/// An actor that pauses goes on when memory has changed since it paused last. When all wait, the program is stuck: a failure.
+/// An actor that pauses goes on when memory has changed since it paused last. When all wait, the program is stuck: a
+/// failure.
 
 #include <cstdio>
 #include <cstdlib>
@@ -98,7 +99,8 @@ class Explorer {
   }
   /// For actors: a step that others may come before. They know nothing more after it.
   void step() { pass(); }
-  /// For actors: nothing can be done before somebody changes memory. `site` tells the places where this is called apart.
+  /// For actors: nothing can be done before somebody changes memory. `site` tells the places where this is called
+  /// apart.
   void wait(uint64_t site) {
     Actor& actor = self();
     if (site != actor.spin_site) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Refusals, fences, errors, notifications and long commands under every schedule of two or three waves and a device.
+/// @brief Refusals, fences, errors, notifications and long commands under every schedule of two or three waves and a
+/// device.
 
 #include "model/device.hpp"
 
@@ -98,7 +99,8 @@ class Notified : public QueueProgram {
     Queue<Sharing::grid, Notifying<>> queue(handle());
     for (uint32_t i = 0; i < 2; ++i) {
       const uint32_t block = number * 2 + i;
-      queue.submit(xio::nvme::read(block, 1), xio::nvme::DataPointer{uint64_t{block} << 12}, memory_.notification, forever());
+      queue.submit(xio::nvme::read(block, 1), xio::nvme::DataPointer{uint64_t{block} << 12}, memory_.notification,
+                   forever());
       ++device_.accepted;
       explorer_.mark(i);
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief The queue protocol under every schedule of two or three waves and a device: no entry is lost, no identifier used
-/// twice, doorbells only go forward and never ahead of the entries, completions are taken once, refusals leave no trace.
+/// @brief The queue protocol under every schedule of two or three waves and a device: no entry is lost, no identifier
+/// used twice, doorbells only go forward and never ahead of the entries, completions are taken once, refusals leave no
+/// trace.
 
 #include "model/device.hpp"
 
@@ -47,8 +48,10 @@ class SubmitAndWait : public QueueProgram {
     if (state.retired != device_.accepted) return "not all completions were taken";
     if (state.published != device_.accepted) return "not everything was published";
     if (state.error_count != 0) return "errors were counted";
-    if (Policy::ringing == xio::Ringing::deferred && state.rung != device_.accepted << 1) return "not everything was announced";
-    if (memory_.sq_doorbell != device_.accepted % sizes_.sq && !shadow_) return "the last doorbell is not the last entry's";
+    if (Policy::ringing == xio::Ringing::deferred && state.rung != device_.accepted << 1)
+      return "not everything was announced";
+    if (memory_.sq_doorbell != device_.accepted % sizes_.sq && !shadow_)
+      return "the last doorbell is not the last entry's";
     return {};
   }
 

@@ -11,6 +11,7 @@ controller=qemu:size=16M,device=serial=$serial
 # begin FLAGS...: an endless run in the background, which has done its first operations when this returns.
 begin() {
   rm -f "$report"
+  : >"$work/err" # what an earlier run wrote must not count
   setsid "$tester" nvme-ep --controller "$controller" --batch-size 8 --json "$report" "$@" >"$work/out" 2>"$work/err" &
   run=$!
   eventually started || fail "did not start: $*"
@@ -24,8 +25,10 @@ expect() {
   local wanted=$1 title=$2
   shift 2
   if ! eventually ended; then
-    kill -9 "$run"
     fail "$title: does not end"
+    # Where it hangs is worth knowing.
+    if command -v gdb >/dev/null; then gdb -p "$run" -batch -ex "thread apply all backtrace 16" 2>/dev/null; fi
+    kill -9 "$run"
     return
   fi
   wait "$run"
@@ -51,13 +54,13 @@ kill -INT -- "-$run"
 expect 130 "Ctrl-C" "j['interrupted']" "phases['write']['failed'] == 0"
 
 # QEMU stands still: deadlines pass, and everything ends.
-begin --read-io 100 --infinite --progress --deadline 300
+begin --read-io 100 --infinite --progress --deadline 2000
 kill -STOP "$(qemu_processes $serial)"
 expect 1 "QEMU stopped" "not j['interrupted']" "phases['read']['completed'] > 0" \
   "[e['status'] for e in phases['read']['errors']] == ['timed_out']" "'--deadline' in j['trouble']"
 
 # QEMU is gone.
-begin --read-io 100 --infinite --progress --deadline 300
+begin --read-io 100 --infinite --progress --deadline 2000
 kill -KILL "$(qemu_processes $serial)"
 expect 1 "QEMU killed" "phases['read']['completed'] > 0" "'timed_out' in [e['status'] for e in phases['read']['errors']]" \
   "'gone' in j['trouble']"

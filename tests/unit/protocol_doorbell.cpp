@@ -33,7 +33,8 @@ TEST_CASE("H34 a device that is ahead in its looks is left alone") {
   // 16-bit indices without a wrap: the event index lies behind what was announced before.
   for (uint32_t before = 100; before < 200; ++before) {
     for (uint32_t event = 50; event < before; ++event) {
-      if (ShadowDoorbell::must_kick(event, before, before + 1)) FAIL("a step that needs no kick: " << before << " " << event);
+      if (ShadowDoorbell::must_kick(event, before, before + 1))
+        FAIL("a step that needs no kick: " << before << " " << event);
     }
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Message passing between a kernel and a device, two threads here: ThreadSanitizer sees whether each side orders
-/// what it must. Data and entries are plain memory, as they are for a real device.
+/// @brief Message passing between a kernel and a device, two threads here: ThreadSanitizer sees whether each side
+/// orders what it must. Data and entries are plain memory, as they are for a real device.
 
 #include <sched.h>
 
@@ -70,8 +70,9 @@ TEST_CASE("H27 H9: an entry is seen with its doorbell, a completion with all of 
     const Cqe copy = xio::XioComDequeue(completion);
     xio::arch::acquire_system();
     sum[i % entries] += i * 3 + 1;
-    wrong += CompletionFormat::key(word) != (i & 0xffff) || CompletionFormat::result(completion) != uint64_t{i * 3 + 1} << 8 ||
-             copy.dw0 != (i * 3 + 1) << 8 || shared.data[i % entries] != sum[i % entries];
+    wrong += CompletionFormat::key(word) != (i & 0xffff) ||
+             CompletionFormat::result(completion) != uint64_t{i * 3 + 1} << 8 || copy.dw0 != (i * 3 + 1) << 8 ||
+             shared.data[i % entries] != sum[i % entries];
   }
   other.join();
   CHECK(wrong == 0);

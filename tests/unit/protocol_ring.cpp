@@ -13,11 +13,8 @@
 namespace {
 
 /// Counter values around the places where short counters wrap, each to be combined with all offsets mod 2^16.
-const std::vector<uint64_t> bases = {0,
-                                     (uint64_t{1} << 24) - 32768,
-                                     (uint64_t{1} << 32) - 32768,
-                                     (uint64_t{1} << 40) - 32768,
-                                     (uint64_t{1} << 47) - 65536};
+const std::vector<uint64_t> bases = {0, (uint64_t{1} << 24) - 32768, (uint64_t{1} << 32) - 32768,
+                                     (uint64_t{1} << 40) - 32768, (uint64_t{1} << 47) - 65536};
 
 /// Calls `check(size, index)` for rings of 2 to `largest` entries; reports the first that fails.
 template <class Check>
@@ -64,7 +61,8 @@ TEST_CASE("H2 a completion slot knows its lap at every counter value") {
   for_all(32768, [&](uint32_t size, uint64_t ticket) {
     const uint32_t mask = size - 1;
     const uint64_t lap = ticket / size;
-    bool right = xio::protocol::lap_begin(ticket, mask) == lap * size && xio::protocol::lap_end(ticket, mask) == (lap + 1) * size;
+    bool right = xio::protocol::lap_begin(ticket, mask) == lap * size &&
+                 xio::protocol::lap_end(ticket, mask) == (lap + 1) * size;
     // What the slot holds after `laps` operations have used it, and what a holder of `ticket` makes of that.
     uint64_t& word = slots[ticket % size].word;
     uint64_t seen = 0;

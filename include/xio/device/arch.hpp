@@ -20,6 +20,7 @@
 /// | `acquire_system()`              | later loads see what any agent of the system released before                 |
 /// | `full_fence_system()`           | orders earlier stores before later loads (the shadow doorbell needs it)      |
 /// | `converge(mask)`                | the lanes have come together; their earlier stores precede their later ones |
+/// | `block_barrier()`               | all threads of the block are here, and their earlier stores are performed    |
 /// | `store_mmio(reg, v)`            | one store of exactly this width to a device register                         |
 /// | `store_entry(slot, v)`          | 16 bytes of a queue entry; ordered by the release that precedes the doorbell |
 /// | `store_entry_through(ring, offset, v)` | as above, `offset` bytes into a ring, written through to system scope |
@@ -87,8 +88,8 @@ XIO_DEVICE_INLINE T* in_global(T* pointer) {
 /// Position of the calling lane among the lanes of `mask`, counted from 0.
 XIO_DEVICE uint32_t rank_in(uint64_t mask) { return count_lanes(mask & ((uint64_t{1} << lane()) - 1)); }
 
-/// `condition`, or whether any lane that runs in step with this one has it: a branch on it before one on `condition` itself
-/// lets a wave pass by what is seldom needed.
+/// `condition`, or whether any lane that runs in step with this one has it: a branch on it before one on `condition`
+/// itself lets a wave pass by what is seldom needed.
 XIO_DEVICE_INLINE constexpr bool seldom(bool condition) { return condition; }
 
 /// One step of a transposition: lanes whose number has bit `Bit` clear keep `low` and get their neighbour's `low` as

@@ -162,8 +162,9 @@ XIO_DEVICE_INLINE void enqueue_wave(uint64_t group, uint64_t storing, const Entr
     auto* const to = reinterpret_cast<arch::Vec16*>(ring);
     const uint32_t own = slot * static_cast<uint32_t>(sizeof(Entry));
     const uint32_t part = (arch::lane() & 3) * static_cast<uint32_t>(sizeof(arch::Vec16));
-    const uint32_t offsets[4] = {arch::quad_broadcast<0>(together, own) | part, arch::quad_broadcast<1>(together, own) | part,
-                                 arch::quad_broadcast<2>(together, own) | part, arch::quad_broadcast<3>(together, own) | part};
+    const uint32_t offsets[4] = {
+        arch::quad_broadcast<0>(together, own) | part, arch::quad_broadcast<1>(together, own) | part,
+        arch::quad_broadcast<2>(together, own) | part, arch::quad_broadcast<3>(together, own) | part};
     for (uint32_t i = 0; i < 4; ++i) detail::store_chunk(How{}, to, offsets[i], parts.chunk[i]);
   }
   const uint64_t alone = storing & ~together;

@@ -34,7 +34,8 @@ struct Now {
   XIO_HOST_DEVICE static constexpr bool passed() { return true; }
 };
 
-/// The time `from_now` after this call. `hz` is the clock's rate: pass the measured rate of a queue handle where there is one.
+/// The time `from_now` after this call. `hz` is the clock's rate: pass the measured rate of a queue handle where there
+/// is one.
 XIO_DEVICE Deadline deadline(Duration from_now, uint64_t hz = arch::clock_hz) {
   const uint64_t whole = from_now.nanoseconds / 1000000000 * hz;
   const uint64_t part = from_now.nanoseconds % 1000000000 * (hz / 1000) / 1000000;
@@ -54,12 +55,12 @@ XIO_DEVICE Status poll_until(Look look, Deadline until) {
   }
 }
 
-/// Waits until `*word` has reached `at_least`. The word is written by a peer, by a drain (see Notification) or by the host.
+/// Waits until `*word` has reached `at_least`. The word is written by a peer, by a drain (see Notification) or by the
+/// host.
 ///
 /// On Status::ok everything that was written before the word is visible to the caller.
 XIO_DEVICE Status wait_until(const uint64_t* word, uint64_t at_least, Deadline until) {
-  const Status status =
-      poll_until([=] { return arch::load<arch::Scope::system>(word) >= at_least; }, until);
+  const Status status = poll_until([=] { return arch::load<arch::Scope::system>(word) >= at_least; }, until);
   if (status.is_ok()) arch::acquire_system();
   return status;
 }

@@ -4,8 +4,8 @@
 /// @file
 /// @brief Doorbell back ends: how the value of a doorbell reaches the device. A queue type names one.
 ///
-/// `ring` is called by one lane, in order, with increasing counters, after the entries were released; `ring_each` by many
-/// lanes of a wave at once, each for a queue of its own.
+/// `ring` is called by one lane, in order, with increasing counters, after the entries were released; `ring_each` by
+/// many lanes of a wave at once, each for a queue of its own.
 
 #include <xio/device/com.hpp>
 

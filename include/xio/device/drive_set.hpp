@@ -24,10 +24,10 @@ struct DriveToken {
 
 /// Stripes blocks over drives of equal capacity, with one to many queues for each. Trivially copyable.
 struct DriveSetHandle {
-  const QueueHandle* queues;    ///< `drives * queues_per_drive` handles, all queues of drive 0 first
+  const QueueHandle* queues;  ///< `drives * queues_per_drive` handles, all queues of drive 0 first
   uint32_t drives;
   uint32_t queues_per_drive;
-  uint32_t stripe_shift;        ///< log2 of the blocks in a stripe; a transfer does not cross its end
+  uint32_t stripe_shift;  ///< log2 of the blocks in a stripe; a transfer does not cross its end
 
   /// Stripe `n` lies on drive `n mod drives`.
   XIO_HOST_DEVICE constexpr DriveAddress locate(uint64_t block) const {
@@ -42,8 +42,8 @@ struct DriveSetHandle {
   }
 };
 
-/// Reads and writes over a DriveSetHandle. Which of a drive's queues is used depends on the wave, so that the lanes of a wave
-/// that go to one drive go to one queue, together.
+/// Reads and writes over a DriveSetHandle. Which of a drive's queues is used depends on the wave, so that the lanes of
+/// a wave that go to one drive go to one queue, together.
 ///
 /// @tparam S  Sharing::grid or Sharing::block; a set is shared by nature.
 template <Sharing S = Sharing::grid, class Policy = Throughput, class Doorbell = MmioDoorbell>
@@ -52,7 +52,8 @@ class DriveSet {
   static_assert(is_shared<S>, "the queues of a set are shared by the waves that use it");
 
   /// @param wave number of the calling wave, the same in all its lanes
-  XIO_HOST_DEVICE DriveSet(const DriveSetHandle& set, uint32_t wave) : set_(set), lane_queue_(wave % set.queues_per_drive) {}
+  XIO_HOST_DEVICE DriveSet(const DriveSetHandle& set, uint32_t wave)
+      : set_(set), lane_queue_(wave % set.queues_per_drive) {}
 
   /// Submits one command for each calling lane, given with block addresses of the set: read, write and others that name
   /// blocks. Lanes that go to the same drive are submitted together.

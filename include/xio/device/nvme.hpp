@@ -35,8 +35,8 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
   using Core::ended;
   using Core::handle;
 
-  /// A view that keeps the queue's state in registers until its end(): for the loop of one thread, or of one wave all of
-  /// whose active lanes take part in every call.
+  /// A view that keeps the queue's state in registers until its end(): for the loop of one thread, or of one wave all
+  /// of whose active lanes take part in every call.
   XIO_DEVICE_INLINE BasicQueue<S, Policy, Doorbell, InRegisters> session() const {
     static_assert(!is_shared<S>, "only a queue that one thread or one wave owns can live in registers");
     return BasicQueue<S, Policy, Doorbell, InRegisters>(handle());
@@ -79,7 +79,8 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
 
   /// As above; when the operation has ended, `notification` is added to. A split command counts each of its parts.
   template <class Pages>
-  XIO_DEVICE_INLINE Token submit(const Command& command, const Pages& pages, Notification& notification, Deadline until) {
+  XIO_DEVICE_INLINE Token submit(const Command& command, const Pages& pages, Notification& notification,
+                                 Deadline until) {
     static_assert(Policy::notifications, "use a Notifying policy");
     telemetry::Off off;
     return submit(command, pages, until, off, &notification);
@@ -120,9 +121,11 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
 
   /// Moves any number of pieces through the queue and waits for all of them; the window stays full while they last.
   ///
-  /// All lanes of the group pass the same arguments. @param progress counts them; zeroed by the caller, who may watch it.
-  /// Returns the first error, or Status::timed_out with operations still in flight: `progress.done` tells how many ended.
-  XIO_DEVICE Status transfer(Opcode operation, const Piece* pieces, uint32_t count, Notification& progress, Deadline until) {
+  /// All lanes of the group pass the same arguments. @param progress counts them; zeroed by the caller, who may watch
+  /// it. Returns the first error, or Status::timed_out with operations still in flight: `progress.done` tells how many
+  /// ended.
+  XIO_DEVICE Status transfer(Opcode operation, const Piece* pieces, uint32_t count, Notification& progress,
+                             Deadline until) {
     static_assert(Policy::notifications, "use a Notifying policy");
     const uint64_t group = protocol::group_of_caller<S>();
     if constexpr (Policy::argument_checks) {
@@ -146,8 +149,7 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
         [&] {
           drain_group(group, off);
           const bool pending = arch::load<arch::Scope::system>(&progress.done) < count;
-          return !protocol::any<S>(group, pending) ||
-                 protocol::any<S>(group, protocol::read<S>(state().broken) != 0);
+          return !protocol::any<S>(group, pending) || protocol::any<S>(group, protocol::read<S>(state().broken) != 0);
         },
         until);
     if (!over) return Status::timed_out;
@@ -306,14 +308,12 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
   /// Makes data that the device wrote before its last completion visible where PCIe does not order the two (data in
   /// device memory, completions in host memory): the controller is made to read back from the data's memory.
   /// Uses a Compare command; Status::unsupported where the handle offers no buffer for it.
-  XIO_DEVICE Status flush_inbound(Deadline until) {
-    return flush_inbound_group(protocol::group_of_caller<S>(), until);
-  }
+  XIO_DEVICE Status flush_inbound(Deadline until) { return flush_inbound_group(protocol::group_of_caller<S>(), until); }
 
  private:
   XIO_DEVICE ErrorSummary find_errors(bool take) {
-    const protocol::UnseenErrors found = protocol::find_errors<CompletionFormat, S>(state(), protocol::group_of_caller<S>(), handle().slots,
-                                                                  handle().slot_mask, take);
+    const protocol::UnseenErrors found = protocol::find_errors<CompletionFormat, S>(
+        state(), protocol::group_of_caller<S>(), handle().slots, handle().slot_mask, take);
     return {found.count, found.first_ticket, CompletionFormat::decode(static_cast<uint16_t>(found.first_status))};
   }
 

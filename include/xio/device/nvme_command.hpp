@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief What the submission path must know of a command: does it name blocks, may it be split, how much data it moves.
+/// @brief What the submission path must know of a command: does it name blocks, may it be split, how much data it
+/// moves.
 
 #include <xio/vendors/nvme/encode.hpp>
 

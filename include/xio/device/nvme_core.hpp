@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief How an NVMe queue pair submits and completes: the protocol code with NVMe's entries, data pointers and doorbells.
+/// @brief How an NVMe queue pair submits and completes: the protocol code with NVMe's entries, data pointers and
+/// doorbells.
 
 #include <xio/device/com.hpp>
 #include <xio/device/doorbell.hpp>
@@ -18,8 +19,8 @@ namespace nvme {
 template <Sharing S, class Policy, class Doorbell, class Holder>
 class QueueCore : public Holder {
  public:
-  using Holder::Holder;
   using Holder::handle;
+  using Holder::Holder;
   static constexpr Sharing sharing = S;
 
  protected:
@@ -55,9 +56,22 @@ class QueueCore : public Holder {
 
   template <class Telemetry>
   XIO_DEVICE uint32_t drain_group(uint64_t group, Telemetry& telemetry) {
-    const QueueHandle& q = handle();
     const uint64_t started = Telemetry::start();
-    const uint32_t taken = protocol::drain<CompletionFormat, S, Policy>(
+    uint32_t taken = 0;
+    if constexpr (XIO_ARCH_HOST && !is_shared<S>) {
+      taken = take_completions<false>(group, telemetry);
+      if (XIO_UNLIKELY(taken == protocol::met_error)) taken = take_errors(group, telemetry);
+    } else {
+      taken = take_completions<true>(group, telemetry);
+    }
+    telemetry.stop(telemetry::Step::cq_poll, started);
+    return taken;
+  }
+
+  template <bool Errors, class Telemetry>
+  XIO_DEVICE_INLINE uint32_t take_completions(uint64_t group, Telemetry& telemetry) {
+    const QueueHandle& q = handle();
+    return protocol::drain<CompletionFormat, S, Policy, Errors>(
         completions(), state(), group,
         [&](uint64_t head) {
           const DoorbellTarget target{q.cq_doorbell, q.cq_shadow, q.cq_event_index};
@@ -68,8 +82,12 @@ class QueueCore : public Holder {
           }
         },
         telemetry);
-    telemetry.stop(telemetry::Step::cq_poll, started);
-    return taken;
+  }
+
+  /// Kept out of the way of a CPU; a GPU has registers enough, and no cheap calls.
+  template <class Telemetry>
+  XIO_COLD XIO_DEVICE uint32_t take_errors(uint64_t group, Telemetry& telemetry) {
+    return take_completions<true>(group, telemetry);
   }
 
   XIO_DEVICE_INLINE void ring_sq(uint64_t end) const {
@@ -99,7 +117,7 @@ class QueueCore : public Holder {
     const QueueHandle& q = handle();
     if (addresses_blocks(command)) {
       const uint64_t last = uint64_t{command.last_block} + command.lba();
-      if (command.last_block == ~0u) return Status::invalid_argument;  // no blocks at all
+      if (command.last_block == ~0u) return Status::invalid_argument;                          // no blocks at all
       if (last > q.namespace_blocks - 1 || last < command.lba()) return Status::out_of_range;  // 0 - 1: no limit
     }
     if (command.last_block > 0xffff && !splittable(command)) return Status::invalid_argument;
@@ -108,10 +126,12 @@ class QueueCore : public Holder {
     const uint64_t bytes = data_bytes(command, q.block_shift, q.page_shift);
     const uint64_t longest = splittable(command) ? uint64_t{q.max_blocks} << q.block_shift : bytes;
     DataPointer ignored;
-    Status fault = detail::point(pages, 0, static_cast<uint32_t>(bytes < longest ? bytes : longest), q.page_shift, list, ignored);
+    Status fault =
+        detail::point(pages, 0, static_cast<uint32_t>(bytes < longest ? bytes : longest), q.page_shift, list, ignored);
     for (uint64_t done = longest; XIO_UNLIKELY(done < bytes && fault.is_ok()); done += longest) {
       const uint64_t left = bytes - done;
-      fault = detail::point(pages, done, static_cast<uint32_t>(left < longest ? left : longest), q.page_shift, list, ignored);
+      fault = detail::point(pages, done, static_cast<uint32_t>(left < longest ? left : longest), q.page_shift, list,
+                            ignored);
     }
     return fault;
   }
@@ -138,8 +158,8 @@ class QueueCore : public Holder {
     Status fault;
   };
 
-  /// What is to be submitted for a piece, or why it is refused. Straight on, without a return: a wave goes through it at
-  /// once.
+  /// What is to be submitted for a piece, or why it is refused. Straight on, without a return: a wave goes through it
+  /// at once.
   template <class List>
   XIO_DEVICE_INLINE CheckedPiece check_piece(Opcode operation, const Piece& piece, const List& list) const {
     const QueueHandle& q = handle();
@@ -147,8 +167,8 @@ class QueueCore : public Holder {
     checked.command = command(operation).range(piece.lba, piece.blocks);
     const uint64_t last = piece.lba + (piece.blocks - 1);
     const bool fits = piece.blocks - 1 < q.max_blocks;
-    checked.fault = detail::point(ContiguousPages{piece.bus}, 0, (fits ? piece.blocks : 1) << q.block_shift, q.page_shift,
-                                  list, checked.data);
+    checked.fault = detail::point(ContiguousPages{piece.bus}, 0, (fits ? piece.blocks : 1) << q.block_shift,
+                                  q.page_shift, list, checked.data);
     if (last > q.namespace_blocks - 1 || last < piece.lba) checked.fault = Status::out_of_range;  // 0 - 1: no limit
     if (!fits) checked.fault = Status::invalid_argument;
     return checked;
@@ -197,7 +217,8 @@ class QueueCore : public Holder {
     DataPointer data;
     detail::point(pages, offset, static_cast<uint32_t>(data_bytes(command, q.block_shift, q.page_shift)), q.page_shift,
                   list_of(ticket, true), data);
-    return encode(command.nsid(command.namespace_id ? command.namespace_id : q.nsid), ring::slot(ticket, q.slot_mask), data);
+    return encode(command.nsid(command.namespace_id ? command.namespace_id : q.nsid), ring::slot(ticket, q.slot_mask),
+                  data);
   }
 
   /// List memory of a ticket's slot; none where it is not `usable`.
@@ -225,8 +246,8 @@ class QueueCore : public Holder {
     }
   }
 
-  /// Stores and publishes the entries of a claim, one for each piece. With `Check`, for queues that are not shared, where a
-  /// claim is nothing before it is published: publishes nothing and says why where a piece is refused.
+  /// Stores and publishes the entries of a claim, one for each piece. With `Check`, for queues that are not shared,
+  /// where a claim is nothing before it is published: publishes nothing and says why where a piece is refused.
   template <bool Check>
   XIO_DEVICE_INLINE Status publish_pieces(uint64_t group, protocol::Claim claim, Opcode operation, const Piece* pieces,
                                           Notification* notification) {
@@ -255,11 +276,11 @@ class QueueCore : public Holder {
     return publish(group, claim);
   }
 
-  /// Submits the command of each lane that is `wanting`; the others help, and keep `token`. All lanes stay until the last is
-  /// served, since a queue of one wave is used by all of them at once.
+  /// Submits the command of each lane that is `wanting`; the others help, and keep `token`. All lanes stay until the
+  /// last is served, since a queue of one wave is used by all of them at once.
   template <class Pages, class Until, class Telemetry>
-  XIO_DEVICE_INLINE Token submit_short(uint64_t group, bool wanting, const Command& command, const Pages& pages, Until until,
-                                       Notification* notification, Telemetry& telemetry, Token token) {
+  XIO_DEVICE_INLINE Token submit_short(uint64_t group, bool wanting, const Command& command, const Pages& pages,
+                                       Until until, Notification* notification, Telemetry& telemetry, Token token) {
     for (uint64_t pending = members(group, wanting); pending != 0;) {
       const uint32_t wanted = S == Sharing::thread ? 1 : arch::count_lanes(pending);
       protocol::Claim claim = claim_until(group, wanted, 1, until);
@@ -330,9 +351,10 @@ class QueueCore : public Holder {
         for (uint32_t i = 0; i < claim.count; ++i) {
           const uint32_t blocks = total - done < longest ? total - done : longest;
           if (mine) {
-            const Sqe entry = build(command.piece(done, blocks), pages, uint64_t{done} << handle().block_shift,
-                                    claim.first + i);
-            using How = typename StoreChoice<Policy::narrow_slots, Policy::publication == Publication::write_through>::type;
+            const Sqe entry =
+                build(command.piece(done, blocks), pages, uint64_t{done} << handle().block_shift, claim.first + i);
+            using How =
+                typename StoreChoice<Policy::narrow_slots, Policy::publication == Publication::write_through>::type;
             set_notification(claim.first + i, notification);
             XioComEnqueue<How>(entry, handle().sq, ring::slot(claim.first + i, handle().sq_mask));
           }
@@ -376,7 +398,8 @@ class QueueCore : public Holder {
   XIO_DEVICE_INLINE bool ended(const Token& token) const {
     uint64_t word = 0;
     for (uint32_t part = 0; part < token.count; ++part) {
-      if (protocol::look_up<S>(handle().slots, handle().slot_mask, token.last - part, word) == protocol::Outcome::pending)
+      if (protocol::look_up<S>(handle().slots, handle().slot_mask, token.last - part, word) ==
+          protocol::Outcome::pending)
         return false;
     }
     return true;

@@ -12,7 +12,8 @@ XIO_NAMESPACE_BEGIN
 
 namespace nvme {
 
-/// One queue pair and one namespace. Filled by the host (xio/host/nvme/controller.hpp does it); constants for the kernel.
+/// One queue pair and one namespace. Filled by the host (xio/host/nvme/controller.hpp does it); constants for the
+/// kernel.
 ///
 /// All pointers are addresses that the executing side (GPU or CPU) can use; everything named `_bus` is an address that
 /// the controller can use. Counts are numbers of entries or of logical blocks, sizes are bytes.
@@ -31,16 +32,16 @@ struct QueueHandle {
   uint32_t block_shift;   ///< log2 of the logical block size in bytes
   uint32_t max_blocks;    ///< most logical blocks of one command (MDTS, and the 16-bit field); larger ones are split
   uint64_t namespace_blocks;  ///< capacity of the namespace in logical blocks; 0: not checked here
-  uint64_t* lists;        ///< list memory: `list_bytes` for each completion slot; null: no command needs a list
-  uint64_t lists_bus;     ///< bus address of `lists`
+  uint64_t* lists;            ///< list memory: `list_bytes` for each completion slot; null: no command needs a list
+  uint64_t lists_bus;         ///< bus address of `lists`
 
-  const Cqe* cq;          ///< completion ring, `cq_mask + 1` entries
-  uint32_t* cq_doorbell;  ///< CQ head doorbell, like `sq_doorbell`
-  uint32_t cq_mask;       ///< CQ size - 1; the size is a power of two
-  uint32_t qid;           ///< identifier of the SQ and of the CQ
+  const Cqe* cq;                 ///< completion ring, `cq_mask + 1` entries
+  uint32_t* cq_doorbell;         ///< CQ head doorbell, like `sq_doorbell`
+  uint32_t cq_mask;              ///< CQ size - 1; the size is a power of two
+  uint32_t qid;                  ///< identifier of the SQ and of the CQ
   Notification** notifications;  ///< a pointer for each completion slot, zeroed; null where policies have none
-  uint64_t flush_bus;     ///< bus address of one block in the data's memory, for flush_inbound(); 0: not offered
-  uint64_t clock_hz;      ///< measured rate of the executing side's clock; 0: arch::clock_hz
+  uint64_t flush_bus;            ///< bus address of one block in the data's memory, for flush_inbound(); 0: not offered
+  uint64_t clock_hz;             ///< measured rate of the executing side's clock; 0: arch::clock_hz
 
   uint32_t* sq_shadow;             ///< DBBUF shadow of the SQ tail; null: not in use
   uint32_t* cq_shadow;             ///< DBBUF shadow of the CQ head

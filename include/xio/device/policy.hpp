@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief What a queue type fixes at compile time: who shares it, when it rings, how entries become visible, what is checked.
+/// @brief What a queue type fixes at compile time: who shares it, when it rings, how entries become visible, what is
+/// checked.
 
 #include <xio/device/arch.hpp>
 
@@ -40,13 +41,14 @@ enum class Publication {
 struct Throughput {
   static constexpr Ringing ringing = Ringing::coalesced;
   static constexpr Publication publication = Publication::release;
-  static constexpr bool argument_checks = true;    ///< refuse, and split, before anything reaches the device
-  static constexpr bool slot_checks = true;        ///< do not reuse a command identifier that is still in flight
-  static constexpr bool notifications = false;     ///< submissions may name a Notification
-  static constexpr bool narrow_slots = false;      ///< queue memory takes at most 8 bytes an access
-  static constexpr bool inbound_in_order = true;   ///< data is visible once its completion is; else waits flush inbound
-  static constexpr uint32_t ring_every = 16;       ///< with Ringing::deferred: most entries that wait unannounced
-  static constexpr uint64_t turn_limit_ns = 1000000000;  ///< longest wait for earlier tickets before the queue is broken
+  static constexpr bool argument_checks = true;   ///< refuse, and split, before anything reaches the device
+  static constexpr bool slot_checks = true;       ///< do not reuse a command identifier that is still in flight
+  static constexpr bool notifications = false;    ///< submissions may name a Notification
+  static constexpr bool narrow_slots = false;     ///< queue memory takes at most 8 bytes an access
+  static constexpr bool inbound_in_order = true;  ///< data is visible once its completion is; else waits flush inbound
+  static constexpr uint32_t ring_every = 16;      ///< with Ringing::deferred: most entries that wait unannounced
+  static constexpr uint64_t turn_limit_ns =
+      1000000000;  ///< longest wait for earlier tickets before the queue is broken
 };
 
 /// Announces every submission at once.

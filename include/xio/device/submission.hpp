@@ -16,16 +16,16 @@ XIO_NAMESPACE_BEGIN
 
 /// The mutable state of one queue pair: one 64-byte line in memory that all its users share, zeroed at creation.
 struct alignas(64) QueueState {
-  uint64_t reserved;           ///< tickets claimed
-  uint64_t retired;            ///< completions taken
-  uint64_t published;          ///< entries in the ring, in ticket order; shared queues only
-  uint64_t rung;               ///< entries announced; deferred ringing only. Shared queues: value << 1 | being rung
-  uint64_t acknowledged;       ///< completions that the device was told of
+  uint64_t reserved;      ///< tickets claimed
+  uint64_t retired;       ///< completions taken
+  uint64_t published;     ///< entries in the ring, in ticket order; shared queues only
+  uint64_t rung;          ///< entries announced; deferred ringing only. Shared queues: value << 1 | being rung
+  uint64_t acknowledged;  ///< completions that the device was told of
   uint64_t lost_ticket;   ///< of the first operation that `lost_errors` counts
   uint32_t error_count;   ///< failed operations that the completion table shows and nobody has waited for
   uint32_t lost_errors;   ///< those that it shows no more: number, at most 65535, << 16 | status of the first
-  uint32_t draining;           ///< 1 while a wave takes completions
-  uint32_t broken;             ///< not 0: unusable until the host recovers the queue
+  uint32_t draining;      ///< 1 while a wave takes completions
+  uint32_t broken;        ///< not 0: unusable until the host recovers the queue
 };
 static_assert(sizeof(QueueState) == 64, "hot state of a queue is one line");
 
@@ -51,8 +51,8 @@ XIO_DEVICE_INLINE void write(T& word, T value) {
   }
 }
 
-/// To be called between reading a state word and writing it: the lanes of a wave that owns a queue all do both, and none
-/// may write before the others have read.
+/// To be called between reading a state word and writing it: the lanes of a wave that owns a queue all do both, and
+/// none may write before the others have read.
 template <Sharing S>
 XIO_DEVICE_INLINE void before_writing(uint64_t group) {
   if constexpr (S == Sharing::wave) arch::converge(group);
@@ -254,10 +254,14 @@ XIO_DEVICE_INLINE Status publish(QueueState& state, uint64_t group, Claim claim,
     if (leads<S>(group)) {
       if (arch::observe<scope>(&state.published) != claim.first) {
         const Deadline limit = deadline(Duration{Policy::turn_limit_ns});
-        failed = !poll_until([&] { return arch::load<scope>(&state.published) == claim.first ||
-                                          arch::load<scope>(&state.broken) != 0; },
-                             limit).is_ok() ||
-                 arch::load<scope>(&state.broken) != 0;
+        failed =
+            !poll_until(
+                 [&] {
+                   return arch::load<scope>(&state.published) == claim.first || arch::load<scope>(&state.broken) != 0;
+                 },
+                 limit)
+                 .is_ok() ||
+            arch::load<scope>(&state.broken) != 0;
         arch::order_loads<scope>();
       }
       if (!failed) {

@@ -144,8 +144,8 @@ constexpr bool has_write_through = !detail::is_gfx9 || detail::is_gfx940;
 XIO_DEVICE_INLINE void store_entry_through(Vec16* ring, uint32_t offset, const Vec16& value) {
   if constexpr (detail::is_gfx940 || detail::is_gfx12) {
     // Only buffer stores of 16 bytes take cache bits. A ring that is not uniform costs a loop over its values.
-    constexpr int coherence = detail::is_gfx12 ? 0x18 : 0x11;                 // SCOPE_SYS; sc0 sc1
-    constexpr int word3 = detail::is_gfx12 ? 0x31014000 : 0x00027000;         // raw, 32-bit elements, no swizzle
+    constexpr int coherence = detail::is_gfx12 ? 0x18 : 0x11;          // SCOPE_SYS; sc0 sc1
+    constexpr int word3 = detail::is_gfx12 ? 0x31014000 : 0x00027000;  // raw, 32-bit elements, no swizzle
     const auto resource = __builtin_amdgcn_make_buffer_rsrc(ring, 0, -1, word3);
     __builtin_amdgcn_raw_buffer_store_b128(detail::vector(value), resource, static_cast<int>(offset), 0, coherence);
   } else {
@@ -253,9 +253,9 @@ XIO_DEVICE_INLINE T per_lane(T value) {
 
 /// store_mmio() by every active lane, one after the other: register stores of one step are merged by the hardware.
 XIO_DEVICE_INLINE void store_mmio_each_lane(uint32_t* to, uint32_t value) {
-  // Each under an execution mask of one lane, set by hand: a loop over lanes around an ordinary store makes every branch of
-  // the caller divergent, and one that is written with readfirstlane is folded away by the compiler. The mask is saved
-  // here too: one that the compiler passed in may be the mask register itself.
+  // Each under an execution mask of one lane, set by hand: a loop over lanes around an ordinary store makes every
+  // branch of the caller divergent, and one that is written with readfirstlane is folded away by the compiler. The mask
+  // is saved here too: one that the compiler passed in may be the mask register itself.
 #if XIO_WAVE64
   uint64_t all, todo;
 #else

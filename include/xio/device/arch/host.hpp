@@ -78,7 +78,7 @@ XIO_DEVICE_INLINE void interleave([[maybe_unused]] const T* where) {
 #endif
 }
 
-inline void count([[maybe_unused]] uint64_t OperationCounts::*what) {
+inline void count([[maybe_unused]] uint64_t OperationCounts::* what) {
 #if XIO_COUNT_OPERATIONS
   ++(operation_counts.*what);
 #endif
@@ -248,7 +248,8 @@ XIO_DEVICE_INLINE uint32_t quad_broadcast(uint64_t mask, uint32_t value) {
   return shuffle(mask, value, (lane() & ~3u) | Lane);
 }
 
-/// The value of the first active lane, which the caller knows to be the same in all: lets a GPU keep it in a scalar register.
+/// The value of the first active lane, which the caller knows to be the same in all: lets a GPU keep it in a scalar
+/// register.
 template <class T>
 XIO_DEVICE_INLINE T uniform(T value) {
   return value;

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Heavy mixed traffic by many waves on one queue, every block stamped and checked; for any controller.
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+
+#include "emulation/protocol.hpp"
+
+namespace stress {
+
+using namespace protocol_tests;
+
+/// What all lanes found together.
+struct Findings {
+  std::atomic<uint64_t> operations{0};
+  std::atomic<uint64_t> blocks{0};
+  std::atomic<uint64_t> wrong{0};    ///< blocks with other content than they must have
+  std::atomic<uint64_t> lost{0};     ///< operations that did not end
+  std::atomic<uint64_t> failed{0};   ///< operations that ended with an error, or were refused
+  std::atomic<uint64_t> expired{0};  ///< operations that ended, but were asked for too late to tell how
+
+  bool clean() const { return wrong + lost + failed == 0; }
+  void print(const char* what, double seconds) const {
+    std::printf(
+        "%s: %llu operations in %.1f s (%.0f a second, %.0f MB/s), %llu blocks checked or written, %llu wrong, %llu "
+        "lost, "
+        "%llu failed, %llu asked for too late\n",
+        what, static_cast<unsigned long long>(operations), seconds, static_cast<double>(operations) / seconds,
+        static_cast<double>(blocks) * 512 / seconds / 1e6, static_cast<unsigned long long>(blocks),
+        static_cast<unsigned long long>(wrong), static_cast<unsigned long long>(lost),
+        static_cast<unsigned long long>(failed), static_cast<unsigned long long>(expired));
+  }
+};
+
+constexpr uint32_t window = 8;        // operations in flight of one lane
+constexpr uint32_t slot_blocks = 64;  // each of them has blocks of its own
+constexpr uint32_t most_blocks = 24;  // more than two pages: lists are used
+constexpr size_t lane_bytes = size_t{window} * most_blocks * 512;
+
+struct Job {
+  QueueHandle queue;
+  unsigned char* data;
+  uint64_t bus;
+  uint64_t seed;
+  uint64_t commands;  ///< of each lane; 0: until the deadline
+  Deadline until;
+  Findings* findings;
+};
+
+/// One operation of a lane, and what the blocks of its place hold.
+struct Slot {
+  Token token;
+  uint32_t block = 0;
+  uint32_t blocks = 0;  // 0: nothing in flight
+  bool write = false;
+  uint64_t version[slot_blocks] = {};  // 0: never written
+};
+
+inline void fill_block(void* memory, uint64_t lba, uint64_t version) {
+  auto* const words = static_cast<uint64_t*>(memory);
+  const uint64_t base = mix(lba, version);
+  for (uint64_t i = 0; i < 64; ++i) words[i] = base + i * 0x9e3779b97f4a7c15;
+}
+inline bool block_holds(const void* memory, uint64_t lba, uint64_t version) {
+  const auto* const words = static_cast<const uint64_t*>(memory);
+  const uint64_t base = mix(lba, version);
+  for (uint64_t i = 0; i < 64; ++i) {
+    if (words[i] != base + i * 0x9e3779b97f4a7c15) return false;
+  }
+  return true;
+}
+
+template <Sharing S, class Policy>
+class Lane {
+ public:
+  Lane(const Job& job, uint32_t lane)
+      : job_(job),
+        queue_(job.queue),
+        data_(job.data + lane * lane_bytes),
+        bus_(job.bus + lane * lane_bytes),
+        lane_(lane),
+        random_(mix(job.seed, lane)) {}
+
+  void run() {
+    uint64_t done = 0;
+    for (uint32_t at = 0;; at = (at + 1) % window) {
+      if (job_.commands != 0 ? done == job_.commands : job_.until.passed()) break;
+      finish(at);
+      submit(at, ++done);
+    }
+    for (uint32_t at = 0; at < window; ++at) finish(at);
+    job_.findings->operations += done;
+    job_.findings->blocks += blocks_;
+  }
+
+ private:
+  uint64_t below(uint64_t n) {
+    random_ = random_ * 6364136223846793005 + 1442695040888963407;
+    return (random_ >> 33) % n;
+  }
+  uint64_t lba(uint32_t at, uint32_t block) const { return (uint64_t{lane_} * window + at) * slot_blocks + block; }
+
+  void submit(uint32_t at, uint64_t version) {
+    Slot& slot = slots_[at];
+    const auto blocks = static_cast<uint32_t>(below(4) == 0 ? 1 + below(most_blocks) : 1 + below(4));
+    slot.block = static_cast<uint32_t>(below(slot_blocks - blocks + 1));
+    slot.write = below(2) == 0;
+    unsigned char* const data = data_ + at * most_blocks * size_t{512};
+    for (uint32_t i = 0; i < blocks; ++i) {
+      if (slot.write) {
+        fill_block(data + i * size_t{512}, lba(at, slot.block + i), version);
+        slot.version[slot.block + i] = version;
+      } else {
+        data[i * size_t{512}] = static_cast<unsigned char>(~data[i * size_t{512}]);
+      }
+    }
+    const uint64_t first = lba(at, slot.block);
+    const auto command = slot.write ? xio::nvme::write(first, blocks) : xio::nvme::read(first, blocks);
+    slot.token = queue_.submit(command, ContiguousPages{bus_ + at * most_blocks * uint64_t{512}}, soon());
+    slot.blocks = blocks;
+    blocks_ += blocks;
+    if (!slot.token.submitted()) {
+      ++job_.findings->failed;
+      slot.blocks = 0;
+    }
+  }
+
+  void finish(uint32_t at) {
+    Slot& slot = slots_[at];
+    if (slot.blocks == 0) return;
+    const Status status = queue_.wait(slot.token, soon());
+    if (status == Status::timed_out) {
+      ++job_.findings->lost;
+    } else if (status == Status::expired) {
+      ++job_.findings->expired;
+    } else if (!status.is_ok()) {
+      ++job_.findings->failed;
+    }
+    if (!slot.write && status != Status::timed_out) {
+      const unsigned char* const data = data_ + at * most_blocks * size_t{512};
+      for (uint32_t i = 0; i < slot.blocks; ++i) {
+        const uint64_t version = slot.version[slot.block + i];
+        if (version != 0 && !block_holds(data + i * size_t{512}, lba(at, slot.block + i), version))
+          ++job_.findings->wrong;
+      }
+    }
+    slot.blocks = 0;
+  }
+
+  const Job& job_;
+  Queue<S, Policy> queue_;
+  unsigned char* const data_;
+  const uint64_t bus_;
+  const uint32_t lane_;
+  uint64_t random_;
+  uint64_t blocks_ = 0;
+  Slot slots_[window];
+};
+
+template <Sharing S, class Policy>
+void kernel(const Job& job) {
+  Lane<S, Policy>(job, xio::arch::block_index() * xio::arch::block_size() + xio::arch::thread_index()).run();
+}
+
+/// Argument, else environment, else the usual figure.
+inline double figure(int argc, char** argv, const char* variable, double usual) {
+  const char* const text = argc > 1 ? argv[1] : std::getenv(variable);
+  if (text == nullptr) return usual;
+  char* end = nullptr;
+  const double value = std::strtod(text, &end);
+  if (*end != '\0' || !(value > 0)) {
+    std::fprintf(stderr, "%s is not a positive number\n", text);
+    std::exit(2);
+  }
+  return value;
+}
+
+inline double seconds_since(uint64_t start) { return static_cast<double>(xio::arch::clock() - start) / 1e9; }
+
+}  // namespace stress

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief Three drives as one address space: addresses against a reference, and random traffic over all queues.
+
+#include <cstring>
+#include <memory>
+
+#include <xio/device/drive_set.hpp>
+
+#include "catch.hpp"
+#include "emulation/protocol.hpp"
+
+using namespace protocol_tests;
+using xio::nvme::DriveAddress;
+using xio::nvme::DriveSet;
+using xio::nvme::DriveSetHandle;
+using xio::nvme::DriveToken;
+
+namespace {
+
+/// Controllers that share no memory: each lane's buffer is mapped on all of them.
+struct Drives {
+  Drives(uint32_t count, uint32_t queues_per_drive, uint32_t stripe_shift, size_t data_bytes)
+      : data(data_bytes + 4096) {
+    auto* const begin =
+        reinterpret_cast<unsigned char*>((reinterpret_cast<uintptr_t>(data.data()) + 4095) & ~uintptr_t{4095});
+    bytes = begin;
+    for (uint32_t i = 0; i < count; ++i) {
+      NvmeConfig config;
+      config.namespaces[0].blocks = 4096;
+      rigs.push_back(std::make_unique<Rig>(config, 4096));
+      rigs.back()->model.faults().reorder(5);
+      bus = rigs.back()->model.map(begin, data_bytes);
+      for (uint32_t k = 0; k < queues_per_drive; ++k) {
+        queues.push_back(rigs.back()->queue(16, [](QueueOptions& options) { options.completion_slots = 4096; }));
+        handles.push_back(queues.back().handle());
+      }
+    }
+    set = {handles.data(), count, queues_per_drive, stripe_shift};
+  }
+  ~Drives() {
+    for (auto& rig : rigs) rig->model.unmap(bus);
+  }
+
+  std::vector<unsigned char> data;
+  unsigned char* bytes = nullptr;
+  uint64_t bus = 0;
+  std::vector<std::unique_ptr<Rig>> rigs;
+  std::vector<NvmeQueue> queues;
+  std::vector<QueueHandle> handles;
+  DriveSetHandle set{};
+};
+
+template <Sharing S>
+void scatter(const DriveSetHandle& set, unsigned char* data, uint64_t bus, uint64_t blocks, uint32_t rounds) {
+  const uint32_t me = xio::arch::block_index() * xio::arch::block_size() + xio::arch::thread_index();
+  const uint32_t wave = xio::arch::block_index();
+  DriveSet<S> drives(set, wave);
+  unsigned char* const mine = data + me * size_t{1024};
+  const ContiguousPages pages{bus + me * uint64_t{1024}};
+  for (uint32_t round = 0; round < rounds; ++round) {
+    // Blocks of its own for each lane, spread over all drives.
+    const uint64_t block = ((uint64_t{me} * rounds + round) * 2 * 37) % blocks & ~uint64_t{1};
+    stamp(mine, block, 2, round + 1);
+    DriveToken token = drives.submit(xio::nvme::write(block, 2), pages, soon());
+    EXPECT(token.token.submitted());
+    EXPECT_OK(drives.wait(token, soon()));
+    std::memset(mine, 0, 1024);
+    token = drives.submit(xio::nvme::read(block, 2), pages, soon());
+    EXPECT_OK(drives.wait(token, soon()));
+    EXPECT(stamped(mine, block, 2, round + 1));
+  }
+  // Lanes that ask for something else at the same time.
+  const uint64_t odd = me % 3 == 0 ? uint64_t{1} << set.stripe_shift : 8;
+  const DriveToken crossing = drives.submit(xio::nvme::read(odd - 1, 2), pages, soon());
+  const bool crosses = me % 3 == 0 || set.stripe_shift == 3;
+  EXPECT(crossing.token.submitted() == !crosses);
+  EXPECT(drives.wait(crossing, soon()) == (crosses ? Status(Status::invalid_argument) : Status(Status::ok)));
+  EXPECT(drives.submit(xio::nvme::flush(), pages, soon()).token.status == Status::invalid_argument);
+  EXPECT(drives.wait(drives.submit(xio::nvme::read(uint64_t{1} << 50, 1), pages, soon()), soon()) ==
+         Status::out_of_range);
+}
+
+}  // namespace
+
+TEST_CASE("Block addresses of a drive set name each block of each drive once") {
+  for (const uint32_t drives : {1u, 2u, 3u, 5u}) {
+    for (const uint32_t shift : {0u, 1u, 5u}) {
+      CAPTURE(drives, shift);
+      const DriveSetHandle set{nullptr, drives, 2, shift};
+      std::vector<uint64_t> next(drives, 0);
+      const uint64_t stripe = uint64_t{1} << shift;
+      for (uint64_t block = 0; block < 1000; ++block) {
+        const DriveAddress where = set.locate(block);
+        REQUIRE(where.drive == (block / stripe) % drives);
+        REQUIRE(where.lba == next[where.drive]++);
+        REQUIRE(set.in_one_stripe(block, static_cast<uint32_t>(stripe - block % stripe)));
+        REQUIRE_FALSE(set.in_one_stripe(block, static_cast<uint32_t>(stripe - block % stripe + 1)));
+        REQUIRE_FALSE(set.in_one_stripe(block, 0));
+      }
+    }
+  }
+}
+
+TEST_CASE("Waves write and read over three drives, two queues each") {
+  for (const uint32_t wave_size : {1u, 8u, 64u}) {
+    const uint32_t waves = 4;
+    CAPTURE(wave_size);
+    Drives drives(3, 2, 3, size_t{waves} * wave_size * 1024);
+    const uint64_t blocks = 3 * 4096;
+    // As many rounds as keep the lanes' blocks apart: 37 and the number of pairs have no common factor.
+    const uint32_t rounds = wave_size == 64 ? 5 : 20;
+    const Grid grid = Grid::of_waves(waves, 1, wave_size);
+    REQUIRE_NOTHROW(
+        xio::simt::launch(grid, scatter<Sharing::grid>, drives.set, drives.bytes, drives.bus, blocks, rounds));
+    uint64_t busy = 0;
+    for (uint32_t i = 0; i < 6; ++i) {
+      const auto seen = drives.rigs[i / 2]->statistics(drives.queues[i]);
+      CHECK(seen.command_id_conflicts + seen.suspicious_tails == 0);
+      CHECK(seen.completions == seen.commands);
+      busy += seen.commands != 0;
+    }
+    CHECK(busy == 6);
+    // What a block of the set holds lies where the reference says.
+    const uint64_t block = (uint64_t{3} * rounds * 2 * 37) % blocks & ~uint64_t{1};
+    std::vector<unsigned char> found(1024);
+    drives.rigs[(block / 8) % 3]->model.read_blocks(1, block / 8 / 3 * 8 + block % 8, 2, found.data());
+    CHECK(stamped(found.data(), block, 2, 1));
+  }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief Random sequences on queues of one thread or one wave.
+
+#include "property/sequences.hpp"
+
+using namespace property;
+
+TEST_CASE("Random sequences: a thread's queue") {
+  run_sequences<Sharing::thread, Throughput>(25);
+  run_sequences<Sharing::thread, Notifying<Deferred<3>>>(25);
+}
+
+TEST_CASE("Random sequences: a wave's queue") { run_sequences<Sharing::wave, Notifying<WriteThrough<>>>(25); }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief Random sequences on queues that are shared, though by nobody else here.
+
+#include "property/sequences.hpp"
+
+using namespace property;
+
+TEST_CASE("Random sequences: a queue of the grid") {
+  run_sequences<Sharing::grid, Notifying<>>(25);
+  run_sequences<Sharing::grid, Deferred<4, Latency>>(25);
+}
+
+TEST_CASE("Random sequences: a queue with shadow doorbells") {
+  run_sequences<Sharing::grid, Throughput, xio::ShadowDoorbell>(25);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief Namespaces of other kinds on QEMU's controller: 4096-byte blocks, protection information, zones.
+
+#include "qemu/faults.hpp"
+
+using namespace fault_tests;
+
+namespace {
+
+QemuNamespace name_space(uint32_t nsid, uint32_t block_bytes, const std::string& device = {}) {
+  QemuNamespace one;
+  one.nsid = nsid;
+  one.block_bytes = block_bytes;
+  one.device = device;
+  return one;
+}
+
+}  // namespace
+
+TEST_CASE("namespaces of every kind are used through the same queue type", "[qemu]") {
+  if (host_tests::qemu_is_missing()) return;
+  const QemuProtocol protocol = GENERATE(QemuProtocol::remote, QemuProtocol::qtest);
+  INFO(host_tests::protocol_name(protocol));
+  QemuOptions options = host_tests::options_for(protocol);
+  options.namespaces = {name_space(1, 512), name_space(2, 4096), name_space(3, 512, "ms=8,mset=0,pi=1,pil=1"),
+                        name_space(5, 4096, "zoned=on,zoned.zone_size=1M,zoned.zone_capacity=1M")};
+  xio::host::ControllerOptions set_up;
+  set_up.all_command_sets = true;
+  Machine machine(options, {}, set_up);
+  CHECK(machine.host.controller.active_namespaces() == std::vector<uint32_t>{1, 2, 3, 5});
+  const ContiguousPages pages{machine.bus()};
+  const uint64_t tuples = machine.bus(65536);
+  unsigned char* const tuple = machine.bytes(65536);
+  const auto queue_of = [&](uint32_t nsid) {
+    QueueOptions wanted;
+    wanted.nsid = nsid;
+    return machine.host.controller.create_queue(wanted);
+  };
+
+  SECTION("blocks of 512 and 4096 bytes, on one controller") {
+    const NvmeQueue second = queue_of(2);
+    CHECK(second.handle().block_shift == 12);
+    CHECK(second.handle().namespace_blocks == 16384);
+    Queue<Sharing::grid> queue(second.handle());
+    machine.fill(0x21);
+    CHECK(host_tests::run(queue, xio::nvme::write(3, 1), pages).is_ok());
+    machine.fill(0);
+    CHECK(host_tests::run(queue, xio::nvme::read(3, 1), pages).is_ok());
+    CHECK(machine.holds(0x21));
+    // One queue serves all namespaces: the command may name another.
+    Queue<Sharing::grid> first(machine.queue.handle());
+    machine.fill(0);
+    CHECK(host_tests::run(first, xio::nvme::read(3, 1).nsid(2), DataPointer{machine.bus()}).is_ok());
+    CHECK(machine.holds(0x21));
+    CHECK(host_tests::run(queue, xio::nvme::read(16383, 2), pages) == Status::out_of_range);
+  }
+
+  SECTION("protection information in separate metadata") {
+    const NvmeQueue third = queue_of(3);
+    Queue<Sharing::grid> queue(third.handle());
+    using xio::nvme::read;
+    using xio::nvme::write;
+    machine.fill(0x22, 512);
+    // The controller makes the tuple: guard of 512 times 0x22, no application tag, reference tag 5.
+    CHECK(host_tests::run(queue, write(5, 1).protection_action().reference_tag(5), pages).is_ok());
+    const uint32_t all =
+        xio::nvme::cdw12::check_guard | xio::nvme::cdw12::check_application_tag | xio::nvme::cdw12::check_reference_tag;
+    CHECK(host_tests::run(queue, read(5, 1).protection_check(all).reference_tag(5).metadata(tuples), pages).is_ok());
+    const unsigned char expected[8] = {0xdc, 0x10, 0, 0, 0, 0, 0, 5};
+    CHECK(std::memcmp(tuple, expected, 8) == 0);
+    const Status wrong_tag = host_tests::run(
+        queue, read(5, 1).protection_check(xio::nvme::cdw12::check_reference_tag).reference_tag(6).metadata(tuples),
+        pages);
+    CHECK(code(wrong_tag) == 0x181);
+    CHECK(name_of(wrong_tag) == "invalid protection information");
+    tuple[0] ^= 0xff;
+    const Status wrong_guard = host_tests::run(
+        queue, write(6, 1).protection_check(xio::nvme::cdw12::check_guard).reference_tag(6).metadata(tuples), pages);
+    CHECK(wrong_guard.code == Status::integrity_error);
+    CHECK(code(wrong_guard) == 0x282);
+    CHECK(host_tests::run(queue, read(5, 1).metadata(tuples), pages).is_ok());
+    CHECK(queue.quiet(soon()).is_ok());
+  }
+
+  SECTION("zones") {
+    const NvmeQueue fifth = queue_of(5);
+    Queue<Sharing::grid> queue(fifth.handle());
+    machine.fill(0x51);
+    for (uint64_t i = 0; i < 3; ++i) {
+      const Token token = queue.submit(xio::nvme::zone_append(0, 1), pages, soon());
+      CHECK(queue.wait(token, soon()).is_ok());
+      CHECK(queue.result(token) == i);
+    }
+    machine.fill(0);
+    CHECK(host_tests::run(queue, xio::nvme::read(2, 1), pages).is_ok());
+    CHECK(machine.holds(0x51));
+    const Status misplaced = host_tests::run(queue, xio::nvme::write(9, 1), pages);
+    CHECK(misplaced.code == Status::zone_error);
+    CHECK(code(misplaced) == 0x1bc);
+    xio::nvme::ZoneReceiveRequest report;
+    report.bytes = 1024;
+    CHECK(host_tests::run(queue, xio::nvme::zone_management_receive(report), pages).is_ok());
+    uint64_t zones = 0;
+    uint64_t write_pointer = 0;
+    std::memcpy(&zones, machine.bytes(), 8);
+    std::memcpy(&write_pointer, machine.bytes(64 + 24), 8);
+    CHECK(zones == 64);
+    CHECK(write_pointer == 3);
+    xio::nvme::ZoneSendRequest reset;
+    CHECK(host_tests::run(queue, xio::nvme::zone_management_send(reset), NoData{}).is_ok());
+    CHECK(queue.quiet(soon()).is_ok());
+  }
+}
