@@ -157,7 +157,7 @@ using ::uint8_t;
 using ::uintptr_t;
 #endif
 
-/// Whether two types are the same: <type_traits> is not within reach of a run-time compiler.
+/// Whether two types are the same: type_traits is not within reach of a run-time compiler.
 template <class A, class B>
 struct IsSame {
   static constexpr bool value = false;
