@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: MIT
+# The protocol code under every schedule of a few waves. XIO_MODEL_FULL in the environment: without a limit.
+foreach(name protocol outcomes)
+  xio_add_test(model/${name} TIMEOUT 600 DEFINITIONS XIO_INTERLEAVE=1)
+endforeach()

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: MIT
+# The parts of the queue protocol that need no controller.
+xio_add_test(unit/protocol_ring)
+xio_add_test(unit/protocol_doorbell)
+xio_add_test(unit/protocol_litmus)
