@@ -29,3 +29,5 @@ find_program(XIO_NVCC nvcc
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
+
+option(XIO_BUILD_PROTOCOL_TESTS "Build the tests of the queue protocol, the longest to compile" ON)

@@ -89,7 +89,7 @@ TEMPLATE_TEST_CASE("H10 doorbells only go forward, and never ahead of the entrie
 }
 
 TEST_CASE("H17 H38: random schedules at every access, with groups split at will") {
-  for (uint64_t seed = 1; seed <= 3; ++seed) {
+  for (uint64_t seed = 1; seed <= 2; ++seed) {
     run_exchange({Sharing::grid, exchange_blocks<Sharing::grid, Throughput>}, {64, 2, ~uint64_t{0}}, 8, seed, true);
     run_exchange({Sharing::block, exchange_blocks<Sharing::block, Notifying<Deferred<5>>>}, {8, 3, 0xff}, 16, seed, true);
     run_exchange({Sharing::wave, exchange_blocks<Sharing::wave, Deferred<5>>}, {64, 1, 0xffffffff00000000}, 16, seed, false);

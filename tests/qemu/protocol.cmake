@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
+if(NOT XIO_BUILD_PROTOCOL_TESTS)
+  return()
+endif()
 # Faults, hazards and heavy traffic on QEMU's controller, through the device API; without QEMU these end with 77.
 foreach(name faults_media faults_commands faults_namespaces hazards)
-  xio_add_test(qemu/${name} TIMEOUT 300)
+  xio_add_test(qemu/${name} LABELS protocol TIMEOUT 300)
   target_compile_options(qemu-${name} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O0>)
 endforeach()
 xio_add_test(qemu/stress OWN_MAIN NO_TEST)
-xio_register_test(NAME qemu.stress LABELS qemu TIMEOUT 300 COMMAND qemu-stress 5)
+xio_register_test(NAME qemu.stress LABELS qemu protocol TIMEOUT 300 COMMAND qemu-stress 5)
 xio_register_test(NAME qemu.stress_long LABELS qemu slow TIMEOUT 600 COMMAND qemu-stress 30)

@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: MIT
+if(NOT XIO_BUILD_PROTOCOL_TESTS)
+  return()
+endif()
 # The parts of the queue protocol that need no controller.
 xio_add_test(unit/protocol_ring)
 xio_add_test(unit/protocol_doorbell)
