@@ -42,15 +42,15 @@ extern "C" __global__ void wait_word(const uint64_t* word, uint64_t at_least, co
 // The first load of an entry is that of the word with the valid bit; the program waits for it and branches on it before it
 // loads the other half.
 // AMD-LABEL:   {{^}}drain:
-// GFX90A:      global_load_dwordx2 v[{{[0-9]+:[0-9]+}}], v{{[0-9]+}}, [[ENTRY:s\[[0-9:]+\]]] offset:8 glc
-// GFX942:      global_load_dwordx2 v[{{[0-9]+:[0-9]+}}], v{{[0-9]+}}, [[ENTRY:s\[[0-9:]+\]]] offset:8 sc0 sc1
-// GFX11:       global_load_b64 v[{{[0-9]+:[0-9]+}}], v{{[0-9]+}}, [[ENTRY:s\[[0-9:]+\]]] offset:8 glc
-// GFX12:       global_load_b64 v[{{[0-9]+:[0-9]+}}], v{{[0-9]+}}, [[ENTRY:s\[[0-9:]+\]]] offset:8 scope:SCOPE_SYS
-// AMD-NOT:     [[ENTRY]]
+// AMD-NOT:     {{global_load_.* (glc|sc0 sc1|scope:SCOPE_SYS)$}}
+// GFX9:        global_load_dwordx2 v[{{[0-9:]+}}], v{{[0-9]+}}, s[{{[0-9:]+}}] offset:8 {{glc|sc0 sc1}}{{$}}
+// GFX10PLUS:   global_load_b64 v[{{[0-9:]+}}], v{{[0-9]+}}, s[{{[0-9:]+}}] offset:8 {{glc|scope:SCOPE_SYS}}{{$}}
+// AMD-NOT:     {{global_load_.* (glc|sc0 sc1|scope:SCOPE_SYS)$}}
 // AMD:         {{vmcnt\(0\)|loadcnt}}
-// AMD-NOT:     [[ENTRY]]
+// AMD-NOT:     {{global_load_.* (glc|sc0 sc1|scope:SCOPE_SYS)$}}
 // AMD:         s_cbranch
-// AMD:         global_load_{{dwordx2|b64}} v[{{[0-9]+:[0-9]+}}], v{{[0-9]+}}, [[ENTRY]] {{glc|sc0|scope:SCOPE_SYS}}
+// GFX9:        global_load_dwordx2 v[{{[0-9:]+}}], v{{[0-9]+}}, s[{{[0-9:]+}}] {{glc|sc0 sc1}}{{$}}
+// GFX10PLUS:   global_load_b64 v[{{[0-9:]+}}], v{{[0-9]+}}, s[{{[0-9:]+}}] {{glc|scope:SCOPE_SYS}}{{$}}
 // AMD:         .amdhsa_kernel
 //
 // PTX:         .entry drain(

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <xio/device/pattern.hpp>
+
 #include "catch.hpp"
 #include "emulation/protocol.hpp"
 
@@ -239,4 +241,66 @@ TEST_CASE("H34 a queue that is created again with shadow doorbells is heard at i
   const auto seen = rig.statistics(queue);
   CHECK(seen.completions == 4 * 8 * 4 * 50);
   CHECK(seen.suspicious_tails + seen.suspicious_heads + seen.invalid_doorbells == 0);
+}
+
+TEST_CASE("H29 blocks that change places on the medium are found by their content, and no others") {
+  Rig rig;
+  const NvmeQueue queue = rig.queue(16);
+  Queue<Sharing::grid> view(queue.handle());
+  constexpr uint64_t seed = 7;
+  constexpr uint32_t blocks = 64;
+  const auto words = [&](uint32_t i) { return reinterpret_cast<uint64_t*>(rig.bytes(i * size_t{512})); };
+  for (uint32_t i = 0; i < blocks; ++i) xio::pattern::fill(words(i), 512, xio::pattern::Block(seed, i));
+  REQUIRE(view.wait(view.submit(xio::nvme::write(0, blocks), ContiguousPages{rig.bus()}, soon()), soon()).is_ok());
+  std::vector<unsigned char> one(512);
+  std::vector<unsigned char> other(512);
+  rig.model.read_blocks(1, 5, 1, one.data());
+  rig.model.read_blocks(1, 40, 1, other.data());
+  rig.model.write_blocks(1, 40, 1, one.data());
+  rig.model.write_blocks(1, 5, 1, other.data());
+  std::memset(rig.bytes(), 0, blocks * size_t{512});
+  REQUIRE(view.wait(view.submit(xio::nvme::read(0, blocks), ContiguousPages{rig.bus()}, soon()), soon()).is_ok());
+  std::vector<uint64_t> wrong;
+  for (uint32_t i = 0; i < blocks; ++i) {
+    const auto mismatch = xio::pattern::verify(words(i), 512, xio::pattern::Block(seed, i));
+    if (mismatch.any()) wrong.push_back(i * 1000 + xio::pattern::address_of(seed, mismatch.found, mismatch.index));
+  }
+  CHECK(wrong == std::vector<uint64_t>{5040, 40005});
+}
+
+TEST_CASE("A reset with commands in flight: waits end, nothing is written afterwards, recovered queues work") {
+  Rig rig;
+  const NvmeQueue queue = rig.queue(16);
+  rig.model.faults().hold(Match());
+  std::memset(rig.bytes(), 0x77, 8192);
+  {
+    Queue<Sharing::grid> view(queue.handle());
+    Token tokens[16];
+    for (uint32_t i = 0; i < 16; ++i) {
+      tokens[i] = view.submit(xio::nvme::read(i, 1), ContiguousPages{rig.bus(i * 512)}, soon());
+    }
+    rig.controller.reset();
+    CHECK_FALSE(queue.valid());
+    CHECK(view.wait(tokens[3], xio::deadline(5_ms)) == Status::timed_out);
+  }
+  rig.model.faults().clear();
+  rig.controller.recover();
+  for (uint32_t i = 0; i < 8192; ++i) {
+    if (rig.bytes()[i] != 0x77) FAIL("a command of before the reset has written");
+  }
+  CHECK(queue.generation() == 2);
+  Queue<Sharing::grid> view(queue.handle());
+  write_and_read_back(rig, view, 24, 512, 10);
+  CHECK(view.quiet(soon()).is_ok());
+}
+
+TEST_CASE("Data where no memory is: the command fails, and the queue goes on") {
+  Rig rig;
+  const NvmeQueue queue = rig.queue(16);
+  Queue<Sharing::grid> view(queue.handle());
+  for (const uint32_t blocks : {1u, 9u, 100u}) {
+    const Token token = view.submit(xio::nvme::read(0, blocks), ContiguousPages{uint64_t{0x7000} << 32}, soon());
+    CHECK(view.wait(token, soon()) == Status(Status::bad_address, 0x004));
+    write_and_read_back(rig, view, blocks, 512, 2);
+  }
 }

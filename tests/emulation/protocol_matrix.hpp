@@ -17,7 +17,7 @@ struct Exchange {
   unsigned char* data = nullptr;
   uint64_t bus = 0;
   uint64_t lanes = ~uint64_t{0};  ///< of each wave: those that take part
-  uint32_t rounds = 2;
+  uint32_t rounds = XIO_TSAN ? 1 : 2;
   uint32_t blocks = 8;
 
   static constexpr uint32_t at_once = 3;
