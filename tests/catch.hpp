@@ -9,3 +9,11 @@
 #else
 #include <catch2/catch.hpp>
 #endif
+
+// The macros of Catch2 2.13 leave out variadic arguments, which clang reports at their uses.
+#if defined(__clang__)
+#if __has_warning("-Wc++20-extensions")
+#pragma clang diagnostic ignored "-Wc++20-extensions"
+#endif
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
+#endif

@@ -6,14 +6,13 @@ endif()
 # compilation, those with many waves a little better.
 
 function(xio_add_protocol_test name optimisation)
-  xio_add_test(emulation/protocol_${name} LABELS protocol TIMEOUT 300 ${ARGN})
-  target_compile_options(emulation-protocol_${name} PRIVATE $<$<NOT:$<CONFIG:Debug>>:${optimisation}>)
+  xio_add_test(emulation/protocol_${name} LABELS protocol TIMEOUT 300 OPTIMISE ${optimisation} ${ARGN})
 endfunction()
 
 foreach(name thread wave block grid)
   xio_add_protocol_test(${name} -O1)
 endforeach()
-foreach(name offsets polling deadlines order limits status transfers)
+foreach(name offsets polling deadlines order rows limits status transfers)
   xio_add_protocol_test(${name} -O0)
 endforeach()
 xio_add_protocol_test(counts -O0 DEFINITIONS XIO_COUNT_OPERATIONS=1)

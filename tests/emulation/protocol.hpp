@@ -5,6 +5,9 @@
 /// @brief What the tests of the queue protocol share: a controller with queues and data, stamps, checks inside kernels.
 
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -42,8 +45,14 @@ using xio::nvme::Queue;
 using xio::nvme::QueueHandle;
 using xio::simt::Grid;
 
-/// Long enough that a machine full of other work does not reach it.
-inline Deadline soon() { return xio::deadline(60_s); }
+/// Long enough that a machine full of other work does not reach it. XIO_TESTS_PATIENCE in the environment: in seconds,
+/// for runs that are to fail.
+inline xio::Duration patience() {
+  static const char* const seconds = std::getenv("XIO_TESTS_PATIENCE");
+  static const xio::Duration result{seconds ? std::strtoull(seconds, nullptr, 10) * 1000000000 : (60_s).nanoseconds};
+  return result;
+}
+inline Deadline soon() { return xio::deadline(patience()); }
 
 /// Status field of a completion: type and code.
 inline uint16_t code_of(Status status) { return status.vendor & 0x7ff; }
@@ -71,15 +80,20 @@ inline uint64_t mix(uint64_t a, uint64_t b) {
 
 /// Fills whole blocks so that each word names its block, its place and a version.
 inline void stamp(void* memory, uint64_t lba, uint32_t blocks, uint64_t version, uint32_t block_bytes = 512) {
-  auto* words = static_cast<uint64_t*>(memory);
-  const uint32_t per_block = block_bytes / 8;
-  for (uint32_t i = 0; i < blocks * per_block; ++i) words[i] = mix(mix(lba + i / per_block, version), i % per_block);
-}
-inline bool stamped(const void* memory, uint64_t lba, uint32_t blocks, uint64_t version, uint32_t block_bytes = 512) {
-  const auto* words = static_cast<const uint64_t*>(memory);
+  auto* bytes = static_cast<unsigned char*>(memory);
   const uint32_t per_block = block_bytes / 8;
   for (uint32_t i = 0; i < blocks * per_block; ++i) {
-    if (words[i] != mix(mix(lba + i / per_block, version), i % per_block)) return false;
+    const uint64_t word = mix(mix(lba + i / per_block, version), i % per_block);
+    std::memcpy(bytes + size_t{8} * i, &word, 8);  // data may begin at any multiple of 4
+  }
+}
+inline bool stamped(const void* memory, uint64_t lba, uint32_t blocks, uint64_t version, uint32_t block_bytes = 512) {
+  const auto* bytes = static_cast<const unsigned char*>(memory);
+  const uint32_t per_block = block_bytes / 8;
+  for (uint32_t i = 0; i < blocks * per_block; ++i) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes + size_t{8} * i, 8);
+    if (word != mix(mix(lba + i / per_block, version), i % per_block)) return false;
   }
   return true;
 }

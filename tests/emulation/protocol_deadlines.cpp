@@ -86,6 +86,45 @@ TEMPLATE_TEST_CASE("H14 no wait outlives its deadline when the controller never 
   run_all<Sharing::grid, TestType>();
 }
 
+namespace {
+/// Every other lane does not wait at all; what all of them wait for comes a little later.
+template <Sharing S>
+void patient_and_impatient(const QueueHandle& handle, uint64_t bus) {
+  Queue<S> queue(handle);
+  const bool patient = xio::arch::lane() % 2 == 1;
+  const auto until = [&] { return patient ? soon() : Deadline{0}; };
+  const auto right = [&](Status status) {
+    return patient ? status.is_ok() : status.is_ok() || status == Status::timed_out;
+  };
+  const auto read = [&](Deadline limit) { return queue.submit(xio::nvme::read(1, 1), ContiguousPages{bus}, limit); };
+  const Token waited = read(soon());
+  EXPECT(right(queue.wait(waited, until())));
+  const Token one_of = read(soon());
+  uint32_t which = 9;
+  EXPECT(right(queue.wait_any(&one_of, 1, until(), which)));
+  const Token fenced = read(soon());
+  EXPECT(right(queue.fence(until())));
+  if (patient) EXPECT_OK(queue.test(fenced));
+  // There is no room for all of them at once: the lanes wait for it together.
+  for (uint32_t i = 0; i < 3; ++i) {
+    const Token token = read(until());
+    EXPECT(patient ? token.submitted() : token.submitted() || token.status == Status::timed_out);
+  }
+  EXPECT_OK(queue.quiet(soon()));
+}
+}  // namespace
+
+TEST_CASE("H14 lanes that wait together give up when the most patient of them does") {
+  const auto run = [](auto kernel) {
+    Rig rig;
+    rig.model.faults().delay_us(Match(), 3000, 3000);
+    const NvmeQueue queue = rig.queue(8);
+    REQUIRE_NOTHROW(xio::simt::launch(Grid::of_waves(1, 1, 8), kernel, queue.handle(), rig.bus()));
+  };
+  run(patient_and_impatient<Sharing::wave>);
+  run(patient_and_impatient<Sharing::grid>);
+}
+
 TEST_CASE("H14 a word that nobody writes") {
   uint64_t word = 4;
   CHECK(xio::wait_until(&word, 5, shortly()) == Status::timed_out);
@@ -144,22 +183,31 @@ TEST_CASE("H14 completions that belong to no operation break the queue") {
 }
 
 namespace {
-void drain_all(const QueueHandle& handle, uint64_t bus) {
-  Queue<Sharing::wave> queue(handle);
-  if (xio::arch::lane() == 0) {
-    for (uint32_t i = 0; i < 4; ++i) queue.submit(xio::nvme::read(i, 1), ContiguousPages{bus}, soon());
-  }
-  EXPECT(queue.quiet(xio::deadline(100_ms)) != Status::timed_out);
+template <Sharing S>
+void drain_once(const QueueHandle& handle) {
+  Queue<S> queue(handle);
+  EXPECT(queue.drain() == 5);
 }
 }  // namespace
 
 TEST_CASE("H14 a completion that comes twice is noticed also where one look takes both") {
-  Rig rig;
-  rig.model.faults().duplicate(Match().at(3));
-  const NvmeQueue queue = rig.queue(8);
-  xio::simt::launch(Grid::of_waves(1, 1, 8), drain_all, queue.handle(), rig.bus());
-  Queue<Sharing::wave> view(queue.handle());
-  const xio::host::Deadline limit(std::chrono::seconds(20));
-  while (queue.handle().state->broken == 0 && !limit.passed()) view.drain();
-  CHECK(queue.handle().state->broken != 0);
+  const auto run = [](auto view, Rig& rig, const NvmeQueue& queue, auto kernel) {
+    for (uint32_t i = 0; i < 4; ++i) {
+      REQUIRE(view.submit(xio::nvme::read(i, 1), ContiguousPages{rig.bus()}, soon()).submitted());
+    }
+    rig.model.run();
+    REQUIRE_NOTHROW(xio::simt::launch(Grid::of_waves(1, 1, 8), kernel, queue.handle()));
+    CHECK(queue.handle().state->broken != 0);
+  };
+  for (const bool shared : {false, true}) {
+    CAPTURE(shared);
+    Rig rig(stepped());
+    rig.model.faults().duplicate(Match().at(3));
+    const NvmeQueue queue = rig.queue(8);
+    if (shared) {
+      run(Queue<Sharing::grid>(queue.handle()), rig, queue, drain_once<Sharing::grid>);
+    } else {
+      run(Queue<Sharing::wave>(queue.handle()), rig, queue, drain_once<Sharing::wave>);
+    }
+  }
 }

@@ -173,12 +173,14 @@ void hammer(const QueueHandle& handle, uint64_t bus, uint32_t target, std::atomi
   Queue<Sharing::grid> queue(handle);
   uint64_t taken = 0;
   uint64_t given_back = 0;
+  const Deadline until = soon();
   while (taken < target) {
     const Token token = queue.submit(xio::nvme::read(1, 1), ContiguousPages{bus});
     if (token.submitted()) {
       ++taken;
     } else {
       EXPECT(token.status == Status::would_block);
+      EXPECT(!until.passed());
       ++given_back;
       queue.drain();
       xio::arch::pause(20);
@@ -279,7 +281,7 @@ TEST_CASE("H32 queues are busy at the same time, driven by one wave or by one wa
     // Nothing ends before all queues have something in flight.
     const auto held = rig.model.faults().hold(Match());
     std::thread release([&] {
-      const xio::host::Deadline limit(std::chrono::seconds(60));
+      const xio::host::Deadline limit(std::chrono::milliseconds(patience().nanoseconds / 1000000));
       while (rig.model.statistics().busy_queues < 4 && !limit.passed()) std::this_thread::yield();
       rig.model.faults().resume(held);
     });

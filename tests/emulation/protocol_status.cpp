@@ -53,11 +53,12 @@ TEST_CASE("H16 every status reaches the caller, by every kind of wait") {
   const NvmeQueue wide = rig.queue(8);
   PausingWave wave([&](uint64_t) { rig.model.run(); });
   const auto each = [&](auto queue) {
-    for (uint32_t lba = 0; lba < answers; ++lba) {
+    for (uint32_t i = 0; i < answers * 6; ++i) {
+      const uint32_t lba = i / 6;
       const Token token = refusing.read(queue, lba);
       Status status;
       uint32_t which = 9;
-      switch (lba % 6) {
+      switch (i % 6) {
         case 0: status = queue.wait(token, soon()); break;
         case 1: status = queue.test(token); break;
         case 2: status = queue.wait_all(&token, 1, soon()); break;
@@ -68,7 +69,7 @@ TEST_CASE("H16 every status reaches the caller, by every kind of wait") {
       const uint16_t field = status_of(lba);
       const bool kept = status.vendor == field || (status.vendor == 0 && success(field));
       if (!kept || status.code != xio::nvme::to_status(field).code || status.is_ok() != success(field)) {
-        CAPTURE(lba, field, status.vendor, status.code);
+        CAPTURE(lba, i % 6, field, status.vendor, status.code);
         FAIL("the status did not arrive as it was sent");
       }
       // Asked again, the token still knows; and nothing is left over.
@@ -134,6 +135,33 @@ TEST_CASE("H16 a batch, a transfer and a split command report the first error") 
   token = view.submit(xio::nvme::read(most, 4 * most), ContiguousPages{rig.bus()}, soon());
   CHECK(view.wait(token, soon()) == Status(Status::write_error, 0x280));
   CHECK(view.quiet(soon()).is_ok());
+}
+
+namespace {
+/// A batch with one bad piece; each lane waits for its share of it.
+template <Sharing S>
+void batch_with_bad_piece(const QueueHandle& handle, const xio::nvme::Piece* pieces, uint32_t count) {
+  Queue<S> queue(handle);
+  const Token batch = queue.submit_batch(xio::nvme::Opcode::read, pieces, count, soon());
+  EXPECT(code_of(queue.wait_batch(batch, soon())) == 0x281);
+  EXPECT_OK(queue.quiet(soon()));
+}
+}  // namespace
+
+TEST_CASE("H16 all lanes are told of the first error of a batch, whose share it was in") {
+  for (const uint64_t bad : {0u, 9u, 19u}) {
+    CAPTURE(bad);
+    Rig rig;
+    rig.model.faults().fail(Match().with_lba(bad, bad), 0x281);
+    rig.model.faults().fail(Match().with_lba(20, 20), 0x282);
+    std::vector<xio::nvme::Piece> pieces;
+    for (uint32_t i = 0; i < 21; ++i) pieces.push_back({i, rig.bus(), 1});
+    const Grid grid = Grid::of_waves(1, 1, 8);
+    CHECK_NOTHROW(
+        xio::simt::launch(grid, batch_with_bad_piece<Sharing::wave>, rig.queue(32).handle(), pieces.data(), 21u));
+    CHECK_NOTHROW(
+        xio::simt::launch(grid, batch_with_bad_piece<Sharing::grid>, rig.queue(32).handle(), pieces.data(), 21u));
+  }
 }
 
 TEMPLATE_TEST_CASE_SIG("Errors that nobody waited for stay until quiet returns the first of them", "", ((Sharing S), S),

@@ -63,7 +63,7 @@ class SubmitAndWait : public QueueProgram {
 TEMPLATE_TEST_CASE("H10 H17: two waves, two operations each, on rings that both fill", "", Throughput, Latency,
                    Deferred<2>, Deferred<100>) {
   explore<SubmitAndWait<TestType>>(enough, Sizes{4, 8, 4, 2}, 2u, 2u);
-  explore<SubmitAndWait<TestType>>(enough, Sizes{4, 4, 4, 1}, 2u, 2u);
+  explore<SubmitAndWait<TestType>>(enough, Sizes{2, 4, 4, 1}, 2u, 2u);
   explore<SubmitAndWait<TestType>>(enough, Sizes{4, 8, 8, 3}, 2u, 2u);
 }
 

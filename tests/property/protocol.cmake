@@ -5,5 +5,4 @@ endif()
 # Random sequences of calls against a simple account of what each must return.
 foreach(name exclusive shared waves drive_set)
   xio_add_test(property/${name} LABELS protocol TIMEOUT 300)
-  target_compile_options(property-${name} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O0>)
 endforeach()

@@ -5,4 +5,4 @@ endif()
 # The parts of the queue protocol that need no controller.
 xio_add_test(unit/protocol_ring)
 xio_add_test(unit/protocol_doorbell)
-xio_add_test(unit/protocol_litmus)
+xio_add_test(unit/protocol_litmus OPTIMISE -O1)

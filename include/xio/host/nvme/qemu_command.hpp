@@ -64,7 +64,7 @@ inline std::string escape_commas(std::string text) {
   return text;
 }
 
-inline std::string with_options(std::string device, const std::string& more) {
+inline std::string with_options(const std::string& device, const std::string& more) {
   return more.empty() ? device : device + "," + more;
 }
 
