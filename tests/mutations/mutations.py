@@ -1,0 +1,341 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes the mistakes of list.toml in copies of the project, one at a time, and requires that the named test fails.
+
+Each test is built and run without any mistake first, and must pass then. A mistake is noticed ("red") when a test
+reports a failure. A compile error, a crash or a hang counts only where the entry says so. The last line is
+"N of N mistakes are noticed"; exit status 1 when one is not, 77 when a tool is missing.
+"""
+
+import argparse
+import concurrent.futures
+import hashlib
+import html
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+LIST = pathlib.Path(__file__).resolve().parent / "list.toml"
+COPIED = ("include", "tests", "examples")
+TEXTS = {"hazard", "name", "why", "file", "test"}
+OPTIONS = {"case", "limit", "tries", "compile", "crash", "timeout"}
+TEST_KEYS = {"source", "flags", "main", "run", "filecheck"}
+LIMIT = 60  # seconds for one run
+# Seconds that a test waits for what a mistake may keep from coming.
+ENVIRONMENT = {"XIO_TESTS_PATIENCE": "3", "TSAN_OPTIONS": "halt_on_error=1:exitcode=1"}
+DEVICE_COMPILE_ERROR = re.compile(r"^(\d+ warnings? and )?\d+ errors? generated", re.MULTILINE)
+
+
+class ListError(Exception):
+    """The list does not fit the project, or a test does not pass without a mistake."""
+
+
+class Missing(Exception):
+    """A tool is not there."""
+
+
+def tool(name):
+    path = shutil.which(name)
+    if not path:
+        raise Missing(f"{name} is not installed")
+    return path
+
+
+def run(command, limit=None, **options):
+    """Exit status and output of a command; None where it ran longer than `limit`. Its children end with it."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                               start_new_session=True, text=True, errors="replace", **options)
+    try:
+        output, _ = process.communicate(timeout=limit)
+        return process.returncode, output
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return None, process.communicate()[0]
+
+
+def edits(mutation):
+    """Pairs of what is replaced and by what."""
+    old, new = mutation["replace"], mutation["by"]
+    return [(old, new)] if isinstance(old, str) else list(zip(old, new, strict=True))
+
+
+def mutated(mutation):
+    """The text of the file with the mistake in it."""
+    path = PROJECT / mutation["file"]
+    if not path.is_file() or mutation["file"].split("/")[0] not in COPIED:
+        raise ListError(f"{mutation['name']}: there is no {mutation['file']}")
+    text = path.read_text()
+    for old, new in edits(mutation):
+        if text.count(old) != 1:
+            raise ListError(f"{mutation['name']}: found {text.count(old)} times in {mutation['file']}:\n{old}")
+        text = text.replace(old, new)
+    return text
+
+
+def load():
+    """The list, checked: every entry is complete, matches the sources, and every hazard has one."""
+    with LIST.open("rb") as file:
+        data = tomllib.load(file)
+    names = set()
+    for mutation in data["mutation"]:
+        name = mutation.get("name", "an entry without a name")
+        keys = set(mutation)
+        if TEXTS - keys or not {"replace", "by"} <= keys or keys - TEXTS - OPTIONS - {"replace", "by"}:
+            raise ListError(f"{name}: keys are missing or unknown: {sorted(keys)}")
+        if name in names:
+            raise ListError(f"{name}: there are two of this name")
+        names.add(name)
+        if not set(data.get("test", {}).get(mutation["test"], {})) <= TEST_KEYS:
+            raise ListError(f"{mutation['test']}: unknown keys")
+        mutated(mutation)
+    bare = set(data["hazards"]) - {mutation["hazard"] for mutation in data["mutation"]}
+    if bare:
+        raise ListError(f"without a mutation: {', '.join(sorted(bare))}")
+    return data
+
+
+class Test:
+    """How one test is built and run, in whatever copy of the project."""
+
+    def __init__(self, name, options):
+        self.name = name
+        self.arch = options.get("filecheck")
+        self.run = options.get("run")
+        self.own_main = options.get("main", False)
+        self.flags = options.get("flags", [])
+        default = None if self.run else f"tests/{name}.cpp"
+        self.source = options.get("source", f"tests/{name}.hip" if self.arch else default)
+        self.title = name.replace("/", ".") + (f".{self.arch}" if self.arch else "")
+
+
+class Workshop:
+    """Copies of the project, compilers, and what was built already."""
+
+    def __init__(self, folder, keep):
+        self.folder = folder
+        self.keep = keep
+        self.compiler = os.environ.get("CXX", "g++")
+        self.lock = threading.Lock()
+        self.locks = {}
+        self.built = {}
+        self.bases = {}
+        self.devlibs = None
+
+    def copy(self, name):
+        tree = self.folder / name
+        shutil.rmtree(tree, ignore_errors=True)
+        for part in COPIED:
+            shutil.copytree(PROJECT / part, tree / part, ignore=shutil.ignore_patterns("mutations", "data"))
+        return tree
+
+    def host_flags(self, tree):
+        return ["-std=c++17", "-O0", "-pthread", f"-I{tree}/include", f"-I{tree}/tests",
+                f'-DXIO_TESTS_DIR="{tree}/tests"']
+
+    def main_object(self):
+        """The test runner, compiled once; it includes nothing of the library."""
+        with self.lock:
+            result = self.folder / "catch_main.o"
+            sources = [PROJECT / "tests" / name for name in ("catch_main.cpp", "catch.hpp", "skip.hpp")]
+            if not result.exists() or any(result.stat().st_mtime < source.stat().st_mtime for source in sources):
+                command = [tool(self.compiler), *self.host_flags(PROJECT), "-c", str(sources[0]), "-o", str(result)]
+                status, output = run(command)
+                if status != 0:
+                    raise ListError(f"catch_main.cpp does not compile:\n{output}")
+            return str(result)
+
+    def device_compiler(self, tree, arch):
+        """The command that the tests of generated code use, see cmake/XioHip.cmake."""
+        clang = tool("clang++-" + os.environ.get("XIO_LLVM_VERSION", "19"))
+        with self.lock:
+            if self.devlibs is None:
+                self.devlibs = self.folder / "hip-devlibs"
+                status, output = run([str(PROJECT / "scripts/hip-devlibs"), str(self.devlibs), arch])
+                if status != 0:
+                    raise Missing(output.strip())
+        return [clang, "-x", "hip", "-std=c++17", "-O3", "--cuda-device-only", "--no-gpu-bundle-output",
+                "--hip-path=/usr", f"--rocm-device-lib-path={self.devlibs}", "-Wall", "-Wextra", "-Wshadow",
+                f"-I{tree}/include", f"-I{tree}/tests", f"--offload-arch={arch}"]
+
+    def build(self, test, tree):
+        """Builds the test's program, if it has one; returns the compiler's output where it does not compile."""
+        if test.arch or not test.source:
+            return None
+        objects = [] if test.own_main else [self.main_object()]
+        command = [tool(self.compiler), *self.host_flags(tree), *test.flags, str(tree / test.source), *objects,
+                   "-o", str(tree / "program")]
+        status, output = run(command, cwd=tree)
+        return None if status == 0 else output
+
+    def command(self, test, tree, case):
+        program = str(tree / "program")
+        if test.run:
+            words = []
+            for word in test.run:
+                if word == "{hip}":
+                    words += self.device_compiler(tree, "gfx942")
+                else:
+                    words.append(word.format(program=program, tree=tree))
+            return words
+        if test.arch:
+            source, output = str(tree / test.source), str(tree / "output.s")
+            filecheck = tool("FileCheck-" + os.environ.get("XIO_LLVM_VERSION", "19"))
+            prefixes = f"CHECK,AMD,GFX9,WAVE64,{test.arch.upper()}"
+            never = "{{^[[:space:]]+(flat_|scratch_|[a-z]+_store_(byte|short|b8|b16|d16))}}"
+            return [str(tree / "tests/codegen/run_filecheck.sh"), filecheck, source, prefixes, output, never,
+                    *self.device_compiler(tree, test.arch), "-S", "-o", output, source]
+        return [program, "--abort", "--reporter", "xml", *([case] if case else [])]
+
+    def attempt(self, test, tree, case, limit):
+        """Runs what was built; returns how it went, one of ok, red, compile, crash, timeout, and what tells why."""
+        status, output = run(self.command(test, tree, case), limit, cwd=tree, env={**os.environ, **ENVIRONMENT})
+        if status is None:
+            return "timeout", output
+        if status == 77:
+            raise Missing(" ".join(output.split("skipped:")[-1].split())[:100])
+        if status == 0:
+            # A case that does not exist passes as well.
+            return ("ok", "") if test.run or test.arch or "<TestCase " in output else ("crash", "no such test case")
+        if DEVICE_COMPILE_ERROR.search(output):
+            return "compile", output
+        return ("red" if status in (1, 2) else "crash"), output
+
+    def require_base(self, test, case):
+        """The test passes without a mistake; built once for all cases, and run once for each."""
+        with self.lock:
+            lock = self.locks.setdefault(test.name, threading.Lock())
+        with lock:
+            if (test.name, case) in self.bases:
+                state, output = self.bases[test.name, case]
+            else:
+                state, output = self.base(test, case)
+                self.bases[test.name, case] = state, output
+        if state != "ok":
+            raise ListError(f"{test.title} does not pass as it is ({state}):\n{output[-4000:]}")
+
+    def base(self, test, case):
+        key = hashlib.sha256(repr((vars(test), case, self.compiler)).encode())
+        for part in COPIED:
+            for path in sorted((PROJECT / part).rglob("*")):
+                if path.is_file() and "mutations" not in path.parts:
+                    key.update(str(path).encode() + b"\0" + path.read_bytes())
+        stamp = self.folder / f"passed-{key.hexdigest()[:32]}"
+        if stamp.exists():
+            return "ok", ""
+        if test.name not in self.built:
+            tree = self.copy("base-" + re.sub(r"\W", "-", test.name))
+            self.built[test.name] = tree, self.build(test, tree)
+        tree, output = self.built[test.name]
+        if output is not None:
+            return "compile", output
+        state, output = self.attempt(test, tree, case, 5 * LIMIT)
+        if state == "ok":
+            stamp.touch()
+        return state, output
+
+    def try_mutation(self, test, mutation):
+        """How the test takes the mistake."""
+        tree = self.copy("mutated-" + mutation["name"])
+        (tree / mutation["file"]).write_text(mutated(mutation))
+        try:
+            output = self.build(test, tree)
+            if output is not None:
+                return "compile", output
+            for _ in range(mutation.get("tries", 1)):
+                state, output = self.attempt(test, tree, mutation.get("case"), mutation.get("limit", LIMIT))
+                if state != "ok":
+                    break
+            return state, output
+        finally:
+            if not self.keep:
+                shutil.rmtree(tree, ignore_errors=True)
+
+
+def reason(output):
+    """What a failing test said, in a few words."""
+    cases = re.findall(r'<TestCase name="([^"]*)"', output)
+    if cases:
+        return html.unescape(cases[-1])
+    for pattern in (r"WARNING: (ThreadSanitizer: .*?)(?: \(pid.*)?$", r"error: (.*(?:not found|no match|excluded).*)$",
+                    r"(.*kicks lost)$", r"(telemetry.* changes .*)$", r"EXCEEDED: (.*)$", r"\((exit status \d+)\)$"):
+        found = re.search(pattern, output, re.MULTILINE)
+        if found:
+            return found[1].strip()
+    lines = output.strip().splitlines()
+    return lines[-1].strip() if lines else "no message"
+
+
+def examine(shop, tests, mutation):
+    """One line of the report, and whether the mistake was noticed (None: a tool is missing)."""
+    head = f"{mutation['hazard']:<4} {mutation['name']} ... "
+    options = tests.get(mutation["test"], {})
+    test = Test(mutation["test"], options)
+    try:
+        shop.require_base(test, mutation.get("case"))
+        state, output = shop.try_mutation(test, mutation)
+    except Missing as error:
+        return f"{head}skipped: {error}", None
+    except ListError as error:
+        return f"{head}ERROR: {error}", False
+    if state == "red" or (state != "ok" and mutation.get(state)):
+        what = {"red": f'"{reason(output)}"', "compile": "does not compile", "timeout": "hangs", "crash": "crashes"}
+        return f"{head}red ({test.title}: {what[state]})", True
+    if state == "ok":
+        return f"{head}NOT NOTICED by {test.title}", False
+    tail = "\n    ".join(output.strip().splitlines()[-25:])
+    return f"{head}not a failure but a {state} of {test.title}:\n    {tail}", False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("select", nargs="*", metavar="HAZARD|NAME", help="only these (default: all)")
+    parser.add_argument("-j", type=int, default=1, metavar="N", dest="jobs", help="so many at once (default 1)")
+    parser.add_argument("--list", action="store_true", help="check the list against the sources, print it and stop")
+    parser.add_argument("--work", type=pathlib.Path, metavar="DIR", help="keeps what passed for the next time there")
+    parser.add_argument("--keep", action="store_true", help="with --work: keep the copies with the mistakes too")
+    arguments = parser.parse_args()
+    try:
+        data = load()
+    except (ListError, tomllib.TOMLDecodeError) as error:
+        print(f"list.toml: {error}")
+        return 1
+    known = {mutation["hazard"] for mutation in data["mutation"]} | {entry["name"] for entry in data["mutation"]}
+    if set(arguments.select) - known:
+        print(f"unknown: {', '.join(sorted(set(arguments.select) - known))}; see --list")
+        return 1
+    chosen = [mutation for mutation in data["mutation"]
+              if not arguments.select or {mutation["hazard"], mutation["name"]} & set(arguments.select)]
+    if arguments.list:
+        for mutation in chosen:
+            print(f"{mutation['hazard']:<4} {mutation['name']}: {mutation['why']} [{mutation['test']}]")
+        return 0
+
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="xio-mutations-") as temporary:
+        folder = arguments.work.resolve() if arguments.work else pathlib.Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        shop = Workshop(folder, arguments.keep)
+        results = []
+        with concurrent.futures.ThreadPoolExecutor(max(1, arguments.jobs)) as pool:
+            for line, noticed in pool.map(lambda entry: examine(shop, data.get("test", {}), entry), chosen):
+                print(line, flush=True)
+                results.append(noticed)
+    skipped = results.count(None)
+    if skipped:
+        print(f"{skipped} skipped for want of a tool")
+    print(f"({time.monotonic() - began:.0f} s)")
+    print(f"{results.count(True)} of {len(results) - skipped} mistakes are noticed")
+    return 1 if False in results else 77 if skipped else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
