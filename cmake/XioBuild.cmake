@@ -27,7 +27,7 @@ endif()
 function(xio_register_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "WILL_FAIL;SERIAL" "NAME;TIMEOUT" "COMMAND;LABELS;ENVIRONMENT")
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
+    set(arg_TIMEOUT 300)
   endif()
   # What orders the waves here runs in another process, which the sanitizer does not see.
   if("qemu" IN_LIST arg_LABELS)

@@ -29,6 +29,6 @@ function(xio_nvcc_compile_test source)
   endif()
   xio_codegen_output(${source} compile ${arg_ARCH} o output)
   file(MAKE_DIRECTORY ${XIO_CODEGEN_BINARY_DIR})
-  xio_register_tool_test("${XIO_NVCC_MISSING}" NAME ${arg_NAME}.${arg_ARCH} LABELS codegen
+  xio_register_tool_test("${XIO_NVCC_MISSING}" NAME ${arg_NAME}.${arg_ARCH} LABELS codegen TIMEOUT 600
     COMMAND ${XIO_NVCC} ${XIO_NVCC_FLAGS} -arch=${arg_ARCH} ${arg_FLAGS} -c -o ${output} ${path})
 endfunction()

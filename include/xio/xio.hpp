@@ -15,6 +15,7 @@
 #include <xio/device/nvme_command.hpp>
 #include <xio/device/nvme_data.hpp>
 #include <xio/device/nvme_handle.hpp>
+#include <xio/device/nvme_rings.hpp>
 #include <xio/device/pattern.hpp>
 #include <xio/device/policy.hpp>
 #include <xio/device/ring.hpp>
