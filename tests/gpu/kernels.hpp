@@ -106,7 +106,7 @@ __global__ void refused(xio::nvme::QueueHandle handle, uint64_t bus, uint32_t la
 }
 
 /// The null device, one wave for each queue.
-static __global__ void null_device(const NullQueue* queues, const uint32_t* stop) {
+[[maybe_unused]] static __global__ void null_device(const NullQueue* queues, const uint32_t* stop) {
   serve_null_queue(queues[xio::arch::block_index()], stop);
 }
 

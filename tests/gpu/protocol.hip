@@ -9,6 +9,8 @@
 #include <gpu/fixture.hpp>
 #include <gpu/kernels.hpp>
 
+#include <xio/host/occupancy.hpp>  // after the runtime
+
 namespace {
 
 using namespace xio;
@@ -95,11 +97,16 @@ TEST_CASE("waves transfer more pieces than the queue holds") {
   auto* const pieces = list.as<nvme::Piece>();
   for (uint32_t i = 0; i < waves * per_wave; ++i) pieces[i] = {uint64_t{i}, data.bus(), 1};
   Result result;
+  REQUIRE(host::resident_blocks(gpu::transfers, gpu::wave_size()) >= waves);
   gpu::transfers<<<waves, gpu::wave_size()>>>(queue.handle(), pieces, per_wave, words.as<Notification>(), result.outcome);
   gpu::synchronize();
   CHECK(result.outcome->first_status == 0);
   CHECK(result.outcome->passed == waves);
   for (uint32_t i = 0; i < waves; ++i) CHECK(words.as<Notification>()[i].done == per_wave);
+}
+
+TEST_CASE("H14 a block that never fits is refused, not launched") {
+  CHECK_THROWS_AS(host::resident_blocks(gpu::transfers, gpu::wave_size(), size_t{1} << 30), host::Error);
 }
 
 int main(int argc, char** argv) {
