@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Words that lie in memory in network byte order, whatever the target. Little-endian fields are plain integers:
+/// all targets are little-endian.
+
+#include <xio/config.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+/// The bytes of a word in reverse order. Compilers make one instruction of the shifts; their builtins are not to be had
+/// in every device compiler's constant expressions.
+XIO_DEVICE constexpr uint16_t byte_swap(uint16_t value) { return static_cast<uint16_t>(value << 8 | value >> 8); }
+/// Overload for 32 bits.
+XIO_DEVICE constexpr uint32_t byte_swap(uint32_t value) {
+  return value << 24 | (value & 0xff00u) << 8 | (value >> 8 & 0xff00u) | value >> 24;
+}
+/// Overload for 64 bits.
+XIO_DEVICE constexpr uint64_t byte_swap(uint64_t value) {
+  return uint64_t{byte_swap(static_cast<uint32_t>(value))} << 32 | byte_swap(static_cast<uint32_t>(value >> 32));
+}
+
+/// An unsigned word in network byte order (most significant byte first). Trivial, and as large and as aligned as
+/// `Word`.
+template <class Word>
+struct BigEndian {
+  Word raw;  ///< the word as it lies in memory; what a store to a queue or a doorbell takes
+
+  BigEndian() = default;
+  /// From a value as the CPU counts.
+  XIO_HOST_DEVICE explicit constexpr BigEndian(Word value) : raw(byte_swap(value)) {}
+
+  /// The value as the CPU counts.
+  XIO_HOST_DEVICE constexpr Word value() const { return byte_swap(raw); }
+
+  /// Same value.
+  XIO_HOST_DEVICE friend constexpr bool operator==(BigEndian a, BigEndian b) { return a.raw == b.raw; }
+  /// Other value.
+  XIO_HOST_DEVICE friend constexpr bool operator!=(BigEndian a, BigEndian b) { return a.raw != b.raw; }
+};
+
+using Be16 = BigEndian<uint16_t>;  ///< 16 bits in network byte order
+using Be32 = BigEndian<uint32_t>;  ///< 32 bits in network byte order
+using Be64 = BigEndian<uint64_t>;  ///< 64 bits in network byte order
+using Le16 = uint16_t;             ///< 16 bits, little-endian
+using Le32 = uint32_t;             ///< 32 bits, little-endian
+using Le64 = uint64_t;             ///< 64 bits, little-endian
+
+static_assert(sizeof(Be16) == 2 && alignof(Be16) == alignof(uint16_t), "a word and nothing else");
+static_assert(sizeof(Be32) == 4 && alignof(Be32) == alignof(uint32_t), "a word and nothing else");
+static_assert(sizeof(Be64) == 8 && alignof(Be64) == alignof(uint64_t), "a word and nothing else");
+static_assert(Be32(0x01020304u).raw == 0x04030201u && Be32(0x01020304u).value() == 0x01020304u, "the bytes turn round");
+
+XIO_NAMESPACE_END

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief ERNIC, an emulated NIC with the queues of PVRDMA: ring state, work queue and completion queue entries,
+/// doorbells (Linux UAPI, rdma/vmw_pvrdma-abi.h; rdma-core, providers/vmw_pvrdma/pvrdma_ring.h; ROCm/rocm-ernic,
+/// driver/rocm_ernic-abi.h and rocm_ernic_verbs.h).
+///
+/// Everything is little-endian, except for immediate data. The page before a ring holds its state; entries have a fixed
+/// size for each queue.
+
+#include <xio/config.hpp>
+#include <xio/vendors/endian.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace ernic {
+
+constexpr uint32_t abi_version = 3;           ///< of the kernel's user interface
+constexpr uint32_t ring_offset = 4096;        ///< of the entries of a send or completion queue behind their state
+constexpr uint32_t sq_operation_offset = 32;  ///< of RdmaOperation and its like in a send queue entry
+constexpr uint32_t sq_sge_offset = 80;        ///< of the pointers in a send queue entry
+constexpr uint32_t rq_sge_offset = 16;        ///< of the pointers in a receive queue entry
+
+/// Operations, as the kernel's interface and the device count them. The verbs count atomics, sends with invalidate and
+/// what follows differently.
+enum class Opcode : uint32_t {
+  rdma_write = 0,
+  rdma_write_immediate = 1,
+  send = 2,
+  send_immediate = 3,
+  rdma_read = 4,
+  compare_swap = 5,
+  fetch_add = 6,
+  lso = 7,
+  send_invalidate = 8,
+  rdma_read_invalidate = 9,
+  local_invalidate = 10,
+  fast_register = 11,
+  masked_compare_swap = 12,
+  masked_fetch_add = 13,
+  bind = 14,
+  register_signature = 15,
+  error = 16,
+  send_dc = 17,  ///< ERNIC alone
+};
+
+/// Flags of an operation: SqHeader::send_flags.
+namespace send_flag {
+constexpr uint32_t fence = 1;         ///< wait for reads and atomics before this one
+constexpr uint32_t signaled = 2;      ///< write a completion entry
+constexpr uint32_t solicited = 4;     ///< the receiver's completion raises a solicited event
+constexpr uint32_t inline_data = 8;   ///< has no effect: there is no place for inline bytes
+constexpr uint32_t ip_checksum = 16;  ///< checksum offload
+}  // namespace send_flag
+
+/// One ring's indices. They run modulo twice the number of entries: equal is empty, and full differs in the highest bit
+/// alone.
+struct alignas(8) Ring {
+  uint32_t producer_tail;  ///< next entry to be written
+  uint32_t consumer_head;  ///< next entry to be read
+};
+static_assert(sizeof(Ring) == 8, "a ring's state has 8 bytes");
+static_assert(XIO_OFFSETOF(Ring, consumer_head) == 4, "offsets as in pvrdma_ring.h");
+
+/// First 16 bytes of the page before a ring.
+struct alignas(16) RingState {
+  Ring tx;  ///< queue pair: send queue; completion queue: not used
+  Ring rx;  ///< queue pair: receive queue; completion queue: the device writes the tail, the host the head
+};
+static_assert(sizeof(RingState) == 16, "both states have 16 bytes");
+static_assert(XIO_OFFSETOF(RingState, rx) == 8, "offsets as in pvrdma_ring.h");
+
+/// Whether nothing is in a ring.
+XIO_DEVICE constexpr bool ring_empty(uint32_t tail, uint32_t head) { return tail == head; }
+
+/// Whether a ring of `entries` (power of two) has no room.
+XIO_DEVICE constexpr bool ring_full(uint32_t tail, uint32_t head, uint32_t entries) { return tail == (head ^ entries); }
+
+/// Index after `index` in a ring of `entries` (power of two).
+XIO_DEVICE constexpr uint32_t ring_next(uint32_t index, uint32_t entries) { return (index + 1) & (2 * entries - 1); }
+
+/// First 32 bytes of a send queue entry.
+struct alignas(16) SqHeader {
+  uint64_t wr_id;        ///< comes back in the completion entry
+  uint32_t sges;         ///< number of pointers
+  uint32_t total_bytes;  ///< bytes of the message; the device does not read it
+  uint32_t opcode;       ///< Opcode
+  uint32_t send_flags;   ///< send_flag
+  Be32 immediate;        ///< immediate data in network byte order; a key to invalidate is little-endian: set `raw`
+  uint32_t reserved;     ///< 0
+};
+static_assert(sizeof(SqHeader) == 32, "a header has 32 bytes");
+static_assert(XIO_OFFSETOF(SqHeader, sges) == 8 && XIO_OFFSETOF(SqHeader, total_bytes) == 12 &&
+                  XIO_OFFSETOF(SqHeader, opcode) == 16 && XIO_OFFSETOF(SqHeader, send_flags) == 20 &&
+                  XIO_OFFSETOF(SqHeader, immediate) == 24,
+              "offsets as in vmw_pvrdma-abi.h");
+
+/// Reads and writes, at sq_operation_offset.
+struct alignas(16) RdmaOperation {
+  uint64_t remote_address;  ///< remote virtual address
+  uint32_t rkey;            ///< remote key
+  uint32_t reserved;        ///< 0
+};
+static_assert(sizeof(RdmaOperation) == 16, "a read or write has 16 bytes");
+static_assert(XIO_OFFSETOF(RdmaOperation, rkey) == 8, "offsets as in vmw_pvrdma-abi.h");
+
+/// Atomics, at sq_operation_offset.
+struct alignas(16) AtomicOperation {
+  uint64_t remote_address;  ///< remote virtual address
+  uint64_t compare_add;     ///< what to compare with, or to add
+  uint64_t swap;            ///< what to store; fetch-and-add does not read it
+  uint32_t rkey;            ///< remote key
+  uint32_t reserved;        ///< 0
+};
+static_assert(sizeof(AtomicOperation) == 32, "an atomic has 32 bytes");
+static_assert(XIO_OFFSETOF(AtomicOperation, compare_add) == 8 && XIO_OFFSETOF(AtomicOperation, swap) == 16 &&
+                  XIO_OFFSETOF(AtomicOperation, rkey) == 24,
+              "offsets as in vmw_pvrdma-abi.h");
+
+/// Address vector of datagrams.
+struct alignas(4) AddressVector {
+  uint32_t port_pd;             ///< port 31:24, protection domain 23:0
+  uint32_t sl_class_flow;       ///< service level 31:28, traffic class 27:20, flow label 19:0
+  uint8_t destination_gid[16];  ///< destination GID
+  uint8_t source_path;          ///< source path bits
+  uint8_t gid_index;            ///< source GID index
+  uint8_t static_rate;          ///< static rate
+  uint8_t hop_limit;            ///< hop limit
+  uint8_t destination_mac[6];   ///< destination MAC address
+  uint8_t reserved[6];          ///< 0
+};
+static_assert(sizeof(AddressVector) == 40, "an address vector has 40 bytes");
+static_assert(XIO_OFFSETOF(AddressVector, sl_class_flow) == 4 && XIO_OFFSETOF(AddressVector, destination_gid) == 8 &&
+                  XIO_OFFSETOF(AddressVector, source_path) == 24 && XIO_OFFSETOF(AddressVector, gid_index) == 25 &&
+                  XIO_OFFSETOF(AddressVector, static_rate) == 26 && XIO_OFFSETOF(AddressVector, hop_limit) == 27 &&
+                  XIO_OFFSETOF(AddressVector, destination_mac) == 28,
+              "offsets as in vmw_pvrdma-abi.h");
+
+/// Datagrams, at sq_operation_offset.
+struct alignas(8) DatagramOperation {
+  uint32_t remote_qpn;           ///< destination queue pair number
+  uint32_t remote_qkey;          ///< Q_Key
+  AddressVector address_vector;  ///< where to
+};
+static_assert(sizeof(DatagramOperation) == 48, "a datagram has 48 bytes");
+static_assert(XIO_OFFSETOF(DatagramOperation, remote_qkey) == 4 && XIO_OFFSETOF(DatagramOperation, address_vector) == 8,
+              "offsets as in vmw_pvrdma-abi.h");
+
+/// Dynamically connected transport, at sq_operation_offset; ERNIC alone.
+struct alignas(16) DcOperation {
+  uint32_t remote_target;   ///< DC target number
+  uint32_t access_key;      ///< DC access key
+  uint32_t address_handle;  ///< identifier of the address handle
+  uint32_t reserved;        ///< 0
+};
+static_assert(sizeof(DcOperation) == 16, "a DC operation has 16 bytes");
+static_assert(XIO_OFFSETOF(DcOperation, access_key) == 4 && XIO_OFFSETOF(DcOperation, address_handle) == 8,
+              "offsets as in rocm_ernic-abi.h");
+
+/// Pointer to local memory.
+struct alignas(16) Sge {
+  uint64_t address;  ///< local virtual address
+  uint32_t length;   ///< bytes
+  uint32_t lkey;     ///< local key
+};
+static_assert(sizeof(Sge) == 16, "a pointer has 16 bytes");
+static_assert(XIO_OFFSETOF(Sge, length) == 8 && XIO_OFFSETOF(Sge, lkey) == 12, "offsets as in vmw_pvrdma-abi.h");
+
+/// First 16 bytes of a receive queue entry; the pointers follow.
+struct alignas(16) RqHeader {
+  uint64_t wr_id;        ///< comes back in the completion entry
+  uint32_t sges;         ///< number of pointers
+  uint32_t total_bytes;  ///< bytes of all pointers; the device does not read it
+};
+static_assert(sizeof(RqHeader) == 16, "a header has 16 bytes");
+static_assert(XIO_OFFSETOF(RqHeader, sges) == 8 && XIO_OFFSETOF(RqHeader, total_bytes) == 12,
+              "offsets as in vmw_pvrdma-abi.h");
+
+/// Completion queue entry.
+struct alignas(64) Cqe {
+  uint64_t wr_id;               ///< SqHeader::wr_id or RqHeader::wr_id
+  uint64_t qp;                  ///< handle of the queue pair 15:0
+  uint32_t opcode;              ///< CqeOpcode
+  uint32_t status;              ///< CqeStatus
+  uint32_t byte_count;          ///< bytes received or read
+  Be32 immediate;               ///< immediate data in network byte order
+  uint32_t source_qpn;          ///< source queue pair number
+  uint32_t flags;               ///< cqe_flag
+  uint32_t vendor_error;        ///< detail that only the vendor can read
+  uint16_t pkey_index;          ///< P_Key index
+  uint16_t slid;                ///< source LID
+  uint8_t service_level;        ///< service level
+  uint8_t path_bits;            ///< destination path bits
+  uint8_t port;                 ///< port number
+  uint8_t source_mac[6];        ///< source MAC address
+  uint8_t network_header_type;  ///< 0 InfiniBand or RoCE v1, 1 IPv4, 2 IPv6
+  uint8_t reserved[6];          ///< 0
+};
+static_assert(sizeof(Cqe) == 64, "a CQE has 64 bytes");
+static_assert(XIO_OFFSETOF(Cqe, qp) == 8 && XIO_OFFSETOF(Cqe, opcode) == 16 && XIO_OFFSETOF(Cqe, status) == 20 &&
+                  XIO_OFFSETOF(Cqe, byte_count) == 24 && XIO_OFFSETOF(Cqe, immediate) == 28 &&
+                  XIO_OFFSETOF(Cqe, source_qpn) == 32 && XIO_OFFSETOF(Cqe, flags) == 36 &&
+                  XIO_OFFSETOF(Cqe, vendor_error) == 40 && XIO_OFFSETOF(Cqe, pkey_index) == 44 &&
+                  XIO_OFFSETOF(Cqe, slid) == 46 && XIO_OFFSETOF(Cqe, service_level) == 48 &&
+                  XIO_OFFSETOF(Cqe, path_bits) == 49 && XIO_OFFSETOF(Cqe, port) == 50 &&
+                  XIO_OFFSETOF(Cqe, source_mac) == 51 && XIO_OFFSETOF(Cqe, network_header_type) == 57,
+              "offsets as in vmw_pvrdma-abi.h");
+
+/// Flags of a completion: Cqe::flags.
+namespace cqe_flag {
+constexpr uint32_t grh = 1;          ///< a global routing header came before the data
+constexpr uint32_t immediate = 2;    ///< has immediate data
+constexpr uint32_t invalidated = 4;  ///< a key was invalidated
+constexpr uint32_t checksum_ok = 8;  ///< checksum offload
+}  // namespace cqe_flag
+
+// Doorbells: 4 bytes each in a UAR page, little-endian.
+constexpr uint32_t uar_qp_offset = 0;                ///< of the queue pairs' register
+constexpr uint32_t uar_cq_offset = 4;                ///< of the completion queues' register
+constexpr uint32_t uar_srq_offset = 8;               ///< of the shared receive queues' register
+constexpr uint32_t uar_handle_mask = 0xffffff;       ///< handle of the queue
+constexpr uint32_t uar_qp_send = 1u << 30;           ///< the send queue has new entries
+constexpr uint32_t uar_qp_receive = 1u << 31;        ///< the receive queue has new entries
+constexpr uint32_t uar_cq_arm_solicited = 1u << 29;  ///< arm for solicited completions
+constexpr uint32_t uar_cq_arm = 1u << 30;            ///< arm for any completion
+constexpr uint32_t uar_cq_poll = 1u << 31;           ///< write what is ready
+constexpr uint32_t uar_srq_receive = 1u << 30;       ///< the shared receive queue has new entries
+
+/// A doorbell: `handle` is the queue's handle, which is not the queue pair's number; `what` is one of the bits above.
+XIO_DEVICE constexpr uint32_t doorbell(uint32_t handle, uint32_t what) { return (handle & uar_handle_mask) | what; }
+
+}  // namespace ernic
+
+XIO_NAMESPACE_END
