@@ -26,14 +26,13 @@ using namespace xio;
 // AMD:         .amdhsa_kernel
 //
 // PTX:         .entry wait_word(
-// PTX:         ld.relaxed.sys.b64
-// PTX-NOT:     {{ld\.acquire|fence}}
+// PTX-NOT:     {{ld\.acquire|ld\.relaxed|fence}}
 // PTX:         nanosleep
-// PTX-NOT:     {{ld\.acquire|fence}}
+// PTX-NOT:     {{ld\.acquire|ld\.relaxed|fence}}
 // PTX:         ld.relaxed.sys.b64
-// PTX-NOT:     {{ld\.acquire|ld\.relaxed}}
+// PTX-NOT:     {{ld\.acquire|ld\.relaxed|nanosleep}}
 // PTX:         fence.acq_rel.sys
-// PTX-NOT:     fence
+// PTX-NOT:     {{fence|nanosleep}}
 // PTX:         {{^[}]}}
 extern "C" __global__ void wait_word(const uint64_t* word, uint64_t at_least, const uint32_t* data, uint32_t* copy) {
   if (wait_until(word, at_least, deadline(1_ms)).is_ok()) *copy = *data;

@@ -3,6 +3,8 @@
 /// @file
 /// @brief A controller that never answers: every wait of the library ends, for all lanes together, and says so.
 
+#include <thread>
+
 #include "catch.hpp"
 #include "emulation/protocol.hpp"
 
@@ -130,6 +132,24 @@ TEST_CASE("H14 a word that nobody writes") {
   CHECK(xio::wait_until(&word, 5, shortly()) == Status::timed_out);
   CHECK(xio::wait_until(&word, 4, Deadline{0}).is_ok());
   CHECK(xio::poll_until([] { return false; }, shortly()) == Status::timed_out);
+}
+
+TEST_CASE("H14 what came while the waiter was not running counts, though the deadline has passed") {
+  // Whether the waiter is suspended just before it reads the clock, or just after.
+  for (const uint32_t suspended : {xio::arch::looks_per_clock - 1, xio::arch::looks_per_clock}) {
+    const Deadline until = shortly();
+    uint32_t looks = 0;
+    bool arrived = false;
+    const auto look = [&] {
+      const bool seen = arrived;
+      if (++looks == suspended) {
+        while (!until.passed()) std::this_thread::yield();
+        arrived = true;
+      }
+      return seen;
+    };
+    CHECK(xio::poll_until(look, until).is_ok());
+  }
 }
 
 namespace {

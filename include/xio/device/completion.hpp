@@ -242,11 +242,12 @@ XIO_DEVICE Status wait(const CompletionRing<Format>& ring, QueueState& state, ui
       continue;
     }
     if (!any<S>(group, left != 0 && !late && !broken)) break;
-    const uint32_t taken = drain_now();
+    // The clock first: completions that came while the waiter itself was not running are taken.
     if (round % arch::looks_per_clock == arch::looks_per_clock - 1) {
       late = until.passed();
       broken = read<S>(state.broken) != 0;
     }
+    const uint32_t taken = drain_now();
     if (taken == 0) arch::pause(round);
   }
   if (any<S>(group, token.count != 0)) arch::acquire_system();

@@ -42,15 +42,17 @@ XIO_DEVICE Deadline deadline(Duration from_now, uint64_t hz = arch::clock_hz) {
   return {arch::clock() + whole + part};
 }
 
-/// Calls `look` until it returns true (Status::ok) or the deadline has passed (Status::timed_out). Looks at least once.
+/// Calls `look` until it returns true (Status::ok) or the deadline has passed (Status::timed_out). Looks at least once,
+/// and once more after the deadline: what came while the waiter itself was not running is seen.
 ///
 /// The clock is read once in arch::looks_per_clock looks. `look` reads with arch::load; what the writer
 /// stored before the awaited word is seen after arch::order_loads (coherent loads) or arch::acquire_system (all loads).
 template <class Look>
 XIO_DEVICE Status poll_until(Look look, Deadline until) {
   for (uint32_t round = 0;; ++round) {
+    const bool late = round % arch::looks_per_clock == arch::looks_per_clock - 1 && until.passed();
     if (look()) return Status::ok;
-    if (round % arch::looks_per_clock == arch::looks_per_clock - 1 && until.passed()) return Status::timed_out;
+    if (late) return Status::timed_out;
     arch::pause(round);
   }
 }

@@ -133,15 +133,13 @@ class QueueRings : public Holder {
       telemetry::Off off;
       for (uint32_t round = 0; XIO_UNLIKELY(claim.count == 0); ++round) {
         flush_group(group);
-        const uint32_t taken = drain_group(group, off);
-        claim = claim_now(group, wanted, least);
-        if (claim.count != 0) break;
         const bool look = round == 0 || round % arch::looks_per_clock == arch::looks_per_clock - 1;
         // The lanes stay together: they give up when the most patient of them does, or when the queue is broken.
-        if (look && (!protocol::any<S>(group, !until.passed()) ||
-                     protocol::any<S>(group, protocol::read<S>(state().broken) != 0))) {
-          break;
-        }
+        const bool last = look && (!protocol::any<S>(group, !until.passed()) ||
+                                   protocol::any<S>(group, protocol::read<S>(state().broken) != 0));
+        const uint32_t taken = drain_group(group, off);
+        claim = claim_now(group, wanted, least);
+        if (claim.count != 0 || last) break;
         if (taken == 0) arch::pause(round);
       }
     }

@@ -115,8 +115,9 @@ XIO_DEVICE_INLINE T from_leader(uint64_t group, T value) {
 template <Sharing S, class Look>
 XIO_DEVICE bool poll(uint64_t group, Look look, Deadline until) {
   for (uint32_t round = 0;; ++round) {
+    const bool late = round % arch::looks_per_clock == arch::looks_per_clock - 1 && !any<S>(group, !until.passed());
     if (look()) return true;
-    if (round % arch::looks_per_clock == arch::looks_per_clock - 1 && !any<S>(group, !until.passed())) return false;
+    if (late) return false;
     arch::pause(round);
   }
 }
