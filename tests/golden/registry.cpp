@@ -3,6 +3,7 @@
 
 #include "golden.hpp"
 #include "nvme.hpp"
+#include "rdma_vendors.hpp"
 
 namespace golden {
 
@@ -15,6 +16,10 @@ struct Entry {
 
 constexpr Entry entries[] = {
     {"nvme", nvme::replay_file},
+    {"mlx5", rdma::replay_mlx5},
+    {"bnxt_re", rdma::replay_bnxt},
+    {"ionic", rdma::replay_ionic},
+    {"ernic (PVRDMA wire ABI)", rdma::replay_ernic},
 };
 
 }  // namespace

@@ -73,11 +73,19 @@ static_assert(XIO_OFFSETOF(ControlSegment, qpn_ds) == 4 && XIO_OFFSETOF(ControlS
 
 /// First word of a control segment. `index`: producer counter in WQEBBs, of which 16 bits are used.
 XIO_DEVICE constexpr Be32 control_word0(Opcode opcode, uint64_t index, uint8_t modifier = 0) {
-  return Be32(uint32_t{modifier} << 24 | static_cast<uint32_t>(index & 0xffff) << 8 | static_cast<uint32_t>(opcode));
+  // As it lies in memory: constants are turned round by the compiler, and the index costs one permutation.
+  Be32 word{};
+  word.raw =
+      (byte_swap(static_cast<uint32_t>(index)) >> 8 & 0xffff00u) | static_cast<uint32_t>(opcode) << 24 | modifier;
+  return word;
 }
 
 /// Second word of a control segment. `qpn`: 24 bits; `segments`: 1 to 63, this one included.
-XIO_DEVICE constexpr Be32 control_word1(uint32_t qpn, uint32_t segments) { return Be32(qpn << 8 | segments); }
+XIO_DEVICE constexpr Be32 control_word1(uint32_t qpn, uint32_t segments) {
+  Be32 word{};
+  word.raw = byte_swap(qpn) >> 8 | segments << 24;
+  return word;
+}
 
 /// Remote address segment of reads, writes and atomics.
 struct alignas(16) RemoteAddressSegment {
@@ -163,11 +171,13 @@ static_assert(XIO_OFFSETOF(UmrControlSegment, klm_octowords) == 4 &&
                   XIO_OFFSETOF(UmrControlSegment, translation_offset) == 6 &&
                   XIO_OFFSETOF(UmrControlSegment, mkey_mask) == 8,
               "offsets as in mlx5dv.h");
-constexpr uint8_t umr_check_free = 0x20;        ///< in UmrControlSegment::flags
-constexpr uint8_t umr_inline = 0x80;            ///< in UmrControlSegment::flags: translations lie in the entry
-constexpr uint64_t umr_mask_mkey = 1ull << 13;  ///< in UmrControlSegment::mkey_mask: the key's variable part
-constexpr uint64_t umr_mask_qpn = 1ull << 14;   ///< in UmrControlSegment::mkey_mask: the queue pair
-constexpr uint64_t umr_mask_free = 1ull << 29;  ///< in UmrControlSegment::mkey_mask: free or in use
+constexpr uint8_t umr_check_free = 0x20;          ///< in UmrControlSegment::flags
+constexpr uint8_t umr_check_qpn = 0x08;           ///< in UmrControlSegment::flags
+constexpr uint8_t umr_translation_offset = 0x10;  ///< in UmrControlSegment::flags: translation_offset counts
+constexpr uint8_t umr_inline = 0x80;              ///< in UmrControlSegment::flags: translations lie in the entry
+constexpr uint64_t umr_mask_mkey = 1ull << 13;    ///< in UmrControlSegment::mkey_mask: the key's variable part
+constexpr uint64_t umr_mask_qpn = 1ull << 14;     ///< in UmrControlSegment::mkey_mask: the queue pair
+constexpr uint64_t umr_mask_free = 1ull << 29;    ///< in UmrControlSegment::mkey_mask: free or in use
 
 /// What a memory key becomes: follows a UmrControlSegment.
 struct alignas(16) MkeySegment {

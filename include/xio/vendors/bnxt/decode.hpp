@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief NetXtreme-E: completion queue entries read (rdma-core, providers/bnxt_re/verbs.c).
+
+#include <xio/config.hpp>
+#include <xio/vendors/bnxt/encode.hpp>
+#include <xio/vendors/bnxt/layout.hpp>
+#include <xio/vendors/bnxt/status_codes.hpp>
+#include <xio/vendors/rdma/completion.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace bnxt {
+
+/// Completion queue entries of NetXtreme-E. Completion::counter of a send queue is the index after the last entry that
+/// ended, 16 bits: in fixed mode of entries, modulo the ring. rdma-core takes it as a count of entries in variable mode
+/// too, not of slots; that is not confirmed by hardware. Of a receive queue it is the entry's index.
+struct CompletionDecoder {
+  static constexpr bool by_index = false;
+  static constexpr uint32_t entry_bytes = 32;
+  static constexpr uint32_t word_offset = 24;   ///< of the 8 bytes that tell a new entry
+  static constexpr uint8_t initial_byte = 0;    ///< set-up fills the queue's memory with it
+  static constexpr uint32_t counter_bits = 16;  ///< of Completion::counter, send queues
+
+  /// Whether the entry at consumer index `index` of a queue of `entries` is new. `word`: its 8 bytes at word_offset.
+  XIO_HOST_DEVICE static constexpr bool is_new(uint64_t word, uint64_t index, uint32_t entries) {
+    return (word & cqe_word::phase) != ring_position(index, entries).epoch;
+  }
+
+  /// What an entry says. `read(offset)` gives 8 bytes of it; the offset is a multiple of 8. An entry whose queue pair's
+  /// 64 bits are 0 is stale.
+  template <class Read>
+  XIO_HOST_DEVICE static constexpr rdma::Completion decode(uint64_t word, Read read) {
+    rdma::Completion completion;
+    const auto status = static_cast<uint8_t>(word >> cqe_word::status_shift);
+    switch (static_cast<CqeType>(word >> cqe_word::type_shift & cqe_word::type_mask)) {
+      case CqeType::requester:
+        completion.queue = read(0);
+        if (completion.queue == 0) break;
+        completion.kind = rdma::CompletionKind::send;
+        completion.counts = rdma::Counter::next_unit;
+        completion.counter = static_cast<uint32_t>(read(8) & 0xffff);
+        completion.status = to_status(static_cast<RequesterStatus>(status));
+        break;
+      case CqeType::responder_rc: {
+        completion.queue = read(8);
+        // The device flushes its own part: no receive ended.
+        if (completion.queue == 0 || static_cast<ResponderStatus>(status) == ResponderStatus::hardware_flush) break;
+        completion.kind = rdma::CompletionKind::receive;
+        completion.status = to_status(static_cast<ResponderStatus>(status));
+        completion.counter = static_cast<uint32_t>(word >> 32) & cqe_word::wr_id_mask;
+        const uint64_t message = read(0);
+        completion.bytes = static_cast<uint32_t>(message);
+        completion.immediate = static_cast<uint32_t>(message >> 32);
+        completion.flags = flags(static_cast<uint32_t>(word >> cqe_word::flags_shift & 0xffff));
+        break;
+      }
+      case CqeType::terminal:
+        completion.queue = read(0);
+        if (completion.queue == 0) break;
+        completion.kind = rdma::CompletionKind::ended;
+        completion.counts = rdma::Counter::none;
+        completion.status = Status::flushed;
+        break;
+      default: break;
+    }
+    return completion;
+  }
+
+ private:
+  XIO_HOST_DEVICE static constexpr uint8_t flags(uint32_t response) {
+    uint32_t flags = 0;
+    if ((response & response_flag::immediate) != 0) flags |= rdma::receive_flag::immediate;
+    if ((response & response_flag::invalidated) != 0) flags |= rdma::receive_flag::invalidated;
+    if ((response & response_flag::rdma_write) != 0) flags |= rdma::receive_flag::write;
+    return static_cast<uint8_t>(flags);
+  }
+};
+
+}  // namespace bnxt
+
+XIO_NAMESPACE_END

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief ERNIC: operations turned into work queue entries (Linux UAPI, rdma/vmw_pvrdma-abi.h; rdma-core,
+/// providers/vmw_pvrdma/qp.c).
+
+#include <xio/config.hpp>
+#include <xio/device/status.hpp>
+#include <xio/vendors/ernic/layout.hpp>
+#include <xio/vendors/rdma/work.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace ernic {
+
+/// Producer or consumer index in a ring's state, of a counter that never wraps. `entries`: power of two.
+XIO_DEVICE constexpr uint32_t ring_index(uint64_t counter, uint32_t entries) {
+  return static_cast<uint32_t>(counter & (2 * uint64_t{entries} - 1));
+}
+
+/// Entries of an ERNIC send queue. The unit of counters is the entry, which takes 1 << SendShape::entry_shift bytes;
+/// SendShape::qpn is the queue pair's handle. There is no place for inline data.
+struct SendEncoder {
+  XIO_HOST_DEVICE static constexpr Opcode opcode(rdma::Operation operation) {
+    switch (operation) {
+      case rdma::Operation::put: return Opcode::rdma_write;
+      case rdma::Operation::put_immediate: return Opcode::rdma_write_immediate;
+      case rdma::Operation::send: return Opcode::send;
+      case rdma::Operation::send_immediate: return Opcode::send_immediate;
+      case rdma::Operation::send_invalidate: return Opcode::send_invalidate;
+      case rdma::Operation::get: return Opcode::rdma_read;
+      case rdma::Operation::compare_swap: return Opcode::compare_swap;
+      case rdma::Operation::fetch_add: return Opcode::fetch_add;
+      case rdma::Operation::local_invalidate: return Opcode::local_invalidate;
+    }
+    return Opcode::error;
+  }
+
+  /// Units of the entry.
+  template <class Payload>
+  XIO_HOST_DEVICE static constexpr uint32_t units(const rdma::SendShape&, const rdma::Work&, const Payload&) {
+    return 1;
+  }
+
+  /// Why the operation cannot be posted; asked before there is a ticket. Local invalidates are not offered: no
+  /// provider in user space posts them.
+  template <class Payload>
+  XIO_HOST_DEVICE static constexpr Status check(const rdma::SendShape& shape, const rdma::Work& work,
+                                                const Payload& payload) {
+    if (work.operation == rdma::Operation::local_invalidate) return Status::unsupported;
+    if constexpr (Payload::is_inline) return Status::unsupported;
+    const uint64_t room = (uint64_t{1} << shape.entry_shift) - sq_sge_offset;
+    if (payload.count() > shape.max_sges || payload.count() * sizeof(Sge) > room) return Status::out_of_range;
+    if (payload.bytes() > rdma::max_message_bytes) return Status::out_of_range;
+    if (rdma::is_atomic(work.operation)) {
+      if (payload.count() != 1 || payload.bytes() != rdma::atomic_bytes) return Status::invalid_argument;
+    }
+    return Status::ok;
+  }
+
+  /// Stores the entry's segments; those that the operation has no use for stay as they were. Returns the doorbell.
+  template <class Payload, class Sink>
+  XIO_HOST_DEVICE static constexpr uint64_t encode(const rdma::SendShape& shape, const rdma::Work& work,
+                                                   const Payload& payload, const rdma::Place& place, Sink& sink) {
+    static_assert(!Payload::is_inline, "there is no place for inline data");
+    SqHeader header{};
+    header.wr_id = place.wr_id;
+    header.sges = payload.count();
+    header.total_bytes = static_cast<uint32_t>(payload.bytes());
+    header.opcode = static_cast<uint32_t>(opcode(work.operation));
+    header.send_flags = flags(work);
+    if (rdma::has_immediate(work.operation)) header.immediate = Be32(work.immediate);
+    // A key is no data of the wire: the device reads it as an integer.
+    if (rdma::has_invalidate_key(work.operation)) header.immediate.raw = work.immediate;
+    const auto head = __builtin_bit_cast(Two, header);
+    sink.put(0, head.part[0]);
+    sink.put(1, head.part[1]);
+    constexpr uint32_t operation = sq_operation_offset / sizeof(rdma::Segment);
+    if (rdma::is_atomic(work.operation)) {
+      AtomicOperation atomic{};
+      atomic.remote_address = work.remote;
+      if (work.operation == rdma::Operation::compare_swap) {
+        atomic.compare_add = work.compare;
+        atomic.swap = work.swap_add;
+      } else {
+        atomic.compare_add = work.swap_add;
+      }
+      atomic.rkey = work.rkey;
+      const auto body = __builtin_bit_cast(Two, atomic);
+      sink.put(operation, body.part[0]);
+      sink.put(operation + 1, body.part[1]);
+    } else if (rdma::is_remote(work.operation)) {
+      const RdmaOperation body{work.remote, work.rkey, 0};
+      sink.put(operation, __builtin_bit_cast(rdma::Segment, body));
+    }
+    for (uint32_t i = 0; i < payload.count(); ++i) {
+      const rdma::Sge piece = payload.at(i);
+      const Sge sge{piece.address, piece.length, piece.lkey};
+      sink.put(sq_sge_offset / static_cast<uint32_t>(sizeof(rdma::Segment)) + i,
+               __builtin_bit_cast(rdma::Segment, sge));
+    }
+    return doorbell(shape.qpn, uar_qp_send);
+  }
+
+ private:
+  struct Two {
+    rdma::Segment part[2];
+  };
+
+  XIO_HOST_DEVICE static constexpr uint32_t flags(const rdma::Work& work) {
+    uint32_t flags = 0;
+    if (work.has(rdma::work_flag::signaled)) flags |= send_flag::signaled;
+    if (work.has(rdma::work_flag::fence)) flags |= send_flag::fence;
+    if (work.has(rdma::work_flag::solicited)) flags |= send_flag::solicited;
+    return flags;
+  }
+};
+
+/// Entries of an ERNIC receive queue, which take 1 << ReceiveShape::entry_shift bytes. Their doorbell is
+/// doorbell(handle, uar_qp_receive).
+struct ReceiveEncoder {
+  /// Why the entry cannot be posted.
+  template <class Payload>
+  XIO_HOST_DEVICE static constexpr Status check(const rdma::ReceiveShape& shape, const Payload& payload) {
+    const uint64_t room = (uint64_t{1} << shape.entry_shift) - rq_sge_offset;
+    if (payload.count() > shape.max_sges || payload.count() * sizeof(Sge) > room) return Status::out_of_range;
+    return payload.bytes() <= rdma::max_message_bytes ? Status::ok : Status::out_of_range;
+  }
+
+  /// Stores the entry's segments.
+  template <class Payload, class Sink>
+  XIO_HOST_DEVICE static constexpr void encode(const rdma::ReceiveShape&, const Payload& payload,
+                                               const rdma::Place& place, Sink& sink) {
+    const RqHeader header{place.wr_id, payload.count(), static_cast<uint32_t>(payload.bytes())};
+    sink.put(0, __builtin_bit_cast(rdma::Segment, header));
+    for (uint32_t i = 0; i < payload.count(); ++i) {
+      const rdma::Sge piece = payload.at(i);
+      const Sge sge{piece.address, piece.length, piece.lkey};
+      sink.put(rq_sge_offset / static_cast<uint32_t>(sizeof(rdma::Segment)) + i,
+               __builtin_bit_cast(rdma::Segment, sge));
+    }
+  }
+};
+
+}  // namespace ernic
+
+XIO_NAMESPACE_END

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What the queue protocol has to know about Pensando DSC (rdma-core, providers/ionic/ionic_verbs.c).
+
+#include <xio/config.hpp>
+#include <xio/device/ring.hpp>
+#include <xio/vendors/ionic/decode.hpp>
+#include <xio/vendors/ionic/encode.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace ionic {
+
+/// How a queue pair was made. Derive and hide a member to change it.
+struct Options {
+  static constexpr Version version = Version::v1;
+  static constexpr SpecFormat spec = SpecFormat::none;
+};
+
+/// Pensando DSC as a vendor of rdma::QueuePair.
+template <class Variant = Options>
+struct Vendor {
+  static constexpr const char* name = "ionic";
+  using Send = SendEncoder<Variant::version, Variant::spec>;
+  using Receive = ReceiveEncoder<Variant::spec>;
+  using Completions = CompletionDecoder;
+
+  static constexpr bool power_of_two = true;
+  static constexpr bool wraps = false;
+  static constexpr bool counts_operations = true;  ///< progress() looks at Progress::operations
+  static constexpr bool has_side_table = false;
+  static constexpr bool has_send_record = false;
+  static constexpr bool has_send_doorbell = true;
+  static constexpr bool has_cq_record = false;
+  static constexpr bool has_cq_doorbell = true;
+  static constexpr bool has_receive_record = false;
+  static constexpr bool has_receive_doorbell = true;
+  static constexpr bool has_flush_completions = false;
+  static constexpr bool doorbell_repeats_entry = false;
+  static constexpr bool fence_after_memory_operation = false;
+  using Doorbell = uint64_t;
+  using CqDoorbell = uint64_t;
+
+  /// log2 of the bytes of a unit.
+  XIO_HOST_DEVICE static constexpr uint32_t unit_shift(const rdma::SendShape& shape) { return shape.entry_shift; }
+
+  /// What rings for the entries before `end`.
+  XIO_HOST_DEVICE static constexpr Doorbell send_doorbell(const rdma::SendShape& shape, uint64_t end, uint64_t) {
+    return doorbell_at(shape.qpn, end, shape.entries);
+  }
+  /// What rings for the receives before `end`.
+  XIO_HOST_DEVICE static constexpr Doorbell receive_doorbell(const rdma::ReceiveShape& shape, uint64_t end) {
+    return doorbell_at(shape.qpn, end, shape.entries);
+  }
+  /// What tells that the completions before `head` were read.
+  XIO_HOST_DEVICE static constexpr CqDoorbell cq_doorbell(uint32_t cqn, uint64_t head, uint32_t entries) {
+    return doorbell_at(cqn, head, entries);
+  }
+
+  /// How far the queue got, by a completion. `known`: how far it had got, less than one lap before. Messages are
+  /// counted apart from entries, since local operations have no message number.
+  template <class Read>
+  XIO_HOST_DEVICE static constexpr rdma::Progress progress(const rdma::SendShape& shape, rdma::Progress known,
+                                                           const rdma::Completion& completion, Read) {
+    if (completion.counts == rdma::Counter::next_message) {
+      const uint32_t more = (completion.counter - static_cast<uint32_t>(known.operations)) & msn_mask;
+      return {known.units + more, known.operations + more};
+    }
+    return {ring::widen(known.units, completion.counter, shape.entries - 1) + 1, known.operations};
+  }
+};
+
+}  // namespace ionic
+
+XIO_NAMESPACE_END

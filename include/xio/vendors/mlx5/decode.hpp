@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief ConnectX: completion queue entries read (rdma-core, providers/mlx5/cq.c).
+
+#include <xio/config.hpp>
+#include <xio/vendors/mlx5/layout.hpp>
+#include <xio/vendors/mlx5/status_codes.hpp>
+#include <xio/vendors/rdma/completion.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace mlx5 {
+
+/// Completion queue entries of ConnectX. Completion::counter is the producer counter, 16 bits, of the first unit of the
+/// last entry that ended; of a receive queue, the entry's.
+/// @tparam EntryBytes 64 or 128, as the queue was made
+template <uint32_t EntryBytes = 64>
+struct CompletionDecoder {
+  static_assert(EntryBytes == 64 || EntryBytes == 128, "sizes that the device knows");
+  static constexpr uint32_t entry_bytes = EntryBytes;
+  static constexpr uint32_t base = EntryBytes - sizeof(Cqe);              ///< of the Cqe in the entry
+  static constexpr uint32_t word_offset = EntryBytes - sizeof(uint64_t);  ///< of the 8 bytes that tell a new entry
+  static constexpr bool by_index = false;                                 ///< a bit in the entry tells that it is new
+  static constexpr uint8_t initial_byte = initial_opcode_owner;           ///< set-up fills the queue's memory with it
+
+  /// Whether the entry at consumer index `index` of a queue of `entries` is new. `word`: its 8 bytes at word_offset.
+  XIO_HOST_DEVICE static constexpr bool is_new(uint64_t word, uint64_t index, uint32_t entries) {
+    const auto last = static_cast<uint8_t>(word >> 56);
+    return cqe_opcode(last) != CqeOpcode::invalid && (last & owner_bit) == expected_owner(index, entries);
+  }
+
+  /// What an entry says. `read(offset)` gives 8 bytes of it; the offset is a multiple of 8.
+  template <class Read>
+  XIO_HOST_DEVICE static constexpr rdma::Completion decode(uint64_t word, Read read) {
+    rdma::Completion completion;
+    const auto last = static_cast<uint8_t>(word >> 56);
+    completion.counter = byte_swap(static_cast<uint16_t>(word >> 32));
+    completion.qpn = byte_swap(static_cast<uint32_t>(word)) & key_mask;
+    switch (cqe_opcode(last)) {
+      case CqeOpcode::request: completion.kind = rdma::CompletionKind::send; break;
+      case CqeOpcode::request_error:
+      case CqeOpcode::response_error: {
+        completion.kind =
+            cqe_opcode(last) == CqeOpcode::request_error ? rdma::CompletionKind::send : rdma::CompletionKind::receive;
+        const uint64_t detail = read(base + 48);
+        completion.status = to_status(static_cast<Syndrome>(detail >> 56), static_cast<uint8_t>(detail >> 48 & 0xff));
+        break;
+      }
+      case CqeOpcode::response_write_immediate:
+      case CqeOpcode::response_send:
+      case CqeOpcode::response_send_immediate:
+      case CqeOpcode::response_send_invalidate: {
+        completion.kind = rdma::CompletionKind::receive;
+        completion.bytes = high(read(base + 40));
+        completion.immediate = high(read(base + 32));
+        completion.source_qpn = low(read(base + 24)) & key_mask;
+        completion.flags = flags(cqe_opcode(last));
+        if ((last & 2) != 0) completion.flags |= rdma::receive_flag::solicited;
+        break;
+      }
+      default: break;
+    }
+    return completion;
+  }
+
+ private:
+  XIO_HOST_DEVICE static constexpr uint32_t low(uint64_t word) { return byte_swap(static_cast<uint32_t>(word)); }
+  XIO_HOST_DEVICE static constexpr uint32_t high(uint64_t word) { return byte_swap(static_cast<uint32_t>(word >> 32)); }
+
+  XIO_HOST_DEVICE static constexpr uint8_t flags(CqeOpcode opcode) {
+    switch (opcode) {
+      case CqeOpcode::response_write_immediate: return rdma::receive_flag::immediate | rdma::receive_flag::write;
+      case CqeOpcode::response_send_immediate: return rdma::receive_flag::immediate;
+      case CqeOpcode::response_send_invalidate: return rdma::receive_flag::invalidated;
+      default: return 0;
+    }
+  }
+};
+
+}  // namespace mlx5
+
+XIO_NAMESPACE_END

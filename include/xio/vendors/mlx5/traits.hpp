@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What the queue protocol has to know about ConnectX (rdma-core, providers/mlx5/qp.c and cq.c).
+
+#include <xio/config.hpp>
+#include <xio/device/ring.hpp>
+#include <xio/vendors/mlx5/decode.hpp>
+#include <xio/vendors/mlx5/encode.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace mlx5 {
+
+/// How a queue pair was made. Derive and hide a member to change it.
+struct Options {
+  static constexpr bool signature = false;   ///< entries carry a signature
+  static constexpr uint32_t cqe_bytes = 64;  ///< 64 or 128
+  /// Local invalidates are offered; each post then looks whether the one before was such.
+  static constexpr bool memory_operations = false;
+};
+
+/// ConnectX as a vendor of rdma::QueuePair.
+template <class Variant = Options>
+struct Vendor {
+  static constexpr const char* name = "mlx5";
+  using Send = SendEncoder<Variant::signature, Variant::memory_operations>;
+  using Receive = ReceiveEncoder;
+  using Completions = CompletionDecoder<Variant::cqe_bytes>;
+
+  static constexpr bool power_of_two = true;        ///< the ring has a power of two of units
+  static constexpr bool wraps = true;               ///< an entry that reaches the end of the ring goes on at its start
+  static constexpr bool counts_operations = false;  ///< progress() looks at Progress::operations
+  static constexpr bool has_side_table = false;
+  static constexpr bool has_send_record = true;
+  static constexpr bool has_send_doorbell = true;
+  static constexpr bool has_cq_record = true;
+  static constexpr bool has_cq_doorbell = false;
+  static constexpr bool fence_after_memory_operation = Variant::memory_operations;
+  static constexpr bool has_receive_record = true;
+  static constexpr bool has_receive_doorbell = false;
+  static constexpr bool has_flush_completions = true;   ///< every entry after a failed one gets a completion too
+  static constexpr bool doorbell_repeats_entry = true;  ///< send_doorbell() needs the last entry's first 8 bytes
+  using Doorbell = uint64_t;
+
+  /// log2 of the bytes of a unit.
+  XIO_HOST_DEVICE static constexpr uint32_t unit_shift(const rdma::SendShape&) { return Send::unit_shift; }
+
+  /// Send counter as it lies in the doorbell record. `end`: producer counter after the last entry.
+  XIO_HOST_DEVICE static constexpr uint32_t send_record(const rdma::SendShape&, uint64_t end) {
+    return byte_swap(static_cast<uint32_t>(end)) & byte_swap(record_counter_mask);
+  }
+  /// What rings for the entries before `end`, the last of which begins with `head`.
+  XIO_HOST_DEVICE static constexpr Doorbell send_doorbell(const rdma::SendShape&, uint64_t /*end*/, uint64_t head) {
+    return head;
+  }
+  XIO_HOST_DEVICE static constexpr uint32_t receive_record(const rdma::ReceiveShape&, uint64_t end) {
+    return byte_swap(static_cast<uint32_t>(end)) & byte_swap(record_counter_mask);
+  }
+  /// Consumer index as it lies in the completion queue's record.
+  XIO_HOST_DEVICE static constexpr uint32_t cq_record(uint64_t head, uint32_t /*entries*/) {
+    return Be32(static_cast<uint32_t>(head) & consumer_index_mask).raw;
+  }
+
+  /// How far the queue got, by a completion. `known`: how far it had got, less than 65536 units before. `read(offset)`
+  /// gives 4 bytes of the send ring.
+  template <class Read>
+  XIO_HOST_DEVICE static constexpr rdma::Progress progress(const rdma::SendShape& shape, rdma::Progress known,
+                                                           const rdma::Completion& completion, Read read) {
+    const uint64_t first = ring::widen(known.units, completion.counter, record_counter_mask);
+    const uint32_t offset = ring::slot(first, shape.entries - 1) << Send::unit_shift;
+    const uint32_t segments = byte_swap(read(offset + XIO_OFFSETOF(ControlSegment, qpn_ds))) & max_segments;
+    return {first + (segments + 3) / 4, 0};
+  }
+};
+
+}  // namespace mlx5
+
+XIO_NAMESPACE_END

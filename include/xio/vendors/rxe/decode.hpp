@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Soft-RoCE: completion queue entries read (Linux UAPI, rdma/ib_user_verbs.h; rdma-core, providers/rxe/rxe.c).
+
+#include <xio/config.hpp>
+#include <xio/vendors/rdma/completion.hpp>
+#include <xio/vendors/rxe/layout.hpp>
+#include <xio/vendors/rxe/status_codes.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace rxe {
+
+/// Completion queue entries of Soft-RoCE. Nothing in an entry tells that it is new: the kernel writes how far it got to
+/// QueueHeader::producer_index. Completion::wr_id names the operation.
+/// @tparam EntryBytes 1 << QueueHeader::log2_entry_bytes, which is at least the kernel's cache line
+template <uint32_t EntryBytes = 64>
+struct CompletionDecoder {
+  static_assert(EntryBytes >= sizeof(Cqe) && (EntryBytes & (EntryBytes - 1)) == 0, "a power of two with room");
+  static constexpr bool by_index = true;  ///< is_new() takes a producer index, not a word of the entry
+  static constexpr uint32_t entry_bytes = EntryBytes;
+  static constexpr uint32_t word_offset = XIO_OFFSETOF(Cqe, status);  ///< of the 8 bytes that decode() takes
+  static constexpr uint8_t initial_byte = 0;                          ///< the kernel gives the queue's memory zeroed
+
+  /// Whether the entry at consumer index `index` of a queue of `entries` (power of two) is new. `producer`:
+  /// QueueHeader::producer_index.
+  XIO_HOST_DEVICE static constexpr bool is_new(uint64_t producer, uint64_t index, uint32_t entries) {
+    return ((producer ^ index) & (entries - 1)) != 0;
+  }
+
+  /// What an entry says. `word`: its 8 bytes at word_offset. `read(offset)` gives 8 bytes of it; the offset is a
+  /// multiple of 8.
+  template <class Read>
+  XIO_HOST_DEVICE static constexpr rdma::Completion decode(uint64_t word, Read read) {
+    rdma::Completion completion;
+    const auto opcode = static_cast<CqeOpcode>(static_cast<uint32_t>(word >> 32));
+    completion.counts = rdma::Counter::none;
+    completion.wr_id = read(XIO_OFFSETOF(Cqe, wr_id));
+    completion.status = to_status(static_cast<CqeStatus>(static_cast<uint32_t>(word)));
+    const uint64_t immediate_qpn = read(XIO_OFFSETOF(Cqe, immediate));
+    completion.qpn = static_cast<uint32_t>(immediate_qpn >> 32);
+    if (opcode != CqeOpcode::receive && opcode != CqeOpcode::receive_rdma_immediate) {
+      completion.kind = rdma::CompletionKind::send;
+      return completion;
+    }
+    completion.kind = rdma::CompletionKind::receive;
+    completion.bytes = static_cast<uint32_t>(read(XIO_OFFSETOF(Cqe, vendor_error)) >> 32);
+    const uint64_t source = read(XIO_OFFSETOF(Cqe, source_qpn));
+    completion.source_qpn = static_cast<uint32_t>(source);
+    const auto flags = static_cast<uint32_t>(source >> 32);
+    const bool is_key = (flags & cqe_flag::invalidated) != 0;
+    const auto immediate = static_cast<uint32_t>(immediate_qpn);
+    completion.immediate = is_key ? immediate : byte_swap(immediate);
+    uint32_t what = opcode == CqeOpcode::receive_rdma_immediate ? uint32_t{rdma::receive_flag::write} : 0;
+    if ((flags & cqe_flag::immediate) != 0) what |= rdma::receive_flag::immediate;
+    if (is_key) what |= rdma::receive_flag::invalidated;
+    completion.flags = static_cast<uint8_t>(what);
+    return completion;
+  }
+};
+
+}  // namespace rxe
+
+XIO_NAMESPACE_END

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Soft-RoCE: operations turned into work queue entries (Linux UAPI, rdma/rdma_user_rxe.h; rdma-core,
+/// providers/rxe/rxe.c).
+///
+/// Entries are made of 8-byte words: pointers start at byte 208 of a send queue entry and at byte 40 of a receive queue
+/// entry, and the memory that the kernel gives is only as aligned as that. The sink of these encoders has
+/// `put8(i, value)`, which stores the word at byte 8 * i.
+
+#include <xio/config.hpp>
+#include <xio/device/status.hpp>
+#include <xio/vendors/rdma/work.hpp>
+#include <xio/vendors/rxe/layout.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace rxe {
+
+/// Sink of the encoders in constant expressions and tests: an array that knows which words were stored.
+template <uint32_t Words>
+struct WordSink {
+  uint64_t word[Words]{};
+  bool stored[Words]{};
+
+  /// Stores word `i` of the entry.
+  XIO_HOST_DEVICE constexpr void put8(uint32_t i, uint64_t value) {
+    word[i] = value;
+    stored[i] = true;
+  }
+};
+
+/// Index of a queue's header, of a counter that never wraps. `entries`: power of two.
+XIO_DEVICE constexpr uint32_t ring_index(uint64_t counter, uint32_t entries) {
+  return static_cast<uint32_t>(counter & (entries - 1));
+}
+
+namespace detail {
+
+/// Two halves of a word, as they lie in memory.
+XIO_DEVICE constexpr uint64_t halves(uint32_t first, uint32_t second) { return first | uint64_t{second} << 32; }
+
+/// Word of an entry that begins at byte `offset`.
+XIO_DEVICE constexpr uint32_t at(uint64_t offset) { return static_cast<uint32_t>(offset / 8); }
+
+/// Stores a DmaState as it is at first.
+template <class Sink>
+XIO_DEVICE constexpr void put_dma(uint32_t next, uint32_t bytes, uint32_t sges, Sink& sink) {
+  sink.put8(next, halves(bytes, bytes));
+  sink.put8(next + 1, halves(0, sges));
+  sink.put8(next + 2, 0);
+}
+
+/// Stores pointers.
+template <class Payload, class Sink>
+XIO_DEVICE constexpr void put_sges(uint32_t next, const Payload& payload, Sink& sink) {
+  for (uint32_t i = 0; i < payload.count(); ++i) {
+    const rdma::Sge piece = payload.at(i);
+    sink.put8(next++, piece.address);
+    sink.put8(next++, halves(piece.length, piece.lkey));
+  }
+}
+
+}  // namespace detail
+
+/// Entries of a Soft-RoCE send queue. The unit of counters is the entry, which takes 1 << SendShape::entry_shift bytes.
+/// A ring holds one entry less than it has.
+struct SendEncoder {
+  XIO_HOST_DEVICE static constexpr Opcode opcode(rdma::Operation operation) {
+    switch (operation) {
+      case rdma::Operation::put: return Opcode::rdma_write;
+      case rdma::Operation::put_immediate: return Opcode::rdma_write_immediate;
+      case rdma::Operation::send: return Opcode::send;
+      case rdma::Operation::send_immediate: return Opcode::send_immediate;
+      case rdma::Operation::send_invalidate: return Opcode::send_invalidate;
+      case rdma::Operation::get: return Opcode::rdma_read;
+      case rdma::Operation::compare_swap: return Opcode::compare_swap;
+      case rdma::Operation::fetch_add: return Opcode::fetch_add;
+      case rdma::Operation::local_invalidate: return Opcode::local_invalidate;
+    }
+    return Opcode::send;
+  }
+
+  /// Units of the entry.
+  template <class Payload>
+  XIO_HOST_DEVICE static constexpr uint32_t units(const rdma::SendShape&, const rdma::Work&, const Payload&) {
+    return 1;
+  }
+
+  /// Why the operation cannot be posted; asked before there is a ticket.
+  template <class Payload>
+  XIO_HOST_DEVICE static constexpr Status check(const rdma::SendShape& shape, const rdma::Work& work,
+                                                const Payload& payload) {
+    const uint64_t room = (uint64_t{1} << shape.entry_shift) - sizeof(SendWqe);
+    if constexpr (Payload::is_inline) {
+      if (rdma::fills_local(work.operation) || work.operation == rdma::Operation::local_invalidate) {
+        return Status::invalid_argument;
+      }
+      if (payload.bytes() > shape.max_inline || payload.bytes() > room) return Status::out_of_range;
+    } else {
+      if (payload.count() > shape.max_sges || payload.count() * sizeof(Sge) > room) return Status::out_of_range;
+      if (payload.bytes() > rdma::max_message_bytes) return Status::out_of_range;
+      if (rdma::is_atomic(work.operation)) {
+        if (payload.count() != 1 || payload.bytes() != rdma::atomic_bytes) return Status::invalid_argument;
+        if ((work.remote & 7) != 0) return Status::invalid_argument;
+      }
+    }
+    return Status::ok;
+  }
+
+  /// Stores the entry's words; those of SendWqe::operation that the operation has no use for stay as they were.
+  /// Returns 0: there is no doorbell register, the kernel must be called.
+  template <class Payload, class Sink>
+  XIO_HOST_DEVICE static constexpr uint64_t encode(const rdma::SendShape&, const rdma::Work& work,
+                                                   const Payload& payload, const rdma::Place& place, Sink& sink) {
+    using detail::at;
+    using detail::halves;
+    sink.put8(at(XIO_OFFSETOF(SendHeader, wr_id)), place.wr_id);
+    sink.put8(at(XIO_OFFSETOF(SendHeader, reserved)), halves(0, static_cast<uint32_t>(opcode(work.operation))));
+    sink.put8(at(XIO_OFFSETOF(SendHeader, send_flags)), halves(flags<Payload>(work), immediate(work)));
+    constexpr uint32_t operation = at(XIO_OFFSETOF(SendWqe, operation));
+    if (rdma::is_atomic(work.operation)) {
+      const bool swap = work.operation == rdma::Operation::compare_swap;
+      sink.put8(operation, work.remote);
+      sink.put8(operation + 1, swap ? work.compare : work.swap_add);
+      sink.put8(operation + 2, swap ? work.swap_add : 0);
+      sink.put8(operation + 3, work.rkey);
+    } else if (rdma::is_remote(work.operation)) {
+      sink.put8(operation, work.remote);
+      sink.put8(operation + 1, work.rkey);
+    }
+    // What the kernel keeps in the entry must be zero at first.
+    sink.put8(at(XIO_OFFSETOF(SendWqe, status)), 0);
+    sink.put8(at(XIO_OFFSETOF(SendWqe, iova)), rdma::is_remote(work.operation) ? work.remote : 0);
+    sink.put8(at(XIO_OFFSETOF(SendWqe, mask)), 0);
+    sink.put8(at(XIO_OFFSETOF(SendWqe, last_psn)), 0);
+    sink.put8(at(XIO_OFFSETOF(SendWqe, ssn)), static_cast<uint32_t>(place.index));
+    constexpr uint32_t data = sizeof(SendWqe) / 8;
+    detail::put_dma(at(XIO_OFFSETOF(SendWqe, dma)), static_cast<uint32_t>(payload.bytes()), payload.count(), sink);
+    if constexpr (Payload::is_inline) {
+      const auto bytes = static_cast<int32_t>(payload.bytes());
+      for (int32_t done = 0; done < bytes; done += 8) {
+        sink.put8(data + static_cast<uint32_t>(done) / 8, halves(payload.word(done), payload.word(done + 4)));
+      }
+    } else {
+      detail::put_sges(data, payload, sink);
+    }
+    return 0;
+  }
+
+ private:
+  template <class Payload>
+  XIO_HOST_DEVICE static constexpr uint32_t flags(const rdma::Work& work) {
+    uint32_t flags = Payload::is_inline ? send_flag::inline_data : 0;
+    if (work.has(rdma::work_flag::signaled)) flags |= send_flag::signaled;
+    if (work.has(rdma::work_flag::fence)) flags |= send_flag::fence;
+    if (work.has(rdma::work_flag::solicited)) flags |= send_flag::solicited;
+    return flags;
+  }
+
+  /// Immediate data in network byte order; a key is the CPU's.
+  XIO_HOST_DEVICE static constexpr uint32_t immediate(const rdma::Work& work) {
+    if (rdma::has_immediate(work.operation)) return byte_swap(work.immediate);
+    return rdma::has_invalidate_key(work.operation) ? work.immediate : 0;
+  }
+};
+static_assert(XIO_OFFSETOF(SendHeader, send_flags) % 8 == 0 && XIO_OFFSETOF(SendWqe, mask) % 8 == 0 &&
+                  XIO_OFFSETOF(SendWqe, ssn) % 8 == 0 && sizeof(SendWqe) % 8 == 0 && sizeof(ReceiveWqe) % 8 == 0,
+              "words begin at these fields");
+
+/// Entries of a Soft-RoCE receive queue, which take 1 << ReceiveShape::entry_shift bytes.
+struct ReceiveEncoder {
+  /// Why the entry cannot be posted.
+  template <class Payload>
+  XIO_HOST_DEVICE static constexpr Status check(const rdma::ReceiveShape& shape, const Payload& payload) {
+    const uint64_t room = (uint64_t{1} << shape.entry_shift) - sizeof(ReceiveWqe);
+    if (payload.count() > shape.max_sges || payload.count() * sizeof(Sge) > room) return Status::out_of_range;
+    return payload.bytes() <= rdma::max_message_bytes ? Status::ok : Status::out_of_range;
+  }
+
+  /// Stores the entry's words.
+  template <class Payload, class Sink>
+  XIO_HOST_DEVICE static constexpr void encode(const rdma::ReceiveShape&, const Payload& payload,
+                                               const rdma::Place& place, Sink& sink) {
+    sink.put8(0, place.wr_id);
+    sink.put8(1, 0);
+    detail::put_dma(2, static_cast<uint32_t>(payload.bytes()), payload.count(), sink);
+    detail::put_sges(sizeof(ReceiveWqe) / 8, payload, sink);
+  }
+};
+
+}  // namespace rxe
+
+XIO_NAMESPACE_END

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What the queue protocol has to know about Soft-RoCE (Linux UAPI, rdma/rdma_user_rxe.h).
+
+#include <xio/config.hpp>
+#include <xio/vendors/rxe/decode.hpp>
+#include <xio/vendors/rxe/encode.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace rxe {
+
+/// How a completion queue was made. Derive and hide a member to change it.
+struct Options {
+  static constexpr uint32_t cqe_bytes = 128;  ///< 1 << QueueHeader::log2_entry_bytes of the completion queue
+};
+
+/// Soft-RoCE as a vendor of rdma::QueuePair. The doorbell is a word that a host proxy turns into a system call.
+template <class Variant = Options>
+struct Vendor {
+  static constexpr const char* name = "rxe";
+  using Send = SendEncoder;
+  using Receive = ReceiveEncoder;
+  using Completions = CompletionDecoder<Variant::cqe_bytes>;
+
+  static constexpr bool power_of_two = true;
+  static constexpr bool wraps = false;
+  static constexpr bool counts_operations = false;  ///< progress() looks at Progress::operations
+  static constexpr bool has_side_table = false;
+  static constexpr bool has_send_record = true;
+  static constexpr bool has_send_doorbell = true;
+  static constexpr bool has_cq_record = true;
+  static constexpr bool has_cq_doorbell = false;
+  static constexpr bool has_receive_record = true;
+  static constexpr bool has_receive_doorbell = false;
+  static constexpr bool has_flush_completions = true;
+  static constexpr bool doorbell_repeats_entry = false;
+  static constexpr bool fence_after_memory_operation = false;
+  using Doorbell = uint32_t;
+
+  /// log2 of the bytes of a unit.
+  XIO_HOST_DEVICE static constexpr uint32_t unit_shift(const rdma::SendShape& shape) { return shape.entry_shift; }
+
+  /// QueueHeader::producer_index of the send queue.
+  XIO_HOST_DEVICE static constexpr uint32_t send_record(const rdma::SendShape& shape, uint64_t end) {
+    return ring_index(end, shape.entries);
+  }
+  /// Tells the proxy to call the kernel. The value says how far; the kernel reads the producer index itself.
+  XIO_HOST_DEVICE static constexpr Doorbell send_doorbell(const rdma::SendShape& shape, uint64_t end, uint64_t) {
+    return ring_index(end, shape.entries);
+  }
+  /// QueueHeader::producer_index of the receive queue.
+  XIO_HOST_DEVICE static constexpr uint32_t receive_record(const rdma::ReceiveShape& shape, uint64_t end) {
+    return ring_index(end, shape.entries);
+  }
+  /// QueueHeader::consumer_index of the completion queue.
+  XIO_HOST_DEVICE static constexpr uint32_t cq_record(uint64_t head, uint32_t entries) {
+    return ring_index(head, entries);
+  }
+  /// Completions that are there from `head` on. `producer`: QueueHeader::producer_index of the completion queue.
+  XIO_HOST_DEVICE static constexpr uint32_t available(uint32_t producer, uint64_t head, uint32_t entries) {
+    return (producer - static_cast<uint32_t>(head)) & (entries - 1);
+  }
+
+  /// How far the queue got, by a completion. Entries are posted with the producer counter after them as wr_id.
+  template <class Read>
+  XIO_HOST_DEVICE static constexpr rdma::Progress progress(const rdma::SendShape&, rdma::Progress,
+                                                           const rdma::Completion& completion, Read) {
+    return {completion.wr_id, 0};
+  }
+};
+
+}  // namespace rxe
+
+XIO_NAMESPACE_END

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+// ERNIC: entries, ring state, doorbells and completions.
+
+#include <xio/vendors/ernic/decode.hpp>
+#include <xio/vendors/ernic/encode.hpp>
+
+#include "rdma_vendors.hpp"
+#include "rdma_wc.hpp"
+
+namespace golden::rdma {
+
+namespace {
+
+namespace ernic = xio::ernic;
+using xio::Status;
+
+/// Set-up's rule for the size of an entry: the next power of two.
+uint32_t shift_of(uint64_t bytes) {
+  uint32_t shift = 0;
+  while (uint64_t{1} << shift < bytes) ++shift;
+  return shift;
+}
+
+class ErnicPoster : public Poster {
+ public:
+  ErnicPoster(const Json& file, const std::string& name, const Json& before)
+      : config_(member(member(file, "configs"), name.c_str())),
+        info_(member(member(file, "config_info"), name.c_str())),
+        sq_head_(number_or(before, "sq_cons_head", 0)),
+        rq_head_(number_or(before, "rq_cons_head", 0)),
+        next_(number_or(before, "sq_prod_tail", 0)),
+        received_(number_or(before, "rq_prod_tail", 0)) {
+    shape_.qpn = receives_.qpn = number32(config_, "qp_handle");
+    shape_.entries = number32(info_, "sq_wqe_cnt");
+    shape_.max_sges = number32(config_, "max_sge");
+    shape_.entry_shift = shift_of(ernic::sq_sge_offset + shape_.max_sges * sizeof(ernic::Sge));
+    receives_.entries = number32(info_, "rq_wqe_cnt");
+    receives_.max_sges = number32(config_, "rq_sge");
+    receives_.entry_shift = shift_of(number_at(info_, "rq_wqe_size"));
+    expect_number("size of an entry", number_at(info_, "sq_wqe_size"), uint64_t{1} << shape_.entry_shift);
+    memory_.add("sq", size_t{shape_.entries} << shape_.entry_shift);
+    memory_.add("rq", size_t{receives_.entries} << receives_.entry_shift);
+    memory_.add("qp_ring_state", sizeof(ernic::RingState));
+  }
+
+  Posted post(const std::vector<Request>& requests) override {
+    Posted posted = start("sq", next_, shape_.entries, shape_.entry_shift);
+    uint64_t doorbell = 0;
+    for (const Request& request : requests) {
+      with_payload(request, [&](const auto& payload) {
+        using Payload = std::decay_t<decltype(payload)>;
+        posted.status = ernic::SendEncoder::check(shape_, request.work, payload);
+        if (posted.status.is_ok()) posted.status = room(next_, sq_head_, shape_.entries);
+        if (!posted.status.is_ok()) return;
+        if constexpr (!Payload::is_inline) {
+          RingSink sink(memory_, "sq", (next_ & (shape_.entries - 1)) << shape_.entry_shift);
+          lib::Place place;
+          place.index = next_;
+          place.wr_id = request.wr_id;
+          doorbell = ernic::SendEncoder::encode(shape_, request.work, payload, place, sink);
+        }
+      });
+      if (!posted.status.is_ok()) break;
+      next_ = ernic::ring_next(static_cast<uint32_t>(next_), shape_.entries);
+      posted.ring_bytes += uint64_t{1} << shape_.entry_shift;
+      ++posted.accepted;
+    }
+    finish(posted, XIO_OFFSETOF(ernic::RingState, tx), ernic::ring_index(next_, shape_.entries),
+           static_cast<uint32_t>(doorbell));
+    return posted;
+  }
+
+  Posted receive(const std::vector<Request>& requests) override {
+    Posted posted = start("rq", received_, receives_.entries, receives_.entry_shift);
+    for (const Request& request : requests) {
+      with_payload(request, [&](const auto& payload) {
+        if constexpr (!std::decay_t<decltype(payload)>::is_inline) {
+          posted.status = ernic::ReceiveEncoder::check(receives_, payload);
+          if (posted.status.is_ok()) posted.status = room(received_, rq_head_, receives_.entries);
+          if (!posted.status.is_ok()) return;
+          RingSink sink(memory_, "rq", (received_ & (receives_.entries - 1)) << receives_.entry_shift);
+          lib::Place place;
+          place.index = received_;
+          place.wr_id = request.wr_id;
+          ernic::ReceiveEncoder::encode(receives_, payload, place, sink);
+        }
+      });
+      if (!posted.status.is_ok()) break;
+      received_ = ernic::ring_next(static_cast<uint32_t>(received_), receives_.entries);
+      posted.ring_bytes += uint64_t{1} << receives_.entry_shift;
+      ++posted.accepted;
+    }
+    finish(posted, XIO_OFFSETOF(ernic::RingState, rx), ernic::ring_index(received_, receives_.entries),
+           ernic::doorbell(receives_.qpn, ernic::uar_qp_receive));
+    return posted;
+  }
+
+  Json state() const override {
+    return {
+        {"sq_prod_tail", next_}, {"sq_cons_head", sq_head_}, {"rq_prod_tail", received_}, {"rq_cons_head", rq_head_}};
+  }
+
+ private:
+  static Status room(uint64_t tail, uint64_t head, uint32_t entries) {
+    if (tail >= 2 * uint64_t{entries} || head >= 2 * uint64_t{entries}) return Status::broken;
+    return ernic::ring_full(static_cast<uint32_t>(tail), static_cast<uint32_t>(head), entries) ? Status::would_block
+                                                                                               : Status::ok;
+  }
+  Posted start(const char* region, uint64_t tail, uint32_t entries, uint32_t shift) const {
+    Posted posted;
+    posted.ring_size = memory_.region(region).size();
+    posted.ring_start = (tail & (entries - 1)) << shift;
+    return posted;
+  }
+  /// Announces what was stored.
+  void finish(Posted& posted, uint64_t ring, uint32_t tail, uint32_t doorbell) {
+    if (posted.accepted != 0) {
+      memory_.store("qp_ring_state", ring + XIO_OFFSETOF(ernic::Ring, producer_tail), bytes_of(tail));
+      memory_.store_register("uar", ernic::uar_qp_offset, bytes_of(doorbell));
+    }
+    posted.stores = memory_.take();
+  }
+
+  const Json& config_;
+  const Json& info_;
+  lib::SendShape shape_;
+  lib::ReceiveShape receives_;
+  Memory memory_;
+  uint64_t sq_head_, rq_head_, next_, received_;
+};
+
+/// Names of the verbs.
+std::string name_of(ernic::CqeOpcode opcode) {
+  switch (opcode) {
+    case ernic::CqeOpcode::send: return "SEND";
+    case ernic::CqeOpcode::rdma_write: return "RDMA_WRITE";
+    case ernic::CqeOpcode::rdma_read: return "RDMA_READ";
+    case ernic::CqeOpcode::compare_swap: return "COMP_SWAP";
+    case ernic::CqeOpcode::fetch_add: return "FETCH_ADD";
+    case ernic::CqeOpcode::receive: return "RECV";
+    case ernic::CqeOpcode::receive_rdma_immediate: return "RECV_RDMA_WITH_IMM";
+    default: return name(opcode);
+  }
+}
+
+void expect_poll_doorbell(const Json& recorded, bool found_empty) {
+  Memory memory;
+  // The provider asks the device for more where it finds the ring empty.
+  if (found_empty) {
+    memory.store_register("uar", ernic::uar_cq_offset,
+                          bytes_of(ernic::doorbell(number32(recorded, "cqn"), ernic::uar_cq_poll)));
+  }
+  expect_registers(member(recorded, "events"), memory.take(), recorded);
+}
+
+void replay_completion(const Json& file, const Json& recorded) {
+  using Decoder = ernic::CompletionDecoder;
+  CompletionRing ring(number32(recorded, "cq_cqe_cnt"), Decoder::entry_bytes, Decoder::initial_byte);
+  ring.put_all(member(recorded, "cqes"));
+  const Json& before = member(recorded, "before");
+  const uint64_t producer = number_at(before, "rx.prod_tail");
+  const bool valid = producer < 2 * uint64_t{ring.entries()};
+  uint64_t index = number_at(before, "rx.cons_head");
+  // All configurations have one queue pair, but for the one with the largest handle.
+  const uint32_t handle = number32(member(member(file, "configs"), "sge4_256B"), "qp_handle") & 0xffff;
+  for (const Bytes& entry : recorded_entries(recorded)) {
+    if (little_endian(entry, 8, 2) != handle) throw Skipped{"unknown_queue_pair"};
+  }
+  std::vector<Reported> reports;
+  bool found_empty = false;
+  while (reports.size() < number_at(recorded, "max_poll")) {
+    const auto completion = ring.look<Decoder>(index, producer);
+    if (!completion) {
+      found_empty = valid;
+      break;
+    }
+    expect_number("queue pair", handle, completion->qpn);
+    if (reports.size() < recorded["wc"].size() && completion->status.is_ok()) {
+      const auto opcode = static_cast<ernic::CqeOpcode>(static_cast<uint32_t>(ring.load(index, Decoder::word_offset)));
+      const auto expected = member(recorded["wc"][reports.size()], "opcode").get<std::string>();
+      if (expected != name_of(opcode)) throw Mismatch("opcode " + expected + ", actual " + name_of(opcode));
+    }
+    reports.push_back(
+        {completion->wr_id, completion->kind == lib::CompletionKind::receive, completion->status, *completion});
+    index = ernic::ring_next(static_cast<uint32_t>(index), ring.entries());
+  }
+  expect_reports(recorded, reports);
+  expect_number("consumer index after", number_at(member(recorded, "after"), "rx.cons_head"), index);
+  expect_poll_doorbell(recorded, found_empty);
+}
+
+void replay_arm(const Json&, const Json& recorded) {
+  // The case's name alone says what it asks for.
+  const bool solicited = member(recorded, "id").get<std::string>().find("sol") != std::string::npos;
+  Memory memory;
+  memory.store_register("uar", ernic::uar_cq_offset,
+                        bytes_of(ernic::doorbell(number32(recorded, "cqn"),
+                                                 solicited ? ernic::uar_cq_arm_solicited : ernic::uar_cq_arm)));
+  expect_registers(member(recorded, "events"), memory.take(), recorded);
+}
+
+void screen(const Json&, const std::vector<Request>& requests) {
+  for (const Request& request : requests) {
+    if (request.inline_flag && !request.is_inline) throw Skipped{"inline_flag_without_inline_data"};
+    if (request.work.operation == lib::Operation::send_invalidate) throw Skipped{"driver_send_invalidate"};
+  }
+}
+
+}  // namespace
+
+void replay_ernic(const Json& file, Report& report) {
+  const Vendor vendor{[](const Json& all, const std::string& config, const Json& before) -> std::unique_ptr<Poster> {
+                        return std::make_unique<ErnicPoster>(all, config, before);
+                      },
+                      replay_completion, replay_arm, screen};
+  replay_file(file, report, vendor);
+}
+
+}  // namespace golden::rdma

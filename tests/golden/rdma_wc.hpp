@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Replay of RDMA files: completion queues, and what is reported from them.
+
+#include <cstring>
+#include <deque>
+#include <optional>
+
+#include <xio/vendors/endian.hpp>
+#include <xio/vendors/rdma/completion.hpp>
+
+#include "rdma_request.hpp"
+
+namespace golden::rdma {
+
+/// A completion queue in memory, as a case fills it.
+class CompletionRing {
+ public:
+  CompletionRing(uint32_t entries, uint32_t entry_bytes, uint8_t fill)
+      : entries_(entries), entry_bytes_(entry_bytes), memory_(size_t{entries} * entry_bytes, fill) {}
+
+  uint32_t entries() const { return entries_; }
+  void put(uint32_t slot, uint32_t offset, const Bytes& bytes);
+  /// The case's "cqes": each in its slot, from `base` on where it does not say.
+  void put_all(const Json& cqes);
+  uint64_t load(uint64_t index, uint32_t offset) const;
+
+  /// The entry at consumer index `index`, if it is new. `producer`: of those rings that have such an index.
+  template <class Decoder>
+  std::optional<lib::Completion> look(uint64_t index, uint64_t producer = 0) const {
+    const uint64_t word = load(index, Decoder::word_offset);
+    if (!Decoder::is_new(by_index<Decoder>(0) ? producer : word, index, entries_)) return std::nullopt;
+    return Decoder::decode(word, [&](uint32_t offset) { return load(index, offset); });
+  }
+
+ private:
+  template <class Decoder>
+  static constexpr auto by_index(int) -> decltype(Decoder::by_index) {
+    return Decoder::by_index;
+  }
+  template <class Decoder>
+  static constexpr bool by_index(long) {
+    return false;
+  }
+
+  uint32_t entries_;
+  uint32_t entry_bytes_;
+  Bytes memory_;
+};
+
+/// A number in a recorded entry. Cases are skipped for what the recording holds, never for what the library makes of
+/// it.
+uint64_t little_endian(const Bytes& entry, size_t offset, size_t bytes);
+uint64_t big_endian(const Bytes& entry, size_t offset, size_t bytes);
+/// The case's "cqes" as bytes.
+std::vector<Bytes> recorded_entries(const Json& recorded);
+
+/// What a caller is told.
+struct Reported {
+  uint64_t wr_id;
+  bool is_receive;
+  xio::Status status;
+  lib::Completion completion;  ///< the entry that said so
+  bool flushed = false;        ///< no entry said so: the queue pair is in error
+};
+
+/// Requests that were posted to a queue and have not ended.
+struct Outstanding {
+  Request request;
+  uint64_t first_unit = 0;
+  uint64_t message = 0;
+  bool done = false;
+};
+
+/// The requests of "posted", a list of calls.
+std::vector<Request> posted_requests(const Json& recorded, bool signal_all);
+
+/// Compares what is reported with the case's "wc" and "ret".
+/// @throws Mismatch
+void expect_reports(const Json& recorded, const std::vector<Reported>& reports);
+
+}  // namespace golden::rdma
