@@ -18,6 +18,8 @@
 #include <xio/device/nvme_rings.hpp>
 #include <xio/device/pattern.hpp>
 #include <xio/device/policy.hpp>
+#include <xio/device/rdma.hpp>
+#include <xio/device/rdma_receive.hpp>
 #include <xio/device/ring.hpp>
 #include <xio/device/status.hpp>
 #include <xio/device/submission.hpp>

@@ -227,16 +227,42 @@ XIO_DEVICE_INLINE void flush(QueueState& state, uint64_t group, Ring ring) {
   }
 }
 
+/// Waits until all earlier tickets are published; false where the policy's limit passes: an owner is gone. One lane
+/// calls.
+template <Sharing S, class Policy>
+XIO_DEVICE_INLINE bool await_turn(QueueState& state, uint64_t first) {
+  constexpr arch::Scope scope = state_scope<S>;
+  if (arch::observe<scope>(&state.published) == first) return true;
+  const auto look = [&] {
+    return arch::load<scope>(&state.published) == first || arch::load<scope>(&state.broken) != 0;
+  };
+  const bool failed =
+      !poll_until(look, deadline(Duration{Policy::turn_limit_ns})).is_ok() || arch::load<scope>(&state.broken) != 0;
+  arch::order_loads<scope>();
+  return !failed;
+}
+
+/// In place of what must be done in the order of tickets: nothing.
+struct NoStamp {
+  static constexpr bool needed = false;
+  XIO_HOST_DEVICE void operator()() const {}
+};
+
 /// Publishes the entries of a claim in ticket order and rings as the policy says. All lanes of `group` call.
 ///
+/// `stamp()` does what depends on all earlier operations; all lanes call it, in their turn and before the release.
 /// Returns Status::broken where an earlier ticket was not published within the policy's limit: its owner is gone.
-template <Sharing S, class Policy, class Ring>
-XIO_DEVICE_INLINE Status publish(QueueState& state, uint64_t group, Claim claim, Ring ring) {
+template <Sharing S, class Policy, class Ring, class Stamp = NoStamp>
+XIO_DEVICE_INLINE Status publish(QueueState& state, uint64_t group, Claim claim, Ring ring, Stamp stamp = Stamp()) {
   const uint64_t end = claim.first + claim.count;
   uint64_t rung = 0;
   if constexpr (!is_shared<S> && Policy::ringing == Ringing::deferred) rung = state.rung;
   if constexpr (S != Sharing::thread) arch::converge(group);
   if constexpr (!is_shared<S>) {
+    if constexpr (Stamp::needed) {
+      stamp();
+      if constexpr (S != Sharing::thread) arch::converge(group);
+    }
     state.reserved = end;
     if constexpr (Policy::ringing == Ringing::deferred) {
       if (end - rung < Policy::ring_every) return Status::ok;
@@ -250,21 +276,15 @@ XIO_DEVICE_INLINE Status publish(QueueState& state, uint64_t group, Claim claim,
     return Status::ok;
   } else {
     constexpr arch::Scope scope = state_scope<S>;
-    release_entries<Policy>();
     bool failed = false;
+    if constexpr (Stamp::needed) {
+      if (leads<S>(group)) failed = !await_turn<S, Policy>(state, claim.first);
+      if (!any<S>(group, failed)) stamp();
+      arch::converge(group);
+    }
+    release_entries<Policy>();
     if (leads<S>(group)) {
-      if (arch::observe<scope>(&state.published) != claim.first) {
-        const Deadline limit = deadline(Duration{Policy::turn_limit_ns});
-        failed =
-            !poll_until(
-                 [&] {
-                   return arch::load<scope>(&state.published) == claim.first || arch::load<scope>(&state.broken) != 0;
-                 },
-                 limit)
-                 .is_ok() ||
-            arch::load<scope>(&state.broken) != 0;
-        arch::order_loads<scope>();
-      }
+      if constexpr (!Stamp::needed) failed = !await_turn<S, Policy>(state, claim.first);
       if (!failed) {
         // In its turn a wave is alone: rings are in order, because the next turn begins after this ring is performed.
         if constexpr (Policy::ringing == Ringing::immediate) {

@@ -289,6 +289,41 @@ XIO_DEVICE_INLINE void store_mmio_each_lane(uint32_t* to, uint32_t value) {
       : "memory", "scc");
 }
 
+/// The same, 8 bytes wide.
+XIO_DEVICE_INLINE void store_mmio_each_lane(uint64_t* to, uint64_t value) {
+#if XIO_WAVE64
+  uint64_t all, todo;
+#else
+  uint32_t all, todo;
+#endif
+  int chosen;
+  asm volatile(
+#if XIO_WAVE64
+      "s_mov_b64 %0, exec\n\ts_mov_b64 %1, exec\n"
+      "1:\ts_ff1_i32_b64 %2, %1\n\ts_bfm_b64 exec, 1, %2\n\t"
+#else
+      "s_mov_b32 %0, exec_lo\n\ts_mov_b32 %1, exec_lo\n"
+      "1:\ts_ff1_i32_b32 %2, %1\n\ts_bfm_b32 exec_lo, 1, %2\n\t"
+#endif
+#if defined(__GFX12__)
+      "global_store_b64 %3, %4, off scope:SCOPE_SYS\n\t"
+#elif defined(__GFX11__)
+      "global_store_b64 %3, %4, off\n\t"
+#elif XIO_GFX940
+      "global_store_dwordx2 %3, %4, off sc0 sc1\n\t"
+#else
+      "global_store_dwordx2 %3, %4, off\n\t"
+#endif
+#if XIO_WAVE64
+      "s_andn2_b64 %1, %1, exec\n\ts_cbranch_scc1 1b\n\ts_mov_b64 exec, %0"
+#else
+      "s_andn2_b32 %1, %1, exec_lo\n\ts_cbranch_scc1 1b\n\ts_mov_b32 exec_lo, %0"
+#endif
+      : "=&s"(all), "=&s"(todo), "=&s"(chosen)
+      : "v"(to), "v"(value)
+      : "memory", "scc");
+}
+
 XIO_DEVICE_INLINE void block_barrier() {
   // A release of this scope waits for no store on some targets; but one wave may ring for what others stored.
   wait_stores();

@@ -256,7 +256,10 @@ XIO_DEVICE_INLINE T uniform(T value) {
 }
 
 /// store_mmio() by every active lane, each to a register of its own.
-XIO_DEVICE_INLINE void store_mmio_each_lane(uint32_t* to, uint32_t value) { store_mmio(to, value); }
+template <class T>
+XIO_DEVICE_INLINE void store_mmio_each_lane(T* to, T value) {
+  store_mmio(to, value);
+}
 
 /// The same value; on AMD GPUs in vector registers.
 template <class T>

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief An RDMA queue pair in a kernel: put, get, send, atomics; wait for tokens.
+///
+/// @code
+/// xio::rdma::QueuePair<xio::mlx5::Vendor<>, xio::Sharing::wave> qp(handle);
+/// const auto until = xio::deadline(1_ms);
+/// const xio::Token token = qp.put(remote.at(offset, bytes), local.at(offset, bytes), until);
+/// const xio::Status status = qp.wait(token, until);
+/// @endcode
+
+#include <xio/device/rdma_memory.hpp>
+#include <xio/device/rdma_post.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace rdma {
+
+/// The send side of an RDMA queue pair. Trivially copyable; a kernel makes one from a handle.
+///
+/// All lanes that call a function together act together (Sharing::wave, block and grid): one reservation, one release
+/// and one doorbell for all of them, and one completion entry, since operations end in the order in which they were
+/// posted. Status and Token answers are each lane's own.
+///
+/// A token's `count` is in units of the send ring (MLX5: 64 bytes; BNXT in variable mode: 16 bytes; others: entries).
+///
+/// After an operation has failed, every later one ends with Status::flushed, and once the ring is full submissions
+/// answer Status::broken: the host recovers the queue pair.
+///
+/// @tparam Vendor mlx5::Vendor and its like (xio/vendors/*/traits.hpp).
+/// @tparam S      who uses the queue pair at the same time; using it more widely is a data race. Shared modes (block,
+///                grid) and exclusive ones (thread, wave) keep different state: do not mix them on one queue pair.
+/// @tparam Policy Throughput, Latency, Unchecked, or one derived from them (policy.hpp).
+template <class Vendor, Sharing S = Sharing::grid, class Policy = Throughput>
+class QueuePair : public SendPost<Vendor, S, Policy> {
+  using Post = SendPost<Vendor, S, Policy>;
+
+ public:
+  using Post::handle;
+  using Post::Post;
+
+  /// `from_now` on this queue's measured clock.
+  XIO_DEVICE_INLINE Deadline deadline(Duration from_now) const {
+    return xio::deadline(from_now, handle().clock_hz ? handle().clock_hz : arch::clock_hz);
+  }
+
+  /// Posts one operation for each calling lane; waits for room until the deadline. Of lanes that post together the last
+  /// one's operation alone is signalled.
+  ///
+  /// @param payload where the data lies: NoData, OneSge, SgeList, InlineBytes or InlineValue.
+  /// @param until   a Deadline, or Now: a lane that finds no room gets a token refused with Status::would_block.
+  /// @return a token; a refused one carries the reason, and nothing was posted.
+  template <class Payload, class Until = Now>
+  XIO_DEVICE_INLINE Token submit(const Work& work, const Payload& payload, Until until = Until()) {
+    const uint64_t group = protocol::group_of_caller<S>();
+    Token token;
+    if constexpr (Policy::argument_checks) token.status = check(work, payload);
+    return submit_group(group, token.status.is_ok(), work, payload, until, token);
+  }
+
+  /// RDMA write of local memory to remote memory, which have the same length.
+  template <class Until = Now>
+  XIO_DEVICE_INLINE Token put(const RemoteSpan& to, const LocalSpan& from, Until until = Until()) {
+    return transfer(Operation::put, to, from, 0, until);
+  }
+  /// As put(); the receiver gets a completion with `immediate`, and gives a posted receive for it.
+  template <class Until = Now>
+  XIO_DEVICE_INLINE Token put_immediate(const RemoteSpan& to, const LocalSpan& from, uint32_t immediate,
+                                        Until until = Until()) {
+    return transfer(Operation::put_immediate, to, from, immediate, until);
+  }
+  /// RDMA read of remote memory to local memory, which have the same length.
+  template <class Until = Now>
+  XIO_DEVICE_INLINE Token get(const LocalSpan& to, const RemoteSpan& from, Until until = Until()) {
+    return transfer(Operation::get, from, to, 0, until);
+  }
+  /// RDMA write of an 8-byte value, which travels in the entry.
+  template <class Until = Now>
+  XIO_DEVICE_INLINE Token put_value(const RemoteSpan& to, uint64_t value, Until until = Until()) {
+    Work work = of(Operation::put, to);
+    const Status fault = to.length == 8 ? to.fault : Status(Status::invalid_argument);
+    return submit_checked(fault, work, InlineValue{value}, until);
+  }
+  /// Sends a message, for which the receiver has posted a receive.
+  template <class Until = Now>
+  XIO_DEVICE_INLINE Token send(const LocalSpan& from, Until until = Until()) {
+    Work work;
+    work.operation = Operation::send;
+    work.flags = work_flag::signaled;
+    return submit_span(from.fault, work, from, until);
+  }
+  /// As send(), with immediate data.
+  template <class Until = Now>
+  XIO_DEVICE_INLINE Token send_immediate(const LocalSpan& from, uint32_t immediate, Until until = Until()) {
+    Work work;
+    work.operation = Operation::send_immediate;
+    work.flags = work_flag::signaled;
+    work.immediate = immediate;
+    return submit_span(from.fault, work, from, until);
+  }
+  /// Adds to 8 bytes of remote memory; `old` gets what was there.
+  template <class Until = Now>
+  XIO_DEVICE_INLINE Token fetch_add(const RemoteSpan& where, uint64_t add, const LocalSpan& old,
+                                    Until until = Until()) {
+    Work work = of(Operation::fetch_add, where);
+    work.swap_add = add;
+    return submit_span(atomic_fault(where, old), work, old, until);
+  }
+  /// Stores `swap` in 8 bytes of remote memory if they hold `compare`; `old` gets what was there.
+  template <class Until = Now>
+  XIO_DEVICE_INLINE Token compare_swap(const RemoteSpan& where, uint64_t compare, uint64_t swap, const LocalSpan& old,
+                                       Until until = Until()) {
+    Work work = of(Operation::compare_swap, where);
+    work.swap_add = swap;
+    work.compare = compare;
+    return submit_span(atomic_fault(where, old), work, old, until);
+  }
+
+  /// Waits until the token's operation has ended, and returns how; each lane waits for its own token.
+  ///
+  /// Status::timed_out leaves the operation in flight: its buffer still belongs to the device.
+  XIO_DEVICE Status wait(const Token& token, Deadline until) {
+    const uint64_t group = protocol::group_of_caller<S>();
+    signal_tail(group, token, until);
+    return wait_group(group, token, until);
+  }
+
+  /// Looks once: Status::would_block where the operation has not ended yet.
+  XIO_DEVICE Status test(const Token& token) {
+    const uint64_t group = protocol::group_of_caller<S>();
+    flush_group(group);
+    if (protocol::any<S>(group, !has_ended(token))) drain_group(group);
+    const bool over = has_ended(token);
+    if (protocol::any<S>(group, over && token.count != 0)) arch::acquire_system();
+    return over ? outcome(token) : Status(Status::would_block);
+  }
+
+  /// Waits until every operation that was posted before this call, by anyone, has ended.
+  XIO_DEVICE Status fence(Deadline until) {
+    const Status status = quiet(until);
+    return status == Status::timed_out || status == Status::broken ? status : Status(Status::ok);
+  }
+
+  /// As fence(); returns how the first operation failed that did, if any.
+  XIO_DEVICE Status quiet(Deadline until) {
+    const uint64_t group = protocol::group_of_caller<S>();
+    Token all;
+    const uint64_t end = protocol::from_leader<S>(group, protocol::read<S>(state().reserved));
+    if (end == 0) return Status::ok;
+    all.last = end - 1;
+    all.count = 1;
+    signal_tail(group, all, until);
+    const Status waited = wait_group(group, all, until);
+    if (waited == Status::timed_out || waited == Status::broken) return waited;
+    if (protocol::read<S>(send_state().failed_end) == 0) return Status::ok;
+    return protocol::unpack(protocol::read<S>(send_state().failed_status));
+  }
+
+  /// Announces deferred submissions (Deferred policies); otherwise does nothing.
+  XIO_DEVICE_INLINE void flush() { flush_group(protocol::group_of_caller<S>()); }
+
+  /// Takes completions that are there, without waiting. Returns how many.
+  XIO_DEVICE_INLINE uint32_t drain() { return drain_group(protocol::group_of_caller<S>()); }
+
+ private:
+  using Post::check;
+  using Post::drain_group;
+  using Post::flush_group;
+  using Post::has_ended;
+  using Post::outcome;
+  using Post::signal_tail;
+  using Post::state;
+  using Post::submit_group;
+  using Post::wait_group;
+  XIO_HOST_DEVICE SendState& send_state() const { return *handle().send; }
+
+  XIO_HOST_DEVICE static constexpr Work of(Operation operation, const RemoteSpan& remote) {
+    Work work;
+    work.operation = operation;
+    work.flags = work_flag::signaled;
+    work.remote = remote.address;
+    work.rkey = remote.rkey;
+    return work;
+  }
+  XIO_HOST_DEVICE static constexpr Status atomic_fault(const RemoteSpan& where, const LocalSpan& old) {
+    if (where.length != atomic_bytes || old.length != atomic_bytes) return Status::invalid_argument;
+    if (where.address % atomic_bytes != 0) return Status::misaligned;
+    return where.fault.is_ok() ? old.fault : where.fault;
+  }
+
+  template <class Until>
+  XIO_DEVICE_INLINE Token transfer(Operation operation, const RemoteSpan& remote, const LocalSpan& local,
+                                   uint32_t immediate, Until until) {
+    Work work = of(operation, remote);
+    work.immediate = immediate;
+    Status fault = remote.fault.is_ok() ? local.fault : remote.fault;
+    if (remote.length != local.length) fault = Status::invalid_argument;
+    return submit_span(fault, work, local, until);
+  }
+
+  template <class Until>
+  XIO_DEVICE_INLINE Token submit_span(Status fault, const Work& work, const LocalSpan& local, Until until) {
+    return submit_checked(fault, work, OneSge{{local.address, local.length, local.lkey}}, until);
+  }
+
+  template <class Payload, class Until>
+  XIO_DEVICE_INLINE Token submit_checked(Status fault, const Work& work, const Payload& payload, Until until) {
+    const uint64_t group = protocol::group_of_caller<S>();
+    Token token;
+    if constexpr (Policy::argument_checks) {
+      token.status = fault.is_ok() ? check(work, payload) : fault;
+    }
+    return submit_group(group, token.status.is_ok(), work, payload, until, token);
+  }
+};
+
+}  // namespace rdma
+
+XIO_NAMESPACE_END

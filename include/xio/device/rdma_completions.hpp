@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Reading an RDMA completion queue: what is new, what it says, how far it was read.
+
+#include <xio/device/com.hpp>
+#include <xio/device/completion.hpp>
+#include <xio/device/rdma_handle.hpp>
+#include <xio/vendors/rdma/completion.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace rdma {
+
+/// A completion queue as one vendor's device writes it.
+template <class Vendor>
+struct CompletionReader {
+  using Completions = typename Vendor::Completions;
+  const CompletionQueueHandle& queue;
+
+  /// The word that tells whether the entry at `index` is new.
+  XIO_DEVICE_INLINE uint64_t look(uint64_t index) const {
+    if constexpr (Completions::by_index) {
+      return arch::load<arch::Scope::system>(queue.producer);
+    } else {
+      return load_word(index, Completions::word_offset);
+    }
+  }
+
+  /// Whether the entry `position` behind `head`, which is the first that was not read, is new. `word`: from look().
+  XIO_DEVICE_INLINE bool is_new(uint64_t word, uint64_t head, uint32_t position) const {
+    if constexpr (Completions::by_index) {
+      return position < Vendor::available(static_cast<uint32_t>(word), head, queue.size);
+    } else {
+      return position < queue.size && Completions::is_new(word, head + position, queue.size);
+    }
+  }
+
+  /// What the new entry at `index` says; after arch::order_loads.
+  XIO_DEVICE_INLINE Completion read(uint64_t word, uint64_t index) const {
+    if constexpr (Completions::by_index) word = load_word(index, Completions::word_offset);
+    return Completions::decode(word, [&](uint32_t offset) { return load_word(index, offset); });
+  }
+
+  /// Tells the device how far its ring was read. One lane calls; with Sharing::thread each for its own queue.
+  template <Sharing S>
+  XIO_DEVICE_INLINE void acknowledge(uint64_t head) const {
+    if constexpr (Vendor::has_cq_record) {
+      arch::store<arch::Scope::system>(queue.record, Vendor::cq_record(head, queue.size));
+      if constexpr (Vendor::has_cq_doorbell) arch::wait_stores();
+    }
+    if constexpr (Vendor::has_cq_doorbell) {
+      auto* const doorbell = static_cast<typename Vendor::CqDoorbell*>(queue.doorbell);
+      const auto value = Vendor::cq_doorbell(queue.number, head, queue.size);
+      if constexpr (S == Sharing::thread) {
+        arch::store_mmio_each_lane(doorbell, value);
+      } else {
+        XioComDoorbell<order::Relaxed>(doorbell, value);
+      }
+    }
+  }
+
+ private:
+  XIO_DEVICE_INLINE uint64_t load_word(uint64_t index, uint32_t offset) const {
+    const auto* const entry =
+        static_cast<const char*>(queue.entries) + ring::slot(index, queue.size - 1) * Completions::entry_bytes;
+    return arch::load<arch::Scope::system>(reinterpret_cast<const uint64_t*>(entry + offset));
+  }
+};
+
+/// How many of the group's lanes, from the lowest on, have a `fresh` entry without a gap.
+template <Sharing S>
+XIO_DEVICE_INLINE uint32_t unbroken_row(uint64_t group, bool fresh) {
+  if constexpr (S == Sharing::thread) {
+    return fresh;
+  } else {
+    const uint64_t missing = group & ~arch::ballot(group, fresh);
+    return missing ? arch::count_lanes(group & ((uint64_t{1} << arch::first_lane(missing)) - 1))
+                   : arch::count_lanes(group);
+  }
+}
+
+}  // namespace rdma
+
+XIO_NAMESPACE_END

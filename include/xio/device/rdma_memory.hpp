@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Registered memory as a kernel names it: what is out of range is known before anything is posted.
+
+#include <xio/device/status.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace rdma {
+
+/// A piece of remote memory, with what is wrong with it.
+struct RemoteSpan {
+  uint64_t address;
+  uint32_t length;  ///< bytes
+  uint32_t rkey;
+  Status fault;
+};
+
+/// A piece of local memory, with what is wrong with it.
+struct LocalSpan {
+  uint64_t address;
+  uint32_t length;  ///< bytes
+  uint32_t lkey;
+  Status fault;
+};
+
+/// Remote memory that a peer has registered.
+struct RemoteMemory {
+  uint64_t base;    ///< remote virtual address
+  uint64_t length;  ///< bytes
+  uint32_t rkey;    ///< remote key
+
+  /// `bytes` from `offset` on. Posting a piece that is not inside is refused with Status::out_of_range.
+  XIO_HOST_DEVICE constexpr RemoteSpan at(uint64_t offset, uint32_t bytes) const {
+    const bool inside = offset <= length && bytes <= length - offset;
+    return {base + offset, bytes, rkey, inside ? Status::ok : Status::out_of_range};
+  }
+};
+
+/// Local registered memory.
+struct LocalMemory {
+  uint64_t base;    ///< virtual address as it was registered
+  uint64_t length;  ///< bytes
+  uint32_t lkey;    ///< local key
+
+  /// `bytes` from `offset` on. Posting a piece that is not inside is refused with Status::out_of_range.
+  XIO_HOST_DEVICE constexpr LocalSpan at(uint64_t offset, uint32_t bytes) const {
+    const bool inside = offset <= length && bytes <= length - offset;
+    return {base + offset, bytes, lkey, inside ? Status::ok : Status::out_of_range};
+  }
+};
+
+}  // namespace rdma
+
+XIO_NAMESPACE_END

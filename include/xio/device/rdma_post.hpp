@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief How RDMA operations are checked, encoded and posted.
+
+#include <xio/device/rdma_rings.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace rdma {
+
+/// The submission path of an RDMA queue pair, as QueuePair puts it together.
+template <class Vendor, Sharing S, class Policy>
+class SendPost : public SendRings<Vendor, S, Policy> {
+  using Rings = SendRings<Vendor, S, Policy>;
+
+ public:
+  using Rings::handle;
+  using Rings::Rings;
+
+ protected:
+  using Rings::claim_until;
+  using Rings::is_member;
+  using Rings::members;
+  using Rings::send;
+  using Rings::state;
+  using Rings::write_by_leader;
+
+  template <class Payload>
+  XIO_DEVICE_INLINE Status check(const Work& work, const Payload& payload) const {
+    if constexpr (Vendor::fence_after_memory_operation && is_shared<S>) {
+      // The entry behind it would have to know of it, and can be another wave's.
+      if (work.operation == Operation::local_invalidate) return Status::unsupported;
+    }
+    const Status status = Vendor::Send::check(handle().shape, work, payload);
+    if (!status.is_ok()) return status;
+    return Vendor::Send::units(handle().shape, work, payload) <= handle().depth ? Status::ok : Status::out_of_range;
+  }
+
+  /// Where the lanes' entries lie behind each other.
+  struct Row {
+    uint32_t before;  ///< units of the lanes before
+    uint32_t own;
+    uint32_t total;  ///< units of those lanes that fit the queue at once
+    uint32_t least;  ///< that a claim must have
+  };
+
+  /// `pending`: the lanes with an operation, each of `own` units.
+  XIO_DEVICE_INLINE Row row_of(uint64_t pending, uint32_t own) const {
+    if constexpr (S == Sharing::thread) {
+      return {0, own, own, own};
+    } else {
+      const uint32_t common = arch::broadcast(arch::active(), own, arch::first_lane(pending));
+      const uint64_t group = arch::active();
+      if (XIO_LIKELY(!protocol::any<S>(group, is_member(pending) && own != common))) {
+        const uint32_t fitting = handle().depth / common;
+        const uint32_t lanes = arch::count_lanes(pending);
+        const uint32_t total = (lanes < fitting ? lanes : fitting) * common;
+        return {protocol::rank<S>(pending) * common, own, total, common == 1 ? 1 : total};
+      }
+      Row row{0, own, 0, 0};
+      for (uint64_t left = pending; left != 0; left &= left - 1) {
+        const uint32_t lane = arch::first_lane(left);
+        const uint32_t units = arch::broadcast(group, own, lane);
+        if (row.total + units > handle().depth) break;
+        if (lane < arch::lane()) row.before += units;
+        row.total += units;
+      }
+      row.least = row.total;
+      return row;
+    }
+  }
+
+  /// Posts the operation of each lane that is `wanting`; the others help, and keep `token`.
+  template <class Payload, class Until>
+  XIO_DEVICE_INLINE Token submit_group(uint64_t group, bool wanting, const Work& work, const Payload& payload,
+                                       Until until, Token token) {
+    const QueuePairHandle& q = handle();
+    const uint32_t units = wanting ? Vendor::Send::units(q.shape, work, payload) : 1;
+    for (uint64_t pending = members(group, wanting); pending != 0;) {
+      const Row row = row_of(pending, units);
+      protocol::Claim claim = claim_until(group, row.total, row.least, until);
+      if (XIO_UNLIKELY(claim.count == 0)) {
+        if (is_member(pending)) token = Token::refused(Rings::template refusal<Until>());
+        break;
+      }
+      if constexpr (S == Sharing::thread) claim.count = units;
+      const bool served = is_member(pending) && row.before + units <= claim.count;
+      const uint64_t storing = members(group, served);
+      uint64_t head = 0;
+      bool signaled = true;
+      if (served) {
+        const uint64_t first = claim.first + row.before;
+        const uint64_t end = first + units;
+        Place place;
+        place.index = first;
+        place.wr_id = end;
+        if constexpr (Vendor::fence_after_memory_operation && !is_shared<S>) {
+          place.after_memory_operation = send().memory_end == first + 1;
+        }
+        Work signed_work = work;
+        signaled = is_signaled(work, first, end, row.before + units == claim.count);
+        signed_work.flags = (work.flags & ~work_flag::signaled) | (signaled ? work_flag::signaled : 0);
+        RingSink<Vendor, Policy> sink(q.sq, q.shape, first, units);
+        head = Vendor::Send::encode(q.shape, signed_work, payload, place, sink);
+        token.last = end - 1;
+        token.count = units;
+        token.status = Status::ok;
+      }
+      const Status status = publish(group, claim, storing, claim.first + row.before, head, signaled, work, payload);
+      if (XIO_UNLIKELY(!status.is_ok())) {
+        if (is_member(pending)) token = Token::refused(status);
+        break;
+      }
+      if constexpr (S == Sharing::thread) return token;
+      pending &= ~storing;
+    }
+    if constexpr (S != Sharing::thread) arch::converge(group);
+    return token;
+  }
+
+  /// Where nothing behind `token` is signalled, posts something that is: nobody would learn of its end.
+  XIO_DEVICE void signal_tail(uint64_t group, const Token& token, Deadline until) {
+    const uint64_t tail = protocol::read<S>(send().unsignaled_end);
+    const bool needed = token.count != 0 && tail > token.last && tail == protocol::read<S>(state().reserved);
+    if (XIO_LIKELY(!protocol::any<S>(group, needed))) return;
+    Work work;
+    work.operation = Operation::put;
+    work.flags = work_flag::signaled;
+    submit_group(group, protocol::leads<S>(group), work, NoData{}, until, Token());
+  }
+
+ private:
+  XIO_DEVICE_INLINE bool is_signaled(const Work& work, uint64_t first, uint64_t end, bool last) const {
+    if (work.has(work_flag::signaled) && last) return true;
+    const uint32_t every = handle().signal_every;
+    // Both are powers of two at a boundary.
+    return every != 0 && ((first ^ end) & ~uint64_t{every - 1}) != 0;
+  }
+
+  /// What must be done in the order of the operations: entries of the side table, each with the packets before it.
+  template <class Payload>
+  struct Stamp {
+    static constexpr bool needed = Vendor::has_side_table;
+    const SendPost& post;
+    uint64_t group;
+    uint64_t storing;
+    uint64_t first;  ///< producer counter of the calling lane's entry
+    const Work& work;
+    const Payload& payload;
+
+    XIO_DEVICE_INLINE void operator()() const {
+      if constexpr (needed) {
+        using Table = typename Vendor::Table;
+        const QueuePairHandle& q = post.handle();
+        const bool mine = post.is_member(storing);
+        const uint32_t packets = mine ? Table::packets(payload.bytes(), q.shape.mtu_shift) : 0;
+        uint32_t before = 0;
+        uint32_t total = packets;
+        if constexpr (S != Sharing::thread) {
+          total = 0;
+          for (uint64_t left = storing; left != 0; left &= left - 1) {
+            const uint32_t lane = arch::first_lane(left);
+            const uint32_t count = arch::broadcast(group, packets, lane);
+            if (lane < arch::lane()) before += count;
+            total += count;
+          }
+        }
+        // Each lane reads before the leader writes.
+        const uint32_t psn = protocol::from_leader<S>(group, protocol::read<S>(post.send().psn));
+        const uint32_t msn = protocol::from_leader<S>(group, protocol::read<S>(post.send().msn));
+        if (mine) {
+          const uint32_t start = Table::next_psn(psn, before);
+          const uint32_t next = Table::next_psn(start, packets);
+          const uint32_t place = Vendor::doorbell_index(q.shape, first);
+          const uint32_t entry = Table::index(place, msn + protocol::rank<S>(storing), q.side_entries);
+          auto* const words = static_cast<uint64_t*>(q.side_table) + entry * Table::entry_words;
+          for (uint32_t i = 0; i < Table::entry_words; ++i) {
+            arch::store_entry8(words + i, Table::word(i, work.operation, start, next, place));
+          }
+        }
+        const uint32_t count = S == Sharing::thread ? 1 : arch::count_lanes(storing);
+        post.write_by_leader(group, post.send().psn, Table::next_psn(psn, total));
+        post.write_by_leader(group, post.send().msn, msn + count);
+      }
+    }
+  };
+
+  template <class Payload>
+  XIO_DEVICE_INLINE Status publish(uint64_t group, protocol::Claim claim, uint64_t storing, uint64_t first,
+                                   uint64_t head, bool signaled, const Work& work, const Payload& payload) {
+    const uint64_t end = claim.first + claim.count;
+    if constexpr (S != Sharing::thread) {
+      const uint32_t last = 63 - static_cast<uint32_t>(__builtin_clzll(storing));
+      if constexpr (Vendor::doorbell_repeats_entry) head = protocol::from_lane<S>(group, head, last);
+      signaled = protocol::from_lane<S>(group, static_cast<uint32_t>(signaled), last) != 0;
+    }
+    if (XIO_UNLIKELY(!signaled)) {
+      // Before the entries are published: whoever finds them to be the last ones finds this too.
+      protocol::before_writing<S>(group);
+      if constexpr (is_shared<S>) {
+        if (protocol::leads<S>(group)) arch::store<state_scope<S>>(&send().unsignaled_end, end);
+      } else {
+        send().unsignaled_end = end;
+      }
+    }
+    if constexpr (Vendor::fence_after_memory_operation && !is_shared<S>) {
+      if (XIO_UNLIKELY(protocol::any<S>(group, is_member(storing) && work.operation == Operation::local_invalidate))) {
+        send().memory_end = end + 1;
+      }
+    }
+    if constexpr (Policy::ringing == Ringing::deferred && Vendor::doorbell_repeats_entry) {
+      static_assert(!is_shared<S>, "a deferred doorbell must know the last entry: not yet for shared queues");
+      send().last_head = head;
+    }
+    return protocol::publish<S, Policy>(
+        state(), group, claim, [&](uint64_t to) { Rings::announce(to, head); },
+        Stamp<Payload>{*this, group, storing, first, work, payload});
+  }
+};
+
+}  // namespace rdma
+
+XIO_NAMESPACE_END

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The receive queue of an RDMA queue pair in a kernel: post memory for messages, learn what arrived.
+
+#include <xio/device/rdma_completions.hpp>
+#include <xio/device/rdma_memory.hpp>
+#include <xio/device/rdma_sink.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace rdma {
+
+/// What arrived.
+struct Received {
+  Status status;            ///< how the receive ended; the rest counts where it is ok
+  uint32_t bytes = 0;       ///< length of the message
+  uint32_t flags = 0;       ///< receive_flag
+  uint32_t immediate = 0;   ///< immediate data as the CPU counts, or the local key that was invalidated
+  uint32_t source_qpn = 0;  ///< queue pair of the sender, where the vendor tells
+};
+
+/// The receive side of an RDMA queue pair. Trivially copyable; a kernel makes one from a handle. Sharing, lanes and
+/// tokens are as with QueuePair. Messages take receives in the order in which those were posted.
+template <class Vendor, Sharing S = Sharing::grid, class Policy = Throughput>
+class ReceiveQueue {
+ public:
+  XIO_HOST_DEVICE explicit ReceiveQueue(const ReceiveQueueHandle& handle) : handle_(handle) {}
+  XIO_HOST_DEVICE const ReceiveQueueHandle& handle() const { return handle_; }
+
+  /// Posts one receive for each calling lane; waits for room until the deadline (Now: Status::would_block).
+  /// @param payload NoData (for writes with immediate), OneSge or SgeList.
+  template <class Payload, class Until = Now>
+  XIO_DEVICE_INLINE Token post(const Payload& payload, Until until = Until()) {
+    return post_checked(Vendor::Receive::check(handle_.shape, payload), payload, until);
+  }
+  /// As above, of a piece of registered memory.
+  template <class Until = Now>
+  XIO_DEVICE_INLINE Token post(const LocalSpan& to, Until until = Until()) {
+    const OneSge payload{{to.address, to.length, to.lkey}};
+    return post_checked(to.fault.is_ok() ? Vendor::Receive::check(handle_.shape, payload) : to.fault, payload, until);
+  }
+
+  /// Waits until a message has taken the token's receive; each lane waits for its own.
+  XIO_DEVICE Received wait(const Token& token, Deadline until) {
+    const uint64_t group = protocol::group_of_caller<S>();
+    bool late = false;
+    for (uint32_t round = 0;; ++round) {
+      if (!protocol::any<S>(group, !has_ended(token) && !late)) break;
+      if (round % arch::looks_per_clock == arch::looks_per_clock - 1) {
+        late = until.passed() || protocol::read<S>(state().broken) != 0;
+      }
+      if (drain_group(group) == 0) arch::pause(round);
+    }
+    if (protocol::any<S>(group, token.count != 0)) arch::acquire_system();
+    return result(token, Status::timed_out);
+  }
+
+  /// Looks once: Status::would_block where nothing has arrived yet.
+  XIO_DEVICE Received test(const Token& token) {
+    const uint64_t group = protocol::group_of_caller<S>();
+    if (protocol::any<S>(group, !has_ended(token))) drain_group(group);
+    if (protocol::any<S>(group, has_ended(token))) arch::acquire_system();
+    return result(token, Status::would_block);
+  }
+
+ private:
+  XIO_HOST_DEVICE QueueState& state() const { return *handle_.state; }
+  XIO_HOST_DEVICE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>{handle_.cq}; }
+
+  /// A receive ring as the sink of send entries sees one.
+  struct Ring {
+    static constexpr bool power_of_two = true;
+    static constexpr bool wraps = false;
+    XIO_HOST_DEVICE static constexpr uint32_t unit_shift(const SendShape& shape) { return shape.entry_shift; }
+  };
+
+  XIO_DEVICE_INLINE bool has_ended(const Token& token) const {
+    return token.count == 0 || protocol::read<S>(state().retired) > token.last;
+  }
+
+  XIO_DEVICE_INLINE Received result(const Token& token, Status pending) const {
+    Received received;
+    if (token.count == 0) {
+      received.status = token.status;
+    } else if (!has_ended(token)) {
+      received.status = protocol::read<S>(state().broken) != 0 ? Status(Status::broken) : pending;
+    } else {
+      const ReceiveSlot& slot = handle_.slots[ring::slot(token.last, handle_.shape.entries - 1)];
+      received.status = protocol::unpack(protocol::read<S>(slot.status));
+      received.bytes = protocol::read<S>(slot.bytes);
+      received.flags = protocol::read<S>(slot.flags);
+      received.immediate = protocol::read<S>(slot.immediate);
+      received.source_qpn = protocol::read<S>(slot.source_qpn);
+      // Read last: whoever files a later receive there changes it first.
+      if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+      if (protocol::read<S>(slot.number) != token.last + 1) {
+        received.status = protocol::read<S>(state().broken) != 0 ? Status::broken : Status::expired;
+      }
+    }
+    return received;
+  }
+
+  template <class Payload, class Until>
+  XIO_DEVICE Token post_checked(Status fault, const Payload& payload, Until until) {
+    const uint64_t group = protocol::group_of_caller<S>();
+    Token token;
+    token.status = fault;
+    for (uint64_t pending = members(group, fault.is_ok()); pending != 0;) {
+      const uint32_t wanted = S == Sharing::thread ? 1 : arch::count_lanes(pending);
+      const protocol::Claim claim = claim_until(group, wanted, until);
+      if (claim.count == 0) {
+        if (is_member(pending)) {
+          token = Token::refused(protocol::read<S>(state().broken) != 0 ? Status::broken
+                                 : IsSame<Until, Now>::value            ? Status::would_block
+                                                                        : Status::timed_out);
+        }
+        break;
+      }
+      const uint32_t position = protocol::rank<S>(pending);
+      const bool served = is_member(pending) && position < claim.count;
+      const uint64_t storing = members(group, served);
+      if (served) {
+        Place place;
+        place.index = claim.first + position;
+        place.wr_id = place.index;
+        SendShape shape;
+        shape.entries = handle_.shape.entries;
+        shape.entry_shift = handle_.shape.entry_shift;
+        const RingSink<Ring, Policy> sink(handle_.rq, shape, place.index, 1);
+        Vendor::Receive::encode(handle_.shape, payload, place, sink);
+        token.last = place.index;
+        token.count = 1;
+        token.status = Status::ok;
+      }
+      const Status status =
+          protocol::publish<S, Announced>(state(), group, claim, [&](uint64_t end) { announce(end); });
+      if (!status.is_ok()) {
+        if (is_member(pending)) token = Token::refused(status);
+        break;
+      }
+      if constexpr (S == Sharing::thread) return token;
+      pending &= ~storing;
+    }
+    if constexpr (S != Sharing::thread) arch::converge(group);
+    return token;
+  }
+
+  /// A message can come at any time: receives are announced with every post.
+  struct Announced : Policy {
+    static constexpr Ringing ringing = Ringing::immediate;
+  };
+
+  XIO_DEVICE_INLINE void announce(uint64_t end) const {
+    if constexpr (Vendor::has_receive_record) {
+      arch::store<arch::Scope::system>(handle_.record, Vendor::receive_record(handle_.shape, end));
+      if constexpr (Vendor::has_receive_doorbell) arch::wait_stores();
+    }
+    if constexpr (Vendor::has_receive_doorbell) {
+      auto* const doorbell = static_cast<typename Vendor::Doorbell*>(handle_.doorbell);
+      if constexpr (S == Sharing::thread) {
+        arch::store_mmio_each_lane(doorbell, Vendor::receive_doorbell(handle_.shape, end));
+      } else {
+        XioComDoorbell<order::Relaxed>(doorbell, Vendor::receive_doorbell(handle_.shape, end));
+      }
+    }
+  }
+
+  template <class Until>
+  XIO_DEVICE_INLINE protocol::Claim claim_until(uint64_t group, uint32_t wanted, Until until) {
+    const auto now = [&] {
+      return protocol::claim<S>(state(), group, wanted, 1, handle_.depth, [](uint64_t) { return true; });
+    };
+    protocol::Claim claim = now();
+    if constexpr (!IsSame<Until, Now>::value) {
+      for (uint32_t round = 0; XIO_UNLIKELY(claim.count == 0); ++round) {
+        const bool look = round == 0 || round % arch::looks_per_clock == arch::looks_per_clock - 1;
+        const bool last = look && (!protocol::any<S>(group, !until.passed()) ||
+                                   protocol::any<S>(group, protocol::read<S>(state().broken) != 0));
+        const uint32_t taken = drain_group(group);
+        claim = now();
+        if (claim.count != 0 || last) break;
+        if (taken == 0) arch::pause(round);
+      }
+    }
+    return claim;
+  }
+
+  /// Takes completions that are there, at most one for each lane. Each ends the oldest receive, so the number of
+  /// completions taken is that of receives ended.
+  XIO_DEVICE uint32_t drain_group(uint64_t group) {
+    constexpr arch::Scope scope = state_scope<S>;
+    const uint32_t position = protocol::rank<S>(group);
+    uint64_t head = protocol::read<S>(state().retired);
+    if constexpr (is_shared<S>) {
+      head = protocol::from_leader<S>(group, head);
+      if (!protocol::any<S>(group, position == 0 && cq().is_new(cq().look(head), head, 0))) return 0;
+      uint32_t idle = 0;
+      bool claimed = false;
+      if (protocol::leads<S>(group) && arch::load<scope>(&state().draining) == 0) {
+        claimed = arch::compare_exchange<scope>(&state().draining, idle, 1u);
+      }
+      if (!protocol::any<S>(group, claimed)) return 0;
+      head = protocol::from_leader<S>(group, arch::observe<scope>(&state().retired));
+    }
+    const uint64_t word = cq().look(head + position);
+    const uint32_t taken = unbroken_row<S>(group, cq().is_new(word, head, position));
+    if (taken != 0) {
+      arch::order_loads<arch::Scope::system>();
+      const uint64_t reserved = protocol::read<S>(state().reserved);
+      bool strange = false;
+      if (position < taken) {
+        const Completion completion = cq().read(word, head + position);
+        // Some devices say of a failure only that it is one; the queue is of receives alone.
+        const bool ours = completion.kind == CompletionKind::receive || !completion.status.is_ok();
+        strange = !ours || head + position >= reserved;
+        if (!strange) file(head + position, completion);
+      }
+      if constexpr (S != Sharing::thread) arch::converge(group);
+      if (XIO_UNLIKELY(protocol::any<S>(group, strange))) protocol::write<S>(state().broken, 1u);
+      head += taken;
+      const auto unacknowledged = static_cast<uint32_t>(head - protocol::read<S>(state().acknowledged));
+      if (unacknowledged + handle_.depth >= handle_.cq.size - 1) {
+        protocol::before_writing<S>(group);
+        if (protocol::leads<S>(group)) cq().template acknowledge<S>(head);
+        if (!is_shared<S> || protocol::leads<S>(group)) protocol::write<S>(state().acknowledged, head);
+      }
+      if constexpr (is_shared<S>) {
+        if (protocol::leads<S>(group)) arch::publish<scope>(&state().retired, head);
+      } else {
+        protocol::before_writing<S>(group);
+        state().retired = head;
+      }
+    }
+    if constexpr (is_shared<S>) {
+      if (protocol::leads<S>(group)) arch::publish<scope>(&state().draining, 0u);
+    }
+    return taken;
+  }
+
+  XIO_DEVICE_INLINE void file(uint64_t index, const Completion& completion) const {
+    ReceiveSlot& slot = handle_.slots[ring::slot(index, handle_.shape.entries - 1)];
+    protocol::write<S>(slot.number, uint64_t{0});
+    if constexpr (is_shared<S>) arch::wait_stores();
+    protocol::write<S>(slot.status, protocol::pack(completion.status));
+    protocol::write<S>(slot.flags, static_cast<uint32_t>(completion.flags));
+    protocol::write<S>(slot.bytes, completion.bytes);
+    protocol::write<S>(slot.immediate, completion.immediate);
+    protocol::write<S>(slot.source_qpn, completion.source_qpn);
+    if constexpr (is_shared<S>) arch::wait_stores();
+    protocol::write<S>(slot.number, index + 1);
+  }
+
+  XIO_DEVICE_INLINE uint64_t members(uint64_t group, bool member) const {
+    if constexpr (S == Sharing::thread) {
+      return member;
+    } else {
+      return arch::ballot(group, member);
+    }
+  }
+  XIO_DEVICE_INLINE bool is_member(uint64_t lanes) const {
+    if constexpr (S == Sharing::thread) {
+      return true;
+    } else {
+      return (lanes >> arch::lane() & 1) != 0;
+    }
+  }
+
+  ReceiveQueueHandle handle_;
+};
+
+}  // namespace rdma
+
+XIO_NAMESPACE_END

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The send queue of an RDMA queue pair and its completions: room, turns, doorbells, drain and wait.
+///
+/// Operations of a queue pair end in the order in which they were posted, so one counter says what has ended, and one
+/// more where the first failure was.
+
+#include <xio/device/rdma_completions.hpp>
+#include <xio/device/rdma_sink.hpp>
+#include <xio/vendors/rdma/completion.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace rdma {
+
+/// The protocol code on a send ring: everything that does not depend on what an operation is.
+template <class Vendor, Sharing S, class Policy>
+class SendRings {
+ public:
+  XIO_HOST_DEVICE explicit SendRings(const QueuePairHandle& handle) : handle_(in_global_memory(handle)) {}
+  XIO_HOST_DEVICE const QueuePairHandle& handle() const { return handle_; }
+  static constexpr Sharing sharing = S;
+
+ protected:
+  XIO_HOST_DEVICE QueueState& state() const { return *handle_.state; }
+  XIO_HOST_DEVICE SendState& send() const { return *handle_.send; }
+  XIO_HOST_DEVICE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>{handle_.cq}; }
+
+  XIO_DEVICE_INLINE uint64_t members(uint64_t group, bool member) const {
+    if constexpr (S == Sharing::thread) {
+      return member;
+    } else {
+      return arch::ballot(group, member);
+    }
+  }
+  XIO_DEVICE_INLINE bool is_member(uint64_t lanes) const {
+    if constexpr (S == Sharing::thread) {
+      return true;
+    } else {
+      return (lanes >> arch::lane() & 1) != 0;
+    }
+  }
+
+  template <class T>
+  XIO_DEVICE_INLINE void write_by_leader(uint64_t group, T& word, T value) const {
+    if constexpr (is_shared<S>) {
+      if (protocol::leads<S>(group)) arch::store<state_scope<S>>(&word, value);
+    } else {
+      protocol::before_writing<S>(group);
+      word = value;
+    }
+  }
+
+  /// Why there is no room.
+  template <class Until>
+  XIO_DEVICE_INLINE Status refusal() const {
+    if (protocol::read<S>(state().broken) != 0 || protocol::read<S>(send().failed_end) != 0) return Status::broken;
+    return IsSame<Until, Now>::value ? Status::would_block : Status::timed_out;
+  }
+
+  /// Announces entries. `head`: first 8 bytes of the last one.
+  XIO_DEVICE_INLINE void announce(uint64_t end, uint64_t head) const {
+    const QueuePairHandle& q = handle_;
+    if constexpr (Vendor::has_send_record) {
+      arch::store<arch::Scope::system>(q.sq_record, Vendor::send_record(q.shape, end));
+      // The device may look at the record as soon as the doorbell has reached it.
+      if constexpr (Vendor::has_send_doorbell) arch::wait_stores();
+    }
+    if constexpr (Vendor::has_send_doorbell) {
+      using Word = typename Vendor::Doorbell;
+      auto* const doorbell = static_cast<Word*>(q.sq_doorbell);
+      if constexpr (S == Sharing::thread) {
+        arch::store_mmio_each_lane(doorbell, Vendor::send_doorbell(q.shape, end, head));
+      } else {
+        XioComDoorbell<order::Relaxed>(doorbell, Vendor::send_doorbell(q.shape, end, head));
+      }
+    }
+  }
+
+  XIO_DEVICE_INLINE void flush_group(uint64_t group) {
+    if constexpr (Policy::ringing == Ringing::deferred) {
+      protocol::flush<S, Policy>(state(), group, [&](uint64_t end) {
+        announce(end, Vendor::doorbell_repeats_entry ? protocol::read<S>(send().last_head) : 0);
+      });
+    }
+  }
+
+  XIO_DEVICE_INLINE protocol::Claim claim_now(uint64_t group, uint32_t wanted, uint32_t least) {
+    return protocol::claim<S>(state(), group, wanted, least, handle_.depth, [](uint64_t) { return true; });
+  }
+
+  /// Claims units; while there is no room, announces what waits to be announced and takes completions.
+  template <class Until>
+  XIO_DEVICE_INLINE protocol::Claim claim_until(uint64_t group, uint32_t wanted, uint32_t least, Until until) {
+    protocol::Claim claim = claim_now(group, wanted, least);
+    if constexpr (IsSame<Until, Now>::value) {
+      if (XIO_UNLIKELY(claim.count == 0)) flush_group(group);
+    } else {
+      for (uint32_t round = 0; XIO_UNLIKELY(claim.count == 0); ++round) {
+        flush_group(group);
+        const bool look = round == 0 || round % arch::looks_per_clock == arch::looks_per_clock - 1;
+        const bool last = look && (!protocol::any<S>(group, !until.passed()) || protocol::any<S>(group, is_dead()));
+        const uint32_t taken = drain_group(group);
+        claim = claim_now(group, wanted, least);
+        if (claim.count != 0 || last) break;
+        if (taken == 0) arch::pause(round);
+      }
+    }
+    return claim;
+  }
+
+  /// Whether nothing that is posted will ever be executed.
+  XIO_DEVICE_INLINE bool is_dead() const {
+    return protocol::read<S>(state().broken) != 0 || protocol::read<S>(send().ended) != 0;
+  }
+
+  /// Takes the completions that are there, at most one for each lane. Returns how many. Never waits: where another wave
+  /// is taking them, it returns 0.
+  XIO_DEVICE uint32_t drain_group(uint64_t group) {
+    constexpr arch::Scope scope = state_scope<S>;
+    const uint32_t position = protocol::rank<S>(group);
+    uint64_t head = protocol::read<S>(send().cq_head);
+    if constexpr (is_shared<S>) {
+      head = protocol::from_leader<S>(group, head);
+      if (!protocol::any<S>(group, position == 0 && cq().is_new(cq().look(head), head, 0))) return 0;
+      uint32_t idle = 0;
+      bool claimed = false;
+      if (protocol::leads<S>(group) && arch::load<scope>(&state().draining) == 0) {
+        claimed = arch::compare_exchange<scope>(&state().draining, idle, 1u);
+      }
+      if (!protocol::any<S>(group, claimed)) return 0;
+      head = protocol::from_leader<S>(group, arch::observe<scope>(&send().cq_head));
+    }
+    const uint64_t word = cq().look(head + position);
+    const bool fresh = cq().is_new(word, head, position);
+    const uint32_t taken = unbroken_row<S>(group, fresh);
+    if (taken != 0) file(group, head, head + position, word, position < taken, taken);
+    if constexpr (is_shared<S>) {
+      if (protocol::leads<S>(group)) arch::publish<scope>(&state().draining, 0u);
+    }
+    return taken;
+  }
+
+  /// Waits until everything that `token` stands for has ended. All lanes of `group` call, each with its own token.
+  XIO_DEVICE Status wait_group(uint64_t group, const Token& token, Deadline until) {
+    flush_group(group);
+    bool late = false;
+    bool broken = false;
+    for (uint32_t round = 0;; ++round) {
+      if (!protocol::any<S>(group, !has_ended(token) && !late && !broken)) break;
+      if (round % arch::looks_per_clock == arch::looks_per_clock - 1) {
+        late = until.passed();
+        broken = protocol::read<S>(state().broken) != 0;
+      }
+      if (drain_group(group) == 0) arch::pause(round);
+    }
+    if (protocol::any<S>(group, token.count != 0)) arch::acquire_system();
+    if (!has_ended(token)) return broken ? Status::broken : Status::timed_out;
+    return outcome(token);
+  }
+
+  /// Whether the device is done with the token's operation, as far as completions were taken.
+  XIO_DEVICE_INLINE bool has_ended(const Token& token) const {
+    if (token.count == 0 || protocol::read<S>(state().retired) > token.last) return true;
+    return protocol::read<S>(send().ended) != 0;
+  }
+
+  /// How an operation ended that has.
+  XIO_DEVICE_INLINE Status outcome(const Token& token) const {
+    if (!token.status.is_ok() || token.count == 0) return token.status;
+    const uint64_t failed_end = protocol::read<S>(send().failed_end);
+    if (XIO_LIKELY(failed_end == 0 || token.last + 1 < failed_end)) return Status::ok;
+    if (failed_end > token.last + 1 - token.count) return protocol::unpack(protocol::read<S>(send().failed_status));
+    return Status::flushed;
+  }
+
+ private:
+  /// Takes `taken` entries from `head` on, of which the calling lane holds number `mine` where `hit` is set.
+  XIO_DEVICE_INLINE void file(uint64_t group, uint64_t head, uint64_t mine, uint64_t word, bool hit, uint32_t taken) {
+    constexpr arch::Scope scope = state_scope<S>;
+    // The rest of an entry is older than its valid bit says, if it was loaded before it.
+    arch::order_loads<arch::Scope::system>();
+    const Progress known{protocol::read<S>(state().retired), protocol::read<S>(send().operations)};
+    const uint64_t reserved = protocol::read<S>(state().reserved);
+    Progress now = known;
+    Status status;
+    bool ended = false;
+    if (hit) {
+      const Completion completion = cq().read(word, mine);
+      if (completion.kind == CompletionKind::send) {
+        now = Vendor::progress(handle_.shape, known, completion, [&](uint32_t offset) {
+          return arch::load<arch::Scope::system>(
+              reinterpret_cast<const uint32_t*>(static_cast<const char*>(handle_.sq) + offset));
+        });
+        status = completion.status;
+      }
+      ended = completion.kind == CompletionKind::ended;
+    }
+    // A completion of an operation that is not in flight: the device and we no longer agree on the queue.
+    const bool strange = now.units > reserved || now.units < known.units;
+    if (strange) now = known;
+    const bool failed = hit && !strange && !status.is_ok();
+    const uint64_t failures = members(group, failed);
+    const uint32_t newest = last_lane(group, hit);
+    const uint64_t last = protocol::from_lane<S>(group, now.units, newest);
+    if (XIO_UNLIKELY(failures != 0)) record_failure(group, failures, now.units, status);
+    if (XIO_UNLIKELY(protocol::any<S>(group, ended))) record_end(group, last);
+    if (XIO_UNLIKELY(protocol::any<S>(group, strange))) protocol::write<S>(state().broken, 1u);
+
+    head += taken;
+    if constexpr (S != Sharing::thread) arch::converge(group);
+    const auto unacknowledged = static_cast<uint32_t>(head - protocol::read<S>(state().acknowledged));
+    // As long as fewer are unacknowledged than the ring has entries to spare, `depth` in flight cannot overrun it.
+    if (unacknowledged + handle_.depth >= handle_.cq.size - 1) {
+      protocol::before_writing<S>(group);
+      if (protocol::leads<S>(group)) cq().template acknowledge<S>(head);
+      write_by_leader(group, state().acknowledged, head);
+    }
+    write_by_leader(group, send().cq_head, head);
+    if constexpr (Vendor::counts_operations) {
+      write_by_leader(group, send().operations, protocol::from_lane<S>(group, now.operations, newest));
+    }
+    if constexpr (is_shared<S>) {
+      if (protocol::leads<S>(group)) arch::publish<scope>(&state().retired, last);
+    } else {
+      state().retired = last;
+    }
+  }
+
+  /// The last lane of those with `hit`, of which the lowest lanes of the group have it.
+  XIO_DEVICE_INLINE uint32_t last_lane(uint64_t group, bool hit) const {
+    if constexpr (S == Sharing::thread) {
+      return 0;
+    } else {
+      return 63 - static_cast<uint32_t>(__builtin_clzll(arch::ballot(group, hit)));
+    }
+  }
+
+  /// Remembers the first failure; what comes after it was flushed.
+  XIO_COLD XIO_DEVICE void record_failure(uint64_t group, uint64_t failures, uint64_t end, Status status) {
+    const uint32_t source = arch::first_lane(failures);
+    const uint64_t failed_end = protocol::from_lane<S>(group, end, source);
+    const uint32_t packed = protocol::from_lane<S>(group, protocol::pack(status), source);
+    if (protocol::read<S>(send().failed_end) != 0) return;
+    write_by_leader(group, send().failed_status, packed);
+    if constexpr (is_shared<S>) arch::wait_stores();
+    write_by_leader(group, send().failed_end, failed_end);
+    if constexpr (!Vendor::has_flush_completions) write_by_leader(group, send().ended, 1u);
+  }
+
+  /// The device will write no more completions: what is posted was flushed.
+  XIO_COLD XIO_DEVICE void record_end(uint64_t group, uint64_t end) {
+    if (protocol::read<S>(send().failed_end) == 0) {
+      write_by_leader(group, send().failed_status, protocol::pack(Status::flushed));
+      if constexpr (is_shared<S>) arch::wait_stores();
+      write_by_leader(group, send().failed_end, end + 1);
+    }
+    write_by_leader(group, send().ended, 1u);
+  }
+
+  XIO_DEVICE_INLINE static QueuePairHandle in_global_memory(QueuePairHandle handle) {
+    handle.state = arch::in_global(handle.state);
+    handle.send = arch::in_global(handle.send);
+    handle.sq = arch::in_global(handle.sq);
+    handle.sq_record = arch::in_global(handle.sq_record);
+    handle.side_table = arch::in_global(handle.side_table);
+    return handle;
+  }
+
+  QueuePairHandle handle_;
+};
+
+}  // namespace rdma
+
+XIO_NAMESPACE_END

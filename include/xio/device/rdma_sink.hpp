@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief How an RDMA encoder's segments reach the send ring.
+
+#include <xio/device/com.hpp>
+#include <xio/device/policy.hpp>
+#include <xio/device/ring.hpp>
+#include <xio/vendors/rdma/work.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace rdma {
+
+/// Byte offset in its ring of the unit that `index` refers to.
+template <class Vendor>
+XIO_DEVICE_INLINE uint32_t ring_offset(uint64_t index, uint32_t entries, uint32_t unit_shift) {
+  if constexpr (Vendor::power_of_two) {
+    return ring::slot(index, entries - 1) << unit_shift;
+  } else {
+    return static_cast<uint32_t>(index % entries) << unit_shift;
+  }
+}
+
+/// Sink of an encoder: one entry of a ring in memory.
+template <class Vendor, class Policy>
+struct RingSink {
+  void* ring;
+  uint32_t start;  ///< byte offset of the entry
+  uint32_t bytes;  ///< of the ring
+  bool split;      ///< whether the entry can reach the ring's end: one of a single unit cannot
+
+  XIO_HOST_DEVICE RingSink(void* memory, const SendShape& shape, uint64_t index, uint32_t units)
+      : ring(memory),
+        start(ring_offset<Vendor>(index, shape.entries, Vendor::unit_shift(shape))),
+        bytes(shape.entries << Vendor::unit_shift(shape)),
+        split(units != 1) {}
+
+  /// Stores segment `i` of the entry.
+  XIO_DEVICE_INLINE void put(uint32_t i, const Segment& value) const {
+    const auto chunk = __builtin_bit_cast(arch::Vec16, value);
+    auto* const to = static_cast<arch::Vec16*>(ring);
+    const uint32_t offset = position(i * static_cast<uint32_t>(sizeof(Segment)));
+    if constexpr (Policy::narrow_slots) {
+      detail::store_chunk(store::Narrow{}, to, offset, chunk);
+    } else if constexpr (Policy::publication == Publication::write_through) {
+      detail::store_chunk(store::Through{}, to, offset, chunk);
+    } else {
+      detail::store_chunk(store::Stream{}, to, offset, chunk);
+    }
+  }
+
+  /// Stores 8 bytes, number `i` of the entry: for vendors whose entries are not made of 16-byte segments.
+  XIO_DEVICE_INLINE void put8(uint32_t i, uint64_t value) const {
+    auto* const to = static_cast<char*>(ring) + position(i * static_cast<uint32_t>(sizeof(value)));
+    arch::store_entry8(reinterpret_cast<uint64_t*>(to), value);
+  }
+
+ private:
+  XIO_DEVICE_INLINE uint32_t position(uint32_t distance) const {
+    const uint32_t offset = start + distance;
+    if constexpr (!Vendor::wraps) {
+      return offset;
+    } else if (!split) {
+      return offset;
+    } else if constexpr (Vendor::power_of_two) {
+      return offset & (bytes - 1);
+    } else {
+      return offset < bytes ? offset : offset - bytes;
+    }
+  }
+};
+
+}  // namespace rdma
+
+XIO_NAMESPACE_END

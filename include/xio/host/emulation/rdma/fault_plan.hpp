@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What an emulated NIC does wrong on purpose.
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include <xio/config.hpp>
+#include <xio/host/emulation/rdma/types.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace emulation {
+
+/// Mistakes of one emulated queue pair, to be set before the operations that they concern. Usable from several threads.
+class RdmaFaultPlan {
+ public:
+  /// The `number`-th operation (from 0) ends so, without having been executed.
+  void fail(uint64_t number, RdmaOutcome outcome) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    failures_[number] = outcome;
+  }
+  /// Completions are written so many passes of the NIC after their operation was executed.
+  void delay(uint32_t passes) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    delay_ = passes;
+  }
+  /// The completion of the `number`-th operation is written twice.
+  void duplicate(uint64_t number) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    duplicates_[number] = true;
+  }
+  /// The completion of the `number`-th operation is not written.
+  void drop(uint64_t number) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    drops_[number] = true;
+  }
+  /// Executes nothing while set.
+  void hold(bool held) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    held_ = held;
+  }
+
+  RdmaOutcome outcome(uint64_t number) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = failures_.find(number);
+    return found == failures_.end() ? RdmaOutcome::ok : found->second;
+  }
+  uint32_t delay_passes() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return delay_;
+  }
+  bool duplicated(uint64_t number) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return duplicates_.count(number) != 0;
+  }
+  bool dropped(uint64_t number) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return drops_.count(number) != 0;
+  }
+  bool held() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return held_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<uint64_t, RdmaOutcome> failures_;
+  std::map<uint64_t, bool> duplicates_;
+  std::map<uint64_t, bool> drops_;
+  uint32_t delay_ = 0;
+  bool held_ = false;
+};
+
+}  // namespace emulation
+
+XIO_NAMESPACE_END

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief One queue pair of an emulated NIC: takes entries out of the send ring, executes them, writes completions.
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/emulation/rdma/fabric.hpp>
+#include <xio/host/emulation/rdma/fault_plan.hpp>
+#include <xio/host/emulation/rdma/wire.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace emulation {
+
+/// What a queue pair has seen.
+struct RdmaStatistics {
+  uint64_t doorbells = 0;               ///< doorbell values taken note of; several stores can count as one
+  uint64_t operations = 0;              ///< executed, failed ones included
+  uint64_t signaled = 0;                ///< of them
+  uint64_t completions = 0;             ///< written for operations of the send queue
+  uint64_t receive_completions = 0;     ///< written for the receive queue
+  uint64_t most_in_flight = 0;          ///< operations announced and not completed
+  std::vector<std::string> violations;  ///< what no driver may do: malformed entries, overrun completion queues
+};
+
+/// A queue pair without its vendor.
+class RdmaModel : public RdmaPeer {
+ public:
+  /// Does what there is to do now; true where anything was done. Called by one thread.
+  virtual bool pass() = 0;
+  virtual RdmaStatistics statistics() const = 0;
+  virtual RdmaFaultPlan& faults() = 0;
+  virtual void connect(uint32_t peer_qpn) = 0;
+};
+
+/// A queue pair whose bytes `Wire` knows how to read.
+template <class Wire>
+class RdmaQueuePairModel final : public RdmaModel {
+ public:
+  RdmaQueuePairModel(RdmaFabric& fabric, const RdmaQueueConfig& config, const RdmaQueueMemory& memory)
+      : fabric_(fabric), config_(config), memory_(memory), wire_psn_(config.first_psn) {
+    fabric_.add(config_.qpn, this);
+  }
+  ~RdmaQueuePairModel() override { fabric_.remove(config_.qpn); }
+  RdmaQueuePairModel(const RdmaQueuePairModel&) = delete;
+  RdmaQueuePairModel& operator=(const RdmaQueuePairModel&) = delete;
+
+  void connect(uint32_t peer_qpn) override { peer_ = peer_qpn; }
+  RdmaFaultPlan& faults() override { return faults_; }
+  RdmaStatistics statistics() const override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return statistics_;
+  }
+  /// Begins at other counters, before anything is posted: for tests of their wrapping.
+  void start_at(uint64_t sq_units, uint64_t cq_index, uint64_t messages) {
+    consumer_ = producer_ = sq_units;
+    cq_index_ = cq_consumer_ = cq_index;
+    messages_ = messages;
+  }
+
+  bool pass() override {
+    ++passes_;
+    if (faults_.held()) return false;
+    bool worked = look_at_doorbell();
+    for (uint32_t burst = 0; burst < 64 && consumer_ < producer_; ++burst) {
+      if (!execute_next()) break;
+      worked = true;
+    }
+    while (!pending_.empty() && pending_.front().due <= passes_) {
+      write_completion(pending_.front());
+      pending_.pop_front();
+      worked = true;
+    }
+    return worked;
+  }
+
+  RdmaOutcome answer(const RdmaRequest& request) override {
+    if (request.operation == RdmaOperation::nop) return RdmaOutcome::ok;
+    const bool takes = takes_receive(request.operation);
+    RdmaReceive receive;
+    if (takes) {
+      rq_producer_ = Wire::receive_producer(config_, memory_, take_note(memory_.rq_doorbell), rq_producer_);
+      if (rq_consumer_ == rq_producer_) return RdmaOutcome::receiver_not_ready;
+      receive = Wire::read_receive(config_, memory_, rq_consumer_);
+      if (!receive.fault.empty()) violate(receive.fault);
+    }
+    RdmaReceiveCompletion completion;
+    const RdmaOutcome outcome = apply(request, receive, completion);
+    if (takes && outcome != RdmaOutcome::remote_access) {
+      Wire::receive_consumed(config_, memory_, ++rq_consumer_);
+      completion.receive = receive;
+      completion.operation = request.operation;
+      completion.immediate = request.immediate;
+      completion.source_qpn = request.source_qpn;
+      completion.solicited = request.solicited;
+      write_receive_completion(completion);
+    }
+    return outcome;
+  }
+
+ private:
+  struct Pending {
+    uint64_t due;
+    RdmaSendCompletion completion;
+    bool is_last;  // says that the queue has ended
+  };
+
+  static uint64_t take_note(uint64_t* word) {
+    if (!word) return doorbell_taken;
+    if constexpr (Wire::doorbell_is_wide) {
+      return __atomic_exchange_n(word, doorbell_taken, __ATOMIC_ACQ_REL);
+    } else {
+      auto* const half = reinterpret_cast<uint32_t*>(word);
+      const uint32_t value = __atomic_exchange_n(half, static_cast<uint32_t>(doorbell_taken), __ATOMIC_ACQ_REL);
+      return value == static_cast<uint32_t>(doorbell_taken) ? doorbell_taken : value;
+    }
+  }
+
+  bool look_at_doorbell() {
+    const uint64_t value = take_note(memory_.sq_doorbell);
+    if (value == doorbell_taken) return false;
+    std::string violation;
+    const uint64_t producer = Wire::producer(config_, memory_, value, producer_, violation);
+    if (violation.empty() && producer - consumer_ > Wire::capacity(config_)) violation = "doorbell beyond the ring";
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!violation.empty()) {
+      statistics_.violations.push_back(violation);
+      return true;
+    }
+    ++statistics_.doorbells;
+    producer_ = producer;
+    if (producer_ - consumer_ > statistics_.most_in_flight) statistics_.most_in_flight = producer_ - consumer_;
+    return true;
+  }
+
+  bool execute_next() {
+    RdmaWork work = Wire::read_work(config_, memory_, consumer_);
+    std::string fault = work.fault;
+    if (fault.empty() && work.units > producer_ - consumer_) fault = "entry reaches beyond what the doorbell announced";
+    if constexpr (Wire::has_side_table) {
+      // Once for each operation, however often it is tried.
+      if (fault.empty() && not_ready_ == 0)
+        fault = Wire::check_side_table(config_, memory_, work, messages_, wire_psn_);
+    }
+    if (!fault.empty()) violate(fault);
+    RdmaOutcome outcome = broken_ ? RdmaOutcome::flushed : faults_.outcome(operations_);
+    if (outcome == RdmaOutcome::ok) outcome = fault.empty() ? execute(work) : RdmaOutcome::local_operation;
+    if (outcome == RdmaOutcome::receiver_not_ready && faults_.outcome(operations_) == RdmaOutcome::ok &&
+        ++not_ready_ < not_ready_limit) {
+      return false;  // tried again in a later pass
+    }
+    not_ready_ = 0;
+    const bool first_failure = outcome != RdmaOutcome::ok && !broken_;
+    if (outcome != RdmaOutcome::ok) broken_ = true;
+    // An entry that makes no sense may say any length.
+    const uint64_t left = producer_ - consumer_;
+    consumer_ += work.units == 0 ? 1 : work.units < left ? work.units : left;
+    Wire::consumed(config_, memory_, consumer_);
+    if (work.operation != RdmaOperation::local_invalidate) ++messages_;
+    const bool report = work.signaled || first_failure || (outcome == RdmaOutcome::flushed && Wire::flushes);
+    const bool silent = outcome == RdmaOutcome::flushed && !Wire::flushes;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      ++statistics_.operations;
+      if (work.signaled) ++statistics_.signaled;
+    }
+    if (report && !silent && !faults_.dropped(operations_)) {
+      const RdmaSendCompletion completion{outcome, work, messages_};
+      pending_.push_back({passes_ + faults_.delay_passes(), completion, false});
+      if (faults_.duplicated(operations_)) pending_.push_back(pending_.back());
+    }
+    if (first_failure && Wire::has_last_entry)
+      pending_.push_back({passes_ + faults_.delay_passes(), {outcome, work, messages_}, true});
+    ++operations_;
+    return true;
+  }
+
+  RdmaOutcome execute(const RdmaWork& work) {
+    MemoryKeys& keys = fabric_.keys();
+    RdmaRequest request;
+    request.operation = work.operation;
+    request.source_qpn = config_.qpn;
+    request.remote = work.remote;
+    request.rkey = work.rkey;
+    request.immediate = work.immediate;
+    request.swap_add = work.swap_add;
+    request.compare = work.compare;
+    request.solicited = work.solicited;
+    const bool fills = work.operation == RdmaOperation::read || work.operation == RdmaOperation::compare_swap ||
+                       work.operation == RdmaOperation::fetch_add;
+    if (work.operation == RdmaOperation::local_invalidate)
+      return keys.remove(work.immediate) ? RdmaOutcome::ok : RdmaOutcome::local_operation;
+    for (const RdmaPiece& piece : work.pieces) {
+      if (piece.length != 0 &&
+          !keys.find(piece.lkey, piece.address, piece.length, fills ? rdma_access::local_write : 0))
+        return RdmaOutcome::local_protection;
+    }
+    std::vector<uint8_t> data;
+    if (fills) {
+      data.resize(work.length());
+      request.answer = &data;
+    } else {
+      data = work.bytes;
+      for (const RdmaPiece& piece : work.pieces) {
+        const auto* const from = reinterpret_cast<const uint8_t*>(piece.address);
+        data.insert(data.end(), from, from + piece.length);
+      }
+      request.data = &data;
+    }
+    const RdmaOutcome outcome = fabric_.send(peer_, request);
+    if (outcome != RdmaOutcome::ok || !fills) return outcome;
+    uint64_t done = 0;
+    for (const RdmaPiece& piece : work.pieces) {
+      copy_as_device(reinterpret_cast<void*>(piece.address), data.data() + done, piece.length);
+      done += piece.length;
+    }
+    return RdmaOutcome::ok;
+  }
+
+  /// The responder's side.
+  RdmaOutcome apply(const RdmaRequest& request, const RdmaReceive& receive, RdmaReceiveCompletion& completion) {
+    MemoryKeys& keys = fabric_.keys();
+    const auto remote = [&](uint64_t bytes, uint32_t access) {
+      return keys.find(request.rkey, request.remote, bytes, access);
+    };
+    switch (request.operation) {
+      case RdmaOperation::write:
+      case RdmaOperation::write_immediate: {
+        const uint64_t bytes = request.data->size();
+        void* const to = bytes == 0 ? nullptr : remote(bytes, rdma_access::remote_write);
+        if (bytes != 0 && !to) return RdmaOutcome::remote_access;
+        copy_as_device(to, request.data->data(), bytes);
+        completion.bytes = static_cast<uint32_t>(bytes);
+        return RdmaOutcome::ok;
+      }
+      case RdmaOperation::read: {
+        const uint64_t bytes = request.answer->size();
+        const void* const from = bytes == 0 ? nullptr : remote(bytes, rdma_access::remote_read);
+        if (bytes != 0 && !from) return RdmaOutcome::remote_access;
+        if (bytes != 0) std::memcpy(request.answer->data(), from, bytes);
+        return RdmaOutcome::ok;
+      }
+      case RdmaOperation::compare_swap:
+      case RdmaOperation::fetch_add: {
+        auto* const word = static_cast<uint64_t*>(remote(8, rdma_access::remote_atomic));
+        if (!word) return RdmaOutcome::remote_access;
+        if (request.remote % 8 != 0) return RdmaOutcome::remote_invalid;
+        uint64_t before = request.compare;
+        if (request.operation == RdmaOperation::fetch_add) {
+          before = __atomic_fetch_add(word, request.swap_add, __ATOMIC_ACQ_REL);
+        } else {
+          __atomic_compare_exchange_n(word, &before, request.swap_add, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+        }
+        request.answer->resize(8);
+        std::memcpy(request.answer->data(), &before, 8);
+        return RdmaOutcome::ok;
+      }
+      default: return scatter(request, receive, completion);
+    }
+  }
+
+  RdmaOutcome scatter(const RdmaRequest& request, const RdmaReceive& receive, RdmaReceiveCompletion& completion) {
+    const uint64_t bytes = request.data->size();
+    uint64_t done = 0;
+    for (const RdmaPiece& piece : receive.pieces) {
+      if (done == bytes) break;
+      const uint64_t part = bytes - done < piece.length ? bytes - done : piece.length;
+      void* const to = fabric_.keys().find(piece.lkey, piece.address, part, rdma_access::local_write);
+      if (!to) {
+        completion.outcome = RdmaOutcome::local_protection;
+        return RdmaOutcome::remote_operation;
+      }
+      copy_as_device(to, request.data->data() + done, part);
+      done += part;
+    }
+    if (done != bytes) {
+      completion.outcome = RdmaOutcome::local_length;
+      return RdmaOutcome::remote_invalid;
+    }
+    if (request.operation == RdmaOperation::send_invalidate) fabric_.keys().remove(request.immediate);
+    completion.bytes = static_cast<uint32_t>(bytes);
+    return RdmaOutcome::ok;
+  }
+
+  void write_completion(const Pending& pending) {
+    cq_consumer_ = Wire::consumer(config_.cq_entries, memory_.cq_record, memory_.cq_doorbell, cq_consumer_);
+    if (cq_index_ - cq_consumer_ >= Wire::cq_capacity(config_.cq_entries)) violate("completion queue overrun");
+    if constexpr (Wire::has_last_entry) {
+      if (pending.is_last) {
+        Wire::write_last(config_, memory_.cq, memory_.cq_producer, cq_index_++, pending.completion);
+        return;
+      }
+    }
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      ++statistics_.completions;
+    }
+    Wire::write_completion(config_, memory_.cq, memory_.cq_producer, cq_index_++, pending.completion);
+  }
+
+  void write_receive_completion(const RdmaReceiveCompletion& completion) {
+    receive_cq_consumer_ = Wire::consumer(config_.receive_cq_entries, memory_.receive_cq_record,
+                                          memory_.receive_cq_doorbell, receive_cq_consumer_);
+    if (receive_cq_index_ - receive_cq_consumer_ >= Wire::cq_capacity(config_.receive_cq_entries))
+      violate("receive completion queue overrun");
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      ++statistics_.receive_completions;
+    }
+    Wire::write_receive_completion(config_, memory_.receive_cq, memory_.receive_cq_producer, receive_cq_index_++,
+                                   completion);
+  }
+
+  void violate(const std::string& what) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    statistics_.violations.push_back(what);
+  }
+
+  static constexpr uint32_t not_ready_limit = 1000;
+
+  RdmaFabric& fabric_;
+  RdmaQueueConfig config_;
+  RdmaQueueMemory memory_;
+  RdmaFaultPlan faults_;
+  std::atomic<uint32_t> peer_{0};
+  mutable std::mutex mutex_;  // of the statistics
+  RdmaStatistics statistics_;
+  std::deque<Pending> pending_;
+  uint64_t passes_ = 0;
+  uint64_t producer_ = 0;
+  uint64_t consumer_ = 0;
+  uint64_t operations_ = 0;
+  uint64_t messages_ = 0;
+  uint32_t wire_psn_;
+  uint32_t not_ready_ = 0;
+  uint64_t cq_index_ = 0;
+  uint64_t cq_consumer_ = 0;
+  bool broken_ = false;
+  // Under the fabric's lock, as answer() is called:
+  uint64_t rq_producer_ = 0;
+  uint64_t rq_consumer_ = 0;
+  uint64_t receive_cq_index_ = 0;
+  uint64_t receive_cq_consumer_ = 0;
+};
+
+}  // namespace emulation
+
+XIO_NAMESPACE_END

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// One lane posts one RDMA write, for each vendor. The kernels' instructions are held to budgets (rdma_budgets.cmake).
+
+#include <xio/device/rdma.hpp>
+#include <xio/vendors/bnxt/traits.hpp>
+#include <xio/vendors/ernic/traits.hpp>
+#include <xio/vendors/ionic/traits.hpp>
+#include <xio/vendors/mlx5/traits.hpp>
+#include <xio/vendors/rxe/traits.hpp>
+
+using namespace xio;
+
+namespace {
+// What the caller knows of one put.
+struct Put {
+  uint64_t remote;
+  uint64_t local;
+  uint32_t rkey;
+  uint32_t lkey;
+  uint32_t bytes;
+};
+
+template <class Vendor, class Policy>
+XIO_DEVICE_INLINE Token put(const rdma::QueuePairHandle& handle, const Put& what) {
+  rdma::QueuePair<Vendor, Sharing::thread, Policy> qp(handle);
+  return qp.put({what.remote, what.bytes, what.rkey, Status()}, {what.local, what.bytes, what.lkey, Status()});
+}
+}  // namespace
+
+extern "C" __global__ void put_mlx5(rdma::QueuePairHandle handle, Put what) {
+  put<mlx5::Vendor<>, Unchecked>(handle, what);
+}
+extern "C" __global__ void put_bnxt(rdma::QueuePairHandle handle, Put what) {
+  put<bnxt::Vendor<>, Unchecked>(handle, what);
+}
+extern "C" __global__ void put_ionic(rdma::QueuePairHandle handle, Put what) {
+  put<ionic::Vendor<>, Unchecked>(handle, what);
+}
+extern "C" __global__ void put_ernic(rdma::QueuePairHandle handle, Put what) {
+  put<ernic::Vendor, Unchecked>(handle, what);
+}
+extern "C" __global__ void put_rxe(rdma::QueuePairHandle handle, Put what) {
+  put<rxe::Vendor<>, Unchecked>(handle, what);
+}
+
+// Bounds checked, the token stored.
+extern "C" __global__ void put_checked_mlx5(rdma::QueuePairHandle handle, rdma::RemoteMemory remote,
+                                            rdma::LocalMemory local, uint64_t offset, uint32_t bytes, Token* token) {
+  rdma::QueuePair<mlx5::Vendor<>, Sharing::thread, Latency> qp(handle);
+  *token = qp.put(remote.at(offset, bytes), local.at(offset, bytes));
+}

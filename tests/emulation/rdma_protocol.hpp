@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What the tests of the RDMA queue protocol share: two queue pairs of one vendor, connected, with memory.
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <xio/device/rdma.hpp>
+#include <xio/host/emulation/rdma_nic.hpp>
+
+#include "catch.hpp"
+#include "emulation/protocol.hpp"
+
+namespace Catch {
+/// Failed checks show a status by name.
+template <>
+struct StringMaker<xio::Status> {
+  static std::string convert(xio::Status status) {
+    return std::string(xio::name(status.code)) + " (" + std::to_string(status.vendor) + ")";
+  }
+};
+}  // namespace Catch
+
+namespace rdma_tests {
+
+using namespace protocol_tests;  // patience, checks inside kernels
+using xio::emulation::RdmaFabric;
+using xio::emulation::RdmaNic;
+using xio::emulation::RdmaOutcome;
+using xio::emulation::RdmaQueueConfig;
+using xio::emulation::RdmaQueuePair;
+using xio::rdma::LocalMemory;
+using xio::rdma::QueuePair;
+using xio::rdma::QueuePairHandle;
+using xio::rdma::RemoteMemory;
+
+using Mlx5 = xio::emulation::Mlx5Kit<>;
+using Bnxt = xio::emulation::BnxtKit<>;
+using Ionic = xio::emulation::IonicKit<>;
+using Ernic = xio::emulation::ErnicKit;
+using Rxe = xio::emulation::RxeKit<>;
+
+/// All vendors, for TEMPLATE_LIST_TEST_CASE.
+using Vendors = std::tuple<Mlx5, Bnxt, Ionic, Ernic, Rxe>;
+
+/// A requester and a responder, each with a queue pair of vendor `Kit` and registered memory.
+template <class Kit>
+class RdmaRig {
+ public:
+  explicit RdmaRig(const RdmaQueueConfig& config = Kit::config(), size_t bytes = size_t{1} << 18)
+      : near_bytes(bytes, 0x11),
+        far_bytes(bytes, 0x22),
+        near(fabric, number(config, 0x101)),
+        far(fabric, number(config, 0x202)) {
+    near.model().connect(far.config().qpn);
+    far.model().connect(near.config().qpn);
+    nic.add(near.model());
+    nic.add(far.model());
+    const uint32_t near_key = fabric.keys().add(near_bytes.data(), near_bytes.size());
+    const uint32_t far_key = fabric.keys().add(far_bytes.data(), far_bytes.size());
+    local = {reinterpret_cast<uint64_t>(near_bytes.data()), near_bytes.size(), near_key};
+    remote = {reinterpret_cast<uint64_t>(far_bytes.data()), far_bytes.size(), far_key};
+  }
+  ~RdmaRig() { nic.stop(); }
+
+  /// The NIC works on a thread of its own from now on.
+  RdmaRig& running() {
+    nic.start();
+    return *this;
+  }
+  /// What no driver may do, in one text; empty where nothing was.
+  std::string violations() {
+    std::string all;
+    for (const std::string& one : near.model().statistics().violations) all += one + "; ";
+    for (const std::string& one : far.model().statistics().violations) all += one + "; ";
+    return all;
+  }
+
+  std::vector<unsigned char> near_bytes;
+  std::vector<unsigned char> far_bytes;
+  RdmaFabric fabric;
+  RdmaNic nic;
+  RdmaQueuePair<Kit> near;
+  RdmaQueuePair<Kit> far;
+  LocalMemory local;
+  RemoteMemory remote;
+
+ private:
+  static RdmaQueueConfig number(RdmaQueueConfig config, uint32_t qpn) {
+    config.qpn = qpn;
+    if (config.handle != 0) config.handle = qpn + 0x1000;
+    return config;
+  }
+};
+
+}  // namespace rdma_tests
