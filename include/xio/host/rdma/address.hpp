@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What one side must know of the other's queue pair, and memory, to talk to it.
+
+#include <type_traits>
+
+#include <xio/config.hpp>
+#include <xio/host/rdma/gid.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// A queue pair as its peer sees it: trade it by an Exchange, then connect.
+struct QueuePairAddress {
+  uint32_t qpn = 0;  ///< queue pair number
+  uint32_t psn = 0;  ///< first packet sequence number that it sends
+  uint32_t mtu = 0;  ///< bytes of a packet's payload, at most: 256 to 4096
+  uint32_t lid = 0;  ///< local identifier (InfiniBand); 0 on Ethernet
+  Gid gid{};         ///< address of its port
+};
+static_assert(sizeof(QueuePairAddress) == 32 && std::is_trivially_copyable<QueuePairAddress>::value,
+              "swapped between processes as it is");
+
+/// Memory that a peer may use.
+struct RemoteMemory {
+  uint64_t address = 0;   ///< virtual address at its owner
+  uint64_t bytes = 0;     ///< length
+  uint32_t rkey = 0;      ///< remote key
+  uint32_t reserved = 0;  ///< 0
+};
+static_assert(sizeof(RemoteMemory) == 24 && std::is_trivially_copyable<RemoteMemory>::value,
+              "swapped between processes as it is");
+
+}  // namespace host
+
+XIO_NAMESPACE_END

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Addresses of an RDMA port (GIDs), and which of them to use.
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// Which protocol carries the packets that leave through a GID.
+enum class GidType { infiniband, roce_v1, roce_v2 };
+
+/// Name of a type; never null.
+inline const char* name(GidType type) {
+  switch (type) {
+    case GidType::infiniband: return "InfiniBand";
+    case GidType::roce_v1: return "RoCE v1";
+    default: return "RoCE v2";
+  }
+}
+
+/// 128 bits in network byte order; an IPv4 address in the last four, after two of 0xff.
+using Gid = std::array<uint8_t, 16>;
+
+/// Whether it is an IPv4 address.
+inline bool is_ipv4(const Gid& gid) {
+  for (size_t i = 0; i < 10; ++i)
+    if (gid[i] != 0) return false;
+  return gid[10] == 0xff && gid[11] == 0xff;
+}
+
+/// Whether it reaches no further than the wire: fe80::/10.
+inline bool is_link_local(const Gid& gid) { return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80; }
+
+/// "10.9.0.1", or eight groups of four hexadecimal digits.
+inline std::string to_text(const Gid& gid) {
+  std::string text;
+  if (is_ipv4(gid)) {
+    for (size_t i = 12; i < 16; ++i) text += (i == 12 ? "" : ".") + std::to_string(gid[i]);
+    return text;
+  }
+  for (size_t i = 0; i < 16; ++i) {
+    if (i != 0 && i % 2 == 0) text += ':';
+    text += "0123456789abcdef"[gid[i] >> 4];
+    text += "0123456789abcdef"[gid[i] & 15];
+  }
+  return text;
+}
+
+/// One entry of a port's table.
+struct GidEntry {
+  uint32_t index = 0;               ///< place in the table
+  GidType type = GidType::roce_v2;  ///< protocol
+  Gid gid{};                        ///< the address
+};
+
+namespace detail {
+
+/// The lower the better; the order that works in most networks.
+inline int gid_rank(const GidEntry& entry) {
+  switch (entry.type) {
+    case GidType::roce_v2: return is_ipv4(entry.gid) ? 0 : is_link_local(entry.gid) ? 3 : 1;
+    case GidType::infiniband: return 2;
+    default: return is_ipv4(entry.gid) ? 4 : 5;
+  }
+}
+
+}  // namespace detail
+
+/// The entry to use: RoCE v2 over IPv4 first, then over routable IPv6, InfiniBand, RoCE v2 over link-local addresses,
+/// and RoCE v1 last; of equals the first. Empty where no entry holds an address.
+inline std::optional<GidEntry> choose_gid(const std::vector<GidEntry>& table) {
+  const GidEntry* best = nullptr;
+  for (const GidEntry& entry : table) {
+    if (entry.gid == Gid{}) continue;
+    if (best == nullptr || detail::gid_rank(entry) < detail::gid_rank(*best)) best = &entry;
+  }
+  if (best == nullptr) return std::nullopt;
+  return *best;
+}
+
+/// The entry that the user named; throws Error where the table has none at this place.
+inline GidEntry gid_at(const std::vector<GidEntry>& table, uint32_t index) {
+  std::string there;
+  for (const GidEntry& entry : table) {
+    if (entry.gid == Gid{}) continue;
+    if (entry.index == index) return entry;
+    there += (there.empty() ? "" : ", ") + std::to_string(entry.index) + " (" + name(entry.type) + " " +
+             to_text(entry.gid) + ")";
+  }
+  throw Error("no GID at index " + std::to_string(index) + "; there are: " + (there.empty() ? "none" : there));
+}
+
+}  // namespace host
+
+XIO_NAMESPACE_END

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief A reliable connection (RC) by verbs: made, connected, reset and connected again. Nothing is here without the
+/// header of libibverbs.
+
+#include <xio/config.hpp>
+
+#if __has_include(<infiniband/verbs.h>)
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+
+#include <xio/host/error.hpp>
+#include <xio/host/rdma/address.hpp>
+#include <xio/host/rdma/device.hpp>
+#include <xio/host/rdma/resources.hpp>
+#include <xio/host/rdma/verbs_library.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// Sizes, rights and patience of a queue pair.
+struct QueuePairOptions {
+  uint32_t send_entries = 64;              ///< operations in flight, at least
+  uint32_t receive_entries = 64;           ///< receives posted, at least
+  uint32_t send_sges = 1;                  ///< pieces of local memory of an operation
+  uint32_t receive_sges = 1;               ///< pieces of local memory of a receive
+  uint32_t inline_bytes = 0;               ///< bytes that an operation may carry in its entry
+  bool signal_all = false;                 ///< every operation writes a completion, whatever it says
+  int access = rdma_access_all;            ///< IBV_ACCESS_ flags: what the peer may do
+  uint32_t mtu = 0;                        ///< payload of a packet, at most; 0: what both ports can
+  uint8_t reads_in_flight = 1;             ///< reads and atomics at a time, in either direction
+  uint8_t timeout = 14;                    ///< 4.096 us * 2^timeout without an answer: try again
+  uint8_t retries = 7;                     ///< so often
+  uint8_t receiver_not_ready_retries = 7;  ///< so often when the peer has no receive posted; 7: for ever
+  uint8_t receiver_not_ready_timer = 12;   ///< code of the pause that the peer is to make then; 12: 0.64 ms
+  uint8_t hop_limit = 64;                  ///< routers on the way
+  uint8_t traffic_class = 0;               ///< of the IP packets
+  std::optional<uint32_t> psn;             ///< first packet sequence number; empty: at random, as it should be
+};
+
+/// A queue pair, from RESET to RTS. Movable; one thread at a time.
+class VerbsQueuePair {
+ public:
+  VerbsQueuePair(const RdmaDevice& device, const ProtectionDomain& domain, const CompletionQueue& send_cq,
+                 const CompletionQueue& receive_cq, const QueuePairOptions& options = {})
+      : device_(device), options_(options) {
+    ibv_qp_init_attr wanted{};
+    wanted.send_cq = send_cq.get();
+    wanted.recv_cq = receive_cq.get();
+    wanted.cap.max_send_wr = options.send_entries;
+    wanted.cap.max_recv_wr = options.receive_entries;
+    wanted.cap.max_send_sge = options.send_sges;
+    wanted.cap.max_recv_sge = options.receive_sges;
+    wanted.cap.max_inline_data = options.inline_bytes;
+    wanted.qp_type = IBV_QPT_RC;
+    wanted.sq_sig_all = options.signal_all ? 1 : 0;
+    ibv_qp* qp = verbs().create_qp(domain.get(), &wanted);
+    if (qp == nullptr)
+      throw_system_error("rdma: cannot make a queue pair of " + std::to_string(options.send_entries) + " and " +
+                             std::to_string(options.receive_entries) + " entries on " + device.name() +
+                             " (is one of its sizes more than the device can have?)",
+                         errno);
+    qp_ = std::shared_ptr<ibv_qp>(qp, [pd = domain.shared(), send = send_cq.shared(),
+                                       receive = receive_cq.shared()](ibv_qp* owned) { verbs().destroy_qp(owned); });
+    psn_ = (options.psn ? *options.psn : std::random_device{}()) & 0xffffff;
+  }
+
+  ibv_qp* get() const { return qp_.get(); }
+  std::shared_ptr<ibv_qp> shared() const { return qp_; }
+  uint32_t qpn() const { return qp_->qp_num; }
+  const QueuePairOptions& options() const { return options_; }
+
+  /// What the peer needs to connect to this one.
+  QueuePairAddress address() const {
+    const uint32_t mtu = options_.mtu == 0 || options_.mtu > device_.mtu() ? device_.mtu() : options_.mtu;
+    return {qpn(), psn_, mtu, device_.lid(), device_.gid().gid};
+  }
+
+  /// From RESET to RTS. The peer connects to ours meanwhile; send when both have done it.
+  void connect(const QueuePairAddress& peer) {
+    initialise();
+    make_ready_to_receive(peer);
+    make_ready_to_send();
+  }
+  /// To itself: what is sent is received by the same queue pair.
+  void connect_to_itself() { connect(address()); }
+
+  /// Ends what is outstanding: its completions say "flushed". Only reset() leads out of this state.
+  void fail() {
+    ibv_qp_attr to{};
+    to.qp_state = IBV_QPS_ERR;
+    modify(to, IBV_QP_STATE, "ERR");
+  }
+
+  /// Back to RESET, with a new first packet sequence number; then swap addresses and connect again. Completions of
+  /// before may still lie in the completion queues.
+  void reset() {
+    ibv_qp_attr to{};
+    to.qp_state = IBV_QPS_RESET;
+    modify(to, IBV_QP_STATE, "RESET");
+    psn_ = (options_.psn ? *options_.psn : std::random_device{}()) & 0xffffff;
+  }
+
+  ibv_qp_state state() const {
+    ibv_qp_attr now{};
+    ibv_qp_init_attr made{};
+    const int error = verbs().query_qp(qp_.get(), &now, IBV_QP_STATE, &made);
+    if (error != 0) throw_system_error("rdma: cannot ask for the state of queue pair " + std::to_string(qpn()), error);
+    return now.qp_state;
+  }
+
+ private:
+  void initialise() {
+    ibv_qp_attr to{};
+    to.qp_state = IBV_QPS_INIT;
+    to.port_num = device_.port();
+    to.qp_access_flags = static_cast<unsigned>(options_.access);
+    modify(to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, "INIT");
+  }
+
+  void make_ready_to_receive(const QueuePairAddress& peer) {
+    const uint32_t mine = address().mtu;
+    const uint32_t mtu = peer.mtu < mine ? peer.mtu : mine;
+    ibv_qp_attr to{};
+    to.qp_state = IBV_QPS_RTR;
+    to.path_mtu = mtu_code(mtu);
+    to.dest_qp_num = peer.qpn;
+    to.rq_psn = peer.psn & 0xffffff;
+    to.max_dest_rd_atomic = options_.reads_in_flight;
+    to.min_rnr_timer = options_.receiver_not_ready_timer;
+    to.ah_attr.port_num = device_.port();
+    to.ah_attr.dlid = static_cast<uint16_t>(peer.lid);
+    // On InfiniBand the local identifier is enough within a subnet.
+    to.ah_attr.is_global = device_.is_ethernet() || peer.lid == 0 ? 1 : 0;
+    std::memcpy(to.ah_attr.grh.dgid.raw, peer.gid.data(), peer.gid.size());
+    to.ah_attr.grh.sgid_index = static_cast<uint8_t>(device_.gid().index);
+    to.ah_attr.grh.hop_limit = options_.hop_limit;
+    to.ah_attr.grh.traffic_class = options_.traffic_class;
+    modify(to,
+           IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+               IBV_QP_MIN_RNR_TIMER,
+           "RTR",
+           " (is there a route from " + to_text(device_.gid().gid) + " to " + to_text(peer.gid) +
+               ", and are both of the same kind?)");
+  }
+
+  void make_ready_to_send() {
+    ibv_qp_attr to{};
+    to.qp_state = IBV_QPS_RTS;
+    to.sq_psn = psn_;
+    to.timeout = options_.timeout;
+    to.retry_cnt = options_.retries;
+    to.rnr_retry = options_.receiver_not_ready_retries;
+    to.max_rd_atomic = options_.reads_in_flight;
+    modify(
+        to,
+        IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC,
+        "RTS");
+  }
+
+  static ibv_mtu mtu_code(uint32_t bytes) {
+    for (const ibv_mtu code : {IBV_MTU_4096, IBV_MTU_2048, IBV_MTU_1024, IBV_MTU_512})
+      if (bytes >= 128u << code) return code;
+    return IBV_MTU_256;
+  }
+
+  void modify(ibv_qp_attr& to, int mask, const char* state, const std::string& advice = {}) {
+    const int error = verbs().modify_qp(qp_.get(), &to, mask);
+    if (error != 0)
+      throw_system_error(
+          "rdma: cannot bring queue pair " + std::to_string(qpn()) + " of " + device_.name() + " to " + state + advice,
+          error);
+  }
+
+  RdmaDevice device_;
+  QueuePairOptions options_;
+  std::shared_ptr<ibv_qp> qp_;
+  uint32_t psn_ = 0;
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END
+
+#endif

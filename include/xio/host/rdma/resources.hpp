@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Protection domains, registered memory and completion queues. Nothing is here without the header of
+/// libibverbs.
+
+#include <xio/config.hpp>
+
+#if __has_include(<infiniband/verbs.h>)
+
+#include <cerrno>
+#include <memory>
+#include <string>
+
+#include <xio/host/error.hpp>
+#include <xio/host/rdma/address.hpp>
+#include <xio/host/rdma/device.hpp>
+#include <xio/host/rdma/verbs_library.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// Everything that a peer may be allowed to do.
+constexpr int rdma_access_all =
+    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+
+/// Which queue pairs may use which memory. Movable; what is made from it keeps it.
+class ProtectionDomain {
+ public:
+  explicit ProtectionDomain(const RdmaDevice& device) {
+    ibv_pd* pd = verbs().alloc_pd(device.context());
+    if (pd == nullptr) throw_system_error("rdma: cannot make a protection domain on " + device.name(), errno);
+    pd_ = std::shared_ptr<ibv_pd>(pd, [keep = device.shared()](ibv_pd* owned) { verbs().dealloc_pd(owned); });
+  }
+
+  ibv_pd* get() const { return pd_.get(); }
+  std::shared_ptr<ibv_pd> shared() const { return pd_; }
+
+ private:
+  std::shared_ptr<ibv_pd> pd_;
+};
+
+/// Memory that a device may use; owns the registration, not the memory. Movable.
+class MemoryRegion {
+ public:
+  /// @param data    stays where it is, and mapped, as long as the region lives
+  /// @param access  IBV_ACCESS_ flags: what the device and peers may do
+  MemoryRegion(const ProtectionDomain& domain, void* data, size_t bytes, int access = rdma_access_all) {
+    ibv_mr* mr = verbs().reg_mr(domain.get(), data, bytes, access);
+    if (mr == nullptr) {
+      const int error = errno;
+      throw_system_error("rdma: cannot register " + std::to_string(bytes) + " bytes" +
+                             (error == ENOMEM ? " (raise the limit of locked memory: ulimit -l)" : ""),
+                         error);
+    }
+    mr_ = std::shared_ptr<ibv_mr>(mr, [keep = domain.shared()](ibv_mr* owned) { verbs().dereg_mr(owned); });
+  }
+
+  void* data() const { return mr_->addr; }
+  size_t size() const { return mr_->length; }
+  uint32_t lkey() const { return mr_->lkey; }
+  uint32_t rkey() const { return mr_->rkey; }
+  /// For the peer.
+  RemoteMemory remote() const { return {reinterpret_cast<uintptr_t>(mr_->addr), mr_->length, mr_->rkey, 0}; }
+
+ private:
+  std::shared_ptr<ibv_mr> mr_;
+};
+
+/// Where completions go. Movable; queue pairs keep it.
+class CompletionQueue {
+ public:
+  /// @param entries  at least so many; the device may round up
+  CompletionQueue(const RdmaDevice& device, uint32_t entries) {
+    ibv_cq* cq = verbs().create_cq(device.context(), static_cast<int>(entries), nullptr, nullptr, 0);
+    if (cq == nullptr)
+      throw_system_error("rdma: cannot make a completion queue of " + std::to_string(entries) + " entries on " +
+                             device.name() + " (is it more than the device can have?)",
+                         errno);
+    cq_ = std::shared_ptr<ibv_cq>(cq, [keep = device.shared()](ibv_cq* owned) { verbs().destroy_cq(owned); });
+  }
+
+  ibv_cq* get() const { return cq_.get(); }
+  std::shared_ptr<ibv_cq> shared() const { return cq_; }
+  /// Entries that it holds.
+  uint32_t capacity() const { return static_cast<uint32_t>(cq_->cqe); }
+
+ private:
+  std::shared_ptr<ibv_cq> cq_;
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END
+
+#endif

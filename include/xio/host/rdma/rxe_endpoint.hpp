@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief A soft-RoCE queue pair ready for kernels: handles for rdma::QueuePair and rdma::ReceiveQueue, and recovery.
+/// Nothing is here without the header of libibverbs.
+
+#include <xio/config.hpp>
+
+#if __has_include(<infiniband/verbs.h>)
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <xio/device/rdma_handle.hpp>
+#include <xio/device/ring.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/rdma/rxe_doorbell.hpp>
+#include <xio/vendors/rxe/traits.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// A queue pair of soft-RoCE with a completion queue for each of its sides, and what kernels keep in memory for it.
+/// Not movable: handles point into it.
+class RxeEndpoint {
+ public:
+  using Vendor = rxe::Vendor<>;  ///< for rdma::QueuePair and rdma::ReceiveQueue
+
+  RxeEndpoint(const RdmaDevice& device, const ProtectionDomain& domain, const QueuePairOptions& options = {})
+      : send_cq_(device, 2 * options.send_entries + 2),
+        receive_cq_(device, 2 * options.receive_entries + 2),
+        queue_(device, domain, send_cq_, receive_cq_, options),
+        state_(std::make_unique<State>()),
+        slots_(queue_.receive_ring().count),
+        doorbell_(queue_) {
+    for (const RxeCompletionQueue* cq : {&send_cq_, &receive_cq_}) {
+      if (cq->ring().entry_bytes != Vendor::Completions::entry_bytes)
+        throw Error("rxe: completions lie " + std::to_string(cq->ring().entry_bytes) + " bytes apart and not " +
+                    std::to_string(Vendor::Completions::entry_bytes) +
+                    "; use rxe::Vendor with another Options::cqe_bytes");
+    }
+  }
+  RxeEndpoint(const RxeEndpoint&) = delete;
+  RxeEndpoint& operator=(const RxeEndpoint&) = delete;
+
+  RxeQueuePair& queue() { return queue_; }
+  const RxeDoorbell& doorbell() const { return doorbell_; }
+
+  /// What a kernel needs to post operations.
+  rdma::QueuePairHandle handle() {
+    const RxeRing& ring = queue_.send_ring();
+    const QueuePairOptions& options = queue_.verbs_queue().options();
+    rdma::QueuePairHandle h{};
+    h.state = &state_->send;
+    h.send = &state_->more;
+    h.sq = ring.entries;
+    h.sq_record = &ring.header->producer_index;
+    h.sq_doorbell = doorbell_.word();
+    h.shape.qpn = queue_.verbs_queue().qpn();
+    h.shape.entries = ring.count;
+    h.shape.entry_shift = log2_of(ring.entry_bytes);
+    h.shape.max_sges = options.send_sges;
+    h.shape.max_inline = options.inline_bytes;
+    h.depth = ring.capacity();
+    h.signal_every = ring.count >= 8 ? ring.count / 4 : 1;
+    h.cq = handle_of(send_cq_);
+    return h;
+  }
+
+  /// What a kernel needs to post receives.
+  rdma::ReceiveQueueHandle receive_handle() {
+    const RxeRing& ring = queue_.receive_ring();
+    rdma::ReceiveQueueHandle h{};
+    h.state = &state_->receive;
+    h.rq = ring.entries;
+    h.record = &ring.header->producer_index;
+    h.slots = slots_.data();
+    h.shape = {queue_.verbs_queue().qpn(), ring.count, log2_of(ring.entry_bytes),
+               queue_.verbs_queue().options().receive_sges};
+    h.depth = ring.capacity();
+    h.cq = handle_of(receive_cq_);
+    return h;
+  }
+
+  /// Makes a queue pair that has failed usable again, once no kernel uses it: what is outstanding is given up, and its
+  /// tokens are forgotten. Then connect it again.
+  void recover(std::chrono::milliseconds limit) {
+    queue_.recover(limit);
+    restart(state_->send, send_cq_, state_->more.cq_head);
+    restart(state_->receive, receive_cq_, state_->receive.retired);
+    state_->more = rdma::SendState{};
+    state_->more.cq_head = state_->send.acknowledged;
+  }
+
+ private:
+  struct State {
+    QueueState send{};
+    rdma::SendState more{};
+    QueueState receive{};
+  };
+
+  static uint32_t log2_of(uint32_t power_of_two) { return static_cast<uint32_t>(__builtin_ctz(power_of_two)); }
+
+  static rdma::CompletionQueueHandle handle_of(const RxeCompletionQueue& cq) {
+    const RxeRing& ring = cq.ring();
+    return {ring.entries, &ring.header->producer_index, &ring.header->consumer_index, nullptr, ring.count, 0};
+  }
+
+  /// The driver's indices go on where they were, and so do the counters; nothing is in flight.
+  static void restart(QueueState& state, const RxeCompletionQueue& cq, uint64_t head) {
+    const RxeRing& ring = cq.ring();
+    const uint64_t reserved = state.reserved;
+    state = QueueState{};
+    state.reserved = state.retired = state.published = reserved;
+    state.rung = reserved;
+    state.acknowledged = ring::widen(head, ring.producer(), ring.mask());
+    __atomic_store_n(&ring.header->consumer_index, ring.producer(), __ATOMIC_RELEASE);
+  }
+
+  RxeCompletionQueue send_cq_;
+  RxeCompletionQueue receive_cq_;
+  RxeQueuePair queue_;
+  std::unique_ptr<State> state_;
+  std::vector<rdma::ReceiveSlot> slots_;
+  RxeDoorbell doorbell_;
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END
+
+#endif

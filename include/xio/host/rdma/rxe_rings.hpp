@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Where the queues of soft-RoCE lie: the memory that its driver has mapped into this process, and the checks
+/// that it is a queue. Needs no verbs.
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/text.hpp>
+#include <xio/vendors/rxe/layout.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// A piece of a device file in our memory.
+struct DeviceMapping {
+  uintptr_t address = 0;  ///< first byte
+  size_t bytes = 0;       ///< whole pages
+  uint64_t offset = 0;    ///< in the device file; the driver gives a new one to each piece
+};
+
+/// The mappings of the file `path` in a text of the form of /proc/self/maps, ordered by their offset.
+inline std::vector<DeviceMapping> parse_mappings(std::istream& maps, const std::string& path) {
+  std::vector<DeviceMapping> found;
+  for (std::string line; std::getline(maps, line);) {
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    uint64_t offset = 0;
+    int name_at = 0;
+    // first-last rights offset device inode name
+    if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &begin, &end, &offset,
+                    &name_at) != 3 ||
+        name_at == 0 || end <= begin || line.compare(static_cast<size_t>(name_at), std::string::npos, path) != 0)
+      continue;
+    found.push_back({static_cast<uintptr_t>(begin), static_cast<size_t>(end - begin), offset});
+  }
+  std::sort(found.begin(), found.end(),
+            [](const DeviceMapping& a, const DeviceMapping& b) { return a.offset < b.offset; });
+  return found;
+}
+
+/// A queue that the driver shares with us: header, then entries.
+///
+/// One entry stays empty, so that a full queue is not taken for an empty one: at most `capacity()` are in use. The
+/// indices are masked. Ours is the producer's of the send and the receive queue, and the consumer's of the completion
+/// queue; the driver keeps its own copy of the other one and writes it here for us to see.
+struct RxeRing {
+  rxe::QueueHeader* header = nullptr;  ///< start of the memory
+  unsigned char* entries = nullptr;    ///< the first entry
+  uint32_t entry_bytes = 0;            ///< distance of entries; a power of two
+  uint32_t count = 0;                  ///< entries; a power of two
+  size_t bytes = 0;                    ///< of the whole memory
+
+  uint32_t mask() const { return count - 1; }
+  uint32_t capacity() const { return count - 1; }
+  unsigned char* entry(uint32_t index) const { return entries + size_t{index & mask()} * entry_bytes; }
+  uint32_t producer() const { return __atomic_load_n(&header->producer_index, __ATOMIC_ACQUIRE) & mask(); }
+  uint32_t consumer() const { return __atomic_load_n(&header->consumer_index, __ATOMIC_ACQUIRE) & mask(); }
+  /// Entries that were stored and not consumed.
+  uint32_t used() const { return (producer() - consumer()) & mask(); }
+};
+
+/// What the header says, checked against the size of the memory; throws Error where it cannot be a queue.
+/// @param least_entry_bytes  what an entry must have room for
+/// @param what               name for messages
+inline RxeRing check_ring(const DeviceMapping& mapping, size_t least_entry_bytes, const std::string& what) {
+  const std::string where = "rxe: the memory at " + to_hex(mapping.address) + " is no " + what + ": ";
+  if (mapping.bytes < sizeof(rxe::QueueHeader))
+    throw Error(where + std::to_string(mapping.bytes) + " bytes have no room for a header");
+  auto* header = reinterpret_cast<rxe::QueueHeader*>(mapping.address);
+  const uint32_t shift = __atomic_load_n(&header->log2_entry_bytes, __ATOMIC_ACQUIRE);
+  const uint32_t mask = __atomic_load_n(&header->index_mask, __ATOMIC_ACQUIRE);
+  if (shift > 20 || (size_t{1} << shift) < least_entry_bytes)
+    throw Error(where + "its entries have 2^" + std::to_string(shift) + " bytes, " + std::to_string(least_entry_bytes) +
+                " are needed");
+  const uint64_t count = uint64_t{mask} + 1;
+  if (count < 2 || (count & mask) != 0) throw Error(where + "the mask of its indices is " + to_hex(mask));
+  if (count > ((mapping.bytes - sizeof(rxe::QueueHeader)) >> shift))
+    throw Error(where + std::to_string(count) + " entries of 2^" + std::to_string(shift) + " bytes do not fit into " +
+                std::to_string(mapping.bytes));
+
+  RxeRing ring;
+  ring.header = header;
+  ring.entries = reinterpret_cast<unsigned char*>(mapping.address) + sizeof(rxe::QueueHeader);
+  ring.entry_bytes = 1u << shift;
+  ring.count = static_cast<uint32_t>(count);
+  ring.bytes = mapping.bytes;
+  const uint32_t producer = __atomic_load_n(&header->producer_index, __ATOMIC_ACQUIRE);
+  const uint32_t consumer = __atomic_load_n(&header->consumer_index, __ATOMIC_ACQUIRE);
+  if (producer > mask || consumer > mask)
+    throw Error(where + "its indices are " + std::to_string(producer) + " and " + std::to_string(consumer) + " of " +
+                std::to_string(count));
+  return ring;
+}
+
+namespace detail {
+
+/// The name under which an open file is found in /proc/self/maps.
+inline std::string path_of_descriptor(int fd) {
+  char path[4096];
+  const ssize_t length = ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path, sizeof path);
+  if (length <= 0 || static_cast<size_t>(length) == sizeof path)
+    throw Error("rxe: cannot find the device file of descriptor " + std::to_string(fd) + "; is /proc mounted?");
+  return {path, static_cast<size_t>(length)};
+}
+
+inline std::vector<DeviceMapping> mappings_of(const std::string& path) {
+  std::ifstream maps("/proc/self/maps");
+  if (!maps) throw Error("rxe: cannot read /proc/self/maps; is /proc mounted?");
+  return parse_mappings(maps, path);
+}
+
+/// What `after` has and `before` has not.
+inline std::vector<DeviceMapping> added_mappings(const std::vector<DeviceMapping>& before,
+                                                 const std::vector<DeviceMapping>& after) {
+  std::vector<DeviceMapping> added;
+  for (const DeviceMapping& mapping : after) {
+    const bool known = std::any_of(before.begin(), before.end(), [&](const DeviceMapping& old) {
+      return old.address == mapping.address && old.offset == mapping.offset;
+    });
+    if (!known) added.push_back(mapping);
+  }
+  return added;
+}
+
+/// Calls make() and returns its result, and what was mapped of the device file meanwhile, ordered by offset.
+///
+/// libibverbs tells nobody where a provider maps its queues. Calls of this exclude each other; other code of the
+/// process must not make queues on the same device at the same time.
+template <class Make>
+auto with_new_mappings(int fd, size_t expected, const std::string& what, Make&& make) {
+  static std::mutex one_at_a_time;
+  const std::lock_guard<std::mutex> lock(one_at_a_time);
+  const std::string path = path_of_descriptor(fd);
+  const std::vector<DeviceMapping> before = mappings_of(path);
+  auto made = make();
+  std::vector<DeviceMapping> added = added_mappings(before, mappings_of(path));
+  if (added.size() != expected)
+    throw Error("rxe: " + what + " has brought " + std::to_string(added.size()) + " mappings of " + path + " and not " +
+                std::to_string(expected) + "; has another thread made queues on this device at the same time?");
+  return std::make_pair(std::move(made), std::move(added));
+}
+
+}  // namespace detail
+
+}  // namespace host
+
+XIO_NAMESPACE_END

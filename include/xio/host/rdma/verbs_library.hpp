@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief libibverbs, found when it is first needed. Where the compiler does not find its header (Debian:
+/// libibverbs-dev), there is nothing here.
+
+#include <xio/config.hpp>
+
+#if __has_include(<infiniband/verbs.h>)
+
+#include <dlfcn.h>
+#include <infiniband/verbs.h>
+
+#include <string>
+
+#include <xio/host/error.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// The functions of libibverbs that set-up uses, under their names without `ibv_`.
+///
+/// A program that includes this needs no library when it is linked, and starts where there is none.
+class VerbsLibrary {
+ public:
+  /// Throws Error where the library cannot be loaded. It is never unloaded: its providers do not bear that.
+  explicit VerbsLibrary(const std::string& file = "libibverbs.so.1")
+      : handle_(::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    if (handle_ == nullptr)
+      throw Error(std::string("no RDMA verbs: ") + ::dlerror() +
+                  "; install libibverbs (Debian: libibverbs1 and ibverbs-providers)");
+    find(get_device_list, "ibv_get_device_list");
+    find(free_device_list, "ibv_free_device_list");
+    find(get_device_name, "ibv_get_device_name");
+    find(open_device, "ibv_open_device");
+    find(close_device, "ibv_close_device");
+    find(query_port, "ibv_query_port");
+    find(query_gid_table, "_ibv_query_gid_table");
+    find(alloc_pd, "ibv_alloc_pd");
+    find(dealloc_pd, "ibv_dealloc_pd");
+    find(reg_mr, "ibv_reg_mr");
+    find(dereg_mr, "ibv_dereg_mr");
+    find(create_cq, "ibv_create_cq");
+    find(destroy_cq, "ibv_destroy_cq");
+    find(create_qp, "ibv_create_qp");
+    find(modify_qp, "ibv_modify_qp");
+    find(query_qp, "ibv_query_qp");
+    find(destroy_qp, "ibv_destroy_qp");
+    find(get_async_event, "ibv_get_async_event");
+    find(ack_async_event, "ibv_ack_async_event");
+    find(event_type_str, "ibv_event_type_str");
+  }
+  VerbsLibrary(const VerbsLibrary&) = delete;
+  VerbsLibrary& operator=(const VerbsLibrary&) = delete;
+
+  decltype(&::ibv_get_device_list) get_device_list = nullptr;
+  decltype(&::ibv_free_device_list) free_device_list = nullptr;
+  decltype(&::ibv_get_device_name) get_device_name = nullptr;
+  decltype(&::ibv_open_device) open_device = nullptr;
+  decltype(&::ibv_close_device) close_device = nullptr;
+  /// Leaves alone what newer versions added to the end of the struct: zero it before.
+  int (*query_port)(ibv_context*, uint8_t port, ibv_port_attr*) = nullptr;
+  /// Number of entries filled in, or a negative errno.
+  ssize_t (*query_gid_table)(ibv_context*, ibv_gid_entry*, size_t room, uint32_t flags, size_t entry_bytes) = nullptr;
+  decltype(&::ibv_alloc_pd) alloc_pd = nullptr;
+  decltype(&::ibv_dealloc_pd) dealloc_pd = nullptr;
+  ibv_mr* (*reg_mr)(ibv_pd*, void* data, size_t bytes, int access) = nullptr;
+  decltype(&::ibv_dereg_mr) dereg_mr = nullptr;
+  decltype(&::ibv_create_cq) create_cq = nullptr;
+  decltype(&::ibv_destroy_cq) destroy_cq = nullptr;
+  decltype(&::ibv_create_qp) create_qp = nullptr;
+  decltype(&::ibv_modify_qp) modify_qp = nullptr;
+  decltype(&::ibv_query_qp) query_qp = nullptr;
+  decltype(&::ibv_destroy_qp) destroy_qp = nullptr;
+  decltype(&::ibv_get_async_event) get_async_event = nullptr;
+  decltype(&::ibv_ack_async_event) ack_async_event = nullptr;
+  decltype(&::ibv_event_type_str) event_type_str = nullptr;
+
+ private:
+  template <class Function>
+  void find(Function*& function, const char* symbol) {
+    function = reinterpret_cast<Function*>(::dlsym(handle_, symbol));
+    if (function == nullptr)
+      throw Error(std::string("libibverbs has no ") + symbol + "; version 32 of rdma-core or a later one is needed");
+  }
+
+  void* handle_;
+};
+
+/// The library, loaded by the first call; throws Error where it cannot be loaded.
+inline const VerbsLibrary& verbs() {
+  static const VerbsLibrary library;
+  return library;
+}
+
+}  // namespace host
+
+XIO_NAMESPACE_END
+
+#endif

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+# Linux's soft-RoCE driver in a guest (scripts/guest), driven by entries that we store. Where the guest cannot be had
+# these end with 77. A guest takes both processors of a small machine: one after the other, and in one configuration.
+
+# xio_guest_test(<name> TARGET target KIND loops|nodes): runs the program on the devices of rxe_devices.sh
+function(xio_guest_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TARGET;KIND" "")
+  xio_register_test(NAME guest.${name} LABELS guest once TIMEOUT 400 SERIAL
+    COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,veth --limit 240 --
+      ${XIO_TESTS_DIR}/guest/rxe_devices.sh ${arg_KIND} $<TARGET_FILE:${arg_TARGET}>)
+endfunction()
+
+xio_add_test(guest/rxe_raw OPTIMISE -O1 NO_TEST)
+xio_add_test(guest/rxe_nodes OPTIMISE -O1 OWN_MAIN NO_TEST)
+xio_add_test(guest/rxe_queue_pair OPTIMISE -O1 NO_TEST)
+xio_guest_test(rxe_raw TARGET guest-rxe_raw KIND loops)
+xio_guest_test(rxe_queue_pair TARGET guest-rxe_queue_pair KIND loops)
+xio_guest_test(rxe_nodes TARGET guest-rxe_nodes KIND nodes)
+xio_register_test(NAME guest.perftest LABELS guest once nightly TIMEOUT 400 SERIAL
+  COMMAND ${XIO_TESTS_DIR}/guest/perftest.sh)
