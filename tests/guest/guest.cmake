@@ -2,6 +2,10 @@
 # Linux's soft-RoCE driver in a guest (scripts/guest), driven by entries that we store. Where the guest cannot be had
 # these end with 77. A guest takes both processors of a small machine: one after the other, and in one configuration.
 
+if(XIO_SANITIZE)
+  return()
+endif()
+
 # xio_guest_test(<name> TARGET target KIND loops|nodes): runs the program on the devices of rxe_devices.sh
 function(xio_guest_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TARGET;KIND" "")

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+# What one RDMA write costs, for each vendor. Limits are for gfx942; the other targets are held to what they must not have.
+
+# The 16-byte stores of an entry are the fewest that the recorded bytes allow: MLX5 3, BNXT 3 and an 8-byte table entry,
+# IONIC 4 (the slot is zeroed), ERNIC 4; soft-RoCE's memory takes 8-byte ones.
+set(entry "global_store_(dwordx4|b128) .*(nt|slc|TH_STORE_NT)")
+set(must_mlx5 "${entry}" "offset:32.*(nt|slc|TH_STORE_NT)")
+set(must_bnxt "${entry}")
+set(must_ionic "${entry}")
+set(must_ernic "${entry}")
+set(must_rxe "global_store_(dwordx2|b64) ")
+foreach(arch IN LISTS XIO_HIP_TARGETS)
+  # vendor, instructions, stores: of the entry, the queue's state, side table, record and doorbell
+  foreach(budget mlx5=72=6 bnxt=104=8 ionic=90=6 ernic=90=7 rxe=110=19)
+    string(REPLACE "=" ";" budget ${budget})
+    list(GET budget 0 vendor)
+    list(GET budget 1 limit)
+    list(GET budget 2 stores)
+    if(NOT arch STREQUAL gfx942)
+      math(EXPR limit "${limit} * 3 / 2")
+    endif()
+    xio_budget_test(codegen/rdma_post.hip KERNEL put_${vendor} ARCH ${arch} MUST ${must_${vendor}}
+      MAX instructions=${limit} stores=${stores} vgprs=24 kernel_writebacks=1 kernel_invalidates=0 scratch_bytes=0
+        kernel_narrow_stores=0)
+  endforeach()
+  xio_budget_test(codegen/rdma_post.hip KERNEL put_checked_mlx5 ARCH ${arch} MUST ${must_mlx5}
+    MAX instructions=160 vgprs=24 kernel_writebacks=1 kernel_invalidates=0 scratch_bytes=0 kernel_narrow_stores=0)
+endforeach()
+xio_compile_kernels(codegen/rdma_post.hip)
