@@ -3,7 +3,15 @@
 /// @file
 /// @brief The examples' kernels as a GPU gets them; the tests compile this file for all targets.
 
+#include <xio/vendors/bnxt/traits.hpp>
+#include <xio/vendors/ernic/traits.hpp>
+#include <xio/vendors/ionic/traits.hpp>
+#include <xio/vendors/mlx5/traits.hpp>
+#include <xio/vendors/rxe/traits.hpp>
+
 #include "checksum_file.hpp"
+#include "nvme_to_rdma.hpp"
+#include "put_and_wait.hpp"
 #include "read_blocks.hpp"
 #include "wave_batch.hpp"
 #include "write_verify.hpp"
@@ -25,4 +33,26 @@ __global__ void wave_batch_kernel(xio::nvme::QueueHandle handle, xio::nvme::Piec
 __global__ void checksum_pages_kernel(xio::nvme::QueueHandle handle, uint64_t pages, uint64_t bus, const uint8_t* data,
                                       uint64_t* sum, uint64_t* failures) {
   checksum_pages(handle, pages, bus, data, sum, failures);
+}
+
+template <class Vendor>
+__global__ void put_and_wait_kernel(xio::rdma::QueuePairHandle handle, xio::rdma::RemoteMemory remote,
+                                    xio::rdma::LocalMemory local, uint32_t bytes, xio::Status* results) {
+  put_and_wait<Vendor>(handle, remote, local, bytes, results);
+}
+template __global__ void put_and_wait_kernel<xio::mlx5::Vendor<>>(xio::rdma::QueuePairHandle, xio::rdma::RemoteMemory,
+                                                                  xio::rdma::LocalMemory, uint32_t, xio::Status*);
+template __global__ void put_and_wait_kernel<xio::bnxt::Vendor<>>(xio::rdma::QueuePairHandle, xio::rdma::RemoteMemory,
+                                                                  xio::rdma::LocalMemory, uint32_t, xio::Status*);
+template __global__ void put_and_wait_kernel<xio::ionic::Vendor<>>(xio::rdma::QueuePairHandle, xio::rdma::RemoteMemory,
+                                                                   xio::rdma::LocalMemory, uint32_t, xio::Status*);
+template __global__ void put_and_wait_kernel<xio::ernic::Vendor>(xio::rdma::QueuePairHandle, xio::rdma::RemoteMemory,
+                                                                 xio::rdma::LocalMemory, uint32_t, xio::Status*);
+template __global__ void put_and_wait_kernel<xio::rxe::Vendor<>>(xio::rdma::QueuePairHandle, xio::rdma::RemoteMemory,
+                                                                 xio::rdma::LocalMemory, uint32_t, xio::Status*);
+
+__global__ void nvme_to_rdma_kernel(xio::nvme::QueueHandle drive, xio::rdma::QueuePairHandle nic, uint64_t bus,
+                                    xio::rdma::LocalMemory local, xio::rdma::RemoteMemory remote, uint32_t blocks,
+                                    xio::Status* results) {
+  nvme_to_rdma<xio::mlx5::Vendor<>>(drive, nic, bus, local, remote, blocks, results);
 }

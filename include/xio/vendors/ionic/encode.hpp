@@ -39,15 +39,17 @@ XIO_DEVICE constexpr uint32_t spec_flags(uint32_t sges) {
 
 /// Whether the pointers of a payload can be described; without regard to the entry's size.
 template <SpecFormat Spec, class Payload>
-XIO_DEVICE constexpr bool spec_fits(const Payload& payload) {
-  if (Spec == SpecFormat::none) return true;
-  const uint32_t count = payload.count();
-  if (count > (Spec == SpecFormat::up_to_8 ? spec32_sges : spec16_sges)) return false;
-  if (count <= spec32_sges) return true;
-  for (uint32_t i = 0; i < count; ++i) {
-    if (payload.at(i).length > spec16_max_bytes) return false;
+XIO_DEVICE constexpr bool spec_fits([[maybe_unused]] const Payload& payload) {
+  if constexpr (Spec == SpecFormat::none) {
+    return true;
+  } else {
+    const uint32_t count = payload.count();
+    if (count > (Spec == SpecFormat::up_to_8 ? spec32_sges : spec16_sges)) return false;
+    for (uint32_t i = 0; count > spec32_sges && i < count; ++i) {
+      if (payload.at(i).length > spec16_max_bytes) return false;
+    }
+    return true;
   }
-  return true;
 }
 
 /// Four bytes of the list of lengths: one length under flag::spec32, else two.

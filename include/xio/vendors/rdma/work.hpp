@@ -83,8 +83,9 @@ struct Sge {
 /// No data: a message of length 0, or a local invalidate.
 struct NoData {
   static constexpr bool is_inline = false;
-  XIO_HOST_DEVICE static constexpr uint32_t count() { return 0; }
-  XIO_HOST_DEVICE static constexpr uint64_t bytes() { return 0; }
+  uint32_t number = 0;  ///< 0; a member, because nvcc complains of loops up to a constant 0
+  XIO_HOST_DEVICE constexpr uint32_t count() const { return number; }
+  XIO_HOST_DEVICE constexpr uint64_t bytes() const { return number; }
   XIO_HOST_DEVICE static constexpr Sge at(uint32_t) { return {0, 0, 0}; }
 };
 
