@@ -11,7 +11,7 @@ endif()
 # Each takes half a minute to compile. Under ThreadSanitizer the one with many waves will do, under AddressSanitizer those
 # with data of every length and with failures.
 if(XIO_BUILD_PROTOCOL_TESTS)
-  set(names exchange messages outcomes wrap)
+  set(names exchange messages outcomes variants wrap)
   if(XIO_SANITIZE MATCHES thread)
     set(names exchange)
   elseif(XIO_SANITIZE)

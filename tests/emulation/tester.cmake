@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 # xio-tester's own parts, and its runs on the in-process model.
 if(TARGET xio-tester)
-  foreach(name tester_parts tester_workload)
+  foreach(name tester_parts tester_rdma tester_workload)
     xio_add_test(emulation/${name} LIBS xio-tester-parts)
   endforeach()
   foreach(name matrix functional)
     xio_register_test(NAME emulation.tester_${name} LABELS emulation TIMEOUT 600
       COMMAND ${XIO_TESTS_DIR}/qemu/tester_${name}.sh $<TARGET_FILE:xio-tester> emulated)
   endforeach()
+  xio_register_test(NAME emulation.tester_rdma_runs LABELS emulation TIMEOUT 600
+    COMMAND ${XIO_TESTS_DIR}/emulation/tester_rdma.sh $<TARGET_FILE:xio-tester> $<TARGET_FILE:test-rdma-loopback>)
 endif()

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// @brief The tester's RDMA workload on the emulated NICs: what it counts, and what it notices.
+
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "catch.hpp"
+#include "tester/errors.hpp"
+#include "tester/rdma_check.hpp"
+#include "tester/rdma_emulated.hpp"
+#include "tester/rdma_runner.hpp"
+
+using namespace tester;
+using xio::emulation::RdmaOutcome;
+
+namespace {
+
+const char* const providers[] = {"mlx5", "bnxt", "ionic", "ernic", "rxe"};
+
+RdmaOptions options_for(const std::string& provider) {
+  RdmaOptions options;
+  options.provider = provider;
+  options.verify = true;
+  options.iterations = 100;
+  options.deadline_ms = 60000;
+  return options;
+}
+
+/// A link that the test can look into, of ConnectX queue pairs.
+struct Run {
+  using Link = EmulatedRdmaLink<xio::emulation::Mlx5Kit<>>;
+
+  RdmaOptions options;
+  RdmaPlan plan;
+  RdmaMemory memory;
+  Link link;
+  RdmaRunner runner;
+  RdmaResult result;
+
+  explicit Run(const RdmaOptions& wanted, uint64_t bytes = 256)
+      : options(wanted),
+        plan(make_plan(options, mlx5_provider(), bytes)),
+        memory(plan),
+        link(plan.shape),
+        runner(options, plan, false, link) {
+    memory.add_to(link, plan, runner.phase());
+  }
+  const RdmaResult& run() {
+    link.start();
+    runner.run(result);
+    return result;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("every byte of a message counts") {
+  for (const BlockContent content : {BlockContent::hashed(3), BlockContent::lfsr(3)}) {
+    for (uint32_t bytes = 0; bytes <= 41; ++bytes) {
+      CAPTURE(content.is_lfsr(), bytes);
+      std::vector<uint64_t> words(8);
+      auto* const data = reinterpret_cast<uint8_t*>(words.data());
+      fill_message(content, data, 77, bytes);
+      std::vector<uint8_t> copy(64, rdma_untouched);
+      std::memcpy(copy.data(), data, bytes);
+      std::memcpy(data, copy.data(), copy.size());
+      CHECK(message_difference(content, data, 77, bytes) == bytes);
+      for (uint32_t i = 0; i < bytes; ++i) {
+        data[i] ^= 0x10;
+        CHECK(message_difference(content, data, 77, bytes) == (i & ~7u));
+        data[i] ^= 0x10;
+      }
+      if (bytes != 0) CHECK(message_difference(content, data, 78, bytes) < bytes);
+    }
+  }
+}
+
+TEST_CASE("one doorbell and one completion for each batch, on every provider") {
+  for (const char* const provider : providers) {
+    for (const bool loopback : {true, false}) {
+      for (const RdmaVerb verb : {RdmaVerb::write, RdmaVerb::read, RdmaVerb::send, RdmaVerb::fetch_add}) {
+        for (const uint32_t batch : {1u, 7u, 0u}) {
+          CAPTURE(provider, loopback, static_cast<int>(verb), batch);
+          RdmaOptions options = options_for(provider);
+          options.loopback = loopback;
+          options.verb = verb;
+          options.batch_size = batch;
+          options.num_queues = 2;
+          options.sq_depth = 20;
+          options.runs = 2;
+          const RdmaProvider found = find_rdma_provider(provider);
+          const RdmaPlan plan = make_plan(options, found, verb == RdmaVerb::fetch_add ? 8 : 333);
+          const RdmaResult result = measure(options, found, plan, true);
+          CHECK(result.completed == 200);
+          CHECK(result.checked == 200);
+          CHECK(result.wrong_count == 0);
+          CHECK(result.failed == 0);
+          CHECK(result.latency.count() == 200);
+          CHECK(result.runs.size() == 2);
+          CHECK(result.seen.operations == 200);
+          CHECK(result.seen.violations.empty());
+          // 50 operations of each queue pair in a run.
+          const uint64_t batches = 4 * (batch == 1 ? 50 : batch == 7 ? 8 : 3);
+          CHECK(result.batches == batches);
+          CHECK(result.doorbells == batches);
+          CHECK(result.seen.signaled == batches);
+          CHECK(result.seen.completions == batches);
+          CHECK(result.received == (verb == RdmaVerb::send ? 200 : 0));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("data in the entries arrives like other data") {
+  for (const char* const provider : {"mlx5", "bnxt", "ionic", "rxe"}) {
+    for (const uint64_t bytes : {1u, 28u, 60u, 64u, 65u}) {
+      CAPTURE(provider, bytes);
+      RdmaOptions options = options_for(provider);
+      options.inline_threshold = 64;
+      options.batch_size = 0;
+      options.sq_depth = 9;
+      const RdmaProvider found = find_rdma_provider(provider);
+      const RdmaPlan plan = make_plan(options, found, bytes);
+      CHECK(plan.inline_data == (bytes <= 64));
+      const RdmaResult result = measure(options, found, plan, true);
+      CHECK(result.checked == 100);
+      CHECK(result.wrong_count == 0);
+      CHECK(result.seen.violations.empty());
+    }
+  }
+  CHECK_THROWS_AS(make_plan(
+                      [] {
+                        RdmaOptions options = options_for("ernic");
+                        options.inline_threshold = 8;
+                        return options;
+                      }(),
+                      ernic_provider(), 8),
+                  BadInput);
+}
+
+TEST_CASE("data that goes elsewhere is noticed, in every operation") {
+  RdmaOptions options = options_for("mlx5");
+  options.batch_size = 4;
+  options.depth = 8;
+
+  SECTION("writes, to the next place") {
+    Run run(options);
+    run.runner.phase().remote.base += run.plan.place_bytes;
+    // The last place would go beyond the memory that the key covers.
+    run.plan.depth = 7;
+    run.runner.phase().depth = 7;
+    REQUIRE(run.run().wrong_count == 100);
+    CHECK(run.result.completed == 100);
+    // Before the first lap the places hold nothing, later on what belongs to their neighbours.
+    CHECK(run.result.wrong.back().find("holds the data of operation") != std::string::npos);
+  }
+  SECTION("writes, 8 bytes behind") {
+    Run run(options);
+    run.runner.phase().remote.base += 8;
+    CHECK(run.run().wrong_count == 100);
+  }
+  SECTION("sends, into other memory") {
+    options.verb = RdmaVerb::send;
+    Run run(options);
+    std::vector<uint8_t> elsewhere(run.plan.side_bytes);
+    run.runner.phase().receiving = {reinterpret_cast<uint64_t>(elsewhere.data()), elsewhere.size(),
+                                    run.link.add_memory(elsewhere.data(), elsewhere.size())};
+    CHECK(run.run().wrong_count == 100);
+    CHECK(run.result.received == 100);
+  }
+  SECTION("reads, of other memory") {
+    options.verb = RdmaVerb::read;
+    Run run(options);
+    run.runner.phase().remote.base += 8;
+    CHECK(run.run().wrong_count == 100);
+  }
+  SECTION("fetch-add, on a word that others change") {
+    options.verb = RdmaVerb::fetch_add;
+    Run run(options, 8);
+    run.runner.phase().remote.base += 8;
+    // Each result and the sum in the end.
+    CHECK(run.run().wrong_count == 101);
+  }
+}
+
+TEST_CASE("what lies behind the data is looked at") {
+  RdmaOptions options = options_for("mlx5");
+  Run run(options, 100);
+  run.memory.far[127] = 0;
+  REQUIRE(run.run().wrong_count == 100);
+  CHECK(run.result.wrong.front() == "operation 0: what lies behind the data changed, at byte 127");
+}
+
+TEST_CASE("an operation that fails ends the run, with its status") {
+  RdmaOptions options = options_for("mlx5");
+  options.batch_size = 4;
+  options.depth = 8;
+  Run run(options);
+  run.link.faults(0).fail(41, RdmaOutcome::remote_access);
+  run.run();
+  CHECK(run.result.completed == 41);
+  CHECK(run.result.failed >= 3);
+  CHECK(run.result.failed <= 8);
+  REQUIRE(run.result.statuses.size() == 2);
+  CHECK(run.result.statuses[0].count == 1);
+  CHECK(run.result.statuses[0].first == 41);
+  CHECK(run.result.statuses[0].status != xio::Status::flushed);
+  CHECK(run.result.statuses[1].status == xio::Status::flushed);
+  CHECK_FALSE(run.result.gave_up);
+}
+
+TEST_CASE("a completion that never comes ends the run at its deadline") {
+  RdmaOptions options = options_for("mlx5");
+  options.deadline_ms = 50;
+  Run run(options);
+  run.link.faults(0).drop(7);
+  run.run();
+  CHECK(run.result.gave_up);
+  CHECK(run.result.completed == 7);
+  CHECK(run.result.failed == 1);
+  REQUIRE(run.result.statuses.size() == 1);
+  CHECK(run.result.statuses[0].status == xio::Status::timed_out);
+}
+
+TEST_CASE("rings hold what was asked for") {
+  for (const char* const provider : providers) {
+    for (const uint32_t sq_depth : {1u, 2u, 31u, 32u, 100u}) {
+      for (const uint64_t bytes : {64u, 256u}) {
+        CAPTURE(provider, sq_depth, bytes);
+        RdmaOptions options = options_for(provider);
+        options.sq_depth = sq_depth;
+        options.batch_size = 0;
+        options.iterations = 3 * sq_depth;
+        const RdmaProvider found = find_rdma_provider(provider);
+        if (found.max_inline != 0) options.inline_threshold = 64;
+        const RdmaPlan plan = make_plan(options, found, bytes);
+        const RdmaResult result = measure(options, found, plan, true);
+        CHECK(result.completed == 3 * sq_depth);
+        CHECK(result.batches == 3);
+        CHECK(result.wrong_count == 0);
+        CHECK(result.seen.violations.empty());
+      }
+    }
+  }
+}

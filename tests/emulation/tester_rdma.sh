@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# tester_rdma.sh XIO-TESTER TEST-RDMA-LOOPBACK: rdma-ep from the command line: shapes, ends, bad input
+loopback=${2:?usage: ${0##*/} XIO-TESTER TEST-RDMA-LOOPBACK}
+set -- "$1" emulated
+# shellcheck source=tests/qemu/tester_common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../qemu/tester_common.sh"
+report=$work/report.json
+
+# run_case EXPRESSION FLAGS...: everything arrives; the Python expression holds for each transfer size `s`.
+run_case() {
+  local expression=$1
+  shift
+  if "$tester" rdma-ep --verify --iterations 400 --json "$report" "$@" >"$work/out" 2>&1 &&
+    check_json "$report" "j['exit_status'] == 0 and j['heading'] == 'in-process model, not a NIC' and j['sizes']" \
+      "all(s['completed'] == s['verified'] == 400 and s['failed'] == s['wrong'] == 0 for s in j['sizes'])" \
+      "all(s['completions']['per_batch'] == 1 and s['doorbells']['sq'] == s['batches'] for s in j['sizes'])" \
+      "all(s['latency_us']['min'] <= s['latency_us']['p50'] <= s['latency_us']['p99.99'] <= s['latency_us']['max'] for s in j['sizes'])" \
+      "not any(s['violations'] for s in j['sizes'])" "all($expression for s in j['sizes'])" >>"$work/out" 2>&1 &&
+    grep -q "^verified" "$work/out" && [ "$(grep -c "(in-process model, not a NIC)" "$work/out")" -ge 5 ]; then
+    pass
+  else
+    fail "$*"
+    cat "$work/out"
+  fi
+}
+
+for provider in mlx5 bnxt ionic ernic rxe; do
+  for queues in 1 4; do
+    for immediate in "" --write-imm; do
+      common=(--provider $provider --num-queues $queues --transfer-size 0,8,250,4K ${immediate:+"$immediate"})
+      received="s['received'] == s['completions']['receive'] == ${immediate:+40}0"
+      run_case "s['batches'] == 400 and $received" "${common[@]}" --batch-size 1
+      run_case "s['batches'] == 400 / 16 + ($queues == 4) * 3 and $received" "${common[@]}" --batch-size 16
+      run_case "s['batches'] == 4 and $received" "${common[@]}" --batch-size 0 --sq-depth $((400 / queues / (4 / queues)))
+    done
+  done
+done
+run_case "s['received'] == 400" --op send --no-loopback --batch-size 8 --depth 24 --transfer-size 100,64K
+run_case "s['runs'][0]['seed'] == 7" --op read --seed 7 --batch-size 8 --queue-mem vram
+run_case "s['transfer_size'] == 8" --op fetch-add --batch-size 0 --num-queues 3
+run_case "s['inline']" --inline-threshold 64 --transfer-size 8,64 --lfsr-seed 0x1234
+run_case "sum(b['count'] for b in s['histogram_us']) == 400" --histogram --cq-depth 2 --transfer-size 1K
+
+# Runs, each with a seed of its own; a limited time.
+"$tester" rdma-ep --runs 3 --iterations 20 --verify --json "$report" >"$work/out" 2>&1 &&
+  check_json "$report" "[s['transfer_size'] for s in j['sizes']] == [256, 1024, 4096, 65536, 1048576]" \
+    "all([r['seed'] for r in s['runs']] == [1, 2, 3] and s['verified'] == 60 for s in j['sizes'])" \
+    "all(s['mb_per_s']['min'] <= s['mb_per_s']['mean'] <= s['mb_per_s']['max'] for s in j['sizes'])" &&
+  grep -q "^throughput, MB/s, over 3 runs" "$work/out" && pass || fail "runs"
+"$tester" rdma-ep --transfer-size 64 --iterations 1 --duration 0.2 --batch-size 4 --json "$report" >"$work/out" 2>&1 &&
+  check_json "$report" "j['sizes'][0]['completed'] > 1 and j['sizes'][0]['repeated']" && pass || fail "--duration"
+
+# The other name.
+"$loopback" --provider bnxt --transfer-size 64 --iterations 5 --verify --json "$report" >"$work/out" 2>&1 &&
+  check_json "$report" "j['command'] == 'rdma-ep' and j['setup']['loopback'] and j['sizes'][0]['verified'] == 5" &&
+  pass || fail "test-rdma-loopback"
+[ "$("$tester" rdma-ep --transfer-size 64 --json - | python3 -c 'import json, sys; print(json.load(sys.stdin)["exit_status"])')" = 0 ] &&
+  pass || fail "--json -"
+
+# Signals end an endless run, and it says how far it came.
+started() { grep -q "per second" "$work/err"; }
+ended() { ! kill -0 "$run" 2>/dev/null; }
+for signal in INT TERM; do
+  rm -f "$report"
+  : >"$work/err"
+  setsid "$tester" rdma-ep --infinite --verify --progress --num-queues 2 --batch-size 16 --transfer-size 64,512 \
+    --iterations 100 --json "$report" >"$work/out" 2>"$work/err" &
+  run=$!
+  eventually started || fail "did not start"
+  kill -$signal "$run"
+  if ! eventually ended; then
+    fail "does not end after SIG$signal"
+    kill -9 "$run"
+    continue
+  fi
+  wait "$run"
+  status=$?
+  if [ $status -eq 130 ] && check_json "$report" "j['interrupted'] and j['exit_status'] == 130 and not j['trouble']" \
+    "j['sizes'][0]['completed'] == 100 and j['sizes'][1]['completed'] > 1000" \
+    "all(s['failed'] == s['wrong'] == 0 and s['submitted'] == s['completed'] == s['verified'] for s in j['sizes'])" \
+    >>"$work/out" && grep -q "partial results" "$work/out"; then
+    pass
+  else
+    fail "SIG$signal: exit status $status"
+    cat "$work/out" "$work/err"
+  fi
+done
+
+# expect STATUS WORDS ARGUMENT...: one line on standard error with these words, and nothing else.
+expect() {
+  local wanted=$1 words=$2
+  shift 2
+  timeout 60 "$tester" rdma-ep "$@" >"$work/out" 2>"$work/err"
+  local status=$?
+  if [ "$status" -eq "$wanted" ] && [ "$(wc -l <"$work/err")" -eq 1 ] && grep -qF -- "$words" "$work/err" &&
+    [ ! -s "$work/out" ]; then
+    pass
+  else
+    fail "exit status $status (not $wanted) or not one line with '$words': $*"
+    cat "$work/err" "$work/out"
+  fi
+}
+
+expect 2 "rxe" --device rxe0
+expect 2 "not offer" --device mlx5_0
+expect 2 "fabric" --server
+expect 2 "fabric" --client --server-host 10.0.0.1
+expect 2 "fabric" --server-host 10.0.0.1
+expect 2 "mlx5|bnxt|ionic|ernic|rxe" --provider infiniband
+expect 2 "write|read|send|fetch-add" --op scatter
+expect 2 "host|vram" --queue-mem disk
+for flag in --iterations --num-queues --batch-size --depth --sq-depth --cq-depth --inline-threshold --seed --runs \
+  --deadline --transfer-size --lfsr-seed --duration; do
+  expect 2 "$flag" $flag many
+done
+expect 2 "--iterations: 0" --iterations 0
+expect 2 "1 to 256" --num-queues 0
+expect 2 "1 to 256" --num-queues 257
+expect 2 "0 to 16384" --batch-size 16385
+expect 2 "--transfer-size: 2G" --transfer-size 256,2G
+expect 2 "--transfer-size: -1" --transfer-size=-1
+expect 2 "--sq-depth 8" --sq-depth 8 --depth 9
+expect 2 "at least 33" --depth 32 --cq-depth 16
+expect 2 "0 to 64" --inline-threshold 65
+expect 2 "hold no data" --provider ernic --inline-threshold 1
+expect 2 "8 bytes" --op fetch-add --transfer-size 16
+expect 2 "--write-imm" --op read --write-imm
+expect 2 "exclude" --infinite --duration 1
+expect 2 "--runs" --infinite --runs 2
+expect 2 "8 GiB" --transfer-size 1G --sq-depth 16 --batch-size 0
+expect 2 "/nowhere/report.json" --json /nowhere/report.json
+expect 2 "--no-such-flag" --no-such-flag
+expect 77 "--executor gpu" --executor gpu
+finish "rdma-ep"
