@@ -3,8 +3,8 @@ find_package(CLI11 CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 
 # What the program and its tests share. The tables state doorbells, fences and atomics for each operation.
-set(tester_parts executor executor_grid executor_thread executor_wave interrupt nvme_plan phase_runner progress summary
-  target verification)
+set(tester_parts executor executor_grid executor_thread executor_wave interrupt nvme_plan phase_runner progress
+  rdma_bnxt rdma_ernic rdma_ionic rdma_mlx5 rdma_plan rdma_providers rdma_runner rdma_rxe summary target verification)
 list(TRANSFORM tester_parts PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_parts APPEND .cpp)
 add_library(xio-tester-parts STATIC ${tester_parts})
@@ -13,15 +13,15 @@ target_link_libraries(xio-tester-parts PUBLIC xio::emulation)
 target_include_directories(xio-tester-parts PUBLIC ${XIO_BENCH_DIR})
 target_compile_definitions(xio-tester-parts PUBLIC XIO_COUNT_OPERATIONS=1)
 
-xio_add_bench(xio-tester
-  SOURCES
-    tester/endpoint.cpp tester/info.cpp tester/json_report.cpp tester/list.cpp tester/main.cpp tester/nvme_options.cpp
-    tester/nvme_run.cpp tester/nvme_tables.cpp tester/table.cpp
-  LIBS xio-tester-parts CLI11::CLI11 nlohmann_json::nlohmann_json)
+# What reads options and prints tables: optimising it would be most of the build.
+set(tester_tool info json_report list nvme_options nvme_run nvme_tables rdma_json rdma_options rdma_run rdma_tables table
+  tool)
+list(TRANSFORM tester_tool PREPEND ${XIO_BENCH_DIR}/tester/)
+list(TRANSFORM tester_tool APPEND .cpp)
+add_library(xio-tester-tool STATIC ${tester_tool} ${XIO_BENCH_DIR}/tester/endpoint.cpp)
+set_source_files_properties(${tester_tool} TARGET_DIRECTORY xio-tester-tool PROPERTIES COMPILE_OPTIONS -O0)
+target_link_libraries(xio-tester-tool PRIVATE xio_build_options CLI11::CLI11 nlohmann_json::nlohmann_json)
+target_link_libraries(xio-tester-tool PUBLIC xio-tester-parts)
 
-# Optimising what only reads options and prints tables would be most of the build.
-set_source_files_properties(
-  ${XIO_BENCH_DIR}/tester/info.cpp ${XIO_BENCH_DIR}/tester/json_report.cpp ${XIO_BENCH_DIR}/tester/list.cpp
-  ${XIO_BENCH_DIR}/tester/main.cpp ${XIO_BENCH_DIR}/tester/nvme_options.cpp ${XIO_BENCH_DIR}/tester/nvme_run.cpp
-  ${XIO_BENCH_DIR}/tester/nvme_tables.cpp
-  TARGET_DIRECTORY xio-tester PROPERTIES COMPILE_OPTIONS -O0)
+xio_add_bench(xio-tester SOURCES tester/main.cpp LIBS xio-tester-tool)
+xio_add_bench(test-rdma-loopback SOURCES tester/loopback_main.cpp LIBS xio-tester-tool)

@@ -39,6 +39,14 @@ class BlockContent {
     return bytes;
   }
 
+  /// Word `index` of a block.
+  XIO_DEVICE uint64_t word(uint64_t lba, uint64_t index) const {
+    if (!lfsr_) return xio::pattern::word(seed_, lba, index);
+    xio::Lfsr32 state = start(lba);
+    for (uint64_t i = 0; i < index; ++i) next(state);
+    return next(state);
+  }
+
   XIO_DEVICE void first_words(uint64_t lba, uint64_t (&to)[2]) const {
     fill(reinterpret_cast<uint8_t*>(to), lba, sizeof to);
   }

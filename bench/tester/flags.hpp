@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,33 @@ CLI::Option* add_number(CLI::App& app, const std::string& flag, Number& to, uint
                                            " is");
     }
     to = static_cast<Number>(*value);
+  };
+  return app.add_option_function<std::string>(flag, parse, help)->type_name("N");
+}
+
+/// Adds a flag that takes seconds, with a fraction or without.
+inline CLI::Option* add_seconds(CLI::App& app, const std::string& flag, double& to, const std::string& help) {
+  const auto parse = [flag, &to](const std::string& text) {
+    size_t used = 0;
+    try {
+      to = std::stod(text, &used);
+    } catch (const std::exception&) {
+      used = 0;
+    }
+    if (used != text.size() || !(to > 0) || to > 1e6)
+      throw CLI::ValidationError(flag, text + " is not accepted; seconds above 0, up to 1000000, are");
+  };
+  return app.add_option_function<std::string>(flag, parse, help)->type_name("SECONDS");
+}
+
+/// Adds a flag that takes the first state of a 32-bit register.
+inline CLI::Option* add_lfsr_seed(CLI::App& app, const std::string& flag, std::optional<uint32_t>& to,
+                                  const std::string& help) {
+  const auto parse = [flag, &to](const std::string& text) {
+    const auto value = xio::host::parse_number(text);
+    if (!value || *value > 0xffffffff)
+      throw CLI::ValidationError(flag, text + " is not accepted; a whole number of 32 bits is");
+    to = static_cast<uint32_t>(*value);
   };
   return app.add_option_function<std::string>(flag, parse, help)->type_name("N");
 }

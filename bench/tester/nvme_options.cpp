@@ -26,21 +26,7 @@ void add_work(CLI::App& app, NvmeOptions& o) {
   add_number(app, "--base-lba", o.base_lba, 0, any_number, "first logical block (default 0)")->group(group);
   add_number(app, "--namespace", o.nsid, 1, 0xfffffffe, "namespace (default 1)")->group(group);
   app.add_flag("--infinite", o.infinite, "repeat the last kind of operations until Ctrl-C")->group(group);
-  app.add_option_function<std::string>(
-         "--duration",
-         [&o](const std::string& text) {
-           size_t used = 0;
-           try {
-             o.duration = std::stod(text, &used);
-           } catch (const std::exception&) {
-             used = 0;
-           }
-           if (used != text.size() || !(o.duration > 0) || o.duration > 1e6)
-             throw CLI::ValidationError("--duration", text + " is not accepted; seconds above 0, up to 1000000, are");
-         },
-         "repeat the last kind of operations for so many seconds")
-      ->type_name("SECONDS")
-      ->group(group);
+  add_seconds(app, "--duration", o.duration, "repeat the last kind of operations for so many seconds")->group(group);
 }
 
 void add_queues(CLI::App& app, NvmeOptions& o) {
@@ -77,16 +63,8 @@ void add_data(CLI::App& app, NvmeOptions& o) {
              "--base-lba and --lbas-per-io: read these")
       ->group(group);
   add_number(app, "--seed", o.seed, 0, any_number, "of the random order and of the data (default 1)")->group(group);
-  app.add_option_function<std::string>(
-         "--lfsr-seed",
-         [&o](const std::string& text) {
-           const auto value = xio::host::parse_number(text);
-           if (!value || *value > 0xffffffff)
-             throw CLI::ValidationError("--lfsr-seed", text + " is not accepted; a whole number of 32 bits is");
-           o.lfsr_seed = static_cast<uint32_t>(*value);
-         },
-         "fill blocks with a 32-bit LFSR that starts from this seed and the block's address")
-      ->type_name("N")
+  add_lfsr_seed(app, "--lfsr-seed", o.lfsr_seed,
+                "fill blocks with a 32-bit LFSR that starts from this seed and the block's address")
       ->group(group);
   add_number(
       app, "--data-buffer-size", o.data_buffer_size, 1, any_number,

@@ -5,6 +5,7 @@
 
 #include "tester/executor.hpp"
 #include "tester/interrupt.hpp"
+#include "tester/operation_counts.hpp"
 #include "tester/progress.hpp"
 
 namespace tester {
@@ -21,18 +22,6 @@ void add(std::vector<StatusCount>& all, const StatusCount& one) {
     return;
   }
   all.push_back(one);
-}
-
-xio::arch::OperationCounts difference(const xio::arch::OperationCounts& now, const xio::arch::OperationCounts& before) {
-  xio::arch::OperationCounts counts;
-  counts.entry_stores = now.entry_stores - before.entry_stores;
-  counts.releases = now.releases - before.releases;
-  counts.store_waits = now.store_waits - before.store_waits;
-  counts.acquires = now.acquires - before.acquires;
-  counts.full_fences = now.full_fences - before.full_fences;
-  counts.atomics = now.atomics - before.atomics;
-  counts.mmio_stores = now.mmio_stores - before.mmio_stores;
-  return counts;
 }
 
 }  // namespace
@@ -108,7 +97,13 @@ PhaseResult PhaseRunner::run(Direction direction, uint64_t operations, const Acc
   const xio::arch::OperationCounts counts = xio::arch::operation_counts;
   const Usage usage = Usage::now();
   {
-    const Progress progress(direction, repeat ? 0 : operations, lanes_, options_.progress);
+    const auto done = [this] {
+      uint64_t sum = 0;
+      for (const Lane& lane : lanes_) sum += xio::arch::load<xio::arch::Scope::system>(&lane.progress);
+      return sum;
+    };
+    const char* const what = direction == Direction::write ? "writes" : "reads";
+    const Progress progress(what, repeat ? 0 : operations, done, options_.progress);
     execute(plan_, phase, static_cast<uint32_t>(handles_.size()), options_.doorbell, options_.substep_timing);
   }
   result.usage = Usage::now().since(usage);

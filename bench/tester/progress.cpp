@@ -5,13 +5,14 @@
 
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 #include <xio/host/service_thread.hpp>
 
 namespace tester {
 
-Progress::Progress(Direction direction, uint64_t total, const std::vector<Lane>& lanes, bool always)
-    : direction_(direction), total_(total), lanes_(lanes), terminal_(::isatty(STDERR_FILENO) == 1) {
+Progress::Progress(std::string what, uint64_t total, std::function<uint64_t()> done, bool always)
+    : what_(std::move(what)), total_(total), done_(std::move(done)), terminal_(::isatty(STDERR_FILENO) == 1) {
   if (terminal_ || always) thread_ = xio::host::start_service_thread([this] { watch(); });
 }
 
@@ -37,13 +38,11 @@ void Progress::watch() {
 }
 
 void Progress::print(double seconds) {
-  uint64_t done = 0;
-  for (const Lane& lane : lanes_) done += xio::arch::load<xio::arch::Scope::system>(&lane.progress);
-  const char* const what = direction_ == Direction::write ? "writes" : "reads";
+  const uint64_t done = done_();
   const double rate = static_cast<double>(done) / seconds;
   std::fprintf(stderr, "%s%.0f s: %llu", terminal_ ? "\r\033[K" : "", seconds, static_cast<unsigned long long>(done));
   if (total_ != 0) std::fprintf(stderr, " of %llu", static_cast<unsigned long long>(total_));
-  std::fprintf(stderr, " %s, %.0f per second", what, rate);
+  std::fprintf(stderr, " %s, %.0f per second", what_.c_str(), rate);
   if (!terminal_) std::fputc('\n', stderr);
   std::fflush(stderr);
   printed_ = true;

@@ -6,19 +6,20 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
-#include <vector>
-
-#include "tester/phase.hpp"
 
 namespace tester {
 
-/// Watches the lanes for as long as it lives. Prints to standard error, if that is a terminal or `always` is set.
+/// Watches a run for as long as it lives. Prints to standard error, if that is a terminal or `always` is set.
 class Progress {
  public:
+  /// @param what   operations are called
   /// @param total  operations to be done; 0: not known
-  Progress(Direction direction, uint64_t total, const std::vector<Lane>& lanes, bool always);
+  /// @param done   how many have been, called by another thread
+  Progress(std::string what, uint64_t total, std::function<uint64_t()> done, bool always);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -27,9 +28,9 @@ class Progress {
   void watch();
   void print(double seconds);
 
-  const Direction direction_;
+  const std::string what_;
   const uint64_t total_;
-  const std::vector<Lane>& lanes_;
+  const std::function<uint64_t()> done_;
   bool terminal_ = false;
   bool printed_ = false;
   bool stop_ = false;

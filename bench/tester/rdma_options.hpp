@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What `xio-tester rdma-ep` was asked to do.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tester/nvme_options.hpp"
+#include "tester/rdma_phase.hpp"
+
+namespace tester {
+
+constexpr uint32_t rdma_most_depth = 16384;  ///< of a send queue; vendors' indices have 16 bits
+
+struct RdmaOptions {
+  std::string provider = "mlx5";
+  std::string device = "emulated";
+  bool loopback = true;  ///< each queue pair is connected to itself; else two are connected to each other
+  RdmaVerb verb = RdmaVerb::write;
+  bool write_imm = false;
+  std::vector<uint64_t> transfer_sizes;  ///< bytes; empty: those of the published tables
+  uint64_t iterations = 1000;
+  uint32_t runs = 1;
+  bool infinite = false;
+  double duration = 0;  ///< seconds; 0: no limit
+
+  uint32_t num_queues = 1;
+  uint32_t batch_size = 1;
+  uint32_t depth = 0;     ///< 0: chosen by the plan
+  uint32_t sq_depth = 0;  ///< 0: chosen by the plan
+  uint32_t cq_depth = 0;  ///< 0: chosen by the plan
+  uint32_t inline_threshold = 0;
+  bool vram = false;
+
+  bool verify = false;
+  uint64_t seed = 1;
+  std::optional<uint32_t> lfsr_seed;
+
+  bool server = false;
+  bool client = false;
+  std::string server_host;
+
+  Executor executor = Executor::host;
+  uint32_t deadline_ms = 5000;
+  bool histogram = false;
+  std::string json;
+  bool progress = false;
+};
+
+/// Adds the sub-command `rdma-ep`; its flags are stored in `options`, which outlives the parse.
+CLI::App* add_rdma_command(CLI::App& app, RdmaOptions& options);
+
+/// Throws BadInput or CannotRun for what is wrong whatever the provider can do.
+void check(const RdmaOptions& options);
+
+}  // namespace tester

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What the host gives to the RDMA workload kernel, and what it gets back: plain structs in memory that both
+/// reach.
+
+#include <xio/device/rdma_handle.hpp>
+#include <xio/device/rdma_memory.hpp>
+#include <xio/device/status.hpp>
+#include <xio/device/token.hpp>
+
+#include "tester/block_content.hpp"
+#include "tester/latency.hpp"
+
+namespace tester {
+
+enum class RdmaVerb : uint32_t { write, read, send, fetch_add };
+
+/// Place of one operation in a lane's window.
+struct alignas(64) RdmaSlot {
+  xio::Token token;
+  xio::Token receive;  ///< what the receiving side posted for it
+  uint64_t started;    ///< tick before the submission
+  uint64_t number;     ///< of the operation, among those of all queue pairs
+  uint64_t expected;   ///< fetch-add: what must have been there
+  uint64_t batch_end;  ///< of the lane's operations, the first one behind the batch
+};
+
+/// What was not as it should be.
+enum class RdmaFaultKind : uint32_t { content, behind, immediate, length, sum };
+
+struct RdmaWrong {
+  uint64_t number;    ///< of the operation
+  uint64_t found[2];  ///< content: the first 16 bytes; else what was found and what it should be
+  RdmaFaultKind kind;
+  uint32_t offset;  ///< content: first 8 bytes that differ
+};
+
+/// How many operations ended with one status.
+struct RdmaStatusCount {
+  xio::Status status;
+  uint64_t count;
+  uint64_t first;  ///< number of the first of them
+};
+constexpr uint32_t rdma_status_room = 8;  ///< different statuses that a lane tells apart
+
+/// The thread of one queue pair; it plays both sides. The upper part is the host's, the lower part is the kernel's,
+/// zero at first.
+struct alignas(64) RdmaLane {
+  xio::rdma::QueuePairHandle queue{};
+  xio::rdma::ReceiveQueueHandle receives{};  ///< of the receiving side
+  RdmaSlot* slots = nullptr;                 ///< as many as operations may be in flight
+  uint64_t offset = 0;                       ///< of the lane's part of the memory of either side
+  uint64_t number = 0;                       ///< of its first operation
+  Latency* latency = nullptr;
+  RdmaWrong* wrong = nullptr;
+  uint32_t wrong_room = 0;
+
+  alignas(64) uint64_t progress;  ///< operations done, from time to time; the host reads it meanwhile
+  uint64_t submitted;
+  uint64_t completed;  ///< with success, on both sides
+  uint64_t failed;
+  uint64_t batches;
+  uint64_t received;  ///< completions of the receiving side
+  uint64_t checked;
+  uint64_t wrong_count;  ///< the first `wrong_room` are in `wrong`
+  uint64_t doorbells;    ///< stores to the send queue's doorbell; counted on the CPU
+  uint64_t began;        ///< tick
+  uint64_t ended;        ///< tick
+  uint32_t gave_up;      ///< not 0: operations were left in flight when their deadline had passed
+  uint32_t statuses_used;
+  RdmaStatusCount statuses[rdma_status_room];
+};
+
+/// Everything that the kernel must know of one run.
+struct RdmaPhase {
+  RdmaLane* lanes = nullptr;  ///< one for each queue pair
+  RdmaVerb verb = RdmaVerb::write;
+  bool immediate = false;    ///< writes carry immediate data
+  bool inline_data = false;  ///< data travels in the entries
+  bool repeat = false;       ///< more and more operations, until the time is up or the user says so
+  bool check = false;        ///< build and compare contents
+  uint32_t bytes = 0;        ///< of one operation
+  uint32_t batch = 1;        ///< entries for one doorbell; 0: as many as there is room for
+  uint32_t depth = 1;        ///< most operations in flight on a queue pair
+  uint64_t operations = 0;   ///< of all queue pairs together
+  uint64_t stride = 1;       ///< number of queue pairs
+  uint64_t place_bytes = 0;  ///< from one place to the next; what is behind the data must not change
+  uint64_t end_tick = 0;     ///< no submissions from then on; 0: no such time
+  uint64_t deadline_ticks = 0;
+  BlockContent content;
+
+  // The requesting side's memory and the other side's, as the kernel and as the NIC reach them.
+  uint8_t* near = nullptr;
+  uint8_t* far = nullptr;
+  xio::rdma::LocalMemory local{};
+  xio::rdma::RemoteMemory remote{};
+  xio::rdma::LocalMemory receiving{};  ///< the other side's, as it names it itself
+  const uint32_t* stop = nullptr;      ///< not 0: submit no more
+};
+
+constexpr uint8_t rdma_untouched = 0x5a;  ///< what lies behind the data of each place
+
+}  // namespace tester

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "tester/rdma_plan.hpp"
+
+#include <algorithm>
+
+#include "tester/errors.hpp"
+
+namespace tester {
+
+namespace {
+
+constexpr uint64_t most_memory = uint64_t{1} << 33;  // of both sides together
+constexpr uint64_t line = 64;
+
+std::string text(uint64_t number) { return std::to_string(number); }
+
+uint32_t power_of_two(uint32_t least) {
+  uint32_t result = 2;
+  while (result < least) result *= 2;
+  return result;
+}
+
+void plan_depths(const RdmaOptions& o, RdmaPlan& plan) {
+  const uint32_t usual_depth = o.batch_size == 1 ? 1 : 2 * o.batch_size;
+  if (o.sq_depth != 0 && o.depth > o.sq_depth)
+    throw BadInput("--depth " + text(o.depth) + " is more than --sq-depth " + text(o.sq_depth) + "; give at most that");
+  const uint32_t asked = o.depth != 0 ? o.depth : usual_depth;
+  plan.sq_depth = o.sq_depth != 0 ? o.sq_depth : std::min(std::max(asked, 128u), rdma_most_depth);
+  plan.depth = o.depth != 0 ? o.depth : std::min(o.batch_size == 0 ? plan.sq_depth : usual_depth, plan.sq_depth);
+  plan.batch = std::min(o.batch_size, plan.depth);
+}
+
+void plan_rings(const RdmaOptions& o, const RdmaProvider& provider, RdmaPlan& plan) {
+  RdmaLinkShape& shape = plan.shape;
+  shape.queues = o.num_queues;
+  shape.loopback = o.loopback;
+  shape.sq_units = power_of_two(plan.sq_depth * plan.units + provider.spare_units);
+  shape.units_in_flight = plan.depth * plan.units;
+  // At twice the send ring the queue code acknowledges half a ring at once.
+  shape.cq_entries = o.cq_depth != 0 ? power_of_two(o.cq_depth) : 2 * shape.sq_units;
+  // A failure ends every operation in flight with an entry of its own.
+  if (shape.cq_entries <= shape.units_in_flight)
+    throw BadInput("--cq-depth " + text(o.cq_depth) + " is less than what may be in flight; at least " +
+                   text(shape.units_in_flight + 1) + " is accepted for " + text(plan.depth) + " operations");
+  shape.rq_entries = power_of_two(plan.depth + 2);
+}
+
+}  // namespace
+
+std::vector<uint64_t> transfer_sizes(const RdmaOptions& options) {
+  if (!options.transfer_sizes.empty()) return options.transfer_sizes;
+  if (options.verb == RdmaVerb::fetch_add) return {xio::rdma::atomic_bytes};
+  return {256, 1 << 10, 4 << 10, 64 << 10, 1 << 20};
+}
+
+RdmaPlan make_plan(const RdmaOptions& options, const RdmaProvider& provider, uint64_t bytes) {
+  if (options.inline_threshold > provider.max_inline)
+    throw BadInput("--inline-threshold " + text(options.inline_threshold) + ": entries of " + provider.name +
+                   (provider.max_inline == 0 ? " hold no data; 0 is accepted"
+                                             : " hold less; 0 to " + text(provider.max_inline) + " is accepted"));
+  if (options.verb == RdmaVerb::fetch_add && bytes != xio::rdma::atomic_bytes)
+    throw BadInput("--transfer-size " + text(bytes) + ": fetch-add is of 8 bytes; leave it out");
+  RdmaPlan plan;
+  plan.bytes = static_cast<uint32_t>(bytes);
+  const bool carries = options.verb == RdmaVerb::write || options.verb == RdmaVerb::send;
+  plan.inline_data = carries && bytes != 0 && bytes <= options.inline_threshold;
+  plan_depths(options, plan);
+  plan.units = provider.units(options.verb, options.write_imm, plan.bytes, plan.inline_data);
+  plan_rings(options, provider, plan);
+  // What lies behind the data of an operation is looked at, too.
+  plan.place_bytes = (bytes + line - 1) / line * line + line;
+  plan.side_bytes = plan.place_bytes * plan.depth * options.num_queues;
+  if (plan.side_bytes > most_memory / 2)
+    throw BadInput("--transfer-size " + text(bytes) + " with " + text(plan.depth) + " in flight on each of " +
+                   text(options.num_queues) +
+                   " queue pairs needs more than 8 GiB; give a smaller size, --depth, --batch-size or --num-queues");
+  return plan;
+}
+
+}  // namespace tester

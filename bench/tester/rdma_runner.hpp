@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Runs the RDMA workload on a link, once or several times, and sums up what the lanes did.
+
+#include <string>
+#include <vector>
+
+#include <xio/device/arch.hpp>
+
+#include "tester/rdma_plan.hpp"
+#include "tester/summary.hpp"
+#include "tester/usage.hpp"
+#include "tester/zeroed_array.hpp"
+
+namespace tester {
+
+/// One run of several.
+struct RdmaRun {
+  uint64_t seed = 0;
+  uint64_t completed = 0;
+  double seconds = 0;  ///< from the first submission to the last completion
+  double per_second = 0;
+  double megabytes_per_second = 0;
+};
+
+/// All runs with one transfer size.
+struct RdmaResult {
+  RdmaPlan plan;
+  std::vector<RdmaRun> runs;
+  Summary latency;
+  uint64_t submitted = 0;
+  uint64_t completed = 0;
+  uint64_t failed = 0;
+  uint64_t batches = 0;
+  uint64_t received = 0;
+  uint64_t checked = 0;
+  uint64_t wrong_count = 0;
+  uint64_t doorbells = 0;  ///< of the send queues
+  double seconds = 0;
+  RdmaSeen seen;
+  xio::arch::OperationCounts counts;
+  Usage usage;
+  std::vector<RdmaStatusCount> statuses;
+  std::vector<std::string> wrong;  ///< what was not as it should be, for people; not all of it where that is much
+  bool repeated = false;
+  bool gave_up = false;
+
+  /// Share of one operation; 0 where there was none.
+  double per_operation(uint64_t what) const { return share(what, completed + failed); }
+  double per_batch(uint64_t what) const { return share(what, batches); }
+
+ private:
+  static double share(uint64_t what, uint64_t of) {
+    return of == 0 ? 0 : static_cast<double>(what) / static_cast<double>(of);
+  }
+};
+
+class RdmaRunner {
+ public:
+  /// @param repeat  operations go on until the time is up or the user says so
+  RdmaRunner(const RdmaOptions& options, const RdmaPlan& plan, bool repeat, RdmaLink& link);
+
+  /// One run, added to `result`. Not to be called again after a failure: the queue pairs are in error then.
+  void run(RdmaResult& result);
+
+  /// What the kernel of the next run gets: tests change it.
+  RdmaPhase& phase() { return phase_; }
+
+ private:
+  void prepare();
+  void collect(RdmaResult& result, uint64_t seed) const;
+
+  const RdmaOptions& options_;
+  const RdmaPlan& plan_;
+  RdmaLink& link_;
+  uint32_t runs_ = 0;
+  RdmaPhase phase_;
+  ZeroedArray<RdmaSlot> slots_;
+  ZeroedArray<Latency> latencies_;
+  ZeroedArray<RdmaWrong> wrong_;
+  std::vector<RdmaLane> lanes_;
+};
+
+/// Memory of both sides: has to outlive the link.
+struct RdmaMemory {
+  explicit RdmaMemory(const RdmaPlan& plan) : near(plan.side_bytes), far(plan.side_bytes) {}
+  ZeroedArray<uint8_t> near;
+  ZeroedArray<uint8_t> far;
+
+  /// Registers both sides, and tells the kernel of them.
+  void add_to(RdmaLink& link, const RdmaPlan& plan, RdmaPhase& phase) const;
+};
+
+/// All runs with one transfer size.
+RdmaResult measure(const RdmaOptions& options, const RdmaProvider& provider, const RdmaPlan& plan, bool last);
+
+/// "operation 7 holds the data of operation 3".
+std::string describe(const RdmaWrong& wrong, const BlockContent& content);
+
+}  // namespace tester

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The RDMA workload kernel: one thread for each queue pair keeps a window of operations in flight, a batch for
+/// each doorbell and one completion for each batch. It posts the receives of the other side too, and checks what
+/// arrived there.
+
+#include <xio/device/rdma.hpp>
+#include <xio/device/rdma_receive.hpp>
+
+#include "tester/rdma_check.hpp"
+#include "tester/rdma_phase.hpp"
+
+namespace tester {
+
+/// Doorbells that the calling thread has stored, where kernels run on the CPU.
+XIO_DEVICE uint64_t doorbells_stored() {
+#if XIO_ARCH_HOST
+  return xio::arch::operation_counts.mmio_stores;
+#else
+  return 0;
+#endif
+}
+
+/// One lane's part of a run.
+template <class Vendor, bool HasInline>
+class RdmaLaneWork {
+ public:
+  XIO_DEVICE RdmaLaneWork(const RdmaPhase& phase, RdmaLane& lane)
+      : phase_(phase), lane_(lane), queue_(lane.queue), receives_(lane.receives), next_(lane.number) {}
+
+  XIO_DEVICE void run() {
+    lane_.began = xio::arch::clock();
+    uint32_t idle = 0;
+    for (uint32_t round = 1; working(); ++round) {
+      const bool submitted = submit();
+      const bool completed = complete();
+      idle = submitted || completed ? 0 : idle + 1;
+      if (idle != 0) xio::arch::pause(idle);
+      if (round % rounds_per_glance == 0) glance();
+    }
+    lane_.ended = xio::arch::clock();
+    leave();
+  }
+
+ private:
+  // Doorbells are rung by flush() alone, once for each batch.
+  using Queue = xio::rdma::QueuePair<Vendor, xio::Sharing::thread, xio::Deferred<32768>>;
+  using Receives = xio::rdma::ReceiveQueue<Vendor, xio::Sharing::thread>;
+  static constexpr uint32_t rounds_per_glance = 64;
+
+  XIO_DEVICE RdmaSlot& slot(uint64_t index) const { return lane_.slots[index % phase_.depth]; }
+  XIO_DEVICE uint64_t place(uint64_t index) const { return lane_.offset + index % phase_.depth * phase_.place_bytes; }
+  XIO_DEVICE bool takes_receive() const { return phase_.immediate || phase_.verb == RdmaVerb::send; }
+
+  XIO_DEVICE bool working() const {
+    if (lane_.gave_up) return false;
+    return head_ != tail_ || left() != 0;
+  }
+
+  /// Operations that were not submitted yet.
+  XIO_DEVICE uint64_t left() const {
+    if (stopping_) return 0;
+    if (phase_.repeat) return ~uint64_t{0};
+    return next_ < phase_.operations ? (phase_.operations - 1 - next_) / phase_.stride + 1 : 0;
+  }
+
+  // Submission.
+
+  /// How many operations leave now: a batch, or nothing while one does not fit.
+  XIO_DEVICE uint32_t share() const {
+    const uint64_t to_come = left();
+    const auto in_flight = static_cast<uint32_t>(tail_ - head_);
+    const uint32_t free = phase_.depth - in_flight;
+    const bool more = to_come > free;
+    const uint32_t fitting = more ? free : static_cast<uint32_t>(to_come);
+    if (phase_.batch == 0) return fitting;
+    if (fitting >= phase_.batch) return phase_.batch;
+    return !more || in_flight == 0 ? fitting : 0;
+  }
+
+  XIO_DEVICE bool submit() {
+    const uint32_t count = share();
+    if (count == 0) return false;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (!stage(tail_ + i, tail_ + count)) return true;
+    }
+    const uint64_t before = doorbells_stored();
+    for (uint32_t i = 0; i < count && !stopping_; ++i) post(i + 1 == count);
+    queue_.flush();
+    lane_.doorbells += doorbells_stored() - before;
+    ++lane_.batches;
+    return true;
+  }
+
+  /// Prepares an operation's data, and the receive that it will take. False where there is no room for that.
+  XIO_DEVICE bool stage(uint64_t index, uint64_t batch_end) {
+    RdmaSlot& it = slot(index);
+    it.number = next_;
+    it.batch_end = batch_end;
+    next_ += phase_.stride;
+    if (phase_.verb == RdmaVerb::fetch_add) {
+      it.expected = sum_;
+      sum_ += addend(it.number);
+    } else if (phase_.check) {
+      fill_message(phase_.content, (phase_.verb == RdmaVerb::read ? phase_.far : phase_.near) + place(index), it.number,
+                   phase_.bytes);
+    }
+    if (!takes_receive()) return true;
+    // Writes with immediate data take a receive, but not its memory.
+    it.receive = phase_.verb == RdmaVerb::send && phase_.bytes != 0
+                     ? receives_.post(span(phase_.receiving, index), until())
+                     : receives_.post(xio::rdma::NoData{}, until());
+    if (it.receive.submitted()) return true;
+    fail(it.receive.status, it.number);
+    stopping_ = true;
+    return false;
+  }
+
+  XIO_DEVICE void post(bool last) {
+    RdmaSlot& it = slot(tail_);
+    xio::rdma::Work work;
+    work.flags = last ? xio::rdma::work_flag::signaled : 0;
+    work.remote = phase_.remote.base + place(tail_);
+    work.rkey = phase_.remote.rkey;
+    switch (phase_.verb) {
+      case RdmaVerb::write:
+        work.operation = phase_.immediate ? xio::rdma::Operation::put_immediate : xio::rdma::Operation::put;
+        if (phase_.immediate) work.immediate = immediate_of(phase_.content, it.number);
+        break;
+      case RdmaVerb::read: work.operation = xio::rdma::Operation::get; break;
+      case RdmaVerb::send: work.operation = xio::rdma::Operation::send; break;
+      case RdmaVerb::fetch_add:
+        work.operation = xio::rdma::Operation::fetch_add;
+        work.remote = phase_.remote.base + lane_.offset;
+        work.swap_add = addend(it.number);
+        break;
+    }
+    it.started = xio::arch::clock();
+    it.token = hand_over(work);
+    if (!it.token.submitted()) {
+      fail(it.token.status, it.number);
+      stopping_ = true;
+      return;
+    }
+    ++lane_.submitted;
+    ++tail_;
+  }
+
+  XIO_DEVICE xio::Token hand_over(const xio::rdma::Work& work) {
+    if (phase_.bytes == 0) return queue_.submit(work, xio::rdma::NoData{}, until());
+    if constexpr (HasInline) {
+      if (phase_.inline_data)
+        return queue_.submit(work, xio::rdma::InlineBytes{phase_.near + place(tail_), phase_.bytes}, until());
+    }
+    const xio::rdma::LocalSpan from = span(phase_.local, tail_);
+    return queue_.submit(work, xio::rdma::OneSge{{from.address, from.length, from.lkey}}, until());
+  }
+
+  // Completion.
+
+  /// Operations end in the order in which they were posted. Returns whether any did.
+  XIO_DEVICE bool complete() {
+    const uint64_t before = head_;
+    while (head_ != tail_ && has_ended() && finish(head_)) ++head_;
+    return head_ != before;
+  }
+
+  /// Whether the oldest operation has ended: its batch's last one alone has a completion.
+  XIO_DEVICE bool has_ended() {
+    if (head_ < ended_) return true;
+    const uint64_t end = slot(head_).batch_end < tail_ ? slot(head_).batch_end : tail_;
+    const xio::Status status = queue_.test(slot(end - 1).token);
+    if (status == xio::Status::would_block) return false;
+    ended_ = end;
+    all_right_ = status.is_ok();
+    return true;
+  }
+
+  /// False where the receiving side has not seen the operation yet.
+  XIO_DEVICE bool finish(uint64_t index) {
+    RdmaSlot& it = slot(index);
+    xio::Status status = all_right_ ? xio::Status(xio::Status::ok) : queue_.test(it.token);
+    xio::rdma::Received received;
+    if (status.is_ok() && takes_receive()) {
+      received = receives_.test(it.receive);
+      if (received.status == xio::Status::would_block) return false;
+      status = received.status;
+      ++lane_.received;
+    }
+    const uint64_t now = xio::arch::clock();
+    if (status.is_ok()) {
+      ++lane_.completed;
+      lane_.latency->record(now - it.started);
+      if (phase_.check) check(index, it, received);
+    } else {
+      // What follows on this queue pair is flushed.
+      fail(status, it.number);
+      stopping_ = true;
+    }
+    return true;
+  }
+
+  XIO_DEVICE void check(uint64_t index, const RdmaSlot& it, const xio::rdma::Received& received) {
+    ++lane_.checked;
+    if (phase_.verb == RdmaVerb::fetch_add) {
+      const uint64_t found = *reinterpret_cast<const uint64_t*>(phase_.near + place(index));
+      if (found != it.expected) wrong({it.number, {found, it.expected}, RdmaFaultKind::sum, 0});
+      return;
+    }
+    if (phase_.immediate) {
+      const uint32_t wanted = immediate_of(phase_.content, it.number);
+      if (received.immediate != wanted || (received.flags & xio::rdma::receive_flag::immediate) == 0)
+        return wrong({it.number, {received.immediate, wanted}, RdmaFaultKind::immediate, 0});
+    }
+    if (phase_.verb == RdmaVerb::send && received.bytes != phase_.bytes)
+      return wrong({it.number, {received.bytes, phase_.bytes}, RdmaFaultKind::length, 0});
+    const uint8_t* const data = (phase_.verb == RdmaVerb::read ? phase_.near : phase_.far) + place(index);
+    const uint32_t differs = message_difference(phase_.content, data, it.number, phase_.bytes);
+    if (differs < phase_.bytes) {
+      const auto* const words = reinterpret_cast<const uint64_t*>(data);
+      return wrong({it.number, {words[0], words[1]}, RdmaFaultKind::content, differs});
+    }
+    for (uint64_t at = phase_.bytes; at < phase_.place_bytes; ++at) {
+      if (data[at] == rdma_untouched) continue;
+      return wrong({it.number, {data[at], rdma_untouched}, RdmaFaultKind::behind, static_cast<uint32_t>(at)});
+    }
+  }
+
+  XIO_DEVICE void wrong(const RdmaWrong& what) {
+    if (lane_.wrong_count < lane_.wrong_room) lane_.wrong[lane_.wrong_count] = what;
+    ++lane_.wrong_count;
+  }
+
+  XIO_DEVICE void fail(xio::Status status, uint64_t number) {
+    ++lane_.failed;
+    for (uint32_t i = 0; i < rdma_status_room; ++i) {
+      RdmaStatusCount& entry = lane_.statuses[i];
+      if (i == lane_.statuses_used) {
+        entry = {status, 0, number};
+        ++lane_.statuses_used;
+      }
+      // The last entry takes what does not fit.
+      if (entry.status == status || i + 1 == rdma_status_room) {
+        ++entry.count;
+        return;
+      }
+    }
+  }
+
+  // Now and then.
+
+  XIO_DEVICE void glance() {
+    const uint64_t now = xio::arch::clock();
+    report();
+    if (phase_.end_tick != 0 && now >= phase_.end_tick) stopping_ = true;
+    if (xio::arch::load<xio::arch::Scope::system>(phase_.stop) != 0) stopping_ = true;
+    if (head_ == tail_) return;
+    const uint64_t since = slot(head_).started;
+    if (now > since && now - since > phase_.deadline_ticks) lane_.gave_up = 1;
+  }
+
+  XIO_DEVICE void report() {
+    xio::arch::store<xio::arch::Scope::system>(&lane_.progress, lane_.completed + lane_.failed);
+  }
+
+  XIO_DEVICE void leave() {
+    for (; head_ != tail_; ++head_) fail(xio::Status::timed_out, slot(head_).number);
+    if (phase_.verb == RdmaVerb::fetch_add && phase_.check && lane_.failed == 0) {
+      const uint64_t found = *reinterpret_cast<const uint64_t*>(phase_.far + lane_.offset);
+      if (found != sum_) wrong({next_, {found, sum_}, RdmaFaultKind::sum, 0});
+    }
+    report();
+  }
+
+  XIO_DEVICE uint64_t addend(uint64_t number) const { return phase_.check ? first_word(phase_.content, number) : 1; }
+  XIO_DEVICE xio::Deadline until() const { return {xio::arch::clock() + phase_.deadline_ticks}; }
+  XIO_DEVICE xio::rdma::LocalSpan span(const xio::rdma::LocalMemory& memory, uint64_t index) const {
+    return memory.at(place(index), phase_.bytes);
+  }
+
+  const RdmaPhase& phase_;
+  RdmaLane& lane_;
+  Queue queue_;
+  Receives receives_;
+  uint64_t next_;           // operation that is staged next
+  uint64_t head_ = 0;       // the oldest operation in flight, among the lane's own
+  uint64_t tail_ = 0;       // the next one to be posted
+  uint64_t ended_ = 0;      // those before it have ended on the requesting side
+  uint64_t sum_ = 0;        // fetch-add: of what was added
+  bool all_right_ = false;  // those that have ended did so without an error
+  bool stopping_ = false;
+};
+
+/// The kernel: block `b` drives queue pair `b`.
+template <class Vendor, bool HasInline>
+XIO_DEVICE void rdma_workload(const RdmaPhase& phase) {
+  RdmaLaneWork<Vendor, HasInline>(phase, phase.lanes[xio::arch::block_index()]).run();
+}
+
+}  // namespace tester
