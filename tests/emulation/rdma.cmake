@@ -8,14 +8,14 @@ if(NOT XIO_SANITIZE MATCHES thread)
   xio_add_test(emulation/rdma_wires_indexed)
 endif()
 
-# Each takes half a minute to compile. Under ThreadSanitizer the one with many waves will do, under AddressSanitizer those
+# Each takes half a minute to compile. Under ThreadSanitizer those with many waves will do, under AddressSanitizer those
 # with data of every length and with failures.
 if(XIO_BUILD_PROTOCOL_TESTS)
-  set(names exchange messages outcomes variants wrap)
+  set(names calls exchange messages outcomes recover variants waves wrap)
   if(XIO_SANITIZE MATCHES thread)
-    set(names exchange)
+    set(names exchange waves)
   elseif(XIO_SANITIZE)
-    set(names messages outcomes)
+    set(names calls messages outcomes recover)
   endif()
   foreach(name IN LISTS names)
     xio_add_test(emulation/rdma_${name} LABELS protocol TIMEOUT 300 OPTIMISE -O0)

@@ -121,6 +121,19 @@ TEMPLATE_LIST_TEST_CASE("H37 what cannot be right is refused, and leaves no trac
   CHECK_FALSE(rig.nic.pass());
 }
 
+TEMPLATE_LIST_TEST_CASE("H11 atomics on memory that cannot take them are refused before anything is posted", "",
+                        Vendors) {
+  RdmaRig<TestType> rig;
+  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  RemoteMemory remote = rig.remote;
+  remote.atomics = false;
+  CHECK(qp.fetch_add(remote.at(0, 8), 1, rig.local.at(0, 8)).status == Status::unsupported);
+  CHECK(qp.compare_swap(remote.at(0, 8), 1, 2, rig.local.at(0, 8)).status == Status::unsupported);
+  CHECK(rig.near.state().reserved == 0);
+  CHECK(qp.put(remote.at(0, 8), rig.local.at(0, 8)).submitted());
+  CHECK(qp.fetch_add(rig.remote.at(0, 8), 1, rig.local.at(0, 8)).submitted());
+}
+
 TEMPLATE_LIST_TEST_CASE("H14 a NIC that does nothing: every wait ends, and says so", "", Vendors) {
   RdmaRig<TestType> rig;
   QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());

@@ -100,6 +100,29 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     work.immediate = immediate;
     return submit_span(from.fault, work, from, until);
   }
+  /// As send(); the receiver's key `rkey` is invalid once the message has arrived.
+  template <class Until = Now>
+  XIO_DEVICE_INLINE Token send_invalidate(const LocalSpan& from, uint32_t rkey, Until until = Until()) {
+    Work work;
+    work.operation = Operation::send_invalidate;
+    work.flags = work_flag::signaled;
+    work.immediate = rkey;
+    return submit_span(from.fault, work, from, until);
+  }
+  /// RDMA write of data, then of `value` to 8 bytes of remote memory: who finds the value there finds the data. The
+  /// memory must not be registered for relaxed ordering.
+  /// @return the token of the second write, which ends after the first. A refused one leaves the signal unwritten; the
+  /// data may arrive.
+  XIO_DEVICE_INLINE Token put_signal(const RemoteSpan& to, const LocalSpan& from, const RemoteSpan& signal,
+                                     uint64_t value, Deadline until) {
+    return put_then(to, from, signal, Status(), InlineValue{value}, until);
+  }
+  /// As above; the 8 bytes of the signal come from registered memory, for vendors without inline data.
+  XIO_DEVICE_INLINE Token put_signal(const RemoteSpan& to, const LocalSpan& from, const RemoteSpan& signal,
+                                     const LocalSpan& value, Deadline until) {
+    const Status fault = value.length == 8 ? value.fault : Status(Status::invalid_argument);
+    return put_then(to, from, signal, fault, OneSge{{value.address, value.length, value.lkey}}, until);
+  }
   /// Adds to 8 bytes of remote memory; `old` gets what was there.
   template <class Until = Now>
   XIO_DEVICE_INLINE Token fetch_add(const RemoteSpan& where, uint64_t add, const LocalSpan& old,
@@ -124,11 +147,23 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   XIO_DEVICE Status wait(const Token& token, Deadline until) {
     const uint64_t group = protocol::group_of_caller<S>();
     signal_tail(group, token, until);
-    return wait_group(group, token, until);
+    return inbound(group, wait_group(group, token, until), token.count != 0, until);
+  }
+
+  /// Waits for all of the calling lane's tokens; the first error in array order, else Status::ok.
+  XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
+    const uint64_t group = protocol::group_of_caller<S>();
+    Status result;
+    for (uint32_t i = 0; protocol::any<S>(group, i < count); ++i) {
+      const Status status = wait(i < count ? tokens[i] : Token(), until);
+      if (result.is_ok()) result = status;
+    }
+    return result;
   }
 
   /// Looks once: Status::would_block where the operation has not ended yet.
   XIO_DEVICE Status test(const Token& token) {
+    static_assert(Policy::inbound_in_order, "data may arrive after its completion: use wait(), which makes it arrive");
     const uint64_t group = protocol::group_of_caller<S>();
     flush_group(group);
     if (protocol::any<S>(group, !has_ended(token))) drain_group(group);
@@ -152,11 +187,35 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     all.last = end - 1;
     all.count = 1;
     signal_tail(group, all, until);
-    const Status waited = wait_group(group, all, until);
+    const Status waited = inbound(group, wait_group(group, all, until), true, until);
     if (waited == Status::timed_out || waited == Status::broken) return waited;
     if (protocol::read<S>(send_state().failed_end) == 0) return Status::ok;
     return protocol::unpack(protocol::read<S>(send_state().failed_status));
   }
+
+  /// Waits until the key of local memory is invalid, after every operation that was posted before by this queue pair's
+  /// user. Status::unsupported where the vendor's device does not do it for its user. Exclusive queue pairs only, for
+  /// devices that tell the end of local operations apart from the order of the others.
+  XIO_DEVICE Status invalidate(uint32_t lkey, Deadline until) {
+    static_assert(!is_shared<S>, "others could post between: use a queue pair of the thread or wave");
+    const uint64_t group = protocol::group_of_caller<S>();
+    const Status before = quiet(until);
+    if (!before.is_ok()) return before;
+    Work work;
+    work.operation = Operation::local_invalidate;
+    work.flags = work_flag::signaled;
+    work.immediate = lkey;
+    Token token;
+    token.status = Vendor::Send::check(handle().shape, work, NoData{});
+    token = submit_group(group, token.status.is_ok(), work, NoData{}, until, token);
+    return wait_group(group, token, until);
+  }
+
+  /// Returns when what get() and atomics brought by completions seen before is visible to the calling wave, wherever it
+  /// lies. For data in other memory than the completion queue: the device reads it, and reads push writes before them.
+  /// wait() and quiet() do so themselves under policies that say that data may be late (Placed).
+  /// @return Status::unsupported where the host gave no QueuePairHandle::flush
+  XIO_DEVICE Status flush_inbound(Deadline until) { return flush_inbound_group(protocol::group_of_caller<S>(), until); }
 
   /// Announces deferred submissions (Deferred policies); otherwise does nothing.
   XIO_DEVICE_INLINE void flush() { flush_group(protocol::group_of_caller<S>()); }
@@ -187,7 +246,59 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   XIO_HOST_DEVICE static constexpr Status atomic_fault(const RemoteSpan& where, const LocalSpan& old) {
     if (where.length != atomic_bytes || old.length != atomic_bytes) return Status::invalid_argument;
     if (where.address % atomic_bytes != 0) return Status::misaligned;
+    if (!where.atomics) return Status::unsupported;
     return where.fault.is_ok() ? old.fault : where.fault;
+  }
+
+  XIO_DEVICE Status flush_inbound_group(uint64_t group, Deadline until) {
+    const FlushTarget& flush = handle().flush;
+    if (flush.local == 0) return Status::unsupported;
+    Work work = of(Operation::put, {flush.remote, 1, flush.rkey, Status()});
+    const OneSge one{{flush.local, 1, flush.lkey}};
+    Token token;
+    token = submit_group(group, protocol::leads<S>(group), work, one, until, token);
+    if constexpr (S != Sharing::thread) {
+      token.last = protocol::from_leader<S>(group, token.last);
+      token.count = protocol::from_leader<S>(group, token.count);
+      token.status = protocol::unpack(protocol::from_leader<S>(group, protocol::pack(token.status)));
+    }
+    return wait_group(group, token, until);
+  }
+
+  /// After a wait that ended with `status`: flush_inbound() where the policy needs it.
+  XIO_DEVICE_INLINE Status inbound(uint64_t group, Status status, bool moved, Deadline until) {
+    if constexpr (!Policy::inbound_in_order) {
+      moved = moved && status.is_ok();
+      if (protocol::any<S>(group, moved)) {
+        const Status flushed = flush_inbound_group(group, until);
+        if (moved) status = flushed;
+      }
+    }
+    return status;
+  }
+
+  /// A write of data and behind it one of 8 bytes: what can be refused beforehand is refused with both.
+  template <class Payload>
+  XIO_DEVICE_INLINE Token put_then(const RemoteSpan& to, const LocalSpan& from, const RemoteSpan& signal, Status fault,
+                                   const Payload& value, Deadline until) {
+    const uint64_t group = protocol::group_of_caller<S>();
+    Work first = of(Operation::put, to);
+    first.flags = 0;
+    const OneSge data{{from.address, from.length, from.lkey}};
+    const Work second = of(Operation::put, signal);
+    Token token;
+    if constexpr (Policy::argument_checks) {
+      if (signal.length != 8 || to.length != from.length) fault = Status::invalid_argument;
+      if (fault.is_ok()) fault = to.fault.is_ok() ? from.fault : to.fault;
+      if (fault.is_ok()) fault = signal.fault;
+      if (fault.is_ok()) fault = check(first, data);
+      if (fault.is_ok()) fault = check(second, value);
+      token.status = fault;
+    }
+    token = submit_group(group, token.status.is_ok(), first, data, until, token);
+    const bool posted = token.count != 0;
+    if (posted) token = Token();
+    return submit_group(group, posted, second, value, until, token);
   }
 
   template <class Until>

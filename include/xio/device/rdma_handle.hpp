@@ -37,6 +37,14 @@ struct CompletionQueueHandle {
   uint32_t number;           ///< that the device knows it by
 };
 
+/// What QueuePair::flush_inbound() writes where: one byte out of the memory that data arrives in.
+struct FlushTarget {
+  uint64_t local;   ///< address in the memory that gets and atomics fill; 0: not offered
+  uint64_t remote;  ///< address of a byte that may be overwritten
+  uint32_t lkey;
+  uint32_t rkey;
+};
+
 /// The send queue of an RDMA queue pair. Filled by the host; constants for the kernel. All pointers are addresses that
 /// the executing side (GPU or CPU) can use. Parts that a vendor does not have are null.
 struct QueuePairHandle {
@@ -56,6 +64,7 @@ struct QueuePairHandle {
   // Completions of the send queue.
   CompletionQueueHandle cq;
   uint64_t clock_hz;  ///< ticks per second of the executing side's clock, as measured; 0: not measured
+  FlushTarget flush;  ///< for flush_inbound(); zero: not offered
 };
 
 /// How a receive ended. Written by the wave that takes completions.

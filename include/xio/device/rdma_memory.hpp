@@ -16,6 +16,7 @@ struct RemoteSpan {
   uint32_t length;  ///< bytes
   uint32_t rkey;
   Status fault;
+  bool atomics = true;  ///< see RemoteMemory
 };
 
 /// A piece of local memory, with what is wrong with it.
@@ -31,11 +32,15 @@ struct RemoteMemory {
   uint64_t base;    ///< remote virtual address
   uint64_t length;  ///< bytes
   uint32_t rkey;    ///< remote key
+  /// Whether the peer's device can execute atomics on it. Where it cannot (a region registered without the right to;
+  /// memory of a GPU behind a path without PCIe atomics), they are refused with Status::unsupported: some devices would
+  /// hang.
+  bool atomics = true;
 
   /// `bytes` from `offset` on. Posting a piece that is not inside is refused with Status::out_of_range.
   XIO_HOST_DEVICE constexpr RemoteSpan at(uint64_t offset, uint32_t bytes) const {
     const bool inside = offset <= length && bytes <= length - offset;
-    return {base + offset, bytes, rkey, inside ? Status::ok : Status::out_of_range};
+    return {base + offset, bytes, rkey, inside ? Status::ok : Status::out_of_range, atomics};
   }
 };
 

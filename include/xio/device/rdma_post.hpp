@@ -33,6 +33,10 @@ class SendPost : public SendRings<Vendor, S, Policy> {
       // The entry behind it would have to know of it, and can be another wave's.
       if (work.operation == Operation::local_invalidate) return Status::unsupported;
     }
+    if constexpr (Vendor::counts_operations) {
+      // Its end is told apart from the order of the others: QueuePair::invalidate() posts it alone.
+      if (work.operation == Operation::local_invalidate) return Status::unsupported;
+    }
     const Status status = Vendor::Send::check(handle().shape, work, payload);
     if (!status.is_ok()) return status;
     return Vendor::Send::units(handle().shape, work, payload) <= handle().depth ? Status::ok : Status::out_of_range;

@@ -74,7 +74,7 @@ struct IonicKit {
   using Wire = IonicWire<Variant::version == ionic::Version::v1 ? 1 : 2>;
   static constexpr RdmaWords words{};
   static constexpr bool has_inline = true;
-  static constexpr bool has_local_invalidate = false;
+  static constexpr bool has_local_invalidate = true;
   static RdmaQueueConfig config() {
     RdmaQueueConfig config;
     config.sq_unit_shift = 7;

@@ -106,6 +106,20 @@ class RdmaQueuePair {
     model_.start_at(units, cq_index, operations);
   }
 
+  /// Makes a queue pair that has failed usable again: as new, with the same number, peer and memory. No kernel uses it,
+  /// and its NIC is stopped, meanwhile. Tokens of before are forgotten.
+  void recover() {
+    const auto fill = [](const Memory& memory, size_t bytes, int value) { std::memset(memory.get(), value, bytes); };
+    fill(cq_, size_t{config_.cq_entries} * Wire::cqe_bytes, Wire::cq_initial_byte);
+    fill(receive_cq_, size_t{config_.receive_cq_entries} * Wire::cqe_bytes, Wire::cq_initial_byte);
+    fill(words_, RdmaWords::count * sizeof(uint32_t), 0);
+    fill(doorbells_, 4 * sizeof(uint64_t), 0xff);
+    fill(states_, 2 * sizeof(QueueState) + sizeof(rdma::SendState), 0);
+    fill(slots_, config_.rq_entries * sizeof(rdma::ReceiveSlot), 0);
+    send().psn = config_.first_psn;
+    model_.reset();
+  }
+
   /// Lowers how many units may be in flight.
   void limit_depth(uint32_t units) { depth_ = units; }
   RdmaQueuePairModel<Wire>& model() { return model_; }

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <xio/config.hpp>
+#include <xio/device/rdma_memory.hpp>
 #include <xio/host/rdma/gid.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -24,15 +25,25 @@ struct QueuePairAddress {
 static_assert(sizeof(QueuePairAddress) == 32 && std::is_trivially_copyable<QueuePairAddress>::value,
               "swapped between processes as it is");
 
+/// What a peer must know of memory.
+namespace remote_memory_flag {
+constexpr uint32_t no_atomics = 1;  ///< atomics on it must not be tried
+}  // namespace remote_memory_flag
+
 /// Memory that a peer may use.
 struct RemoteMemory {
-  uint64_t address = 0;   ///< virtual address at its owner
-  uint64_t bytes = 0;     ///< length
-  uint32_t rkey = 0;      ///< remote key
-  uint32_t reserved = 0;  ///< 0
+  uint64_t address = 0;  ///< virtual address at its owner
+  uint64_t bytes = 0;    ///< length
+  uint32_t rkey = 0;     ///< remote key
+  uint32_t flags = 0;    ///< remote_memory_flag
 };
 static_assert(sizeof(RemoteMemory) == 24 && std::is_trivially_copyable<RemoteMemory>::value,
               "swapped between processes as it is");
+
+/// Memory of a peer as kernels name it.
+inline rdma::RemoteMemory in_kernels(const RemoteMemory& memory) {
+  return {memory.address, memory.bytes, memory.rkey, (memory.flags & remote_memory_flag::no_atomics) == 0};
+}
 
 }  // namespace host
 

@@ -56,6 +56,7 @@ class MemoryRegion {
                          error);
     }
     mr_ = std::shared_ptr<ibv_mr>(mr, [keep = domain.shared()](ibv_mr* owned) { verbs().dereg_mr(owned); });
+    if ((access & IBV_ACCESS_REMOTE_ATOMIC) == 0) flags_ = remote_memory_flag::no_atomics;
   }
 
   void* data() const { return mr_->addr; }
@@ -63,10 +64,11 @@ class MemoryRegion {
   uint32_t lkey() const { return mr_->lkey; }
   uint32_t rkey() const { return mr_->rkey; }
   /// For the peer.
-  RemoteMemory remote() const { return {reinterpret_cast<uintptr_t>(mr_->addr), mr_->length, mr_->rkey, 0}; }
+  RemoteMemory remote() const { return {reinterpret_cast<uintptr_t>(mr_->addr), mr_->length, mr_->rkey, flags_}; }
 
  private:
   std::shared_ptr<ibv_mr> mr_;
+  uint32_t flags_ = 0;
 };
 
 /// Where completions go. Movable; queue pairs keep it.

@@ -55,6 +55,12 @@ class RdmaFabric {
     const std::lock_guard<std::mutex> lock(mutex_);
     peers_.erase(qpn);
   }
+  /// Does `work` while no request is on its way.
+  template <class Work>
+  void alone(Work work) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    work();
+  }
   /// Hands a request to the queue pair `qpn`.
   RdmaOutcome send(uint32_t qpn, const RdmaRequest& request) {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -43,6 +43,21 @@ class RdmaFaultPlan {
     const std::lock_guard<std::mutex> lock(mutex_);
     held_ = held;
   }
+  /// While set, what gets and atomics bring becomes visible only when the device next reads local memory, which a
+  /// completion queue in other memory does not wait for.
+  void hold_inbound(bool held) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    inbound_held_ = held;
+  }
+  /// Forgets all mistakes.
+  void clear() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    failures_.clear();
+    duplicates_.clear();
+    drops_.clear();
+    delay_ = 0;
+    held_ = inbound_held_ = false;
+  }
 
   RdmaOutcome outcome(uint64_t number) const {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -65,6 +80,10 @@ class RdmaFaultPlan {
     const std::lock_guard<std::mutex> lock(mutex_);
     return held_;
   }
+  bool inbound_held() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return inbound_held_;
+  }
 
  private:
   mutable std::mutex mutex_;
@@ -73,6 +92,7 @@ class RdmaFaultPlan {
   std::map<uint64_t, bool> drops_;
   uint32_t delay_ = 0;
   bool held_ = false;
+  bool inbound_held_ = false;
 };
 
 }  // namespace emulation

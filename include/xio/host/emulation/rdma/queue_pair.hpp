@@ -14,6 +14,7 @@
 #include <xio/config.hpp>
 #include <xio/host/emulation/rdma/fabric.hpp>
 #include <xio/host/emulation/rdma/fault_plan.hpp>
+#include <xio/host/emulation/rdma/responder.hpp>
 #include <xio/host/emulation/rdma/wire.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -39,6 +40,8 @@ class RdmaModel : public RdmaPeer {
   virtual RdmaStatistics statistics() const = 0;
   virtual RdmaFaultPlan& faults() = 0;
   virtual void connect(uint32_t peer_qpn) = 0;
+  /// The queue pair is in error from now on: what is posted ends as flushed.
+  virtual void fail() = 0;
 };
 
 /// A queue pair whose bytes `Wire` knows how to read.
@@ -66,10 +69,26 @@ class RdmaQueuePairModel final : public RdmaModel {
     messages_ = messages;
   }
 
+  void fail() override { broken_ = true; }
+
+  /// As new, with the same number and memory, which the caller has filled as for a new one. Nobody uses the queue pair,
+  /// and no pass() runs, meanwhile.
+  void reset() {
+    fabric_.alone([this] { rq_producer_ = rq_consumer_ = receive_cq_index_ = receive_cq_consumer_ = 0; });
+    faults_.clear();
+    pending_.clear();
+    inbound_.clear();
+    producer_ = consumer_ = operations_ = messages_ = cq_index_ = cq_consumer_ = 0;
+    wire_psn_ = config_.first_psn;
+    not_ready_ = 0;
+    broken_ = false;
+  }
+
   bool pass() override {
     ++passes_;
     if (faults_.held()) return false;
     bool worked = look_at_doorbell();
+    if (Wire::flushes && broken_) worked |= flush_receives();
     for (uint32_t burst = 0; burst < 64 && consumer_ < producer_; ++burst) {
       if (!execute_next()) break;
       worked = true;
@@ -83,6 +102,7 @@ class RdmaQueuePairModel final : public RdmaModel {
   }
 
   RdmaOutcome answer(const RdmaRequest& request) override {
+    if (broken_) return RdmaOutcome::retry_exceeded;
     if (request.operation == RdmaOperation::nop) return RdmaOutcome::ok;
     const bool takes = takes_receive(request.operation);
     RdmaReceive receive;
@@ -93,7 +113,7 @@ class RdmaQueuePairModel final : public RdmaModel {
       if (!receive.fault.empty()) violate(receive.fault);
     }
     RdmaReceiveCompletion completion;
-    const RdmaOutcome outcome = apply(request, receive, completion);
+    const RdmaOutcome outcome = RdmaResponder{fabric_.keys()}.apply(request, receive, completion);
     if (takes && outcome != RdmaOutcome::remote_access) {
       Wire::receive_consumed(config_, memory_, ++rq_consumer_);
       completion.receive = receive;
@@ -111,6 +131,12 @@ class RdmaQueuePairModel final : public RdmaModel {
     uint64_t due;
     RdmaSendCompletion completion;
     bool is_last;  // says that the queue has ended
+  };
+
+  /// Data of gets on its way to memory.
+  struct Inbound {
+    void* to;
+    std::vector<uint8_t> data;
   };
 
   static uint64_t take_note(uint64_t* word) {
@@ -183,6 +209,22 @@ class RdmaQueuePairModel final : public RdmaModel {
     return true;
   }
 
+  /// Receives of a queue pair in error end too, where the device says so for each.
+  bool flush_receives() {
+    bool worked = false;
+    fabric_.alone([&] {
+      rq_producer_ = Wire::receive_producer(config_, memory_, take_note(memory_.rq_doorbell), rq_producer_);
+      for (; rq_consumer_ != rq_producer_; worked = true) {
+        RdmaReceiveCompletion completion;
+        completion.receive = Wire::read_receive(config_, memory_, rq_consumer_);
+        completion.outcome = RdmaOutcome::flushed;
+        Wire::receive_consumed(config_, memory_, ++rq_consumer_);
+        write_receive_completion(completion);
+      }
+    });
+    return worked;
+  }
+
   RdmaOutcome execute(const RdmaWork& work) {
     MemoryKeys& keys = fabric_.keys();
     RdmaRequest request;
@@ -204,6 +246,10 @@ class RdmaQueuePairModel final : public RdmaModel {
         return RdmaOutcome::local_protection;
     }
     std::vector<uint8_t> data;
+    if (!fills && work.length() != 0) {
+      for (const Inbound& late : inbound_) copy_as_device(late.to, late.data.data(), late.data.size());
+      inbound_.clear();
+    }
     if (fills) {
       data.resize(work.length());
       request.answer = &data;
@@ -219,74 +265,15 @@ class RdmaQueuePairModel final : public RdmaModel {
     if (outcome != RdmaOutcome::ok || !fills) return outcome;
     uint64_t done = 0;
     for (const RdmaPiece& piece : work.pieces) {
-      copy_as_device(reinterpret_cast<void*>(piece.address), data.data() + done, piece.length);
+      auto* const to = reinterpret_cast<void*>(piece.address);
+      if (faults_.inbound_held()) {
+        const auto* const from = data.data() + done;
+        inbound_.push_back({to, {from, from + piece.length}});
+      } else {
+        copy_as_device(to, data.data() + done, piece.length);
+      }
       done += piece.length;
     }
-    return RdmaOutcome::ok;
-  }
-
-  /// The responder's side.
-  RdmaOutcome apply(const RdmaRequest& request, const RdmaReceive& receive, RdmaReceiveCompletion& completion) {
-    MemoryKeys& keys = fabric_.keys();
-    const auto remote = [&](uint64_t bytes, uint32_t access) {
-      return keys.find(request.rkey, request.remote, bytes, access);
-    };
-    switch (request.operation) {
-      case RdmaOperation::write:
-      case RdmaOperation::write_immediate: {
-        const uint64_t bytes = request.data->size();
-        void* const to = bytes == 0 ? nullptr : remote(bytes, rdma_access::remote_write);
-        if (bytes != 0 && !to) return RdmaOutcome::remote_access;
-        copy_as_device(to, request.data->data(), bytes);
-        completion.bytes = static_cast<uint32_t>(bytes);
-        return RdmaOutcome::ok;
-      }
-      case RdmaOperation::read: {
-        const uint64_t bytes = request.answer->size();
-        const void* const from = bytes == 0 ? nullptr : remote(bytes, rdma_access::remote_read);
-        if (bytes != 0 && !from) return RdmaOutcome::remote_access;
-        if (bytes != 0) std::memcpy(request.answer->data(), from, bytes);
-        return RdmaOutcome::ok;
-      }
-      case RdmaOperation::compare_swap:
-      case RdmaOperation::fetch_add: {
-        auto* const word = static_cast<uint64_t*>(remote(8, rdma_access::remote_atomic));
-        if (!word) return RdmaOutcome::remote_access;
-        if (request.remote % 8 != 0) return RdmaOutcome::remote_invalid;
-        uint64_t before = request.compare;
-        if (request.operation == RdmaOperation::fetch_add) {
-          before = __atomic_fetch_add(word, request.swap_add, __ATOMIC_ACQ_REL);
-        } else {
-          __atomic_compare_exchange_n(word, &before, request.swap_add, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-        }
-        request.answer->resize(8);
-        std::memcpy(request.answer->data(), &before, 8);
-        return RdmaOutcome::ok;
-      }
-      default: return scatter(request, receive, completion);
-    }
-  }
-
-  RdmaOutcome scatter(const RdmaRequest& request, const RdmaReceive& receive, RdmaReceiveCompletion& completion) {
-    const uint64_t bytes = request.data->size();
-    uint64_t done = 0;
-    for (const RdmaPiece& piece : receive.pieces) {
-      if (done == bytes) break;
-      const uint64_t part = bytes - done < piece.length ? bytes - done : piece.length;
-      void* const to = fabric_.keys().find(piece.lkey, piece.address, part, rdma_access::local_write);
-      if (!to) {
-        completion.outcome = RdmaOutcome::local_protection;
-        return RdmaOutcome::remote_operation;
-      }
-      copy_as_device(to, request.data->data() + done, part);
-      done += part;
-    }
-    if (done != bytes) {
-      completion.outcome = RdmaOutcome::local_length;
-      return RdmaOutcome::remote_invalid;
-    }
-    if (request.operation == RdmaOperation::send_invalidate) fabric_.keys().remove(request.immediate);
-    completion.bytes = static_cast<uint32_t>(bytes);
     return RdmaOutcome::ok;
   }
 
@@ -334,6 +321,7 @@ class RdmaQueuePairModel final : public RdmaModel {
   mutable std::mutex mutex_;  // of the statistics
   RdmaStatistics statistics_;
   std::deque<Pending> pending_;
+  std::vector<Inbound> inbound_;
   uint64_t passes_ = 0;
   uint64_t producer_ = 0;
   uint64_t consumer_ = 0;
@@ -343,7 +331,7 @@ class RdmaQueuePairModel final : public RdmaModel {
   uint32_t not_ready_ = 0;
   uint64_t cq_index_ = 0;
   uint64_t cq_consumer_ = 0;
-  bool broken_ = false;
+  std::atomic<bool> broken_{false};
   // Under the fabric's lock, as answer() is called:
   uint64_t rq_producer_ = 0;
   uint64_t rq_consumer_ = 0;

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief Calls made of several operations: puts with a signal, invalidation of keys, waits for several tokens, data
+/// that is later than its completion.
+
+#include <xio/device/deadline.hpp>
+#include <xio/device/rdma_receive.hpp>
+#include <xio/host/simt.hpp>
+
+#include "emulation/rdma_protocol.hpp"
+
+using namespace rdma_tests;
+using xio::rdma::ReceiveQueue;
+
+namespace {
+
+struct WithInvalidate : xio::mlx5::Options {
+  static constexpr bool memory_operations = true;
+};
+using Mlx5Keys = xio::emulation::Mlx5Kit<WithInvalidate>;
+
+/// As Vendors, each as it offers most.
+using Full = std::tuple<Mlx5Keys, Bnxt, Ionic, Ernic, Rxe>;
+
+/// Completions in host memory, data in the GPU's: the device may deliver it later.
+using Late = xio::Placed<xio::Memory::host, xio::Memory::device, Latency>;
+
+xio::rdma::FlushTarget flush_target(const LocalMemory& local, const RemoteMemory& remote) {
+  return {local.base + local.length - 1, remote.base + remote.length - 1, local.lkey, remote.rkey};
+}
+
+template <class Kit, class Rig>
+Token put_signal(QueuePair<typename Kit::Vendor, Sharing::wave, Latency>& qp, Rig& rig, uint32_t i) {
+  const auto to = rig.remote.at(4096 + 64 * i, 64);
+  const auto from = rig.local.at(64 * i, 64);
+  const auto signal = rig.remote.at(8 * i, 8);
+  if constexpr (Kit::has_inline) {
+    return qp.put_signal(to, from, signal, i + 1, soon());
+  } else {
+    return qp.put_signal(to, from, signal, rig.local.at(8192 + 8 * i, 8), soon());
+  }
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("put with signal: who sees the signal sees the data", "", Vendors) {
+  RdmaRig<TestType> rig;
+  const uint32_t lanes = 8;
+  for (uint32_t i = 0; i < 64 * lanes; ++i) rig.near_bytes[i] = static_cast<unsigned char>(i * 7 + 1);
+  for (uint64_t i = 0; i < lanes; ++i) {
+    const uint64_t value = i + 1;
+    std::memcpy(&rig.near_bytes[8192 + 8 * i], &value, 8);
+  }
+  std::fill(rig.far_bytes.begin(), rig.far_bytes.end(), static_cast<unsigned char>(0));
+  rig.running();
+  // The first wave puts, the second one is the peer: it waits for the words.
+  const auto kernel = [&] {
+    const uint32_t lane = xio::arch::lane();
+    if (xio::arch::block_index() == 0) {
+      QueuePair<typename TestType::Vendor, Sharing::wave, Latency> qp(rig.near.handle());
+      const Token token = put_signal<TestType>(qp, rig, lane);
+      EXPECT(token.submitted());
+      EXPECT_OK(qp.wait(token, soon()));
+    } else {
+      const auto* const word = reinterpret_cast<const uint64_t*>(rig.far_bytes.data()) + lane;
+      EXPECT_OK(xio::wait_until(word, lane + 1, soon()));
+      EXPECT(std::memcmp(&rig.far_bytes[4096 + 64 * lane], &rig.near_bytes[64 * lane], 64) == 0);
+    }
+  };
+  CHECK_NOTHROW(xio::simt::launch(Grid::of_waves(2, 1, lanes), kernel));
+  rig.nic.stop();
+  CHECK(rig.violations() == "");
+  CHECK(rig.near.model().statistics().operations == 2 * lanes);
+  CHECK(rig.near.model().statistics().completions == 1);
+}
+
+TEMPLATE_LIST_TEST_CASE("H37 put with signal: what cannot be right is refused whole", "", Vendors) {
+  RdmaRig<TestType> rig;
+  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  const auto refused = [&](const xio::rdma::RemoteSpan& to, const xio::rdma::RemoteSpan& signal, Status::Code code) {
+    const Token token = qp.put_signal(to, rig.local.at(0, 64), signal, rig.local.at(64, 8), soon());
+    CHECK_FALSE(token.submitted());
+    CHECK(token.status.code == code);
+  };
+  refused(rig.remote.at(rig.remote.length, 64), rig.remote.at(0, 8), Status::out_of_range);
+  refused(rig.remote.at(0, 64), rig.remote.at(rig.remote.length - 4, 8), Status::out_of_range);
+  refused(rig.remote.at(0, 64), rig.remote.at(0, 4), Status::invalid_argument);
+  refused(rig.remote.at(0, 32), rig.remote.at(0, 8), Status::invalid_argument);
+  CHECK(rig.near.state().reserved == 0);
+  // No room for the second write: the token says so, and stands for nothing.
+  RdmaRig<TestType> narrow;
+  narrow.near.limit_depth(Mlx5::config().sq_units / 64);
+  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> small(narrow.near.handle());
+  Token token = small.put(narrow.remote.at(0, 8), narrow.local.at(0, 8));
+  while (token.submitted()) token = small.put(narrow.remote.at(0, 8), narrow.local.at(0, 8));
+  token = small.put_signal(narrow.remote.at(0, 8), narrow.local.at(0, 8), narrow.remote.at(64, 8),
+                           narrow.local.at(64, 8), xio::deadline(1_ms));
+  CHECK_FALSE(token.submitted());
+  CHECK((token.status == Status::timed_out || token.status == Status::out_of_range));
+}
+
+TEMPLATE_LIST_TEST_CASE("an invalidated key serves no more", "", Full) {
+  using Vendor = typename TestType::Vendor;
+  RdmaRig<TestType> rig;
+  rig.running();
+  QueuePair<Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  const auto put = [&](uint32_t key) {
+    return qp.put(rig.remote.at(0, 64), {rig.local.base, 64, key, Status()}, soon());
+  };
+  xio::rdma::Work unsignaled;
+  unsignaled.remote = rig.remote.base;
+  unsignaled.rkey = rig.remote.rkey;
+  for (uint32_t i = 0; i < 3; ++i) {
+    const uint32_t key = rig.fabric.keys().add(rig.near_bytes.data(), 4096);
+    const Token before = qp.submit(unsignaled, xio::rdma::OneSge{{rig.local.base, 64, key}}, soon());
+    const Status status = qp.invalidate(key, soon());
+    CHECK(status == (TestType::has_local_invalidate ? Status::ok : Status::unsupported));
+    CHECK(qp.wait(before, soon()).is_ok());
+    CHECK(qp.wait(put(rig.local.lkey), soon()).is_ok());
+    if (i == 2) CHECK(qp.wait(put(key), soon()).is_ok() != TestType::has_local_invalidate);
+  }
+  rig.nic.stop();
+  CHECK(rig.violations() == "");
+}
+
+TEMPLATE_LIST_TEST_CASE("a message that invalidates a key of the receiver", "", Full) {
+  RdmaRig<TestType> rig;
+  rig.running();
+  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  ReceiveQueue<typename TestType::Vendor, Sharing::thread, Latency> receives(rig.far.receive_handle());
+  RemoteMemory granted = rig.remote;
+  granted.rkey = rig.fabric.keys().add(rig.far_bytes.data(), rig.far_bytes.size());
+  CHECK(qp.wait(qp.put(granted.at(0, 64), rig.local.at(0, 64), soon()), soon()).is_ok());
+  const Token receive = receives.post(LocalMemory{rig.remote.base, 64, rig.remote.rkey}.at(0, 64), soon());
+  CHECK(qp.wait(qp.send_invalidate(rig.local.at(0, 16), granted.rkey, soon()), soon()).is_ok());
+  const auto arrived = receives.wait(receive, soon());
+  CHECK(arrived.status.is_ok());
+  CHECK(arrived.bytes == 16);
+  CHECK(arrived.flags == xio::rdma::receive_flag::invalidated);
+  CHECK(arrived.immediate == granted.rkey);
+  CHECK(qp.wait(qp.put(granted.at(0, 64), rig.local.at(0, 64), soon()), soon()) == Status::access_denied);
+  rig.nic.stop();
+  CHECK(rig.violations() == "");
+}
+
+TEMPLATE_LIST_TEST_CASE("wait for several tokens: the first error in their order", "", Vendors) {
+  RdmaRig<TestType> rig;
+  rig.near.model().faults().fail(3, RdmaOutcome::remote_access);
+  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  Token tokens[6];
+  for (uint32_t i = 0; i < 6; ++i) tokens[i] = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
+  CHECK(qp.wait_all(tokens, 6, xio::deadline(1_ms)) == Status::timed_out);
+  rig.running();
+  CHECK(qp.wait_all(tokens, 3, soon()).is_ok());
+  CHECK(qp.wait_all(tokens, 6, soon()) == Status::access_denied);
+  CHECK(qp.wait_all(tokens, 0, Deadline{0}).is_ok());
+}
+
+TEMPLATE_LIST_TEST_CASE("H15 data that is later than its completion: a wait makes it arrive where the policy says so",
+                        "", Vendors) {
+  using Vendor = typename TestType::Vendor;
+  RdmaRig<TestType> rig;
+  rig.near.model().faults().hold_inbound(true);
+  rig.running();
+  auto handle = rig.near.handle();
+  QueuePair<Vendor, Sharing::thread, Late> unable(handle);
+  CHECK(unable.flush_inbound(soon()) == Status::unsupported);
+  handle.flush = flush_target(rig.local, rig.remote);
+  // A policy that says nothing of it: the completion is there and the data is not.
+  QueuePair<Vendor, Sharing::thread, Latency> unaware(handle);
+  CHECK(unaware.wait(unaware.get(rig.local.at(0, 64), rig.remote.at(0, 64), soon()), soon()).is_ok());
+  CHECK(rig.near_bytes[0] == 0x11);
+  CHECK(unaware.flush_inbound(soon()).is_ok());
+  CHECK(rig.near_bytes[0] == 0x22);
+  QueuePair<Vendor, Sharing::thread, Late> qp(handle);
+  CHECK(qp.wait(qp.get(rig.local.at(64, 64), rig.remote.at(0, 64), soon()), soon()).is_ok());
+  CHECK(rig.near_bytes[64] == 0x22);
+  CHECK(qp.get(rig.local.at(128, 64), rig.remote.at(0, 64), soon()).submitted());
+  CHECK(qp.quiet(soon()).is_ok());
+  CHECK(rig.near_bytes[128] == 0x22);
+  // A wave: one flush for all of its lanes.
+  const auto kernel = [&] {
+    QueuePair<Vendor, Sharing::wave, Late> own(handle);
+    const uint32_t at = 4096 + 64 * xio::arch::lane();
+    EXPECT_OK(own.wait(own.get(rig.local.at(at, 64), rig.remote.at(at, 64), soon()), soon()));
+    EXPECT(rig.near_bytes[at] == 0x22);
+  };
+  rig.nic.stop();
+  const uint64_t before = rig.near.model().statistics().operations;
+  rig.running();
+  CHECK_NOTHROW(xio::simt::launch(Grid::of_waves(1, 1, 8), kernel));
+  rig.nic.stop();
+  CHECK(rig.near.model().statistics().operations == before + 8 + 1);
+  CHECK(rig.violations() == "");
+}
