@@ -5,6 +5,8 @@ xio_add_example(write_verify ARGS emulated MUST_FAIL_ARGS emulated:discard=1)   
 xio_add_example(wave_batch ARGS emulated MUST_FAIL_ARGS emulated 300)                  # more than the depth
 xio_add_example(checksum_file ARGS emulated MUST_FAIL_ARGS emulated /proc/self/exe damage)
 xio_add_example(put_and_wait MUST_FAIL_ARGS 4096)                                      # beyond the peer's memory
+xio_add_example(ping_pong MUST_FAIL_ARGS 10 damage)                                    # a key of nobody
+xio_add_example(all_to_all MUST_FAIL_ARGS 65544)                                       # larger than a rank's block
 xio_add_example(nvme_to_rdma ARGS emulated MUST_FAIL_ARGS emulated 9000)               # beyond the end
 
 # The kernels as a GPU gets them, for all targets; no scratch memory.

@@ -28,6 +28,10 @@ struct Peers {
   xio::rdma::LocalMemory local() const { return {reinterpret_cast<uint64_t>(memory_), bytes_, near_key_}; }
   xio::rdma::RemoteMemory remote() const { return {reinterpret_cast<uint64_t>(far.data()), bytes_, far_key_}; }
 
+  /// The same for the other direction.
+  xio::rdma::LocalMemory peer_local() const { return {remote().base, bytes_, far_key_}; }
+  xio::rdma::RemoteMemory peer_remote() const { return {local().base, bytes_, near_key_}; }
+
   std::vector<unsigned char> near;
   std::vector<unsigned char> far;
   xio::emulation::RdmaFabric fabric;

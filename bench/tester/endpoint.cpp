@@ -214,7 +214,7 @@ CLI::App* add_endpoint_command(CLI::App& app, EndpointOptions& options) {
                            {{"polling", Announcement::polling}, {"doorbell", Announcement::doorbell}},
                            "how a side learns of messages: a flag in each, or one word (default doorbell)");
   add_number(*command, "--deadline", options.deadline_ms, 1, 3600000,
-             "milliseconds that a batch may take (default 5000)");
+             "milliseconds that a batch may take (default 30000)");
   command->add_flag("--histogram", options.histogram, "print the distribution of the latencies");
   command->add_option("--json", options.json, "write everything to a file as JSON; - is standard output")
       ->type_name("FILE");

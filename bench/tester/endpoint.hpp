@@ -20,7 +20,7 @@ struct EndpointOptions {
   uint32_t batch_size = 1;
   uint32_t threads = 1;
   Announcement mode = Announcement::doorbell;
-  uint32_t deadline_ms = 5000;
+  uint32_t deadline_ms = 30000;
   bool histogram = false;
   std::string json;
 };

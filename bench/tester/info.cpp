@@ -117,7 +117,7 @@ int run_info(const InfoOptions& options) {
   check_json_file(options.json);
   Json json = json_header("info");
   if (!options.controller.empty()) {
-    const Target target = open_target(options.controller, 5000);
+    const Target target = open_target(options.controller, 30000);
     const xio::host::NvmeController& controller = *target.controller;
     json["controller"] = {{"spec", target.spec},
                           {"kind", target.kind},

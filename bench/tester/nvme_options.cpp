@@ -85,7 +85,7 @@ void add_execution(CLI::App& app, NvmeOptions& o) {
   add_choice<uint32_t>(app, "--wave-size", o.wave_size, {{"1", 1}, {"8", 8}, {"32", 32}, {"64", 64}},
                        "lanes of a wave (default 1)")
       ->group(group);
-  add_number(app, "--deadline", o.deadline_ms, 1, 3600000, "milliseconds that one operation may take (default 5000)")
+  add_number(app, "--deadline", o.deadline_ms, 1, 3600000, "milliseconds that one operation may take (default 30000)")
       ->group(group);
 }
 

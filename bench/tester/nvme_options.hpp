@@ -42,7 +42,7 @@ struct NvmeOptions {
   bool histogram = false;
   uint64_t data_buffer_size = 0;  ///< bytes; 0: chosen by the plan
   bool pci_mmio_bridge = false;
-  uint32_t deadline_ms = 5000;
+  uint32_t deadline_ms = 30000;
   Executor executor = Executor::host;
   uint32_t waves = 1;
   uint32_t wave_size = 1;

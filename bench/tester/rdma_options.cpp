@@ -103,7 +103,7 @@ void add_rest(CLI::App& app, RdmaOptions& o) {
   add_choice<Executor>(app, "--executor", o.executor, {{"host", Executor::host}, {"gpu", Executor::gpu}},
                        "where the kernel runs (default host: the CPU plays the GPU)")
       ->group(execution);
-  add_number(app, "--deadline", o.deadline_ms, 1, 3600000, "milliseconds that one operation may take (default 5000)")
+  add_number(app, "--deadline", o.deadline_ms, 1, 3600000, "milliseconds that one operation may take (default 30000)")
       ->group(execution);
   const std::string report = "Report";
   app.add_flag("--histogram", o.histogram, "print the distribution of the latencies")->group(report);

@@ -45,7 +45,7 @@ struct RdmaOptions {
   std::string server_host;
 
   Executor executor = Executor::host;
-  uint32_t deadline_ms = 5000;
+  uint32_t deadline_ms = 30000;
   bool histogram = false;
   std::string json;
   bool progress = false;

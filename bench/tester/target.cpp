@@ -48,7 +48,7 @@ Target open_target(const std::string& spec, uint32_t answer_ms) {
     throw BadInput("--controller " + spec + " is not accepted; qemu[:key=value,...] and emulated[:key=value,...] are");
   }
   xio::host::ControllerOptions options;
-  options.admin_deadline = std::chrono::milliseconds(std::clamp(answer_ms, 100u, 5000u));
+  options.admin_deadline = std::chrono::milliseconds(std::clamp(answer_ms, 100u, 30000u));
   target.controller = std::make_unique<xio::host::NvmeController>(std::move(transport), options);
   return target;
 }

@@ -9,8 +9,10 @@
 #include <xio/vendors/mlx5/traits.hpp>
 #include <xio/vendors/rxe/traits.hpp>
 
+#include "all_to_all.hpp"
 #include "checksum_file.hpp"
 #include "nvme_to_rdma.hpp"
+#include "ping_pong.hpp"
 #include "put_and_wait.hpp"
 #include "read_blocks.hpp"
 #include "wave_batch.hpp"
@@ -50,6 +52,29 @@ template __global__ void put_and_wait_kernel<xio::ernic::Vendor>(xio::rdma::Queu
                                                                  xio::rdma::LocalMemory, uint32_t, xio::Status*);
 template __global__ void put_and_wait_kernel<xio::rxe::Vendor<>>(xio::rdma::QueuePairHandle, xio::rdma::RemoteMemory,
                                                                  xio::rdma::LocalMemory, uint32_t, xio::Status*);
+
+template <class Vendor>
+__global__ void ping_pong_kernel(xio::rdma::QueuePairHandle handle, xio::rdma::RemoteMemory remote,
+                                 xio::rdma::LocalMemory local, bool first, uint64_t rounds, xio::Status* result) {
+  ping_pong<Vendor>(handle, remote, local, first, rounds, result);
+}
+template __global__ void ping_pong_kernel<xio::mlx5::Vendor<>>(xio::rdma::QueuePairHandle, xio::rdma::RemoteMemory,
+                                                               xio::rdma::LocalMemory, bool, uint64_t, xio::Status*);
+template __global__ void ping_pong_kernel<xio::bnxt::Vendor<>>(xio::rdma::QueuePairHandle, xio::rdma::RemoteMemory,
+                                                               xio::rdma::LocalMemory, bool, uint64_t, xio::Status*);
+
+template <class Vendor>
+__global__ void all_to_all_kernel(const Rank* ranks, uint32_t count, uint32_t me, xio::rdma::LocalMemory send,
+                                  xio::rdma::LocalMemory ones, const uint64_t* signals, uint32_t bytes,
+                                  xio::Status* results) {
+  all_to_all<Vendor>(ranks, count, me, send, ones, signals, bytes, results);
+}
+template __global__ void all_to_all_kernel<xio::ionic::Vendor<>>(const Rank*, uint32_t, uint32_t,
+                                                                 xio::rdma::LocalMemory, xio::rdma::LocalMemory,
+                                                                 const uint64_t*, uint32_t, xio::Status*);
+template __global__ void all_to_all_kernel<xio::ernic::Vendor>(const Rank*, uint32_t, uint32_t, xio::rdma::LocalMemory,
+                                                               xio::rdma::LocalMemory, const uint64_t*, uint32_t,
+                                                               xio::Status*);
 
 __global__ void nvme_to_rdma_kernel(xio::nvme::QueueHandle drive, xio::rdma::QueuePairHandle nic, uint64_t bus,
                                     xio::rdma::LocalMemory local, xio::rdma::RemoteMemory remote, uint32_t blocks,

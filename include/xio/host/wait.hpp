@@ -4,13 +4,12 @@
 /// @file
 /// @brief Deadlines and back-off of host threads.
 
-#include <sched.h>
-
 #include <chrono>
 #include <string>
 #include <thread>
 
 #include <xio/config.hpp>
+#include <xio/device/arch.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -55,7 +54,7 @@ class Backoff {
         if (rounds_ == 1) start_ = now;
         if (now - start_ >= patience_) sleep_ = std::chrono::microseconds(20);
       }
-      ::sched_yield();
+      arch::give_way();
       return;
     }
     std::this_thread::sleep_for(sleep_);

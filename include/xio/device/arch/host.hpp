@@ -281,12 +281,25 @@ XIO_DEVICE_INLINE uint64_t clock() {
 /// Ticks per second of clock(), where the host did not measure a better figure.
 constexpr uint64_t clock_hz = 1000000000;
 
+/// Lets other threads go on. Giving the time slice away costs little, but where several threads do nothing else, Linux
+/// can leave others that were woken waiting for seconds: so a short sleep comes between.
+inline void give_way() {
+  constexpr uint32_t yields_per_sleep = 64;
+  static thread_local uint32_t times = 0;
+  if (++times % yields_per_sleep == 0) {
+    const timespec moment{0, 1000};
+    nanosleep(&moment, nullptr);
+  } else {
+    sched_yield();
+  }
+}
+
 /// Back-off of a polling loop; `round` counts the fruitless looks.
 XIO_DEVICE_INLINE void pause(uint32_t round) {
   if (current_wave) {
     current_wave->yield();
   } else if (round > 16) {
-    sched_yield();
+    give_way();
   } else {
 #if defined(__x86_64__) || defined(__i386__)
     _mm_pause();

@@ -4,8 +4,6 @@
 /// @file
 /// @brief Bus addresses of an in-process device: a table of mapped memory, as an IOMMU keeps one.
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include <xio/config.hpp>
+#include <xio/device/arch.hpp>
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -70,7 +69,7 @@ class AddressSpace {
       regions_.erase(after - 1);
       version = version_.fetch_add(1) + 1;
     }
-    while (reading_.load() && acknowledged_.load() < version) sched_yield();
+    while (reading_.load() && acknowledged_.load() < version) arch::give_way();
     return true;
   }
 

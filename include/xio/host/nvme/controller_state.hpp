@@ -33,10 +33,10 @@ namespace host {
 
 /// How a controller is to be set up.
 struct ControllerOptions {
-  uint32_t admin_entries = 64;                     ///< of the admin queues, 2 to 4096
-  uint32_t queue_count = 64;                       ///< I/O queue pairs to ask for, 1 to 65535; fewer may be granted
-  bool all_command_sets = false;                   ///< zoned and other namespaces too (CC.CSS = 6)
-  std::chrono::milliseconds admin_deadline{5000};  ///< for the answer to one admin command
+  uint32_t admin_entries = 64;                      ///< of the admin queues, 2 to 4096
+  uint32_t queue_count = 64;                        ///< I/O queue pairs to ask for, 1 to 65535; fewer may be granted
+  bool all_command_sets = false;                    ///< zoned and other namespaces too (CC.CSS = 6)
+  std::chrono::milliseconds admin_deadline{30000};  ///< for the answer to one admin command
   /// For becoming ready and for becoming idle; 0: what the controller says it needs (CAP.TO).
   std::chrono::milliseconds ready_deadline{0};
 };

@@ -61,7 +61,7 @@ struct QemuOptions : QemuNamespace {
   size_t dma_bytes = size_t{256} << 20;  ///< memory for queues and data
   std::string binary;                    ///< empty: environment XIO_QEMU, else qemu-system-x86_64 in PATH
   QemuProtocol protocol = QemuProtocol::automatic;
-  std::chrono::milliseconds deadline{5000};  ///< of every exchange with QEMU
+  std::chrono::milliseconds deadline{20000};  ///< of every exchange with QEMU
 };
 
 namespace detail {

@@ -11,8 +11,6 @@
 ///  3. else one group of lanes that wait in active() goes on, in the order of SiteOrder;
 ///  4. else the wave is stuck, and the launch fails.
 
-#include <sched.h>
-
 #include <array>
 #include <exception>
 #include <string>
@@ -228,7 +226,7 @@ class FibreWave final : public arch::WaveOps {
       release_active(*oldest);
     } else if (spinning_ != 0) {
       ++rounds_;
-      sched_yield();
+      arch::give_way();
       runnable_ = std::exchange(spinning_, 0);
     } else if (first) {
       release_active(*first);

@@ -4,8 +4,6 @@
 /// @file
 /// @brief Waves of one lane: a thread runs the kernel as it is, with nothing between them.
 
-#include <sched.h>
-
 #include <xio/host/error.hpp>
 #include <xio/host/simt/jitter.hpp>
 #include <xio/host/simt/launch_state.hpp>
@@ -56,7 +54,7 @@ class ThreadWave final : public arch::WaveOps {
 
   void yield() override {
     if (launch_.leave()) return;
-    sched_yield();
+    arch::give_way();
   }
 
   void interleave() override {
