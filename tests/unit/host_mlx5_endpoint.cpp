@@ -19,6 +19,9 @@ using xio::host::ProtectionDomain;
 using xio::host::QueuePairOptions;
 using xio::host::RdmaDevice;
 
+/// examples/adopt_queue_pair.cpp: its main().
+int adopt_queue_pair(int argc, char** argv);
+
 namespace {
 
 using Kit = xio::emulation::Mlx5Kit<>;
@@ -60,6 +63,13 @@ class Device {
       Queue& queue = *current->sides_[current->made_].queue;
       return current->made_cqs_++ % 2 == 0 ? &queue.send_cq : &queue.receive_cq;
     };
+    verbs.reg_mr = [](ibv_pd*, void* data, size_t bytes) {
+      ibv_mr& mr = current->mr_;
+      mr.addr = data;
+      mr.length = bytes;
+      mr.lkey = mr.rkey = current->wire.fabric.keys().add(data, bytes);
+      return &mr;
+    };
     verbs.create_qp = nullptr;  // would store small messages in completions
     verbs.modify_qp = [](ibv_qp* qp, ibv_qp_attr* to, int) { return current->modify(qp, *to); };
     verbs.destroyed = [](const char* what) {
@@ -72,6 +82,13 @@ class Device {
     };
   }
   ~Device() { current = nullptr; }
+
+  /// As ibv_create_qp().
+  static ibv_qp* plain(const ibv_qp_init_attr& wanted) {
+    Side& side = current->sides_[current->made_++];
+    side.queue->now.cap = wanted.cap;
+    return &side.queue->qp;
+  }
 
   Wire<Kit> wire;
   std::vector<std::string> events;
@@ -114,6 +131,7 @@ class Device {
   static Device* current;
   std::deque<Side> sides_;
   ibv_pd pd_{};
+  ibv_mr mr_{};
   ibv_device* list_[2] = {&wire.near_queue.device, nullptr};
   size_t made_ = 0;
   size_t made_cqs_ = 0;
@@ -168,4 +186,31 @@ TEST_CASE("an endpoint that signals all is refused when it connects", "[host][rd
   options.signal_all = true;
   Mlx5Endpoint<> endpoint(opened, domain, options);
   CHECK(contains(error_of([&] { endpoint.connect(endpoint.address()); }), "it was made with sq_sig_all"));
+}
+
+TEST_CASE("the example adopts a queue pair that is connected to itself", "[host][rdma]") {
+  Device device;
+  Ibverbs& verbs = table_of<Ibverbs>("libibverbs.so.1", "xio_fake_ibverbs");
+  verbs.get_device_name = [](ibv_device*) { return "mlx5_0"; };
+  verbs.create_qp = [](ibv_pd*, ibv_qp_init_attr* wanted) { return Device::plain(*wanted); };
+  device.wire.nic.start();
+  std::string name = "adopt_queue_pair";
+  std::string bytes;
+  char* arguments[] = {name.data(), nullptr, nullptr};
+  SECTION("all arrives") {
+    CHECK(adopt_queue_pair(1, arguments) == 0);
+    CHECK(device.wire.near.model().statistics().operations == 64);
+  }
+  SECTION("what is beyond the memory is refused") {
+    bytes = "4096";
+    arguments[1] = bytes.data();
+    CHECK(adopt_queue_pair(2, arguments) == 1);
+    CHECK(device.wire.near.model().statistics().operations == 16);
+  }
+  SECTION("no ConnectX") {
+    verbs.get_device_name = [](ibv_device*) { return "rxe0"; };
+    CHECK(adopt_queue_pair(1, arguments) == 77);
+  }
+  device.wire.nic.stop();
+  CHECK(device.wire.violations() == "");
 }

@@ -35,6 +35,7 @@ struct Ibverbs {
   int (*query_port)(ibv_context*, uint8_t, ibv_port_attr*);
   ssize_t (*query_gid_table)(ibv_context*, void* entries, size_t room);
   ibv_pd* (*alloc_pd)(ibv_context*);
+  ibv_mr* (*reg_mr)(ibv_pd*, void* data, size_t bytes);
   ibv_cq* (*create_cq)(ibv_context*, int entries);
   ibv_qp* (*create_qp)(ibv_pd*, ibv_qp_init_attr*);
   int (*modify_qp)(ibv_qp*, ibv_qp_attr*, int mask);

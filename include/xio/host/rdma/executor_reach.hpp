@@ -23,8 +23,9 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// How a GPU gets to memory of this process. Implemented by the caller, for HIP with hipHostRegister() (registers:
-/// with hipHostRegisterIoMemory), hipHostGetDevicePointer() and hipHostUnregister().
+/// How a GPU gets to memory of this process. Implemented by the caller. CUDA: cudaHostRegister(), for registers with
+/// cudaHostRegisterIoMemory, then cudaHostGetDevicePointer(). ROCm: hsa_amd_memory_lock_to_pool() for both, since HIP
+/// documents hipHostRegisterIoMemory as not supported.
 ///
 /// All ranges are whole pages, and no page is added twice before it is removed.
 class ExecutorReach {
