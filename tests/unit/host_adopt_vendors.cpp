@@ -20,6 +20,10 @@ namespace ionic_dv = xio::host::ionic_dv;
 
 namespace {
 
+struct SecondVersion : xio::ionic::Options {
+  static constexpr xio::ionic::Version version = xio::ionic::Version::v2;
+};
+
 using IonicKit = xio::emulation::IonicKit<>;
 using BnxtKit = xio::emulation::BnxtKit<>;
 using ErnicKit = xio::emulation::ErnicKit;
@@ -27,7 +31,8 @@ using ErnicKit = xio::emulation::ErnicKit;
 /// What libionic tells of a queue pair.
 struct IonicView {
   /// @param cq_type  which of the emulated NIC's doorbells is the completion queues': it has one for each of them
-  IonicView(Queue& queue, xio::emulation::RdmaQueuePair<IonicKit>& emulated, uint8_t cq_type) : owner(&queue) {
+  template <class Kit>
+  IonicView(Queue& queue, xio::emulation::RdmaQueuePair<Kit>& emulated, uint8_t cq_type) : owner(&queue) {
     const xio::emulation::RdmaQueueMemory m = emulated.memory();
     const xio::emulation::RdmaQueueConfig& config = emulated.config();
     const auto ring = [](void* memory, uint32_t entries, uint32_t shift, uint32_t qid) {
@@ -174,6 +179,16 @@ TEST_CASE("adopted queue pairs of IONIC write, send and receive", "[host][rdma]"
   CHECK(wire.put_all(near.handle()) == 256);
   CHECK(wire.far_bytes == wire.near_bytes);
   send_and_receive(wire, near.handle(), far.receive_handle());
+  CHECK(wire.violations() == "");
+}
+
+TEST_CASE("an adopted queue pair of IONIC whose entries are of version 2", "[host][rdma]") {
+  Wire<xio::emulation::IonicKit<SecondVersion>> wire;
+  const IonicView view(wire.near_queue, wire.near, 1);
+  const auto adopted = adopt_ionic<SecondVersion>(&wire.near_queue.qp);
+  wire.nic.start();
+  CHECK(wire.put_all(adopted.handle()) == 256);
+  CHECK(wire.far_bytes == wire.near_bytes);
   CHECK(wire.violations() == "");
 }
 

@@ -5,6 +5,7 @@
 /// addresses; and what a queue pair's handle then says.
 
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -69,6 +70,40 @@ struct Rig {
 };
 
 uintptr_t number(const void* address) { return reinterpret_cast<uintptr_t>(address); }
+
+using Kit = xio::emulation::Mlx5Kit<>;
+
+/// Queues that are known to work.
+struct Emulated {
+  xio::emulation::RdmaFabric fabric;
+  xio::emulation::RdmaQueuePair<Kit> pair{fabric, Kit::config()};
+
+  DirectQueues queues() {
+    const xio::rdma::QueuePairHandle send = pair.handle();
+    const xio::rdma::ReceiveQueueHandle receive = pair.receive_handle();
+    DirectQueues all;
+    all.name = "test";
+    all.sq = send.sq;
+    all.sq_record = send.sq_record;
+    all.sq_doorbell = send.sq_doorbell;
+    all.shape = send.shape;
+    all.cq = completions(send.cq);
+    all.rq = receive.rq;
+    all.rq_record = receive.record;
+    all.receive_shape = receive.shape;
+    all.receive_cq = completions(receive.cq);
+    return all;
+  }
+
+ private:
+  static DirectCompletionRing completions(const xio::rdma::CompletionQueueHandle& cq) {
+    DirectCompletionRing ring;
+    ring.entries = const_cast<void*>(cq.entries);
+    ring.count = cq.size;
+    ring.record = cq.record;
+    return ring;
+  }
+};
 
 }  // namespace
 
@@ -135,30 +170,10 @@ TEST_CASE("what cannot be handed over leaves nothing behind", "[host][rdma]") {
 }
 
 TEST_CASE("handles carry the addresses of those who use them", "[host][rdma]") {
-  using Kit = xio::emulation::Mlx5Kit<>;
-  xio::emulation::RdmaFabric fabric;
-  xio::emulation::RdmaQueuePair<Kit> emulated(fabric, Kit::config());
-  const xio::rdma::QueuePairHandle plain = emulated.handle();
-  const xio::rdma::ReceiveQueueHandle plain_receive = emulated.receive_handle();
-  DirectQueues queues;
-  queues.name = "test";
-  queues.sq = plain.sq;
-  queues.sq_record = plain.sq_record;
-  queues.sq_doorbell = plain.sq_doorbell;
-  queues.shape = plain.shape;
-  const auto completions = [](const xio::rdma::CompletionQueueHandle& cq) {
-    DirectCompletionRing ring;
-    ring.entries = const_cast<void*>(cq.entries);
-    ring.count = cq.size;
-    ring.record = cq.record;
-    return ring;
-  };
-  queues.cq = completions(plain.cq);
-  queues.rq = plain_receive.rq;
-  queues.rq_record = plain_receive.record;
-  queues.receive_shape = plain_receive.shape;
-  queues.receive_cq = completions(plain_receive.cq);
-
+  Emulated emulated;
+  const DirectQueues queues = emulated.queues();
+  const xio::rdma::QueuePairHandle plain = emulated.pair.handle();
+  const xio::rdma::ReceiveQueueHandle plain_receive = emulated.pair.receive_handle();
   Rig rig;
   {
     DirectQueuePair<Kit::Vendor> made(queues, rig.pages);
@@ -187,4 +202,24 @@ TEST_CASE("handles carry the addresses of those who use them", "[host][rdma]") {
     CHECK(rig.elsewhere->log.front().substr(0, 6) == "memory");
   }
   CHECK(rig.elsewhere->held.empty());
+}
+
+TEST_CASE("H5 a completion queue that was not initialised is refused", "[host][rdma]") {
+  Emulated emulated;
+  const DirectQueues queues = emulated.queues();
+  std::memset(queues.cq.entries, 0, size_t{queues.cq.count} * 64);
+  CHECK(contains(error_of([&] { DirectQueuePair<Kit::Vendor>{queues}; }),
+                 "its send completion queue holds an entry at 0 that nobody has read"));
+}
+
+TEST_CASE("H24 no more is in flight than the completion queue holds", "[host][rdma]") {
+  Emulated emulated;
+  DirectQueues queues = emulated.queues();
+  CHECK(DirectQueuePair<Kit::Vendor>(queues).handle().depth == 128);
+  queues.cq.count = 32;
+  queues.receive_cq.count = 16;
+  const DirectQueuePair<Kit::Vendor> small(queues);
+  CHECK(small.handle().depth == 31);
+  CHECK(small.handle().signal_every == 4);
+  CHECK(small.receive_handle().depth == 15);
 }

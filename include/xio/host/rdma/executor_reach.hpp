@@ -57,9 +57,10 @@ class ReachablePages {
     const uintptr_t distance = begin->second.executor - begin->first;
     for (Runs::iterator run = begin; run != runs_.end() && run->first < last; ++run) {
       if (run->second.executor - run->first == distance) continue;
-      drop_unused();
-      throw Error("rdma: the pages from " + to_hex(run->first) + " on do not follow those from " + to_hex(first) +
-                  " on where kernels see them; allocate the queue in one piece");
+      const Error apart("rdma: the pages from " + to_hex(run->first) + " on do not follow those from " + to_hex(first) +
+                        " on where kernels see them; allocate the queue in one piece");
+      drop_unused();  // `run` may be one of them
+      throw apart;
     }
     for (Runs::iterator run = begin; run != runs_.end() && run->first < last; ++run) ++run->second.users;
     return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(data) + distance);
