@@ -49,3 +49,9 @@ TEST_CASE("libionic and libbnxt_re are usable, or what is missing is said", "[ho
   const std::string bnxt = error_of([] { xio::host::BnxtLibrary library; });
   if (!bnxt.empty()) CHECK(contains(bnxt, "a libbnxt_re with direct verbs is needed (Debian's provider has none)"));
 }
+
+TEST_CASE("where there are no verbs, the message says what to install", "[host][rdma]") {
+  const std::string why = error_of([] { xio::host::VerbsLibrary("libibverbs-that-is-not-here.so.1"); });
+  CHECK(contains(why, "cannot load a library: libibverbs-that-is-not-here.so.1"));
+  CHECK(contains(why, "install libibverbs of rdma-core 32 or later (Debian: libibverbs1 and ibverbs-providers)"));
+}

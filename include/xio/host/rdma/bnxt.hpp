@@ -29,7 +29,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// bnxt_re_dv_db_region_attr: a doorbell page. @source rdma-core, providers/bnxt_re/bnxt_re_dv.h
+/// bnxt_re_dv_db_region_attr: a doorbell page. Source: rdma-core, providers/bnxt_re/bnxt_re_dv.h
 struct BnxtDoorbellRegion {
   uint32_t handle;
   uint32_t page_index;

@@ -68,11 +68,10 @@ class DirectQueuePair {
   using Vendor = V;
 
   /// Throws Error where the queues cannot be used: the message says why.
-  /// @param pages  where kernels do not run on the CPU
-  /// @param keep   whatever owns the memory that `queues` names; the caller sees to it where it is null
-  explicit DirectQueuePair(const DirectQueues& queues, std::shared_ptr<ReachablePages> pages = nullptr,
-                           std::shared_ptr<void> keep = nullptr)
-      : keep_(std::move(keep)), name_(queues.name), no_receives_(queues.no_receives), reached_(std::move(pages)) {
+  /// @param queues  their memory outlives the object
+  /// @param pages   where kernels do not run on the CPU
+  explicit DirectQueuePair(const DirectQueues& queues, std::shared_ptr<ReachablePages> pages = nullptr)
+      : name_(queues.name), no_receives_(queues.no_receives), reached_(std::move(pages)) {
     check_send(queues);
     if (no_receives_.empty()) check_receives(queues);
     make_state(no_receives_.empty() ? queues.receive_shape.entries : 0);
@@ -235,7 +234,6 @@ class DirectQueuePair {
     s.rung = s.acknowledged = q.receive_cq.index;
   }
 
-  std::shared_ptr<void> keep_;
   std::string name_;
   std::string no_receives_;
   std::unique_ptr<void, Free> memory_;

@@ -28,7 +28,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Declarations of ionic_dv.h. @source rdma-core, providers/ionic/man/ionic_dv_get_qp.3 and its neighbours;
+/// Declarations of ionic_dv.h. Source: rdma-core, providers/ionic/man/ionic_dv_get_qp.3 and its neighbours;
 /// ROCm/rocm-xio, rdma-core/ionic-gda/0001-ionic-add-gda-dv-api.patch
 namespace ionic_dv {
 

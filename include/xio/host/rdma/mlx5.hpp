@@ -78,7 +78,7 @@ inline void mlx5_check_record(const std::string& name, const __be32* record, uin
 /// Where the queues of an RC queue pair lie. Takes over its completion queues: libmlx5 polls them no more.
 /// Throws Error where it cannot be adopted.
 /// @param cqe_bytes  64 or 128: as mlx5::Options says
-/// @source rdma-core, providers/mlx5/man/mlx5dv_init_obj.3
+/// Source: rdma-core, providers/mlx5/man/mlx5dv_init_obj.3
 inline DirectQueues mlx5_queues(ibv_qp* qp, const Mlx5AdoptOptions& options = {}, uint32_t cqe_bytes = 64) {
   DirectQueues queues = detail::adoptable("mlx5", qp);
   const auto refuse = [&](const std::string& why) { throw Error(queues.name + " cannot be adopted: " + why); };
