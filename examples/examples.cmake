@@ -8,6 +8,11 @@ xio_add_example(put_and_wait MUST_FAIL_ARGS 4096)                               
 xio_add_example(ping_pong MUST_FAIL_ARGS 10 damage)                                    # a key of nobody
 xio_add_example(all_to_all MUST_FAIL_ARGS 65544)                                       # larger than a rank's block
 xio_add_example(nvme_to_rdma ARGS emulated MUST_FAIL_ARGS emulated 9000)               # beyond the end
+include(CheckIncludeFileCXX)
+check_include_file_cxx(infiniband/mlx5dv.h XIO_HAVE_MLX5DV)
+if(XIO_HAVE_MLX5DV)
+  xio_add_example(adopt_queue_pair MUST_FAIL_ARGS 4096)                                # beyond the memory
+endif()
 
 # The kernels as a GPU gets them, for all targets; no scratch memory.
 if(XIO_BUILD_TESTS)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// ConnectX: what the encoder stores, byte for byte.
+// ConnectX: what the encoder stores, byte for byte; what the decoder makes of data in a completion.
 // Entries: recorded from rdma-core 65's providers on plain memory. ".." are bytes that the provider left as they were.
 
+#include <xio/vendors/mlx5/decode.hpp>
 #include <xio/vendors/mlx5/encode.hpp>
 
 #include "catch.hpp"
@@ -154,4 +155,13 @@ TEST_CASE("ConnectX: what cannot be posted") {
   CHECK(Plain::check(base, {}, block(125, 0).data()) == Status::out_of_range);
   CHECK(Plain::check(base, {Operation::get}, block(8, 0).data()) == Status::invalid_argument);
   CHECK(Plain::check(base, {Operation::fetch_add}, pieces(4, 4).list()) == Status::invalid_argument);
+}
+
+TEST_CASE("ConnectX: a message that is stored in its completion is no success") {
+  const auto decode = [](uint8_t last) {
+    return mlx5::CompletionDecoder<64>::decode(uint64_t{last} << 56, [](uint32_t) { return uint64_t{0}; }).status;
+  };
+  CHECK(decode(0x20) == Status::ok);
+  CHECK(decode(0x20 | mlx5::inline_scatter_32) == Status::unsupported);
+  CHECK(decode(0x30 | mlx5::inline_scatter_64) == Status::unsupported);
 }

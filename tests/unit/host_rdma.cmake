@@ -3,3 +3,41 @@
 xio_add_test(unit/host_rdma_exchange)
 xio_add_test(unit/host_rdma_gid)
 xio_add_test(unit/host_rdma_rings)
+xio_add_test(unit/host_executor_reach)
+
+# Queue pairs of the vendors' NICs, found through direct verbs. The libraries are the test's own: the dynamic linker finds
+# them first, under the names of the real ones.
+include(CheckIncludeFileCXX)
+check_include_file_cxx(infiniband/mlx5dv.h XIO_HAVE_MLX5DV)
+set(adoption_tests host_adopt_mlx5 host_adopt_vendors host_mlx5_endpoint)
+set(verbs_tests ${adoption_tests} host_direct_verbs)
+if(XIO_HAVE_MLX5DV)
+  xio_add_test(unit/host_direct_verbs)
+  set(fakes ${XIO_TESTS_BINARY_DIR}/fake_verbs)
+  foreach(name ibverbs mlx5 ionic bnxt_re)
+    add_library(fake-${name} SHARED ${XIO_TESTS_DIR}/unit/fake_verbs/${name}.cpp)
+    target_link_libraries(fake-${name} PRIVATE xio_build_options)
+    # As the libraries in C: their functions do not say of which type they are.
+    set_source_files_properties(${XIO_TESTS_DIR}/unit/fake_verbs/${name}.cpp PROPERTIES
+      COMPILE_OPTIONS $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)
+    set_target_properties(fake-${name} PROPERTIES OUTPUT_NAME ${name} SOVERSION 1 LIBRARY_OUTPUT_DIRECTORY ${fakes})
+  endforeach()
+  # An example that needs a NIC, as a function of a test that has the semblance of one.
+  set_source_files_properties(${XIO_TESTS_DIR}/unit/../../examples/adopt_queue_pair.cpp PROPERTIES
+    COMPILE_DEFINITIONS main=adopt_queue_pair)
+  foreach(name IN LISTS adoption_tests)
+    if(name STREQUAL host_mlx5_endpoint)
+      xio_add_test(unit/${name} SOURCES ../../examples/adopt_queue_pair.cpp)
+    else()
+      xio_add_test(unit/${name})
+    endif()
+    # An old-style run path: sanitizers call dlopen() in the program's place.
+    target_link_options(unit-${name} PRIVATE LINKER:--disable-new-dtags LINKER:-rpath,${fakes})
+    add_dependencies(unit-${name} fake-ibverbs fake-mlx5 fake-ionic fake-bnxt_re)
+  endforeach()
+else()
+  foreach(name IN LISTS verbs_tests)
+    xio_register_test(NAME unit.${name} LABELS unit
+      COMMAND ${XIO_TESTS_DIR}/unavailable.sh "infiniband/mlx5dv.h is not installed (Debian: libibverbs-dev)")
+  endforeach()
+endif()

@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <random>
@@ -46,11 +47,15 @@ struct QueuePairOptions {
   std::optional<uint32_t> psn;             ///< first packet sequence number; empty: at random, as it should be
 };
 
+/// Makes a queue pair in place of ibv_create_qp(), with what a vendor's direct verbs can say beyond it.
+using QueuePairMaker = std::function<ibv_qp*(ibv_pd*, ibv_qp_init_attr*)>;
+
 /// A queue pair, from RESET to RTS. Movable; one thread at a time.
 class VerbsQueuePair {
  public:
   VerbsQueuePair(const RdmaDevice& device, const ProtectionDomain& domain, const CompletionQueue& send_cq,
-                 const CompletionQueue& receive_cq, const QueuePairOptions& options = {})
+                 const CompletionQueue& receive_cq, const QueuePairOptions& options = {},
+                 const QueuePairMaker& make = verbs().create_qp)
       : device_(device), options_(options) {
     ibv_qp_init_attr wanted{};
     wanted.send_cq = send_cq.get();
@@ -62,7 +67,7 @@ class VerbsQueuePair {
     wanted.cap.max_inline_data = options.inline_bytes;
     wanted.qp_type = IBV_QPT_RC;
     wanted.sq_sig_all = options.signal_all ? 1 : 0;
-    ibv_qp* qp = verbs().create_qp(domain.get(), &wanted);
+    ibv_qp* qp = make(domain.get(), &wanted);
     if (qp == nullptr)
       throw_system_error("rdma: cannot make a queue pair of " + std::to_string(options.send_entries) + " and " +
                              std::to_string(options.receive_entries) + " entries on " + device.name() +

@@ -9,12 +9,11 @@
 
 #if __has_include(<infiniband/verbs.h>)
 
-#include <dlfcn.h>
 #include <infiniband/verbs.h>
 
 #include <string>
 
-#include <xio/host/error.hpp>
+#include <xio/host/rdma/shared_library.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -25,32 +24,30 @@ namespace host {
 /// A program that includes this needs no library when it is linked, and starts where there is none.
 class VerbsLibrary {
  public:
-  /// Throws Error where the library cannot be loaded. It is never unloaded: its providers do not bear that.
-  explicit VerbsLibrary(const std::string& file = "libibverbs.so.1")
-      : handle_(::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-    if (handle_ == nullptr)
-      throw Error(std::string("no RDMA verbs: ") + ::dlerror() +
-                  "; install libibverbs (Debian: libibverbs1 and ibverbs-providers)");
-    find(get_device_list, "ibv_get_device_list");
-    find(free_device_list, "ibv_free_device_list");
-    find(get_device_name, "ibv_get_device_name");
-    find(open_device, "ibv_open_device");
-    find(close_device, "ibv_close_device");
-    find(query_port, "ibv_query_port");
-    find(query_gid_table, "_ibv_query_gid_table");
-    find(alloc_pd, "ibv_alloc_pd");
-    find(dealloc_pd, "ibv_dealloc_pd");
-    find(reg_mr, "ibv_reg_mr");
-    find(dereg_mr, "ibv_dereg_mr");
-    find(create_cq, "ibv_create_cq");
-    find(destroy_cq, "ibv_destroy_cq");
-    find(create_qp, "ibv_create_qp");
-    find(modify_qp, "ibv_modify_qp");
-    find(query_qp, "ibv_query_qp");
-    find(destroy_qp, "ibv_destroy_qp");
-    find(get_async_event, "ibv_get_async_event");
-    find(ack_async_event, "ibv_ack_async_event");
-    find(event_type_str, "ibv_event_type_str");
+  /// Throws Error where the library cannot be loaded, or lacks a function.
+  explicit VerbsLibrary(const std::string& file = "libibverbs.so.1") {
+    const SharedLibrary library(
+        {file}, "install libibverbs of rdma-core 32 or later (Debian: libibverbs1 and ibverbs-providers)");
+    library.find(get_device_list, "ibv_get_device_list");
+    library.find(free_device_list, "ibv_free_device_list");
+    library.find(get_device_name, "ibv_get_device_name");
+    library.find(open_device, "ibv_open_device");
+    library.find(close_device, "ibv_close_device");
+    library.find(query_port, "ibv_query_port");
+    library.find(query_gid_table, "_ibv_query_gid_table");
+    library.find(alloc_pd, "ibv_alloc_pd");
+    library.find(dealloc_pd, "ibv_dealloc_pd");
+    library.find(reg_mr, "ibv_reg_mr");
+    library.find(dereg_mr, "ibv_dereg_mr");
+    library.find(create_cq, "ibv_create_cq");
+    library.find(destroy_cq, "ibv_destroy_cq");
+    library.find(create_qp, "ibv_create_qp");
+    library.find(modify_qp, "ibv_modify_qp");
+    library.find(query_qp, "ibv_query_qp");
+    library.find(destroy_qp, "ibv_destroy_qp");
+    library.find(get_async_event, "ibv_get_async_event");
+    library.find(ack_async_event, "ibv_ack_async_event");
+    library.find(event_type_str, "ibv_event_type_str");
   }
   VerbsLibrary(const VerbsLibrary&) = delete;
   VerbsLibrary& operator=(const VerbsLibrary&) = delete;
@@ -77,16 +74,6 @@ class VerbsLibrary {
   decltype(&::ibv_get_async_event) get_async_event = nullptr;
   decltype(&::ibv_ack_async_event) ack_async_event = nullptr;
   decltype(&::ibv_event_type_str) event_type_str = nullptr;
-
- private:
-  template <class Function>
-  void find(Function*& function, const char* symbol) {
-    function = reinterpret_cast<Function*>(::dlsym(handle_, symbol));
-    if (function == nullptr)
-      throw Error(std::string("libibverbs has no ") + symbol + "; version 32 of rdma-core or a later one is needed");
-  }
-
-  void* handle_;
 };
 
 /// The library, loaded by the first call; throws Error where it cannot be loaded.

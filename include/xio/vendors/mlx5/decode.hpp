@@ -58,6 +58,8 @@ struct CompletionDecoder {
         completion.source_qpn = low(read(base + 24)) & key_mask;
         completion.flags = flags(cqe_opcode(last));
         if ((last & 2) != 0) completion.flags |= rdma::receive_flag::solicited;
+        // The data did not reach the memory that was posted for it: set-up must forbid that.
+        if ((last & (inline_scatter_32 | inline_scatter_64)) != 0) completion.status = Status::unsupported;
         break;
       }
       default: break;

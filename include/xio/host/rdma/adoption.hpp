@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What must hold of an existing queue pair before kernels can use it, as far as verbs can tell. Nothing is here
+/// without the header of libibverbs.
+
+#include <xio/config.hpp>
+
+#if __has_include(<infiniband/verbs.h>)
+
+#include <string>
+
+#include <xio/host/error.hpp>
+#include <xio/host/rdma/direct_queue_pair.hpp>
+#include <xio/host/rdma/verbs_library.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+namespace detail {
+
+/// How messages call a queue pair.
+inline std::string name_of(const char* vendor, const ibv_qp* qp) {
+  const std::string device = qp->context != nullptr && qp->context->device != nullptr
+                                 ? verbs().get_device_name(qp->context->device)
+                                 : "no device";
+  return std::string(vendor) + ": queue pair " + std::to_string(qp->qp_num) + " of " + device;
+}
+
+inline const char* name_of(ibv_qp_state state) {
+  switch (state) {
+    case IBV_QPS_RESET: return "RESET";
+    case IBV_QPS_INIT: return "INIT";
+    case IBV_QPS_RTR: return "RTR";
+    case IBV_QPS_RTS: return "RTS";
+    case IBV_QPS_SQD: return "SQD";
+    case IBV_QPS_SQE: return "SQE";
+    case IBV_QPS_ERR: return "ERR";
+    default: return "unknown";
+  }
+}
+
+/// Fills in what verbs know of a connected queue pair: its name, number and limits. Throws Error where it cannot be
+/// adopted. Whether its completion queues serve another queue pair too cannot be asked.
+inline DirectQueues adoptable(const char* vendor, ibv_qp* qp) {
+  if (qp == nullptr) throw Error(std::string(vendor) + ": there is no queue pair to adopt");
+  DirectQueues queues;
+  queues.name = name_of(vendor, qp);
+  const auto refuse = [&](const std::string& why) { throw Error(queues.name + " cannot be adopted: " + why); };
+
+  if (qp->qp_type != IBV_QPT_RC) refuse("it is no reliable connection (IBV_QPT_RC)");
+  if (qp->send_cq == nullptr || qp->recv_cq == nullptr) refuse("it has no completion queue for each direction");
+  if (qp->send_cq == qp->recv_cq)
+    refuse("both directions share a completion queue; make it with a send_cq and a recv_cq of its own");
+  ibv_qp_attr now{};
+  ibv_qp_init_attr made{};
+  const int error = verbs().query_qp(qp, &now, IBV_QP_STATE | IBV_QP_CAP, &made);
+  if (error != 0) throw_system_error(queues.name + " cannot be adopted: its state cannot be asked for", error);
+  if (now.qp_state != IBV_QPS_RTS)
+    refuse(std::string("its state is ") + name_of(now.qp_state) + "; connect it first (RTS)");
+  // Devices may then also store what reads and atomics bring into the completion, and not into memory.
+  if (made.sq_sig_all != 0)
+    refuse("it was made with sq_sig_all; kernels choose themselves which operations write completions");
+
+  if (now.cap.max_send_wr == 0) refuse("it was made without operations (max_send_wr)");
+
+  queues.shape.qpn = qp->qp_num;
+  queues.shape.max_sges = now.cap.max_send_sge;
+  queues.shape.max_inline = now.cap.max_inline_data;
+  queues.send_depth = now.cap.max_send_wr;
+  queues.receive_shape.qpn = qp->qp_num;
+  queues.receive_shape.max_sges = now.cap.max_recv_sge;
+  queues.receive_depth = now.cap.max_recv_wr;
+  if (qp->srq != nullptr) {
+    queues.no_receives = "it takes receives from a shared receive queue";
+  } else if (now.cap.max_recv_wr == 0) {
+    queues.no_receives = "it was made without receives";
+  }
+  return queues;
+}
+
+}  // namespace detail
+
+}  // namespace host
+
+XIO_NAMESPACE_END
+
+#endif

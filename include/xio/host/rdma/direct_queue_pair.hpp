@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief A queue pair whose rings are known, of any vendor: checked, and turned into the handles that kernels take.
+/// Needs no verbs; where the rings of a vendor are found is said in mlx5.hpp and its neighbours.
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <xio/device/rdma_handle.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/rdma/executor_reach.hpp>
+#include <xio/host/text.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// A completion queue of our own. Parts that a vendor does not have are null.
+struct DirectCompletionRing {
+  void* entries = nullptr;
+  uint32_t count = 0;                  ///< entries: a power of two
+  uint32_t number = 0;                 ///< that the device knows it by
+  uint32_t* record = nullptr;          ///< consumer index
+  const uint32_t* producer = nullptr;  ///< producer index, where entries have no valid bit
+  void* doorbell = nullptr;            ///< register
+  uint64_t index = 0;                  ///< entries taken so far
+};
+
+/// Where the queues of a queue pair lie, in addresses of this process. Parts that a vendor does not have are null.
+struct DirectQueues {
+  std::string name;  ///< for messages
+
+  void* sq = nullptr;
+  uint32_t* sq_record = nullptr;
+  void* sq_doorbell = nullptr;
+  void* side_table = nullptr;
+  uint32_t side_entries = 0;
+  uint32_t side_entry_bytes = 0;
+  rdma::SendShape shape;
+  uint32_t send_depth = 0;  ///< most units in flight; 0: the whole ring
+  uint64_t send_index = 0;  ///< units posted so far; all have ended
+  uint32_t first_psn = 0;   ///< next packet sequence number (BNXT)
+  DirectCompletionRing cq;
+
+  std::string no_receives;  ///< why kernels cannot use the receive queue; empty: they can
+  void* rq = nullptr;
+  uint32_t* rq_record = nullptr;
+  void* rq_doorbell = nullptr;
+  rdma::ReceiveShape receive_shape;
+  uint32_t receive_depth = 0;       ///< most receives in flight; 0: the whole ring
+  DirectCompletionRing receive_cq;  ///< index: receives posted so far, each of which has ended and was taken
+};
+
+/// A queue pair in the hands of kernels; nobody else may post to it or poll its completion queues meanwhile. Movable:
+/// handles stay valid.
+/// @tparam V as of rdma::QueuePair
+template <class V>
+class DirectQueuePair {
+ public:
+  using Vendor = V;
+
+  /// Throws Error where the queues cannot be used: the message says why.
+  /// @param queues  their memory outlives the object
+  /// @param pages   where kernels do not run on the CPU
+  explicit DirectQueuePair(const DirectQueues& queues, std::shared_ptr<ReachablePages> pages = nullptr)
+      : name_(queues.name), no_receives_(queues.no_receives), reached_(std::move(pages)) {
+    check_send(queues);
+    if (no_receives_.empty()) check_receives(queues);
+    make_state(no_receives_.empty() ? queues.receive_shape.entries : 0);
+    fill_handle(queues);
+    if (no_receives_.empty()) fill_receive_handle(queues);
+  }
+  DirectQueuePair(DirectQueuePair&&) = default;
+  DirectQueuePair& operator=(DirectQueuePair&&) = delete;
+
+  /// What a kernel needs to post operations.
+  const rdma::QueuePairHandle& handle() const { return handle_; }
+
+  bool has_receive_queue() const { return no_receives_.empty(); }
+  /// What a kernel needs to post receives. Throws Error where there is no receive queue for it.
+  const rdma::ReceiveQueueHandle& receive_handle() const {
+    if (!no_receives_.empty()) throw Error(name_ + " has no receive queue for kernels: " + no_receives_);
+    return receive_handle_;
+  }
+
+ private:
+  /// What changes while kernels use the queues; the slots follow it.
+  struct State {
+    QueueState send{};
+    rdma::SendState more{};
+    QueueState receive{};
+  };
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+
+  [[noreturn]] void refuse(const std::string& why) const { throw Error(name_ + " cannot be used: " + why); }
+  void require(bool good, const char* why) const {
+    if (!good) refuse(why);
+  }
+
+  static bool is_power_of_two(uint32_t value) { return value != 0 && (value & (value - 1)) == 0; }
+  static bool is_aligned(const void* data, uintptr_t alignment) {
+    return data != nullptr && reinterpret_cast<uintptr_t>(data) % alignment == 0;
+  }
+
+  void check_send(const DirectQueues& q) const {
+    require(is_aligned(q.sq, 16), "its send ring is unknown, or not at a multiple of 16 bytes");
+    require(q.shape.entries != 0 && (!Vendor::power_of_two || is_power_of_two(q.shape.entries)),
+            "its send ring has no power of two of entries");
+    require(!Vendor::has_send_record || is_aligned(q.sq_record, 4), "the record of its send ring is unknown");
+    require(is_aligned(q.sq_doorbell, sizeof(typename Vendor::Doorbell)), "the doorbell of its send ring is unknown");
+    if constexpr (Vendor::has_side_table) {
+      require(is_aligned(q.side_table, 8) && q.side_entries != 0, "the table beside its send ring is unknown");
+    }
+    check_completions(q.cq, "send");
+  }
+
+  void check_receives(const DirectQueues& q) const {
+    require(is_aligned(q.rq, 16), "its receive ring is unknown, or not at a multiple of 16 bytes");
+    require(is_power_of_two(q.receive_shape.entries), "its receive ring has no power of two of entries");
+    require(!Vendor::has_receive_record || is_aligned(q.rq_record, 4), "the record of its receive ring is unknown");
+    if constexpr (Vendor::has_receive_doorbell) {
+      require(is_aligned(q.rq_doorbell, sizeof(typename Vendor::Doorbell)),
+              "the doorbell of its receive ring is unknown");
+    }
+    check_completions(q.receive_cq, "receive");
+  }
+
+  void check_completions(const DirectCompletionRing& cq, const std::string& side) const {
+    const std::string which = "its " + side + " completion queue ";
+    if (!is_aligned(cq.entries, 16)) refuse(which + "is unknown, or not at a multiple of 16 bytes");
+    if (cq.count < 2 || !is_power_of_two(cq.count))
+      refuse(which + "has " + std::to_string(cq.count) + " entries, which is no power of two of at least 2");
+    if (Vendor::has_cq_record && !is_aligned(cq.record, 4)) refuse(which + "has no known record");
+    if constexpr (Vendor::has_cq_doorbell) {
+      if (!is_aligned(cq.doorbell, sizeof(typename Vendor::CqDoorbell))) refuse(which + "has no known doorbell");
+    }
+    if (Vendor::Completions::by_index && !is_aligned(cq.producer, 4)) refuse(which + "has no known producer index");
+    if (const std::optional<uint64_t> place = first_unread(cq))
+      refuse(which + "holds an entry at " + std::to_string(*place) +
+             " that nobody has read: it was used before, or belongs to another queue pair too, or was not initialised");
+  }
+
+  /// What kernels would take for a completion before anything was posted.
+  static std::optional<uint64_t> first_unread(const DirectCompletionRing& cq) {
+    using Completions = typename Vendor::Completions;
+    if constexpr (Completions::by_index) {
+      const uint32_t producer = __atomic_load_n(cq.producer, __ATOMIC_ACQUIRE);
+      const bool same = Vendor::cq_record(cq.index, cq.count) == producer;
+      return same ? std::nullopt : std::optional<uint64_t>(cq.index);
+    } else {
+      for (uint64_t at = cq.index; at < cq.index + cq.count; ++at) {
+        const auto* const entry =
+            static_cast<const unsigned char*>(cq.entries) + (at & (cq.count - 1)) * Completions::entry_bytes;
+        const uint64_t word =
+            __atomic_load_n(reinterpret_cast<const uint64_t*>(entry + Completions::word_offset), __ATOMIC_ACQUIRE);
+        if (Completions::is_new(word, at, cq.count)) return at;
+      }
+      return std::nullopt;
+    }
+  }
+
+  void make_state(uint32_t slots) {
+    // Pages of its own: a GPU that shares them should not see the process's other data in them.
+    constexpr size_t page = 4096;
+    bytes_ = (sizeof(State) + slots * sizeof(rdma::ReceiveSlot) + page - 1) / page * page;
+    memory_.reset(std::aligned_alloc(page, bytes_));
+    if (!memory_) throw std::bad_alloc();
+    std::memset(memory_.get(), 0, bytes_);
+    state_ = new (memory_.get()) State{};
+    reached_state_ = reached_.memory(state_, bytes_);
+  }
+
+  /// A completion queue that is full loses entries: no more in flight than it has room for.
+  static uint32_t depth_of(uint32_t wanted, uint32_t entries, const DirectCompletionRing& cq) {
+    return std::min(wanted == 0 || wanted > entries ? entries : wanted, cq.count - 1);
+  }
+
+  rdma::CompletionQueueHandle reach(const DirectCompletionRing& cq) {
+    rdma::CompletionQueueHandle h{};
+    h.entries = reached_.memory(cq.entries, size_t{cq.count} * Vendor::Completions::entry_bytes);
+    h.producer = reached_.memory(cq.producer, sizeof *cq.producer);
+    h.record = reached_.memory(cq.record, sizeof *cq.record);
+    h.doorbell = reached_.registers(cq.doorbell, sizeof(uint64_t));
+    h.size = cq.count;
+    h.number = cq.number;
+    return h;
+  }
+
+  void fill_handle(const DirectQueues& q) {
+    rdma::QueuePairHandle& h = handle_;
+    h.state = &reached_state_->send;
+    h.send = &reached_state_->more;
+    h.sq = reached_.memory(q.sq, size_t{q.shape.entries} << Vendor::unit_shift(q.shape));
+    h.sq_record = reached_.memory(q.sq_record, sizeof *q.sq_record);
+    h.sq_doorbell = reached_.registers(q.sq_doorbell, sizeof(typename Vendor::Doorbell));
+    h.side_table = reached_.memory(q.side_table, size_t{q.side_entries} * q.side_entry_bytes);
+    h.side_entries = q.side_entries;
+    h.shape = q.shape;
+    h.depth = depth_of(q.send_depth, q.shape.entries, q.cq);
+    h.signal_every = 1;
+    while (h.signal_every * 8 <= h.depth) h.signal_every *= 2;
+    h.cq = reach(q.cq);
+    QueueState& s = state_->send;
+    s.reserved = s.retired = s.published = q.send_index;
+    s.rung = q.send_index;
+    s.acknowledged = q.cq.index;
+    state_->more.cq_head = q.cq.index;
+    state_->more.psn = q.first_psn;
+  }
+
+  void fill_receive_handle(const DirectQueues& q) {
+    rdma::ReceiveQueueHandle& h = receive_handle_;
+    h.state = &reached_state_->receive;
+    h.rq = reached_.memory(q.rq, size_t{q.receive_shape.entries} << q.receive_shape.entry_shift);
+    h.record = reached_.memory(q.rq_record, sizeof *q.rq_record);
+    if constexpr (Vendor::has_receive_doorbell)
+      h.doorbell = reached_.registers(q.rq_doorbell, sizeof(typename Vendor::Doorbell));
+    h.slots = reinterpret_cast<rdma::ReceiveSlot*>(reached_state_ + 1);
+    h.shape = q.receive_shape;
+    h.depth = depth_of(q.receive_depth, q.receive_shape.entries, q.receive_cq);
+    h.cq = reach(q.receive_cq);
+    QueueState& s = state_->receive;
+    s.reserved = s.retired = s.published = q.receive_cq.index;
+    s.rung = s.acknowledged = q.receive_cq.index;
+  }
+
+  std::string name_;
+  std::string no_receives_;
+  std::unique_ptr<void, Free> memory_;
+  size_t bytes_ = 0;
+  State* state_ = nullptr;
+  State* reached_state_ = nullptr;
+  ReachedMemory reached_;  // before the memory goes
+  rdma::QueuePairHandle handle_{};
+  rdma::ReceiveQueueHandle receive_handle_{};
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief ERNIC: a queue pair on memory of the application's in the hands of kernels. Nothing is here without the
+/// header of libibverbs.
+///
+/// VMware's PVRDMA, whose format this is, has no direct verbs. ERNIC's (librocm_ernic) make queues on memory that the
+/// application has allocated, and describe a queue pair by a struct that has changed without its name or version: so
+/// the application, which knows its header, passes on what is in it.
+
+#include <xio/config.hpp>
+
+#if __has_include(<infiniband/verbs.h>)
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <xio/host/error.hpp>
+#include <xio/host/rdma/adoption.hpp>
+#include <xio/host/rdma/direct_queue_pair.hpp>
+#include <xio/vendors/ernic/traits.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// A completion queue: one buffer, whose first page holds the state. It was zero at first.
+struct ErnicCompletionMemory {
+  void* buffer = nullptr;
+  uint32_t count = 0;   ///< entries behind the first page: a power of two
+  uint32_t number = 0;  ///< cqn
+};
+
+/// A queue pair as the application made it (rocm_ernic_dv_create_qp).
+struct ErnicMemory {
+  void* send_buffer = nullptr;  ///< its first page holds the state of both rings; zero at first
+  uint32_t send_entries = 0;    ///< behind that page: a power of two
+  uint32_t send_entry_bytes = 0;
+  ErnicCompletionMemory send_cq;
+  void* receive_buffer = nullptr;  ///< entries alone; null: kernels get no receive queue
+  uint32_t receive_entries = 0;    ///< a power of two
+  uint32_t receive_entry_bytes = 0;
+  ErnicCompletionMemory receive_cq;
+  void* doorbells = nullptr;  ///< the mapped UAR page (rocm_ernic_dv_qp_attr::uar_ptr)
+  uint32_t handle = 0;        ///< that doorbells name it by (rocm_ernic_dv_qp_attr::qp_handle); not its number
+};
+
+namespace detail {
+
+inline DirectCompletionRing ernic_completions(const ErnicCompletionMemory& memory) {
+  DirectCompletionRing ring;
+  if (memory.buffer == nullptr) return ring;
+  auto* const state = static_cast<ernic::RingState*>(memory.buffer);
+  ring.entries = static_cast<unsigned char*>(memory.buffer) + ernic::ring_offset;
+  ring.count = memory.count;
+  ring.number = memory.number;
+  ring.record = &state->rx.consumer_head;
+  ring.producer = &state->rx.producer_tail;
+  return ring;
+}
+
+inline uint32_t ernic_shift(const std::string& name, uint32_t entry_bytes, uint32_t least) {
+  if (entry_bytes < least || (entry_bytes & (entry_bytes - 1)) != 0)
+    throw Error(name + " cannot be adopted: its entries have " + std::to_string(entry_bytes) +
+                " bytes; a power of two of at least " + std::to_string(least) + " is needed");
+  return static_cast<uint32_t>(__builtin_ctz(entry_bytes));
+}
+
+}  // namespace detail
+
+/// Where the queues of an RC queue pair lie that nothing was posted to yet. Throws Error where it cannot be adopted.
+inline DirectQueues ernic_queues(ibv_qp* qp, const ErnicMemory& memory) {
+  DirectQueues queues = detail::adoptable("ernic", qp);
+  const auto refuse = [&](const std::string& why) { throw Error(queues.name + " cannot be adopted: " + why); };
+  if (memory.send_buffer == nullptr)
+    refuse(
+        "libvmw_pvrdma has no direct verbs, and librocm_ernic does not tell where rings lie; make it with "
+        "rocm_ernic_dv_create_qp() on memory of your own, and pass ErnicMemory");
+  if (memory.doorbells == nullptr) refuse("ErnicMemory::doorbells is null");
+  auto* const state = static_cast<ernic::RingState*>(memory.send_buffer);
+  const auto is_unused = [](const ernic::Ring& ring) {
+    return __atomic_load_n(&ring.producer_tail, __ATOMIC_ACQUIRE) == 0 &&
+           __atomic_load_n(&ring.consumer_head, __ATOMIC_ACQUIRE) == 0;
+  };
+  if (!is_unused(state->tx)) refuse("operations were posted to it before; make a new one");
+
+  constexpr auto sge = static_cast<uint32_t>(sizeof(ernic::Sge));
+  queues.sq = static_cast<unsigned char*>(memory.send_buffer) + ernic::ring_offset;
+  queues.sq_record = &state->tx.producer_tail;
+  queues.sq_doorbell = static_cast<unsigned char*>(memory.doorbells) + ernic::uar_qp_offset;
+  queues.shape.qpn = memory.handle;
+  queues.shape.entries = memory.send_entries;
+  queues.shape.entry_shift =
+      detail::ernic_shift(queues.name, memory.send_entry_bytes, ernic::sq_sge_offset + queues.shape.max_sges * sge);
+  queues.shape.max_inline = 0;  // entries have no room for data
+  queues.cq = detail::ernic_completions(memory.send_cq);
+
+  if (queues.no_receives.empty() && memory.receive_buffer == nullptr)
+    queues.no_receives = "ErnicMemory::receive_buffer is null";
+  if (queues.no_receives.empty()) {
+    if (!is_unused(state->rx)) refuse("receives were posted to it before; make a new one");
+    queues.rq = memory.receive_buffer;
+    queues.rq_record = &state->rx.producer_tail;
+    queues.rq_doorbell = queues.sq_doorbell;
+    queues.receive_shape.qpn = memory.handle;
+    queues.receive_shape.entries = memory.receive_entries;
+    queues.receive_shape.entry_shift = detail::ernic_shift(queues.name, memory.receive_entry_bytes,
+                                                           ernic::rq_sge_offset + queues.receive_shape.max_sges * sge);
+    queues.receive_cq = detail::ernic_completions(memory.receive_cq);
+  }
+  return queues;
+}
+
+/// Hands an existing RC queue pair in state RTS, to which nothing was posted yet, to kernels. It stays its owner's, who
+/// destroys it, and frees `memory`, after the object that this returns. Its completion queues serve it alone. Throws
+/// Error where it cannot be adopted: always without `memory`, since nobody tells where the rings lie.
+/// @param pages  where kernels do not run on the CPU
+inline DirectQueuePair<ernic::Vendor> adopt_ernic(ibv_qp* qp, const ErnicMemory& memory = {},
+                                                  std::shared_ptr<ReachablePages> pages = nullptr) {
+  return DirectQueuePair<ernic::Vendor>(ernic_queues(qp, memory), std::move(pages));
+}
+
+}  // namespace host
+
+XIO_NAMESPACE_END
+
+#endif

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Rings, records and registers of this process made usable for whoever runs the kernels. Needs no GPU runtime:
+/// a small class of the caller's wraps one.
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/text.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// How a GPU gets to memory of this process. Implemented by the caller. CUDA: cudaHostRegister(), for registers with
+/// cudaHostRegisterIoMemory, then cudaHostGetDevicePointer(). ROCm: hsa_amd_memory_lock_to_pool() for both, since HIP
+/// documents hipHostRegisterIoMemory as not supported.
+///
+/// All ranges are whole pages, and no page is added twice before it is removed.
+class ExecutorReach {
+ public:
+  virtual ~ExecutorReach() = default;
+  /// Makes `bytes` of plain memory usable for kernels, and returns the address at which they find it. Throws Error.
+  virtual void* add_memory(void* first, size_t bytes) = 0;
+  /// The same for registers of a device, which this process has mapped. Throws Error.
+  virtual void* add_registers(void* first, size_t bytes) = 0;
+  /// Ends what one of them has begun, with the same arguments.
+  virtual void remove(void* first, size_t bytes) noexcept = 0;
+};
+
+/// Pages that an ExecutorReach was told of, and who uses them: rings share pages, and so do the doorbell records and
+/// registers of several queue pairs. One for all queue pairs of a process. Usable from several threads at once.
+class ReachablePages {
+ public:
+  explicit ReachablePages(std::shared_ptr<ExecutorReach> reach) : reach_(std::move(reach)) {}
+  ReachablePages(const ReachablePages&) = delete;
+  ReachablePages& operator=(const ReachablePages&) = delete;
+
+  /// Address of `data` for kernels, until remove() with the same arguments. Throws Error where it has none, or where
+  /// `bytes` do not lie in one piece for them.
+  void* add(void* data, size_t bytes, bool registers) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto [first, last] = pages_of(data, bytes);
+    fill_gaps(first, last, registers);
+    const Runs::iterator begin = run_of(first);
+    const uintptr_t distance = begin->second.executor - begin->first;
+    for (Runs::iterator run = begin; run != runs_.end() && run->first < last; ++run) {
+      if (run->second.executor - run->first == distance) continue;
+      const Error apart("rdma: the pages from " + to_hex(run->first) + " on do not follow those from " + to_hex(first) +
+                        " on where kernels see them; allocate the queue in one piece");
+      drop_unused();  // `run` may be one of them
+      throw apart;
+    }
+    for (Runs::iterator run = begin; run != runs_.end() && run->first < last; ++run) ++run->second.users;
+    return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(data) + distance);
+  }
+
+  void remove(void* data, size_t bytes) noexcept {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto [first, last] = pages_of(data, bytes);
+    for (Runs::iterator run = run_of(first); run != runs_.end() && run->first < last; ++run) --run->second.users;
+    drop_unused();
+  }
+
+ private:
+  struct Run {
+    size_t bytes;
+    uintptr_t executor;  // address of its first byte for kernels
+    uint32_t users;
+  };
+  using Runs = std::map<uintptr_t, Run>;  // by the address of the first page; they do not overlap
+
+  static std::pair<uintptr_t, uintptr_t> pages_of(void* data, size_t bytes) {
+    static const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto address = reinterpret_cast<uintptr_t>(data);
+    return {address & ~(page - 1), (address + bytes + page - 1) & ~(page - 1)};
+  }
+
+  /// The run that has the page.
+  Runs::iterator run_of(uintptr_t page) {
+    Runs::iterator after = runs_.upper_bound(page);
+    return after == runs_.begin() ? after : std::prev(after);
+  }
+
+  void fill_gaps(uintptr_t first, uintptr_t last, bool registers) {
+    for (uintptr_t at = first; at < last;) {
+      const Runs::iterator after = runs_.upper_bound(at);
+      if (after != runs_.begin()) {
+        const Runs::iterator before = std::prev(after);
+        if (at < before->first + before->second.bytes) {
+          at = before->first + before->second.bytes;
+          continue;
+        }
+      }
+      const uintptr_t end = after != runs_.end() && after->first < last ? after->first : last;
+      auto* const pages = reinterpret_cast<void*>(at);
+      void* executor = nullptr;
+      try {
+        executor = registers ? reach_->add_registers(pages, end - at) : reach_->add_memory(pages, end - at);
+      } catch (...) {
+        drop_unused();
+        throw;
+      }
+      runs_[at] = {end - at, reinterpret_cast<uintptr_t>(executor), 0};
+      at = end;
+    }
+  }
+
+  void drop_unused() noexcept {
+    for (Runs::iterator run = runs_.begin(); run != runs_.end();) {
+      if (run->second.users != 0) {
+        ++run;
+        continue;
+      }
+      reach_->remove(reinterpret_cast<void*>(run->first), run->second.bytes);
+      run = runs_.erase(run);
+    }
+  }
+
+  std::shared_ptr<ExecutorReach> reach_;
+  std::mutex mutex_;
+  Runs runs_;
+};
+
+/// Pieces of memory that kernels can use as long as this lives. Without ReachablePages kernels run on the CPU, and
+/// use the addresses that we do. Movable.
+class ReachedMemory {
+ public:
+  explicit ReachedMemory(std::shared_ptr<ReachablePages> pages) : pages_(std::move(pages)) {}
+  ReachedMemory(ReachedMemory&& other) noexcept
+      : pages_(std::move(other.pages_)), added_(std::exchange(other.added_, {})) {}
+  ReachedMemory& operator=(ReachedMemory&&) = delete;
+  ~ReachedMemory() {
+    for (const auto& [data, bytes] : added_) pages_->remove(data, bytes);
+  }
+
+  /// Address for kernels; null where `data` is.
+  template <class T>
+  T* memory(T* data, size_t bytes) {
+    return static_cast<T*>(add(data, bytes, false));
+  }
+  template <class T>
+  T* registers(T* data, size_t bytes) {
+    return static_cast<T*>(add(data, bytes, true));
+  }
+
+ private:
+  void* add(const void* data, size_t bytes, bool registers) {
+    auto* const first = const_cast<void*>(data);
+    if (!pages_ || first == nullptr || bytes == 0) return first;
+    added_.reserve(added_.size() + 1);
+    void* const executor = pages_->add(first, bytes, registers);
+    added_.emplace_back(first, bytes);
+    return executor;
+  }
+
+  std::shared_ptr<ReachablePages> pages_;
+  std::vector<std::pair<void*, size_t>> added_;
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END

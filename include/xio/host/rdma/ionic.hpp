@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Pensando DSC: an existing queue pair in the hands of kernels, through libionic's direct verbs. Nothing is
+/// here without the header of libibverbs.
+///
+/// Of the libionic that distributions ship, version 65 of rdma-core and before lack the calls that tell where rings
+/// lie; AMD's has them, and its header (MIT) is not installed with Debian's. So the few declarations are our own.
+
+#include <xio/config.hpp>
+
+#if __has_include(<infiniband/verbs.h>)
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xio/host/error.hpp>
+#include <xio/host/rdma/adoption.hpp>
+#include <xio/host/rdma/direct_queue_pair.hpp>
+#include <xio/host/rdma/shared_library.hpp>
+#include <xio/vendors/ionic/traits.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// Declarations of ionic_dv.h. Source: rdma-core, providers/ionic/man/ionic_dv_get_qp.3 and its neighbours;
+/// ROCm/rocm-xio, rdma-core/ionic-gda/0001-ionic-add-gda-dv-api.patch
+namespace ionic_dv {
+
+/// ionic_dv_ctx: doorbells of a device.
+struct Context {
+  void* doorbell_page;  ///< the mapped page
+  uint64_t* doorbells;  ///< in it; one for each queue type
+  uint8_t sq_type;
+  uint8_t rq_type;
+  uint8_t cq_type;
+};
+
+/// ionic_dv_queue: one ring.
+struct Queue {
+  void* ring;
+  size_t bytes;
+  uint64_t doorbell;  ///< the part of its doorbell that does not change: its number, in 47:24
+  uint16_t mask;      ///< entries - 1
+  uint8_t log2_entries;
+  uint8_t log2_entry_bytes;
+};
+
+/// ionic_dv_cq.
+struct CompletionQueue {
+  Queue queue;
+};
+
+/// ionic_dv_qp.
+struct QueuePair {
+  Queue receive;
+  Queue send;
+};
+
+static_assert(sizeof(void*) != 8 || (offsetof(Context, sq_type) == 16 && sizeof(Context) == 24 &&
+                                     offsetof(Queue, mask) == 24 && sizeof(Queue) == 32 && sizeof(QueuePair) == 64),
+              "offsets as in ionic_dv.h");
+
+}  // namespace ionic_dv
+
+/// The functions of libionic that set-up uses, under their names without `ionic_dv_`. All but those that return a
+/// number or bool return 0 or an errno.
+class IonicLibrary {
+ public:
+  /// Throws Error where the library cannot be loaded, or lacks a function.
+  explicit IonicLibrary(const std::vector<std::string>& files = {"libionic.so.1", "libionic.so"}) {
+    const SharedLibrary library(files, "a libionic with ionic_dv_get_qp() is needed (AMD's; rdma-core 65 has none)");
+    library.find(is_qp, "ionic_dv_is_ionic_qp");
+    library.find(get_context, "ionic_dv_get_ctx");
+    library.find(get_qp, "ionic_dv_get_qp");
+    library.find(get_cq, "ionic_dv_get_cq");
+    library.find(qp_pipeline, "ionic_dv_qp_get_udma_idx");
+    library.find_optional(send_doorbell, "ionic_dv_qp_get_send_dbell_data");
+    library.find_optional(receive_doorbell, "ionic_dv_qp_get_recv_dbell_data");
+  }
+  IonicLibrary(const IonicLibrary&) = delete;
+  IonicLibrary& operator=(const IonicLibrary&) = delete;
+
+  bool (*is_qp)(ibv_qp*) = nullptr;
+  int (*get_context)(ionic_dv::Context*, ibv_context*) = nullptr;
+  int (*get_qp)(ionic_dv::QueuePair*, ibv_qp*) = nullptr;
+  int (*get_cq)(ionic_dv::CompletionQueue*, ibv_cq*, uint8_t pipeline) = nullptr;
+  uint8_t (*qp_pipeline)(ibv_qp*) = nullptr;
+  int (*send_doorbell)(ibv_qp*, uint64_t* value) = nullptr;     ///< null where the library has none
+  int (*receive_doorbell)(ibv_qp*, uint64_t* value) = nullptr;  ///< likewise
+};
+
+/// The library, loaded by the first call that finds it; throws Error where it cannot be loaded.
+inline const IonicLibrary& ionic_library() {
+  static const IonicLibrary library;
+  return library;
+}
+
+namespace detail {
+
+/// Finds the parts of an ionic queue pair.
+class IonicFinder {
+ public:
+  IonicFinder(ibv_qp* qp, const std::string& name) : qp_(qp), name_(name) {
+    if (!ionic_library().is_qp(qp)) refuse("its device is no Pensando DSC");
+    demand(ionic_library().get_context(&context_, qp->context), "ionic_dv_get_ctx");
+    demand(ionic_library().get_qp(&found_, qp), "ionic_dv_get_qp");
+    if (context_.doorbells == nullptr) refuse("its doorbells are unknown");
+    check(found_.send, "send");
+  }
+
+  const ionic_dv::Queue& send() const { return found_.send; }
+  const ionic_dv::Queue& receive() const {
+    check(found_.receive, "receive");
+    return found_.receive;
+  }
+  void* send_register() const { return context_.doorbells + context_.sq_type; }
+  void* receive_register() const { return context_.doorbells + context_.rq_type; }
+
+  /// The producer index is part of the value that libionic would store to the doorbell.
+  void check_unused(int (*doorbell)(ibv_qp*, uint64_t*), const char* what) const {
+    uint64_t value = 0;
+    if (doorbell == nullptr) return;
+    demand(doorbell(qp_, &value), "the query of a doorbell");
+    if ((value & 0xffff) != 0) refuse(std::string(what) + " were posted to it before; make a new one");
+  }
+
+  DirectCompletionRing completions(ibv_cq* cq) const {
+    ionic_dv::CompletionQueue found{};
+    demand(ionic_library().get_cq(&found, cq, ionic_library().qp_pipeline(qp_)), "ionic_dv_get_cq");
+    if (found.queue.mask == 0) refuse("a completion queue is collapsed to one entry, which is not offered");
+    check(found.queue, "completion");
+    if (1u << found.queue.log2_entry_bytes != ionic::CompletionDecoder::entry_bytes)
+      refuse("its completions have " + std::to_string(1u << found.queue.log2_entry_bytes) + " bytes and not 32");
+    DirectCompletionRing ring;
+    ring.entries = found.queue.ring;
+    ring.count = found.queue.mask + 1u;
+    ring.number = static_cast<uint32_t>(found.queue.doorbell >> ionic::doorbell_qid_shift) & ionic::qid_mask;
+    ring.doorbell = context_.doorbells + context_.cq_type;
+    return ring;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const { throw Error(name_ + " cannot be adopted: " + why); }
+  void demand(int error, const char* call) const {
+    if (error != 0) throw_system_error(name_ + ": " + call + " does not tell of it", error);
+  }
+  void check(const ionic_dv::Queue& queue, const char* which) const {
+    const uint64_t entries = queue.mask + uint64_t{1};
+    if (queue.log2_entry_bytes >= 32 || queue.log2_entries > 16 || entries != uint64_t{1} << queue.log2_entries ||
+        queue.bytes < entries << queue.log2_entry_bytes)
+      refuse(std::string("libionic describes its ") + which + " ring in a way that is not known here");
+  }
+
+  ibv_qp* qp_;
+  std::string name_;
+  ionic_dv::Context context_{};
+  ionic_dv::QueuePair found_{};
+};
+
+}  // namespace detail
+
+/// Where the queues of an RC queue pair lie that nothing was posted to yet. Throws Error where it cannot be adopted.
+inline DirectQueues ionic_queues(ibv_qp* qp) {
+  DirectQueues queues = detail::adoptable("ionic", qp);
+  const auto refuse = [&](const std::string& why) { throw Error(queues.name + " cannot be adopted: " + why); };
+  const detail::IonicFinder finder(qp, queues.name);
+  // With more of them a device may take another form of entries, and does not say so.
+  if (queues.shape.max_sges > 2 || queues.receive_shape.max_sges > 2)
+    refuse("entries with more than 2 pieces of memory (max_send_sge, max_recv_sge) have a form that is not told");
+  finder.check_unused(ionic_library().send_doorbell, "operations");
+
+  queues.sq = finder.send().ring;
+  queues.sq_doorbell = finder.send_register();
+  queues.shape.entries = finder.send().mask + 1u;
+  queues.shape.entry_shift = finder.send().log2_entry_bytes;
+  queues.send_depth = finder.send().mask;  // one stays free
+  queues.cq = finder.completions(qp->send_cq);
+
+  if (queues.no_receives.empty()) {
+    finder.check_unused(ionic_library().receive_doorbell, "receives");
+    queues.rq = finder.receive().ring;
+    queues.rq_doorbell = finder.receive_register();
+    queues.receive_shape.entries = finder.receive().mask + 1u;
+    queues.receive_shape.entry_shift = finder.receive().log2_entry_bytes;
+    queues.receive_depth = finder.receive().mask;
+    queues.receive_cq = finder.completions(qp->recv_cq);
+  }
+  return queues;
+}
+
+/// Hands an existing RC queue pair in state RTS, to which nothing was posted yet, to kernels. It stays its owner's, who
+/// must not post to it or poll its completion queues meanwhile, and who destroys it after the object that this returns.
+///
+/// Its completion queues serve it alone, and its rings lie in memory, not in the controller. libionic does not tell
+/// which version of entries the device takes: `Variant` must. Throws Error where it cannot be adopted.
+/// @param pages  where kernels do not run on the CPU
+template <class Variant = ionic::Options>
+DirectQueuePair<ionic::Vendor<Variant>> adopt_ionic(ibv_qp* qp, std::shared_ptr<ReachablePages> pages = nullptr) {
+  static_assert(Variant::spec == ionic::SpecFormat::none, "such entries have more than 2 pieces of memory");
+  return DirectQueuePair<ionic::Vendor<Variant>>(ionic_queues(qp), std::move(pages));
+}
+
+}  // namespace host
+
+XIO_NAMESPACE_END
+
+#endif

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief A ConnectX queue pair made for kernels: handles for rdma::QueuePair and rdma::ReceiveQueue. Nothing is here
+/// without the header of libmlx5.
+
+#include <xio/config.hpp>
+
+#if __has_include(<infiniband/mlx5dv.h>)
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <xio/host/error.hpp>
+#include <xio/host/rdma/device.hpp>
+#include <xio/host/rdma/mlx5.hpp>
+#include <xio/host/rdma/queue_pair.hpp>
+#include <xio/host/rdma/resources.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// A queue pair of a ConnectX with a completion queue for each of its directions. Not movable: handles point into it.
+///
+/// After a failure make a new one: the completion queues' indices survive a reset, and the rings' do not.
+template <class Variant = mlx5::Options>
+class Mlx5Endpoint {
+ public:
+  using Vendor = mlx5::Vendor<Variant>;  ///< for rdma::QueuePair and rdma::ReceiveQueue
+
+  /// @param pages  where kernels do not run on the CPU
+  Mlx5Endpoint(const RdmaDevice& device, const ProtectionDomain& domain, const QueuePairOptions& options = {},
+               std::shared_ptr<ReachablePages> pages = nullptr)
+      : pages_(std::move(pages)),
+        // An operation can take several units of the ring, and each unit can hold one.
+        send_cq_(device, 4 * options.send_entries),
+        receive_cq_(device, 2 * options.receive_entries),
+        queue_(device, domain, send_cq_, receive_cq_, options, make) {}
+  Mlx5Endpoint(const Mlx5Endpoint&) = delete;
+  Mlx5Endpoint& operator=(const Mlx5Endpoint&) = delete;
+
+  /// What the peer needs to connect to this one.
+  QueuePairAddress address() const { return queue_.address(); }
+  VerbsQueuePair& queue() { return queue_; }
+
+  /// Connects, once, and finds the rings. The peer connects to ours meanwhile.
+  void connect(const QueuePairAddress& peer) {
+    if (direct_) throw Error("mlx5: queue pair " + std::to_string(queue_.qpn()) + " is connected; make a new one");
+    queue_.connect(peer);
+    Mlx5AdoptOptions options;
+    options.receives_to_memory = true;
+    direct_.emplace(mlx5_queues(queue_.get(), options, Variant::cqe_bytes), pages_);
+  }
+
+  /// What a kernel needs to post operations.
+  const rdma::QueuePairHandle& handle() const { return direct().handle(); }
+  /// What a kernel needs to post receives.
+  const rdma::ReceiveQueueHandle& receive_handle() const { return direct().receive_handle(); }
+
+ private:
+  const DirectQueuePair<Vendor>& direct() const {
+    if (!direct_) throw Error("mlx5: queue pair " + std::to_string(queue_.qpn()) + " is not connected");
+    return *direct_;
+  }
+
+  /// As ibv_create_qp(); what arrives goes to memory, however small it is.
+  static ibv_qp* make(ibv_pd* pd, ibv_qp_init_attr* wanted) {
+    ibv_qp_init_attr_ex extended{};
+    extended.send_cq = wanted->send_cq;
+    extended.recv_cq = wanted->recv_cq;
+    extended.cap = wanted->cap;
+    extended.qp_type = wanted->qp_type;
+    extended.sq_sig_all = wanted->sq_sig_all;
+    extended.comp_mask = IBV_QP_INIT_ATTR_PD;
+    extended.pd = pd;
+    mlx5dv_qp_init_attr direct{};
+    direct.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS;
+    direct.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE;
+    return mlx5_library().create_qp(pd->context, &extended, &direct);
+  }
+
+  std::shared_ptr<ReachablePages> pages_;
+  CompletionQueue send_cq_;
+  CompletionQueue receive_cq_;
+  VerbsQueuePair queue_;
+  std::optional<DirectQueuePair<Vendor>> direct_;  // the first to go
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END
+
+#endif

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Queue pairs that verbs show, whose rings are an emulated NIC's: what the tests of adoption share.
+
+#include <dlfcn.h>
+#include <infiniband/verbs.h>
+
+#include <cerrno>
+#include <string>
+
+#include <xio/device/rdma.hpp>
+#include <xio/device/rdma_receive.hpp>
+#include <xio/host/emulation/rdma_nic.hpp>
+#include <xio/host/rdma/verbs_library.hpp>
+#include <xio/host/simt.hpp>
+
+#include "catch.hpp"
+#include "tables.hpp"
+#include "unit/host_support.hpp"
+
+namespace fake_verbs {
+
+using host_tests::contains;
+using host_tests::error_of;
+
+/// The table of a library, which must be ours and not the system's: the linker was told where to look first.
+template <class Table>
+Table& table_of(const char* library, const char* symbol) {
+  void* const handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  INFO("looking for " << symbol << " in " << library);
+  REQUIRE(handle != nullptr);
+  auto* const table = static_cast<Table*>(::dlsym(handle, symbol));
+  REQUIRE(table != nullptr);
+  return *table;
+}
+
+/// An RC queue pair in state RTS, as libibverbs shows it. Its device and completion queues are its own.
+struct Queue {
+  Queue() {
+    context.device = &device;
+    for (ibv_cq* cq : {&send_cq, &receive_cq}) cq->context = &context;
+    qp.context = &context;
+    qp.send_cq = &send_cq;
+    qp.recv_cq = &receive_cq;
+    qp.qp_type = IBV_QPT_RC;
+    qp.qp_num = 0x101;
+    now.qp_state = IBV_QPS_RTS;
+    now.cap.max_send_wr = 64;
+    now.cap.max_recv_wr = 32;
+    now.cap.max_send_sge = 2;
+    now.cap.max_recv_sge = 2;
+    now.cap.max_inline_data = 32;
+    // The test's one queue pair of a time is found through the context.
+    qp.qp_context = this;
+    Ibverbs& verbs = table_of<Ibverbs>("libibverbs.so.1", "xio_fake_ibverbs");
+    verbs.get_device_name = [](ibv_device*) { return "fake0"; };
+    verbs.query_qp = [](ibv_qp* asked, ibv_qp_attr* state, int, ibv_qp_init_attr* how) {
+      const auto& self = *static_cast<Queue*>(asked->qp_context);
+      if (self.query_error != 0) return self.query_error;
+      *state = self.now;
+      *how = self.made;
+      return 0;
+    };
+  }
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  ibv_device device{};
+  ibv_context context{};
+  ibv_cq send_cq{};
+  ibv_cq receive_cq{};
+  ibv_qp qp{};
+  ibv_qp_attr now{};
+  ibv_qp_init_attr made{};
+  int query_error = 0;
+};
+
+/// Two emulated NICs' queue pairs, connected, each with registered memory, and what verbs show of them.
+template <class Kit>
+struct Wire {
+  using Vendor = typename Kit::Vendor;
+  static constexpr size_t bytes = 65536;
+
+  Wire() : near(fabric, numbered(0x101)), far(fabric, numbered(0x202)) {
+    near.model().connect(far.config().qpn);
+    far.model().connect(near.config().qpn);
+    nic.add(near.model());
+    nic.add(far.model());
+    near_key = fabric.keys().add(near_bytes.data(), bytes);
+    far_key = fabric.keys().add(far_bytes.data(), bytes);
+    for (size_t i = 0; i < bytes; ++i) near_bytes[i] = static_cast<unsigned char>(i * 7 + (i >> 8));
+    near_queue.qp.qp_num = near.config().qpn;
+    far_queue.qp.qp_num = far.config().qpn;
+  }
+  ~Wire() { nic.stop(); }
+
+  xio::rdma::LocalMemory local() { return {reinterpret_cast<uint64_t>(near_bytes.data()), bytes, near_key}; }
+  xio::rdma::RemoteMemory remote() { return {reinterpret_cast<uint64_t>(far_bytes.data()), bytes, far_key}; }
+  xio::rdma::LocalMemory far_local() { return {reinterpret_cast<uint64_t>(far_bytes.data()), bytes, far_key}; }
+
+  /// Writes all bytes to the far side, each lane of two waves its part of each round; returns how many went well.
+  uint32_t put_all(const xio::rdma::QueuePairHandle& handle) {
+    using namespace xio;
+    constexpr uint32_t part = 256;
+    const simt::Grid grid = simt::Grid::of_waves(2, 1, 32);
+    std::vector<Status> results(bytes / part, Status::timed_out);
+    simt::launch(grid, [&] {
+      rdma::QueuePair<Vendor, Sharing::grid> qp(handle);
+      const uint32_t thread = arch::block_index() * arch::block_size() + arch::thread_index();
+      for (size_t at = thread; at < results.size(); at += 64) {
+        const Deadline until = qp.deadline(Duration{20000000000});
+        results[at] = qp.wait(qp.put(remote().at(at * part, part), local().at(at * part, part), until), until);
+      }
+    });
+    uint32_t good = 0;
+    for (const Status status : results) good += status.is_ok() ? 1 : 0;
+    return good;
+  }
+
+  /// What no driver may do, in one text.
+  std::string violations() {
+    std::string all;
+    for (const std::string& one : near.model().statistics().violations) all += one + "; ";
+    for (const std::string& one : far.model().statistics().violations) all += one + "; ";
+    return all;
+  }
+
+  std::vector<unsigned char> near_bytes = std::vector<unsigned char>(bytes);
+  std::vector<unsigned char> far_bytes = std::vector<unsigned char>(bytes);
+  xio::emulation::RdmaFabric fabric;
+  xio::emulation::RdmaNic nic;
+  xio::emulation::RdmaQueuePair<Kit> near;
+  xio::emulation::RdmaQueuePair<Kit> far;
+  Queue near_queue;
+  Queue far_queue;
+  uint32_t near_key = 0;
+  uint32_t far_key = 0;
+
+ private:
+  static xio::emulation::RdmaQueueConfig numbered(uint32_t qpn) {
+    xio::emulation::RdmaQueueConfig config = Kit::config();
+    config.qpn = qpn;
+    if (config.handle != 0) config.handle = qpn + 0x1000;
+    return config;
+  }
+};
+
+/// Sends messages of several lengths with queues of the near side to receives of the far side: all through rings that
+/// were adopted.
+template <class Kit>
+void send_and_receive(Wire<Kit>& wire, const xio::rdma::QueuePairHandle& send,
+                      const xio::rdma::ReceiveQueueHandle& receive) {
+  using namespace xio;
+  rdma::QueuePair<typename Kit::Vendor, Sharing::thread> qp(send);
+  rdma::ReceiveQueue<typename Kit::Vendor, Sharing::thread> receives(receive);
+  const auto soon = [] { return xio::deadline(Duration{20000000000}); };
+  for (uint32_t i = 0; i < 3 * receive.shape.entries; ++i) {
+    CAPTURE(i);
+    const uint32_t length = i % 5 == 0 ? 8 : 3 * i;
+    const Token wanted = receives.post(wire.far_local().at(1024, 1024), soon());
+    REQUIRE(qp.wait(qp.send_immediate(wire.local().at(i, length), 0xc0de0000 + i, soon()), soon()).is_ok());
+    const rdma::Received arrived = receives.wait(wanted, soon());
+    REQUIRE(arrived.status.is_ok());
+    CHECK(arrived.bytes == length);
+    CHECK(arrived.immediate == 0xc0de0000 + i);
+    CHECK(std::memcmp(wire.far_bytes.data() + 1024, wire.near_bytes.data() + i, length) == 0);
+  }
+}
+
+}  // namespace fake_verbs
