@@ -5,6 +5,7 @@
 
 #include <xio/vendors/bnxt/decode.hpp>
 
+#include "rdma_compare.hpp"
 #include "rdma_vendors.hpp"
 #include "rdma_wc.hpp"
 

@@ -4,6 +4,7 @@
 #include <xio/vendors/ionic/decode.hpp>
 #include <xio/vendors/ionic/encode.hpp>
 
+#include "rdma_compare.hpp"
 #include "rdma_vendors.hpp"
 #include "rdma_wc.hpp"
 
