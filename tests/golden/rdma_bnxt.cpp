@@ -238,7 +238,7 @@ void replay_bnxt(const Json& file, Report& report) {
                       replay_arm,
                       screen,
                       bnxt_queue,
-                      nullptr};
+                      drain_bnxt};
   replay_file(file, report, vendor);
 }
 

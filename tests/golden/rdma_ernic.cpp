@@ -153,8 +153,7 @@ void expect_poll_doorbell(const Json& recorded, bool found_empty) {
 
 void replay_completion(const Json& file, const Json& recorded) {
   using Decoder = ernic::CompletionDecoder;
-  CompletionRing ring(number32(recorded, "cq_cqe_cnt"), Decoder::entry_bytes, Decoder::initial_byte);
-  ring.put_all(member(recorded, "cqes"));
+  const CompletionRing ring = ernic_completions(recorded);
   const Json& before = member(recorded, "before");
   const uint64_t producer = number_at(before, "rx.prod_tail");
   const bool valid = producer < 2 * uint64_t{ring.entries()};
@@ -206,6 +205,13 @@ void screen(const Json&, const std::vector<Request>& requests) {
 
 }  // namespace
 
+CompletionRing ernic_completions(const Json& recorded) {
+  using Decoder = ernic::CompletionDecoder;
+  CompletionRing ring(number32(recorded, "cq_cqe_cnt"), Decoder::entry_bytes, Decoder::initial_byte);
+  ring.put_all(member(recorded, "cqes"));
+  return ring;
+}
+
 Shapes ernic_shapes(const Json& file, const std::string& config) {
   const Json& made = member(member(file, "configs"), config.c_str());
   const Json& info = member(member(file, "config_info"), config.c_str());
@@ -228,7 +234,7 @@ void replay_ernic(const Json& file, Report& report) {
                       replay_arm,
                       screen,
                       ernic_queue,
-                      nullptr};
+                      drain_ernic};
   replay_file(file, report, vendor);
 }
 

@@ -247,7 +247,7 @@ void replay_ionic(const Json& file, Report& report) {
                       replay_arm,
                       screen,
                       ionic_queue,
-                      nullptr};
+                      drain_ionic};
   replay_file(file, report, vendor);
 }
 

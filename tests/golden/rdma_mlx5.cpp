@@ -154,13 +154,8 @@ class Mlx5Poster : public Poster {
 
 template <class Decoder>
 void replay_completions(const Json& file, const Json& recorded) {
-  const Json& cq = member(recorded, "cq");
-  CompletionRing ring(number32(cq, "cqe_cnt"), Decoder::entry_bytes, 0);
-  for (uint32_t slot = 0; slot < ring.entries(); ++slot) {
-    ring.put(slot, Decoder::entry_bytes - 1, Bytes{Decoder::initial_byte});
-  }
+  const CompletionRing ring = mlx5_completions(recorded);
   expect_number("initial byte", number_at(recorded, "initial_op_own_all_slots"), Decoder::initial_byte);
-  ring.put_all(member(recorded, "cqes"));
 
   const uint32_t sq_units = number32(recorded, "sq_wqe_cnt");
   const uint32_t rq_entries = number32(member(file, "ring_info"), "rq_wqe_cnt");
@@ -210,6 +205,17 @@ void replay_arm(const Json&, const Json& recorded) {
 
 }  // namespace
 
+CompletionRing mlx5_completions(const Json& recorded) {
+  const Json& cq = member(recorded, "cq");
+  const uint32_t entry_bytes = number32(cq, "cqe_size");
+  CompletionRing ring(number32(cq, "cqe_cnt"), entry_bytes, 0);
+  for (uint32_t slot = 0; slot < ring.entries(); ++slot) {
+    ring.put(slot, entry_bytes - 1, Bytes{mlx5::initial_opcode_owner});
+  }
+  ring.put_all(member(recorded, "cqes"));
+  return ring;
+}
+
 Shapes mlx5_shapes(const Json& file, const std::string& config) {
   const Json& made = member(member(file, "configs"), config.c_str());
   const Json& info = member(file, "ring_info");
@@ -233,7 +239,7 @@ void replay_mlx5(const Json& file, Report& report) {
                       replay_arm,
                       [](const Json&, const std::vector<Request>&) {},
                       mlx5_queue,
-                      nullptr};
+                      drain_mlx5};
   replay_file(file, report, vendor);
 }
 

@@ -41,6 +41,13 @@ class IonicQueue : public LibraryPoster<ionic::Vendor<Variant<V, Spec>>> {
     this->stand(sends, standing(before, "rq", receives_.shape.entries));
   }
 
+  Posted post(const std::vector<Request>& requests) override {
+    for (const Request& request : requests) {
+      if (request.work.operation == lib::Operation::local_invalidate) throw EncodersAlone{"local_invalidate"};
+    }
+    return Base::post(requests);
+  }
+
   std::optional<Store> doorbell(const Json& call, bool) const override {
     return Base::store_of(Base::recorded_register(call, true));
   }

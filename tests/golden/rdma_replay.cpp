@@ -62,11 +62,15 @@ void replay_file(const Json& file, Report& report, const Vendor& vendor) {
     recorded.contains("steps") ? replay_sequence(file, recorded, vendor) : replay_post(file, recorded, vendor);
     report.run_queues([&] { replay_with_queues(file, recorded, vendor); });
   };
+  const auto complete = [&](const Json& recorded) {
+    vendor.completion(file, recorded);
+    report.run_queues([&] { vendor.drain(file, recorded); });
+  };
   const std::map<std::string, std::function<void(const Json&)>> sections = {
       {"post_send", post},
       {"post_send_sequences", post},
       {"post_recv", post},
-      {"poll_cq", [&](const Json& recorded) { vendor.completion(file, recorded); }},
+      {"poll_cq", complete},
       {"cq_arm", [&](const Json& recorded) { vendor.arm(file, recorded); }},
   };
   for (const auto& [key, value] : file.items()) {

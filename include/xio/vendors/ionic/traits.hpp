@@ -19,11 +19,24 @@ struct Options {
   static constexpr SpecFormat spec = SpecFormat::none;
 };
 
+/// Sends of a queue pair whose operations end in the order in which they were posted. A local invalidate has no message
+/// number and ends apart: the messages behind it would be taken for ended one too early.
+template <Version V, SpecFormat Spec>
+struct OrderedSendEncoder : SendEncoder<V, Spec> {
+  /// As SendEncoder::check(); local invalidates are not offered.
+  template <class Payload>
+  XIO_HOST_DEVICE static constexpr Status check(const rdma::SendShape& shape, const rdma::Work& work,
+                                                const Payload& payload) {
+    if (work.operation == rdma::Operation::local_invalidate) return Status::unsupported;
+    return SendEncoder<V, Spec>::check(shape, work, payload);
+  }
+};
+
 /// Pensando DSC as a vendor of rdma::QueuePair.
 template <class Variant = Options>
 struct Vendor {
   static constexpr const char* name = "ionic";
-  using Send = SendEncoder<Variant::version, Variant::spec>;
+  using Send = OrderedSendEncoder<Variant::version, Variant::spec>;
   using Receive = ReceiveEncoder<Variant::spec>;
   using Completions = CompletionDecoder;
 
