@@ -78,7 +78,8 @@
 #define XIO_LIKELY(x) __builtin_expect(!!(x), 1)
 #define XIO_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/// Host only: count stores, fences, atomics and doorbells of the calling thread (tests of the cost contract).
+/// Host only: count stores, fences, atomics and doorbells of the calling thread (tests of the cost contract), and show
+/// stores and fences to arch::store_observer (tests of their order).
 #ifndef XIO_COUNT_OPERATIONS
 #define XIO_COUNT_OPERATIONS 0
 #endif

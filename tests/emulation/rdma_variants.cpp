@@ -3,6 +3,8 @@
 /// @file
 /// @brief What vendors vary in: how entries lie in the ring, tables beside it, sizes of completions, versions.
 
+#include <xio/device/rdma_receive.hpp>
+
 #include "emulation/rdma_protocol.hpp"
 
 using namespace rdma_tests;
@@ -119,4 +121,56 @@ TEST_CASE("a local invalidate of ConnectX: the key is gone, and the next operati
   CHECK(qp.wait(after, soon()).is_ok());
   const Token use = qp.put(rig.remote.at(0, 64), {rig.local.base, 64, key, Status()});
   CHECK(qp.wait(use, soon()) == Status::bad_address);
+}
+
+TEMPLATE_TEST_CASE("H16 a local invalidate that would not end in its turn is refused", "", Bnxt, Ionic, Ernic) {
+  RdmaRig<TestType> rig;
+  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  xio::rdma::Work work;
+  work.operation = xio::rdma::Operation::local_invalidate;
+  const Token token = qp.submit(work, xio::rdma::NoData{});
+  CHECK(token.count == 0);
+  CHECK(token.status == Status::unsupported);
+}
+
+namespace {
+
+/// Messages, entries that say nothing and the end of the queue pair, in BNXT's completion queue for receives.
+template <Sharing S>
+void meet_all_entries() {
+  namespace bnxt = xio::bnxt;
+  RdmaRig<Bnxt> rig;
+  const xio::rdma::ReceiveQueueHandle handle = rig.near.receive_handle();
+  auto* const words = static_cast<uint64_t*>(const_cast<void*>(handle.cq.entries));
+  const auto put = [&](uint32_t slot, bnxt::CqeType type, uint64_t status, uint64_t bytes) {
+    const bool of_receive = type == bnxt::CqeType::responder_rc;
+    words[4 * slot] = of_receive ? bytes : 1;
+    words[4 * slot + 1] = 1;
+    words[4 * slot + 3] =
+        1 | static_cast<uint64_t>(type) << bnxt::cqe_word::type_shift | status << bnxt::cqe_word::status_shift;
+  };
+  xio::rdma::ReceiveQueue<Bnxt::Vendor, S> queue(handle);
+  Token tokens[4];
+  for (Token& token : tokens) token = queue.post(xio::rdma::NoData{});
+  put(0, bnxt::CqeType::responder_rc, static_cast<uint64_t>(bnxt::ResponderStatus::hardware_flush), 0);
+  put(1, bnxt::CqeType::responder_rc, 0, 5);
+  put(2, static_cast<bnxt::CqeType>(13), 0, 0);
+  put(3, bnxt::CqeType::responder_rc, 0, 6);
+  CHECK(queue.wait(tokens[0], soon()).bytes == 5);
+  CHECK(queue.wait(tokens[1], soon()).bytes == 6);
+  CHECK(queue.test(tokens[2]).status == Status::would_block);
+  put(4, bnxt::CqeType::terminal, 0, 0);
+  CHECK(queue.wait(tokens[2], soon()).status == Status::flushed);
+  CHECK(queue.wait(tokens[3], soon()).status == Status::flushed);
+  CHECK(queue.wait(tokens[1], soon()).status == Status::ok);
+  CHECK(handle.state->broken == 0);
+}
+
+}  // namespace
+
+TEST_CASE("H16 receives pass over entries that say nothing, and end with their queue pair") {
+  meet_all_entries<Sharing::thread>();
+  meet_all_entries<Sharing::wave>();
+  meet_all_entries<Sharing::block>();
+  meet_all_entries<Sharing::grid>();
 }

@@ -111,6 +111,16 @@ void Report::run(const std::string& section, const Json& recorded, const std::fu
   }
 }
 
+void Report::run_queues(const std::function<void()>& replay) {
+  try {
+    replay();
+    ++through_queues_;
+  } catch (const EncodersAlone& alone) {
+    if (!reason_for_encoders(alone.rule)) throw std::logic_error("the skip table has no rule " + alone.rule);
+    ++encoders_alone_[alone.rule];
+  }
+}
+
 void Report::skip(const std::string& name, const std::string& rule, const std::string& reason) {
   ++skipped_;
   std::printf("  skipped %s [%s]: %s\n", name.c_str(), rule.c_str(), reason.c_str());
@@ -118,6 +128,15 @@ void Report::skip(const std::string& name, const std::string& rule, const std::s
 
 void Report::finish() const {
   std::printf("%s: %zu passed, %zu failed, %zu skipped\n", file_.c_str(), passed_, failed_, skipped_);
+  if (through_queues_ == 0 && encoders_alone_.empty()) return;
+  size_t alone = 0;
+  std::string rules;
+  for (const auto& [rule, cases] : encoders_alone_) {
+    alone += cases;
+    rules += (rules.empty() ? ": " : ", ") + std::to_string(cases) + " " + rule;
+  }
+  std::printf("  %zu of them through the library's own queues, with the order of events; %zu by encoders alone%s\n",
+              through_queues_, alone, rules.c_str());
 }
 
 }  // namespace golden

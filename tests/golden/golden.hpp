@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -30,6 +31,12 @@ struct Mismatch : std::runtime_error {
 
 /// A case is covered by a rule of the skip table.
 struct Skipped {
+  std::string rule;
+};
+
+/// A case that the library's own queues cannot express: encoders and decoders alone are compared, by a rule of the skip
+/// table.
+struct EncodersAlone {
   std::string rule;
 };
 
@@ -65,7 +72,10 @@ class Report {
 
   /// Replays one case of `section`; `replay` throws Mismatch or Skipped, or returns.
   void run(const std::string& section, const Json& recorded, const std::function<void(const Json&)>& replay);
-  /// Prints the file's line.
+  /// For a case that is being replayed: `replay` does it again with the library's own queues; it throws Mismatch or
+  /// EncodersAlone, or returns.
+  void run_queues(const std::function<void()>& replay);
+  /// Prints the file's lines.
   void finish() const;
 
   size_t passed() const { return passed_; }
@@ -80,6 +90,8 @@ class Report {
   size_t passed_ = 0;
   size_t failed_ = 0;
   size_t skipped_ = 0;
+  size_t through_queues_ = 0;
+  std::map<std::string, size_t> encoders_alone_;  ///< cases of each rule
 };
 
 /// Replays all cases of a file of one vendor. @throws UnknownForm

@@ -3,6 +3,8 @@
 
 #include <xio/vendors/bnxt/encode.hpp>
 
+#include "rdma_compare.hpp"
+#include "rdma_shapes.hpp"
 #include "rdma_vendors.hpp"
 #include "rdma_wc.hpp"
 
@@ -24,16 +26,12 @@ class BnxtPoster : public Poster {
       : config_(member(member(file, "configs"), name.c_str())),
         info_(member(member(file, "config_info"), name.c_str())),
         before_(before) {
-    shape_.qpn = receives_.qpn = number32(config_, "qpn");
+    const Shapes shapes = bnxt_shapes(file, name);
+    shape_ = shapes.send;
+    receives_ = shapes.receive;
     is_variable_ = number_at(config_, "mode") != 0;
     slots_ = number32(info_, "sq_depth_slots");
-    shape_.entries = is_variable_ ? slots_ : slots_ / bnxt::static_wqe_slots;
-    shape_.max_sges = number32(config_, "max_sge");
-    shape_.max_inline = number32(info_, "max_inline");
-    while (uint64_t{1} << shape_.mtu_shift < number_at(info_, "mtu")) ++shape_.mtu_shift;
     receive_slots_ = number32(info_, "rq_max_slots");
-    receives_.entries = number32(info_, "rq_depth_slots") / receive_slots_;
-    receives_.max_sges = number32(config_, "rq_sge");
     memory_.add("sq", size_t{slots_} * bnxt::slot_bytes);
     memory_.add("rq", size_t{receives_.entries} * receive_slots_ * bnxt::slot_bytes);
     memory_.add("msn_table", number_at(info_, "msn_tbl_sz") * 8);
@@ -215,11 +213,32 @@ void screen(const Json&, const std::vector<Request>& requests) {
 
 }  // namespace
 
+Shapes bnxt_shapes(const Json& file, const std::string& config) {
+  const Json& made = member(member(file, "configs"), config.c_str());
+  const Json& info = member(member(file, "config_info"), config.c_str());
+  Shapes shapes;
+  shapes.send.qpn = shapes.receive.qpn = number32(made, "qpn");
+  const uint32_t slots = number32(info, "sq_depth_slots");
+  shapes.send.entries = number_at(made, "mode") != 0 ? slots : slots / bnxt::static_wqe_slots;
+  shapes.send.max_sges = number32(made, "max_sge");
+  shapes.send.max_inline = number32(info, "max_inline");
+  while (uint64_t{1} << shapes.send.mtu_shift < number_at(info, "mtu")) ++shapes.send.mtu_shift;
+  const uint32_t entry_bytes = number32(info, "rq_max_slots") * bnxt::slot_bytes;
+  shapes.receive.entries = number32(info, "rq_depth_slots") / number32(info, "rq_max_slots");
+  while (uint32_t{1} << shapes.receive.entry_shift < entry_bytes) ++shapes.receive.entry_shift;
+  shapes.receive.max_sges = number32(made, "rq_sge");
+  return shapes;
+}
+
 void replay_bnxt(const Json& file, Report& report) {
   const Vendor vendor{[](const Json& all, const std::string& config, const Json& before) -> std::unique_ptr<Poster> {
                         return std::make_unique<BnxtPoster>(all, config, before);
                       },
-                      replay_bnxt_completion, replay_arm, screen};
+                      replay_bnxt_completion,
+                      replay_arm,
+                      screen,
+                      bnxt_queue,
+                      drain_bnxt};
   replay_file(file, report, vendor);
 }
 

@@ -5,6 +5,7 @@
 
 #include <xio/vendors/bnxt/decode.hpp>
 
+#include "rdma_compare.hpp"
 #include "rdma_vendors.hpp"
 #include "rdma_wc.hpp"
 
@@ -115,15 +116,22 @@ void screen(const Json& recorded) {
 
 }  // namespace
 
+CompletionRing bnxt_completions(const Json& recorded) {
+  const Json& before = member(recorded, "before");
+  CompletionRing ring(number32(recorded, "cq_depth"), Decoder::entry_bytes, Decoder::initial_byte);
+  fill_background(member(recorded, "cq_background").get<std::string>(), ring, number_at(before, "cq_head"),
+                  number_at(before, "cq_phase"));
+  ring.put_all(member(recorded, "cqes"));
+  return ring;
+}
+
 void replay_bnxt_completion(const Json& file, const Json& recorded) {
   screen(recorded);
   const auto config = member(recorded, "config").get<std::string>();
   const Json& before = member(recorded, "before");
   const uint64_t head = number_at(before, "cq_head");
   const uint64_t phase = number_at(before, "cq_phase");
-  CompletionRing ring(number32(recorded, "cq_depth"), Decoder::entry_bytes, Decoder::initial_byte);
-  fill_background(member(recorded, "cq_background").get<std::string>(), ring, head, phase);
-  ring.put_all(member(recorded, "cqes"));
+  const CompletionRing ring = bnxt_completions(recorded);
 
   const Json& info = member(member(file, "config_info"), config.c_str());
   const Json& made = member(member(file, "configs"), config.c_str());

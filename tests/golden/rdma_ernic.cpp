@@ -4,6 +4,8 @@
 #include <xio/vendors/ernic/decode.hpp>
 #include <xio/vendors/ernic/encode.hpp>
 
+#include "rdma_compare.hpp"
+#include "rdma_shapes.hpp"
 #include "rdma_vendors.hpp"
 #include "rdma_wc.hpp"
 
@@ -30,13 +32,9 @@ class ErnicPoster : public Poster {
         rq_head_(number_or(before, "rq_cons_head", 0)),
         next_(number_or(before, "sq_prod_tail", 0)),
         received_(number_or(before, "rq_prod_tail", 0)) {
-    shape_.qpn = receives_.qpn = number32(config_, "qp_handle");
-    shape_.entries = number32(info_, "sq_wqe_cnt");
-    shape_.max_sges = number32(config_, "max_sge");
-    shape_.entry_shift = shift_of(ernic::sq_sge_offset + shape_.max_sges * sizeof(ernic::Sge));
-    receives_.entries = number32(info_, "rq_wqe_cnt");
-    receives_.max_sges = number32(config_, "rq_sge");
-    receives_.entry_shift = shift_of(number_at(info_, "rq_wqe_size"));
+    const Shapes shapes = ernic_shapes(file, name);
+    shape_ = shapes.send;
+    receives_ = shapes.receive;
     expect_number("size of an entry", number_at(info_, "sq_wqe_size"), uint64_t{1} << shape_.entry_shift);
     memory_.add("sq", size_t{shape_.entries} << shape_.entry_shift);
     memory_.add("rq", size_t{receives_.entries} << receives_.entry_shift);
@@ -155,8 +153,7 @@ void expect_poll_doorbell(const Json& recorded, bool found_empty) {
 
 void replay_completion(const Json& file, const Json& recorded) {
   using Decoder = ernic::CompletionDecoder;
-  CompletionRing ring(number32(recorded, "cq_cqe_cnt"), Decoder::entry_bytes, Decoder::initial_byte);
-  ring.put_all(member(recorded, "cqes"));
+  const CompletionRing ring = ernic_completions(recorded);
   const Json& before = member(recorded, "before");
   const uint64_t producer = number_at(before, "rx.prod_tail");
   const bool valid = producer < 2 * uint64_t{ring.entries()};
@@ -208,11 +205,36 @@ void screen(const Json&, const std::vector<Request>& requests) {
 
 }  // namespace
 
+CompletionRing ernic_completions(const Json& recorded) {
+  using Decoder = ernic::CompletionDecoder;
+  CompletionRing ring(number32(recorded, "cq_cqe_cnt"), Decoder::entry_bytes, Decoder::initial_byte);
+  ring.put_all(member(recorded, "cqes"));
+  return ring;
+}
+
+Shapes ernic_shapes(const Json& file, const std::string& config) {
+  const Json& made = member(member(file, "configs"), config.c_str());
+  const Json& info = member(member(file, "config_info"), config.c_str());
+  Shapes shapes;
+  shapes.send.qpn = shapes.receive.qpn = number32(made, "qp_handle");
+  shapes.send.entries = number32(info, "sq_wqe_cnt");
+  shapes.send.max_sges = number32(made, "max_sge");
+  shapes.send.entry_shift = shift_of(ernic::sq_sge_offset + shapes.send.max_sges * sizeof(ernic::Sge));
+  shapes.receive.entries = number32(info, "rq_wqe_cnt");
+  shapes.receive.max_sges = number32(made, "rq_sge");
+  shapes.receive.entry_shift = shift_of(number_at(info, "rq_wqe_size"));
+  return shapes;
+}
+
 void replay_ernic(const Json& file, Report& report) {
   const Vendor vendor{[](const Json& all, const std::string& config, const Json& before) -> std::unique_ptr<Poster> {
                         return std::make_unique<ErnicPoster>(all, config, before);
                       },
-                      replay_completion, replay_arm, screen};
+                      replay_completion,
+                      replay_arm,
+                      screen,
+                      ernic_queue,
+                      drain_ernic};
   replay_file(file, report, vendor);
 }
 

@@ -23,6 +23,12 @@ wrong mlx5 record_after '\|"id":"write_256_sig"|s|"db_record":"0000000000000001"
 wrong mlx5 doorbell '\|"id":"write_256_sig"|s|"size":8,"hex":"00000008|"size":8,"hex":"00000108|'
 wrong mlx5 doorbell_place '\|"id":"write_256_sig"|s|"off":3072,"size":8|"off":3328,"size":8|'
 wrong mlx5 copy '\|"id":"bf_inline_wrap_copy"|s|"off":3136,"size":64,"hex":"fa01|"off":3136,"size":64,"hex":"fa02|'
+# Two events of the driver change places.
+record='{"ev":"mem_changed","region":"qp_dbrec",[^}]*}'
+wrong mlx5 doorbell_first '\|"id":"write_256_sig"|s|\('"$record"'\),\({"ev":"barrier"[^}]*}\),\({"ev":"mmio_store"[^}]*}\)|\3,\2,\1|'
+expect 1 'expected the doorbell, a barrier, qp_dbrec' "$scratch/mlx5_doorbell_first.json"
+wrong mlx5 record_first '\|"id":"write_256_sig"|s|\({"ev":"mem_changed","region":"sq"[^}]*}\),\({"ev":"barrier"[^}]*}\),\('"$record"'\)|\3,\2,\1|'
+expect 1 'expected qp_dbrec + 0x7, a barrier, sq' "$scratch/mlx5_record_first.json"
 wrong mlx5 after '\|"id":"local_inv"|s|"fm_cache":32|"fm_cache":0|'
 wrong mlx5 refused '\|"id":"too_many_sge_rejected"|s|"ret":12|"ret":0|'
 wrong mlx5 taken '\|"id":"write_256_sig"|s|"ret":0|"ret":22|'
@@ -44,6 +50,9 @@ wrong bnxt queue '\|"id":"p7_static_msn/ok_send"|s|"qp_handle":"0x00007fff|"qp_h
 wrong bnxt head '\|"id":"p7_variable_msn/cq_wrap"|s|"hex":"0200000167450344"|"hex":"0200000067450344"|'
 wrong bnxt flags '\|"id":"p7_static_msn/recv_ok_send_imm"|s|"wc_flags":2|"wc_flags":0|'
 wrong bnxt sequence '\|"id":"p7_static_msn/seq_mixed"|s|"hex":"020000002c1b0a04"|"hex":"030000002c1b0a04"|'
+
+wrong bnxt doorbell_first '\|"id":"p7_static_msn/write_256_sig"|s|\("events":\[\)\(.*\),\({"ev":"mmio_store"[^}]*}\)|\1\3,{"ev":"barrier","kind":"mmio_wc_start"},\2|'
+expect 1 'expected the doorbell, a barrier, sq' "$scratch/bnxt_doorbell_first.json"
 
 wrong ionic color '\|"id":"v1_sge4_128B/write_256_unsig"|s|0401001000000000|0401000000000000|'
 wrong ionic copy '\|"id":"v1_cmb_wc_expdb_64B/write_256_sig"|s|"size":64,"hex":"00000000|"size":64,"hex":"01000000|'

@@ -5,6 +5,9 @@
 
 #include <xio/vendors/ionic/encode.hpp>
 
+#include "rdma_compare.hpp"
+#include "rdma_ionic.hpp"
+#include "rdma_shapes.hpp"
 #include "rdma_vendors.hpp"
 #include "rdma_wc.hpp"
 
@@ -17,9 +20,6 @@ using ionic::SpecFormat;
 using ionic::Version;
 using xio::Status;
 
-// Bits of "sq_cmb" and "rq_cmb": the ring is in controller memory; its entries ring for themselves.
-constexpr uint64_t cmb_enabled = 1;
-constexpr uint64_t cmb_express = 4;
 /// What is copied to controller memory at once.
 constexpr uint64_t copy_bytes = 64;
 
@@ -49,17 +49,9 @@ class IonicPoster : public Poster {
     if (number_or(before, "sq_color", 1) == 0) sq_.next += sq_.entries;
     message_ = number_or(before, "sq_msn_prod", 0);
     reserve_ = number_or(before, "cq_reserve", 0);
-    const bool express = is_express();
-    const uint64_t room = (uint64_t{1} << sq_.shift) - ionic::payload_offset;
-    send_shape_.qpn = receive_shape_.qpn = number32(config_, "qpn");
-    send_shape_.entries = static_cast<uint32_t>(sq_.entries);
-    send_shape_.entry_shift = sq_.shift;
-    send_shape_.max_inline = static_cast<uint32_t>(room - (express ? 8 : 0));
-    send_shape_.max_sges = static_cast<uint32_t>(room / sizeof(ionic::Sge));
-    send_shape_.queue_type = static_cast<uint32_t>(sq_.queue_type);
-    receive_shape_.entries = static_cast<uint32_t>(rq_.entries);
-    receive_shape_.entry_shift = rq_.shift;
-    receive_shape_.max_sges = static_cast<uint32_t>(((uint64_t{1} << rq_.shift) - 32) / sizeof(ionic::Sge));
+    const Shapes shapes = ionic_shapes(file, name);
+    send_shape_ = shapes.send;
+    receive_shape_ = shapes.receive;
   }
 
   Posted post(const std::vector<Request>& requests) override {
@@ -68,7 +60,7 @@ class IonicPoster : public Poster {
       return second ? post_as<ionic::SendEncoder<Version::v2, SpecFormat::none, true>>(requests)
                     : post_as<ionic::SendEncoder<Version::v1, SpecFormat::none, true>>(requests);
     }
-    switch (spec_of(number_at(config_, "max_sge"))) {
+    switch (ionic_spec(config_, "max_sge")) {
       case SpecFormat::up_to_8:
         return second ? post_as<ionic::SendEncoder<Version::v2, SpecFormat::up_to_8>>(requests)
                       : post_as<ionic::SendEncoder<Version::v1, SpecFormat::up_to_8>>(requests);
@@ -82,7 +74,7 @@ class IonicPoster : public Poster {
   }
 
   Posted receive(const std::vector<Request>& requests) override {
-    switch (spec_of(number_at(config_, "rq_sge"))) {
+    switch (ionic_spec(config_, "rq_sge")) {
       case SpecFormat::up_to_8: return receive_as<ionic::ReceiveEncoder<SpecFormat::up_to_8>>(requests);
       case SpecFormat::up_to_16: return receive_as<ionic::ReceiveEncoder<SpecFormat::up_to_16>>(requests);
       default: return receive_as<ionic::ReceiveEncoder<>>(requests);
@@ -114,13 +106,6 @@ class IonicPoster : public Poster {
     return ring;
   }
   bool is_express() const { return (number_at(config_, "sq_cmb") & cmb_express) != 0; }
-
-  /// The provider's rule: as the device offers it, where a queue pair asks for so many pieces that it helps.
-  SpecFormat spec_of(uint64_t sges) const {
-    const uint64_t offered = number_at(config_, "spec");
-    if (offered == 0 || sges > offered || sges <= ionic::spec_first_sges) return SpecFormat::none;
-    return offered > ionic::spec32_sges ? SpecFormat::up_to_16 : SpecFormat::up_to_8;
-  }
 
   template <class Encoder>
   Posted post_as(const std::vector<Request>& requests) {
@@ -228,11 +213,41 @@ void replay_arm(const Json& file, const Json& recorded) {
 
 }  // namespace
 
+Shapes ionic_shapes(const Json& file, const std::string& config) {
+  const Json& made = member(member(file, "configs"), config.c_str());
+  const Json& info = member(member(file, "config_info"), config.c_str());
+  Shapes shapes;
+  shapes.send.qpn = shapes.receive.qpn = number32(made, "qpn");
+  shapes.send.entries = number32(info, "sq_mask") + 1;
+  shapes.send.entry_shift = number32(info, "sq_stride_log2");
+  const uint32_t room = (1u << shapes.send.entry_shift) - ionic::payload_offset;
+  const bool express = (number_at(made, "sq_cmb") & cmb_express) != 0;
+  shapes.send.max_inline = room - (express ? 8 : 0);
+  shapes.send.max_sges = room / static_cast<uint32_t>(sizeof(ionic::Sge));
+  shapes.send.queue_type = number32(made, "sq_qtype");
+  shapes.receive.entries = number32(info, "rq_mask") + 1;
+  shapes.receive.entry_shift = number32(info, "rq_stride_log2");
+  shapes.receive.max_sges =
+      ((1u << shapes.receive.entry_shift) - ionic::payload_offset) / static_cast<uint32_t>(sizeof(ionic::Sge));
+  return shapes;
+}
+
+SpecFormat ionic_spec(const Json& made, const char* sges) {
+  const uint64_t offered = number_at(made, "spec");
+  const uint64_t wanted = number_at(made, sges);
+  if (offered == 0 || wanted > offered || wanted <= ionic::spec_first_sges) return SpecFormat::none;
+  return offered > ionic::spec32_sges ? SpecFormat::up_to_16 : SpecFormat::up_to_8;
+}
+
 void replay_ionic(const Json& file, Report& report) {
   const Vendor vendor{[](const Json& all, const std::string& config, const Json& before) -> std::unique_ptr<Poster> {
                         return std::make_unique<IonicPoster>(all, config, before);
                       },
-                      replay_ionic_completion, replay_arm, screen};
+                      replay_ionic_completion,
+                      replay_arm,
+                      screen,
+                      ionic_queue,
+                      drain_ionic};
   replay_file(file, report, vendor);
 }
 

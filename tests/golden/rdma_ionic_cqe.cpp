@@ -4,6 +4,7 @@
 #include <xio/vendors/ionic/decode.hpp>
 #include <xio/vendors/ionic/encode.hpp>
 
+#include "rdma_compare.hpp"
 #include "rdma_vendors.hpp"
 #include "rdma_wc.hpp"
 
@@ -118,6 +119,15 @@ void screen(const Json& recorded) {
 
 }  // namespace
 
+CompletionRing ionic_completions(const Json& recorded) {
+  const Json& before = member(recorded, "before");
+  CompletionRing ring(number32(recorded, "cq_mask") + 1, Decoder::entry_bytes, Decoder::initial_byte);
+  fill_background(member(recorded, "cq_background").get<std::string>(), ring, number_at(before, "cq_prod"),
+                  number_at(before, "cq_color"));
+  ring.put_all(member(recorded, "cqes"));
+  return ring;
+}
+
 void replay_ionic_completion(const Json& file, const Json& recorded) {
   screen(recorded);
   const auto config = member(recorded, "config").get<std::string>();
@@ -126,9 +136,7 @@ void replay_ionic_completion(const Json& file, const Json& recorded) {
   const Json& before = member(recorded, "before");
   const uint64_t head = number_at(before, "cq_prod");
   const uint64_t color = number_at(before, "cq_color");
-  CompletionRing ring(number32(recorded, "cq_mask") + 1, Decoder::entry_bytes, Decoder::initial_byte);
-  fill_background(member(recorded, "cq_background").get<std::string>(), ring, head, color);
-  ring.put_all(member(recorded, "cqes"));
+  const CompletionRing ring = ionic_completions(recorded);
 
   SendQueue sends(recorded, number_at(info, "sq_mask"), number_or(made, "sqsig", 0) != 0);
   const uint64_t limit = number_at(recorded, "max_poll");

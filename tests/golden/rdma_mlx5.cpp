@@ -4,6 +4,8 @@
 #include <xio/vendors/mlx5/decode.hpp>
 #include <xio/vendors/mlx5/encode.hpp>
 
+#include "rdma_compare.hpp"
+#include "rdma_shapes.hpp"
 #include "rdma_vendors.hpp"
 #include "rdma_wc.hpp"
 
@@ -23,14 +25,9 @@ class Mlx5Poster : public Poster {
  public:
   Mlx5Poster(const Json& file, const std::string& name, const Json& before)
       : config_(member(member(file, "configs"), name.c_str())), info_(member(file, "ring_info")), before_(before) {
-    shape_.qpn = number32(config_, "qpn");
-    shape_.entries = number32(info_, "sq_wqe_cnt");
-    shape_.entry_shift = 6;
-    shape_.max_sges = number32(config_, "max_sge");
-    shape_.max_inline = number32(info_, "max_inline");
-    receives_.entries = number32(info_, "rq_wqe_cnt");
-    receives_.entry_shift = number32(info_, "rq_wqe_shift");
-    receives_.max_sges = number32(config_, "rq_sge");
+    const Shapes shapes = mlx5_shapes(file, name);
+    shape_ = shapes.send;
+    receives_ = shapes.receive;
     memory_.add("sq", size_t{shape_.entries} << shape_.entry_shift);
     memory_.add("rq", size_t{receives_.entries} << receives_.entry_shift);
     memory_.add("qp_dbrec",
@@ -157,13 +154,8 @@ class Mlx5Poster : public Poster {
 
 template <class Decoder>
 void replay_completions(const Json& file, const Json& recorded) {
-  const Json& cq = member(recorded, "cq");
-  CompletionRing ring(number32(cq, "cqe_cnt"), Decoder::entry_bytes, 0);
-  for (uint32_t slot = 0; slot < ring.entries(); ++slot) {
-    ring.put(slot, Decoder::entry_bytes - 1, Bytes{Decoder::initial_byte});
-  }
+  const CompletionRing ring = mlx5_completions(recorded);
   expect_number("initial byte", number_at(recorded, "initial_op_own_all_slots"), Decoder::initial_byte);
-  ring.put_all(member(recorded, "cqes"));
 
   const uint32_t sq_units = number32(recorded, "sq_wqe_cnt");
   const uint32_t rq_entries = number32(member(file, "ring_info"), "rq_wqe_cnt");
@@ -213,11 +205,41 @@ void replay_arm(const Json&, const Json& recorded) {
 
 }  // namespace
 
+CompletionRing mlx5_completions(const Json& recorded) {
+  const Json& cq = member(recorded, "cq");
+  const uint32_t entry_bytes = number32(cq, "cqe_size");
+  CompletionRing ring(number32(cq, "cqe_cnt"), entry_bytes, 0);
+  for (uint32_t slot = 0; slot < ring.entries(); ++slot) {
+    ring.put(slot, entry_bytes - 1, Bytes{mlx5::initial_opcode_owner});
+  }
+  ring.put_all(member(recorded, "cqes"));
+  return ring;
+}
+
+Shapes mlx5_shapes(const Json& file, const std::string& config) {
+  const Json& made = member(member(file, "configs"), config.c_str());
+  const Json& info = member(file, "ring_info");
+  Shapes shapes;
+  shapes.send.qpn = shapes.receive.qpn = number32(made, "qpn");
+  shapes.send.entries = number32(info, "sq_wqe_cnt");
+  shapes.send.entry_shift = mlx5::SendEncoder<>::unit_shift;
+  shapes.send.max_sges = number32(made, "max_sge");
+  shapes.send.max_inline = number32(info, "max_inline");
+  shapes.receive.entries = number32(info, "rq_wqe_cnt");
+  shapes.receive.entry_shift = number32(info, "rq_wqe_shift");
+  shapes.receive.max_sges = number32(made, "rq_sge");
+  return shapes;
+}
+
 void replay_mlx5(const Json& file, Report& report) {
   const Vendor vendor{[](const Json& all, const std::string& config, const Json& before) -> std::unique_ptr<Poster> {
                         return std::make_unique<Mlx5Poster>(all, config, before);
                       },
-                      replay_completion, replay_arm, [](const Json&, const std::vector<Request>&) {}};
+                      replay_completion,
+                      replay_arm,
+                      [](const Json&, const std::vector<Request>&) {},
+                      mlx5_queue,
+                      drain_mlx5};
   replay_file(file, report, vendor);
 }
 

@@ -106,11 +106,11 @@ void Memory::store(const std::string& region, uint64_t offset, const Bytes& byte
   Bytes& memory = regions_.at(region);
   if (offset + bytes.size() > memory.size()) throw Mismatch("a store beyond the end of " + region);
   std::copy(bytes.begin(), bytes.end(), memory.begin() + static_cast<std::ptrdiff_t>(offset));
-  stores_.push_back({false, region, offset, bytes, {}});
+  stores_.push_back({false, region, offset, bytes, {}, 0});
 }
 
 void Memory::store_register(const std::string& region, uint64_t offset, const Bytes& bytes) {
-  stores_.push_back({true, region, offset, bytes, {}});
+  stores_.push_back({true, region, offset, bytes, {}, 0});
 }
 
 void Memory::copy(const std::string& from, uint64_t offset, uint64_t bytes, const std::string& to, uint64_t to_offset,
@@ -120,7 +120,7 @@ void Memory::copy(const std::string& from, uint64_t offset, uint64_t bytes, cons
     const uint64_t at = (offset + done) % memory.size();
     const auto begin = memory.begin() + static_cast<std::ptrdiff_t>(at);
     stores_.push_back(
-        {true, to, to_offset + done, Bytes(begin, begin + static_cast<std::ptrdiff_t>(piece)), Source{from, at}});
+        {true, to, to_offset + done, Bytes(begin, begin + static_cast<std::ptrdiff_t>(piece)), Source{from, at}, 0});
   }
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include <xio/device/arch.hpp>
 #include <xio/device/status.hpp>
 #include <xio/vendors/rdma/work.hpp>
 
@@ -61,6 +62,14 @@ struct Store {
   uint64_t offset;
   Bytes bytes;
   std::optional<Source> source;  ///< copies of entries: what lay there between the stored bytes is copied too
+  uint32_t lane = 0;             ///< that made it
+};
+
+/// One fence between stores.
+struct Fence {
+  xio::arch::FenceKind kind;
+  size_t stores;  ///< made before it
+  uint32_t lane;
 };
 
 /// What became of the requests of one call.
@@ -68,6 +77,7 @@ struct Posted {
   xio::Status status;         ///< of the first that was refused
   size_t accepted = 0;        ///< requests before it
   std::vector<Store> stores;  ///< in order
+  std::vector<Fence> fences;  ///< in order; the library's own queue pair alone tells
   uint64_t ring_start = 0;    ///< byte offset of the first request's entry
   uint64_t ring_bytes = 0;    ///< that the accepted requests' entries take
   uint64_t ring_size = 0;     ///< of the ring in bytes
@@ -81,6 +91,23 @@ class Poster {
   virtual Posted receive(const std::vector<Request>& requests) = 0;
   /// The queues' counters, named as in the file's "before" and "after".
   virtual Json state() const = 0;
+};
+
+/// How the library's queue pair is used.
+enum class Use {
+  alone,  ///< by one thread
+  shared  ///< by all waves of a grid
+};
+
+/// The library's own queue pair, and what it does in place of what the recording driver does.
+class QueuePoster : public Poster {
+ public:
+  /// The store to a register that announces what a call posted; none where the queue has no such register.
+  virtual std::optional<Store> doorbell(const Json& call, bool receive) const = 0;
+  /// Fields of entries that every driver fills with numbers of its own.
+  virtual std::vector<Store> own_fields() const { return {}; }
+  /// Whether the requests can be posted by a queue pair of this Use.
+  virtual bool takes(const std::vector<Request>&) const { return true; }
 };
 
 /// Memory that remembers what is stored to it. What was never stored is `fill`.
@@ -134,13 +161,17 @@ struct Vendor {
   void (*arm)(const Json& file, const Json& recorded);
   /// @throws Skipped where the requests cannot be compared.
   void (*screen)(const Json& recorded, const std::vector<Request>& requests);
+  /// The library's own queue pair in the state that `before` says. @throws EncodersAlone
+  std::unique_ptr<QueuePoster> (*queue)(const Json& file, const std::string& config, const Json& before, Use use);
+  /// A completion case through the library's own queues. @throws EncodersAlone
+  void (*drain)(const Json& file, const Json& recorded);
 };
 
 /// Replays all cases of a vendor's file. @throws UnknownForm
 void replay_file(const Json& file, Report& report, const Vendor& vendor);
 
-/// Compares the registers stored to, in order. `rings`: the recorded rings, for the masks of copies.
-void expect_registers(const Json& events, const std::vector<Store>& stores, const Json& rings);
+/// Whether these are requests for a receive queue.
+inline bool is_receive(const Json& requests) { return !requests.empty() && !requests[0].contains("opcode"); }
 
 /// A recorded number that may be missing.
 inline uint32_t number32(const Json& object, const char* key) { return static_cast<uint32_t>(number_at(object, key)); }

@@ -17,4 +17,10 @@ void replay_ernic(const Json& file, Report& report);
 void replay_bnxt_completion(const Json& file, const Json& recorded);
 void replay_ionic_completion(const Json& file, const Json& recorded);
 
+// "poll_cq" through the library's own queues. @throws Mismatch, EncodersAlone
+void drain_mlx5(const Json& file, const Json& recorded);
+void drain_bnxt(const Json& file, const Json& recorded);
+void drain_ionic(const Json& file, const Json& recorded);
+void drain_ernic(const Json& file, const Json& recorded);
+
 }  // namespace golden::rdma

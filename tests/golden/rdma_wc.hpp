@@ -22,6 +22,7 @@ class CompletionRing {
       : entries_(entries), entry_bytes_(entry_bytes), memory_(size_t{entries} * entry_bytes, fill) {}
 
   uint32_t entries() const { return entries_; }
+  const Bytes& bytes() const { return memory_; }
   void put(uint32_t slot, uint32_t offset, const Bytes& bytes);
   /// The case's "cqes": each in its slot, from `base` on where it does not say.
   void put_all(const Json& cqes);
@@ -49,6 +50,12 @@ class CompletionRing {
   uint32_t entry_bytes_;
   Bytes memory_;
 };
+
+// The completion queue of a case, one function for each vendor.
+CompletionRing mlx5_completions(const Json& recorded);
+CompletionRing bnxt_completions(const Json& recorded);
+CompletionRing ionic_completions(const Json& recorded);
+CompletionRing ernic_completions(const Json& recorded);
 
 /// A number in a recorded entry. Cases are skipped for what the recording holds, never for what the library makes of
 /// it.

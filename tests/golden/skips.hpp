@@ -65,6 +65,27 @@ inline constexpr std::array<SkipRule, 20> skip_rules{{
      "an entry of a queue pair that does not exist; the library's completion queues belong to one queue pair"},
 }};
 
+/// A kind of case that is replayed with encoders and decoders alone: the library's own queues do not have it.
+struct EncodersRule {
+  const char* name;
+  const char* reason;
+};
+
+inline constexpr std::array<EncodersRule, 10> encoders_rules{{
+    {"both_queues", "the library's completion queues belong to a send queue or to a receive queue"},
+    {"completion_ring_not_power_of_two", "the library's completion queues have a power of two of entries"},
+    {"completions_far_apart", "MLX5: the case's entries name operations that cannot all be in flight"},
+    {"entry_of_another_queue_pair", "the library's completion queues belong to one queue pair"},
+    {"express_doorbell", "IONIC: entries that ring for themselves are no option of the library's queue pairs"},
+    {"impossible_counter",
+     "ERNIC: a producer counter that no queue can have; the library's own cannot be brought there"},
+    {"local_invalidate", "IONIC: a local invalidate does not end in its turn; the library's queue pairs refuse it"},
+    {"receive_entry_not_power_of_two", "the library's receive queues have entries of a power of two of bytes"},
+    {"receives_out_of_order", "IONIC: messages take receives in the order in which those were posted"},
+    {"refused_receive_in_a_batch",
+     "receives of one call are posted by the lanes of a wave; where one is refused, the others are not"},
+}};
+
 /// Reason why a case is skipped by its id; null where it is not.
 inline const char* reason_for_id(const std::string& vendor, const std::string& id) {
   for (const SkippedCase& skipped : skipped_cases) {
@@ -77,6 +98,14 @@ inline const char* reason_for_id(const std::string& vendor, const std::string& i
 inline const char* reason_for_rule(const std::string& vendor, const std::string& name) {
   for (const SkipRule& rule : skip_rules) {
     if (vendor == rule.vendor && name == rule.name) return rule.reason;
+  }
+  return nullptr;
+}
+
+/// Reason of a rule for cases that the library's own queues do not have; null where the table has none of that name.
+inline const char* reason_for_encoders(const std::string& name) {
+  for (const EncodersRule& rule : encoders_rules) {
+    if (name == rule.name) return rule.reason;
   }
   return nullptr;
 }

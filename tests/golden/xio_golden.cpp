@@ -30,6 +30,8 @@ void list_skips() {
   for (const auto& rule : golden::skip_rules) {
     std::printf("| %s | rule `%s` | %s |\n", rule.vendor, rule.name, rule.reason);
   }
+  std::printf("| encoders alone | reason |\n|---|---|\n");
+  for (const auto& rule : golden::encoders_rules) std::printf("| `%s` | %s |\n", rule.name, rule.reason);
 }
 
 int replay(const char* path) {

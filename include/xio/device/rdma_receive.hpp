@@ -68,6 +68,11 @@ class ReceiveQueue {
  private:
   XIO_HOST_DEVICE QueueState& state() const { return *handle_.state; }
   XIO_HOST_DEVICE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>{handle_.cq}; }
+  // Two words of QueueState that a queue without a completion table has no use for.
+  /// Entries read that ended no receive: the completion queue is so far ahead of the receives.
+  XIO_HOST_DEVICE uint64_t& passed_over() const { return state().lost_ticket; }
+  /// 1: the device writes no more completions; what is posted was flushed.
+  XIO_HOST_DEVICE uint32_t& ended() const { return state().error_count; }
 
   /// A receive ring as the sink of send entries sees one.
   struct Ring {
@@ -77,15 +82,20 @@ class ReceiveQueue {
   };
 
   XIO_DEVICE_INLINE bool has_ended(const Token& token) const {
-    return token.count == 0 || protocol::read<S>(state().retired) > token.last;
+    return token.count == 0 || protocol::read<S>(state().retired) > token.last || protocol::read<S>(ended()) != 0;
   }
 
   XIO_DEVICE_INLINE Received result(const Token& token, Status pending) const {
     Received received;
+    // Read first: it is written last.
+    const bool over = protocol::read<S>(ended()) != 0;
+    if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
     if (token.count == 0) {
       received.status = token.status;
-    } else if (!has_ended(token)) {
-      received.status = protocol::read<S>(state().broken) != 0 ? Status(Status::broken) : pending;
+    } else if (protocol::read<S>(state().retired) <= token.last) {
+      received.status = over                                     ? Status(Status::flushed)
+                        : protocol::read<S>(state().broken) != 0 ? Status(Status::broken)
+                                                                 : pending;
     } else {
       const ReceiveSlot& slot = handle_.slots[ring::slot(token.last, handle_.shape.entries - 1)];
       received.status = protocol::unpack(protocol::read<S>(slot.status));
@@ -187,15 +197,16 @@ class ReceiveQueue {
     return claim;
   }
 
-  /// Takes completions that are there, at most one for each lane. Each ends the oldest receive, so the number of
-  /// completions taken is that of receives ended.
+  /// Takes completions that are there, at most one for each lane. Each that is about a receive ends the oldest one;
+  /// some devices write others, which say nothing. Returns how many were taken.
   XIO_DEVICE uint32_t drain_group(uint64_t group) {
     constexpr arch::Scope scope = state_scope<S>;
     const uint32_t position = protocol::rank<S>(group);
     uint64_t head = protocol::read<S>(state().retired);
+    uint64_t passed = protocol::read<S>(passed_over());
     if constexpr (is_shared<S>) {
-      head = protocol::from_leader<S>(group, head);
-      if (!protocol::any<S>(group, position == 0 && cq().is_new(cq().look(head), head, 0))) return 0;
+      const uint64_t next = protocol::from_leader<S>(group, head + passed);
+      if (!protocol::any<S>(group, position == 0 && cq().is_new(cq().look(next), next, 0))) return 0;
       uint32_t idle = 0;
       bool claimed = false;
       if (protocol::leads<S>(group) && arch::load<scope>(&state().draining) == 0) {
@@ -203,34 +214,48 @@ class ReceiveQueue {
       }
       if (!protocol::any<S>(group, claimed)) return 0;
       head = protocol::from_leader<S>(group, arch::observe<scope>(&state().retired));
+      passed = protocol::from_leader<S>(group, arch::load<scope>(&passed_over()));
     }
-    const uint64_t word = cq().look(head + position);
-    const uint32_t taken = unbroken_row<S>(group, cq().is_new(word, head, position));
+    uint64_t next = head + passed;
+    const uint64_t word = cq().look(next + position);
+    const uint32_t taken = unbroken_row<S>(group, cq().is_new(word, next, position));
     if (taken != 0) {
       arch::order_loads<arch::Scope::system>();
       const uint64_t reserved = protocol::read<S>(state().reserved);
-      bool strange = false;
-      if (position < taken) {
-        const Completion completion = cq().read(word, head + position);
-        // Some devices say of a failure only that it is one; the queue is of receives alone.
-        const bool ours = completion.kind == CompletionKind::receive || !completion.status.is_ok();
-        strange = !ours || head + position >= reserved;
-        if (!strange) file(head + position, completion);
-      }
+      Completion completion;
+      if (position < taken) completion = cq().read(word, next + position);
+      const bool over = completion.kind == CompletionKind::ended;
+      // Some devices say of a failure only that it is one; the queue is of receives alone.
+      const bool ours = completion.kind == CompletionKind::receive || (!over && !completion.status.is_ok());
+      const uint64_t receives = members(group, ours);
+      const uint64_t index = head + protocol::rank<S>(receives);
+      const bool strange = ours ? index >= reserved : completion.kind == CompletionKind::send;
+      if (ours && !strange) file(index, completion);
       if constexpr (S != Sharing::thread) arch::converge(group);
       if (XIO_UNLIKELY(protocol::any<S>(group, strange))) protocol::write<S>(state().broken, 1u);
-      head += taken;
-      const auto unacknowledged = static_cast<uint32_t>(head - protocol::read<S>(state().acknowledged));
+      const uint32_t received = arch::count_lanes(receives);
+      head += received;
+      passed += taken - received;
+      next += taken;
+      const auto unacknowledged = static_cast<uint32_t>(next - protocol::read<S>(state().acknowledged));
       if (unacknowledged + handle_.depth >= handle_.cq.size - 1) {
         protocol::before_writing<S>(group);
-        if (protocol::leads<S>(group)) cq().template acknowledge<S>(head);
-        if (!is_shared<S> || protocol::leads<S>(group)) protocol::write<S>(state().acknowledged, head);
+        if (protocol::leads<S>(group)) cq().template acknowledge<S>(next);
+        if (!is_shared<S> || protocol::leads<S>(group)) protocol::write<S>(state().acknowledged, next);
       }
       if constexpr (is_shared<S>) {
-        if (protocol::leads<S>(group)) arch::publish<scope>(&state().retired, head);
+        if (protocol::leads<S>(group)) {
+          arch::store<scope>(&passed_over(), passed);
+          arch::publish<scope>(&state().retired, head);
+        }
       } else {
         protocol::before_writing<S>(group);
+        passed_over() = passed;
         state().retired = head;
+      }
+      if (XIO_UNLIKELY(protocol::any<S>(group, over))) {
+        if constexpr (is_shared<S>) arch::wait_stores();
+        protocol::write<S>(ended(), 1u);
       }
     }
     if constexpr (is_shared<S>) {

@@ -69,6 +69,27 @@ struct OperationCounts {
 };
 inline thread_local OperationCounts operation_counts;
 
+/// What a store is for.
+enum class StoreKind {
+  entry,  ///< (part of) a queue entry, or of a table that goes with it
+  word,   ///< a coherent word: a doorbell record, or the queue's own state
+  mmio    ///< a device register
+};
+
+/// What a fence promises.
+enum class FenceKind { release, store_wait, full };
+
+/// Is told what the calling thread stores, in program order, where XIO_COUNT_OPERATIONS is set.
+class StoreObserver {
+ public:
+  virtual ~StoreObserver() = default;
+  /// Before `bytes` bytes at `value` are stored to `to`.
+  virtual void on_store(StoreKind kind, const void* to, const void* value, uint32_t bytes) = 0;
+  virtual void on_fence(FenceKind kind) = 0;
+};
+/// Of the calling thread; null for none.
+inline thread_local StoreObserver* store_observer = nullptr;
+
 namespace detail {
 /// Tests that vary the schedule do it here.
 template <class T>
@@ -81,6 +102,19 @@ XIO_DEVICE_INLINE void interleave([[maybe_unused]] const T* where) {
 inline void count([[maybe_unused]] uint64_t OperationCounts::* what) {
 #if XIO_COUNT_OPERATIONS
   ++(operation_counts.*what);
+#endif
+}
+
+template <class T>
+inline void show([[maybe_unused]] StoreKind kind, [[maybe_unused]] const T* to, [[maybe_unused]] const T& value) {
+#if XIO_COUNT_OPERATIONS
+  if (store_observer) store_observer->on_store(kind, to, &value, static_cast<uint32_t>(sizeof(T)));
+#endif
+}
+
+inline void show([[maybe_unused]] FenceKind kind) {
+#if XIO_COUNT_OPERATIONS
+  if (store_observer) store_observer->on_fence(kind);
 #endif
 }
 }  // namespace detail
@@ -103,6 +137,7 @@ XIO_DEVICE_INLINE void order_loads() {}
 template <Scope S, class T>
 XIO_DEVICE_INLINE void store(T* to, T value) {
   detail::interleave(to);
+  detail::show(StoreKind::word, to, value);
   __atomic_store_n(to, value, __ATOMIC_RELEASE);
 }
 
@@ -110,6 +145,8 @@ template <Scope S, class T>
 XIO_DEVICE_INLINE void publish(T* to, T value) {
   detail::interleave(to);
   detail::count(&OperationCounts::store_waits);
+  detail::show(FenceKind::store_wait);
+  detail::show(StoreKind::word, to, value);
   __atomic_store_n(to, value, __ATOMIC_RELEASE);
 }
 
@@ -137,11 +174,13 @@ XIO_DEVICE_INLINE bool compare_exchange(T* to, T& expected, T desired) {
 
 XIO_DEVICE_INLINE void release_system() {
   detail::count(&OperationCounts::releases);
+  detail::show(FenceKind::release);
   __atomic_signal_fence(__ATOMIC_RELEASE);
 }
 
 XIO_DEVICE_INLINE void wait_stores() {
   detail::count(&OperationCounts::store_waits);
+  detail::show(FenceKind::store_wait);
   __atomic_signal_fence(__ATOMIC_RELEASE);
 }
 
@@ -152,6 +191,7 @@ XIO_DEVICE_INLINE void acquire_system() {
 
 XIO_DEVICE_INLINE void full_fence_system() {
   detail::count(&OperationCounts::full_fences);
+  detail::show(FenceKind::full);
 #if XIO_TSAN
   // gcc rejects a fence under ThreadSanitizer; a read-modify-write orders the CPU just as well.
   static uint32_t anchor = 0;
@@ -165,11 +205,13 @@ template <class T>
 XIO_DEVICE_INLINE void store_mmio(T* to, T value) {
   detail::interleave(to);
   detail::count(&OperationCounts::mmio_stores);
+  detail::show(StoreKind::mmio, to, value);
   __atomic_store_n(to, value, __ATOMIC_RELEASE);
 }
 
 XIO_DEVICE_INLINE void store_entry(Vec16* to, const Vec16& value) {
   detail::count(&OperationCounts::entry_stores);
+  detail::show(StoreKind::entry, to, value);
   *to = value;
 }
 
@@ -177,6 +219,7 @@ XIO_DEVICE_INLINE void store_entry(Vec16* to, const Vec16& value) {
 template <class Entry>
 XIO_DEVICE_INLINE void store_whole_entry(Entry* to, const Entry& entry) {
   for (uint32_t i = 0; i < sizeof(Entry) / sizeof(Vec16); ++i) detail::count(&OperationCounts::entry_stores);
+  detail::show(StoreKind::entry, to, entry);
   *to = entry;
 }
 
@@ -188,6 +231,7 @@ XIO_DEVICE_INLINE void store_entry_through(Vec16* ring, uint32_t offset, const V
 /// For memory that takes at most 8 bytes an access (some controller memory buffers).
 XIO_DEVICE_INLINE void store_entry8(uint64_t* to, uint64_t value) {
   detail::count(&OperationCounts::entry_stores);
+  detail::show(StoreKind::entry, to, value);
   *static_cast<volatile uint64_t*>(to) = value;
 }
 

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// ConnectX: the library's own queue pair.
+
+#include <xio/vendors/mlx5/traits.hpp>
+
+#include "rdma_queue_poster.hpp"
+
+namespace golden::rdma {
+
+namespace {
+
+namespace mlx5 = xio::mlx5;
+
+constexpr uint64_t record_bytes = 8;
+constexpr uint64_t doorbell_bytes = 8;
+/// What the provider calls the fence after a memory operation.
+constexpr uint64_t small_fence = 0x20;
+
+template <bool Signature>
+struct Variant : mlx5::Options {
+  static constexpr bool signature = Signature;
+  static constexpr bool memory_operations = true;
+};
+
+template <bool Signature>
+class Mlx5Queue : public LibraryPoster<mlx5::Vendor<Variant<Signature>>> {
+  using Base = LibraryPoster<mlx5::Vendor<Variant<Signature>>>;
+
+ public:
+  Mlx5Queue(const Json& file, const std::string& config, const Json& before, Use use)
+      : Base(use, mlx5_shapes(file, config)) {
+    const Json& made = member(member(file, "configs"), config.c_str());
+    const Json& info = member(file, "ring_info");
+    half_ = number_at(made, "bf_reg_size") / 2;
+    register_ = mlx5::uar_blue_flame + number_at(made, "bfreg") * 2 * half_;
+    stage_.add("qp_dbrec", before.contains("db_record") ? from_hex(before["db_record"].template get<std::string>())
+                                                        : Bytes(record_bytes));
+    stage_.add("uar", register_ + 2 * half_);
+    sends_.sq_record = stage_.template at<uint32_t>("qp_dbrec", mlx5::send_record * sizeof(uint32_t));
+    receives_.record = stage_.template at<uint32_t>("qp_dbrec", mlx5::receive_record * sizeof(uint32_t));
+    doorbell_ = register_ + number_or(before, "bf_offset", 0);
+    sends_.sq_doorbell = stage_.template at<void>("uar", doorbell_);
+
+    // The provider counts operations, the library units: as many as the largest operation takes.
+    const auto most = number32(info, "sq_max_post");
+    const uint32_t units = sends_.shape.entries / most;
+    Standing sends;
+    sends.next = number_or(before, "sq_cur_post", 0);
+    sends.in_flight = (number_or(before, "sq_head", 0) - number_or(before, "sq_tail", 0)) * units;
+    sends.depth = most * units;
+    Standing receives;
+    receives.next = number_or(before, "rq_head", 0);
+    receives.in_flight = receives.next - number_or(before, "rq_tail", 0);
+    receives.depth = receives_.shape.entries;
+    this->stand(sends, receives);
+    if (number_or(before, "fm_cache", 0) != 0) this->remember_memory_operation();
+  }
+
+  std::optional<Store> doorbell(const Json& call, bool receive) const override {
+    if (receive) return std::nullopt;
+    // A copied entry begins with the doorbell.
+    Store store = Base::store_of(Base::recorded_register(call, false));
+    store.bytes.resize(doorbell_bytes);
+    if (store.offset == register_ || store.offset == register_ + half_) store.offset = doorbell_;
+    return store;
+  }
+
+  bool takes(const std::vector<Request>& requests) const override {
+    if (this->use_ == Use::alone) return true;
+    // Memory operations are for queue pairs with one owner.
+    const bool has_any =
+        this->is_after_memory_operation() || std::any_of(requests.begin(), requests.end(), [](const Request& request) {
+          return request.work.operation == lib::Operation::local_invalidate;
+        });
+    return Base::takes(requests) && !has_any;
+  }
+
+  Json state() const override {
+    return {{"sq_cur_post", this->sent() & 0xffffffffu},
+            {"fm_cache", this->is_after_memory_operation() ? small_fence : 0},
+            {"db_record", to_hex(stage_.content("qp_dbrec"))},
+            {"rq_head", this->received()}};
+  }
+
+ private:
+  using Base::receives_;
+  using Base::sends_;
+  using Base::stage_;
+  uint64_t half_;
+  uint64_t register_;
+  uint64_t doorbell_;
+};
+
+}  // namespace
+
+std::unique_ptr<QueuePoster> mlx5_queue(const Json& file, const std::string& config, const Json& before, Use use) {
+  const Json& made = member(member(file, "configs"), config.c_str());
+  if (number_or(made, "wq_sig", 0) != 0) return std::make_unique<Mlx5Queue<true>>(file, config, before, use);
+  return std::make_unique<Mlx5Queue<false>>(file, config, before, use);
+}
+
+}  // namespace golden::rdma
