@@ -11,7 +11,7 @@ set(must_ernic "${entry}")
 set(must_rxe "global_store_(dwordx2|b64) ")
 foreach(arch IN LISTS XIO_HIP_TARGETS)
   # vendor, instructions, stores: of the entry, the queue's state, side table, record and doorbell
-  foreach(budget mlx5=72=6 bnxt=104=8 ionic=90=6 ernic=90=7 rxe=110=19)
+  foreach(budget mlx5=70=6 bnxt=91=8 ionic=76=6 ernic=70=7 rxe=70=19)
     string(REPLACE "=" ";" budget ${budget})
     list(GET budget 0 vendor)
     list(GET budget 1 limit)
