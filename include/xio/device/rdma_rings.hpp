@@ -212,9 +212,9 @@ class SendRings {
       }
     }
     // A completion of an operation that is not in flight: the device and we no longer agree on the queue.
-    // Counters are widened, and never go back; a number that the device repeats can be any.
-    const bool back = completion.counts == Counter::none && now.units < known.units;
-    const bool strange = now.units > reserved || back;
+    // These two count from what is known, and never go back.
+    const bool adds = completion.counts == Counter::next_unit || completion.counts == Counter::next_message;
+    const bool strange = now.units > reserved || (!adds && now.units < known.units);
     if constexpr (!Errors) {
       if (protocol::any<S>(group, hit && (completion.kind != CompletionKind::send || strange))) return false;
     }
