@@ -16,6 +16,10 @@ using Json = nlohmann::ordered_json;
 
 std::string number(double value) {
   char text[32];
+  if (value != 0 && value < 0.1) {
+    std::snprintf(text, sizeof text, "%.1g", value);
+    return text;
+  }
   std::snprintf(text, sizeof text, "%.2f", value);
   std::string result = text;
   while (result.back() == '0') result.pop_back();
