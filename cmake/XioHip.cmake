@@ -178,6 +178,8 @@ function(xio_budget_test source)
   if(arg_LOOP)
     list(APPEND count --loop)
   endif()
+  # bench/xio-vendors.cmake names this folder too.
+  list(APPEND count --record ${XIO_CODEGEN_BINARY_DIR}/counts/${arg_KERNEL}.${arg_ARCH}.json)
   xio_register_tool_test("${missing}" NAME budget.${arg_KERNEL}.${arg_ARCH} LABELS codegen budget
     COMMAND ${XIO_CODEGEN_DIR}/isa_count.py ${output} ${count})
   if(NOT missing)

@@ -68,6 +68,13 @@
 #define XIO_OFFSETOF(type, member) __builtin_offsetof(type, member)
 #endif
 
+/// Whether the compiler's own byte swap is to be had in constant expressions of device functions.
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define XIO_HAS_BYTE_SWAP 0
+#else
+#define XIO_HAS_BYTE_SWAP 1
+#endif
+
 /// Seldom needed: kept out of the callers on the host, where a call is cheap and registers are few. Not so on a GPU.
 #if XIO_ARCH_HOST
 #define XIO_COLD __attribute__((noinline, cold))

@@ -38,4 +38,19 @@ if(NOT XIO_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     xio_register_test(NAME budget.${call}.host LABELS codegen budget once
       COMMAND ${XIO_CODEGEN_DIR}/callgrind_budget.sh $<TARGET_FILE:codegen-callgrind> ${budget})
   endforeach()
+
+  # One RDMA write of one piece of memory: with everything checked, limits are at what was reached.
+  xio_add_test(codegen/callgrind_rdma OWN_MAIN NO_TEST)
+  target_compile_options(codegen-callgrind_rdma PRIVATE -O3)
+  foreach(budget mlx5=80 bnxt=92 ionic=96 ernic=80 rxe=92)
+    string(REPLACE "=" ";" budget ${budget})
+    list(GET budget 0 vendor)
+    list(GET budget 1 checked)
+    foreach(call post_unchecked=80 post_checked=${checked} poll_one=60)
+      string(REPLACE "=" ";" call ${call})
+      list(GET call 0 function)
+      xio_register_test(NAME budget.${function}_${vendor}.host LABELS codegen budget once
+        COMMAND ${XIO_CODEGEN_DIR}/callgrind_budget.sh $<TARGET_FILE:codegen-callgrind_rdma> ${call} ${vendor})
+    endforeach()
+  endforeach()
 endif()

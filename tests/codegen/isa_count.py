@@ -13,11 +13,15 @@ With --max NAME=N the path is held to a limit and the exit status is 1 when one 
 stores, loads, atomics, lds, waits, writebacks, invalidates, scalar_loads, scratch_accesses, branches, narrow_stores
 (below 32 bits) of the path; the same with kernel_ before it for the whole kernel, and with loop_ for all of its loops
 together; vgprs, sgprs, scratch_bytes, code_bytes of the kernel.
+
+With --record FILE the figures of the path are also written there, as JSON, by the same names: xio-vendors reads them.
 """
 
 import argparse
 import collections
 import heapq
+import json
+import pathlib
 import re
 import sys
 
@@ -285,6 +289,7 @@ def main():
     parser.add_argument("--loop", action="store_true", help="one turn of the loop past all of --must")
     parser.add_argument("--max", action="append", default=[], type=parse_limit, metavar="NAME=N", help="a limit")
     parser.add_argument("--per", type=int, default=1, help="the limit of instructions is for one of so many entries")
+    parser.add_argument("--record", type=pathlib.Path, metavar="FILE", help="where the path's figures are kept")
     arguments = parser.parse_args()
 
     kernels = [k for k in read_kernels(arguments.file) if re.search(arguments.kernel, k.name)]
@@ -308,6 +313,9 @@ def main():
         for prefix, instructions in ("kernel_", kernel.instructions), ("loop_", graph.looping()):
             for name, number in count(kernel, instructions)[0].items():
                 values[prefix + name] = number
+        if arguments.record:
+            arguments.record.parent.mkdir(parents=True, exist_ok=True)
+            arguments.record.write_text(json.dumps({"kernel": kernel.name, **totals, **resources}) + "\n", encoding="utf-8")
         unknown = [name for name, _ in arguments.max if name not in KNOWN_LIMITS]
         if unknown:
             sys.exit(f"unknown limit {unknown[0]}; known: {', '.join(KNOWN_LIMITS)}")

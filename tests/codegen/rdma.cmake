@@ -11,7 +11,7 @@ set(must_ernic "${entry}")
 set(must_rxe "global_store_(dwordx2|b64) ")
 foreach(arch IN LISTS XIO_HIP_TARGETS)
   # vendor, instructions, stores: of the entry, the queue's state, side table, record and doorbell
-  foreach(budget mlx5=72=6 bnxt=104=8 ionic=90=6 ernic=90=7 rxe=110=19)
+  foreach(budget mlx5=70=6 bnxt=91=8 ionic=76=6 ernic=70=7 rxe=70=19)
     string(REPLACE "=" ";" budget ${budget})
     list(GET budget 0 vendor)
     list(GET budget 1 limit)
@@ -27,3 +27,18 @@ foreach(arch IN LISTS XIO_HIP_TARGETS)
     MAX instructions=160 vgprs=24 kernel_writebacks=1 kernel_invalidates=0 scratch_bytes=0 kernel_narrow_stores=0)
 endforeach()
 xio_compile_kernels(codegen/rdma_post.hip)
+
+# H1, H38: who rings for a wave, and what comes before.
+xio_codegen_test(codegen/rdma_rings.hip)
+# The same kernels, counted for a whole wave: its stores are those of one lane, whatever the number of lanes. BNXT adds up
+# packets lane by lane, so that its instructions are for one turn of a loop.
+foreach(arch IN LISTS XIO_HIP_TARGETS)
+  # vendor, stores of the path: entry, state, side table, record, doorbell
+  foreach(budget mlx5=6 bnxt=8 ionic=6 ernic=7 rxe=18)
+    string(REPLACE "=" ";" budget ${budget})
+    list(GET budget 0 vendor)
+    list(GET budget 1 stores)
+    xio_budget_test(codegen/rdma_rings.hip KERNEL wave_${vendor} ARCH ${arch} WAVE MUST "global_store_.*(nt|slc|TH_STORE_NT|b64|x2)"
+      MAX stores=${stores} vgprs=32 kernel_writebacks=1 kernel_invalidates=0 scratch_bytes=0 kernel_narrow_stores=0 atomics=0)
+  endforeach()
+endforeach()

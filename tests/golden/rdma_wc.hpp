@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <optional>
+#include <stdexcept>
 
 #include <xio/vendors/endian.hpp>
 #include <xio/vendors/rdma/completion.hpp>
@@ -33,7 +34,10 @@ class CompletionRing {
   std::optional<lib::Completion> look(uint64_t index, uint64_t producer = 0) const {
     const uint64_t word = load(index, Decoder::word_offset);
     if (!Decoder::is_new(by_index<Decoder>(0) ? producer : word, index, entries_)) return std::nullopt;
-    return Decoder::decode(word, [&](uint32_t offset) { return load(index, offset); });
+    const auto read = [&](uint32_t offset) { return load(index, offset); };
+    const lib::Completion whole = Decoder::decode(word, read);
+    compare_usual(whole, Decoder::decode_success(word, read));
+    return whole;
   }
 
  private:
@@ -44,6 +48,19 @@ class CompletionRing {
   template <class Decoder>
   static constexpr bool by_index(long) {
     return false;
+  }
+
+  /// decode_success() agrees with decode(), and leaves nothing to it that both could tell.
+  static void compare_usual(const lib::Completion& whole, const lib::Completion& usual) {
+    // Local operations of IONIC, which complete by ring index, are not usual.
+    const bool expected =
+        whole.kind == lib::CompletionKind::send && whole.status.is_ok() && whole.counts != lib::Counter::entry;
+    const bool told = usual.kind != lib::CompletionKind::nothing;
+    if (told == expected &&
+        (!told || (usual.kind == whole.kind && usual.status == whole.status && usual.counts == whole.counts &&
+                   usual.counter == whole.counter && usual.wr_id == whole.wr_id)))
+      return;
+    throw std::runtime_error("decode_success() and decode() disagree");
   }
 
   uint32_t entries_;

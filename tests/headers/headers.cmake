@@ -76,3 +76,8 @@ set_property(SOURCE ${headers_dir}/two_versions_other.cpp APPEND PROPERTY
   COMPILE_DEFINITIONS XIO_ABI=v999 XIO_ABI_NUMBER=999)
 xio_add_test(headers/two_sources SOURCES two_sources_other.cpp)
 target_include_directories(headers-two_sources PRIVATE ${headers_binary_dir})
+
+# All RDMA vendors in each of two sources of one program; and no macro that selects one.
+xio_add_test(headers/two_vendors SOURCES two_vendors_other.cpp)
+xio_register_test(NAME headers.vendor_macros LABELS headers once
+  COMMAND ${headers_dir}/vendor_macros.sh ${PROJECT_SOURCE_DIR}/include)

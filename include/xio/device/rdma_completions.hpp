@@ -18,6 +18,12 @@ template <class Vendor>
 struct CompletionReader {
   using Completions = typename Vendor::Completions;
   const CompletionQueueHandle& queue;
+  // Once for a whole drain: the compiler fetches what the handle says again after each coherent access.
+  const char* entries;
+  uint32_t size;
+
+  XIO_HOST_DEVICE explicit CompletionReader(const CompletionQueueHandle& handle)
+      : queue(handle), entries(static_cast<const char*>(handle.entries)), size(handle.size) {}
 
   /// The word that tells whether the entry at `index` is new.
   XIO_DEVICE_INLINE uint64_t look(uint64_t index) const {
@@ -31,9 +37,9 @@ struct CompletionReader {
   /// Whether the entry `position` behind `head`, which is the first that was not read, is new. `word`: from look().
   XIO_DEVICE_INLINE bool is_new(uint64_t word, uint64_t head, uint32_t position) const {
     if constexpr (Completions::by_index) {
-      return position < Vendor::available(static_cast<uint32_t>(word), head, queue.size);
+      return position < Vendor::available(static_cast<uint32_t>(word), head, size);
     } else {
-      return position < queue.size && Completions::is_new(word, head + position, queue.size);
+      return (position == 0 || position < size) && Completions::is_new(word, head + position, size);
     }
   }
 
@@ -43,16 +49,23 @@ struct CompletionReader {
     return Completions::decode(word, [&](uint32_t offset) { return load_word(index, offset); });
   }
 
+  /// As read(), where the entry tells nothing but that operations of a send queue ended well; else
+  /// CompletionKind::nothing.
+  XIO_DEVICE_INLINE Completion read_success(uint64_t word, uint64_t index) const {
+    if constexpr (Completions::by_index) word = load_word(index, Completions::word_offset);
+    return Completions::decode_success(word, [&](uint32_t offset) { return load_word(index, offset); });
+  }
+
   /// Tells the device how far its ring was read. One lane calls; with Sharing::thread each for its own queue.
   template <Sharing S>
   XIO_DEVICE_INLINE void acknowledge(uint64_t head) const {
     if constexpr (Vendor::has_cq_record) {
-      arch::store<arch::Scope::system>(queue.record, Vendor::cq_record(head, queue.size));
+      arch::store<arch::Scope::system>(queue.record, Vendor::cq_record(head, size));
       if constexpr (Vendor::has_cq_doorbell) arch::wait_stores();
     }
     if constexpr (Vendor::has_cq_doorbell) {
       auto* const doorbell = static_cast<typename Vendor::CqDoorbell*>(queue.doorbell);
-      const auto value = Vendor::cq_doorbell(queue.number, head, queue.size);
+      const auto value = Vendor::cq_doorbell(queue.number, head, size);
       if constexpr (S == Sharing::thread) {
         arch::store_mmio_each_lane(doorbell, value);
       } else {
@@ -63,8 +76,7 @@ struct CompletionReader {
 
  private:
   XIO_DEVICE_INLINE uint64_t load_word(uint64_t index, uint32_t offset) const {
-    const auto* const entry =
-        static_cast<const char*>(queue.entries) + ring::slot(index, queue.size - 1) * Completions::entry_bytes;
+    const char* const entry = entries + ring::slot(index, size - 1) * Completions::entry_bytes;
     return arch::load<arch::Scope::system>(reinterpret_cast<const uint64_t*>(entry + offset));
   }
 };

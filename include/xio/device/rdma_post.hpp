@@ -39,7 +39,9 @@ class SendPost : public SendRings<Vendor, S, Policy> {
     }
     const Status status = Vendor::Send::check(handle().shape, work, payload);
     if (!status.is_ok()) return status;
-    return Vendor::Send::units(handle().shape, work, payload) <= handle().depth ? Status::ok : Status::out_of_range;
+    // Where it is known that there is one, nothing is compared.
+    const uint32_t units = Vendor::Send::units(handle().shape, work, payload);
+    return units == 1 || units <= handle().depth ? Status::ok : Status::out_of_range;
   }
 
   /// Where the lanes' entries lie behind each other.
@@ -175,7 +177,7 @@ class SendPost : public SendRings<Vendor, S, Policy> {
         const uint32_t psn = protocol::from_leader<S>(group, protocol::read<S>(post.send().psn));
         const uint32_t msn = protocol::from_leader<S>(group, protocol::read<S>(post.send().msn));
         if (mine) {
-          const uint32_t start = Table::next_psn(psn, before);
+          const uint32_t start = S == Sharing::thread ? psn : Table::next_psn(psn, before);
           const uint32_t next = Table::next_psn(start, packets);
           const uint32_t place = Vendor::doorbell_index(q.shape, first);
           const uint32_t entry = Table::index(place, msn + protocol::rank<S>(storing), q.side_entries);

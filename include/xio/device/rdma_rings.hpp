@@ -26,7 +26,7 @@ class SendRings {
  protected:
   XIO_HOST_DEVICE QueueState& state() const { return *handle_.state; }
   XIO_HOST_DEVICE SendState& send() const { return *handle_.send; }
-  XIO_HOST_DEVICE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>{handle_.cq}; }
+  XIO_HOST_DEVICE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>(handle_.cq); }
 
   XIO_DEVICE_INLINE uint64_t members(uint64_t group, bool member) const {
     if constexpr (S == Sharing::thread) {
@@ -121,10 +121,11 @@ class SendRings {
   XIO_DEVICE uint32_t drain_group(uint64_t group) {
     constexpr arch::Scope scope = state_scope<S>;
     const uint32_t position = protocol::rank<S>(group);
+    const CompletionReader<Vendor> queue = cq();
     uint64_t head = protocol::read<S>(send().cq_head);
     if constexpr (is_shared<S>) {
       head = protocol::from_leader<S>(group, head);
-      if (!protocol::any<S>(group, position == 0 && cq().is_new(cq().look(head), head, 0))) return 0;
+      if (!protocol::any<S>(group, position == 0 && queue.is_new(queue.look(head), head, 0))) return 0;
       uint32_t idle = 0;
       bool claimed = false;
       if (protocol::leads<S>(group) && arch::load<scope>(&state().draining) == 0) {
@@ -133,10 +134,21 @@ class SendRings {
       if (!protocol::any<S>(group, claimed)) return 0;
       head = protocol::from_leader<S>(group, arch::observe<scope>(&send().cq_head));
     }
-    const uint64_t word = cq().look(head + position);
-    const bool fresh = cq().is_new(word, head, position);
+    const uint64_t word = queue.look(head + position);
+    const bool fresh = queue.is_new(word, head, position);
     const uint32_t taken = unbroken_row<S>(group, fresh);
-    if (taken != 0) file(group, head, head + position, word, position < taken, taken);
+    if constexpr (!is_shared<S>) {
+      if (XIO_UNLIKELY(taken == 0)) return 0;
+    }
+    if (taken != 0) {
+      const uint64_t mine = head + position;
+      const bool hit = position < taken;
+      if constexpr (is_shared<S>) {
+        file<true>(queue, group, head, mine, word, hit, taken);
+      } else if (XIO_UNLIKELY(!file<false>(queue, group, head, mine, word, hit, taken))) {
+        file_any(group, head, mine, word, hit, taken);
+      }
+    }
     if constexpr (is_shared<S>) {
       if (protocol::leads<S>(group)) arch::publish<scope>(&state().draining, 0u);
     }
@@ -178,44 +190,53 @@ class SendRings {
 
  private:
   /// Takes `taken` entries from `head` on, of which the calling lane holds number `mine` where `hit` is set.
-  XIO_DEVICE_INLINE void file(uint64_t group, uint64_t head, uint64_t mine, uint64_t word, bool hit, uint32_t taken) {
+  /// @tparam Errors whether it deals with all that entries can say; else it returns false, having done nothing, where
+  /// one says more than that operations ended well.
+  template <bool Errors>
+  XIO_DEVICE_INLINE bool file(const CompletionReader<Vendor>& queue, uint64_t group, uint64_t head, uint64_t mine,
+                              uint64_t word, bool hit, uint32_t taken) {
     constexpr arch::Scope scope = state_scope<S>;
     // The rest of an entry is older than its valid bit says, if it was loaded before it.
     arch::order_loads<arch::Scope::system>();
     const Progress known{protocol::read<S>(state().retired), protocol::read<S>(send().operations)};
     const uint64_t reserved = protocol::read<S>(state().reserved);
     Progress now = known;
-    Status status;
-    bool ended = false;
+    Completion completion;
     if (hit) {
-      const Completion completion = cq().read(word, mine);
+      completion = Errors ? queue.read(word, mine) : queue.read_success(word, mine);
       if (completion.kind == CompletionKind::send) {
-        now = Vendor::progress(handle_.shape, known, completion, [&](uint32_t offset) {
+        now = Vendor::progress(handle_.shape, known, completion, [&](uint64_t offset) {
           return arch::load<arch::Scope::system>(
               reinterpret_cast<const uint32_t*>(static_cast<const char*>(handle_.sq) + offset));
         });
-        status = completion.status;
       }
-      ended = completion.kind == CompletionKind::ended;
     }
     // A completion of an operation that is not in flight: the device and we no longer agree on the queue.
-    const bool strange = now.units > reserved || now.units < known.units;
-    if (strange) now = known;
-    const bool failed = hit && !strange && !status.is_ok();
-    const uint64_t failures = members(group, failed);
+    // These two count from what is known, and never go back.
+    const bool adds = completion.counts == Counter::next_unit || completion.counts == Counter::next_message;
+    const bool strange = now.units > reserved || (!adds && now.units < known.units);
+    if constexpr (!Errors) {
+      if (protocol::any<S>(group, hit && (completion.kind != CompletionKind::send || strange))) return false;
+    }
+    if (Errors && strange) now = known;
     const uint32_t newest = last_lane(group, hit);
     const uint64_t last = protocol::from_lane<S>(group, now.units, newest);
-    if (XIO_UNLIKELY(failures != 0)) record_failure(group, failures, now.units, status);
-    if (XIO_UNLIKELY(protocol::any<S>(group, ended))) record_end(group, last);
-    if (XIO_UNLIKELY(protocol::any<S>(group, strange))) protocol::write<S>(state().broken, 1u);
+    if constexpr (Errors) {
+      const bool failed = hit && !strange && completion.kind == CompletionKind::send && !completion.status.is_ok();
+      const uint64_t failures = members(group, failed);
+      if (XIO_UNLIKELY(failures != 0)) record_failure(group, failures, now.units, completion.status);
+      if (XIO_UNLIKELY(protocol::any<S>(group, hit && completion.kind == CompletionKind::ended)))
+        record_end(group, last);
+      if (XIO_UNLIKELY(protocol::any<S>(group, strange))) protocol::write<S>(state().broken, 1u);
+    }
 
     head += taken;
     if constexpr (S != Sharing::thread) arch::converge(group);
     const auto unacknowledged = static_cast<uint32_t>(head - protocol::read<S>(state().acknowledged));
     // As long as fewer are unacknowledged than the ring has entries to spare, `depth` in flight cannot overrun it.
-    if (unacknowledged + handle_.depth >= handle_.cq.size - 1) {
+    if (unacknowledged + handle_.depth >= queue.size - 1) {
       protocol::before_writing<S>(group);
-      if (protocol::leads<S>(group)) cq().template acknowledge<S>(head);
+      if (protocol::leads<S>(group)) queue.template acknowledge<S>(head);
       write_by_leader(group, state().acknowledged, head);
     }
     write_by_leader(group, send().cq_head, head);
@@ -227,6 +248,12 @@ class SendRings {
     } else {
       state().retired = last;
     }
+    return true;
+  }
+
+  XIO_COLD XIO_DEVICE void file_any(uint64_t group, uint64_t head, uint64_t mine, uint64_t word, bool hit,
+                                    uint32_t taken) {
+    file<true>(cq(), group, head, mine, word, hit, taken);
   }
 
   /// The last lane of those with `hit`, of which the lowest lanes of the group have it.

@@ -40,24 +40,31 @@ struct RingSink {
   /// Stores segment `i` of the entry.
   XIO_DEVICE_INLINE void put(uint32_t i, const Segment& value) const {
     const auto chunk = __builtin_bit_cast(arch::Vec16, value);
-    auto* const to = static_cast<arch::Vec16*>(ring);
-    const uint32_t offset = position(i * static_cast<uint32_t>(sizeof(Segment)));
-    if constexpr (Policy::narrow_slots) {
-      detail::store_chunk(store::Narrow{}, to, offset, chunk);
-    } else if constexpr (Policy::publication == Publication::write_through) {
-      detail::store_chunk(store::Through{}, to, offset, chunk);
+    const uint32_t distance = i * static_cast<uint32_t>(sizeof(Segment));
+    if constexpr (Policy::publication == Publication::write_through && !Policy::narrow_slots) {
+      detail::store_chunk(store::Through{}, static_cast<arch::Vec16*>(ring), position(distance), chunk);
     } else {
-      detail::store_chunk(store::Stream{}, to, offset, chunk);
+      auto* const to = reinterpret_cast<arch::Vec16*>(address(distance));
+      if constexpr (Policy::narrow_slots) {
+        detail::store_chunk(store::Narrow{}, to, 0, chunk);
+      } else {
+        detail::store_chunk(store::Stream{}, to, 0, chunk);
+      }
     }
   }
 
   /// Stores 8 bytes, number `i` of the entry: for vendors whose entries are not made of 16-byte segments.
   XIO_DEVICE_INLINE void put8(uint32_t i, uint64_t value) const {
-    auto* const to = static_cast<char*>(ring) + position(i * static_cast<uint32_t>(sizeof(value)));
-    arch::store_entry8(reinterpret_cast<uint64_t*>(to), value);
+    arch::store_entry8(reinterpret_cast<uint64_t*>(address(i * static_cast<uint32_t>(sizeof(value)))), value);
   }
 
  private:
+  /// Not by position() where nothing wraps: what is added to a pointer becomes a part of the store instruction.
+  XIO_DEVICE_INLINE char* address(uint32_t distance) const {
+    char* const first = static_cast<char*>(ring);
+    if (!Vendor::wraps || !split) return first + start + distance;
+    return first + position(distance);
+  }
   XIO_DEVICE_INLINE uint32_t position(uint32_t distance) const {
     const uint32_t offset = start + distance;
     if constexpr (!Vendor::wraps) {

@@ -165,13 +165,13 @@ XIO_DEVICE_INLINE Claim claim(QueueState& state, uint64_t group, uint32_t wanted
       first = from_leader<S>(group, first);
     }
     const auto in_flight = static_cast<uint32_t>(first - retired);
-    // A shared queue's words are read one after the other: more may seem to be in flight than can be.
-    const uint32_t room = S == Sharing::wave || in_flight < depth ? depth - in_flight : 0;
     if constexpr (S == Sharing::thread) {
       // Both in one test: a branch costs more than a look at a slot that there was no need to look at.
-      if (!(static_cast<int>(room != 0) & static_cast<int>(free(first)))) return {first, 0};
+      if (!(static_cast<int>(in_flight < depth) & static_cast<int>(free(first)))) return {first, 0};
       if (wanted == 1) return {first, 1};
     }
+    // A shared queue's words are read one after the other: more may seem to be in flight than can be.
+    const uint32_t room = S == Sharing::wave || in_flight < depth ? depth - in_flight : 0;
     if (XIO_UNLIKELY(room < least)) return {first, 0};
     const uint32_t count = leading_free<S>(group, first, wanted < room ? wanted : room, free);
     if (XIO_UNLIKELY(count < least)) return {first, 0};

@@ -9,16 +9,26 @@
 
 XIO_NAMESPACE_BEGIN
 
-/// The bytes of a word in reverse order. Compilers make one instruction of the shifts; their builtins are not to be had
-/// in every device compiler's constant expressions.
-XIO_DEVICE constexpr uint16_t byte_swap(uint16_t value) { return static_cast<uint16_t>(value << 8 | value >> 8); }
-/// Overload for 32 bits.
-XIO_DEVICE constexpr uint32_t byte_swap(uint32_t value) {
+/// The bytes of a word in reverse order.
+XIO_DEVICE_INLINE constexpr uint16_t byte_swap(uint16_t value) {
+  return static_cast<uint16_t>(value << 8 | value >> 8);
+}
+/// Overload for 32 bits. Compilers make one instruction of the shifts; but g++ takes them for dear until then, and
+/// inlines less.
+XIO_DEVICE_INLINE constexpr uint32_t byte_swap(uint32_t value) {
+#if XIO_HAS_BYTE_SWAP
+  return __builtin_bswap32(value);
+#else
   return value << 24 | (value & 0xff00u) << 8 | (value >> 8 & 0xff00u) | value >> 24;
+#endif
 }
 /// Overload for 64 bits.
-XIO_DEVICE constexpr uint64_t byte_swap(uint64_t value) {
+XIO_DEVICE_INLINE constexpr uint64_t byte_swap(uint64_t value) {
+#if XIO_HAS_BYTE_SWAP
+  return __builtin_bswap64(value);
+#else
   return uint64_t{byte_swap(static_cast<uint32_t>(value))} << 32 | byte_swap(static_cast<uint32_t>(value >> 32));
+#endif
 }
 
 /// An unsigned word in network byte order (most significant byte first). Trivial, and as large and as aligned as

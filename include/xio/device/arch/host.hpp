@@ -59,13 +59,16 @@ inline thread_local WaveOps* current_wave = nullptr;
 
 /// What the calling thread did, where XIO_COUNT_OPERATIONS is set.
 struct OperationCounts {
-  uint64_t entry_stores = 0;  ///< 16-byte (or narrower) stores of queue entries
-  uint64_t releases = 0;      ///< system releases: a cache write-back on a GPU
-  uint64_t store_waits = 0;   ///< waits for stores without a write-back
+  uint64_t entry_stores = 0;         ///< 16-byte (or narrower) stores of queue entries
+  uint64_t narrow_entry_stores = 0;  ///< of them, those of 8 bytes
+  uint64_t word_stores = 0;  ///< of words that the device reads in memory: doorbell records, shadow doorbells, lists
+  uint64_t releases = 0;     ///< system releases: a cache write-back on a GPU
+  uint64_t store_waits = 0;  ///< waits for stores without a write-back
   uint64_t acquires = 0;
   uint64_t full_fences = 0;
   uint64_t atomics = 0;  ///< read-modify-write operations
   uint64_t mmio_stores = 0;
+  uint64_t mmio_bytes = 0;  ///< of them
 };
 inline thread_local OperationCounts operation_counts;
 
@@ -99,9 +102,9 @@ XIO_DEVICE_INLINE void interleave([[maybe_unused]] const T* where) {
 #endif
 }
 
-inline void count([[maybe_unused]] uint64_t OperationCounts::* what) {
+inline void count([[maybe_unused]] uint64_t OperationCounts::* what, [[maybe_unused]] uint64_t number = 1) {
 #if XIO_COUNT_OPERATIONS
-  ++(operation_counts.*what);
+  operation_counts.*what += number;
 #endif
 }
 
@@ -137,6 +140,7 @@ XIO_DEVICE_INLINE void order_loads() {}
 template <Scope S, class T>
 XIO_DEVICE_INLINE void store(T* to, T value) {
   detail::interleave(to);
+  if constexpr (S == Scope::system) detail::count(&OperationCounts::word_stores);
   detail::show(StoreKind::word, to, value);
   __atomic_store_n(to, value, __ATOMIC_RELEASE);
 }
@@ -204,6 +208,7 @@ XIO_DEVICE_INLINE void full_fence_system() {
 template <class T>
 XIO_DEVICE_INLINE void store_mmio(T* to, T value) {
   detail::interleave(to);
+  detail::count(&OperationCounts::mmio_bytes, sizeof(T));
   detail::count(&OperationCounts::mmio_stores);
   detail::show(StoreKind::mmio, to, value);
   __atomic_store_n(to, value, __ATOMIC_RELEASE);
@@ -231,6 +236,7 @@ XIO_DEVICE_INLINE void store_entry_through(Vec16* ring, uint32_t offset, const V
 /// For memory that takes at most 8 bytes an access (some controller memory buffers).
 XIO_DEVICE_INLINE void store_entry8(uint64_t* to, uint64_t value) {
   detail::count(&OperationCounts::entry_stores);
+  detail::count(&OperationCounts::narrow_entry_stores);
   detail::show(StoreKind::entry, to, value);
   *static_cast<volatile uint64_t*>(to) = value;
 }

@@ -119,12 +119,15 @@ class LaunchState {
  private:
   static void add(arch::OperationCounts& to, const arch::OperationCounts& from) {
     to.entry_stores += from.entry_stores;
+    to.narrow_entry_stores += from.narrow_entry_stores;
+    to.word_stores += from.word_stores;
     to.releases += from.releases;
     to.store_waits += from.store_waits;
     to.acquires += from.acquires;
     to.full_fences += from.full_fences;
     to.atomics += from.atomics;
     to.mmio_stores += from.mmio_stores;
+    to.mmio_bytes += from.mmio_bytes;
   }
 
   Kernel kernel_;

@@ -25,8 +25,26 @@ struct CompletionDecoder {
   static constexpr uint32_t counter_bits = 16;  ///< of Completion::counter, send queues
 
   /// Whether the entry at consumer index `index` of a queue of `entries` is new. `word`: its 8 bytes at word_offset.
+  /// `PowerOfTwo`: see ring_position().
+  template <bool PowerOfTwo = false>
   XIO_HOST_DEVICE static constexpr bool is_new(uint64_t word, uint64_t index, uint32_t entries) {
-    return (word & cqe_word::phase) != ring_position(index, entries).epoch;
+    return (word & cqe_word::phase) != ring_position<PowerOfTwo>(index, entries).epoch;
+  }
+
+  /// As decode(), where an entry tells nothing but that operations of a send queue ended well; else
+  /// CompletionKind::nothing. The usual case, kept short.
+  template <class Read>
+  XIO_HOST_DEVICE static constexpr rdma::Completion decode_success(uint64_t word, [[maybe_unused]] Read read) {
+    rdma::Completion completion;
+    constexpr uint32_t what = cqe_word::type_mask << cqe_word::type_shift | cqe_word::status_mask
+                                                                                << cqe_word::status_shift;
+    constexpr uint32_t success = static_cast<uint32_t>(CqeType::requester) << cqe_word::type_shift |
+                                 static_cast<uint32_t>(RequesterStatus::ok) << cqe_word::status_shift;
+    if ((static_cast<uint32_t>(word) & what) != success || read(0) == 0) return completion;
+    completion.kind = rdma::CompletionKind::send;
+    completion.counts = rdma::Counter::next_unit;
+    completion.counter = static_cast<uint32_t>(read(8) & 0xffff);
+    return completion;
   }
 
   /// What an entry says. `read(offset)` gives 8 bytes of it; the offset is a multiple of 8. An entry whose queue pair's

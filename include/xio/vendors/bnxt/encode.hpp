@@ -24,8 +24,10 @@ struct RingPosition {
 
 /// Where `counter`, which never wraps, stands in a ring of `entries` units. Rings need not be powers of two, but a
 /// division is dear on a GPU.
-XIO_DEVICE constexpr RingPosition ring_position(uint64_t counter, uint32_t entries) {
-  if ((entries & (entries - 1)) == 0) {
+/// @tparam PowerOfTwo the caller knows that `entries` is one: there is nothing to look at
+template <bool PowerOfTwo = false>
+XIO_DEVICE_INLINE constexpr RingPosition ring_position(uint64_t counter, uint32_t entries) {
+  if (PowerOfTwo || (entries & (entries - 1)) == 0) {
     return {static_cast<uint32_t>(counter & (entries - 1)), (counter & entries) != 0 ? 1u : 0u};
   }
   const uint64_t lap = counter / entries;
@@ -33,10 +35,11 @@ XIO_DEVICE constexpr RingPosition ring_position(uint64_t counter, uint32_t entri
 }
 
 /// Doorbell that says all units of a queue before `counter` are there: a send or receive queue's producer counter, or
-/// how many entries of a completion queue were read.
-XIO_DEVICE constexpr uint64_t doorbell_at(DoorbellType type, uint32_t qid, uint64_t counter, uint32_t entries,
-                                          uint32_t toggle = 0) {
-  const RingPosition at = ring_position(counter, entries);
+/// how many entries of a completion queue were read. `PowerOfTwo`: see ring_position().
+template <bool PowerOfTwo = false>
+XIO_DEVICE_INLINE constexpr uint64_t doorbell_at(DoorbellType type, uint32_t qid, uint64_t counter, uint32_t entries,
+                                                 uint32_t toggle = 0) {
+  const RingPosition at = ring_position<PowerOfTwo>(counter, entries);
   return doorbell(type, qid, at.index, at.epoch, toggle);
 }
 
@@ -172,8 +175,9 @@ struct SideTable {
 
   /// Packets of a message of `bytes`: how far it advances the PSN. At least one; a get counts those of its answer.
   XIO_HOST_DEVICE static constexpr uint32_t packets(uint64_t bytes, uint32_t mtu_shift) {
-    const auto count = static_cast<uint32_t>((bytes + (uint64_t{1} << mtu_shift) - 1) >> mtu_shift);
-    return count != 0 ? count : 1;
+    // No message is longer than max_message_bytes.
+    const auto length = static_cast<uint32_t>(bytes);
+    return ((length != 0 ? length - 1 : 0) >> mtu_shift) + 1;
   }
   /// PSN after a message; 24 bits.
   XIO_HOST_DEVICE static constexpr uint32_t next_psn(uint32_t start_psn, uint32_t packets) {

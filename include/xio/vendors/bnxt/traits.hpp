@@ -25,7 +25,12 @@ struct Vendor {
   static constexpr const char* name = "bnxt";
   using Send = SendEncoder<Variant::mode>;
   using Receive = ReceiveEncoder;
-  using Completions = CompletionDecoder;
+  /// CompletionDecoder for queues with a power of two of entries, as rdma::CompletionQueueHandle says of them.
+  struct Completions : CompletionDecoder {
+    XIO_HOST_DEVICE static constexpr bool is_new(uint64_t word, uint64_t index, uint32_t entries) {
+      return CompletionDecoder::is_new<true>(word, index, entries);
+    }
+  };
   using Table = SideTable<Variant::side_table>;
 
   static constexpr bool power_of_two = Variant::power_of_two;
@@ -50,7 +55,7 @@ struct Vendor {
 
   /// What rings for the units before `end`.
   XIO_HOST_DEVICE static constexpr Doorbell send_doorbell(const rdma::SendShape& shape, uint64_t end, uint64_t) {
-    return doorbell_at(DoorbellType::sq, shape.qpn, end, shape.entries);
+    return doorbell_at<power_of_two>(DoorbellType::sq, shape.qpn, end, shape.entries);
   }
   /// What rings for the receives before `end`.
   XIO_HOST_DEVICE static constexpr Doorbell receive_doorbell(const rdma::ReceiveShape& shape, uint64_t end) {
@@ -58,11 +63,11 @@ struct Vendor {
   }
   /// What tells that the completions before `head` were read.
   XIO_HOST_DEVICE static constexpr CqDoorbell cq_doorbell(uint32_t cqn, uint64_t head, uint32_t entries) {
-    return doorbell_at(DoorbellType::cq, cqn, head, entries);
+    return doorbell_at<true>(DoorbellType::cq, cqn, head, entries);
   }
   /// Index that doorbells and tables name a unit by.
   XIO_HOST_DEVICE static constexpr uint32_t doorbell_index(const rdma::SendShape& shape, uint64_t index) {
-    return ring_position(index, shape.entries).index;
+    return ring_position<power_of_two>(index, shape.entries).index;
   }
 
   /// How far the queue got, by a completion. `known`: how far it had got, less than one lap before. `read(offset)`
@@ -72,16 +77,16 @@ struct Vendor {
   XIO_HOST_DEVICE static constexpr rdma::Progress progress(const rdma::SendShape& shape, rdma::Progress known,
                                                            const rdma::Completion& completion, Read read) {
     if constexpr (Variant::mode == WqeMode::fixed) {
-      const uint32_t before = ring_position(known.units, shape.entries).index;
+      const uint32_t before = ring_position<power_of_two>(known.units, shape.entries).index;
       // After the last entry of the ring some devices say "all of them", and others 0.
       const uint32_t after = completion.counter == shape.entries ? 0 : completion.counter;
       return {known.units + (after >= before ? after - before : after + shape.entries - before), 0};
     } else {
-      const uint32_t before = ring_position(known.operations, shape.entries).index;
+      const uint32_t before = ring_position<power_of_two>(known.operations, shape.entries).index;
       const uint32_t after = completion.counter % shape.entries;
       uint32_t left = after >= before ? after - before : after + shape.entries - before;
       while (left != 0 && left <= shape.entries / header_slots) {
-        const uint32_t slot = ring_position(known.units, shape.entries).index;
+        const uint32_t slot = ring_position<power_of_two>(known.units, shape.entries).index;
         const uint32_t slots = read(slot * slot_bytes) >> 16 & 0xff;
         known.units += slots;
         ++known.operations;

@@ -32,6 +32,20 @@ struct CompletionDecoder {
     return color == ((index & entries) == 0);
   }
 
+  /// As decode(), where an entry tells nothing but that operations of a send queue ended well; else
+  /// CompletionKind::nothing. The usual case, kept short.
+  template <class Read>
+  XIO_HOST_DEVICE static constexpr rdma::Completion decode_success(uint64_t word, [[maybe_unused]] Read read) {
+    rdma::Completion completion;
+    constexpr uint32_t what = cqe_word::type_mask << cqe_word::type_shift | cqe_word::error;
+    constexpr uint32_t success = static_cast<uint32_t>(CqeType::send_msn) << cqe_word::type_shift;
+    if ((static_cast<uint32_t>(word >> 32) & byte_swap(what)) != byte_swap(success)) return completion;
+    completion.kind = rdma::CompletionKind::send;
+    completion.counts = rdma::Counter::next_message;
+    completion.counter = byte_swap(static_cast<uint32_t>(read(0) >> 32)) & msn_mask;
+    return completion;
+  }
+
   /// What an entry says. `read(offset)` gives 8 bytes of it; the offset is a multiple of 8.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::Completion decode(uint64_t word, Read read) {

@@ -112,6 +112,7 @@ XIO_DEVICE constexpr uint64_t doorbell_at(uint32_t qid, uint64_t counter, uint32
 template <Version V = Version::v1, SpecFormat Spec = SpecFormat::none, bool Express = false>
 struct SendEncoder {
   static constexpr uint32_t express_bytes = Express ? 8 : 0;  ///< end of an entry that is not for data
+  static constexpr uint32_t least_segments = 4;               ///< of any entry
 
   XIO_HOST_DEVICE static constexpr uint8_t opcode(rdma::Operation operation) {
     switch (operation) {
@@ -194,6 +195,8 @@ struct SendEncoder {
     } else if (work.operation != rdma::Operation::local_invalidate) {
       next = message(work, payload, entry);
     }
+    // An entry has 64 bytes at least: no look at its size for so much.
+    for (; next < least_segments; ++next) entry.put(next, rdma::Segment{});
     for (; next <= last; ++next) entry.put(next, rdma::Segment{});
     return doorbell(shape.qpn, next_index);
   }

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief A queue of each kind on its model, executed in the calling thread: what is measured is run on these.
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <xio/device/nvme.hpp>
+#include <xio/device/rdma.hpp>
+#include <xio/host/emulation/nvme_controller.hpp>
+#include <xio/host/emulation/rdma_nic.hpp>
+#include <xio/host/nvme/controller.hpp>
+
+namespace vendors {
+// What is compiled with counters and what without are different functions.
+inline namespace XIO_ABI {
+
+constexpr uint32_t operation_bytes = 4096;  ///< of data, for each operation
+constexpr uint32_t ring_units = 512;  ///< a batch of 64 fits a quarter of the ring: its last operation is signalled
+
+/// A queue pair of the vendor that `Kit` stands for, connected to itself.
+template <class Kit>
+class RdmaRig {
+ public:
+  using Vendor = typename Kit::Vendor;
+  template <xio::Sharing S, class Policy>
+  using Queue = xio::rdma::QueuePair<Vendor, S, Policy>;
+  static constexpr bool is_rdma = true;
+  static constexpr const char* name = Vendor::name;
+  static constexpr uint32_t completion_bytes = Kit::Wire::cqe_bytes;
+
+  RdmaRig() : bytes_(2 * size_t{operation_bytes}), pair_(fabric_, config()) {
+    pair_.model().connect(pair_.config().qpn);
+    key_ = fabric_.keys().add(bytes_.data(), bytes_.size());
+  }
+
+  auto handle() { return pair_.handle(); }
+  uint32_t slot_bytes() const { return 1u << pair_.config().sq_unit_shift; }
+  /// Of what a post stores, that which lies in the send ring.
+  static uint32_t entry_bytes(double stores16, double stores8) {
+    uint32_t table = 0;
+    if constexpr (Vendor::has_side_table) table = Vendor::Table::entry_words * 8;
+    return static_cast<uint32_t>(16 * stores16 + 8 * stores8) - table;
+  }
+
+  /// What a kernel needs to know of the data.
+  struct Data {
+    xio::rdma::RemoteMemory to;
+    xio::rdma::LocalMemory from;
+  };
+  Data data() const {
+    const auto address = reinterpret_cast<uint64_t>(bytes_.data());
+    return {{address + operation_bytes, operation_bytes, key_}, {address, operation_bytes, key_}};
+  }
+  /// Posts one RDMA write of operation_bytes.
+  template <class Policy, xio::Sharing S, class... Until>
+  static xio::Token post(Queue<S, Policy>& queue, const Data& data, Until... until) {
+    return queue.put(data.to.at(0, operation_bytes), data.from.at(0, operation_bytes), until...);
+  }
+
+  /// Lets the device do all that it was told to.
+  void execute() {
+    while (pair_.model().pass()) {
+    }
+  }
+  uint64_t completions() { return pair_.model().statistics().completions; }
+
+  /// Throws where the device was told what no driver may tell.
+  void require_peace() {
+    const auto statistics = pair_.model().statistics();
+    if (!statistics.violations.empty())
+      throw std::runtime_error(std::string(name) + ": the model complains: " + statistics.violations.front());
+  }
+
+ private:
+  static xio::emulation::RdmaQueueConfig config() {
+    xio::emulation::RdmaQueueConfig config = Kit::config();
+    config.sq_units = ring_units;
+    config.cq_entries = 2 * ring_units;
+    if (config.side_entries != 0) config.side_entries = ring_units;
+    // Entries of 64 bytes: what its driver makes for one or two pieces of memory.
+    if (std::string(name) == "ionic") {
+      config.sq_unit_shift = 6;
+      config.max_sges = 2;
+    }
+    return config;
+  }
+
+  std::vector<unsigned char> bytes_;
+  xio::emulation::RdmaFabric fabric_;
+  xio::emulation::RdmaQueuePair<Kit> pair_;
+  uint32_t key_ = 0;
+};
+
+/// An NVMe queue pair on the in-process controller.
+class NvmeRig {
+ public:
+  template <xio::Sharing S, class Policy>
+  using Queue = xio::nvme::Queue<S, Policy>;
+  static constexpr bool is_rdma = false;
+  static constexpr const char* name = "nvme";
+  static constexpr uint32_t completion_bytes = sizeof(xio::nvme::Cqe);
+
+  NvmeRig() : NvmeRig(std::make_unique<xio::emulation::NvmeController>(config())) {}
+
+  xio::nvme::QueueHandle handle() { return queue_.handle(); }
+  static constexpr uint32_t slot_bytes() { return sizeof(xio::nvme::Sqe); }
+  static uint32_t entry_bytes(double stores16, double stores8) {
+    return static_cast<uint32_t>(16 * stores16 + 8 * stores8);
+  }
+
+  struct Data {
+    uint64_t bus;
+  };
+  Data data() const { return {data_.bus()}; }
+  /// Posts one read of operation_bytes, a page.
+  template <class Policy, xio::Sharing S, class... Until>
+  static xio::Token post(Queue<S, Policy>& queue, const Data& data, Until... until) {
+    const auto read = xio::nvme::read(0, operation_bytes / 512);
+    if constexpr (Policy::argument_checks) {
+      return queue.submit(read, xio::nvme::ContiguousPages{data.bus}, until...);
+    } else {
+      return queue.submit(read, xio::nvme::DataPointer{data.bus}, until...);
+    }
+  }
+
+  void execute() { model_.run(); }
+  uint64_t completions() { return model_.statistics().queues[queue_.qid()].completions; }
+  void require_peace() {}
+
+ private:
+  explicit NvmeRig(std::unique_ptr<xio::emulation::NvmeController> transport)
+      : model_(*transport),
+        controller_(std::move(transport)),
+        data_(controller_.allocate(operation_bytes)),
+        queue_(controller_.create_queue(options())) {}
+  static xio::emulation::NvmeConfig config() {
+    xio::emulation::NvmeConfig config;
+    config.execution = xio::emulation::NvmeExecution::stepped;
+    return config;
+  }
+  static xio::host::QueueOptions options() {
+    xio::host::QueueOptions options;
+    options.depth = 2 * 64;
+    return options;
+  }
+
+  xio::emulation::NvmeController& model_;
+  xio::host::NvmeController controller_;
+  xio::host::DmaBuffer data_;
+  xio::host::NvmeQueue queue_;
+};
+
+inline void require_ok(const char* name, xio::Status status) {
+  if (!status.is_ok())
+    throw std::runtime_error(std::string(name) + ": an operation ended with " + xio::name(status.code));
+}
+
+/// Calls `body` with the rig type of each kind of queue, in the order of the table.
+template <class Body>
+void for_each_kind(Body body) {
+  body.template run<NvmeRig>();
+  body.template run<RdmaRig<xio::emulation::Mlx5Kit<>>>();
+  body.template run<RdmaRig<xio::emulation::BnxtKit<>>>();
+  body.template run<RdmaRig<xio::emulation::IonicKit<>>>();
+  body.template run<RdmaRig<xio::emulation::ErnicKit>>();
+  body.template run<RdmaRig<xio::emulation::RxeKit<>>>();
+}
+
+}  // namespace XIO_ABI
+}  // namespace vendors

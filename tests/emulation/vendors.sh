@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# vendors.sh XIO-VENDORS: one table of NVMe and five RDMA vendors; what it counts is what the cost contract allows.
+set -- "$1" emulated
+# shellcheck source=tests/qemu/tester_common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../qemu/tester_common.sh"
+report=$work/report.json
+mkdir "$work/counts"
+echo '{"kernel": "put_mlx5", "instructions": 12345}' >"$work/counts/put_mlx5.gfx942.json"
+
+"$tester" --repetitions 3 --json "$report" --gpu-counts "$work/counts" >"$work/out" 2>"$work/err" || fail "exit status $?"
+cat "$work/out" "$work/err"
+for words in "models, neither NICs nor a drive" "not measured here" "12345" "| nvme | mlx5 | bnxt | ionic | ernic | rxe |"; do
+  if grep -qF -- "$words" "$work/out"; then pass; else fail "the table does not say: $words"; fi
+done
+
+holds() {
+  if check_json "$report" "$@"; then pass; else fail "$*"; fi
+}
+holds "j['tool'] == 'xio-vendors' and j['schema'] == 1 and j['repetitions'] == 3 and 'neither NICs' in j['heading']"
+holds "[v['name'] for v in j['vendors']] == ['nvme', 'mlx5', 'bnxt', 'ionic', 'ernic', 'rxe']"
+holds "[v['kind'] for v in j['vendors']] == ['nvme'] + 5 * ['rdma']"
+# Exactly what one post stores: of 16, 8 and 4 bytes. The same instructions do it for a wave of 64.
+holds "[[v[p]['stores16'], v[p]['stores8'], v[p]['stores4']] for p in ('post', 'batch') for v in j['vendors']
+  ] == 2 * [[4, 0, 0], [3, 0, 1], [3, 1, 0], [4, 0, 0], [4, 0, 1], [0, 15, 1]]"
+holds "[v['entry_bytes'] for v in j['vendors']] == [64, 48, 48, 64, 64, 120]"
+holds "all(v['entry_bytes'] <= v['slot_bytes'] for v in j['vendors'])"
+# One release, one doorbell and no atomic, for one operation and for 64; a completion for each, or for all of a batch.
+holds "all(v[p]['releases'] == 1 and v[p]['doorbells'] == 1 and v[p]['atomics'] == 0
+  for p in ('post', 'batch') for v in j['vendors'])"
+holds "[v['post']['doorbell_bytes'] for v in j['vendors']] == [4, 8, 8, 8, 4, 4]"
+holds "all(v['post']['operations'] == v['post']['completions'] == 1 for v in j['vendors'])"
+holds "all(v['batch']['operations'] == 64 for v in j['vendors'])"
+holds "[v['batch']['completions'] for v in j['vendors']] == [64] + 5 * [1]"
+# At most two stores in a lap of the completion queue, which has 256 entries (NVMe) or 1024; and some.
+holds "all(0 < v[p]['acknowledgements'] <= 2 * v[p]['completions'] / (256 if v['name'] == 'nvme' else 1024)
+  for p in ('post', 'batch') for v in j['vendors'])"
+# The bytes follow from the rest; acknowledgements add less than one.
+holds "all(0 < v[p]['pcie_bytes_per_operation'] -
+  (n * (16 * v[p]['stores16'] + 8 * v[p]['stores8']) + 4 * v[p]['stores4'] + v[p]['doorbell_bytes']
+   + v[p]['completions'] * v['completion_bytes']) / n < 1
+  for p, n in (('post', 1), ('batch', 64)) for v in j['vendors'])"
+holds "all(v['cpu'][c]['ns'] > 0 for c in ('post_unchecked', 'post_checked', 'poll') for v in j['vendors'])"
+holds "all(n is None or n > 10 for v in j['vendors'] for n in [c['instructions'] for c in v['cpu'].values()])"
+holds "[v['gpu_instructions']['gfx942'] for v in j['vendors']] == [None, 12345, None, None, None, None]"
+holds "all(list(v['gpu_instructions']) == sorted(['gfx90a', 'gfx942', 'gfx1100', 'gfx1201']) for v in j['vendors'])"
+
+"$tester" --repetitions 1 --json - >"$work/stdout.json" 2>"$work/err" &&
+  check_json "$work/stdout.json" "len(j['vendors']) == 6" && pass || fail "--json -"
+
+# expect STATUS WORDS ARGUMENT...: one line on standard error with these words, and nothing else.
+expect() {
+  local wanted=$1 words=$2
+  shift 2
+  "$tester" "$@" >"$work/out" 2>"$work/err"
+  local status=$?
+  if [ "$status" -eq "$wanted" ] && [ "$(wc -l <"$work/err")" -eq 1 ] && grep -qF -- "$words" "$work/err" &&
+    [ ! -s "$work/out" ]; then
+    pass
+  else
+    fail "exit status $status (not $wanted) or not one line with '$words': $*"
+    cat "$work/err" "$work/out"
+  fi
+}
+expect 2 "--repetitions" --repetitions 0
+expect 2 "--repetitions" --repetitions many
+expect 2 "--no-such-flag" --no-such-flag
+expect 2 "/nowhere/report.json" --json /nowhere/report.json
+echo nonsense >"$work/counts/put_mlx5.gfx942.json"
+expect 1 "put_mlx5.gfx942.json" --repetitions 1 --gpu-counts "$work/counts"
+finish "xio-vendors"
