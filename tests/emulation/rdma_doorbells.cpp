@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief Doorbells of several waves and queues in the order in which they are stored.
+
+#include <mutex>
+
+#include <xio/host/simt.hpp>
+
+#include "emulation/rdma_protocol.hpp"
+
+#if !XIO_COUNT_OPERATIONS
+#error "stores are shown where operations are counted"
+#endif
+
+using namespace rdma_tests;
+using xio::arch::FenceKind;
+using xio::arch::StoreKind;
+
+namespace {
+
+/// A register that several queue pairs ring: as a device does, it tells them apart by what is stored.
+template <class Kit>
+class RegisterPage : public xio::arch::StoreObserver {
+ public:
+  using Wire = typename Kit::Wire;
+
+  /// Handle of a queue pair that rings here. Devices whose doorbell does not name the queue have a word for each.
+  QueuePairHandle add(RdmaQueuePair<Kit>& queue) {
+    QueuePairHandle handle = queue.handle();
+    handle.sq_doorbell = &words_[names_queue ? 0 : 8 * queues_.size()];
+    queues_.push_back({&queue, handle.sq_doorbell, 0});
+    return handle;
+  }
+
+  void on_store(StoreKind kind, const void* to, const void* value, uint32_t bytes) override {
+    if (kind != StoreKind::mmio) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    uint64_t word = 0;
+    std::memcpy(&word, value, bytes);
+    uint32_t owners = 0;
+    for (Entry& entry : queues_) {
+      if (to != entry.doorbell) continue;
+      std::string violation;
+      const auto memory = entry.queue->memory();
+      const uint64_t end = Wire::producer(entry.queue->config(), memory, word, entry.known, violation);
+      if (!violation.empty()) continue;
+      ++owners;
+      // What an older counter stands for seems to lie a lap ahead.
+      if (end <= entry.known || end > entry.queue->state().reserved) ++backward;
+      entry.known = end;
+      ++rings;
+      forward(memory.sq_doorbell, word, bytes);
+    }
+    if (owners != 1 && to >= &words_[0] && to < &words_[32]) ++unclear;
+  }
+  void on_fence(FenceKind) override {}
+
+  uint32_t backward = 0;
+  uint32_t unclear = 0;
+  uint32_t rings = 0;
+
+ private:
+  static constexpr bool names_queue = !std::is_same<Kit, Rxe>::value;
+  struct Entry {
+    RdmaQueuePair<Kit>* queue;
+    const void* doorbell;
+    uint64_t known;
+  };
+  static void forward(uint64_t* to, uint64_t word, uint32_t bytes) {
+    if (bytes == 8) {
+      __atomic_store_n(to, word, __ATOMIC_RELEASE);
+    } else {
+      __atomic_store_n(reinterpret_cast<uint32_t*>(to), static_cast<uint32_t>(word), __ATOMIC_RELEASE);
+    }
+  }
+
+  std::mutex mutex_;
+  std::vector<Entry> queues_;
+  alignas(64) uint64_t words_[32] = {};
+};
+
+/// Each wave writes through its queue pair; all of them ring at one page.
+template <class Kit, Sharing S, class Policy>
+void ring_from_waves(uint32_t queues, uint32_t waves, uint32_t wave_size) {
+  CAPTURE(queues, waves, wave_size);
+  RdmaRig<Kit> rig;
+  std::vector<std::unique_ptr<RdmaQueuePair<Kit>>> others;
+  RegisterPage<Kit> page;
+  std::vector<QueuePairHandle> handles{page.add(rig.near)};
+  for (uint32_t i = 1; i < queues; ++i) {
+    RdmaQueueConfig config = rig.near.config();
+    config.qpn += 0x10 * i;
+    if (config.handle != 0) config.handle += 0x10 * i;
+    others.push_back(std::make_unique<RdmaQueuePair<Kit>>(rig.fabric, config));
+    others.back()->model().connect(rig.far.config().qpn);
+    rig.nic.add(others.back()->model());
+    handles.push_back(page.add(*others.back()));
+  }
+  rig.running();
+  const auto kernel = [&] {
+    xio::arch::store_observer = &page;
+    QueuePair<typename Kit::Vendor, S, Policy> qp(handles[xio::arch::block_index() % queues]);
+    const uint32_t me = xio::arch::block_index() * xio::arch::block_size() + xio::arch::thread_index();
+    // More than the ring holds, so that counters pass its end.
+    for (uint32_t round = 0; round < 300 / wave_size + 5; ++round) {
+      const Token token = qp.put(rig.remote.at(64 * me, 64), rig.local.at(64 * me, 64), soon());
+      EXPECT_OK(token.status);
+      if (round % 3 == 2) EXPECT_OK(qp.wait(token, soon()));
+    }
+    EXPECT_OK(qp.quiet(soon()));
+    xio::arch::store_observer = nullptr;
+  };
+  CHECK_NOTHROW(xio::simt::launch(Grid::of_waves(waves, 1, wave_size), kernel));
+  xio::arch::store_observer = nullptr;
+  rig.nic.stop();
+  CHECK(page.backward == 0);
+  CHECK(page.unclear == 0);
+  CHECK(page.rings > 5);
+  CHECK(rig.violations() == "");
+  for (const auto& other : others) CHECK(other->model().statistics().violations.empty());
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("H10 doorbells of one queue pair never go back, whoever rings", "", Vendors) {
+  ring_from_waves<TestType, Sharing::grid, Throughput>(1, 4, 8);
+  ring_from_waves<TestType, Sharing::grid, Latency>(1, 4, 1);
+  ring_from_waves<TestType, Sharing::wave, Latency>(1, 1, 64);
+}
+
+TEMPLATE_LIST_TEST_CASE("H8 several queue pairs ring at one doorbell page", "", Vendors) {
+  ring_from_waves<TestType, Sharing::wave, Throughput>(4, 4, 8);
+  ring_from_waves<TestType, Sharing::grid, Latency>(2, 4, 1);
+}
