@@ -58,6 +58,7 @@ void drain(const Json& file, const Json& recorded, const std::string& config) {
   if (receives != 0) {
     // The end of a queue pair is told to both of its queues; here each has completions of its own.
     if (!requests.empty() && !tells_the_end_alone(recorded)) throw EncodersAlone{"both_queues"};
+    expect_receives_in_order(recorded, first_receive, shapes.receive.entries, 0);
     CompletionMemory own(bnxt_completions(recorded), at);
     ReceiveDrain<Vendor> queue(shapes.receive, 0, own);
     const Drained more = queue.drain(receives, first_receive, limit - drained.reports.size());

@@ -27,9 +27,12 @@ uint16_t counter_of(const Bytes& entry) { return static_cast<uint16_t>(big_endia
 /// The operations that the entries are about: one unit each, from the first that they name to the last.
 std::vector<Request> operations(const Json& recorded, uint16_t first, uint32_t sq_units) {
   std::vector<Request> requests(1);
+  std::optional<size_t> last;
   for (const Bytes& entry : recorded_entries(recorded)) {
     const size_t place = static_cast<uint16_t>(counter_of(entry) - first);
-    if (place >= number_at(member(recorded, "cq"), "cqe_cnt") - 2) throw EncodersAlone{"completions_far_apart"};
+    const bool in_flight = place < number_at(member(recorded, "cq"), "cqe_cnt") - 2;
+    if (!in_flight || (last && place <= *last)) throw EncodersAlone{"completions_out_of_order"};
+    last = place;
     if (place >= requests.size()) requests.resize(place + 1);
     requests[place].work.flags = lib::work_flag::signaled;
   }
@@ -50,6 +53,7 @@ void drain(const Json& file, const Json& recorded) {
   Drained drained;
   if (reports_receives(recorded)) {
     const uint64_t next = first & (shapes.receive.entries - 1);
+    expect_receives_in_order(recorded, first_receive, shapes.receive.entries, next);
     drained = ReceiveDrain<Vendor>(shapes.receive, next, completions).drain(entries.size(), first_receive, limit);
   } else {
     const uint32_t sq_units = number32(recorded, "sq_wqe_cnt");
@@ -60,6 +64,8 @@ void drain(const Json& file, const Json& recorded) {
   expect_drained(recorded, drained, number_at(recorded, "cons_index_after"));
   for (size_t i = 0; i < drained.reports.size(); ++i) {
     const xio::Status status = drained.reports[i].status;
+    // What came after a failure was flushed, and the library asks for no more.
+    if (i != 0 && status == xio::Status::flushed) continue;
     expect_number("detail of the error", number_at(recorded["wc"][i], "vendor_err"),
                   status.is_ok() ? 0u : status.vendor >> 8);
   }

@@ -53,7 +53,7 @@ class BnxtQueue : public LibraryPoster<bnxt::Vendor<Variant<Mode, Table, PowerOf
     Standing receives;
     receives.next = receive_tail + (number_or(before, "rq_epoch", 0) != 0 ? receive_entries : 0);
     receives.in_flight = (receive_tail + receive_entries - receive_head) % receive_entries;
-    receives.depth = receive_entries - 1;
+    receives.depth = receive_entries;
     this->stand(sends, receives);
     this->send().psn = static_cast<uint32_t>(number_or(before, "sq_psn", 0)) & bnxt::psn_mask;
     this->send().msn = static_cast<uint32_t>(number_or(before, "msn", 0));

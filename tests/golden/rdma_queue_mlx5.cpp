@@ -42,18 +42,28 @@ class Mlx5Queue : public LibraryPoster<mlx5::Vendor<Variant<Signature>>> {
     sends_.sq_doorbell = stage_.template at<void>("uar", doorbell_);
 
     // The provider counts operations, the library units: as many as the largest operation takes.
-    const auto most = number32(info, "sq_max_post");
-    const uint32_t units = sends_.shape.entries / most;
+    most_ = number32(info, "sq_max_post");
+    posts_ = number_or(before, "sq_head", 0) - number_or(before, "sq_tail", 0);
+    const uint32_t units = sends_.shape.entries / most_;
     Standing sends;
     sends.next = number_or(before, "sq_cur_post", 0);
-    sends.in_flight = (number_or(before, "sq_head", 0) - number_or(before, "sq_tail", 0)) * units;
-    sends.depth = most * units;
+    sends.in_flight = posts_ * units;
+    sends.depth = most_ * units;
     Standing receives;
     receives.next = number_or(before, "rq_head", 0);
     receives.in_flight = receives.next - number_or(before, "rq_tail", 0);
     receives.depth = receives_.shape.entries;
     this->stand(sends, receives);
     if (number_or(before, "fm_cache", 0) != 0) this->remember_memory_operation();
+  }
+
+  Posted post(const std::vector<Request>& requests) override {
+    const bool is_full = posts_ == most_ && !has_posted_;
+    if (!is_full && posts_ + requests.size() > most_) throw EncodersAlone{"room_in_operations"};
+    const Posted posted = Base::post(requests);
+    has_posted_ = has_posted_ || posted.accepted != 0;
+    posts_ += posted.accepted;
+    return posted;
   }
 
   std::optional<Store> doorbell(const Json& call, bool receive) const override {
@@ -86,6 +96,9 @@ class Mlx5Queue : public LibraryPoster<mlx5::Vendor<Variant<Signature>>> {
   using Base::receives_;
   using Base::sends_;
   using Base::stage_;
+  uint32_t most_;   ///< operations in flight, as the provider counts
+  uint64_t posts_;  ///< operations in flight
+  bool has_posted_ = false;
   uint64_t half_;
   uint64_t register_;
   uint64_t doorbell_;

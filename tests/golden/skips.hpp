@@ -71,17 +71,18 @@ struct EncodersRule {
   const char* reason;
 };
 
-inline constexpr std::array<EncodersRule, 10> encoders_rules{{
+inline constexpr std::array<EncodersRule, 11> encoders_rules{{
     {"both_queues", "the library's completion queues belong to a send queue or to a receive queue"},
     {"completion_ring_not_power_of_two", "the library's completion queues have a power of two of entries"},
-    {"completions_far_apart", "MLX5: the case's entries name operations that cannot all be in flight"},
+    {"completions_out_of_order", "MLX5: the case's entries name operations that cannot have been posted in this order"},
     {"entry_of_another_queue_pair", "the library's completion queues belong to one queue pair"},
     {"express_doorbell", "IONIC: entries that ring for themselves are no option of the library's queue pairs"},
     {"impossible_counter",
      "ERNIC: a producer counter that no queue can have; the library's own cannot be brought there"},
     {"local_invalidate", "IONIC: a local invalidate does not end in its turn; the library's queue pairs refuse it"},
     {"receive_entry_not_power_of_two", "the library's receive queues have entries of a power of two of bytes"},
-    {"receives_out_of_order", "IONIC: messages take receives in the order in which those were posted"},
+    {"receives_out_of_order", "messages take the library's receives in the order in which those were posted"},
+    {"room_in_operations", "MLX5: the driver's limit counts operations, the library's units of the ring"},
     {"refused_receive_in_a_batch",
      "receives of one call are posted by the lanes of a wave; where one is refused, the others are not"},
 }};
