@@ -83,6 +83,11 @@ class SendPost : public SendRings<Vendor, S, Policy> {
   XIO_DEVICE_INLINE Token submit_group(uint64_t group, bool wanting, const Work& work, const Payload& payload,
                                        Until until, Token token) {
     const QueuePairHandle& q = handle();
+    if constexpr (S == Sharing::thread) {
+      // Nobody to help: what is refused goes no further.
+      if (XIO_UNLIKELY(!wanting)) return token;
+      wanting = true;
+    }
     const uint32_t units = wanting ? Vendor::Send::units(q.shape, work, payload) : 1;
     for (uint64_t pending = members(group, wanting); pending != 0;) {
       const Row row = row_of(pending, units);
