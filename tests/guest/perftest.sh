@@ -67,12 +67,13 @@ median() {
     awk '{ value[NR] = $1 } END { if (NR) print value[int((NR + 1) / 2)]; exit !NR }'
 }
 
-# row NAME UNIT FACTOR THEIRS OURS: prints a line; their figure is multiplied first
+# row NAME UNIT FACTOR THEIRS OURS: prints a line; their figure is multiplied first. Where perftest has taken no time, as
+# it says of too few operations, there is no ratio
 row() {
   awk -v name="$1" -v unit="$2" -v factor="$3" -v theirs="$4" -v ours="$5" 'BEGIN {
-    theirs *= factor
-    printf "%-44s %12.1f %12s %8s\n", name " (" unit ")", theirs, ours == "" ? "-" : sprintf("%.1f", ours),
-      ours == "" ? "-" : sprintf("%.2f", ours / theirs) }'
+    known = theirs ~ /^[0-9.]+$/ && theirs > 0
+    printf "%-44s %12s %12s %8s\n", name " (" unit ")", known ? sprintf("%.1f", theirs * factor) : "-",
+      ours == "" ? "-" : sprintf("%.1f", ours), ours == "" || !known ? "-" : sprintf("%.2f", ours / (theirs * factor)) }'
 }
 either() { if [ -n "$tester" ]; then median ours "$@"; fi; }
 
