@@ -80,22 +80,26 @@ nodes() {
 }
 
 sizes=(--transfer-size "0,61,4K")
-for device in rxe_lo rxe0; do
-  for batch in 1 16 0; do
-    case $batch in
-      1) batches=32 ;;
-      16) batches=2 ;;
-      0) batches=4 ;;
-    esac
-    common=(--batch-size "$batch")
-    if [ "$batch" = 0 ]; then common+=(--sq-depth 8); fi
-    alone $device 32 "$batches" "${common[@]}" "${sizes[@]}"
-    alone $device 32 "$batches" "${common[@]}" --write-imm --transfer-size "0,61"
-    alone $device 32 "$batches" "${common[@]}" --op read --transfer-size 61
-    alone $device 32 "$batches" "${common[@]}" --op send --transfer-size "0,61"
-    alone $device 32 "$batches" "${common[@]}" --op fetch-add
-  done
+for batch in 1 16 0; do
+  case $batch in
+    1) batches=32 ;;
+    16) batches=2 ;;
+    0) batches=4 ;;
+  esac
+  common=(--batch-size "$batch")
+  if [ "$batch" = 0 ]; then common+=(--sq-depth 8); fi
+  alone rxe_lo 32 "$batches" "${common[@]}" "${sizes[@]}"
+  alone rxe_lo 32 "$batches" "${common[@]}" --write-imm --transfer-size "0,61"
+  alone rxe_lo 32 "$batches" "${common[@]}" --op read --transfer-size 61
+  alone rxe_lo 32 "$batches" "${common[@]}" --op send --transfer-size "0,61"
+  alone rxe_lo 32 "$batches" "${common[@]}" --op fetch-add
 done
+# The other device's cases are those of two nodes, below, and these.
+alone rxe0 32 32 "${sizes[@]}"
+alone rxe0 32 2 --write-imm --batch-size 16 --transfer-size 61
+alone rxe0 32 4 --op read --batch-size 0 --sq-depth 8 --transfer-size 4K
+alone rxe0 32 2 --op send --batch-size 16 --transfer-size 61
+alone rxe0 32 32 --op fetch-add
 alone rxe0 64 16 --no-loopback --num-queues 4 --batch-size 4 --transfer-size 1K --inline-threshold 64
 alone rxe_lo 32 32 --transfer-size 512 --inline-threshold 512 --cq-depth 2
 
