@@ -23,6 +23,12 @@ class BadInput : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// It was tried and did not succeed: a deadline passed, or the other side is gone.
+class Failed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// The request makes sense, but not here.
 class CannotRun : public std::runtime_error {
  public:

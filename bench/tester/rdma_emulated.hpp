@@ -5,23 +5,29 @@
 /// @brief Queue pairs of emulated NICs in this process, for each provider (`Kit`: xio/host/emulation/rdma_kits.hpp).
 
 #include <xio/host/emulation/rdma_nic.hpp>
-#include <xio/host/simt.hpp>
 
+#include "tester/rdma_launch.hpp"
 #include "tester/rdma_link.hpp"
-#include "tester/rdma_workload.hpp"
 
 namespace tester {
 
 template <class Kit>
 class EmulatedRdmaLink final : public RdmaLink {
  public:
-  explicit EmulatedRdmaLink(const RdmaLinkShape& shape) : shape_(shape) {
-    const uint32_t sides = shape.loopback ? 1 : 2;
+  using Fabric = xio::emulation::RdmaFabric;
+
+  /// @param fabric  that it shares with other links of this process, whose queue pairs have other numbers
+  /// @param first   number of the first queue pair on the fabric
+  explicit EmulatedRdmaLink(const RdmaLinkShape& shape, std::shared_ptr<Fabric> fabric = std::make_shared<Fabric>(),
+                            uint32_t first = 0)
+      : shape_(shape), fabric_(std::move(fabric)) {
+    const uint32_t sides = shape.loopback || shape.remote ? 1 : 2;
     for (uint32_t i = 0; i < shape.queues * sides; ++i) {
-      pairs_.push_back(std::make_unique<Pair>(fabric_, config_of(shape, i)));
+      pairs_.push_back(std::make_unique<Pair>(*fabric_, config_of(shape, first + i)));
       pairs_.back()->limit_depth(shape.units_in_flight);
       nic_.add(pairs_.back()->model());
     }
+    if (shape.remote) return;
     for (uint32_t i = 0; i < shape.queues; ++i) {
       pair(i).model().connect(peer(i).config().qpn);
       peer(i).model().connect(pair(i).config().qpn);
@@ -34,15 +40,20 @@ class EmulatedRdmaLink final : public RdmaLink {
     return handle;
   }
   xio::rdma::ReceiveQueueHandle receives(uint32_t number) override { return peer(number).receive_handle(); }
-  uint32_t add_memory(void* memory, uint64_t bytes) override { return fabric_.keys().add(memory, bytes); }
+  xio::host::QueuePairAddress address(uint32_t number) const override {
+    return {pair(number).config().qpn, 0, 4096, 0, {}};
+  }
+  void connect(uint32_t number, const xio::host::QueuePairAddress& peer) override {
+    pair(number).model().connect(peer.qpn);
+  }
+  RdmaKeys add_memory(void* memory, uint64_t bytes) override {
+    const uint32_t key = fabric_->keys().add(memory, bytes);
+    return {key, key};
+  }
   void start() override { nic_.start(); }
 
   void run(const RdmaPhase& phase) override {
-    xio::simt::Grid grid = xio::simt::Grid::of_waves(shape_.queues, 1, 1);
-    // All queue pairs are at work at the same time.
-    grid.resident_waves = shape_.queues;
-    xio::simt::launch(
-        grid, [](const RdmaPhase& one) { rdma_workload<typename Kit::Vendor, Kit::has_inline>(one); }, phase);
+    launch_rdma_workload<typename Kit::Vendor, Kit::has_inline>(shape_.queues, phase);
   }
 
   RdmaSeen seen() const override {
@@ -80,10 +91,12 @@ class EmulatedRdmaLink final : public RdmaLink {
   }
 
   Pair& pair(uint32_t number) const { return *pairs_[number]; }
-  Pair& peer(uint32_t number) const { return *pairs_[shape_.loopback ? number : shape_.queues + number]; }
+  Pair& peer(uint32_t number) const {
+    return *pairs_[shape_.loopback || shape_.remote ? number : shape_.queues + number];
+  }
 
   RdmaLinkShape shape_;
-  xio::emulation::RdmaFabric fabric_;
+  std::shared_ptr<Fabric> fabric_;
   std::vector<std::unique_ptr<Pair>> pairs_;
   xio::emulation::RdmaNic nic_;  // ends first
 };
@@ -115,10 +128,14 @@ RdmaProvider emulated_provider() {
   RdmaProvider provider;
   const xio::emulation::RdmaQueueConfig config = Kit::config();
   provider.name = Kit::Vendor::name;
+  provider.where = "emulated " + provider.name;
+  provider.heading = "in-process model, not a NIC";
+  provider.described = provider.name + ", emulated: one thread of this process plays the NIC";
+  provider.seen_by = "seen by NIC";
   provider.max_inline = Kit::has_inline ? config.max_inline : 0;
   provider.spare_units = config.sq_units - Kit::depth(config);
   provider.units = units_of<Kit>;
-  provider.open_emulated = [](const RdmaLinkShape& shape) -> std::unique_ptr<RdmaLink> {
+  provider.open = [](const RdmaLinkShape& shape) -> std::unique_ptr<RdmaLink> {
     return std::make_unique<EmulatedRdmaLink<Kit>>(shape);
   };
   return provider;

@@ -15,7 +15,8 @@ Json setup_json(const RdmaOptions& o) {
                {"sharing", "thread"},
                {"provider", o.provider},
                {"device", o.device},
-               {"loopback", o.loopback},
+               {"role", name_of(o.role)},
+               {"loopback", o.role == RdmaRole::alone && o.loopback},
                {"operation", name_of(o.verb)},
                {"write_imm", o.write_imm},
                {"queues", o.num_queues},
@@ -114,11 +115,12 @@ Json result_json(const RdmaReport& report, const RdmaResult& r) {
 void write_json(const RdmaReport& report) {
   if (report.options->json.empty()) return;
   Json json = json_header("rdma-ep");
-  json["heading"] = rdma_heading;
+  json["heading"] = report.provider->heading;
   json["setup"] = setup_json(*report.options);
   json["sizes"] = Json::array();
   for (const RdmaResult& result : report.results) json["sizes"].push_back(result_json(report, result));
   json["interrupted"] = report.interrupted;
+  json["interrupted_there"] = report.interrupted_there;
   json["trouble"] = report.trouble;
   json["exit_status"] = report.exit_status();
   write_json_file(report.options->json, json);

@@ -2,15 +2,16 @@
 #pragma once
 
 /// @file
-/// @brief Connected queue pairs and what is behind them, whatever that is: emulated NICs today. A verbs device becomes
-/// one more way to open a link.
+/// @brief Connected queue pairs and what is behind them, whatever that is: emulated NICs, or a verbs device.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <xio/device/rdma_handle.hpp>
+#include <xio/host/rdma/address.hpp>
 
 #include "tester/rdma_phase.hpp"
 
@@ -19,11 +20,13 @@ namespace tester {
 /// How a link's queue pairs are to be made.
 struct RdmaLinkShape {
   uint32_t queues = 1;
-  bool loopback = true;
+  bool loopback = true;          ///< each queue pair is connected to itself, else to one of this process
+  bool remote = false;           ///< each queue pair is connected to one of another process
   uint32_t sq_units = 2;         ///< of the send ring, a power of two
   uint32_t units_in_flight = 1;  ///< of a send ring
   uint32_t cq_entries = 2;       ///< a power of two
   uint32_t rq_entries = 2;       ///< a power of two
+  uint32_t inline_bytes = 0;     ///< that an entry has to hold
 };
 
 /// What the other side of the queues noticed, of all queue pairs together.
@@ -36,6 +39,12 @@ struct RdmaSeen {
   std::vector<std::string> violations;  ///< what no driver may do
 };
 
+/// Keys of registered memory.
+struct RdmaKeys {
+  uint32_t local = 0;
+  uint32_t remote = 0;
+};
+
 class RdmaLink {
  public:
   virtual ~RdmaLink() = default;
@@ -43,8 +52,12 @@ class RdmaLink {
   virtual xio::rdma::QueuePairHandle queue(uint32_t number) = 0;
   /// The receive queue of the side that the queue pair sends to.
   virtual xio::rdma::ReceiveQueueHandle receives(uint32_t number) = 0;
-  /// Registers memory, which outlives the link. The key is the local and the remote one.
-  virtual uint32_t add_memory(void* memory, uint64_t bytes) = 0;
+  /// For the other process, which connects to it.
+  virtual xio::host::QueuePairAddress address(uint32_t number) const = 0;
+  /// With a queue pair of another process; the other links connect when they are made.
+  virtual void connect(uint32_t number, const xio::host::QueuePairAddress& peer) = 0;
+  /// Registers memory, which outlives the link.
+  virtual RdmaKeys add_memory(void* memory, uint64_t bytes) = 0;
   /// The other side begins to work.
   virtual void start() = 0;
   /// Runs the workload kernel on all queue pairs; returns when the last one is done.
@@ -55,11 +68,15 @@ class RdmaLink {
 /// What a provider's queue pairs can do, and how to make some.
 struct RdmaProvider {
   std::string name;
+  std::string where;    ///< "emulated mlx5", or the device
+  std::string heading;  ///< what the figures are not
+  std::string described;
+  std::string seen_by;       ///< what RdmaSeen::doorbells counts
   uint32_t max_inline = 0;   ///< bytes of data that an entry can hold; 0: none
   uint32_t spare_units = 0;  ///< of a send ring that always stay free
   /// Units of a send ring that one operation takes.
   uint32_t (*units)(RdmaVerb verb, bool immediate, uint32_t bytes, bool inline_data) = nullptr;
-  std::unique_ptr<RdmaLink> (*open_emulated)(const RdmaLinkShape& shape) = nullptr;
+  std::function<std::unique_ptr<RdmaLink>(const RdmaLinkShape& shape)> open;
 };
 
 // One source file for each, since each brings a kernel.

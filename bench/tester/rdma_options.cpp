@@ -17,17 +17,29 @@ void add_target(CLI::App& app, RdmaOptions& o) {
   const std::string group = "Target";
   add_choice<std::string>(app, "--provider", o.provider,
                           {{"mlx5", "mlx5"}, {"bnxt", "bnxt"}, {"ionic", "ionic"}, {"ernic", "ernic"}, {"rxe", "rxe"}},
-                          "whose queue formats are used (default mlx5)")
+                          "whose queue formats are used (default: the device's; mlx5 with emulated)")
       ->group(group);
-  app.add_option("--device", o.device, "emulated: a model of a NIC in this process (default)")
+  app.add_option("--device", o.device,
+                 "a verbs device, of soft-RoCE's driver; emulated: a model of a NIC in this process (default)")
       ->type_name("NAME")
       ->group(group);
-  app.add_flag("--loopback,!--no-loopback", o.loopback,
-               "connect each queue pair to itself (default), or to a second one")
+  const auto connect = [&o](int64_t times) {
+    o.loopback = times > 0;
+    o.loopback_given = true;
+  };
+  app.add_flag_function("--loopback,!--no-loopback", connect,
+                        "connect each queue pair to itself (default), or to a second one")
       ->group(group);
-  app.add_flag("--server", o.server, "be one of two processes: refused, needs a network between them")->group(group);
-  app.add_flag("--client", o.client, "be the other one: refused")->group(group);
-  app.add_option("--server-host", o.server_host, "where the server is: refused")->type_name("HOST")->group(group);
+  app.add_flag("--server", o.server, "receive from another process, which is started with --client and the same flags")
+      ->group(group);
+  app.add_flag("--client", o.client, "send to the process that is started with --server")->group(group);
+  app.add_option("--server-host", o.server_host, "where the client finds the server (default localhost)")
+      ->type_name("HOST")
+      ->group(group);
+  add_number(app, "--port", o.port, 1, 65535, "TCP port by which they find each other (default 18520)")->group(group);
+  add_number(app, "--connect-deadline", o.connect_ms, 1, 86400000,
+             "milliseconds that one waits for the other (default 30000)")
+      ->group(group);
 }
 
 void add_work(CLI::App& app, RdmaOptions& o) {
@@ -103,6 +115,8 @@ void add_rest(CLI::App& app, RdmaOptions& o) {
   add_choice<Executor>(app, "--executor", o.executor, {{"host", Executor::host}, {"gpu", Executor::gpu}},
                        "where the kernel runs (default host: the CPU plays the GPU)")
       ->group(execution);
+  add_number(app, "--waves", o.waves, 1, 1024, "waves that share a queue pair: 1")->group(execution);
+  add_number(app, "--wave-size", o.wave_size, 1, 64, "lanes of a wave: 1")->group(execution);
   add_number(app, "--deadline", o.deadline_ms, 1, 3600000, "milliseconds that one operation may take (default 30000)")
       ->group(execution);
   const std::string report = "Report";
@@ -127,21 +141,16 @@ CLI::App* add_rdma_command(CLI::App& app, RdmaOptions& options) {
 }
 
 void check(const RdmaOptions& o) {
-  if (o.server || o.client || !o.server_host.empty())
-    throw BadInput(std::string(o.server   ? "--server"
-                               : o.client ? "--client"
-                                          : "--server-host") +
-                   ": two processes need a fabric between them, which the emulated NICs do not have yet; "
-                   "--loopback and --no-loopback are accepted");
-  if (o.device != "emulated")
-    throw BadInput("--device " + o.device +
-                   ": of the verbs devices this build can use those of rxe alone, and this sub-command does not offer "
-                   "them yet; emulated is accepted");
   if (o.write_imm && o.verb != RdmaVerb::write) throw BadInput("--write-imm is for --op write; leave one of them out");
   if (o.infinite && o.duration > 0) throw BadInput("--infinite and --duration exclude each other; give one of them");
   if (o.infinite && o.runs > 1) throw BadInput("--infinite is one run; leave --runs out");
   if (o.executor == Executor::gpu)
     throw CannotRun("--executor gpu: this build has neither HIP nor CUDA; --executor host is offered");
+  if (o.waves != 1 || o.wave_size != 1)
+    throw CannotRun(std::string(o.waves != 1 ? "--waves " : "--wave-size ") +
+                    std::to_string(o.waves != 1 ? o.waves : o.wave_size) +
+                    ": rdma-ep drives each queue pair by one thread, which plays a wave of one lane; 1 is offered, and "
+                    "--num-queues for more threads");
 }
 
 }  // namespace tester

@@ -16,10 +16,16 @@ namespace tester {
 
 constexpr uint32_t rdma_most_depth = 16384;  ///< of a send queue; vendors' indices have 16 bits
 
+constexpr const char* rdma_emulated = "emulated";  ///< --device
+constexpr uint16_t rdma_port = 18520;
+
+enum class RdmaRole : uint32_t { alone, server, client };
+
 struct RdmaOptions {
-  std::string provider = "mlx5";
-  std::string device = "emulated";
-  bool loopback = true;  ///< each queue pair is connected to itself; else two are connected to each other
+  std::string provider;  ///< empty: the device's, or mlx5
+  std::string device = rdma_emulated;
+  bool loopback = true;         ///< each queue pair is connected to itself; else two are connected to each other
+  bool loopback_given = false;  ///< either way
   RdmaVerb verb = RdmaVerb::write;
   bool write_imm = false;
   std::vector<uint64_t> transfer_sizes;  ///< bytes; empty: those of the published tables
@@ -42,14 +48,23 @@ struct RdmaOptions {
 
   bool server = false;
   bool client = false;
-  std::string server_host;
+  std::string server_host;  ///< empty: localhost
+  uint16_t port = rdma_port;
+  uint32_t connect_ms = 30000;
+  RdmaRole role = RdmaRole::alone;  ///< what is done, by flags or by a launcher: see resolve_role()
+  bool launched = false;            ///< a launcher gave the role
 
+  uint32_t waves = 1;
+  uint32_t wave_size = 1;
   Executor executor = Executor::host;
   uint32_t deadline_ms = 30000;
   bool histogram = false;
   std::string json;
   bool progress = false;
 };
+
+const char* name_of(RdmaVerb verb);
+const char* name_of(RdmaRole role);
 
 /// Adds the sub-command `rdma-ep`; its flags are stored in `options`, which outlives the parse.
 CLI::App* add_rdma_command(CLI::App& app, RdmaOptions& options);

@@ -17,10 +17,18 @@ namespace tester {
 
 enum class RdmaVerb : uint32_t { write, read, send, fetch_add };
 
+/// Which ends of the queue pairs a process plays.
+enum class RdmaSide : uint32_t {
+  both,       ///< they end in this process
+  requester,  ///< the other end is in another process, which is the responder
+  responder
+};
+
 /// Place of one operation in a lane's window.
 struct alignas(64) RdmaSlot {
   xio::Token token;
   xio::Token receive;  ///< what the receiving side posted for it
+  xio::Token notice;   ///< of the message that closed its batch, where it is the batch's last and there is one
   uint64_t started;    ///< tick before the submission
   uint64_t number;     ///< of the operation, among those of all queue pairs
   uint64_t expected;   ///< fetch-add: what must have been there
@@ -45,17 +53,27 @@ struct RdmaStatusCount {
 };
 constexpr uint32_t rdma_status_room = 8;  ///< different statuses that a lane tells apart
 
-/// The thread of one queue pair; it plays both sides. The upper part is the host's, the lower part is the kernel's,
+/// What the requester tells the responder of a queue pair at the end of a run.
+struct RdmaTotals {
+  uint64_t completed = 0;  ///< operations
+  uint64_t failed = 0;     ///< operations
+  uint64_t sum = 0;        ///< fetch-add: of what was added, where nothing failed
+};
+
+/// The thread of one queue pair. The upper part is the host's, the lower part is the kernel's,
 /// zero at first.
 struct alignas(64) RdmaLane {
   xio::rdma::QueuePairHandle queue{};
   xio::rdma::ReceiveQueueHandle receives{};  ///< of the receiving side
   RdmaSlot* slots = nullptr;                 ///< as many as operations may be in flight
-  uint64_t offset = 0;                       ///< of the lane's part of the memory of either side
+  uint64_t offset = 0;                       ///< of the lane's part of the requesting side's memory
+  uint64_t far_offset = 0;                   ///< of its part of the other side's
   uint64_t number = 0;                       ///< of its first operation
   Latency* latency = nullptr;
   RdmaWrong* wrong = nullptr;
   uint32_t wrong_room = 0;
+  uint64_t messages = 0;  ///< two nodes: receives used, or posted, since the queue pair was made
+  uint64_t taken = 0;     ///< of them, those that have ended at the responder
 
   alignas(64) uint64_t progress;  ///< operations done, from time to time; the host reads it meanwhile
   uint64_t submitted;
@@ -65,6 +83,7 @@ struct alignas(64) RdmaLane {
   uint64_t received;  ///< completions of the receiving side
   uint64_t checked;
   uint64_t wrong_count;  ///< the first `wrong_room` are in `wrong`
+  uint64_t sum;          ///< fetch-add: of what was added
   uint64_t doorbells;    ///< stores to the send queue's doorbell; counted on the CPU
   uint64_t began;        ///< tick
   uint64_t ended;        ///< tick
@@ -76,18 +95,24 @@ struct alignas(64) RdmaLane {
 /// Everything that the kernel must know of one run.
 struct RdmaPhase {
   RdmaLane* lanes = nullptr;  ///< one for each queue pair
+  RdmaSide side = RdmaSide::both;
   RdmaVerb verb = RdmaVerb::write;
-  bool immediate = false;    ///< writes carry immediate data
-  bool inline_data = false;  ///< data travels in the entries
-  bool repeat = false;       ///< more and more operations, until the time is up or the user says so
-  bool check = false;        ///< build and compare contents
-  uint32_t bytes = 0;        ///< of one operation
-  uint32_t batch = 1;        ///< entries for one doorbell; 0: as many as there is room for
-  uint32_t depth = 1;        ///< most operations in flight on a queue pair
-  uint64_t operations = 0;   ///< of all queue pairs together
-  uint64_t stride = 1;       ///< number of queue pairs
-  uint64_t place_bytes = 0;  ///< from one place to the next; what is behind the data must not change
-  uint64_t end_tick = 0;     ///< no submissions from then on; 0: no such time
+  bool immediate = false;     ///< writes carry immediate data
+  bool inline_data = false;   ///< data travels in the entries
+  bool repeat = false;        ///< more and more operations, until the time is up or the user says so
+  bool check = false;         ///< build and compare contents
+  bool notices = false;       ///< a message without data closes each batch and says how many operations it held
+  uint32_t bytes = 0;         ///< of one operation
+  uint32_t batch = 1;         ///< entries for one doorbell; 0: as many as there is room for
+  uint32_t depth = 1;         ///< most operations in flight on a queue pair
+  uint32_t far_places = 1;    ///< of the other side's memory, for each queue pair
+  uint32_t receives = 0;      ///< two nodes: posted at a time; 0: nothing is received
+  uint64_t near_credits = 0;  ///< where the requester's memory has the word in which the responder counts receives
+  uint64_t far_credits = 0;   ///< where the responder's memory has the one from which it sends it
+  uint64_t operations = 0;    ///< of all queue pairs together
+  uint64_t stride = 1;        ///< number of queue pairs
+  uint64_t place_bytes = 0;   ///< from one place to the next; what is behind the data must not change
+  uint64_t end_tick = 0;      ///< no submissions from then on; 0: no such time
   uint64_t deadline_ticks = 0;
   BlockContent content;
 
@@ -98,8 +123,13 @@ struct RdmaPhase {
   xio::rdma::RemoteMemory remote{};
   xio::rdma::LocalMemory receiving{};  ///< the other side's, as it names it itself
   const uint32_t* stop = nullptr;      ///< not 0: submit no more
+  // Two nodes.
+  const uint32_t* peer_done = nullptr;  ///< not 0: the other side's kernel has ended, and `totals` are there
+  const uint32_t* abandoned = nullptr;  ///< not 0: the other side is gone
+  const RdmaTotals* totals = nullptr;   ///< one for each queue pair
 };
 
-constexpr uint8_t rdma_untouched = 0x5a;  ///< what lies behind the data of each place
+constexpr uint64_t rdma_credit_bytes = 64;  ///< from one queue pair's word to the next one's
+constexpr uint8_t rdma_untouched = 0x5a;    ///< what lies behind the data of each place
 
 }  // namespace tester

@@ -30,19 +30,35 @@ void plan_depths(const RdmaOptions& o, RdmaPlan& plan) {
   plan.batch = std::min(o.batch_size, plan.depth);
 }
 
+/// Receives hold the requester back: see rdma_responder.hpp.
+void plan_flow(const RdmaOptions& o, RdmaPlan& plan) {
+  plan.far_places = plan.depth;
+  if (o.role == RdmaRole::alone) return;
+  plan.notices = o.verify && o.verb == RdmaVerb::write && !o.write_imm;
+  if (!plan.notices && !o.write_imm && o.verb != RdmaVerb::send) return;
+  // What a receive lets through: one operation, or a batch of at most so many.
+  const uint32_t step = !plan.notices ? 1 : plan.batch == 0 ? plan.depth : plan.batch;
+  plan.receives = std::max(4u, 2 * plan.depth / step);
+  plan.far_places = plan.depth + plan.receives * step;
+}
+
 void plan_rings(const RdmaOptions& o, const RdmaProvider& provider, RdmaPlan& plan) {
   RdmaLinkShape& shape = plan.shape;
   shape.queues = o.num_queues;
   shape.loopback = o.loopback;
-  shape.sq_units = power_of_two(plan.sq_depth * plan.units + provider.spare_units);
-  shape.units_in_flight = plan.depth * plan.units;
+  shape.remote = o.role != RdmaRole::alone;
+  shape.inline_bytes = o.inline_threshold;
+  // At most one message for each operation, and it takes no more units.
+  const uint32_t messages = plan.notices ? 2 : 1;
+  shape.sq_units = power_of_two(messages * plan.sq_depth * plan.units + provider.spare_units);
+  shape.units_in_flight = messages * plan.depth * plan.units;
   // At twice the send ring the queue code acknowledges half a ring at once.
   shape.cq_entries = o.cq_depth != 0 ? power_of_two(o.cq_depth) : 2 * shape.sq_units;
   // A failure ends every operation in flight with an entry of its own.
   if (shape.cq_entries <= shape.units_in_flight)
     throw BadInput("--cq-depth " + text(o.cq_depth) + " is less than what may be in flight; at least " +
                    text(shape.units_in_flight + 1) + " is accepted for " + text(plan.depth) + " operations");
-  shape.rq_entries = power_of_two(plan.depth + 2);
+  shape.rq_entries = power_of_two(std::max(plan.depth, plan.receives) + 2);
 }
 
 }  // namespace
@@ -65,12 +81,17 @@ RdmaPlan make_plan(const RdmaOptions& options, const RdmaProvider& provider, uin
   const bool carries = options.verb == RdmaVerb::write || options.verb == RdmaVerb::send;
   plan.inline_data = carries && bytes != 0 && bytes <= options.inline_threshold;
   plan_depths(options, plan);
+  plan_flow(options, plan);
   plan.units = provider.units(options.verb, options.write_imm, plan.bytes, plan.inline_data);
   plan_rings(options, provider, plan);
   // What lies behind the data of an operation is looked at, too.
   plan.place_bytes = (bytes + line - 1) / line * line + line;
-  plan.side_bytes = plan.place_bytes * plan.depth * options.num_queues;
-  if (plan.side_bytes > most_memory / 2)
+  const uint64_t credits = plan.receives == 0 ? 0 : rdma_credit_bytes * options.num_queues;
+  plan.near_credits = plan.place_bytes * plan.depth * options.num_queues;
+  plan.far_credits = plan.place_bytes * plan.far_places * options.num_queues;
+  plan.near_bytes = plan.near_credits + credits;
+  plan.far_bytes = plan.far_credits + credits;
+  if (plan.near_bytes + plan.far_bytes > most_memory)
     throw BadInput("--transfer-size " + text(bytes) + " with " + text(plan.depth) + " in flight on each of " +
                    text(options.num_queues) +
                    " queue pairs needs more than 8 GiB; give a smaller size, --depth, --batch-size or --num-queues");

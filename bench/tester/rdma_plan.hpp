@@ -17,8 +17,14 @@ struct RdmaPlan {
   uint32_t units = 1;     ///< of a send ring, for one operation
   bool inline_data = false;
   RdmaLinkShape shape;
-  uint64_t place_bytes = 0;  ///< from one place to the next
-  uint64_t side_bytes = 0;   ///< of either side's memory
+  bool notices = false;       ///< two nodes: a message closes each batch, since its writes are silent
+  uint32_t receives = 0;      ///< two nodes: posted at a time on each queue pair
+  uint32_t far_places = 0;    ///< of the other side's memory, for each queue pair; this side's has `depth`
+  uint64_t place_bytes = 0;   ///< from one place to the next
+  uint64_t near_credits = 0;  ///< where the places end in the requesting side's memory
+  uint64_t far_credits = 0;   ///< and in the other side's
+  uint64_t near_bytes = 0;    ///< of the requesting side's memory
+  uint64_t far_bytes = 0;     ///< of the other side's
 };
 
 /// The transfer sizes of a run, as they were given or as the operation has them.

@@ -2,6 +2,7 @@
 #include "tester/rdma_run.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include <xio/host/error.hpp>
 #include <xio/host/statistics.hpp>
@@ -10,6 +11,10 @@
 #include "tester/errors.hpp"
 #include "tester/interrupt.hpp"
 #include "tester/json_report.hpp"
+#include "tester/launcher.hpp"
+#include "tester/rdma_role.hpp"
+#include "tester/rdma_session.hpp"
+#include "tester/rdma_verbs.hpp"
 
 namespace tester {
 
@@ -17,12 +22,41 @@ namespace {
 
 /// What went wrong beyond the single operations.
 std::string trouble_of(const RdmaOptions& options, const RdmaResult& result) {
+  if (!result.lost.empty()) return result.lost;
   if (!result.seen.violations.empty())
-    return "the NIC found " + std::to_string(result.seen.violations.size()) +
+    return "the other side of the queues found " + std::to_string(result.seen.violations.size()) +
            " violations, the first of them: " + result.seen.violations.front();
   if (result.gave_up)
     return "operations did not end within " + std::to_string(options.deadline_ms) + " ms (--deadline)";
   return result.failed != 0 ? "a queue pair is in error" : "";
+}
+
+/// The provider that was asked for, or the device's.
+RdmaProvider choose_provider(RdmaOptions& options) {
+  if (options.device == rdma_emulated) {
+    if (options.provider.empty()) options.provider = "mlx5";
+    return find_rdma_provider(options.provider);
+  }
+  RdmaProvider provider = verbs_provider(options.device);
+  if (!options.provider.empty() && options.provider != provider.name)
+    throw BadInput("--provider " + options.provider + ": " + options.device + " is a device of " + provider.name +
+                   "; leave it out, or give --device " + rdma_emulated);
+  options.provider = provider.name;
+  return provider;
+}
+
+/// Adds results until one says that there is no point in going on.
+void measure_all(const std::vector<RdmaPlan>& plans, RdmaSession* session, RdmaReport& report) {
+  for (const RdmaPlan& plan : plans) {
+    const bool last = &plan == &plans.back();
+    report.results.push_back(session != nullptr ? session->measure(*report.provider, plan, last)
+                                                : measure(*report.options, *report.provider, plan, last));
+    report.trouble = trouble_of(*report.options, report.results.back());
+    // Both nodes must come to the same end: what one of them alone knows does not count.
+    report.interrupted = session != nullptr ? session->interrupted() : Interrupt::requested();
+    report.interrupted_there = session != nullptr && session->interrupted_there();
+    if (!report.trouble.empty() || report.interrupted) return;
+  }
 }
 
 }  // namespace
@@ -38,25 +72,28 @@ int RdmaReport::exit_status() const {
   return interrupted ? exit_interrupted : exit_ok;
 }
 
-int run_rdma(const RdmaOptions& options) {
+int run_rdma(const RdmaOptions& given) {
+  RdmaOptions options = given;
+  resolve_role(options, find_launcher());
   check(options);
+  // A launcher gives both processes the same file.
+  if (options.launched && options.role == RdmaRole::server) options.json.clear();
   check_json_file(options.json);
-  const RdmaProvider provider = find_rdma_provider(options.provider);
+  const RdmaProvider provider = choose_provider(options);
   std::vector<RdmaPlan> plans;
   for (const uint64_t bytes : transfer_sizes(options)) plans.push_back(make_plan(options, provider, bytes));
+  // Before there is a run to report of, Ctrl-C ends the program.
+  std::optional<RdmaSession> session;
+  if (options.role != RdmaRole::alone) session.emplace(options);
   const Interrupt interrupt;
   RdmaReport report;
   report.options = &options;
+  report.provider = &provider;
   try {
-    for (const RdmaPlan& plan : plans) {
-      report.results.push_back(measure(options, provider, plan, &plan == &plans.back()));
-      report.trouble = trouble_of(options, report.results.back());
-      if (!report.trouble.empty() || Interrupt::requested()) break;
-    }
+    measure_all(plans, session ? &*session : nullptr, report);
   } catch (const xio::host::Error& failure) {
     report.trouble = failure.what();
   }
-  report.interrupted = Interrupt::requested();
   print_tables(report);
   write_json(report);
   return report.exit_status();
@@ -80,16 +117,6 @@ std::string rdma_status_text(xio::Status status) {
   std::string text = xio::name(status.code);
   if (status.vendor != 0) text += " (device status " + xio::host::to_hex(status.vendor) + ")";
   return text;
-}
-
-const char* name_of(RdmaVerb verb) {
-  switch (verb) {
-    case RdmaVerb::read: return "read";
-    case RdmaVerb::send: return "send";
-    case RdmaVerb::fetch_add: return "fetch-add";
-    case RdmaVerb::write: break;
-  }
-  return "write";
 }
 
 }  // namespace tester

@@ -12,21 +12,21 @@
 
 namespace tester {
 
-constexpr const char* rdma_heading = "in-process model, not a NIC";
-
 /// Everything that a run came to; the tables and the JSON file say the same.
 struct RdmaReport {
   const RdmaOptions* options = nullptr;
+  const RdmaProvider* provider = nullptr;
   std::vector<RdmaResult> results;  ///< one for each transfer size
   bool interrupted = false;
-  std::string trouble;  ///< why the run ended early, or what the NIC complained of; empty where nothing was
+  bool interrupted_there = false;  ///< on the other one of two nodes
+  std::string trouble;             ///< why the run ended early, or what the NIC complained of; empty where nothing was
 
   uint64_t wrong() const;
   int exit_status() const;
 };
 
-/// Runs and reports; returns the exit status. Throws BadInput, CannotRun and host::Error.
-int run_rdma(const RdmaOptions& options);
+/// Runs and reports; returns the exit status. Throws BadInput, CannotRun, Failed and host::Error.
+int run_rdma(const RdmaOptions& given);
 
 /// Prints everything to standard output.
 void print_tables(const RdmaReport& report);
@@ -45,6 +45,5 @@ Spread spread(const RdmaResult& result, double RdmaRun::* figure);
 
 /// Name of a status, with the device's own number where it answered.
 std::string rdma_status_text(xio::Status status);
-const char* name_of(RdmaVerb verb);
 
 }  // namespace tester

@@ -4,10 +4,12 @@
 #include <algorithm>
 
 #include <xio/host/text.hpp>
+#include <xio/host/wait.hpp>
 
 #include "tester/interrupt.hpp"
 #include "tester/operation_counts.hpp"
 #include "tester/progress.hpp"
+#include "tester/rdma_check.hpp"
 
 namespace tester {
 
@@ -41,9 +43,10 @@ void add(xio::arch::OperationCounts& all, const xio::arch::OperationCounts& more
 RdmaRunner::RdmaRunner(const RdmaOptions& options, const RdmaPlan& plan, bool repeat, RdmaLink& link)
     : options_(options), plan_(plan), link_(link) {
   const size_t queues = options.num_queues;
-  slots_ = ZeroedArray<RdmaSlot>(queues * plan.depth);
+  slots_ = ZeroedArray<RdmaSlot>(queues * std::max(plan.depth, plan.receives));
   lanes_.resize(queues);
   phase_.lanes = lanes_.data();
+  phase_.side = side_of(options.role);
   phase_.verb = options.verb;
   phase_.immediate = options.write_imm;
   phase_.inline_data = plan.inline_data;
@@ -52,6 +55,11 @@ RdmaRunner::RdmaRunner(const RdmaOptions& options, const RdmaPlan& plan, bool re
   phase_.bytes = plan.bytes;
   phase_.batch = plan.batch;
   phase_.depth = plan.depth;
+  phase_.notices = plan.notices;
+  phase_.receives = plan.receives;
+  phase_.far_places = plan.far_places;
+  phase_.near_credits = plan.near_credits;
+  phase_.far_credits = plan.far_credits;
   phase_.operations = options.iterations;
   phase_.stride = queues;
   phase_.place_bytes = plan.place_bytes;
@@ -60,28 +68,59 @@ RdmaRunner::RdmaRunner(const RdmaOptions& options, const RdmaPlan& plan, bool re
 }
 
 void RdmaRunner::prepare() {
+  const uint64_t seed = options_.seed + runs_;
+  phase_.content = options_.lfsr_seed ? BlockContent::lfsr(*options_.lfsr_seed + runs_) : BlockContent::hashed(seed);
+  ++runs_;
   latencies_ = ZeroedArray<Latency>(lanes_.size());
   wrong_ = ZeroedArray<RdmaWrong>(lanes_.size() * wrong_room);
   for (uint32_t i = 0; i < lanes_.size(); ++i) {
-    RdmaLane& lane = lanes_[i] = RdmaLane{};
+    RdmaLane& lane = lanes_[i];
+    // Receives that one run has left behind are the next one's.
+    const uint64_t messages = lane.messages;
+    const uint64_t taken = lane.taken;
+    lane = RdmaLane{};
+    lane.messages = messages;
+    lane.taken = taken;
     lane.queue = link_.queue(i);
     lane.receives = link_.receives(i);
-    lane.slots = &slots_[size_t{i} * plan_.depth];
+    lane.slots = &slots_[size_t{i} * std::max(plan_.depth, plan_.receives)];
     lane.offset = plan_.place_bytes * plan_.depth * i;
+    lane.far_offset = plan_.place_bytes * plan_.far_places * i;
     lane.number = i;
     lane.latency = &latencies_[i];
     lane.wrong = &wrong_[i * wrong_room];
     lane.wrong_room = wrong_room;
-    if (options_.verb == RdmaVerb::fetch_add)
-      std::fill_n(phase_.far + lane.offset, xio::rdma::atomic_bytes, uint8_t{0});
+    if (phase_.side != RdmaSide::requester) fill_places(lane);
   }
 }
 
-void RdmaRunner::run(RdmaResult& result) {
-  const uint64_t seed = options_.seed + runs_;
-  phase_.content = options_.lfsr_seed ? BlockContent::lfsr(*options_.lfsr_seed + runs_) : BlockContent::hashed(seed);
-  ++runs_;
-  prepare();
+/// What operations find on the other side.
+void RdmaRunner::fill_places(const RdmaLane& lane) const {
+  if (options_.verb == RdmaVerb::fetch_add)
+    std::fill_n(phase_.far + lane.far_offset, xio::rdma::atomic_bytes, uint8_t{0});
+  // In one process, reads find what was stored for each of them.
+  if (phase_.side != RdmaSide::responder || options_.verb != RdmaVerb::read || !phase_.check) return;
+  for (uint64_t i = 0; i < plan_.far_places; ++i) {
+    uint8_t* const place = phase_.far + lane.far_offset + i * plan_.place_bytes;
+    fill_message(phase_.content, place, lane.number + i * phase_.stride, phase_.bytes);
+    std::fill_n(place + phase_.bytes, plan_.place_bytes - phase_.bytes, rdma_untouched);
+  }
+}
+
+std::vector<RdmaTotals> RdmaRunner::totals() const {
+  std::vector<RdmaTotals> all;
+  for (const RdmaLane& lane : lanes_) all.push_back({lane.completed, lane.failed, lane.sum});
+  return all;
+}
+
+/// Where nothing is received, there is nothing for a kernel to do before the requester has ended.
+void RdmaRunner::wait_for_requester() const {
+  const auto is_set = [](const uint32_t* word) { return xio::arch::load<xio::arch::Scope::system>(word) != 0; };
+  xio::host::Backoff backoff(std::chrono::microseconds(200), std::chrono::milliseconds(2));
+  while (!is_set(phase_.peer_done) && !is_set(phase_.abandoned)) backoff.pause();
+}
+
+void RdmaRunner::execute(RdmaResult& result) {
   if (phase_.repeat && options_.duration > 0)
     phase_.end_tick =
         xio::arch::clock() + static_cast<uint64_t>(options_.duration * static_cast<double>(xio::arch::clock_hz));
@@ -94,18 +133,19 @@ void RdmaRunner::run(RdmaResult& result) {
       return sum;
     };
     const Progress progress("operations", phase_.repeat ? 0 : phase_.operations, done, options_.progress);
+    if (phase_.side == RdmaSide::responder && phase_.receives == 0) wait_for_requester();
     link_.run(phase_);
   }
   const Usage used = Usage::now().since(usage);
   result.usage.user += used.user;
   result.usage.system += used.system;
   add(result.counts, difference(xio::arch::operation_counts, counts));
-  collect(result, seed);
+  collect(result);
 }
 
-void RdmaRunner::collect(RdmaResult& result, uint64_t seed) const {
+void RdmaRunner::collect(RdmaResult& result) const {
   RdmaRun one;
-  one.seed = seed;
+  one.seed = options_.seed + runs_ - 1;
   uint64_t began = ~uint64_t{0};
   uint64_t ended = 0;
   for (const RdmaLane& lane : lanes_) {
@@ -139,15 +179,29 @@ void RdmaRunner::collect(RdmaResult& result, uint64_t seed) const {
 }
 
 void RdmaMemory::add_to(RdmaLink& link, const RdmaPlan& plan, RdmaPhase& phase) const {
-  std::fill_n(far.data(), plan.side_bytes, rdma_untouched);
-  std::fill_n(near.data(), plan.side_bytes, rdma_untouched);
+  uint32_t near_remote = 0;
   phase.near = near.data();
   phase.far = far.data();
-  phase.local = {reinterpret_cast<uint64_t>(near.data()), plan.side_bytes,
-                 link.add_memory(near.data(), plan.side_bytes)};
-  const uint32_t key = link.add_memory(far.data(), plan.side_bytes);
-  phase.remote = {reinterpret_cast<uint64_t>(far.data()), plan.side_bytes, key};
-  phase.receiving = {phase.remote.base, plan.side_bytes, key};
+  if (near.data() != nullptr) {
+    std::fill_n(near.data(), plan.near_credits, rdma_untouched);
+    const RdmaKeys keys = link.add_memory(near.data(), plan.near_bytes);
+    near_remote = keys.remote;
+    phase.local = {reinterpret_cast<uint64_t>(near.data()), plan.near_bytes, keys.local};
+  }
+  if (far.data() != nullptr) {
+    std::fill_n(far.data(), plan.far_credits, rdma_untouched);
+    const RdmaKeys keys = link.add_memory(far.data(), plan.far_bytes);
+    phase.receiving = {reinterpret_cast<uint64_t>(far.data()), plan.far_bytes, keys.local};
+    phase.remote = {phase.receiving.base, plan.far_bytes, keys.remote};
+  } else {
+    phase.remote = {phase.local.base, plan.near_bytes, near_remote};
+  }
+}
+
+RdmaSide side_of(RdmaRole role) {
+  return role == RdmaRole::server   ? RdmaSide::responder
+         : role == RdmaRole::client ? RdmaSide::requester
+                                    : RdmaSide::both;
 }
 
 RdmaResult measure(const RdmaOptions& options, const RdmaProvider& provider, const RdmaPlan& plan, bool last) {
@@ -155,7 +209,7 @@ RdmaResult measure(const RdmaOptions& options, const RdmaProvider& provider, con
   result.plan = plan;
   result.repeated = options.duration > 0 || (options.infinite && last);
   const RdmaMemory memory(plan);
-  const std::unique_ptr<RdmaLink> link = provider.open_emulated(plan.shape);
+  const std::unique_ptr<RdmaLink> link = provider.open(plan.shape);
   RdmaRunner runner(options, plan, result.repeated, *link);
   memory.add_to(*link, plan, runner.phase());
   link->start();

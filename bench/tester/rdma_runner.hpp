@@ -46,6 +46,7 @@ struct RdmaResult {
   std::vector<std::string> wrong;  ///< what was not as it should be, for people; not all of it where that is much
   bool repeated = false;
   bool gave_up = false;
+  std::string lost;  ///< two nodes: why the other side is not there any more; empty where it is
 
   /// Share of one operation; 0 where there was none.
   double per_operation(uint64_t what) const { return share(what, completed + failed); }
@@ -63,14 +64,25 @@ class RdmaRunner {
   RdmaRunner(const RdmaOptions& options, const RdmaPlan& plan, bool repeat, RdmaLink& link);
 
   /// One run, added to `result`. Not to be called again after a failure: the queue pairs are in error then.
-  void run(RdmaResult& result);
+  void run(RdmaResult& result) {
+    prepare();
+    execute(result);
+  }
+  /// Its first part: memory and lanes of the next run. The other side may begin when both have done it.
+  void prepare();
+  /// Its second part.
+  void execute(RdmaResult& result);
+
+  /// How far the queue pairs came in the last run.
+  std::vector<RdmaTotals> totals() const;
 
   /// What the kernel of the next run gets: tests change it.
   RdmaPhase& phase() { return phase_; }
 
  private:
-  void prepare();
-  void collect(RdmaResult& result, uint64_t seed) const;
+  void wait_for_requester() const;
+  void fill_places(const RdmaLane& lane) const;
+  void collect(RdmaResult& result) const;
 
   const RdmaOptions& options_;
   const RdmaPlan& plan_;
@@ -83,17 +95,22 @@ class RdmaRunner {
   std::vector<RdmaLane> lanes_;
 };
 
-/// Memory of both sides: has to outlive the link.
+/// Memory of the sides that this process plays: has to outlive the link.
 struct RdmaMemory {
-  explicit RdmaMemory(const RdmaPlan& plan) : near(plan.side_bytes), far(plan.side_bytes) {}
+  explicit RdmaMemory(const RdmaPlan& plan, RdmaSide side = RdmaSide::both)
+      : near(side == RdmaSide::responder ? 0 : plan.near_bytes),
+        far(side == RdmaSide::requester ? 0 : plan.far_bytes) {}
   ZeroedArray<uint8_t> near;
   ZeroedArray<uint8_t> far;
 
-  /// Registers both sides, and tells the kernel of them.
+  /// Registers it, and tells the kernel of it. Where the other side is elsewhere, `phase.remote` is for it.
   void add_to(RdmaLink& link, const RdmaPlan& plan, RdmaPhase& phase) const;
 };
 
-/// All runs with one transfer size.
+/// Which side the kernel of a process plays.
+RdmaSide side_of(RdmaRole role);
+
+/// All runs with one transfer size, in one process.
 RdmaResult measure(const RdmaOptions& options, const RdmaProvider& provider, const RdmaPlan& plan, bool last);
 
 /// "operation 7 holds the data of operation 3".

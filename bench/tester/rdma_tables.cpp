@@ -15,7 +15,9 @@ std::string size_text(uint64_t bytes) {
   return std::to_string(bytes) + " B";
 }
 
-void heading(const std::string& text) { std::printf("\n%s (%s)\n", text.c_str(), rdma_heading); }
+void heading(const RdmaReport& report, const std::string& text) {
+  std::printf("\n%s (%s)\n", text.c_str(), report.provider->heading.c_str());
+}
 
 std::string batch_text(const RdmaOptions& o, const RdmaPlan& plan) {
   if (plan.batch == 0) return "as many as there is room for";
@@ -30,28 +32,46 @@ std::string data_text(const RdmaOptions& o) {
                      : "a function of the operation's number and seed " + std::to_string(o.seed);
 }
 
+std::string peers_text(const RdmaOptions& o) {
+  switch (o.role) {
+    case RdmaRole::server: return "one of the client's";
+    case RdmaRole::client: return "one of the server's, on " + o.server_host + " port " + std::to_string(o.port);
+    case RdmaRole::alone: break;
+  }
+  return o.loopback ? "itself" : "one of its own";
+}
+
+const char* sides_text(RdmaRole role) {
+  return role == RdmaRole::alone    ? "both of its sides"
+         : role == RdmaRole::server ? "the receiving side"
+                                    : "the requesting side";
+}
+
 void print_setup(const RdmaReport& report) {
   const RdmaOptions& o = *report.options;
   const RdmaPlan& plan = report.results.front().plan;
   const std::string queues = std::to_string(o.num_queues) + (o.num_queues == 1 ? " queue pair" : " queue pairs");
   Table table;
-  table.add({"provider    " + o.provider + ", emulated: one thread of this process plays the NIC"});
-  table.add({"queues      " + queues + ", each connected to " + (o.loopback ? "itself" : "one of its own")});
+  table.add({"provider    " + report.provider->described});
+  table.add({"queues      " + queues + ", each connected to " + peers_text(o)});
   table.add({"depth       " + std::to_string(plan.depth) + " in flight on a queue pair; send queues for " +
              std::to_string(plan.sq_depth) + ", completion queues of " + std::to_string(plan.shape.cq_entries)});
   table.add({"batch       " + batch_text(o, plan) + ", entries for one doorbell and one completion"});
-  table.add({"executor    host: the CPU plays the GPU, one thread for each queue pair, both of its sides"});
+  table.add(
+      {std::string("executor    host: the CPU plays the GPU, one thread for each queue pair, ") + sides_text(o.role)});
   table.add({"placement   " + std::string(o.vram ? "--queue-mem vram: without a GPU, queues and data in host memory"
                                                  : "queues and data in host memory")});
   table.add({"operations  " + std::string(name_of(o.verb)) + (o.write_imm ? " with immediate data" : "") +
              (o.inline_threshold != 0 ? ", inline up to " + std::to_string(o.inline_threshold) + " bytes" : "")});
   table.add({"data        " + data_text(o)});
-  std::printf("rdma-ep on emulated %s: %s\n", o.provider.c_str(), rdma_heading);
+  if (plan.notices)
+    table.add({"notices     a write without data closes each batch, and tells the server how many it has to check"});
+  std::printf("rdma-ep on %s: %s\n", report.provider->where.c_str(), report.provider->heading.c_str());
   table.print();
 }
 
 void print_latency(const RdmaReport& report) {
-  heading("latency, us");
+  heading(report, "latency, us");
   Table table;
   table.add({"size", "min", "mean", "std", "p50", "p90", "p99", "p99.9", "p99.99", "max"});
   for (const RdmaResult& result : report.results) {
@@ -67,7 +87,7 @@ void print_latency(const RdmaReport& report) {
 
 void print_spread(const RdmaReport& report, const std::string& title, double RdmaRun::* figure, int digits) {
   const size_t runs = report.results.front().runs.size();
-  heading(title + (runs == 1 ? ", one run" : ", over " + std::to_string(runs) + " runs"));
+  heading(report, title + (runs == 1 ? ", one run" : ", over " + std::to_string(runs) + " runs"));
   Table table;
   table.add({"size", "min", "mean", "std", "max"});
   for (const RdmaResult& result : report.results) {
@@ -79,10 +99,10 @@ void print_spread(const RdmaReport& report, const std::string& title, double Rdm
 }
 
 void print_costs(const RdmaReport& report) {
-  heading("costs per operation");
+  heading(report, "costs per operation");
   Table table;
-  table.add({"size", "doorbells", "seen by NIC", "all registers", "releases", "acquires", "atomics", "CPU us",
-             "completions per batch"});
+  table.add({"size", "doorbells", report.provider->seen_by, "all registers", "releases", "acquires", "atomics",
+             "CPU us", "completions per batch"});
   for (const RdmaResult& r : report.results) {
     const double cpu = r.completed == 0 ? 0 : (r.usage.user + r.usage.system) * 1e6 / static_cast<double>(r.completed);
     table.add({size_text(r.plan.bytes), fixed(r.per_operation(r.doorbells), 4),
@@ -93,12 +113,14 @@ void print_costs(const RdmaReport& report) {
   table.print();
   std::puts(
       "  Doorbells are those of send queues, counted where they are stored; several of them between two looks of");
-  std::puts("  the NIC are one there. Registers are all that were stored to, receive and completion queues' included.");
-  std::puts("  CPU time is this process's, the NIC's thread and, with --verify, building and comparing data included.");
+  std::puts(
+      "  the other side are one there. Registers are all that were stored to, receive and completion queues' "
+      "included.");
+  std::puts("  CPU time is this process's, all threads and, with --verify, building and comparing data included.");
 }
 
 void print_counts(const RdmaReport& report) {
-  heading("counts");
+  heading(report, "counts");
   Table table;
   table.add({"size", "operations", "failed", "batches", "signalled", "completions", "received", "seconds"});
   for (const RdmaResult& r : report.results)
@@ -109,7 +131,7 @@ void print_counts(const RdmaReport& report) {
 
 void print_histogram(const RdmaReport& report) {
   for (const RdmaResult& result : report.results) {
-    heading("latency of " + size_text(result.plan.bytes));
+    heading(report, "latency of " + size_text(result.plan.bytes));
     const auto bars = result.latency.bars();
     uint64_t highest = 1;
     for (const auto& bar : bars) highest = std::max(highest, bar.count);
@@ -122,6 +144,14 @@ void print_histogram(const RdmaReport& report) {
     }
     table.print("");
   }
+}
+
+/// Where data arrives.
+const char* receiving_side(const RdmaOptions& o) {
+  if (o.role == RdmaRole::alone) return "the receiving side";
+  if (o.verb == RdmaVerb::fetch_add) return "the client's side, and the sums on the server's";
+  return o.verb == RdmaVerb::read ? "the receiving side, which is the client's"
+                                  : "the receiving side, which is the server's";
 }
 
 void print_outcome(const RdmaReport& report) {
@@ -139,14 +169,15 @@ void print_outcome(const RdmaReport& report) {
       operations += result.completed + result.failed;
       checked += result.checked;
     }
-    std::printf("\nverified %llu of %llu operations, on the receiving side\n",
+    std::printf("\nverified %llu of %llu operations, on %s\n",
                 static_cast<unsigned long long>(checked - std::min(checked, report.wrong())),
-                static_cast<unsigned long long>(operations));
+                static_cast<unsigned long long>(operations), receiving_side(*report.options));
     for (const RdmaResult& result : report.results)
       for (const std::string& text : result.wrong)
         std::printf("  %s: %s\n", size_text(result.plan.bytes).c_str(), text.c_str());
   }
-  if (report.interrupted) std::puts("\ninterrupted: these are partial results");
+  if (report.interrupted)
+    std::printf("\ninterrupted%s: these are partial results\n", report.interrupted_there ? " on the other side" : "");
   if (!report.trouble.empty()) std::printf("\nended early: %s\n", report.trouble.c_str());
 }
 
@@ -156,10 +187,12 @@ void print_tables(const RdmaReport& report) {
   if (report.options->json == "-") return;  // standard output is the JSON's
   if (!report.results.empty()) {
     print_setup(report);
-    print_latency(report);
+    // The requester alone has posted anything.
+    const bool requests = report.options->role != RdmaRole::server;
+    if (requests) print_latency(report);
     print_spread(report, "throughput, MB/s", &RdmaRun::megabytes_per_second, 1);
     print_spread(report, "operations per second", &RdmaRun::per_second, 0);
-    print_costs(report);
+    if (requests) print_costs(report);
     print_counts(report);
     if (report.options->histogram) print_histogram(report);
   }

@@ -3,14 +3,14 @@
 
 /// @file
 /// @brief The RDMA workload kernel: one thread for each queue pair keeps a window of operations in flight, a batch for
-/// each doorbell and one completion for each batch. It posts the receives of the other side too, and checks what
-/// arrived there.
+/// each doorbell and one completion for each batch. Where the other side is in this process too, the thread posts its
+/// receives and checks what arrived there.
 
 #include <xio/device/rdma.hpp>
 #include <xio/device/rdma_receive.hpp>
 
-#include "tester/rdma_check.hpp"
-#include "tester/rdma_phase.hpp"
+#include "tester/rdma_judge.hpp"
+#include "tester/rdma_responder.hpp"
 
 namespace tester {
 
@@ -28,7 +28,12 @@ template <class Vendor, bool HasInline>
 class RdmaLaneWork {
  public:
   XIO_DEVICE RdmaLaneWork(const RdmaPhase& phase, RdmaLane& lane)
-      : phase_(phase), lane_(lane), queue_(lane.queue), receives_(lane.receives), next_(lane.number) {}
+      : phase_(phase),
+        lane_(lane),
+        judge_(phase, lane),
+        queue_(lane.queue),
+        receives_(lane.receives),
+        next_(lane.number) {}
 
   XIO_DEVICE void run() {
     lane_.began = xio::arch::clock();
@@ -52,7 +57,14 @@ class RdmaLaneWork {
 
   XIO_DEVICE RdmaSlot& slot(uint64_t index) const { return lane_.slots[index % phase_.depth]; }
   XIO_DEVICE uint64_t place(uint64_t index) const { return lane_.offset + index % phase_.depth * phase_.place_bytes; }
-  XIO_DEVICE bool takes_receive() const { return phase_.immediate || phase_.verb == RdmaVerb::send; }
+  XIO_DEVICE uint64_t far_place(uint64_t index) const {
+    return lane_.far_offset + index % phase_.far_places * phase_.place_bytes;
+  }
+  XIO_DEVICE bool has_both_sides() const { return phase_.side == RdmaSide::both; }
+  /// Whether there is a receive to be posted and looked at here.
+  XIO_DEVICE bool takes_receive() const {
+    return has_both_sides() && (phase_.immediate || phase_.verb == RdmaVerb::send);
+  }
 
   XIO_DEVICE bool working() const {
     if (lane_.gave_up) return false;
@@ -68,8 +80,23 @@ class RdmaLaneWork {
 
   // Submission.
 
-  /// How many operations leave now: a batch, or nothing while one does not fit.
+  /// How many operations leave now: a batch, or nothing while one does not fit or the other side has no receives.
   XIO_DEVICE uint32_t share() const {
+    const uint32_t count = fitting_batch();
+    if (count == 0 || phase_.receives == 0 || has_both_sides()) return count;
+    const uint64_t posted = xio::arch::load<xio::arch::Scope::system>(credits());
+    return posted - lane_.messages < messages_of(count) ? 0 : count;
+  }
+
+  /// Receives that the other side has posted since the queue pair was made.
+  XIO_DEVICE const uint64_t* credits() const {
+    return reinterpret_cast<const uint64_t*>(phase_.near + phase_.near_credits +
+                                             xio::arch::block_index() * rdma_credit_bytes);
+  }
+  /// Receives that a batch takes.
+  XIO_DEVICE uint32_t messages_of(uint32_t count) const { return phase_.notices ? 1 : count; }
+
+  XIO_DEVICE uint32_t fitting_batch() const {
     const uint64_t to_come = left();
     const auto in_flight = static_cast<uint32_t>(tail_ - head_);
     const uint32_t free = phase_.depth - in_flight;
@@ -87,8 +114,11 @@ class RdmaLaneWork {
       if (!stage(tail_ + i, tail_ + count)) return true;
     }
     const uint64_t before = doorbells_stored();
-    for (uint32_t i = 0; i < count && !stopping_; ++i) post(i + 1 == count);
+    for (uint32_t i = 0; i < count && !stopping_; ++i) post(i + 1 == count && !phase_.notices);
+    if (phase_.notices && !stopping_) close_batch(count);
     queue_.flush();
+    lane_.messages += messages_of(count);
+    waiting_since_ = 0;
     lane_.doorbells += doorbells_stored() - before;
     ++lane_.batches;
     return true;
@@ -99,30 +129,35 @@ class RdmaLaneWork {
     RdmaSlot& it = slot(index);
     it.number = next_;
     it.batch_end = batch_end;
+    it.notice = xio::Token{};
     next_ += phase_.stride;
     if (phase_.verb == RdmaVerb::fetch_add) {
       it.expected = sum_;
       sum_ += addend(it.number);
+    } else if (phase_.check && phase_.verb != RdmaVerb::read) {
+      fill_message(phase_.content, phase_.near + place(index), it.number, phase_.bytes);
+    } else if (phase_.check && has_both_sides()) {
+      fill_message(phase_.content, phase_.far + far_place(index), it.number, phase_.bytes);
     } else if (phase_.check) {
-      fill_message(phase_.content, (phase_.verb == RdmaVerb::read ? phase_.far : phase_.near) + place(index), it.number,
-                   phase_.bytes);
+      // The other process has filled each place once: data of the last lap would pass for new data.
+      for (uint32_t i = 0; i < phase_.bytes; ++i) phase_.near[place(index) + i] = rdma_untouched;
     }
     if (!takes_receive()) return true;
     // Writes with immediate data take a receive, but not its memory.
     it.receive = phase_.verb == RdmaVerb::send && phase_.bytes != 0
-                     ? receives_.post(span(phase_.receiving, index), until())
+                     ? receives_.post(phase_.receiving.at(far_place(index), phase_.bytes), until())
                      : receives_.post(xio::rdma::NoData{}, until());
     if (it.receive.submitted()) return true;
-    fail(it.receive.status, it.number);
+    judge_.fail(it.receive.status, it.number);
     stopping_ = true;
     return false;
   }
 
-  XIO_DEVICE void post(bool last) {
+  XIO_DEVICE void post(bool signaled) {
     RdmaSlot& it = slot(tail_);
     xio::rdma::Work work;
-    work.flags = last ? xio::rdma::work_flag::signaled : 0;
-    work.remote = phase_.remote.base + place(tail_);
+    work.flags = signaled ? xio::rdma::work_flag::signaled : 0;
+    work.remote = phase_.remote.base + far_place(tail_);
     work.rkey = phase_.remote.rkey;
     switch (phase_.verb) {
       case RdmaVerb::write:
@@ -133,19 +168,32 @@ class RdmaLaneWork {
       case RdmaVerb::send: work.operation = xio::rdma::Operation::send; break;
       case RdmaVerb::fetch_add:
         work.operation = xio::rdma::Operation::fetch_add;
-        work.remote = phase_.remote.base + lane_.offset;
+        work.remote = phase_.remote.base + lane_.far_offset;
         work.swap_add = addend(it.number);
         break;
     }
     it.started = xio::arch::clock();
     it.token = hand_over(work);
     if (!it.token.submitted()) {
-      fail(it.token.status, it.number);
+      judge_.fail(it.token.status, it.number);
       stopping_ = true;
       return;
     }
     ++lane_.submitted;
     ++tail_;
+  }
+
+  /// Tells the other side of the batch whose last operation was posted just now: writes alone are silent there.
+  XIO_DEVICE void close_batch(uint32_t count) {
+    RdmaSlot& last = slot(tail_ - 1);
+    xio::rdma::Work work;
+    work.operation = xio::rdma::Operation::put_immediate;
+    work.flags = xio::rdma::work_flag::signaled;
+    work.immediate = count;
+    work.remote = phase_.remote.base;
+    work.rkey = phase_.remote.rkey;
+    last.notice = queue_.submit(work, xio::rdma::NoData{}, until());
+    if (!last.notice.submitted()) stopping_ = true;
   }
 
   XIO_DEVICE xio::Token hand_over(const xio::rdma::Work& work) {
@@ -171,17 +219,24 @@ class RdmaLaneWork {
   XIO_DEVICE bool has_ended() {
     if (head_ < ended_) return true;
     const uint64_t end = slot(head_).batch_end < tail_ ? slot(head_).batch_end : tail_;
-    const xio::Status status = queue_.test(slot(end - 1).token);
+    const RdmaSlot& last = slot(end - 1);
+    const xio::Status status = queue_.test(last.notice.submitted() ? last.notice : last.token);
     if (status == xio::Status::would_block) return false;
     ended_ = end;
     all_right_ = status.is_ok();
     return true;
   }
 
+  /// Of an operation that has ended. The message that closed its batch counts as a part of the last one.
+  XIO_DEVICE xio::Status outcome_of(const RdmaSlot& it) {
+    const xio::Status status = queue_.test(it.token);
+    return status.is_ok() && it.notice.submitted() ? queue_.test(it.notice) : status;
+  }
+
   /// False where the receiving side has not seen the operation yet.
   XIO_DEVICE bool finish(uint64_t index) {
     RdmaSlot& it = slot(index);
-    xio::Status status = all_right_ ? xio::Status(xio::Status::ok) : queue_.test(it.token);
+    xio::Status status = all_right_ ? xio::Status(xio::Status::ok) : outcome_of(it);
     xio::rdma::Received received;
     if (status.is_ok() && takes_receive()) {
       received = receives_.test(it.receive);
@@ -196,57 +251,28 @@ class RdmaLaneWork {
       if (phase_.check) check(index, it, received);
     } else {
       // What follows on this queue pair is flushed.
-      fail(status, it.number);
+      judge_.fail(status, it.number);
       stopping_ = true;
     }
     return true;
   }
 
   XIO_DEVICE void check(uint64_t index, const RdmaSlot& it, const xio::rdma::Received& received) {
-    ++lane_.checked;
     if (phase_.verb == RdmaVerb::fetch_add) {
+      ++lane_.checked;
       const uint64_t found = *reinterpret_cast<const uint64_t*>(phase_.near + place(index));
-      if (found != it.expected) wrong({it.number, {found, it.expected}, RdmaFaultKind::sum, 0});
+      if (found != it.expected) judge_.wrong({it.number, {found, it.expected}, RdmaFaultKind::sum, 0});
       return;
     }
-    if (phase_.immediate) {
-      const uint32_t wanted = immediate_of(phase_.content, it.number);
-      if (received.immediate != wanted || (received.flags & xio::rdma::receive_flag::immediate) == 0)
-        return wrong({it.number, {received.immediate, wanted}, RdmaFaultKind::immediate, 0});
+    if (phase_.verb == RdmaVerb::read) {
+      ++lane_.checked;
+      // In another process each place holds the data of the first operation that it is for.
+      const uint64_t holder = has_both_sides() ? it.number : lane_.number + index % phase_.far_places * phase_.stride;
+      return judge_.compare(phase_.near + place(index), holder, it.number);
     }
-    if (phase_.verb == RdmaVerb::send && received.bytes != phase_.bytes)
-      return wrong({it.number, {received.bytes, phase_.bytes}, RdmaFaultKind::length, 0});
-    const uint8_t* const data = (phase_.verb == RdmaVerb::read ? phase_.near : phase_.far) + place(index);
-    const uint32_t differs = message_difference(phase_.content, data, it.number, phase_.bytes);
-    if (differs < phase_.bytes) {
-      const auto* const words = reinterpret_cast<const uint64_t*>(data);
-      return wrong({it.number, {words[0], words[1]}, RdmaFaultKind::content, differs});
-    }
-    for (uint64_t at = phase_.bytes; at < phase_.place_bytes; ++at) {
-      if (data[at] == rdma_untouched) continue;
-      return wrong({it.number, {data[at], rdma_untouched}, RdmaFaultKind::behind, static_cast<uint32_t>(at)});
-    }
-  }
-
-  XIO_DEVICE void wrong(const RdmaWrong& what) {
-    if (lane_.wrong_count < lane_.wrong_room) lane_.wrong[lane_.wrong_count] = what;
-    ++lane_.wrong_count;
-  }
-
-  XIO_DEVICE void fail(xio::Status status, uint64_t number) {
-    ++lane_.failed;
-    for (uint32_t i = 0; i < rdma_status_room; ++i) {
-      RdmaStatusCount& entry = lane_.statuses[i];
-      if (i == lane_.statuses_used) {
-        entry = {status, 0, number};
-        ++lane_.statuses_used;
-      }
-      // The last entry takes what does not fit.
-      if (entry.status == status || i + 1 == rdma_status_room) {
-        ++entry.count;
-        return;
-      }
-    }
+    if (!has_both_sides()) return;
+    ++lane_.checked;
+    if (judge_.announced(it.number, received)) judge_.compare(phase_.far + far_place(index), it.number, it.number);
   }
 
   // Now and then.
@@ -256,7 +282,14 @@ class RdmaLaneWork {
     report();
     if (phase_.end_tick != 0 && now >= phase_.end_tick) stopping_ = true;
     if (xio::arch::load<xio::arch::Scope::system>(phase_.stop) != 0) stopping_ = true;
-    if (head_ == tail_) return;
+    // A responder that has ended before us has given up.
+    if (!has_both_sides() && xio::arch::load<xio::arch::Scope::system>(phase_.peer_done) != 0) stopping_ = true;
+    if (head_ == tail_) {
+      // Nothing leaves while the other side has no receives.
+      if (waiting_since_ == 0) waiting_since_ = now;
+      if (now - waiting_since_ > phase_.deadline_ticks) lane_.gave_up = 1;
+      return;
+    }
     const uint64_t since = slot(head_).started;
     if (now > since && now - since > phase_.deadline_ticks) lane_.gave_up = 1;
   }
@@ -266,10 +299,11 @@ class RdmaLaneWork {
   }
 
   XIO_DEVICE void leave() {
-    for (; head_ != tail_; ++head_) fail(xio::Status::timed_out, slot(head_).number);
-    if (phase_.verb == RdmaVerb::fetch_add && phase_.check && lane_.failed == 0) {
-      const uint64_t found = *reinterpret_cast<const uint64_t*>(phase_.far + lane_.offset);
-      if (found != sum_) wrong({next_, {found, sum_}, RdmaFaultKind::sum, 0});
+    for (; head_ != tail_; ++head_) judge_.fail(xio::Status::timed_out, slot(head_).number);
+    lane_.sum = sum_;
+    if (has_both_sides() && phase_.verb == RdmaVerb::fetch_add && phase_.check && lane_.failed == 0) {
+      const uint64_t found = *reinterpret_cast<const uint64_t*>(phase_.far + lane_.far_offset);
+      if (found != sum_) judge_.wrong({next_, {found, sum_}, RdmaFaultKind::sum, 0});
     }
     report();
   }
@@ -282,21 +316,27 @@ class RdmaLaneWork {
 
   const RdmaPhase& phase_;
   RdmaLane& lane_;
+  RdmaJudge judge_;
   Queue queue_;
   Receives receives_;
-  uint64_t next_;           // operation that is staged next
-  uint64_t head_ = 0;       // the oldest operation in flight, among the lane's own
-  uint64_t tail_ = 0;       // the next one to be posted
-  uint64_t ended_ = 0;      // those before it have ended on the requesting side
-  uint64_t sum_ = 0;        // fetch-add: of what was added
-  bool all_right_ = false;  // those that have ended did so without an error
+  uint64_t next_;               // operation that is staged next
+  uint64_t head_ = 0;           // the oldest operation in flight, among the lane's own
+  uint64_t tail_ = 0;           // the next one to be posted
+  uint64_t ended_ = 0;          // those before it have ended on the requesting side
+  uint64_t waiting_since_ = 0;  // tick at which nothing was in flight; 0: something was posted since
+  uint64_t sum_ = 0;            // fetch-add: of what was added
+  bool all_right_ = false;      // those that have ended did so without an error
   bool stopping_ = false;
 };
 
 /// The kernel: block `b` drives queue pair `b`.
 template <class Vendor, bool HasInline>
 XIO_DEVICE void rdma_workload(const RdmaPhase& phase) {
-  RdmaLaneWork<Vendor, HasInline>(phase, phase.lanes[xio::arch::block_index()]).run();
+  RdmaLane& lane = phase.lanes[xio::arch::block_index()];
+  if (phase.side == RdmaSide::responder)
+    RdmaResponderWork<Vendor>(phase, lane).run();
+  else
+    RdmaLaneWork<Vendor, HasInline>(phase, lane).run();
 }
 
 }  // namespace tester

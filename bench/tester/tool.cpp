@@ -73,6 +73,8 @@ int run_tool(int argc, const char* const* argv) {
     return run(argc, argv);
   } catch (const tester::CannotRun& reason) {
     return complain(reason.what(), tester::exit_cannot_run);
+  } catch (const tester::Failed& failure) {
+    return complain(failure.what(), tester::exit_failed);
   } catch (const std::bad_alloc&) {
     return complain("out of memory; ask for fewer queues, a smaller depth or smaller operations",
                     tester::exit_bad_input);

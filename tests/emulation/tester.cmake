@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # xio-tester's own parts, and its runs on the in-process model.
 if(TARGET xio-tester)
-  foreach(name tester_parts tester_rdma tester_workload)
+  foreach(name tester_nodes tester_parts tester_rdma tester_roles tester_workload)
     xio_add_test(emulation/${name} LIBS xio-tester-parts)
   endforeach()
   foreach(name matrix functional)

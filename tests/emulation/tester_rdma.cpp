@@ -151,7 +151,7 @@ TEST_CASE("data that goes elsewhere is noticed, in every operation") {
     run.runner.phase().remote.base += run.plan.place_bytes;
     // The last place would go beyond the memory that the key covers.
     run.plan.depth = 7;
-    run.runner.phase().depth = 7;
+    run.runner.phase().depth = run.runner.phase().far_places = 7;
     REQUIRE(run.run().wrong_count == 100);
     CHECK(run.result.completed == 100);
     // Before the first lap the places hold nothing, later on what belongs to their neighbours.
@@ -165,9 +165,9 @@ TEST_CASE("data that goes elsewhere is noticed, in every operation") {
   SECTION("sends, into other memory") {
     options.verb = RdmaVerb::send;
     Run run(options);
-    std::vector<uint8_t> elsewhere(run.plan.side_bytes);
+    std::vector<uint8_t> elsewhere(run.plan.far_bytes);
     run.runner.phase().receiving = {reinterpret_cast<uint64_t>(elsewhere.data()), elsewhere.size(),
-                                    run.link.add_memory(elsewhere.data(), elsewhere.size())};
+                                    run.link.add_memory(elsewhere.data(), elsewhere.size()).local};
     CHECK(run.run().wrong_count == 100);
     CHECK(run.result.received == 100);
   }

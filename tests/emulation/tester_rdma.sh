@@ -102,11 +102,28 @@ expect() {
   fi
 }
 
-expect 2 "rxe" --device rxe0
-expect 2 "not offer" --device mlx5_0
-expect 2 "fabric" --server
-expect 2 "fabric" --client --server-host 10.0.0.1
-expect 2 "fabric" --server-host 10.0.0.1
+# Verbs devices: this machine's are named, and where it has none that is said.
+if [ -n "$(ls /sys/class/infiniband 2>/dev/null)" ]; then
+  expect 2 "--device no_such_nic is not there; " --device no_such_nic
+else
+  expect 77 "--device no_such_nic: " --device no_such_nic
+  expect 77 "--device rxe0: " --device rxe0 --server
+  expect 77 "--device rxe0: " --device rxe0 --client --server-host 10.0.0.1
+fi
+# Two nodes.
+expect 2 "--device emulated: emulated NICs are connected within one process alone" --server
+expect 2 "--device emulated: emulated NICs are connected within one process alone" --client --server-host 10.0.0.1
+expect 2 "give --client too" --server-host 10.0.0.1
+expect 2 "--server-host is for --client" --device rxe0 --server --server-host 10.0.0.1
+expect 2 "--server and --client exclude each other" --device rxe0 --server --client
+expect 2 "--loopback is for one process" --device rxe0 --server --loopback
+expect 2 "--no-loopback is for one process" --device rxe0 --client --no-loopback
+expect 2 "1 to 65535" --port 0
+expect 2 "1 to 65535" --port 65536
+# Launchers: the environment of one process says that it is one of several.
+OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=3 expect 2 "Open MPI has started 3 processes" --device rxe0
+PMI_RANK=1 PMI_SIZE=2 expect 2 "--device emulated" --transfer-size 64
+SLURM_PROCID=x SLURM_NTASKS=2 expect 2 "SLURM_PROCID is 'x'" --transfer-size 64
 expect 2 "mlx5|bnxt|ionic|ernic|rxe" --provider infiniband
 expect 2 "write|read|send|fetch-add" --op scatter
 expect 2 "host|vram" --queue-mem disk
@@ -132,4 +149,8 @@ expect 2 "8 GiB" --transfer-size 1G --sq-depth 16 --batch-size 0
 expect 2 "/nowhere/report.json" --json /nowhere/report.json
 expect 2 "--no-such-flag" --no-such-flag
 expect 77 "--executor gpu" --executor gpu
+expect 77 "--waves 4" --waves 4
+expect 77 "--wave-size 64" --wave-size 64
+SLURM_PROCID=3 SLURM_NTASKS=4 "$tester" rdma-ep --no-loopback --transfer-size 64 --iterations 5 --verify \
+  >"$work/out" 2>&1 && grep -q "^verified 5 of 5" "$work/out" && pass || fail "each process of a job alone"
 finish "rdma-ep"

@@ -20,5 +20,13 @@ xio_add_test(guest/rxe_queue_pair OPTIMISE -O1 NO_TEST)
 xio_guest_test(rxe_raw TARGET guest-rxe_raw KIND loops)
 xio_guest_test(rxe_queue_pair TARGET guest-rxe_queue_pair KIND loops)
 xio_guest_test(rxe_nodes TARGET guest-rxe_nodes KIND nodes)
-xio_register_test(NAME guest.perftest LABELS guest once nightly TIMEOUT 400 SERIAL
-  COMMAND ${XIO_TESTS_DIR}/guest/perftest.sh)
+if(TARGET xio-tester)
+  xio_register_test(NAME guest.tester_rdma LABELS guest once TIMEOUT 600 SERIAL
+    COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,veth --limit 540 --
+      ${XIO_TESTS_DIR}/guest/rxe_devices.sh all ${XIO_TESTS_DIR}/guest/tester_rdma.sh $<TARGET_FILE:xio-tester>)
+  set(tester $<TARGET_FILE:xio-tester>)
+else()
+  set(tester "")
+endif()
+xio_register_test(NAME guest.perftest LABELS guest once nightly TIMEOUT 600 SERIAL
+  COMMAND ${XIO_TESTS_DIR}/guest/perftest.sh ${tester})

@@ -1,49 +1,95 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# perftest.sh [--in-guest]: what ib_write_bw and ib_write_lat say of the two soft-RoCE devices of the guest
+# perftest.sh [XIO-TESTER]: writes between the two soft-RoCE devices of the guest, by perftest and by rdma-ep, side by
+# side. Prints a table: the median of XIO_PERFTEST_REPEATS (default 1) runs of XIO_PERFTEST_ITERATIONS (default 1024)
 #
-# For comparison with our own figures from the same guest: TCG makes every instruction dear, so they say how long the
-# way through the software is, and nothing of a NIC. XIO_PERFTEST_ITERATIONS (default 200) sets the operations of a row.
+# TCG makes every instruction dear, so the figures say how long the way through the software is, and nothing of a NIC or
+# a network. Both sides of both programs have the same four processors and the same low priority: they poll all the
+# time, and what the kernel does for them comes first.
 
 set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
-iterations=${XIO_PERFTEST_ITERATIONS:-200}
+iterations=${XIO_PERFTEST_ITERATIONS:-1024}
+repeats=${XIO_PERFTEST_REPEATS:-1}
 
-case ${1:-} in
-  "")
-    for tool in ib_write_bw ib_write_lat; do
-      command -v $tool >/dev/null || { echo "skipped: no $tool (Debian: perftest)" && exit 77; }
-    done
-    exec "$here/../../scripts/guest" --modules rdma_rxe,ib_uverbs,rdma_ucm,veth --cpus 4 --limit 240 -- \
-      env XIO_PERFTEST_ITERATIONS="$iterations" "$here/rxe_devices.sh" nodes "$here/perftest.sh" --in-guest
-    ;;
-  --in-guest) ;;
-  *) echo "perftest.sh: unknown argument $1" >&2 && exit 1 ;;
-esac
+if [ "${XIO_GUEST:-}" != 1 ]; then
+  for tool in ib_write_bw ib_write_lat; do
+    command -v $tool >/dev/null || { echo "skipped: no $tool (Debian: perftest)" && exit 77; }
+  done
+  exec "$here/../../scripts/guest" --modules rdma_rxe,ib_uverbs,rdma_ucm,veth --cpus 4 --limit 540 -- \
+    env XIO_PERFTEST_ITERATIONS="$iterations" XIO_PERFTEST_REPEATS="$repeats" \
+    "$here/rxe_devices.sh" nodes "$here/perftest.sh" "$@"
+fi
+tester=${1:-}
 
-# one_row TOOL BYTES: server on rxe0, client on rxe1; prints the line of figures
-one_row() {
-  local tool=$1 bytes=$2 server result=0
-  local options=(-x 1 -s "$bytes" -n "$iterations" -F)
-  # Both poll all the time; what the kernel does for them comes first.
-  nice -n 19 timeout 60 "$tool" -d rxe0 "${options[@]}" >/run/server 2>&1 &
+# both PORT SERVER... -- CLIENT...: the client begins when the server listens on its port of TCP
+both() {
+  local port=$1 commands=() server result=0
+  shift
+  while [ "$1" != -- ]; do commands+=("$1") && shift; done
+  shift
+  nice -n 19 timeout 60 "${commands[@]}" >/run/server 2>&1 &
   server=$!
-  # Until the server listens on its port of TCP, 18515, the client is refused.
-  for _ in {1..50}; do
-    if grep -q ':4853 0*:0000 0A ' /proc/net/tcp /proc/net/tcp6; then break; fi
+  for _ in {1..100}; do
+    if grep -q "$(printf ':%04X 0*:0000 0A ' "$port")" /proc/net/tcp /proc/net/tcp6; then break; fi
     sleep 0.1
   done
-  nice -n 19 timeout 60 "$tool" -d rxe1 "${options[@]}" 127.0.0.1 >/run/client 2>&1 || result=$?
+  nice -n 19 timeout 60 "$@" >/run/client 2>&1 || result=$?
   if [ $result -ne 0 ]; then kill "$server" 2>/dev/null || true; fi
   wait "$server" || result=$?
   if [ $result -ne 0 ]; then
-    cat /run/server /run/client
+    cat /run/server /run/client >&2
     return 1
   fi
-  if [ "$bytes" = 64 ]; then grep '#bytes' /run/client | sed "s/^/$tool: /"; fi
-  awk -v bytes="$bytes" -v tool="$tool" '$1 == bytes { print tool ": " $0; found = 1 } END { exit !found }' /run/client
 }
 
-for tool in ib_write_lat ib_write_bw; do
-  for bytes in 64 4096 65536; do one_row $tool $bytes; done
+# perftest TOOL BYTES COLUMN FLAGS...: the column of the line of figures
+perftest() {
+  local tool=$1 bytes=$2 column=$3
+  local options=(-x 1 -s "$bytes" -n "$iterations" -F "${@:4}")
+  both 18515 "$tool" -d rxe0 "${options[@]}" -- "$tool" -d rxe1 "${options[@]}" 127.0.0.1
+  awk -v bytes="$bytes" -v column="$column" '$1 == bytes { print $column; found = 1 } END { exit !found }' /run/client
+}
+
+# ours TABLE BYTES COLUMN FLAGS...: the column of the table's row
+ours() {
+  local table=$1 bytes=$2 column=$3
+  local options=(--transfer-size "$bytes" --iterations "$iterations" "${@:4}")
+  both 18520 "$tester" rdma-ep --device rxe0 --server "${options[@]}" -- \
+    "$tester" rdma-ep --device rxe1 --client --server-host 127.0.0.1 "${options[@]}"
+  awk -v table="^$table" -v column="$column" '$0 ~ table { inside = 1 } inside && $2 ~ /^(B|KiB)$/ {
+    print $column; found = 1; exit } END { exit !found }' /run/client
+}
+
+# median COMMAND...
+median() {
+  for _ in $(seq "$repeats"); do "$@" || return 1; done | sort -g |
+    awk '{ value[NR] = $1 } END { if (NR) print value[int((NR + 1) / 2)]; exit !NR }'
+}
+
+# row NAME UNIT FACTOR THEIRS OURS: prints a line; their figure is multiplied first. Where perftest has taken no time, as
+# it says of too few operations, there is no ratio
+row() {
+  awk -v name="$1" -v unit="$2" -v factor="$3" -v theirs="$4" -v ours="$5" 'BEGIN {
+    known = theirs ~ /^[0-9.]+$/ && theirs > 0
+    printf "%-44s %12s %12s %8s\n", name " (" unit ")", known ? sprintf("%.1f", theirs * factor) : "-",
+      ours == "" ? "-" : sprintf("%.1f", ours), ours == "" || !known ? "-" : sprintf("%.2f", ours / (theirs * factor)) }'
+}
+either() { if [ -n "$tester" ]; then median ours "$@"; fi; }
+
+printf '%-44s %12s %12s %8s\n' "guest under TCG, soft-RoCE over veth" perftest rdma-ep ratio
+for bytes in 64 4096; do
+  for shape in "1 1" "64 1" "64 16"; do
+    read -r depth batch <<<"$shape"
+    # Column 5 is the message rate in millions in a second.
+    theirs=$(median perftest ib_write_bw "$bytes" 5 -t "$depth" -Q "$batch" -l "$batch")
+    mine=$(either "operations per second" "$bytes" 4 --depth "$depth" --batch-size "$batch")
+    row "writes of $bytes B, depth $depth, batch $batch" "per second" 1000000 "$theirs" "$mine"
+  done
+done
+for bytes in 64 4096; do
+  # Column 5 is the typical one: half of a round trip in which both sides write and look at memory.
+  theirs=$(median perftest ib_write_lat "$bytes" 5)
+  mine=$(either "latency, us" "$bytes" 6 --depth 1)
+  row "write of $bytes B: there / there and back" us 1 "$theirs" "$mine"
 done

@@ -4,6 +4,7 @@
 #
 #   loops  rxe_lo on the loopback device and rxe_v0 on one end of a veth pair; each talks to itself
 #   nodes  rxe0 and rxe1 on the two ends of a veth pair; each packet from one to the other crosses the pair
+#   all    those of nodes, rxe_lo on the loopback device, and rxe_down on a device that is down
 
 set -euo pipefail
 
@@ -46,10 +47,17 @@ nodes() {
   rdma link add rxe1 type rxe netdev v1
 }
 
+all() {
+  nodes
+  rdma link add rxe_lo type rxe netdev lo
+  ip link add v2 type veth peer name v3
+  rdma link add rxe_down type rxe netdev v2
+}
+
 kind=$1
 shift
 case $kind in
-  loops | nodes) "$kind" ;;
+  loops | nodes | all) "$kind" ;;
   *) echo "rxe_devices.sh: unknown kind $kind" >&2 && exit 1 ;;
 esac
 exec "$@"

@@ -38,6 +38,9 @@ namespace detail {
 class VerbsDeviceList {
  public:
   VerbsDeviceList() : list_(verbs().get_device_list(&count_)) {
+    if (list_ == nullptr && errno == ENOSYS)
+      throw Error(
+          "rdma: this kernel offers no verbs; load its modules: modprobe ib_uverbs, and rdma_rxe for soft-RoCE");
     if (list_ == nullptr) throw_system_error("rdma: cannot list the devices", errno);
   }
   VerbsDeviceList(const VerbsDeviceList&) = delete;

@@ -127,6 +127,9 @@ class Exchange {
     return value;
   }
 
+  /// Bounds every trade from now on.
+  void set_limit(std::chrono::milliseconds limit) { limit_ = limit; }
+
   /// Returns when the other side has called it too.
   void meet() {
     if (!trade(std::string()).empty()) throw Error("exchange: the other side swaps where this one meets");

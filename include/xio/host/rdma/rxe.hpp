@@ -21,6 +21,7 @@
 
 #include <xio/host/error.hpp>
 #include <xio/host/rdma/device.hpp>
+#include <xio/host/rdma/driver.hpp>
 #include <xio/host/rdma/queue_pair.hpp>
 #include <xio/host/rdma/resources.hpp>
 #include <xio/host/rdma/rxe_rings.hpp>
@@ -35,8 +36,7 @@ namespace detail {
 
 /// The queues of other devices must not even be read: their mappings may be registers.
 inline void require_rxe(const RdmaDevice& device) {
-  const std::string file = "/sys/class/infiniband/" + device.name() + "/parent";
-  if (::access(file.c_str(), F_OK) != 0)
+  if (rdma_driver(device.name()) != "rdma_rxe")
     throw Error("rxe: " + device.name() +
                 " is not a soft-RoCE device; make one: rdma link add rxe0 type rxe netdev eth0");
 }

@@ -24,15 +24,22 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
+/// Entries of a soft-RoCE endpoint's completion queues. The rings are the next powers of two that hold one more.
+struct RxeCompletionEntries {
+  uint32_t send = 0;     ///< 0: twice what the send queue was made for, and 2
+  uint32_t receive = 0;  ///< 0: twice what the receive queue was made for, and 2
+};
+
 /// A queue pair of soft-RoCE with a completion queue for each of its sides, and what kernels keep in memory for it.
 /// Not movable: handles point into it.
 class RxeEndpoint {
  public:
   using Vendor = rxe::Vendor<>;  ///< for rdma::QueuePair and rdma::ReceiveQueue
 
-  RxeEndpoint(const RdmaDevice& device, const ProtectionDomain& domain, const QueuePairOptions& options = {})
-      : send_cq_(device, 2 * options.send_entries + 2),
-        receive_cq_(device, 2 * options.receive_entries + 2),
+  RxeEndpoint(const RdmaDevice& device, const ProtectionDomain& domain, const QueuePairOptions& options = {},
+              const RxeCompletionEntries& completions = {})
+      : send_cq_(device, completions.send != 0 ? completions.send : 2 * options.send_entries + 2),
+        receive_cq_(device, completions.receive != 0 ? completions.receive : 2 * options.receive_entries + 2),
         queue_(device, domain, send_cq_, receive_cq_, options),
         state_(std::make_unique<State>()),
         slots_(queue_.receive_ring().count),
