@@ -37,8 +37,10 @@ struct RdmaRequest {
 class RdmaPeer {
  public:
   virtual ~RdmaPeer() = default;
-  /// Executes a request; called under the fabric's lock.
+  /// Executes a request; called under the fabric's lock, unless the peer is far.
   virtual RdmaOutcome answer(const RdmaRequest& request) = 0;
+  /// Whether it is in another process, which may be asking us at the same time.
+  virtual bool is_far() const { return false; }
 };
 
 /// The wire between emulated NICs, and the memory that they share. Usable from several threads at once.
@@ -63,9 +65,15 @@ class RdmaFabric {
   }
   /// Hands a request to the queue pair `qpn`.
   RdmaOutcome send(uint32_t qpn, const RdmaRequest& request) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto peer = peers_.find(qpn);
-    return peer == peers_.end() ? RdmaOutcome::retry_exceeded : peer->second->answer(request);
+    RdmaPeer* far = nullptr;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const auto peer = peers_.find(qpn);
+      if (peer == peers_.end()) return RdmaOutcome::retry_exceeded;
+      if (!peer->second->is_far()) return peer->second->answer(request);
+      far = peer->second;
+    }
+    return far->answer(request);
   }
 
  private:

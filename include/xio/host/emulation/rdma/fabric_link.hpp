@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief A wire between emulated NICs of two processes.
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/emulation/rdma/fabric.hpp>
+#include <xio/host/emulation/rdma/shared_pipe.hpp>
+#include <xio/host/service_thread.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace emulation {
+
+/// Which end of a link a process has.
+enum class RdmaLinkEnd : uint32_t { first, second };
+
+/// Connects the fabric of this process with that of another one, through shared memory. Queue pairs keep their numbers,
+/// which must differ; addresses and keys are those of the process that registered the memory.
+class RdmaFabricLink {
+ public:
+  /// @param fabric  outlives the link, which outlives the work of its NICs
+  /// @param name    of the shared memory, the same for both: as "/xio-17". SharedMemory::remove() takes it away.
+  /// @param limit   how long the other process may take for a request; then it counts as not there
+  RdmaFabricLink(RdmaFabric& fabric, const std::string& name, RdmaLinkEnd end,
+                 std::chrono::milliseconds limit = std::chrono::seconds(10))
+      : fabric_(fabric), memory_(name, sizeof(Wires)), limit_(limit) {
+    auto* const wires = static_cast<Wires*>(memory_.data());
+    const auto mine = static_cast<uint32_t>(end);
+    asks_ = &wires->requests[mine];
+    learns_ = &wires->answers[mine];
+    is_asked_ = &wires->requests[1 - mine];
+    tells_ = &wires->answers[1 - mine];
+    thread_ = host::start_service_thread([this] { serve(); });
+  }
+  RdmaFabricLink(const RdmaFabricLink&) = delete;
+  RdmaFabricLink& operator=(const RdmaFabricLink&) = delete;
+  ~RdmaFabricLink() {
+    for (const auto& peer : peers_) fabric_.remove(peer->qpn);
+    stopping_.store(true);
+    thread_.join();
+  }
+
+  /// The queue pair `qpn` is one of the other process.
+  void add(uint32_t qpn) {
+    peers_.push_back(std::make_unique<Peer>(*this, qpn));
+    fabric_.add(qpn, peers_.back().get());
+  }
+  /// Whether the other process has failed to answer: requests are not sent any more.
+  bool is_cut() const { return cut_.load(); }
+
+ private:
+  struct Wires {
+    SharedPipe requests[2];
+    SharedPipe answers[2];
+  };
+  struct RequestHeader {
+    uint32_t qpn;
+    RdmaOperation operation;
+    uint8_t solicited;
+    uint8_t unused[2];
+    uint32_t source_qpn;
+    uint32_t rkey;
+    uint64_t remote;
+    uint64_t swap_add;
+    uint64_t compare;
+    uint64_t data_bytes;
+    uint64_t answer_bytes;
+    uint32_t immediate;
+    uint32_t unused2;
+  };
+  struct AnswerHeader {
+    RdmaOutcome outcome;
+    uint8_t unused[7];
+    uint64_t bytes;
+  };
+  struct Peer final : RdmaPeer {
+    Peer(RdmaFabricLink& to, uint32_t number) : link(to), qpn(number) {}
+    RdmaOutcome answer(const RdmaRequest& request) override { return link.ask(qpn, request); }
+    bool is_far() const override { return true; }
+    RdmaFabricLink& link;
+    uint32_t qpn;
+  };
+
+  host::Deadline soon() const { return host::Deadline(limit_); }
+
+  RdmaOutcome ask(uint32_t qpn, const RdmaRequest& request) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (cut_.load()) return RdmaOutcome::retry_exceeded;
+    RequestHeader header{};
+    header.qpn = qpn;
+    header.operation = request.operation;
+    header.solicited = request.solicited ? 1 : 0;
+    header.source_qpn = request.source_qpn;
+    header.rkey = request.rkey;
+    header.remote = request.remote;
+    header.swap_add = request.swap_add;
+    header.compare = request.compare;
+    header.data_bytes = request.data ? request.data->size() : 0;
+    header.answer_bytes = request.answer ? request.answer->size() : 0;
+    header.immediate = request.immediate;
+    AnswerHeader answer{};
+    const auto until = soon();
+    bool there = asks_->write(&header, sizeof header, until);
+    if (header.data_bytes != 0) there = there && asks_->write(request.data->data(), header.data_bytes, until);
+    there = there && learns_->read(&answer, sizeof answer, until);
+    if (there && request.answer) {
+      request.answer->resize(answer.bytes);
+      there = learns_->read(request.answer->data(), answer.bytes, until);
+    }
+    // What is half in the pipes would be taken for something else.
+    if (!there) cut_.store(true);
+    return there ? answer.outcome : RdmaOutcome::retry_exceeded;
+  }
+
+  void serve() {
+    host::Backoff backoff;
+    while (!stopping_.load()) {
+      if (!is_asked_->has_data()) {
+        backoff.pause();
+      } else if (answer_one()) {
+        backoff.reset();
+      } else {
+        cut_.store(true);
+        return;
+      }
+    }
+  }
+
+  bool answer_one() {
+    const auto until = soon();
+    RequestHeader header{};
+    if (!is_asked_->read(&header, sizeof header, until)) return false;
+    std::vector<uint8_t> data(header.data_bytes);
+    std::vector<uint8_t> back(header.answer_bytes);
+    if (!is_asked_->read(data.data(), data.size(), until)) return false;
+    RdmaRequest request;
+    request.operation = header.operation;
+    request.solicited = header.solicited != 0;
+    request.source_qpn = header.source_qpn;
+    request.rkey = header.rkey;
+    request.remote = header.remote;
+    request.swap_add = header.swap_add;
+    request.compare = header.compare;
+    request.immediate = header.immediate;
+    request.data = &data;
+    request.answer = &back;
+    AnswerHeader answer{};
+    answer.outcome = fabric_.send(header.qpn, request);
+    answer.bytes = back.size();
+    return tells_->write(&answer, sizeof answer, until) && tells_->write(back.data(), back.size(), until);
+  }
+
+  RdmaFabric& fabric_;
+  SharedMemory memory_;
+  std::chrono::milliseconds limit_;
+  SharedPipe* asks_ = nullptr;      // our requests
+  SharedPipe* learns_ = nullptr;    // their answers
+  SharedPipe* is_asked_ = nullptr;  // the other side's requests
+  SharedPipe* tells_ = nullptr;     // our answers
+  std::vector<std::unique_ptr<Peer>> peers_;
+  std::mutex mutex_;  // one request at a time
+  std::atomic<bool> cut_{false};
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace emulation
+
+XIO_NAMESPACE_END
