@@ -9,7 +9,7 @@
 #include <thread>
 
 #include <xio/config.hpp>
-#include <xio/device/arch.hpp>
+#include <xio/device/arch/give_way.hpp>
 
 XIO_NAMESPACE_BEGIN
 

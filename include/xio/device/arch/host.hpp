@@ -10,10 +10,10 @@
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
 #endif
-#include <sched.h>
 #include <time.h>
 
 #include <xio/device/arch.hpp>
+#include <xio/device/arch/give_way.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -330,19 +330,6 @@ XIO_DEVICE_INLINE uint64_t clock() {
 
 /// Ticks per second of clock(), where the host did not measure a better figure.
 constexpr uint64_t clock_hz = 1000000000;
-
-/// Lets other threads go on. Giving the time slice away costs little, but where several threads do nothing else, Linux
-/// can leave others that were woken waiting for seconds: so a short sleep comes between.
-inline void give_way() {
-  constexpr uint32_t yields_per_sleep = 64;
-  static thread_local uint32_t times = 0;
-  if (++times % yields_per_sleep == 0) {
-    const timespec moment{0, 1000};
-    nanosleep(&moment, nullptr);
-  } else {
-    sched_yield();
-  }
-}
 
 /// Back-off of a polling loop; `round` counts the fruitless looks.
 XIO_DEVICE_INLINE void pause(uint32_t round) {
