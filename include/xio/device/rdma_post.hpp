@@ -211,7 +211,12 @@ class SendPost : public SendRings<Vendor, S, Policy> {
       // Before the entries are published: whoever finds them to be the last ones finds this too.
       protocol::before_writing<S>(group);
       if constexpr (is_shared<S>) {
-        if (protocol::leads<S>(group)) arch::store<state_scope<S>>(&send().unsignaled_end, end);
+        // Waves come here in any order, and what a later one wrote stays.
+        uint64_t seen = protocol::read<S>(send().unsignaled_end);
+        if (protocol::leads<S>(group)) {
+          while (seen < end && !arch::compare_exchange<state_scope<S>>(&send().unsignaled_end, seen, end)) {
+          }
+        }
       } else {
         send().unsignaled_end = end;
       }
