@@ -67,11 +67,8 @@ struct RingSink {
   }
   XIO_DEVICE_INLINE uint32_t position(uint32_t distance) const {
     const uint32_t offset = start + distance;
-    if constexpr (!Vendor::wraps) {
-      return offset;
-    } else if (!split) {
-      return offset;
-    } else if constexpr (Vendor::power_of_two) {
+    if (!Vendor::wraps || !split) return offset;
+    if constexpr (Vendor::power_of_two) {
       return offset & (bytes - 1);
     } else {
       return offset < bytes ? offset : offset - bytes;
