@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Many waves on one queue pair, whose completions come late and for several operations at once.
+/// @brief Many waves on one queue pair: completions that come late and for several operations at once, operations that
+/// ask for none.
 
 #include <xio/host/simt.hpp>
 
@@ -45,6 +46,86 @@ void post_and_quiet(uint32_t wave_size, uint32_t depth, uint32_t delay, Quiet qu
   CHECK(rig.violations() == "");
 }
 
+/// Waits in a kernel for what another wave does.
+template <class Condition>
+void pause_until(Condition condition) {
+  const Deadline until = soon();
+  while (!condition()) {
+    EXPECT(!until.passed());
+    xio::arch::pause(0);
+  }
+}
+
+/// One piece of memory, which is asked for between the claim of an operation and its publication: the operation stops
+/// there until `may_pass`.
+template <class MayPass>
+struct HeldSge : xio::rdma::OneSge {
+  MayPass may_pass;
+  HeldSge(const xio::rdma::OneSge& one, MayPass condition) : OneSge(one), may_pass(condition) {}
+  xio::rdma::Sge at(uint32_t) const {
+    pause_until(may_pass);
+    return sge;
+  }
+};
+
+/// A queue pair shared by two waves, which has done one operation.
+template <class Kit, Sharing S, class Policy = Throughput>
+struct TwoWaves {
+  using Pair = QueuePair<typename Kit::Vendor, S, Policy>;
+
+  TwoWaves() : pair(rig.near.handle()) {
+    work.remote = rig.remote.base;
+    work.rkey = rig.remote.rkey;
+    piece = {{rig.local.base, piece_bytes, rig.local.lkey}};
+    REQUIRE(pair.put(rig.remote.at(0, 8), rig.local.at(0, 8)).submitted());
+    pair.flush();
+    rig.nic.pass();  // now there is a completion that nobody has taken
+    rig.running();
+  }
+  uint64_t claimed() const { return xio::arch::load<xio::arch::Scope::system>(&pair.handle().state->reserved); }
+  uint64_t retired() const { return xio::arch::load<xio::arch::Scope::system>(&pair.handle().state->retired); }
+  uint64_t tail() const { return xio::arch::load<xio::arch::Scope::system>(&pair.handle().send->unsignaled_end); }
+
+  template <class First, class Second>
+  void launch(uint32_t wave_size, First first, Second second) {
+    const auto grid = S == Sharing::grid ? Grid::of_waves(2, 1, wave_size) : Grid::of_waves(1, 2, wave_size);
+    REQUIRE_NOTHROW(xio::simt::launch(grid, [&] {
+      Pair own(pair.handle());
+      if (xio::arch::block_index() + xio::arch::thread_index() / wave_size == 0) {
+        first(own);
+      } else {
+        second(own);
+      }
+    }));
+  }
+
+  static constexpr uint32_t piece_bytes = 64;
+  RdmaRig<Kit> rig;
+  Pair pair;
+  xio::rdma::Work work;
+  xio::rdma::OneSge piece{};
+};
+
+/// Two waves post unsignalled operations; the one whose turn comes first publishes last.
+template <class Kit, Sharing S>
+void publish_in_turn(uint32_t wave_size) {
+  CAPTURE(wave_size);
+  TwoWaves<Kit, S> two;
+  const uint64_t first_end = 1 + wave_size;
+  const uint64_t end = first_end + wave_size;
+  const auto first = [&](auto& own) {
+    const auto may_pass = [&] { return two.claimed() == 1 || two.tail() == end; };
+    EXPECT_OK(own.submit(two.work, HeldSge<decltype(may_pass)>(two.piece, may_pass), soon()).status);
+  };
+  const auto second = [&](auto& own) {
+    pause_until([&] { return two.claimed() == first_end; });
+    EXPECT_OK(own.submit(two.work, two.piece, soon()).status);
+  };
+  two.launch(wave_size, first, second);
+  CHECK(two.tail() == end);
+  CHECK(two.pair.quiet(soon()).is_ok());
+}
+
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("H4 quiet and fence: the caller's own operations have ended, however late completions are", "",
@@ -56,4 +137,11 @@ TEMPLATE_LIST_TEST_CASE("H4 quiet and fence: the caller's own operations have en
     post_and_quiet<TestType, Throughput>(1, 9, delay, fence);
   }
   post_and_quiet<TestType, Throughput>(32, 40, 3, quiet);
+}
+
+TEMPLATE_LIST_TEST_CASE("H4 of unsignalled operations the last one counts, whoever publishes last", "", Vendors) {
+  for (const uint32_t wave_size : {1u, 8u}) {
+    publish_in_turn<TestType, Sharing::grid>(wave_size);
+    publish_in_turn<TestType, Sharing::block>(wave_size);
+  }
 }
