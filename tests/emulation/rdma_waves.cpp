@@ -126,6 +126,50 @@ void publish_in_turn(uint32_t wave_size) {
   CHECK(two.pair.quiet(soon()).is_ok());
 }
 
+/// One wave waits, if `posts` for its own operation; the other has claimed another one then, publishes it when the
+/// first one has looked, and waits for nothing.
+/// @param extra how many empty writes must be posted for that
+template <class Kit, Sharing S, class Policy, class Wait>
+void publish_behind_a_waiter(uint32_t wave_size, bool posts, uint32_t flags, uint32_t extra, Wait wait) {
+  CAPTURE(wave_size, posts, flags);
+  TwoWaves<Kit, S, Policy> two;
+  two.work.flags = flags;
+  const uint64_t before = posts ? 1 + wave_size : 1;
+  const uint64_t end = before + wave_size;
+  const auto waiter = [&](auto& own) {
+    Token token;
+    if (posts) token = own.submit(two.work, two.piece, soon());
+    EXPECT_OK(token.status);
+    pause_until([&] { return two.claimed() == end; });
+    EXPECT_OK(wait(own, token));
+  };
+  const auto other = [&](auto& own) {
+    pause_until([&] { return two.claimed() == before; });
+    // A waiter takes completions when it has looked at what is posted.
+    const auto may_pass = [&] { return two.claimed() == before || two.retired() != 0; };
+    EXPECT_OK(own.submit(two.work, HeldSge<decltype(may_pass)>(two.piece, may_pass), soon()).status);
+  };
+  two.launch(wave_size, waiter, other);
+  CHECK(two.claimed() == end + extra);
+  two.rig.nic.stop();
+  CHECK(two.rig.violations() == "");
+}
+
+template <class Kit, Sharing S>
+void publish_behind_waiters(uint32_t wave_size) {
+  const auto wait = [](auto& qp, const Token& token) { return qp.wait(token, soon()); };
+  const auto wait_all = [](auto& qp, const Token& token) {
+    const Token tokens[] = {Token(), token};
+    return qp.wait_all(tokens, 2, soon());
+  };
+  const auto quiet = [](auto& qp, const Token&) { return qp.quiet(soon()); };
+  const auto fence = [](auto& qp, const Token&) { return qp.fence(soon()); };
+  publish_behind_a_waiter<Kit, S, Throughput>(wave_size, true, 0, 1, wait);
+  publish_behind_a_waiter<Kit, S, Latency>(wave_size, true, 0, 1, wait_all);
+  publish_behind_a_waiter<Kit, S, Throughput>(wave_size, false, 0, 1, quiet);
+  publish_behind_a_waiter<Kit, S, Latency>(wave_size, true, 0, 1, fence);
+}
+
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("H4 quiet and fence: the caller's own operations have ended, however late completions are", "",
@@ -144,4 +188,45 @@ TEMPLATE_LIST_TEST_CASE("H4 of unsignalled operations the last one counts, whoev
     publish_in_turn<TestType, Sharing::grid>(wave_size);
     publish_in_turn<TestType, Sharing::block>(wave_size);
   }
+}
+
+TEMPLATE_LIST_TEST_CASE("H4 what another wave publishes unsignalled, while somebody waits already, ends all the same",
+                        "", Vendors) {
+  publish_behind_waiters<TestType, Sharing::grid>(1);
+  publish_behind_waiters<TestType, Sharing::grid>(8);
+  publish_behind_waiters<TestType, Sharing::block>(8);
+}
+
+TEMPLATE_LIST_TEST_CASE("H3 what another wave publishes unannounced, while somebody waits already, is announced", "",
+                        Vendors) {
+  // Vendors whose doorbell repeats an entry have no deferred ones on shared queues.
+  if constexpr (!TestType::Vendor::doorbell_repeats_entry) {
+    const auto quiet = [](auto& qp, const Token&) { return qp.quiet(soon()); };
+    for (const uint32_t wave_size : {1u, 8u}) {
+      publish_behind_a_waiter<TestType, Sharing::grid, xio::Deferred<64>>(wave_size, false,
+                                                                          xio::rdma::work_flag::signaled, 0, quiet);
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("H4 who waits for a signalled operation posts nothing, whatever others post meanwhile", "",
+                        Vendors) {
+  RdmaRig<TestType> rig;
+  QueuePair<typename TestType::Vendor, Sharing::grid> qp(rig.near.handle());
+  xio::rdma::Work work;
+  work.remote = rig.remote.base;
+  work.rkey = rig.remote.rkey;
+  const xio::rdma::OneSge from{{rig.local.base, 64, rig.local.lkey}};
+  const uint64_t looks = xio::arch::looks_per_clock;
+  PausingWave wave([&](uint64_t pause) {
+    if (pause == looks / 2) REQUIRE(qp.submit(work, from).submitted());
+    if (pause > 4 * looks) rig.nic.pass();
+  });
+  const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
+  CHECK(qp.wait(token, soon()).is_ok());
+  CHECK(wave.pauses > 4 * looks);
+  CHECK(rig.near.state().reserved == 2);
+  // Nobody posts in vain for what has ended either.
+  CHECK(qp.wait(token, soon()).is_ok());
+  CHECK(rig.near.state().reserved == 2);
 }
