@@ -12,7 +12,7 @@ endif()
 # Under ThreadSanitizer those with all sharing modes and several waves will do, under AddressSanitizer those with data of every
 # length and with failures.
 if(XIO_SANITIZE MATCHES thread)
-  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_exchange)
+  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_exchange rdma_waves)
 elseif(XIO_SANITIZE)
   xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_calls rdma_messages rdma_outcomes rdma_recover)
 else()
