@@ -5,7 +5,6 @@
 
 #include "tester/executor.hpp"
 #include "tester/interrupt.hpp"
-#include "tester/operation_counts.hpp"
 #include "tester/progress.hpp"
 
 namespace tester {
@@ -107,7 +106,7 @@ PhaseResult PhaseRunner::run(Direction direction, uint64_t operations, const Acc
     execute(plan_, phase, static_cast<uint32_t>(handles_.size()), options_.doorbell, options_.substep_timing);
   }
   result.usage = Usage::now().since(usage);
-  result.counts = difference(xio::arch::operation_counts, counts);
+  result.counts = xio::arch::operation_counts - counts;
   const SeenDoorbells seen_after = target_.seen_doorbells();
   result.seen_rings = seen_after.sq - seen.sq + seen_after.cq - seen.cq;
   result.interrupted = Interrupt::requested();

@@ -7,7 +7,6 @@
 #include <xio/host/wait.hpp>
 
 #include "tester/interrupt.hpp"
-#include "tester/operation_counts.hpp"
 #include "tester/progress.hpp"
 #include "tester/rdma_check.hpp"
 
@@ -27,15 +26,6 @@ void add(std::vector<RdmaStatusCount>& all, const RdmaStatusCount& one) {
     return;
   }
   all.push_back(one);
-}
-
-void add(xio::arch::OperationCounts& all, const xio::arch::OperationCounts& more) {
-  all.entry_stores += more.entry_stores;
-  all.releases += more.releases;
-  all.acquires += more.acquires;
-  all.full_fences += more.full_fences;
-  all.atomics += more.atomics;
-  all.mmio_stores += more.mmio_stores;
 }
 
 }  // namespace
@@ -139,7 +129,7 @@ void RdmaRunner::execute(RdmaResult& result) {
   const Usage used = Usage::now().since(usage);
   result.usage.user += used.user;
   result.usage.system += used.system;
-  add(result.counts, difference(xio::arch::operation_counts, counts));
+  result.counts += xio::arch::operation_counts - counts;
   collect(result);
 }
 

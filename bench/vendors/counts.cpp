@@ -36,15 +36,7 @@ struct Phase {
   void run(Body body) {
     const OperationCounts before = xio::arch::operation_counts;
     body();
-    const OperationCounts& now = xio::arch::operation_counts;
-    sum.entry_stores += now.entry_stores - before.entry_stores;
-    sum.narrow_entry_stores += now.narrow_entry_stores - before.narrow_entry_stores;
-    sum.word_stores += now.word_stores - before.word_stores;
-    sum.releases += now.releases - before.releases;
-    sum.store_waits += now.store_waits - before.store_waits;
-    sum.atomics += now.atomics - before.atomics;
-    sum.mmio_stores += now.mmio_stores - before.mmio_stores;
-    sum.mmio_bytes += now.mmio_bytes - before.mmio_bytes;
+    sum += xio::arch::operation_counts - before;
   }
 };
 

@@ -14,6 +14,7 @@
 
 #include <xio/device/arch.hpp>
 #include <xio/device/arch/give_way.hpp>
+#include <xio/device/arch/operation_counts.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -57,19 +58,7 @@ class WaveOps {
 /// The wave that the calling thread runs a lane of; null for a plain thread.
 inline thread_local WaveOps* current_wave = nullptr;
 
-/// What the calling thread did, where XIO_COUNT_OPERATIONS is set.
-struct OperationCounts {
-  uint64_t entry_stores = 0;         ///< 16-byte (or narrower) stores of queue entries
-  uint64_t narrow_entry_stores = 0;  ///< of them, those of 8 bytes
-  uint64_t word_stores = 0;  ///< of words that the device reads in memory: doorbell records, shadow doorbells, lists
-  uint64_t releases = 0;     ///< system releases: a cache write-back on a GPU
-  uint64_t store_waits = 0;  ///< waits for stores without a write-back
-  uint64_t acquires = 0;
-  uint64_t full_fences = 0;
-  uint64_t atomics = 0;  ///< read-modify-write operations
-  uint64_t mmio_stores = 0;
-  uint64_t mmio_bytes = 0;  ///< of them
-};
+/// Where XIO_COUNT_OPERATIONS is set.
 inline thread_local OperationCounts operation_counts;
 
 /// What a store is for.

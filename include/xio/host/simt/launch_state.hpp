@@ -105,31 +105,18 @@ class LaunchState {
   /// Adds what a thread counted on behalf of the launcher.
   void add_counts(const arch::OperationCounts& counts) {
     const std::lock_guard<std::mutex> hold(mutex_);
-    add(counts_, counts);
+    counts_ += counts;
   }
 
   /// To be called by the launcher when all waves have ended: rethrows the first failure.
   void finish() {
-    add(arch::operation_counts, counts_);
+    arch::operation_counts += counts_;
     if (error_) std::rethrow_exception(error_);
   }
 
   const Grid grid;
 
  private:
-  static void add(arch::OperationCounts& to, const arch::OperationCounts& from) {
-    to.entry_stores += from.entry_stores;
-    to.narrow_entry_stores += from.narrow_entry_stores;
-    to.word_stores += from.word_stores;
-    to.releases += from.releases;
-    to.store_waits += from.store_waits;
-    to.acquires += from.acquires;
-    to.full_fences += from.full_fences;
-    to.atomics += from.atomics;
-    to.mmio_stores += from.mmio_stores;
-    to.mmio_bytes += from.mmio_bytes;
-  }
-
   Kernel kernel_;
   void* context_;
   std::deque<BlockSlot> slots_;
