@@ -11,9 +11,9 @@ endif()
 # Each takes half a minute to compile. Under ThreadSanitizer the one with all sharing modes will do, under AddressSanitizer those
 # with data of every length and with failures.
 if(XIO_BUILD_PROTOCOL_TESTS)
-  set(names calls exchange messages outcomes recover variants waves wrap)
+  set(names calls collapsed exchange messages outcomes recover variants waves wrap)
   if(XIO_SANITIZE MATCHES thread)
-    set(names exchange)
+    set(names collapsed exchange)
   elseif(XIO_SANITIZE)
     set(names calls messages outcomes recover)
   endif()

@@ -136,6 +136,7 @@ template <class Variant = mlx5::Options>
 DirectQueuePair<mlx5::Vendor<Variant>> adopt_mlx5(ibv_qp* qp, const Mlx5AdoptOptions& options = {},
                                                   std::shared_ptr<ReachablePages> pages = nullptr) {
   static_assert(!Variant::signature, "not offered: receives would need signatures too");
+  static_assert(!Variant::collapsed, "libmlx5 makes no such completion queue: describe what DEVX made (DirectQueues)");
   return DirectQueuePair<mlx5::Vendor<Variant>>(mlx5_queues(qp, options, Variant::cqe_bytes), std::move(pages));
 }
 

@@ -29,6 +29,8 @@ namespace host {
 /// After a failure make a new one: the completion queues' indices survive a reset, and the rings' do not.
 template <class Variant = mlx5::Options>
 class Mlx5Endpoint {
+  static_assert(!Variant::collapsed, "libmlx5 makes no such completion queue: describe what DEVX made (DirectQueues)");
+
  public:
   using Vendor = mlx5::Vendor<Variant>;  ///< for rdma::QueuePair and rdma::ReceiveQueue
 

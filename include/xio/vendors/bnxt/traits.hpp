@@ -41,6 +41,7 @@ struct Vendor {
   static constexpr bool has_send_record = false;
   static constexpr bool has_send_doorbell = true;
   static constexpr bool has_cq_record = false;
+  static constexpr bool has_collapsed_cq = false;
   static constexpr bool has_cq_doorbell = true;
   static constexpr bool has_receive_record = false;
   static constexpr bool has_receive_doorbell = true;

@@ -19,6 +19,7 @@ struct Options {
   static constexpr uint32_t cqe_bytes = 64;  ///< 64 or 128
   /// Local invalidates are offered; each post then looks whether the one before was such.
   static constexpr bool memory_operations = false;
+  static constexpr bool collapsed = false;  ///< the send queue's completion queue is collapsed to one entry
 };
 
 /// ConnectX as a vendor of rdma::QueuePair.
@@ -28,6 +29,7 @@ struct Vendor {
   using Send = SendEncoder<Variant::signature, Variant::memory_operations>;
   using Receive = ReceiveEncoder;
   using Completions = CompletionDecoder<Variant::cqe_bytes>;
+  using Collapsed = CollapsedDecoder<Variant::cqe_bytes>;
 
   static constexpr bool power_of_two = true;        ///< the ring has a power of two of units
   static constexpr bool wraps = true;               ///< an entry that reaches the end of the ring goes on at its start
@@ -36,6 +38,7 @@ struct Vendor {
   static constexpr bool has_send_record = true;
   static constexpr bool has_send_doorbell = true;
   static constexpr bool has_cq_record = true;
+  static constexpr bool has_collapsed_cq = Variant::collapsed;  ///< Collapsed reads the send queue's completions
   static constexpr bool has_cq_doorbell = false;
   static constexpr bool fence_after_memory_operation = Variant::memory_operations;
   static constexpr bool has_receive_record = true;

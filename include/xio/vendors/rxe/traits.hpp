@@ -32,6 +32,7 @@ struct Vendor {
   static constexpr bool has_send_record = true;
   static constexpr bool has_send_doorbell = true;
   static constexpr bool has_cq_record = true;
+  static constexpr bool has_collapsed_cq = false;
   static constexpr bool has_cq_doorbell = false;
   static constexpr bool has_receive_record = true;
   static constexpr bool has_receive_doorbell = false;

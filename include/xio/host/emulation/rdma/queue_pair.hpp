@@ -97,6 +97,7 @@ class RdmaQueuePairModel final : public RdmaModel {
       write_completion(pending_.front());
       pending_.pop_front();
       worked = true;
+      if (faults_.is_one_a_pass()) break;
     }
     return worked;
   }
@@ -278,8 +279,10 @@ class RdmaQueuePairModel final : public RdmaModel {
   }
 
   void write_completion(const Pending& pending) {
-    cq_consumer_ = Wire::consumer(config_.cq_entries, memory_.cq_record, memory_.cq_doorbell, cq_consumer_);
-    if (cq_index_ - cq_consumer_ >= Wire::cq_capacity(config_.cq_entries)) violate("completion queue overrun");
+    if constexpr (!Wire::collapsed) {
+      cq_consumer_ = Wire::consumer(config_.cq_entries, memory_.cq_record, memory_.cq_doorbell, cq_consumer_);
+      if (cq_index_ - cq_consumer_ >= Wire::cq_capacity(config_.cq_entries)) violate("completion queue overrun");
+    }
     if constexpr (Wire::has_last_entry) {
       if (pending.is_last) {
         Wire::write_last(config_, memory_.cq, memory_.cq_producer, cq_index_++, pending.completion);
