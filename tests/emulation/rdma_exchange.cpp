@@ -20,8 +20,10 @@ TEMPLATE_LIST_TEST_CASE("H23 a queue pair of a wave moves data", "", Vendors) {
 }
 TEMPLATE_LIST_TEST_CASE("H23 H17 H22 a queue pair of a block moves data", "", Vendors) {
   exchange_in_all_shapes<TestType, Sharing::block, Throughput>(2);
+  exchange_in_all_shapes<TestType, Sharing::block, Deferred<5>>(2);
 }
 TEMPLATE_LIST_TEST_CASE("H23 H17 H22 a queue pair of the grid moves data", "", Vendors) {
   exchange_in_all_shapes<TestType, Sharing::grid, Throughput>(3);
   exchange_in_all_shapes<TestType, Sharing::grid, Latency>(3);
+  exchange_in_all_shapes<TestType, Sharing::grid, Deferred<3>>(3);
 }

@@ -80,11 +80,23 @@ class SendRings {
     }
   }
 
+  /// Announces what was published up to `end`, and perhaps what is being published: doorbell and record name the same
+  /// entry. Later on that is announced again, which the device takes for nothing new.
+  XIO_DEVICE_INLINE void announce_deferred(uint64_t end) const {
+    if constexpr (!Vendor::doorbell_repeats_entry) {
+      announce(end, 0);
+    } else if constexpr (is_shared<S>) {
+      // Stored behind the release of its entry: it can be announced, though it may be published a moment later.
+      const uint64_t head = arch::observe<state_scope<S>>(&send().last_head);
+      announce(Vendor::end_of(head), head);
+    } else {
+      announce(end, send().last_head);
+    }
+  }
+
   XIO_DEVICE_INLINE void flush_group(uint64_t group) {
     if constexpr (Policy::ringing == Ringing::deferred) {
-      protocol::flush<S, Policy>(state(), group, [&](uint64_t end) {
-        announce(end, Vendor::doorbell_repeats_entry ? protocol::read<S>(send().last_head) : 0);
-      });
+      protocol::flush<S, Policy>(state(), group, [&](uint64_t end) { announce_deferred(end); });
     }
   }
 
