@@ -173,3 +173,64 @@ TEST_CASE(
   CHECK(rig.near.model().statistics().operations == 2);
   CHECK(rig.violations() == "");
 }
+
+namespace {
+
+struct TwoRegisters : xio::mlx5::Options {
+  static constexpr uint32_t doorbell_stride = 256;
+};
+using TwoRegistersKit = xio::emulation::Mlx5Kit<TwoRegisters>;
+
+/// Which register was rung, in order.
+class Halves : public xio::arch::StoreObserver {
+ public:
+  explicit Halves(const void* first) : first_(static_cast<const char*>(first)) {}
+  void on_store(StoreKind kind, const void* to, const void*, uint32_t) override {
+    if (kind != StoreKind::mmio) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    rung.push_back(static_cast<const char*>(to) - first_);
+  }
+  void on_fence(FenceKind) override {}
+  std::vector<ptrdiff_t> rung;
+
+ private:
+  const char* first_;
+  std::mutex mutex_;
+};
+
+template <Sharing S, class Policy>
+void ring_both_halves(uint32_t waves, uint32_t wave_size) {
+  CAPTURE(static_cast<int>(S), waves, wave_size);
+  RdmaRig<TwoRegistersKit> rig;
+  rig.running();
+  const QueuePairHandle handle = rig.near.handle();
+  Halves halves(handle.sq_doorbell);
+  CHECK_NOTHROW(xio::simt::launch(Grid::of_waves(waves, 1, wave_size), [&] {
+    xio::arch::store_observer = &halves;
+    QueuePair<TwoRegistersKit::Vendor, S, Policy> qp(handle);
+    const uint64_t at = 64 * (xio::arch::block_index() * xio::arch::block_size() + xio::arch::thread_index());
+    for (uint32_t round = 0; round < 40; ++round) {
+      // Another lane leads each time.
+      if (wave_size != 1 && round % wave_size > xio::arch::lane()) continue;
+      EXPECT_OK(qp.wait(qp.put(rig.remote.at(at, 64), rig.local.at(at, 64), soon()), soon()));
+    }
+  }));
+  xio::arch::store_observer = nullptr;
+  rig.nic.stop();
+  CHECK(halves.rung.size() >= 40);
+  uint32_t wrong = 0;
+  for (size_t i = 0; i < halves.rung.size(); ++i) wrong += halves.rung[i] != (i % 2 == 0 ? 0 : 256) ? 1 : 0;
+  CHECK(wrong == 0);
+  CHECK(rig.violations() == "");
+}
+
+}  // namespace
+
+TEST_CASE("H10 ConnectX: doorbells go to both halves of a BlueFlame register in turn, whoever rings") {
+  ring_both_halves<Sharing::thread, Latency>(1, 1);
+  ring_both_halves<Sharing::wave, Latency>(1, 8);
+  ring_both_halves<Sharing::block, Latency>(1, 8);
+  ring_both_halves<Sharing::grid, Latency>(4, 1);
+  ring_both_halves<Sharing::grid, Throughput>(3, 8);
+  ring_both_halves<Sharing::grid, Deferred<3>>(3, 8);
+}

@@ -71,13 +71,22 @@ class SendRings {
     }
     if constexpr (Vendor::has_send_doorbell) {
       using Word = typename Vendor::Doorbell;
-      auto* const doorbell = static_cast<Word*>(q.sq_doorbell);
+      auto* doorbell = static_cast<Word*>(q.sq_doorbell);
+      if constexpr (Vendor::doorbell_stride != 0) doorbell += next_half() * (Vendor::doorbell_stride / sizeof(Word));
       if constexpr (S == Sharing::thread) {
         arch::store_mmio_each_lane(doorbell, Vendor::send_doorbell(q.shape, end, head));
       } else {
         XioComDoorbell<order::Relaxed>(doorbell, Vendor::send_doorbell(q.shape, end, head));
       }
     }
+  }
+
+  /// Which of two registers is rung now: 0 and 1 in turn. Whoever rings is alone; another lane did so the last time.
+  XIO_DEVICE_INLINE uint32_t next_half() const {
+    uint32_t* const rung = &send().doorbells;
+    const uint32_t count = arch::load<state_scope<S>>(rung);
+    arch::store<state_scope<S>>(rung, count + 1);
+    return count & 1;
   }
 
   /// Announces what was published up to `end`, and perhaps what is being published: doorbell and record name the same

@@ -40,7 +40,7 @@ struct RdmaWords {
 template <class Variant = mlx5::Options>
 struct Mlx5Kit {
   using Vendor = mlx5::Vendor<Variant>;
-  using Wire = Mlx5Wire<Variant::cqe_bytes, Variant::collapsed>;
+  using Wire = Mlx5Wire<Variant::cqe_bytes, Variant::collapsed, Variant::doorbell_stride>;
   static constexpr RdmaWords words{RdmaWords::sq + mlx5::send_record, RdmaWords::sq + mlx5::receive_record,
                                    mlx5::consumer_record, RdmaWords::none};
   static constexpr bool has_inline = true;

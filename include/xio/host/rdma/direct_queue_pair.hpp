@@ -224,7 +224,7 @@ class DirectQueuePair {
     h.send = &reached_state_->more;
     h.sq = reached_.memory(q.sq, size_t{q.shape.entries} << Vendor::unit_shift(q.shape));
     h.sq_record = reached_.memory(q.sq_record, sizeof *q.sq_record);
-    h.sq_doorbell = reached_.registers(q.sq_doorbell, sizeof(typename Vendor::Doorbell));
+    h.sq_doorbell = reached_.registers(q.sq_doorbell, sizeof(typename Vendor::Doorbell) + Vendor::doorbell_stride);
     h.side_table = reached_.memory(q.side_table, size_t{q.side_entries} * q.side_entry_bytes);
     h.side_entries = q.side_entries;
     h.shape = q.shape;

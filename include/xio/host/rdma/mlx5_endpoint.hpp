@@ -55,7 +55,7 @@ class Mlx5Endpoint {
     queue_.connect(peer);
     Mlx5AdoptOptions options;
     options.receives_to_memory = true;
-    direct_.emplace(mlx5_queues(queue_.get(), options, Variant::cqe_bytes), pages_);
+    direct_.emplace(mlx5_queues(queue_.get(), options, Variant::cqe_bytes, Variant::doorbell_stride), pages_);
   }
 
   /// What a kernel needs to post operations.

@@ -19,6 +19,8 @@ struct Options {
   static constexpr uint32_t cqe_bytes = 64;  ///< 64 or 128
   /// Local invalidates are offered; each post then looks whether the one before was such.
   static constexpr bool memory_operations = false;
+  /// Doorbells go in turn to two registers that are so many bytes apart: the halves of a BlueFlame register. 0: to one.
+  static constexpr uint32_t doorbell_stride = 0;
   static constexpr bool collapsed = false;  ///< the send queue's completion queue is collapsed to one entry
 };
 
@@ -37,6 +39,7 @@ struct Vendor {
   static constexpr bool has_side_table = false;
   static constexpr bool has_send_record = true;
   static constexpr bool has_send_doorbell = true;
+  static constexpr uint32_t doorbell_stride = Variant::doorbell_stride;
   static constexpr bool has_cq_record = true;
   static constexpr bool has_collapsed_cq = Variant::collapsed;  ///< Collapsed reads the send queue's completions
   static constexpr bool has_cq_doorbell = false;

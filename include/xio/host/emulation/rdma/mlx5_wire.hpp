@@ -15,10 +15,12 @@ namespace emulation {
 /// ConnectX.
 /// @tparam CqeBytes 64 or 128
 /// @tparam Collapsed whether the send queue's completion queue is collapsed to one entry
-template <uint32_t CqeBytes = 64, bool Collapsed = false>
+/// @tparam Stride bytes between the two registers that doorbells go to; 0: one
+template <uint32_t CqeBytes = 64, bool Collapsed = false, uint32_t Stride = 0>
 struct Mlx5Wire : RdmaWireDefaults {
   static constexpr uint32_t cqe_bytes = CqeBytes;
   static constexpr bool collapsed = Collapsed;
+  static constexpr uint32_t doorbell_stride = Stride;
   static constexpr uint8_t cq_initial_byte = mlx5::initial_opcode_owner;
   static constexpr bool flushes = true;  ///< every entry after a failed one gets a completion
   static constexpr bool has_side_table = false;

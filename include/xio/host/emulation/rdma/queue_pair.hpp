@@ -87,7 +87,9 @@ class RdmaQueuePairModel final : public RdmaModel {
   bool pass() override {
     ++passes_;
     if (faults_.held()) return false;
-    bool worked = look_at_doorbell();
+    bool worked = look_at_doorbell(memory_.sq_doorbell);
+    if constexpr (Wire::doorbell_stride != 0)
+      worked |= look_at_doorbell(memory_.sq_doorbell + Wire::doorbell_stride / sizeof(uint64_t));
     if (Wire::flushes && broken_) worked |= flush_receives();
     for (uint32_t burst = 0; burst < 64 && consumer_ < producer_; ++burst) {
       if (!execute_next()) break;
@@ -151,8 +153,8 @@ class RdmaQueuePairModel final : public RdmaModel {
     }
   }
 
-  bool look_at_doorbell() {
-    const uint64_t value = take_note(memory_.sq_doorbell);
+  bool look_at_doorbell(uint64_t* doorbell) {
+    const uint64_t value = take_note(doorbell);
     if (value == doorbell_taken) return false;
     std::string violation;
     const uint64_t producer = Wire::producer(config_, memory_, value, producer_, violation);

@@ -101,8 +101,9 @@ void replace_entry(uint8_t* to, const Entry& entry, size_t offset, uint64_t none
 
 /// What a wire need not say, where its vendor does nothing special. Wires derive from it.
 struct RdmaWireDefaults {
-  static constexpr bool has_last_entry = false;  ///< whether write_last() follows the first failure's completion
-  static constexpr bool collapsed = false;       ///< send completions overwrite one entry; nobody tells of reading them
+  static constexpr bool has_last_entry = false;   ///< whether write_last() follows the first failure's completion
+  static constexpr uint32_t doorbell_stride = 0;  ///< bytes between the two doorbells of a send queue; 0: it has one
+  static constexpr bool collapsed = false;  ///< send completions overwrite one entry; nobody tells of reading them
 
   /// Most units of a send ring that can be told from none.
   static uint64_t capacity(const RdmaQueueConfig& config) { return config.sq_units; }
