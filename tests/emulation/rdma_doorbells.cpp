@@ -176,6 +176,43 @@ TEST_CASE(
 
 namespace {
 
+/// Lets another wave post just before a flush looks how much is published.
+template <class Post>
+struct AtFlush : xio::arch::StoreObserver {
+  explicit AtFlush(Post other) : post(other) { xio::arch::store_observer = this; }
+  ~AtFlush() override { xio::arch::store_observer = nullptr; }
+  void on_store(StoreKind, const void*, const void*, uint32_t) override {}
+  void on_fence(FenceKind kind) override {
+    if (kind != FenceKind::full || done) return;
+    done = true;
+    post();
+  }
+  Post post;
+  bool done = false;
+};
+
+}  // namespace
+
+TEST_CASE("H10 ConnectX: a wave whose turn it is to ring names the last entry, though it is another one's") {
+  RdmaRig<Mlx5> rig;
+  const QueuePairHandle handle = rig.near.handle();
+  const auto put = [&](auto& qp) { CHECK(qp.put(rig.remote.at(0, 64), rig.local.at(0, 64)).submitted()); };
+  QueuePair<Mlx5::Vendor, Sharing::grid, Deferred<1>> ringing(handle);
+  QueuePair<Mlx5::Vendor, Sharing::grid, Deferred<100>> silent(handle);
+  {
+    const auto post = [&] { put(silent); };
+    const AtFlush<decltype(post)> at_flush(post);
+    put(ringing);
+    CHECK(at_flush.done);
+  }
+  const auto memory = rig.near.memory();
+  CHECK(xio::byte_swap(*memory.sq_record) == 2);
+  CHECK((xio::byte_swap(static_cast<uint32_t>(*memory.sq_doorbell)) >> 8 & 0xffff) == 1);
+  CHECK(rig.near.state().rung == 2 << 1);
+}
+
+namespace {
+
 struct TwoRegisters : xio::mlx5::Options {
   static constexpr uint32_t doorbell_stride = 256;
 };
