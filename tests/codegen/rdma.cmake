@@ -42,3 +42,14 @@ foreach(arch IN LISTS XIO_HIP_TARGETS)
       MAX stores=${stores} vgprs=32 kernel_writebacks=1 kernel_invalidates=0 scratch_bytes=0 kernel_narrow_stores=0 atomics=0)
   endforeach()
 endforeach()
+
+# Looking at a collapsed completion queue: no fence, one atomic where others share it.
+foreach(arch IN LISTS XIO_HIP_TARGETS)
+  foreach(vendor mlx5 ionic)
+    xio_budget_test(codegen/rdma_collapsed.hip KERNEL drain_${vendor} ARCH ${arch}
+      MAX vgprs=40 kernel_writebacks=0 kernel_invalidates=0 kernel_atomics=0 scratch_bytes=0)
+    xio_budget_test(codegen/rdma_collapsed.hip KERNEL drain_${vendor}_grid ARCH ${arch}
+      MAX vgprs=40 kernel_writebacks=0 kernel_invalidates=0 kernel_atomics=1 scratch_bytes=0)
+  endforeach()
+endforeach()
+xio_compile_kernels(codegen/rdma_collapsed.hip)

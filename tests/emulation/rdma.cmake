@@ -12,13 +12,13 @@ endif()
 # Under ThreadSanitizer those with all sharing modes and several waves will do, under AddressSanitizer those with data of every
 # length and with failures.
 if(XIO_SANITIZE MATCHES thread)
-  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_exchange rdma_waves)
+  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_collapsed rdma_exchange rdma_waves)
 elseif(XIO_SANITIZE)
   xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_calls rdma_messages rdma_outcomes rdma_recover)
 else()
   xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300
     SOURCES rdma_calls rdma_messages rdma_outcomes rdma_processes rdma_recover rdma_waves rdma_wrap)
-  xio_add_tests(emulation rdma_shapes LABELS protocol TIMEOUT 300 SOURCES rdma_exchange rdma_variants)
+  xio_add_tests(emulation rdma_shapes LABELS protocol TIMEOUT 300 SOURCES rdma_collapsed rdma_exchange rdma_variants)
   xio_add_tests(emulation rdma_sizes LABELS protocol slow TIMEOUT 600 SOURCES rdma_sizes)
   xio_add_tests(emulation rdma_counts LABELS protocol DEFINITIONS XIO_COUNT_OPERATIONS=1
     SOURCES rdma_order rdma_doorbells)

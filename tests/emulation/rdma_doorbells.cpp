@@ -47,7 +47,12 @@ class RegisterPage : public xio::arch::StoreObserver {
       if (!violation.empty()) continue;
       ++owners;
       // What an older counter stands for seems to lie a lap ahead.
-      if (end <= entry.known || end > entry.queue->state().reserved) ++backward;
+      const bool repeats = repeats_allowed && end == entry.known;
+      if ((end <= entry.known && !repeats) || end > entry.queue->state().reserved) ++backward;
+      if constexpr (Kit::Vendor::doorbell_repeats_entry) {
+        // Nobody else rings meanwhile: both name the same entry.
+        if ((Kit::Vendor::end_of(word) & 0xffff) != xio::byte_swap(*memory.sq_record)) ++unclear;
+      }
       entry.known = end;
       ++rings;
       forward(memory.sq_doorbell, word, bytes);
@@ -59,6 +64,7 @@ class RegisterPage : public xio::arch::StoreObserver {
   uint32_t backward = 0;
   uint32_t unclear = 0;
   uint32_t rings = 0;
+  bool repeats_allowed = false;
 
  private:
   static constexpr bool names_queue = !std::is_same<Kit, Rxe>::value;
@@ -87,6 +93,7 @@ void ring_from_waves(uint32_t queues, uint32_t waves, uint32_t wave_size) {
   RdmaRig<Kit> rig;
   std::vector<std::unique_ptr<RdmaQueuePair<Kit>>> others;
   RegisterPage<Kit> page;
+  page.repeats_allowed = Policy::ringing == xio::Ringing::deferred;
   std::vector<QueuePairHandle> handles{page.add(rig.near)};
   for (uint32_t i = 1; i < queues; ++i) {
     RdmaQueueConfig config = rig.near.config();
@@ -127,9 +134,140 @@ TEMPLATE_LIST_TEST_CASE("H10 doorbells of one queue pair never go back, whoever 
   ring_from_waves<TestType, Sharing::grid, Throughput>(1, 4, 8);
   ring_from_waves<TestType, Sharing::grid, Latency>(1, 4, 1);
   ring_from_waves<TestType, Sharing::wave, Latency>(1, 1, 64);
+  ring_from_waves<TestType, Sharing::grid, Deferred<3>>(1, 4, 8);
+  ring_from_waves<TestType, Sharing::grid, Deferred<20>>(1, 4, 1);
 }
 
 TEMPLATE_LIST_TEST_CASE("H8 several queue pairs ring at one doorbell page", "", Vendors) {
   ring_from_waves<TestType, Sharing::wave, Throughput>(4, 4, 8);
   ring_from_waves<TestType, Sharing::grid, Latency>(2, 4, 1);
+}
+
+TEST_CASE(
+    "H10 ConnectX: a deferred doorbell names the entry that the record ends with, whatever is published meanwhile") {
+  RdmaRig<Mlx5> rig;
+  QueuePair<Mlx5::Vendor, Sharing::grid, Deferred<100>> qp(rig.near.handle());
+  // The second operation takes several units.
+  const xio::rdma::Sge pieces[] = {{rig.local.base, 64, rig.local.lkey},
+                                   {rig.local.base, 64, rig.local.lkey},
+                                   {rig.local.base, 64, rig.local.lkey},
+                                   {rig.local.base, 64, rig.local.lkey}};
+  xio::rdma::Work work;
+  work.flags = xio::rdma::work_flag::signaled;
+  work.remote = rig.remote.base;
+  work.rkey = rig.remote.rkey;
+  const Token first = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
+  const Token second = qp.submit(work, xio::rdma::SgeList{pieces, 4});
+  REQUIRE(second.count == 2);
+  // Its wave has left it for whoever rings, and is about to publish it.
+  rig.near.state().published = first.last + 1;
+  qp.flush();
+  const auto memory = rig.near.memory();
+  CHECK(xio::byte_swap(*memory.sq_record) == 3);
+  CHECK((xio::byte_swap(static_cast<uint32_t>(*memory.sq_doorbell)) >> 8 & 0xffff) == 1);
+  rig.near.state().published = second.last + 1;
+  CHECK(qp.wait(first, Deadline{0}) == Status::timed_out);
+  rig.running();
+  CHECK(qp.wait(second, soon()).is_ok());
+  rig.nic.stop();
+  CHECK(rig.near.model().statistics().operations == 2);
+  CHECK(rig.violations() == "");
+}
+
+namespace {
+
+/// Lets another wave post just before a flush looks how much is published.
+template <class Post>
+struct AtFlush : xio::arch::StoreObserver {
+  explicit AtFlush(Post other) : post(other) { xio::arch::store_observer = this; }
+  ~AtFlush() override { xio::arch::store_observer = nullptr; }
+  void on_store(StoreKind, const void*, const void*, uint32_t) override {}
+  void on_fence(FenceKind kind) override {
+    if (kind != FenceKind::full || done) return;
+    done = true;
+    post();
+  }
+  Post post;
+  bool done = false;
+};
+
+}  // namespace
+
+TEST_CASE("H10 ConnectX: a wave whose turn it is to ring names the last entry, though it is another one's") {
+  RdmaRig<Mlx5> rig;
+  const QueuePairHandle handle = rig.near.handle();
+  const auto put = [&](auto& qp) { CHECK(qp.put(rig.remote.at(0, 64), rig.local.at(0, 64)).submitted()); };
+  QueuePair<Mlx5::Vendor, Sharing::grid, Deferred<1>> ringing(handle);
+  QueuePair<Mlx5::Vendor, Sharing::grid, Deferred<100>> silent(handle);
+  {
+    const auto post = [&] { put(silent); };
+    const AtFlush<decltype(post)> at_flush(post);
+    put(ringing);
+    CHECK(at_flush.done);
+  }
+  const auto memory = rig.near.memory();
+  CHECK(xio::byte_swap(*memory.sq_record) == 2);
+  CHECK((xio::byte_swap(static_cast<uint32_t>(*memory.sq_doorbell)) >> 8 & 0xffff) == 1);
+  CHECK(rig.near.state().rung == 2 << 1);
+}
+
+namespace {
+
+struct TwoRegisters : xio::mlx5::Options {
+  static constexpr uint32_t doorbell_stride = 256;
+};
+using TwoRegistersKit = xio::emulation::Mlx5Kit<TwoRegisters>;
+
+/// Which register was rung, in order.
+class Halves : public xio::arch::StoreObserver {
+ public:
+  explicit Halves(const void* first) : first_(static_cast<const char*>(first)) {}
+  void on_store(StoreKind kind, const void* to, const void*, uint32_t) override {
+    if (kind != StoreKind::mmio) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    rung.push_back(static_cast<const char*>(to) - first_);
+  }
+  void on_fence(FenceKind) override {}
+  std::vector<ptrdiff_t> rung;
+
+ private:
+  const char* first_;
+  std::mutex mutex_;
+};
+
+template <Sharing S, class Policy>
+void ring_both_halves(uint32_t waves, uint32_t wave_size) {
+  CAPTURE(static_cast<int>(S), waves, wave_size);
+  RdmaRig<TwoRegistersKit> rig;
+  rig.running();
+  const QueuePairHandle handle = rig.near.handle();
+  Halves halves(handle.sq_doorbell);
+  CHECK_NOTHROW(xio::simt::launch(Grid::of_waves(waves, 1, wave_size), [&] {
+    xio::arch::store_observer = &halves;
+    QueuePair<TwoRegistersKit::Vendor, S, Policy> qp(handle);
+    const uint64_t at = 64 * (xio::arch::block_index() * xio::arch::block_size() + xio::arch::thread_index());
+    for (uint32_t round = 0; round < 40; ++round) {
+      // Another lane leads each time.
+      if (wave_size != 1 && round % wave_size > xio::arch::lane()) continue;
+      EXPECT_OK(qp.wait(qp.put(rig.remote.at(at, 64), rig.local.at(at, 64), soon()), soon()));
+    }
+  }));
+  xio::arch::store_observer = nullptr;
+  rig.nic.stop();
+  CHECK(halves.rung.size() >= 40);
+  uint32_t wrong = 0;
+  for (size_t i = 0; i < halves.rung.size(); ++i) wrong += halves.rung[i] != (i % 2 == 0 ? 0 : 256) ? 1 : 0;
+  CHECK(wrong == 0);
+  CHECK(rig.violations() == "");
+}
+
+}  // namespace
+
+TEST_CASE("H10 ConnectX: doorbells go to both halves of a BlueFlame register in turn, whoever rings") {
+  ring_both_halves<Sharing::thread, Latency>(1, 1);
+  ring_both_halves<Sharing::wave, Latency>(1, 8);
+  ring_both_halves<Sharing::block, Latency>(1, 8);
+  ring_both_halves<Sharing::grid, Latency>(4, 1);
+  ring_both_halves<Sharing::grid, Throughput>(3, 8);
+  ring_both_halves<Sharing::grid, Deferred<3>>(3, 8);
 }

@@ -10,7 +10,6 @@
 ///
 ///  - A call rings once, at its end, and with one store: not once for each request, and without copies of entries
 ///    (BlueFlame, push buffers). The doorbell's value is that of the recorded copy.
-///  - ConnectX: it always rings the same half of the BlueFlame register.
 ///  - A ring in controller memory is stored to in place; no image of it is kept in host memory.
 ///  - The record is stored once for each call, and whole.
 ///  - ERNIC: "wr_id" of an entry is the library's own counter.

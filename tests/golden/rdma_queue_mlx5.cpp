@@ -16,15 +16,20 @@ constexpr uint64_t doorbell_bytes = 8;
 /// What the provider calls the fence after a memory operation.
 constexpr uint64_t small_fence = 0x20;
 
-template <bool Signature>
+/// Half of a BlueFlame register, in all files.
+constexpr uint32_t half_register = 256;
+
+/// @tparam Toggles whether doorbells go to both halves of the BlueFlame register in turn, as the provider's do
+template <bool Signature, bool Toggles>
 struct Variant : mlx5::Options {
   static constexpr bool signature = Signature;
+  static constexpr uint32_t doorbell_stride = Toggles ? half_register : 0;
   static constexpr bool memory_operations = true;
 };
 
-template <bool Signature>
-class Mlx5Queue : public LibraryPoster<mlx5::Vendor<Variant<Signature>>> {
-  using Base = LibraryPoster<mlx5::Vendor<Variant<Signature>>>;
+template <bool Signature, bool Toggles>
+class Mlx5Queue : public LibraryPoster<mlx5::Vendor<Variant<Signature, Toggles>>> {
+  using Base = LibraryPoster<mlx5::Vendor<Variant<Signature, Toggles>>>;
 
  public:
   Mlx5Queue(const Json& file, const std::string& config, const Json& before, Use use)
@@ -32,14 +37,15 @@ class Mlx5Queue : public LibraryPoster<mlx5::Vendor<Variant<Signature>>> {
     const Json& made = member(member(file, "configs"), config.c_str());
     const Json& info = member(file, "ring_info");
     half_ = number_at(made, "bf_reg_size") / 2;
+    if (half_ != half_register) throw Mismatch("a BlueFlame register of another size");
     register_ = mlx5::uar_blue_flame + number_at(made, "bfreg") * 2 * half_;
     stage_.add("qp_dbrec", before.contains("db_record") ? from_hex(before["db_record"].template get<std::string>())
                                                         : Bytes(record_bytes));
     stage_.add("uar", register_ + 2 * half_);
     sends_.sq_record = stage_.template at<uint32_t>("qp_dbrec", mlx5::send_record * sizeof(uint32_t));
     receives_.record = stage_.template at<uint32_t>("qp_dbrec", mlx5::receive_record * sizeof(uint32_t));
-    doorbell_ = register_ + number_or(before, "bf_offset", 0);
-    sends_.sq_doorbell = stage_.template at<void>("uar", doorbell_);
+    sends_.sq_doorbell = stage_.template at<void>("uar", register_);
+    this->send().doorbells = static_cast<uint32_t>(number_or(before, "bf_offset", 0) / half_);
 
     // The provider counts operations, the library units: as many as the largest operation takes.
     most_ = number32(info, "sq_max_post");
@@ -71,7 +77,6 @@ class Mlx5Queue : public LibraryPoster<mlx5::Vendor<Variant<Signature>>> {
     // A copied entry begins with the doorbell.
     Store store = Base::store_of(Base::recorded_register(call, false));
     store.bytes.resize(doorbell_bytes);
-    if (store.offset == register_ || store.offset == register_ + half_) store.offset = doorbell_;
     return store;
   }
 
@@ -89,6 +94,7 @@ class Mlx5Queue : public LibraryPoster<mlx5::Vendor<Variant<Signature>>> {
     return {{"sq_cur_post", this->sent() & 0xffffffffu},
             {"fm_cache", this->is_after_memory_operation() ? small_fence : 0},
             {"db_record", to_hex(stage_.content("qp_dbrec"))},
+            {"bf_offset", Toggles ? this->send().doorbells % 2 * half_ : 0},
             {"rq_head", this->received()}};
   }
 
@@ -101,15 +107,17 @@ class Mlx5Queue : public LibraryPoster<mlx5::Vendor<Variant<Signature>>> {
   bool has_posted_ = false;
   uint64_t half_;
   uint64_t register_;
-  uint64_t doorbell_;
 };
 
 }  // namespace
 
 std::unique_ptr<QueuePoster> mlx5_queue(const Json& file, const std::string& config, const Json& before, Use use) {
   const Json& made = member(member(file, "configs"), config.c_str());
-  if (number_or(made, "wq_sig", 0) != 0) return std::make_unique<Mlx5Queue<true>>(file, config, before, use);
-  return std::make_unique<Mlx5Queue<false>>(file, config, before, use);
+  // The first register of a page has no halves.
+  const bool toggles = number_at(made, "bfreg") != 0;
+  if (number_or(made, "wq_sig", 0) != 0) return std::make_unique<Mlx5Queue<true, true>>(file, config, before, use);
+  if (toggles) return std::make_unique<Mlx5Queue<false, true>>(file, config, before, use);
+  return std::make_unique<Mlx5Queue<false, false>>(file, config, before, use);
 }
 
 }  // namespace golden::rdma

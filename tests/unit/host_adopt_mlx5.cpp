@@ -22,6 +22,9 @@ Mlx5AdoptOptions with_receives() {
   return options;
 }
 
+struct BothHalves : xio::mlx5::Options {
+  static constexpr uint32_t doorbell_stride = 256;
+};
 struct WideCompletions : xio::mlx5::Options {
   static constexpr uint32_t cqe_bytes = 128;
 };
@@ -38,6 +41,16 @@ struct Adoptable {
 };
 
 }  // namespace
+
+TEST_CASE("an adopted queue pair whose doorbells go to both halves of the register", "[host][rdma]") {
+  Wire<xio::emulation::Mlx5Kit<BothHalves>> wire;
+  const Mlx5View view(wire.near_queue, wire.near);
+  const auto adopted = adopt_mlx5<BothHalves>(&wire.near_queue.qp);
+  wire.nic.start();
+  CHECK(wire.put_all(adopted.handle()) == 256);
+  CHECK(wire.far_bytes == wire.near_bytes);
+  CHECK(wire.violations() == "");
+}
 
 TEST_CASE("an adopted queue pair writes to its peer", "[host][rdma]") {
   Wire<Kit> wire;
@@ -219,6 +232,15 @@ TEST_CASE("what libmlx5 says of a queue pair can forbid its adoption", "[host][r
     Adoptable a;
     a.view.qp.bf.reg = nullptr;
     CHECK(a.refusal() == who + "its doorbell record or register is unknown");
+  }
+  {
+    // The first register of a page has no halves.
+    Adoptable a;
+    a.view.qp.bf.size = 0;
+    CHECK(error_of([&] { adopt_mlx5<BothHalves>(a.qp); }) ==
+          who +
+              "the halves of its doorbell register have 0 bytes and not 256; use mlx5::Vendor with another "
+              "Options::doorbell_stride");
   }
   {
     Adoptable a;

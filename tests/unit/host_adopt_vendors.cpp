@@ -20,6 +20,9 @@ namespace ionic_dv = xio::host::ionic_dv;
 
 namespace {
 
+struct OneEntry : xio::ionic::Options {
+  static constexpr bool collapsed = true;
+};
 struct SecondVersion : xio::ionic::Options {
   static constexpr xio::ionic::Version version = xio::ionic::Version::v2;
 };
@@ -192,6 +195,28 @@ TEST_CASE("an adopted queue pair of IONIC whose entries are of version 2", "[hos
   CHECK(wire.violations() == "");
 }
 
+TEST_CASE("an adopted queue pair of IONIC whose completions overwrite each other", "[host][rdma]") {
+  Wire<xio::emulation::IonicKit<OneEntry>> wire;
+  IonicView view(wire.near_queue, wire.near, 1);
+  const IonicView far_view(wire.far_queue, wire.far, 3);
+  const auto near = adopt_ionic<OneEntry>(&wire.near_queue.qp);
+  const auto far = adopt_ionic<OneEntry>(&wire.far_queue.qp);
+  CHECK(near.handle().depth == 127);
+  CHECK(near.has_receive_queue());
+  wire.nic.start();
+  CHECK(wire.put_all(near.handle()) == 256);
+  CHECK(wire.far_bytes == wire.near_bytes);
+  send_and_receive(wire, near.handle(), far.receive_handle());
+  CHECK(wire.violations() == "");
+
+  view.receive_cq.queue.mask = 0;
+  view.receive_cq.queue.log2_entries = 0;
+  view.sends = 0;
+  std::memset(view.send_cq.queue.ring, 0, 32);
+  const auto again = adopt_ionic<OneEntry>(&wire.near_queue.qp);
+  CHECK(contains(error_of([&] { again.receive_handle(); }), "its recv_cq is collapsed to one entry"));
+}
+
 TEST_CASE("what libionic says of a queue pair can forbid its adoption", "[host][rdma]") {
   const std::string who = "ionic: queue pair 257 of fake0 cannot be adopted: ";
   {
@@ -234,7 +259,22 @@ TEST_CASE("what libionic says of a queue pair can forbid its adoption", "[host][
     IonicAdoptable a;
     a.view.send_cq.queue.mask = 0;
     a.view.send_cq.queue.log2_entries = 0;
-    CHECK(a.refusal() == who + "a completion queue is collapsed to one entry, which is not offered");
+    CHECK(a.refusal() == who + "its send_cq is collapsed to one entry; use ionic::Vendor with Options::collapsed");
+  }
+  {
+    IonicAdoptable a;
+    CHECK(error_of([&] { adopt_ionic<OneEntry>(&a.wire.near_queue.qp); }) ==
+          who + "its send_cq is a ring, and not collapsed to one entry");
+  }
+  {
+    // H5: what stays in it from before is of an operation.
+    Wire<xio::emulation::IonicKit<OneEntry>> wire;
+    IonicView view(wire.near_queue, wire.near, 1);
+    auto* const entry = static_cast<unsigned char*>(view.send_cq.queue.ring);
+    entry[7] = 9;
+    entry[31] = 2 << 5;
+    CHECK(contains(error_of([&] { adopt_ionic<OneEntry>(&wire.near_queue.qp); }),
+                   "its send completion queue's entry is of an operation that was not posted"));
   }
   {
     IonicAdoptable a;

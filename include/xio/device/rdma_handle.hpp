@@ -22,8 +22,11 @@ struct alignas(64) SendState {
   uint64_t unsignaled_end;  ///< producer counter after the last operation that asked for no completion
   uint64_t memory_end;      ///< producer counter after the last operation that changed a key, plus one; 0: none did
   uint32_t psn;             ///< next packet sequence number (BNXT)
-  uint32_t msn;             ///< next entry of the message table (BNXT)
-  uint64_t operations;      ///< operations that ended, as far as the vendor counts them (Progress)
+  union {
+    uint32_t msn;        ///< next entry of the message table (BNXT)
+    uint32_t doorbells;  ///< rung so far, where they go to two registers in turn (MLX5)
+  };
+  uint64_t operations;  ///< operations that ended, as far as the vendor counts them (Progress)
 };
 static_assert(sizeof(SendState) == 64, "one line");
 

@@ -267,13 +267,32 @@ class SendPost : public SendRings<Vendor, S, Policy> {
         send().memory_end = end + 1;
       }
     }
-    if constexpr (Policy::ringing == Ringing::deferred && Vendor::doorbell_repeats_entry) {
-      static_assert(!is_shared<S>, "a deferred doorbell must know the last entry: not yet for shared queues");
-      send().last_head = head;
+    const Stamp<Payload> stamp{*this, group, storing, first, work, payload};
+    constexpr bool keeps_head = Policy::ringing == Ringing::deferred && Vendor::doorbell_repeats_entry;
+    if constexpr (keeps_head && is_shared<S>) {
+      return publish_deferred(group, claim, head, stamp);
+    } else {
+      if constexpr (keeps_head) send().last_head = head;
+      return protocol::publish<S, Policy>(
+          state(), group, claim, [&](uint64_t to) { Rings::announce(to, head); }, stamp);
     }
-    return protocol::publish<S, Policy>(
-        state(), group, claim, [&](uint64_t to) { Rings::announce(to, head); },
-        Stamp<Payload>{*this, group, storing, first, work, payload});
+  }
+
+  /// protocol::publish() calls its ring function in each wave's turn.
+  struct InTurn : Policy {
+    static constexpr Ringing ringing = Ringing::immediate;
+  };
+
+  /// Where several waves share a deferred doorbell that repeats an entry: each leaves its own behind in its turn, for
+  /// whoever rings.
+  template <class Turn>
+  XIO_DEVICE_INLINE Status publish_deferred(uint64_t group, protocol::Claim claim, uint64_t head, const Turn& stamp) {
+    const auto leave = [&](uint64_t) { arch::publish<state_scope<S>>(&send().last_head, head); };
+    const Status status = protocol::publish<S, InTurn>(state(), group, claim, leave, stamp);
+    if (!status.is_ok()) return status;
+    const uint64_t rung = protocol::read<S>(state().rung) >> 1;
+    if (claim.first + claim.count - rung >= Policy::ring_every) Rings::flush_group(group);
+    return status;
   }
 };
 

@@ -7,6 +7,7 @@
 /// Operations of a queue pair end in the order in which they were posted, so one counter says what has ended, and one
 /// more where the first failure was.
 
+#include <xio/device/rdma_collapsed.hpp>
 #include <xio/device/rdma_completions.hpp>
 #include <xio/device/rdma_sink.hpp>
 #include <xio/vendors/rdma/completion.hpp>
@@ -70,7 +71,8 @@ class SendRings {
     }
     if constexpr (Vendor::has_send_doorbell) {
       using Word = typename Vendor::Doorbell;
-      auto* const doorbell = static_cast<Word*>(q.sq_doorbell);
+      auto* doorbell = static_cast<Word*>(q.sq_doorbell);
+      if constexpr (Vendor::doorbell_stride != 0) doorbell += next_half() * (Vendor::doorbell_stride / sizeof(Word));
       if constexpr (S == Sharing::thread) {
         arch::store_mmio_each_lane(doorbell, Vendor::send_doorbell(q.shape, end, head));
       } else {
@@ -79,11 +81,31 @@ class SendRings {
     }
   }
 
+  /// Which of two registers is rung now: 0 and 1 in turn. Whoever rings is alone; another lane did so the last time.
+  XIO_DEVICE_INLINE uint32_t next_half() const {
+    uint32_t* const rung = &send().doorbells;
+    const uint32_t count = arch::load<state_scope<S>>(rung);
+    arch::store<state_scope<S>>(rung, count + 1);
+    return count & 1;
+  }
+
+  /// Announces what was published up to `end`, and perhaps what is being published: doorbell and record name the same
+  /// entry. Later on that is announced again, which the device takes for nothing new.
+  XIO_DEVICE_INLINE void announce_deferred(uint64_t end) const {
+    if constexpr (!Vendor::doorbell_repeats_entry) {
+      announce(end, 0);
+    } else if constexpr (is_shared<S>) {
+      // Stored behind the release of its entry: it can be announced, though it may be published a moment later.
+      const uint64_t head = arch::observe<state_scope<S>>(&send().last_head);
+      announce(Vendor::end_of(head), head);
+    } else {
+      announce(end, send().last_head);
+    }
+  }
+
   XIO_DEVICE_INLINE void flush_group(uint64_t group) {
     if constexpr (Policy::ringing == Ringing::deferred) {
-      protocol::flush<S, Policy>(state(), group, [&](uint64_t end) {
-        announce(end, Vendor::doorbell_repeats_entry ? protocol::read<S>(send().last_head) : 0);
-      });
+      protocol::flush<S, Policy>(state(), group, [&](uint64_t end) { announce_deferred(end); });
     }
   }
 
@@ -118,7 +140,26 @@ class SendRings {
 
   /// Takes the completions that are there, at most one for each lane. Returns how many. Never waits: where another wave
   /// is taking them, it returns 0.
-  XIO_DEVICE uint32_t drain_group(uint64_t group) {
+  XIO_DEVICE_INLINE uint32_t drain_group(uint64_t group) {
+    if constexpr (Vendor::has_collapsed_cq) {
+      return drain_collapsed(group);
+    } else {
+      return drain_ring(group);
+    }
+  }
+
+  /// Whether the group may take completions now: one of all that share the queue pair does.
+  XIO_DEVICE_INLINE bool claim_drain(uint64_t group) const {
+    constexpr arch::Scope scope = state_scope<S>;
+    uint32_t idle = 0;
+    bool claimed = false;
+    if (protocol::leads<S>(group) && arch::load<scope>(&state().draining) == 0) {
+      claimed = arch::compare_exchange<scope>(&state().draining, idle, 1u);
+    }
+    return protocol::any<S>(group, claimed);
+  }
+
+  XIO_DEVICE uint32_t drain_ring(uint64_t group) {
     constexpr arch::Scope scope = state_scope<S>;
     const uint32_t position = protocol::rank<S>(group);
     const CompletionReader<Vendor> queue = cq();
@@ -126,12 +167,7 @@ class SendRings {
     if constexpr (is_shared<S>) {
       head = protocol::from_leader<S>(group, head);
       if (!protocol::any<S>(group, position == 0 && queue.is_new(queue.look(head), head, 0))) return 0;
-      uint32_t idle = 0;
-      bool claimed = false;
-      if (protocol::leads<S>(group) && arch::load<scope>(&state().draining) == 0) {
-        claimed = arch::compare_exchange<scope>(&state().draining, idle, 1u);
-      }
-      if (!protocol::any<S>(group, claimed)) return 0;
+      if (!claim_drain(group)) return 0;
       head = protocol::from_leader<S>(group, arch::observe<scope>(&send().cq_head));
     }
     const uint64_t word = queue.look(head + position);
@@ -291,6 +327,45 @@ class SendRings {
       write_by_leader(group, send().failed_end, end + 1);
     }
     write_by_leader(group, send().ended, 1u);
+  }
+
+  /// drain_group() of one entry that the device overwrites; 1 where it told anything.
+  XIO_DEVICE uint32_t drain_collapsed(uint64_t group) {
+    constexpr arch::Scope scope = state_scope<S>;
+    const CollapsedReader<Vendor, S> entry(handle_, group);
+    const auto known_now = [&] {
+      return Progress{protocol::read<S>(state().retired), protocol::read<S>(send().operations)};
+    };
+    if constexpr (is_shared<S>) {
+      const uint64_t word = entry.look();
+      const Progress known = known_now();
+      const uint64_t in_flight = protocol::read<S>(state().reserved) - known.units;
+      if (!protocol::any<S>(group, protocol::leads<S>(group) && entry.is_new(word, known, in_flight))) return 0;
+      if (!claim_drain(group)) return 0;
+    }
+    const Progress known = known_now();
+    const uint64_t in_flight = protocol::from_leader<S>(group, protocol::read<S>(state().reserved) - known.units);
+    const uint64_t word = entry.look();
+    CollapsedNews news;
+    if (entry.is_new(word, known, in_flight) && !protocol::any<S>(group, protocol::read<S>(send().ended) != 0)) {
+      news = entry.read(word, known, in_flight);
+    }
+    // All lanes have read the send ring before anybody may write there again.
+    if constexpr (S != Sharing::thread) arch::converge(group);
+    if (news.kind == CompletionKind::ended) record_end(group, known.units);
+    if (news.kind == CompletionKind::send) {
+      if (XIO_UNLIKELY(!news.status.is_ok())) record_failure(group, group, news.failed_end, news.status);
+      if constexpr (Vendor::counts_operations) write_by_leader(group, send().operations, news.now.operations);
+      if constexpr (is_shared<S>) {
+        if (protocol::leads<S>(group)) arch::publish<scope>(&state().retired, news.now.units);
+      } else {
+        state().retired = news.now.units;
+      }
+    }
+    if constexpr (is_shared<S>) {
+      if (protocol::leads<S>(group)) arch::publish<scope>(&state().draining, 0u);
+    }
+    return news.kind != CompletionKind::nothing;
   }
 
   XIO_DEVICE_INLINE static QueuePairHandle in_global_memory(QueuePairHandle handle) {

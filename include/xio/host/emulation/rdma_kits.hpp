@@ -40,12 +40,16 @@ struct RdmaWords {
 template <class Variant = mlx5::Options>
 struct Mlx5Kit {
   using Vendor = mlx5::Vendor<Variant>;
-  using Wire = Mlx5Wire<Variant::cqe_bytes>;
+  using Wire = Mlx5Wire<Variant::cqe_bytes, Variant::collapsed, Variant::doorbell_stride>;
   static constexpr RdmaWords words{RdmaWords::sq + mlx5::send_record, RdmaWords::sq + mlx5::receive_record,
                                    mlx5::consumer_record, RdmaWords::none};
   static constexpr bool has_inline = true;
   static constexpr bool has_local_invalidate = Variant::memory_operations;
-  static RdmaQueueConfig config() { return {}; }
+  static RdmaQueueConfig config() {
+    RdmaQueueConfig config;
+    if (Variant::collapsed) config.cq_entries = 1;
+    return config;
+  }
   /// Most units in flight.
   static uint32_t depth(const RdmaQueueConfig& config) { return config.sq_units; }
 };
@@ -71,13 +75,14 @@ struct BnxtKit {
 template <class Variant = ionic::Options>
 struct IonicKit {
   using Vendor = ionic::Vendor<Variant>;
-  using Wire = IonicWire<Variant::version == ionic::Version::v1 ? 1 : 2>;
+  using Wire = IonicWire<Variant::version == ionic::Version::v1 ? 1 : 2, Variant::collapsed>;
   static constexpr RdmaWords words{};
   static constexpr bool has_inline = true;
   static constexpr bool has_local_invalidate = true;
   static RdmaQueueConfig config() {
     RdmaQueueConfig config;
     config.sq_unit_shift = 7;
+    if (Variant::collapsed) config.cq_entries = 1;
     return config;
   }
   static uint32_t depth(const RdmaQueueConfig& config) { return config.sq_units - 1; }

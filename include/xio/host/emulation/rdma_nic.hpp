@@ -37,7 +37,7 @@ class RdmaQueuePair {
         receive_cq_(allocate(size_t{config.receive_cq_entries} * Wire::cqe_bytes, Wire::cq_initial_byte)),
         side_(allocate((size_t{config.side_entries} + 1) * 16, 0xa5)),
         words_(allocate(RdmaWords::count * sizeof(uint32_t), 0)),
-        doorbells_(allocate(4 * sizeof(uint64_t), 0xff)),
+        doorbells_(allocate(doorbell_bytes, 0xff)),
         states_(allocate(2 * sizeof(QueueState) + sizeof(rdma::SendState), 0)),
         slots_(allocate(config.rq_entries * sizeof(rdma::ReceiveSlot), 0)),
         model_(fabric, config_, memory()) {
@@ -113,7 +113,7 @@ class RdmaQueuePair {
     fill(cq_, size_t{config_.cq_entries} * Wire::cqe_bytes, Wire::cq_initial_byte);
     fill(receive_cq_, size_t{config_.receive_cq_entries} * Wire::cqe_bytes, Wire::cq_initial_byte);
     fill(words_, RdmaWords::count * sizeof(uint32_t), 0);
-    fill(doorbells_, 4 * sizeof(uint64_t), 0xff);
+    fill(doorbells_, doorbell_bytes, 0xff);
     fill(states_, 2 * sizeof(QueueState) + sizeof(rdma::SendState), 0);
     fill(slots_, config_.rq_entries * sizeof(rdma::ReceiveSlot), 0);
     send().psn = config_.first_psn;
@@ -151,6 +151,10 @@ class RdmaQueuePair {
   }
 
  private:
+  // One word for each queue, and the send queue's second.
+  static constexpr size_t doorbell_bytes = 4 * sizeof(uint64_t) + Wire::doorbell_stride;
+  static_assert(Wire::doorbell_stride == 0 || Wire::doorbell_stride >= 4 * sizeof(uint64_t), "behind the others");
+
   struct Free {
     void operator()(uint8_t* memory) const { std::free(memory); }
   };

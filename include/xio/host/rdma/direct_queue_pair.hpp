@@ -121,7 +121,11 @@ class DirectQueuePair {
     if constexpr (Vendor::has_side_table) {
       require(is_aligned(q.side_table, 8) && q.side_entries != 0, "the table beside its send ring is unknown");
     }
-    check_completions(q.cq, "send");
+    if constexpr (Vendor::has_collapsed_cq) {
+      check_collapsed(q);
+    } else {
+      check_completions(q.cq, "send");
+    }
   }
 
   void check_receives(const DirectQueues& q) const {
@@ -133,6 +137,21 @@ class DirectQueuePair {
               "the doorbell of its receive ring is unknown");
     }
     check_completions(q.receive_cq, "receive");
+  }
+
+  /// One entry, of which the device is never told that it was read.
+  void check_collapsed(const DirectQueues& q) const {
+    using Collapsed = typename Vendor::Collapsed;
+    require(is_aligned(q.cq.entries, 16), "its send completion queue is unknown, or not at a multiple of 16 bytes");
+    if (q.cq.count != 1)
+      refuse("its send completion queue has " + std::to_string(q.cq.count) + " entries, and is not collapsed to one");
+    const auto* const entry = static_cast<const unsigned char*>(q.cq.entries);
+    const uint64_t word = Collapsed::look([entry](uint32_t offset) {
+      return __atomic_load_n(reinterpret_cast<const uint64_t*>(entry + offset), __ATOMIC_ACQUIRE);
+    });
+    require(!Collapsed::is_new(word, {q.send_index, 0}, q.shape.entries),
+            "its send completion queue's entry is of an operation that was not posted: it was used before, or belongs "
+            "to another queue pair too, or was not initialised");
   }
 
   void check_completions(const DirectCompletionRing& cq, const std::string& side) const {
@@ -180,9 +199,12 @@ class DirectQueuePair {
     reached_state_ = reached_.memory(state_, bytes_);
   }
 
+  static uint32_t depth_of(uint32_t wanted, uint32_t entries) {
+    return wanted == 0 || wanted > entries ? entries : wanted;
+  }
   /// A completion queue that is full loses entries: no more in flight than it has room for.
   static uint32_t depth_of(uint32_t wanted, uint32_t entries, const DirectCompletionRing& cq) {
-    return std::min(wanted == 0 || wanted > entries ? entries : wanted, cq.count - 1);
+    return std::min(depth_of(wanted, entries), cq.count - 1);
   }
 
   rdma::CompletionQueueHandle reach(const DirectCompletionRing& cq) {
@@ -202,11 +224,12 @@ class DirectQueuePair {
     h.send = &reached_state_->more;
     h.sq = reached_.memory(q.sq, size_t{q.shape.entries} << Vendor::unit_shift(q.shape));
     h.sq_record = reached_.memory(q.sq_record, sizeof *q.sq_record);
-    h.sq_doorbell = reached_.registers(q.sq_doorbell, sizeof(typename Vendor::Doorbell));
+    h.sq_doorbell = reached_.registers(q.sq_doorbell, sizeof(typename Vendor::Doorbell) + Vendor::doorbell_stride);
     h.side_table = reached_.memory(q.side_table, size_t{q.side_entries} * q.side_entry_bytes);
     h.side_entries = q.side_entries;
     h.shape = q.shape;
-    h.depth = depth_of(q.send_depth, q.shape.entries, q.cq);
+    h.depth = Vendor::has_collapsed_cq ? depth_of(q.send_depth, q.shape.entries)
+                                       : depth_of(q.send_depth, q.shape.entries, q.cq);
     h.signal_every = 1;
     while (h.signal_every * 8 <= h.depth) h.signal_every *= 2;
     h.cq = reach(q.cq);

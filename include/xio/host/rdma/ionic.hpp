@@ -130,10 +130,10 @@ class IonicFinder {
     if ((value & 0xffff) != 0) refuse(std::string(what) + " were posted to it before; make a new one");
   }
 
+  /// A ring, or one entry: that is how libionic describes a collapsed one.
   DirectCompletionRing completions(ibv_cq* cq) const {
     ionic_dv::CompletionQueue found{};
     demand(ionic_library().get_cq(&found, cq, ionic_library().qp_pipeline(qp_)), "ionic_dv_get_cq");
-    if (found.queue.mask == 0) refuse("a completion queue is collapsed to one entry, which is not offered");
     check(found.queue, "completion");
     if (1u << found.queue.log2_entry_bytes != ionic::CompletionDecoder::entry_bytes)
       refuse("its completions have " + std::to_string(1u << found.queue.log2_entry_bytes) + " bytes and not 32");
@@ -166,7 +166,8 @@ class IonicFinder {
 }  // namespace detail
 
 /// Where the queues of an RC queue pair lie that nothing was posted to yet. Throws Error where it cannot be adopted.
-inline DirectQueues ionic_queues(ibv_qp* qp) {
+/// @param collapsed  whether the send queue's completion queue must be collapsed to one entry, as ionic::Options says
+inline DirectQueues ionic_queues(ibv_qp* qp, bool collapsed = false) {
   DirectQueues queues = detail::adoptable("ionic", qp);
   const auto refuse = [&](const std::string& why) { throw Error(queues.name + " cannot be adopted: " + why); };
   const detail::IonicFinder finder(qp, queues.name);
@@ -181,7 +182,15 @@ inline DirectQueues ionic_queues(ibv_qp* qp) {
   queues.shape.entry_shift = finder.send().log2_entry_bytes;
   queues.send_depth = finder.send().mask;  // one stays free
   queues.cq = finder.completions(qp->send_cq);
+  if (queues.cq.count == 1 && !collapsed)
+    refuse("its send_cq is collapsed to one entry; use ionic::Vendor with Options::collapsed");
+  if (queues.cq.count != 1 && collapsed) refuse("its send_cq is a ring, and not collapsed to one entry");
 
+  if (queues.no_receives.empty()) {
+    queues.receive_cq = finder.completions(qp->recv_cq);
+    if (queues.receive_cq.count == 1)
+      queues.no_receives = "its recv_cq is collapsed to one entry, where messages overwrite each other";
+  }
   if (queues.no_receives.empty()) {
     finder.check_unused(ionic_library().receive_doorbell, "receives");
     queues.rq = finder.receive().ring;
@@ -189,7 +198,6 @@ inline DirectQueues ionic_queues(ibv_qp* qp) {
     queues.receive_shape.entries = finder.receive().mask + 1u;
     queues.receive_shape.entry_shift = finder.receive().log2_entry_bytes;
     queues.receive_depth = finder.receive().mask;
-    queues.receive_cq = finder.completions(qp->recv_cq);
   }
   return queues;
 }
@@ -198,12 +206,14 @@ inline DirectQueues ionic_queues(ibv_qp* qp) {
 /// must not post to it or poll its completion queues meanwhile, and who destroys it after the object that this returns.
 ///
 /// Its completion queues serve it alone, and its rings lie in memory, not in the controller. libionic does not tell
-/// which version of entries the device takes: `Variant` must. Throws Error where it cannot be adopted.
+/// which version of entries the device takes: `Variant` must. A send_cq that is collapsed to one entry
+/// (IONIC_CQ_INIT_ATTR_CCQE) is adopted where `Variant` says that it is, and then has to be. Throws Error where it
+/// cannot be adopted.
 /// @param pages  where kernels do not run on the CPU
 template <class Variant = ionic::Options>
 DirectQueuePair<ionic::Vendor<Variant>> adopt_ionic(ibv_qp* qp, std::shared_ptr<ReachablePages> pages = nullptr) {
   static_assert(Variant::spec == ionic::SpecFormat::none, "such entries have more than 2 pieces of memory");
-  return DirectQueuePair<ionic::Vendor<Variant>>(ionic_queues(qp), std::move(pages));
+  return DirectQueuePair<ionic::Vendor<Variant>>(ionic_queues(qp, Variant::collapsed), std::move(pages));
 }
 
 }  // namespace host

@@ -77,9 +77,11 @@ inline void mlx5_check_record(const std::string& name, const __be32* record, uin
 
 /// Where the queues of an RC queue pair lie. Takes over its completion queues: libmlx5 polls them no more.
 /// Throws Error where it cannot be adopted.
-/// @param cqe_bytes  64 or 128: as mlx5::Options says
+/// @param cqe_bytes        64 or 128: as mlx5::Options says
+/// @param doorbell_stride  bytes between the two halves of the BlueFlame register, or 0: likewise
 /// Source: rdma-core, providers/mlx5/man/mlx5dv_init_obj.3
-inline DirectQueues mlx5_queues(ibv_qp* qp, const Mlx5AdoptOptions& options = {}, uint32_t cqe_bytes = 64) {
+inline DirectQueues mlx5_queues(ibv_qp* qp, const Mlx5AdoptOptions& options = {}, uint32_t cqe_bytes = 64,
+                                uint32_t doorbell_stride = 0) {
   DirectQueues queues = detail::adoptable("mlx5", qp);
   const auto refuse = [&](const std::string& why) { throw Error(queues.name + " cannot be adopted: " + why); };
   if (!mlx5_library().is_supported(qp->context->device)) refuse("its device is no ConnectX");
@@ -103,6 +105,9 @@ inline DirectQueues mlx5_queues(ibv_qp* qp, const Mlx5AdoptOptions& options = {}
   queues.shape.entry_shift = mlx5::SendEncoder<>::unit_shift;
   queues.sq_record = reinterpret_cast<uint32_t*>(found.dbrec) + mlx5::send_record;
   // Two halves (bf.size != 0) serve copies of whole entries in turn. Doorbells of 8 bytes may all go to the first half.
+  if (doorbell_stride != 0 && found.bf.size != doorbell_stride)
+    refuse("the halves of its doorbell register have " + std::to_string(found.bf.size) + " bytes and not " +
+           std::to_string(doorbell_stride) + "; use mlx5::Vendor with another Options::doorbell_stride");
   queues.sq_doorbell = found.bf.reg;
   queues.send_depth = 0;  // all units: max_send_wr counts work requests
   queues.send_index = options.send_index;
@@ -136,7 +141,9 @@ template <class Variant = mlx5::Options>
 DirectQueuePair<mlx5::Vendor<Variant>> adopt_mlx5(ibv_qp* qp, const Mlx5AdoptOptions& options = {},
                                                   std::shared_ptr<ReachablePages> pages = nullptr) {
   static_assert(!Variant::signature, "not offered: receives would need signatures too");
-  return DirectQueuePair<mlx5::Vendor<Variant>>(mlx5_queues(qp, options, Variant::cqe_bytes), std::move(pages));
+  static_assert(!Variant::collapsed, "libmlx5 makes no such completion queue: describe what DEVX made (DirectQueues)");
+  return DirectQueuePair<mlx5::Vendor<Variant>>(mlx5_queues(qp, options, Variant::cqe_bytes, Variant::doorbell_stride),
+                                                std::move(pages));
 }
 
 }  // namespace host

@@ -29,6 +29,8 @@ namespace host {
 /// After a failure make a new one: the completion queues' indices survive a reset, and the rings' do not.
 template <class Variant = mlx5::Options>
 class Mlx5Endpoint {
+  static_assert(!Variant::collapsed, "libmlx5 makes no such completion queue: describe what DEVX made (DirectQueues)");
+
  public:
   using Vendor = mlx5::Vendor<Variant>;  ///< for rdma::QueuePair and rdma::ReceiveQueue
 
@@ -53,7 +55,7 @@ class Mlx5Endpoint {
     queue_.connect(peer);
     Mlx5AdoptOptions options;
     options.receives_to_memory = true;
-    direct_.emplace(mlx5_queues(queue_.get(), options, Variant::cqe_bytes), pages_);
+    direct_.emplace(mlx5_queues(queue_.get(), options, Variant::cqe_bytes, Variant::doorbell_stride), pages_);
   }
 
   /// What a kernel needs to post operations.

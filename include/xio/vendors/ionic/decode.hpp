@@ -95,6 +95,60 @@ struct CompletionDecoder {
   }
 };
 
+/// The one entry of a collapsed completion queue (ROCm/rocm-xio, rdma-core/ionic-gda: IONIC_CQ_INIT_ATTR_CCQE), of a
+/// send queue alone: the device overwrites it with each completion. Its message number tells how far the send queue
+/// got; the color means nothing. `read(offset)` gives 8 bytes of it, and loads them after those that were read before.
+///
+/// The device stores the 32 bytes at once, but nobody loads them at once. So a success is one whose flags still say so
+/// after its number was read.
+struct CollapsedDecoder {
+  using Ring = CompletionDecoder;
+  static constexpr uint32_t entry_bytes = Ring::entry_bytes;
+  static constexpr uint8_t initial_byte = Ring::initial_byte;  ///< set-up fills the entry with it
+
+  /// What of the entry is_new() and decode_success() look at: flags, and below them the message number.
+  template <class Read>
+  XIO_HOST_DEVICE static constexpr uint64_t look(Read read) {
+    return read(Ring::word_offset) >> 32 << 32 | read(0) >> 32;
+  }
+
+  /// Whether the entry may say more than is known: it names one of the `in_flight` units behind `known`, or may.
+  XIO_HOST_DEVICE static constexpr bool is_new(uint64_t word, rdma::Progress known, uint64_t in_flight) {
+    switch (type(word)) {
+      case CqeType::send_msn: {
+        const uint32_t next = byte_swap(static_cast<uint32_t>(word));
+        return ((next - 1 - static_cast<uint32_t>(known.operations)) & msn_mask) < in_flight;
+      }
+      case CqeType::send_npg: return true;
+      default: return false;
+    }
+  }
+
+  /// As CompletionDecoder::decode_success(), of what look() gave.
+  template <class Read>
+  XIO_HOST_DEVICE static constexpr rdma::Completion decode_success(uint64_t word, Read read) {
+    return Ring::decode_success(read(Ring::word_offset), [word](uint32_t) { return word << 32; });
+  }
+
+  /// What the entry says now. CompletionKind::nothing where that is not new, or was overwritten while it was read.
+  template <class Read>
+  XIO_HOST_DEVICE static constexpr rdma::Completion decode(Read read, rdma::Progress known, uint64_t in_flight) {
+    const uint64_t flags = read(Ring::word_offset);
+    const rdma::Completion completion = Ring::decode(flags, read);
+    if (read(Ring::word_offset) != flags) return {};
+    const uint64_t distance = completion.counts == rdma::Counter::next_message
+                                  ? (completion.counter - 1 - static_cast<uint32_t>(known.operations)) & msn_mask
+                                  : 0;
+    return distance < in_flight ? completion : rdma::Completion{};
+  }
+
+ private:
+  XIO_HOST_DEVICE static constexpr CqeType type(uint64_t word) {
+    return static_cast<CqeType>(byte_swap(static_cast<uint32_t>(word >> 32)) >> cqe_word::type_shift &
+                                cqe_word::type_mask);
+  }
+};
+
 }  // namespace ionic
 
 XIO_NAMESPACE_END

@@ -17,6 +17,7 @@ namespace ionic {
 struct Options {
   static constexpr Version version = Version::v1;
   static constexpr SpecFormat spec = SpecFormat::none;
+  static constexpr bool collapsed = false;  ///< the send queue's completion queue is collapsed to one entry
 };
 
 /// Pensando DSC as a vendor of rdma::QueuePair.
@@ -26,6 +27,7 @@ struct Vendor {
   using Send = SendEncoder<Variant::version, Variant::spec>;
   using Receive = ReceiveEncoder<Variant::spec>;
   using Completions = CompletionDecoder;
+  using Collapsed = CollapsedDecoder;
 
   static constexpr bool power_of_two = true;
   static constexpr bool wraps = false;
@@ -33,7 +35,9 @@ struct Vendor {
   static constexpr bool has_side_table = false;
   static constexpr bool has_send_record = false;
   static constexpr bool has_send_doorbell = true;
+  static constexpr uint32_t doorbell_stride = 0;
   static constexpr bool has_cq_record = false;
+  static constexpr bool has_collapsed_cq = Variant::collapsed;  ///< Collapsed reads the send queue's completions
   static constexpr bool has_cq_doorbell = true;
   static constexpr bool has_receive_record = false;
   static constexpr bool has_receive_doorbell = true;

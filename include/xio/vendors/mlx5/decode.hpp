@@ -94,6 +94,49 @@ struct CompletionDecoder {
   }
 };
 
+/// The one entry of a collapsed completion queue (linux/mlx5/mlx5_ifc.h, cqc.cc, with cqc.oi), of a send queue alone:
+/// the device overwrites it with each completion. Its counter tells how far the send queue got; the owner bit means
+/// nothing. `read(offset)` gives 8 bytes of it, and loads them after those that were read before.
+template <uint32_t EntryBytes = 64>
+struct CollapsedDecoder {
+  using Ring = CompletionDecoder<EntryBytes>;
+  static constexpr uint32_t entry_bytes = EntryBytes;
+  static constexpr uint8_t initial_byte = Ring::initial_byte;  ///< set-up fills the entry with it
+
+  /// What of the entry is_new() and decode_success() look at.
+  template <class Read>
+  XIO_HOST_DEVICE static constexpr uint64_t look(Read read) {
+    return read(Ring::word_offset);
+  }
+
+  /// Whether the entry may say more than is known: it names one of the `in_flight` units behind `known`.
+  XIO_HOST_DEVICE static constexpr bool is_new(uint64_t word, rdma::Progress known, uint64_t in_flight) {
+    const CqeOpcode opcode = cqe_opcode(static_cast<uint8_t>(word >> 56));
+    return (opcode == CqeOpcode::request || opcode == CqeOpcode::request_error) &&
+           is_in_flight(byte_swap(static_cast<uint16_t>(word >> 32)), known, in_flight);
+  }
+
+  /// As CompletionDecoder::decode_success(), of what look() gave.
+  template <class Read>
+  XIO_HOST_DEVICE static constexpr rdma::Completion decode_success(uint64_t word, Read read) {
+    return Ring::decode_success(word, read);
+  }
+
+  /// What the entry says now. CompletionKind::nothing where that is not new, or was overwritten while it was read.
+  template <class Read>
+  XIO_HOST_DEVICE static constexpr rdma::Completion decode(Read read, rdma::Progress known, uint64_t in_flight) {
+    const uint64_t word = look(read);
+    const rdma::Completion completion = Ring::decode(word, read);
+    if (!is_new(word, known, in_flight) || look(read) != word) return {};
+    return completion;
+  }
+
+ private:
+  XIO_HOST_DEVICE static constexpr bool is_in_flight(uint32_t counter, rdma::Progress known, uint64_t in_flight) {
+    return ((counter - static_cast<uint32_t>(known.units)) & record_counter_mask) < in_flight;
+  }
+};
+
 }  // namespace mlx5
 
 XIO_NAMESPACE_END

@@ -19,6 +19,9 @@ struct Options {
   static constexpr uint32_t cqe_bytes = 64;  ///< 64 or 128
   /// Local invalidates are offered; each post then looks whether the one before was such.
   static constexpr bool memory_operations = false;
+  /// Doorbells go in turn to two registers that are so many bytes apart: the halves of a BlueFlame register. 0: to one.
+  static constexpr uint32_t doorbell_stride = 0;
+  static constexpr bool collapsed = false;  ///< the send queue's completion queue is collapsed to one entry
 };
 
 /// ConnectX as a vendor of rdma::QueuePair.
@@ -28,6 +31,7 @@ struct Vendor {
   using Send = SendEncoder<Variant::signature, Variant::memory_operations>;
   using Receive = ReceiveEncoder;
   using Completions = CompletionDecoder<Variant::cqe_bytes>;
+  using Collapsed = CollapsedDecoder<Variant::cqe_bytes>;
 
   static constexpr bool power_of_two = true;        ///< the ring has a power of two of units
   static constexpr bool wraps = true;               ///< an entry that reaches the end of the ring goes on at its start
@@ -35,7 +39,9 @@ struct Vendor {
   static constexpr bool has_side_table = false;
   static constexpr bool has_send_record = true;
   static constexpr bool has_send_doorbell = true;
+  static constexpr uint32_t doorbell_stride = Variant::doorbell_stride;
   static constexpr bool has_cq_record = true;
+  static constexpr bool has_collapsed_cq = Variant::collapsed;  ///< Collapsed reads the send queue's completions
   static constexpr bool has_cq_doorbell = false;
   static constexpr bool fence_after_memory_operation = Variant::memory_operations;
   static constexpr bool has_receive_record = true;
@@ -54,6 +60,12 @@ struct Vendor {
   /// What rings for the entries before `end`, the last of which begins with `head`.
   XIO_HOST_DEVICE static constexpr Doorbell send_doorbell(const rdma::SendShape&, uint64_t /*end*/, uint64_t head) {
     return head;
+  }
+  /// Producer counter, modulo 65536, after the entry that begins with `head`.
+  XIO_HOST_DEVICE static constexpr uint64_t end_of(uint64_t head) {
+    const uint32_t index = byte_swap(static_cast<uint32_t>(head)) >> 8 & record_counter_mask;
+    const uint32_t segments = byte_swap(static_cast<uint32_t>(head >> 32)) & max_segments;
+    return index + (segments + 3) / 4;
   }
   XIO_HOST_DEVICE static constexpr uint32_t receive_record(const rdma::ReceiveShape&, uint64_t end) {
     return byte_swap(static_cast<uint32_t>(end)) & byte_swap(record_counter_mask);

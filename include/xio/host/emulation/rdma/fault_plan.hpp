@@ -28,6 +28,11 @@ class RdmaFaultPlan {
     const std::lock_guard<std::mutex> lock(mutex_);
     delay_ = passes;
   }
+  /// While set, no pass of the NIC writes more than one completion.
+  void one_a_pass(bool single) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    single_ = single;
+  }
   /// The completion of the `number`-th operation is written twice.
   void duplicate(uint64_t number) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -56,7 +61,7 @@ class RdmaFaultPlan {
     duplicates_.clear();
     drops_.clear();
     delay_ = 0;
-    held_ = inbound_held_ = false;
+    held_ = inbound_held_ = single_ = false;
   }
 
   RdmaOutcome outcome(uint64_t number) const {
@@ -67,6 +72,10 @@ class RdmaFaultPlan {
   uint32_t delay_passes() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return delay_;
+  }
+  bool is_one_a_pass() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return single_;
   }
   bool duplicated(uint64_t number) const {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -93,6 +102,7 @@ class RdmaFaultPlan {
   uint32_t delay_ = 0;
   bool held_ = false;
   bool inbound_held_ = false;
+  bool single_ = false;
 };
 
 }  // namespace emulation

@@ -14,10 +14,12 @@ namespace emulation {
 
 /// Pensando DSC, without lists of lengths before the pointers.
 /// @tparam Version what the kernel reports, 1 or 2: opcodes and atomics differ
-template <uint32_t Version = 1>
+/// @tparam Collapsed whether the send queue's completion queue is collapsed to one entry
+template <uint32_t Version = 1, bool Collapsed = false>
 struct IonicWire : RdmaWireDefaults {
   static_assert(Version == 1 || Version == 2, "no other version is known");
   static constexpr uint32_t cqe_bytes = 32;
+  static constexpr bool collapsed = Collapsed;
   static constexpr uint8_t cq_initial_byte = 0;
   static constexpr bool flushes = false;        ///< what comes after a failed entry gets no completion
   static constexpr bool has_last_entry = true;  ///< says that the queue is being flushed
@@ -130,19 +132,20 @@ struct IonicWire : RdmaWireDefaults {
     const uint32_t status_length =
         failed ? status(completion.outcome) : static_cast<uint32_t>(completion.work.length());
     if (completion.work.operation == RdmaOperation::local_invalidate) {
-      write_local(config, cq, index, completion.work.index & (config.sq_units - 1), status_length, failed);
+      write_local(config, cq, index, completion.work.index & (config.sq_units - 1), status_length, failed,
+                  completion.messages);
       return;
     }
     ionic::SendCqe entry{};
     entry.message_number = Be32(static_cast<uint32_t>(completion.messages & 0xffffff));
     entry.status_length = Be32(status_length);
-    store(config, cq, index, config.cq_entries, ionic::CqeType::send_msn, failed, entry);
+    store_send(config, cq, index, ionic::CqeType::send_msn, failed, entry, completion.messages);
   }
 
   /// Says that what is still posted will be flushed; names none of it.
   static void write_last(const RdmaQueueConfig& config, uint8_t* cq, uint32_t*, uint64_t index,
-                         const RdmaSendCompletion&) {
-    write_local(config, cq, index, 0, status(RdmaOutcome::flushed), true);
+                         const RdmaSendCompletion& completion) {
+    write_local(config, cq, index, 0, status(RdmaOutcome::flushed), true, completion.messages);
   }
 
   static void write_receive_completion(const RdmaQueueConfig& config, uint8_t* cq, uint32_t*, uint64_t index,
@@ -228,22 +231,36 @@ struct IonicWire : RdmaWireDefaults {
   }
 
   static void write_local(const RdmaQueueConfig& config, uint8_t* cq, uint64_t index, uint64_t slot,
-                          uint32_t status_length, bool failed) {
+                          uint32_t status_length, bool failed, uint64_t messages) {
     ionic::SendCqe entry{};
     entry.index_timestamp = slot | timestamp << ionic::cqe_timestamp_shift;
     entry.status_length = Be32(status_length);
-    store(config, cq, index, config.cq_entries, ionic::CqeType::send_npg, failed, entry);
+    store_send(config, cq, index, ionic::CqeType::send_npg, failed, entry, messages);
+  }
+
+  static void store_send(const RdmaQueueConfig& config, uint8_t* cq, uint64_t index, ionic::CqeType type, bool failed,
+                         ionic::SendCqe& entry, [[maybe_unused]] uint64_t messages) {
+    if constexpr (Collapsed) {
+      // A color that alternates says nothing either.
+      entry.word = flags(config, type, failed, index & 1);
+      const auto far_off = static_cast<uint32_t>((messages & 0xffffff) ^ 0x800000);
+      replace_entry(cq, entry, 0, uint64_t{Be32(far_off).raw} << 32);
+    } else {
+      store(config, cq, index, config.cq_entries, type, failed, entry);
+    }
   }
 
   /// Stores a completion entry; the word with the color comes last.
   template <class Entry>
   static void store(const RdmaQueueConfig& config, uint8_t* cq, uint64_t index, uint32_t entries, ionic::CqeType type,
                     bool failed, Entry& entry) {
-    const uint32_t color = (index & entries) == 0 ? 1 : 0;
-    entry.word =
-        Be32(config.qpn << ionic::cqe_word::qid_shift | static_cast<uint32_t>(type) << ionic::cqe_word::type_shift |
-             (failed ? ionic::cqe_word::error : 0u) | color);
+    entry.word = flags(config, type, failed, (index & entries) == 0);
     publish_entry(cq + (index & (entries - 1)) * cqe_bytes, entry, XIO_OFFSETOF(Entry, status_length));
+  }
+
+  static Be32 flags(const RdmaQueueConfig& config, ionic::CqeType type, bool failed, bool color) {
+    return Be32(config.qpn << ionic::cqe_word::qid_shift | static_cast<uint32_t>(type) << ionic::cqe_word::type_shift |
+                (failed ? ionic::cqe_word::error : 0u) | (color ? ionic::cqe_word::color : 0u));
   }
 
   static uint32_t status(RdmaOutcome outcome) {

@@ -12,10 +12,15 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// ConnectX. @tparam CqeBytes 64 or 128
-template <uint32_t CqeBytes = 64>
+/// ConnectX.
+/// @tparam CqeBytes 64 or 128
+/// @tparam Collapsed whether the send queue's completion queue is collapsed to one entry
+/// @tparam Stride bytes between the two registers that doorbells go to; 0: one
+template <uint32_t CqeBytes = 64, bool Collapsed = false, uint32_t Stride = 0>
 struct Mlx5Wire : RdmaWireDefaults {
   static constexpr uint32_t cqe_bytes = CqeBytes;
+  static constexpr bool collapsed = Collapsed;
+  static constexpr uint32_t doorbell_stride = Stride;
   static constexpr uint8_t cq_initial_byte = mlx5::initial_opcode_owner;
   static constexpr bool flushes = true;  ///< every entry after a failed one gets a completion
   static constexpr bool has_side_table = false;
@@ -119,9 +124,10 @@ struct Mlx5Wire : RdmaWireDefaults {
       mlx5::Cqe entry{};
       entry.opcode_qpn = Be32(config.qpn);
       entry.wqe_counter = Be16(counter);
-      store(cq, index, config.cq_entries, mlx5::CqeOpcode::request, entry, false);
+      store_send(config, cq, index, mlx5::CqeOpcode::request, entry);
     } else {
-      write_error(config, cq, index, config.cq_entries, mlx5::CqeOpcode::request_error, counter, completion.outcome);
+      mlx5::ErrorCqe entry = error_entry(config, counter, completion.outcome);
+      store_send(config, cq, index, mlx5::CqeOpcode::request_error, entry);
     }
   }
 
@@ -129,8 +135,8 @@ struct Mlx5Wire : RdmaWireDefaults {
                                        const RdmaReceiveCompletion& completion) {
     const auto counter = static_cast<uint16_t>(completion.receive.index);
     if (completion.outcome != RdmaOutcome::ok) {
-      write_error(config, cq, index, config.receive_cq_entries, mlx5::CqeOpcode::response_error, counter,
-                  completion.outcome);
+      mlx5::ErrorCqe entry = error_entry(config, counter, completion.outcome);
+      store(cq, index, config.receive_cq_entries, mlx5::CqeOpcode::response_error, entry, false);
       return;
     }
     mlx5::Cqe entry{};
@@ -164,6 +170,19 @@ struct Mlx5Wire : RdmaWireDefaults {
   }
 
   template <class Entry>
+  static void store_send(const RdmaQueueConfig& config, uint8_t* cq, uint64_t index, mlx5::CqeOpcode opcode,
+                         Entry& entry) {
+    if constexpr (Collapsed) {
+      // An owner bit that alternates says nothing either.
+      entry.opcode_owner = static_cast<uint8_t>(static_cast<uint32_t>(opcode) << 4 | (index & 1));
+      replace_entry(cq + (CqeBytes - sizeof(Entry)), entry, sizeof(Entry) - sizeof(uint64_t),
+                    uint64_t{mlx5::initial_opcode_owner} << 56);
+    } else {
+      store(cq, index, config.cq_entries, opcode, entry, false);
+    }
+  }
+
+  template <class Entry>
   static void store(uint8_t* cq, uint64_t index, uint32_t entries, mlx5::CqeOpcode opcode, Entry& entry,
                     bool solicited) {
     entry.opcode_owner = static_cast<uint8_t>(static_cast<uint32_t>(opcode) << 4 | (solicited ? 2u : 0u) |
@@ -172,14 +191,13 @@ struct Mlx5Wire : RdmaWireDefaults {
     publish_entry(to, entry, sizeof(Entry) - sizeof(uint64_t));
   }
 
-  static void write_error(const RdmaQueueConfig& config, uint8_t* cq, uint64_t index, uint32_t entries,
-                          mlx5::CqeOpcode opcode, uint16_t counter, RdmaOutcome outcome) {
+  static mlx5::ErrorCqe error_entry(const RdmaQueueConfig& config, uint16_t counter, RdmaOutcome outcome) {
     mlx5::ErrorCqe entry{};
     entry.opcode_qpn = Be32(config.qpn);
     entry.wqe_counter = Be16(counter);
     entry.syndrome = static_cast<uint8_t>(syndrome(outcome));
     entry.vendor_syndrome = 0x77;
-    store(cq, index, entries, opcode, entry, false);
+    return entry;
   }
 
   static mlx5::Syndrome syndrome(RdmaOutcome outcome) {

@@ -87,7 +87,9 @@ class RdmaQueuePairModel final : public RdmaModel {
   bool pass() override {
     ++passes_;
     if (faults_.held()) return false;
-    bool worked = look_at_doorbell();
+    bool worked = look_at_doorbell(memory_.sq_doorbell);
+    if constexpr (Wire::doorbell_stride != 0)
+      worked |= look_at_doorbell(memory_.sq_doorbell + Wire::doorbell_stride / sizeof(uint64_t));
     if (Wire::flushes && broken_) worked |= flush_receives();
     for (uint32_t burst = 0; burst < 64 && consumer_ < producer_; ++burst) {
       if (!execute_next()) break;
@@ -97,6 +99,7 @@ class RdmaQueuePairModel final : public RdmaModel {
       write_completion(pending_.front());
       pending_.pop_front();
       worked = true;
+      if (faults_.is_one_a_pass()) break;
     }
     return worked;
   }
@@ -150,8 +153,8 @@ class RdmaQueuePairModel final : public RdmaModel {
     }
   }
 
-  bool look_at_doorbell() {
-    const uint64_t value = take_note(memory_.sq_doorbell);
+  bool look_at_doorbell(uint64_t* doorbell) {
+    const uint64_t value = take_note(doorbell);
     if (value == doorbell_taken) return false;
     std::string violation;
     const uint64_t producer = Wire::producer(config_, memory_, value, producer_, violation);
@@ -278,8 +281,10 @@ class RdmaQueuePairModel final : public RdmaModel {
   }
 
   void write_completion(const Pending& pending) {
-    cq_consumer_ = Wire::consumer(config_.cq_entries, memory_.cq_record, memory_.cq_doorbell, cq_consumer_);
-    if (cq_index_ - cq_consumer_ >= Wire::cq_capacity(config_.cq_entries)) violate("completion queue overrun");
+    if constexpr (!Wire::collapsed) {
+      cq_consumer_ = Wire::consumer(config_.cq_entries, memory_.cq_record, memory_.cq_doorbell, cq_consumer_);
+      if (cq_index_ - cq_consumer_ >= Wire::cq_capacity(config_.cq_entries)) violate("completion queue overrun");
+    }
     if constexpr (Wire::has_last_entry) {
       if (pending.is_last) {
         Wire::write_last(config_, memory_.cq, memory_.cq_producer, cq_index_++, pending.completion);

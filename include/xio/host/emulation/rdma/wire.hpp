@@ -82,9 +82,28 @@ void publish_entry(uint8_t* to, const Entry& entry, size_t offset) {
   __atomic_store_n(reinterpret_cast<uint64_t*>(to + offset), word, __ATOMIC_RELEASE);
 }
 
+/// As publish_entry(), over an entry that somebody may be reading. A NIC stores it at once; here whoever finds the word
+/// at `offset` to be the old or the new one, twice, read nothing of another entry between. Meanwhile the word is
+/// `none`.
+template <class Entry>
+void replace_entry(uint8_t* to, const Entry& entry, size_t offset, uint64_t none) {
+  const auto put = [to](size_t at, uint64_t word) {
+    __atomic_store_n(reinterpret_cast<uint64_t*>(to + at), word, __ATOMIC_RELEASE);
+  };
+  put(offset, none);
+  for (size_t i = 1; i <= sizeof entry / sizeof(uint64_t); ++i) {
+    const size_t at = (offset + i * sizeof(uint64_t)) % sizeof entry;
+    uint64_t word;
+    std::memcpy(&word, reinterpret_cast<const unsigned char*>(&entry) + at, sizeof word);
+    put(at, word);
+  }
+}
+
 /// What a wire need not say, where its vendor does nothing special. Wires derive from it.
 struct RdmaWireDefaults {
-  static constexpr bool has_last_entry = false;  ///< whether write_last() follows the first failure's completion
+  static constexpr bool has_last_entry = false;   ///< whether write_last() follows the first failure's completion
+  static constexpr uint32_t doorbell_stride = 0;  ///< bytes between the two doorbells of a send queue; 0: it has one
+  static constexpr bool collapsed = false;  ///< send completions overwrite one entry; nobody tells of reading them
 
   /// Most units of a send ring that can be told from none.
   static uint64_t capacity(const RdmaQueueConfig& config) { return config.sq_units; }
