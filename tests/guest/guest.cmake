@@ -24,6 +24,8 @@ if(TARGET xio-tester)
   xio_register_test(NAME guest.tester_rdma LABELS guest once TIMEOUT 600 SERIAL
     COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,veth --limit 540 --
       ${XIO_TESTS_DIR}/guest/rxe_devices.sh all ${XIO_TESTS_DIR}/guest/tester_rdma.sh $<TARGET_FILE:xio-tester>)
+  xio_register_test(NAME guest.vfio LABELS guest once TIMEOUT 600 SERIAL
+    COMMAND ${XIO_TESTS_DIR}/guest/vfio.sh $<TARGET_FILE:xio-tester>)
   set(tester $<TARGET_FILE:xio-tester>)
 else()
   set(tester "")
