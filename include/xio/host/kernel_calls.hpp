@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -15,8 +16,9 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// open(2) and ioctl(2), and where the kernel shows its devices. Each function does what the system call of its name
-/// does, errno included. Descriptors are real ones in any case, so that they can be closed, mapped and read as usual.
+/// open(2), ioctl(2) and whether a node is there, and where the kernel shows its devices. Each function does what the
+/// system call of its name does, errno included. Descriptors are real ones in any case, so that they can be closed,
+/// mapped and read as usual.
 class KernelCalls {
  public:
   KernelCalls() = default;
@@ -26,6 +28,7 @@ class KernelCalls {
 
   /// Opens for reading and writing.
   virtual int open(const std::string& path) { return ::open(path.c_str(), O_RDWR | O_CLOEXEC); }
+  virtual bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
   /// @param argument  a number, or the address of what `request` works on
   virtual int ioctl(int fd, unsigned long request, uintptr_t argument) { return ::ioctl(fd, request, argument); }
   /// Root of sysfs, without a slash at the end.

@@ -19,6 +19,7 @@
 #include <xio/host/nvme/vfio_access.hpp>
 #include <xio/host/nvme/vfio_device.hpp>
 #include <xio/host/nvme/vfio_group.hpp>
+#include <xio/host/nvme/vfio_iommufd.hpp>
 #include <xio/host/nvme/vfio_memory.hpp>
 #include <xio/host/nvme/vfio_options.hpp>
 #include <xio/host/pci.hpp>
@@ -53,7 +54,11 @@ inline void check_vfio_function(const PciFunction& pci) {
 inline std::unique_ptr<VfioAccess> open_vfio(const std::shared_ptr<KernelCalls>& calls, const PciFunction& pci,
                                              const VfioOptions& options) {
   check_vfio_function(pci);
-  if (options.interface == VfioInterface::iommufd) throw Error("vfio: interface=iommufd is not offered yet");
+  // A kernel without group nodes has character devices alone.
+  const bool node = !pci.vfio_device().empty();
+  if (options.interface == VfioInterface::iommufd ||
+      (options.interface == VfioInterface::automatic && node && !calls->exists("/dev/vfio/" + pci.iommu_group())))
+    return std::make_unique<VfioIommufd>(calls, pci);
   return std::make_unique<VfioGroup>(calls, pci);
 }
 
@@ -109,6 +114,13 @@ class VfioNvme final : public NvmeTransport {
       throw Error("vfio: doorbell " + std::to_string(index) + " lies beyond the " +
                   std::to_string(device_.mapped_bytes(doorbell_base)) +
                   " bytes of doorbells that are mapped; use a lower queue number");
+  }
+  /// Function level reset, where the device has one.
+  bool reset_device() override {
+    if (!device_.can_reset()) return false;
+    device_.reset();
+    device_.change_command(VfioDevice::memory_space | VfioDevice::bus_master, 0);
+    return true;
   }
   std::string description() const override {
     return "NVMe controller " + pci_.address() + " by vfio (" + access_->description() + ")";

@@ -142,6 +142,9 @@ class VfioDevice {
   void reset() const {
     if (ioctl(VFIO_DEVICE_RESET, static_cast<void*>(nullptr)) != 0)
       throw_system_error("vfio: the device cannot be reset", errno);
+    // Errors of before are over.
+    uint64_t count = 0;
+    if (errors_ && ::read(errors_.get(), &count, sizeof count) < 0) count = 0;
   }
 
   /// True once the kernel has asked for the device: it is being unplugged, or taken from vfio-pci.
