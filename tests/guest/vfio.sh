@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# vfio.sh XIO-TESTER: xio-tester by vfio on NVMe controllers behind an IOMMU, in the guest of scripts/guest
+# vfio.sh XIO-TESTER [RECOVERY]: xio-tester by vfio on NVMe controllers behind an IOMMU, in the guest of scripts/guest
 #
 # The 25 functional cases with blocks of 512 and of 4096 bytes and, with QEMU 10 (scripts/qemu10), with queues of 32
-# entries; data that goes from us to the kernel and from the kernel to us; refusals.
+# entries; data that goes from us to the kernel and from the kernel to us; refusals; a device that is removed. RECOVERY
+# is the program of vfio_recovery.cpp.
 
 set -uo pipefail
-tester=$(readlink -f -- "${1:?usage: ${0##*/} XIO-TESTER}")
+tester=$(readlink -f -- "${1:?usage: ${0##*/} XIO-TESTER [RECOVERY]}")
+recovery=${2:+$(readlink -f -- "$2")}
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd -- "$here/../.." && pwd)
 
@@ -29,7 +31,7 @@ if [ "${XIO_GUEST:-}" != 1 ]; then
   add large 5 ,mdts=3,logical_block_size=4096,physical_block_size=4096
   if [ $have_mqes = yes ]; then add short 6 ,mqes=31; fi
   "$root/scripts/guest" --modules nvme,vfio-pci,vfio_iommu_type1 --limit 420 "${devices[@]}" -- \
-    "$here/vfio.sh" "$tester"
+    "$here/vfio.sh" "$tester" ${recovery:+"$recovery"}
   exit
 fi
 
@@ -161,5 +163,25 @@ check "its user ends by a signal" [ $? -eq 130 ]
 
 check "the longest queue of 2048" run "$large" --read-io 2100 --queue-length 2048 --batch-size 0 --access-pattern random
 if dmesg | grep -E "DMAR.*fault|BUG|Oops|WARNING" >"$work/out"; then fail "the kernel complains"; else pass "the kernel's log is clean"; fi
+
+# What follows leaves its marks there.
+if [ -n "$recovery" ]; then
+  check "failure and recovery" env "XIO_VFIO_TEST=$(by_vfio $small)" "$recovery"
+fi
+"$tester" nvme-ep --controller "$(by_vfio $large)" --read-io 1 --infinite --depth 8 >"$work/out" 2>&1 &
+other=$!
+sleep 3
+echo 1 >/sys/bus/pci/devices/$large/remove
+wait $other
+status=$?
+if [ $status -eq 1 ] && grep -q "ended early: the kernel wants the controller back" "$work/out"; then
+  pass "a run whose device is removed"
+else
+  fail "a run whose device is removed: $status"
+fi
+echo 1 >/sys/bus/pci/rescan
+disk=$(disk_of $large)
+check "the device is found again, and is the kernel's" dd if="$disk" of=/dev/null bs=1M count=1 iflag=direct
+if dmesg | grep -E "BUG|Oops|WARNING" >"$work/out"; then fail "the kernel complains"; else pass "the kernel is well"; fi
 printf 'vfio: %d of %d, %d s\n' "$passed" "$((passed + failed))" "$SECONDS"
 [ $failed -eq 0 ]
