@@ -25,10 +25,13 @@ if [ "${XIO_GUEST:-}" != 1 ]; then
   add() {
     truncate -s 16M "$images/$1"
     devices+=(--qemu -blockdev --qemu "driver=file,node-name=$1,filename=$images/$1"
-      --qemu -device --qemu "nvme,drive=$1,serial=$1,addr=$2$3")
+      --qemu -device --qemu "nvme,drive=$1,serial=$1,addr=$2${3:-}")
   }
   add small 4 ,mdts=3
   add large 5 ,mdts=3,logical_block_size=4096,physical_block_size=4096
+  # Two functions of one device: one group.
+  add first 7.0 ,multifunction=on
+  add second 7.1
   if [ $have_mqes = yes ]; then add short 6 ,mqes=31; fi
   "$root/scripts/guest" --modules nvme,vfio-pci,vfio_iommu_type1 --limit 420 "${devices[@]}" -- \
     "$here/vfio.sh" "$tester" ${recovery:+"$recovery"}
@@ -38,6 +41,7 @@ fi
 small=0000:00:04.0
 large=0000:00:05.0
 short=0000:00:06.0
+pair=0000:00:07
 work=$(mktemp -d -p /run)
 passed=0
 failed=0
@@ -150,6 +154,22 @@ if [ -e /sys/bus/pci/devices/$short ]; then
   check "the longest queue" run $short --write-io 200 --read-io 200 --verify --queue-length 32 --batch-size 0
   refused "a longer one" "1 to 32 (CAP.MQES + 1) is accepted" run $short --read-io 4 --queue-length 33
 fi
+
+# A group of two: all of it, or nothing.
+check "bind one of two" bind bind $pair.0
+refused "one of two" "other drivers hold parts of it: $pair.1 (nvme)" run $pair.0 --read-io 4
+check "bind the other" bind bind $pair.1
+check "both of two" run $pair.0 --write-io 8 --read-io 8 --verify
+
+# Another user, whom root lets in, and whose memory is limited.
+group=/dev/vfio/$(basename -- "$(readlink /sys/bus/pci/devices/$large/iommu_group)")
+as_nobody() { (ulimit -l 8192 && setpriv --reuid=65534 --regid=65534 --clear-groups "$@"); }
+nobodys() { as_nobody "$tester" nvme-ep --controller "$(by_vfio $large "$1")" "${@:2}"; }
+refused "another user" "$group cannot be opened: run as root, or let your user in: scripts/xio-bind udev $large" \
+  nobodys 6M --read-io 4
+chown 65534 "$group"
+check "another user who was let in" nobodys 6M --write-io 8 --read-io 8 --verify
+refused "more memory than he may lock" "this user may lock 8192 KiB; raise ulimit -l" nobodys 12M --read-io 4
 
 # A group that somebody has.
 "$tester" nvme-ep --controller "$(by_vfio $large)" --read-io 1 --infinite --depth 8 >"$work/long" 2>&1 &
