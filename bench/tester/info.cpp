@@ -70,9 +70,8 @@ Json namespaces_json(const xio::host::NvmeController& controller) {
 
 Json offers_json() {
   return {{"executors", {"host"}},
-          {"controllers", {"qemu[:key=value,...]", "emulated[:key=value,...]"}},
-          {"not_offered",
-           {"--executor gpu (a build with HIP or CUDA)", "/dev/nvmeN and vfio:BDF (drives of this machine)"}}};
+          {"controllers", {"qemu[:key=value,...]", "emulated[:key=value,...]", "vfio:BDF[,key=value,...]"}},
+          {"not_offered", {"--executor gpu (a build with HIP or CUDA)", "/dev/nvmeN (drives of the kernel's driver)"}}};
 }
 
 void print_controller(const Json& json) {
@@ -107,8 +106,7 @@ void print_controller(const Json& json) {
 
 CLI::App* add_info_command(CLI::App& app, InfoOptions& options) {
   CLI::App* const command = app.add_subcommand("info", "describes a controller, and what this build offers");
-  command->add_option("--controller", options.controller, "qemu[:key=value,...] or emulated[:key=value,...]")
-      ->type_name("SPEC");
+  command->add_option("--controller", options.controller, controller_forms)->type_name("SPEC");
   command->add_option("--json", options.json, "write it to a file as JSON; - is standard output")->type_name("FILE");
   return command;
 }

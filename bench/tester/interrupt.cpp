@@ -36,6 +36,8 @@ Interrupt::~Interrupt() {
 
 const uint32_t* Interrupt::word() { return &stop_word; }
 
+void Interrupt::request() { __atomic_store_n(&stop_word, 1u, __ATOMIC_RELEASE); }
+
 bool Interrupt::requested() { return __atomic_load_n(&stop_word, __ATOMIC_ACQUIRE) != 0; }
 
 }  // namespace tester

@@ -19,6 +19,8 @@ class Interrupt {
   /// A word that becomes 1 when the user wants to stop; kernels look at it.
   static const uint32_t* word();
   static bool requested();
+  /// Stops kernels as the user would.
+  static void request();
 };
 
 }  // namespace tester

@@ -73,12 +73,15 @@ Json setup_json(const NvmeReport& report) {
 }
 
 Json doorbell_json(const NvmeReport& report, const PhaseResult& phase) {
-  return {{"sq", phase.sq_rings},
-          {"cq", phase.cq_rings},
-          {"per_operation", phase.per_operation(phase.sq_rings + phase.cq_rings)},
-          {"register_stores", phase.counts.mmio_stores},
-          {"seen", phase.seen_rings},
-          {"seen_by", report.target->seen_doorbells().source}};
+  Json json = {{"sq", phase.sq_rings},
+               {"cq", phase.cq_rings},
+               {"per_operation", phase.per_operation(phase.sq_rings + phase.cq_rings)},
+               {"register_stores", phase.counts.mmio_stores}};
+  const std::string seen_by = report.target->seen_doorbells().source;
+  if (seen_by.empty()) return json;
+  json["seen"] = phase.seen_rings;
+  json["seen_by"] = seen_by;
+  return json;
 }
 
 Json cpu_json(const PhaseResult& phase) {

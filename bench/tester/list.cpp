@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 #include <xio/host/child_process.hpp>
+#include <xio/host/pci.hpp>
 
 #include "tester/errors.hpp"
 #include "tester/info.hpp"
@@ -86,8 +87,16 @@ std::vector<std::string> names_in(const std::string& folder, const std::string& 
 void add_hardware(Json& found) {
   for (const std::string& name : names_in("/dev", "nvme"))
     found.push_back(entry("/dev/" + name, "drive of the kernel's driver; not offered by this build", false));
-  for (const std::string& name : names_in("/sys/bus/pci/drivers/vfio-pci", ""))
-    found.push_back(entry("vfio:" + name, "device bound to vfio-pci; not offered by this build", false));
+  for (const xio::host::PciFunction& pci : xio::host::pci_functions("/sys")) {
+    if (pci.class_code() != xio::host::PciFunction::nvme_class) continue;
+    const std::string driver = pci.driver();
+    const bool offered = driver == "vfio-pci" && !pci.iommu_group().empty();
+    const std::string owner = driver.empty() ? "no driver" : "the driver " + driver;
+    found.push_back(entry("vfio:" + pci.address(),
+                          offered ? "NVMe controller, IOMMU group " + pci.iommu_group()
+                                  : "NVMe controller of " + owner + "; see scripts/xio-bind status",
+                          offered));
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "tester/errors.hpp"
 #include "tester/flags.hpp"
+#include "tester/target.hpp"
 
 namespace tester {
 
@@ -106,8 +107,7 @@ void add_reporting(CLI::App& app, NvmeOptions& o) {
 
 CLI::App* add_nvme_command(CLI::App& app, NvmeOptions& options) {
   CLI::App* const command = app.add_subcommand("nvme-ep", "writes, reads and verifies blocks through NVMe queues");
-  command->add_option("--controller", options.controller, "qemu[:key=value,...] or emulated[:key=value,...]")
-      ->type_name("SPEC");
+  command->add_option("--controller", options.controller, controller_forms)->type_name("SPEC");
   add_work(*command, options);
   add_queues(*command, options);
   add_data(*command, options);
@@ -118,15 +118,14 @@ CLI::App* add_nvme_command(CLI::App& app, NvmeOptions& options) {
 
 void check(const NvmeOptions& o) {
   if (o.controller.empty())
-    throw BadInput("no controller: give --controller qemu[:key=value,...] or emulated[:key=value,...]");
+    throw BadInput(std::string("no controller: give --controller; ") + controller_forms + " are accepted");
   if (o.read_io == 0 && o.write_io == 0) throw BadInput("no operations: give --read-io or --write-io, at least 1");
   if (o.executor == Executor::gpu)
     throw CannotRun("--executor gpu: this build has neither HIP nor CUDA; --executor host is offered");
   if (o.memory_mode != 0)
     throw CannotRun("--memory-mode " + std::to_string(o.memory_mode) +
                     ": there is no GPU memory with --executor host; only 0 is accepted");
-  if (o.pci_mmio_bridge)
-    throw CannotRun("--pci-mmio-bridge: only with a bridge in hardware; leave it out for qemu and emulated");
+  if (o.pci_mmio_bridge) throw CannotRun("--pci-mmio-bridge: only with a bridge in hardware; leave it out");
   if (o.written != 0 && o.write_io != 0)
     throw BadInput("--written is for runs that only read; with --write-io the blocks of this run are read");
   if (o.infinite && o.duration > 0) throw BadInput("--infinite and --duration exclude each other; give one of them");

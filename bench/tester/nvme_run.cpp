@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "tester/nvme_run.hpp"
 
+#include <optional>
+
 #include <xio/host/error.hpp>
 
 #include "tester/errors.hpp"
 #include "tester/interrupt.hpp"
 #include "tester/json_report.hpp"
+#include "tester/loss_watch.hpp"
 #include "tester/nvme_tables.hpp"
 #include "tester/phase_runner.hpp"
 
@@ -59,6 +62,8 @@ int run_nvme(const NvmeOptions& options) {
   report.rings = queues.front().plan();
   PhaseRunner runner(options, report.plan, target, queues);
 
+  std::optional<LossWatch> watch;
+  if (target.kind == "vfio") watch.emplace(target.controller->transport());
   try {
     run_phases(options, runner, report);
     report.verification.wanted = options.verify;
@@ -67,11 +72,15 @@ int run_nvme(const NvmeOptions& options) {
   } catch (const xio::host::Error& failure) {
     report.trouble = failure.what();
   }
-  report.interrupted = Interrupt::requested();
+  const bool lost = watch && watch->lost();
+  report.interrupted = Interrupt::requested() && !lost;
   for (const PhaseResult& phase : report.phases)
     if (phase.gave_up && report.trouble.empty())
       report.trouble = "operations did not end within " + std::to_string(options.deadline_ms) + " ms (--deadline)";
-  if (!target.controller->transport().alive())
+  if (lost)
+    report.trouble += (report.trouble.empty() ? "" : "; ") +
+                      std::string("the kernel wants the controller back, or has seen an error of it: see dmesg");
+  else if (!target.controller->transport().alive())
     report.trouble += (report.trouble.empty() ? "" : "; ") + std::string("the controller is gone");
   print_tables(report);
   write_json(report);

@@ -120,8 +120,10 @@ void print_figures(const NvmeReport& report) {
   if (report.options->doorbell == DoorbellKind::shadow)
     table.add(row(report, "  register stores",
                   [](const PhaseResult& p) { return fixed(p.per_operation(p.counts.mmio_stores), 4); }));
-  table.add(row(report, "  seen by the other side",
-                [](const PhaseResult& p) { return fixed(p.per_operation(p.seen_rings), 4); }));
+  const std::string seen_by = report.target->seen_doorbells().source;
+  if (!seen_by.empty())
+    table.add(row(report, "  seen by the other side",
+                  [](const PhaseResult& p) { return fixed(p.per_operation(p.seen_rings), 4); }));
   table.add(row(report, "releases per operation",
                 [](const PhaseResult& p) { return fixed(p.per_operation(p.counts.releases), 4); }));
   table.add(row(report, "atomics per operation",
@@ -135,8 +137,8 @@ void print_figures(const NvmeReport& report) {
     return p.completed == 0 ? "-" : fixed((p.usage.user + p.usage.system) * 1e6 / static_cast<double>(p.completed), 2);
   }));
   table.print();
-  std::printf("  Doorbells are counted where the queue code stores them; the other side is %s.\n",
-              report.target->seen_doorbells().source.c_str());
+  std::printf("  Doorbells are counted where the queue code stores them%s%s.\n",
+              seen_by.empty() ? "" : "; the other side is ", seen_by.c_str());
   std::puts("  CPU time is this process's, kernels and helper threads included. Percentiles are exact to 1/128.");
 }
 

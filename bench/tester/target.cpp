@@ -6,6 +6,7 @@
 
 #include <xio/host/emulation/nvme/emulated_spec.hpp>
 #include <xio/host/nvme/qemu_options.hpp>
+#include <xio/host/nvme/vfio.hpp>
 
 #include "tester/errors.hpp"
 
@@ -16,6 +17,10 @@ namespace {
 bool begins_with(const std::string& text, const std::string& start) {
   return text.compare(0, start.size(), start) == 0;
 }
+
+// PCI identifiers of QEMU's controller, in whatever machine it is.
+constexpr uint32_t red_hat = 0x1b36;
+constexpr uint32_t qemu_nvme = 0x0010;
 
 /// Whether `spec` is `kind` or `kind:...`.
 bool is_kind(const std::string& spec, const std::string& kind) { return spec == kind || begins_with(spec, kind + ":"); }
@@ -40,12 +45,18 @@ Target open_target(const std::string& spec, uint32_t answer_ms) {
     wanted.apply(model->faults());
     target.model = model.get();
     transport = std::move(model);
-  } else if (begins_with(spec, "/dev/") || is_kind(spec, "vfio")) {
-    throw CannotRun("--controller " + spec +
-                    ": drives of this machine are not offered by this build; qemu[:key=value,...] and "
-                    "emulated[:key=value,...] are");
+  } else if (is_kind(spec, "vfio")) {
+    target.kind = "vfio";
+    auto vfio = std::make_unique<xio::host::VfioNvme>(xio::host::parse_vfio_spec(spec));
+    const xio::host::PciFunction& pci = vfio->pci();
+    target.heading =
+        pci.vendor() == red_hat && pci.device() == qemu_nvme ? "QEMU, not an SSD" : "drive " + pci.address();
+    transport = std::move(vfio);
+  } else if (begins_with(spec, "/dev/")) {
+    throw CannotRun("--controller " + spec + ": drives of the kernel's driver are not offered by this build; " +
+                    controller_forms + " are");
   } else {
-    throw BadInput("--controller " + spec + " is not accepted; qemu[:key=value,...] and emulated[:key=value,...] are");
+    throw BadInput("--controller " + spec + " is not accepted; " + controller_forms + " are");
   }
   xio::host::ControllerOptions options;
   options.admin_deadline = std::chrono::milliseconds(std::clamp(answer_ms, 100u, 30000u));

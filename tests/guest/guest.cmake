@@ -17,6 +17,7 @@ endfunction()
 xio_add_test(guest/rxe_raw OPTIMISE -O1 NO_TEST)
 xio_add_test(guest/rxe_nodes OPTIMISE -O1 OWN_MAIN NO_TEST)
 xio_add_test(guest/rxe_queue_pair OPTIMISE -O1 NO_TEST)
+xio_add_test(guest/vfio_recovery OPTIMISE -O1 NO_TEST)
 xio_guest_test(rxe_raw TARGET guest-rxe_raw KIND loops)
 xio_guest_test(rxe_queue_pair TARGET guest-rxe_queue_pair KIND loops)
 xio_guest_test(rxe_nodes TARGET guest-rxe_nodes KIND nodes)
@@ -24,6 +25,8 @@ if(TARGET xio-tester)
   xio_register_test(NAME guest.tester_rdma LABELS guest once TIMEOUT 600 SERIAL
     COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,veth --limit 540 --
       ${XIO_TESTS_DIR}/guest/rxe_devices.sh all ${XIO_TESTS_DIR}/guest/tester_rdma.sh $<TARGET_FILE:xio-tester>)
+  xio_register_test(NAME guest.vfio LABELS guest once TIMEOUT 600 SERIAL
+    COMMAND ${XIO_TESTS_DIR}/guest/vfio.sh $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-vfio_recovery>)
   set(tester $<TARGET_FILE:xio-tester>)
 else()
   set(tester "")

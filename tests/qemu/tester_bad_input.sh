@@ -79,7 +79,9 @@ expect 2 "dma=" nvme-ep --controller "qemu:dma=2M,device=serial=$serial" --read-
 
 # What this build does not offer.
 expect 77 "not offered" nvme-ep --controller /dev/nvme0 --read-io 4
-expect 77 "not offered" nvme-ep --controller vfio:0000:01:00.0 --read-io 4
+expect 2 "is not there" nvme-ep --controller vfio:ffff:ff:1f.7 --read-io 4
+expect 2 "is not a PCI address" nvme-ep --controller vfio:nvme0 --read-io 4
+expect 2 "unknown key 'lba'" nvme-ep --controller vfio:ffff:ff:1f.7,lba=512 --read-io 4
 expect 77 "--executor gpu" nvme-ep --controller $plain --read-io 4 --executor gpu
 expect 77 "--memory-mode 8" nvme-ep --controller $plain --read-io 4 --memory-mode 8
 expect 77 "--pci-mmio-bridge" nvme-ep --controller $plain --read-io 4 --pci-mmio-bridge

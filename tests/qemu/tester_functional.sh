@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# tester_functional.sh XIO-TESTER [qemu|emulated]: the 25 functional cases: {sequential, random} x {1, 8, 32 blocks} x
+# tester_functional.sh XIO-TESTER [qemu|emulated|vfio:BDF]: the 25 functional cases: {sequential, random} x {1, 8, 32 blocks} x
 # {batch 1, 16} x {1, 4 queues}, written, read and verified, and a smoke test of four reads
 # shellcheck source=tests/qemu/tester_common.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/tester_common.sh"
@@ -8,9 +8,8 @@
 run_case() {
   local title=$1 expected=$2
   shift 2
-  if "$tester" nvme-ep --controller "$kind" "$@" --verify --json "$work/report.json" >"$work/out" 2>&1 &&
-    check_json "$work/report.json" "j['exit_status'] == 0" "all(phase['failed'] == 0 for phase in j['phases'])" \
-      "j['verification']['verified_blocks'] == j['verification']['expected_blocks'] == $expected" >>"$work/out" 2>&1; then
+  if "$tester" nvme-ep --controller "$kind" "$@" --verify >"$work/out" 2>&1 &&
+    { [ "$expected" -eq 0 ] || grep -q "^verified $expected of $expected blocks" "$work/out"; }; then
     pass
     printf 'ok      %s\n' "$title"
   else

@@ -3,6 +3,7 @@
 /// @file
 /// @brief Set-up, admin commands and recovery of a controller, step by step against a scripted one.
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -135,6 +136,28 @@ TEST_CASE("a controller that does not become ready is an error", "[host][control
   }
   CHECK(fixture.world->log.back() == "end");
   CHECK(fixture.world->memory.empty());
+}
+
+TEST_CASE("a controller that does not listen any more is reset by its bus", "[host][controller]") {
+  Fixture fixture;
+  fixture.options.ready_deadline = shortly;
+  fixture.world->bus_reset = true;
+  SECTION("from the start") {
+    fixture.world->stays_ready = true;
+    const NvmeController controller = fixture.make();
+    CHECK(controller.status().rdy());
+    CHECK(std::count(fixture.world->log.begin(), fixture.world->log.end(), "bus reset") == 1);
+  }
+  SECTION("in a recovery") {
+    NvmeController controller = fixture.make();
+    const NvmeQueue queue = controller.create_queue();
+    CHECK(std::count(fixture.world->log.begin(), fixture.world->log.end(), "bus reset") == 0);
+    fixture.world->stays_ready = true;
+    controller.recover();
+    CHECK(std::count(fixture.world->log.begin(), fixture.world->log.end(), "bus reset") == 1);
+    CHECK(queue.valid());
+    CHECK(queue.generation() == 2);
+  }
 }
 
 TEST_CASE("H28: every admin status is read and named", "[host][controller]") {

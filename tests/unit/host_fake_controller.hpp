@@ -44,6 +44,7 @@ struct FakeWorld {
   bool stays_unready = false;
   bool stays_ready = false;
   bool fails_on_enable = false;
+  bool bus_reset = false;  ///< the bus can reset it, which ends stays_ready
   bool gone = false;
   bool alive = true;
   std::set<uint8_t> silent;                          ///< opcodes that are never answered
@@ -117,6 +118,13 @@ class FakeNvme final : public xio::host::NvmeTransport {
   uint32_t* doorbell_words() override { return words_.data(); }
   void open_doorbell(uint32_t index) override { world_->log.push_back("open " + std::to_string(index)); }
   void close_doorbell(uint32_t index) override { world_->log.push_back("close " + std::to_string(index)); }
+  bool reset_device() override {
+    if (!world_->bus_reset) return false;
+    world_->log.emplace_back("bus reset");
+    world_->stays_ready = false;
+    cc_.raw = csts_ = 0;
+    return true;
+  }
   std::string description() const override { return "the fake"; }
   bool alive() const override { return world_->alive; }
 

@@ -31,11 +31,21 @@ namespace host {
 class SharedMemory {
  public:
   /// @param bytes  a multiple of the page size; taken from the system only as it is touched
-  SharedMemory(const std::string& name, size_t bytes)
-      : fd_(::memfd_create(name.c_str(), MFD_CLOEXEC), "cannot create shared memory '" + name + "'"), size_(bytes) {
+  /// @param huge_page_bytes  size of the huge pages to use, a power of two; 0: ordinary pages. Throws Error where not
+  ///                         enough of them are reserved.
+  SharedMemory(const std::string& name, size_t bytes, size_t huge_page_bytes = 0)
+      : fd_(::memfd_create(name.c_str(), MFD_CLOEXEC | huge_flags(huge_page_bytes)),
+            "cannot create shared memory '" + name + "'"),
+        size_(bytes) {
     if (::ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0)
       throw_system_error("cannot give " + std::to_string(bytes) + " bytes to shared memory '" + name + "'", errno);
     data_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+    if (data_ == MAP_FAILED && huge_page_bytes != 0)
+      throw_system_error("no " + std::to_string(bytes / huge_page_bytes) + " huge pages of " +
+                             std::to_string(huge_page_bytes >> 10) +
+                             " kB are free: reserve them in /sys/kernel/mm/hugepages/hugepages-" +
+                             std::to_string(huge_page_bytes >> 10) + "kB/nr_hugepages",
+                         errno);
     if (data_ == MAP_FAILED)
       throw_system_error("cannot map " + std::to_string(bytes) + " bytes of shared memory '" + name + "'", errno);
   }
@@ -48,6 +58,12 @@ class SharedMemory {
   size_t size() const { return size_; }
 
  private:
+  static unsigned huge_flags(size_t huge_page_bytes) {
+    if (huge_page_bytes == 0) return 0;
+    return MFD_HUGETLB | static_cast<unsigned>(__builtin_ctzll(huge_page_bytes))
+                             << 26;  // linux/memfd.h: MFD_HUGE_SHIFT
+  }
+
   FileDescriptor fd_;
   size_t size_ = 0;
   void* data_ = nullptr;
@@ -61,6 +77,7 @@ class DmaArena {
     std::string name = "xio-dma";
     size_t bytes = size_t{256} << 20;  ///< size of the region; rounded up to whole pages
     uint64_t reserved = 0;             ///< bytes at the start that are never handed out
+    size_t huge_page_bytes = 0;        ///< size of its huge pages, a power of two; 0: ordinary pages
     /// Text for the user when the region is full: which option makes it larger.
     std::string advice = "ask for a larger DMA region";
   };
@@ -137,7 +154,7 @@ class DmaArena {
 
   struct State {
     explicit State(const Options& options)
-        : memory(options.name, (options.bytes + page_bytes() - 1) / page_bytes() * page_bytes()),
+        : memory(options.name, rounded(options), options.huge_page_bytes),
           ranges(options.reserved, memory.size()),
           touched(options.reserved),
           advice(options.advice) {
@@ -146,6 +163,11 @@ class DmaArena {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     ~State() { unpoison(memory.data(), memory.size()); }
+
+    static size_t rounded(const Options& options) {
+      const size_t page = options.huge_page_bytes != 0 ? options.huge_page_bytes : page_bytes();
+      return (options.bytes + page - 1) / page * page;
+    }
 
     void release(uint64_t offset) {
       const std::lock_guard<std::mutex> lock(mutex);

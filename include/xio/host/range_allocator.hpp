@@ -19,7 +19,11 @@ namespace host {
 /// Hands out ranges of [first, last) and takes them back; free neighbours merge. One thread at a time.
 class RangeAllocator {
  public:
-  RangeAllocator(uint64_t first, uint64_t last) {
+  RangeAllocator() = default;
+  RangeAllocator(uint64_t first, uint64_t last) { add(first, last); }
+
+  /// Makes [first, last) free, too. Nothing of it may have been added before.
+  void add(uint64_t first, uint64_t last) {
     if (first < last) free_[first] = last - first;
   }
 

@@ -110,12 +110,12 @@ class ControllerState {
 
   /// Disables the controller: it stops all access to memory, and its queues are gone.
   void disable() {
-    const Deadline deadline(ready_limit());
-    nvme::Cc cc{transport().read32(nvme::reg::cc)};
-    // Between EN = 1 and RDY = 1 the controller must be left alone, unless it has failed.
-    if (cc.en()) wait_for([](nvme::Csts status) { return status.rdy() || status.cfs(); }, deadline, "become ready");
-    transport().write32(nvme::reg::cc, cc.en(false).shn(0).raw);
-    wait_for([](nvme::Csts status) { return !status.rdy(); }, deadline, "become idle (CC.EN = 0)");
+    try {
+      disable_by_register();
+    } catch (const ControllerFailure&) {
+      // One that does not listen any more may still listen to its bus.
+      if (!reset_by_bus()) throw;
+    }
     for (QueueRecord* queue : queues_) queue->forget();
     release_detained();
     shadow_active_ = false;
@@ -224,6 +224,25 @@ class ControllerState {
     uint32_t units = std::max(cap.to(), 1u);
     if (cap.crwms()) units = std::max(units, nvme::Crto{transport().read32(nvme::reg::crto)}.crwmt());
     return std::chrono::milliseconds(500) * units;
+  }
+
+  void disable_by_register() {
+    const Deadline deadline(ready_limit());
+    nvme::Cc cc{transport().read32(nvme::reg::cc)};
+    // Between EN = 1 and RDY = 1 the controller must be left alone, unless it has failed.
+    if (cc.en()) wait_for([](nvme::Csts status) { return status.rdy() || status.cfs(); }, deadline, "become ready");
+    transport().write32(nvme::reg::cc, cc.en(false).shn(0).raw);
+    wait_for([](nvme::Csts status) { return !status.rdy(); }, deadline, "become idle (CC.EN = 0)");
+  }
+
+  bool reset_by_bus() noexcept {
+    try {
+      if (!transport().reset_device()) return false;
+      wait_for([](nvme::Csts status) { return !status.rdy(); }, Deadline(ready_limit()), "become idle after a reset");
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
   }
 
   template <class Done>

@@ -5,14 +5,12 @@
 /// @brief What QEMU's NVMe controller shall look like: options, and their form on a command line.
 
 #include <chrono>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/text.hpp>
+#include <xio/host/spec.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -66,45 +64,28 @@ struct QemuOptions : QemuNamespace {
 
 namespace detail {
 
-/// Value of one of the fixed words, or an Error that lists them.
-template <class Value>
-Value choose(const std::string& key, const std::string& word, const std::vector<std::pair<std::string, Value>>& words) {
-  std::string accepted;
-  for (const auto& known : words) {
-    if (known.first == word) return known.second;
-    accepted += (accepted.empty() ? "" : ", ") + known.first;
-  }
-  throw Error("qemu: " + key + "=" + word + " is not known; accepted: " + accepted);
-}
-
-inline uint64_t spec_number(const std::string& key, const std::string& text, uint64_t lowest, uint64_t highest) {
-  const auto value = parse_bytes(text);
-  if (!value || *value < lowest || *value > highest)
-    throw Error("qemu: " + key + "=" + text + " is not accepted; a number from " + std::to_string(lowest) + " to " +
-                std::to_string(highest) + " is (K, M, G may follow)");
-  return *value;
-}
-
 inline void set_qemu_option(QemuOptions& options, const std::string& key, const std::string& value) {
-  if (value.empty()) throw Error("qemu: " + key + " needs a value: " + key + "=...");
+  const auto number = [&](uint64_t lowest, uint64_t highest) {
+    return spec_number("qemu", key, value, lowest, highest);
+  };
   if (key == "image") {
     options.image = value;
   } else if (key == "size") {
-    options.size = spec_number(key, value, 512, uint64_t{1} << 50);
+    options.size = number(512, uint64_t{1} << 50);
   } else if (key == "lba") {
-    options.block_bytes = static_cast<uint32_t>(spec_number(key, value, 512, 65536));
+    options.block_bytes = static_cast<uint32_t>(number(512, 65536));
   } else if (key == "queues") {
-    options.queues = static_cast<uint32_t>(spec_number(key, value, 1, 511));
+    options.queues = static_cast<uint32_t>(number(1, 511));
   } else if (key == "mdts") {
-    options.mdts = static_cast<int>(spec_number(key, value, 0, 15));
+    options.mdts = static_cast<int>(number(0, 15));
   } else if (key == "dma") {
-    options.dma_bytes = spec_number(key, value, uint64_t{2} << 20, uint64_t{1} << 40);
+    options.dma_bytes = number(uint64_t{2} << 20, uint64_t{1} << 40);
   } else if (key == "binary") {
     options.binary = value;
   } else if (key == "device") {
     options.device_options = value;
   } else if (key == "backend") {
-    options.backend = choose<QemuBackend>(key, value,
+    options.backend = choose<QemuBackend>("qemu", key, value,
                                           {{"file", QemuBackend::file},
                                            {"threads", QemuBackend::threads},
                                            {"uring", QemuBackend::uring},
@@ -112,7 +93,7 @@ inline void set_qemu_option(QemuOptions& options, const std::string& key, const 
                                            {"null-zeroes", QemuBackend::null_zeroes}});
   } else if (key == "transport") {
     options.protocol = choose<QemuProtocol>(
-        key, value,
+        "qemu", key, value,
         {{"auto", QemuProtocol::automatic}, {"remote", QemuProtocol::remote}, {"qtest", QemuProtocol::qtest}});
   } else {
     throw Error("qemu: unknown key '" + key +
@@ -134,21 +115,9 @@ inline QemuOptions parse_qemu_spec(const std::string& spec) {
   if (spec == prefix) return options;
   if (spec.compare(0, prefix.size() + 1, prefix + ":") != 0)
     throw Error("qemu: '" + spec + "' is not of the form qemu[:key=value,...]");
-  std::string rest = spec.substr(prefix.size() + 1);
-  std::set<std::string> seen;
-  while (!rest.empty()) {
-    const size_t equals = rest.find('=');
-    if (equals == std::string::npos || rest.find(',') < equals)
-      throw Error("qemu: '" + rest.substr(0, rest.find(',')) + "' is not of the form key=value");
-    const std::string key = rest.substr(0, equals);
-    rest.erase(0, equals + 1);
-    const size_t end = key == "device" ? std::string::npos : rest.find(',');
-    if (!seen.insert(key).second) throw Error("qemu: " + key + " is given twice");
-    detail::set_qemu_option(options, key, rest.substr(0, end));
-    if (end == std::string::npos) break;
-    rest.erase(0, end + 1);
-    if (rest.empty()) throw Error("qemu: nothing follows the last comma of '" + spec + "'");
-  }
+  detail::parse_keys(
+      prefix, spec, spec.substr(prefix.size() + 1), "device",
+      [&options](const std::string& key, const std::string& value) { detail::set_qemu_option(options, key, value); });
   const uint32_t lba = options.block_bytes;
   if ((lba & (lba - 1)) != 0)
     throw Error("qemu: lba=" + std::to_string(lba) + " is not accepted; a power of two from 512 to 65536 is");

@@ -55,6 +55,10 @@ class NvmeTransport {
   /// Called before the queue is deleted. Nothing is forwarded from word `index` after the call has returned.
   virtual void close_doorbell(uint32_t index) { static_cast<void>(index); }
 
+  /// Resets the controller by way of its bus, for one that does not listen to its registers any more: it forgets
+  /// everything and is disabled. False where the bus has no such reset.
+  virtual bool reset_device() { return false; }
+
   /// One line for people: what this is and where.
   virtual std::string description() const = 0;
 

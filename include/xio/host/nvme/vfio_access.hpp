@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What the vfio transport needs of the kernel: a device and an IOMMU address space, whichever interface gives
+/// them.
+
+#include <linux/vfio.h>
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/kernel_calls.hpp>
+#include <xio/host/pci.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// Bus addresses that the IOMMU lets a device use; both ends belong to it.
+struct IovaRange {
+  uint64_t first;
+  uint64_t last;
+};
+
+/// An opened device in an IOMMU address space of its own. Usable from several threads. Throws Error where the kernel
+/// refuses; its end closes everything, which takes the device's access to memory away.
+class VfioAccess {
+ public:
+  virtual ~VfioAccess() = default;
+  VfioAccess(const VfioAccess&) = delete;
+  VfioAccess& operator=(const VfioAccess&) = delete;
+
+  /// Descriptor of the device.
+  virtual int device() const = 0;
+  /// What may be mapped, in rising order.
+  virtual const std::vector<IovaRange>& iova_ranges() const = 0;
+  /// Smallest page of the IOMMU in bytes: what is mapped begins and ends at multiples of it.
+  virtual uint64_t page_bytes() const = 0;
+  /// Lets the device read and write `bytes` of our memory at bus address `iova`. The pages stay locked until unmap().
+  virtual void map(void* data, uint64_t iova, uint64_t bytes) = 0;
+  /// Takes away exactly what one map() gave.
+  virtual void unmap(uint64_t iova, uint64_t bytes) = 0;
+  /// For people: "group 12".
+  virtual std::string description() const = 0;
+
+ protected:
+  VfioAccess() = default;
+};
+
+namespace detail {
+
+template <class T>
+uintptr_t argument_of(T* data) {
+  return reinterpret_cast<uintptr_t>(data);
+}
+
+/// Answer of an ioctl whose struct begins with `argsz`, `flags` and may be followed by a chain of capabilities.
+template <class Info>
+class VfioInfo {
+ public:
+  /// @param ask  the struct with its input filled in, but for `argsz`
+  VfioInfo(KernelCalls& calls, int fd, unsigned long request, Info ask, const std::string& what) {
+    size_t bytes = sizeof(Info);
+    for (int round = 0; round < 2; ++round) {
+      words_.assign((bytes + 7) / 8, 0);
+      ask.argsz = static_cast<uint32_t>(bytes);
+      std::memcpy(words_.data(), &ask, sizeof ask);
+      if (calls.ioctl(fd, request, argument_of(words_.data())) != 0) throw_system_error("vfio: " + what, errno);
+      // The kernel says how long its answer is, and leaves out what finds no room.
+      if (get().argsz <= bytes) return;
+      bytes = get().argsz;
+    }
+  }
+
+  const Info& get() const { return *reinterpret_cast<const Info*>(words_.data()); }
+
+  /// The fixed part of a capability and what follows it; null where there is none. `count` elements of `element_bytes`
+  /// follow where there is room for them.
+  template <class Capability>
+  const Capability* find(uint32_t first, uint16_t id) const {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(words_.data());
+    for (uint32_t at = first; at != 0 && at % 8 == 0 && room(at) >= sizeof(vfio_info_cap_header);) {
+      const auto* header = reinterpret_cast<const vfio_info_cap_header*>(bytes + at);
+      if (header->id == id && room(at) >= sizeof(Capability)) return reinterpret_cast<const Capability*>(bytes + at);
+      // The chain goes up, so that it ends.
+      if (header->next <= at) break;
+      at = header->next;
+    }
+    return nullptr;
+  }
+
+  /// As many of `count` elements behind a capability as there are bytes for.
+  template <class Element, class Capability>
+  std::vector<Element> elements(const Capability* capability, size_t count) const {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(capability) + sizeof(Capability);
+    const size_t left = room(static_cast<size_t>(bytes - reinterpret_cast<const unsigned char*>(words_.data())));
+    std::vector<Element> all(std::min(count, left / sizeof(Element)));
+    if (!all.empty()) std::memcpy(all.data(), bytes, all.size() * sizeof(Element));
+    return all;
+  }
+
+ private:
+  size_t room(size_t at) const { return at < words_.size() * 8 ? words_.size() * 8 - at : 0; }
+
+  std::vector<uint64_t> words_;
+};
+
+/// Throws for a node below /dev that open() refused.
+[[noreturn]] inline void refuse_node(const std::string& path, const PciFunction& pci, int error) {
+  const std::string start = "vfio: " + path + " cannot be opened";
+  if (error == EACCES || error == EPERM)
+    throw Error(start + ": run as root, or let your user in: scripts/xio-bind udev " + pci.address());
+  if (error == ENOENT) throw Error(start + ": it is not there; load the driver: modprobe vfio-pci");
+  if (error == EBUSY) throw Error(start + ": another process uses " + pci.address() + " or its IOMMU group");
+  throw_system_error(start, error);
+}
+
+/// Throws for memory that the kernel did not map.
+[[noreturn]] inline void refuse_mapping(uint64_t iova, uint64_t bytes, int error) {
+  const std::string start = "vfio: cannot give " + std::to_string(bytes >> 10) + " KiB of memory to the controller";
+  rlimit limit{};
+  const bool limited = ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  if (error == ENOMEM && limited)
+    throw Error(start + ": this user may lock " + std::to_string(limit.rlim_cur >> 10) +
+                " KiB; raise ulimit -l (memlock in /etc/security/limits.conf), or lower dma=");
+  if (error == ENOSPC) throw Error(start + ": the kernel's limit of mappings is reached; map larger pieces");
+  throw_system_error(start + " at bus address " + to_hex(iova), error);
+}
+
+}  // namespace detail
+
+}  // namespace host
+
+XIO_NAMESPACE_END

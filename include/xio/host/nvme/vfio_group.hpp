@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief A device by its IOMMU group: /dev/vfio/N in a container with a type 1 IOMMU.
+
+#include <linux/vfio.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/file_descriptor.hpp>
+#include <xio/host/kernel_calls.hpp>
+#include <xio/host/nvme/vfio_access.hpp>
+#include <xio/host/pci.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// VfioAccess by container and group. All devices of the group are given away together: the kernel lets nobody in while
+/// another driver holds one of them.
+class VfioGroup final : public VfioAccess {
+ public:
+  VfioGroup(std::shared_ptr<KernelCalls> calls, const PciFunction& pci)
+      : calls_(std::move(calls)), number_(pci.iommu_group()) {
+    const std::string container = "/dev/vfio/vfio";
+    container_ = open(container, pci);
+    if (ioctl(container_, VFIO_GET_API_VERSION, 0) != VFIO_API_VERSION)
+      throw Error("vfio: the kernel's interface has another version than 0");
+    if (ioctl(container_, VFIO_CHECK_EXTENSION, VFIO_TYPE1v2_IOMMU) <= 0)
+      throw Error("vfio: the kernel offers no type 1 IOMMU; load it: modprobe vfio_iommu_type1");
+    group_ = open("/dev/vfio/" + number_, pci);
+    check_viable(pci);
+    int fd = container_.get();
+    if (ioctl(group_, VFIO_GROUP_SET_CONTAINER, detail::argument_of(&fd)) != 0)
+      throw_system_error("vfio: group " + number_ + " does not go into a container", errno);
+    if (ioctl(container_, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU) != 0) refuse_iommu(errno);
+    read_limits();
+    const int device = ioctl(group_, VFIO_GROUP_GET_DEVICE_FD, detail::argument_of(pci.address().c_str()));
+    device_ = FileDescriptor(device, "vfio: the kernel does not hand out " + pci.address());
+  }
+
+  ~VfioGroup() override {
+    // The device first: the kernel resets it and takes its bus mastering before the mappings go.
+    device_.reset();
+    if (group_) ioctl(group_, VFIO_GROUP_UNSET_CONTAINER, 0);
+  }
+
+  int device() const override { return device_.get(); }
+  const std::vector<IovaRange>& iova_ranges() const override { return ranges_; }
+  uint64_t page_bytes() const override { return page_bytes_; }
+  std::string description() const override { return "IOMMU group " + number_; }
+
+  void map(void* data, uint64_t iova, uint64_t bytes) override {
+    vfio_iommu_type1_dma_map request{};
+    request.argsz = sizeof request;
+    request.flags = VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE;
+    request.vaddr = reinterpret_cast<uintptr_t>(data);
+    request.iova = iova;
+    request.size = bytes;
+    if (ioctl(container_, VFIO_IOMMU_MAP_DMA, detail::argument_of(&request)) != 0)
+      detail::refuse_mapping(iova, bytes, errno);
+  }
+
+  void unmap(uint64_t iova, uint64_t bytes) override {
+    vfio_iommu_type1_dma_unmap request{};
+    request.argsz = sizeof request;
+    request.iova = iova;
+    request.size = bytes;
+    if (ioctl(container_, VFIO_IOMMU_UNMAP_DMA, detail::argument_of(&request)) != 0)
+      throw_system_error("vfio: cannot take memory back from the controller", errno);
+  }
+
+ private:
+  int ioctl(const FileDescriptor& fd, unsigned long request, uintptr_t argument) const {
+    return calls_->ioctl(fd.get(), request, argument);
+  }
+
+  FileDescriptor open(const std::string& path, const PciFunction& pci) const {
+    const int fd = calls_->open(path);
+    if (fd < 0) detail::refuse_node(path, pci, errno);
+    return {fd, path};
+  }
+
+  void check_viable(const PciFunction& pci) const {
+    vfio_group_status status{};
+    status.argsz = sizeof status;
+    if (ioctl(group_, VFIO_GROUP_GET_STATUS, detail::argument_of(&status)) != 0)
+      throw_system_error("vfio: group " + number_ + " does not tell its status", errno);
+    if ((status.flags & VFIO_GROUP_FLAGS_CONTAINER_SET) != 0)
+      throw Error("vfio: group " + number_ + " is in another container; end the process that uses it");
+    if ((status.flags & VFIO_GROUP_FLAGS_VIABLE) != 0) return;
+    std::string others;
+    for (const std::string& address : pci.iommu_group_members()) {
+      const std::string driver = pci.sibling(address).driver();
+      if (address == pci.address() || driver.empty() || driver == "vfio-pci") continue;
+      others += (others.empty() ? "" : ", ") + address + " (" + driver + ")";
+    }
+    throw Error("vfio: group " + number_ + " of " + pci.address() +
+                " cannot be taken while other drivers hold parts of it: " + (others.empty() ? "unknown" : others) +
+                "; give them to vfio-pci too (scripts/xio-bind bind), or use another slot");
+  }
+
+  [[noreturn]] void refuse_iommu(int error) const {
+    const std::string start = "vfio: group " + number_ + " gets no IOMMU address space";
+    if (error == EPERM)
+      throw Error(start +
+                  ": interrupts are not remapped here; boot with intremap=on, or, if all of the machine trusts "
+                  "you, set vfio_iommu_type1.allow_unsafe_interrupts=1");
+    if (error == EBUSY) throw Error(start + ": the firmware keeps memory of this device for itself (RMRR)");
+    throw_system_error(start, error);
+  }
+
+  void read_limits() {
+    const detail::VfioInfo<vfio_iommu_type1_info> info(*calls_, container_.get(), VFIO_IOMMU_GET_INFO, {},
+                                                       "the IOMMU does not describe itself");
+    // Bit n: pages of 2^n bytes.
+    const uint64_t sizes = (info.get().flags & VFIO_IOMMU_INFO_PGSIZES) != 0 ? info.get().iova_pgsizes : 4096;
+    if (sizes != 0) page_bytes_ = sizes & (~sizes + 1);
+    using Ranges = vfio_iommu_type1_info_cap_iova_range;
+    const Ranges* ranges = nullptr;
+    if ((info.get().flags & VFIO_IOMMU_INFO_CAPS) != 0)
+      ranges = info.find<Ranges>(info.get().cap_offset, VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE);
+    if (ranges == nullptr) {
+      // A kernel before 5.4. Interrupts of x86 go to 0xfee00000; every IOMMU has 39 bits.
+      ranges_ = {{0, 0xfedfffff}, {0xfef00000, (uint64_t{1} << 39) - 1}};
+      return;
+    }
+    for (const vfio_iova_range& one : info.elements<vfio_iova_range>(ranges, ranges->nr_iovas))
+      ranges_.push_back({one.start, one.end});
+  }
+
+  std::shared_ptr<KernelCalls> calls_;
+  std::string number_;
+  FileDescriptor container_;
+  FileDescriptor group_;
+  FileDescriptor device_;
+  std::vector<IovaRange> ranges_;
+  uint64_t page_bytes_ = 4096;
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Memory that a device behind an IOMMU can reach: bus addresses from what the IOMMU allows, mapped once.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include <xio/config.hpp>
+#include <xio/host/dma_arena.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/memory.hpp>
+#include <xio/host/nvme/vfio_access.hpp>
+#include <xio/host/nvme/vfio_options.hpp>
+#include <xio/host/range_allocator.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// The bus addresses of one device. Usable from several threads; ends before the VfioAccess does.
+class VfioSpace {
+ public:
+  explicit VfioSpace(VfioAccess& access) : state_(std::make_shared<State>(access)) {}
+  VfioSpace(const VfioSpace&) = delete;
+  VfioSpace& operator=(const VfioSpace&) = delete;
+  /// Takes back what is still mapped. Buffers of map() that are left keep their memory, and are of no use to the
+  /// device.
+  ~VfioSpace() {
+    const std::lock_guard<std::mutex> lock(state_->mutex);
+    for (const auto& [iova, bytes] : state_->mapped) state_->try_unmap(iova, bytes);
+    state_->mapped.clear();
+    state_->access = nullptr;
+  }
+
+  /// Lets the device reach memory of the caller's, until the buffer ends. Nothing is zeroed.
+  /// @param data       a multiple of the page size, as is `bytes`
+  /// @param alignment  of the bus address, a power of two
+  /// @param owner      kept as long as the device can reach the memory
+  DmaBuffer map(void* data, size_t bytes, uint64_t alignment = 0, std::shared_ptr<void> owner = nullptr) {
+    const std::lock_guard<std::mutex> lock(state_->mutex);
+    const uint64_t page = state_->page;
+    if (bytes == 0 || bytes % page != 0 || reinterpret_cast<uintptr_t>(data) % page != 0)
+      throw Error("vfio: memory for the controller must begin and end at multiples of " + std::to_string(page) +
+                  " bytes");
+    const auto iova = state_->ranges.allocate(bytes, std::max(alignment, page));
+    if (!iova)
+      throw Error("vfio: the IOMMU has no " + std::to_string(bytes) + " bus addresses in one piece for this device; " +
+                  std::to_string(state_->ranges.largest_free()) + " are free");
+    try {
+      state_->access->map(data, *iova, bytes);
+    } catch (...) {
+      state_->ranges.release(*iova);
+      throw;
+    }
+    state_->mapped[*iova] = bytes;
+    return {data, *iova, bytes,
+            std::shared_ptr<void>(
+                data, [state = state_, iova = *iova, kept = std::move(owner)](void*) { state->release(iova); })};
+  }
+
+ private:
+  /// Address 0 would look like no address, and firmware knows the first MiB.
+  static constexpr uint64_t first_used = uint64_t{1} << 20;
+
+  struct State {
+    explicit State(VfioAccess& of) : access(&of) {
+      page = std::max<uint64_t>(of.page_bytes(), static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)));
+      for (const IovaRange& range : of.iova_ranges()) {
+        const uint64_t first = std::max((range.first + page - 1) & ~(page - 1), first_used);
+        // The end of the address space itself cannot be written down.
+        const uint64_t end = (range.last == ~uint64_t{0} ? range.last : range.last + 1) & ~(page - 1);
+        if (range.first <= range.last) ranges.add(first, end);
+      }
+    }
+
+    void release(uint64_t iova) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      const auto found = mapped.find(iova);
+      if (found == mapped.end()) return;
+      // Addresses that may still be mapped are not given out again.
+      if (try_unmap(iova, found->second)) ranges.release(iova);
+      mapped.erase(found);
+    }
+
+    bool try_unmap(uint64_t iova, uint64_t bytes) noexcept {
+      try {
+        if (access != nullptr) access->unmap(iova, bytes);
+        return true;
+      } catch (const std::exception&) {
+        return false;
+      }
+    }
+
+    std::mutex mutex;
+    VfioAccess* access;
+    uint64_t page;
+    RangeAllocator ranges;
+    std::map<uint64_t, uint64_t> mapped;  // bus address -> bytes
+  };
+
+  std::shared_ptr<State> state_;
+};
+
+namespace detail {
+
+inline DmaArena make_vfio_arena(const VfioOptions& options) {
+  DmaArena::Options wanted;
+  wanted.name = "xio-vfio";
+  wanted.bytes = options.dma_bytes;
+  wanted.advice = "raise dma= (VfioOptions::dma_bytes)";
+  wanted.huge_page_bytes = options.huge_pages == HugePages::gib1   ? size_t{1} << 30
+                           : options.huge_pages == HugePages::none ? 0
+                                                                   : size_t{2} << 20;
+  if (options.huge_pages == HugePages::automatic) {
+    try {
+      return DmaArena(wanted);
+    } catch (const Error&) {
+      wanted.huge_page_bytes = 0;
+    }
+  }
+  return DmaArena(wanted);
+}
+
+}  // namespace detail
+
+}  // namespace host
+
+XIO_NAMESPACE_END

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Descriptions of controllers on a command line: the part `key=value,...`.
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/text.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host::detail {
+
+/// Value of one of the fixed words, or an Error that lists them.
+template <class Value>
+Value choose(const std::string& kind, const std::string& key, const std::string& word,
+             const std::vector<std::pair<std::string, Value>>& words) {
+  std::string accepted;
+  for (const auto& known : words) {
+    if (known.first == word) return known.second;
+    accepted += (accepted.empty() ? "" : ", ") + known.first;
+  }
+  throw Error(kind + ": " + key + "=" + word + " is not known; accepted: " + accepted);
+}
+
+inline uint64_t spec_number(const std::string& kind, const std::string& key, const std::string& text, uint64_t lowest,
+                            uint64_t highest) {
+  const auto value = parse_bytes(text);
+  if (!value || *value < lowest || *value > highest)
+    throw Error(kind + ": " + key + "=" + text + " is not accepted; a number from " + std::to_string(lowest) + " to " +
+                std::to_string(highest) + " is (K, M, G may follow)");
+  return *value;
+}
+
+/// Calls `set(key, value)` for each `key=value` of `rest`, in order; throws Error for a key that comes twice and for
+/// what has another form.
+/// @param kind     begins every message
+/// @param spec     all of the description, for messages
+/// @param last_key its value is all that follows, commas included; empty: none is such
+template <class Set>
+void parse_keys(const std::string& kind, const std::string& spec, std::string rest, const std::string& last_key,
+                Set&& set) {
+  std::set<std::string> seen;
+  while (!rest.empty()) {
+    const size_t equals = rest.find('=');
+    if (equals == std::string::npos || rest.find(',') < equals)
+      throw Error(kind + ": '" + rest.substr(0, rest.find(',')) + "' is not of the form key=value");
+    const std::string key = rest.substr(0, equals);
+    rest.erase(0, equals + 1);
+    const size_t end = !last_key.empty() && key == last_key ? std::string::npos : rest.find(',');
+    if (!seen.insert(key).second) throw Error(kind + ": " + key + " is given twice");
+    const std::string value = rest.substr(0, end);
+    if (value.empty()) throw Error(kind + ": " + key + " needs a value: " + key + "=...");
+    set(key, value);
+    if (end == std::string::npos) break;
+    rest.erase(0, end + 1);
+    if (rest.empty()) throw Error(kind + ": nothing follows the last comma of '" + spec + "'");
+  }
+}
+
+}  // namespace host::detail
+
+XIO_NAMESPACE_END

@@ -1,0 +1,207 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# vfio.sh XIO-TESTER [RECOVERY]: xio-tester by vfio on NVMe controllers behind an IOMMU, in the guest of scripts/guest
+#
+# The 25 functional cases with blocks of 512 and of 4096 bytes and, with QEMU 10 (scripts/qemu10), with queues of 32
+# entries; data that goes from us to the kernel and from the kernel to us; refusals; a device that is removed. RECOVERY
+# is the program of vfio_recovery.cpp.
+
+set -uo pipefail
+tester=$(readlink -f -- "${1:?usage: ${0##*/} XIO-TESTER [RECOVERY]}")
+recovery=${2:+$(readlink -f -- "$2")}
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd -- "$here/../.." && pwd)
+
+if [ "${XIO_GUEST:-}" != 1 ]; then
+  have_mqes=no
+  if newer=$("$root/scripts/qemu10" 2>/dev/null); then
+    export XIO_QEMU=$newer
+    have_mqes=yes
+  fi
+  images=$(mktemp -d)
+  trap 'rm -rf "$images"' EXIT
+  devices=(--qemu -device --qemu "intel-iommu,intremap=on")
+  # add NAME SLOT OPTIONS: a controller with 16 MiB
+  add() {
+    truncate -s 16M "$images/$1"
+    devices+=(--qemu -blockdev --qemu "driver=file,node-name=$1,filename=$images/$1"
+      --qemu -device --qemu "nvme,drive=$1,serial=$1,addr=$2${3:-}")
+  }
+  add small 4 ,mdts=3
+  add large 5 ,mdts=3,logical_block_size=4096,physical_block_size=4096
+  # Two functions of one device: one group.
+  add first 7.0 ,multifunction=on
+  add second 7.1
+  if [ $have_mqes = yes ]; then add short 6 ,mqes=31; fi
+  "$root/scripts/guest" --modules nvme,vfio-pci,vfio_iommu_type1 --limit 420 "${devices[@]}" -- \
+    "$here/vfio.sh" "$tester" ${recovery:+"$recovery"}
+  exit
+fi
+
+small=0000:00:04.0
+large=0000:00:05.0
+short=0000:00:06.0
+pair=0000:00:07
+work=$(mktemp -d -p /run)
+passed=0
+failed=0
+pass() {
+  passed=$((passed + 1))
+  printf 'ok      %s\n' "$*"
+}
+fail() {
+  failed=$((failed + 1))
+  printf 'FAILED: %s\n' "$*"
+  tail -n 20 "$work/out"
+}
+# check TITLE COMMAND...: it succeeds
+check() {
+  local title=$1
+  shift
+  if "$@" >"$work/out" 2>&1; then pass "$title"; else fail "$title"; fi
+}
+# refused TITLE WORDS COMMAND...: it does not, and says one line with these words
+refused() {
+  local title=$1 words=$2
+  shift 2
+  if "$@" >"$work/out" 2>&1 || [ "$(wc -l <"$work/out")" -ne 1 ] || ! grep -qF -- "$words" "$work/out"; then
+    fail "$title"
+  else
+    pass "$title"
+  fi
+}
+bind() { "$root/scripts/xio-bind" "$1" --apply "$2"; }
+# disk_of BDF: the kernel's node of namespace 1, once it is there; nvme0c0n1 is a path to nvme0n1
+disk_of() {
+  local path name _
+  for _ in {1..100}; do
+    for path in "/sys/bus/pci/devices/$1"/nvme/nvme*/nvme*n1; do
+      name=${path##*/}
+      if [[ $name =~ ^(nvme[0-9]+)c[0-9]+(n1)$ ]]; then name=${BASH_REMATCH[1]}${BASH_REMATCH[2]}; fi
+      if [ -b "/dev/$name" ]; then echo "/dev/$name" && return; fi
+    done
+    sleep 0.1
+  done
+  return 1
+}
+# Few pages to lock: the guest is slow at it.
+by_vfio() { echo "vfio:$1,dma=${2:-12M}"; }
+run() { "$tester" nvme-ep --controller "$(by_vfio "$1")" "${@:2}"; }
+
+refused "a controller of the kernel's driver" "belongs to the driver nvme; give it to vfio-pci: scripts/xio-bind bind $small" \
+  run $small --read-io 4
+refused "a PCI device that is no controller" "is no NVMe controller: its class is 0x06" run 0000:00:1f.0 --read-io 4
+refused "no device" "is not there" run 0000:00:1e.0 --read-io 4
+
+# What is in use stays with the kernel.
+disk=$(disk_of $small)
+mkswap "$disk" >/dev/null 2>&1 && swapon "$disk"
+refused "swap" "$small stays where it is: ${disk#/dev/} is swap" bind bind $small
+swapoff "$disk"
+if command -v mkfs.ext4 >/dev/null; then
+  mkdir "$work/mounted"
+  mkfs.ext4 -q "$disk" && mount "$disk" "$work/mounted"
+  refused "a mounted file system" "$small stays where it is: ${disk#/dev/} is mounted on $work/mounted" bind bind $small
+  umount "$work/mounted"
+fi
+
+# Before it is ours, the kernel writes what we shall read.
+check "bind" bind bind $small
+check "bind again" bind bind $small
+check "info" grep -q "by vfio (IOMMU group" <("$tester" info --controller "$(by_vfio $small)")
+check "huge pages where there are none" run "$small,huge=auto" --read-io 4
+refused "huge pages that are not there" "no 6 huge pages of 2048 kB are free" run "$small,huge=2M" --read-io 4
+echo 8 >/proc/sys/vm/nr_hugepages
+check "huge pages" run "$small,huge=2M" --write-io 64 --read-io 64 --verify --batch-size 16
+echo 0 >/proc/sys/vm/nr_hugepages
+# Data of 32 blocks for each of 4 queues of depth 32 is 16 MiB.
+functional() { "$root/tests/qemu/tester_functional.sh" "$tester" "$1"; }
+check "functional cases, 512-byte blocks" functional "$(by_vfio $small)"
+
+# From us to the kernel: a program that shares no code with the tester reads the kernel's block device.
+written=(--lbas-per-io 4 --access-pattern random --seed 5 --batch-size 8 --num-queues 3)
+check "write by vfio" run $small --write-io 40 "${written[@]}" --json "$work/report.json"
+check "back to the kernel" bind unbind $small
+disk=$(disk_of $small)
+check "copy by the kernel" dd if="$disk" of="$work/image" bs=1M iflag=direct
+check "what we wrote, read by the kernel" python3 "$root/bench/compare_image.py" "$work/image" "$work/report.json"
+
+# From the kernel to us: the same content at the same place, but written by the kernel.
+wipe() { dd if=/dev/zero of="$disk" bs=1M count=16 oflag=direct; }
+check "wipe by the kernel" wipe
+check "to us" bind bind $small
+again=(--read-io 40 --written 40 --verify)
+if run $small "${written[@]}" "${again[@]}" >"$work/out" 2>&1; then fail "wiped blocks pass"; else pass "wiped blocks are noticed"; fi
+check "to the kernel" bind unbind $small
+disk=$(disk_of $small)
+check "write by the kernel" dd if="$work/image" of="$disk" bs=1M oflag=direct
+check "to us again" bind bind $small
+check "what the kernel wrote, read by vfio" run $small "${written[@]}" "${again[@]}"
+# A whole life later: the process is killed in the middle, and the next one finds a working controller.
+"$tester" nvme-ep --controller "$(by_vfio $small)" --read-io 1 --infinite --depth 32 >"$work/out" 2>&1 &
+victim=$!
+sleep 3
+kill -KILL $victim
+wait $victim 2>/dev/null
+check "after a killed process" run $small "${written[@]}" "${again[@]}"
+
+check "bind, 4096-byte blocks" bind bind $large
+check "functional cases, 4096-byte blocks" functional "$(by_vfio $large 24M)"
+
+if [ -e /sys/bus/pci/devices/$short ]; then
+  check "bind, queues of 32 entries" bind bind $short
+  check "functional cases, queues of 32 entries" functional "$(by_vfio $short)"
+  check "the longest queue" run $short --write-io 200 --read-io 200 --verify --queue-length 32 --batch-size 0
+  refused "a longer one" "1 to 32 (CAP.MQES + 1) is accepted" run $short --read-io 4 --queue-length 33
+fi
+
+# A group of two: all of it, or nothing.
+check "bind one of two" bind bind $pair.0
+refused "one of two" "other drivers hold parts of it: $pair.1 (nvme)" run $pair.0 --read-io 4
+check "bind the other" bind bind $pair.1
+check "both of two" run $pair.0 --write-io 8 --read-io 8 --verify
+
+# Another user, whom root lets in, and whose memory is limited.
+group=/dev/vfio/$(basename -- "$(readlink /sys/bus/pci/devices/$large/iommu_group)")
+as_nobody() { (ulimit -l 8192 && setpriv --reuid=65534 --regid=65534 --clear-groups "$@"); }
+nobodys() { as_nobody "$tester" nvme-ep --controller "$(by_vfio $large "$1")" "${@:2}"; }
+refused "another user" "$group cannot be opened: run as root, or let your user in: scripts/xio-bind udev $large" \
+  nobodys 6M --read-io 4
+chown 65534 "$group"
+check "another user who was let in" nobodys 6M --write-io 8 --read-io 8 --verify
+refused "more memory than he may lock" "this user may lock 8192 KiB; raise ulimit -l" nobodys 12M --read-io 4
+
+# A group that somebody has.
+"$tester" nvme-ep --controller "$(by_vfio $large)" --read-io 1 --infinite --depth 8 >"$work/long" 2>&1 &
+other=$!
+sleep 3
+refused "a group in use" "another process uses $large" run $large --read-io 4
+refused "unbinding a group in use" "is in use by process $other; end it first" bind unbind $large
+kill -INT $other
+wait $other
+check "its user ends by a signal" [ $? -eq 130 ]
+
+check "the longest queue of 2048" run "$large" --read-io 2100 --queue-length 2048 --batch-size 0 --access-pattern random
+if dmesg | grep -E "DMAR.*fault|BUG|Oops|WARNING" >"$work/out"; then fail "the kernel complains"; else pass "the kernel's log is clean"; fi
+
+# What follows leaves its marks there.
+if [ -n "$recovery" ]; then
+  check "failure and recovery" env "XIO_VFIO_TEST=$(by_vfio $small)" "$recovery"
+fi
+"$tester" nvme-ep --controller "$(by_vfio $large)" --read-io 1 --infinite --depth 8 >"$work/out" 2>&1 &
+other=$!
+sleep 3
+echo 1 >/sys/bus/pci/devices/$large/remove
+wait $other
+status=$?
+if [ $status -eq 1 ] && grep -q "ended early: the kernel wants the controller back" "$work/out"; then
+  pass "a run whose device is removed"
+else
+  fail "a run whose device is removed: $status"
+fi
+echo 1 >/sys/bus/pci/rescan
+disk=$(disk_of $large)
+check "the device is found again, and is the kernel's" dd if="$disk" of=/dev/null bs=1M count=1 iflag=direct
+if dmesg | grep -E "BUG|Oops|WARNING" >"$work/out"; then fail "the kernel complains"; else pass "the kernel is well"; fi
+printf 'vfio: %d of %d, %d s\n' "$passed" "$((passed + failed))" "$SECONDS"
+[ $failed -eq 0 ]

@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# xio_bind.sh: scripts/xio-bind on a machine made of files: what it says, what it refuses, what it writes
+
+set -uo pipefail
+bind=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)/scripts/xio-bind
+machine=$(mktemp -d)
+output=$(mktemp)
+trap 'rm -rf "$machine" "$output"' EXIT
+export XIO_SYSFS=$machine/sys XIO_PROCFS=$machine/proc XIO_DEV=$machine/dev
+pci=$XIO_SYSFS/bus/pci
+
+passed=0
+failed=0
+# expect TITLE STATUS WORDS COMMAND...: the exit status, and each line of WORDS in what is said
+expect() {
+  local title=$1 wanted=$2 words=$3 status=0 line right=yes
+  shift 3
+  "$bind" "$@" >"$output" 2>&1 || status=$?
+  while read -r line; do
+    if ! grep -qF -- "$line" "$output"; then right=no; fi
+  done <<<"$words"
+  if [ $status -eq "$wanted" ] && [ $right = yes ]; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    printf 'FAILED: %s (exit status %d)\n' "$title" "$status"
+    cat "$output"
+  fi
+}
+
+# function ADDRESS CLASS DRIVER GROUP: a PCI function; "-": none
+function_at() {
+  local path=$pci/devices/$1
+  mkdir -p "$path"
+  echo "$2" >"$path/class"
+  : >"$path/driver_override"
+  if [ "$3" != - ]; then
+    mkdir -p "$pci/drivers/$3"
+    : >"$pci/drivers/$3/unbind"
+    ln -s "../../drivers/$3" "$path/driver"
+  fi
+  if [ "$4" != - ]; then
+    mkdir -p "$XIO_SYSFS/kernel/iommu_groups/$4/devices"
+    ln -s "$path" "$XIO_SYSFS/kernel/iommu_groups/$4/devices/$1"
+    ln -s "$XIO_SYSFS/kernel/iommu_groups/$4" "$path/iommu_group"
+  fi
+}
+# block NAME NUMBER [PARTITION NUMBER]...
+block() {
+  local name=$1 path=$XIO_SYSFS/class/block/$1
+  mkdir -p "$path/holders"
+  echo "$2" >"$path/dev"
+  : >"$XIO_DEV/$name"
+  shift 2
+  while [ $# -gt 0 ]; do
+    mkdir -p "$path/$1" "$XIO_SYSFS/class/block/$1/holders"
+    echo "$2" >"$XIO_SYSFS/class/block/$1/dev"
+    : >"$XIO_DEV/$1"
+    shift 2
+  done
+}
+# A machine with five controllers: nvme0 free, nvme1 beside a sound device, nvme2 by two paths, one with vfio-pci, one
+# without an IOMMU; and a bridge.
+make_machine() {
+  rm -rf "$machine"
+  mkdir -p "$XIO_PROCFS/self" "$XIO_DEV/disk/by-id" "$pci/drivers/vfio-pci"
+  : >"$pci/drivers_probe"
+  : >"$pci/drivers/vfio-pci/unbind"
+  function_at 0000:01:00.0 0x010802 nvme 11
+  function_at 0000:02:00.0 0x010802 nvme 12
+  function_at 0000:02:00.1 0x040300 snd_hda_intel 12
+  function_at 0000:03:00.0 0x010802 nvme 13
+  function_at 0000:04:00.0 0x010802 vfio-pci 14
+  function_at 0000:05:00.0 0x010802 nvme -
+  function_at 0000:00:1f.0 0x060100 - 10
+  mkdir -p "$pci"/devices/0000:01:00.0/nvme/nvme0/nvme0n{1,2} "$pci/devices/0000:02:00.0/nvme/nvme1/nvme1n1" \
+    "$pci/devices/0000:03:00.0/nvme/nvme2/nvme2c2n1"
+  block nvme0n1 259:0 nvme0n1p1 259:1 nvme0n1p2 259:2
+  block nvme0n2 259:3
+  block nvme1n1 259:4
+  block nvme2n1 259:5 nvme2n1p1 259:6
+  cat >"$XIO_PROCFS/self/mountinfo" <<END
+22 1 259:44 / / rw,relatime shared:1 - ext4 $XIO_DEV/sda1 rw
+23 22 0:21 / /proc rw - proc proc rw
+END
+  printf 'Filename Type Size Used Priority\n' >"$XIO_PROCFS/swaps"
+}
+mounted() { echo "24 22 $1 / $2 rw,relatime - $3 $4 rw" >>"$XIO_PROCFS/self/mountinfo"; }
+first=0000:01:00.0
+stays="$first stays where it is:"
+
+make_machine
+expect "status" 0 "0000:01:00.0  nvme      IOMMU group 11
+0000:02:00.0  nvme      IOMMU group 12
+other devices of the group are with other drivers: 0000:02:00.1 (snd_hda_intel)
+0000:04:00.0  vfio-pci  IOMMU group 14
+0000:05:00.0  nvme      no IOMMU" status
+if grep -q "1f.0\|in use" "$output"; then expect "status says too much" 9 "" status; fi
+
+before=$(find "$machine" -type f -exec cksum {} + | sort)
+expect "dry run" 0 "would write 'vfio-pci' to $pci/devices/$first/driver_override
+would write '$first' to $pci/devices/$first/driver/unbind
+would write '$first' to $pci/drivers_probe
+nothing was done; add --apply" bind 01:00.0
+expect "dry run of unbind" 0 "would write '' to $pci/devices/0000:04:00.0/driver_override" unbind 0000:04:00.0
+if [ "$before" != "$(find "$machine" -type f -exec cksum {} + | sort)" ]; then expect "a dry run writes" 9 "" status; fi
+
+# The files do not act on it as the kernel would.
+expect "apply" 1 "$first is with nvme now, not vfio-pci" bind $first --apply
+if [ "$(cat "$pci/devices/$first/driver_override" "$pci/drivers/nvme/unbind" "$pci/drivers_probe")" != \
+  "$(printf 'vfio-pci\n%s\n%s' $first $first)" ]; then expect "apply writes" 9 "" status; fi
+expect "bound already" 0 "0000:04:00.0 is with vfio-pci" bind 0000:04:00.0 --apply
+expect "unbound already" 0 "$first is with nvme" unbind $first --apply
+
+for use in "259:0 / ext4 /dev/root" "259:2 /home xfs /dev/root" "259:3 /srv ext4 /dev/root" "0:33 /data btrfs $XIO_DEV/nvme0n1p2"; do
+  make_machine
+  # shellcheck disable=SC2086 # several words
+  mounted $use
+  place=${use#* }
+  expect "mounted: $use" 1 "is mounted on ${place%% *}" bind $first --apply
+  expect "mounted, said by status: $use" 0 "in use: nvme0n" status
+  if [ -s "$pci/devices/$first/driver_override" ]; then expect "written in spite of it" 9 "" status; fi
+  expect "another controller's mount" 0 "would write" bind 0000:03:00.0
+done
+make_machine
+ln -s "$XIO_DEV/nvme0n1p1" "$XIO_DEV/disk/by-id/swap-part1"
+echo "$XIO_DEV/disk/by-id/swap-part1 partition 1048572 0 -2" >>"$XIO_PROCFS/swaps"
+expect "swap by a link" 1 "$stays nvme0n1p1 is swap" bind $first --apply
+make_machine
+mkdir "$XIO_SYSFS/class/block/nvme0n2/holders/dm-3"
+expect "device mapper" 1 "$stays nvme0n2 is part of dm-3" bind $first --apply
+make_machine
+mkdir -p "$XIO_SYSFS/fs/btrfs/0a-1b/devices/nvme0n1p1"
+expect "second device of btrfs" 1 "nvme0n1p1 is part of a btrfs file system" bind $first --apply
+make_machine
+mounted 259:6 /mnt ext4 /dev/root
+expect "mounted, by one of two paths" 1 "0000:03:00.0 stays where it is: nvme2n1p1 is mounted on /mnt" bind 0000:03:00.0 --apply
+
+make_machine
+expect "a neighbour in the group" 0 "IOMMU group 12 as a whole" bind 0000:02:00.0
+expect "no IOMMU" 1 "has no IOMMU group: switch VT-d" bind 0000:05:00.0 --apply
+expect "no controller" 1 "0000:00:1f.0 is no NVMe controller" bind 00:1f.0 --apply
+expect "not there" 1 "0000:09:00.0 is not there" bind 09:00.0 --apply
+expect "no address" 1 "'nvme0' is not a PCI address" bind nvme0
+expect "which one?" 1 "bind needs a PCI address" bind
+expect "unknown" 1 "unknown command give" give $first
+expect "rules" 0 'SUBSYSTEM=="vfio", KERNEL=="14", GROUP="io", MODE="0660"
+SUBSYSTEM=="vfio-dev", KERNELS=="0000:04:00.0", GROUP="io", MODE="0660"' udev 04:00.0 --group io
+mkdir -p "$XIO_PROCFS/4711/fd"
+ln -s /dev/vfio/14 "$XIO_PROCFS/4711/fd/7"
+expect "in use by vfio" 1 "0000:04:00.0 is in use by process 4711; end it first" unbind 04:00.0 --apply
+rm -r "$pci/drivers/vfio-pci" "$pci/devices/0000:04:00.0/driver"
+expect "the module is loaded first" 0 "would run modprobe vfio-pci" bind $first
+
+printf 'xio-bind: %d of %d\n' "$passed" "$((passed + failed))"
+[ $failed -eq 0 ]
