@@ -9,6 +9,7 @@ set(tester_parts executor executor_grid executor_thread executor_wave interrupt 
 list(TRANSFORM tester_parts PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_parts APPEND .cpp)
 add_library(xio-tester-parts STATIC ${tester_parts})
+xio_unity(xio-tester-parts 6)
 target_link_libraries(xio-tester-parts PRIVATE xio_build_options)
 target_link_libraries(xio-tester-parts PUBLIC xio::emulation)
 target_include_directories(xio-tester-parts PUBLIC ${XIO_BENCH_DIR})
@@ -20,7 +21,8 @@ set(tester_tool info json_report list nvme_options nvme_run nvme_tables rdma_jso
 list(TRANSFORM tester_tool PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_tool APPEND .cpp)
 add_library(xio-tester-tool STATIC ${tester_tool} ${XIO_BENCH_DIR}/tester/endpoint.cpp)
-set_source_files_properties(${tester_tool} TARGET_DIRECTORY xio-tester-tool PROPERTIES COMPILE_OPTIONS -O0)
+target_compile_options(xio-tester-tool PRIVATE -O0)
+xio_unity(xio-tester-tool 4)
 target_link_libraries(xio-tester-tool PRIVATE xio_build_options CLI11::CLI11 nlohmann_json::nlohmann_json)
 target_link_libraries(xio-tester-tool PUBLIC xio-tester-parts)
 

@@ -9,6 +9,12 @@ add_library(xio_build_options INTERFACE)
 target_compile_options(xio_build_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
 
+# Compiles `batch` sources of a target as one (0: all of them), unless XIO_UNITY is off.
+function(xio_unity target batch)
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD ${XIO_UNITY} UNITY_BUILD_MODE BATCH UNITY_BUILD_BATCH_SIZE ${batch})
+endfunction()
+
 set(xio_sanitizer_environment "")
 set(xio_tsan_options "halt_on_error=1:second_deadlock_stack=1")
 if(XIO_SANITIZE)

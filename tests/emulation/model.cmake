@@ -1,11 +1,5 @@
 # SPDX-License-Identifier: MIT
 # The in-process NVMe controller against hand-written commands; knows nothing of the device code.
 
-xio_add_test(emulation/model_registers)
-xio_add_test(emulation/model_admin)
-xio_add_test(emulation/model_io)
-xio_add_test(emulation/model_pointers)
-xio_add_test(emulation/model_doorbells)
-xio_add_test(emulation/model_faults)
-xio_add_test(emulation/model_statistics)
-xio_add_test(emulation/model_threaded)
+xio_add_tests(emulation model
+  SOURCES model_registers model_admin model_io model_pointers model_doorbells model_faults model_statistics model_threaded)

@@ -12,7 +12,7 @@ using namespace protocol_tests;
 
 namespace {
 
-constexpr uint32_t count = 400;
+constexpr uint32_t operations = 400;
 
 template <Sharing S, class Policy>
 void write_and_read(const QueueHandle& handle, unsigned char* data, uint64_t bus) {
@@ -20,7 +20,7 @@ void write_and_read(const QueueHandle& handle, unsigned char* data, uint64_t bus
   const uint32_t lane = xio::arch::lane();
   const uint32_t lanes = xio::arch::wave_size();
   unsigned char* const mine = data + lane * 512;
-  for (uint32_t i = lane; i < count; i += lanes) {
+  for (uint32_t i = lane; i < operations; i += lanes) {
     stamp(mine, i, 1, 5);
     EXPECT_OK(queue.wait(queue.submit(xio::nvme::write(i, 1), ContiguousPages{bus + lane * 512}, soon()), soon()));
     std::memset(mine, 0, 512);
@@ -52,10 +52,10 @@ void start_at(uint64_t start, uint32_t wave_size) {
   const Grid grid = Grid::of_waves(1, 1, wave_size);
   xio::simt::launch(grid, write_and_read<S, Policy>, handle, rig.bytes(), rig.bus());
 
-  CHECK(state.reserved == start + 2 * count);
-  CHECK(state.retired == start + 2 * count);
+  CHECK(state.reserved == start + 2 * operations);
+  CHECK(state.retired == start + 2 * operations);
   const auto seen = rig.statistics(queue);
-  CHECK(seen.commands == 2 * count);
+  CHECK(seen.commands == 2 * operations);
   CHECK(seen.suspicious_tails + seen.suspicious_heads + seen.command_id_conflicts + seen.invalid_doorbells == 0);
 }
 

@@ -10,7 +10,7 @@ using namespace protocol_tests;
 
 namespace {
 
-constexpr uint16_t read_error = 0x281;
+constexpr uint16_t unrecovered_read = 0x281;
 
 /// A queue of a stepped controller, driven by a wave of one lane; the device moves at pauses that the test chooses.
 template <Sharing S, class Policy>
@@ -28,7 +28,7 @@ template <Sharing S, class Policy>
 void error_after(uint64_t pauses) {
   CAPTURE(pauses);
   Bench<S, Policy> bench;
-  bench.rig.model.faults().fail(Match().with_lba(3, 3), read_error);
+  bench.rig.model.faults().fail(Match().with_lba(3, 3), unrecovered_read);
   const Token good = bench.read(1);
   const Token bad = bench.read(3);
   PausingWave wave([&](uint64_t number) {
@@ -39,7 +39,7 @@ void error_after(uint64_t pauses) {
     bench.rig.model.run();
   }
   const Status status = bench.view.wait(bad, soon());
-  REQUIRE(status == Status(Status::read_error, read_error));
+  REQUIRE(status == Status(Status::read_error, unrecovered_read));
   REQUIRE(wave.pauses == pauses);
   REQUIRE(bench.view.wait(good, soon()).is_ok());
   REQUIRE(bench.view.quiet(soon()).is_ok());

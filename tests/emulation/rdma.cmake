@@ -3,29 +3,23 @@
 
 # Against entries written by hand; know nothing of the device code, and have one thread.
 if(NOT XIO_SANITIZE MATCHES thread)
-  xio_add_test(emulation/rdma_wires)
-  xio_add_test(emulation/rdma_wires_ionic)
-  xio_add_test(emulation/rdma_wires_indexed)
+  xio_add_tests(emulation rdma_nics SOURCES rdma_wires rdma_wires_ionic rdma_wires_indexed)
+endif()
+if(NOT XIO_BUILD_PROTOCOL_TESTS)
+  return()
 endif()
 
-# Each takes half a minute to compile. Under ThreadSanitizer the one with all sharing modes will do, under AddressSanitizer those
-# with data of every length and with failures.
-if(XIO_BUILD_PROTOCOL_TESTS)
-  set(names calls exchange messages outcomes recover variants waves wrap)
-  if(XIO_SANITIZE MATCHES thread)
-    set(names exchange)
-  elseif(XIO_SANITIZE)
-    set(names calls messages outcomes recover)
-  endif()
-  if(NOT XIO_SANITIZE)
-    xio_add_test(emulation/rdma_sizes LABELS protocol slow TIMEOUT 600 OPTIMISE -O0)
-  endif()
-  foreach(name IN LISTS names)
-    xio_add_test(emulation/rdma_${name} LABELS protocol TIMEOUT 300 OPTIMISE -O0)
-  endforeach()
-  if(NOT XIO_SANITIZE)
-    xio_add_test(emulation/rdma_processes LABELS protocol OPTIMISE -O0)
-    xio_add_test(emulation/rdma_order LABELS protocol OPTIMISE -O0 DEFINITIONS XIO_COUNT_OPERATIONS=1)
-    xio_add_test(emulation/rdma_doorbells LABELS protocol OPTIMISE -O0 DEFINITIONS XIO_COUNT_OPERATIONS=1)
-  endif()
+# Under ThreadSanitizer those with all sharing modes and several waves will do, under AddressSanitizer those with data of every
+# length and with failures.
+if(XIO_SANITIZE MATCHES thread)
+  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_exchange rdma_waves)
+elseif(XIO_SANITIZE)
+  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_calls rdma_messages rdma_outcomes rdma_recover)
+else()
+  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300
+    SOURCES rdma_calls rdma_messages rdma_outcomes rdma_processes rdma_recover rdma_waves rdma_wrap)
+  xio_add_tests(emulation rdma_shapes LABELS protocol TIMEOUT 300 SOURCES rdma_exchange rdma_variants)
+  xio_add_tests(emulation rdma_sizes LABELS protocol slow TIMEOUT 600 SOURCES rdma_sizes)
+  xio_add_tests(emulation rdma_counts LABELS protocol DEFINITIONS XIO_COUNT_OPERATIONS=1
+    SOURCES rdma_order rdma_doorbells)
 endif()

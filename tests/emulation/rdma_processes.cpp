@@ -20,9 +20,9 @@ using xio::rdma::ReceiveQueue;
 
 namespace {
 
-constexpr uint32_t rounds = 500;
-constexpr uint32_t piece = 4096;
-constexpr uint32_t counter = 3 * piece;  // offset of a word for atomics
+constexpr uint32_t blocks = 500;
+constexpr uint32_t block_bytes = 4096;
+constexpr uint32_t counter = 3 * block_bytes;  // offset of a word for atomics
 
 /// What one process tells the other before they begin.
 struct Introduction {
@@ -69,15 +69,15 @@ int receive_all(const std::string& name, int to_parent) {
   ReceiveQueue<typename Kit::Vendor, Sharing::thread, Latency> receives(side.queue.receive_handle());
   std::memset(&side.bytes[counter], 0, 16);
   const Introduction mine{side.remote()};
-  Token next = receives.post(side.local().at(0, piece), soon());
+  Token next = receives.post(side.local().at(0, block_bytes), soon());
   if (::write(to_parent, &mine, sizeof mine) != sizeof mine) return 2;
-  for (uint32_t round = 0; round < rounds; ++round) {
+  for (uint32_t round = 0; round < blocks; ++round) {
     const Received received = receives.wait(next, soon());
-    if (!received.status.is_ok() || received.bytes != piece || received.immediate != round) return 3;
-    for (uint32_t i = 0; i < piece; ++i) {
+    if (!received.status.is_ok() || received.bytes != block_bytes || received.immediate != round) return 3;
+    for (uint32_t i = 0; i < block_bytes; ++i) {
       if (side.bytes[i] != static_cast<unsigned char>(mix(round, i))) return 4;
     }
-    next = receives.post(side.local().at(0, piece), soon());
+    next = receives.post(side.local().at(0, block_bytes), soon());
   }
   // Lives until the other side has seen all of its completions, which it says by a write.
   const auto* const done = reinterpret_cast<const uint64_t*>(side.bytes.data() + counter + 8);
@@ -128,14 +128,15 @@ TEMPLATE_LIST_TEST_CASE("queue pairs of two processes exchange data", "", Vendor
     const RemoteMemory remote = peer.memory;
     const auto local = [&](uint64_t at, uint32_t bytes) { return side.local().at(at, bytes); };
     uint64_t sum = 0;
-    for (uint32_t round = 0; round < rounds; ++round) {
-      for (uint32_t i = 0; i < piece; ++i) side.bytes[i] = static_cast<unsigned char>(mix(round, i));
-      const Token put = qp.put(remote.at(piece, piece), local(0, piece), soon());
-      const Token sent = qp.send_immediate(local(0, piece), round, soon());
+    for (uint32_t round = 0; round < blocks; ++round) {
+      for (uint32_t i = 0; i < block_bytes; ++i) side.bytes[i] = static_cast<unsigned char>(mix(round, i));
+      const Token put = qp.put(remote.at(block_bytes, block_bytes), local(0, block_bytes), soon());
+      const Token sent = qp.send_immediate(local(0, block_bytes), round, soon());
       REQUIRE(qp.wait(sent, soon()).is_ok());
       REQUIRE(qp.wait(put, soon()).is_ok());
-      REQUIRE(qp.wait(qp.get(local(piece, piece), remote.at(piece, piece), soon()), soon()).is_ok());
-      REQUIRE(std::memcmp(&side.bytes[0], &side.bytes[piece], piece) == 0);
+      REQUIRE(qp.wait(qp.get(local(block_bytes, block_bytes), remote.at(block_bytes, block_bytes), soon()), soon())
+                  .is_ok());
+      REQUIRE(std::memcmp(&side.bytes[0], &side.bytes[block_bytes], block_bytes) == 0);
       REQUIRE(qp.wait(qp.fetch_add(remote.at(counter, 8), round, local(counter, 8), soon()), soon()).is_ok());
       const uint64_t before = sum;
       sum += round;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Many waves on one queue pair, whose completions come late and for several operations at once.
+/// @brief Many waves on one queue pair: completions that come late and for several operations at once, operations that
+/// ask for none.
 
 #include <xio/host/simt.hpp>
 
@@ -11,7 +12,7 @@ using namespace rdma_tests;
 
 namespace {
 
-constexpr uint32_t piece = 64;
+constexpr uint32_t put_bytes = 64;
 constexpr uint32_t waves = 4;
 constexpr uint32_t rounds = 12;
 
@@ -27,22 +28,146 @@ void post_and_quiet(uint32_t wave_size, uint32_t depth, uint32_t delay, Quiet qu
   const auto kernel = [&] {
     QueuePair<typename Kit::Vendor, Sharing::grid, Policy> qp(handle);
     const uint32_t me = xio::arch::block_index() * wave_size + xio::arch::lane();
-    const uint64_t at = uint64_t{me} * piece;
+    const uint64_t at = uint64_t{me} * put_bytes;
     xio::rdma::Work work;
     work.remote = rig.remote.base + at;
     work.rkey = rig.remote.rkey;
     for (uint32_t round = 0; round < rounds; ++round) {
       auto* const mine = &rig.near_bytes[at];
-      for (uint32_t i = 0; i < piece; ++i) mine[i] = static_cast<unsigned char>(mix(me * 100 + round, i));
-      const Token token = qp.submit(work, xio::rdma::OneSge{{rig.local.base + at, piece, rig.local.lkey}}, soon());
+      for (uint32_t i = 0; i < put_bytes; ++i) mine[i] = static_cast<unsigned char>(mix(me * 100 + round, i));
+      const Token token = qp.submit(work, xio::rdma::OneSge{{rig.local.base + at, put_bytes, rig.local.lkey}}, soon());
       EXPECT_OK(token.status);
       EXPECT_OK(quiet(qp));
-      EXPECT(std::memcmp(mine, &rig.far_bytes[at], piece) == 0);
+      EXPECT(std::memcmp(mine, &rig.far_bytes[at], put_bytes) == 0);
     }
   };
   CHECK_NOTHROW(xio::simt::launch(Grid::of_waves(waves, 1, wave_size), kernel));
   rig.nic.stop();
   CHECK(rig.violations() == "");
+}
+
+/// Waits in a kernel for what another wave does.
+template <class Condition>
+void pause_until(Condition condition) {
+  const Deadline until = soon();
+  while (!condition()) {
+    EXPECT(!until.passed());
+    xio::arch::pause(0);
+  }
+}
+
+/// One put_bytes of memory, which is asked for between the claim of an operation and its publication: the operation
+/// stops there until `may_pass`.
+template <class MayPass>
+struct HeldSge : xio::rdma::OneSge {
+  MayPass may_pass;
+  HeldSge(const xio::rdma::OneSge& one, MayPass condition) : OneSge(one), may_pass(condition) {}
+  xio::rdma::Sge at(uint32_t) const {
+    pause_until(may_pass);
+    return sge;
+  }
+};
+
+/// A queue pair shared by two waves, which has done one operation.
+template <class Kit, Sharing S, class Policy = Throughput>
+struct TwoWaves {
+  using Pair = QueuePair<typename Kit::Vendor, S, Policy>;
+
+  TwoWaves() : pair(rig.near.handle()) {
+    work.remote = rig.remote.base;
+    work.rkey = rig.remote.rkey;
+    put_bytes = {{rig.local.base, piece_bytes, rig.local.lkey}};
+    REQUIRE(pair.put(rig.remote.at(0, 8), rig.local.at(0, 8)).submitted());
+    pair.flush();
+    rig.nic.pass();  // now there is a completion that nobody has taken
+    rig.running();
+  }
+  uint64_t claimed() const { return xio::arch::load<xio::arch::Scope::system>(&pair.handle().state->reserved); }
+  uint64_t retired() const { return xio::arch::load<xio::arch::Scope::system>(&pair.handle().state->retired); }
+  uint64_t tail() const { return xio::arch::load<xio::arch::Scope::system>(&pair.handle().send->unsignaled_end); }
+
+  template <class First, class Second>
+  void launch(uint32_t wave_size, First first, Second second) {
+    const auto grid = S == Sharing::grid ? Grid::of_waves(2, 1, wave_size) : Grid::of_waves(1, 2, wave_size);
+    REQUIRE_NOTHROW(xio::simt::launch(grid, [&] {
+      Pair own(pair.handle());
+      if (xio::arch::block_index() + xio::arch::thread_index() / wave_size == 0) {
+        first(own);
+      } else {
+        second(own);
+      }
+    }));
+  }
+
+  static constexpr uint32_t piece_bytes = 64;
+  RdmaRig<Kit> rig;
+  Pair pair;
+  xio::rdma::Work work;
+  xio::rdma::OneSge put_bytes{};
+};
+
+/// Two waves post unsignalled operations; the one whose turn comes first publishes last.
+template <class Kit, Sharing S>
+void publish_in_turn(uint32_t wave_size) {
+  CAPTURE(wave_size);
+  TwoWaves<Kit, S> two;
+  const uint64_t first_end = 1 + wave_size;
+  const uint64_t end = first_end + wave_size;
+  const auto first = [&](auto& own) {
+    const auto may_pass = [&] { return two.claimed() == 1 || two.tail() == end; };
+    EXPECT_OK(own.submit(two.work, HeldSge<decltype(may_pass)>(two.put_bytes, may_pass), soon()).status);
+  };
+  const auto second = [&](auto& own) {
+    pause_until([&] { return two.claimed() == first_end; });
+    EXPECT_OK(own.submit(two.work, two.put_bytes, soon()).status);
+  };
+  two.launch(wave_size, first, second);
+  CHECK(two.tail() == end);
+  CHECK(two.pair.quiet(soon()).is_ok());
+}
+
+/// One wave waits, if `posts` for its own operation; the other has claimed another one then, publishes it when the
+/// first one has looked, and waits for nothing.
+/// @param extra how many empty writes must be posted for that
+template <class Kit, Sharing S, class Policy, class Wait>
+void publish_behind_a_waiter(uint32_t wave_size, bool posts, uint32_t flags, uint32_t extra, Wait wait) {
+  CAPTURE(wave_size, posts, flags);
+  TwoWaves<Kit, S, Policy> two;
+  two.work.flags = flags;
+  const uint64_t before = posts ? 1 + wave_size : 1;
+  const uint64_t end = before + wave_size;
+  const auto waiter = [&](auto& own) {
+    Token token;
+    if (posts) token = own.submit(two.work, two.put_bytes, soon());
+    EXPECT_OK(token.status);
+    pause_until([&] { return two.claimed() == end; });
+    EXPECT_OK(wait(own, token));
+  };
+  const auto other = [&](auto& own) {
+    pause_until([&] { return two.claimed() == before; });
+    // A waiter takes completions when it has looked at what is posted.
+    const auto may_pass = [&] { return two.claimed() == before || two.retired() != 0; };
+    EXPECT_OK(own.submit(two.work, HeldSge<decltype(may_pass)>(two.put_bytes, may_pass), soon()).status);
+  };
+  two.launch(wave_size, waiter, other);
+  CHECK(two.claimed() == end + extra);
+  two.rig.nic.stop();
+  CHECK(two.rig.violations() == "");
+}
+
+template <class Kit, Sharing S>
+void publish_behind_waiters(uint32_t wave_size) {
+  const auto wait = [](auto& qp, const Token& token) { return qp.wait(token, soon()); };
+  const auto wait_all = [](auto& qp, const Token& token) {
+    const Token tokens[] = {Token(), token};
+    return qp.wait_all(tokens, 2, soon());
+  };
+  const auto quiet = [](auto& qp, const Token&) { return qp.quiet(soon()); };
+  const auto fence = [](auto& qp, const Token&) { return qp.fence(soon()); };
+  publish_behind_a_waiter<Kit, S, Throughput>(wave_size, true, 0, 1, wait);
+  publish_behind_a_waiter<Kit, S, Latency>(wave_size, true, 0, 1, wait_all);
+  publish_behind_a_waiter<Kit, S, Throughput>(wave_size, false, 0, 1, quiet);
+  publish_behind_a_waiter<Kit, S, Latency>(wave_size, true, 0, 1, fence);
 }
 
 }  // namespace
@@ -56,4 +181,52 @@ TEMPLATE_LIST_TEST_CASE("H4 quiet and fence: the caller's own operations have en
     post_and_quiet<TestType, Throughput>(1, 9, delay, fence);
   }
   post_and_quiet<TestType, Throughput>(32, 40, 3, quiet);
+}
+
+TEMPLATE_LIST_TEST_CASE("H4 of unsignalled operations the last one counts, whoever publishes last", "", Vendors) {
+  for (const uint32_t wave_size : {1u, 8u}) {
+    publish_in_turn<TestType, Sharing::grid>(wave_size);
+    publish_in_turn<TestType, Sharing::block>(wave_size);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("H4 what another wave publishes unsignalled, while somebody waits already, ends all the same",
+                        "", Vendors) {
+  publish_behind_waiters<TestType, Sharing::grid>(1);
+  publish_behind_waiters<TestType, Sharing::grid>(8);
+  publish_behind_waiters<TestType, Sharing::block>(8);
+}
+
+TEMPLATE_LIST_TEST_CASE("H3 what another wave publishes unannounced, while somebody waits already, is announced", "",
+                        Vendors) {
+  // Vendors whose doorbell repeats an entry have no deferred ones on shared queues.
+  if constexpr (!TestType::Vendor::doorbell_repeats_entry) {
+    const auto quiet = [](auto& qp, const Token&) { return qp.quiet(soon()); };
+    for (const uint32_t wave_size : {1u, 8u}) {
+      publish_behind_a_waiter<TestType, Sharing::grid, xio::Deferred<64>>(wave_size, false,
+                                                                          xio::rdma::work_flag::signaled, 0, quiet);
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("H4 who waits for a signalled operation posts nothing, whatever others post meanwhile", "",
+                        Vendors) {
+  RdmaRig<TestType> rig;
+  QueuePair<typename TestType::Vendor, Sharing::grid> qp(rig.near.handle());
+  xio::rdma::Work work;
+  work.remote = rig.remote.base;
+  work.rkey = rig.remote.rkey;
+  const xio::rdma::OneSge from{{rig.local.base, 64, rig.local.lkey}};
+  const uint64_t looks = xio::arch::looks_per_clock;
+  PausingWave wave([&](uint64_t pause) {
+    if (pause == looks / 2) REQUIRE(qp.submit(work, from).submitted());
+    if (pause > 4 * looks) rig.nic.pass();
+  });
+  const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
+  CHECK(qp.wait(token, soon()).is_ok());
+  CHECK(wave.pauses > 4 * looks);
+  CHECK(rig.near.state().reserved == 2);
+  // Nobody posts in vain for what has ended either.
+  CHECK(qp.wait(token, soon()).is_ok());
+  CHECK(rig.near.state().reserved == 2);
 }

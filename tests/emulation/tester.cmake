@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # xio-tester's own parts, and its runs on the in-process model.
 if(TARGET xio-tester)
-  foreach(name tester_nodes tester_parts tester_rdma tester_roles tester_workload)
-    xio_add_test(emulation/${name} LIBS xio-tester-parts)
-  endforeach()
+  xio_add_tests(emulation tester LIBS xio-tester-parts
+    SOURCES tester_nodes tester_parts tester_rdma tester_roles)
+  xio_add_test(emulation/tester_workload LIBS xio-tester-parts)
   foreach(name matrix functional)
     xio_register_test(NAME emulation.tester_${name} LABELS emulation TIMEOUT 600
       COMMAND ${XIO_TESTS_DIR}/qemu/tester_${name}.sh $<TARGET_FILE:xio-tester> emulated)

@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: MIT
 # The host side, without any device.
-xio_add_test(unit/host_memory)
-xio_add_test(unit/host_doorbell_proxy)
-xio_add_test(unit/host_child_process)
-xio_add_test(unit/host_qemu_options)
-xio_add_test(unit/host_qemu_channel)
-xio_add_test(unit/host_queue_plan)
-xio_add_test(unit/host_controller)
-xio_add_test(unit/host_controller_queues)
+xio_add_tests(unit host
+  SOURCES host_memory host_doorbell_proxy host_child_process host_qemu_options host_qemu_channel host_queue_plan host_controller
+    host_controller_queues)

@@ -24,7 +24,7 @@ using Log = std::vector<std::string>;
 namespace {
 
 /// A controller on a fake one.
-struct Fixture {
+struct Queues {
   std::shared_ptr<FakeWorld> world = std::make_shared<FakeWorld>();
   ControllerOptions options;
   FakeNvme* fake = nullptr;
@@ -48,7 +48,7 @@ QueueOptions with_depth(uint32_t depth) {
 }  // namespace
 
 TEST_CASE("a queue pair is created and deleted in order, and its handle is complete", "[host][queue]") {
-  Fixture fixture;
+  Queues fixture;
   NvmeController controller = fixture.make();
   const size_t before = fixture.world->memory.size();
   {
@@ -89,7 +89,7 @@ TEST_CASE("a queue pair is created and deleted in order, and its handle is compl
 }
 
 TEST_CASE("H28: the doorbell stride is honoured", "[host][queue]") {
-  Fixture fixture;
+  Queues fixture;
   fixture.world->dstrd = 2;
   NvmeController controller = fixture.make();  // the fake takes admin doorbells at the right offset only
   const NvmeQueue first = controller.create_queue();
@@ -101,7 +101,7 @@ TEST_CASE("H28: the doorbell stride is honoured", "[host][queue]") {
 }
 
 TEST_CASE("H28: the largest queue of the controller is honoured", "[host][queue]") {
-  Fixture fixture;
+  Queues fixture;
   fixture.world->mqes = 31;
   NvmeController controller = fixture.make();
   CHECK(contains(error_of([&] { controller.create_queue(with_depth(33)); }),
@@ -115,7 +115,7 @@ TEST_CASE("H28: the largest queue of the controller is honoured", "[host][queue]
 }
 
 TEST_CASE("H25: queues that need not be contiguous are described by lists of pages", "[host][queue]") {
-  Fixture fixture;
+  Queues fixture;
   QueueOptions options = with_depth(5000);
   options.non_contiguous = true;
   SECTION("refused where the controller wants contiguous queues") {
@@ -153,7 +153,7 @@ TEST_CASE("H25: queues that need not be contiguous are described by lists of pag
 }
 
 TEST_CASE("queue numbers are given out and checked", "[host][queue]") {
-  Fixture fixture;
+  Queues fixture;
   fixture.world->granted = 2;
   NvmeController controller = fixture.make();
   QueueOptions options;
@@ -175,7 +175,7 @@ TEST_CASE("queue numbers are given out and checked", "[host][queue]") {
 }
 
 TEST_CASE("namespaces are checked before a queue is made for them", "[host][queue]") {
-  Fixture fixture;
+  Queues fixture;
   QueueOptions options;
   SECTION("too high") {
     NvmeController controller = fixture.make();
@@ -205,7 +205,7 @@ TEST_CASE("namespaces are checked before a queue is made for them", "[host][queu
 }
 
 TEST_CASE("a refused queue leaves nothing behind", "[host][queue]") {
-  Fixture fixture;
+  Queues fixture;
   NvmeController controller = fixture.make();
   const size_t before = fixture.world->memory.size();
   SECTION("completion queue") {
@@ -224,7 +224,7 @@ TEST_CASE("a refused queue leaves nothing behind", "[host][queue]") {
 }
 
 TEST_CASE("memory that the controller may still use is kept until it is reset", "[host][queue]") {
-  Fixture fixture;
+  Queues fixture;
   NvmeController controller = fixture.make();
   const size_t before = fixture.world->memory.size();
   const auto check_kept = [&](uint64_t ring) {
@@ -261,7 +261,7 @@ TEST_CASE("memory that the controller may still use is kept until it is reset", 
 }
 
 TEST_CASE("recovery makes every queue anew", "[host][queue]") {
-  Fixture fixture;
+  Queues fixture;
   NvmeController controller = fixture.make();
   NvmeQueue one = controller.create_queue(with_depth(8));
   NvmeQueue two = controller.create_queue(with_depth(16));
@@ -286,7 +286,7 @@ TEST_CASE("recovery makes every queue anew", "[host][queue]") {
 }
 
 TEST_CASE("H34: shadow doorbells and EventIdx are zero whenever a queue is created", "[host][queue]") {
-  Fixture fixture;
+  Queues fixture;
   fixture.world->dstrd = 1;
   NvmeController controller = fixture.make();
   QueueOptions options = with_depth(8);
@@ -325,7 +325,7 @@ TEST_CASE("H34: shadow doorbells and EventIdx are zero whenever a queue is creat
 }
 
 TEST_CASE("shadow doorbells are refused where they cannot work", "[host][queue]") {
-  Fixture fixture;
+  Queues fixture;
   SECTION("not offered") {
     fixture.world->oacs = 0;
     NvmeController controller = fixture.make();
@@ -345,7 +345,7 @@ TEST_CASE("shadow doorbells are refused where they cannot work", "[host][queue]"
 }
 
 TEST_CASE("queues may outlive their controller", "[host][queue]") {
-  Fixture fixture;
+  Queues fixture;
   NvmeQueue queue;
   {
     NvmeController controller = fixture.make();
@@ -358,7 +358,7 @@ TEST_CASE("queues may outlive their controller", "[host][queue]") {
 }
 
 TEST_CASE("memory and addresses of the executing side are the user's choice", "[host][queue]") {
-  Fixture fixture;
+  Queues fixture;
   NvmeController controller = fixture.make();
   QueueOptions options;
   options.completion_slots = 128;

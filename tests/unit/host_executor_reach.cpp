@@ -23,7 +23,7 @@ using host_tests::error_of;
 
 namespace {
 
-constexpr uintptr_t page = 4096;
+constexpr uintptr_t page_bytes = 4096;
 
 /// Somebody who sees our memory elsewhere, and keeps a list of what was handed over.
 struct Elsewhere : ExecutorReach {
@@ -53,9 +53,9 @@ struct Elsewhere : ExecutorReach {
     if (room-- == 0) throw Error("no room");
     const auto address = reinterpret_cast<uintptr_t>(first);
     for (const auto& [begin, size] : held) twice |= address < begin + size && begin < address + bytes;
-    if (address % page != 0 || bytes % page != 0) log.push_back("no whole pages");
+    if (address % page_bytes != 0 || bytes % page_bytes != 0) log.push_back("no whole pages");
     held[address] = bytes;
-    log.push_back(what + std::to_string(bytes / page));
+    log.push_back(what + std::to_string(bytes / page_bytes));
     far += drift;
     return reinterpret_cast<void*>(address + far);
   }
@@ -64,7 +64,7 @@ struct Elsewhere : ExecutorReach {
 struct Rig {
   std::shared_ptr<Elsewhere> elsewhere = std::make_shared<Elsewhere>();
   std::shared_ptr<ReachablePages> pages = std::make_shared<ReachablePages>(elsewhere);
-  std::unique_ptr<void, decltype(&std::free)> memory{std::aligned_alloc(page, 16 * page), std::free};
+  std::unique_ptr<void, decltype(&std::free)> memory{std::aligned_alloc(page_bytes, 16 * page_bytes), std::free};
   char* at(size_t offset) const { return static_cast<char*>(memory.get()) + offset; }
   uintptr_t seen(const void* data) const { return reinterpret_cast<uintptr_t>(data) + elsewhere->distance; }
 };
@@ -120,32 +120,32 @@ TEST_CASE("pages are handed over once, and given back when nobody uses them", "[
     ReachedMemory first(rig.pages);
     CHECK(number(first.memory(rig.at(100), 200)) == rig.seen(rig.at(100)));
     {
-      // Shares its first page, has another one behind it; then one inside.
+      // Shares its first page_bytes, has another one behind it; then one inside.
       ReachedMemory second(rig.pages);
       CHECK(number(second.memory(rig.at(4000), 200)) == rig.seen(rig.at(4000)));
       CHECK(number(second.memory(rig.at(5000), 8)) == rig.seen(rig.at(5000)));
       CHECK(rig.elsewhere->log == std::vector<std::string>{"memory 1", "memory 1"});
       // Around both, and with a gap that is filled.
-      CHECK(number(second.memory(rig.at(3 * page), 1)) == rig.seen(rig.at(3 * page)));
-      CHECK(number(second.memory(rig.at(50), 5 * page - 50)) == rig.seen(rig.at(50)));
+      CHECK(number(second.memory(rig.at(3 * page_bytes), 1)) == rig.seen(rig.at(3 * page_bytes)));
+      CHECK(number(second.memory(rig.at(50), 5 * page_bytes - 50)) == rig.seen(rig.at(50)));
       CHECK(rig.elsewhere->held.size() == 5);
     }
-    CHECK(rig.elsewhere->held == std::map<uintptr_t, size_t>{{number(rig.at(0)), page}});
+    CHECK(rig.elsewhere->held == std::map<uintptr_t, size_t>{{number(rig.at(0)), page_bytes}});
   }
   CHECK(rig.elsewhere->held.empty());
   CHECK_FALSE(rig.elsewhere->twice);
   CHECK(rig.elsewhere->log.size() == 5);
   // Nothing of it is remembered.
   ReachedMemory again(rig.pages);
-  again.memory(rig.at(0), 2 * page);
+  again.memory(rig.at(0), 2 * page_bytes);
   CHECK(rig.elsewhere->log.back() == "memory 2");
 }
 
 TEST_CASE("registers are told from memory", "[host][rdma]") {
   Rig rig;
   ReachedMemory reached(rig.pages);
-  const char* const seen = reached.registers(rig.at(2 * page + 0x800), 8);
-  CHECK(number(seen) == number(rig.at(2 * page + 0x800)) + rig.elsewhere->registers_distance);
+  const char* const seen = reached.registers(rig.at(2 * page_bytes + 0x800), 8);
+  CHECK(number(seen) == number(rig.at(2 * page_bytes + 0x800)) + rig.elsewhere->registers_distance);
   CHECK(rig.elsewhere->log == std::vector<std::string>{"registers 1"});
 }
 
@@ -153,8 +153,8 @@ TEST_CASE("a queue that would lie in two pieces is refused, and nothing is kept"
   Rig rig;
   ReachedMemory reached(rig.pages);
   reached.memory(rig.at(0), 1);
-  rig.elsewhere->drift = page;
-  CHECK(contains(error_of([&] { reached.memory(rig.at(0), 2 * page); }),
+  rig.elsewhere->drift = page_bytes;
+  CHECK(contains(error_of([&] { reached.memory(rig.at(0), 2 * page_bytes); }),
                  "do not follow those from " + xio::host::to_hex(number(rig.at(0)))));
   CHECK(rig.elsewhere->held.size() == 1);
 }
@@ -162,11 +162,11 @@ TEST_CASE("a queue that would lie in two pieces is refused, and nothing is kept"
 TEST_CASE("what cannot be handed over leaves nothing behind", "[host][rdma]") {
   Rig rig;
   ReachedMemory reached(rig.pages);
-  reached.memory(rig.at(2 * page), 1);
+  reached.memory(rig.at(2 * page_bytes), 1);
   rig.elsewhere->room = 1;
   // Two gaps, before and behind: the second does not fit.
-  CHECK(error_of([&] { reached.memory(rig.at(0), 5 * page); }) == "no room");
-  CHECK(rig.elsewhere->held == std::map<uintptr_t, size_t>{{number(rig.at(2 * page)), page}});
+  CHECK(error_of([&] { reached.memory(rig.at(0), 5 * page_bytes); }) == "no room");
+  CHECK(rig.elsewhere->held == std::map<uintptr_t, size_t>{{number(rig.at(2 * page_bytes)), page_bytes}});
 }
 
 TEST_CASE("handles carry the addresses of those who use them", "[host][rdma]") {

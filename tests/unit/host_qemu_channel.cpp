@@ -28,7 +28,7 @@ using host_tests::error_of;
 
 namespace {
 
-constexpr std::chrono::milliseconds patience{20000};
+constexpr std::chrono::milliseconds reply_limit{20000};
 constexpr std::chrono::milliseconds impatience{50};
 
 /// The other end of a connection, run by a thread; `serve` gets the descriptor.
@@ -120,7 +120,7 @@ TEST_CASE("the test protocol's lines", "[host][qemu]") {
   std::vector<std::string> lines;
   {
     Peer peer([&](int fd) { serve_qtest(fd, lines); });
-    QemuQtestChannel channel(peer.take(), patience, 4);
+    QemuQtestChannel channel(peer.take(), reply_limit, 4);
     CHECK(channel.read(0x1234, 4) == 0x1234);
     CHECK(channel.read(0xfedcba9876543210, 8) == 0xfedcba9876543210);
     channel.write(0x10, 0x20, 4);
@@ -159,7 +159,7 @@ TEST_CASE("posted writes stay in order with what follows, whatever their number"
     std::vector<std::string> lines;
     {
       Peer peer([&](int fd) { serve_qtest(fd, lines); });
-      QemuQtestChannel channel(peer.take(), patience, 4);
+      QemuQtestChannel channel(peer.take(), reply_limit, 4);
       post_all(channel);
     }
     REQUIRE(lines.size() == count + few + 2);
@@ -169,7 +169,7 @@ TEST_CASE("posted writes stay in order with what follows, whatever their number"
     std::vector<RemoteMessage> messages;
     {
       Peer peer([&](int fd) { serve_remote(fd, messages); });
-      QemuRemoteChannel channel(peer.take(), patience);
+      QemuRemoteChannel channel(peer.take(), reply_limit);
       post_all(channel);
     }
     REQUIRE(messages.size() == count + few + 2);
@@ -216,7 +216,7 @@ TEST_CASE("a socket that is never read fills up: an error, not a hang", "[host][
 
 TEST_CASE("the end of the other side is an error, and no signal", "[host][qemu]") {
   auto [ours, theirs] = make_socket_pair();
-  QemuQtestChannel channel(std::move(ours), patience, 4);
+  QemuQtestChannel channel(std::move(ours), reply_limit, 4);
   theirs.reset();
   CHECK(contains(error_of([&] { channel.write(0, 0, 4); }), "QEMU"));
   CHECK(channel.broken());
@@ -229,11 +229,11 @@ TEST_CASE("answers that are not understood are errors", "[host][qemu]") {
     ignore_all(fd);
   });
   SECTION("qtest") {
-    QemuQtestChannel channel(peer.take(), patience, 4);
+    QemuQtestChannel channel(peer.take(), reply_limit, 4);
     CHECK(contains(error_of([&] { channel.read(0, 4); }), "answers 'FAIL Unknown command 'readl''"));
   }
   SECTION("remote") {
-    QemuRemoteChannel channel(peer.take(), patience);
+    QemuRemoteChannel channel(peer.take(), reply_limit);
     CHECK(contains(error_of([&] { channel.read(0, 4); }), "in a form that is not known; use transport=qtest"));
   }
 }
@@ -257,7 +257,7 @@ TEST_CASE("memory is shared with its descriptor", "[host][qemu]") {
       if (rights != nullptr) std::memcpy(&received, CMSG_DATA(rights), sizeof received);
       read_all(fd, bytes.data() + 16, 192);
     });
-    QemuRemoteChannel channel(peer.take(), patience);
+    QemuRemoteChannel channel(peer.take(), reply_limit);
     channel.share_memory(file.get(), 0x7fff00000000, 12345);
   }
   const FileDescriptor owner(received, "received descriptor");
@@ -306,7 +306,7 @@ TEST_CASE("the monitor pairs answers with questions", "[host][qemu]") {
       write_all(fd, "{\"id\": 3, \"error\": {\"class\": \"GenericError\", \"desc\": \"Property 'x' not found\"}}\r\n");
       ignore_all(fd);
     });
-    QemuMonitor monitor(peer.take(), patience);
+    QemuMonitor monitor(peer.take(), reply_limit);
     CHECK(monitor.version() == "7.2.22");
     CHECK(monitor.human("qemu-io drive0 \"break read_aio A\"") == "line one\r\n");
     CHECK(contains(error_of([&] { monitor.set_property("/a", "x", "4"); }),

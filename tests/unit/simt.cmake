@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: MIT
-xio_add_test(unit/simt)
-xio_add_test(unit/simt_divergence)
-xio_add_test(unit/simt_blocks)
-xio_add_test(unit/simt_failures)
+# Kernels on the CPU, and small parts.
+xio_add_tests(unit simt SOURCES simt simt_divergence simt_blocks simt_failures pattern statistics)
 xio_add_test(unit/simt_interleave)
 xio_add_test(unit/simt_ucontext)
-xio_add_test(unit/pattern)
-xio_add_test(unit/statistics)

@@ -33,7 +33,7 @@ uint64_t tailed(uint64_t i) {
   return 1000 + i * 37 % 211 + (i % 997 == 0 ? 100000 : 0) + part * part * part * part;
 }
 
-Approx close(double value) { return Approx(value).epsilon(1e-12); }
+Approx about(double value) { return Approx(value).epsilon(1e-12); }
 
 }  // namespace
 
@@ -45,8 +45,8 @@ TEST_CASE("Exact mode agrees with the references") {
     REQUIRE(summary.count == 1000);
     REQUIRE(summary.min == 100);
     REQUIRE(summary.max == 10065);
-    REQUIRE(summary.mean == close(4834.465));
-    REQUIRE(summary.deviation == close(2836.2071692270647));
+    REQUIRE(summary.mean == about(4834.465));
+    REQUIRE(summary.deviation == about(2836.2071692270647));
     REQUIRE(summary.p50 == 4823);
     REQUIRE(summary.p90 == 8914);
     REQUIRE(summary.p99 == 9943);
@@ -56,12 +56,12 @@ TEST_CASE("Exact mode agrees with the references") {
   SECTION("a small spread far from zero") {
     const Statistics statistics = collect(1000, far_from_zero);
     REQUIRE(statistics.mean() == 1000000000000002.0);
-    REQUIRE(statistics.deviation() == close(1.4145667181154802));
+    REQUIRE(statistics.deviation() == about(1.4145667181154802));
   }
   SECTION("a long tail") {
     const Summary summary = collect(20000, tailed).summary();
-    REQUIRE(summary.mean == close(5878.64675));
-    REQUIRE(summary.deviation == close(7148.728435439721));
+    REQUIRE(summary.mean == about(5878.64675));
+    REQUIRE(summary.deviation == about(7148.728435439721));
     REQUIRE(summary.p50 == 2402);
     REQUIRE(summary.p90 == 15791);
     REQUIRE(summary.p99 == 21922);
@@ -80,8 +80,8 @@ TEST_CASE("H31 The deviation comes from the samples: equal count, min, mean and 
   REQUIRE(narrow.min() == wide.min());
   REQUIRE(narrow.max() == wide.max());
   REQUIRE(narrow.mean() == wide.mean());
-  REQUIRE(narrow.deviation() == close(35.355339059327378));
-  REQUIRE(wide.deviation() == close(50));
+  REQUIRE(narrow.deviation() == about(35.355339059327378));
+  REQUIRE(wide.deviation() == about(50));
 }
 
 TEST_CASE("Percentiles are samples, by nearest rank") {
@@ -124,8 +124,8 @@ TEST_CASE("Bounded mode: exact where it says so, and percentiles within the stat
   REQUIRE(bounded.count() == count);
   REQUIRE(bounded.min() == exact.min());
   REQUIRE(bounded.max() == exact.max());
-  REQUIRE(bounded.mean() == close(exact.mean()));
-  REQUIRE(bounded.deviation() == close(exact.deviation()));
+  REQUIRE(bounded.mean() == about(exact.mean()));
+  REQUIRE(bounded.deviation() == about(exact.deviation()));
   bool all_exact = true;
   for (const double percent : {0.01, 1.0, 10.0, 25.0, 50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 100.0}) {
     const uint64_t right = exact.percentile(percent);
@@ -169,8 +169,8 @@ TEST_CASE("Merged parts are as the whole") {
   REQUIRE(merged.count() == 20000);
   REQUIRE(merged.min() == whole.min());
   REQUIRE(merged.max() == whole.max());
-  REQUIRE(merged.mean() == close(whole.mean()));
-  REQUIRE(merged.deviation() == close(whole.deviation()));
+  REQUIRE(merged.mean() == about(whole.mean()));
+  REQUIRE(merged.deviation() == about(whole.deviation()));
   for (const double percent : {1.0, 50.0, 99.0, 99.99})
     REQUIRE(merged.percentile(percent) == whole.percentile(percent));
   Statistics extremes(second);
@@ -186,7 +186,7 @@ TEST_CASE("Statistics merged with themselves") {
   const Statistics whole = merged;
   merged.merge(merged);
   REQUIRE(merged.count() == 40000);
-  REQUIRE(merged.deviation() == close(whole.deviation()));
+  REQUIRE(merged.deviation() == about(whole.deviation()));
 }
 
 TEST_CASE("Running moments do not lose a small spread far from zero") {
@@ -201,8 +201,8 @@ TEST_CASE("Another unit") {
   const Summary nanoseconds = collect(1000, scattered).summary();
   const Summary microseconds = nanoseconds.scaled(0.001);
   REQUIRE(microseconds.count == 1000);
-  REQUIRE(microseconds.deviation == close(nanoseconds.deviation / 1000));
-  REQUIRE(microseconds.p99_99 == close(10.065));
+  REQUIRE(microseconds.deviation == about(nanoseconds.deviation / 1000));
+  REQUIRE(microseconds.p99_99 == about(10.065));
 }
 
 TEST_CASE("Histogram by powers of two") {

@@ -146,8 +146,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   /// Status::timed_out leaves the operation in flight: its buffer still belongs to the device.
   XIO_DEVICE Status wait(const Token& token, Deadline until) {
     const uint64_t group = protocol::group_of_caller<S>();
-    signal_tail(group, token, until);
-    return inbound(group, wait_group(group, token, until), token.count != 0, until);
+    return inbound(group, wait_group(group, token, until, token.last + 1), token.count != 0, until);
   }
 
   /// Waits for all of the calling lane's tokens; the first error in array order, else Status::ok.
@@ -186,8 +185,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     if (end == 0) return Status::ok;
     all.last = end - 1;
     all.count = 1;
-    signal_tail(group, all, until);
-    const Status waited = inbound(group, wait_group(group, all, until), true, until);
+    const Status waited = inbound(group, wait_group(group, all, until, 0), true, until);
     if (waited == Status::timed_out || waited == Status::broken) return waited;
     if (protocol::read<S>(send_state().failed_end) == 0) return Status::ok;
     return protocol::unpack(protocol::read<S>(send_state().failed_status));
@@ -208,7 +206,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     Token token;
     token.status = Vendor::Send::check(handle().shape, work, NoData{});
     token = submit_group(group, token.status.is_ok(), work, NoData{}, until, token);
-    return wait_group(group, token, until);
+    return wait_group(group, token, until, Post::is_covered);
   }
 
   /// Returns when what get() and atomics brought by completions seen before is visible to the calling wave, wherever it
@@ -229,7 +227,6 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   using Post::flush_group;
   using Post::has_ended;
   using Post::outcome;
-  using Post::signal_tail;
   using Post::state;
   using Post::submit_group;
   using Post::wait_group;
@@ -262,7 +259,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
       token.count = protocol::from_leader<S>(group, token.count);
       token.status = protocol::unpack(protocol::from_leader<S>(group, protocol::pack(token.status)));
     }
-    return wait_group(group, token, until);
+    return wait_group(group, token, until, Post::is_covered);
   }
 
   /// After a wait that ended with `status`: flush_inbound() where the policy needs it.

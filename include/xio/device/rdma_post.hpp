@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief How RDMA operations are checked, encoded and posted.
+/// @brief How RDMA operations are checked, encoded, posted and waited for.
 
 #include <xio/device/rdma_rings.hpp>
 
@@ -21,8 +21,13 @@ class SendPost : public SendRings<Vendor, S, Policy> {
 
  protected:
   using Rings::claim_until;
+  using Rings::drain_group;
+  using Rings::flush_group;
+  using Rings::has_ended;
   using Rings::is_member;
+  using Rings::look_group;
   using Rings::members;
+  using Rings::outcome;
   using Rings::send;
   using Rings::state;
   using Rings::write_by_leader;
@@ -134,18 +139,54 @@ class SendPost : public SendRings<Vendor, S, Policy> {
     return token;
   }
 
-  /// Where nothing behind `token` is signalled, posts something that is: nobody would learn of its end.
-  XIO_DEVICE void signal_tail(uint64_t group, const Token& token, Deadline until) {
+  /// In place of a counter: something at or behind the token's operation is known to be signalled.
+  static constexpr uint64_t is_covered = ~uint64_t{0};
+
+  /// Waits until everything that `token` stands for has ended. All lanes of `group` call, each with its own token.
+  ///
+  /// On shared queues others may publish, unsignalled or unannounced, what they had claimed before, and not wait for
+  /// it: what they posted is looked at again now and then.
+  /// @param published producer counter up to which operations are known to be published, or `is_covered`
+  XIO_DEVICE Status wait_group(uint64_t group, const Token& token, Deadline until, uint64_t published) {
+    typename Rings::Waiting waiting;
+    for (;;) {
+      if (!signal_tail(group, token, published, until)) published = is_covered;
+      flush_group(group);
+      if (look_group(group, token, until, waiting)) break;
+      if (published != is_covered) published = arch::observe<state_scope<S>>(&state().published);
+    }
+    if (protocol::any<S>(group, token.count != 0)) arch::acquire_system();
+    if (!has_ended(token)) return waiting.broken ? Status::broken : Status::timed_out;
+    return outcome(token);
+  }
+
+ private:
+  /// Posts something signalled where nothing at or behind the token's operation is: nobody would learn of its end.
+  ///
+  /// @param published producer counter, read before this call: a wave says that its operation is unsignalled before it
+  /// publishes it
+  /// @return whether it may come to that yet: the token's operation, or what follows the last unsignalled one, is not
+  /// published
+  XIO_DEVICE bool signal_tail(uint64_t group, const Token& token, uint64_t published, Deadline until) {
     const uint64_t tail = protocol::read<S>(send().unsignaled_end);
-    const bool needed = token.count != 0 && tail > token.last && tail == protocol::read<S>(state().reserved);
-    if (XIO_LIKELY(!protocol::any<S>(group, needed))) return;
+    const bool reached = token.count != 0 && tail > token.last;
+    const bool needed =
+        reached && published <= tail && tail == protocol::read<S>(state().reserved) && !has_ended(token);
+    if (XIO_UNLIKELY(protocol::any<S>(group, needed))) {
+      // Behind the operations of all lanes.
+      post_signaled(group, until);
+      return false;
+    }
+    return published <= (reached ? tail : token.last);
+  }
+
+  XIO_COLD XIO_DEVICE void post_signaled(uint64_t group, Deadline until) {
     Work work;
     work.operation = Operation::put;
     work.flags = work_flag::signaled;
     submit_group(group, protocol::leads<S>(group), work, NoData{}, until, Token());
   }
 
- private:
   XIO_DEVICE_INLINE bool is_signaled(const Work& work, uint64_t first, uint64_t end, bool last) const {
     if (work.has(work_flag::signaled) && last) return true;
     const uint32_t every = handle().signal_every;

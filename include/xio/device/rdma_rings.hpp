@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The send queue of an RDMA queue pair and its completions: room, turns, doorbells, drain and wait.
+/// @brief The send queue of an RDMA queue pair and its completions: room, turns, doorbells, drain, looks.
 ///
 /// Operations of a queue pair end in the order in which they were posted, so one counter says what has ended, and one
 /// more where the first failure was.
@@ -159,22 +159,28 @@ class SendRings {
     return taken;
   }
 
-  /// Waits until everything that `token` stands for has ended. All lanes of `group` call, each with its own token.
-  XIO_DEVICE Status wait_group(uint64_t group, const Token& token, Deadline until) {
-    flush_group(group);
+  /// How far a lane's wait has come.
+  struct Waiting {
+    uint32_t round = 0;  ///< looks
     bool late = false;
     bool broken = false;
-    for (uint32_t round = 0;; ++round) {
-      if (!protocol::any<S>(group, !has_ended(token) && !late && !broken)) break;
-      if (round % arch::looks_per_clock == arch::looks_per_clock - 1) {
-        late = until.passed();
-        broken = protocol::read<S>(state().broken) != 0;
+    XIO_HOST_DEVICE bool has_given_up() const { return late || broken; }
+  };
+
+  /// Takes completions until the waits of all lanes are over, and returns true. On shared queues it returns false now
+  /// and then, so that the caller can look at what others have posted.
+  XIO_DEVICE_INLINE bool look_group(uint64_t group, const Token& token, Deadline until, Waiting& waiting) {
+    while (protocol::any<S>(group, !has_ended(token) && !waiting.has_given_up())) {
+      const bool seldom = waiting.round % arch::looks_per_clock == arch::looks_per_clock - 1;
+      if (seldom) {
+        waiting.late = until.passed();
+        waiting.broken = protocol::read<S>(state().broken) != 0;
       }
-      if (drain_group(group) == 0) arch::pause(round);
+      if (drain_group(group) == 0) arch::pause(waiting.round);
+      ++waiting.round;
+      if (is_shared<S> && seldom && protocol::any<S>(group, !waiting.has_given_up())) return false;
     }
-    if (protocol::any<S>(group, token.count != 0)) arch::acquire_system();
-    if (!has_ended(token)) return broken ? Status::broken : Status::timed_out;
-    return outcome(token);
+    return true;
   }
 
   /// Whether the device is done with the token's operation, as far as completions were taken.
