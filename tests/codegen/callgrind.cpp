@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Posts and polls on plain memory, each call in a function that is not inlined, for callgrind_budget.sh to count. The
-// controller's part is played between the calls.
+// Posts and polls on plain memory, for callgrind_budget.sh to count: each call in a function that knows nothing of its
+// callers. The controller's part is played between the calls.
 
 #include <cstdio>
 #include <cstdlib>
@@ -58,21 +58,21 @@ QueueMemory memory;
 template <Sharing S, class Policy>
 using Queue = nvme::Queue<S, Policy>;
 
-[[gnu::noinline]] Token post_unchecked(Queue<Sharing::thread, Unchecked>& queue, uint64_t lba, uint64_t bus) {
+[[gnu::noipa]] Token post_unchecked(Queue<Sharing::thread, Unchecked>& queue, uint64_t lba, uint64_t bus) {
   return queue.submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
-[[gnu::noinline]] Token post_trusting(Queue<Sharing::thread, Trusting>& queue, uint64_t lba, uint64_t bus) {
+[[gnu::noipa]] Token post_trusting(Queue<Sharing::thread, Trusting>& queue, uint64_t lba, uint64_t bus) {
   return queue.submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
 }
-[[gnu::noinline]] Token post_checked(Queue<Sharing::thread, Latency>& queue, uint64_t lba, uint64_t bus) {
+[[gnu::noipa]] Token post_checked(Queue<Sharing::thread, Latency>& queue, uint64_t lba, uint64_t bus) {
   return queue.submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
 }
-[[gnu::noinline]] Token post_grid(Queue<Sharing::grid, Trusting>& queue, uint64_t lba, uint64_t bus) {
+[[gnu::noipa]] Token post_grid(Queue<Sharing::grid, Trusting>& queue, uint64_t lba, uint64_t bus) {
   return queue.submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
 }
-[[gnu::noinline]] uint32_t poll_one(Queue<Sharing::thread, Unchecked>& queue) { return queue.drain(); }
-[[gnu::noinline]] uint32_t poll_grid(Queue<Sharing::grid, Trusting>& queue) { return queue.drain(); }
-[[gnu::noinline]] Status wait_one(Queue<Sharing::thread, Unchecked>& queue, const Token& token) {
+[[gnu::noipa]] uint32_t poll_one(Queue<Sharing::thread, Unchecked>& queue) { return queue.drain(); }
+[[gnu::noipa]] uint32_t poll_grid(Queue<Sharing::grid, Trusting>& queue) { return queue.drain(); }
+[[gnu::noipa]] Status wait_one(Queue<Sharing::thread, Unchecked>& queue, const Token& token) {
   return queue.wait(token, Deadline{~uint64_t{0}});
 }
 

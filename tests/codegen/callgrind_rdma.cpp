@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Posts and polls of RDMA queue pairs on plain memory, each call in a function that is not inlined, for
-// callgrind_budget.sh to count. An emulated NIC plays its part between the calls.
+// Posts and polls of RDMA queue pairs on plain memory, for callgrind_budget.sh to count: each call in a function that
+// knows nothing of its callers, neither lengths nor bounds. An emulated NIC plays its part between the calls.
 
 #include <cstdio>
 #include <cstdlib>
@@ -19,16 +19,17 @@ using Pair = rdma::QueuePair<typename Kit::Vendor, Sharing::thread, Policy>;
 
 // One write of one piece of memory. A caller keeps its queue object, and the memory handles where bounds are checked.
 template <class Kit>
-[[gnu::noinline]] Token post_unchecked(Pair<Kit, Unchecked>& queue, uint64_t to, uint64_t from, uint32_t key) {
-  return queue.put({to, 64, key, Status()}, {from, 64, key, Status()});
+[[gnu::noipa]] Token post_unchecked(Pair<Kit, Unchecked>& queue, uint64_t to, uint64_t from, uint32_t bytes,
+                                    uint32_t key) {
+  return queue.put({to, bytes, key, Status()}, {from, bytes, key, Status()});
 }
 template <class Kit>
-[[gnu::noinline]] Token post_checked(Pair<Kit, Latency>& queue, const rdma::RemoteMemory& to,
-                                     const rdma::LocalMemory& from, uint64_t offset, uint32_t bytes) {
+[[gnu::noipa]] Token post_checked(Pair<Kit, Latency>& queue, const rdma::RemoteMemory& to,
+                                  const rdma::LocalMemory& from, uint64_t offset, uint32_t bytes) {
   return queue.put(to.at(offset, bytes), from.at(offset, bytes));
 }
 template <class Kit>
-[[gnu::noinline]] uint32_t poll_one(Pair<Kit, Unchecked>& queue) {
+[[gnu::noipa]] uint32_t poll_one(Pair<Kit, Unchecked>& queue) {
   return queue.drain();
 }
 
@@ -61,7 +62,7 @@ int run(const char* function, uint64_t calls) {
     if (std::strcmp(function, "post_checked") == 0) {
       token = post_checked<Kit>(checked, to, from, offset, 64);
     } else {
-      token = post_unchecked<Kit>(unchecked, to.base + offset, from.base + offset, key);
+      token = post_unchecked<Kit>(unchecked, to.base + offset, from.base + offset, 64, key);
     }
     require(token.count == 1 && token.last == i, "token");
     data[0][offset] = static_cast<unsigned char>(i);

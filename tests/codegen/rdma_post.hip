@@ -43,9 +43,16 @@ extern "C" __global__ void put_rxe(rdma::QueuePairHandle handle, Put what) {
   put<rxe::Vendor<>, Unchecked>(handle, what);
 }
 
-// Bounds checked, the token stored.
-extern "C" __global__ void put_checked_mlx5(rdma::QueuePairHandle handle, rdma::RemoteMemory remote,
-                                            rdma::LocalMemory local, uint64_t offset, uint32_t bytes, Token* token) {
-  rdma::QueuePair<mlx5::Vendor<>, Sharing::thread, Latency> qp(handle);
-  *token = qp.put(remote.at(offset, bytes), local.at(offset, bytes));
+// Bounds checked, the token stored. One argument: the address of a second one would be computed.
+struct Checked {
+  rdma::QueuePairHandle handle;
+  rdma::RemoteMemory remote;
+  rdma::LocalMemory local;
+  uint64_t offset;
+  uint32_t bytes;
+  Token* token;
+};
+extern "C" __global__ void put_checked_mlx5(Checked what) {
+  rdma::QueuePair<mlx5::Vendor<>, Sharing::thread, Latency> qp(what.handle);
+  *what.token = qp.put(what.remote.at(what.offset, what.bytes), what.local.at(what.offset, what.bytes));
 }

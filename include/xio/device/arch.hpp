@@ -58,6 +58,9 @@ XIO_NAMESPACE_BEGIN
 
 namespace arch {
 
+/// Whether two branches that are foreseen cost less than one on both conditions.
+constexpr bool branches_are_cheap = XIO_ARCH_HOST;
+
 /// Number of lanes in a mask.
 #if XIO_ARCH_NVPTX
 XIO_DEVICE uint32_t count_lanes(uint64_t mask) { return static_cast<uint32_t>(__popcll(mask)); }
@@ -78,6 +81,15 @@ XIO_DEVICE bool is_first(uint64_t mask) { return first_lane(mask) == lane(); }
 /// Whether the calling lane is in `mask`.
 XIO_DEVICE bool is_in(uint64_t mask) { return (mask >> lane() & 1) != 0; }
 
+#if !XIO_ARCH_HOST
+/// The same pointer. On the host the compiler adds offsets to it, and does not compute each sum from the parts of this
+/// one anew.
+template <class T>
+XIO_DEVICE_INLINE T* as_base(T* pointer) {
+  return pointer;
+}
+#endif
+
 #if !XIO_ARCH_AMDGCN
 /// The same pointer, with the promise that it is neither to a thread's own memory nor to a workgroup's.
 template <class T>
@@ -91,6 +103,10 @@ XIO_DEVICE uint32_t rank_in(uint64_t mask) { return count_lanes(mask & ((uint64_
 /// `condition`, or whether any lane that runs in step with this one has it: a branch on it before one on `condition`
 /// itself lets a wave pass by what is seldom needed.
 XIO_DEVICE_INLINE constexpr bool seldom(bool condition) { return condition; }
+
+/// On AMD GPUs, plain loads behind this go to vector registers, even where all lanes load the same: arithmetic that
+/// ends in a vector store then needs no moves from scalar ones.
+XIO_DEVICE_INLINE void prefer_vector_loads() {}
 
 /// One step of a transposition: lanes whose number has bit `Bit` clear keep `low` and get their neighbour's `low` as
 /// `high`; the others keep `high` and get their neighbour's `high` as `low`. `mask` holds whole quads.

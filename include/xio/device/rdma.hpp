@@ -317,7 +317,17 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   XIO_DEVICE_INLINE Token submit_checked(Status fault, const Work& work, const Payload& payload, Until until) {
     const uint64_t group = protocol::group_of_caller<S>();
     Token token;
-    if constexpr (Policy::argument_checks) {
+    if constexpr (Policy::argument_checks && S == Sharing::thread) {
+      // Nobody to help: what is refused goes no further.
+      if constexpr (arch::branches_are_cheap) {
+        if (XIO_UNLIKELY(!fault.is_ok())) return Token::refused(fault);
+        fault = check(work, payload);
+        if (XIO_UNLIKELY(!fault.is_ok())) return Token::refused(fault);
+      } else {
+        const Status verdict = check(work, payload);
+        if (XIO_UNLIKELY(!(fault.is_ok() && verdict.is_ok()))) return Token::refused(fault.is_ok() ? verdict : fault);
+      }
+    } else if constexpr (Policy::argument_checks) {
       token.status = fault.is_ok() ? check(work, payload) : fault;
     }
     return submit_group(group, token.status.is_ok(), work, payload, until, token);

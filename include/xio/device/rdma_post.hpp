@@ -98,7 +98,9 @@ class SendPost : public SendRings<Vendor, S, Policy> {
       const Row row = row_of(pending, units);
       protocol::Claim claim = claim_until(group, row.total, row.least, until);
       if (XIO_UNLIKELY(claim.count == 0)) {
-        if (is_member(pending)) token = Token::refused(Rings::template refusal<Until>());
+        const Status why = Rings::template refusal<Until>();
+        if constexpr (S == Sharing::thread) return Token::refused(why);
+        if (is_member(pending)) token = Token::refused(why);
         break;
       }
       if constexpr (S == Sharing::thread) claim.count = units;
@@ -125,11 +127,12 @@ class SendPost : public SendRings<Vendor, S, Policy> {
         token.status = Status::ok;
       }
       const Status status = publish(group, claim, storing, claim.first + row.before, head, signaled, work, payload);
+      // Nobody was waited for, so nobody can be gone.
+      if constexpr (S == Sharing::thread) return token;
       if (XIO_UNLIKELY(!status.is_ok())) {
         if (is_member(pending)) token = Token::refused(status);
         break;
       }
-      if constexpr (S == Sharing::thread) return token;
       pending &= ~storing;
     }
     if constexpr (S != Sharing::thread) arch::converge(group);

@@ -64,6 +64,9 @@ class SendRings {
   /// Announces entries. `head`: first 8 bytes of the last one.
   XIO_DEVICE_INLINE void announce(uint64_t end, uint64_t head) const {
     const QueuePairHandle& q = handle_;
+    // Before the record, behind which the compiler would load everything anew.
+    [[maybe_unused]] uint64_t value = 0;
+    if constexpr (Vendor::has_send_doorbell) value = Vendor::send_doorbell(q.shape, end, head);
     if constexpr (Vendor::has_send_record) {
       arch::store<arch::Scope::system>(q.sq_record, Vendor::send_record(q.shape, end));
       // The device may look at the record as soon as the doorbell has reached it.
@@ -74,9 +77,9 @@ class SendRings {
       auto* doorbell = static_cast<Word*>(q.sq_doorbell);
       if constexpr (Vendor::doorbell_stride != 0) doorbell += next_half() * (Vendor::doorbell_stride / sizeof(Word));
       if constexpr (S == Sharing::thread) {
-        arch::store_mmio_each_lane(doorbell, Vendor::send_doorbell(q.shape, end, head));
+        arch::store_mmio_each_lane(doorbell, static_cast<Word>(value));
       } else {
-        XioComDoorbell<order::Relaxed>(doorbell, Vendor::send_doorbell(q.shape, end, head));
+        XioComDoorbell<order::Relaxed>(doorbell, static_cast<Word>(value));
       }
     }
   }
@@ -110,6 +113,7 @@ class SendRings {
   }
 
   XIO_DEVICE_INLINE protocol::Claim claim_now(uint64_t group, uint32_t wanted, uint32_t least) {
+    if constexpr (S == Sharing::thread) arch::prefer_vector_loads();
     return protocol::claim<S>(state(), group, wanted, least, handle_.depth, [](uint64_t) { return true; });
   }
 

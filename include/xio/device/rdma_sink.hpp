@@ -28,12 +28,14 @@ template <class Vendor, class Policy>
 struct RingSink {
   void* ring;
   uint32_t start;  ///< byte offset of the entry
+  char* first;     ///< byte of the entry
   uint32_t bytes;  ///< of the ring
   bool split;      ///< whether the entry can reach the ring's end: one of a single unit cannot
 
   XIO_HOST_DEVICE RingSink(void* memory, const SendShape& shape, uint64_t index, uint32_t units)
       : ring(memory),
         start(ring_offset<Vendor>(index, shape.entries, Vendor::unit_shift(shape))),
+        first(arch::as_base(static_cast<char*>(memory) + start)),
         bytes(shape.entries << Vendor::unit_shift(shape)),
         split(units != 1) {}
 
@@ -61,9 +63,8 @@ struct RingSink {
  private:
   /// Not by position() where nothing wraps: what is added to a pointer becomes a part of the store instruction.
   XIO_DEVICE_INLINE char* address(uint32_t distance) const {
-    char* const first = static_cast<char*>(ring);
-    if (!Vendor::wraps || !split) return first + start + distance;
-    return first + position(distance);
+    if (!Vendor::wraps || !split) return first + distance;
+    return static_cast<char*>(ring) + position(distance);
   }
   XIO_DEVICE_INLINE uint32_t position(uint32_t distance) const {
     const uint32_t offset = start + distance;

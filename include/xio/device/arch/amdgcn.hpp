@@ -251,6 +251,9 @@ XIO_DEVICE_INLINE T per_lane(T value) {
   return value;
 }
 
+/// What may have been stored to is not loaded through the scalar cache.
+XIO_DEVICE_INLINE void prefer_vector_loads() { asm volatile("" ::: "memory"); }
+
 /// store_mmio() by every active lane, one after the other: register stores of one step are merged by the hardware.
 XIO_DEVICE_INLINE void store_mmio_each_lane(uint32_t* to, uint32_t value) {
   // Each under an execution mask of one lane, set by hand: a loop over lanes around an ordinary store makes every

@@ -206,7 +206,11 @@ XIO_DEVICE_INLINE void store_mmio(T* to, T value) {
 XIO_DEVICE_INLINE void store_entry(Vec16* to, const Vec16& value) {
   detail::count(&OperationCounts::entry_stores);
   detail::show(StoreKind::entry, to, value);
-  *to = value;
+  // As two words: left to itself, the compiler gathers four in a vector register first.
+  typedef uint64_t __attribute__((may_alias)) Word;
+  auto* const words = reinterpret_cast<volatile Word*>(to);
+  words[0] = value.word[0] | static_cast<uint64_t>(value.word[1]) << 32;
+  words[1] = value.word[2] | static_cast<uint64_t>(value.word[3]) << 32;
 }
 
 /// A whole entry, in the way that the compiler likes best.
@@ -298,6 +302,12 @@ XIO_DEVICE_INLINE T uniform(T value) {
 template <class T>
 XIO_DEVICE_INLINE void store_mmio_each_lane(T* to, T value) {
   store_mmio(to, value);
+}
+
+template <class T>
+XIO_DEVICE_INLINE T* as_base(T* pointer) {
+  asm("" : "+r"(pointer));
+  return pointer;
 }
 
 /// The same value; on AMD GPUs in vector registers.

@@ -176,19 +176,22 @@ struct SendEncoder {
                                                    const Payload& payload, const rdma::Place& place, Sink& sink) {
     const auto index = static_cast<uint32_t>(place.index & (shape.entries - 1));
     const auto next_index = static_cast<uint32_t>((place.index + 1) & (shape.entries - 1));
-    const uint32_t last = (1u << shape.entry_shift) / segment_bytes - 1;
+    const uint32_t count = (1u << shape.entry_shift) / segment_bytes;
     const uint64_t bell = Express ? express_doorbell(shape.queue_type, shape.qpn, next_index) : 0;
-    detail::LastSegment<Express, Sink> entry{sink, last, bell};
+    detail::LastSegment<Express, Sink> entry{sink, count - 1, bell};
     const bool lap_is_odd = (place.index & shape.entries) != 0;
     BaseHeader base{};
     base.wqe_index = index;
     base.opcode = opcode(work.operation);
     base.sges_or_key = static_cast<uint8_t>(sges(work, payload));
-    base.flags = Be16(static_cast<uint16_t>(flags(work, payload) | (lap_is_odd ? 0u : flag::color)));
+    base.flags = Be16(static_cast<uint16_t>(flags(work, payload)));
     if (rdma::has_immediate(work.operation) || rdma::has_invalidate_key(work.operation)) {
       base.immediate_key = Be32(work.immediate);
     }
-    entry.put(0, __builtin_bit_cast(rdma::Segment, base));
+    auto head = __builtin_bit_cast(rdma::Segment, base);
+    // The colour by itself: the rest of its word is known when a kernel is compiled.
+    head.word[2] |= lap_is_odd ? 0 : color_bit;
+    entry.put(0, head);
     uint32_t next = 1;
     if (rdma::is_atomic(work.operation)) {
       if constexpr (!Payload::is_inline) next = atomic(work, payload, entry);
@@ -197,11 +200,14 @@ struct SendEncoder {
     }
     // An entry has 64 bytes at least: no look at its size for so much.
     for (; next < least_segments; ++next) entry.put(next, rdma::Segment{});
-    for (; next <= last; ++next) entry.put(next, rdma::Segment{});
+    for (; next < count; ++next) entry.put(next, rdma::Segment{});
     return doorbell(shape.qpn, next_index);
   }
 
  private:
+  /// flag::color where BaseHeader::flags lies in the third word of the entry.
+  static constexpr uint32_t color_bit = static_cast<uint32_t>(Be16(flag::color).raw) << 16;
+
   XIO_HOST_DEVICE static constexpr uint8_t pick(OpcodeV1 v1, OpcodeV2 v2) {
     return V == Version::v1 ? static_cast<uint8_t>(v1) : static_cast<uint8_t>(v2);
   }

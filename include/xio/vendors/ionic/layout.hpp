@@ -219,7 +219,8 @@ constexpr uint32_t doorbell_stride = 8;  ///< bytes between the registers of a d
 /// Doorbell of 8 bytes, little-endian, for the register at `queue type * doorbell_stride`. `index`: the ring index
 /// after the last entry, already masked; of a completion queue, the index of the next entry to read.
 XIO_DEVICE constexpr uint64_t doorbell(uint32_t qid, uint32_t index, uint64_t ring = 0) {
-  return uint64_t{index & 0xffff} | ring | uint64_t{qid & qid_mask} << doorbell_qid_shift;
+  // 24 bits of the queue number are left after the first shift.
+  return uint64_t{index & 0xffff} | ring | uint64_t{static_cast<uint32_t>(qid << 8)} << (doorbell_qid_shift - 8);
 }
 
 /// Last 8 bytes of an entry in controller memory that rings for itself. `next_index`: as doorbell()'s.
