@@ -29,9 +29,10 @@ endif()
 
 # Registers a program, or any command, with ctest: 77 means "cannot run here".
 #   xio_register_test(NAME group.name COMMAND command [arg...] [LABELS label...] [TIMEOUT seconds]
-#                     [ENVIRONMENT NAME=value...] [WILL_FAIL] [SERIAL])
+#                     [ENVIRONMENT NAME=value...] [LOCK name] [WILL_FAIL] [SERIAL])
+# LOCK: no other test with this lock runs beside it. SERIAL: none at all does.
 function(xio_register_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "WILL_FAIL;SERIAL" "NAME;TIMEOUT" "COMMAND;LABELS;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "WILL_FAIL;SERIAL" "NAME;TIMEOUT;LOCK" "COMMAND;LABELS;ENVIRONMENT")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
@@ -45,6 +46,9 @@ function(xio_register_test)
     ENVIRONMENT "${xio_sanitizer_environment};${arg_ENVIRONMENT}")
   if(arg_WILL_FAIL)
     set_tests_properties(${arg_NAME} PROPERTIES WILL_FAIL TRUE)
+  endif()
+  if(arg_LOCK)
+    set_tests_properties(${arg_NAME} PROPERTIES RESOURCE_LOCK ${arg_LOCK})
   endif()
   if(arg_SERIAL)
     set_tests_properties(${arg_NAME} PROPERTIES RUN_SERIAL TRUE)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Linux's soft-RoCE driver in a guest (scripts/guest), driven by entries that we store. Where the guest cannot be had
-# these end with 77. A guest takes both processors of a small machine: one after the other, and in one configuration.
+# these end with 77. A guest takes memory and processors: one after the other, and in one configuration.
 
 if(XIO_SANITIZE)
   return()
@@ -9,7 +9,7 @@ endif()
 # xio_guest_test(<name> TARGET target KIND loops|nodes): runs the program on the devices of rxe_devices.sh
 function(xio_guest_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TARGET;KIND" "")
-  xio_register_test(NAME guest.${name} LABELS guest once TIMEOUT 400 SERIAL
+  xio_register_test(NAME guest.${name} LABELS guest once TIMEOUT 400 LOCK guest
     COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,veth --limit 240 --
       ${XIO_TESTS_DIR}/guest/rxe_devices.sh ${arg_KIND} $<TARGET_FILE:${arg_TARGET}>)
 endfunction()
@@ -22,14 +22,14 @@ xio_guest_test(rxe_raw TARGET guest-rxe_raw KIND loops)
 xio_guest_test(rxe_queue_pair TARGET guest-rxe_queue_pair KIND loops)
 xio_guest_test(rxe_nodes TARGET guest-rxe_nodes KIND nodes)
 if(TARGET xio-tester)
-  xio_register_test(NAME guest.tester_rdma LABELS guest once TIMEOUT 600 SERIAL
+  xio_register_test(NAME guest.tester_rdma LABELS guest once TIMEOUT 600 LOCK guest
     COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,veth --limit 540 --
       ${XIO_TESTS_DIR}/guest/rxe_devices.sh all ${XIO_TESTS_DIR}/guest/tester_rdma.sh $<TARGET_FILE:xio-tester>)
-  xio_register_test(NAME guest.vfio LABELS guest once TIMEOUT 600 SERIAL
+  xio_register_test(NAME guest.vfio LABELS guest once TIMEOUT 600 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/vfio.sh $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-vfio_recovery>)
   set(tester $<TARGET_FILE:xio-tester>)
 else()
   set(tester "")
 endif()
-xio_register_test(NAME guest.perftest LABELS guest once nightly TIMEOUT 600 SERIAL
+xio_register_test(NAME guest.perftest LABELS guest once nightly TIMEOUT 600 LOCK guest
   COMMAND ${XIO_TESTS_DIR}/guest/perftest.sh ${tester})
