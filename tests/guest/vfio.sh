@@ -33,7 +33,9 @@ if [ "${XIO_GUEST:-}" != 1 ]; then
   add first 7.0 ,multifunction=on
   add second 7.1
   if [ $have_mqes = yes ]; then add short 6 ,mqes=31; fi
-  "$root/scripts/guest" --modules nvme,vfio-pci,vfio_iommu_type1 --limit 420 "${devices[@]}" -- \
+  # With ticks that come by themselves: a timer that is lost between QEMU and the kernel stops nothing for good.
+  "$root/scripts/guest" --modules nvme,vfio-pci,vfio_iommu_type1 --limit 540 --kernel "nohz=off highres=off" \
+    "${devices[@]}" -- \
     "$here/vfio.sh" "$tester" ${recovery:+"$recovery"}
   exit
 fi

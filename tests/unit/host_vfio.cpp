@@ -319,7 +319,7 @@ TEST_CASE("a device that the kernel wants back, or that is gone, is answered", "
     CHECK((kernel->command() & 6) == 6);
   }
   SECTION("removed by surprise") {
-    for (const uint64_t offset : {0x00, 0x04, 0x08, 0x14, 0x1c}) kernel->set_bar(offset, 0xffffffff);
+    for (const uint32_t offset : {0x00u, 0x04u, 0x08u, 0x14u, 0x1cu}) kernel->set_bar(offset, 0xffffffff);
     const std::string message = error_of([&] { NvmeController controller(std::move(nvme)); });
     CHECK(contains(message, "is not there: registers read as all ones"));
   }

@@ -38,6 +38,11 @@ inline uint64_t spec_number(const std::string& kind, const std::string& key, con
   return *value;
 }
 
+/// Throws what is wrong with a description, after its kind.
+[[noreturn]] inline void refuse_spec(const std::string& kind, const std::string& what, const std::string& more) {
+  throw Error(kind + ": " + what + more);
+}
+
 /// Calls `set(key, value)` for each `key=value` of `rest`, in order; throws Error for a key that comes twice and for
 /// what has another form.
 /// @param kind     begins every message
@@ -50,17 +55,17 @@ void parse_keys(const std::string& kind, const std::string& spec, std::string re
   while (!rest.empty()) {
     const size_t equals = rest.find('=');
     if (equals == std::string::npos || rest.find(',') < equals)
-      throw Error(kind + ": '" + rest.substr(0, rest.find(',')) + "' is not of the form key=value");
+      refuse_spec(kind, "'" + rest.substr(0, rest.find(',')), "' is not of the form key=value");
     const std::string key = rest.substr(0, equals);
     rest.erase(0, equals + 1);
     const size_t end = !last_key.empty() && key == last_key ? std::string::npos : rest.find(',');
-    if (!seen.insert(key).second) throw Error(kind + ": " + key + " is given twice");
+    if (!seen.insert(key).second) refuse_spec(kind, key, " is given twice");
     const std::string value = rest.substr(0, end);
-    if (value.empty()) throw Error(kind + ": " + key + " needs a value: " + key + "=...");
+    if (value.empty()) refuse_spec(kind, key, " needs a value after the =");
     set(key, value);
     if (end == std::string::npos) break;
     rest.erase(0, end + 1);
-    if (rest.empty()) throw Error(kind + ": nothing follows the last comma of '" + spec + "'");
+    if (rest.empty()) refuse_spec(kind, "nothing follows the last comma of ", spec);
   }
 }
 

@@ -72,7 +72,8 @@ inline std::unique_ptr<VfioAccess> open_vfio(const std::shared_ptr<KernelCalls>&
 class VfioNvme final : public NvmeTransport {
  public:
   /// Throws Error, with what to do about it, where the kernel does not let us have the device.
-  explicit VfioNvme(const VfioOptions& options, std::shared_ptr<KernelCalls> calls = std::make_shared<KernelCalls>())
+  explicit VfioNvme(const VfioOptions& options,
+                    const std::shared_ptr<KernelCalls>& calls = std::make_shared<KernelCalls>())
       : pci_(options.address, calls->sysfs()),
         access_(detail::open_vfio(calls, pci_, options)),
         space_(*access_),

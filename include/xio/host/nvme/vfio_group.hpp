@@ -100,7 +100,8 @@ class VfioGroup final : public VfioAccess {
     for (const std::string& address : pci.iommu_group_members()) {
       const std::string driver = pci.sibling(address).driver();
       if (address == pci.address() || driver.empty() || driver == "vfio-pci") continue;
-      others += (others.empty() ? "" : ", ") + address + " (" + driver + ")";
+      if (!others.empty()) others += ", ";
+      others.append(address).append(" (").append(driver).append(")");
     }
     throw Error("vfio: group " + number_ + " of " + pci.address() +
                 " cannot be taken while other drivers hold parts of it: " + (others.empty() ? "unknown" : others) +
