@@ -26,6 +26,8 @@ if(TARGET xio-tester)
     COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,veth --limit 540 --
       ${XIO_TESTS_DIR}/guest/rxe_devices.sh all ${XIO_TESTS_DIR}/guest/tester_rdma.sh $<TARGET_FILE:xio-tester>)
   xio_register_test(NAME guest.vfio LABELS guest once TIMEOUT 600 LOCK guest
+    COMMAND ${XIO_TESTS_DIR}/guest/vfio.sh --corners $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-vfio_recovery>)
+  xio_register_test(NAME guest.vfio_full LABELS guest once nightly TIMEOUT 600 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/vfio.sh $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-vfio_recovery>)
   set(tester $<TARGET_FILE:xio-tester>)
 else()

@@ -1,13 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# vfio.sh XIO-TESTER [RECOVERY]: xio-tester by vfio on NVMe controllers behind an IOMMU, in the guest of scripts/guest
+# vfio.sh [--corners] XIO-TESTER [RECOVERY]: xio-tester by vfio on NVMe controllers behind an IOMMU, in the guest of scripts/guest
 #
 # The 25 functional cases with blocks of 512 and of 4096 bytes and, with QEMU 10 (scripts/qemu10), with queues of 32
 # entries; data that goes from us to the kernel and from the kernel to us; refusals; a device that is removed. RECOVERY
-# is the program of vfio_recovery.cpp.
+# is the program of vfio_recovery.cpp. --corners: all functional cases with blocks of 512 bytes only, and the outermost
+# of them elsewhere.
 
 set -uo pipefail
-tester=$(readlink -f -- "${1:?usage: ${0##*/} XIO-TESTER [RECOVERY]}")
+corners=()
+if [ "${1:-}" = --corners ]; then
+  corners=(corners)
+  shift
+fi
+tester=$(readlink -f -- "${1:?usage: ${0##*/} [--corners] XIO-TESTER [RECOVERY]}")
 recovery=${2:+$(readlink -f -- "$2")}
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd -- "$here/../.." && pwd)
@@ -36,7 +42,7 @@ if [ "${XIO_GUEST:-}" != 1 ]; then
   # With ticks that come by themselves: a timer that is lost between QEMU and the kernel stops nothing for good.
   "$root/scripts/guest" --modules nvme,vfio-pci,vfio_iommu_type1 --limit 540 --kernel "nohz=off highres=off" \
     "${devices[@]}" -- \
-    "$here/vfio.sh" "$tester" ${recovery:+"$recovery"}
+    "$here/vfio.sh" ${corners[@]+--corners} "$tester" ${recovery:+"$recovery"}
   exit
 fi
 
@@ -117,7 +123,7 @@ echo 8 >/proc/sys/vm/nr_hugepages
 check "huge pages" run "$small,huge=2M" --write-io 64 --read-io 64 --verify --batch-size 16
 echo 0 >/proc/sys/vm/nr_hugepages
 # Data of 32 blocks for each of 4 queues of depth 32 is 16 MiB.
-functional() { "$root/tests/qemu/tester_functional.sh" "$tester" "$1"; }
+functional() { "$root/tests/qemu/tester_functional.sh" "$tester" "$@"; }
 check "functional cases, 512-byte blocks" functional "$(by_vfio $small)"
 
 # From us to the kernel: a program that shares no code with the tester reads the kernel's block device.
@@ -148,11 +154,11 @@ wait $victim 2>/dev/null
 check "after a killed process" run $small "${written[@]}" "${again[@]}"
 
 check "bind, 4096-byte blocks" bind bind $large
-check "functional cases, 4096-byte blocks" functional "$(by_vfio $large 24M)"
+check "functional cases, 4096-byte blocks" functional "$(by_vfio $large 24M)" ${corners[@]+"${corners[@]}"}
 
 if [ -e /sys/bus/pci/devices/$short ]; then
   check "bind, queues of 32 entries" bind bind $short
-  check "functional cases, queues of 32 entries" functional "$(by_vfio $short)"
+  check "functional cases, queues of 32 entries" functional "$(by_vfio $short)" ${corners[@]+"${corners[@]}"}
   check "the longest queue" run $short --write-io 200 --read-io 200 --verify --queue-length 32 --batch-size 0
   refused "a longer one" "1 to 32 (CAP.MQES + 1) is accepted" run $short --read-io 4 --queue-length 33
 fi
