@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# What scripts/gpu runs compiles everywhere: tests/gpu/*.hip for the four AMD targets and for NVIDIA.
+# What scripts/gpu runs compiles everywhere: tests/gpu/*.hip for AMD, one target for each size of a wave, and for NVIDIA.
 
 file(GLOB gpu_programs CONFIGURE_DEPENDS RELATIVE ${XIO_TESTS_DIR} ${XIO_TESTS_DIR}/gpu/*.hip)
 foreach(program IN LISTS gpu_programs)
-  xio_compile_kernels(${program})
+  xio_compile_kernels(${program} ARCHS gfx942 gfx1201)
   xio_nvcc_compile_test(${program})
 endforeach()
