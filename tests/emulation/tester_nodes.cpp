@@ -335,7 +335,7 @@ TEST_CASE("nobody there, or a port that is in use, is one clear line") {
   CHECK_THROWS_AS(RdmaSession(options), BadInput);
   // It takes the connection and says nothing.
   options.role = RdmaRole::client;
-  options.server_host = "localhost";
+  options.server_host = "127.0.0.1";
   CHECK_THROWS_AS(RdmaSession(options), Failed);
   {
     const xio::host::ExchangeServer gone(0);
