@@ -33,7 +33,7 @@ void add_target(CLI::App& app, RdmaOptions& o) {
   app.add_flag("--server", o.server, "receive from another process, which is started with --client and the same flags")
       ->group(group);
   app.add_flag("--client", o.client, "send to the process that is started with --server")->group(group);
-  app.add_option("--server-host", o.server_host, "where the client finds the server (default localhost)")
+  app.add_option("--server-host", o.server_host, "where the client finds the server (default 127.0.0.1)")
       ->type_name("HOST")
       ->group(group);
   add_number(app, "--port", o.port, 1, 65535, "TCP port by which they find each other (default 18520)")->group(group);

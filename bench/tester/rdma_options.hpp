@@ -48,7 +48,7 @@ struct RdmaOptions {
 
   bool server = false;
   bool client = false;
-  std::string server_host;  ///< empty: localhost
+  std::string server_host;  ///< empty: 127.0.0.1
   uint16_t port = rdma_port;
   uint32_t connect_ms = 30000;
   RdmaRole role = RdmaRole::alone;  ///< what is done, by flags or by a launcher: see resolve_role()

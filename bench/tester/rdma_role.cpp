@@ -50,7 +50,7 @@ void resolve_role(RdmaOptions& o, const std::optional<Launcher>& launcher) {
     throw BadInput(
         "--device emulated: emulated NICs are connected within one process alone; give both processes a verbs device, "
         "or leave out --server and --client and start one process");
-  if (o.server_host.empty()) o.server_host = "localhost";
+  if (o.server_host.empty()) o.server_host = "127.0.0.1";
 }
 
 std::string agreement_of(const RdmaOptions& o) {

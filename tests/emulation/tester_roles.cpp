@@ -89,7 +89,7 @@ TEST_CASE("rank 0 is the server and rank 1 the client") {
   }
   RdmaOptions options = on_device();
   resolve_role(options, Launcher{"PMI", 1, 2});
-  CHECK(options.server_host == "localhost");
+  CHECK(options.server_host == "127.0.0.1");
 }
 
 TEST_CASE("flags go before the launcher") {
