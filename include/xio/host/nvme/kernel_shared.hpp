@@ -135,7 +135,7 @@ class KernelSharedAccess final : public ControllerAccess {
     if (qid < controller_.queue_count()) return;
     for (const nvme::Command& command : {nvme::delete_io_sq(qid), nvme::delete_io_cq(qid)}) {
       const AdminResult result = submit(command, nullptr, 0, reset_limit);
-      if (result.status.is_ok() || status_code(result.status.vendor) == nvme::sc::invalid_queue_identifier) continue;
+      if (result.status.is_ok() || is_no_queue(status_code(result.status.vendor))) continue;
       throw AdminError(
           command.opcode(), result.status,
           "queue " + std::to_string(qid) + whose + "; `nvme reset /dev/" + controller_.name() + "` deletes it, too");
@@ -148,6 +148,11 @@ class KernelSharedAccess final : public ControllerAccess {
 
   static uint32_t status_code(int status) { return static_cast<uint32_t>(status) & 0x7ff; }
 
+  /// What controllers answer to the deletion of a queue that is not there; QEMU says the second of a CQ.
+  static bool is_no_queue(uint32_t code) {
+    return code == nvme::sc::invalid_queue_identifier || code == nvme::sc::completion_queue_invalid;
+  }
+
   /// Bytes of memory that a command with a data pointer works on. What is mapped beyond what the controller transfers
   /// does no harm.
   static uint32_t data_bytes(const nvme::Command& command) {
@@ -159,7 +164,7 @@ class KernelSharedAccess final : public ControllerAccess {
     const uint32_t qid = command.cdw10 & 0xffff;
     const FileDescriptor lock = folder_->lock();
     // Another process has it, and has not noticed yet that a reset deleted it: it will delete it once more.
-    if (folder_->live_queues().count(qid) != 0)
+    if (folder_->live_queues(memory_->path()).count(qid) != 0)
       return {nvme::to_status(static_cast<uint16_t>(nvme::sc::invalid_queue_identifier)), 0, 0};
     memory_->record().add(qid);
     try {

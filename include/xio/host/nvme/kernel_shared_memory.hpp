@@ -53,6 +53,8 @@ class KernelSharedMemory {
   KernelSharedMemory& operator=(const KernelSharedMemory&) = delete;
   ~KernelSharedMemory() { state_->finish(); }
 
+  /// The file.
+  const std::string& path() const { return state_->path; }
   QueueRecordPage& record() const { return *state_->record; }
   Span<unsigned char> window() const { return {state_->data, state_->bytes}; }
 

@@ -100,11 +100,12 @@ class SharedFolder {
     return {std::move(fd), path};
   }
 
-  /// Queues of other processes that are alive; under lock().
-  std::set<uint32_t> live_queues() const {
+  /// Queues of processes that are alive; under lock().
+  /// @param own  file that does not count
+  std::set<uint32_t> live_queues(const std::string& own = {}) const {
     std::set<uint32_t> found;
-    for_each_file([&](const std::string&, const QueueRecordPage& record, bool alive) {
-      if (alive) found.merge(record.all());
+    for_each_file([&](const std::string& path, const QueueRecordPage& record, bool alive) {
+      if (alive && path != own) found.merge(record.all());
     });
     return found;
   }
