@@ -55,7 +55,8 @@ class IoctlPassthrough final : public NvmePassthrough {
   std::shared_ptr<KernelCalls> calls_;
 };
 
-/// The library's struct is the kernel's, so that its header is not needed (tests/layout/nvme_parity.cpp compares).
+/// The library's struct is the kernel's, so that its header is not needed (tests/layout/nvme_libnvme_commands.cpp
+/// compares).
 class LibnvmePassthrough final : public NvmePassthrough {
  public:
   using Submit = int(int fd, nvme_passthru_cmd* command, uint32_t* result);
@@ -93,8 +94,8 @@ inline std::unique_ptr<NvmePassthrough> make_passthrough(Passthrough wanted,
 }
 
 /// A command in the form that the kernel takes.
-/// @param data  memory of this process that the command works on, or null
-/// @param bytes the kernel maps for the controller
+/// @param data   memory of this process that the command works on, or null
+/// @param bytes  of it, which the kernel maps for the controller; 0 where there is none
 inline nvme_passthru_cmd passthrough_command(const nvme::Command& command, void* data, uint32_t bytes) {
   nvme_passthru_cmd out{};
   out.opcode = command.opcode();
@@ -102,7 +103,7 @@ inline nvme_passthru_cmd passthrough_command(const nvme::Command& command, void*
   out.cdw2 = command.cdw2;
   out.cdw3 = command.cdw3;
   out.addr = reinterpret_cast<uintptr_t>(data);
-  out.data_len = data == nullptr ? 0 : bytes;
+  out.data_len = bytes;
   out.cdw10 = command.cdw10;
   out.cdw11 = command.cdw11;
   out.cdw12 = command.cdw12;

@@ -83,7 +83,7 @@ class KernelSharedAccess final : public ControllerAccess {
             "allocate()");
     }
     switch (static_cast<nvme::AdminOpcode>(command.opcode())) {
-      case nvme::AdminOpcode::create_io_cq: return create(command, memory, limit);
+      case nvme::AdminOpcode::create_io_cq: return create(command, memory, bytes, limit);
       case nvme::AdminOpcode::delete_io_cq: return remove(command, limit);
       case nvme::AdminOpcode::async_event_request: refuse_events();
       default: return submit(command, memory, bytes, limit);
@@ -160,7 +160,7 @@ class KernelSharedAccess final : public ControllerAccess {
     return ((command.cdw10 >> 16 | command.cdw11 << 16) + 1) * 4;
   }
 
-  AdminResult create(const nvme::Command& command, void* ring, std::chrono::milliseconds limit) {
+  AdminResult create(const nvme::Command& command, void* ring, uint32_t bytes, std::chrono::milliseconds limit) {
     const uint32_t qid = command.cdw10 & 0xffff;
     const FileDescriptor lock = folder_->lock();
     // Another process has it, and has not noticed yet that a reset deleted it: it will delete it once more.
@@ -168,7 +168,7 @@ class KernelSharedAccess final : public ControllerAccess {
       return {nvme::to_status(static_cast<uint16_t>(nvme::sc::invalid_queue_identifier)), 0, 0};
     memory_->record().add(qid);
     try {
-      const AdminResult result = submit(command, ring, 4096, limit);
+      const AdminResult result = submit(command, ring, bytes, limit);
       if (!result.status.is_ok()) memory_->record().remove(qid);
       return result;
     } catch (...) {
