@@ -120,7 +120,7 @@ class FakeDriver final : public xio::host::KernelCalls {
   std::string procfs() const override { return root_ + "/proc"; }
   bool exists(const std::string& path) override { return !resolve(path).empty(); }
   std::string resolve(const std::string& path) override {
-    if (path == by_id) return "/dev/nvme0n1";
+    if (path == by_id || path == "/dev/disk/by-id/../../nvme0n1") return "/dev/nvme0n1";
     for (const char* known : {"/dev/nvme0", "/dev/nvme0n1", "/dev/nvme0n1p1", "/dev/null"})
       if (path == known) return path;
     return {};

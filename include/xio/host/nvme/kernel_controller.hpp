@@ -124,11 +124,17 @@ inline KernelNvmePath find_kernel_nvme(KernelCalls& calls, const std::string& pa
     }
   }
   const std::string lasting = "/dev/disk/by-id/";
-  found.by_id = found.one_namespace && path.compare(0, lasting.size(), lasting) == 0;
+  found.by_id = found.one_namespace && path.compare(0, lasting.size(), lasting) == 0 &&
+                path.find('/', lasting.size()) == std::string::npos;
   return found;
 }
 
 namespace detail {
+
+inline std::string use_text(const std::string& name, const char* how, const std::string& what) {
+  std::string text = name;
+  return text.append(" ").append(how).append(" ").append(what);
+}
 
 /// What block device `name` is used for, for people; empty where sysfs and procfs name nothing.
 inline std::string named_use(KernelCalls& calls, const std::string& name) {
@@ -147,13 +153,13 @@ inline std::string named_use(KernelCalls& calls, const std::string& name) {
     words >> id >> parent >> at >> root >> place;
     while (words >> word && word != "-") continue;
     words >> type >> source;
-    if (at == number || is_node(source)) return name + " is mounted on " + place;
+    if (at == number || is_node(source)) return use_text(name, "is mounted on", place);
   }
   std::ifstream swaps(calls.procfs() + "/swaps");
   for (std::string line; std::getline(swaps, line);)
     if (is_node(line.substr(0, line.find_first_of(" \t")))) return name + " is swap";
   const std::vector<std::string> holders = names_in(calls.sysfs() + "/class/block/" + name + "/holders");
-  return holders.empty() ? std::string() : name + " is part of " + holders.front();
+  return holders.empty() ? std::string() : use_text(name, "is part of", holders.front());
 }
 
 }  // namespace detail

@@ -62,8 +62,8 @@ class LibnvmePassthrough final : public NvmePassthrough {
   using Submit = int(int fd, nvme_passthru_cmd* command, uint32_t* result);
 
   /// Throws Error where the library cannot be loaded.
-  LibnvmePassthrough() {
-    const SharedLibrary library({"libnvme.so.1"}, "install libnvme (Debian: libnvme1), or use passthrough=ioctl");
+  explicit LibnvmePassthrough(const std::string& file = "libnvme.so.1") {
+    const SharedLibrary library({file}, "install libnvme (Debian: libnvme1), or use passthrough=ioctl");
     library.find(submit_, "nvme_submit_admin_passthru");
   }
   int submit(int fd, nvme_passthru_cmd& command) override {
@@ -81,11 +81,11 @@ class LibnvmePassthrough final : public NvmePassthrough {
 }  // namespace detail
 
 /// The one place that decides how admin commands go to the kernel.
-inline std::unique_ptr<NvmePassthrough> make_passthrough(Passthrough wanted,
-                                                         const std::shared_ptr<KernelCalls>& calls) {
+inline std::unique_ptr<NvmePassthrough> make_passthrough(Passthrough wanted, const std::shared_ptr<KernelCalls>& calls,
+                                                         const std::string& library = "libnvme.so.1") {
   if (wanted != Passthrough::ioctl) {
     try {
-      return std::make_unique<detail::LibnvmePassthrough>();
+      return std::make_unique<detail::LibnvmePassthrough>(library);
     } catch (const Error&) {
       if (wanted == Passthrough::libnvme) throw;
     }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -63,10 +64,16 @@ class KernelSharedAccess final : public ControllerAccess {
     if (memory_ == nullptr) return;
     if (memory_->record().all().empty()) return;
     const FileDescriptor lock = folder_->lock();
+    std::exception_ptr failure;
     for (const uint32_t qid : memory_->record().all()) {
-      delete_queue(qid, "");
-      memory_->record().remove(qid);
+      try {
+        delete_queue(qid, "");
+        memory_->record().remove(qid);
+      } catch (const Error&) {
+        failure = std::current_exception();
+      }
     }
+    if (failure) std::rethrow_exception(failure);
   }
   void shut_down() override { stop(); }
 
@@ -241,7 +248,7 @@ class KernelSharedNvme final : public NvmeTransport {
     access_ = std::make_unique<detail::KernelSharedAccess>(calls, controller_, options);
     detail::check_iommu(pci_);
     why_read_only_ = detail::check_use(*calls, controller_, path_, options);
-    if (writable()) claim_ = detail::claim(*calls, *path_.one_namespace);
+    if (writable() && path_.one_namespace) claim_ = detail::claim(*calls, *path_.one_namespace);
     registers_ = std::make_unique<KernelRegisters>(*calls, pci_);
     access_->start();
     access_->set_page_shift(detail::check_configuration(*registers_));
@@ -287,7 +294,7 @@ class KernelSharedNvme final : public NvmeTransport {
   /// False once the kernel has given the controller up, or lost it. A reset does not count.
   bool alive() const override {
     const std::string state = controller_.state();
-    return !state.empty() && state != "dead" && state != "deleting" && state != "deleting (no IO)";
+    return !state.empty() && state != "dead" && state != "deleting";
   }
   Span<unsigned char> dma_window() const override { return memory_->window(); }
 
