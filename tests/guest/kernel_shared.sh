@@ -220,8 +220,13 @@ fio_start() {
 }
 # fio_stop TITLE: it had no error, and did something
 fio_stop() {
-  local status
-  kill -INT $fio
+  local status _
+  # One that comes between two passes over the file is forgotten.
+  for _ in {1..40}; do
+    kill -INT $fio 2>/dev/null || break
+    sleep 0.5
+  done
+  kill -KILL $fio 2>/dev/null
   wait $fio
   status=$?
   cp "$work/fio" "$work/out"

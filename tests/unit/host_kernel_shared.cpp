@@ -199,8 +199,11 @@ TEST_CASE("queues are created and deleted by admin commands, field by field", "[
     kernel->statuses[0x0a] = {0x4002};
     CHECK(contains(error_of([&] { controller.get_feature(xio::nvme::FeatureId::arbitration); }),
                    "Get Features failed: invalid field in command (status 0x002, do not retry)"));
-    CHECK(contains(error_of([&] { controller.execute(xio::nvme::identify_controller(), {0x1000, 0}); }),
-                   "one piece of memory of this controller's"));
+    const DmaBuffer page = controller.allocate(4096);
+    for (const xio::nvme::DataPointer& wrong :
+         {xio::nvme::DataPointer{0x1000, 0}, xio::nvme::DataPointer{page.bus(), page.bus()}})
+      CHECK(contains(error_of([&] { controller.execute(xio::nvme::identify_controller(), wrong); }),
+                     "one piece of memory of this controller's"));
 
     // Queues that are left at the end.
     queue = controller.create_queue();
@@ -468,6 +471,7 @@ TEST_CASE("queues of processes that have ended are deleted first", "[host][kerne
       CHECK(kernel->queue_files().size() == 2);
       // 63 may be gone by a reset that its owner has not noticed: it is still not ours.
       kernel->cqs.erase(63);
+      kernel->sqs.erase(63);
       const NvmeQueue first = controller.create_queue();
       const NvmeQueue second = controller.create_queue();
       CHECK(first.qid() == 64);
