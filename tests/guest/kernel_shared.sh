@@ -38,12 +38,14 @@ if [ "${XIO_GUEST:-}" != 1 ]; then
   add main 4 ,mdts=5,dbcs=off
   add shadow 5 ,dbcs=on
   add small 6 ,dbcs=off,max_ioqpairs=2
+  limit=400
+  if [ $long = yes ]; then limit=1200; fi
   # boot PART KERNEL-PARAMETERS ARGUMENTS: runs a part of this script
   boot() {
     local part=$1 parameters=$2
     shift 2
     # With ticks that come by themselves: a timer that is lost between QEMU and the kernel stops nothing for good.
-    XIO_PART=$part "$root/scripts/guest" --modules nvme --memory 640 --limit 540 \
+    XIO_PART=$part "$root/scripts/guest" --modules nvme --memory 640 --limit $limit \
       --kernel "nohz=off highres=off $parameters" "$@" "${devices[@]}" -- \
       env "XIO_PART=$part" "$here/kernel_shared.sh" $([ $long = no ] || echo --long) "$tester" ${recovery:+"$recovery"}
   }
@@ -215,7 +217,7 @@ clean_log
 # fio has the first 16 MiB, by the kernel's queues, and compares what it reads; ours are the blocks behind.
 fio_start() {
   fio --name=beside --filename="$disk" --size=16M --rw=randrw --bs=4k --direct=1 --ioengine=libaio --iodepth=8 \
-    --verify=crc32c --verify_fatal=1 --verify_backlog=64 --time_based --runtime=600 --output="$work/fio" &
+    --verify=crc32c --verify_fatal=1 --verify_backlog=64 --verify_state_save=0 --time_based --runtime=600 --output="$work/fio" &
   fio=$!
 }
 # fio_stop TITLE: it had no error, and did something
