@@ -39,15 +39,19 @@ if [ "${XIO_GUEST:-}" != 1 ]; then
   add shadow 5 ,dbcs=on
   add small 6 ,dbcs=off,max_ioqpairs=2
   limit=400
-  if [ $long = yes ]; then limit=1200; fi
+  form=()
+  if [ $long = yes ]; then
+    limit=1200
+    form=(--long)
+  fi
   # boot PART KERNEL-PARAMETERS ARGUMENTS: runs a part of this script
   boot() {
     local part=$1 parameters=$2
     shift 2
     # With ticks that come by themselves: a timer that is lost between QEMU and the kernel stops nothing for good.
-    XIO_PART=$part "$root/scripts/guest" --modules nvme --memory 640 --limit $limit \
+    "$root/scripts/guest" --modules nvme --memory 640 --limit $limit \
       --kernel "nohz=off highres=off $parameters" "$@" "${devices[@]}" -- \
-      env "XIO_PART=$part" "$here/kernel_shared.sh" $([ $long = no ] || echo --long) "$tester" ${recovery:+"$recovery"}
+      env "XIO_PART=$part" "$here/kernel_shared.sh" ${form[@]+"${form[@]}"} "$tester" ${recovery:+"$recovery"}
   }
   iommu=(--qemu -device --qemu "intel-iommu,intremap=on")
   boot work "intel_iommu=on iommu=pt iomem=relaxed" "${iommu[@]}" || exit
