@@ -61,7 +61,7 @@ Target open_target(const std::string& spec, uint32_t answer_ms) {
     auto shared = std::make_unique<xio::host::KernelSharedNvme>(xio::host::parse_kernel_shared_spec(spec));
     target.heading = drive_heading(shared->pci());
     target.may_be_lost = true;
-    if (shared->one_namespace()) target.nsid = shared->one_namespace()->nsid;
+    if (const auto& one = shared->one_namespace()) target.nsid = one->nsid;
     target.why_read_only = shared->why_read_only();
     transport = std::move(shared);
   } else {
