@@ -121,9 +121,7 @@ TEMPLATE_LIST_TEST_CASE("an invalidated key serves no more", "", Full) {
   RdmaRig<TestType> rig;
   rig.running();
   QueuePair<Vendor, Sharing::thread, Latency> qp(rig.near.handle());
-  const auto put = [&](uint32_t key) {
-    return qp.put(rig.remote.at(0, 64), {rig.local.base, 64, key, Status()}, soon());
-  };
+  const auto put = [&](uint32_t key) { return qp.put(rig.remote.at(0, 64), {rig.local.base, 64, key}, soon()); };
   xio::rdma::Work unsignaled;
   unsignaled.remote = rig.remote.base;
   unsignaled.rkey = rig.remote.rkey;
