@@ -38,8 +38,7 @@ XIO_DEVICE_INLINE constexpr Reach reach_by_sign(uint64_t offset, uint32_t bytes,
 /// Whether `bytes` from `offset` on lie within `length` bytes, and below 2^63: no device has more.
 /// @param bytes at most 2^31 - 1; longer messages, which no device takes, are refused whatever this says
 XIO_DEVICE_INLINE constexpr Reach reach(uint64_t offset, uint32_t bytes, uint64_t length) {
-  return arch::branches_are_cheap ? reach_by_branch(offset, bytes, length)
-                                  : reach_by_sign(offset, bytes, length);
+  return arch::branches_are_cheap ? reach_by_branch(offset, bytes, length) : reach_by_sign(offset, bytes, length);
 }
 
 /// A piece of remote memory, and whether all of it is there.
