@@ -69,9 +69,11 @@ Json namespaces_json(const xio::host::NvmeController& controller) {
 }
 
 Json offers_json() {
-  return {{"executors", {"host"}},
-          {"controllers", {"qemu[:key=value,...]", "emulated[:key=value,...]", "vfio:BDF[,key=value,...]"}},
-          {"not_offered", {"--executor gpu (a build with HIP or CUDA)", "/dev/nvmeN (drives of the kernel's driver)"}}};
+  return {
+      {"executors", {"host"}},
+      {"controllers",
+       {"qemu[:key=value,...]", "emulated[:key=value,...]", "vfio:BDF[,key=value,...]", "/dev/nvmeN[,key=value,...]"}},
+      {"not_offered", {"--executor gpu (a build with HIP or CUDA)"}}};
 }
 
 void print_controller(const Json& json) {

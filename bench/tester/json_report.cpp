@@ -27,7 +27,7 @@ Json controller_json(const NvmeReport& report) {
           {"model", controller.info().model},
           {"firmware", controller.info().firmware},
           {"serial", controller.info().serial},
-          {"namespace", report.options->nsid},
+          {"namespace", report.plan.nsid},
           {"blocks", report.plan.namespace_blocks},
           {"block_bytes", report.plan.block_bytes}};
 }
@@ -43,7 +43,7 @@ Json setup_json(const NvmeReport& report) {
                {"waves_per_queue", plan.waves},
                {"wave_size", plan.wave_size},
                {"queues", o.num_queues},
-               {"first_queue_id", o.queue_id},
+               {"first_queue_id", plan.first_queue_id},
                {"queue_length", plan.queue_length},
                {"sq_entries", report.rings.sq_entries},
                {"cq_entries", report.rings.cq_entries},

@@ -86,7 +86,8 @@ std::vector<std::string> names_in(const std::string& folder, const std::string& 
 
 void add_hardware(Json& found) {
   for (const std::string& name : names_in("/dev", "nvme"))
-    found.push_back(entry("/dev/" + name, "drive of the kernel's driver; not offered by this build", false));
+    found.push_back(
+        entry("/dev/" + name, "of the kernel's driver, to be shared with it; see docs/kernel-shared.md", true));
   for (const xio::host::PciFunction& pci : xio::host::pci_functions("/sys")) {
     if (pci.class_code() != xio::host::PciFunction::nvme_class) continue;
     const std::string driver = pci.driver();

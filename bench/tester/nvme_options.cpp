@@ -25,7 +25,8 @@ void add_work(CLI::App& app, NvmeOptions& o) {
                    "order of the blocks (default sequential); random is a permutation, the same for the same --seed")
       ->group(group);
   add_number(app, "--base-lba", o.base_lba, 0, any_number, "first logical block (default 0)")->group(group);
-  add_number(app, "--namespace", o.nsid, 1, 0xfffffffe, "namespace (default 1)")->group(group);
+  add_number(app, "--namespace", o.nsid, 1, 0xfffffffe, "namespace (default: the one that --controller names, else 1)")
+      ->group(group);
   app.add_flag("--infinite", o.infinite, "repeat the last kind of operations until Ctrl-C")->group(group);
   add_seconds(app, "--duration", o.duration, "repeat the last kind of operations for so many seconds")->group(group);
 }
@@ -34,7 +35,8 @@ void add_queues(CLI::App& app, NvmeOptions& o) {
   const std::string group = "Queues";
   add_number(app, "--num-queues", o.num_queues, 1, 65535, "queue pairs, all at work at the same time (default 1)")
       ->group(group);
-  add_number(app, "--queue-id", o.queue_id, 1, 65535, "identifier of the first queue pair (default 1)")->group(group);
+  add_number(app, "--queue-id", o.queue_id, 1, 65535, "identifier of the first queue pair (default: free ones)")
+      ->group(group);
   add_number(app, "--queue-length", o.queue_length, 1, 65536,
              "most commands in flight on a queue, 1 to CAP.MQES + 1; the ring is the power of two that holds them "
              "(default 64, or what --depth and --batch-size need)")

@@ -19,14 +19,14 @@ enum class DoorbellKind { mmio, shadow };
 
 struct NvmeOptions {
   std::string controller;
-  uint32_t nsid = 1;
+  uint32_t nsid = 0;  ///< 0: the one that the controller's path names, else 1
   uint64_t read_io = 0;
   uint64_t write_io = 0;
   uint32_t batch_size = 1;
   uint32_t queue_length = 0;  ///< 0: chosen by the plan
   uint32_t depth = 0;         ///< 0: chosen by the plan
   uint32_t num_queues = 1;
-  uint32_t queue_id = 1;
+  uint32_t queue_id = 0;  ///< 0: chosen by the controller
   uint32_t memory_mode = 0;
   bool random = false;
   uint32_t lbas_per_io = 1;

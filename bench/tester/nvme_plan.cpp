@@ -30,25 +30,28 @@ void plan_queues(const NvmeOptions& o, const xio::host::NvmeController& controll
       o.depth != 0 ? o.depth : std::min(o.batch_size == 0 ? plan.queue_length : usual_depth, plan.queue_length);
   plan.batch = o.batch_size;
 
-  const uint32_t granted = controller.granted_queues();
-  if (o.queue_id > granted || o.num_queues > granted - o.queue_id + 1)
-    throw BadInput("--num-queues " + text(o.num_queues) + " from --queue-id " + text(o.queue_id) +
-                   " on: the controller granted queues 1 to " + text(granted) + "; give fewer or lower ones");
+  const xio::host::QueueIds ids = controller.queue_ids();
+  const uint32_t first = o.queue_id != 0 ? o.queue_id : ids.first;
+  if (first < ids.first || first > ids.last || o.num_queues > ids.last - first + 1)
+    throw BadInput("--num-queues " + text(o.num_queues) + " from --queue-id " + text(first) +
+                   " on: the controller granted queues " + text(ids.first) + " to " + text(ids.last) +
+                   "; give fewer or other ones");
 }
 
 void plan_blocks(const NvmeOptions& o, const xio::host::NvmeController& controller, NvmePlan& plan) {
+  if (o.nsid != 0) plan.nsid = o.nsid;
   const std::vector<uint32_t> active = controller.active_namespaces();
-  if (std::find(active.begin(), active.end(), o.nsid) == active.end()) {
+  if (std::find(active.begin(), active.end(), plan.nsid) == active.end()) {
     std::string known;
     for (const uint32_t nsid : active) known += (known.empty() ? "" : ", ") + text(nsid);
-    throw BadInput("--namespace " + text(o.nsid) +
+    throw BadInput("--namespace " + text(plan.nsid) +
                    " is not there; active namespaces: " + (known.empty() ? "none" : known));
   }
-  const xio::host::NamespaceInfo info = controller.identify_namespace(o.nsid);
+  const xio::host::NamespaceInfo info = controller.identify_namespace(plan.nsid);
   plan.block_bytes = info.block_bytes;
   plan.namespace_blocks = info.blocks;
   if (o.base_lba >= info.blocks)
-    throw BadInput("--base-lba " + text(o.base_lba) + " is beyond the end; namespace " + text(o.nsid) +
+    throw BadInput("--base-lba " + text(o.base_lba) + " is beyond the end; namespace " + text(plan.nsid) +
                    " has blocks 0 to " + text(info.blocks - 1));
   const uint64_t usable = info.blocks - o.base_lba;
   if (o.lbas_per_io > usable)
@@ -115,11 +118,13 @@ std::vector<xio::host::NvmeQueue> create_queues(const NvmeOptions& options, Nvme
   for (uint32_t i = 0; i < options.num_queues; ++i) {
     xio::host::QueueOptions wanted;
     wanted.depth = plan.queue_length;
-    wanted.nsid = options.nsid;
-    wanted.qid = options.queue_id + i;
+    wanted.nsid = plan.nsid;
+    wanted.qid = options.queue_id == 0 ? 0 : options.queue_id + i;
     wanted.shadow_doorbells = options.doorbell == DoorbellKind::shadow;
     queues.push_back(controller.create_queue(wanted));
   }
+  plan.first_queue_id = queues.front().qid();
+  plan.last_queue_id = queues.back().qid();
   const xio::host::QueuePlan& made = queues.front().plan();
   plan.depth = std::min(plan.depth, made.depth);
   // A wave cannot have more in flight than its share of the depth.

@@ -24,6 +24,9 @@ struct NvmePlan {
   uint32_t lanes_per_queue = 1;  ///< all lanes of all waves
   uint32_t active_lanes = 1;     ///< of one queue: those that have a window
 
+  uint32_t nsid = 1;
+  uint32_t first_queue_id = 0;  ///< of the queues that were created
+  uint32_t last_queue_id = 0;   ///< lower than the first where queues are counted from the top
   uint32_t block_bytes = 0;
   uint64_t namespace_blocks = 0;
   uint64_t operation_bytes = 0;

@@ -49,11 +49,14 @@ int NvmeReport::exit_status() const {
   return exit_ok;
 }
 
-int run_nvme(const NvmeOptions& options) {
+int run_nvme(const NvmeOptions& given) {
+  NvmeOptions options = given;
   check(options);
   check_json_file(options.json);
   const Interrupt interrupt;
   const Target target = open_target(options.controller, options.deadline_ms);
+  if (options.nsid == 0) options.nsid = target.nsid;
+  if (options.write_io != 0) target.check_writable(options.nsid);
   NvmeReport report;
   report.options = &options;
   report.target = &target;
@@ -63,7 +66,7 @@ int run_nvme(const NvmeOptions& options) {
   PhaseRunner runner(options, report.plan, target, queues);
 
   std::optional<LossWatch> watch;
-  if (target.kind == "vfio") watch.emplace(target.controller->transport());
+  if (target.may_be_lost) watch.emplace(target.controller->transport());
   try {
     run_phases(options, runner, report);
     report.verification.wanted = options.verify;

@@ -31,6 +31,6 @@ struct NvmeReport {
 };
 
 /// Runs and reports; returns the exit status. Throws BadInput, CannotRun and host::Error.
-int run_nvme(const NvmeOptions& options);
+int run_nvme(const NvmeOptions& given);
 
 }  // namespace tester

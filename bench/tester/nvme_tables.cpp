@@ -53,12 +53,12 @@ void print_setup(const NvmeReport& report) {
   const auto& controller = *report.target->controller;
   const auto& info = controller.info();
   const std::string ids =
-      o.num_queues == 1 ? "id " + std::to_string(o.queue_id)
-                        : "ids " + std::to_string(o.queue_id) + " to " + std::to_string(o.queue_id + o.num_queues - 1);
+      o.num_queues == 1 ? "id " + std::to_string(plan.first_queue_id)
+                        : "ids " + std::to_string(plan.first_queue_id) + " to " + std::to_string(plan.last_queue_id);
   Table table;
   table.add({"controller  " + info.model + ", firmware " + info.firmware + ", serial " + info.serial});
   table.add({"transport   " + controller.transport().description()});
-  table.add({"namespace   " + std::to_string(o.nsid) + ": " + std::to_string(plan.namespace_blocks) + " blocks of " +
+  table.add({"namespace   " + std::to_string(plan.nsid) + ": " + std::to_string(plan.namespace_blocks) + " blocks of " +
              std::to_string(plan.block_bytes) + " bytes"});
   table.add({"queues      " + std::to_string(o.num_queues) + " (" + ids + "), length " +
              std::to_string(plan.queue_length) + " in rings of " + std::to_string(report.rings.sq_entries) + " and " +

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <xio/host/emulation/nvme/emulated_spec.hpp>
+#include <xio/host/nvme/kernel_shared.hpp>
 #include <xio/host/nvme/qemu_options.hpp>
 #include <xio/host/nvme/vfio.hpp>
 
@@ -21,6 +22,10 @@ bool begins_with(const std::string& text, const std::string& start) {
 // PCI identifiers of QEMU's controller, in whatever machine it is.
 constexpr uint32_t red_hat = 0x1b36;
 constexpr uint32_t qemu_nvme = 0x0010;
+
+std::string drive_heading(const xio::host::PciFunction& pci) {
+  return pci.vendor() == red_hat && pci.device() == qemu_nvme ? "QEMU, not an SSD" : "drive " + pci.address();
+}
 
 /// Whether `spec` is `kind` or `kind:...`.
 bool is_kind(const std::string& spec, const std::string& kind) { return spec == kind || begins_with(spec, kind + ":"); }
@@ -48,13 +53,17 @@ Target open_target(const std::string& spec, uint32_t answer_ms) {
   } else if (is_kind(spec, "vfio")) {
     target.kind = "vfio";
     auto vfio = std::make_unique<xio::host::VfioNvme>(xio::host::parse_vfio_spec(spec));
-    const xio::host::PciFunction& pci = vfio->pci();
-    target.heading =
-        pci.vendor() == red_hat && pci.device() == qemu_nvme ? "QEMU, not an SSD" : "drive " + pci.address();
+    target.heading = drive_heading(vfio->pci());
+    target.may_be_lost = true;
     transport = std::move(vfio);
   } else if (begins_with(spec, "/dev/")) {
-    throw CannotRun("--controller " + spec + ": drives of the kernel's driver are not offered by this build; " +
-                    controller_forms + " are");
+    target.kind = "kernel-shared";
+    auto shared = std::make_unique<xio::host::KernelSharedNvme>(xio::host::parse_kernel_shared_spec(spec));
+    target.heading = drive_heading(shared->pci());
+    target.may_be_lost = true;
+    if (shared->one_namespace()) target.nsid = shared->one_namespace()->nsid;
+    target.why_read_only = shared->why_read_only();
+    transport = std::move(shared);
   } else {
     throw BadInput("--controller " + spec + " is not accepted; " + controller_forms + " are");
   }
@@ -62,6 +71,13 @@ Target open_target(const std::string& spec, uint32_t answer_ms) {
   options.admin_deadline = std::chrono::milliseconds(std::clamp(answer_ms, 100u, 30000u));
   target.controller = std::make_unique<xio::host::NvmeController>(std::move(transport), options);
   return target;
+}
+
+void Target::check_writable(uint32_t wanted) const {
+  if (!why_read_only.empty()) throw BadInput("nothing may be written: " + why_read_only);
+  if (nsid != 0 && wanted != nsid)
+    throw BadInput("--namespace " + std::to_string(wanted) + " may not be written: --controller names namespace " +
+                   std::to_string(nsid));
 }
 
 SeenDoorbells Target::seen_doorbells() const {

@@ -24,18 +24,23 @@ struct SeenDoorbells {
 
 struct Target {
   std::string spec;
-  std::string kind;     ///< "qemu", "emulated" or "vfio"
-  std::string heading;  ///< what figures of this controller are of, or are not
+  std::string kind;           ///< "qemu", "emulated", "vfio" or "kernel-shared"
+  std::string heading;        ///< what figures of this controller are of, or are not
+  uint32_t nsid = 0;          ///< where `spec` names a namespace
+  std::string why_read_only;  ///< and the way out; empty: it may be written to
+  bool may_be_lost = false;   ///< the kernel can take it away
   std::unique_ptr<xio::host::NvmeController> controller;
   xio::host::QemuNvme* qemu = nullptr;              ///< where it is QEMU's; owned by `controller`
   xio::emulation::NvmeController* model = nullptr;  ///< where it is the model; owned by `controller`
 
   SeenDoorbells seen_doorbells() const;
+  /// Throws BadInput where blocks of namespace `wanted` must not be written; 0: of any.
+  void check_writable(uint32_t wanted) const;
 };
 
 /// What `--controller` takes, for help and messages.
 inline const char* const controller_forms =
-    "qemu[:key=value,...], emulated[:key=value,...] and vfio:BDF[,key=value,...]";
+    "qemu[:key=value,...], emulated[:key=value,...], vfio:BDF[,key=value,...] and /dev/nvmeN[,key=value,...]";
 
 /// Opens the controller. Throws CannotRun for kinds that this build does not offer, and host::Error for a description
 /// that is not understood or a controller that does not start.

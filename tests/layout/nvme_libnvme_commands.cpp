@@ -5,16 +5,21 @@
 #include <cstdarg>
 #include <cstring>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 #include <libnvme.h>
 
+#include <xio/host/nvme/kernel_passthrough.hpp>
 #include <xio/vendors/nvme/encode_admin.hpp>
 #include <xio/vendors/nvme/encode_more.hpp>
 
 #include "catch.hpp"
 
 namespace nvme = xio::nvme;
+
+// The function that is loaded without its header.
+static_assert(std::is_same_v<decltype(::nvme_submit_admin_passthru), xio::host::detail::LibnvmePassthrough::Submit>);
 
 namespace {
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Controllers by vfio, without a device: the kernel is played.
-xio_add_test(unit/host_vfio)
+# Controllers by vfio, and beside the kernel's driver, without a device: the kernel is played. libnvme finds this program's ioctl().
+xio_add_tests(unit host_kernel SOURCES host_vfio host_kernel_shared)
+set_target_properties(unit-host_kernel PROPERTIES ENABLE_EXPORTS ON)
 xio_register_test(NAME unit.xio_bind LABELS unit COMMAND ${XIO_TESTS_DIR}/unit/xio_bind.sh)

@@ -6,8 +6,11 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <filesystem>
 #include <string>
 
 #include <xio/config.hpp>
@@ -16,9 +19,9 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// open(2), ioctl(2) and whether a node is there, and where the kernel shows its devices. Each function does what the
-/// system call of its name does, errno included. Descriptors are real ones in any case, so that they can be closed,
-/// mapped and read as usual.
+/// open(2), ioctl(2), mmap(2) and their like, and where the kernel shows its devices. Each function does what the
+/// system call of its name does, errno included. Descriptors are real ones in any case, so that they can be closed and
+/// read as usual.
 class KernelCalls {
  public:
   KernelCalls() = default;
@@ -28,11 +31,32 @@ class KernelCalls {
 
   /// Opens for reading and writing.
   virtual int open(const std::string& path) { return ::open(path.c_str(), O_RDWR | O_CLOEXEC); }
+  /// Opens a block device for reading and claims it as a file system does: EBUSY where somebody has claimed it.
+  virtual int open_exclusive(const std::string& path) { return ::open(path.c_str(), O_RDONLY | O_EXCL | O_CLOEXEC); }
   virtual bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
   /// @param argument  a number, or the address of what `request` works on
   virtual int ioctl(int fd, unsigned long request, uintptr_t argument) { return ::ioctl(fd, request, argument); }
+  /// The first `bytes` of what `fd` is, shared, for reading and writing; MAP_FAILED where that cannot be had.
+  virtual void* map(int fd, size_t bytes) { return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0); }
+  /// Word of /proc/self/pagemap for the page that `address` lies in; 0 where it cannot be read.
+  virtual uint64_t pagemap_entry(const void* address) {
+    const int fd = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
+    uint64_t entry = 0;
+    const auto page = reinterpret_cast<uintptr_t>(address) / static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+    if (::pread(fd, &entry, sizeof entry, static_cast<off_t>(page * sizeof entry)) != sizeof entry) entry = 0;
+    ::close(fd);
+    return entry;
+  }
+  /// `path` without symbolic links; empty where it leads nowhere.
+  virtual std::string resolve(const std::string& path) {
+    std::error_code error;
+    return std::filesystem::canonical(path, error).string();
+  }
   /// Root of sysfs, without a slash at the end.
   virtual std::string sysfs() const { return "/sys"; }
+  /// Root of procfs, without a slash at the end.
+  virtual std::string procfs() const { return "/proc"; }
 };
 
 }  // namespace host

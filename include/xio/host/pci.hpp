@@ -75,6 +75,10 @@ class PciFunction {
   std::string iommu_group() const { return link_name("iommu_group"); }
   /// What the kernel calls the group: "vfio-noiommu" where there is no IOMMU behind it.
   std::string iommu_group_name() const { return first_word(folder() + "/iommu_group/name"); }
+  /// What the group's default domain does: "identity", or "DMA" and "DMA-FQ", which translate.
+  std::string iommu_domain() const { return first_word(folder() + "/iommu_group/type"); }
+  /// File of a base address register, to be mapped.
+  std::string resource(unsigned bar) const { return folder() + "/resource" + std::to_string(bar); }
   /// Addresses of all functions of the group, itself included, sorted.
   std::vector<std::string> iommu_group_members() const { return detail::names_in(folder() + "/iommu_group/devices"); }
   /// Name of its character device below /dev/vfio/devices: "vfio3".

@@ -37,16 +37,17 @@ namespace host {
 /// @endcode
 class NvmeController {
  public:
-  /// Resets and enables the controller, identifies it and asks for I/O queues.
+  /// Makes the controller work, identifies it and asks for I/O queues. A controller that is ours is reset and enabled;
+  /// one that another driver keeps (NvmeTransport::keeper) stays as it is.
   explicit NvmeController(std::unique_ptr<NvmeTransport> transport, const ControllerOptions& options = {})
       : state_(std::make_shared<detail::ControllerState>(std::move(transport), options)) {
     try {
       const std::lock_guard<std::mutex> lock(state_->mutex);
-      state_->disable();
-      state_->enable();
+      state_->stop();
+      state_->access().start();
       state_->info = ControllerInfo(IdentifyPage(fetch_page(nvme::identify_controller(), nvme::identify_bytes)),
                                     12 + state_->cap.mpsmin());
-      set_queue_count(options.queue_count);
+      state_->ids = state_->access().ask_for_queues(options.queue_count);
     } catch (...) {
       state_->close();
       throw;
@@ -56,7 +57,8 @@ class NvmeController {
   NvmeController(const NvmeController&) = delete;
   NvmeController& operator=(const NvmeController&) = delete;
   NvmeController& operator=(NvmeController&&) = delete;
-  /// Shuts the controller down and ends the transport. Queues that are left become invalid; their memory stays theirs.
+  /// Shuts the controller down, or deletes our queues where another driver keeps it, and ends the transport. Queues
+  /// that are left become invalid; their memory stays theirs.
   ~NvmeController() {
     if (state_) state_->close();
   }
@@ -69,8 +71,13 @@ class NvmeController {
   size_t page_bytes() const { return state_->page_bytes(); }
   /// Entries of the largest queue: CAP.MQES + 1.
   uint32_t max_queue_entries() const { return state_->cap.mqes() + 1; }
-  /// I/O queue pairs that the controller granted.
-  uint32_t granted_queues() const { return state_->granted_queues; }
+  /// I/O queue pairs that can be created.
+  uint32_t granted_queues() const { return queue_ids().count(); }
+  /// Identifiers that they may have.
+  QueueIds queue_ids() const {
+    const std::lock_guard<std::mutex> lock(state_->mutex);
+    return state_->ids;
+  }
 
   /// Memory for data, as NvmeTransport::allocate; aligned to the controller's pages.
   DmaBuffer allocate(size_t bytes) const { return transport().allocate(bytes, page_bytes()); }
@@ -93,19 +100,32 @@ class NvmeController {
 
     const std::lock_guard<std::mutex> lock(state_->mutex);
     if (options.shadow_doorbells) enable_shadow_locked();
-    auto pair = std::make_unique<detail::QueuePair>(state_, choose_qid(options.qid), options, plan, names);
-    pair->create();
-    state_->add(pair.get());
-    return NvmeQueue(std::move(pair));
+    const std::vector<uint32_t> candidates = free_qids(options.qid);
+    for (const uint32_t qid : candidates) {
+      auto pair = std::make_unique<detail::QueuePair>(state_, qid, options, plan, names);
+      try {
+        pair->create();
+      } catch (const AdminError& refusal) {
+        // Somebody who shares the controller with us has this one.
+        if (refusal.code() == nvme::sc::invalid_queue_identifier) continue;
+        throw;
+      }
+      state_->add(pair.get());
+      return NvmeQueue(std::move(pair));
+    }
+    if (options.qid != 0)
+      throw Error("queue " + std::to_string(options.qid) +
+                  " is in use by somebody else; take another one, or leave the choice to the library");
+    throw Error("all " + std::to_string(state_->ids.count()) + " queue pairs that the controller granted are in use");
   }
 
-  /// Asks for I/O queue pairs (feature 07h), and returns how many there are; before the first queue is created.
+  /// Asks for I/O queue pairs (feature 07h), and returns how many there are; before the first queue is created. Where
+  /// another driver keeps the controller, it only looks how many that one left.
   /// @param count  1 to 65535
   uint32_t set_queue_count(uint32_t count) {
-    const AdminResult result = execute(nvme::set_number_of_queues(count, count));
-    const uint32_t granted = std::min(result.dw0 & 0xffffu, result.dw0 >> 16) + 1;
-    state_->granted_queues = granted;
-    return granted;
+    const std::lock_guard<std::mutex> lock(state_->mutex);
+    state_->ids = state_->access().ask_for_queues(count);
+    return state_->ids.count();
   }
 
   /// Switches shadow doorbells on (Doorbell Buffer Config), for all queues created from now on; no I/O queue may exist.
@@ -166,29 +186,30 @@ class NvmeController {
   bool abort(uint32_t qid, uint32_t cid) { return (execute(nvme::abort(qid, cid)).dw0 & 1) == 0; }
 
   /// Asks for one asynchronous event; at most ControllerInfo::max_events may be outstanding.
-  void request_event() { state_->admin().request_event(); }
+  void request_event() { state_->access().request_event(); }
   /// The next event that was asked for; empty where none comes within `limit`.
-  std::optional<AsyncEvent> take_event(std::chrono::milliseconds limit) { return state_->admin().take_event(limit); }
+  std::optional<AsyncEvent> take_event(std::chrono::milliseconds limit) { return state_->access().take_event(limit); }
 
   // Failure and recovery.
 
   /// CSTS as it is now.
   nvme::Csts status() const { return {transport().read32(nvme::reg::csts)}; }
 
-  /// Disables the controller. All queues become invalid; no admin command works until recover().
+  /// Disables the controller, or deletes our queues where another driver keeps it. All queues become invalid; no admin
+  /// command works until recover().
   void reset() {
     const std::lock_guard<std::mutex> lock(state_->mutex);
-    state_->disable();
+    state_->stop();
   }
 
-  /// Resets and enables the controller and creates all queues anew, with new memory: take their handles again. What was
-  /// in flight is lost. No kernel may use the queues meanwhile. Throws where a queue cannot be created; that queue and
-  /// those after it stay invalid.
+  /// Resets and enables the controller, or waits for the driver that keeps it, and creates all queues anew, with new
+  /// memory: take their handles again. What was in flight is lost. No kernel may use the queues meanwhile. Throws where
+  /// a queue cannot be created; that queue and those after it stay invalid.
   void recover() {
     const std::lock_guard<std::mutex> lock(state_->mutex);
-    state_->disable();
-    state_->enable();
-    set_queue_count(state_->options.queue_count);
+    state_->stop();
+    state_->access().start();
+    state_->ids = state_->access().ask_for_queues(state_->options.queue_count);
     state_->activate_shadow();
     for (detail::QueueRecord* queue : state_->queues()) queue->create();
   }
@@ -220,16 +241,24 @@ class NvmeController {
     return names;
   }
 
-  uint32_t choose_qid(uint32_t wanted) const {
-    const uint32_t granted = state_->granted_queues;
-    if (wanted > granted)
-      throw Error("queue " + std::to_string(wanted) + " is out of range; the controller granted " +
-                  std::to_string(granted) + " queue pairs");
-    if (wanted != 0 && state_->uses(wanted)) throw Error("queue " + std::to_string(wanted) + " exists already");
-    if (wanted != 0) return wanted;
-    for (uint32_t qid = 1; qid <= granted; ++qid)
-      if (!state_->uses(qid)) return qid;
-    throw Error("all " + std::to_string(granted) + " queue pairs that the controller granted are in use");
+  /// Identifiers to try, in this order; not empty.
+  std::vector<uint32_t> free_qids(uint32_t wanted) const {
+    const QueueIds& ids = state_->ids;
+    if (wanted != 0) {
+      if (wanted < ids.first || wanted > ids.last)
+        throw Error("queue " + std::to_string(wanted) + " is out of range; the controller granted " +
+                    (ids.first == 1 ? std::to_string(ids.count()) + " queue pairs"
+                                    : "us queues " + std::to_string(ids.first) + " to " + std::to_string(ids.last)));
+      if (state_->uses(wanted)) throw Error("queue " + std::to_string(wanted) + " exists already");
+      return {wanted};
+    }
+    std::vector<uint32_t> free;
+    for (uint32_t qid = ids.first; qid <= ids.last; ++qid)
+      if (!state_->uses(qid)) free.push_back(qid);
+    if (ids.from_top) std::reverse(free.begin(), free.end());
+    if (free.empty())
+      throw Error("all " + std::to_string(ids.count()) + " queue pairs that the controller granted are in use");
+    return free;
   }
 
   void enable_shadow_locked() {

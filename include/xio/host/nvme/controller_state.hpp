@@ -2,14 +2,10 @@
 #pragma once
 
 /// @file
-/// @brief The part of a controller that its queues share with it: registers, reset and enable, the admin queue, the
-/// list of queues.
-
-#include <unistd.h>
+/// @brief The part of a controller that its queues share with it: capabilities, the way to its admin queue, the list of
+/// queues, shadow doorbells.
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -20,26 +16,16 @@
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/memory.hpp>
-#include <xio/host/nvme/admin.hpp>
+#include <xio/host/nvme/admin_result.hpp>
+#include <xio/host/nvme/controller_access.hpp>
 #include <xio/host/nvme/identify.hpp>
+#include <xio/host/nvme/owned_controller.hpp>
 #include <xio/host/nvme/transport.hpp>
-#include <xio/host/text.hpp>
-#include <xio/host/wait.hpp>
 #include <xio/vendors/nvme/registers.hpp>
 
 XIO_NAMESPACE_BEGIN
 
 namespace host {
-
-/// How a controller is to be set up.
-struct ControllerOptions {
-  uint32_t admin_entries = 64;                      ///< of the admin queues, 2 to 4096
-  uint32_t queue_count = 64;                        ///< I/O queue pairs to ask for, 1 to 65535; fewer may be granted
-  bool all_command_sets = false;                    ///< zoned and other namespaces too (CC.CSS = 6)
-  std::chrono::milliseconds admin_deadline{30000};  ///< for the answer to one admin command
-  /// For becoming ready and for becoming idle; 0: what the controller says it needs (CAP.TO).
-  std::chrono::milliseconds ready_deadline{0};
-};
 
 namespace detail {
 
@@ -61,7 +47,7 @@ class QueueRecord {
   explicit QueueRecord(uint32_t number) : qid(number) {}
 };
 
-/// Registers, admin queue and shadow doorbells of one controller. Lives as long as the controller object or one of its
+/// What NvmeController and its queues know of one controller. Lives as long as the controller object or one of its
 /// queues; the transport lives only as long as the controller object.
 class ControllerState {
  public:
@@ -76,8 +62,12 @@ class ControllerState {
     if (~cap.raw == 0) throw ControllerFailure(transport_->description() + " is not there: registers read as all ones");
     if (cap.mqes() == 0) throw Error(transport_->description() + " has queues of one entry (CAP.MQES = 0); unusable");
     version.raw = transport_->read32(nvme::reg::vs);
-    page_shift = choose_page_shift();
-    admin_ = std::make_unique<AdminQueue>(*transport_, options.admin_entries, cap.dstrd(), page_bytes());
+    access_ = transport_->keeper();
+    if (access_ == nullptr) {
+      owned_ = std::make_unique<OwnedController>(*transport_, options, cap);
+      access_ = owned_.get();
+    }
+    page_shift = access_->page_shift();
   }
 
   const ControllerOptions options;
@@ -85,8 +75,8 @@ class ControllerState {
   nvme::Vs version;
   uint32_t page_shift = 12;  ///< log2 of the memory page (CC.MPS)
   ControllerInfo info;       ///< written once, while the controller is set up
-  std::atomic<uint32_t> granted_queues{0};
-  std::mutex mutex;  ///< of the queues and the shadow doorbells
+  std::mutex mutex;          ///< of the queues and the shadow doorbells
+  QueueIds ids;              ///< under `mutex`
 
   size_t page_bytes() const { return size_t{1} << page_shift; }
 
@@ -94,11 +84,13 @@ class ControllerState {
     if (!transport_) throw Error("the NvmeController of this queue is gone");
     return *transport_;
   }
-  AdminQueue& admin() const { return *admin_; }
-  bool open() const { return transport_ != nullptr; }
+  ControllerAccess& access() const {
+    if (access_ == nullptr) throw Error("the NvmeController is gone");
+    return *access_;
+  }
 
   AdminResult run(const nvme::Command& command, const nvme::DataPointer& data = {}) const {
-    return admin().run(command, data, options.admin_deadline);
+    return access().run(command, data, options.admin_deadline);
   }
   /// As run(); throws AdminError for every status but success.
   AdminResult execute(const nvme::Command& command, const nvme::DataPointer& data = {},
@@ -108,55 +100,25 @@ class ControllerState {
     return result;
   }
 
-  /// Disables the controller: it stops all access to memory, and its queues are gone.
-  void disable() {
-    try {
-      disable_by_register();
-    } catch (const ControllerFailure&) {
-      // One that does not listen any more may still listen to its bus.
-      if (!reset_by_bus()) throw;
-    }
+  /// Ends all queues of ours on the controller, which stops its access to their memory.
+  void stop() {
+    access().stop();
     for (QueueRecord* queue : queues_) queue->forget();
     release_detained();
     shadow_active_ = false;
   }
 
-  /// Enables a disabled controller with new admin queues.
-  void enable() {
-    admin().restart();
-    transport().write32(nvme::reg::aqa, nvme::Aqa::of(admin().entries(), admin().entries()).raw);
-    transport().write64(nvme::reg::asq, admin().sq_bus());
-    transport().write64(nvme::reg::acq, admin().cq_bus());
-    const nvme::Cc cc = nvme::Cc{}.css(command_sets()).mps(page_shift - 12).iosqes(6).iocqes(4);
-    transport().write32(nvme::reg::cc, cc.en(true).raw);
-    wait_for(
-        [this](nvme::Csts status) {
-          if (status.cfs())
-            throw ControllerFailure(transport().description() + " failed while it was enabled (CSTS.CFS)");
-          return status.rdy();
-        },
-        Deadline(ready_limit()), "become ready (CC.EN = 1)");
-  }
-
-  /// Tells a working controller that it will be switched off, then disables it; gives up quietly where it does not
-  /// work.
+  /// Leaves the controller for good; gives up quietly where it does not work.
   void close() noexcept {
     const std::lock_guard<std::mutex> lock(mutex);
     try {
-      if (transport_->alive()) {
-        const nvme::Cc cc{transport().read32(nvme::reg::cc)};
-        if (cc.en()) {
-          transport().write32(nvme::reg::cc, cc.shn(1).raw);
-          wait_for([](nvme::Csts status) { return status.shst() == 2 || status.cfs(); }, Deadline(shutdown_limit),
-                   "shut down");
-        }
-        disable();
-      }
+      if (transport_->alive()) access().shut_down();
     } catch (const std::exception&) {
       // Nobody is left to tell; the transport's end is what makes the memory safe.
     }
     for (QueueRecord* queue : queues_) queue->forget();
-    admin_.reset();
+    access_ = nullptr;
+    owned_.reset();
     transport_.reset();
     release_detained();
   }
@@ -182,14 +144,14 @@ class ControllerState {
     shadow_ = transport().allocate(page_bytes(), page_bytes());
     event_index_ = transport().allocate(page_bytes(), page_bytes());
   }
-  /// Switches them on where they are wanted; after every enable(), before any I/O queue exists.
+  /// Switches them on where they are wanted; after every start, before any I/O queue exists.
   void activate_shadow() {
     if (!shadow_ || shadow_active_) return;
     std::memset(shadow_.data(), 0, shadow_.size());
     std::memset(event_index_.data(), 0, event_index_.size());
     execute(nvme::doorbell_buffer_config(), {shadow_.bus(), event_index_.bus()});
     shadow_active_ = true;
-    admin().use_shadow(shadow_word(0), shadow_word(doorbell_words_per_slot()));
+    access().use_shadow(shadow_word(0), shadow_word(doorbell_words_per_slot()));
   }
   /// Word of the shadow page, by its index in the doorbell layout.
   uint32_t* shadow_word(size_t index) const { return word_of(shadow_, index); }
@@ -201,66 +163,6 @@ class ControllerState {
   uint32_t cq_word(uint32_t qid) const { return (2 * qid + 1) * doorbell_words_per_slot(); }
 
  private:
-  static constexpr std::chrono::milliseconds shutdown_limit{2000};
-
-  uint32_t choose_page_shift() const {
-    const uint32_t smallest = 12 + cap.mpsmin();
-    const auto host_page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-    const auto host_shift = static_cast<uint32_t>(__builtin_ctzll(host_page));
-    return host_shift >= smallest && host_shift <= 12 + cap.mpsmax() ? host_shift : smallest;
-  }
-
-  uint32_t command_sets() const {
-    const bool has_all = (cap.css() >> 6 & 1) != 0;
-    const bool has_nvm = (cap.css() & 1) != 0;
-    if (options.all_command_sets && !has_all)
-      throw Error(transport().description() + " offers no further command sets (CAP.CSS); leave all_command_sets out");
-    if (!has_all && !has_nvm) throw Error(transport().description() + " offers no I/O command set (CAP.CSS)");
-    return options.all_command_sets || !has_nvm ? 6 : 0;
-  }
-
-  std::chrono::milliseconds ready_limit() const {
-    if (options.ready_deadline.count() != 0) return options.ready_deadline;
-    uint32_t units = std::max(cap.to(), 1u);
-    if (cap.crwms()) units = std::max(units, nvme::Crto{transport().read32(nvme::reg::crto)}.crwmt());
-    return std::chrono::milliseconds(500) * units;
-  }
-
-  void disable_by_register() {
-    const Deadline deadline(ready_limit());
-    nvme::Cc cc{transport().read32(nvme::reg::cc)};
-    // Between EN = 1 and RDY = 1 the controller must be left alone, unless it has failed.
-    if (cc.en()) wait_for([](nvme::Csts status) { return status.rdy() || status.cfs(); }, deadline, "become ready");
-    transport().write32(nvme::reg::cc, cc.en(false).shn(0).raw);
-    wait_for([](nvme::Csts status) { return !status.rdy(); }, deadline, "become idle (CC.EN = 0)");
-  }
-
-  bool reset_by_bus() noexcept {
-    try {
-      if (!transport().reset_device()) return false;
-      wait_for([](nvme::Csts status) { return !status.rdy(); }, Deadline(ready_limit()), "become idle after a reset");
-      return true;
-    } catch (const std::exception&) {
-      return false;
-    }
-  }
-
-  template <class Done>
-  void wait_for(Done&& done, const Deadline& deadline, const char* what) const {
-    Backoff backoff;
-    for (;;) {
-      const bool late = deadline.passed();
-      const nvme::Csts status{transport().read32(nvme::reg::csts)};
-      if (status.gone())
-        throw ControllerFailure(transport().description() + " is gone: its registers read as all ones");
-      if (done(status)) return;
-      if (late)
-        throw ControllerFailure(transport().description() + " did not " + what + " within " + deadline.text() +
-                                "; CSTS = " + to_hex(status.raw, 8));
-      backoff.pause();
-    }
-  }
-
   void release_detained() {
     const std::lock_guard<std::mutex> lock(detained_mutex_);
     detained_.clear();
@@ -273,7 +175,8 @@ class ControllerState {
   }
 
   std::unique_ptr<NvmeTransport> transport_;
-  std::unique_ptr<AdminQueue> admin_;
+  std::unique_ptr<OwnedController> owned_;
+  ControllerAccess* access_ = nullptr;
   std::vector<QueueRecord*> queues_;
   std::mutex detained_mutex_;
   std::vector<DmaBuffer> detained_;

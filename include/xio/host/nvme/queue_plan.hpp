@@ -21,7 +21,7 @@ namespace host {
 struct QueueOptions {
   uint32_t depth = 64;      ///< most commands in flight; 1 to the controller's largest queue (CAP.MQES + 1)
   uint32_t nsid = 1;        ///< namespace of commands that name none; 0: no namespace, block size 512, LBAs unchecked
-  uint32_t qid = 0;         ///< identifier of both queues; 0: the lowest free one
+  uint32_t qid = 0;         ///< identifier of both queues; 0: a free one of NvmeController::queue_ids()
   uint32_t sq_entries = 0;  ///< size of the submission ring, a power of two; 0: the smallest that holds `depth`
   uint32_t cq_entries = 0;  ///< size of the completion ring, a power of two; 0: twice the SQ where the controller can
   /// Completion slots: how many operations back a token can still be asked for. Where many waves share a queue, a wave

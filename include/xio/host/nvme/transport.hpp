@@ -10,6 +10,7 @@
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/memory.hpp>
+#include <xio/host/nvme/controller_access.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -54,6 +55,10 @@ class NvmeTransport {
 
   /// Called before the queue is deleted. Nothing is forwarded from word `index` after the call has returned.
   virtual void close_doorbell(uint32_t index) { static_cast<void>(index); }
+
+  /// Where another driver keeps the controller and its admin queue: the way to them, owned by the transport. Null: the
+  /// controller is ours alone, and is reset, enabled and given commands by its registers.
+  virtual ControllerAccess* keeper() { return nullptr; }
 
   /// Resets the controller by way of its bus, for one that does not listen to its registers any more: it forgets
   /// everything and is disabled. False where the bus has no such reset.

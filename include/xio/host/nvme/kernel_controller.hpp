@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief NVMe controllers of the kernel's driver as sysfs shows them, their namespaces, and what these are used for.
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/kernel_calls.hpp>
+#include <xio/host/pci.hpp>
+#include <xio/host/text.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// A namespace with a block device of the kernel's.
+struct KernelNamespace {
+  std::string name;  ///< of its block device: "nvme0n1"
+  uint32_t nsid = 0;
+};
+
+namespace detail {
+
+/// The number at `at` of `text`, as digits; `at` moves behind it. Empty where there is none.
+inline std::string digits_at(const std::string& text, size_t& at) {
+  const size_t begin = at;
+  while (at < text.size() && text[at] >= '0' && text[at] <= '9') ++at;
+  return text.substr(begin, at - begin);
+}
+
+/// "nvme0n1" from that and from "nvme0c2n1", which is a path to it; empty for anything else.
+inline std::string namespace_name(const std::string& text) {
+  const std::string start = "nvme";
+  if (text.compare(0, start.size(), start) != 0) return {};
+  size_t at = start.size();
+  const std::string instance = digits_at(text, at);
+  if (at < text.size() && text[at] == 'c' && digits_at(text, ++at).empty()) return {};
+  if (instance.empty() || at >= text.size() || text[at] != 'n') return {};
+  const std::string number = digits_at(text, ++at);
+  return number.empty() || at != text.size() ? std::string() : start + instance + "n" + number;
+}
+
+}  // namespace detail
+
+/// Facts about one controller, read anew at every call; empty or 0 where sysfs does not tell.
+class KernelController {
+ public:
+  /// @param name  "nvme0"
+  KernelController(std::string name, std::string sysfs) : name_(std::move(name)), sysfs_(std::move(sysfs)) {}
+
+  const std::string& name() const { return name_; }
+  bool present() const {
+    std::error_code error;
+    return std::filesystem::exists(folder(), error);
+  }
+  /// "pcie", or a fabric.
+  std::string transport() const { return word("transport"); }
+  /// "live", "resetting", "connecting", "dead" ...
+  std::string state() const { return word("state"); }
+  /// Queues that the driver uses, its admin queue included: the highest identifier, plus one.
+  uint32_t queue_count() const { return static_cast<uint32_t>(parse_number(word("queue_count")).value_or(0)); }
+  /// The PCI function that it is.
+  PciFunction pci() const {
+    std::error_code error;
+    return {std::filesystem::read_symlink(folder() + "/device", error).filename().string(), sysfs_};
+  }
+  std::vector<KernelNamespace> namespaces() const {
+    std::vector<KernelNamespace> all;
+    for (const std::string& entry : detail::names_in(folder())) {
+      const std::string name = detail::namespace_name(entry);
+      if (!name.empty()) all.push_back({name, number_in(sysfs_ + "/class/block/" + name + "/nsid")});
+    }
+    return all;
+  }
+
+ private:
+  std::string folder() const { return sysfs_ + "/class/nvme/" + name_; }
+  std::string word(const char* file) const {
+    std::ifstream stream(folder() + "/" + file);
+    std::string text;
+    stream >> text;
+    return text;
+  }
+  static uint32_t number_in(const std::string& path) {
+    std::ifstream stream(path);
+    std::string text;
+    stream >> text;
+    return static_cast<uint32_t>(parse_number(text).value_or(0));
+  }
+
+  std::string name_;
+  std::string sysfs_;
+};
+
+/// Where a path leads: to a controller, or to a namespace and its controller.
+struct KernelNvmePath {
+  std::string controller;                        ///< "nvme0"; empty: neither
+  std::optional<KernelNamespace> one_namespace;  ///< where it leads to a namespace
+  bool by_id = false;                            ///< a name that stays with the drive
+};
+
+inline KernelNvmePath find_kernel_nvme(KernelCalls& calls, const std::string& path) {
+  KernelNvmePath found;
+  const std::string name = std::filesystem::path(calls.resolve(path)).filename().string();
+  const std::string wanted = detail::namespace_name(name);
+  for (const std::string& one : detail::names_in(calls.sysfs() + "/class/nvme")) {
+    if (one == name) found.controller = one;
+    if (wanted.empty() || !found.controller.empty()) continue;
+    for (const KernelNamespace& candidate : KernelController(one, calls.sysfs()).namespaces()) {
+      if (candidate.name != wanted) continue;
+      found.controller = one;
+      found.one_namespace = candidate;
+    }
+  }
+  const std::string lasting = "/dev/disk/by-id/";
+  found.by_id = found.one_namespace && path.compare(0, lasting.size(), lasting) == 0 &&
+                path.find('/', lasting.size()) == std::string::npos;
+  return found;
+}
+
+namespace detail {
+
+inline std::string use_text(const std::string& name, const char* how, const std::string& what) {
+  std::string text = name;
+  return text.append(" ").append(how).append(" ").append(what);
+}
+
+/// What block device `name` is used for, for people; empty where sysfs and procfs name nothing.
+inline std::string named_use(KernelCalls& calls, const std::string& name) {
+  const std::string node = "/dev/" + name;
+  std::ifstream device(calls.sysfs() + "/class/block/" + name + "/dev");
+  std::string number;
+  device >> number;
+  const auto is_node = [&](const std::string& path) {
+    return path == node || (path.compare(0, 5, "/dev/") == 0 && calls.resolve(path) == node);
+  };
+  std::ifstream mounts(calls.procfs() + "/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    // id, parent, major:minor, root, place, options ... - type, source. btrfs has numbers of its own.
+    std::istringstream words(line);
+    std::string id, parent, at, root, place, word, type, source;
+    words >> id >> parent >> at >> root >> place;
+    while (words >> word && word != "-") continue;
+    words >> type >> source;
+    if (at == number || is_node(source)) return use_text(name, "is mounted on", place);
+  }
+  std::ifstream swaps(calls.procfs() + "/swaps");
+  for (std::string line; std::getline(swaps, line);)
+    if (is_node(line.substr(0, line.find_first_of(" \t")))) return name + " is swap";
+  const std::vector<std::string> holders = names_in(calls.sysfs() + "/class/block/" + name + "/holders");
+  return holders.empty() ? std::string() : use_text(name, "is part of", holders.front());
+}
+
+}  // namespace detail
+
+/// What a namespace, or a partition of it, is used for by the kernel, for people; empty: nothing has claimed it.
+inline std::string use_of(KernelCalls& calls, const KernelNamespace& one) {
+  std::vector<std::string> blocks = {one.name};
+  for (const std::string& entry : detail::names_in(calls.sysfs() + "/class/block/" + one.name))
+    if (entry.compare(0, one.name.size() + 1, one.name + "p") == 0) blocks.push_back(entry);
+  for (const std::string& block : blocks) {
+    const std::string use = detail::named_use(calls, block);
+    if (!use.empty()) return use;
+  }
+  // ZFS, a program that opened it for its own: the kernel knows.
+  for (const std::string& block : blocks) {
+    const int fd = calls.open_exclusive("/dev/" + block);
+    const bool busy = fd < 0 && errno == EBUSY;
+    if (fd >= 0) ::close(fd);
+    if (busy) return block + " is held by something";
+  }
+  return {};
+}
+
+}  // namespace host
+
+XIO_NAMESPACE_END

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Which queues a process has on a controller that it shares with the kernel, written down where it outlives the
+/// process: in the huge pages that the queues lie in.
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/file_descriptor.hpp>
+#include <xio/host/kernel_calls.hpp>
+#include <xio/host/pci.hpp>
+#include <xio/host/text.hpp>
+#include <xio/host/wait.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host::detail {
+
+/// The first bytes of the file that a process keeps its queues in. One process writes it; any may read it once the file
+/// is not locked any more, or under SharedFolder::lock().
+struct QueueRecordPage {
+  static constexpr uint64_t known_magic = 0x3130736b2d6f6978;  // "xio-ks01"
+  static constexpr size_t room = 1000;
+
+  uint64_t magic;       ///< known_magic once the rest is valid
+  uint64_t process;     ///< for people
+  uint32_t qids[room];  ///< queues that were created or may have been; 0: none
+
+  bool valid() const { return __atomic_load_n(&magic, __ATOMIC_ACQUIRE) == known_magic; }
+  std::set<uint32_t> all() const {
+    std::set<uint32_t> found;
+    if (!valid()) return found;
+    for (const uint32_t& qid : qids)
+      if (const uint32_t one = __atomic_load_n(&qid, __ATOMIC_RELAXED); one != 0) found.insert(one);
+    return found;
+  }
+  /// Before the queue is created, so that it is known if the process ends at any point from here on.
+  void add(uint32_t qid) {
+    for (uint32_t& place : qids) {
+      if (place != 0) continue;
+      __atomic_store_n(&place, qid, __ATOMIC_RELEASE);
+      return;
+    }
+    throw Error("kernel-shared: a process can have " + std::to_string(room) + " queues on one controller");
+  }
+  /// After the queue was deleted.
+  void remove(uint32_t qid) {
+    for (uint32_t& place : qids)
+      if (place == qid) __atomic_store_n(&place, 0u, __ATOMIC_RELEASE);
+  }
+};
+
+/// Files of all processes that share one controller, in the hugetlbfs of 2 MiB pages.
+class SharedFolder {
+ public:
+  static constexpr size_t huge_page_bytes = size_t{2} << 20;
+
+  /// Throws Error where no hugetlbfs of 2 MiB pages is mounted.
+  /// @param address  of the PCI function
+  SharedFolder(KernelCalls& calls, const std::string& address)
+      : path_(find_hugetlbfs(calls)), prefix_("xio-" + address) {}
+
+  /// A lock that all processes take when they look at each other; released by its end.
+  FileDescriptor lock() const {
+    const std::string path = path_ + "/" + prefix_ + ".lock";
+    FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), "kernel-shared: " + path);
+    const Deadline deadline(std::chrono::milliseconds(60000));
+    Backoff backoff;
+    while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK && errno != EINTR) throw_system_error("kernel-shared: " + path, errno);
+      if (deadline.passed())
+        throw Error("kernel-shared: another process holds " + path + " for more than " + deadline.text());
+      backoff.pause();
+    }
+    return fd;
+  }
+
+  /// A new file, locked as long as its descriptor is open; under lock().
+  std::pair<FileDescriptor, std::string> create() const {
+    std::string path = path_ + "/" + prefix_ + "-XXXXXX";
+    FileDescriptor fd(::mkostemp(path.data(), O_CLOEXEC), "kernel-shared: cannot make a file in " + path_);
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) throw_system_error("kernel-shared: " + path, errno);
+    return {std::move(fd), path};
+  }
+
+  /// Queues of processes that are alive; under lock().
+  /// @param own  file that does not count
+  std::set<uint32_t> live_queues(const std::string& own = {}) const {
+    std::set<uint32_t> found;
+    for_each_file([&](const std::string& path, const QueueRecordPage& record, bool alive) {
+      if (alive && path != own) found.merge(record.all());
+    });
+    return found;
+  }
+
+  /// Deletes what processes that have ended left behind; under lock(), before create().
+  /// @param remove  called with each of their queues that nobody else has; throws where it cannot be deleted, and the
+  ///                file stays
+  void clean(const std::function<void(uint32_t qid, uint64_t process)>& remove) const {
+    const std::set<uint32_t> live = live_queues();
+    for_each_file([&](const std::string& path, const QueueRecordPage& record, bool alive) {
+      if (alive) return;
+      for (const uint32_t qid : record.all())
+        if (live.count(qid) == 0) remove(qid, record.process);
+      ::unlink(path.c_str());
+    });
+  }
+
+ private:
+  static std::string find_hugetlbfs(KernelCalls& calls) {
+    // The kernel's default size is what a mount has that names none.
+    std::ifstream meminfo(calls.procfs() + "/meminfo");
+    bool usual = false;
+    for (std::string line; std::getline(meminfo, line);)
+      if (line.compare(0, 13, "Hugepagesize:") == 0) usual = line.find(" 2048 kB") != std::string::npos;
+    std::ifstream mounts(calls.procfs() + "/self/mounts");
+    for (std::string line; std::getline(mounts, line);) {
+      std::istringstream words(line);
+      std::string source, place, type, options;
+      words >> source >> place >> type >> options;
+      if (type != "hugetlbfs") continue;
+      const size_t size = options.find("pagesize=");
+      if (size == std::string::npos ? usual : options.compare(size, 11, "pagesize=2M") == 0) return place;
+    }
+    throw Error(
+        "kernel-shared: no file system of huge pages is mounted: mount -t hugetlbfs -o pagesize=2M none "
+        "/dev/hugepages");
+  }
+
+  template <class Look>
+  void for_each_file(Look&& look) const {
+    for (const std::string& name : names_in(path_)) {
+      if (name.compare(0, prefix_.size() + 1, prefix_ + "-") != 0) continue;
+      const std::string path = path_ + "/" + name;
+      const int opened = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+      if (opened < 0) continue;
+      const FileDescriptor fd(opened, path);
+      const bool alive = ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0;
+      QueueRecordPage record{};
+      // One that was ended while it made its file has not written all of it.
+      if (::pread(fd.get(), &record, sizeof record, 0) != sizeof record) record.magic = 0;
+      look(path, record, alive);
+    }
+  }
+
+  std::string path_;
+  std::string prefix_;
+};
+
+}  // namespace host::detail
+
+XIO_NAMESPACE_END

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief A controller that is ours alone: reset and enabled by its registers, with an admin queue of ours.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/nvme/admin.hpp>
+#include <xio/host/nvme/controller_access.hpp>
+#include <xio/host/nvme/transport.hpp>
+#include <xio/host/text.hpp>
+#include <xio/host/wait.hpp>
+#include <xio/vendors/nvme/registers.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host::detail {
+
+/// ControllerAccess by registers. The transport outlives it.
+class OwnedController final : public ControllerAccess {
+ public:
+  OwnedController(NvmeTransport& transport, const ControllerOptions& options, const nvme::Cap& cap)
+      : transport_(transport),
+        options_(options),
+        cap_(cap),
+        page_shift_(choose_page_shift()),
+        admin_(transport, options.admin_entries, cap.dstrd(), size_t{1} << page_shift_) {}
+
+  /// Enables the disabled controller with new admin queues.
+  void start() override {
+    admin_.restart();
+    transport_.write32(nvme::reg::aqa, nvme::Aqa::of(admin_.entries(), admin_.entries()).raw);
+    transport_.write64(nvme::reg::asq, admin_.sq_bus());
+    transport_.write64(nvme::reg::acq, admin_.cq_bus());
+    const nvme::Cc cc = nvme::Cc{}.css(command_sets()).mps(page_shift_ - 12).iosqes(6).iocqes(4);
+    transport_.write32(nvme::reg::cc, cc.en(true).raw);
+    wait_for(
+        [this](nvme::Csts status) {
+          if (status.cfs())
+            throw ControllerFailure(transport_.description() + " failed while it was enabled (CSTS.CFS)");
+          return status.rdy();
+        },
+        Deadline(ready_limit()), "become ready (CC.EN = 1)");
+  }
+
+  /// Disables the controller: it stops all access to memory, and its queues are gone.
+  void stop() override {
+    try {
+      disable_by_register();
+    } catch (const ControllerFailure&) {
+      // One that does not listen any more may still listen to its bus.
+      if (!reset_by_bus()) throw;
+    }
+  }
+
+  /// Tells a working controller that it will be switched off, then disables it.
+  void shut_down() override {
+    const nvme::Cc cc{transport_.read32(nvme::reg::cc)};
+    if (cc.en()) {
+      transport_.write32(nvme::reg::cc, cc.shn(1).raw);
+      wait_for([](nvme::Csts status) { return status.shst() == 2 || status.cfs(); }, Deadline(shutdown_limit),
+               "shut down");
+    }
+    stop();
+  }
+
+  AdminResult run(const nvme::Command& command, const nvme::DataPointer& data,
+                  std::chrono::milliseconds limit) override {
+    return admin_.run(command, data, limit);
+  }
+  QueueIds ask_for_queues(uint32_t count) override {
+    const nvme::Command command = nvme::set_number_of_queues(count, count);
+    const AdminResult result = run(command, {}, options_.admin_deadline);
+    if (!result.status.is_ok()) throw AdminError(command.opcode(), result.status, "");
+    return {1, std::min(result.dw0 & 0xffffu, result.dw0 >> 16) + 1};
+  }
+  uint32_t page_shift() const override { return page_shift_; }
+  void request_event() override { admin_.request_event(); }
+  std::optional<AsyncEvent> take_event(std::chrono::milliseconds limit) override { return admin_.take_event(limit); }
+  void use_shadow(uint32_t* sq_shadow, uint32_t* cq_shadow) override { admin_.use_shadow(sq_shadow, cq_shadow); }
+
+ private:
+  static constexpr std::chrono::milliseconds shutdown_limit{2000};
+
+  uint32_t choose_page_shift() const {
+    const uint32_t smallest = 12 + cap_.mpsmin();
+    const auto host_page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+    const auto host_shift = static_cast<uint32_t>(__builtin_ctzll(host_page));
+    return host_shift >= smallest && host_shift <= 12 + cap_.mpsmax() ? host_shift : smallest;
+  }
+
+  uint32_t command_sets() const {
+    const bool has_all = (cap_.css() >> 6 & 1) != 0;
+    const bool has_nvm = (cap_.css() & 1) != 0;
+    if (options_.all_command_sets && !has_all)
+      throw Error(transport_.description() + " offers no further command sets (CAP.CSS); leave all_command_sets out");
+    if (!has_all && !has_nvm) throw Error(transport_.description() + " offers no I/O command set (CAP.CSS)");
+    return options_.all_command_sets || !has_nvm ? 6 : 0;
+  }
+
+  std::chrono::milliseconds ready_limit() const {
+    if (options_.ready_deadline.count() != 0) return options_.ready_deadline;
+    uint32_t units = std::max(cap_.to(), 1u);
+    if (cap_.crwms()) units = std::max(units, nvme::Crto{transport_.read32(nvme::reg::crto)}.crwmt());
+    return std::chrono::milliseconds(500) * units;
+  }
+
+  void disable_by_register() {
+    const Deadline deadline(ready_limit());
+    nvme::Cc cc{transport_.read32(nvme::reg::cc)};
+    // Between EN = 1 and RDY = 1 the controller must be left alone, unless it has failed.
+    if (cc.en()) wait_for([](nvme::Csts status) { return status.rdy() || status.cfs(); }, deadline, "become ready");
+    transport_.write32(nvme::reg::cc, cc.en(false).shn(0).raw);
+    wait_for([](nvme::Csts status) { return !status.rdy(); }, deadline, "become idle (CC.EN = 0)");
+  }
+
+  bool reset_by_bus() noexcept {
+    try {
+      if (!transport_.reset_device()) return false;
+      wait_for([](nvme::Csts status) { return !status.rdy(); }, Deadline(ready_limit()), "become idle after a reset");
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  template <class Done>
+  void wait_for(Done&& done, const Deadline& deadline, const char* what) const {
+    Backoff backoff;
+    for (;;) {
+      const bool late = deadline.passed();
+      const nvme::Csts status{transport_.read32(nvme::reg::csts)};
+      if (status.gone()) throw ControllerFailure(transport_.description() + " is gone: its registers read as all ones");
+      if (done(status)) return;
+      if (late)
+        throw ControllerFailure(transport_.description() + " did not " + what + " within " + deadline.text() +
+                                "; CSTS = " + to_hex(status.raw, 8));
+      backoff.pause();
+    }
+  }
+
+  NvmeTransport& transport_;
+  const ControllerOptions options_;
+  const nvme::Cap cap_;
+  const uint32_t page_shift_;
+  AdminQueue admin_;
+};
+
+}  // namespace host::detail
+
+XIO_NAMESPACE_END

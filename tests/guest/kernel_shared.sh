@@ -1,0 +1,301 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# kernel_shared.sh [--long] XIO-TESTER [RECOVERY]: xio-tester beside the kernel's nvme driver on one controller, in the guest of scripts/guest
+#
+# Refusals, each for real; the functional cases; data that goes from us to the kernel and from the kernel to us; fio on
+# the kernel's queues beside ours, with a reset in the middle, and with processes of ours that are killed. RECOVERY is
+# the program of kernel_shared_recovery.cpp. --long: all functional cases, 1 000 000 commands beside fio, 20 kills, and a
+# guest without an IOMMU too. Needs QEMU 10 (scripts/qemu10), whose controller can do without shadow doorbells; fio and
+# nvme-cli.
+
+set -uo pipefail
+long=no
+if [ "${1:-}" = --long ]; then
+  long=yes
+  shift
+fi
+tester=$(readlink -f -- "${1:?usage: ${0##*/} [--long] XIO-TESTER [RECOVERY]}")
+recovery=${2:+$(readlink -f -- "$2")}
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd -- "$here/../.." && pwd)
+PATH=$PATH:/usr/sbin:/sbin
+
+if [ "${XIO_GUEST:-}" != 1 ]; then
+  for needed in fio nvme; do
+    command -v $needed >/dev/null || { echo "skipped: $needed is not installed (Debian: fio, nvme-cli)" && exit 77; }
+  done
+  XIO_QEMU=$("$root/scripts/qemu10" 2>/dev/null) || { echo "skipped: QEMU 10 cannot be had: scripts/qemu10" && exit 77; }
+  export XIO_QEMU
+  images=$(mktemp -d)
+  trap 'rm -rf "$images"' EXIT
+  # add NAME SLOT OPTIONS: a controller with 64 MiB, of which nothing is taken before it is written
+  devices=()
+  add() {
+    truncate -s 64M "$images/$1"
+    devices+=(--qemu -blockdev --qemu "driver=file,node-name=$1,filename=$images/$1"
+      --qemu -device --qemu "nvme,drive=$1,serial=$1,addr=$2$3")
+  }
+  add main 4 ,mdts=5,dbcs=off
+  add shadow 5 ,dbcs=on
+  add small 6 ,dbcs=off,max_ioqpairs=2
+  limit=400
+  form=()
+  if [ $long = yes ]; then
+    limit=1200
+    form=(--long)
+  fi
+  # boot PART KERNEL-PARAMETERS ARGUMENTS: runs a part of this script
+  boot() {
+    local part=$1 parameters=$2
+    shift 2
+    # With ticks that come by themselves: a timer that is lost between QEMU and the kernel stops nothing for good.
+    "$root/scripts/guest" --modules nvme --memory 640 --limit $limit \
+      --kernel "nohz=off highres=off $parameters" "$@" "${devices[@]}" -- \
+      env "XIO_PART=$part" "$here/kernel_shared.sh" ${form[@]+"${form[@]}"} "$tester" ${recovery:+"$recovery"}
+  }
+  iommu=(--qemu -device --qemu "intel-iommu,intremap=on")
+  boot work "intel_iommu=on iommu=pt iomem=relaxed" "${iommu[@]}" || exit
+  boot refusals "intel_iommu=on" "${iommu[@]}" || exit
+  if [ $long = yes ]; then boot plain iomem=relaxed || exit; fi
+  exit
+fi
+
+main=0000:00:04.0
+work=$(mktemp -d -p /run)
+passed=0
+failed=0
+pass() {
+  passed=$((passed + 1))
+  printf 'ok      %s\n' "$*"
+}
+fail() {
+  failed=$((failed + 1))
+  printf 'FAILED: %s\n' "$*"
+  tail -n 20 "$work/out"
+}
+# check TITLE COMMAND...: it succeeds
+check() {
+  local title=$1
+  shift
+  if "$@" >"$work/out" 2>&1; then pass "$title"; else fail "$title"; fi
+}
+# refused TITLE WORDS COMMAND...: it does not, and says one line with these words
+refused() {
+  local title=$1 words=$2
+  shift 2
+  if "$@" >"$work/out" 2>&1 || [ "$(wc -l <"$work/out")" -ne 1 ] || ! grep -qF -- "$words" "$work/out"; then
+    fail "$title"
+  else
+    pass "$title"
+  fi
+}
+finish() {
+  printf 'kernel_shared, %s: %d of %d, %d s\n' "$XIO_PART" "$passed" "$((passed + failed))" "$SECONDS"
+  [ $failed -eq 0 ]
+  exit
+}
+# controller_of BDF: "nvme0", once the driver has it
+controller_of() {
+  local path _
+  for _ in {1..100}; do
+    for path in "/sys/bus/pci/devices/$1"/nvme/nvme*; do
+      if [ "$(cat "$path/state" 2>/dev/null)" = live ]; then echo "${path##*/}" && return; fi
+    done
+    sleep 0.1
+  done
+  return 1
+}
+clean_log() {
+  if dmesg | grep -E "DMAR.*fault|BUG|Oops|WARNING|nvme.*([Tt]imeout|timed out|[Aa]bort|I/O error|removing|failed)|I/O error" >"$work/out"; then
+    fail "the kernel complains"
+  else
+    pass "the kernel's log is clean"
+  fi
+}
+huge_pages() {
+  echo "$1" >/proc/sys/vm/nr_hugepages
+  mkdir -p /dev/hugepages
+  mountpoint -q /dev/hugepages || mount -t hugetlbfs none /dev/hugepages
+}
+read_some() { "$tester" nvme-ep --controller "$1" --read-io 4 "${@:2}"; }
+
+name=$(controller_of $main)
+node=/dev/$name
+disk=/dev/${name}n1
+# What udev makes on other machines.
+mkdir -p /dev/disk/by-id
+by_id=/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_main
+ln -sf "../../${disk##*/}" $by_id
+
+if [ "$XIO_PART" = refusals ]; then
+  huge_pages 8
+  refused "an IOMMU that translates" "translates (domain DMA-FQ): boot with iommu=pt, or use vfio: scripts/xio-bind bind $main" \
+    read_some "$node"
+  # Without a translation for this one, the next obstacle shows.
+  echo $main >/sys/bus/pci/drivers/nvme/unbind
+  echo identity >"/sys/bus/pci/devices/$main/iommu_group/type"
+  echo $main >/sys/bus/pci/drivers/nvme/bind
+  name=$(controller_of $main)
+  refused "registers that cannot be mapped" "(CONFIG_IO_STRICT_DEVMEM): boot with iomem=relaxed, or use vfio: scripts/xio-bind bind $main" \
+    read_some "/dev/$name"
+  clean_log
+  finish
+fi
+
+if [ "$XIO_PART" = plain ]; then
+  huge_pages 16
+  check "no IOMMU" "$tester" nvme-ep --controller $by_id --write-io 1000 --read-io 1000 --verify --batch-size 16
+  clean_log
+  finish
+fi
+
+shadow=/dev/$(controller_of 0000:00:05.0)
+small=/dev/$(controller_of 0000:00:06.0)
+refused "no huge pages" "no 8 huge pages of 2 MiB are free" bash -c "mkdir -p /dev/hugepages && mount -t hugetlbfs none /dev/hugepages && '$tester' info --controller $node"
+umount /dev/hugepages
+refused "no file system of huge pages" "mount -t hugetlbfs -o pagesize=2M none /dev/hugepages" read_some "$node"
+huge_pages 32
+refused "shadow doorbells" "(Doorbell Buffer Config), which the kernel has switched on" read_some "$shadow"
+refused "no spare queue" "no spare queue on this controller: the kernel uses all 2 of ${small#/dev/}; use vfio" read_some "$small"
+refused "no device" "is not there" read_some /dev/nvme77
+refused "a device of another kind" "is neither a controller (/dev/nvme0) nor a whole namespace" read_some /dev/null
+refused "a user who is not root" "$node cannot be opened: run as root" \
+  setpriv --reuid=65534 --regid=65534 --clear-groups "$tester" info --controller "$node"
+refused "a queue of the kernel's" "the controller granted queues 3 to 64" read_some "$node" --queue-id 2
+refused "writes by the controller's name" "to write, name the namespace: /dev/disk/by-id/" \
+  "$tester" nvme-ep --controller "$node" --write-io 4
+refused "writes by the namespace's number" "to write, name the namespace: /dev/disk/by-id/" \
+  "$tester" nvme-ep --controller "$disk" --write-io 4
+
+# What is in use is left alone, and may be read where that is asked for.
+mkswap "$disk" >/dev/null 2>&1 && swapon "$disk"
+refused "swap" "$name is in use: ${disk#/dev/} is swap" read_some "$node"
+swapoff "$disk"
+mkdir "$work/mounted"
+mkfs.ext4 -q "$disk" && mount "$disk" "$work/mounted"
+refused "a mounted file system" "$name is in use: ${disk#/dev/} is mounted on $work/mounted; end that, or read only: $by_id,mounted=read" \
+  read_some $by_id
+check "reading a mounted file system" read_some "$node,mounted=read"
+refused "writing a mounted file system" "is mounted on $work/mounted, and mounted=read reads only" \
+  "$tester" nvme-ep --controller "$by_id,mounted=read" --write-io 4
+umount "$work/mounted"
+# Our turn: nobody mounts what we write to.
+"$tester" nvme-ep --controller $by_id --read-io 1 --infinite --queue-id 9 >"$work/long" 2>&1 &
+other=$!
+sleep 2
+check "nobody mounts what may be written" bash -c "! mount '$disk' '$work/mounted'"
+refused "a queue that another process has" "queue 9 is in use by somebody else" read_some "$node,mounted=read" --queue-id 9
+check "a queue beside another process's" read_some "$node,mounted=read"
+kill -INT $other
+wait $other
+check "it ends by a signal" [ $? -eq 130 ]
+clean_log
+
+check "info" grep -q "beside the kernel ($name, libnvme)" <("$tester" info --controller "$node")
+check "info, without libnvme" grep -q "beside the kernel ($name, ioctl)" <("$tester" info --controller "$node,passthrough=ioctl")
+# Data of 32 blocks for each of 4 queues of depth 32 is 2 MiB.
+few=corners
+if [ $long = yes ]; then few=; fi
+check "functional cases" "$root/tests/qemu/tester_functional.sh" "$tester" "$by_id" $few
+check "the longest queue of 2048" "$tester" nvme-ep --controller "$node,dma=32M" --queue-length 2048 --read-io 2100 --batch-size 0
+
+# From us to the kernel: programs that share no code with the tester read through the kernel.
+written=(--lbas-per-io 4 --seed 5 --batch-size 8 --num-queues 3)
+check "write beside the kernel" "$tester" nvme-ep --controller $by_id --write-io 40 "${written[@]}" --json "$work/report.json"
+check "nvme read" nvme read "$disk" -s 0 -c 159 -z 81920 -d "$work/image"
+check "what we wrote, read by nvme-cli" python3 "$root/bench/compare_image.py" "$work/image" "$work/report.json"
+check "dd" dd if="$disk" of="$work/copy" bs=81920 count=1 iflag=direct
+check "what we wrote, read by dd" cmp "$work/image" "$work/copy"
+# From the kernel to us: the same content at the same place, but written by the kernel.
+check "wipe by the kernel" dd if=/dev/zero of="$disk" bs=81920 count=1 oflag=direct
+again=(--read-io 40 --written 40 --verify)
+if "$tester" nvme-ep --controller $by_id "${written[@]}" "${again[@]}" >"$work/out" 2>&1; then
+  fail "wiped blocks pass"
+else
+  pass "wiped blocks are noticed"
+fi
+check "nvme write" nvme write "$disk" -s 0 -c 159 -z 81920 -d "$work/image"
+check "what the kernel wrote, read by us" "$tester" nvme-ep --controller "$node" "${written[@]}" "${again[@]}"
+clean_log
+
+# fio has the first 16 MiB, by the kernel's queues, and compares what it reads; ours are the blocks behind.
+fio_start() {
+  fio --name=beside --filename="$disk" --size=16M --rw=randrw --bs=4k --direct=1 --ioengine=libaio --iodepth=8 \
+    --verify=crc32c --verify_fatal=1 --verify_backlog=64 --verify_state_save=0 --time_based --runtime=600 --output="$work/fio" &
+  fio=$!
+}
+# fio_stop TITLE: it had no error, and did something
+fio_stop() {
+  local status _
+  # One that comes between two passes over the file is forgotten.
+  for _ in {1..40}; do
+    kill -INT $fio 2>/dev/null || break
+    sleep 0.5
+  done
+  kill -KILL $fio 2>/dev/null
+  wait $fio
+  status=$?
+  cp "$work/fio" "$work/out"
+  if grep -q "err= 0" "$work/fio" && ! grep -q "verify:\|bad magic" "$work/fio" && grep -q "read: IOPS=" "$work/fio"; then
+    pass "$1: $(sed -n 's/^ *\(read\|write\): IOPS=\([^,]*\),.*/\1 \2/p' "$work/fio" | paste -s -d ' ') operations per second"
+  else
+    fail "$1 ($status)"
+  fi
+}
+behind=(--base-lba 32768 --access-pattern random --depth 64 --batch-size 16)
+commands=40000
+writes=8000
+kills=5
+if [ $long = yes ]; then
+  commands=1000000
+  writes=20000
+  kills=20
+fi
+fio_start
+check "$commands commands beside fio" "$tester" nvme-ep --controller $by_id --write-io $writes --read-io $((commands - writes)) \
+  --verify "${behind[@]}"
+sed -n 's/^verified/        verified/p; s/^  IOPS/        IOPS/p' "$work/out"
+fio_stop "fio beside $commands commands"
+clean_log
+
+# What follows leaves words of the driver's in the log, which are no complaints.
+fio_start
+"$tester" nvme-ep --controller $by_id --read-io 1 --infinite --deadline 1500 "${behind[@]}" >"$work/long" 2>&1 &
+other=$!
+sleep 3
+check "nvme reset" nvme reset "$node"
+wait $other
+status=$?
+cp "$work/long" "$work/out"
+if [ $status -eq 1 ] && grep -q "operations did not end within 1500 ms" "$work/long"; then
+  pass "a reset ends in deadlines"
+else
+  fail "a reset ends in deadlines: $status"
+fi
+check "after the reset" "$tester" nvme-ep --controller $by_id --write-io 1000 --read-io 1000 --verify "${behind[@]}"
+fio_stop "fio over a reset"
+if [ -n "$recovery" ]; then
+  check "recovery" env "XIO_KERNEL_SHARED_TEST=$by_id" "$recovery"
+fi
+
+# Killed wherever it is: the next one finds what is left, and takes the same queue.
+fio_start
+wrong=0
+left=0
+for ((i = 0; i < kills; ++i)); do
+  "$tester" nvme-ep --controller $by_id --write-io 20000 --infinite --num-queues 2 "${behind[@]}" >"$work/long" 2>&1 &
+  other=$!
+  sleep "$((RANDOM % 3)).$((RANDOM % 10))$((RANDOM % 10))"
+  kill -KILL $other
+  wait $other 2>/dev/null
+  left=$((left + $(find /dev/hugepages -name 'xio-*-*' | wc -l)))
+  "$tester" nvme-ep --controller $by_id --write-io 100 --read-io 100 --verify "${behind[@]}" >"$work/out" 2>&1 &&
+    grep -q "(id 64)" "$work/out" || wrong=$((wrong + 1))
+done
+check "$kills killed processes, $left of them with queues" [ $wrong -eq 0 ]
+check "some had queues" [ $left -gt 0 ]
+check "nothing is left of them" [ -z "$(find /dev/hugepages -name 'xio-*-*')" ]
+fio_stop "fio beside killed processes"
+check "all huge pages are free" grep -q "HugePages_Free: *32$" /proc/meminfo
+clean_log
+finish
