@@ -14,6 +14,7 @@
 #include "tester/errors.hpp"
 #include "tester/info.hpp"
 #include "tester/json_report.hpp"
+#include "tester/nearest.hpp"
 #include "tester/table.hpp"
 
 namespace tester {
@@ -102,7 +103,8 @@ void add_hardware(Json& found) {
 }  // namespace
 
 CLI::App* add_list_command(CLI::App& app, ListOptions& options) {
-  CLI::App* const command = app.add_subcommand("list", "lists the controllers that this machine has");
+  CLI::App* const command =
+      app.add_subcommand("list", "lists the controllers, GPUs and NICs of this machine, and how far apart they are");
   command->add_option("--json", options.json, "write it to a file as JSON; - is standard output")->type_name("FILE");
   return command;
 }
@@ -115,13 +117,15 @@ int run_list(const ListOptions& options) {
   add_qemus(found);
   add_hardware(found);
   json["controllers"] = found;
+  add_places(json, xio::host::Topology());
   if (options.json != "-") {
     size_t width = 0;
-    for (const Json& one : found) width = std::max(width, one["controller"].get<std::string>().size());
-    for (const Json& one : found) {
+    for (const Json& one : json["controllers"]) width = std::max(width, one["controller"].get<std::string>().size());
+    for (const Json& one : json["controllers"]) {
       const std::string name = one["controller"];
       std::printf("%-*s  %s\n", static_cast<int>(width), name.c_str(), one["description"].get<std::string>().c_str());
     }
+    print_places(json);
   }
   write_json_file(options.json, json);
   return exit_ok;
