@@ -40,14 +40,14 @@ Json place_json(const MachineDevice& device, const Topology& topology) {
   return json;
 }
 
-/// "NUMA node 0; below one host bridge, 4 hops, with GPU 0000:03:00.0".
+/// "NUMA node 0; with GPU 0000:03:00.0: below one host bridge, 4 hops".
 std::string place_text(const MachineDevice& device, const Topology& topology) {
   std::string text = node_text(device.place.numa_node);
   if (device.is_virtual_function) text += ", virtual function";
   if (device.place.removable) text += ", behind a removable connection";
   if (device.kind == DeviceKind::gpu || topology.devices(DeviceKind::gpu).empty()) return text;
   const auto near = topology.nearest({&device});
-  return text + "; " + describe(near->distance) + ", with GPU " + near->origin->label();
+  return text + "; with GPU " + near->origin->label() + ": " + describe(near->distance);
 }
 
 Json other_json(const MachineDevice& device, const Topology& topology) {

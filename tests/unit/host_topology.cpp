@@ -106,12 +106,13 @@ TEST_CASE("two sockets: the nearest, and why") {
   REQUIRE(drive);
   CHECK(drive->device->address == "0000:04:00.0");
   CHECK(drive->origin->address == "0000:03:00.0");
-  CHECK(drive->why ==
-        "0000:04:00.0 and GPU 0000:03:00.0: below one PCIe switch or port, 4 hops; the next one, 0000:82:00.0, and GPU "
-        "0000:81:00.0: below one host bridge, 4 hops");
+  CHECK(
+      drive->why ==
+      "0000:04:00.0 with GPU 0000:03:00.0: below one PCIe switch or port, 4 hops; the next one, 0000:82:00.0 with GPU "
+      "0000:81:00.0: below one host bridge, 4 hops");
   const auto nic = nearest(topology, DeviceKind::nic);
   REQUIRE(nic);
-  CHECK(nic->why == "0000:05:00.0 and GPU 0000:03:00.0: below one PCIe switch or port, 4 hops; there is no other");
+  CHECK(nic->why == "0000:05:00.0 with GPU 0000:03:00.0: below one PCIe switch or port, 4 hops; there is no other");
   // Of what one may choose from alone.
   const auto other = topology.nearest({&device(topology, "0000:c1:00.0"), &device(topology, "0000:06:00.0")});
   REQUIRE(other);
@@ -132,13 +133,12 @@ TEST_CASE("two sockets without a GPU: where we run decides") {
   REQUIRE(drive);
   CHECK(drive->origin == nullptr);
   CHECK(drive->why ==
-        "0000:82:00.0 and the processors (NUMA node 1): the same NUMA node; the first of 2 that are as near");
+        "0000:82:00.0 with the processors (NUMA node 1): the same NUMA node; the first of 2 that are as near");
   const auto here = nearest(Topology(tree.sysfs(), {0, 1, 2, 3}), DeviceKind::nvme);
   REQUIRE(here);
-  CHECK(
-      here->why ==
-      "0000:06:00.0 and the processors (NUMA node 0): the same NUMA node; the next one, 0000:04:00.0, and it: the same "
-      "NUMA node");
+  CHECK(here->why ==
+        "0000:06:00.0 with the processors (NUMA node 0): the same NUMA node; the next one, 0000:04:00.0: the same "
+        "NUMA node");
   // Not bound to either.
   const Topology both(tree.sysfs(), {3, 4});
   CHECK(both.processors().numa_node == -1);
@@ -251,11 +251,15 @@ TEST_CASE("devices without a place: software, platform, gone") {
   tree.folder("sys/devices/platform/HISI00D1:00/infiniband/hns_0");
   tree.link("sys/devices/platform/HISI00D1:00/infiniband/hns_0/device", "sys/devices/platform/HISI00D1:00");
   tree.link("sys/class/infiniband/hns_0", "sys/devices/platform/HISI00D1:00/infiniband/hns_0");
+  // A virtual machine's, whose interface lies one folder further down.
+  tree.function("pci0000:00/0000:00:05.0", "0x020000", "0x1af4", "virtio-pci", 0);
+  tree.folder("sys/devices/pci0000:00/0000:00:05.0/virtio2/net/eth1");
   // A function whose folder has gone, and one that no host bridge is above.
   tree.link("sys/bus/pci/devices/0000:09:00.0", "sys/devices/pci0000:00/0000:09:00.0");
   tree.nvme("0000:0a:00.0", "nvme0");
   const Topology topology(tree.sysfs(), {2, 3});
-  REQUIRE(labels(topology.devices(DeviceKind::nic)) == "0000:00:03.0 hns_0 rxe0 rxe1 rxe2");
+  REQUIRE(labels(topology.devices(DeviceKind::nic)) == "0000:00:03.0 0000:00:05.0 hns_0 rxe0 rxe1 rxe2");
+  CHECK(device(topology, "0000:00:05.0").nets == std::vector<std::string>{"eth1"});
   CHECK(device(topology, "rxe0").driver == "rdma_rxe");
   CHECK(device(topology, "rxe0").place.numa_node == 1);
   CHECK(device(topology, "rxe1").place.path == device(topology, "0000:00:03.0").place.path);

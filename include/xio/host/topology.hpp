@@ -84,7 +84,8 @@ class Topology {
 
   std::string reason(const std::vector<Nearest>& ranking) const {
     const Nearest& first = ranking.front();
-    std::string text = first.device->label() + " and " + name_of_origin(first.origin) + ": " + describe(first.distance);
+    std::string text =
+        first.device->label() + " with " + name_of_origin(first.origin) + ": " + describe(first.distance);
     if (ranking.size() == 1) return text + "; there is no other";
     const Nearest& second = ranking[1];
     if (first.distance == second.distance) {
@@ -92,8 +93,8 @@ class Topology {
                                          [&first](const Nearest& one) { return one.distance == first.distance; });
       return text + "; the first of " + std::to_string(as_near) + " that are as near";
     }
-    return text + "; the next one, " + second.device->label() + ", and " +
-           (second.origin == first.origin ? std::string("it") : name_of_origin(second.origin)) + ": " +
+    return text + "; the next one, " + second.device->label() +
+           (second.origin == first.origin ? std::string() : " with " + name_of_origin(second.origin)) + ": " +
            describe(second.distance);
   }
 

@@ -77,6 +77,15 @@ inline std::string function_of_net(const std::string& sysfs, const std::string& 
   return {};
 }
 
+/// Network interfaces of a PCI function; those of virtio lie one folder further down.
+inline std::vector<std::string> nets_of(const PciFunction& pci) {
+  std::vector<std::string> all = pci.names_in("net");
+  if (!all.empty()) return all;
+  for (const std::string& entry : pci.names_in("."))
+    if (entry.compare(0, 6, "virtio") == 0) all = pci.names_in(entry + "/net");
+  return all;
+}
+
 /// Verbs devices that are no PCI function's, such as those of soft-RoCE.
 inline std::vector<MachineDevice> other_verbs_devices(const std::string& sysfs, const NumaNodes& numa) {
   std::vector<MachineDevice> all;
@@ -122,7 +131,7 @@ inline std::vector<MachineDevice> machine_devices(const std::string& sysfs, cons
     } else if (detail::is_nic(class_code)) {
       one.kind = DeviceKind::nic;
       one.names = pci.names_in("infiniband");
-      one.nets = pci.names_in("net");
+      one.nets = detail::nets_of(pci);
     } else {
       continue;
     }
