@@ -59,6 +59,20 @@ void check_port(const Machine& machine, const MachineDevice& device, std::vector
   obstacles.push_back({"its port is down", "ip link set " + net + " up"});
 }
 
+/// What a connection goes from and to. On a loopback interface the link-local address leads nowhere.
+void check_address(const Machine& machine, const MachineDevice& device, std::vector<Obstacle>& obstacles) {
+  const std::string folder = class_folder(device.names.front()) + "/ports/1/gids";
+  const std::string net = device.nets.empty() ? "NETDEV" : device.nets.front();
+  const std::string link_local = "fe80:";
+  const std::string nothing = "0000:0000:0000:0000:0000:0000:0000:0000";
+  for (const std::string& entry : machine.names(folder)) {
+    const std::string gid = machine.word(folder + "/" + entry);
+    if (gid.empty() || gid == nothing) continue;
+    if (net != "lo" || gid.compare(0, link_local.size(), link_local) != 0) return;
+  }
+  obstacles.push_back({"it has no address", "ip address add 10.9.0.1/24 dev " + net});
+}
+
 /// The node by which user space reaches a verbs device.
 void check_node(const Machine& machine, const std::string& device, std::vector<Obstacle>& obstacles) {
   for (const std::string& one : machine.names("/sys/class/infiniband_verbs")) {
@@ -77,6 +91,7 @@ void check_node(const Machine& machine, const std::string& device, std::vector<O
 DeviceReport check_verbs_device(const Machine& machine, const MachineDevice& device) {
   DeviceReport report{device.names.front(), {}, {}};
   check_port(machine, device, report.obstacles);
+  if (report.obstacles.empty()) check_address(machine, device, report.obstacles);
   check_node(machine, device.names.front(), report.obstacles);
   return report;
 }
@@ -127,7 +142,9 @@ ModeReport check_rdma(const Machine& machine) {
 ModeReport check_rxe(const Machine& machine) {
   ModeReport report{"rxe", {}, {}, true};
   check_library(machine, report.obstacles);
-  if (!machine.exists("/etc/libibverbs.d/rxe.driver") && report.obstacles.empty())
+  const bool provider =
+      machine.exists("/etc/libibverbs.d/rxe.driver") || machine.exists("/usr/etc/libibverbs.d/rxe.driver");
+  if (!provider && report.obstacles.empty())
     report.obstacles.push_back(
         {"libibverbs has no provider for soft-RoCE", "apt-get install --no-install-recommends ibverbs-providers"});
   for (const MachineDevice& device : nics(machine))
