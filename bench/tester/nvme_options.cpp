@@ -119,8 +119,9 @@ CLI::App* add_nvme_command(CLI::App& app, NvmeOptions& options) {
 }
 
 void check(const NvmeOptions& o) {
-  if (o.controller.empty())
-    throw BadInput(std::string("no controller: give --controller; ") + controller_forms + " are accepted");
+  if (o.controller.empty() && o.write_io != 0)
+    throw BadInput(std::string("no controller: name the one to write to with --controller; ") + controller_forms +
+                   " are accepted");
   if (o.read_io == 0 && o.write_io == 0) throw BadInput("no operations: give --read-io or --write-io, at least 1");
   if (o.executor == Executor::gpu)
     throw CannotRun("--executor gpu: this build has neither HIP nor CUDA; --executor host is offered");

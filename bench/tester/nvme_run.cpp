@@ -9,6 +9,7 @@
 #include "tester/interrupt.hpp"
 #include "tester/json_report.hpp"
 #include "tester/loss_watch.hpp"
+#include "tester/nearest.hpp"
 #include "tester/nvme_tables.hpp"
 #include "tester/phase_runner.hpp"
 
@@ -39,6 +40,16 @@ void run_phases(const NvmeOptions& options, PhaseRunner& runner, NvmeReport& rep
   report.phases.push_back(runner.run(Direction::read, options.read_io, pattern, known != 0, repeat));
 }
 
+/// Names the nearest drive that its owner has given to vfio-pci, where none is named.
+void choose_controller(NvmeOptions& options) {
+  if (!options.controller.empty()) return;
+  const Choice choice = tester::choose_controller(xio::host::Topology());
+  if (choice.name.empty())
+    throw BadInput(std::string("no controller: give --controller; ") + controller_forms + " are accepted");
+  announce("--controller", choice);
+  options.controller = choice.name;
+}
+
 }  // namespace
 
 int NvmeReport::exit_status() const {
@@ -52,6 +63,7 @@ int NvmeReport::exit_status() const {
 int run_nvme(const NvmeOptions& given) {
   NvmeOptions options = given;
   check(options);
+  choose_controller(options);
   check_json_file(options.json);
   const Interrupt interrupt;
   const Target target = open_target(options.controller, options.deadline_ms);

@@ -49,6 +49,23 @@ inline std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
+/// First word of a file; empty where there is none.
+inline std::string first_word(const std::string& path) {
+  std::ifstream file(path);
+  std::string word;
+  file >> word;
+  return word;
+}
+
+/// A number, with a sign or without, that is all of a file's first word.
+inline std::optional<int> signed_number(const std::string& path) {
+  const std::string word = first_word(path);
+  const bool negative = !word.empty() && word[0] == '-';
+  const std::optional<uint64_t> value = parse_number(negative ? word.substr(1) : word);
+  if (!value || *value > 0x7fffffff) return std::nullopt;
+  return negative ? -static_cast<int>(*value) : static_cast<int>(*value);
+}
+
 }  // namespace detail
 
 /// Facts about one PCI function, read anew at every call; empty or 0 where sysfs does not tell.
@@ -86,18 +103,29 @@ class PciFunction {
     const std::vector<std::string> names = detail::names_in(folder() + "/vfio-dev");
     return names.empty() ? std::string() : names.front();
   }
+  /// NUMA node that firmware puts it on; -1 where it says none.
+  int numa_node() const { return detail::signed_number(folder() + "/numa_node").value_or(-1); }
+  /// Where it is in the tree of devices, without links: `/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0`.
+  std::filesystem::path real_path() const {
+    std::error_code error;
+    return std::filesystem::canonical(folder(), error);
+  }
+  /// Address of the function that a virtual function belongs to; empty for others.
+  std::string physical_function() const { return link_name("physfn"); }
+  /// Names in one of its folders, sorted: "nvme" gives its NVMe controllers, "net" its network interfaces, "infiniband"
+  /// its verbs devices.
+  std::vector<std::string> names_in(const std::string& folder_name) const {
+    return detail::names_in(folder() + "/" + folder_name);
+  }
+  /// First word of one of its files; empty where there is none.
+  std::string attribute(const std::string& file) const { return first_word(folder() + "/" + file); }
   /// Another function of the same machine.
   PciFunction sibling(const std::string& address) const { return {address, sysfs_}; }
 
  private:
   std::string folder() const { return sysfs_ + "/bus/pci/devices/" + address_; }
 
-  static std::string first_word(const std::string& path) {
-    std::ifstream file(path);
-    std::string word;
-    file >> word;
-    return word;
-  }
+  static std::string first_word(const std::string& path) { return detail::first_word(path); }
   uint32_t number(const char* file) const {
     return static_cast<uint32_t>(parse_number(first_word(folder() + "/" + file)).value_or(0));
   }
