@@ -5,6 +5,7 @@
 
 #include <xio/host/error.hpp>
 
+#include "tester/buffer_placement.hpp"
 #include "tester/errors.hpp"
 #include "tester/interrupt.hpp"
 #include "tester/json_report.hpp"
@@ -52,15 +53,18 @@ int NvmeReport::exit_status() const {
 int run_nvme(const NvmeOptions& options) {
   check(options);
   check_json_file(options.json);
+  const std::shared_ptr<xio::host::GpuRuntime> gpu = gpu_for_mode(options.memory_mode);
   const Interrupt interrupt;
   const Target target = open_target(options.controller, options.deadline_ms);
   NvmeReport report;
   report.options = &options;
   report.target = &target;
   report.plan = make_plan(options, *target.controller);
-  const std::vector<xio::host::NvmeQueue> queues = create_queues(options, report.plan, *target.controller);
+  BufferPlacement buffers(options.memory_mode, gpu, target);
+  report.gpu = buffers.gpu();
+  const std::vector<xio::host::NvmeQueue> queues = create_queues(options, report.plan, *target.controller, buffers);
   report.rings = queues.front().plan();
-  PhaseRunner runner(options, report.plan, target, queues);
+  PhaseRunner runner(options, report.plan, target, queues, buffers.data(report.plan.data_bytes));
 
   std::optional<LossWatch> watch;
   if (target.kind == "vfio") watch.emplace(target.controller->transport());

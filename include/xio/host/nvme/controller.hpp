@@ -92,7 +92,7 @@ class NvmeController {
     const QueuePlan plan = plan_queue(options, limits);
 
     const std::lock_guard<std::mutex> lock(state_->mutex);
-    if (options.shadow_doorbells) enable_shadow_locked();
+    if (options.shadow_doorbells) enable_shadow_locked(options.allocate_record);
     auto pair = std::make_unique<detail::QueuePair>(state_, choose_qid(options.qid), options, plan, names);
     pair->create();
     state_->add(pair.get());
@@ -232,11 +232,11 @@ class NvmeController {
     throw Error("all " + std::to_string(granted) + " queue pairs that the controller granted are in use");
   }
 
-  void enable_shadow_locked() {
+  void enable_shadow_locked(const QueueOptions::Allocate& allocate = {}) {
     if (state_->shadow_wanted()) return;
     if (!state_->queues().empty())
       throw Error("shadow doorbells hold for all queues: switch them on before the first queue is created");
-    state_->want_shadow();
+    state_->want_shadow(allocate);
     state_->activate_shadow();
   }
 
