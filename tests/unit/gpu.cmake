@@ -8,6 +8,6 @@ foreach(version new old)
   set_target_properties(fake-gpu-${version} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${XIO_TESTS_BINARY_DIR})
 endforeach()
 target_compile_definitions(fake-gpu-old PRIVATE XIO_FAKE_OLD)
-xio_add_tests(unit gpu SOURCES gpu_runtime gpu_memory
+xio_add_tests(unit gpu SOURCES gpu_runtime gpu_memory gpu_doorbell
   DEFINITIONS XIO_FAKE_GPU="$<TARGET_FILE:fake-gpu-new>" XIO_FAKE_GPU_OLD="$<TARGET_FILE:fake-gpu-old>")
 add_dependencies(unit-gpu fake-gpu-new fake-gpu-old)
