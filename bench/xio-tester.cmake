@@ -5,7 +5,7 @@ find_package(nlohmann_json CONFIG REQUIRED)
 # What the program and its tests share. The tables state doorbells, fences and atomics for each operation.
 set(tester_parts executor executor_grid executor_thread executor_wave interrupt launcher nvme_plan phase_runner progress
   rdma_bnxt rdma_ernic rdma_ionic rdma_mlx5 rdma_plan rdma_providers rdma_pulse rdma_role rdma_runner rdma_rxe
-  rdma_session rdma_verbs summary target verification)
+  rdma_session rdma_verbs summary target verification buffer_placement)
 list(TRANSFORM tester_parts PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_parts APPEND .cpp)
 add_library(xio-tester-parts STATIC ${tester_parts})

@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include <nlohmann/json.hpp>
+#include <xio/host/placement.hpp>
 #include <xio/version.hpp>
 
 #include "tester/errors.hpp"
@@ -51,7 +52,7 @@ Json setup_json(const NvmeReport& report) {
                {"batch_size", plan.batch},
                {"doorbell", o.doorbell == DoorbellKind::shadow ? "shadow" : "mmio"},
                {"memory_mode", o.memory_mode},
-               {"placement", "SQ, CQ, doorbell record and data in host memory"},
+               {"placement", xio::host::placement_text(o.memory_mode)},
                {"lbas_per_io", o.lbas_per_io},
                {"bytes_per_io", plan.operation_bytes},
                {"commands_per_io", plan.commands_per_operation},
@@ -66,6 +67,7 @@ Json setup_json(const NvmeReport& report) {
                {"written_before", o.write_io != 0  ? "this run"
                                   : o.written != 0 ? "earlier run"
                                                    : "not known"}};
+  if (!report.gpu.empty()) json["gpu"] = report.gpu;
   if (o.lfsr_seed) json["lfsr_seed"] = *o.lfsr_seed;
   if (o.written != 0) json["written"] = o.written;
   if (o.duration > 0) json["duration"] = o.duration;

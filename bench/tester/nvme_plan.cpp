@@ -113,7 +113,7 @@ NvmePlan make_plan(const NvmeOptions& options, const xio::host::NvmeController& 
 }
 
 std::vector<xio::host::NvmeQueue> create_queues(const NvmeOptions& options, NvmePlan& plan,
-                                                xio::host::NvmeController& controller) {
+                                                xio::host::NvmeController& controller, BufferPlacement& buffers) {
   std::vector<xio::host::NvmeQueue> queues;
   for (uint32_t i = 0; i < options.num_queues; ++i) {
     xio::host::QueueOptions wanted;
@@ -121,6 +121,7 @@ std::vector<xio::host::NvmeQueue> create_queues(const NvmeOptions& options, Nvme
     wanted.nsid = plan.nsid;
     wanted.qid = options.queue_id == 0 ? 0 : options.queue_id + i;
     wanted.shadow_doorbells = options.doorbell == DoorbellKind::shadow;
+    buffers.place(wanted, plan.block_bytes);
     queues.push_back(controller.create_queue(wanted));
   }
   plan.first_queue_id = queues.front().qid();

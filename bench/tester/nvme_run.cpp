@@ -5,6 +5,7 @@
 
 #include <xio/host/error.hpp>
 
+#include "tester/buffer_placement.hpp"
 #include "tester/errors.hpp"
 #include "tester/interrupt.hpp"
 #include "tester/json_report.hpp"
@@ -65,6 +66,7 @@ int run_nvme(const NvmeOptions& given) {
   check(options);
   choose_controller(options);
   check_json_file(options.json);
+  const std::shared_ptr<xio::host::GpuRuntime> gpu = gpu_for_mode(options.memory_mode);
   const Interrupt interrupt;
   const Target target = open_target(options.controller, options.deadline_ms);
   if (options.nsid == 0) options.nsid = target.nsid;
@@ -73,9 +75,11 @@ int run_nvme(const NvmeOptions& given) {
   report.options = &options;
   report.target = &target;
   report.plan = make_plan(options, *target.controller);
-  const std::vector<xio::host::NvmeQueue> queues = create_queues(options, report.plan, *target.controller);
+  BufferPlacement buffers(options.memory_mode, gpu, target);
+  report.gpu = buffers.gpu();
+  const std::vector<xio::host::NvmeQueue> queues = create_queues(options, report.plan, *target.controller, buffers);
   report.rings = queues.front().plan();
-  PhaseRunner runner(options, report.plan, target, queues);
+  PhaseRunner runner(options, report.plan, target, queues, buffers.data(report.plan.data_bytes));
 
   std::optional<LossWatch> watch;
   if (target.may_be_lost) watch.emplace(target.controller->transport());

@@ -22,6 +22,7 @@ struct NvmeReport {
   const Target* target = nullptr;
   NvmePlan plan;
   xio::host::QueuePlan rings;
+  std::string gpu;  ///< whose memory is used; empty: no GPU's
   std::vector<PhaseResult> phases;
   Verification verification;
   bool interrupted = false;

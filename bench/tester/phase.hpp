@@ -86,6 +86,7 @@ struct Phase {
   bool coarse_timing = false;  ///< one clock reading for a batch instead of one for each operation
   bool fill = false;           ///< writes: build the content of the blocks
   bool check = false;          ///< reads: compare it
+  bool flush = false;          ///< reads: completions may be seen before their data; make the controller flush it
   BlockContent content;
 
   uint8_t* data = nullptr;

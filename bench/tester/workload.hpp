@@ -175,9 +175,10 @@ class LaneWork {
     for (uint32_t more = 1; more != 0 && taken < most_at_once; taken += more) more = queue_.drain(telemetry_);
     unseen_ += taken;
     SlotList ended;
-    // Others may have taken completions of this lane, unless it is alone and no long submission did.
-    const bool exact = alone && !notified_;
-    if (exact ? unseen_ != 0 : in_flight_.size != 0) ended = find_ended(exact, look_at_all || taken != 0);
+    // Others may have taken completions of this lane, unless it is alone and neither a long submission nor a flush did.
+    const bool exact = alone && !notified_ && !phase_.flush;
+    const bool look_well = look_at_all || taken != 0 || phase_.flush;
+    if (exact ? unseen_ != 0 : in_flight_.size != 0) ended = find_ended(exact, look_well);
     const bool found = ended.size != 0;
     while (any(ended.size != 0)) {
       if (ended.size != 0) finish(ended.pop_front(lane_.slots));
@@ -223,6 +224,12 @@ class LaneWork {
       status = queue_.wait(slot.token, xio::Deadline{0});
     } else {
       xio::arch::acquire_system();
+    }
+    if (phase_.flush && status.is_ok()) {
+      // The data is there after that: it belongs to the latency.
+      const uint64_t begun = xio::arch::clock();
+      status = queue_.flush_inbound({begun + phase_.deadline_ticks});
+      slot.started += xio::arch::clock() - begun;
     }
     if (status.is_ok()) {
       ++lane_.completed;

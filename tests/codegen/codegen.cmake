@@ -11,6 +11,15 @@ endforeach()
 
 xio_compile_kernels(codegen/kernels.hip)
 
+# rocPRIM is for gfx9 in Debian's version; its kernels are theirs.
+find_path(XIO_ROCPRIM_INCLUDE rocprim/rocprim.hpp DOC "rocPRIM's headers (Debian: librocprim-dev)")
+if(XIO_ROCPRIM_INCLUDE)
+  xio_compile_kernels(codegen/samples.hip ARCHS gfx90a gfx942 FLAGS -O1 SCRATCH_ALLOWED)
+else()
+  xio_register_test(NAME codegen.samples LABELS codegen once
+    COMMAND ${XIO_TESTS_DIR}/unavailable.sh "no rocPRIM (Debian: librocprim-dev)")
+endif()
+
 # telemetry::Off adds no instruction.
 foreach(arch IN LISTS XIO_HIP_TARGETS)
   xio_register_tool_test("${XIO_HIP_MISSING}" NAME codegen.telemetry_off.${arch} LABELS codegen

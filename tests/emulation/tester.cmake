@@ -10,4 +10,7 @@ if(TARGET xio-tester)
   endforeach()
   xio_register_test(NAME emulation.tester_rdma_runs LABELS emulation TIMEOUT 600
     COMMAND ${XIO_TESTS_DIR}/emulation/tester_rdma.sh $<TARGET_FILE:xio-tester> $<TARGET_FILE:test-rdma-loopback>)
+  xio_register_test(NAME emulation.tester_memory LABELS emulation TIMEOUT 300
+    COMMAND ${XIO_TESTS_DIR}/emulation/tester_memory.sh $<TARGET_FILE:xio-tester>
+      ${XIO_TESTS_BINARY_DIR}/libfake-gpu-new${CMAKE_SHARED_LIBRARY_SUFFIX})
 endif()

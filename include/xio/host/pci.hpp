@@ -68,6 +68,21 @@ inline std::optional<int> signed_number(const std::string& path) {
 
 }  // namespace detail
 
+/// A range of bus addresses that a PCI function answers to.
+struct PciBar {
+  static constexpr uint64_t memory_flag = 0x200;         // linux/ioport.h: IORESOURCE_MEM
+  static constexpr uint64_t prefetchable_flag = 0x2000;  // IORESOURCE_PREFETCH
+
+  uint32_t number = 0;  ///< 0 to 5
+  uint64_t first = 0;
+  uint64_t last = 0;  ///< of it
+  uint64_t flags = 0;
+
+  uint64_t bytes() const { return last - first + 1; }
+  bool is_memory() const { return (flags & memory_flag) != 0; }
+  bool is_prefetchable() const { return (flags & prefetchable_flag) != 0; }
+};
+
 /// Facts about one PCI function, read anew at every call; empty or 0 where sysfs does not tell.
 class PciFunction {
  public:
@@ -119,6 +134,21 @@ class PciFunction {
   }
   /// First word of one of its files; empty where there is none.
   std::string attribute(const std::string& file) const { return first_word(folder() + "/" + file); }
+  /// BARs that have addresses, by number.
+  std::vector<PciBar> bars() const {
+    std::vector<PciBar> all;
+    std::ifstream file(folder() + "/resource");
+    std::string first;
+    std::string last;
+    std::string flags;
+    // Lines 0 to 5 are BARs; the expansion ROM and a bridge's windows follow.
+    for (uint32_t number = 0; number < 6 && file >> first >> last >> flags; ++number) {
+      const PciBar bar{number, parse_number(first).value_or(0), parse_number(last).value_or(0),
+                       parse_number(flags).value_or(0)};
+      if (bar.flags != 0 && bar.last > bar.first) all.push_back(bar);
+    }
+    return all;
+  }
   /// Another function of the same machine.
   PciFunction sibling(const std::string& address) const { return {address, sysfs_}; }
 
