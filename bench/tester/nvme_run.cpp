@@ -49,11 +49,7 @@ int NvmeReport::exit_status() const {
   return exit_ok;
 }
 
-int run_nvme(const NvmeOptions& options) {
-  check(options);
-  check_json_file(options.json);
-  const Interrupt interrupt;
-  const Target target = open_target(options.controller, options.deadline_ms);
+NvmeReport measure(const NvmeOptions& options, const Target& target) {
   NvmeReport report;
   report.options = &options;
   report.target = &target;
@@ -82,6 +78,15 @@ int run_nvme(const NvmeOptions& options) {
                       std::string("the kernel wants the controller back, or has seen an error of it: see dmesg");
   else if (!target.controller->transport().alive())
     report.trouble += (report.trouble.empty() ? "" : "; ") + std::string("the controller is gone");
+  return report;
+}
+
+int run_nvme(const NvmeOptions& options) {
+  check(options);
+  check_json_file(options.json);
+  const Interrupt interrupt;
+  const Target target = open_target(options.controller, options.deadline_ms);
+  const NvmeReport report = measure(options, target);
   print_tables(report);
   write_json(report);
   return report.exit_status();

@@ -30,6 +30,10 @@ struct NvmeReport {
   int exit_status() const;
 };
 
+/// Runs without reporting, with queues of its own. `options` and `target` outlive what is returned. Throws BadInput and
+/// host::Error.
+NvmeReport measure(const NvmeOptions& options, const Target& target);
+
 /// Runs and reports; returns the exit status. Throws BadInput, CannotRun and host::Error.
 int run_nvme(const NvmeOptions& options);
 

@@ -13,6 +13,7 @@
 #include "tester/nvme_options.hpp"
 #include "tester/nvme_run.hpp"
 #include "tester/rdma_run.hpp"
+#include "tester/report_run.hpp"
 #include "tester/tool.hpp"
 
 namespace {
@@ -41,16 +42,19 @@ int run(int argc, const char* const* argv) {
   tester::NvmeOptions nvme;
   tester::RdmaOptions rdma;
   tester::EndpointOptions endpoint;
+  tester::ReportOptions report;
   tester::InfoOptions info;
   tester::ListOptions list;
   const CLI::App* const nvme_command = tester::add_nvme_command(app, nvme);
   const CLI::App* const rdma_command = tester::add_rdma_command(app, rdma);
   const CLI::App* const endpoint_command = tester::add_endpoint_command(app, endpoint);
+  const CLI::App* const report_command = tester::add_report_command(app, report);
   const CLI::App* const info_command = tester::add_info_command(app, info);
   tester::add_list_command(app, list);
   const std::string first = argc > 1 ? argv[1] : "";
   if (!first.empty() && first[0] != '-' && !has_command(app, first))
-    return complain(first + " is no sub-command; nvme-ep, rdma-ep, test-ep, info and list are", tester::exit_bad_input);
+    return complain(first + " is no sub-command; nvme-ep, rdma-ep, test-ep, report, info and list are",
+                    tester::exit_bad_input);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -61,6 +65,7 @@ int run(int argc, const char* const* argv) {
   if (nvme_command->parsed()) return tester::run_nvme(nvme);
   if (rdma_command->parsed()) return tester::run_rdma(rdma);
   if (endpoint_command->parsed()) return tester::run_endpoint(endpoint);
+  if (report_command->parsed()) return tester::run_report(report);
   return info_command->parsed() ? tester::run_info(info) : tester::run_list(list);
 }
 
