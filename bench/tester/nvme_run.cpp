@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tester/nvme_run.hpp"
 
+#include <sched.h>
+
 #include <optional>
 
 #include <xio/host/error.hpp>
@@ -24,6 +26,14 @@ std::string scope_of(const NvmeOptions& o) {
   if (o.written != 0)
     return "blocks of the first " + std::to_string(o.written) + " operations, written by an earlier run";
   return "nothing: this run writes no blocks, and --written does not say that an earlier one did";
+}
+
+/// How long threads that wait look again: not at all where they are more than there are processors.
+uint32_t spin_of(const NvmeOptions& options) {
+  constexpr uint32_t looks = 4096;  // some 100 us
+  cpu_set_t allowed;
+  const int processors = ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+  return uint64_t{options.num_queues} * options.waves <= static_cast<uint64_t>(processors) ? looks : 0;
 }
 
 void run_phases(const NvmeOptions& options, PhaseRunner& runner, NvmeReport& report) {
@@ -54,6 +64,7 @@ NvmeReport measure(const NvmeOptions& options, const Target& target) {
   report.options = &options;
   report.target = &target;
   report.plan = make_plan(options, *target.controller);
+  if (target.on_its_own) report.plan.spin = spin_of(options);
   const std::vector<xio::host::NvmeQueue> queues = create_queues(options, report.plan, *target.controller);
   report.rings = queues.front().plan();
   PhaseRunner runner(options, report.plan, target, queues);

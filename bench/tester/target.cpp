@@ -47,6 +47,7 @@ Target open_target(const std::string& spec, uint32_t answer_ms) {
     transport = std::move(model);
   } else if (is_kind(spec, "vfio")) {
     target.kind = "vfio";
+    target.on_its_own = true;
     auto vfio = std::make_unique<xio::host::VfioNvme>(xio::host::parse_vfio_spec(spec));
     const xio::host::PciFunction& pci = vfio->pci();
     target.heading =

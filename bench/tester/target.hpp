@@ -24,8 +24,9 @@ struct SeenDoorbells {
 
 struct Target {
   std::string spec;
-  std::string kind;     ///< "qemu", "emulated" or "vfio"
-  std::string heading;  ///< what figures of this controller are of, or are not
+  std::string kind;         ///< "qemu", "emulated" or "vfio"
+  std::string heading;      ///< what figures of this controller are of, or are not
+  bool on_its_own = false;  ///< it needs none of this machine's processors to answer
   std::unique_ptr<xio::host::NvmeController> controller;
   xio::host::QemuNvme* qemu = nullptr;              ///< where it is QEMU's; owned by `controller`
   xio::emulation::NvmeController* model = nullptr;  ///< where it is the model; owned by `controller`
