@@ -202,7 +202,8 @@ std::string to_json(const Report& report) {
 
 void add_fio_rows(Report& report, const std::string& json, bool add_tables) {
   try {
-    for (const Json& one : Json::parse(json).at("tables")) {
+    const Json earlier = Json::parse(json);
+    for (const Json& one : earlier.at("tables")) {
       ReportTable table = read_table(one);
       const auto same = std::find_if(report.tables.begin(), report.tables.end(),
                                      [&table](const ReportTable& mine) { return mine.id == table.id; });
