@@ -17,12 +17,13 @@ target_compile_definitions(xio-tester-parts PUBLIC XIO_COUNT_OPERATIONS=1)
 
 # What reads options and prints tables: optimising it would be most of the build.
 set(tester_tool doctor doctor/checks doctor/gpu_checks doctor/iommu doctor/machine doctor/machine_calls doctor/nvme_checks
-  doctor/nvme_use doctor/rdma_checks found_qemu info json_report list nearest nvme_options nvme_run nvme_tables rdma_json rdma_options rdma_run rdma_tables table
-  tool)
+  doctor/nvme_use doctor/rdma_checks fio found_qemu info json_report list machine nearest nvme_options nvme_run nvme_tables
+  rdma_json rdma_options rdma_run rdma_tables report_columns report_options report_plan report_run report_write table tool)
 list(TRANSFORM tester_tool PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_tool APPEND .cpp)
 add_library(xio-tester-tool STATIC ${tester_tool} ${XIO_BENCH_DIR}/tester/endpoint.cpp)
 target_compile_options(xio-tester-tool PRIVATE -O0)
+target_compile_definitions(xio-tester-tool PRIVATE XIO_PLOT_SCRIPT="${XIO_BENCH_DIR}/plot_report.py")
 xio_unity(xio-tester-tool 4)
 target_link_libraries(xio-tester-tool PRIVATE xio_build_options CLI11::CLI11 nlohmann_json::nlohmann_json)
 target_link_libraries(xio-tester-tool PUBLIC xio-tester-parts)

@@ -188,15 +188,18 @@ void check_json_file(const std::string& path) {
 }
 
 void write_json_file(const std::string& path, const Json& json) {
-  if (path.empty()) return;
   // Names of devices may hold anything.
-  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
+  write_json_text(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+void write_json_text(const std::string& path, const std::string& text) {
+  if (path.empty()) return;
   if (path == "-") {
-    std::cout << text << std::endl;
+    std::cout << text << std::flush;
     return;
   }
   std::ofstream file(path, std::ios::trunc);
-  file << text << '\n';
+  file << text;
   file.close();
   if (!file) throw BadInput("--json " + path + ": cannot be written");
 }

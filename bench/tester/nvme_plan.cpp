@@ -53,7 +53,8 @@ void plan_blocks(const NvmeOptions& o, const xio::host::NvmeController& controll
   if (o.base_lba >= info.blocks)
     throw BadInput("--base-lba " + text(o.base_lba) + " is beyond the end; namespace " + text(plan.nsid) +
                    " has blocks 0 to " + text(info.blocks - 1));
-  const uint64_t usable = info.blocks - o.base_lba;
+  const uint64_t left = info.blocks - o.base_lba;
+  const uint64_t usable = o.span_blocks == 0 ? left : std::min(left, o.span_blocks);
   if (o.lbas_per_io > usable)
     throw BadInput("--lbas-per-io " + text(o.lbas_per_io) + " from LBA " + text(o.base_lba) +
                    " goes beyond the end; at most " + text(usable) + " blocks are left there");

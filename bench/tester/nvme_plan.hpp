@@ -47,6 +47,7 @@ struct NvmePlan {
 
   uint32_t waves = 1;
   uint32_t wave_size = 1;
+  uint32_t spin = 0;  ///< fruitless looks before a thread gives its processor away
 };
 
 /// Throws BadInput where the controller cannot do what was asked for.

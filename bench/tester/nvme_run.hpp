@@ -31,6 +31,12 @@ struct NvmeReport {
   int exit_status() const;
 };
 
+/// Runs without reporting, with queues of its own. `options` and `target` outlive what is returned. Throws BadInput and
+/// host::Error.
+/// @param gpu  for options with a memory mode: gpu_for_mode()
+NvmeReport measure(const NvmeOptions& options, const Target& target,
+                   const std::shared_ptr<xio::host::GpuRuntime>& gpu = {});
+
 /// Runs and reports; returns the exit status. Throws BadInput, CannotRun and host::Error.
 int run_nvme(const NvmeOptions& given);
 
