@@ -5,8 +5,11 @@
 /// @brief `xio-tester nvme-ep` from its options to its report.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include <xio/host/gpu/runtime.hpp>
 
 #include "tester/nvme_options.hpp"
 #include "tester/nvme_plan.hpp"

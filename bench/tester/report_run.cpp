@@ -16,6 +16,7 @@
 #include <xio/host/child_process.hpp>
 #include <xio/host/error.hpp>
 
+#include "tester/buffer_placement.hpp"
 #include "tester/errors.hpp"
 #include "tester/interrupt.hpp"
 #include "tester/json_report.hpp"
