@@ -12,9 +12,9 @@ set(XIO_NVCC_FLAGS
   -x cu -std=c++17 -O3 -Werror all-warnings -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tests)
 
 # Compiles tests/<source> (.cu or .hip), or a file given by its full path, for sm_90; device and host pass.
-#   xio_nvcc_compile_test(<group>/<file>.cu [ARCH sm_90] [FLAGS flag...] [NAME test-name])
+#   xio_nvcc_compile_test(<group>/<file>.cu [ARCH sm_90] [FLAGS flag...] [NAME test-name] [LABELS label...])
 function(xio_nvcc_compile_test source)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ARCH;NAME" "FLAGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ARCH;NAME" "FLAGS;LABELS")
   if(NOT arg_ARCH)
     set(arg_ARCH sm_90)
   endif()
@@ -29,6 +29,6 @@ function(xio_nvcc_compile_test source)
   endif()
   xio_codegen_output(${source} compile ${arg_ARCH} o output)
   file(MAKE_DIRECTORY ${XIO_CODEGEN_BINARY_DIR})
-  xio_register_tool_test("${XIO_NVCC_MISSING}" NAME ${arg_NAME}.${arg_ARCH} LABELS codegen TIMEOUT 600
+  xio_register_tool_test("${XIO_NVCC_MISSING}" NAME ${arg_NAME}.${arg_ARCH} LABELS codegen ${arg_LABELS} TIMEOUT 600
     COMMAND ${XIO_NVCC} ${XIO_NVCC_FLAGS} -arch=${arg_ARCH} ${arg_FLAGS} -c -o ${output} ${path})
 endfunction()

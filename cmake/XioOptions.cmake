@@ -31,4 +31,5 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYP
 endif()
 
 option(XIO_BUILD_PROTOCOL_TESTS "Build the tests of the queue protocol, the longest to compile" ON)
+option(XIO_BUILD_GOLDEN_TESTS "Build the tests that replay recorded drivers" ON)
 option(XIO_UNITY "Compile several sources of a program as one: shorter to build, longer after a change" ON)

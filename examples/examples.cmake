@@ -8,6 +8,7 @@ xio_add_example(put_and_wait MUST_FAIL_ARGS 4096)                               
 xio_add_example(ping_pong MUST_FAIL_ARGS 10 damage)                                    # a key of nobody
 xio_add_example(all_to_all MUST_FAIL_ARGS 65544)                                       # larger than a rank's block
 xio_add_example(nvme_to_rdma ARGS emulated MUST_FAIL_ARGS emulated 9000)               # beyond the end
+xio_add_example(stream_io ARGS emulated MUST_FAIL_ARGS emulated:discard=1)             # a drive that stores nothing
 include(CheckIncludeFileCXX)
 check_include_file_cxx(infiniband/mlx5dv.h XIO_HAVE_MLX5DV)
 if(XIO_HAVE_MLX5DV)
@@ -18,4 +19,22 @@ endif()
 if(XIO_BUILD_TESTS)
   xio_compile_kernels(${XIO_EXAMPLES_DIR}/kernels/kernels.hip NAME examples.kernels)
   xio_nvcc_compile_test(${XIO_EXAMPLES_DIR}/kernels/kernels.hip NAME examples.kernels)
+
+  # Programs for a GPU: compiled for one target of each wave size, linked with HIP, and run, which ends with 77 without a GPU.
+  find_library(XIO_AMDHIP64 amdhip64 PATHS /opt/rocm/lib DOC "HIP's runtime (Debian: libamdhip64-dev)")
+  set(missing "${XIO_HIP_MISSING}")
+  if(NOT missing AND NOT XIO_AMDHIP64)
+    set(missing "no libamdhip64 (Debian: libamdhip64-dev)")
+  endif()
+  set(program ${XIO_EXAMPLES_BINARY_DIR}/stream_io_gpu)
+  xio_register_tool_test("${missing}" NAME examples.stream_io_gpu.link LABELS examples
+    COMMAND ${XIO_HIP_CLANG_PATH} -x hip -std=c++17 -O1 --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS}
+      --offload-arch=gfx942 --offload-arch=gfx1201 -Wall -Wextra -Wshadow -Werror -I${PROJECT_SOURCE_DIR}/include
+      ${XIO_EXAMPLES_DIR}/gpu/stream_io.hip -x none ${XIO_AMDHIP64} -lpthread -ldl -o ${program})
+  xio_register_tool_test("${missing}" NAME examples.stream_io_gpu LABELS examples COMMAND ${program})
+  if(NOT missing)
+    set_tests_properties(examples.stream_io_gpu.link PROPERTIES FIXTURES_SETUP stream_io_gpu)
+    set_tests_properties(examples.stream_io_gpu PROPERTIES FIXTURES_REQUIRED stream_io_gpu)
+  endif()
+  xio_nvcc_compile_test(${XIO_EXAMPLES_DIR}/gpu/stream_io.hip NAME examples.stream_io_gpu.compile)
 endif()

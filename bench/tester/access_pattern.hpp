@@ -74,7 +74,8 @@ struct AccessPattern {
 
   /// First logical block of operation `index`.
   XIO_HOST_DEVICE constexpr uint64_t lba(uint64_t index) const {
-    uint64_t item = index % covered;
+    // A division is dear, and mostly there is nothing to be divided.
+    uint64_t item = index < covered ? index : index % covered;
     if (second_order) item = again(item);
     return base_lba + (random ? order(item) : item) * blocks;
   }

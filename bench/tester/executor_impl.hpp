@@ -18,6 +18,7 @@ void launch(const NvmePlan& plan, const Phase& phase, uint32_t queues) {
   xio::simt::Grid grid = xio::simt::Grid::of_waves(queues, plan.waves, plan.wave_size);
   // All queues are at work at the same time.
   grid.resident_waves = queues * plan.waves;
+  grid.spin = plan.spin;
   xio::simt::launch(grid, [](const Phase& one) { workload<S, Doorbell, Telemetry>(one); }, phase);
 }
 

@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include <nlohmann/json.hpp>
+#include <xio/host/placement.hpp>
 #include <xio/version.hpp>
 
 #include "tester/errors.hpp"
@@ -51,7 +52,7 @@ Json setup_json(const NvmeReport& report) {
                {"batch_size", plan.batch},
                {"doorbell", o.doorbell == DoorbellKind::shadow ? "shadow" : "mmio"},
                {"memory_mode", o.memory_mode},
-               {"placement", "SQ, CQ, doorbell record and data in host memory"},
+               {"placement", xio::host::placement_text(o.memory_mode)},
                {"lbas_per_io", o.lbas_per_io},
                {"bytes_per_io", plan.operation_bytes},
                {"commands_per_io", plan.commands_per_operation},
@@ -66,6 +67,7 @@ Json setup_json(const NvmeReport& report) {
                {"written_before", o.write_io != 0  ? "this run"
                                   : o.written != 0 ? "earlier run"
                                                    : "not known"}};
+  if (!report.gpu.empty()) json["gpu"] = report.gpu;
   if (o.lfsr_seed) json["lfsr_seed"] = *o.lfsr_seed;
   if (o.written != 0) json["written"] = o.written;
   if (o.duration > 0) json["duration"] = o.duration;
@@ -186,15 +188,18 @@ void check_json_file(const std::string& path) {
 }
 
 void write_json_file(const std::string& path, const Json& json) {
-  if (path.empty()) return;
   // Names of devices may hold anything.
-  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
+  write_json_text(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+void write_json_text(const std::string& path, const std::string& text) {
+  if (path.empty()) return;
   if (path == "-") {
-    std::cout << text << std::endl;
+    std::cout << text << std::flush;
     return;
   }
   std::ofstream file(path, std::ios::trunc);
-  file << text << '\n';
+  file << text;
   file.close();
   if (!file) throw BadInput("--json " + path + ": cannot be written");
 }

@@ -26,6 +26,7 @@ nlohmann::ordered_json json_latency(const Summary& latency);
 void check_json_file(const std::string& path);
 
 /// Writes to a file, or to standard output for "-". Does nothing for an empty name.
+void write_json_text(const std::string& path, const std::string& text);
 void write_json_file(const std::string& path, const nlohmann::ordered_json& json);
 
 void write_json(const NvmeReport& report);

@@ -2,19 +2,18 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <vector>
 
 #include <nlohmann/json.hpp>
-#include <xio/host/child_process.hpp>
 #include <xio/host/pci.hpp>
 
 #include "tester/errors.hpp"
+#include "tester/found_qemu.hpp"
 #include "tester/info.hpp"
 #include "tester/json_report.hpp"
-#include "tester/table.hpp"
+#include "tester/nearest.hpp"
 
 namespace tester {
 
@@ -23,53 +22,17 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// Version that a QEMU says it has; empty where it does not run.
-std::string qemu_version(const std::string& path) {
-  try {
-    xio::host::ChildCommand command;
-    command.program = path;
-    command.arguments = {"--version"};
-    xio::host::ChildProcess process(command);
-    if (!process.wait_end(std::chrono::seconds(5))) return "";
-    const std::string said = process.summary();
-    const std::string mark = "version ";
-    const size_t at = said.find(mark);
-    if (at == std::string::npos) return "";
-    const size_t begin = at + mark.size();
-    return said.substr(begin, said.find_first_not_of("0123456789.", begin) - begin);
-  } catch (const xio::host::Error&) {
-    return "";
-  }
-}
-
-std::vector<std::string> qemu_candidates() {
-  std::vector<std::string> names;
-  if (const char* const chosen = std::getenv("XIO_QEMU"); chosen != nullptr && *chosen != '\0')
-    names.emplace_back(chosen);
-  names.emplace_back("qemu-system-x86_64");
-  // Where scripts/qemu10 unpacks a newer one.
-  const char* const cache = std::getenv("XIO_CACHE");
-  const char* const home = std::getenv("HOME");
-  const std::string folder = cache != nullptr ? cache : std::string(home != nullptr ? home : "/root") + "/.cache/xio";
-  names.push_back(folder + "/qemu10/qemu-system-x86_64");
-  return names;
-}
-
 Json entry(const std::string& controller, const std::string& description, bool offered) {
   return {{"controller", controller}, {"description", description}, {"offered", offered}};
 }
 
 void add_qemus(Json& found) {
-  std::set<std::string> seen;
-  for (const std::string& name : qemu_candidates()) {
-    const std::string path = xio::host::find_program(name);
-    if (path.empty() || !seen.insert(path).second) continue;
-    const std::string version = qemu_version(path);
-    if (version.empty()) continue;
-    const std::string spec = name == "qemu-system-x86_64" ? "qemu" : "qemu:binary=" + path;
-    found.push_back(entry(spec, "NVMe controller of QEMU " + version + " (" + path + ")", true));
+  const std::vector<FoundQemu> qemus = find_qemus();
+  for (const FoundQemu& one : qemus) {
+    const std::string spec = one.name == "qemu-system-x86_64" ? "qemu" : "qemu:binary=" + one.path;
+    found.push_back(entry(spec, "NVMe controller of QEMU " + one.version + " (" + one.path + ")", true));
   }
-  if (seen.empty()) found.push_back(entry("qemu", "no QEMU found: install qemu-system-x86 or set XIO_QEMU", false));
+  if (qemus.empty()) found.push_back(entry("qemu", "no QEMU found: install qemu-system-x86 or set XIO_QEMU", false));
 }
 
 /// Names in a folder that begin with a word and a digit; none where the folder cannot be read.
@@ -103,7 +66,8 @@ void add_hardware(Json& found) {
 }  // namespace
 
 CLI::App* add_list_command(CLI::App& app, ListOptions& options) {
-  CLI::App* const command = app.add_subcommand("list", "lists the controllers that this machine has");
+  CLI::App* const command =
+      app.add_subcommand("list", "lists the controllers, GPUs and NICs of this machine, and how far apart they are");
   command->add_option("--json", options.json, "write it to a file as JSON; - is standard output")->type_name("FILE");
   return command;
 }
@@ -116,13 +80,15 @@ int run_list(const ListOptions& options) {
   add_qemus(found);
   add_hardware(found);
   json["controllers"] = found;
+  add_places(json, xio::host::Topology());
   if (options.json != "-") {
     size_t width = 0;
-    for (const Json& one : found) width = std::max(width, one["controller"].get<std::string>().size());
-    for (const Json& one : found) {
+    for (const Json& one : json["controllers"]) width = std::max(width, one["controller"].get<std::string>().size());
+    for (const Json& one : json["controllers"]) {
       const std::string name = one["controller"];
       std::printf("%-*s  %s\n", static_cast<int>(width), name.c_str(), one["description"].get<std::string>().c_str());
     }
+    print_places(json);
   }
   write_json_file(options.json, json);
   return exit_ok;

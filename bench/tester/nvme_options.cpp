@@ -73,9 +73,8 @@ void add_data(CLI::App& app, NvmeOptions& o) {
       app, "--data-buffer-size", o.data_buffer_size, 1, any_number,
       "bytes of data memory for all queues together, used in turn (default: one buffer for each operation in flight)")
       ->group(group);
-  add_number(
-      app, "--memory-mode", o.memory_mode, 0, 15,
-      "what lies in GPU memory: 1 SQ, 2 CQ, 4 doorbell record, 8 data, added up (default 0); needs --executor gpu")
+  add_number(app, "--memory-mode", o.memory_mode, 0, 15,
+             "what lies in GPU memory: 1 SQ, 2 CQ, 4 doorbell record, 8 data, added up (default 0); needs a GPU")
       ->group(group);
 }
 
@@ -119,14 +118,12 @@ CLI::App* add_nvme_command(CLI::App& app, NvmeOptions& options) {
 }
 
 void check(const NvmeOptions& o) {
-  if (o.controller.empty())
-    throw BadInput(std::string("no controller: give --controller; ") + controller_forms + " are accepted");
+  if (o.controller.empty() && o.write_io != 0)
+    throw BadInput(std::string("no controller: name the one to write to with --controller; ") + controller_forms +
+                   " are accepted");
   if (o.read_io == 0 && o.write_io == 0) throw BadInput("no operations: give --read-io or --write-io, at least 1");
   if (o.executor == Executor::gpu)
     throw CannotRun("--executor gpu: this build has neither HIP nor CUDA; --executor host is offered");
-  if (o.memory_mode != 0)
-    throw CannotRun("--memory-mode " + std::to_string(o.memory_mode) +
-                    ": there is no GPU memory with --executor host; only 0 is accepted");
   if (o.pci_mmio_bridge) throw CannotRun("--pci-mmio-bridge: only with a bridge in hardware; leave it out");
   if (o.written != 0 && o.write_io != 0)
     throw BadInput("--written is for runs that only read; with --write-io the blocks of this run are read");

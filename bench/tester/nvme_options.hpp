@@ -31,6 +31,7 @@ struct NvmeOptions {
   bool random = false;
   uint32_t lbas_per_io = 1;
   uint64_t base_lba = 0;
+  uint64_t span_blocks = 0;  ///< from there on, that operations go to; 0: to the end of the namespace
   uint64_t seed = 1;
   std::optional<uint32_t> lfsr_seed;
   bool verify = false;

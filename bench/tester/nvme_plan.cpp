@@ -53,7 +53,8 @@ void plan_blocks(const NvmeOptions& o, const xio::host::NvmeController& controll
   if (o.base_lba >= info.blocks)
     throw BadInput("--base-lba " + text(o.base_lba) + " is beyond the end; namespace " + text(plan.nsid) +
                    " has blocks 0 to " + text(info.blocks - 1));
-  const uint64_t usable = info.blocks - o.base_lba;
+  const uint64_t left = info.blocks - o.base_lba;
+  const uint64_t usable = o.span_blocks == 0 ? left : std::min(left, o.span_blocks);
   if (o.lbas_per_io > usable)
     throw BadInput("--lbas-per-io " + text(o.lbas_per_io) + " from LBA " + text(o.base_lba) +
                    " goes beyond the end; at most " + text(usable) + " blocks are left there");
@@ -113,7 +114,7 @@ NvmePlan make_plan(const NvmeOptions& options, const xio::host::NvmeController& 
 }
 
 std::vector<xio::host::NvmeQueue> create_queues(const NvmeOptions& options, NvmePlan& plan,
-                                                xio::host::NvmeController& controller) {
+                                                xio::host::NvmeController& controller, BufferPlacement& buffers) {
   std::vector<xio::host::NvmeQueue> queues;
   for (uint32_t i = 0; i < options.num_queues; ++i) {
     xio::host::QueueOptions wanted;
@@ -121,6 +122,7 @@ std::vector<xio::host::NvmeQueue> create_queues(const NvmeOptions& options, Nvme
     wanted.nsid = plan.nsid;
     wanted.qid = options.queue_id == 0 ? 0 : options.queue_id + i;
     wanted.shadow_doorbells = options.doorbell == DoorbellKind::shadow;
+    buffers.place(wanted, plan.block_bytes);
     queues.push_back(controller.create_queue(wanted));
   }
   plan.first_queue_id = queues.front().qid();

@@ -12,6 +12,7 @@
 
 #include "tester/access_pattern.hpp"
 #include "tester/block_content.hpp"
+#include "tester/buffer_placement.hpp"
 #include "tester/nvme_options.hpp"
 
 namespace tester {
@@ -46,6 +47,7 @@ struct NvmePlan {
 
   uint32_t waves = 1;
   uint32_t wave_size = 1;
+  uint32_t spin = 0;  ///< fruitless looks before a thread gives its processor away
 };
 
 /// Throws BadInput where the controller cannot do what was asked for.
@@ -53,6 +55,6 @@ NvmePlan make_plan(const NvmeOptions& options, const xio::host::NvmeController& 
 
 /// Creates the queues, and corrects `plan` where they hold less than was asked for.
 std::vector<xio::host::NvmeQueue> create_queues(const NvmeOptions& options, NvmePlan& plan,
-                                                xio::host::NvmeController& controller);
+                                                xio::host::NvmeController& controller, BufferPlacement& buffers);
 
 }  // namespace tester

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "tester/nvme_run.hpp"
 
+#include <sched.h>
+
 #include <optional>
 
 #include <xio/host/error.hpp>
 
+#include "tester/buffer_placement.hpp"
 #include "tester/errors.hpp"
 #include "tester/interrupt.hpp"
 #include "tester/json_report.hpp"
 #include "tester/loss_watch.hpp"
+#include "tester/nearest.hpp"
 #include "tester/nvme_tables.hpp"
 #include "tester/phase_runner.hpp"
 
@@ -26,6 +30,14 @@ std::string scope_of(const NvmeOptions& o) {
   return "nothing: this run writes no blocks, and --written does not say that an earlier one did";
 }
 
+/// How long threads that wait look again: not at all where they are more than there are processors.
+uint32_t spin_of(const NvmeOptions& options) {
+  constexpr uint32_t looks = 4096;  // some 100 us
+  cpu_set_t allowed;
+  const int processors = ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+  return uint64_t{options.num_queues} * options.waves <= static_cast<uint64_t>(processors) ? looks : 0;
+}
+
 void run_phases(const NvmeOptions& options, PhaseRunner& runner, NvmeReport& report) {
   const bool repeat = options.infinite || options.duration > 0;
   const NvmePlan& plan = report.plan;
@@ -39,6 +51,16 @@ void run_phases(const NvmeOptions& options, PhaseRunner& runner, NvmeReport& rep
   report.phases.push_back(runner.run(Direction::read, options.read_io, pattern, known != 0, repeat));
 }
 
+/// Names the nearest drive that its owner has given to vfio-pci, where none is named.
+void choose_controller(NvmeOptions& options) {
+  if (!options.controller.empty()) return;
+  const Choice choice = tester::choose_controller(xio::host::Topology());
+  if (choice.name.empty())
+    throw BadInput(std::string("no controller: give --controller; ") + controller_forms + " are accepted");
+  announce("--controller", choice);
+  options.controller = choice.name;
+}
+
 }  // namespace
 
 int NvmeReport::exit_status() const {
@@ -49,21 +71,18 @@ int NvmeReport::exit_status() const {
   return exit_ok;
 }
 
-int run_nvme(const NvmeOptions& given) {
-  NvmeOptions options = given;
-  check(options);
-  check_json_file(options.json);
-  const Interrupt interrupt;
-  const Target target = open_target(options.controller, options.deadline_ms);
-  if (options.nsid == 0) options.nsid = target.nsid;
-  if (options.write_io != 0) target.check_writable(options.nsid);
+NvmeReport measure(const NvmeOptions& options, const Target& target,
+                   const std::shared_ptr<xio::host::GpuRuntime>& gpu) {
   NvmeReport report;
   report.options = &options;
   report.target = &target;
   report.plan = make_plan(options, *target.controller);
-  const std::vector<xio::host::NvmeQueue> queues = create_queues(options, report.plan, *target.controller);
+  if (target.on_its_own) report.plan.spin = spin_of(options);
+  BufferPlacement buffers(options.memory_mode, gpu, target);
+  report.gpu = buffers.gpu();
+  const std::vector<xio::host::NvmeQueue> queues = create_queues(options, report.plan, *target.controller, buffers);
   report.rings = queues.front().plan();
-  PhaseRunner runner(options, report.plan, target, queues);
+  PhaseRunner runner(options, report.plan, target, queues, buffers.data(report.plan.data_bytes));
 
   std::optional<LossWatch> watch;
   if (target.may_be_lost) watch.emplace(target.controller->transport());
@@ -85,6 +104,20 @@ int run_nvme(const NvmeOptions& given) {
                       std::string("the kernel wants the controller back, or has seen an error of it: see dmesg");
   else if (!target.controller->transport().alive())
     report.trouble += (report.trouble.empty() ? "" : "; ") + std::string("the controller is gone");
+  return report;
+}
+
+int run_nvme(const NvmeOptions& given) {
+  NvmeOptions options = given;
+  check(options);
+  choose_controller(options);
+  check_json_file(options.json);
+  const std::shared_ptr<xio::host::GpuRuntime> gpu = gpu_for_mode(options.memory_mode);
+  const Interrupt interrupt;
+  const Target target = open_target(options.controller, options.deadline_ms);
+  if (options.nsid == 0) options.nsid = target.nsid;
+  if (options.write_io != 0) target.check_writable(options.nsid);
+  const NvmeReport report = measure(options, target, gpu);
   print_tables(report);
   write_json(report);
   return report.exit_status();

@@ -5,8 +5,11 @@
 /// @brief `xio-tester nvme-ep` from its options to its report.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include <xio/host/gpu/runtime.hpp>
 
 #include "tester/nvme_options.hpp"
 #include "tester/nvme_plan.hpp"
@@ -22,6 +25,7 @@ struct NvmeReport {
   const Target* target = nullptr;
   NvmePlan plan;
   xio::host::QueuePlan rings;
+  std::string gpu;  ///< whose memory is used; empty: no GPU's
   std::vector<PhaseResult> phases;
   Verification verification;
   bool interrupted = false;
@@ -29,6 +33,12 @@ struct NvmeReport {
 
   int exit_status() const;
 };
+
+/// Runs without reporting, with queues of its own. `options` and `target` outlive what is returned. Throws BadInput and
+/// host::Error.
+/// @param gpu  for options with a memory mode: gpu_for_mode()
+NvmeReport measure(const NvmeOptions& options, const Target& target,
+                   const std::shared_ptr<xio::host::GpuRuntime>& gpu = {});
 
 /// Runs and reports; returns the exit status. Throws BadInput, CannotRun and host::Error.
 int run_nvme(const NvmeOptions& given);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include <xio/host/placement.hpp>
 #include <xio/host/text.hpp>
 #include <xio/vendors/nvme/status_names.hpp>
 
@@ -67,7 +68,8 @@ void print_setup(const NvmeReport& report) {
   table.add({"batch       " + batch_text(report) + ", entries for one doorbell"});
   table.add({"doorbells   " + std::string(o.doorbell == DoorbellKind::shadow ? "shadow, in memory" : "mmio")});
   table.add({"executor    host: the CPU plays the GPU, " + sharing_text(plan)});
-  table.add({"placement   mode 0: SQ, CQ, doorbell record and data in host memory"});
+  table.add({"placement   mode " + std::to_string(o.memory_mode) + ": " + xio::host::placement_text(o.memory_mode)});
+  if (!report.gpu.empty()) table.add({"GPU         " + report.gpu});
   std::string size = std::to_string(plan.pattern.blocks) + (plan.pattern.blocks == 1 ? " block" : " blocks") + " (" +
                      std::to_string(plan.operation_bytes) + " bytes)";
   if (plan.commands_per_operation > 1) size += " in " + std::to_string(plan.commands_per_operation) + " commands";

@@ -24,7 +24,7 @@ struct alignas(64) Slot {
   uint64_t started;  ///< tick before the submission; once the operation has ended, its latency
   uint64_t lba;      ///< first block of the operation
   uint32_t next;     ///< in the list that the slot is in
-  uint32_t uses;     ///< operations so far; chooses the buffer
+  uint32_t buffer;   ///< of the place's buffers the one in use; they take turns
 };
 
 /// A block that did not hold what it should.
@@ -86,6 +86,7 @@ struct Phase {
   bool coarse_timing = false;  ///< one clock reading for a batch instead of one for each operation
   bool fill = false;           ///< writes: build the content of the blocks
   bool check = false;          ///< reads: compare it
+  bool flush = false;          ///< reads: completions may be seen before their data; make the controller flush it
   BlockContent content;
 
   uint8_t* data = nullptr;

@@ -2,6 +2,9 @@
 #include "tester/phase_runner.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include <xio/device/placement.hpp>
 
 #include "tester/executor.hpp"
 #include "tester/interrupt.hpp"
@@ -26,8 +29,8 @@ void add(std::vector<StatusCount>& all, const StatusCount& one) {
 }  // namespace
 
 PhaseRunner::PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, const Target& target,
-                         const std::vector<xio::host::NvmeQueue>& queues)
-    : options_(options), plan_(plan), target_(target), data_(target.controller->allocate(plan.data_bytes)) {
+                         const std::vector<xio::host::NvmeQueue>& queues, xio::host::DmaBuffer data)
+    : options_(options), plan_(plan), target_(target), data_(std::move(data)) {
   for (const xio::host::NvmeQueue& queue : queues) handles_.push_back(queue.handle());
   slots_ = ZeroedArray<Slot>(size_t{plan.depth} * queues.size());
 }
@@ -74,6 +77,7 @@ Phase PhaseRunner::describe(Direction direction, uint64_t operations, const Acce
   phase.coarse_timing = options_.less_timing;
   phase.fill = direction == Direction::write;
   phase.check = direction == Direction::read && options_.verify && known;
+  phase.flush = direction == Direction::read && xio::needs_inbound_flush(options_.memory_mode);
   phase.content = plan_.content;
   phase.data = data_.as<uint8_t>();
   phase.data_bus = data_.bus();

@@ -21,8 +21,9 @@ namespace tester {
 class PhaseRunner {
  public:
   /// @param queues  outlive the runner
+  /// @param data    NvmePlan::data_bytes of them
   PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, const Target& target,
-              const std::vector<xio::host::NvmeQueue>& queues);
+              const std::vector<xio::host::NvmeQueue>& queues, xio::host::DmaBuffer data);
 
   /// @param pattern  where the operations go
   /// @param known    reads: the blocks hold what this tool wrote

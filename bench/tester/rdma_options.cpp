@@ -20,8 +20,10 @@ void add_target(CLI::App& app, RdmaOptions& o) {
                           "whose queue formats are used (default: the device's; mlx5 with emulated)")
       ->group(group);
   app.add_option("--device", o.device,
-                 "a verbs device, of soft-RoCE's driver; emulated: a model of a NIC in this process (default)")
+                 "a verbs device, of soft-RoCE's driver; emulated: a model of a NIC in this process (default; with "
+                 "--server or --client the nearest verbs device)")
       ->type_name("NAME")
+      ->each([&o](const std::string&) { o.device_given = true; })
       ->group(group);
   const auto connect = [&o](int64_t times) {
     o.loopback = times > 0;

@@ -24,6 +24,7 @@ enum class RdmaRole : uint32_t { alone, server, client };
 struct RdmaOptions {
   std::string provider;  ///< empty: the device's, or mlx5
   std::string device = rdma_emulated;
+  bool device_given = false;
   bool loopback = true;         ///< each queue pair is connected to itself; else two are connected to each other
   bool loopback_given = false;  ///< either way
   RdmaVerb verb = RdmaVerb::write;

@@ -12,6 +12,7 @@
 #include "tester/interrupt.hpp"
 #include "tester/json_report.hpp"
 #include "tester/launcher.hpp"
+#include "tester/nearest.hpp"
 #include "tester/rdma_role.hpp"
 #include "tester/rdma_session.hpp"
 #include "tester/rdma_verbs.hpp"
@@ -45,6 +46,16 @@ RdmaProvider choose_provider(RdmaOptions& options) {
   return provider;
 }
 
+/// For one of two processes, which a model cannot serve: the nearest verbs device, where none is named.
+void choose_device(const std::optional<Launcher>& launcher, RdmaOptions& options) {
+  const bool launched = launcher && launcher->size > 1 && !options.loopback_given;
+  if (options.device_given || !(options.server || options.client || launched)) return;
+  const Choice choice = choose_rdma_device(xio::host::Topology());
+  if (choice.name.empty()) return;
+  announce("--device", choice);
+  options.device = choice.name;
+}
+
 /// Adds results until one says that there is no point in going on.
 void measure_all(const std::vector<RdmaPlan>& plans, RdmaSession* session, RdmaReport& report) {
   for (const RdmaPlan& plan : plans) {
@@ -74,7 +85,9 @@ int RdmaReport::exit_status() const {
 
 int run_rdma(const RdmaOptions& given) {
   RdmaOptions options = given;
-  resolve_role(options, find_launcher());
+  const std::optional<Launcher> launcher = find_launcher();
+  choose_device(launcher, options);
+  resolve_role(options, launcher);
   check(options);
   // A launcher gives both processes the same file.
   if (options.launched && options.role == RdmaRole::server) options.json.clear();

@@ -52,12 +52,14 @@ Target open_target(const std::string& spec, uint32_t answer_ms) {
     transport = std::move(model);
   } else if (is_kind(spec, "vfio")) {
     target.kind = "vfio";
+    target.on_its_own = true;
     auto vfio = std::make_unique<xio::host::VfioNvme>(xio::host::parse_vfio_spec(spec));
     target.heading = drive_heading(vfio->pci());
     target.may_be_lost = true;
     transport = std::move(vfio);
   } else if (begins_with(spec, "/dev/")) {
     target.kind = "kernel-shared";
+    target.on_its_own = true;
     auto shared = std::make_unique<xio::host::KernelSharedNvme>(xio::host::parse_kernel_shared_spec(spec));
     target.heading = drive_heading(shared->pci());
     target.may_be_lost = true;

@@ -29,6 +29,7 @@ struct Target {
   uint32_t nsid = 0;          ///< where `spec` names a namespace
   std::string why_read_only;  ///< and the way out; empty: it may be written to
   bool may_be_lost = false;   ///< the kernel can take it away
+  bool on_its_own = false;    ///< it needs none of this machine's processors to answer
   std::unique_ptr<xio::host::NvmeController> controller;
   xio::host::QemuNvme* qemu = nullptr;              ///< where it is QEMU's; owned by `controller`
   xio::emulation::NvmeController* model = nullptr;  ///< where it is the model; owned by `controller`

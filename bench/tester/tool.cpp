@@ -7,12 +7,14 @@
 
 #include <xio/version.hpp>
 
+#include "tester/doctor.hpp"
 #include "tester/endpoint.hpp"
 #include "tester/errors.hpp"
 #include "tester/info.hpp"
 #include "tester/nvme_options.hpp"
 #include "tester/nvme_run.hpp"
 #include "tester/rdma_run.hpp"
+#include "tester/report_run.hpp"
 #include "tester/tool.hpp"
 
 namespace {
@@ -41,16 +43,21 @@ int run(int argc, const char* const* argv) {
   tester::NvmeOptions nvme;
   tester::RdmaOptions rdma;
   tester::EndpointOptions endpoint;
+  tester::ReportOptions report;
   tester::InfoOptions info;
   tester::ListOptions list;
+  tester::DoctorOptions doctor;
   const CLI::App* const nvme_command = tester::add_nvme_command(app, nvme);
   const CLI::App* const rdma_command = tester::add_rdma_command(app, rdma);
   const CLI::App* const endpoint_command = tester::add_endpoint_command(app, endpoint);
+  const CLI::App* const report_command = tester::add_report_command(app, report);
   const CLI::App* const info_command = tester::add_info_command(app, info);
   tester::add_list_command(app, list);
+  const CLI::App* const doctor_command = tester::add_doctor_command(app, doctor);
   const std::string first = argc > 1 ? argv[1] : "";
   if (!first.empty() && first[0] != '-' && !has_command(app, first))
-    return complain(first + " is no sub-command; nvme-ep, rdma-ep, test-ep, info and list are", tester::exit_bad_input);
+    return complain(first + " is no sub-command; nvme-ep, rdma-ep, test-ep, report, info, list and doctor are",
+                    tester::exit_bad_input);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -61,6 +68,8 @@ int run(int argc, const char* const* argv) {
   if (nvme_command->parsed()) return tester::run_nvme(nvme);
   if (rdma_command->parsed()) return tester::run_rdma(rdma);
   if (endpoint_command->parsed()) return tester::run_endpoint(endpoint);
+  if (doctor_command->parsed()) return tester::run_doctor(doctor);
+  if (report_command->parsed()) return tester::run_report(report);
   return info_command->parsed() ? tester::run_info(info) : tester::run_list(list);
 }
 

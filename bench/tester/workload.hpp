@@ -118,10 +118,10 @@ class LaneWork {
     const uint32_t place = free_.pop_front(lane_.slots);
     Slot& slot = lane_.slots[place];
     slot.lba = phase_.pattern.lba(next_);
-    ++slot.uses;
+    if (++slot.buffer == phase_.buffers_per_slot) slot.buffer = 0;
     next_ += phase_.stride;
     if (phase_.repeat) {
-      next_ %= phase_.operations;
+      if (next_ >= phase_.operations) next_ %= phase_.operations;
     } else {
       exhausted_ = next_ >= phase_.operations;
     }
@@ -135,22 +135,16 @@ class LaneWork {
   }
 
   /// False where the queue takes nothing now; the operation stays staged.
-  XIO_DEVICE bool submit_one(uint64_t now) {
+  XIO_DEVICE_INLINE bool submit_one(uint64_t now) {
     const uint32_t place = staged_.head;
     Slot& slot = lane_.slots[place];
-    const xio::nvme::Command command = phase_.direction == Direction::write
-                                           ? xio::nvme::write(slot.lba, phase_.pattern.blocks)
-                                           : xio::nvme::read(slot.lba, phase_.pattern.blocks);
-    const xio::nvme::ContiguousPages pages{phase_.data_bus + buffer(place)};
-    xio::Notification* const notification = notified_ ? &slot.ended : nullptr;
     slot.ended = {0, 0};
     slot.started = phase_.coarse_timing ? now : xio::arch::clock();
-    if (commands_ > 1) {
-      // They may be more than the queue holds.
-      const xio::Deadline until{xio::arch::clock() + phase_.deadline_ticks};
-      slot.token = queue_.submit(command, pages, until, telemetry_, notification);
+    // Where each kind of command has its own call, what depends on the kind is decided by the compiler.
+    if (phase_.direction == Direction::write) {
+      send(slot, place, xio::nvme::write(slot.lba, phase_.pattern.blocks));
     } else {
-      slot.token = queue_.submit(command, pages, xio::Now{}, telemetry_, notification);
+      send(slot, place, xio::nvme::read(slot.lba, phase_.pattern.blocks));
     }
     if (slot.token.status == xio::Status::would_block) return false;
     blocked_since_ = 0;
@@ -166,6 +160,22 @@ class LaneWork {
     return true;
   }
 
+  XIO_DEVICE_INLINE void send(Slot& slot, uint32_t place, const xio::nvme::Command& command) {
+    const xio::nvme::ContiguousPages pages{phase_.data_bus + buffer(place)};
+    if (XIO_UNLIKELY(commands_ > 1)) {
+      send_parts(slot, command, pages);
+    } else {
+      slot.token = queue_.submit(command, pages, xio::Now{}, telemetry_, notified_ ? &slot.ended : nullptr);
+    }
+  }
+
+  /// The commands of the operation may be more than the queue holds.
+  XIO_COLD XIO_DEVICE void send_parts(Slot& slot, const xio::nvme::Command& command,
+                                      const xio::nvme::ContiguousPages& pages) {
+    const xio::Deadline until{xio::arch::clock() + phase_.deadline_ticks};
+    slot.token = queue_.submit(command, pages, until, telemetry_, &slot.ended);
+  }
+
   // Completion.
 
   /// Takes completions, and frees the places of operations that have ended.
@@ -175,9 +185,10 @@ class LaneWork {
     for (uint32_t more = 1; more != 0 && taken < most_at_once; taken += more) more = queue_.drain(telemetry_);
     unseen_ += taken;
     SlotList ended;
-    // Others may have taken completions of this lane, unless it is alone and no long submission did.
-    const bool exact = alone && !notified_;
-    if (exact ? unseen_ != 0 : in_flight_.size != 0) ended = find_ended(exact, look_at_all || taken != 0);
+    // Others may have taken completions of this lane, unless it is alone and neither a long submission nor a flush did.
+    const bool exact = alone && !notified_ && !phase_.flush;
+    const bool look_well = look_at_all || taken != 0 || phase_.flush;
+    if (exact ? unseen_ != 0 : in_flight_.size != 0) ended = find_ended(exact, look_well);
     const bool found = ended.size != 0;
     while (any(ended.size != 0)) {
       if (ended.size != 0) finish(ended.pop_front(lane_.slots));
@@ -223,6 +234,12 @@ class LaneWork {
       status = queue_.wait(slot.token, xio::Deadline{0});
     } else {
       xio::arch::acquire_system();
+    }
+    if (phase_.flush && status.is_ok()) {
+      // The data is there after that: it belongs to the latency.
+      const uint64_t begun = xio::arch::clock();
+      status = queue_.flush_inbound({begun + phase_.deadline_ticks});
+      slot.started += xio::arch::clock() - begun;
     }
     if (status.is_ok()) {
       ++lane_.completed;
@@ -303,7 +320,7 @@ class LaneWork {
   /// Offset of the buffer that a place of the window uses now.
   XIO_DEVICE uint64_t buffer(uint32_t place) const {
     const uint64_t first = (lane_.first_slot + place) * phase_.buffers_per_slot;
-    return (first + lane_.slots[place].uses % phase_.buffers_per_slot) * phase_.buffer_bytes;
+    return (first + lane_.slots[place].buffer) * phase_.buffer_bytes;
   }
 
   Queue& queue_;

@@ -15,6 +15,7 @@
 #include "ping_pong.hpp"
 #include "put_and_wait.hpp"
 #include "read_blocks.hpp"
+#include "stream_io.hpp"
 #include "wave_batch.hpp"
 #include "write_verify.hpp"
 
@@ -30,6 +31,12 @@ __global__ void write_verify_kernel(xio::nvme::QueueHandle handle, uint64_t bus,
 __global__ void wave_batch_kernel(xio::nvme::QueueHandle handle, xio::nvme::Piece* pieces, uint32_t count, uint64_t bus,
                                   xio::Status* result) {
   wave_batch(handle, pieces, count, bus, result);
+}
+
+__global__ void stream_io_kernel(xio::nvme::QueueHandle handle, StreamJob job) { stream_io(handle, job); }
+__global__ void stream_produce_kernel(uint64_t* words, uint64_t count) { stream_produce(words, count); }
+__global__ void stream_consume_kernel(const uint64_t* words, uint64_t count, uint64_t* right) {
+  stream_consume(words, count, right);
 }
 
 __global__ void checksum_pages_kernel(xio::nvme::QueueHandle handle, uint64_t pages, uint64_t bus, const uint8_t* data,

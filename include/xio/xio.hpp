@@ -17,6 +17,7 @@
 #include <xio/device/nvme_handle.hpp>
 #include <xio/device/nvme_rings.hpp>
 #include <xio/device/pattern.hpp>
+#include <xio/device/placement.hpp>
 #include <xio/device/policy.hpp>
 #include <xio/device/rdma.hpp>
 #include <xio/device/rdma_receive.hpp>

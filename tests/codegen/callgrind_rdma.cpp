@@ -21,7 +21,7 @@ using Pair = rdma::QueuePair<typename Kit::Vendor, Sharing::thread, Policy>;
 template <class Kit>
 [[gnu::noipa]] Token post_unchecked(Pair<Kit, Unchecked>& queue, uint64_t to, uint64_t from, uint32_t bytes,
                                     uint32_t key) {
-  return queue.put({to, bytes, key, Status()}, {from, bytes, key, Status()});
+  return queue.put({to, bytes, key}, {from, bytes, key});
 }
 template <class Kit>
 [[gnu::noipa]] Token post_checked(Pair<Kit, Latency>& queue, const rdma::RemoteMemory& to,

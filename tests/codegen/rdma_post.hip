@@ -23,7 +23,7 @@ struct Put {
 template <class Vendor, class Policy>
 XIO_DEVICE_INLINE Token put(const rdma::QueuePairHandle& handle, const Put& what) {
   rdma::QueuePair<Vendor, Sharing::thread, Policy> qp(handle);
-  return qp.put({what.remote, what.bytes, what.rkey, Status()}, {what.local, what.bytes, what.lkey, Status()});
+  return qp.put({what.remote, what.bytes, what.rkey}, {what.local, what.bytes, what.lkey});
 }
 }  // namespace
 
@@ -52,7 +52,14 @@ struct Checked {
   uint32_t bytes;
   Token* token;
 };
-extern "C" __global__ void put_checked_mlx5(Checked what) {
-  rdma::QueuePair<mlx5::Vendor<>, Sharing::thread, Latency> qp(what.handle);
+template <class Vendor>
+XIO_DEVICE_INLINE void put_checked(const Checked& what) {
+  rdma::QueuePair<Vendor, Sharing::thread, Latency> qp(what.handle);
   *what.token = qp.put(what.remote.at(what.offset, what.bytes), what.local.at(what.offset, what.bytes));
 }
+extern "C" __global__ void put_checked_mlx5(Checked what) { put_checked<mlx5::Vendor<>>(what); }
+// Both halves of the BlueFlame register in turn.
+struct BothHalves : mlx5::Options {
+  static constexpr uint32_t doorbell_stride = 256;
+};
+extern "C" __global__ void put_halves_mlx5(Checked what) { put_checked<mlx5::Vendor<BothHalves>>(what); }

@@ -156,7 +156,7 @@ class PausingWave final : public xio::arch::WaveOps {
   uint64_t ballot(uint64_t, bool predicate) override { return predicate; }
   uint64_t shuffle(uint64_t, uint64_t value, uint32_t) override { return value; }
   void block_barrier() override {}
-  void yield() override { pause_(++pauses); }
+  void yield(uint32_t) override { pause_(++pauses); }
 
   uint64_t pauses = 0;
 

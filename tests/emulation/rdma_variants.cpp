@@ -119,7 +119,7 @@ TEST_CASE("a local invalidate of ConnectX: the key is gone, and the next operati
   rig.running();
   CHECK(qp.wait(gone, soon()).is_ok());
   CHECK(qp.wait(after, soon()).is_ok());
-  const Token use = qp.put(rig.remote.at(0, 64), {rig.local.base, 64, key, Status()});
+  const Token use = qp.put(rig.remote.at(0, 64), {rig.local.base, 64, key});
   CHECK(qp.wait(use, soon()) == Status::bad_address);
 }
 

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: MIT
 # xio-tester's own parts, and its runs on the in-process model.
 if(TARGET xio-tester)
-  xio_add_tests(emulation tester LIBS xio-tester-parts
-    SOURCES tester_nodes tester_parts tester_rdma tester_roles)
+  xio_add_tests(emulation tester LIBS xio-tester-tool
+    SOURCES tester_fio tester_nodes tester_parts tester_rdma tester_roles)
   xio_add_test(emulation/tester_workload LIBS xio-tester-parts)
   foreach(name matrix functional)
     xio_register_test(NAME emulation.tester_${name} LABELS emulation TIMEOUT 600
       COMMAND ${XIO_TESTS_DIR}/qemu/tester_${name}.sh $<TARGET_FILE:xio-tester> emulated)
   endforeach()
+  xio_register_test(NAME emulation.tester_report LABELS emulation
+    COMMAND ${XIO_TESTS_DIR}/emulation/tester_report.sh $<TARGET_FILE:xio-tester>)
   xio_register_test(NAME emulation.tester_rdma_runs LABELS emulation TIMEOUT 600
     COMMAND ${XIO_TESTS_DIR}/emulation/tester_rdma.sh $<TARGET_FILE:xio-tester> $<TARGET_FILE:test-rdma-loopback>)
+  xio_register_test(NAME emulation.tester_memory LABELS emulation TIMEOUT 300
+    COMMAND ${XIO_TESTS_DIR}/emulation/tester_memory.sh $<TARGET_FILE:xio-tester>
+      ${XIO_TESTS_BINARY_DIR}/libfake-gpu-new${CMAKE_SHARED_LIBRARY_SUFFIX})
 endif()

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <future>
+#include <optional>
 #include <thread>
 
 #include <xio/host/wait.hpp>
@@ -24,14 +25,16 @@ struct Run {
   NvmeOptions options;
   Target target;
   NvmePlan plan;
+  std::optional<BufferPlacement> buffers;
   std::vector<xio::host::NvmeQueue> queues;
   std::unique_ptr<PhaseRunner> runner;
 
   explicit Run(const NvmeOptions& wanted) : options(wanted) {
     target = open_target(options.controller, 5000);
     plan = make_plan(options, *target.controller);
-    queues = create_queues(options, plan, *target.controller);
-    runner = std::make_unique<PhaseRunner>(options, plan, target, queues);
+    buffers.emplace(0, nullptr, target);
+    queues = create_queues(options, plan, *target.controller, *buffers);
+    runner = std::make_unique<PhaseRunner>(options, plan, target, queues, buffers->data(plan.data_bytes));
   }
 
   std::future<PhaseResult> start(Direction direction, uint64_t operations) {

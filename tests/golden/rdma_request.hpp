@@ -145,7 +145,9 @@ class RingSink {
  public:
   RingSink(Memory& memory, std::string region, uint64_t start)
       : memory_(memory), region_(std::move(region)), start_(start) {}
+  static constexpr bool avoids_branches = true;
   void put(uint32_t i, const lib::Segment& segment);
+  void put_chosen(uint32_t i, const lib::Segment& segment) { put(i, segment); }
 
  private:
   Memory& memory_;

@@ -56,6 +56,33 @@ foreach(arch IN LISTS XIO_HIP_TARGETS)
     COMMAND ${XIO_HIP_CLANG_PATH} ${bare_hip} --offload-arch=${arch} -nostdinc -nostdinc++ -D__HIPCC_RTC__
       -S -o ${headers_binary_dir}/hiprtc.${arch}.s ${headers_dir}/rtc_kernel.hip)
 endforeach()
+# All host headers in a source of HIP, beside its runtime: for the host, and as each target's pass reads them. What plays
+# a GPU on the CPU is empty there, but for its inner parts; rocPRIM has a test of its own (codegen/samples.hip).
+set(hip_host_headers ${all_headers})
+list(FILTER hip_host_headers EXCLUDE REGEX "^xio/host/simt/|^xio/host/gpu/samples.hpp")
+list(TRANSFORM hip_host_headers REPLACE "(.+)" "#include <\\1>" OUTPUT_VARIABLE includes)
+list(JOIN includes "\n" includes)
+file(CONFIGURE OUTPUT ${headers_binary_dir}/hip_host.hip CONTENT "#include <hip/hip_runtime.h>\n${includes}\n" @ONLY)
+set(hip_host ${XIO_HIP_CLANG_PATH} -x hip -std=c++17 -fsyntax-only --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS}
+  -Wall -Wextra -Wshadow -Werror ${include})
+list(GET XIO_HIP_TARGETS 0 first_target)
+xio_register_tool_test("${XIO_HIP_MISSING}" NAME headers.hip_host LABELS headers
+  COMMAND ${hip_host} --cuda-host-only --offload-arch=${first_target} ${headers_binary_dir}/hip_host.hip)
+foreach(arch IN LISTS XIO_HIP_TARGETS)
+  xio_register_tool_test("${XIO_HIP_MISSING}" NAME headers.hip_host.${arch} LABELS headers
+    COMMAND ${hip_host} --cuda-device-only --offload-arch=${arch} ${headers_binary_dir}/hip_host.hip)
+endforeach()
+# The same with a newer ROCm's headers (scripts/rocm-headers).
+find_path(XIO_ROCM_HEADERS hip/hip_runtime_api.h PATHS ${XIO_CACHE}/rocm-headers/usr/include NO_DEFAULT_PATH
+  DOC "headers of a newer ROCm (scripts/rocm-headers)")
+set(missing "${XIO_HIP_MISSING}")
+if(NOT XIO_ROCM_HEADERS)
+  set(missing "no headers of a newer ROCm (scripts/rocm-headers)")
+endif()
+xio_register_tool_test("${missing}" NAME headers.hip_host.rocm LABELS headers
+  COMMAND ${hip_host} --cuda-host-only --offload-arch=${first_target} -isystem ${XIO_ROCM_HEADERS}
+    ${headers_binary_dir}/hip_host.hip)
+
 # NVRTC takes each header alone, and is ten times as fast as nvcc.
 xio_register_tool_test("" NAME headers.nvrtc LABELS headers
   COMMAND ${headers_dir}/nvrtc_check.py --cache ${XIO_CACHE} --arch sm_90 ${include} -I${headers_binary_dir}
@@ -81,3 +108,12 @@ target_include_directories(headers-two_sources PRIVATE ${headers_binary_dir})
 xio_add_test(headers/two_vendors SOURCES two_vendors_other.cpp)
 xio_register_test(NAME headers.vendor_macros LABELS headers once
   COMMAND ${headers_dir}/vendor_macros.sh ${PROJECT_SOURCE_DIR}/include)
+
+# clang-tidy over a source that has every header.
+find_program(XIO_CLANG_TIDY NAMES clang-tidy-19 DOC "clang-tidy 19 (Debian: clang-tidy-19)")
+set(tidy_missing "")
+if(NOT XIO_CLANG_TIDY)
+  set(tidy_missing "no clang-tidy-19")
+endif()
+xio_register_tool_test("${tidy_missing}" NAME headers.tidy LABELS headers slow TIMEOUT 600
+  COMMAND ${XIO_CLANG_TIDY} --quiet -p ${PROJECT_BINARY_DIR} ${headers_dir}/two_sources_other.cpp)

@@ -145,7 +145,7 @@ class Explorer {
     uint64_t ballot(uint64_t, bool predicate) override { return predicate; }
     uint64_t shuffle(uint64_t, uint64_t value, uint32_t) override { return value; }
     void block_barrier() override {}
-    void yield() override {
+    void yield(uint32_t) override {
       const size_t depth = fibre->depth(__builtin_frame_address(0));
       explorer.wait(mix(reinterpret_cast<uintptr_t>(__builtin_return_address(0)), depth));
     }

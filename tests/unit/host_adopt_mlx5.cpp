@@ -181,6 +181,11 @@ TEST_CASE("what verbs say of a queue pair can forbid its adoption", "[host][rdma
   }
   {
     Adoptable a;
+    a.wire.near_queue.now.cap.max_send_sge = 0;
+    CHECK(a.refusal() == who + "its operations have no piece of memory (max_send_sge); make it with 1 or more");
+  }
+  {
+    Adoptable a;
     a.wire.near_queue.query_error = EIO;
     CHECK(a.refusal() == who + "its state cannot be asked for: Input/output error");
   }

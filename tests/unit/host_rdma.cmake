@@ -6,7 +6,7 @@ xio_add_tests(unit host_rdma SOURCES host_rdma_exchange host_rdma_gid host_rdma_
 # them first, under the names of the real ones.
 include(CheckIncludeFileCXX)
 check_include_file_cxx(infiniband/mlx5dv.h XIO_HAVE_MLX5DV)
-set(adoption_tests host_adopt_mlx5 host_adopt_vendors host_mlx5_endpoint)
+set(adoption_tests host_adopt_mlx5 host_adopt_vendors host_dma_buf host_mlx5_endpoint)
 set(verbs_tests ${adoption_tests} host_direct_verbs)
 if(XIO_HAVE_MLX5DV)
   xio_add_test(unit/host_direct_verbs)

@@ -182,6 +182,12 @@ TEST_CASE("memory of the caller's is mapped until its buffer ends", "[host][vfio
   CHECK(kernel->mapped.size() == 1);
   CHECK(owner.use_count() == 1);
 
+  // What another driver has mapped may be no memory to the kernel.
+  kernel->ioctl_errors[VFIO_IOMMU_MAP_DMA] = EFAULT;
+  CHECK(contains(error_of([&] { nvme->map_memory(pages.data, pages.bytes, owner); }),
+                 "iommufd takes no memory that another driver has mapped, a GPU's among it; interface=group may"));
+  kernel->ioctl_errors.clear();
+
   // Addresses that the kernel did not take back are not used again.
   DmaBuffer stuck = nvme->map(pages.data, 4096);
   const uint64_t lost = stuck.bus();

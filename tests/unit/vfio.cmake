@@ -3,3 +3,7 @@
 xio_add_tests(unit host_kernel SOURCES host_vfio host_kernel_shared)
 set_target_properties(unit-host_kernel PROPERTIES ENABLE_EXPORTS ON)
 xio_register_test(NAME unit.xio_bind LABELS unit COMMAND ${XIO_TESTS_DIR}/unit/xio_bind.sh)
+# What doctor finds, likewise.
+if(TARGET xio-tester-tool)
+  xio_add_test(unit/tester_doctor LIBS xio-tester-tool)
+endif()

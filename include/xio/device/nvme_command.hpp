@@ -12,7 +12,7 @@ XIO_NAMESPACE_BEGIN
 namespace nvme {
 
 /// Whether the command names a range of logical blocks.
-XIO_DEVICE constexpr bool addresses_blocks(const CommandWords& command) {
+XIO_DEVICE_INLINE constexpr bool addresses_blocks(const CommandWords& command) {
   switch (static_cast<Opcode>(command.opcode())) {
     case Opcode::read:
     case Opcode::write:
@@ -25,13 +25,14 @@ XIO_DEVICE constexpr bool addresses_blocks(const CommandWords& command) {
 }
 
 /// Whether the command may be carried out in pieces. A fused pair, and an append, may not.
-XIO_DEVICE constexpr bool splittable(const CommandWords& command) {
+XIO_DEVICE_INLINE constexpr bool splittable(const CommandWords& command) {
   return addresses_blocks(command) && (command.cdw0 & (fused_first_bit | fused_second_bit)) == 0;
 }
 
 /// Bytes of data that the command moves, where logical blocks have `1 << block_shift` bytes. Commands that are not
 /// known here move at most one memory page, and none where they are submitted without data.
-XIO_DEVICE constexpr uint64_t data_bytes(const CommandWords& command, uint32_t block_shift, uint32_t page_shift) {
+XIO_DEVICE_INLINE constexpr uint64_t data_bytes(const CommandWords& command, uint32_t block_shift,
+                                                uint32_t page_shift) {
   switch (static_cast<Opcode>(command.opcode())) {
     case Opcode::read:
     case Opcode::write:

@@ -80,7 +80,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   template <class Until = Now>
   XIO_DEVICE_INLINE Token put_value(const RemoteSpan& to, uint64_t value, Until until = Until()) {
     Work work = of(Operation::put, to);
-    const Status fault = to.length == 8 ? to.fault : Status(Status::invalid_argument);
+    const Status fault = to.length == 8 ? to.reach.status() : Status(Status::invalid_argument);
     return submit_checked(fault, work, InlineValue{value}, until);
   }
   /// Sends a message, for which the receiver has posted a receive.
@@ -89,7 +89,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     Work work;
     work.operation = Operation::send;
     work.flags = work_flag::signaled;
-    return submit_span(from.fault, work, from, until);
+    return submit_span(from.reach.status(), work, from, until);
   }
   /// As send(), with immediate data.
   template <class Until = Now>
@@ -98,7 +98,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     work.operation = Operation::send_immediate;
     work.flags = work_flag::signaled;
     work.immediate = immediate;
-    return submit_span(from.fault, work, from, until);
+    return submit_span(from.reach.status(), work, from, until);
   }
   /// As send(); the receiver's key `rkey` is invalid once the message has arrived.
   template <class Until = Now>
@@ -107,7 +107,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     work.operation = Operation::send_invalidate;
     work.flags = work_flag::signaled;
     work.immediate = rkey;
-    return submit_span(from.fault, work, from, until);
+    return submit_span(from.reach.status(), work, from, until);
   }
   /// RDMA write of data, then of `value` to 8 bytes of remote memory: who finds the value there finds the data. The
   /// memory must not be registered for relaxed ordering.
@@ -120,7 +120,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   /// As above; the 8 bytes of the signal come from registered memory, for vendors without inline data.
   XIO_DEVICE_INLINE Token put_signal(const RemoteSpan& to, const LocalSpan& from, const RemoteSpan& signal,
                                      const LocalSpan& value, Deadline until) {
-    const Status fault = value.length == 8 ? value.fault : Status(Status::invalid_argument);
+    const Status fault = value.length == 8 ? value.reach.status() : Status(Status::invalid_argument);
     return put_then(to, from, signal, fault, OneSge{{value.address, value.length, value.lkey}}, until);
   }
   /// Adds to 8 bytes of remote memory; `old` gets what was there.
@@ -244,13 +244,13 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     if (where.length != atomic_bytes || old.length != atomic_bytes) return Status::invalid_argument;
     if (where.address % atomic_bytes != 0) return Status::misaligned;
     if (!where.atomics) return Status::unsupported;
-    return where.fault.is_ok() ? old.fault : where.fault;
+    return (where.reach & old.reach).status();
   }
 
   XIO_DEVICE Status flush_inbound_group(uint64_t group, Deadline until) {
     const FlushTarget& flush = handle().flush;
     if (flush.local == 0) return Status::unsupported;
-    Work work = of(Operation::put, {flush.remote, 1, flush.rkey, Status()});
+    Work work = of(Operation::put, {flush.remote, 1, flush.rkey});
     const OneSge one{{flush.local, 1, flush.lkey}};
     Token token;
     token = submit_group(group, protocol::leads<S>(group), work, one, until, token);
@@ -286,8 +286,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     Token token;
     if constexpr (Policy::argument_checks) {
       if (signal.length != 8 || to.length != from.length) fault = Status::invalid_argument;
-      if (fault.is_ok()) fault = to.fault.is_ok() ? from.fault : to.fault;
-      if (fault.is_ok()) fault = signal.fault;
+      if (fault.is_ok()) fault = (to.reach & from.reach & signal.reach).status();
       if (fault.is_ok()) fault = check(first, data);
       if (fault.is_ok()) fault = check(second, value);
       token.status = fault;
@@ -303,7 +302,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
                                    uint32_t immediate, Until until) {
     Work work = of(operation, remote);
     work.immediate = immediate;
-    Status fault = remote.fault.is_ok() ? local.fault : remote.fault;
+    Status fault = (remote.reach & local.reach).status();
     if (remote.length != local.length) fault = Status::invalid_argument;
     return submit_span(fault, work, local, until);
   }

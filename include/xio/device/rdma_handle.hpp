@@ -23,8 +23,8 @@ struct alignas(64) SendState {
   uint64_t memory_end;      ///< producer counter after the last operation that changed a key, plus one; 0: none did
   uint32_t psn;             ///< next packet sequence number (BNXT)
   union {
-    uint32_t msn;        ///< next entry of the message table (BNXT)
-    uint32_t doorbells;  ///< rung so far, where they go to two registers in turn (MLX5)
+    uint32_t msn;   ///< next entry of the message table (BNXT)
+    uint32_t half;  ///< byte offset of the register that is rung next, of two in turn (MLX5)
   };
   uint64_t operations;  ///< operations that ended, as far as the vendor counts them (Progress)
 };
@@ -57,9 +57,9 @@ struct QueuePairHandle {
   void* sq;               ///< send ring
   uint32_t* sq_record;    ///< producer counter in memory
   void* sq_doorbell;      ///< mapped register, or a word that a host proxy forwards
-  void* side_table;       ///< PSN or MSN table (BNXT)
   SendShape shape;        ///< what the send queue was made with
   uint32_t depth;         ///< most units in flight; at most SendShape::entries, less what the device wants to stay free
+  void* side_table;       ///< PSN or MSN table (BNXT)
   uint32_t side_entries;  ///< entries of the side table
   uint32_t
       signal_every;  ///< at least one operation in so many units is signalled: a power of two; 0: as the caller says

@@ -123,7 +123,7 @@ class SendPost : public SendRings<Vendor, S, Policy> {
         RingSink<Vendor, Policy> sink(q.sq, q.shape, first, units);
         head = Vendor::Send::encode(q.shape, signed_work, payload, place, sink);
         token.last = end - 1;
-        token.count = units;
+        token.count = S == Sharing::thread ? arch::per_lane(units) : units;
         token.status = Status::ok;
       }
       const Status status = publish(group, claim, storing, claim.first + row.before, head, signaled, work, payload);

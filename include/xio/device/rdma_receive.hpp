@@ -39,7 +39,8 @@ class ReceiveQueue {
   template <class Until = Now>
   XIO_DEVICE_INLINE Token post(const LocalSpan& to, Until until = Until()) {
     const OneSge payload{{to.address, to.length, to.lkey}};
-    return post_checked(to.fault.is_ok() ? Vendor::Receive::check(handle_.shape, payload) : to.fault, payload, until);
+    return post_checked(to.reach.is_inside() ? Vendor::Receive::check(handle_.shape, payload) : to.reach.status(),
+                        payload, until);
   }
 
   /// Waits until a message has taken the token's receive; each lane waits for its own.

@@ -74,8 +74,9 @@ class SendRings {
     }
     if constexpr (Vendor::has_send_doorbell) {
       using Word = typename Vendor::Doorbell;
-      auto* doorbell = static_cast<Word*>(q.sq_doorbell);
-      if constexpr (Vendor::doorbell_stride != 0) doorbell += next_half() * (Vendor::doorbell_stride / sizeof(Word));
+      uint32_t half = 0;
+      if constexpr (Vendor::doorbell_stride != 0) half = next_half();
+      auto* const doorbell = reinterpret_cast<Word*>(static_cast<char*>(q.sq_doorbell) + half);
       if constexpr (S == Sharing::thread) {
         arch::store_mmio_each_lane(doorbell, static_cast<Word>(value));
       } else {
@@ -84,12 +85,13 @@ class SendRings {
     }
   }
 
-  /// Which of two registers is rung now: 0 and 1 in turn. Whoever rings is alone; another lane did so the last time.
+  /// Byte offset of the register that is rung now, of two in turn. Whoever rings is alone; another lane did so the last
+  /// time.
   XIO_DEVICE_INLINE uint32_t next_half() const {
-    uint32_t* const rung = &send().doorbells;
-    const uint32_t count = arch::load<state_scope<S>>(rung);
-    arch::store<state_scope<S>>(rung, count + 1);
-    return count & 1;
+    uint32_t* const next = &send().half;
+    const uint32_t half = arch::load<state_scope<S>>(next);
+    arch::store<state_scope<S>>(next, half ^ Vendor::doorbell_stride);
+    return half;
   }
 
   /// Announces what was published up to `end`, and perhaps what is being published: doorbell and record name the same

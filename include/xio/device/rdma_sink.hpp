@@ -26,6 +26,9 @@ XIO_DEVICE_INLINE uint32_t ring_offset(uint64_t index, uint32_t entries, uint32_
 /// Sink of an encoder: one entry of a ring in memory.
 template <class Vendor, class Policy>
 struct RingSink {
+  /// Whether a store more, to a place that is chosen at run time, costs less than a branch around it.
+  static constexpr bool avoids_branches = !arch::branches_are_cheap;
+
   void* ring;
   uint32_t start;  ///< byte offset of the entry
   char* first;     ///< byte of the entry
@@ -41,18 +44,13 @@ struct RingSink {
 
   /// Stores segment `i` of the entry.
   XIO_DEVICE_INLINE void put(uint32_t i, const Segment& value) const {
-    const auto chunk = __builtin_bit_cast(arch::Vec16, value);
     const uint32_t distance = i * static_cast<uint32_t>(sizeof(Segment));
-    if constexpr (Policy::publication == Publication::write_through && !Policy::narrow_slots) {
-      detail::store_chunk(store::Through{}, static_cast<arch::Vec16*>(ring), position(distance), chunk);
-    } else {
-      auto* const to = reinterpret_cast<arch::Vec16*>(address(distance));
-      if constexpr (Policy::narrow_slots) {
-        detail::store_chunk(store::Narrow{}, to, 0, chunk);
-      } else {
-        detail::store_chunk(store::Stream{}, to, 0, chunk);
-      }
-    }
+    store(address(distance), distance, value);
+  }
+  /// The same, where `i` is known only when the kernel runs.
+  XIO_DEVICE_INLINE void put_chosen(uint32_t i, const Segment& value) const {
+    const uint32_t distance = i * static_cast<uint32_t>(sizeof(Segment));
+    store(static_cast<char*>(ring) + position(distance), distance, value);
   }
 
   /// Stores 8 bytes, number `i` of the entry: for vendors whose entries are not made of 16-byte segments.
@@ -61,6 +59,19 @@ struct RingSink {
   }
 
  private:
+  XIO_DEVICE_INLINE void store(char* address, uint32_t distance, const Segment& value) const {
+    const auto chunk = __builtin_bit_cast(arch::Vec16, value);
+    if constexpr (Policy::publication == Publication::write_through && !Policy::narrow_slots) {
+      detail::store_chunk(store::Through{}, static_cast<arch::Vec16*>(ring), position(distance), chunk);
+    } else {
+      auto* const to = reinterpret_cast<arch::Vec16*>(address);
+      if constexpr (Policy::narrow_slots) {
+        detail::store_chunk(store::Narrow{}, to, 0, chunk);
+      } else {
+        detail::store_chunk(store::Stream{}, to, 0, chunk);
+      }
+    }
+  }
   /// Not by position() where nothing wraps: what is added to a pointer becomes a part of the store instruction.
   XIO_DEVICE_INLINE char* address(uint32_t distance) const {
     if (!Vendor::wraps || !split) return first + distance;

@@ -49,7 +49,39 @@ inline std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
+/// First word of a file; empty where there is none.
+inline std::string first_word(const std::string& path) {
+  std::ifstream file(path);
+  std::string word;
+  file >> word;
+  return word;
+}
+
+/// A number, with a sign or without, that is all of a file's first word.
+inline std::optional<int> signed_number(const std::string& path) {
+  const std::string word = first_word(path);
+  const bool negative = !word.empty() && word[0] == '-';
+  const std::optional<uint64_t> value = parse_number(negative ? word.substr(1) : word);
+  if (!value || *value > 0x7fffffff) return std::nullopt;
+  return negative ? -static_cast<int>(*value) : static_cast<int>(*value);
+}
+
 }  // namespace detail
+
+/// A range of bus addresses that a PCI function answers to.
+struct PciBar {
+  static constexpr uint64_t memory_flag = 0x200;         // linux/ioport.h: IORESOURCE_MEM
+  static constexpr uint64_t prefetchable_flag = 0x2000;  // IORESOURCE_PREFETCH
+
+  uint32_t number = 0;  ///< 0 to 5
+  uint64_t first = 0;
+  uint64_t last = 0;  ///< of it
+  uint64_t flags = 0;
+
+  uint64_t bytes() const { return last - first + 1; }
+  bool is_memory() const { return (flags & memory_flag) != 0; }
+  bool is_prefetchable() const { return (flags & prefetchable_flag) != 0; }
+};
 
 /// Facts about one PCI function, read anew at every call; empty or 0 where sysfs does not tell.
 class PciFunction {
@@ -86,18 +118,44 @@ class PciFunction {
     const std::vector<std::string> names = detail::names_in(folder() + "/vfio-dev");
     return names.empty() ? std::string() : names.front();
   }
+  /// NUMA node that firmware puts it on; -1 where it says none.
+  int numa_node() const { return detail::signed_number(folder() + "/numa_node").value_or(-1); }
+  /// Where it is in the tree of devices, without links: `/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0`.
+  std::filesystem::path real_path() const {
+    std::error_code error;
+    return std::filesystem::canonical(folder(), error);
+  }
+  /// Address of the function that a virtual function belongs to; empty for others.
+  std::string physical_function() const { return link_name("physfn"); }
+  /// Names in one of its folders, sorted: "nvme" gives its NVMe controllers, "net" its network interfaces, "infiniband"
+  /// its verbs devices.
+  std::vector<std::string> names_in(const std::string& folder_name) const {
+    return detail::names_in(folder() + "/" + folder_name);
+  }
+  /// First word of one of its files; empty where there is none.
+  std::string attribute(const std::string& file) const { return first_word(folder() + "/" + file); }
+  /// BARs that have addresses, by number.
+  std::vector<PciBar> bars() const {
+    std::vector<PciBar> all;
+    std::ifstream file(folder() + "/resource");
+    std::string first;
+    std::string last;
+    std::string flags;
+    // Lines 0 to 5 are BARs; the expansion ROM and a bridge's windows follow.
+    for (uint32_t number = 0; number < 6 && file >> first >> last >> flags; ++number) {
+      const PciBar bar{number, parse_number(first).value_or(0), parse_number(last).value_or(0),
+                       parse_number(flags).value_or(0)};
+      if (bar.flags != 0 && bar.last > bar.first) all.push_back(bar);
+    }
+    return all;
+  }
   /// Another function of the same machine.
   PciFunction sibling(const std::string& address) const { return {address, sysfs_}; }
 
  private:
   std::string folder() const { return sysfs_ + "/bus/pci/devices/" + address_; }
 
-  static std::string first_word(const std::string& path) {
-    std::ifstream file(path);
-    std::string word;
-    file >> word;
-    return word;
-  }
+  static std::string first_word(const std::string& path) { return detail::first_word(path); }
   uint32_t number(const char* file) const {
     return static_cast<uint32_t>(parse_number(first_word(folder() + "/" + file)).value_or(0));
   }

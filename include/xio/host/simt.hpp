@@ -21,6 +21,12 @@
 /// A kernel may throw. The first exception ends the launch: the other lanes leave at their next wave operation, and the
 /// launcher gets the exception. A collective or barrier that can never complete is such an exception too, a host::Error
 /// that says which lanes wait for what.
+///
+/// The passes of a compiler that are for a GPU find nothing here.
+
+#include <xio/config.hpp>
+
+#if XIO_ARCH_HOST
 
 #include <memory>
 #include <system_error>
@@ -127,3 +133,5 @@ void launch(const Grid& grid, Kernel&& kernel, Arguments&&... arguments) {
 }  // namespace simt
 
 XIO_NAMESPACE_END
+
+#endif

@@ -160,20 +160,26 @@ class Statistics {
     return static_cast<double>(std::sqrt(std::max(squares / size - rest * rest, 0.0L)));
   }
 
+  /// Rank, counted from 1, of a percentile among `count` samples: ceil(percent / 100 * count); 0 where count is 0.
+  /// @param percent  as percentile() takes it
+  static uint64_t rank_of(double percent, uint64_t count) {
+    if (!(percent > 0 && percent <= 100)) {
+      throw Error("percentile " + std::to_string(percent) + " does not exist; ask for one above 0 and up to 100");
+    }
+    if (count == 0) return 0;
+    // In integers: 99.9 percent of 1000 is rank 999, whatever 0.999 * 1000 rounds to.
+    const auto millionths = static_cast<uint64_t>(std::llround(percent * 10000));
+    const uint64_t whole = count / 1000000 * millionths;
+    return std::max<uint64_t>(1, whole + (count % 1000000 * millionths + 999999) / 1000000);
+  }
+
   /// The smallest sample that at least `percent` percent of all samples do not exceed: the sample of rank
   /// ceil(percent / 100 * count), counted from 1 (nearest rank). 0 where there is no sample.
   /// @param percent  above 0, at most 100; four decimals count
   /// @throws Error for another `percent`
   uint64_t percentile(double percent) const {
-    if (!(percent > 0 && percent <= 100)) {
-      throw Error("percentile " + std::to_string(percent) + " does not exist; ask for one above 0 and up to 100");
-    }
-    const uint64_t all = count();
-    if (all == 0) return 0;
-    // In integers: 99.9 percent of 1000 is rank 999, whatever 0.999 * 1000 rounds to.
-    const auto millionths = static_cast<uint64_t>(std::llround(percent * 10000));
-    const uint64_t whole = all / 1000000 * millionths;
-    const uint64_t rank = std::max<uint64_t>(1, whole + (all % 1000000 * millionths + 999999) / 1000000);
+    const uint64_t rank = rank_of(percent, count());
+    if (rank == 0) return 0;
     if (mode() == Mode::exact) return sorted()[rank - 1];
     uint64_t seen = 0;
     for (size_t i = 0; i < fine_.size(); ++i) {

@@ -23,6 +23,9 @@ ssize_t _ibv_query_gid_table(ibv_context* context, void* entries, size_t room, u
 ibv_pd* ibv_alloc_pd(ibv_context* context) { return xio_fake_ibverbs.alloc_pd(context); }
 int ibv_dealloc_pd(ibv_pd*) { return xio_fake_ibverbs.destroyed("pd"); }
 ibv_mr* ibv_reg_mr(ibv_pd* pd, void* data, size_t bytes, int) { return xio_fake_ibverbs.reg_mr(pd, data, bytes); }
+ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, uint64_t offset, size_t bytes, uint64_t iova, int fd, int access) {
+  return xio_fake_ibverbs.reg_dmabuf_mr(pd, offset, bytes, iova, fd, access);
+}
 int ibv_dereg_mr(ibv_mr*) { return xio_fake_ibverbs.destroyed("mr"); }
 ibv_cq* ibv_create_cq(ibv_context* context, int entries, void*, void*, int) {
   return xio_fake_ibverbs.create_cq(context, entries);

@@ -36,6 +36,7 @@ struct Ibverbs {
   ssize_t (*query_gid_table)(ibv_context*, void* entries, size_t room);
   ibv_pd* (*alloc_pd)(ibv_context*);
   ibv_mr* (*reg_mr)(ibv_pd*, void* data, size_t bytes);
+  ibv_mr* (*reg_dmabuf_mr)(ibv_pd*, uint64_t offset, size_t bytes, uint64_t iova, int fd, int access);
   ibv_cq* (*create_cq)(ibv_context*, int entries);
   ibv_qp* (*create_qp)(ibv_pd*, ibv_qp_init_attr*);
   int (*modify_qp)(ibv_qp*, ibv_qp_attr*, int mask);

@@ -40,8 +40,8 @@ class WaveOps {
   virtual uint64_t shuffle(uint64_t mask, uint64_t value, uint32_t source) = 0;
   /// Every lane of every wave of the block calls.
   virtual void block_barrier() = 0;
-  /// The calling lane cannot go on now: let the other lanes and waves run.
-  virtual void yield() = 0;
+  /// The calling lane cannot go on now: let the other lanes and waves run. `round` counts its fruitless looks.
+  virtual void yield(uint32_t round) = 0;
   /// Before each coherent access, where XIO_INTERLEAVE is set: others may run here.
   virtual void interleave() {}
   /// The same, for who wants to know what is accessed.
@@ -330,16 +330,21 @@ XIO_DEVICE_INLINE uint64_t clock() {
 /// Ticks per second of clock(), where the host did not measure a better figure.
 constexpr uint64_t clock_hz = 1000000000;
 
+/// A moment of a loop that looks again and again, for a processor that shares its core.
+inline void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  _mm_pause();
+#endif
+}
+
 /// Back-off of a polling loop; `round` counts the fruitless looks.
 XIO_DEVICE_INLINE void pause(uint32_t round) {
   if (current_wave) {
-    current_wave->yield();
+    current_wave->yield(round);
   } else if (round > 16) {
     give_way();
   } else {
-#if defined(__x86_64__) || defined(__i386__)
-    _mm_pause();
-#endif
+    relax();
   }
 }
 

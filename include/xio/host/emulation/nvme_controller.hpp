@@ -113,6 +113,13 @@ class NvmeController final : public host::NvmeTransport {
     return host::DmaBuffer(memory, bus, bytes, std::move(mapping));
   }
 
+  host::DmaBuffer map_memory(void* data, size_t bytes, std::shared_ptr<void> owner) override {
+    const std::shared_ptr<AddressSpace> space = space_;
+    const uint64_t bus = space->map(data, bytes);
+    std::shared_ptr<void> mapping(data, [space, bus, kept = std::move(owner)](void*) { space->try_unmap(bus); });
+    return host::DmaBuffer(data, bus, bytes, std::move(mapping));
+  }
+
   /// As the mapped doorbell registers: 2 * (queues + 1) doorbells, every 4 << DSTRD bytes.
   uint32_t* doorbell_words() override { return static_cast<uint32_t*>(doorbells_.get()); }
   size_t doorbell_bytes() const { return doorbell_bytes_; }

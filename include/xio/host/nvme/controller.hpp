@@ -99,7 +99,7 @@ class NvmeController {
     const QueuePlan plan = plan_queue(options, limits);
 
     const std::lock_guard<std::mutex> lock(state_->mutex);
-    if (options.shadow_doorbells) enable_shadow_locked();
+    if (options.shadow_doorbells) enable_shadow_locked(options.allocate_record);
     const std::vector<uint32_t> candidates = free_qids(options.qid);
     for (const uint32_t qid : candidates) {
       auto pair = std::make_unique<detail::QueuePair>(state_, qid, options, plan, names);
@@ -261,11 +261,11 @@ class NvmeController {
     return free;
   }
 
-  void enable_shadow_locked() {
+  void enable_shadow_locked(const QueueOptions::Allocate& allocate = {}) {
     if (state_->shadow_wanted()) return;
     if (!state_->queues().empty())
       throw Error("shadow doorbells hold for all queues: switch them on before the first queue is created");
-    state_->want_shadow();
+    state_->want_shadow(allocate);
     state_->activate_shadow();
   }
 

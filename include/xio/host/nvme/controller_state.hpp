@@ -20,6 +20,7 @@
 #include <xio/host/nvme/controller_access.hpp>
 #include <xio/host/nvme/identify.hpp>
 #include <xio/host/nvme/owned_controller.hpp>
+#include <xio/host/nvme/queue_plan.hpp>
 #include <xio/host/nvme/transport.hpp>
 #include <xio/vendors/nvme/registers.hpp>
 
@@ -138,11 +139,15 @@ class ControllerState {
 
   // Shadow doorbells (Base Specification 2.0, section 5.8); `mutex` is held.
   bool shadow_wanted() const { return static_cast<bool>(shadow_); }
-  void want_shadow() {
+  /// @param allocate  memory for their pages; empty: the transport's
+  void want_shadow(const QueueOptions::Allocate& allocate) {
     if (!info.shadow_doorbells)
       throw Error(transport().description() + " has no shadow doorbells (Doorbell Buffer Config); leave them out");
-    shadow_ = transport().allocate(page_bytes(), page_bytes());
-    event_index_ = transport().allocate(page_bytes(), page_bytes());
+    const auto page = [&] {
+      return allocate ? allocate(page_bytes(), page_bytes()) : transport().allocate(page_bytes(), page_bytes());
+    };
+    shadow_ = page();
+    event_index_ = page();
   }
   /// Switches them on where they are wanted; after every start, before any I/O queue exists.
   void activate_shadow() {

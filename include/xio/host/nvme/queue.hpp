@@ -36,6 +36,8 @@ class QueuePair final : public QueueRecord {
         namespace_blocks_(names.blocks),
         block_shift_(names.block_shift) {
     if (!options_.allocate_rings) options_.allocate_rings = from_transport();
+    if (!options_.allocate_sq) options_.allocate_sq = options_.allocate_rings;
+    if (!options_.allocate_cq) options_.allocate_cq = options_.allocate_rings;
     if (!options_.allocate_state) options_.allocate_state = from_transport();
   }
 
@@ -115,8 +117,8 @@ class QueuePair final : public QueueRecord {
     const size_t page = state_->page_bytes();
     for (DmaBuffer* buffer : {&sq_, &cq_, &lists_, &state_memory_, &slots_, &notifications_, &sq_pages_, &cq_pages_})
       *buffer = DmaBuffer();
-    sq_ = options_.allocate_rings(plan_.sq_entries * sizeof(nvme::Sqe), page);
-    cq_ = options_.allocate_rings(plan_.cq_entries * sizeof(nvme::Cqe), page);
+    sq_ = options_.allocate_sq(plan_.sq_entries * sizeof(nvme::Sqe), page);
+    cq_ = options_.allocate_cq(plan_.cq_entries * sizeof(nvme::Cqe), page);
     if (plan_.list_bytes != 0) lists_ = options_.allocate_rings(size_t{plan_.list_bytes} * plan_.slots, page);
     state_memory_ = options_.allocate_state(sizeof(QueueState), alignof(QueueState));
     slots_ = options_.allocate_state(plan_.slots * sizeof(CompletionSlot), 64);

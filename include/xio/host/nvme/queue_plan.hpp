@@ -39,8 +39,12 @@ struct QueueOptions {
   uint64_t flush_bus = 0;  ///< for QueueHandle::flush_bus
 
   using Allocate = std::function<DmaBuffer(size_t bytes, size_t alignment)>;
-  Allocate allocate_rings;  ///< zeroed memory for the rings and lists; empty: NvmeTransport::allocate
-  Allocate allocate_state;  ///< zeroed memory that only the executing side uses; empty: NvmeTransport::allocate
+  Allocate allocate_rings;   ///< zeroed memory for the rings and lists; empty: NvmeTransport::allocate
+  Allocate allocate_sq;      ///< the same for the submission ring alone; empty: allocate_rings
+  Allocate allocate_cq;      ///< the same for the completion ring alone; empty: allocate_rings
+  Allocate allocate_record;  ///< the same for the pages of shadow doorbells, of the first queue that has some; empty:
+                             ///< as they
+  Allocate allocate_state;   ///< zeroed memory that only the executing side uses; empty: NvmeTransport::allocate
   /// From an address on the CPU to the executing side's address of the same byte; empty: they are equal.
   std::function<void*(void*)> executor_address;
 };

@@ -5,6 +5,7 @@
 /// @brief What a controller must offer to be driven by xio: registers, memory and doorbell words.
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include <xio/config.hpp>
@@ -44,6 +45,16 @@ class NvmeTransport {
   /// @param bytes      at least 1
   /// @param alignment  power of two, in bytes; holds for the CPU's address and for the bus address
   virtual DmaBuffer allocate(size_t bytes, size_t alignment) = 0;
+
+  /// Lets the controller reach memory that somebody else gave out, the GPU's among it, until the buffer ends.
+  /// @param data   address on the CPU, a multiple of the page size, as is `bytes`
+  /// @param owner  keeps the memory
+  /// Throws Error where this transport's controller reaches the memory of allocate() alone, or where the kernel does
+  /// not let it.
+  virtual DmaBuffer map_memory(void* data, size_t bytes, std::shared_ptr<void> owner) {
+    static_cast<void>(data), static_cast<void>(bytes), static_cast<void>(owner);
+    throw Error(description() + " reaches its own memory alone: GPU memory is not offered here");
+  }
 
   /// Where kernels store doorbells: 32-bit words laid out as the doorbell registers are from BAR0 + 0x1000, with the
   /// controller's stride. Either the mapped registers themselves, or memory that somebody forwards (DoorbellProxy).

@@ -107,6 +107,9 @@ class VfioNvme final : public NvmeTransport {
     device_.write32(offset + 4, static_cast<uint32_t>(value >> 32));
   }
   DmaBuffer allocate(size_t bytes, size_t alignment) override { return arena_.allocate(bytes, alignment); }
+  DmaBuffer map_memory(void* data, size_t bytes, std::shared_ptr<void> owner) override {
+    return map(data, bytes, std::move(owner));
+  }
   uint32_t* doorbell_words() override {
     return static_cast<uint32_t*>(device_.mapped(doorbell_base, sizeof(uint32_t)));
   }
@@ -130,6 +133,10 @@ class VfioNvme final : public NvmeTransport {
   bool alive() const override { return !device_.wanted_back() && !device_.bus_error(); }
   Span<unsigned char> dma_window() const override { return {arena_.data(), arena_.size()}; }
 
+  /// BAR0 from its start, as far as it is mapped in one piece; for DoorbellMapping.
+  Span<unsigned char> registers() const {
+    return {static_cast<unsigned char*>(device_.mapped(0, 0)), static_cast<size_t>(device_.mapped_bytes(0))};
+  }
   const PciFunction& pci() const { return pci_; }
   /// Lets the controller reach memory of the caller's, until the buffer ends or this object does.
   /// @param data  a multiple of the page size, as is `bytes`

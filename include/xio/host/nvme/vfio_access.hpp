@@ -131,6 +131,11 @@ class VfioInfo {
     throw Error(start + ": this user may lock " + std::to_string(limit.rlim_cur >> 10) +
                 " KiB; raise ulimit -l (memlock in /etc/security/limits.conf), or lower dma=");
   if (error == ENOSPC) throw Error(start + ": the kernel's limit of mappings is reached; map larger pieces");
+  if (error == EFAULT)
+    throw Error(
+        start +
+        ": it is not ordinary memory. iommufd takes no memory that another driver has mapped, a GPU's among it; "
+        "interface=group may");
   throw_system_error(start + " at bus address " + to_hex(iova), error);
 }
 

@@ -65,6 +65,8 @@ inline DirectQueues adoptable(const char* vendor, ibv_qp* qp) {
     refuse("it was made with sq_sig_all; kernels choose themselves which operations write completions");
 
   if (now.cap.max_send_wr == 0) refuse("it was made without operations (max_send_wr)");
+  if (now.cap.max_send_sge == 0)
+    refuse("its operations have no piece of memory (max_send_sge); make it with 1 or more");
 
   queues.shape.qpn = qp->qp_num;
   queues.shape.max_sges = now.cap.max_send_sge;

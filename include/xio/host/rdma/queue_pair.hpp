@@ -31,7 +31,7 @@ namespace host {
 struct QueuePairOptions {
   uint32_t send_entries = 64;              ///< operations in flight, at least
   uint32_t receive_entries = 64;           ///< receives posted, at least
-  uint32_t send_sges = 1;                  ///< pieces of local memory of an operation
+  uint32_t send_sges = 1;                  ///< pieces of local memory of an operation, at least 1
   uint32_t receive_sges = 1;               ///< pieces of local memory of a receive
   uint32_t inline_bytes = 0;               ///< bytes that an operation may carry in its entry
   bool signal_all = false;                 ///< every operation writes a completion, whatever it says
@@ -57,6 +57,7 @@ class VerbsQueuePair {
                  const CompletionQueue& receive_cq, const QueuePairOptions& options = {},
                  const QueuePairMaker& make = verbs().create_qp)
       : device_(device), options_(options) {
+    if (options.send_sges == 0) throw Error("rdma: send_sges is 0; an operation has at least one piece of memory");
     ibv_qp_init_attr wanted{};
     wanted.send_cq = send_cq.get();
     wanted.recv_cq = receive_cq.get();

@@ -14,6 +14,7 @@
 #include <string>
 
 #include <xio/host/error.hpp>
+#include <xio/host/gpu/runtime.hpp>
 #include <xio/host/rdma/address.hpp>
 #include <xio/host/rdma/device.hpp>
 #include <xio/host/rdma/verbs_library.hpp>
@@ -55,18 +56,44 @@ class MemoryRegion {
                              (error == ENOMEM ? " (raise the limit of locked memory: ulimit -l)" : ""),
                          error);
     }
-    mr_ = std::shared_ptr<ibv_mr>(mr, [keep = domain.shared()](ibv_mr* owned) { verbs().dereg_mr(owned); });
-    if ((access & IBV_ACCESS_REMOTE_ATOMIC) == 0) flags_ = remote_memory_flag::no_atomics;
+    own(domain, mr, data, access);
   }
 
-  void* data() const { return mr_->addr; }
+  /// GPU memory, which the device reaches without the host's.
+  /// @param exported  of the memory; may end once this is made
+  /// @param gpu       address of the memory for kernels, by which work requests name it, too
+  /// @param atomics   remote atomics need PCIe atomics all the way between NIC and GPU: false leaves them out
+  MemoryRegion(const ProtectionDomain& domain, const DmaBufExport& exported, void* gpu, bool atomics) {
+    if (verbs().reg_dmabuf_mr == nullptr)
+      throw Error("rdma: this libibverbs has no ibv_reg_dmabuf_mr; install rdma-core 34 or later");
+    const int access = rdma_access_all & ~(atomics ? 0 : IBV_ACCESS_REMOTE_ATOMIC);
+    const auto iova = reinterpret_cast<uintptr_t>(gpu);
+    ibv_mr* mr = verbs().reg_dmabuf_mr(domain.get(), exported.offset, exported.bytes, iova, exported.fd.get(), access);
+    if (mr == nullptr) {
+      const int error = errno;
+      const std::string start = "rdma: cannot register " + std::to_string(exported.bytes) + " bytes of GPU memory";
+      if (error == EOPNOTSUPP || error == EPROTONOSUPPORT)
+        throw Error(start + ": this device's driver, or its kernel, takes no dma-bufs; keep data in host memory");
+      throw_system_error(start, error);
+    }
+    own(domain, mr, gpu, access);
+  }
+
+  void* data() const { return data_; }
   size_t size() const { return mr_->length; }
   uint32_t lkey() const { return mr_->lkey; }
   uint32_t rkey() const { return mr_->rkey; }
   /// For the peer.
-  RemoteMemory remote() const { return {reinterpret_cast<uintptr_t>(mr_->addr), mr_->length, mr_->rkey, flags_}; }
+  RemoteMemory remote() const { return {reinterpret_cast<uintptr_t>(data_), mr_->length, mr_->rkey, flags_}; }
 
  private:
+  void own(const ProtectionDomain& domain, ibv_mr* mr, void* data, int access) {
+    mr_ = std::shared_ptr<ibv_mr>(mr, [keep = domain.shared()](ibv_mr* owned) { verbs().dereg_mr(owned); });
+    data_ = data;  // in ibv_mr a dma-buf has its offset in place of an address
+    if ((access & IBV_ACCESS_REMOTE_ATOMIC) == 0) flags_ = remote_memory_flag::no_atomics;
+  }
+
+  void* data_ = nullptr;
   std::shared_ptr<ibv_mr> mr_;
   uint32_t flags_ = 0;
 };

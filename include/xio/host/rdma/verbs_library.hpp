@@ -13,7 +13,7 @@
 
 #include <string>
 
-#include <xio/host/rdma/shared_library.hpp>
+#include <xio/host/shared_library.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -38,6 +38,7 @@ class VerbsLibrary {
     library.find(alloc_pd, "ibv_alloc_pd");
     library.find(dealloc_pd, "ibv_dealloc_pd");
     library.find(reg_mr, "ibv_reg_mr");
+    library.find_optional(reg_dmabuf_mr, "ibv_reg_dmabuf_mr");
     library.find(dereg_mr, "ibv_dereg_mr");
     library.find(create_cq, "ibv_create_cq");
     library.find(destroy_cq, "ibv_destroy_cq");
@@ -64,6 +65,8 @@ class VerbsLibrary {
   decltype(&::ibv_alloc_pd) alloc_pd = nullptr;
   decltype(&::ibv_dealloc_pd) dealloc_pd = nullptr;
   ibv_mr* (*reg_mr)(ibv_pd*, void* data, size_t bytes, int access) = nullptr;
+  /// Null in versions before 34.
+  ibv_mr* (*reg_dmabuf_mr)(ibv_pd*, uint64_t offset, size_t bytes, uint64_t iova, int fd, int access) = nullptr;
   decltype(&::ibv_dereg_mr) dereg_mr = nullptr;
   decltype(&::ibv_create_cq) create_cq = nullptr;
   decltype(&::ibv_destroy_cq) destroy_cq = nullptr;

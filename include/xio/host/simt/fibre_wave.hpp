@@ -112,7 +112,7 @@ class FibreWave final : public arch::WaveOps {
     wait();
   }
 
-  void yield() override {
+  void yield(uint32_t) override {
     if (launch_.leave()) return;
     spinning_ |= bit(lane);
     wait();

@@ -42,6 +42,10 @@ struct Grid {
   /// to end, as they do on a GPU that is too small for the grid.
   uint32_t resident_waves = 256;
 
+  /// With one lane per wave: fruitless looks of a wait before its thread gives the processor away. More than 0 pays
+  /// where nothing that is waited for needs this processor: a drive answers sooner than the scheduler comes back.
+  uint32_t spin = 0;
+
   /// `waves` full waves in each block.
   static constexpr Grid of_waves(uint32_t blocks, uint32_t waves, uint32_t wave_size) {
     Grid grid;

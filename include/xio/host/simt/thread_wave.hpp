@@ -53,9 +53,13 @@ class ThreadWave final : public arch::WaveOps {
     launch_.leave();
   }
 
-  void yield() override {
+  void yield(uint32_t round) override {
     if (launch_.leave()) return;
-    arch::give_way();
+    if (round <= launch_.grid.spin) {
+      arch::relax();
+    } else {
+      arch::give_way();
+    }
   }
 
   void interleave() override {

@@ -98,7 +98,7 @@ struct SendEncoder {
       if (payload.bytes() > shape.max_inline) return Status::out_of_range;
       if (Mode == WqeMode::fixed && payload.bytes() > max_inline_bytes) return Status::out_of_range;
     } else {
-      if (payload.count() > shape.max_sges) return Status::out_of_range;
+      if (!Payload::is_single && payload.count() > shape.max_sges) return Status::out_of_range;
       if (Mode == WqeMode::fixed && payload.count() > static_max_sges) return Status::out_of_range;
       if (payload.bytes() > max_message_bytes) return Status::out_of_range;
       if (rdma::is_atomic(work.operation)) {

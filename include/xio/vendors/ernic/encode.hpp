@@ -51,7 +51,8 @@ struct SendEncoder {
     if (work.operation == rdma::Operation::local_invalidate) return Status::unsupported;
     if constexpr (Payload::is_inline) return Status::unsupported;
     const uint64_t room = (uint64_t{1} << shape.entry_shift) - sq_sge_offset;
-    if (payload.count() > shape.max_sges || payload.count() * sizeof(Sge) > room) return Status::out_of_range;
+    const bool fits = payload.count() <= shape.max_sges && payload.count() * sizeof(Sge) <= room;
+    if (!Payload::is_single && !fits) return Status::out_of_range;
     if (payload.bytes() > rdma::max_message_bytes) return Status::out_of_range;
     if (rdma::is_atomic(work.operation)) {
       if (payload.count() != 1 || payload.bytes() != rdma::atomic_bytes) return Status::invalid_argument;

@@ -162,7 +162,8 @@ struct SendEncoder {
         return count == 1 && payload.bytes() == rdma::atomic_bytes ? Status::ok : Status::invalid_argument;
       }
       const uint32_t list = detail::spec_flags<Spec>(count) != 0 ? spec_list_bytes : 0;
-      if (count > shape.max_sges || uint64_t{count} * sizeof(Sge) + list > room) return Status::out_of_range;
+      const bool fits = count <= shape.max_sges && uint64_t{count} * sizeof(Sge) + list <= room;
+      if (!Payload::is_single && !fits) return Status::out_of_range;
       if (payload.bytes() > rdma::max_message_bytes) return Status::out_of_range;
       if (!detail::spec_fits<Spec>(payload)) return Status::out_of_range;
     }

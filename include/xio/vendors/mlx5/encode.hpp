@@ -69,7 +69,7 @@ struct SendEncoder {
       if (rdma::fills_local(work.operation)) return Status::invalid_argument;
       if (payload.bytes() > shape.max_inline) return Status::out_of_range;
     } else {
-      if (payload.count() > shape.max_sges) return Status::out_of_range;
+      if (!Payload::is_single && payload.count() > shape.max_sges) return Status::out_of_range;
       if (payload.bytes() > rdma::max_message_bytes) return Status::out_of_range;
       for (uint32_t i = 0; i < payload.count(); ++i) {
         if (payload.at(i).length > max_sge_bytes) return Status::out_of_range;
@@ -108,8 +108,17 @@ struct SendEncoder {
       flags |= (~parity & 0xff) << 24;
     }
     control.signature_flags = Be32(flags);
-    sink.put(0, bits(control));
-    rest(work, payload, sink);
+    if constexpr (Payload::is_single && Sink::avoids_branches && !Signature) {
+      // A piece of length 0 has no segment: another one, stored after it, takes its place.
+      const rdma::Sge sge = payload.at(0);
+      const uint32_t before = segments(shape, work, rdma::NoData{});
+      sink.put_chosen(sge.length == 0 ? before - 1 : before, bits(pointer(work, sge)));
+      sink.put(0, bits(control));
+      middle(work, sink);
+    } else {
+      sink.put(0, bits(control));
+      rest(work, payload, sink);
+    }
     return send_doorbell(control);
   }
 
@@ -134,12 +143,20 @@ struct SendEncoder {
     }
   };
 
-  /// What follows the control segment.
-  template <class Payload, class Sink>
-  XIO_HOST_DEVICE static constexpr void rest(const rdma::Work& work, const Payload& payload, Sink& sink) {
+  XIO_HOST_DEVICE static constexpr DataSegment pointer(const rdma::Work& work, const rdma::Sge& sge) {
+    DataSegment data{};
+    data.byte_count = Be32(rdma::is_atomic(work.operation) ? rdma::atomic_bytes : sge.length);
+    data.lkey = Be32(sge.lkey);
+    data.address = Be64(sge.address);
+    return data;
+  }
+
+  /// What follows the control segment, but for data; returns the number of the next segment.
+  template <class Sink>
+  XIO_HOST_DEVICE static constexpr uint32_t middle(const rdma::Work& work, Sink& sink) {
     if (work.operation == rdma::Operation::local_invalidate) {
       invalidate(sink);
-      return;
+      return umr_segments;
     }
     uint32_t next = 1;
     if (rdma::is_remote(work.operation)) {
@@ -154,6 +171,14 @@ struct SendEncoder {
       atomic.compare = Be64(work.operation == rdma::Operation::compare_swap ? work.compare : 0);
       sink.put(next++, bits(atomic));
     }
+    return next;
+  }
+
+  /// What follows the control segment.
+  template <class Payload, class Sink>
+  XIO_HOST_DEVICE static constexpr void rest(const rdma::Work& work, const Payload& payload, Sink& sink) {
+    uint32_t next = middle(work, sink);
+    if (work.operation == rdma::Operation::local_invalidate) return;
     if constexpr (Payload::is_inline) {
       const auto bytes = static_cast<uint32_t>(payload.bytes());
       if (bytes == 0) return;
@@ -169,11 +194,7 @@ struct SendEncoder {
         const rdma::Sge sge = payload.at(i);
         // To the device, a length of 0 would not mean "nothing".
         if (sge.length == 0) continue;
-        DataSegment data{};
-        data.byte_count = Be32(rdma::is_atomic(work.operation) ? rdma::atomic_bytes : sge.length);
-        data.lkey = Be32(sge.lkey);
-        data.address = Be64(sge.address);
-        sink.put(next++, bits(data));
+        sink.put(next++, bits(pointer(work, sge)));
       }
     }
   }

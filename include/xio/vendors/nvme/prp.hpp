@@ -83,8 +83,8 @@ XIO_DEVICE constexpr Status fill_prp_list(const Pages& pages, PrpListPlan plan, 
 ///         source starts or ends where its page does not; out_of_range: the list does not fit. List memory may be
 ///         written in every case.
 template <class Pages, class List>
-XIO_DEVICE constexpr Status build_prps(const Pages& pages, uint64_t offset, uint32_t bytes, uint32_t page_shift,
-                                       const List& list, DataPointer& data) {
+XIO_DEVICE_INLINE constexpr Status build_prps(const Pages& pages, uint64_t offset, uint32_t bytes, uint32_t page_shift,
+                                              const List& list, DataPointer& data) {
   const uint32_t page = 1u << page_shift;
   const uint64_t first = pages.bus(offset);
   const uint32_t in_page = static_cast<uint32_t>(first) & (page - 1);

@@ -78,11 +78,13 @@ struct Sge {
   uint32_t lkey;     ///< local key
 };
 
-// Where the data of an operation lies. A payload's type says what is known when a kernel is compiled.
+// Where the data of an operation lies. A payload's type says what is known when a kernel is compiled; `is_single`: that
+// it is one piece of memory.
 
 /// No data: a message of length 0, or a local invalidate.
 struct NoData {
   static constexpr bool is_inline = false;
+  static constexpr bool is_single = false;
   uint32_t number = 0;  ///< 0; a member, because nvcc complains of loops up to a constant 0
   XIO_HOST_DEVICE constexpr uint32_t count() const { return number; }
   XIO_HOST_DEVICE constexpr uint64_t bytes() const { return number; }
@@ -92,6 +94,7 @@ struct NoData {
 /// One piece of memory.
 struct OneSge {
   static constexpr bool is_inline = false;
+  static constexpr bool is_single = true;
   Sge sge;
   XIO_HOST_DEVICE static constexpr uint32_t count() { return 1; }
   XIO_HOST_DEVICE constexpr uint64_t bytes() const { return sge.length; }
@@ -101,6 +104,7 @@ struct OneSge {
 /// Any number of pieces, listed in memory that the caller can read.
 struct SgeList {
   static constexpr bool is_inline = false;
+  static constexpr bool is_single = false;
   const Sge* list;
   uint32_t number;
   XIO_HOST_DEVICE constexpr uint32_t count() const { return number; }
@@ -115,6 +119,7 @@ struct SgeList {
 /// Bytes that travel in the entry itself, copied from memory that the caller can read.
 struct InlineBytes {
   static constexpr bool is_inline = true;
+  static constexpr bool is_single = false;
   const uint8_t* data;
   uint32_t length;
   XIO_HOST_DEVICE static constexpr uint32_t count() { return 0; }
@@ -133,6 +138,7 @@ struct InlineBytes {
 /// An 8-byte value that travels in the entry itself, from a register.
 struct InlineValue {
   static constexpr bool is_inline = true;
+  static constexpr bool is_single = false;
   uint64_t value;
   XIO_HOST_DEVICE static constexpr uint32_t count() { return 0; }
   XIO_HOST_DEVICE static constexpr uint64_t bytes() { return 8; }
@@ -157,7 +163,7 @@ struct SendShape {
   uint32_t qpn = 0;          ///< queue pair number; ERNIC: its handle
   uint32_t entries = 0;      ///< units of the ring; a unit is what the vendor's producer counter counts
   uint32_t entry_shift = 0;  ///< log2 of the bytes of a unit, where it is not fixed by the vendor
-  uint32_t max_sges = 0;     ///< pieces of memory of one operation
+  uint32_t max_sges = 0;     ///< pieces of memory of one operation, at least 1: one is not compared with it
   uint32_t max_inline = 0;   ///< bytes of inline data of one operation
   uint32_t mtu_shift = 0;    ///< log2 of the path MTU in bytes (BNXT)
   uint32_t queue_type = 0;   ///< number of the send queues' doorbell register (IONIC with express doorbells)
@@ -181,6 +187,8 @@ struct Place {
 /// Sink of an encoder in constant expressions and tests: an array that knows which segments were stored.
 template <uint32_t Segments>
 struct ArraySink {
+  static constexpr bool avoids_branches = true;  ///< as on GPUs
+
   Segment segment[Segments]{};
   bool stored[Segments]{};
 
@@ -189,6 +197,8 @@ struct ArraySink {
     segment[i] = value;
     stored[i] = true;
   }
+  /// The same, where `i` is known only when the kernel runs.
+  XIO_HOST_DEVICE constexpr void put_chosen(uint32_t i, const Segment& value) { put(i, value); }
 };
 
 }  // namespace rdma

@@ -99,7 +99,8 @@ struct SendEncoder {
       }
       if (payload.bytes() > shape.max_inline || payload.bytes() > room) return Status::out_of_range;
     } else {
-      if (payload.count() > shape.max_sges || payload.count() * sizeof(Sge) > room) return Status::out_of_range;
+      const bool fits = payload.count() <= shape.max_sges && payload.count() * sizeof(Sge) <= room;
+      if (!Payload::is_single && !fits) return Status::out_of_range;
       if (payload.bytes() > rdma::max_message_bytes) return Status::out_of_range;
       if (rdma::is_atomic(work.operation)) {
         if (payload.count() != 1 || payload.bytes() != rdma::atomic_bytes) return Status::invalid_argument;

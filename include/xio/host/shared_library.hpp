@@ -20,10 +20,17 @@ namespace host {
 /// Functions of a library, by name. Never unloaded: providers of verbs do not bear that.
 class SharedLibrary {
  public:
-  /// Loads the first of `files` that there is. Throws Error where there is none.
+  /// Takes the first of `files` that the program has loaded already, else loads the first that there is. Throws Error
+  /// where there is none.
   /// @param files   paths, or names that the dynamic linker looks for
   /// @param needed  end of the message: what to install
   SharedLibrary(const std::vector<std::string>& files, const std::string& needed) : needed_(needed) {
+    // Beside one that the program was linked with, another version of it would have a state of its own.
+    for (const std::string& file : files) {
+      handle_ = ::dlopen(file.c_str(), RTLD_NOW | RTLD_NOLOAD);
+      name_ = file;
+      if (handle_ != nullptr) return;
+    }
     std::string why;
     for (const std::string& file : files) {
       handle_ = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+// Modes in which a drive of this machine is driven: vfio and kernel-shared.
+#include <cerrno>
+#include <cstring>
+
+#include <xio/host/nvme/vfio_options.hpp>
+#include <xio/host/pci.hpp>
+#include <xio/host/text.hpp>
+#include <xio/vendors/nvme/identify.hpp>
+
+#include "tester/doctor/checks.hpp"
+#include "tester/doctor/iommu.hpp"
+#include "tester/doctor/nvme_use.hpp"
+
+namespace tester::doctor {
+
+namespace {
+
+using xio::host::PciFunction;
+
+constexpr const char* huge_folder = "/sys/kernel/mm/hugepages/hugepages-2048kB/";
+
+std::vector<PciFunction> controllers(const Machine& machine) {
+  std::vector<PciFunction> all;
+  for (const PciFunction& one : xio::host::pci_functions(machine.sysfs()))
+    if (one.class_code() == PciFunction::nvme_class) all.push_back(one);
+  return all;
+}
+
+Obstacle no_controller() {
+  return {"this machine has no NVMe controller on PCI Express", "put one in; --controller qemu needs none"};
+}
+
+std::string bind_command(const std::string& address) { return "scripts/xio-bind bind " + address + " --apply"; }
+
+std::string owner_of(const PciFunction& pci) {
+  const std::string driver = pci.driver();
+  return driver.empty() ? "it has no driver" : "it is with the driver " + driver;
+}
+
+/// Whether there are any.
+bool add_uses(const Machine& machine, const std::string& address, std::vector<Obstacle>& obstacles) {
+  const std::vector<Use> uses = uses_of(machine, address);
+  for (const Use& use : uses) obstacles.push_back({"in use: " + use.what, use.end});
+  return !uses.empty();
+}
+
+void check_modules(const Machine& machine, std::vector<Obstacle>& obstacles) {
+  for (const char* name : {"vfio-pci", "vfio_iommu_type1"}) {
+    const ModuleState state = machine.module(name);
+    if (state == ModuleState::absent)
+      obstacles.push_back({"the kernel has no module " + std::string(name), "boot a kernel of your distribution"});
+    else if (state != ModuleState::loaded)
+      obstacles.push_back({"the module " + std::string(name) + " is not loaded", "modprobe " + std::string(name)});
+  }
+}
+
+void check_lockable(const Machine& machine, std::vector<Obstacle>& obstacles) {
+  const std::optional<uint64_t> limit = machine.lockable_bytes();
+  const uint64_t wanted = xio::host::VfioOptions().dma_bytes;
+  if (limit && *limit < wanted)
+    obstacles.push_back({"this user may lock " + std::to_string(*limit >> 10) + " KiB of memory; a controller's is " +
+                             std::to_string(wanted >> 10) + " KiB (dma=)",
+                         "echo '* - memlock 1048576' > /etc/security/limits.d/xio.conf, and log in again"});
+}
+
+void check_group(const PciFunction& pci, std::vector<Obstacle>& obstacles) {
+  for (const std::string& address : pci.iommu_group_members()) {
+    const PciFunction other = pci.sibling(address);
+    const std::string driver = other.driver();
+    if (address == pci.address() || driver.empty() || driver == "vfio-pci" || driver == "pci-stub" ||
+        driver == "pcieport")
+      continue;
+    const bool nvme = other.class_code() == PciFunction::nvme_class;
+    obstacles.push_back(
+        {"IOMMU group " + pci.iommu_group() + " is not viable: " + address + " of it is with the driver " + driver,
+         nvme ? bind_command(address)
+              : "driverctl set-override " + address + " vfio-pci, if nothing uses it; or another slot"});
+  }
+}
+
+void check_vfio_node(const Machine& machine, const PciFunction& pci, std::vector<Obstacle>& obstacles) {
+  std::string node = "/dev/vfio/" + pci.iommu_group();
+  if (!machine.exists(node) && !pci.vfio_device().empty()) node = "/dev/vfio/devices/" + pci.vfio_device();
+  const int error = machine.open_error(node);
+  if (error == EACCES || error == EPERM)
+    obstacles.push_back({node + " may not be opened by this user",
+                         "scripts/xio-bind udev " + pci.address() +
+                             " > /etc/udev/rules.d/70-xio.rules && udevadm control --reload && udevadm trigger "
+                             "--subsystem-match=vfio"});
+  else if (error == EBUSY)
+    obstacles.push_back({node + " is in use by another process", "fuser -v " + node + ", and end that"});
+  else if (error != 0)
+    obstacles.push_back({node + " cannot be opened: " + std::strerror(error), "modprobe vfio-pci"});
+}
+
+DeviceReport check_vfio_device(const Machine& machine, const PciFunction& pci, bool has_iommu) {
+  DeviceReport report{"vfio:" + pci.address(), {}, {}};
+  const std::string driver = pci.driver();
+  if (has_iommu && pci.iommu_group_name() == "vfio-noiommu")
+    report.obstacles.push_back(
+        {"no IOMMU is behind it (enable_unsafe_noiommu_mode)",
+         "echo N > /sys/module/vfio/parameters/enable_unsafe_noiommu_mode, and put it where the IOMMU is"});
+  else if (has_iommu && pci.iommu_group().empty())
+    report.obstacles.push_back({"it is in no IOMMU group", "another slot"});
+  if (driver != "vfio-pci") {
+    const bool in_use = add_uses(machine, pci.address(), report.obstacles);
+    report.obstacles.push_back({owner_of(pci), (in_use ? "then: " : "") + bind_command(pci.address())});
+  } else if (has_iommu) {
+    check_vfio_node(machine, pci, report.obstacles);
+  }
+  if (has_iommu) check_group(pci, report.obstacles);
+  return report;
+}
+
+}  // namespace
+
+ModeReport check_vfio(const Machine& machine) {
+  ModeReport report{"vfio", {}, {}, true};
+  const bool has_iommu = !iommu_groups(machine).empty();
+  if (!has_iommu) report.obstacles.push_back(no_iommu(machine));
+  if (has_iommu && !interrupts_remapped(machine) &&
+      machine.word("/sys/module/vfio_iommu_type1/parameters/allow_unsafe_interrupts") != "Y")
+    report.obstacles.push_back({"interrupts are not remapped", machine.boot_with("intremap=on")});
+  check_modules(machine, report.obstacles);
+  check_lockable(machine, report.obstacles);
+  for (const PciFunction& pci : controllers(machine))
+    report.devices.push_back(check_vfio_device(machine, pci, has_iommu));
+  if (report.devices.empty()) report.obstacles.push_back(no_controller());
+  return report;
+}
+
+namespace {
+
+void check_huge_pages(const Machine& machine, std::vector<Obstacle>& obstacles) {
+  if (xio::host::parse_number(machine.word(std::string(huge_folder) + "free_hugepages")).value_or(0) == 0)
+    obstacles.push_back({"no huge page of 2 MiB is free", "echo 16 > " + std::string(huge_folder) + "nr_hugepages"});
+  if (!machine.has_word("/proc/self/mounts", "hugetlbfs"))
+    obstacles.push_back(
+        {"no hugetlbfs is mounted", "mkdir -p /dev/hugepages && mount -t hugetlbfs none /dev/hugepages"});
+}
+
+/// The kernel keeps registers of devices with a driver to itself, where it was configured or booted so.
+void check_registers(const Machine& machine, const PciFunction& pci, std::vector<Obstacle>& obstacles) {
+  const std::string file = "/sys/bus/pci/devices/" + pci.address() + "/resource0";
+  const int error = machine.map_error(file);
+  if (error == EINVAL)
+    obstacles.push_back({"the kernel does not let its registers be mapped (CONFIG_IO_STRICT_DEVMEM)",
+                         machine.boot_with("iomem=relaxed")});
+  else if (error == EPERM)
+    obstacles.push_back(
+        {"the kernel is locked down: no registers are mapped", "switch Secure Boot off in the firmware, or use vfio"});
+  else if (error != 0)
+    obstacles.push_back({file + " cannot be mapped: " + std::strerror(error), "use vfio"});
+}
+
+void check_spare_queue(const Machine& machine, const std::string& controller, const std::string& vfio,
+                       DeviceReport& report) {
+  const auto used = xio::host::parse_number(machine.word("/sys/class/nvme/" + controller + "/queue_count"));
+  const std::optional<uint32_t> granted = machine.granted_queues(controller);
+  if (!used || *used == 0 || !granted) {
+    report.notes.push_back("whether it has a spare queue is not known: it does not tell");
+    return;
+  }
+  const uint64_t kernels = *used - 1;
+  const uint64_t spare = *granted > kernels ? *granted - kernels : 0;
+  const std::string text =
+      std::to_string(*granted) + " queue pairs, " + std::to_string(kernels) + " of them the kernel's";
+  if (spare == 0)
+    report.obstacles.push_back({"no spare queue on this controller: " + text, vfio});
+  else
+    report.notes.push_back(std::to_string(spare) + " spare queues: " + text);
+}
+
+DeviceReport check_shared_device(const Machine& machine, const PciFunction& pci, bool root) {
+  const std::vector<std::string> names = pci.names_in("nvme");
+  DeviceReport report{names.empty() ? pci.address() : "/dev/" + names.front(), {}, {}};
+  const std::string driver = pci.driver();
+  if (driver != "nvme" || names.empty()) {
+    report.obstacles.push_back({owner_of(pci), driver == "vfio-pci"
+                                                   ? "scripts/xio-bind unbind " + pci.address() + " --apply"
+                                                   : "modprobe nvme"});
+    return report;
+  }
+  const std::string vfio = "use vfio: " + bind_command(pci.address());
+  const std::string domain = machine.word("/sys/bus/pci/devices/" + pci.address() + "/iommu_group/type");
+  if (!pci.iommu_group().empty() && domain != "identity")
+    report.obstacles.push_back({"its IOMMU domain translates (" + (domain.empty() ? "unknown" : domain) + ")",
+                                machine.boot_with("iommu=pt") + "; or " + vfio});
+  add_uses(machine, pci.address(), report.obstacles);
+  // What follows only root may ask.
+  if (!root) return report;
+  check_registers(machine, pci, report.obstacles);
+  const std::optional<uint32_t> commands = machine.admin_commands(names.front());
+  if (commands && (*commands & xio::nvme::oacs::doorbell_buffer_config) != 0)
+    report.obstacles.push_back({"the kernel has switched its shadow doorbells on (Doorbell Buffer Config)",
+                                vfio + "; or, with QEMU 10, dbcs=off"});
+  check_spare_queue(machine, names.front(), vfio, report);
+  return report;
+}
+
+}  // namespace
+
+ModeReport check_kernel_shared(const Machine& machine) {
+  ModeReport report{"kernel-shared", {}, {}, true};
+  const bool root = machine.has(Capability::administrate);
+  if (!root)
+    report.obstacles.push_back({"not root, who alone may map registers and see physical addresses",
+                                "sudo xio-tester doctor --mode kernel-shared, which can then see more"});
+  check_huge_pages(machine, report.obstacles);
+  for (const PciFunction& pci : controllers(machine)) report.devices.push_back(check_shared_device(machine, pci, root));
+  if (report.devices.empty()) report.obstacles.push_back(no_controller());
+  return report;
+}
+
+}  // namespace tester::doctor

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief A GPU by CUDA, loaded at run time.
+
+#include <string>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/gpu/cuda_library.hpp>
+#include <xio/host/gpu/runtime.hpp>
+#include <xio/host/pci.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// An NVIDIA GPU. CUDA has one kind of pinned host memory, which is coherent, and one kind of GPU memory, which the CPU
+/// does not reach: the kinds of either sort are the same.
+class CudaRuntime final : public GpuRuntime {
+ public:
+  struct Options {
+    int device = 0;  ///< as CUDA counts them
+    CudaLibrary::Files files;
+  };
+
+  /// Throws Error where there is no CUDA, or no such GPU.
+  CudaRuntime() : CudaRuntime(Options{}) {}
+  explicit CudaRuntime(const Options& options) : cuda_(options.files), device_(options.device) {
+    int count = 0;
+    check(cuda_.get_device_count(&count), "cudaGetDeviceCount");
+    if (device_ < 0 || device_ >= count)
+      throw Error("CUDA has no GPU " + std::to_string(device_) + "; it has " + std::to_string(count));
+    use();
+    char address[32] = {};
+    check(cuda_.device_get_pci_bus_id(address, sizeof address, device_), "cudaDeviceGetPCIBusId");
+    address_ = parse_pci_address(address).value_or(std::string());
+  }
+
+  std::string description() const override {
+    int version = 0;
+    cuda_.runtime_get_version(&version);
+    return "CUDA " + std::to_string(version / 1000) + "." + std::to_string(version / 10 % 100) + ", GPU " +
+           std::to_string(device_) + " at " + address_;
+  }
+  std::string pci_address() const override { return address_; }
+  /// Kernels read globaltimer, which counts nanoseconds.
+  uint64_t clock_hz() const override { return 1000000000; }
+
+  GpuAllocation allocate(MemoryKind kind, size_t bytes) override {
+    use();
+    GpuAllocation made;
+    if (is_vram(kind)) {
+      check(cuda_.malloc(&made.gpu, bytes), "cudaMalloc");
+    } else {
+      check(cuda_.host_alloc(&made.cpu, bytes, cuda::host_alloc_mapped), "cudaHostAlloc");
+      const int status = cuda_.host_get_device_pointer(&made.gpu, made.cpu, 0);
+      if (status != cuda::success) cuda_.free_host(made.cpu);
+      check(status, "cudaHostGetDevicePointer");
+    }
+    try {
+      check(cuda_.memset(made.gpu, 0, bytes), "cudaMemset");
+      check(cuda_.device_synchronize(), "cudaDeviceSynchronize");
+    } catch (...) {
+      release(kind, made);
+      throw;
+    }
+    return made;
+  }
+  void release(MemoryKind kind, const GpuAllocation& memory) noexcept override {
+    cuda_.set_device(device_);
+    if (is_vram(kind))
+      cuda_.free(memory.gpu);
+    else
+      cuda_.free_host(memory.cpu);
+  }
+  void copy(void* to, const void* from, size_t bytes) override {
+    use();
+    check(cuda_.memcpy(to, from, bytes, cuda::memcpy_default), "cudaMemcpy");
+    check(cuda_.device_synchronize(), "cudaDeviceSynchronize");
+  }
+  DmaBufExport export_dma_buf(void* gpu, size_t bytes) override {
+    use();
+    if (cuda_.get_handle_for_address_range == nullptr)
+      throw Error("this driver has no cuMemGetHandleForAddressRange; install one for CUDA 11.7 or later");
+    int fd = -1;
+    driver_check(cuda_.get_handle_for_address_range(&fd, number(gpu), bytes, cuda::range_handle_dma_buf_fd, 0),
+                 "cuMemGetHandleForAddressRange (dma-bufs need NVIDIA's open kernel modules)");
+    DmaBufExport made;
+    made.fd = FileDescriptor(fd, "dma-buf");
+    made.bytes = bytes;
+    return made;
+  }
+
+  void* map_memory(void* data, size_t bytes) override { return register_host(data, bytes, cuda::host_register_mapped); }
+  void unmap_memory(void* data) noexcept override { cuda_.host_unregister(data); }
+  void* map_registers(RegisterMapping by, void* data, size_t bytes) override {
+    if (by == RegisterMapping::lock_to_pool) throw Error("hsa_amd_memory_lock_to_pool: for AMD GPUs only");
+    return register_host(data, bytes, cuda::host_register_mapped | cuda::host_register_io_memory);
+  }
+  void unmap_registers(RegisterMapping, void* data) noexcept override { cuda_.host_unregister(data); }
+  void store(uint32_t* gpu, uint32_t value) override {
+    use();
+    if (cuda_.stream_write_value32 == nullptr) throw Error("this driver has no cuStreamWriteValue32");
+    driver_check(cuda_.stream_write_value32(nullptr, number(gpu), value, 0), "cuStreamWriteValue32");
+    check(cuda_.device_synchronize(), "cudaDeviceSynchronize");
+  }
+
+ private:
+  static unsigned long long number(const void* gpu) { return reinterpret_cast<uintptr_t>(gpu); }
+
+  void check(int status, const char* call) const {
+    if (status == cuda::success) return;
+    const char* const text = cuda_.get_error_string(status);
+    throw Error(std::string(call) + ": " + (text != nullptr ? text : "unknown error"));
+  }
+  static void driver_check(int status, const char* call) {
+    if (status != cuda::success) throw Error(std::string(call) + ": CUresult " + std::to_string(status));
+  }
+  /// The runtime's choice of GPU belongs to the thread.
+  void use() const { check(cuda_.set_device(device_), "cudaSetDevice"); }
+
+  void* register_host(void* data, size_t bytes, unsigned flags) {
+    use();
+    check(cuda_.host_register(data, bytes, flags), "cudaHostRegister");
+    void* gpu = nullptr;
+    const int status = cuda_.host_get_device_pointer(&gpu, data, 0);
+    if (status != cuda::success) cuda_.host_unregister(data);
+    check(status, "cudaHostGetDevicePointer");
+    return gpu;
+  }
+
+  CudaLibrary cuda_;
+  int device_;
+  std::string address_;
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END

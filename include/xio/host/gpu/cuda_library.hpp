@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief libcudart and libcuda, found when they are first needed. Declared here as HIP is in hip_library.hpp.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/shared_library.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// Constants of CUDA's interfaces under their own names without `cuda`.
+namespace cuda {
+constexpr int success = 0;
+constexpr unsigned host_alloc_mapped = 0x2;
+constexpr unsigned host_register_mapped = 0x2;
+constexpr unsigned host_register_io_memory = 0x4;
+constexpr int memcpy_default = 4;
+constexpr int range_handle_dma_buf_fd = 0x1;
+}  // namespace cuda
+
+/// The functions of CUDA that set-up uses, under their names without `cuda` and `cu`. Those of the runtime return
+/// cuda::success or what get_error_string() explains; those of the driver a number.
+class CudaLibrary {
+ public:
+  struct Files {
+    std::vector<std::string> runtime{"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"};
+    std::vector<std::string> driver{"libcuda.so.1"};
+  };
+
+  /// Throws Error where a library cannot be loaded, or lacks a function.
+  CudaLibrary() : CudaLibrary(Files{}) {}
+  explicit CudaLibrary(const Files& files) {
+    const SharedLibrary driver(files.driver, "install NVIDIA's driver");
+    const SharedLibrary runtime(files.runtime, "install the CUDA runtime 11 or later");
+    runtime.find(get_device_count, "cudaGetDeviceCount");
+    runtime.find(set_device, "cudaSetDevice");
+    runtime.find(device_get_pci_bus_id, "cudaDeviceGetPCIBusId");
+    runtime.find(runtime_get_version, "cudaRuntimeGetVersion");
+    runtime.find(get_error_string, "cudaGetErrorString");
+    runtime.find(host_alloc, "cudaHostAlloc");
+    runtime.find(free_host, "cudaFreeHost");
+    runtime.find(host_get_device_pointer, "cudaHostGetDevicePointer");
+    runtime.find(host_register, "cudaHostRegister");
+    runtime.find(host_unregister, "cudaHostUnregister");
+    runtime.find(malloc, "cudaMalloc");
+    runtime.find(free, "cudaFree");
+    runtime.find(memset, "cudaMemset");
+    runtime.find(memcpy, "cudaMemcpy");
+    runtime.find(device_synchronize, "cudaDeviceSynchronize");
+    // The first form needs a setting of the driver.
+    if (!driver.find_optional(stream_write_value32, "cuStreamWriteValue32_v2"))
+      driver.find_optional(stream_write_value32, "cuStreamWriteValue32");
+    driver.find_optional(get_handle_for_address_range, "cuMemGetHandleForAddressRange");
+  }
+  CudaLibrary(const CudaLibrary&) = delete;
+  CudaLibrary& operator=(const CudaLibrary&) = delete;
+
+  int (*get_device_count)(int* count) = nullptr;
+  int (*set_device)(int device) = nullptr;
+  int (*device_get_pci_bus_id)(char* address, int room, int device) = nullptr;
+  int (*runtime_get_version)(int* version) = nullptr;
+  const char* (*get_error_string)(int error) = nullptr;
+  int (*host_alloc)(void** data, size_t bytes, unsigned flags) = nullptr;
+  int (*free_host)(void* data) = nullptr;
+  int (*host_get_device_pointer)(void** gpu, void* cpu, unsigned flags) = nullptr;
+  int (*host_register)(void* data, size_t bytes, unsigned flags) = nullptr;
+  int (*host_unregister)(void* data) = nullptr;
+  int (*malloc)(void** gpu, size_t bytes) = nullptr;
+  int (*free)(void* gpu) = nullptr;
+  int (*memset)(void* gpu, int value, size_t bytes) = nullptr;
+  int (*memcpy)(void* to, const void* from, size_t bytes, int kind) = nullptr;
+  int (*device_synchronize)() = nullptr;
+  /// Null where the driver lacks it.
+  int (*stream_write_value32)(void* stream, unsigned long long gpu, uint32_t value, unsigned flags) = nullptr;
+  /// Null in versions before 11.7.
+  int (*get_handle_for_address_range)(void* handle, unsigned long long gpu, size_t bytes, int type,
+                                      unsigned long long flags) = nullptr;
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief libamdhip64, found when it is first needed. Its header is not: what is used of the interface is declared
+/// here, and compared with the headers of several versions in tests/layout/gpu_parity.cpp.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/shared_library.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// Constants of the HIP runtime's interface under its own names without `hip`. They have not changed from HIP 5.2 to
+/// 7.2; those that came later say so.
+namespace hip {
+constexpr int success = 0;
+constexpr int error_no_device = 100;
+constexpr unsigned host_malloc_mapped = 0x2;
+constexpr unsigned host_malloc_coherent = 0x40000000;
+constexpr unsigned host_malloc_non_coherent = 0x80000000;
+constexpr unsigned device_malloc_default = 0x0;
+constexpr unsigned device_malloc_fine_grained = 0x1;
+constexpr unsigned device_malloc_uncached = 0x3;  ///< not in 5.2
+constexpr unsigned host_register_mapped = 0x2;
+constexpr unsigned host_register_io_memory = 0x4;
+constexpr int memcpy_default = 4;
+constexpr int attribute_is_large_bar = 10011;
+constexpr int attribute_wall_clock_rate = 10017;  ///< kHz; not in 5.2
+constexpr int range_handle_dma_buf_fd = 0x1;      ///< with hipMemGetHandleForAddressRange
+}  // namespace hip
+
+/// The functions of the HIP runtime that set-up uses, under their names without `hip`. Each returns hip::success or
+/// what get_error_string() explains.
+class HipLibrary {
+ public:
+  /// Throws Error where the library cannot be loaded, or lacks a function.
+  explicit HipLibrary(const std::vector<std::string>& files = usual_files()) {
+    const SharedLibrary library(files, "install the HIP runtime of ROCm 5.2 or later (Debian: libamdhip64-5)");
+    library.find(get_device_count, "hipGetDeviceCount");
+    library.find(set_device, "hipSetDevice");
+    library.find(device_get_name, "hipDeviceGetName");
+    library.find(device_get_pci_bus_id, "hipDeviceGetPCIBusId");
+    library.find(device_get_attribute, "hipDeviceGetAttribute");
+    library.find(runtime_get_version, "hipRuntimeGetVersion");
+    library.find(get_error_string, "hipGetErrorString");
+    library.find(host_malloc, "hipHostMalloc");
+    library.find(host_free, "hipHostFree");
+    library.find(host_get_device_pointer, "hipHostGetDevicePointer");
+    library.find(host_register, "hipHostRegister");
+    library.find(host_unregister, "hipHostUnregister");
+    library.find(ext_malloc_with_flags, "hipExtMallocWithFlags");
+    library.find(free, "hipFree");
+    library.find(memset, "hipMemset");
+    library.find(memcpy, "hipMemcpy");
+    library.find(device_synchronize, "hipDeviceSynchronize");
+    library.find(stream_write_value32, "hipStreamWriteValue32");
+    library.find(stream_synchronize, "hipStreamSynchronize");
+    library.find_optional(get_handle_for_address_range, "hipMemGetHandleForAddressRange");
+  }
+  HipLibrary(const HipLibrary&) = delete;
+  HipLibrary& operator=(const HipLibrary&) = delete;
+
+  /// The newest first, as the dynamic linker finds them, then where ROCm's own packages put them.
+  static std::vector<std::string> usual_files() {
+    return {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so",
+            "/opt/rocm/lib/libamdhip64.so"};
+  }
+
+  int (*get_device_count)(int* count) = nullptr;
+  int (*set_device)(int device) = nullptr;
+  int (*device_get_name)(char* name, int room, int device) = nullptr;
+  int (*device_get_pci_bus_id)(char* address, int room, int device) = nullptr;
+  int (*device_get_attribute)(int* value, int attribute, int device) = nullptr;
+  int (*runtime_get_version)(int* version) = nullptr;
+  const char* (*get_error_string)(int error) = nullptr;
+  int (*host_malloc)(void** data, size_t bytes, unsigned flags) = nullptr;
+  int (*host_free)(void* data) = nullptr;
+  int (*host_get_device_pointer)(void** gpu, void* cpu, unsigned flags) = nullptr;
+  int (*host_register)(void* data, size_t bytes, unsigned flags) = nullptr;
+  int (*host_unregister)(void* data) = nullptr;
+  int (*ext_malloc_with_flags)(void** gpu, size_t bytes, unsigned flags) = nullptr;
+  int (*free)(void* gpu) = nullptr;
+  int (*memset)(void* gpu, int value, size_t bytes) = nullptr;
+  int (*memcpy)(void* to, const void* from, size_t bytes, int kind) = nullptr;
+  int (*device_synchronize)() = nullptr;
+  int (*stream_write_value32)(void* stream, void* gpu, uint32_t value, unsigned flags) = nullptr;
+  int (*stream_synchronize)(void* stream) = nullptr;
+  /// Null in versions before 7.
+  int (*get_handle_for_address_range)(void* handle, void* gpu, size_t bytes, int type,
+                                      unsigned long long flags) = nullptr;
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief libhsa-runtime64, found when it is first needed: what HIP does not offer of ROCm. Declared here as HIP is in
+/// hip_library.hpp.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/shared_library.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// Types and constants of the HSA runtime's interface, under its own names without `hsa`.
+namespace hsa {
+/// hsa_agent_t: a CPU or a GPU.
+struct Agent {
+  uint64_t handle;
+};
+/// hsa_amd_memory_pool_t.
+struct Pool {
+  uint64_t handle;
+};
+constexpr int success = 0;
+constexpr int info_break = 1;          ///< ends an iteration
+constexpr int agent_info_device = 17;  ///< uint32_t: one of the next two
+constexpr uint32_t device_cpu = 0;
+constexpr uint32_t device_gpu = 1;
+constexpr int agent_info_bdf_id = 0xa006;  ///< uint32_t: bus, device and function as in configuration cycles
+constexpr int agent_info_domain = 0xa00f;  ///< uint32_t: PCI domain
+constexpr int pool_info_segment = 0;       ///< uint32_t
+constexpr uint32_t segment_global = 0;
+constexpr int pool_info_global_flags = 1;  ///< uint32_t
+constexpr uint32_t pool_fine_grained = 2;
+}  // namespace hsa
+
+/// The functions of the HSA runtime that set-up uses, under their names without `hsa` and `hsa_amd`. Each returns
+/// hsa::success or what status_string() explains.
+class HsaLibrary {
+ public:
+  using OnAgent = int (*)(hsa::Agent agent, void* data);
+  using OnPool = int (*)(hsa::Pool pool, void* data);
+
+  /// Throws Error where the library cannot be loaded, or lacks a function.
+  explicit HsaLibrary(const std::vector<std::string>& files = usual_files()) {
+    const SharedLibrary library(files, "install the HSA runtime of ROCm (Debian: libhsa-runtime64-1)");
+    library.find(init, "hsa_init");
+    library.find(shut_down, "hsa_shut_down");
+    library.find(status_string, "hsa_status_string");
+    library.find(iterate_agents, "hsa_iterate_agents");
+    library.find(agent_get_info, "hsa_agent_get_info");
+    library.find(iterate_pools, "hsa_amd_agent_iterate_memory_pools");
+    library.find(pool_get_info, "hsa_amd_memory_pool_get_info");
+    library.find(memory_lock_to_pool, "hsa_amd_memory_lock_to_pool");
+    library.find(memory_unlock, "hsa_amd_memory_unlock");
+    library.find_optional(portable_export_dmabuf, "hsa_amd_portable_export_dmabuf");
+  }
+  HsaLibrary(const HsaLibrary&) = delete;
+  HsaLibrary& operator=(const HsaLibrary&) = delete;
+
+  static std::vector<std::string> usual_files() {
+    return {"libhsa-runtime64.so.1", "/opt/rocm/lib/libhsa-runtime64.so.1"};
+  }
+
+  int (*init)() = nullptr;
+  int (*shut_down)() = nullptr;
+  int (*status_string)(int status, const char** text) = nullptr;
+  int (*iterate_agents)(OnAgent call, void* data) = nullptr;
+  int (*agent_get_info)(hsa::Agent agent, int what, void* value) = nullptr;
+  int (*iterate_pools)(hsa::Agent agent, OnPool call, void* data) = nullptr;
+  int (*pool_get_info)(hsa::Pool pool, int what, void* value) = nullptr;
+  int (*memory_lock_to_pool)(void* data, size_t bytes, hsa::Agent* agents, int agent_count, hsa::Pool pool,
+                             uint32_t flags, void** gpu) = nullptr;
+  int (*memory_unlock)(void* data) = nullptr;
+  /// Null in 5.2.
+  int (*portable_export_dmabuf)(const void* gpu, size_t bytes, int* fd, uint64_t* offset) = nullptr;
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Which NVMe controller or NIC is nearest to a GPU, and why; all of it from sysfs.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/topology/devices.hpp>
+#include <xio/host/topology/place.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// A device that was chosen from several.
+struct Nearest {
+  const MachineDevice* device;
+  const MachineDevice* origin;  ///< the GPU that it is nearest to; null: the processors
+  Distance distance;
+  std::string why;  ///< for people: what it is near to, what they have in common, and what the next one has
+};
+
+/// The devices of a machine at one moment.
+class Topology {
+ public:
+  /// @param sysfs       root of sysfs
+  /// @param processors  numbers of those that may run the work
+  explicit Topology(const std::string& sysfs = "/sys", const std::vector<uint32_t>& processors = usable_processors())
+      : numa_(NumaNodes::read(sysfs)),
+        devices_(machine_devices(sysfs, numa_)),
+        processors_(place_of_processors(processors, numa_)) {}
+
+  const std::vector<MachineDevice>& devices() const { return devices_; }
+  std::vector<const MachineDevice*> devices(DeviceKind kind) const {
+    std::vector<const MachineDevice*> some;
+    for (const MachineDevice& one : devices_)
+      if (one.kind == kind) some.push_back(&one);
+    return some;
+  }
+  const NumaNodes& numa() const { return numa_; }
+  /// Their NUMA node is known where all of them are of one.
+  const Place& processors() const { return processors_; }
+
+  /// From a GPU, or from the processors where `origin` is null.
+  Distance distance_to(const MachineDevice* origin, const MachineDevice& device) const {
+    return distance(origin == nullptr ? processors_ : origin->place, device.place, numa_);
+  }
+
+  /// Of `candidates`, the one with the least distance to a GPU, or to the processors where there is no GPU; the first
+  /// of several that are as near. Empty where there are no candidates. They are devices of this object.
+  std::optional<Nearest> nearest(const std::vector<const MachineDevice*>& candidates) const {
+    std::vector<const MachineDevice*> origins = devices(DeviceKind::gpu);
+    if (origins.empty()) origins.push_back(nullptr);
+    std::vector<Nearest> ranking;
+    for (const MachineDevice* candidate : candidates) ranking.push_back(best_origin(*candidate, origins));
+    if (ranking.empty()) return std::nullopt;
+    std::stable_sort(ranking.begin(), ranking.end(),
+                     [](const Nearest& a, const Nearest& b) { return a.distance < b.distance; });
+    ranking.front().why = reason(ranking);
+    return ranking.front();
+  }
+
+ private:
+  Nearest best_origin(const MachineDevice& device, const std::vector<const MachineDevice*>& origins) const {
+    Nearest best{&device, origins.front(), distance_to(origins.front(), device), {}};
+    for (const MachineDevice* origin : origins) {
+      const Distance here = distance_to(origin, device);
+      if (here < best.distance) best = {&device, origin, here, {}};
+    }
+    return best;
+  }
+
+  std::string name_of_origin(const MachineDevice* origin) const {
+    if (origin != nullptr) return "GPU " + origin->label();
+    if (processors_.numa_node >= 0) return "the processors (NUMA node " + std::to_string(processors_.numa_node) + ")";
+    return "the processors (of several NUMA nodes, or of one that is not known)";
+  }
+
+  std::string reason(const std::vector<Nearest>& ranking) const {
+    const Nearest& first = ranking.front();
+    std::string text =
+        first.device->label() + " with " + name_of_origin(first.origin) + ": " + describe(first.distance);
+    if (ranking.size() == 1) return text + "; there is no other";
+    const Nearest& second = ranking[1];
+    if (first.distance == second.distance) {
+      const auto as_near = std::count_if(ranking.begin(), ranking.end(),
+                                         [&first](const Nearest& one) { return one.distance == first.distance; });
+      return text + "; the first of " + std::to_string(as_near) + " that are as near";
+    }
+    return text + "; the next one, " + second.device->label() +
+           (second.origin == first.origin ? std::string() : " with " + name_of_origin(second.origin)) + ": " +
+           describe(second.distance);
+  }
+
+  NumaNodes numa_;
+  std::vector<MachineDevice> devices_;
+  Place processors_;
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END

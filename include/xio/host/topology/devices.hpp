@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The GPUs, NVMe controllers and NICs of a machine, found in sysfs; no driver of theirs is asked.
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/pci.hpp>
+#include <xio/host/topology/place.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+enum class DeviceKind : uint8_t { gpu, nvme, nic };
+
+/// For people, in a sentence.
+inline const char* name_of(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::gpu: return "GPU";
+    case DeviceKind::nvme: return "NVMe controller";
+    default: return "NIC";
+  }
+}
+
+/// A device, and where it sits.
+struct MachineDevice {
+  DeviceKind kind = DeviceKind::gpu;
+  std::string address;  ///< of its PCI function; empty: it has none, as a network device of software
+  std::string driver;   ///< of the function; empty: none
+  uint32_t vendor = 0;  ///< PCI vendor
+  std::vector<std::string>
+      names;                      ///< what the kernel calls it: "nvme0", "mlx5_0", "rxe0"; a NIC without verbs has none
+  std::vector<std::string> nets;  ///< network interfaces of a NIC
+  bool is_virtual_function = false;
+  Place place;
+
+  /// Its address, or else its name.
+  std::string label() const { return address.empty() && !names.empty() ? names.front() : address; }
+};
+
+namespace detail {
+
+/// Whose kernels can drive a queue. The display controllers of servers' management boards and of virtual machines
+/// cannot.
+inline bool is_gpu(uint32_t class_code, uint32_t vendor) {
+  constexpr uint32_t amd = 0x1002;
+  constexpr uint32_t nvidia = 0x10de;
+  const bool display = class_code >> 16 == 0x03;
+  const bool accelerator = class_code >> 8 == 0x1200;
+  return (display || accelerator) && (vendor == amd || vendor == nvidia);
+}
+
+inline bool is_nic(uint32_t class_code) { return class_code >> 16 == 0x02; }
+
+/// The PCI function that a network interface is on, by way of what it is made of (bonds, VLANs); empty for others.
+inline std::string function_of_net(const std::string& sysfs, const std::string& net, int depth = 4) {
+  const std::string folder = sysfs + "/class/net/" + net;
+  std::error_code error;
+  const std::string device = std::filesystem::canonical(folder + "/device", error).filename().string();
+  if (!error && PciFunction(device, sysfs).present()) return device;
+  // A virtio interface lies one folder below its function.
+  const std::string above = std::filesystem::canonical(folder + "/device/..", error).filename().string();
+  if (!error && PciFunction(above, sysfs).present()) return above;
+  const std::string lower = "lower_";
+  for (const std::string& entry : names_in(folder)) {
+    if (depth == 0 || entry.compare(0, lower.size(), lower) != 0) continue;
+    const std::string found = function_of_net(sysfs, entry.substr(lower.size()), depth - 1);
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
+/// Network interfaces of a PCI function; those of virtio lie one folder further down.
+inline std::vector<std::string> nets_of(const PciFunction& pci) {
+  std::vector<std::string> all = pci.names_in("net");
+  if (!all.empty()) return all;
+  for (const std::string& entry : pci.names_in("."))
+    if (entry.compare(0, 6, "virtio") == 0) all = pci.names_in(entry + "/net");
+  return all;
+}
+
+/// Verbs devices that are no PCI function's, such as those of soft-RoCE.
+inline std::vector<MachineDevice> other_verbs_devices(const std::string& sysfs, const NumaNodes& numa) {
+  std::vector<MachineDevice> all;
+  const std::string folder = sysfs + "/class/infiniband/";
+  for (const std::string& name : names_in(folder)) {
+    std::error_code error;
+    const std::string device = std::filesystem::canonical(folder + name + "/device", error).filename().string();
+    if (!error && PciFunction(device, sysfs).present()) continue;
+    MachineDevice one;
+    one.kind = DeviceKind::nic;
+    one.names = {name};
+    const std::string net = first_word(folder + name + "/parent");
+    if (!net.empty()) {
+      one.nets = {net};
+      one.driver = "rdma_rxe";
+      // It sends through that interface, so that it sits where the interface does.
+      const std::string function = function_of_net(sysfs, net);
+      if (!function.empty()) one.place = place_of(PciFunction(function, sysfs), numa);
+    } else {
+      one.driver = std::filesystem::read_symlink(folder + name + "/device/driver", error).filename().string();
+      one.place.numa_node = numa.resolve(signed_number(folder + name + "/device/numa_node").value_or(-1));
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+}  // namespace detail
+
+/// All of them, by kind and address. A device that vanishes meanwhile is left out, or shown with what was still read.
+/// @param sysfs  root of sysfs
+inline std::vector<MachineDevice> machine_devices(const std::string& sysfs, const NumaNodes& numa) {
+  std::vector<MachineDevice> all;
+  for (const PciFunction& pci : pci_functions(sysfs)) {
+    const uint32_t class_code = pci.class_code();
+    MachineDevice one;
+    one.vendor = pci.vendor();
+    if (detail::is_gpu(class_code, one.vendor)) {
+      one.kind = DeviceKind::gpu;
+    } else if (class_code == PciFunction::nvme_class) {
+      one.kind = DeviceKind::nvme;
+      one.names = pci.names_in("nvme");
+    } else if (detail::is_nic(class_code)) {
+      one.kind = DeviceKind::nic;
+      one.names = pci.names_in("infiniband");
+      one.nets = detail::nets_of(pci);
+    } else {
+      continue;
+    }
+    one.address = pci.address();
+    one.driver = pci.driver();
+    one.is_virtual_function = !pci.physical_function().empty();
+    one.place = place_of(pci, numa);
+    all.push_back(std::move(one));
+  }
+  for (MachineDevice& one : detail::other_verbs_devices(sysfs, numa)) all.push_back(std::move(one));
+  std::stable_sort(all.begin(), all.end(),
+                   [](const MachineDevice& a, const MachineDevice& b) { return a.kind < b.kind; });
+  return all;
+}
+
+}  // namespace host
+
+XIO_NAMESPACE_END

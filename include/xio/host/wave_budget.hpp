@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief How much of a GPU a kernel that does I/O may take.
+
+#include <cstddef>
+#include <string>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// A fixed number of waves: the rest of the GPU stays with the kernels that compute.
+///
+/// All of them run at the same time, or the launch is refused: waves that share a queue wait for each other.
+struct WaveBudget {
+  uint32_t waves = 8;            ///< altogether
+  uint32_t waves_per_block = 1;  ///< divides `waves`
+  size_t lds = 0;                ///< bytes of dynamic shared memory of a block
+};
+
+namespace detail {
+
+/// Keeps an argument out of the deduction of a kernel's parameters.
+template <class T>
+struct SameType {
+  using type = T;
+};
+
+inline uint32_t blocks_of(const WaveBudget& budget) {
+  if (budget.waves == 0 || budget.waves_per_block == 0 || budget.waves % budget.waves_per_block != 0)
+    throw Error("a budget of " + std::to_string(budget.waves) + " waves in blocks of " +
+                std::to_string(budget.waves_per_block) + " is not accepted; whole blocks are, at least one");
+  return budget.waves / budget.waves_per_block;
+}
+
+}  // namespace detail
+
+}  // namespace host
+
+XIO_NAMESPACE_END

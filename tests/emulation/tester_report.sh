@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# tester_report.sh XIO-TESTER: xio-tester report on the in-process model
+# shellcheck source=tests/qemu/tester_common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../qemu/tester_common.sh"
+
+# check TITLE COMMAND...
+check() {
+  local title=$1
+  shift
+  if "$@" >"$work/out" 2>&1; then
+    pass
+  else
+    fail "$title"
+    tail -n 5 "$work/out"
+  fi
+}
+# refused WORDS ARGUMENT...: exit status 2, and one line that has WORDS
+refused() {
+  local words=$1 status=0
+  shift
+  "$tester" report "$@" >"$work/out" 2>"$work/err" || status=$?
+  if [ $status -eq 2 ] && [ "$(wc -l <"$work/err")" -eq 1 ] && grep -qF -- "$words" "$work/err" && [ ! -s "$work/out" ]; then
+    pass
+  else
+    fail "exit status $status, or not one line with '$words': $*"
+    cat "$work/err"
+  fi
+}
+in_json() { check "$1" check_json "$work/all/report.json" "${@:2}"; }
+
+model="emulated:size=8M"
+if ! "$tester" report --controller "$model" --quick --write --runs 3 --output "$work/all" >"$work/markdown" 2>"$work/err"; then
+  fail "report: exit status"
+  cat "$work/err"
+fi
+for title in "Single operation" Batched Multi-queue Multi-LBA Sustained "Access pattern" "Write and read, verified" \
+  "Sub-steps, ns per operation" "CPU use" "Side by side: random reads of 4 KiB"; do
+  check "the table '$title', and what it is not of" grep -qxF "## $title (in-process model, not a drive)" "$work/markdown"
+done
+check "the same in a file" cmp "$work/markdown" "$work/all/report.md"
+rows="[r for t in j['tables'] for r in t['rows']]"
+table="{t['id']: t['rows'] for t in j['tables']}"
+in_json "tables" "len(j['tables']) == 10" "j['exit_status'] == 0" "j['heading'] == 'in-process model, not a drive'" \
+  "j['blocks'] == 'written by this run'"
+in_json "rows" "[len(t['rows']) for t in j['tables']] == [4, 4, 3, 3, 1, 2, 4, 4, 2, 2]" \
+  "all(r['figures'] or 'memory-mode' in r['remark'] for r in $rows)" \
+  "sum(1 for r in $rows if not r['figures']) == 9" \
+  "[r['memory_mode'] for r in ($table)['single']] == [0, 3, 8, 11]"
+in_json "figures" "all(r['figures']['latency_us']['min'] <= r['figures']['latency_us']['p50'] <= r['figures']['latency_us']['max'] for r in $rows if r['figures'])" \
+  "all(r['figures']['cpu']['us_per_operation'] > 0 for r in $rows if r['figures'] and r['operation'] == 'read')" \
+  "all(abs(r['figures']['mb_per_s'] * 1e6 / r['bytes'] / r['figures']['iops'] - 1) < 1e-6 for r in $rows if r['figures'])"
+in_json "the run of the median" "all(len(r['iops_of_runs']) == 3 and sorted(r['iops_of_runs'])[1] == r['figures']['iops'] for r in $rows if r['figures'])"
+in_json "one doorbell for each operation, and for each batch" \
+  "1 <= ($table)['single'][0]['figures']['doorbells_per_operation'] < 1.1" \
+  "1 / 16 <= ($table)['batched'][0]['figures']['doorbells_per_operation'] < 1.1 / 16"
+in_json "multi-LBA" "[r['bytes'] for r in ($table)['multi-lba']] == [512, 4096, 16384]"
+in_json "verified" "all(r['remark'] == 'right: 64 of 64 blocks' for r in ($table)['verified'])"
+in_json "sub-steps" "all(v >= 0 for v in ($table)['sub-steps'][0]['figures']['steps_ns'].values())" \
+  "len(($table)['sub-steps'][0]['figures']['steps_ns']) == 5"
+check "CSV" python3 - "$work/all/report.csv" <<'END'
+import csv
+import sys
+
+with open(sys.argv[1], newline="", encoding="utf-8") as file:
+    rows = list(csv.DictReader(file))
+assert len(rows) == 29, len(rows)
+assert all(None not in row and None not in row.values() for row in rows)
+assert all(row["heading"] == "in-process model, not a drive" for row in rows)
+assert {row["table"] for row in rows} >= {"single", "batched", "sustained", "sub-steps", "side-by-side"}
+single = rows[0]
+assert float(single["min"]) <= float(single["mean"]) <= float(single["max"]), single
+assert single["submitter"] == "xio" and single["depth"] == "1" and float(single["iops"]) > 0
+steps = [float(next(row for row in rows if row["table"] == "sub-steps")[name])
+         for name in ("build", "enqueue", "sq_doorbell", "cq_poll", "cq_doorbell", "total")]
+assert abs(sum(steps[:5]) - steps[5]) < 0.5, steps
+END
+if "${XIO_PYTHON:-python3}" -c 'import matplotlib' 2>/dev/null; then
+  for name in single sub-steps side-by-side; do
+    check "plot of $name" cmp -n 4 "$work/all/$name.png" <(printf '\x89PNG')
+  done
+else
+  check "no plots without matplotlib, and it is said" grep -q "no plots: .*matplotlib is not installed" "$work/err"
+fi
+
+"$tester" report --controller "$model" --quick --tables pattern,single --json "$work/all/report.json" >"$work/markdown" || fail "two tables"
+in_json "two tables" "[t['id'] for t in j['tables']] == ['single', 'pattern']" "'--write' in j['blocks']"
+"$tester" report --controller "$model" --quick --tables verified --json - >"$work/all/report.json" || fail "JSON to standard output"
+in_json "what writes is left out" "all(r['figures'] is None and '--write' in r['remark'] for r in j['tables'][0]['rows'])"
+status=0
+"$tester" report --controller "emulated:size=1M,delay=50000" --deadline 5 --quick --tables pattern \
+  --json "$work/all/report.json" >"$work/markdown" 2>&1 || status=$?
+if [ $status -eq 1 ]; then pass; else fail "a model that does not answer: $status"; fi
+in_json "a model that does not answer" "all(r['failed'] and '--deadline' in r['remark'] for r in j['tables'][0]['rows'])"
+
+refused "nothing to run: give --controller"
+refused "--tables foo is not accepted; single, batched" --controller "$model" --tables single,foo
+refused "--fio needs --fio-device" --controller "$model" --fio
+refused "--fio-device is for --fio" --controller "$model" --fio-device /dev/nvme0n1
+refused "--fio-device /dev/sda is not accepted" --fio --fio-device /dev/sda
+refused "/dev/nvme9999n1 is not there" --fio --fio-device /dev/nvme9999n1
+refused "--write needs --controller" --fio --fio-device /dev/nvme0n1 --write
+refused "--duration" --controller "$model" --duration never
+refused "--base-lba 16384 is beyond the end" --controller "$model" --base-lba 16384
+refused "--output /dev/null/x" --controller "$model" --output /dev/null/x
+refused "--fio-results /nowhere" --controller "$model" --fio-results /nowhere
+echo "{}" >"$work/empty.json"
+refused "no report of xio-tester" --controller "$model" --quick --tables single --fio-results "$work/empty.json"
+finish "report"

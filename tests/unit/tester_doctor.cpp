@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: MIT
+// xio-tester doctor on machines made of files.
+
+#include "tester/doctor/checks.hpp"
+
+#include <cerrno>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "unit/machine_tree.hpp"
+
+namespace {
+
+using host_tests::MachineTree;
+using tester::doctor::check_mode;
+using tester::doctor::DeviceReport;
+using tester::doctor::Machine;
+using tester::doctor::ModeReport;
+using tester::doctor::ModuleState;
+using tester::doctor::Obstacle;
+
+/// What only system calls answer is what the test says.
+class PlayedMachine final : public Machine {
+ public:
+  explicit PlayedMachine(const MachineTree& tree) : Machine(tree.path("").substr(0, tree.path("").size() - 1)) {}
+
+  int open_error(const std::string& node) const override {
+    const auto found = open_errors.find(node);
+    return found == open_errors.end() ? 0 : found->second;
+  }
+  int map_error(const std::string&) const override { return mapping; }
+  std::optional<uint32_t> granted_queues(const std::string&) const override { return granted; }
+  std::optional<uint32_t> admin_commands(const std::string&) const override { return commands; }
+  std::string loadable(const std::vector<std::string>& names) const override {
+    for (const std::string& one : names)
+      for (const std::string& there : libraries)
+        if (one == there) return one;
+    return {};
+  }
+  std::optional<int> visible_gpus(const std::string&, const std::string&) const override { return gpus; }
+  std::vector<std::string> qemus() const override { return programs; }
+
+  std::map<std::string, int> open_errors;
+  int mapping = 0;
+  std::optional<uint32_t> granted = 8;
+  std::optional<uint32_t> commands = 0;
+  std::vector<std::string> libraries = {"libibverbs.so.1", "libmlx5.so.1", "libamdhip64.so.6"};
+  std::optional<int> gpus = 1;
+  std::vector<std::string> programs = {"/usr/bin/qemu-system-x86_64 7.2"};
+};
+
+constexpr const char* drive = "pci0000:00/0000:00:04.0";
+
+/// A machine on which everything works: an IOMMU in the identity domain, a drive of the kernel's and one of vfio's, a
+/// NIC, a soft-RoCE device and a GPU.
+struct GoodMachine : MachineTree {
+  GoodMachine() {
+    write("proc/sys/kernel/osrelease", "6.1.0-56-amd64");
+    write("proc/self/status", "Name: x\nCapEff:\t000001ffffffffff");
+    write("proc/self/limits",
+          "Limit                     Soft Limit           Hard Limit           Units\n"
+          "Max locked memory         8388608              8388608              bytes");
+    write("proc/self/mounts", "hugetlbfs /dev/hugepages hugetlbfs rw 0 0");
+    write("proc/interrupts", "  0:  0  IO-APIC  2-edge  timer\n  1:  0  IR-IO-APIC  1-edge  i8042");
+    write("proc/cpuinfo", "flags : fpu vme");
+    write("etc/default/grub", "GRUB_CMDLINE_LINUX=\"\"");
+    write("etc/libibverbs.d/rxe.driver", "driver rxe");
+    for (const char* name : {"vfio_pci", "vfio_iommu_type1", "rdma_rxe", "nvme"})
+      folder("sys/module/" + std::string(name));
+    write("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "16");
+    write("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "16");
+    nvme(drive, "nvme0");
+    write("sys/devices/" + std::string(drive) + "/nvme/nvme0/queue_count", "5");
+    folder("sys/devices/" + std::string(drive) + "/nvme/nvme0/nvme0n1");
+    write("sys/class/block/nvme0n1/dev", "259:0");
+    write("sys/class/block/nvme0n1/nvme0n1p1/dev", "259:1");
+    write("sys/class/block/nvme0n1p1/dev", "259:1");
+    iommu_group("0000:00:04.0", "4", "identity");
+    function("pci0000:00/0000:00:05.0", "0x010802", "0x144d", "vfio-pci");
+    iommu_group("0000:00:05.0", "5", "identity");
+    write("dev/vfio/5", "");
+    nic("pci0000:00/0000:00:06.0", "mlx5_0", "ens6");
+    add_verbs("mlx5_0", "uverbs0", "0000:0000:0000:0000:0000:ffff:0a09:0001");
+    folder("sys/devices/virtual/infiniband/rxe0");
+    link("sys/class/infiniband/rxe0", "sys/devices/virtual/infiniband/rxe0");
+    write("sys/devices/virtual/infiniband/rxe0/parent", "lo");
+    add_verbs("rxe0", "uverbs1", "0000:0000:0000:0000:0000:ffff:7f00:0001");
+    gpu("pci0000:00/0000:00:07.0");
+    folder("sys/module/amdgpu");
+  }
+
+  void add_verbs(const std::string& name, const std::string& node, const std::string& gid) const {
+    write("sys/class/infiniband_verbs/" + node + "/ibdev", name);
+    write("sys/class/infiniband/" + name + "/ports/1/state", "4: ACTIVE");
+    write("sys/class/infiniband/" + name + "/ports/1/gids/0", gid);
+  }
+  void capabilities(const std::string& mask) const { write("proc/self/status", "CapEff:\t" + mask); }
+  void remove(const std::string& of) const { std::filesystem::remove_all(path(of)); }
+};
+
+/// All of a mode, a line each: "-: what" and "device: what".
+std::vector<std::string> obstacles(const Machine& machine, const std::string& mode) {
+  const ModeReport report = check_mode(machine, mode);
+  std::vector<std::string> all;
+  for (const Obstacle& one : report.obstacles) all.push_back("-: " + one.what);
+  for (const DeviceReport& device : report.devices)
+    for (const Obstacle& one : device.obstacles) all.push_back(device.name + ": " + one.what);
+  return all;
+}
+
+/// The command for the only obstacle that begins so.
+std::string fix(const Machine& machine, const std::string& mode, const std::string& what) {
+  const ModeReport report = check_mode(machine, mode);
+  std::vector<std::string> all;
+  const auto look = [&](const std::vector<Obstacle>& some) {
+    for (const Obstacle& one : some) {
+      CHECK_FALSE(one.fix.empty());
+      if (one.what.compare(0, what.size(), what) == 0) all.push_back(one.fix);
+    }
+  };
+  look(report.obstacles);
+  for (const DeviceReport& device : report.devices) look(device.obstacles);
+  return all.size() == 1 ? all.front() : std::to_string(all.size()) + " obstacles begin with: " + what;
+}
+
+using Lines = std::vector<std::string>;
+
+TEST_CASE("a machine on which all modes work") {
+  const GoodMachine tree;
+  const PlayedMachine machine(tree);
+  for (const std::string& mode : tester::doctor::all_modes) {
+    INFO(mode);
+    CHECK(check_mode(machine, mode).works());
+  }
+  CHECK(check_mode(machine, "vfio").usable() == Lines{"vfio:0000:00:05.0"});
+  CHECK(check_mode(machine, "kernel-shared").usable() == Lines{"/dev/nvme0"});
+  CHECK(check_mode(machine, "kernel-shared").devices.front().notes ==
+        Lines{"4 spare queues: 8 queue pairs, 4 of them the kernel's"});
+  CHECK(check_mode(machine, "rdma").usable() == Lines{"mlx5_0"});
+  CHECK(check_mode(machine, "rxe").usable() == Lines{"rxe0"});
+  CHECK(obstacles(machine, "vfio") == Lines{"vfio:0000:00:04.0: it is with the driver nvme"});
+  CHECK(fix(machine, "vfio", "it is with the driver nvme") == "scripts/xio-bind bind 0000:00:04.0 --apply");
+  CHECK(obstacles(machine, "kernel-shared") == Lines{"0000:00:05.0: it is with the driver vfio-pci"});
+}
+
+TEST_CASE("no machine at all: the model still works") {
+  const MachineTree tree;
+  PlayedMachine machine(tree);
+  machine.programs.clear();
+  machine.libraries.clear();
+  for (const std::string& mode : tester::doctor::all_modes) {
+    INFO(mode);
+    const ModeReport report = check_mode(machine, mode);
+    CHECK(report.works() == (mode == "emulated"));
+    CHECK(report.obstacles.empty() == (mode == "emulated"));
+  }
+}
+
+TEST_CASE("IOMMU: missing, off, of a guest, without interrupts") {
+  GoodMachine tree;
+  PlayedMachine machine(tree);
+  tree.remove("sys/kernel/iommu_groups");
+  tree.remove("sys/devices/pci0000:00/0000:00:04.0/iommu_group");
+  tree.remove("sys/devices/pci0000:00/0000:00:05.0/iommu_group");
+  CHECK(obstacles(machine, "vfio") ==
+        Lines{"-: no IOMMU: firmware describes none", "vfio:0000:00:04.0: it is with the driver nvme"});
+  CHECK(check_mode(machine, "kernel-shared").works());
+  // A group of vfio's own, with nothing behind it.
+  tree.write("sys/kernel/iommu_groups/0/name", "vfio-noiommu");
+  CHECK(obstacles(machine, "vfio").front() == "-: no IOMMU: firmware describes none");
+  tree.write("proc/cpuinfo", "flags : fpu hypervisor");
+  CHECK(obstacles(machine, "vfio").front() == "-: this virtual machine has no IOMMU");
+  tree.write("sys/firmware/acpi/tables/IVRS", "");
+  CHECK(fix(machine, "vfio", "the IOMMU is off") ==
+        "sed -i 's/^GRUB_CMDLINE_LINUX=\"/&amd_iommu=on /' /etc/default/grub && update-grub && reboot");
+  tree.write("sys/firmware/acpi/tables/DMAR", "");
+  tree.remove("etc/default/grub");
+  CHECK(fix(machine, "vfio", "the IOMMU is off") == "boot with intel_iommu=on added to the kernel's command line");
+  tree.write("usr/sbin/grubby", "");
+  CHECK(fix(machine, "vfio", "the IOMMU is off") == "grubby --update-kernel=ALL --args=intel_iommu=on && reboot");
+
+  const GoodMachine other;
+  other.write("proc/interrupts", "  1:  0  IO-APIC  1-edge  i8042");
+  CHECK(obstacles(PlayedMachine(other), "vfio").front() == "-: interrupts are not remapped");
+  other.write("sys/module/vfio_iommu_type1/parameters/allow_unsafe_interrupts", "Y");
+  CHECK(check_mode(PlayedMachine(other), "vfio").works());
+}
+
+TEST_CASE("vfio: modules, locked memory, nodes, groups") {
+  GoodMachine tree;
+  PlayedMachine machine(tree);
+  tree.remove("sys/module/vfio_iommu_type1");
+  CHECK(fix(machine, "vfio", "the module vfio_iommu_type1 is not loaded") == "modprobe vfio_iommu_type1");
+  const std::string modules = "lib/modules/6.1.0-56-amd64/";
+  tree.write(modules + "modules.dep", "kernel/drivers/vfio/vfio_iommu_type1.ko.xz: kernel/drivers/vfio/vfio.ko");
+  CHECK(machine.module("vfio_iommu_type1") == ModuleState::available);
+  CHECK(machine.module("vfio") == ModuleState::absent);
+  tree.write(modules + "modules.builtin", "kernel/drivers/vfio/vfio-iommu-type1.ko");
+  CHECK(check_mode(machine, "vfio").works());
+  tree.write(modules + "modules.builtin", "");
+  tree.write(modules + "modules.dep", "");
+  CHECK(obstacles(machine, "vfio").front() == "-: the kernel has no module vfio_iommu_type1");
+  tree.folder("sys/module/vfio_iommu_type1");
+
+  // Everything but the right to lock memory, which is bit 14.
+  tree.capabilities("000001ffffffbfff");
+  CHECK(obstacles(machine, "vfio").front() ==
+        "-: this user may lock 8192 KiB of memory; a controller's is 65536 KiB (dma=)");
+  tree.write("proc/self/limits", "Max locked memory         unlimited            unlimited            bytes");
+  CHECK(check_mode(machine, "vfio").works());
+
+  machine.open_errors = {{"/dev/vfio/5", EACCES}};
+  CHECK(fix(machine, "vfio", "/dev/vfio/5 may not be opened").find("scripts/xio-bind udev 0000:00:05.0") == 0);
+  machine.open_errors = {{"/dev/vfio/5", EBUSY}};
+  CHECK(obstacles(machine, "vfio").back() == "vfio:0000:00:05.0: /dev/vfio/5 is in use by another process");
+  CHECK_FALSE(check_mode(machine, "vfio").works());
+  // A kernel that has character devices alone.
+  tree.remove("dev/vfio/5");
+  tree.folder("sys/devices/pci0000:00/0000:00:05.0/vfio-dev/vfio3");
+  CHECK(check_mode(machine, "vfio").works());
+  machine.open_errors = {{"/dev/vfio/devices/vfio3", ENOENT}};
+  CHECK_FALSE(check_mode(machine, "vfio").works());
+  machine.open_errors.clear();
+
+  tree.function("pci0000:00/0000:00:05.1", "0x020000", "0x8086", "e1000e");
+  tree.iommu_group("0000:00:05.1", "5");
+  tree.bridge("pci0000:00/0000:00:05.2");
+  tree.iommu_group("0000:00:05.2", "5");
+  CHECK(obstacles(machine, "vfio").back() ==
+        "vfio:0000:00:05.0: IOMMU group 5 is not viable: 0000:00:05.1 of it is with the driver e1000e");
+  CHECK_FALSE(check_mode(machine, "vfio").works());
+  tree.function("pci0000:00/0000:00:05.1", "0x010802", "0x8086", "nvme");
+  CHECK(fix(machine, "vfio", "IOMMU group 5 is not viable") == "scripts/xio-bind bind 0000:00:05.1 --apply");
+  tree.remove("sys/devices/pci0000:00/0000:00:05.1/driver");
+  CHECK(check_mode(machine, "vfio").works());
+
+  tree.write("sys/kernel/iommu_groups/5/name", "vfio-noiommu");
+  CHECK(obstacles(machine, "vfio")[1].find("vfio:0000:00:05.0: no IOMMU is behind it") == 0);
+}
+
+TEST_CASE("kernel-shared: every refusal") {
+  GoodMachine tree;
+  PlayedMachine machine(tree);
+  const auto only = [&machine](const std::string& what) {
+    const Lines wanted = {what, "0000:00:05.0: it is with the driver vfio-pci"};
+    CHECK(obstacles(machine, "kernel-shared") == wanted);
+    CHECK_FALSE(check_mode(machine, "kernel-shared").works());
+  };
+  tree.write("sys/kernel/iommu_groups/4/type", "DMA");
+  only("/dev/nvme0: its IOMMU domain translates (DMA)");
+  CHECK(fix(machine, "kernel-shared", "its IOMMU domain").find("iommu=pt") != std::string::npos);
+  CHECK(fix(machine, "kernel-shared", "its IOMMU domain").find("use vfio: scripts/xio-bind bind 0000:00:04.0") !=
+        std::string::npos);
+  tree.write("sys/kernel/iommu_groups/4/type", "identity");
+
+  machine.mapping = EINVAL;
+  only("/dev/nvme0: the kernel does not let its registers be mapped (CONFIG_IO_STRICT_DEVMEM)");
+  machine.mapping = EPERM;
+  only("/dev/nvme0: the kernel is locked down: no registers are mapped");
+  machine.mapping = 0;
+
+  machine.commands = 0x100;
+  only("/dev/nvme0: the kernel has switched its shadow doorbells on (Doorbell Buffer Config)");
+  machine.commands = std::nullopt;
+  CHECK(check_mode(machine, "kernel-shared").works());
+
+  machine.granted = 4;
+  only("/dev/nvme0: no spare queue on this controller: 4 queue pairs, 4 of them the kernel's");
+  machine.granted = 3;
+  only("/dev/nvme0: no spare queue on this controller: 3 queue pairs, 4 of them the kernel's");
+  machine.granted = 5;
+  CHECK(check_mode(machine, "kernel-shared").works());
+  machine.granted = std::nullopt;
+  CHECK(check_mode(machine, "kernel-shared").devices.front().notes ==
+        Lines{"whether it has a spare queue is not known: it does not tell"});
+  machine.granted = 8;
+
+  tree.write("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "0");
+  only("-: no huge page of 2 MiB is free");
+  tree.write("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "1");
+  tree.write("proc/self/mounts", "proc /proc proc rw 0 0");
+  only("-: no hugetlbfs is mounted");
+  tree.write("proc/self/mounts", "none /mnt/huge hugetlbfs rw 0 0");
+
+  // Everything but bit 21; what only root may ask is not asked.
+  tree.capabilities("000001ffffdfffff");
+  machine.mapping = EACCES;
+  machine.commands = 0x100;
+  only("-: not root, who alone may map registers and see physical addresses");
+}
+
+TEST_CASE("drives that are in use") {
+  GoodMachine tree;
+  const PlayedMachine machine(tree);
+  const std::string begin = "22 1 0:21 / /proc rw - proc proc rw\n";
+  const auto of_drive = [&machine](const std::string& mode) {
+    Lines all;
+    for (const std::string& one : obstacles(machine, mode))
+      if (one.find("in use") != std::string::npos) all.push_back(one);
+    return all;
+  };
+  tree.write("proc/self/mountinfo", begin + "24 22 259:1 / /home rw,relatime shared:1 - ext4 /dev/root rw");
+  CHECK(of_drive("kernel-shared") == Lines{"/dev/nvme0: in use: nvme0n1p1 is mounted on /home"});
+  CHECK(of_drive("vfio") == Lines{"vfio:0000:00:04.0: in use: nvme0n1p1 is mounted on /home"});
+  CHECK(fix(machine, "vfio", "in use") == "umount /home");
+  CHECK(fix(machine, "vfio", "it is with the driver nvme") == "then: scripts/xio-bind bind 0000:00:04.0 --apply");
+  tree.write("proc/self/mountinfo", begin + "24 22 0:33 / /data rw - btrfs /dev/nvme0n1 rw");
+  CHECK(of_drive("kernel-shared") == Lines{"/dev/nvme0: in use: nvme0n1 is mounted on /data"});
+  tree.write("proc/self/mountinfo", begin + "24 22 259:7 / /other rw - ext4 /dev/nvme1n1 rw");
+  CHECK(of_drive("kernel-shared").empty());
+  tree.write("dev/nvme0n1", "");
+  tree.link("dev/disk/by-id/nvme-x", "dev/nvme0n1");
+  tree.write("proc/swaps", "Filename Type Size Used Priority\n/dev/disk/by-id/nvme-x partition 1 0 -2");
+  CHECK(fix(machine, "kernel-shared", "in use: nvme0n1 is swap") == "swapoff /dev/nvme0n1");
+  tree.write("proc/swaps", "");
+  tree.folder("sys/class/block/nvme0n1p1/holders/dm-3");
+  CHECK(of_drive("vfio") == Lines{"vfio:0000:00:04.0: in use: nvme0n1p1 is part of dm-3"});
+  tree.remove("sys/class/block/nvme0n1p1/holders/dm-3");
+  // One of several paths to the namespace.
+  tree.remove("sys/devices/" + std::string(drive) + "/nvme/nvme0/nvme0n1");
+  tree.folder("sys/devices/" + std::string(drive) + "/nvme/nvme0/nvme0c3n1");
+  tree.write("proc/self/mountinfo", "24 22 259:0 / /srv rw - xfs /dev/nvme0n1 rw");
+  CHECK(of_drive("vfio") == Lines{"vfio:0000:00:04.0: in use: nvme0n1 is mounted on /srv"});
+}
+
+TEST_CASE("verbs devices and soft-RoCE") {
+  GoodMachine tree;
+  PlayedMachine machine(tree);
+  tree.write("sys/class/infiniband/mlx5_0/ports/1/state", "1: DOWN");
+  CHECK(obstacles(machine, "rdma") == Lines{"mlx5_0: its port is down"});
+  CHECK(fix(machine, "rdma", "its port") == "ip link set ens6 up");
+  tree.write("sys/class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE");
+  machine.open_errors = {{"/dev/infiniband/uverbs0", EACCES}, {"/dev/infiniband/uverbs1", ENOENT}};
+  CHECK(obstacles(machine, "rdma") == Lines{"mlx5_0: /dev/infiniband/uverbs0 may not be opened by this user"});
+  CHECK(fix(machine, "rxe", "/dev/infiniband/uverbs1 cannot be opened") == "modprobe ib_uverbs");
+  machine.open_errors.clear();
+  machine.libraries = {"libibverbs.so.1"};
+  CHECK(obstacles(machine, "rdma") == Lines{"mlx5_0: libmlx5.so.1 cannot be loaded (direct verbs of mlx5)"});
+  machine.libraries.clear();
+  CHECK(obstacles(machine, "rxe") == Lines{"-: libibverbs.so.1 cannot be loaded"});
+  machine.libraries = {"libibverbs.so.1"};
+  tree.remove("etc/libibverbs.d/rxe.driver");
+  CHECK(obstacles(machine, "rxe") == Lines{"-: libibverbs has no provider for soft-RoCE"});
+  tree.write("etc/libibverbs.d/rxe.driver", "driver rxe");
+
+  tree.write("sys/class/infiniband/rxe0/ports/1/gids/0", "fe80:0000:0000:0000:0200:00ff:fe00:0000");
+  tree.write("sys/class/infiniband/rxe0/ports/1/gids/1", "0000:0000:0000:0000:0000:0000:0000:0000");
+  CHECK(obstacles(machine, "rxe") == Lines{"rxe0: it has no address"});
+  tree.write("sys/devices/virtual/infiniband/rxe0/parent", "veth0");
+  CHECK(check_mode(machine, "rxe").works());
+
+  tree.remove("sys/class/infiniband/rxe0");
+  CHECK(fix(machine, "rxe", "there is no soft-RoCE device") == "rdma link add rxe0 type rxe netdev ens6");
+  tree.remove("sys/module/rdma_rxe");
+  tree.write("sys/class/net/wlan0/operstate", "up");
+  CHECK(fix(machine, "rxe", "there is no soft-RoCE device") ==
+        "modprobe rdma_rxe && rdma link add rxe0 type rxe netdev wlan0");
+  tree.write("lib/modules/6.1.0-56-amd64/modules.dep", "");
+  CHECK(obstacles(machine, "rxe") == Lines{"-: the kernel has no module rdma_rxe"});
+
+  // A NIC without verbs, and one without a driver.
+  tree.remove("sys/devices/pci0000:00/0000:00:06.0/infiniband");
+  CHECK(fix(machine, "rdma", "it has no verbs device") == "modprobe mlx5_ib");
+  tree.function("pci0000:00/0000:00:06.0", "0x020000", "0x14e4");
+  tree.remove("sys/devices/pci0000:00/0000:00:06.0/driver");
+  CHECK(fix(machine, "rdma", "it is not with the driver bnxt_en") == "modprobe bnxt_en");
+}
+
+TEST_CASE("GPUs") {
+  GoodMachine tree;
+  PlayedMachine machine(tree);
+  machine.gpus = 0;
+  CHECK(obstacles(machine, "gpu") == Lines{"0000:00:07.0: libamdhip64.so.6 sees no GPU"});
+  machine.open_errors = {{"/dev/kfd", EACCES}};
+  machine.libraries.clear();
+  CHECK(obstacles(machine, "gpu") == Lines{"0000:00:07.0: /dev/kfd may not be opened by this user",
+                                           "0000:00:07.0: libamdhip64.so.7 cannot be loaded"});
+  tree.function("pci0000:00/0000:00:07.0", "0x030200", "0x10de", "nouveau");
+  CHECK(fix(machine, "gpu", "it is with the driver nouveau") == "modprobe nvidia");
+  tree.function("pci0000:00/0000:00:07.0", "0x030200", "0x10de", "nvidia");
+  machine.libraries = {"libcuda.so.1"};
+  machine.open_errors = {{"/dev/nvidia-uvm", ENOENT}};
+  CHECK(obstacles(machine, "gpu") ==
+        Lines{"0000:00:07.0: /dev/nvidia-uvm cannot be opened: No such file or directory"});
+  machine.open_errors.clear();
+  machine.gpus = 2;
+  CHECK(check_mode(machine, "gpu").devices.front().notes == Lines{"libcuda.so.1 sees 2 GPUs in all"});
+}
+
+TEST_CASE("facts, and real system calls where there is nothing") {
+  const GoodMachine tree;
+  const PlayedMachine machine(tree);
+  std::map<std::string, std::string> facts;
+  for (const tester::doctor::Fact& one : facts_of(machine)) facts[one.title] = one.text;
+  CHECK(facts["kernel"] == "6.1.0-56-amd64");
+  CHECK(facts["IOMMU"] == "2 groups: 2 identity");
+  CHECK(facts["huge pages"] == "16 of 16 of 2 MiB free");
+  CHECK(facts["locked memory"] == "no limit");
+  CHECK(facts["verbs devices"] == "mlx5_0 (mlx5_core), rxe0 (rdma_rxe)");
+  tree.write("sys/module/nvme/version", "1.0");
+  CHECK(facts_of(machine)[5].text.find("nvme 1.0, vfio-pci loaded") == 0);
+  tree.write("boot/config-6.1.0-56-amd64", "CONFIG_IO_STRICT_DEVMEM=y");
+  tree.write("proc/cmdline", "quiet iomem=relaxed");
+  CHECK(facts_of(machine)[3].text == "kept by drivers (CONFIG_IO_STRICT_DEVMEM); booted with iomem=relaxed");
+
+  const Machine real("/nonexistent");
+  CHECK(real.open_error("/dev/vfio/5") == ENOENT);
+  CHECK(real.map_error("/sys/resource0") == ENOENT);
+  CHECK_FALSE(real.granted_queues("nvme0"));
+  CHECK_FALSE(real.admin_commands("nvme0"));
+  CHECK(real.loadable({"libnothing-of-this-name.so"}).empty());
+  CHECK(real.loadable({"libnothing-of-this-name.so", "libc.so.6"}) == "libc.so.6");
+  CHECK_FALSE(real.visible_gpus("libnothing-of-this-name.so", "count"));
+  CHECK(real.visible_gpus("libc.so.6", "no_such_function") == 0);
+}
+
+}  // namespace
