@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Runs the kernel of clock-test on the processors.
+
+#include <cstdint>
+#include <vector>
+
+#include "tester/clock_check.hpp"
+#include "tester/clock_test.hpp"
+
+namespace tester {
+
+struct ClockRun {
+  std::vector<ClockReading> readings;  ///< in their order
+  uint32_t threads = 0;
+  bool fenced = true;
+  std::optional<ClockOffset> offset;  ///< between two threads that took turns; one thread has none
+  double plain_ns = 0;                ///< cost of one arch::clock()
+  double fenced_ns = 0;
+};
+
+/// Each thread stays on one processor, as far as there are enough.
+ClockRun read_clocks(const ClockOptions& options);
+
+}  // namespace tester
