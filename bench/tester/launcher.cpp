@@ -19,8 +19,8 @@ struct Variables {
 };
 
 constexpr Variables known_launchers[] = {{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                               {"PMI", "PMI_RANK", "PMI_SIZE"},
-                               {"Slurm", "SLURM_PROCID", "SLURM_NTASKS"}};
+                                         {"PMI", "PMI_RANK", "PMI_SIZE"},
+                                         {"Slurm", "SLURM_PROCID", "SLURM_NTASKS"}};
 
 uint32_t number_of(const char* name, const char* text) {
   const auto value = xio::host::parse_number(text);

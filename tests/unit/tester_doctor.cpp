@@ -241,6 +241,7 @@ TEST_CASE("drives that are in use") {
   tree.write("proc/swaps", "");
   tree.folder("sys/class/block/nvme0n1p1/holders/dm-3");
   CHECK(of_drive("vfio") == Lines{"vfio:0000:00:04.0: in use: nvme0n1p1 is part of dm-3"});
+  CHECK(fix(machine, "vfio", "in use") == "dmsetup remove /dev/dm-3");
   tree.remove("sys/class/block/nvme0n1p1/holders/dm-3");
   // One of several paths to the namespace.
   tree.remove("sys/devices/" + std::string(drive) + "/nvme/nvme0/nvme0n1");

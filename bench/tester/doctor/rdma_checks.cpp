@@ -66,12 +66,12 @@ std::string add_rxe(const std::string& name, const std::string& net) {
 
 /// What a connection goes from and to. On a loopback interface the link-local address leads nowhere.
 void check_address(const Machine& machine, const MachineDevice& device, std::vector<Obstacle>& obstacles) {
-  const std::string folder = class_folder(device.names.front()) + "/ports/1/gids";
+  const std::string folder = class_folder(device.names.front()) + "/ports/1/gids/";
   const std::string net = device.nets.empty() ? "NETDEV" : device.nets.front();
   const std::string link_local = "fe80:";
   const std::string nothing = "0000:0000:0000:0000:0000:0000:0000:0000";
   for (const std::string& entry : machine.names(folder)) {
-    const std::string gid = machine.word(folder + "/" + entry);
+    const std::string gid = machine.word(folder + entry);
     if (gid.empty() || gid == nothing) continue;
     if (net != "lo" || gid.compare(0, link_local.size(), link_local) != 0) return;
   }
