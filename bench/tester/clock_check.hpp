@@ -50,6 +50,20 @@ struct ClockOrder {
   uint64_t gaps = 0;     ///< numbers that are missing or come twice: then the test itself is wrong
   ClockReading earlier;  ///< of the first that is below an earlier one
   ClockReading later;
+
+  /// Adds what another round has shown.
+  void add(const ClockOrder& round) {
+    if (backward == 0) {
+      earlier = round.earlier;
+      later = round.later;
+    }
+    readings += round.readings;
+    handovers += round.handovers;
+    backward += round.backward;
+    worst = std::max(worst, round.worst);
+    ties += round.ties;
+    gaps += round.gaps;
+  }
 };
 
 /// @param readings  in their order

@@ -75,32 +75,32 @@ double cost_of(Read&& read) {
 
 }  // namespace
 
-ClockRun read_clocks(const ClockOptions& options) {
+std::vector<ClockReading> read_order(const ClockOptions& options, uint32_t threads) {
   const std::vector<uint32_t> processors = xio::host::usable_processors();
-  ClockRun run;
-  run.fenced = options.fenced;
-  run.threads =
-      options.threads != 0 ? options.threads : std::max<uint32_t>(1, static_cast<uint32_t>(processors.size()));
   uint64_t sequence = 0;
   uint64_t arrived = 0;
-  std::vector<uint64_t> made(run.threads);
-  ZeroedArray<ClockEntry> entries(options.readings * run.threads);
-  const ClockProbe probe{&sequence,
-                         &arrived,
-                         run.threads,
-                         entries.data(),
-                         made.data(),
-                         options.readings,
-                         limit_seconds * xio::arch::clock_hz};
-  xio::simt::Grid grid = xio::simt::Grid::of_waves(run.threads, 1, 1);
-  grid.resident_waves = run.threads;
+  std::vector<uint64_t> made(threads);
+  const ZeroedArray<ClockEntry> entries(options.readings * threads);
+  const ClockProbe probe{
+      &sequence, &arrived, threads, entries.data(), made.data(), options.readings, limit_seconds * xio::arch::clock_hz};
+  xio::simt::Grid grid = xio::simt::Grid::of_waves(threads, 1, 1);
+  grid.resident_waves = threads;
   const auto kernel = [&processors, fenced = options.fenced](const ClockProbe& one) {
     const uint32_t number = xio::arch::block_index();
     const OnProcessor here(processor_of(processors, number));
     fenced ? collect_clocks<true>(one, number) : collect_clocks<false>(one, number);
   };
   xio::simt::launch(grid, kernel, probe);
-  run.readings = readings_of(probe, run.threads);
+  return readings_of(probe, threads);
+}
+
+ClockRun read_clocks(const ClockOptions& options) {
+  const std::vector<uint32_t> processors = xio::host::usable_processors();
+  ClockRun run;
+  run.fenced = options.fenced;
+  run.threads =
+      options.threads != 0 ? options.threads : std::max<uint32_t>(1, static_cast<uint32_t>(processors.size()));
+  run.readings = read_order(options, run.threads);
   run.offset = run_relay(processors, run.threads);
   run.plain_ns = cost_of([] { return xio::arch::clock(); });
   run.fenced_ns = cost_of([] { return xio::arch::fenced_clock(); });

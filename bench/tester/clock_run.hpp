@@ -21,6 +21,9 @@ struct ClockRun {
   double fenced_ns = 0;
 };
 
+/// One round: readings of so many threads, in their order.
+std::vector<ClockReading> read_order(const ClockOptions& options, uint32_t threads);
+
 /// Each thread stays on one processor, as far as there are enough.
 ClockRun read_clocks(const ClockOptions& options);
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <xio/host/clock.hpp>
 #include <xio/host/topology.hpp>
+#include <xio/host/wait.hpp>
 
 #include "tester/clock_check.hpp"
 #include "tester/clock_run.hpp"
@@ -26,6 +27,9 @@ constexpr uint32_t intervals = 5;
 constexpr double steady = 500e-6;
 /// What a deadline bears: one part in a hundred.
 constexpr double far_off = 0.01;
+
+/// Turns between threads that say something of their clocks.
+constexpr uint64_t enough_handovers = 1000;
 
 struct RateReport {
   std::vector<xio::host::ClockRate> rates;
@@ -134,7 +138,11 @@ int run_clock_test(const ClockOptions& options) {
   check_json_file(options.json);
   const std::string heading = without_gpu();
   const ClockRun run = read_clocks(options);
-  const ClockOrder order = check_order(run.readings);
+  ClockOrder order = check_order(run.readings);
+  // On a busy machine threads hardly meet.
+  const xio::host::Deadline end(std::chrono::milliseconds(3000));
+  while (run.threads > 1 && order.backward == 0 && order.handovers < enough_handovers && !end.passed())
+    order.add(check_order(read_order(options, run.threads)));
   const RateReport rate = measure_rates(options.interval_ms);
   const std::vector<std::string> complaints = complaints_of(run, order, rate);
   const int status = complaints.empty() ? exit_ok : exit_failed;

@@ -37,6 +37,17 @@ TEST_CASE("readings that go back") {
   CHECK(order.gaps == 1);
 }
 
+TEST_CASE("several rounds") {
+  ClockOrder all = check_order({{0, 100, 0}, {1, 101, 1}});
+  all.add(check_order({{0, 200, 1}, {1, 190, 0}}));
+  all.add(check_order({{0, 300, 0}, {1, 280, 1}, {2, 290, 1}}));
+  CHECK(all.readings == 7);
+  CHECK(all.handovers == 3);
+  CHECK(all.backward == 3);
+  CHECK(all.worst == 20);
+  CHECK(all.earlier.tick == 200);
+}
+
 // A CPU with ticks of 1 ns, and a GPU with ticks of 10 ns that is 5000 ns ahead: a reading each, in turn.
 std::vector<ClockReading> side(bool gpu, uint64_t late_by = 0) {
   std::vector<ClockReading> all;
