@@ -3,9 +3,9 @@ find_package(CLI11 CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 
 # What the program and its tests share. The tables state doorbells, fences and atomics for each operation.
-set(tester_parts executor executor_grid executor_thread executor_wave interrupt launcher nvme_plan phase_runner progress
+set(tester_parts buffer_placement clock_run executor executor_grid executor_thread executor_wave interrupt launcher nvme_plan phase_runner progress
   rdma_bnxt rdma_ernic rdma_ionic rdma_mlx5 rdma_plan rdma_providers rdma_pulse rdma_role rdma_runner rdma_rxe
-  rdma_session rdma_verbs summary target verification buffer_placement)
+  rdma_session rdma_verbs summary target verification)
 list(TRANSFORM tester_parts PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_parts APPEND .cpp)
 add_library(xio-tester-parts STATIC ${tester_parts})
@@ -16,7 +16,7 @@ target_include_directories(xio-tester-parts PUBLIC ${XIO_BENCH_DIR})
 target_compile_definitions(xio-tester-parts PUBLIC XIO_COUNT_OPERATIONS=1)
 
 # What reads options and prints tables: optimising it would be most of the build.
-set(tester_tool doctor doctor/checks doctor/gpu_checks doctor/iommu doctor/machine doctor/machine_calls doctor/nvme_checks
+set(tester_tool clock_test doctor doctor/checks doctor/gpu_checks doctor/iommu doctor/machine doctor/machine_calls doctor/nvme_checks
   doctor/nvme_use doctor/rdma_checks fio found_qemu info json_report list machine nearest nvme_options nvme_run nvme_tables
   rdma_json rdma_options rdma_run rdma_tables report_columns report_options report_plan report_run report_write table tool)
 list(TRANSFORM tester_tool PREPEND ${XIO_BENCH_DIR}/tester/)

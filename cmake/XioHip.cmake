@@ -22,7 +22,8 @@ endif()
 set(XIO_HIP_FLAGS
   -x hip -std=c++17 -O3 --cuda-device-only --no-gpu-bundle-output
   --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS}
-  -Wall -Wextra -Wshadow -Werror -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tests)
+  -Wall -Wextra -Wshadow -Werror -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tests
+  -I${PROJECT_SOURCE_DIR}/bench)
 
 set(XIO_CODEGEN_DIR ${PROJECT_SOURCE_DIR}/tests/codegen)
 set(XIO_CODEGEN_BINARY_DIR ${PROJECT_BINARY_DIR}/tests/codegen)

@@ -18,9 +18,9 @@ struct Variables {
   const char* size;
 };
 
-constexpr Variables known[] = {{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                               {"PMI", "PMI_RANK", "PMI_SIZE"},
-                               {"Slurm", "SLURM_PROCID", "SLURM_NTASKS"}};
+constexpr Variables known_launchers[] = {{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                         {"PMI", "PMI_RANK", "PMI_SIZE"},
+                                         {"Slurm", "SLURM_PROCID", "SLURM_NTASKS"}};
 
 uint32_t number_of(const char* name, const char* text) {
   const auto value = xio::host::parse_number(text);
@@ -32,7 +32,7 @@ uint32_t number_of(const char* name, const char* text) {
 }  // namespace
 
 std::optional<Launcher> find_launcher(const Environment& environment) {
-  for (const Variables& variables : known) {
+  for (const Variables& variables : known_launchers) {
     const char* const rank = environment(variables.rank);
     const char* const size = environment(variables.size);
     // A job's own script has the size alone.

@@ -7,6 +7,7 @@
 
 #include <xio/version.hpp>
 
+#include "tester/clock_test.hpp"
 #include "tester/doctor.hpp"
 #include "tester/endpoint.hpp"
 #include "tester/errors.hpp"
@@ -47,6 +48,7 @@ int run(int argc, const char* const* argv) {
   tester::InfoOptions info;
   tester::ListOptions list;
   tester::DoctorOptions doctor;
+  tester::ClockOptions clock;
   const CLI::App* const nvme_command = tester::add_nvme_command(app, nvme);
   const CLI::App* const rdma_command = tester::add_rdma_command(app, rdma);
   const CLI::App* const endpoint_command = tester::add_endpoint_command(app, endpoint);
@@ -54,9 +56,10 @@ int run(int argc, const char* const* argv) {
   const CLI::App* const info_command = tester::add_info_command(app, info);
   tester::add_list_command(app, list);
   const CLI::App* const doctor_command = tester::add_doctor_command(app, doctor);
+  const CLI::App* const clock_command = tester::add_clock_command(app, clock);
   const std::string first = argc > 1 ? argv[1] : "";
   if (!first.empty() && first[0] != '-' && !has_command(app, first))
-    return complain(first + " is no sub-command; nvme-ep, rdma-ep, test-ep, report, info, list and doctor are",
+    return complain(first + " is no sub-command; nvme-ep, rdma-ep, test-ep, report, info, list, doctor and clock-test are",
                     tester::exit_bad_input);
   try {
     app.parse(argc, argv);
@@ -68,6 +71,7 @@ int run(int argc, const char* const* argv) {
   if (nvme_command->parsed()) return tester::run_nvme(nvme);
   if (rdma_command->parsed()) return tester::run_rdma(rdma);
   if (endpoint_command->parsed()) return tester::run_endpoint(endpoint);
+  if (clock_command->parsed()) return tester::run_clock_test(clock);
   if (doctor_command->parsed()) return tester::run_doctor(doctor);
   if (report_command->parsed()) return tester::run_report(report);
   return info_command->parsed() ? tester::run_info(info) : tester::run_list(list);

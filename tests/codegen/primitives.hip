@@ -174,3 +174,33 @@ extern "C" __global__ void store_entry_through(arch::Vec16* ring, arch::Vec16 va
 // PTX:         %globaltimer
 // PTX:         {{^[}]}}
 extern "C" __global__ void read_clock(uint64_t* out) { *out = arch::clock(); }
+
+// The word is there before the clock is read, and the clock before the exchange is issued.
+// AMD-LABEL:   {{^}}read_fenced_clock:
+// AMD:         global_load_{{dwordx2|b64}}
+// GFX9:        buffer_wbl2
+// GFX9-NEXT:   s_waitcnt vmcnt(0)
+// GFX11:       s_waitcnt vmcnt(0)
+// GFX12:       s_wait_loadcnt 0x0
+// GFX12:       s_wait_storecnt 0x0
+// AMD-NOT:     global_atomic
+// GFX9:        s_memrealtime
+// GFX9-NEXT:   s_waitcnt lgkmcnt(0)
+// GFX11:       s_sendmsg_rtn_b64 {{.*}}MSG_RTN_GET_REALTIME
+// GFX11-NEXT:  s_waitcnt lgkmcnt(0)
+// GFX12:       s_sendmsg_rtn_b64 {{.*}}MSG_RTN_GET_REALTIME
+// GFX12-NEXT:  s_wait_kmcnt 0x0
+// AMD:         global_atomic_cmpswap
+// AMD:         .amdhsa_kernel
+// PTX:         .entry read_fenced_clock(
+// PTX:         ld.relaxed.sys.b64
+// PTX:         fence.sc.sys
+// PTX:         %globaltimer
+// PTX:         fence.sc.sys
+// PTX:         atom{{.*}}cas
+// PTX:         {{^[}]}}
+extern "C" __global__ void read_fenced_clock(uint64_t* word, uint64_t* out) {
+  uint64_t expected = arch::load<Scope::system>(word);
+  const uint64_t now = arch::fenced_clock();
+  if (arch::compare_exchange<Scope::system>(word, expected, expected + 1)) *out = now;
+}

@@ -9,96 +9,20 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "unit/machine_tree.hpp"
+#include "unit/played_machine.hpp"
 
 namespace {
 
+using host_tests::drive;
+using host_tests::GoodMachine;
 using host_tests::MachineTree;
+using host_tests::PlayedMachine;
 using tester::doctor::check_mode;
 using tester::doctor::DeviceReport;
 using tester::doctor::Machine;
 using tester::doctor::ModeReport;
 using tester::doctor::ModuleState;
 using tester::doctor::Obstacle;
-
-/// What only system calls answer is what the test says.
-class PlayedMachine final : public Machine {
- public:
-  explicit PlayedMachine(const MachineTree& tree) : Machine(tree.path("").substr(0, tree.path("").size() - 1)) {}
-
-  int open_error(const std::string& node) const override {
-    const auto found = open_errors.find(node);
-    return found == open_errors.end() ? 0 : found->second;
-  }
-  int map_error(const std::string&) const override { return mapping; }
-  std::optional<uint32_t> granted_queues(const std::string&) const override { return granted; }
-  std::optional<uint32_t> admin_commands(const std::string&) const override { return commands; }
-  std::string loadable(const std::vector<std::string>& names) const override {
-    for (const std::string& one : names)
-      for (const std::string& there : libraries)
-        if (one == there) return one;
-    return {};
-  }
-  std::optional<int> visible_gpus(const std::string&, const std::string&) const override { return gpus; }
-  std::vector<std::string> qemus() const override { return programs; }
-
-  std::map<std::string, int> open_errors;
-  int mapping = 0;
-  std::optional<uint32_t> granted = 8;
-  std::optional<uint32_t> commands = 0;
-  std::vector<std::string> libraries = {"libibverbs.so.1", "libmlx5.so.1", "libamdhip64.so.6"};
-  std::optional<int> gpus = 1;
-  std::vector<std::string> programs = {"/usr/bin/qemu-system-x86_64 7.2"};
-};
-
-constexpr const char* drive = "pci0000:00/0000:00:04.0";
-
-/// A machine on which everything works: an IOMMU in the identity domain, a drive of the kernel's and one of vfio's, a
-/// NIC, a soft-RoCE device and a GPU.
-struct GoodMachine : MachineTree {
-  GoodMachine() {
-    write("proc/sys/kernel/osrelease", "6.1.0-56-amd64");
-    write("proc/self/status", "Name: x\nCapEff:\t000001ffffffffff");
-    write("proc/self/limits",
-          "Limit                     Soft Limit           Hard Limit           Units\n"
-          "Max locked memory         8388608              8388608              bytes");
-    write("proc/self/mounts", "hugetlbfs /dev/hugepages hugetlbfs rw 0 0");
-    write("proc/interrupts", "  0:  0  IO-APIC  2-edge  timer\n  1:  0  IR-IO-APIC  1-edge  i8042");
-    write("proc/cpuinfo", "flags : fpu vme");
-    write("etc/default/grub", "GRUB_CMDLINE_LINUX=\"\"");
-    write("etc/libibverbs.d/rxe.driver", "driver rxe");
-    for (const char* name : {"vfio_pci", "vfio_iommu_type1", "rdma_rxe", "nvme"})
-      folder("sys/module/" + std::string(name));
-    write("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "16");
-    write("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "16");
-    nvme(drive, "nvme0");
-    write("sys/devices/" + std::string(drive) + "/nvme/nvme0/queue_count", "5");
-    folder("sys/devices/" + std::string(drive) + "/nvme/nvme0/nvme0n1");
-    write("sys/class/block/nvme0n1/dev", "259:0");
-    write("sys/class/block/nvme0n1/nvme0n1p1/dev", "259:1");
-    write("sys/class/block/nvme0n1p1/dev", "259:1");
-    iommu_group("0000:00:04.0", "4", "identity");
-    function("pci0000:00/0000:00:05.0", "0x010802", "0x144d", "vfio-pci");
-    iommu_group("0000:00:05.0", "5", "identity");
-    write("dev/vfio/5", "");
-    nic("pci0000:00/0000:00:06.0", "mlx5_0", "ens6");
-    add_verbs("mlx5_0", "uverbs0", "0000:0000:0000:0000:0000:ffff:0a09:0001");
-    folder("sys/devices/virtual/infiniband/rxe0");
-    link("sys/class/infiniband/rxe0", "sys/devices/virtual/infiniband/rxe0");
-    write("sys/devices/virtual/infiniband/rxe0/parent", "lo");
-    add_verbs("rxe0", "uverbs1", "0000:0000:0000:0000:0000:ffff:7f00:0001");
-    gpu("pci0000:00/0000:00:07.0");
-    folder("sys/module/amdgpu");
-  }
-
-  void add_verbs(const std::string& name, const std::string& node, const std::string& gid) const {
-    write("sys/class/infiniband_verbs/" + node + "/ibdev", name);
-    write("sys/class/infiniband/" + name + "/ports/1/state", "4: ACTIVE");
-    write("sys/class/infiniband/" + name + "/ports/1/gids/0", gid);
-  }
-  void capabilities(const std::string& mask) const { write("proc/self/status", "CapEff:\t" + mask); }
-  void remove(const std::string& of) const { std::filesystem::remove_all(path(of)); }
-};
 
 /// All of a mode, a line each: "-: what" and "device: what".
 std::vector<std::string> obstacles(const Machine& machine, const std::string& mode) {
@@ -317,6 +241,7 @@ TEST_CASE("drives that are in use") {
   tree.write("proc/swaps", "");
   tree.folder("sys/class/block/nvme0n1p1/holders/dm-3");
   CHECK(of_drive("vfio") == Lines{"vfio:0000:00:04.0: in use: nvme0n1p1 is part of dm-3"});
+  CHECK(fix(machine, "vfio", "in use") == "dmsetup remove /dev/dm-3");
   tree.remove("sys/class/block/nvme0n1p1/holders/dm-3");
   // One of several paths to the namespace.
   tree.remove("sys/devices/" + std::string(drive) + "/nvme/nvme0/nvme0n1");
@@ -348,6 +273,8 @@ TEST_CASE("verbs devices and soft-RoCE") {
   tree.write("sys/class/infiniband/rxe0/ports/1/gids/0", "fe80:0000:0000:0000:0200:00ff:fe00:0000");
   tree.write("sys/class/infiniband/rxe0/ports/1/gids/1", "0000:0000:0000:0000:0000:0000:0000:0000");
   CHECK(obstacles(machine, "rxe") == Lines{"rxe0: it has no address"});
+  CHECK(fix(machine, "rxe", "it has no address") ==
+        "rdma link delete rxe0 && ip link set lo up && rdma link add rxe0 type rxe netdev lo");
   tree.write("sys/devices/virtual/infiniband/rxe0/parent", "veth0");
   CHECK(check_mode(machine, "rxe").works());
 

@@ -64,12 +64,12 @@ DeviceReport check_one_gpu(const Machine& machine, const MachineDevice& gpu) {
   }
   // A runtime without its nodes may wait for them for long.
   if (!report.obstacles.empty()) return report;
-  const std::optional<int> visible = machine.visible_gpus(library, stack.count);
-  if (visible.value_or(0) == 0)
+  const int visible = machine.visible_gpus(library, stack.count).value_or(0);
+  if (visible == 0)
     report.obstacles.push_back({library + " sees no GPU", "dmesg | grep -i " + std::string(stack.driver) +
                                                               "; unset HIP_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES"});
   else
-    report.notes.push_back(library + " sees " + std::to_string(*visible) + " GPUs in all");
+    report.notes.push_back(library + " sees " + std::to_string(visible) + " GPUs in all");
   return report;
 }
 

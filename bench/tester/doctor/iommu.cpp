@@ -55,7 +55,8 @@ Fact iommu_fact(const Machine& machine) {
   std::string separator;
   for (const auto& [type, count] : types) {
     const bool translates = type == "DMA" || type == "DMA-FQ";
-    text += separator + std::to_string(count) + " " + type + (translates ? " (translating)" : "");
+    text.append(separator).append(std::to_string(count)).append(" ").append(type);
+    if (translates) text += " (translating)";
     separator = ", ";
   }
   return {"IOMMU", text + (interrupts_remapped(machine) ? "" : "; interrupts are not remapped")};

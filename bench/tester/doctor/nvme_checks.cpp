@@ -72,10 +72,11 @@ void check_group(const PciFunction& pci, std::vector<Obstacle>& obstacles) {
         driver == "pcieport")
       continue;
     const bool nvme = other.class_code() == PciFunction::nvme_class;
-    obstacles.push_back(
-        {"IOMMU group " + pci.iommu_group() + " is not viable: " + address + " of it is with the driver " + driver,
-         nvme ? bind_command(address)
-              : "driverctl set-override " + address + " vfio-pci, if nothing uses it; or another slot"});
+    std::string what = "IOMMU group " + pci.iommu_group() + " is not viable: ";
+    what.append(address).append(" of it is with the driver ").append(driver);
+    std::string other_way = "driverctl set-override ";
+    other_way.append(address).append(" vfio-pci, if nothing uses it; or another slot");
+    obstacles.push_back({what, nvme ? bind_command(address) : other_way});
   }
 }
 

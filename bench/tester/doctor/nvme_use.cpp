@@ -40,6 +40,12 @@ bool is_node(const Machine& machine, const std::string& node, const std::string&
   return std::filesystem::canonical(machine.path(node), error).filename().string() == name;
 }
 
+Use use_of_block(const std::string& name, const char* how, const std::string& by, const std::string& end) {
+  Use use{name, end};
+  use.what.append(how).append(by);
+  return use;
+}
+
 void add_mounts(const Machine& machine, const std::string& name, std::vector<Use>& uses) {
   const std::string number = machine.word("/sys/class/block/" + name + "/dev");
   for (const std::string& line : machine.lines("/proc/self/mountinfo")) {
@@ -50,7 +56,7 @@ void add_mounts(const Machine& machine, const std::string& name, std::vector<Use
     while (words >> word && word != "-") continue;
     words >> type >> source;
     if ((!number.empty() && device == number) || is_node(machine, source, name))
-      uses.push_back({name + " is mounted on " + place, "umount " + place});
+      uses.push_back(use_of_block(name, " is mounted on ", place, "umount " + place));
   }
 }
 
@@ -62,9 +68,11 @@ std::vector<Use> uses_of(const Machine& machine, const std::string& address) {
     add_mounts(machine, name, uses);
     for (const std::string& line : machine.lines("/proc/swaps"))
       if (is_node(machine, line.substr(0, line.find_first_of(" \t")), name))
-        uses.push_back({name + " is swap", "swapoff /dev/" + name});
+        uses.push_back(use_of_block(name, " is swap", "", "swapoff /dev/" + name));
     for (const std::string& holder : machine.names("/sys/class/block/" + name + "/holders"))
-      uses.push_back({name + " is part of " + holder, "stop " + holder + " (dmsetup, vgchange or mdadm)"});
+      uses.push_back(
+          use_of_block(name, " is part of ", holder,
+                       (holder.compare(0, 2, "md") == 0 ? "mdadm --stop /dev/" : "dmsetup remove /dev/") + holder));
   }
   return uses;
 }

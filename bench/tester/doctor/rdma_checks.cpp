@@ -59,18 +59,26 @@ void check_port(const Machine& machine, const MachineDevice& device, std::vector
   obstacles.push_back({"its port is down", "ip link set " + net + " up"});
 }
 
+/// The command that makes a soft-RoCE device.
+std::string add_rxe(const std::string& name, const std::string& net) {
+  return std::string(net == "lo" ? "ip link set lo up && " : "") + "rdma link add " + name + " type rxe netdev " + net;
+}
+
 /// What a connection goes from and to. On a loopback interface the link-local address leads nowhere.
 void check_address(const Machine& machine, const MachineDevice& device, std::vector<Obstacle>& obstacles) {
-  const std::string folder = class_folder(device.names.front()) + "/ports/1/gids";
+  const std::string folder = class_folder(device.names.front()) + "/ports/1/gids/";
   const std::string net = device.nets.empty() ? "NETDEV" : device.nets.front();
   const std::string link_local = "fe80:";
   const std::string nothing = "0000:0000:0000:0000:0000:0000:0000:0000";
   for (const std::string& entry : machine.names(folder)) {
-    const std::string gid = machine.word(folder + "/" + entry);
+    const std::string gid = machine.word(folder + entry);
     if (gid.empty() || gid == nothing) continue;
     if (net != "lo" || gid.compare(0, link_local.size(), link_local) != 0) return;
   }
-  obstacles.push_back({"it has no address", "ip address add 10.9.0.1/24 dev " + net});
+  const std::string name = device.names.front();
+  // The driver reads a loopback interface's addresses once, when the device is made.
+  obstacles.push_back({"it has no address", net == "lo" ? "rdma link delete " + name + " && " + add_rxe(name, "lo")
+                                                        : "ip address add 10.9.0.1/24 dev " + net});
 }
 
 /// The node by which user space reaches a verbs device.
@@ -150,7 +158,7 @@ ModeReport check_rxe(const Machine& machine) {
   for (const MachineDevice& device : nics(machine))
     if (device.driver == "rdma_rxe") report.devices.push_back(check_verbs_device(machine, device));
   if (!report.devices.empty()) return report;
-  const std::string add = "rdma link add rxe0 type rxe netdev " + interface_for_rxe(machine);
+  const std::string add = add_rxe("rxe0", interface_for_rxe(machine));
   switch (machine.module("rdma_rxe")) {
     case ModuleState::absent:
       report.obstacles.push_back(

@@ -19,9 +19,10 @@
 /// | `wait_stores()`                 | every earlier store of this wave is performed; caches are not written back   |
 /// | `acquire_system()`              | later loads see what any agent of the system released before                 |
 /// | `full_fence_system()`           | orders earlier stores before later loads (the shadow doorbell needs it)      |
-/// | `converge(mask)`                | the lanes have come together; their earlier stores precede their later ones |
-/// | `block_barrier()`               | all threads of the block are here, and their earlier stores are performed    |
-/// | `store_mmio(reg, v)`            | one store of exactly this width to a device register                         |
+/// | `fenced_clock()`                | the clock, read after all earlier accesses are performed, and before any later
+/// one | | `converge(mask)`                | the lanes have come together; their earlier stores precede their later
+/// ones | | `block_barrier()`               | all threads of the block are here, and their earlier stores are performed
+/// | | `store_mmio(reg, v)`            | one store of exactly this width to a device register                         |
 /// | `store_entry(slot, v)`          | 16 bytes of a queue entry; ordered by the release that precedes the doorbell |
 /// | `store_entry_through(ring, offset, v)` | as above, `offset` bytes into a ring, written through to system scope |
 ///

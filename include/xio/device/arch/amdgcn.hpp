@@ -337,6 +337,14 @@ XIO_DEVICE_INLINE void block_barrier() {
 
 XIO_DEVICE_INLINE uint64_t clock() { return __builtin_readsteadycounter(); }
 
+XIO_DEVICE_INLINE uint64_t fenced_clock() {
+  full_fence_system();
+  uint64_t now = clock();
+  // The counter arrives when it is used: here, and not after the accesses that follow.
+  asm volatile("" : "+s"(now)::"memory");
+  return now;
+}
+
 constexpr uint64_t clock_hz = 100000000;
 
 XIO_DEVICE_INLINE void pause(uint32_t round) {

@@ -327,6 +327,21 @@ XIO_DEVICE_INLINE uint64_t clock() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
+/// clock() between two barriers. A locked instruction, which a full fence is on x86, does not hold back the counter.
+XIO_DEVICE_INLINE uint64_t fenced_clock() {
+  full_fence_system();
+#if defined(__x86_64__)
+  _mm_mfence();
+  _mm_lfence();
+#endif
+  const uint64_t now = clock();
+#if defined(__x86_64__)
+  _mm_lfence();
+#endif
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  return now;
+}
+
 /// Ticks per second of clock(), where the host did not measure a better figure.
 constexpr uint64_t clock_hz = 1000000000;
 

@@ -258,6 +258,13 @@ XIO_DEVICE_INLINE uint64_t clock() {
   return now;
 }
 
+XIO_DEVICE_INLINE uint64_t fenced_clock() {
+  full_fence_system();
+  const uint64_t now = clock();
+  full_fence_system();
+  return now;
+}
+
 constexpr uint64_t clock_hz = 1000000000;
 
 XIO_DEVICE_INLINE void pause(uint32_t round) { __nanosleep(round < 8 ? 20 : 200); }

@@ -63,15 +63,15 @@ inline bool is_nic(uint32_t class_code) { return class_code >> 16 == 0x02; }
 inline std::string function_of_net(const std::string& sysfs, const std::string& net, int depth = 4) {
   const std::string folder = sysfs + "/class/net/" + net;
   std::error_code error;
-  const std::string device = std::filesystem::canonical(folder + "/device", error).filename().string();
+  std::string device = std::filesystem::canonical(folder + "/device", error).filename().string();
   if (!error && PciFunction(device, sysfs).present()) return device;
   // A virtio interface lies one folder below its function.
-  const std::string above = std::filesystem::canonical(folder + "/device/..", error).filename().string();
+  std::string above = std::filesystem::canonical(folder + "/device/..", error).filename().string();
   if (!error && PciFunction(above, sysfs).present()) return above;
   const std::string lower = "lower_";
   for (const std::string& entry : names_in(folder)) {
     if (depth == 0 || entry.compare(0, lower.size(), lower) != 0) continue;
-    const std::string found = function_of_net(sysfs, entry.substr(lower.size()), depth - 1);
+    std::string found = function_of_net(sysfs, entry.substr(lower.size()), depth - 1);
     if (!found.empty()) return found;
   }
   return {};

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "tester/clock_run.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+
+#include <xio/host/simt.hpp>
+#include <xio/host/topology/place.hpp>
+
+#include "tester/zeroed_array.hpp"
+
+namespace tester {
+
+namespace {
+
+constexpr uint64_t limit_seconds = 60;
+
+/// Keeps the calling thread on one processor until its end.
+class OnProcessor {
+ public:
+  explicit OnProcessor(uint32_t processor) {
+    saved_ = ::pthread_getaffinity_np(::pthread_self(), sizeof before_, &before_) == 0;
+    if (!saved_ || processor >= CPU_SETSIZE) return;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(processor, &one);
+    ::pthread_setaffinity_np(::pthread_self(), sizeof one, &one);
+  }
+  OnProcessor(const OnProcessor&) = delete;
+  OnProcessor& operator=(const OnProcessor&) = delete;
+  ~OnProcessor() {
+    if (saved_) ::pthread_setaffinity_np(::pthread_self(), sizeof before_, &before_);
+  }
+
+ private:
+  cpu_set_t before_{};
+  bool saved_ = false;
+};
+
+uint32_t processor_of(const std::vector<uint32_t>& processors, uint32_t thread) {
+  return processors.empty() ? CPU_SETSIZE : processors[thread % processors.size()];
+}
+
+/// The first and the last processor take turns.
+std::optional<ClockOffset> run_relay(const std::vector<uint32_t>& processors, uint32_t threads) {
+  constexpr uint64_t turns = 500;
+  constexpr double tick_ns = 1e9 / static_cast<double>(xio::arch::clock_hz);
+  if (threads < 2) return std::nullopt;
+  uint64_t turn = 0;
+  std::vector<ClockEntry> entries(turns);
+  const ClockRelay relay{&turn, entries.data(), turns, limit_seconds * xio::arch::clock_hz};
+  const auto kernel = [&processors, threads](const ClockRelay& one) {
+    const uint32_t side = xio::arch::block_index();
+    const OnProcessor here(processor_of(processors, side == 0 ? 0 : threads - 1));
+    relay_clocks(one, side);
+  };
+  xio::simt::launch(xio::simt::Grid::of_waves(2, 1, 1), kernel, relay);
+  return check_offset(readings_of(relay, 0), tick_ns, readings_of(relay, 1), tick_ns);
+}
+
+/// Nanoseconds of one reading, the least of several rounds.
+template <class Read>
+double cost_of(Read&& read) {
+  constexpr uint32_t count = 10000;
+  uint64_t least = ~uint64_t{0};
+  for (uint32_t round = 0; round < 5; ++round) {
+    const uint64_t begin = xio::arch::clock();
+    for (uint32_t i = 0; i < count; ++i) (void)read();
+    least = std::min(least, xio::arch::clock() - begin);
+  }
+  return static_cast<double>(least) * (1e9 / static_cast<double>(xio::arch::clock_hz)) / count;
+}
+
+}  // namespace
+
+std::vector<ClockReading> read_order(const ClockOptions& options, uint32_t threads) {
+  const std::vector<uint32_t> processors = xio::host::usable_processors();
+  uint64_t sequence = 0;
+  uint64_t arrived = 0;
+  std::vector<uint64_t> made(threads);
+  const ZeroedArray<ClockEntry> entries(options.readings * threads);
+  const ClockProbe probe{
+      &sequence, &arrived, threads, entries.data(), made.data(), options.readings, limit_seconds * xio::arch::clock_hz};
+  xio::simt::Grid grid = xio::simt::Grid::of_waves(threads, 1, 1);
+  grid.resident_waves = threads;
+  const auto kernel = [&processors, fenced = options.fenced](const ClockProbe& one) {
+    const uint32_t number = xio::arch::block_index();
+    const OnProcessor here(processor_of(processors, number));
+    fenced ? collect_clocks<true>(one, number) : collect_clocks<false>(one, number);
+  };
+  xio::simt::launch(grid, kernel, probe);
+  return readings_of(probe, threads);
+}
+
+ClockRun read_clocks(const ClockOptions& options) {
+  const std::vector<uint32_t> processors = xio::host::usable_processors();
+  ClockRun run;
+  run.fenced = options.fenced;
+  run.threads =
+      options.threads != 0 ? options.threads : std::max<uint32_t>(1, static_cast<uint32_t>(processors.size()));
+  run.readings = read_order(options, run.threads);
+  run.offset = run_relay(processors, run.threads);
+  run.plain_ns = cost_of([] { return xio::arch::clock(); });
+  run.fenced_ns = cost_of([] { return xio::arch::fenced_clock(); });
+  return run;
+}
+
+}  // namespace tester
