@@ -47,7 +47,7 @@ DmaBuffer BufferPlacement::reach(const MemoryBuffer& buffer) const {
   try {
     if (on_the_bus_) {
       const xio::host::PciFunction gpu(allocator_.gpu()->pci_address(), "/sys");
-      require_gpu_memory(gpu, xio::host::PageMap::of_process(buffer.cpu(), buffer.size()));
+      check_gpu_memory(gpu, buffer.cpu(), buffer.size());
     }
     return controller_->transport().map_memory(buffer.cpu(), buffer.size(), buffer.owner());
   } catch (const xio::host::Error& reason) {

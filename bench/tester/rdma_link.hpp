@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <xio/device/rdma_handle.hpp>
+#include <xio/host/memory_allocator.hpp>
 #include <xio/host/rdma/address.hpp>
 
 #include "tester/rdma_phase.hpp"
@@ -58,6 +59,10 @@ class RdmaLink {
   virtual void connect(uint32_t number, const xio::host::QueuePairAddress& peer) = 0;
   /// Registers memory, which outlives the link.
   virtual RdmaKeys add_memory(void* memory, uint64_t bytes) = 0;
+  /// Registers memory of a GPU, which outlives the link.
+  virtual RdmaKeys add_gpu_memory(const xio::host::MemoryBuffer& memory) {
+    return add_memory(memory.cpu(), memory.size());
+  }
   /// The other side begins to work.
   virtual void start() = 0;
   /// Runs the workload kernel on all queue pairs; returns when the last one is done.

@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include <xio/device/placement.hpp>
+
 #include "tester/errors.hpp"
 #include "tester/flags.hpp"
 
@@ -104,6 +106,10 @@ void add_queues(CLI::App& app, RdmaOptions& o) {
   add_choice<bool>(app, "--queue-mem", o.vram, {{"host", false}, {"vram", true}},
                    "where queues lie (default host); vram without a GPU is host memory")
       ->group(group);
+  add_number(app, "--memory-mode", o.memory_mode, 0, 15,
+             "what lies in GPU memory: 1 SQ, 2 CQ, 4 doorbell record, 8 data, added up (default 0); 8 is offered, and "
+             "needs a GPU")
+      ->group(group);
 }
 
 void add_rest(CLI::App& app, RdmaOptions& o) {
@@ -148,6 +154,11 @@ void check(const RdmaOptions& o) {
   if (o.infinite && o.runs > 1) throw BadInput("--infinite is one run; leave --runs out");
   if (o.executor == Executor::gpu)
     throw CannotRun("--executor gpu: this build has neither HIP nor CUDA; --executor host is offered");
+  const std::string mode = "--memory-mode " + std::to_string(o.memory_mode) + ": ";
+  if ((o.memory_mode & ~xio::memory_mode::data) != 0)
+    throw CannotRun(mode + "queues lie where the device's driver, or the model, puts them; 0 and 8 (data) are offered");
+  if (o.memory_mode != 0 && o.verify && o.device != rdma_emulated)
+    throw CannotRun(mode + "completions in host memory may be seen before data in GPU memory; leave --verify out");
   if (o.waves != 1 || o.wave_size != 1)
     throw CannotRun(std::string(o.waves != 1 ? "--waves " : "--wave-size ") +
                     std::to_string(o.waves != 1 ? o.waves : o.wave_size) +

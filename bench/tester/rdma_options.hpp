@@ -5,9 +5,12 @@
 /// @brief What `xio-tester rdma-ep` was asked to do.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <xio/host/gpu/runtime.hpp>
 
 #include "tester/nvme_options.hpp"
 #include "tester/rdma_phase.hpp"
@@ -42,6 +45,8 @@ struct RdmaOptions {
   uint32_t cq_depth = 0;  ///< 0: chosen by the plan
   uint32_t inline_threshold = 0;
   bool vram = false;
+  uint32_t memory_mode = 0;
+  std::shared_ptr<xio::host::GpuRuntime> gpu;  ///< for `memory_mode`, once it was looked for; else null
 
   bool verify = false;
   uint64_t seed = 1;

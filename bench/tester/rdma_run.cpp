@@ -8,6 +8,7 @@
 #include <xio/host/statistics.hpp>
 #include <xio/host/text.hpp>
 
+#include "tester/buffer_placement.hpp"
 #include "tester/errors.hpp"
 #include "tester/interrupt.hpp"
 #include "tester/json_report.hpp"
@@ -92,6 +93,7 @@ int run_rdma(const RdmaOptions& given) {
   // A launcher gives both processes the same file.
   if (options.launched && options.role == RdmaRole::server) options.json.clear();
   check_json_file(options.json);
+  options.gpu = gpu_for_mode(options.memory_mode);
   const RdmaProvider provider = choose_provider(options);
   std::vector<RdmaPlan> plans;
   for (const uint64_t bytes : transfer_sizes(options)) plans.push_back(make_plan(options, provider, bytes));

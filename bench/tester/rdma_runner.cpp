@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include <xio/host/placement.hpp>
 #include <xio/host/text.hpp>
 #include <xio/host/wait.hpp>
 
+#include "tester/errors.hpp"
 #include "tester/interrupt.hpp"
 #include "tester/progress.hpp"
 #include "tester/rdma_check.hpp"
@@ -168,19 +170,27 @@ void RdmaRunner::collect(RdmaResult& result) const {
   result.seen = link_.seen();
 }
 
+RdmaData::RdmaData(uint64_t bytes, const std::shared_ptr<xio::host::GpuRuntime>& gpu) : host_(gpu ? 0 : bytes) {
+  if (!gpu || bytes == 0) return;
+  placed_ =
+      xio::host::allocate_for(xio::host::MemoryAllocator(gpu), xio::memory_mode::data, xio::memory_mode::data, bytes);
+  if (placed_.cpu() == nullptr)
+    throw CannotRun("--memory-mode 8: the CPU does not reach the memory of this GPU, and --executor host needs it to");
+}
+
 void RdmaMemory::add_to(RdmaLink& link, const RdmaPlan& plan, RdmaPhase& phase) const {
   uint32_t near_remote = 0;
   phase.near = near.data();
   phase.far = far.data();
   if (near.data() != nullptr) {
     std::fill_n(near.data(), plan.near_credits, rdma_untouched);
-    const RdmaKeys keys = link.add_memory(near.data(), plan.near_bytes);
+    const RdmaKeys keys = near.add_to(link, plan.near_bytes);
     near_remote = keys.remote;
     phase.local = {reinterpret_cast<uint64_t>(near.data()), plan.near_bytes, keys.local};
   }
   if (far.data() != nullptr) {
     std::fill_n(far.data(), plan.far_credits, rdma_untouched);
-    const RdmaKeys keys = link.add_memory(far.data(), plan.far_bytes);
+    const RdmaKeys keys = far.add_to(link, plan.far_bytes);
     phase.receiving = {reinterpret_cast<uint64_t>(far.data()), plan.far_bytes, keys.local};
     phase.remote = {phase.receiving.base, plan.far_bytes, keys.remote};
   } else {
@@ -198,7 +208,7 @@ RdmaResult measure(const RdmaOptions& options, const RdmaProvider& provider, con
   RdmaResult result;
   result.plan = plan;
   result.repeated = options.duration > 0 || (options.infinite && last);
-  const RdmaMemory memory(plan);
+  const RdmaMemory memory(plan, RdmaSide::both, options.gpu);
   const std::unique_ptr<RdmaLink> link = provider.open(plan.shape);
   RdmaRunner runner(options, plan, result.repeated, *link);
   memory.add_to(*link, plan, runner.phase());

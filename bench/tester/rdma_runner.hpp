@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <xio/device/arch.hpp>
+#include <xio/host/memory_allocator.hpp>
 
 #include "tester/rdma_plan.hpp"
 #include "tester/summary.hpp"
@@ -95,13 +96,31 @@ class RdmaRunner {
   std::vector<RdmaLane> lanes_;
 };
 
+/// Data of one side: in host memory, or in a GPU's.
+class RdmaData {
+ public:
+  /// @param gpu  null: host memory. Throws CannotRun where the CPU, which plays the GPU, does not reach its memory.
+  RdmaData(uint64_t bytes, const std::shared_ptr<xio::host::GpuRuntime>& gpu);
+
+  /// Null where there is none.
+  uint8_t* data() const { return placed_ ? static_cast<uint8_t*>(placed_.cpu()) : host_.data(); }
+  RdmaKeys add_to(RdmaLink& link, uint64_t bytes) const {
+    return placed_ ? link.add_gpu_memory(placed_) : link.add_memory(host_.data(), bytes);
+  }
+
+ private:
+  ZeroedArray<uint8_t> host_;
+  xio::host::MemoryBuffer placed_;
+};
+
 /// Memory of the sides that this process plays: has to outlive the link.
 struct RdmaMemory {
-  explicit RdmaMemory(const RdmaPlan& plan, RdmaSide side = RdmaSide::both)
-      : near(side == RdmaSide::responder ? 0 : plan.near_bytes),
-        far(side == RdmaSide::requester ? 0 : plan.far_bytes) {}
-  ZeroedArray<uint8_t> near;
-  ZeroedArray<uint8_t> far;
+  explicit RdmaMemory(const RdmaPlan& plan, RdmaSide side = RdmaSide::both,
+                      const std::shared_ptr<xio::host::GpuRuntime>& gpu = nullptr)
+      : near(side == RdmaSide::responder ? 0 : plan.near_bytes, gpu),
+        far(side == RdmaSide::requester ? 0 : plan.far_bytes, gpu) {}
+  RdmaData near;
+  RdmaData far;
 
   /// Registers it, and tells the kernel of it. Where the other side is elsewhere, `phase.remote` is for it.
   void add_to(RdmaLink& link, const RdmaPlan& plan, RdmaPhase& phase) const;

@@ -59,8 +59,10 @@ void print_setup(const RdmaReport& report) {
   table.add({"batch       " + batch_text(o, plan) + ", entries for one doorbell and one completion"});
   table.add(
       {std::string("executor    host: the CPU plays the GPU, one thread for each queue pair, ") + sides_text(o.role)});
-  table.add({"placement   " + std::string(o.vram ? "--queue-mem vram: without a GPU, queues and data in host memory"
-                                                 : "queues and data in host memory")});
+  if (o.gpu) table.add({"GPU         " + o.gpu->description()});
+  table.add({"placement   " + std::string(o.memory_mode != 0 ? "mode 8: data in GPU memory, queues in host memory"
+                                          : o.vram ? "--queue-mem vram: without a GPU, queues and data in host memory"
+                                                   : "queues and data in host memory")});
   table.add({"operations  " + std::string(name_of(o.verb)) + (o.write_imm ? " with immediate data" : "") +
              (o.inline_threshold != 0 ? ", inline up to " + std::to_string(o.inline_threshold) + " bytes" : "")});
   table.add({"data        " + data_text(o)});

@@ -74,6 +74,10 @@ class VerbsRdmaLink final : public RdmaLink {
     regions_.emplace_back(domain_, memory, bytes);
     return {regions_.back().lkey(), regions_.back().rkey()};
   }
+  RdmaKeys add_gpu_memory(const xio::host::MemoryBuffer& memory) override {
+    regions_.emplace_back(domain_, memory.export_dma_buf(), memory.gpu(), false);
+    return {regions_.back().lkey(), regions_.back().rkey()};
+  }
   void start() override {}
 
   void run(const RdmaPhase& phase) override { launch_rdma_workload<RxeEndpoint::Vendor, true>(shape_.queues, phase); }

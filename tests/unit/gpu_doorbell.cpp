@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <xio/host/doorbell_mapping.hpp>
+#include <xio/host/gpu/reach.hpp>
 #include <xio/host/nvme/vfio.hpp>
 
 #include "catch.hpp"
@@ -235,6 +236,31 @@ TEST_CASE("values of a probe differ from what was there, and from each other", "
     CHECK(probe.value(0) != probe.value(1));
   }
   board.nvme->write32(xio::nvme::reg::aqa, 0);
+}
+
+TEST_CASE("rings and registers of a NIC's queue pairs are mapped for a GPU", "[gpu]") {
+  const fake_gpu::Machine machine;
+  machine->distance = 0x1000;
+  machine->pool_distance = 0x2000;
+  alignas(4096) static char pages[8192];
+  GpuReach reach(machine.hip());
+  CHECK(address(reach.add_memory(pages, 4096)) == address(pages) + 0x1000);
+  CHECK(machine->last_flags == 2);
+  CHECK(address(reach.add_registers(pages + 4096, 4096)) == address(pages + 4096) + 0x1000);
+  CHECK(machine->last_flags == 6);
+  reach.remove(pages, 4096);
+  reach.remove(pages + 4096, 4096);
+  CHECK(machine->alive == 0);
+  machine->register_io_error = 801;
+  CHECK(address(reach.add_registers(pages, 4096)) == address(pages) + 0x2000);
+  reach.remove(pages, 4096);
+  CHECK(contains(machine.log(), "hsa_amd_memory_unlock"));
+  reach.remove(pages, 4096);  // nothing is there any more
+  machine->lock_error = 4096;
+  CHECK(contains(error_of([&] { reach.add_registers(pages, 4096); }),
+                 "hipHostRegister: some error; hsa_amd_memory_lock_to_pool: some status; let the CPU run the kernels"));
+  machine->register_error = 801;
+  CHECK(error_of([&] { reach.add_memory(pages, 4096); }) == "hipHostRegister: some error");
 }
 
 TEST_CASE("doorbells beyond the registers are refused", "[gpu]") {

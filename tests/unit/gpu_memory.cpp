@@ -171,6 +171,26 @@ TEST_CASE("a page map of the process is read from the kernel's", "[gpu]") {
   CHECK(contains(error_of([&] { PageMap::of_process(data, 1, scratch.path + "/none"); }), "cannot open"));
 }
 
+TEST_CASE("pages of GPU memory are the GPU's, or a device's that the kernel does not show", "[gpu]") {
+  const Scratch sysfs;
+  const PciFunction gpu = gpu_with(sysfs, resource_text);
+  const std::string file = sysfs.path + "/pagemap";
+  const auto write = [&](uint64_t second) {
+    const uint64_t entries[] = {uint64_t{1} << 63 | 0x2000000, second};
+    std::ofstream(file, std::ios::binary | std::ios::trunc)
+        .write(reinterpret_cast<const char*>(entries), sizeof entries);
+  };
+  const auto check = [&] { return check_gpu_memory(gpu, nullptr, 8192, file); };
+  write(uint64_t{1} << 63 | 0x2000001);
+  CHECK(check() == GpuMemoryKnowledge::in_bar);
+  write(0);
+  CHECK(check() == GpuMemoryKnowledge::device_mapping);
+  write(uint64_t{1} << 63 | 0x12345);
+  CHECK(contains(error_of(check), "bus address 0x12345000 is not in memory of GPU 0000:c1:00.0"));
+  write(uint64_t{1} << 63);
+  CHECK(contains(error_of(check), "root alone"));
+}
+
 TEST_CASE("the kernel's own map of a locked page", "[gpu]") {
   alignas(4096) static char page[4096];
   page[0] = 1;

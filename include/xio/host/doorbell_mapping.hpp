@@ -211,9 +211,8 @@ class DoorbellMapping {
         cpu_words_, words_.count,
         [target](const DoorbellChange* changes, size_t count) {
           // What the kernel stored before it rang was acquired with the word; the device is to find it, too.
-          __atomic_thread_fence(__ATOMIC_SEQ_CST);
           for (size_t i = 0; i < count; ++i)
-            *static_cast<volatile uint32_t*>(target + changes[i].index) = changes[i].value;
+            __atomic_store_n(target + changes[i].index, changes[i].value, __ATOMIC_RELEASE);
         },
         options);
     report_.attempts.push_back({path_, true, "a thread of this process forwards doorbells from host memory"});

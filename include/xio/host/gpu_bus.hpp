@@ -40,6 +40,27 @@ inline void require_gpu_memory(const PciFunction& gpu, const PageMap& map) {
   if (map.empty()) throw Error("no bus addresses to compare with GPU " + gpu.address());
 }
 
+/// What is known of memory that a GPU's runtime calls the GPU's.
+enum class GpuMemoryKnowledge {
+  in_bar,         ///< every page lies in a BAR of the GPU
+  device_mapping  ///< it is memory of some device, as it has to be; which addresses it has, the kernel does not show
+};
+
+/// Looks at the pages behind the CPU's address of GPU memory before a device gets them. Throws Error where one of them
+/// is host memory: see require_gpu_memory().
+/// @param data  a multiple of the page size
+inline GpuMemoryKnowledge check_gpu_memory(const PciFunction& gpu, const void* data, size_t bytes,
+                                           const std::string& file = PageMap::process_file) {
+  GpuMemoryKnowledge known = GpuMemoryKnowledge::in_bar;
+  for (const uint64_t entry : PageMap::entries_of_process(data, bytes, file)) {
+    if (PageMap::is_present(entry))
+      require_gpu_memory(gpu, PageMap::contiguous(PageMap::address_in(entry), 1));
+    else
+      known = GpuMemoryKnowledge::device_mapping;
+  }
+  return known;
+}
+
 }  // namespace host
 
 XIO_NAMESPACE_END

@@ -36,10 +36,21 @@ class PageMap {
   }
 
   /// Physical addresses of this process's memory, which are bus addresses where no IOMMU translates. The pages must
-  /// stay where they are: locked, huge, or a device's. Throws Error for a process that may not know them.
+  /// stay where they are: locked, or huge. Throws Error for a process that may not know them.
   /// @param data  a multiple of the page size
-  /// @param file  the kernel's map of the process
-  static PageMap of_process(const void* data, size_t bytes, const std::string& file = "/proc/self/pagemap") {
+  static PageMap of_process(const void* data, size_t bytes, const std::string& file = process_file) {
+    PageMap found;
+    for (const uint64_t entry : entries_of_process(data, bytes, file)) {
+      if (!is_present(entry)) throw Error("page map: a page of the buffer is not in memory; lock it (mlock)");
+      found.pages_.push_back(address_in(entry));
+    }
+    return found;
+  }
+
+  /// The kernel's map of this process (Documentation/admin-guide/mm/pagemap.rst).
+  static constexpr const char* process_file = "/proc/self/pagemap";
+  /// One entry of it for each page of the buffer.
+  static std::vector<uint64_t> entries_of_process(const void* data, size_t bytes, const std::string& file) {
     const uint64_t page = page_bytes();
     const auto first = reinterpret_cast<uintptr_t>(data);
     if (bytes == 0 || first % page != 0) throw Error("page map: the memory must begin at a page");
@@ -49,15 +60,15 @@ class PageMap {
     const auto offset = static_cast<off_t>(first / page * sizeof entries[0]);
     if (::pread(map.get(), entries.data(), static_cast<size_t>(wanted), offset) != wanted)
       throw Error("page map: " + file + " does not cover " + to_hex(first));
-    PageMap found;
-    for (const uint64_t entry : entries) {
-      // Documentation/admin-guide/mm/pagemap.rst: bit 63 present, bits 54:0 the page's number, 0 where it is secret.
-      const uint64_t number = entry & ((uint64_t{1} << 55) - 1);
-      if ((entry >> 63) == 0) throw Error("page map: a page of the buffer is not in memory; lock it (mlock)");
-      if (number == 0) throw Error("page map: physical addresses are shown to root alone (CAP_SYS_ADMIN)");
-      found.pages_.push_back(number * page);
-    }
-    return found;
+    return entries;
+  }
+  /// Whether the page of an entry is in memory. Pages of a device count as absent: they have no entry.
+  static bool is_present(uint64_t entry) { return (entry >> 63) != 0; }
+  /// Physical address in the entry of a page that is present; throws Error where the kernel hides it.
+  static uint64_t address_in(uint64_t entry) {
+    const uint64_t number = entry & ((uint64_t{1} << 55) - 1);
+    if (number == 0) throw Error("page map: physical addresses are shown to root alone (CAP_SYS_ADMIN)");
+    return number * page_bytes();
   }
 
   bool empty() const { return pages_.empty(); }

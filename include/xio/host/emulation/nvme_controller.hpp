@@ -113,10 +113,10 @@ class NvmeController final : public host::NvmeTransport {
     return host::DmaBuffer(memory, bus, bytes, std::move(mapping));
   }
 
-  host::DmaBuffer map_memory(void* data, size_t bytes, std::shared_ptr<void> owner) override {
+  host::DmaBuffer map_memory(void* data, size_t bytes, const std::shared_ptr<void>& owner) override {
     const std::shared_ptr<AddressSpace> space = space_;
     const uint64_t bus = space->map(data, bytes);
-    std::shared_ptr<void> mapping(data, [space, bus, kept = std::move(owner)](void*) { space->try_unmap(bus); });
+    std::shared_ptr<void> mapping(data, [space, bus, kept = owner](void*) { space->try_unmap(bus); });
     return host::DmaBuffer(data, bus, bytes, std::move(mapping));
   }
 

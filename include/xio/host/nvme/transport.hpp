@@ -51,7 +51,7 @@ class NvmeTransport {
   /// @param owner  keeps the memory
   /// Throws Error where this transport's controller reaches the memory of allocate() alone, or where the kernel does
   /// not let it.
-  virtual DmaBuffer map_memory(void* data, size_t bytes, std::shared_ptr<void> owner) {
+  virtual DmaBuffer map_memory(void* data, size_t bytes, const std::shared_ptr<void>& owner) {
     static_cast<void>(data), static_cast<void>(bytes), static_cast<void>(owner);
     throw Error(description() + " reaches its own memory alone: GPU memory is not offered here");
   }

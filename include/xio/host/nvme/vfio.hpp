@@ -107,8 +107,8 @@ class VfioNvme final : public NvmeTransport {
     device_.write32(offset + 4, static_cast<uint32_t>(value >> 32));
   }
   DmaBuffer allocate(size_t bytes, size_t alignment) override { return arena_.allocate(bytes, alignment); }
-  DmaBuffer map_memory(void* data, size_t bytes, std::shared_ptr<void> owner) override {
-    return map(data, bytes, std::move(owner));
+  DmaBuffer map_memory(void* data, size_t bytes, const std::shared_ptr<void>& owner) override {
+    return map(data, bytes, owner);
   }
   uint32_t* doorbell_words() override {
     return static_cast<uint32_t*>(device_.mapped(doorbell_base, sizeof(uint32_t)));

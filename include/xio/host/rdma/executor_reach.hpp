@@ -23,9 +23,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// How a GPU gets to memory of this process. Implemented by the caller. CUDA: cudaHostRegister(), for registers with
-/// cudaHostRegisterIoMemory, then cudaHostGetDevicePointer(). ROCm: hsa_amd_memory_lock_to_pool() for both, since HIP
-/// documents hipHostRegisterIoMemory as not supported.
+/// How a GPU gets to memory of this process: GpuReach (gpu/reach.hpp), or a class of the caller's.
 ///
 /// All ranges are whole pages, and no page is added twice before it is removed.
 class ExecutorReach {
