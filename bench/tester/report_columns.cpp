@@ -17,8 +17,9 @@ std::string figure(const ReportRow& row) {
 
 template <std::optional<double> Figures::* Member>
 std::string share(const ReportRow& row) {
-  if (!row.figures || !((*row.figures).*Member)) return "";
-  return fixed(*((*row.figures).*Member), 4);
+  if (!row.figures) return "";
+  const std::optional<double>& value = (*row.figures).*Member;
+  return value ? fixed(*value, 4) : "";
 }
 
 template <size_t Step>

@@ -59,8 +59,9 @@ int run(int argc, const char* const* argv) {
   const CLI::App* const clock_command = tester::add_clock_command(app, clock);
   const std::string first = argc > 1 ? argv[1] : "";
   if (!first.empty() && first[0] != '-' && !has_command(app, first))
-    return complain(first + " is no sub-command; nvme-ep, rdma-ep, test-ep, report, info, list, doctor and clock-test are",
-                    tester::exit_bad_input);
+    return complain(
+        first + " is no sub-command; nvme-ep, rdma-ep, test-ep, report, info, list, doctor and clock-test are",
+        tester::exit_bad_input);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

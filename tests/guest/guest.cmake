@@ -34,7 +34,7 @@ if(TARGET xio-tester)
   xio_register_test(NAME guest.doctor LABELS guest once TIMEOUT 600 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/doctor.sh $<TARGET_FILE:xio-tester>)
   xio_register_test(NAME guest.bench LABELS guest once nightly TIMEOUT 600 LOCK guest
-    COMMAND ${PROJECT_SOURCE_DIR}/scripts/bench-guest --check --seconds 0.2 --limit 540
+    COMMAND ${PROJECT_SOURCE_DIR}/scripts/bench-guest --check --tables side-by-side --seconds 0.2 --limit 540
       --output ${XIO_TESTS_BINARY_DIR}/bench-guest $<TARGET_FILE:xio-tester>)
   set(tester $<TARGET_FILE:xio-tester>)
 else()
