@@ -145,6 +145,21 @@ fi
 if [ "$XIO_PART" = plain ]; then
   huge_pages 16
   check "no IOMMU" "$tester" nvme-ep --controller $by_id --write-io 1000 --read-io 1000 --verify --batch-size 16
+  # The driver lets go of the drive while we use it.
+  "$tester" nvme-ep --controller "$node" --read-io 1 --infinite --depth 8 >"$work/out" 2>&1 &
+  other=$!
+  sleep 3
+  echo $main >/sys/bus/pci/drivers/nvme/unbind
+  wait $other
+  status=$?
+  if [ $status -eq 1 ] && grep -q "ended early: the kernel wants the controller back" "$work/out"; then
+    pass "a run whose drive is unbound"
+  else
+    fail "a run whose drive is unbound: $status"
+  fi
+  echo $main >/sys/bus/pci/drivers/nvme/bind
+  check "once the driver has it again" read_some "/dev/$(controller_of $main)"
+  check "nothing is left of the run before" [ -z "$(find /dev/hugepages -name 'xio-*-*')" ]
   clean_log
   finish
 fi
