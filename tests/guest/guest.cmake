@@ -18,6 +18,8 @@ xio_add_test(guest/rxe_raw OPTIMISE -O1 NO_TEST)
 xio_add_test(guest/rxe_nodes OPTIMISE -O1 OWN_MAIN NO_TEST)
 xio_add_test(guest/rxe_queue_pair OPTIMISE -O1 NO_TEST)
 xio_add_test(guest/vfio_recovery OPTIMISE -O1 NO_TEST)
+xio_add_test(guest/gpu_mapping OPTIMISE -O1 NO_TEST DEFINITIONS
+  XIO_FAKE_GPU="${XIO_TESTS_BINARY_DIR}/libfake-gpu-new.so" XIO_FAKE_GPU_OLD="${XIO_TESTS_BINARY_DIR}/libfake-gpu-old.so")
 xio_guest_test(rxe_raw TARGET guest-rxe_raw KIND loops)
 xio_guest_test(rxe_queue_pair TARGET guest-rxe_queue_pair KIND loops)
 xio_guest_test(rxe_nodes TARGET guest-rxe_nodes KIND nodes)
@@ -36,6 +38,9 @@ if(TARGET xio-tester)
   xio_register_test(NAME guest.bench LABELS guest once nightly TIMEOUT 600 LOCK guest
     COMMAND ${PROJECT_SOURCE_DIR}/scripts/bench-guest --check --tables side-by-side --seconds 0.2 --limit 540
       --output ${XIO_TESTS_BINARY_DIR}/bench-guest $<TARGET_FILE:xio-tester>)
+  xio_register_test(NAME guest.gpu_memory LABELS guest once TIMEOUT 400 LOCK guest
+    COMMAND ${XIO_TESTS_DIR}/guest/gpu_memory.sh $<TARGET_FILE:xio-tester> ${XIO_TESTS_BINARY_DIR}/libfake-gpu-new.so
+      $<TARGET_FILE:guest-gpu_mapping>)
   set(tester $<TARGET_FILE:xio-tester>)
 else()
   set(tester "")

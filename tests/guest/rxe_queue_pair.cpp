@@ -9,6 +9,8 @@
 
 #if __has_include(<infiniband/verbs.h>)
 
+#include <sys/mman.h>
+
 #include <cstring>
 #include <functional>
 #include <string>
@@ -100,6 +102,23 @@ QueuePairOptions with_inline(uint32_t bytes) {
 }
 
 }  // namespace
+
+TEST_CASE("the driver takes no dma-bufs, and the refusal says so", "[guest]") {
+  on_each_device([](const std::string& name) {
+    const host::RdmaDevice device({name, 1, {}});
+    const host::ProtectionDomain domain(device);
+    host::DmaBufExport exported;
+    exported.fd = host::FileDescriptor(::memfd_create("no-dma-buf", MFD_CLOEXEC), "memfd");
+    exported.bytes = 4096;
+    std::string said;
+    try {
+      const host::MemoryRegion region(domain, exported, nullptr, false);
+    } catch (const host::Error& refusal) {
+      said = refusal.what();
+    }
+    CHECK(said.find("takes no dma-bufs; keep data in host memory") != std::string::npos);
+  });
+}
 
 TEST_CASE("put, get, inline data and several pieces", "[guest]") {
   on_each_device([](const std::string& name) {

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# gpu_memory.sh XIO-TESTER FAKE-GPU MAPPING: memory behind a PCI BAR, as a GPU's is, in the guest of scripts/guest
+#
+# The BAR is that of a shared memory device (ivshmem), and the runtime is played (tests/unit/fake_gpu); the rest is real: the
+# kernel maps the BAR for the controller (vfio, type 1), the IOMMU translates, QEMU's controller reads and writes rings
+# and data there. MAPPING is the program of gpu_mapping.cpp.
+
+set -uo pipefail
+tester=$(readlink -f -- "${1:?usage: ${0##*/} XIO-TESTER FAKE-GPU MAPPING}")
+fake=$(readlink -f -- "${2:?}")
+mapping=$(readlink -f -- "${3:?}")
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd -- "$here/../.." && pwd)
+
+if [ "${XIO_GUEST:-}" != 1 ]; then
+  image=$(mktemp)
+  trap 'rm -f "$image"' EXIT
+  truncate -s 16M "$image"
+  "$root/scripts/guest" --modules nvme,vfio-pci,vfio_iommu_type1 --limit 240 --kernel "nohz=off highres=off" \
+    --qemu -device --qemu "intel-iommu,intremap=on" \
+    --qemu -blockdev --qemu "driver=file,node-name=drive,filename=$image" \
+    --qemu -device --qemu "nvme,drive=drive,serial=drive,addr=4,mdts=5" \
+    --qemu -object --qemu "memory-backend-ram,id=vram,size=32M,share=on" \
+    --qemu -device --qemu "ivshmem-plain,memdev=vram,addr=8" -- \
+    "$here/gpu_memory.sh" "$tester" "$fake" "$mapping"
+  exit
+fi
+
+drive=0000:00:04.0
+gpu=0000:00:08.0
+work=$(mktemp -d -p /run)
+passed=0
+failed=0
+check() {
+  local title=$1
+  shift
+  if "$@" >"$work/out" 2>&1; then
+    passed=$((passed + 1))
+    printf 'ok      %s\n' "$title"
+  else
+    failed=$((failed + 1))
+    printf 'FAILED: %s\n' "$title"
+    tail -n 20 "$work/out"
+  fi
+}
+# refused TITLE WORDS COMMAND...: it ends with 77, and says one line with these words
+refused() {
+  local title=$1 words=$2
+  shift 2
+  "$@" >"$work/said" 2>&1
+  local status=$?
+  check "$title" [ $status -eq 77 ]
+  check "$title: why" says "$words"
+}
+# says WORDS: the last program did
+says() { grep -F -- "$1" "$work/said" || ! cat "$work/said"; }
+# run FLAGS...: writes, reads and compares
+run() { "$tester" nvme-ep --controller "vfio:$drive,dma=12M" --write-io 64 --read-io 64 --verify "$@" 2>&1 | tee "$work/said"; }
+
+check "bind" "$root/scripts/xio-bind" bind --apply $drive
+# The kernel leaves a device without a driver switched off.
+echo 1 >/sys/bus/pci/devices/$gpu/enable
+mkdir "$work/lib"
+for name in libamdhip64.so.7 libhsa-runtime64.so.1; do ln -s "$fake" "$work/lib/$name"; done
+export LD_LIBRARY_PATH=$work/lib
+
+export XIO_FAKE_GPU_BAR=/sys/bus/pci/devices/$gpu/resource2
+for mode in 1 2 8 11; do
+  check "mode $mode" run --memory-mode $mode --batch-size 16
+  check "mode $mode: on which GPU" says "GPU 0 at $gpu"
+done
+check "mode 15, shadow doorbells" run --memory-mode 15 --doorbell shadow --lbas-per-io 8 --num-queues 2
+# Memory of this process that is said to be the GPU's: what a driver does that moves buffers without a word.
+unset XIO_FAKE_GPU_BAR
+export XIO_FAKE_GPU_ADDRESS=$gpu
+refused "memory that is not the GPU's" "is not in memory of GPU $gpu" \
+  "$tester" nvme-ep --controller "vfio:$drive,dma=12M" --read-io 4 --memory-mode 8
+check "mapping" env "XIO_VFIO_TEST=vfio:$drive,dma=12M" "$mapping"
+if dmesg | grep -E "DMAR.*fault|BUG|Oops|WARNING" >"$work/out"; then check "the kernel complains" false; else check "the kernel's log is clean" true; fi
+printf 'gpu memory: %d of %d, %d s\n' "$passed" "$((passed + failed))" "$SECONDS"
+[ $failed -eq 0 ]
