@@ -36,7 +36,7 @@ if [ "${XIO_GUEST:-}" != 1 ]; then
   guest() {
     local kernel=()
     if [ -n "$3" ]; then kernel=(--kernel "$3"); fi
-    "$root/scripts/guest" --modules "$2" --limit 120 ${kernel[@]+"${kernel[@]}"} "${@:4}" -- \
+    "$root/scripts/guest" --modules "$2" --limit 280 ${kernel[@]+"${kernel[@]}"} "${@:4}" -- \
       "$here/doctor.sh" "$tester" "$1" $shadow
     local ended=$?
     if [ $ended -eq 77 ]; then exit 77; fi
