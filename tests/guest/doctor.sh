@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# doctor.sh XIO-TESTER: xio-tester doctor in four guests, each crippled in other ways, names what is wrong and no more
+# doctor.sh XIO-TESTER [GUEST]: xio-tester doctor in four guests, each crippled in other ways, names what is wrong and no more
 #
 #   bare      no IOMMU; the commands that it names for huge pages are run, and the drive can then be shared
 #   group     an IOMMU that translates, a group with another driver's device, registers that drivers keep
@@ -32,11 +32,13 @@ if [ "${XIO_GUEST:-}" != 1 ]; then
   iommu() { printf '%s\n' --qemu -device --qemu "intel-iommu,intremap=$1"; }
   other=(--qemu -device --qemu "virtio-rng-pci,addr=7.1")
   status=0
+  only=${2:-}
   # guest NAME MODULES KERNEL ARGUMENT...
   guest() {
+    if [ -n "$only" ] && [ "$only" != "$1" ]; then return; fi
     local kernel=()
     if [ -n "$3" ]; then kernel=(--kernel "$3"); fi
-    "$root/scripts/guest" --modules "$2" --limit 120 ${kernel[@]+"${kernel[@]}"} "${@:4}" -- \
+    "$root/scripts/guest" --modules "$2" --limit 280 ${kernel[@]+"${kernel[@]}"} "${@:4}" -- \
       "$here/doctor.sh" "$tester" "$1" $shadow
     local ended=$?
     if [ $ended -eq 77 ]; then exit 77; fi

@@ -33,7 +33,7 @@ if(TARGET xio-tester)
     COMMAND ${XIO_TESTS_DIR}/guest/vfio.sh $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-vfio_recovery>)
   xio_register_test(NAME guest.topology LABELS guest once TIMEOUT 300 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/topology.sh $<TARGET_FILE:xio-tester>)
-  xio_register_test(NAME guest.doctor LABELS guest once TIMEOUT 600 LOCK guest
+  xio_register_test(NAME guest.doctor LABELS guest once TIMEOUT 1200 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/doctor.sh $<TARGET_FILE:xio-tester>)
   xio_register_test(NAME guest.bench LABELS guest once nightly TIMEOUT 600 LOCK guest
     COMMAND ${PROJECT_SOURCE_DIR}/scripts/bench-guest --check --tables side-by-side --seconds 0.2 --limit 540

@@ -5,6 +5,7 @@
 /// @brief Which NVMe controller or NIC is nearest to a GPU, and why; all of it from sysfs.
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -60,8 +61,9 @@ class Topology {
     std::vector<Nearest> ranking;
     for (const MachineDevice* candidate : candidates) ranking.push_back(best_origin(*candidate, origins));
     if (ranking.empty()) return std::nullopt;
-    std::stable_sort(ranking.begin(), ranking.end(),
-                     [](const Nearest& a, const Nearest& b) { return a.distance < b.distance; });
+    std::sort(ranking.begin(), ranking.end(), [](const Nearest& a, const Nearest& b) {
+      return a.distance < b.distance || (a.distance == b.distance && std::less<>()(a.device, b.device));
+    });
     ranking.front().why = reason(ranking);
     return ranking.front();
   }

@@ -35,7 +35,7 @@ struct QueueOptions {
   /// pages. 0: none, commands move at most one page. Empty: enough for the longest command, at most a page.
   std::optional<uint32_t> list_bytes;
 
-  uint64_t clock_hz = 0;   ///< rate of the executing side's clock, where it was measured; for QueueHandle::clock_hz
+  uint64_t clock_hz = 0;   ///< rate of the executing side's clock (measure_clock_rate()); for QueueHandle::clock_hz
   uint64_t flush_bus = 0;  ///< for QueueHandle::flush_bus
 
   using Allocate = std::function<DmaBuffer(size_t bytes, size_t alignment)>;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -142,8 +143,11 @@ inline std::vector<MachineDevice> machine_devices(const std::string& sysfs, cons
     all.push_back(std::move(one));
   }
   for (MachineDevice& one : detail::other_verbs_devices(sysfs, numa)) all.push_back(std::move(one));
-  std::stable_sort(all.begin(), all.end(),
-                   [](const MachineDevice& a, const MachineDevice& b) { return a.kind < b.kind; });
+  // Those without a function come last.
+  std::sort(all.begin(), all.end(), [](const MachineDevice& a, const MachineDevice& b) {
+    return std::make_tuple(a.kind, a.address.empty(), a.label()) <
+           std::make_tuple(b.kind, b.address.empty(), b.label());
+  });
   return all;
 }
 
