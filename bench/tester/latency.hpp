@@ -47,7 +47,7 @@ struct Latency {
     const uint64_t low = ticks & 0xffffffffu;
     const uint64_t high = ticks >> 32;
     add_square(low * low, high * high);
-    add_square(high * low << 33, high * low >> 31);
+    if (XIO_UNLIKELY(high != 0)) add_square(high * low << 33, high * low >> 31);
     ++buckets[bucket_of(ticks)];
   }
 

@@ -138,7 +138,7 @@ class LaneWork {
   XIO_DEVICE_INLINE bool submit_one(uint64_t now) {
     const uint32_t place = staged_.head;
     Slot& slot = lane_.slots[place];
-    slot.ended = {0, 0};
+    if (notified_) slot.ended = {0, 0};
     slot.started = phase_.coarse_timing ? now : xio::arch::clock();
     // Where each kind of command has its own call, what depends on the kind is decided by the compiler.
     if (phase_.direction == Direction::write) {
@@ -188,27 +188,36 @@ class LaneWork {
     // Others may have taken completions of this lane, unless it is alone and neither a long submission nor a flush did.
     const bool exact = alone && !notified_ && !phase_.flush;
     const bool look_well = look_at_all || taken != 0 || phase_.flush;
-    if (exact ? unseen_ != 0 : in_flight_.size != 0) ended = find_ended(exact, look_well);
-    const bool found = ended.size != 0;
+    bool found = false;
+    if (exact ? unseen_ != 0 : in_flight_.size != 0) found = find_ended(ended, exact, look_well);
     while (any(ended.size != 0)) {
       if (ended.size != 0) finish(ended.pop_front(lane_.slots));
     }
     return taken != 0 || found;
   }
 
-  XIO_DEVICE SlotList find_ended(bool exact, bool look_at_all) {
-    SlotList ended;
-    uint64_t now = phase_.coarse_timing ? xio::arch::clock() : 0;
+  /// Puts operations that have ended into `ended`; a lane that is alone and compares no data is done with them at once.
+  XIO_DEVICE bool find_ended(SlotList& ended, bool exact, bool look_at_all) {
+    bool found = false;
+    // A lane that is alone has taken their completions before: one look, one time.
+    const bool one_time = exact || phase_.coarse_timing;
+    uint64_t now = one_time ? xio::arch::clock() : 0;
     uint32_t before = no_slot;
     uint32_t looks = 0;
     for (uint32_t place = in_flight_.head; place != no_slot;) {
       Slot& slot = lane_.slots[place];
       const uint32_t next = slot.next;
       if (has_ended(slot)) {
-        if (!phase_.coarse_timing) now = xio::arch::clock();
+        if (!one_time) now = xio::arch::clock();
         slot.started = now - slot.started;  // from here on: its latency
         in_flight_.remove_after(lane_.slots, before, place);
-        ended.push_back(lane_.slots, place);
+        found = true;
+        if (alone && !phase_.check) {
+          finish(place);
+        } else {
+          // Comparing would delay those behind.
+          ended.push_back(lane_.slots, place);
+        }
         if (exact && --unseen_ == 0) break;
       } else {
         before = place;
@@ -216,7 +225,7 @@ class LaneWork {
       }
       place = next;
     }
-    return ended;
+    return found;
   }
 
   /// A token is remembered only for so many operations: where other waves, or parts of other operations, may come
