@@ -75,9 +75,6 @@
 #define XIO_HAS_BYTE_SWAP 1
 #endif
 
-/// Whether one instruction picks any four bytes of two registers.
-#define XIO_HAS_BYTE_PERMUTE XIO_ARCH_AMDGCN
-
 /// Seldom needed: kept out of the callers on the host, where a call is cheap and registers are few. Not so on a GPU.
 #if XIO_ARCH_HOST
 #define XIO_COLD __attribute__((noinline, cold))

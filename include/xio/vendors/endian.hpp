@@ -31,15 +31,6 @@ XIO_DEVICE_INLINE constexpr uint64_t byte_swap(uint64_t value) {
 #endif
 }
 
-/// As byte_swap(), of the low 16 bits of `value`; the others count as 0.
-XIO_DEVICE_INLINE constexpr uint32_t byte_swap_low16(uint32_t value) {
-#if XIO_HAS_BYTE_PERMUTE
-  // Compilers make two instructions of the expression below. Selector 12: a byte of 0.
-  if (!__builtin_is_constant_evaluated()) return __builtin_amdgcn_perm(0, value, 0x00010c0c);
-#endif
-  return byte_swap(value & 0xffffu);
-}
-
 /// An unsigned word in network byte order (most significant byte first). Trivial, and as large and as aligned as
 /// `Word`.
 template <class Word>

@@ -75,7 +75,7 @@ static_assert(XIO_OFFSETOF(ControlSegment, qpn_ds) == 4 && XIO_OFFSETOF(ControlS
 XIO_DEVICE constexpr Be32 control_word0(Opcode opcode, uint64_t index, uint8_t modifier = 0) {
   // As it lies in memory: constants are turned round by the compiler, and the index costs one permutation.
   Be32 word{};
-  word.raw = byte_swap_low16(static_cast<uint32_t>(index)) >> 8 | static_cast<uint32_t>(opcode) << 24 | modifier;
+  word.raw = byte_swap(static_cast<uint32_t>(index) & 0xffffu) >> 8 | static_cast<uint32_t>(opcode) << 24 | modifier;
   return word;
 }
 

@@ -55,7 +55,7 @@ struct Vendor {
 
   /// Send counter as it lies in the doorbell record. `end`: producer counter after the last entry.
   XIO_HOST_DEVICE static constexpr uint32_t send_record(const rdma::SendShape&, uint64_t end) {
-    return byte_swap_low16(static_cast<uint32_t>(end));
+    return byte_swap(static_cast<uint32_t>(end)) & byte_swap(record_counter_mask);
   }
   /// What rings for the entries before `end`, the last of which begins with `head`.
   XIO_HOST_DEVICE static constexpr Doorbell send_doorbell(const rdma::SendShape&, uint64_t /*end*/, uint64_t head) {
@@ -68,7 +68,7 @@ struct Vendor {
     return index + (segments + 3) / 4;
   }
   XIO_HOST_DEVICE static constexpr uint32_t receive_record(const rdma::ReceiveShape&, uint64_t end) {
-    return byte_swap_low16(static_cast<uint32_t>(end));
+    return byte_swap(static_cast<uint32_t>(end)) & byte_swap(record_counter_mask);
   }
   /// Consumer index as it lies in the completion queue's record.
   XIO_HOST_DEVICE static constexpr uint32_t cq_record(uint64_t head, uint32_t /*entries*/) {
