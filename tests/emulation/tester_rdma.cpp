@@ -189,7 +189,7 @@ TEST_CASE("data that goes elsewhere is noticed, in every operation") {
 TEST_CASE("what lies behind the data is looked at") {
   RdmaOptions options = options_for("mlx5");
   Run run(options, 100);
-  run.memory.far[127] = 0;
+  run.memory.far.data()[127] = 0;
   REQUIRE(run.run().wrong_count == 100);
   CHECK(run.result.wrong.front() == "operation 0: what lies behind the data changed, at byte 127");
 }
