@@ -190,7 +190,7 @@ class FakeVfio final : public xio::host::KernelCalls {
         const auto& ask = as<vfio_iommu_type1_dma_map>(argument);
         if (ask.argsz != sizeof ask || ask.flags != (VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE))
           return refuse(EINVAL);
-        return map(ask.vaddr, ask.iova, ask.size);
+        return map_dma(ask.vaddr, ask.iova, ask.size);
       }
       case VFIO_IOMMU_UNMAP_DMA: {
         const auto& ask = as<vfio_iommu_type1_dma_unmap>(argument);
@@ -236,7 +236,7 @@ class FakeVfio final : public xio::host::KernelCalls {
       case iommufd::map_request: {
         const auto& ask = as<iommufd::Map>(argument);
         if (ask.size != sizeof ask || ask.flags != 7 || ask.id != 5 || ask.reserved != 0) return refuse(EINVAL);
-        return attached_ ? map(ask.user_va, ask.iova, ask.bytes) : refuse(ENOENT);
+        return attached_ ? map_dma(ask.user_va, ask.iova, ask.bytes) : refuse(ENOENT);
       }
       case iommufd::unmap_request: {
         const auto& ask = as<iommufd::Unmap>(argument);
@@ -287,7 +287,7 @@ class FakeVfio final : public xio::host::KernelCalls {
     }
   }
 
-  int map(uint64_t data, uint64_t iova, uint64_t bytes) {
+  int map_dma(uint64_t data, uint64_t iova, uint64_t bytes) {
     if (bytes == 0 || (data | iova | bytes) % 4096 != 0) return refuse(EINVAL);
     bool allowed = false;
     for (const xio::host::IovaRange& range : ranges)
