@@ -3,5 +3,5 @@ if(NOT XIO_BUILD_PROTOCOL_TESTS)
   return()
 endif()
 # The parts of the queue protocol that need no controller.
-xio_add_tests(unit protocol SOURCES protocol_ring protocol_doorbell rdma_reach)
+xio_add_tests(unit protocol SOURCES protocol_ring protocol_doorbell rdma_reach rdma_sink)
 xio_add_test(unit/protocol_litmus OPTIMISE -O1)

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# What tests in a guest count and print with; to be sourced. What a command printed last is in $work/out.
+
+work=$(mktemp -d -p /run)
+passed=0
+failed=0
+pass() {
+  passed=$((passed + 1))
+  printf 'ok      %s\n' "$*"
+}
+fail() {
+  failed=$((failed + 1))
+  printf 'FAILED: %s\n' "$*"
+  tail -n 20 "$work/out"
+}
+# check TITLE COMMAND...: it succeeds
+check() {
+  local title=$1
+  shift
+  if "$@" >"$work/out" 2>&1; then pass "$title"; else fail "$title"; fi
+}
+# refused TITLE WORDS COMMAND...: it does not, and says one line with these words
+refused() {
+  local title=$1 words=$2
+  shift 2
+  if "$@" >"$work/out" 2>&1 || [ "$(wc -l <"$work/out")" -ne 1 ] || ! grep -qF -- "$words" "$work/out"; then
+    fail "$title"
+  else
+    pass "$title"
+  fi
+}
