@@ -115,10 +115,10 @@ function(xio_codegen_test source)
 endfunction()
 
 # Compiles the kernels of tests/<source>, or of a file given by its full path, for every target; one test for each.
-#   xio_compile_kernels(<group>/<file>.hip [ARCHS target...] [FLAGS flag...] [NAME test-name])
-# The kernels must need no scratch memory, unless SCRATCH_ALLOWED is given.
+#   xio_compile_kernels(<group>/<file>.hip [ARCHS target...] [NIGHTLY target...] [FLAGS flag...] [NAME test-name])
+# The kernels must need no scratch memory, unless SCRATCH_ALLOWED is given. NIGHTLY: the tests for these are labelled so.
 function(xio_compile_kernels source)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SCRATCH_ALLOWED" "NAME" "ARCHS;FLAGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SCRATCH_ALLOWED" "NAME" "ARCHS;NIGHTLY;FLAGS")
   if(NOT arg_ARCHS)
     set(arg_ARCHS ${XIO_HIP_TARGETS})
   endif()
@@ -139,7 +139,11 @@ function(xio_compile_kernels source)
   foreach(arch IN LISTS arg_ARCHS)
     xio_codegen_output(${source} compile ${arch} s output)
     xio_assembly_command(${path} ${arch} "${arg_FLAGS}" ${output} command missing)
-    xio_register_tool_test("${missing}" NAME ${arg_NAME}.${arch} LABELS codegen
+    set(labels codegen)
+    if(arch IN_LIST arg_NIGHTLY)
+      list(APPEND labels nightly)
+    endif()
+    xio_register_tool_test("${missing}" NAME ${arg_NAME}.${arch} LABELS ${labels}
       COMMAND ${XIO_CODEGEN_DIR}/run_budget.sh ${output} ${count_length} ${count} ${command})
   endforeach()
 endfunction()

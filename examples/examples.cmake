@@ -17,7 +17,7 @@ endif()
 
 # The kernels as a GPU gets them, for all targets; no scratch memory.
 if(XIO_BUILD_TESTS)
-  xio_compile_kernels(${XIO_EXAMPLES_DIR}/kernels/kernels.hip NAME examples.kernels)
+  xio_compile_kernels(${XIO_EXAMPLES_DIR}/kernels/kernels.hip NAME examples.kernels NIGHTLY gfx90a gfx1100)
   xio_nvcc_compile_test(${XIO_EXAMPLES_DIR}/kernels/kernels.hip NAME examples.kernels)
 
   # Programs for a GPU: compiled for one target of each wave size, linked with HIP, and run, which ends with 77 without a GPU.
@@ -36,5 +36,5 @@ if(XIO_BUILD_TESTS)
     set_tests_properties(examples.stream_io_gpu.link PROPERTIES FIXTURES_SETUP stream_io_gpu)
     set_tests_properties(examples.stream_io_gpu PROPERTIES FIXTURES_REQUIRED stream_io_gpu)
   endif()
-  xio_nvcc_compile_test(${XIO_EXAMPLES_DIR}/gpu/stream_io.hip NAME examples.stream_io_gpu.compile)
+  xio_nvcc_compile_test(${XIO_EXAMPLES_DIR}/gpu/stream_io.hip NAME examples.stream_io_gpu.compile LABELS nightly)
 endif()

@@ -205,19 +205,22 @@ void write(const EndpointOptions& options, const Outcome& outcome) {
 CLI::App* add_endpoint_command(CLI::App& app, EndpointOptions& options) {
   CLI::App* const command =
       app.add_subcommand("test-ep", "round trips between a kernel and a host thread through rings in memory");
-  add_number(*command, "--iterations", options.iterations, 1, std::numeric_limits<uint64_t>::max(),
-             "round trips of each endpoint (default 10000)");
-  add_number(*command, "--batch-size", options.batch_size, 1, 4096, "messages that are announced together (default 1)");
-  add_number(*command, "--threads", options.threads, 1, 256,
-             "endpoints, each with a kernel and a host thread (default 1)");
-  add_choice<Announcement>(*command, "--mode", options.mode,
-                           {{"polling", Announcement::polling}, {"doorbell", Announcement::doorbell}},
-                           "how a side learns of messages: a flag in each, or one word (default doorbell)");
-  add_number(*command, "--deadline", options.deadline_ms, 1, 3600000,
-             "milliseconds that a batch may take (default 30000)");
-  command->add_flag("--histogram", options.histogram, "print the distribution of the latencies");
-  command->add_option("--json", options.json, "write everything to a file as JSON; - is standard output")
-      ->type_name("FILE");
+  when_chosen(command, [command, &options] {
+    add_number(*command, "--iterations", options.iterations, 1, std::numeric_limits<uint64_t>::max(),
+               "round trips of each endpoint (default 10000)");
+    add_number(*command, "--batch-size", options.batch_size, 1, 4096,
+               "messages that are announced together (default 1)");
+    add_number(*command, "--threads", options.threads, 1, 256,
+               "endpoints, each with a kernel and a host thread (default 1)");
+    add_choice<Announcement>(*command, "--mode", options.mode,
+                             {{"polling", Announcement::polling}, {"doorbell", Announcement::doorbell}},
+                             "how a side learns of messages: a flag in each, or one word (default doorbell)");
+    add_number(*command, "--deadline", options.deadline_ms, 1, 3600000,
+               "milliseconds that a batch may take (default 30000)");
+    command->add_flag("--histogram", options.histogram, "print the distribution of the latencies");
+    command->add_option("--json", options.json, "write everything to a file as JSON; - is standard output")
+        ->type_name("FILE");
+  });
   return command;
 }
 

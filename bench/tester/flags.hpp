@@ -16,6 +16,12 @@
 
 namespace tester {
 
+/// Adds the flags of a sub-command when its name is met: making those of all of them takes longer than many a run.
+template <class AddFlags>
+void when_chosen(CLI::App* command, AddFlags add_flags) {
+  command->preparse_callback([add_flags](size_t) { add_flags(); });
+}
+
 /// Adds a flag that takes a whole number from `least` to `most`; K, M and G may follow.
 template <class Number>
 CLI::Option* add_number(CLI::App& app, const std::string& flag, Number& to, uint64_t least, uint64_t most,

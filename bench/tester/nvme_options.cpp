@@ -108,12 +108,14 @@ void add_reporting(CLI::App& app, NvmeOptions& o) {
 
 CLI::App* add_nvme_command(CLI::App& app, NvmeOptions& options) {
   CLI::App* const command = app.add_subcommand("nvme-ep", "writes, reads and verifies blocks through NVMe queues");
-  command->add_option("--controller", options.controller, controller_forms)->type_name("SPEC");
-  add_work(*command, options);
-  add_queues(*command, options);
-  add_data(*command, options);
-  add_execution(*command, options);
-  add_reporting(*command, options);
+  when_chosen(command, [command, &options] {
+    command->add_option("--controller", options.controller, controller_forms)->type_name("SPEC");
+    add_work(*command, options);
+    add_queues(*command, options);
+    add_data(*command, options);
+    add_execution(*command, options);
+    add_reporting(*command, options);
+  });
   return command;
 }
 

@@ -141,10 +141,12 @@ void add_rest(CLI::App& app, RdmaOptions& o) {
 CLI::App* add_rdma_command(CLI::App& app, RdmaOptions& options) {
   CLI::App* const command =
       app.add_subcommand("rdma-ep", "writes, reads and sends through RDMA queue pairs, and verifies what arrives");
-  add_target(*command, options);
-  add_work(*command, options);
-  add_queues(*command, options);
-  add_rest(*command, options);
+  when_chosen(command, [command, &options] {
+    add_target(*command, options);
+    add_work(*command, options);
+    add_queues(*command, options);
+    add_rest(*command, options);
+  });
   return command;
 }
 

@@ -71,9 +71,11 @@ void add_reporting(CLI::App& app, ReportOptions& o) {
 
 CLI::App* add_report_command(CLI::App& app, ReportOptions& options) {
   CLI::App* const command = app.add_subcommand("report", "tables of what a controller does, with fio beside it");
-  add_work(*command, options);
-  add_fio(*command, options);
-  add_reporting(*command, options);
+  when_chosen(command, [command, &options] {
+    add_work(*command, options);
+    add_fio(*command, options);
+    add_reporting(*command, options);
+  });
   return command;
 }
 

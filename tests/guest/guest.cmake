@@ -14,11 +14,11 @@ function(xio_guest_test name)
       ${XIO_TESTS_DIR}/guest/rxe_devices.sh ${arg_KIND} $<TARGET_FILE:${arg_TARGET}>)
 endfunction()
 
-xio_add_test(guest/rxe_raw OPTIMISE -O1 NO_TEST)
-xio_add_test(guest/rxe_nodes OPTIMISE -O1 OWN_MAIN NO_TEST)
-xio_add_test(guest/rxe_queue_pair OPTIMISE -O1 NO_TEST)
-xio_add_test(guest/vfio_recovery OPTIMISE -O1 NO_TEST)
-xio_add_test(guest/gpu_mapping OPTIMISE -O1 NO_TEST DEFINITIONS
+xio_add_test(guest/rxe_raw NO_TEST)
+xio_add_test(guest/rxe_nodes OWN_MAIN NO_TEST)
+xio_add_test(guest/rxe_queue_pair NO_TEST)
+xio_add_test(guest/vfio_recovery NO_TEST)
+xio_add_test(guest/gpu_mapping NO_TEST DEFINITIONS
   XIO_FAKE_GPU="${XIO_TESTS_BINARY_DIR}/libfake-gpu-new.so" XIO_FAKE_GPU_OLD="${XIO_TESTS_BINARY_DIR}/libfake-gpu-old.so")
 xio_guest_test(rxe_raw TARGET guest-rxe_raw KIND loops)
 xio_guest_test(rxe_queue_pair TARGET guest-rxe_queue_pair KIND loops)

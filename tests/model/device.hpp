@@ -225,11 +225,13 @@ class QueueProgram : public Program {
   }
 };
 
-/// Explores programs of a type. XIO_MODEL_FULL in the environment: all of it, however long that takes.
+/// Explores programs of a type. In the environment: XIO_MODEL_FACTOR, so many times as many executions; XIO_MODEL_FULL,
+/// all of it, however long that takes.
 template <class P, class... Arguments>
 void explore(uint64_t executions, Arguments... arguments) {
-  constexpr bool slow = XIO_ASAN || XIO_TSAN;
-  Limits limits{slow ? executions / 20 : executions, slow ? 200u : 2000u};
+  Limits limits{executions, 2000};
+  if (const char* const factor = std::getenv("XIO_MODEL_FACTOR"))
+    limits.executions *= std::strtoull(factor, nullptr, 10);
   if (std::getenv("XIO_MODEL_FULL") != nullptr) limits.executions = ~uint64_t{0};
   Explorer explorer;
   const Result result =

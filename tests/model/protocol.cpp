@@ -16,7 +16,7 @@ using xio::Sharing;
 using xio::Throughput;
 using xio::nvme::Queue;
 
-constexpr uint64_t enough = 200000;
+constexpr uint64_t enough = 100000;
 
 /// Each wave submits some reads, one after the other, and waits for them in reverse order.
 template <class Policy, class Doorbell = xio::MmioDoorbell>

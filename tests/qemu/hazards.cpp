@@ -207,6 +207,8 @@ TEST_CASE("H34 H5: queues that are made again are heard at their first doorbell,
       }
     }
     if (!shadow) continue;
+    // Its table knows all tokens to the end, however long one of the waves is kept from running.
+    options.completion_slots = 1024;
     const NvmeQueue queue = host.controller.create_queue(options);
     CHECK_NOTHROW(xio::simt::launch(xio::simt::Grid::of_waves(4, 1, 8), kernel, queue.handle(), data.bus(), 30u));
   }

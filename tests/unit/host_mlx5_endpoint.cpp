@@ -27,9 +27,9 @@ namespace {
 using Kit = xio::emulation::Mlx5Kit<>;
 
 /// A device of two emulated queue pairs, which verbs hand out one after the other.
-class Device {
+class LoopedDevice {
  public:
-  Device() {
+  LoopedDevice() {
     sides_.emplace_back(wire.near_queue, wire.near);
     sides_.emplace_back(wire.far_queue, wire.far);
     current = this;
@@ -81,7 +81,7 @@ class Device {
       return current->create(*wanted, *how);
     };
   }
-  ~Device() { current = nullptr; }
+  ~LoopedDevice() { current = nullptr; }
 
   /// As ibv_create_qp().
   static ibv_qp* plain(const ibv_qp_init_attr& wanted) {
@@ -128,7 +128,7 @@ class Device {
     return 0;
   }
 
-  static Device* current;
+  static LoopedDevice* current;
   std::deque<Side> sides_;
   ibv_pd pd_{};
   ibv_mr mr_{};
@@ -136,12 +136,12 @@ class Device {
   size_t made_ = 0;
   size_t made_cqs_ = 0;
 };
-Device* Device::current = nullptr;
+LoopedDevice* LoopedDevice::current = nullptr;
 
 }  // namespace
 
 TEST_CASE("two endpoints are made, connected and used", "[host][rdma]") {
-  Device device;
+  LoopedDevice device;
   {
     const RdmaDevice opened({"fake0", 1, {}});
     const ProtectionDomain domain(opened);
@@ -170,7 +170,7 @@ TEST_CASE("two endpoints are made, connected and used", "[host][rdma]") {
 }
 
 TEST_CASE("a device that makes no such queue pair", "[host][rdma]") {
-  Device device;
+  LoopedDevice device;
   const RdmaDevice opened({"fake0", 1, {}});
   const ProtectionDomain domain(opened);
   device.create_error = ENOMEM;
@@ -179,7 +179,7 @@ TEST_CASE("a device that makes no such queue pair", "[host][rdma]") {
 }
 
 TEST_CASE("an endpoint that signals all is refused when it connects", "[host][rdma]") {
-  Device device;
+  LoopedDevice device;
   const RdmaDevice opened({"fake0", 1, {}});
   const ProtectionDomain domain(opened);
   QueuePairOptions options;
@@ -189,10 +189,10 @@ TEST_CASE("an endpoint that signals all is refused when it connects", "[host][rd
 }
 
 TEST_CASE("the example adopts a queue pair that is connected to itself", "[host][rdma]") {
-  Device device;
+  LoopedDevice device;
   Ibverbs& verbs = table_of<Ibverbs>("libibverbs.so.1", "xio_fake_ibverbs");
   verbs.get_device_name = [](ibv_device*) { return "mlx5_0"; };
-  verbs.create_qp = [](ibv_pd*, ibv_qp_init_attr* wanted) { return Device::plain(*wanted); };
+  verbs.create_qp = [](ibv_pd*, ibv_qp_init_attr* wanted) { return LoopedDevice::plain(*wanted); };
   device.wire.nic.start();
   std::string name = "adopt_queue_pair";
   std::string bytes;

@@ -4,4 +4,6 @@ if(NOT XIO_BUILD_PROTOCOL_TESTS)
 endif()
 # The parts of the queue protocol that need no controller.
 xio_add_tests(unit protocol SOURCES protocol_ring protocol_doorbell rdma_reach rdma_sink)
-xio_add_test(unit/protocol_litmus OPTIMISE -O1)
+if(NOT XIO_SANITIZE)
+  xio_add_test(unit/protocol_litmus OPTIMISE -O1)
+endif()
