@@ -183,7 +183,14 @@ TEST_CASE("kernel-shared: every refusal") {
   only("/dev/nvme0: the kernel does not let its registers be mapped (CONFIG_IO_STRICT_DEVMEM)");
   machine.mapping = EPERM;
   only("/dev/nvme0: the kernel is locked down: no registers are mapped");
+  machine.mapping = ENODEV;
+  only("/dev/nvme0: its registers cannot be mapped: No such device");
   machine.mapping = 0;
+  machine.configuration = 0x460000;
+  only("/dev/nvme0: the kernel has not enabled it");
+  machine.configuration = 0x470001;
+  only("/dev/nvme0: the kernel runs it with entries of 128 and 16 bytes; only 64 and 16 are known");
+  machine.configuration = 0x460001;
 
   machine.commands = 0x100;
   only("/dev/nvme0: the kernel has switched its shadow doorbells on (Doorbell Buffer Config)");
@@ -206,7 +213,17 @@ TEST_CASE("kernel-shared: every refusal") {
   tree.write("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "1");
   tree.write("proc/self/mounts", "proc /proc proc rw 0 0");
   only("-: no hugetlbfs is mounted");
+  tree.write("proc/self/mounts", "none /mnt/huge hugetlbfs rw,pagesize=1024M 0 0");
+  only("-: no hugetlbfs is mounted");
   tree.write("proc/self/mounts", "none /mnt/huge hugetlbfs rw 0 0");
+
+  const std::string own = "sys/devices/" + std::string(drive) + "/nvme/nvme0/";
+  tree.write(own + "transport", "tcp");
+  only("/dev/nvme0: it is reached by tcp; only controllers on PCI Express can be shared");
+  tree.write(own + "transport", "pcie");
+  tree.write(own + "state", "dead");
+  only("/dev/nvme0: it is gone (state 'dead')");
+  tree.write(own + "state", "live");
 
   // Everything but bit 21; what only root may ask is not asked.
   tree.capabilities("000001ffffdfffff");
@@ -217,7 +234,7 @@ TEST_CASE("kernel-shared: every refusal") {
 
 TEST_CASE("drives that are in use") {
   GoodMachine tree;
-  const PlayedMachine machine(tree);
+  PlayedMachine machine(tree);
   const std::string begin = "22 1 0:21 / /proc rw - proc proc rw\n";
   const auto of_drive = [&machine](const std::string& mode) {
     Lines all;
@@ -243,6 +260,9 @@ TEST_CASE("drives that are in use") {
   CHECK(of_drive("vfio") == Lines{"vfio:0000:00:04.0: in use: nvme0n1p1 is part of dm-3"});
   CHECK(fix(machine, "vfio", "in use") == "dmsetup remove /dev/dm-3");
   tree.remove("sys/class/block/nvme0n1p1/holders/dm-3");
+  machine.claim_errors = {{"/dev/nvme0n1p1", EBUSY}};
+  CHECK(of_drive("vfio") == Lines{"vfio:0000:00:04.0: in use: nvme0n1p1 is held by something"});
+  machine.claim_errors.clear();
   // One of several paths to the namespace.
   tree.remove("sys/devices/" + std::string(drive) + "/nvme/nvme0/nvme0n1");
   tree.folder("sys/devices/" + std::string(drive) + "/nvme/nvme0/nvme0c3n1");
@@ -334,9 +354,11 @@ TEST_CASE("facts, and real system calls where there is nothing") {
 
   const Machine real("/nonexistent");
   CHECK(real.open_error("/dev/vfio/5") == ENOENT);
-  CHECK(real.map_error("/sys/resource0") == ENOENT);
-  CHECK_FALSE(real.granted_queues("nvme0"));
-  CHECK_FALSE(real.admin_commands("nvme0"));
+  CHECK(real.calls()->open("/dev/nvme0") == -1);
+  CHECK(real.calls()->open_exclusive("/dev/nvme0n1") == -1);
+  CHECK_FALSE(real.calls()->exists("/dev/null"));
+  CHECK(real.calls()->resolve("/dev/null").empty());
+  CHECK(Machine().calls()->resolve("/dev/../dev/null") == "/dev/null");
   CHECK(real.loadable({"libnothing-of-this-name.so"}).empty());
   CHECK(real.loadable({"libnothing-of-this-name.so", "libc.so.6"}) == "libc.so.6");
   CHECK_FALSE(real.visible_gpus("libnothing-of-this-name.so", "count"));
