@@ -71,6 +71,10 @@ for mode in 1 2 8 11; do
   check "mode $mode: on which GPU" says "GPU 0 at $gpu"
 done
 check "mode 15, shadow doorbells" run --memory-mode 15 --doorbell shadow --lbas-per-io 8 --num-queues 2
+# Which way doorbells go, by a store to a register of the idle drive.
+probe() { "$tester" doctor --mode emulated --probe "vfio:$drive,dma=12M" 2>&1 | tee "$work/said"; }
+check "doctor tries doorbells" probe
+check "doctor: the way they go" says "used            host register, I/O memory: a store by the GPU arrived at the device"
 # Memory of this process that is said to be the GPU's: what a driver does that moves buffers without a word.
 unset XIO_FAKE_GPU_BAR
 export XIO_FAKE_GPU_ADDRESS=$gpu
