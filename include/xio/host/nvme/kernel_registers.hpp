@@ -10,6 +10,7 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/revocable_mapping.hpp>
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -25,10 +26,10 @@ class KernelRegisters {
 
   /// Takes over a mapping of all of BAR0.
   /// @param bytes  at least min_bytes
-  KernelRegisters(void* data, size_t bytes) : bytes_(bytes), data_(static_cast<unsigned char*>(data)) {}
+  KernelRegisters(void* data, size_t bytes)
+      : bytes_(bytes), data_(static_cast<unsigned char*>(data)), unmap_{data, bytes}, revocable_(data, bytes) {}
   KernelRegisters(const KernelRegisters&) = delete;
   KernelRegisters& operator=(const KernelRegisters&) = delete;
-  ~KernelRegisters() { ::munmap(data_, bytes_); }
 
   /// @param offset  a multiple of 4
   uint32_t read32(uint64_t offset) const {
@@ -38,12 +39,24 @@ class KernelRegisters {
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return value;
   }
+  /// Whether the kernel has taken them away, and an access came after that; only with a BusErrorGuard.
+  bool lost() const { return revocable_.lost(); }
+  /// See RevocableMapping.
+  void let_go() { revocable_.let_go(); }
   uint32_t* doorbells() const { return reinterpret_cast<uint32_t*>(data_ + doorbell_base); }
   size_t doorbell_count() const { return (bytes_ - doorbell_base) / sizeof(uint32_t); }
 
  private:
+  struct Unmap {
+    void* data;
+    size_t bytes;
+    ~Unmap() { ::munmap(data, bytes); }
+  };
+
   size_t bytes_;
   unsigned char* data_;
+  Unmap unmap_;
+  RevocableMapping revocable_;
 };
 
 }  // namespace host

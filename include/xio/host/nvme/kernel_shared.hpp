@@ -91,11 +91,16 @@ class KernelSharedNvme final : public NvmeTransport {
     return "NVMe controller " + pci_.address() + " beside the kernel (" + controller_.name() + ", " +
            access_->description() + ")";
   }
-  /// False once the kernel has given the controller up, or lost it. A reset does not count.
+  /// False once the kernel has given the controller up, or lost it. A reset does not count. Its registers are let go
+  /// of then: the kernel leaves them mapped, and their addresses may be another device's soon.
   bool alive() const override {
     const std::string state = controller_.state();
-    return !state.empty() && state != "dead" && state != "deleting";
+    if (!registers_->lost() && !state.empty() && state != "dead" && state != "deleting") return true;
+    registers_->let_go();
+    return false;
   }
+  /// Whether it is not on the bus any more.
+  bool removed() const { return registers_->lost() || !pci_.present(); }
   Span<unsigned char> dma_window() const override { return memory_->window(); }
 
   const PciFunction& pci() const { return pci_; }
