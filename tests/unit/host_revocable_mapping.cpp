@@ -83,8 +83,10 @@ const Pages* mended = nullptr;
 void program_handler(int, siginfo_t* info, void*) {
   ++seen;
   seen_address = info->si_addr;
-  if (info->si_code > 0)
-    ::mmap(mended->data(), page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  if (info->si_code <= 0) return;
+  if (::mmap(mended->data(), page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+      MAP_FAILED)
+    ::_exit(1);
 }
 void plain_handler(int) { ++seen; }
 

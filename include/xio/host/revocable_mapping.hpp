@@ -119,30 +119,30 @@ class BusErrorGuard {
  public:
   /// Throws Error where the handler cannot be installed.
   BusErrorGuard() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (guards_++ != 0 || installed_) return;
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (guards++ != 0 || installed) return;
     struct sigaction action{};
     action.sa_sigaction = handle;
     // A program's alternative stack is used where it has one.
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     ::sigemptyset(&action.sa_mask);
-    if (::sigaction(SIGBUS, nullptr, &before_) != 0 || ::sigaction(SIGBUS, &action, nullptr) != 0) {
-      --guards_;
+    if (::sigaction(SIGBUS, nullptr, &before) != 0 || ::sigaction(SIGBUS, &action, nullptr) != 0) {
+      --guards;
       throw_system_error("SIGBUS cannot be handled", errno);
     }
-    installed_ = true;
+    installed = true;
   }
   BusErrorGuard(const BusErrorGuard&) = delete;
   BusErrorGuard& operator=(const BusErrorGuard&) = delete;
   ~BusErrorGuard() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (--guards_ != 0) return;
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (--guards != 0) return;
     struct sigaction now{};
     ::sigaction(SIGBUS, nullptr, &now);
     // Somebody above us passes signals on to us: our handler stays, and passes on all of them.
     if ((now.sa_flags & SA_SIGINFO) == 0 || now.sa_sigaction != handle) return;
-    ::sigaction(SIGBUS, &before_, nullptr);
-    installed_ = false;
+    ::sigaction(SIGBUS, &before, nullptr);
+    installed = false;
   }
 
  private:
@@ -168,11 +168,11 @@ class BusErrorGuard {
   }
 
   static void pass_on(int signal, siginfo_t* info, void* context) {
-    if ((before_.sa_flags & SA_SIGINFO) != 0) {
-      before_.sa_sigaction(signal, info, context);
-    } else if (before_.sa_handler != SIG_DFL && before_.sa_handler != SIG_IGN) {
-      before_.sa_handler(signal);
-    } else if (before_.sa_handler == SIG_DFL || info->si_code > 0) {
+    if ((before.sa_flags & SA_SIGINFO) != 0) {
+      before.sa_sigaction(signal, info, context);
+    } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+      before.sa_handler(signal);
+    } else if (before.sa_handler == SIG_DFL || info->si_code > 0) {
       // The process ends, as it would have: by the access that is repeated, or by the signal, once it is let through.
       struct sigaction action{};
       action.sa_handler = SIG_DFL;
@@ -181,10 +181,10 @@ class BusErrorGuard {
     }
   }
 
-  static inline std::mutex mutex_;
-  static inline size_t guards_ = 0;
-  static inline bool installed_ = false;
-  static inline struct sigaction before_{};  ///< written before the handler is installed
+  static inline std::mutex mutex;
+  static inline size_t guards = 0;
+  static inline bool installed = false;
+  static inline struct sigaction before{};  ///< written before the handler is installed
 };
 
 }  // namespace host
