@@ -16,8 +16,8 @@ target_include_directories(xio-tester-parts PUBLIC ${XIO_BENCH_DIR})
 target_compile_definitions(xio-tester-parts PUBLIC XIO_COUNT_OPERATIONS=1)
 
 # What reads options and prints tables: optimising it would be most of the build.
-set(tester_tool clock_test doctor doctor/checks doctor/gpu_checks doctor/iommu doctor/machine doctor/machine_calls doctor/nvme_checks
-  doctor/nvme_use doctor/rdma_checks fio found_qemu info json_report list machine nearest nvme_options nvme_run nvme_tables
+set(tester_tool clock_test doctor doctor/checks doctor/doorbells doctor/gpu_checks doctor/iommu doctor/machine doctor/machine_calls doctor/nvme_checks
+  doctor/rdma_checks fio found_qemu info json_report list machine nearest nvme_options nvme_run nvme_tables
   rdma_json rdma_options rdma_run rdma_tables report_columns report_options report_plan report_run report_write table tool)
 list(TRANSFORM tester_tool PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_tool APPEND .cpp)

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tester/doctor/checks.hpp"
+#include "tester/doctor/doorbells.hpp"
 #include "tester/errors.hpp"
 #include "tester/json_report.hpp"
 
@@ -16,6 +17,8 @@ namespace tester {
 namespace {
 
 using doctor::DeviceReport;
+using doctor::DoorbellView;
+using doctor::DoorbellWay;
 using doctor::Fact;
 using doctor::ModeReport;
 using doctor::Obstacle;
@@ -64,6 +67,29 @@ void print_mode(const ModeReport& report) {
   }
 }
 
+nlohmann::ordered_json doorbells_json(const DoorbellView& view) {
+  nlohmann::ordered_json json = {
+      {"executor", view.executor}, {"ways", nlohmann::ordered_json::array()}, {"hint", view.hint}};
+  for (const DoorbellWay& one : view.ways)
+    json["ways"].push_back({{"way", one.name}, {"state", one.state}, {"outcome", one.outcome}});
+  return json;
+}
+
+void print_doorbells(const DoorbellView& view) {
+  std::printf("\n%-14s %s\n", "doorbells", view.executor.c_str());
+  for (const DoorbellWay& one : view.ways)
+    std::printf("  %-15s %s: %s\n", one.state.c_str(), one.name.c_str(), one.outcome.c_str());
+  if (!view.hint.empty()) std::printf("  %s\n", view.hint.c_str());
+}
+
+DoorbellView view_doorbells(const doctor::Machine& machine, const std::string& probe) {
+  // Who names a drive to try it on is answered by the runtimes themselves.
+  const xio::host::FoundGpu gpu = probe.empty() ? doctor::gpu_for_doorbells(machine) : xio::host::find_gpu();
+  if (probe.empty() || !gpu.runtime) return doctor::view_doorbells(gpu, nullptr);
+  xio::host::VfioNvme controller(xio::host::parse_vfio_spec(probe));
+  return doctor::view_doorbells(gpu, &controller);
+}
+
 }  // namespace
 
 CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
@@ -84,6 +110,10 @@ CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
       ->delimiter(',')
       ->type_name("MODE,...");
   command->add_option("--json", options.json, "write it to a file as JSON; - is standard output")->type_name("FILE");
+  command
+      ->add_option("--probe", options.probe,
+                   "try how a GPU reaches doorbells on this drive (vfio:BDF), which the kernel resets")
+      ->type_name("CONTROLLER");
   return command;
 }
 
@@ -97,17 +127,25 @@ int run_doctor(const DoctorOptions& options) {
     reports.push_back(doctor::check_mode(machine, mode));
     asked_for_work = asked_for_work && (options.modes.empty() || reports.back().works());
   }
+  // Where only some modes are asked for, the GPU's must be one of them.
+  const auto& asked = options.modes;
+  const bool with_gpu =
+      asked.empty() || !options.probe.empty() || std::find(asked.begin(), asked.end(), "gpu") != asked.end();
+  DoorbellView doorbells;
+  if (with_gpu) doorbells = view_doorbells(machine, options.probe);
   const int status = asked_for_work ? exit_ok : exit_failed;
   nlohmann::ordered_json json = json_header("doctor");
   json["facts"] = nlohmann::ordered_json::object();
   for (const Fact& one : facts) json["facts"][one.title] = one.text;
   json["modes"] = nlohmann::ordered_json::array();
   for (const ModeReport& one : reports) json["modes"].push_back(mode_json(one));
+  if (with_gpu) json["doorbells"] = doorbells_json(doorbells);
   json["exit_status"] = status;
   if (options.json != "-") {
     for (const Fact& one : facts) std::printf("%-14s %s\n", one.title.c_str(), one.text.c_str());
     std::printf("\n");
     for (const ModeReport& one : reports) print_mode(one);
+    if (with_gpu) print_doorbells(doorbells);
   }
   write_json_file(options.json, json);
   return status;

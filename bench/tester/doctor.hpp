@@ -16,6 +16,7 @@ namespace tester {
 struct DoctorOptions {
   std::vector<std::string> modes;  ///< that must work; empty: all are looked at, and none must
   std::string json;
+  std::string probe;  ///< controller on whose registers doorbell mappings are tried; empty: none
 };
 
 CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options);

@@ -99,11 +99,9 @@ NvmeReport measure(const NvmeOptions& options, const Target& target,
   for (const PhaseResult& phase : report.phases)
     if (phase.gave_up && report.trouble.empty())
       report.trouble = "operations did not end within " + std::to_string(options.deadline_ms) + " ms (--deadline)";
-  if (lost)
+  if (lost || !target.controller->transport().alive())
     report.trouble += (report.trouble.empty() ? "" : "; ") +
-                      std::string("the kernel wants the controller back, or has seen an error of it: see dmesg");
-  else if (!target.controller->transport().alive())
-    report.trouble += (report.trouble.empty() ? "" : "; ") + std::string("the controller is gone");
+                      (target.may_be_lost ? target.loss() : std::string("the controller is gone"));
   return report;
 }
 

@@ -60,7 +60,9 @@ Target open_target(const std::string& spec, uint32_t answer_ms) {
   } else if (begins_with(spec, "/dev/")) {
     target.kind = "kernel-shared";
     target.on_its_own = true;
+    target.guard = std::make_unique<xio::host::BusErrorGuard>();
     auto shared = std::make_unique<xio::host::KernelSharedNvme>(xio::host::parse_kernel_shared_spec(spec));
+    target.shared = shared.get();
     target.heading = drive_heading(shared->pci());
     target.may_be_lost = true;
     if (const auto& one = shared->one_namespace()) target.nsid = one->nsid;
@@ -80,6 +82,12 @@ void Target::check_writable(uint32_t wanted) const {
   if (nsid != 0 && wanted != nsid)
     throw BadInput("--namespace " + std::to_string(wanted) + " may not be written: --controller names namespace " +
                    std::to_string(nsid));
+}
+
+std::string Target::loss() const {
+  if (shared == nullptr || !shared->removed())
+    return "the kernel wants the controller back, or has seen an error of it: see dmesg";
+  return "the drive was removed from the bus; what was stored to its doorbells since went nowhere: see dmesg";
 }
 
 SeenDoorbells Target::seen_doorbells() const {

@@ -10,7 +10,9 @@
 
 #include <xio/host/emulation/nvme_controller.hpp>
 #include <xio/host/nvme/controller.hpp>
+#include <xio/host/nvme/kernel_shared.hpp>
 #include <xio/host/nvme/qemu.hpp>
+#include <xio/host/revocable_mapping.hpp>
 
 namespace tester {
 
@@ -30,11 +32,16 @@ struct Target {
   std::string why_read_only;  ///< and the way out; empty: it may be written to
   bool may_be_lost = false;   ///< the kernel can take it away
   bool on_its_own = false;    ///< it needs none of this machine's processors to answer
+  /// Some kernels take registers away when a drive is removed while kernels ring its doorbells.
+  std::unique_ptr<xio::host::BusErrorGuard> guard;
   std::unique_ptr<xio::host::NvmeController> controller;
   xio::host::QemuNvme* qemu = nullptr;              ///< where it is QEMU's; owned by `controller`
+  xio::host::KernelSharedNvme* shared = nullptr;    ///< where it is the kernel's, too; owned by `controller`
   xio::emulation::NvmeController* model = nullptr;  ///< where it is the model; owned by `controller`
 
   SeenDoorbells seen_doorbells() const;
+  /// What has become of a controller that is not alive any more, for people.
+  std::string loss() const;
   /// Throws BadInput where blocks of namespace `wanted` must not be written; 0: of any.
   void check_writable(uint32_t wanted) const;
 };

@@ -20,6 +20,12 @@ check() {
   shift
   if "$@" >"$work/out" 2>&1; then pass "$title"; else fail "$title"; fi
 }
+# says TITLE WORDS COMMAND...: it succeeds, and these words are in what it says
+says() {
+  local title=$1 words=$2
+  shift 2
+  if "$@" >"$work/out" 2>&1 && grep -qF -- "$words" "$work/out"; then pass "$title"; else fail "$title"; fi
+}
 # refused TITLE WORDS COMMAND...: it does not, and says one line with these words
 refused() {
   local title=$1 words=$2
@@ -29,4 +35,9 @@ refused() {
   else
     pass "$title"
   fi
+}
+# summary NAME: how many passed; fails unless all did
+summary() {
+  printf '%s: %d of %d, %d s\n' "$1" "$passed" "$((passed + failed))" "$SECONDS"
+  [ "$failed" -eq 0 ]
 }

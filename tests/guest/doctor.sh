@@ -60,19 +60,9 @@ fi
 
 guest=$2
 shadow=$3
-work=$(mktemp -d -p /run)
+# shellcheck source=tests/guest/checks.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
 chmod 755 "$work"
-passed=0
-failed=0
-pass() {
-  passed=$((passed + 1))
-  printf 'ok      %s: %s\n' "$guest" "$*"
-}
-fail() {
-  failed=$((failed + 1))
-  printf 'FAILED: %s: %s\n' "$guest" "$*"
-  cat "$work/out"
-}
 # examine USER...: what doctor finds, one obstacle a line: mode, device or -, what, fix
 examine() {
   "$@" "$tester" doctor --mode vfio,kernel-shared,rxe --json "-" >"$work/report.json" 2>"$work/out"
@@ -101,7 +91,6 @@ mend() {
   fix=$(grep -F "$1"$'\t'"$2"$'\t'"$3" "$work/found" | cut -f 4)
   if [ -n "$fix" ] && bash -c "cd '$root' && $fix" >"$work/out" 2>&1; then pass "mended by: $fix"; else fail "mended by: $fix"; fi
 }
-check() { if "$@" >"$work/out" 2>&1; then pass "$*"; else fail "$*"; fi; }
 # status WANTED MODES: the exit status of doctor for these modes
 status() {
   "$tester" doctor --mode "$2" >"$work/out" 2>&1
@@ -153,16 +142,8 @@ case $guest in
     examine env
     finds vfio works "vfio:0000:00:07.0: IOMMU group $number is not viable: 0000:00:07.1 of it is with the driver virtio-pci"
     status 0 vfio
-    if "$tester" nvme-ep --controller vfio:0000:00:05.0,dma=12M --read-io 4 >"$work/out" 2>&1; then
-      pass "and it works"
-    else
-      fail "and it works"
-    fi
-    if "$tester" info --controller vfio:0000:00:07.0,dma=12M >"$work/out" 2>&1 || ! grep -q "other drivers hold parts of it" "$work/out"; then
-      fail "the other does not"
-    else
-      pass "the other does not"
-    fi
+    check "and it works" "$tester" nvme-ep --controller vfio:0000:00:05.0,dma=12M --read-io 4
+    refused "the other does not" "other drivers hold parts of it" "$tester" info --controller vfio:0000:00:07.0,dma=12M
     ;;
   nobody)
     ulimit -l 8192
@@ -196,7 +177,7 @@ case $guest in
     finds rxe fails "$no_rxe"
     mend kernel-shared "/dev/$second" "in use"
     # A device on an interface that is down never gets an address, whatever comes later.
-    check rdma link add rxe1 type rxe netdev lo
+    check "a device on an interface that is down" rdma link add rxe1 type rxe netdev lo
     examine env
     finds rxe fails "rxe1: its port is down"
     mend rxe rxe1 "its port is down"
@@ -207,12 +188,7 @@ case $guest in
     finds rxe works
     status 0 rxe
     if [ -z "$swapped" ]; then status 0 kernel-shared,rxe; fi
-    if "$tester" rdma-ep --device rxe1 --iterations 20 --transfer-size 1K --verify >"$work/out" 2>&1; then
-      pass "and it works"
-    else
-      fail "and it works"
-    fi
+    check "and it works" "$tester" rdma-ep --device rxe1 --iterations 20 --transfer-size 1K --verify
     ;;
 esac
-printf 'doctor, %s: %d of %d, %d s\n' "$guest" "$passed" "$((passed + failed))" "$SECONDS"
-[ $failed -eq 0 ]
+summary "doctor, $guest"

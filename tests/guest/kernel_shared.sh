@@ -64,8 +64,7 @@ main=0000:00:04.0
 # shellcheck source=tests/guest/checks.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
 finish() {
-  printf 'kernel_shared, %s: %d of %d, %d s\n' "$XIO_PART" "$passed" "$((passed + failed))" "$SECONDS"
-  [ $failed -eq 0 ]
+  summary "kernel_shared, $XIO_PART"
   exit
 }
 # controller_of BDF: "nvme0", once the driver has it
@@ -112,6 +111,16 @@ if [ "$XIO_PART" = refusals ]; then
   name=$(controller_of $main)
   refused "registers that cannot be mapped" "(CONFIG_IO_STRICT_DEVMEM): boot with iomem=relaxed, or use vfio: scripts/xio-bind bind $main" \
     read_some "/dev/$name"
+  # Where registers were mapped before the driver came, they are taken away: a SIGBUS.
+  if [ -n "$recovery" ]; then
+    echo $main >/sys/bus/pci/drivers/nvme/unbind
+    check "registers that the kernel takes away" env "XIO_UNBOUND_DRIVE=$main" "$recovery" "[.revoked]"
+    name=$(controller_of $main)
+  fi
+  # As secure boot does; nothing takes it back.
+  mountpoint -q /sys/kernel/security || mount -t securityfs none /sys/kernel/security
+  echo integrity >/sys/kernel/security/lockdown
+  refused "lockdown" "BAR0 of $main cannot be mapped: run as root, and without kernel lockdown" read_some "/dev/$name"
   clean_log
   finish
 fi
@@ -287,4 +296,29 @@ check "nothing is left of them" [ -z "$(find /dev/hugepages -name 'xio-*-*')" ]
 fio_stop "fio beside killed processes"
 check "all huge pages are free" grep -q "HugePages_Free: *32$" /proc/meminfo
 clean_log
+
+# The drive is removed from the bus under a run that does not see it at once, and rings its doorbells.
+"$tester" nvme-ep --controller "$node" --read-io 1 --infinite --deadline 1500 "${behind[@]}" >"$work/long" 2>&1 &
+other=$!
+sleep 2
+kill -STOP $other
+sleep 0.5
+echo 1 >"/sys/bus/pci/devices/$main/remove"
+kill -CONT $other
+wait $other
+status=$?
+cp "$work/long" "$work/out"
+if [ $status -eq 1 ] && grep -q "operations did not end within 1500 ms" "$work/out" &&
+  grep -q "the drive was removed from the bus; what was stored to its doorbells since went nowhere" "$work/out"; then
+  pass "a drive that is removed under a run"
+else
+  fail "a drive that is removed under a run: $status"
+fi
+echo 1 >/sys/bus/pci/rescan
+check "once it is back" read_some "/dev/$(controller_of $main)"
+if [ -n "$recovery" ]; then
+  check "registers are let go of" env "XIO_KERNEL_SHARED_TEST=/dev/$(controller_of $main)" "$recovery" "[.removed]"
+  check "once it is back again" read_some "/dev/$(controller_of $main)"
+fi
+check "nothing is left of these runs" [ -z "$(find /dev/hugepages -name 'xio-*-*')" ]
 finish

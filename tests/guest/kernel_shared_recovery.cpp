@@ -5,6 +5,10 @@
 /// there. Overwrites blocks of the namespace that XIO_KERNEL_SHARED_TEST names (/dev/disk/by-id/...); skipped where it
 /// names none.
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -14,6 +18,7 @@
 #include <xio/device/nvme.hpp>
 #include <xio/host/nvme/controller.hpp>
 #include <xio/host/nvme/kernel_shared.hpp>
+#include <xio/host/revocable_mapping.hpp>
 
 #include "catch.hpp"
 #include "skip.hpp"
@@ -145,4 +150,57 @@ TEST_CASE("admin commands go through the kernel", "[guest]") {
     CHECK(host_tests::contains(host_tests::error_of([&] { drive.controller.request_event(); }), "events go to the"));
     CHECK(host_tests::contains(host_tests::error_of([&] { drive.shared->write32(nvme::reg::cc, 0); }), "registers"));
   }
+}
+
+TEST_CASE("a drive that is removed from the bus", "[guest][.removed]") {
+  const std::string spec = controller_spec();
+  if (spec.empty()) return;
+  const auto mapped = [](const Drive& drive) {
+    const std::string file = drive.shared->pci().address() + "/resource0";
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);)
+      if (line.find(file) != std::string::npos) return true;
+    return false;
+  };
+  const BusErrorGuard guard;
+  {
+    Drive drive(spec);
+    const NvmeQueue queue = drive.controller.create_queue();
+    round_trip(drive, queue, 3, 0x1234);
+    const DmaBuffer page = drive.controller.allocate(4096);
+    CHECK(mapped(drive));
+    std::ofstream("/sys/bus/pci/devices/" + drive.shared->pci().address() + "/remove") << "1" << std::flush;
+    // Before anybody has noticed, and after.
+    CHECK(transfer(queue, nvme::read(3, 1), page.bus(), 200000000).code == xio::Status::timed_out);
+    CHECK_FALSE(drive.shared->alive());
+    CHECK(drive.shared->removed());
+    CHECK_FALSE(mapped(drive));
+    CHECK(drive.shared->read32(nvme::reg::csts) == ~0u);
+    CHECK(transfer(queue, nvme::read(3, 1), page.bus(), 200000000).code == xio::Status::timed_out);
+  }
+  std::ofstream("/sys/bus/pci/rescan") << "1" << std::flush;
+}
+
+TEST_CASE("registers that the kernel takes away", "[guest][.revoked]") {
+  const char* const address = std::getenv("XIO_UNBOUND_DRIVE");
+  if (address == nullptr) return xio_tests::skip("XIO_UNBOUND_DRIVE names no drive without a driver");
+  constexpr size_t bytes = 16384;
+  const int file = ::open(PciFunction(address, "/sys").resource(0).c_str(), O_RDWR | O_CLOEXEC);
+  void* const data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  REQUIRE(data != MAP_FAILED);
+  ::close(file);
+  const BusErrorGuard guard;
+  const RevocableMapping mapping(data, bytes);
+  auto* const words = static_cast<volatile uint32_t*>(data);
+  CHECK(words[nvme::reg::csts / 4] != 1);
+  CHECK_FALSE(mapping.lost());
+  // A kernel that keeps registers to drivers unmaps them as soon as there is one.
+  std::ofstream("/sys/bus/pci/drivers/nvme/bind") << address << std::flush;
+  constexpr size_t doorbell = 0x1000 / 4 + 100;
+  words[doorbell] = 5;
+  CHECK(mapping.lost());
+  CHECK(words[doorbell] == 5);
+  CHECK(words[doorbell + 1] == ~0u);
+  CHECK(words[nvme::reg::csts / 4] == ~0u);
+  ::munmap(data, bytes);
 }

@@ -8,15 +8,13 @@
 set -uo pipefail
 tester=${1:?usage: ${0##*/} XIO-TESTER}
 patient=(--deadline 60000 --connect-deadline 60000)
-here=$(mktemp -d)
-trap 'rm -rf "$here"' EXIT
-passed=0
-failed=0
-pass() { passed=$((passed + 1)); }
-fail() {
-  failed=$((failed + 1))
-  printf 'FAILED: %s\n' "$*"
-  tail -n 40 "$here"/*.out "$here"/*.err 2>/dev/null
+# shellcheck source=tests/guest/checks.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
+trap 'rm -rf "$work"' EXIT
+# wrong TITLE: fails, with what all programs said
+wrong() {
+  tail -n 40 "$work"/*.out "$work"/*.err >"$work/out" 2>/dev/null
+  fail "$@"
 }
 
 # right FILE OPERATIONS BATCHES: every size has so many operations, and one completion for each batch; all verified
@@ -39,28 +37,28 @@ right() {
 alone() {
   local device=$1 operations=$2 batches=$3
   shift 3
-  rm -f "$here"/*
-  if "$tester" rdma-ep --device "$device" --verify "${patient[@]}" --iterations "$operations" "$@" >"$here/run.out" 2>"$here/run.err" &&
-    right "$here/run.out" "$operations" "$batches" && [ ! -s "$here/run.err" ]; then
-    pass
+  rm -f "$work"/*
+  if "$tester" rdma-ep --device "$device" --verify "${patient[@]}" --iterations "$operations" "$@" >"$work/run.out" 2>"$work/run.err" &&
+    right "$work/run.out" "$operations" "$batches" && [ ! -s "$work/run.err" ]; then
+    pass "$device $*"
   else
-    fail "$device $*"
+    wrong "$device $*"
   fi
 }
 
 # start_server FLAGS...: returns when it listens on its port, 18520
 start_server() {
-  rm -f "$here"/*
-  "$tester" rdma-ep --device rxe0 --verify "${patient[@]}" "$@" >"$here/server.out" 2>"$here/server.err" &
+  rm -f "$work"/*
+  "$tester" rdma-ep --device rxe0 --verify "${patient[@]}" "$@" >"$work/server.out" 2>"$work/server.err" &
   server=$!
   local _
   for _ in {1..600}; do
     if grep -q ':4858 0*:0000 0A ' /proc/net/tcp /proc/net/tcp6; then return 0; fi
     sleep 0.05
   done
-  fail "no server"
+  wrong "no server"
 }
-client() { "$tester" rdma-ep --device rxe1 --verify "${patient[@]}" "$@" >"$here/client.out" 2>"$here/client.err"; }
+client() { "$tester" rdma-ep --device rxe1 --verify "${patient[@]}" "$@" >"$work/client.out" 2>"$work/client.err"; }
 
 # nodes OPERATIONS BATCHES FLAGS...: rxe1 sends to rxe0
 nodes() {
@@ -71,11 +69,11 @@ nodes() {
   here_status=$?
   wait "$server"
   there_status=$?
-  if [ $here_status -eq 0 ] && [ $there_status -eq 0 ] && right "$here/client.out" "$operations" "$batches" &&
-    right "$here/server.out" "$operations" "$batches"; then
-    pass
+  if [ $here_status -eq 0 ] && [ $there_status -eq 0 ] && right "$work/client.out" "$operations" "$batches" &&
+    right "$work/server.out" "$operations" "$batches"; then
+    pass "two nodes: $*"
   else
-    fail "two nodes ($here_status, $there_status): $*"
+    wrong "two nodes ($here_status, $there_status): $*"
   fi
 }
 
@@ -117,7 +115,7 @@ OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 client "${both[@]}"
 first=$?
 wait "$server"
 second=$?
-if [ $first -eq 0 ] && [ $second -eq 0 ] && right "$here/client.out" 32 32; then pass; else fail "under a launcher"; fi
+if [ $first -eq 0 ] && [ $second -eq 0 ] && right "$work/client.out" 32 32; then pass "under a launcher"; else wrong "under a launcher"; fi
 
 # ends NAME SERVER-STATUS CLIENT-STATUS WORDS-OF-SERVER WORDS-OF-CLIENT: both processes within 60 s
 ends() {
@@ -127,11 +125,11 @@ ends() {
   wait "$client"
   local status_client=$?
   if [ "$status_server" -eq "$wanted_server" ] && [ "$status_client" -eq "$wanted_client" ] &&
-    [ $((SECONDS - begun)) -lt 60 ] && cat "$here"/server.* | grep -qF -- "$words_server" &&
-    cat "$here"/client.* | grep -qF -- "$words_client"; then
-    pass
+    [ $((SECONDS - begun)) -lt 60 ] && cat "$work"/server.* | grep -qF -- "$words_server" &&
+    cat "$work"/client.* | grep -qF -- "$words_client"; then
+    pass "$name"
   else
-    fail "$name: server $status_server, client $status_client, $((SECONDS - begun)) s"
+    wrong "$name: server $status_server, client $status_client, $((SECONDS - begun)) s"
   fi
 }
 # pair FLAGS-OF-SERVER -- FLAGS-OF-CLIENT, in the background
@@ -140,17 +138,17 @@ pair() {
   while [ "$1" != -- ]; do mine+=("$1") && shift; done
   shift
   start_server --server ${mine[@]+"${mine[@]}"}
-  "$tester" rdma-ep --device rxe1 --verify "${patient[@]}" --client --server-host 127.0.0.1 "$@" >"$here/client.out" \
-    2>"$here/client.err" &
+  "$tester" rdma-ep --device rxe1 --verify "${patient[@]}" --client --server-host 127.0.0.1 "$@" >"$work/client.out" \
+    2>"$work/client.err" &
   client=$!
 }
 running() {
   local _
   for _ in {1..600}; do
-    if grep -q "per second" "$here/client.err"; then return 0; fi
+    if grep -q "per second" "$work/client.err"; then return 0; fi
     sleep 0.1
   done
-  fail "does not run"
+  wrong "does not run"
 }
 
 pair --batch-size 2 -- --batch-size 1
@@ -177,13 +175,13 @@ ends "a client that is gone" 1 137 "exchange: the other side" ""
 expect() {
   local wanted=$1 words=$2 status
   shift 2
-  rm -f "$here"/*
-  timeout 60 "$tester" rdma-ep "$@" >"$here/run.out" 2>"$here/run.err"
+  rm -f "$work"/*
+  timeout 60 "$tester" rdma-ep "$@" >"$work/run.out" 2>"$work/run.err"
   status=$?
-  if [ $status -eq "$wanted" ] && [ "$(wc -l <"$here/run.err")" -eq 1 ] && grep -qF -- "$words" "$here/run.err"; then
-    pass
+  if [ $status -eq "$wanted" ] && [ "$(wc -l <"$work/run.err")" -eq 1 ] && grep -qF -- "$words" "$work/run.err"; then
+    pass "$words"
   else
-    fail "exit status $status (not $wanted) or not one line with '$words': $*"
+    wrong "exit status $status (not $wanted) or not one line with '$words': $*"
   fi
 }
 expect 2 "--device rxe7 is not there; rxe" --device rxe7
@@ -193,12 +191,11 @@ expect 2 "0 to 512" --device rxe0 --inline-threshold 513
 expect 1 "nobody answers" --device rxe0 --client --connect-deadline 200
 expect 1 "nobody has connected" --device rxe0 --server --connect-deadline 200
 start_server --server
-"$tester" rdma-ep --device rxe1 --server >"$here/run.out" 2>"$here/run.err"
+"$tester" rdma-ep --device rxe1 --server >"$work/run.out" 2>"$work/run.err"
 status=$?
 # Who waits for a client is ended by a signal at once.
 kill -TERM "$server"
-if [ $status -eq 2 ] && grep -q -- "--port 18520: .*in use" "$here/run.err"; then pass; else fail "port in use: $status"; fi
+if [ $status -eq 2 ] && grep -q -- "--port 18520: .*in use" "$work/run.err"; then pass "port in use"; else wrong "port in use: $status"; fi
 wait "$server"
 
-printf 'rdma-ep on soft-RoCE: %d of %d, %d s\n' "$passed" "$((passed + failed))" "$SECONDS"
-[ "$failed" -eq 0 ]
+summary "rdma-ep on soft-RoCE"

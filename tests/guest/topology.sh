@@ -55,30 +55,8 @@ if [ "${XIO_GUEST:-}" != 1 ]; then
     "${devices[@]}" -- "$here/topology.sh" "$tester"
   exit
 fi
-work=$(mktemp -d -p /run)
-passed=0
-failed=0
-pass() {
-  passed=$((passed + 1))
-  printf 'ok      %s (%d s)\n' "$*" $SECONDS
-}
-fail() {
-  failed=$((failed + 1))
-  printf 'FAILED: %s\n' "$*"
-  tail -n 40 "$work/out"
-}
-# check TITLE COMMAND...: it succeeds
-check() {
-  local title=$1
-  shift
-  if "$@" >"$work/out" 2>&1; then pass "$title"; else fail "$title"; fi
-}
-# says TITLE WORDS COMMAND...: it succeeds, and these words are in what it says
-says() {
-  local title=$1 words=$2
-  shift 2
-  if "$@" >"$work/out" 2>&1 && grep -qF -- "$words" "$work/out"; then pass "$title"; else fail "$title"; fi
-}
+# shellcheck source=tests/guest/checks.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
 # found TITLE PYTHON: an expression that holds for what list wrote
 list() { PATH=/nonexistent "$tester" list "$@"; }
 found() {
@@ -139,15 +117,12 @@ if [ -e "/sys/bus/pci/devices/$remote/sriov_numvfs" ]; then
 fi
 
 # A drive of the kernel's is never taken, and none is written to.
-refused() {
-  if "$tester" nvme-ep "${@:2}" >"$work/out" 2>&1 || ! grep -qF "no controller: " "$work/out"; then fail "$1"; else pass "$1"; fi
-}
-refused "drives of the kernel's driver" --read-io 4
+refused "drives of the kernel's driver" "no controller: " "$tester" nvme-ep --read-io 4
 for one in "$outer" "$remote"; do check "bind $one" "$root/scripts/xio-bind" bind "$one" --apply; done
 says "reads take the nearest of those that vfio has" "--controller vfio:$outer is taken: $outer with GPU $gpu" \
   "$tester" nvme-ep --read-io 4
-refused "writes name their drive" --write-io 4
-refused "and so do writes with reads" --write-io 4 --read-io 4
+refused "writes name their drive" "no controller: " "$tester" nvme-ep --write-io 4
+refused "and so do writes with reads" "no controller: " "$tester" nvme-ep --write-io 4 --read-io 4
 
 # Without a GPU it is where we run that counts.
 echo 1 >"/sys/bus/pci/devices/$gpu/remove"
@@ -155,5 +130,4 @@ says "near to processor 1" "--controller vfio:$remote is taken: $remote with the
   taskset -c 1 "$tester" nvme-ep --read-io 4
 says "near to processor 0" "--controller vfio:$outer is taken: $outer with the processors (NUMA node 0)" \
   taskset -c 0 "$tester" nvme-ep --read-io 4
-printf 'topology: %d of %d, %d s\n' "$passed" "$((passed + failed))" "$SECONDS"
-[ $failed -eq 0 ]
+summary topology

@@ -185,5 +185,4 @@ echo 1 >/sys/bus/pci/rescan
 disk=$(disk_of $large)
 check "the device is found again, and is the kernel's" dd if="$disk" of=/dev/null bs=1M count=1 iflag=direct
 if dmesg | grep -E "BUG|Oops|WARNING" >"$work/out"; then fail "the kernel complains"; else pass "the kernel is well"; fi
-printf 'vfio: %d of %d, %d s\n' "$passed" "$((passed + failed))" "$SECONDS"
-[ $failed -eq 0 ]
+summary vfio

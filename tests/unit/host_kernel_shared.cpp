@@ -366,6 +366,10 @@ TEST_CASE("what stands in the way of sharing is said, with the way out", "[host]
     kernel->open_errors[kernel->pci_folder() + "/resource0"] = EPERM;
     expected = "BAR0 of 0000:04:00.0 cannot be mapped: run as root, and without kernel lockdown";
   }
+  SECTION("lockdown, as it shows") {
+    kernel->map_error = EPERM;
+    expected = "BAR0 of 0000:04:00.0 cannot be mapped: run as root, and without kernel lockdown";
+  }
   SECTION("a BAR that is too small") {
     std::filesystem::resize_file(kernel->pci_folder() + "/resource0", 4096);
     expected = "it has 4096 bytes; this is no NVMe controller";

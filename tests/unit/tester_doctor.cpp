@@ -5,10 +5,14 @@
 
 #include <cerrno>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "catch.hpp"
+#include "tester/doctor/doorbells.hpp"
+#include "unit/fake_gpu/support.hpp"
+#include "unit/host_fake_vfio.hpp"
 #include "unit/played_machine.hpp"
 
 namespace {
@@ -19,10 +23,14 @@ using host_tests::MachineTree;
 using host_tests::PlayedMachine;
 using tester::doctor::check_mode;
 using tester::doctor::DeviceReport;
+using tester::doctor::DoorbellView;
+using tester::doctor::DoorbellWay;
+using tester::doctor::gpu_for_doorbells;
 using tester::doctor::Machine;
 using tester::doctor::ModeReport;
 using tester::doctor::ModuleState;
 using tester::doctor::Obstacle;
+using tester::doctor::view_doorbells;
 
 /// All of a mode, a line each: "-: what" and "device: what".
 std::vector<std::string> obstacles(const Machine& machine, const std::string& mode) {
@@ -183,7 +191,14 @@ TEST_CASE("kernel-shared: every refusal") {
   only("/dev/nvme0: the kernel does not let its registers be mapped (CONFIG_IO_STRICT_DEVMEM)");
   machine.mapping = EPERM;
   only("/dev/nvme0: the kernel is locked down: no registers are mapped");
+  machine.mapping = ENODEV;
+  only("/dev/nvme0: its registers cannot be mapped: No such device");
   machine.mapping = 0;
+  machine.configuration = 0x460000;
+  only("/dev/nvme0: the kernel has not enabled it");
+  machine.configuration = 0x470001;
+  only("/dev/nvme0: the kernel runs it with entries of 128 and 16 bytes; only 64 and 16 are known");
+  machine.configuration = 0x460001;
 
   machine.commands = 0x100;
   only("/dev/nvme0: the kernel has switched its shadow doorbells on (Doorbell Buffer Config)");
@@ -206,7 +221,17 @@ TEST_CASE("kernel-shared: every refusal") {
   tree.write("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "1");
   tree.write("proc/self/mounts", "proc /proc proc rw 0 0");
   only("-: no hugetlbfs is mounted");
+  tree.write("proc/self/mounts", "none /mnt/huge hugetlbfs rw,pagesize=1024M 0 0");
+  only("-: no hugetlbfs is mounted");
   tree.write("proc/self/mounts", "none /mnt/huge hugetlbfs rw 0 0");
+
+  const std::string own = "sys/devices/" + std::string(drive) + "/nvme/nvme0/";
+  tree.write(own + "transport", "tcp");
+  only("/dev/nvme0: it is reached by tcp; only controllers on PCI Express can be shared");
+  tree.write(own + "transport", "pcie");
+  tree.write(own + "state", "dead");
+  only("/dev/nvme0: it is gone (state 'dead')");
+  tree.write(own + "state", "live");
 
   // Everything but bit 21; what only root may ask is not asked.
   tree.capabilities("000001ffffdfffff");
@@ -217,7 +242,7 @@ TEST_CASE("kernel-shared: every refusal") {
 
 TEST_CASE("drives that are in use") {
   GoodMachine tree;
-  const PlayedMachine machine(tree);
+  PlayedMachine machine(tree);
   const std::string begin = "22 1 0:21 / /proc rw - proc proc rw\n";
   const auto of_drive = [&machine](const std::string& mode) {
     Lines all;
@@ -243,6 +268,9 @@ TEST_CASE("drives that are in use") {
   CHECK(of_drive("vfio") == Lines{"vfio:0000:00:04.0: in use: nvme0n1p1 is part of dm-3"});
   CHECK(fix(machine, "vfio", "in use") == "dmsetup remove /dev/dm-3");
   tree.remove("sys/class/block/nvme0n1p1/holders/dm-3");
+  machine.claim_errors = {{"/dev/nvme0n1p1", EBUSY}};
+  CHECK(of_drive("vfio") == Lines{"vfio:0000:00:04.0: in use: nvme0n1p1 is held by something"});
+  machine.claim_errors.clear();
   // One of several paths to the namespace.
   tree.remove("sys/devices/" + std::string(drive) + "/nvme/nvme0/nvme0n1");
   tree.folder("sys/devices/" + std::string(drive) + "/nvme/nvme0/nvme0c3n1");
@@ -316,6 +344,68 @@ TEST_CASE("GPUs") {
   CHECK(check_mode(machine, "gpu").devices.front().notes == Lines{"libcuda.so.1 sees 2 GPUs in all"});
 }
 
+/// A line for each way, and the hint.
+Lines text_of(const DoorbellView& view) {
+  Lines all = {view.executor};
+  for (const DoorbellWay& one : view.ways) all.push_back(one.state + " " + one.name + ": " + one.outcome);
+  all.push_back(view.hint);
+  return all;
+}
+
+TEST_CASE("doorbells without a GPU, and with nothing to try them on") {
+  const MachineTree none;
+  const xio::host::FoundGpu missing = gpu_for_doorbells(PlayedMachine(none));
+  CHECK_FALSE(missing.runtime);
+  const Lines without = text_of(view_doorbells(missing, nullptr));
+  const std::string why = "not now: this machine has no GPU of AMD or NVIDIA";
+  CHECK(without == Lines{"no GPU",
+                         "would be tried host register, I/O memory: hipHostRegister or cudaHostRegister; " + why,
+                         "would be tried hsa_amd_memory_lock_to_pool: AMD GPUs; " + why,
+                         "is left host proxy: a thread of the host forwards doorbells from host memory",
+                         "without a GPU kernels run on the CPU, with its own mapping of the registers"});
+
+  // A GPU that something keeps from working is not asked for.
+  const GoodMachine tree;
+  PlayedMachine machine(tree);
+  machine.open_errors = {{"/dev/kfd", EACCES}};
+  CHECK(gpu_for_doorbells(machine).why_none == "/dev/kfd may not be opened by this user");
+
+  const fake_gpu::Machine runtime;
+  const Lines idle = text_of(view_doorbells({runtime.hip(), {}}, nullptr));
+  CHECK(idle.front() == "HIP 7.2, GPU 0 at 0000:c1:00.0 (fake)");
+  CHECK(idle[1].find("would be tried host register, I/O memory") == 0);
+  CHECK(idle.back().find("--probe vfio:BDF") != std::string::npos);
+  CHECK(runtime.log().empty());
+}
+
+TEST_CASE("doorbells are tried on an idle drive") {
+  const fake_gpu::Machine runtime;
+  runtime->distance = 0x10000;
+  runtime->pool_distance = 0x10000;
+  xio::host::VfioOptions options = xio::host::parse_vfio_spec("vfio:04:00.0");
+  options.dma_bytes = 1 << 20;
+  xio::host::VfioNvme drive(options, std::make_shared<host_tests::FakeVfio>());
+  const auto ways = [&](const std::shared_ptr<xio::host::GpuRuntime>& gpu) {
+    Lines all = text_of(view_doorbells({gpu, {}}, &drive));
+    CHECK(all.back().empty());
+    return Lines(all.begin() + 1, all.end() - 1);
+  };
+  CHECK(ways(runtime.hip()) == Lines{"used host register, I/O memory: a store by the GPU arrived at the device"});
+  CHECK(ways(runtime.cuda()) == Lines{"used host register, I/O memory: a store by the GPU arrived at the device"});
+  runtime->register_io_error = 801;
+  CHECK(ways(runtime.hip()) == Lines{"refused host register, I/O memory: hipHostRegister: some error",
+                                     "used hsa_amd_memory_lock_to_pool: a store by the GPU arrived at the device"});
+  runtime->lock_error = 4096;
+  const std::string proxy = "used host proxy: a thread of this process forwards doorbells from host memory";
+  CHECK(ways(runtime.hip()).back() == proxy);
+  CHECK(ways(runtime.cuda()).back() == proxy);
+  // Nothing of it is left at the drive.
+  CHECK(drive.read32(xio::nvme::reg::aqa) == 0);
+  // One that works is not touched.
+  drive.write32(xio::nvme::reg::cc, 1);
+  CHECK_THROWS_AS(view_doorbells({runtime.hip(), {}}, &drive), xio::host::Error);
+}
+
 TEST_CASE("facts, and real system calls where there is nothing") {
   const GoodMachine tree;
   const PlayedMachine machine(tree);
@@ -334,9 +424,11 @@ TEST_CASE("facts, and real system calls where there is nothing") {
 
   const Machine real("/nonexistent");
   CHECK(real.open_error("/dev/vfio/5") == ENOENT);
-  CHECK(real.map_error("/sys/resource0") == ENOENT);
-  CHECK_FALSE(real.granted_queues("nvme0"));
-  CHECK_FALSE(real.admin_commands("nvme0"));
+  CHECK(real.calls()->open("/dev/nvme0") == -1);
+  CHECK(real.calls()->open_exclusive("/dev/nvme0n1") == -1);
+  CHECK_FALSE(real.calls()->exists("/dev/null"));
+  CHECK(real.calls()->resolve("/dev/null").empty());
+  CHECK(Machine().calls()->resolve("/dev/../dev/null") == "/dev/null");
   CHECK(real.loadable({"libnothing-of-this-name.so"}).empty());
   CHECK(real.loadable({"libnothing-of-this-name.so", "libc.so.6"}) == "libc.so.6");
   CHECK_FALSE(real.visible_gpus("libnothing-of-this-name.so", "count"));

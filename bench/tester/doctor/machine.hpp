@@ -5,9 +5,13 @@
 /// @brief What doctor asks of a machine: files below one root, and the few questions that only system calls answer.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <xio/host/kernel_calls.hpp>
 
 namespace tester::doctor {
 
@@ -16,6 +20,25 @@ enum class Capability : uint32_t { lock_memory = 14, raw_io = 17, administrate =
 
 /// A kernel module.
 enum class ModuleState { loaded, available, absent, unknown };
+
+/// System calls below the root of a machine. Paths that are given and returned are as on the machine itself.
+class MachineCalls : public xio::host::KernelCalls {
+ public:
+  explicit MachineCalls(std::string root) : root_(std::move(root)) {}
+
+  int open(const std::string& path) override { return KernelCalls::open(on_root(path)); }
+  int open_exclusive(const std::string& path) override { return KernelCalls::open_exclusive(on_root(path)); }
+  bool exists(const std::string& path) override { return KernelCalls::exists(on_root(path)); }
+  std::string resolve(const std::string& path) override;
+  std::string sysfs() const override { return root_ + "/sys"; }
+  std::string procfs() const override { return root_ + "/proc"; }
+
+ private:
+  /// Nodes of devices; files of sysfs and procfs have the root already.
+  std::string on_root(const std::string& path) const { return path.compare(0, 5, "/dev/") == 0 ? root_ + path : path; }
+
+  std::string root_;
+};
 
 /// Reads anew at every call. Nothing is changed: nodes are opened and closed again, and admin commands only ask.
 class Machine {
@@ -54,12 +77,8 @@ class Machine {
 
   /// 0 where a node can be opened for reading and writing, else what errno says.
   virtual int open_error(const std::string& node) const;
-  /// 0 where a file of a base address register can be mapped for stores, else what errno says. Nothing is stored.
-  virtual int map_error(const std::string& file) const;
-  /// I/O queue pairs that a controller of the kernel's driver ("nvme0") has handed out; empty where it cannot be asked.
-  virtual std::optional<uint32_t> granted_queues(const std::string& controller) const;
-  /// Its optional admin commands, see xio::nvme::oacs; empty where it cannot be asked.
-  virtual std::optional<uint32_t> admin_commands(const std::string& controller) const;
+  /// The way to the kernel, for the library's own checks; never null.
+  virtual std::shared_ptr<xio::host::KernelCalls> calls() const;
   /// Name of the first of these libraries that can be loaded; empty where none can.
   virtual std::string loadable(const std::vector<std::string>& libraries) const;
   /// GPUs that the runtime of a vendor sees; empty where it cannot be asked.

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 // Modes in which a drive of this machine is driven: vfio and kernel-shared.
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
+#include <xio/host/nvme/kernel_controller.hpp>
+#include <xio/host/nvme/kernel_shared_inspection.hpp>
+#include <xio/host/nvme/kernel_use.hpp>
 #include <xio/host/nvme/vfio_options.hpp>
 #include <xio/host/pci.hpp>
-#include <xio/host/text.hpp>
-#include <xio/vendors/nvme/identify.hpp>
 
 #include "tester/doctor/checks.hpp"
 #include "tester/doctor/iommu.hpp"
-#include "tester/doctor/nvme_use.hpp"
 
 namespace tester::doctor {
 
 namespace {
 
+using xio::host::KernelController;
 using xio::host::PciFunction;
-
-constexpr const char* huge_folder = "/sys/kernel/mm/hugepages/hugepages-2048kB/";
 
 std::vector<PciFunction> controllers(const Machine& machine) {
   std::vector<PciFunction> all;
@@ -39,10 +39,13 @@ std::string owner_of(const PciFunction& pci) {
 }
 
 /// Whether there are any.
-bool add_uses(const Machine& machine, const std::string& address, std::vector<Obstacle>& obstacles) {
-  const std::vector<Use> uses = uses_of(machine, address);
-  for (const Use& use : uses) obstacles.push_back({"in use: " + use.what, use.end});
-  return !uses.empty();
+bool add_uses(const Machine& machine, const PciFunction& pci, std::vector<Obstacle>& obstacles) {
+  const size_t before = obstacles.size();
+  const auto calls = machine.calls();
+  for (const std::string& name : pci.names_in("nvme"))
+    for (const xio::host::BlockUse& use : uses_of(*calls, KernelController(name, calls->sysfs())))
+      obstacles.push_back({"in use: " + use.what, use.end});
+  return obstacles.size() != before;
 }
 
 void check_modules(const Machine& machine, std::vector<Obstacle>& obstacles) {
@@ -105,7 +108,7 @@ DeviceReport check_vfio_device(const Machine& machine, const PciFunction& pci, b
   else if (has_iommu && pci.iommu_group().empty())
     report.obstacles.push_back({"it is in no IOMMU group", "another slot"});
   if (driver != "vfio-pci") {
-    const bool in_use = add_uses(machine, pci.address(), report.obstacles);
+    const bool in_use = add_uses(machine, pci, report.obstacles);
     report.obstacles.push_back({owner_of(pci), (in_use ? "then: " : "") + bind_command(pci.address())});
   } else if (has_iommu) {
     check_vfio_node(machine, pci, report.obstacles);
@@ -133,44 +136,12 @@ ModeReport check_vfio(const Machine& machine) {
 
 namespace {
 
-void check_huge_pages(const Machine& machine, std::vector<Obstacle>& obstacles) {
-  if (xio::host::parse_number(machine.word(std::string(huge_folder) + "free_hugepages")).value_or(0) == 0)
-    obstacles.push_back({"no huge page of 2 MiB is free", "echo 16 > " + std::string(huge_folder) + "nr_hugepages"});
-  if (!machine.has_word("/proc/self/mounts", "hugetlbfs"))
-    obstacles.push_back(
-        {"no hugetlbfs is mounted", "mkdir -p /dev/hugepages && mount -t hugetlbfs none /dev/hugepages"});
-}
-
-/// The kernel keeps registers of devices with a driver to itself, where it was configured or booted so.
-void check_registers(const Machine& machine, const PciFunction& pci, std::vector<Obstacle>& obstacles) {
-  const std::string file = "/sys/bus/pci/devices/" + pci.address() + "/resource0";
-  const int error = machine.map_error(file);
-  if (error == EINVAL)
-    obstacles.push_back({"the kernel does not let its registers be mapped (CONFIG_IO_STRICT_DEVMEM)",
-                         machine.boot_with("iomem=relaxed")});
-  else if (error == EPERM)
-    obstacles.push_back(
-        {"the kernel is locked down: no registers are mapped", "switch Secure Boot off in the firmware, or use vfio"});
-  else if (error != 0)
-    obstacles.push_back({file + " cannot be mapped: " + std::strerror(error), "use vfio"});
-}
-
-void check_spare_queue(const Machine& machine, const std::string& controller, const std::string& vfio,
-                       DeviceReport& report) {
-  const auto used = xio::host::parse_number(machine.word("/sys/class/nvme/" + controller + "/queue_count"));
-  const std::optional<uint32_t> granted = machine.granted_queues(controller);
-  if (!used || *used == 0 || !granted) {
-    report.notes.push_back("whether it has a spare queue is not known: it does not tell");
-    return;
+/// With the way in which this machine gets parameters of its kernel.
+void add_found(const Machine& machine, const xio::host::ListSharingFindings& found, std::vector<Obstacle>& obstacles) {
+  for (const xio::host::SharingObstacle& one : found.obstacles) {
+    const bool boots = !one.boot_parameter.empty();
+    obstacles.push_back({one.what, boots ? machine.boot_with(one.boot_parameter) + "; or " + one.fix : one.fix});
   }
-  const uint64_t kernels = *used - 1;
-  const uint64_t spare = *granted > kernels ? *granted - kernels : 0;
-  const std::string text =
-      std::to_string(*granted) + " queue pairs, " + std::to_string(kernels) + " of them the kernel's";
-  if (spare == 0)
-    report.obstacles.push_back({"no spare queue on this controller: " + text, vfio});
-  else
-    report.notes.push_back(std::to_string(spare) + " spare queues: " + text);
 }
 
 DeviceReport check_shared_device(const Machine& machine, const PciFunction& pci, bool root) {
@@ -183,20 +154,23 @@ DeviceReport check_shared_device(const Machine& machine, const PciFunction& pci,
                                                    : "modprobe nvme"});
     return report;
   }
-  const std::string vfio = "use vfio: " + bind_command(pci.address());
-  const std::string domain = machine.word("/sys/bus/pci/devices/" + pci.address() + "/iommu_group/type");
-  if (!pci.iommu_group().empty() && domain != "identity")
-    report.obstacles.push_back({"its IOMMU domain translates (" + (domain.empty() ? "unknown" : domain) + ")",
-                                machine.boot_with("iommu=pt") + "; or " + vfio});
-  add_uses(machine, pci.address(), report.obstacles);
-  // What follows only root may ask.
-  if (!root) return report;
-  check_registers(machine, pci, report.obstacles);
-  const std::optional<uint32_t> commands = machine.admin_commands(names.front());
-  if (commands && (*commands & xio::nvme::oacs::doorbell_buffer_config) != 0)
-    report.obstacles.push_back({"the kernel has switched its shadow doorbells on (Doorbell Buffer Config)",
-                                vfio + "; or, with QEMU 10, dbcs=off"});
-  check_spare_queue(machine, names.front(), vfio, report);
+  const auto calls = machine.calls();
+  const KernelController controller(names.front(), calls->sysfs());
+  xio::host::KernelSharedOptions options;
+  options.path = report.name;
+  options.passthrough = xio::host::Passthrough::ioctl;
+  xio::host::ListSharingFindings found;
+  if (root) {
+    const auto spare = inspect_sharing(calls, controller, options, std::chrono::seconds(2), found);
+    if (!spare)
+      report.notes.push_back("whether it has a spare queue is not known: it does not tell");
+    else if (spare->count() != 0)
+      report.notes.push_back(std::to_string(spare->count()) +
+                             " spare queues: " + xio::host::detail::queues_text(*spare));
+  } else {
+    inspect_from_outside(*calls, controller, options, found);
+  }
+  add_found(machine, found, report.obstacles);
   return report;
 }
 
@@ -208,7 +182,9 @@ ModeReport check_kernel_shared(const Machine& machine) {
   if (!root)
     report.obstacles.push_back({"not root, who alone may map registers and see physical addresses",
                                 "sudo xio-tester doctor --mode kernel-shared, which can then see more"});
-  check_huge_pages(machine, report.obstacles);
+  xio::host::ListSharingFindings found;
+  inspect_huge_pages(*machine.calls(), found);
+  add_found(machine, found, report.obstacles);
   for (const PciFunction& pci : controllers(machine)) report.devices.push_back(check_shared_device(machine, pci, root));
   if (report.devices.empty()) report.obstacles.push_back(no_controller());
   return report;

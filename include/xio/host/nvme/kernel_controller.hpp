@@ -2,15 +2,11 @@
 #pragma once
 
 /// @file
-/// @brief NVMe controllers of the kernel's driver as sysfs shows them, their namespaces, and what these are used for.
+/// @brief NVMe controllers of the kernel's driver as sysfs shows them, and their namespaces.
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -127,60 +123,6 @@ inline KernelNvmePath find_kernel_nvme(KernelCalls& calls, const std::string& pa
   found.by_id = found.one_namespace && path.compare(0, lasting.size(), lasting) == 0 &&
                 path.find('/', lasting.size()) == std::string::npos;
   return found;
-}
-
-namespace detail {
-
-inline std::string use_text(const std::string& name, const char* how, const std::string& what) {
-  std::string text = name;
-  return text.append(" ").append(how).append(" ").append(what);
-}
-
-/// What block device `name` is used for, for people; empty where sysfs and procfs name nothing.
-inline std::string named_use(KernelCalls& calls, const std::string& name) {
-  const std::string node = "/dev/" + name;
-  std::ifstream device(calls.sysfs() + "/class/block/" + name + "/dev");
-  std::string number;
-  device >> number;
-  const auto is_node = [&](const std::string& path) {
-    return path == node || (path.compare(0, 5, "/dev/") == 0 && calls.resolve(path) == node);
-  };
-  std::ifstream mounts(calls.procfs() + "/self/mountinfo");
-  for (std::string line; std::getline(mounts, line);) {
-    // id, parent, major:minor, root, place, options ... - type, source. btrfs has numbers of its own.
-    std::istringstream words(line);
-    std::string id, parent, at, root, place, word, type, source;
-    words >> id >> parent >> at >> root >> place;
-    while (words >> word && word != "-") continue;
-    words >> type >> source;
-    if (at == number || is_node(source)) return use_text(name, "is mounted on", place);
-  }
-  std::ifstream swaps(calls.procfs() + "/swaps");
-  for (std::string line; std::getline(swaps, line);)
-    if (is_node(line.substr(0, line.find_first_of(" \t")))) return name + " is swap";
-  const std::vector<std::string> holders = names_in(calls.sysfs() + "/class/block/" + name + "/holders");
-  return holders.empty() ? std::string() : use_text(name, "is part of", holders.front());
-}
-
-}  // namespace detail
-
-/// What a namespace, or a partition of it, is used for by the kernel, for people; empty: nothing has claimed it.
-inline std::string use_of(KernelCalls& calls, const KernelNamespace& one) {
-  std::vector<std::string> blocks = {one.name};
-  for (const std::string& entry : detail::names_in(calls.sysfs() + "/class/block/" + one.name))
-    if (entry.compare(0, one.name.size() + 1, one.name + "p") == 0) blocks.push_back(entry);
-  for (const std::string& block : blocks) {
-    const std::string use = detail::named_use(calls, block);
-    if (!use.empty()) return use;
-  }
-  // ZFS, a program that opened it for its own: the kernel knows.
-  for (const std::string& block : blocks) {
-    const int fd = calls.open_exclusive("/dev/" + block);
-    const bool busy = fd < 0 && errno == EBUSY;
-    if (fd >= 0) ::close(fd);
-    if (busy) return block + " is held by something";
-  }
-  return {};
 }
 
 }  // namespace host

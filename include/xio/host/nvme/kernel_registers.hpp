@@ -5,16 +5,12 @@
 /// @brief Registers of a PCI function that a driver of the kernel has, mapped from sysfs.
 
 #include <sys/mman.h>
-#include <sys/stat.h>
 
-#include <cerrno>
 #include <string>
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/file_descriptor.hpp>
-#include <xio/host/kernel_calls.hpp>
-#include <xio/host/pci.hpp>
+#include <xio/host/revocable_mapping.hpp>
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -25,32 +21,15 @@ namespace host {
 class KernelRegisters {
  public:
   static constexpr uint64_t doorbell_base = 0x1000;
+  /// What a controller with an admin queue alone has.
+  static constexpr size_t min_bytes = doorbell_base + 2 * sizeof(uint32_t);
 
-  /// Throws Error, with the way out, where the kernel does not let the registers be mapped.
-  KernelRegisters(KernelCalls& calls, const PciFunction& pci) {
-    const std::string path = pci.resource(0);
-    const std::string start = "kernel-shared: BAR0 of " + pci.address() + " cannot be mapped";
-    const int opened = calls.open(path);
-    if (opened < 0 && (errno == EPERM || errno == EACCES))
-      throw Error(start + ": run as root, and without kernel lockdown (secure boot switches it on); or use vfio");
-    const FileDescriptor fd(opened, start);
-    struct stat info{};
-    if (::fstat(fd.get(), &info) != 0) throw_system_error(start, errno);
-    bytes_ = static_cast<size_t>(info.st_size);
-    if (bytes_ < doorbell_base + 2 * sizeof(uint32_t))
-      throw Error(start + ": it has " + std::to_string(bytes_) + " bytes; this is no NVMe controller");
-    void* const data = calls.map(fd.get(), bytes_);
-    if (data == MAP_FAILED && errno == EINVAL)
-      throw Error(start +
-                  " while the driver has it (CONFIG_IO_STRICT_DEVMEM): boot with iomem=relaxed, or use vfio: "
-                  "scripts/xio-bind bind " +
-                  pci.address());
-    if (data == MAP_FAILED) throw_system_error(start, errno);
-    data_ = static_cast<unsigned char*>(data);
-  }
+  /// Takes over a mapping of all of BAR0.
+  /// @param bytes  at least min_bytes
+  KernelRegisters(void* data, size_t bytes)
+      : bytes_(bytes), data_(static_cast<unsigned char*>(data)), unmap_{data, bytes}, revocable_(data, bytes) {}
   KernelRegisters(const KernelRegisters&) = delete;
   KernelRegisters& operator=(const KernelRegisters&) = delete;
-  ~KernelRegisters() { ::munmap(data_, bytes_); }
 
   /// @param offset  a multiple of 4
   uint32_t read32(uint64_t offset) const {
@@ -60,12 +39,24 @@ class KernelRegisters {
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return value;
   }
+  /// Whether the kernel has taken them away, and an access came after that; only with a BusErrorGuard.
+  bool lost() const { return revocable_.lost(); }
+  /// See RevocableMapping.
+  void let_go() { revocable_.let_go(); }
   uint32_t* doorbells() const { return reinterpret_cast<uint32_t*>(data_ + doorbell_base); }
   size_t doorbell_count() const { return (bytes_ - doorbell_base) / sizeof(uint32_t); }
 
  private:
-  size_t bytes_ = 0;
-  unsigned char* data_ = nullptr;
+  struct Unmap {
+    void* data;
+    size_t bytes;
+    ~Unmap() { ::munmap(data, bytes); }
+  };
+
+  size_t bytes_;
+  unsigned char* data_;
+  Unmap unmap_;
+  RevocableMapping revocable_;
 };
 
 }  // namespace host

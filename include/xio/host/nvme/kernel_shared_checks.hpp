@@ -2,19 +2,28 @@
 #pragma once
 
 /// @file
-/// @brief When a controller can be shared with the kernel: what must hold, and what to do where it does not.
+/// @brief When a controller can be shared with the kernel, one thing at a time: what must hold, and what to do where it
+/// does not.
+
+#include <sys/stat.h>
 
 #include <cerrno>
+#include <cstring>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/file_descriptor.hpp>
 #include <xio/host/kernel_calls.hpp>
 #include <xio/host/nvme/admin_result.hpp>
+#include <xio/host/nvme/controller_access.hpp>
 #include <xio/host/nvme/kernel_controller.hpp>
+#include <xio/host/nvme/kernel_obstacle.hpp>
 #include <xio/host/nvme/kernel_registers.hpp>
 #include <xio/host/nvme/kernel_shared_options.hpp>
+#include <xio/host/nvme/kernel_use.hpp>
 #include <xio/host/pci.hpp>
 #include <xio/host/text.hpp>
 #include <xio/vendors/nvme/identify.hpp>
@@ -25,6 +34,12 @@ XIO_NAMESPACE_BEGIN
 namespace host::detail {
 
 inline std::string use_vfio(const std::string& address) { return "use vfio: scripts/xio-bind bind " + address; }
+
+/// What `what` stands for by itself, with a way out.
+inline SharingObstacle sharing_obstacle(const std::string& what, const std::string& message, const std::string& fix,
+                                        const std::string& boot_parameter = {}) {
+  return {what, "kernel-shared: " + message, fix, boot_parameter};
+}
 
 /// Where the path leads.
 inline KernelNvmePath check_path(KernelCalls& calls, const KernelSharedOptions& options) {
@@ -37,11 +52,21 @@ inline KernelNvmePath check_path(KernelCalls& calls, const KernelSharedOptions& 
   return found;
 }
 
-inline void check_controller(const KernelController& controller) {
-  if (controller.transport() != "pcie")
-    throw Error("kernel-shared: " + controller.name() + " is reached by " +
-                (controller.transport().empty() ? "nothing" : controller.transport()) +
-                "; only controllers on PCI Express can be shared");
+inline void check_transport(const KernelController& controller, SharingFindings& findings) {
+  const std::string transport = controller.transport();
+  if (transport == "pcie") return;
+  const std::string what =
+      "reached by " + (transport.empty() ? "nothing" : transport) + "; only controllers on PCI Express can be shared";
+  findings.add(sharing_obstacle("it is " + what, controller.name() + " is " + what, "take another drive"));
+}
+
+/// One that is being reset comes back.
+inline void check_state(const KernelController& controller, SharingFindings& findings) {
+  const std::string state = controller.state();
+  if (!state.empty() && state != "dead" && state != "deleting") return;
+  const std::string gone = "gone (state '" + state + "')";
+  findings.add(
+      sharing_obstacle("it is " + gone, controller.name() + " is " + gone + "; see dmesg", "dmesg | grep nvme"));
 }
 
 inline FileDescriptor open_controller(KernelCalls& calls, const KernelController& controller) {
@@ -56,26 +81,35 @@ inline FileDescriptor open_controller(KernelCalls& calls, const KernelController
 }
 
 /// The addresses that the driver gives the controller must stay good after its command, and be the physical ones.
-inline void check_iommu(const PciFunction& pci) {
+inline void check_iommu(const PciFunction& pci, SharingFindings& findings) {
   if (pci.iommu_group().empty()) return;
   const std::string domain = pci.iommu_domain();
   if (domain == "identity") return;
-  throw Error("kernel-shared: " + pci.address() + " is behind an IOMMU that translates (domain " +
-              (domain.empty() ? "unknown" : domain) + "): boot with iommu=pt, or " + use_vfio(pci.address()));
+  const std::string name = domain.empty() ? "unknown" : domain;
+  const std::string vfio = use_vfio(pci.address());
+  findings.add(sharing_obstacle(
+      "its IOMMU domain translates (" + name + ")",
+      pci.address() + " is behind an IOMMU that translates (domain " + name + "): boot with iommu=pt, or " + vfio,
+      vfio + " --apply", "iommu=pt"));
 }
 
-/// Why nothing may be written, and the way out; empty: it may. Throws where not even reading is safe.
-inline std::string check_use(KernelCalls& calls, const KernelController& controller, const KernelNvmePath& path,
-                             const KernelSharedOptions& options) {
-  for (const KernelNamespace& one : controller.namespaces()) {
-    const std::string use = use_of(calls, one);
-    if (use.empty()) continue;
-    if (!options.read_mounted)
-      throw Error("kernel-shared: " + controller.name() + " is in use: " + use +
-                  "; end that, or read only: " + options.path + ",mounted=read");
-    return "kernel-shared: " + use + ", and mounted=read reads only; end that, and leave mounted= out";
+inline void check_uses(KernelCalls& calls, const KernelController& controller, const KernelSharedOptions& options,
+                       SharingFindings& findings) {
+  for (const BlockUse& use : uses_of(calls, controller))
+    findings.add(sharing_obstacle(
+        "in use: " + use.what,
+        controller.name() + " is in use: " + use.what + "; end that, or read only: " + options.path + ",mounted=read",
+        use.end));
+}
+
+/// Why nothing may be written, and the way out; empty: it may. Where nothing is in use, or mounted=read is asked for.
+inline std::string why_read_only(KernelCalls& calls, const KernelController& controller, const KernelNvmePath& path,
+                                 const KernelSharedOptions& options) {
+  if (options.read_mounted) {
+    const std::vector<BlockUse> uses = uses_of(calls, controller);
+    if (uses.empty()) return "kernel-shared: mounted=read reads only; leave it out";
+    return "kernel-shared: " + uses.front().what + ", and mounted=read reads only; end that, and leave mounted= out";
   }
-  if (options.read_mounted) return "kernel-shared: mounted=read reads only; leave it out";
   if (!path.by_id)
     return "kernel-shared: " + options.path +
            " may be another drive after the next boot; to write, name the namespace: /dev/disk/by-id/nvme-...";
@@ -88,26 +122,94 @@ inline FileDescriptor claim(KernelCalls& calls, const KernelNamespace& one) {
   return {calls.open_exclusive(node), "kernel-shared: " + node + " cannot be claimed"};
 }
 
-/// log2 of the controller's memory page. The driver has enabled the controller, with entries of the usual sizes.
-inline uint32_t check_configuration(const KernelRegisters& registers) {
+inline SharingObstacle unmapped_registers(const PciFunction& pci, int error) {
+  const std::string start = "BAR0 of " + pci.address() + " cannot be mapped";
+  const std::string vfio = use_vfio(pci.address());
+  if (error == EINVAL)
+    return sharing_obstacle(
+        "the kernel does not let its registers be mapped (CONFIG_IO_STRICT_DEVMEM)",
+        start + " while the driver has it (CONFIG_IO_STRICT_DEVMEM): boot with iomem=relaxed, or " + vfio,
+        vfio + " --apply", "iomem=relaxed");
+  // Lockdown shows when registers are mapped, a lack of rights when their file is opened.
+  if (error == EPERM || error == EACCES)
+    return sharing_obstacle(
+        "the kernel is locked down: no registers are mapped",
+        start + ": run as root, and without kernel lockdown (secure boot switches it on); or " + vfio,
+        "switch Secure Boot off in the firmware, or " + vfio + " --apply");
+  return sharing_obstacle("its registers cannot be mapped: " + std::string(std::strerror(error)),
+                          start + ": " + std::strerror(error), vfio + " --apply");
+}
+
+/// Null where that is an obstacle.
+inline std::unique_ptr<KernelRegisters> map_registers(KernelCalls& calls, const PciFunction& pci,
+                                                      SharingFindings& findings) {
+  const int opened = calls.open(pci.resource(0));
+  if (opened < 0) {
+    findings.add(unmapped_registers(pci, errno));
+    return nullptr;
+  }
+  const FileDescriptor fd(opened, "kernel-shared: BAR0");
+  struct stat info{};
+  if (::fstat(fd.get(), &info) != 0) throw_system_error("kernel-shared: BAR0 of " + pci.address(), errno);
+  const auto bytes = static_cast<size_t>(info.st_size);
+  if (bytes < KernelRegisters::min_bytes) {
+    const std::string what = "has " + std::to_string(bytes) + " bytes; this is no NVMe controller";
+    findings.add(sharing_obstacle("its BAR0 " + what, "BAR0 of " + pci.address() + " cannot be mapped: it " + what,
+                                  "take another drive"));
+    return nullptr;
+  }
+  void* const data = calls.map(fd.get(), bytes);
+  if (data == MAP_FAILED) {
+    findings.add(unmapped_registers(pci, errno));
+    return nullptr;
+  }
+  return std::make_unique<KernelRegisters>(data, bytes);
+}
+
+/// The driver has enabled the controller, with entries of the usual sizes. Throws ControllerFailure where it is gone.
+/// @return log2 of the controller's memory page
+inline uint32_t check_configuration(const KernelRegisters& registers, SharingFindings& findings) {
   const nvme::Cc cc{registers.read32(nvme::reg::cc)};
   if (~cc.raw == 0) throw ControllerFailure("kernel-shared: the controller is gone: its registers read as all ones");
-  if (!cc.en()) throw Error("kernel-shared: the kernel has not enabled the controller; see dmesg");
-  if (cc.iosqes() != 6 || cc.iocqes() != 4)
-    throw Error("kernel-shared: the kernel runs this controller with entries of " + std::to_string(1u << cc.iosqes()) +
-                " and " + std::to_string(1u << cc.iocqes()) + " bytes; only 64 and 16 are known");
+  if (!cc.en())
+    findings.add(sharing_obstacle("the kernel has not enabled it",
+                                  "the kernel has not enabled the controller; see dmesg", "dmesg | grep nvme"));
+  else if (cc.iosqes() != 6 || cc.iocqes() != 4) {
+    const std::string sizes = "with entries of " + std::to_string(1u << cc.iosqes()) + " and " +
+                              std::to_string(1u << cc.iocqes()) + " bytes; only 64 and 16 are known";
+    findings.add(sharing_obstacle("the kernel runs it " + sizes, "the kernel runs this controller " + sizes,
+                                  "take another drive"));
+  }
   return 12 + cc.mps();
 }
 
 /// The driver switches shadow doorbells on wherever there are some. The controller then ignores the registers of new
 /// queues, too, and looks into a page of the driver's that nobody else sees.
-inline void check_shadow_doorbells(const KernelController& controller, uint32_t oacs) {
+inline void check_shadow_doorbells(const KernelController& controller, uint32_t oacs, SharingFindings& findings) {
   if ((oacs & nvme::oacs::doorbell_buffer_config) == 0) return;
-  throw Error(
-      "kernel-shared: " + controller.name() +
-      " has shadow doorbells (Doorbell Buffer Config), which the kernel has switched on: a virtual drive; switch "
-      "them off (QEMU 10: dbcs=off), or " +
-      use_vfio(controller.pci().address()));
+  const std::string vfio = use_vfio(controller.pci().address());
+  findings.add(sharing_obstacle(
+      "the kernel has switched its shadow doorbells on (Doorbell Buffer Config)",
+      controller.name() +
+          " has shadow doorbells (Doorbell Buffer Config), which the kernel has switched on: a virtual drive; switch "
+          "them off (QEMU 10: dbcs=off), or " +
+          vfio,
+      vfio + " --apply; or, with QEMU 10, dbcs=off"));
+}
+
+/// For people: "8 queue pairs, 4 of them the kernel's".
+inline std::string queues_text(const QueueIds& spare) {
+  return std::to_string(spare.last) + " queue pairs, " + std::to_string(spare.first - 1) + " of them the kernel's";
+}
+
+inline void check_spare_queues(const KernelController& controller, const QueueIds& spare, SharingFindings& findings) {
+  if (spare.count() != 0) return;
+  const std::string none = "no spare queue on this controller: ";
+  const std::string vfio = use_vfio(controller.pci().address());
+  findings.add(sharing_obstacle(
+      none + queues_text(spare),
+      none + "the kernel uses all " + std::to_string(spare.last) + " of " + controller.name() + "; " + vfio,
+      vfio + " --apply"));
 }
 
 }  // namespace host::detail

@@ -23,6 +23,7 @@
 #include <xio/host/file_descriptor.hpp>
 #include <xio/host/kernel_calls.hpp>
 #include <xio/host/memory.hpp>
+#include <xio/host/nvme/kernel_huge_pages.hpp>
 #include <xio/host/nvme/kernel_shared_record.hpp>
 #include <xio/host/range_allocator.hpp>
 
@@ -155,9 +156,7 @@ class KernelSharedMemory {
                  static_cast<off_t>(offset)) != MAP_FAILED)
         return;
       if (errno != ENOMEM) throw_system_error("kernel-shared: " + path + " cannot be mapped", errno);
-      throw Error("kernel-shared: no " + std::to_string(bytes / page) +
-                  " huge pages of 2 MiB are free: reserve them in "
-                  "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages, or lower dma=");
+      throw Error(no_huge_pages(bytes / page).message);
     }
 
     void* at(uint64_t bus, size_t length) const {

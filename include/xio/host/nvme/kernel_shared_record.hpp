@@ -13,10 +13,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <set>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +23,7 @@
 #include <xio/host/error.hpp>
 #include <xio/host/file_descriptor.hpp>
 #include <xio/host/kernel_calls.hpp>
+#include <xio/host/nvme/kernel_huge_pages.hpp>
 #include <xio/host/pci.hpp>
 #include <xio/host/text.hpp>
 #include <xio/host/wait.hpp>
@@ -74,8 +73,7 @@ class SharedFolder {
 
   /// Throws Error where no hugetlbfs of 2 MiB pages is mounted.
   /// @param address  of the PCI function
-  SharedFolder(KernelCalls& calls, const std::string& address)
-      : path_(find_hugetlbfs(calls)), prefix_("xio-" + address) {}
+  SharedFolder(KernelCalls& calls, const std::string& address) : path_(folder_of(calls)), prefix_("xio-" + address) {}
 
   /// A lock that all processes take when they look at each other; released by its end.
   FileDescriptor lock() const {
@@ -124,24 +122,10 @@ class SharedFolder {
   }
 
  private:
-  static std::string find_hugetlbfs(KernelCalls& calls) {
-    // The kernel's default size is what a mount has that names none.
-    std::ifstream meminfo(calls.procfs() + "/meminfo");
-    bool usual = false;
-    for (std::string line; std::getline(meminfo, line);)
-      if (line.compare(0, 13, "Hugepagesize:") == 0) usual = line.find(" 2048 kB") != std::string::npos;
-    std::ifstream mounts(calls.procfs() + "/self/mounts");
-    for (std::string line; std::getline(mounts, line);) {
-      std::istringstream words(line);
-      std::string source, place, type, options;
-      words >> source >> place >> type >> options;
-      if (type != "hugetlbfs") continue;
-      const size_t size = options.find("pagesize=");
-      if (size == std::string::npos ? usual : options.compare(size, 11, "pagesize=2M") == 0) return place;
-    }
-    throw Error(
-        "kernel-shared: no file system of huge pages is mounted: mount -t hugetlbfs -o pagesize=2M none "
-        "/dev/hugepages");
+  static std::string folder_of(KernelCalls& calls) {
+    std::string path = find_hugetlbfs(calls);
+    if (path.empty()) throw Error(no_hugetlbfs().message);
+    return path;
   }
 
   template <class Look>

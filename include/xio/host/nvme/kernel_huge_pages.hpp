@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Huge pages of 2 MiB: where the kernel has them, and what is missing where it has none.
+
+#include <cstddef>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <xio/config.hpp>
+#include <xio/host/kernel_calls.hpp>
+#include <xio/host/nvme/kernel_obstacle.hpp>
+#include <xio/host/pci.hpp>
+#include <xio/host/text.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+namespace detail {
+
+constexpr const char* huge_pages_folder = "/kernel/mm/hugepages/hugepages-2048kB/";
+
+/// Where a hugetlbfs of 2 MiB pages is mounted; empty: nowhere.
+inline std::string find_hugetlbfs(KernelCalls& calls) {
+  // The kernel's default size is what a mount has that names none.
+  std::ifstream meminfo(calls.procfs() + "/meminfo");
+  bool usual = false;
+  for (std::string line; std::getline(meminfo, line);)
+    if (line.compare(0, 13, "Hugepagesize:") == 0) usual = line.find(" 2048 kB") != std::string::npos;
+  std::ifstream mounts(calls.procfs() + "/self/mounts");
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream words(line);
+    std::string source, place, type, options;
+    words >> source >> place >> type >> options;
+    if (type != "hugetlbfs") continue;
+    const size_t size = options.find("pagesize=");
+    if (size == std::string::npos ? usual : options.compare(size, 11, "pagesize=2M") == 0) return place;
+  }
+  return {};
+}
+
+inline SharingObstacle no_hugetlbfs() {
+  const std::string mount = "mount -t hugetlbfs -o pagesize=2M none /dev/hugepages";
+  return {"no hugetlbfs is mounted",
+          "kernel-shared: no file system of huge pages is mounted: " + mount,
+          "mkdir -p /dev/hugepages && " + mount,
+          {}};
+}
+
+/// @param wanted  how many are not free
+inline SharingObstacle no_huge_pages(size_t wanted) {
+  const std::string file = std::string("/sys") + huge_pages_folder + "nr_hugepages";
+  return {"no huge page of 2 MiB is free",
+          "kernel-shared: no " + std::to_string(wanted) + " huge pages of 2 MiB are free: reserve them in " + file +
+              ", or lower dma=",
+          "echo 16 > " + file,
+          {}};
+}
+
+}  // namespace detail
+
+/// Whether there is a huge page at all, and a file system to have it from. Whether there are enough is only found out
+/// by taking them.
+inline void inspect_huge_pages(KernelCalls& calls, SharingFindings& findings) {
+  const std::string free = detail::first_word(calls.sysfs() + detail::huge_pages_folder + "free_hugepages");
+  if (parse_number(free).value_or(0) == 0) findings.add(detail::no_huge_pages(1));
+  if (detail::find_hugetlbfs(calls).empty()) findings.add(detail::no_hugetlbfs());
+}
+
+}  // namespace host
+
+XIO_NAMESPACE_END

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Admin commands by way of the kernel's driver, and the life of queues of ours beside the kernel's.
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/file_descriptor.hpp>
+#include <xio/host/kernel_calls.hpp>
+#include <xio/host/nvme/controller_access.hpp>
+#include <xio/host/nvme/identify.hpp>
+#include <xio/host/nvme/kernel_controller.hpp>
+#include <xio/host/nvme/kernel_obstacle.hpp>
+#include <xio/host/nvme/kernel_passthrough.hpp>
+#include <xio/host/nvme/kernel_shared_checks.hpp>
+#include <xio/host/nvme/kernel_shared_memory.hpp>
+#include <xio/host/nvme/kernel_shared_options.hpp>
+#include <xio/host/nvme/kernel_shared_record.hpp>
+#include <xio/host/wait.hpp>
+#include <xio/vendors/nvme/encode_admin.hpp>
+#include <xio/vendors/nvme/identify.hpp>
+#include <xio/vendors/nvme/status_codes.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+namespace detail {
+
+/// Admin commands through the kernel's driver, and the life of our queues there. What it is given outlives it.
+class KernelSharedAccess final : public ControllerAccess {
+ public:
+  /// Longer than the driver takes for a reset; a command of its own may run into its deadline before.
+  static constexpr std::chrono::milliseconds reset_limit{60000};
+
+  /// Opens the controller's node.
+  KernelSharedAccess(std::shared_ptr<KernelCalls> calls, KernelController controller,
+                     const KernelSharedOptions& options)
+      : calls_(std::move(calls)),
+        controller_(std::move(controller)),
+        passthrough_(make_passthrough(options.passthrough, calls_)),
+        node_(open_controller(*calls_, controller_)) {}
+
+  std::string description() const { return passthrough_->description(); }
+  /// From here on queues can be created, in this memory.
+  void use(const SharedFolder& folder, const KernelSharedMemory& memory) {
+    folder_ = &folder;
+    memory_ = &memory;
+  }
+
+  /// Waits for the driver, which may be resetting the controller.
+  void start() override { wait_until_live(Deadline(reset_limit)); }
+  /// The same, with a limit; throws ControllerFailure where the driver has given the controller up, or takes longer.
+  void wait_until_live(const Deadline& deadline) const {
+    Backoff backoff(std::chrono::microseconds(0), std::chrono::microseconds(20000));
+    for (;;) {
+      const std::string state = controller_.state();
+      if (state == "live") return;
+      if (state.empty() || state == "dead" || state == "deleting")
+        throw ControllerFailure("kernel-shared: " + controller_.name() + " is gone (state '" + state + "'); see dmesg");
+      if (deadline.passed())
+        throw ControllerFailure("kernel-shared: " + controller_.name() + " is '" + state + "' for more than " +
+                                deadline.text() + "; see dmesg");
+      backoff.pause();
+    }
+  }
+
+  void stop() override {
+    if (memory_ == nullptr) return;
+    if (memory_->record().all().empty()) return;
+    const FileDescriptor lock = folder_->lock();
+    std::exception_ptr failure;
+    for (const uint32_t qid : memory_->record().all()) {
+      try {
+        delete_queue(qid, "");
+        memory_->record().remove(qid);
+      } catch (const Error&) {
+        failure = std::current_exception();
+      }
+    }
+    if (failure) std::rethrow_exception(failure);
+  }
+  void shut_down() override { stop(); }
+
+  AdminResult run(const nvme::Command& command, const nvme::DataPointer& data,
+                  std::chrono::milliseconds limit) override {
+    void* memory = nullptr;
+    uint32_t bytes = 0;
+    if (data.prp1 != 0) {
+      bytes = data_bytes(command);
+      memory = memory_ == nullptr || data.prp2 != 0 ? nullptr : memory_->at(data.prp1, bytes);
+      if (memory == nullptr)
+        throw Error(
+            "kernel-shared: the kernel takes admin commands with one piece of memory of this controller's "
+            "allocate()");
+    }
+    switch (static_cast<nvme::AdminOpcode>(command.opcode())) {
+      case nvme::AdminOpcode::create_io_cq: return create(command, memory, bytes, limit);
+      case nvme::AdminOpcode::delete_io_cq: return remove(command, limit);
+      case nvme::AdminOpcode::async_event_request: refuse_events();
+      default: return submit(command, memory, bytes, limit);
+    }
+  }
+
+  /// Runs a command on memory of this process; as run().
+  AdminResult submit(const nvme::Command& command, void* memory, uint32_t bytes, std::chrono::milliseconds limit) {
+    const Deadline deadline(limit);
+    for (;;) {
+      nvme_passthru_cmd request = passthrough_command(command, memory, bytes);
+      const int status = passthrough_->submit(node_.get(), request);
+      if (status < 0) refuse_command(command, errno);
+      // While the driver resets the controller it turns commands away.
+      if (status_code(status) == nvme::sc::host_path_error && !deadline.passed()) {
+        wait_until_live(deadline);
+        continue;
+      }
+      return {nvme::to_status(static_cast<uint16_t>(status)), request.result, 0};
+    }
+  }
+
+  /// Identifiers that the kernel left, none included; throws Error where it is not told.
+  QueueIds spare_queues(std::chrono::milliseconds limit) {
+    const nvme::Command command = nvme::get_features(nvme::FeatureId::number_of_queues);
+    const AdminResult result = submit(command, nullptr, 0, limit);
+    if (!result.status.is_ok()) throw AdminError(command.opcode(), result.status, "");
+    QueueIds ids;
+    ids.first = controller_.queue_count();
+    ids.last = std::min(result.dw0 & 0xffffu, result.dw0 >> 16) + 1;
+    ids.from_top = true;
+    if (ids.first == 0) throw Error("kernel-shared: " + controller_.name() + " does not tell its queue_count");
+    return ids;
+  }
+  /// Optional admin commands that the controller has, see nvme::oacs; throws Error where it does not tell.
+  uint32_t optional_commands(std::chrono::milliseconds limit) {
+    alignas(4096) unsigned char page[nvme::identify_bytes] = {};
+    const nvme::Command command = nvme::identify_controller();
+    const AdminResult result = submit(command, page, sizeof page, limit);
+    if (!result.status.is_ok()) throw AdminError(command.opcode(), result.status, "");
+    return nvme::IdentifyController{page}.oacs();
+  }
+  QueueIds ask_for_queues(uint32_t) override {
+    const QueueIds ids = spare_queues(reset_limit);
+    RefuseSharing refuse;
+    check_spare_queues(controller_, ids, refuse);
+    return ids;
+  }
+
+  uint32_t page_shift() const override { return page_shift_; }
+  void set_page_shift(uint32_t shift) { page_shift_ = shift; }
+  void request_event() override { refuse_events(); }
+  std::optional<AsyncEvent> take_event(std::chrono::milliseconds) override { refuse_events(); }
+  void use_shadow(uint32_t*, uint32_t*) override {
+    throw Error("kernel-shared: shadow doorbells are the kernel's to switch on; leave them out");
+  }
+
+  /// Deletes a queue pair, SQ first; one that is not there, or is the kernel's now, is left alone.
+  /// @param whose  for the message: " of process 12"
+  void delete_queue(uint32_t qid, const std::string& whose) {
+    if (qid < controller_.queue_count()) return;
+    for (const nvme::Command& command : {nvme::delete_io_sq(qid), nvme::delete_io_cq(qid)}) {
+      const AdminResult result = submit(command, nullptr, 0, reset_limit);
+      if (result.status.is_ok() || is_no_queue(status_code(result.status.vendor))) continue;
+      throw AdminError(
+          command.opcode(), result.status,
+          "queue " + std::to_string(qid) + whose + "; `nvme reset /dev/" + controller_.name() + "` deletes it, too");
+    }
+  }
+
+ private:
+  static uint32_t status_code(int status) { return static_cast<uint32_t>(status) & 0x7ff; }
+
+  /// What controllers answer to the deletion of a queue that is not there; QEMU says the second of a CQ.
+  static bool is_no_queue(uint32_t code) {
+    return code == nvme::sc::invalid_queue_identifier || code == nvme::sc::completion_queue_invalid;
+  }
+
+  /// Bytes of memory that a command with a data pointer works on. What is mapped beyond what the controller transfers
+  /// does no harm.
+  static uint32_t data_bytes(const nvme::Command& command) {
+    if (static_cast<nvme::AdminOpcode>(command.opcode()) != nvme::AdminOpcode::get_log_page) return 4096;
+    return ((command.cdw10 >> 16 | command.cdw11 << 16) + 1) * 4;
+  }
+
+  AdminResult create(const nvme::Command& command, void* ring, uint32_t bytes, std::chrono::milliseconds limit) {
+    const uint32_t qid = command.cdw10 & 0xffff;
+    const FileDescriptor lock = folder_->lock();
+    // Another process has it, and has not noticed yet that a reset deleted it: it will delete it once more.
+    if (folder_->live_queues(memory_->path()).count(qid) != 0)
+      return {nvme::to_status(static_cast<uint16_t>(nvme::sc::invalid_queue_identifier)), 0, 0};
+    memory_->record().add(qid);
+    try {
+      const AdminResult result = submit(command, ring, bytes, limit);
+      if (!result.status.is_ok()) memory_->record().remove(qid);
+      return result;
+    } catch (...) {
+      // The kernel answers so where it did not send the command, or where a reset has ended it.
+      memory_->record().remove(qid);
+      throw;
+    }
+  }
+
+  AdminResult remove(const nvme::Command& command, std::chrono::milliseconds limit) {
+    const AdminResult result = submit(command, nullptr, 0, limit);
+    if (result.status.is_ok()) memory_->record().remove(command.cdw10 & 0xffff);
+    return result;
+  }
+
+  [[noreturn]] void refuse_command(const nvme::Command& command, int error) const {
+    const std::string start = "kernel-shared: the kernel does not pass on " + admin_command_name(command.opcode());
+    if (error == EACCES || error == EPERM) throw Error(start + ": run as root (CAP_SYS_ADMIN)");
+    if (error == ENODEV || error == ENXIO)
+      throw ControllerFailure("kernel-shared: " + controller_.name() + " is gone; see dmesg");
+    if (error == EINTR)
+      throw ControllerFailure(start + ": it reset the controller meanwhile; recover() creates the queues anew");
+    throw_system_error(start, error);
+  }
+
+  [[noreturn]] static void refuse_events() {
+    throw Error("kernel-shared: the controller's events go to the kernel's driver; see dmesg and udevadm monitor");
+  }
+
+  std::shared_ptr<KernelCalls> calls_;
+  KernelController controller_;
+  std::unique_ptr<NvmePassthrough> passthrough_;
+  FileDescriptor node_;
+  const SharedFolder* folder_ = nullptr;
+  const KernelSharedMemory* memory_ = nullptr;
+  uint32_t page_shift_ = 12;
+};
+
+}  // namespace detail
+
+}  // namespace host
+
+XIO_NAMESPACE_END

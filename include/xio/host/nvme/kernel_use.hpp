@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What the kernel, and programs, use the namespaces of a controller for.
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/kernel_calls.hpp>
+#include <xio/host/nvme/kernel_controller.hpp>
+#include <xio/host/pci.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// A use of one block device, for people.
+struct BlockUse {
+  std::string what;  ///< "nvme0n1p1 is mounted on /home"
+  std::string end;   ///< the command that ends it
+};
+
+namespace detail {
+
+/// What block device `name` is used for as far as sysfs and procfs name it.
+inline void add_named_uses(KernelCalls& calls, const std::string& name, std::vector<BlockUse>& uses) {
+  const std::string node = "/dev/" + name;
+  const std::string number = first_word(calls.sysfs() + "/class/block/" + name + "/dev");
+  const auto is_node = [&](const std::string& path) {
+    return path == node || (path.compare(0, 5, "/dev/") == 0 && calls.resolve(path) == node);
+  };
+  const auto add = [&](const std::string& use, const std::string& end) {
+    uses.push_back({std::string(name).append(" is ").append(use), end});
+  };
+  std::ifstream mounts(calls.procfs() + "/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    // id, parent, major:minor, root, place, options ... - type, source. btrfs has numbers of its own.
+    std::istringstream words(line);
+    std::string id, parent, at, root, place, word, type, source;
+    words >> id >> parent >> at >> root >> place;
+    while (words >> word && word != "-") continue;
+    words >> type >> source;
+    if ((!number.empty() && at == number) || is_node(source)) add("mounted on " + place, "umount " + place);
+  }
+  std::ifstream swaps(calls.procfs() + "/swaps");
+  for (std::string line; std::getline(swaps, line);)
+    if (is_node(line.substr(0, line.find_first_of(" \t")))) add("swap", "swapoff " + node);
+  for (const std::string& holder : names_in(calls.sysfs() + "/class/block/" + name + "/holders"))
+    add("part of " + holder,
+        (holder.compare(0, 2, "md") == 0 ? "mdadm --stop /dev/" : "dmsetup remove /dev/") + holder);
+}
+
+}  // namespace detail
+
+/// What a namespace and its partitions are used for; none: nothing has claimed them.
+inline std::vector<BlockUse> uses_of(KernelCalls& calls, const KernelNamespace& one) {
+  std::vector<std::string> blocks = {one.name};
+  for (const std::string& entry : detail::names_in(calls.sysfs() + "/class/block/" + one.name))
+    if (entry.compare(0, one.name.size() + 1, one.name + "p") == 0) blocks.push_back(entry);
+  std::vector<BlockUse> uses;
+  for (const std::string& block : blocks) detail::add_named_uses(calls, block, uses);
+  if (!uses.empty()) return uses;
+  // ZFS, a program that opened it for its own: the kernel knows. Who has a partition has the whole, too.
+  for (const std::string& block : blocks) {
+    const std::string node = "/dev/" + block;
+    const int fd = calls.open_exclusive(node);
+    const bool busy = fd < 0 && errno == EBUSY;
+    if (fd >= 0) ::close(fd);
+    if (busy) return {{block + " is held by something", "fuser -v " + node + ", and end that; or zpool export"}};
+  }
+  return uses;
+}
+
+/// The same of all namespaces of a controller.
+inline std::vector<BlockUse> uses_of(KernelCalls& calls, const KernelController& controller) {
+  std::vector<BlockUse> all;
+  for (const KernelNamespace& one : controller.namespaces())
+    for (const BlockUse& use : uses_of(calls, one)) all.push_back(use);
+  return all;
+}
+
+}  // namespace host
+
+XIO_NAMESPACE_END
