@@ -6,7 +6,7 @@ find_package(nlohmann_json CONFIG REQUIRED)
 # library in one program.
 add_library(xio-vendors-counts OBJECT ${XIO_BENCH_DIR}/vendors/counts.cpp)
 target_compile_definitions(xio-vendors-counts PRIVATE XIO_COUNT_OPERATIONS=1 XIO_ABI=counted)
-target_compile_options(xio-vendors-counts PRIVATE -O1)
+target_compile_options(xio-vendors-counts PRIVATE -O0)
 add_library(xio-vendors-times OBJECT ${XIO_BENCH_DIR}/vendors/times.cpp)
 target_compile_definitions(xio-vendors-times PRIVATE XIO_ABI=timed)
 target_compile_options(xio-vendors-times PRIVATE -O3)

@@ -8,6 +8,12 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 add_library(xio_build_options INTERFACE)
 target_compile_options(xio_build_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
+# Of a hundred programs, linking is a minute with the default linker of binutils.
+include(CheckLinkerFlag)
+check_linker_flag(CXX -fuse-ld=gold XIO_HAVE_GOLD)
+if(XIO_HAVE_GOLD)
+  target_link_options(xio_build_options INTERFACE -fuse-ld=gold)
+endif()
 
 # Compiles `batch` sources of a target as one (0: all of them), unless XIO_UNITY is off.
 function(xio_unity target batch)

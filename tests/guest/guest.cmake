@@ -24,9 +24,12 @@ xio_guest_test(rxe_raw TARGET guest-rxe_raw KIND loops)
 xio_guest_test(rxe_queue_pair TARGET guest-rxe_queue_pair KIND loops)
 xio_guest_test(rxe_nodes TARGET guest-rxe_nodes KIND nodes)
 if(TARGET xio-tester)
+  set(tester_rdma ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,veth --limit 540 --
+    ${XIO_TESTS_DIR}/guest/rxe_devices.sh all ${XIO_TESTS_DIR}/guest/tester_rdma.sh)
   xio_register_test(NAME guest.tester_rdma LABELS guest once TIMEOUT 600 LOCK guest
-    COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,veth --limit 540 --
-      ${XIO_TESTS_DIR}/guest/rxe_devices.sh all ${XIO_TESTS_DIR}/guest/tester_rdma.sh $<TARGET_FILE:xio-tester>)
+    COMMAND ${tester_rdma} --corners $<TARGET_FILE:xio-tester>)
+  xio_register_test(NAME guest.tester_rdma_full LABELS guest once nightly TIMEOUT 600 LOCK guest
+    COMMAND ${tester_rdma} $<TARGET_FILE:xio-tester>)
   xio_register_test(NAME guest.vfio LABELS guest once TIMEOUT 600 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/vfio.sh --corners $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-vfio_recovery>)
   xio_register_test(NAME guest.vfio_full LABELS guest once nightly TIMEOUT 600 LOCK guest

@@ -1,12 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# tester_rdma.sh XIO-TESTER: rdma-ep on soft-RoCE's devices of rxe_devices.sh all: alone, two nodes, bad input
+# tester_rdma.sh [--corners] XIO-TESTER: rdma-ep on soft-RoCE's devices of rxe_devices.sh all: alone, two nodes, bad input
+#
+# --corners: every operation and every size of batches at least once, instead of all of them together.
 #
 # The guest is slow, and the slower the busier the machine is: every case is as short as it can be, tables are read by
 # the shell, and deadlines are long.
 
 set -uo pipefail
-tester=${1:?usage: ${0##*/} XIO-TESTER}
+corners=no
+if [ "${1:-}" = --corners ]; then
+  corners=yes
+  shift
+fi
+tester=${1:?usage: ${0##*/} [--corners] XIO-TESTER}
 patient=(--deadline 60000 --connect-deadline 60000)
 # shellcheck source=tests/guest/checks.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
@@ -78,35 +85,43 @@ nodes() {
 }
 
 sizes=(--transfer-size "0,61,4K")
-for batch in 1 16 0; do
-  case $batch in
-    1) batches=32 ;;
-    16) batches=2 ;;
-    0) batches=4 ;;
-  esac
-  common=(--batch-size "$batch")
-  if [ "$batch" = 0 ]; then common+=(--sq-depth 8); fi
-  alone rxe_lo 32 "$batches" "${common[@]}" "${sizes[@]}"
-  alone rxe_lo 32 "$batches" "${common[@]}" --write-imm --transfer-size "0,61"
-  alone rxe_lo 32 "$batches" "${common[@]}" --op read --transfer-size 61
-  alone rxe_lo 32 "$batches" "${common[@]}" --op send --transfer-size "0,61"
-  alone rxe_lo 32 "$batches" "${common[@]}" --op fetch-add
-done
-# The other device's cases are those of two nodes, below, and these.
-alone rxe0 32 32 "${sizes[@]}"
-alone rxe0 32 2 --write-imm --batch-size 16 --transfer-size 61
-alone rxe0 32 4 --op read --batch-size 0 --sq-depth 8 --transfer-size 4K
-alone rxe0 32 2 --op send --batch-size 16 --transfer-size 61
-alone rxe0 32 32 --op fetch-add
+if [ $corners = no ]; then
+  for batch in 1 16 0; do
+    case $batch in
+      1) batches=32 ;;
+      16) batches=2 ;;
+      0) batches=4 ;;
+    esac
+    common=(--batch-size "$batch")
+    if [ "$batch" = 0 ]; then common+=(--sq-depth 8); fi
+    alone rxe_lo 32 "$batches" "${common[@]}" "${sizes[@]}"
+    alone rxe_lo 32 "$batches" "${common[@]}" --write-imm --transfer-size "0,61"
+    alone rxe_lo 32 "$batches" "${common[@]}" --op read --transfer-size 61
+    alone rxe_lo 32 "$batches" "${common[@]}" --op send --transfer-size "0,61"
+    alone rxe_lo 32 "$batches" "${common[@]}" --op fetch-add
+  done
+  # The other device's cases are those of two nodes, below, and these.
+  alone rxe0 32 32 "${sizes[@]}"
+  alone rxe0 32 2 --write-imm --batch-size 16 --transfer-size 61
+  alone rxe0 32 4 --op read --batch-size 0 --sq-depth 8 --transfer-size 4K
+  alone rxe0 32 2 --op send --batch-size 16 --transfer-size 61
+  alone rxe0 32 32 --op fetch-add
+  nodes 32 32 "${sizes[@]}"
+  nodes 64 8 --op read --batch-size 8 --transfer-size 4K
+  nodes 64 4 --op fetch-add --batch-size 16
+else
+  alone rxe_lo 32 32 "${sizes[@]}"
+  alone rxe_lo 32 2 --batch-size 16 --write-imm --transfer-size "0,61"
+  alone rxe_lo 32 4 --batch-size 0 --sq-depth 8 --op read --transfer-size 61
+  alone rxe_lo 32 32 --op send --transfer-size "0,61"
+  alone rxe_lo 32 2 --batch-size 16 --op fetch-add
+fi
 alone rxe0 64 16 --no-loopback --num-queues 4 --batch-size 4 --transfer-size 1K --inline-threshold 64
 alone rxe_lo 32 32 --transfer-size 512 --inline-threshold 512 --cq-depth 2
 
-nodes 32 32 "${sizes[@]}"
 nodes 96 6 --batch-size 16 --num-queues 2 --transfer-size 61,64K
 nodes 64 4 --write-imm --batch-size 0 --sq-depth 16 "${sizes[@]}"
 nodes 64 16 --op send --batch-size 4 "${sizes[@]}"
-nodes 64 8 --op read --batch-size 8 --transfer-size 4K
-nodes 64 4 --op fetch-add --batch-size 16
 
 # As mpirun starts them: the same command line twice.
 both=(--iterations 32 --transfer-size 256)

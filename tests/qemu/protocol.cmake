@@ -4,6 +4,10 @@ if(NOT XIO_BUILD_PROTOCOL_TESTS)
 endif()
 # Faults, hazards and heavy traffic on QEMU's controller, through the device API; without QEMU these end with 77.
 xio_add_tests(qemu protocol LABELS protocol TIMEOUT 300 SOURCES faults_media faults_commands faults_namespaces hazards)
+# Many threads, whose data others test.
+if(XIO_SANITIZE MATCHES address)
+  return()
+endif()
 xio_add_test(qemu/stress OPTIMISE -O1 OWN_MAIN NO_TEST)
 xio_register_test(NAME qemu.stress LABELS qemu protocol TIMEOUT 300 COMMAND qemu-stress 5)
 xio_register_test(NAME qemu.stress_long LABELS qemu slow nightly TIMEOUT 600 COMMAND qemu-stress 30)

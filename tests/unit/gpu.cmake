@@ -10,6 +10,10 @@ target_compile_definitions(fake-gpu-old PRIVATE XIO_FAKE_OLD)
 # As the libraries in C: their functions do not say of which type they are. Options of a source come last.
 set_source_files_properties(${XIO_TESTS_DIR}/unit/fake_gpu/fake_gpu.cpp PROPERTIES
   COMPILE_OPTIONS $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)
+# One thread.
+if(XIO_SANITIZE MATCHES thread)
+  return()
+endif()
 xio_add_tests(unit gpu SOURCES gpu_runtime gpu_memory gpu_doorbell
   DEFINITIONS XIO_FAKE_GPU="$<TARGET_FILE:fake-gpu-new>" XIO_FAKE_GPU_OLD="$<TARGET_FILE:fake-gpu-old>")
 add_dependencies(unit-gpu fake-gpu-new fake-gpu-old)
