@@ -28,7 +28,7 @@ struct Latency {
     const uint32_t top = 63 - static_cast<uint32_t>(__builtin_clzll(ticks));
     if (XIO_UNLIKELY(top >= longest_bits)) return bucket_count - 1;
     const uint32_t shift = top - fine_bits;
-    return (shift + 1) * fine + (static_cast<uint32_t>(ticks >> shift) - fine);
+    return shift * fine + static_cast<uint32_t>(ticks >> shift);
   }
 
   /// Smallest latency that falls into a bucket.
@@ -58,7 +58,9 @@ struct Latency {
  private:
   XIO_HOST_DEVICE void add_square(uint64_t low, uint64_t high) {
     squares_low += low;
-    squares_high += high + (squares_low < low);
+    // Seldom, and not worth the two more stores of an addition with carry.
+    if (XIO_UNLIKELY(squares_low < low)) ++squares_high;
+    squares_high += high;
   }
 };
 

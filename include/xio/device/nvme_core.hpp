@@ -36,10 +36,9 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
 
   /// Whether the command names blocks of the namespace, or none, and is not long. False says nothing.
   XIO_DEVICE_INLINE bool is_plain(const Command& command) const {
-    const QueueHandle& q = handle();
-    if (command.last_block >= q.max_blocks) return false;
-    const uint64_t last = uint64_t{command.last_block} + command.lba();
-    return !addresses_blocks(command) || (last <= q.namespace_blocks - 1 && last >= command.lba());  // 0 - 1: no limit
+    const uint64_t end = handle().namespace_blocks - 1;  // 0 - 1: no limit
+    if (command.last_block >= handle().max_blocks) return false;
+    return !addresses_blocks(command) || (command.last_block <= end && command.lba() <= end - command.last_block);
   }
 
   template <class Pages>
