@@ -58,7 +58,7 @@ struct Latency {
  private:
   XIO_HOST_DEVICE void add_square(uint64_t low, uint64_t high) {
     squares_low += low;
-    // Seldom, and not worth the two more stores of an addition with carry.
+    // A branch that is seldom taken saves the store that an addition with carry makes each time.
     if (XIO_UNLIKELY(squares_low < low)) ++squares_high;
     squares_high += high;
   }
