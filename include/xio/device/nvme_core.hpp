@@ -34,12 +34,14 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
     return splittable(command) && command.last_block >= handle().max_blocks;
   }
 
+#if XIO_ARCH_HOST
   /// Whether the command names blocks of the namespace, or none, and is not long. False says nothing.
   XIO_DEVICE_INLINE bool is_plain(const Command& command) const {
     const uint64_t end = handle().namespace_blocks - 1;  // 0 - 1: no limit
     if (command.last_block >= handle().max_blocks) return false;
     return !addresses_blocks(command) || (command.last_block <= end && command.lba() <= end - command.last_block);
   }
+#endif
 
   template <class Pages>
   XIO_DEVICE_INLINE Status check(const Command& command, const Pages& pages) const {
@@ -268,7 +270,8 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
   template <class Pages, class Until, class Telemetry>
   XIO_DEVICE_INLINE Token submit_checked(uint64_t group, const Command& command, const Pages& pages, Until until,
                                          Telemetry& telemetry, Notification* notification) {
-    if constexpr (Policy::argument_checks && S == Sharing::thread && arch::branches_are_cheap) {
+#if XIO_ARCH_HOST
+    if constexpr (Policy::argument_checks && S == Sharing::thread) {
       if (XIO_UNLIKELY(!is_plain(command))) {
         // A copy: what a function elsewhere reads is not kept in registers.
         const Command other = command;
@@ -285,17 +288,19 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
         if (XIO_UNLIKELY(!fault.is_ok())) return Token::refused(fault);
       }
       return submit_short(group, true, command, prepared, until, notification, telemetry, Token());
-    } else {
-      return submit_any(group, command, pages, until, telemetry, notification);
     }
+#endif
+    return submit_any(group, command, pages, until, telemetry, notification);
   }
 
+#if XIO_ARCH_HOST
   /// Not inlined by force: what is refused or split.
   template <class Pages, class Until, class Telemetry>
   XIO_DEVICE Token submit_elsewhere(const Command& command, const Pages& pages, Until until, Telemetry& telemetry,
                                     Notification* notification) {
     return submit_any(1, command, pages, until, telemetry, notification);
   }
+#endif
 
   template <class Pages, class Until, class Telemetry>
   XIO_DEVICE_INLINE Token submit_any(uint64_t group, const Command& command, const Pages& pages, Until until,
