@@ -12,24 +12,34 @@ namespace tester {
 ///
 /// A Feistel network over the smallest even number of bits that holds them; numbers outside are sent through again.
 struct Shuffle {
+  static constexpr uint32_t rounds = 4;
+
   uint64_t count = 1;
-  uint64_t seed = 0;
+  uint64_t keys[rounds] = {};
+  uint64_t mask = 1;  ///< of half the bits
   uint32_t half_bits = 1;
 
   XIO_HOST_DEVICE static constexpr Shuffle of(uint64_t count, uint64_t seed) {
-    Shuffle shuffle{count, xio::pattern::mix(seed + 0x9e3779b97f4a7c15u), 1};
+    Shuffle shuffle;
+    shuffle.count = count;
+    for (uint32_t round = 0; round < rounds; ++round) {
+      seed += 0x9e3779b97f4a7c15u;
+      shuffle.keys[round] = xio::pattern::mix(seed);
+    }
     while (shuffle.half_bits < 32 && (uint64_t{1} << (2 * shuffle.half_bits)) < count) ++shuffle.half_bits;
+    shuffle.mask = (uint64_t{1} << shuffle.half_bits) - 1;
     return shuffle;
   }
 
   /// Number at place `index`, which is below `count`.
   XIO_HOST_DEVICE constexpr uint64_t operator()(uint64_t index) const {
-    const uint64_t mask = (uint64_t{1} << half_bits) - 1;
+    // Odd, and large: of a product with it, the upper half depends on all bits of a lower half.
+    constexpr uint64_t factor = 0xd6e8feb86659fd93u;
     do {
       uint64_t left = index >> half_bits;
       uint64_t right = index & mask;
-      for (uint64_t round = 1; round <= 4; ++round) {
-        const uint64_t next = left ^ (xio::pattern::mix(right + seed + round * 0x632be59bd9b4e019u) & mask);
+      for (uint32_t round = 0; round < rounds; ++round) {
+        const uint64_t next = left ^ (((right ^ keys[round]) * factor >> 32) & mask);
         left = right;
         right = next;
       }

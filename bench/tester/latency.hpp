@@ -24,11 +24,11 @@ struct Latency {
   uint64_t buckets[bucket_count];
 
   XIO_HOST_DEVICE static constexpr uint32_t bucket_of(uint64_t ticks) {
-    if (ticks < fine) return static_cast<uint32_t>(ticks);
+    if (XIO_UNLIKELY(ticks < fine)) return static_cast<uint32_t>(ticks);
     const uint32_t top = 63 - static_cast<uint32_t>(__builtin_clzll(ticks));
-    if (top >= longest_bits) return bucket_count - 1;
+    if (XIO_UNLIKELY(top >= longest_bits)) return bucket_count - 1;
     const uint32_t shift = top - fine_bits;
-    return (shift + 1) * fine + (static_cast<uint32_t>(ticks >> shift) - fine);
+    return shift * fine + static_cast<uint32_t>(ticks >> shift);
   }
 
   /// Smallest latency that falls into a bucket.
@@ -44,17 +44,23 @@ struct Latency {
     if (ticks > most) most = ticks;
     ++count;
     sum += ticks;
-    const uint64_t low = ticks & 0xffffffffu;
-    const uint64_t high = ticks >> 32;
-    add_square(low * low, high * high);
-    if (XIO_UNLIKELY(high != 0)) add_square(high * low << 33, high * low >> 31);
+    if (XIO_LIKELY(ticks >> 32 == 0)) {
+      add_square(ticks * ticks, 0);
+    } else {
+      const uint64_t low = ticks & 0xffffffffu;
+      const uint64_t high = ticks >> 32;
+      add_square(low * low, high * high);
+      add_square(high * low << 33, high * low >> 31);
+    }
     ++buckets[bucket_of(ticks)];
   }
 
  private:
   XIO_HOST_DEVICE void add_square(uint64_t low, uint64_t high) {
     squares_low += low;
-    squares_high += high + (squares_low < low);
+    // A branch that is seldom taken saves the store that an addition with carry makes each time.
+    if (XIO_UNLIKELY(squares_low < low)) ++squares_high;
+    squares_high += high;
   }
 };
 

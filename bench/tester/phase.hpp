@@ -21,11 +21,13 @@ enum class Direction : uint32_t { read, write };
 struct alignas(64) Slot {
   xio::Notification ended;  ///< commands of the operation that have ended, where the lane does not ask for its token
   xio::Token token;
-  uint64_t started;  ///< tick before the submission; once the operation has ended, its latency
+  uint64_t started;  ///< tick before the submission, 0 at first; once the operation has ended, its latency or 0
   uint64_t lba;      ///< first block of the operation
+  uint64_t buffer;   ///< offset of the buffer in use; a place's buffers take turns
   uint32_t next;     ///< in the list that the slot is in
-  uint32_t buffer;   ///< of the place's buffers the one in use; they take turns
 };
+
+constexpr uint32_t no_place = ~0u;
 
 /// A block that did not hold what it should.
 struct WrongBlock {
@@ -47,7 +49,11 @@ constexpr uint32_t status_room = 8;  ///< different statuses that a lane tells a
 struct alignas(64) Lane {
   Slot* slots = nullptr;    ///< `window` of them
   uint64_t first_slot = 0;  ///< number of the first one among the slots of all lanes; chooses buffers
-  uint64_t number = 0;      ///< among the lanes that have a window; chooses operations
+  // Lanes with a queue of their own: places by command identifier, at first no_place, and a ring of free places, as
+  // long as the power of two that holds the window.
+  uint32_t* place_of = nullptr;
+  uint32_t* free_places = nullptr;
+  uint64_t number = 0;  ///< among the lanes that have a window; chooses operations
   Latency* latency = nullptr;
   WrongBlock* wrong = nullptr;
   uint32_t wrong_room = 0;

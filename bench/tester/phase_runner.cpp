@@ -40,6 +40,7 @@ void PhaseRunner::prepare_lanes() {
   latencies_ = ZeroedArray<Latency>(active);
   wrong_ = ZeroedArray<WrongBlock>(active * wrong_room);
   std::fill_n(slots_.data(), size_t{plan_.depth} * handles_.size(), Slot{});
+  const size_t places = prepare_places();
   lanes_.assign(size_t{plan_.lanes_per_queue} * handles_.size(), Lane{});
   for (size_t queue = 0; queue < handles_.size(); ++queue) {
     for (uint32_t thread = 0; thread < plan_.lanes_per_queue; ++thread) {
@@ -49,6 +50,10 @@ void PhaseRunner::prepare_lanes() {
       lane.window = plan_.window(number);
       lane.first_slot = queue * plan_.depth + plan_.windows_before(number);
       lane.slots = slots_.data() + lane.first_slot;
+      if (!places_.empty()) {
+        lane.place_of = places_.data() + queue * places;
+        lane.free_places = lane.place_of + handles_[queue].slot_mask + 1;
+      }
       // Queues take turns, so that all of them work on neighbouring blocks.
       lane.number = number * handles_.size() + queue;
       lane.latency = &latencies_[lane.number];
@@ -56,6 +61,15 @@ void PhaseRunner::prepare_lanes() {
       lane.wrong_room = wrong_room;
     }
   }
+}
+
+size_t PhaseRunner::prepare_places() {
+  if (plan_.sharing != xio::Sharing::thread) return 0;
+  size_t identifiers = 0;
+  for (const auto& handle : handles_) identifiers = std::max<size_t>(identifiers, size_t{handle.slot_mask} + 1);
+  // There are twice as many identifiers as places in a window, or more.
+  places_.assign(2 * identifiers * handles_.size(), no_place);
+  return 2 * identifiers;
 }
 
 Phase PhaseRunner::describe(Direction direction, uint64_t operations, const AccessPattern& pattern, bool known,

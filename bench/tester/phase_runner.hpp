@@ -32,6 +32,8 @@ class PhaseRunner {
 
  private:
   void prepare_lanes();
+  /// Of lanes that have a queue for themselves; returns how many numbers one has.
+  size_t prepare_places();
   Phase describe(Direction direction, uint64_t operations, const AccessPattern& pattern, bool known, bool repeat) const;
   void collect(PhaseResult& result) const;
 
@@ -41,6 +43,7 @@ class PhaseRunner {
   std::vector<xio::nvme::QueueHandle> handles_;
   xio::host::DmaBuffer data_;
   ZeroedArray<Slot> slots_;
+  std::vector<uint32_t> places_;
   ZeroedArray<Latency> latencies_;
   ZeroedArray<WrongBlock> wrong_;
   std::vector<Lane> lanes_;

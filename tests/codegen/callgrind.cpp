@@ -71,6 +71,9 @@ using Queue = nvme::Queue<S, Policy>;
   return queue.submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
 }
 [[gnu::noipa]] uint32_t poll_one(Queue<Sharing::thread, Unchecked>& queue) { return queue.drain(); }
+[[gnu::noipa]] uint32_t process_one(Queue<Sharing::thread, Unchecked>& queue, uint32_t* ended) {
+  return queue.process_completions([&](const nvme::Completion& completion) { *ended = completion.slot; }, 1);
+}
 [[gnu::noipa]] uint32_t poll_grid(Queue<Sharing::grid, Trusting>& queue) { return queue.drain(); }
 [[gnu::noipa]] Status wait_one(Queue<Sharing::thread, Unchecked>& queue, const Token& token) {
   return queue.wait(token, Deadline{~uint64_t{0}});
@@ -112,6 +115,9 @@ int main(int argc, char** argv) {
     memory.complete(i);
     if (std::strcmp(function, "wait_one") == 0) {
       require(wait_one(unchecked, token).is_ok(), "wait");
+    } else if (std::strcmp(function, "process_one") == 0) {
+      uint32_t slot = ~0u;
+      require(process_one(unchecked, &slot) == 1 && slot == i % slots, "process");
     } else if (std::strcmp(function, "poll_grid") == 0 || std::strcmp(function, "post_grid") == 0) {
       require(poll_grid(grid) == 1, "poll");
     } else {

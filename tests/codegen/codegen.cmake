@@ -41,7 +41,7 @@ xio_register_tool_test("${XIO_NVCC_MISSING}" NAME codegen.resources.sm_90 LABELS
 if(NOT XIO_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   xio_add_test(codegen/callgrind OWN_MAIN NO_TEST)
   target_compile_options(codegen-callgrind PRIVATE -O3)
-  foreach(budget post_unchecked=60 post_trusting=120 post_checked=190 poll_one=60 wait_one=180)
+  foreach(budget post_unchecked=60 post_trusting=120 post_checked=125 poll_one=60 process_one=75 wait_one=180)
     string(REPLACE "=" ";" budget ${budget})
     list(GET budget 0 call)
     xio_register_test(NAME budget.${call}.host LABELS codegen budget once

@@ -226,6 +226,50 @@ TEST_CASE("A refused piece refuses the whole batch, without a trace") {
         Status::invalid_argument);
 }
 
+TEST_CASE("A queue of one thread refuses without a trace what it must, and takes what is at the edge") {
+  Rig rig(stepped());
+  const NvmeQueue queue = rig.queue(16);
+  const QueueHandle& handle = queue.handle();
+  Queue<Sharing::thread> view(handle);
+  PausingWave wave([&](uint64_t) { rig.model.run(); });
+  const uint64_t end = handle.namespace_blocks;
+  const auto submit = [&](uint64_t lba, uint32_t blocks, uint64_t bus) {
+    return view.submit(xio::nvme::read(lba, blocks), ContiguousPages{bus}, soon());
+  };
+  REQUIRE(handle.max_blocks >= 64);
+  CHECK(submit(end, 1, rig.bus()).status == Status::out_of_range);
+  CHECK(submit(end - 1, 2, rig.bus()).status == Status::out_of_range);
+  CHECK(submit(end - 63, 64, rig.bus()).status == Status::out_of_range);
+  CHECK(submit(~uint64_t{0}, 2, rig.bus()).status == Status::out_of_range);
+  CHECK(submit(0, 0, rig.bus()).status == Status::invalid_argument);
+  CHECK(submit(0, 1, rig.bus() + 2).status == Status::misaligned);
+  CHECK(submit(0, 64, rig.bus() + 2).status == Status::misaligned);
+  QueueHandle short_lists = handle;
+  short_lists.list_bytes = 8;
+  CHECK(Queue<Sharing::thread>(short_lists).submit(xio::nvme::read(0, 64), ContiguousPages{rig.bus()}, soon()).status ==
+        Status::out_of_range);
+  QueueHandle small = handle;
+  small.namespace_blocks = 2;
+  CHECK(Queue<Sharing::thread>(small).submit(xio::nvme::read(0, 3), ContiguousPages{rig.bus()}, soon()).status ==
+        Status::out_of_range);
+  CHECK(handle.state->reserved == 0);
+
+  CHECK(view.wait(submit(end - 1, 1, rig.bus()), soon()).is_ok());
+  CHECK(view.wait(submit(end - 64, 64, rig.bus()), soon()).is_ok());
+  // Nine pages, of which the last eight are in a list.
+  stamp(rig.bytes(4), 100, 64, 1);
+  CHECK(view.wait(view.submit(xio::nvme::write(100, 64), ContiguousPages{rig.bus(4)}, soon()), soon()).is_ok());
+  CHECK(view.wait(submit(100, 64, rig.bus(1 << 16)), soon()).is_ok());
+  CHECK(stamped(rig.bytes(1 << 16), 100, 64, 1));
+  // Where the size of the namespace is not known, the controller refuses.
+  QueueHandle unknown = handle;
+  unknown.namespace_blocks = 0;
+  Queue<Sharing::thread> trusting(unknown);
+  const Token beyond = trusting.submit(xio::nvme::read(end, 1), ContiguousPages{rig.bus()}, soon());
+  CHECK(beyond.submitted());
+  CHECK(trusting.wait(beyond, soon()).from_device());
+}
+
 namespace {
 
 template <Sharing S>

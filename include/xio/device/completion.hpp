@@ -71,6 +71,20 @@ struct CompletionRing {
   uint32_t depth;
 };
 
+/// In place of a record of what drain() took: none is kept.
+struct NoRecord {
+  static constexpr bool kept = false;
+};
+
+/// What the calling lane took in one drain().
+struct Taken {
+  static constexpr bool kept = true;
+  bool hit = false;  ///< whether it took an operation; the rest is set only then
+  uint64_t ticket = 0;
+  uint64_t status = 0;  ///< the device's own
+  uint64_t result = 0;
+};
+
 /// What drain() returns, having done nothing, where it was told to leave errors alone and met one.
 constexpr uint32_t met_error = ~0u;
 
@@ -81,10 +95,11 @@ constexpr uint32_t met_error = ~0u;
 /// bits; `bool is_error(status)`; `uint64_t result(const Entry*)`.
 /// `acknowledge(head)` tells the device how far its ring was read.
 /// Returns how many completions were taken. Never waits: where another wave is draining, it returns 0.
+/// @param record NoRecord, or Taken: of what the calling lane took. Its errors then count as waited for.
 /// @tparam Errors whether it deals with failed operations; else, on queues that are not shared, met_error is returned.
-template <class Format, Sharing S, class Policy, bool Errors, class Acknowledge, class Telemetry>
+template <class Format, Sharing S, class Policy, bool Errors, class Acknowledge, class Telemetry, class Record>
 XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state, uint64_t group,
-                          Acknowledge acknowledge, Telemetry& telemetry) {
+                          Acknowledge acknowledge, Telemetry& telemetry, Record& record) {
   constexpr arch::Scope scope = state_scope<S>;
   const uint32_t position = rank<S>(group);
   uint64_t head = read<S>(state.retired);
@@ -148,10 +163,11 @@ XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state,
     // Counted before anybody can see them: whoever waits for an error, or finds it, takes it out of the count.
     if (Errors && XIO_UNLIKELY(any<S>(group, errors && !strange))) {
       const bool lost = errors && !strange && Format::is_error(before & 0x7fff) && mark_seen<S>(slot, before);
-      uint64_t failures = failed;
+      const bool unseen = failed && !Record::kept;
+      uint64_t failures = unseen;
       uint64_t losses = lost;
       if constexpr (S != Sharing::thread) {
-        failures = arch::ballot(group, failed);
+        failures = arch::ballot(group, unseen);
         losses = arch::ballot(group, lost);
       }
       add_errors<S>(state, group, arch::count_lanes(failures) - arch::count_lanes(losses));
@@ -167,13 +183,20 @@ XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state,
         target = reinterpret_cast<Notification*>(read<S>(reinterpret_cast<const uint64_t&>(ring.notifications[key])));
       }
       const uint64_t result = Format::result(entry);
-      const uint64_t filed = ((before >> 16) + ring.slot_mask + 1) << 16 | status;
+      const uint64_t seen = Record::kept && failed ? seen_bit : 0;
+      const uint64_t filed = ((before >> 16) + ring.slot_mask + 1) << 16 | status | seen;
       if constexpr (is_shared<S>) {
         arch::store<scope>(&slot.result, result);
         arch::publish<scope>(&slot.word, filed);
       } else {
         slot.result = result;
         slot.word = filed;
+      }
+      if constexpr (Record::kept) {
+        record.hit = true;
+        record.ticket = ticket;
+        record.status = status;
+        record.result = result;
       }
     }
     // All entries are read and all slots written before anybody is told.

@@ -57,18 +57,7 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
   template <class Pages, class Until, class Telemetry>
   XIO_DEVICE_INLINE Token submit(const Command& command, const Pages& pages, Until until, Telemetry& telemetry,
                                  Notification* notification = nullptr) {
-    const uint64_t group = protocol::group_of_caller<S>();
-    Token token;
-    bool wanting = true;
-    if constexpr (Policy::argument_checks) {
-      token.status = check(command, pages);
-      const bool split = token.status.is_ok() && is_long(command);
-      if (XIO_UNLIKELY(protocol::any<S>(group, split))) {
-        token = submit_long(group, split, command, pages, until, notification, token);
-      }
-      wanting = !split && token.status.is_ok();
-    }
-    return submit_short(group, wanting, command, pages, until, notification, telemetry, token);
+    return submit_checked(protocol::group_of_caller<S>(), command, pages, until, telemetry, notification);
   }
 
   template <class Pages>
@@ -275,6 +264,29 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
     return drain(off);
   }
 
+  /// Takes completions that are there and calls `each(const Completion&)` for every one, without waiting: then nobody
+  /// need wait for its token, and no error of it is left for quiet(). Returns how many were taken.
+  ///
+  /// A caller keeps what it must know of a command under Completion::slot (slot_of() tells it after the submission).
+  /// Sharing::thread: `each` may submit. Sharing::wave: each lane gets those that it took, of whichever lane they are.
+  /// Completions that other calls take (waits, submissions with a deadline, drain()) are not handed over.
+  /// @param most stops when so many are taken; a wave may take up to its number of lanes - 1 more.
+  template <class Each, class Telemetry>
+  XIO_DEVICE_INLINE uint32_t process_completions(Each&& each, uint32_t most, Telemetry& telemetry) {
+    static_assert(!is_shared<S>, "who shares a queue would get the completions of others");
+    static_assert(Policy::inbound_in_order, "data may arrive after its completion: use wait(), which makes it arrive");
+    return Core::process_group(protocol::group_of_caller<S>(), each, most, telemetry);
+  }
+
+  template <class Each>
+  XIO_DEVICE_INLINE uint32_t process_completions(Each&& each, uint32_t most = ~0u) {
+    telemetry::Off off;
+    return process_completions(each, most, off);
+  }
+
+  /// Identifier of a submitted command, at most QueueHandle::slot_mask; of a split one, that of its last part.
+  XIO_DEVICE_INLINE uint32_t slot_of(const Token& token) const { return ring::slot(token.last, handle().slot_mask); }
+
   /// Waits until every operation that was submitted before this call, by anyone, has ended.
   /// NVMe does not order commands: this is the way to have one executed after another.
   XIO_DEVICE Status fence(Deadline until) {
@@ -343,17 +355,15 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
     return over ? status : Status(Status::would_block);
   }
 
-  using Core::check;
   using Core::check_pieces;
   using Core::claim_until;
   using Core::completions;
   using Core::drain_group;
   using Core::flush_group;
-  using Core::is_long;
   using Core::members;
   using Core::publish;
   using Core::state;
-  using Core::submit_long;
+  using Core::submit_checked;
   using Core::submit_short;
   using Core::wait_group;
   using Core::wait_quietly;

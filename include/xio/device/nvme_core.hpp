@@ -34,6 +34,15 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
     return splittable(command) && command.last_block >= handle().max_blocks;
   }
 
+#if XIO_ARCH_HOST
+  /// Whether the command names blocks of the namespace, or none, and is not long. False says nothing.
+  XIO_DEVICE_INLINE bool is_plain(const Command& command) const {
+    const uint64_t end = handle().namespace_blocks - 1;  // 0 - 1: no limit
+    if (command.last_block >= handle().max_blocks) return false;
+    return !addresses_blocks(command) || (command.last_block <= end && command.lba() <= end - command.last_block);
+  }
+#endif
+
   template <class Pages>
   XIO_DEVICE_INLINE Status check(const Command& command, const Pages& pages) const {
     const QueueHandle& q = handle();
@@ -256,6 +265,57 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
       if (mine) token = whole;
     }
     return token;
+  }
+
+  template <class Pages, class Until, class Telemetry>
+  XIO_DEVICE_INLINE Token submit_checked(uint64_t group, const Command& command, const Pages& pages, Until until,
+                                         Telemetry& telemetry, Notification* notification) {
+#if XIO_ARCH_HOST
+    if constexpr (Policy::argument_checks && S == Sharing::thread) {
+      if (XIO_UNLIKELY(!is_plain(command))) {
+        // A copy: what a function elsewhere reads is not kept in registers.
+        const Command other = command;
+        return submit_elsewhere(other, pages, until, telemetry, notification);
+      }
+      const QueueHandle& q = handle();
+      const auto bytes = static_cast<uint32_t>(data_bytes(command, q.block_shift, q.page_shift));
+      detail::Prepared<Pages> prepared{pages, {}, false};
+      if (XIO_UNLIKELY(!detail::point(pages, 0, bytes, q.page_shift, NoList{}, prepared.data).is_ok())) {
+        prepared.needs_list = true;
+        DataPointer ignored;
+        const detail::RehearsedList list{q.lists_bus, q.lists ? q.list_bytes : 0};
+        const Status fault = detail::point(pages, 0, bytes, q.page_shift, list, ignored);
+        if (XIO_UNLIKELY(!fault.is_ok())) return Token::refused(fault);
+      }
+      return submit_short(group, true, command, prepared, until, notification, telemetry, Token());
+    }
+#endif
+    return submit_any(group, command, pages, until, telemetry, notification);
+  }
+
+#if XIO_ARCH_HOST
+  /// Not inlined by force: what is refused or split.
+  template <class Pages, class Until, class Telemetry>
+  XIO_DEVICE Token submit_elsewhere(const Command& command, const Pages& pages, Until until, Telemetry& telemetry,
+                                    Notification* notification) {
+    return submit_any(1, command, pages, until, telemetry, notification);
+  }
+#endif
+
+  template <class Pages, class Until, class Telemetry>
+  XIO_DEVICE_INLINE Token submit_any(uint64_t group, const Command& command, const Pages& pages, Until until,
+                                     Telemetry& telemetry, Notification* notification) {
+    Token token;
+    bool wanting = true;
+    if constexpr (Policy::argument_checks) {
+      token.status = check(command, pages);
+      const bool split = token.status.is_ok() && is_long(command);
+      if (XIO_UNLIKELY(protocol::any<S>(group, split))) {
+        token = submit_long(group, split, command, pages, until, notification, token);
+      }
+      wanting = !split && token.status.is_ok();
+    }
+    return submit_short(group, wanting, command, pages, until, notification, telemetry, token);
   }
 
   template <bool Narrow, bool Through, class = void>

@@ -55,6 +55,16 @@ struct PublishedList {
   XIO_DEVICE_INLINE static bool seldom(bool condition) { return InStep ? arch::seldom(condition) : condition; }
 };
 
+#if XIO_ARCH_HOST
+/// A page source of which it is known where the data lies, unless that takes a list.
+template <class Pages>
+struct Prepared {
+  const Pages& pages;
+  DataPointer data;
+  bool needs_list;
+};
+#endif
+
 /// List memory that is only asked whether the list would fit.
 struct RehearsedList {
   uint64_t bus;
@@ -81,6 +91,16 @@ XIO_DEVICE_INLINE Status point(const DataPointer& given, uint64_t offset, uint32
   data = given;
   return offset == 0 ? Status::ok : Status::invalid_argument;
 }
+
+#if XIO_ARCH_HOST
+template <class Pages, class List>
+XIO_DEVICE_INLINE Status point(const Prepared<Pages>& prepared, uint64_t offset, uint32_t bytes, uint32_t page_shift,
+                               const List& list, DataPointer& data) {
+  if (XIO_UNLIKELY(prepared.needs_list)) return point(prepared.pages, offset, bytes, page_shift, list, data);
+  data = prepared.data;
+  return Status::ok;
+}
+#endif
 
 template <class List>
 XIO_DEVICE_INLINE Status point(const NoData&, uint64_t, uint32_t, uint32_t, const List&, DataPointer&) {

@@ -52,20 +52,50 @@ class QueueRings : public Holder {
 
   template <class Telemetry>
   XIO_DEVICE uint32_t drain_group(uint64_t group, Telemetry& telemetry) {
+    protocol::NoRecord none;
+    return drain_recorded(group, telemetry, none);
+  }
+
+  template <class Telemetry, class Record>
+  XIO_DEVICE_INLINE uint32_t drain_recorded(uint64_t group, Telemetry& telemetry, Record& record) {
     const uint64_t started = Telemetry::start();
     uint32_t taken = 0;
     if constexpr (XIO_ARCH_HOST && !is_shared<S>) {
-      taken = take_completions<false>(group, telemetry);
-      if (XIO_UNLIKELY(taken == protocol::met_error)) taken = take_errors(group, telemetry);
+      taken = take_completions<false>(group, telemetry, record);
+      if (XIO_UNLIKELY(taken == protocol::met_error)) {
+        // Not `record` itself: what a function elsewhere may write to is not kept in registers.
+        Record other;
+        taken = take_errors(group, telemetry, other);
+        record = other;
+      }
     } else {
-      taken = take_completions<true>(group, telemetry);
+      taken = take_completions<true>(group, telemetry, record);
     }
     telemetry.stop(telemetry::Step::cq_poll, started);
     return taken;
   }
 
-  template <bool Errors, class Telemetry>
-  XIO_DEVICE_INLINE uint32_t take_completions(uint64_t group, Telemetry& telemetry) {
+  /// Looks until `most` or more are taken, or none is there; each lane passes what it took to `each`.
+  template <class Each, class Telemetry>
+  XIO_DEVICE_INLINE uint32_t process_group(uint64_t group, Each& each, uint32_t most, Telemetry& telemetry) {
+    uint32_t all = 0;
+    while (all < most) {
+      protocol::Taken mine;
+      const uint32_t taken = drain_recorded(group, telemetry, mine);
+      if (taken == 0) break;
+      all += taken;
+      arch::acquire_system();
+      if (mine.hit) {
+        each(Completion{mine.ticket, mine.result, ring::slot(mine.ticket, handle().slot_mask),
+                        static_cast<uint16_t>(mine.status)});
+      }
+      if constexpr (S != Sharing::thread) arch::converge(group);
+    }
+    return all;
+  }
+
+  template <bool Errors, class Telemetry, class Record>
+  XIO_DEVICE_INLINE uint32_t take_completions(uint64_t group, Telemetry& telemetry, Record& record) {
     const QueueHandle& q = handle();
     return protocol::drain<CompletionFormat, S, Policy, Errors>(
         completions(), state(), group,
@@ -77,13 +107,13 @@ class QueueRings : public Holder {
             Doorbell::ring(target, ring::slot(head, q.cq_mask));
           }
         },
-        telemetry);
+        telemetry, record);
   }
 
   /// Kept out of the way of a CPU; a GPU has registers enough, and no cheap calls.
-  template <class Telemetry>
-  XIO_COLD XIO_DEVICE uint32_t take_errors(uint64_t group, Telemetry& telemetry) {
-    return take_completions<true>(group, telemetry);
+  template <class Telemetry, class Record>
+  XIO_COLD XIO_DEVICE uint32_t take_errors(uint64_t group, Telemetry& telemetry, Record& record) {
+    return take_completions<true>(group, telemetry, record);
   }
 
   XIO_DEVICE_INLINE void ring_sq(uint64_t end) const {

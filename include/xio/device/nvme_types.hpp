@@ -78,6 +78,17 @@ class InRegisters {
   QueueState state_;
 };
 
+/// One command that has ended, as BasicQueue::process_completions() hands it over.
+struct Completion {
+  uint64_t ticket;        ///< its number: Token::last of a command that was not split
+  uint64_t result;        ///< as BasicQueue::result(): CQE dword 0 in bits 31:0, dword 1 above
+  uint32_t slot;          ///< its identifier, at most QueueHandle::slot_mask: no other one in flight has the same
+  uint16_t status_field;  ///< the device's own status, without the phase bit
+
+  XIO_HOST_DEVICE constexpr bool is_ok() const { return !CompletionFormat::is_error(status_field); }
+  XIO_HOST_DEVICE constexpr Status status() const { return CompletionFormat::decode(status_field); }
+};
+
 /// One piece of a batch: `blocks` logical blocks from `lba` to or from contiguous memory at bus address `bus`.
 struct Piece {
   uint64_t lba;

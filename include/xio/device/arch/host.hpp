@@ -100,7 +100,11 @@ inline void count([[maybe_unused]] uint64_t OperationCounts::* what, [[maybe_unu
 template <class T>
 inline void show([[maybe_unused]] StoreKind kind, [[maybe_unused]] const T* to, [[maybe_unused]] const T& value) {
 #if XIO_COUNT_OPERATIONS
-  if (store_observer) store_observer->on_store(kind, to, &value, static_cast<uint32_t>(sizeof(T)));
+  if (XIO_UNLIKELY(store_observer != nullptr)) {
+    // A copy: what others may look at is not kept in registers.
+    const T shown = value;
+    store_observer->on_store(kind, to, &shown, static_cast<uint32_t>(sizeof(T)));
+  }
 #endif
 }
 

@@ -55,11 +55,8 @@ class ThreadWave final : public arch::WaveOps {
 
   void yield(uint32_t round) override {
     if (launch_.leave()) return;
-    if (round <= launch_.grid.spin) {
-      arch::relax();
-    } else {
-      arch::give_way();
-    }
+    // Until then at once: a pause is long beside a look, and in a guest it can mean to leave it.
+    if (round > launch_.grid.spin) arch::give_way();
   }
 
   void interleave() override {

@@ -17,6 +17,13 @@ XIO_NAMESPACE_BEGIN
 
 namespace nvme {
 
+/// In place of list memory: there is none.
+struct NoList {
+  static constexpr uint64_t bus = 0;
+  static constexpr uint32_t bytes = 0;
+  XIO_HOST_DEVICE constexpr void put(uint32_t, uint64_t) const {}
+};
+
 /// Smallest alignment of data that PRPs can express, in bytes.
 constexpr uint32_t prp_alignment = 4;
 
@@ -69,6 +76,11 @@ XIO_DEVICE constexpr Status fill_prp_list(const Pages& pages, PrpListPlan plan, 
     plan.offset += page;
   }
   return wrong == 0 ? Status::ok : Status::misaligned;
+}
+
+template <class Pages>
+XIO_DEVICE constexpr Status fill_prp_list(const Pages&, PrpListPlan, const NoList&, uint64_t&) {
+  return Status::out_of_range;
 }
 
 }  // namespace detail
