@@ -28,17 +28,17 @@ namespace {
 
 constexpr size_t page = 4096;
 
-/// Pages of a file, which can be taken away.
-class Pages {
+/// FilePages of a file, which can be taken away.
+class FilePages {
  public:
-  Pages() : file_(::memfd_create("pages", MFD_CLOEXEC)) {
+  FilePages() : file_(::memfd_create("pages", MFD_CLOEXEC)) {
     REQUIRE(::ftruncate(file_, bytes) == 0);
     data_ = static_cast<unsigned char*>(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0));
     REQUIRE(data_ != MAP_FAILED);
   }
-  Pages(const Pages&) = delete;
-  Pages& operator=(const Pages&) = delete;
-  ~Pages() {
+  FilePages(const FilePages&) = delete;
+  FilePages& operator=(const FilePages&) = delete;
+  ~FilePages() {
     ::munmap(data_, bytes);
     ::close(file_);
   }
@@ -77,7 +77,7 @@ int ends_by(const std::function<void()>& body) {
 
 std::atomic<int> seen{0};
 std::atomic<void*> seen_address{nullptr};
-const Pages* mended = nullptr;
+const FilePages* mended = nullptr;
 
 /// A program's own handler, which makes its page accessible.
 void program_handler(int, siginfo_t* info, void*) {
@@ -118,8 +118,8 @@ struct sigaction plain(void (*handler)(int)) {
 
 TEST_CASE("stores to registers that were taken away go nowhere", "[host][revocable]") {
   const BusErrorGuard guard;
-  const Pages pages;
-  const RevocableMapping mapping(pages.data(), Pages::bytes);
+  const FilePages pages;
+  const RevocableMapping mapping(pages.data(), FilePages::bytes);
   CHECK(mapping.known());
   *pages.word(page) = 7;
   CHECK(*pages.word(page) == 7);
@@ -132,17 +132,17 @@ TEST_CASE("stores to registers that were taken away go nowhere", "[host][revocab
   CHECK(*pages.word(page + 8) == 9);
   // What was not stored to reads as a device that is gone does, on every page.
   CHECK(*pages.word(page) == ~0u);
-  CHECK(*pages.word(Pages::bytes - 4) == ~0u);
+  CHECK(*pages.word(FilePages::bytes - 4) == ~0u);
 }
 
 TEST_CASE("a SIGBUS of somebody else's ends the process, with the guard or without", "[host][revocable]") {
-  const Pages pages;
-  const Pages foreign;
+  const FilePages pages;
+  const FilePages foreign;
   foreign.take_away();
   CHECK(ends_by([&] { *foreign.word(0) = 1; }) == SIGBUS);
   CHECK(ends_by([&] {
           const BusErrorGuard guard;
-          const RevocableMapping mapping(pages.data(), Pages::bytes);
+          const RevocableMapping mapping(pages.data(), FilePages::bytes);
           *foreign.word(0) = 1;
         }) == SIGBUS);
   CHECK(ends_by([] {
@@ -158,7 +158,7 @@ TEST_CASE("a SIGBUS of somebody else's ends the process, with the guard or witho
   CHECK(ends_by([&] {
           const BusErrorGuard guard;
           {
-            const RevocableMapping mapping(foreign.data(), Pages::bytes);
+            const RevocableMapping mapping(foreign.data(), FilePages::bytes);
           }
           *foreign.word(0) = 1;
         }) == SIGBUS);
@@ -166,13 +166,13 @@ TEST_CASE("a SIGBUS of somebody else's ends the process, with the guard or witho
           {
             const BusErrorGuard guard;
           }
-          const RevocableMapping mapping(foreign.data(), Pages::bytes);
+          const RevocableMapping mapping(foreign.data(), FilePages::bytes);
           *foreign.word(0) = 1;
         }) == SIGBUS);
   // And one of ours does not.
   CHECK(ends_by([&] {
           const BusErrorGuard guard;
-          const RevocableMapping mapping(foreign.data(), Pages::bytes);
+          const RevocableMapping mapping(foreign.data(), FilePages::bytes);
           *foreign.word(0) = 1;
         }) == 0);
   // One that is ignored is, where it was sent; an access cannot be.
@@ -189,8 +189,8 @@ TEST_CASE("a SIGBUS of somebody else's ends the process, with the guard or witho
 }
 
 TEST_CASE("what is not ours goes to the handler before", "[host][revocable]") {
-  const Pages ours;
-  const Pages foreign;
+  const FilePages ours;
+  const FilePages foreign;
   mended = &foreign;
   seen = 0;
   ours.take_away();
@@ -199,7 +199,7 @@ TEST_CASE("what is not ours goes to the handler before", "[host][revocable]") {
     const Handling program(with_details());
     const BusErrorGuard guard;
     const BusErrorGuard second;
-    const RevocableMapping mapping(ours.data(), Pages::bytes);
+    const RevocableMapping mapping(ours.data(), FilePages::bytes);
     *ours.word(4) = 1;
     CHECK(seen == 0);
     *foreign.word(4) = 5;
@@ -251,9 +251,9 @@ TEST_CASE("the handler before is back at the end, unless somebody came after", "
 }
 
 TEST_CASE("registers that are let go of are not reached any more", "[host][revocable]") {
-  const Pages pages;
+  const FilePages pages;
   volatile uint32_t* const elsewhere = static_cast<uint32_t*>(pages.mapped_again());
-  RevocableMapping mapping(pages.data(), Pages::bytes);
+  RevocableMapping mapping(pages.data(), FilePages::bytes);
   *pages.word(page) = 7;
   CHECK(elsewhere[page / 4] == 7);
   mapping.let_go();
@@ -267,7 +267,7 @@ TEST_CASE("registers that are let go of are not reached any more", "[host][revoc
 }
 
 TEST_CASE("as many mappings as there is room for", "[host][revocable]") {
-  const Pages pages;
+  const FilePages pages;
   std::vector<std::unique_ptr<RevocableMapping>> all;
   while (all.empty() || all.back()->known()) {
     all.push_back(std::make_unique<RevocableMapping>(pages.data(), page));
