@@ -384,9 +384,9 @@ TEST_CASE("doorbells are tried on an idle drive") {
   runtime->pool_distance = 0x10000;
   xio::host::VfioOptions options = xio::host::parse_vfio_spec("vfio:04:00.0");
   options.dma_bytes = 1 << 20;
-  xio::host::VfioNvme drive(options, std::make_shared<host_tests::FakeVfio>());
+  xio::host::VfioNvme probed(options, std::make_shared<host_tests::FakeVfio>());
   const auto ways = [&](const std::shared_ptr<xio::host::GpuRuntime>& gpu) {
-    Lines all = text_of(view_doorbells({gpu, {}}, &drive));
+    Lines all = text_of(view_doorbells({gpu, {}}, &probed));
     CHECK(all.back().empty());
     return Lines(all.begin() + 1, all.end() - 1);
   };
@@ -400,10 +400,10 @@ TEST_CASE("doorbells are tried on an idle drive") {
   CHECK(ways(runtime.hip()).back() == proxy);
   CHECK(ways(runtime.cuda()).back() == proxy);
   // Nothing of it is left at the drive.
-  CHECK(drive.read32(xio::nvme::reg::aqa) == 0);
+  CHECK(probed.read32(xio::nvme::reg::aqa) == 0);
   // One that works is not touched.
-  drive.write32(xio::nvme::reg::cc, 1);
-  CHECK_THROWS_AS(view_doorbells({runtime.hip(), {}}, &drive), xio::host::Error);
+  probed.write32(xio::nvme::reg::cc, 1);
+  CHECK_THROWS_AS(view_doorbells({runtime.hip(), {}}, &probed), xio::host::Error);
 }
 
 TEST_CASE("facts, and real system calls where there is nothing") {
