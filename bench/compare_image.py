@@ -38,9 +38,11 @@ def lfsr_block(seed, lba, size):
 class Shuffle:
     """A random order of range(count): a Feistel network, walked until it gives a number below count."""
 
+    FACTOR = 0xD6E8FEB86659FD93
+
     def __init__(self, count, seed):
         self.count = count
-        self.seed = mix((seed + STEP) & BITS64)
+        self.keys = [mix((seed + turn * STEP) & BITS64) for turn in range(1, 5)]
         self.half = 1
         while 1 << (2 * self.half) < count:
             self.half += 1
@@ -49,8 +51,8 @@ class Shuffle:
         mask = (1 << self.half) - 1
         while True:
             left, right = index >> self.half, index & mask
-            for turn in range(1, 5):
-                left, right = right, left ^ (mix((right + self.seed + turn * 0x632BE59BD9B4E019) & BITS64) & mask)
+            for key in self.keys:
+                left, right = right, left ^ ((right ^ key) * self.FACTOR & BITS64) >> 32 & mask
             index = left << self.half | right
             if index < self.count:
                 return index

@@ -140,8 +140,8 @@ ends() {
   wait "$client"
   local status_client=$?
   if [ "$status_server" -eq "$wanted_server" ] && [ "$status_client" -eq "$wanted_client" ] &&
-    [ $((SECONDS - begun)) -lt 60 ] && cat "$work"/server.* | grep -qF -- "$words_server" &&
-    cat "$work"/client.* | grep -qF -- "$words_client"; then
+    [ $((SECONDS - begun)) -lt 60 ] && grep -qsF -- "$words_server" "$work"/server.* &&
+    grep -qsF -- "$words_client" "$work"/client.*; then
     pass "$name"
   else
     wrong "$name: server $status_server, client $status_client, $((SECONDS - begun)) s"
