@@ -216,11 +216,22 @@ check "nvme write" nvme write "$disk" -s 0 -c 159 -z 81920 -d "$work/image"
 check "what the kernel wrote, read by us" "$tester" nvme-ep --controller "$node" "${written[@]}" "${again[@]}"
 clean_log
 
-# fio has the first 16 MiB, by the kernel's queues, and compares what it reads; ours are the blocks behind.
+# Operations of the kernel's on the controller's namespaces so far; a namespace with several paths counts on these.
+kernel_operations() {
+  cat /sys/class/nvme/"${node#/dev/}"/nvme*n*/stat /sys/block/"${disk#/dev/}"/stat 2>/dev/null | awk '{ sum += $1 + $5 } END { print sum }'
+}
+# fio has the first 16 MiB, by the kernel's queues, and compares what it reads; ours are the blocks behind. Returns when it is under way.
 fio_start() {
+  local before _
+  before=$(kernel_operations)
   fio --name=beside --filename="$disk" --size=16M --rw=randrw --bs=4k --direct=1 --ioengine=libaio --iodepth=8 \
     --verify=crc32c --verify_fatal=1 --verify_backlog=64 --verify_state_save=0 --time_based --runtime=600 --output="$work/fio" &
   fio=$!
+  for _ in {1..600}; do
+    if [ "$(kernel_operations)" -gt $((before + 200)) ]; then return; fi
+    sleep 0.1
+  done
+  fail "fio does not get under way"
 }
 # fio_stop TITLE: it had no error, and did something
 fio_stop() {
@@ -250,9 +261,11 @@ if [ $long = yes ]; then
   kills=20
 fi
 fio_start
+before=$(kernel_operations)
 check "$commands commands beside fio" "$tester" nvme-ep --controller $by_id --write-io $writes --read-io $((commands - writes)) \
   --verify "${behind[@]}"
 sed -n 's/^verified/        verified/p; s/^  IOPS/        IOPS/p' "$work/out"
+check "fio was busy meanwhile: $(($(kernel_operations) - before)) operations" [ "$(kernel_operations)" -gt $((before + 50)) ]
 fio_stop "fio beside $commands commands"
 clean_log
 
