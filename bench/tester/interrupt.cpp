@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "tester/errors.hpp"
+#include "tester/stop_request.hpp"
 
 namespace tester {
 
@@ -16,12 +17,13 @@ struct sigaction before_terminate;
 
 // A process that QEMU is a child of takes QEMU with it, however it ends.
 void handle(int) {
-  if (__atomic_exchange_n(&stop_word, 1u, __ATOMIC_SEQ_CST) != 0) ::_exit(exit_interrupted);
+  if (__atomic_exchange_n(&stop_word, +stop_submitting, __ATOMIC_SEQ_CST) != 0) ::_exit(exit_interrupted);
 }
 
 }  // namespace
 
 Interrupt::Interrupt() {
+  __atomic_store_n(&stop_word, 0u, __ATOMIC_RELEASE);
   struct sigaction action{};
   action.sa_handler = handle;
   ::sigemptyset(&action.sa_mask);
@@ -36,7 +38,9 @@ Interrupt::~Interrupt() {
 
 const uint32_t* Interrupt::word() { return &stop_word; }
 
-void Interrupt::request() { __atomic_store_n(&stop_word, 1u, __ATOMIC_RELEASE); }
+void Interrupt::request() { __atomic_store_n(&stop_word, +stop_submitting, __ATOMIC_RELEASE); }
+
+void Interrupt::abandon() { __atomic_store_n(&stop_word, +stop_waiting, __ATOMIC_RELEASE); }
 
 bool Interrupt::requested() { return __atomic_load_n(&stop_word, __ATOMIC_ACQUIRE) != 0; }
 

@@ -8,7 +8,7 @@
 
 namespace tester {
 
-/// Installs the handlers for as long as it lives.
+/// Installs the handlers for as long as it lives; what was asked for before is forgotten.
 class Interrupt {
  public:
   Interrupt();
@@ -16,11 +16,13 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  /// A word that becomes 1 when the user wants to stop; kernels look at it.
+  /// A StopRequest; kernels look at it.
   static const uint32_t* word();
   static bool requested();
   /// Stops kernels as the user would.
   static void request();
+  /// Stops kernels that would wait for what cannot end any more.
+  static void abandon();
 };
 
 }  // namespace tester

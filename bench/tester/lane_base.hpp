@@ -100,7 +100,9 @@ class LaneBase {
   XIO_DEVICE void glance(uint64_t now, bool any_in_flight, bool any_staged) {
     tell_progress();
     if (phase_.end_tick != 0 && now >= phase_.end_tick) stopping_ = true;
-    if (xio::arch::load<xio::arch::Scope::system>(phase_.stop) != 0) stopping_ = true;
+    const uint32_t stop = xio::arch::load<xio::arch::Scope::system>(phase_.stop);
+    if (stop != 0) stopping_ = true;
+    if (stop == stop_waiting && any_in_flight) lane_.gave_up = 1;
     // A queue that takes nothing although this lane has nothing in flight: others do, and it is for ever.
     if (!any_staged || any_in_flight) {
       blocked_since_ = 0;

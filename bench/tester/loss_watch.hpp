@@ -7,20 +7,23 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 
-#include <xio/host/nvme/transport.hpp>
 #include <xio/host/service_thread.hpp>
 
 #include "tester/interrupt.hpp"
 
 namespace tester {
 
-/// Looks at a transport from a thread of its own, as long as it lives; the transport outlives it.
+/// Asks from a thread of its own whether the controller is there, as long as it lives. Once it is not, nothing is
+/// submitted, and what has not ended after a grace never will.
 class LossWatch {
  public:
-  explicit LossWatch(const xio::host::NvmeTransport& transport) : transport_(transport) {
+  explicit LossWatch(std::function<bool()> alive, std::chrono::milliseconds grace = std::chrono::seconds(1))
+      : alive_(std::move(alive)), grace_(grace) {
     thread_ = xio::host::start_service_thread([this] { watch(); });
   }
   LossWatch(const LossWatch&) = delete;
@@ -41,14 +44,16 @@ class LossWatch {
   void watch() {
     std::unique_lock<std::mutex> lock(mutex_);
     while (!changed_.wait_for(lock, std::chrono::milliseconds(100), [this] { return stop_; })) {
-      if (transport_.alive()) continue;
+      if (alive_()) continue;
       lost_.store(true);
       Interrupt::request();
+      if (!changed_.wait_for(lock, grace_, [this] { return stop_; })) Interrupt::abandon();
       return;
     }
   }
 
-  const xio::host::NvmeTransport& transport_;
+  const std::function<bool()> alive_;
+  const std::chrono::milliseconds grace_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stop_ = false;

@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <optional>
 
 #include <xio/host/error.hpp>
@@ -85,7 +86,8 @@ NvmeReport measure(const NvmeOptions& options, const Target& target,
   PhaseRunner runner(options, report.plan, target, queues, buffers.data(report.plan.data_bytes));
 
   std::optional<LossWatch> watch;
-  if (target.may_be_lost) watch.emplace(target.controller->transport());
+  const xio::host::NvmeTransport& transport = target.controller->transport();
+  if (target.may_be_lost) watch.emplace([&transport] { return transport.alive(); });
   try {
     run_phases(options, runner, report);
     report.verification.wanted = options.verify;
@@ -96,12 +98,17 @@ NvmeReport measure(const NvmeOptions& options, const Target& target,
   }
   const bool lost = watch && watch->lost();
   report.interrupted = Interrupt::requested() && !lost;
-  for (const PhaseResult& phase : report.phases)
-    if (phase.gave_up && report.trouble.empty())
-      report.trouble = "operations did not end within " + std::to_string(options.deadline_ms) + " ms (--deadline)";
-  if (lost || !target.controller->transport().alive())
-    report.trouble += (report.trouble.empty() ? "" : "; ") +
-                      (target.may_be_lost ? target.loss() : std::string("the controller is gone"));
+  const auto add_trouble = [&report](const std::string& what) {
+    report.trouble += (report.trouble.empty() ? "" : "; ") + what;
+  };
+  const bool gone = lost || !transport.alive();
+  if (gone) add_trouble(target.may_be_lost ? target.loss() : "the controller is gone");
+  const bool gave_up = std::any_of(report.phases.begin(), report.phases.end(), [](const auto& p) { return p.gave_up; });
+  if (gave_up && gone) {
+    add_trouble("what was in flight then did not end");
+  } else if (gave_up && report.trouble.empty()) {
+    add_trouble("operations did not end within " + std::to_string(options.deadline_ms) + " ms (--deadline)");
+  }
   return report;
 }
 

@@ -12,6 +12,7 @@
 #include "tester/access_pattern.hpp"
 #include "tester/block_content.hpp"
 #include "tester/latency.hpp"
+#include "tester/stop_request.hpp"
 
 namespace tester {
 
@@ -99,7 +100,7 @@ struct Phase {
   uint64_t data_bus = 0;
   uint64_t buffer_bytes = 0;  ///< from one buffer to the next
   uint32_t buffers_per_slot = 1;
-  const uint32_t* stop = nullptr;  ///< not 0: submit no more
+  const uint32_t* stop = nullptr;  ///< a StopRequest, or 0
 };
 
 }  // namespace tester

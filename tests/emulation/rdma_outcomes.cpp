@@ -88,9 +88,13 @@ TEMPLATE_LIST_TEST_CASE("H16 wrong keys and addresses are answered, and change n
   fails([](LocalMemory& local, RemoteMemory&) { local.base -= 8; }, Status::bad_address);
 }
 
-TEMPLATE_LIST_TEST_CASE("H37 what cannot be right is refused, and leaves no trace", "", Vendors) {
-  RdmaRig<TestType> rig;
-  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+namespace {
+
+template <class Kit, Sharing S>
+void refuses_what_cannot_be_right() {
+  CAPTURE(static_cast<int>(S));
+  RdmaRig<Kit> rig;
+  QueuePair<typename Kit::Vendor, S, Latency> qp(rig.near.handle());
   const auto refused = [&](const Token& token, Status::Code code) {
     CHECK_FALSE(token.submitted());
     CHECK(token.status.code == code);
@@ -110,7 +114,7 @@ TEMPLATE_LIST_TEST_CASE("H37 what cannot be right is refused, and leaves no trac
   work.remote = remote.base;
   work.rkey = remote.rkey;
   refused(qp.submit(work, xio::rdma::SgeList{many.data(), 20}), Status::out_of_range);
-  if constexpr (TestType::has_inline) {
+  if constexpr (Kit::has_inline) {
     const uint8_t bytes[400] = {};
     refused(qp.submit(work, xio::rdma::InlineBytes{bytes, 400}), Status::out_of_range);
     work.operation = xio::rdma::Operation::get;
@@ -119,6 +123,14 @@ TEMPLATE_LIST_TEST_CASE("H37 what cannot be right is refused, and leaves no trac
   CHECK(rig.near.state().reserved == 0);
   CHECK(qp.quiet(shortly()).is_ok());
   CHECK_FALSE(rig.nic.pass());
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("H37 what cannot be right is refused, and leaves no trace", "", Vendors) {
+  refuses_what_cannot_be_right<TestType, Sharing::thread>();
+  refuses_what_cannot_be_right<TestType, Sharing::wave>();
+  refuses_what_cannot_be_right<TestType, Sharing::grid>();
 }
 
 TEMPLATE_LIST_TEST_CASE("H11 atomics on memory that cannot take them are refused before anything is posted", "",

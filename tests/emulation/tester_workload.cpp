@@ -2,6 +2,8 @@
 /// @file
 /// @brief The tester's workload kernel on the in-process model: what is in flight, and what it notices.
 
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <future>
 #include <optional>
@@ -10,6 +12,8 @@
 #include <xio/host/wait.hpp>
 
 #include "catch.hpp"
+#include "tester/interrupt.hpp"
+#include "tester/loss_watch.hpp"
 #include "tester/phase_runner.hpp"
 #include "tester/target.hpp"
 #include "tester/verification.hpp"
@@ -208,4 +212,27 @@ TEST_CASE("a dropped completion ends the run at its deadline") {
     CHECK(result.failed >= 1);
     CHECK(result.statuses[0].status == xio::Status::timed_out);
   }
+}
+
+TEST_CASE("what a lost controller does not end is given up long before its deadline, and nothing else is") {
+  const uint32_t waves = GENERATE(1u, 2u);
+  const bool dropped = GENERATE(false, true);
+  CAPTURE(waves, dropped);
+  NvmeOptions options = options_for("emulated");
+  options.depth = 4;
+  options.waves = waves;
+  Run run(options);
+  if (dropped) run.target.model->faults().drop(Match().on_queue(1).at(100));
+  const Interrupt interrupt;
+  std::atomic<bool> alive{true};
+  auto result = run.start(Direction::write, uint64_t{1} << 40);
+  CHECK(eventually([&] { return run.completions() >= 101; }));
+  const LossWatch watch([&] { return alive.load(); }, std::chrono::milliseconds(dropped ? 1 : 600000));
+  alive = false;
+  CHECK(eventually([&] { return result.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }));
+  const PhaseResult found = result.get();
+  CHECK(watch.lost());
+  CHECK(found.gave_up == dropped);
+  CHECK(found.failed == (dropped ? 1 : 0));
+  CHECK(found.completed + found.failed == found.submitted);
 }
