@@ -70,7 +70,7 @@ struct alignas(64) Lane {
   uint64_t wrong_count;  ///< blocks that differed; the first `wrong_room` are in `wrong`
   uint64_t sq_rings;     ///< SQ doorbells stored; counted on the CPU, by the first lane of a wave
   uint64_t cq_rings;
-  uint32_t gave_up;  ///< not 0: operations were left in flight when their deadline had passed
+  uint32_t gave_up;  ///< not 0: operations were left in flight, at their deadline or because the host asked for it
   uint32_t statuses_used;
   StatusCount statuses[status_room];
   xio::telemetry::Steps steps;

@@ -28,7 +28,7 @@ namespace {
 
 constexpr size_t page = 4096;
 
-/// FilePages of a file, which can be taken away.
+/// Pages of a file, which can be taken away.
 class FilePages {
  public:
   FilePages() : file_(::memfd_create("pages", MFD_CLOEXEC)) {

@@ -198,12 +198,17 @@ TEST_CASE("kernel-shared: every refusal") {
   only("/dev/nvme0: the kernel has not enabled it");
   machine.configuration = 0x470001;
   only("/dev/nvme0: the kernel runs it with entries of 128 and 16 bytes; only 64 and 16 are known");
+  machine.configuration = ~0u;
+  only("/dev/nvme0: it is gone: its registers read as all ones");
   machine.configuration = 0x460001;
 
   machine.commands = 0x100;
   only("/dev/nvme0: the kernel has switched its shadow doorbells on (Doorbell Buffer Config)");
   machine.commands = std::nullopt;
   CHECK(check_mode(machine, "kernel-shared").works());
+  CHECK(check_mode(machine, "kernel-shared").devices.front().notes.back() ==
+        "not known: Identify failed: invalid field in command (status 0x002, do not retry)");
+  machine.commands = 0;
 
   machine.granted = 4;
   only("/dev/nvme0: no spare queue on this controller: 4 queue pairs, 4 of them the kernel's");
@@ -213,7 +218,7 @@ TEST_CASE("kernel-shared: every refusal") {
   CHECK(check_mode(machine, "kernel-shared").works());
   machine.granted = std::nullopt;
   CHECK(check_mode(machine, "kernel-shared").devices.front().notes ==
-        Lines{"whether it has a spare queue is not known: it does not tell"});
+        Lines{"not known: Get Features failed: invalid field in command (status 0x002, do not retry)"});
   machine.granted = 8;
 
   tree.write("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "0");

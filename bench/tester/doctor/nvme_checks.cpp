@@ -162,14 +162,13 @@ DeviceReport check_shared_device(const Machine& machine, const PciFunction& pci,
   xio::host::ListSharingFindings found;
   if (root) {
     const auto spare = inspect_sharing(calls, controller, options, std::chrono::seconds(2), found);
-    if (!spare)
-      report.notes.push_back("whether it has a spare queue is not known: it does not tell");
-    else if (spare->count() != 0)
+    if (spare && spare->count() != 0)
       report.notes.push_back(std::to_string(spare->count()) +
                              " spare queues: " + xio::host::detail::queues_text(*spare));
   } else {
     inspect_from_outside(*calls, controller, options, found);
   }
+  for (const std::string& why : found.questions) report.notes.push_back("not known: " + why);
   add_found(machine, found, report.obstacles);
   return report;
 }

@@ -64,6 +64,8 @@ class KernelController {
   std::string transport() const { return word("transport"); }
   /// "live", "resetting", "connecting", "dead" ...
   std::string state() const { return word("state"); }
+  /// Whether a controller in this state does not come back; one that is being reset does.
+  static bool is_gone(const std::string& state) { return state.empty() || state == "dead" || state == "deleting"; }
   /// Queues that the driver uses, its admin queue included: the highest identifier, plus one.
   uint32_t queue_count() const { return static_cast<uint32_t>(parse_number(word("queue_count")).value_or(0)); }
   /// The PCI function that it is.

@@ -94,8 +94,7 @@ class KernelSharedNvme final : public NvmeTransport {
   /// False once the kernel has given the controller up, or lost it. A reset does not count. Its registers are let go
   /// of then: the kernel leaves them mapped, and their addresses may be another device's soon.
   bool alive() const override {
-    const std::string state = controller_.state();
-    if (!registers_->lost() && !state.empty() && state != "dead" && state != "deleting") return true;
+    if (!registers_->lost() && !KernelController::is_gone(controller_.state())) return true;
     registers_->let_go();
     return false;
   }

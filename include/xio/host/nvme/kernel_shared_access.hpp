@@ -66,7 +66,7 @@ class KernelSharedAccess final : public ControllerAccess {
     for (;;) {
       const std::string state = controller_.state();
       if (state == "live") return;
-      if (state.empty() || state == "dead" || state == "deleting")
+      if (KernelController::is_gone(state))
         throw ControllerFailure("kernel-shared: " + controller_.name() + " is gone (state '" + state + "'); see dmesg");
       if (deadline.passed())
         throw ControllerFailure("kernel-shared: " + controller_.name() + " is '" + state + "' for more than " +

@@ -60,10 +60,9 @@ inline void check_transport(const KernelController& controller, SharingFindings&
   findings.add(sharing_obstacle("it is " + what, controller.name() + " is " + what, "take another drive"));
 }
 
-/// One that is being reset comes back.
 inline void check_state(const KernelController& controller, SharingFindings& findings) {
   const std::string state = controller.state();
-  if (!state.empty() && state != "dead" && state != "deleting") return;
+  if (!KernelController::is_gone(state)) return;
   const std::string gone = "gone (state '" + state + "')";
   findings.add(
       sharing_obstacle("it is " + gone, controller.name() + " is " + gone + "; see dmesg", "dmesg | grep nvme"));
@@ -166,15 +165,17 @@ inline std::unique_ptr<KernelRegisters> map_registers(KernelCalls& calls, const 
   return std::make_unique<KernelRegisters>(data, bytes);
 }
 
-/// The driver has enabled the controller, with entries of the usual sizes. Throws ControllerFailure where it is gone.
+/// The driver has enabled the controller, with entries of the usual sizes.
 /// @return log2 of the controller's memory page
 inline uint32_t check_configuration(const KernelRegisters& registers, SharingFindings& findings) {
   const nvme::Cc cc{registers.read32(nvme::reg::cc)};
-  if (~cc.raw == 0) throw ControllerFailure("kernel-shared: the controller is gone: its registers read as all ones");
-  if (!cc.en())
+  if (~cc.raw == 0) {
+    const std::string gone = "gone: its registers read as all ones";
+    findings.add(sharing_obstacle("it is " + gone, "the controller is " + gone, "dmesg | grep nvme"));
+  } else if (!cc.en()) {
     findings.add(sharing_obstacle("the kernel has not enabled it",
                                   "the kernel has not enabled the controller; see dmesg", "dmesg | grep nvme"));
-  else if (cc.iosqes() != 6 || cc.iocqes() != 4) {
+  } else if (cc.iosqes() != 6 || cc.iocqes() != 4) {
     const std::string sizes = "with entries of " + std::to_string(1u << cc.iosqes()) + " and " +
                               std::to_string(1u << cc.iocqes()) + " bytes; only 64 and 16 are known";
     findings.add(sharing_obstacle("the kernel runs it " + sizes, "the kernel runs this controller " + sizes,
