@@ -155,18 +155,19 @@ class NvmeController {
   NamespaceInfo identify_namespace(uint32_t nsid) const {
     return {IdentifyPage(fetch_page(nvme::identify_namespace(nsid), nvme::identify_bytes)), nsid};
   }
-  /// Identifiers of all active namespaces, in rising order.
+  /// Identifiers of all active namespaces, in rising order; none above the controller's highest (NN).
   std::vector<uint32_t> active_namespaces() const {
+    const uint32_t highest = info().view().nn();
     std::vector<uint32_t> found;
-    for (uint32_t above = 0;;) {
+    for (uint32_t above = 0; above < highest;) {
       const DmaBuffer page = fetch_page(nvme::identify_active_namespaces(above), nvme::identify_bytes);
-      const size_t before = found.size();
       for (const uint32_t nsid : page.span<uint32_t>()) {
-        if (nsid <= above) break;
+        // The list has ended, or does not rise.
+        if (nsid <= above || nsid > highest) return found;
         found.push_back(above = nsid);
       }
-      if (found.size() - before < page.size() / sizeof(uint32_t)) return found;
     }
+    return found;
   }
 
   /// Value of a feature as dword 0 of the completion tells it.
