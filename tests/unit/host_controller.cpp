@@ -334,6 +334,39 @@ TEST_CASE("H28: no more namespaces are listed than the controller has", "[host][
   CHECK(fixture.world->log.size() <= (active.size() + 1024) / 1024);
 }
 
+TEST_CASE("the command set of a namespace is found among its descriptors", "[host][controller]") {
+  Fixture fixture;
+  fixture.world->css = 0x41;
+  const auto found = [&](const std::vector<uint8_t>& descriptors) {
+    fixture.world->descriptors = descriptors;
+    return fixture.make().command_set(1);
+  };
+  using xio::nvme::CommandSet;
+  CHECK(found({}) == CommandSet::nvm);
+  CHECK(found({4, 1, 0, 0, 2}) == CommandSet::zoned);
+  CHECK(found({1, 8, 0, 0, 4, 1, 0, 0, 1, 1, 1, 1, 4, 1, 0, 0, 1}) == CommandSet::key_value);
+  CHECK(found({1, 8, 0, 0, 4, 1, 0, 0, 2, 2, 2, 2}) == CommandSet::nvm);
+  CHECK(found({0, 0, 0, 0, 4, 1, 0, 0, 2}) == CommandSet::nvm);
+  // Up to the end of the page, and not beyond it.
+  for (const size_t start : {size_t{4087}, size_t{4091}, size_t{4092}, size_t{4093}}) {
+    std::vector<uint8_t> page(4096, 0);
+    for (size_t at = 0; at < start;) {
+      const size_t bytes = start - at < 4 + 256 ? start - at - 4 : 250;
+      page[at] = 1;
+      page[at + 1] = static_cast<uint8_t>(bytes);
+      at += 4 + bytes;
+    }
+    const uint8_t last[] = {4, 1, 0, 0, 2};
+    std::copy_n(last, std::min(sizeof last, page.size() - start), page.begin() + static_cast<std::ptrdiff_t>(start));
+    CHECK(found(page) == (start <= 4091 ? CommandSet::zoned : CommandSet::nvm));
+  }
+  CHECK(std::count(fixture.world->log.begin(), fixture.world->log.end(), "admin 0x06 0x3 0x0") == 9);
+  // A controller that has no other set is not asked.
+  fixture.world->css = 1;
+  CHECK(found({4, 1, 0, 0, 2}) == CommandSet::nvm);
+  CHECK(std::count(fixture.world->log.begin(), fixture.world->log.end(), "admin 0x06 0x3 0x0") == 9);
+}
+
 TEST_CASE("namespaces are listed beyond one page, and described", "[host][controller]") {
   Fixture fixture;
   fixture.world->highest_nsid = 5000;

@@ -198,7 +198,21 @@ TEST_CASE("namespaces are checked before a queue is made for them", "[host][queu
     fixture.world->format_metadata = 8;
     fixture.world->extended = true;
     NvmeController controller = fixture.make();
-    CHECK(contains(error_of([&] { controller.create_queue(options); }), "mixes metadata into its blocks"));
+    options.metadata_by_caller = GENERATE(false, true);
+    CHECK(contains(error_of([&] { controller.create_queue(options); }),
+                   "namespace 1 mixes 8 bytes of metadata into its blocks; format it without"));
+  }
+  SECTION("metadata apart from the blocks") {
+    fixture.world->format_metadata = GENERATE(1u, 8u, 16u, 4096u, 65535u);
+    const std::string bytes = std::to_string(fixture.world->format_metadata);
+    NvmeController controller = fixture.make();
+    CHECK(contains(error_of([&] { controller.create_queue(options); }),
+                   "namespace 1 keeps " + bytes + " bytes of metadata apart from its blocks, for which"));
+    options.metadata_by_caller = true;
+    options.flush_bus = 4096;
+    CHECK(contains(error_of([&] { controller.create_queue(options); }), "which flush_inbound() has not"));
+    options.flush_bus = 0;
+    CHECK(controller.create_queue(options).handle().block_shift == 12);
   }
   SECTION("none at all") {
     NvmeController controller = fixture.make();

@@ -4,6 +4,7 @@
 /// @file
 /// @brief A controller that does what a test tells it to, writes down what it is told, and checks every address.
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -41,6 +42,7 @@ struct FakeWorld {
   bool extended = false;
   uint32_t highest_nsid = 4;         ///< NN
   uint32_t last_listed_nsid = 4999;  ///< of the list of active namespaces
+  std::vector<uint8_t> descriptors;  ///< that identify a namespace (CNS 03h)
 
   // Misbehaviour.
   bool stays_unready = false;
@@ -275,8 +277,10 @@ class FakeNvme final : public xio::host::NvmeTransport {
       if (entry.nsid == 2) return;  // inactive
       std::memcpy(page, &w.blocks, 8);
       page[26] = w.extended ? 0x10 : 0;
-      page[128] = static_cast<uint8_t>(w.format_metadata);
+      std::memcpy(page + 128, &w.format_metadata, 2);
       page[130] = static_cast<uint8_t>(w.block_shift);
+    } else if ((entry.cdw10 & 0xff) == 3) {
+      std::copy(w.descriptors.begin(), w.descriptors.end(), page);
     } else if ((entry.cdw10 & 0xff) == 2) {
       // Every other one: 1, 3, 5, ...
       uint32_t* const list = reinterpret_cast<uint32_t*>(page);
