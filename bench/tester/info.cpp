@@ -55,6 +55,32 @@ Json capabilities_json(const xio::host::NvmeController& controller) {
   return json;
 }
 
+std::string command_set_name(xio::nvme::CommandSet one) {
+  switch (one) {
+    case xio::nvme::CommandSet::nvm: return "NVM";
+    case xio::nvme::CommandSet::key_value: return "key value";
+    case xio::nvme::CommandSet::zoned: return "zoned";
+  }
+  return "command set " + std::to_string(static_cast<unsigned>(one));
+}
+
+const char* metadata_place(const xio::host::NamespaceInfo& one) {
+  if (one.metadata_bytes == 0) return "none";
+  return one.extended_blocks ? "in the blocks" : "apart";
+}
+
+/// "131072 blocks of 512 bytes, zoned, 8 bytes of metadata apart from each, protection type 1"
+std::string namespace_text(const Json& one) {
+  std::string text = one["blocks"].dump() + " blocks of " + one["block_bytes"].dump() + " bytes, ";
+  const std::string set = one["command_set"];
+  if (set != "NVM") text += set + ", ";
+  const std::string place = one["metadata_place"];
+  if (place == "none") return text + "no metadata";
+  text += one["metadata_bytes"].dump() + " bytes of metadata " + (place == "apart" ? "apart from each" : "in each");
+  if (one["protection_type"] != 0) text += ", protection type " + one["protection_type"].dump();
+  return text;
+}
+
 Json namespaces_json(const xio::host::NvmeController& controller) {
   Json all = Json::array();
   for (const uint32_t nsid : controller.active_namespaces()) {
@@ -62,7 +88,9 @@ Json namespaces_json(const xio::host::NvmeController& controller) {
     all.push_back({{"nsid", nsid},
                    {"blocks", one.blocks},
                    {"block_bytes", one.block_bytes},
+                   {"command_set", command_set_name(controller.command_set(nsid))},
                    {"metadata_bytes", one.metadata_bytes},
+                   {"metadata_place", metadata_place(one)},
                    {"protection_type", one.protection_type}});
   }
   return all;
@@ -97,10 +125,7 @@ void print_controller(const Json& json) {
   for (const auto& [name, there] : limits["features"].items())
     if (there.get<bool>()) present += (present.empty() ? "" : ", ") + name;
   line("features      ", present);
-  for (const Json& one : json["namespaces"])
-    line("namespace     ", one["nsid"].dump() + ": " + one["blocks"].dump() + " blocks of " +
-                               one["block_bytes"].dump() + " bytes, metadata " + one["metadata_bytes"].dump() +
-                               " bytes, protection type " + one["protection_type"].dump());
+  for (const Json& one : json["namespaces"]) line("namespace     ", one["nsid"].dump() + ": " + namespace_text(one));
   table.print();
 }
 
@@ -117,7 +142,7 @@ int run_info(const InfoOptions& options) {
   check_json_file(options.json);
   Json json = json_header("info");
   if (!options.controller.empty()) {
-    const Target target = open_target(options.controller, 30000);
+    const Target target = open_target(options.controller, 30000, true);
     const xio::host::NvmeController& controller = *target.controller;
     json["controller"] = {{"spec", target.spec},
                           {"kind", target.kind},

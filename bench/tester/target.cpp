@@ -32,7 +32,7 @@ bool is_kind(const std::string& spec, const std::string& kind) { return spec == 
 
 }  // namespace
 
-Target open_target(const std::string& spec, uint32_t answer_ms) {
+Target open_target(const std::string& spec, uint32_t answer_ms, bool all_command_sets) {
   Target target;
   target.spec = spec;
   std::unique_ptr<xio::host::NvmeTransport> transport;
@@ -73,6 +73,8 @@ Target open_target(const std::string& spec, uint32_t answer_ms) {
   }
   xio::host::ControllerOptions options;
   options.admin_deadline = std::chrono::milliseconds(std::clamp(answer_ms, 100u, 30000u));
+  options.all_command_sets =
+      all_command_sets && (xio::nvme::Cap{transport->read64(xio::nvme::reg::cap)}.css() >> 6 & 1) != 0;
   target.controller = std::make_unique<xio::host::NvmeController>(std::move(transport), options);
   return target;
 }

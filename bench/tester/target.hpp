@@ -52,7 +52,8 @@ inline const char* const controller_forms =
 
 /// Opens the controller. Throws CannotRun for kinds that this build does not offer, and host::Error for a description
 /// that is not understood or a controller that does not start.
-/// @param answer_ms  limit for the answer to one admin command
-Target open_target(const std::string& spec, uint32_t answer_ms);
+/// @param answer_ms         limit for the answer to one admin command
+/// @param all_command_sets  zoned and other namespaces too, where the controller offers them
+Target open_target(const std::string& spec, uint32_t answer_ms, bool all_command_sets = false);
 
 }  // namespace tester

@@ -153,6 +153,13 @@ refused "no huge pages" "no 8 huge pages of 2 MiB are free" bash -c "mkdir -p /d
 umount /dev/hugepages
 refused "no file system of huge pages" "mount -t hugetlbfs -o pagesize=2M none /dev/hugepages" read_some "$node"
 huge_pages 32
+chmod 1777 /dev/hugepages
+refused "a file system of huge pages that others may write to" "/dev/hugepages may be written to by others (mode 1777)" read_some "$node"
+mkdir -p /run/xio-hugepages
+mount -t hugetlbfs -o pagesize=2M,mode=0700 none /run/xio-hugepages
+check "one of root's own beside it" read_some "$node"
+umount /run/xio-hugepages
+chmod 0755 /dev/hugepages
 refused "shadow doorbells" "(Doorbell Buffer Config), which the kernel has switched on" read_some "$shadow"
 refused "no spare queue" "no spare queue on this controller: the kernel uses all 2 of ${small#/dev/}; use vfio" read_some "$small"
 refused "no device" "is not there" read_some /dev/nvme77

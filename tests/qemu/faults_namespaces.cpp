@@ -36,6 +36,7 @@ TEST_CASE("namespaces of every kind are used through the same queue type", "[qem
   const auto queue_of = [&](uint32_t nsid) {
     QueueOptions wanted;
     wanted.nsid = nsid;
+    wanted.metadata_by_caller = true;
     return machine.host.controller.create_queue(wanted);
   };
 

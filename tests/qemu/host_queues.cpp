@@ -100,6 +100,31 @@ TEST_CASE("H34: queues are made again with and without shadow doorbells", "[qemu
   }
 }
 
+TEST_CASE("nothing is forwarded from the doorbells of queues that a reset has ended", "[qemu]") {
+  if (host_tests::qemu_is_missing()) return;
+  const QemuProtocol protocol = GENERATE(QemuProtocol::remote, QemuProtocol::qtest);
+  INFO(host_tests::protocol_name(protocol));
+  QemuController machine(options_for(protocol));
+  NvmeController& controller = machine.controller;
+  const DmaBuffer page = controller.allocate(4096);
+  const NvmeQueue queue = controller.create_queue();
+  const NvmeQueue other = controller.create_queue();
+  uint32_t* const words = machine.qemu->doorbell_words();
+  for (int round = 0; round < 3; ++round) {
+    controller.reset();
+    const uint64_t before = machine.qemu->doorbell_statistics().words;
+    const uint64_t looks = machine.qemu->doorbell_statistics().looks;
+    for (uint32_t word = 2; word < 6; ++word) __atomic_store_n(words + word, 1u, __ATOMIC_RELEASE);
+    REQUIRE(host_tests::eventually([&] { return machine.qemu->doorbell_statistics().looks > looks + 2; }));
+    CHECK(machine.qemu->doorbell_statistics().words == before);
+    controller.recover();
+    for (const NvmeQueue* one : {&queue, &other}) {
+      nvme::Queue<xio::Sharing::thread> io(one->handle());
+      CHECK(read_many(io, page.bus(), 100) == 0);
+    }
+  }
+}
+
 TEST_CASE("all queues of the controller at once", "[qemu]") {
   if (host_tests::qemu_is_missing()) return;
   QemuOptions options;

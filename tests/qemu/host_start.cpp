@@ -136,6 +136,9 @@ TEST_CASE("backends and several namespaces", "[qemu]") {
   CHECK(controller.identify_namespace(3).metadata_bytes == 8);
   CHECK(controller.identify_namespace(3).protection_type == 1);
   CHECK(controller.identify_namespace(5).blocks == (64 << 20) / 4096);
+  for (const uint32_t nsid : {1u, 2u, 3u, 5u, 6u})
+    CHECK(controller.command_set(nsid) == (nsid == 5 ? xio::nvme::CommandSet::zoned : xio::nvme::CommandSet::nvm));
+  CHECK(contains(error_of([&] { controller.command_set(7); }), "Identify failed"));
 
   // One queue each: what is written to one is not found in another.
   DmaBuffer data = controller.allocate(8192);

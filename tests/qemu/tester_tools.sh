@@ -27,6 +27,30 @@ expect() {
 expect "info on QEMU" "QEMU, not an SSD" "j['controller']['model'].startswith('QEMU')" \
   "j['controller']['capabilities']['largest_queue'] == 2048" "j['controller']['namespaces'][0]['block_bytes'] == 4096" \
   -- info --controller qemu:lba=4096
+# The two kinds of metadata, and zones.
+expect "info without metadata" "131072 blocks of 512 bytes, no metadata" \
+  "j['controller']['namespaces'][0]['metadata_place'] == 'none'" "j['controller']['namespaces'][0]['command_set'] == 'NVM'" \
+  -- info --controller qemu
+expect "info on metadata apart" "bytes, 8 bytes of metadata apart from each" "len(j['controller']['namespaces']) == 1" \
+  "j['controller']['namespaces'][0]['metadata_bytes'] == 8" "j['controller']['namespaces'][0]['metadata_place'] == 'apart'" \
+  "j['controller']['namespaces'][0]['protection_type'] == 0" -- info --controller qemu:ms=8
+expect "info on protection information" "8 bytes of metadata apart from each, protection type 3" \
+  "j['controller']['namespaces'][0]['protection_type'] == 3" -- info --controller qemu:ms=8,pi=3
+expect "info on metadata in the blocks" "16 bytes of metadata in each, protection type 1" \
+  "j['controller']['namespaces'][0]['metadata_place'] == 'in the blocks'" -- info --controller qemu:ms=16,mset=1,pi=1
+expect "info on zones" "16384 blocks of 4096 bytes, zoned, no metadata" \
+  "j['controller']['namespaces'][0]['command_set'] == 'zoned'" -- info --controller qemu:lba=4096,zoned=1M
+for format in ms=8 ms=8,pi=1 ms=16,pi=3 ms=8,mset=1 ms=8,mset=1,pi=2; do
+  for operation in --read-io --write-io; do
+    if "$tester" nvme-ep --controller qemu:$format $operation 4 >"$work/out" 2>"$work/err" || [ $? -ne 2 ] ||
+      [ -s "$work/out" ] || ! grep -q "^xio-tester: namespace 1 .* of metadata .*; format it without" "$work/err"; then
+      fail "$format is refused for $operation"
+      cat "$work/out" "$work/err"
+    else
+      pass
+    fi
+  done
+done
 expect "info on the model" "in-process model, not a drive" "len(j['controller']['namespaces']) == 2" \
   "j['controller']['capabilities']['doorbell_stride_bytes'] == 16" "j['controller']['capabilities']['largest_queue'] == 32" \
   -- info --controller emulated:lba=512/4096,dstrd=2,mqes=31

@@ -30,6 +30,11 @@ struct Fixture {
   ControllerOptions options;
   FakeNvme* fake = nullptr;
 
+  Fixture() = default;
+  Fixture(const Fixture&) = delete;
+  Fixture& operator=(const Fixture&) = delete;
+  ~Fixture() { CHECK(world->violations == Log{}); }
+
   NvmeController make() {
     auto transport = std::make_unique<FakeNvme>(world);
     fake = transport.get();
@@ -237,6 +242,43 @@ TEST_CASE("a fatal status is noticed while a command waits, and recover() repair
   CHECK_NOTHROW(controller.get_feature(xio::nvme::FeatureId::arbitration));
 }
 
+TEST_CASE("a fatal status that outlasts the disabling is answered by a reset of the bus", "[host][controller]") {
+  Fixture fixture;
+  NvmeController controller = fixture.make();
+  const NvmeQueue queue = controller.create_queue();
+  const auto bus_resets = [&] { return std::count(fixture.world->log.begin(), fixture.world->log.end(), "bus reset"); };
+  fixture.fake->set_fatal();
+  SECTION("which takes it back") {
+    fixture.world->bus_reset = true;
+    fixture.world->stays_fatal = GENERATE(false, true);
+    fixture.world->keeps_fatal = true;
+    controller.recover();
+    CHECK(bus_resets() == 1);
+    CHECK_FALSE(controller.status().cfs());
+    CHECK(queue.valid());
+    CHECK(controller.identify_namespace(1).blocks == 1000);
+  }
+  SECTION("no bus reset is needed where the disabling takes it back") {
+    fixture.world->bus_reset = true;
+    controller.recover();
+    CHECK(bus_resets() == 0);
+    CHECK(queue.valid());
+  }
+  SECTION("where the bus has none, enabling tells") {
+    fixture.world->keeps_fatal = true;
+    controller.recover();
+    CHECK_FALSE(controller.status().cfs());
+    CHECK(queue.valid());
+  }
+  SECTION("and is an error where nothing helps") {
+    fixture.world->bus_reset = GENERATE(false, true);
+    fixture.world->stays_fatal = fixture.world->broken = true;
+    CHECK(contains(error_of([&] { controller.recover(); }), "the fake failed while it was enabled (CSTS.CFS)"));
+    CHECK(bus_resets() == (fixture.world->bus_reset ? 1 : 0));
+    CHECK_FALSE(queue.valid());
+  }
+}
+
 TEST_CASE("a controller that ends is told apart from one that fails", "[host][controller]") {
   Fixture fixture;
   NvmeController controller = fixture.make();
@@ -278,8 +320,56 @@ TEST_CASE("asynchronous events come out of the admin queue in between", "[host][
   CHECK(controller.take_event(shortly)->raw == 0x100);
 }
 
+TEST_CASE("H28: no more namespaces are listed than the controller has", "[host][controller]") {
+  Fixture fixture;
+  fixture.world->highest_nsid = GENERATE(0u, 1u, 2u, 2047u, 2048u, 2049u, 2050u, 4999u, 5000u);
+  INFO("NN " << fixture.world->highest_nsid);
+  // One that does not end its list.
+  fixture.world->last_listed_nsid = 100000;
+  NvmeController controller = fixture.make();
+  fixture.world->log.clear();
+  const std::vector<uint32_t> active = controller.active_namespaces();
+  CHECK(active.size() == (fixture.world->highest_nsid + 1) / 2);
+  CHECK((active.empty() || active.back() <= fixture.world->highest_nsid));
+  CHECK(fixture.world->log.size() <= (active.size() + 1024) / 1024);
+}
+
+TEST_CASE("the command set of a namespace is found among its descriptors", "[host][controller]") {
+  Fixture fixture;
+  fixture.world->css = 0x41;
+  const auto found = [&](const std::vector<uint8_t>& descriptors) {
+    fixture.world->descriptors = descriptors;
+    return fixture.make().command_set(1);
+  };
+  using xio::nvme::CommandSet;
+  CHECK(found({}) == CommandSet::nvm);
+  CHECK(found({4, 1, 0, 0, 2}) == CommandSet::zoned);
+  CHECK(found({1, 8, 0, 0, 4, 1, 0, 0, 1, 1, 1, 1, 4, 1, 0, 0, 1}) == CommandSet::key_value);
+  CHECK(found({1, 8, 0, 0, 4, 1, 0, 0, 2, 2, 2, 2}) == CommandSet::nvm);
+  CHECK(found({0, 0, 0, 0, 4, 1, 0, 0, 2}) == CommandSet::nvm);
+  // Up to the end of the page, and not beyond it.
+  for (const size_t start : {size_t{4087}, size_t{4091}, size_t{4092}, size_t{4093}}) {
+    std::vector<uint8_t> page(4096, 0);
+    for (size_t at = 0; at < start;) {
+      const size_t bytes = start - at < 4 + 256 ? start - at - 4 : 250;
+      page[at] = 1;
+      page[at + 1] = static_cast<uint8_t>(bytes);
+      at += 4 + bytes;
+    }
+    const uint8_t last[] = {4, 1, 0, 0, 2};
+    std::copy_n(last, std::min(sizeof last, page.size() - start), page.begin() + static_cast<std::ptrdiff_t>(start));
+    CHECK(found(page) == (start <= 4091 ? CommandSet::zoned : CommandSet::nvm));
+  }
+  CHECK(std::count(fixture.world->log.begin(), fixture.world->log.end(), "admin 0x06 0x3 0x0") == 9);
+  // A controller that has no other set is not asked.
+  fixture.world->css = 1;
+  CHECK(found({4, 1, 0, 0, 2}) == CommandSet::nvm);
+  CHECK(std::count(fixture.world->log.begin(), fixture.world->log.end(), "admin 0x06 0x3 0x0") == 9);
+}
+
 TEST_CASE("namespaces are listed beyond one page, and described", "[host][controller]") {
   Fixture fixture;
+  fixture.world->highest_nsid = 5000;
   fixture.world->format_metadata = 8;
   NvmeController controller = fixture.make();
   const std::vector<uint32_t> active = controller.active_namespaces();

@@ -4,6 +4,7 @@
 /// @brief I/O queues of a controller: sizes, doorbells, page lists, shadow doorbells, deletion; against a scripted one.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,11 @@ struct Queues {
   std::shared_ptr<FakeWorld> world = std::make_shared<FakeWorld>();
   ControllerOptions options;
   FakeNvme* fake = nullptr;
+
+  Queues() = default;
+  Queues(const Queues&) = delete;
+  Queues& operator=(const Queues&) = delete;
+  ~Queues() { CHECK(world->violations == Log{}); }
 
   NvmeController make() {
     options.admin_deadline = std::chrono::milliseconds(30);
@@ -192,7 +198,21 @@ TEST_CASE("namespaces are checked before a queue is made for them", "[host][queu
     fixture.world->format_metadata = 8;
     fixture.world->extended = true;
     NvmeController controller = fixture.make();
-    CHECK(contains(error_of([&] { controller.create_queue(options); }), "mixes metadata into its blocks"));
+    options.metadata_by_caller = GENERATE(false, true);
+    CHECK(contains(error_of([&] { controller.create_queue(options); }),
+                   "namespace 1 mixes 8 bytes of metadata into its blocks; format it without"));
+  }
+  SECTION("metadata apart from the blocks") {
+    fixture.world->format_metadata = GENERATE(1u, 8u, 16u, 4096u, 65535u);
+    const std::string bytes = std::to_string(fixture.world->format_metadata);
+    NvmeController controller = fixture.make();
+    CHECK(contains(error_of([&] { controller.create_queue(options); }),
+                   "namespace 1 keeps " + bytes + " bytes of metadata apart from its blocks, for which"));
+    options.metadata_by_caller = true;
+    options.flush_bus = 4096;
+    CHECK(contains(error_of([&] { controller.create_queue(options); }), "which flush_inbound() has not"));
+    options.flush_bus = 0;
+    CHECK(controller.create_queue(options).handle().block_shift == 12);
   }
   SECTION("none at all") {
     NvmeController controller = fixture.make();
@@ -285,6 +305,67 @@ TEST_CASE("recovery makes every queue anew", "[host][queue]") {
   CHECK_FALSE(one.valid());
 }
 
+TEST_CASE("doorbells are closed before their queues go, whoever takes them", "[host][queue]") {
+  Queues fixture;
+  std::optional<NvmeController> controller(fixture.make());
+  std::optional<NvmeQueue> queue(controller->create_queue());
+  const NvmeQueue other = controller->create_queue();
+  const auto closed = [&] { return fixture.world->open_words.empty(); };
+  CHECK(fixture.world->open_words.size() == 4);
+  SECTION("a reset") {
+    controller->reset();
+    CHECK(closed());
+    queue.reset();
+    controller->recover();
+    CHECK(fixture.world->open_words.size() == 2);
+  }
+  SECTION("a recovery") {
+    controller->recover();
+    CHECK(fixture.world->open_words.size() == 4);
+  }
+  SECTION("a recovery that fails, and one after it") {
+    fixture.world->statuses[0x01] = {0, 0x102};
+    CHECK_THROWS_AS(controller->recover(), AdminError);
+    CHECK(fixture.world->open_words.size() == 2);
+    controller->recover();
+    CHECK(fixture.world->open_words.size() == 4);
+  }
+  SECTION("a reset that fails: the queues may be there still, and are of no use") {
+    fixture.world->stays_ready = true;
+    CHECK_THROWS_AS(controller->recover(), ControllerFailure);
+    CHECK(closed());
+    CHECK_FALSE(queue->valid());
+    fixture.world->stays_ready = false;
+    SECTION("they come back") {
+      controller->recover();
+      CHECK(queue->valid());
+    }
+    SECTION("or are deleted") {
+      fixture.world->log.clear();
+      queue.reset();
+      CHECK(std::count(fixture.world->log.begin(), fixture.world->log.end(), "admin 0x00 0x1 0x0") == 1);
+    }
+  }
+  SECTION("a creation that is not answered") {
+    fixture.world->silent.insert(0x05);
+    CHECK(contains(error_of([&] { controller->create_queue(); }), "was not answered"));
+    CHECK(fixture.world->open_words.size() == 4);
+  }
+  SECTION("the end of the queue") {
+    queue.reset();
+    CHECK(fixture.world->open_words.size() == 2);
+  }
+  SECTION("the end of the controller") {
+    controller.reset();
+    CHECK(closed());
+  }
+  SECTION("the end of a controller that does not run any more") {
+    fixture.world->alive = false;
+    controller.reset();
+    CHECK(closed());
+  }
+}
+
 TEST_CASE("H34: shadow doorbells and EventIdx are zero whenever a queue is created", "[host][queue]") {
   Queues fixture;
   fixture.world->dstrd = 1;
@@ -313,8 +394,8 @@ TEST_CASE("H34: shadow doorbells and EventIdx are zero whenever a queue is creat
   fixture.world->log.clear();
   controller.recover();
   // The reset has switched them off: they come back before the queues do.
-  REQUIRE(fixture.world->log.size() > 6);
-  CHECK(fixture.world->log[6] == "admin 0x7c 0x0 0x0");
+  REQUIRE(fixture.world->log.size() > 8);
+  CHECK(fixture.world->log[8] == "admin 0x7c 0x0 0x0");
   soil();
   // The admin queue's own words follow its commands.
   uint32_t* const admin_shadow = queue.handle().sq_shadow - 4;

@@ -4,6 +4,7 @@
 /// @file
 /// @brief A controller that does what a test tells it to, writes down what it is told, and checks every address.
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -39,12 +40,18 @@ struct FakeWorld {
   uint32_t block_shift = 12;
   uint32_t format_metadata = 0;
   bool extended = false;
+  uint32_t highest_nsid = 4;         ///< NN
+  uint32_t last_listed_nsid = 4999;  ///< of the list of active namespaces
+  std::vector<uint8_t> descriptors;  ///< that identify a namespace (CNS 03h)
 
   // Misbehaviour.
   bool stays_unready = false;
   bool stays_ready = false;
   bool fails_on_enable = false;
-  bool bus_reset = false;  ///< the bus can reset it, which ends stays_ready
+  bool bus_reset = false;    ///< the bus can reset it, which ends stays_ready
+  bool keeps_fatal = false;  ///< disabling it leaves a fatal status, as QEMU's does; enabling takes it back
+  bool stays_fatal = false;  ///< enabling does not either
+  bool broken = false;       ///< nor does a reset by the bus
   bool gone = false;
   bool alive = true;
   std::set<uint8_t> silent;                          ///< opcodes that are never answered
@@ -57,6 +64,8 @@ struct FakeWorld {
   size_t allocations = 0;
   std::map<uint32_t, uint64_t> live_sqs;  ///< queue to ring address, or list address
   std::map<uint32_t, uint64_t> live_cqs;
+  std::set<uint32_t> open_words;        ///< doorbells between open_doorbell() and close_doorbell()
+  std::vector<std::string> violations;  ///< of what NvmeTransport says about its callers
 };
 
 /// The transport. Single-threaded: commands are served inside of ring().
@@ -65,7 +74,10 @@ class FakeNvme final : public xio::host::NvmeTransport {
   static constexpr uint64_t bus_offset = uint64_t{1} << 44;
 
   explicit FakeNvme(std::shared_ptr<FakeWorld> world) : world_(std::move(world)), words_(4096) {}
-  ~FakeNvme() override { world_->log.emplace_back("end"); }
+  ~FakeNvme() override {
+    world_->log.emplace_back("end");
+    for (const uint32_t index : world_->open_words) violate("open at the end", index);
+  }
 
   uint32_t read32(uint64_t offset) override {
     check_alive();
@@ -116,13 +128,20 @@ class FakeNvme final : public xio::host::NvmeTransport {
             })};
   }
   uint32_t* doorbell_words() override { return words_.data(); }
-  void open_doorbell(uint32_t index) override { world_->log.push_back("open " + std::to_string(index)); }
-  void close_doorbell(uint32_t index) override { world_->log.push_back("close " + std::to_string(index)); }
+  void open_doorbell(uint32_t index) override {
+    world_->log.push_back("open " + std::to_string(index));
+    if (!world_->open_words.insert(index).second) violate("opened twice", index);
+  }
+  void close_doorbell(uint32_t index) override {
+    world_->log.push_back("close " + std::to_string(index));
+    if (world_->open_words.erase(index) == 0) violate("closed without being open", index);
+  }
   bool reset_device() override {
     if (!world_->bus_reset) return false;
     world_->log.emplace_back("bus reset");
     world_->stays_ready = false;
-    cc_.raw = csts_ = 0;
+    cc_.raw = 0;
+    csts_ = world_->broken ? csts_ & 2 : 0;
     return true;
   }
   std::string description() const override { return "the fake"; }
@@ -147,6 +166,15 @@ class FakeNvme final : public xio::host::NvmeTransport {
   }
 
  private:
+  void violate(const std::string& what, uint32_t index) const {
+    world_->violations.push_back("word " + std::to_string(index) + " is " + what);
+  }
+  /// The controller is about to forget this queue.
+  void check_closed(uint32_t qid) const {
+    for (const uint32_t index : {(2 * qid) << world_->dstrd, (2 * qid + 1) << world_->dstrd})
+      if (world_->open_words.count(index) != 0) violate("open while its queue goes", index);
+  }
+
   void check_alive() const {
     if (!world_->alive) throw xio::host::Error("the fake has ended");
   }
@@ -165,15 +193,17 @@ class FakeNvme final : public xio::host::NvmeTransport {
   void configure(xio::nvme::Cc cc) {
     const bool was_enabled = cc_.en();
     cc_ = cc;
+    if (!cc.en() && !world_->stays_ready) csts_ = world_->keeps_fatal || world_->stays_fatal ? csts_ & 2 : 0;
     if (cc.shn() != 0) csts_ = (csts_ & ~0xcu) | 2u << 2;
     if (was_enabled && !cc.en()) {
-      if (!world_->stays_ready) csts_ = 0;
+      for (const auto& [qid, ring] : world_->live_sqs) check_closed(qid);
       world_->live_sqs.clear();
       world_->live_cqs.clear();
       events_.clear();
     } else if (!was_enabled && cc.en()) {
       head_ = cq_tail_ = 0;
       lap_ = 0;
+      if (!world_->stays_fatal) csts_ = 0;
       if (world_->fails_on_enable) csts_ |= 2;
       if (!world_->stays_unready && !world_->fails_on_enable) csts_ |= 1;
     }
@@ -216,7 +246,10 @@ class FakeNvme final : public xio::host::NvmeTransport {
           at(entry.prp1, 64);
           break;
         case xio::nvme::AdminOpcode::delete_io_cq: world_->live_cqs.erase(entry.cdw10); break;
-        case xio::nvme::AdminOpcode::delete_io_sq: world_->live_sqs.erase(entry.cdw10); break;
+        case xio::nvme::AdminOpcode::delete_io_sq:
+          check_closed(entry.cdw10);
+          world_->live_sqs.erase(entry.cdw10);
+          break;
         case xio::nvme::AdminOpcode::doorbell_buffer_config:
           at(entry.prp1, 4096);
           at(entry.prp2, 4096);
@@ -239,18 +272,20 @@ class FakeNvme final : public xio::host::NvmeTransport {
       page[256] = static_cast<uint8_t>(w.oacs);
       page[257] = static_cast<uint8_t>(w.oacs >> 8);
       page[259] = 3;
-      page[516] = 4;
+      std::memcpy(page + 516, &w.highest_nsid, sizeof w.highest_nsid);
     } else if ((entry.cdw10 & 0xff) == 0) {
       if (entry.nsid == 2) return;  // inactive
       std::memcpy(page, &w.blocks, 8);
       page[26] = w.extended ? 0x10 : 0;
-      page[128] = static_cast<uint8_t>(w.format_metadata);
+      std::memcpy(page + 128, &w.format_metadata, 2);
       page[130] = static_cast<uint8_t>(w.block_shift);
+    } else if ((entry.cdw10 & 0xff) == 3) {
+      std::copy(w.descriptors.begin(), w.descriptors.end(), page);
     } else if ((entry.cdw10 & 0xff) == 2) {
-      // 2500 active namespaces: 1, 3, 5, ...
+      // Every other one: 1, 3, 5, ...
       uint32_t* const list = reinterpret_cast<uint32_t*>(page);
       uint32_t next = entry.nsid + 1 + (entry.nsid & 1);
-      for (size_t i = 0; i < 1024 && next <= 4999; ++i, next += 2) list[i] = next;
+      for (size_t i = 0; i < 1024 && next <= w.last_listed_nsid; ++i, next += 2) list[i] = next;
     }
   }
 

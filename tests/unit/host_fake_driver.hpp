@@ -7,6 +7,7 @@
 
 #include <linux/nvme_ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +16,7 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -42,6 +44,7 @@ class FakeDriver final : public xio::host::KernelCalls {
                             "/sys/class/block/nvme0n1/holders", "/sys/class/block/nvme0n1/nvme0n1p1",
                             "/sys/class/block/nvme0n1p1/holders", "/sys/groups/7", "/proc/self", "/huge"})
       std::filesystem::create_directories(root_ + one);
+    ::chmod(huge_folder().c_str(), 0755);  // whatever the umask
     std::filesystem::create_directories(pci_folder());
     std::filesystem::create_directory_symlink(pci_folder(), root_ + "/sys/class/nvme/nvme0/device");
     set("/sys/class/nvme/nvme0/state", "live");
@@ -72,6 +75,7 @@ class FakeDriver final : public xio::host::KernelCalls {
   bool tells_frames = true;                       ///< /proc/self/pagemap tells where pages are
   std::vector<uint64_t> frames{};                 ///< of the 2 MiB pages of our file, in 2 MiB; empty: side by side
   std::map<uint8_t, std::deque<int>> statuses{};  ///< for the next commands of an opcode; negative: errno
+  std::function<void(const nvme_passthru_cmd&)> on_command{};  ///< at each, before it is executed
 
   // What it was told.
   std::vector<nvme_passthru_cmd> commands{};
@@ -150,6 +154,7 @@ class FakeDriver final : public xio::host::KernelCalls {
     if (fd != node_ || request != NVME_IOCTL_ADMIN_CMD) return refuse(ENOTTY);
     auto& command = *reinterpret_cast<nvme_passthru_cmd*>(argument);
     commands.push_back(command);
+    if (on_command) on_command(command);
     if (auto& planned = statuses[command.opcode]; !planned.empty()) {
       const int status = planned.front();
       planned.pop_front();

@@ -20,32 +20,23 @@
 #include "catch.hpp"
 #include "skip.hpp"
 #include "unit/host_fake_driver.hpp"
+#include "unit/host_shared_controller.hpp"
 #include "unit/host_support.hpp"
 
 using namespace xio::host;
 using host_tests::contains;
 using host_tests::error_of;
 using host_tests::FakeDriver;
+using host_tests::leave_behind;
+using host_tests::make_shared_controller;
+using host_tests::shared_options;
+using host_tests::shared_refusal;
 using xio::nvme::AdminOpcode;
 
 namespace {
 
 /// The driver that libnvme's calls go to.
 FakeDriver* library_driver = nullptr;
-
-KernelSharedOptions shared_options(const std::string& path = FakeDriver::by_id) {
-  return parse_kernel_shared_spec(path + ",dma=4M,passthrough=ioctl");
-}
-
-std::string shared_refusal(const std::shared_ptr<FakeDriver>& kernel,
-                           const KernelSharedOptions& options = shared_options()) {
-  return error_of([&] { KernelSharedNvme(options, kernel); });
-}
-
-NvmeController make_shared_controller(const std::shared_ptr<FakeDriver>& kernel,
-                                      const KernelSharedOptions& options = shared_options()) {
-  return NvmeController(std::make_unique<KernelSharedNvme>(options, kernel));
-}
 
 /// All fields but those that are given must be 0.
 void check_command(const nvme_passthru_cmd& seen, AdminOpcode opcode, const void* data, uint32_t cdw10 = 0,
@@ -69,19 +60,6 @@ void check_command(const nvme_passthru_cmd& seen, AdminOpcode opcode, const void
   CHECK(seen.cdw15 == 0);
   CHECK(seen.timeout_ms == 0);
   CHECK(seen.result == 0);
-}
-
-/// What a process leaves behind that was killed, and was writing to these queues.
-std::string leave_behind(const FakeDriver& kernel, const std::vector<uint32_t>& qids,
-                         const std::string& name = "dead00") {
-  const std::string path = kernel.huge_folder() + "/xio-" + FakeDriver::address + "-" + name;
-  detail::QueueRecordPage record{};
-  record.process = 4711;
-  for (const uint32_t qid : qids) record.add(qid);
-  record.magic = detail::QueueRecordPage::known_magic;
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(&record), sizeof record);
-  std::filesystem::resize_file(path, FakeDriver::huge_page);
-  return path;
 }
 
 }  // namespace
@@ -485,7 +463,7 @@ TEST_CASE("queues of processes that have ended are deleted first", "[host][kerne
     ::close(alive);
   }
   SECTION("a file that was not finished") {
-    std::ofstream(kernel->huge_folder() + "/xio-0000:04:00.0-empty0").close();
+    std::filesystem::resize_file(leave_behind(*kernel, {}, "empty0"), 0);
     leave_behind(*kernel, {}, "nothing");
     const KernelSharedNvme nvme(shared_options(), kernel);
     CHECK(kernel->of(AdminOpcode::delete_io_sq).empty());

@@ -74,6 +74,9 @@ TEST_CASE("a spec is read completely", "[host][qemu]") {
   CHECK(parse_qemu_spec("qemu:backend=null-zeroes").backend == QemuBackend::null_zeroes);
   CHECK(parse_qemu_spec("qemu:backend=threads").backend == QemuBackend::threads);
   CHECK(parse_qemu_spec("qemu:mdts=0").mdts == 0);
+  CHECK(plain.device.empty());
+  CHECK(parse_qemu_spec("qemu:ms=8,mset=1,pi=2").device == "ms=8,mset=1,pi=2");
+  CHECK(parse_qemu_spec("qemu:zoned=1M,size=8M").device == "zoned=on,zoned.zone_size=1048576");
 }
 
 TEST_CASE("what is wrong in a spec is said in one line", "[host][qemu]") {
@@ -91,6 +94,10 @@ TEST_CASE("what is wrong in a spec is said in one line", "[host][qemu]") {
   CHECK(contains(complaint("qemu:lba=256"), "a number from 512 to 65536"));
   CHECK(contains(complaint("qemu:queues=0"), "a number from 1 to 511"));
   CHECK(contains(complaint("qemu:mdts=x"), "mdts=x is not accepted"));
+  CHECK(contains(complaint("qemu:ms=65536"), "a number from 1 to 65535"));
+  CHECK(contains(complaint("qemu:ms=8,mset=2"), "a number from 0 to 1"));
+  CHECK(contains(complaint("qemu:ms=8,pi=4"), "a number from 0 to 3"));
+  CHECK(contains(complaint("qemu:zoned=on"), "zoned=on is not accepted"));
   CHECK(contains(complaint("qemu:backend=tape"), "accepted: file, threads, uring, null, null-zeroes"));
   CHECK(contains(complaint("qemu:transport=pci"), "accepted: auto, remote, qtest"));
   CHECK(contains(complaint("qemu:size=1M,size=2M"), "size is given twice"));
@@ -147,6 +154,12 @@ TEST_CASE("options turn into QEMU's arguments", "[host][qemu]") {
         "nvme,id=nvme0,serial=xio,addr=4,max_ioqpairs=3,mdts=5,drive=drive0,logical_block_size=4096,"
         "physical_block_size=4096,mqes=31,dbcs=off");
   CHECK(one.images.empty());
+
+  QemuOptions formatted = parse_qemu_spec("qemu:ms=8,pi=1,mdts=5");
+  const detail::QemuDevices apart(formatted, "addr=4");
+  CHECK(value_after(apart.arguments, "-device", 0) == "nvme,id=nvme0,serial=xio,addr=4,mdts=5");
+  CHECK(value_after(apart.arguments, "-device", 1) ==
+        "nvme-ns,drive=drive0,logical_block_size=512,physical_block_size=512,ms=8,pi=1");
 
   QemuOptions many;
   many.namespaces.resize(3);

@@ -6,6 +6,7 @@
 
 #include <linux/nvme_ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -111,6 +112,7 @@ struct GoodMachine : MachineTree {
           "Max locked memory         8388608              8388608              bytes");
     write("proc/meminfo", "Hugepagesize:       2048 kB");
     write("proc/self/mounts", "hugetlbfs /dev/hugepages hugetlbfs rw 0 0");
+    for (const char* own : {"dev/hugepages", "mnt/huge"}) owned_folder(own);
     write("proc/interrupts", "  0:  0  IO-APIC  2-edge  timer\n  1:  0  IR-IO-APIC  1-edge  i8042");
     write("proc/cpuinfo", "flags : fpu vme");
     write("etc/default/grub", "GRUB_CMDLINE_LINUX=\"\"");
@@ -141,6 +143,12 @@ struct GoodMachine : MachineTree {
     folder("sys/module/amdgpu");
   }
 
+  /// Of a folder in the root: written to by its owner alone, whatever the umask.
+  void owned_folder(const std::string& of, mode_t mode = 0755) const {
+    folder(of);
+    ::chmod(path(of.substr(0, of.find('/'))).c_str(), 0755);
+    ::chmod(path(of).c_str(), mode);
+  }
   void add_verbs(const std::string& name, const std::string& node, const std::string& gid) const {
     write("sys/class/infiniband_verbs/" + node + "/ibdev", name);
     write("sys/class/infiniband/" + name + "/ports/1/state", "4: ACTIVE");

@@ -229,6 +229,9 @@ TEST_CASE("kernel-shared: every refusal") {
   tree.write("proc/self/mounts", "none /mnt/huge hugetlbfs rw,pagesize=1024M 0 0");
   only("-: no hugetlbfs is mounted");
   tree.write("proc/self/mounts", "none /mnt/huge hugetlbfs rw 0 0");
+  tree.owned_folder("mnt/huge", 01777);
+  only("-: no hugetlbfs is root's alone: /mnt/huge may be written to by others (mode 1777)");
+  tree.owned_folder("mnt/huge");
 
   const std::string own = "sys/devices/" + std::string(drive) + "/nvme/nvme0/";
   tree.write(own + "transport", "tcp");

@@ -29,6 +29,7 @@ class MachineCalls : public xio::host::KernelCalls {
   int open(const std::string& path) override { return KernelCalls::open(on_root(path)); }
   int open_exclusive(const std::string& path) override { return KernelCalls::open_exclusive(on_root(path)); }
   bool exists(const std::string& path) override { return KernelCalls::exists(on_root(path)); }
+  int look(const std::string& path, struct stat& found) override { return KernelCalls::look(root_ + path, found); }
   std::string resolve(const std::string& path) override;
   std::string sysfs() const override { return root_ + "/sys"; }
   std::string procfs() const override { return root_ + "/proc"; }

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -34,6 +35,8 @@ class KernelCalls {
   /// Opens a block device for reading and claims it as a file system does: EBUSY where somebody has claimed it.
   virtual int open_exclusive(const std::string& path) { return ::open(path.c_str(), O_RDONLY | O_EXCL | O_CLOEXEC); }
   virtual bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+  /// lstat(2).
+  virtual int look(const std::string& path, struct stat& found) { return ::lstat(path.c_str(), &found); }
   /// @param argument  a number, or the address of what `request` works on
   virtual int ioctl(int fd, unsigned long request, uintptr_t argument) { return ::ioctl(fd, request, argument); }
   /// The first `bytes` of what `fd` is, shared, for reading and writing; MAP_FAILED where that cannot be had.

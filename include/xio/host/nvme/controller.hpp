@@ -89,7 +89,7 @@ class NvmeController {
   NvmeQueue create_queue(const QueueOptions& options = {}) {
     NamespaceInfo names;
     names.block_shift = 9;
-    if (options.nsid != 0) names = namespace_for_queue(options.nsid);
+    if (options.nsid != 0) names = namespace_for_queue(options);
     QueueLimits limits;
     limits.max_entries = max_queue_entries();
     limits.contiguous_required = state_->cap.cqr();
@@ -155,18 +155,28 @@ class NvmeController {
   NamespaceInfo identify_namespace(uint32_t nsid) const {
     return {IdentifyPage(fetch_page(nvme::identify_namespace(nsid), nvme::identify_bytes)), nsid};
   }
-  /// Identifiers of all active namespaces, in rising order.
+  /// The command set of a namespace. One that is zoned shows itself for certain only with
+  /// ControllerOptions::all_command_sets.
+  nvme::CommandSet command_set(uint32_t nsid) const {
+    if ((state_->cap.css() >> 6 & 1) == 0) return nvme::CommandSet::nvm;
+    nvme::IdentifyRequest request;
+    request.cns = nvme::Cns::namespace_descriptors;
+    request.nsid = nsid;
+    return command_set_of(IdentifyPage(fetch_page(nvme::identify(request), nvme::identify_bytes)));
+  }
+  /// Identifiers of all active namespaces, in rising order; none above the controller's highest (NN).
   std::vector<uint32_t> active_namespaces() const {
+    const uint32_t highest = info().view().nn();
     std::vector<uint32_t> found;
-    for (uint32_t above = 0;;) {
+    for (uint32_t above = 0; above < highest;) {
       const DmaBuffer page = fetch_page(nvme::identify_active_namespaces(above), nvme::identify_bytes);
-      const size_t before = found.size();
       for (const uint32_t nsid : page.span<uint32_t>()) {
-        if (nsid <= above) break;
+        // The list has ended, or does not rise.
+        if (nsid <= above || nsid > highest) return found;
         found.push_back(above = nsid);
       }
-      if (found.size() - before < page.size() / sizeof(uint32_t)) return found;
     }
+    return found;
   }
 
   /// Value of a feature as dword 0 of the completion tells it.
@@ -229,16 +239,31 @@ class NvmeController {
     return page;
   }
 
-  NamespaceInfo namespace_for_queue(uint32_t nsid) const {
+  NamespaceInfo namespace_for_queue(const QueueOptions& wanted) const {
+    const uint32_t nsid = wanted.nsid;
     const std::string name = "namespace " + std::to_string(nsid);
     if (nsid > info().view().nn())
       throw Error(name + " does not exist; the highest is " + std::to_string(info().view().nn()));
     const NamespaceInfo names = identify_namespace(nsid);
     if (names.blocks == 0) throw Error(name + " is not active; active_namespaces() tells which are");
     if (names.block_shift < 9 || names.block_shift > 24) throw Error(name + " has blocks of an unknown size");
-    if (names.extended_blocks)
-      throw Error(name + " mixes metadata into its blocks; format it with separate metadata or without");
+    if (names.metadata_bytes != 0) check_metadata(name, names, wanted);
     return names;
+  }
+
+  /// Commands of which the caller knows nothing more have no memory for metadata, and flush_inbound() never has.
+  static void check_metadata(const std::string& name, const NamespaceInfo& names, const QueueOptions& wanted) {
+    if (wanted.metadata_by_caller && !names.extended_blocks && wanted.flush_bus == 0) return;
+    const std::string type =
+        names.protection_type == 0 ? "" : " (protection type " + std::to_string(names.protection_type) + ")";
+    const std::string bytes = std::to_string(names.metadata_bytes) + " bytes of metadata";
+    const std::string without = "format it without (nvme format --lbaf, which erases it)";
+    if (names.extended_blocks) throw Error(name + " mixes " + bytes + " into its blocks" + type + "; " + without);
+    if (wanted.metadata_by_caller)
+      throw Error(name + " keeps " + bytes + " apart from its blocks" + type +
+                  ", which flush_inbound() has not; leave flush_bus out");
+    throw Error(name + " keeps " + bytes + " apart from its blocks" + type + ", for which commands have no memory; " +
+                without + ", or see QueueOptions::metadata_by_caller");
   }
 
   /// Identifiers to try, in this order; not empty.

@@ -39,6 +39,8 @@ class QueueRecord {
 
   /// Creates the queues on the controller, with new memory.
   virtual void create() = 0;
+  /// Before the controller forgets the queues: no doorbell of theirs reaches it any more.
+  virtual void close_doorbells() = 0;
   /// The controller has forgotten the queues.
   virtual void forget() = 0;
 
@@ -103,6 +105,7 @@ class ControllerState {
 
   /// Ends all queues of ours on the controller, which stops its access to their memory.
   void stop() {
+    for (QueueRecord* queue : queues_) queue->close_doorbells();
     access().stop();
     for (QueueRecord* queue : queues_) queue->forget();
     release_detained();
@@ -112,11 +115,18 @@ class ControllerState {
   /// Leaves the controller for good; gives up quietly where it does not work.
   void close() noexcept {
     const std::lock_guard<std::mutex> lock(mutex);
-    try {
+    // Nobody is left to tell what fails; the transport's end is what makes the memory safe.
+    const auto quietly = [](const auto& action) {
+      try {
+        action();
+      } catch (const std::exception&) {
+        return;
+      }
+    };
+    for (QueueRecord* queue : queues_) quietly([queue] { queue->close_doorbells(); });
+    quietly([this] {
       if (transport_->alive()) access().shut_down();
-    } catch (const std::exception&) {
-      // Nobody is left to tell; the transport's end is what makes the memory safe.
-    }
+    });
     for (QueueRecord* queue : queues_) queue->forget();
     access_ = nullptr;
     owned_.reset();

@@ -11,6 +11,7 @@
 #include <xio/config.hpp>
 #include <xio/host/memory.hpp>
 #include <xio/vendors/nvme/identify.hpp>
+#include <xio/vendors/nvme/opcodes.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -82,6 +83,17 @@ struct NamespaceInfo {
 
   nvme::IdentifyNamespace view() const { return {page.data()}; }
 };
+
+/// The command set that a namespace's identification descriptors (CNS 03h) name; NVM where they name none. Descriptors
+/// have a type, a length, two reserved bytes, and so many bytes more (Base Specification 2.0, figure 277).
+inline nvme::CommandSet command_set_of(const IdentifyPage& descriptors) {
+  constexpr size_t head = 4;
+  constexpr uint8_t type_of_command_set = 4;
+  const uint8_t* const page = descriptors.data();
+  for (size_t at = 0; at + head < nvme::identify_bytes && page[at + 1] != 0; at += head + page[at + 1])
+    if (page[at] == type_of_command_set) return static_cast<nvme::CommandSet>(page[at + head]);
+  return nvme::CommandSet::nvm;
+}
 
 }  // namespace host
 

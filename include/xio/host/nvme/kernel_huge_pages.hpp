@@ -14,6 +14,7 @@
 #include <xio/host/nvme/kernel_obstacle.hpp>
 #include <xio/host/pci.hpp>
 #include <xio/host/text.hpp>
+#include <xio/host/trusted_files.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -23,13 +24,19 @@ namespace detail {
 
 constexpr const char* huge_pages_folder = "/kernel/mm/hugepages/hugepages-2048kB/";
 
-/// Where a hugetlbfs of 2 MiB pages is mounted; empty: nowhere.
-inline std::string find_hugetlbfs(KernelCalls& calls) {
+/// Where a hugetlbfs of 2 MiB pages is mounted.
+struct HugePageFolder {
+  std::string path;  ///< the first into which only root and we can put files; empty: there is none
+  std::string why;   ///< then: what is wrong with the first that others can put files into; empty: none is mounted
+};
+
+inline HugePageFolder find_hugetlbfs(KernelCalls& calls) {
   // The kernel's default size is what a mount has that names none.
   std::ifstream meminfo(calls.procfs() + "/meminfo");
   bool usual = false;
   for (std::string line; std::getline(meminfo, line);)
     if (line.compare(0, 13, "Hugepagesize:") == 0) usual = line.find(" 2048 kB") != std::string::npos;
+  HugePageFolder found;
   std::ifstream mounts(calls.procfs() + "/self/mounts");
   for (std::string line; std::getline(mounts, line);) {
     std::istringstream words(line);
@@ -37,12 +44,24 @@ inline std::string find_hugetlbfs(KernelCalls& calls) {
     words >> source >> place >> type >> options;
     if (type != "hugetlbfs") continue;
     const size_t size = options.find("pagesize=");
-    if (size == std::string::npos ? usual : options.compare(size, 11, "pagesize=2M") == 0) return place;
+    if (size == std::string::npos ? !usual : options.compare(size, 11, "pagesize=2M") != 0) continue;
+    const std::string why = why_untrusted_folder(calls, place);
+    if (why.empty()) return {place, {}};
+    if (found.why.empty()) found.why = why;
   }
-  return {};
+  return found;
 }
 
-inline SharingObstacle no_hugetlbfs() {
+/// @param found  without a path
+inline SharingObstacle no_hugetlbfs(const HugePageFolder& found) {
+  if (!found.why.empty()) {
+    const std::string mount =
+        "mkdir -p /run/xio-hugepages && mount -t hugetlbfs -o pagesize=2M,mode=0700 none /run/xio-hugepages";
+    return {"no hugetlbfs is root's alone: " + found.why,
+            "kernel-shared: " + found.why + ", and what lies there says which queues are deleted: " + mount,
+            mount,
+            {}};
+  }
   const std::string mount = "mount -t hugetlbfs -o pagesize=2M none /dev/hugepages";
   return {"no hugetlbfs is mounted",
           "kernel-shared: no file system of huge pages is mounted: " + mount,
@@ -67,7 +86,8 @@ inline SharingObstacle no_huge_pages(size_t wanted) {
 inline void inspect_huge_pages(KernelCalls& calls, SharingFindings& findings) {
   const std::string free = detail::first_word(calls.sysfs() + detail::huge_pages_folder + "free_hugepages");
   if (parse_number(free).value_or(0) == 0) findings.add(detail::no_huge_pages(1));
-  if (detail::find_hugetlbfs(calls).empty()) findings.add(detail::no_hugetlbfs());
+  const detail::HugePageFolder folder = detail::find_hugetlbfs(calls);
+  if (folder.path.empty()) findings.add(detail::no_hugetlbfs(folder));
 }
 
 }  // namespace host

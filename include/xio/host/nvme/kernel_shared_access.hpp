@@ -134,10 +134,9 @@ class KernelSharedAccess final : public ControllerAccess {
     const AdminResult result = submit(command, nullptr, 0, limit);
     if (!result.status.is_ok()) throw AdminError(command.opcode(), result.status, "");
     QueueIds ids;
-    ids.first = controller_.queue_count();
+    ids.first = first_spare();
     ids.last = std::min(result.dw0 & 0xffffu, result.dw0 >> 16) + 1;
     ids.from_top = true;
-    if (ids.first == 0) throw Error("kernel-shared: " + controller_.name() + " does not tell its queue_count");
     return ids;
   }
   /// Optional admin commands that the controller has, see nvme::oacs; throws Error where it does not tell.
@@ -163,12 +162,21 @@ class KernelSharedAccess final : public ControllerAccess {
     throw Error("kernel-shared: shadow doorbells are the kernel's to switch on; leave them out");
   }
 
-  /// Deletes a queue pair, SQ first; one that is not there, or is the kernel's now, is left alone.
+  /// Deletes a queue pair, SQ first; one that is not there, that no controller can have, or that is the kernel's now,
+  /// is left alone.
   /// @param whose  for the message: " of process 12"
   void delete_queue(uint32_t qid, const std::string& whose) {
-    if (qid < controller_.queue_count()) return;
+    if (qid > QueueRecordPage::last_qid) return;
+    const Deadline deadline(reset_limit);
     for (const nvme::Command& command : {nvme::delete_io_sq(qid), nvme::delete_io_cq(qid)}) {
-      const AdminResult result = submit(command, nullptr, 0, reset_limit);
+      AdminResult result;
+      for (;;) {
+        // Before every try: a reset takes our queues, and may give the number to the kernel.
+        if (qid < first_spare()) return;
+        result = submit(command, nullptr, 0, std::chrono::milliseconds(0));
+        if (status_code(result.status.vendor) != nvme::sc::host_path_error || deadline.passed()) break;
+        wait_until_live(deadline);
+      }
       if (result.status.is_ok() || is_no_queue(status_code(result.status.vendor))) continue;
       throw AdminError(
           command.opcode(), result.status,
@@ -178,6 +186,14 @@ class KernelSharedAccess final : public ControllerAccess {
 
  private:
   static uint32_t status_code(int status) { return static_cast<uint32_t>(status) & 0x7ff; }
+
+  /// The lowest identifier that is not the kernel's; throws where the kernel does not tell.
+  uint32_t first_spare() const {
+    if (const uint32_t count = controller_.queue_count(); count != 0) return count;
+    if (KernelController::is_gone(controller_.state()))
+      throw ControllerFailure("kernel-shared: " + controller_.name() + " is gone; see dmesg");
+    throw Error("kernel-shared: " + controller_.name() + " does not tell its queue_count");
+  }
 
   /// What controllers answer to the deletion of a queue that is not there; QEMU says the second of a CQ.
   static bool is_no_queue(uint32_t code) {

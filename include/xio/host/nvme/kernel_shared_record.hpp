@@ -26,6 +26,7 @@
 #include <xio/host/nvme/kernel_huge_pages.hpp>
 #include <xio/host/pci.hpp>
 #include <xio/host/text.hpp>
+#include <xio/host/trusted_files.hpp>
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -33,21 +34,23 @@ XIO_NAMESPACE_BEGIN
 namespace host::detail {
 
 /// The first bytes of the file that a process keeps its queues in. One process writes it; any may read it once the file
-/// is not locked any more, or under SharedFolder::lock().
+/// is not locked any more, or under SharedFolder::lock(). Whatever it holds, nothing but our queues may come to harm.
 struct QueueRecordPage {
   static constexpr uint64_t known_magic = 0x3130736b2d6f6978;  // "xio-ks01"
   static constexpr size_t room = 1000;
+  static constexpr uint32_t last_qid = 0xffff;  ///< a controller looks at 16 bits
 
   uint64_t magic;       ///< known_magic once the rest is valid
   uint64_t process;     ///< for people
   uint32_t qids[room];  ///< queues that were created or may have been; 0: none
 
   bool valid() const { return __atomic_load_n(&magic, __ATOMIC_ACQUIRE) == known_magic; }
+  /// Numbers that no queue can have are left out.
   std::set<uint32_t> all() const {
     std::set<uint32_t> found;
     if (!valid()) return found;
     for (const uint32_t& qid : qids)
-      if (const uint32_t one = __atomic_load_n(&qid, __ATOMIC_RELAXED); one != 0) found.insert(one);
+      if (const uint32_t one = __atomic_load_n(&qid, __ATOMIC_RELAXED); one != 0 && one <= last_qid) found.insert(one);
     return found;
   }
   /// Before the queue is created, so that it is known if the process ends at any point from here on.
@@ -66,19 +69,22 @@ struct QueueRecordPage {
   }
 };
 
-/// Files of all processes that share one controller, in the hugetlbfs of 2 MiB pages.
+/// Files of all processes that share one controller, in the hugetlbfs of 2 MiB pages. What others than root and this
+/// process's user may have put there counts for nothing.
 class SharedFolder {
  public:
   static constexpr size_t huge_page_bytes = size_t{2} << 20;
 
-  /// Throws Error where no hugetlbfs of 2 MiB pages is mounted.
+  /// Throws Error where no hugetlbfs of 2 MiB pages is mounted, or others may put files into it.
   /// @param address  of the PCI function
   SharedFolder(KernelCalls& calls, const std::string& address) : path_(folder_of(calls)), prefix_("xio-" + address) {}
 
   /// A lock that all processes take when they look at each other; released by its end.
   FileDescriptor lock() const {
     const std::string path = path_ + "/" + prefix_ + ".lock";
-    FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), "kernel-shared: " + path);
+    FileDescriptor fd(::open(path.c_str(), trusted_open_flags | O_CREAT, 0600), "kernel-shared: " + path);
+    if (const std::string why = why_untrusted_file(fd.get()); !why.empty())
+      throw Error("kernel-shared: " + path + " " + why + ": no process of ours made it; remove it");
     const Deadline deadline(std::chrono::milliseconds(60000));
     Backoff backoff;
     while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -123,9 +129,9 @@ class SharedFolder {
 
  private:
   static std::string folder_of(KernelCalls& calls) {
-    std::string path = find_hugetlbfs(calls);
-    if (path.empty()) throw Error(no_hugetlbfs().message);
-    return path;
+    const HugePageFolder found = find_hugetlbfs(calls);
+    if (found.path.empty()) throw Error(no_hugetlbfs(found).message);
+    return found.path;
   }
 
   template <class Look>
@@ -133,9 +139,10 @@ class SharedFolder {
     for (const std::string& name : names_in(path_)) {
       if (name.compare(0, prefix_.size() + 1, prefix_ + "-") != 0) continue;
       const std::string path = path_ + "/" + name;
-      const int opened = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+      const int opened = ::open(path.c_str(), trusted_open_flags);
       if (opened < 0) continue;
       const FileDescriptor fd(opened, path);
+      if (!why_untrusted_file(fd.get()).empty()) continue;
       const bool alive = ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0;
       QueueRecordPage record{};
       // One that was ended while it made its file has not written all of it.

@@ -54,10 +54,14 @@ class OwnedController final : public ControllerAccess {
   void stop() override {
     try {
       disable_by_register();
+      if (!keeps_fatal_status()) return;
     } catch (const ControllerFailure&) {
       // One that does not listen any more may still listen to its bus.
       if (!reset_by_bus()) throw;
+      return;
     }
+    // It is idle, and not well. Where the bus has no reset, or it does not help, start() shows whether it works.
+    reset_by_bus();
   }
 
   /// Tells a working controller that it will be switched off, then disables it.
@@ -88,6 +92,7 @@ class OwnedController final : public ControllerAccess {
 
  private:
   static constexpr std::chrono::milliseconds shutdown_limit{2000};
+  static constexpr std::chrono::milliseconds fatal_limit{500};  ///< for taking a fatal status back when disabled
 
   uint32_t choose_page_shift() const {
     const uint32_t smallest = 12 + cap_.mpsmin();
@@ -121,10 +126,25 @@ class OwnedController final : public ControllerAccess {
     wait_for([](nvme::Csts status) { return !status.rdy(); }, deadline, "become idle (CC.EN = 0)");
   }
 
+  /// Whether a disabled controller keeps CSTS.CFS, which the disabling should have cleared.
+  bool keeps_fatal_status() const {
+    bool fatal = true;
+    const Deadline deadline(std::min(fatal_limit, ready_limit()));
+    wait_for(
+        [&](nvme::Csts status) {
+          fatal = status.cfs();
+          return !fatal || deadline.passed();
+        },
+        deadline, "answer");
+    return fatal;
+  }
+
+  /// Whether it is idle and well after it.
   bool reset_by_bus() noexcept {
     try {
       if (!transport_.reset_device()) return false;
-      wait_for([](nvme::Csts status) { return !status.rdy(); }, Deadline(ready_limit()), "become idle after a reset");
+      wait_for([](nvme::Csts status) { return !status.rdy() && !status.cfs(); }, Deadline(ready_limit()),
+               "become idle after a reset");
       return true;
     } catch (const std::exception&) {
       return false;

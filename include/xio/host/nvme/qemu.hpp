@@ -168,6 +168,10 @@ inline std::unique_ptr<QemuMachine> start_qemu(const QemuOptions& options) {
 /// Queues and data lie in memory that is shared with QEMU. Doorbell words are memory too: a DoorbellProxy forwards what
 /// kernels store there. QEMU ends with this object, or with this process, in whatever way that ends. Once QEMU has
 /// ended or does not answer within the deadline, every access throws Error, and alive() is false.
+///
+/// QEMU itself (7.2 and 10.0) now and then ends with a segmentation fault where a controller with image= or memory
+/// behind it is reset or recovered by x-remote while reads are in flight. It was not seen by qtest, nor with
+/// backend=null: choose one of them for such programs, or wait for what is in flight.
 class QemuNvme final : public NvmeTransport {
  public:
   /// Throws Error with QEMU's own words where it cannot be started.

@@ -76,17 +76,20 @@ struct QemuDevices {
   /// @param slot  what the machine wants of the controller's `-device`, for instance "addr=4"; may be empty
   QemuDevices(const QemuOptions& options, const std::string& slot) {
     const bool many = !options.namespaces.empty();
+    // What the controller makes of its own `drive` has no such options.
+    const bool apart = many || !options.device.empty();
     const size_t count = many ? options.namespaces.size() : 1;
-    for (size_t i = 0; i < count; ++i) add_storage(many ? options.namespaces[i] : options, i);
+    const auto one_of = [&](size_t i) -> const QemuNamespace& { return many ? options.namespaces[i] : options; };
+    for (size_t i = 0; i < count; ++i) add_storage(one_of(i), i);
 
     std::string controller = "nvme,id=nvme0,serial=" + escape_commas(options.serial);
     controller = with_options(controller, slot);
     if (options.queues != 0) controller += ",max_ioqpairs=" + std::to_string(options.queues);
     if (options.mdts >= 0) controller += ",mdts=" + std::to_string(options.mdts);
-    if (!many) controller += ",drive=drive0" + block_size(options);
+    if (!apart) controller += ",drive=drive0" + block_size(options);
     add("-device", with_options(controller, options.device_options));
-    for (size_t i = 0; many && i < count; ++i) {
-      const QemuNamespace& one = options.namespaces[i];
+    for (size_t i = 0; apart && i < count; ++i) {
+      const QemuNamespace& one = one_of(i);
       std::string device = "nvme-ns,drive=drive" + std::to_string(i) + block_size(one);
       if (one.nsid != 0) device += ",nsid=" + std::to_string(one.nsid);
       add("-device", with_options(device, one.device));

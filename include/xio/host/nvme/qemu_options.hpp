@@ -41,7 +41,7 @@ struct QemuNamespace {
   uint32_t block_bytes = 512;  ///< logical block size: a power of two from 512 to 65536
   QemuBackend backend = QemuBackend::file;
   uint32_t nsid = 0;  ///< 0: the next number; only where QemuOptions::namespaces is used
-  /// More options of `-device nvme-ns`, comma separated; only where QemuOptions::namespaces is used.
+  /// More options of `-device nvme-ns`, comma separated: metadata, protection information, zones.
   std::string device;
   /// Values of `-blockdev` that replace `backend`, for QEMU's filters (blkdebug, throttle). The last one must define
   /// the node `drive0` (`drive1` for the second namespace, and so on). `@image@` stands for the image's path.
@@ -64,6 +64,11 @@ struct QemuOptions : QemuNamespace {
 
 namespace detail {
 
+/// @param option  of `-device nvme-ns`
+inline void add_to_namespace(QemuOptions& options, const std::string& option) {
+  options.device += (options.device.empty() ? "" : ",") + option;
+}
+
 inline void set_qemu_option(QemuOptions& options, const std::string& key, const std::string& value) {
   const auto number = [&](uint64_t lowest, uint64_t highest) {
     return spec_number("qemu", key, value, lowest, highest);
@@ -78,6 +83,14 @@ inline void set_qemu_option(QemuOptions& options, const std::string& key, const 
     options.queues = static_cast<uint32_t>(number(1, 511));
   } else if (key == "mdts") {
     options.mdts = static_cast<int>(number(0, 15));
+  } else if (key == "ms") {
+    add_to_namespace(options, "ms=" + std::to_string(number(1, 65535)));
+  } else if (key == "mset") {
+    add_to_namespace(options, "mset=" + std::to_string(number(0, 1)));
+  } else if (key == "pi") {
+    add_to_namespace(options, "pi=" + std::to_string(number(0, 3)));
+  } else if (key == "zoned") {
+    add_to_namespace(options, "zoned=on,zoned.zone_size=" + std::to_string(number(512, uint64_t{1} << 40)));
   } else if (key == "dma") {
     options.dma_bytes = number(uint64_t{2} << 20, uint64_t{1} << 40);
   } else if (key == "binary") {
@@ -96,8 +109,9 @@ inline void set_qemu_option(QemuOptions& options, const std::string& key, const 
         "qemu", key, value,
         {{"auto", QemuProtocol::automatic}, {"remote", QemuProtocol::remote}, {"qtest", QemuProtocol::qtest}});
   } else {
-    throw Error("qemu: unknown key '" + key +
-                "'; known: image, size, lba, queues, mdts, backend, dma, binary, transport, device");
+    throw Error(
+        "qemu: unknown key '" + key +
+        "'; known: image, size, lba, queues, mdts, ms, mset, pi, zoned, backend, dma, binary, transport, device");
   }
 }
 
@@ -106,9 +120,11 @@ inline void set_qemu_option(QemuOptions& options, const std::string& key, const 
 /// Reads `qemu[:key=value,...]`; throws Error with one line for anything that is not understood.
 ///
 /// Keys: `image` path of a raw image; `size` bytes; `lba` block size in bytes; `queues` most I/O queue pairs; `mdts`
-/// exponent; `backend` file, threads, uring, null, null-zeroes; `dma` bytes of memory for queues and data; `binary`
-/// path of QEMU; `transport` auto, remote, qtest; `device` more options of QEMU's nvme device. K, M and G may follow a
-/// number. Values hold no comma, except for `device`: it comes last, and everything after `device=` is its value.
+/// exponent; `ms` bytes of metadata of each block, `mset` 0: apart from them, 1: in them, `pi` type of protection
+/// information; `zoned` bytes of a zone; `backend` file, threads, uring, null, null-zeroes; `dma` bytes of memory for
+/// queues and data; `binary` path of QEMU; `transport` auto, remote, qtest; `device` more options of QEMU's nvme
+/// device. K, M and G may follow a number. Values hold no comma, except for `device`: it comes last, and everything
+/// after `device=` is its value.
 inline QemuOptions parse_qemu_spec(const std::string& spec) {
   QemuOptions options;
   const std::string prefix = "qemu";

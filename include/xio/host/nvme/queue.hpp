@@ -52,6 +52,7 @@ class QueuePair final : public QueueRecord {
     } catch (...) {
       // Whether the controller took the command is not known: it may use the rings.
       detain();
+      close_doorbells();
       throw;
     }
     fill_handle();
@@ -59,6 +60,12 @@ class QueuePair final : public QueueRecord {
     ++generation_;
   }
 
+  void close_doorbells() override {
+    if (!open_) return;
+    open_ = false;
+    state_->transport().close_doorbell(sq_word());
+    state_->transport().close_doorbell(cq_word());
+  }
   void forget() override { live_ = false; }
 
   /// Deletes the queues on the controller; SQ first.
@@ -76,7 +83,8 @@ class QueuePair final : public QueueRecord {
     }
   }
 
-  bool live() const { return live_; }
+  /// Whether kernels can use it.
+  bool live() const { return live_ && open_; }
   uint64_t generation() const { return generation_; }
   const QueuePlan& plan() const { return plan_; }
   const nvme::QueueHandle& handle() const { return handle_; }
@@ -164,12 +172,9 @@ class QueuePair final : public QueueRecord {
         __atomic_store_n(state_->event_word(word), 0u, __ATOMIC_RELEASE);
       }
     }
+    open_ = true;
     state_->transport().open_doorbell(sq_word());
     state_->transport().open_doorbell(cq_word());
-  }
-  void close_doorbells() {
-    state_->transport().close_doorbell(sq_word());
-    state_->transport().close_doorbell(cq_word());
   }
 
   void detain() {
@@ -227,7 +232,8 @@ class QueuePair final : public QueueRecord {
   DmaBuffer sq_, cq_, lists_, state_memory_, slots_, notifications_, sq_pages_, cq_pages_;
   nvme::QueueHandle handle_{};
   uint64_t generation_ = 0;
-  bool live_ = false;
+  bool live_ = false;  // as far as is known, it exists on the controller
+  bool open_ = false;  // its doorbells are
 };
 
 }  // namespace detail
@@ -249,7 +255,8 @@ class NvmeQueue {
   }
   ~NvmeQueue() { drop(); }
 
-  /// False once the controller was reset without recover(), or is gone, and for a queue that was moved from.
+  /// False once the controller was reset without recover(), whether or not that succeeded, or is gone, and for a queue
+  /// that was moved from.
   bool valid() const {
     if (!pair_) return false;
     const std::lock_guard<std::mutex> lock(pair_->state().mutex);

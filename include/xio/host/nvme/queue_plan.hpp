@@ -30,6 +30,11 @@ struct QueueOptions {
   uint32_t completion_slots = 0;
   bool shadow_doorbells = false;  ///< Doorbell Buffer Config; once it is on, every new queue has shadow doorbells
   bool non_contiguous = false;    ///< describe the rings by lists of pages (PC = 0); needs CAP.CQR = 0
+  /// Accept a namespace that keeps metadata apart from its blocks. Each command that moves or compares blocks then says
+  /// where theirs is, by metadata(), or has the drive make it, by protection_action(), where that is all of it: the
+  /// drive reads and writes bus address 0 for one that does neither. Metadata inside of the blocks is refused in any
+  /// case.
+  bool metadata_by_caller = false;
 
   /// Memory for the PRP or SGL list of one command, in bytes: a power of two up to the controller's page, or whole
   /// pages. 0: none, commands move at most one page. Empty: enough for the longest command, at most a page.

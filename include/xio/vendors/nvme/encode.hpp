@@ -82,7 +82,8 @@ struct CommandWords {
 /// The setters, for whatever type carries the words of a command.
 template <class Derived>
 struct CommandSetters : CommandWords {
-  /// Namespace, where it is not the queue's own.
+  /// Namespace, where it is not the queue's own. Nobody looks at its format: it has blocks of the queue's size, and no
+  /// metadata that the command does not name.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived nsid(uint32_t value) const {
     Derived changed = self();
     changed.namespace_id = value;
