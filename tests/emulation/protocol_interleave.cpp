@@ -167,7 +167,7 @@ TEST_CASE("A failure that moves from the table to the log while somebody waits f
     grid.split_groups = true;
     REQUIRE_NOTHROW(xio::simt::launch(grid, ask_some_rounds_later, queue.handle(), rig.bus()));
     CHECK(queue.handle().state->error_count == 0);
-    CHECK(queue.handle().state->lost_errors == 0);
+    CHECK(queue.handle().failures->lost == 0);
     Queue<Sharing::grid> view(queue.handle());
     CHECK(view.errors().count == 0);
   }

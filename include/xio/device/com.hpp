@@ -118,7 +118,12 @@ XIO_DEVICE_INLINE constexpr void XioComDoorbell(Word* where, Word value) {
     if constexpr (IsSame<Order, order::Release>::value) {
       arch::release_system();
     } else if constexpr (IsSame<Order, order::Stored>::value) {
-      arch::wait_stores();
+      // Where nothing can be written through, entries lie in the cache whatever they were stored with.
+      if constexpr (arch::has_write_through) {
+        arch::wait_stores();
+      } else {
+        arch::release_system();
+      }
     }
     arch::store_mmio(where, value);
   }

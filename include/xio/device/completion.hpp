@@ -181,8 +181,13 @@ XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state,
       const bool leaving = errors && !strange && Format::is_error(before & 0x7fff);
       leaves = any<S>(group, leaving);
       if (leaves) {
-        moved = keep_failures<S>(ring.failures, ring.failure_entries, state, group, leaving, slot,
-                                 ticket - ring.slot_mask - 1, before);
+        // One lane after the other: the log is written by one at a time.
+        for (uint64_t lanes = S == Sharing::thread ? 1 : arch::ballot(group, leaving); lanes != 0; lanes &= lanes - 1) {
+          if (S == Sharing::thread || arch::lane() == arch::first_lane(lanes)) {
+            moved = keep_failure<S>(ring.failures, ring.failure_entries, ticket - ring.slot_mask - 1, before);
+          }
+          if constexpr (S != Sharing::thread) arch::converge(group);
+        }
       }
     }
     if (hit && !strange) {
@@ -270,7 +275,11 @@ XIO_DEVICE Status wait(const CompletionRing<Format>& ring, QueueState& state, ui
       const Outcome outcome = look_up<S>(ring.slots, ring.slot_mask, ticket, word);
       if (outcome == Outcome::pending) break;
       uint64_t* where = &slot_of(ring.slots, ring.slot_mask, ticket).word;
-      if (XIO_UNLIKELY(outcome == Outcome::replaced)) word = find_failure<S>(ring.failures, ticket, where);
+      if (XIO_UNLIKELY(outcome == Outcome::replaced)) {
+        const OnRecord found = find_failure<S>(ring.failures, ticket);
+        word = found.word;
+        where = found.where;
+      }
       if (XIO_UNLIKELY((word & 0xffff) != 0)) {
         const auto status = static_cast<uint32_t>(word & 0x7fff);
         if (Format::is_error(status)) {

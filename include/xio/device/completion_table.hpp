@@ -81,62 +81,6 @@ XIO_DEVICE void add_errors(QueueState& state, uint64_t group, uint32_t number) {
   }
 }
 
-/// Puts errors on record that leave the table before anybody waited for them. All lanes pass the same values; `status`
-/// is the device's own, of the first.
-template <Sharing S>
-XIO_DEVICE void record_lost_errors(QueueState& state, uint64_t group, uint32_t number, uint64_t ticket,
-                                   uint32_t status) {
-  uint32_t before = read<S>(state.lost_errors);
-  const auto sum = [&] {
-    const uint32_t known = before >> 16;
-    return (known + number < 0xffff ? known + number : 0xffff) << 16 | (known != 0 ? before & 0xffff : status);
-  };
-  if constexpr (is_shared<S>) {
-    // One wave at a time drains; only quiet() may come in between, and leaves 0.
-    if (!leads<S>(group)) return;
-    if (before == 0) arch::store<state_scope<S>>(&state.lost_ticket, ticket);
-    while (!arch::compare_exchange<state_scope<S>>(&state.lost_errors, before, sum())) {
-    }
-  } else {
-    before_writing<S>(group);
-    if (before == 0) state.lost_ticket = ticket;
-    state.lost_errors = sum();
-  }
-}
-
-/// Keeps a failure that is about to leave the table: `word` of its slot, of operation `ticket`, for each lane that is
-/// `leaving`. All lanes of `group` call, of the wave that takes completions. Returns the lane's new entry of the log;
-/// null without a log.
-template <Sharing S>
-XIO_COLD XIO_DEVICE uint64_t* keep_failures(FailureLog* log, uint32_t entries, QueueState& state, uint64_t group,
-                                            bool leaving, CompletionSlot& slot, uint64_t ticket, uint64_t word) {
-  uint64_t* mine = nullptr;
-  uint64_t lanes = leaving;
-  if constexpr (S != Sharing::thread) lanes = arch::ballot(group, leaving);
-  // Without a log nobody finds it again: it is only counted.
-  uint64_t last = 0;
-  if (!log && leaving && (word & seen_bit) == 0 && mark_seen<S>(&slot.word, word))
-    last = (ticket + 1) << 16 | word % 0x8000;
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const uint32_t lane = arch::first_lane(lanes);
-    const uint64_t its_ticket = from_lane<S>(group, ticket, lane);
-    const uint64_t its_word = from_lane<S>(group, word, lane);
-    Kept kept{nullptr, from_lane<S>(group, last, lane)};
-    if (log) {
-      if (leads<S>(group)) kept = keep_failure<S>(log, entries, its_ticket, its_word & 0xffff);
-      kept.replaced = from_leader<S>(group, kept.replaced);
-      const auto where = from_leader<S>(group, reinterpret_cast<uint64_t>(kept.where));
-      if (S == Sharing::thread || arch::lane() == lane) mine = reinterpret_cast<uint64_t*>(where);
-    }
-    if (kept.replaced != 0 && (kept.replaced & seen_bit) == 0) {
-      add_errors<S>(state, group, ~0u);
-      record_lost_errors<S>(state, group, 1, (kept.replaced >> 16) - 1, static_cast<uint32_t>(kept.replaced & 0x7fff));
-    }
-  }
-  if constexpr (S != Sharing::thread) arch::converge(group);
-  return mine;
-}
-
 /// Failed operations that nobody has waited for.
 struct UnseenErrors {
   uint32_t count;
@@ -158,7 +102,7 @@ template <class Format, Sharing S, class Ring, class Until>
 XIO_DEVICE bool unseen_errors(const Ring& ring, bool take, Until until, UnseenErrors& unseen) {
   const uint32_t slots = ring.slot_mask + 1;
   // A failure that leaves the table meanwhile is in the log when that is looked at.
-  for (uint32_t i = 0; i < slots || (ring.failures && i - slots < read<S>(ring.failures->used)); ++i) {
+  for (uint32_t i = 0; i < slots || i - slots < read<S>(ring.failures->used); ++i) {
     if (i % (4 * arch::looks_per_clock) == 4 * arch::looks_per_clock - 1 && until.passed()) return false;
     uint64_t* const where = i < slots ? &ring.slots[i].word : entries_of(ring.failures) + (i - slots);
     const uint64_t word = read<S>(*where);
@@ -176,29 +120,32 @@ template <class Format, Sharing S, class Ring, class Until>
 XIO_DEVICE bool find_errors(const Ring& ring, QueueState& state, uint64_t group, bool take, Until until,
                             UnseenErrors& all) {
   all = {};
-  uint32_t lost = from_leader<S>(group, read<S>(state.lost_errors));
   const uint32_t known = from_leader<S>(group, read<S>(state.error_count));
-  if (known == 0 && lost == 0) return true;
+  if (known == 0) return true;
+  FailureLog* const log = ring.failures;
   bool complete = true;
-  if (leads<S>(group)) complete = unseen_errors<Format, S>(ring, take, until, all);
-  complete = !any<S>(group, !complete);
+  if (leads<S>(group)) {
+    complete = unseen_errors<Format, S>(ring, take, until, all);
+    uint32_t lost = read<S>(log->lost);
+    if (!complete) {
+      if (take && all.count != 0) add_lost<S>(log, all.count, all.first_ticket, all.first_status);
+    } else if (lost != 0) {
+      if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+      const uint64_t ticket = read<S>(log->lost_ticket);
+      const uint32_t status = read<S>(log->lost_status);
+      if constexpr (is_shared<S>) {
+        if (take) lost = arch::exchange<state_scope<S>>(&log->lost, 0u);
+      } else {
+        if (take) log->lost = 0;
+      }
+      all.add(lost, ticket, status);
+    }
+  }
+  if (any<S>(group, !complete)) return false;
   all.count = from_leader<S>(group, all.count);
   all.first_ticket = from_leader<S>(group, all.first_ticket);
   all.first_status = from_leader<S>(group, all.first_status);
-  if (take && all.count != 0) {
-    add_errors<S>(state, group, 0u - all.count);
-    if (!complete) record_lost_errors<S>(state, group, all.count, all.first_ticket, all.first_status);
-  }
-  if (!complete) return false;
-  if constexpr (is_shared<S>) {
-    if (take && lost != 0 && leads<S>(group)) lost = arch::exchange<state_scope<S>>(&state.lost_errors, 0u);
-    lost = from_leader<S>(group, lost);
-  }
-  if (lost != 0) all.add(lost >> 16, from_leader<S>(group, read<S>(state.lost_ticket)), lost & 0xffff);
-  if constexpr (!is_shared<S>) {
-    before_writing<S>(group);
-    if (take) state.lost_errors = 0;
-  }
+  if (take) add_errors<S>(state, group, 0u - all.count);
   return true;
 }
 

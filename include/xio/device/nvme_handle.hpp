@@ -40,9 +40,9 @@ struct QueueHandle {
   uint32_t cq_mask;              ///< CQ size - 1; the size is a power of two
   uint32_t qid;                  ///< identifier of the SQ and of the CQ
   Notification** notifications;  ///< a pointer for each completion slot, zeroed; null where policies have none
-  FailureLog* failures;  ///< followed by `failure_entries` entries, all zeroed; null: who asks late is told expired
-  uint64_t flush_bus;    ///< bus address of one block in the data's memory, for flush_inbound(); 0: not offered
-  uint64_t clock_hz;     ///< measured rate of the executing side's clock; 0: arch::clock_hz
+  FailureLog* failures;          ///< followed by `failure_entries` words, all zeroed before the first use
+  uint64_t flush_bus;            ///< bus address of one block in the data's memory, for flush_inbound(); 0: not offered
+  uint64_t clock_hz;             ///< measured rate of the executing side's clock; 0: arch::clock_hz
 
   uint32_t* sq_shadow;             ///< DBBUF shadow of the SQ tail; null: not in use
   uint32_t* cq_shadow;             ///< DBBUF shadow of the CQ head
