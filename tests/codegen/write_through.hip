@@ -10,7 +10,7 @@ using namespace xio;
 // AMD-NOT:      {{v_readfirstlane|s_cbranch_exec}}
 // GFX942-COUNT-4: buffer_store_dwordx4 v[{{.*}}], v{{[0-9]+}}, s[{{.*}}], 0 offen{{.*}} sc0 sc1
 // GFX11-COUNT-4: global_store_b128
-// GFX12-COUNT-4: global_store_b128 v[{{[0-9:]+}}], v[{{[0-9:]+}}], off scope:SCOPE_SYS
+// GFX12-COUNT-4: global_store_b128 v[{{[0-9:]+}}], v[{{[0-9:]+}}], off{{( offset:[0-9]+)?}} scope:SCOPE_SYS
 // GFX90A-COUNT-4: global_store_dwordx4
 // AMD-NOT:      {{(global|buffer)_store_(dwordx4|b128)|s_cbranch_exec}}
 // GFX90A:       buffer_wbl2
@@ -41,7 +41,7 @@ extern "C" __global__ void through_thread(nvme::QueueHandle handle, uint64_t lba
 // AMD:          quad_perm:[1,0,3,2]
 // AMD-NOT:      {{s_cbranch_execnz|wbl2|global_wb}}
 // GFX942-COUNT-4: buffer_store_dwordx4 v[{{.*}}], v{{[0-9]+}}, s[{{.*}}], 0 offen sc0 sc1
-// GFX12-COUNT-4: global_store_b128 v[{{[0-9:]+}}], v[{{[0-9:]+}}], off scope:SCOPE_SYS
+// GFX12-COUNT-4: global_store_b128 v[{{[0-9:]+}}], v[{{[0-9:]+}}], off{{( offset:[0-9]+)?}} scope:SCOPE_SYS
 // GFX11-COUNT-4: global_store_b128
 // GFX90A-COUNT-4: global_store_dwordx4
 // AMD-NOT:      s_cbranch_execnz
@@ -58,7 +58,7 @@ extern "C" __global__ void through_wave(const nvme::Sqe* entries, nvme::Sqe* con
 // GFX942:       s_and_saveexec_b64
 // GFX942:       buffer_store_dwordx4 v[{{.*}}], v{{[0-9]+}}, s[{{.*}}], 0 offen sc0 sc1
 // GFX942:       s_cbranch_execnz
-// GFX12-COUNT-4: global_store_b128 v[{{[0-9:]+}}], v[{{[0-9:]+}}], off scope:SCOPE_SYS
+// GFX12-COUNT-4: global_store_b128 v[{{[0-9:]+}}], v[{{[0-9:]+}}], off{{( offset:[0-9]+)?}} scope:SCOPE_SYS
 // GFX90A-COUNT-4: global_store_dwordx4 v[
 // GFX11-COUNT-4: global_store_b128 v[
 // AMD:          .amdhsa_kernel
