@@ -18,7 +18,8 @@ endif()
 if(XIO_SANITIZE MATCHES address)
   return()
 endif()
-xio_add_test(emulation/protocol_interleave LABELS protocol TIMEOUT 300 DEFINITIONS XIO_INTERLEAVE=1)
+xio_add_tests(emulation protocol_interleave LABELS protocol TIMEOUT 300 DEFINITIONS XIO_INTERLEAVE=1
+  SOURCES protocol_interleave protocol_stale)
 
 xio_add_test(emulation/protocol_stress OPTIMISE -O2 OWN_MAIN NO_TEST)
 xio_register_test(NAME emulation.protocol_stress LABELS emulation protocol TIMEOUT 300
