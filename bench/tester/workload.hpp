@@ -212,7 +212,6 @@ class LaneWork : LaneBase<Queue, Telemetry> {
     Slot& slot = lane_.slots[place];
     xio::Status status;
     if (!notified_ || xio::arch::load<xio::arch::Scope::system>(&slot.ended.failed) != 0) {
-      // Where the status is not remembered any more this says so: Status::expired.
       status = queue_.wait(slot.token, xio::Deadline{0});
     } else {
       xio::arch::acquire_system();

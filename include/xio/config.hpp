@@ -82,6 +82,10 @@
 #define XIO_COLD
 #endif
 
+/// Seldom needed and large: once in a kernel, and called. For functions that call no other and take and return values:
+/// these need no scratch memory on a GPU.
+#define XIO_LEAF __attribute__((noinline))
+
 #define XIO_LIKELY(x) __builtin_expect(!!(x), 1)
 #define XIO_UNLIKELY(x) __builtin_expect(!!(x), 0)
 

@@ -56,7 +56,7 @@ extern "C" __global__ void block_queue(nvme::QueueHandle handle, uint64_t lba, u
 // GFX942-NOT:  wbl2
 // GFX942:      s_sleep
 // GFX942-NOT:  wbl2
-// GFX12:       buffer_store_b128 {{.*}} scope:SCOPE_SYS
+// GFX12:       global_store_b128 {{.*}} scope:SCOPE_SYS
 // GFX12-NOT:   global_wb
 // GFX12:       s_wait_storecnt 0x0
 // GFX12-NOT:   global_wb

@@ -92,3 +92,23 @@ extern "C" __global__ void wait_token_grid(nvme::QueueHandle handle, Token token
   nvme::Queue<Sharing::grid> queue(handle);
   if (queue.wait(token, deadline(1_ms)).is_ok()) *copy = *data;
 }
+
+// Who takes the drain of a shared queue sees what the one before left: the exchange acquires, or has returned before the
+// next load is issued.
+// AMD-LABEL:   {{^}}drain_grid:
+// AMD:         global_atomic_cmpswap{{(_b32)?}}
+// GFX9:        s_waitcnt vmcnt(0)
+// GFX11:       s_waitcnt vmcnt(0)
+// GFX12:       s_wait_loadcnt 0x0
+// AMD:         global_load_{{dwordx2|b64}}
+// AMD:         .amdhsa_kernel
+//
+// PTX:         .entry drain_grid(
+// PTX-NOT:     atom.cas.relaxed.gpu.b32
+// PTX:         atom.cas.acquire.gpu.b32
+// PTX:         ld.relaxed.gpu.b64
+// PTX:         {{^[}]}}
+extern "C" __global__ void drain_grid(nvme::QueueHandle handle, uint32_t* taken) {
+  nvme::Queue<Sharing::grid> queue(handle);
+  *taken = queue.drain();
+}

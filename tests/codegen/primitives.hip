@@ -162,7 +162,7 @@ extern "C" __global__ void store_entry8(uint64_t* to, uint64_t value) { arch::st
 // GFX90A:      global_store_dwordx4
 // GFX942:      buffer_store_dwordx4 v{{.*}} offen sc0 sc1{{$}}
 // GFX11:       global_store_b128
-// GFX12:       buffer_store_b128 v{{.*}} offen scope:SCOPE_SYS{{$}}
+// GFX12:       global_store_b128 v[{{[0-9:]+}}], v[{{[0-9:]+}}], off{{( offset:[0-9]+)?}} scope:SCOPE_SYS{{$}}
 extern "C" __global__ void store_entry_through(arch::Vec16* ring, arch::Vec16 value) {
   arch::store_entry_through(ring, arch::thread_index() * 16, value);
 }

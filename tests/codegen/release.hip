@@ -26,9 +26,11 @@ using namespace xio;
 // PTX:         {{^[}]}}
 extern "C" __global__ void ring_only(uint32_t* doorbell, uint32_t tail) { XioComDoorbell(doorbell, tail); }
 
-// After stores that were written through: a wait and no write-back.
+// After stores that were written through: a wait and no write-back, except where nothing can be written through.
 // AMD-LABEL:   {{^}}ring_stored:
-// AMD-NOT:     {{wbl2|global_wb|(global|buffer|gl0|gl1)_inv}}
+// GFX90A:      buffer_wbl2
+// GFX942-NOT:  {{wbl2|buffer_inv}}
+// GFX10PLUS-NOT: {{global_wb|(global|buffer|gl0|gl1)_inv}}
 // GFX9:        s_waitcnt vmcnt(0)
 // GFX11:       s_waitcnt_vscnt null, 0x0
 // GFX12:       s_wait_storecnt 0x0
@@ -82,5 +84,6 @@ extern "C" __global__ void record_then_ring(arch::Vec16* entry, arch::Vec16 valu
                                             uint32_t tail) {
   arch::store_entry(entry, value);
   XioComDoorbell<order::Release>(record, tail);
-  XioComDoorbell<order::Stored>(doorbell, tail);
+  arch::wait_stores();
+  XioComDoorbell<order::Relaxed>(doorbell, tail);
 }

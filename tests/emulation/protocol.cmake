@@ -9,7 +9,7 @@ xio_add_tests(emulation protocol_lanes LABELS protocol TIMEOUT 300 SOURCES proto
 xio_add_tests(emulation protocol_groups LABELS protocol TIMEOUT 300 SOURCES protocol_block protocol_grid)
 xio_add_tests(emulation protocol LABELS protocol TIMEOUT 300
   SOURCES protocol_offsets protocol_polling protocol_deadlines protocol_order protocol_rows protocol_limits
-    protocol_process protocol_status protocol_transfers)
+    protocol_process protocol_status protocol_transfers protocol_late)
 # What it counts is the same under a sanitizer.
 if(NOT XIO_SANITIZE)
   xio_add_test(emulation/protocol_counts LABELS protocol TIMEOUT 300 DEFINITIONS XIO_COUNT_OPERATIONS=1)
@@ -18,7 +18,8 @@ endif()
 if(XIO_SANITIZE MATCHES address)
   return()
 endif()
-xio_add_test(emulation/protocol_interleave LABELS protocol TIMEOUT 300 DEFINITIONS XIO_INTERLEAVE=1)
+xio_add_tests(emulation protocol_interleave LABELS protocol TIMEOUT 300 DEFINITIONS XIO_INTERLEAVE=1
+  SOURCES protocol_interleave protocol_stale)
 
 xio_add_test(emulation/protocol_stress OPTIMISE -O2 OWN_MAIN NO_TEST)
 xio_register_test(NAME emulation.protocol_stress LABELS emulation protocol TIMEOUT 300

@@ -99,3 +99,76 @@ TEST_CASE("H17 H38: random schedules at every access, with groups split at will"
     run_exchange({Sharing::thread, exchange_blocks<Sharing::thread, Throughput>}, {8, 1, 0xff}, 3, seed, false);
   }
 }
+
+namespace {
+
+/// Counts coherent accesses.
+class CountingWave final : public xio::arch::WaveOps {
+ public:
+  CountingWave() { xio::arch::current_wave = this; }
+  ~CountingWave() override { xio::arch::current_wave = nullptr; }
+  CountingWave(const CountingWave&) = delete;
+  CountingWave& operator=(const CountingWave&) = delete;
+  uint64_t active(const xio::arch::CallSite&) override { return 1; }
+  uint64_t ballot(uint64_t, bool predicate) override { return predicate; }
+  uint64_t shuffle(uint64_t, uint64_t value, uint32_t) override { return value; }
+  void block_barrier() override {}
+  void yield(uint32_t) override {}
+  void access(const void*, uint32_t) override { ++accesses; }
+  uint64_t accesses = 0;
+};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE_SIG("A fence whose deadline has passed does not look through the whole table", "", ((Sharing S), S),
+                       Sharing::block, Sharing::grid) {
+  Rig rig(stepped());
+  const NvmeQueue queue = rig.queue(64, [](QueueOptions& options) { options.completion_slots = 32768; });
+  const QueueHandle& handle = queue.handle();
+  // Long in use: all slots have been used, and one command is in flight, the last one.
+  const uint64_t slots = uint64_t{handle.slot_mask} + 1;
+  for (uint32_t i = 0; i < slots; ++i) handle.slots[i].word = 10 * slots << 16;
+  handle.slots[slots - 1].word = 9 * slots << 16;
+  handle.state->reserved = handle.state->published = 10 * slots;
+  handle.state->retired = 10 * slots - 1;
+  Queue<S> view(handle);
+  CountingWave wave;
+  CHECK(view.fence(Deadline{1}) == Status::timed_out);
+  CHECK(wave.accesses < 8 * xio::arch::looks_per_clock);
+}
+
+namespace {
+
+/// Every lane waits for what it submitted some rounds ago, while others use its slots again.
+void ask_some_rounds_later(const QueueHandle& handle, uint64_t bus) {
+  constexpr uint32_t rounds = 24;
+  constexpr uint32_t later = 3;
+  Queue<Sharing::grid> queue(handle);
+  const uint32_t me = xio::arch::block_index() * xio::arch::block_size() + xio::arch::thread_index();
+  Token tokens[rounds];
+  for (uint32_t i = 0; i < rounds + later; ++i) {
+    if (i < rounds) tokens[i] = queue.submit(xio::nvme::read((me + i) % 3, 1), ContiguousPages{bus}, soon());
+    if (i < later) continue;
+    const bool bad = (me + i - later) % 3 == 1;
+    EXPECT(code_of(queue.wait(tokens[i - later], soon())) == (bad ? 0x281 : 0));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("A failure that moves from the table to the log while somebody waits for it is told once") {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    Rig rig;
+    rig.model.faults().fail(Match().with_lba(1, 1), 0x281);
+    const NvmeQueue queue = rig.tight_queue(4);
+    Grid grid = Grid::of_waves(4, 1, 8);
+    grid.jitter_seed = seed;
+    grid.split_groups = true;
+    REQUIRE_NOTHROW(xio::simt::launch(grid, ask_some_rounds_later, queue.handle(), rig.bus()));
+    CHECK(queue.handle().state->error_count == 0);
+    CHECK(queue.handle().failures->lost == 0);
+    Queue<Sharing::grid> view(queue.handle());
+    CHECK(view.errors().count == 0);
+  }
+}

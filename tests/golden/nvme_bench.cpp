@@ -55,6 +55,7 @@ Bench::Bench(const BenchOptions& options) : options_(options) {
   sq_ = AlignedMemory(options.entries * sizeof(lib::Sqe), 4096, fill);
   cq_ = AlignedMemory(options.entries * sizeof(lib::Cqe), 4096, 0);
   slots_ = AlignedMemory(slots * sizeof(xio::CompletionSlot), 64, 0);
+  failures_ = AlignedMemory(xio::protocol::failure_log_bytes(64), 64, 0);
   lists_ = AlignedMemory(size_t{slots} * options.list_bytes, 64, fill);
   state_ = AlignedMemory(sizeof(xio::QueueState), 64, 0);
   doorbells_ = make_window(tail, head, fill);
@@ -71,6 +72,8 @@ Bench::Bench(const BenchOptions& options) : options_(options) {
   handle_.cq_event_index = event_.word(head);
   handle_.state = state_.as<xio::QueueState>();
   handle_.slots = slots_.as<xio::CompletionSlot>();
+  handle_.failures = failures_.as<xio::FailureLog>();
+  handle_.failure_entries = 64;
   handle_.sq_mask = options.entries - 1;
   handle_.cq_mask = options.entries - 1;
   handle_.slot_mask = slots - 1;

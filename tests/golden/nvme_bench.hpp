@@ -141,7 +141,7 @@ class Bench {
   static Bench* active_;
 
   BenchOptions options_;
-  AlignedMemory sq_, cq_, slots_, lists_, state_;
+  AlignedMemory sq_, cq_, slots_, failures_, lists_, state_;
   DoorbellWindow doorbells_, shadow_, event_;
   lib::QueueHandle handle_{};
   uint32_t fetched_tail_ = 0;

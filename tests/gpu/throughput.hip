@@ -38,6 +38,8 @@ struct DeviceQueue {
     handle.cq_doorbell = handle.sq_doorbell + 32;
     handle.state = gpu::allocate_device<QueueState>(1);
     handle.slots = gpu::allocate_device<CompletionSlot>(2 * size_t{entries});
+    handle.failure_entries = 64;
+    handle.failures = reinterpret_cast<FailureLog*>(gpu::allocate_device<char>(protocol::failure_log_bytes(64)));
     handle.notifications = gpu::allocate_device<Notification*>(2 * size_t{entries});
     handle.sq_mask = entries - 1;
     handle.cq_mask = 2 * entries - 1;
@@ -54,7 +56,8 @@ struct DeviceQueue {
   ~DeviceQueue() {
     for (void* memory : {static_cast<void*>(handle.sq), static_cast<void*>(const_cast<nvme::Cqe*>(handle.cq)),
                          static_cast<void*>(handle.sq_doorbell), static_cast<void*>(handle.state),
-                         static_cast<void*>(handle.slots), static_cast<void*>(handle.notifications)}) {
+                         static_cast<void*>(handle.slots),
+                         static_cast<void*>(handle.failures), static_cast<void*>(handle.notifications)}) {
       gpu::free_device(memory);
     }
   }

@@ -17,6 +17,7 @@
 namespace model {
 
 using xio::CompletionSlot;
+using xio::FailureLog;
 using xio::Notification;
 using xio::QueueState;
 using xio::Status;
@@ -59,6 +60,8 @@ struct Memory {
   Sqe sq[most_entries];
   Cqe cq[most_entries];
   CompletionSlot slots[most_entries];
+  FailureLog failures;
+  uint64_t failure_entries[2];
   Notification* notifications[most_entries];
   Notification notification;
   uint32_t sq_doorbell, cq_doorbell;
@@ -111,6 +114,8 @@ class QueueProgram : public Program {
     h.sq = memory_.sq;
     h.cq = memory_.cq;
     h.slots = memory_.slots;
+    h.failures = &memory_.failures;
+    h.failure_entries = 2;
     h.notifications = memory_.notifications;
     h.sq_doorbell = &memory_.sq_doorbell;
     h.cq_doorbell = &memory_.cq_doorbell;

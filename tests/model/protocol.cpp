@@ -40,7 +40,9 @@ class SubmitAndWait : public QueueProgram {
     }
     for (uint32_t i = each_; i-- > 0;) {
       explorer_.require(queue.wait(tokens[i], forever()).is_ok(), "a wait failed");
-      explorer_.require(queue.result(tokens[i]) == (number * each_ + i) * 1000 + 7, "a token got another's completion");
+      uint64_t result = 0;
+      explorer_.require(queue.result(tokens[i], result).is_ok(), "a result is not known any more");
+      explorer_.require(result == (number * each_ + i) * 1000 + 7, "a token got another's completion");
     }
   }
   std::string verdict() override {

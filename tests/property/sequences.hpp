@@ -352,16 +352,7 @@ class Sequence {
     }
     return 0;
   }
-  /// Whether a part's slot has been used by a later operation that has surely ended, or may have.
-  bool may_be_expired(const Operation& one) const {
-    return one.token.last + 1 - one.token.count + handle_.slot_mask + 1 < tickets_;
-  }
-
   void check_answer(Operation& one, Status status) {
-    if (status == Status::expired) {
-      REQUIRE(may_be_expired(one));
-      return;
-    }
     const uint16_t expected = first_error(one);
     if (one.token.status.is_ok()) {
       CAPTURE(expected, status.vendor, status.code);
@@ -369,29 +360,13 @@ class Sequence {
     } else {
       REQUIRE(status == one.token.status);
     }
-    if (!may_be_expired(one)) {
-      for (uint32_t i = 0; i < one.token.count; ++i) unseen_.erase(one.token.last - i);
-    }
+    for (uint32_t i = 0; i < one.token.count; ++i) unseen_.erase(one.token.last - i);
     if (one.ended) return;
     one.ended = true;
     if (one.opcode == Opcode::read && status.is_ok()) check_data(one.buffer, one.lba, one.blocks);
   }
-  void check_wait(Operation& one) {
-    // Parts that the table may have forgotten: their errors stay with quiet.
-    if (may_be_expired(one)) forget(one);
-    check_answer(one, queue_.wait(one.token, soon()));
-  }
-  /// Waiting marks the errors that the table still shows; which these are is only known to be between two bounds.
-  void forget(const Operation& one) {
-    for (uint32_t i = 0; i < one.token.count; ++i) {
-      const auto found = unseen_.find(one.token.last - i);
-      if (found == unseen_.end()) continue;
-      uncertain_[found->first] = found->second;
-      unseen_.erase(found);
-    }
-  }
+  void check_wait(Operation& one) { check_answer(one, queue_.wait(one.token, soon())); }
   void check_test(Operation& one) {
-    if (may_be_expired(one)) return;
     const Status status = queue_.test(one.token);
     if (status == Status::would_block) {
       REQUIRE_FALSE(one.ended);
@@ -404,7 +379,7 @@ class Sequence {
     Operation* from[4];
     uint32_t count = 0;
     for (Operation& one : live_) {
-      if (count < 4 && !may_be_expired(one) && chance(2)) {
+      if (count < 4 && chance(2)) {
         from[count] = &one;
         tokens[count++] = one.token;
       }
@@ -424,7 +399,7 @@ class Sequence {
     std::vector<Operation*> from;
     Status expected;
     for (Operation& one : live_) {
-      if (from.size() < 3 && !may_be_expired(one) && chance(2)) {
+      if (from.size() < 3 && chance(2)) {
         tokens[from.size()] = one.token;
         from.push_back(&one);
         if (expected.is_ok())
@@ -462,14 +437,11 @@ class Sequence {
   void check_errors() {
     REQUIRE(queue_.fence(soon()).is_ok());
     const auto summary = queue_.errors();
-    CAPTURE(summary.count, unseen_.size(), uncertain_.size());
-    REQUIRE(summary.count >= unseen_.size());
-    REQUIRE(summary.count <= unseen_.size() + uncertain_.size());
-    if (summary.count == 0 || !uncertain_.empty()) return;
-    // Errors that have left the table come first, in the order in which they left it.
-    REQUIRE(unseen_.count(summary.first_ticket) == 1);
-    REQUIRE(summary.first.vendor == unseen_[summary.first_ticket]);
-    if (tickets_ <= handle_.slot_mask) REQUIRE(summary.first_ticket == unseen_.begin()->first);
+    CAPTURE(summary.count, unseen_.size());
+    REQUIRE(summary.count == unseen_.size());
+    if (summary.count == 0) return;
+    REQUIRE(summary.first_ticket == unseen_.begin()->first);
+    REQUIRE(summary.first.vendor == unseen_.begin()->second);
   }
   void check_errors_by_quiet() {
     check_errors();
@@ -477,7 +449,6 @@ class Sequence {
     const Status status = queue_.quiet(soon());
     REQUIRE(status.is_ok() == (count == 0));
     unseen_.clear();
-    uncertain_.clear();
     REQUIRE(queue_.errors().count == 0);
     REQUIRE(queue_.quiet(soon()).is_ok());
   }
@@ -488,10 +459,9 @@ class Sequence {
   NvmeQueue nvme_queue_;
   Q queue_;
   const QueueHandle handle_;
-  std::map<uint64_t, uint16_t> bad_;        // LBA to status
-  std::vector<uint64_t> medium_;            // version of each block; 0: zeroes
-  std::map<uint64_t, uint16_t> unseen_;     // ticket to status: errors that nobody was told of
-  std::map<uint64_t, uint16_t> uncertain_;  // errors of operations that were waited for late
+  std::map<uint64_t, uint16_t> bad_;     // LBA to status
+  std::vector<uint64_t> medium_;         // version of each block; 0: zeroes
+  std::map<uint64_t, uint16_t> unseen_;  // ticket to status: errors that nobody was told of
   std::vector<uint32_t> free_;
   std::vector<Operation> live_;
   std::vector<Operation> old_;

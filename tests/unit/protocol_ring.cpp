@@ -73,7 +73,7 @@ TEST_CASE("H2 a completion slot knows its lap at every counter value") {
     const auto may_use = [&] { return xio::protocol::slot_free<xio::Sharing::thread>(slots.data(), mask, ticket); };
     right = right && outcome(lap) == Outcome::pending && may_use();
     right = right && outcome(lap + 1) == Outcome::ended && !may_use() && (seen & 0x7fff) == 0x1234;
-    right = right && outcome(lap + 2) == Outcome::expired && !may_use();
+    right = right && outcome(lap + 2) == Outcome::replaced && !may_use();
     right = right && (lap == 0 || (outcome(lap - 1) == Outcome::pending && !may_use()));
     return right;
   });

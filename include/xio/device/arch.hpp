@@ -30,7 +30,7 @@
 /// | `block_barrier()`             | all threads of the block are here, and their earlier stores are performed      |
 /// | `store_mmio(reg, v)`          | one store of exactly this width to a device register                           |
 /// | `store_entry(slot, v)`        | 16 bytes of a queue entry; ordered by the release that precedes the doorbell   |
-/// | `store_entry_through(…)`      | the same, written through to system scope                                      |
+/// | `store_entry_through<Part>(…)` | the same, written through to system scope, `offset + Part` bytes into a ring  |
 ///
 /// The host back end makes loads acquire and stores release: free on x86, and ThreadSanitizer, which does not model
 /// fences, can then check the protocol.

@@ -39,16 +39,28 @@ XIO_DEVICE_INLINE arch::Vec16* chunk_at(arch::Vec16* ring, uint32_t offset) {
   return reinterpret_cast<arch::Vec16*>(reinterpret_cast<char*>(ring) + offset);
 }
 
+// `Part`: a further distance, known to the compiler.
+template <uint32_t Part = 0>
 XIO_DEVICE_INLINE void store_chunk(store::Stream, arch::Vec16* ring, uint32_t offset, const arch::Vec16& value) {
-  arch::store_entry(chunk_at(ring, offset), value);
+  arch::store_entry(chunk_at(ring, offset + Part), value);
 }
+template <uint32_t Part = 0>
 XIO_DEVICE_INLINE void store_chunk(store::Through, arch::Vec16* ring, uint32_t offset, const arch::Vec16& value) {
-  arch::store_entry_through(ring, offset, value);
+  arch::store_entry_through<Part>(ring, offset, value);
 }
+template <uint32_t Part = 0>
 XIO_DEVICE_INLINE void store_chunk(store::Narrow, arch::Vec16* ring, uint32_t offset, const arch::Vec16& value) {
-  auto* const words = reinterpret_cast<uint64_t*>(chunk_at(ring, offset));
+  auto* const words = reinterpret_cast<uint64_t*>(chunk_at(ring, offset + Part));
   arch::store_entry8(words, static_cast<uint64_t>(value.word[1]) << 32 | value.word[0]);
   arch::store_entry8(words + 1, static_cast<uint64_t>(value.word[3]) << 32 | value.word[2]);
+}
+
+template <class How, uint32_t First = 0, uint32_t Count>
+XIO_DEVICE_INLINE void store_chunks(arch::Vec16* ring, uint32_t offset, const arch::Vec16 (&chunk)[Count]) {
+  if constexpr (First < Count) {
+    store_chunk<First* static_cast<uint32_t>(sizeof(arch::Vec16))>(How{}, ring, offset, chunk[First]);
+    store_chunks<How, First + 1>(ring, offset, chunk);
+  }
 }
 
 }  // namespace detail
@@ -67,10 +79,7 @@ XIO_DEVICE_INLINE constexpr void XioComEnqueue(const Entry& entry, Entry* ring, 
   } else {
     const auto chunks = __builtin_bit_cast(detail::Chunks<Entry>, entry);
     auto* const to = reinterpret_cast<arch::Vec16*>(ring);
-    const uint32_t offset = slot * static_cast<uint32_t>(sizeof(Entry));
-    for (uint32_t i = 0; i < detail::Chunks<Entry>::count; ++i) {
-      detail::store_chunk(How{}, to, offset + i * static_cast<uint32_t>(sizeof(arch::Vec16)), chunks.chunk[i]);
-    }
+    detail::store_chunks<How>(to, slot * static_cast<uint32_t>(sizeof(Entry)), chunks.chunk);
   }
 }
 
@@ -118,7 +127,12 @@ XIO_DEVICE_INLINE constexpr void XioComDoorbell(Word* where, Word value) {
     if constexpr (IsSame<Order, order::Release>::value) {
       arch::release_system();
     } else if constexpr (IsSame<Order, order::Stored>::value) {
-      arch::wait_stores();
+      // Where nothing can be written through, entries lie in the cache whatever they were stored with.
+      if constexpr (arch::has_write_through) {
+        arch::wait_stores();
+      } else {
+        arch::release_system();
+      }
     }
     arch::store_mmio(where, value);
   }

@@ -17,6 +17,16 @@ struct alignas(16) Notification {
   uint64_t failed;  ///< operations ended with an error
 };
 
+/// How one operation ended, in memory of its owner's, who may look as late as he likes: for commands whose result
+/// matters (the LBA of a Zone Append). Zeroed by its owner before each use; the same for a Notification's memory.
+struct alignas(16) KeptResult {
+  static constexpr uint64_t mark = 1;  // of a pointer that is not one to a Notification
+  static constexpr uint64_t has_ended = uint64_t{1} << 63;
+
+  uint64_t ended;   ///< 0, or has_ended | the device's own status
+  uint64_t result;  ///< command specific result (NVMe: CQE dwords 0 and 1); valid once `ended` is not 0
+};
+
 namespace protocol {
 
 /// Adds `failed` and one to a notification for each lane that holds one, merging lanes that hold the same.
@@ -63,10 +73,12 @@ template <class Format>
 struct CompletionRing {
   const typename Format::Entry* entries;
   CompletionSlot* slots;
+  FailureLog* failures;
   Notification** notifications;  ///< one pointer for each slot; null where the policy has no notifications
   uint32_t mask;                 ///< CQ size - 1
   uint32_t slot_mask;
   uint32_t depth;
+  uint32_t failure_entries;
 };
 
 /// In place of a record of what drain() took: none is kept.
@@ -157,35 +169,52 @@ XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state,
       static_assert(!is_shared<S>, "a shared queue was claimed by now");
       if (XIO_UNLIKELY(any<S>(group, strange || repeated || errors))) return met_error;
     }
+    bool leaves = false;
+    uint64_t* moved = nullptr;  // where the failure is now that the slot has told of
     const bool failed = Errors && errors && !strange && Format::is_error(status);
     // Counted before anybody can see them: whoever waits for an error, or finds it, takes it out of the count.
     if (Errors && XIO_UNLIKELY(any<S>(group, errors && !strange))) {
-      const bool lost = errors && !strange && Format::is_error(before & 0x7fff) && mark_seen<S>(slot, before);
       const bool unseen = failed && !Record::kept;
       uint64_t failures = unseen;
-      uint64_t losses = lost;
-      if constexpr (S != Sharing::thread) {
-        failures = arch::ballot(group, unseen);
-        losses = arch::ballot(group, lost);
-      }
-      add_errors<S>(state, group, arch::count_lanes(failures) - arch::count_lanes(losses));
-      if (losses != 0) {
-        const uint32_t source = arch::first_lane(losses);
-        record_lost_errors<S>(state, group, arch::count_lanes(losses),
-                              from_lane<S>(group, ticket - ring.slot_mask - 1, source),
-                              from_lane<S>(group, static_cast<uint32_t>(before & 0x7fff), source));
+      if constexpr (S != Sharing::thread) failures = arch::ballot(group, unseen);
+      add_errors<S>(state, group, arch::count_lanes(failures));
+      const bool leaving = errors && !strange && Format::is_error(before & 0x7fff);
+      leaves = any<S>(group, leaving);
+      if (leaves) {
+        // One lane after the other: the log is written by one at a time.
+        for (uint64_t lanes = S == Sharing::thread ? 1 : arch::ballot(group, leaving); lanes != 0; lanes &= lanes - 1) {
+          if (S == Sharing::thread || arch::lane() == arch::first_lane(lanes)) {
+            moved = keep_failure<S>(ring.failures, ring.failure_entries, ticket - ring.slot_mask - 1, before);
+          }
+          if constexpr (S != Sharing::thread) arch::converge(group);
+        }
       }
     }
     if (hit && !strange) {
-      if constexpr (Policy::notifications) {
-        target = reinterpret_cast<Notification*>(read<S>(reinterpret_cast<const uint64_t&>(ring.notifications[key])));
-      }
       const uint64_t result = Format::result(entry);
+      if constexpr (Policy::notifications) {
+        const uint64_t told = read<S>(reinterpret_cast<const uint64_t&>(ring.notifications[key]));
+        if (XIO_UNLIKELY((told & KeptResult::mark) != 0)) {
+          auto* const kept = reinterpret_cast<KeptResult*>(told - KeptResult::mark);
+          arch::store<arch::Scope::system>(&kept->result, result);
+          arch::publish<arch::Scope::system>(&kept->ended, KeptResult::has_ended | status);
+        } else {
+          target = reinterpret_cast<Notification*>(told);
+        }
+      }
       const uint64_t seen = Record::kept && failed ? seen_bit : 0;
       const uint64_t filed = ((before >> 16) + ring.slot_mask + 1) << 16 | status | seen;
       if constexpr (is_shared<S>) {
         arch::store<scope>(&slot.result, result);
-        arch::publish<scope>(&slot.word, filed);
+        if (XIO_UNLIKELY(leaves)) {
+          // Somebody may have waited for it meanwhile, and perhaps somebody else found it in the log.
+          const uint64_t last = arch::publish_exchange<scope>(&slot.word, filed);
+          const bool told = moved && ((last ^ before) & seen_bit) != 0;
+          const uint64_t logged = (ticket - ring.slot_mask) << 16 | (before & 0xffff);
+          if (told && !mark_seen<S>(moved, logged)) arch::fetch_add<scope>(&state.error_count, 1u);
+        } else {
+          arch::publish<scope>(&slot.word, filed);
+        }
       } else {
         slot.result = result;
         slot.word = filed;
@@ -234,8 +263,7 @@ XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state,
 template <class Format, Sharing S, class Drain>
 XIO_DEVICE Status wait(const CompletionRing<Format>& ring, QueueState& state, uint64_t group, const Token& token,
                        Deadline until, Drain drain_now) {
-  constexpr uint32_t gone = 0x8000;
-  uint32_t first = 0;  // the first answer that is not success, as the device gave it; or `gone`
+  uint32_t first = 0;  // the first answer that is not success, as the device gave it; or not_on_record
   uint64_t ticket = token.last + 1 - token.count;
   uint32_t left = token.count;
   bool late = false;
@@ -246,12 +274,24 @@ XIO_DEVICE Status wait(const CompletionRing<Format>& ring, QueueState& state, ui
       uint64_t word = 0;
       const Outcome outcome = look_up<S>(ring.slots, ring.slot_mask, ticket, word);
       if (outcome == Outcome::pending) break;
-      if (outcome == Outcome::expired) {
-        if (first == 0) first = gone;
-      } else if (XIO_UNLIKELY((word & 0x7fff) != 0)) {
-        // A success can carry bits of its own.
-        if (first != gone && !Format::is_error(first)) first = static_cast<uint32_t>(word & 0x7fff);
-        if (Format::is_error(word & 0x7fff)) error = mark_seen<S>(slot_of(ring.slots, ring.slot_mask, ticket), word);
+      uint64_t* where = &slot_of(ring.slots, ring.slot_mask, ticket).word;
+      if (XIO_UNLIKELY(outcome == Outcome::replaced)) {
+        const OnRecord found = find_failure<S>(ring.failures, ticket);
+        word = found.word;
+        where = found.where;
+      }
+      if (XIO_UNLIKELY((word & 0xffff) != 0)) {
+        const auto status = static_cast<uint32_t>(word & 0x7fff);
+        if (Format::is_error(status)) {
+          if ((word & seen_bit) == 0) {
+            error = mark_seen<S>(where, word);
+            if (!error) continue;  // it changed: look again
+          }
+          if (!Format::is_error(first)) first = status;
+        } else if (!Format::is_error(first) && first != not_on_record) {
+          // A success can carry bits of its own.
+          first = word == not_on_record ? static_cast<uint32_t>(not_on_record) : status;
+        }
       }
       ++ticket;
       --left;
@@ -274,7 +314,7 @@ XIO_DEVICE Status wait(const CompletionRing<Format>& ring, QueueState& state, ui
   if (any<S>(group, token.count != 0)) arch::acquire_system();
   if (left != 0) return broken ? Status::broken : Status::timed_out;
   if (!token.status.is_ok() || first == 0) return token.status;
-  return first == gone ? Status(Status::expired) : Format::decode(static_cast<uint16_t>(first));
+  return first == not_on_record ? Status(Status::expired) : Format::decode(static_cast<uint16_t>(first));
 }
 
 }  // namespace protocol

@@ -6,9 +6,9 @@
 /// it.
 ///
 /// Ticket i uses command identifier i mod W, W being the number of slots. A slot remembers how the last operation that
-/// used it ended, until the next one ends: a token can be asked for up to W operations later.
+/// used it ended, until the next one ends. Failures go to a log then (failure_log.hpp).
 
-#include <xio/device/submission.hpp>
+#include <xio/device/failure_log.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -52,10 +52,8 @@ XIO_DEVICE_INLINE bool slot_free(const CompletionSlot* slots, uint32_t slot_mask
   return read<S>(slot_of(slots, slot_mask, ticket).word) >> 16 == lap_begin(ticket, slot_mask);
 }
 
-constexpr uint64_t seen_bit = 0x8000;
-
-/// What is known of one ticket.
-enum class Outcome : uint32_t { pending, ended, expired };
+/// What the table says of one ticket: ended, as its slot says; or replaced, which means that it has ended too.
+enum class Outcome : uint32_t { pending, ended, replaced };
 
 /// Looks up one ticket; `status` is set where it has ended.
 template <Sharing S>
@@ -68,7 +66,7 @@ XIO_DEVICE_INLINE Outcome look_up(const CompletionSlot* slots, uint32_t slot_mas
   }
   const uint64_t end = lap_end(ticket, slot_mask);
   if (word >> 16 < end) return Outcome::pending;
-  return word >> 16 == end ? Outcome::ended : Outcome::expired;
+  return word >> 16 == end ? Outcome::ended : Outcome::replaced;
 }
 
 /// Adds to the count of errors that nobody has waited for. All lanes pass the same number.
@@ -83,96 +81,72 @@ XIO_DEVICE void add_errors(QueueState& state, uint64_t group, uint32_t number) {
   }
 }
 
-/// Puts errors on record that leave the table before anybody waited for them. All lanes pass the same values; `status`
-/// is the device's own, of the first.
-template <Sharing S>
-XIO_DEVICE void record_lost_errors(QueueState& state, uint64_t group, uint32_t number, uint64_t ticket,
-                                   uint32_t status) {
-  uint32_t before = read<S>(state.lost_errors);
-  const auto sum = [&] {
-    const uint32_t known = before >> 16;
-    return (known + number < 0xffff ? known + number : 0xffff) << 16 | (known != 0 ? before & 0xffff : status);
-  };
-  if constexpr (is_shared<S>) {
-    // One wave at a time drains; only quiet() may come in between, and leaves 0.
-    if (!leads<S>(group)) return;
-    if (before == 0) arch::store<state_scope<S>>(&state.lost_ticket, ticket);
-    while (!arch::compare_exchange<state_scope<S>>(&state.lost_errors, before, sum())) {
-    }
-  } else {
-    before_writing<S>(group);
-    if (before == 0) state.lost_ticket = ticket;
-    state.lost_errors = sum();
-  }
-}
-
-/// Sets the mark of a waiter in a slot that holds an error; false where it was there before.
-template <Sharing S>
-XIO_DEVICE_INLINE bool mark_seen(CompletionSlot& slot, uint64_t word) {
-  if (word & seen_bit) return false;
-  if constexpr (S == Sharing::thread) {
-    slot.word = word | seen_bit;
-    return true;
-  } else {
-    // Lanes of one wave may wait for the same operation.
-    return arch::compare_exchange<state_scope<S>>(&slot.word, word, word | seen_bit);
-  }
-}
-
 /// Failed operations that nobody has waited for.
 struct UnseenErrors {
   uint32_t count;
   uint64_t first_ticket;
   uint32_t first_status;  ///< the device's own
+
+  XIO_HOST_DEVICE void add(uint32_t number, uint64_t ticket, uint32_t status) {
+    if (count == 0 || ticket < first_ticket) {
+      first_ticket = ticket;
+      first_status = status;
+    }
+    count += number;
+  }
 };
 
-/// Looks through the table; with `take`, for the caller, who waits for all of them by that. One lane calls.
-template <class Format, Sharing S>
-XIO_DEVICE UnseenErrors unseen_errors(CompletionSlot* slots, uint32_t slot_mask, bool take) {
-  UnseenErrors unseen{};
-  for (uint32_t slot = 0; slot <= slot_mask; ++slot) {
-    const uint64_t word = read<S>(slots[slot].word);
+/// Looks through the table and the log; with `take`, for the caller, who waits for all of them by that. One lane calls.
+/// Returns false where `until` passed before the end was reached.
+template <class Format, Sharing S, class Ring, class Until>
+XIO_DEVICE bool unseen_errors(const Ring& ring, bool take, Until until, UnseenErrors& unseen) {
+  const uint32_t slots = ring.slot_mask + 1;
+  // A failure that leaves the table meanwhile is in the log when that is looked at.
+  for (uint32_t i = 0; i < slots || i - slots < read<S>(ring.failures->used); ++i) {
+    if (i % (4 * arch::looks_per_clock) == 4 * arch::looks_per_clock - 1 && until.passed()) return false;
+    uint64_t* const where = i < slots ? &ring.slots[i].word : entries_of(ring.failures) + (i - slots);
+    const uint64_t word = read<S>(*where);
     if (!Format::is_error(word & 0x7fff) || (word & seen_bit) != 0) continue;
-    if (take && !mark_seen<S>(slots[slot], word)) continue;
-    const uint64_t ticket = (word >> 16) - slot_mask - 1 + slot;
-    if (unseen.count++ == 0 || ticket < unseen.first_ticket) {
-      unseen.first_ticket = ticket;
-      unseen.first_status = static_cast<uint32_t>(word & 0x7fff);
-    }
+    if (take && !mark_seen<S>(where, word)) continue;
+    unseen.add(1, i < slots ? (word >> 16) - slots + i : (word >> 16) - 1, static_cast<uint32_t>(word & 0x7fff));
   }
-  return unseen;
+  return true;
 }
 
-/// Failed operations that nobody has waited for, also those that the table shows no more; with `take`, nobody is told
-/// of them again. All lanes of `group` call, and get the same.
-template <class Format, Sharing S>
-XIO_DEVICE UnseenErrors find_errors(QueueState& state, uint64_t group, CompletionSlot* slots, uint32_t slot_mask,
-                                    bool take) {
-  UnseenErrors all{};
-  uint32_t lost = from_leader<S>(group, read<S>(state.lost_errors));
-  all.count = from_leader<S>(group, read<S>(state.error_count));
-  if (all.count == 0 && lost == 0) return all;
+/// Failed operations that nobody has waited for, also those that neither table nor log show any more; with `take`,
+/// nobody is told of them again. All lanes of `group` call, and get the same. Returns false where the deadline of the
+/// most patient passed before all were found; then they are still to be told of.
+template <class Format, Sharing S, class Ring, class Until>
+XIO_DEVICE bool find_errors(const Ring& ring, QueueState& state, uint64_t group, bool take, Until until,
+                            UnseenErrors& all) {
+  all = {};
+  const uint32_t known = from_leader<S>(group, read<S>(state.error_count));
+  if (known == 0) return true;
+  FailureLog* const log = ring.failures;
+  bool complete = true;
   if (leads<S>(group)) {
-    all = unseen_errors<Format, S>(slots, slot_mask, take);
-    if constexpr (is_shared<S>) {
-      if (take && lost != 0) lost = arch::exchange<state_scope<S>>(&state.lost_errors, 0u);
-    }
-    // Those are older than anything in the table.
-    if (lost != 0) {
-      all.first_ticket = read<S>(state.lost_ticket);
-      all.first_status = lost & 0xffff;
+    complete = unseen_errors<Format, S>(ring, take, until, all);
+    uint32_t lost = read<S>(log->lost);
+    if (!complete) {
+      if (take && all.count != 0) add_lost<S>(log, all.count, all.first_ticket, all.first_status);
+    } else if (lost != 0) {
+      if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+      const uint64_t ticket = read<S>(log->lost_ticket);
+      const uint32_t status = read<S>(log->lost_status);
+      if constexpr (is_shared<S>) {
+        if (take) lost = arch::exchange<state_scope<S>>(&log->lost, 0u);
+      } else {
+        if (take) log->lost = 0;
+      }
+      all.add(lost, ticket, status);
     }
   }
-  const uint32_t taken = from_leader<S>(group, all.count);
-  lost = from_leader<S>(group, lost);
-  all.count = taken + (lost >> 16);
+  if (any<S>(group, !complete)) return false;
+  all.count = from_leader<S>(group, all.count);
   all.first_ticket = from_leader<S>(group, all.first_ticket);
   all.first_status = from_leader<S>(group, all.first_status);
-  if (take) {
-    add_errors<S>(state, group, 0u - taken);
-    if constexpr (!is_shared<S>) state.lost_errors = 0;
-  }
-  return all;
+  if (take) add_errors<S>(state, group, 0u - all.count);
+  return true;
 }
 
 }  // namespace protocol

@@ -87,6 +87,16 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
     return submit(command, pages, until, off, &notification);
   }
 
+  /// As above; `kept` gets the operation's end and its result, however late its owner looks. It belongs to the queue
+  /// until the operation has ended. Of a command that is split it gets the last part's to end.
+  template <class Pages>
+  XIO_DEVICE_INLINE Token submit(const Command& command, const Pages& pages, KeptResult& kept, Deadline until) {
+    static_assert(Policy::notifications, "use a Notifying policy");
+    telemetry::Off off;
+    const auto marked = reinterpret_cast<uint64_t>(&kept) | KeptResult::mark;
+    return submit(command, pages, until, off, reinterpret_cast<Notification*>(marked));
+  }
+
   /// As above, without waiting and without taking completions: a lane that finds no room gets a token refused with
   /// Status::would_block.
   template <class Pages>
@@ -157,7 +167,7 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
     if (protocol::any<S>(group, arch::load<arch::Scope::system>(&progress.done) < count)) return Status::broken;
     arch::acquire_system();
     if (!protocol::any<S>(group, arch::load<arch::Scope::system>(&progress.failed) != 0)) return inbound(group, until);
-    const ErrorSummary summary = find_errors(group, false);
+    const ErrorSummary summary = errors_in(group);
     return summary.count != 0 ? summary.first : Status(Status::device_error);
   }
 
@@ -247,9 +257,22 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
     return found;
   }
 
-  /// Command specific result of an operation that a wait has found ended: CQE dword 0 in bits 31:0, dword 1 above.
-  XIO_DEVICE_INLINE uint64_t result(const Token& token) const {
-    return protocol::read<S>(protocol::slot_of(handle().slots, handle().slot_mask, token.last).result);
+  /// Command specific result of an operation that has ended: CQE dword 0 in bits 31:0, dword 1 above.
+  ///
+  /// The table keeps it until as many commands as it has slots were submitted after this one. Status::expired where
+  /// that is over: submit with a KeptResult what may be asked for later. Status::would_block where it has not ended, as
+  /// far as completions were taken.
+  XIO_DEVICE_INLINE Status result(const Token& token, uint64_t& value) {
+    if (token.count == 0) return token.status;
+    uint64_t word = 0;
+    const CompletionSlot* const slots = handle().slots;
+    const protocol::Outcome outcome = protocol::look_up<S>(slots, handle().slot_mask, token.last, word);
+    if (outcome == protocol::Outcome::pending) return Status::would_block;
+    if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+    value = protocol::read<S>(protocol::slot_of(slots, handle().slot_mask, token.last).result);
+    if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+    // Nobody has stored another one there before the next command with this identifier was submitted.
+    return protocol::read<S>(state().reserved) <= token.last + handle().slot_mask + 1 ? Status::ok : Status::expired;
   }
 
   /// Announces deferred submissions (Deferred policies); otherwise does nothing.
@@ -301,11 +324,12 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
     const uint64_t group = callers();
     const Status fenced = fence_in(group, until);
     if (!fenced.is_ok()) return fenced;
-    return find_errors(group, true).first;
+    ErrorSummary summary;
+    return find_errors(group, true, until, summary) ? summary.first : Status(Status::timed_out);
   }
 
   /// Failed operations that nobody has waited for so far. Looks through the completion table where there are any.
-  XIO_DEVICE ErrorSummary errors() { return find_errors(callers(), false); }
+  XIO_DEVICE ErrorSummary errors() { return errors_in(callers()); }
 
   /// Makes data that the device wrote before its last completion visible where PCIe does not order the two (data in
   /// device memory, completions in host memory): the controller is made to read back from the data's memory.
@@ -316,24 +340,41 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
   XIO_DEVICE Status fence_in(uint64_t group, Deadline until) {
     const uint64_t end = protocol::from_leader<S>(group, protocol::read<S>(state().reserved));
     const uint64_t window = uint64_t{handle().slot_mask} + 1;
-    for (uint64_t ticket = end > window ? end - window : 0; ticket < end; ++ticket) {
+    const uint32_t lanes = S == Sharing::thread ? 1 : arch::count_lanes(group);
+    uint32_t looks = 0;
+    // Each lane looks at one ticket; older ones have ended, or their slots could not be in use again.
+    for (uint64_t base = end > window ? end - window : 0; base < end; base += lanes) {
       const uint64_t retired = protocol::read<S>(state().retired);
       if (!protocol::any<S>(group, retired < protocol::read<S>(state().reserved))) break;
-      Token token;
-      token.last = ticket;
-      token.count = 1;
-      if (!protocol::any<S>(group, !ended(token))) continue;
-      const Status status = wait_quietly(group, token, until);
+      if (++looks % arch::looks_per_clock == 0 && !protocol::any<S>(group, !until.passed())) return Status::timed_out;
+      Token mine;
+      mine.last = base + protocol::rank<S>(group);
+      mine.count = mine.last < end;
+      if (!protocol::any<S>(group, !ended(mine))) continue;
+      const Status status = wait_quietly(group, mine, until);
       if (!status.is_ok()) return status;
     }
     arch::acquire_system();
     return inbound(group, until);
   }
 
-  XIO_DEVICE ErrorSummary find_errors(uint64_t group, bool take) {
-    const protocol::UnseenErrors found =
-        protocol::find_errors<CompletionFormat, S>(state(), group, handle().slots, handle().slot_mask, take);
-    return {found.count, found.first_ticket, CompletionFormat::decode(static_cast<uint16_t>(found.first_status))};
+  /// In place of a deadline: takes the time that it takes.
+  struct Always {
+    XIO_HOST_DEVICE static constexpr bool passed() { return false; }
+  };
+  XIO_DEVICE ErrorSummary errors_in(uint64_t group) {
+    ErrorSummary summary;
+    find_errors(group, false, Always{}, summary);
+    return summary;
+  }
+
+  /// Returns false where `until` passed; see protocol::find_errors().
+  template <class Until>
+  XIO_DEVICE bool find_errors(uint64_t group, bool take, Until until, ErrorSummary& summary) {
+    protocol::UnseenErrors found;
+    if (!protocol::find_errors<CompletionFormat, S>(completions(), state(), group, take, until, found)) return false;
+    summary = {found.count, found.first_ticket, CompletionFormat::decode(static_cast<uint16_t>(found.first_status))};
+    return true;
   }
 
   /// After a wait for everything: flush_inbound() where the policy needs it.

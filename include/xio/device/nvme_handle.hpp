@@ -40,6 +40,7 @@ struct QueueHandle {
   uint32_t cq_mask;              ///< CQ size - 1; the size is a power of two
   uint32_t qid;                  ///< identifier of the SQ and of the CQ
   Notification** notifications;  ///< a pointer for each completion slot, zeroed; null where policies have none
+  FailureLog* failures;          ///< followed by `failure_entries` words, all zeroed before the first use
   uint64_t flush_bus;            ///< bus address of one block in the data's memory, for flush_inbound(); 0: not offered
   uint64_t clock_hz;             ///< measured rate of the executing side's clock; 0: arch::clock_hz
 
@@ -47,6 +48,8 @@ struct QueueHandle {
   uint32_t* cq_shadow;             ///< DBBUF shadow of the CQ head
   const uint32_t* sq_event_index;  ///< DBBUF EventIdx of the SQ tail
   const uint32_t* cq_event_index;  ///< DBBUF EventIdx of the CQ head
+
+  uint32_t failure_entries;  ///< of the log, at least 64
 
   uint32_t abi;           ///< XIO_ABI_NUMBER of the side that filled the handle
   uint32_t handle_bytes;  ///< sizeof(QueueHandle) on that side

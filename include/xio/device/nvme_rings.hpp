@@ -53,7 +53,7 @@ class QueueRings : public Holder {
 
   XIO_DEVICE_INLINE protocol::CompletionRing<CompletionFormat> completions() const {
     const QueueHandle& q = handle();
-    return {q.cq, q.slots, q.notifications, q.cq_mask, q.slot_mask, q.depth};
+    return {q.cq, q.slots, q.failures, q.notifications, q.cq_mask, q.slot_mask, q.depth, q.failure_entries};
   }
 
   template <class Telemetry>
@@ -207,7 +207,7 @@ class QueueRings : public Holder {
     return true;
   }
 
-  /// Waits without taking note of errors; all lanes pass the same token.
+  /// Waits for each lane's token without taking note of errors.
   XIO_DEVICE Status wait_quietly(uint64_t group, const Token& token, Deadline until) {
     telemetry::Off off;
     bool broken = false;

@@ -45,6 +45,7 @@ XIO_DEVICE_INLINE QueueHandle in_global_memory(QueueHandle handle) {
   handle.state = arch::in_global(handle.state);
   handle.slots = arch::in_global(handle.slots);
   handle.lists = arch::in_global(handle.lists);
+  handle.failures = arch::in_global(handle.failures);
   handle.notifications = arch::in_global(handle.notifications);
   return handle;
 }

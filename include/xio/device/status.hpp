@@ -19,7 +19,7 @@ struct Status {
     // The library's own answers.
     would_block,       ///< no room now; nothing was changed; try again after a completion
     timed_out,         ///< the deadline passed; the operation is still in flight and keeps its buffer
-    expired,           ///< the token is older than the completion table remembers
+    expired,           ///< so many operations have failed since that how this one ended is not on record
     broken,            ///< the queue pair cannot be used until the host recovers it
     invalid_argument,  ///< refused before it reached the device
     out_of_range,      ///< address or length outside of what the handle allows; refused before it reached the device

@@ -161,17 +161,28 @@ XIO_DEVICE_INLINE void store_entry8(uint64_t* to, uint64_t value) { store<Scope:
 /// Whether store_entry_through() keeps its promise; where not, WriteThrough queues release like the others.
 constexpr bool has_write_through = !detail::is_gfx9 || detail::is_gfx940;
 
+template <uint32_t Part = 0>
 XIO_DEVICE_INLINE void store_entry_through(Vec16* ring, uint32_t offset, const Vec16& value) {
-  if constexpr (detail::is_gfx940 || detail::is_gfx12) {
+#if defined(__GFX12__)
+  // The compiler puts a wait before each store of system scope that it makes itself. It does not know of these, but
+  // every release and every wait for stores here has a wait of its own.
+  asm volatile("global_store_b128 %0, %1, off offset:%2 scope:SCOPE_SYS"
+               :
+               : "v"(detail::global(ring + offset / sizeof(Vec16))), "v"(detail::vector(value)), "n"(Part)
+               : "memory");
+#else
+  if constexpr (detail::is_gfx940) {
     // Only buffer stores of 16 bytes take cache bits. A ring that is not uniform costs a loop over its values.
-    constexpr int coherence = detail::is_gfx12 ? 0x18 : 0x11;          // SCOPE_SYS; sc0 sc1
-    constexpr int word3 = detail::is_gfx12 ? 0x31014000 : 0x00027000;  // raw, 32-bit elements, no swizzle
+    constexpr int coherence = 0x11;    // sc0 sc1
+    constexpr int word3 = 0x00027000;  // raw, 32-bit elements, no swizzle
     const auto resource = __builtin_amdgcn_make_buffer_rsrc(ring, 0, -1, word3);
-    __builtin_amdgcn_raw_buffer_store_b128(detail::vector(value), resource, static_cast<int>(offset), 0, coherence);
+    __builtin_amdgcn_raw_buffer_store_b128(detail::vector(value), resource, static_cast<int>(offset + Part), 0,
+                                           coherence);
   } else {
     // gfx10 and gfx11 store to system scope without any cache bits; gfx90a releases.
-    store_entry(ring + offset / sizeof(Vec16), value);
+    store_entry(ring + (offset + Part) / sizeof(Vec16), value);
   }
+#endif
 }
 
 XIO_DEVICE_INLINE uint32_t lane() {

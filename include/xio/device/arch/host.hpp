@@ -251,8 +251,9 @@ XIO_DEVICE_INLINE void store_whole_entry(Entry* to, const Entry& entry) {
 }
 
 constexpr bool has_write_through = true;
+template <uint32_t Part = 0>
 XIO_DEVICE_INLINE void store_entry_through(Vec16* ring, uint32_t offset, const Vec16& value) {
-  store_entry(ring + offset / sizeof(Vec16), value);
+  store_entry(ring + (offset + Part) / sizeof(Vec16), value);
 }
 
 /// For memory that takes at most 8 bytes an access (some controller memory buffers).

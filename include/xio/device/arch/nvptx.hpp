@@ -234,11 +234,12 @@ XIO_DEVICE_INLINE void store_entry(Vec16* to, const Vec16& value) {
 }
 
 constexpr bool has_write_through = true;
+template <uint32_t Part = 0>
 XIO_DEVICE_INLINE void store_entry_through(Vec16* ring, uint32_t offset, const Vec16& value) {
   asm volatile("st.wt.v4.u32 [%0], {%1, %2, %3, %4};"
                :
-               : "l"(ring + offset / sizeof(Vec16)), "r"(value.word[0]), "r"(value.word[1]), "r"(value.word[2]),
-                 "r"(value.word[3])
+               : "l"(ring + (offset + Part) / sizeof(Vec16)), "r"(value.word[0]), "r"(value.word[1]),
+                 "r"(value.word[2]), "r"(value.word[3])
                : "memory");
 }
 

@@ -123,13 +123,15 @@ class QueuePair final : public QueueRecord {
   /// New memory for everything; the old memory goes first, since the controller does not use it any more.
   void allocate() {
     const size_t page = state_->page_bytes();
-    for (DmaBuffer* buffer : {&sq_, &cq_, &lists_, &state_memory_, &slots_, &notifications_, &sq_pages_, &cq_pages_})
+    for (DmaBuffer* buffer :
+         {&sq_, &cq_, &lists_, &state_memory_, &slots_, &failures_, &notifications_, &sq_pages_, &cq_pages_})
       *buffer = DmaBuffer();
     sq_ = options_.allocate_sq(plan_.sq_entries * sizeof(nvme::Sqe), page);
     cq_ = options_.allocate_cq(plan_.cq_entries * sizeof(nvme::Cqe), page);
     if (plan_.list_bytes != 0) lists_ = options_.allocate_rings(size_t{plan_.list_bytes} * plan_.slots, page);
     state_memory_ = options_.allocate_state(sizeof(QueueState), alignof(QueueState));
     slots_ = options_.allocate_state(plan_.slots * sizeof(CompletionSlot), 64);
+    failures_ = options_.allocate_state(protocol::failure_log_bytes(plan_.failure_entries), alignof(FailureLog));
     notifications_ = options_.allocate_state(plan_.slots * sizeof(Notification*), 64);
     if (!options_.non_contiguous) return;
     sq_pages_ = list_pages(sq_);
@@ -203,6 +205,8 @@ class QueuePair final : public QueueRecord {
     }
     handle.state = for_executor<QueueState>(state_memory_.data());
     handle.slots = for_executor<CompletionSlot>(slots_.data());
+    handle.failures = for_executor<FailureLog>(failures_.data());
+    handle.failure_entries = plan_.failure_entries;
     handle.notifications = for_executor<Notification*>(notifications_.data());
     handle.lists = for_executor<uint64_t>(lists_.data());
     handle.lists_bus = lists_.bus();
@@ -229,7 +233,7 @@ class QueuePair final : public QueueRecord {
   QueuePlan plan_;
   uint64_t namespace_blocks_;
   uint32_t block_shift_;
-  DmaBuffer sq_, cq_, lists_, state_memory_, slots_, notifications_, sq_pages_, cq_pages_;
+  DmaBuffer sq_, cq_, lists_, state_memory_, slots_, failures_, notifications_, sq_pages_, cq_pages_;
   nvme::QueueHandle handle_{};
   uint64_t generation_ = 0;
   bool live_ = false;  // as far as is known, it exists on the controller

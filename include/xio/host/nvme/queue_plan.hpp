@@ -10,6 +10,7 @@
 #include <string>
 
 #include <xio/config.hpp>
+#include <xio/device/failure_log.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/memory.hpp>
 
@@ -24,10 +25,13 @@ struct QueueOptions {
   uint32_t qid = 0;         ///< identifier of both queues; 0: a free one of NvmeController::queue_ids()
   uint32_t sq_entries = 0;  ///< size of the submission ring, a power of two; 0: the smallest that holds `depth`
   uint32_t cq_entries = 0;  ///< size of the completion ring, a power of two; 0: twice the SQ where the controller can
-  /// Completion slots: how many operations back a token can still be asked for. Where many waves share a queue, a wave
-  /// that is late finds its token expired once the others have run this far ahead. A power of two up to 32768, at least
-  /// twice the depth; 0: at least that, up to 4096 while their lists take no more than 1 MiB.
+  /// Completion slots: an operation waits for room while another one so many before it has not ended, and its result is
+  /// kept for as long. A power of two up to 32768, at least twice the depth; 0: at least that, up to 4096 while their
+  /// lists take no more than 1 MiB.
   uint32_t completion_slots = 0;
+  /// Failed operations that are kept on record beyond that, for tokens that are asked for late: 64 to 1048576. Answers
+  /// are exact until so many have failed after them; then they can be Status::expired.
+  uint32_t failures_on_record = 1024;
   bool shadow_doorbells = false;  ///< Doorbell Buffer Config; once it is on, every new queue has shadow doorbells
   bool non_contiguous = false;    ///< describe the rings by lists of pages (PC = 0); needs CAP.CQR = 0
   /// Accept a namespace that keeps metadata apart from its blocks. Each command that moves or compares blocks then says
@@ -65,12 +69,13 @@ struct QueueLimits {
 
 /// Sizes of the parts of a queue pair.
 struct QueuePlan {
-  uint32_t depth = 0;       ///< what can be in flight; may be less than what was asked for
-  uint32_t sq_entries = 0;  ///< power of two
-  uint32_t cq_entries = 0;  ///< power of two
-  uint32_t slots = 0;       ///< completion slots: power of two, at least 2 * depth
-  uint32_t list_bytes = 0;  ///< of each slot; 0: none
-  uint32_t max_blocks = 0;  ///< of one command
+  uint32_t depth = 0;            ///< what can be in flight; may be less than what was asked for
+  uint32_t sq_entries = 0;       ///< power of two
+  uint32_t cq_entries = 0;       ///< power of two
+  uint32_t slots = 0;            ///< completion slots: power of two, at least 2 * depth
+  uint32_t list_bytes = 0;       ///< of each slot; 0: none
+  uint32_t max_blocks = 0;       ///< of one command
+  uint32_t failure_entries = 0;  ///< of the log of failures
 };
 
 namespace detail {
@@ -166,6 +171,10 @@ inline QueuePlan plan_queue(const QueueOptions& wanted, const QueueLimits& limit
   for (const uint32_t bound : {plan.sq_entries - 1, plan.cq_entries - 1, detail::max_completion_slots / 2})
     if (plan.depth > bound) plan.depth = bound;
   detail::plan_lists(wanted, limits, plan);
+  if (wanted.failures_on_record < protocol::failures_kept || wanted.failures_on_record > 1u << 20)
+    throw Error("failures_on_record = " + std::to_string(wanted.failures_on_record) + " is not accepted; " +
+                std::to_string(protocol::failures_kept) + " to 1048576 is");
+  plan.failure_entries = wanted.failures_on_record;
   plan.slots = detail::plan_slots(wanted.completion_slots, plan.depth, plan.list_bytes);
   return plan;
 }

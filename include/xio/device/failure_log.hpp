@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Failed operations whose completion slots were used again, so that who asks late gets the right answer.
+///
+/// A slot that was used again proves that the operation before has ended; what it does not tell any more is how. The
+/// drain puts a failure here before its slot is overwritten: an operation that neither the table nor the log shows has
+/// succeeded. The log has a fixed size. Where an entry has to make room, `floor` rises above its ticket, and below the
+/// floor nothing is claimed any more (Status::expired).
+
+#include <xio/device/submission.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+/// Head of the log; its entries follow. One line in memory, zeroed at creation like the entries. An entry is: ticket +
+/// 1
+/// << 16 | seen by a waiter, bit 15 | device status, bits 14:0. The wave that takes completions writes; quiet() takes
+/// what is lost.
+struct alignas(64) FailureLog {
+  uint64_t floor;        ///< an operation with a lower ticket may have failed without being on record
+  uint64_t lost_ticket;  ///< of the first failure that `lost` counts
+  uint32_t lost_status;  ///< the device's own, of that
+  uint32_t lost;         ///< failures that had to make room before anybody waited for them
+  uint32_t used;         ///< entries in use, from the first on
+  uint32_t next;         ///< where the search for an entry to replace begins, once all are in use
+};
+static_assert(sizeof(FailureLog) == 64, "the entries begin on a line of their own");
+
+namespace protocol {
+
+constexpr uint64_t seen_bit = 0x8000;
+
+/// In place of an entry: the log does not tell. No operation that succeeded is seen.
+constexpr uint64_t not_on_record = seen_bit;
+
+/// So many entries that nobody has waited for are never replaced while there are others.
+constexpr uint32_t failures_kept = 64;
+
+/// Bytes that a log of so many entries takes.
+XIO_HOST_DEVICE constexpr uint64_t failure_log_bytes(uint32_t entries) {
+  return sizeof(FailureLog) + uint64_t{entries} * sizeof(uint64_t);
+}
+
+XIO_DEVICE_INLINE uint64_t* entries_of(FailureLog* log) {
+  return arch::in_global(reinterpret_cast<uint64_t*>(log + 1));
+}
+
+/// Sets the mark of a waiter in a word of the table or the log that tells of a failure. False where the word has
+/// changed: another has marked it, or it moved from the table to the log.
+template <Sharing S>
+XIO_DEVICE_INLINE bool mark_seen(uint64_t* where, uint64_t word) {
+  if constexpr (S == Sharing::thread) {
+    *arch::in_global(where) = word | seen_bit;
+    return true;
+  } else {
+    // Lanes of one wave may wait for the same operation.
+    return arch::compare_exchange<state_scope<S>>(where, word, word | seen_bit);
+  }
+}
+
+/// What is on record of an operation.
+struct OnRecord {
+  uint64_t word;    ///< the entry; 0 where the operation has succeeded; not_on_record
+  uint64_t* where;  ///< that is
+};
+
+/// Looks for an operation whose slot was seen to be used again. Lanes call each for itself.
+template <Sharing S>
+XIO_LEAF XIO_DEVICE OnRecord find_failure(FailureLog* log, uint64_t ticket) {
+  log = arch::in_global(log);
+  // An entry is stored before its slot is used again, and the floor before an entry is replaced.
+  if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+  const uint32_t used = read<S>(log->used);
+  for (uint32_t i = 0; i < used; ++i) {
+    uint64_t* const where = entries_of(log) + i;
+    const uint64_t word = read<S>(*where);
+    if (word >> 16 == ticket + 1) return {word, where};
+  }
+  if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+  return {ticket < read<S>(log->floor) ? not_on_record : 0, nullptr};
+}
+
+/// Counts failures that nobody can be told of by token any more. One lane calls.
+template <Sharing S>
+XIO_DEVICE_INLINE void add_lost(FailureLog* log, uint32_t number, uint64_t ticket, uint32_t status) {
+  for (;;) {
+    uint32_t before = read<S>(log->lost);
+    if (before == 0 || ticket < read<S>(log->lost_ticket)) {
+      write<S>(log->lost_ticket, ticket);
+      write<S>(log->lost_status, status);
+      if constexpr (is_shared<S>) arch::wait_stores();
+    }
+    if constexpr (is_shared<S>) {
+      // quiet() may come in between.
+      if (arch::compare_exchange<state_scope<S>>(&log->lost, before, before + number)) return;
+    } else {
+      log->lost = before + number;
+      return;
+    }
+  }
+}
+
+/// Puts a failure on record, as the lower 16 bits of its slot's word have it, and returns its entry. One lane calls, of
+/// the wave that takes completions.
+template <Sharing S>
+XIO_LEAF XIO_DEVICE uint64_t* keep_failure(FailureLog* log, uint32_t entries, uint64_t ticket, uint64_t word) {
+  log = arch::in_global(log);
+  const uint64_t entry = (ticket + 1) << 16 | (word & 0xffff);
+  const uint32_t used = read<S>(log->used);
+  if (used < entries) {
+    uint64_t* const free = entries_of(log) + used;
+    write<S>(*free, entry);
+    if constexpr (is_shared<S>) arch::wait_stores();
+    write<S>(log->used, used + 1);
+    return free;
+  }
+  // The next in turn; but what somebody still has to be told of stays while there is anything else.
+  const uint32_t first = log->next;
+  uint32_t at = first;
+  for (uint32_t tries = entries < failures_kept ? entries : failures_kept; tries != 0; --tries) {
+    if ((read<S>(entries_of(log)[at]) & seen_bit) != 0) break;
+    at = at + 1 < entries ? at + 1 : 0;
+  }
+  uint64_t* const where = entries_of(log) + at;
+  log->next = at + 1 < entries ? at + 1 : 0;
+  uint64_t replaced = read<S>(*where);
+  if (replaced >> 16 > read<S>(log->floor)) write<S>(log->floor, replaced >> 16);
+  if constexpr (is_shared<S>) {
+    replaced = arch::publish_exchange<state_scope<S>>(where, entry);
+  } else {
+    *where = entry;
+  }
+  if ((replaced & seen_bit) == 0) {
+    add_lost<S>(log, 1, (replaced >> 16) - 1, static_cast<uint32_t>(replaced & 0x7fff));
+  }
+  return where;
+}
+
+}  // namespace protocol
+
+XIO_NAMESPACE_END

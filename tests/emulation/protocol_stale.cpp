@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief Lanes of one wave that read different values of one word, as they may where each lane has loads of its own.
+
+#include <array>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "emulation/protocol.hpp"
+
+#if !XIO_INTERLEAVE
+#error "this test needs XIO_INTERLEAVE=1"
+#endif
+
+using namespace protocol_tests;
+
+namespace {
+
+/// A wave of two lanes, each a thread. Lane 1 reads a former value of one word.
+class TwoLanes {
+ public:
+  TwoLanes(uint64_t* word, uint64_t former) : word_(word), former_(former), real_(*word) {}
+
+  template <class Kernel>
+  void run(const Kernel& kernel) {
+    std::array<std::thread, 2> threads;
+    for (uint32_t i = 0; i < 2; ++i) {
+      threads[i] = std::thread([&, i] {
+        Lane lane(*this);
+        lane.lane = lane.thread_index = i;
+        lane.wave_size = lane.block_size = 2;
+        xio::arch::current_wave = &lane;
+        kernel(i);
+        xio::arch::current_wave = nullptr;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  uint32_t misled = 0;  ///< how often lane 1 got the former value
+
+ private:
+  class Lane final : public xio::arch::WaveOps {
+   public:
+    explicit Lane(TwoLanes& wave) : wave_(wave) {}
+    uint64_t active(const xio::arch::CallSite&) override { return 3; }
+    uint64_t ballot(uint64_t, bool predicate) override {
+      const auto all = wave_.meet(lane, predicate);
+      return all[0] | all[1] << 1;
+    }
+    uint64_t shuffle(uint64_t, uint64_t value, uint32_t source) override { return wave_.meet(lane, value)[source]; }
+    void block_barrier() override {}
+    void yield(uint32_t) override { std::this_thread::yield(); }
+    void access(const void* where, uint32_t) override {
+      if (lane == 1 && where == wave_.word_) wave_.mislead();
+    }
+
+   private:
+    TwoLanes& wave_;
+  };
+
+  /// Both lanes come with a value and get both.
+  std::array<uint64_t, 2> meet(uint32_t lane, uint64_t value) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (lane == 1) __atomic_store_n(word_, real_, __ATOMIC_RELAXED);
+    const uint64_t number = ++entered_[lane];
+    values_[number % 2][lane] = value;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return entered_[1 - lane] >= number; });
+    return values_[number % 2];
+  }
+
+  /// Until lane 1 comes to the next meeting the word has its former value; lane 0 is there already.
+  void mislead() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return entered_[0] > entered_[1]; });
+    __atomic_store_n(word_, former_, __ATOMIC_RELAXED);
+    ++misled;
+  }
+
+  uint64_t* const word_;
+  const uint64_t former_;
+  const uint64_t real_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::array<uint64_t, 2> entered_{};
+  std::array<std::array<uint64_t, 2>, 2> values_{};
+};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE_SIG("A lane that took no completion and reads an older counter breaks no queue", "",
+                       ((Sharing S), S), Sharing::block, Sharing::grid) {
+  Rig rig(stepped());
+  const NvmeQueue queue = rig.queue(8);
+  Queue<S> view(queue.handle());
+  Token token = view.submit(xio::nvme::read(1, 1), ContiguousPages{rig.bus()}, soon());
+  REQUIRE(token.submitted());
+  rig.model.run();
+  TwoLanes wave(&queue.handle().state->reserved, 0);
+  std::array<uint32_t, 2> taken{};
+  wave.run([&](uint32_t lane) { taken[lane] = Queue<S>(queue.handle()).drain(); });
+  CHECK(wave.misled == 1);
+  CHECK(taken == std::array<uint32_t, 2>{1, 1});
+  CHECK(queue.handle().state->broken == 0);
+  CHECK(view.wait(token, soon()).is_ok());
+}
