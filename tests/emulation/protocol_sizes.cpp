@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include <xio/device/nvme_ranges.hpp>
+#include <xio/vendors/nvme/ranges.hpp>
 
 #include "catch.hpp"
 #include "emulation/protocol.hpp"

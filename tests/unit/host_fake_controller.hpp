@@ -17,7 +17,7 @@
 #include <xio/host/text.hpp>
 #include <xio/vendors/nvme/decode.hpp>
 #include <xio/vendors/nvme/layout.hpp>
-#include <xio/vendors/nvme/opcodes.hpp>
+#include <xio/vendors/nvme/opcodes_admin.hpp>
 #include <xio/vendors/nvme/registers.hpp>
 
 namespace host_tests {

@@ -22,7 +22,7 @@
 
 #include <xio/host/error.hpp>
 #include <xio/host/kernel_calls.hpp>
-#include <xio/vendors/nvme/opcodes.hpp>
+#include <xio/vendors/nvme/opcodes_admin.hpp>
 
 namespace host_tests {
 

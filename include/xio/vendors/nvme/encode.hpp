@@ -254,13 +254,6 @@ XIO_DEVICE constexpr uint32_t data_of(Opcode opcode) {
     default: return data_size::unknown;
   }
 }
-/// A length in bytes, a multiple of 4, as the number of dwords less one.
-XIO_DEVICE constexpr uint32_t last_dword(uint32_t bytes) { return bytes / 4 - 1; }
-/// What a command moves whose entry holds last_dword(bytes).
-XIO_DEVICE constexpr uint32_t data_of_dwords(uint32_t bytes) {
-  if (bytes == 0 || bytes % 4 != 0) return data_size::impossible;
-  return bytes <= data_size::largest ? bytes : data_size::unknown;
-}
 /// What a command moves whose data is `count` structures, 1 to 256.
 XIO_DEVICE constexpr uint32_t data_of_ranges(uint32_t count, uint32_t bytes_each) {
   return count - 1 < 256 ? count * bytes_each : data_size::impossible;
@@ -322,23 +315,6 @@ XIO_DEVICE constexpr Command dataset_management(uint32_t ranges, uint32_t attrib
 }
 /// Gives the blocks of 1 to 256 ranges back; the data is an array of DsmRange.
 XIO_DEVICE constexpr Command deallocate(uint32_t ranges) { return dataset_management(ranges, dsm::deallocate); }
-
-namespace detail {
-/// Bytes of a source range of Copy, by descriptor format: with 8 bytes of tags, or with 16.
-XIO_DEVICE constexpr uint32_t copy_data(uint32_t ranges, uint32_t format) {
-  if (format > 15) return data_size::impossible;
-  return format > 3 ? data_size::unknown : data_of_ranges(ranges, format % 2 == 0 ? 32 : 40);
-}
-}  // namespace detail
-
-/// Copies 1 to 256 source ranges to `lba` within the namespace; the data is an array of CopyRange (`format` 0), or of
-/// the structure of another descriptor format.
-XIO_DEVICE constexpr Command copy(uint64_t lba, uint32_t ranges, uint32_t format = 0) {
-  return command(Opcode::copy)
-      .range(lba, 1)
-      .flags(((ranges - 1) & 0xff) | (format & 0xf) << 8)
-      .moves(detail::copy_data(ranges, format));
-}
 
 }  // namespace nvme
 

@@ -8,6 +8,8 @@
 
 #include <xio/config.hpp>
 #include <xio/vendors/nvme/encode.hpp>
+#include <xio/vendors/nvme/encode_sizes.hpp>
+#include <xio/vendors/nvme/opcodes_admin.hpp>
 
 XIO_NAMESPACE_BEGIN
 

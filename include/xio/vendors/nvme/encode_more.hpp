@@ -2,15 +2,33 @@
 #pragma once
 
 /// @file
-/// @brief Less common commands of an I/O queue: zones, reservations, I/O management (Zoned Namespace Command Set 1.1,
-/// section 3.4; NVM Express Base Specification 2.0, section 7).
+/// @brief Less common commands of an I/O queue: copies, zones, reservations, I/O management (NVM Command Set 1.0,
+/// section 3.2.2; Zoned Namespace Command Set 1.1, section 3.4; NVM Express Base Specification 2.0, section 7).
 
 #include <xio/config.hpp>
 #include <xio/vendors/nvme/encode.hpp>
+#include <xio/vendors/nvme/encode_sizes.hpp>
 
 XIO_NAMESPACE_BEGIN
 
 namespace nvme {
+
+namespace detail {
+/// Bytes of a source range of Copy, by descriptor format: with 8 bytes of tags, or with 16.
+XIO_DEVICE constexpr uint32_t copy_data(uint32_t ranges, uint32_t format) {
+  if (format > 15) return data_size::impossible;
+  return format > 3 ? data_size::unknown : data_of_ranges(ranges, format % 2 == 0 ? 32 : 40);
+}
+}  // namespace detail
+
+/// Copies 1 to 256 source ranges to `lba` within the namespace; the data is an array of CopyRange (`format` 0), or of
+/// the structure of another descriptor format.
+XIO_DEVICE constexpr Command copy(uint64_t lba, uint32_t ranges, uint32_t format = 0) {
+  return command(Opcode::copy)
+      .range(lba, 1)
+      .flags(((ranges - 1) & 0xff) | (format & 0xf) << 8)
+      .moves(detail::copy_data(ranges, format));
+}
 
 /// What zone_management_send needs.
 struct ZoneSendRequest {

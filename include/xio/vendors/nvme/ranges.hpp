@@ -5,10 +5,12 @@
 /// @brief Ranges of Dataset Management within what the controller takes of one command.
 ///
 /// A submission checks their number; what they say lies in memory that it does not look at. These functions keep to
-/// the other limits (NVM Command Set Specification 1.0, section 3.2.3).
+/// the other limits (NVM Command Set Specification 1.0, section 3.2.3), which a QueueHandle has: dsm_ranges,
+/// dsm_range_blocks and dsm_blocks.
 
-#include <xio/device/nvme_handle.hpp>
+#include <xio/config.hpp>
 #include <xio/device/status.hpp>
+#include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -22,8 +24,9 @@ struct CoveredBlocks {
 
 /// Writes ranges for as much of `blocks` logical blocks from `lba` as one command may name.
 /// @param room  most ranges; the queue's dsm_ranges may be fewer
-XIO_DEVICE constexpr CoveredBlocks cover_ranges(const QueueHandle& queue, uint64_t lba, uint64_t blocks,
-                                                DsmRange* ranges, uint32_t room = dsm_max_ranges) {
+template <class Handle>
+XIO_DEVICE constexpr CoveredBlocks cover_ranges(const Handle& queue, uint64_t lba, uint64_t blocks, DsmRange* ranges,
+                                                uint32_t room = dsm_max_ranges) {
   const uint64_t of_one = queue.dsm_range_blocks != 0 ? queue.dsm_range_blocks : ~0u;
   const uint32_t most = queue.dsm_ranges != 0 && queue.dsm_ranges < room ? queue.dsm_ranges : room;
   const uint64_t all = queue.dsm_blocks != 0 && queue.dsm_blocks < blocks ? queue.dsm_blocks : blocks;
@@ -38,7 +41,8 @@ XIO_DEVICE constexpr CoveredBlocks cover_ranges(const QueueHandle& queue, uint64
 }
 
 /// Whether one command may carry these ranges: ok, or invalid_argument.
-XIO_DEVICE constexpr Status check_ranges(const QueueHandle& queue, const DsmRange* ranges, uint32_t count) {
+template <class Handle>
+XIO_DEVICE constexpr Status check_ranges(const Handle& queue, const DsmRange* ranges, uint32_t count) {
   if (count - 1 >= (queue.dsm_ranges != 0 ? queue.dsm_ranges : dsm_max_ranges)) return Status::invalid_argument;
   uint64_t blocks = 0;
   for (uint32_t i = 0; i < count; ++i) {
