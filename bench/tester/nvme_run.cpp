@@ -103,6 +103,10 @@ NvmeReport measure(const NvmeOptions& options, const Target& target,
   };
   const bool gone = lost || !transport.alive();
   if (gone) add_trouble(target.may_be_lost ? target.loss() : "the controller is gone");
+  if (target.model != nullptr) {
+    const std::string wrong = target.model->violations()->text();
+    if (!wrong.empty()) add_trouble("against the specification: " + wrong.substr(0, wrong.find('\n')));
+  }
   const bool gave_up = std::any_of(report.phases.begin(), report.phases.end(), [](const auto& p) { return p.gave_up; });
   if (gave_up && gone) {
     add_trouble("what was in flight then did not end");

@@ -58,6 +58,7 @@ TEST_CASE("creation and deletion of queues: every refusal") {
   CHECK(host.admin_code(command(0, 0, 0, 0, 1)) == 0);
   CHECK(host.admin_code(command(4, 0, 0, 0, 1)) == 0);
   CHECK(host.admin_code(command(4, 0, 0, 0, 1)) == 0x101);
+  host.strictness.provoked({Kind::pointer});
 }
 
 TEST_CASE("several SQs may share a CQ") {
@@ -114,6 +115,7 @@ TEST_CASE("queues as lists of pages, H25: PC = 0") {
     host.controller.write32(0x1000 + 12, head);
   }
   CHECK(good == 3 * entries);
+  host.strictness.provoked({Kind::pointer, Kind::memory});
 }
 
 TEST_CASE("page list of a queue that spans pages itself") {
@@ -155,6 +157,7 @@ TEST_CASE("page list of a queue that spans pages itself") {
   std::memset(sq.as<char>(511 * 4096), 0xff, 4096);
   REQUIRE(host.admin_code(Host::create_sq(1, 32768, lists.bus(), 1, 0)) == 0);
   CHECK(host.admin_code(command(0, 0, 0, 0, 1)) == 0);
+  host.strictness.provoked({Kind::pointer});
 }
 
 TEST_CASE("Identify Controller and Namespace") {
@@ -213,6 +216,7 @@ TEST_CASE("Identify Controller and Namespace") {
   CHECK(host.admin_code(command(6 | 1u << 14, 0, page.bus(), 4096, 1)) == 0x002);  // SGL on the admin queue
   CHECK(host.admin_code(command(6 | 1u << 8, 0, page.bus(), 0, 1)) == 0x002);      // fused
   CHECK(host.admin_code(command(0x55)) == 0x001);
+  host.strictness.provoked({Kind::pointer, Kind::memory, Kind::reserved});
 }
 
 TEST_CASE("features") {
@@ -308,6 +312,7 @@ TEST_CASE("asynchronous events: doorbell errors, limit, SMART") {
   CHECK(statistics.queues[1].invalid_doorbells == 4);
   CHECK(statistics.stray_doorbells == 3);
   CHECK(statistics.async_events == 6);
+  host.strictness.provoked({Kind::doorbell});
 
   Host quiet;
   quiet.create_queue(1);
@@ -396,6 +401,7 @@ TEST_CASE("Doorbell Buffer Config: refusals") {
   DmaBuffer pages = host.controller.allocate(8192, 4096);
   CHECK(host.admin_code(command(0x7c, 0, pages.bus(), pages.bus() + 4100)) == 0x002);
   CHECK(host.admin_code(command(0x7c, 0, pages.bus() + 4, pages.bus() + 4096)) == 0x002);
+  host.strictness.provoked({Kind::pointer});
   CHECK(host.admin_code(command(0x7c, 0, pages.bus(), pages.bus() + 4096)) == 0);
   NvmeConfig config = Host::stepped();
   config.shadow_doorbells = false;

@@ -54,6 +54,7 @@ TEST_CASE("doorbell stride, H28") {
   CHECK(queue.take());
   CHECK(host.controller.statistics().stray_doorbells == 1);
   CHECK(host.controller.doorbell_bytes() >= 8 * 16);
+  host.strictness.provoked({Kind::doorbell});
 }
 
 TEST_CASE("rings wrap, with phase and head pointers, for odd sizes") {
@@ -158,6 +159,7 @@ TEST_CASE("wrong doorbell values") {
   const size_t done = queue.take_all().size();
   host.controller.run();
   CHECK(done + queue.take_all().size() == 16);
+  host.strictness.provoked({Kind::doorbell});
 }
 
 TEST_CASE("an advance that is larger than any batch of the host") {
@@ -173,6 +175,7 @@ TEST_CASE("an advance that is larger than any batch of the host") {
   queue.ring();
   host.controller.run();
   CHECK(host.controller.statistics().queues[1].suspicious_tails == 1);
+  host.strictness.provoked({Kind::doorbell});
 }
 
 TEST_CASE("entries that were not stored before the doorbell show when fetched entries are poisoned, H9") {
@@ -189,6 +192,7 @@ TEST_CASE("entries that were not stored before the doorbell show when fetched en
   CHECK(cqe[0].cid == 0xffff);
   CHECK(code_of(cqe[0]) != 0);
   CHECK(host.controller.statistics().queues[1].stale_fetches == 1);
+  host.strictness.provoked({Kind::entry, Kind::identifier, Kind::reserved});
 }
 
 TEST_CASE("shadow doorbells: a busy controller needs no kick, an idle one does") {
@@ -340,4 +344,5 @@ TEST_CASE("queues that exist go over to the shadow; the admin queue keeps its re
   queue.ring();
   host.controller.run();
   CHECK(host.csts() == 3);
+  host.strictness.provoked({Kind::memory});
 }

@@ -13,12 +13,15 @@
 #include <utility>
 #include <vector>
 
+#include "strictness.hpp"
+
 #include <xio/host/emulation/nvme_controller.hpp>
 #include <xio/host/memory.hpp>
 #include <xio/vendors/nvme/layout.hpp>
 
 namespace model_test {
 
+using emulation_tests::Kind;
 using xio::emulation::FaultRule;
 using xio::emulation::Match;
 using xio::emulation::NvmeConfig;
@@ -114,6 +117,7 @@ class Host {
   }
 
   explicit Host(NvmeConfig config = stepped(), bool enabled = true) : controller(std::move(config)) {
+    strictness.watch(controller.violations());
     if (enabled) enable();
   }
 
@@ -197,6 +201,7 @@ class Host {
   }
   uint16_t code(Queue& queue, const Sqe& sqe) { return code_of(run(queue, sqe)); }
 
+  emulation_tests::Strictness strictness;
   NvmeController controller;
   uint32_t mps = 0;
   Queue admin;

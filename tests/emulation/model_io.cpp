@@ -85,6 +85,7 @@ TEST_CASE("status of bad I/O commands, as QEMU gives them") {
   CHECK(dnr(cqe));
   CHECK(cqe.sqid == 1);
   CHECK(host.code(command(op_flush, 1)) == 0);
+  host.strictness.provoked({Kind::memory, Kind::limit});
 }
 
 TEST_CASE("compare, verify, write zeroes, deallocate") {
@@ -133,6 +134,7 @@ TEST_CASE("compare, verify, write zeroes, deallocate") {
   CHECK(host.code(io(op_read, 65, 1, host.bus(8192))) == 0);
   CHECK(host.all(8192, 512, 0));
   CHECK(host.code(command(op_dsm, 1, 0x7000000000u, 0, 0, 4)) == 0x004);
+  host.strictness.provoked({Kind::memory});
 }
 
 TEST_CASE("write uncorrectable, until the next write") {
@@ -149,6 +151,7 @@ TEST_CASE("write uncorrectable, until the next write") {
   CHECK(host.code(io(op_zeroes, 11, 1)) == 0);
   CHECK(host.code(io(op_read, 0, 64, host.bus(), host.bus(4096))) == 0x004);  // 32 KiB want a list; these are zeros
   CHECK(host.code(io(op_verify, 0, 64)) == 0);
+  host.strictness.provoked({Kind::memory});
 }
 
 TEST_CASE("namespaces of different block and capacity sizes keep apart") {
@@ -199,6 +202,7 @@ TEST_CASE("a command identifier in use is refused, H26") {
     CHECK(code_of(first[0]) == (checked ? 0x003 : 0));
     CHECK(code_of(first[1]) == 0);
     CHECK(host.controller.statistics().queues[1].command_id_conflicts == checked);
+    if (checked) host.strictness.provoked({Kind::identifier});
     host.controller.faults().clear();
     host.controller.run();
     const auto second = host.queue.take_all();
@@ -221,4 +225,5 @@ TEST_CASE("null medium: addresses count, data does not") {
   CHECK(host.code(io(op_read, 0, 1, 0x7000000000u)) == 0x004);
   CHECK(host.code(io(op_read, 131072, 1, host.bus())) == 0x080);
   CHECK_THROWS_AS(host.controller.read_blocks(1, 0, 1, host.bytes()), xio::host::Error);
+  host.strictness.provoked({Kind::memory});
 }

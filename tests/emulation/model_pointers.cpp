@@ -72,6 +72,7 @@ TEST_CASE("PRP1 with any dword offset; PRP2 for the second page") {
   CHECK(host.read(1, 0x7000000000u) == 0x004);
   CHECK(host.read(16, host.bus(0), 0x7000000000u) == 0x004);
   CHECK(host.read(1, 0) == 0x004);
+  host.strictness.provoked({Kind::pointer, Kind::memory});
 }
 
 TEST_CASE("PRP lists: any start in their page, chained over pages") {
@@ -126,6 +127,7 @@ TEST_CASE("PRP lists: any start in their page, chained over pages") {
   CHECK(host.read(32, host.bus(0), host.lists.bus() + 4088) == 0x013);
   *host.lists.as<uint64_t>(4088) = 0x7000000000u;
   CHECK(host.read(32, host.bus(0), host.lists.bus() + 4088) == 0x004);
+  host.strictness.provoked({Kind::pointer, Kind::memory});
 }
 
 TEST_CASE("PRP rules follow CC.MPS") {
@@ -142,6 +144,7 @@ TEST_CASE("PRP rules follow CC.MPS") {
   CHECK(std::memcmp(host.bytes(65536), host.expected.data() + 32768, 16384) == 0);
   *host.lists.as<uint64_t>(8) = host.bus(65536 + 4096);
   CHECK(host.read(96, host.bus(0), host.lists.bus()) == 0x013);
+  host.strictness.provoked({Kind::pointer});
 }
 
 TEST_CASE("writes collect from all pages") {
@@ -197,6 +200,7 @@ TEST_CASE("SGL: a data block, a last segment, segments in a row, a bit bucket") 
   Sqe second_form = sgl(op_read, 1, {host.bus(0), 512, sgl_data});
   second_form.cdw0 ^= 3u << 14;  // PSDT 2: metadata by SGL, of which there is none
   CHECK(host.code(second_form) == 0);
+  host.strictness.provoked({Kind::pointer});
 }
 
 TEST_CASE("SGL: what is refused") {
@@ -234,6 +238,9 @@ TEST_CASE("SGL: what is refused") {
   DataHost aligned(config);
   CHECK(aligned.code(sgl(op_read, 1, {aligned.bus(4), 512, sgl_data})) == 0);
   CHECK(aligned.code(sgl(op_read, 1, {aligned.bus(2), 512, sgl_data})) == 0x01e);
+  host.strictness.provoked({Kind::pointer, Kind::memory, Kind::reserved});
+  without.strictness.provoked({Kind::pointer});
+  aligned.strictness.provoked({Kind::pointer});
 }
 
 TEST_CASE("bus addresses are no pointers, and end with the memory") {
@@ -264,6 +271,7 @@ TEST_CASE("bus addresses are no pointers, and end with the memory") {
   CHECK_THROWS_AS(host.controller.allocate(0, 64), xio::host::Error);
   CHECK_THROWS_AS(host.controller.allocate(64, 3), xio::host::Error);
   CHECK_THROWS_AS(host.controller.allocate(64, size_t{1} << 22), xio::host::Error);
+  host.strictness.provoked({Kind::memory});
 }
 
 TEST_CASE("queue memory that goes away is fatal") {
@@ -295,6 +303,7 @@ TEST_CASE("queue memory that goes away is fatal") {
   third.ring();
   host.controller.run();
   CHECK(host.csts() == 3);
+  host.strictness.provoked({Kind::memory});
 }
 
 TEST_CASE("memory from a source of the caller") {

@@ -74,6 +74,7 @@ TEST_CASE("enable, reset, enable again") {
   const auto statistics = host.controller.statistics();
   CHECK(statistics.enables == 2);
   CHECK(statistics.resets == 1);
+  host.strictness.provoked({Kind::doorbell});
 }
 
 TEST_CASE("a disable that is followed at once by an enable is a reset") {
@@ -89,6 +90,7 @@ TEST_CASE("a disable that is followed at once by an enable is a reset") {
   host.wait([&] { return host.controller.statistics().enables == 2; });
   host.create_queue(1);
   CHECK(host.controller.statistics().resets == 1);
+  host.strictness.provoked({Kind::setup});
 }
 
 TEST_CASE("settings that the controller does not have are fatal, and a reset helps") {
@@ -116,6 +118,7 @@ TEST_CASE("settings that the controller does not have are fatal, and a reset hel
   CHECK(try_with(good | 1u << 7, 31u | 31u << 16) == 2);   // of ASQ and ACQ, one is not page aligned
   host.enable();
   CHECK(host.csts() == 1);
+  host.strictness.provoked({Kind::setup});
 }
 
 TEST_CASE("shutdown notification") {
@@ -141,6 +144,7 @@ TEST_CASE("admin queue in memory that is not mapped is fatal") {
   CHECK(host.csts() == 0);
   host.enable();
   CHECK(host.admin_code(command(0x0a, 0, 0, 0, 7)) == 0);
+  host.strictness.provoked({Kind::memory});
 }
 
 TEST_CASE("slow enable, and never") {

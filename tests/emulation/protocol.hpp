@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "emulation/strictness.hpp"
+
 #include <xio/device/nvme.hpp>
 #include <xio/host/emulation/nvme_controller.hpp>
 #include <xio/host/nvme/controller.hpp>
@@ -23,6 +25,7 @@
 namespace protocol_tests {
 
 using namespace xio::literals;
+using emulation_tests::Kind;
 using xio::Deadline;
 using xio::Deferred;
 using xio::Latency;
@@ -101,7 +104,7 @@ inline bool stamped(const void* memory, uint64_t lba, uint32_t blocks, uint64_t 
   return true;
 }
 
-/// An in-process controller that is enabled, and memory for data.
+/// An in-process controller that is enabled, and memory for data. Its host has to keep to the specification.
 class Rig {
  public:
   explicit Rig(NvmeConfig config = {}, size_t data_bytes = size_t{1} << 20)
@@ -128,13 +131,16 @@ class Rig {
     return model.statistics().queues[queue.qid()];
   }
 
+  emulation_tests::Strictness strictness;
   xio::emulation::NvmeController& model;
   xio::host::NvmeController controller;
   DmaBuffer data;
 
  private:
   Rig(std::unique_ptr<xio::emulation::NvmeController> transport, size_t data_bytes)
-      : model(*transport), controller(std::move(transport)), data(controller.allocate(data_bytes)) {}
+      : model(*transport), controller(std::move(transport)), data(controller.allocate(data_bytes)) {
+    strictness.watch(model.violations());
+  }
 };
 
 inline NvmeConfig stepped(NvmeConfig config = {}) {

@@ -304,4 +304,5 @@ TEST_CASE("Data where no memory is: the command fails, and the queue goes on") {
     CHECK(view.wait(token, soon()) == Status(Status::bad_address, 0x004));
     write_and_read_back(rig, view, blocks, 512, 2);
   }
+  rig.strictness.provoked({Kind::memory});
 }

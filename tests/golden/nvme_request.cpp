@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include <xio/vendors/nvme/opcodes.hpp>
+#include <xio/vendors/nvme/opcodes_admin.hpp>
 
 #include "nvme.hpp"
 

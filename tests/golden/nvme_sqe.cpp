@@ -41,20 +41,16 @@ uint32_t log2_of(uint64_t value) {
 
 template <class Queue>
 xio::Token submit(Queue& queue, const Step& step) {
-  if (step.bytes == 0 || (step.buffer == 0 && step.pieces.empty())) return queue.submit(step.command, lib::NoData{});
+  // Recorded entries without an address are what they are, whatever their commands move.
+  if (step.bytes == 0 || (step.buffer == 0 && step.pieces.empty()))
+    return queue.submit(step.command, lib::DataPointer{});
   if (!step.pieces.empty()) {
     const lib::SegmentList list{step.pieces.data(), static_cast<uint32_t>(step.pieces.size())};
     return step.sgl ? queue.submit(step.command, lib::as_sgl(list)) : queue.submit(step.command, list);
   }
   const lib::ContiguousPages pages{step.buffer};
   const lib::QueueHandle& handle = queue.handle();
-  if (lib::data_bytes(step.command, handle.block_shift, handle.page_shift) != step.bytes) {
-    // The queue does not know how much this command moves: its caller says it with the data pointer.
-    lib::DataPointer data;
-    const xio::Status status =
-        lib::build_prps(pages, 0, static_cast<uint32_t>(step.bytes), handle.page_shift, lib::ListMemory{}, data);
-    return status.is_ok() ? queue.submit(step.command, data) : xio::Token::refused(status);
-  }
+  expect_number("bytes that the command moves", step.bytes, lib::data_bytes(step.command, handle.block_shift));
   return step.sgl ? queue.submit(step.command, lib::as_sgl(pages)) : queue.submit(step.command, pages);
 }
 

@@ -121,3 +121,56 @@ TEST_CASE("admin commands that golden files do not hold") {
   CHECK(nvme::get_log_page(page).cdw12 == 0x56789abc);
   CHECK(nvme::get_log_page(page).cdw13 == 0x1234);
 }
+
+TEST_CASE("builders say how many bytes a command moves") {
+  using nvme::AdminOpcode;
+  using nvme::FeatureId;
+  namespace data_size = nvme::data_size;
+  CHECK(nvme::identify_controller().data == 4096);
+  CHECK(nvme::identify_active_namespaces().data == 4096);
+  for (const uint32_t bytes : {4u, 512u, 4096u, 65536u, 1u << 30}) {
+    nvme::LogPageRequest page;
+    page.bytes = bytes;
+    CHECK(nvme::get_log_page(page).data == bytes);
+  }
+  for (const uint32_t bytes : {0u, 1u, 6u, 4095u}) {
+    nvme::LogPageRequest page;
+    page.bytes = bytes;
+    CHECK(nvme::get_log_page(page).data == data_size::impossible);
+  }
+  struct Feature {
+    FeatureId id;
+    uint32_t set, get;
+  };
+  const Feature features[] = {{FeatureId::arbitration, 0, 0},
+                              {FeatureId::number_of_queues, 0, 0},
+                              {FeatureId::lba_range_type, 4096, 4096},
+                              {FeatureId::autonomous_power_state, 256, 256},
+                              {FeatureId::host_memory_buffer, 0, 4096},
+                              {FeatureId::timestamp, 8, 8},
+                              {FeatureId::host_behavior, 512, 512},
+                              {FeatureId::predictable_latency_config, 512, 512},
+                              {FeatureId::host_identifier, 8, 8},
+                              {FeatureId::namespace_write_protection, 0, 0},
+                              {static_cast<FeatureId>(0xc0), data_size::unknown, data_size::unknown},
+                              {static_cast<FeatureId>(0), data_size::unknown, data_size::unknown}};
+  for (const Feature& feature : features) {
+    CAPTURE(static_cast<uint32_t>(feature.id));
+    CHECK(nvme::set_features(feature.id, 0).data == feature.set);
+    CHECK(nvme::get_features(feature.id).data == feature.get);
+    CHECK(nvme::get_features(feature.id, nvme::FeatureSelect::capabilities).data == 0);
+  }
+  CHECK(nvme::set_features(FeatureId::host_identifier, 1).data == 16);
+  for (const nvme::Command& none :
+       {nvme::abort(1, 1), nvme::async_event_request(), nvme::keep_alive(), nvme::delete_io_sq(1), nvme::flush(),
+        nvme::create_io_cq({1, 2}), nvme::write_zeroes(0, 1), nvme::verify(0, 1), nvme::write_uncorrectable(0, 1)})
+    CHECK(none.data == 0);
+  // By hand it is not known, until somebody tells.
+  const nvme::Command by_hand = nvme::command(AdminOpcode::directive_receive).dword(10, 1023);
+  CHECK(by_hand.data == data_size::unknown);
+  CHECK(by_hand.moves(4096).data == 4096);
+  for (uint32_t number = 2; number < 16; ++number) {
+    const bool length = number >= 10 && number <= 13;
+    CHECK(nvme::read(0, 1).dword(number, 1).data == (length ? data_size::unknown : data_size::of_blocks));
+  }
+}

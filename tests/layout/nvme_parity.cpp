@@ -11,6 +11,7 @@
 #include <xio/vendors/nvme/identify.hpp>
 #include <xio/vendors/nvme/layout.hpp>
 #include <xio/vendors/nvme/opcodes.hpp>
+#include <xio/vendors/nvme/opcodes_admin.hpp>
 #include <xio/vendors/nvme/registers.hpp>
 #include <xio/vendors/nvme/status_names.hpp>
 

@@ -73,7 +73,8 @@ class Sequence {
     if (chance(2)) faults.reorder(static_cast<uint32_t>(below(12)));
     if (chance(2)) faults.delay_steps(Match().each(1 + below(4)), 0, 1 + below(20));
     // Bad blocks, so far apart that a part has one at most.
-    for (uint64_t lba = below(300); lba < capacity; lba += handle_.max_blocks * 2 + below(700)) {
+    const uint32_t largest = std::max({handle_.max_blocks, handle_.verify_blocks, handle_.write_zeroes_blocks});
+    for (uint64_t lba = below(300); lba < capacity; lba += largest * 2 + below(700)) {
       const auto status = static_cast<uint16_t>((chance(2) ? 0x280 : 0x100) + below(0x20) + (chance(2) ? 0x4000 : 0));
       if ((status & 0x7ff) == 0) continue;
       bad_[lba] = status;
@@ -104,7 +105,16 @@ class Sequence {
     c.namespaces[0].block_bytes = setting.block_bytes;
     c.poison_fetched_entries = true;
     c.mdts = 4;
+    c.vsl = static_cast<uint8_t>(1 + setting.depth % 4);
+    c.wzsl = static_cast<uint8_t>(setting.depth % 3);  // 0: none of its own
     return c;
+  }
+
+  /// Most blocks of one part.
+  uint32_t part_of(Opcode opcode) const {
+    return opcode == Opcode::verify         ? handle_.verify_blocks
+           : opcode == Opcode::write_zeroes ? handle_.write_zeroes_blocks
+                                            : handle_.max_blocks;
   }
 
   uint64_t below(uint64_t n) { return random_() % n; }
@@ -189,7 +199,8 @@ class Sequence {
       return waits ? queue_.submit(command, pages, soon()) : queue_.submit(command, pages);
     };
     one.token = no_data ? go(NoData{}) : go(ContiguousPages{rig_.bus(one.buffer)});
-    const uint32_t parts = one.blocks == 0 ? 1 : (one.blocks + handle_.max_blocks - 1) / handle_.max_blocks;
+    const uint32_t part = part_of(one.opcode);
+    const uint32_t parts = one.blocks == 0 ? 1 : (one.blocks + part - 1) / part;
     if (outside) {
       REQUIRE(one.token.status == Status::out_of_range);
       REQUIRE_FALSE(one.token.submitted());
@@ -283,9 +294,10 @@ class Sequence {
 
   /// Statuses of the parts of a command, and the errors that stay until somebody waits.
   void answer(Operation& one, uint32_t parts) {
+    const uint32_t most = part_of(one.opcode);
     for (uint32_t i = 0; i < parts; ++i) {
-      const uint64_t lba = one.lba + uint64_t{i} * handle_.max_blocks;
-      const uint32_t blocks = one.blocks == 0 ? 0 : std::min(handle_.max_blocks, one.blocks - i * handle_.max_blocks);
+      const uint64_t lba = one.lba + uint64_t{i} * most;
+      const uint32_t blocks = one.blocks == 0 ? 0 : std::min(most, one.blocks - i * most);
       // A compare is made to differ in its first block.
       one.answers.push_back(one.blocks == 0 ? uint16_t{0} : status_of(one.opcode, lba, blocks, one.differs && i == 0));
       if (one.answers.back() == 0) apply(one, lba, blocks);

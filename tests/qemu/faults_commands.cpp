@@ -126,3 +126,35 @@ TEST_CASE("compare, write zeroes, deallocate, verify, flush and SGLs", "[qemu]")
   CHECK(host_tests::run(queue, xio::nvme::read(64, 8), pages).is_ok());
   CHECK(queue.quiet(soon()).is_ok());
 }
+
+TEST_CASE("commands without data keep to the limits that the controller tells", "[qemu]") {
+  if (host_tests::qemu_is_missing()) return;
+  const QemuProtocol protocol = GENERATE(QemuProtocol::remote, QemuProtocol::qtest);
+  // Of data without a limit, of Verify 512 KiB by default or what is set.
+  const bool set = GENERATE(false, true);
+  QemuOptions options = host_tests::options_for(protocol);
+  options.mdts = 0;
+  if (set) options.device_options = "vsl=1";
+  const uint32_t part = set ? 16 : 1024;
+  INFO(host_tests::protocol_name(protocol));
+  CAPTURE(set);
+  Machine machine(options);
+  const auto handle = machine.queue.handle();
+  CHECK(handle.verify_blocks == part);
+  Queue<Sharing::grid> queue(handle);
+  const auto parts = [&](const xio::nvme::Command& command) {
+    const Token token = queue.submit(command, NoData{}, soon());
+    CHECK(queue.wait(token, soon()).is_ok());
+    return token.count;
+  };
+  CHECK(parts(xio::nvme::verify(0, part)) == 1);
+  CHECK(parts(xio::nvme::verify(5, part + 1)) == 2);
+  CHECK(parts(xio::nvme::verify(7, 24 * part + 3)) == 25);
+  CHECK(parts(xio::nvme::write_zeroes(0, 65536)) == 1);
+  CHECK(queue.quiet(soon()).is_ok());
+  // More than that is refused, where the library lets it pass.
+  auto unlimited = handle;
+  unlimited.verify_blocks = 65536;
+  Queue<Sharing::grid> careless(unlimited);
+  CHECK(code(host_tests::run(careless, xio::nvme::verify(0, part + 1), NoData{})) == 0x002);
+}

@@ -55,6 +55,13 @@ TEST_CASE("namespaces of every kind are used through the same queue type", "[qem
     machine.fill(0);
     CHECK(host_tests::run(first, xio::nvme::read(3, 1).nsid(2), DataPointer{machine.bus()}).is_ok());
     CHECK(machine.holds(0x21));
+    // Its blocks are larger than the queue knows of.
+    CHECK(host_tests::run(first, xio::nvme::read(3, 3).nsid(2), pages) == Status::invalid_argument);
+    machine.fill(0x22, 3 * 4096);
+    CHECK(host_tests::run(first, xio::nvme::write(3, 3).nsid(2).moves(3 * 4096), pages).is_ok());
+    machine.fill(0, 3 * 4096);
+    CHECK(host_tests::run(queue, xio::nvme::read(3, 3), pages).is_ok());
+    CHECK(machine.holds(0x22, 3 * 4096));
     CHECK(host_tests::run(queue, xio::nvme::read(16383, 2), pages) == Status::out_of_range);
   }
 
@@ -111,8 +118,37 @@ TEST_CASE("namespaces of every kind are used through the same queue type", "[qem
     std::memcpy(&write_pointer, machine.bytes(64 + 24), 8);
     CHECK(zones == 64);
     CHECK(write_pointer == 3);
+    // A report of more than two pages, wherever it starts: 64 zones of 64 bytes, and zeros after them.
+    report.bytes = 16384;
+    for (const size_t offset : {size_t{0}, size_t{4}, size_t{4092}}) {
+      machine.fill(0xee, 5 * 4096 + 8);
+      CHECK(host_tests::run(queue, xio::nvme::zone_management_receive(report), ContiguousPages{machine.bus(offset)})
+                .is_ok());
+      uint64_t start = 0;
+      std::memcpy(&start, machine.bytes(offset + 64 + 63 * 64 + 16), 8);
+      CHECK(start == 63 * 256);
+      CHECK(machine.holds(0xee, 8, offset + 16384));
+    }
     xio::nvme::ZoneSendRequest reset;
     CHECK(host_tests::run(queue, xio::nvme::zone_management_send(reset), NoData{}).is_ok());
     CHECK(queue.quiet(soon()).is_ok());
   }
+}
+
+TEST_CASE("an append keeps to the limit that the controller tells", "[qemu]") {
+  if (host_tests::qemu_is_missing()) return;
+  QemuOptions options;
+  options.namespaces = {name_space(1, 4096, "zoned=on,zoned.zone_size=1M,zoned.zone_capacity=1M")};
+  options.device_options = "zoned.zasl=1";  // 8 KiB
+  xio::host::ControllerOptions set_up;
+  set_up.all_command_sets = true;
+  Machine machine(options, {}, set_up);
+  CHECK(machine.host.controller.info().limits.append_bytes == 8192);
+  Queue<Sharing::grid> queue(machine.queue.handle());
+  const ContiguousPages pages{machine.bus()};
+  CHECK(host_tests::run(queue, xio::nvme::zone_append(0, 2), pages).is_ok());
+  CHECK(host_tests::run(queue, xio::nvme::zone_append(0, 3), pages) == Status::invalid_argument);
+  // The controller would refuse it as well.
+  Queue<Sharing::grid, xio::Trusting> careless(machine.queue.handle());
+  CHECK(code(host_tests::run(careless, xio::nvme::zone_append(0, 3), pages)) == 0x002);
 }

@@ -54,7 +54,7 @@ TEST_CASE("registers are written in the order of the specification", "[host][con
   {
     NvmeController controller = fixture.make();
     CHECK(fixture.world->log == Log{"cc 0x460000", "aqa 0x3f003f", "asq page+0", "acq page+0", "cc 0x460001",
-                                    "admin 0x06 0x1 0x0", "admin 0x09 0x7 0x3f003f"});
+                                    "admin 0x06 0x1 0x0", "admin 0x06 0x6 0x0", "admin 0x09 0x7 0x3f003f"});
     CHECK(controller.info().serial == "SERIAL");
     CHECK(controller.info().model == "a fake model");
     CHECK(controller.info().firmware == "fw 1.0");
@@ -384,5 +384,51 @@ TEST_CASE("namespaces are listed beyond one page, and described", "[host][contro
   CHECK_FALSE(info.extended_blocks);
   CHECK_THROWS_AS(controller.fetch(xio::nvme::identify_controller(), 4097), Error);
   CHECK(controller.fetch(xio::nvme::identify_controller(), 4096)[4] == 'S');
+  // The controller moves all of it, however little of it is wanted.
+  CHECK(controller.fetch(xio::nvme::identify_controller(), 64).size() == 64);
+  CHECK(
+      contains(error_of([&] { controller.get_log_page(xio::nvme::LogId::smart, 510); }), "of a size that no command"));
+  xio::nvme::LogPageRequest large;
+  large.bytes = 8192;
+  CHECK(contains(error_of([&] { controller.fetch(xio::nvme::get_log_page(large), 4096); }), "more than a page"));
+  CHECK(contains(error_of([&] { controller.admin(xio::nvme::identify_controller()); }), "must say where it lies"));
+  CHECK(contains(error_of([&] { controller.set_feature(xio::nvme::FeatureId::timestamp, 0); }), "must say where it"));
   CHECK(controller.abort(1, 2));
+}
+
+TEST_CASE("limits of single commands are asked for where the controller can know the question", "[host][controller]") {
+  Fixture fixture;
+  fixture.world->limits = {3, 4, 5, 6, 7, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 1};
+  {
+    NvmeController controller = fixture.make();
+    const xio::host::CommandLimits& limits = controller.info().limits;
+    CHECK(limits.transfer_bytes == 4096u << 5);
+    CHECK(limits.verify_bytes == 4096u << 3);
+    CHECK(limits.write_zeroes_bytes == 4096u << 4);
+    CHECK(limits.uncorrectable_bytes == 4096u << 5);
+    CHECK(limits.append_bytes == 0);
+    CHECK(limits.dsm_ranges == 6);
+    CHECK(limits.dsm_range_blocks == 7);
+    CHECK(limits.dsm_blocks == (uint64_t{1} << 56 | 8));
+    const NvmeQueue queue = controller.create_queue();
+    CHECK(queue.handle().verify_blocks == 8);
+    CHECK(queue.handle().write_zeroes_blocks == 16);
+    CHECK(queue.handle().uncorrectable_blocks == 32);
+    CHECK(queue.handle().max_bytes == 4096u << 5);
+    CHECK(queue.handle().append_bytes == 4096u << 5);
+    CHECK(queue.handle().dsm_ranges == 6);
+    CHECK(queue.handle().dsm_range_blocks == 7);
+    CHECK(queue.handle().dsm_blocks == (uint64_t{1} << 56 | 8));
+  }
+  // One that refuses the question, and one that is too old for it.
+  for (const bool old : {false, true}) {
+    if (old) fixture.world->version = 0x00010100;
+    fixture.world->limits.clear();
+    fixture.world->log.clear();
+    NvmeController controller = fixture.make();
+    CHECK(controller.info().limits.verify_bytes == 0);
+    const Log& log = fixture.world->log;
+    CHECK((std::find(log.begin(), log.end(), "admin 0x06 0x6 0x0") == log.end()) == old);
+    CHECK(controller.create_queue().handle().verify_blocks == 65536);
+  }
 }

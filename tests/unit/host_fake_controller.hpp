@@ -18,7 +18,7 @@
 #include <xio/host/text.hpp>
 #include <xio/vendors/nvme/decode.hpp>
 #include <xio/vendors/nvme/layout.hpp>
-#include <xio/vendors/nvme/opcodes.hpp>
+#include <xio/vendors/nvme/opcodes_admin.hpp>
 #include <xio/vendors/nvme/registers.hpp>
 
 namespace host_tests {
@@ -39,6 +39,8 @@ struct FakeWorld {
   uint64_t blocks = 1000;
   uint32_t block_shift = 12;
   uint32_t format_metadata = 0;
+  uint32_t version = 0x00010400;
+  std::vector<uint8_t> limits;  ///< CNS 06h begins with them; empty: it is not known
   bool extended = false;
   uint32_t highest_nsid = 4;         ///< NN
   uint32_t last_listed_nsid = 4999;  ///< of the list of active namespaces
@@ -84,7 +86,7 @@ class FakeNvme final : public xio::host::NvmeTransport {
     if (world_->gone) return 0xffffffff;
     if (offset == xio::nvme::reg::csts) return csts_;
     if (offset == xio::nvme::reg::cc) return cc_.raw;
-    if (offset == xio::nvme::reg::vs) return 0x00010400;
+    if (offset == xio::nvme::reg::vs) return world_->version;
     return 0;
   }
   uint64_t read64(uint64_t offset) override {
@@ -235,7 +237,13 @@ class FakeNvme final : public xio::host::NvmeTransport {
     uint32_t dw0 = 0;
     if (field == 0) {
       switch (static_cast<xio::nvme::AdminOpcode>(opcode)) {
-        case xio::nvme::AdminOpcode::identify: identify(entry); break;
+        case xio::nvme::AdminOpcode::identify:
+          if ((entry.cdw10 & 0xff) == 6 && world_->limits.empty()) {
+            field = 0x4002;
+          } else {
+            identify(entry);
+          }
+          break;
         case xio::nvme::AdminOpcode::set_features: dw0 = (world_->granted - 1) * 0x10001u; break;
         case xio::nvme::AdminOpcode::create_io_cq:
           world_->live_cqs[entry.cdw10 & 0xffff] = entry.prp1;
@@ -273,6 +281,8 @@ class FakeNvme final : public xio::host::NvmeTransport {
       page[257] = static_cast<uint8_t>(w.oacs >> 8);
       page[259] = 3;
       std::memcpy(page + 516, &w.highest_nsid, sizeof w.highest_nsid);
+    } else if ((entry.cdw10 & 0xff) == 6) {
+      std::memcpy(page, w.limits.data(), w.limits.size());
     } else if ((entry.cdw10 & 0xff) == 0) {
       if (entry.nsid == 2) return;  // inactive
       std::memcpy(page, &w.blocks, 8);

@@ -24,7 +24,7 @@
 
 #include <xio/host/error.hpp>
 #include <xio/host/kernel_calls.hpp>
-#include <xio/vendors/nvme/opcodes.hpp>
+#include <xio/vendors/nvme/opcodes_admin.hpp>
 
 namespace host_tests {
 
@@ -166,7 +166,8 @@ class FakeDriver final : public xio::host::KernelCalls {
   bool is_node(int fd) const { return fd == node_; }
 
  private:
-  static constexpr int no_such_queue = 0x4101;  // invalid queue identifier, do not retry
+  static constexpr int no_such_queue = 0x4101;      // invalid queue identifier, do not retry
+  static constexpr int no_such_structure = 0x4002;  // invalid field, do not retry
 
   static int refuse(int error) {
     errno = error;
@@ -196,6 +197,8 @@ class FakeDriver final : public xio::host::KernelCalls {
       std::memcpy(page + 24, "a shared model                          ", 40);
       std::memcpy(page + 256, &oacs, sizeof oacs);
       page[516] = 1;
+    } else if ((command.cdw10 & 0xff) == 6) {
+      return no_such_structure;
     } else {
       const uint64_t blocks = 1000;
       std::memcpy(page, &blocks, sizeof blocks);

@@ -177,6 +177,15 @@ TEST_CASE("queues are created and deleted by admin commands, field by field", "[
     kernel->statuses[0x0a] = {0x4002};
     CHECK(contains(error_of([&] { controller.get_feature(xio::nvme::FeatureId::arbitration); }),
                    "Get Features failed: invalid field in command (status 0x002, do not retry)"));
+    // The kernel maps as much as the command moves, and one of which that is not known is not passed on.
+    const DmaBuffer pages = controller.allocate(16384);
+    const xio::nvme::Command by_hand = xio::nvme::command(AdminOpcode::directive_receive).dword(10, 16384 / 4 - 1);
+    kernel->commands.clear();
+    CHECK(controller.admin(by_hand.moves(16384), {pages.bus()}).status.is_ok());
+    REQUIRE(kernel->commands.size() == 1);
+    CHECK(kernel->commands[0].data_len == 16384);
+    CHECK(contains(error_of([&] { controller.admin(by_hand, {pages.bus()}); }), "moves is not known"));
+    CHECK(kernel->commands.size() == 1);
     const DmaBuffer page = controller.allocate(4096);
     for (const xio::nvme::DataPointer& wrong :
          {xio::nvme::DataPointer{0x1000, 0}, xio::nvme::DataPointer{page.bus(), page.bus()}})

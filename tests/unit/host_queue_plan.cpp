@@ -170,3 +170,35 @@ TEST_CASE("lists hold the longest command, or bound it", "[host][queue]") {
   limits.max_transfer_bytes = 0;
   CHECK(plan().max_blocks == 65536);
 }
+
+TEST_CASE("commands without data have limits of their own, whatever lists hold", "[host][queue]") {
+  QueueLimits limits = limits_of(2048);
+  QueueOptions options;
+  options.list_bytes = 0;
+  const auto plan = [&] { return plan_queue(options, limits); };
+  CHECK(plan().max_blocks == 8);
+  CHECK(plan().max_bytes == 1 << 19);
+  CHECK(plan().append_bytes == 1 << 19);
+  CHECK(plan().verify_blocks == 65536);
+  CHECK(plan().write_zeroes_blocks == 1024);  // to be on the safe side: as for data
+  CHECK(plan().uncorrectable_blocks == 65536);
+  limits.commands.verify_bytes = 1 << 13;
+  limits.commands.write_zeroes_bytes = 1 << 14;
+  limits.commands.uncorrectable_bytes = 1 << 15;
+  limits.commands.append_bytes = 1 << 16;
+  CHECK(plan().verify_blocks == 16);
+  CHECK(plan().write_zeroes_blocks == 32);
+  CHECK(plan().uncorrectable_blocks == 64);
+  CHECK(plan().append_bytes == 1 << 16);
+  // Less than a block, and more than an entry can say.
+  limits.block_shift = 12;
+  limits.commands.verify_bytes = 2048;
+  limits.commands.write_zeroes_bytes = uint64_t{1} << 50;
+  CHECK(plan().verify_blocks == 1);
+  CHECK(plan().write_zeroes_blocks == 65536);
+  limits.max_transfer_bytes = 0;
+  limits.commands = {};
+  CHECK(plan().max_bytes == 1u << 31);
+  CHECK(plan().append_bytes == 1u << 31);
+  CHECK(plan().write_zeroes_blocks == 65536);
+}

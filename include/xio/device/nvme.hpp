@@ -63,8 +63,9 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
   ///
   /// @param pages where the data lies: anything with `uint64_t bus(uint64_t offset) const` (xio/vendors/nvme/prp.hpp);
   ///              NoData for commands that move none.
-  /// @return a token; a refused one carries the reason. Commands longer than QueueHandle::max_blocks are split, and the
-  ///         token stands for all parts.
+  /// @return a token; a refused one carries the reason. Commands longer than QueueHandle::max_blocks (verify_blocks, …)
+  ///         are split, and the token stands for all parts. Status::invalid_argument also where it is not known how
+  ///         much data the command moves (CommandSetters::moves()), and where one that cannot be split is too long.
   /// @param notification counts the end of the operation (Notifying policies); null: nothing does.
   template <class Pages, class Until, class Telemetry>
   XIO_DEVICE_INLINE Token submit(const Command& command, const Pages& pages, Until until, Telemetry& telemetry,
@@ -333,7 +334,8 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
 
   /// Makes data that the device wrote before its last completion visible where PCIe does not order the two (data in
   /// device memory, completions in host memory): the controller is made to read back from the data's memory.
-  /// Uses a Compare command; Status::unsupported where the handle offers no buffer for it.
+  /// Uses a Compare command, whose outcome says nothing: only that none came is an error. Status::unsupported where the
+  /// handle offers no buffer for it.
   XIO_DEVICE Status flush_inbound(Deadline until) { return flush_inbound_group(callers(), until); }
 
  private:
@@ -391,8 +393,11 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
     telemetry::Off off;
     const Token own = submit_short(group, protocol::leads<S>(group), compare(0, 1), ContiguousPages{handle().flush_bus},
                                    until, nullptr, off, Token());
-    const Status status = wait_group(group, Core::from_leader(group, own), until, off);
-    return status == Status::compare_failed ? Status(Status::ok) : status;
+    const Token flushing = Core::from_leader(group, own);
+    const Status status = wait_group(group, flushing, until, off);
+    // Any answer of the drive, an error of its medium too, came after its read of our memory.
+    const bool unanswered = status == Status::timed_out || status == Status::broken;
+    return flushing.submitted() && !unanswered ? Status(Status::ok) : status;
   }
 
   template <class Telemetry>

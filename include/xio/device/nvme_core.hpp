@@ -30,16 +30,26 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
   using Rings::publish;
   using Rings::wait_parts;
 
+  /// Whether it is known how much data the command moves. Of another namespace the size of the blocks is not.
+  template <class Pages>
+  XIO_DEVICE_INLINE bool is_told(const Command& command) const {
+    constexpr bool ready = detail::IsReady<Pages>::value || IsSame<Pages, NoData>::value;
+    const bool foreign = command.namespace_id != 0 && command.namespace_id != handle().nsid;
+    return detail::is_told<Pages>(command) && (ready || !foreign || command.data != data_size::of_blocks);
+  }
+
   XIO_DEVICE_INLINE bool is_long(const Command& command) const {
-    return splittable(command) && command.last_block >= handle().max_blocks;
+    return splittable(command) && command.last_block >= most_blocks(command, handle());
   }
 
 #if XIO_ARCH_HOST
-  /// Whether the command names blocks of the namespace, or none, and is not long. False says nothing.
+  /// Whether the command names blocks of the namespace, is known, and is not long. False says nothing.
+  template <class Pages>
   XIO_DEVICE_INLINE bool is_plain(const Command& command) const {
     const uint64_t end = handle().namespace_blocks - 1;  // 0 - 1: no limit
-    if (command.last_block >= handle().max_blocks) return false;
-    return !addresses_blocks(command) || (command.last_block <= end && command.lba() <= end - command.last_block);
+    if (!splittable(command) || !is_told<Pages>(command) || (command.cdw12 & 0xffff) != 0) return false;
+    if (command.last_block >= most_blocks(command, handle())) return false;
+    return command.last_block <= end && command.lba() <= end - command.last_block;
   }
 #endif
 
@@ -51,11 +61,16 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
       if (command.last_block == ~0u) return Status::invalid_argument;                          // no blocks at all
       if (last > q.namespace_blocks - 1 || last < command.lba()) return Status::out_of_range;  // 0 - 1: no limit
     }
-    if (command.last_block > 0xffff && !splittable(command)) return Status::invalid_argument;
+    if (!is_told<Pages>(command)) return Status::invalid_argument;
+    // Of blocks only last_block may tell.
+    if (counts_blocks(command) ? (command.cdw12 & 0xffff) != 0 : command.last_block != 0)
+      return Status::invalid_argument;
+    const uint64_t bytes = command.data == data_size::unknown ? 0 : data_bytes(command, q.block_shift);
+    if (!splittable(command) && !fits_whole(command, bytes, q)) return Status::invalid_argument;
+    if (!detail::has_data<Pages>(command)) return Status::ok;
     // Rehearsed before tickets are taken, so that a refused command leaves no trace.
     const detail::RehearsedList list{q.lists_bus, q.lists ? q.list_bytes : 0};
-    const uint64_t bytes = data_bytes(command, q.block_shift, q.page_shift);
-    const uint64_t longest = splittable(command) ? uint64_t{q.max_blocks} << q.block_shift : bytes;
+    const uint64_t longest = splittable(command) ? uint64_t{most_blocks(command, q)} << q.block_shift : bytes;
     DataPointer ignored;
     Status fault =
         detail::point(pages, 0, static_cast<uint32_t>(bytes < longest ? bytes : longest), q.page_shift, list, ignored);
@@ -90,9 +105,11 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
     CheckedPiece checked;
     checked.command = command(operation).range(piece.lba, piece.blocks);
     const uint64_t last = piece.lba + (piece.blocks - 1);
-    const bool fits = piece.blocks - 1 < q.max_blocks;
-    checked.fault = detail::point(ContiguousPages{piece.bus}, 0, (fits ? piece.blocks : 1) << q.block_shift,
-                                  q.page_shift, list, checked.data);
+    const bool fits = counts_blocks(checked.command) && piece.blocks - 1 < most_blocks(checked.command, q);
+    if (detail::has_data<ContiguousPages>(checked.command)) {
+      checked.fault = detail::point(ContiguousPages{piece.bus}, 0, (fits ? piece.blocks : 1) << q.block_shift,
+                                    q.page_shift, list, checked.data);
+    }
     if (last > q.namespace_blocks - 1 || last < piece.lba) checked.fault = Status::out_of_range;  // 0 - 1: no limit
     if (!fits) checked.fault = Status::invalid_argument;
     return checked;
@@ -102,8 +119,10 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
   XIO_DEVICE_INLINE Sqe build(const Command& command, const Pages& pages, uint64_t offset, uint64_t ticket) const {
     const QueueHandle& q = handle();
     DataPointer data;
-    detail::point(pages, offset, static_cast<uint32_t>(data_bytes(command, q.block_shift, q.page_shift)), q.page_shift,
-                  list_of(ticket, true), data);
+    if (detail::has_data<Pages>(command)) {
+      detail::point(pages, offset, static_cast<uint32_t>(data_bytes(command, q.block_shift)), q.page_shift,
+                    list_of(ticket, true), data);
+    }
     return encode(command.nsid(command.namespace_id ? command.namespace_id : q.nsid), ring::slot(ticket, q.slot_mask),
                   data);
   }
@@ -218,7 +237,7 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
     for (uint64_t owners = members(group, split); owners; owners &= owners - 1) {
       const uint32_t owner = arch::first_lane(owners);
       const bool mine = S == Sharing::thread || arch::lane() == owner;
-      const uint32_t longest = handle().max_blocks;
+      const uint32_t longest = protocol::from_lane<S>(group, most_blocks(command, handle()), owner);
       const uint32_t total = protocol::from_lane<S>(group, command.blocks(), owner);
       Token whole;
       for (uint32_t done = 0; done < total;) {
@@ -272,15 +291,16 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
                                          Telemetry& telemetry, Notification* notification) {
 #if XIO_ARCH_HOST
     if constexpr (Policy::argument_checks && S == Sharing::thread) {
-      if (XIO_UNLIKELY(!is_plain(command))) {
+      if (XIO_UNLIKELY(!is_plain<Pages>(command))) {
         // A copy: what a function elsewhere reads is not kept in registers.
         const Command other = command;
         return submit_elsewhere(other, pages, until, telemetry, notification);
       }
       const QueueHandle& q = handle();
-      const auto bytes = static_cast<uint32_t>(data_bytes(command, q.block_shift, q.page_shift));
+      const auto bytes = static_cast<uint32_t>(data_bytes(command, q.block_shift));
       detail::Prepared<Pages> prepared{pages, {}, false};
-      if (XIO_UNLIKELY(!detail::point(pages, 0, bytes, q.page_shift, NoList{}, prepared.data).is_ok())) {
+      if (detail::has_data<Pages>(command) &&
+          XIO_UNLIKELY(!detail::point(pages, 0, bytes, q.page_shift, NoList{}, prepared.data).is_ok())) {
         prepared.needs_list = true;
         DataPointer ignored;
         const detail::RehearsedList list{q.lists_bus, q.lists ? q.list_bytes : 0};
@@ -314,6 +334,10 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
         token = submit_long(group, split, command, pages, until, notification, token);
       }
       wanting = !split && token.status.is_ok();
+    } else if (!is_told<Pages>(command)) {
+      // Nobody can vouch for data of which nobody knows how much it is.
+      token = Token::refused(Status::invalid_argument);
+      wanting = false;
     }
     return submit_short(group, wanting, command, pages, until, notification, telemetry, token);
   }

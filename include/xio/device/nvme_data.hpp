@@ -10,6 +10,9 @@
 /// | `as_sgl(source)`                      | an SGL: one descriptor, or a list where the pieces are apart |
 /// | a DataPointer                         | that, as it is                                               |
 /// | NoData                                | none                                                         |
+///
+/// The first two need to know how much data the command moves (CommandWords::data); where it moves none, they give
+/// none.
 
 #include <xio/device/arch.hpp>
 #include <xio/device/policy.hpp>
@@ -37,6 +40,29 @@ XIO_DEVICE constexpr Sgl<Pages> as_sgl(const Pages& pages) {
 
 namespace detail {
 
+/// Whether it is known how much data a command moves that is submitted with `Pages`. Whoever passes a data pointer, or
+/// NoData with a command that the library does not know, answers for it himself.
+template <class Pages>
+XIO_DEVICE_INLINE constexpr bool is_told(const CommandWords& command) {
+  if constexpr (IsSame<Pages, DataPointer>::value) {
+    return command.data != data_size::impossible;
+  } else if constexpr (IsSame<Pages, NoData>::value) {
+    return command.data == 0 || command.data == data_size::unknown;
+  } else {
+    return command.data <= data_size::largest || command.data == data_size::of_blocks;
+  }
+}
+
+/// Whether it is known already where the data lies.
+template <class Pages>
+struct IsReady : IsSame<Pages, DataPointer> {};
+
+/// Whether there is data to be found: the entry of a command without any names none.
+template <class Pages>
+XIO_DEVICE_INLINE constexpr bool has_data(const CommandWords& command) {
+  return IsReady<Pages>::value || (!IsSame<Pages, NoData>::value && command.data != 0);
+}
+
 /// List memory of a submission: plain stores where a release follows, stores through the cache where none does.
 /// `InStep`: many lanes build at once.
 template <class Policy, bool InStep>
@@ -62,6 +88,10 @@ struct Prepared {
   const Pages& pages;
   DataPointer data;
   bool needs_list;
+};
+template <class Pages>
+struct IsReady<Prepared<Pages>> {
+  static constexpr bool value = true;
 };
 #endif
 

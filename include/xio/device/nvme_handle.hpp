@@ -50,6 +50,15 @@ struct QueueHandle {
   const uint32_t* cq_event_index;  ///< DBBUF EventIdx of the CQ head
 
   uint32_t failure_entries;  ///< of the log, at least 64
+  // What the controller takes of commands for which max_blocks does not hold.
+  uint32_t max_bytes;      ///< data of one that is not split, in bytes (MDTS); 0: not checked here
+  uint32_t append_bytes;   ///< the same of Zone Append (ZASL); 0: max_bytes
+  uint32_t verify_blocks;  ///< logical blocks of Verify (VSL), at most 65536; larger ones are split. 0: max_blocks
+  uint32_t write_zeroes_blocks;   ///< the same of Write Zeroes (WZSL)
+  uint32_t uncorrectable_blocks;  ///< the same of Write Uncorrectable (WUSL)
+  uint32_t dsm_ranges;            ///< ranges of Dataset Management (DMRL), at most 256; 0: not checked here
+  uint32_t dsm_range_blocks;      ///< logical blocks of one range (DMRSL), for cover_ranges(); 0: no limit
+  uint64_t dsm_blocks;            ///< the same of all ranges of a command (DMSL)
 
   uint32_t abi;           ///< XIO_ABI_NUMBER of the side that filled the handle
   uint32_t handle_bytes;  ///< sizeof(QueueHandle) on that side

@@ -29,6 +29,7 @@
 #include <xio/host/emulation/nvme/medium.hpp>
 #include <xio/host/emulation/nvme/registers.hpp>
 #include <xio/host/emulation/nvme/statistics.hpp>
+#include <xio/host/emulation/nvme/violations.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/memory.hpp>
 #include <xio/host/nvme/transport.hpp>
@@ -44,7 +45,8 @@ namespace emulation {
 ///
 /// Doorbells are words in memory, doorbell_words(), that kernels store to with release order and the controller polls
 /// with acquire order. What the controller cannot reach: data, a list or a page list outside of mapped memory ends a
-/// command with 004h, Data Transfer Error; queue memory and shadow doorbells outside of it set CSTS.CFS.
+/// command with 004h, Data Transfer Error; queue memory and shadow doorbells outside of it set CSTS.CFS. This, and all
+/// else that a host must not do, stands in violations().
 class NvmeController final : public host::NvmeTransport {
  public:
   explicit NvmeController(NvmeConfig config = {}) : config_((check(config), std::move(config))), registers_(config_) {
@@ -54,7 +56,8 @@ class NvmeController final : public host::NvmeTransport {
     doorbells_ = std::shared_ptr<void>(zeroed(source, doorbell_bytes_, 4096), source.release);
     space_ = std::make_shared<AddressSpace>(config_.bus_offset);
     counters_ = std::make_unique<detail::NvmeCounters>(size_t{config_.queues} + 1);
-    engine_ = std::make_unique<Engine>(config_, *space_, faults_, *counters_, registers_, doorbell_words());
+    engine_ =
+        std::make_unique<Engine>(config_, *space_, faults_, *counters_, *violations_, registers_, doorbell_words());
     if (config_.execution == NvmeExecution::thread) worker_ = host::start_service_thread([this] { work(); });
   }
 
@@ -79,7 +82,7 @@ class NvmeController final : public host::NvmeTransport {
   void write32(uint64_t offset, uint32_t value) override {
     if (!alive()) return;
     if (offset < spec::reg_doorbells) {
-      registers_.write32(offset, value);
+      if (const char* const wrong = registers_.write32(offset, value)) violations_->add(NvmeViolation::setup, 0, wrong);
       if (stepped()) admin_pass();
       return;
     }
@@ -155,6 +158,8 @@ class NvmeController final : public host::NvmeTransport {
       throw host::Error("emulated NVMe controller: watch_in_flight needs a queue that exists and a number above 0");
     counters_->queue(qid).watch.store(uint64_t{watches_.fetch_add(1) + 1} << 32 | filled);
   }
+  /// What the host did that the specification forbids: to be empty at the end. Outlives the controller.
+  std::shared_ptr<NvmeViolations> violations() const { return violations_; }
   /// SMART critical warning (log 02h, byte 0); raises the events that Set Features 0Bh enabled.
   void set_critical_warning(uint8_t bits) {
     perform([bits](Engine& engine) { engine.admin().set_critical_warning(bits); });
@@ -280,6 +285,7 @@ class NvmeController final : public host::NvmeTransport {
   std::shared_ptr<void> doorbells_;
   size_t doorbell_bytes_ = 0;
   std::unique_ptr<detail::NvmeCounters> counters_;
+  std::shared_ptr<NvmeViolations> violations_ = std::make_shared<NvmeViolations>();
   std::unique_ptr<Engine> engine_;
   std::mutex mutex_;  // stepped: the engine; thread: the tasks
   std::condition_variable performed_;

@@ -11,7 +11,7 @@
 #include <xio/host/error.hpp>
 #include <xio/host/text.hpp>
 #include <xio/vendors/nvme/decode.hpp>
-#include <xio/vendors/nvme/opcodes.hpp>
+#include <xio/vendors/nvme/opcodes_admin.hpp>
 #include <xio/vendors/nvme/status_names.hpp>
 
 XIO_NAMESPACE_BEGIN

@@ -47,6 +47,7 @@ class NvmeController {
       state_->access().start();
       state_->info = ControllerInfo(IdentifyPage(fetch_page(nvme::identify_controller(), nvme::identify_bytes)),
                                     12 + state_->cap.mpsmin());
+      ask_for_limits();
       state_->ids = state_->access().ask_for_queues(options.queue_count);
     } catch (...) {
       state_->close();
@@ -96,6 +97,7 @@ class NvmeController {
     limits.page_shift = state_->page_shift;
     limits.block_shift = names.block_shift;
     limits.max_transfer_bytes = info().max_transfer_bytes;
+    limits.commands = info().limits;
     const QueuePlan plan = plan_queue(options, limits);
 
     const std::lock_guard<std::mutex> lock(state_->mutex);
@@ -144,9 +146,12 @@ class NvmeController {
   AdminResult execute(const nvme::Command& command, const nvme::DataPointer& data = {}) const {
     return state_->execute(command, data);
   }
-  /// Runs a command that returns `bytes` of data (at most one page), and copies them.
+  /// Runs a command that returns data (at most one page), and copies the first `bytes` of it. Of a command that does
+  /// not say how much it moves, `bytes` tells it.
   std::vector<uint8_t> fetch(const nvme::Command& command, size_t bytes) const {
     if (bytes == 0 || bytes > page_bytes()) throw Error("fetch: 1 to " + std::to_string(page_bytes()) + " bytes");
+    if (command.data <= nvme::data_size::largest && command.data > page_bytes())
+      throw Error("fetch: this " + admin_command_name(command.opcode()) + " moves more than a page of data");
     const DmaBuffer page = fetch_page(command, bytes);
     const auto* data = static_cast<const uint8_t*>(page.data());
     return std::vector<uint8_t>(data, data + bytes);
@@ -225,8 +230,27 @@ class NvmeController {
   }
 
  private:
+  /// Limits of single commands; a controller that knows no such question has none.
+  void ask_for_limits() {
+    // Before version 1.2 the upper bits of CNS mean nothing: it would answer something else.
+    if (state_->version.raw < 0x00010200) return;
+    const uint32_t smallest_page_shift = 12 + state_->cap.mpsmin();
+    nvme::IdentifyRequest request;
+    request.cns = nvme::Cns::controller_of_command_set;
+    try {
+      const IdentifyPage page(fetch_page(nvme::identify(request), nvme::identify_bytes));
+      state_->info.limits.take(nvme::IdentifyControllerNvm{page.data()}, smallest_page_shift);
+      if (!state_->options.all_command_sets) return;
+      request.command_set = nvme::CommandSet::zoned;
+      const IdentifyPage zoned(fetch_page(nvme::identify(request), nvme::identify_bytes));
+      state_->info.limits.take(nvme::IdentifyControllerZoned{zoned.data()}, smallest_page_shift);
+    } catch (const AdminError&) {
+    }
+  }
+
   DmaBuffer fetch_page(const nvme::Command& command, size_t bytes) const {
-    DmaBuffer page = allocate(bytes);
+    // What is left of the page stays ours, however little is asked for.
+    DmaBuffer page = allocate(std::max<size_t>(bytes, command.data <= page_bytes() ? command.data : 0));
     try {
       execute(command, {page.bus(), 0});
     } catch (const AdminError&) {

@@ -93,6 +93,11 @@ class ControllerState {
   }
 
   AdminResult run(const nvme::Command& command, const nvme::DataPointer& data = {}) const {
+    const bool nowhere = data.prp1 == 0 && command.data != 0 && command.data != nvme::data_size::unknown;
+    if (nowhere || command.data == nvme::data_size::impossible)
+      throw Error(admin_command_name(command.opcode()) +
+                  (nowhere ? " moves data: a data pointer must say where it lies"
+                           : " was made for data of a size that no command can have"));
     return access().run(command, data, options.admin_deadline);
   }
   /// As run(); throws AdminError for every status but success.

@@ -33,6 +33,38 @@ class IdentifyPage {
   std::array<uint8_t, nvme::identify_bytes> bytes_{};
 };
 
+/// Bytes of a limit that identify data gives as a power of two of the smallest memory page; 0: no limit.
+/// @param smallest_page_shift  12 + CAP.MPSMIN
+inline uint64_t limit_bytes(uint32_t power, uint32_t smallest_page_shift) {
+  const uint32_t shift = power + smallest_page_shift;
+  return power == 0 || shift > 63 ? 0 : uint64_t{1} << shift;
+}
+
+/// What a controller takes of one command, as far as it says so. In bytes of the blocks that the command names, or of
+/// the data that it moves; 0: no limit.
+struct CommandLimits {
+  uint64_t transfer_bytes = 0;       ///< of data (MDTS)
+  uint64_t verify_bytes = 0;         ///< VSL
+  uint64_t write_zeroes_bytes = 0;   ///< WZSL; 0: as transfer_bytes, to be on the safe side
+  uint64_t uncorrectable_bytes = 0;  ///< WUSL
+  uint64_t append_bytes = 0;         ///< ZASL; 0: as transfer_bytes
+  uint32_t dsm_ranges = 0;           ///< DMRL: ranges of Dataset Management
+  uint32_t dsm_range_blocks = 0;     ///< DMRSL: logical blocks of one
+  uint64_t dsm_blocks = 0;           ///< DMSL: logical blocks of all
+
+  void take(const nvme::IdentifyControllerNvm& data, uint32_t smallest_page_shift) {
+    verify_bytes = limit_bytes(data.vsl(), smallest_page_shift);
+    write_zeroes_bytes = limit_bytes(data.wzsl(), smallest_page_shift);
+    uncorrectable_bytes = limit_bytes(data.wusl(), smallest_page_shift);
+    dsm_ranges = data.dmrl();
+    dsm_range_blocks = data.dmrsl();
+    dsm_blocks = data.dmsl();
+  }
+  void take(const nvme::IdentifyControllerZoned& data, uint32_t smallest_page_shift) {
+    append_bytes = limit_bytes(data.zasl(), smallest_page_shift);
+  }
+};
+
 /// Identify Controller, the fields that the library uses; everything else by view().
 struct ControllerInfo {
   IdentifyPage page;
@@ -40,6 +72,7 @@ struct ControllerInfo {
   std::string model;
   std::string firmware;
   uint64_t max_transfer_bytes = 0;  ///< data of one command (MDTS in bytes); 0: no limit
+  CommandLimits limits;             ///< of commands for which that does not hold
   bool shadow_doorbells = false;    ///< Doorbell Buffer Config is offered
   uint32_t max_events = 1;          ///< Asynchronous Event Requests at a time
 
@@ -50,8 +83,7 @@ struct ControllerInfo {
     serial = to_string(data.serial());
     model = to_string(data.model());
     firmware = to_string(data.firmware());
-    const uint32_t shift = data.mdts() + smallest_page_shift;
-    max_transfer_bytes = data.mdts() == 0 || shift > 63 ? 0 : uint64_t{1} << shift;
+    max_transfer_bytes = limits.transfer_bytes = limit_bytes(data.mdts(), smallest_page_shift);
     shadow_doorbells = (data.oacs() & nvme::oacs::doorbell_buffer_config) != 0;
     max_events = data.aerl() + 1u;
   }

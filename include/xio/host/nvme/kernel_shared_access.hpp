@@ -200,11 +200,15 @@ class KernelSharedAccess final : public ControllerAccess {
     return code == nvme::sc::invalid_queue_identifier || code == nvme::sc::completion_queue_invalid;
   }
 
-  /// Bytes of memory that a command with a data pointer works on. What is mapped beyond what the controller transfers
-  /// does no harm.
+  /// Bytes of memory that a command with a data pointer works on: the kernel makes the command's own pointer of them,
+  /// and what the controller moves beyond would go to bus address 0. Of a ring only the address counts.
   static uint32_t data_bytes(const nvme::Command& command) {
-    if (static_cast<nvme::AdminOpcode>(command.opcode()) != nvme::AdminOpcode::get_log_page) return 4096;
-    return ((command.cdw10 >> 16 | command.cdw11 << 16) + 1) * 4;
+    const auto opcode = static_cast<nvme::AdminOpcode>(command.opcode());
+    if (opcode == nvme::AdminOpcode::create_io_sq || opcode == nvme::AdminOpcode::create_io_cq) return 4096;
+    if (command.data == 0 || command.data > nvme::data_size::largest)
+      throw Error("kernel-shared: how much data this " + admin_command_name(command.opcode()) +
+                  " moves is not known; tell it by Command::moves()");
+    return command.data;
   }
 
   AdminResult create(const nvme::Command& command, void* ring, uint32_t bytes, std::chrono::milliseconds limit) {

@@ -33,6 +33,7 @@ class QueuePair final : public QueueRecord {
         state_(std::move(state)),
         options_(options),
         plan_(plan),
+        limits_(state_->info.limits),
         namespace_blocks_(names.blocks),
         block_shift_(names.block_shift) {
     if (!options_.allocate_rings) options_.allocate_rings = from_transport();
@@ -216,6 +217,14 @@ class QueuePair final : public QueueRecord {
     handle.slot_mask = plan_.slots - 1;
     handle.depth = plan_.depth;
     handle.max_blocks = plan_.max_blocks;
+    handle.max_bytes = plan_.max_bytes;
+    handle.append_bytes = plan_.append_bytes;
+    handle.verify_blocks = plan_.verify_blocks;
+    handle.write_zeroes_blocks = plan_.write_zeroes_blocks;
+    handle.uncorrectable_blocks = plan_.uncorrectable_blocks;
+    handle.dsm_ranges = limits_.dsm_ranges;
+    handle.dsm_range_blocks = limits_.dsm_range_blocks;
+    handle.dsm_blocks = limits_.dsm_blocks;
     handle.nsid = options_.nsid;
     handle.namespace_blocks = namespace_blocks_;
     handle.block_shift = block_shift_;
@@ -231,6 +240,7 @@ class QueuePair final : public QueueRecord {
   std::shared_ptr<ControllerState> state_;
   QueueOptions options_;
   QueuePlan plan_;
+  CommandLimits limits_;
   uint64_t namespace_blocks_;
   uint32_t block_shift_;
   DmaBuffer sq_, cq_, lists_, state_memory_, slots_, failures_, notifications_, sq_pages_, cq_pages_;

@@ -13,6 +13,8 @@
 #include <xio/device/failure_log.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/memory.hpp>
+#include <xio/host/nvme/identify.hpp>
+#include <xio/vendors/nvme/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -21,7 +23,8 @@ namespace host {
 /// What a queue pair shall be like.
 struct QueueOptions {
   uint32_t depth = 64;      ///< most commands in flight; 1 to the controller's largest queue (CAP.MQES + 1)
-  uint32_t nsid = 1;        ///< namespace of commands that name none; 0: no namespace, block size 512, LBAs unchecked
+  uint32_t nsid = 1;        ///< namespace of commands that name none; 0: commands name theirs, and tell what they move
+                            ///< (nvme::Command::moves()); LBAs are not checked
   uint32_t qid = 0;         ///< identifier of both queues; 0: a free one of NvmeController::queue_ids()
   uint32_t sq_entries = 0;  ///< size of the submission ring, a power of two; 0: the smallest that holds `depth`
   uint32_t cq_entries = 0;  ///< size of the completion ring, a power of two; 0: twice the SQ where the controller can
@@ -65,6 +68,7 @@ struct QueueLimits {
   uint32_t page_shift = 12;         ///< log2 of the controller's memory page
   uint32_t block_shift = 9;         ///< log2 of the namespace's block
   uint64_t max_transfer_bytes = 0;  ///< of one command; 0: no limit
+  CommandLimits commands;           ///< those of single commands; its transfer_bytes is not looked at
 };
 
 /// Sizes of the parts of a queue pair.
@@ -76,12 +80,18 @@ struct QueuePlan {
   uint32_t list_bytes = 0;       ///< of each slot; 0: none
   uint32_t max_blocks = 0;       ///< of one command
   uint32_t failure_entries = 0;  ///< of the log of failures
+  // As QueueHandle has them, of the controller alone.
+  uint32_t max_bytes = 0;             ///< data of a command that is not split
+  uint32_t append_bytes = 0;          ///< data of Zone Append
+  uint32_t verify_blocks = 0;         ///< of one Verify
+  uint32_t write_zeroes_blocks = 0;   ///< of one Write Zeroes
+  uint32_t uncorrectable_blocks = 0;  ///< of one Write Uncorrectable
 };
 
 namespace detail {
 
 constexpr uint32_t max_completion_slots = 32768;
-constexpr uint64_t max_command_blocks = 65536;
+constexpr uint32_t max_command_blocks = 65536;
 
 inline uint64_t power_of_two_from(uint64_t value) {
   uint64_t power = 1;
@@ -120,7 +130,7 @@ inline uint64_t list_capacity(uint64_t list_bytes, uint64_t page_bytes) {
 
 inline void plan_lists(const QueueOptions& wanted, const QueueLimits& limits, QueuePlan& plan) {
   const uint64_t page = uint64_t{1} << limits.page_shift;
-  uint64_t longest = max_command_blocks << limits.block_shift;
+  uint64_t longest = uint64_t{max_command_blocks} << limits.block_shift;
   if (limits.max_transfer_bytes != 0 && limits.max_transfer_bytes < longest) longest = limits.max_transfer_bytes;
   uint64_t reach = page;  // bytes that a command can name wherever its buffer starts
   if (wanted.list_bytes) {
@@ -140,6 +150,26 @@ inline void plan_lists(const QueueOptions& wanted, const QueueLimits& limits, Qu
   if (plan.max_blocks == 0)
     throw Error("a block of " + std::to_string(uint64_t{1} << limits.block_shift) +
                 " bytes is more than one command can move; raise list_bytes");
+}
+
+/// Logical blocks of a command without data; at least 1, since no controller refuses all.
+inline uint32_t most_blocks(uint64_t bytes, uint64_t otherwise, uint32_t block_shift) {
+  const uint64_t limit = (bytes != 0 ? bytes : otherwise) >> block_shift;
+  if ((bytes | otherwise) == 0 || limit > max_command_blocks) return max_command_blocks;
+  return limit != 0 ? static_cast<uint32_t>(limit) : 1;
+}
+
+inline void plan_limits(const QueueLimits& limits, QueuePlan& plan) {
+  const auto data = [](uint64_t bytes) {
+    return bytes == 0 || bytes > nvme::data_size::largest ? nvme::data_size::largest : static_cast<uint32_t>(bytes);
+  };
+  const CommandLimits& own = limits.commands;
+  const uint64_t transfer = limits.max_transfer_bytes;
+  plan.max_bytes = data(transfer);
+  plan.append_bytes = data(own.append_bytes != 0 ? own.append_bytes : transfer);
+  plan.verify_blocks = most_blocks(own.verify_bytes, 0, limits.block_shift);
+  plan.write_zeroes_blocks = most_blocks(own.write_zeroes_bytes, transfer, limits.block_shift);
+  plan.uncorrectable_blocks = most_blocks(own.uncorrectable_bytes, 0, limits.block_shift);
 }
 
 }  // namespace detail
@@ -175,6 +205,7 @@ inline QueuePlan plan_queue(const QueueOptions& wanted, const QueueLimits& limit
     throw Error("failures_on_record = " + std::to_string(wanted.failures_on_record) + " is not accepted; " +
                 std::to_string(protocol::failures_kept) + " to 1048576 is");
   plan.failure_entries = wanted.failures_on_record;
+  detail::plan_limits(limits, plan);
   plan.slots = detail::plan_slots(wanted.completion_slots, plan.depth, plan.list_bytes);
   return plan;
 }

@@ -57,6 +57,14 @@ constexpr uint32_t sequential = 1u << 6;
 constexpr uint32_t incompressible = 1u << 7;
 }  // namespace hint
 
+/// What CommandWords::data holds where that is not a number of bytes.
+namespace data_size {
+constexpr uint32_t largest = 1u << 31;       ///< most bytes that PRPs and SGLs are built for
+constexpr uint32_t of_blocks = 0xfffffffd;   ///< its logical blocks, whatever their size
+constexpr uint32_t impossible = 0xfffffffe;  ///< a builder was given what the entry cannot express
+constexpr uint32_t unknown = 0xffffffff;     ///< nobody has told: see CommandSetters::moves()
+}  // namespace data_size
+
 /// The words of a command, in the order of its entry.
 struct CommandWords {
   uint32_t cdw0 = 0;  ///< opcode 7:0, fused operation 9:8; the command identifier and PSDT come with encode()
@@ -70,7 +78,8 @@ struct CommandWords {
   uint32_t cdw13 = 0;
   uint32_t cdw14 = 0;
   uint32_t cdw15 = 0;
-  uint32_t last_block = 0;  ///< logical blocks - 1; 0 for commands without a range of blocks
+  uint32_t last_block = 0;             ///< logical blocks - 1; 0 for commands without a range of blocks
+  uint32_t data = data_size::unknown;  ///< bytes that the device moves, 0: none; or one of namespace data_size
 
   XIO_HOST_DEVICE constexpr uint8_t opcode() const { return static_cast<uint8_t>(cdw0); }
   /// First logical block.
@@ -83,7 +92,8 @@ struct CommandWords {
 template <class Derived>
 struct CommandSetters : CommandWords {
   /// Namespace, where it is not the queue's own. Nobody looks at its format: it has blocks of the queue's size, and no
-  /// metadata that the command does not name.
+  /// metadata that the command does not name. How much data that is the queue does not know: moves() tells it, or a
+  /// data pointer where it lies.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived nsid(uint32_t value) const {
     Derived changed = self();
     changed.namespace_id = value;
@@ -170,9 +180,18 @@ struct CommandSetters : CommandWords {
     if ((changed.cdw12 & protection) != 0) changed.cdw14 += static_cast<uint32_t>(first);
     return changed;
   }
-  /// Command dword 2, 3 or 10 to 15 as it stands; for what has no setter. Other numbers change nothing.
+  /// How many bytes of data the device moves, up to data_size::largest; 0: none. For commands of which the library does
+  /// not know it. It finds the data's memory by this number alone: a device that moves more goes astray.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived moves(uint32_t bytes) const {
+    Derived changed = self();
+    changed.data = bytes;
+    return changed;
+  }
+  /// Command dword 2, 3 or 10 to 15 as it stands; for what has no setter. Other numbers change nothing. After dwords 10
+  /// to 13, which may hold a length, moves() must follow, unless the command is submitted with a data pointer or none.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived dword(uint32_t number, uint32_t value) const {
     Derived changed = self();
+    if (number >= 10 && number <= 13) changed.data = data_size::unknown;
     switch (number) {
       case 2: changed.cdw2 = value; break;
       case 3: changed.cdw3 = value; break;
@@ -221,10 +240,32 @@ XIO_DEVICE constexpr Sqe encode(const CommandWords& command, uint32_t cid, const
   return entry;
 }
 
-/// Any command of an I/O queue; its words are set by dword().
+namespace detail {
+/// What a command moves of which nothing but the opcode and a range of blocks is set.
+XIO_DEVICE constexpr uint32_t data_of(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::read:
+    case Opcode::write:
+    case Opcode::compare:
+    case Opcode::zone_append: return data_size::of_blocks;
+    case Opcode::flush:
+    case Opcode::write_zeroes:
+    case Opcode::verify:
+    case Opcode::write_uncorrectable: return 0;
+    default: return data_size::unknown;
+  }
+}
+/// What a command moves whose data is `count` structures, 1 to 256.
+XIO_DEVICE constexpr uint32_t data_of_ranges(uint32_t count, uint32_t bytes_each) {
+  return count - 1 < 256 ? count * bytes_each : data_size::impossible;
+}
+}  // namespace detail
+
+/// Any command of an I/O queue; its words are set by range() and dword(), what it moves by moves().
 XIO_DEVICE constexpr Command command(Opcode opcode) {
   Command result;
   result.cdw0 = static_cast<uint32_t>(opcode);
+  result.data = detail::data_of(opcode);
   return result;
 }
 
@@ -268,15 +309,13 @@ XIO_DEVICE constexpr Command flush() { return command(Opcode::flush); }
 
 /// Attributes of namespace dsm for 1 to 256 ranges; the data is an array of DsmRange.
 XIO_DEVICE constexpr Command dataset_management(uint32_t ranges, uint32_t attributes) {
-  return command(Opcode::dataset_management).dword(10, ranges - 1).dword(11, attributes);
+  return command(Opcode::dataset_management)
+      .dword(10, ranges - 1)
+      .dword(11, attributes)
+      .moves(detail::data_of_ranges(ranges, sizeof(DsmRange)));
 }
 /// Gives the blocks of 1 to 256 ranges back; the data is an array of DsmRange.
 XIO_DEVICE constexpr Command deallocate(uint32_t ranges) { return dataset_management(ranges, dsm::deallocate); }
-
-/// Copies 1 to 256 source ranges to `lba` within the namespace; the data is an array of CopyRange (`format` 0).
-XIO_DEVICE constexpr Command copy(uint64_t lba, uint32_t ranges, uint32_t format = 0) {
-  return command(Opcode::copy).range(lba, 1).flags(((ranges - 1) & 0xff) | (format & 0xf) << 8);
-}
 
 }  // namespace nvme
 

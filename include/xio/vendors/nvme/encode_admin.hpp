@@ -2,17 +2,20 @@
 #pragma once
 
 /// @file
-/// @brief Commands of the admin queue (NVM Express Base Specification 2.0, section 5). The address of a queue or of a
-/// 4096-byte page goes into the data pointer of encode(); admin queues take PRPs only.
+/// @brief Commands of the admin queue (NVM Express Base Specification 2.0, section 5). The address of a queue or of the
+/// data goes into the data pointer of encode(); admin queues take PRPs only. What a builder says of the data
+/// (CommandWords::data) does not count the rings and doorbell pages that a command only names.
 
 #include <xio/config.hpp>
 #include <xio/vendors/nvme/encode.hpp>
+#include <xio/vendors/nvme/encode_sizes.hpp>
+#include <xio/vendors/nvme/opcodes_admin.hpp>
 
 XIO_NAMESPACE_BEGIN
 
 namespace nvme {
 
-/// Any command of the admin queue; its words are set by dword().
+/// Any command of the admin queue; its words are set by dword(), what it moves by moves().
 XIO_DEVICE constexpr Command command(AdminOpcode opcode) {
   Command result;
   result.cdw0 = static_cast<uint32_t>(opcode);
@@ -32,7 +35,8 @@ XIO_DEVICE constexpr Command create_io_cq(const CompletionQueueRequest& queue) {
   return command(AdminOpcode::create_io_cq)
       .dword(10, (queue.entries - 1) << 16 | queue.qid)
       .dword(11, queue.vector << 16 | static_cast<uint32_t>(queue.interrupts) << 1 |
-                     static_cast<uint32_t>(queue.contiguous));
+                     static_cast<uint32_t>(queue.contiguous))
+      .moves(0);
 }
 
 /// What create_io_sq needs. PRP 1 is the ring where it is contiguous, otherwise a list of its pages.
@@ -49,12 +53,17 @@ XIO_DEVICE constexpr Command create_io_sq(const SubmissionQueueRequest& queue) {
   return command(AdminOpcode::create_io_sq)
       .dword(10, (queue.entries - 1) << 16 | queue.qid)
       .dword(11, queue.cqid << 16 | (queue.priority & 3) << 1 | static_cast<uint32_t>(queue.contiguous))
-      .dword(12, queue.nvm_set);
+      .dword(12, queue.nvm_set)
+      .moves(0);
 }
 
 /// Deletes a submission queue; its commands in flight are aborted. Before its completion queue.
-XIO_DEVICE constexpr Command delete_io_sq(uint32_t qid) { return command(AdminOpcode::delete_io_sq).dword(10, qid); }
-XIO_DEVICE constexpr Command delete_io_cq(uint32_t qid) { return command(AdminOpcode::delete_io_cq).dword(10, qid); }
+XIO_DEVICE constexpr Command delete_io_sq(uint32_t qid) {
+  return command(AdminOpcode::delete_io_sq).dword(10, qid).moves(0);
+}
+XIO_DEVICE constexpr Command delete_io_cq(uint32_t qid) {
+  return command(AdminOpcode::delete_io_cq).dword(10, qid).moves(0);
+}
 
 /// What identify needs.
 struct IdentifyRequest {
@@ -72,7 +81,8 @@ XIO_DEVICE constexpr Command identify(const IdentifyRequest& request) {
       .nsid(request.nsid)
       .dword(10, request.cntid << 16 | static_cast<uint32_t>(request.cns))
       .dword(11, static_cast<uint32_t>(request.command_set) << 24 | (request.specific & 0xffff))
-      .dword(14, request.uuid_index & 0x7f);
+      .dword(14, request.uuid_index & 0x7f)
+      .moves(4096);
 }
 XIO_DEVICE constexpr Command identify_controller() { return identify(IdentifyRequest{}); }
 XIO_DEVICE constexpr Command identify_namespace(uint32_t nsid) {
@@ -83,16 +93,40 @@ XIO_DEVICE constexpr Command identify_active_namespaces(uint32_t above = 0) {
   return identify(IdentifyRequest{Cns::active_namespaces, above});
 }
 
+namespace detail {
+/// Bytes of the data structure of a feature; 0: it is all in dwords.
+XIO_DEVICE constexpr uint32_t feature_data(FeatureId feature) {
+  switch (feature) {
+    case FeatureId::lba_range_type: return 4096;
+    case FeatureId::autonomous_power_state: return 256;
+    case FeatureId::timestamp:
+    case FeatureId::host_identifier: return 8;  // 16 with EXHID, which dword() sets
+    case FeatureId::predictable_latency_config:
+    case FeatureId::host_behavior: return 512;
+    case FeatureId::flexible_data_placement_events: return data_size::unknown;  // in dword 11
+    default: break;
+  }
+  const auto number = static_cast<uint32_t>(feature);
+  const bool common = number >= 1 && number <= static_cast<uint32_t>(FeatureId::flexible_data_placement);
+  return common || (number >= 0x80 && number <= 0x84) ? 0 : data_size::unknown;
+}
+}  // namespace detail
+
 /// Sets a feature to `value` (command dword 11); `save` keeps it over a power cycle.
 XIO_DEVICE constexpr Command set_features(FeatureId feature, uint32_t value, bool save = false) {
+  const bool extended_identifier = feature == FeatureId::host_identifier && (value & 1) != 0;
   return command(AdminOpcode::set_features)
       .dword(10, static_cast<uint32_t>(save) << 31 | static_cast<uint32_t>(feature))
-      .dword(11, value);
+      .dword(11, value)
+      .moves(extended_identifier ? 16 : detail::feature_data(feature));
 }
 /// Reads a feature; most come back in dw0 of the completion.
 XIO_DEVICE constexpr Command get_features(FeatureId feature, FeatureSelect select = FeatureSelect::current) {
+  uint32_t data = feature == FeatureId::host_memory_buffer ? 4096 : detail::feature_data(feature);
+  if (select == FeatureSelect::capabilities) data = 0;
   return command(AdminOpcode::get_features)
-      .dword(10, static_cast<uint32_t>(select) << 8 | static_cast<uint32_t>(feature));
+      .dword(10, static_cast<uint32_t>(select) << 8 | static_cast<uint32_t>(feature))
+      .moves(data);
 }
 /// Asks for numbers of I/O queues, 1 to 65535 each; the completion's dw0 says what was granted, less one, in the same
 /// form.
@@ -115,7 +149,7 @@ struct LogPageRequest {
 };
 
 XIO_DEVICE constexpr Command get_log_page(const LogPageRequest& request) {
-  const uint32_t last_dword = request.bytes / 4 - 1;
+  const uint32_t last_dword = detail::last_dword(request.bytes);
   return command(AdminOpcode::get_log_page)
       .nsid(request.nsid)
       .dword(10, last_dword << 16 | static_cast<uint32_t>(request.retain_event) << 15 | (request.specific & 0x7f) << 8 |
@@ -124,20 +158,21 @@ XIO_DEVICE constexpr Command get_log_page(const LogPageRequest& request) {
       .dword(12, static_cast<uint32_t>(request.offset))
       .dword(13, static_cast<uint32_t>(request.offset >> 32))
       .dword(14, static_cast<uint32_t>(request.command_set) << 24 | static_cast<uint32_t>(request.index_offset) << 23 |
-                     (request.uuid_index & 0x7f));
+                     (request.uuid_index & 0x7f))
+      .moves(detail::data_of_dwords(request.bytes));
 }
 
 /// Asks the device to abort command `cid` of submission queue `sqid`; bit 0 of the completion's dw0 is set where it did
 /// not.
 XIO_DEVICE constexpr Command abort(uint32_t sqid, uint32_t cid) {
-  return command(AdminOpcode::abort).dword(10, cid << 16 | (sqid & 0xffff));
+  return command(AdminOpcode::abort).dword(10, cid << 16 | (sqid & 0xffff)).moves(0);
 }
 /// Completes when an event happens.
-XIO_DEVICE constexpr Command async_event_request() { return command(AdminOpcode::async_event_request); }
-XIO_DEVICE constexpr Command keep_alive() { return command(AdminOpcode::keep_alive); }
+XIO_DEVICE constexpr Command async_event_request() { return command(AdminOpcode::async_event_request).moves(0); }
+XIO_DEVICE constexpr Command keep_alive() { return command(AdminOpcode::keep_alive).moves(0); }
 
 /// Switches shadow doorbells on: PRP 1 of the data pointer is the page of shadow doorbells, PRP 2 that of EventIdx.
-XIO_DEVICE constexpr Command doorbell_buffer_config() { return command(AdminOpcode::doorbell_buffer_config); }
+XIO_DEVICE constexpr Command doorbell_buffer_config() { return command(AdminOpcode::doorbell_buffer_config).moves(0); }
 
 }  // namespace nvme
 

@@ -2,20 +2,33 @@
 #pragma once
 
 /// @file
-/// @brief Less common commands of an I/O queue: zones, reservations, I/O management (Zoned Namespace Command Set 1.1,
-/// section 3.4; NVM Express Base Specification 2.0, section 7).
+/// @brief Less common commands of an I/O queue: copies, zones, reservations, I/O management (NVM Command Set 1.0,
+/// section 3.2.2; Zoned Namespace Command Set 1.1, section 3.4; NVM Express Base Specification 2.0, section 7).
 
 #include <xio/config.hpp>
 #include <xio/vendors/nvme/encode.hpp>
+#include <xio/vendors/nvme/encode_sizes.hpp>
 
 XIO_NAMESPACE_BEGIN
 
 namespace nvme {
 
 namespace detail {
-/// A length in bytes, a multiple of 4, as the number of dwords less one.
-XIO_DEVICE constexpr uint32_t last_dword(uint32_t bytes) { return bytes / 4 - 1; }
+/// Bytes of a source range of Copy, by descriptor format: with 8 bytes of tags, or with 16.
+XIO_DEVICE constexpr uint32_t copy_data(uint32_t ranges, uint32_t format) {
+  if (format > 15) return data_size::impossible;
+  return format > 3 ? data_size::unknown : data_of_ranges(ranges, format % 2 == 0 ? 32 : 40);
+}
 }  // namespace detail
+
+/// Copies 1 to 256 source ranges to `lba` within the namespace; the data is an array of CopyRange (`format` 0), or of
+/// the structure of another descriptor format.
+XIO_DEVICE constexpr Command copy(uint64_t lba, uint32_t ranges, uint32_t format = 0) {
+  return command(Opcode::copy)
+      .range(lba, 1)
+      .flags(((ranges - 1) & 0xff) | (format & 0xf) << 8)
+      .moves(detail::copy_data(ranges, format));
+}
 
 /// What zone_management_send needs.
 struct ZoneSendRequest {
@@ -25,11 +38,14 @@ struct ZoneSendRequest {
   bool option = false;     ///< ZSASO: with open, a random write area is allocated
 };
 
+/// The data of set_descriptor_extension has as many bytes as the namespace says: moves() tells them. Other actions have
+/// none.
 XIO_DEVICE constexpr Command zone_management_send(const ZoneSendRequest& request) {
   return command(Opcode::zone_management_send)
       .range(request.zone_lba, 1)
       .dword(13, static_cast<uint32_t>(request.option) << 9 | static_cast<uint32_t>(request.all_zones) << 8 |
-                     static_cast<uint32_t>(request.action));
+                     static_cast<uint32_t>(request.action))
+      .moves(request.action == ZoneSendAction::set_descriptor_extension ? data_size::unknown : 0);
 }
 
 /// What zone_management_receive needs.
@@ -46,46 +62,59 @@ XIO_DEVICE constexpr Command zone_management_receive(const ZoneReceiveRequest& r
       .range(request.zone_lba, 1)
       .dword(12, detail::last_dword(request.bytes))
       .dword(13, static_cast<uint32_t>(request.partial) << 16 | (request.state & 0xff) << 8 |
-                     static_cast<uint32_t>(request.action));
+                     static_cast<uint32_t>(request.action))
+      .moves(detail::data_of_dwords(request.bytes));
 }
 
 /// Registers (action 0), unregisters (1) or replaces (2) a reservation key; the data is {current key, new key}, 16
 /// bytes. `persist`: 0 no change, 2 released at power loss, 3 kept.
 XIO_DEVICE constexpr Command reservation_register(uint32_t action, bool ignore_key = false, uint32_t persist = 0) {
   return command(Opcode::reservation_register)
-      .dword(10, persist << 30 | static_cast<uint32_t>(ignore_key) << 3 | (action & 7));
+      .dword(10, persist << 30 | static_cast<uint32_t>(ignore_key) << 3 | (action & 7))
+      .moves(16);
 }
 
 /// Acquires (action 0) or preempts (1; 2 with abort) a reservation of `type` 1 to 6; the data is {current key, key to
 /// preempt}.
 XIO_DEVICE constexpr Command reservation_acquire(uint32_t action, uint32_t type, bool ignore_key = false) {
   return command(Opcode::reservation_acquire)
-      .dword(10, (type & 0xff) << 8 | static_cast<uint32_t>(ignore_key) << 3 | (action & 7));
+      .dword(10, (type & 0xff) << 8 | static_cast<uint32_t>(ignore_key) << 3 | (action & 7))
+      .moves(16);
 }
 
 /// Releases (action 0) or clears (1) a reservation of `type`; the data is {current key}, 8 bytes.
 XIO_DEVICE constexpr Command reservation_release(uint32_t action, uint32_t type, bool ignore_key = false) {
   return command(Opcode::reservation_release)
-      .dword(10, (type & 0xff) << 8 | static_cast<uint32_t>(ignore_key) << 3 | (action & 7));
+      .dword(10, (type & 0xff) << 8 | static_cast<uint32_t>(ignore_key) << 3 | (action & 7))
+      .moves(8);
 }
 
-/// Fetches `bytes` of reservation status; `extended`: with 128-bit host identifiers.
+/// Fetches `bytes` of reservation status, a multiple of 4, at least 4; `extended`: with 128-bit host identifiers.
 XIO_DEVICE constexpr Command reservation_report(uint32_t bytes, bool extended = false) {
   return command(Opcode::reservation_report)
       .dword(10, detail::last_dword(bytes))
-      .dword(11, static_cast<uint32_t>(extended));
+      .dword(11, static_cast<uint32_t>(extended))
+      .moves(detail::data_of_dwords(bytes));
 }
 
-/// Fetches `bytes` of I/O management data: operation 8 bits (1: reclaim unit handle status), and its specific value.
+/// Fetches `bytes` of I/O management data, a multiple of 4, at least 4: operation 8 bits (1: reclaim unit handle
+/// status), and its specific value.
 XIO_DEVICE constexpr Command io_management_receive(uint32_t operation, uint32_t specific, uint32_t bytes) {
   return command(Opcode::io_management_receive)
       .dword(10, specific << 16 | (operation & 0xff))
-      .dword(11, detail::last_dword(bytes));
+      .dword(11, detail::last_dword(bytes))
+      .moves(detail::data_of_dwords(bytes));
 }
 
 /// I/O management: operation 8 bits (1: reclaim unit handle update), and its specific value (number of handles - 1).
+/// The data of operation 1 is an array of 16-bit placement identifiers.
 XIO_DEVICE constexpr Command io_management_send(uint32_t operation, uint32_t specific) {
-  return command(Opcode::io_management_send).dword(10, specific << 16 | (operation & 0xff));
+  operation &= 0xff;
+  return command(Opcode::io_management_send)
+      .dword(10, specific << 16 | operation)
+      .moves(operation == 0   ? 0
+             : operation == 1 ? 2 * ((specific & 0xffff) + 1)
+                              : data_size::unknown);
 }
 
 }  // namespace nvme

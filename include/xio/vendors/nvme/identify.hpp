@@ -78,6 +78,28 @@ struct IdentifyController {
   XIO_HOST_DEVICE constexpr Text subnqn() const { return trimmed(page + 768, 256); }
 };
 
+/// Identify Controller of the NVM command set (CNS 06h, CSI 00h): limits of its commands. Those in units are powers of
+/// two of the smallest memory page (CAP.MPSMIN), as MDTS; 0 is no limit.
+struct IdentifyControllerNvm {
+  const uint8_t* page;
+
+  XIO_HOST_DEVICE constexpr uint8_t vsl() const { return page[0]; }   ///< Verify, units
+  XIO_HOST_DEVICE constexpr uint8_t wzsl() const { return page[1]; }  ///< Write Zeroes, units
+  XIO_HOST_DEVICE constexpr uint8_t wusl() const { return page[2]; }  ///< Write Uncorrectable, units
+  XIO_HOST_DEVICE constexpr uint8_t dmrl() const { return page[3]; }  ///< Dataset Management: ranges; 0: 256
+  XIO_HOST_DEVICE constexpr uint32_t dmrsl() const {
+    return static_cast<uint32_t>(load_le(page + 4, 4));
+  }  ///< blocks of one range
+  XIO_HOST_DEVICE constexpr uint64_t dmsl() const { return load_le(page + 8, 8); }  ///< blocks of all ranges
+};
+
+/// Identify Controller of the Zoned Namespace command set (CNS 06h, CSI 02h).
+struct IdentifyControllerZoned {
+  const uint8_t* page;
+
+  XIO_HOST_DEVICE constexpr uint8_t zasl() const { return page[0]; }  ///< Zone Append, units; 0: as MDTS
+};
+
 /// Bits of IdentifyController::oacs.
 namespace oacs {
 constexpr uint16_t security = 1u << 0;

@@ -69,6 +69,12 @@ class AdminCommands {
     }
   }
 
+  /// Whether the data pointer of a command means anything. None of the features here has a data structure.
+  static bool moves_data(const nvme::Sqe& sqe) {
+    const uint32_t opcode = sqe.cdw0 & 0xff;
+    return opcode != spec::admin_set_features && opcode != spec::admin_get_features;
+  }
+
  private:
   static constexpr uint32_t feature_temperature = 4, feature_write_cache = 6, feature_queues = 7,
                             feature_async_events = 11;
@@ -101,6 +107,10 @@ class AdminCommands {
           return spec::final_status(spec::invalid_namespace);
         if (!medium) return spec::final_status(spec::invalid_field);
         write_namespace_descriptors(*medium, page);
+        break;
+      case 6:
+        if ((sqe.cdw11 >> 24) != 0) return spec::final_status(spec::invalid_field);
+        write_identify_limits(core_.config, page);
         break;
       default: return spec::final_status(spec::invalid_field);
     }
@@ -179,8 +189,10 @@ class AdminCommands {
   /// The admin queue keeps its registers. Queues that exist go over to the shadow at once, with their present values.
   uint16_t doorbell_buffer_config(const nvme::Sqe& sqe) {
     if (!core_.config.shadow_doorbells) return spec::final_status(spec::invalid_opcode);
-    if (sqe.prp1 == 0 || sqe.prp2 == 0 || sqe.prp1 % core_.page_bytes() != 0 || sqe.prp2 % core_.page_bytes() != 0)
+    if (sqe.prp1 == 0 || sqe.prp2 == 0 || sqe.prp1 % core_.page_bytes() != 0 || sqe.prp2 % core_.page_bytes() != 0) {
+      core_.violations.add(NvmeViolation::pointer, 0, "a page of shadow doorbells does not start where a page does");
       return spec::final_status(spec::invalid_field);
+    }
     commands_.look_at_doorbells();  // what was written to the registers until now still counts
     core_.shadow_page = sqe.prp1;
     core_.event_page = sqe.prp2;
@@ -201,7 +213,10 @@ class AdminCommands {
     if (doorbell.shadow == 0) return true;
     for (const uint64_t bus : {doorbell.shadow, doorbell.event_index}) {
       unsigned char* const word = core_.bus.find_all(bus, 4);
-      if (!word) return false;
+      if (!word) {
+        core_.violations.add(NvmeViolation::memory, 0, "a shadow doorbell is not mapped");
+        return false;
+      }
       __atomic_store_n(reinterpret_cast<uint32_t*>(word), value, __ATOMIC_RELEASE);
     }
     return true;

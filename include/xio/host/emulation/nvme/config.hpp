@@ -53,6 +53,14 @@ struct NvmeConfig {
   bool contiguous_queues_required = true;  ///< CAP.CQR; false: queues may be given as a list of pages (PC = 0)
   uint8_t ready_timeout = 15;              ///< CAP.TO, units of 500 ms
 
+  // Identify Controller of the NVM command set (CNS 06h): what one command may be. 0: no limit.
+  uint8_t vsl = 0;     ///< Verify: 2^vsl pages of the smallest size
+  uint8_t wzsl = 0;    ///< Write Zeroes, as vsl
+  uint8_t wusl = 0;    ///< Write Uncorrectable, as vsl
+  uint8_t dmrl = 0;    ///< Dataset Management: ranges
+  uint32_t dmrsl = 0;  ///< the same: logical blocks of one range
+  uint64_t dmsl = 0;   ///< the same: logical blocks of all ranges
+
   bool sgl = true;                   ///< SGLs of any alignment in I/O commands
   bool sgl_dword_aligned = false;    ///< SGLs only with dword alignment and granularity
   bool shadow_doorbells = true;      ///< Doorbell Buffer Config, OACS bit 8
@@ -68,6 +76,9 @@ struct NvmeConfig {
   /// Largest plausible advance of an SQ tail, in entries; a larger one counts as suspicious. 0: the room that the host
   /// can know of is the only bound.
   uint32_t plausible_advance = 0;
+  /// Copy, reservation, I/O management and zone commands: their data is moved (bytes of AAh to the host), and nothing
+  /// else happens. Otherwise such a controller does not know them.
+  bool transfer_only_commands = false;
   /// Null medium: addresses are checked and walked, data stays where it is.
   bool discard_data = false;
 
@@ -102,6 +113,7 @@ inline void check(const NvmeConfig& config) {
   require(config.mpsmin <= 4 && config.mpsmax >= config.mpsmin && config.mpsmax <= 8,
           "mpsmin must be 0 to 4, mpsmax mpsmin to 8");
   require(config.mdts <= 16, "mdts must be 0 to 16");
+  require(config.vsl <= 32 && config.wzsl <= 32 && config.wusl <= 32, "vsl, wzsl and wusl must be 0 to 32");
   require(config.dstrd <= 8, "dstrd must be 0 to 8");
   require(config.burst >= 1, "burst must be at least 1");
   require(config.bus_offset % (uint64_t{1} << 21) == 0, "bus_offset must be a multiple of 2 MiB");

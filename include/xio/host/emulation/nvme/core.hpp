@@ -15,6 +15,7 @@
 #include <xio/host/emulation/nvme/medium.hpp>
 #include <xio/host/emulation/nvme/queues.hpp>
 #include <xio/host/emulation/nvme/statistics.hpp>
+#include <xio/host/emulation/nvme/violations.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -24,11 +25,12 @@ namespace emulation {
 struct ControllerCore {
   /// @param doorbells  32-bit words laid out as the doorbell registers are
   ControllerCore(const NvmeConfig& configuration, AddressSpace& space, detail::NvmeCounters& statistics,
-                 uint32_t* doorbells)
+                 NvmeViolations& wrongs, uint32_t* doorbells)
       : config(configuration),
         counters(statistics),
+        violations(wrongs),
         bus(space),
-        data(config, bus, statistics),
+        data(config, bus, statistics, wrongs),
         sqs(configuration.queues + 1),
         cqs(configuration.queues + 1) {
     for (const NvmeNamespaceConfig& one : config.namespaces) media.emplace_back(one, !config.discard_data);
@@ -55,7 +57,9 @@ struct ControllerCore {
   bool io_queue(uint32_t qid) const { return qid >= 1 && qid <= config.queues; }
   uint64_t page_bytes() const { return uint64_t{1} << page_shift; }
   /// Largest data transfer of one command in bytes; 0: no limit.
-  uint64_t max_transfer() const { return config.mdts == 0 ? 0 : (uint64_t{4096} << config.mpsmin) << config.mdts; }
+  uint64_t max_transfer() const { return limit(config.mdts); }
+  /// Bytes of a limit that is a power of two of the smallest page; 0: none.
+  uint64_t limit(uint32_t power) const { return power == 0 ? 0 : (uint64_t{4096} << config.mpsmin) << power; }
 
   /// Empty queue over the given pages.
   void open_sq(uint32_t qid, uint32_t cqid, uint32_t size, std::vector<uint64_t> pages) {
@@ -128,6 +132,7 @@ struct ControllerCore {
 
   NvmeConfig config;
   detail::NvmeCounters& counters;
+  NvmeViolations& violations;
   BusReader bus;
   DataPointer data;
   std::vector<Medium> media;

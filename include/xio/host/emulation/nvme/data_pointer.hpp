@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include <xio/config.hpp>
@@ -14,6 +15,7 @@
 #include <xio/host/emulation/nvme/config.hpp>
 #include <xio/host/emulation/nvme/specification.hpp>
 #include <xio/host/emulation/nvme/statistics.hpp>
+#include <xio/host/emulation/nvme/violations.hpp>
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -23,8 +25,12 @@ namespace emulation {
 /// The memory that one command transfers to or from, as pieces in order. Reused for command after command.
 class DataPointer {
  public:
-  DataPointer(const NvmeConfig& config, BusReader& bus, detail::NvmeCounters& counters)
-      : config_(config), bus_(bus), counters_(counters) {}
+  DataPointer(const NvmeConfig& config, BusReader& bus, detail::NvmeCounters& counters, NvmeViolations& violations)
+      : config_(config), bus_(bus), counters_(counters), violations_(violations) {}
+
+  /// Queue of the commands that follow, for what is written down of them.
+  void set_queue(uint32_t qid) { qid_ = qid; }
+  uint32_t queue() const { return qid_; }
 
   /// log2 of CC.MPS in bytes.
   void set_page_shift(uint32_t shift) { page_ = uint64_t{1} << shift; }
@@ -35,9 +41,19 @@ class DataPointer {
   uint16_t map(const nvme::Sqe& sqe, uint64_t bytes, bool to_host, bool sgl_allowed) {
     pieces_.clear();
     const uint32_t psdt = sqe.cdw0 >> 14 & 3;
-    if (psdt == 0) return map_prp(sqe.prp1, sqe.prp2, bytes);
-    if (psdt == 3 || !sgl_allowed || !config_.sgl) return spec::final_status(spec::invalid_field);
-    return map_sgl(sqe.prp1, sqe.prp2, bytes, to_host);
+    opcode_ = sqe.cdw0 & 0xff;
+    uint16_t status = spec::final_status(spec::invalid_field);
+    if (psdt == 0) {
+      status = map_prp(sqe.prp1, sqe.prp2, bytes);
+    } else if (psdt != 3 && sgl_allowed && config_.sgl) {
+      status = map_sgl(sqe.prp1, sqe.prp2, bytes, to_host);
+    }
+    if (status == spec::data_transfer_error) {
+      note(NvmeViolation::memory, "an address of the data pointer is not mapped");
+    } else if (status != spec::success) {
+      note(NvmeViolation::pointer, "the data pointer is not formed as it must be");
+    }
+    return status;
   }
 
   void copy_to_host(const unsigned char* from) {
@@ -94,7 +110,10 @@ class DataPointer {
     if (!add(prp1, first)) return spec::data_transfer_error;
     counters_.prp_entries.add();
     const uint64_t left = bytes - first;
-    if (left == 0) return spec::success;
+    if (left == 0) {
+      if (prp2 != 0) note(NvmeViolation::reserved, "PRP2 is set, and all data lies in one page");
+      return spec::success;
+    }
     if (left > page_) return map_list(prp2, left);
     if (prp2 % page_ != 0) return spec::final_status(spec::invalid_prp_offset);
     if (!add(prp2, left)) return spec::data_transfer_error;
@@ -139,6 +158,7 @@ class DataPointer {
       // Here `address` and `rest` are a segment descriptor.
       if (type != 2 && type != 3) return spec::final_status(spec::sgl_type_invalid);
       if ((rest >> 56 & 0xf) != 0) return spec::final_status(spec::sgl_type_invalid);
+      if ((rest >> 32 & 0xffffff) != 0) note(NvmeViolation::reserved, "reserved bytes of an SGL descriptor are set");
       const bool last = type == 3;
       const uint64_t length = rest & 0xffffffffu;
       if (length == 0 || length % 16 != 0 || address % 8 != 0) return spec::final_status(spec::invalid_sgl_segment);
@@ -171,6 +191,7 @@ class DataPointer {
     const uint32_t type = static_cast<uint32_t>(rest >> 60);
     const uint64_t length = rest & 0xffffffffu;
     if (type > 1 || (rest >> 56 & 0xf) != 0) return spec::final_status(spec::sgl_type_invalid);
+    if ((rest >> 32 & 0xffffff) != 0) note(NvmeViolation::reserved, "reserved bytes of an SGL descriptor are set");
     if (type == 1) {
       // A bucket takes data from the controller; towards the controller it counts for nothing.
       if (!to_host || length == 0) return spec::success;
@@ -189,6 +210,10 @@ class DataPointer {
     return found == bytes ? uint16_t{spec::success} : spec::final_status(spec::sgl_data_length_invalid);
   }
 
+  void note(NvmeViolation::Kind kind, const char* what) {
+    violations_.add(kind, qid_, "opcode " + std::to_string(opcode_) + ": " + what);
+  }
+
   static uint64_t load(const unsigned char* from) {
     uint64_t value;
     std::memcpy(&value, from, sizeof value);
@@ -198,6 +223,9 @@ class DataPointer {
   const NvmeConfig& config_;
   BusReader& bus_;
   detail::NvmeCounters& counters_;
+  NvmeViolations& violations_;
+  uint32_t qid_ = 0;
+  uint32_t opcode_ = 0;
   uint64_t page_ = 4096;
   std::vector<Piece> pieces_;
 };

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <utility>
 
 #include <xio/config.hpp>
@@ -52,7 +53,7 @@ class DoorbellWatch {
     // With a shadow the register only wakes: the value that counts is in memory.
     uint32_t* const shadow = word(sq.doorbell.shadow);
     uint32_t* const event = word(sq.doorbell.event_index);
-    if (!shadow || !event) return fail();
+    if (!shadow || !event) return lose_shadow(sq.id);
     take_tail(sq, __atomic_load_n(shadow, __ATOMIC_ACQUIRE));
     if (sq.head != sq.tail) return;
     // Idle: tell the host where to kick, then look once more. It does the reverse, so that one of us sees the other.
@@ -108,6 +109,7 @@ class DoorbellWatch {
   }
   void stray() {
     core_.counters.stray_doorbells.add();
+    core_.violations.add(NvmeViolation::doorbell, 0, "a doorbell of a queue that does not exist");
     raise(spec::event_invalid_doorbell_register);
   }
 
@@ -115,6 +117,15 @@ class DoorbellWatch {
   /// Doorbell errors are reported only to a request that waits already; otherwise they pass unnoticed.
   void raise(uint32_t event) {
     if (events_.waiting()) events_.raise(event);
+  }
+
+  void note(uint32_t qid, const char* doorbell, uint32_t value, const char* what) {
+    core_.violations.add(NvmeViolation::doorbell, qid,
+                         std::string(doorbell) + " " + std::to_string(value) + " " + what);
+  }
+  void lose_shadow(uint32_t qid) {
+    core_.violations.add(NvmeViolation::memory, qid, "a shadow doorbell is not mapped");
+    fail();
   }
 
   uint32_t* word(uint64_t bus) {
@@ -133,12 +144,16 @@ class DoorbellWatch {
     detail::QueueCounters& counters = core_.counters.queue(sq.id);
     if (value >= sq.size) {
       counters.invalid_doorbells.add();
+      note(sq.id, "SQ tail", value, "beyond the queue");
       sq.doorbell.rearm();
       return raise(spec::event_invalid_doorbell_value);
     }
     const uint32_t advance = value > sq.tail ? value - sq.tail : value + sq.size - sq.tail;
     const uint32_t plausible = core_.config.plausible_advance;
-    if (advance > sq.known_room() || (plausible != 0 && advance > plausible)) counters.suspicious_tails.add();
+    if (advance > sq.known_room() || (plausible != 0 && advance > plausible)) {
+      counters.suspicious_tails.add();
+      note(sq.id, "SQ tail", value, "covers entries that are not free");
+    }
     const uint64_t before = sq.in_flight;
     const uint64_t fetched = before - sq.pending();
     sq.tail = value;
@@ -151,12 +166,14 @@ class DoorbellWatch {
     detail::QueueCounters& counters = core_.counters.queue(cq.id);
     if (value >= cq.size) {
       counters.invalid_doorbells.add();
+      note(cq.id, "CQ head", value, "beyond the queue");
       cq.doorbell.rearm();
       return raise(spec::event_invalid_doorbell_value);
     }
     const uint32_t advance = value > cq.head ? value - cq.head : value + cq.size - cq.head;
     if (advance > cq.occupied()) {
       counters.suspicious_heads.add();
+      note(cq.id, "CQ head", value, "beyond what was posted");
       cq.doorbell.rearm();
       return raise(spec::event_invalid_doorbell_value);
     }
@@ -167,7 +184,7 @@ class DoorbellWatch {
   void look_at_shadow_head(CompletionQueue& cq) {
     uint32_t* const shadow = word(cq.doorbell.shadow);
     uint32_t* const event = word(cq.doorbell.event_index);
-    if (!shadow || !event) return fail();
+    if (!shadow || !event) return lose_shadow(cq.id);
     take_head(cq, __atomic_load_n(shadow, __ATOMIC_ACQUIRE));
     if (!cq.full()) return;
     __atomic_exchange_n(event, cq.head, __ATOMIC_SEQ_CST);

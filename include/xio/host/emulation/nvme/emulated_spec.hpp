@@ -72,6 +72,7 @@ inline bool flag(const std::string& key, const std::string& text) { return numbe
 /// | `size` | capacity of each namespace in bytes; or one for each: `64M/1G` | 64M |
 /// | `queues` | I/O queue pairs | 64 |
 /// | `mdts` `mqes` `dstrd` `mpsmin` `cqr` | capabilities as in NvmeConfig | 7 2047 0 0 1 |
+/// | `vsl` `wzsl` | limits of Verify and Write Zeroes, as in NvmeConfig | 0 0 |
 /// | `sgl` `dbbuf` `vwc` `aborts` | features, 0 or 1 | 1 1 1 0 |
 /// | `cid_check` `poison` `discard` | NvmeConfig::check_command_ids, poison_fetched_entries, discard_data | 1 0 0 |
 /// | `delay` | microseconds for each I/O command, `20` or `5-50` | 0 |
@@ -106,6 +107,10 @@ inline EmulatedSpec parse_emulated_spec(const std::string& text) {
       config.queues = static_cast<uint32_t>(number(1, 1024));
     else if (key == "mdts")
       config.mdts = static_cast<uint8_t>(number(0, 16));
+    else if (key == "vsl")
+      config.vsl = static_cast<uint8_t>(number(0, 32));
+    else if (key == "wzsl")
+      config.wzsl = static_cast<uint8_t>(number(0, 32));
     else if (key == "mqes")
       config.mqes = static_cast<uint16_t>(number(1, 65535));
     else if (key == "dstrd")
@@ -141,7 +146,7 @@ inline EmulatedSpec parse_emulated_spec(const std::string& text) {
       spec.delay_most_us = detail::number(key, ends.back(), spec.delay_least_us, 60000000);
     } else {
       detail::refuse("unknown key '" + key +
-                     "'; known: lba, size, queues, mdts, mqes, dstrd, mpsmin, cqr, sgl, dbbuf, vwc, "
+                     "'; known: lba, size, queues, mdts, vsl, wzsl, mqes, dstrd, mpsmin, cqr, sgl, dbbuf, vwc, "
                      "aborts, cid_check, poison, discard, delay, reorder, seed, serial");
     }
   }

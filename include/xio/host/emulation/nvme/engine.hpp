@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include <xio/config.hpp>
@@ -17,6 +18,8 @@
 #include <xio/host/emulation/nvme/io.hpp>
 #include <xio/host/emulation/nvme/life_cycle.hpp>
 #include <xio/host/emulation/nvme/registers.hpp>
+#include <xio/host/emulation/nvme/rules.hpp>
+#include <xio/host/emulation/nvme/violations.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -26,8 +29,8 @@ namespace emulation {
 class Engine final : private CommandControl {
  public:
   Engine(const NvmeConfig& config, AddressSpace& space, FaultPlan& plan, detail::NvmeCounters& counters,
-         Registers& registers, uint32_t* doorbells)
-      : core_(config, space, counters, doorbells),
+         NvmeViolations& violations, Registers& registers, uint32_t* doorbells)
+      : core_(config, space, counters, violations, doorbells),
         io_(core_),
         admin_(core_, *this),
         watch_(core_, admin_.events(), orders_),
@@ -137,13 +140,17 @@ class Engine final : private CommandControl {
     while (work < limit && sq.head != sq.tail && running() && room(cq)) {
       unsigned char* const entry = sq.memory.entry(sq.head, core_.bus);
       if (!entry) {
+        core_.violations.add(NvmeViolation::memory, sq.id, "an SQ entry is not mapped");
         watch_.fail();
         break;
       }
       nvme::Sqe sqe;
       std::memcpy(&sqe, entry, sizeof sqe);
       if (core_.config.poison_fetched_entries) {
-        if (sqe.cdw0 == 0xffffffffu && sqe.prp1 == ~uint64_t{0}) counters.stale_fetches.add();
+        if (sqe.cdw0 == 0xffffffffu && sqe.prp1 == ~uint64_t{0}) {
+          counters.stale_fetches.add();
+          core_.violations.add(NvmeViolation::entry, sq.id, "a doorbell covers an entry that was not stored");
+        }
         std::memset(entry, 0xff, sizeof sqe);
       }
       sq.head = sq.head + 1 == sq.size ? 0 : sq.head + 1;
@@ -158,7 +165,9 @@ class Engine final : private CommandControl {
   }
 
   void begin(SubmissionQueue& sq, CompletionQueue& cq, const nvme::Sqe& sqe) {
+    judge_entry(sq.id, sqe);
     if (core_.config.check_command_ids && !sq.claim(static_cast<uint16_t>(sqe.cdw0 >> 16))) {
+      core_.violations.add(NvmeViolation::identifier, sq.id, "a command identifier that is in use");
       core_.counters.queue(sq.id).command_id_conflicts.add();
       post(sq, cq, sqe, spec::command_id_conflict, 0, false);
       return;
@@ -166,6 +175,7 @@ class Engine final : private CommandControl {
     if (orders_.rules.empty() && (orders_.window < 2 || sq.id == 0)) {
       uint32_t result = 0;
       bool kept = false;
+      core_.data.set_queue(sq.id);
       const uint16_t status = sq.id == 0 ? admin_.execute(sqe, result, kept) : io_.execute(sqe, DataFault{});
       if (!kept) post(sq, cq, sqe, status, result, true);
       return;
@@ -177,6 +187,15 @@ class Engine final : private CommandControl {
     judge(orders_, random_, command);
     if (command.fatal) return watch_.fail();
     route(index);
+  }
+
+  /// Writes down what a host must not put into an entry.
+  void judge_entry(uint16_t qid, const nvme::Sqe& sqe) {
+    if ((sqe.cdw0 >> 16) == 0xffff) core_.violations.add(NvmeViolation::identifier, qid, "FFFFh as command identifier");
+    const bool moves = qid == 0 ? AdminCommands::moves_data(sqe) : IoCommands::moves_data(sqe);
+    const char* const wrong = (qid == 0 ? admin_rules_ : io_rules_).check(sqe, moves);
+    if (wrong == nullptr) return;
+    core_.violations.add(NvmeViolation::reserved, qid, "opcode " + std::to_string(sqe.cdw0 & 0xff) + ": " + wrong);
   }
 
   // The way of a command from its fetch to its completion.
@@ -203,6 +222,7 @@ class Engine final : private CommandControl {
     Command& command = store_[index];
     bool kept = false;
     if (!command.decided) {
+      core_.data.set_queue(command.sqid);
       command.status = command.sqid == 0 ? admin_.execute(command.sqe, command.result, kept)
                                          : io_.execute(command.sqe, command.data);
       command.decided = true;
@@ -296,7 +316,10 @@ class Engine final : private CommandControl {
 
   void write(SubmissionQueue& sq, CompletionQueue& cq, const nvme::Sqe& sqe, uint16_t status, uint32_t result) {
     unsigned char* const entry = cq.memory.entry(cq.tail, core_.bus);
-    if (!entry) return watch_.fail();
+    if (!entry) {
+      core_.violations.add(NvmeViolation::memory, cq.id, "a CQ entry is not mapped");
+      return watch_.fail();
+    }
     auto* const words = reinterpret_cast<uint64_t*>(entry);
     const uint64_t high = sq.head | uint64_t{sq.id} << 16 | uint64_t{sqe.cdw0 >> 16} << 32 | uint64_t{status} << 49 |
                           uint64_t{cq.phase} << 48;
@@ -350,6 +373,8 @@ class Engine final : private CommandControl {
     return true;
   }
 
+  const EntryRules admin_rules_{true};
+  const EntryRules io_rules_{false};
   ControllerCore core_;
   IoCommands io_;
   AdminCommands admin_;

@@ -46,6 +46,16 @@ inline void write_identify_controller(const NvmeConfig& config, PageWriter& page
   page.put(2048, 2500, 2);  // power state 0, centiwatt
 }
 
+/// CNS 06h of the NVM command set.
+inline void write_identify_limits(const NvmeConfig& config, PageWriter& page) {
+  page.put(0, config.vsl, 1);
+  page.put(1, config.wzsl, 1);
+  page.put(2, config.wusl, 1);
+  page.put(3, config.dmrl, 1);
+  page.put(4, config.dmrsl, 4);
+  page.put(8, config.dmsl, 8);
+}
+
 /// CNS 00h.
 inline void write_identify_namespace(const Medium& medium, PageWriter& page) {
   page.put(0, medium.blocks(), 8);

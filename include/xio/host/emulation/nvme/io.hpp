@@ -6,10 +6,13 @@
 
 #include <array>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include <xio/config.hpp>
 #include <xio/host/emulation/nvme/core.hpp>
 #include <xio/host/emulation/nvme/specification.hpp>
+#include <xio/host/emulation/nvme/transfer_only.hpp>
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -35,6 +38,7 @@ class IoCommands {
     if (opcode == spec::io_flush && sqe.nsid == spec::broadcast_namespace) return unfused(sqe);
     Medium* const medium = core_.medium(sqe.nsid);
     if (!medium) return spec::final_status(spec::invalid_field);
+    if (core_.config.transfer_only_commands && transfer_only::known(opcode)) return transfer(sqe, *medium);
     const bool known = opcode == spec::io_flush || opcode == spec::io_dataset_management || names_blocks(opcode);
     if (!known) return spec::final_status(spec::invalid_opcode);
     if (const uint16_t status = unfused(sqe)) return status;
@@ -44,8 +48,7 @@ class IoCommands {
     const uint64_t lba = first_lba(sqe);
     const uint64_t count = block_count(sqe);
     const uint64_t bytes = count << medium->block_shift();
-    if (moves_data(opcode) && core_.max_transfer() != 0 && bytes > core_.max_transfer())
-      return spec::final_status(spec::invalid_field);
+    if (exceeds(sqe, bytes, limit_of(opcode))) return spec::final_status(spec::invalid_field);
     if (!medium->contains(lba, count)) return spec::final_status(spec::lba_out_of_range);
     if ((opcode == spec::io_read || opcode == spec::io_write) && (sqe.cdw12 >> 30 & 1) != 0)
       core_.counters.forced_unit_access.add();
@@ -71,12 +74,53 @@ class IoCommands {
     return moves_data(opcode) || opcode == spec::io_write_uncorrectable || opcode == spec::io_write_zeroes ||
            opcode == spec::io_verify;
   }
+  /// Whether the data pointer of an entry means anything.
+  static bool moves_data(const nvme::Sqe& sqe) {
+    const auto opcode = static_cast<uint8_t>(sqe.cdw0);
+    if (transfer_only::known(opcode)) return transfer_only::bytes(sqe, 9) != 0;
+    return opcode == spec::io_dataset_management || moves_data(opcode);
+  }
   static uint64_t first_lba(const nvme::Sqe& sqe) { return sqe.cdw10 | uint64_t{sqe.cdw11} << 32; }
   static uint64_t block_count(const nvme::Sqe& sqe) { return (sqe.cdw12 & 0xffffu) + 1; }
 
  private:
   static bool moves_data(uint8_t opcode) {
     return opcode == spec::io_read || opcode == spec::io_write || opcode == spec::io_compare;
+  }
+
+  /// Most bytes of a command's blocks; 0: no limit.
+  uint64_t limit_of(uint8_t opcode) const {
+    switch (opcode) {
+      case spec::io_verify: return core_.limit(core_.config.vsl);
+      case spec::io_write_zeroes: return core_.limit(core_.config.wzsl);
+      case spec::io_write_uncorrectable: return core_.limit(core_.config.wusl);
+      default: return core_.max_transfer();
+    }
+  }
+
+  /// Whether `amount` is above a limit, 0 being none; writes it down.
+  bool exceeds(const nvme::Sqe& sqe, uint64_t amount, uint64_t limit) {
+    const bool too_much = limit != 0 && amount > limit;
+    if (too_much)
+      core_.violations.add(NvmeViolation::limit, core_.data.queue(),
+                           "opcode " + std::to_string(sqe.cdw0 & 0xff) + ": more than the controller takes at once");
+    return too_much;
+  }
+
+  /// Moves the data of a command, and does nothing else.
+  uint16_t transfer(const nvme::Sqe& sqe, const Medium& medium) {
+    const auto opcode = static_cast<uint8_t>(sqe.cdw0);
+    const uint64_t bytes = transfer_only::bytes(sqe, medium.block_shift());
+    if (exceeds(sqe, bytes, core_.max_transfer())) return spec::final_status(spec::invalid_field);
+    if (bytes == 0) return spec::success;
+    const bool to_host = transfer_only::to_host(opcode);
+    if (const uint16_t status = core_.data.map(sqe, bytes, to_host, true)) return status;
+    std::vector<unsigned char> data(bytes, 0xaa);
+    if (to_host)
+      core_.data.copy_to_host(data.data());
+    else
+      core_.data.copy_from_host(data.data(), bytes);
+    return spec::success;
   }
 
   static uint16_t unfused(const nvme::Sqe& sqe) {
@@ -122,9 +166,20 @@ class IoCommands {
       uint64_t lba;
     };
     const uint32_t count = (sqe.cdw10 & 0xffu) + 1;
+    const NvmeConfig& limits = core_.config;
+    if (exceeds(sqe, count, limits.dmrl)) return spec::final_status(spec::command_size_limit);
     std::array<Range, 256> ranges;
     if (const uint16_t status = core_.data.map(sqe, count * sizeof(Range), false, true)) return status;
     core_.data.copy_from_host(reinterpret_cast<unsigned char*>(ranges.data()), count * sizeof(Range));
+    uint64_t blocks = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      constexpr uint32_t attributes = 0xff00073f;  // access size, WP, SW, SR, AL, AF
+      if ((ranges[i].attributes & ~attributes) != 0)
+        core_.violations.add(NvmeViolation::reserved, core_.data.queue(), "reserved context attributes of a range");
+      blocks += ranges[i].blocks;
+      if (exceeds(sqe, ranges[i].blocks, limits.dmrsl) || exceeds(sqe, blocks, limits.dmsl))
+        return spec::final_status(spec::command_size_limit);
+    }
     for (uint32_t i = 0; i < count; ++i) {
       if (!medium.contains(ranges[i].lba, ranges[i].blocks)) return spec::final_status(spec::lba_out_of_range);
     }

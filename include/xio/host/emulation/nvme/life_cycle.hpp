@@ -79,7 +79,10 @@ class LifeCycle {
                       (cc >> 20 & 0xf) == spec::cqe_shift && page >= core_.config.mpsmin &&
                       page <= core_.config.mpsmax && sq_size >= 2 && cq_size >= 2 &&
                       registers_.admin_sq() % page_bytes == 0 && registers_.admin_cq() % page_bytes == 0;
-    if (!fits) return watch_.fail();
+    if (!fits) {
+      core_.violations.add(NvmeViolation::setup, 0, "enabled with settings that the controller does not have");
+      return watch_.fail();
+    }
     core_.page_shift = 12 + page;
     core_.data.set_page_shift(core_.page_shift);
     const auto pages = [&](uint64_t base, uint64_t bytes) {
@@ -89,6 +92,11 @@ class LifeCycle {
     };
     core_.open_cq(0, cq_size, pages(registers_.admin_cq(), uint64_t{cq_size} * spec::cqe_bytes));
     core_.open_sq(0, 0, sq_size, pages(registers_.admin_sq(), uint64_t{sq_size} * spec::sqe_bytes));
+    for (const uint64_t base : {registers_.admin_cq(), registers_.admin_sq()}) {
+      const bool completions = base == registers_.admin_cq();
+      if (!core_.bus.find_all(base, completions ? cq_size * spec::cqe_bytes : sq_size * spec::sqe_bytes))
+        core_.violations.add(NvmeViolation::memory, 0, "an admin queue is not mapped");
+    }
     ready_ = true;
     core_.counters.enables.add();
   }

@@ -86,16 +86,40 @@ class QueueAdmin {
     const uint32_t entries_minus_one = sqe.cdw10 >> 16;
     if (entries_minus_one == 0 || entries_minus_one > core_.config.mqes)
       return spec::final_status(spec::invalid_queue_size);
-    if (sqe.prp1 % core_.page_bytes() != 0) return spec::final_status(spec::invalid_prp_offset);
+    if (sqe.prp1 % core_.page_bytes() != 0) {
+      core_.violations.add(NvmeViolation::pointer, 0, "a queue does not start where a page does");
+      return spec::final_status(spec::invalid_prp_offset);
+    }
+    if (sqe.prp2 != 0) core_.violations.add(NvmeViolation::reserved, 0, "PRP2 of a queue that is created is set");
     size = entries_minus_one + 1;
     const uint64_t page = core_.page_bytes();
     const uint64_t count = (uint64_t{size} * entry_bytes + page - 1) / page;
     if ((sqe.cdw11 & 1) != 0) {
       for (uint64_t i = 0; i < count; ++i) pages.push_back(sqe.prp1 + i * page);
+      look_for(pages, uint64_t{size} * entry_bytes);
       return spec::success;
     }
     if (core_.config.contiguous_queues_required) return spec::final_status(spec::invalid_field);
-    return read_page_list(sqe.prp1, count, pages);
+    const uint16_t status = read_page_list(sqe.prp1, count, pages);
+    if (status == spec::data_transfer_error)
+      core_.violations.add(NvmeViolation::memory, 0, "the page list of a queue is not mapped");
+    else if (status != spec::success)
+      core_.violations.add(NvmeViolation::pointer, 0, "the page list of a queue is not formed as it must be");
+    else
+      look_for(pages, uint64_t{size} * entry_bytes);
+    return status;
+  }
+
+  /// Writes down what the controller will meet when it uses the queue.
+  void look_for(const std::vector<uint64_t>& pages, uint64_t bytes) {
+    for (const uint64_t bus : pages) {
+      const uint64_t here = bytes < core_.page_bytes() ? bytes : core_.page_bytes();
+      if (!core_.bus.find_all(bus, here)) {
+        core_.violations.add(NvmeViolation::memory, 0, "a page of a queue that is created is not mapped");
+        return;
+      }
+      bytes -= here;
+    }
   }
 
   /// PC = 0: PRP1 points to a list of all pages of the queue, the first one included.

@@ -47,22 +47,11 @@ class Registers {
     }
   }
 
-  /// Writes to read-only registers have no effect.
-  void write32(uint64_t offset, uint32_t value) {
-    switch (offset) {
-      case spec::reg_intms: interrupt_mask_.fetch_or(value); return;
-      case spec::reg_intmc: interrupt_mask_.fetch_and(~value); return;
-      case spec::reg_cc:
-        // A disable that is followed at once by an enable must not be overlooked.
-        if ((cc_.exchange(value & cc_writable) & 1) != 0 && (value & 1) == 0) disabled_.store(true);
-        return;
-      case spec::reg_aqa: aqa_.store(value & 0x0fff0fffu); return;
-      case spec::reg_asq: set_half(asq_, value & ~0xfffu, 0); return;
-      case spec::reg_asq + 4: set_half(asq_, value, 32); return;
-      case spec::reg_acq: set_half(acq_, value & ~0xfffu, 0); return;
-      case spec::reg_acq + 4: set_half(acq_, value, 32); return;
-      default: return;
-    }
+  /// Writes to read-only registers have no effect. Returns what was wrong about a write; null: nothing.
+  const char* write32(uint64_t offset, uint32_t value) {
+    const char* const wrong = judge(offset, value);
+    store(offset, value);
+    return wrong;
   }
 
   // The controller's side.
@@ -80,6 +69,53 @@ class Registers {
 
  private:
   static constexpr uint32_t cc_writable = 0x00fffff1u;
+
+  const char* judge(uint64_t offset, uint32_t value) const {
+    const uint32_t cc = cc_.load();
+    const bool enabled = (cc & 1) != 0;
+    switch (offset) {
+      case spec::reg_intms:
+      case spec::reg_intmc: return nullptr;
+      case spec::reg_cc: {
+        constexpr uint32_t fixed_while_enabled = 0x00003ff0;  // CSS, MPS, AMS
+        const uint32_t csts = csts_.load();
+        if ((value & ~cc_writable) != 0) return "reserved bits of CC";
+        if (enabled && (value & 1) != 0 && ((value ^ cc) & fixed_while_enabled) != 0)
+          return "CC.CSS, MPS or AMS changed while the controller is enabled";
+        if (!enabled && (value & 1) != 0 && (csts & csts_ready) != 0) return "CC.EN set while CSTS.RDY is 1";
+        if (enabled && (value & 1) == 0 && (csts & (csts_ready | csts_fatal)) == 0)
+          return "CC.EN cleared before CSTS.RDY was 1";
+        return nullptr;
+      }
+      case spec::reg_aqa:
+        if ((value & ~0x0fff0fffu) != 0) return "reserved bits of AQA";
+        return enabled ? "AQA written while the controller is enabled" : nullptr;
+      case spec::reg_asq:
+      case spec::reg_acq:
+        if ((value & 0xfff) != 0) return "reserved bits of ASQ or ACQ";
+        return enabled ? "ASQ or ACQ written while the controller is enabled" : nullptr;
+      case spec::reg_asq + 4:
+      case spec::reg_acq + 4: return enabled ? "ASQ or ACQ written while the controller is enabled" : nullptr;
+      default: return "a register that cannot be written, or does not exist";
+    }
+  }
+
+  void store(uint64_t offset, uint32_t value) {
+    switch (offset) {
+      case spec::reg_intms: interrupt_mask_.fetch_or(value); return;
+      case spec::reg_intmc: interrupt_mask_.fetch_and(~value); return;
+      case spec::reg_cc:
+        // A disable that is followed at once by an enable must not be overlooked.
+        if ((cc_.exchange(value & cc_writable) & 1) != 0 && (value & 1) == 0) disabled_.store(true);
+        return;
+      case spec::reg_aqa: aqa_.store(value & 0x0fff0fffu); return;
+      case spec::reg_asq: set_half(asq_, value & ~0xfffu, 0); return;
+      case spec::reg_asq + 4: set_half(asq_, value, 32); return;
+      case spec::reg_acq: set_half(acq_, value & ~0xfffu, 0); return;
+      case spec::reg_acq + 4: set_half(acq_, value, 32); return;
+      default: return;
+    }
+  }
 
   static void set_half(std::atomic<uint64_t>& to, uint32_t value, uint32_t shift) {
     uint64_t old = to.load();

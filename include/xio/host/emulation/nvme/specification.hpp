@@ -22,6 +22,7 @@ enum Register : uint32_t {
   reg_intmc = 0x10,
   reg_cc = 0x14,
   reg_csts = 0x1c,
+  reg_nssr = 0x20,
   reg_aqa = 0x24,
   reg_asq = 0x28,
   reg_acq = 0x30,
@@ -51,6 +52,16 @@ enum IoOpcode : uint8_t {
   io_write_zeroes = 0x08,
   io_dataset_management = 0x09,
   io_verify = 0x0c,
+  io_reservation_register = 0x0d,
+  io_reservation_report = 0x0e,
+  io_reservation_acquire = 0x11,
+  io_management_receive = 0x12,
+  io_reservation_release = 0x15,
+  io_copy = 0x19,
+  io_management_send = 0x1d,
+  io_zone_send = 0x79,
+  io_zone_receive = 0x7a,
+  io_zone_append = 0x7d,
 };
 
 /// Status field of a completion without its phase bit: SC in 7:0, SCT in 10:8, CRD 12:11, more 13, do not retry 14.
@@ -80,6 +91,7 @@ enum Status : uint16_t {
   invalid_queue_deletion = 0x10c,
   feature_not_saveable = 0x10d,
   feature_not_changeable = 0x10e,
+  command_size_limit = 0x183,
   write_fault = 0x280,
   unrecovered_read = 0x281,
   compare_failure = 0x285,

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief Every builder of I/O commands with data of every size, on memory that ends where the data does; commands of
+/// which nobody knows what they move.
+
+#include <cstring>
+
+#include <xio/vendors/nvme/encode_more.hpp>
+
+#include "catch.hpp"
+#include "emulation/protocol.hpp"
+
+using namespace protocol_tests;
+namespace nvme = xio::nvme;
+using nvme::Command;
+using nvme::Opcode;
+
+namespace {
+
+constexpr uint64_t page = 4096;
+constexpr unsigned char untouched = 0x55;
+constexpr unsigned char from_device = 0xaa;
+
+/// A command and the data that the specification says it moves.
+struct Case {
+  const char* what;
+  Command command;
+  uint64_t bytes;
+  bool to_host;
+};
+
+std::vector<Case> all_builders() {
+  std::vector<Case> cases;
+  const auto add = [&](const char* what, const Command& command, uint64_t bytes, bool to_host = false) {
+    cases.push_back({what, command, bytes, to_host});
+  };
+  for (const uint32_t bytes : {4u, 64u, 4092u, 4096u, 4100u, 8192u, 8196u, 12288u, 16384u, 65536u, 300000u, 524288u}) {
+    nvme::ZoneReceiveRequest zones;
+    zones.bytes = bytes;
+    add("zone_management_receive", nvme::zone_management_receive(zones), bytes, true);
+    add("reservation_report", nvme::reservation_report(bytes, true), bytes, true);
+    add("io_management_receive", nvme::io_management_receive(1, 0, bytes), bytes, true);
+  }
+  for (const uint32_t ranges : {1u, 2u, 102u, 103u, 128u, 129u, 205u, 256u}) {
+    for (const uint32_t format : {0u, 1u, 2u, 3u})
+      add("copy", nvme::copy(7, ranges, format), ranges * (format % 2 == 0 ? 32u : 40u));
+    add("deallocate", nvme::deallocate(ranges), ranges * 16u);
+  }
+  for (const uint32_t handles : {1u, 2u, 2048u, 2049u, 6000u, 65536u})
+    add("io_management_send", nvme::io_management_send(1, handles - 1), handles * 2u);
+  add("reservation_register", nvme::reservation_register(0), 16);
+  add("reservation_acquire", nvme::reservation_acquire(0, 1), 16);
+  add("reservation_release", nvme::reservation_release(0, 1), 8);
+  for (const uint32_t blocks : {1u, 7u, 8u, 9u, 16u, 17u, 128u, 1024u}) {
+    add("read", nvme::read(0, blocks), blocks * 512u, true);
+    add("write", nvme::write(4096, blocks), blocks * 512u);
+    add("compare", nvme::compare(4096, blocks), blocks * 512u);
+    add("zone_append", nvme::zone_append(0, blocks), blocks * 512u);
+  }
+  return cases;
+}
+
+/// Memory that a controller reaches only in the middle.
+class Window {
+ public:
+  Window(Rig& rig, std::vector<unsigned char>& memory, uint64_t offset, uint64_t bytes) : rig_(rig) {
+    const auto address = reinterpret_cast<uintptr_t>(memory.data());
+    data_ = memory.data() + (page - address % page) + page + offset;
+    bus_ = rig.model.map(data_, bytes);
+  }
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+  ~Window() { rig_.model.unmap(bus_); }
+  unsigned char* data() const { return data_; }
+  uint64_t bus() const { return bus_; }
+
+ private:
+  Rig& rig_;
+  unsigned char* data_;
+  uint64_t bus_;
+};
+
+bool all(const unsigned char* from, const unsigned char* to, unsigned char value) {
+  for (; from < to; ++from) {
+    if (*from != value) return false;
+  }
+  return true;
+}
+
+NvmeConfig with_everything() {
+  NvmeConfig config;
+  config.transfer_only_commands = true;
+  return config;
+}
+
+/// Runs one case at one place in its page, and looks at every byte around the data.
+template <class Q, class Data>
+void run(Rig& rig, Q& queue, const Case& one, uint64_t offset, Data data) {
+  static std::vector<unsigned char> memory((size_t{1} << 19) + 8 * page);
+  // What commands from the host carry is zeros: ranges of no blocks.
+  std::memset(memory.data(), one.to_host ? untouched : 0, memory.size());
+  std::vector<unsigned char> stored(one.bytes, from_device);
+  if (one.command.opcode() == static_cast<uint8_t>(Opcode::read))
+    rig.model.write_blocks(1, 0, one.bytes / 512, stored.data());
+  const Window window(rig, memory, offset, one.bytes);
+  const Token token = queue.submit(one.command, data(window.bus(), one.bytes), soon());
+  const Status status = queue.wait(token, soon());
+  CAPTURE(one.what, one.bytes, offset, xio::name(status.code), status.vendor, rig.model.violations()->text());
+  REQUIRE(token.submitted());
+  REQUIRE(status.is_ok());
+  REQUIRE(rig.model.violations()->count() == 0);
+  if (!one.to_host) return;
+  const unsigned char* const end = window.data() + one.bytes;
+  const bool exact = all(window.data(), end, from_device) && all(memory.data(), window.data(), untouched) &&
+                     all(end, memory.data() + memory.size(), untouched);
+  REQUIRE(exact);
+}
+
+template <Sharing S, class Policy>
+void run_all(Rig& rig) {
+  const NvmeQueue made = rig.queue(8);
+  Queue<S, Policy> queue(made.handle());
+  for (const Case& one : all_builders()) {
+    for (const uint64_t offset : {uint64_t{0}, uint64_t{4}, uint64_t{2048}, uint64_t{4092}}) {
+      run(rig, queue, one, offset, [](uint64_t bus, uint64_t) { return ContiguousPages{bus}; });
+    }
+    // Two pieces that touch where a page ends.
+    run(rig, queue, one, 2048, [](uint64_t bus, uint64_t bytes) {
+      static nvme::Segment pieces[2];
+      const uint64_t first = bytes < 2048 ? bytes : 2048;
+      pieces[0] = {bus, first};
+      pieces[1] = {bus + first, bytes - first};
+      return nvme::SegmentList{pieces, 2};
+    });
+    run(rig, queue, one, 3, [](uint64_t bus, uint64_t) { return nvme::as_sgl(ContiguousPages{bus}); });
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Every command moves what it says, and finds all of it") {
+  Rig rig(with_everything());
+  run_all<Sharing::thread, Throughput>(rig);
+  run_all<Sharing::thread, xio::Trusting>(rig);
+  run_all<Sharing::wave, Latency>(rig);
+  run_all<Sharing::grid, Deferred<2>>(rig);
+}
+
+TEST_CASE("Commands without data name none, whatever they are submitted with") {
+  Rig rig(with_everything());
+  const NvmeQueue made = rig.queue(8);
+  const auto run = [&](auto queue) {
+    nvme::ZoneSendRequest reset;
+    for (const Command& command :
+         {nvme::flush(), nvme::write_zeroes(0, 4), nvme::verify(0, 4), nvme::write_uncorrectable(9, 1),
+          nvme::write_zeroes(9, 1), nvme::zone_management_send(reset), nvme::io_management_send(0, 0)}) {
+      CAPTURE(command.opcode());
+      const auto check = [&](auto data) {
+        const Status status = queue.wait(queue.submit(command, data, soon()), soon());
+        CHECK(status.is_ok());
+      };
+      check(NoData{});
+      check(ContiguousPages{rig.bus(12)});
+      check(nvme::as_sgl(ContiguousPages{rig.bus(13)}));
+      check(nvme::DataPointer{});
+    }
+    const nvme::Piece pieces[2] = {{0, rig.bus(), 1}, {5, rig.bus(512), 2}};
+    CHECK(queue.wait_batch(queue.submit_batch(Opcode::verify, pieces, 2, soon()), soon()).is_ok());
+    CHECK(queue.wait_batch(queue.submit_batch(Opcode::write_zeroes, pieces, 2, soon()), soon()).is_ok());
+  };
+  run(Queue<Sharing::thread>(made.handle()));
+  run(Queue<Sharing::thread, xio::Trusting>(made.handle()));
+  const NvmeQueue shared = rig.queue(8);
+  run(Queue<Sharing::grid>(shared.handle()));
+  CHECK(rig.model.violations()->count() == 0);
+}
+
+namespace {
+
+template <class Q, class Data>
+Status refusal(Q& queue, const Command& command, const Data& data) {
+  const Token token = queue.submit(command, data, soon());
+  if (token.submitted()) return queue.wait(token, soon());
+  return token.status;
+}
+
+template <class Q>
+void refuse_what_is_not_known(Rig& rig, Q queue, bool checked) {
+  const ContiguousPages pages{rig.bus()};
+  // Put together by hand: nobody has told how much they move.
+  const Command unknown[] = {nvme::command(Opcode::reservation_report).dword(10, 2047),
+                             nvme::command(static_cast<Opcode>(0xc1)),
+                             nvme::read(0, 1).dword(12, 7),
+                             nvme::reservation_report(4096).dword(10, 2047),
+                             nvme::copy(0, 3, 4),
+                             nvme::io_management_send(9, 1),
+                             nvme::zone_management_send({nvme::ZoneSendAction::set_descriptor_extension})};
+  for (const Command& command : unknown) {
+    CAPTURE(command.opcode());
+    CHECK(refusal(queue, command, pages) == Status::invalid_argument);
+    CHECK(refusal(queue, command, nvme::as_sgl(pages)) == Status::invalid_argument);
+  }
+  // What no entry can express.
+  nvme::ZoneReceiveRequest zones;
+  zones.bytes = 6;
+  const Command impossible[] = {nvme::zone_management_receive({}),
+                                nvme::zone_management_receive(zones),
+                                nvme::reservation_report(0),
+                                nvme::io_management_receive(1, 0, 10),
+                                nvme::deallocate(0),
+                                nvme::deallocate(257),
+                                nvme::copy(0, 0),
+                                nvme::copy(0, 257),
+                                nvme::copy(0, 1, 16)};
+  for (const Command& command : impossible) {
+    CAPTURE(command.opcode());
+    CHECK(refusal(queue, command, pages) == Status::invalid_argument);
+    CHECK(refusal(queue, command, nvme::DataPointer{rig.bus()}) == Status::invalid_argument);
+    CHECK(refusal(queue, command, NoData{}) == Status::invalid_argument);
+  }
+  // Data that lies nowhere.
+  for (const Command& command : {nvme::read(0, 1), nvme::write(0, 1), nvme::deallocate(1), nvme::reservation_report(8)})
+    CHECK(refusal(queue, command, NoData{}) == Status::invalid_argument);
+  CHECK(queue.handle().state->reserved == 0);
+  if (!checked) return;
+  // Words that contradict each other.
+  CHECK(refusal(queue, nvme::read(0, 1).flags(7), pages) == Status::invalid_argument);
+  CHECK(refusal(queue, nvme::write_zeroes(0, 1).flags(7), NoData{}) == Status::invalid_argument);
+  CHECK(refusal(queue, nvme::copy(0, 1).range(0, 5), pages) == Status::invalid_argument);
+  CHECK(refusal(queue, nvme::deallocate(1).range(0, 2), pages) == Status::invalid_argument);
+  const nvme::Piece piece{0, rig.bus(), 1};
+  for (const Opcode operation : {Opcode::flush, Opcode::dataset_management, Opcode::copy, static_cast<Opcode>(0xc1)})
+    CHECK(queue.submit_batch(operation, &piece, 1, soon()).status == Status::invalid_argument);
+  CHECK(queue.handle().state->reserved == 0);
+}
+
+}  // namespace
+
+TEST_CASE("A command is refused whose data nobody knows the size of") {
+  Rig rig(with_everything());
+  const NvmeQueue one = rig.queue(8);
+  refuse_what_is_not_known(rig, Queue<Sharing::thread>(one.handle()), true);
+  refuse_what_is_not_known(rig, Queue<Sharing::thread, xio::Trusting>(one.handle()), false);
+  refuse_what_is_not_known(rig, Queue<Sharing::wave>(one.handle()), true);
+  refuse_what_is_not_known(rig, Queue<Sharing::wave, xio::Unchecked>(one.handle()), false);
+  const NvmeQueue shared = rig.queue(8);
+  refuse_what_is_not_known(rig, Queue<Sharing::grid>(shared.handle()), true);
+  refuse_what_is_not_known(rig, Queue<Sharing::grid, xio::Trusting>(shared.handle()), false);
+}
+
+TEST_CASE("Who tells the size, or where the data lies, may submit anything") {
+  Rig rig(with_everything());
+  const NvmeQueue made = rig.queue(8);
+  Queue<Sharing::grid> queue(made.handle());
+  Queue<Sharing::grid, xio::Trusting> trusting(made.handle());
+  const Command report = nvme::command(Opcode::reservation_report).dword(10, 16384 / 4 - 1);
+  const Command extension = nvme::zone_management_send({nvme::ZoneSendAction::set_descriptor_extension});
+  for (const Case& one :
+       {Case{"told", report.moves(16384), 16384, true}, Case{"told", extension.moves(64), 64, false}}) {
+    for (const uint64_t offset : {0u, 4u, 4092u}) {
+      const auto pages = [](uint64_t bus, uint64_t) { return ContiguousPages{bus}; };
+      run(rig, queue, one, offset, pages);
+      run(rig, trusting, one, offset, pages);
+    }
+  }
+  run(rig, queue, {"data pointer", nvme::command(Opcode::reservation_report).dword(10, 2047), 8192, true}, 0,
+      [](uint64_t bus, uint64_t) { return nvme::DataPointer{bus, bus + page}; });
+  const Status none = refusal(queue, nvme::command(Opcode::zone_management_send).dword(13, 4), NoData{});
+  CHECK(none.is_ok());
+}
+
+TEST_CASE("Blocks of another namespace are of a size that must be told") {
+  NvmeConfig config;
+  config.namespaces = {{1, 4096, 512}, {2, 4096, 4096}};
+  Rig rig(config);
+  const NvmeQueue made = rig.queue(8);
+  const auto check = [&](auto queue) {
+    const ContiguousPages pages{rig.bus()};
+    CHECK(refusal(queue, nvme::read(0, 8), pages).is_ok());
+    CHECK(refusal(queue, nvme::read(0, 8).nsid(1), pages).is_ok());
+    CHECK(refusal(queue, nvme::read(0, 8).nsid(2), pages) == Status::invalid_argument);
+    CHECK(refusal(queue, nvme::read(0, 8).nsid(2), nvme::as_sgl(pages)) == Status::invalid_argument);
+    CHECK(refusal(queue, nvme::read(0, 8).nsid(2).moves(32768), pages).is_ok());
+    CHECK(refusal(queue, nvme::read(0, 2).nsid(2), nvme::DataPointer{rig.bus(), rig.bus(4096)}).is_ok());
+    CHECK(refusal(queue, nvme::write_zeroes(0, 2).nsid(2), NoData{}).is_ok());
+    CHECK(refusal(queue, nvme::flush().nsid(nvme::all_namespaces), NoData{}).is_ok());
+  };
+  check(Queue<Sharing::thread>(made.handle()));
+  check(Queue<Sharing::thread, xio::Trusting>(made.handle()));
+  check(Queue<Sharing::wave>(made.handle()));
+  const NvmeQueue shared = rig.queue(8);
+  check(Queue<Sharing::grid>(shared.handle()));
+}
+
+TEST_CASE("What cannot be split and is more than the controller takes at once is refused") {
+  NvmeConfig config = with_everything();
+  config.mdts = 2;  // 16 KiB
+  config.namespaces = {{1, 4096, 512}, {2, 256, 65536}};
+  Rig rig(config);
+  const NvmeQueue made = rig.queue(8);
+  Queue<Sharing::thread> queue(made.handle());
+  const ContiguousPages pages{rig.bus()};
+  CHECK(made.handle().max_bytes == 16384);
+  CHECK(refusal(queue, nvme::zone_append(0, 32), pages).is_ok());
+  CHECK(refusal(queue, nvme::zone_append(0, 33), pages) == Status::invalid_argument);
+  CHECK(refusal(queue, nvme::reservation_report(16384), pages).is_ok());
+  CHECK(refusal(queue, nvme::reservation_report(16388), pages) == Status::invalid_argument);
+  CHECK(refusal(queue, nvme::compare(0, 33).fused_first(), pages) == Status::invalid_argument);
+  CHECK(refusal(queue, nvme::read(0, 33), pages).is_ok());
+  // 2^32 bytes and more are no small number.
+  config.mdts = 0;
+  Rig large(config);
+  const NvmeQueue blocks = large.queue(8, [](QueueOptions& options) { options.nsid = 2; });
+  Queue<Sharing::thread> wide(blocks.handle());
+  for (const uint32_t count : {32769u, 65536u})
+    CHECK(refusal(wide, nvme::zone_append(0, count), ContiguousPages{large.bus()}) == Status::invalid_argument);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief H15: data in device memory is brought in by a command whose outcome says nothing.
+
+#include <cstring>
+
+#include "catch.hpp"
+#include "emulation/protocol.hpp"
+
+using namespace protocol_tests;
+using xio::Memory;
+using xio::Placed;
+using xio::nvme::Opcode;
+using xio::nvme::Piece;
+
+namespace {
+
+using InDevice = Placed<Memory::host, Memory::device, Notifying<>>;
+
+constexpr uint8_t op_compare = 5;
+
+/// What a drive may say of a block that we know nothing of: generic, command specific, media, path and vendor errors,
+/// with and without bits for retries.
+constexpr uint16_t flush_answers[] = {0x000, 0x004,  0x006,  0x007,  0x008,  0x080,  0x081,  0x082, 0x083,
+                                      0x084, 0x0c0,  0x10a,  0x182,  0x1c0,  0x280,  0x281,  0x282, 0x284,
+                                      0x285, 0x286,  0x287,  0x2c0,  0x300,  0x303,  0x370,  0x371, 0x700,
+                                      0x7ff, 0x4281, 0x4285, 0x2281, 0x6080, 0x0881, 0x1a81, 0x7fff};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE_SIG("H15 whatever the drive answers to the flush, good reads are good", "", ((Sharing S), S),
+                       Sharing::thread, Sharing::wave, Sharing::block, Sharing::grid) {
+  Rig rig;
+  stamp(rig.bytes(), 1, 8, 1);
+  rig.model.write_blocks(1, 1, 8, rig.bytes());
+  for (const uint16_t answer : flush_answers) {
+    CAPTURE(answer);
+    const NvmeQueue made = rig.queue(8, [&](QueueOptions& options) { options.flush_bus = rig.bus(65536); });
+    rig.model.reset_statistics();
+    Queue<S, InDevice> view(made.handle());
+    auto& faults = rig.model.faults();
+    const auto rule = faults.fail(Match().with_opcode(op_compare), answer);
+    const auto read = [&] {
+      std::memset(rig.bytes(), 0, 512);
+      return view.submit(xio::nvme::read(1, 1), ContiguousPages{rig.bus()}, soon());
+    };
+    const auto arrived = [&] { return stamped(rig.bytes(), 1, 1, 1); };
+    Token token = read();
+    CHECK(view.wait(token, soon()).is_ok());
+    CHECK(arrived());
+    token = read();
+    CHECK(view.wait_all(&token, 1, soon()).is_ok());
+    CHECK(arrived());
+    token = read();
+    uint32_t which = 1;
+    CHECK(view.wait_any(&token, 1, soon(), which).is_ok());
+    CHECK(arrived());
+    const Piece piece{1, rig.bus(), 1};
+    token = view.submit_batch(Opcode::read, &piece, 1, soon());
+    CHECK(view.wait_batch(token, soon()).is_ok());
+    Notification progress{};
+    CHECK(view.transfer(Opcode::read, &piece, 1, progress, soon()).is_ok());
+    read();
+    CHECK(view.fence(soon()).is_ok());
+    CHECK(arrived());
+    CHECK(view.flush_inbound(soon()).is_ok());
+    CHECK(view.errors().count == 0);
+    read();
+    CHECK(view.quiet(soon()).is_ok());
+    CHECK(rig.statistics(made).by_opcode[op_compare] == 8);
+
+    // An error of the read itself is still one.
+    const auto bad = faults.fail(Match().with_opcode(2), 0x281);
+    CHECK(view.wait(read(), soon()) == Status(Status::read_error, 0x281));
+    read();
+    CHECK(code_of(view.quiet(soon())) == 0x281);
+    faults.remove(bad);
+    faults.remove(rule);
+    CHECK(view.errors().count == 0);
+  }
+}
+
+TEST_CASE("H15 a flush that is not answered at all is an error") {
+  Rig rig;
+  const NvmeQueue made = rig.queue(8, [&](QueueOptions& options) { options.flush_bus = rig.bus(65536); });
+  Queue<Sharing::grid, InDevice> view(made.handle());
+  const auto held = rig.model.faults().hold(Match().with_opcode(op_compare));
+  const auto read = [&] { return view.submit(xio::nvme::read(1, 1), ContiguousPages{rig.bus()}, soon()); };
+  CHECK(view.wait(read(), xio::deadline(50_ms)) == Status::timed_out);
+  CHECK(view.flush_inbound(xio::deadline(5_ms)) == Status::timed_out);
+  rig.model.faults().remove(held);
+  CHECK(view.wait(read(), soon()).is_ok());
+  rig.model.faults().hold(Match().with_opcode(op_compare));
+  made.handle().state->broken = 1;
+  CHECK(view.flush_inbound(soon()) == Status::broken);
+}
