@@ -14,17 +14,15 @@ using namespace protocol_tests;
 
 namespace {
 
-constexpr uint64_t region = 100;  // logical blocks that are read, of which one is bad
-constexpr uint64_t bad = 37;
+constexpr uint64_t region = 100;  // logical blocks that are read, of which one is bad_lba
+constexpr uint64_t bad_lba = 37;
 constexpr uint16_t bad_status = 0x281;
 
-uint16_t answer_of(uint64_t lba) { return lba == bad ? bad_status : 0; }
+uint16_t answer_of(uint64_t lba) { return lba == bad_lba ? bad_status : 0; }
 
-Rig failing_rig() {
-  Rig rig;
-  rig.model.faults().fail(Match().with_lba(bad, bad), bad_status);
-  return rig;
-}
+struct FailingRig : Rig {
+  FailingRig() { model.faults().fail(Match().with_lba(bad_lba, bad_lba), bad_status); }
+};
 
 /// Reads `each` blocks and then asks for all of them, in an order of its own.
 template <Sharing S>
@@ -50,7 +48,7 @@ void ask_late(const std::vector<QueueHandle>& queues, uint64_t bus, uint32_t eac
 
 template <Sharing S>
 void all_answers_right(Grid grid, uint32_t each, uint32_t depth, uint32_t failures = 1024) {
-  Rig rig = failing_rig();
+  FailingRig rig;
   grid.resident_waves = grid.blocks * grid.waves_per_block();
   const uint32_t threads = grid.blocks * grid.threads_per_block;
   std::vector<NvmeQueue> queues;
@@ -91,7 +89,7 @@ void read_compute_wait(const QueueHandle& handle, uint64_t bus, uint64_t ticks, 
 }  // namespace
 
 TEST_CASE("4,096 lanes that compute between submission and wait are told how their reads ended") {
-  Rig rig = failing_rig();
+  FailingRig rig;
   // As few slots as the queue can have: they are used again twenty times.
   const NvmeQueue queue = rig.tight_queue(64);
   Grid grid = Grid::of_waves(64, 1, 64);
@@ -101,7 +99,7 @@ TEST_CASE("4,096 lanes that compute between submission and wait are told how the
   for (uint32_t i = 0; i < 4096; ++i) {
     CAPTURE(i);
     REQUIRE(code_of(status[i]) == answer_of(i % region));
-    REQUIRE(status[i].is_ok() == (i % region != bad));
+    REQUIRE(status[i].is_ok() == (i % region != bad_lba));
   }
 }
 
@@ -111,7 +109,7 @@ namespace {
 template <Sharing S>
 struct Overflow {
   Overflow() : nvme_queue(make()), view(nvme_queue.handle()) {
-    rig.model.faults().fail(Match().with_lba(bad, bad), bad_status);
+    rig.model.faults().fail(Match().with_lba(bad_lba, bad_lba), bad_status);
   }
   NvmeQueue make() {
     return rig.queue(2, [](QueueOptions& options) {
@@ -141,7 +139,7 @@ TEMPLATE_TEST_CASE_SIG("A log that overflowed says expired, and nothing wrong", 
   SECTION("nobody waits for failures: the last 64 are exact, older operations are expired") {
     const Token good = queue.read(0);
     std::vector<Token> failed;
-    for (int i = 0; i < 100; ++i) failed.push_back(queue.read(bad));
+    for (int i = 0; i < 100; ++i) failed.push_back(queue.read(bad_lba));
     queue.go_round();
     CHECK(queue.view.errors().count == 100);
     CHECK(queue.view.wait(good, soon()) == Status::expired);
@@ -161,10 +159,10 @@ TEMPLATE_TEST_CASE_SIG("A log that overflowed says expired, and nothing wrong", 
     CHECK(queue.view.quiet(soon()).is_ok());
   }
   SECTION("failures that were waited for make room first") {
-    const Token unseen = queue.read(bad);
+    const Token unseen = queue.read(bad_lba);
     queue.go_round();
     for (int i = 0; i < 1000; ++i) {
-      const Token seen = queue.read(bad);
+      const Token seen = queue.read(bad_lba);
       CHECK(code_of(queue.view.wait(seen, soon())) == bad_status);
       if (i % 2 == 0) queue.go_round();
       if (i % 3 == 0) CHECK(code_of(queue.view.wait(seen, soon())) == bad_status);
@@ -177,7 +175,7 @@ TEMPLATE_TEST_CASE_SIG("A log that overflowed says expired, and nothing wrong", 
   }
   SECTION("of a token that stands for several, a failure is told before what is not on record") {
     Token row = queue.read(0);
-    for (int i = 0; i < 80; ++i) queue.read(bad);
+    for (int i = 0; i < 80; ++i) queue.read(bad_lba);
     row.last += 80;
     row.count = 81;
     queue.go_round();
@@ -199,7 +197,7 @@ TEMPLATE_TEST_CASE_SIG("A result is given until its slot may be used again; a Ke
   const NvmeQueue queue = rig.tight_queue(2);
   Queue<S, Notifying<>> view(queue.handle());
   PausingWave wave([&](uint64_t) { rig.model.run(); });
-  rig.model.faults().fail(Match().with_lba(bad, bad), bad_status);
+  rig.model.faults().fail(Match().with_lba(bad_lba, bad_lba), bad_status);
   uint64_t result = 0;
   CHECK(view.result(Token::refused(Status::would_block), result) == Status::would_block);
   const Token token = view.submit(xio::nvme::read(0, 1), ContiguousPages{rig.bus()}, soon());
@@ -210,7 +208,7 @@ TEMPLATE_TEST_CASE_SIG("A result is given until its slot may be used again; a Ke
   xio::KeptResult kept{};
   xio::KeptResult failed{};
   REQUIRE(view.submit(xio::nvme::read(0, 1), ContiguousPages{rig.bus()}, kept, soon()).submitted());
-  REQUIRE(view.submit(xio::nvme::read(bad, 1), ContiguousPages{rig.bus()}, failed, soon()).submitted());
+  REQUIRE(view.submit(xio::nvme::read(bad_lba, 1), ContiguousPages{rig.bus()}, failed, soon()).submitted());
   CHECK(kept.ended == 0);
   for (int i = 0; i < 40; ++i) {
     CHECK(view.wait(view.submit(xio::nvme::read(0, 1), ContiguousPages{rig.bus()}, soon()), soon()).is_ok());
