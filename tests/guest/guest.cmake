@@ -30,6 +30,9 @@ if(TARGET xio-tester)
     COMMAND ${tester_rdma} --corners $<TARGET_FILE:xio-tester>)
   xio_register_test(NAME guest.tester_rdma_full LABELS guest once nightly TIMEOUT 600 LOCK guest
     COMMAND ${tester_rdma} $<TARGET_FILE:xio-tester>)
+  xio_register_test(NAME guest.mpirun LABELS guest once nightly TIMEOUT 400 LOCK guest
+    COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,veth --limit 340 --
+      ${XIO_TESTS_DIR}/guest/rxe_devices.sh all ${XIO_TESTS_DIR}/guest/mpirun.sh $<TARGET_FILE:xio-tester>)
   xio_register_test(NAME guest.vfio LABELS guest once TIMEOUT 600 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/vfio.sh --corners $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-vfio_recovery>)
   xio_register_test(NAME guest.vfio_full LABELS guest once nightly TIMEOUT 600 LOCK guest
