@@ -7,6 +7,8 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
+#include <xio/host/kernel_calls.hpp>
+#include <xio/host/nvme/kernel_controller.hpp>
 #include <xio/host/pci.hpp>
 
 #include "tester/errors.hpp"
@@ -48,9 +50,18 @@ std::vector<std::string> names_in(const std::string& folder, const std::string& 
 }
 
 void add_hardware(Json& found) {
-  for (const std::string& name : names_in("/dev", "nvme"))
-    found.push_back(
-        entry("/dev/" + name, "of the kernel's driver, to be shared with it; see docs/kernel-shared.md", true));
+  xio::host::KernelCalls calls;
+  for (const std::string& name : names_in("/dev", "nvme")) {
+    const std::string controller = find_kernel_nvme(calls, "/dev/" + name).controller;
+    if (controller.empty()) continue;  // a partition
+    const std::string transport = xio::host::KernelController(controller, calls.sysfs()).transport();
+    const bool offered = transport == "pcie";
+    found.push_back(entry("/dev/" + name,
+                          offered ? "of the kernel's driver, to be shared with it; see docs/kernel-shared.md"
+                                  : "of the kernel's driver, reached by " +
+                                        (transport.empty() ? "nothing" : transport) + ": cannot be shared with it",
+                          offered));
+  }
   for (const xio::host::PciFunction& pci : xio::host::pci_functions("/sys")) {
     if (pci.class_code() != xio::host::PciFunction::nvme_class) continue;
     const std::string driver = pci.driver();

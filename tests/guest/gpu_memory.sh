@@ -1,19 +1,30 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# gpu_memory.sh XIO-TESTER FAKE-GPU MAPPING: memory behind a PCI BAR, as a GPU's is, in the guest of scripts/guest
+# gpu_memory.sh [--iommufd] XIO-TESTER FAKE-GPU MAPPING: memory behind a PCI BAR, as a GPU's is, in the guest of scripts/guest
 #
 # The BAR is that of a shared memory device (ivshmem), and the runtime is played (tests/unit/fake_gpu); the rest is real: the
 # kernel maps the BAR for the controller (vfio, type 1), the IOMMU translates, QEMU's controller reads and writes rings
-# and data there. MAPPING is the program of gpu_mapping.cpp.
+# and data there. MAPPING is the program of gpu_mapping.cpp. --iommufd: on a kernel that has it (scripts/iommufd-kernel),
+# which takes no such memory; all else by the group, on the same kernel.
 
 set -uo pipefail
-tester=$(readlink -f -- "${1:?usage: ${0##*/} XIO-TESTER FAKE-GPU MAPPING}")
+iommufd=()
+if [ "${1:-}" = --iommufd ]; then
+  iommufd=(--iommufd)
+  shift
+fi
+tester=$(readlink -f -- "${1:?usage: ${0##*/} [--iommufd] XIO-TESTER FAKE-GPU MAPPING}")
 fake=$(readlink -f -- "${2:?}")
 mapping=$(readlink -f -- "${3:?}")
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd -- "$here/../.." && pwd)
 
 if [ "${XIO_GUEST:-}" != 1 ]; then
+  if [ ${#iommufd[@]} -gt 0 ]; then
+    settings=$("$root/scripts/iommufd-kernel") || exit
+    # shellcheck disable=SC2086,SC2163
+    export $settings
+  fi
   image=$(mktemp)
   trap 'rm -f "$image"' EXIT
   truncate -s 16M "$image"
@@ -23,7 +34,7 @@ if [ "${XIO_GUEST:-}" != 1 ]; then
     --qemu -device --qemu "nvme,drive=drive,serial=drive,addr=4,mdts=5" \
     --qemu -object --qemu "memory-backend-ram,id=vram,size=32M,share=on" \
     --qemu -device --qemu "ivshmem-plain,memdev=vram,addr=8" -- \
-    "$here/gpu_memory.sh" "$tester" "$fake" "$mapping"
+    "$here/gpu_memory.sh" ${iommufd[@]+"${iommufd[@]}"} "$tester" "$fake" "$mapping"
   exit
 fi
 
@@ -49,6 +60,10 @@ for name in libamdhip64.so.7 libhsa-runtime64.so.1; do ln -s "$fake" "$work/lib/
 export LD_LIBRARY_PATH=$work/lib
 
 export XIO_FAKE_GPU_BAR=/sys/bus/pci/devices/$gpu/resource2
+if [ ${#iommufd[@]} -gt 0 ]; then
+  refused "memory behind a BAR, by iommufd" "a GPU's among it; interface=group may" \
+    "$tester" nvme-ep --controller "vfio:$drive,dma=12M,interface=iommufd" --read-io 4 --memory-mode 8
+fi
 for mode in 1 2 8 11; do
   says "mode $mode" "GPU 0 at $gpu" run --memory-mode $mode --batch-size 16
 done

@@ -30,10 +30,16 @@ if(TARGET xio-tester)
     COMMAND ${tester_rdma} --corners $<TARGET_FILE:xio-tester>)
   xio_register_test(NAME guest.tester_rdma_full LABELS guest once nightly TIMEOUT 600 LOCK guest
     COMMAND ${tester_rdma} $<TARGET_FILE:xio-tester>)
+  xio_register_test(NAME guest.mpirun LABELS guest once nightly TIMEOUT 400 LOCK guest
+    COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,veth --limit 340 --
+      ${XIO_TESTS_DIR}/guest/rxe_devices.sh all ${XIO_TESTS_DIR}/guest/mpirun.sh $<TARGET_FILE:xio-tester>)
   xio_register_test(NAME guest.vfio LABELS guest once TIMEOUT 600 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/vfio.sh --corners $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-vfio_recovery>)
   xio_register_test(NAME guest.vfio_full LABELS guest once nightly TIMEOUT 600 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/vfio.sh $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-vfio_recovery>)
+  # Makes a kernel first.
+  xio_register_test(NAME guest.vfio_iommufd LABELS guest once nightly TIMEOUT 1500 LOCK guest
+    COMMAND ${XIO_TESTS_DIR}/guest/vfio.sh --corners --iommufd $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-vfio_recovery>)
   xio_register_test(NAME guest.topology LABELS guest once TIMEOUT 300 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/topology.sh $<TARGET_FILE:xio-tester>)
   xio_register_test(NAME guest.doctor LABELS guest once TIMEOUT 1200 LOCK guest
@@ -43,6 +49,9 @@ if(TARGET xio-tester)
       --output ${XIO_TESTS_BINARY_DIR}/bench-guest $<TARGET_FILE:xio-tester>)
   xio_register_test(NAME guest.gpu_memory LABELS guest once TIMEOUT 400 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/gpu_memory.sh $<TARGET_FILE:xio-tester> ${XIO_TESTS_BINARY_DIR}/libfake-gpu-new.so
+      $<TARGET_FILE:guest-gpu_mapping>)
+  xio_register_test(NAME guest.gpu_memory_iommufd LABELS guest once nightly TIMEOUT 1500 LOCK guest
+    COMMAND ${XIO_TESTS_DIR}/guest/gpu_memory.sh --iommufd $<TARGET_FILE:xio-tester> ${XIO_TESTS_BINARY_DIR}/libfake-gpu-new.so
       $<TARGET_FILE:guest-gpu_mapping>)
   set(tester $<TARGET_FILE:xio-tester>)
 else()

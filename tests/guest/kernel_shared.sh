@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 # kernel_shared.sh [--long] XIO-TESTER [RECOVERY]: xio-tester beside the kernel's nvme driver on one controller, in the guest of scripts/guest
 #
-# Refusals, each for real; the functional cases; data that goes from us to the kernel and from the kernel to us; fio on
-# the kernel's queues beside ours, with a reset in the middle, and with processes of ours that are killed. RECOVERY is
-# the program of kernel_shared_recovery.cpp. --long: all functional cases, 1 000 000 commands beside fio, 20 kills, and a
-# guest without an IOMMU too. Needs QEMU 10 (scripts/qemu10), whose controller can do without shadow doorbells; fio and
-# nvme-cli.
+# Refusals, each for real, that of a controller by TCP among them; the functional cases; data that goes from us to the
+# kernel and from the kernel to us; fio on the kernel's queues beside ours, with a reset in the middle, and with
+# processes of ours that are killed. RECOVERY is the program of kernel_shared_recovery.cpp. --long: all functional cases,
+# 1 000 000 commands beside fio, 20 kills, and a guest without an IOMMU too. Needs QEMU 10 (scripts/qemu10), whose
+# controller can do without shadow doorbells; fio, nvme-cli and iproute2.
 
 set -uo pipefail
 long=no
@@ -21,8 +21,8 @@ root=$(cd -- "$here/../.." && pwd)
 PATH=$PATH:/usr/sbin:/sbin
 
 if [ "${XIO_GUEST:-}" != 1 ]; then
-  for needed in fio nvme; do
-    command -v $needed >/dev/null || { echo "skipped: $needed is not installed (Debian: fio, nvme-cli)" && exit 77; }
+  for needed in fio nvme ip; do
+    command -v $needed >/dev/null || { echo "skipped: $needed is not installed (Debian: fio, nvme-cli, iproute2)" && exit 77; }
   done
   XIO_QEMU=$("$root/scripts/qemu10" 2>/dev/null) || { echo "skipped: QEMU 10 cannot be had: scripts/qemu10" && exit 77; }
   export XIO_QEMU
@@ -49,7 +49,7 @@ if [ "${XIO_GUEST:-}" != 1 ]; then
     local part=$1 parameters=$2
     shift 2
     # With ticks that come by themselves: a timer that is lost between QEMU and the kernel stops nothing for good.
-    "$root/scripts/guest" --modules nvme --memory 640 --limit $limit \
+    "$root/scripts/guest" --modules nvme,nvmet-tcp,nvme-tcp --memory 640 --limit $limit \
       --kernel "nohz=off highres=off $parameters" "$@" "${devices[@]}" -- \
       env "XIO_PART=$part" "$here/kernel_shared.sh" ${form[@]+"${form[@]}"} "$tester" ${recovery:+"$recovery"}
   }
@@ -171,6 +171,47 @@ refused "writes by the controller's name" "to write, name the namespace: /dev/di
   "$tester" nvme-ep --controller "$node" --write-io 4
 refused "writes by the namespace's number" "to write, name the namespace: /dev/disk/by-id/" \
   "$tester" nvme-ep --controller "$disk" --write-io 4
+
+# A controller that the same driver reaches by TCP: one of the kernel's own, in this guest.
+fabric_target() {
+  local nvmet=/sys/kernel/config/nvmet
+  mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
+  truncate -s 16M "$work/fabric"
+  mkdir $nvmet/subsystems/xio $nvmet/subsystems/xio/namespaces/1 $nvmet/ports/1 &&
+    echo 1 >$nvmet/subsystems/xio/attr_allow_any_host &&
+    echo -n "$work/fabric" >$nvmet/subsystems/xio/namespaces/1/device_path &&
+    echo 1 >$nvmet/subsystems/xio/namespaces/1/buffered_io &&
+    echo 1 >$nvmet/subsystems/xio/namespaces/1/enable &&
+    echo tcp >$nvmet/ports/1/addr_trtype &&
+    echo ipv4 >$nvmet/ports/1/addr_adrfam &&
+    echo 127.0.0.1 >$nvmet/ports/1/addr_traddr &&
+    echo 4420 >$nvmet/ports/1/addr_trsvcid &&
+    ln -s $nvmet/subsystems/xio $nvmet/ports/1/subsystems/xio &&
+    ip link set lo up
+}
+host=6c1bc1f0-3c8e-4e62-9d2c-0f6ad7b1c001
+check "a target of NVMe over TCP" fabric_target
+check "the kernel connects to it" nvme connect -t tcp -a 127.0.0.1 -s 4420 -n xio -q nqn.2014-08.org.nvmexpress:uuid:$host -I $host
+fabric=$(dirname -- "$(grep -lx tcp /sys/class/nvme/*/transport)")
+fabric=${fabric##*/}
+for _ in {1..100}; do
+  if [ -b "/dev/${fabric}n1" ]; then break; fi
+  sleep 0.1
+done
+check "the kernel reads from it" dd if="/dev/${fabric}n1" of=/dev/null bs=1M count=1 iflag=direct
+by_tcp="$fabric is reached by tcp; only controllers on PCI Express can be shared"
+ln -sf "../../${fabric}n1" /dev/disk/by-id/nvme-Linux_fabric
+refused "a fabric" "$by_tcp" read_some "/dev/$fabric"
+refused "a fabric's namespace" "$by_tcp" read_some "/dev/${fabric}n1"
+refused "a fabric's namespace, to write" "$by_tcp" "$tester" nvme-ep --controller /dev/disk/by-id/nvme-Linux_fabric --write-io 4
+refused "a fabric, info" "$by_tcp" "$tester" info --controller "/dev/$fabric"
+"$tester" list >"$work/list"
+for one in "$fabric" "${fabric}n1"; do
+  check "list, /dev/$one" grep -q "^/dev/$one  *of the kernel's driver, reached by tcp: cannot be shared with it" "$work/list"
+done
+"$tester" doctor --mode kernel-shared >"$work/doctor"
+check "doctor" grep -q "/dev/$fabric: it is reached by tcp; only controllers on PCI Express can be shared" "$work/doctor"
+check "the kernel lets go of it" nvme disconnect -n xio
 
 # What is in use is left alone, and may be read where that is asked for.
 mkswap "$disk" >/dev/null 2>&1 && swapon "$disk"

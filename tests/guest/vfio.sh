@@ -1,19 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# vfio.sh [--corners] XIO-TESTER [RECOVERY]: xio-tester by vfio on NVMe controllers behind an IOMMU, in the guest of scripts/guest
+# vfio.sh [--corners] [--iommufd] XIO-TESTER [RECOVERY]: xio-tester by vfio on NVMe controllers behind an IOMMU, in the guest of scripts/guest
 #
 # The 25 functional cases with blocks of 512 and of 4096 bytes and, with QEMU 10 (scripts/qemu10), with queues of 32
 # entries; data that goes from us to the kernel and from the kernel to us; refusals; a device that is removed. RECOVERY
 # is the program of vfio_recovery.cpp. --corners: all functional cases with blocks of 512 bytes only, and the outermost
-# of them elsewhere.
+# of them elsewhere. --iommufd: by the devices' own nodes and iommufd, on a kernel that has it (scripts/iommufd-kernel);
+# refusals beside the group's node, and where interrupts are not remapped.
 
 set -uo pipefail
 corners=()
-if [ "${1:-}" = --corners ]; then
-  corners=(corners)
+interface=group
+flags=()
+while [[ ${1:-} == --* ]]; do
+  case $1 in
+    --corners) corners=(corners) ;;
+    --iommufd) interface=iommufd ;;
+    *) echo "unknown option $1" >&2 && exit 2 ;;
+  esac
+  flags+=("$1")
   shift
-fi
-tester=$(readlink -f -- "${1:?usage: ${0##*/} [--corners] XIO-TESTER [RECOVERY]}")
+done
+tester=$(readlink -f -- "${1:?usage: ${0##*/} [--corners] [--iommufd] XIO-TESTER [RECOVERY]}")
 recovery=${2:+$(readlink -f -- "$2")}
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd -- "$here/../.." && pwd)
@@ -24,9 +32,16 @@ if [ "${XIO_GUEST:-}" != 1 ]; then
     export XIO_QEMU=$newer
     have_mqes=yes
   fi
+  module=vfio_iommu_type1
+  if [ $interface = iommufd ]; then
+    settings=$("$root/scripts/iommufd-kernel") || exit
+    # shellcheck disable=SC2086,SC2163
+    export $settings
+    module=iommufd
+  fi
   images=$(mktemp -d)
   trap 'rm -rf "$images"' EXIT
-  devices=(--qemu -device --qemu "intel-iommu,intremap=on")
+  devices=()
   # add NAME SLOT OPTIONS: a controller with 16 MiB
   add() {
     truncate -s 16M "$images/$1"
@@ -40,9 +55,14 @@ if [ "${XIO_GUEST:-}" != 1 ]; then
   add second 7.1
   if [ $have_mqes = yes ]; then add short 6 ,mqes=31; fi
   # With ticks that come by themselves: a timer that is lost between QEMU and the kernel stops nothing for good.
-  "$root/scripts/guest" --modules nvme,vfio-pci,vfio_iommu_type1 --limit 540 --kernel "nohz=off highres=off" \
-    "${devices[@]}" -- \
-    "$here/vfio.sh" ${corners[@]+--corners} "$tester" ${recovery:+"$recovery"}
+  # boot PART INTREMAP: runs a part of this script
+  boot() {
+    "$root/scripts/guest" --modules nvme,vfio-pci,$module --limit 540 --kernel "nohz=off highres=off intel_iommu=on" \
+      --qemu -device --qemu "intel-iommu,intremap=$2" "${devices[@]}" -- \
+      env "XIO_PART=$1" "$here/vfio.sh" ${flags[@]+"${flags[@]}"} "$tester" ${recovery:+"$recovery"}
+  }
+  boot work on || exit
+  if [ $interface = iommufd ]; then boot unsafe off; fi
   exit
 fi
 
@@ -67,8 +87,32 @@ disk_of() {
   return 1
 }
 # Few pages to lock: the guest is slow at it.
-by_vfio() { echo "vfio:$1,dma=${2:-12M}"; }
+by_vfio() { echo "vfio:$1,dma=${2:-12M},interface=$interface"; }
 run() { "$tester" nvme-ep --controller "$(by_vfio "$1")" "${@:2}"; }
+# start SPEC FLAGS...: a run without an end, which is $other, and has the controller when this returns
+start() {
+  local _
+  "$tester" nvme-ep --controller "$1" --read-io 1 --infinite --progress "${@:2}" >"$work/long" 2>&1 &
+  other=$!
+  for _ in {1..600}; do
+    if grep -q "per second" "$work/long"; then return; fi
+    sleep 0.1
+  done
+  cp "$work/long" "$work/out"
+  fail "a run on $1 does not get under way"
+}
+
+# Interrupts that are not remapped: whoever has the device can send any.
+if [ "$XIO_PART" = unsafe ]; then
+  check "bind" bind bind $small
+  refused "by iommufd" "set iommufd.allow_unsafe_interrupts=1" run $small --read-io 4
+  refused "by the group" "set vfio_iommu_type1.allow_unsafe_interrupts=1" \
+    "$tester" nvme-ep --controller "vfio:$small,dma=12M,interface=group" --read-io 4
+  echo 1 >/sys/module/iommufd/parameters/allow_unsafe_interrupts
+  check "where all is trusted" run $small --read-io 4
+  summary "vfio, interrupts that are not remapped"
+  exit
+fi
 
 refused "a controller of the kernel's driver" "belongs to the driver nvme; give it to vfio-pci: scripts/xio-bind bind $small" \
   run $small --read-io 4
@@ -90,7 +134,9 @@ fi
 # Before it is ours, the kernel writes what we shall read.
 check "bind" bind bind $small
 check "bind again" bind bind $small
-check "info" grep -q "by vfio (IOMMU group" <("$tester" info --controller "$(by_vfio $small)")
+by="by vfio (IOMMU group"
+if [ $interface = iommufd ]; then by="by vfio (iommufd, vfio"; fi
+check "info" grep -q "$by" <("$tester" info --controller "$(by_vfio $small)")
 check "huge pages where there are none" run "$small,huge=auto" --read-io 4
 refused "huge pages that are not there" "no 6 huge pages of 2048 kB are free" run "$small,huge=2M" --read-io 4
 echo 8 >/proc/sys/vm/nr_hugepages
@@ -120,11 +166,9 @@ check "write by the kernel" dd if="$work/image" of="$disk" bs=1M oflag=direct
 check "to us again" bind bind $small
 check "what the kernel wrote, read by vfio" run $small "${written[@]}" "${again[@]}"
 # A whole life later: the process is killed in the middle, and the next one finds a working controller.
-"$tester" nvme-ep --controller "$(by_vfio $small)" --read-io 1 --infinite --depth 32 >"$work/out" 2>&1 &
-victim=$!
-sleep 3
-kill -KILL $victim
-wait $victim 2>/dev/null
+start "$(by_vfio $small)" --depth 32
+kill -KILL $other
+wait $other 2>/dev/null
 check "after a killed process" run $small "${written[@]}" "${again[@]}"
 
 check "bind, 4096-byte blocks" bind bind $large
@@ -145,23 +189,46 @@ check "both of two" run $pair.0 --write-io 8 --read-io 8 --verify
 
 # Another user, whom root lets in, and whose memory is limited.
 group=/dev/vfio/$(basename -- "$(readlink /sys/bus/pci/devices/$large/iommu_group)")
+node=$group
+if [ $interface = iommufd ]; then node=/dev/vfio/devices/$(ls /sys/bus/pci/devices/$large/vfio-dev); fi
 as_nobody() { (ulimit -l 8192 && setpriv --reuid=65534 --regid=65534 --clear-groups "$@"); }
 nobodys() { as_nobody "$tester" nvme-ep --controller "$(by_vfio $large "$1")" "${@:2}"; }
-refused "another user" "$group cannot be opened: run as root, or let your user in: scripts/xio-bind udev $large" \
-  nobodys 6M --read-io 4
-chown 65534 "$group"
+let_in="cannot be opened: run as root, or let your user in: scripts/xio-bind udev $large"
+if [ $interface = iommufd ]; then
+  refused "another user, /dev/iommu" "/dev/iommu $let_in" nobodys 6M --read-io 4
+  chown 65534 /dev/iommu
+fi
+refused "another user" "$node $let_in" nobodys 6M --read-io 4
+chown 65534 "$node"
 check "another user who was let in" nobodys 6M --write-io 8 --read-io 8 --verify
 refused "more memory than he may lock" "this user may lock 8192 KiB; raise ulimit -l" nobodys 12M --read-io 4
 
 # A group that somebody has.
-"$tester" nvme-ep --controller "$(by_vfio $large)" --read-io 1 --infinite --depth 8 >"$work/long" 2>&1 &
-other=$!
-sleep 3
+start "$(by_vfio $large)" --depth 8
 refused "a group in use" "another process uses $large" run $large --read-io 4
 refused "unbinding a group in use" "is in use by process $other; end it first" bind unbind $large
+if [ $interface = iommufd ]; then
+  refused "its group, then" "$group cannot be opened: another process uses $large or its IOMMU group" \
+    "$tester" nvme-ep --controller "vfio:$large,dma=12M,interface=group" --read-io 4
+fi
 kill -INT $other
 wait $other
 check "its user ends by a signal" [ $? -eq 130 ]
+if [ $interface = iommufd ]; then
+  start "vfio:$large,dma=12M,interface=group" --depth 8
+  refused "a group that goes by its own node" "another process uses its IOMMU group by $group" run $large --read-io 4
+  kill -INT $other
+  wait $other
+  # Two devices of one group belong to one process.
+  start "$(by_vfio $pair.0)" --depth 8
+  refused "a device beside another process's" "another process uses a device of its group" run $pair.1 --read-io 4
+  kill -INT $other
+  wait $other
+  # On a kernel without groups, the device's own node is taken without being asked for.
+  mv "$group" "$work/group"
+  says "the only way" "$by" "$tester" info --controller "vfio:$large"
+  mv "$work/group" "$group"
+fi
 
 check "the longest queue of 2048" run "$large" --read-io 2100 --queue-length 2048 --batch-size 0 --access-pattern random
 if dmesg | grep -E "DMAR.*fault|BUG|Oops|WARNING" >"$work/out"; then fail "the kernel complains"; else pass "the kernel's log is clean"; fi
@@ -170,12 +237,11 @@ if dmesg | grep -E "DMAR.*fault|BUG|Oops|WARNING" >"$work/out"; then fail "the k
 if [ -n "$recovery" ]; then
   check "failure and recovery" env "XIO_VFIO_TEST=$(by_vfio $small)" "$recovery"
 fi
-"$tester" nvme-ep --controller "$(by_vfio $large)" --read-io 1 --infinite --depth 8 >"$work/out" 2>&1 &
-other=$!
-sleep 3
+start "$(by_vfio $large)" --depth 8
 echo 1 >/sys/bus/pci/devices/$large/remove
 wait $other
 status=$?
+cp "$work/long" "$work/out"
 if [ $status -eq 1 ] && grep -q "ended early: the kernel wants the controller back" "$work/out"; then
   pass "a run whose device is removed"
 else

@@ -384,8 +384,23 @@ TEST_CASE("what stands in the way of iommufd is said", "[host][vfio]") {
     CHECK(contains(refusal(kernel, options), "/dev/iommu cannot be opened: it is not there"));
   }
   SECTION("in use") {
+    kernel->ioctl_errors[host_tests::iommufd::bind_request] = EINVAL;
+    CHECK(contains(refusal(kernel, options), "another process uses 0000:04:00.0"));
+  }
+  SECTION("in use by its group") {
     kernel->ioctl_errors[host_tests::iommufd::bind_request] = EBUSY;
-    CHECK(contains(refusal(kernel, options), "another process uses it"));
+    CHECK(contains(refusal(kernel, options), "another process uses its IOMMU group by /dev/vfio/14"));
+  }
+  SECTION("interrupts that are not remapped, or somebody else's device in the group") {
+    kernel->ioctl_errors[host_tests::iommufd::bind_request] = EPERM;
+    kernel->add_function("0000:04:00.2", "0x010802", "vfio-pci", "14");
+    kernel->add_function("0000:03:00.0", "0x060400", "pcieport", "14");
+    CHECK(contains(refusal(kernel, options), "another process uses a device of its group, or interrupts"));
+  }
+  SECTION("another driver's device in the group") {
+    kernel->ioctl_errors[host_tests::iommufd::bind_request] = EPERM;
+    kernel->add_function("0000:04:00.1", "0x040300", "snd_hda_intel", "14");
+    CHECK(contains(refusal(kernel, options), "other drivers hold parts of it: 0000:04:00.1 (snd_hda_intel);"));
   }
   SECTION("no address space") {
     kernel->ioctl_errors[host_tests::iommufd::attach_request] = EINVAL;

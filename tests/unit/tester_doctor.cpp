@@ -234,9 +234,17 @@ TEST_CASE("kernel-shared: every refusal") {
   tree.owned_folder("mnt/huge");
 
   const std::string own = "sys/devices/" + std::string(drive) + "/nvme/nvme0/";
-  tree.write(own + "transport", "tcp");
-  only("/dev/nvme0: it is reached by tcp; only controllers on PCI Express can be shared");
+  tree.write(own + "transport", "apple-nvme");
+  only("/dev/nvme0: it is reached by apple-nvme; only controllers on PCI Express can be shared");
   tree.write(own + "transport", "pcie");
+  // A fabric's controller is no PCI function.
+  const std::string fabric = "sys/devices/virtual/nvme-fabrics/ctl/nvme7";
+  tree.write(fabric + "/transport", "tcp");
+  tree.link("sys/class/nvme/nvme7", fabric);
+  CHECK(obstacles(machine, "kernel-shared").back() ==
+        "/dev/nvme7: it is reached by tcp; only controllers on PCI Express can be shared");
+  CHECK(check_mode(machine, "kernel-shared").works());
+  tree.remove("sys/class/nvme/nvme7");
   tree.write(own + "state", "dead");
   only("/dev/nvme0: it is gone (state 'dead')");
   tree.write(own + "state", "live");

@@ -146,10 +146,16 @@ expect "no address" 1 "'nvme0' is not a PCI address" bind nvme0
 expect "which one?" 1 "bind needs a PCI address" bind
 expect "unknown" 1 "unknown command give" give $first
 expect "rules" 0 'SUBSYSTEM=="vfio", KERNEL=="14", GROUP="io", MODE="0660"
-SUBSYSTEM=="vfio-dev", KERNELS=="0000:04:00.0", GROUP="io", MODE="0660"' udev 04:00.0 --group io
+SUBSYSTEM=="vfio-dev", KERNELS=="0000:04:00.0", GROUP="io", MODE="0660"
+SUBSYSTEM=="misc", KERNEL=="iommu", GROUP="io", MODE="0660"' udev 04:00.0 --group io
 mkdir -p "$XIO_PROCFS/4711/fd"
 ln -s /dev/vfio/14 "$XIO_PROCFS/4711/fd/7"
 expect "in use by vfio" 1 "0000:04:00.0 is in use by process 4711; end it first" unbind 04:00.0 --apply
+mkdir -p "$XIO_PROCFS/4712/fd" "$XIO_PROCFS/4713/fd" "$pci/devices/0000:04:00.0/vfio-dev/vfio3"
+ln -sf /dev/vfio/1 "$XIO_PROCFS/4711/fd/7"
+ln -s /dev/vfio/devices/vfio3 "$XIO_PROCFS/4712/fd/5"
+ln -s /dev/vfio/devices/vfio31 "$XIO_PROCFS/4713/fd/5"
+expect "in use by its own node" 1 "0000:04:00.0 is in use by process 4712; end it first" unbind 04:00.0 --apply
 rm -r "$pci/drivers/vfio-pci" "$pci/devices/0000:04:00.0/driver"
 expect "the module is loaded first" 0 "would run modprobe vfio-pci" bind $first
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Modes in which a drive of this machine is driven: vfio and kernel-shared.
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -91,7 +92,7 @@ void check_vfio_node(const Machine& machine, const PciFunction& pci, std::vector
     obstacles.push_back({node + " may not be opened by this user",
                          "scripts/xio-bind udev " + pci.address() +
                              " > /etc/udev/rules.d/70-xio.rules && udevadm control --reload && udevadm trigger "
-                             "--subsystem-match=vfio"});
+                             "--subsystem-match=vfio --subsystem-match=vfio-dev --subsystem-match=misc"});
   else if (error == EBUSY)
     obstacles.push_back({node + " is in use by another process", "fuser -v " + node + ", and end that"});
   else if (error != 0)
@@ -173,6 +174,21 @@ DeviceReport check_shared_device(const Machine& machine, const PciFunction& pci,
   return report;
 }
 
+/// Controllers of the driver's that no PCI function is.
+void add_fabrics(const Machine& machine, std::vector<DeviceReport>& devices) {
+  const auto calls = machine.calls();
+  for (const std::string& name : xio::host::detail::names_in(calls->sysfs() + "/class/nvme")) {
+    const KernelController controller(name, calls->sysfs());
+    const std::string node = "/dev/" + name;
+    const auto same = [&node](const DeviceReport& one) { return one.name == node; };
+    if (controller.transport() == "pcie" || std::any_of(devices.begin(), devices.end(), same)) continue;
+    xio::host::ListSharingFindings found;
+    xio::host::detail::check_transport(controller, found);
+    devices.push_back({node, {}, {}});
+    add_found(machine, found, devices.back().obstacles);
+  }
+}
+
 }  // namespace
 
 ModeReport check_kernel_shared(const Machine& machine) {
@@ -186,6 +202,7 @@ ModeReport check_kernel_shared(const Machine& machine) {
   add_found(machine, found, report.obstacles);
   for (const PciFunction& pci : controllers(machine)) report.devices.push_back(check_shared_device(machine, pci, root));
   if (report.devices.empty()) report.obstacles.push_back(no_controller());
+  add_fabrics(machine, report.devices);
   return report;
 }
 

@@ -345,15 +345,17 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
   using Core::claim_until;
   using Core::completions;
   using Core::drain_group;
+  using Core::errors_in;
+  using Core::fence_in;
+  using Core::find_errors;
   using Core::flush_group;
+  using Core::flush_inbound_group;
+  using Core::inbound;
   using Core::lanes_;
-  using Core::members;
-  using Core::publish;
   using Core::state;
   using Core::submit_checked;
-  using Core::submit_short;
-  using Core::wait_group;
-  using Core::wait_quietly;
+  using Core::test_group;
+  using Core::wait_in;
 };
 
 /// The queue type of most kernels; see BasicQueue.

@@ -122,6 +122,26 @@ class VfioInfo {
   throw_system_error(start, error);
 }
 
+/// Devices of the group that keep the kernel from handing it out, each with its driver; empty: there are none.
+inline std::string held_by_other_drivers(const PciFunction& pci) {
+  std::string others;
+  for (const std::string& address : pci.iommu_group_members()) {
+    const std::string driver = pci.sibling(address).driver();
+    // Drivers that do no DMA stand in nobody's way.
+    if (driver.empty() || driver == "vfio-pci" || driver == "pci-stub" || driver == "pcieport") continue;
+    if (!others.empty()) others += ", ";
+    others.append(address).append(" (").append(driver).append(")");
+  }
+  return others;
+}
+
+/// Throws for a group of which other drivers have a part.
+[[noreturn]] inline void refuse_group(const PciFunction& pci, const std::string& others) {
+  throw Error("vfio: group " + pci.iommu_group() + " of " + pci.address() +
+              " cannot be taken while other drivers hold parts of it: " + (others.empty() ? "unknown" : others) +
+              "; give them to vfio-pci too (scripts/xio-bind bind), or use another slot");
+}
+
 /// Throws for memory that the kernel did not map.
 [[noreturn]] inline void refuse_mapping(uint64_t iova, uint64_t bytes, int error) {
   const std::string start = "vfio: cannot give " + std::to_string(bytes >> 10) + " KiB of memory to the controller";

@@ -96,16 +96,7 @@ class VfioGroup final : public VfioAccess {
     if ((status.flags & VFIO_GROUP_FLAGS_CONTAINER_SET) != 0)
       throw Error("vfio: group " + number_ + " is in another container; end the process that uses it");
     if ((status.flags & VFIO_GROUP_FLAGS_VIABLE) != 0) return;
-    std::string others;
-    for (const std::string& address : pci.iommu_group_members()) {
-      const std::string driver = pci.sibling(address).driver();
-      if (address == pci.address() || driver.empty() || driver == "vfio-pci") continue;
-      if (!others.empty()) others += ", ";
-      others.append(address).append(" (").append(driver).append(")");
-    }
-    throw Error("vfio: group " + number_ + " of " + pci.address() +
-                " cannot be taken while other drivers hold parts of it: " + (others.empty() ? "unknown" : others) +
-                "; give them to vfio-pci too (scripts/xio-bind bind), or use another slot");
+    detail::refuse_group(pci, detail::held_by_other_drivers(pci));
   }
 
   [[noreturn]] void refuse_iommu(int error) const {

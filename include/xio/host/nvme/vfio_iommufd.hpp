@@ -102,9 +102,16 @@ class VfioIommufd final : public VfioAccess {
 
   [[noreturn]] static void refuse_bind(const PciFunction& pci, int error) {
     const std::string start = "vfio: " + pci.address() + " does not go to an iommufd";
-    if (error == EBUSY) throw Error(start + ": another process uses it, or its group goes by /dev/vfio/N");
-    if (error == EPERM)
-      throw Error(start + ": interrupts are not remapped here, or another driver holds a part of its group");
+    // Of a device that is bound already the kernel says that the argument is wrong.
+    if (error == EINVAL) throw Error(start + ": another process uses " + pci.address());
+    if (error == EBUSY) throw Error(start + ": another process uses its IOMMU group by /dev/vfio/" + pci.iommu_group());
+    if (error == EPERM) {
+      const std::string others = detail::held_by_other_drivers(pci);
+      if (!others.empty()) detail::refuse_group(pci, others);
+      throw Error(start +
+                  ": another process uses a device of its group, or interrupts are not remapped here: boot with "
+                  "intremap=on, or, if all of the machine trusts you, set iommufd.allow_unsafe_interrupts=1");
+    }
     throw_system_error(start, error);
   }
 
