@@ -8,6 +8,7 @@
 #include <atomic>
 #include <random>
 
+#include "catch.hpp"
 #include "emulation/protocol.hpp"
 
 using namespace protocol_tests;

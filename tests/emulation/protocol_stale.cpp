@@ -5,9 +5,11 @@
 
 #include <array>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <thread>
 
+#include "catch.hpp"
 #include "emulation/protocol.hpp"
 
 #if !XIO_INTERLEAVE
@@ -106,4 +108,72 @@ TEMPLATE_TEST_CASE_SIG("A lane that took no completion and reads an older counte
   CHECK(taken == std::array<uint32_t, 2>{1, 1});
   CHECK(queue.handle().state->broken == 0);
   CHECK(view.wait(token, soon()).is_ok());
+}
+
+namespace {
+
+/// A wave of one lane; `before` is called before each coherent access of it.
+class WatchedWave final : public xio::arch::WaveOps {
+ public:
+  explicit WatchedWave(std::function<void(const void*)> before) : before_(std::move(before)) {
+    xio::arch::current_wave = this;
+  }
+  ~WatchedWave() override { xio::arch::current_wave = nullptr; }
+  WatchedWave(const WatchedWave&) = delete;
+  WatchedWave& operator=(const WatchedWave&) = delete;
+  uint64_t active(const xio::arch::CallSite&) override { return 1; }
+  uint64_t ballot(uint64_t, bool predicate) override { return predicate; }
+  uint64_t shuffle(uint64_t, uint64_t value, uint32_t) override { return value; }
+  void block_barrier() override {}
+  void yield(uint32_t) override {}
+  void access(const void* where, uint32_t) override { before_(where); }
+
+ private:
+  std::function<void(const void*)> before_;
+};
+
+}  // namespace
+
+TEST_CASE("A failure that somebody is told of while it moves to the log is counted out once") {
+  Rig rig(stepped());
+  rig.model.faults().fail(Match().with_lba(1, 1), 0x281);
+  const NvmeQueue queue = rig.tight_queue(2);
+  const QueueHandle handle = queue.handle();
+  Queue<Sharing::grid> view(handle);
+  const auto run = [&](uint64_t lba) {
+    const Token token = view.submit(xio::nvme::read(lba, 1), ContiguousPages{rig.bus()}, soon());
+    REQUIRE(token.submitted());
+    rig.model.run();
+    return token;
+  };
+  const Token failed = run(1);
+  view.drain();
+  for (uint32_t i = 0; i < handle.slot_mask; ++i) REQUIRE(view.wait(run(0), soon()).is_ok());
+  REQUIRE(handle.state->error_count == 1);
+  run(0);
+
+  uint64_t* const in_table = &handle.slots[0].word;
+  uint64_t* const in_log = xio::protocol::entries_of(handle.failures);
+  bool by_table = false;
+  bool by_log = false;
+  const bool both = GENERATE(false, true);
+  {
+    const auto tell = [&](uint64_t* where, bool& done) {
+      if (done || (*where & 0x7fff) != 0x281) return;
+      done = true;
+      *where |= xio::protocol::seen_bit;
+      --handle.state->error_count;
+    };
+    WatchedWave wave([&](const void* where) {
+      if (where == in_table && handle.failures->used == 1) tell(in_table, by_table);
+      if (both && where == in_log && by_table) tell(in_log, by_log);
+    });
+    view.drain();
+  }
+  REQUIRE(by_table);
+  REQUIRE(by_log == both);
+  CHECK(handle.state->error_count == 0);
+  CHECK((*in_log & xio::protocol::seen_bit) != 0);
+  CHECK(view.errors().count == 0);
+  CHECK(code_of(view.wait(failed, soon())) == 0x281);
 }
