@@ -208,7 +208,7 @@ TEST_CASE("H10 ConnectX: a wave whose turn it is to ring names the last entry, t
   const auto memory = rig.near.memory();
   CHECK(xio::byte_swap(*memory.sq_record) == 2);
   CHECK((xio::byte_swap(static_cast<uint32_t>(*memory.sq_doorbell)) >> 8 & 0xffff) == 1);
-  CHECK(rig.near.state().rung == 2 << 1);
+  CHECK(rig.near.state().rung == 2);
 }
 
 namespace {

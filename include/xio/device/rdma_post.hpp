@@ -293,7 +293,7 @@ class SendPost : public SendRings<Vendor, S, Policy> {
     const auto leave = [&](uint64_t) { arch::publish<state_scope<S>>(&send().last_head, head); };
     const Status status = protocol::publish<S, InTurn>(state(), group, claim, leave, stamp);
     if (!status.is_ok()) return status;
-    const uint64_t rung = protocol::read<S>(state().rung) >> 1;
+    const uint64_t rung = protocol::read<S>(state().rung) & ~protocol::being_rung;
     if (claim.first + claim.count - rung >= Policy::ring_every) Rings::flush_group(group);
     return status;
   }
