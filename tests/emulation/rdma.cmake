@@ -9,6 +9,12 @@ if(NOT XIO_BUILD_PROTOCOL_TESTS)
   return()
 endif()
 
+# Many threads, whose data others test: no matter of AddressSanitizer.
+if(NOT XIO_SANITIZE MATCHES address)
+  xio_add_test(emulation/rdma_interleave LABELS protocol TIMEOUT 300
+    DEFINITIONS XIO_INTERLEAVE=1 XIO_COUNT_OPERATIONS=1)
+endif()
+
 # Under ThreadSanitizer those with all sharing modes and several waves will do, under AddressSanitizer those with data of every
 # length and with failures.
 if(XIO_SANITIZE MATCHES thread)

@@ -145,8 +145,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   ///
   /// Status::timed_out leaves the operation in flight: its buffer still belongs to the device.
   XIO_DEVICE Status wait(const Token& token, Deadline until) {
-    const uint64_t group = protocol::group_of_caller<S>();
-    return inbound(group, wait_group(group, token, until, token.last + 1), token.count != 0, until);
+    return wait_in(protocol::group_of_caller<S>(), token, until);
   }
 
   /// Waits for all of the calling lane's tokens; the first error in array order, else Status::ok.
@@ -154,7 +153,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     const uint64_t group = protocol::group_of_caller<S>();
     Status result;
     for (uint32_t i = 0; protocol::any<S>(group, i < count); ++i) {
-      const Status status = wait(i < count ? tokens[i] : Token(), until);
+      const Status status = wait_in(group, i < count ? tokens[i] : Token(), until);
       if (result.is_ok()) result = status;
     }
     return result;
@@ -173,23 +172,12 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
 
   /// Waits until every operation that was posted before this call, by anyone, has ended.
   XIO_DEVICE Status fence(Deadline until) {
-    const Status status = quiet(until);
+    const Status status = quiet_in(protocol::group_of_caller<S>(), until);
     return status == Status::timed_out || status == Status::broken ? status : Status(Status::ok);
   }
 
   /// As fence(); returns how the first operation failed that did, if any.
-  XIO_DEVICE Status quiet(Deadline until) {
-    const uint64_t group = protocol::group_of_caller<S>();
-    Token all;
-    const uint64_t end = protocol::from_leader<S>(group, protocol::read<S>(state().reserved));
-    if (end == 0) return Status::ok;
-    all.last = end - 1;
-    all.count = 1;
-    const Status waited = inbound(group, wait_group(group, all, until, 0), true, until);
-    if (waited == Status::timed_out || waited == Status::broken) return waited;
-    if (protocol::read<S>(send_state().failed_end) == 0) return Status::ok;
-    return protocol::unpack(protocol::read<S>(send_state().failed_status));
-  }
+  XIO_DEVICE Status quiet(Deadline until) { return quiet_in(protocol::group_of_caller<S>(), until); }
 
   /// Waits until the key of local memory is invalid, after every operation that was posted before by this queue pair's
   /// user. Status::unsupported where the vendor's device does not do it for its user. Exclusive queue pairs only, for
@@ -197,7 +185,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   XIO_DEVICE Status invalidate(uint32_t lkey, Deadline until) {
     static_assert(!is_shared<S>, "others could post between: use a queue pair of the thread or wave");
     const uint64_t group = protocol::group_of_caller<S>();
-    const Status before = quiet(until);
+    const Status before = quiet_in(group, until);
     if (!before.is_ok()) return before;
     Work work;
     work.operation = Operation::local_invalidate;
@@ -224,14 +212,13 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
  private:
   using Post::check;
   using Post::drain_group;
+  using Post::first_failure;
   using Post::flush_group;
   using Post::has_ended;
   using Post::outcome;
   using Post::state;
   using Post::submit_group;
   using Post::wait_group;
-  XIO_HOST_DEVICE SendState& send_state() const { return *handle().send; }
-
   XIO_HOST_DEVICE static constexpr Work of(Operation operation, const RemoteSpan& remote) {
     Work work;
     work.operation = operation;
@@ -245,6 +232,20 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     if (where.address % atomic_bytes != 0) return Status::misaligned;
     if (!where.atomics) return Status::unsupported;
     return (where.reach & old.reach).status();
+  }
+
+  XIO_DEVICE Status wait_in(uint64_t group, const Token& token, Deadline until) {
+    return inbound(group, wait_group(group, token, until, token.last + 1), token.count != 0, until);
+  }
+
+  XIO_DEVICE Status quiet_in(uint64_t group, Deadline until) {
+    Token all;
+    const uint64_t end = protocol::from_leader<S>(group, protocol::read<S>(state().reserved));
+    if (end == 0) return Status::ok;
+    all.last = end - 1;
+    all.count = 1;
+    const Status waited = inbound(group, wait_group(group, all, until, 0), true, until);
+    return waited == Status::timed_out || waited == Status::broken ? waited : first_failure();
   }
 
   XIO_DEVICE Status flush_inbound_group(uint64_t group, Deadline until) {

@@ -54,16 +54,14 @@ class ReceiveQueue {
       }
       if (drain_group(group) == 0) arch::pause(round);
     }
-    if (protocol::any<S>(group, token.count != 0)) arch::acquire_system();
-    return result(token, Status::timed_out);
+    return answer(group, token, Status::timed_out);
   }
 
   /// Looks once: Status::would_block where nothing has arrived yet.
   XIO_DEVICE Received test(const Token& token) {
     const uint64_t group = protocol::group_of_caller<S>();
     if (protocol::any<S>(group, !has_ended(token))) drain_group(group);
-    if (protocol::any<S>(group, has_ended(token))) arch::acquire_system();
-    return result(token, Status::would_block);
+    return answer(group, token, Status::would_block);
   }
 
  private:
@@ -86,14 +84,18 @@ class ReceiveQueue {
     return token.count == 0 || protocol::read<S>(state().retired) > token.last || protocol::read<S>(ended()) != 0;
   }
 
-  XIO_DEVICE_INLINE Received result(const Token& token, Status pending) const {
-    Received received;
+  /// What is known of the token's receive now. `pending`: the status where that is nothing.
+  XIO_DEVICE_INLINE Received answer(uint64_t group, const Token& token, Status pending) const {
     // Read first: it is written last.
     const bool over = protocol::read<S>(ended()) != 0;
     if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+    // Decided once: what ends behind the acquire is for the next call.
+    const bool arrived = token.count != 0 && protocol::read<S>(state().retired) > token.last;
+    if (protocol::any<S>(group, arrived || (over && token.count != 0))) arch::acquire_system();
+    Received received;
     if (token.count == 0) {
       received.status = token.status;
-    } else if (protocol::read<S>(state().retired) <= token.last) {
+    } else if (!arrived) {
       received.status = over                                     ? Status(Status::flushed)
                         : protocol::read<S>(state().broken) != 0 ? Status(Status::broken)
                                                                  : pending;
@@ -208,12 +210,7 @@ class ReceiveQueue {
     if constexpr (is_shared<S>) {
       const uint64_t next = protocol::from_leader<S>(group, head + passed);
       if (!protocol::any<S>(group, position == 0 && cq().is_new(cq().look(next), next, 0))) return 0;
-      uint32_t idle = 0;
-      bool claimed = false;
-      if (protocol::leads<S>(group) && arch::load<scope>(&state().draining) == 0) {
-        claimed = arch::compare_exchange<scope>(&state().draining, idle, 1u);
-      }
-      if (!protocol::any<S>(group, claimed)) return 0;
+      if (!claim_drain<S>(state(), group)) return 0;
       head = protocol::from_leader<S>(group, arch::observe<scope>(&state().retired));
       passed = protocol::from_leader<S>(group, arch::load<scope>(&passed_over()));
     }
