@@ -54,6 +54,9 @@ inline xio::Duration patience() {
 }
 inline Deadline soon() { return xio::deadline(patience()); }
 
+/// Those of `lanes` that the calling wave has, as the lanes that use a queue together.
+inline uint64_t in_wave(uint64_t lanes) { return lanes & xio::arch::together(0); }
+
 /// Status field of a completion: type and code.
 inline uint16_t code_of(Status status) { return status.vendor & 0x7ff; }
 

@@ -20,7 +20,7 @@ Deadline lanes_differ() { return xio::deadline(xio::Duration{1000000 + xio::arch
 template <Sharing S, class Policy>
 void never_answered(const std::vector<QueueHandle>& queues, uint64_t bus, uint64_t lanes) {
   if (!(lanes >> xio::arch::lane() & 1)) return;
-  Queue<S, Policy> queue(queues[S == Sharing::thread ? xio::arch::thread_index() : 0]);
+  Queue<S, Policy> queue(queues[S == Sharing::thread ? xio::arch::thread_index() : 0], in_wave(lanes));
   const auto read = [&](Deadline until) { return queue.submit(xio::nvme::read(1, 1), ContiguousPages{bus}, until); };
   const Token token = read(shortly());
   EXPECT(token.submitted());
@@ -106,7 +106,7 @@ void patient_and_impatient(const QueueHandle& handle, uint64_t bus) {
   EXPECT(right(queue.wait_any(&one_of, 1, until(), which)));
   const Token fenced = read(soon());
   EXPECT(right(queue.fence(until())));
-  if (patient) EXPECT_OK(queue.test(fenced));
+  EXPECT_OK(queue.test(patient ? fenced : Token()));
   // There is no room for all of them at once: the lanes wait for it together.
   for (uint32_t i = 0; i < 3; ++i) {
     const Token token = read(until());

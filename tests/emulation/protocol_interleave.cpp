@@ -66,7 +66,7 @@ void watch(uint32_t waves, uint32_t wave_size, uint64_t seed) {
   const bool blocks = S == Sharing::grid;
   Grid grid = Grid::of_waves(blocks ? waves : 1, blocks ? 1 : waves, wave_size);
   grid.jitter_seed = seed;
-  grid.split_groups = xio::is_shared<S>;
+  grid.split_groups = true;
   const uint32_t rounds = 160 / (waves * wave_size) + 2;
   REQUIRE_NOTHROW(xio::simt::launch(grid, reads<S, Policy>, queue.handle(), rig.bus(), rounds));
   const uint64_t commands = uint64_t{waves} * wave_size * rounds * 2;

@@ -28,7 +28,7 @@ template <Sharing S, class Policy>
 void exchange_blocks(const Exchange& job) {
   if (!(job.lanes >> xio::arch::lane() & 1)) return;
   const uint32_t me = xio::arch::block_index() * xio::arch::block_size() + xio::arch::thread_index();
-  Queue<S, Policy> queue(job.queues[S == Sharing::thread ? me : 0]);
+  Queue<S, Policy> queue(job.queues[S == Sharing::thread ? me : 0], S == Sharing::wave ? in_wave(job.lanes) : 0);
   unsigned char* const mine = job.data + me * job.bytes_per_lane();
   const uint64_t bus = job.bus + me * job.bytes_per_lane();
   const size_t bytes = size_t{job.blocks} * 512;

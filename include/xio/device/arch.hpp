@@ -8,23 +8,29 @@
 /// chooses from. All of them offer the same functions in namespace xio::arch; `docs/memory-model.md` states what each
 /// emits. In short:
 ///
-/// | function                        | what it promises                                                             |
-/// |---------------------------------|------------------------------------------------------------------------------|
-/// | `load<S>`, `store<S>`           | relaxed and coherent at scope S, 4 or 8 bytes                                |
-/// | `fetch_add<S>`, `exchange<S>`, `compare_exchange<S>` | relaxed read-modify-write, coherent at scope S           |
-/// | `publish<S>(word, v)`           | as `store<S>`, after every earlier coherent store of this wave is performed  |
-/// | `observe<S>(word)`              | as `load<S>`; coherent loads that follow are not performed before it         |
-/// | `order_loads<S>()`              | as much for `load<S>`s before it, once the program branched on what they gave |
-/// | `release_system()`              | every earlier store of this wave, cached ones too, has reached system scope  |
-/// | `wait_stores()`                 | every earlier store of this wave is performed; caches are not written back   |
-/// | `acquire_system()`              | later loads see what any agent of the system released before                 |
-/// | `full_fence_system()`           | orders earlier stores before later loads (the shadow doorbell needs it)      |
-/// | `fenced_clock()`                | the clock, read after all earlier accesses are performed, and before any later
-/// one | | `converge(mask)`                | the lanes have come together; their earlier stores precede their later
-/// ones | | `block_barrier()`               | all threads of the block are here, and their earlier stores are performed
-/// | | `store_mmio(reg, v)`            | one store of exactly this width to a device register                         |
-/// | `store_entry(slot, v)`          | 16 bytes of a queue entry; ordered by the release that precedes the doorbell |
-/// | `store_entry_through(ring, offset, v)` | as above, `offset` bytes into a ring, written through to system scope |
+/// | function                      | what it promises                                                               |
+/// |-------------------------------|--------------------------------------------------------------------------------|
+/// | `load<S>`, `store<S>`         | relaxed and coherent at scope S, 4 or 8 bytes                                  |
+/// | `fetch_add<S>`, `exchange<S>` | relaxed read-modify-write, coherent at scope S                                 |
+/// | `compare_exchange<S>`         | the same                                                                       |
+/// | `compare_exchange_acquire<S>` | where it succeeds, accesses that follow are not performed before it            |
+/// | `publish<S>(word, v)`         | as `store<S>`, after earlier coherent stores of this wave are performed        |
+/// | `publish_add<S>`              | as `fetch_add<S>`, as late as `publish<S>`                                     |
+/// | `publish_exchange<S>`         | as `exchange<S>`, as late as `publish<S>`                                      |
+/// | `observe<S>(word)`            | as `load<S>`; coherent loads that follow are not performed before it           |
+/// | `order_loads<S>()`            | the same for `load<S>`s before it, once the program branched on what they gave |
+/// | `release_system()`            | every earlier store of this wave, cached ones too, has reached system scope    |
+/// | `wait_stores()`               | every earlier store of this wave is performed; caches are not written back     |
+/// | `acquire_system()`            | later loads see what any agent of the system released before                   |
+/// | `full_fence_system()`         | orders earlier stores before later loads (the shadow doorbell needs it)        |
+/// | `fenced_clock()`              | the clock: after all earlier accesses are performed, before any later one      |
+/// | `active()`                    | lanes that are here at the same time; NVIDIA GPUs may answer with a part       |
+/// | `together(lanes)`             | lanes that call by contract: `lanes`, or where it is 0 all of the wave         |
+/// | `converge(mask)`              | the lanes have come together; their earlier stores precede their later ones    |
+/// | `block_barrier()`             | all threads of the block are here, and their earlier stores are performed      |
+/// | `store_mmio(reg, v)`          | one store of exactly this width to a device register                           |
+/// | `store_entry(slot, v)`        | 16 bytes of a queue entry; ordered by the release that precedes the doorbell   |
+/// | `store_entry_through(…)`      | the same, written through to system scope                                      |
 ///
 /// The host back end makes loads acquire and stores release: free on x86, and ThreadSanitizer, which does not model
 /// fences, can then check the protocol.

@@ -40,13 +40,11 @@ XIO_DEVICE void notify(uint64_t group, Notification* target, bool failed) {
       errors = arch::count_lanes(arch::ballot(group, mine == chosen && failed));
       if (arch::is_first(same) && mine == chosen) {
         if (errors) arch::fetch_add<arch::Scope::system>(&target->failed, errors);
-        arch::wait_stores();
-        arch::fetch_add<arch::Scope::system>(&target->done, done);
+        arch::publish_add<arch::Scope::system>(&target->done, done);
       }
     } else {
       if (errors) arch::fetch_add<arch::Scope::system>(&target->failed, errors);
-      arch::wait_stores();
-      arch::fetch_add<arch::Scope::system>(&target->done, done);
+      arch::publish_add<arch::Scope::system>(&target->done, done);
     }
     if (mine == chosen) target = nullptr;
   }
@@ -113,10 +111,10 @@ XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state,
     uint32_t idle = 0;
     bool claimed = false;
     if (leads<S>(group) && arch::load<scope>(&state.draining) == 0) {
-      claimed = arch::compare_exchange<scope>(&state.draining, idle, 1u);
+      claimed = arch::compare_exchange_acquire<scope>(&state.draining, idle, 1u);
     }
     if (!any<S>(group, claimed)) return 0;
-    head = from_leader<S>(group, arch::observe<scope>(&state.retired));
+    head = from_leader<S>(group, arch::load<scope>(&state.retired));
   }
 
   const uint64_t mine = head + position;
@@ -153,8 +151,8 @@ XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state,
       strange = ticket >= reserved;
     }
     const bool errors = hit && (Format::is_error(status) || Format::is_error(before & 0x7fff));
-    // More than are in flight: the same one twice.
-    const bool repeated = S != Sharing::thread && head + taken > reserved;
+    // More than are in flight: the same one twice. Lanes without a hit may have read an older `reserved`.
+    const bool repeated = S != Sharing::thread && hit && mine >= reserved;
     if constexpr (!Errors) {
       static_assert(!is_shared<S>, "a shared queue was claimed by now");
       if (XIO_UNLIKELY(any<S>(group, strange || repeated || errors))) return met_error;

@@ -66,8 +66,8 @@ class DriveSet {
     const DriveAddress where = set_.locate(command.lba());
     result.queue = where.drive * set_.queues_per_drive + lane_queue_;
     bool pending = result.token.status.is_ok();
-    for_each_queue(pending, result.queue, [&](uint32_t queue) {
-      Queue<S, Policy, Doorbell> one(set_.queues[queue]);
+    for_each_queue(pending, result.queue, [&](uint32_t queue, uint64_t lanes) {
+      Queue<S, Policy, Doorbell> one(set_.queues[queue], lanes);
       result.token = one.submit(command.range(where.lba, command.blocks()), pages, until);
     });
     return result;
@@ -76,15 +76,15 @@ class DriveSet {
   /// Waits for each calling lane's own token.
   XIO_DEVICE Status wait(const DriveToken& token, Deadline until) {
     Status status = token.token.status;
-    for_each_queue(token.token.submitted(), token.queue, [&](uint32_t queue) {
-      Queue<S, Policy, Doorbell> one(set_.queues[queue]);
+    for_each_queue(token.token.submitted(), token.queue, [&](uint32_t queue, uint64_t lanes) {
+      Queue<S, Policy, Doorbell> one(set_.queues[queue], lanes);
       status = one.wait(token.token, until);
     });
     return status;
   }
 
  private:
-  /// Calls `action(queue)` once for each different queue of the lanes that take part, with just those lanes active.
+  /// Calls `action(queue, lanes)` once for each different queue, by just those lanes that take part and go there.
   template <class Action>
   XIO_DEVICE void for_each_queue(bool takes_part, uint32_t queue, Action action) {
     const uint64_t group = arch::active();
@@ -92,7 +92,7 @@ class DriveSet {
       const uint32_t chosen = arch::broadcast(group, queue, arch::first_lane(waiting));
       const bool now = takes_part && queue == chosen;
       const uint64_t together = arch::ballot(group, now);
-      if (now) action(chosen);
+      if (now) action(chosen, together);
       waiting &= ~together;
     }
   }

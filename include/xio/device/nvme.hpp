@@ -19,8 +19,18 @@ namespace nvme {
 
 /// An NVMe queue pair. Trivially copyable; a kernel makes one from a handle.
 ///
-/// All lanes that call a function together act together (Sharing::wave, block and grid): one reservation, one release
-/// and one doorbell for all of them. Status and Token answers are each lane's own.
+/// Lanes that call a function together act together: one reservation, one release and one doorbell for all of them.
+/// Status and Token answers are each lane's own. Which lanes these are:
+///
+/// | Sharing       | calls of each lane (submit, wait, test, …)          | submit_batch, transfer, wait_batch    |
+/// |---------------|-----------------------------------------------------|---------------------------------------|
+/// | `thread`      | the caller                                          | the caller                            |
+/// | `wave`        | all lanes of the wave, or those that it was made for | the same                              |
+/// | `block, grid` | whichever come at the same time                     | all lanes of the wave, or those named |
+///
+/// An NVIDIA GPU may run the lanes of a warp in any parts, so the lanes of one call cannot be told from who happens to
+/// be there: where only some lanes of a wave call a function of the last column, or use a queue of their wave, they
+/// say which when they make the BasicQueue, and all of them call. AMD GPUs keep them in step, and look themselves.
 ///
 /// @tparam S        who uses the queue pair at the same time; using it more widely is a data race. Shared modes (block,
 ///                  grid) and exclusive ones (thread, wave) keep different state: do not mix them on one queue pair.
@@ -31,15 +41,17 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
   using Core = QueueCore<S, Policy, Doorbell, Holder>;
 
  public:
-  using Core::Core;
   using Core::ended;
   using Core::handle;
+
+  /// @param lanes bit i for lane i: the lanes of the wave that use this object, all in every call; 0: as in the table.
+  XIO_HOST_DEVICE explicit BasicQueue(const QueueHandle& queue, uint64_t lanes = 0) : Core(queue, lanes) {}
 
   /// A view that keeps the queue's state in registers until its end(): for the loop of one thread, or of one wave all
   /// of whose active lanes take part in every call.
   XIO_DEVICE_INLINE BasicQueue<S, Policy, Doorbell, InRegisters> session() const {
     static_assert(!is_shared<S>, "only a queue that one thread or one wave owns can live in registers");
-    return BasicQueue<S, Policy, Doorbell, InRegisters>(handle());
+    return BasicQueue<S, Policy, Doorbell, InRegisters>(handle(), lanes_);
   }
 
   /// `from_now` on this queue's measured clock.
@@ -57,7 +69,7 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
   template <class Pages, class Until, class Telemetry>
   XIO_DEVICE_INLINE Token submit(const Command& command, const Pages& pages, Until until, Telemetry& telemetry,
                                  Notification* notification = nullptr) {
-    return submit_checked(protocol::group_of_caller<S>(), command, pages, until, telemetry, notification);
+    return submit_checked(callers(), command, pages, until, telemetry, notification);
   }
 
   template <class Pages>
@@ -91,7 +103,7 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
   template <class Until>
   XIO_DEVICE Token submit_batch(Opcode operation, const Piece* pieces, uint32_t count, Until until,
                                 Notification* notification = nullptr) {
-    const uint64_t group = protocol::group_of_caller<S>();
+    const uint64_t group = all_callers();
     if (count == 0 || count > handle().depth) return Token::refused(Status::invalid_argument);
     constexpr bool check_later = Policy::argument_checks && !is_shared<S>;
     if constexpr (Policy::argument_checks && is_shared<S>) {
@@ -116,7 +128,7 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
   XIO_DEVICE Status transfer(Opcode operation, const Piece* pieces, uint32_t count, Notification& progress,
                              Deadline until) {
     static_assert(Policy::notifications, "use a Notifying policy");
-    const uint64_t group = protocol::group_of_caller<S>();
+    const uint64_t group = all_callers();
     if constexpr (Policy::argument_checks) {
       const Status fault = check_pieces(group, operation, pieces, count);
       if (!fault.is_ok()) return fault;
@@ -145,7 +157,7 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
     if (protocol::any<S>(group, arch::load<arch::Scope::system>(&progress.done) < count)) return Status::broken;
     arch::acquire_system();
     if (!protocol::any<S>(group, arch::load<arch::Scope::system>(&progress.failed) != 0)) return inbound(group, until);
-    const ErrorSummary summary = errors();
+    const ErrorSummary summary = find_errors(group, false);
     return summary.count != 0 ? summary.first : Status(Status::device_error);
   }
 
@@ -155,7 +167,7 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
     if constexpr (S == Sharing::thread) {
       return wait(batch, until);
     } else {
-      const uint64_t group = arch::active();
+      const uint64_t group = all_callers();
       const uint32_t lanes = arch::count_lanes(group);
       const uint32_t rank = arch::rank_in(group);
       const uint32_t share = (batch.count + lanes - 1) / lanes;
@@ -164,7 +176,8 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
       Token mine = batch;
       mine.count = end - begin;
       mine.last = batch.last - (batch.count - end);
-      const Status status = wait(mine, until);
+      telemetry::Off off;
+      const Status status = wait_in(group, mine, until, off);
       const uint64_t failed = arch::ballot(group, !status.is_ok());
       if (!failed) return Status::ok;
       return protocol::unpack(arch::broadcast(group, protocol::pack(status), arch::first_lane(failed)));
@@ -176,16 +189,7 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
   /// Status::timed_out leaves the operation in flight: its buffer still belongs to the device.
   template <class Telemetry>
   XIO_DEVICE Status wait(const Token& token, Deadline until, Telemetry& telemetry) {
-    const uint64_t group = protocol::group_of_caller<S>();
-    Status status = wait_group(group, token, until, telemetry);
-    if constexpr (!Policy::inbound_in_order) {
-      const bool moved = status.is_ok() && token.count != 0;
-      if (protocol::any<S>(group, moved)) {
-        const Status flushed = flush_inbound_group(group, until);
-        if (moved) status = flushed;
-      }
-    }
-    return status;
+    return wait_in(callers(), token, until, telemetry);
   }
 
   XIO_DEVICE Status wait(const Token& token, Deadline until) {
@@ -196,17 +200,18 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
   /// Looks once: Status::would_block where the operation has not ended yet.
   XIO_DEVICE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order, "data may arrive after its completion: use wait(), which makes it arrive");
-    const uint64_t group = protocol::group_of_caller<S>();
+    const uint64_t group = callers();
     flush_group(group);
     return test_group(group, token);
   }
 
   /// Waits for all of the calling lane's tokens; the first error in array order, else Status::ok.
   XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
-    const uint64_t group = protocol::group_of_caller<S>();
+    const uint64_t group = callers();
+    telemetry::Off off;
     Status result;
     for (uint32_t i = 0; protocol::any<S>(group, i < count); ++i) {
-      const Status status = wait(i < count ? tokens[i] : Token(), until);
+      const Status status = wait_in(group, i < count ? tokens[i] : Token(), until, off);
       if (result.is_ok()) result = status;
     }
     return result;
@@ -214,7 +219,7 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
 
   /// Waits until one of the calling lane's tokens has ended; `which` tells which one, the answer how.
   XIO_DEVICE Status wait_any(const Token* tokens, uint32_t count, Deadline until, uint32_t& which) {
-    const uint64_t group = protocol::group_of_caller<S>();
+    const uint64_t group = callers();
     Status found = count != 0 ? Status::would_block : Status::invalid_argument;
     which = 0;
     flush_group(group);
@@ -248,7 +253,7 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
   }
 
   /// Announces deferred submissions (Deferred policies); otherwise does nothing.
-  XIO_DEVICE_INLINE void flush() { flush_group(protocol::group_of_caller<S>()); }
+  XIO_DEVICE_INLINE void flush() { flush_group(callers()); }
 
   /// Makes the caller's own plain stores visible to the device: needed before submissions under WriteThrough.
   XIO_DEVICE_INLINE void publish_payload() const { arch::release_system(); }
@@ -256,7 +261,7 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
   /// Takes completions that are there and files them, without waiting. Returns how many.
   template <class Telemetry>
   XIO_DEVICE_INLINE uint32_t drain(Telemetry& telemetry) {
-    return drain_group(protocol::group_of_caller<S>(), telemetry);
+    return drain_group(callers(), telemetry);
   }
 
   XIO_DEVICE_INLINE uint32_t drain() {
@@ -275,7 +280,7 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
   XIO_DEVICE_INLINE uint32_t process_completions(Each&& each, uint32_t most, Telemetry& telemetry) {
     static_assert(!is_shared<S>, "who shares a queue would get the completions of others");
     static_assert(Policy::inbound_in_order, "data may arrive after its completion: use wait(), which makes it arrive");
-    return Core::process_group(protocol::group_of_caller<S>(), each, most, telemetry);
+    return Core::process_group(callers(), each, most, telemetry);
   }
 
   template <class Each>
@@ -289,8 +294,26 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
 
   /// Waits until every operation that was submitted before this call, by anyone, has ended.
   /// NVMe does not order commands: this is the way to have one executed after another.
-  XIO_DEVICE Status fence(Deadline until) {
-    const uint64_t group = protocol::group_of_caller<S>();
+  XIO_DEVICE Status fence(Deadline until) { return fence_in(callers(), until); }
+
+  /// As fence(); then returns the first error that nobody has waited for, and forgets all of them.
+  XIO_DEVICE Status quiet(Deadline until) {
+    const uint64_t group = callers();
+    const Status fenced = fence_in(group, until);
+    if (!fenced.is_ok()) return fenced;
+    return find_errors(group, true).first;
+  }
+
+  /// Failed operations that nobody has waited for so far. Looks through the completion table where there are any.
+  XIO_DEVICE ErrorSummary errors() { return find_errors(callers(), false); }
+
+  /// Makes data that the device wrote before its last completion visible where PCIe does not order the two (data in
+  /// device memory, completions in host memory): the controller is made to read back from the data's memory.
+  /// Uses a Compare command; Status::unsupported where the handle offers no buffer for it.
+  XIO_DEVICE Status flush_inbound(Deadline until) { return flush_inbound_group(callers(), until); }
+
+ private:
+  XIO_DEVICE Status fence_in(uint64_t group, Deadline until) {
     const uint64_t end = protocol::from_leader<S>(group, protocol::read<S>(state().reserved));
     const uint64_t window = uint64_t{handle().slot_mask} + 1;
     for (uint64_t ticket = end > window ? end - window : 0; ticket < end; ++ticket) {
@@ -307,25 +330,9 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
     return inbound(group, until);
   }
 
-  /// As fence(); then returns the first error that nobody has waited for, and forgets all of them.
-  XIO_DEVICE Status quiet(Deadline until) {
-    const Status fenced = fence(until);
-    if (!fenced.is_ok()) return fenced;
-    return find_errors(true).first;
-  }
-
-  /// Failed operations that nobody has waited for so far. Looks through the completion table where there are any.
-  XIO_DEVICE ErrorSummary errors() { return find_errors(false); }
-
-  /// Makes data that the device wrote before its last completion visible where PCIe does not order the two (data in
-  /// device memory, completions in host memory): the controller is made to read back from the data's memory.
-  /// Uses a Compare command; Status::unsupported where the handle offers no buffer for it.
-  XIO_DEVICE Status flush_inbound(Deadline until) { return flush_inbound_group(protocol::group_of_caller<S>(), until); }
-
- private:
-  XIO_DEVICE ErrorSummary find_errors(bool take) {
-    const protocol::UnseenErrors found = protocol::find_errors<CompletionFormat, S>(
-        state(), protocol::group_of_caller<S>(), handle().slots, handle().slot_mask, take);
+  XIO_DEVICE ErrorSummary find_errors(uint64_t group, bool take) {
+    const protocol::UnseenErrors found =
+        protocol::find_errors<CompletionFormat, S>(state(), group, handle().slots, handle().slot_mask, take);
     return {found.count, found.first_ticket, CompletionFormat::decode(static_cast<uint16_t>(found.first_status))};
   }
 
@@ -347,6 +354,19 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
     return status == Status::compare_failed ? Status(Status::ok) : status;
   }
 
+  template <class Telemetry>
+  XIO_DEVICE_INLINE Status wait_in(uint64_t group, const Token& token, Deadline until, Telemetry& telemetry) {
+    Status status = wait_group(group, token, until, telemetry);
+    if constexpr (!Policy::inbound_in_order) {
+      const bool moved = status.is_ok() && token.count != 0;
+      if (protocol::any<S>(group, moved)) {
+        const Status flushed = flush_inbound_group(group, until);
+        if (moved) status = flushed;
+      }
+    }
+    return status;
+  }
+
   XIO_DEVICE Status test_group(uint64_t group, const Token& token) {
     telemetry::Off off;
     if (protocol::any<S>(group, !ended(token))) drain_group(group, off);
@@ -355,11 +375,14 @@ class BasicQueue : public QueueCore<S, Policy, Doorbell, Holder> {
     return over ? status : Status(Status::would_block);
   }
 
+  using Core::all_callers;
+  using Core::callers;
   using Core::check_pieces;
   using Core::claim_until;
   using Core::completions;
   using Core::drain_group;
   using Core::flush_group;
+  using Core::lanes_;
   using Core::members;
   using Core::publish;
   using Core::state;

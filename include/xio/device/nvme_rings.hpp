@@ -20,7 +20,13 @@ class QueueRings : public Holder {
   static constexpr Sharing sharing = S;
 
  protected:
+  using Holder::lanes_;
   using Holder::state;
+
+  /// The lanes of this call, each of which calls for itself; asked once in a call.
+  XIO_DEVICE_ALWAYS_INLINE uint64_t callers() const { return protocol::group_of_caller<S>(lanes_); }
+  /// The lanes of this call, which they make together.
+  XIO_DEVICE_INLINE uint64_t all_callers() const { return protocol::group_of_all<S>(lanes_); }
 
   XIO_DEVICE_INLINE uint64_t members(uint64_t group, bool member) const {
     if constexpr (S == Sharing::thread) {

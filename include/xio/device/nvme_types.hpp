@@ -54,20 +54,22 @@ XIO_DEVICE_INLINE QueueHandle in_global_memory(QueueHandle handle) {
 class InMemory {
  public:
   static constexpr bool stored_each_time = true;
-  XIO_HOST_DEVICE explicit InMemory(const QueueHandle& handle) : handle_(detail::in_global_memory(handle)) {}
+  XIO_HOST_DEVICE explicit InMemory(const QueueHandle& handle, uint64_t lanes = 0)
+      : handle_(detail::in_global_memory(handle)), lanes_(lanes) {}
   XIO_HOST_DEVICE const QueueHandle& handle() const { return handle_; }
 
  protected:
   XIO_HOST_DEVICE QueueState& state() const { return *handle_.state; }
   QueueHandle handle_;
+  uint64_t lanes_;  ///< that call together; 0: see protocol::group_of_caller()
 };
 
 /// Queue state in registers, for a loop of one user; see BasicQueue::session().
 class InRegisters {
  public:
   static constexpr bool stored_each_time = false;
-  XIO_HOST_DEVICE explicit InRegisters(const QueueHandle& handle)
-      : handle_(detail::in_global_memory(handle)), state_(*handle.state) {}
+  XIO_HOST_DEVICE InRegisters(const QueueHandle& handle, uint64_t lanes)
+      : handle_(detail::in_global_memory(handle)), lanes_(lanes), state_(*handle.state) {}
   XIO_HOST_DEVICE const QueueHandle& handle() const { return handle_; }
   /// Writes the state back; the session is not used afterwards.
   XIO_HOST_DEVICE void end() { *handle_.state = state_; }
@@ -75,6 +77,7 @@ class InRegisters {
  protected:
   XIO_HOST_DEVICE QueueState& state() { return state_; }
   QueueHandle handle_;
+  uint64_t lanes_;
   QueueState state_;
 };
 

@@ -62,13 +62,27 @@ XIO_DEVICE_INLINE void before_writing(uint64_t group) {
   if constexpr (S == Sharing::wave) arch::converge(group);
 }
 
-/// Lanes that act together in one call: a single one where every thread has a queue of its own.
+/// Lanes that act together in one call: a single one where every thread has a queue of its own; all of `lanes` (0: of
+/// the wave) where one wave owns it; and where queues are shared those that call at the same time, unless `lanes`
+/// names them. To be asked once in a call: the answer may differ the next time.
 template <Sharing S>
-XIO_DEVICE_ALWAYS_INLINE uint64_t group_of_caller() {
+XIO_DEVICE_ALWAYS_INLINE uint64_t group_of_caller(uint64_t lanes = 0) {
+  if constexpr (S == Sharing::thread) {
+    return 1;
+  } else if constexpr (S == Sharing::wave) {
+    return arch::together(lanes);
+  } else {
+    return lanes != 0 ? arch::together(lanes) : arch::active();
+  }
+}
+
+/// The same for calls that mean one thing for all lanes, and would be made twice where a wave came in two parts.
+template <Sharing S>
+XIO_DEVICE_INLINE uint64_t group_of_all(uint64_t lanes) {
   if constexpr (S == Sharing::thread) {
     return 1;
   } else {
-    return arch::active();
+    return arch::together(lanes);
   }
 }
 

@@ -78,6 +78,14 @@ XIO_DEVICE_INLINE bool compare_exchange(T* to, T& expected, T desired) {
                                               __ATOMIC_RELAXED, detail::HipScope<S>::value);
 }
 
+/// A compare-exchange that the program branches on has returned before the next access is issued.
+template <Scope S, class T>
+XIO_DEVICE_INLINE bool compare_exchange_acquire(T* to, T& expected, T desired) {
+  const bool done = compare_exchange<S>(to, expected, desired);
+  asm volatile("" : : "v"(expected) : "memory");
+  return done;
+}
+
 XIO_DEVICE_INLINE void wait_stores() {
 #if defined(__GFX12__)
   asm volatile("s_wait_storecnt 0x0" ::: "memory");
@@ -87,6 +95,18 @@ XIO_DEVICE_INLINE void wait_stores() {
   __builtin_amdgcn_s_waitcnt(0x0f70);  // vmcnt(0); merges with a wait that the compiler places itself
   asm volatile("" ::: "memory");
 #endif
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE void publish_add(T* to, T value) {
+  wait_stores();
+  fetch_add<S>(to, value);
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE T publish_exchange(T* to, T value) {
+  wait_stores();
+  return exchange<S>(to, value);
 }
 
 /// A load that the program branched on has returned before the next one is issued: only the compiler must be held.
@@ -178,6 +198,9 @@ XIO_DEVICE_INLINE uint64_t ballot(uint64_t, bool predicate) {
 }
 
 XIO_DEVICE_INLINE uint64_t active() { return ballot(0, true); }
+
+/// The execution mask says exactly who is here.
+XIO_DEVICE_INLINE uint64_t together(uint64_t) { return active(); }
 
 XIO_DEVICE_INLINE uint32_t rank_in(uint64_t mask) {
   const uint32_t low = __builtin_amdgcn_mbcnt_lo(static_cast<uint32_t>(mask), 0);

@@ -151,14 +151,14 @@ template <Scope S, class T>
 XIO_DEVICE_INLINE T fetch_add(T* to, T value) {
   detail::interleave(to);
   detail::count(&OperationCounts::atomics);
-  return __atomic_fetch_add(to, value, __ATOMIC_ACQ_REL);
+  return __atomic_fetch_add(to, value, __ATOMIC_RELAXED);
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE T exchange(T* to, T value) {
   detail::interleave(to);
   detail::count(&OperationCounts::atomics);
-  return __atomic_exchange_n(to, value, __ATOMIC_ACQ_REL);
+  return __atomic_exchange_n(to, value, __ATOMIC_RELAXED);
 }
 
 /// True when `*to` was `expected` and is now `desired`; otherwise `expected` holds what was found.
@@ -166,7 +166,32 @@ template <Scope S, class T>
 XIO_DEVICE_INLINE bool compare_exchange(T* to, T& expected, T desired) {
   detail::interleave(to);
   detail::count(&OperationCounts::atomics);
-  return __atomic_compare_exchange_n(to, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  return __atomic_compare_exchange_n(to, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE bool compare_exchange_acquire(T* to, T& expected, T desired) {
+  detail::interleave(to);
+  detail::count(&OperationCounts::atomics);
+  return __atomic_compare_exchange_n(to, &expected, desired, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE void publish_add(T* to, T value) {
+  detail::interleave(to);
+  detail::count(&OperationCounts::store_waits);
+  detail::count(&OperationCounts::atomics);
+  detail::show(FenceKind::store_wait);
+  __atomic_fetch_add(to, value, __ATOMIC_RELEASE);
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE T publish_exchange(T* to, T value) {
+  detail::interleave(to);
+  detail::count(&OperationCounts::store_waits);
+  detail::count(&OperationCounts::atomics);
+  detail::show(FenceKind::store_wait);
+  return __atomic_exchange_n(to, value, __ATOMIC_RELEASE);
 }
 
 XIO_DEVICE_INLINE void release_system() {
@@ -260,6 +285,14 @@ active_at(const char* file, uint32_t line) {
 /// Lanes that are here together; the mask that the collectives below take.
 XIO_DEVICE_ALWAYS_INLINE uint64_t active(const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
   return current_wave ? detail::active_at(file, line) : 1;
+}
+
+/// The lanes that a call is made by: `lanes`, or all of the wave that the kernel was launched with where that is 0.
+XIO_DEVICE_INLINE uint64_t together(uint64_t lanes) {
+  if (lanes != 0 || !current_wave) return lanes | !current_wave;
+  const uint32_t left = current_wave->block_size - (current_wave->thread_index - current_wave->lane);
+  const uint32_t here = left < current_wave->wave_size ? left : current_wave->wave_size;
+  return ~uint64_t{0} >> (64 - here);
 }
 
 XIO_DEVICE_INLINE uint64_t ballot(uint64_t mask, bool predicate) {

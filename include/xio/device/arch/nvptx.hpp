@@ -39,12 +39,25 @@ struct At<Scope::workgroup> {
     return __nv_atomic_fetch_add(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_BLOCK);
   }
   template <class T>
+  XIO_DEVICE_INLINE static T publish_add(T* to, T value) {
+    return __nv_atomic_fetch_add(to, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_BLOCK);
+  }
+  template <class T>
   XIO_DEVICE_INLINE static T exchange(T* to, T value) {
     return __nv_atomic_exchange_n(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_BLOCK);
   }
   template <class T>
+  XIO_DEVICE_INLINE static T publish_exchange(T* to, T value) {
+    return __nv_atomic_exchange_n(to, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_BLOCK);
+  }
+  template <class T>
   XIO_DEVICE_INLINE static bool compare_exchange(T* to, T& expected, T desired) {
     return __nv_atomic_compare_exchange_n(to, &expected, desired, false, __NV_ATOMIC_RELAXED, __NV_ATOMIC_RELAXED,
+                                          __NV_THREAD_SCOPE_BLOCK);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static bool compare_exchange_acquire(T* to, T& expected, T desired) {
+    return __nv_atomic_compare_exchange_n(to, &expected, desired, false, __NV_ATOMIC_ACQUIRE, __NV_ATOMIC_RELAXED,
                                           __NV_THREAD_SCOPE_BLOCK);
   }
   XIO_DEVICE_INLINE static void fence() { __nv_atomic_thread_fence(__NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_BLOCK); }
@@ -73,12 +86,25 @@ struct At<Scope::agent> {
     return __nv_atomic_fetch_add(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
   }
   template <class T>
+  XIO_DEVICE_INLINE static T publish_add(T* to, T value) {
+    return __nv_atomic_fetch_add(to, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE);
+  }
+  template <class T>
   XIO_DEVICE_INLINE static T exchange(T* to, T value) {
     return __nv_atomic_exchange_n(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
   }
   template <class T>
+  XIO_DEVICE_INLINE static T publish_exchange(T* to, T value) {
+    return __nv_atomic_exchange_n(to, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE);
+  }
+  template <class T>
   XIO_DEVICE_INLINE static bool compare_exchange(T* to, T& expected, T desired) {
     return __nv_atomic_compare_exchange_n(to, &expected, desired, false, __NV_ATOMIC_RELAXED, __NV_ATOMIC_RELAXED,
+                                          __NV_THREAD_SCOPE_DEVICE);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static bool compare_exchange_acquire(T* to, T& expected, T desired) {
+    return __nv_atomic_compare_exchange_n(to, &expected, desired, false, __NV_ATOMIC_ACQUIRE, __NV_ATOMIC_RELAXED,
                                           __NV_THREAD_SCOPE_DEVICE);
   }
   XIO_DEVICE_INLINE static void fence() { __nv_atomic_thread_fence(__NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_DEVICE); }
@@ -107,12 +133,25 @@ struct At<Scope::system> {
     return __nv_atomic_fetch_add(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_SYSTEM);
   }
   template <class T>
+  XIO_DEVICE_INLINE static T publish_add(T* to, T value) {
+    return __nv_atomic_fetch_add(to, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_SYSTEM);
+  }
+  template <class T>
   XIO_DEVICE_INLINE static T exchange(T* to, T value) {
     return __nv_atomic_exchange_n(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_SYSTEM);
   }
   template <class T>
+  XIO_DEVICE_INLINE static T publish_exchange(T* to, T value) {
+    return __nv_atomic_exchange_n(to, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_SYSTEM);
+  }
+  template <class T>
   XIO_DEVICE_INLINE static bool compare_exchange(T* to, T& expected, T desired) {
     return __nv_atomic_compare_exchange_n(to, &expected, desired, false, __NV_ATOMIC_RELAXED, __NV_ATOMIC_RELAXED,
+                                          __NV_THREAD_SCOPE_SYSTEM);
+  }
+  template <class T>
+  XIO_DEVICE_INLINE static bool compare_exchange_acquire(T* to, T& expected, T desired) {
+    return __nv_atomic_compare_exchange_n(to, &expected, desired, false, __NV_ATOMIC_ACQUIRE, __NV_ATOMIC_RELAXED,
                                           __NV_THREAD_SCOPE_SYSTEM);
   }
   XIO_DEVICE_INLINE static void fence() { __nv_atomic_thread_fence(__NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_SYSTEM); }
@@ -160,6 +199,21 @@ XIO_DEVICE_INLINE bool compare_exchange(T* to, T& expected, T desired) {
   return detail::At<S>::compare_exchange(to, expected, desired);
 }
 
+template <Scope S, class T>
+XIO_DEVICE_INLINE bool compare_exchange_acquire(T* to, T& expected, T desired) {
+  return detail::At<S>::compare_exchange_acquire(to, expected, desired);
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE void publish_add(T* to, T value) {
+  detail::At<S>::publish_add(to, value);
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE T publish_exchange(T* to, T value) {
+  return detail::At<S>::publish_exchange(to, value);
+}
+
 XIO_DEVICE_INLINE void release_system() { detail::At<Scope::system>::fence(); }
 XIO_DEVICE_INLINE void acquire_system() { detail::At<Scope::system>::fence(); }
 XIO_DEVICE_INLINE void full_fence_system() { __nv_atomic_thread_fence(__NV_ATOMIC_SEQ_CST, __NV_THREAD_SCOPE_SYSTEM); }
@@ -202,6 +256,15 @@ XIO_DEVICE_INLINE uint32_t block_index() { return blockIdx.x; }
 XIO_DEVICE_INLINE uint32_t grid_size() { return gridDim.x; }
 
 XIO_DEVICE_INLINE uint64_t active() { return __activemask(); }
+
+/// __activemask() may answer with a part of those that will come here: who must act together names them.
+XIO_DEVICE_INLINE uint64_t together(uint64_t lanes) {
+  if (lanes != 0) return lanes;
+  const uint32_t threads = blockDim.x * blockDim.y * blockDim.z;
+  const uint32_t own = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  const uint32_t left = threads - (own & ~31u);
+  return left < 32 ? (1u << left) - 1 : ~0u;
+}
 XIO_DEVICE_INLINE uint64_t ballot(uint64_t mask, bool predicate) {
   return __ballot_sync(static_cast<uint32_t>(mask), predicate);
 }
