@@ -233,7 +233,7 @@ void call_in_parts(uint32_t waves, uint32_t wave_size, uint64_t seed) {
   rig.running();
   Grid grid = Grid::of_waves(S == Sharing::grid ? waves : 1, S == Sharing::grid ? 1 : waves, wave_size);
   grid.jitter_seed = seed;
-  grid.split_groups = xio::is_shared<S>;
+  grid.split_groups = true;
   CHECK_NOTHROW(xio::simt::launch(
       grid, [&] { call_everything<Kit, S, Policy>(rig, rig.near.handle(), rig.far.receive_handle()); }));
   rig.nic.stop();

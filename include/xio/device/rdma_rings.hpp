@@ -20,11 +20,14 @@ namespace rdma {
 template <class Vendor, Sharing S, class Policy>
 class SendRings {
  public:
-  XIO_HOST_DEVICE explicit SendRings(const QueuePairHandle& handle) : handle_(in_global_memory(handle)) {}
+  XIO_HOST_DEVICE explicit SendRings(const QueuePairHandle& handle, uint64_t lanes = 0)
+      : handle_(in_global_memory(handle)), lanes_(lanes) {}
   XIO_HOST_DEVICE const QueuePairHandle& handle() const { return handle_; }
   static constexpr Sharing sharing = S;
 
  protected:
+  /// The lanes of this call; asked once in a call.
+  XIO_DEVICE_ALWAYS_INLINE uint64_t callers() const { return protocol::group_of_caller<S>(lanes_); }
   XIO_HOST_DEVICE QueueState& state() const { return *handle_.state; }
   XIO_HOST_DEVICE SendState& send() const { return *handle_.send; }
   XIO_HOST_DEVICE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>(handle_.cq); }
@@ -173,7 +176,7 @@ class SendRings {
       head = protocol::from_leader<S>(group, head);
       if (!protocol::any<S>(group, position == 0 && queue.is_new(queue.look(head), head, 0))) return 0;
       if (!claim_drain<S>(state(), group)) return 0;
-      head = protocol::from_leader<S>(group, arch::observe<scope>(&send().cq_head));
+      head = protocol::from_leader<S>(group, arch::load<scope>(&send().cq_head));
     }
     const uint64_t word = queue.look(head + position);
     const bool fresh = queue.is_new(word, head, position);
@@ -384,6 +387,7 @@ class SendRings {
   }
 
   QueuePairHandle handle_;
+  uint64_t lanes_;  ///< that call together; 0: see protocol::group_of_caller()
 };
 
 }  // namespace rdma
