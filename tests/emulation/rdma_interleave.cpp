@@ -53,12 +53,6 @@ class Interrupted final : public xio::arch::WaveOps {
   std::function<void()> other_;
 };
 
-/// Passes of the NIC until it has nothing to do.
-void settle(RdmaNic& nic) {
-  uint32_t idle = 0;
-  while (idle < 20) idle = nic.pass() ? 0 : idle + 1;
-}
-
 /// Calls `call` again and again; each time another wave takes the completion that it is for, one access later. What it
 /// then answers with ok it must have acquired behind that.
 /// @param begin  posts what `call` is for
@@ -201,7 +195,12 @@ void call_everything(RdmaRig<Kit>& rig, const QueuePairHandle& handle, const xio
     EXPECT_OK(signal.status);
     qp.flush();
     Status status = Status::would_block;
-    for (const Deadline until = soon(); status == Status::would_block; status = qp.test(signal)) {
+    const auto is_over = [&] {
+      const bool over = status != Status::would_block;
+      // The lanes of a wave's own queue make every call together.
+      return S == Sharing::wave ? xio::arch::ballot(in_wave(~uint64_t{0}), !over) == 0 : over;
+    };
+    for (const Deadline until = soon(); !is_over(); status = qp.test(signal)) {
       EXPECT(!until.passed());
       xio::arch::pause(1);
     }

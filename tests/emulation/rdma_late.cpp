@@ -18,14 +18,8 @@ namespace {
 
 using Random = std::mt19937;
 
-/// Passes of the NIC until it has nothing to do.
-void settle(RdmaNic& nic) {
-  uint32_t idle = 0;
-  while (idle < 20) idle = nic.pass() ? 0 : idle + 1;
-}
-
-constexpr uint32_t lanes = 8;
-constexpr uint32_t waves = 4;
+constexpr uint32_t late_lanes = 8;
+constexpr uint32_t late_waves = 4;
 
 /// All lanes of several waves post; when all is over, they ask for each other's tokens, in any order.
 /// @return tokens that were answered wrongly
@@ -35,8 +29,9 @@ uint32_t ask_for_operations(uint32_t each, uint64_t failing, Random& random) {
   rig.near.model().faults().fail(failing, RdmaOutcome::remote_access);
   rig.running();
   const QueuePairHandle handle = rig.near.handle();
-  std::vector<Token> tokens(size_t{waves} * lanes * each);
-  const auto grid = S == Sharing::grid ? Grid::of_waves(waves, 1, lanes) : Grid::of_waves(1, waves, lanes);
+  std::vector<Token> tokens(size_t{late_waves} * late_lanes * each);
+  const auto grid =
+      S == Sharing::grid ? Grid::of_waves(late_waves, 1, late_lanes) : Grid::of_waves(1, late_waves, late_lanes);
   const auto me = [] { return xio::arch::block_index() * xio::arch::block_size() + xio::arch::thread_index(); };
   xio::simt::launch(grid, [&] {
     QueuePair<typename Kit::Vendor, S, Policy> qp(handle);
@@ -71,7 +66,7 @@ TEMPLATE_LIST_TEST_CASE("H16 a hundred thousand operations, asked for late and i
   uint32_t wrong = 0;
   // One in a hundred fails or is flushed, on average.
   constexpr uint32_t each = 100;
-  constexpr uint32_t count = waves * lanes * each;
+  constexpr uint32_t count = late_waves * late_lanes * each;
   for (uint32_t asked = 0; asked < 100000; asked += 2 * count) {
     wrong += ask_for_operations<TestType, Sharing::grid, Throughput>(each, count - 1 - random() % (count / 50), random);
     wrong += ask_for_operations<TestType, Sharing::block, Latency>(each, count - 1 - random() % (count / 50), random);
@@ -261,12 +256,12 @@ void ask_for_others(uint32_t count) {
   };
   const auto posted = [&](uint32_t number) { return xio::arch::observe<Scope::system>(&is_posted[number]) != 0; };
   const xio::rdma::ReceiveQueueHandle handle = rig.far.receive_handle();
-  constexpr uint32_t askers = 2 * lanes;
-  CHECK_NOTHROW(xio::simt::launch(Grid::of_waves(4, 1, lanes), [&] {
+  constexpr uint32_t askers = 2 * late_lanes;
+  CHECK_NOTHROW(xio::simt::launch(Grid::of_waves(4, 1, late_lanes), [&] {
     ReceiveQueue<typename Kit::Vendor, Sharing::grid> receives(handle);
     const uint32_t lane = xio::arch::lane();
     if (xio::arch::block_index() == 0) {
-      for (uint32_t i = lane; i < count; i += lanes) {
+      for (uint32_t i = lane; i < count; i += late_lanes) {
         const Token token = receives.post(far.at(0, 64), soon());
         EXPECT_OK(token.status);
         tokens[token.last] = token;
@@ -281,7 +276,7 @@ void ask_for_others(uint32_t count) {
       }
       EXPECT_OK(qp.quiet(soon()));
     } else {
-      const uint32_t me = (xio::arch::block_index() - 2) * lanes + lane;
+      const uint32_t me = (xio::arch::block_index() - 2) * late_lanes + lane;
       for (uint32_t i = me; i < count; i += 2 * askers) {
         pause_until([&] { return posted(i + askers); });
         for (const uint32_t number : {i + askers, i}) {
