@@ -97,3 +97,43 @@ TEMPLATE_LIST_TEST_CASE("H2 H10 a queue pair that was used before announces what
   begin_anywhere<TestType, Sharing::block>();
   begin_anywhere<TestType, Sharing::grid>();
 }
+
+TEMPLATE_LIST_TEST_CASE("H2 a receive queue that was used before has room for as many as a new one", "", Vendors) {
+  RdmaRig<TestType> rig;
+  const QueuePairHandle send = rig.near.handle();
+  const xio::rdma::ReceiveQueueHandle receive = rig.near.receive_handle();
+  const auto completions = [](const xio::rdma::CompletionQueueHandle& cq, uint64_t index) {
+    xio::host::DirectCompletionRing ring;
+    ring.entries = const_cast<void*>(cq.entries);
+    ring.count = cq.size;
+    ring.number = cq.number;
+    ring.record = cq.record;
+    ring.producer = cq.producer;
+    ring.doorbell = cq.doorbell;
+    ring.index = index;
+    return ring;
+  };
+  for (const uint64_t laps : {0u, 2u, 6u, 1u << 31}) {
+    CAPTURE(laps);
+    xio::host::DirectQueues queues;
+    queues.name = "test";
+    queues.sq = send.sq;
+    queues.sq_record = send.sq_record;
+    queues.sq_doorbell = send.sq_doorbell;
+    queues.side_table = send.side_table;
+    queues.side_entries = send.side_entries;
+    queues.shape = send.shape;
+    queues.cq = completions(send.cq, 0);
+    queues.rq = receive.rq;
+    queues.rq_record = receive.record;
+    queues.rq_doorbell = receive.doorbell;
+    queues.receive_shape = receive.shape;
+    queues.receive_depth = receive.depth;
+    queues.receive_cq = completions(receive.cq, laps * receive.cq.size);
+    const xio::host::DirectQueuePair<typename TestType::Vendor> adopted(queues);
+    xio::rdma::ReceiveQueue<typename TestType::Vendor, Sharing::grid> receives(adopted.receive_handle());
+    uint32_t posted = 0;
+    while (posted <= receive.depth && receives.post(rig.local.at(0, 64)).submitted()) ++posted;
+    CHECK(posted == receive.depth);
+  }
+}
