@@ -52,6 +52,9 @@ foreach(arch IN LISTS XIO_HIP_TARGETS)
   endforeach()
 endforeach()
 
+# H17: taking the lock of the completions.
+xio_codegen_test(codegen/rdma_drain.hip ARCHS sm_90)
+
 # Looking at a collapsed completion queue: no fence, one atomic where others share it.
 foreach(arch IN LISTS XIO_HIP_TARGETS)
   foreach(vendor mlx5 ionic)

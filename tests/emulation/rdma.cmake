@@ -9,15 +9,21 @@ if(NOT XIO_BUILD_PROTOCOL_TESTS)
   return()
 endif()
 
+# Many threads, whose data others test: no matter of AddressSanitizer.
+if(NOT XIO_SANITIZE MATCHES address)
+  xio_add_test(emulation/rdma_interleave LABELS protocol TIMEOUT 300
+    DEFINITIONS XIO_INTERLEAVE=1 XIO_COUNT_OPERATIONS=1)
+endif()
+
 # Under ThreadSanitizer those with all sharing modes and several waves will do, under AddressSanitizer those with data of every
 # length and with failures.
 if(XIO_SANITIZE MATCHES thread)
-  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_collapsed rdma_exchange rdma_waves)
+  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_collapsed rdma_exchange rdma_late rdma_waves)
 elseif(XIO_SANITIZE)
   xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_calls rdma_messages rdma_outcomes rdma_recover)
 else()
   xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300
-    SOURCES rdma_calls rdma_messages rdma_outcomes rdma_processes rdma_recover rdma_waves rdma_wrap)
+    SOURCES rdma_begin rdma_calls rdma_late rdma_messages rdma_outcomes rdma_processes rdma_recover rdma_waves rdma_wrap)
   xio_add_tests(emulation rdma_shapes LABELS protocol TIMEOUT 300 SOURCES rdma_collapsed rdma_exchange rdma_variants)
   # The longest message moves 2 GiB: for one vendor, and for the others at night.
   xio_add_test(emulation/rdma_sizes NO_TEST)

@@ -24,7 +24,8 @@ template <class Vendor, Sharing S, class Policy>
 void exchange(const Exchange& job) {
   if (!(job.lanes >> xio::arch::lane() & 1)) return;
   const uint32_t me = xio::arch::block_index() * xio::arch::block_size() + xio::arch::thread_index();
-  QueuePair<Vendor, S, Policy> qp(job.queues[S == Sharing::thread ? me : 0]);
+  QueuePair<Vendor, S, Policy> qp(job.queues[S == Sharing::thread ? me : 0],
+                                  S == Sharing::wave ? in_wave(job.lanes) : 0);
   unsigned char* const mine = job.near + me * 2 * exchange_piece;
   const uint64_t at = uint64_t{me} * 2 * exchange_piece;
   for (uint32_t round = 0; round < job.rounds; ++round) {

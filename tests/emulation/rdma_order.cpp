@@ -162,3 +162,52 @@ TEMPLATE_LIST_TEST_CASE("H18 rings that take 8 bytes an access get no wider stor
   CHECK(trace.widest == 8);
   CHECK(rig.violations() == "");
 }
+
+namespace {
+
+/// How the words about a failure are stored: 's' how, 'f' which operation, 'x' that the queue has ended; 'w' waits.
+struct FailureTrace : xio::arch::StoreObserver {
+  explicit FailureTrace(const xio::rdma::SendState& words) : send(words) { xio::arch::store_observer = this; }
+  ~FailureTrace() override { xio::arch::store_observer = nullptr; }
+  void on_store(StoreKind, const void* to, const void*, uint32_t) override {
+    if (to == &send.failed_status) events += 's';
+    if (to == &send.failed_end) events += 'f';
+    if (to == &send.ended) events += 'x';
+  }
+  void on_fence(FenceKind kind) override {
+    if (kind == FenceKind::store_wait) events += 'w';
+  }
+  /// Whether `first` is stored, then waited for, then `second`.
+  bool in_order(char first, char second) const {
+    const size_t at = events.find(first);
+    const size_t wait = events.find('w', at);
+    return at != std::string::npos && wait != std::string::npos && events.find(second) > wait &&
+           events.find(second) != std::string::npos;
+  }
+
+  const xio::rdma::SendState& send;
+  std::string events;
+};
+
+template <class Kit, Sharing S>
+void fail_in_order() {
+  CAPTURE(static_cast<int>(S));
+  RdmaRig<Kit> rig;
+  rig.near.model().faults().fail(0, RdmaOutcome::remote_access);
+  QueuePair<typename Kit::Vendor, S, Latency> qp(rig.near.handle());
+  const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
+  for (uint32_t i = 0; i < 30; ++i) rig.nic.pass();
+  FailureTrace trace(rig.near.send());
+  CHECK(qp.wait(token, xio::deadline(2_s)) == Status::access_denied);
+  CAPTURE(trace.events);
+  CHECK(trace.in_order('s', 'f'));
+  // Who sees the end asks at once which operation it was.
+  if (!Kit::Vendor::has_flush_completions) CHECK(trace.in_order('f', 'x'));
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("H16 how and where a queue failed is known before it is seen that it did", "", Vendors) {
+  fail_in_order<TestType, Sharing::grid>();
+  fail_in_order<TestType, Sharing::block>();
+}

@@ -29,12 +29,6 @@ constexpr Expected outcomes[] = {
     {RdmaOutcome::flushed, Status::flushed},
 };
 
-/// Passes of the NIC until it has nothing to do.
-void settle(RdmaNic& nic) {
-  uint32_t idle = 0;
-  while (idle < 20) idle = nic.pass() ? 0 : idle + 1;
-}
-
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("H16 every failure of a device reaches the one whose operation it was", "", Vendors) {

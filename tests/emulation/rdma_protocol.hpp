@@ -49,6 +49,12 @@ using Rxe = xio::emulation::RxeKit<>;
 /// All vendors, for TEMPLATE_LIST_TEST_CASE.
 using Vendors = std::tuple<Mlx5, Bnxt, Ionic, Ernic, Rxe>;
 
+/// Passes of the NIC until it has nothing to do.
+inline void settle(RdmaNic& nic) {
+  uint32_t idle = 0;
+  while (idle < 20) idle = nic.pass() ? 0 : idle + 1;
+}
+
 /// A requester and a responder, each with a queue pair of vendor `Kit` and registered memory.
 template <class Kit>
 class RdmaRig {

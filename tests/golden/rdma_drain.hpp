@@ -18,6 +18,7 @@
 
 #include <xio/device/rdma.hpp>
 #include <xio/device/rdma_receive.hpp>
+#include <xio/host/rdma/receive_slots.hpp>
 
 #include "rdma_wc.hpp"
 
@@ -207,6 +208,7 @@ class ReceiveDrain {
     handle_.depth = completions.depth();
     handle_.cq = completions.handle();
     state_.reserved = state_.retired = state_.acknowledged = head;
+    xio::host::begin_slots(slots_.data(), shape.entries, head);
   }
 
   /// Posts `number` receives, and asks for one after the other.

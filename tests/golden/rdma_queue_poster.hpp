@@ -10,6 +10,7 @@
 
 #include <xio/device/rdma.hpp>
 #include <xio/device/rdma_receive.hpp>
+#include <xio/host/rdma/receive_slots.hpp>
 #include <xio/host/simt.hpp>
 
 #include "rdma_shapes.hpp"
@@ -51,7 +52,8 @@ class LibraryPoster : public QueuePoster {
       } else {
         xio::simt::launch({1, widest_wave, widest_wave}, [&] {
           if (xio::arch::lane() < requests.size()) {
-            tokens[xio::arch::lane()] = post_receive<xio::Sharing::wave>(requests[xio::arch::lane()]);
+            const uint64_t lanes = ~uint64_t{0} >> (widest_wave - requests.size());
+            tokens[xio::arch::lane()] = post_receive<xio::Sharing::wave>(requests[xio::arch::lane()], lanes);
           }
         });
       }
@@ -93,6 +95,7 @@ class LibraryPoster : public QueuePoster {
   void stand(const Standing& sends, const Standing& receives) {
     stand(state_, laps(sends_.shape.entries), sends);
     stand(receive_state_, laps(receives_.shape.entries), receives);
+    xio::host::begin_slots(slots_.data(), receives_.shape.entries, receive_state_.reserved);
     sends_.depth = sends.depth;
     receives_.depth = receives.depth;
   }
@@ -178,8 +181,8 @@ class LibraryPoster : public QueuePoster {
   }
 
   template <xio::Sharing S>
-  xio::Token post_receive(const Request& request) {
-    lib::ReceiveQueue<V, S> queue(receives_);
+  xio::Token post_receive(const Request& request, uint64_t lanes = 0) {
+    lib::ReceiveQueue<V, S> queue(receives_, lanes);
     return queue.post(lib::SgeList{request.sges.data(), static_cast<uint32_t>(request.sges.size())});
   }
 

@@ -50,7 +50,7 @@ class SubmitAndWait : public QueueProgram {
     if (state.retired != device_.accepted) return "not all completions were taken";
     if (state.published != device_.accepted) return "not everything was published";
     if (state.error_count != 0) return "errors were counted";
-    if (Policy::ringing == xio::Ringing::deferred && state.rung != device_.accepted << 1)
+    if (Policy::ringing == xio::Ringing::deferred && state.rung != device_.accepted)
       return "not everything was announced";
     if (memory_.sq_doorbell != device_.accepted % sizes_.sq && !shadow_)
       return "the last doorbell is not the last entry's";

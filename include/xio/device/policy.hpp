@@ -46,6 +46,7 @@ struct Throughput {
   static constexpr bool notifications = false;    ///< submissions may name a Notification
   static constexpr bool narrow_slots = false;     ///< queue memory takes at most 8 bytes an access
   static constexpr bool inbound_in_order = true;  ///< data is visible once its completion is; else waits flush inbound
+  static constexpr bool keeps_receives = true;    ///< nothing is posted over what arrived and nobody has asked for
   static constexpr uint32_t ring_every = 16;      ///< with Ringing::deferred: most entries that wait unannounced
   static constexpr uint64_t turn_limit_ns =
       1000000000;  ///< longest wait for earlier tickets before the queue is broken
@@ -90,6 +91,14 @@ struct Notifying : Base {
 template <class Base = Throughput>
 struct NarrowSlots : Base {
   static constexpr bool narrow_slots = true;
+};
+
+/// Receives are posted again whether anybody has asked what arrived or not: for those who learn of messages otherwise.
+/// A token that is asked later than that is answered with Status::expired. For all users of a receive queue or for
+/// none.
+template <class Base = Throughput>
+struct Unasked : Base {
+  static constexpr bool keeps_receives = false;
 };
 
 /// Where a queue's completions and its data lie.

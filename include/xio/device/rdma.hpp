@@ -20,9 +20,11 @@ namespace rdma {
 
 /// The send side of an RDMA queue pair. Trivially copyable; a kernel makes one from a handle.
 ///
-/// All lanes that call a function together act together (Sharing::wave, block and grid): one reservation, one release
+/// Lanes that call a function together act together (Sharing::wave, block and grid): one reservation, one release
 /// and one doorbell for all of them, and one completion entry, since operations end in the order in which they were
-/// posted. Status and Token answers are each lane's own.
+/// posted. Status and Token answers are each lane's own. An NVIDIA GPU may run the lanes of a warp in any parts: the
+/// lanes of a queue pair of Sharing::wave are therefore all of the wave, or those that it was made for. AMD GPUs keep
+/// them in step, and look themselves.
 ///
 /// A token's `count` is in units of the send ring (MLX5: 64 bytes; BNXT in variable mode: 16 bytes; others: entries).
 ///
@@ -39,7 +41,10 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
 
  public:
   using Post::handle;
-  using Post::Post;
+
+  /// @param lanes bit i for lane i: the lanes of the wave that use this object, all in every call; 0: all lanes of the
+  ///              wave where S is wave, and whichever come at the same time where it is block or grid.
+  XIO_HOST_DEVICE explicit QueuePair(const QueuePairHandle& queues, uint64_t lanes = 0) : Post(queues, lanes) {}
 
   /// `from_now` on this queue's measured clock.
   XIO_DEVICE_INLINE Deadline deadline(Duration from_now) const {
@@ -54,7 +59,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   /// @return a token; a refused one carries the reason, and nothing was posted.
   template <class Payload, class Until = Now>
   XIO_DEVICE_INLINE Token submit(const Work& work, const Payload& payload, Until until = Until()) {
-    const uint64_t group = protocol::group_of_caller<S>();
+    const uint64_t group = callers();
     Token token;
     if constexpr (Policy::argument_checks) token.status = check(work, payload);
     return submit_group(group, token.status.is_ok(), work, payload, until, token);
@@ -144,17 +149,14 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   /// Waits until the token's operation has ended, and returns how; each lane waits for its own token.
   ///
   /// Status::timed_out leaves the operation in flight: its buffer still belongs to the device.
-  XIO_DEVICE Status wait(const Token& token, Deadline until) {
-    const uint64_t group = protocol::group_of_caller<S>();
-    return inbound(group, wait_group(group, token, until, token.last + 1), token.count != 0, until);
-  }
+  XIO_DEVICE Status wait(const Token& token, Deadline until) { return wait_in(callers(), token, until); }
 
   /// Waits for all of the calling lane's tokens; the first error in array order, else Status::ok.
   XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
-    const uint64_t group = protocol::group_of_caller<S>();
+    const uint64_t group = callers();
     Status result;
     for (uint32_t i = 0; protocol::any<S>(group, i < count); ++i) {
-      const Status status = wait(i < count ? tokens[i] : Token(), until);
+      const Status status = wait_in(group, i < count ? tokens[i] : Token(), until);
       if (result.is_ok()) result = status;
     }
     return result;
@@ -163,7 +165,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   /// Looks once: Status::would_block where the operation has not ended yet.
   XIO_DEVICE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order, "data may arrive after its completion: use wait(), which makes it arrive");
-    const uint64_t group = protocol::group_of_caller<S>();
+    const uint64_t group = callers();
     flush_group(group);
     if (protocol::any<S>(group, !has_ended(token))) drain_group(group);
     const bool over = has_ended(token);
@@ -173,31 +175,20 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
 
   /// Waits until every operation that was posted before this call, by anyone, has ended.
   XIO_DEVICE Status fence(Deadline until) {
-    const Status status = quiet(until);
+    const Status status = quiet_in(callers(), until);
     return status == Status::timed_out || status == Status::broken ? status : Status(Status::ok);
   }
 
   /// As fence(); returns how the first operation failed that did, if any.
-  XIO_DEVICE Status quiet(Deadline until) {
-    const uint64_t group = protocol::group_of_caller<S>();
-    Token all;
-    const uint64_t end = protocol::from_leader<S>(group, protocol::read<S>(state().reserved));
-    if (end == 0) return Status::ok;
-    all.last = end - 1;
-    all.count = 1;
-    const Status waited = inbound(group, wait_group(group, all, until, 0), true, until);
-    if (waited == Status::timed_out || waited == Status::broken) return waited;
-    if (protocol::read<S>(send_state().failed_end) == 0) return Status::ok;
-    return protocol::unpack(protocol::read<S>(send_state().failed_status));
-  }
+  XIO_DEVICE Status quiet(Deadline until) { return quiet_in(callers(), until); }
 
   /// Waits until the key of local memory is invalid, after every operation that was posted before by this queue pair's
   /// user. Status::unsupported where the vendor's device does not do it for its user. Exclusive queue pairs only, for
   /// devices that tell the end of local operations apart from the order of the others.
   XIO_DEVICE Status invalidate(uint32_t lkey, Deadline until) {
     static_assert(!is_shared<S>, "others could post between: use a queue pair of the thread or wave");
-    const uint64_t group = protocol::group_of_caller<S>();
-    const Status before = quiet(until);
+    const uint64_t group = callers();
+    const Status before = quiet_in(group, until);
     if (!before.is_ok()) return before;
     Work work;
     work.operation = Operation::local_invalidate;
@@ -213,25 +204,25 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   /// lies. For data in other memory than the completion queue: the device reads it, and reads push writes before them.
   /// wait() and quiet() do so themselves under policies that say that data may be late (Placed).
   /// @return Status::unsupported where the host gave no QueuePairHandle::flush
-  XIO_DEVICE Status flush_inbound(Deadline until) { return flush_inbound_group(protocol::group_of_caller<S>(), until); }
+  XIO_DEVICE Status flush_inbound(Deadline until) { return flush_inbound_group(callers(), until); }
 
   /// Announces deferred submissions (Deferred policies); otherwise does nothing.
-  XIO_DEVICE_INLINE void flush() { flush_group(protocol::group_of_caller<S>()); }
+  XIO_DEVICE_INLINE void flush() { flush_group(callers()); }
 
   /// Takes completions that are there, without waiting. Returns how many.
-  XIO_DEVICE_INLINE uint32_t drain() { return drain_group(protocol::group_of_caller<S>()); }
+  XIO_DEVICE_INLINE uint32_t drain() { return drain_group(callers()); }
 
  private:
+  using Post::callers;
   using Post::check;
   using Post::drain_group;
+  using Post::first_failure;
   using Post::flush_group;
   using Post::has_ended;
   using Post::outcome;
   using Post::state;
   using Post::submit_group;
   using Post::wait_group;
-  XIO_HOST_DEVICE SendState& send_state() const { return *handle().send; }
-
   XIO_HOST_DEVICE static constexpr Work of(Operation operation, const RemoteSpan& remote) {
     Work work;
     work.operation = operation;
@@ -245,6 +236,20 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     if (where.address % atomic_bytes != 0) return Status::misaligned;
     if (!where.atomics) return Status::unsupported;
     return (where.reach & old.reach).status();
+  }
+
+  XIO_DEVICE Status wait_in(uint64_t group, const Token& token, Deadline until) {
+    return inbound(group, wait_group(group, token, until, token.last + 1), token.count != 0, until);
+  }
+
+  XIO_DEVICE Status quiet_in(uint64_t group, Deadline until) {
+    Token all;
+    const uint64_t end = protocol::from_leader<S>(group, protocol::read<S>(state().reserved));
+    if (end == 0) return Status::ok;
+    all.last = end - 1;
+    all.count = 1;
+    const Status waited = inbound(group, wait_group(group, all, until, 0), true, until);
+    return waited == Status::timed_out || waited == Status::broken ? waited : first_failure();
   }
 
   XIO_DEVICE Status flush_inbound_group(uint64_t group, Deadline until) {
@@ -278,7 +283,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   template <class Payload>
   XIO_DEVICE_INLINE Token put_then(const RemoteSpan& to, const LocalSpan& from, const RemoteSpan& signal, Status fault,
                                    const Payload& value, Deadline until) {
-    const uint64_t group = protocol::group_of_caller<S>();
+    const uint64_t group = callers();
     Work first = of(Operation::put, to);
     first.flags = 0;
     const OneSge data{{from.address, from.length, from.lkey}};
@@ -314,7 +319,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
 
   template <class Payload, class Until>
   XIO_DEVICE_INLINE Token submit_checked(Status fault, const Work& work, const Payload& payload, Until until) {
-    const uint64_t group = protocol::group_of_caller<S>();
+    const uint64_t group = callers();
     Token token;
     if constexpr (Policy::argument_checks && S == Sharing::thread) {
       // Nobody to help: what is refused goes no further.

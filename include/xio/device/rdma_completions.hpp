@@ -81,6 +81,22 @@ struct CompletionReader {
   }
 };
 
+/// Whether the group may take the completions of a shared queue now: one group of all does, until it stores 0 in
+/// QueueState::draining. All lanes see what the one before it stored.
+template <Sharing S>
+XIO_DEVICE_INLINE bool claim_drain(QueueState& state, uint64_t group) {
+  constexpr arch::Scope scope = state_scope<S>;
+  uint32_t idle = 0;
+  bool claimed = false;
+  if (protocol::leads<S>(group) && arch::load<scope>(&state.draining) == 0) {
+    claimed = arch::compare_exchange_acquire<scope>(&state.draining, idle, 1u);
+  }
+  if (!protocol::any<S>(group, claimed)) return false;
+  // The leader has acquired it, and a vote orders nothing.
+  arch::converge(group);
+  return true;
+}
+
 /// How many of the group's lanes, from the lowest on, have a `fresh` entry without a gap.
 template <Sharing S>
 XIO_DEVICE_INLINE uint32_t unbroken_row(uint64_t group, bool fresh) {

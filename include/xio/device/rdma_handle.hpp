@@ -70,7 +70,7 @@ struct QueuePairHandle {
   FlushTarget flush;  ///< for flush_inbound(); zero: not offered
 };
 
-/// How a receive ended. Written by the wave that takes completions.
+/// How a receive ended. Written by the wave that takes completions, but for `lap`.
 struct alignas(32) ReceiveSlot {
   uint64_t number;      ///< of the receive, counted from 1; 0: none
   uint32_t status;      ///< packed
@@ -78,7 +78,7 @@ struct alignas(32) ReceiveSlot {
   uint32_t bytes;       ///< received
   uint32_t immediate;   ///< immediate data, or the key that was invalidated
   uint32_t source_qpn;  ///< of the sender, where the vendor tells
-  uint32_t reserved;
+  uint32_t lap;         ///< low 32 bits of the number, from 0, of the first receive of the lap that may be posted here
 };
 static_assert(sizeof(ReceiveSlot) == 32, "half a line");
 
@@ -88,7 +88,7 @@ struct ReceiveQueueHandle {
   void* rq;            ///< receive ring
   uint32_t* record;    ///< producer counter in memory
   void* doorbell;      ///< mapped register, or a word that a host proxy forwards
-  ReceiveSlot* slots;  ///< one for each entry of the ring, zeroed before the first use
+  ReceiveSlot* slots;  ///< one for each entry of the ring, zeroed; for a queue that was used before see begin_slots()
   ReceiveShape shape;  ///< what the receive queue was made with
   uint32_t depth;      ///< most receives posted and not ended
   CompletionQueueHandle cq;

@@ -57,13 +57,12 @@ class SendPost : public SendRings<Vendor, S, Policy> {
     uint32_t least;  ///< that a claim must have
   };
 
-  /// `pending`: the lanes with an operation, each of `own` units.
-  XIO_DEVICE_INLINE Row row_of(uint64_t pending, uint32_t own) const {
+  /// `pending`: the lanes of `group` with an operation, each of `own` units.
+  XIO_DEVICE_INLINE Row row_of(uint64_t group, uint64_t pending, uint32_t own) const {
     if constexpr (S == Sharing::thread) {
       return {0, own, own, own};
     } else {
-      const uint32_t common = arch::broadcast(arch::active(), own, arch::first_lane(pending));
-      const uint64_t group = arch::active();
+      const uint32_t common = arch::broadcast(group, own, arch::first_lane(pending));
       if (XIO_LIKELY(!protocol::any<S>(group, is_member(pending) && own != common))) {
         const uint32_t fitting = handle().depth / common;
         const uint32_t lanes = arch::count_lanes(pending);
@@ -95,7 +94,7 @@ class SendPost : public SendRings<Vendor, S, Policy> {
     }
     const uint32_t units = wanting ? Vendor::Send::units(q.shape, work, payload) : 1;
     for (uint64_t pending = members(group, wanting); pending != 0;) {
-      const Row row = row_of(pending, units);
+      const Row row = row_of(group, pending, units);
       protocol::Claim claim = claim_until(group, row.total, row.least, until);
       if (XIO_UNLIKELY(claim.count == 0)) {
         const Status why = Rings::template refusal<Until>();
@@ -155,8 +154,10 @@ class SendPost : public SendRings<Vendor, S, Policy> {
       if (look_group(group, token, until, waiting)) break;
       if (published != is_covered) published = arch::observe<state_scope<S>>(&state().published);
     }
-    if (protocol::any<S>(group, token.count != 0)) arch::acquire_system();
-    if (!has_ended(token)) return waiting.broken ? Status::broken : Status::timed_out;
+    // Decided once: what ends behind the acquire is for the next call.
+    const bool over = has_ended(token);
+    if (protocol::any<S>(group, over && token.count != 0)) arch::acquire_system();
+    if (!over) return waiting.broken ? Status::broken : Status::timed_out;
     return outcome(token);
   }
 
@@ -293,7 +294,7 @@ class SendPost : public SendRings<Vendor, S, Policy> {
     const auto leave = [&](uint64_t) { arch::publish<state_scope<S>>(&send().last_head, head); };
     const Status status = protocol::publish<S, InTurn>(state(), group, claim, leave, stamp);
     if (!status.is_ok()) return status;
-    const uint64_t rung = protocol::read<S>(state().rung) >> 1;
+    const uint64_t rung = protocol::read<S>(state().rung) & ~protocol::being_rung;
     if (claim.first + claim.count - rung >= Policy::ring_every) Rings::flush_group(group);
     return status;
   }

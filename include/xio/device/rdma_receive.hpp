@@ -23,10 +23,16 @@ struct Received {
 
 /// The receive side of an RDMA queue pair. Trivially copyable; a kernel makes one from a handle. Sharing, lanes and
 /// tokens are as with QueuePair. Messages take receives in the order in which those were posted.
+///
+/// What arrived is kept until somebody has asked: the place of a receive in the ring is free again when wait() or
+/// test() has told how it ended, however late, or forget() was called. Until then post() finds no room there. Who never
+/// asks uses a policy that says so (Unasked).
 template <class Vendor, Sharing S = Sharing::grid, class Policy = Throughput>
 class ReceiveQueue {
  public:
-  XIO_HOST_DEVICE explicit ReceiveQueue(const ReceiveQueueHandle& handle) : handle_(handle) {}
+  /// @param lanes as of QueuePair
+  XIO_HOST_DEVICE explicit ReceiveQueue(const ReceiveQueueHandle& handle, uint64_t lanes = 0)
+      : handle_(handle), lanes_(lanes) {}
   XIO_HOST_DEVICE const ReceiveQueueHandle& handle() const { return handle_; }
 
   /// Posts one receive for each calling lane; waits for room until the deadline (Now: Status::would_block).
@@ -43,9 +49,10 @@ class ReceiveQueue {
                         payload, until);
   }
 
-  /// Waits until a message has taken the token's receive; each lane waits for its own.
+  /// Waits until a message has taken the token's receive; each lane waits for its own. A token may be asked again:
+  /// the answer is the same until its receive's place was posted again, and Status::expired then.
   XIO_DEVICE Received wait(const Token& token, Deadline until) {
-    const uint64_t group = protocol::group_of_caller<S>();
+    const uint64_t group = callers();
     bool late = false;
     for (uint32_t round = 0;; ++round) {
       if (!protocol::any<S>(group, !has_ended(token) && !late)) break;
@@ -54,24 +61,32 @@ class ReceiveQueue {
       }
       if (drain_group(group) == 0) arch::pause(round);
     }
-    if (protocol::any<S>(group, token.count != 0)) arch::acquire_system();
-    return result(token, Status::timed_out);
+    return answer(group, token, Status::timed_out);
   }
 
   /// Looks once: Status::would_block where nothing has arrived yet.
   XIO_DEVICE Received test(const Token& token) {
-    const uint64_t group = protocol::group_of_caller<S>();
+    const uint64_t group = callers();
     if (protocol::any<S>(group, !has_ended(token))) drain_group(group);
-    if (protocol::any<S>(group, has_ended(token))) arch::acquire_system();
-    return result(token, Status::would_block);
+    return answer(group, token, Status::would_block);
+  }
+
+  /// Takes completions that are there, without waiting. Returns how many.
+  XIO_DEVICE_INLINE uint32_t drain() { return drain_group(callers()); }
+
+  /// Gives up the answer to a token: nobody will ask. Its receive stays posted until a message takes it.
+  XIO_DEVICE_INLINE void forget(const Token& token) const {
+    if (token.count != 0) let_go(token.last);
   }
 
  private:
+  /// The lanes of this call; asked once in a call.
+  XIO_DEVICE_ALWAYS_INLINE uint64_t callers() const { return protocol::group_of_caller<S>(lanes_); }
   XIO_HOST_DEVICE QueueState& state() const { return *handle_.state; }
   XIO_HOST_DEVICE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>{handle_.cq}; }
   // Two words of QueueState that a queue without a completion table has no use for.
   /// Entries read that ended no receive: the completion queue is so far ahead of the receives.
-  XIO_HOST_DEVICE uint64_t& passed_over() const { return state().lost_ticket; }
+  XIO_HOST_DEVICE uint64_t& passed_over() const { return state().passed_over; }
   /// 1: the device writes no more completions; what is posted was flushed.
   XIO_HOST_DEVICE uint32_t& ended() const { return state().error_count; }
 
@@ -86,19 +101,49 @@ class ReceiveQueue {
     return token.count == 0 || protocol::read<S>(state().retired) > token.last || protocol::read<S>(ended()) != 0;
   }
 
-  XIO_DEVICE_INLINE Received result(const Token& token, Status pending) const {
-    Received received;
+  XIO_DEVICE_INLINE ReceiveSlot& slot_of(uint64_t index) const {
+    return handle_.slots[ring::slot(index, handle_.shape.entries - 1)];
+  }
+  XIO_DEVICE_INLINE uint32_t lap_of(uint64_t index) const {
+    return static_cast<uint32_t>(index) & ~(handle_.shape.entries - 1);
+  }
+  /// Whether somebody has asked for the receive whose place `index` takes. A lap of its own for each, so that an old
+  /// value says no.
+  XIO_DEVICE_INLINE bool was_let_go(uint64_t index) const {
+    return !Policy::keeps_receives || protocol::read<S>(slot_of(index).lap) == lap_of(index);
+  }
+  /// Lets receives be posted where that of `index` lay, once it has ended.
+  XIO_DEVICE_INLINE void let_go(uint64_t index) const {
+    if constexpr (Policy::keeps_receives) {
+      uint32_t& word = slot_of(index).lap;
+      uint32_t lap = lap_of(index);
+      const uint32_t next = lap + handle_.shape.entries;
+      if constexpr (is_shared<S>) {
+        // Of several who ask for the same, the last one may come when the slot is laps ahead.
+        arch::compare_exchange<state_scope<S>>(&word, lap, next);
+      } else {
+        if (word == lap) word = next;
+      }
+    }
+  }
+
+  /// What is known of the token's receive now. `pending`: the status where that is nothing.
+  XIO_DEVICE_INLINE Received answer(uint64_t group, const Token& token, Status pending) const {
     // Read first: it is written last.
     const bool over = protocol::read<S>(ended()) != 0;
     if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+    // Decided once: what ends behind the acquire is for the next call.
+    const bool arrived = token.count != 0 && protocol::read<S>(state().retired) > token.last;
+    if (protocol::any<S>(group, arrived || (over && token.count != 0))) arch::acquire_system();
+    Received received;
     if (token.count == 0) {
       received.status = token.status;
-    } else if (protocol::read<S>(state().retired) <= token.last) {
+    } else if (!arrived) {
       received.status = over                                     ? Status(Status::flushed)
                         : protocol::read<S>(state().broken) != 0 ? Status(Status::broken)
                                                                  : pending;
     } else {
-      const ReceiveSlot& slot = handle_.slots[ring::slot(token.last, handle_.shape.entries - 1)];
+      const ReceiveSlot& slot = slot_of(token.last);
       received.status = protocol::unpack(protocol::read<S>(slot.status));
       received.bytes = protocol::read<S>(slot.bytes);
       received.flags = protocol::read<S>(slot.flags);
@@ -106,7 +151,9 @@ class ReceiveQueue {
       received.source_qpn = protocol::read<S>(slot.source_qpn);
       // Read last: whoever files a later receive there changes it first.
       if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
-      if (protocol::read<S>(slot.number) != token.last + 1) {
+      if (protocol::read<S>(slot.number) == token.last + 1) {
+        let_go(token.last);
+      } else {
         received.status = protocol::read<S>(state().broken) != 0 ? Status::broken : Status::expired;
       }
     }
@@ -115,7 +162,7 @@ class ReceiveQueue {
 
   template <class Payload, class Until>
   XIO_DEVICE Token post_checked(Status fault, const Payload& payload, Until until) {
-    const uint64_t group = protocol::group_of_caller<S>();
+    const uint64_t group = callers();
     Token token;
     token.status = fault;
     for (uint64_t pending = members(group, fault.is_ok()); pending != 0;) {
@@ -181,7 +228,8 @@ class ReceiveQueue {
   template <class Until>
   XIO_DEVICE_INLINE protocol::Claim claim_until(uint64_t group, uint32_t wanted, Until until) {
     const auto now = [&] {
-      return protocol::claim<S>(state(), group, wanted, 1, handle_.depth, [](uint64_t) { return true; });
+      return protocol::claim<S>(state(), group, wanted, 1, handle_.depth,
+                                [&](uint64_t index) { return was_let_go(index); });
     };
     protocol::Claim claim = now();
     if constexpr (!IsSame<Until, Now>::value) {
@@ -208,13 +256,8 @@ class ReceiveQueue {
     if constexpr (is_shared<S>) {
       const uint64_t next = protocol::from_leader<S>(group, head + passed);
       if (!protocol::any<S>(group, position == 0 && cq().is_new(cq().look(next), next, 0))) return 0;
-      uint32_t idle = 0;
-      bool claimed = false;
-      if (protocol::leads<S>(group) && arch::load<scope>(&state().draining) == 0) {
-        claimed = arch::compare_exchange<scope>(&state().draining, idle, 1u);
-      }
-      if (!protocol::any<S>(group, claimed)) return 0;
-      head = protocol::from_leader<S>(group, arch::observe<scope>(&state().retired));
+      if (!claim_drain<S>(state(), group)) return 0;
+      head = protocol::from_leader<S>(group, arch::load<scope>(&state().retired));
       passed = protocol::from_leader<S>(group, arch::load<scope>(&passed_over()));
     }
     uint64_t next = head + passed;
@@ -266,7 +309,7 @@ class ReceiveQueue {
   }
 
   XIO_DEVICE_INLINE void file(uint64_t index, const Completion& completion) const {
-    ReceiveSlot& slot = handle_.slots[ring::slot(index, handle_.shape.entries - 1)];
+    ReceiveSlot& slot = slot_of(index);
     protocol::write<S>(slot.number, uint64_t{0});
     if constexpr (is_shared<S>) arch::wait_stores();
     protocol::write<S>(slot.status, protocol::pack(completion.status));
@@ -294,6 +337,7 @@ class ReceiveQueue {
   }
 
   ReceiveQueueHandle handle_;
+  uint64_t lanes_;  ///< that call together; 0: see protocol::group_of_caller()
 };
 
 }  // namespace rdma

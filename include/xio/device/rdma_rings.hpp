@@ -20,11 +20,14 @@ namespace rdma {
 template <class Vendor, Sharing S, class Policy>
 class SendRings {
  public:
-  XIO_HOST_DEVICE explicit SendRings(const QueuePairHandle& handle) : handle_(in_global_memory(handle)) {}
+  XIO_HOST_DEVICE explicit SendRings(const QueuePairHandle& handle, uint64_t lanes = 0)
+      : handle_(in_global_memory(handle)), lanes_(lanes) {}
   XIO_HOST_DEVICE const QueuePairHandle& handle() const { return handle_; }
   static constexpr Sharing sharing = S;
 
  protected:
+  /// The lanes of this call; asked once in a call.
+  XIO_DEVICE_ALWAYS_INLINE uint64_t callers() const { return protocol::group_of_caller<S>(lanes_); }
   XIO_HOST_DEVICE QueueState& state() const { return *handle_.state; }
   XIO_HOST_DEVICE SendState& send() const { return *handle_.send; }
   XIO_HOST_DEVICE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>(handle_.cq); }
@@ -51,6 +54,16 @@ class SendRings {
     } else {
       protocol::before_writing<S>(group);
       word = value;
+    }
+  }
+
+  /// As write_by_leader(), after what the leader wrote before.
+  template <class T>
+  XIO_DEVICE_INLINE void publish_by_leader(uint64_t group, T& word, T value) const {
+    if constexpr (is_shared<S>) {
+      if (protocol::leads<S>(group)) arch::publish<state_scope<S>>(&word, value);
+    } else {
+      write_by_leader(group, word, value);
     }
   }
 
@@ -154,17 +167,6 @@ class SendRings {
     }
   }
 
-  /// Whether the group may take completions now: one of all that share the queue pair does.
-  XIO_DEVICE_INLINE bool claim_drain(uint64_t group) const {
-    constexpr arch::Scope scope = state_scope<S>;
-    uint32_t idle = 0;
-    bool claimed = false;
-    if (protocol::leads<S>(group) && arch::load<scope>(&state().draining) == 0) {
-      claimed = arch::compare_exchange<scope>(&state().draining, idle, 1u);
-    }
-    return protocol::any<S>(group, claimed);
-  }
-
   XIO_DEVICE uint32_t drain_ring(uint64_t group) {
     constexpr arch::Scope scope = state_scope<S>;
     const uint32_t position = protocol::rank<S>(group);
@@ -173,8 +175,8 @@ class SendRings {
     if constexpr (is_shared<S>) {
       head = protocol::from_leader<S>(group, head);
       if (!protocol::any<S>(group, position == 0 && queue.is_new(queue.look(head), head, 0))) return 0;
-      if (!claim_drain(group)) return 0;
-      head = protocol::from_leader<S>(group, arch::observe<scope>(&send().cq_head));
+      if (!claim_drain<S>(state(), group)) return 0;
+      head = protocol::from_leader<S>(group, arch::load<scope>(&send().cq_head));
     }
     const uint64_t word = queue.look(head + position);
     const bool fresh = queue.is_new(word, head, position);
@@ -227,13 +229,20 @@ class SendRings {
     return protocol::read<S>(send().ended) != 0;
   }
 
-  /// How an operation ended that has.
+  /// How an operation ended that has; behind an acquire that followed has_ended().
   XIO_DEVICE_INLINE Status outcome(const Token& token) const {
     if (!token.status.is_ok() || token.count == 0) return token.status;
     const uint64_t failed_end = protocol::read<S>(send().failed_end);
     if (XIO_LIKELY(failed_end == 0 || token.last + 1 < failed_end)) return Status::ok;
     if (failed_end > token.last + 1 - token.count) return protocol::unpack(protocol::read<S>(send().failed_status));
     return Status::flushed;
+  }
+
+  /// How the first operation failed that did; Status::ok: none did.
+  XIO_DEVICE_INLINE Status first_failure() const {
+    if (protocol::read<S>(send().failed_end) == 0) return Status::ok;
+    if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+    return protocol::unpack(protocol::read<S>(send().failed_status));
   }
 
  private:
@@ -243,7 +252,6 @@ class SendRings {
   template <bool Errors>
   XIO_DEVICE_INLINE bool file(const CompletionReader<Vendor>& queue, uint64_t group, uint64_t head, uint64_t mine,
                               uint64_t word, bool hit, uint32_t taken) {
-    constexpr arch::Scope scope = state_scope<S>;
     // The rest of an entry is older than its valid bit says, if it was loaded before it.
     arch::order_loads<arch::Scope::system>();
     const Progress known{protocol::read<S>(state().retired), protocol::read<S>(send().operations)};
@@ -292,7 +300,7 @@ class SendRings {
       write_by_leader(group, send().operations, protocol::from_lane<S>(group, now.operations, newest));
     }
     if constexpr (is_shared<S>) {
-      if (protocol::leads<S>(group)) arch::publish<scope>(&state().retired, last);
+      publish_by_leader(group, state().retired, last);
     } else {
       state().retired = last;
     }
@@ -320,19 +328,18 @@ class SendRings {
     const uint32_t packed = protocol::from_lane<S>(group, protocol::pack(status), source);
     if (protocol::read<S>(send().failed_end) != 0) return;
     write_by_leader(group, send().failed_status, packed);
-    if constexpr (is_shared<S>) arch::wait_stores();
-    write_by_leader(group, send().failed_end, failed_end);
-    if constexpr (!Vendor::has_flush_completions) write_by_leader(group, send().ended, 1u);
+    publish_by_leader(group, send().failed_end, failed_end);
+    // Who sees this asks at once whether its operation is the one that failed.
+    if constexpr (!Vendor::has_flush_completions) publish_by_leader(group, send().ended, 1u);
   }
 
   /// The device will write no more completions: what is posted was flushed.
   XIO_COLD XIO_DEVICE void record_end(uint64_t group, uint64_t end) {
     if (protocol::read<S>(send().failed_end) == 0) {
       write_by_leader(group, send().failed_status, protocol::pack(Status::flushed));
-      if constexpr (is_shared<S>) arch::wait_stores();
-      write_by_leader(group, send().failed_end, end + 1);
+      publish_by_leader(group, send().failed_end, end + 1);
     }
-    write_by_leader(group, send().ended, 1u);
+    publish_by_leader(group, send().ended, 1u);
   }
 
   /// drain_group() of one entry that the device overwrites; 1 where it told anything.
@@ -347,7 +354,7 @@ class SendRings {
       const Progress known = known_now();
       const uint64_t in_flight = protocol::read<S>(state().reserved) - known.units;
       if (!protocol::any<S>(group, protocol::leads<S>(group) && entry.is_new(word, known, in_flight))) return 0;
-      if (!claim_drain(group)) return 0;
+      if (!claim_drain<S>(state(), group)) return 0;
     }
     const Progress known = known_now();
     const uint64_t in_flight = protocol::from_leader<S>(group, protocol::read<S>(state().reserved) - known.units);
@@ -362,11 +369,7 @@ class SendRings {
     if (news.kind == CompletionKind::send) {
       if (XIO_UNLIKELY(!news.status.is_ok())) record_failure(group, group, news.failed_end, news.status);
       if constexpr (Vendor::counts_operations) write_by_leader(group, send().operations, news.now.operations);
-      if constexpr (is_shared<S>) {
-        if (protocol::leads<S>(group)) arch::publish<scope>(&state().retired, news.now.units);
-      } else {
-        state().retired = news.now.units;
-      }
+      publish_by_leader(group, state().retired, news.now.units);
     }
     if constexpr (is_shared<S>) {
       if (protocol::leads<S>(group)) arch::publish<scope>(&state().draining, 0u);
@@ -384,6 +387,7 @@ class SendRings {
   }
 
   QueuePairHandle handle_;
+  uint64_t lanes_;  ///< that call together; 0: see protocol::group_of_caller()
 };
 
 }  // namespace rdma

@@ -19,17 +19,21 @@ struct alignas(64) QueueState {
   uint64_t reserved;      ///< tickets claimed
   uint64_t retired;       ///< completions taken
   uint64_t published;     ///< entries in the ring, in ticket order; shared queues only
-  uint64_t rung;          ///< entries announced; deferred ringing only. Shared queues: value << 1 | being rung
+  uint64_t rung;          ///< entries announced; deferred ringing only. Shared queues: top bit while being rung
   uint64_t acknowledged;  ///< completions that the device was told of
-  uint64_t lost_ticket;   ///< of the first operation that `lost_errors` counts
-  uint32_t error_count;   ///< failed operations that the completion table shows and nobody has waited for
-  uint32_t lost_errors;   ///< those that it shows no more: number, at most 65535, << 16 | status of the first
-  uint32_t draining;      ///< 1 while a wave takes completions
-  uint32_t broken;        ///< not 0: unusable until the host recovers the queue
+  uint64_t passed_over;   ///< receive queues: completions that ended no receive
+  uint32_t error_count;   ///< failed operations that nobody has waited for
+  uint32_t reserved_word;
+  uint32_t draining;  ///< 1 while a wave takes completions
+  uint32_t broken;    ///< not 0: unusable until the host recovers the queue
 };
 static_assert(sizeof(QueueState) == 64, "hot state of a queue is one line");
 
 namespace protocol {
+
+/// In QueueState::rung while a wave rings. Without it the word is the same whoever shares a queue, which the host that
+/// sets the counters does not know.
+constexpr uint64_t being_rung = uint64_t{1} << 63;
 
 /// Reads a state word: coherently where others write it, else as a plain variable.
 template <Sharing S, class T>
@@ -231,12 +235,12 @@ XIO_DEVICE_INLINE void flush(QueueState& state, uint64_t group, Ring ring) {
     for (;;) {
       arch::full_fence_system();
       uint64_t rung = arch::load<scope>(&state.rung);
-      if (rung & 1) return;
-      if (arch::observe<scope>(&state.published) == rung >> 1) return;
-      if (!arch::compare_exchange<scope>(&state.rung, rung, rung | 1)) continue;
+      if (rung & being_rung) return;
+      if (arch::observe<scope>(&state.published) == rung) return;
+      if (!arch::compare_exchange<scope>(&state.rung, rung, rung | being_rung)) continue;
       const uint64_t end = arch::observe<scope>(&state.published);
       ring(end);
-      arch::publish<scope>(&state.rung, end << 1);
+      arch::publish<scope>(&state.rung, end);
     }
   }
 }
@@ -313,7 +317,7 @@ XIO_DEVICE_INLINE Status publish(QueueState& state, uint64_t group, Claim claim,
     }
     if (any<S>(group, failed)) return Status::broken;
     if constexpr (Policy::ringing == Ringing::deferred) {
-      rung = read<S>(state.rung) >> 1;
+      rung = read<S>(state.rung) & ~being_rung;
       if (end - rung >= Policy::ring_every) flush<S, Policy>(state, group, ring);
     }
     return Status::ok;

@@ -17,6 +17,7 @@
 #include <xio/device/rdma_handle.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/rdma/executor_reach.hpp>
+#include <xio/host/rdma/receive_slots.hpp>
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -255,6 +256,7 @@ class DirectQueuePair {
     QueueState& s = state_->receive;
     s.reserved = s.retired = s.published = q.receive_cq.index;
     s.rung = s.acknowledged = q.receive_cq.index;
+    begin_slots(reinterpret_cast<rdma::ReceiveSlot*>(state_ + 1), q.receive_shape.entries, q.receive_cq.index);
   }
 
   std::string name_;

@@ -17,6 +17,7 @@
 #include <xio/device/rdma_handle.hpp>
 #include <xio/device/ring.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/rdma/receive_slots.hpp>
 #include <xio/host/rdma/rxe_doorbell.hpp>
 #include <xio/vendors/rxe/traits.hpp>
 
@@ -99,6 +100,7 @@ class RxeEndpoint {
     queue_.recover(limit);
     restart(state_->send, send_cq_, state_->more.cq_head);
     restart(state_->receive, receive_cq_, state_->receive.retired);
+    begin_slots(slots_.data(), queue_.receive_ring().count, state_->receive.reserved);
     state_->more = rdma::SendState{};
     state_->more.cq_head = state_->send.acknowledged;
   }

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The slots of a receive queue that does not begin at receive 0.
+
+#include <xio/device/rdma_handle.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// Makes slots ready for a queue whose next receive is number `next`, counted from 0: nothing has arrived, and every
+/// place is free. For 0 that is what zeroed memory says. No kernel uses the queue meanwhile.
+/// @param entries of the ring, a power of two; `slots` are as many
+inline void begin_slots(rdma::ReceiveSlot* slots, uint32_t entries, uint64_t next) {
+  for (uint64_t index = next; index < next + entries; ++index) {
+    rdma::ReceiveSlot& slot = slots[index & (entries - 1)];
+    slot = {};
+    slot.lap = static_cast<uint32_t>(index) & ~(entries - 1);
+  }
+}
+
+}  // namespace host
+
+XIO_NAMESPACE_END

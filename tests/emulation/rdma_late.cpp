@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief Tokens that are asked late, in any order, and by others than those who posted: each gets the answer of its
+/// own operation or message.
+
+#include <random>
+
+#include <xio/device/rdma_receive.hpp>
+
+#include "emulation/rdma_protocol.hpp"
+
+using namespace rdma_tests;
+using xio::rdma::Received;
+using xio::rdma::ReceiveQueue;
+
+namespace {
+
+using Random = std::mt19937;
+
+constexpr uint32_t late_lanes = 8;
+constexpr uint32_t late_waves = 4;
+
+/// All lanes of several waves post; when all is over, they ask for each other's tokens, in any order.
+/// @return tokens that were answered wrongly
+template <class Kit, Sharing S, class Policy>
+uint32_t ask_for_operations(uint32_t each, uint64_t failing, Random& random) {
+  RdmaRig<Kit> rig;
+  rig.near.model().faults().fail(failing, RdmaOutcome::remote_access);
+  rig.running();
+  const QueuePairHandle handle = rig.near.handle();
+  std::vector<Token> tokens(size_t{late_waves} * late_lanes * each);
+  const auto grid =
+      S == Sharing::grid ? Grid::of_waves(late_waves, 1, late_lanes) : Grid::of_waves(1, late_waves, late_lanes);
+  const auto me = [] { return xio::arch::block_index() * xio::arch::block_size() + xio::arch::thread_index(); };
+  xio::simt::launch(grid, [&] {
+    QueuePair<typename Kit::Vendor, S, Policy> qp(handle);
+    for (uint32_t i = 0; i < each; ++i)
+      tokens[me() * each + i] = qp.put(rig.remote.at(64 * me(), 64), rig.local.at(64 * me(), 64), soon());
+    qp.flush();
+  });
+  std::shuffle(tokens.begin(), tokens.end(), random);
+  std::vector<uint32_t> wrong(grid.blocks * grid.threads_per_block);
+  xio::simt::launch(grid, [&] {
+    QueuePair<typename Kit::Vendor, S, Policy> qp(handle);
+    for (uint32_t i = 0; i < each; ++i) {
+      const Token token = tokens[me() * each + i];
+      const Status status = qp.wait(token, soon());
+      // Operations have one unit each, so that they are numbered as the NIC counts.
+      const Status::Code expected = !token.submitted()      ? Status::broken
+                                    : token.last < failing  ? Status::ok
+                                    : token.last == failing ? Status::access_denied
+                                                            : Status::flushed;
+      if (status.code != expected || qp.test(token) != status) ++wrong[me()];
+    }
+  });
+  uint32_t sum = 0;
+  for (const uint32_t one : wrong) sum += one;
+  return sum;
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("H16 a hundred thousand operations, asked for late and in any order", "", Vendors) {
+  Random random(1);
+  uint32_t wrong = 0;
+  // One in a hundred fails or is flushed, on average.
+  constexpr uint32_t each = 100;
+  constexpr uint32_t count = late_waves * late_lanes * each;
+  for (uint32_t asked = 0; asked < 100000; asked += 2 * count) {
+    wrong += ask_for_operations<TestType, Sharing::grid, Throughput>(each, count - 1 - random() % (count / 50), random);
+    wrong += ask_for_operations<TestType, Sharing::block, Latency>(each, count - 1 - random() % (count / 50), random);
+  }
+  CHECK(wrong == 0);
+  // And where most are flushed.
+  CHECK(ask_for_operations<TestType, Sharing::grid, Latency>(each, 70, random) == 0);
+}
+
+namespace {
+
+/// Two queue pairs; the far one receives. The NIC works when told.
+template <class Kit, Sharing S, class Policy>
+struct Messages {
+  RdmaRig<Kit> rig;
+  QueuePair<typename Kit::Vendor, Sharing::thread, Latency> qp{rig.near.handle()};
+  ReceiveQueue<typename Kit::Vendor, S, Policy> receives{rig.far.receive_handle()};
+  uint64_t sent = 0;
+
+  Token post() { return receives.post(LocalMemory{rig.remote.base, rig.remote.length, rig.remote.rkey}.at(0, 256)); }
+  static uint32_t bytes_of(uint64_t number) { return static_cast<uint32_t>(mix(number, 5) % 257); }
+  static uint32_t immediate_of(uint64_t number) { return static_cast<uint32_t>(mix(number, 6)); }
+  void send() {
+    REQUIRE(qp.send_immediate(rig.local.at(0, bytes_of(sent)), immediate_of(sent), soon()).submitted());
+    ++sent;
+    settle(rig.nic);
+    qp.drain();
+    receives.drain();
+  }
+  /// test() takes few completions at a time.
+  Received ask(const Token& token) {
+    Received received;
+    for (uint32_t looks = 0; looks < 200; ++looks) {
+      received = receives.test(token);
+      if (received.status != Status::would_block) break;
+    }
+    return received;
+  }
+  /// Whether the receive with this token got its own message, which `received` says.
+  static bool is_right(const Token& token, const Received& received) {
+    return received.status.is_ok() && received.bytes == bytes_of(token.last) &&
+           received.immediate == immediate_of(token.last);
+  }
+};
+
+/// Messages arrive, as many as there are receives, and are asked for at random; the last one fails.
+/// @return tokens that were answered wrongly
+template <class Kit, Sharing S>
+uint32_t ask_for_messages(Messages<Kit, S, Throughput>& it, uint32_t count, Random& random) {
+  std::vector<Token> open;
+  uint32_t wrong = 0;
+  uint64_t posted = 0;
+  const uint32_t entries = it.receives.handle().shape.entries;
+  it.sent = 0;
+  while (it.sent < count || !open.empty()) {
+    while (posted < count) {
+      const Token token = it.post();
+      if (!token.submitted()) {
+        REQUIRE(token.status == Status::would_block);
+        break;
+      }
+      REQUIRE(token.last == posted++);
+      open.push_back(token);
+    }
+    REQUIRE(open.size() <= entries);
+    while (it.sent < posted) it.send();
+    // Some stay for later, the oldest ones seldom for long.
+    std::shuffle(open.begin(), open.end(), random);
+    const size_t keep = random() % 4 == 0 || it.sent == count ? 0 : random() % open.size();
+    for (; open.size() > keep; open.pop_back()) {
+      const Token& token = open.back();
+      const Received received = random() % 2 == 0 ? it.ask(token) : it.receives.wait(token, soon());
+      if (!it.is_right(token, received)) ++wrong;
+    }
+  }
+  // Too long for its receive.
+  Token last = it.post();
+  REQUIRE(it.qp.send(it.rig.local.at(0, 1000), soon()).submitted());
+  settle(it.rig.nic);
+  if (it.receives.wait(last, soon()).status != Status::length_error) ++wrong;
+  if (it.qp.quiet(soon()) != Status::remote_error) ++wrong;
+  return wrong;
+}
+
+template <class Kit, Sharing S>
+void ask_for_many_messages(uint32_t lives) {
+  CAPTURE(static_cast<int>(S));
+  Messages<Kit, S, Throughput> it;
+  Random random(2);
+  uint32_t wrong = 0;
+  for (uint32_t life = 0; life < lives; ++life) {
+    wrong += ask_for_messages(it, 1000, random);
+    it.rig.near.recover();
+    it.rig.far.recover();
+  }
+  CHECK(wrong == 0);
+  CHECK(it.rig.violations() == "");
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("H16 a hundred thousand messages, asked for late and in any order", "", Vendors) {
+  ask_for_many_messages<TestType, Sharing::grid>(50);
+  ask_for_many_messages<TestType, Sharing::thread>(40);
+  ask_for_many_messages<TestType, Sharing::block>(10);
+}
+
+TEMPLATE_LIST_TEST_CASE("what arrived is not posted over until somebody has asked or given up", "", Vendors) {
+  Messages<TestType, Sharing::grid, Latency> it;
+  const uint32_t depth = it.receives.handle().depth;
+  const uint32_t entries = it.receives.handle().shape.entries;
+  std::vector<Token> tokens;
+  const auto fill = [&] {
+    for (;;) {
+      const Token token = it.post();
+      if (!token.submitted()) break;
+      tokens.push_back(token);
+    }
+  };
+  fill();
+  REQUIRE(tokens.size() == depth);
+  // Who has not got an answer has not asked.
+  CHECK(it.receives.test(tokens[0]).status == Status::would_block);
+  CHECK(it.receives.wait(tokens[0], Deadline{0}).status == Status::timed_out);
+  for (uint32_t i = 0; i < depth; ++i) it.send();
+  fill();
+  CHECK(tokens.size() == entries);
+  CHECK(it.receives.post(xio::rdma::NoData{}, xio::deadline(1_ms)).status == Status::timed_out);
+  // The second one does not help as long as the first one's place is taken.
+  CHECK(it.is_right(tokens[1], it.ask(tokens[1])));
+  CHECK(it.post().status == Status::would_block);
+  CHECK(it.is_right(tokens[0], it.ask(tokens[0])));
+  fill();
+  CHECK(tokens.size() == entries + 2);
+  // It may be asked again, until another message has come to its place.
+  CHECK(it.is_right(tokens[0], it.ask(tokens[0])));
+  it.receives.forget(tokens[2]);
+  it.receives.forget(tokens[3]);
+  it.receives.forget(tokens[3]);
+  fill();
+  CHECK(tokens.size() == entries + 4);
+  // Given up before anything arrives: of those that were posted last.
+  for (uint32_t i = entries; i < entries + 4; ++i) it.receives.forget(tokens[i]);
+  while (it.sent < tokens.size()) it.send();
+  CHECK(it.receives.test(tokens[0]).status == Status::expired);
+  for (uint32_t i = 4; i < tokens.size(); ++i) CHECK(it.is_right(tokens[i], it.ask(tokens[i])));
+  fill();
+  CHECK(tokens.size() == entries + 4 + depth);
+  // An old token gives nothing of a new one away.
+  it.receives.forget(tokens[5]);
+  CHECK(it.receives.test(tokens[5]).status.is_ok());
+  while (it.sent < tokens.size()) it.send();
+  CHECK(it.ask(tokens.back()).status.is_ok());
+  CHECK(it.receives.test(tokens[5]).status == Status::expired);
+  it.receives.forget(tokens[5]);
+  fill();
+  CHECK(tokens.size() == entries + 4 + entries);
+  CHECK(it.rig.violations() == "");
+}
+
+TEMPLATE_LIST_TEST_CASE("who never asks posts for ever, with a policy that says so", "", Vendors) {
+  Messages<TestType, Sharing::grid, xio::Unasked<>> it;
+  const Token first = it.post();
+  it.send();
+  CHECK(it.is_right(first, it.ask(first)));
+  for (uint32_t i = 0; i < 1000; ++i) {
+    REQUIRE(it.post().submitted());
+    it.send();
+  }
+  CHECK(it.receives.test(first).status == Status::expired);
+  CHECK(it.rig.violations() == "");
+}
+
+namespace {
+
+/// One wave posts receives, one sends, two ask for what arrived: each lane for the newer one of two messages first.
+template <class Kit>
+void ask_for_others(uint32_t count) {
+  RdmaRig<Kit> rig;
+  rig.running();
+  const LocalMemory far{rig.remote.base, rig.remote.length, rig.remote.rkey};
+  std::vector<Token> tokens(count);
+  std::vector<uint32_t> is_posted(count);
+  using xio::arch::Scope;
+  const auto pause_until = [](auto condition) {
+    for (const Deadline until = soon(); !condition(); xio::arch::pause(0)) EXPECT(!until.passed());
+  };
+  const auto posted = [&](uint32_t number) { return xio::arch::observe<Scope::system>(&is_posted[number]) != 0; };
+  const xio::rdma::ReceiveQueueHandle handle = rig.far.receive_handle();
+  constexpr uint32_t askers = 2 * late_lanes;
+  CHECK_NOTHROW(xio::simt::launch(Grid::of_waves(4, 1, late_lanes), [&] {
+    ReceiveQueue<typename Kit::Vendor, Sharing::grid> receives(handle);
+    const uint32_t lane = xio::arch::lane();
+    if (xio::arch::block_index() == 0) {
+      for (uint32_t i = lane; i < count; i += late_lanes) {
+        const Token token = receives.post(far.at(0, 64), soon());
+        EXPECT_OK(token.status);
+        tokens[token.last] = token;
+        xio::arch::publish<Scope::system>(&is_posted[token.last], 1u);
+      }
+    } else if (xio::arch::block_index() == 1) {
+      if (lane != 0) return;
+      QueuePair<typename Kit::Vendor, Sharing::thread> qp(rig.near.handle());
+      for (uint32_t i = 0; i < count; ++i) {
+        pause_until([&] { return posted(i); });
+        EXPECT_OK(qp.send_immediate(rig.local.at(0, i % 64), i, soon()).status);
+      }
+      EXPECT_OK(qp.quiet(soon()));
+    } else {
+      const uint32_t me = (xio::arch::block_index() - 2) * late_lanes + lane;
+      for (uint32_t i = me; i < count; i += 2 * askers) {
+        pause_until([&] { return posted(i + askers); });
+        for (const uint32_t number : {i + askers, i}) {
+          const Received received = receives.wait(tokens[number], soon());
+          EXPECT_OK(received.status);
+          EXPECT(received.immediate == number);
+          EXPECT(received.bytes == number % 64);
+        }
+      }
+    }
+  }));
+  rig.nic.stop();
+  CHECK(rig.violations() == "");
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("H17 receives that one wave posts, a second fills and others ask for", "", Vendors) {
+  ask_for_others<TestType>(3200);
+}
