@@ -21,14 +21,17 @@ namespace tester {
 
 namespace {
 
+/// How the scope of a verification begins that has nothing to compare with.
+const std::string no_scope = "nothing";
+
 /// What the reads of this run can be compared with.
 std::string scope_of(const NvmeOptions& o) {
   if (!o.verify) return "not asked for";
-  if (o.read_io == 0) return "nothing: this run does not read";
+  if (o.read_io == 0) return no_scope + ": this run does not read";
   if (o.write_io != 0) return "blocks that this run wrote";
   if (o.written != 0)
     return "blocks of the first " + std::to_string(o.written) + " operations, written by an earlier run";
-  return "nothing: this run writes no blocks, and --written does not say that an earlier one did";
+  return no_scope + ": this run writes no blocks, and --written does not say that an earlier one did";
 }
 
 /// How long threads that wait look again: not at all where they are more than there are processors.
@@ -125,6 +128,11 @@ int run_nvme(const NvmeOptions& given) {
   const NvmeReport report = measure(options, target, gpu);
   print_tables(report);
   write_json(report);
+  if (report.verification.idle() && report.exit_status() == exit_failed) {
+    const std::string& scope = report.verification.scope;
+    const bool known = scope.compare(0, no_scope.size(), no_scope) == 0;
+    complain_of_verification(known ? scope.substr(no_scope.size()) : "");
+  }
   return report.exit_status();
 }
 
