@@ -4,7 +4,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <optional>
 
 #include <xio/host/error.hpp>
 
@@ -88,9 +87,8 @@ NvmeReport measure(const NvmeOptions& options, const Target& target,
   report.rings = queues.front().plan();
   PhaseRunner runner(options, report.plan, target, queues, buffers.data(report.plan.data_bytes));
 
-  std::optional<LossWatch> watch;
   const xio::host::NvmeTransport& transport = target.controller->transport();
-  if (target.may_be_lost) watch.emplace([&transport] { return transport.alive(); });
+  LossWatch watch([&transport] { return transport.alive(); });
   try {
     run_phases(options, runner, report);
     report.verification.wanted = options.verify;
@@ -99,13 +97,13 @@ NvmeReport measure(const NvmeOptions& options, const Target& target,
   } catch (const xio::host::Error& failure) {
     report.trouble = failure.what();
   }
-  const bool lost = watch && watch->lost();
+  const bool lost = watch.lost();
   report.interrupted = Interrupt::requested() && !lost;
   const auto add_trouble = [&report](const std::string& what) {
     report.trouble += (report.trouble.empty() ? "" : "; ") + what;
   };
   const bool gone = lost || !transport.alive();
-  if (gone) add_trouble(target.may_be_lost ? target.loss() : "the controller is gone");
+  if (gone) add_trouble(target.loss());
   const bool gave_up = std::any_of(report.phases.begin(), report.phases.end(), [](const auto& p) { return p.gave_up; });
   if (gave_up && gone) {
     add_trouble("what was in flight then did not end");
