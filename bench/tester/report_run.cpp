@@ -113,6 +113,7 @@ ReportRow run_xio(const RowPlan& plan, const ReportOptions& options, const Place
     row.remark = one_line(reason.what());
   } catch (const xio::host::Error& failure) {
     row.remark = one_line(failure.what());
+    row.failed = !target.controller->transport().alive();
   }
   return row;
 }

@@ -54,7 +54,7 @@ kill -INT -- "-$run"
 expect 130 "Ctrl-C" "j['interrupted']" "phases['write']['failed'] == 0"
 
 # QEMU stands still: deadlines pass, and everything ends.
-begin --read-io 100 --infinite --progress --deadline 2000
+begin --read-io 100 --infinite --progress --deadline 5000
 kill -STOP "$(qemu_processes $serial)"
 expect 1 "QEMU stopped" "not j['interrupted']" "phases['read']['completed'] > 0" \
   "[e['status'] for e in phases['read']['errors']] == ['timed_out']" "'--deadline' in j['trouble']"
