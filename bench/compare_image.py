@@ -3,10 +3,11 @@
 """compare_image.py IMAGE REPORT: compares a raw image with what a run of `xio-tester nvme-ep --json REPORT` says it wrote.
 
 Shares no code with xio-tester: the content of blocks and the order of operations are computed here a second time.
-Prints how many blocks are right; exit status 1 where one is not.
+Prints how many blocks are right; exit status 1 where one is not, or where that cannot be printed.
 """
 
 import json
+import os
 import struct
 import sys
 
@@ -89,5 +90,19 @@ def main():
     return 0 if good == count * blocks and count > 0 else 1
 
 
+def checked_main():
+    """main(), and its output has arrived, or that is said."""
+    if sys.stdout is None:
+        return "compare_image: standard output is closed"
+    try:
+        status = main()
+        sys.stdout.flush()
+        return status
+    except OSError as error:
+        # What is still buffered must not be tried again on the way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return f"compare_image: {error}"
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(checked_main())

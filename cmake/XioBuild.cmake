@@ -4,6 +4,8 @@
 set(CMAKE_CXX_STANDARD 17)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
+# clang-tidy reads it.
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 add_library(xio_build_options INTERFACE)
 target_compile_options(xio_build_options INTERFACE
@@ -37,6 +39,7 @@ endif()
 #   xio_register_test(NAME group.name COMMAND command [arg...] [LABELS label...] [TIMEOUT seconds]
 #                     [ENVIRONMENT NAME=value...] [LOCK name] [WILL_FAIL] [SERIAL])
 # LOCK: no other test with this lock runs beside it. SERIAL: none at all does.
+# LABELS timing: on a machine that does other things it may need a second try, which scripts/test gives it; see xio_limit_timing().
 function(xio_register_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "WILL_FAIL;SERIAL" "NAME;TIMEOUT;LOCK" "COMMAND;LABELS;ENVIRONMENT")
   if(NOT arg_TIMEOUT)
@@ -50,6 +53,9 @@ function(xio_register_test)
   set_tests_properties(${arg_NAME} PROPERTIES
     SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
     ENVIRONMENT "${xio_sanitizer_environment};${arg_ENVIRONMENT}")
+  if("timing" IN_LIST arg_LABELS)
+    set_property(GLOBAL APPEND PROPERTY XIO_TIMING_TESTS ${arg_NAME})
+  endif()
   if(arg_WILL_FAIL)
     set_tests_properties(${arg_NAME} PROPERTIES WILL_FAIL TRUE)
   endif()
@@ -58,6 +64,16 @@ function(xio_register_test)
   endif()
   if(arg_SERIAL)
     set_tests_properties(${arg_NAME} PROPERTIES RUN_SERIAL TRUE)
+  endif()
+endfunction()
+
+# At most so many tests may be labelled `timing`: one that races the clock is to be mended.
+function(xio_limit_timing most)
+  get_property(tests GLOBAL PROPERTY XIO_TIMING_TESTS)
+  list(LENGTH tests count)
+  if(count GREATER most)
+    list(JOIN tests ", " tests)
+    message(FATAL_ERROR "${count} tests are labelled timing, at most ${most} may be: ${tests}")
   endif()
 endfunction()
 

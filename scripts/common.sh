@@ -21,3 +21,52 @@ have() { command -v "$1" >/dev/null 2>&1; }
 
 # The comment block at the head of a script is its help.
 print_help() { sed -n '3,/^$/{/^#/s/^# \{0,1\}//p}' "$1"; }
+
+# The build folder of a preset.
+build_dir() { if [ "$1" = release ]; then printf build; else printf 'build-%s' "$1"; fi; }
+
+# configure PRESET LOG [OPTION...]: configures a build folder from its preset, whatever an earlier or interrupted run left in
+# it: another compiler, generator or place of the sources. What is built there stays, as far as it still fits.
+configure() {
+  local preset=$1 log=$2
+  shift 2
+  # CMake forgets what it was told when it throws its cache away by itself.
+  if cmake -S "$project_dir" --preset "$preset" "$@" >"$log" 2>&1 &&
+    ! grep -qF 'require your cache to be deleted' "$log"; then
+    return
+  fi
+  cmake -S "$project_dir" --fresh --preset "$preset" "$@" >"$log" 2>&1
+}
+
+# cached DIRECTORY VARIABLE: its value in the cache of a build folder; empty where there is none.
+cached() { sed -n "s/^$2:[A-Z]*=//p" "$1/CMakeCache.txt" 2>/dev/null || true; }
+
+# configure_demo LOG: for xio-tester alone, in the folder of the preset release. Where the tests are in it, they stay.
+configure_demo() {
+  local log=$1 part options=()
+  for part in TESTS EXAMPLES; do
+    if [ "$(cached "$project_dir/build" XIO_BUILD_$part)" != ON ]; then options+=("-DXIO_BUILD_$part=OFF"); fi
+  done
+  # Tests that an earlier run asked for may need what is not installed here.
+  configure release "$log" ${options[@]+"${options[@]}"} ||
+    configure release "$log" -DXIO_BUILD_TESTS=OFF -DXIO_BUILD_EXAMPLES=OFF
+}
+
+# configure_tests PRESET LOG PROTOCOL GOLDEN: everything; PROTOCOL and GOLDEN: ON or OFF, whether the tests of that name too.
+configure_tests() {
+  configure "$1" "$2" -DXIO_BUILD_PROTOCOL_TESTS="$3" -DXIO_BUILD_GOLDEN_TESTS="$4"
+}
+
+# retry_timing DIRECTORY: runs those tests once more, one at a time, that are labelled timing and failed when ctest ran last in a
+# build folder. Sets $recovered to the names of those that pass.
+retry_timing() {
+  local dir=$1 name
+  recovered=()
+  while IFS= read -r name; do
+    say "labelled timing, once more and alone: $name"
+    if ctest --test-dir "$dir" -R "^${name//./\\.}\$" --output-on-failure --no-label-summary --no-tests=error </dev/null; then
+      recovered+=("$name")
+    fi
+  done < <(comm -12 <(sed 's/^[0-9]*://' "$dir/Testing/Temporary/LastTestsFailed.log" | sort) \
+    <(ctest --test-dir "$dir" -N -L '^timing$' | sed -n 's/^ *Test *#[0-9]*: //p' | sort))
+}

@@ -4,6 +4,7 @@
 /// @file
 /// @brief How the tester ends: exit statuses, and the exceptions that lead to them.
 
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 
@@ -40,6 +41,12 @@ inline std::string one_line(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   for (size_t at; (at = text.find('\n')) != std::string::npos;) text.replace(at, 1, "; ");
   return text;
+}
+
+/// Says on standard error that --verify was given and compared nothing, which is a failure.
+/// @param why  for instance ": this run does not read"; may be empty
+inline void complain_of_verification(const std::string& why) {
+  std::fprintf(stderr, "xio-tester: --verify compared nothing%s\n", one_line(why).c_str());
 }
 
 }  // namespace tester

@@ -12,6 +12,7 @@
 
 #include "tester/errors.hpp"
 #include "tester/nvme_tables.hpp"
+#include "tester/output.hpp"
 
 namespace tester {
 
@@ -198,10 +199,7 @@ void write_json_text(const std::string& path, const std::string& text) {
     std::cout << text << std::flush;
     return;
   }
-  std::ofstream file(path, std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) throw BadInput("--json " + path + ": cannot be written");
+  write_file("--json", path, text);
 }
 
 void write_json(const NvmeReport& report) {

@@ -25,7 +25,8 @@ nlohmann::ordered_json json_latency(const Summary& latency);
 /// Throws BadInput where the file cannot be written; does nothing for an empty name and for "-".
 void check_json_file(const std::string& path);
 
-/// Writes to a file, or to standard output for "-". Does nothing for an empty name.
+/// Writes to a file, or to standard output for "-". Does nothing for an empty name. Throws Failed where a file does not
+/// take all of it; standard output is looked at in the end (with_checked_output).
 void write_json_text(const std::string& path, const std::string& text);
 void write_json_file(const std::string& path, const nlohmann::ordered_json& json);
 

@@ -22,7 +22,8 @@ namespace tester {
 /// submitted, and what has not ended after a grace never will.
 class LossWatch {
  public:
-  explicit LossWatch(std::function<bool()> alive, std::chrono::milliseconds grace = std::chrono::seconds(1))
+  /// @param grace  with the time between two looks, a run is over within a second
+  explicit LossWatch(std::function<bool()> alive, std::chrono::milliseconds grace = std::chrono::milliseconds(500))
       : alive_(std::move(alive)), grace_(grace) {
     thread_ = xio::host::start_service_thread([this] { watch(); });
   }
@@ -43,7 +44,7 @@ class LossWatch {
  private:
   void watch() {
     std::unique_lock<std::mutex> lock(mutex_);
-    while (!changed_.wait_for(lock, std::chrono::milliseconds(100), [this] { return stop_; })) {
+    while (!changed_.wait_for(lock, std::chrono::milliseconds(50), [this] { return stop_; })) {
       if (alive_()) continue;
       lost_.store(true);
       Interrupt::request();

@@ -4,7 +4,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <optional>
 
 #include <xio/host/error.hpp>
 
@@ -21,14 +20,17 @@ namespace tester {
 
 namespace {
 
+/// How the scope of a verification begins that has nothing to compare with.
+const std::string no_scope = "nothing";
+
 /// What the reads of this run can be compared with.
 std::string scope_of(const NvmeOptions& o) {
   if (!o.verify) return "not asked for";
-  if (o.read_io == 0) return "nothing: this run does not read";
+  if (o.read_io == 0) return no_scope + ": this run does not read";
   if (o.write_io != 0) return "blocks that this run wrote";
   if (o.written != 0)
     return "blocks of the first " + std::to_string(o.written) + " operations, written by an earlier run";
-  return "nothing: this run writes no blocks, and --written does not say that an earlier one did";
+  return no_scope + ": this run writes no blocks, and --written does not say that an earlier one did";
 }
 
 /// How long threads that wait look again: not at all where they are more than there are processors.
@@ -85,9 +87,8 @@ NvmeReport measure(const NvmeOptions& options, const Target& target,
   report.rings = queues.front().plan();
   PhaseRunner runner(options, report.plan, target, queues, buffers.data(report.plan.data_bytes));
 
-  std::optional<LossWatch> watch;
   const xio::host::NvmeTransport& transport = target.controller->transport();
-  if (target.may_be_lost) watch.emplace([&transport] { return transport.alive(); });
+  LossWatch watch([&transport] { return transport.alive(); });
   try {
     run_phases(options, runner, report);
     report.verification.wanted = options.verify;
@@ -96,13 +97,13 @@ NvmeReport measure(const NvmeOptions& options, const Target& target,
   } catch (const xio::host::Error& failure) {
     report.trouble = failure.what();
   }
-  const bool lost = watch && watch->lost();
+  const bool lost = watch.lost();
   report.interrupted = Interrupt::requested() && !lost;
   const auto add_trouble = [&report](const std::string& what) {
     report.trouble += (report.trouble.empty() ? "" : "; ") + what;
   };
   const bool gone = lost || !transport.alive();
-  if (gone) add_trouble(target.may_be_lost ? target.loss() : "the controller is gone");
+  if (gone) add_trouble(target.loss());
   if (target.model != nullptr) {
     const std::string wrong = target.model->violations()->text();
     if (!wrong.empty()) add_trouble("against the specification: " + wrong.substr(0, wrong.find('\n')));
@@ -129,6 +130,11 @@ int run_nvme(const NvmeOptions& given) {
   const NvmeReport report = measure(options, target, gpu);
   print_tables(report);
   write_json(report);
+  if (report.verification.idle() && report.exit_status() == exit_failed) {
+    const std::string& scope = report.verification.scope;
+    const bool known = scope.compare(0, no_scope.size(), no_scope) == 0;
+    complain_of_verification(known ? scope.substr(no_scope.size()) : "");
+  }
   return report.exit_status();
 }
 

@@ -79,9 +79,15 @@ uint64_t RdmaReport::wrong() const {
   return sum;
 }
 
+bool RdmaReport::verified_nothing() const {
+  return options->verify &&
+         std::any_of(results.begin(), results.end(), [](const RdmaResult& one) { return one.checked == 0; });
+}
+
 int RdmaReport::exit_status() const {
   if (!trouble.empty() || wrong() != 0) return exit_failed;
-  return interrupted ? exit_interrupted : exit_ok;
+  if (interrupted) return exit_interrupted;
+  return verified_nothing() ? exit_failed : exit_ok;
 }
 
 int run_rdma(const RdmaOptions& given) {
@@ -111,6 +117,7 @@ int run_rdma(const RdmaOptions& given) {
   }
   print_tables(report);
   write_json(report);
+  if (report.verified_nothing() && report.exit_status() == exit_failed) complain_of_verification("");
   return report.exit_status();
 }
 

@@ -22,6 +22,8 @@ struct RdmaReport {
   std::string trouble;             ///< why the run ended early, or what the NIC complained of; empty where nothing was
 
   uint64_t wrong() const;
+  /// --verify was given, and of one transfer size not one operation was compared.
+  bool verified_nothing() const;
   int exit_status() const;
 };
 

@@ -23,6 +23,7 @@
 #include "tester/machine.hpp"
 #include "tester/nvme_run.hpp"
 #include "tester/nvme_tables.hpp"
+#include "tester/output.hpp"
 #include "tester/report_plan.hpp"
 #include "tester/report_write.hpp"
 
@@ -112,6 +113,7 @@ ReportRow run_xio(const RowPlan& plan, const ReportOptions& options, const Place
     row.remark = one_line(reason.what());
   } catch (const xio::host::Error& failure) {
     row.remark = one_line(failure.what());
+    row.failed = !target.controller->transport().alive();
   }
   return row;
 }
@@ -270,13 +272,6 @@ void make_folder(const std::string& path) {
     throw BadInput("--output " + path + ": " + std::strerror(errno) + "; give a folder that can be written");
 }
 
-void write_text(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) throw BadInput("--output " + path + ": cannot be written");
-}
-
 /// Leaves the drawing to a script and its library; without them there are no plots, and that is said.
 void plot(const std::string& folder) {
   const char* const chosen = std::getenv("XIO_PYTHON");
@@ -294,20 +289,19 @@ void plot(const std::string& folder) {
 
 void write_files(const Report& report, const std::string& folder) {
   if (folder.empty()) return;
-  write_text(folder + "/report.md", to_markdown(report));
-  write_text(folder + "/report.csv", to_csv(report));
-  write_text(folder + "/report.json", to_json(report));
+  write_file("--output", folder + "/report.md", to_markdown(report));
+  write_file("--output", folder + "/report.csv", to_csv(report));
+  write_file("--output", folder + "/report.json", to_json(report));
   plot(folder);
 }
 
 }  // namespace
 
 int Report::exit_status() const {
-  if (interrupted) return exit_interrupted;
   for (const ReportTable& table : tables)
     for (const ReportRow& row : table.rows)
       if (row.failed) return exit_failed;
-  return exit_ok;
+  return interrupted ? exit_interrupted : exit_ok;
 }
 
 int run_report(const ReportOptions& options) {

@@ -55,7 +55,6 @@ Target open_target(const std::string& spec, uint32_t answer_ms, bool all_command
     target.on_its_own = true;
     auto vfio = std::make_unique<xio::host::VfioNvme>(xio::host::parse_vfio_spec(spec));
     target.heading = drive_heading(vfio->pci());
-    target.may_be_lost = true;
     transport = std::move(vfio);
   } else if (begins_with(spec, "/dev/")) {
     target.kind = "kernel-shared";
@@ -64,7 +63,6 @@ Target open_target(const std::string& spec, uint32_t answer_ms, bool all_command
     auto shared = std::make_unique<xio::host::KernelSharedNvme>(xio::host::parse_kernel_shared_spec(spec));
     target.shared = shared.get();
     target.heading = drive_heading(shared->pci());
-    target.may_be_lost = true;
     if (const auto& one = shared->one_namespace()) target.nsid = one->nsid;
     target.why_read_only = shared->why_read_only();
     transport = std::move(shared);
@@ -87,6 +85,10 @@ void Target::check_writable(uint32_t wanted) const {
 }
 
 std::string Target::loss() const {
+  if (qemu != nullptr)
+    return qemu->process().running() ? "QEMU is gone: it does not answer any more"
+                                     : "QEMU is gone: " + qemu->process().summary();
+  if (model != nullptr) return "the controller is gone";
   if (shared == nullptr || !shared->removed())
     return "the kernel wants the controller back, or has seen an error of it: see dmesg";
   return "the drive was removed from the bus; what was stored to its doorbells since went nowhere: see dmesg";

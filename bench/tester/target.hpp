@@ -30,7 +30,6 @@ struct Target {
   std::string heading;        ///< what figures of this controller are of, or are not
   uint32_t nsid = 0;          ///< where `spec` names a namespace
   std::string why_read_only;  ///< and the way out; empty: it may be written to
-  bool may_be_lost = false;   ///< the kernel can take it away
   bool on_its_own = false;    ///< it needs none of this machine's processors to answer
   /// Some kernels take registers away when a drive is removed while kernels ring its doorbells.
   std::unique_ptr<xio::host::BusErrorGuard> guard;

@@ -14,6 +14,7 @@
 #include "tester/info.hpp"
 #include "tester/nvme_options.hpp"
 #include "tester/nvme_run.hpp"
+#include "tester/output.hpp"
 #include "tester/rdma_run.hpp"
 #include "tester/report_run.hpp"
 #include "tester/tool.hpp"
@@ -83,18 +84,19 @@ int run(int argc, const char* const* argv) {
 namespace tester {
 
 int run_tool(int argc, const char* const* argv) {
-  try {
-    return run(argc, argv);
-  } catch (const tester::CannotRun& reason) {
-    return complain(reason.what(), tester::exit_cannot_run);
-  } catch (const tester::Failed& failure) {
-    return complain(failure.what(), tester::exit_failed);
-  } catch (const std::bad_alloc&) {
-    return complain("out of memory; ask for fewer queues, a smaller depth or smaller operations",
-                    tester::exit_bad_input);
-  } catch (const std::exception& error) {
-    return complain(error.what(), tester::exit_bad_input);
-  }
+  return with_checked_output("xio-tester", [&] {
+    try {
+      return run(argc, argv);
+    } catch (const CannotRun& reason) {
+      return complain(reason.what(), exit_cannot_run);
+    } catch (const Failed& failure) {
+      return complain(failure.what(), exit_failed);
+    } catch (const std::bad_alloc&) {
+      return complain("out of memory; ask for fewer queues, a smaller depth or smaller operations", exit_bad_input);
+    } catch (const std::exception& error) {
+      return complain(error.what(), exit_bad_input);
+    }
+  });
 }
 
 }  // namespace tester

@@ -31,7 +31,9 @@ struct Verification {
   std::vector<BlockFault> faults;  ///< distinct blocks in order; not all of them where there are very many
   bool complete = true;            ///< `faults` names every wrong block
 
-  bool failed() const { return wanted && verified != expected; }
+  /// Wanted, and there was not one block to compare.
+  bool idle() const { return wanted && expected == 0; }
+  bool failed() const { return idle() || (wanted && verified != expected); }
 };
 
 /// Looks up the wrong blocks of a phase. The places that `plan.pattern` can reach are searched for whose content it is.

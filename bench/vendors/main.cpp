@@ -16,6 +16,7 @@
 #include <xio/version.hpp>
 
 #include "tester/errors.hpp"
+#include "tester/output.hpp"
 #include "vendors/report.hpp"
 
 namespace {
@@ -82,21 +83,18 @@ int run(int argc, const char* const* argv) {
     return tester::exit_ok;
   }
   std::cout << vendors::markdown(report) << std::flush;
-  if (to_file) {
-    std::ofstream file(options.json, std::ios::trunc);
-    file << json << '\n';
-    file.close();
-    if (!file) return complain("--json " + options.json + ": cannot be written", tester::exit_failed);
-  }
+  if (to_file) tester::write_file("--json", options.json, json + '\n');
   return tester::exit_ok;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    return complain(error.what(), tester::exit_failed);
-  }
+  return tester::with_checked_output("xio-vendors", [&] {
+    try {
+      return run(argc, argv);
+    } catch (const std::exception& error) {
+      return complain(error.what(), tester::exit_failed);
+    }
+  });
 }

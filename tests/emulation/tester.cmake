@@ -10,6 +10,11 @@ if(TARGET xio-tester)
   endforeach()
   xio_register_test(NAME emulation.tester_report LABELS emulation
     COMMAND ${XIO_TESTS_DIR}/emulation/tester_report.sh $<TARGET_FILE:xio-tester>)
+  if(TARGET xio-vendors)
+    xio_register_test(NAME emulation.tester_unwritable LABELS emulation TIMEOUT 600
+      COMMAND ${XIO_TESTS_DIR}/emulation/tester_unwritable.sh $<TARGET_FILE:xio-tester> $<TARGET_FILE:test-rdma-loopback>
+        $<TARGET_FILE:xio-vendors>)
+  endif()
   xio_register_test(NAME emulation.tester_rdma_runs LABELS emulation TIMEOUT 600
     COMMAND ${XIO_TESTS_DIR}/emulation/tester_rdma.sh $<TARGET_FILE:xio-tester> $<TARGET_FILE:test-rdma-loopback>)
   xio_register_test(NAME emulation.tester_memory LABELS emulation TIMEOUT 300

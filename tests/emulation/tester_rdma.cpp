@@ -10,6 +10,7 @@
 #include "tester/errors.hpp"
 #include "tester/rdma_check.hpp"
 #include "tester/rdma_emulated.hpp"
+#include "tester/rdma_run.hpp"
 #include "tester/rdma_runner.hpp"
 
 using namespace tester;
@@ -245,4 +246,21 @@ TEST_CASE("rings hold what was asked for") {
       }
     }
   }
+}
+
+TEST_CASE("a verification that compared nothing of a size is a failure, an interrupted one is not", "[tester][rdma]") {
+  RdmaOptions options;
+  RdmaReport report;
+  report.options = &options;
+  report.results.resize(2);
+  report.results[0].checked = 3;
+  CHECK(report.exit_status() == exit_ok);
+  options.verify = true;
+  CHECK(report.verified_nothing());
+  CHECK(report.exit_status() == exit_failed);
+  report.interrupted = true;
+  CHECK(report.exit_status() == exit_interrupted);
+  report.interrupted = false;
+  report.results[1].checked = 1;
+  CHECK(report.exit_status() == exit_ok);
 }

@@ -88,7 +88,7 @@ in_json "two tables" "[t['id'] for t in j['tables']] == ['single', 'pattern']" "
 "$tester" report --controller "$model" --quick --tables verified --json - >"$work/all/report.json" || fail "JSON to standard output"
 in_json "what writes is left out" "all(r['figures'] is None and '--write' in r['remark'] for r in j['tables'][0]['rows'])"
 status=0
-"$tester" report --controller "emulated:size=1M,delay=50000" --deadline 5 --quick --tables pattern \
+"$tester" report --controller "emulated:size=1M,delay=60000000" --deadline 1000 --quick --tables pattern \
   --json "$work/all/report.json" >"$work/markdown" 2>&1 || status=$?
 if [ $status -eq 1 ]; then pass; else fail "a model that does not answer: $status"; fi
 in_json "a model that does not answer" "all(r['failed'] and '--deadline' in r['remark'] for r in j['tables'][0]['rows'])"

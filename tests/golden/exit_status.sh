@@ -58,4 +58,16 @@ expect 2 'cannot be read' "$scratch/none.json"
 expect 2 'usage' --unknown
 expect 0 'operation_not_offered' --list-skips
 
+# What is printed must arrive.
+work=$scratch
+pass() { :; }
+fail() {
+  failures=$((failures + 1))
+  printf '%s\n' "$*"
+}
+# shellcheck source=tests/unwritable.sh
+. "$(dirname "$0")/../unwritable.sh"
+cannot_print "$golden" --list-skips
+cannot_print "$golden" "$file"
+
 exit $((failures != 0))

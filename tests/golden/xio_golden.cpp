@@ -6,7 +6,7 @@
 // xio-golden --list-skips
 //
 // Exit status: 0 all cases passed or were skipped with a reason, 1 a case failed, 2 a file cannot be read or has an
-// unknown form.
+// unknown form. 1 too where what it prints cannot be written.
 
 #include <cstdio>
 #include <cstring>
@@ -16,6 +16,7 @@
 
 #include "golden.hpp"
 #include "skips.hpp"
+#include "tester/output.hpp"
 
 namespace {
 
@@ -60,9 +61,7 @@ int replay(const char* path) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "--list-skips") == 0) {
     list_skips();
     return 0;
@@ -77,4 +76,10 @@ int main(int argc, char** argv) {
     if (status > worst) worst = status;
   }
   return worst;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return tester::with_checked_output("xio-golden", [&] { return run(argc, argv); });
 }

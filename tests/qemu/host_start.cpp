@@ -3,6 +3,10 @@
 /// @file
 /// @brief QEMU as a transport: starts by either protocol, offers what was asked for, and says why where it cannot.
 
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -211,6 +215,27 @@ TEST_CASE("what keeps QEMU from starting is said in one line", "[qemu]") {
   SECTION("not QEMU at all") {
     options.binary = "/bin/true";
     CHECK(contains(complaint(), "QEMU: it ended with status 0"));
+  }
+  SECTION("a program that never answers") {
+    const host_tests::ScratchFile file("silent");
+    std::FILE* script = std::fopen(file.path().c_str(), "w");
+    REQUIRE(script != nullptr);
+    const std::string ending = GENERATE(as<std::string>(), "exec sleep 1000", "sleep 1000 & exit 3");
+    std::fprintf(script, "#!/bin/sh\n%s\n", ending.c_str());
+    std::fclose(script);
+    REQUIRE(::chmod(file.path().c_str(), 0755) == 0);
+    options.binary = file.path();
+    CHECK(options.start_deadline == std::chrono::seconds(10));
+    const bool ends = contains(ending, "exit");
+    if (!ends) options.start_deadline = std::chrono::milliseconds(1500);
+    const auto began = std::chrono::steady_clock::now();
+    const std::string message = complaint();
+    INFO(message);
+    // Both protocols together; what has ended needs no deadline at all.
+    CHECK(contains(message, ends ? "it ended with status 3" : "it still runs"));
+    CHECK_FALSE(contains(message, "has not answered within 10000 ms"));
+    CHECK(contains(message, "has not answered within") == !ends);
+    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(8));
   }
   SECTION("an option that QEMU does not know") {
     options.device_options = "colour=blue";

@@ -62,6 +62,17 @@ fi
 expect 2 "not found" nvme-ep --controller qemu:binary=/nowhere/qemu --read-io 4
 expect 2 "bad_option" nvme-ep --controller "qemu:device=serial=$serial,bad_option=1" --read-io 4
 
+# A program that never answers is not waited for twice.
+printf '#!/bin/sh\nexec sleep 1000\n' >"$work/silent" && chmod +x "$work/silent"
+began=$SECONDS
+expect 2 "has not answered within" nvme-ep --controller "qemu:binary=$work/silent" --read-io 4
+if [ $((SECONDS - began)) -le 15 ]; then pass; else fail "a program that never answers took $((SECONDS - began)) s, not 10"; fi
+# An image that cannot be made is not there afterwards.
+# The limit leaves room for what queues and data need.
+(ulimit -f 300000 && expect 2 "cannot make image $work/new" nvme-ep --controller "qemu:image=$work/new,size=1G" --read-io 4 &&
+  [ "$failed" -eq 0 ]) || failed=$((failed + 1))
+if [ ! -e "$work/new" ]; then pass; else fail "an image that could not be made is there"; fi
+
 # Limits of the controller.
 expect 2 "CAP.MQES" nvme-ep --controller $plain --read-io 4 --depth 4096
 expect 2 "CAP.MQES" nvme-ep --controller $plain --read-io 4 --queue-length 2049

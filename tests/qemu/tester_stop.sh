@@ -54,16 +54,50 @@ kill -INT -- "-$run"
 expect 130 "Ctrl-C" "j['interrupted']" "phases['write']['failed'] == 0"
 
 # QEMU stands still: deadlines pass, and everything ends.
-begin --read-io 100 --infinite --progress --deadline 2000
+begin --read-io 100 --infinite --progress --deadline 5000
 kill -STOP "$(qemu_processes $serial)"
 expect 1 "QEMU stopped" "not j['interrupted']" "phases['read']['completed'] > 0" \
   "[e['status'] for e in phases['read']['errors']] == ['timed_out']" "'--deadline' in j['trouble']"
 
-# QEMU is gone.
-begin --read-io 100 --infinite --progress --deadline 2000
+# QEMU is gone: whatever the deadline, nobody waits for it. A second is the bound; the fastest run keeps it on a busy machine too.
+fastest=1000000
+for transport in remote qtest; do
+  for shape in "--num-queues 2" "--waves 2 --wave-size 8 --depth 32" "--num-queues 1"; do
+    controller=qemu:size=16M,transport=$transport,device=serial=$serial
+    # shellcheck disable=SC2086
+    begin --read-io 100 --infinite --progress --deadline 600000 $shape
+    began=$(date +%s%3N)
+    kill -KILL "$(qemu_processes $serial)"
+    expect 1 "QEMU killed, $transport, $shape" "phases['read']['completed'] > 0" "not j['interrupted']" \
+      "'QEMU is gone: it was killed by signal 9' in j['trouble']" \
+      "phases['read']['completed'] + phases['read']['failed'] == phases['read']['submitted']"
+    [ -s "$report" ] || continue
+    took=$(($(date -r "$report" +%s%3N) - began))
+    printf 'QEMU killed, %s, %s: %d ms\n' $transport "$shape" $took
+    if [ $took -lt $fastest ]; then fastest=$took; fi
+  done
+done
+if [ "$fastest" -le 1000 ]; then pass; else fail "after QEMU was killed it took $fastest ms at least"; fi
+controller=qemu:size=16M,device=serial=$serial
+
+# A report ends too, with the status of a failure.
+setsid "$tester" report --controller "$controller" --tables single,batched --duration 60 >"$work/out" 2>"$work/err" &
+run=$!
+there() { [ -n "$(qemu_processes $serial)" ]; }
+eventually there || fail "report does not start"
+sleep 1
 kill -KILL "$(qemu_processes $serial)"
-expect 1 "QEMU killed" "phases['read']['completed'] > 0" "'timed_out' in [e['status'] for e in phases['read']['errors']]" \
-  "'gone' in j['trouble']"
+if eventually ended; then
+  wait "$run"
+  status=$?
+  if [ $status -eq 1 ] && grep -q "QEMU is gone" "$work/out"; then pass; else
+    fail "report, QEMU killed: exit status $status"
+    cat "$work/out" "$work/err"
+  fi
+else
+  fail "report does not end when QEMU is killed"
+  kill -9 "$run"
+fi
 
 # The tester is gone: QEMU must not stay.
 begin --read-io 100 --infinite --progress

@@ -4,6 +4,7 @@
 /// @brief Child processes: started, listened to, ended, and never left behind.
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -87,6 +88,22 @@ TEST_CASE("a child that leaves others behind does not hold us up", "[host][proce
   REQUIRE(child.summary().compare(0, said.size(), said) == 0);
   const auto grandchild = static_cast<pid_t>(std::stol(child.summary().substr(said.size())));
   CHECK(::kill(grandchild, SIGKILL) == 0);
+}
+
+TEST_CASE("what a child has started ends with it", "[host][process]") {
+  // The grandchild keeps a descriptor open: its other end hears that nobody has it any more.
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const FileDescriptor input(ends[0], "pipe");
+  FileDescriptor output(ends[1], "pipe");
+  ChildCommand command = shell("sleep 1000 & exit 3");
+  command.inherited = {output.get()};
+  ChildProcess child(command);
+  output.reset();
+  REQUIRE(child.wait_end(patience));
+  pollfd entry{input.get(), POLLIN, 0};
+  CHECK(::poll(&entry, 1, static_cast<int>(patience.count())) == 1);
+  CHECK((entry.revents & POLLHUP) != 0);
 }
 
 TEST_CASE("the child ends with the object", "[host][process]") {

@@ -3,6 +3,8 @@
 /// @file
 /// @brief The text form of QEMU's options, and what becomes of it on QEMU's command line.
 
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -137,6 +139,37 @@ TEST_CASE("images are checked, created only where absent, and never resized", "[
   options.image = file.path() + "/no/such/folder/x";
   options.size = 4096;
   CHECK(contains(complaint(), "cannot create image"));
+}
+
+TEST_CASE("an image that cannot be made leaves nothing behind", "[host][qemu]") {
+  // File systems differ in whether a file can be made before it has a name.
+  const std::string folder = GENERATE(as<std::string>(), "", "/dev/shm");
+  if (::access(("/." + folder).c_str(), W_OK) != 0) return;
+  const ScratchFile here("disk.img");
+  const std::string path = folder.empty() ? here.path() : folder + "/xio-test-" + std::to_string(::getpid()) + ".img";
+  QemuOptions options;
+  options.image = path;
+  options.size = 8 << 20;
+  const auto complaint = [&] { return error_of([&] { detail::QemuDevices devices(options, ""); }); };
+  const auto bytes = [&path] {
+    struct stat info{};
+    return ::stat(path.c_str(), &info) == 0 ? info.st_size : -1;
+  };
+
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto old_action = ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{1 << 20, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const std::string said = complaint();
+  CHECK(bytes() == -1);
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+  ::signal(SIGXFSZ, old_action);
+  CHECK(contains(said, "cannot make image " + path));
+  // The next run is not held up.
+  CHECK(complaint().empty());
+  CHECK(bytes() == 8 << 20);
+  ::unlink(path.c_str());
 }
 
 TEST_CASE("options turn into QEMU's arguments", "[host][qemu]") {

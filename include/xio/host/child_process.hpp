@@ -58,7 +58,8 @@ inline std::string find_program(const std::string& program) {
 ///
 /// A thread of its own forks the child (the kernel's promise to kill is bound to the thread that forked), collects what
 /// the child writes to its standard output and error, and reaps it. The child gets a session of its own, so that Ctrl-C
-/// on the terminal reaches us alone. Usable from several threads at once.
+/// on the terminal reaches us alone. What it has started itself ends with it (as where the program is a script that
+/// starts another), unless it is in a session of its own. Usable from several threads at once.
 class ChildProcess {
  public:
   /// Starts the program; throws Error where it cannot be executed.
@@ -230,6 +231,8 @@ class ChildProcess {
 
   void reap() {
     const std::lock_guard<std::mutex> lock(mutex_);
+    // Its number, and with it that of its group, is ours until it is reaped.
+    ::kill(-pid_, SIGKILL);
     siginfo_t info{};
     while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0 && errno == EINTR) {
     }

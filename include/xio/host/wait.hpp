@@ -28,6 +28,8 @@ class Deadline {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count();
     return left < 0 ? 0 : static_cast<int>(left) + 1;
   }
+  /// The same as a length of time.
+  std::chrono::milliseconds left() const { return std::chrono::milliseconds(poll_timeout()); }
   /// For messages: "5000 ms".
   std::string text() const { return std::to_string(length_.count()) + " ms"; }
 

@@ -24,6 +24,7 @@
 #include <xio/host/nvme/qemu_remote.hpp>
 #include <xio/host/nvme/transport.hpp>
 #include <xio/host/text.hpp>
+#include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -44,14 +45,15 @@ struct QemuMachine {
   std::unique_ptr<QemuChannel> channel;
   bool remote;
 
-  QemuMachine(const QemuOptions& options, bool use_remote)
+  /// @param until  when the controller must have answered
+  QemuMachine(const QemuOptions& options, bool use_remote, const Deadline& until)
       : arena(arena_options(options, use_remote)), remote(use_remote) {
     try {
-      start(options);
+      start(options, until);
     } catch (const Error& failure) {
       if (!process) throw;
       // A QEMU that refuses its options is about to end; what it says is worth waiting for.
-      process->wait_end(std::chrono::milliseconds(500));
+      process->wait_end(until.passed() ? std::chrono::milliseconds(0) : std::chrono::milliseconds(500));
       throw Error(std::string(failure.what()) + "; QEMU: " + process->summary());
     }
   }
@@ -71,7 +73,7 @@ struct QemuMachine {
     return wanted;
   }
 
-  void start(const QemuOptions& options) {
+  void start(const QemuOptions& options, const Deadline& until) {
     auto [device_socket, device_end] = make_socket_pair();
     auto [monitor_socket, monitor_end] = make_socket_pair();
     QemuDevices devices(options, remote ? "" : "addr=" + std::to_string(pci_slot));
@@ -109,11 +111,17 @@ struct QemuMachine {
     process = std::make_unique<ChildProcess>(command);
     device_end.reset();
     monitor_end.reset();
-    connect(std::move(device_socket), std::move(monitor_socket), options.deadline);
+    connect(std::move(device_socket), std::move(monitor_socket), until,
+            options.protocol == QemuProtocol::automatic && remote);
+    monitor->set_limit(options.deadline);
+    channel->set_limit(options.deadline);
   }
 
-  void connect(FileDescriptor device_socket, FileDescriptor monitor_socket, std::chrono::milliseconds deadline) {
-    monitor = std::make_unique<QemuMonitor>(std::move(monitor_socket), deadline);
+  /// @param another  whether there is another protocol to try, which needs time too
+  void connect(FileDescriptor device_socket, FileDescriptor monitor_socket, const Deadline& until, bool another) {
+    monitor = std::make_unique<QemuMonitor>(std::move(monitor_socket), until.left());
+    const std::chrono::milliseconds deadline = another ? until.left() / 2 : until.left();
+    monitor->set_limit(deadline);
     // The device's socket is served before the machine's initial reset, which undoes configuration writes. An answer
     // to this question proves that the reset is over.
     monitor->execute("query-status");
@@ -142,16 +150,19 @@ struct QemuMachine {
 inline std::unique_ptr<QemuMachine> start_qemu(const QemuOptions& options) {
   if (find_program(qemu_binary(options)).empty())
     throw Error(qemu_binary(options) + " not found: install qemu-system-x86 or give binary=...");
+  const Deadline until(options.start_deadline);
   if (options.protocol != QemuProtocol::automatic)
-    return std::make_unique<QemuMachine>(options, options.protocol == QemuProtocol::remote);
+    return std::make_unique<QemuMachine>(options, options.protocol == QemuProtocol::remote, until);
   std::string remote_failure;
   try {
-    return std::make_unique<QemuMachine>(options, true);
+    return std::make_unique<QemuMachine>(options, true, until);
   } catch (const Error& failure) {
+    // What says nothing at all speaks no other protocol either.
+    if (until.passed()) throw;
     remote_failure = failure.what();
   }
   try {
-    return std::make_unique<QemuMachine>(options, false);
+    return std::make_unique<QemuMachine>(options, false, until);
   } catch (const Error& failure) {
     // An option that QEMU does not like fails twice for the same reason: once is enough.
     const std::string qtest_failure = failure.what();
@@ -167,7 +178,8 @@ inline std::unique_ptr<QemuMachine> start_qemu(const QemuOptions& options) {
 ///
 /// Queues and data lie in memory that is shared with QEMU. Doorbell words are memory too: a DoorbellProxy forwards what
 /// kernels store there. QEMU ends with this object, or with this process, in whatever way that ends. Once QEMU has
-/// ended or does not answer within the deadline, every access throws Error, and alive() is false.
+/// ended or does not answer within the deadline, every access throws Error, and alive() is false. Kernels see nothing
+/// of that: who waits for them looks at alive() now and then.
 ///
 /// QEMU itself (7.2 and 10.0) now and then ends with a segmentation fault where a controller with image= or memory
 /// behind it is reset or recovered by x-remote while reads are in flight. It was not seen by qtest, nor with

@@ -41,6 +41,8 @@ class DeadlineSocket {
 
   int fd() const { return fd_.get(); }
   std::chrono::milliseconds limit() const { return limit_; }
+  /// Of every wait from now on.
+  void set_limit(std::chrono::milliseconds limit) { limit_ = limit; }
 
   /// Sends everything. Where the socket is full, `make_room()` is called whenever something can be read: the other side
   /// may be blocked on replies that we have not taken.
@@ -126,6 +128,10 @@ class QemuChannel {
   }
 
   bool broken() const { return broken_.load(); }
+  /// How long an answer may take from now on.
+  void set_limit(std::chrono::milliseconds limit) {
+    guarded([&] { return do_set_limit(limit); });
+  }
 
  protected:
   QemuChannel() = default;
@@ -135,6 +141,7 @@ class QemuChannel {
   virtual uint64_t do_read(uint64_t address, uint32_t bytes) = 0;
   virtual void do_write(uint64_t address, uint64_t value, uint32_t bytes) = 0;
   virtual void do_post(const PostedWrite* writes, size_t count) = 0;
+  virtual void do_set_limit(std::chrono::milliseconds limit) = 0;
 
   /// Replies to posted writes are looked for when so many are outstanding,
   static constexpr size_t collect_above = 16;

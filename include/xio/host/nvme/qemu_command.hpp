@@ -33,6 +33,29 @@ inline void set_file_size(int fd, uint64_t bytes, const std::string& name) {
     throw_system_error("qemu: cannot make " + name + " " + std::to_string(bytes) + " bytes long", errno);
 }
 
+/// Makes an image that is all there, or nothing at all: it gets its name when it has its length.
+inline void create_image(const std::string& path, uint64_t bytes, const std::string& name) {
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int unnamed = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0644);
+  if (unnamed >= 0) {
+    const FileDescriptor file(unnamed, name);
+    set_file_size(file.get(), bytes, name);
+    const std::string source = "/proc/self/fd/" + std::to_string(file.get());
+    if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0) return;
+    if (errno == EEXIST) throw_system_error("qemu: cannot create " + name, errno);
+  }
+  // Not every file system has files without a name, or links to them.
+  const FileDescriptor created(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644),
+                               "qemu: cannot create " + name);
+  try {
+    set_file_size(created.get(), bytes, name);
+  } catch (...) {
+    ::unlink(path.c_str());
+    throw;
+  }
+}
+
 /// Checks that a raw image can be used, or creates it where it is absent and a size is known.
 inline void prepare_image(const QemuNamespace& wanted) {
   const std::string name = "image " + wanted.image;
@@ -40,10 +63,7 @@ inline void prepare_image(const QemuNamespace& wanted) {
   if (::stat(wanted.image.c_str(), &info) != 0) {
     if (errno != ENOENT) throw_system_error("qemu: cannot use " + name, errno);
     if (wanted.size == 0) throw Error("qemu: " + name + " does not exist; give size= to create it");
-    const FileDescriptor created(::open(wanted.image.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644),
-                                 "qemu: cannot create " + name);
-    set_file_size(created.get(), wanted.size, name);
-    return;
+    return create_image(wanted.image, wanted.size, name);
   }
   if (!S_ISREG(info.st_mode)) throw Error("qemu: " + name + " is not a regular file; use a raw image file");
   const FileDescriptor probe(::open(wanted.image.c_str(), O_RDWR | O_CLOEXEC),

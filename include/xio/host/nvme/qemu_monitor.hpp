@@ -13,6 +13,7 @@
 #include <xio/host/error.hpp>
 #include <xio/host/file_descriptor.hpp>
 #include <xio/host/nvme/qemu_channel.hpp>
+#include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -104,12 +105,23 @@ inline std::string unquote(const std::string& value) {
 /// The monitor of one QEMU. Usable from several threads at once.
 class QemuMonitor {
  public:
+  /// Waits for QEMU's greeting.
+  /// @param limit  of the whole greeting, and of the answer to each command later
   QemuMonitor(FileDescriptor fd, std::chrono::milliseconds limit) : socket_(std::move(fd), limit) {
+    const Deadline until(limit);
     const std::string version =
         detail::json::member(detail::json::member(detail::json::member(line(), "QMP"), "version"), "qemu");
     version_ = detail::json::member(version, "major") + "." + detail::json::member(version, "minor") + "." +
                detail::json::member(version, "micro");
+    socket_.set_limit(until.left());
     execute("qmp_capabilities");
+    socket_.set_limit(limit);
+  }
+
+  /// How long the answer to a command may take from now on.
+  void set_limit(std::chrono::milliseconds limit) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    socket_.set_limit(limit);
   }
 
   /// Of QEMU, for instance "7.2.22".

@@ -59,7 +59,9 @@ struct QemuOptions : QemuNamespace {
   size_t dma_bytes = size_t{256} << 20;  ///< memory for queues and data
   std::string binary;                    ///< empty: environment XIO_QEMU, else qemu-system-x86_64 in PATH
   QemuProtocol protocol = QemuProtocol::automatic;
-  std::chrono::milliseconds deadline{20000};  ///< of every exchange with QEMU
+  std::chrono::milliseconds deadline{20000};  ///< of every exchange with a QEMU that has started
+  std::chrono::milliseconds start_deadline{
+      10000};  ///< from the start to the controller's answer, all attempts together
 };
 
 namespace detail {

@@ -54,6 +54,8 @@ class QemuQtestChannel final : public QemuChannel {
     if (outstanding_ > collect_above) collect(outstanding_ > wait_above);
   }
 
+  void do_set_limit(std::chrono::milliseconds limit) override { socket_.set_limit(limit); }
+
   void select(uint32_t offset) {
     call("outl " + to_hex(config_address_port) + " " + to_hex(0x80000000u | slot_ << 11 | (offset & 0xfc)));
   }

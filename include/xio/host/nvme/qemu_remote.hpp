@@ -128,6 +128,8 @@ class QemuRemoteChannel final : public QemuChannel {
     if (outstanding_ > collect_above) collect(outstanding_ > wait_above);
   }
 
+  void do_set_limit(std::chrono::milliseconds limit) override { socket_.set_limit(limit); }
+
   static AccessMessage access(Command command, uint64_t address, uint64_t value, uint32_t bytes) {
     return {{command, 0, access_payload_bytes}, address, value, bytes, 1, {}};
   }
