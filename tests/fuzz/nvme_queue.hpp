@@ -5,6 +5,10 @@
 /// @brief An NVMe queue of a random shape in memory of its own.
 
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <type_traits>
 #include <vector>
 
 #include <xio/device/nvme.hpp>
@@ -16,6 +20,25 @@ namespace fuzz {
 
 namespace nvme = xio::nvme;
 
+/// The log of failures of a queue, of its least size.
+template <class Handle, class = void>
+struct FailureMemory {
+  void give_to(Handle&) {}
+};
+template <class Handle>
+struct FailureMemory<Handle, std::void_t<decltype(Handle::failures)>> {
+  using Log = std::remove_pointer_t<decltype(Handle::failures)>;
+  static constexpr uint32_t entries = 64;
+  static constexpr size_t bytes = sizeof(Log) + entries * sizeof(uint64_t);
+  std::unique_ptr<void, void (*)(void*)> memory{std::aligned_alloc(alignof(Log), bytes), std::free};
+
+  void give_to(Handle& handle) {
+    std::memset(memory.get(), 0, bytes);
+    handle.failures = static_cast<Log*>(memory.get());
+    handle.failure_entries = entries;
+  }
+};
+
 /// Queue memory of exactly the sizes that the handle says, so that a sanitizer sees every step beyond.
 struct NvmeQueueMemory {
   nvme::QueueHandle handle{};
@@ -25,6 +48,7 @@ struct NvmeQueueMemory {
   std::vector<xio::CompletionSlot> slots;
   std::vector<xio::Notification*> notifications;
   std::vector<uint64_t> lists;
+  FailureMemory<nvme::QueueHandle> failures;
   uint32_t sq_doorbell = 0;
   uint32_t cq_doorbell = 0;
 
@@ -56,6 +80,7 @@ struct NvmeQueueMemory {
     handle.cq = cq.data();
     handle.slots = slots.data();
     handle.notifications = notifications.data();
+    failures.give_to(handle);
     handle.sq_doorbell = &sq_doorbell;
     handle.cq_doorbell = &cq_doorbell;
     handle.lists = lists.empty() ? nullptr : lists.data();
