@@ -32,4 +32,6 @@ endif()
 
 option(XIO_BUILD_PROTOCOL_TESTS "Build the tests of the queue protocol, the longest to compile" ON)
 option(XIO_BUILD_GOLDEN_TESTS "Build the tests that replay recorded drivers" ON)
+option(XIO_BUILD_FUZZ_TESTS "Build the fuzzers, where XIO_BUILD_PROTOCOL_TESTS is on and g++ optimises" ON)
+set(XIO_FUZZ_CLANG clang++-19 CACHE STRING "clang++ that the fuzzers are compiled with")
 option(XIO_UNITY "Compile several sources of a program as one: shorter to build, longer after a change" ON)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+# Fuzzers: what a device, a peer, a file or a user may hand to the library, at random and guided by coverage (libFuzzer).
+# Each first replays the inputs kept in corpus/<name>, then looks for new ones: all together two minutes on two processors, and
+# an hour by the label nightly.
+
+# They do not depend on the host compiler or the build type: one configuration has them, that of the other slow tests.
+if(NOT XIO_BUILD_FUZZ_TESTS OR NOT XIO_BUILD_PROTOCOL_TESTS OR XIO_SANITIZE
+    OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+  return()
+endif()
+
+set(fuzz_dir ${XIO_TESTS_DIR}/fuzz)
+set(fuzz_binary_dir ${XIO_TESTS_BINARY_DIR}/fuzz)
+set(fuzz_names "")
+
+# libFuzzer comes with clang, in Debian in a package of its own.
+find_program(XIO_FUZZ_CLANG_PATH ${XIO_FUZZ_CLANG})
+set(fuzz_missing "")
+if(NOT XIO_FUZZ_CLANG_PATH)
+  set(fuzz_missing "${XIO_FUZZ_CLANG} is not installed (Debian: clang-19)")
+else()
+  file(WRITE ${fuzz_binary_dir}/probe.cpp
+    "extern \"C\" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }\n")
+  execute_process(
+    COMMAND ${XIO_FUZZ_CLANG_PATH} -fsanitize=fuzzer,address,undefined probe.cpp -o probe
+    WORKING_DIRECTORY ${fuzz_binary_dir} RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+  if(NOT result EQUAL 0)
+    set(fuzz_missing "${XIO_FUZZ_CLANG} has no libFuzzer or no sanitizers (Debian: libclang-rt-19-dev)")
+  endif()
+endif()
+
+set(fuzz_flags -std=c++17 -O1 -gline-tables-only -fno-omit-frame-pointer -pthread
+  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
+set(fuzz_compile_flags ${fuzz_flags} -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
+  -I${PROJECT_SOURCE_DIR}/include -I${XIO_TESTS_DIR} -I${PROJECT_SOURCE_DIR}/bench)
+
+# Builds tests/fuzz/<name>.cpp into <build>/tests/fuzz/<name>, and registers it as fuzz.<name> and fuzz.<name>.long.
+#   xio_add_fuzzer(<name> [MORE source...] [FLAGS flag...] [OPTIONS option...])
+# MORE: further sources, relative to the project. FLAGS: of the compiler. OPTIONS: of libFuzzer.
+function(xio_add_fuzzer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "MORE;FLAGS;OPTIONS")
+  set(fuzz_names ${fuzz_names} ${name} PARENT_SCOPE)
+  set(fuzz_options_${name} ${arg_OPTIONS} PARENT_SCOPE)
+  if(fuzz_missing)
+    return()
+  endif()
+  set(objects "")
+  foreach(source tests/fuzz/${name}.cpp ${arg_MORE})
+    string(REPLACE "/" "-" stem ${source})
+    set(object ${fuzz_binary_dir}/${name}.objects/${stem}.o)
+    add_custom_command(OUTPUT ${object}
+      COMMAND ${XIO_FUZZ_CLANG_PATH} ${fuzz_compile_flags} ${arg_FLAGS} -MD -MT ${object} -MF ${object}.d
+        -c ${PROJECT_SOURCE_DIR}/${source} -o ${object}
+      DEPENDS ${PROJECT_SOURCE_DIR}/${source} DEPFILE ${object}.d COMMENT "Fuzzer ${name}: ${source}" VERBATIM)
+    list(APPEND objects ${object})
+  endforeach()
+  file(MAKE_DIRECTORY ${fuzz_binary_dir}/${name}.objects)
+  add_custom_command(OUTPUT ${fuzz_binary_dir}/${name}
+    COMMAND ${XIO_FUZZ_CLANG_PATH} ${fuzz_flags} ${objects} -ldl -o ${fuzz_binary_dir}/${name}
+    DEPENDS ${objects} COMMENT "Fuzzer ${name}" VERBATIM)
+  add_custom_target(fuzz-${name} ALL DEPENDS ${fuzz_binary_dir}/${name})
+endfunction()
+
+# Sequences of calls: inputs are long from the beginning.
+set(sequences -len_control=0 -max_len=400)
+
+xio_add_fuzzer(nvme_pointers)
+xio_add_fuzzer(nvme_commands)
+xio_add_fuzzer(nvme_submit OPTIONS ${sequences})
+xio_add_fuzzer(nvme_completions OPTIONS ${sequences})
+xio_add_fuzzer(rdma_completions OPTIONS ${sequences})
+xio_add_fuzzer(specs OPTIONS -dict=${fuzz_dir}/specs.dict -max_len=200)
+xio_add_fuzzer(records OPTIONS -len_control=0 -max_len=300)
+xio_add_fuzzer(identify OPTIONS -len_control=0 -max_len=300)
+
+set(session rdma_session rdma_pulse rdma_role rdma_runner rdma_plan interrupt progress summary)
+list(TRANSFORM session PREPEND bench/tester/)
+list(TRANSFORM session APPEND .cpp)
+xio_add_fuzzer(exchange MORE ${session} OPTIONS -len_control=0 -max_len=3000)
+
+find_path(XIO_NLOHMANN_JSON_INCLUDE nlohmann/json.hpp DOC "JSON for Modern C++ (Debian: nlohmann-json3-dev)")
+if(XIO_NLOHMANN_JSON_INCLUDE)
+  file(GLOB golden RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${XIO_TESTS_DIR}/golden/*.cpp)
+  list(REMOVE_ITEM golden tests/golden/xio_golden.cpp)
+  # Most of the time would go into compiling.
+  xio_add_fuzzer(golden_files MORE ${golden} FLAGS -O0 -fno-sanitize=undefined -DXIO_COUNT_OPERATIONS=1
+    OPTIONS -len_control=0 -max_len=6000)
+endif()
+
+# Of the processor time that all of them have, each gets the same share.
+list(LENGTH fuzz_names count)
+math(EXPR seconds "240 / ${count}")
+math(EXPR long_seconds "7200 / ${count}")
+math(EXPR timeout "${seconds} + 280")
+math(EXPR long_timeout "${long_seconds} + 600")
+foreach(name IN LISTS fuzz_names)
+  set(program ${fuzz_binary_dir}/${name} ${fuzz_dir}/corpus/${name} ${fuzz_binary_dir}/found)
+  xio_register_tool_test("${fuzz_missing}" NAME fuzz.${name} LABELS fuzz slow TIMEOUT ${timeout}
+    COMMAND ${fuzz_dir}/run_fuzzer.sh ${program} ${seconds} ${fuzz_options_${name}})
+  xio_register_tool_test("${fuzz_missing}" NAME fuzz.${name}.long LABELS fuzz nightly TIMEOUT ${long_timeout}
+    COMMAND ${fuzz_dir}/run_fuzzer.sh ${program} ${long_seconds} ${fuzz_options_${name}})
+  foreach(test fuzz.${name} fuzz.${name}.long)
+    # Both keep what they find in one place.
+    set_tests_properties(${test} PROPERTIES RESOURCE_LOCK fuzz.${name})
+  endforeach()
+endforeach()
