@@ -12,6 +12,7 @@
 #include <xio/host/memory.hpp>
 #include <xio/vendors/nvme/identify.hpp>
 #include <xio/vendors/nvme/opcodes.hpp>
+#include <xio/vendors/nvme/opcodes_admin.hpp>
 
 XIO_NAMESPACE_BEGIN
 
