@@ -82,10 +82,8 @@ class Window {
 };
 
 bool all(const unsigned char* from, const unsigned char* to, unsigned char value) {
-  for (; from < to; ++from) {
-    if (*from != value) return false;
-  }
-  return true;
+  const auto bytes = static_cast<size_t>(to - from);
+  return bytes == 0 || (*from == value && std::memcmp(from, from + 1, bytes - 1) == 0);
 }
 
 NvmeConfig with_everything() {
