@@ -10,8 +10,6 @@ using namespace rdma_tests;
 
 namespace {
 
-Deadline shortly() { return xio::deadline(3_ms); }
-
 struct Expected {
   RdmaOutcome outcome;
   Status::Code code;
@@ -28,12 +26,6 @@ constexpr Expected outcomes[] = {
     {RdmaOutcome::receiver_not_ready, Status::receiver_not_ready},
     {RdmaOutcome::flushed, Status::flushed},
 };
-
-/// Passes of the NIC until it has nothing to do.
-void settle(RdmaNic& nic) {
-  uint32_t idle = 0;
-  while (idle < 20) idle = nic.pass() ? 0 : idle + 1;
-}
 
 }  // namespace
 
