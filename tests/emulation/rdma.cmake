@@ -3,7 +3,7 @@
 
 # Against entries written by hand; know nothing of the device code, and have one thread.
 if(NOT XIO_SANITIZE MATCHES thread)
-  xio_add_tests(emulation rdma_nics SOURCES rdma_wires rdma_wires_ionic rdma_wires_indexed)
+  xio_add_tests(emulation rdma_nics SOURCES rdma_wires rdma_wires_any rdma_wires_ionic rdma_wires_indexed)
 endif()
 if(NOT XIO_BUILD_PROTOCOL_TESTS)
   return()
@@ -20,10 +20,10 @@ endif()
 if(XIO_SANITIZE MATCHES thread)
   xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_collapsed rdma_exchange rdma_late rdma_waves)
 elseif(XIO_SANITIZE)
-  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_calls rdma_messages rdma_outcomes rdma_recover)
+  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_agreement rdma_calls rdma_messages rdma_outcomes rdma_recover)
 else()
   xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300
-    SOURCES rdma_begin rdma_calls rdma_late rdma_messages rdma_outcomes rdma_processes rdma_recover rdma_waves rdma_wrap)
+    SOURCES rdma_agreement rdma_begin rdma_calls rdma_late rdma_messages rdma_outcomes rdma_processes rdma_recover rdma_waves rdma_wrap)
   xio_add_tests(emulation rdma_shapes LABELS protocol TIMEOUT 300 SOURCES rdma_collapsed rdma_exchange rdma_variants)
   # The longest message moves 2 GiB: for one vendor, and for the others at night.
   xio_add_test(emulation/rdma_sizes NO_TEST)

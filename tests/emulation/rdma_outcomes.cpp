@@ -10,8 +10,6 @@ using namespace rdma_tests;
 
 namespace {
 
-Deadline shortly() { return xio::deadline(3_ms); }
-
 struct Expected {
   RdmaOutcome outcome;
   Status::Code code;

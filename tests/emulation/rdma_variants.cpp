@@ -144,8 +144,8 @@ void meet_all_entries() {
   auto* const words = static_cast<uint64_t*>(const_cast<void*>(handle.cq.entries));
   const auto put = [&](uint32_t slot, bnxt::CqeType type, uint64_t status, uint64_t bytes) {
     const bool of_receive = type == bnxt::CqeType::responder_rc;
-    words[4 * slot] = of_receive ? bytes : 1;
-    words[4 * slot + 1] = 1;
+    words[4 * slot] = of_receive ? bytes : handle.cq.cookie;
+    words[4 * slot + 1] = handle.cq.cookie;
     words[4 * slot + 3] =
         1 | static_cast<uint64_t>(type) << bnxt::cqe_word::type_shift | status << bnxt::cqe_word::status_shift;
   };

@@ -199,7 +199,7 @@ TEST_CASE("bnxt: completions") {
   const auto write = [&](auto wire, uint64_t index, const RdmaSendCompletion& completion) {
     decltype(wire)::write_completion(rig.config, rig.memory.cq, nullptr, index, completion);
   };
-  const uint64_t handle = Fixed::qp_handle;
+  const uint64_t handle = xio::emulation::RdmaQueueConfig().cookie;
   write(Fixed(), 3, sent(RdmaOperation::write, 12 * 5 + 11, 77));
   CHECK(rig.cqe(3, 32) == Bytes(32).le(0, 8, handle).le(8, 4, 0).le(24, 4, 1).value);
   write(Fixed(), 16 + 3, sent(RdmaOperation::write, 4, 77));
@@ -257,8 +257,8 @@ TEST_CASE("bnxt: the queue's last completion entry comes after the first failure
   }
   CHECK(nic.statistics().violations.empty());
   CHECK(nic.statistics().completions == 1);
-  CHECK(rig.cqe(0, 32) == Bytes(32).le(0, 8, Fixed::qp_handle).le(8, 4, 1).le(24, 4, 0xa01).value);
-  CHECK(rig.cqe(1, 32) == Bytes(32).le(0, 8, Fixed::qp_handle).le(8, 4, 1).le(24, 4, 29).value);
+  CHECK(rig.cqe(0, 32) == Bytes(32).le(0, 8, rig.config.cookie).le(8, 4, 1).le(24, 4, 0xa01).value);
+  CHECK(rig.cqe(1, 32) == Bytes(32).le(0, 8, rig.config.cookie).le(8, 4, 1).le(24, 4, 29).value);
   CHECK(rig.cqe(2, 32) == Bytes(32).value);
 }
 

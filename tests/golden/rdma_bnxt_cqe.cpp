@@ -44,7 +44,8 @@ class Pair {
         reports.push_back({first_receive + completion.counter, true, completion.status, completion});
         return;
       case lib::CompletionKind::ended: failed_ = ended_ = true; return;
-      case lib::CompletionKind::nothing: return;
+      case lib::CompletionKind::nothing:
+      case lib::CompletionKind::unknown: return;
     }
   }
 

@@ -13,7 +13,7 @@ namespace ernic = xio::ernic;
 
 constexpr uint64_t uar_page_bytes = 4096;
 
-class ErnicQueue : public LibraryPoster<ernic::Vendor, false> {
+class ErnicQueue : public LibraryPoster<ernic::Vendor> {
  public:
   ErnicQueue(const Json& file, const std::string& config, const Json& before, Use use)
       : LibraryPoster(use, ernic_shapes(file, config)) {

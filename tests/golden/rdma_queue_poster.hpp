@@ -26,8 +26,7 @@ struct Standing {
 };
 
 /// A queue pair of the library, in the state that a case says. The vendor's own class sets it up.
-/// @tparam Inline whether the vendor has inline data
-template <class V, bool Inline = true>
+template <class V>
 class LibraryPoster : public QueuePoster {
  public:
   /// Sends of one call: one by one and announced at once; of several requests, all announced together at the end.
@@ -163,13 +162,8 @@ class LibraryPoster : public QueuePoster {
     {
       const Stage::Watch watch(stage_);
       for (const Request& request : requests) {
-        const xio::Token token = with_payload(request, [&](const auto& payload) {
-          if constexpr (!Inline && std::decay_t<decltype(payload)>::is_inline) {
-            return xio::Token::refused(xio::Status::unsupported);
-          } else {
-            return queue.submit(request.work, payload);
-          }
-        });
+        const xio::Token token =
+            with_payload(request, [&](const auto& payload) { return queue.submit(request.work, payload); });
         posted.status = token.status;
         if (!token.status.is_ok()) break;
         ++posted.accepted;

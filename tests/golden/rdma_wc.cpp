@@ -130,7 +130,12 @@ std::vector<Request> posted_requests(const Json& recorded, bool signal_all) {
   return requests;
 }
 
-void expect_reports(const Json& recorded, const std::vector<Reported>& reports) {
+void expect_reports(const Json& recorded, const std::vector<Reported>& reports, bool failed) {
+  if (failed != poll_fails(recorded)) {
+    throw Mismatch(failed ? "an entry that makes no sense, where the driver reports as usual"
+                          : "nothing wrong, where the driver fails the poll");
+  }
+  if (failed) return;
   const Json& expected = member(recorded, "wc");
   expect_number("completions", expected.size(), reports.size());
   for (size_t i = 0; i < reports.size(); ++i) expect_one(expected[i], reports[i]);

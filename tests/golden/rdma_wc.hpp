@@ -101,8 +101,12 @@ struct Outstanding {
 /// The requests of "posted", a list of calls.
 std::vector<Request> posted_requests(const Json& recorded, bool signal_all);
 
+/// Whether the recorded driver failed the poll: then it told of nothing, whatever it had read.
+inline bool poll_fails(const Json& recorded) { return member(recorded, "ret").get<int64_t>() < 0; }
+
 /// Compares what is reported with the case's "wc" and "ret".
+/// @param failed whether an entry was met that the driver must have failed the poll for
 /// @throws Mismatch
-void expect_reports(const Json& recorded, const std::vector<Reported>& reports);
+void expect_reports(const Json& recorded, const std::vector<Reported>& reports, bool failed = false);
 
 }  // namespace golden::rdma

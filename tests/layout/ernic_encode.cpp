@@ -238,7 +238,11 @@ static_assert(recorded::receives<ernic::ReceiveEncoder>({801, 4, 6, 2}, pieces(6
 TEST_CASE("ERNIC: what cannot be posted") {
   CHECK(Encoder::check(shape, {}, pieces(1, 1, 1, 1, 1).list()) == Status::out_of_range);
   CHECK(Encoder::check(shape, {}, block(8, 0).data()) == Status::unsupported);
+  CHECK(Encoder::check(shape, {}, block(0, 0).data()) == Status::ok);
+  CHECK(Encoder::check(shape, {Operation::get}, block(0, 0).data()) == Status::invalid_argument);
+  CHECK(Encoder::check(shape, {}, xio::rdma::InlineValue{1}) == Status::unsupported);
   CHECK(Encoder::check(shape, {Operation::local_invalidate}, NoData{}) == Status::unsupported);
+  CHECK(Encoder::check(shape, {Operation::nop}, NoData{}) == Status::unsupported);
   CHECK(Encoder::check(shape, {Operation::compare_swap}, pieces(4).list()) == Status::invalid_argument);
   CHECK(Encoder::check(shape, {}, pieces(0x80000001).list()) == Status::out_of_range);
   // Whatever the queue pair was made with, the entry ends.

@@ -118,6 +118,7 @@ BnxtMemory bnxt_memory(xio::emulation::RdmaQueuePair<BnxtKit>& emulated, bool re
   memory.cq_doorbell = receives ? m.receive_cq_doorbell : m.cq_doorbell;
   memory.first_psn = config.first_psn;
   memory.mtu = 1u << config.mtu_shift;
+  memory.handle = config.cookie;
   return memory;
 }
 
@@ -321,6 +322,8 @@ TEST_CASE("queue pairs of BNXT on memory of the application's write, send and re
   CHECK(near.handle().sq_doorbell == doorbell);
   CHECK(near.handle().depth == 100);
   CHECK(near.handle().shape.mtu_shift == 10);
+  CHECK(near.handle().cq.cookie == wire.near.config().cookie);
+  CHECK(far.receive_handle().cq.cookie == wire.far.config().cookie);
   CHECK(far.receive_handle().depth == 32);
   wire.nic.start();
   CHECK(wire.put_all(near.handle()) == 256);

@@ -41,13 +41,14 @@ enum class Publication {
 struct Throughput {
   static constexpr Ringing ringing = Ringing::coalesced;
   static constexpr Publication publication = Publication::release;
-  static constexpr bool argument_checks = true;   ///< refuse, and split, before anything reaches the device
-  static constexpr bool slot_checks = true;       ///< do not reuse a command identifier that is still in flight
-  static constexpr bool notifications = false;    ///< submissions may name a Notification
-  static constexpr bool narrow_slots = false;     ///< queue memory takes at most 8 bytes an access
-  static constexpr bool inbound_in_order = true;  ///< data is visible once its completion is; else waits flush inbound
-  static constexpr bool keeps_receives = true;    ///< nothing is posted over what arrived and nobody has asked for
-  static constexpr uint32_t ring_every = 16;      ///< with Ringing::deferred: most entries that wait unannounced
+  static constexpr bool argument_checks = true;    ///< refuse, and split, before anything reaches the device
+  static constexpr bool slot_checks = true;        ///< do not reuse a command identifier that is still in flight
+  static constexpr bool completion_checks = true;  ///< a completion of another queue pair breaks the queue (RDMA)
+  static constexpr bool notifications = false;     ///< submissions may name a Notification
+  static constexpr bool narrow_slots = false;      ///< queue memory takes at most 8 bytes an access
+  static constexpr bool inbound_in_order = true;   ///< data is visible once its completion is; else waits flush inbound
+  static constexpr bool keeps_receives = true;     ///< nothing is posted over what arrived and nobody has asked for
+  static constexpr uint32_t ring_every = 16;       ///< with Ringing::deferred: most entries that wait unannounced
   static constexpr uint64_t turn_limit_ns =
       1000000000;  ///< longest wait for earlier tickets before the queue is broken
 };
@@ -62,9 +63,11 @@ struct Trusting : Latency {
   static constexpr bool argument_checks = false;
 };
 
-/// As Trusting, but the caller also vouches that no operation stays in flight while the ring goes round once.
+/// As Trusting, but the caller also vouches that no operation stays in flight while the ring goes round once, and that
+/// a completion queue has completions of its own queue pair alone.
 struct Unchecked : Trusting {
   static constexpr bool slot_checks = false;
+  static constexpr bool completion_checks = false;
 };
 
 /// Announces on flush(), every `Entries` entries, and before waits.

@@ -16,10 +16,11 @@ namespace rdma {
 
 /// What the entry told.
 struct CollapsedNews {
-  CompletionKind kind = CompletionKind::nothing;  ///< send: operations ended; ended: the device tells of no more
-  Progress now{};                                 ///< how far the queue got
-  uint64_t failed_end = 0;                        ///< producer counter after the first operation that failed
-  Status status;                                  ///< how it failed; Status::ok: none did
+  /// send: operations ended; ended: the device tells of no more; unknown: it tells of another queue pair.
+  CompletionKind kind = CompletionKind::nothing;
+  Progress now{};           ///< how far the queue got
+  uint64_t failed_end = 0;  ///< producer counter after the first operation that failed
+  Status status;            ///< how it failed; Status::ok: none did
 };
 
 /// The entry as all lanes of a group see it: the first one's loads serve them all.
@@ -46,13 +47,21 @@ class CollapsedReader {
   ///
   /// Behind a failure, entries of flushed operations overwrite its own. Where that has happened, nobody knows which
   /// operation failed first, nor how: all that were not known to have ended count as flushed.
-  XIO_DEVICE_INLINE CollapsedNews read(uint64_t word, Progress known, uint64_t in_flight) const {
+  /// @param checks whether it looks at the queue pair that is told of
+  XIO_DEVICE_INLINE CollapsedNews read(uint64_t word, Progress known, uint64_t in_flight, bool checks) const {
     // The rest of the entry is not older than what is_new() has looked at, if it is loaded behind it.
     arch::order_loads<arch::Scope::system>();
     Completion completion = Entry::decode_success(word, [&](uint32_t offset) { return load(offset); });
-    if (XIO_UNLIKELY(completion.kind != CompletionKind::send)) completion = decode(known, in_flight);
+    const Identity ours{queue_.shape.qpn, 0};
+    bool foreign = !Entry::Ring::is_about(ours, completion, word, [&](uint32_t offset) { return load(offset); });
+    if (XIO_UNLIKELY(completion.kind != CompletionKind::send)) {
+      completion = decode(known, in_flight);
+      foreign = foreign || (completion.kind != CompletionKind::nothing && completion.qpn != ours.qpn);
+    }
     CollapsedNews news;
-    if (completion.kind == CompletionKind::ended) {
+    if (checks && XIO_UNLIKELY(foreign)) {
+      news.kind = CompletionKind::unknown;
+    } else if (completion.kind == CompletionKind::ended) {
       news = {completion.kind, known, known.units + 1, completion.status};
     } else if (completion.kind == CompletionKind::send) {
       news.now = Vendor::progress(queue_.shape, known, completion, [&](uint64_t offset) {

@@ -56,6 +56,13 @@ struct CompletionReader {
     return Completions::decode_success(word, [&](uint32_t offset) { return load_word(index, offset); });
   }
 
+  /// Whether the new entry at `index`, of which read() or read_success() made `completion`, is about the queue pair
+  /// `qpn`.
+  XIO_DEVICE_INLINE bool is_about(uint32_t qpn, const Completion& completion, uint64_t word, uint64_t index) const {
+    return Completions::is_about({qpn, queue.cookie}, completion, word,
+                                 [&](uint32_t offset) { return load_word(index, offset); });
+  }
+
   /// Tells the device how far its ring was read. One lane calls; with Sharing::thread each for its own queue.
   template <Sharing S>
   XIO_DEVICE_INLINE void acknowledge(uint64_t head) const {

@@ -38,6 +38,7 @@ struct CompletionQueueHandle {
   void* doorbell;            ///< register
   uint32_t size;             ///< entries: a power of two, greater than the depth of the work queue
   uint32_t number;           ///< that the device knows it by
+  uint64_t cookie = 0;       ///< see Identity
 };
 
 /// What QueuePair::flush_inbound() writes where: one byte out of the memory that data arrives in.
@@ -62,7 +63,8 @@ struct QueuePairHandle {
   void* side_table;       ///< PSN or MSN table (BNXT)
   uint32_t side_entries;  ///< entries of the side table
   uint32_t
-      signal_every;  ///< at least one operation in so many units is signalled: a power of two; 0: as the caller says
+      signal_every;  ///< at least one operation in so many units is signalled: a power of two; 0: as the caller says,
+                     ///< who waits for unsignalled ones only where the peer allows writes, or the vendor has a nop
 
   // Completions of the send queue.
   CompletionQueueHandle cq;

@@ -183,7 +183,8 @@ class SendPost : public SendRings<Vendor, S, Policy> {
 
   XIO_COLD XIO_DEVICE void post_signaled(uint64_t group, Deadline until) {
     Work work;
-    work.operation = Operation::put;
+    // Without data, no memory is asked for. That the peer takes puts is shown by those before it (is_signaled).
+    work.operation = Vendor::has_nop ? Operation::nop : Operation::put;
     work.flags = work_flag::signaled;
     submit_group(group, protocol::leads<S>(group), work, NoData{}, until, Token());
   }
@@ -191,8 +192,13 @@ class SendPost : public SendRings<Vendor, S, Policy> {
   XIO_DEVICE_INLINE bool is_signaled(const Work& work, uint64_t first, uint64_t end, bool last) const {
     if (work.has(work_flag::signaled) && last) return true;
     const uint32_t every = handle().signal_every;
+    if (every == 0) return false;
+    // Where post_signaled() has nothing that no peer can refuse, what it posts must be of the tail's own kind.
+    const bool can_wait =
+        Vendor::has_nop || work.operation == Operation::put || work.operation == Operation::put_immediate;
+    if (last && !can_wait) return true;
     // Both are powers of two at a boundary.
-    return every != 0 && ((first ^ end) & ~uint64_t{every - 1}) != 0;
+    return ((first ^ end) & ~uint64_t{every - 1}) != 0;
   }
 
   /// What must be done in the order of the operations: entries of the side table, each with the packets before it.

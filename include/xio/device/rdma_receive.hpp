@@ -267,13 +267,21 @@ class ReceiveQueue {
       arch::order_loads<arch::Scope::system>();
       const uint64_t reserved = protocol::read<S>(state().reserved);
       Completion completion;
-      if (position < taken) completion = cq().read(word, next + position);
-      const bool over = completion.kind == CompletionKind::ended;
+      bool foreign = false;
+      if (position < taken) {
+        completion = cq().read(word, next + position);
+        if constexpr (Policy::completion_checks) {
+          foreign = completion.kind != CompletionKind::nothing &&
+                    !cq().is_about(handle_.shape.qpn, completion, word, next + position);
+        }
+      }
+      const bool over = completion.kind == CompletionKind::ended && !foreign;
       // Some devices say of a failure only that it is one; the queue is of receives alone.
       const bool ours = completion.kind == CompletionKind::receive || (!over && !completion.status.is_ok());
       const uint64_t receives = members(group, ours);
       const uint64_t index = head + protocol::rank<S>(receives);
-      const bool strange = ours ? index >= reserved : completion.kind == CompletionKind::send;
+      const bool strange = foreign || completion.kind == CompletionKind::unknown ||
+                           (ours ? index >= reserved : completion.kind == CompletionKind::send);
       if (ours && !strange) file(index, completion);
       if constexpr (S != Sharing::thread) arch::converge(group);
       if (XIO_UNLIKELY(protocol::any<S>(group, strange))) protocol::write<S>(state().broken, 1u);

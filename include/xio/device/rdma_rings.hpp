@@ -258,8 +258,13 @@ class SendRings {
     const uint64_t reserved = protocol::read<S>(state().reserved);
     Progress now = known;
     Completion completion;
+    bool foreign = false;
     if (hit) {
       completion = Errors ? queue.read(word, mine) : queue.read_success(word, mine);
+      if constexpr (Policy::completion_checks) {
+        foreign =
+            completion.kind != CompletionKind::nothing && !queue.is_about(handle_.shape.qpn, completion, word, mine);
+      }
       if (completion.kind == CompletionKind::send) {
         now = Vendor::progress(handle_.shape, known, completion, [&](uint64_t offset) {
           return arch::load<arch::Scope::system>(
@@ -267,10 +272,12 @@ class SendRings {
         });
       }
     }
-    // A completion of an operation that is not in flight: the device and we no longer agree on the queue.
-    // These two count from what is known, and never go back.
+    // A completion of an operation that is not in flight, or not of ours: the device and we no longer agree on the
+    // queue. These two count from what is known, and never go back.
     const bool adds = completion.counts == Counter::next_unit || completion.counts == Counter::next_message;
-    const bool strange = now.units > reserved || (!adds && now.units < known.units);
+    const bool strange =
+        now.units > reserved || (!adds && now.units < known.units) || foreign ||
+        (Errors && (completion.kind == CompletionKind::unknown || completion.kind == CompletionKind::receive));
     if constexpr (!Errors) {
       if (protocol::any<S>(group, hit && (completion.kind != CompletionKind::send || strange))) return false;
     }
@@ -281,7 +288,7 @@ class SendRings {
       const bool failed = hit && !strange && completion.kind == CompletionKind::send && !completion.status.is_ok();
       const uint64_t failures = members(group, failed);
       if (XIO_UNLIKELY(failures != 0)) record_failure(group, failures, now.units, completion.status);
-      if (XIO_UNLIKELY(protocol::any<S>(group, hit && completion.kind == CompletionKind::ended)))
+      if (XIO_UNLIKELY(protocol::any<S>(group, hit && !foreign && completion.kind == CompletionKind::ended)))
         record_end(group, last);
       if (XIO_UNLIKELY(protocol::any<S>(group, strange))) protocol::write<S>(state().broken, 1u);
     }
@@ -361,10 +368,11 @@ class SendRings {
     const uint64_t word = entry.look();
     CollapsedNews news;
     if (entry.is_new(word, known, in_flight) && !protocol::any<S>(group, protocol::read<S>(send().ended) != 0)) {
-      news = entry.read(word, known, in_flight);
+      news = entry.read(word, known, in_flight, Policy::completion_checks);
     }
     // All lanes have read the send ring before anybody may write there again.
     if constexpr (S != Sharing::thread) arch::converge(group);
+    if (XIO_UNLIKELY(news.kind == CompletionKind::unknown)) protocol::write<S>(state().broken, 1u);
     if (news.kind == CompletionKind::ended) record_end(group, known.units);
     if (news.kind == CompletionKind::send) {
       if (XIO_UNLIKELY(!news.status.is_ok())) record_failure(group, group, news.failed_end, news.status);

@@ -64,7 +64,7 @@ class RdmaQueuePair {
     h.side_entries = config_.side_entries;
     h.signal_every = 1;
     while (h.signal_every * 8 <= config_.sq_units) h.signal_every *= 2;
-    h.cq = {m.cq, m.cq_producer, m.cq_record, m.cq_doorbell, config_.cq_entries, config_.cqn};
+    h.cq = {m.cq, m.cq_producer, m.cq_record, m.cq_doorbell, config_.cq_entries, config_.cqn, config_.cookie};
     return h;
   }
 
@@ -81,7 +81,8 @@ class RdmaQueuePair {
                config_.max_sges};
     h.depth = config_.rq_entries - 1;
     h.cq = {m.receive_cq,          m.receive_cq_producer,      m.receive_cq_record,
-            m.receive_cq_doorbell, config_.receive_cq_entries, config_.receive_cqn};
+            m.receive_cq_doorbell, config_.receive_cq_entries, config_.receive_cqn,
+            config_.cookie};
     return h;
   }
 

@@ -82,6 +82,7 @@ struct BnxtMemory {
   void* cq_doorbell = nullptr;  ///< of the completion queues' region; null: the device context's default one
   uint32_t first_psn = 0;       ///< sq_psn as given to ibv_modify_qp()
   uint32_t mtu = 0;             ///< bytes of path_mtu as given to ibv_modify_qp(): 256 to 4096
+  uint64_t handle = 0;          ///< qp_handle as given when it was made; 0: completions are not compared with it
 };
 
 /// Where the queues of an RC queue pair lie that nothing was posted to yet. Throws Error where it cannot be adopted.
@@ -117,6 +118,7 @@ DirectQueues bnxt_queues(ibv_qp* qp, const BnxtMemory& memory) {
     ring.count = cq.count;
     ring.number = cq.number;
     ring.doorbell = cq_doorbell;
+    ring.cookie = memory.handle;
     return ring;
   };
 

@@ -33,6 +33,7 @@ struct DirectCompletionRing {
   const uint32_t* producer = nullptr;  ///< producer index, where entries have no valid bit
   void* doorbell = nullptr;            ///< register
   uint64_t index = 0;                  ///< entries taken so far
+  uint64_t cookie = 0;                 ///< rdma::Identity::cookie
 };
 
 /// Where the queues of a queue pair lie, in addresses of this process. Parts that a vendor does not have are null.
@@ -216,6 +217,7 @@ class DirectQueuePair {
     h.doorbell = reached_.registers(cq.doorbell, sizeof(uint64_t));
     h.size = cq.count;
     h.number = cq.number;
+    h.cookie = cq.cookie;
     return h;
   }
 

@@ -40,11 +40,21 @@ struct CompletionDecoder {
                                                                                 << cqe_word::status_shift;
     constexpr uint32_t success = static_cast<uint32_t>(CqeType::requester) << cqe_word::type_shift |
                                  static_cast<uint32_t>(RequesterStatus::ok) << cqe_word::status_shift;
-    if ((static_cast<uint32_t>(word) & what) != success || read(0) == 0) return completion;
+    if ((static_cast<uint32_t>(word) & what) != success) return completion;
+    completion.queue = read(0);
+    if (completion.queue == 0) return completion;
     completion.kind = rdma::CompletionKind::send;
     completion.counts = rdma::Counter::next_unit;
     completion.counter = static_cast<uint32_t>(read(8) & 0xffff);
     return completion;
+  }
+
+  /// Whether the entry is about the queue pair `of`. `completion`: from decode() or decode_success(), not
+  /// CompletionKind::nothing.
+  template <class Read>
+  XIO_HOST_DEVICE static constexpr bool is_about(rdma::Identity of, const rdma::Completion& completion, uint64_t,
+                                                 Read) {
+    return of.cookie == 0 || completion.queue == of.cookie;
   }
 
   /// What an entry says. `read(offset)` gives 8 bytes of it; the offset is a multiple of 8. An entry whose queue pair's

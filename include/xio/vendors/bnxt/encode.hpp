@@ -67,6 +67,7 @@ struct SendEncoder {
       case rdma::Operation::compare_swap: return WqeType::compare_swap;
       case rdma::Operation::fetch_add: return WqeType::fetch_add;
       case rdma::Operation::local_invalidate: return WqeType::local_invalidate;
+      case rdma::Operation::nop: break;
     }
     return WqeType::send;
   }
@@ -92,7 +93,7 @@ struct SendEncoder {
   template <class Payload>
   XIO_HOST_DEVICE static constexpr Status check(const rdma::SendShape& shape, const rdma::Work& work,
                                                 const Payload& payload) {
-    if (work.operation == rdma::Operation::local_invalidate) return Status::unsupported;
+    if (rdma::is_local(work.operation)) return Status::unsupported;
     if constexpr (Payload::is_inline) {
       if (rdma::fills_local(work.operation)) return Status::invalid_argument;
       if (payload.bytes() > shape.max_inline) return Status::out_of_range;
@@ -209,6 +210,7 @@ struct SideTable {
       case rdma::Operation::compare_swap: return 5;
       case rdma::Operation::fetch_add: return 6;
       case rdma::Operation::local_invalidate: return 7;
+      case rdma::Operation::nop: break;
       case rdma::Operation::send_invalidate: return 9;
     }
     return 0;

@@ -20,7 +20,8 @@ XIO_DEVICE constexpr uint32_t ring_index(uint64_t counter, uint32_t entries) {
 }
 
 /// Entries of an ERNIC send queue. The unit of counters is the entry, which takes 1 << SendShape::entry_shift bytes;
-/// SendShape::qpn is the queue pair's handle. There is no place for inline data.
+/// SendShape::qpn is the queue pair's handle. There is no place for inline data; an entry that has none of it is one
+/// without data.
 struct SendEncoder {
   XIO_HOST_DEVICE static constexpr Opcode opcode(rdma::Operation operation) {
     switch (operation) {
@@ -33,6 +34,7 @@ struct SendEncoder {
       case rdma::Operation::compare_swap: return Opcode::compare_swap;
       case rdma::Operation::fetch_add: return Opcode::fetch_add;
       case rdma::Operation::local_invalidate: return Opcode::local_invalidate;
+      case rdma::Operation::nop: break;
     }
     return Opcode::error;
   }
@@ -48,8 +50,11 @@ struct SendEncoder {
   template <class Payload>
   XIO_HOST_DEVICE static constexpr Status check(const rdma::SendShape& shape, const rdma::Work& work,
                                                 const Payload& payload) {
-    if (work.operation == rdma::Operation::local_invalidate) return Status::unsupported;
-    if constexpr (Payload::is_inline) return Status::unsupported;
+    if (rdma::is_local(work.operation)) return Status::unsupported;
+    if constexpr (Payload::is_inline) {
+      if (payload.bytes() != 0) return Status::unsupported;
+      if (rdma::fills_local(work.operation)) return Status::invalid_argument;
+    }
     const uint64_t room = (uint64_t{1} << shape.entry_shift) - sq_sge_offset;
     const bool fits = payload.count() <= shape.max_sges && payload.count() * sizeof(Sge) <= room;
     if (!Payload::is_single && !fits) return Status::out_of_range;
@@ -64,13 +69,13 @@ struct SendEncoder {
   template <class Payload, class Sink>
   XIO_HOST_DEVICE static constexpr uint64_t encode(const rdma::SendShape& shape, const rdma::Work& work,
                                                    const Payload& payload, const rdma::Place& place, Sink& sink) {
-    static_assert(!Payload::is_inline, "there is no place for inline data");
     SqHeader header{};
     header.wr_id = place.wr_id;
     header.sges = payload.count();
     header.total_bytes = static_cast<uint32_t>(payload.bytes());
     header.opcode = static_cast<uint32_t>(opcode(work.operation));
-    header.send_flags = flags(work);
+    // The provider passes the flag on, of which devices do not take notice.
+    header.send_flags = flags(work) | (Payload::is_inline ? uint32_t{send_flag::inline_data} : 0);
     if (rdma::has_immediate(work.operation)) header.immediate = Be32(work.immediate);
     // A key is no data of the wire: the device reads it as an integer.
     if (rdma::has_invalidate_key(work.operation)) header.immediate.raw = work.immediate;
@@ -95,11 +100,13 @@ struct SendEncoder {
       const RdmaOperation body{work.remote, work.rkey, 0};
       sink.put(operation, __builtin_bit_cast(rdma::Segment, body));
     }
-    for (uint32_t i = 0; i < payload.count(); ++i) {
-      const rdma::Sge piece = payload.at(i);
-      const Sge sge{piece.address, piece.length, piece.lkey};
-      sink.put(sq_sge_offset / static_cast<uint32_t>(sizeof(rdma::Segment)) + i,
-               __builtin_bit_cast(rdma::Segment, sge));
+    if constexpr (!Payload::is_inline) {
+      for (uint32_t i = 0; i < payload.count(); ++i) {
+        const rdma::Sge piece = payload.at(i);
+        const Sge sge{piece.address, piece.length, piece.lkey};
+        sink.put(sq_sge_offset / static_cast<uint32_t>(sizeof(rdma::Segment)) + i,
+                 __builtin_bit_cast(rdma::Segment, sge));
+      }
     }
     return doorbell(shape.qpn, uar_qp_send);
   }

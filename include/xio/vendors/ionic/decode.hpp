@@ -46,6 +46,14 @@ struct CompletionDecoder {
     return completion;
   }
 
+  /// Whether the entry is about the queue pair `of`. `completion`: from decode() or decode_success(), not
+  /// CompletionKind::nothing.
+  template <class Read>
+  XIO_HOST_DEVICE static constexpr bool is_about(rdma::Identity of, const rdma::Completion&, uint64_t word, Read) {
+    // As it lies in memory; the highest byte holds type, error and color.
+    return (static_cast<uint32_t>(word >> 32) ^ byte_swap(of.qpn << cqe_word::qid_shift)) << 8 == 0;
+  }
+
   /// What an entry says. `read(offset)` gives 8 bytes of it; the offset is a multiple of 8.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::Completion decode(uint64_t word, Read read) {
@@ -79,7 +87,8 @@ struct CompletionDecoder {
         if ((what & cqe_word::error) == 0) completion.bytes = status_length;
         break;
       }
-      default: break;
+      case CqeType::receive_indirect: break;
+      default: completion.kind = rdma::CompletionKind::unknown; completion.status = Status();
     }
     return completion;
   }

@@ -125,6 +125,7 @@ struct SendEncoder {
       case rdma::Operation::compare_swap: return pick(OpcodeV1::compare_swap, OpcodeV2::compare_swap);
       case rdma::Operation::fetch_add: return pick(OpcodeV1::fetch_add, OpcodeV2::fetch_add);
       case rdma::Operation::local_invalidate: return pick(OpcodeV1::local_invalidate, OpcodeV2::local_invalidate);
+      case rdma::Operation::nop: break;
     }
     return 0xff;
   }
@@ -145,6 +146,7 @@ struct SendEncoder {
   template <class Payload>
   XIO_HOST_DEVICE static constexpr Status check(const rdma::SendShape& shape, const rdma::Work& work,
                                                 const Payload& payload) {
+    if (work.operation == rdma::Operation::nop) return Status::unsupported;
     if (work.has(rdma::work_flag::solicited) && !reaches_receiver(work.operation)) return Status::invalid_argument;
     // The express doorbell would lie on the pointer's length and key.
     if (Express && V == Version::v1 && rdma::is_atomic(work.operation) && shape.entry_shift == 6) {

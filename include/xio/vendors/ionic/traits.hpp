@@ -43,6 +43,7 @@ struct Vendor {
   static constexpr bool has_receive_doorbell = true;
   static constexpr bool has_flush_completions = false;
   static constexpr bool doorbell_repeats_entry = false;
+  static constexpr bool has_nop = false;  ///< Operation::nop is offered
   static constexpr bool fence_after_memory_operation = false;
   using Doorbell = uint64_t;
   using CqDoorbell = uint64_t;
@@ -69,7 +70,10 @@ struct Vendor {
   XIO_HOST_DEVICE static constexpr rdma::Progress progress(const rdma::SendShape& shape, rdma::Progress known,
                                                            const rdma::Completion& completion, Read) {
     if (completion.counts == rdma::Counter::next_message) {
-      const uint32_t more = (completion.counter - static_cast<uint32_t>(known.operations)) & msn_mask;
+      // The provider compares as many bits as the ring's indices have, and no more. A number that has ended before, or
+      // was never posted, comes out as more than the ring can hold in flight, or than was posted.
+      const uint32_t last = completion.counter - 1 - static_cast<uint32_t>(known.operations);
+      const uint32_t more = (last & (shape.entries - 1)) + 1;
       return {known.units + more, known.operations + more};
     }
     return {ring::widen(known.units, completion.counter, shape.entries - 1) + 1, known.operations};

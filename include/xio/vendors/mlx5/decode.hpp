@@ -44,6 +44,14 @@ struct CompletionDecoder {
     return completion;
   }
 
+  /// Whether the entry is about the queue pair `of`. `completion`: from decode() or decode_success(), not
+  /// CompletionKind::nothing.
+  template <class Read>
+  XIO_HOST_DEVICE static constexpr bool is_about(rdma::Identity of, const rdma::Completion&, uint64_t word, Read) {
+    // As it lies in memory; the lowest byte holds an opcode.
+    return (static_cast<uint32_t>(word) ^ byte_swap(of.qpn)) >> 8 == 0;
+  }
+
   /// What an entry says. `read(offset)` gives 8 bytes of it; the offset is a multiple of 8.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::Completion decode(uint64_t word, Read read) {

@@ -31,6 +31,7 @@ struct SendEncoder {
       case rdma::Operation::compare_swap: return Opcode::compare_swap;
       case rdma::Operation::fetch_add: return Opcode::fetch_add;
       case rdma::Operation::local_invalidate: return Opcode::umr;
+      case rdma::Operation::nop: break;
     }
     return Opcode::nop;
   }
@@ -41,6 +42,7 @@ struct SendEncoder {
                                                      const Payload& payload) {
     if (work.operation == rdma::Operation::local_invalidate) return umr_segments;
     uint32_t count = 1;
+    if (work.operation == rdma::Operation::nop) return count;
     if (rdma::is_remote(work.operation)) ++count;
     if (rdma::is_atomic(work.operation)) ++count;
     if constexpr (Payload::is_inline) {
@@ -65,6 +67,7 @@ struct SendEncoder {
   XIO_HOST_DEVICE static constexpr Status check(const rdma::SendShape& shape, const rdma::Work& work,
                                                 const Payload& payload) {
     if (!MemoryOperations && work.operation == rdma::Operation::local_invalidate) return Status::unsupported;
+    if (rdma::is_local(work.operation) && (Payload::is_inline || payload.count() != 0)) return Status::invalid_argument;
     if constexpr (Payload::is_inline) {
       if (rdma::fills_local(work.operation)) return Status::invalid_argument;
       if (payload.bytes() > shape.max_inline) return Status::out_of_range;
@@ -178,7 +181,7 @@ struct SendEncoder {
   template <class Payload, class Sink>
   XIO_HOST_DEVICE static constexpr void rest(const rdma::Work& work, const Payload& payload, Sink& sink) {
     uint32_t next = middle(work, sink);
-    if (work.operation == rdma::Operation::local_invalidate) return;
+    if (rdma::is_local(work.operation)) return;
     if constexpr (Payload::is_inline) {
       const auto bytes = static_cast<uint32_t>(payload.bytes());
       if (bytes == 0) return;

@@ -43,6 +43,7 @@ struct Vendor {
   static constexpr bool has_cq_record = true;
   static constexpr bool has_collapsed_cq = Variant::collapsed;  ///< Collapsed reads the send queue's completions
   static constexpr bool has_cq_doorbell = false;
+  static constexpr bool has_nop = true;  ///< Operation::nop is offered
   static constexpr bool fence_after_memory_operation = Variant::memory_operations;
   static constexpr bool has_receive_record = true;
   static constexpr bool has_receive_doorbell = false;

@@ -17,6 +17,7 @@ enum class CompletionKind : uint8_t {
   receive,  ///< a message arrived, or a receive failed
   ended,    ///< the queue pair is in error: what is still posted gets no entries of its own
   nothing,  ///< to be passed over
+  unknown,  ///< of no kind that the device has: device and driver no longer agree on the queue
 };
 
 /// What Completion::counter counts where an entry is about the send queue.
@@ -26,6 +27,12 @@ enum class Counter : uint8_t {
   next_message,  ///< number of the message after the last that ended; local operations have no number (IONIC)
   entry,         ///< ring index of the one operation that ended (IONIC: local operations)
   none,          ///< nothing: `wr_id` names the operation (ERNIC, RXE)
+};
+
+/// What entries name the queue pair by that they are about.
+struct Identity {
+  uint32_t qpn;     ///< its number; ERNIC: its handle
+  uint64_t cookie;  ///< BNXT: the 64 bits that were given when it was made; 0: not known, and not compared
 };
 
 /// How far a send queue got. Counters since the queue's creation.

@@ -24,6 +24,7 @@ enum class Operation : uint8_t {
   compare_swap,      ///< atomic compare and swap of 8 bytes
   fetch_add,         ///< atomic fetch and add of 8 bytes
   local_invalidate,  ///< invalidate a local key
+  nop,               ///< nothing but to end after all that was posted before (MLX5)
 };
 
 /// Whether an operation names remote memory.
@@ -39,6 +40,10 @@ XIO_DEVICE constexpr bool is_atomic(Operation operation) {
 XIO_DEVICE constexpr bool fills_local(Operation operation) {
   return operation == Operation::get || is_atomic(operation);
 }
+/// Whether an operation is the device's own: no peer learns of it, and it carries no data.
+XIO_DEVICE constexpr bool is_local(Operation operation) {
+  return operation == Operation::local_invalidate || operation == Operation::nop;
+}
 /// Whether an operation carries immediate data.
 XIO_DEVICE constexpr bool has_immediate(Operation operation) {
   return operation == Operation::put_immediate || operation == Operation::send_immediate;
@@ -53,7 +58,9 @@ constexpr uint32_t max_message_bytes = 1u << 31;  ///< longest message of a conn
 
 /// Flags of an operation, to be combined.
 namespace work_flag {
-constexpr uint32_t signaled = 1;   ///< write a completion entry; failed operations always do
+/// Write a completion entry; failed operations always do. Where the vendor has no Operation::nop, operations other than
+/// writes do so too (QueuePairHandle::signal_every).
+constexpr uint32_t signaled = 1;
 constexpr uint32_t fence = 2;      ///< begin after all earlier gets and atomics have ended
 constexpr uint32_t solicited = 4;  ///< the receiver's completion raises a solicited event
 }  // namespace work_flag
@@ -81,7 +88,7 @@ struct Sge {
 // Where the data of an operation lies. A payload's type says what is known when a kernel is compiled; `is_single`: that
 // it is one piece of memory.
 
-/// No data: a message of length 0, or a local invalidate.
+/// No data: a message of length 0, or a local operation.
 struct NoData {
   static constexpr bool is_inline = false;
   static constexpr bool is_single = false;

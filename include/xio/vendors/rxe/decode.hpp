@@ -44,6 +44,13 @@ struct CompletionDecoder {
     return completion;
   }
 
+  /// Whether the entry is about the queue pair `of`. `completion`: from decode() or decode_success(), not
+  /// CompletionKind::nothing.
+  template <class Read>
+  XIO_HOST_DEVICE static constexpr bool is_about(rdma::Identity of, const rdma::Completion&, uint64_t, Read read) {
+    return static_cast<uint32_t>(read(XIO_OFFSETOF(Cqe, immediate)) >> 32) == of.qpn;
+  }
+
   /// What an entry says. `word`: its 8 bytes at word_offset. `read(offset)` gives 8 bytes of it; the offset is a
   /// multiple of 8.
   template <class Read>

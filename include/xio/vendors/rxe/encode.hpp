@@ -78,6 +78,7 @@ struct SendEncoder {
       case rdma::Operation::compare_swap: return Opcode::compare_swap;
       case rdma::Operation::fetch_add: return Opcode::fetch_add;
       case rdma::Operation::local_invalidate: return Opcode::local_invalidate;
+      case rdma::Operation::nop: break;
     }
     return Opcode::send;
   }
@@ -92,6 +93,7 @@ struct SendEncoder {
   template <class Payload>
   XIO_HOST_DEVICE static constexpr Status check(const rdma::SendShape& shape, const rdma::Work& work,
                                                 const Payload& payload) {
+    if (work.operation == rdma::Operation::nop) return Status::unsupported;
     const uint64_t room = (uint64_t{1} << shape.entry_shift) - sizeof(SendWqe);
     if constexpr (Payload::is_inline) {
       if (rdma::fills_local(work.operation) || work.operation == rdma::Operation::local_invalidate) {

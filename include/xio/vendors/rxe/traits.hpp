@@ -39,6 +39,7 @@ struct Vendor {
   static constexpr bool has_receive_doorbell = false;
   static constexpr bool has_flush_completions = true;
   static constexpr bool doorbell_repeats_entry = false;
+  static constexpr bool has_nop = false;  ///< Operation::nop is offered
   static constexpr bool fence_after_memory_operation = false;
   using Doorbell = uint32_t;
 

@@ -32,7 +32,6 @@ struct BnxtWire : RdmaWireDefaults {
   static constexpr bool has_side_table = true;
   static constexpr bool doorbell_is_wide = true;  ///< 8 bytes
   static constexpr bool receive_needs_doorbell = true;
-  static constexpr uint64_t qp_handle = 0xb0c01234567890d5;  ///< in all completion entries; 0 would mean a stale one
 
   /// Where the producer stands, after the doorbell got `value`. `violation` says what is wrong with it.
   static uint64_t producer(const RdmaQueueConfig& config, const RdmaQueueMemory&, uint64_t value, uint64_t known,
@@ -179,7 +178,7 @@ struct BnxtWire : RdmaWireDefaults {
   static void write_completion(const RdmaQueueConfig& config, uint8_t* cq, uint32_t*, uint64_t index,
                                const RdmaSendCompletion& completion) {
     bnxt::RequesterCqe entry{};
-    entry.qp_handle = qp_handle;
+    entry.qp_handle = config.cookie;
     entry.consumer_index = consumer_index(config, completion);
     store(cq, index, config.cq_entries, bnxt::CqeType::requester, status(completion.outcome), 0, entry);
   }
@@ -188,7 +187,7 @@ struct BnxtWire : RdmaWireDefaults {
   static void write_last(const RdmaQueueConfig& config, uint8_t* cq, uint32_t*, uint64_t index,
                          const RdmaSendCompletion& completion) {
     bnxt::TerminalCqe entry{};
-    entry.qp_handle = qp_handle;
+    entry.qp_handle = config.cookie;
     entry.rq_sq_index = consumer_index(config, completion);
     store(cq, index, config.cq_entries, bnxt::CqeType::terminal, 0, 0, entry);
   }
@@ -196,7 +195,7 @@ struct BnxtWire : RdmaWireDefaults {
   static void write_receive_completion(const RdmaQueueConfig& config, uint8_t* cq, uint32_t*, uint64_t index,
                                        const RdmaReceiveCompletion& completion) {
     bnxt::ResponderCqe entry{};
-    entry.qp_handle = qp_handle;
+    entry.qp_handle = config.cookie;
     entry.wr_id = static_cast<uint32_t>(completion.receive.wr_id);
     uint32_t flags = 0;
     if (completion.outcome == RdmaOutcome::ok) {

@@ -44,8 +44,8 @@ struct BasicErnicWire : RdmaWireDefaults {
     work.wr_id = header.wr_id;
     work.signaled = CompletesAll || (header.send_flags & ernic::send_flag::signaled) != 0;
     work.solicited = (header.send_flags & ernic::send_flag::solicited) != 0;
-    if ((header.send_flags & ernic::send_flag::inline_data) != 0)
-      work.fault = "inline data, for which there is no place";
+    work.is_inline = (header.send_flags & ernic::send_flag::inline_data) != 0;
+    if (work.is_inline && header.sges != 0) work.fault = "inline data, for which there is no place";
     if (header.send_flags >> 5 != 0) work.fault = "unknown flags";
     if (!operation(static_cast<ernic::Opcode>(header.opcode), work)) work.fault = "unknown opcode";
     const bool is_key =

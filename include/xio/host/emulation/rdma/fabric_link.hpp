@@ -113,6 +113,7 @@ class RdmaFabricLink {
     bool there = asks_->write(&header, sizeof header, until);
     if (header.data_bytes != 0) there = there && asks_->write(request.data->data(), header.data_bytes, until);
     there = there && learns_->read(&answer, sizeof answer, until);
+    there = there && answer.bytes <= header.answer_bytes;
     if (there && request.answer) {
       request.answer->resize(answer.bytes);
       there = learns_->read(request.answer->data(), answer.bytes, until);
@@ -140,6 +141,7 @@ class RdmaFabricLink {
     const auto until = soon();
     RequestHeader header{};
     if (!is_asked_->read(&header, sizeof header, until)) return false;
+    if (header.data_bytes > longest_message || header.answer_bytes > longest_message) return false;
     std::vector<uint8_t> data(header.data_bytes);
     std::vector<uint8_t> back(header.answer_bytes);
     if (!is_asked_->read(data.data(), data.size(), until)) return false;

@@ -43,6 +43,16 @@ class RdmaFaultPlan {
     const std::lock_guard<std::mutex> lock(mutex_);
     drops_[number] = true;
   }
+  /// The completion of the `number`-th operation names another queue pair.
+  void misname(uint64_t number) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    misnamed_[number] = true;
+  }
+  /// The `number`-th completion of the receive queue (from 0) names another queue pair.
+  void misname_receive(uint64_t number) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    misnamed_receives_[number] = true;
+  }
   /// Executes nothing while set.
   void hold(bool held) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -60,6 +70,8 @@ class RdmaFaultPlan {
     failures_.clear();
     duplicates_.clear();
     drops_.clear();
+    misnamed_.clear();
+    misnamed_receives_.clear();
     delay_ = 0;
     held_ = inbound_held_ = single_ = false;
   }
@@ -85,6 +97,14 @@ class RdmaFaultPlan {
     const std::lock_guard<std::mutex> lock(mutex_);
     return drops_.count(number) != 0;
   }
+  bool misnamed(uint64_t number) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return misnamed_.count(number) != 0;
+  }
+  bool misnamed_receive(uint64_t number) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return misnamed_receives_.count(number) != 0;
+  }
   bool held() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return held_;
@@ -99,6 +119,8 @@ class RdmaFaultPlan {
   std::map<uint64_t, RdmaOutcome> failures_;
   std::map<uint64_t, bool> duplicates_;
   std::map<uint64_t, bool> drops_;
+  std::map<uint64_t, bool> misnamed_;
+  std::map<uint64_t, bool> misnamed_receives_;
   uint32_t delay_ = 0;
   bool held_ = false;
   bool inbound_held_ = false;

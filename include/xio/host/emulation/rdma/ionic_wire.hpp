@@ -30,6 +30,7 @@ struct IonicWire : RdmaWireDefaults {
 
   /// A full ring looks like an empty one.
   static uint64_t capacity(const RdmaQueueConfig& config) { return config.sq_units - 1; }
+  static uint64_t cq_capacity(uint32_t entries) { return entries - 1; }
 
   /// Where the producer stands, after the doorbell got `value`. `violation` says what is wrong with it.
   static uint64_t producer(const RdmaQueueConfig& config, const RdmaQueueMemory&, uint64_t value, uint64_t known,

@@ -61,6 +61,7 @@ struct Mlx5Wire : RdmaWireDefaults {
     if (second >> 8 != config.qpn) work.fault = "entry names another queue pair";
     if ((first >> 8 & 0xffff) != (index & 0xffff)) work.fault = "entry has a wrong index";
     if (segments == 0) work.fault = "entry without segments";
+    if (work.units > config.sq_units) work.fault = "entry longer than the ring";
     uint32_t next = 1;
     if (!operation(static_cast<mlx5::Opcode>(first & 0xff), work)) work.fault = "unknown opcode";
     if (work.operation == RdmaOperation::local_invalidate) return work;
@@ -81,6 +82,10 @@ struct Mlx5Wire : RdmaWireDefaults {
       if ((count & mlx5::inline_bit) != 0) {
         work.is_inline = true;
         const uint32_t bytes = count & ~mlx5::inline_bit;
+        if (bytes > (segments - next) * mlx5::segment_bytes - sizeof(mlx5::InlineHeader)) {
+          work.fault = "inline data longer than its entry";
+          return work;
+        }
         for (uint32_t i = 0; i < bytes; ++i) {
           const uint32_t at = static_cast<uint32_t>(sizeof(mlx5::InlineHeader)) + i;
           work.bytes.push_back(segment(next + at / 16)[at % 16]);
@@ -91,7 +96,7 @@ struct Mlx5Wire : RdmaWireDefaults {
         work.pieces.push_back({data.address.value(), data.byte_count.value(), data.lkey.value()});
       }
     }
-    if (next != segments) work.fault = "inline data longer than its entry";
+    if (next != segments) work.fault = "entry shorter than its operation";
     return work;
   }
 

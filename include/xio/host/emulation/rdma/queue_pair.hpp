@@ -107,6 +107,9 @@ class RdmaQueuePairModel final : public RdmaModel {
   RdmaOutcome answer(const RdmaRequest& request) override {
     if (broken_) return RdmaOutcome::retry_exceeded;
     if (request.operation == RdmaOperation::nop) return RdmaOutcome::ok;
+    // Of an operation without data too, whose key nobody looks at.
+    const uint32_t access = required_access(request.operation);
+    if ((config_.access & access) != access) return RdmaOutcome::remote_invalid;
     const bool takes = takes_receive(request.operation);
     RdmaReceive receive;
     if (takes) {
@@ -134,6 +137,7 @@ class RdmaQueuePairModel final : public RdmaModel {
     uint64_t due;
     RdmaSendCompletion completion;
     bool is_last;  // says that the queue has ended
+    bool misnamed = false;
   };
 
   /// Data of gets on its way to memory.
@@ -203,7 +207,7 @@ class RdmaQueuePairModel final : public RdmaModel {
     }
     if (report && !silent && !faults_.dropped(operations_)) {
       const RdmaSendCompletion completion{outcome, work, messages_};
-      pending_.push_back({passes_ + faults_.delay_passes(), completion, false});
+      pending_.push_back({passes_ + faults_.delay_passes(), completion, false, faults_.misnamed(operations_)});
       if (faults_.duplicated(operations_)) pending_.push_back(pending_.back());
     }
     if (first_failure && Wire::has_last_entry)
@@ -241,6 +245,7 @@ class RdmaQueuePairModel final : public RdmaModel {
     request.solicited = work.solicited;
     const bool fills = work.operation == RdmaOperation::read || work.operation == RdmaOperation::compare_swap ||
                        work.operation == RdmaOperation::fetch_add;
+    if (work.operation == RdmaOperation::nop) return RdmaOutcome::ok;
     if (work.operation == RdmaOperation::local_invalidate)
       return keys.remove(work.immediate) ? RdmaOutcome::ok : RdmaOutcome::local_operation;
     for (const RdmaPiece& piece : work.pieces) {
@@ -248,6 +253,8 @@ class RdmaQueuePairModel final : public RdmaModel {
           !keys.find(piece.lkey, piece.address, piece.length, fills ? rdma_access::local_write : 0))
         return RdmaOutcome::local_protection;
     }
+    // No device takes more, whatever the pointers add up to.
+    if (work.length() > longest_message) return RdmaOutcome::local_length;
     std::vector<uint8_t> data;
     if (!fills && work.length() != 0) {
       for (const Inbound& late : inbound_) copy_as_device(late.to, late.data.data(), late.data.size());
@@ -281,6 +288,7 @@ class RdmaQueuePairModel final : public RdmaModel {
   }
 
   void write_completion(const Pending& pending) {
+    const RdmaQueueConfig named = pending.misnamed ? another(config_) : config_;
     if constexpr (!Wire::collapsed) {
       cq_consumer_ = Wire::consumer(config_.cq_entries, memory_.cq_record, memory_.cq_doorbell, cq_consumer_);
       if (cq_index_ - cq_consumer_ >= Wire::cq_capacity(config_.cq_entries)) violate("completion queue overrun");
@@ -295,7 +303,7 @@ class RdmaQueuePairModel final : public RdmaModel {
       const std::lock_guard<std::mutex> lock(mutex_);
       ++statistics_.completions;
     }
-    Wire::write_completion(config_, memory_.cq, memory_.cq_producer, cq_index_++, pending.completion);
+    Wire::write_completion(named, memory_.cq, memory_.cq_producer, cq_index_++, pending.completion);
   }
 
   void write_receive_completion(const RdmaReceiveCompletion& completion) {
@@ -307,7 +315,8 @@ class RdmaQueuePairModel final : public RdmaModel {
       const std::lock_guard<std::mutex> lock(mutex_);
       ++statistics_.receive_completions;
     }
-    Wire::write_receive_completion(config_, memory_.receive_cq, memory_.receive_cq_producer, receive_cq_index_++,
+    const RdmaQueueConfig named = faults_.misnamed_receive(receive_cq_index_) ? another(config_) : config_;
+    Wire::write_receive_completion(named, memory_.receive_cq, memory_.receive_cq_producer, receive_cq_index_++,
                                    completion);
   }
 

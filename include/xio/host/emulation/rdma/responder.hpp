@@ -13,6 +13,19 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
+/// What a queue pair must allow its peer for an operation, even one without data (Linux,
+/// drivers/infiniband/sw/rxe/rxe_resp.c): rdma_access.
+inline uint32_t required_access(RdmaOperation operation) {
+  switch (operation) {
+    case RdmaOperation::write:
+    case RdmaOperation::write_immediate: return rdma_access::remote_write;
+    case RdmaOperation::read: return rdma_access::remote_read;
+    case RdmaOperation::compare_swap:
+    case RdmaOperation::fetch_add: return rdma_access::remote_atomic;
+    default: return 0;
+  }
+}
+
 /// The memory side of a responder. Called under the fabric's lock.
 struct RdmaResponder {
   MemoryKeys& keys;

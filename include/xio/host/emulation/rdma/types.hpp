@@ -14,6 +14,8 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
+constexpr uint64_t longest_message = uint64_t{1} << 31;  ///< bytes
+
 /// Operation that a NIC found in a send ring.
 enum class RdmaOperation : uint8_t {
   write,

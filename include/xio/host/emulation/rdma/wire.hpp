@@ -10,6 +10,7 @@
 #include <string>
 
 #include <xio/config.hpp>
+#include <xio/host/emulation/rdma/memory_keys.hpp>
 #include <xio/host/emulation/rdma/types.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -19,8 +20,9 @@ namespace emulation {
 /// How a queue pair was made.
 struct RdmaQueueConfig {
   uint32_t qpn = 0x11;
-  uint32_t handle = 0;  ///< ERNIC's name of the queue pair
-  uint32_t cqn = 0x21;  ///< of the send queue's completion queue
+  uint32_t handle = 0;                   ///< ERNIC's name of the queue pair
+  uint64_t cookie = 0xb0c01234567890d5;  ///< BNXT's name of the queue pair in completions; 0 would mean a stale one
+  uint32_t cqn = 0x21;                   ///< of the send queue's completion queue
   uint32_t receive_cqn = 0x22;
   uint32_t sq_units = 128;      ///< of the send ring, as the vendor counts
   uint32_t sq_unit_shift = 6;   ///< log2 of the bytes of a unit
@@ -33,7 +35,16 @@ struct RdmaQueueConfig {
   uint32_t mtu_shift = 10;
   uint32_t first_psn = 0xabc123;
   uint32_t side_entries = 0;
+  uint32_t access = rdma_access::all;  ///< what peers may ask of the queue pair, with whatever key
 };
+
+/// The queue pair beside it, which has another name.
+inline RdmaQueueConfig another(RdmaQueueConfig config) {
+  config.qpn ^= 1;
+  config.handle ^= 1;
+  config.cookie ^= 1;
+  return config;
+}
 
 /// What the NIC and the driver share.
 struct RdmaQueueMemory {
