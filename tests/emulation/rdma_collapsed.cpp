@@ -28,8 +28,6 @@ using Kits = std::tuple<Mlx5Kit, IonicKit>;
 template <class Kit>
 using Pair = QueuePair<typename Kit::Vendor, Sharing::thread, Latency>;
 
-Deadline shortly() { return xio::deadline(3_ms); }
-
 template <class Kit>
 Token put(RdmaRig<Kit>& rig, Pair<Kit>& qp, uint64_t number) {
   return qp.put(rig.remote.at(64 * number, 64), rig.local.at(64 * number, 64));

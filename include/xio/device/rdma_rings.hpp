@@ -275,9 +275,10 @@ class SendRings {
     // A completion of an operation that is not in flight, or not of ours: the device and we no longer agree on the
     // queue. These two count from what is known, and never go back.
     const bool adds = completion.counts == Counter::next_unit || completion.counts == Counter::next_message;
+    // Lanes without an entry may have read an older `reserved` than the progress.
     const bool strange =
-        now.units > reserved || (!adds && now.units < known.units) || foreign ||
-        (Errors && (completion.kind == CompletionKind::unknown || completion.kind == CompletionKind::receive));
+        hit && (now.units > reserved || (!adds && now.units < known.units) || foreign ||
+                (Errors && (completion.kind == CompletionKind::unknown || completion.kind == CompletionKind::receive)));
     if constexpr (!Errors) {
       if (protocol::any<S>(group, hit && (completion.kind != CompletionKind::send || strange))) return false;
     }
