@@ -84,7 +84,7 @@ if(XIO_NLOHMANN_JSON_INCLUDE)
   list(REMOVE_ITEM golden tests/golden/xio_golden.cpp)
   # Most of the time would go into compiling.
   xio_add_fuzzer(golden_files MORE ${golden} FLAGS -O0 -fno-sanitize=undefined -DXIO_COUNT_OPERATIONS=1
-    OPTIONS -len_control=0 -max_len=6000)
+    OPTIONS -len_control=0 -max_len=6000 -malloc_limit_mb=1024 -rss_limit_mb=4096)
 endif()
 
 # Of the processor time that all of them have, each gets the same share.
