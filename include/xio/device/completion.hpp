@@ -126,6 +126,7 @@ XIO_DEVICE uint32_t drain(const CompletionRing<Format>& ring, QueueState& state,
       claimed = arch::compare_exchange_acquire<scope>(&state.draining, idle, 1u);
     }
     if (!any<S>(group, claimed)) return 0;
+    arch::converge(group);  // what the leader acquired holds for all lanes
     head = from_leader<S>(group, arch::load<scope>(&state.retired));
   }
 
