@@ -44,6 +44,7 @@ struct RdmaSeen {
 struct RdmaKeys {
   uint32_t local = 0;
   uint32_t remote = 0;
+  bool atomics = true;  ///< rdma::RemoteMemory::atomics
 };
 
 class RdmaLink {
@@ -72,6 +73,7 @@ class RdmaLink {
 
 /// What a provider's queue pairs can do, and how to make some.
 struct RdmaProvider {
+  std::string address;  ///< that other machines reach the device's port at by IP; empty: none is known
   std::string name;
   std::string where;    ///< "emulated mlx5", or the device
   std::string heading;  ///< what the figures are not

@@ -40,6 +40,11 @@ void add_target(CLI::App& app, RdmaOptions& o) {
   app.add_option("--server-host", o.server_host, "where the client finds the server (default 127.0.0.1)")
       ->type_name("HOST")
       ->group(group);
+  app.add_option_function<std::string>(
+         "--listen", [&o](const std::string& address) { o.listen = {address}; },
+         "address that the server listens on (default: the device's, and 127.0.0.1); 0.0.0.0: all of this machine's")
+      ->type_name("ADDRESS")
+      ->group(group);
   add_number(app, "--port", o.port, 1, 65535, "TCP port by which they find each other (default 18520)")->group(group);
   add_number(app, "--connect-deadline", o.connect_ms, 1, 86400000,
              "milliseconds that one waits for the other (default 30000)")

@@ -54,7 +54,8 @@ struct RdmaOptions {
 
   bool server = false;
   bool client = false;
-  std::string server_host;  ///< empty: 127.0.0.1
+  std::string server_host;          ///< empty: 127.0.0.1
+  std::vector<std::string> listen;  ///< where the server listens; empty: for its own machine alone
   uint16_t port = rdma_port;
   uint32_t connect_ms = 30000;
   RdmaRole role = RdmaRole::alone;  ///< what is done, by flags or by a launcher: see resolve_role()

@@ -3,6 +3,7 @@
 
 #include <sstream>
 
+#include <xio/host/text.hpp>
 #include <xio/version.hpp>
 
 #include "tester/errors.hpp"
@@ -39,13 +40,15 @@ void resolve_role(RdmaOptions& o, const std::optional<Launcher>& launcher) {
   if (o.role == RdmaRole::alone) {
     if (!o.server_host.empty())
       throw BadInput("--server-host says where --client finds the server; give --client too, or leave it out");
+    if (!o.listen.empty()) throw BadInput("--listen says where --server listens; give --server too, or leave it out");
     return;
   }
   if (o.loopback_given)
     throw BadInput(std::string(o.loopback ? "--loopback" : "--no-loopback") +
                    " is for one process; leave it out with " + (o.role == RdmaRole::server ? "--server" : "--client"));
   if (o.server && !o.server_host.empty())
-    throw BadInput("--server-host is for --client; the server listens on all addresses of its machine");
+    throw BadInput("--server-host is for --client; --listen says where the server listens");
+  if (o.client && !o.listen.empty()) throw BadInput("--listen is for --server; --server-host says where to find it");
   if (o.device == rdma_emulated)
     throw BadInput(
         "--device emulated: emulated NICs are connected within one process alone; give both processes a verbs device, "
@@ -73,6 +76,10 @@ std::string agreement_of(const RdmaOptions& o) {
   return all.str();
 }
 
+bool is_agreement(const std::string& text) {
+  return text.compare(0, 8, "version ") == 0 && text.find("\n--op ") != std::string::npos;
+}
+
 void require_agreement(const std::string& mine, const std::string& theirs) {
   std::istringstream ours(mine);
   std::istringstream others(theirs);
@@ -83,7 +90,7 @@ void require_agreement(const std::string& mine, const std::string& theirs) {
     const size_t name = here.find(' ') + 1;
     const bool same_flag = there.compare(0, name, here, 0, name) == 0;
     throw BadInput(here.substr(0, name - 1) + ": " + here.substr(name) + " here, " +
-                   (same_flag ? there.substr(name) : "something else") +
+                   (same_flag ? xio::host::printable(there.substr(name)) : "something else") +
                    " on the other side; give both sides the same");
   }
 }

@@ -20,6 +20,9 @@ void resolve_role(RdmaOptions& options, const std::optional<Launcher>& launcher)
 /// Every flag that both processes must have been given alike, with its value, one in each line.
 std::string agreement_of(const RdmaOptions& options);
 
+/// Whether somebody who says this is an rdma-ep, of whatever version and flags.
+bool is_agreement(const std::string& text);
+
 /// Throws BadInput, which names the flag, where two agreements differ.
 void require_agreement(const std::string& mine, const std::string& theirs);
 

@@ -101,6 +101,8 @@ int run_rdma(const RdmaOptions& given) {
   check_json_file(options.json);
   options.gpu = gpu_for_mode(options.memory_mode);
   const RdmaProvider provider = choose_provider(options);
+  // The client of this machine looks for it at 127.0.0.1.
+  if (options.listen.empty() && !provider.address.empty()) options.listen = {provider.address, "127.0.0.1"};
   std::vector<RdmaPlan> plans;
   for (const uint64_t bytes : transfer_sizes(options)) plans.push_back(make_plan(options, provider, bytes));
   // Before there is a run to report of, Ctrl-C ends the program.

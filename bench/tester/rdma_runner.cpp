@@ -179,22 +179,21 @@ RdmaData::RdmaData(uint64_t bytes, const std::shared_ptr<xio::host::GpuRuntime>&
 }
 
 void RdmaMemory::add_to(RdmaLink& link, const RdmaPlan& plan, RdmaPhase& phase) const {
-  uint32_t near_remote = 0;
+  RdmaKeys near_keys;
   phase.near = near.data();
   phase.far = far.data();
   if (near.data() != nullptr) {
     std::fill_n(near.data(), plan.near_credits, rdma_untouched);
-    const RdmaKeys keys = near.add_to(link, plan.near_bytes);
-    near_remote = keys.remote;
-    phase.local = {reinterpret_cast<uint64_t>(near.data()), plan.near_bytes, keys.local};
+    near_keys = near.add_to(link, plan.near_bytes);
+    phase.local = {reinterpret_cast<uint64_t>(near.data()), plan.near_bytes, near_keys.local};
   }
   if (far.data() != nullptr) {
     std::fill_n(far.data(), plan.far_credits, rdma_untouched);
     const RdmaKeys keys = far.add_to(link, plan.far_bytes);
     phase.receiving = {reinterpret_cast<uint64_t>(far.data()), plan.far_bytes, keys.local};
-    phase.remote = {phase.receiving.base, plan.far_bytes, keys.remote};
+    phase.remote = {phase.receiving.base, plan.far_bytes, keys.remote, keys.atomics};
   } else {
-    phase.remote = {phase.local.base, plan.near_bytes, near_remote};
+    phase.remote = {phase.local.base, plan.near_bytes, near_keys.remote, near_keys.atomics};
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <xio/host/error.hpp>
+#include <xio/host/text.hpp>
 
 #include "tester/errors.hpp"
 #include "tester/interrupt.hpp"
@@ -20,6 +21,8 @@ namespace {
 using std::chrono::milliseconds;
 using xio::host::Exchange;
 
+constexpr size_t longest_line = 1000;         // of the other side's report
+constexpr uint32_t most_strangers = 5;        // that are told of
 constexpr uint32_t least_silence_ms = 10000;  // that is taken for the other side's end
 
 /// After a run: whether there may be another one.
@@ -44,19 +47,29 @@ Exchange find_peer(const RdmaOptions& o) {
       throw Failed(std::string(failure.what()) + " (--server-host, --port, --connect-deadline)");
     }
   }
+  const std::vector<std::string> hosts = o.listen.empty() ? std::vector<std::string>{"127.0.0.1"} : o.listen;
   xio::host::ExchangeServer server = [&] {
     try {
-      return xio::host::ExchangeServer(o.port);
+      return xio::host::ExchangeServer(o.port, hosts);
     } catch (const xio::host::Error& failure) {
-      throw BadInput("--port " + std::to_string(o.port) + ": " + failure.what());
+      throw BadInput("--port " + std::to_string(o.port) + ", --listen: " + failure.what());
     }
   }();
   if (o.json != "-") {
-    std::printf("waiting on port %u for the client\n", static_cast<unsigned>(server.port()));
+    std::string where;
+    for (const std::string& host : hosts) where += (where.empty() ? "" : " and ") + host;
+    std::printf("waiting on port %u of %s for the client\n", static_cast<unsigned>(server.port()), where.c_str());
     std::fflush(stdout);
   }
+  uint32_t refused = 0;
+  xio::host::Strangers strangers;
+  strangers.is_known = is_agreement;
+  strangers.on_refused = [&](const std::string& reason) {
+    if (++refused <= most_strangers) std::fprintf(stderr, "not the client: %s; still waiting\n", reason.c_str());
+    if (refused == most_strangers) std::fprintf(stderr, "others like this are not told of any more\n");
+  };
   try {
-    return server.accept(limit);
+    return server.accept(limit, strangers);
   } catch (const xio::host::Error& failure) {
     throw Failed(std::string(failure.what()) + " (--connect-deadline)");
   }
@@ -133,9 +146,7 @@ void RdmaSession::connect(RdmaLink& link, RdmaRunner& runner) {
   const std::string theirs = exchange_.trade(mine);
   Reader reader(theirs);
   for (uint32_t i = 0; i < options_.num_queues; ++i) link.connect(i, reader.next<xio::host::QueuePairAddress>());
-  const xio::host::RemoteMemory offered{phase.remote.base, phase.remote.length, phase.remote.rkey, 0};
-  const xio::host::RemoteMemory got = exchange_.trade(offered);
-  phase.remote = {got.address, got.bytes, got.rkey};
+  phase.remote = xio::host::in_kernels(exchange_.trade(xio::host::for_peers(phase.remote)));
   link.start();
 }
 
@@ -185,7 +196,7 @@ void RdmaSession::merge(RdmaResult& result) {
   const std::string lines = reader.rest();
   for (size_t at = 0; at < lines.size();) {
     const size_t end = std::min(lines.find('\n', at), lines.size());
-    result.wrong.push_back(lines.substr(at, end - at));
+    result.wrong.push_back(xio::host::printable(lines.substr(at, end - at), longest_line));
     at = end + 1;
   }
 }

@@ -72,11 +72,11 @@ class VerbsRdmaLink final : public RdmaLink {
   }
   RdmaKeys add_memory(void* memory, uint64_t bytes) override {
     regions_.emplace_back(domain_, memory, bytes);
-    return {regions_.back().lkey(), regions_.back().rkey()};
+    return keys();
   }
   RdmaKeys add_gpu_memory(const xio::host::MemoryBuffer& memory) override {
     regions_.emplace_back(domain_, memory.export_dma_buf(), memory.gpu(), false);
-    return {regions_.back().lkey(), regions_.back().rkey()};
+    return keys();
   }
   void start() override {}
 
@@ -114,6 +114,11 @@ class VerbsRdmaLink final : public RdmaLink {
     return {shape.cq_entries - 1, 2 * shape.rq_entries - 1};
   }
 
+  /// Of the memory that was registered last.
+  RdmaKeys keys() const {
+    const xio::host::MemoryRegion& region = regions_.back();
+    return {region.lkey(), region.rkey(), xio::host::in_kernels(region.remote()).atomics};
+  }
   RxeEndpoint& endpoint(uint32_t number) const { return *endpoints_[number]; }
   RxeEndpoint& peer(uint32_t number) const {
     return *endpoints_[shape_.loopback || shape_.remote ? number : shape_.queues + number];
@@ -158,6 +163,9 @@ RdmaProvider verbs_provider(const std::string& device) {
   RdmaProvider provider;
   provider.name = RxeEndpoint::Vendor::name;
   provider.where = device;
+  const xio::host::GidEntry& gid = opened.gid();
+  if (gid.type != xio::host::GidType::infiniband && !xio::host::is_link_local(gid.gid))
+    provider.address = xio::host::to_text(gid.gid);
   provider.heading = "soft-RoCE: the kernel's rxe driver";
   provider.described = provider.name + ", device " + device + " at " + xio::host::to_text(opened.gid().gid) + " (" +
                        xio::host::name(opened.gid().type) + "): the kernel's driver, which is software";

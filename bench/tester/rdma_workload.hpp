@@ -173,7 +173,9 @@ class RdmaLaneWork {
         break;
     }
     it.started = xio::arch::clock();
-    it.token = hand_over(work);
+    // As fetch_add() of the queue pair does, which is not used for its choice of flags.
+    const bool refused = phase_.verb == RdmaVerb::fetch_add && !phase_.remote.atomics;
+    it.token = refused ? xio::Token::refused(xio::Status::unsupported) : hand_over(work);
     if (!it.token.submitted()) {
       judge_.fail(it.token.status, it.number);
       stopping_ = true;

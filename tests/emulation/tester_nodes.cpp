@@ -56,13 +56,17 @@ struct Nodes {
 /// Lets a test change what the kernel gets.
 class SpoiledLink final : public RdmaLink {
  public:
-  SpoiledLink(std::unique_ptr<RdmaLink> link, std::function<void(RdmaPhase&)> change)
-      : link_(std::move(link)), change_(std::move(change)) {}
+  SpoiledLink(std::unique_ptr<RdmaLink> link, std::function<void(RdmaPhase&)> change, bool atomics)
+      : link_(std::move(link)), change_(std::move(change)), atomics_(atomics) {}
   xio::rdma::QueuePairHandle queue(uint32_t number) override { return link_->queue(number); }
   xio::rdma::ReceiveQueueHandle receives(uint32_t number) override { return link_->receives(number); }
   xio::host::QueuePairAddress address(uint32_t number) const override { return link_->address(number); }
   void connect(uint32_t number, const xio::host::QueuePairAddress& peer) override { link_->connect(number, peer); }
-  RdmaKeys add_memory(void* memory, uint64_t bytes) override { return link_->add_memory(memory, bytes); }
+  RdmaKeys add_memory(void* memory, uint64_t bytes) override {
+    RdmaKeys keys = link_->add_memory(memory, bytes);
+    keys.atomics = atomics_;
+    return keys;
+  }
   void start() override { link_->start(); }
   void run(const RdmaPhase& phase) override {
     RdmaPhase changed = phase;
@@ -74,6 +78,7 @@ class SpoiledLink final : public RdmaLink {
  private:
   std::unique_ptr<RdmaLink> link_;
   std::function<void(RdmaPhase&)> change_;
+  bool atomics_;
 };
 
 template <class Kit>
@@ -88,6 +93,7 @@ class Pair {
   /// Changes what the server's kernel gets.
   std::function<void(RdmaPhase&)> at_server = [](RdmaPhase&) {};
   std::function<void(RdmaPhase&)> at_client = [](RdmaPhase&) {};
+  bool atomics = true;  ///< on the server's memory
 
   Nodes run(const RdmaOptions& for_server, const RdmaOptions& for_client, uint64_t bytes) {
     Nodes nodes;
@@ -107,8 +113,9 @@ class Pair {
       RdmaProvider provider = on<Kit>(fabric_, server ? 0 : 64);
       const auto open = provider.open;
       const auto change = server ? at_server : at_client;
-      provider.open = [open, change](const RdmaLinkShape& shape) -> std::unique_ptr<RdmaLink> {
-        return std::make_unique<SpoiledLink>(open(shape), change);
+      const bool takes = !server || atomics;
+      provider.open = [open, change, takes](const RdmaLinkShape& shape) -> std::unique_ptr<RdmaLink> {
+        return std::make_unique<SpoiledLink>(open(shape), change, takes);
       };
       const RdmaPlan plan = make_plan(options, provider, bytes);
       RdmaSession session(options, std::move(exchanges_[server ? 0 : 1]));
@@ -331,7 +338,8 @@ TEST_CASE("nobody there, or a port that is in use, is one clear line") {
   CHECK_THROWS_AS(RdmaSession(options), Failed);
   const xio::host::ExchangeServer occupied(0);
   options.port = occupied.port();
-  CHECK_THROWS_WITH(RdmaSession(options), Catch::StartsWith("--port ") && Catch::Contains("in use"));
+  CHECK_THROWS_WITH(RdmaSession(options),
+                    Catch::StartsWith("--port ") && Catch::Contains("--listen") && Catch::Contains("in use"));
   CHECK_THROWS_AS(RdmaSession(options), BadInput);
   // It takes the connection and says nothing.
   options.role = RdmaRole::client;
@@ -342,4 +350,47 @@ TEST_CASE("nobody there, or a port that is in use, is one clear line") {
     options.port = gone.port();
   }
   CHECK_THROWS_WITH(RdmaSession(options), Catch::Contains("nobody answers") && Catch::Contains("--server-host"));
+}
+
+TEST_CASE("memory that the server's device takes no atomics on is refused at the client") {
+  for (const bool atomics : {false, true}) {
+    Pair<Mlx5> pair;
+    pair.atomics = atomics;
+    const Nodes nodes = pair.run(options_for(RdmaVerb::fetch_add), 8);
+    const RdmaResult& result = nodes.client.result;
+    CHECK((result.failed == 0) == atomics);
+    CHECK((result.completed == 100) == atomics);
+    if (atomics) continue;
+    REQUIRE(result.statuses.size() >= 1);
+    CHECK(result.statuses[0].status == xio::Status::unsupported);
+  }
+}
+
+TEST_CASE("a server finds its client among strangers") {
+  RdmaOptions options = options_for(RdmaVerb::write);
+  options.json = "-";
+  {
+    options.port = xio::host::ExchangeServer().port();
+  }
+  RdmaOptions for_client = options;
+  options.role = RdmaRole::server;
+  for_client.role = RdmaRole::client;
+  for_client.server_host = "127.0.0.1";
+  std::string trouble;
+  std::thread server([&] {
+    try {
+      RdmaSession session(options);
+    } catch (const std::exception& failure) {
+      trouble = failure.what();
+    }
+  });
+  const auto limit = std::chrono::milliseconds(20000);
+  // One who speaks the language of the exchange, and one who connects and says nothing.
+  Exchange silent = Exchange::connect("127.0.0.1", options.port, limit);
+  std::thread other(
+      [&] { CHECK_THROWS(Exchange::connect("127.0.0.1", options.port, limit).trade(std::string("\x1b[2Jhello"))); });
+  other.join();
+  CHECK_NOTHROW(RdmaSession(for_client));
+  server.join();
+  CHECK(trouble.empty());
 }

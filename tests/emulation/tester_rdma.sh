@@ -115,6 +115,8 @@ expect 2 "--device emulated: emulated NICs are connected within one process alon
 expect 2 "--device emulated: emulated NICs are connected within one process alone" --client --server-host 10.0.0.1
 expect 2 "give --client too" --server-host 10.0.0.1
 expect 2 "--server-host is for --client" --device rxe0 --server --server-host 10.0.0.1
+expect 2 "--listen is for --server" --device rxe0 --client --listen 10.0.0.1
+expect 2 "give --server too" --listen 10.0.0.1
 expect 2 "--server and --client exclude each other" --device rxe0 --server --client
 expect 2 "--loopback is for one process" --device rxe0 --server --loopback
 expect 2 "--no-loopback is for one process" --device rxe0 --client --no-loopback

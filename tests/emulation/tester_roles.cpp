@@ -124,6 +124,13 @@ TEST_CASE("roles that cannot be are refused") {
   options.loopback_given = false;
   options.server_host = "here";
   CHECK(contains(complaint(options), "--server-host is for --client"));
+  options.server_host.clear();
+  options.listen = {"10.9.0.1"};
+  CHECK(complaint(options).empty());
+  options.server = false;
+  CHECK(contains(complaint(options), "--listen says where --server listens"));
+  options.client = true;
+  CHECK(contains(complaint(options), "--listen is for --server"));
   options = on_device();
   options.server_host = "there";
   CHECK(contains(complaint(options), "give --client too"));
@@ -199,4 +206,24 @@ TEST_CASE("a device's driver is found, and what cannot be used is refused with a
   CHECK(contains(refusal_of_driver("siw0", "siw"), "soft-RoCE's are"));
   CHECK_FALSE(contains(refusal_of_driver("siw0", "siw"), "--provider"));
   CHECK(contains(refusal_of_driver("x", ""), "an unknown driver"));
+}
+
+TEST_CASE("an agreement is known by its form, and what is wrong with it is shown without harm") {
+  const RdmaOptions options;
+  const std::string mine = agreement_of(options);
+  CHECK(is_agreement(mine));
+  for (const char* const text : {"", "GET / HTTP/1.1", "version 1.0.0", "--op write\n", "\nversion 1\n--op write"})
+    CHECK_FALSE(is_agreement(text));
+  std::string theirs = mine;
+  const size_t at = theirs.find("--op write") + 5;
+  theirs.replace(at, 5, "\x1b]0;owned\x07" + std::string(5000, 'z'));
+  try {
+    require_agreement(mine, theirs);
+    FAIL("they agree");
+  } catch (const BadInput& reason) {
+    const std::string shown = reason.what();
+    CHECK(contains(shown, "\\x1b]0;owned\\x07"));
+    CHECK(shown.find('\x1b') == std::string::npos);
+    CHECK(shown.size() < 1000);
+  }
 }

@@ -41,6 +41,12 @@ expect 1 "$one_failed" "$scratch/offset.json"
 spoil register '/"id":"aqa_16_64"/s/"ASQS":15/"ASQS":14/'
 expect 1 "$one_failed" "$scratch/register.json"
 
+# Numbers that memory would be made or found by.
+spoil identifier 's/"submitted_cids": *\[[0-9]*/"submitted_cids":[4294967296/'
+expect 1 'a number that is too large: 4294967296' "$scratch/identifier.json"
+spoil entries '/"id":"wrong_phase"/s/"entries": *[0-9]*/"entries":4294967296/'
+expect 1 'a number that is too large: 4294967296' "$scratch/entries.json"
+
 spoil unknown '/"id":"verify"/s/"command":"VERIFY"/"command":"SANITIZE"/;/"id":"verify"/s/"hex":"0c/"hex":"84/'
 expect 0 'operation not offered' "$scratch/unknown.json"
 

@@ -21,7 +21,13 @@ bool is_number(const Json& value) {
 uint64_t number(const Json& value) {
   if (!is_number(value)) throw Mismatch("not a number: " + value.dump());
   if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
-  if (value.is_string()) return std::stoull(value.get<std::string>(), nullptr, 0);
+  if (value.is_string()) {
+    try {
+      return std::stoull(value.get<std::string>(), nullptr, 0);
+    } catch (const std::out_of_range&) {
+      throw Mismatch("a number that is too large: " + value.dump());
+    }
+  }
   return value.is_number_unsigned() ? value.get<uint64_t>() : static_cast<uint64_t>(value.get<int64_t>());
 }
 

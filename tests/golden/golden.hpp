@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -52,6 +53,18 @@ uint64_t number_at(const Json& object, const char* key);
 const Json& member(const Json& object, const char* key);
 /// Member `key` of an object as a list; an empty one where there is none.
 const Json& list_or_empty(const Json& object, const char* key);
+
+/// A number that a Word has room for. @throws Mismatch where it has not: memory is made and found by it.
+template <class Word>
+Word number_in(uint64_t value) {
+  if (value > std::numeric_limits<Word>::max()) throw Mismatch("a number that is too large: " + std::to_string(value));
+  return static_cast<Word>(value);
+}
+/// `value`, which must lie from `least` to `most`. @throws Mismatch
+inline uint64_t number_within(const char* what, uint64_t value, uint64_t least, uint64_t most) {
+  if (value >= least && value <= most) return value;
+  throw Mismatch(std::string(what) + ": " + std::to_string(value) + " is impossible");
+}
 
 /// Bytes in ascending memory order from their hexadecimal digits.
 Bytes from_hex(const std::string& digits);

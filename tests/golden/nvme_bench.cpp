@@ -47,6 +47,11 @@ std::string to_text(const std::vector<Event>& events) {
 }
 
 Bench::Bench(const BenchOptions& options) : options_(options) {
+  number_within("entries of a queue", options.entries, 2, 65536);
+  number_within("number of a queue", options.qid, 0, 65535);
+  number_within("doorbell stride", options.dstrd, 0, 15);
+  number_within("completion slots", options.slots, 0, 65536);
+  number_within("bytes of a list", options.list_bytes, 8, 64u << 20);
   const uint64_t tail = lib::sq_tail_slot(options.qid, options.dstrd);
   const uint64_t head = lib::cq_head_slot(options.qid, options.dstrd);
   uint32_t slots = options.slots;
@@ -99,6 +104,8 @@ uint64_t Bench::slot_offset(bool submission) const {
 }
 
 void Bench::start_at(uint32_t tail, uint32_t head) {
+  number_within("tail", tail, 0, options_.entries - 1);
+  number_within("head", head, 0, options_.entries - 1);
   state().reserved = tail < head ? uint64_t{tail} + options_.entries : tail;
   state().retired = head;
   state().published = state().reserved;
@@ -108,6 +115,7 @@ void Bench::start_at(uint32_t tail, uint32_t head) {
 }
 
 Fetched Bench::fetch(uint32_t slot) const {
+  number_within("slot", slot, 0, options_.entries - 1);
   const uint8_t* const entry = sq_.data() + size_t{slot} * sizeof(lib::Sqe);
   Fetched fetched{slot, Bytes(entry, entry + sizeof(lib::Sqe)), {}};
   const uint32_t cid = entry[2] | static_cast<uint32_t>(entry[3]) << 8;

@@ -108,16 +108,18 @@ void replay_completion(const Json& recorded) {
   const uint64_t entries = number_at(recorded, "entries");
   if (!is_power_of_two(entries) || entries < 2) throw Skipped{"ring_not_power_of_two"};
   const Json& before = member(recorded, "before");
-  const auto head = static_cast<uint32_t>(number_at(before, "cq_head"));
-  const auto phase = static_cast<uint32_t>(number_at(before, "phase"));
+  const auto head = number_in<uint32_t>(number_at(before, "cq_head"));
+  const auto phase = number_in<uint32_t>(number_at(before, "phase"));
   const Json& submitted = list_or_empty(recorded, "submitted_cids");
 
   BenchOptions options;
-  options.entries = static_cast<uint32_t>(entries);
-  options.qid = static_cast<uint32_t>(number_or(recorded, "qid", 3));
-  options.dstrd = static_cast<uint32_t>(number_or(recorded, "dstrd", 0));
+  options.entries = number_in<uint32_t>(entries);
+  number_within("head", head, 0, entries - 1);
+  options.qid = number_in<uint32_t>(number_or(recorded, "qid", 3));
+  options.dstrd = number_in<uint32_t>(number_or(recorded, "dstrd", 0));
   options.list_bytes = 8;
-  for (const Json& cid : submitted) options.slots = std::max(options.slots, static_cast<uint32_t>(number(cid)) + 1);
+  for (const Json& cid : submitted)
+    options.slots = std::max(options.slots, uint32_t{number_in<uint16_t>(number(cid))} + 1);
   Bench bench(options);
   fill_background(member(recorded, "cq_background").get<std::string>(), bench.cq(), options.entries, head, phase);
   for (const Json& completion : member(recorded, "cqes")) put_completion(completion, bench.cq(), options.entries);
@@ -128,14 +130,14 @@ void replay_completion(const Json& recorded) {
   for (const Json& cid : submitted) bench.slots()[number(cid)].word = 0;
   bench.state().reserved = slots;
   bench.state().retired = bench.state().acknowledged = head + (phase != 0 ? 0 : entries);
-  bench.shadow(false) = static_cast<uint32_t>(number_or(before, "shadow_value", 0));
-  bench.event_index(false) = static_cast<uint32_t>(number_or(before, "eventidx", 0));
+  bench.shadow(false) = number_in<uint32_t>(number_or(before, "shadow_value", 0));
+  bench.event_index(false) = number_in<uint32_t>(number_or(before, "eventidx", 0));
 
   bool shadow = number_or(recorded, "shadow_doorbell", 0) != 0;
   for (const Json& event : list_or_empty(recorded, "events")) {
     shadow = shadow || event.value("region", "") == "shadow_doorbells";
   }
-  const auto limit = static_cast<uint32_t>(number_or(recorded, "max_completions", 0));
+  const auto limit = number_in<uint32_t>(number_or(recorded, "max_completions", 0));
   const uint32_t lanes = limit != 0 ? std::min(limit, 64u) : 64;
   const uint32_t taken = shadow ? drain<xio::ShadowDoorbell>(bench, lanes, limit == 0)
                                 : drain<xio::MmioDoorbell>(bench, lanes, limit == 0);

@@ -21,7 +21,7 @@ uint32_t log2_of(uint64_t value) {
 }
 
 void replay_prp(const Json& recorded) {
-  const uint64_t page = number_or(recorded, "page_size", 4096);
+  const uint64_t page = number_within("bytes of a page", number_or(recorded, "page_size", 4096), 4096, 1u << 27);
   const Json& pages = list_or_empty(recorded, "list_pages");
   uint64_t list_bus = 0;
   uint64_t words = 0;
@@ -36,7 +36,7 @@ void replay_prp(const Json& recorded) {
   std::vector<uint64_t> memory(words + 1, untouched);
   lib::DataPointer data;
   const lib::ListMemory list{memory.data(), list_bus, static_cast<uint32_t>(words * 8)};
-  const auto bytes = static_cast<uint32_t>(number_at(recorded, "length"));
+  const auto bytes = number_in<uint32_t>(number_at(recorded, "length"));
   const lib::ContiguousPages buffer{number_at(recorded, "buffer")};
   const xio::Status status = lib::build_prps(buffer, 0, bytes, log2_of(page), list, data);
   if (!status.is_ok()) throw Mismatch(std::string("refused: ") + xio::name(status.code));
@@ -53,8 +53,8 @@ void replay_prp(const Json& recorded) {
 }
 
 void replay_doorbell_offset(const Json& recorded) {
-  const auto qid = static_cast<uint32_t>(number_at(recorded, "qid"));
-  const auto dstrd = static_cast<uint32_t>(number_at(recorded, "dstrd"));
+  const auto qid = number_in<uint32_t>(number_at(recorded, "qid"));
+  const auto dstrd = number_in<uint32_t>(number_at(recorded, "dstrd"));
   expect_number("SQ tail offset", number_at(recorded, "sq_tail_offset"), lib::sq_tail_doorbell(qid, dstrd));
   expect_number("CQ head offset", number_at(recorded, "cq_head_offset"), lib::cq_head_doorbell(qid, dstrd));
 }
@@ -179,7 +179,7 @@ void replay_register(const Json& recorded) {
     if (!field) throw Mismatch("register " + name + " has no field " + key);
     expect_number(name + "." + lower(key), number(expected), field->get(value));
     composable = composable && field->set;
-    if (composable) composed = field->set(composed, static_cast<uint32_t>(number(expected)));
+    if (composable) composed = field->set(composed, number_in<uint32_t>(number(expected)));
   }
   if (composable) expect_number(name + " composed from its fields", value, composed);
 }

@@ -9,7 +9,7 @@ namespace golden::nvme {
 
 namespace {
 
-uint32_t word_of(const Json& recorded, const char* key) { return static_cast<uint32_t>(number_or(recorded, key, 0)); }
+uint32_t word_of(const Json& recorded, const char* key) { return number_in<uint32_t>(number_or(recorded, key, 0)); }
 
 /// A buffer of ranges has as many of the library's structs as the case has ranges.
 void expect_whole_ranges(const Json& params, const char* key, const char* count, size_t bytes) {
@@ -20,8 +20,8 @@ void expect_whole_ranges(const Json& params, const char* key, const char* count,
 
 RecordedWords words_of_passthrough(const Json& recorded) {
   RecordedWords words;
-  words.opcode = static_cast<uint8_t>(number_at(recorded, "opcode"));
-  words.flags = static_cast<uint8_t>(number_or(recorded, "flags", 0));
+  words.opcode = number_in<uint8_t>(number_at(recorded, "opcode"));
+  words.flags = number_in<uint8_t>(number_or(recorded, "flags", 0));
   words.nsid = word_of(recorded, "nsid");
   words.cdw2 = word_of(recorded, "cdw2");
   words.cdw3 = word_of(recorded, "cdw3");

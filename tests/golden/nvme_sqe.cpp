@@ -125,8 +125,8 @@ void expect_ranges(const Json& params) {
   if (!params.contains("ranges") || !params.contains("range_buffer_hex")) return;
   std::vector<lib::DsmRange> ranges;
   for (const Json& range : params["ranges"]) {
-    ranges.push_back(lib::DsmRange{static_cast<uint32_t>(number_or(range, "attributes", 0)),
-                                   static_cast<uint32_t>(number_at(range, "length_lba")), number_at(range, "slba")});
+    ranges.push_back(lib::DsmRange{number_in<uint32_t>(number_or(range, "attributes", 0)),
+                                   number_in<uint32_t>(number_at(range, "length_lba")), number_at(range, "slba")});
   }
   const auto* const bytes = reinterpret_cast<const uint8_t*>(ranges.data());
   const Bytes laid_out(bytes, bytes + ranges.size() * sizeof(lib::DsmRange));
@@ -139,10 +139,10 @@ BenchOptions options_of(const Json& params, uint64_t largest) {
   const uint64_t block = number_or(params, "lba_size", default_block_bytes);
   if (!is_power_of_two(entries) || entries < 2) throw Skipped{"ring_not_power_of_two"};
   if (!is_power_of_two(block)) throw Skipped{"block_not_power_of_two"};
-  options.entries = static_cast<uint32_t>(entries);
-  options.qid = static_cast<uint32_t>(number_or(params, "qid", default_qid));
-  options.dstrd = static_cast<uint32_t>(number_or(params, "dstrd", 0));
-  options.block_shift = log2_of(block);
+  options.entries = number_in<uint32_t>(entries);
+  options.qid = number_in<uint32_t>(number_or(params, "qid", default_qid));
+  options.dstrd = number_in<uint32_t>(number_or(params, "dstrd", 0));
+  options.block_shift = log2_of(number_within("bytes of a block", block, 1, 1u << 20));
   options.page_shift = page_shift;
   const uint64_t offset = options.lists_bus % page_bytes;
   const uint64_t pieces = list_or_empty(params, "iov").size();
@@ -207,7 +207,7 @@ std::vector<Step> steps_of(const Json& recorded) {
   if (parts.size() == 1) {
     const Request request = request_of(recorded, parts[0], 0);
     const Step step = step_of(request, request.params);
-    const uint64_t count = number_or(request.params, "count", 1);
+    const uint64_t count = number_within("count", number_or(request.params, "count", 1), 1, 65536);
     for (uint64_t i = 0; i < count; ++i) {
       // A row of requests: each continues where the one before ended.
       Step next = step;
@@ -248,11 +248,11 @@ void replay_io(const Json& recorded) {
 
   Bench bench(options_of(params, largest));
   const Json before = recorded.contains("before") ? recorded["before"] : Json::object();
-  const uint32_t tail = static_cast<uint32_t>(number_or(before, "sq_tail", 0));
-  bench.start_at(tail, static_cast<uint32_t>(number_or(before, "sq_head", tail)));
+  const uint32_t tail = number_in<uint32_t>(number_or(before, "sq_tail", 0));
+  bench.start_at(tail, number_in<uint32_t>(number_or(before, "sq_head", tail)));
   const bool shadow = number_or(params, "shadow_doorbell", 0) != 0;
-  bench.shadow(true) = static_cast<uint32_t>(number_or(before, "shadow_value", 0));
-  bench.event_index(true) = static_cast<uint32_t>(number_or(before, "eventidx", 0));
+  bench.shadow(true) = number_in<uint32_t>(number_or(before, "shadow_value", 0));
+  bench.event_index(true) = number_in<uint32_t>(number_or(before, "eventidx", 0));
 
   const bool delayed = number_or(params, "delayed_doorbell", 0) != 0;
   // A driver that delays its doorbells rings when it next polls; the record shows whether it came to that.
@@ -328,16 +328,16 @@ void replay_admin(const Json& recorded) {
   const Request request = request_of(recorded, member(recorded, "command").get<std::string>(), 0);
   BenchOptions options;
   options.qid = 0;
-  options.dstrd = static_cast<uint32_t>(number_or(request.params, "dstrd", 0));
+  options.dstrd = number_in<uint32_t>(number_or(request.params, "dstrd", 0));
   options.entries = 32;
   Bench bench(options);
   const lib::QueueHandle& queue = bench.handle();
   const Json before = recorded.contains("before") ? recorded["before"] : Json::object();
-  const auto tail = static_cast<uint32_t>(number_or(before, "sq_tail", number_at(entries.at(0), "slot")));
+  const auto tail = number_in<uint32_t>(number_or(before, "sq_tail", number_at(entries.at(0), "slot")));
   bench.start_at(tail, tail);
 
   const lib::Command command = build(request);
-  const auto cid = static_cast<uint32_t>(number_or(entries[0], "cid", 0));
+  const auto cid = number_in<uint32_t>(number_or(entries[0], "cid", 0));
   xio::XioComEnqueue(lib::encode(command, cid, admin_pointer(request, command)), queue.sq + tail);
   xio::arch::release_system();
   Bench::Watched<xio::MmioDoorbell>::ring({queue.sq_doorbell, nullptr, nullptr},

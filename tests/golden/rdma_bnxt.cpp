@@ -30,8 +30,8 @@ class BnxtPoster : public Poster {
     shape_ = shapes.send;
     receives_ = shapes.receive;
     is_variable_ = number_at(config_, "mode") != 0;
-    slots_ = number32(info_, "sq_depth_slots");
-    receive_slots_ = number32(info_, "rq_max_slots");
+    slots_ = static_cast<uint32_t>(number_within("slots", number_at(info_, "sq_depth_slots"), 1, 1u << 20));
+    receive_slots_ = count32(info_, "rq_max_slots");
     memory_.add("sq", size_t{slots_} * bnxt::slot_bytes);
     memory_.add("rq", size_t{receives_.entries} * receive_slots_ * bnxt::slot_bytes);
     memory_.add("msn_table", number_at(info_, "msn_tbl_sz") * 8);
@@ -39,7 +39,7 @@ class BnxtPoster : public Poster {
     next_ = number_or(before, is_variable_ ? "sq_tail" : "sq_start_idx", 0);
     if (number_or(before, "sq_epoch", 0) != 0) next_ += shape_.entries;
     posts_ = number_or(before, "sq_start_idx", 0);
-    psn_ = static_cast<uint32_t>(number_or(before, "sq_psn", 0));
+    psn_ = number_in<uint32_t>(number_or(before, "sq_psn", 0));
     messages_ = number_or(before, "msn", 0);
     received_ = number_or(before, "rq_start_idx", 0);
     if (number_or(before, "rq_epoch", 0) != 0) received_ += receives_.entries;
@@ -85,7 +85,7 @@ class BnxtPoster : public Poster {
     return {{"sq_tail", uint64_t{tail.index} * unit_slots()},
             {"sq_epoch", tail.epoch},
             {"sq_head", number_or(before_, "sq_head", 0)},
-            {"sq_start_idx", posts_ % number_at(info_, "sq_wqe_count")},
+            {"sq_start_idx", posts_ % count32(info_, "sq_wqe_count")},
             {"sq_last_idx", number_or(before_, "sq_last_idx", 0)},
             {"sq_psn", has_messages() ? psn_ : psn_ & bnxt::psn_mask},
             {"msn", has_messages() ? messages_ & (number_at(info_, "msn_tbl_sz") - 1) : messages_},
@@ -222,12 +222,12 @@ Shapes bnxt_shapes(const Json& file, const std::string& config) {
   shapes.send.entries = number_at(made, "mode") != 0 ? slots : slots / bnxt::static_wqe_slots;
   shapes.send.max_sges = number32(made, "max_sge");
   shapes.send.max_inline = number32(info, "max_inline");
-  while (uint64_t{1} << shapes.send.mtu_shift < number_at(info, "mtu")) ++shapes.send.mtu_shift;
-  const uint32_t entry_bytes = number32(info, "rq_max_slots") * bnxt::slot_bytes;
-  shapes.receive.entries = number32(info, "rq_depth_slots") / number32(info, "rq_max_slots");
+  while (uint64_t{1} << shapes.send.mtu_shift < number32(info, "mtu")) ++shapes.send.mtu_shift;
+  const uint32_t entry_bytes = count32(info, "rq_max_slots") * bnxt::slot_bytes;
+  shapes.receive.entries = number32(info, "rq_depth_slots") / count32(info, "rq_max_slots");
   while (uint32_t{1} << shapes.receive.entry_shift < entry_bytes) ++shapes.receive.entry_shift;
   shapes.receive.max_sges = number32(made, "rq_sge");
-  return shapes;
+  return possible(shapes);
 }
 
 void replay_bnxt(const Json& file, Report& report) {

@@ -136,7 +136,7 @@ void replay_bnxt_completion(const Json& file, const Json& recorded) {
 
   const Json& info = member(member(file, "config_info"), config.c_str());
   const Json& made = member(member(file, "configs"), config.c_str());
-  Pair pair(recorded, number32(info, "sq_wqe_count"), number_or(made, "sqsig", 0) != 0);
+  Pair pair(recorded, count32(info, "sq_wqe_count"), number_or(made, "sqsig", 0) != 0);
   const uint64_t start = head + (phase != 0 ? 0 : ring.entries());
   const uint64_t limit = number_at(recorded, "max_poll");
   uint64_t index = start;

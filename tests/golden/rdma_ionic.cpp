@@ -229,7 +229,7 @@ Shapes ionic_shapes(const Json& file, const std::string& config) {
   shapes.receive.entry_shift = number32(info, "rq_stride_log2");
   shapes.receive.max_sges =
       ((1u << shapes.receive.entry_shift) - ionic::payload_offset) / static_cast<uint32_t>(sizeof(ionic::Sge));
-  return shapes;
+  return possible(shapes);
 }
 
 SpecFormat ionic_spec(const Json& made, const char* sges) {

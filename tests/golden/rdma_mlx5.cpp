@@ -248,7 +248,7 @@ Shapes mlx5_shapes(const Json& file, const std::string& config) {
   shapes.receive.entries = number32(info, "rq_wqe_cnt");
   shapes.receive.entry_shift = number32(info, "rq_wqe_shift");
   shapes.receive.max_sges = number32(made, "rq_sge");
-  return shapes;
+  return possible(shapes);
 }
 
 void replay_mlx5(const Json& file, Report& report) {

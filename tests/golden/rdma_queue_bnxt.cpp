@@ -55,8 +55,8 @@ class BnxtQueue : public LibraryPoster<bnxt::Vendor<Variant<Mode, Table, PowerOf
     receives.in_flight = (receive_tail + receive_entries - receive_head) % receive_entries;
     receives.depth = receive_entries;
     this->stand(sends, receives);
-    this->send().psn = static_cast<uint32_t>(number_or(before, "sq_psn", 0)) & bnxt::psn_mask;
-    this->send().msn = static_cast<uint32_t>(number_or(before, "msn", 0));
+    this->send().psn = number_in<uint32_t>(number_or(before, "sq_psn", 0)) & bnxt::psn_mask;
+    this->send().msn = number_in<uint32_t>(number_or(before, "msn", 0));
   }
 
   std::optional<Store> doorbell(const Json& call, bool receive) const override {

@@ -45,7 +45,7 @@ class Mlx5Queue : public LibraryPoster<mlx5::Vendor<Variant<Signature, Toggles>>
     sends_.sq_record = stage_.template at<uint32_t>("qp_dbrec", mlx5::send_record * sizeof(uint32_t));
     receives_.record = stage_.template at<uint32_t>("qp_dbrec", mlx5::receive_record * sizeof(uint32_t));
     sends_.sq_doorbell = stage_.template at<void>("uar", register_);
-    this->send().half = static_cast<uint32_t>(number_or(before, "bf_offset", 0));
+    this->send().half = number_in<uint32_t>(number_or(before, "bf_offset", 0));
 
     // The provider counts operations, the library units: as many as the largest operation takes.
     most_ = number32(info, "sq_max_post");

@@ -78,15 +78,15 @@ Request request_of(const Json& recorded, bool signal_all) {
     work.operation = operation_of(recorded["opcode"].get<std::string>());
     work.flags = flags_of(member(recorded, "flags"), request.inline_flag);
     if (signal_all) work.flags |= lib::work_flag::signaled;
-    work.rkey = static_cast<uint32_t>(number_or(recorded, "rkey", 0));
+    work.rkey = number_in<uint32_t>(number_or(recorded, "rkey", 0));
     work.remote = number_or(recorded, "remote_addr", 0);
-    work.immediate = static_cast<uint32_t>(number_or(recorded, "imm", number_or(recorded, "invalidate_rkey", 0)));
+    work.immediate = number_in<uint32_t>(number_or(recorded, "imm", number_or(recorded, "invalidate_rkey", 0)));
     work.swap_add = number_or(recorded, "swap", number_or(recorded, "add", 0));
     work.compare = number_or(recorded, "compare", 0);
   }
   for (const Json& sge : list_or_empty(recorded, "sges")) {
-    request.sges.push_back({number_at(sge, "addr"), static_cast<uint32_t>(number_at(sge, "length")),
-                            static_cast<uint32_t>(number_at(sge, "lkey"))});
+    request.sges.push_back({number_at(sge, "addr"), number_in<uint32_t>(number_at(sge, "length")),
+                            number_in<uint32_t>(number_at(sge, "lkey"))});
   }
   request.is_inline = recorded.contains("inline_segments");
   for (const Json& segment : list_or_empty(recorded, "inline_segments")) {

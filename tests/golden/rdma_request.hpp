@@ -115,7 +115,9 @@ class Memory {
  public:
   static constexpr uint8_t fill = 0xa5;
 
-  void add(const std::string& region, size_t bytes) { regions_[region].assign(bytes, fill); }
+  void add(const std::string& region, size_t bytes) {
+    regions_[region].assign(number_within("bytes of a ring", bytes, 0, 1u << 30), fill);
+  }
   void add(const std::string& region, const Bytes& content) { regions_[region] = content; }
   const Bytes& region(const std::string& name) const { return regions_.at(name); }
 
@@ -176,6 +178,10 @@ void replay_file(const Json& file, Report& report, const Vendor& vendor);
 inline bool is_receive(const Json& requests) { return !requests.empty() && !requests[0].contains("opcode"); }
 
 /// A recorded number that may be missing.
-inline uint32_t number32(const Json& object, const char* key) { return static_cast<uint32_t>(number_at(object, key)); }
+inline uint32_t number32(const Json& object, const char* key) { return number_in<uint32_t>(number_at(object, key)); }
+/// The same, of what memory is divided by: 1 to 65536.
+inline uint32_t count32(const Json& object, const char* key) {
+  return static_cast<uint32_t>(number_within(key, number_at(object, key), 1, 65536));
+}
 
 }  // namespace golden::rdma

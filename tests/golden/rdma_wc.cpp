@@ -61,7 +61,7 @@ void expect_message(const Json& expected, const lib::Completion& completion) {
   expect_number("immediate data", (flags & with_immediate) != 0, immediate);
   expect_number("key invalidated", (flags & with_invalidate) != 0, invalidated);
   if ((flags & (with_immediate | with_invalidate)) != 0) {
-    const auto field = static_cast<uint32_t>(number_at(expected, "imm_or_inv_field"));
+    const auto field = number_in<uint32_t>(number_at(expected, "imm_or_inv_field"));
     // The recording turns the bytes of both round; a key was an integer before.
     expect_number("immediate data or key", invalidated ? xio::byte_swap(field) : field, completion.immediate);
   }
@@ -91,7 +91,7 @@ void CompletionRing::put(uint32_t slot, uint32_t offset, const Bytes& bytes) {
 
 void CompletionRing::put_all(const Json& cqes) {
   for (const Json& cqe : cqes) {
-    const auto slot = static_cast<uint32_t>(number_at(cqe, "slot"));
+    const auto slot = number_in<uint32_t>(number_at(cqe, "slot"));
     const uint64_t offset = number_or(cqe, "off", uint64_t{slot} * entry_bytes_) - uint64_t{slot} * entry_bytes_;
     put(slot, static_cast<uint32_t>(offset), from_hex(member(cqe, "hex").get<std::string>()));
   }

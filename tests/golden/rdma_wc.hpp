@@ -20,7 +20,9 @@ namespace golden::rdma {
 class CompletionRing {
  public:
   CompletionRing(uint32_t entries, uint32_t entry_bytes, uint8_t fill)
-      : entries_(entries), entry_bytes_(entry_bytes), memory_(size_t{entries} * entry_bytes, fill) {}
+      : entries_(static_cast<uint32_t>(number_within("entries of a completion queue", entries, 1, 1u << 20))),
+        entry_bytes_(static_cast<uint32_t>(number_within("bytes of a completion", entry_bytes, 32, 128))),
+        memory_(size_t{entries_} * entry_bytes_, fill) {}
 
   uint32_t entries() const { return entries_; }
   const Bytes& bytes() const { return memory_; }

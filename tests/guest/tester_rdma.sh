@@ -210,7 +210,7 @@ start_server --server
 status=$?
 # Who waits for a client is ended by a signal at once.
 kill -TERM "$server"
-if [ $status -eq 2 ] && grep -q -- "--port 18520: .*in use" "$work/run.err"; then pass "port in use"; else wrong "port in use: $status"; fi
+if [ $status -eq 2 ] && grep -q -- "--port 18520, --listen: .*in use" "$work/run.err"; then pass "port in use"; else wrong "port in use: $status"; fi
 wait "$server"
 
 summary "rdma-ep on soft-RoCE"

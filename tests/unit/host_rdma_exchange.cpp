@@ -3,15 +3,18 @@
 /// @file
 /// @brief The swap of connection data by TCP, over the loopback device: pairing, sizes, deadlines, odd other sides.
 
+#include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <xio/host/rdma/address.hpp>
 #include <xio/host/rdma/exchange.hpp>
+#include <xio/host/text.hpp>
 
 #include "catch.hpp"
 #include "unit/host_support.hpp"
@@ -137,4 +140,127 @@ TEST_CASE("other sides that are not understood", "[host][rdma]") {
   std::thread other([end = &second] { end->trade(std::string("x")); });
   CHECK(contains(error_of([end = &first] { end->meet(); }), "swaps where this one meets"));
   other.join();
+}
+
+namespace {
+
+/// Somebody who connects and says so much; the socket stays open as long as the object lives.
+FileDescriptor knock(uint16_t port, const std::string& words, const char* host = "127.0.0.1") {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  ::inet_pton(AF_INET, host, &address.sin_addr);
+  FileDescriptor fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return FileDescriptor();
+  if (!words.empty() && ::send(fd.get(), words.data(), words.size(), MSG_NOSIGNAL) < 0)
+    throw_system_error("send", errno);
+  return fd;
+}
+
+/// What somebody was told until his connection ended.
+std::string heard(const FileDescriptor& fd) {
+  std::string all;
+  char buffer[256];
+  for (ssize_t got = 0; (got = ::recv(fd.get(), buffer, sizeof buffer, 0)) > 0;)
+    all.append(buffer, static_cast<size_t>(got));
+  return all;
+}
+
+std::string piece(const std::string& content) {
+  const auto bytes = static_cast<uint32_t>(content.size());
+  return "1oix" + std::string(reinterpret_cast<const char*>(&bytes), sizeof bytes) + content;
+}
+
+}  // namespace
+
+TEST_CASE("a server goes on after strangers, and none of them can make others wait", "[host][rdma]") {
+  ExchangeServer server(0, local);
+  std::vector<FileDescriptor> strangers;
+  for (const std::string& words : {std::string("GET / HTTP/1.1\r\n\r\n"), std::string(300, '\xff'),
+                                   piece("something else"), std::string("1oix\xff\xff\xff\xff"), std::string("1oix"),
+                                   piece("hello, but not all of it").substr(0, 20), std::string()})
+    strangers.push_back(knock(server.port(), words));
+  knock(server.port(), "gone before anybody looked");
+  knock(server.port(), "");
+  std::string seen;
+  std::thread client(
+      [&] { seen = Exchange::connect(local, server.port(), patience).trade(std::string("hello, it is me")); });
+  std::vector<std::string> refused;
+  Strangers policy;
+  policy.patience = patience;  // those who are silent stay silent for longer than this takes
+  policy.is_known = [](const std::string& first) { return first == "hello, it is me"; };
+  policy.on_refused = [&](const std::string& reason) { refused.push_back(reason); };
+  const auto began = std::chrono::steady_clock::now();
+  Exchange exchange = server.accept(patience, policy);
+  CHECK(exchange.trade(std::string("welcome")) == "hello, it is me");
+  CHECK(std::chrono::steady_clock::now() - began < patience);
+  client.join();
+  CHECK(seen == "welcome");
+  // Nobody else got a byte; all of them were let go of.
+  for (const FileDescriptor& one : strangers) CHECK(heard(one).empty());
+  for (const std::string& reason : refused) {
+    CAPTURE(reason);
+    CHECK(contains(reason, "exchange: the other side "));
+    CHECK(printable(reason) == reason);
+  }
+}
+
+TEST_CASE("each of those who connect has a deadline of his own", "[host][rdma]") {
+  ExchangeServer server(0, local);
+  const FileDescriptor silent = knock(server.port(), "");
+  const FileDescriptor slow = knock(server.port(), "1oi");
+  std::vector<std::string> refused;
+  Strangers policy;
+  policy.patience = impatience;
+  policy.is_known = [](const std::string&) { return true; };
+  policy.on_refused = [&](const std::string& reason) { refused.push_back(reason); };
+  CHECK(contains(error_of([&] { server.accept(10 * impatience, policy); }), "nobody has connected to port"));
+  REQUIRE(refused.size() == 2);
+  CHECK(contains(refused[0], "has not given its first piece within 50 ms"));
+  // More of them than are listened to at once.
+  policy.patience = patience;
+  std::string seen;
+  std::thread waiting([&] { seen = server.accept(patience, policy).trade(std::string()); });
+  std::vector<FileDescriptor> many;
+  for (uint32_t i = 0; i < 100; ++i) many.push_back(knock(server.port(), ""));
+  const FileDescriptor known = knock(server.port(), piece("it is me"));
+  waiting.join();
+  CHECK(seen == "it is me");
+}
+
+TEST_CASE("a server listens where it is told, and else for its own machine alone", "[host][rdma]") {
+  const char* const other = "127.0.0.2";
+  ExchangeServer alone;
+  CHECK(knock(alone.port(), ""));
+  CHECK_FALSE(knock(alone.port(), "", other));
+  ExchangeServer elsewhere(0, other);
+  CHECK(knock(elsewhere.port(), "", other));
+  CHECK_FALSE(knock(elsewhere.port(), ""));
+  ExchangeServer both(0, std::vector<std::string>{other, local});
+  const FileDescriptor first = knock(both.port(), piece("a"), other);
+  CHECK(both.accept(patience).trade(std::string()) == "a");
+  const FileDescriptor second = knock(both.port(), piece("b"));
+  CHECK(both.accept(patience).trade(std::string()) == "b");
+  ExchangeServer all(0, "0.0.0.0");
+  CHECK(knock(all.port(), "", other));
+  CHECK(contains(error_of([] { ExchangeServer nowhere(0, "192.0.2.7"); }), "of 192.0.2.7; choose another one"));
+}
+
+TEST_CASE("text of others is shown without what a terminal would obey", "[host]") {
+  CHECK(printable("plain") == "plain");
+  CHECK(printable(std::string("a\x1b[2J\0\n\\ \xff", 9)) == "a\\x1b[2J\\x00\\x0a\\\\ ");
+  CHECK(printable("\xff\x7f") == "\\xff\\x7f");
+  CHECK(printable(std::string(300, 'x')) == std::string(200, 'x') + "...");
+  CHECK(printable("abc", 2) == "ab...");
+}
+
+TEST_CASE("memory keeps what a peer must know of it", "[host][rdma]") {
+  for (const bool atomics : {false, true}) {
+    const xio::rdma::RemoteMemory kernels{0x1000, 4096, 7, atomics};
+    const xio::rdma::RemoteMemory back = in_kernels(for_peers(kernels));
+    CHECK(back.base == 0x1000);
+    CHECK(back.length == 4096);
+    CHECK(back.rkey == 7);
+    CHECK(back.atomics == atomics);
+  }
 }

@@ -21,6 +21,23 @@ inline std::string to_hex(uint64_t value, size_t digits = 1) {
   return "0x" + text;
 }
 
+/// Text of unknown origin, fit for a terminal and a log: everything but printable ASCII as \x1b, a backslash as \\, and
+/// no more than `most` characters of it.
+inline std::string printable(const std::string& text, size_t most = 200) {
+  std::string safe;
+  for (const char c : text.substr(0, most)) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '\\') {
+      safe += "\\\\";
+    } else if (code >= 0x20 && code < 0x7f) {
+      safe += c;
+    } else {
+      safe += "\\x" + to_hex(code, 2).substr(2);
+    }
+  }
+  return text.size() > most ? safe + "..." : safe;
+}
+
 /// A decimal number, or a hexadecimal one after 0x; empty for anything else, signs and spaces included.
 inline std::optional<uint64_t> parse_number(const std::string& text) {
   const bool hexadecimal = text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');

@@ -40,6 +40,11 @@ struct RemoteMemory {
 static_assert(sizeof(RemoteMemory) == 24 && std::is_trivially_copyable<RemoteMemory>::value,
               "swapped between processes as it is");
 
+/// Memory of ours, which kernels name so, for a peer.
+inline RemoteMemory for_peers(const rdma::RemoteMemory& memory) {
+  return {memory.base, memory.length, memory.rkey, memory.atomics ? 0 : remote_memory_flag::no_atomics};
+}
+
 /// Memory of a peer as kernels name it.
 inline rdma::RemoteMemory in_kernels(const RemoteMemory& memory) {
   return {memory.address, memory.bytes, memory.rkey, (memory.flags & remote_memory_flag::no_atomics) == 0};

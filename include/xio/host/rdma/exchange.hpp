@@ -3,6 +3,10 @@
 
 /// @file
 /// @brief Two processes swap small pieces of data by TCP, as RDMA connections need before they exist.
+///
+/// Nothing is encrypted, and nobody has to show who he is: whoever reaches the server and speaks as the other side
+/// would is taken for it, and is given keys to memory. For networks whose members are trusted; a server that is not
+/// told where to listen does so for its own machine alone.
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -10,13 +14,16 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
@@ -61,6 +68,43 @@ inline bool wait_for_socket(int fd, short events, const Deadline& deadline, shor
   }
 }
 
+/// What stands before each piece.
+struct PieceHeader {
+  static constexpr uint32_t right = 0x78696f31;
+  uint32_t magic;
+  uint32_t bytes;
+};
+
+/// A piece on its way in.
+class IncomingPiece {
+ public:
+  static constexpr size_t largest = size_t{1} << 20;
+
+  bool is_complete() const { return header_known_ && in_.size() == wanted_; }
+  /// Takes what is there, of a socket that does not block. Throws Error, which holds no bytes of the other side's.
+  void receive(int fd) {
+    char buffer[4096];
+    const size_t room = std::min(wanted_ - in_.size(), sizeof buffer);
+    const ssize_t got = ::recv(fd, buffer, room, 0);
+    if (got == 0) throw Error("exchange: the other side has closed the connection; see what it says");
+    if (got > 0) in_.append(buffer, static_cast<size_t>(got));
+    if (got < 0 && errno != EAGAIN && errno != EINTR) throw_system_error("exchange: the other side is gone", errno);
+    if (header_known_ || in_.size() != wanted_) return;
+    PieceHeader header;
+    std::memcpy(&header, in_.data(), sizeof header);
+    if (header.magic != PieceHeader::right || header.bytes > largest)
+      throw Error("exchange: the other side is no xio program of this version and byte order");
+    wanted_ += header.bytes;
+    header_known_ = true;
+  }
+  std::string content() const { return in_.substr(sizeof(PieceHeader)); }
+
+ private:
+  std::string in_;
+  size_t wanted_ = sizeof(PieceHeader);
+  bool header_known_ = false;
+};
+
 }  // namespace detail
 
 /// One end of a connection. Both sides call trade() equally often; each call gives the own piece and returns the other
@@ -68,7 +112,7 @@ inline bool wait_for_socket(int fd, short events, const Deadline& deadline, shor
 class Exchange {
  public:
   /// Bytes of the largest piece.
-  static constexpr size_t largest = size_t{1} << 20;
+  static constexpr size_t largest = detail::IncomingPiece::largest;
 
   /// Connects to an ExchangeServer, which may start later: tries again until `limit` has passed.
   /// @param host   name or address
@@ -92,7 +136,9 @@ class Exchange {
   }
 
   /// Takes over a connected stream socket.
-  Exchange(FileDescriptor fd, std::chrono::milliseconds limit) : fd_(std::move(fd)), limit_(limit) {
+  /// @param first  what has come of the first piece already
+  Exchange(FileDescriptor fd, std::chrono::milliseconds limit, detail::IncomingPiece first = {})
+      : fd_(std::move(fd)), limit_(limit), in_(std::move(first)) {
     const int flags = ::fcntl(fd_.get(), F_GETFL);
     if (flags < 0 || ::fcntl(fd_.get(), F_SETFL, flags | O_NONBLOCK) != 0)
       throw_system_error("exchange: cannot set up the connection", errno);
@@ -106,7 +152,7 @@ class Exchange {
     if (mine.size() > largest)
       throw Error("exchange: a piece has " + std::to_string(mine.size()) + " bytes, at most " +
                   std::to_string(largest) + " are possible");
-    const Header header{magic, static_cast<uint32_t>(mine.size())};
+    const detail::PieceHeader header{detail::PieceHeader::right, static_cast<uint32_t>(mine.size())};
     std::string out(sizeof header, '\0');
     std::memcpy(&out[0], &header, sizeof header);
     out += mine;
@@ -136,12 +182,6 @@ class Exchange {
   }
 
  private:
-  struct Header {
-    uint32_t magic;
-    uint32_t bytes;
-  };
-  static constexpr uint32_t magic = 0x78696f31;
-
   static int try_connect(int fd, const addrinfo& address, const Deadline& deadline) {
     if (::connect(fd, address.ai_addr, address.ai_addrlen) == 0) return 0;
     if (errno != EINPROGRESS) return errno;
@@ -155,25 +195,18 @@ class Exchange {
   /// Sends and receives at the same time: both sides may give more than the sockets hold.
   std::string transfer(const std::string& out) {
     const Deadline deadline(limit_);
-    std::string in;
     size_t sent = 0;
-    size_t wanted = sizeof(Header);
-    bool header_known = false;
-    while (sent < out.size() || in.size() < wanted) {
+    while (sent < out.size() || !in_.is_complete()) {
       const bool sending = sent < out.size();
-      const bool receiving = in.size() < wanted;
+      const bool receiving = !in_.is_complete();
       const auto events = static_cast<short>((sending ? POLLOUT : 0) | (receiving ? POLLIN : 0));
       short seen = 0;
       if (!detail::wait_for_socket(fd_.get(), events, deadline, &seen))
         throw Error("exchange: the other side has not answered within " + deadline.text());
-      if (receiving && (seen & ~POLLOUT) != 0) receive(in, wanted);
+      if (receiving && (seen & ~POLLOUT) != 0) in_.receive(fd_.get());
       if (sending && (seen & POLLOUT) != 0) sent += send(out, sent);
-      if (!header_known && in.size() == wanted) {
-        wanted += check_header(in);
-        header_known = true;
-      }
     }
-    return in.substr(sizeof(Header));
+    return std::exchange(in_, {}).content();
   }
 
   size_t send(const std::string& out, size_t from) {
@@ -183,48 +216,33 @@ class Exchange {
     return 0;
   }
 
-  void receive(std::string& in, size_t wanted) {
-    char buffer[4096];
-    const size_t room = wanted - in.size() < sizeof buffer ? wanted - in.size() : sizeof buffer;
-    const ssize_t got = ::recv(fd_.get(), buffer, room, 0);
-    if (got == 0) throw Error("exchange: the other side has closed the connection; see what it says");
-    if (got > 0) in.append(buffer, static_cast<size_t>(got));
-    if (got < 0 && errno != EAGAIN && errno != EINTR) throw_system_error("exchange: the other side is gone", errno);
-  }
-
-  static size_t check_header(const std::string& in) {
-    Header header;
-    std::memcpy(&header, in.data(), sizeof header);
-    if (header.magic != magic || header.bytes > largest)
-      throw Error("exchange: the other side is no xio program of this version and byte order");
-    return header.bytes;
-  }
-
   FileDescriptor fd_;
   std::chrono::milliseconds limit_;
+  detail::IncomingPiece in_;
+};
+
+/// What a server that waits for one program does about others who connect.
+struct Strangers {
+  /// Time in which somebody who connects must have given his first piece.
+  std::chrono::milliseconds patience{3000};
+  /// Whether the first piece is one of those who are waited for.
+  std::function<bool(const std::string& piece)> is_known;
+  /// Told why somebody was sent away, without a byte of his.
+  std::function<void(const std::string& reason)> on_refused = [](const std::string&) {};
 };
 
 /// Waits for those who connect.
 class ExchangeServer {
  public:
   /// @param port  0: any free one, see port()
-  /// @param host  address to listen on; empty: all addresses of this machine
-  explicit ExchangeServer(uint16_t port = 0, const std::string& host = {}) {
-    const std::shared_ptr<addrinfo> addresses = detail::resolve(host, port, AI_PASSIVE);
-    int error = 0;
-    for (const addrinfo* address = addresses.get(); address != nullptr && !fd_; address = address->ai_next) {
-      FileDescriptor fd = detail::make_socket(*address);
-      const int on = 1;
-      if (fd) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-      if (fd && ::bind(fd.get(), address->ai_addr, address->ai_addrlen) == 0 && ::listen(fd.get(), 8) == 0)
-        fd_ = std::move(fd);
-      else
-        error = errno;
+  /// @param hosts addresses to listen on, at least one: "0.0.0.0" and "::" are all of this machine's
+  explicit ExchangeServer(uint16_t port = 0, const std::vector<std::string>& hosts = {"127.0.0.1"}) : port_(port) {
+    for (const std::string& host : hosts) {
+      listeners_.push_back(listen_at(host, port_));
+      if (port_ == 0) port_ = find_port(listeners_.back().get());
     }
-    if (!fd_)
-      throw_system_error("exchange: cannot listen on port " + std::to_string(port) + "; choose another one", error);
-    port_ = find_port();
   }
+  ExchangeServer(uint16_t port, const std::string& host) : ExchangeServer(port, std::vector<std::string>{host}) {}
 
   uint16_t port() const { return port_; }
 
@@ -232,28 +250,120 @@ class ExchangeServer {
   Exchange accept(std::chrono::milliseconds limit) {
     const Deadline deadline(limit);
     for (;;) {
-      if (!detail::wait_for_socket(fd_.get(), POLLIN, deadline))
-        throw Error("exchange: nobody has connected to port " + std::to_string(port_) + " within " + deadline.text());
-      const int fd = ::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-      if (fd >= 0) return Exchange(FileDescriptor(fd, "connection"), limit);
-      // Who gave up between poll and accept does not matter.
-      if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-        throw_system_error("exchange: cannot take a connection", errno);
+      const std::vector<pollfd> ready = poll_until(deadline, deadline.poll_timeout());
+      for (size_t i = 0; i < listeners_.size(); ++i) {
+        FileDescriptor fd = ready[i].revents != 0 ? take(listeners_[i].get()) : FileDescriptor();
+        if (fd) return Exchange(std::move(fd), limit);
+      }
+    }
+  }
+
+  /// The first of those who connect whose first piece is known; the next trade returns it. All others are sent away.
+  /// None of them can make it wait for him, and none gets a byte.
+  /// @param limit for the wait, and for every trade that follows
+  Exchange accept(std::chrono::milliseconds limit, const Strangers& strangers) {
+    const Deadline deadline(limit);
+    for (;;) {
+      int timeout = deadline.poll_timeout();
+      for (const Guest& guest : guests_) timeout = std::min(timeout, guest.until.poll_timeout());
+      const std::vector<pollfd> ready = poll_until(deadline, timeout);
+      for (size_t i = guests_.size(); i-- > 0;) {
+        Guest& guest = guests_[i];
+        const std::string reason = listen_to(guest, ready[listeners_.size() + i].revents != 0, strangers);
+        if (reason.empty() && guest.in.is_complete()) {
+          Exchange found(std::move(guest.fd), limit, std::move(guest.in));
+          guests_.clear();
+          return found;
+        }
+        if (reason.empty()) continue;
+        guests_.erase(guests_.begin() + static_cast<std::ptrdiff_t>(i));
+        strangers.on_refused(reason);
+      }
+      for (size_t i = 0; i < listeners_.size(); ++i) {
+        FileDescriptor fd = ready[i].revents != 0 ? take(listeners_[i].get()) : FileDescriptor();
+        if (!fd) continue;
+        // Who came first has had the most time.
+        if (guests_.size() == most_guests) guests_.erase(guests_.begin());
+        guests_.push_back({std::move(fd), {}, Deadline(strangers.patience)});
+      }
     }
   }
 
  private:
-  uint16_t find_port() const {
+  /// Somebody who has connected, and of whom nothing is known yet.
+  struct Guest {
+    FileDescriptor fd;
+    detail::IncomingPiece in;
+    Deadline until;
+  };
+  static constexpr size_t most_guests = 64;
+
+  static FileDescriptor listen_at(const std::string& host, uint16_t port) {
+    const std::shared_ptr<addrinfo> addresses = detail::resolve(host, port, AI_PASSIVE);
+    int error = 0;
+    for (const addrinfo* address = addresses.get(); address != nullptr; address = address->ai_next) {
+      FileDescriptor fd = detail::make_socket(*address);
+      const int on = 1;
+      if (fd) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+      if (fd && ::bind(fd.get(), address->ai_addr, address->ai_addrlen) == 0 &&
+          ::listen(fd.get(), static_cast<int>(most_guests)) == 0)
+        return fd;
+      error = errno;
+    }
+    throw_system_error(
+        "exchange: cannot listen on port " + std::to_string(port) + " of " + host + "; choose another one", error);
+  }
+
+  /// What became of listeners and guests, in this order, after so many milliseconds at most.
+  std::vector<pollfd> poll_until(const Deadline& deadline, int timeout) const {
+    std::vector<pollfd> entries;
+    for (const FileDescriptor& one : listeners_) entries.push_back({one.get(), POLLIN, 0});
+    for (const Guest& guest : guests_) entries.push_back({guest.fd.get(), POLLIN, 0});
+    if (::poll(entries.data(), entries.size(), timeout) < 0) {
+      if (errno != EINTR) throw_system_error("exchange: cannot wait", errno);
+      for (pollfd& entry : entries) entry.revents = 0;
+    }
+    const bool anything =
+        std::any_of(entries.begin(), entries.end(), [](const pollfd& one) { return one.revents != 0; });
+    if (!anything && deadline.passed())
+      throw Error("exchange: nobody has connected to port " + std::to_string(port_) + " within " + deadline.text());
+    return entries;
+  }
+
+  /// Empty where whoever knocked has gone again.
+  static FileDescriptor take(int listener) {
+    const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0) return FileDescriptor(fd, "connection");
+    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+      throw_system_error("exchange: cannot take a connection", errno);
+    return FileDescriptor();
+  }
+
+  /// Why a guest is to go; empty where he may stay, or is known.
+  static std::string listen_to(Guest& guest, bool is_ready, const Strangers& strangers) {
+    try {
+      if (is_ready) guest.in.receive(guest.fd.get());
+    } catch (const Error& failure) {
+      return failure.what();
+    }
+    if (guest.in.is_complete())
+      return strangers.is_known(guest.in.content()) ? "" : "exchange: the other side does something else";
+    return guest.until.passed() ? "exchange: the other side has not given its first piece within " + guest.until.text()
+                                : "";
+  }
+
+  static uint16_t find_port(int fd) {
     sockaddr_storage address{};
     socklen_t bytes = sizeof address;
-    if (::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &bytes) != 0)
+    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &bytes) != 0)
       throw_system_error("exchange: cannot find the port", errno);
     if (address.ss_family == AF_INET6) return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
     return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
   }
 
-  FileDescriptor fd_;
-  uint16_t port_ = 0;
+  std::vector<FileDescriptor> listeners_;
+  std::vector<Guest> guests_;
+  uint16_t port_;
 };
 
 }  // namespace host
