@@ -83,6 +83,7 @@ TEMPLATE_LIST_TEST_CASE("H2 the first failure, and the end of the queue, must be
   const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
   settle(rig.nic);
   CHECK_FALSE(qp.wait(token, shortly()) == Status::access_denied);
+  CHECK(qp.test(token) == Status::broken);
   CHECK(rig.near.state().broken != 0);
 }
 
@@ -168,11 +169,11 @@ RdmaQueueConfig allowing(uint32_t allowed) {
   return config;
 }
 
-struct Kind {
+struct OperationKind {
   Operation operation;
   uint32_t access;
 };
-constexpr Kind kinds[] = {
+constexpr OperationKind kinds[] = {
     {Operation::put, access::remote_write},
     {Operation::get, access::remote_read},
     {Operation::compare_swap, access::remote_atomic},
@@ -182,7 +183,7 @@ constexpr Kind kinds[] = {
 
 template <class Kit, Sharing S>
 void waits_for_unsignalled() {
-  for (const Kind& kind : kinds) {
+  for (const OperationKind& kind : kinds) {
     CAPTURE(static_cast<int>(kind.operation));
     RdmaRig<Kit> rig(allowing<Kit>(kind.access));
     rig.running();
@@ -220,7 +221,7 @@ TEMPLATE_LIST_TEST_CASE("H4 the end of unsignalled operations is learnt of witho
 }
 
 TEMPLATE_LIST_TEST_CASE("a peer that does not allow an operation refuses it, without data too", "", Vendors) {
-  for (const Kind& kind : kinds) {
+  for (const OperationKind& kind : kinds) {
     if (kind.access == 0) continue;
     CAPTURE(static_cast<int>(kind.operation));
     RdmaRig<TestType> rig(allowing<TestType>(access::all & ~kind.access));

@@ -108,10 +108,4 @@ class RdmaRig {
 /// Long enough for what has happened already.
 inline Deadline shortly() { return xio::deadline(3_ms); }
 
-/// Passes of the NIC until it has nothing to do.
-inline void settle(RdmaNic& nic) {
-  uint32_t idle = 0;
-  while (idle < 20) idle = nic.pass() ? 0 : idle + 1;
-}
-
 }  // namespace rdma_tests

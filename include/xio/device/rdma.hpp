@@ -170,7 +170,8 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     if (protocol::any<S>(group, !has_ended(token))) drain_group(group);
     const bool over = has_ended(token);
     if (protocol::any<S>(group, over && token.count != 0)) arch::acquire_system();
-    return over ? outcome(token) : Status(Status::would_block);
+    if (over) return outcome(token);
+    return protocol::read<S>(state().broken) != 0 ? Status::broken : Status::would_block;
   }
 
   /// Waits until every operation that was posted before this call, by anyone, has ended.

@@ -278,7 +278,10 @@ class SendRings {
     // Lanes without an entry may have read an older `reserved` than the progress.
     const bool strange =
         hit && (now.units > reserved || (!adds && now.units < known.units) || foreign ||
-                (Errors && (completion.kind == CompletionKind::unknown || completion.kind == CompletionKind::receive)));
+                (Errors && (completion.kind == CompletionKind::unknown || completion.kind == CompletionKind::receive ||
+                            // A failure of something that has ended already.
+                            (!completion.status.is_ok() && completion.kind == CompletionKind::send &&
+                             now.units == known.units))));
     if constexpr (!Errors) {
       if (protocol::any<S>(group, hit && (completion.kind != CompletionKind::send || strange))) return false;
     }
