@@ -21,8 +21,8 @@ inline std::string to_hex(uint64_t value, size_t digits = 1) {
   return "0x" + text;
 }
 
-/// Text of unknown origin, fit for a terminal and a log: everything but printable ASCII as \x1b, a backslash as \\, and
-/// no more than `most` characters of it.
+/// Text of unknown origin, fit for a terminal and a log: what is not printable ASCII becomes a backslash, `x` and two
+/// hexadecimal digits, a backslash becomes two, and there are no more than `most` characters of it.
 inline std::string printable(const std::string& text, size_t most = 200) {
   std::string safe;
   for (const char c : text.substr(0, most)) {
