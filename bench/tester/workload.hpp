@@ -58,6 +58,21 @@ class LaneWork : LaneBase<Queue, Telemetry> {
     return xio::arch::ballot(wave_, predicate) != 0;
   }
 
+  /// Those of `lanes` for which the predicate holds.
+  XIO_DEVICE uint64_t some(uint64_t lanes, bool predicate) const {
+    if constexpr (alone) return predicate;
+    return xio::arch::ballot(lanes, predicate);
+  }
+
+  /// The queue as these lanes use it together.
+  XIO_DEVICE decltype(auto) queue_of([[maybe_unused]] uint64_t lanes) {
+    if constexpr (alone) {
+      return (queue_);
+    } else {
+      return Queue(queue_.handle(), lanes);
+    }
+  }
+
   XIO_DEVICE bool working() const {
     if (lane_.gave_up) return false;
     return in_flight_.size != 0 || (!stopping_ && (staged_.size != 0 || left_ != 0));
@@ -98,9 +113,9 @@ class LaneWork : LaneBase<Queue, Telemetry> {
     uint64_t now = phase_.coarse_timing ? xio::arch::clock() : 0;
     bool refused = false;
     uint32_t done = 0;
-    for (; any(done < count && !refused);) {
+    while (const uint64_t lanes = some(wave_, done < count && !refused)) {
       if (done < count && !refused) {
-        refused = !submit_one(now);
+        refused = !submit_one(now, lanes);
         if (!refused) ++done;
       }
     }
@@ -116,17 +131,17 @@ class LaneWork : LaneBase<Queue, Telemetry> {
     staged_.push_back(lane_.slots, place);
   }
 
-  /// False where the queue takes nothing now; the operation stays staged.
-  XIO_DEVICE_INLINE bool submit_one(uint64_t now) {
+  /// One operation of each of `lanes`. False where the queue takes nothing now; the operation stays staged.
+  XIO_DEVICE_INLINE bool submit_one(uint64_t now, uint64_t lanes) {
     const uint32_t place = staged_.head;
     Slot& slot = lane_.slots[place];
     if (notified_) slot.ended = {0, 0};
     slot.started = phase_.coarse_timing ? now : xio::arch::clock();
     // Where each kind of command has its own call, what depends on the kind is decided by the compiler.
     if (phase_.direction == Direction::write) {
-      send(slot, xio::nvme::write(slot.lba, phase_.pattern.blocks));
+      send(slot, xio::nvme::write(slot.lba, phase_.pattern.blocks), lanes);
     } else {
-      send(slot, xio::nvme::read(slot.lba, phase_.pattern.blocks));
+      send(slot, xio::nvme::read(slot.lba, phase_.pattern.blocks), lanes);
     }
     if (slot.token.status == xio::Status::would_block) return false;
     staged_.pop_front(lane_.slots);
@@ -140,20 +155,20 @@ class LaneWork : LaneBase<Queue, Telemetry> {
     return true;
   }
 
-  XIO_DEVICE_INLINE void send(Slot& slot, const xio::nvme::Command& command) {
+  XIO_DEVICE_INLINE void send(Slot& slot, const xio::nvme::Command& command, uint64_t lanes) {
     const xio::nvme::ContiguousPages pages = Base::pages(slot);
     if (XIO_UNLIKELY(commands_ > 1)) {
-      send_parts(slot, command, pages);
+      send_parts(slot, command, pages, lanes);
     } else {
-      slot.token = queue_.submit(command, pages, xio::Now{}, telemetry_, notified_ ? &slot.ended : nullptr);
+      slot.token = queue_of(lanes).submit(command, pages, xio::Now{}, telemetry_, notified_ ? &slot.ended : nullptr);
     }
   }
 
   /// The commands of the operation may be more than the queue holds.
   XIO_COLD XIO_DEVICE void send_parts(Slot& slot, const xio::nvme::Command& command,
-                                      const xio::nvme::ContiguousPages& pages) {
+                                      const xio::nvme::ContiguousPages& pages, uint64_t lanes) {
     const xio::Deadline until{xio::arch::clock() + phase_.deadline_ticks};
-    slot.token = queue_.submit(command, pages, until, telemetry_, &slot.ended);
+    slot.token = queue_of(lanes).submit(command, pages, until, telemetry_, &slot.ended);
   }
 
   // Completion.
@@ -166,8 +181,8 @@ class LaneWork : LaneBase<Queue, Telemetry> {
     SlotList ended;
     // Others may have taken completions of this lane.
     const bool found = in_flight_.size != 0 && find_ended(ended, look_at_all || taken != 0 || phase_.flush);
-    while (any(ended.size != 0)) {
-      if (ended.size != 0) finish(ended.pop_front(lane_.slots));
+    while (const uint64_t lanes = some(wave_, ended.size != 0)) {
+      if (ended.size != 0) finish(ended.pop_front(lane_.slots), lanes);
     }
     return taken != 0 || found;
   }
@@ -187,7 +202,7 @@ class LaneWork : LaneBase<Queue, Telemetry> {
         in_flight_.remove_after(lane_.slots, before, place);
         found = true;
         if (alone && !phase_.check) {
-          finish(place);
+          finish(place, wave_);
         } else {
           // Comparing would delay those behind.
           ended.push_back(lane_.slots, place);
@@ -208,18 +223,23 @@ class LaneWork : LaneBase<Queue, Telemetry> {
     return xio::arch::observe<xio::arch::Scope::system>(&slot.ended.done) >= commands_;
   }
 
-  XIO_DEVICE void finish(uint32_t place) {
+  /// One operation of each of `lanes`.
+  XIO_DEVICE void finish(uint32_t place, uint64_t lanes) {
     Slot& slot = lane_.slots[place];
     xio::Status status;
-    if (!notified_ || xio::arch::load<xio::arch::Scope::system>(&slot.ended.failed) != 0) {
-      status = queue_.wait(slot.token, xio::Deadline{0});
+    const bool asks = !notified_ || xio::arch::load<xio::arch::Scope::system>(&slot.ended.failed) != 0;
+    const uint64_t asking = some(lanes, asks);
+    if (asks) {
+      status = queue_of(asking).wait(slot.token, xio::Deadline{0});
     } else {
       xio::arch::acquire_system();
     }
-    if (phase_.flush && status.is_ok()) {
+    const bool flushes = phase_.flush && status.is_ok();
+    const uint64_t flushing = some(lanes, flushes);
+    if (flushes) {
       // The data is there after that: it belongs to the latency.
       const uint64_t begun = xio::arch::clock();
-      status = queue_.flush_inbound({begun + phase_.deadline_ticks});
+      status = queue_of(flushing).flush_inbound({begun + phase_.deadline_ticks});
       slot.started += xio::arch::clock() - begun;
     }
     if (status.is_ok()) {
