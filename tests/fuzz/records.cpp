@@ -31,13 +31,14 @@ constexpr uint32_t kernel_queues = 9;  // the admin queue and eight others, as t
 struct Record {
   std::string path;
   std::vector<uint8_t> bytes;
-  FileDescriptor lock;  ///< of a process that lives
-  bool is_ours = true;  ///< nobody else may write to it
+  FileDescriptor lock;   ///< of a process that lives
+  bool is_ours = true;   ///< nobody else may write to it
+  bool is_named = true;  ///< as files of this controller are
 
   /// What it says as the format is written down: a magic number, a process, up to 1000 numbers of queues.
   bool names(uint32_t qid) const {
     detail::QueueRecordPage page{};
-    if (bytes.size() < sizeof page || !is_ours) return false;
+    if (bytes.size() < sizeof page || !is_ours || !is_named) return false;
     std::memcpy(static_cast<void*>(&page), bytes.data(), sizeof page);
     if (page.magic != 0x3130736b2d6f6978) return false;
     for (const uint32_t one : page.qids)
@@ -49,7 +50,8 @@ struct Record {
 Record make_record(Input& input, const FakeDriver& kernel, uint32_t number) {
   Record record;
   const uint8_t how = input.take();
-  record.path = kernel.huge_folder() + "/xio-" + FakeDriver::address + ((how & 0x80) != 0 ? "" : "-") + "dead" +
+  record.is_named = (how & 0x80) == 0;
+  record.path = kernel.huge_folder() + "/xio-" + FakeDriver::address + (record.is_named ? "-" : "") + "dead" +
                 std::to_string(number);
   detail::QueueRecordPage page{};
   page.magic = (how & 0x40) != 0 ? input.take<uint64_t>() : detail::QueueRecordPage::known_magic;

@@ -50,5 +50,5 @@ weaken "record store relaxed" store_mmio ATOMIC_RELEASE ATOMIC_RELAXED entry_bef
 weaken "load relaxed" load ATOMIC_ACQUIRE ATOMIC_RELAXED data_before_completion "$@"
 weaken "publish relaxed" publish ATOMIC_RELEASE ATOMIC_RELAXED entries_before_turns_before_doorbell "$@"
 weaken "observe relaxed" observe ATOMIC_ACQUIRE ATOMIC_RELAXED entries_before_turns_before_doorbell "$@"
-weaken "count relaxed" fetch_add ATOMIC_ACQ_REL ATOMIC_RELAXED work_before_notification "$@"
+weaken "count relaxed" publish_add ATOMIC_RELEASE ATOMIC_RELAXED work_before_notification "$@"
 exit "$failures"
