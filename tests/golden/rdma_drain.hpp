@@ -165,7 +165,7 @@ class SendDrain {
         read = send_.cq_head;
         status = queue.test(one.token);
       }
-      if (status == xio::Status::would_block) break;
+      if (status == xio::Status::would_block || status == xio::Status::broken) break;
       if (status.is_ok() && !one.request.work.has(lib::work_flag::signaled)) continue;
       drained.reports.push_back({one.request.wr_id, false, status, {}, false});
     }
