@@ -10,6 +10,15 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 add_library(xio_build_options INTERFACE)
 target_compile_options(xio_build_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
+# Headers that sources use where they are there. What was compiled without one is compiled anew when it has been installed,
+# which no list of dependencies would bring about.
+foreach(header IN ITEMS verbs mlx5dv)
+  string(TOUPPER ${header} name)
+  find_path(XIO_${name}_HEADER infiniband/${header}.h DOC "folder of infiniband/${header}.h (Debian: libibverbs-dev)")
+  if(XIO_${name}_HEADER)
+    target_compile_definitions(xio_build_options INTERFACE XIO_BUILT_WITH_${name}=1)
+  endif()
+endforeach()
 # Of a hundred programs, linking is a minute with the default linker of binutils.
 include(CheckLinkerFlag)
 check_linker_flag(CXX -fuse-ld=gold XIO_HAVE_GOLD)

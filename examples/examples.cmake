@@ -9,9 +9,7 @@ xio_add_example(ping_pong MUST_FAIL_ARGS 10 damage)                             
 xio_add_example(all_to_all MUST_FAIL_ARGS 65544)                                       # larger than a rank's block
 xio_add_example(nvme_to_rdma ARGS emulated MUST_FAIL_ARGS emulated 9000)               # beyond the end
 xio_add_example(stream_io ARGS emulated MUST_FAIL_ARGS emulated:discard=1)             # a drive that stores nothing
-include(CheckIncludeFileCXX)
-check_include_file_cxx(infiniband/mlx5dv.h XIO_HAVE_MLX5DV)
-if(XIO_HAVE_MLX5DV)
+if(XIO_MLX5DV_HEADER)
   xio_add_example(adopt_queue_pair MUST_FAIL_ARGS 4096)                                # beyond the memory
 endif()
 

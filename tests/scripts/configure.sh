@@ -50,6 +50,17 @@ tests "test after test"
 demo "demo after test" ON
 tests "test after demo after test"
 
+# What scripts/test installs is used by programs that scripts/demo has compiled without it.
+built_with_verbs() { grep -q "XIO_BUILT_WITH_VERBS=1" "$build/compile_commands.json"; }
+if [ -e /usr/include/infiniband/verbs.h ]; then
+  fresh
+  cmake -S "$clone" --preset release -DXIO_BUILD_TESTS=OFF -DCMAKE_IGNORE_PATH=/usr/include >"$work/log" 2>&1 || fail "demo without verbs"
+  if built_with_verbs; then fail "demo without verbs: it has them"; fi
+  tests_with_verbs() { cmake -S "$clone" --preset release -DCMAKE_IGNORE_PATH= >"$work/log" 2>&1; }
+  tests_with_verbs || fail "test after a demo without verbs"
+  built_with_verbs || fail "test after a demo without verbs: programs stay without them"
+fi
+
 # By hand: another name of the compiler, another generator, a sanitizer; what an interrupted first look at the compiler leaves.
 by_hand() { cmake -S "$clone" -B "$build" "$@" >"$work/log" 2>&1; }
 for command in tests demo; do

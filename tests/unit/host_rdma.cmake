@@ -4,13 +4,11 @@ xio_add_tests(unit host_rdma SOURCES host_rdma_exchange host_rdma_gid host_rdma_
 
 # Queue pairs of the vendors' NICs, found through direct verbs. The libraries are the test's own: the dynamic linker finds
 # them first, under the names of the real ones.
-include(CheckIncludeFileCXX)
-check_include_file_cxx(infiniband/mlx5dv.h XIO_HAVE_MLX5DV)
 set(adoption_tests host_adopt_mlx5 host_adopt_vendors host_dma_buf host_mlx5_endpoint)
 set(verbs_tests ${adoption_tests} host_direct_verbs)
 if(XIO_SANITIZE MATCHES thread)
   # These have one thread.
-elseif(XIO_HAVE_MLX5DV)
+elseif(XIO_MLX5DV_HEADER)
   xio_add_test(unit/host_direct_verbs)
   set(fakes ${XIO_TESTS_BINARY_DIR}/fake_verbs)
   foreach(name ibverbs mlx5 ionic bnxt_re)
