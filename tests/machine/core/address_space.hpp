@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What a GPU can reach: ranges of this process's memory. The GPU's address of a byte is the process's own.
+
+#include <cstdint>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace machine {
+
+/// Why a run was stopped. what() says where: instruction, source line, seed.
+struct Fault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+enum class MemoryKind : uint8_t {
+  host,      ///< host memory that the GPU caches; devices and the CPU see what has been written back
+  uncached,  ///< host memory that no cache of the GPU keeps (fine-grained on gfx90a and gfx11)
+  local,     ///< the GPU's own memory; nothing of it crosses PCIe
+  registers  ///< a device's registers: stores leave one by one, loads and atomics are errors
+};
+
+struct Range {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  MemoryKind kind = MemoryKind::host;
+  bool writable = true;
+  std::string name;
+};
+
+/// The ranges of one GPU. Where two overlap, the one that was added later counts.
+class AddressSpace {
+ public:
+  void add(const void* memory, size_t bytes, MemoryKind kind, std::string name, bool writable = true) {
+    const auto begin = reinterpret_cast<uint64_t>(memory);
+    ranges_.push_back({begin, begin + bytes, kind, writable, std::move(name)});
+    last_ = ranges_.size() - 1;
+  }
+  /// Takes out what add() put in last for this address.
+  void remove(const void* memory) {
+    for (size_t i = ranges_.size(); i-- > 0;) {
+      if (ranges_[i].begin != reinterpret_cast<uint64_t>(memory)) continue;
+      ranges_.erase(ranges_.begin() + static_cast<ptrdiff_t>(i));
+      break;
+    }
+    last_ = 0;
+  }
+  void clear() {
+    ranges_.clear();
+    last_ = 0;
+  }
+  const std::vector<Range>& ranges() const { return ranges_; }
+
+  /// The range that holds all bytes of an access.
+  /// @throws Fault where there is none
+  const Range& find(uint64_t address, uint32_t bytes) const {
+    // Ranges may lie in others: only a range that no later one overlaps is known from last time.
+    if (last_ + 1 == ranges_.size() && holds(ranges_[last_], address, bytes)) return ranges_[last_];
+    for (size_t i = ranges_.size(); i-- > 0;) {
+      if (holds(ranges_[i], address, bytes)) return ranges_[i];
+    }
+    char text[96];
+    std::snprintf(text, sizeof text, "access of %u bytes to 0x%llx, where nothing is mapped", bytes,
+                  static_cast<unsigned long long>(address));
+    throw Fault(text);
+  }
+
+ private:
+  static bool holds(const Range& range, uint64_t address, uint32_t bytes) {
+    return address >= range.begin && address + bytes <= range.end;
+  }
+  std::vector<Range> ranges_;
+  size_t last_ = 0;
+};
+
+}  // namespace machine
