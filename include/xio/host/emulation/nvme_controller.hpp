@@ -50,7 +50,7 @@ namespace emulation {
 class NvmeController final : public host::NvmeTransport {
  public:
   explicit NvmeController(NvmeConfig config = {}) : config_((check(config), std::move(config))), registers_(config_) {
-    if (!config_.memory.allocate) config_.memory = heap();
+    if (!config_.memory.allocate) config_.memory = heap_memory();
     const MemorySource source = config_.memory;
     doorbell_bytes_ = (size_t{2} * (config_.queues + 1) * (size_t{4} << config_.dstrd) + 4095) / 4096 * 4096;
     doorbells_ = std::shared_ptr<void>(zeroed(source, doorbell_bytes_, 4096), source.release);
@@ -197,14 +197,6 @@ class NvmeController final : public host::NvmeTransport {
 
  private:
   using Task = std::function<void(Engine&)>;
-
-  static MemorySource heap() {
-    return {[](size_t bytes, size_t alignment) -> void* {
-              void* memory = nullptr;
-              return ::posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
-            },
-            [](void* memory) { std::free(memory); }};
-  }
 
   static void* zeroed(const MemorySource& source, size_t bytes, size_t alignment) {
     void* const memory = source.allocate(bytes, alignment);

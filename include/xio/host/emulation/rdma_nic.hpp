@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <xio/config.hpp>
+#include <xio/host/emulation/memory_source.hpp>
 #include <xio/host/emulation/rdma/queue_pair.hpp>
 #include <xio/host/emulation/rdma_kits.hpp>
 #include <xio/host/service_thread.hpp>
@@ -29,8 +30,10 @@ class RdmaQueuePair {
   using Vendor = typename Kit::Vendor;
   using Wire = typename Kit::Wire;
 
-  RdmaQueuePair(RdmaFabric& fabric, const RdmaQueueConfig& config)
+  /// @param source where rings, records, doorbells and state come from, in whole pages; empty: the process's own heap
+  RdmaQueuePair(RdmaFabric& fabric, const RdmaQueueConfig& config, const MemorySource& source = {})
       : config_(config),
+        source_(source.allocate ? source : heap_memory()),
         sq_(allocate((size_t{config.sq_units} << config.sq_unit_shift), 0xa5)),
         rq_(allocate((size_t{config.rq_entries} << config.rq_entry_shift), 0xa5)),
         cq_(allocate(size_t{config.cq_entries} * Wire::cqe_bytes, Wire::cq_initial_byte)),
@@ -156,20 +159,18 @@ class RdmaQueuePair {
   static constexpr size_t doorbell_bytes = 4 * sizeof(uint64_t) + Wire::doorbell_stride;
   static_assert(Wire::doorbell_stride == 0 || Wire::doorbell_stride >= 4 * sizeof(uint64_t), "behind the others");
 
-  struct Free {
-    void operator()(uint8_t* memory) const { std::free(memory); }
-  };
-  using Memory = std::unique_ptr<uint8_t, Free>;
-  static Memory allocate(size_t bytes, int fill) {
+  using Memory = std::unique_ptr<uint8_t, std::function<void(void*)>>;
+  Memory allocate(size_t bytes, int fill) const {
     constexpr size_t alignment = 4096;
     const size_t whole = (bytes + alignment - 1) / alignment * alignment;
-    auto* const memory = static_cast<uint8_t*>(std::aligned_alloc(alignment, whole));
+    auto* const memory = static_cast<uint8_t*>(source_.allocate(whole, alignment));
     if (!memory) throw std::bad_alloc();
     std::memset(memory, fill, whole);
-    return Memory(memory);
+    return Memory(memory, source_.release);
   }
 
   RdmaQueueConfig config_;
+  MemorySource source_;
   uint32_t depth_ = 0;
   Memory sq_;
   Memory rq_;

@@ -5,11 +5,11 @@
 /// @brief What the in-process NVMe controller is like: capacity, limits, features, and who makes it run.
 
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include <xio/config.hpp>
+#include <xio/host/emulation/memory_source.hpp>
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -29,13 +29,6 @@ enum class NvmeExecution {
   /// NvmeController::step() does, and nothing happens between its calls, except that a register write takes effect at
   /// once and that the admin queue is served when its doorbell is written through write32 or ring.
   stepped,
-};
-
-/// Where the controller's host memory comes from: for example cudaHostAlloc, so that a GPU reaches it too.
-struct MemorySource {
-  /// Returns at least `bytes` bytes at a multiple of `alignment` (a power of two), or null.
-  std::function<void*(size_t bytes, size_t alignment)> allocate;
-  std::function<void(void* memory)> release;
 };
 
 /// Limits and features of the controller. Checked by NvmeController's constructor.

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief The NVMe kernels of the machine's tests.
+
+#include <machine/kernels/nvme.hpp>
+
+using machine_kernels::NvmeJob;
+using xio::Sharing;
+
+#define KERNEL(name, ...) \
+  extern "C" __global__ void name(NvmeJob job) { machine_kernels::__VA_ARGS__(job); }
+
+KERNEL(thread_throughput, write_read<Sharing::thread, xio::Throughput>)
+KERNEL(thread_deferred, write_read<Sharing::thread, xio::Deferred<4>>)
+KERNEL(wave_throughput, write_read<Sharing::wave, xio::Throughput>)
+KERNEL(wave_latency, write_read<Sharing::wave, xio::Latency>)
+KERNEL(wave_through, write_read<Sharing::wave, xio::WriteThrough<>>)
+KERNEL(wave_shadow, write_read<Sharing::wave, xio::Throughput, xio::ShadowDoorbell>)
+KERNEL(wave_placed, write_read<Sharing::wave, xio::Placed<xio::Memory::host, xio::Memory::device>>)
+KERNEL(block_throughput, write_read<Sharing::block, xio::Throughput>)
+KERNEL(grid_throughput, write_read<Sharing::grid, xio::Throughput>)
+KERNEL(grid_latency, write_read<Sharing::grid, xio::Latency>)
+KERNEL(grid_deferred, write_read<Sharing::grid, xio::Deferred<8>>)
+KERNEL(grid_through, write_read<Sharing::grid, xio::WriteThrough<>>)
+KERNEL(grid_shadow, write_read<Sharing::grid, xio::Throughput, xio::ShadowDoorbell>)
+KERNEL(thread_session, session<Sharing::thread, xio::Throughput>)
+KERNEL(wave_session, session<Sharing::wave, xio::Throughput>)
+KERNEL(wave_tokens, many_tokens<Sharing::wave>)
+KERNEL(grid_tokens, many_tokens<Sharing::grid>)
+KERNEL(wave_batches, batches<xio::Throughput>)
+KERNEL(wave_batches_through, batches<xio::WriteThrough<>>)
+KERNEL(grid_transfers, transfers)
+KERNEL(thread_unwaited, unwaited<Sharing::thread>)
+KERNEL(grid_unwaited, unwaited<Sharing::grid>)
+KERNEL(thread_processed, processed)
+KERNEL(grid_long, long_commands)
+KERNEL(grid_striped, striped)
+
+#undef KERNEL

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Kernels that use every call of an NVMe queue, and compare what they read with what they wrote.
+
+#include <machine/kernels/job.hpp>
+
+namespace machine_kernels {
+
+/// A thread's blocks, its place in the namespace, and its operations with them.
+template <class Queue>
+class Blocks {
+ public:
+  XIO_DEVICE Blocks(Queue& queue, const NvmeJob& job, uint32_t self)
+      : queue_(queue), job_(job), self_(self), out_(job.data + uint64_t{self} * (thread_bytes / 8)) {}
+
+  XIO_DEVICE uint64_t* out() const { return out_; }
+  XIO_DEVICE uint64_t* in() const { return out_ + block_words; }
+  XIO_DEVICE uint64_t out_bus() const { return job_.bus + self_ * thread_bytes; }
+  XIO_DEVICE uint64_t in_bus() const { return out_bus() + thread_bytes / 2; }
+  XIO_DEVICE uint64_t lba(uint32_t round) const { return self_ + uint64_t{round & 3} * job_.lanes; }
+  XIO_DEVICE uint64_t stamp(uint32_t round) const { return uint64_t{self_} << 32 | round; }
+  XIO_DEVICE xio::Deadline until() const { return queue_.deadline(xio::Duration{job_.patience_ns}); }
+
+  /// Writes a block and reads it back, each waited for.
+  XIO_DEVICE void write_and_read(uint32_t round) {
+    using namespace xio;
+    fill(out(), stamp(round), job_.words);
+    for (uint32_t i = 0; i < job_.words; ++i) in()[i] = 0;
+    queue_.publish_payload();
+    const Deadline limit = until();
+    Token token = queue_.submit(nvme::write(lba(round), 1), nvme::ContiguousPages{out_bus()}, limit);
+    Status status = queue_.wait(token, limit);
+    count(job_.report, status, true, 1);
+    const bool written = status.is_ok();
+    token = queue_.submit(nvme::read(lba(round), 1), nvme::ContiguousPages{in_bus()}, limit);
+    status = queue_.wait(token, limit);
+    count(job_.report, status, !written || holds(in(), stamp(round), job_.words), 2);
+  }
+
+ private:
+  Queue& queue_;
+  const NvmeJob& job_;
+  uint32_t self_;
+  uint64_t* out_;
+};
+
+template <xio::Sharing S>
+XIO_DEVICE const xio::nvme::QueueHandle& own_queue(const NvmeJob& job) {
+  return job.queues[S == xio::Sharing::thread ? thread_number() : 0];
+}
+
+template <xio::Sharing S, class Policy, class Doorbell = xio::MmioDoorbell>
+XIO_DEVICE void write_read(const NvmeJob& job) {
+  if (thread_number() >= job.lanes) return;
+  xio::nvme::Queue<S, Policy, Doorbell> queue(own_queue<S>(job));
+  Blocks<decltype(queue)> blocks(queue, job, thread_number());
+  for (uint32_t round = 0; round < job.rounds; ++round) blocks.write_and_read(round);
+}
+
+/// The queue's state in registers.
+template <xio::Sharing S, class Policy>
+XIO_DEVICE void session(const NvmeJob& job) {
+  xio::nvme::Queue<S, Policy> queue(own_queue<S>(job));
+  auto view = queue.session();
+  Blocks<decltype(view)> blocks(view, job, thread_number());
+  for (uint32_t round = 0; round < job.rounds; ++round) blocks.write_and_read(round);
+  view.end();
+}
+
+/// Tokens that are waited for in the order in which they end, asked for, or waited for together.
+template <xio::Sharing S>
+XIO_DEVICE void many_tokens(const NvmeJob& job) {
+  using namespace xio;
+  if (thread_number() >= job.lanes) return;
+  nvme::Queue<S, Notifying<>> queue(own_queue<S>(job));
+  Blocks<decltype(queue)> blocks(queue, job, thread_number());
+  constexpr uint32_t most = 3;
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const Deadline limit = blocks.until();
+    Token tokens[most];
+    for (uint32_t i = 0; i < most; ++i)
+      tokens[i] = queue.submit(nvme::read(blocks.lba(round + i), 1), nvme::ContiguousPages{blocks.in_bus()}, limit);
+    if (round % 3 == 0) {
+      uint32_t left = most;
+      for (uint32_t i = 0; i < most; ++i) {
+        uint32_t which = 0;
+        const Status status = queue.wait_any(tokens, left, limit, which);
+        count(job.report, status, which < left, 3);
+        if (which < left) tokens[which] = tokens[--left];
+      }
+    } else if (round % 3 == 1) {
+      const Status status = queue.wait_all(tokens, most, limit);
+      for (uint32_t i = 0; i < most; ++i) count(job.report, status, true, 4);
+    } else {
+      for (uint32_t i = 0; i < most; ++i) {
+        Status status = queue.test(tokens[i]);
+        while (status == Status::would_block && !limit.passed()) status = queue.test(tokens[i]);
+        count(job.report, status, true, 5);
+      }
+    }
+  }
+}
+
+/// Batches of pieces: written, then read into other memory by the same list moved on.
+template <class Policy>
+XIO_DEVICE void batches(const NvmeJob& job) {
+  using namespace xio;
+  nvme::Queue<Sharing::wave, Policy> queue(job.queues[0]);
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const Deadline limit = queue.deadline(Duration{job.patience_ns});
+    for (uint32_t i = thread_number(); i < job.count; i += arch::wave_size())
+      fill(job.data + i * (thread_bytes / 8), uint64_t{i} << 32 | round, job.words);
+    arch::converge(arch::together(0));
+    queue.publish_payload();
+    arch::converge(arch::together(0));
+    Token token = queue.submit_batch(nvme::Opcode::write, job.pieces, job.count, limit);
+    Status status = queue.wait_batch(token, limit);
+    if (arch::lane() == 0) count(job.report, status, true, 6);
+    token = queue.submit_batch(nvme::Opcode::read, job.pieces + job.count, job.count, limit);
+    status = queue.wait_batch(token, limit);
+    bool right = true;
+    for (uint32_t i = thread_number(); i < job.count; i += arch::wave_size())
+      right = right && holds(job.data + i * (thread_bytes / 8) + block_words, uint64_t{i} << 32 | round, job.words);
+    const uint64_t all = arch::ballot(arch::together(0), right);
+    if (arch::lane() == 0) count(job.report, status, all == arch::together(0), 7);
+  }
+}
+
+/// Every wave moves its own pieces through the shared queue; progress is a notification.
+XIO_DEVICE void transfers(const NvmeJob& job) {
+  using namespace xio;
+  nvme::Queue<Sharing::grid, Notifying<>> queue(job.queues[0]);
+  const uint32_t wave = thread_number() / arch::wave_size();
+  const Status status = queue.transfer(nvme::Opcode::read, job.pieces + uint64_t{wave} * job.count, job.count,
+                                       job.notifications[wave], queue.deadline(Duration{job.patience_ns}));
+  if (arch::lane() != 0) return;
+  const uint64_t done = arch::load<arch::Scope::system>(&job.notifications[wave].done);
+  count(job.report, status, done == job.count, 8);
+}
+
+/// Operations that nobody waits for by token: notifications, kept results, fence and quiet.
+template <xio::Sharing S>
+XIO_DEVICE void unwaited(const NvmeJob& job) {
+  using namespace xio;
+  const uint32_t self = thread_number();
+  if (self >= job.lanes) return;
+  nvme::Queue<S, Notifying<>> queue(own_queue<S>(job));
+  Blocks<decltype(queue)> blocks(queue, job, self);
+  Notification& notification = job.notifications[self];
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    fill(blocks.out(), blocks.stamp(round), job.words);
+    queue.publish_payload();
+    const Deadline limit = blocks.until();
+    const Token token =
+        queue.submit(nvme::write(blocks.lba(round), 1), nvme::ContiguousPages{blocks.out_bus()}, notification, limit);
+    Status status = token.status;
+    if (token.submitted()) status = queue.fence(limit);
+    const bool told = arch::load<arch::Scope::system>(&notification.done) == round + 1;
+    count(job.report, status, told, 9);
+    KeptResult& kept = job.kept[self];
+    arch::store<arch::Scope::system>(&kept.ended, uint64_t{0});
+    const Token read =
+        queue.submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()}, kept, limit);
+    status = read.status;
+    if (read.submitted()) status = queue.quiet(limit);
+    const bool ended = arch::load<arch::Scope::system>(&kept.ended) == KeptResult::has_ended;
+    count(job.report, status, ended && holds(blocks.in(), blocks.stamp(round), job.words), 10);
+  }
+}
+
+/// Completions handed to the kernel one by one.
+XIO_DEVICE void processed(const NvmeJob& job) {
+  using namespace xio;
+  nvme::Queue<Sharing::thread> queue(own_queue<Sharing::thread>(job));
+  Blocks<decltype(queue)> blocks(queue, job, thread_number());
+  const Deadline limit = blocks.until();
+  uint32_t submitted = 0;
+  uint32_t ended = 0;
+  while (ended < job.rounds && !limit.passed()) {
+    while (submitted < job.rounds) {
+      const Token token = queue.submit(nvme::read(blocks.lba(submitted), 1), nvme::ContiguousPages{blocks.in_bus()});
+      if (token.status == Status::would_block) break;
+      count(job.report, token.status, true, 11);
+      ++submitted;
+    }
+    ended += queue.process_completions([&](const nvme::Completion& one) { count(job.report, one.status(), true, 12); });
+  }
+}
+
+/// Commands that are split, and data over several pages and a page list.
+XIO_DEVICE void long_commands(const NvmeJob& job) {
+  using namespace xio;
+  if (thread_number() >= job.lanes) return;
+  nvme::Queue<Sharing::grid> queue(job.queues[0]);
+  const Deadline limit = queue.deadline(Duration{job.patience_ns});
+  const uint64_t bytes = uint64_t{job.count} * 512;
+  const uint64_t offset = thread_number() * bytes;
+  uint64_t* const data = job.data + offset / 8;
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const uint64_t lba = uint64_t{thread_number()} * job.count;
+    for (uint32_t i = 0; i < job.count; ++i) fill(data + i * block_words, lba + i + round, 2);
+    queue.publish_payload();
+    Token token = queue.submit(nvme::write(lba, job.count), nvme::ContiguousPages{job.bus + offset}, limit);
+    Status status = queue.wait(token, limit);
+    count(job.report, status, true, 13);
+    for (uint32_t i = 0; i < job.count; ++i) data[i * block_words] = 0;
+    queue.publish_payload();
+    token = queue.submit(nvme::read(lba, job.count), nvme::ContiguousPages{job.bus + offset}, limit);
+    status = queue.wait(token, limit);
+    bool right = true;
+    for (uint32_t i = 0; i < job.count; ++i) right = right && holds(data + i * block_words, lba + i + round, 2);
+    count(job.report, status, right, 14);
+  }
+}
+
+/// Blocks striped over drives.
+XIO_DEVICE void striped(const NvmeJob& job) {
+  using namespace xio;
+  if (thread_number() >= job.lanes) return;
+  const nvme::DriveSetHandle set{job.queues, job.count, 1, 0};
+  nvme::DriveSet<> drives(set, thread_number() / arch::wave_size());
+  const uint32_t self = thread_number();
+  uint64_t* const out = job.data + uint64_t{self} * (thread_bytes / 8);
+  const uint64_t bus = job.bus + self * thread_bytes;
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const Deadline limit{arch::clock() + job.patience_ns * (arch::clock_hz / 1000000) / 1000};
+    const uint64_t block = self + uint64_t{round} * job.lanes;
+    fill(out, block, job.words);
+    arch::release_system();
+    nvme::DriveToken token = drives.submit(nvme::write(block, 1), nvme::ContiguousPages{bus}, limit);
+    Status status = drives.wait(token, limit);
+    count(job.report, status, true, 15);
+    token = drives.submit(nvme::read(block, 1), nvme::ContiguousPages{bus + thread_bytes / 2}, limit);
+    status = drives.wait(token, limit);
+    count(job.report, status, holds(out + block_words, block, job.words), 16);
+  }
+}
+
+}  // namespace machine_kernels

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief The RDMA kernels of the machine's tests, for each vendor.
+
+#include <xio/vendors/bnxt/traits.hpp>
+#include <xio/vendors/ernic/traits.hpp>
+#include <xio/vendors/ionic/traits.hpp>
+#include <xio/vendors/mlx5/traits.hpp>
+#include <xio/vendors/rxe/traits.hpp>
+
+#include <machine/kernels/rdma.hpp>
+
+using machine_kernels::RdmaJob;
+using xio::Sharing;
+
+#define KERNEL(name, ...) \
+  extern "C" __global__ void name(RdmaJob job) { machine_kernels::__VA_ARGS__(job); }
+#define VENDOR(name, Vendor, atomics)                                               \
+  KERNEL(name##_thread, put_get<Vendor, Sharing::thread, xio::Throughput, atomics>) \
+  KERNEL(name##_wave, put_get<Vendor, Sharing::wave, xio::Throughput, atomics>)     \
+  KERNEL(name##_grid, put_get<Vendor, Sharing::grid, xio::Throughput, atomics>)     \
+  KERNEL(name##_quiet, put_quiet<Vendor>)                                           \
+  KERNEL(name##_messages, send_receive<Vendor>)
+
+VENDOR(mlx5, xio::mlx5::Vendor<>, true)
+VENDOR(bnxt, xio::bnxt::Vendor<>, true)
+VENDOR(ionic, xio::ionic::Vendor<>, true)
+VENDOR(ernic, xio::ernic::Vendor, false)
+VENDOR(rxe, xio::rxe::Vendor<>, true)
+
+// What policies change is the same for all.
+KERNEL(mlx5_wave_latency, put_get<xio::mlx5::Vendor<>, Sharing::wave, xio::Latency, true>)
+KERNEL(bnxt_block, put_get<xio::bnxt::Vendor<>, Sharing::block, xio::Throughput, true>)
+KERNEL(ionic_grid_deferred, put_get<xio::ionic::Vendor<>, Sharing::grid, xio::Deferred<4>, true>)
+KERNEL(ernic_grid_latency, put_get<xio::ernic::Vendor, Sharing::grid, xio::Latency, false>)
+KERNEL(rxe_grid_through, put_get<xio::rxe::Vendor<>, Sharing::grid, xio::WriteThrough<>, true>)
+
+#undef VENDOR
+#undef KERNEL

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Kernels that use every call of an RDMA queue pair, the same for all vendors.
+
+#include <machine/kernels/job.hpp>
+
+namespace machine_kernels {
+
+/// Writes a block to the peer and reads it back into other memory; where the device has atomics, all threads count
+/// rounds in one word of the peer's, the last 8 bytes of its memory.
+template <class Vendor, xio::Sharing S, class Policy, bool Atomics>
+XIO_DEVICE void put_get(const RdmaJob& job) {
+  using namespace xio;
+  const uint32_t self = thread_number();
+  if (self >= job.lanes) return;
+  rdma::QueuePair<Vendor, S, Policy> qp(job.handle);
+  uint64_t* const out = job.data + uint64_t{self} * (thread_bytes / 8);
+  uint64_t* const in = out + block_words;
+  const uint64_t offset = self * thread_bytes;
+  const uint32_t bytes = job.words * 8;
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const uint64_t stamp = uint64_t{self} << 32 | round;
+    fill(out, stamp, job.words);
+    if constexpr (Policy::publication == Publication::write_through) arch::release_system();
+    const Deadline limit = qp.deadline(Duration{job.patience_ns});
+    Token token = qp.put(job.remote.at(offset, bytes), job.local.at(offset, bytes), limit);
+    Status status = qp.wait(token, limit);
+    count(job.report, status, true, 1);
+    token = qp.get(job.local.at(offset + thread_bytes / 2, bytes), job.remote.at(offset, bytes), limit);
+    if constexpr (S == Sharing::thread) {
+      status = qp.test(token);
+      while (status == Status::would_block && !limit.passed()) status = qp.test(token);
+    } else {
+      status = qp.wait(token, limit);
+    }
+    count(job.report, status, holds(in, stamp, job.words), 2);
+    if constexpr (Atomics) {
+      const rdma::RemoteSpan word = job.remote.at(job.remote.length - 8, 8);
+      token = qp.fetch_add(word, 1, job.local.at(offset + thread_bytes / 2, 8), limit);
+      status = qp.wait(token, limit);
+      const uint64_t before = in[0];
+      count(job.report, status, before < uint64_t{job.lanes} * job.rounds, 3);
+    }
+  }
+}
+
+/// Writes that nobody waits for one by one: fence and quiet.
+template <class Vendor>
+XIO_DEVICE void put_quiet(const RdmaJob& job) {
+  using namespace xio;
+  const uint32_t self = thread_number();
+  if (self >= job.lanes) return;
+  rdma::QueuePair<Vendor, Sharing::grid, Deferred<4>> qp(job.handle);
+  uint64_t* const out = job.data + uint64_t{self} * (thread_bytes / 8);
+  const uint64_t offset = self * thread_bytes;
+  const uint32_t bytes = job.words * 8;
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    fill(out, uint64_t{self} << 32 | round, job.words);
+    const Deadline limit = qp.deadline(Duration{job.patience_ns});
+    const Token token = qp.put(job.remote.at(offset, bytes), job.local.at(offset, bytes), limit);
+    Status status = token.status;
+    if (token.submitted()) status = round % 2 == 0 ? qp.fence(limit) : qp.quiet(limit);
+    count(job.report, status, true, 4);
+  }
+}
+
+/// The first half of the blocks sends, the other half receives; threads pair up by messages, not by number.
+template <class Vendor>
+XIO_DEVICE void send_receive(const RdmaJob& job) {
+  using namespace xio;
+  const uint32_t half = job.lanes / 2;
+  const uint32_t self = thread_number();
+  if (self >= job.lanes) return;
+  const uint32_t bytes = job.words * 8;
+  if (self < half) {
+    rdma::QueuePair<Vendor, Sharing::grid> qp(job.handle);
+    uint64_t* const out = job.data + uint64_t{self} * (thread_bytes / 8);
+    for (uint32_t round = 0; round < job.rounds; ++round) {
+      fill(out, uint64_t{self} << 32 | round, job.words);
+      const Deadline limit = qp.deadline(Duration{job.patience_ns});
+      const Token token = qp.send(job.local.at(self * thread_bytes, bytes), limit);
+      const Status status = qp.wait(token, limit);
+      count(job.report, status, true, 5);
+    }
+    return;
+  }
+  rdma::ReceiveQueue<Vendor, Sharing::grid> queue(job.receive);
+  const uint32_t own = self - half;
+  uint64_t* const in = job.inbox_data + uint64_t{own} * (thread_bytes / 8);
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const Deadline limit =
+        xio::deadline(Duration{job.patience_ns}, job.handle.clock_hz ? job.handle.clock_hz : arch::clock_hz);
+    const Token token = queue.post(job.inbox.at(own * thread_bytes, bytes), limit);
+    rdma::Received got;
+    got.status = token.status;
+    if (token.submitted()) got = queue.wait(token, limit);
+    // Whose message it is, nobody can know; that it is one, and whole, its words say.
+    bool right = false;
+    for (uint32_t r = 0; r < job.rounds; ++r)
+      for (uint32_t s = 0; s < half && !right; ++s)
+        right = in[0] == word_of(uint64_t{s} << 32 | r, 0) && holds(in, uint64_t{s} << 32 | r, job.words);
+    count(job.report, got.status, right && got.bytes == bytes, 6);
+  }
+}
+
+}  // namespace machine_kernels

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Memory at addresses that are the same in every process, so that a seed repeats: everything that a kernel or a
+/// device model reaches lies in it.
+
+#include <sys/mman.h>
+
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xio/host/emulation/memory_source.hpp>
+
+#include <machine/core/address_space.hpp>
+
+namespace machine {
+
+/// Gives memory out from its beginning; nothing is taken back before the arena ends.
+class Arena {
+ public:
+  explicit Arena(size_t bytes = size_t{16} << 20) : bytes_(bytes) {
+    void* const wanted = reinterpret_cast<void*>(uintptr_t{0x100000000000});
+    void* const got = ::mmap(wanted, bytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got == MAP_FAILED) throw std::runtime_error("the arena's addresses are in use");
+    begin_ = static_cast<unsigned char*>(got);
+  }
+  ~Arena() { ::munmap(begin_, bytes_); }
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  void* allocate(size_t bytes, size_t alignment, MemoryKind kind, const char* name) {
+    used_ = (used_ + alignment - 1) / alignment * alignment;
+    void* const at = begin_ + used_;
+    // A gap behind each piece: what reaches over its end is noticed.
+    used_ += bytes + 64;
+    if (used_ > bytes_) throw std::bad_alloc();
+    pieces_.push_back({at, bytes, kind, name});
+    return at;
+  }
+  template <class T>
+  T* make(size_t count, MemoryKind kind, const char* name) {
+    return static_cast<T*>(allocate(count * sizeof(T), alignof(T) < 64 ? 64 : alignof(T), kind, name));
+  }
+  /// For device models.
+  xio::emulation::MemorySource source(MemoryKind kind, const char* name) {
+    return {[this, kind, name](size_t bytes, size_t alignment) { return allocate(bytes, alignment, kind, name); },
+            [](void*) {}};
+  }
+  /// What was given out so far, in the order in which it was.
+  void map(AddressSpace& space) const {
+    for (const Piece& piece : pieces_) space.add(piece.at, piece.bytes, piece.kind, piece.name);
+  }
+
+ private:
+  struct Piece {
+    void* at;
+    size_t bytes;
+    MemoryKind kind;
+    const char* name;
+  };
+  unsigned char* begin_;
+  size_t bytes_;
+  size_t used_ = 0;
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace machine

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief Runs kernels on the machine over many seeds: one line for each case, exit status 1 where a run was wrong.
+
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+#include <machine/core/load.hpp>
+#include <machine/run/cases.hpp>
+
+namespace {
+
+using namespace machine;
+
+struct Options {
+  std::string program;
+  std::string only;
+  uint64_t first = 1;
+  uint64_t last = 20;
+  bool rdma = false;
+  bool trace = false;
+  bool counts = false;
+};
+
+void print_counts(const Counts& c, uint64_t operations) {
+  const auto each = [&](uint64_t n) {
+    return static_cast<double>(n) / static_cast<double>(operations != 0 ? operations : 1);
+  };
+  std::printf(
+      "    for each operation: %.1f instructions, %.2f loads, %.2f stores, %.2f atomics, %.2f write-backs, %.2f "
+      "invalidations, %.2f doorbells, %.2f writes to host memory (%.1f bytes), %.2f lines read from it\n",
+      each(c.instructions), each(c.loads), each(c.stores), each(c.atomics), each(c.write_backs), each(c.invalidations),
+      each(c.doorbells), each(c.host_writes), each(c.host_bytes), each(c.host_loads));
+}
+
+/// Runs one case over all seeds; the number of those that were wrong.
+uint64_t run(Gpu& gpu, const Case& one, const Options& options) {
+  using Clock = std::chrono::steady_clock;
+  uint64_t failed = 0;
+  uint64_t operations = 0;
+  Counts sum;
+  std::map<std::string, uint64_t> known;
+  const auto began = Clock::now();
+  for (uint64_t seed = options.first; seed <= options.last; ++seed) {
+    const Outcome outcome = one.run(gpu, one, seed);
+    operations += outcome.operations;
+    sum += outcome.counts;
+    if (outcome.error.empty()) continue;
+    ++failed;
+    // Each kind of failure once: the numbers in it differ.
+    std::string kind = outcome.error;
+    for (char& c : kind)
+      if (c >= '0' && c <= '9') c = '#';
+    if (known[kind]++ == 0)
+      std::printf("  %s, seed %llu: %s\n", one.name.c_str(), static_cast<unsigned long long>(seed),
+                  outcome.error.c_str());
+  }
+  const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+  std::printf(
+      "%-8s %-22s %6llu seeds, %llu wrong, %llu operations, %.2f s, %.2f M lane instructions/s, %llu stale loads\n",
+      gpu.target().c_str(), one.name.c_str(), static_cast<unsigned long long>(options.last - options.first + 1),
+      static_cast<unsigned long long>(failed), static_cast<unsigned long long>(operations), seconds,
+      static_cast<double>(sum.lane_instructions) / seconds * 1e-6, static_cast<unsigned long long>(sum.stale_loads));
+  if (options.counts) print_counts(sum, operations);
+  std::fflush(stdout);
+  return failed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  std::string seeds;
+  CLI::App app("Runs the kernels of a compiled program on the machine");
+  app.add_option("program", options.program, "code object or PTX")->required();
+  app.add_option("--seeds", seeds, "N or A-B");
+  app.add_option("--case", options.only, "this one only");
+  app.add_flag("--rdma", options.rdma, "the RDMA cases instead of NVMe's");
+  app.add_flag("--trace", options.trace, "every instruction");
+  app.add_flag("--counts", options.counts, "what an operation costs");
+  CLI11_PARSE(app, argc, argv);
+  if (seeds.empty()) {
+    const char* const told = std::getenv("XIO_MACHINE_SEEDS");
+    if (told != nullptr) seeds = told;
+  }
+  if (!seeds.empty()) {
+    const size_t dash = seeds.find('-');
+    options.first = dash == std::string::npos ? 1 : std::stoull(seeds);
+    options.last = std::stoull(dash == std::string::npos ? seeds : seeds.substr(dash + 1));
+  }
+  try {
+    const std::unique_ptr<Gpu> gpu = load(options.program);
+    if (options.trace) gpu->trace = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+    uint64_t failed = 0;
+    uint32_t cases = 0;
+    for (const Case& one : options.rdma ? rdma_cases() : nvme_cases()) {
+      if (!options.only.empty() && options.only != one.name) continue;
+      ++cases;
+      failed += run(*gpu, one, options);
+    }
+    if (cases == 0) throw Fault("no case " + options.only);
+    return failed == 0 ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief NVMe kernels against the in-process controller, which the machine steps.
+
+#include <memory>
+
+#include <xio/host/emulation/nvme_controller.hpp>
+#include <xio/host/nvme/controller.hpp>
+
+#include <machine/kernels/job.hpp>
+#include <machine/run/arena.hpp>
+#include <machine/run/cases.hpp>
+
+namespace machine {
+
+namespace {
+
+using machine_kernels::NvmeJob;
+using machine_kernels::Report;
+using machine_kernels::thread_bytes;
+using xio::emulation::NvmeController;
+
+/// Status of commands that are made to fail: internal error.
+constexpr uint16_t made_to_fail = 0x06;
+
+/// A controller and what it needs, as the machine reaches it.
+class Drive {
+ public:
+  Drive(Arena& arena, const Case& one, MemoryKind kind, uint64_t seed) {
+    xio::emulation::NvmeConfig config;
+    config.execution = xio::emulation::NvmeExecution::stepped;
+    config.queues = (one.features & own_queues) != 0 ? 64 : 1;
+    config.poison_fetched_entries = true;
+    config.namespaces[0].blocks = 1u << 16;
+    if ((one.features & small_pages) != 0) config.mdts = 1;
+    config.memory = arena.source(kind, "host memory");
+    auto transport = std::make_unique<NvmeController>(std::move(config));
+    model = transport.get();
+    controller = std::make_unique<xio::host::NvmeController>(std::move(transport));
+    model->faults().seed(seed);
+  }
+
+  NvmeController* model;
+  std::unique_ptr<xio::host::NvmeController> controller;
+  std::vector<xio::host::NvmeQueue> queues;
+};
+
+void trouble(Drive& drive, Trouble what, xio::emulation::FaultRule& failing) {
+  using xio::emulation::Match;
+  if (what == Trouble::none) return;
+  drive.model->faults().reorder(8);
+  drive.model->faults().delay_steps(Match().each(3), 0, 40);
+  if (what == Trouble::errors) failing = drive.model->faults().fail(Match().each(7), made_to_fail);
+}
+
+std::string complaint(const Report& report, uint64_t expected, uint64_t failing) {
+  if (report.good + report.failed == expected && report.failed == failing && report.wrong == 0) return {};
+  char text[200];
+  std::snprintf(text, sizeof text, "%llu good, %llu failed, %llu wrong of %llu (%llu were to fail); first: %s %u at %u",
+                static_cast<unsigned long long>(report.good), static_cast<unsigned long long>(report.failed),
+                static_cast<unsigned long long>(report.wrong), static_cast<unsigned long long>(expected),
+                static_cast<unsigned long long>(failing),
+                xio::name(static_cast<xio::Status::Code>(report.statuses & 0xffff)), report.statuses >> 16,
+                report.where);
+  return text;
+}
+
+/// What the specification forbids, or what was left over.
+std::string complaint(NvmeController& model) {
+  const std::string text = model.violations()->text();
+  if (!text.empty()) return "against the specification: " + text.substr(0, text.find('\n'));
+  const auto statistics = model.statistics();
+  using xio::emulation::QueueStatistics;
+  if (statistics.in_flight != 0) return std::to_string(statistics.in_flight) + " commands left in flight";
+  if (statistics.total(&QueueStatistics::stale_fetches) != 0) return "entries fetched that had not been stored";
+  if (statistics.total(&QueueStatistics::command_id_conflicts) != 0) return "command identifiers in use";
+  if (!model.alive()) return "the controller has failed";
+  return {};
+}
+
+/// How many operations a kernel reports.
+uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves) {
+  const std::string& name = one.name;
+  const auto ends = [&](const char* what) { return name.find(what) != std::string::npos; };
+  if (ends("tokens")) return uint64_t{lanes} * one.rounds * 3;
+  if (ends("transfers")) return waves;
+  if (ends("batches")) return uint64_t{one.rounds} * 2;
+  return uint64_t{lanes} * one.rounds * 2;  // a write and a read, or a submission and its end
+}
+
+Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
+  const uint32_t wave = gpu.wave_size();
+  const uint32_t threads = one.threads != 0 ? one.threads : wave;
+  const uint32_t lanes = one.lanes != 0 ? one.lanes : one.blocks * threads;
+  const uint32_t waves = one.blocks * ((threads + wave - 1) / wave);
+  const Trouble what = trouble_of(one, seed);
+  const MemoryKind kind = shared_kind(gpu, one, seed);
+
+  Arena arena;
+  gpu.memory.clear();
+  std::vector<std::unique_ptr<Drive>> all;
+  std::vector<xio::nvme::QueueHandle> handles;
+  xio::emulation::FaultRule failing;
+  const uint32_t controllers = (one.features & drives) != 0 ? one.count : 1;
+  const uint32_t queues = (one.features & own_queues) != 0 ? lanes : 1;
+  xio::host::DmaBuffer data;
+  xio::host::DmaBuffer flushed;
+  for (uint32_t i = 0; i < controllers; ++i) {
+    all.push_back(std::make_unique<Drive>(arena, one, kind, seed + i));
+    Drive& drive = *all.back();
+    xio::host::QueueOptions options;
+    options.depth = one.depth;
+    options.failures_on_record = 64;
+    options.shadow_doorbells = (one.features & shadow) != 0;
+    if ((one.features & small_pages) == 0) options.list_bytes = 0;
+    if ((one.features & inbound) != 0) {
+      flushed = drive.controller->allocate(4096);
+      options.flush_bus = flushed.bus();
+    }
+    options.allocate_state = [&](size_t bytes, size_t alignment) {
+      void* const at = arena.allocate(bytes, alignment, MemoryKind::local, "queue state");
+      return xio::host::DmaBuffer(at, 0, bytes, nullptr);
+    };
+    for (uint32_t q = 0; q < queues; ++q) {
+      drive.queues.push_back(drive.controller->create_queue(options));
+      handles.push_back(drive.queues.back().handle());
+    }
+    trouble(drive, what, failing);
+  }
+  // With several controllers, memory of the process is mapped for each at the same bus address.
+  const uint32_t per_thread = (one.features & small_pages) != 0 ? one.count * 512 : thread_bytes;
+  const uint32_t pieces = (one.features & pairs) != 0 ? one.count : lanes;
+  const size_t bytes = size_t{per_thread} * (pieces > lanes ? pieces : lanes) + 4096;
+  data = all[0]->controller->allocate(bytes);
+  for (uint32_t i = 1; i < controllers; ++i) all[i]->model->map(data.data(), bytes);
+
+  auto* const report = arena.make<Report>(1, MemoryKind::local, "report");
+  auto* const own = arena.make<xio::nvme::QueueHandle>(handles.size(), MemoryKind::local, "handles");
+  for (size_t i = 0; i < handles.size(); ++i) own[i] = handles[i];
+  NvmeJob job{};
+  job.queues = own;
+  job.bus = data.bus();
+  job.data = data.as<uint64_t>();
+  job.report = report;
+  job.lanes = lanes;
+  job.rounds = one.rounds;
+  job.count = one.count;
+  job.words = 6;
+  job.patience_ns = 2'000'000'000;
+  job.notifications = arena.make<xio::Notification>(lanes, MemoryKind::local, "notifications");
+  job.kept = arena.make<xio::KeptResult>(lanes, MemoryKind::local, "kept results");
+  if (one.count != 0) {
+    const uint32_t each = (one.features & pairs) != 0 ? one.count : one.count * waves;
+    auto* const list = arena.make<xio::nvme::Piece>(2 * each, MemoryKind::local, "pieces");
+    for (uint32_t i = 0; i < each; ++i) {
+      const uint32_t place = (one.features & pairs) != 0 ? i : i % lanes;
+      list[i] = {i, data.bus() + place * thread_bytes, 1};
+      list[each + i] = {i, data.bus() + place * thread_bytes + thread_bytes / 2, 1};
+    }
+    job.pieces = list;
+  }
+
+  arena.map(gpu.memory);
+  for (const auto& h : handles) {
+    gpu.memory.add(h.sq_doorbell, 4, MemoryKind::registers, "SQ doorbell");
+    gpu.memory.add(h.cq_doorbell, 4, MemoryKind::registers, "CQ doorbell");
+  }
+  gpu.step_devices = [&](Random& random) {
+    size_t done = 0;
+    for (const auto& drive : all) done += drive->model->step(random.one_in(2) ? 1 + random.below(3) : ~0u);
+    return done != 0;
+  };
+
+  Outcome outcome;
+  Launch launch;
+  launch.grid.x = one.blocks;
+  launch.block.x = threads;
+  launch.arguments = &job;
+  launch.argument_bytes = sizeof job;
+  try {
+    gpu.start(seed);
+    gpu.run(one.kernel_name(), launch);
+    for (const auto& drive : all) drive->model->run(100000);
+    outcome.error = complaint(*report, expected(one, lanes, waves), what == Trouble::errors ? failing.hits() : 0);
+    for (const auto& drive : all)
+      if (outcome.error.empty()) outcome.error = complaint(*drive->model);
+    if (outcome.error.empty() && gpu.counts.merged_doorbells != 0) outcome.error = "stores to registers merged";
+  } catch (const Fault& fault) {
+    outcome.error = fault.what();
+  }
+  gpu.step_devices = nullptr;
+  gpu.memory.clear();
+  outcome.counts = gpu.counts;
+  for (const auto& drive : all)
+    outcome.operations += drive->model->statistics().total(&xio::emulation::QueueStatistics::commands);
+  return outcome;
+}
+
+}  // namespace
+
+std::vector<Case> nvme_cases() {
+  constexpr uint32_t fair = 0b011;  // a failure ends what the kernel is about
+  return {
+      {"thread_throughput", run_nvme, 1, 4, 4, 3, 3, 0, own_queues},
+      {"thread_deferred", run_nvme, 1, 4, 4, 8, 3, 0, own_queues},
+      {"thread_session", run_nvme, 1, 4, 4, 3, 3, 0, own_queues},
+      {"thread_processed", run_nvme, 1, 4, 4, 4, 8, 0, own_queues},
+      {"thread_unwaited", run_nvme, 1, 4, 4, 3, 3, 0, own_queues, fair},
+      {"wave_throughput", run_nvme, 1, 0, 0, 64, 2},
+      {"wave_latency", run_nvme, 1, 0, 7, 5, 2},
+      {"wave_through", run_nvme, 1, 0, 0, 64, 2, 0, through},
+      {"wave_shadow", run_nvme, 1, 0, 0, 64, 2, 0, shadow},
+      {"wave_placed", run_nvme, 1, 0, 0, 64, 1, 0, inbound, fair},
+      {"wave_session", run_nvme, 1, 0, 0, 64, 2},
+      {"wave_tokens", run_nvme, 1, 0, 0, 64, 3},
+      {"wave_batches", run_nvme, 1, 0, 0, 64, 2, 40, pairs, fair},
+      {"wave_batches_through", run_nvme, 1, 0, 0, 64, 2, 40, pairs | through, fair},
+      {"block_throughput", run_nvme, 1, 128, 0, 64, 1},
+      {"grid_throughput", run_nvme, 2, 64, 0, 32, 1},
+      {"grid_throughput_narrow", run_nvme, 3, 0, 0, 7, 1, 0, 0, 0b111, "grid_throughput"},
+      {"grid_latency", run_nvme, 2, 64, 0, 32, 1},
+      {"grid_deferred", run_nvme, 2, 64, 0, 16, 1},
+      {"grid_through", run_nvme, 2, 64, 0, 32, 1, 0, through},
+      {"grid_shadow", run_nvme, 2, 64, 0, 32, 1, 0, shadow},
+      {"grid_tokens", run_nvme, 2, 0, 0, 32, 3},
+      {"grid_transfers", run_nvme, 3, 0, 0, 16, 1, 30, 0, fair},
+      {"grid_unwaited", run_nvme, 2, 0, 0, 32, 1, 0, 0, fair},
+      {"grid_long", run_nvme, 1, 4, 4, 4, 1, 40, small_pages, fair},
+      {"grid_striped", run_nvme, 2, 0, 0, 16, 1, 3, drives, fair},
+  };
+}
+
+}  // namespace machine

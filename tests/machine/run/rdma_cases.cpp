@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief RDMA kernels against emulated NICs, which the machine steps.
+
+#include <xio/host/emulation/rdma_nic.hpp>
+
+#include <machine/kernels/job.hpp>
+#include <machine/run/arena.hpp>
+#include <machine/run/cases.hpp>
+
+namespace machine {
+
+namespace {
+
+using machine_kernels::RdmaJob;
+using machine_kernels::Report;
+using machine_kernels::thread_bytes;
+using xio::emulation::RdmaQueueConfig;
+
+template <class Kit>
+RdmaQueueConfig numbered(uint32_t qpn) {
+  RdmaQueueConfig config = Kit::config();
+  config.qpn = qpn;
+  if (config.handle != 0) config.handle = qpn + 0x1000;
+  return config;
+}
+
+/// How many operations a kernel reports.
+uint64_t expected(const Case& one, uint32_t lanes, bool atomics) {
+  const uint64_t turns = uint64_t{lanes} * one.rounds;
+  if (one.name.find("messages") != std::string::npos || one.name.find("quiet") != std::string::npos) return turns;
+  return turns * (atomics ? 3 : 2);
+}
+
+std::string complaint(const Report& report, uint64_t expected) {
+  if (report.good == expected && report.failed == 0 && report.wrong == 0) return {};
+  char text[200];
+  std::snprintf(text, sizeof text, "%llu good, %llu failed, %llu wrong of %llu; first: %s %u at %u",
+                static_cast<unsigned long long>(report.good), static_cast<unsigned long long>(report.failed),
+                static_cast<unsigned long long>(report.wrong), static_cast<unsigned long long>(expected),
+                xio::name(static_cast<xio::Status::Code>(report.statuses & 0xffff)), report.statuses >> 16,
+                report.where);
+  return text;
+}
+
+template <class Kit>
+Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
+  using Pair = xio::emulation::RdmaQueuePair<Kit>;
+  constexpr bool atomics = !std::is_same_v<Kit, xio::emulation::ErnicKit>;
+  const uint32_t threads = one.threads != 0 ? one.threads : gpu.wave_size();
+  const uint32_t lanes = one.lanes != 0 ? one.lanes : one.blocks * threads;
+
+  Arena arena;
+  gpu.memory.clear();
+  const MemoryKind kind = shared_kind(gpu, one, seed);
+  xio::emulation::RdmaFabric fabric;
+  Pair near(fabric, numbered<Kit>(0x101), arena.source(kind, "queue pair"));
+  Pair far(fabric, numbered<Kit>(0x202), arena.source(kind, "peer's queue pair"));
+  near.model().connect(far.config().qpn);
+  far.model().connect(near.config().qpn);
+  xio::emulation::RdmaNic nic;
+  nic.add(near.model());
+  nic.add(far.model());
+  if (trouble_of(one, seed) != Trouble::none) {
+    near.model().faults().delay(static_cast<uint32_t>(1 + seed % 20));
+    near.model().faults().one_a_pass(seed % 2 == 0);
+    far.model().faults().one_a_pass(seed % 4 == 1);
+  }
+
+  const size_t bytes = lanes * thread_bytes;
+  auto* const data = static_cast<uint64_t*>(arena.allocate(bytes, 4096, kind, "data"));
+  auto* const remote = static_cast<uint64_t*>(arena.allocate(bytes + 8, 4096, kind, "remote data"));
+  const uint32_t key = fabric.keys().add(data, bytes);
+  const uint32_t rkey = fabric.keys().add(remote, bytes + 8);
+  auto* const report = arena.make<Report>(1, MemoryKind::local, "report");
+
+  RdmaJob job{};
+  job.handle = near.handle();
+  job.receive = far.receive_handle();
+  job.remote = {reinterpret_cast<uint64_t>(remote), bytes + 8, rkey};
+  job.local = {reinterpret_cast<uint64_t>(data), bytes, key};
+  job.data = data;
+  job.inbox = {reinterpret_cast<uint64_t>(remote), bytes + 8, rkey};
+  job.inbox_data = remote;
+  job.report = report;
+  job.lanes = lanes;
+  job.rounds = one.rounds;
+  job.words = 4;
+  job.patience_ns = 2'000'000'000;
+
+  arena.map(gpu.memory);
+  for (Pair* pair : {&near, &far}) {
+    const xio::emulation::RdmaQueueMemory m = pair->memory();
+    gpu.memory.add(m.sq_doorbell, 4096, MemoryKind::registers, "doorbells");
+    // What the kernels alone use.
+    const auto state = reinterpret_cast<uintptr_t>(&pair->state()) & ~uintptr_t{4095};
+    gpu.memory.add(reinterpret_cast<void*>(state), 4096, MemoryKind::local, "queue state");
+    const auto slots = reinterpret_cast<uintptr_t>(pair->receive_handle().slots);
+    gpu.memory.add(reinterpret_cast<void*>(slots), pair->config().rq_entries * sizeof(xio::rdma::ReceiveSlot),
+                   MemoryKind::local, "receive slots");
+  }
+  gpu.step_devices = [&](Random&) { return nic.pass(); };
+
+  Outcome outcome;
+  Launch launch;
+  launch.grid.x = one.blocks;
+  launch.block.x = threads;
+  launch.arguments = &job;
+  launch.argument_bytes = sizeof job;
+  try {
+    gpu.start(seed);
+    gpu.run(one.kernel_name(), launch);
+    for (uint32_t i = 0; i < 1000; ++i) nic.pass();
+    outcome.error = complaint(*report, expected(one, lanes, atomics));
+    for (Pair* pair : {&near, &far})
+      for (const std::string& text : pair->model().statistics().violations)
+        if (outcome.error.empty()) outcome.error = "against the device's rules: " + text;
+    if (outcome.error.empty() && gpu.counts.merged_doorbells != 0) outcome.error = "stores to registers merged";
+    if (outcome.error.empty() && expected(one, lanes, true) == uint64_t{lanes} * one.rounds * 3 && atomics &&
+        remote[bytes / 8] != uint64_t{lanes} * one.rounds)
+      outcome.error = "the peer's word counts " + std::to_string(remote[bytes / 8]);
+  } catch (const Fault& fault) {
+    outcome.error = fault.what();
+  }
+  gpu.step_devices = nullptr;
+  gpu.memory.clear();
+  outcome.counts = gpu.counts;
+  outcome.operations = near.model().statistics().operations;
+  return outcome;
+}
+
+template <class Kit>
+void add(std::vector<Case>& cases, const std::string& vendor, const std::string& more, uint32_t features = 0) {
+  constexpr uint32_t late = 0b011;
+  cases.push_back({vendor + "_thread", run_rdma<Kit>, 1, 1, 1, 64, 4, 0, 0, late});
+  cases.push_back({vendor + "_wave", run_rdma<Kit>, 1, 0, 0, 64, 1, 0, 0, late});
+  cases.push_back({vendor + "_grid", run_rdma<Kit>, 2, 64, 0, 64, 1, 0, 0, late});
+  cases.push_back({vendor + "_quiet", run_rdma<Kit>, 2, 0, 0, 64, 2, 0, 0, late});
+  cases.push_back({vendor + "_messages", run_rdma<Kit>, 2, 0, 0, 64, 1, 0, 0, late});
+  cases.push_back({vendor + more, run_rdma<Kit>, 1, 0, 0, 64, 1, 0, features, late});
+}
+
+}  // namespace
+
+std::vector<Case> rdma_cases() {
+  std::vector<Case> cases;
+  add<xio::emulation::Mlx5Kit<>>(cases, "mlx5", "_wave_latency");
+  add<xio::emulation::BnxtKit<>>(cases, "bnxt", "_block");
+  add<xio::emulation::IonicKit<>>(cases, "ionic", "_grid_deferred");
+  add<xio::emulation::ErnicKit>(cases, "ernic", "_grid_latency");
+  add<xio::emulation::RxeKit<>>(cases, "rxe", "_grid_through", through);
+  return cases;
+}
+
+}  // namespace machine
