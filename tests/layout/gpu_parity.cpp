@@ -60,6 +60,12 @@ static_assert(hip::host_register_mapped == hipHostRegisterMapped);
 static_assert(hip::host_register_io_memory == hipHostRegisterIoMemory);
 static_assert(hip::memcpy_default == hipMemcpyDefault);
 static_assert(hip::attribute_is_large_bar == hipDeviceAttributeIsLargeBar);
+static_assert(hip::error_no_binary_for_gpu == hipErrorNoBinaryForGpu);
+static_assert(hip::error_not_found == hipErrorNotFound);
+static_assert(hip::error_not_ready == hipErrorNotReady);
+static_assert(hip::attribute_processors == hipDeviceAttributeMultiprocessorCount);
+static_assert(hip::attribute_warp_size == hipDeviceAttributeWarpSize);
+static_assert(hip::stream_non_blocking == hipStreamNonBlocking);
 #if defined(hipDeviceMallocUncached)
 static_assert(hip::device_malloc_uncached == hipDeviceMallocUncached);
 #endif
@@ -88,6 +94,14 @@ struct HipFunctions {
   XIO_SAME(device_synchronize, hipDeviceSynchronize);
   XIO_SAME(stream_write_value32, hipStreamWriteValue32);
   XIO_SAME(stream_synchronize, hipStreamSynchronize);
+  XIO_SAME(stream_create_with_flags, hipStreamCreateWithFlags);
+  XIO_SAME(stream_destroy, hipStreamDestroy);
+  XIO_SAME(stream_query, hipStreamQuery);
+  XIO_SAME(module_load_data, hipModuleLoadData);
+  XIO_SAME(module_unload, hipModuleUnload);
+  XIO_SAME(module_get_function, hipModuleGetFunction);
+  XIO_SAME(module_launch_kernel, hipModuleLaunchKernel);
+  XIO_SAME(module_occupancy, hipModuleOccupancyMaxActiveBlocksPerMultiprocessor);
 #if HIP_VERSION_MAJOR >= 7
   static_assert(hip::range_handle_dma_buf_fd == hipMemRangeHandleTypeDmaBufFd);
   XIO_SAME(get_handle_for_address_range, hipMemGetHandleForAddressRange);
@@ -97,6 +111,7 @@ template struct HipFunctions<xio::host::HipLibrary>;
 
 static_assert(hsa::success == HSA_STATUS_SUCCESS);
 static_assert(hsa::info_break == HSA_STATUS_INFO_BREAK);
+static_assert(hsa::agent_info_name == HSA_AGENT_INFO_NAME);
 static_assert(hsa::agent_info_device == HSA_AGENT_INFO_DEVICE);
 static_assert(hsa::device_cpu == HSA_DEVICE_TYPE_CPU);
 static_assert(hsa::device_gpu == HSA_DEVICE_TYPE_GPU);
@@ -134,6 +149,19 @@ static_assert(cuda::host_register_mapped == cudaHostRegisterMapped);
 static_assert(cuda::host_register_io_memory == cudaHostRegisterIoMemory);
 static_assert(cuda::memcpy_default == cudaMemcpyDefault);
 static_assert(cuda::range_handle_dma_buf_fd == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD);
+static_assert(cuda::error_no_device == cudaErrorNoDevice);
+static_assert(cuda::error_not_ready == cudaErrorNotReady);
+static_assert(cuda::stream_non_blocking == cudaStreamNonBlocking);
+static_assert(cuda::attribute_warp_size == cudaDevAttrWarpSize);
+static_assert(cuda::attribute_processors == cudaDevAttrMultiProcessorCount);
+static_assert(cuda::attribute_capability_major == cudaDevAttrComputeCapabilityMajor);
+static_assert(cuda::attribute_capability_minor == cudaDevAttrComputeCapabilityMinor);
+static_assert(cuda::driver_error_no_binary == CUDA_ERROR_NO_BINARY_FOR_GPU);
+static_assert(cuda::driver_error_invalid_ptx == CUDA_ERROR_INVALID_PTX);
+static_assert(cuda::driver_error_unsupported_ptx == CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+static_assert(cuda::driver_error_not_found == CUDA_ERROR_NOT_FOUND);
+static_assert(cuda::jit_error_log == CU_JIT_ERROR_LOG_BUFFER);
+static_assert(cuda::jit_error_log_bytes == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
 
 template <class Library>
 struct CudaFunctions {
@@ -153,6 +181,16 @@ struct CudaFunctions {
   XIO_SAME(memcpy, cudaMemcpy);
   XIO_SAME(device_synchronize, cudaDeviceSynchronize);
   XIO_SAME(stream_write_value32, cuStreamWriteValue32);
+  static_assert(Alike<decltype(Library::device_get_attribute), cudaError_t(int*, cudaDeviceAttr, int)>::value);
+  XIO_SAME(stream_create_with_flags, cudaStreamCreateWithFlags);
+  XIO_SAME(stream_destroy, cudaStreamDestroy);
+  XIO_SAME(stream_query, cudaStreamQuery);
+  XIO_SAME(module_load_data, cuModuleLoadDataEx);
+  XIO_SAME(module_unload, cuModuleUnload);
+  XIO_SAME(module_get_function, cuModuleGetFunction);
+  XIO_SAME(launch_kernel, cuLaunchKernel);
+  XIO_SAME(occupancy, cuOccupancyMaxActiveBlocksPerMultiprocessor);
+  XIO_SAME(driver_error_string, cuGetErrorString);
   XIO_SAME(get_handle_for_address_range, cuMemGetHandleForAddressRange);
 };
 template struct CudaFunctions<xio::host::CudaLibrary>;

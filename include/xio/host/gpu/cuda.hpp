@@ -107,7 +107,77 @@ class CudaRuntime final : public GpuRuntime {
     check(cuda_.device_synchronize(), "cudaDeviceSynchronize");
   }
 
+  std::string target() const override {
+    return "sm_" + std::to_string(attribute(cuda::attribute_capability_major)) +
+           std::to_string(attribute(cuda::attribute_capability_minor));
+  }
+  uint32_t wave_size() const override { return static_cast<uint32_t>(attribute(cuda::attribute_warp_size)); }
+  void* load_module(const void* image) override {
+    use();
+    check(cuda_.free(nullptr), "cudaFree");  // makes the context that the driver's calls need
+    char log[2048] = {};
+    int names[] = {cuda::jit_error_log, cuda::jit_error_log_bytes};
+    void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+    void* module = nullptr;
+    const int status = cuda_.module_load_data(&module, image, 2, names, values);
+    if (status == cuda::driver_error_no_binary)
+      throw Error("this program has no kernels for " + description() + ", which is of " + target());
+    if (status == cuda::driver_error_unsupported_ptx)
+      throw Error("this program's PTX is newer than the driver of " + description() + "; install a newer driver");
+    log[sizeof log - 1] = '\0';
+    driver_check(status,
+                 log[0] != '\0' ? (std::string("cuModuleLoadDataEx (") + log + ")").c_str() : "cuModuleLoadDataEx");
+    return module;
+  }
+  void unload_module(void* module) noexcept override {
+    cuda_.set_device(device_);
+    cuda_.module_unload(module);
+  }
+  void* find_kernel(void* module, const char* name) override {
+    use();
+    void* kernel = nullptr;
+    const int status = cuda_.module_get_function(&kernel, module, name);
+    if (status == cuda::driver_error_not_found) throw Error(std::string("this program has no kernel ") + name);
+    driver_check(status, "cuModuleGetFunction");
+    return kernel;
+  }
+  uint32_t resident_blocks(void* kernel, uint32_t threads, size_t lds) override {
+    use();
+    int blocks = 0;
+    driver_check(cuda_.occupancy(&blocks, kernel, static_cast<int>(threads), lds),
+                 "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    return static_cast<uint32_t>(blocks * attribute(cuda::attribute_processors));
+  }
+  void* create_stream() override {
+    use();
+    void* stream = nullptr;
+    check(cuda_.stream_create_with_flags(&stream, cuda::stream_non_blocking), "cudaStreamCreateWithFlags");
+    return stream;
+  }
+  void destroy_stream(void* stream) noexcept override {
+    cuda_.set_device(device_);
+    cuda_.stream_destroy(stream);
+  }
+  void launch(void* kernel, const GpuGrid& grid, void** arguments, void* stream) override {
+    use();
+    driver_check(cuda_.launch_kernel(kernel, grid.blocks, 1, 1, grid.threads, 1, 1, static_cast<unsigned>(grid.lds),
+                                     stream, arguments, nullptr),
+                 "cuLaunchKernel");
+  }
+  bool finished(void* stream) override {
+    use();
+    const int status = cuda_.stream_query(stream);
+    if (status == cuda::error_not_ready) return false;
+    check(status, "cudaStreamQuery");
+    return true;
+  }
+
  private:
+  int attribute(int number_of_it) const {
+    int value = 0;
+    check(cuda_.device_get_attribute(&value, number_of_it, device_), "cudaDeviceGetAttribute");
+    return value;
+  }
   static unsigned long long number(const void* gpu) { return reinterpret_cast<uintptr_t>(gpu); }
 
   void check(int status, const char* call) const {
@@ -115,8 +185,11 @@ class CudaRuntime final : public GpuRuntime {
     const char* const text = cuda_.get_error_string(status);
     throw Error(std::string(call) + ": " + (text != nullptr ? text : "unknown error"));
   }
-  static void driver_check(int status, const char* call) {
-    if (status != cuda::success) throw Error(std::string(call) + ": CUresult " + std::to_string(status));
+  void driver_check(int status, const char* call) const {
+    if (status == cuda::success) return;
+    const char* text = nullptr;
+    if (cuda_.driver_error_string(status, &text) != cuda::success || text == nullptr) text = "unknown error";
+    throw Error(std::string(call) + ": " + text);
   }
   /// The runtime's choice of GPU belongs to the thread.
   void use() const { check(cuda_.set_device(device_), "cudaSetDevice"); }

@@ -24,6 +24,20 @@ constexpr unsigned host_register_mapped = 0x2;
 constexpr unsigned host_register_io_memory = 0x4;
 constexpr int memcpy_default = 4;
 constexpr int range_handle_dma_buf_fd = 0x1;
+constexpr int error_no_device = 100;
+constexpr int error_not_ready = 600;
+constexpr unsigned stream_non_blocking = 0x1;
+constexpr int attribute_warp_size = 10;
+constexpr int attribute_processors = 16;
+constexpr int attribute_capability_major = 75;
+constexpr int attribute_capability_minor = 76;
+// Of the driver.
+constexpr int driver_error_no_binary = 209;
+constexpr int driver_error_invalid_ptx = 218;
+constexpr int driver_error_unsupported_ptx = 222;
+constexpr int driver_error_not_found = 500;
+constexpr int jit_error_log = 5;
+constexpr int jit_error_log_bytes = 6;
 }  // namespace cuda
 
 /// The functions of CUDA that set-up uses, under their names without `cuda` and `cu`. Those of the runtime return
@@ -55,6 +69,16 @@ class CudaLibrary {
     runtime.find(memset, "cudaMemset");
     runtime.find(memcpy, "cudaMemcpy");
     runtime.find(device_synchronize, "cudaDeviceSynchronize");
+    runtime.find(device_get_attribute, "cudaDeviceGetAttribute");
+    runtime.find(stream_create_with_flags, "cudaStreamCreateWithFlags");
+    runtime.find(stream_destroy, "cudaStreamDestroy");
+    runtime.find(stream_query, "cudaStreamQuery");
+    driver.find(module_load_data, "cuModuleLoadDataEx");
+    driver.find(module_unload, "cuModuleUnload");
+    driver.find(module_get_function, "cuModuleGetFunction");
+    driver.find(launch_kernel, "cuLaunchKernel");
+    driver.find(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    driver.find(driver_error_string, "cuGetErrorString");
     // The first form needs a setting of the driver.
     if (!driver.find_optional(stream_write_value32, "cuStreamWriteValue32_v2"))
       driver.find_optional(stream_write_value32, "cuStreamWriteValue32");
@@ -78,6 +102,18 @@ class CudaLibrary {
   int (*memset)(void* gpu, int value, size_t bytes) = nullptr;
   int (*memcpy)(void* to, const void* from, size_t bytes, int kind) = nullptr;
   int (*device_synchronize)() = nullptr;
+  int (*device_get_attribute)(int* value, int attribute, int device) = nullptr;
+  int (*stream_create_with_flags)(void** stream, unsigned flags) = nullptr;
+  int (*stream_destroy)(void* stream) = nullptr;
+  int (*stream_query)(void* stream) = nullptr;
+  int (*module_load_data)(void** module, const void* image, unsigned options, int* names, void** values) = nullptr;
+  int (*module_unload)(void* module) = nullptr;
+  int (*module_get_function)(void** kernel, void* module, const char* name) = nullptr;
+  int (*launch_kernel)(void* kernel, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads_x,
+                       unsigned threads_y, unsigned threads_z, unsigned lds, void* stream, void** arguments,
+                       void** extra) = nullptr;
+  int (*occupancy)(int* blocks, void* kernel, int threads, size_t lds) = nullptr;
+  int (*driver_error_string)(int error, const char** text) = nullptr;
   /// Null where the driver lacks it.
   int (*stream_write_value32)(void* stream, unsigned long long gpu, uint32_t value, unsigned flags) = nullptr;
   /// Null in versions before 11.7.

@@ -45,6 +45,9 @@ class HipRuntime final : public GpuRuntime {
     check(hip_.device_get_pci_bus_id(address, sizeof address, device_), "hipDeviceGetPCIBusId");
     address_ = parse_pci_address(address).value_or(std::string());
     int flag = 0;
+    if (hip_.device_get_attribute(&flag, hip::attribute_warp_size, device_) == hip::success && flag > 0)
+      wave_size_ = static_cast<uint32_t>(flag);
+    flag = 0;
     large_bar_ = hip_.device_get_attribute(&flag, hip::attribute_is_large_bar, device_) == hip::success && flag != 0;
   }
 
@@ -136,6 +139,62 @@ class HipRuntime final : public GpuRuntime {
     check(hip_.stream_synchronize(nullptr), "hipStreamSynchronize");
   }
 
+  std::string target() const override { return agent().name(); }
+  uint32_t wave_size() const override { return wave_size_; }
+  void* load_module(const void* image) override {
+    use();
+    void* module = nullptr;
+    const int status = hip_.module_load_data(&module, image);
+    if (status == hip::error_no_binary_for_gpu)
+      throw Error("this program has no kernels for " + description() + ", a " + target());
+    check(status, "hipModuleLoadData");
+    return module;
+  }
+  void unload_module(void* module) noexcept override {
+    hip_.set_device(device_);
+    hip_.module_unload(module);
+  }
+  void* find_kernel(void* module, const char* name) override {
+    use();
+    void* kernel = nullptr;
+    const int status = hip_.module_get_function(&kernel, module, name);
+    if (status == hip::error_not_found) throw Error(std::string("this program has no kernel ") + name);
+    check(status, "hipModuleGetFunction");
+    return kernel;
+  }
+  uint32_t resident_blocks(void* kernel, uint32_t threads, size_t lds) override {
+    use();
+    int processors = 0;
+    int blocks = 0;
+    check(hip_.device_get_attribute(&processors, hip::attribute_processors, device_), "hipDeviceGetAttribute");
+    check(hip_.module_occupancy(&blocks, kernel, static_cast<int>(threads), lds),
+          "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor");
+    return static_cast<uint32_t>(processors * blocks);
+  }
+  void* create_stream() override {
+    use();
+    void* stream = nullptr;
+    check(hip_.stream_create_with_flags(&stream, hip::stream_non_blocking), "hipStreamCreateWithFlags");
+    return stream;
+  }
+  void destroy_stream(void* stream) noexcept override {
+    hip_.set_device(device_);
+    hip_.stream_destroy(stream);
+  }
+  void launch(void* kernel, const GpuGrid& grid, void** arguments, void* stream) override {
+    use();
+    check(hip_.module_launch_kernel(kernel, grid.blocks, 1, 1, grid.threads, 1, 1, static_cast<unsigned>(grid.lds),
+                                    stream, arguments, nullptr),
+          "hipModuleLaunchKernel");
+  }
+  bool finished(void* stream) override {
+    use();
+    const int status = hip_.stream_query(stream);
+    if (status == hip::error_not_ready) return false;
+    check(status, "hipStreamQuery");
+    return true;
+  }
+
  private:
   std::string failure(int status, const char* call) const {
     const char* const text = hip_.get_error_string(status);
@@ -157,7 +216,7 @@ class HipRuntime final : public GpuRuntime {
     return gpu;
   }
 
-  HsaAgent& agent() {
+  HsaAgent& agent() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!agent_) agent_ = std::make_unique<HsaAgent>(address_, hsa_files_);
     return *agent_;
@@ -168,8 +227,9 @@ class HipRuntime final : public GpuRuntime {
   int device_;
   std::string address_;
   bool large_bar_ = false;
-  std::mutex mutex_;  // of the making of agent_
-  std::unique_ptr<HsaAgent> agent_;
+  uint32_t wave_size_ = 64;
+  mutable std::mutex mutex_;  // of the making of agent_
+  mutable std::unique_ptr<HsaAgent> agent_;
 };
 
 }  // namespace host

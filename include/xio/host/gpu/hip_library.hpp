@@ -34,6 +34,12 @@ constexpr int memcpy_default = 4;
 constexpr int attribute_is_large_bar = 10011;
 constexpr int attribute_wall_clock_rate = 10017;  ///< kHz; not in 5.2
 constexpr int range_handle_dma_buf_fd = 0x1;      ///< with hipMemGetHandleForAddressRange
+constexpr int error_no_binary_for_gpu = 209;
+constexpr int error_not_found = 500;
+constexpr int error_not_ready = 600;
+constexpr int attribute_processors = 63;  ///< multiprocessorCount
+constexpr int attribute_warp_size = 87;
+constexpr unsigned stream_non_blocking = 0x1;
 }  // namespace hip
 
 /// The functions of the HIP runtime that set-up uses, under their names without `hip`. Each returns hip::success or
@@ -62,6 +68,14 @@ class HipLibrary {
     library.find(device_synchronize, "hipDeviceSynchronize");
     library.find(stream_write_value32, "hipStreamWriteValue32");
     library.find(stream_synchronize, "hipStreamSynchronize");
+    library.find(stream_create_with_flags, "hipStreamCreateWithFlags");
+    library.find(stream_destroy, "hipStreamDestroy");
+    library.find(stream_query, "hipStreamQuery");
+    library.find(module_load_data, "hipModuleLoadData");
+    library.find(module_unload, "hipModuleUnload");
+    library.find(module_get_function, "hipModuleGetFunction");
+    library.find(module_launch_kernel, "hipModuleLaunchKernel");
+    library.find(module_occupancy, "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor");
     library.find_optional(get_handle_for_address_range, "hipMemGetHandleForAddressRange");
   }
   HipLibrary(const HipLibrary&) = delete;
@@ -92,6 +106,16 @@ class HipLibrary {
   int (*device_synchronize)() = nullptr;
   int (*stream_write_value32)(void* stream, void* gpu, uint32_t value, unsigned flags) = nullptr;
   int (*stream_synchronize)(void* stream) = nullptr;
+  int (*stream_create_with_flags)(void** stream, unsigned flags) = nullptr;
+  int (*stream_destroy)(void* stream) = nullptr;
+  int (*stream_query)(void* stream) = nullptr;
+  int (*module_load_data)(void** module, const void* image) = nullptr;
+  int (*module_unload)(void* module) = nullptr;
+  int (*module_get_function)(void** kernel, void* module, const char* name) = nullptr;
+  int (*module_launch_kernel)(void* kernel, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads_x,
+                              unsigned threads_y, unsigned threads_z, unsigned lds, void* stream, void** arguments,
+                              void** extra) = nullptr;
+  int (*module_occupancy)(int* blocks, void* kernel, int threads, size_t lds) = nullptr;
   /// Null in versions before 7.
   int (*get_handle_for_address_range)(void* handle, void* gpu, size_t bytes, int type,
                                       unsigned long long flags) = nullptr;

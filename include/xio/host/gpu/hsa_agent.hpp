@@ -37,6 +37,14 @@ class HsaAgent {
   HsaAgent& operator=(const HsaAgent&) = delete;
   ~HsaAgent() { library_.shut_down(); }
 
+  /// What kernels for it are compiled for, without features: "gfx942".
+  std::string name() const {
+    char text[64] = {};  // HSA's own limit
+    check(library_.agent_get_info(gpu_, hsa::agent_info_name, text), "hsa_agent_get_info");
+    text[sizeof text - 1] = '\0';
+    return text;
+  }
+
   /// Address at which the GPU finds pages of this process, registers among them.
   void* lock(void* data, size_t bytes) {
     void* gpu = nullptr;

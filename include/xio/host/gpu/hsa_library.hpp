@@ -29,6 +29,7 @@ struct Pool {
 };
 constexpr int success = 0;
 constexpr int info_break = 1;          ///< ends an iteration
+constexpr int agent_info_name = 0;     ///< 64 characters
 constexpr int agent_info_device = 17;  ///< uint32_t: one of the next two
 constexpr uint32_t device_cpu = 0;
 constexpr uint32_t device_gpu = 1;

@@ -37,6 +37,13 @@ enum class RegisterMapping {
   lock_to_pool    ///< hsa_amd_memory_lock_to_pool()
 };
 
+/// What a launch takes.
+struct GpuGrid {
+  uint32_t blocks = 1;
+  uint32_t threads = 64;  ///< of a block
+  size_t lds = 0;         ///< bytes of dynamic shared memory of a block
+};
+
 /// One GPU. Usable from several threads at once; lives longer than what it gave out. Every function that can fail
 /// throws Error with the runtime's words.
 class GpuRuntime {
@@ -68,6 +75,26 @@ class GpuRuntime {
   virtual void unmap_registers(RegisterMapping by, void* data) noexcept = 0;
   /// The GPU stores `value` to a word that it sees at `gpu`; returns when it has.
   virtual void store(uint32_t* gpu, uint32_t value) = 0;
+
+  // Programs; module.hpp has types for them.
+
+  /// What kernels are compiled for: "gfx942", "sm_90".
+  virtual std::string target() const = 0;
+  /// Lanes of a wave.
+  virtual uint32_t wave_size() const = 0;
+  /// Loads a code object, a fat binary (clang-offload-bundler, nvcc) or PTX text, which ends with a 0.
+  virtual void* load_module(const void* image) = 0;
+  virtual void unload_module(void* module) noexcept = 0;
+  virtual void* find_kernel(void* module, const char* name) = 0;
+  /// Blocks of a kernel that run at the same time; 0 where not even one fits.
+  virtual uint32_t resident_blocks(void* kernel, uint32_t threads, size_t lds) = 0;
+  /// Work in a stream is done in order, and beside other streams.
+  virtual void* create_stream() = 0;
+  virtual void destroy_stream(void* stream) noexcept = 0;
+  /// @param arguments  an address for each parameter of the kernel
+  virtual void launch(void* kernel, const GpuGrid& grid, void** arguments, void* stream) = 0;
+  /// Whether all work of a stream has been done. Throws Error where some of it has failed.
+  virtual bool finished(void* stream) = 0;
 
  protected:
   GpuRuntime() = default;

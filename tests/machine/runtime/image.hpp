@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What a program hands to a runtime to be loaded, of which it says no size: a code object, a bundle of several,
+/// or PTX.
+
+#include <elf.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+namespace played {
+
+struct Image {
+  const unsigned char* data = nullptr;
+  size_t bytes = 0;         ///< 0: nothing for this target
+  bool recognised = false;  ///< the image is of a kind that is known
+};
+
+/// End of an ELF file: behind its sections, or the table of them.
+inline size_t elf_bytes(const unsigned char* data) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, data, sizeof header);
+  size_t end = header.e_shoff + size_t{header.e_shnum} * header.e_shentsize;
+  for (uint32_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, data + header.e_shoff + size_t{i} * header.e_shentsize, sizeof section);
+    if (section.sh_type != SHT_NOBITS && section.sh_offset + section.sh_size > end)
+      end = section.sh_offset + section.sh_size;
+  }
+  return end;
+}
+
+/// The part of an image that is for `target`.
+inline Image find_image(const void* image, const std::string& target) {
+  const auto* const data = static_cast<const unsigned char*>(image);
+  constexpr char bundle[] = "__CLANG_OFFLOAD_BUNDLE__";
+  const bool nvidia = target.compare(0, 3, "sm_") == 0;
+  if (std::memcmp(data, ELFMAG, SELFMAG) == 0) return {data, nvidia ? 0 : elf_bytes(data), true};
+  if (std::memcmp(data, bundle, sizeof bundle - 1) != 0) {
+    // Text: comments, then the directive that says which version it is.
+    const auto* const text = reinterpret_cast<const char*>(data);
+    const bool ptx = std::strstr(text, ".version") != nullptr && std::strstr(text, ".target") != nullptr;
+    return {data, ptx && nvidia ? std::strlen(text) : 0, ptx};
+  }
+  // clang-offload-bundler: a count, then for each entry its offset, size and name.
+  const unsigned char* at = data + sizeof bundle - 1;
+  const auto number = [&at] {
+    uint64_t value = 0;
+    std::memcpy(&value, at, sizeof value);
+    at += sizeof value;
+    return value;
+  };
+  Image found;
+  found.recognised = true;
+  for (uint64_t left = number(); left != 0; --left) {
+    const uint64_t offset = number();
+    const uint64_t bytes = number();
+    const uint64_t length = number();
+    const std::string name(reinterpret_cast<const char*>(at), length);
+    at += length;
+    const size_t dash = name.rfind('-');
+    std::string arch = dash == std::string::npos ? name : name.substr(dash + 1);
+    arch = arch.substr(0, arch.find(':'));
+    if (arch == target) found = {data + offset, bytes, true};
+  }
+  return found;
+}
+
+}  // namespace played
