@@ -16,7 +16,7 @@ class BlockContent {
   /// A 32-bit linear feedback shift register that starts from the seed and the block's address.
   XIO_HOST_DEVICE static constexpr BlockContent lfsr(uint32_t seed) { return {seed, true}; }
 
-  XIO_HOST_DEVICE constexpr BlockContent() = default;
+  constexpr BlockContent() = default;
 
   /// @param bytes  a multiple of 8
   XIO_DEVICE void fill(uint8_t* to, uint64_t lba, uint32_t bytes) const {

@@ -12,6 +12,7 @@
 #include <xio/host/memory_allocator.hpp>
 #include <xio/host/nvme/controller.hpp>
 
+#include "tester/executor_memory.hpp"
 #include "tester/target.hpp"
 
 namespace tester {
@@ -23,8 +24,10 @@ std::shared_ptr<xio::host::GpuRuntime> gpu_for_mode(uint32_t mode);
 /// reachable for the controller.
 class BufferPlacement {
  public:
-  /// @param gpu  for modes other than 0
-  BufferPlacement(uint32_t mode, std::shared_ptr<xio::host::GpuRuntime> gpu, const Target& target);
+  /// @param gpu       for modes other than 0
+  /// @param executor  reaches everything that is given out
+  BufferPlacement(uint32_t mode, std::shared_ptr<xio::host::GpuRuntime> gpu, const Target& target,
+                  const ExecutorMemory& executor);
 
   /// Memory for the data of all queues together.
   xio::host::DmaBuffer data(uint64_t bytes) const;
@@ -37,11 +40,14 @@ class BufferPlacement {
  private:
   xio::host::DmaBuffer reach(const xio::host::MemoryBuffer& buffer) const;
   xio::host::DmaBuffer allocate(uint32_t part, size_t bytes, size_t alignment) const;
+  xio::host::DmaBuffer allocate_host(size_t bytes, size_t alignment) const;
 
   uint32_t mode_;
   xio::host::MemoryAllocator allocator_;
   xio::host::NvmeController* controller_;
   bool on_the_bus_;  ///< the controller is a device
+  const ExecutorMemory& executor_;
+  std::shared_ptr<void> doorbells_;
   xio::host::DmaBuffer flushed_;
 };
 

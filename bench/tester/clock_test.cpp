@@ -126,7 +126,8 @@ CLI::App* add_clock_command(CLI::App& app, ClockOptions& options) {
                    "what is between the look at the order and the reading (default full)");
   add_number(*command, "--interval", options.interval_ms, 1, 100000,
              "milliseconds of each of 5 measurements of the rate (default 100)");
-  add_choice<Executor>(*command, "--executor", options.executor, {{"host", Executor::host}, {"gpu", Executor::gpu}},
+  add_choice<Executor>(*command, "--executor", options.executor,
+                       {{"auto", Executor::automatic}, {"host", Executor::host}, {"gpu", Executor::gpu}},
                        "where the kernel runs (default host: the CPU plays the GPU)");
   command->add_option("--json", options.json, "write it to a file as JSON; - is standard output")->type_name("FILE");
   return command;
@@ -134,7 +135,7 @@ CLI::App* add_clock_command(CLI::App& app, ClockOptions& options) {
 
 int run_clock_test(const ClockOptions& options) {
   if (options.executor == Executor::gpu)
-    throw CannotRun("--executor gpu: this build has neither HIP nor CUDA; --executor host is offered");
+    throw CannotRun("--executor gpu: clock-test has no kernels for GPUs; --executor host is offered");
   check_json_file(options.json);
   const std::string heading = without_gpu();
   const ClockRun run = read_clocks(options);

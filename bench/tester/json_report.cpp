@@ -40,7 +40,8 @@ Json setup_json(const NvmeReport& report) {
   const char* const sharing = plan.sharing == xio::Sharing::thread ? "thread"
                               : plan.sharing == xio::Sharing::wave ? "wave"
                                                                    : "grid";
-  Json json = {{"executor", "host"},
+  Json json = {{"executor", report.executor.empty() ? "host" : "gpu"},
+               {"executor_gpu", report.executor},
                {"sharing", sharing},
                {"waves_per_queue", plan.waves},
                {"wave_size", plan.wave_size},

@@ -99,7 +99,7 @@ class LaneBase {
   /// host's memory is far from a GPU.
   XIO_DEVICE void glance(uint64_t now, bool any_in_flight, bool any_staged) {
     tell_progress();
-    if (phase_.end_tick != 0 && now >= phase_.end_tick) stopping_ = true;
+    if (phase_.duration_ticks != 0 && now - lane_.began >= phase_.duration_ticks) stopping_ = true;
     const uint32_t stop = xio::arch::load<xio::arch::Scope::system>(phase_.stop);
     if (stop != 0) stopping_ = true;
     if (stop == stop_waiting && any_in_flight) lane_.gave_up = 1;
@@ -118,7 +118,7 @@ class LaneBase {
   }
 
   XIO_DEVICE void tell_progress() const {
-    xio::arch::store<xio::arch::Scope::system>(&lane_.progress, lane_.completed + lane_.failed);
+    xio::arch::store<xio::arch::Scope::system>(lane_.progress, lane_.completed + lane_.failed);
   }
 
   XIO_DEVICE uint32_t block_bytes() const { return 1u << queue_.handle().block_shift; }

@@ -80,12 +80,10 @@ void add_data(CLI::App& app, NvmeOptions& o) {
 
 void add_execution(CLI::App& app, NvmeOptions& o) {
   const std::string group = "Execution";
-  add_choice<Executor>(app, "--executor", o.executor, {{"host", Executor::host}, {"gpu", Executor::gpu}},
-                       "where the kernel runs (default host: the CPU plays the GPU)")
-      ->group(group);
+  add_executor(app, o.executor, o.gpu, group);
   add_number(app, "--waves", o.waves, 1, 256, "waves that share each queue (default 1)")->group(group);
   add_choice<uint32_t>(app, "--wave-size", o.wave_size, {{"1", 1}, {"8", 8}, {"32", 32}, {"64", 64}},
-                       "lanes of a wave (default 1)")
+                       "lanes of a wave (default 1; on a GPU that of the GPU, and 1 or that are accepted)")
       ->group(group);
   add_number(app, "--deadline", o.deadline_ms, 1, 3600000, "milliseconds that one operation may take (default 30000)")
       ->group(group);
@@ -124,8 +122,6 @@ void check(const NvmeOptions& o) {
     throw BadInput(std::string("no controller: name the one to write to with --controller; ") + controller_forms +
                    " are accepted");
   if (o.read_io == 0 && o.write_io == 0) throw BadInput("no operations: give --read-io or --write-io, at least 1");
-  if (o.executor == Executor::gpu)
-    throw CannotRun("--executor gpu: this build has neither HIP nor CUDA; --executor host is offered");
   if (o.pci_mmio_bridge) throw CannotRun("--pci-mmio-bridge: only with a bridge in hardware; leave it out");
   if (o.written != 0 && o.write_io != 0)
     throw BadInput("--written is for runs that only read; with --write-io the blocks of this run are read");

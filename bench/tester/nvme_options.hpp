@@ -14,7 +14,7 @@ class App;
 
 namespace tester {
 
-enum class Executor { host, gpu };
+enum class Executor { automatic, host, gpu };
 enum class DoorbellKind { mmio, shadow };
 
 struct NvmeOptions {
@@ -44,9 +44,10 @@ struct NvmeOptions {
   uint64_t data_buffer_size = 0;  ///< bytes; 0: chosen by the plan
   bool pci_mmio_bridge = false;
   uint32_t deadline_ms = 30000;
-  Executor executor = Executor::host;
+  Executor executor = Executor::automatic;
+  uint32_t gpu = 0;  ///< as HIP or CUDA counts them
   uint32_t waves = 1;
-  uint32_t wave_size = 1;
+  uint32_t wave_size = 0;  ///< 0: one lane on the CPU, the GPU's own on a GPU
   DoorbellKind doorbell = DoorbellKind::mmio;
   std::string json;
   bool progress = false;

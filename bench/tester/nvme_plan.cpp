@@ -69,11 +69,20 @@ void plan_blocks(const NvmeOptions& o, const xio::host::NvmeController& controll
   plan.content = o.lfsr_seed ? BlockContent::lfsr(*o.lfsr_seed) : BlockContent::hashed(o.seed);
 }
 
-void plan_lanes(const NvmeOptions& o, NvmePlan& plan) {
+void plan_lanes(const NvmeOptions& o, uint32_t gpu_wave_size, NvmePlan& plan) {
+  const bool gpu = gpu_wave_size != 0;
   plan.waves = o.waves;
-  plan.wave_size = o.wave_size;
-  plan.lanes_per_queue = o.waves * o.wave_size;
-  plan.sharing = o.waves > 1 ? xio::Sharing::grid : o.wave_size > 1 ? xio::Sharing::wave : xio::Sharing::thread;
+  plan.wave_size = o.wave_size != 0 ? o.wave_size : gpu ? gpu_wave_size : 1;
+  const bool one_lane = plan.wave_size == 1 && o.waves == 1;
+  if (gpu && plan.wave_size != gpu_wave_size && !one_lane)
+    throw BadInput("--wave-size " + text(plan.wave_size) + " is not that of this GPU, which is " + text(gpu_wave_size) +
+                   "; give that, or 1 for one lane of one wave");
+  plan.lanes_per_queue = plan.waves * plan.wave_size;
+  if (gpu && plan.lanes_per_queue > 1024)
+    throw BadInput("--waves " + text(o.waves) + " of " + text(plan.wave_size) +
+                   " lanes are more than a block of a GPU has; at most " + text(1024 / plan.wave_size) +
+                   " are accepted");
+  plan.sharing = plan.waves > 1 ? xio::Sharing::grid : plan.wave_size > 1 ? xio::Sharing::wave : xio::Sharing::thread;
 }
 
 void plan_buffers(const NvmeOptions& o, NvmePlan& plan) {
@@ -104,11 +113,11 @@ uint32_t NvmePlan::windows_before(uint32_t number) const {
   return depth / active_lanes * number + std::min(number, depth % active_lanes);
 }
 
-NvmePlan make_plan(const NvmeOptions& options, const xio::host::NvmeController& controller) {
+NvmePlan make_plan(const NvmeOptions& options, const xio::host::NvmeController& controller, uint32_t gpu_wave_size) {
   NvmePlan plan;
   plan_queues(options, controller, plan);
   plan_blocks(options, controller, plan);
-  plan_lanes(options, plan);
+  plan_lanes(options, gpu_wave_size, plan);
   plan_buffers(options, plan);
   return plan;
 }

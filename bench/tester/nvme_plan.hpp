@@ -51,7 +51,8 @@ struct NvmePlan {
 };
 
 /// Throws BadInput where the controller cannot do what was asked for.
-NvmePlan make_plan(const NvmeOptions& options, const xio::host::NvmeController& controller);
+/// @param gpu_wave_size  lanes of a wave of the GPU; 0: the CPU runs the kernels
+NvmePlan make_plan(const NvmeOptions& options, const xio::host::NvmeController& controller, uint32_t gpu_wave_size);
 
 /// Creates the queues, and corrects `plan` where they hold less than was asked for.
 std::vector<xio::host::NvmeQueue> create_queues(const NvmeOptions& options, NvmePlan& plan,

@@ -9,6 +9,7 @@
 
 #include "tester/buffer_placement.hpp"
 #include "tester/errors.hpp"
+#include "tester/gpu/nvme_executor.hpp"
 #include "tester/interrupt.hpp"
 #include "tester/json_report.hpp"
 #include "tester/loss_watch.hpp"
@@ -74,18 +75,25 @@ int NvmeReport::exit_status() const {
   return exit_ok;
 }
 
-NvmeReport measure(const NvmeOptions& options, const Target& target,
-                   const std::shared_ptr<xio::host::GpuRuntime>& gpu) {
+NvmeReport measure(const NvmeOptions& options, const Target& target, const std::shared_ptr<xio::host::GpuRuntime>& gpu,
+                   const ChosenExecutor& chosen) {
   NvmeReport report;
+  const ExecutorMemory memory(chosen.gpu);
+  std::unique_ptr<GpuNvmeExecutor> executor;
+  if (chosen.gpu) {
+    executor = std::make_unique<GpuNvmeExecutor>(chosen.gpu);
+    report.executor = chosen.gpu->description();
+  }
   report.options = &options;
   report.target = &target;
-  report.plan = make_plan(options, *target.controller);
+  report.plan = make_plan(options, *target.controller, chosen.gpu ? chosen.gpu->wave_size() : 0);
   if (target.on_its_own) report.plan.spin = spin_of(options);
-  BufferPlacement buffers(options.memory_mode, gpu, target);
+  BufferPlacement buffers(options.memory_mode, gpu, target, memory);
   report.gpu = buffers.gpu();
   const std::vector<xio::host::NvmeQueue> queues = create_queues(options, report.plan, *target.controller, buffers);
   report.rings = queues.front().plan();
-  PhaseRunner runner(options, report.plan, target, queues, buffers.data(report.plan.data_bytes));
+  PhaseRunner runner(options, report.plan, target, memory, executor.get(), queues,
+                     buffers.data(report.plan.data_bytes));
 
   const xio::host::NvmeTransport& transport = target.controller->transport();
   LossWatch watch([&transport] { return transport.alive(); });
@@ -122,12 +130,14 @@ int run_nvme(const NvmeOptions& given) {
   check(options);
   choose_controller(options);
   check_json_file(options.json);
-  const std::shared_ptr<xio::host::GpuRuntime> gpu = gpu_for_mode(options.memory_mode);
+  const ChosenExecutor chosen = choose_executor(options.executor, options.gpu);
+  const std::shared_ptr<xio::host::GpuRuntime> gpu =
+      chosen.gpu && options.memory_mode != 0 ? chosen.gpu : gpu_for_mode(options.memory_mode);
   const Interrupt interrupt;
   const Target target = open_target(options.controller, options.deadline_ms);
   if (options.nsid == 0) options.nsid = target.nsid;
   if (options.write_io != 0) target.check_writable(options.nsid);
-  const NvmeReport report = measure(options, target, gpu);
+  const NvmeReport report = measure(options, target, gpu, chosen);
   print_tables(report);
   write_json(report);
   if (report.verification.idle() && report.exit_status() == exit_failed) {

@@ -11,6 +11,7 @@
 
 #include <xio/host/gpu/runtime.hpp>
 
+#include "tester/executor_choice.hpp"
 #include "tester/nvme_options.hpp"
 #include "tester/nvme_plan.hpp"
 #include "tester/phase_result.hpp"
@@ -25,7 +26,8 @@ struct NvmeReport {
   const Target* target = nullptr;
   NvmePlan plan;
   xio::host::QueuePlan rings;
-  std::string gpu;  ///< whose memory is used; empty: no GPU's
+  std::string gpu;       ///< whose memory is used; empty: no GPU's
+  std::string executor;  ///< the GPU that ran the kernels; empty: the CPU did
   std::vector<PhaseResult> phases;
   Verification verification;
   bool interrupted = false;
@@ -36,9 +38,10 @@ struct NvmeReport {
 
 /// Runs without reporting, with queues of its own. `options` and `target` outlive what is returned. Throws BadInput and
 /// host::Error.
-/// @param gpu  for options with a memory mode: gpu_for_mode()
+/// @param gpu       for options with a memory mode: gpu_for_mode()
+/// @param executor  who runs the kernels
 NvmeReport measure(const NvmeOptions& options, const Target& target,
-                   const std::shared_ptr<xio::host::GpuRuntime>& gpu = {});
+                   const std::shared_ptr<xio::host::GpuRuntime>& gpu = {}, const ChosenExecutor& executor = {});
 
 /// Runs and reports; returns the exit status. Throws BadInput, CannotRun and host::Error.
 int run_nvme(const NvmeOptions& given);

@@ -67,7 +67,8 @@ void print_setup(const NvmeReport& report) {
   table.add({"depth       " + std::to_string(plan.depth) + " operations in flight on a queue"});
   table.add({"batch       " + batch_text(report) + ", entries for one doorbell"});
   table.add({"doorbells   " + std::string(o.doorbell == DoorbellKind::shadow ? "shadow, in memory" : "mmio")});
-  table.add({"executor    host: the CPU plays the GPU, " + sharing_text(plan)});
+  table.add({"executor    " + (report.executor.empty() ? "host: the CPU plays the GPU" : "gpu: " + report.executor) +
+             ", " + sharing_text(plan)});
   table.add({"placement   mode " + std::to_string(o.memory_mode) + ": " + xio::host::placement_text(o.memory_mode)});
   if (!report.gpu.empty()) table.add({"GPU         " + report.gpu});
   std::string size = std::to_string(plan.pattern.blocks) + (plan.pattern.blocks == 1 ? " block" : " blocks") + " (" +

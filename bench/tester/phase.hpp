@@ -58,10 +58,10 @@ struct alignas(64) Lane {
   Latency* latency = nullptr;
   WrongBlock* wrong = nullptr;
   uint32_t wrong_room = 0;
-  uint32_t window = 0;  ///< most operations in flight; 0: the lane only helps the others of its wave
+  uint32_t window = 0;           ///< most operations in flight; 0: the lane only helps the others of its wave
+  uint64_t* progress = nullptr;  ///< operations done, from time to time; the host reads it meanwhile
 
-  alignas(64) uint64_t progress;  ///< operations done, from time to time; the host reads it meanwhile
-  uint64_t submitted;
+  alignas(64) uint64_t submitted;
   uint64_t completed;    ///< with success
   uint64_t failed;       ///< with another status, timed out ones included
   uint64_t began;        ///< tick
@@ -86,7 +86,7 @@ struct Phase {
   AccessPattern pattern;
   uint64_t operations = 0;      ///< all lanes together; with `repeat`, they are done again and again
   uint64_t stride = 1;          ///< number of lanes that have a window
-  uint64_t end_tick = 0;        ///< no submissions from then on; 0: no such time
+  uint64_t duration_ticks = 0;  ///< no submissions after so long; 0: no such time
   uint64_t deadline_ticks = 0;  ///< of one operation
   uint32_t batch = 1;           ///< entries for one doorbell of a wave; 0: as many as there is room for
   bool repeat = false;

@@ -9,12 +9,13 @@
 #include <xio/host/memory.hpp>
 #include <xio/host/nvme/queue.hpp>
 
+#include "tester/executor_memory.hpp"
+#include "tester/gpu/nvme_executor.hpp"
 #include "tester/nvme_options.hpp"
 #include "tester/nvme_plan.hpp"
 #include "tester/phase.hpp"
 #include "tester/phase_result.hpp"
 #include "tester/target.hpp"
-#include "tester/zeroed_array.hpp"
 
 namespace tester {
 
@@ -22,8 +23,9 @@ class PhaseRunner {
  public:
   /// @param queues  outlive the runner
   /// @param data    NvmePlan::data_bytes of them
-  PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, const Target& target,
-              const std::vector<xio::host::NvmeQueue>& queues, xio::host::DmaBuffer data);
+  /// @param gpu     null: kernels run on the CPU
+  PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, const Target& target, const ExecutorMemory& memory,
+              GpuNvmeExecutor* gpu, const std::vector<xio::host::NvmeQueue>& queues, xio::host::DmaBuffer data);
 
   /// @param pattern  where the operations go
   /// @param known    reads: the blocks hold what this tool wrote
@@ -40,13 +42,18 @@ class PhaseRunner {
   const NvmeOptions& options_;
   const NvmePlan& plan_;
   const Target& target_;
-  std::vector<xio::nvme::QueueHandle> handles_;
+  const ExecutorMemory& memory_;
+  GpuNvmeExecutor* gpu_;
+  double tick_ns_;
   xio::host::DmaBuffer data_;
-  ZeroedArray<Slot> slots_;
-  std::vector<uint32_t> places_;
-  ZeroedArray<Latency> latencies_;
-  ZeroedArray<WrongBlock> wrong_;
-  std::vector<Lane> lanes_;
+  MirroredArray<xio::nvme::QueueHandle> handles_;
+  MirroredArray<Slot> slots_;
+  MirroredArray<uint32_t> places_;
+  MirroredArray<Latency> latencies_;
+  MirroredArray<WrongBlock> wrong_;
+  MirroredArray<Lane> lanes_;
+  SharedArray<uint64_t> progress_;  // of each lane
+  SharedArray<uint32_t> stop_;
 };
 
 }  // namespace tester

@@ -125,7 +125,8 @@ void add_rest(CLI::App& app, RdmaOptions& o) {
                 "data of a 32-bit LFSR that starts from this seed and the operation's number")
       ->group(data);
   const std::string execution = "Execution";
-  add_choice<Executor>(app, "--executor", o.executor, {{"host", Executor::host}, {"gpu", Executor::gpu}},
+  add_choice<Executor>(app, "--executor", o.executor,
+                       {{"auto", Executor::automatic}, {"host", Executor::host}, {"gpu", Executor::gpu}},
                        "where the kernel runs (default host: the CPU plays the GPU)")
       ->group(execution);
   add_number(app, "--waves", o.waves, 1, 1024, "waves that share a queue pair: 1")->group(execution);
@@ -160,7 +161,7 @@ void check(const RdmaOptions& o) {
   if (o.infinite && o.duration > 0) throw BadInput("--infinite and --duration exclude each other; give one of them");
   if (o.infinite && o.runs > 1) throw BadInput("--infinite is one run; leave --runs out");
   if (o.executor == Executor::gpu)
-    throw CannotRun("--executor gpu: this build has neither HIP nor CUDA; --executor host is offered");
+    throw CannotRun("--executor gpu: rdma-ep has no kernels for GPUs; --executor host is offered");
   const std::string mode = "--memory-mode " + std::to_string(o.memory_mode) + ": ";
   if ((o.memory_mode & ~xio::memory_mode::data) != 0)
     throw CannotRun(mode + "queues lie where the device's driver, or the model, puts them; 0 and 8 (data) are offered");

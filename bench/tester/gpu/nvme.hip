@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief The workload of nvme-ep as kernels of a GPU. A block is the waves of one queue.
+
+#include <xio/device/doorbell.hpp>
+#include <xio/device/telemetry.hpp>
+
+#include "tester/workload.hpp"
+
+namespace {
+
+using tester::Phase;
+using tester::workload;
+using xio::MmioDoorbell;
+using xio::ShadowDoorbell;
+using xio::Sharing;
+using xio::telemetry::Off;
+using xio::telemetry::Steps;
+
+}  // namespace
+
+extern "C" {
+
+__global__ void nvme_thread_mmio(Phase phase) { workload<Sharing::thread, MmioDoorbell, Off>(phase); }
+__global__ void nvme_thread_mmio_steps(Phase phase) { workload<Sharing::thread, MmioDoorbell, Steps>(phase); }
+__global__ void nvme_thread_shadow(Phase phase) { workload<Sharing::thread, ShadowDoorbell, Off>(phase); }
+__global__ void nvme_thread_shadow_steps(Phase phase) { workload<Sharing::thread, ShadowDoorbell, Steps>(phase); }
+__global__ void nvme_wave_mmio(Phase phase) { workload<Sharing::wave, MmioDoorbell, Off>(phase); }
+__global__ void nvme_wave_mmio_steps(Phase phase) { workload<Sharing::wave, MmioDoorbell, Steps>(phase); }
+__global__ void nvme_wave_shadow(Phase phase) { workload<Sharing::wave, ShadowDoorbell, Off>(phase); }
+__global__ void nvme_wave_shadow_steps(Phase phase) { workload<Sharing::wave, ShadowDoorbell, Steps>(phase); }
+__global__ void nvme_grid_mmio(Phase phase) { workload<Sharing::grid, MmioDoorbell, Off>(phase); }
+__global__ void nvme_grid_mmio_steps(Phase phase) { workload<Sharing::grid, MmioDoorbell, Steps>(phase); }
+__global__ void nvme_grid_shadow(Phase phase) { workload<Sharing::grid, ShadowDoorbell, Off>(phase); }
+__global__ void nvme_grid_shadow_steps(Phase phase) { workload<Sharing::grid, ShadowDoorbell, Steps>(phase); }
+
+}  // extern "C"
