@@ -10,7 +10,7 @@ set(tester_parts buffer_placement clock_run executor executor_choice executor_gr
 list(TRANSFORM tester_parts PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_parts APPEND .cpp)
 add_library(xio-tester-parts STATIC ${tester_parts})
-xio_embed_kernels(xio-tester-parts nvme ${XIO_BENCH_DIR}/tester/gpu/images.cpp ${XIO_BENCH_DIR}/tester/gpu/nvme.hip)
+xio_embed_kernels(xio-tester-parts kernels ${XIO_BENCH_DIR}/tester/gpu/images.cpp ${XIO_BENCH_DIR}/tester/gpu/kernels.hip)
 xio_unity(xio-tester-parts 6)
 target_link_libraries(xio-tester-parts PRIVATE xio_build_options)
 target_link_libraries(xio-tester-parts PUBLIC xio::emulation)

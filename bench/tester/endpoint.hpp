@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tester/endpoint_kernel.hpp"
+#include "tester/nvme_options.hpp"
 
 namespace CLI {
 class App;
@@ -21,6 +22,8 @@ struct EndpointOptions {
   uint32_t threads = 1;
   Announcement mode = Announcement::doorbell;
   uint32_t deadline_ms = 30000;
+  Executor executor = Executor::automatic;
+  uint32_t gpu = 0;
   bool histogram = false;
   std::string json;
 };

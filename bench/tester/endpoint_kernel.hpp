@@ -69,12 +69,12 @@ struct Endpoint {
   MessageRing requests;
   MessageRing answers;
   Latency* latency;
-  uint64_t began;     ///< tick
-  uint64_t ended;     ///< tick
-  uint64_t trips;     ///< round trips that ended
-  uint64_t wrong;     ///< answers that were not what they should be
-  uint64_t progress;  ///< round trips so far, for the host to read
-  uint32_t late;      ///< not 0: an answer did not come in time
+  uint64_t* progress;  ///< round trips so far, for the host to read meanwhile
+  uint64_t began;      ///< tick
+  uint64_t ended;      ///< tick
+  uint64_t trips;      ///< round trips that ended
+  uint64_t wrong;      ///< answers that were not what they should be
+  uint32_t late;       ///< not 0: an answer did not come in time
 };
 
 struct EndpointJob {
@@ -125,7 +125,7 @@ XIO_DEVICE void endpoint_kernel(const EndpointJob& job) {
       }
     }
     first = end;
-    xio::arch::store<xio::arch::Scope::system>(&mine.progress, mine.trips);
+    xio::arch::store<xio::arch::Scope::system>(mine.progress, mine.trips);
     if (xio::arch::load<xio::arch::Scope::system>(job.stop) != 0) break;
   }
   mine.ended = xio::arch::clock();

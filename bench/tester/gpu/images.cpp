@@ -6,23 +6,23 @@
 #include "tester/errors.hpp"
 
 // The build names the files; where it could not compile for a kind of GPU, it names none.
-#if defined(XIO_TESTER_NVME_AMD)
+#if defined(XIO_TESTER_KERNELS_AMD)
 asm(".pushsection .rodata, \"a\"\n"
     ".balign 4096\n"
-    "xio_tester_nvme_amd: .incbin \"" XIO_TESTER_NVME_AMD
+    "xio_tester_kernels_amd: .incbin \"" XIO_TESTER_KERNELS_AMD
     "\"\n"
     ".byte 0\n"
     ".popsection\n");
-extern "C" const unsigned char xio_tester_nvme_amd[] __attribute__((visibility("hidden")));
+extern "C" const unsigned char xio_tester_kernels_amd[] __attribute__((visibility("hidden")));
 #endif
-#if defined(XIO_TESTER_NVME_NVIDIA)
+#if defined(XIO_TESTER_KERNELS_NVIDIA)
 asm(".pushsection .rodata, \"a\"\n"
     ".balign 4096\n"
-    "xio_tester_nvme_nvidia: .incbin \"" XIO_TESTER_NVME_NVIDIA
+    "xio_tester_kernels_nvidia: .incbin \"" XIO_TESTER_KERNELS_NVIDIA
     "\"\n"
     ".byte 0\n"
     ".popsection\n");
-extern "C" const unsigned char xio_tester_nvme_nvidia[] __attribute__((visibility("hidden")));
+extern "C" const unsigned char xio_tester_kernels_nvidia[] __attribute__((visibility("hidden")));
 #endif
 
 namespace tester {
@@ -31,16 +31,16 @@ namespace {
 
 bool is_nvidia(const std::string& target) { return target.compare(0, 3, "sm_") == 0; }
 
-const void* find_image(Image, bool nvidia) {
+const void* find_image(bool nvidia) {
   if (nvidia) {
-#if defined(XIO_TESTER_NVME_NVIDIA)
-    return xio_tester_nvme_nvidia;
+#if defined(XIO_TESTER_KERNELS_NVIDIA)
+    return xio_tester_kernels_nvidia;
 #else
     return nullptr;
 #endif
   }
-#if defined(XIO_TESTER_NVME_AMD)
-  return xio_tester_nvme_amd;
+#if defined(XIO_TESTER_KERNELS_AMD)
+  return xio_tester_kernels_amd;
 #else
   return nullptr;
 #endif
@@ -61,9 +61,9 @@ bool has_image(const std::string& target) {
   return (", " + std::string(XIO_TESTER_AMD_TARGETS) + ",").find(", " + target + ",") != std::string::npos;
 }
 
-std::unique_ptr<xio::host::GpuModule> load_image(const std::shared_ptr<xio::host::GpuRuntime>& gpu, Image image) {
+std::unique_ptr<xio::host::GpuModule> load_image(const std::shared_ptr<xio::host::GpuRuntime>& gpu) {
   const std::string target = gpu->target();
-  const void* const found = find_image(image, is_nvidia(target));
+  const void* const found = find_image(is_nvidia(target));
   const std::string offered = image_targets();
   if (found == nullptr)
     throw CannotRun("this build has no kernels for " + gpu->description() + ", a " + target + "; it has " +

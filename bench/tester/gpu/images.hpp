@@ -11,14 +11,12 @@
 
 namespace tester {
 
-enum class Image { nvme };
-
 /// What the program has kernels for: "gfx90a, gfx942, sm_70 and later"; empty: for nothing.
 std::string image_targets();
 /// Whether kernels for a target are among them: "gfx942", "sm_90".
 bool has_image(const std::string& target);
 
 /// @throws CannotRun where this build has no kernels for the GPU
-std::unique_ptr<xio::host::GpuModule> load_image(const std::shared_ptr<xio::host::GpuRuntime>& gpu, Image image);
+std::unique_ptr<xio::host::GpuModule> load_image(const std::shared_ptr<xio::host::GpuRuntime>& gpu);
 
 }  // namespace tester

@@ -11,7 +11,7 @@
 namespace tester {
 
 GpuNvmeExecutor::GpuNvmeExecutor(std::shared_ptr<xio::host::GpuRuntime> gpu)
-    : gpu_(std::move(gpu)), module_(load_image(gpu_, Image::nvme)) {}
+    : gpu_(std::move(gpu)), module_(load_image(gpu_)) {}
 
 void GpuNvmeExecutor::run(const NvmePlan& plan, const Phase& phase, uint32_t queues, const NvmeOptions& options,
                           const std::function<uint64_t()>& done, const std::function<void()>& ask) {

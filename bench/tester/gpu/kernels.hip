@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief The workload of nvme-ep as kernels of a GPU. A block is the waves of one queue.
+/// @brief The kernels of xio-tester as a GPU runs them.
 
 #include <xio/device/doorbell.hpp>
 #include <xio/device/telemetry.hpp>
 
+#include "tester/endpoint_kernel.hpp"
 #include "tester/workload.hpp"
 
 namespace {
@@ -22,6 +23,7 @@ using xio::telemetry::Steps;
 
 extern "C" {
 
+// nvme-ep. A block is the waves of one queue.
 __global__ void nvme_thread_mmio(Phase phase) { workload<Sharing::thread, MmioDoorbell, Off>(phase); }
 __global__ void nvme_thread_mmio_steps(Phase phase) { workload<Sharing::thread, MmioDoorbell, Steps>(phase); }
 __global__ void nvme_thread_shadow(Phase phase) { workload<Sharing::thread, ShadowDoorbell, Off>(phase); }
@@ -34,5 +36,8 @@ __global__ void nvme_grid_mmio(Phase phase) { workload<Sharing::grid, MmioDoorbe
 __global__ void nvme_grid_mmio_steps(Phase phase) { workload<Sharing::grid, MmioDoorbell, Steps>(phase); }
 __global__ void nvme_grid_shadow(Phase phase) { workload<Sharing::grid, ShadowDoorbell, Off>(phase); }
 __global__ void nvme_grid_shadow_steps(Phase phase) { workload<Sharing::grid, ShadowDoorbell, Steps>(phase); }
+
+// test-ep. A block is one thread.
+__global__ void endpoints(tester::EndpointJob job) { tester::endpoint_kernel(job); }
 
 }  // extern "C"
