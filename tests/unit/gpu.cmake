@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Memory and mappings of GPUs, with runtimes that the test brings: no GPU, no HIP, no CUDA.
 foreach(version new old)
-  add_library(fake-gpu-${version} SHARED ${XIO_TESTS_DIR}/unit/fake_gpu/fake_gpu.cpp)
+  add_library(fake-gpu-${version} SHARED ${XIO_TESTS_DIR}/unit/fake_gpu/fake_gpu.cpp ${XIO_TESTS_DIR}/unit/fake_gpu/modules.cpp)
   target_link_libraries(fake-gpu-${version} PRIVATE xio_build_options)
   target_compile_options(fake-gpu-${version} PRIVATE -O0)
   set_target_properties(fake-gpu-${version} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${XIO_TESTS_BINARY_DIR})
@@ -14,6 +14,6 @@ set_source_files_properties(${XIO_TESTS_DIR}/unit/fake_gpu/fake_gpu.cpp PROPERTI
 if(XIO_SANITIZE MATCHES thread)
   return()
 endif()
-xio_add_tests(unit gpu SOURCES gpu_runtime gpu_memory gpu_doorbell
+xio_add_tests(unit gpu SOURCES gpu_runtime gpu_memory gpu_modules gpu_doorbell
   DEFINITIONS XIO_FAKE_GPU="$<TARGET_FILE:fake-gpu-new>" XIO_FAKE_GPU_OLD="$<TARGET_FILE:fake-gpu-old>")
 add_dependencies(unit-gpu fake-gpu-new fake-gpu-old)

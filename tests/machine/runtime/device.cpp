@@ -95,6 +95,7 @@ void Stream::run() {
 Device::Device()
     : target_(told("XIO_PLAYED_GPU", "gfx942")),
       address_(told("XIO_PLAYED_ADDRESS", "0000:c1:00.0")),
+      fault_(told("XIO_PLAYED_FAULT", "")),
       seed_(std::strtoull(told("XIO_PLAYED_SEED", "1"), nullptr, 0)),
       room_(std::strtoull(told("XIO_PLAYED_MEMORY", "1073741824"), nullptr, 0)) {
   if (target_ == "none") target_.clear();
@@ -133,6 +134,7 @@ Error Device::release(void* memory) {
 }
 
 Error Device::enter(void* memory, size_t bytes, MemoryKind kind) {
+  if (fault_ == "register") return invalid_value;
   const std::lock_guard<std::mutex> lock(mutex_);
   return pieces_.emplace(memory, Piece{bytes, kind, false}).second ? success : invalid_value;
 }
@@ -183,6 +185,7 @@ Error Device::launch(Kernel* kernel, const machine::Launch& launch, void** argum
 }
 
 Error Device::run(Kernel& kernel, const machine::Launch& launch, const std::vector<unsigned char>& arguments) {
+  while (fault_ == "hang") std::this_thread::sleep_for(std::chrono::seconds(1));
   const std::lock_guard<std::mutex> one(executing_);
   machine::Gpu& gpu = kernel.module->gpu();
   gpu.memory.clear();

@@ -158,6 +158,10 @@ int hipDeviceGetPCIBusId(char* address, int room, int) {
                        fake.bdf >> 3 & 31, fake.bdf & 7) < 0;
 }
 int hipDeviceGetAttribute(int* value, int attribute, int) {
+  if (attribute == 63 || attribute == 87) {
+    *value = attribute == 63 ? fake.processors : fake.warp_size;
+    return 0;
+  }
   if (attribute != 10011 && (attribute != 10017 || fake.wall_clock == 0)) return 1;
   *value = attribute == 10017 ? fake.wall_clock : told("XIO_FAKE_GPU_HIDDEN") ? 0 : fake.large_bar;
   return 0;
@@ -223,6 +227,10 @@ int hsa_iterate_agents(int (*call)(uint64_t, void*), void* data) {
 }
 int hsa_agent_get_info(uint64_t agent, int what, void* value) {
   if (what != 17 && agent != 2) return 1;
+  if (what == 0) {
+    std::strcpy(static_cast<char*>(value), "gfx942");
+    return 0;
+  }
   *static_cast<uint32_t*>(value) = what == 17 ? (agent == 2 ? 1 : 0) : what == 0xa006 ? fake.bdf : fake.domain;
   return what == 17 || what == 0xa006 || what == 0xa00f ? 0 : 1;
 }
@@ -276,7 +284,7 @@ int cudaMalloc(void** gpu, size_t bytes) {
   last_was_host = false;
   return give(gpu, bytes, fake.malloc_error, "cudaMalloc");
 }
-int cudaFree(void* gpu) { return take(gpu, "cudaFree"); }
+int cudaFree(void* gpu) { return gpu == nullptr ? 0 : take(gpu, "cudaFree"); }
 int cudaMemset(void* gpu, int value, size_t bytes) { return clear(gpu, value, bytes, last_was_host); }
 int cudaMemcpy(void* to, const void* from, size_t bytes, int) { return hipMemcpy(to, from, bytes, 4); }
 int cudaDeviceSynchronize() { return 0; }

@@ -36,10 +36,23 @@ struct FakeGpu {
   int export_error = 0;
   int init_error = 0;
   int lock_error = 0;
+  int module_error = 0;
+  int kernel_error = 0;  ///< of the look for a kernel by name
+  int launch_error = 0;
+  int query_error = 0;  ///< of a stream; 600: its work is not done
+
+  int processors = 4;
+  int blocks_of_each = 2;  ///< that a processor runs at the same time
+  int warp_size = 64;
+  const char* jit_log = "";  ///< what CUDA's compiler says
 
   // What went on.
   int alive = 0;  ///< allocations, mappings and references to HSA
   unsigned last_flags = 0;
-  char log[8192] = {};  ///< names of calls that allocate, map, store or export, with a space behind each
+  unsigned last_blocks = 0;
+  unsigned last_threads = 0;
+  unsigned last_lds = 0;
+  uint64_t first_argument = 0;  ///< of a launch, as 8 bytes
+  char log[8192] = {};          ///< names of calls that allocate, map, store or export, with a space behind each
   size_t logged = 0;
 };

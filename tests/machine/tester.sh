@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# tester.sh XIO_TESTER PLAYED TARGET [qemu]: xio-tester with its kernels on a played GPU, found as a real one is
+#
+# Every way of sharing against the in-process controller, or the main job against QEMU's; what cannot be is said in one line.
+set -euo pipefail
+
+tester=$1
+export LD_LIBRARY_PATH=$2${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export XIO_PLAYED_GPU=$3
+kind=${4:-emulated}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# run TITLE LINE ARGUMENT...: must succeed, and say this line
+run() {
+  local title=$1 line=$2
+  shift 2
+  echo "-- $title"
+  if ! "$tester" "$@" >"$scratch/out" 2>&1 || ! grep -qF -- "$line" "$scratch/out"; then
+    cat "$scratch/out"
+    echo "FAILED: $title: $* (wanted: $line)"
+    exit 1
+  fi
+}
+
+# refuse STATUS LINE ARGUMENT...: must end so, with one line on standard error that has these words
+refuse() {
+  local wanted=$1 line=$2 status=0
+  shift 2
+  echo "-- $line"
+  "$tester" "$@" >"$scratch/out" 2>"$scratch/err" || status=$?
+  if [ "$status" -ne "$wanted" ] || [ "$(grep -vc '^played GPU: ' "$scratch/err")" -ne 1 ] || ! grep -qF -- "$line" "$scratch/err"; then
+    cat "$scratch/out" "$scratch/err"
+    echo "FAILED: exit status $status instead of $wanted, or not the line '$line': $*"
+    exit 1
+  fi
+}
+
+if [ "$kind" = qemu ]; then
+  run "the main job on QEMU's controller" "verified 512 of 512 blocks" nvme-ep --executor gpu --controller qemu:lba=4096 \
+    --write-io 512 --read-io 512 --verify --batch-size 16 --num-queues 2
+  grep -q "executor *gpu: .*GPU 0" "$scratch/out"
+  exit
+fi
+
+job=(nvme-ep --executor gpu --controller emulated --verify --write-io 64 --read-io 64)
+run "one wave" "verified 64 of 64 blocks" "${job[@]}" --batch-size 16
+run "one lane" "verified 64 of 64 blocks" "${job[@]}" --wave-size 1
+run "waves that share a queue, two queues" "verified 64 of 64 blocks" "${job[@]}" --waves 2 --num-queues 2 --depth 32
+run "shadow doorbells, steps, histogram" "verified 64 of 64 blocks" "${job[@]}" --doorbell shadow --substep-timing --histogram
+run "several blocks each, in random order" "verified 320 of 320 blocks" "${job[@]}" --lbas-per-io 5 --access-pattern random
+run "everything in the GPU's memory" "verified 64 of 64 blocks" "${job[@]}" --memory-mode 15
+run "a GPU by itself" "executor    gpu: " nvme-ep --controller emulated --read-io 8
+run "the CPU where it is asked for" "executor    host: " nvme-ep --controller emulated --read-io 8 --executor host
+run "messages" "verified 50 of 50 answers" test-ep --iterations 50 --executor gpu
+run "messages by flags" "verified 60 of 60 answers" test-ep --iterations 30 --threads 2 --batch-size 4 --mode polling --executor gpu
+
+refuse 2 "is not that of this GPU" "${job[@]}" --wave-size 8
+XIO_PLAYED_GPU=none refuse 77 "--executor gpu: there is no GPU 0" "${job[@]}"
+refuse 77 "has no GPU 3" "${job[@]}" --gpu 3
+XIO_PLAYED_GPU=gfx803 refuse 77 "this build has no kernels for" "${job[@]}"
+XIO_PLAYED_MEMORY=20000 refuse 2 "out of memory" "${job[@]}"
+XIO_PLAYED_FAULT=register refuse 2 "HostRegister" "${job[@]}"
+XIO_PLAYED_FAULT=hang refuse 2 "neither ends nor makes progress" "${job[@]}" --deadline 100
+echo "all as it should be"
