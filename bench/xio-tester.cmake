@@ -4,7 +4,7 @@ find_package(nlohmann_json CONFIG REQUIRED)
 
 # What the program and its tests share. The tables state doorbells, fences and atomics for each operation.
 set(tester_parts buffer_placement clock_run executor executor_choice executor_grid executor_memory executor_thread executor_wave
-  gpu/images gpu/nvme_executor interrupt launcher nvme_plan phase_runner progress
+  gpu/clock gpu/images gpu/nvme_executor interrupt launcher nvme_plan phase_runner progress
   rdma_bnxt rdma_ernic rdma_ionic rdma_mlx5 rdma_plan rdma_providers rdma_pulse rdma_role rdma_runner rdma_rxe
   rdma_session rdma_verbs summary target verification)
 list(TRANSFORM tester_parts PREPEND ${XIO_BENCH_DIR}/tester/)

@@ -48,6 +48,29 @@ XIO_DEVICE_INLINE void collect_clocks(const ClockProbe& probe, uint32_t number) 
   arch::store<system>(probe.made + number, made);
 }
 
+/// What readings cost: ticks of `count` plain and of `count` fenced ones, the least of several rounds; and a reading.
+struct ClockCost {
+  uint64_t plain;
+  uint64_t fenced;
+  uint64_t now;
+};
+
+XIO_DEVICE_INLINE void time_clock(ClockCost* cost, uint32_t count, uint32_t rounds) {
+  namespace arch = xio::arch;
+  ClockCost least{~uint64_t{0}, ~uint64_t{0}, 0};
+  for (uint32_t round = 0; round < rounds; ++round) {
+    const uint64_t begin = arch::clock();
+    for (uint32_t i = 0; i < count; ++i) least.now |= arch::clock();
+    const uint64_t middle = arch::clock();
+    for (uint32_t i = 0; i < count; ++i) least.now |= arch::fenced_clock();
+    const uint64_t end = arch::clock();
+    if (middle - begin < least.plain) least.plain = middle - begin;
+    if (end - middle < least.fenced) least.fenced = end - middle;
+  }
+  least.now = arch::fenced_clock();
+  *cost = least;
+}
+
 /// What two sides share that take turns. Nothing but loads and stores: between a GPU and the processors atomics need
 /// a bus that has them.
 struct ClockRelay {

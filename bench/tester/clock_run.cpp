@@ -60,51 +60,54 @@ std::optional<ClockOffset> run_relay(const std::vector<uint32_t>& processors, ui
   return check_offset(readings_of(relay, 0), tick_ns, readings_of(relay, 1), tick_ns);
 }
 
-/// Nanoseconds of one reading, the least of several rounds.
-template <class Read>
-double cost_of(Read&& read) {
-  constexpr uint32_t count = 10000;
-  uint64_t least = ~uint64_t{0};
-  for (uint32_t round = 0; round < 5; ++round) {
-    const uint64_t begin = xio::arch::clock();
-    for (uint32_t i = 0; i < count; ++i) (void)read();
-    least = std::min(least, xio::arch::clock() - begin);
+class HostClockReader final : public ClockReader {
+ public:
+  uint64_t now() override { return xio::arch::clock(); }
+
+  std::vector<ClockReading> read_order(const ClockOptions& options, uint32_t threads) override {
+    const std::vector<uint32_t> processors = xio::host::usable_processors();
+    uint64_t sequence = 0;
+    uint64_t arrived = 0;
+    std::vector<uint64_t> made(threads);
+    const ZeroedArray<ClockEntry> entries(options.readings * threads);
+    const ClockProbe probe{&sequence,
+                           &arrived,
+                           threads,
+                           entries.data(),
+                           made.data(),
+                           options.readings,
+                           limit_seconds * xio::arch::clock_hz};
+    xio::simt::Grid grid = xio::simt::Grid::of_waves(threads, 1, 1);
+    grid.resident_waves = threads;
+    const auto kernel = [&processors, fenced = options.fenced](const ClockProbe& one) {
+      const uint32_t number = xio::arch::block_index();
+      const OnProcessor here(processor_of(processors, number));
+      fenced ? collect_clocks<true>(one, number) : collect_clocks<false>(one, number);
+    };
+    xio::simt::launch(grid, kernel, probe);
+    return readings_of(probe, threads);
   }
-  return static_cast<double>(least) * (1e9 / static_cast<double>(xio::arch::clock_hz)) / count;
-}
+
+  ClockRun run(const ClockOptions& options) override {
+    constexpr uint32_t readings = 10000;
+    const std::vector<uint32_t> processors = xio::host::usable_processors();
+    ClockRun run;
+    run.fenced = options.fenced;
+    run.threads =
+        options.threads != 0 ? options.threads : std::max<uint32_t>(1, static_cast<uint32_t>(processors.size()));
+    run.readings = read_order(options, run.threads);
+    run.offset = run_relay(processors, run.threads);
+    ClockCost cost{};
+    time_clock(&cost, readings, 5);
+    constexpr double tick_ns = 1e9 / static_cast<double>(xio::arch::clock_hz);
+    run.plain_ns = static_cast<double>(cost.plain) * tick_ns / readings;
+    run.fenced_ns = static_cast<double>(cost.fenced) * tick_ns / readings;
+    return run;
+  }
+};
 
 }  // namespace
 
-std::vector<ClockReading> read_order(const ClockOptions& options, uint32_t threads) {
-  const std::vector<uint32_t> processors = xio::host::usable_processors();
-  uint64_t sequence = 0;
-  uint64_t arrived = 0;
-  std::vector<uint64_t> made(threads);
-  const ZeroedArray<ClockEntry> entries(options.readings * threads);
-  const ClockProbe probe{
-      &sequence, &arrived, threads, entries.data(), made.data(), options.readings, limit_seconds * xio::arch::clock_hz};
-  xio::simt::Grid grid = xio::simt::Grid::of_waves(threads, 1, 1);
-  grid.resident_waves = threads;
-  const auto kernel = [&processors, fenced = options.fenced](const ClockProbe& one) {
-    const uint32_t number = xio::arch::block_index();
-    const OnProcessor here(processor_of(processors, number));
-    fenced ? collect_clocks<true>(one, number) : collect_clocks<false>(one, number);
-  };
-  xio::simt::launch(grid, kernel, probe);
-  return readings_of(probe, threads);
-}
-
-ClockRun read_clocks(const ClockOptions& options) {
-  const std::vector<uint32_t> processors = xio::host::usable_processors();
-  ClockRun run;
-  run.fenced = options.fenced;
-  run.threads =
-      options.threads != 0 ? options.threads : std::max<uint32_t>(1, static_cast<uint32_t>(processors.size()));
-  run.readings = read_order(options, run.threads);
-  run.offset = run_relay(processors, run.threads);
-  run.plain_ns = cost_of([] { return xio::arch::clock(); });
-  run.fenced_ns = cost_of([] { return xio::arch::fenced_clock(); });
-  return run;
-}
+std::unique_ptr<ClockReader> host_clock_reader() { return std::make_unique<HostClockReader>(); }
 
 }  // namespace tester

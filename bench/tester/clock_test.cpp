@@ -15,6 +15,8 @@
 #include "tester/clock_check.hpp"
 #include "tester/clock_run.hpp"
 #include "tester/errors.hpp"
+#include "tester/executor_choice.hpp"
+#include "tester/executor_memory.hpp"
 #include "tester/flags.hpp"
 #include "tester/json_report.hpp"
 
@@ -37,15 +39,17 @@ struct RateReport {
   double spread = 0;       ///< between the slowest and the fastest, as a part
   double uncertainty = 0;  ///< the greatest of them
   bool constant() const { return spread <= steady + 2 * uncertainty; }
-  double off_nominal() const { return hz / static_cast<double>(xio::arch::clock_hz) - 1; }
+  double nominal = static_cast<double>(xio::arch::clock_hz);
+  double off_nominal() const { return hz / nominal - 1; }
 };
 
-RateReport measure_rates(uint32_t interval_ms) {
+RateReport measure_rates(ClockReader& reader, uint64_t nominal_hz, uint32_t interval_ms) {
   RateReport report;
+  report.nominal = static_cast<double>(nominal_hz);
   double least = 0, most = 0, sum = 0;
   for (uint32_t i = 0; i < intervals; ++i) {
     report.rates.push_back(
-        xio::host::measure_clock_rate([] { return xio::arch::clock(); }, std::chrono::milliseconds(interval_ms)));
+        xio::host::measure_clock_rate([&] { return reader.now(); }, std::chrono::milliseconds(interval_ms)));
     const xio::host::ClockRate& one = report.rates.back();
     least = i == 0 ? one.hz : std::min(least, one.hz);
     most = i == 0 ? one.hz : std::max(most, one.hz);
@@ -57,14 +61,11 @@ RateReport measure_rates(uint32_t interval_ms) {
   return report;
 }
 
-/// Why no GPU takes part.
-std::string without_gpu() {
-  const xio::host::Topology topology;
-  const auto gpus = topology.devices(xio::host::DeviceKind::gpu);
-  if (gpus.empty()) return "this machine has no GPU: the clocks of its processors, through the kernel that a GPU runs";
-  return "GPU " + gpus.front()->label() +
-         " takes no part, since this build has neither HIP nor CUDA: the clocks of the processors, through the kernel "
-         "that a GPU runs";
+/// Whose clocks they are, and why no GPU's.
+std::string heading_of(const ChosenExecutor& chosen) {
+  if (chosen.gpu) return "the clocks of " + chosen.gpu->description();
+  const std::string why = chosen.why_not_gpu.empty() ? "" : chosen.why_not_gpu + ": ";
+  return why + "the clocks of this machine's processors, through the kernel that a GPU runs";
 }
 
 std::string parts_per_million(double part) {
@@ -78,11 +79,12 @@ void print_report(const ClockRun& run, const ClockOrder& order, const RateReport
       "rate        %.0f Hz, uncertain by %s; %u intervals differ by %s; kernels count on %llu Hz unless the handle "
       "says otherwise\n",
       rate.hz, parts_per_million(rate.uncertainty).c_str(), intervals, parts_per_million(rate.spread).c_str(),
-      static_cast<unsigned long long>(xio::arch::clock_hz));
+      static_cast<unsigned long long>(rate.nominal));
   std::printf("reading     %.1f ns, fenced %.1f ns\n", run.plain_ns, run.fenced_ns);
   if (run.offset)
-    std::printf("turns       the clocks of the first and the last thread differ by %.0f to %.0f ns\n",
-                run.offset->least, run.offset->most);
+    std::printf("turns       the clocks of %s differ by %.0f to %.0f ns\n",
+                run.one_clock ? "the first and the last thread" : "the host and the GPU", run.offset->least,
+                run.offset->most);
   std::printf("order       %llu %s readings of %u threads, %llu times from one to another: %s\n",
               static_cast<unsigned long long>(order.readings), fenced ? "fenced" : "plain", run.threads,
               static_cast<unsigned long long>(order.handovers),
@@ -103,7 +105,7 @@ std::vector<std::string> complaints_of(const ClockRun& run, const ClockOrder& or
     all.push_back("the clock goes back from thread to thread" +
                   std::string(run.fenced ? "" : ": plain readings may be made before the word is read"));
   // One clock, read at two places: no difference at all must be possible.
-  if (run.offset && (run.offset->least > 0 || run.offset->most < 0))
+  if (run.one_clock && run.offset && (run.offset->least > 0 || run.offset->most < 0))
     all.emplace_back("the clocks of two processors differ");
   if (order.gaps != 0) all.emplace_back("readings are missing in the order");
   if (run.threads > 1 && order.handovers == 0)
@@ -126,33 +128,33 @@ CLI::App* add_clock_command(CLI::App& app, ClockOptions& options) {
                    "what is between the look at the order and the reading (default full)");
   add_number(*command, "--interval", options.interval_ms, 1, 100000,
              "milliseconds of each of 5 measurements of the rate (default 100)");
-  add_choice<Executor>(*command, "--executor", options.executor,
-                       {{"auto", Executor::automatic}, {"host", Executor::host}, {"gpu", Executor::gpu}},
-                       "where the kernel runs (default host: the CPU plays the GPU)");
+  add_executor(*command, options.executor, options.gpu, "Execution");
   command->add_option("--json", options.json, "write it to a file as JSON; - is standard output")->type_name("FILE");
   return command;
 }
 
 int run_clock_test(const ClockOptions& options) {
-  if (options.executor == Executor::gpu)
-    throw CannotRun("--executor gpu: clock-test has no kernels for GPUs; --executor host is offered");
   check_json_file(options.json);
-  const std::string heading = without_gpu();
-  const ClockRun run = read_clocks(options);
+  const ChosenExecutor chosen = choose_executor(options.executor, options.gpu);
+  const std::string heading = heading_of(chosen);
+  const std::unique_ptr<ClockReader> reader = chosen.gpu ? gpu_clock_reader(chosen.gpu) : host_clock_reader();
+  const uint64_t nominal_hz = ExecutorMemory(chosen.gpu).clock_hz();
+  const ClockRun run = reader->run(options);
   ClockOrder order = check_order(run.readings);
   // On a busy machine threads hardly meet.
   const xio::host::Deadline end(std::chrono::milliseconds(3000));
   while (run.threads > 1 && order.backward == 0 && order.handovers < enough_handovers && !end.passed())
-    order.add(check_order(read_order(options, run.threads)));
-  const RateReport rate = measure_rates(options.interval_ms);
+    order.add(check_order(reader->read_order(options, run.threads)));
+  const RateReport rate = measure_rates(*reader, nominal_hz, options.interval_ms);
   const std::vector<std::string> complaints = complaints_of(run, order, rate);
   const int status = complaints.empty() ? exit_ok : exit_failed;
   nlohmann::ordered_json json = json_header("clock-test");
   json["heading"] = heading;
+  json["executor"] = chosen.gpu ? "gpu" : "host";
   json["rate"] = {{"hz", rate.hz},
                   {"uncertainty", rate.uncertainty},
                   {"spread", rate.spread},
-                  {"nominal_hz", xio::arch::clock_hz},
+                  {"nominal_hz", nominal_hz},
                   {"constant", rate.constant()}};
   json["reading_ns"] = {{"plain", run.plain_ns}, {"fenced", run.fenced_ns}};
   json["order"] = {{"fenced", run.fenced},         {"threads", run.threads}, {"readings", order.readings},

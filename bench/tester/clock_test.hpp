@@ -17,7 +17,8 @@ struct ClockOptions {
   uint32_t threads = 0;        ///< 0: one for each processor that may run us
   bool fenced = true;
   uint32_t interval_ms = 100;  ///< of each measurement of the rate
-  Executor executor = Executor::host;
+  Executor executor = Executor::automatic;
+  uint32_t gpu = 0;
   std::string json;
 };
 

@@ -89,7 +89,7 @@ TEST_CASE("the kernel on the processors") {
     options.readings = 20000;
     options.threads = 3;
     options.fenced = fenced;
-    const tester::ClockRun run = read_clocks(options);
+    const tester::ClockRun run = tester::host_clock_reader()->run(options);
     const ClockOrder order = check_order(run.readings);
     CHECK(order.readings == 60000);
     CHECK(order.gaps == 0);
@@ -107,7 +107,7 @@ TEST_CASE("a clock that is ahead is seen") {
   tester::ClockOptions options;
   options.readings = 20000;
   options.threads = 2;
-  tester::ClockRun run = read_clocks(options);
+  tester::ClockRun run = tester::host_clock_reader()->run(options);
   REQUIRE(check_order(run.readings).handovers > 0);
   const uint32_t first = run.readings.front().thread;
   for (ClockReading& one : run.readings) one.tick += one.thread == first ? 3600 * xio::arch::clock_hz : 0;

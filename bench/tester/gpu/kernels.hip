@@ -6,6 +6,7 @@
 #include <xio/device/doorbell.hpp>
 #include <xio/device/telemetry.hpp>
 
+#include "tester/clock_kernel.hpp"
 #include "tester/endpoint_kernel.hpp"
 #include "tester/workload.hpp"
 
@@ -39,5 +40,17 @@ __global__ void nvme_grid_shadow_steps(Phase phase) { workload<Sharing::grid, Sh
 
 // test-ep. A block is one thread.
 __global__ void endpoints(tester::EndpointJob job) { tester::endpoint_kernel(job); }
+
+// clock-test. A block is one thread.
+__global__ void clock_order_plain(tester::ClockProbe probe) {
+  tester::collect_clocks<false>(probe, xio::arch::block_index());
+}
+__global__ void clock_order_fenced(tester::ClockProbe probe) {
+  tester::collect_clocks<true>(probe, xio::arch::block_index());
+}
+__global__ void clock_relay(tester::ClockRelay relay) { (void)tester::relay_clocks(relay, 1); }
+__global__ void clock_cost(tester::ClockCost* cost, uint32_t count, uint32_t rounds) {
+  tester::time_clock(cost, count, rounds);
+}
 
 }  // extern "C"
