@@ -77,6 +77,11 @@ class Gpu {
 
   /// The orderings that a kernel's code asks for, each weakened by one step.
   virtual std::vector<Mutation> mutations(const std::string& kernel) const = 0;
+  /// How often the instruction of a mutation was executed since start(): one that was not cannot be caught.
+  virtual uint64_t executed(const Mutation& mutation) const {
+    static_cast<void>(mutation);
+    return 1;
+  }
   virtual void apply(const Mutation& mutation) = 0;
   /// Undoes apply().
   virtual void restore() = 0;

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+#include <machine/amdgcn/caches.hpp>
+
+#include <cstring>
+
+namespace machine::amdgcn {
+
+void Caches::clear() {
+  lines_.clear();
+  order_.clear();
+  last_ = last_host_load_ = nullptr;
+  for (auto& list : dirty_) list.clear();
+}
+
+Caches::Line& Caches::line_at(uint64_t address) {
+  const uint64_t begin = address & ~uint64_t{line_bytes - 1};
+  if (last_ != nullptr && last_->address == begin) return *last_;
+  std::unique_ptr<Line>& line = lines_[begin];
+  if (!line) {
+    line = std::make_unique<Line>();
+    line->address = begin;
+    line->used_at = static_cast<uint8_t>(address - begin);
+    // Nothing is in any cache: copies of an older epoch count for nothing.
+    for (Copy& copy : line->unit) copy.epoch = ~uint64_t{0};
+    for (Copy& copy : line->array) copy.epoch = ~uint64_t{0};
+    for (Copy& copy : line->scalar) copy.epoch = ~uint64_t{0};
+    for (Copy& copy : line->second) copy.epoch = ~uint64_t{0};
+    order_.push_back(line.get());
+  }
+  last_ = line.get();
+  return *last_;
+}
+
+uint64_t Caches::within(const Range& range, const Line& line) {
+  const uint64_t first = range.begin > line.address ? range.begin - line.address : 0;
+  const uint64_t last = std::min<uint64_t>(range.end - line.address, line_bytes);
+  return byte_mask(static_cast<uint32_t>(first), static_cast<uint32_t>(last - first));
+}
+
+void Caches::note_host_load(const Piece& piece) {
+  if (piece.range->kind == MemoryKind::local || piece.line == last_host_load_) return;
+  last_host_load_ = piece.line;
+  ++counts_.host_loads;
+}
+
+/// Did a hit give bytes that memory, or the L2 above it, no longer holds?
+void Caches::note_stale(const Piece& piece, uint32_t unit, const uint8_t* got) {
+  uint8_t current[line_bytes];
+  std::memcpy(current, piece.memory(), piece.bytes);
+  const DirtyCopy& copy = second(*piece.line, unit);
+  if (copy.dirty & piece.mask()) {
+    for (uint32_t i = 0; i < piece.bytes; ++i)
+      if (copy.dirty >> (piece.at + i) & 1) current[i] = copy.data[piece.at + i];
+  }
+  if (std::memcmp(current, got, piece.bytes) != 0) ++counts_.stale_loads;
+}
+
+/// Loads from the L2 or from below it.
+void Caches::load_second(const Piece& piece, Requester from, Scope scope, uint8_t* to) {
+  if (piece.range->kind == MemoryKind::uncached) {
+    note_host_load(piece);
+    std::memcpy(to, piece.memory(), piece.bytes);
+    return;
+  }
+  DirtyCopy& copy = second(*piece.line, from.unit);
+  const uint64_t epoch = second_epoch_[second_of(from.unit)];
+  if (copy.epoch != epoch) {
+    copy.valid = copy.dirty;
+    copy.epoch = epoch;
+  }
+  if (past_second_level(scope)) {
+    note_host_load(piece);
+    std::memcpy(to, piece.memory(), piece.bytes);
+    // What the L2 itself is to write is never missed.
+    if (copy.dirty & piece.mask()) {
+      for (uint32_t i = 0; i < piece.bytes; ++i)
+        if (copy.dirty >> (piece.at + i) & 1) to[i] = copy.data[piece.at + i];
+    }
+    return;
+  }
+  if ((copy.valid & piece.mask()) == piece.mask()) {
+    std::memcpy(to, copy.data + piece.at, piece.bytes);
+    note_stale(piece, from.unit, to);
+    return;
+  }
+  note_host_load(piece);
+  const uint64_t missing = within(*piece.range, *piece.line) & ~copy.valid;
+  const auto* const memory = reinterpret_cast<const uint8_t*>(piece.line->address);
+  for (uint64_t bytes = missing; bytes != 0; bytes &= bytes - 1) {
+    const int i = __builtin_ctzll(bytes);
+    copy.data[i] = memory[i];
+  }
+  copy.valid |= missing;
+  std::memcpy(to, copy.data + piece.at, piece.bytes);
+}
+
+/// Brings the bytes that a cache of reads does not have.
+void Caches::fill(const Piece& piece, Copy& copy, uint64_t epoch, Requester from, bool through_array) {
+  if (copy.epoch != epoch) {
+    copy.valid = 0;
+    copy.epoch = epoch;
+  }
+  const uint64_t whole = within(*piece.range, *piece.line);
+  const auto first = static_cast<uint32_t>(__builtin_ctzll(whole));
+  const Piece all{piece.range, piece.line, first, static_cast<uint32_t>(__builtin_popcountll(whole))};
+  uint8_t fresh[line_bytes];
+  if (through_array) {
+    const uint32_t array = from.unit / units_of_array;
+    Copy& next = piece.line->array[array];
+    if (!hits(next, array_epoch_[array], all.mask())) fill(piece, next, array_epoch_[array], from, false);
+    std::memcpy(fresh + first, next.data + first, all.bytes);
+  } else {
+    load_second(all, from, Scope::unit, fresh + first);
+  }
+  for (uint64_t bytes = whole & ~copy.valid; bytes != 0; bytes &= bytes - 1) {
+    const int i = __builtin_ctzll(bytes);
+    copy.data[i] = fresh[i];
+  }
+  copy.valid |= whole;
+}
+
+void Caches::load(Requester from, uint64_t address, uint32_t bytes, Scope scope, void* to) {
+  pieces(address, bytes, [&](const Piece& piece, uint32_t done) {
+    if (piece.range->kind == MemoryKind::registers) throw Fault("load from a device's registers");
+    uint8_t* const out = static_cast<uint8_t*>(to) + done;
+    if (scope > target_.first_level_serves) return load_second(piece, from, scope, out);
+    Copy& copy = piece.line->unit[from.unit];
+    const bool hit = hits(copy, unit_epoch_[from.unit], piece.mask());
+    if (!hit) fill(piece, copy, unit_epoch_[from.unit], from, target_.array_cache);
+    std::memcpy(out, copy.data + piece.at, piece.bytes);
+    if (hit) note_stale(piece, from.unit, out);
+  });
+}
+
+void Caches::scalar_load(Requester from, uint64_t address, uint32_t bytes, void* to) {
+  pieces(address, bytes, [&](const Piece& piece, uint32_t done) {
+    if (piece.range->kind == MemoryKind::registers) throw Fault("scalar load from a device's registers");
+    const uint32_t which = from.unit / units_of_array;
+    Copy& copy = piece.line->scalar[which];
+    const bool hit = hits(copy, scalar_epoch_[which], piece.mask());
+    if (!hit) fill(piece, copy, scalar_epoch_[which], from, target_.array_cache);
+    uint8_t* const out = static_cast<uint8_t*>(to) + done;
+    std::memcpy(out, copy.data + piece.at, piece.bytes);
+    if (hit) note_stale(piece, from.unit, out);
+  });
+}
+
+void Caches::update(Copy& copy, uint64_t epoch, const Piece& piece, const uint8_t* data) {
+  if (copy.epoch != epoch) return;
+  std::memcpy(copy.data + piece.at, data, piece.bytes);
+  copy.valid |= piece.mask();
+}
+
+void Caches::make_dirty(const Piece& piece, DirtyCopy& copy, Requester from, const uint8_t* data) {
+  const uint32_t which = second_of(from.unit);
+  if (copy.epoch != second_epoch_[which]) {
+    copy.valid = copy.dirty;
+    copy.epoch = second_epoch_[which];
+  }
+  if (copy.dirty == 0) {
+    copy.since = now;
+    copy.writer = from.wave;
+  } else if (copy.writer != from.wave) {
+    copy.writer = several_writers;
+  }
+  std::memcpy(copy.data + piece.at, data, piece.bytes);
+  copy.valid |= piece.mask();
+  copy.dirty |= piece.mask();
+  if (!copy.listed) {
+    copy.listed = true;
+    dirty_[which].push_back(piece.line);
+  }
+}
+
+void Caches::store(Requester from, uint64_t address, uint32_t bytes, Scope scope, const void* data) {
+  pieces(address, bytes, [&](const Piece& piece, uint32_t done) {
+    if (!piece.range->writable) throw Fault("store to memory that is read only: " + piece.range->name);
+    const uint8_t* const in = static_cast<const uint8_t*>(data) + done;
+    const uint32_t array = from.unit / units_of_array;
+    // Written through; the caches of other units keep what they have.
+    update(piece.line->unit[from.unit], unit_epoch_[from.unit], piece, in);
+    if (target_.array_cache) update(piece.line->array[array], array_epoch_[array], piece, in);
+    if (piece.range->kind == MemoryKind::uncached) {
+      std::memcpy(piece.memory(), in, piece.bytes);
+      return;
+    }
+    DirtyCopy& copy = second(*piece.line, from.unit);
+    if (!past_second_level(scope)) return make_dirty(piece, copy, from, in);
+    std::memcpy(piece.memory(), in, piece.bytes);
+    if (copy.epoch == second_epoch_[second_of(from.unit)]) {
+      std::memcpy(copy.data + piece.at, in, piece.bytes);
+      copy.valid |= piece.mask();
+    }
+    copy.dirty &= ~piece.mask();
+  });
+}
+
+void Caches::write_line_back(Line& line, DirtyCopy& copy) {
+  if (copy.dirty == 0) return;
+  auto* const memory = reinterpret_cast<uint8_t*>(line.address);
+  for (uint64_t bytes = copy.dirty; bytes != 0; bytes &= bytes - 1) {
+    const int i = __builtin_ctzll(bytes);
+    memory[i] = copy.data[i];
+  }
+  if (range(line.address + static_cast<uint64_t>(__builtin_ctzll(copy.dirty)), 1).kind != MemoryKind::local) {
+    counts_.host_writes += runs(copy.dirty);
+    counts_.host_bytes += static_cast<uint64_t>(__builtin_popcountll(copy.dirty));
+  }
+  copy.dirty = 0;
+}
+
+void Caches::write_back(Requester from, Scope scope, uint64_t begun, bool all) {
+  if (!past_second_level(scope)) return;
+  const uint32_t which = second_of(from.unit);
+  std::vector<Line*>& list = dirty_[which];
+  for (size_t i = 0; i < list.size();) {
+    DirtyCopy& copy = list[i]->second[which];
+    const bool needed = copy.since <= begun || copy.writer == from.wave || copy.writer == several_writers;
+    if (copy.dirty != 0 && ((all && needed) || random_.one_in(4))) write_line_back(*list[i], copy);
+    if (copy.dirty != 0) {
+      ++i;
+      continue;
+    }
+    copy.listed = false;
+    list[i] = list.back();
+    list.pop_back();
+  }
+}
+
+/// Dirty bytes stay.
+void Caches::drop_clean(uint32_t which) { ++second_epoch_[which]; }
+
+void Caches::invalidate(Requester from, Scope scope, uint8_t levels) {
+  if (levels & first_level) ++unit_epoch_[from.unit];
+  if (levels & array_level) ++array_epoch_[from.unit / units_of_array];
+  if ((levels & second_level) && past_second_level(scope)) drop_clean(second_of(from.unit));
+}
+
+void Caches::tick() {
+  if (order_.empty()) return;
+  const auto any = [&]() -> Line& { return *order_[random_.below(static_cast<uint32_t>(order_.size()))]; };
+  const uint32_t which = random_.below(mood_.second_levels);
+  if (random_.one_in(mood_.evict_dirty) && !dirty_[which].empty()) {
+    Line& line = *dirty_[which][random_.below(static_cast<uint32_t>(dirty_[which].size()))];
+    write_line_back(line, line.second[which]);
+  }
+  if (random_.one_in(mood_.evict_clean)) {
+    Line& line = any();
+    line.second[which].valid = line.second[which].dirty;
+    line.unit[random_.below(compute_units)].valid = 0;
+    line.array[random_.below(unit_arrays)].valid = 0;
+    line.scalar[random_.below(unit_arrays)].valid = 0;
+  }
+  if (random_.one_in(mood_.refetch)) {
+    // As if another wave of that unit had loaded it, which is not counted.
+    Line& line = any();
+    const Counts kept = counts_;
+    uint8_t byte;
+    load({random_.below(compute_units), several_writers}, line.address + line.used_at, 1, Scope::unit, &byte);
+    counts_ = kept;
+  }
+}
+
+
+void Caches::end_kernel() {
+  for (uint32_t which = 0; which < unit_arrays; ++which) {
+    for (Line* line : dirty_[which]) write_line_back(*line, line->second[which]);
+  }
+  clear();
+}
+
+}  // namespace machine::amdgcn

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// @brief Accesses in flight: when they are performed, and when their results are there.
+
+#include <algorithm>
+#include <cstring>
+
+#include <machine/amdgcn/atomics.hpp>
+#include <machine/amdgcn/processor.hpp>
+
+namespace machine::amdgcn {
+namespace {
+
+constexpr uint64_t longest_hold = 20000;
+constexpr uint32_t piece_bytes = 8;
+
+void set_bits(uint64_t* bits, uint32_t first, uint32_t count) {
+  for (uint32_t i = first; i < first + count; ++i) bits[i / 64] |= uint64_t{1} << i % 64;
+}
+
+bool overlap(const Access& a, uint64_t lanes_a, const Access& b, uint64_t lanes_b) {
+  if (a.low >= b.high || b.low >= a.high) return false;
+  for (uint64_t i = lanes_a; i != 0; i &= i - 1) {
+    const int x = __builtin_ctzll(i);
+    for (uint64_t j = lanes_b; j != 0; j &= j - 1) {
+      const int y = __builtin_ctzll(j);
+      if (a.address[x] < b.address[y] + b.bytes && b.address[y] < a.address[x] + a.bytes) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::unique_ptr<Access> Processor::new_access(Wave& wave, const Instruction& instruction, Access::Kind kind) {
+  std::unique_ptr<Access> access;
+  if (free_accesses_.empty()) {
+    access = std::make_unique<Access>();
+  } else {
+    access = std::move(free_accesses_.back());
+    free_accesses_.pop_back();
+  }
+  access->kind = kind;
+  access->scope = instruction.scope;
+  access->bytes = instruction.bytes;
+  access->registers = 0;
+  access->stores_counter = false;
+  access->to_registers = false;
+  access->destination = 0;
+  access->instruction = &instruction;
+  access->mask = wave.active();
+  access->left[0] = access->mask;
+  access->left[1] = instruction.bytes > piece_bytes ? access->mask : 0;
+  access->low = ~uint64_t{0};
+  access->high = 0;
+  access->issued = ticks_;
+  access->hold = 0;
+  return access;
+}
+
+/// Stores of one instruction to one line of registers leave as one write, of which a device takes one only.
+void Processor::merge_register_stores(Access& access) {
+  uint64_t kept = 0;
+  for (uint64_t lanes = access.left[0]; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<uint32_t>(__builtin_ctzll(lanes));
+    const uint64_t line = access.address[lane] / line_bytes;
+    uint64_t rival = 0;
+    for (uint64_t others = kept; others != 0; others &= others - 1)
+      if (access.address[__builtin_ctzll(others)] / line_bytes == line) rival = others & -others;
+    if (rival == 0) {
+      kept |= uint64_t{1} << lane;
+      continue;
+    }
+    ++counts.merged_doorbells;
+    if (!mood_.calm && random_.one_in(2)) kept = (kept & ~rival) | uint64_t{1} << lane;
+  }
+  access.left[0] = kept;
+  access.left[1] &= kept;
+}
+
+void Processor::count(const Access& access) {
+  if (access.kind == Access::Kind::load) {
+    ++counts.loads;
+    return;
+  }
+  ++(access.kind == Access::Kind::store ? counts.stores : counts.atomics);
+  if (access.left[0] == 0) return;
+  const Range& range = caches_.range(access.address[__builtin_ctzll(access.left[0])], 1);
+  if (access.to_registers || range.kind == MemoryKind::local) return;
+  if (access.kind == Access::Kind::store) counts.host_stores += static_cast<uint64_t>(__builtin_popcountll(access.left[0]));
+  if (!caches_.leaves(range, access.scope)) return;
+  uint64_t lines[128];
+  uint64_t masks[128];
+  uint32_t known = 0;
+  for (uint64_t lanes = access.left[0]; lanes != 0; lanes &= lanes - 1) {
+    const uint64_t address = access.address[__builtin_ctzll(lanes)];
+    for (uint32_t done = 0; done < access.bytes;) {
+      const uint64_t line = (address + done) / line_bytes;
+      const auto at = static_cast<uint32_t>((address + done) % line_bytes);
+      const uint32_t bytes = std::min(access.bytes - done, line_bytes - at);
+      uint32_t i = 0;
+      while (i < known && lines[i] != line) ++i;
+      if (i == known) {
+        lines[known] = line;
+        masks[known++] = 0;
+      }
+      masks[i] |= byte_mask(at, bytes);
+      done += bytes;
+    }
+  }
+  for (uint32_t i = 0; i < known; ++i) {
+    counts.host_writes += runs(masks[i]);
+    counts.host_bytes += static_cast<uint64_t>(__builtin_popcountll(masks[i]));
+  }
+}
+
+void Processor::issue(Wave& wave, std::unique_ptr<Access> access) {
+  Access& a = *access;
+  a.stores_counter = model().store_counter && a.kind != Access::Kind::load && a.registers == 0;
+  if (a.kind == Access::Kind::write_back) {
+    ++counts.write_backs;
+    a.left[0] = 1;
+    a.left[1] = 0;
+  } else {
+    for (uint64_t lanes = a.left[0]; lanes != 0; lanes &= lanes - 1) {
+      const uint64_t address = a.address[__builtin_ctzll(lanes)];
+      a.low = std::min(a.low, address);
+      a.high = std::max(a.high, address + a.bytes);
+    }
+    if (a.left[0] != 0 && a.kind != Access::Kind::load) {
+      const uint64_t first = a.address[__builtin_ctzll(a.left[0])];
+      a.to_registers = caches_.range(first, a.bytes).kind == MemoryKind::registers;
+      if (a.to_registers) merge_register_stores(a);
+    }
+    count(a);
+  }
+  set_bits(wave.poisoned_vectors, a.destination, a.registers);
+  if (random_.one_in(mood_.hold)) a.hold = ticks_ + random_.below(longest_hold);
+  wave.flight.push_back(std::move(access));
+  if (mood_.calm) perform_all(wave, wave.flight.size() - 1);
+}
+
+void Processor::perform_all(Wave& wave, size_t index) {
+  Access& access = *wave.flight[index];
+  if (!access.pending()) return;
+  current_wave_ = &wave;
+  current_ = access.instruction;
+  if (access.kind == Access::Kind::write_back) {
+    // The wave's own earlier stores are ahead of it on the same way.
+    for (size_t i = 0; i < index; ++i)
+      if (wave.flight[i]->kind != Access::Kind::load) perform_all(wave, i);
+    caches_.write_back(wave.requester, access.scope, access.issued, true);
+    access.left[0] = 0;
+    return;
+  }
+  perform(wave, access, 0, access.left[0]);
+  perform(wave, access, 1, access.left[1]);
+}
+
+/// Performs a part of some lanes. Accesses of one wave to the same bytes stay in order.
+void Processor::perform(Wave& wave, Access& access, uint32_t part, uint64_t lanes) {
+  if (lanes == 0) return;
+  for (size_t i = 0; wave.flight[i].get() != &access; ++i) {
+    const Access& before = *wave.flight[i];
+    if (before.kind != Access::Kind::write_back && before.pending() &&
+        overlap(before, before.left[0] | before.left[1], access, lanes))
+      perform_all(wave, i);
+  }
+  current_wave_ = &wave;
+  current_ = access.instruction;
+  access.left[part] &= ~lanes;
+  for (; lanes != 0; lanes &= lanes - 1) perform_lane(wave, access, part, static_cast<uint32_t>(__builtin_ctzll(lanes)));
+}
+
+void Processor::perform_lane(Wave& wave, Access& access, uint32_t part, uint32_t lane) {
+  const uint32_t first = part * piece_bytes;
+  const uint32_t bytes = part == 0 ? std::min<uint32_t>(access.bytes, piece_bytes) : access.bytes - piece_bytes;
+  const uint64_t address = access.address[lane] + first;
+  uint32_t words[2] = {0, 0};
+  const uint32_t at = part * 2;
+  switch (access.kind) {
+    case Access::Kind::load:
+      caches_.load(wave.requester, address, bytes, access.scope, words);
+      access.data[at][lane] = words[0];
+      if (bytes > 4) access.data[at + 1][lane] = words[1];
+      break;
+    case Access::Kind::store:
+      words[0] = access.data[at][lane];
+      if (bytes > 4) words[1] = access.data[at + 1][lane];
+      if (access.to_registers) {
+        ++counts.doorbells;
+        store_register(address, words[0] | uint64_t{words[1]} << 32, bytes);
+      } else {
+        caches_.store(wave.requester, address, bytes, access.scope, words);
+      }
+      break;
+    case Access::Kind::atomic: {
+      const uint64_t old = perform_atomic(wave, access, lane);
+      access.data[0][lane] = static_cast<uint32_t>(old);
+      if (bytes > 4) access.data[1][lane] = static_cast<uint32_t>(old >> 32);
+      break;
+    }
+    case Access::Kind::write_back: break;
+  }
+}
+
+uint64_t Processor::perform_atomic(Wave& wave, Access& access, uint32_t lane) {
+  const auto word = [&](uint32_t at) { return uint64_t{access.data[at][lane]}; };
+  const bool wide = access.bytes == 8;
+  const uint64_t data = wide ? word(0) | word(1) << 32 : word(0);
+  const uint64_t compare = wide ? word(2) | word(3) << 32 : word(1);
+  const AtomicOperation operation = access.instruction->atomic;
+  return caches_.atomic(wave.requester, access.address[lane], access.bytes, access.scope,
+                        [&](uint64_t old) { return changed(operation, access.bytes, old, data, compare); });
+}
+
+size_t Processor::outstanding(const Wave& wave, bool stores) {
+  size_t count = 0;
+  for (const auto& access : wave.flight) count += access->stores_counter == stores;
+  return count;
+}
+
+void Processor::return_data(Wave& wave, const Access& access) {
+  const Instruction& by = *access.instruction;
+  for (uint32_t k = 0; k < access.registers; ++k) {
+    Lanes& to = wave.v[access.destination + k];
+    for (uint64_t lanes = access.mask; lanes != 0; lanes &= lanes - 1) {
+      const int lane = __builtin_ctzll(lanes);
+      uint32_t value = access.data[k][lane];
+      if (access.bytes < 4 && by.sign_extend)
+        value = static_cast<uint32_t>(access.bytes == 1 ? int32_t{static_cast<int8_t>(value)}
+                                                        : int32_t{static_cast<int16_t>(value)});
+      if (by.low_half) value = (to[static_cast<size_t>(lane)] & 0xffff0000u) | (value & 0xffffu);
+      if (by.high_half) value = (to[static_cast<size_t>(lane)] & 0xffffu) | value << 16;
+      to[static_cast<size_t>(lane)] = value;
+    }
+  }
+}
+
+/// Performed in any order, returned in the order of issue.
+void Processor::retire(Wave& wave, bool stores, size_t left) {
+  const size_t all = outstanding(wave, stores);
+  if (all <= left) return;
+  size_t count = all - left;
+  std::vector<size_t> order;
+  for (size_t i = 0; i < wave.flight.size() && order.size() < count; ++i)
+    if (wave.flight[i]->stores_counter == stores) order.push_back(i);
+  if (!mood_.calm)
+    for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.below(static_cast<uint32_t>(i))]);
+  for (const size_t i : order) perform_all(wave, i);
+  for (size_t i = 0; count > 0;) {
+    if (wave.flight[i]->stores_counter != stores) {
+      ++i;
+      continue;
+    }
+    return_data(wave, *wave.flight[i]);
+    free_accesses_.push_back(std::move(wave.flight[i]));
+    wave.flight.erase(wave.flight.begin() + static_cast<ptrdiff_t>(i));
+    --count;
+  }
+}
+
+void Processor::poison_again(Wave& wave) {
+  for (uint64_t& bits : wave.poisoned_vectors) bits = 0;
+  for (uint64_t& bits : wave.poisoned_scalars) bits = 0;
+  for (const auto& access : wave.flight) set_bits(wave.poisoned_vectors, access->destination, access->registers);
+  for (const SharedAccess& access : wave.shared) set_bits(wave.poisoned_vectors, access.destination, access.registers);
+  for (const ScalarAccess& access : wave.scalars) set_bits(wave.poisoned_scalars, access.destination, access.registers);
+}
+
+bool Processor::wait(Wave& wave, const Waits& waits) {
+  if (!wave.in_flight()) return true;
+  const size_t vectors = outstanding(wave, false);
+  const size_t stores = wave.flight.size() - vectors;
+  const size_t scalars = wave.scalars.size();
+  const size_t shared = wave.shared.size();
+  const bool busy = (waits.vector < vectors) || (waits.stores < stores) || (waits.shared < shared) ||
+                    (waits.scalar < scalars) || (waits.shared_or_scalar < scalars + shared);
+  if (!busy) return true;
+  if (!random_.one_in(mood_.yield)) return false;
+  retire(wave, false, waits.vector);
+  retire(wave, true, waits.stores);
+  retire_shared(wave, waits.shared);
+  // Scalar loads come back in any order: to know of one is to wait for all.
+  if (waits.scalar == 0 || waits.shared_or_scalar == 0) retire_scalars(wave);
+  if (waits.shared_or_scalar != Waits::any)
+    retire_shared(wave, waits.shared_or_scalar == 0 ? 0 : waits.shared_or_scalar + wave.scalars.size());
+  poison_again(wave);
+  return true;
+}
+
+void Processor::issue(Wave& wave, const ScalarAccess& access) {
+  if (!access.clock) ++counts.scalar_loads;
+  wave.scalars.push_back(access);
+  set_bits(wave.poisoned_scalars, access.destination, access.registers);
+  if (mood_.calm) sample(wave, wave.scalars.back());
+}
+
+void Processor::sample(Wave& wave, ScalarAccess& access) {
+  if (access.sampled) return;
+  access.sampled = true;
+  current_wave_ = &wave;
+  if (access.clock) {
+    const uint64_t now = clock();
+    access.data[0] = static_cast<uint32_t>(now);
+    access.data[1] = static_cast<uint32_t>(now >> 32);
+    return;
+  }
+  access.data[0] = 0;
+  caches_.scalar_load(wave.requester, access.address, access.bytes, access.data);
+  if (access.sign_extend)
+    access.data[0] = static_cast<uint32_t>(access.bytes == 1 ? int32_t{static_cast<int8_t>(access.data[0])}
+                                                             : int32_t{static_cast<int16_t>(access.data[0])});
+}
+
+void Processor::retire_scalars(Wave& wave) {
+  for (ScalarAccess& access : wave.scalars) {
+    sample(wave, access);
+    if (access.destination == null_register) continue;
+    for (uint32_t i = 0; i < access.registers; ++i) wave.s[access.destination + i] = access.data[i];
+  }
+  wave.scalars.clear();
+}
+
+/// Nobody waits, and something happens all the same.
+void Processor::perform_some(Wave& wave) {
+  for (size_t i = 0; i < wave.flight.size(); ++i) {
+    Access& access = *wave.flight[i];
+    if (!access.pending() || access.hold > ticks_) continue;
+    if (!random_.one_in(access.to_registers ? mood_.perform_register : mood_.perform)) continue;
+    const uint32_t how = random_.below(3);
+    if (how == 0) {
+      perform_all(wave, i);
+    } else if (access.kind == Access::Kind::write_back) {
+      caches_.write_back(wave.requester, access.scope, access.issued, false);
+    } else {
+      const uint32_t part = random_.below(2);
+      perform(wave, access, part, access.left[part] & (how == 1 ? ~uint64_t{0} : random_.next()));
+    }
+  }
+  for (ScalarAccess& access : wave.scalars)
+    if (random_.one_in(4)) sample(wave, access);
+  if (!wave.shared.empty() && random_.one_in(4)) perform_shared(wave, random_.below(static_cast<uint32_t>(wave.shared.size())));
+}
+
+}  // namespace machine::amdgcn

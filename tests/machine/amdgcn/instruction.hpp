@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief One instruction of a code object, as the disassembler's text says it.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace machine::amdgcn {
+
+/// Where scalar registers that have names are in a wave's file.
+enum ScalarRegister : uint16_t {
+  flat_scratch = 102,
+  vcc = 106,
+  ttmp = 108,
+  m0 = 124,
+  null_register = 125,
+  exec = 126,
+  scalar_registers = 128
+};
+
+/// The accumulation registers of gfx90a and gfx942 follow the 256 others.
+constexpr uint16_t accumulators = 256;
+constexpr uint16_t vector_registers = 512;
+
+/// Generic addresses of LDS and of private memory begin here: where no process has memory.
+constexpr uint64_t shared_base = uint64_t{1} << 56;
+constexpr uint64_t private_base = uint64_t{2} << 56;
+
+struct Operand {
+  enum class Kind : uint8_t { none, vector, scalar, constant, condition, off };
+  Kind kind = Kind::none;
+  uint8_t width = 1;  ///< in dwords
+  bool negate = false;
+  bool absolute = false;
+  uint16_t index = 0;
+  uint64_t value = 0;  ///< of a constant
+  bool has_modifiers() const { return negate || absolute; }
+};
+
+enum class AtomicOperation : uint8_t {
+  exchange,
+  compare_exchange,
+  add,
+  subtract,
+  bit_and,
+  bit_or,
+  bit_xor,
+  smallest,
+  largest,
+  smallest_signed,
+  largest_signed,
+  increment,
+  decrement
+};
+
+/// How far an access must be seen, which is also how far from the caches of its unit it must go.
+enum class Scope : uint8_t { unit, group, agent, system };
+
+/// What a wait leaves in flight; `any` where it does not look.
+struct Waits {
+  static constexpr uint8_t any = 255;
+  uint8_t vector = any;            ///< vector memory; loads alone where stores have a counter of their own
+  uint8_t stores = any;            ///< gfx11, gfx12
+  uint8_t shared = any;            ///< LDS (gfx12)
+  uint8_t scalar = any;            ///< scalar loads and messages (gfx12)
+  uint8_t shared_or_scalar = any;  ///< the two in one (gfx9, gfx11)
+};
+
+/// Which caches an invalidation empties.
+enum CacheLevels : uint8_t { first_level = 1, array_level = 2, second_level = 4 };
+
+/// DPP: the lane of which a lane reads the first source. SDWA: which parts of registers are meant.
+struct LaneChange {
+  bool dpp = false;
+  bool sdwa = false;
+  std::array<int8_t, 64> from{};    ///< -1: from none
+  uint64_t written = ~uint64_t{0};  ///< lanes that the row and bank masks let through
+  bool zero_bound = false;          ///< lanes without a source read 0; they keep their result otherwise
+  bool fetch_inactive = false;
+  enum class Unused : uint8_t { zero, sign, preserve };
+  Unused unused = Unused::zero;
+  uint8_t destination = 6;  ///< 0-3: a byte, 4-5: a word, 6: all
+  uint8_t source[2] = {6, 6};
+  bool sign_extend[2] = {false, false};
+};
+
+struct Wave;
+struct Instruction;
+using Handler = void (*)(Wave&, const Instruction&);
+
+struct Instruction {
+  Handler run = nullptr;
+  uint8_t operands = 0;
+  uint8_t bytes = 4;  ///< that one lane of a memory access moves
+  Scope scope = Scope::unit;
+  AtomicOperation atomic = AtomicOperation::exchange;
+  uint8_t levels = 0;           ///< CacheLevels of an invalidation
+  bool returns = false;         ///< an atomic that gives the old value
+  bool offset_enabled = false;  ///< buffers: offen
+  bool clamp = false;
+  bool sign_extend = false;  ///< loads of less than 32 bits
+  bool high_half = false;    ///< loads and stores of 16 bits or less: the upper half of the register
+  bool low_half = false;     ///< loads that leave the upper half alone
+  bool of_lanes = false;     ///< every active lane takes part
+  uint8_t op_select = 0;     ///< one bit for each operand's upper half
+  uint32_t target = ~0u;     ///< of a branch: an instruction's number
+  int32_t offset = 0;
+  int32_t second_offset = 0;
+  Operand operand[6];
+  Waits waits;
+  std::shared_ptr<const LaneChange> lanes;
+  std::shared_ptr<Instruction> second;  ///< the other half of a dual instruction
+  uint64_t address = 0;                 ///< in the code object
+  uint64_t executed = 0;
+  bool parsed = false;
+  std::string text;
+  std::string mnemonic;  ///< without what says how it is encoded
+  std::string trouble;   ///< why it cannot be executed
+};
+
+}  // namespace machine::amdgcn

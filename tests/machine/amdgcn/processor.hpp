@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief An AMD GPU: waves, what they have in flight, and a scheduler that is against them.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <machine/amdgcn/caches.hpp>
+#include <machine/amdgcn/mood.hpp>
+#include <machine/amdgcn/program.hpp>
+#include <machine/amdgcn/wave.hpp>
+#include <machine/core/gpu.hpp>
+
+namespace machine::amdgcn {
+
+class Processor final : public Gpu {
+ public:
+  explicit Processor(const std::string& path);
+
+  const std::string& target() const override { return program_.target().name; }
+  uint32_t wave_size() const override { return program_.target().lanes; }
+  std::vector<KernelInfo> kernels() const override;
+  void start(uint64_t seed) override;
+  void run(const std::string& kernel, const Launch& launch) override;
+  std::vector<Mutation> mutations(const std::string& kernel) const override;
+  void apply(const Mutation& mutation) override;
+  void restore() override;
+  uint64_t executed(const Mutation& mutation) const override { return program_.code()[mutation.instruction].executed; }
+
+  // What instructions do to the rest of the machine.
+  Program& program() const { return program_; }
+  const Target& model() const { return program_.target(); }
+  Caches& caches() { return caches_; }
+  Random& random() { return random_; }
+  uint64_t ticks() const { return ticks_; }
+  std::unique_ptr<Access> new_access(Wave& wave, const Instruction& instruction, Access::Kind kind);
+  void issue(Wave& wave, std::unique_ptr<Access> access);
+  void issue(Wave& wave, const ScalarAccess& access);
+  void issue(Wave& wave, const SharedAccess& access);
+  /// Performs and retires what a wait asks for. False: not yet; the wave is to try again.
+  bool wait(Wave& wave, const Waits& waits);
+  void perform_shared(Wave& wave, size_t keep);
+  void sleep(Wave& wave, uint64_t duration);
+  void arrive(Wave& wave);
+  void end(Wave& wave);
+
+ private:
+  struct Saved {
+    size_t instruction;
+    Instruction kept;
+  };
+
+  // flight.cpp
+  void perform(Wave& wave, Access& access, uint32_t part, uint64_t lanes);
+  void perform_all(Wave& wave, size_t index);
+  void perform_lane(Wave& wave, Access& access, uint32_t part, uint32_t lane);
+  void perform_some(Wave& wave);
+  void merge_register_stores(Access& access);
+  void count(const Access& access);
+  uint64_t perform_atomic(Wave& wave, Access& access, uint32_t lane);
+  void retire(Wave& wave, bool stores, size_t left);
+  void return_data(Wave& wave, const Access& access);
+  void sample(Wave& wave, ScalarAccess& access);
+  void retire_scalars(Wave& wave);
+  void retire_shared(Wave& wave, size_t left);
+  void poison_again(Wave& wave);
+  static size_t outstanding(const Wave& wave, bool stores);
+
+  // launch.cpp
+  void lay_out_arguments(const Kernel& kernel, const Launch& launch);
+  void make_group(const Kernel& kernel, const Launch& launch, uint32_t number);
+  void make_wave(const Kernel& kernel, const Launch& launch, Group& group, uint32_t number);
+  void set_scalars(const Kernel& kernel, Wave& wave);
+  void check_reachable(const std::string& kernel);
+
+  // scheduler.cpp
+  void schedule(const std::string& kernel);
+  bool step(Wave& wave);
+  void check_poison(const Wave& wave, const Instruction& instruction) const;
+  void background();
+  void report_trace(const Wave& wave, const Instruction& instruction) const;
+  std::string where() const;
+  [[noreturn]] void never_ends(const std::string& kernel) const;
+  uint64_t clock() const;
+
+  mutable Program program_;
+  Random random_;
+  Mood mood_;
+  Caches caches_;
+  uint64_t ticks_ = 0;
+  std::vector<std::unique_ptr<Group>> groups_;
+  std::vector<std::unique_ptr<Wave>> waves_;
+  std::vector<std::unique_ptr<Wave>> free_waves_;
+  std::vector<std::unique_ptr<Access>> free_accesses_;
+  std::vector<uint8_t> arguments_;
+  std::vector<uint8_t> packet_;
+  std::vector<std::string> checked_;
+  std::vector<Saved> saved_;
+  const Wave* current_wave_ = nullptr;
+  const Instruction* current_ = nullptr;
+};
+
+}  // namespace machine::amdgcn

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief A code object: its segments in this process's memory, its kernels, its instructions.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <machine/amdgcn/instruction.hpp>
+#include <machine/amdgcn/target.hpp>
+
+namespace machine::amdgcn {
+
+struct Argument {
+  uint32_t offset = 0;
+  uint32_t bytes = 0;
+  std::string kind;  ///< "by_value", "global_buffer", "hidden_block_count_x" …
+  bool hidden() const { return kind.compare(0, 7, "hidden_") == 0; }
+};
+
+/// A kernel, by its descriptor (LLVM's "Kernel Descriptor") and its metadata.
+struct Kernel {
+  std::string name;
+  uint32_t first = 0;  ///< instruction
+  uint32_t shared_bytes = 0;
+  uint32_t private_bytes = 0;
+  uint32_t argument_bytes = 0;  ///< with hidden ones
+  uint32_t vector_registers = 0;
+  uint32_t resources1 = 0;
+  uint32_t resources2 = 0;
+  uint16_t properties = 0;
+  bool dynamic_stack = false;
+  std::vector<Argument> arguments;
+};
+
+struct Function {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  std::string name;
+};
+
+class Program {
+ public:
+  /// @throws Fault where the file is not a code object of a target that is known
+  explicit Program(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  const Target& target() const { return target_; }
+  uint8_t* image() const { return image_.get(); }
+  uint64_t image_bytes() const { return image_bytes_; }
+  const std::map<std::string, Kernel>& kernels() const { return kernels_; }
+  const Kernel& kernel(const std::string& name) const;
+
+  std::vector<Instruction>& code() { return code_; }
+  const std::vector<Instruction>& code() const { return code_; }
+  /// The instruction's number. @throws Fault where none begins there
+  uint32_t at(uint64_t address) const;
+  /// The instruction, parsed.
+  Instruction& fetch(uint32_t number) {
+    Instruction& instruction = code_[number];
+    if (!instruction.parsed) parse(number);
+    return instruction;
+  }
+  /// The instructions that a kernel may come to, by branches, and by calls whose target the code itself computes.
+  const std::vector<uint32_t>& reachable(const std::string& kernel);
+  /// Where an instruction comes from: "file:line", the innermost first, separated by " < "; empty where that is not known.
+  std::vector<std::string> sources(const std::vector<uint32_t>& numbers) const;
+
+ private:
+  void parse(uint32_t number);
+  void read_code();
+  void read_metadata(const std::vector<uint8_t>& file);
+  void read_descriptor(const std::string& name, uint64_t address);
+  void call_target(uint32_t number, std::vector<uint32_t>& todo);
+
+  std::string path_;
+  Target target_;
+  std::unique_ptr<uint8_t, void (*)(void*)> image_{nullptr, nullptr};
+  uint64_t image_bytes_ = 0;
+  std::vector<Instruction> code_;
+  std::map<uint64_t, uint32_t> at_;
+  std::map<std::string, Kernel> kernels_;
+  std::vector<Function> functions_;
+  std::map<std::string, std::vector<uint32_t>> reachable_;
+};
+
+}  // namespace machine::amdgcn

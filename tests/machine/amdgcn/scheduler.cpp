@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// @brief Who goes on, and for how long.
+
+#include <algorithm>
+#include <cstdio>
+
+#include <machine/amdgcn/processor.hpp>
+
+namespace machine::amdgcn {
+namespace {
+
+constexpr uint64_t idle_ticks = 64;
+constexpr uint32_t longest_stall = 2000;
+
+bool is_poisoned(const uint64_t* bits, uint32_t first, uint32_t count) {
+  for (uint32_t i = first; i < first + count; ++i)
+    if (bits[i / 64] >> i % 64 & 1) return true;
+  return false;
+}
+
+}  // namespace
+
+uint64_t Processor::clock() const {
+  // 100 MHz.
+  return (nanoseconds ? nanoseconds() : ticks_) / 10 + 1000;
+}
+
+void Processor::check_poison(const Wave& wave, const Instruction& instruction) const {
+  for (const Instruction* half = &instruction; half != nullptr; half = half->second.get()) {
+    for (uint32_t i = 0; i < half->operands; ++i) {
+      const Operand& operand = half->operand[i];
+      const bool vector = operand.kind == Operand::Kind::vector;
+      if (!vector && operand.kind != Operand::Kind::scalar) continue;
+      if (operand.index == null_register && !vector) continue;
+      if (is_poisoned(vector ? wave.poisoned_vectors : wave.poisoned_scalars, operand.index, operand.width))
+        throw Fault(std::string(vector ? "v" : "s") + std::to_string(operand.index) + " used before its load was waited for");
+    }
+  }
+  if (!wave.scalars.empty() && instruction.mnemonic.compare(0, 13, "s_cbranch_vcc") == 0 &&
+      is_poisoned(wave.poisoned_scalars, vcc, 2))
+    throw Fault("vcc used before its load was waited for");
+}
+
+void Processor::report_trace(const Wave& wave, const Instruction& instruction) const {
+  char head[80];
+  std::snprintf(head, sizeof head, "w%u t%llu %llx %016llx ", wave.number, static_cast<unsigned long long>(ticks_),
+                static_cast<unsigned long long>(instruction.address), static_cast<unsigned long long>(wave.active()));
+  trace(head + instruction.text);
+}
+
+/// Executes one instruction. False: the wave cannot go on for now.
+bool Processor::step(Wave& wave) {
+  Instruction& instruction = program_.fetch(wave.counter);
+  current_wave_ = &wave;
+  current_ = &instruction;
+  if (instruction.run == nullptr) throw Fault(instruction.trouble);
+  if (wave.in_flight()) check_poison(wave, instruction);
+  if (trace) report_trace(wave, instruction);
+  const uint32_t before = wave.counter++;
+  if (instruction.second) {
+    // Both halves read before either writes.
+    const uint32_t first = instruction.operand[0].index;
+    const Lanes old = wave.v[first];
+    instruction.run(wave, instruction);
+    const Lanes result = wave.v[first];
+    wave.v[first] = old;
+    instruction.second->run(wave, *instruction.second);
+    wave.v[first] = result;
+  } else {
+    instruction.run(wave, instruction);
+  }
+  if (wave.yielded) {
+    wave.yielded = false;
+    wave.counter = before;
+    return false;
+  }
+  ++instruction.executed;
+  ++ticks_;
+  caches_.now = ticks_;
+  ++counts.instructions;
+  counts.lane_instructions += instruction.of_lanes ? static_cast<uint64_t>(__builtin_popcountll(wave.active())) : 1;
+  return !wave.done && !wave.at_barrier && wave.wake <= ticks_;
+}
+
+/// Between two bursts: accesses in flight, caches and devices go on.
+void Processor::background() {
+  if (!mood_.calm) {
+    const auto count = static_cast<uint32_t>(waves_.size());
+    for (uint32_t i = 0; i < 2 + count / 8; ++i) {
+      Wave& wave = *waves_[random_.below(count)];
+      if (wave.in_flight()) perform_some(wave);
+    }
+    caches_.tick();
+  }
+  if (step_devices && random_.one_in(mood_.device)) step_devices(random_);
+}
+
+std::string Processor::where() const {
+  if (current_ == nullptr) return " (seed " + std::to_string(seed_) + ")";
+  char text[96];
+  std::snprintf(text, sizeof text, "; seed %llu, wave %u, tick %llu, at 0x%llx: ", static_cast<unsigned long long>(seed_),
+                current_wave_ != nullptr ? current_wave_->number : 0, static_cast<unsigned long long>(ticks_),
+                static_cast<unsigned long long>(current_->address));
+  std::string source;
+  try {
+    source = program_.sources({program_.at(current_->address)}).at(0);
+  } catch (const Fault&) {
+    // Without the tool, or for half of a dual instruction.
+  }
+  return text + current_->text + (source.empty() ? "" : " (" + source + ")");
+}
+
+void Processor::never_ends(const std::string& kernel) const {
+  std::string all;
+  for (const auto& wave : waves_) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%s w%u%s at 0x%llx", all.empty() ? ":" : ",", wave->number,
+                  wave->at_barrier ? " waits at a barrier" : "",
+                  static_cast<unsigned long long>(program_.code()[wave->counter].address));
+    all += text;
+    if (all.size() > 400) {
+      all += " …";
+      break;
+    }
+  }
+  throw Fault(kernel + " does not end" + all);
+}
+
+void Processor::sleep(Wave& wave, uint64_t duration) {
+  wave.wake = ticks_ + 1 + duration * (mood_.calm ? 1 : 1 + random_.below(8));
+}
+
+void Processor::arrive(Wave& wave) {
+  Group& group = *wave.group;
+  wave.at_barrier = true;
+  if (++group.arrived < group.waves) return;
+  group.arrived = 0;
+  for (const auto& other : waves_)
+    if (other->group == &group) other->at_barrier = false;
+}
+
+/// A wave that has ended is not waited for at barriers.
+void Processor::end(Wave& wave) {
+  Waits all;
+  all.vector = all.stores = all.shared = all.shared_or_scalar = all.scalar = 0;
+  const uint32_t yield = mood_.yield;
+  mood_.yield = 1;
+  wait(wave, all);
+  mood_.yield = yield;
+  wave.done = true;
+  Group& group = *wave.group;
+  --group.waves;
+  if (group.waves == 0 || group.arrived < group.waves) return;
+  group.arrived = 0;
+  for (const auto& other : waves_)
+    if (other->group == &group) other->at_barrier = false;
+}
+
+void Processor::schedule(const std::string& kernel) {
+  const uint64_t last = ticks_ + limits.instructions;
+  uint32_t turn = 0;
+  uint32_t idle = 0;
+  while (!waves_.empty()) {
+    const auto count = static_cast<uint32_t>(waves_.size());
+    const uint32_t chosen = mood_.calm ? turn++ % count : random_.below(count);
+    Wave& wave = *waves_[chosen];
+    background();
+    if (ticks_ > last) never_ends(kernel);
+    if (wave.at_barrier || wave.wake > ticks_ || wave.group->begins > ticks_) {
+      if (++idle > count * 4) {
+        ticks_ += idle_ticks;
+        idle = 0;
+      }
+      continue;
+    }
+    idle = 0;
+    const uint32_t burst = mood_.calm ? mood_.burst : 1 + random_.below(mood_.burst);
+    for (uint32_t left = burst; left > 0; --left) {
+      if (step(wave)) continue;
+      // A wait that goes on takes time too.
+      if (!wave.done) ticks_ += 4;
+      break;
+    }
+    if (wave.done) {
+      free_waves_.push_back(std::move(waves_[chosen]));
+      waves_.erase(waves_.begin() + chosen);
+    } else if (random_.one_in(mood_.stall)) {
+      wave.wake = std::max(wave.wake, ticks_ + random_.below(longest_stall));
+    }
+  }
+}
+
+}  // namespace machine::amdgcn

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include <machine/amdgcn/target.hpp>
+
+#include <machine/core/address_space.hpp>
+
+namespace machine::amdgcn {
+
+Target target_of(const std::string& name) {
+  Target target;
+  target.name = name;
+  if (name == "gfx90a") return target;
+  if (name == "gfx942") {
+    target.scope_bits = true;
+    target.several_second_levels = true;
+    // The waves of a workgroup share a unit: their scope needs no more than its cache.
+    target.first_level_serves = Scope::group;
+    return target;
+  }
+  target.lanes = 32;
+  target.store_counter = true;
+  if (name == "gfx1100") {
+    target.generation = 11;
+    target.array_cache = true;
+    return target;
+  }
+  if (name == "gfx1201") {
+    target.generation = 12;
+    target.split_counters = true;
+    return target;
+  }
+  throw Fault("code for " + name + ": there are models of gfx90a, gfx942, gfx1100 and gfx1201 only");
+}
+
+}  // namespace machine::amdgcn

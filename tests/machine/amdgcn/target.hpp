@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief How the targets differ, where it is not the instructions that do.
+
+#include <cstdint>
+#include <string>
+
+#include <machine/amdgcn/instruction.hpp>
+
+namespace machine::amdgcn {
+
+/// After LLVM's "User Guide for AMDGPU Backend", sections "Memory Model GFX90A", "GFX942", "GFX10-GFX11" and "GFX12".
+struct Target {
+  std::string name;
+  uint32_t generation = 9;  ///< 9, 11 or 12
+  uint32_t lanes = 64;
+  bool scope_bits = false;      ///< cache bits sc0 and sc1 (gfx942)
+  bool array_cache = false;     ///< a second cache of reads, for several units (gfx11)
+  bool store_counter = false;   ///< stores are waited for by themselves
+  bool split_counters = false;  ///< so are LDS and scalar accesses (gfx12)
+  bool several_second_levels = false;  ///< an agent may have more than one L2 (gfx942)
+  Scope first_level_serves = Scope::unit;  ///< the widest scope of a load that may hit the unit's own cache
+};
+
+/// @throws Fault where the target is none of gfx90a, gfx942, gfx1100 and gfx1201
+Target target_of(const std::string& name);
+
+}  // namespace machine::amdgcn

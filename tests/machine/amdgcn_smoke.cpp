@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// @brief Machine code of AMD GPUs drives the in-process controller: every thread writes blocks and reads them back.
+
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <catch.hpp>
+#include <machine/amdgcn_smoke.hpp>
+#include <machine/core/load.hpp>
+#include <xio/host/emulation/nvme_controller.hpp>
+#include <xio/host/nvme/controller.hpp>
+
+namespace {
+
+using machine::MemoryKind;
+
+/// Targets without stores of system scope rely on host memory that their L2 does not hold.
+MemoryKind host_memory(const std::string& target) {
+  return target == "gfx90a" || target == "gfx1100" ? MemoryKind::uncached : MemoryKind::host;
+}
+
+struct Case {
+  const char* kernel;
+  machine::Extent grid;
+  uint32_t threads;
+  uint32_t rounds;
+};
+
+/// Answers with what is wrong.
+std::string drive(machine::Gpu& gpu, const Case& with, uint64_t seed) {
+  xio::emulation::NvmeConfig config;
+  config.execution = xio::emulation::NvmeExecution::stepped;
+  auto owned = std::make_unique<xio::emulation::NvmeController>(config);
+  xio::emulation::NvmeController& device = *owned;
+  xio::host::NvmeController controller(std::move(owned));
+  gpu.memory.clear();
+  const MemoryKind kind = host_memory(gpu.target());
+  const auto allocate = [&](MemoryKind of, const char* name) {
+    return [&gpu, &controller, of, name](size_t bytes, size_t alignment) {
+      auto buffer = controller.transport().allocate(bytes, alignment);
+      gpu.memory.add(buffer.data(), buffer.size(), of, name);
+      return buffer;
+    };
+  };
+  xio::host::QueueOptions options;
+  options.depth = 16;
+  options.clock_hz = 100'000'000;
+  options.allocate_rings = allocate(kind, "rings");
+  options.allocate_record = options.allocate_rings;
+  options.allocate_state = allocate(MemoryKind::local, "state");
+  const xio::host::NvmeQueue queue = controller.create_queue(options);
+  const xio::nvme::QueueHandle handle = queue.handle();
+  for (const uint32_t* bell : {handle.sq_doorbell, handle.cq_doorbell})
+    gpu.memory.add(bell, sizeof *bell, MemoryKind::registers, "doorbell");
+  const uint32_t total = with.grid.x * with.threads;
+  const xio::host::DmaBuffer data = controller.allocate(total * size_t{1024});
+  gpu.memory.add(data.data(), data.size(), kind, "data");
+  std::vector<uint32_t> bad(total, ~0u);
+  gpu.memory.add(bad.data(), bad.size() * sizeof bad[0], MemoryKind::local, "results");
+  gpu.step_devices = [&](machine::Random& random) {
+    device.step(random.one_in(2) ? 1 + random.below(3) : ~0u);
+    return true;
+  };
+  struct {
+    xio::nvme::QueueHandle handle;
+    machine_tests::Work work;
+  } arguments{handle, {static_cast<uint8_t*>(data.data()), data.bus(), bad.data(), with.rounds, total, 100'000'000}};
+  machine::Launch launch;
+  launch.grid = with.grid;
+  launch.block.x = with.threads;
+  launch.arguments = &arguments;
+  launch.argument_bytes = sizeof arguments;
+  gpu.start(seed);
+  try {
+    gpu.run(with.kernel, launch);
+  } catch (const machine::Fault& fault) {
+    return fault.what();
+  }
+  for (uint32_t thread = 0; thread < total; ++thread)
+    if (bad[thread] != 0) return "seed " + std::to_string(seed) + ", thread " + std::to_string(thread) + ": " + std::to_string(bad[thread]);
+  return gpu.counts.merged_doorbells != 0 ? "doorbells merged, seed " + std::to_string(seed) : "";
+}
+
+}  // namespace
+
+TEST_CASE("Machine code drives the in-process controller") {
+  const char* const seeds = std::getenv("XIO_MACHINE_SEEDS");
+  const uint64_t last = seeds != nullptr ? std::strtoull(seeds, nullptr, 10) : 10;
+  for (const char* target : {"gfx90a", "gfx942", "gfx1100", "gfx1201"}) {
+    const auto gpu = machine::amdgcn::load(std::string(XIO_MACHINE_CODE) + "/amdgcn_smoke." + target + ".o");
+    gpu->limits.instructions = 20'000'000;
+    for (const Case& with : {Case{"write_and_read_wave", {}, gpu->wave_size(), 4}, Case{"write_and_read_grid", {2, 1, 1}, 128, 2}}) {
+      for (uint64_t seed = 0; seed <= last; ++seed) {
+        INFO(target << " " << with.kernel);
+        CHECK(drive(*gpu, with, seed) == "");
+      }
+    }
+  }
+}
