@@ -74,9 +74,17 @@ void check_takes(const Instruction& instruction, uint8_t takes) {
 
 Handler find_handler(Instruction& instruction, const Target& target) {
   Handler run = find_memory_access(instruction, target);
-  if (run == nullptr) run = find_shared_access(instruction);
+  Arrival arrival = Arrival::vector_memory;
+  if (run == nullptr) {
+    run = find_shared_access(instruction);
+    arrival = Arrival::shared_memory;
+  }
   if (run != nullptr) {
     check_takes(instruction, plain);
+    const std::string& access = instruction.mnemonic;
+    const bool gives = instruction.returns || access.find("load") != std::string::npos ||
+                       access.find("read") != std::string::npos || access.find("permute") != std::string::npos;
+    if (gives && instruction.of_lanes) instruction.arrival = arrival;
     return run;
   }
   const std::string& name = instruction.mnemonic;

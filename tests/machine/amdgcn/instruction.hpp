@@ -88,6 +88,9 @@ struct LaneChange {
   bool sign_extend[2] = {false, false};
 };
 
+/// How the result comes. Results that come the same way come in the order of issue.
+enum class Arrival : uint8_t { at_once, vector_memory, shared_memory };
+
 struct Wave;
 struct Instruction;
 using Handler = void (*)(Wave&, const Instruction&);
@@ -99,6 +102,7 @@ struct Instruction {
   Scope scope = Scope::unit;
   AtomicOperation atomic = AtomicOperation::exchange;
   uint8_t levels = 0;           ///< CacheLevels of an invalidation
+  Arrival arrival = Arrival::at_once;
   bool returns = false;         ///< an atomic that gives the old value
   bool offset_enabled = false;  ///< buffers: offen
   bool clamp = false;

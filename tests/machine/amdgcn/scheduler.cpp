@@ -19,6 +19,23 @@ bool is_poisoned(const uint64_t* bits, uint32_t first, uint32_t count) {
   return false;
 }
 
+bool overlap(const Operand& operand, uint32_t first, uint32_t count) {
+  return operand.index < first + count && first < operand.index + uint32_t{operand.width};
+}
+
+/// Does all that the instruction's result registers wait for come before it?
+bool comes_after_all(const Wave& wave, const Instruction& instruction) {
+  const Operand& result = instruction.operand[0];
+  if (instruction.arrival == Arrival::vector_memory) {
+    for (const SharedAccess& access : wave.shared)
+      if (overlap(result, access.destination, access.registers)) return false;
+  } else {
+    for (const auto& access : wave.flight)
+      if (overlap(result, access->destination, access->registers)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 uint64_t Processor::clock() const {
@@ -33,6 +50,8 @@ void Processor::check_poison(const Wave& wave, const Instruction& instruction) c
       const bool vector = operand.kind == Operand::Kind::vector;
       if (!vector && operand.kind != Operand::Kind::scalar) continue;
       if (operand.index == null_register && !vector) continue;
+      // A register that waits for one result may be given to a later one that comes the same way.
+      if (i == 0 && half->arrival != Arrival::at_once && comes_after_all(wave, *half)) continue;
       if (is_poisoned(vector ? wave.poisoned_vectors : wave.poisoned_scalars, operand.index, operand.width))
         throw Fault(std::string(vector ? "v" : "s") + std::to_string(operand.index) + " used before its load was waited for");
     }
