@@ -137,18 +137,18 @@ void Processor::issue(Wave& wave, std::unique_ptr<Access> access) {
   set_bits(wave.poisoned_vectors, a.destination, a.registers);
   if (random_.one_in(mood_.hold)) a.hold = ticks_ + random_.below(longest_hold);
   wave.flight.push_back(std::move(access));
-  if (mood_.calm) perform_all(wave, wave.flight.size() - 1);
+  if (a.pending() && a.kind != Access::Kind::write_back) pending_[wave.requester.unit].push_back({&wave, &a});
+  if (mood_.calm) perform_all(wave, a);
 }
 
-void Processor::perform_all(Wave& wave, size_t index) {
-  Access& access = *wave.flight[index];
+void Processor::perform_all(Wave& wave, Access& access) {
   if (!access.pending()) return;
   current_wave_ = &wave;
   current_ = access.instruction;
   if (access.kind == Access::Kind::write_back) {
     // The wave's own earlier stores are ahead of it on the same way.
-    for (size_t i = 0; i < index; ++i)
-      if (wave.flight[i]->kind != Access::Kind::load) perform_all(wave, i);
+    for (size_t i = 0; wave.flight[i].get() != &access; ++i)
+      if (wave.flight[i]->kind != Access::Kind::load) perform_all(wave, *wave.flight[i]);
     caches_.write_back(wave.requester, access.scope, access.issued, true);
     access.left[0] = 0;
     return;
@@ -157,19 +157,28 @@ void Processor::perform_all(Wave& wave, size_t index) {
   perform(wave, access, 1, access.left[1]);
 }
 
-/// Performs a part of some lanes. Accesses of one wave to the same bytes stay in order.
+/// Performs a part of some lanes. Accesses of one unit to the same bytes stay in order: they go through its one cache, and this is
+/// all that the waves of a workgroup have where they share a unit.
 void Processor::perform(Wave& wave, Access& access, uint32_t part, uint64_t lanes) {
   if (lanes == 0) return;
-  for (size_t i = 0; wave.flight[i].get() != &access; ++i) {
-    const Access& before = *wave.flight[i];
-    if (before.kind != Access::Kind::write_back && before.pending() &&
-        overlap(before, before.left[0] | before.left[1], access, lanes))
-      perform_all(wave, i);
+  std::vector<Pending>& pending = pending_[wave.requester.unit];
+  for (size_t i = 0; i < pending.size() && pending[i].access != &access;) {
+    const Pending before = pending[i];
+    if (!before.access->pending() || !overlap(*before.access, before.access->left[0] | before.access->left[1], access, lanes)) {
+      ++i;
+      continue;
+    }
+    perform_all(*before.wave, *before.access);
+    // It took itself out of the list, and maybe others.
+    i = 0;
   }
   current_wave_ = &wave;
   current_ = access.instruction;
   access.left[part] &= ~lanes;
   for (; lanes != 0; lanes &= lanes - 1) perform_lane(wave, access, part, static_cast<uint32_t>(__builtin_ctzll(lanes)));
+  if (access.pending()) return;
+  const auto done = std::find_if(pending.begin(), pending.end(), [&](const Pending& one) { return one.access == &access; });
+  if (done != pending.end()) pending.erase(done);
 }
 
 void Processor::perform_lane(Wave& wave, Access& access, uint32_t part, uint32_t lane) {
@@ -247,7 +256,7 @@ void Processor::retire(Wave& wave, bool stores, size_t left) {
     if (wave.flight[i]->stores_counter == stores) order.push_back(i);
   if (!mood_.calm)
     for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.below(static_cast<uint32_t>(i))]);
-  for (const size_t i : order) perform_all(wave, i);
+  for (const size_t i : order) perform_all(wave, *wave.flight[i]);
   for (size_t i = 0; count > 0;) {
     if (wave.flight[i]->stores_counter != stores) {
       ++i;
@@ -330,7 +339,7 @@ void Processor::perform_some(Wave& wave) {
     if (!random_.one_in(access.to_registers ? mood_.perform_register : mood_.perform)) continue;
     const uint32_t how = random_.below(3);
     if (how == 0) {
-      perform_all(wave, i);
+      perform_all(wave, access);
     } else if (access.kind == Access::Kind::write_back) {
       caches_.write_back(wave.requester, access.scope, access.issued, false);
     } else {

@@ -178,6 +178,7 @@ void Processor::run(const std::string& name, const Launch& launch) {
     lay_out_arguments(kernel, launch);
     waves_.clear();
     groups_.clear();
+    for (auto& list : pending_) list.clear();
     AddressSpace all = memory;
     all.add(program_.image(), program_.image_bytes(), MemoryKind::local, "code object");
     all.add(arguments_.data(), arguments_.size(), MemoryKind::local, "arguments", false);

@@ -55,7 +55,7 @@ class Processor final : public Gpu {
 
   // flight.cpp
   void perform(Wave& wave, Access& access, uint32_t part, uint64_t lanes);
-  void perform_all(Wave& wave, size_t index);
+  void perform_all(Wave& wave, Access& access);
   void perform_lane(Wave& wave, Access& access, uint32_t part, uint32_t lane);
   void perform_some(Wave& wave);
   void merge_register_stores(Access& access);
@@ -95,6 +95,11 @@ class Processor final : public Gpu {
   std::vector<std::unique_ptr<Wave>> waves_;
   std::vector<std::unique_ptr<Wave>> free_waves_;
   std::vector<std::unique_ptr<Access>> free_accesses_;
+  struct Pending {
+    Wave* wave;
+    Access* access;
+  };
+  std::array<std::vector<Pending>, compute_units> pending_;  ///< for each unit, in the order of issue
   std::vector<uint8_t> arguments_;
   std::vector<uint8_t> packet_;
   std::vector<std::string> checked_;

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// @brief What LLVM makes of orderings is enough under every seed; and with any part of it weakened, not under some.
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <catch.hpp>
+#include <machine/core/load.hpp>
+#include <machine/litmus/amdgcn_unneeded.hpp>
+#include <machine/litmus/place.hpp>
+
+namespace {
+
+using machine_tests::Place;
+using machine_tests::words_between;
+
+constexpr uint32_t rounds = 8;
+
+struct Memory {
+  alignas(64) uint32_t data[4 * words_between];
+  alignas(64) uint32_t flags[8 * words_between];
+  alignas(64) uint32_t bad[64];
+};
+
+struct Test {
+  const char* kernel;
+  uint32_t groups;
+  uint32_t waves;
+  std::function<bool(const Memory&)> good;
+};
+
+bool none_bad(const Memory& memory) {
+  for (uint32_t i = 0; i < 16; ++i)
+    if (memory.bad[i] != 0) return false;
+  return true;
+}
+bool one_saw(const Memory& memory) {
+  for (uint32_t k = 1; k <= rounds; ++k)
+    if (memory.bad[16 + k * 2] == 0 && memory.bad[17 + k * 2] == 0) return false;
+  return true;
+}
+bool counted(const Memory& memory) { return memory.data[0] == 3 * rounds; }
+bool added(const Memory& memory) { return memory.flags[0] == 3 * rounds && none_bad(memory); }
+
+const std::vector<Test>& tests() {
+  static const std::vector<Test> all = {
+      {"pass_stores_agent", 2, 1, none_bad}, {"pass_stores_sys", 2, 1, none_bad},
+      {"pass_fences_agent", 2, 1, none_bad}, {"pass_fences_sys", 2, 1, none_bad},
+      {"pass_atomics_agent", 2, 1, none_bad}, {"pass_atomics_sys", 2, 1, none_bad},
+      {"chain_agent", 3, 1, none_bad}, {"chain_sys", 3, 1, none_bad},
+      {"buffering_agent", 2, 1, one_saw}, {"buffering_sys", 2, 1, one_saw},
+      {"lock_agent", 3, 1, counted}, {"lock_sys", 3, 1, counted},
+      {"relaxed_agent", 3, 1, added}, {"relaxed_sys", 3, 1, added},
+      {"pass_stores_group", 1, 2, none_bad}, {"pass_fences_group", 1, 2, none_bad},
+      {"pass_device", 1, 1, none_bad}, {"barrier", 1, 2, none_bad},
+  };
+  return all;
+}
+
+/// Answers with what went wrong.
+std::string run(machine::Gpu& gpu, const Test& test, uint64_t seed) {
+  static Memory memory;
+  std::memset(&memory, 0, sizeof memory);
+  const std::string& target = gpu.target();
+  // Devices see what is stored at system scope: on targets without such stores, in memory that the L2 does not hold.
+  const bool by_device = std::strcmp(test.kernel, "pass_device") == 0;
+  const bool uncached = by_device && (target == "gfx90a" || target == "gfx1100");
+  gpu.memory.clear();
+  gpu.memory.add(&memory, sizeof memory, uncached ? machine::MemoryKind::uncached : machine::MemoryKind::host, "memory");
+  uint32_t answered = 0;
+  gpu.step_devices = [&](machine::Random&) {
+    if (!by_device || __atomic_load_n(&memory.flags[0], __ATOMIC_ACQUIRE) != answered + 1) return false;
+    ++answered;
+    for (uint32_t i = 0; i < 4; ++i) {
+      uint32_t& word = memory.data[i * words_between];
+      word = word == answered ? answered + 1000 : 0;
+    }
+    __atomic_store_n(&memory.flags[words_between], answered, __ATOMIC_RELEASE);
+    return true;
+  };
+  const Place place{memory.data, memory.flags, memory.bad, rounds};
+  machine::Launch launch;
+  launch.grid.x = test.groups;
+  launch.block.x = test.waves * gpu.wave_size();
+  launch.arguments = &place;
+  launch.argument_bytes = sizeof place;
+  gpu.start(seed);
+  try {
+    gpu.run(test.kernel, launch);
+  } catch (const machine::Fault& fault) {
+    return fault.what();
+  }
+  return test.good(memory) ? "" : "seed " + std::to_string(seed) + ": wrong result";
+}
+
+/// The first seed that fails, and how.
+std::string first_failure(machine::Gpu& gpu, const Test& test, uint64_t seeds) {
+  for (uint64_t seed = 0; seed < seeds; ++seed) {
+    const std::string failure = run(gpu, test, seed);
+    if (!failure.empty()) return failure;
+  }
+  return "";
+}
+
+void check_target(const char* target) {
+  const auto gpu = machine::amdgcn::load(std::string(XIO_MACHINE_CODE) + "/litmus-amdgcn." + target + ".o");
+  gpu->limits.instructions = 400'000;
+  for (const Test& test : tests()) {
+    INFO(target << " " << test.kernel);
+    CHECK(first_failure(*gpu, test, 300) == "");
+    run(*gpu, test, 1);
+    std::vector<machine::Mutation> mutations = gpu->mutations(test.kernel);
+    const auto idle = [&](const machine::Mutation& mutation) { return gpu->executed(mutation) == 0; };
+    mutations.erase(std::remove_if(mutations.begin(), mutations.end(), idle), mutations.end());
+    for (const machine::Mutation& mutation : mutations) {
+      INFO(mutation.text << ": " << mutation.change << " (" << mutation.source << ")");
+      gpu->apply(mutation);
+      const std::string failure = first_failure(*gpu, test, 300);
+      gpu->restore();
+      const std::string reason = machine_tests::unneeded(target, test.kernel, mutation.text, mutation.change);
+      if (reason.empty()) {
+        CHECK(failure != "");
+      } else {
+        CHECK(failure == "");
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Litmus: gfx90a") { check_target("gfx90a"); }
+TEST_CASE("Litmus: gfx942") { check_target("gfx942"); }
+TEST_CASE("Litmus: gfx1100") { check_target("gfx1100"); }
+TEST_CASE("Litmus: gfx1201") { check_target("gfx1201"); }

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+// What LLVM makes of orderings, in programs that go wrong where one of them is missing. Workgroups are on any unit; where scope is
+// the workgroup's, the waves of one are.
+
+#include <hip/hip_runtime.h>
+
+#include <machine/litmus/place.hpp>
+
+namespace {
+
+using machine_tests::Place;
+using machine_tests::words_between;
+
+constexpr int group = __HIP_MEMORY_SCOPE_WORKGROUP;
+constexpr int agent = __HIP_MEMORY_SCOPE_AGENT;
+constexpr int sys = __HIP_MEMORY_SCOPE_SYSTEM;
+
+__device__ uint32_t& data(const Place& p, uint32_t i) { return p.data[i * words_between]; }
+__device__ uint32_t* flag(const Place& p, uint32_t i) { return &p.flags[i * words_between]; }
+
+template <int Scope>
+__device__ void store_data(const Place& p, uint32_t value) {
+  for (uint32_t i = 0; i < 4; ++i) data(p, i) = value;
+}
+__device__ uint32_t wrong_data(const Place& p, uint32_t value) {
+  uint32_t bad = 0;
+  for (uint32_t i = 0; i < 4; ++i) bad += data(p, i) != value;
+  return bad;
+}
+
+template <int Scope>
+__device__ void await(const uint32_t* word, uint32_t value) {
+  while (__hip_atomic_load(word, __ATOMIC_ACQUIRE, Scope) != value) __builtin_amdgcn_s_sleep(1);
+}
+
+template <int Scope>
+__device__ void fence(int order) {
+  if constexpr (Scope == group) {
+    order == __ATOMIC_RELEASE ? __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup") : __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+  } else if constexpr (Scope == agent) {
+    order == __ATOMIC_RELEASE ? __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent") : __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
+  } else {
+    order == __ATOMIC_RELEASE ? __builtin_amdgcn_fence(__ATOMIC_RELEASE, "") : __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "");
+  }
+}
+
+/// A release store, and a load that acquires.
+template <int Scope>
+struct ByStores {
+  static __device__ void tell(uint32_t* word, uint32_t value) { __hip_atomic_store(word, value, __ATOMIC_RELEASE, Scope); }
+  static __device__ void learn(uint32_t* word, uint32_t value) { await<Scope>(word, value); }
+};
+/// Fences beside relaxed accesses.
+template <int Scope>
+struct ByFences {
+  static __device__ void tell(uint32_t* word, uint32_t value) {
+    fence<Scope>(__ATOMIC_RELEASE);
+    __hip_atomic_store(word, value, __ATOMIC_RELAXED, Scope);
+  }
+  static __device__ void learn(uint32_t* word, uint32_t value) {
+    while (__hip_atomic_load(word, __ATOMIC_RELAXED, Scope) != value) __builtin_amdgcn_s_sleep(1);
+    fence<Scope>(__ATOMIC_ACQUIRE);
+  }
+};
+/// Atomic instructions on both sides.
+template <int Scope>
+struct ByAtomics {
+  static __device__ void tell(uint32_t* word, uint32_t value) {
+    static_cast<void>(value);
+    __hip_atomic_fetch_add(word, 1, __ATOMIC_RELEASE, Scope);
+  }
+  static __device__ void learn(uint32_t* word, uint32_t value) {
+    while (__hip_atomic_fetch_or(word, 0, __ATOMIC_ACQUIRE, Scope) != value) __builtin_amdgcn_s_sleep(1);
+  }
+};
+
+/// Data, then a flag; and back.
+template <class By>
+__device__ void pass(const Place& p, uint32_t side, uint32_t out) {
+  uint32_t bad = 0;
+  for (uint32_t k = 1; k <= p.rounds; ++k) {
+    if (side == 0) {
+      store_data<0>(p, k);
+      By::tell(flag(p, 0), k);
+      By::learn(flag(p, 1), k);
+    } else {
+      By::learn(flag(p, 0), k);
+      bad += wrong_data(p, k);
+      By::tell(flag(p, 1), k);
+    }
+  }
+  p.bad[out] = bad;
+}
+
+/// The second passes on what the first has told it.
+template <class By>
+__device__ void chain(const Place& p, uint32_t side) {
+  uint32_t bad = 0;
+  for (uint32_t k = 1; k <= p.rounds; ++k) {
+    if (side == 0) {
+      store_data<0>(p, k);
+      By::tell(flag(p, 0), k);
+      By::learn(flag(p, 2), k);
+    } else if (side == 1) {
+      By::learn(flag(p, 0), k);
+      By::tell(flag(p, 1), k);
+    } else {
+      By::learn(flag(p, 1), k);
+      bad += wrong_data(p, k);
+      By::tell(flag(p, 2), k);
+    }
+  }
+  p.bad[side] = bad;
+}
+
+/// Each stores its own word and looks at the other's: one of them sees the other's.
+template <int Scope>
+__device__ void buffering(const Place& p, uint32_t side) {
+  for (uint32_t k = 1; k <= p.rounds; ++k) {
+    __hip_atomic_store(flag(p, side), k, __ATOMIC_SEQ_CST, Scope);
+    const uint32_t seen = __hip_atomic_load(flag(p, 1 - side), __ATOMIC_SEQ_CST, Scope);
+    p.bad[16 + k * 2 + side] = seen >= k;
+  }
+}
+
+/// A lock around a word that is not atomic.
+template <int Scope>
+__device__ void lock(const Place& p) {
+  for (uint32_t k = 0; k < p.rounds; ++k) {
+    uint32_t open = 0;
+    while (!__hip_atomic_compare_exchange_strong(flag(p, 0), &open, 1u, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED, Scope)) {
+      open = 0;
+      __builtin_amdgcn_s_sleep(1);
+    }
+    data(p, 0) += 1;
+    __hip_atomic_store(flag(p, 0), 0u, __ATOMIC_RELEASE, Scope);
+  }
+}
+
+/// Relaxed: nothing is lost, and no word goes back.
+template <int Scope>
+__device__ void relaxed(const Place& p, uint32_t out) {
+  uint32_t last = 0;
+  uint32_t bad = 0;
+  for (uint32_t k = 0; k < p.rounds; ++k) {
+    __hip_atomic_fetch_add(flag(p, 0), 1u, __ATOMIC_RELAXED, Scope);
+    const uint32_t now = __hip_atomic_load(flag(p, 0), __ATOMIC_RELAXED, Scope);
+    bad += now <= last;
+    last = now;
+  }
+  p.bad[out] = bad;
+}
+
+}  // namespace
+
+#define XIO_KERNELS(scope)                                                                                           \
+  extern "C" __global__ void pass_stores_##scope(Place p) {                                                          \
+    if (threadIdx.x == 0) pass<ByStores<scope>>(p, blockIdx.x, blockIdx.x);                                          \
+  }                                                                                                                  \
+  extern "C" __global__ void pass_fences_##scope(Place p) {                                                          \
+    if (threadIdx.x == 0) pass<ByFences<scope>>(p, blockIdx.x, blockIdx.x);                                          \
+  }                                                                                                                  \
+  extern "C" __global__ void pass_atomics_##scope(Place p) {                                                         \
+    if (threadIdx.x == 0) pass<ByAtomics<scope>>(p, blockIdx.x, blockIdx.x);                                         \
+  }                                                                                                                  \
+  extern "C" __global__ void chain_##scope(Place p) {                                                                \
+    if (threadIdx.x == 0) chain<ByStores<scope>>(p, blockIdx.x);                                                     \
+  }                                                                                                                  \
+  extern "C" __global__ void buffering_##scope(Place p) {                                                            \
+    if (threadIdx.x == 0) buffering<scope>(p, blockIdx.x);                                                           \
+  }                                                                                                                  \
+  extern "C" __global__ void lock_##scope(Place p) {                                                                 \
+    if (threadIdx.x == 0) lock<scope>(p);                                                                            \
+  }                                                                                                                  \
+  extern "C" __global__ void relaxed_##scope(Place p) {                                                              \
+    if (threadIdx.x == 0) relaxed<scope>(p, blockIdx.x);                                                             \
+  }
+XIO_KERNELS(agent)
+XIO_KERNELS(sys)
+#undef XIO_KERNELS
+
+extern "C" __global__ void pass_stores_group(Place p) {
+  if (threadIdx.x % warpSize == 0) pass<ByStores<group>>(p, threadIdx.x / warpSize, threadIdx.x / warpSize);
+}
+extern "C" __global__ void pass_fences_group(Place p) {
+  if (threadIdx.x % warpSize == 0) pass<ByFences<group>>(p, threadIdx.x / warpSize, threadIdx.x / warpSize);
+}
+
+/// The other side is a device: it sees memory, and none of our caches.
+extern "C" __global__ void pass_device(Place p) {
+  if (threadIdx.x != 0) return;
+  uint32_t bad = 0;
+  for (uint32_t k = 1; k <= p.rounds; ++k) {
+    store_data<0>(p, k);
+    __hip_atomic_store(flag(p, 0), k, __ATOMIC_RELEASE, sys);
+    await<sys>(flag(p, 1), k);
+    bad += wrong_data(p, k + 1000);
+  }
+  p.bad[0] = bad;
+}
+
+/// Through LDS, and through global memory, by barriers.
+extern "C" __global__ void barrier(Place p) {
+  __shared__ uint32_t shared[64];
+  const uint32_t wave = threadIdx.x / warpSize;
+  const bool leads = threadIdx.x % warpSize == 0;
+  uint32_t bad = 0;
+  for (uint32_t k = 1; k <= p.rounds; ++k) {
+    if (leads) {
+      shared[wave] = k * 8 + wave;
+      data(p, wave) = k * 8 + wave;
+    }
+    __syncthreads();
+    if (leads) {
+      bad += shared[1 - wave] != k * 8 + 1 - wave;
+      bad += data(p, 1 - wave) != k * 8 + 1 - wave;
+    }
+    __syncthreads();
+  }
+  if (leads) p.bad[wave] = bad;
+}

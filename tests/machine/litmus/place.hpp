@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What the host hands to the litmus kernels. Every word has a line for itself.
+
+#include <cstdint>
+
+namespace machine_tests {
+
+constexpr uint32_t words_between = 32;
+
+struct Place {
+  uint32_t* data;   ///< 4 words
+  uint32_t* flags;  ///< 8 words
+  uint32_t* bad;    ///< one for each workgroup
+  uint32_t rounds;
+};
+
+}  // namespace machine_tests
