@@ -25,6 +25,7 @@ struct Options {
   bool rdma = false;
   bool trace = false;
   bool counts = false;
+  bool mutate = false;
 };
 
 void print_counts(const Counts& c, uint64_t operations) {
@@ -71,6 +72,30 @@ uint64_t run(Gpu& gpu, const Case& one, const Options& options) {
   return failed;
 }
 
+/// Weakens each ordering of a kernel's code by itself, and tells by which seed that is noticed.
+uint64_t mutate(Gpu& gpu, const Case& one, const Options& options) {
+  uint64_t survived = 0;
+  uint64_t caught = 0;
+  const uint64_t usual = gpu.limits.instructions;
+  for (const Mutation& mutation : gpu.mutations(one.kernel_name())) {
+    gpu.apply(mutation);
+    gpu.limits.instructions = 20'000'000;
+    std::string error;
+    uint64_t seed = options.first;
+    for (; seed <= options.last && error.empty(); ++seed) error = one.run(gpu, one, seed).error;
+    gpu.restore();
+    ++(error.empty() ? survived : caught);
+    std::printf("%s %-60s %-14s %s%s\n", error.empty() ? "SURVIVES" : "caught  ", mutation.text.c_str(),
+                mutation.change.c_str(), mutation.source.c_str(),
+                error.empty() ? "" : (" | seed " + std::to_string(seed - 1) + ": " + error.substr(0, 120)).c_str());
+    std::fflush(stdout);
+  }
+  gpu.limits.instructions = usual;
+  std::printf("%-8s %-22s %llu caught, %llu survive\n", gpu.target().c_str(), one.name.c_str(),
+              static_cast<unsigned long long>(caught), static_cast<unsigned long long>(survived));
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -83,6 +108,7 @@ int main(int argc, char** argv) {
   app.add_flag("--rdma", options.rdma, "the RDMA cases instead of NVMe's");
   app.add_flag("--trace", options.trace, "every instruction");
   app.add_flag("--counts", options.counts, "what an operation costs");
+  app.add_flag("--mutate", options.mutate, "weaken each ordering of the code, one after the other");
   CLI11_PARSE(app, argc, argv);
   if (seeds.empty()) {
     const char* const told = std::getenv("XIO_MACHINE_SEEDS");
@@ -101,7 +127,7 @@ int main(int argc, char** argv) {
     for (const Case& one : options.rdma ? rdma_cases() : nvme_cases()) {
       if (!options.only.empty() && options.only != one.name) continue;
       ++cases;
-      failed += run(*gpu, one, options);
+      failed += options.mutate ? mutate(*gpu, one, options) : run(*gpu, one, options);
     }
     if (cases == 0) throw Fault("no case " + options.only);
     return failed == 0 ? 0 : 1;
