@@ -18,6 +18,7 @@ struct Report {
   uint64_t wrong;     ///< ended ok with wrong data, or told something that cannot be
   uint32_t statuses;  ///< the first failure: code | vendor << 16
   uint32_t where;     ///< what the kernel was at when the first failure came
+  uint64_t posted;    ///< receives
 };
 
 /// One thread's blocks: 512 bytes that it writes from, 512 that it reads into.

@@ -80,6 +80,8 @@ XIO_DEVICE void send_receive(const RdmaJob& job) {
     for (uint32_t round = 0; round < job.rounds; ++round) {
       fill(out, uint64_t{self} << 32 | round, job.words);
       const Deadline limit = qp.deadline(Duration{job.patience_ns});
+      // A device tries again only so often where nothing is posted.
+      (void)wait_until(&job.report->posted, uint64_t{half} * (round + 1), limit);
       const Token token = qp.send(job.local.at(self * thread_bytes, bytes), limit);
       const Status status = qp.wait(token, limit);
       count(job.report, status, true, 5);
@@ -95,6 +97,7 @@ XIO_DEVICE void send_receive(const RdmaJob& job) {
     const Token token = queue.post(job.inbox.at(own * thread_bytes, bytes), limit);
     rdma::Received got;
     got.status = token.status;
+    arch::fetch_add<arch::Scope::system>(&job.report->posted, uint64_t{1});
     if (token.submitted()) got = queue.wait(token, limit);
     // Whose message it is, nobody can know; that it is one, and whole, its words say.
     bool right = false;

@@ -122,6 +122,8 @@ int main(int argc, char** argv) {
   try {
     const std::unique_ptr<Gpu> gpu = load(options.program);
     if (options.trace) gpu->trace = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+    // A hundred times what the longest case needs.
+    gpu->limits.instructions = 20'000'000;
     uint64_t failed = 0;
     uint32_t cases = 0;
     for (const Case& one : options.rdma ? rdma_cases() : nvme_cases()) {
