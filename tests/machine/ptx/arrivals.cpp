@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// @brief How stores reach the memory that everybody sees, and what devices write there. See memory.hpp.
+
+#include <machine/ptx/memory.hpp>
+
+#include <algorithm>
+
+namespace machine::ptx {
+
+namespace {
+
+/// Accesses after which a line that the GPU does not use is no longer looked at in each turn.
+constexpr uint64_t dormant_after = 60'000;
+
+/// A line may reach over the end of what is mapped, never over the end of its page.
+__attribute__((no_sanitize("address"), no_sanitize("thread"))) uint64_t word_at(uint64_t address) {
+  return __atomic_load_n(reinterpret_cast<const uint64_t*>(address), __ATOMIC_ACQUIRE);
+}
+
+}  // namespace
+
+void Memory::begin(uint32_t threads, uint32_t blocks, uint64_t seed, bool calm, const MemoryMood& mood) {
+  random_ = Random(seed * 31 + 7);
+  mood_ = mood;
+  calm_ = calm;
+  authors_ = threads + 1;
+  turn_ = 1;
+  device_ = Clock(authors_);
+  device_.set(0, turn_);
+  device_release_ = nullptr;
+  sequential_block_.assign(blocks, nullptr);
+  sequential_gpu_ = nullptr;
+  lines_.clear();
+  std::fill(recent_.begin(), recent_.end(), nullptr);
+  active_.clear();
+  pending_.clear();
+  oldest_.clear();
+  by_author_.assign(authors_, {});
+  now_ = 0;
+}
+
+Reader Memory::reader(uint32_t thread, uint32_t block) const {
+  Reader out;
+  out.author = thread + 1;
+  out.block = block;
+  out.known = Clock(calm_ ? 0 : authors_);
+  if (!calm_) out.known.set(0, 1);
+  return out;
+}
+
+void Memory::end() {
+  while (!oldest_.empty()) {
+    const MessagePointer one = oldest_.front();
+    oldest_.pop_front();
+    arrive(one);
+  }
+  begin(0, 0, 1, calm_, mood_);
+}
+
+void Memory::add_own(const void* memory, size_t bytes, bool writable) {
+  const auto begin = reinterpret_cast<uint64_t>(memory);
+  own_.push_back({begin, begin + bytes, MemoryKind::local, writable, "own"});
+}
+
+Memory::Line& Memory::line_of(uint64_t address, uint32_t bytes) {
+  const uint64_t line = address & ~uint64_t{63};
+  Line*& recent = recent_[(line >> 6) % recent_.size()];
+  if (recent != nullptr && recent->address == line) return *recent;
+  const auto found = lines_.find(line);
+  recent = found != lines_.end() ? found->second.get() : &make_line(address, bytes);
+  return *recent;
+}
+
+Memory::Line& Memory::make_line(uint64_t address, uint32_t bytes) {
+  auto fresh = std::make_unique<Line>();
+  Line& line = *fresh;
+  line.address = address & ~uint64_t{63};
+  const auto meets = [&](const Range& range) { return range.begin < line.address + 64 && range.end > line.address; };
+  uint32_t ranges = 0;
+  for (const Range& range : own_) ranges += meets(range);
+  for (const Range& range : ranges_.ranges()) ranges += meets(range);
+  const Range* range = nullptr;
+  for (const Range& one : own_) {
+    if (address >= one.begin && address + bytes <= one.end) range = &one;
+  }
+  line.own = range != nullptr;
+  if (range == nullptr) range = &ranges_.find(address, bytes);
+  line.whole = ranges == 1 && range->begin <= line.address && range->end >= line.address + 64;
+  line.kind = range->kind;
+  line.writable = range->writable;
+  line.looked_turn = turn_;
+  if (line.kind != MemoryKind::registers && !calm_) {
+    for (uint32_t i = 0; i < 8; ++i) line.seen[i] = word_at(line.address + 8 * i);
+    if (!line.own && turn_ > 1) {
+      devices_moved();  // what a device wrote before it wrote what has just been read
+      line.first = device_release();
+      line.looked_turn = turn_;
+    }
+  }
+  return *(lines_[line.address] = std::move(fresh));
+}
+
+/// Lines that lie in one range are checked by what is known of them.
+void Memory::check(Line& line, uint64_t address, uint32_t bytes, bool stores) const {
+  bool writable = line.writable;
+  if (!line.whole && !line.own) {
+    const Range& range = ranges_.find(address, bytes);
+    line.kind = range.kind;
+    writable = range.writable;
+  } else if (!line.whole) {
+    bool inside = false;
+    for (const Range& one : own_) inside = inside || (address >= one.begin && address + bytes <= one.end);
+    if (!inside) throw Fault("access behind the end of shared memory or of a variable");
+  }
+  if (stores && !writable) throw Fault("a store to memory that must not be written");
+  if (!stores && line.kind == MemoryKind::registers) throw Fault("a load from registers");
+}
+
+void Memory::touch(Line& line, uint64_t address) {
+  line.touched = now_;
+  if (line.own) return;
+  if (!line.active) {
+    if (differs(line)) {
+      devices_moved();
+      look_at(line, line.looked_turn + 1);
+    }
+    line.active = true;
+    active_.push_back(&line);
+  }
+  // A device that moves on its own.
+  if (word_at(address & ~uint64_t{7}) != line.seen[address >> 3 & 7]) devices_moved();
+}
+
+Memory::Granule& Memory::granule(Line& line, uint64_t address) {
+  const uint32_t index = static_cast<uint32_t>(address >> 3 & 7);
+  std::unique_ptr<Granule>& out = line.granules[index];
+  if (!out) {
+    out = std::make_unique<Granule>();
+    out->before = line.seen[index];
+  }
+  return *out;
+}
+
+/// Finds what a device wrote since: not before `turn`. What the device knew then is taken to be what it knows now.
+bool Memory::look_at(Line& line, uint32_t turn) {
+  bool found = false;
+  for (uint32_t i = 0; i < 8; ++i) {
+    const uint64_t address = line.address + 8 * i;
+    const uint64_t word = word_at(address);
+    if (word == line.seen[i]) continue;
+    found = true;
+    uint64_t mask = 0;
+    for (uint32_t byte = 0; byte < 8; ++byte) {
+      if ((word ^ line.seen[i]) >> 8 * byte & 0xff) mask |= uint64_t{0xff} << 8 * byte;
+    }
+    Granule& g = granule(line, address);
+    auto message = std::make_shared<Message>();
+    message->address = address;
+    message->bytes = 8;
+    message->mask = mask;
+    message->value = word & mask;
+    message->born = now_;
+    message->epoch = turn;
+    message->strong = true;
+    message->arrived = true;
+    auto release = std::make_shared<Release>();
+    release->device = device_release();
+    message->release = std::move(release);
+    size_t at = 0;
+    for (size_t k = 0; k < g.messages.size(); ++k) {
+      if (g.messages[k]->arrived && (g.messages[k]->mask & mask)) at = k + 1;
+    }
+    g.messages.insert(g.messages.begin() + static_cast<ptrdiff_t>(at), std::move(message));
+    forget_old(g);
+    line.seen[i] = word;
+  }
+  line.looked_turn = turn_;
+  return found;
+}
+
+ClockPointer Memory::device_release() {
+  if (!device_release_) device_release_ = std::make_shared<Clock>(device_);
+  return device_release_;
+}
+
+bool Memory::differs(const Line& line) {
+  for (uint32_t i = 0; i < 8; ++i) {
+    if (word_at(line.address + 8 * i) != line.seen[i]) return true;
+  }
+  return false;
+}
+
+void Memory::devices_moved() {
+  if (calm_) return;
+  device_.set(0, ++turn_);
+  device_release_ = nullptr;
+  // Once more where something was found: a device that runs beside us may have written to lines already looked at
+  // before it wrote to this one.
+  for (bool found = true; found;) {
+    found = false;
+    for (size_t i = 0; i < active_.size();) {
+      Line& line = *active_[i];
+      found = look_at(line, turn_) || found;
+      if (line.touched + dormant_after < now_) {
+        line.active = false;
+        active_[i] = active_.back();
+        active_.pop_back();
+      } else {
+        ++i;
+      }
+    }
+  }
+}
+
+void Memory::advance() {
+  ++now_;
+  last_write_end_ = 0;
+  if (calm_) return;
+  if (!pending_.empty() && random_.one_in(mood_.drain)) {
+    const MessagePointer one = pending_[random_.below(static_cast<uint32_t>(pending_.size()))];
+    arrive(one);
+  }
+  while (!oldest_.empty() && (oldest_.front()->arrived || oldest_.front()->born + mood_.patience < now_)) {
+    const MessagePointer one = oldest_.front();
+    oldest_.pop_front();
+    arrive(one);
+  }
+}
+
+void Memory::arrive(const MessagePointer& message) {
+  if (message->arrived || message->arriving) return;
+  message->arriving = true;
+  Line& line = *lines_.at(message->address & ~uint64_t{63});
+  Granule& g = *line.granules[message->address >> 3 & 7];
+  std::vector<MessagePointer> earlier;
+  for (const MessagePointer& one : g.messages) {
+    if (one == message) break;
+    if (!one->arrived && (one->mask & message->mask)) earlier.push_back(one);
+  }
+  for (const MessagePointer& one : earlier) arrive(one);
+  if (message->release && message->release->system) arrive_known(*message->release->system);
+  perform(*message);
+  message->arrived = true;
+  pending_[message->place] = pending_.back();
+  pending_[message->place]->place = message->place;
+  pending_.pop_back();
+  if (message->strong && message->scope == Scope::sys) {  // a device may have read it
+    if (message->release && message->release->system) {
+      device_.join(*message->release->system);
+      device_release_ = nullptr;
+    }
+    message->observers.push_back({0, turn_ + 1});
+  }
+  if (message->kind == MemoryKind::registers)
+    g.messages.erase(std::find(g.messages.begin(), g.messages.end(), message));
+}
+
+void Memory::arrive_known(const Clock& clock) {
+  for (uint32_t author = 1; author < authors_; ++author) {
+    std::deque<Known>& queue = by_author_[author];
+    while (!queue.empty() && (queue.front().epoch <= clock[author] || queue.front().message->arrived)) {
+      const MessagePointer one = queue.front().message;
+      queue.pop_front();
+      arrive(one);
+    }
+  }
+}
+
+void Memory::perform(Message& message) {
+  const uint64_t value = message.value >> 8 * (message.address & 7);
+  count_write(message);
+  if (message.kind == MemoryKind::registers) return write_register(message.address, value, message.bytes);
+  Line* const line = calm_ ? nullptr : lines_.at(message.address & ~uint64_t{63}).get();
+  if (line && !line->own && differs(*line)) {
+    devices_moved();
+    look_at(*line, line->looked_turn + 1);
+  }
+  switch (message.bytes) {
+    case 1:
+      __atomic_store_n(reinterpret_cast<uint8_t*>(message.address), static_cast<uint8_t>(value), __ATOMIC_RELEASE);
+      break;
+    case 2:
+      __atomic_store_n(reinterpret_cast<uint16_t*>(message.address), static_cast<uint16_t>(value), __ATOMIC_RELEASE);
+      break;
+    case 4:
+      __atomic_store_n(reinterpret_cast<uint32_t*>(message.address), static_cast<uint32_t>(value), __ATOMIC_RELEASE);
+      break;
+    default: __atomic_store_n(reinterpret_cast<uint64_t*>(message.address), value, __ATOMIC_RELEASE);
+  }
+  if (!line) return;
+  uint64_t& seen = line->seen[message.address >> 3 & 7];
+  seen = (seen & ~message.mask) | message.value;
+}
+
+void Memory::count_write(const Message& message) {
+  if (message.kind == MemoryKind::registers) {
+    ++counts_.doorbells;
+  } else if (message.kind != MemoryKind::local) {
+    const bool goes_on = message.address == last_write_end_ && (message.address & 63) != 0;
+    counts_.host_writes += !goes_on;
+    counts_.host_bytes += message.bytes;
+    last_write_end_ = message.address + message.bytes;
+  }
+}
+
+}  // namespace machine::ptx

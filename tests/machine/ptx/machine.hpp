@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief A GPU of sm_70 or later that executes PTX, thread by thread.
+///
+/// Each thread has its own program counter: any thread may be ahead of the others of its warp by any number of
+/// instructions. Threads take turns at instructions that others can notice; in between nobody could tell.
+
+#include <string>
+#include <vector>
+
+#include <machine/core/gpu.hpp>
+#include <machine/core/load.hpp>
+#include <machine/ptx/memory.hpp>
+#include <machine/ptx/program.hpp>
+
+namespace machine::ptx {
+
+/// What activemask answers: any set of threads that have come there and hold the caller is right.
+enum class Convergence : uint8_t { all, random, one };
+
+struct Mood {
+  MemoryMood memory;
+  Convergence convergence = Convergence::all;
+  uint32_t device_every = 30;  ///< turns of threads between those of a device, on average
+  uint32_t burst = 8;          ///< accesses of a thread in a row, on average
+  uint32_t stall_for = 2000;   ///< turns that a thread, warp or block may stand still, at most
+};
+
+class Machine final : public Gpu {
+ public:
+  explicit Machine(Program program);
+
+  const std::string& target() const override { return program_.target; }
+  uint32_t wave_size() const override { return 32; }
+  std::vector<KernelInfo> kernels() const override;
+  void start(uint64_t seed) override;
+  void run(const std::string& kernel, const Launch& launch) override;
+  std::vector<Mutation> mutations(const std::string& kernel) const override;
+  void apply(const Mutation& mutation) override;
+  void restore() override;
+
+  /// Drawn by start(); may be changed before run().
+  Mood mood;
+
+ private:
+  enum class State : uint8_t { running, parked, gathering, at_barrier, done };
+  struct Frame {
+    Function* function = nullptr;
+    uint32_t pc = 0;
+    uint32_t registers = 0;   ///< where they begin
+    uint32_t parameters = 0;  ///< bytes of the stack
+    uint32_t local = 0;
+    uint32_t end = 0;
+  };
+  struct Thread {
+    uint32_t id = 0;
+    uint32_t block = 0;
+    uint32_t index = 0;  ///< in the block
+    Extent at;
+    uint32_t lane = 0;
+    uint32_t warp = 0;  ///< of the grid
+    uint32_t place = 0;
+    State state = State::running;
+    bool carry = false;
+    uint32_t mask = 0;  ///< of the threads that it waits for
+    uint32_t barrier = 0;
+    uint32_t barrier_threads = 0;
+    uint32_t patience = 0;
+    uint64_t asleep_until = 0;
+    std::vector<Frame> frames;
+    std::vector<uint64_t> registers;
+    std::vector<uint64_t> stack;  ///< parameters and local memory
+    Reader reader;
+    char* bytes() { return reinterpret_cast<char*>(stack.data()); }
+  };
+  struct Block {
+    Extent at;
+    std::vector<uint64_t> shared;
+    std::vector<uint32_t> threads;
+  };
+
+  // Launch and schedule (machine.cpp).
+  void prepare(const Function& kernel, const Launch& launch);
+  void schedule();
+  bool stalled(const Thread& thread);
+  void stop(Thread& thread, State state);
+  void go_on(Thread& thread);
+  void finish(Thread& thread);
+  uint64_t time() const;
+
+  // Where things stand (report.cpp).
+  [[noreturn]] void fail(const Thread& thread, const std::string& what);
+  const Instruction* instruction_of(const Thread& thread) const;
+  std::string where_all_stand(size_t most) const;
+
+  // One instruction (step.cpp).
+  void step(Thread& thread);
+  void call(Thread& thread, const Call& call);
+  bool leave(Thread& thread);
+  void push(Thread& thread, Function& function);
+  uint64_t special(Thread& thread, Special which);
+  void trace_line(const Thread& thread, const Instruction& instruction);
+  static uint64_t get(const uint64_t* registers, const Operand& operand) {
+    return operand.index >= 0 ? registers[operand.index] ^ static_cast<uint64_t>(operand.negated) : operand.value;
+  }
+  static void set(uint64_t* registers, const Operand& operand, uint64_t value) {
+    if (operand.index >= 0) registers[operand.index] = value;
+  }
+  uint64_t get(const Thread& thread, const Operand& operand) const {
+    return get(thread.registers.data() + thread.frames.back().registers, operand);
+  }
+  void set(Thread& thread, const Operand& operand, uint64_t value) {
+    set(thread.registers.data() + thread.frames.back().registers, operand, value);
+  }
+
+  // Memory (access.cpp). The first two: whether others can notice.
+  bool load(Thread& thread, const Instruction& instruction);
+  bool store(Thread& thread, const Instruction& instruction);
+  void atomic(Thread& thread, const Instruction& instruction);
+  uint64_t address_of(Thread& thread, const Instruction& instruction);
+  uint64_t space_begin(Thread& thread, Space space);
+  char* own_bytes(Thread& thread, uint64_t address, uint32_t bytes);
+
+  // Threads that act together (together.cpp).
+  void gather(Thread& thread, const Instruction& instruction);
+  void complete(Thread& thread);
+  void act(const std::vector<Thread*>& members, uint32_t named);
+  void shuffle(Thread& thread, const Instruction& instruction, Thread* const (&by_lane)[32],
+               const uint64_t (&values)[32]);
+  void ask_who_is_here(Thread& thread);
+  void arrive(Thread& thread, const Instruction& instruction);
+  void open_barrier(uint32_t block);
+
+  Program program_;
+  Memory memory_;
+  Random random_{1};
+  std::vector<uint64_t> variables_;
+  std::vector<Thread> threads_;
+  std::vector<Block> blocks_;
+  std::vector<std::vector<uint32_t>> warps_;
+  std::vector<uint32_t> runnable_;
+  Extent grid_;
+  Extent block_;
+  uint32_t shared_bytes_ = 0;
+  uint32_t dynamic_bytes_ = 0;
+  uint32_t live_ = 0;
+  uint64_t slept_ = 0;
+  uint64_t started_at_ = 0;  ///< instructions before this launch
+  uint64_t stall_until_ = 0;
+  uint32_t stalled_kind_ = 0;
+  uint32_t stalled_which_ = 0;
+  uint64_t turns_ = 0;
+  std::vector<std::pair<uint32_t, Instruction>> originals_;  ///< of what mutations changed
+};
+
+}  // namespace machine::ptx

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// @brief Accesses of threads: which message a load reads, where a store goes. See memory.hpp.
+
+#include <machine/ptx/memory.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace machine::ptx {
+
+namespace {
+
+constexpr size_t none = ~size_t{0};
+constexpr size_t kept_messages = 10;
+
+uint64_t mask_of(uint64_t address, uint32_t bytes) {
+  const uint64_t ones = bytes == 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * bytes) - 1;
+  return ones << 8 * (address & 7);
+}
+bool acquires(Order order) { return order == Order::acquire || order == Order::acq_rel || order == Order::sc; }
+bool releases(Order order) { return order == Order::release || order == Order::acq_rel || order == Order::sc; }
+
+uint64_t read_word(uint64_t address, uint32_t bytes) {
+  switch (bytes) {
+    case 1: return __atomic_load_n(reinterpret_cast<const uint8_t*>(address), __ATOMIC_ACQUIRE);
+    case 2: return __atomic_load_n(reinterpret_cast<const uint16_t*>(address), __ATOMIC_ACQUIRE);
+    case 4: return __atomic_load_n(reinterpret_cast<const uint32_t*>(address), __ATOMIC_ACQUIRE);
+    default: return __atomic_load_n(reinterpret_cast<const uint64_t*>(address), __ATOMIC_ACQUIRE);
+  }
+}
+
+}  // namespace
+
+Scope Memory::distance(uint32_t block, uint32_t author, uint32_t other_block, uint32_t other_author) {
+  if (author == 0 || other_author == 0) return author == other_author ? Scope::cta : Scope::sys;
+  return block == other_block ? Scope::cta : Scope::gpu;
+}
+
+/// Both are strong, each scope holds the other's thread, and they overlap completely.
+bool Memory::strong(const Reader& reader, Order order, Scope scope, uint64_t address, uint32_t bytes,
+                    const Message& message) {
+  if (order == Order::weak || !message.strong) return false;
+  const Scope far = distance(reader.block, reader.author, message.block, message.author);
+  if (scope < far || message.scope < far) return false;
+  return message.author == 0 || (message.address == address && message.bytes == bytes);
+}
+
+bool Memory::knows(const Reader& reader, const Message& message) const {
+  if (message.author == reader.author || message.epoch <= reader.known[message.author]) return true;
+  for (const Observer& one : message.observers) {
+    if (one.author == reader.author || one.epoch <= reader.known[one.author]) return true;
+  }
+  return false;
+}
+
+/// Marks a morally strong read. False where the thread had read, or written, the same message before.
+bool Memory::observe(Reader& reader, const MessagePointer& message) {
+  if (message->author == reader.author) return false;
+  for (const Observer& one : message->observers) {
+    if (one.author == reader.author) return false;
+  }
+  const bool known = knows(reader, *message);
+  if (known && !message->release) return false;
+  message->observers.push_back({reader.author, reader.epoch});
+  if (!known && !message->arrived) by_author_[reader.author].push_back({reader.epoch, message});
+  return true;
+}
+
+/// A morally strong read: what it brings is known now, or after the next fence.
+void Memory::take(Reader& reader, const Message& message, bool first, bool now, Scope scope) {
+  if (!message.release || !(first || now)) return;
+  const Release& release = *message.release;
+  const auto add = [&](Scope level, const ClockPointer& clock) {
+    if (!clock) return;
+    ClockPointer& so_far = reader.read[static_cast<int>(level)];
+    if (first) so_far = joined(so_far, clock);
+    if (now && scope >= level) reader.known.join(*clock);
+  };
+  for (const auto& [block, clock] : release.block) {
+    if (block == reader.block) add(Scope::cta, clock);
+  }
+  add(Scope::gpu, release.gpu);
+  add(Scope::sys, release.device);
+}
+
+/// What a device had written before the GPU first looked.
+void Memory::take_first(Reader& reader, const Line& line, Order order, Scope scope) {
+  if (!line.first || order == Order::weak || scope != Scope::sys) return;
+  ClockPointer& so_far = reader.read[static_cast<int>(Scope::sys)];
+  so_far = joined(so_far, line.first);
+  if (acquires(order)) reader.known.join(*line.first);
+}
+
+ClockPointer Memory::snapshot(Reader& reader) {
+  auto out = std::make_shared<Clock>(reader.known);
+  out->set(reader.author, reader.epoch++);
+  return out;
+}
+
+std::shared_ptr<const Memory::Release> Memory::merged(const std::shared_ptr<const Release>& a,
+                                                      const std::shared_ptr<const Release>& b) const {
+  if (!a || a == b) return b;
+  if (!b) return a;
+  auto out = std::make_shared<Release>(*a);
+  for (const auto& [block, clock] : b->block) {
+    bool found = false;
+    for (auto& [there, so_far] : out->block) {
+      if (there != block) continue;
+      so_far = joined(so_far, clock);
+      found = true;
+    }
+    if (!found) out->block.emplace_back(block, clock);
+  }
+  out->gpu = joined(out->gpu, b->gpu);
+  out->system = joined(out->system, b->system);
+  out->device = joined(out->device, b->device);
+  return out;
+}
+
+/// What a strong store takes along: its own release, that of the fences before it, that of an earlier release to the
+/// same bytes, and, for an RMW, that of what it read.
+std::shared_ptr<const Memory::Release> Memory::release_of(Reader& reader, Order order, Scope scope,
+                                                          const Granule& granule, uint64_t mask, const Message* read,
+                                                          bool* own) {
+  ClockPointer levels[3];
+  for (int i = 0; i < 3; ++i) levels[i] = reader.released[i];
+  if (releases(order)) {
+    const ClockPointer now = snapshot(reader);
+    for (int i = 0; i <= static_cast<int>(scope); ++i) levels[i] = now;
+    *own = true;
+  }
+  std::shared_ptr<const Release> out;
+  if (levels[0]) {
+    auto fresh = std::make_shared<Release>();
+    fresh->block.emplace_back(reader.block, levels[0]);
+    fresh->gpu = levels[1];
+    fresh->system = levels[2];
+    out = std::move(fresh);
+  }
+  for (const MessagePointer& one : granule.messages) {
+    if (one->author != reader.author || !one->own_release || one->mask != mask) continue;
+    out = merged(out, one->release);
+    *own = true;
+  }
+  if (read) out = merged(out, read->release);
+  return out;
+}
+
+uint64_t Memory::value_at(const Granule& granule, uint64_t mask, size_t index) {
+  uint64_t value = granule.before;
+  if (index == none) return value;
+  for (size_t i = 0; i <= index; ++i) {
+    const Message& one = *granule.messages[i];
+    if (one.mask & mask) value = (value & ~one.mask) | one.value;
+  }
+  return value;
+}
+
+/// The index of the message that a load reads; none: what was there before.
+size_t Memory::choose(Reader& reader, const Granule& granule, uint64_t mask, bool non_coherent) {
+  bool back = random_.one_in(mood_.stale);
+  size_t newest = none;
+  size_t oldest = none;
+  for (size_t i = granule.messages.size(); i-- > 0;) {
+    const Message& one = *granule.messages[i];
+    if ((one.mask & mask) == 0) continue;
+    if (newest == none) newest = i;
+    oldest = i;
+    const bool floor = non_coherent ? one.author == reader.author : knows(reader, one);
+    if (!back || floor || one.born + mood_.patience < now_) {
+      counts_.stale_loads += i != newest;
+      return i;
+    }
+    back = random_.below(2) != 0;
+  }
+  if (granule.forgotten & mask) {
+    counts_.stale_loads += oldest != newest;
+    return oldest;
+  }
+  counts_.stale_loads += newest != none;
+  return none;
+}
+
+uint64_t Memory::load(Reader& reader, uint64_t address, uint32_t bytes, Order order, Scope scope, bool non_coherent) {
+  advance();
+  Line& line = line_of(address, bytes);
+  check(line, address, bytes, false);
+  counts_.host_loads += !line.own && line.kind != MemoryKind::local;
+  if (calm_) return read_word(address, bytes);
+  touch(line, address);
+  const uint32_t index = static_cast<uint32_t>(address >> 3 & 7);
+  const Granule* const g = line.granules[index].get();
+  const uint64_t shift = 8 * (address & 7);
+  const uint64_t mask = mask_of(address, bytes);
+  if (g == nullptr || g->messages.empty()) {
+    take_first(reader, line, order, scope);
+    return (line.seen[index] & mask) >> shift;
+  }
+  const size_t at = choose(reader, *g, mask, non_coherent);
+  const uint64_t value = (value_at(*g, mask, at) & mask) >> shift;
+  if (at == none) {
+    take_first(reader, line, order, scope);
+  } else {
+    const MessagePointer message = g->messages[at];
+    if (strong(reader, order, scope, address, bytes, *message))
+      take(reader, *message, observe(reader, message), acquires(order), scope);
+  }
+  if (acquires(order)) {  // a relaxed read before it, of the same bytes, makes a pattern with it too
+    for (const MessagePointer& one : g->messages) {
+      if (!one->release || one->mask != mask) continue;
+      for (const Observer& by : one->observers) {
+        if (by.author != reader.author) continue;
+        take(reader, *one, false, true, scope);
+        break;
+      }
+    }
+  }
+  return value;
+}
+
+Memory::MessagePointer Memory::new_message(const Reader& reader, const Line& line, uint64_t address, uint32_t bytes,
+                                           uint64_t value) {
+  auto out = std::make_shared<Message>();
+  out->address = address;
+  out->bytes = static_cast<uint8_t>(bytes);
+  out->mask = mask_of(address, bytes);
+  out->value = value << 8 * (address & 7) & out->mask;
+  out->born = now_;
+  out->author = reader.author;
+  out->epoch = reader.epoch;
+  out->block = reader.block;
+  out->kind = line.kind;
+  return out;
+}
+
+/// Behind all of the same bytes that the thread knows or that have arrived; not between an RMW and what it read.
+void Memory::insert(Reader& reader, Granule& g, const MessagePointer& message) {
+  size_t at = g.messages.size();
+  bool before = random_.one_in(mood_.overtake);
+  for (size_t i = g.messages.size(); before && i-- > 0;) {
+    const Message& one = *g.messages[i];
+    if ((one.mask & message->mask) == 0) continue;
+    const Scope far = distance(one.block, one.author, message->block, message->author);
+    const bool atomic = one.rmw && message->strong && one.scope >= far && message->scope >= far;
+    if (one.arrived || atomic || knows(reader, one)) break;
+    at = i;
+    before = random_.below(2) != 0;
+  }
+  g.messages.insert(g.messages.begin() + static_cast<ptrdiff_t>(at), message);
+  forget_old(g);
+}
+
+/// Drops what has arrived and is covered by later messages.
+void Memory::forget_old(Granule& g) {
+  while (g.messages.size() > kept_messages) {
+    const Message& first = *g.messages.front();
+    if (!first.arrived) return;
+    bool covered = false;
+    for (size_t i = 1; i < g.messages.size() && !covered; ++i)
+      covered = (g.messages[i]->mask & first.mask) == first.mask && g.messages[i]->arrived;
+    if (!covered) return;
+    g.before = (g.before & ~first.mask) | first.value;
+    g.forgotten |= first.mask;
+    g.messages.erase(g.messages.begin());
+  }
+}
+
+void Memory::begin_pending(Reader& reader, const MessagePointer& message) {
+  message->place = static_cast<uint32_t>(pending_.size());
+  pending_.push_back(message);
+  oldest_.push_back(message);
+  by_author_[reader.author].push_back({message->epoch, message});
+}
+
+void Memory::store(Reader& reader, uint64_t address, uint32_t bytes, uint64_t value, Order order, Scope scope) {
+  advance();
+  Line& line = line_of(address, bytes);
+  check(line, address, bytes, true);
+  counts_.host_stores += !line.own && (line.kind == MemoryKind::host || line.kind == MemoryKind::uncached);
+  if (calm_) {
+    const MessagePointer message = new_message(reader, line, address, bytes, value);
+    return perform(*message);
+  }
+  if (line.kind != MemoryKind::registers) touch(line, address);
+  Granule& g = granule(line, address);
+  const MessagePointer message = [&] {
+    const uint64_t mask = mask_of(address, bytes);
+    bool own = false;
+    std::shared_ptr<const Release> release;
+    if (order != Order::weak) release = release_of(reader, order, scope, g, mask, nullptr, &own);
+    MessagePointer out = new_message(reader, line, address, bytes, value);
+    out->strong = order != Order::weak;
+    out->scope = scope;
+    out->release = std::move(release);
+    out->own_release = own;
+    return out;
+  }();
+  insert(reader, g, message);
+  begin_pending(reader, message);
+}
+
+/// Whether an RMW may read the message at `at`, and be the next in coherence order: not where another has, which it
+/// must see, nor before what has arrived.
+bool Memory::may_follow(const Reader& reader, Scope scope, const Granule& g, size_t at, size_t newest, size_t arrived) {
+  if (at == newest) return true;
+  if (at == none || (arrived != none && at < arrived)) return false;
+  const Message& one = *g.messages[at];
+  if (!one.claimed) return true;
+  for (size_t i = at + 1; i < g.messages.size(); ++i) {
+    const Message& by = *g.messages[i];
+    if (!by.rmw || by.author != one.claimant) continue;
+    const Scope far = distance(reader.block, reader.author, by.block, by.author);
+    return by.author != reader.author && (scope < far || one.claim_scope < far);
+  }
+  return false;
+}
+
+uint64_t Memory::atomic(Reader& reader, uint64_t address, uint32_t bytes, Order order, Scope scope,
+                        const Change& change) {
+  advance();
+  Line& line = line_of(address, bytes);
+  check(line, address, bytes, true);
+  if (line.kind == MemoryKind::registers) throw Fault("an atomic on registers");
+  uint64_t fresh = 0;
+  if (calm_) {
+    const uint64_t old = read_word(address, bytes);
+    if (change(old, fresh)) perform(*new_message(reader, line, address, bytes, fresh));
+    return old;
+  }
+  touch(line, address);
+  Granule& g = granule(line, address);
+  const uint64_t mask = mask_of(address, bytes);
+  const uint64_t shift = 8 * (address & 7);
+  if (scope == Scope::sys) {  // devices must not come between
+    const std::vector<MessagePointer> all = g.messages;
+    for (const MessagePointer& one : all) {
+      if (one->mask & mask) arrive(one);
+    }
+  }
+  size_t newest = none;
+  size_t arrived = none;
+  for (size_t i = 0; i < g.messages.size(); ++i) {
+    if ((g.messages[i]->mask & mask) == 0) continue;
+    newest = i;
+    if (g.messages[i]->arrived) arrived = i;
+  }
+  size_t at = scope == Scope::sys ? newest : choose(reader, g, mask, false);
+  uint64_t old = (value_at(g, mask, at) & mask) >> shift;
+  bool writes = change(old, fresh);
+  if (writes && !may_follow(reader, scope, g, at, newest, arrived)) {
+    at = newest;
+    old = (value_at(g, mask, at) & mask) >> shift;
+    writes = change(old, fresh);
+  }
+  const MessagePointer read = at == none ? nullptr : g.messages[at];
+  if (!read) take_first(reader, line, order, scope);
+  const bool sees = read && strong(reader, order, scope, address, bytes, *read);
+  if (sees) take(reader, *read, observe(reader, read), acquires(order), scope);
+  if (!writes) return old;
+  bool own = false;
+  std::shared_ptr<const Release> release = release_of(reader, order, scope, g, mask, sees ? read.get() : nullptr, &own);
+  const MessagePointer message = new_message(reader, line, address, bytes, fresh);
+  message->strong = true;
+  message->scope = scope;
+  message->rmw = true;
+  message->release = std::move(release);
+  message->own_release = own;
+  if (read) {
+    read->claimed = true;
+    read->claimant = reader.author;
+    read->claim_scope = scope;
+  }
+  const ptrdiff_t behind = at == none ? 0 : static_cast<ptrdiff_t>(at) + 1;
+  g.messages.insert(g.messages.begin() + behind, message);
+  begin_pending(reader, message);
+  if (scope == Scope::sys) arrive(message);
+  forget_old(g);
+  return old;
+}
+
+void Memory::fence(Reader& reader, bool acquire, bool release, bool sequential, Scope scope) {
+  if (calm_) return;
+  const int wide = static_cast<int>(scope);
+  for (int i = 0; acquire && i <= wide; ++i) {
+    if (reader.read[i]) reader.known.join(*reader.read[i]);
+    // What was read at a narrower distance stays: a later fence joins it again, which changes nothing.
+  }
+  if (sequential) {
+    ClockPointer& block = sequential_block_[reader.block];
+    if (block) reader.known.join(*block);
+    if (scope >= Scope::gpu && sequential_gpu_) reader.known.join(*sequential_gpu_);
+    if (scope == Scope::sys) {
+      devices_moved();
+      reader.known.join(device_);
+    }
+  }
+  if (!release) return;
+  const ClockPointer now = snapshot(reader);
+  for (int i = 0; i <= wide; ++i) reader.released[i] = now;
+  if (!sequential) return;
+  sequential_block_[reader.block] = joined(sequential_block_[reader.block], now);
+  if (scope >= Scope::gpu) sequential_gpu_ = joined(sequential_gpu_, now);
+  if (scope == Scope::sys) arrive_known(*now);
+}
+
+void Memory::meet(const std::vector<Reader*>& readers) {
+  if (calm_ || readers.empty()) return;
+  Clock all(authors_);
+  for (const Reader* const one : readers) {
+    all.join(one->known);
+    if (all[one->author] < one->epoch) all.set(one->author, one->epoch);
+  }
+  for (Reader* const one : readers) {
+    one->known = all;
+    ++one->epoch;
+  }
+}
+
+}  // namespace machine::ptx

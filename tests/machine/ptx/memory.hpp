@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Memory as the PTX memory model allows it to be, executed.
+///
+/// Each 8 bytes that were stored to keep their stores ("messages") in coherence order. A load takes the value of any of
+/// them that is not older than what its thread knows; a store takes any place behind what its thread knows. Knowledge
+/// follows base causality order: vector clocks that releases put into messages and that acquires take out, where the
+/// two are morally strong, at the scope that both have; barriers; fence.sc, which meet in one order for each block and
+/// for the GPU. A morally strong read leaves a mark at the message that it read: whoever is causally behind the read
+/// sees nothing older (causality order through observation).
+///
+/// Devices and the CPU see this process's memory. A message arrives there at any time, after the messages of the same
+/// bytes that come before it and after all that its release (of system scope) knows. A device is a thread that
+/// acquires what it reads and releases what it writes, at system scope, with a fence.sc between any two of its turns.
+/// What it wrote is found by comparing lines that the GPU uses with what they were.
+///
+/// Narrower than the model: a load takes effect when it is executed (no load buffering), an RMW of system scope sees
+/// the newest value, accesses that overlap in part are ordered byte by byte, a device's writes of one turn become
+/// known together, .const and kernel parameters do not change. Wider than hardware: weak loads may go back to an older
+/// value, atomics of narrow scope lose each other's updates where the scopes do not meet.
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include <machine/core/address_space.hpp>
+#include <machine/core/counts.hpp>
+#include <machine/core/random.hpp>
+#include <machine/ptx/clock.hpp>
+#include <machine/ptx/program.hpp>
+
+namespace machine::ptx {
+
+/// How nasty a run is.
+struct MemoryMood {
+  uint32_t stale = 3;        ///< one load in so many may go back
+  uint32_t drain = 8;        ///< at one access in so many a store arrives
+  uint32_t overtake = 3;     ///< one store in so many may come before others of its bytes
+  uint64_t patience = 3000;  ///< accesses until a store must have arrived, and nobody reads what was before
+};
+
+/// What a thread knows.
+struct Reader {
+  uint32_t author = 0;  ///< from 1; 0 is the device
+  uint32_t block = 0;
+  uint32_t epoch = 1;
+  Clock known;
+  ClockPointer read[3];      ///< by relaxed reads, to be known after a fence of that scope
+  ClockPointer released[3];  ///< by the last fence of that scope or a wider one
+};
+
+class Memory {
+ public:
+  Memory(AddressSpace& ranges, Counts& counts) : ranges_(ranges), counts_(counts) {}
+
+  /// Before a launch. Calm: sequential consistency, no messages.
+  void begin(uint32_t threads, uint32_t blocks, uint64_t seed, bool calm, const MemoryMood& mood);
+  Reader reader(uint32_t thread, uint32_t block) const;
+  /// After a launch: all that was stored arrives.
+  void end();
+
+  uint64_t load(Reader& reader, uint64_t address, uint32_t bytes, Order order, Scope scope, bool non_coherent);
+  void store(Reader& reader, uint64_t address, uint32_t bytes, uint64_t value, Order order, Scope scope);
+  /// `change(old, fresh)` says whether something is stored.
+  using Change = std::function<bool(uint64_t old, uint64_t& fresh)>;
+  uint64_t atomic(Reader& reader, uint64_t address, uint32_t bytes, Order order, Scope scope, const Change& change);
+  void fence(Reader& reader, bool acquires, bool releases, bool sequential, Scope scope);
+  /// A barrier that all of these have reached.
+  void meet(const std::vector<Reader*>& readers);
+
+  /// Devices may have written.
+  void devices_moved();
+
+  /// Memory of the machine's own: shared memory, variables. No device writes it.
+  void add_own(const void* memory, size_t bytes, bool writable);
+  void clear_own() { own_.clear(); }
+
+  /// A store to registers arrived.
+  std::function<void(uint64_t address, uint64_t value, uint32_t bytes)> write_register;
+  uint64_t pending() const { return pending_.size(); }
+
+ private:
+  /// What a release says, by how far the reader is from the one that released.
+  struct Release {
+    std::vector<std::pair<uint32_t, ClockPointer>> block;  ///< for threads of the same block
+    ClockPointer gpu;
+    ClockPointer system;
+    ClockPointer device;  ///< that a device released
+  };
+  struct Observer {
+    uint32_t author;
+    uint32_t epoch;
+  };
+  struct Message {
+    uint64_t address = 0;
+    uint64_t value = 0;  ///< in its place of the 8 bytes, as `mask`
+    uint64_t mask = 0;
+    uint64_t born = 0;
+    uint32_t author = 0;
+    uint32_t epoch = 0;
+    uint32_t block = 0;
+    uint32_t claimant = 0;  ///< the thread whose RMW read this
+    uint32_t place = 0;     ///< in pending_
+    uint8_t bytes = 0;
+    Scope scope = Scope::sys;
+    Scope claim_scope = Scope::sys;
+    bool strong = false;
+    bool claimed = false;
+    bool rmw = false;
+    bool own_release = false;
+    bool arrived = false;
+    bool arriving = false;
+    MemoryKind kind = MemoryKind::host;
+    std::shared_ptr<const Release> release;
+    std::vector<Observer> observers;
+  };
+  using MessagePointer = std::shared_ptr<Message>;
+  /// 8 bytes.
+  struct Granule {
+    uint64_t before = 0;     ///< value before the first message
+    uint64_t forgotten = 0;  ///< bytes of which older messages were dropped
+    std::vector<MessagePointer> messages;
+  };
+  struct Line {
+    uint64_t address = 0;
+    uint64_t seen[8] = {};     ///< what memory held when last looked at
+    uint64_t touched = 0;      ///< when the GPU last used it
+    uint32_t looked_turn = 0;  ///< the device's turn then
+    bool active = false;       ///< looked at after each turn of a device
+    bool own = false;
+    bool whole = false;  ///< its range reaches over all of it
+    bool writable = true;
+    MemoryKind kind = MemoryKind::host;
+    ClockPointer first;  ///< what a device's values that are older than any message bring
+    std::unique_ptr<Granule> granules[8];
+  };
+  struct Known {
+    uint32_t epoch;
+    MessagePointer message;
+  };
+
+  Line& line_of(uint64_t address, uint32_t bytes);
+  Line& make_line(uint64_t address, uint32_t bytes);
+  void check(Line& line, uint64_t address, uint32_t bytes, bool stores) const;
+  static bool differs(const Line& line);
+  bool look_at(Line& line, uint32_t turn);
+  ClockPointer device_release();
+  void touch(Line& line, uint64_t address);
+  void advance();
+  Granule& granule(Line& line, uint64_t address);
+
+  bool knows(const Reader& reader, const Message& message) const;
+  static Scope distance(uint32_t block, uint32_t author, uint32_t other_block, uint32_t other_author);
+  static bool strong(const Reader& reader, Order order, Scope scope, uint64_t address, uint32_t bytes,
+                     const Message& message);
+  bool observe(Reader& reader, const MessagePointer& message);
+  static void take(Reader& reader, const Message& message, bool first, bool now, Scope scope);
+  static void take_first(Reader& reader, const Line& line, Order order, Scope scope);
+  ClockPointer snapshot(Reader& reader);
+  std::shared_ptr<const Release> release_of(Reader& reader, Order order, Scope scope, const Granule& granule,
+                                            uint64_t mask, const Message* read, bool* own);
+  std::shared_ptr<const Release> merged(const std::shared_ptr<const Release>& a,
+                                        const std::shared_ptr<const Release>& b) const;
+  size_t choose(Reader& reader, const Granule& granule, uint64_t mask, bool non_coherent);
+  static uint64_t value_at(const Granule& granule, uint64_t mask, size_t index);
+  static bool may_follow(const Reader& reader, Scope scope, const Granule& granule, size_t at, size_t newest,
+                         size_t arrived);
+  MessagePointer new_message(const Reader& reader, const Line& line, uint64_t address, uint32_t bytes, uint64_t value);
+  void insert(Reader& reader, Granule& granule, const MessagePointer& message);
+  void begin_pending(Reader& reader, const MessagePointer& message);
+  void forget_old(Granule& granule);
+
+  void arrive(const MessagePointer& message);
+  void arrive_known(const Clock& clock);
+  void perform(Message& message);
+  void count_write(const Message& message);
+
+  AddressSpace& ranges_;
+  Counts& counts_;
+  std::vector<Range> own_;
+  Random random_{1};
+  MemoryMood mood_;
+  bool calm_ = true;
+  uint64_t now_ = 0;
+  uint32_t authors_ = 1;
+  uint32_t turn_ = 0;
+  Clock device_;
+  ClockPointer device_release_;
+  std::vector<ClockPointer> sequential_block_;
+  ClockPointer sequential_gpu_;
+  std::unordered_map<uint64_t, std::unique_ptr<Line>> lines_;
+  std::vector<Line*> recent_ = std::vector<Line*>(4096);
+  std::vector<Line*> active_;
+  std::vector<MessagePointer> pending_;
+  std::deque<MessagePointer> oldest_;
+  std::vector<std::deque<Known>> by_author_;
+  uint64_t last_write_end_ = 0;
+};
+
+}  // namespace machine::ptx

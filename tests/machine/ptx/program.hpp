@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief PTX as the machine executes it: functions of decoded instructions, variables, and where the C++ stood.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace machine::ptx {
+
+enum class Kind : uint8_t {
+  compute,  ///< registers to a register, by a function
+  compare,  ///< setp
+  carry,    ///< compute, with the condition code
+  pack,     ///< mov d, {a, b}
+  unpack,   ///< mov {d, e}, a
+  special,  ///< mov from a special register
+  address,  ///< mov of a variable's address
+  convert_address,
+  load,
+  store,
+  atomic,
+  fence,
+  warp_barrier,
+  vote,
+  match,
+  reduce,
+  shuffle,
+  active_mask,
+  block_barrier,
+  sleep,
+  branch,
+  call,
+  leave,  ///< ret
+  exit,
+  trap,
+  nothing
+};
+
+enum class Order : uint8_t { weak, relaxed, acquire, release, acq_rel, sc };
+enum class Scope : uint8_t { cta, gpu, sys };
+enum class Space : uint8_t { generic, global, constant, parameter, local, shared };
+
+/// Which of its variants a collective, an atomic or a setp is.
+enum class How : uint8_t {
+  none,
+  add,
+  exchange,
+  compare_exchange,
+  bit_and,
+  bit_or,
+  bit_xor,
+  min,
+  max,
+  increment,
+  decrement,
+  ballot,
+  any,
+  all,
+  uniform,
+  index,
+  up,
+  down,
+  butterfly
+};
+
+enum class Special : uint8_t {
+  tid_x,
+  tid_y,
+  tid_z,
+  ntid_x,
+  ntid_y,
+  ntid_z,
+  ctaid_x,
+  ctaid_y,
+  ctaid_z,
+  nctaid_x,
+  nctaid_y,
+  nctaid_z,
+  lane,
+  warp,
+  warps,
+  warp_size,
+  smid,
+  gridid,
+  lanemask_eq,
+  lanemask_lt,
+  lanemask_le,
+  lanemask_gt,
+  lanemask_ge,
+  globaltimer,
+  globaltimer_lo,
+  clock,
+  clock_hi,
+  clock64,
+  dynamic_shared,
+  total_shared
+};
+
+struct Type {
+  char letter = 'b';  ///< b u s f, p: predicate
+  uint8_t bits = 0;
+  bool is_signed() const { return letter == 's'; }
+  bool is_float() const { return letter == 'f'; }
+  uint32_t bytes() const { return bits / 8u; }
+};
+
+/// A register, or a value that is known.
+struct Operand {
+  int32_t index = -1;  ///< of the register; below 0: `value`
+  bool negated = false;
+  uint8_t bits = 64;  ///< of the register
+  uint64_t value = 0;
+};
+
+using Compute = uint64_t (*)(uint64_t a, uint64_t b, uint64_t c, uint64_t d);
+/// `carry` is in and out.
+using Carry = uint64_t (*)(uint64_t a, uint64_t b, uint64_t c, bool& carry);
+
+struct Instruction {
+  Kind kind = Kind::nothing;
+  How how = How::none;
+  Order order = Order::weak;
+  Scope scope = Scope::sys;
+  Space space = Space::generic;
+  Type type;
+  Special special = Special::tid_x;
+  bool removed = false;         ///< by a mutation
+  bool non_coherent = false;    ///< ld.global.nc
+  bool to_space = false;        ///< cvta.to
+  bool release_half = true;     ///< of a fence
+  bool acquire_half = true;     ///< of a fence
+  bool narrow_barrier = false;  ///< of a block barrier: not all threads of the block
+  bool arrive_only = false;     ///< of a block barrier
+  uint8_t outputs = 0;
+  uint8_t inputs = 0;
+  int32_t predicate = -1;
+  bool predicate_negated = false;
+  Operand out[4];
+  Operand in[4];
+  Operand base;        ///< of an address
+  int64_t offset = 0;  ///< of an address; in the parameters' bytes where the space is parameter
+  Compute compute = nullptr;
+  Carry carry = nullptr;
+  int32_t target = -1;  ///< of a branch; the index of a call's `calls` entry
+  uint32_t line = 0;    ///< of the PTX text, from 1
+  int32_t place = -1;
+};
+
+struct Parameter {
+  std::string name;
+  uint32_t offset = 0;
+  uint32_t bytes = 0;
+};
+
+/// From bytes of the caller's parameter area to bytes of the callee's, and back.
+struct Copy {
+  uint32_t from = 0;
+  uint32_t to = 0;
+  uint32_t bytes = 0;
+};
+struct Call {
+  std::string name;
+  int32_t function = -1;
+  std::vector<uint32_t> arguments;  ///< offsets in the caller's area
+  std::vector<uint32_t> results;
+  std::vector<Copy> in;
+  std::vector<Copy> out;
+};
+
+struct Function {
+  std::string name;
+  bool entry = false;
+  bool defined = false;
+  std::vector<Parameter> parameters;
+  std::vector<Parameter> results;
+  uint32_t argument_bytes = 0;   ///< of the parameters; they come first in the parameter area
+  uint32_t parameter_bytes = 0;  ///< with results and what is passed to others
+  uint32_t registers = 0;
+  uint32_t local_bytes = 0;
+  uint32_t shared_bytes = 0;
+  uint32_t first = 0;  ///< of its instructions, in the program
+  std::vector<Instruction> code;
+  std::vector<Call> calls;
+};
+
+/// A variable of the module.
+struct Variable {
+  Space space = Space::global;
+  uint64_t bytes = 0;
+  uint32_t align = 1;
+  bool external = false;  ///< shared memory whose size the launch says
+  uint64_t offset = 0;    ///< in its space
+  std::vector<uint8_t> initial;
+  std::vector<std::pair<uint64_t, std::string>> pointers;  ///< where the initialiser names a variable
+};
+
+struct Place {
+  uint32_t file = 0;
+  uint32_t line = 0;
+  int32_t inlined_at = -1;  ///< another place
+};
+
+struct Program {
+  std::string target;
+  std::vector<std::string> text;  ///< lines
+  std::map<uint32_t, std::string> files;
+  std::vector<Place> places;
+  std::vector<Function> functions;
+  std::map<std::string, int32_t> by_name;
+  std::map<std::string, Variable> variables;
+  uint64_t global_bytes = 0;  ///< .global and .const
+  uint64_t shared_bytes = 0;  ///< static
+
+  /// `completion.hpp:116 < nvme_core.hpp:88`: the innermost first.
+  std::string source(int32_t place, uint32_t most = 10) const;
+  /// The text of an instruction's line, without what stands around it.
+  std::string line(const Instruction& instruction) const;
+};
+
+/// @throws Fault with line and text of what is not known
+Program parse(const std::string& text);
+Program parse_file(const std::string& path);
+
+}  // namespace machine::ptx

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// @brief What threads of a warp or of a block do together. Votes, matches and shuffles order no memory; barriers do.
+
+#include <machine/ptx/machine.hpp>
+
+#include <string>
+
+namespace machine::ptx {
+
+namespace {
+
+/// Turns that a thread waits for others of its warp, where all that can come are to be in the mask.
+constexpr uint32_t longest_patience = 3000;
+
+bool same_instruction(const Instruction& a, const Instruction& b) {
+  return a.kind == b.kind && a.how == b.how && a.type.letter == b.type.letter && a.type.bits == b.type.bits;
+}
+const Operand& mask_operand(const Instruction& i) {
+  return i.kind == Kind::warp_barrier ? i.in[0] : i.in[i.inputs - 1];
+}
+
+uint64_t reduced(const Instruction& i, uint64_t a, uint64_t b) {
+  const bool less = i.type.is_signed() ? static_cast<int32_t>(a) < static_cast<int32_t>(b) : a < b;
+  switch (i.how) {
+    case How::add: return (a + b) & 0xffffffffu;
+    case How::bit_and: return a & b;
+    case How::bit_or: return a | b;
+    case How::bit_xor: return a ^ b;
+    case How::min: return less ? a : b;
+    default: return less ? b : a;
+  }
+}
+
+}  // namespace
+
+void Machine::gather(Thread& thread, const Instruction& i) {
+  thread.mask = static_cast<uint32_t>(get(thread, mask_operand(i)));
+  if (!(thread.mask >> thread.lane & 1)) fail(thread, "the mask does not name the thread that executes");
+  stop(thread, State::gathering);
+  complete(thread);
+}
+
+/// Lets those go who wait for nobody any more. Threads that have ended need not come.
+void Machine::complete(Thread& thread) {
+  const Instruction& i = *instruction_of(thread);
+  std::vector<Thread*> members;
+  uint32_t named = thread.mask;
+  for (const uint32_t id : warps_[thread.warp]) {
+    Thread& other = threads_[id];
+    if (!(thread.mask >> other.lane & 1)) continue;
+    if (other.state == State::done) {
+      named &= ~(1u << other.lane);
+      continue;
+    }
+    if (other.state != State::gathering) return;
+    if (!same_instruction(i, *instruction_of(other)) || other.mask != thread.mask) {
+      if (!(other.mask >> thread.lane & 1)) return;  // it waits for others, and may come here later
+      fail(thread, "two threads name each other at different instructions, or with different masks");
+    }
+    members.push_back(&other);
+  }
+  act(members, named);
+}
+
+void Machine::act(const std::vector<Thread*>& members, uint32_t named) {
+  Thread* by_lane[32] = {};
+  uint64_t values[32] = {};
+  uint32_t votes = 0;
+  for (Thread* const one : members) {
+    const Instruction& i = *instruction_of(*one);
+    by_lane[one->lane] = one;
+    if (i.kind == Kind::warp_barrier) continue;
+    values[one->lane] = get(*one, i.in[0]);
+    if (values[one->lane] & 1) votes |= 1u << one->lane;
+  }
+  named &= members.empty() ? 0 : members[0]->mask;
+  uint32_t there = 0;
+  for (const Thread* const one : members) there |= 1u << one->lane;
+  uint64_t results[32] = {};
+  const Instruction& first = *instruction_of(*members[0]);
+  if (first.kind == Kind::warp_barrier) {
+    std::vector<Reader*> readers;
+    for (Thread* const one : members) readers.push_back(&one->reader);
+    memory_.meet(readers);
+    ++counts.warp_barriers;
+  }
+  for (Thread* const one : members) {
+    const Instruction& i = *instruction_of(*one);
+    uint64_t& result = results[one->lane];
+    switch (i.kind) {
+      case Kind::vote:
+        if (i.how == How::ballot) result = votes;
+        if (i.how == How::any) result = votes != 0;
+        if (i.how == How::all) result = votes == there;
+        if (i.how == How::uniform) result = votes == 0 || votes == there;
+        set(*one, i.out[0], result);
+        break;
+      case Kind::match: {
+        const uint64_t ones = i.type.bits == 64 ? ~uint64_t{0} : 0xffffffffu;
+        uint32_t same = 0;
+        for (const Thread* const other : members) {
+          if ((values[other->lane] & ones) == (values[one->lane] & ones)) same |= 1u << other->lane;
+        }
+        const bool all = same == there;
+        set(*one, i.out[0], i.how == How::all && !all ? 0 : same);
+        if (i.outputs > 1) set(*one, i.out[1], all);
+        break;
+      }
+      case Kind::reduce:
+        result = values[members[0]->lane] & 0xffffffffu;
+        for (size_t k = 1; k < members.size(); ++k) result = reduced(i, result, values[members[k]->lane] & 0xffffffffu);
+        set(*one, i.out[0], result);
+        break;
+      case Kind::shuffle: shuffle(*one, i, by_lane, values); break;
+      default: break;
+    }
+  }
+  for (Thread* const one : members) {
+    ++one->frames.back().pc;
+    go_on(*one);
+  }
+}
+
+void Machine::shuffle(Thread& thread, const Instruction& i, Thread* const (&by_lane)[32],
+                      const uint64_t (&values)[32]) {
+  const uint32_t by = static_cast<uint32_t>(get(thread, i.in[1])) & 31;
+  const uint32_t limits_word = static_cast<uint32_t>(get(thread, i.in[2]));
+  const uint32_t segment = limits_word >> 8 & 31;
+  const uint32_t clamp = limits_word & 31;
+  const uint32_t low = thread.lane & segment;
+  const uint32_t high = low | (clamp & ~segment);
+  uint32_t from = thread.lane;
+  bool inside = false;
+  switch (i.how) {
+    case How::up:
+      from = thread.lane - by;
+      inside = static_cast<int32_t>(from) >= static_cast<int32_t>(high);
+      break;
+    case How::down:
+      from = thread.lane + by;
+      inside = from <= high;
+      break;
+    case How::butterfly:
+      from = thread.lane ^ by;
+      inside = from <= high;
+      break;
+    default: from = low | (by & ~segment); inside = from <= high;
+  }
+  if (!inside) from = thread.lane;
+  if (by_lane[from] == nullptr) fail(thread, "a shuffle from lane " + std::to_string(from) + ", which takes no part");
+  set(thread, i.out[0], values[from] & 0xffffffffu);
+  if (i.outputs > 1) set(thread, i.out[1], inside);
+}
+
+/// activemask. A thread waits until nobody of its warp can come any more, then answers for some of those that are at
+/// the same instruction.
+void Machine::ask_who_is_here(Thread& thread) {
+  const Convergence how = seed_ == 0 ? Convergence::all : mood.convergence;
+  if (how == Convergence::all && thread.patience < longest_patience) {
+    for (const uint32_t id : warps_[thread.warp]) {
+      const Thread& other = threads_[id];
+      if (other.state != State::running) continue;
+      ++thread.patience;
+      return;
+    }
+  }
+  const auto same_place = [&](const Thread& other) {
+    if (other.frames.size() != thread.frames.size()) return false;
+    for (size_t k = 0; k < thread.frames.size(); ++k) {
+      if (other.frames[k].function != thread.frames[k].function || other.frames[k].pc != thread.frames[k].pc)
+        return false;
+    }
+    return true;
+  };
+  uint32_t mask = 1u << thread.lane;
+  for (const uint32_t id : warps_[thread.warp]) {
+    const Thread& other = threads_[id];
+    if (other.state != State::parked || !same_place(other) || how == Convergence::one) continue;
+    if (how == Convergence::random && random_.one_in(3)) continue;
+    mask |= 1u << other.lane;
+  }
+  for (const uint32_t id : warps_[thread.warp]) {
+    Thread& other = threads_[id];
+    if (!(mask >> other.lane & 1)) continue;
+    set(other, instruction_of(other)->out[0], mask);
+    ++other.frames.back().pc;
+    other.state = State::running;
+  }
+}
+
+/// bar.sync and bar.arrive. Threads that have ended count as come, where all of the block are meant.
+void Machine::arrive(Thread& thread, const Instruction& i) {
+  thread.barrier = static_cast<uint32_t>(get(thread, i.in[0]));
+  thread.barrier_threads = i.narrow_barrier ? static_cast<uint32_t>(get(thread, i.in[1])) : 0;
+  if (thread.barrier > 15 || thread.barrier_threads % 32 != 0) fail(thread, "there is no such barrier");
+  if (i.arrive_only) fail(thread, "arriving without waiting is not modelled");
+  stop(thread, State::at_barrier);
+  open_barrier(thread.block);
+}
+
+void Machine::open_barrier(uint32_t block) {
+  uint32_t waiting[16] = {};
+  uint32_t wanted[16] = {};
+  uint32_t live = 0;
+  for (const uint32_t id : blocks_[block].threads) {
+    const Thread& one = threads_[id];
+    live += one.state != State::done;
+    if (one.state != State::at_barrier) continue;
+    ++waiting[one.barrier];
+    if (waiting[one.barrier] > 1 && wanted[one.barrier] != one.barrier_threads)
+      fail(one, "threads wait for different numbers at one barrier");
+    wanted[one.barrier] = one.barrier_threads;
+  }
+  for (uint32_t id = 0; id < 16; ++id) {
+    if (waiting[id] == 0 || waiting[id] < (wanted[id] == 0 ? live : wanted[id])) continue;
+    std::vector<Thread*> members;
+    std::vector<Reader*> readers;
+    for (const uint32_t which : blocks_[block].threads) {
+      Thread& one = threads_[which];
+      if (one.state != State::at_barrier || one.barrier != id) continue;
+      members.push_back(&one);
+      readers.push_back(&one.reader);
+    }
+    memory_.meet(readers);
+    for (Thread* const one : members) {
+      ++one->frames.back().pc;
+      go_on(*one);
+    }
+  }
+}
+
+}  // namespace machine::ptx
