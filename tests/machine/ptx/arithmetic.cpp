@@ -3,6 +3,7 @@
 /// @brief Integer arithmetic, comparison, selection.
 
 #include <machine/ptx/arithmetic.hpp>
+#include <machine/ptx/parser.hpp>
 
 #include <type_traits>
 
@@ -239,14 +240,11 @@ Compute comparison(const std::string& relation, const Type& type) {
 Compute integer_computation(const Words& words, const Type& type, uint32_t& inputs) {
   const std::string& op = words[0];
   // What may stand beside the name and the type.
+  const bool product = op == "mul" || op == "mad";
   for (size_t i = 1; i < words.size(); ++i) {
     Type ignored;
-    const bool product = op == "mul" || op == "mad";
-    if (words[i] == "lo" || words[i] == "hi" || words[i] == "wide") {
-      if (!product) return nullptr;
-    } else if (words[i][0] == 'c' || (words[i] != "pred" && words[i].size() > 3)) {
-      return nullptr;
-    }
+    const bool part = words[i] == "lo" || words[i] == "hi" || words[i] == "wide";
+    if (part ? !product : !parse_type(words[i], ignored)) return nullptr;
   }
   inputs = 2;
   if (op == "add") return of_integer<Add>(type);

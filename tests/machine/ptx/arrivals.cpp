@@ -217,15 +217,19 @@ void Memory::advance() {
   ++now_;
   last_write_end_ = 0;
   if (calm_) return;
-  if (!pending_.empty() && random_.one_in(mood_.drain)) {
-    const MessagePointer one = pending_[random_.below(static_cast<uint32_t>(pending_.size()))];
-    arrive(one);
-  }
+  if (!pending_.empty() && random_.one_in(mood_.drain)) arrive_one();
   while (!oldest_.empty() && (oldest_.front()->arrived || oldest_.front()->born + mood_.patience < now_)) {
     const MessagePointer one = oldest_.front();
     oldest_.pop_front();
     arrive(one);
   }
+}
+
+bool Memory::arrive_one() {
+  if (pending_.empty()) return false;
+  const MessagePointer one = pending_[random_.below(static_cast<uint32_t>(pending_.size()))];
+  arrive(one);
+  return true;
 }
 
 void Memory::arrive(const MessagePointer& message) {

@@ -29,31 +29,38 @@ uint64_t bits_of(F value) {
   return out;
 }
 
+/// Of a sum, a product, a quotient, a root: the NaN that the hardware makes of 32 bits; of 64 none is specified.
+template <class F>
+uint64_t made(F value) {
+  if (!std::isnan(value)) return bits_of(value);
+  return sizeof(F) == 4 ? 0x7fffffffu : 0x7ff8000000000000u;
+}
+
 template <class F>
 struct Real {
-  static uint64_t add(uint64_t a, uint64_t b, uint64_t, uint64_t) { return bits_of<F>(real<F>(a) + real<F>(b)); }
-  static uint64_t sub(uint64_t a, uint64_t b, uint64_t, uint64_t) { return bits_of<F>(real<F>(a) - real<F>(b)); }
-  static uint64_t mul(uint64_t a, uint64_t b, uint64_t, uint64_t) { return bits_of<F>(real<F>(a) * real<F>(b)); }
-  static uint64_t div(uint64_t a, uint64_t b, uint64_t, uint64_t) { return bits_of<F>(real<F>(a) / real<F>(b)); }
+  static uint64_t add(uint64_t a, uint64_t b, uint64_t, uint64_t) { return made<F>(real<F>(a) + real<F>(b)); }
+  static uint64_t sub(uint64_t a, uint64_t b, uint64_t, uint64_t) { return made<F>(real<F>(a) - real<F>(b)); }
+  static uint64_t mul(uint64_t a, uint64_t b, uint64_t, uint64_t) { return made<F>(real<F>(a) * real<F>(b)); }
+  static uint64_t div(uint64_t a, uint64_t b, uint64_t, uint64_t) { return made<F>(real<F>(a) / real<F>(b)); }
   static uint64_t fma(uint64_t a, uint64_t b, uint64_t c, uint64_t) {
-    return bits_of<F>(std::fma(real<F>(a), real<F>(b), real<F>(c)));
+    return made<F>(std::fma(real<F>(a), real<F>(b), real<F>(c)));
   }
   static uint64_t min(uint64_t a, uint64_t b, uint64_t, uint64_t) {
     const F x = real<F>(a);
     const F y = real<F>(b);
     if (x == 0 && y == 0) return std::signbit(x) ? a : b;
-    return bits_of<F>(std::fmin(x, y));
+    return made<F>(std::fmin(x, y));
   }
   static uint64_t max(uint64_t a, uint64_t b, uint64_t, uint64_t) {
     const F x = real<F>(a);
     const F y = real<F>(b);
     if (x == 0 && y == 0) return std::signbit(x) ? b : a;
-    return bits_of<F>(std::fmax(x, y));
+    return made<F>(std::fmax(x, y));
   }
   static uint64_t neg(uint64_t a, uint64_t, uint64_t, uint64_t) { return bits_of<F>(-real<F>(a)); }
   static uint64_t abs(uint64_t a, uint64_t, uint64_t, uint64_t) { return bits_of<F>(std::fabs(real<F>(a))); }
-  static uint64_t sqrt(uint64_t a, uint64_t, uint64_t, uint64_t) { return bits_of<F>(std::sqrt(real<F>(a))); }
-  static uint64_t rcp(uint64_t a, uint64_t, uint64_t, uint64_t) { return bits_of<F>(F{1} / real<F>(a)); }
+  static uint64_t sqrt(uint64_t a, uint64_t, uint64_t, uint64_t) { return made<F>(std::sqrt(real<F>(a))); }
+  static uint64_t rcp(uint64_t a, uint64_t, uint64_t, uint64_t) { return made<F>(F{1} / real<F>(a)); }
 
   static bool unordered(uint64_t a, uint64_t b) { return std::isnan(real<F>(a)) || std::isnan(real<F>(b)); }
   template <bool Unordered>

@@ -142,6 +142,10 @@ void Machine::run(const std::string& kernel, const Launch& launch) {
     throw Fault("there is no kernel " + kernel);
   prepare(program_.functions[static_cast<size_t>(found->second)], launch);
   schedule();
+  // A kernel ends when all that it stored has arrived; devices do not wait for that.
+  while (memory_.arrive_one()) {
+    if (step_devices && random_.one_in(mood.device_every) && step_devices(random_)) memory_.devices_moved();
+  }
   memory_.end();
 }
 

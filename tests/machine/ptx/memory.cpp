@@ -302,18 +302,17 @@ void Memory::store(Reader& reader, uint64_t address, uint32_t bytes, uint64_t va
 
 /// Whether an RMW may read the message at `at`, and be the next in coherence order: not where another has, which it
 /// must see, nor before what has arrived.
-bool Memory::may_follow(const Reader& reader, Scope scope, const Granule& g, size_t at, size_t newest, size_t arrived) {
+bool Memory::may_follow(const Reader& reader, Scope scope, const Granule& g, uint64_t mask, size_t at, size_t newest,
+                        size_t arrived) {
   if (at == newest) return true;
-  if (at == none || (arrived != none && at < arrived)) return false;
-  const Message& one = *g.messages[at];
-  if (!one.claimed) return true;
-  for (size_t i = at + 1; i < g.messages.size(); ++i) {
-    const Message& by = *g.messages[i];
-    if (!by.rmw || by.author != one.claimant) continue;
-    const Scope far = distance(reader.block, reader.author, by.block, by.author);
-    return by.author != reader.author && (scope < far || one.claim_scope < far);
+  if (arrived != none && (at == none || at < arrived)) return false;
+  if (at == none && (g.forgotten & mask)) return false;
+  for (const Claim& claim : at == none ? g.claims : g.messages[at]->claims) {
+    if ((claim.mask & mask) == 0) continue;
+    const Scope far = distance(reader.block, reader.author, claim.block, claim.author);
+    if (claim.author == reader.author || (scope >= far && claim.scope >= far)) return false;
   }
-  return false;
+  return true;
 }
 
 uint64_t Memory::atomic(Reader& reader, uint64_t address, uint32_t bytes, Order order, Scope scope,
@@ -348,7 +347,7 @@ uint64_t Memory::atomic(Reader& reader, uint64_t address, uint32_t bytes, Order 
   size_t at = scope == Scope::sys ? newest : choose(reader, g, mask, false);
   uint64_t old = (value_at(g, mask, at) & mask) >> shift;
   bool writes = change(old, fresh);
-  if (writes && !may_follow(reader, scope, g, at, newest, arrived)) {
+  if (writes && !may_follow(reader, scope, g, mask, at, newest, arrived)) {
     at = newest;
     old = (value_at(g, mask, at) & mask) >> shift;
     writes = change(old, fresh);
@@ -366,11 +365,7 @@ uint64_t Memory::atomic(Reader& reader, uint64_t address, uint32_t bytes, Order 
   message->rmw = true;
   message->release = std::move(release);
   message->own_release = own;
-  if (read) {
-    read->claimed = true;
-    read->claimant = reader.author;
-    read->claim_scope = scope;
-  }
+  (read ? read->claims : g.claims).push_back({mask, reader.author, reader.block, scope});
   const ptrdiff_t behind = at == none ? 0 : static_cast<ptrdiff_t>(at) + 1;
   g.messages.insert(g.messages.begin() + behind, message);
   begin_pending(reader, message);

@@ -81,7 +81,8 @@ class Memory {
 
   /// A store to registers arrived.
   std::function<void(uint64_t address, uint64_t value, uint32_t bytes)> write_register;
-  uint64_t pending() const { return pending_.size(); }
+  /// One more store arrives. False: there is none.
+  bool arrive_one();
 
  private:
   /// What a release says, by how far the reader is from the one that released.
@@ -95,6 +96,13 @@ class Memory {
     uint32_t author;
     uint32_t epoch;
   };
+  /// The RMW that read a value: no other may, where the two are morally strong.
+  struct Claim {
+    uint64_t mask = 0;
+    uint32_t author = 0;
+    uint32_t block = 0;
+    Scope scope = Scope::sys;
+  };
   struct Message {
     uint64_t address = 0;
     uint64_t value = 0;  ///< in its place of the 8 bytes, as `mask`
@@ -103,26 +111,25 @@ class Memory {
     uint32_t author = 0;
     uint32_t epoch = 0;
     uint32_t block = 0;
-    uint32_t claimant = 0;  ///< the thread whose RMW read this
-    uint32_t place = 0;     ///< in pending_
+    uint32_t place = 0;  ///< in pending_
     uint8_t bytes = 0;
     Scope scope = Scope::sys;
-    Scope claim_scope = Scope::sys;
     bool strong = false;
-    bool claimed = false;
     bool rmw = false;
     bool own_release = false;
     bool arrived = false;
     bool arriving = false;
     MemoryKind kind = MemoryKind::host;
+    std::vector<Claim> claims;
     std::shared_ptr<const Release> release;
     std::vector<Observer> observers;
   };
   using MessagePointer = std::shared_ptr<Message>;
   /// 8 bytes.
   struct Granule {
-    uint64_t before = 0;     ///< value before the first message
-    uint64_t forgotten = 0;  ///< bytes of which older messages were dropped
+    uint64_t before = 0;        ///< value before the first message
+    uint64_t forgotten = 0;     ///< bytes of which older messages were dropped
+    std::vector<Claim> claims;  ///< of the value before the first message
     std::vector<MessagePointer> messages;
   };
   struct Line {
@@ -167,8 +174,8 @@ class Memory {
                                         const std::shared_ptr<const Release>& b) const;
   size_t choose(Reader& reader, const Granule& granule, uint64_t mask, bool non_coherent);
   static uint64_t value_at(const Granule& granule, uint64_t mask, size_t index);
-  static bool may_follow(const Reader& reader, Scope scope, const Granule& granule, size_t at, size_t newest,
-                         size_t arrived);
+  static bool may_follow(const Reader& reader, Scope scope, const Granule& granule, uint64_t mask, size_t at,
+                         size_t newest, size_t arrived);
   MessagePointer new_message(const Reader& reader, const Line& line, uint64_t address, uint32_t bytes, uint64_t value);
   void insert(Reader& reader, Granule& granule, const MessagePointer& message);
   void begin_pending(Reader& reader, const MessagePointer& message);

@@ -221,7 +221,10 @@ void Parser::header(std::string text) {
 void Parser::finish() {
   for (const auto& [index, label] : fixups_) {
     const auto found = labels_.find(label);
-    if (found == labels_.end()) fail("no label " + label);
+    if (found == labels_.end()) {
+      line_ = function().code[index].line;
+      fail("no label " + label);
+    }
     function().code[index].target = static_cast<int32_t>(found->second);
   }
   blocks_.clear();
