@@ -11,7 +11,8 @@
 namespace machine::amdgcn {
 namespace {
 
-constexpr uint64_t longest_hold = 20000;
+constexpr uint32_t short_hold = 500;
+constexpr uint32_t long_hold = 20000;
 constexpr uint32_t piece_bytes = 8;
 
 void set_bits(uint64_t* bits, uint32_t first, uint32_t count) {
@@ -135,7 +136,7 @@ void Processor::issue(Wave& wave, std::unique_ptr<Access> access) {
     count(a);
   }
   set_bits(wave.poisoned_vectors, a.destination, a.registers);
-  if (random_.one_in(mood_.hold)) a.hold = ticks_ + random_.below(longest_hold);
+  if (random_.one_in(mood_.hold)) a.hold = ticks_ + random_.below(random_.one_in(8) ? long_hold : short_hold);
   wave.flight.push_back(std::move(access));
   if (a.pending() && a.kind != Access::Kind::write_back) pending_[wave.requester.unit].push_back({&wave, &a});
   if (mood_.calm) perform_all(wave, a);
@@ -287,6 +288,9 @@ bool Processor::wait(Wave& wave, const Waits& waits) {
                     (waits.scalar < scalars) || (waits.shared_or_scalar < scalars + shared);
   if (!busy) return true;
   if (!random_.one_in(mood_.yield)) return false;
+  for (const auto& access : wave.flight)
+    if (access->pending() && access->hold > ticks_) return false;
+  ++wave.processor->program().code()[wave.counter - 1].useful;
   retire(wave, false, waits.vector);
   retire(wave, true, waits.stores);
   retire_shared(wave, waits.shared);

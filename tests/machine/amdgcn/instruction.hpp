@@ -120,6 +120,7 @@ struct Instruction {
   std::shared_ptr<Instruction> second;  ///< the other half of a dual instruction
   uint64_t address = 0;                 ///< in the code object
   uint64_t executed = 0;
+  uint64_t useful = 0;  ///< of a wait: how often there was something to wait for
   bool parsed = false;
   std::string text;
   std::string mnemonic;  ///< without what says how it is encoded

@@ -43,7 +43,7 @@ inline Mood draw_mood(uint64_t seed, bool several_second_levels, Random& random)
   mood.burst = random.pick(bursts);
   mood.stall = random.one_in(2) ? 0 : 8 + random.below(100);
   mood.device = random.pick(device_rates);
-  mood.yield = 1 + random.below(8);
+  mood.yield = random.one_in(4) ? 64 : 1 + random.below(8);
   mood.second_levels = several_second_levels && random.one_in(2) ? 2 : 1;
   mood.late_groups = random.one_in(4);
   return mood;

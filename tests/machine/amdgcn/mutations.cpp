@@ -9,10 +9,6 @@
 namespace machine::amdgcn {
 namespace {
 
-void weaken_scope(Instruction& instruction) {
-  instruction.scope = static_cast<Scope>(static_cast<uint8_t>(instruction.scope) - 1);
-}
-
 struct Counter {
   const char* name;
   uint8_t Waits::*limit;
@@ -34,15 +30,21 @@ bool is_vector_access(const std::string& name) {
   return moves && (starts_with(name, "global_") || starts_with(name, "flat_") || starts_with(name, "buffer_"));
 }
 
-/// Nothing of unit scope is weaker; nothing of workgroup scope is where a unit's cache serves that.
-bool has_scope(const Instruction& instruction, const Target& target) {
-  const bool atomic = instruction.mnemonic.find("_atomic_") != std::string::npos;
-  if (atomic) return instruction.scope == Scope::system;
-  return instruction.scope > Scope::unit && (target.scope_bits || target.generation == 12 || instruction.scope == Scope::agent);
+/// The next scope that makes a difference; the same where there is none.
+Scope weaker(const Instruction& instruction, const Target& target) {
+  const std::string& name = instruction.mnemonic;
+  const bool control = is_cache_control(name);
+  if (!control && !is_vector_access(name)) return instruction.scope;
+  if (instruction.scope == Scope::system) return Scope::agent;
+  // Atomics are done in the L2; what writes back or stores for the agent need not do so where there is one L2.
+  const bool stores = name.find("_store_") != std::string::npos || name.find("_wb") != std::string::npos;
+  if (name.find("_atomic_") != std::string::npos || (stores && !target.several_second_levels)) return instruction.scope;
+  if (instruction.scope == Scope::agent) return target.several_second_levels ? Scope::group : Scope::unit;
+  return instruction.scope > target.first_level_serves ? Scope::unit : instruction.scope;
 }
 
-const char* weaker_scope(Scope scope) {
-  return scope == Scope::system ? "agent scope" : scope == Scope::agent ? "workgroup scope" : "no scope";
+std::string name_of(Scope scope) {
+  return scope == Scope::agent ? "agent scope" : scope == Scope::group ? "workgroup scope" : "no scope";
 }
 
 }  // namespace
@@ -58,16 +60,19 @@ std::vector<Mutation> Processor::mutations(const std::string& kernel) const {
     const Instruction& instruction = program_.fetch(number);
     for (const Counter& counter : counters)
       if (instruction.waits.*counter.limit != Waits::any) add(number, std::string("no wait for ") + counter.name);
-    const bool cache_control = is_cache_control(instruction.mnemonic);
-    if (cache_control) add(number, "removed");
-    if ((cache_control && instruction.scope > Scope::group) ||
-        (is_vector_access(instruction.mnemonic) && has_scope(instruction, model())))
-      add(number, weaker_scope(instruction.scope));
-    if (instruction.mnemonic == "s_barrier" || instruction.mnemonic == "s_barrier_wait") add(number, "removed");
+    const bool barrier = instruction.mnemonic == "s_barrier" || instruction.mnemonic == "s_barrier_wait";
+    if (barrier || is_cache_control(instruction.mnemonic)) add(number, "removed");
+    const Scope scope = weaker(instruction, model());
+    if (scope != instruction.scope) add(number, name_of(scope));
   }
   const std::vector<std::string> sources = program_.sources(numbers);
   for (size_t i = 0; i < all.size(); ++i) all[i].source = sources[i];
   return all;
+}
+
+uint64_t Processor::executed(const Mutation& mutation) const {
+  const Instruction& instruction = program_.code()[mutation.instruction];
+  return starts_with(mutation.change, "no wait") ? instruction.useful : instruction.executed;
 }
 
 void Processor::apply(const Mutation& mutation) {
@@ -82,8 +87,9 @@ void Processor::apply(const Mutation& mutation) {
     instruction.waits.*counter.limit = Waits::any;
     return;
   }
-  if (mutation.change != weaker_scope(instruction.scope)) throw Fault("no change \"" + mutation.change + "\"");
-  weaken_scope(instruction);
+  const Scope scope = weaker(instruction, model());
+  if (scope == instruction.scope || mutation.change != name_of(scope)) throw Fault("no change \"" + mutation.change + "\"");
+  instruction.scope = scope;
 }
 
 void Processor::restore() {

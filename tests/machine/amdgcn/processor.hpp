@@ -28,7 +28,8 @@ class Processor final : public Gpu {
   std::vector<Mutation> mutations(const std::string& kernel) const override;
   void apply(const Mutation& mutation) override;
   void restore() override;
-  uint64_t executed(const Mutation& mutation) const override { return program_.code()[mutation.instruction].executed; }
+  /// Waits count where there was something to wait for.
+  uint64_t executed(const Mutation& mutation) const override;
 
   // What instructions do to the rest of the machine.
   Program& program() const { return program_; }

@@ -11,6 +11,8 @@ namespace machine::amdgcn {
 namespace {
 
 constexpr uint64_t idle_ticks = 64;
+/// What waiting may cost.
+constexpr uint64_t ticks_of_instruction = 64;
 constexpr uint32_t longest_stall = 2000;
 
 bool is_poisoned(const uint64_t* bits, uint32_t first, uint32_t count) {
@@ -159,14 +161,12 @@ void Processor::arrive(Wave& wave) {
     if (other->group == &group) other->at_barrier = false;
 }
 
-/// A wave that has ended is not waited for at barriers.
+/// What is in flight is waited for. At barriers, a wave that has ended is not.
 void Processor::end(Wave& wave) {
   Waits all;
   all.vector = all.stores = all.shared = all.shared_or_scalar = all.scalar = 0;
-  const uint32_t yield = mood_.yield;
-  mood_.yield = 1;
-  wait(wave, all);
-  mood_.yield = yield;
+  wave.yielded = !wait(wave, all);
+  if (wave.yielded) return;
   wave.done = true;
   Group& group = *wave.group;
   --group.waves;
@@ -177,7 +177,8 @@ void Processor::end(Wave& wave) {
 }
 
 void Processor::schedule(const std::string& kernel) {
-  const uint64_t last = ticks_ + limits.instructions;
+  const uint64_t last = counts.instructions + limits.instructions;
+  const uint64_t last_tick = ticks_ + limits.instructions * ticks_of_instruction;
   uint32_t turn = 0;
   uint32_t idle = 0;
   while (!waves_.empty()) {
@@ -185,7 +186,7 @@ void Processor::schedule(const std::string& kernel) {
     const uint32_t chosen = mood_.calm ? turn++ % count : random_.below(count);
     Wave& wave = *waves_[chosen];
     background();
-    if (ticks_ > last) never_ends(kernel);
+    if (counts.instructions > last || ticks_ > last_tick) never_ends(kernel);
     if (wave.at_barrier || wave.wake > ticks_ || wave.group->begins > ticks_) {
       if (++idle > count * 4) {
         ticks_ += idle_ticks;

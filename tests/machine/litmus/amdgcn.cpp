@@ -2,7 +2,7 @@
 /// @file
 /// @brief What LLVM makes of orderings is enough under every seed; and with any part of it weakened, not under some.
 
-#include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -21,7 +21,7 @@ using machine_tests::words_between;
 constexpr uint32_t rounds = 8;
 
 struct Memory {
-  alignas(64) uint32_t data[4 * words_between];
+  alignas(64) uint32_t data[6 * words_between];
   alignas(64) uint32_t flags[8 * words_between];
   alignas(64) uint32_t bad[64];
 };
@@ -44,7 +44,7 @@ bool one_saw(const Memory& memory) {
   return true;
 }
 bool counted(const Memory& memory) { return memory.data[0] == 3 * rounds; }
-bool added(const Memory& memory) { return memory.flags[0] == 3 * rounds && none_bad(memory); }
+bool added(const Memory& memory) { return memory.flags[0] == 2 * rounds && none_bad(memory); }
 
 const std::vector<Test>& tests() {
   static const std::vector<Test> all = {
@@ -56,7 +56,8 @@ const std::vector<Test>& tests() {
       {"lock_agent", 3, 1, counted}, {"lock_sys", 3, 1, counted},
       {"relaxed_agent", 3, 1, added}, {"relaxed_sys", 3, 1, added},
       {"pass_stores_group", 1, 2, none_bad}, {"pass_fences_group", 1, 2, none_bad},
-      {"pass_device", 1, 1, none_bad}, {"barrier", 1, 2, none_bad},
+      {"pass_device_stores", 1, 1, none_bad}, {"pass_device_fences", 1, 1, none_bad}, {"chain_device_waits", 2, 1, none_bad},
+      {"barrier", 1, 2, none_bad},
   };
   return all;
 }
@@ -66,16 +67,19 @@ std::string run(machine::Gpu& gpu, const Test& test, uint64_t seed) {
   static Memory memory;
   std::memset(&memory, 0, sizeof memory);
   const std::string& target = gpu.target();
-  // Devices see what is stored at system scope: on targets without such stores, in memory that the L2 does not hold.
-  const bool by_device = std::strcmp(test.kernel, "pass_device") == 0;
-  const bool uncached = by_device && (target == "gfx90a" || target == "gfx1100");
   gpu.memory.clear();
-  gpu.memory.add(&memory, sizeof memory, uncached ? machine::MemoryKind::uncached : machine::MemoryKind::host, "memory");
+  gpu.memory.add(&memory, sizeof memory, machine::MemoryKind::host, "memory");
+  // Devices see what is stored at system scope; targets without such stores have memory for it that the L2 does not hold.
+  const bool by_device = std::strstr(test.kernel, "_device") != nullptr;
+  if (by_device && (target == "gfx90a" || target == "gfx1100"))
+    gpu.memory.add(memory.flags, sizeof memory.flags, machine::MemoryKind::uncached, "flags");
+  if (by_device && target == "gfx1100")
+    gpu.memory.add(memory.data, sizeof memory.data, machine::MemoryKind::uncached, "data");
   uint32_t answered = 0;
   gpu.step_devices = [&](machine::Random&) {
     if (!by_device || __atomic_load_n(&memory.flags[0], __ATOMIC_ACQUIRE) != answered + 1) return false;
     ++answered;
-    for (uint32_t i = 0; i < 4; ++i) {
+    for (uint32_t i = 0; i < 2; ++i) {
       uint32_t& word = memory.data[i * words_between];
       word = word == answered ? answered + 1000 : 0;
     }
@@ -106,29 +110,41 @@ std::string first_failure(machine::Gpu& gpu, const Test& test, uint64_t seeds) {
   return "";
 }
 
+std::vector<machine::Mutation> executed_mutations(machine::Gpu& gpu, const Test& test) {
+  std::vector<machine::Mutation> all = gpu.mutations(test.kernel);
+  std::vector<bool> executed(all.size());
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    run(gpu, test, seed);
+    for (size_t i = 0; i < all.size(); ++i) executed[i] = executed[i] || gpu.executed(all[i]) != 0;
+  }
+  std::vector<machine::Mutation> some;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (executed[i]) some.push_back(all[i]);
+  return some;
+}
+
 void check_target(const char* target) {
   const auto gpu = machine::amdgcn::load(std::string(XIO_MACHINE_CODE) + "/litmus-amdgcn." + target + ".o");
-  gpu->limits.instructions = 400'000;
+  gpu->limits.instructions = 200'000;
+  uint32_t caught = 0;
+  uint32_t unneeded = 0;
   for (const Test& test : tests()) {
     INFO(target << " " << test.kernel);
     CHECK(first_failure(*gpu, test, 300) == "");
-    run(*gpu, test, 1);
-    std::vector<machine::Mutation> mutations = gpu->mutations(test.kernel);
-    const auto idle = [&](const machine::Mutation& mutation) { return gpu->executed(mutation) == 0; };
-    mutations.erase(std::remove_if(mutations.begin(), mutations.end(), idle), mutations.end());
-    for (const machine::Mutation& mutation : mutations) {
+    for (const machine::Mutation& mutation : executed_mutations(*gpu, test)) {
       INFO(mutation.text << ": " << mutation.change << " (" << mutation.source << ")");
       gpu->apply(mutation);
       const std::string failure = first_failure(*gpu, test, 300);
       gpu->restore();
-      const std::string reason = machine_tests::unneeded(target, test.kernel, mutation.text, mutation.change);
-      if (reason.empty()) {
-        CHECK(failure != "");
-      } else {
-        CHECK(failure == "");
+      if (!failure.empty()) {
+        ++caught;
+        continue;
       }
+      ++unneeded;
+      CHECK(machine_tests::unneeded(target, test.kernel, mutation.text, mutation.change) != "");
     }
   }
+  std::printf("%s: %u weakened sequences caught, %u not needed\n", target, caught, unneeded);
 }
 
 }  // namespace
@@ -137,3 +153,13 @@ TEST_CASE("Litmus: gfx90a") { check_target("gfx90a"); }
 TEST_CASE("Litmus: gfx942") { check_target("gfx942"); }
 TEST_CASE("Litmus: gfx1100") { check_target("gfx1100"); }
 TEST_CASE("Litmus: gfx1201") { check_target("gfx1201"); }
+
+TEST_CASE("Litmus: a write-back that LLVM does not wait for") {
+  // See ByStoresAndWait in amdgcn.hip: why the library has waits of its own.
+  const Test test{"chain_device_stores", 2, 1, none_bad};
+  for (const char* target : {"gfx942", "gfx1201"}) {
+    const auto gpu = machine::amdgcn::load(std::string(XIO_MACHINE_CODE) + "/litmus-amdgcn." + target + ".o");
+    gpu->limits.instructions = 200'000;
+    CHECK(first_failure(*gpu, test, 300) != "");
+  }
+}

@@ -18,14 +18,13 @@ constexpr int sys = __HIP_MEMORY_SCOPE_SYSTEM;
 __device__ uint32_t& data(const Place& p, uint32_t i) { return p.data[i * words_between]; }
 __device__ uint32_t* flag(const Place& p, uint32_t i) { return &p.flags[i * words_between]; }
 
-template <int Scope>
-__device__ void store_data(const Place& p, uint32_t value) {
-  for (uint32_t i = 0; i < 4; ++i) data(p, i) = value;
+/// Each side has two words of its own.
+__device__ void store_data(const Place& p, uint32_t side, uint32_t value) {
+  data(p, 2 * side) = value;
+  data(p, 2 * side + 1) = value;
 }
-__device__ uint32_t wrong_data(const Place& p, uint32_t value) {
-  uint32_t bad = 0;
-  for (uint32_t i = 0; i < 4; ++i) bad += data(p, i) != value;
-  return bad;
+__device__ uint32_t wrong_data(const Place& p, uint32_t side, uint32_t value) {
+  return (data(p, 2 * side) != value) + (data(p, 2 * side + 1) != value);
 }
 
 template <int Scope>
@@ -74,40 +73,41 @@ struct ByAtomics {
   }
 };
 
-/// Data, then a flag; and back.
+/// Data, then a flag; and data and a flag back.
 template <class By>
-__device__ void pass(const Place& p, uint32_t side, uint32_t out) {
+__device__ void pass(const Place& p, uint32_t side) {
   uint32_t bad = 0;
   for (uint32_t k = 1; k <= p.rounds; ++k) {
     if (side == 0) {
-      store_data<0>(p, k);
+      store_data(p, 0, k);
       By::tell(flag(p, 0), k);
       By::learn(flag(p, 1), k);
+      bad += wrong_data(p, 1, k);
     } else {
       By::learn(flag(p, 0), k);
-      bad += wrong_data(p, k);
+      bad += wrong_data(p, 0, k);
+      store_data(p, 1, k);
       By::tell(flag(p, 1), k);
     }
   }
-  p.bad[out] = bad;
+  p.bad[side] = bad;
 }
 
-/// The second passes on what the first has told it.
+/// Each of three passes on what the one before has told it.
 template <class By>
 __device__ void chain(const Place& p, uint32_t side) {
   uint32_t bad = 0;
+  const uint32_t before = (side + 2) % 3;
   for (uint32_t k = 1; k <= p.rounds; ++k) {
+    if (side != 0) {
+      By::learn(flag(p, before), k);
+      for (uint32_t other = 0; other < side; ++other) bad += wrong_data(p, other, k);
+    }
+    store_data(p, side, k);
+    By::tell(flag(p, side), k);
     if (side == 0) {
-      store_data<0>(p, k);
-      By::tell(flag(p, 0), k);
-      By::learn(flag(p, 2), k);
-    } else if (side == 1) {
-      By::learn(flag(p, 0), k);
-      By::tell(flag(p, 1), k);
-    } else {
-      By::learn(flag(p, 1), k);
-      bad += wrong_data(p, k);
-      By::tell(flag(p, 2), k);
+      By::learn(flag(p, before), k);
+      for (uint32_t other = 1; other < 3; ++other) bad += wrong_data(p, other, k);
     }
   }
   p.bad[side] = bad;
@@ -137,31 +137,33 @@ __device__ void lock(const Place& p) {
   }
 }
 
-/// Relaxed: nothing is lost, and no word goes back.
+/// Relaxed: two add, and nothing is lost; the third looks until it has seen it all, and the word never goes back.
 template <int Scope>
-__device__ void relaxed(const Place& p, uint32_t out) {
-  uint32_t last = 0;
+__device__ void relaxed(const Place& p, uint32_t side) {
+  if (side < 2) {
+    for (uint32_t k = 0; k < p.rounds; ++k) __hip_atomic_fetch_add(flag(p, 0), 1u, __ATOMIC_RELAXED, Scope);
+    return;
+  }
   uint32_t bad = 0;
-  for (uint32_t k = 0; k < p.rounds; ++k) {
-    __hip_atomic_fetch_add(flag(p, 0), 1u, __ATOMIC_RELAXED, Scope);
+  for (uint32_t last = 0; last != 2 * p.rounds;) {
     const uint32_t now = __hip_atomic_load(flag(p, 0), __ATOMIC_RELAXED, Scope);
-    bad += now <= last;
+    bad += now < last;
     last = now;
   }
-  p.bad[out] = bad;
+  p.bad[side] = bad;
 }
 
 }  // namespace
 
 #define XIO_KERNELS(scope)                                                                                           \
   extern "C" __global__ void pass_stores_##scope(Place p) {                                                          \
-    if (threadIdx.x == 0) pass<ByStores<scope>>(p, blockIdx.x, blockIdx.x);                                          \
+    if (threadIdx.x == 0) pass<ByStores<scope>>(p, blockIdx.x);                                                      \
   }                                                                                                                  \
   extern "C" __global__ void pass_fences_##scope(Place p) {                                                          \
-    if (threadIdx.x == 0) pass<ByFences<scope>>(p, blockIdx.x, blockIdx.x);                                          \
+    if (threadIdx.x == 0) pass<ByFences<scope>>(p, blockIdx.x);                                                      \
   }                                                                                                                  \
   extern "C" __global__ void pass_atomics_##scope(Place p) {                                                         \
-    if (threadIdx.x == 0) pass<ByAtomics<scope>>(p, blockIdx.x, blockIdx.x);                                         \
+    if (threadIdx.x == 0) pass<ByAtomics<scope>>(p, blockIdx.x);                                                     \
   }                                                                                                                  \
   extern "C" __global__ void chain_##scope(Place p) {                                                                \
     if (threadIdx.x == 0) chain<ByStores<scope>>(p, blockIdx.x);                                                     \
@@ -180,42 +182,88 @@ XIO_KERNELS(sys)
 #undef XIO_KERNELS
 
 extern "C" __global__ void pass_stores_group(Place p) {
-  if (threadIdx.x % warpSize == 0) pass<ByStores<group>>(p, threadIdx.x / warpSize, threadIdx.x / warpSize);
+  if (threadIdx.x % warpSize == 0) pass<ByStores<group>>(p, threadIdx.x / warpSize);
 }
 extern "C" __global__ void pass_fences_group(Place p) {
-  if (threadIdx.x % warpSize == 0) pass<ByFences<group>>(p, threadIdx.x / warpSize, threadIdx.x / warpSize);
+  if (threadIdx.x % warpSize == 0) pass<ByFences<group>>(p, threadIdx.x / warpSize);
 }
 
 /// The other side is a device: it sees memory, and none of our caches.
-extern "C" __global__ void pass_device(Place p) {
-  if (threadIdx.x != 0) return;
+template <class By>
+__device__ void pass_device(const Place& p) {
   uint32_t bad = 0;
   for (uint32_t k = 1; k <= p.rounds; ++k) {
-    store_data<0>(p, k);
-    __hip_atomic_store(flag(p, 0), k, __ATOMIC_RELEASE, sys);
-    await<sys>(flag(p, 1), k);
-    bad += wrong_data(p, k + 1000);
+    store_data(p, 0, k);
+    By::tell(flag(p, 0), k);
+    By::learn(flag(p, 1), k);
+    bad += wrong_data(p, 0, k + 1000);
   }
   p.bad[0] = bad;
 }
+extern "C" __global__ void pass_device_stores(Place p) {
+  if (threadIdx.x == 0) pass_device<ByStores<sys>>(p);
+}
+extern "C" __global__ void pass_device_fences(Place p) {
+  if (threadIdx.x == 0) pass_device<ByFences<sys>>(p);
+}
+/// LLVM 19 leaves out the wait between a write-back and the store behind it where the wave has nothing else in flight.
+struct ByStoresAndWait : ByStores<sys> {
+  static __device__ void tell(uint32_t* word, uint32_t value) {
+    fence<sys>(__ATOMIC_RELEASE);
+#if defined(__gfx942__)
+    asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+#elif defined(__GFX12__)
+    asm volatile("s_wait_storecnt 0x0" ::: "memory");
+#endif
+    __hip_atomic_store(word, value, __ATOMIC_RELAXED, sys);
+  }
+};
 
-/// Through LDS, and through global memory, by barriers.
+/// One stores the data, and another tells the device.
+template <class By>
+__device__ void chain_device(const Place& p) {
+  uint32_t bad = 0;
+  for (uint32_t k = 1; k <= p.rounds; ++k) {
+    if (blockIdx.x == 0) {
+      store_data(p, 0, k);
+      ByStores<agent>::tell(flag(p, 2), k);
+      ByStores<agent>::learn(flag(p, 3), k);
+      bad += wrong_data(p, 0, k + 1000);
+    } else {
+      ByStores<agent>::learn(flag(p, 2), k);
+      bad += wrong_data(p, 0, k);
+      By::tell(flag(p, 0), k);
+      By::learn(flag(p, 1), k);
+      bad += wrong_data(p, 0, k + 1000);
+      ByStores<agent>::tell(flag(p, 3), k);
+    }
+  }
+  p.bad[blockIdx.x] = bad;
+}
+extern "C" __global__ void chain_device_stores(Place p) {
+  if (threadIdx.x == 0) chain_device<ByStores<sys>>(p);
+}
+extern "C" __global__ void chain_device_waits(Place p) {
+  if (threadIdx.x == 0) chain_device<ByStoresAndWait>(p);
+}
+
+/// Through LDS, and through global memory, by one barrier in each round.
 extern "C" __global__ void barrier(Place p) {
-  __shared__ uint32_t shared[64];
+  __shared__ uint32_t shared[4];
   const uint32_t wave = threadIdx.x / warpSize;
   const bool leads = threadIdx.x % warpSize == 0;
   uint32_t bad = 0;
   for (uint32_t k = 1; k <= p.rounds; ++k) {
+    const uint32_t half = (k & 1) * 2;
     if (leads) {
-      shared[wave] = k * 8 + wave;
-      data(p, wave) = k * 8 + wave;
+      shared[half + wave] = k * 8 + wave;
+      data(p, half + wave) = k * 8 + wave;
     }
     __syncthreads();
     if (leads) {
-      bad += shared[1 - wave] != k * 8 + 1 - wave;
-      bad += data(p, 1 - wave) != k * 8 + 1 - wave;
+      bad += shared[half + 1 - wave] != k * 8 + 1 - wave;
+      bad += data(p, half + 1 - wave) != k * 8 + 1 - wave;
     }
-    __syncthreads();
   }
   if (leads) p.bad[wave] = bad;
 }

@@ -11,9 +11,9 @@ namespace machine_tests {
 constexpr uint32_t words_between = 32;
 
 struct Place {
-  uint32_t* data;   ///< 4 words
+  uint32_t* data;   ///< 6 words
   uint32_t* flags;  ///< 8 words
-  uint32_t* bad;    ///< one for each workgroup
+  uint32_t* bad;    ///< one for each side
   uint32_t rounds;
 };
 
