@@ -53,8 +53,11 @@ void multiply_and_add(Wave& wave, const Instruction& i) {
     const u32 a = lane_value(wave, i.operand[2], lane);
     const u32 b = lane_value(wave, i.operand[3], lane);
     const u64 product = Signed ? static_cast<u64>(int64_t{static_cast<int32_t>(a)} * static_cast<int32_t>(b)) : u64{a} * b;
-    result[lane] = product + lane_value64(wave, i.operand[4], lane);
-    carry |= u64{result[lane] < product} << lane;
+    const u64 addend = lane_value64(wave, i.operand[4], lane);
+    result[lane] = product + addend;
+    // The 65th bit of the sum.
+    const u64 top = Signed ? (product >> 63 ^ addend >> 63) & 1 : 0;
+    carry |= (u64{result[lane] < product} ^ top) << lane;
   });
   write_lanes64(wave, i.operand[0].index, result, lanes);
   write_mask(wave, i.operand[1], carry);
