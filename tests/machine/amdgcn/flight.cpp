@@ -13,6 +13,7 @@ namespace {
 
 constexpr uint32_t short_hold = 500;
 constexpr uint32_t long_hold = 20000;
+constexpr uint32_t longest_linger = 4000;
 constexpr uint32_t piece_bytes = 8;
 
 void set_bits(uint64_t* bits, uint32_t first, uint32_t count) {
@@ -137,6 +138,7 @@ void Processor::issue(Wave& wave, std::unique_ptr<Access> access) {
   }
   set_bits(wave.poisoned_vectors, a.destination, a.registers);
   if (random_.one_in(mood_.hold)) a.hold = ticks_ + random_.below(random_.one_in(8) ? long_hold : short_hold);
+  if (a.kind != Access::Kind::load && random_.one_in(mood_.linger)) wave.wake = ticks_ + random_.below(longest_linger);
   wave.flight.push_back(std::move(access));
   if (a.pending() && a.kind != Access::Kind::write_back) pending_[wave.requester.unit].push_back({&wave, &a});
   if (mood_.calm) perform_all(wave, a);

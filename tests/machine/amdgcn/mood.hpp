@@ -21,6 +21,7 @@ struct Mood {
   uint32_t hold = 0;     ///< an access is kept back for long
   uint32_t burst = 64;   ///< longest run of one wave
   uint32_t stall = 0;    ///< a wave sleeps after its burst
+  uint32_t linger = 0;   ///< a wave sleeps after a store, and others answer before it goes on
   uint32_t device = 1;   ///< the devices go on after a burst
   uint32_t yield = 1;    ///< at a wait: goes on at once
   uint32_t second_levels = 1;
@@ -42,6 +43,7 @@ inline Mood draw_mood(uint64_t seed, bool several_second_levels, Random& random)
   mood.hold = random.one_in(2) ? 0 : 4 + random.below(60);
   mood.burst = random.pick(bursts);
   mood.stall = random.one_in(2) ? 0 : 8 + random.below(100);
+  mood.linger = random.one_in(2) ? 0 : 2 + random.below(16);
   mood.device = random.pick(device_rates);
   mood.yield = random.one_in(4) ? 64 : 1 + random.below(8);
   mood.second_levels = several_second_levels && random.one_in(2) ? 2 : 1;

@@ -25,8 +25,9 @@ inline std::string unneeded(const std::string& target, const std::string& kernel
     return "all that is shared are the two words, whose accesses go past the caches";
   if (has(kernel, "fences") && (has(text, "vscnt") || has(text, "storecnt")))
     return "LLVM waits for stores in fences that acquire, too; those that release are needed";
-  if (has(kernel, "chain_device") && (has(text, "vscnt") || has(text, "storecnt")))
-    return "one wave has stored nothing that the wait before its own flag could be for";
+  if (has(kernel, "chain_device") && (has(text, "vscnt") || has(text, "storecnt") || text == "s_waitcnt vmcnt(0)" ||
+                                      text == "buffer_wbl2 sc1"))
+    return "the wave between stores nothing but flags: what it tells the first needs no release";
   return "";
 }
 

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+# Machine code of AMD GPUs, executed by a model of them.
+
+file(GLOB machine_amdgcn_sources CONFIGURE_DEPENDS ${XIO_TESTS_DIR}/machine/amdgcn/*.cpp)
+add_library(machine_amdgcn STATIC ${machine_amdgcn_sources})
+target_include_directories(machine_amdgcn PUBLIC ${XIO_TESTS_DIR})
+target_link_libraries(machine_amdgcn PRIVATE xio_build_options)
+xio_optimise_test(machine_amdgcn -O2)
+
+find_program(XIO_OBJDUMP_PATH llvm-objdump-19)
+set(machine_amdgcn_missing "${XIO_HIP_MISSING}")
+if(NOT machine_amdgcn_missing AND NOT XIO_OBJDUMP_PATH)
+  set(machine_amdgcn_missing "llvm-objdump-19 is not installed (Debian: llvm-19)")
+endif()
+
+# Code objects of tests/machine/<name>.hip for every target: <build>/tests/machine/<name, - for />.<target>.o
+set(XIO_MACHINE_CODE ${XIO_TESTS_BINARY_DIR}/machine)
+file(MAKE_DIRECTORY ${XIO_MACHINE_CODE})
+function(xio_machine_code name)
+  string(REPLACE "/" "-" stem ${name})
+  foreach(arch IN LISTS XIO_HIP_TARGETS)
+    set(object ${XIO_MACHINE_CODE}/${stem}.${arch}.o)
+    add_custom_command(OUTPUT ${object}
+      COMMAND ${XIO_HIP_CLANG_PATH} ${XIO_HIP_FLAGS} -gline-tables-only --offload-arch=${arch} -MD -MF ${object}.d
+        -c -o ${object} ${XIO_TESTS_DIR}/machine/${name}.hip
+      DEPENDS ${XIO_TESTS_DIR}/machine/${name}.hip DEPFILE ${object}.d VERBATIM)
+    list(APPEND objects ${object})
+  endforeach()
+  add_custom_target(machine-code-${stem} ALL DEPENDS ${objects})
+endfunction()
+
+if(machine_amdgcn_missing)
+  foreach(name amdgcn_smoke amdgcn_loading litmus arithmetic)
+    xio_register_test(NAME machine.${name} LABELS machine once
+      COMMAND ${XIO_TESTS_DIR}/unavailable.sh "${machine_amdgcn_missing}")
+  endforeach()
+else()
+  xio_machine_code(amdgcn_smoke)
+  xio_machine_code(amdgcn_loading)
+  xio_machine_code(litmus/amdgcn)
+  # Where tinygrad is, if not with the system's own Python.
+  set(XIO_TINYGRAD_PYTHON $ENV{HOME}/.cache/xio/tinygrad/bin/python)
+  if(NOT EXISTS ${XIO_TINYGRAD_PYTHON})
+    set(XIO_TINYGRAD_PYTHON python3)
+  endif()
+  set(machine_definitions XIO_MACHINE_CODE="${XIO_MACHINE_CODE}" XIO_TINYGRAD_PYTHON="${XIO_TINYGRAD_PYTHON}")
+  foreach(name amdgcn_smoke amdgcn_loading arithmetic litmus/amdgcn)
+    xio_add_test(machine/${name} LIBS machine_amdgcn DEFINITIONS ${machine_definitions} LABELS machine once NO_TEST)
+  endforeach()
+  foreach(name amdgcn_smoke amdgcn_loading arithmetic)
+    xio_register_test(NAME machine.${name} COMMAND machine-${name} LABELS machine once)
+  endforeach()
+  # One test for each target, to run side by side.
+  foreach(arch IN LISTS XIO_HIP_TARGETS)
+    xio_register_test(NAME machine.litmus.${arch} COMMAND machine/litmus-amdgcn "Litmus: ${arch}" LABELS machine once TIMEOUT 600)
+  endforeach()
+  xio_register_test(NAME machine.litmus.missing_wait LABELS machine once
+    COMMAND machine/litmus-amdgcn "Litmus: a write-back that LLVM does not wait for")
+endif()
