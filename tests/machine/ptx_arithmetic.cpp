@@ -21,8 +21,8 @@ using u64 = uint64_t;
 using s16 = int16_t;
 using s32 = int32_t;
 using s64 = int64_t;
-using u128 = unsigned __int128;
-using s128 = __int128;
+__extension__ using u128 = unsigned __int128;
+__extension__ using s128 = __int128;
 
 constexpr u32 sets = 512;  ///< of operands, a thread each
 

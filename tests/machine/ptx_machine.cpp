@@ -141,7 +141,7 @@ TEST_CASE("PTX: variables of the module and shared memory") {
       "st.u32 [%d6], %r1; bar.sync 0; xor.b32 %r5, %r5, 4; mov.u32 %r4, slots; add.u32 %r4, %r4, %r5;\n"
       "ld.shared.u32 %r6, [%r4]; ld.u32 %r8, [%d6]; add.u32 %r6, %r6, %r8; mad.lo.u32 %r6, %r6, 100, %r3;\n"
       "add.u32 %r6, %r6, %r7; st.global.u32 [%d2], %r6; st.global.u32 [%d2+512], %r2; ret;\n}\n";
-  for (const uint64_t seed : {0, 1, 2, 3, 4, 5, 6, 7}) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
     Bench bench(text);
     uint64_t arguments[] = {reinterpret_cast<uint64_t>(bench.words)};
     machine::Launch launch;

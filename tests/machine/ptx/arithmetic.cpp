@@ -49,8 +49,8 @@ struct Multiply {
 struct MultiplyHigh {
   template <class T>
   static uint64_t run(uint64_t a, uint64_t b, uint64_t c, uint64_t) {
-    using Wide = std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
-    const Wide full = static_cast<Wide>(cut<T>(a)) * static_cast<Wide>(cut<T>(b));
+    using Product = std::conditional_t<std::is_signed_v<T>, Wide, UnsignedWide>;
+    const Product full = static_cast<Product>(cut<T>(a)) * static_cast<Product>(cut<T>(b));
     return result<T>(cut<T>(static_cast<uint64_t>(full >> (8 * sizeof(T))) + c));
   }
 };
@@ -169,14 +169,14 @@ struct GreaterOrEqual {
 
 template <class T>
 uint64_t add_with_carry(uint64_t a, uint64_t b, bool in, bool& out) {
-  const unsigned __int128 sum = static_cast<unsigned __int128>(cut<T>(a)) + cut<T>(b) + (in ? 1 : 0);
+  const UnsignedWide sum = static_cast<UnsignedWide>(cut<T>(a)) + cut<T>(b) + (in ? 1 : 0);
   out = (sum >> (8 * sizeof(T))) != 0;
   return cut<T>(static_cast<uint64_t>(sum));
 }
 /// The condition code of a subtraction is a borrow.
 template <class T>
 uint64_t subtract_with_borrow(uint64_t a, uint64_t b, bool in, bool& out) {
-  out = static_cast<unsigned __int128>(cut<T>(a)) < static_cast<unsigned __int128>(cut<T>(b)) + (in ? 1 : 0);
+  out = static_cast<UnsignedWide>(cut<T>(a)) < static_cast<UnsignedWide>(cut<T>(b)) + (in ? 1 : 0);
   return cut<T>(a - b - (in ? 1 : 0));
 }
 enum class Sum { add, subtract, low, high };
@@ -189,7 +189,7 @@ uint64_t carry_step(uint64_t a, uint64_t b, uint64_t c, bool& carry) {
   if (S == Sum::subtract) value = subtract_with_borrow<T>(a, b, in, out);
   if (S == Sum::low) value = add_with_carry<T>(cut<T>(cut<T>(a) * cut<T>(b)), c, in, out);
   if (S == Sum::high) {
-    const unsigned __int128 full = static_cast<unsigned __int128>(cut<T>(a)) * cut<T>(b);
+    const UnsignedWide full = static_cast<UnsignedWide>(cut<T>(a)) * cut<T>(b);
     value = add_with_carry<T>(cut<T>(static_cast<uint64_t>(full >> (8 * sizeof(T)))), c, in, out);
   }
   if (Out) carry = out;
@@ -276,7 +276,6 @@ Carry carrying(const Words& words, uint32_t& inputs) {
   const bool in = op == "addc" || op == "subc" || op == "madc";
   Type type;
   for (const std::string& word : words) {
-    Type one;
     if (word == "pred") return nullptr;
     if (word == "u32" || word == "s32" || word == "b32") type = {'u', 32};
     if (word == "u64" || word == "s64" || word == "b64") type = {'u', 64};

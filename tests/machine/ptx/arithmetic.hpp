@@ -14,6 +14,9 @@
 
 namespace machine::ptx {
 
+__extension__ using Wide = __int128;
+__extension__ using UnsignedWide = unsigned __int128;
+
 /// setp's comparison, 0 or 1; null where it is not known.
 Compute comparison(const std::string& relation, const Type& type);
 Compute move_of(const Type& type);

@@ -136,7 +136,7 @@ uint64_t integer_to_integer(uint64_t a, uint64_t, uint64_t, uint64_t) {
 /// As integer_to_integer(), but what does not fit becomes the nearest number that does.
 template <class From, class To, uint32_t Bits>
 uint64_t saturated(uint64_t a, uint64_t, uint64_t, uint64_t) {
-  __int128 value = static_cast<From>(a);
+  Wide value = static_cast<From>(a);
   if (value < std::numeric_limits<To>::min()) value = std::numeric_limits<To>::min();
   if (value > std::numeric_limits<To>::max()) value = std::numeric_limits<To>::max();
   const auto wide = static_cast<uint64_t>(value);

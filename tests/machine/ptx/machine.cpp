@@ -84,6 +84,9 @@ void Machine::start(uint64_t seed) {
   slept_ = 0;
   random_ = Random(seed ^ 0xabcdef);
   mood = draw_mood(seed);
+  for (const Function& f : program_.functions) {
+    for (const Instruction& i : f.code) i.executed = 0;
+  }
 }
 
 void Machine::prepare(const Function& kernel, const Launch& launch) {

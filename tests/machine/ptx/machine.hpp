@@ -38,6 +38,7 @@ class Machine final : public Gpu {
   void start(uint64_t seed) override;
   void run(const std::string& kernel, const Launch& launch) override;
   std::vector<Mutation> mutations(const std::string& kernel) const override;
+  uint64_t executed(const Mutation& mutation) const override;
   void apply(const Mutation& mutation) override;
   void restore() override;
 
@@ -126,7 +127,7 @@ class Machine final : public Gpu {
   // Threads that act together (together.cpp).
   void gather(Thread& thread, const Instruction& instruction);
   void complete(Thread& thread);
-  void act(const std::vector<Thread*>& members, uint32_t named);
+  void act(const std::vector<Thread*>& members);
   void shuffle(Thread& thread, const Instruction& instruction, Thread* const (&by_lane)[32],
                const uint64_t (&values)[32]);
   void ask_who_is_here(Thread& thread);

@@ -80,6 +80,14 @@ std::vector<Mutation> Machine::mutations(const std::string& kernel) const {
   return out;
 }
 
+uint64_t Machine::executed(const Mutation& mutation) const {
+  for (const Function& f : program_.functions) {
+    if (mutation.instruction >= f.first && mutation.instruction < f.first + f.code.size())
+      return f.code[mutation.instruction - f.first].executed;
+  }
+  return 0;
+}
+
 void Machine::apply(const Mutation& mutation) {
   for (Function& f : program_.functions) {
     if (mutation.instruction < f.first || mutation.instruction >= f.first + f.code.size()) continue;

@@ -148,6 +148,7 @@ struct Instruction {
   int32_t target = -1;  ///< of a branch; the index of a call's `calls` entry
   uint32_t line = 0;    ///< of the PTX text, from 1
   int32_t place = -1;
+  mutable uint64_t executed = 0;  ///< since start(); of accesses, fences and barriers only
 };
 
 struct Parameter {

@@ -219,6 +219,7 @@ void Machine::step(Thread& thread) {
       case Kind::load:
       case Kind::store: {
         save();
+        ++i.executed;
         const bool noticed = i.kind == Kind::load ? load(thread, i) : store(thread, i);
         ++pc;
         if (!noticed) break;
@@ -226,11 +227,13 @@ void Machine::step(Thread& thread) {
       }
       case Kind::atomic:
         save();
+        ++i.executed;
         atomic(thread, i);
         ++pc;
         return save();
       case Kind::fence:
         save();
+        ++i.executed;
         counts.write_backs += i.release_half;
         counts.invalidations += i.acquire_half;
         memory_.fence(thread.reader, i.acquire_half, i.release_half, i.order == Order::sc, i.scope);
@@ -251,8 +254,14 @@ void Machine::step(Thread& thread) {
       case Kind::vote:
       case Kind::match:
       case Kind::reduce:
-      case Kind::shuffle: save(); return gather(thread, i);
-      case Kind::block_barrier: save(); return arrive(thread, i);
+      case Kind::shuffle:
+        save();
+        ++i.executed;
+        return gather(thread, i);
+      case Kind::block_barrier:
+        save();
+        ++i.executed;
+        return arrive(thread, i);
       case Kind::nothing: save(); fail(thread, "an instruction that is not modelled");
     }
   }

@@ -45,14 +45,10 @@ void Machine::gather(Thread& thread, const Instruction& i) {
 void Machine::complete(Thread& thread) {
   const Instruction& i = *instruction_of(thread);
   std::vector<Thread*> members;
-  uint32_t named = thread.mask;
   for (const uint32_t id : warps_[thread.warp]) {
     Thread& other = threads_[id];
     if (!(thread.mask >> other.lane & 1)) continue;
-    if (other.state == State::done) {
-      named &= ~(1u << other.lane);
-      continue;
-    }
+    if (other.state == State::done) continue;
     if (other.state != State::gathering) return;
     if (!same_instruction(i, *instruction_of(other)) || other.mask != thread.mask) {
       if (!(other.mask >> thread.lane & 1)) return;  // it waits for others, and may come here later
@@ -60,10 +56,10 @@ void Machine::complete(Thread& thread) {
     }
     members.push_back(&other);
   }
-  act(members, named);
+  act(members);
 }
 
-void Machine::act(const std::vector<Thread*>& members, uint32_t named) {
+void Machine::act(const std::vector<Thread*>& members) {
   Thread* by_lane[32] = {};
   uint64_t values[32] = {};
   uint32_t votes = 0;
@@ -74,7 +70,6 @@ void Machine::act(const std::vector<Thread*>& members, uint32_t named) {
     values[one->lane] = get(*one, i.in[0]);
     if (values[one->lane] & 1) votes |= 1u << one->lane;
   }
-  named &= members.empty() ? 0 : members[0]->mask;
   uint32_t there = 0;
   for (const Thread* const one : members) there |= 1u << one->lane;
   uint64_t results[32] = {};
