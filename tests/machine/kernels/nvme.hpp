@@ -101,7 +101,13 @@ XIO_DEVICE void many_tokens(const NvmeJob& job) {
     } else {
       for (uint32_t i = 0; i < most; ++i) {
         Status status = queue.test(tokens[i]);
-        while (status == Status::would_block && !limit.passed()) status = queue.test(tokens[i]);
+        // The lanes of a wave's queue call together, also those that know already.
+        const auto asks = [&] { return status == Status::would_block && !limit.passed(); };
+        if constexpr (S == Sharing::wave) {
+          while (arch::ballot(arch::together(0), asks()) != 0) status = queue.test(tokens[i]);
+        } else {
+          while (asks()) status = queue.test(tokens[i]);
+        }
         count(job.report, status, true, 5);
       }
     }

@@ -39,6 +39,7 @@ struct Case {
   uint32_t features = 0;      ///< of Feature
   uint32_t troubles = 0b111;  ///< bit for each Trouble that the kernel bears
   const char* kernel = "";    ///< empty: `name`
+  bool calm = false;          ///< the GPU takes no liberties: what is left is the devices' part of a seed
 
   std::string kernel_name() const { return *kernel != '\0' ? kernel : name; }
 };

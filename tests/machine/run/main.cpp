@@ -26,6 +26,7 @@ struct Options {
   bool trace = false;
   bool counts = false;
   bool mutate = false;
+  bool calm = false;
 };
 
 void print_counts(const Counts& c, uint64_t operations) {
@@ -108,6 +109,7 @@ int main(int argc, char** argv) {
   app.add_flag("--rdma", options.rdma, "the RDMA cases instead of NVMe's");
   app.add_flag("--trace", options.trace, "every instruction");
   app.add_flag("--counts", options.counts, "what an operation costs");
+  app.add_flag("--calm", options.calm, "a GPU that takes no liberties");
   app.add_flag("--mutate", options.mutate, "weaken each ordering of the code, one after the other");
   CLI11_PARSE(app, argc, argv);
   if (seeds.empty()) {
@@ -126,7 +128,9 @@ int main(int argc, char** argv) {
     gpu->limits.instructions = 20'000'000;
     uint64_t failed = 0;
     uint32_t cases = 0;
-    for (const Case& one : options.rdma ? rdma_cases() : nvme_cases()) {
+    std::vector<Case> all = options.rdma ? rdma_cases() : nvme_cases();
+    for (Case& one : all) {
+      one.calm = options.calm;
       if (!options.only.empty() && options.only != one.name) continue;
       ++cases;
       failed += options.mutate ? mutate(*gpu, one, options) : run(*gpu, one, options);

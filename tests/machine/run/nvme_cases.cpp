@@ -79,6 +79,15 @@ std::string complaint(NvmeController& model) {
   return {};
 }
 
+/// Where a queue stands: for the eyes of who looks for a fault.
+std::string state_text(const xio::QueueState& state) {
+  char text[160];
+  std::snprintf(text, sizeof text, "; reserved %llu, published %llu, retired %llu, unseen errors %u, draining %u, broken %u",
+                static_cast<unsigned long long>(state.reserved), static_cast<unsigned long long>(state.published),
+                static_cast<unsigned long long>(state.retired), state.error_count, state.draining, state.broken);
+  return text;
+}
+
 /// How many operations a kernel reports.
 uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves) {
   const std::string& name = one.name;
@@ -179,10 +188,11 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
   launch.arguments = &job;
   launch.argument_bytes = sizeof job;
   try {
-    gpu.start(seed);
+    gpu.start(one.calm ? 0 : seed);
     gpu.run(one.kernel_name(), launch);
     for (const auto& drive : all) drive->model->run(100000);
     outcome.error = complaint(*report, expected(one, lanes, waves), what == Trouble::errors ? failing.hits() : 0);
+    if (!outcome.error.empty()) outcome.error += state_text(*handles[0].state);
     for (const auto& drive : all)
       if (outcome.error.empty()) outcome.error = complaint(*drive->model);
     if (outcome.error.empty() && gpu.counts.merged_doorbells != 0) outcome.error = "stores to registers merged";
