@@ -21,6 +21,7 @@
 /// | `order_loads<S>()`            | the same for `load<S>`s before it, once the program branched on what they gave |
 /// | `release_system()`            | every earlier store of this wave, cached ones too, has reached system scope    |
 /// | `wait_stores()`               | every earlier store of this wave is performed; caches are not written back     |
+/// | `pass_on()`                   | what other waves released to this one precedes its later stores for devices    |
 /// | `acquire_system()`            | later loads see what any agent of the system released before                   |
 /// | `full_fence_system()`         | orders earlier stores before later loads (the shadow doorbell needs it)        |
 /// | `fenced_clock()`              | the clock: after all earlier accesses are performed, before any later one      |

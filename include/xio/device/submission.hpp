@@ -239,6 +239,7 @@ XIO_DEVICE_INLINE void flush(QueueState& state, uint64_t group, Ring ring) {
       if (arch::observe<scope>(&state.published) == rung) return;
       if (!arch::compare_exchange<scope>(&state.rung, rung, rung | being_rung)) continue;
       const uint64_t end = arch::observe<scope>(&state.published);
+      arch::pass_on();
       ring(end);
       arch::publish<scope>(&state.rung, end);
     }
@@ -305,10 +306,12 @@ XIO_DEVICE_INLINE Status publish(QueueState& state, uint64_t group, Claim claim,
       if constexpr (!Stamp::needed) failed = !await_turn<S, Policy>(state, claim.first);
       if (!failed) {
         // In its turn a wave is alone: rings are in order, because the next turn begins after this ring is performed.
-        if constexpr (Policy::ringing == Ringing::immediate) {
+        // The doorbell covers earlier turns, too; a stamp is followed by a release that takes their entries along.
+        const bool rings = Policy::ringing == Ringing::immediate ||
+                           (Policy::ringing == Ringing::coalesced && arch::load<scope>(&state.reserved) == end);
+        if (rings) {
+          if constexpr (!Stamp::needed) arch::pass_on();
           ring(end);
-        } else if constexpr (Policy::ringing == Ringing::coalesced) {
-          if (arch::load<scope>(&state.reserved) == end) ring(end);
         }
         arch::publish<scope>(&state.published, end);
       } else {

@@ -142,6 +142,9 @@ XIO_DEVICE_INLINE void acquire_system() {
   asm volatile("" ::: "memory");
 }
 
+/// Who released something has written it back, and waited: it is there for devices already.
+XIO_DEVICE_INLINE void pass_on() {}
+
 XIO_DEVICE_INLINE void full_fence_system() {
   __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "");
   wait_stores();

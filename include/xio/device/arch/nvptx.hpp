@@ -218,6 +218,9 @@ XIO_DEVICE_INLINE void release_system() { detail::At<Scope::system>::fence(); }
 XIO_DEVICE_INLINE void acquire_system() { detail::At<Scope::system>::fence(); }
 XIO_DEVICE_INLINE void full_fence_system() { __nv_atomic_thread_fence(__NV_ATOMIC_SEQ_CST, __NV_THREAD_SCOPE_SYSTEM); }
 
+/// Fences are cumulative: this one takes along what was acquired before it, which a relaxed store does not.
+XIO_DEVICE_INLINE void pass_on() { release_system(); }
+
 /// There is no wait that is less than a fence.
 XIO_DEVICE_INLINE void wait_stores() { release_system(); }
 
