@@ -189,6 +189,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
       mine.last = batch.last - (batch.count - end);
       telemetry::Off off;
       const Status status = wait_in(group, mine, until, off);
+      arch::converge(group);  // what one lane has acquired is there for all
       const uint64_t failed = arch::ballot(group, !status.is_ok());
       if (!failed) return Status::ok;
       return protocol::unpack(arch::broadcast(group, protocol::pack(status), arch::first_lane(failed)));

@@ -30,13 +30,19 @@ class QueueWaits : public QueueCore<S, Policy, Doorbell, Holder> {
   using Core::wait_quietly;
 
   XIO_DEVICE Status fence_in(uint64_t group, Deadline until) {
-    const uint64_t end = protocol::from_leader<S>(group, protocol::read<S>(state().reserved));
+    const uint64_t end = protocol::claimed<S>(state(), group);
     const uint64_t window = uint64_t{handle().slot_mask} + 1;
     const uint32_t lanes = S == Sharing::thread ? 1 : arch::count_lanes(group);
     uint32_t looks = 0;
     // Each lane looks at one ticket; older ones have ended, or their slots could not be in use again.
     for (uint64_t base = end > window ? end - window : 0; base < end; base += lanes) {
-      const uint64_t retired = protocol::read<S>(state().retired);
+      uint64_t retired = 0;
+      if constexpr (is_shared<S>) {
+        // Who counted them knew their tickets: what is read next is not older.
+        retired = arch::observe<state_scope<S>>(&state().retired);
+      } else {
+        retired = state().retired;
+      }
       if (!protocol::any<S>(group, retired < protocol::read<S>(state().reserved))) break;
       if (++looks % arch::looks_per_clock == 0 && !protocol::any<S>(group, !until.passed())) return Status::timed_out;
       Token mine;
@@ -47,6 +53,8 @@ class QueueWaits : public QueueCore<S, Policy, Doorbell, Holder> {
       if (!status.is_ok()) return status;
     }
     arch::acquire_system();
+    // Each lane has looked at other operations than its own.
+    if constexpr (S != Sharing::thread) arch::converge(group);
     return inbound(group, until);
   }
 

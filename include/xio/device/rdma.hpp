@@ -245,7 +245,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
 
   XIO_DEVICE Status quiet_in(uint64_t group, Deadline until) {
     Token all;
-    const uint64_t end = protocol::from_leader<S>(group, protocol::read<S>(state().reserved));
+    const uint64_t end = protocol::claimed<S>(state(), group);
     if (end == 0) return Status::ok;
     all.last = end - 1;
     all.count = 1;

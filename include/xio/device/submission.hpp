@@ -205,6 +205,13 @@ XIO_DEVICE_INLINE Claim claim(QueueState& state, uint64_t group, uint32_t wanted
   }
 }
 
+/// Tickets claimed so far: at least those that any lane of the group knows of, whoever of them reads the word.
+template <Sharing S>
+XIO_DEVICE_INLINE uint64_t claimed(const QueueState& state, uint64_t group) {
+  if constexpr (is_shared<S>) arch::converge(group);
+  return from_leader<S>(group, read<S>(state.reserved));
+}
+
 /// Makes this wave's entries visible to the device, as the policy says.
 template <class Policy>
 XIO_DEVICE_INLINE void release_entries() {
@@ -237,7 +244,8 @@ XIO_DEVICE_INLINE void flush(QueueState& state, uint64_t group, Ring ring) {
       uint64_t rung = arch::load<scope>(&state.rung);
       if (rung & being_rung) return;
       if (arch::observe<scope>(&state.published) == rung) return;
-      if (!arch::compare_exchange<scope>(&state.rung, rung, rung | being_rung)) continue;
+      // Acquires what the last one who rang knew: an older `published` would take the doorbell back.
+      if (!arch::compare_exchange_acquire<scope>(&state.rung, rung, rung | being_rung)) continue;
       const uint64_t end = arch::observe<scope>(&state.published);
       arch::pass_on();
       ring(end);
