@@ -20,8 +20,8 @@ std::unique_ptr<machine::Gpu> gpu_of(const char* target) {
 }
 
 /// Runs a kernel whose only argument is memory for its results. Answers with a fault's text.
-std::string run(machine::Gpu& gpu, const char* kernel, std::vector<uint32_t>& out, machine::Launch launch, uint64_t seed,
-                machine::MemoryKind kind = machine::MemoryKind::local) {
+std::string run(machine::Gpu& gpu, const char* kernel, std::vector<uint32_t>& out, machine::Launch launch,
+                uint64_t seed, machine::MemoryKind kind = machine::MemoryKind::local) {
   uint32_t* const pointer = out.data();
   launch.arguments = &pointer;
   launch.argument_bytes = sizeof pointer;

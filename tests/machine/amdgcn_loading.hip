@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a loader has to get right: arguments, indices in three dimensions, tables, variables, calls, private memory, LDS.
+// What a loader has to get right: arguments, indices in three dimensions, tables, variables, calls, private memory,
+// LDS.
 
 #include <hip/hip_runtime.h>
 #include <stdint.h>
@@ -43,7 +44,9 @@ extern "C" __global__ void private_memory(uint32_t* out) {
   out[threadIdx.x] = sum;
 }
 extern "C" __global__ void private_table(uint32_t* out) {
-  volatile uint32_t values[8];
+  // Too large for registers.
+  uint32_t values[256];
+  for (uint32_t i = 0; i < 256; ++i) values[i] = i;
   for (uint32_t i = 0; i < 8; ++i) values[(i + threadIdx.x) & 7] = threadIdx.x + ((i + threadIdx.x) & 7);
   uint32_t sum = 0;
   for (uint32_t i = 0; i < 8; ++i) sum += values[(i + threadIdx.x) & 7] * (i + 1);
@@ -61,7 +64,8 @@ extern "C" __global__ void shared_memory(uint32_t* out) {
   out[threadIdx.x] = (other == 0 ? fixed[0] - blockDim.x : fixed[other]) + more[other] + __shfl_xor(threadIdx.x, 5);
 }
 extern "C" __global__ void two_lanes_ring(uint32_t* bell) {
-  if (threadIdx.x < 2) __hip_atomic_store(bell + threadIdx.x, threadIdx.x + 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+  if (threadIdx.x < 2)
+    __hip_atomic_store(bell + threadIdx.x, threadIdx.x + 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 extern "C" __global__ void never_ends(uint32_t* out) {
   while (__hip_atomic_load(out, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM) == 0) __builtin_amdgcn_s_sleep(1);

@@ -80,7 +80,8 @@ std::string drive(machine::Gpu& gpu, const Case& with, uint64_t seed) {
     return fault.what();
   }
   for (uint32_t thread = 0; thread < total; ++thread)
-    if (bad[thread] != 0) return "seed " + std::to_string(seed) + ", thread " + std::to_string(thread) + ": " + std::to_string(bad[thread]);
+    if (bad[thread] != 0)
+      return "seed " + std::to_string(seed) + ", thread " + std::to_string(thread) + ": " + std::to_string(bad[thread]);
   return gpu.counts.merged_doorbells != 0 ? "doorbells merged, seed " + std::to_string(seed) : "";
 }
 
@@ -92,7 +93,8 @@ TEST_CASE("Machine code drives the in-process controller") {
   for (const char* target : {"gfx90a", "gfx942", "gfx1100", "gfx1201"}) {
     const auto gpu = machine::amdgcn::load(std::string(XIO_MACHINE_CODE) + "/amdgcn_smoke." + target + ".o");
     gpu->limits.instructions = 20'000'000;
-    for (const Case& with : {Case{"write_and_read_wave", {}, gpu->wave_size(), 4}, Case{"write_and_read_grid", {2, 1, 1}, 128, 2}}) {
+    for (const Case& with :
+         {Case{"write_and_read_wave", {}, gpu->wave_size(), 4}, Case{"write_and_read_grid", {2, 1, 1}, 128, 2}}) {
       for (uint64_t seed = 0; seed <= last; ++seed) {
         INFO(target << " " << with.kernel);
         CHECK(drive(*gpu, with, seed) == "");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Each arithmetic instruction of AMD GPUs on random and corner operands, against what AMD's documents state: see arithmetic.py.
+/// @brief Each arithmetic instruction of AMD GPUs on random and corner operands, against what AMD's documents state:
+/// see arithmetic.py.
 
 #include <sys/wait.h>
 
@@ -127,8 +128,8 @@ TEST_CASE("Arithmetic of AMD GPUs") {
   const auto all = replay(path);
   CHECK(all.size() == 4);
   for (const auto& [target, tally] : all) {
-    std::printf("%s: %u instructions, %llu cases; %u instructions that are not known\n", target.c_str(), tally.instructions,
-                static_cast<unsigned long long>(tally.cases), tally.unknown);
+    std::printf("%s: %u instructions, %llu cases; %u instructions that are not known\n", target.c_str(),
+                tally.instructions, static_cast<unsigned long long>(tally.cases), tally.unknown);
     CHECK(tally.instructions >= 150);
     for (const auto& [instruction, wrong] : tally.wrong) {
       INFO(target << " " << instruction << ": " << wrong);

@@ -8,13 +8,19 @@ tinygrad (0.14); exits with 77 where it is missing, or where LLVM's assembler is
 A line of OUTPUT is "T <target>", "I <instruction>", or "C <lane> <register>=<hex>... > <register>=<hex>...".
 """
 
+import importlib
 import random
 import re
 import shutil
 import subprocess
 import sys
 
-from pseudocode import Machine, NotEvaluated, Parser, Value
+sys.dont_write_bytecode = True
+
+# pylint: disable=wrong-import-position
+from pseudocode import Machine  # noqa: E402
+from pseudocode_parser import Parser  # noqa: E402
+from pseudocode_values import NotEvaluated, Value  # noqa: E402
 
 TARGETS = {"gfx90a": "cdna", "gfx942": "cdna", "gfx1100": "rdna3", "gfx1201": "rdna4"}
 CORNERS = [0, 1, 2, 3, 31, 32, 33, 63, 64, 255, 256, 0x7FFF, 0x8000, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFE,
@@ -26,8 +32,6 @@ SOURCES = ("S0", "S1", "S2")
 
 
 def pseudocode_of(family):
-    import importlib
-
     module = importlib.import_module(f"tinygrad.runtime.autogen.amd.{family}.str_pcode")
     return {key: text for key, text in module.PCODE.items() if type(key).__name__ in CLASSES}
 

@@ -261,7 +261,6 @@ void Caches::tick() {
   }
 }
 
-
 void Caches::end_kernel() {
   for (uint32_t which = 0; which < unit_arrays; ++which) {
     for (Line* line : dirty_[which]) write_line_back(*line, line->second[which]);

@@ -2,10 +2,11 @@
 #pragma once
 
 /// @file
-/// @brief What lies between a GPU's units and memory: a cache for each unit, one for each array of units, a scalar cache, and the L2.
+/// @brief What lies between a GPU's units and memory: a cache for each unit, one for each array of units, a scalar
+/// cache, and the L2.
 ///
-/// Nothing here is coherent by itself. A load may hit what a cache has held for any time; a store stays in the L2 until it is written
-/// back. Lines are of 64 bytes, and each byte is valid or dirty by itself.
+/// Nothing here is coherent by itself. A load may hit what a cache has held for any time; a store stays in the L2 until
+/// it is written back. Lines are of 64 bytes, and each byte is valid or dirty by itself.
 
 #include <array>
 #include <cstdint>
@@ -51,7 +52,8 @@ class Caches {
 
   void load(Requester from, uint64_t address, uint32_t bytes, Scope scope, void* to);
   void store(Requester from, uint64_t address, uint32_t bytes, Scope scope, const void* data);
-  /// `change` is given the old value, and answers with the new one. Done in the L2, or in memory for what the L2 does not serve.
+  /// `change` is given the old value, and answers with the new one. Done in the L2, or in memory for what the L2 does
+  /// not serve.
   template <class Change>
   uint64_t atomic(Requester from, uint64_t address, uint32_t bytes, Scope scope, Change change);
   void scalar_load(Requester from, uint64_t address, uint32_t bytes, void* to);
@@ -161,8 +163,8 @@ uint64_t Caches::atomic(Requester from, uint64_t address, uint32_t bytes, Scope 
       const auto exchange = [&](auto* word) {
         auto seen = __atomic_load_n(word, __ATOMIC_RELAXED);
         using Word = decltype(seen);
-        while (!__atomic_compare_exchange_n(word, &seen, static_cast<Word>(change(uint64_t{seen})), false, __ATOMIC_ACQ_REL,
-                                            __ATOMIC_RELAXED)) {
+        while (!__atomic_compare_exchange_n(word, &seen, static_cast<Word>(change(uint64_t{seen})), false,
+                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         }
         old = seen;
       };

@@ -44,9 +44,7 @@ void clock(Wave& wave, const Instruction& i) {
   wave.processor->issue(wave, access);
 }
 
-void sleep(Wave& wave, const Instruction& i) {
-  wave.processor->sleep(wave, (i.operand[0].value & 127) * 64 / 16);
-}
+void sleep(Wave& wave, const Instruction& i) { wave.processor->sleep(wave, (i.operand[0].value & 127) * 64 / 16); }
 
 /// gfx12: comes to the barrier here, and waits for the others at s_barrier_wait.
 void barrier_signal(Wave& wave, const Instruction& i) {
@@ -82,10 +80,18 @@ void invalidate_scope(Wave& wave, const Instruction& i) {
 
 }  // namespace
 
-#define XIO_BRANCH(name, taken) \
-  {name, {[](Wave& w, const Instruction& i) { branch_if(w, i, taken); }, plain}}
-#define XIO_HINT(name) \
-  {name, {[](Wave&, const Instruction&) {}, plain}}
+#define XIO_BRANCH(name, taken)                                            \
+  {                                                                        \
+    name, {                                                                \
+      [](Wave& w, const Instruction& i) { branch_if(w, i, taken); }, plain \
+    }                                                                      \
+  }
+#define XIO_HINT(name)                        \
+  {                                           \
+    name, {                                   \
+      [](Wave&, const Instruction&) {}, plain \
+    }                                         \
+  }
 
 void add_control(HandlerTable& table) {
   table.insert({
@@ -146,7 +152,8 @@ void add_cache_control(HandlerTable& table) {
       {"buffer_invl2", {[](Wave& w, const Instruction&) { invalidate(w, Scope::system, second_level); }, plain}},
       {"buffer_gl0_inv", {[](Wave& w, const Instruction&) { invalidate(w, Scope::agent, first_level); }, plain}},
       {"buffer_gl1_inv", {[](Wave& w, const Instruction&) { invalidate(w, Scope::agent, array_level); }, plain}},
-      {"s_dcache_inv", {[](Wave& w, const Instruction&) { w.processor->caches().invalidate_scalar(w.requester); }, plain}},
+      {"s_dcache_inv",
+       {[](Wave& w, const Instruction&) { w.processor->caches().invalidate_scalar(w.requester); }, plain}},
   });
 }
 

@@ -51,9 +51,9 @@ void read_relocations(const Reader& read, const Elf64_Shdr& section, const Elf64
   for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= section.sh_size; at += sizeof(Elf64_Rela)) {
     const auto entry = read.at<Elf64_Rela>(section.sh_offset + at);
     const uint64_t index = ELF64_R_SYM(entry.r_info);
-    const uint64_t value =
-        index == 0 ? 0 : read.at<Elf64_Sym>(symbols.sh_offset + index * sizeof(Elf64_Sym)).st_value;
-    file.relocations.push_back({entry.r_offset, static_cast<uint32_t>(ELF64_R_TYPE(entry.r_info)), value, entry.r_addend});
+    const uint64_t value = index == 0 ? 0 : read.at<Elf64_Sym>(symbols.sh_offset + index * sizeof(Elf64_Sym)).st_value;
+    file.relocations.push_back(
+        {entry.r_offset, static_cast<uint32_t>(ELF64_R_TYPE(entry.r_info)), value, entry.r_addend});
   }
 }
 

@@ -89,7 +89,8 @@ void Processor::count(const Access& access) {
   if (access.left[0] == 0) return;
   const Range& range = caches_.range(access.address[__builtin_ctzll(access.left[0])], 1);
   if (access.to_registers || range.kind == MemoryKind::local) return;
-  if (access.kind == Access::Kind::store) counts.host_stores += static_cast<uint64_t>(__builtin_popcountll(access.left[0]));
+  if (access.kind == Access::Kind::store)
+    counts.host_stores += static_cast<uint64_t>(__builtin_popcountll(access.left[0]));
   if (!caches_.leaves(range, access.scope)) return;
   uint64_t lines[128];
   uint64_t masks[128];
@@ -160,14 +161,15 @@ void Processor::perform_all(Wave& wave, Access& access) {
   perform(wave, access, 1, access.left[1]);
 }
 
-/// Performs a part of some lanes. Accesses of one unit to the same bytes stay in order: they go through its one cache, and this is
-/// all that the waves of a workgroup have where they share a unit.
+/// Performs a part of some lanes. Accesses of one unit to the same bytes stay in order: they go through its one cache,
+/// and this is all that the waves of a workgroup have where they share a unit.
 void Processor::perform(Wave& wave, Access& access, uint32_t part, uint64_t lanes) {
   if (lanes == 0) return;
   std::vector<Pending>& pending = pending_[wave.requester.unit];
   for (size_t i = 0; i < pending.size() && pending[i].access != &access;) {
     const Pending before = pending[i];
-    if (!before.access->pending() || !overlap(*before.access, before.access->left[0] | before.access->left[1], access, lanes)) {
+    if (!before.access->pending() ||
+        !overlap(*before.access, before.access->left[0] | before.access->left[1], access, lanes)) {
       ++i;
       continue;
     }
@@ -178,9 +180,11 @@ void Processor::perform(Wave& wave, Access& access, uint32_t part, uint64_t lane
   current_wave_ = &wave;
   current_ = access.instruction;
   access.left[part] &= ~lanes;
-  for (; lanes != 0; lanes &= lanes - 1) perform_lane(wave, access, part, static_cast<uint32_t>(__builtin_ctzll(lanes)));
+  for (; lanes != 0; lanes &= lanes - 1)
+    perform_lane(wave, access, part, static_cast<uint32_t>(__builtin_ctzll(lanes)));
   if (access.pending()) return;
-  const auto done = std::find_if(pending.begin(), pending.end(), [&](const Pending& one) { return one.access == &access; });
+  const auto done =
+      std::find_if(pending.begin(), pending.end(), [&](const Pending& one) { return one.access == &access; });
   if (done != pending.end()) pending.erase(done);
 }
 
@@ -355,7 +359,8 @@ void Processor::perform_some(Wave& wave) {
   }
   for (ScalarAccess& access : wave.scalars)
     if (random_.one_in(4)) sample(wave, access);
-  if (!wave.shared.empty() && random_.one_in(4)) perform_shared(wave, random_.below(static_cast<uint32_t>(wave.shared.size())));
+  if (!wave.shared.empty() && random_.one_in(4))
+    perform_shared(wave, random_.below(static_cast<uint32_t>(wave.shared.size())));
 }
 
 }  // namespace machine::amdgcn

@@ -33,7 +33,8 @@ void add_scalar_floats(HandlerTable& table);
 void add_control(HandlerTable& table);
 void add_cache_control(HandlerTable& table);
 
-/// Loads, stores and atomics: their mnemonic says how much they move, which is noted in the instruction. Null for others.
+/// Loads, stores and atomics: their mnemonic says how much they move, which is noted in the instruction. Null for
+/// others.
 Handler find_memory_access(Instruction& instruction, const Target& target);
 Handler find_shared_access(Instruction& instruction);
 /// "add_u32", "cmpswap_x2" … False where it is none that is known.

@@ -101,7 +101,7 @@ struct Instruction {
   uint8_t bytes = 4;  ///< that one lane of a memory access moves
   Scope scope = Scope::unit;
   AtomicOperation atomic = AtomicOperation::exchange;
-  uint8_t levels = 0;           ///< CacheLevels of an invalidation
+  uint8_t levels = 0;  ///< CacheLevels of an invalidation
   Arrival arrival = Arrival::at_once;
   bool returns = false;         ///< an atomic that gives the old value
   bool offset_enabled = false;  ///< buffers: offen

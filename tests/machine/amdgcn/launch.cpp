@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief What the registers and the memory of arguments hold when a wave begins: LLVM's "Initial Kernel Execution State".
+/// @brief What the registers and the memory of arguments hold when a wave begins: LLVM's "Initial Kernel Execution
+/// State".
 
 #include <algorithm>
 #include <cstring>
@@ -33,7 +34,8 @@ uint64_t hidden_value(const std::string& kind, const Launch& launch) {
   if (kind == "hidden_group_size_x") return launch.block.x;
   if (kind == "hidden_group_size_y") return launch.block.y;
   if (kind == "hidden_group_size_z") return launch.block.z;
-  if (kind == "hidden_grid_dims") return launch.grid.z * launch.block.z > 1 ? 3 : launch.grid.y * launch.block.y > 1 ? 2 : 1;
+  if (kind == "hidden_grid_dims")
+    return launch.grid.z * launch.block.z > 1 ? 3 : launch.grid.y * launch.block.y > 1 ? 2 : 1;
   if (kind == "hidden_dynamic_lds_size") return launch.dynamic_shared_bytes;
   if (kind == "hidden_private_base") return private_base >> 32;
   if (kind == "hidden_shared_base") return shared_base >> 32;
@@ -61,7 +63,8 @@ void Processor::lay_out_arguments(const Kernel& kernel, const Launch& launch) {
   packet_.assign(64, 0);
   const uint16_t block[3] = {static_cast<uint16_t>(launch.block.x), static_cast<uint16_t>(launch.block.y),
                              static_cast<uint16_t>(launch.block.z)};
-  const uint32_t grid[3] = {launch.grid.x * launch.block.x, launch.grid.y * launch.block.y, launch.grid.z * launch.block.z};
+  const uint32_t grid[3] = {launch.grid.x * launch.block.x, launch.grid.y * launch.block.y,
+                            launch.grid.z * launch.block.z};
   std::memcpy(packet_.data() + 4, block, sizeof block);
   std::memcpy(packet_.data() + 12, grid, sizeof grid);
 }
@@ -174,7 +177,8 @@ void Processor::run(const std::string& name, const Launch& launch) {
     check_reachable(name);
     const Kernel& kernel = program_.kernel(name);
     const uint32_t size = threads(launch.block);
-    if (size == 0 || size > 1024 || threads(launch.grid) == 0) throw Fault("launch of " + std::to_string(size) + " threads");
+    if (size == 0 || size > 1024 || threads(launch.grid) == 0)
+      throw Fault("launch of " + std::to_string(size) + " threads");
     lay_out_arguments(kernel, launch);
     waves_.clear();
     groups_.clear();

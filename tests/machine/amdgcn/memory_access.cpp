@@ -20,9 +20,7 @@ bool is_shared(uint64_t address) { return address >> 56 == shared_base >> 56; }
 void take_data(const Wave& wave, const Instruction& i, const Operand& operand, uint32_t words, Access& access) {
   for (uint32_t k = 0; k < words; ++k) {
     const Lanes& from = wave.v[operand.index + k];
-    each_lane(access.mask, [&](uint32_t lane) {
-      access.data[k][lane] = i.high_half ? from[lane] >> 16 : from[lane];
-    });
+    each_lane(access.mask, [&](uint32_t lane) { access.data[k][lane] = i.high_half ? from[lane] >> 16 : from[lane]; });
   }
 }
 
@@ -217,14 +215,22 @@ const std::map<std::string, Size>& sizes() {
 
 bool parse_atomic(const std::string& operation, Instruction& instruction) {
   static const std::map<std::string, AtomicOperation> operations = {
-      {"swap", AtomicOperation::exchange},       {"cmpswap", AtomicOperation::compare_exchange},
-      {"add", AtomicOperation::add},             {"sub", AtomicOperation::subtract},
-      {"and", AtomicOperation::bit_and},         {"or", AtomicOperation::bit_or},
-      {"xor", AtomicOperation::bit_xor},         {"umin", AtomicOperation::smallest},
-      {"umax", AtomicOperation::largest},        {"smin", AtomicOperation::smallest_signed},
-      {"smax", AtomicOperation::largest_signed}, {"min_u", AtomicOperation::smallest},
-      {"max_u", AtomicOperation::largest},       {"min_i", AtomicOperation::smallest_signed},
-      {"max_i", AtomicOperation::largest_signed}, {"inc", AtomicOperation::increment},
+      {"swap", AtomicOperation::exchange},
+      {"cmpswap", AtomicOperation::compare_exchange},
+      {"add", AtomicOperation::add},
+      {"sub", AtomicOperation::subtract},
+      {"and", AtomicOperation::bit_and},
+      {"or", AtomicOperation::bit_or},
+      {"xor", AtomicOperation::bit_xor},
+      {"umin", AtomicOperation::smallest},
+      {"umax", AtomicOperation::largest},
+      {"smin", AtomicOperation::smallest_signed},
+      {"smax", AtomicOperation::largest_signed},
+      {"min_u", AtomicOperation::smallest},
+      {"max_u", AtomicOperation::largest},
+      {"min_i", AtomicOperation::smallest_signed},
+      {"max_i", AtomicOperation::largest_signed},
+      {"inc", AtomicOperation::increment},
       {"dec", AtomicOperation::decrement},
   };
   std::string name = operation;
@@ -248,9 +254,11 @@ Handler find_memory_access(Instruction& instruction, const Target& target) {
     Handler run;
     uint8_t most_bytes;
   } kinds[] = {
-      {"global_load_", load, 16},          {"flat_load_", load, 16},           {"global_store_", store, 16},
-      {"flat_store_", store, 16},          {"buffer_load_", buffer_load, 16},  {"buffer_store_", buffer_store, 16},
-      {"scratch_load_", scratch_load, 16}, {"scratch_store_", scratch_store, 16}, {"s_load_", scalar_load, 64},
+      {"global_load_", load, 16},          {"flat_load_", load, 16},
+      {"global_store_", store, 16},        {"flat_store_", store, 16},
+      {"buffer_load_", buffer_load, 16},   {"buffer_store_", buffer_store, 16},
+      {"scratch_load_", scratch_load, 16}, {"scratch_store_", scratch_store, 16},
+      {"s_load_", scalar_load, 64},
   };
   const std::string& name = instruction.mnemonic;
   for (const auto& kind : kinds) {

@@ -11,7 +11,7 @@ namespace {
 
 struct Counter {
   const char* name;
-  uint8_t Waits::*limit;
+  uint8_t Waits::* limit;
 };
 constexpr Counter counters[] = {{"vector memory", &Waits::vector},
                                 {"stores", &Waits::stores},
@@ -88,7 +88,8 @@ void Processor::apply(const Mutation& mutation) {
     return;
   }
   const Scope scope = weaker(instruction, model());
-  if (scope == instruction.scope || mutation.change != name_of(scope)) throw Fault("no change \"" + mutation.change + "\"");
+  if (scope == instruction.scope || mutation.change != name_of(scope))
+    throw Fault("no change \"" + mutation.change + "\"");
   instruction.scope = scope;
 }
 

@@ -30,8 +30,7 @@ void relocate(const ElfFile& file, uint8_t* image, uint64_t image_bytes) {
   constexpr uint32_t relative64 = 13;
   const auto base = reinterpret_cast<uint64_t>(image);
   for (const ElfRelocation& one : file.relocations) {
-    if (one.type != absolute64 && one.type != relative64)
-      throw Fault("relocation of type " + std::to_string(one.type));
+    if (one.type != absolute64 && one.type != relative64) throw Fault("relocation of type " + std::to_string(one.type));
     if (one.address + 8 > image_bytes) throw Fault("relocation outside of the image");
     const uint64_t value = base + (one.type == absolute64 ? one.symbol : 0) + static_cast<uint64_t>(one.addend);
     std::memcpy(image + one.address, &value, sizeof value);

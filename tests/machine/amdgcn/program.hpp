@@ -67,7 +67,8 @@ class Program {
   }
   /// The instructions that a kernel may come to, by branches, and by calls whose target the code itself computes.
   const std::vector<uint32_t>& reachable(const std::string& kernel);
-  /// Where an instruction comes from: "file:line", the innermost first, separated by " < "; empty where that is not known.
+  /// Where an instruction comes from: "file:line", the innermost first, separated by " < "; empty where that is not
+  /// known.
   std::vector<std::string> sources(const std::vector<uint32_t>& numbers) const;
 
  private:

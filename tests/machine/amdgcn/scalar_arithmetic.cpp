@@ -53,7 +53,8 @@ void choice(Wave& wave, const Instruction& i, Function better) {
 template <class Function>
 void overflow(Wave& wave, const Instruction& i, Function function) {
   i32 result;
-  wave.scc = function(as_signed(scalar_value(wave, i.operand[1])), as_signed(scalar_value(wave, i.operand[2])), &result);
+  wave.scc =
+      function(as_signed(scalar_value(wave, i.operand[1])), as_signed(scalar_value(wave, i.operand[2])), &result);
   write_scalar(wave, i.operand[0], static_cast<u32>(result));
 }
 /// SCC: the result is not 0.
@@ -133,18 +134,21 @@ void field_of_64(Wave& wave, const Instruction& i) {
 
 }  // namespace
 
-#define XIO_ENTRY(name, helper, arguments, result) \
-  {name, {[](Wave& w, const Instruction& i) { helper(w, i, [] arguments { return result; }); }, plain}}
+#define XIO_ENTRY(name, helper, arguments, result)                                                \
+  {                                                                                               \
+    name, {                                                                                       \
+      [](Wave& w, const Instruction& i) { helper(w, i, [] arguments { return result; }); }, plain \
+    }                                                                                             \
+  }
 #define XIO_PLAIN(name, result) XIO_ENTRY(name, plain32, (u32 a, u32 b)->u32, (static_cast<void>(b), result))
 #define XIO_NONZERO(name, result) XIO_ENTRY(name, nonzero32, (u32 a, u32 b)->u32, (static_cast<void>(b), result))
 #define XIO_CARRY(name, result) XIO_ENTRY(name, carry, (u64 a, u64 b, u64 c)->u64, (static_cast<void>(c), result))
 #define XIO_CHOICE(name, result) XIO_ENTRY(name, choice, (u32 a, u32 b)->bool, result)
 #define XIO_CONDITION(name, result) XIO_ENTRY(name, condition, (u32 a, u32 b)->bool, result)
 #define XIO_SIGNED(a) as_signed(a)
-#define XIO_CONDITIONS(name, how)                                         \
-  XIO_CONDITION("s_cmp_" name "_u32", a how b),                           \
-      XIO_CONDITION("s_cmp_" name "_i32", XIO_SIGNED(a) how XIO_SIGNED(b)), \
-      XIO_CONDITION("s_cmpk_" name "_u32", a how(b & 0xffff)),            \
+#define XIO_CONDITIONS(name, how)                                                                                     \
+  XIO_CONDITION("s_cmp_" name "_u32", a how b), XIO_CONDITION("s_cmp_" name "_i32", XIO_SIGNED(a) how XIO_SIGNED(b)), \
+      XIO_CONDITION("s_cmpk_" name "_u32", a how(b & 0xffff)),                                                        \
       XIO_CONDITION("s_cmpk_" name "_i32", XIO_SIGNED(a) how static_cast<int16_t>(b))
 
 void add_scalar_arithmetic(HandlerTable& table) {
@@ -174,8 +178,8 @@ void add_scalar_arithmetic(HandlerTable& table) {
       XIO_CARRY("s_addc_u32", a + b + c),
       XIO_CARRY("s_sub_u32", a - b),
       XIO_CARRY("s_subb_u32", a - b - c),
-      XIO_ENTRY("s_add_i32", overflow, (i32 a, i32 b, i32* r)->bool, __builtin_add_overflow(a, b, r)),
-      XIO_ENTRY("s_sub_i32", overflow, (i32 a, i32 b, i32* r)->bool, __builtin_sub_overflow(a, b, r)),
+      XIO_ENTRY("s_add_i32", overflow, (i32 a, i32 b, i32 * r)->bool, __builtin_add_overflow(a, b, r)),
+      XIO_ENTRY("s_sub_i32", overflow, (i32 a, i32 b, i32 * r)->bool, __builtin_sub_overflow(a, b, r)),
       XIO_CHOICE("s_min_u32", a < b),
       XIO_CHOICE("s_max_u32", a >= b),
       XIO_CHOICE("s_min_i32", as_signed(a) < as_signed(b)),

@@ -12,17 +12,20 @@ float float_value(const Wave& wave, const Operand& operand) {
 
 }  // namespace
 
-#define XIO_ENTRY(name, result)                                                       \
-  {name,                                                                              \
-   {[](Wave& w, const Instruction& i) {                                               \
-      const auto a = [&] { return float_value(w, i.operand[1]); };                    \
-      const auto b = [&] { return float_value(w, i.operand[2]); };                    \
-      const auto c = [&] { return float_value(w, i.operand[3]); };                    \
-      const auto bits = [&] { return scalar_value(w, i.operand[1]); };                \
-      static_cast<void>(a), static_cast<void>(b), static_cast<void>(c), static_cast<void>(bits); \
-      write_scalar(w, i.operand[0], result);                                          \
-    },                                                                                \
-    signs}}
+#define XIO_ENTRY(name, result)                                                                    \
+  {                                                                                                \
+    name, {                                                                                        \
+      [](Wave& w, const Instruction& i) {                                                          \
+        const auto a = [&] { return float_value(w, i.operand[1]); };                               \
+        const auto b = [&] { return float_value(w, i.operand[2]); };                               \
+        const auto c = [&] { return float_value(w, i.operand[3]); };                               \
+        const auto bits = [&] { return scalar_value(w, i.operand[1]); };                           \
+        static_cast<void>(a), static_cast<void>(b), static_cast<void>(c), static_cast<void>(bits); \
+        write_scalar(w, i.operand[0], result);                                                     \
+      },                                                                                           \
+          signs                                                                                    \
+    }                                                                                              \
+  }
 
 /// gfx12 calculates with floating point in scalar registers.
 void add_scalar_floats(HandlerTable& table) {

@@ -67,14 +67,22 @@ void move_if64(Wave& wave, const Instruction& i) {
 }  // namespace
 
 // For each: the instruction of 32 bits and of 64, and where there is one, that which saves the mask of active lanes.
-#define XIO_BITS(name, result)                                                                                     \
-  {"s_" name "_b32", {[](Wave& w, const Instruction& i) { bits32(w, i, [](u32 a, u32 b) { return result; }); }, plain}}, \
-      {"s_" name "_b64", {[](Wave& w, const Instruction& i) { bits64(w, i, [](u64 a, u64 b) { return result; }); }, plain}}
-#define XIO_SAVE(name, result)                                                                                     \
-  {"s_" name "_saveexec_b32",                                                                                      \
-   {[](Wave& w, const Instruction& i) { save32(w, i, [](u32 a, u32 b) { return result; }); }, plain}},             \
-      {"s_" name "_saveexec_b64",                                                                                  \
-       {[](Wave& w, const Instruction& i) { save64(w, i, [](u64 a, u64 b) { return result; }); }, plain}}
+#define XIO_BITS(name, result)                                                                         \
+  {"s_" name "_b32",                                                                                   \
+   {[](Wave& w, const Instruction& i) { bits32(w, i, [](u32 a, u32 b) { return result; }); }, plain}}, \
+  {                                                                                                    \
+    "s_" name "_b64", {                                                                                \
+      [](Wave& w, const Instruction& i) { bits64(w, i, [](u64 a, u64 b) { return result; }); }, plain  \
+    }                                                                                                  \
+  }
+#define XIO_SAVE(name, result)                                                                         \
+  {"s_" name "_saveexec_b32",                                                                          \
+   {[](Wave& w, const Instruction& i) { save32(w, i, [](u32 a, u32 b) { return result; }); }, plain}}, \
+  {                                                                                                    \
+    "s_" name "_saveexec_b64", {                                                                       \
+      [](Wave& w, const Instruction& i) { save64(w, i, [](u64 a, u64 b) { return result; }); }, plain  \
+    }                                                                                                  \
+  }
 
 void add_scalar_masks(HandlerTable& table) {
   table.insert({
@@ -99,10 +107,14 @@ void add_scalar_masks(HandlerTable& table) {
       {"s_cmov_b32", {move_if32, plain}},
       {"s_cmov_b64", {move_if64, plain}},
       {"s_cmp_eq_u64",
-       {[](Wave& w, const Instruction& i) { w.scc = scalar_value64(w, i.operand[0]) == scalar_value64(w, i.operand[1]); },
+       {[](Wave& w, const Instruction& i) {
+          w.scc = scalar_value64(w, i.operand[0]) == scalar_value64(w, i.operand[1]);
+        },
         plain}},
       {"s_cmp_lg_u64",
-       {[](Wave& w, const Instruction& i) { w.scc = scalar_value64(w, i.operand[0]) != scalar_value64(w, i.operand[1]); },
+       {[](Wave& w, const Instruction& i) {
+          w.scc = scalar_value64(w, i.operand[0]) != scalar_value64(w, i.operand[1]);
+        },
         plain}},
   });
 }

@@ -55,7 +55,8 @@ void Processor::check_poison(const Wave& wave, const Instruction& instruction) c
       // A register that waits for one result may be given to a later one that comes the same way.
       if (i == 0 && half->arrival != Arrival::at_once && comes_after_all(wave, *half)) continue;
       if (is_poisoned(vector ? wave.poisoned_vectors : wave.poisoned_scalars, operand.index, operand.width))
-        throw Fault(std::string(vector ? "v" : "s") + std::to_string(operand.index) + " used before its load was waited for");
+        throw Fault(std::string(vector ? "v" : "s") + std::to_string(operand.index) +
+                    " used before its load was waited for");
     }
   }
   if (!wave.scalars.empty() && instruction.mnemonic.compare(0, 13, "s_cbranch_vcc") == 0 &&
@@ -120,7 +121,8 @@ void Processor::background() {
 std::string Processor::where() const {
   if (current_ == nullptr) return " (seed " + std::to_string(seed_) + ")";
   char text[96];
-  std::snprintf(text, sizeof text, "; seed %llu, wave %u, tick %llu, at 0x%llx: ", static_cast<unsigned long long>(seed_),
+  std::snprintf(text, sizeof text,
+                "; seed %llu, wave %u, tick %llu, at 0x%llx: ", static_cast<unsigned long long>(seed_),
                 current_wave_ != nullptr ? current_wave_->number : 0, static_cast<unsigned long long>(ticks_),
                 static_cast<unsigned long long>(current_->address));
   std::string source;
@@ -185,16 +187,17 @@ void Processor::schedule(const std::string& kernel) {
     const auto count = static_cast<uint32_t>(waves_.size());
     const uint32_t chosen = mood_.calm ? turn++ % count : random_.below(count);
     Wave& wave = *waves_[chosen];
-    background();
     if (counts.instructions > last || ticks_ > last_tick) never_ends(kernel);
     if (wave.at_barrier || wave.wake > ticks_ || wave.group->begins > ticks_) {
-      if (++idle > count * 4) {
+      if (++idle > count * 2) {
         ticks_ += idle_ticks;
         idle = 0;
+        background();
       }
       continue;
     }
     idle = 0;
+    background();
     const uint32_t burst = mood_.calm ? mood_.burst : 1 + random_.below(mood_.burst);
     for (uint32_t left = burst; left > 0; --left) {
       if (step(wave)) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief LDS: one memory for a workgroup, without caches; the accesses of one wave stay in order, those of several do not.
+/// @brief LDS: one memory for a workgroup, without caches; the accesses of one wave stay in order, those of several do
+/// not.
 
 #include <cstring>
 

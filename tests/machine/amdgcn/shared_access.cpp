@@ -26,7 +26,8 @@ SharedAccess begin(const Wave& wave, const Instruction& i, SharedAccess::Kind ki
   return access;
 }
 
-void take(const Wave& wave, const Instruction& i, const Operand& operand, uint32_t words, uint32_t at, SharedAccess& access) {
+void take(const Wave& wave, const Instruction& i, const Operand& operand, uint32_t words, uint32_t at,
+          SharedAccess& access) {
   for (uint32_t k = 0; k < words; ++k)
     each_lane(access.mask, [&](uint32_t lane) {
       const uint32_t value = wave.v[operand.index + k][lane];
@@ -107,9 +108,8 @@ void backward_permute(Wave& wave, const Instruction& i) {
 void forward_permute(Wave& wave, const Instruction& i) {
   SharedAccess access = begin(wave, i, SharedAccess::Kind::permutation, 1);
   const Lanes& from = wave.v[i.operand[2].index];
-  each_lane(access.mask, [&](uint32_t lane) {
-    access.data[0][access.address[0][lane] / 4 & (wave.lanes - 1)] = from[lane];
-  });
+  each_lane(access.mask,
+            [&](uint32_t lane) { access.data[0][access.address[0][lane] / 4 & (wave.lanes - 1)] = from[lane]; });
   access.destination = i.operand[0].index;
   access.registers = 1;
   wave.processor->issue(wave, access);
@@ -149,8 +149,8 @@ Handler find_shared_access(Instruction& instruction) {
     const char* prefix;
     Handler run;
   } kinds[] = {
-      {"ds_read_", load},        {"ds_load_", load},       {"ds_write_", store},       {"ds_store_", store},
-      {"ds_read2_", load_two},   {"ds_load_2addr_", load_two}, {"ds_write2_", store_two}, {"ds_store_2addr_", store_two},
+      {"ds_read_", load},      {"ds_load_", load},           {"ds_write_", store},      {"ds_store_", store},
+      {"ds_read2_", load_two}, {"ds_load_2addr_", load_two}, {"ds_write2_", store_two}, {"ds_store_2addr_", store_two},
   };
   for (const auto& kind : kinds) {
     if (!starts_with(name, kind.prefix)) continue;

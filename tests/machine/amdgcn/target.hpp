@@ -16,11 +16,11 @@ struct Target {
   std::string name;
   uint32_t generation = 9;  ///< 9, 11 or 12
   uint32_t lanes = 64;
-  bool scope_bits = false;      ///< cache bits sc0 and sc1 (gfx942)
-  bool array_cache = false;     ///< a second cache of reads, for several units (gfx11)
-  bool store_counter = false;   ///< stores are waited for by themselves
-  bool split_counters = false;  ///< so are LDS and scalar accesses (gfx12)
-  bool several_second_levels = false;  ///< an agent may have more than one L2 (gfx942)
+  bool scope_bits = false;                 ///< cache bits sc0 and sc1 (gfx942)
+  bool array_cache = false;                ///< a second cache of reads, for several units (gfx11)
+  bool store_counter = false;              ///< stores are waited for by themselves
+  bool split_counters = false;             ///< so are LDS and scalar accesses (gfx12)
+  bool several_second_levels = false;      ///< an agent may have more than one L2 (gfx942)
   Scope first_level_serves = Scope::unit;  ///< the widest scope of a load that may hit the unit's own cache
 };
 

@@ -61,12 +61,15 @@ void compare(Wave& wave, const Instruction& i, Function function) {
 
 }  // namespace
 
-#define XIO_COMPARE(name, type, takes, how)                                             \
-  {"v_cmp_" name,                                                                       \
-   {[](Wave& w, const Instruction& i) { compare<type>(w, i, [](type a, type b) { return how; }); }, takes}}
-#define XIO_COMPARES(name, type, takes)                                                                     \
-  XIO_COMPARE("eq_" name, type, takes, a == b), XIO_COMPARE("ne_" name, type, takes, a != b),               \
-      XIO_COMPARE("lt_" name, type, takes, a < b), XIO_COMPARE("le_" name, type, takes, a <= b),            \
+#define XIO_COMPARE(name, type, takes, how)                                                                 \
+  {                                                                                                         \
+    "v_cmp_" name, {                                                                                        \
+      [](Wave& w, const Instruction& i) { compare<type>(w, i, [](type a, type b) { return how; }); }, takes \
+    }                                                                                                       \
+  }
+#define XIO_COMPARES(name, type, takes)                                                          \
+  XIO_COMPARE("eq_" name, type, takes, a == b), XIO_COMPARE("ne_" name, type, takes, a != b),    \
+      XIO_COMPARE("lt_" name, type, takes, a < b), XIO_COMPARE("le_" name, type, takes, a <= b), \
       XIO_COMPARE("gt_" name, type, takes, a > b), XIO_COMPARE("ge_" name, type, takes, a >= b)
 
 void add_vector_compares(HandlerTable& table) {
@@ -79,7 +82,7 @@ void add_vector_compares(HandlerTable& table) {
       XIO_COMPARES("i64", int64_t, plain),
       XIO_COMPARE("eq_f32", float, signs, a == b),
       XIO_COMPARE("neq_f32", float, signs, !(a == b)),
-      XIO_COMPARE("lg_f32", float, signs, a < b || a > b),
+      XIO_COMPARE("lg_f32", float, signs, a<b || a> b),
       XIO_COMPARE("lt_f32", float, signs, a < b),
       XIO_COMPARE("le_f32", float, signs, a <= b),
       XIO_COMPARE("gt_f32", float, signs, a > b),

@@ -25,26 +25,49 @@ float multiplied_and_added(float a, float b, float c) {
 
 }  // namespace
 
-#define XIO_UNARY(name, result)                                                                                      \
-  {name,                                                                                                             \
-   {[](Wave& w, const Instruction& i) { unary(w, i, [](uint32_t bits) -> uint32_t {                                  \
-      const float a = to_float(bits);                                                                                \
-      return result;                                                                                                 \
-    }); }, signs}}
-#define XIO_BINARY(name, result)                                                                                     \
-  {name,                                                                                                             \
-   {[](Wave& w, const Instruction& i) { binary(w, i, [](uint32_t first, uint32_t second) -> uint32_t {               \
-      const float a = to_float(first), b = to_float(second);                                                         \
-      return to_bits(result);                                                                                        \
-    }); }, signs}}
-#define XIO_TERNARY(name, result)                                                                                    \
-  {name,                                                                                                             \
-   {[](Wave& w, const Instruction& i) { ternary(w, i, [](uint32_t first, uint32_t second, uint32_t third) -> uint32_t { \
-      const float a = to_float(first), b = to_float(second), c = to_float(third);                                    \
-      return to_bits(result);                                                                                        \
-    }); }, signs}}
-#define XIO_INTEGER(name, result) \
-  {name, {[](Wave& w, const Instruction& i) { unary(w, i, [](uint32_t a) -> uint32_t { return to_bits(result); }); }, plain}}
+#define XIO_UNARY(name, result)                     \
+  {                                                 \
+    name, {                                         \
+      [](Wave& w, const Instruction& i) {           \
+        unary(w, i, [](uint32_t bits) -> uint32_t { \
+          const float a = to_float(bits);           \
+          return result;                            \
+        });                                         \
+      },                                            \
+          signs                                     \
+    }                                               \
+  }
+#define XIO_BINARY(name, result)                                       \
+  {                                                                    \
+    name, {                                                            \
+      [](Wave& w, const Instruction& i) {                              \
+        binary(w, i, [](uint32_t first, uint32_t second) -> uint32_t { \
+          const float a = to_float(first), b = to_float(second);       \
+          return to_bits(result);                                      \
+        });                                                            \
+      },                                                               \
+          signs                                                        \
+    }                                                                  \
+  }
+#define XIO_TERNARY(name, result)                                                       \
+  {                                                                                     \
+    name, {                                                                             \
+      [](Wave& w, const Instruction& i) {                                               \
+        ternary(w, i, [](uint32_t first, uint32_t second, uint32_t third) -> uint32_t { \
+          const float a = to_float(first), b = to_float(second), c = to_float(third);   \
+          return to_bits(result);                                                       \
+        });                                                                             \
+      },                                                                                \
+          signs                                                                         \
+    }                                                                                   \
+  }
+#define XIO_INTEGER(name, result)                                                                                 \
+  {                                                                                                               \
+    name, {                                                                                                       \
+      [](Wave& w, const Instruction& i) { unary(w, i, [](uint32_t a) -> uint32_t { return to_bits(result); }); }, \
+          plain                                                                                                   \
+    }                                                                                                             \
+  }
 
 void add_vector_floats(HandlerTable& table) {
   table.insert({
@@ -82,7 +105,8 @@ void add_vector_floats(HandlerTable& table) {
       // A scalar result, of a unit for vectors.
       {"v_s_rcp_f32",
        {[](Wave& w, const Instruction& i) {
-          write_scalar(w, i.operand[0], to_bits(1.0f / to_float(with_sign(i.operand[1], scalar_value(w, i.operand[1])))));
+          write_scalar(w, i.operand[0],
+                       to_bits(1.0f / to_float(with_sign(i.operand[1], scalar_value(w, i.operand[1])))));
         },
         signs}},
   });

@@ -61,7 +61,8 @@ void binary16(Wave& wave, const Instruction& i, Function function) {
   if (i.lanes) throw Fault("DPP of 16 bits is not known");
   Lanes& to = wave.v[i.operand[0].index];
   each_lane(wave.active(), [&](u32 lane) {
-    to[lane] = (to[lane] & 0xffff0000u) | low(lane_value(wave, i.operand[1], lane), lane_value(wave, i.operand[2], lane));
+    to[lane] =
+        (to[lane] & 0xffff0000u) | low(lane_value(wave, i.operand[1], lane), lane_value(wave, i.operand[2], lane));
   });
 }
 
@@ -112,16 +113,37 @@ void carry(Wave& wave, const Instruction& i, Function function) {
 }  // namespace
 
 // Entries: the mnemonic, and the result of operands a, b and c.
-#define XIO_UNARY(name, result) \
-  {name, {[](Wave& w, const Instruction& i) { unary(w, i, [](u32 a) -> u32 { return result; }); }, lane_changes}}
-#define XIO_BINARY(name, result) \
-  {name, {[](Wave& w, const Instruction& i) { binary(w, i, [](u32 a, u32 b) -> u32 { return result; }); }, lane_changes}}
-#define XIO_BINARY16(name, result) \
-  {name, {[](Wave& w, const Instruction& i) { binary16(w, i, [](u32 a, u32 b) { return result; }); }, lane_changes}}
-#define XIO_TERNARY(name, result) \
-  {name, {[](Wave& w, const Instruction& i) { ternary(w, i, [](u32 a, u32 b, u32 c) -> u32 { return result; }); }, plain}}
-#define XIO_CARRY(name, result) \
-  {name, {[](Wave& w, const Instruction& i) { carry(w, i, [](u64 a, u64 b, u64 c) -> u64 { return result; }); }, lane_changes}}
+#define XIO_UNARY(name, result)                                                                             \
+  {                                                                                                         \
+    name, {                                                                                                 \
+      [](Wave& w, const Instruction& i) { unary(w, i, [](u32 a) -> u32 { return result; }); }, lane_changes \
+    }                                                                                                       \
+  }
+#define XIO_BINARY(name, result)                                                                                    \
+  {                                                                                                                 \
+    name, {                                                                                                         \
+      [](Wave& w, const Instruction& i) { binary(w, i, [](u32 a, u32 b) -> u32 { return result; }); }, lane_changes \
+    }                                                                                                               \
+  }
+#define XIO_BINARY16(name, result)                                                                             \
+  {                                                                                                            \
+    name, {                                                                                                    \
+      [](Wave& w, const Instruction& i) { binary16(w, i, [](u32 a, u32 b) { return result; }); }, lane_changes \
+    }                                                                                                          \
+  }
+#define XIO_TERNARY(name, result)                                                                                    \
+  {                                                                                                                  \
+    name, {                                                                                                          \
+      [](Wave& w, const Instruction& i) { ternary(w, i, [](u32 a, u32 b, u32 c) -> u32 { return result; }); }, plain \
+    }                                                                                                                \
+  }
+#define XIO_CARRY(name, result)                                                                              \
+  {                                                                                                          \
+    name, {                                                                                                  \
+      [](Wave& w, const Instruction& i) { carry(w, i, [](u64 a, u64 b, u64 c) -> u64 { return result; }); }, \
+          lane_changes                                                                                       \
+    }                                                                                                        \
+  }
 
 void add_vector_integers(HandlerTable& table) {
   table.insert({

@@ -31,8 +31,8 @@ inline uint32_t with_sign(const Operand& operand, uint32_t value) {
 
 /// One lane's value of an operand without DPP or SDWA.
 inline uint32_t lane_value(const Wave& wave, const Operand& operand, uint32_t lane, uint32_t part = 0) {
-  const uint32_t value = operand.kind == Operand::Kind::vector ? wave.v[operand.index + part][lane]
-                                                                : scalar_value(wave, operand, part);
+  const uint32_t value =
+      operand.kind == Operand::Kind::vector ? wave.v[operand.index + part][lane] : scalar_value(wave, operand, part);
   return operand.has_modifiers() ? with_sign(operand, value) : value;
 }
 inline uint64_t lane_value64(const Wave& wave, const Operand& operand, uint32_t lane) {
@@ -91,8 +91,10 @@ class Source {
   uint32_t own_[64];
 };
 
-/// Applies DPP or SDWA to the first source, and to the second if there is one. Answers with the lanes that may be written.
-inline uint64_t change_lanes(const Wave& wave, const Instruction& instruction, Source& first, Source* second = nullptr) {
+/// Applies DPP or SDWA to the first source, and to the second if there is one. Answers with the lanes that may be
+/// written.
+inline uint64_t change_lanes(const Wave& wave, const Instruction& instruction, Source& first,
+                             Source* second = nullptr) {
   const uint64_t active = wave.active();
   if (!instruction.lanes) return active;
   const LaneChange& change = *instruction.lanes;

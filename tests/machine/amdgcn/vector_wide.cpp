@@ -52,7 +52,8 @@ void multiply_and_add(Wave& wave, const Instruction& i) {
   each_lane(lanes, [&](u32 lane) {
     const u32 a = lane_value(wave, i.operand[2], lane);
     const u32 b = lane_value(wave, i.operand[3], lane);
-    const u64 product = Signed ? static_cast<u64>(int64_t{static_cast<int32_t>(a)} * static_cast<int32_t>(b)) : u64{a} * b;
+    const u64 product =
+        Signed ? static_cast<u64>(int64_t{static_cast<int32_t>(a)} * static_cast<int32_t>(b)) : u64{a} * b;
     const u64 addend = lane_value64(wave, i.operand[4], lane);
     result[lane] = product + addend;
     // The 65th bit of the sum.
@@ -76,12 +77,13 @@ void move_pair(Wave& wave, const Instruction& i) {
 }  // namespace
 
 void add_vector_wide(HandlerTable& table) {
-  const HandlerEntry left{[](Wave& w, const Instruction& i) { shift(w, i, [](u64 x, u32 n) { return x << n; }); }, plain};
-  const HandlerEntry right{[](Wave& w, const Instruction& i) { shift(w, i, [](u64 x, u32 n) { return x >> n; }); }, plain};
+  const HandlerEntry left{[](Wave& w, const Instruction& i) { shift(w, i, [](u64 x, u32 n) { return x << n; }); },
+                          plain};
+  const HandlerEntry right{[](Wave& w, const Instruction& i) { shift(w, i, [](u64 x, u32 n) { return x >> n; }); },
+                           plain};
   const HandlerEntry arithmetic{[](Wave& w, const Instruction& i) {
-                                  shift(w, i, [](u64 x, u32 n) {
-                                    return static_cast<u64>(static_cast<int64_t>(x) >> n);
-                                  });
+                                  shift(w, i,
+                                        [](u64 x, u32 n) { return static_cast<u64>(static_cast<int64_t>(x) >> n); });
                                 },
                                 plain};
   table.insert({

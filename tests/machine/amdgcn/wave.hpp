@@ -16,15 +16,16 @@ namespace machine::amdgcn {
 
 class Processor;
 
-/// A vector memory access in flight. Every lane's part of it is performed on its own, parts of more than 8 bytes in pieces of 8.
+/// A vector memory access in flight. Every lane's part of it is performed on its own, parts of more than 8 bytes in
+/// pieces of 8.
 struct Access {
   enum class Kind : uint8_t { load, store, atomic, write_back };
   Kind kind;
   Scope scope;
   uint8_t bytes;
-  uint8_t registers;  ///< that it returns
+  uint8_t registers;    ///< that it returns
   bool stores_counter;  ///< counted where stores are
-  bool to_registers;  ///< of a device
+  bool to_registers;    ///< of a device
   uint16_t destination;
   const Instruction* instruction;
   uint64_t mask;     ///< lanes

@@ -8,7 +8,8 @@
 
 namespace machine_tests {
 
-/// The reason; empty where the part is needed. Where a text stands several times, at least one of them may still be needed.
+/// The reason; empty where the part is needed. Where a text stands several times, at least one of them may still be
+/// needed.
 inline std::string unneeded(const std::string& target, const std::string& kernel, const std::string& text,
                             const std::string& change) {
   const auto has = [](const std::string& in, const char* part) { return in.find(part) != std::string::npos; };
@@ -25,8 +26,8 @@ inline std::string unneeded(const std::string& target, const std::string& kernel
     return "all that is shared are the two words, whose accesses go past the caches";
   if (has(kernel, "fences") && (has(text, "vscnt") || has(text, "storecnt")))
     return "LLVM waits for stores in fences that acquire, too; those that release are needed";
-  if (has(kernel, "chain_device") && (has(text, "vscnt") || has(text, "storecnt") || text == "s_waitcnt vmcnt(0)" ||
-                                      text == "buffer_wbl2 sc1"))
+  if (has(kernel, "chain_device") &&
+      (has(text, "vscnt") || has(text, "storecnt") || text == "s_waitcnt vmcnt(0)" || text == "buffer_wbl2 sc1"))
     return "the wave between stores nothing but flags: what it tells the first needs no release";
   return "";
 }

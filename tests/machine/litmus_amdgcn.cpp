@@ -48,16 +48,16 @@ bool added(const Memory& memory) { return memory.flags[0] == 2 * rounds && none_
 
 const std::vector<Test>& tests() {
   static const std::vector<Test> all = {
-      {"pass_stores_agent", 2, 1, none_bad}, {"pass_stores_sys", 2, 1, none_bad},
-      {"pass_fences_agent", 2, 1, none_bad}, {"pass_fences_sys", 2, 1, none_bad},
+      {"pass_stores_agent", 2, 1, none_bad},  {"pass_stores_sys", 2, 1, none_bad},
+      {"pass_fences_agent", 2, 1, none_bad},  {"pass_fences_sys", 2, 1, none_bad},
       {"pass_atomics_agent", 2, 1, none_bad}, {"pass_atomics_sys", 2, 1, none_bad},
-      {"chain_agent", 3, 1, none_bad}, {"chain_sys", 3, 1, none_bad},
-      {"buffering_agent", 2, 1, one_saw}, {"buffering_sys", 2, 1, one_saw},
-      {"lock_agent", 3, 1, counted}, {"lock_sys", 3, 1, counted},
-      {"relaxed_agent", 3, 1, added}, {"relaxed_sys", 3, 1, added},
-      {"pass_stores_group", 1, 2, none_bad}, {"pass_fences_group", 1, 2, none_bad},
-      {"pass_device_stores", 1, 1, none_bad}, {"pass_device_fences", 1, 1, none_bad}, {"chain_device_waits", 2, 1, none_bad},
-      {"barrier", 1, 2, none_bad},
+      {"chain_agent", 3, 1, none_bad},        {"chain_sys", 3, 1, none_bad},
+      {"buffering_agent", 2, 1, one_saw},     {"buffering_sys", 2, 1, one_saw},
+      {"lock_agent", 3, 1, counted},          {"lock_sys", 3, 1, counted},
+      {"relaxed_agent", 3, 1, added},         {"relaxed_sys", 3, 1, added},
+      {"pass_stores_group", 1, 2, none_bad},  {"pass_fences_group", 1, 2, none_bad},
+      {"pass_device_stores", 1, 1, none_bad}, {"pass_device_fences", 1, 1, none_bad},
+      {"chain_device_waits", 2, 1, none_bad}, {"barrier", 1, 2, none_bad},
   };
   return all;
 }
@@ -69,7 +69,8 @@ std::string run(machine::Gpu& gpu, const Test& test, uint64_t seed) {
   const std::string& target = gpu.target();
   gpu.memory.clear();
   gpu.memory.add(&memory, sizeof memory, machine::MemoryKind::host, "memory");
-  // Devices see what is stored at system scope; targets without such stores have memory for it that the L2 does not hold.
+  // Devices see what is stored at system scope; targets without such stores have memory for it that the L2 does not
+  // hold.
   const bool by_device = std::strstr(test.kernel, "_device") != nullptr;
   if (by_device && (target == "gfx90a" || target == "gfx1100"))
     gpu.memory.add(memory.flags, sizeof memory.flags, machine::MemoryKind::uncached, "flags");
