@@ -49,12 +49,12 @@ void sleep(Wave& wave, const Instruction& i) { wave.processor->sleep(wave, (i.op
 /// gfx12: comes to the barrier here, and waits for the others at s_barrier_wait.
 void barrier_signal(Wave& wave, const Instruction& i) {
   if (i.operand[0].value != ~uint64_t{0}) throw Fault("barrier other than the workgroup's");
-  wave.signalled = true;
+  wave.processor->signal(wave);
 }
-void barrier_wait(Wave& wave, const Instruction&) {
-  if (!wave.signalled) throw Fault("barrier is waited for before it is signalled");
-  wave.signalled = false;
-  wave.processor->arrive(wave);
+void barrier_wait(Wave& wave, const Instruction&) { wave.processor->await(wave); }
+void barrier(Wave& wave, const Instruction&) {
+  wave.processor->signal(wave);
+  wave.processor->await(wave);
 }
 
 void write_back(Wave& wave, const Instruction& i) {
@@ -117,7 +117,7 @@ void add_control(HandlerTable& table) {
       {"s_memtime", {clock, plain}},
       {"s_sendmsg_rtn_b64", {clock, plain}},
       {"s_sleep", {sleep, plain}},
-      {"s_barrier", {[](Wave& w, const Instruction&) { w.processor->arrive(w); }, plain}},
+      {"s_barrier", {barrier, plain}},
       {"s_barrier_signal", {barrier_signal, plain}},
       {"s_barrier_wait", {barrier_wait, plain}},
       {"s_endpgm", {[](Wave& w, const Instruction&) { w.processor->end(w); }, plain}},

@@ -37,20 +37,18 @@ void take_addresses(const Wave& wave, const Instruction& i, uint32_t vector, uin
 }
 
 /// Private memory, and LDS by flat addresses: done at once, in order; only what a load gives comes later.
-void access_own(Wave& wave, const Instruction& i, Access& access, uint32_t lane, uint8_t* memory) {
-  uint8_t* const bytes = memory;
+void access_own(const Instruction& i, Access& access, uint32_t lane, uint8_t* memory) {
   for (uint32_t k = 0; k < words_of(i); ++k) {
     const uint32_t count = std::min(4u, i.bytes - 4 * k);
     if (access.kind == Access::Kind::store) {
-      std::memcpy(bytes + 4 * k, &access.data[k][lane], count);
+      std::memcpy(memory + 4 * k, &access.data[k][lane], count);
     } else {
       access.data[k][lane] = 0;
-      std::memcpy(&access.data[k][lane], bytes + 4 * k, count);
+      std::memcpy(&access.data[k][lane], memory + 4 * k, count);
     }
   }
   access.left[0] &= ~(uint64_t{1} << lane);
   access.left[1] &= ~(uint64_t{1} << lane);
-  static_cast<void>(wave);
 }
 
 uint8_t* private_memory(Wave& wave, const Instruction& i, uint32_t lane, uint64_t offset) {
@@ -66,12 +64,12 @@ void take_out_own(Wave& wave, const Instruction& i, Access& access) {
     const uint64_t offset = address & ((uint64_t{1} << 56) - 1);
     if (!is_private(address) && !is_shared(address)) return;
     if (access.kind == Access::Kind::atomic) throw Fault("flat atomic access to LDS or private memory");
-    if (is_private(address)) return access_own(wave, i, access, lane, private_memory(wave, i, lane, offset));
+    if (is_private(address)) return access_own(i, access, lane, private_memory(wave, i, lane, offset));
     wave.processor->perform_shared(wave, 0);
     std::vector<uint8_t>& shared = wave.group->shared;
     if (offset > shared.size() || i.bytes > shared.size() - offset)
       throw Fault("LDS address " + std::to_string(offset) + " of " + std::to_string(shared.size()));
-    access_own(wave, i, access, lane, shared.data() + offset);
+    access_own(i, access, lane, shared.data() + offset);
   });
 }
 
@@ -139,7 +137,7 @@ void buffer(Wave& wave, const Instruction& i, Access::Kind kind) {
     const uint64_t offset = static_cast<uint64_t>(i.offset) + (i.offset_enabled ? wave.v[i.operand[1].index][lane] : 0);
     if (buffer.is_private) {
       // The scalar offset counts the bytes of all lanes.
-      return access_own(wave, i, *access, lane, private_memory(wave, i, lane, offset + extra / wave.lanes));
+      return access_own(i, *access, lane, private_memory(wave, i, lane, offset + extra / wave.lanes));
     }
     if (offset + extra + i.bytes > buffer.bound) throw Fault("buffer access out of bounds");
     access->address[lane] = buffer.base + offset + extra;
@@ -162,7 +160,7 @@ void scratch(Wave& wave, const Instruction& i, Access::Kind kind) {
   const uint32_t base = i.operand[2].kind == Operand::Kind::scalar ? scalar_value(wave, i.operand[2]) : 0;
   each_lane(access->mask, [&](uint32_t lane) {
     const uint32_t own = index.kind == Operand::Kind::vector ? wave.v[index.index][lane] : 0;
-    access_own(wave, i, *access, lane, private_memory(wave, i, lane, base + own + static_cast<uint32_t>(i.offset)));
+    access_own(i, *access, lane, private_memory(wave, i, lane, base + own + static_cast<uint32_t>(i.offset)));
   });
   wave.processor->issue(wave, std::move(access));
 }

@@ -4,6 +4,7 @@
 /// @file
 /// @brief An AMD GPU: waves, what they have in flight, and a scheduler that is against them.
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,7 +46,9 @@ class Processor final : public Gpu {
   bool wait(Wave& wave, const Waits& waits);
   void perform_shared(Wave& wave, size_t keep);
   void sleep(Wave& wave, uint64_t duration);
-  void arrive(Wave& wave);
+  /// A barrier of the workgroup in two steps: a wave has come to it, and waits for the others.
+  void signal(Wave& wave);
+  void await(Wave& wave);
   void end(Wave& wave);
 
  private:
@@ -80,6 +83,7 @@ class Processor final : public Gpu {
   // scheduler.cpp
   void schedule(const std::string& kernel);
   bool step(Wave& wave);
+  void open_barrier(Group& group);
   void check_poison(const Wave& wave, const Instruction& instruction) const;
   void background();
   void report_trace(const Wave& wave, const Instruction& instruction) const;

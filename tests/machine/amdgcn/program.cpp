@@ -52,7 +52,7 @@ Program::Program(const std::string& path) : path_(path) {
   read_metadata(file.metadata);
   read_code();
   for (const ElfSymbol& symbol : file.symbols) {
-    if (symbol.function) functions_.push_back({symbol.address, symbol.address + symbol.bytes, symbol.name});
+    if (symbol.function) functions_.push_back({symbol.address, symbol.name});
     if (ends_with(symbol.name, ".kd")) read_descriptor(symbol.name.substr(0, symbol.name.size() - 3), symbol.address);
   }
 }

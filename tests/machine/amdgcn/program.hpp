@@ -39,7 +39,6 @@ struct Kernel {
 
 struct Function {
   uint64_t begin = 0;
-  uint64_t end = 0;
   std::string name;
 };
 

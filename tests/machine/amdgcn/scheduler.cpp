@@ -154,13 +154,25 @@ void Processor::sleep(Wave& wave, uint64_t duration) {
   wave.wake = ticks_ + 1 + duration * (mood_.calm ? 1 : 1 + random_.below(8));
 }
 
-void Processor::arrive(Wave& wave) {
-  Group& group = *wave.group;
-  wave.at_barrier = true;
-  if (++group.arrived < group.waves) return;
+/// All waves have come: those that wait for it go on.
+void Processor::open_barrier(Group& group) {
   group.arrived = 0;
+  ++group.barriers;
   for (const auto& other : waves_)
     if (other->group == &group) other->at_barrier = false;
+}
+
+void Processor::signal(Wave& wave) {
+  Group& group = *wave.group;
+  wave.signalled = true;
+  wave.barrier = group.barriers;
+  if (++group.arrived >= group.waves) open_barrier(group);
+}
+
+void Processor::await(Wave& wave) {
+  if (!wave.signalled) throw Fault("barrier is waited for before it is signalled");
+  wave.signalled = false;
+  wave.at_barrier = wave.group->barriers == wave.barrier;
 }
 
 /// What is in flight is waited for. At barriers, a wave that has ended is not.
@@ -172,10 +184,7 @@ void Processor::end(Wave& wave) {
   wave.done = true;
   Group& group = *wave.group;
   --group.waves;
-  if (group.waves == 0 || group.arrived < group.waves) return;
-  group.arrived = 0;
-  for (const auto& other : waves_)
-    if (other->group == &group) other->at_barrier = false;
+  if (group.waves != 0 && group.arrived >= group.waves) open_barrier(group);
 }
 
 void Processor::schedule(const std::string& kernel) {

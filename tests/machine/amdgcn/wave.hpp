@@ -68,8 +68,9 @@ struct SharedAccess {
 struct Group {
   uint32_t index[3] = {0, 0, 0};
   uint32_t unit = 0;
-  uint32_t waves = 0;    ///< that have not ended
-  uint32_t arrived = 0;  ///< at the barrier
+  uint32_t waves = 0;     ///< that have not ended
+  uint32_t arrived = 0;   ///< at the barrier
+  uint64_t barriers = 0;  ///< that all have come to
   uint64_t begins = 0;
   std::vector<uint8_t> shared;
 };
@@ -88,6 +89,7 @@ struct Wave {
   bool at_barrier = false;
   bool signalled = false;  ///< has come to the barrier, and not yet waited for the others
   bool yielded = false;    ///< the instruction could not go on, and is tried again
+  uint64_t barrier = 0;    ///< which one it has signalled
   uint64_t wake = 0;
   uint32_t s[scalar_registers] = {};
   std::vector<Lanes> v;

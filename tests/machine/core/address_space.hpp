@@ -20,7 +20,7 @@ struct Fault : std::runtime_error {
 
 enum class MemoryKind : uint8_t {
   host,      ///< host memory that the GPU caches; devices and the CPU see what has been written back
-  uncached,  ///< host memory that no cache of the GPU keeps (fine-grained on gfx90a and gfx11)
+  uncached,  ///< host memory that the GPU's L2 does not keep (fine-grained on gfx90a and gfx11)
   local,     ///< the GPU's own memory; nothing of it crosses PCIe
   registers  ///< a device's registers: stores leave one by one, loads and atomics are errors
 };
