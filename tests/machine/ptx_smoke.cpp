@@ -77,7 +77,7 @@ Result run(machine::Gpu& gpu, const Case& c, uint64_t seed) {
   options.depth = c.depth;
   options.list_bytes = 0;
   host::NvmeQueue queue = controller.create_queue(options);
-  model.faults().reorder(seed);
+  model.faults().reorder(static_cast<uint32_t>(seed));
   const uint32_t threads = c.blocks * c.threads;
   host::DmaBuffer data = controller.allocate(size_t{threads} * 8192);
   host::DmaBuffer words = controller.allocate(4096);

@@ -103,6 +103,7 @@ bool Machine::load(Thread& thread, const Instruction& i) {
     for (uint32_t k = 0; k < i.outputs; ++k) {
       const uint64_t value = memory_.load(thread.reader, address + k * bytes, bytes, i.order, i.scope, i.non_coherent);
       set(thread, i.out[k], extended(value, i.type, i.out[k].bits));
+      if (trace) trace_access(address + k * bytes, value);
     }
   } catch (const Fault& fault) {
     fail(thread, fault.what());
@@ -129,6 +130,7 @@ bool Machine::store(Thread& thread, const Instruction& i) {
   try {
     for (uint32_t k = 0; k < i.outputs; ++k) {
       const uint64_t value = get(thread, i.out[k]);
+      if (trace) trace_access(address + k * bytes, value);
       memory_.store(thread.reader, address + k * bytes, bytes,
                     bytes == 8 ? value : value & ((uint64_t{1} << 8 * bytes) - 1), i.order, i.scope);
     }
@@ -155,6 +157,7 @@ void Machine::atomic(Thread& thread, const Instruction& i) {
           fresh = i.how == How::compare_exchange ? c : changed(i, before, b) & ones;
           return i.how != How::compare_exchange || before == b;
         });
+    if (trace) trace_access(address, old);
     if (i.outputs != 0) set(thread, i.out[0], old);
   } catch (const Fault& fault) {
     fail(thread, fault.what());

@@ -103,6 +103,7 @@ class Machine final : public Gpu {
   void push(Thread& thread, Function& function);
   uint64_t special(Thread& thread, Special which);
   void trace_line(const Thread& thread, const Instruction& instruction);
+  void trace_access(uint64_t address, uint64_t value);
   static uint64_t get(const uint64_t* registers, const Operand& operand) {
     return operand.index >= 0 ? registers[operand.index] ^ static_cast<uint64_t>(operand.negated) : operand.value;
   }

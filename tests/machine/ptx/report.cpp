@@ -23,6 +23,13 @@ void Machine::trace_line(const Thread& thread, const Instruction& i) {
   trace(text + program_.line(i) + "  // " + program_.source(i.place));
 }
 
+void Machine::trace_access(uint64_t address, uint64_t value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "          [%llx] = %llx", static_cast<unsigned long long>(address),
+                static_cast<unsigned long long>(value));
+  trace(text);
+}
+
 void Machine::fail(const Thread& thread, const std::string& what) {
   std::string text = "seed " + std::to_string(seed_) + ", " + target() + ", block " + std::to_string(thread.block) +
                      " thread " + std::to_string(thread.index) + " (lane " + std::to_string(thread.lane) + "): " + what;

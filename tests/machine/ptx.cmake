@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+# PTX on the machine: the library, and its own tests, which need no compiler for GPUs. What nvcc makes of our kernels runs in
+# machine.cmake, and of one small kernel here.
+
+# The machine is not what a sanitizer is to look at, and much slower under one.
+if(XIO_SANITIZE)
+  return()
+endif()
+
+file(GLOB machine_ptx_sources CONFIGURE_DEPENDS ${XIO_TESTS_DIR}/machine/ptx/*.cpp)
+add_library(machine_ptx STATIC ${machine_ptx_sources})
+target_include_directories(machine_ptx PUBLIC ${XIO_TESTS_DIR})
+target_link_libraries(machine_ptx PRIVATE xio_build_options)
+xio_optimise_test(machine_ptx -O2)
+
+xio_add_tests(machine ptx SOURCES ptx_machine ptx_litmus ptx_arithmetic LIBS machine_ptx LABELS once SEPARATE)
+
+xio_add_test(machine/ptx_smoke OWN_MAIN NO_TEST LIBS machine_ptx OPTIMISE -O1)
+if(NOT XIO_NVCC_MISSING)
+  set(ptx_smoke ${XIO_TESTS_BINARY_DIR}/machine/ptx_smoke.ptx)
+  file(MAKE_DIRECTORY ${XIO_TESTS_BINARY_DIR}/machine)
+  add_custom_command(OUTPUT ${ptx_smoke}
+    COMMAND ${XIO_NVCC} ${XIO_NVCC_FLAGS} -arch=sm_90 -lineinfo -MD -MF ${ptx_smoke}.d -MT ${ptx_smoke} -ptx -o ${ptx_smoke}
+      ${CMAKE_CURRENT_LIST_DIR}/ptx_smoke.cu
+    DEPENDS ${CMAKE_CURRENT_LIST_DIR}/ptx_smoke.cu DEPFILE ${ptx_smoke}.d COMMENT "Kernels of ptx_smoke as PTX" VERBATIM)
+  add_custom_target(machine-ptx-smoke-kernels ALL DEPENDS ${ptx_smoke})
+endif()
+xio_register_tool_test("${XIO_NVCC_MISSING}" NAME machine.ptx_smoke LABELS machine once
+  COMMAND $<TARGET_FILE:machine-ptx_smoke> "${ptx_smoke}" wave 0-40)
