@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: MIT
 # Machine code of AMD GPUs, executed by a model of them.
 
+# The machine is not what a sanitizer is to look at, and much slower under one.
+if(XIO_SANITIZE)
+  return()
+endif()
+
 file(GLOB machine_amdgcn_sources CONFIGURE_DEPENDS ${XIO_TESTS_DIR}/machine/amdgcn/*.cpp)
 add_library(machine_amdgcn STATIC ${machine_amdgcn_sources})
 target_include_directories(machine_amdgcn PUBLIC ${XIO_TESTS_DIR})
 target_link_libraries(machine_amdgcn PRIVATE xio_build_options)
 xio_optimise_test(machine_amdgcn -O2)
+set_target_properties(machine_amdgcn PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
 find_program(XIO_OBJDUMP_PATH llvm-objdump-19)
 set(machine_amdgcn_missing "${XIO_HIP_MISSING}")

@@ -61,7 +61,7 @@ foreach(kind nvme rdma)
     string(REGEX MATCH "^([^=]+)=(.+)$" unused ${program})
     set(arch ${CMAKE_MATCH_1})
     list(APPEND found ${arch})
-    xio_register_test(NAME machine.${kind}.${arch} LABELS machine once TIMEOUT 600
+    xio_register_test(NAME machine.${kind}.${arch} LABELS machine once TIMEOUT 900
       COMMAND machine-run ${CMAKE_MATCH_2} ${which} --seeds ${machine_seeds})
     xio_register_test(NAME machine.${kind}_full.${arch} LABELS machine once nightly TIMEOUT 36000
       COMMAND machine-run ${CMAKE_MATCH_2} ${which} --seeds 10000)
@@ -81,7 +81,7 @@ endforeach()
 set(played_dir ${XIO_TESTS_BINARY_DIR}/played-gpu)
 add_library(played-gpu SHARED ${machine_dir}/runtime/device.cpp ${machine_dir}/runtime/hip.cpp ${machine_dir}/runtime/cuda.cpp)
 target_link_libraries(played-gpu PRIVATE xio_build_options machine Threads::Threads)
-set_target_properties(played-gpu machine PROPERTIES POSITION_INDEPENDENT_CODE ON)
+set_target_properties(machine PROPERTIES POSITION_INDEPENDENT_CODE ON)
 set_target_properties(played-gpu PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${played_dir})
 foreach(name libamdhip64.so.7 libhsa-runtime64.so.1 libcudart.so.13 libcuda.so.1)
   add_custom_command(TARGET played-gpu POST_BUILD

@@ -12,6 +12,7 @@ add_library(machine_ptx STATIC ${machine_ptx_sources})
 target_include_directories(machine_ptx PUBLIC ${XIO_TESTS_DIR})
 target_link_libraries(machine_ptx PRIVATE xio_build_options)
 xio_optimise_test(machine_ptx -O2)
+set_target_properties(machine_ptx PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
 xio_add_tests(machine ptx SOURCES ptx_machine ptx_litmus ptx_arithmetic LIBS machine_ptx LABELS once SEPARATE)
 
