@@ -266,6 +266,15 @@ TEST_CASE("release patterns") {
   forbidden("through an atomic", chain("atom.add.relaxed.gpu.u32 r2, [y], 1; sub.u32 r2, r2, 1;"),
             [](const uint32_t* r, const uint32_t*) { return r[2] == 0 && r[0] == 2 && r[1] == 0; });
   allowed("through an atomic of the block", chain("atom.add.relaxed.cta.u32 r2, [y], 1;"), stale);
+  const auto near_end = [](const std::string& acquire) {
+    return Shape{2,
+                 2,
+                 {"st.weak.u32 [x], 1; st.release.gpu.u32 [y], 1;", "", "atom.add.relaxed.gpu.u32 r2, [y], 1;",
+                  "ld.acquire." + acquire + ".u32 r0, [y]; ld.weak.u32 r1, [x];"}};
+  };
+  const Outcome through = [](const uint32_t* r, const uint32_t*) { return r[2] == 1 && r[0] == 2 && r[1] == 0; };
+  forbidden("from another block, through an atomic of this one", near_end("gpu"), through);
+  allowed("acquired in the block only", near_end("cta"), through);
   allowed("not through a store", chain("st.relaxed.gpu.u32 [y], 2;"), stale);
   forbidden("a later store of the same thread",
             apart({"st.weak.u32 [x], 1; st.release.gpu.u32 [y], 1; st.relaxed.gpu.u32 [y], 2;",

@@ -310,6 +310,7 @@ TEST_CASE("PTX: devices see what was released to them") {
   CHECK(send("fence.acq_rel.gpu; st.relaxed.sys.u32 [%d1+64], 1;"));
   CHECK(send("st.release.gpu.u32 [%d1+64], 1;"));
   CHECK(send("fence.acq_rel.sys; st.weak.u32 [%d1+64], 1;"));
+  CHECK(send("fence.acq_rel.sys; st.relaxed.gpu.u32 [%d1+64], 1;"));
 
   // The same by a doorbell, whose store a device sees at once.
   const auto rings = [](Bench& b) {

@@ -129,8 +129,13 @@ int mutate(machine::Gpu& gpu, const Case& c, uint64_t first, uint64_t last) {
     gpu.apply(one);
     std::string wrong;
     uint64_t seed = first;
-    for (; seed <= last && wrong.empty(); ++seed) wrong = run(gpu, c, seed).wrong;
+    uint64_t executed = 0;
+    for (; seed <= last && wrong.empty(); ++seed) {
+      wrong = run(gpu, c, seed).wrong;
+      executed += gpu.executed(one);
+    }
     gpu.restore();
+    if (executed == 0) continue;
     survivors += wrong.empty();
     std::printf("%-9s %-40s %-10s %s%s\n", wrong.empty() ? "survived" : "caught", one.text.c_str(), one.change.c_str(),
                 one.source.c_str(),

@@ -243,13 +243,15 @@ void Memory::arrive(const MessagePointer& message) {
     if (!one->arrived && (one->mask & message->mask)) earlier.push_back(one);
   }
   for (const MessagePointer& one : earlier) arrive(one);
-  if (message->release && message->release->system) arrive_known(*message->release->system);
+  // Only what is of system scope tells a device anything of other stores.
+  const bool tells = message->strong && message->scope == Scope::sys;
+  if (tells && message->release && message->release->system) arrive_known(*message->release->system);
   perform(*message);
   message->arrived = true;
   pending_[message->place] = pending_.back();
   pending_[message->place]->place = message->place;
   pending_.pop_back();
-  if (message->strong && message->scope == Scope::sys) {  // a device may have read it
+  if (tells) {  // a device may have read it
     if (message->release && message->release->system) {
       device_.join(*message->release->system);
       device_release_ = nullptr;

@@ -18,8 +18,9 @@
 ///
 /// Narrower than the model: a load takes effect when it is executed (no load buffering), an RMW of system scope sees
 /// the newest value, accesses that overlap in part are ordered byte by byte, a device's writes of one turn become
-/// known together, .const and kernel parameters do not change. Wider than hardware: weak loads may go back to an older
-/// value, atomics of narrow scope lose each other's updates where the scopes do not meet.
+/// known together, each store arrives even where a later one follows at once, .const and kernel parameters do not
+/// change. Wider than hardware: weak loads may go back to an older value, atomics of narrow scope lose each other's
+/// updates where the scopes do not meet.
 
 #include <deque>
 #include <functional>

@@ -133,7 +133,9 @@ void Machine::step(Thread& thread) {
       save();
       trace_line(thread, i);
     }
-    if (i.removed || (i.predicate >= 0 && (registers[i.predicate] != 0) == i.predicate_negated)) {
+    const bool skipped = i.predicate >= 0 && (registers[i.predicate] != 0) == i.predicate_negated;
+    if (i.removed || skipped) {
+      i.executed += !skipped;
       ++pc;
       continue;
     }
