@@ -89,7 +89,7 @@ endif()
 
 # Of the processor time that all of them have, each gets the same share.
 list(LENGTH fuzz_names count)
-math(EXPR seconds "240 / ${count}")
+math(EXPR seconds "120 / ${count}")
 math(EXPR long_seconds "7200 / ${count}")
 math(EXPR timeout "${seconds} + 280")
 math(EXPR long_timeout "${long_seconds} + 600")

@@ -49,7 +49,7 @@ set_target_properties(machine-run PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${XIO_TEST
 target_compile_options(machine-run PRIVATE -O2)
 
 # Every way of sharing, policy and call against the in-process devices; the nightly runs have more seeds.
-set(machine_seeds 200)
+set(machine_seeds 40)
 foreach(kind nvme rdma)
   xio_machine_program(${kind} ${machine_dir}/kernels/${kind}.hip programs)
   set(which "")

@@ -41,6 +41,7 @@ void clock(Wave& wave, const Instruction& i) {
   access.destination = i.operand[0].index;
   access.registers = 2;
   access.clock = true;
+  access.message = i.mnemonic.compare(0, 9, "s_sendmsg") == 0;
   wave.processor->issue(wave, access);
 }
 

@@ -300,8 +300,13 @@ bool Processor::wait(Wave& wave, const Waits& waits) {
   retire(wave, false, waits.vector);
   retire(wave, true, waits.stores);
   retire_shared(wave, waits.shared);
-  // Scalar loads come back in any order: to know of one is to wait for all.
-  if (waits.scalar == 0 || waits.shared_or_scalar == 0) retire_scalars(wave);
+  // Scalar loads come back in any order: to know of one is to wait for all. Messages do not.
+  const bool messages =
+      std::all_of(wave.scalars.begin(), wave.scalars.end(), [](const auto& one) { return one.message; });
+  if (waits.scalar == 0 || waits.shared_or_scalar == 0)
+    retire_scalars(wave, 0);
+  else if (messages && waits.scalar < scalars)
+    retire_scalars(wave, waits.scalar);
   if (waits.shared_or_scalar != Waits::any)
     retire_shared(wave, waits.shared_or_scalar == 0 ? 0 : waits.shared_or_scalar + wave.scalars.size());
   poison_again(wave);
@@ -332,13 +337,15 @@ void Processor::sample(Wave& wave, ScalarAccess& access) {
                                                              : int32_t{static_cast<int16_t>(access.data[0])});
 }
 
-void Processor::retire_scalars(Wave& wave) {
-  for (ScalarAccess& access : wave.scalars) {
+void Processor::retire_scalars(Wave& wave, size_t left) {
+  const auto end = wave.scalars.end() - static_cast<ptrdiff_t>(left);
+  for (auto at = wave.scalars.begin(); at != end; ++at) {
+    ScalarAccess& access = *at;
     sample(wave, access);
     if (access.destination == null_register) continue;
     for (uint32_t i = 0; i < access.registers; ++i) wave.s[access.destination + i] = access.data[i];
   }
-  wave.scalars.clear();
+  wave.scalars.erase(wave.scalars.begin(), end);
 }
 
 /// Nobody waits, and something happens all the same.

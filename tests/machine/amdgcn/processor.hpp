@@ -68,7 +68,7 @@ class Processor final : public Gpu {
   void retire(Wave& wave, bool stores, size_t left);
   void return_data(Wave& wave, const Access& access);
   void sample(Wave& wave, ScalarAccess& access);
-  void retire_scalars(Wave& wave);
+  void retire_scalars(Wave& wave, size_t left);
   void retire_shared(Wave& wave, size_t left);
   void poison_again(Wave& wave);
   static size_t outstanding(const Wave& wave, bool stores);

@@ -44,6 +44,7 @@ struct ScalarAccess {
   uint8_t registers;
   uint8_t bytes;
   bool clock;
+  bool message;  ///< answers of messages come in order, other than what goes through the scalar cache
   bool sign_extend;
   bool sampled;  ///< what it gives is decided
   uint64_t address;
