@@ -14,7 +14,7 @@ target_link_libraries(machine_ptx PRIVATE xio_build_options)
 xio_optimise_test(machine_ptx -O2)
 set_target_properties(machine_ptx PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
-xio_add_tests(machine ptx SOURCES ptx_machine ptx_litmus ptx_arithmetic LIBS machine_ptx LABELS once SEPARATE)
+xio_add_tests(machine ptx SOURCES ptx_machine ptx_litmus ptx_arithmetic ptx_floats LIBS machine_ptx LABELS once SEPARATE)
 
 xio_add_test(machine/ptx_smoke OWN_MAIN NO_TEST LIBS machine_ptx OPTIMISE -O1)
 if(NOT XIO_NVCC_MISSING)
