@@ -88,18 +88,16 @@ foreach(name libamdhip64.so.7 libhsa-runtime64.so.1 libcudart.so.13 libcuda.so.1
     COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE_NAME:played-gpu> ${played_dir}/${name} VERBATIM)
 endforeach()
 
-# The tester itself, with the kernels that it carries.
+# The tester itself, with the kernels that it carries, found as on a real machine.
 if(XIO_BUILD_BENCH AND XIO_KERNELS_AMD)
-  foreach(arch IN LISTS XIO_KERNELS_AMD ITEMS sm_90)
-    set(missing "")
-    if(arch STREQUAL sm_90)
-      set(missing "${XIO_NVCC_MISSING}")
-    endif()
-    xio_register_tool_test("${missing}" NAME machine.tester.${arch} LABELS machine once TIMEOUT 600
+  foreach(arch IN LISTS XIO_KERNELS_AMD)
+    xio_register_test(NAME machine.tester.${arch} LABELS machine once TIMEOUT 600
       COMMAND ${machine_dir}/tester.sh $<TARGET_FILE:xio-tester> ${played_dir} ${arch})
   endforeach()
-  foreach(arch gfx942 sm_90)
-    xio_register_tool_test("" NAME machine.tester_qemu.${arch} LABELS machine qemu once TIMEOUT 600
-      COMMAND ${machine_dir}/tester.sh $<TARGET_FILE:xio-tester> ${played_dir} ${arch} qemu)
+  foreach(arch gfx942 gfx1100)
+    if(arch IN_LIST XIO_KERNELS_AMD)
+      xio_register_test(NAME machine.tester_qemu.${arch} LABELS machine qemu once TIMEOUT 600
+        COMMAND ${machine_dir}/tester.sh $<TARGET_FILE:xio-tester> ${played_dir} ${arch} qemu)
+    endif()
   endforeach()
 endif()
