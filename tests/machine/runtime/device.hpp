@@ -80,6 +80,7 @@ class Stream {
 /// | XIO_PLAYED_SEED      | what it makes of the liberties that it has (default 1)                 |
 /// | XIO_PLAYED_MEMORY    | bytes of memory that it has (default 1 GiB)                            |
 /// | XIO_PLAYED_ADDRESS   | its PCI address (default 0000:c1:00.0)                                 |
+/// | XIO_PLAYED_IMAGE     | a file that is loaded in place of every program: with line numbers     |
 /// | XIO_PLAYED_FAULT     | hang: no kernel ends; register: it reaches no memory but its own       |
 class Device {
  public:

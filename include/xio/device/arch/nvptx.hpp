@@ -262,12 +262,17 @@ XIO_DEVICE_INLINE uint32_t grid_size() { return gridDim.x; }
 XIO_DEVICE_INLINE uint64_t active() { return __activemask(); }
 
 /// __activemask() may answer with a part of those that will come here: who must act together names them.
+/// They wait for each other, so that what some of them did in earlier calls is known to all.
 XIO_DEVICE_INLINE uint64_t together(uint64_t lanes) {
-  if (lanes != 0) return lanes;
-  const uint32_t threads = blockDim.x * blockDim.y * blockDim.z;
-  const uint32_t own = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-  const uint32_t left = threads - (own & ~31u);
-  return left < 32 ? (1u << left) - 1 : ~0u;
+  auto all = static_cast<uint32_t>(lanes);
+  if (all == 0) {
+    const uint32_t threads = blockDim.x * blockDim.y * blockDim.z;
+    const uint32_t own = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    const uint32_t left = threads - (own & ~31u);
+    all = left < 32 ? (1u << left) - 1 : ~0u;
+  }
+  __syncwarp(all);
+  return all;
 }
 XIO_DEVICE_INLINE uint64_t ballot(uint64_t mask, bool predicate) {
   return __ballot_sync(static_cast<uint32_t>(mask), predicate);
