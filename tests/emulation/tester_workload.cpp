@@ -29,16 +29,18 @@ struct Run {
   NvmeOptions options;
   Target target;
   NvmePlan plan;
+  ExecutorMemory memory;
   std::optional<BufferPlacement> buffers;
   std::vector<xio::host::NvmeQueue> queues;
   std::unique_ptr<PhaseRunner> runner;
 
   explicit Run(const NvmeOptions& wanted) : options(wanted) {
     target = open_target(options.controller, 5000);
-    plan = make_plan(options, *target.controller);
-    buffers.emplace(0, nullptr, target);
+    plan = make_plan(options, *target.controller, 0);
+    buffers.emplace(0, nullptr, target, memory);
     queues = create_queues(options, plan, *target.controller, *buffers);
-    runner = std::make_unique<PhaseRunner>(options, plan, target, queues, buffers->data(plan.data_bytes));
+    runner =
+        std::make_unique<PhaseRunner>(options, plan, target, memory, nullptr, queues, buffers->data(plan.data_bytes));
   }
 
   std::future<PhaseResult> start(Direction direction, uint64_t operations) {
