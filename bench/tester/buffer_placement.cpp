@@ -50,7 +50,8 @@ std::string BufferPlacement::gpu() const { return allocator_.has_gpu() ? allocat
 DmaBuffer BufferPlacement::reach(const MemoryBuffer& buffer) const {
   const std::string mode = "--memory-mode " + std::to_string(mode_) + ": ";
   if (buffer.cpu() == nullptr)
-    throw CannotRun(mode + "the CPU does not reach the memory of this GPU, and it has to fill the rings");
+    throw CannotRun(mode + "the CPU does not reach the memory of this GPU, and " +
+                    (executor_.gpu() ? "it has to fill the rings" : "--executor host needs it to"));
   try {
     if (on_the_bus_) {
       const xio::host::PciFunction gpu(allocator_.gpu()->pci_address(), "/sys");

@@ -31,7 +31,7 @@ expect() {
 run_mode() {
   local mode=$1 placement=$2
   shift 2
-  if "$tester" nvme-ep --controller emulated --write-io 200 --read-io 200 --verify --memory-mode "$mode" --json "$report" "$@" \
+  if "$tester" nvme-ep --executor host --controller emulated --write-io 200 --read-io 200 --verify --memory-mode "$mode" --json "$report" "$@" \
     >"$work/out" 2>&1 &&
     check_json "$report" "j['setup']['memory_mode'] == $mode and j['setup']['placement'] == '$placement'" \
       "j['setup']['gpu'] == 'HIP 7.2, GPU 0 at 0000:c1:00.0 (fake)'" "j['verification']['complete'] and j['verification']['verified_blocks'] >= 200" >>"$work/out" 2>&1; then
@@ -68,17 +68,17 @@ expect 77 "queues lie where the device's driver, or the model, puts them; 0 and 
   rdma-ep --memory-mode 9 --iterations 1
 
 if command -v "${XIO_QEMU:-qemu-system-x86_64}" >/dev/null; then
-  expect 77 "reaches its own memory alone: GPU memory is not offered here" nvme-ep --controller qemu --read-io 4 --memory-mode 8
+  expect 77 "reaches its own memory alone: GPU memory is not offered here" nvme-ep --executor host --controller qemu --read-io 4 --memory-mode 8
 fi
 export XIO_FAKE_GPU_HIDDEN=1
-expect 77 "the CPU does not reach the memory of this GPU" nvme-ep --controller emulated --read-io 4 --memory-mode 1
+expect 77 "the CPU does not reach the memory of this GPU" nvme-ep --executor host --controller emulated --read-io 4 --memory-mode 1
 expect 77 "the CPU does not reach the memory of this GPU" rdma-ep --memory-mode 8 --iterations 1
 unset XIO_FAKE_GPU_HIDDEN
 export XIO_FAKE_GPU_NONE=1
 expect 77 "--memory-mode 9: SQ and data in GPU memory, but there is no GPU; 0 is offered (HIP: HIP sees no GPU" \
-  nvme-ep --controller emulated --read-io 4 --memory-mode 9
+  nvme-ep --executor host --controller emulated --read-io 4 --memory-mode 9
 expect 77 "--memory-mode 8: data in GPU memory, but there is no GPU" rdma-ep --memory-mode 8 --iterations 1
 # Mode 0 asks nobody.
 rm "$work"/lib/*
-expect 0 "mode 0: SQ, CQ, doorbell record and data in host memory" nvme-ep --controller emulated --read-io 4 --memory-mode 0
+expect 0 "mode 0: SQ, CQ, doorbell record and data in host memory" nvme-ep --executor host --controller emulated --read-io 4 --memory-mode 0
 finish "memory modes"

@@ -50,7 +50,7 @@ unavailable() {
   if [ $? -eq 77 ] && grep -qF -- "$words" "$work/out"; then pass "$title"; else fail "$title"; fi
 }
 # run FLAGS...: writes, reads and compares
-run() { "$tester" nvme-ep --controller "vfio:$drive,dma=12M" --write-io 64 --read-io 64 --verify "$@"; }
+run() { "$tester" nvme-ep --executor host --controller "vfio:$drive,dma=12M" --write-io 64 --read-io 64 --verify "$@"; }
 
 check "bind" "$root/scripts/xio-bind" bind --apply $drive
 # The kernel leaves a device without a driver switched off.
@@ -62,7 +62,7 @@ export LD_LIBRARY_PATH=$work/lib
 export XIO_FAKE_GPU_BAR=/sys/bus/pci/devices/$gpu/resource2
 if [ ${#iommufd[@]} -gt 0 ]; then
   refused "memory behind a BAR, by iommufd" "a GPU's among it; interface=group may" \
-    "$tester" nvme-ep --controller "vfio:$drive,dma=12M,interface=iommufd" --read-io 4 --memory-mode 8
+    "$tester" nvme-ep --executor host --controller "vfio:$drive,dma=12M,interface=iommufd" --read-io 4 --memory-mode 8
 fi
 for mode in 1 2 8 11; do
   says "mode $mode" "GPU 0 at $gpu" run --memory-mode $mode --batch-size 16
@@ -75,7 +75,7 @@ says "doctor tries doorbells" "used            host register, I/O memory: a stor
 unset XIO_FAKE_GPU_BAR
 export XIO_FAKE_GPU_ADDRESS=$gpu
 unavailable "memory that is not the GPU's" "is not in memory of GPU $gpu" \
-  "$tester" nvme-ep --controller "vfio:$drive,dma=12M" --read-io 4 --memory-mode 8
+  "$tester" nvme-ep --executor host --controller "vfio:$drive,dma=12M" --read-io 4 --memory-mode 8
 check "mapping" env "XIO_VFIO_TEST=vfio:$drive,dma=12M" "$mapping"
 if dmesg | grep -E "DMAR.*fault|BUG|Oops|WARNING" >"$work/out"; then fail "the kernel complains"; else pass "the kernel's log is clean"; fi
 summary "gpu memory"
