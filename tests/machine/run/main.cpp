@@ -78,7 +78,21 @@ uint64_t mutate(Gpu& gpu, const Case& one, const Options& options) {
   uint64_t survived = 0;
   uint64_t caught = 0;
   const uint64_t usual = gpu.limits.instructions;
-  for (const Mutation& mutation : gpu.mutations(one.kernel_name())) {
+  const std::vector<Mutation> all = gpu.mutations(one.kernel_name());
+  std::vector<uint64_t> executed(all.size());
+  constexpr uint64_t looks = 6;  // seeds that tell what is executed at all
+  for (uint64_t seed = options.first; seed <= options.last && seed < options.first + looks; ++seed) {
+    const Outcome outcome = one.run(gpu, one, seed);
+    if (!outcome.error.empty()) throw Fault(one.name + " is wrong without a mutation: " + outcome.error);
+    for (size_t i = 0; i < all.size(); ++i) executed[i] += gpu.executed(all[i]);
+  }
+  uint64_t idle = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Mutation& mutation = all[i];
+    if (executed[i] == 0) {
+      ++idle;
+      continue;
+    }
     gpu.apply(mutation);
     gpu.limits.instructions = 20'000'000;
     std::string error;
@@ -92,8 +106,9 @@ uint64_t mutate(Gpu& gpu, const Case& one, const Options& options) {
     std::fflush(stdout);
   }
   gpu.limits.instructions = usual;
-  std::printf("%-8s %-22s %llu caught, %llu survive\n", gpu.target().c_str(), one.name.c_str(),
-              static_cast<unsigned long long>(caught), static_cast<unsigned long long>(survived));
+  std::printf("%-8s %-22s %llu caught, %llu survive, %llu were not executed\n", gpu.target().c_str(), one.name.c_str(),
+              static_cast<unsigned long long>(caught), static_cast<unsigned long long>(survived),
+              static_cast<unsigned long long>(idle));
   return 0;
 }
 
