@@ -82,8 +82,9 @@ int hipHostRegister(void* data, size_t bytes, unsigned flags) {
   return Device::get().enter(data, bytes, (flags & io_memory) != 0 ? MemoryKind::registers : MemoryKind::uncached);
 }
 int hipHostUnregister(void* data) { return Device::get().leave(data); }
-int hipExtMallocWithFlags(void** gpu, size_t bytes, unsigned) {
-  return Device::get().allocate(gpu, bytes, MemoryKind::local);
+int hipExtMallocWithFlags(void** gpu, size_t bytes, unsigned flags) {
+  // Devices reach fine-grained and uncached memory past the caches.
+  return Device::get().allocate(gpu, bytes, flags == 0 ? MemoryKind::local : MemoryKind::uncached);
 }
 int hipFree(void* gpu) { return Device::get().release(gpu); }
 int hipMemset(void* gpu, int value, size_t bytes) {
