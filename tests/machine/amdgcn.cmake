@@ -44,8 +44,8 @@ else()
   xio_machine_code(amdgcn_smoke)
   xio_machine_code(amdgcn_loading)
   xio_machine_code(litmus/amdgcn)
-  # Where tinygrad is, if not with the system's own Python.
-  set(XIO_TINYGRAD_PYTHON $ENV{HOME}/.cache/xio/tinygrad/bin/python)
+  # Where scripts/tinygrad-env has put it, if not with the own Python of the system.
+  set(XIO_TINYGRAD_PYTHON ${XIO_CACHE}/tinygrad/bin/python)
   if(NOT EXISTS ${XIO_TINYGRAD_PYTHON})
     set(XIO_TINYGRAD_PYTHON python3)
   endif()
