@@ -47,6 +47,8 @@ configure_demo() {
   for part in TESTS EXAMPLES; do
     if [ "$(cached "$project_dir/build" XIO_BUILD_$part)" != ON ]; then options+=("-DXIO_BUILD_$part=OFF"); fi
   done
+  # The first figures come sooner without kernels for GPUs; what has them already keeps them.
+  if [ "$(cached "$project_dir/build" XIO_BUILD_TESTS)" != ON ]; then options+=(-DXIO_TESTER_KERNELS=OFF); fi
   # Tests that an earlier run asked for may need what is not installed here.
   configure release "$log" ${options[@]+"${options[@]}"} ||
     configure release "$log" -DXIO_BUILD_TESTS=OFF -DXIO_BUILD_EXAMPLES=OFF
@@ -54,7 +56,7 @@ configure_demo() {
 
 # configure_tests PRESET LOG PROTOCOL GOLDEN: everything; PROTOCOL and GOLDEN: ON or OFF, whether the tests of that name too.
 configure_tests() {
-  configure "$1" "$2" -DXIO_BUILD_PROTOCOL_TESTS="$3" -DXIO_BUILD_GOLDEN_TESTS="$4"
+  configure "$1" "$2" -DXIO_TESTER_KERNELS=ON -DXIO_BUILD_PROTOCOL_TESTS="$3" -DXIO_BUILD_GOLDEN_TESTS="$4"
 }
 
 # retry_timing DIRECTORY: runs those tests once more, one at a time, that are labelled timing and failed when ctest ran last in a
