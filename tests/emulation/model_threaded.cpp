@@ -165,6 +165,26 @@ TEST_CASE("reset and removal while commands are in flight") {
   CHECK(!host.controller.alive());
 }
 
+TEST_CASE("a rule holds for every command that is submitted after it was made, whatever the controller is doing then") {
+  NvmeConfig config;
+  config.queues = 2;
+  Host host(config);
+  Queue busy = host.create_queue(2, 64, 64);
+  Queue queue = host.create_queue(1, 8, 8);
+  uint32_t wrong = 0;
+  for (uint32_t round = 0; round < 20000; ++round) {
+    // Keeps the controller in the middle of its passes.
+    for (; busy.take();) busy.ring_head();
+    busy.put(command(op_flush, 1), static_cast<uint16_t>(round % 60));
+    busy.ring();
+    const FaultRule rule = host.controller.faults().fail(Match().on_queue(1), 0x281);
+    wrong += host.code(queue, command(op_flush, 1)) != 0x281;
+    host.controller.faults().remove(rule);
+    wrong += host.code(queue, command(op_flush, 1)) != 0;
+  }
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("the medium can be looked at beside the traffic") {
   Host host{NvmeConfig{}};
   Queue queue = host.create_queue(1, 64, 128);

@@ -22,8 +22,8 @@ namespace emulation {
 /// Looks at doorbells and judges their values. Holds the fatal state, since wrong shadow doorbells lead to it.
 class DoorbellWatch {
  public:
-  DoorbellWatch(ControllerCore& core, AsyncEvents& events, const FaultPlan::Orders& orders)
-      : core_(core), events_(events), orders_(orders) {}
+  DoorbellWatch(ControllerCore& core, AsyncEvents& events, FaultPlan& plan, FaultPlan::Orders& orders)
+      : core_(core), events_(events), plan_(plan), orders_(orders) {}
 
   /// The controller has met an error that only a reset ends.
   bool failed() const { return failed_; }
@@ -42,6 +42,7 @@ class DoorbellWatch {
       ++changes_;
       core_.counters.queue(sq.id).sq_doorbells.add();
       if (sq.doorbell.shadow != 0) sq.doorbell.rearm();
+      plan_.refresh(orders_);
       if (ignored(sq.id)) return;
       if (sq.doorbell.shadow == 0) {
         take_tail(sq, value);
@@ -141,6 +142,8 @@ class DoorbellWatch {
 
   void take_tail(SubmissionQueue& sq, uint32_t value) {
     if (value == sq.tail) return;
+    // What was ordered before these commands were submitted holds for them.
+    plan_.refresh(orders_);
     detail::QueueCounters& counters = core_.counters.queue(sq.id);
     if (value >= sq.size) {
       counters.invalid_doorbells.add();
@@ -194,7 +197,8 @@ class DoorbellWatch {
 
   ControllerCore& core_;
   AsyncEvents& events_;
-  const FaultPlan::Orders& orders_;
+  FaultPlan& plan_;
+  FaultPlan::Orders& orders_;
   size_t changes_ = 0;
   bool failed_ = false;
 };

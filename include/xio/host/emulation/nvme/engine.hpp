@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <xio/config.hpp>
@@ -33,7 +34,7 @@ class Engine final : private CommandControl {
       : core_(config, space, counters, violations, doorbells),
         io_(core_),
         admin_(core_, *this),
-        watch_(core_, admin_.events(), orders_),
+        watch_(core_, admin_.events(), plan, orders_),
         life_(core_, admin_, watch_, store_, registers),
         plan_(plan),
         registers_(registers) {}
@@ -42,14 +43,14 @@ class Engine final : private CommandControl {
   /// Returns how many things were done; 0: idle.
   size_t pass(uint32_t limit, bool admin_only) {
     const bool reset = registers_.take_disable();
-    const bool changed = plan_.refresh(orders_);
+    plan_.refresh(orders_);
     if (orders_.removed) return 0;
     if (orders_.seeds != seeds_) random_.seed(orders_.seed);
     seeds_ = orders_.seeds;
     const InUse in_use{core_.bus};
     if (core_.bus.begin()) forget_addresses();
     size_t work = life_.serve(orders_, reset);
-    if (running()) work += serve_admin(changed);
+    if (running()) work += serve_admin();
     if (running() && !admin_only) {
       ++passes_;
       work += serve_io(limit);
@@ -84,8 +85,8 @@ class Engine final : private CommandControl {
 
   // Queues.
 
-  size_t serve_admin(bool orders_changed) {
-    if (orders_changed) take_orders();
+  size_t serve_admin() {
+    if (std::exchange(obeyed_, orders_.version) != orders_.version) take_orders();
     SubmissionQueue& sq = core_.sqs[0];
     watch_.look_at_head(core_.cqs[0]);
     watch_.look_at_tail(sq);
@@ -389,6 +390,7 @@ class Engine final : private CommandControl {
   uint64_t listed_ = 0;  // state of core_.queue_changes that the lists show
   uint64_t passes_ = 0;
   uint64_t seeds_ = 0;
+  uint64_t obeyed_ = 0;  // version of the orders whose ends and releases were acted on
 };
 
 }  // namespace emulation

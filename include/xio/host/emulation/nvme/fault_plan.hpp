@@ -97,7 +97,8 @@ class FaultRule {
   std::shared_ptr<detail::Rule> rule_;
 };
 
-/// Faults of one controller. Any thread may change it at any time; the controller takes a change up in its next pass.
+/// Faults of one controller. Any thread may change it at any time. The controller takes a change up in its next pass,
+/// or when it sees a new tail: a rule holds for every command that is submitted after it was made.
 ///
 /// Every rule looks at every command as it is fetched, and all that match act together: a command can be held, then
 /// delayed, then reordered, then fail. Data moves, and PRP lists are read, just before the completion is posted, so
