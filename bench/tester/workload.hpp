@@ -22,7 +22,7 @@ class LaneWork : LaneBase<Queue, Telemetry> {
   static constexpr bool alone = Queue::sharing == xio::Sharing::thread;
 
   XIO_DEVICE LaneWork(Queue& queue, const Phase& phase, Lane& lane)
-      : Base(queue, phase, lane), wave_(alone ? 1 : xio::arch::active()) {
+      : Base(queue, phase, lane), wave_(alone ? 1 : xio::arch::together(0)) {
     for (uint32_t i = 0; i < lane.window; ++i) free_.push_back(lane.slots, i);
     notified_ = commands_ > 1 || xio::is_shared<Queue::sharing>;
   }

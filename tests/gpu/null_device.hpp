@@ -29,7 +29,7 @@ XIO_DEVICE void serve_null_queue(const NullQueue& queue, const uint32_t* stop) {
   constexpr arch::Scope system = arch::Scope::system;
   uint64_t fetched = 0;
   const uint32_t lane = arch::lane();
-  const uint64_t group = arch::active();
+  const uint64_t group = arch::together(0);
   while (arch::load<system>(stop) == 0) {
     const uint64_t tail = ring::widen(fetched, arch::observe<system>(queue.sq_doorbell), queue.sq_mask);
     const uint64_t head = arch::load<system>(queue.cq_doorbell);

@@ -222,10 +222,30 @@ XIO_DEVICE_INLINE void release_entries() {
   }
 }
 
-/// Announces what is published and not yet announced (deferred ringing). Any lane group may call at any time.
+/// Announces what a shared queue has published and not yet announced. One lane calls, which knows what was published by
+/// those that it calls for.
 ///
-/// `ring(end)` stores the doorbell; one wave at a time is in it. A wave that finds another one ringing
-/// leaves: the other looks again after it has given up the word.
+/// One at a time is in `ring(end)`. Who finds another one ringing leaves: the other looks again after it has given up
+/// the word.
+template <Sharing S, class Ring>
+XIO_DEVICE_INLINE void announce(QueueState& state, Ring ring) {
+  constexpr arch::Scope scope = state_scope<S>;
+  for (;;) {
+    arch::full_fence_system();
+    uint64_t rung = arch::load<scope>(&state.rung);
+    if (rung & being_rung) return;
+    if (arch::observe<scope>(&state.published) == rung) return;
+    // Acquires what the last one who rang knew: an older `published` would take the doorbell back.
+    if (!arch::compare_exchange_acquire<scope>(&state.rung, rung, rung | being_rung)) continue;
+    const uint64_t end = arch::observe<scope>(&state.published);
+    arch::pass_on();
+    ring(end);
+    arch::publish<scope>(&state.rung, end);
+  }
+}
+
+/// Announces what is published and not yet announced (deferred ringing). Any lane group may call at any time;
+/// `ring(end)` stores the doorbell.
 template <Sharing S, class Policy, class Ring>
 XIO_DEVICE_INLINE void flush(QueueState& state, uint64_t group, Ring ring) {
   if constexpr (Policy::ringing != Ringing::deferred) {
@@ -237,20 +257,10 @@ XIO_DEVICE_INLINE void flush(QueueState& state, uint64_t group, Ring ring) {
     before_writing<S>(group);
     if (leads<S>(group)) ring(end);
     state.rung = end;
-  } else if (leads<S>(group)) {
-    constexpr arch::Scope scope = state_scope<S>;
-    for (;;) {
-      arch::full_fence_system();
-      uint64_t rung = arch::load<scope>(&state.rung);
-      if (rung & being_rung) return;
-      if (arch::observe<scope>(&state.published) == rung) return;
-      // Acquires what the last one who rang knew: an older `published` would take the doorbell back.
-      if (!arch::compare_exchange_acquire<scope>(&state.rung, rung, rung | being_rung)) continue;
-      const uint64_t end = arch::observe<scope>(&state.published);
-      arch::pass_on();
-      ring(end);
-      arch::publish<scope>(&state.rung, end);
-    }
+  } else {
+    // Each of the lanes may have published for itself before.
+    arch::converge(group);
+    if (leads<S>(group)) announce<S>(state, ring);
   }
 }
 
@@ -322,16 +332,14 @@ XIO_DEVICE_INLINE Status publish(QueueState& state, uint64_t group, Claim claim,
           ring(end);
         }
         arch::publish<scope>(&state.published, end);
+        if constexpr (Policy::ringing == Ringing::deferred) {
+          if (end - (arch::load<scope>(&state.rung) & ~being_rung) >= Policy::ring_every) announce<S>(state, ring);
+        }
       } else {
         arch::store<scope>(&state.broken, 1u);
       }
     }
-    if (any<S>(group, failed)) return Status::broken;
-    if constexpr (Policy::ringing == Ringing::deferred) {
-      rung = read<S>(state.rung) & ~being_rung;
-      if (end - rung >= Policy::ring_every) flush<S, Policy>(state, group, ring);
-    }
-    return Status::ok;
+    return any<S>(group, failed) ? Status::broken : Status::ok;
   }
 }
 

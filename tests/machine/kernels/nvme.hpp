@@ -59,6 +59,29 @@ XIO_DEVICE void write_read(const NvmeJob& job) {
   for (uint32_t round = 0; round < job.rounds; ++round) blocks.write_and_read(round);
 }
 
+/// Three parts of a wave submit for themselves, and whoever comes along announces it.
+template <class Policy>
+XIO_DEVICE void in_parts(const NvmeJob& job) {
+  using namespace xio;
+  using Queue = nvme::Queue<Sharing::grid, Policy>;
+  Queue queue(job.queues[0]);
+  Blocks<Queue> blocks(queue, job, thread_number());
+  for (uint32_t round = 0; round < 2 * job.rounds; ++round) {
+    const Deadline limit = blocks.until();
+    const uint64_t wave = arch::together(0);
+    Token token;
+    for (uint32_t part = 0; part < 3; ++part) {
+      const bool mine = arch::lane() % 3 == part;
+      const uint64_t lanes = arch::ballot(wave, mine);
+      if (!mine) continue;
+      token = Queue(job.queues[0], lanes)
+                  .submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()}, limit);
+    }
+    queue.flush();
+    count(job.report, queue.wait(token, limit), true, 17);
+  }
+}
+
 /// The queue's state in registers.
 template <xio::Sharing S, class Policy>
 XIO_DEVICE void session(const NvmeJob& job) {

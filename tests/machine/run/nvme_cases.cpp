@@ -8,9 +8,8 @@
 #include <xio/host/emulation/nvme_controller.hpp>
 #include <xio/host/nvme/controller.hpp>
 
-#include <machine/kernels/job.hpp>
 #include <machine/run/arena.hpp>
-#include <machine/run/cases.hpp>
+#include <machine/run/launch.hpp>
 
 namespace machine {
 
@@ -54,20 +53,8 @@ void trouble(Drive& drive, Trouble what, xio::emulation::FaultRule& failing) {
   if (what == Trouble::errors) failing = drive.model->faults().fail(Match().each(7), made_to_fail);
 }
 
-std::string complaint(const Report& report, uint64_t expected, uint64_t failing) {
-  if (report.good + report.failed == expected && report.failed == failing && report.wrong == 0) return {};
-  char text[200];
-  std::snprintf(text, sizeof text, "%llu good, %llu failed, %llu wrong of %llu (%llu were to fail); first: %s %u at %u",
-                static_cast<unsigned long long>(report.good), static_cast<unsigned long long>(report.failed),
-                static_cast<unsigned long long>(report.wrong), static_cast<unsigned long long>(expected),
-                static_cast<unsigned long long>(failing),
-                xio::name(static_cast<xio::Status::Code>(report.statuses & 0xffff)), report.statuses >> 16,
-                report.where);
-  return text;
-}
-
 /// What the specification forbids, or what was left over.
-std::string complaint(NvmeController& model) {
+std::string violations(NvmeController& model) {
   const std::string text = model.violations()->text();
   if (!text.empty()) return "against the specification: " + text.substr(0, text.find('\n'));
   const auto statistics = model.statistics();
@@ -182,27 +169,14 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
     return done != 0;
   };
 
-  Outcome outcome;
-  Launch launch;
-  launch.grid.x = one.blocks;
-  launch.block.x = threads;
-  launch.arguments = &job;
-  launch.argument_bytes = sizeof job;
-  try {
-    gpu.start(one.calm ? 0 : seed);
-    gpu.run(one.kernel_name(), launch);
+  Outcome outcome = launch_case(gpu, one, seed, threads, job, [&] {
     for (const auto& drive : all) drive->model->run(100000);
-    outcome.error = complaint(*report, expected(one, lanes, waves), what == Trouble::errors ? failing.hits() : 0);
-    if (!outcome.error.empty()) outcome.error += state_text(*handles[0].state);
+    std::string error = complaint(*report, expected(one, lanes, waves), what == Trouble::errors ? failing.hits() : 0);
+    if (!error.empty()) error += state_text(*handles[0].state);
     for (const auto& drive : all)
-      if (outcome.error.empty()) outcome.error = complaint(*drive->model);
-    if (outcome.error.empty() && gpu.counts.merged_doorbells != 0) outcome.error = "stores to registers merged";
-  } catch (const Fault& fault) {
-    outcome.error = fault.what();
-  }
-  gpu.step_devices = nullptr;
-  gpu.memory.clear();
-  outcome.counts = gpu.counts;
+      if (error.empty()) error = violations(*drive->model);
+    return error;
+  });
   for (const auto& drive : all)
     outcome.operations += drive->model->statistics().total(&xio::emulation::QueueStatistics::commands);
   return outcome;
@@ -232,6 +206,7 @@ std::vector<Case> nvme_cases() {
       {"grid_throughput_narrow", run_nvme, 3, 0, 0, 7, 1, 0, 0, 0b111, "grid_throughput"},
       {"grid_latency", run_nvme, 2, 64, 0, 32, 1},
       {"grid_deferred", run_nvme, 2, 64, 0, 16, 1},
+      {"grid_parts", run_nvme, 2, 64, 0, 128, 2},
       {"grid_through", run_nvme, 2, 64, 0, 32, 1, 0, through},
       {"grid_shadow", run_nvme, 2, 64, 0, 32, 1, 0, shadow},
       {"grid_tokens", run_nvme, 2, 0, 0, 32, 3},

@@ -5,9 +5,8 @@
 
 #include <xio/host/emulation/rdma_nic.hpp>
 
-#include <machine/kernels/job.hpp>
 #include <machine/run/arena.hpp>
-#include <machine/run/cases.hpp>
+#include <machine/run/launch.hpp>
 
 namespace machine {
 
@@ -31,17 +30,6 @@ uint64_t expected(const Case& one, uint32_t lanes, bool atomics) {
   const uint64_t turns = uint64_t{lanes} * one.rounds;
   if (one.name.find("messages") != std::string::npos || one.name.find("quiet") != std::string::npos) return turns;
   return turns * (atomics ? 3 : 2);
-}
-
-std::string complaint(const Report& report, uint64_t expected) {
-  if (report.good == expected && report.failed == 0 && report.wrong == 0) return {};
-  char text[200];
-  std::snprintf(text, sizeof text, "%llu good, %llu failed, %llu wrong of %llu; first: %s %u at %u",
-                static_cast<unsigned long long>(report.good), static_cast<unsigned long long>(report.failed),
-                static_cast<unsigned long long>(report.wrong), static_cast<unsigned long long>(expected),
-                xio::name(static_cast<xio::Status::Code>(report.statuses & 0xffff)), report.statuses >> 16,
-                report.where);
-  return text;
 }
 
 template <class Kit>
@@ -102,30 +90,18 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   }
   gpu.step_devices = [&](Random&) { return nic.pass(); };
 
-  Outcome outcome;
-  Launch launch;
-  launch.grid.x = one.blocks;
-  launch.block.x = threads;
-  launch.arguments = &job;
-  launch.argument_bytes = sizeof job;
-  try {
-    gpu.start(one.calm ? 0 : seed);
-    gpu.run(one.kernel_name(), launch);
+  Outcome outcome = launch_case(gpu, one, seed, threads, job, [&] {
     for (uint32_t i = 0; i < 1000; ++i) nic.pass();
-    outcome.error = complaint(*report, expected(one, lanes, atomics));
+    const uint64_t turns = uint64_t{lanes} * one.rounds;
+    std::string error = complaint(*report, expected(one, lanes, atomics));
     for (Pair* pair : {&near, &far})
       for (const std::string& text : pair->model().statistics().violations)
-        if (outcome.error.empty()) outcome.error = "against the device's rules: " + text;
-    if (outcome.error.empty() && gpu.counts.merged_doorbells != 0) outcome.error = "stores to registers merged";
-    if (outcome.error.empty() && expected(one, lanes, true) == uint64_t{lanes} * one.rounds * 3 && atomics &&
-        remote[bytes / 8] != uint64_t{lanes} * one.rounds)
-      outcome.error = "the peer's word counts " + std::to_string(remote[bytes / 8]);
-  } catch (const Fault& fault) {
-    outcome.error = fault.what();
-  }
-  gpu.step_devices = nullptr;
-  gpu.memory.clear();
-  outcome.counts = gpu.counts;
+        if (error.empty()) error = "against the device's rules: " + text;
+    const bool counted = atomics && expected(one, lanes, true) == 3 * turns;
+    if (error.empty() && counted && remote[bytes / 8] != turns)
+      error = "the peer's word counts " + std::to_string(remote[bytes / 8]);
+    return error;
+  });
   outcome.operations = near.model().statistics().operations;
   return outcome;
 }
