@@ -191,3 +191,19 @@ function(xio_budget_test source)
     set_tests_properties(budget.${arg_KERNEL}.${arg_ARCH} PROPERTIES FIXTURES_REQUIRED ${assembly})
   endif()
 endfunction()
+
+# A file of the build that holds what a GPU loads, made of a source of kernels and made anew when that changes: a code object for an
+# AMD target, PTX for sm_NN or compute_NN. Asked for only where the compiler for it is there.
+#   xio_kernel_file(<output> <source> <target> [flag...])
+function(xio_kernel_file output source arch)
+  if(arch MATCHES "^gfx")
+    set(command ${XIO_HIP_CLANG_PATH} ${XIO_HIP_FLAGS} --offload-arch=${arch} ${ARGN} -c)
+  else()
+    set(command ${XIO_NVCC} ${XIO_NVCC_FLAGS} -arch=${arch} ${ARGN} -ptx)
+  endif()
+  get_filename_component(folder ${output} DIRECTORY)
+  file(MAKE_DIRECTORY ${folder})
+  get_filename_component(name ${output} NAME)
+  add_custom_command(OUTPUT ${output} COMMAND ${command} -MD -MF ${output}.d -MT ${output} -o ${output} ${source}
+    DEPENDS ${source} DEPFILE ${output}.d COMMENT "Kernels: ${name}" VERBATIM)
+endfunction()

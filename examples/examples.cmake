@@ -15,7 +15,7 @@ endif()
 
 # The kernels as a GPU gets them, for all targets; no scratch memory.
 if(XIO_BUILD_TESTS)
-  xio_compile_kernels(${XIO_EXAMPLES_DIR}/kernels/kernels.hip NAME examples.kernels NIGHTLY gfx90a gfx1100)
+  xio_compile_kernels(${XIO_EXAMPLES_DIR}/kernels/kernels.hip NAME examples.kernels NIGHTLY gfx90a gfx1100 gfx1201)
   xio_nvcc_compile_test(${XIO_EXAMPLES_DIR}/kernels/kernels.hip NAME examples.kernels)
 
   # Programs for a GPU: compiled for one target of each wave size, linked with HIP, and run, which ends with 77 without a GPU.

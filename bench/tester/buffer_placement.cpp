@@ -57,6 +57,7 @@ DmaBuffer BufferPlacement::reach(const MemoryBuffer& buffer) const {
       const xio::host::PciFunction gpu(allocator_.gpu()->pci_address(), "/sys");
       check_gpu_memory(gpu, buffer.cpu(), buffer.size());
     }
+    executor_.add(buffer);
     return controller_->transport().map_memory(buffer.cpu(), buffer.size(), buffer.owner());
   } catch (const xio::host::Error& reason) {
     throw CannotRun(mode + reason.what());

@@ -55,4 +55,15 @@ struct CountingDoorbell {
   }
 };
 
+/// A shadow where there is one: where steps are timed, one kernel serves both.
+struct EitherDoorbell {
+  XIO_DEVICE_INLINE static void ring(const xio::DoorbellTarget& target, uint32_t value) {
+    target.shadow != nullptr ? xio::ShadowDoorbell::ring(target, value) : xio::MmioDoorbell::ring(target, value);
+  }
+  XIO_DEVICE_INLINE static void ring_each(const xio::DoorbellTarget& target, uint32_t value) {
+    target.shadow != nullptr ? xio::ShadowDoorbell::ring_each(target, value)
+                             : xio::MmioDoorbell::ring_each(target, value);
+  }
+};
+
 }  // namespace tester

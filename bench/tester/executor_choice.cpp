@@ -19,8 +19,6 @@ ChosenExecutor choose_executor(Executor wanted, uint32_t number) {
     chosen.why_not_gpu = "this build has no kernels for " + found.runtime->description() + ", a " +
                          found.runtime->target() + "; it has " +
                          (offered.empty() ? "none: build it where clang 19 or nvcc is" : "some for " + offered);
-  } else if (wanted == Executor::automatic && found.runtime->target().compare(0, 3, "sm_") == 0) {
-    chosen.why_not_gpu = "kernels for " + found.runtime->description() + " run where --executor gpu asks for them";
   } else {
     chosen.gpu = std::move(found.runtime);
   }

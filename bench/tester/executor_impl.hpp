@@ -26,12 +26,12 @@ template <xio::Sharing S>
 void execute(const NvmePlan& plan, const Phase& phase, uint32_t queues, DoorbellKind doorbell, bool substeps) {
   using xio::telemetry::Off;
   using xio::telemetry::Steps;
-  if (doorbell == DoorbellKind::shadow) {
-    substeps ? launch<S, xio::ShadowDoorbell, Steps>(plan, phase, queues)
-             : launch<S, xio::ShadowDoorbell, Off>(plan, phase, queues);
+  if (substeps) {
+    launch<S, EitherDoorbell, Steps>(plan, phase, queues);
+  } else if (doorbell == DoorbellKind::shadow) {
+    launch<S, xio::ShadowDoorbell, Off>(plan, phase, queues);
   } else {
-    substeps ? launch<S, xio::MmioDoorbell, Steps>(plan, phase, queues)
-             : launch<S, xio::MmioDoorbell, Off>(plan, phase, queues);
+    launch<S, xio::MmioDoorbell, Off>(plan, phase, queues);
   }
 }
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tester/executor_memory.hpp"
 
-#include <map>
-#include <mutex>
-
 #include <xio/device/arch.hpp>
 #include <xio/host/gpu/reach.hpp>
 
@@ -11,69 +8,48 @@ namespace tester {
 
 using xio::host::DmaBuffer;
 
-/// Pieces by their address on the CPU.
-struct ExecutorMemory::Addresses {
-  struct Piece {
-    size_t bytes;
-    unsigned char* gpu;
-  };
-  explicit Addresses(std::shared_ptr<xio::host::GpuRuntime> gpu) : reach(std::move(gpu)) {}
-  void add(void* cpu, size_t bytes, void* gpu) {
-    const std::lock_guard<std::mutex> lock(mutex);
-    pieces[static_cast<unsigned char*>(cpu)] = {bytes, static_cast<unsigned char*>(gpu)};
-  }
-  void remove(void* cpu) {
-    const std::lock_guard<std::mutex> lock(mutex);
-    pieces.erase(static_cast<unsigned char*>(cpu));
+/// The GPU's mappings, and what addresses became by them.
+struct ExecutorMemory::Mappings {
+  explicit Mappings(std::shared_ptr<xio::host::GpuRuntime> gpu) : reach(std::move(gpu)) {}
+  void add(void* cpu, void* gpu, size_t bytes) { addresses.add(cpu, gpu, bytes); }
+  void remove(void* cpu, size_t bytes) {
+    addresses.remove(cpu);
+    reach.remove(cpu, bytes);
   }
 
   xio::host::GpuReach reach;
-  std::mutex mutex;
-  std::map<unsigned char*, Piece> pieces;
+  xio::host::ExecutorAddresses addresses;
 };
 
 ExecutorMemory::ExecutorMemory(std::shared_ptr<xio::host::GpuRuntime> gpu)
     : gpu_(std::move(gpu)), clock_hz_(gpu_ ? gpu_->clock_hz() : xio::arch::clock_hz) {
   if (!gpu_) return;
-  addresses_ = std::make_shared<Addresses>(gpu_);
+  mappings_ = std::make_shared<Mappings>(gpu_);
   // HIP before 6 does not tell; all AMD GPUs that it knows count at this rate.
   if (clock_hz_ == 0) clock_hz_ = 100000000;
 }
 
-void* ExecutorMemory::address(void* cpu) const {
-  if (!addresses_) return cpu;
-  auto* const byte = static_cast<unsigned char*>(cpu);
-  const std::lock_guard<std::mutex> lock(addresses_->mutex);
-  auto piece = addresses_->pieces.upper_bound(byte);
-  if (piece == addresses_->pieces.begin()) return cpu;
-  --piece;
-  const auto offset = static_cast<size_t>(byte - piece->first);
-  return offset < piece->second.bytes ? piece->second.gpu + offset : cpu;
-}
+void* ExecutorMemory::address(void* cpu) const { return mappings_ ? mappings_->addresses(cpu) : cpu; }
 
 DmaBuffer ExecutorMemory::share(DmaBuffer buffer) const {
-  if (!addresses_) return buffer;
+  if (!mappings_) return buffer;
   void* const cpu = buffer.data();
   const size_t bytes = buffer.size();
   const uint64_t bus = buffer.bus();
-  addresses_->add(cpu, bytes, addresses_->reach.add_memory(cpu, bytes));
+  mappings_->add(cpu, mappings_->reach.add_memory(cpu, bytes), bytes);
   auto kept = std::make_shared<DmaBuffer>(std::move(buffer));
-  std::shared_ptr<void> owner(cpu, [addresses = addresses_, kept, bytes](void* data) {
-    addresses->remove(data);
-    addresses->reach.remove(data, bytes);
-  });
-  return {cpu, bus, bytes, std::move(owner)};
+  return {cpu, bus, bytes, {cpu, [mappings = mappings_, kept, bytes](void* data) { mappings->remove(data, bytes); }}};
+}
+
+void ExecutorMemory::add(const xio::host::MemoryBuffer& buffer) const {
+  if (mappings_) mappings_->addresses.add(buffer);
 }
 
 std::shared_ptr<void> ExecutorMemory::share_doorbells(void* page, size_t bytes, bool registers) const {
-  if (!addresses_) return nullptr;
-  void* const gpu =
-      registers ? addresses_->reach.add_registers(page, bytes) : addresses_->reach.add_memory(page, bytes);
-  addresses_->add(page, bytes, gpu);
-  return {page, [addresses = addresses_, bytes](void* data) {
-            addresses->remove(data);
-            addresses->reach.remove(data, bytes);
-          }};
+  if (!mappings_) return nullptr;
+  xio::host::GpuReach& reach = mappings_->reach;
+  mappings_->add(page, registers ? reach.add_registers(page, bytes) : reach.add_memory(page, bytes), bytes);
+  return {page, [mappings = mappings_, bytes](void* data) { mappings->remove(data, bytes); }};
 }
 
 }  // namespace tester

@@ -31,13 +31,15 @@ class ExecutorMemory {
 
   /// Lets kernels reach memory of a controller, until the last copy of the result ends.
   xio::host::DmaBuffer share(xio::host::DmaBuffer buffer) const;
-  /// The same for doorbells: words in memory, or registers of a device. @param bytes whole pages
+  /// The GPU's own memory, which it reaches already: its addresses are known from now on.
+  void add(const xio::host::MemoryBuffer& buffer) const;
+  /// As share(), for doorbells: words in memory, or registers of a device. @param bytes whole pages
   std::shared_ptr<void> share_doorbells(void* page, size_t bytes, bool registers) const;
 
  private:
-  struct Addresses;
+  struct Mappings;
   std::shared_ptr<xio::host::GpuRuntime> gpu_;
-  std::shared_ptr<Addresses> addresses_;
+  std::shared_ptr<Mappings> mappings_;
   uint64_t clock_hz_;
 };
 

@@ -65,6 +65,15 @@ void choose_controller(NvmeOptions& options) {
   options.controller = choice.name;
 }
 
+/// Whether a GPU that nobody asked for may run this: what it has not been shown to reach, or to do, stays with the CPU.
+bool takes_gpu(const NvmeOptions& options, const Target& target, const xio::host::GpuRuntime& gpu) {
+  const uint32_t wave = gpu.wave_size();
+  const bool one_lane = options.wave_size == 1 && options.waves == 1;
+  const bool lanes_fit =
+      one_lane || ((options.wave_size == 0 || options.wave_size == wave) && options.waves * wave <= 1024);
+  return lanes_fit && (target.kind == "emulated" || target.kind == "qemu");
+}
+
 }  // namespace
 
 int NvmeReport::exit_status() const {
@@ -130,13 +139,15 @@ int run_nvme(const NvmeOptions& given) {
   check(options);
   choose_controller(options);
   check_json_file(options.json);
-  const ChosenExecutor chosen = choose_executor(options.executor, options.gpu);
+  ChosenExecutor chosen = choose_executor(options.executor, options.gpu);
   const std::shared_ptr<xio::host::GpuRuntime> gpu =
       chosen.gpu && options.memory_mode != 0 ? chosen.gpu : gpu_for_mode(options.memory_mode);
   const Interrupt interrupt;
   const Target target = open_target(options.controller, options.deadline_ms);
   if (options.nsid == 0) options.nsid = target.nsid;
   if (options.write_io != 0) target.check_writable(options.nsid);
+  if (options.executor == Executor::automatic && chosen.gpu && !takes_gpu(options, target, *chosen.gpu))
+    chosen.gpu = nullptr;
   const NvmeReport report = measure(options, target, gpu, chosen);
   print_tables(report);
   write_json(report);

@@ -67,7 +67,7 @@ TEMPLATE_LIST_TEST_CASE("H16 a hundred thousand operations, asked for late and i
   // One in a hundred fails or is flushed, on average.
   constexpr uint32_t each = 100;
   constexpr uint32_t count = late_waves * late_lanes * each;
-  for (uint32_t asked = 0; asked < 100000; asked += 2 * count) {
+  for (uint32_t asked = 0; asked < 100000 / XIO_TESTS_SHARE; asked += 2 * count) {
     wrong += ask_for_operations<TestType, Sharing::grid, Throughput>(each, count - 1 - random() % (count / 50), random);
     wrong += ask_for_operations<TestType, Sharing::block, Latency>(each, count - 1 - random() % (count / 50), random);
   }

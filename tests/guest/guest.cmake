@@ -42,8 +42,15 @@ if(TARGET xio-tester)
     COMMAND ${XIO_TESTS_DIR}/guest/vfio.sh --corners --iommufd $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-vfio_recovery>)
   xio_register_test(NAME guest.topology LABELS guest once TIMEOUT 300 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/topology.sh $<TARGET_FILE:xio-tester>)
-  xio_register_test(NAME guest.doctor LABELS guest once TIMEOUT 1200 LOCK guest
-    COMMAND ${XIO_TESTS_DIR}/guest/doctor.sh $<TARGET_FILE:xio-tester>)
+  # A guest each: the two with the most to find, and the others at night.
+  foreach(kind bare group nobody queues)
+    set(labels guest once)
+    if(kind MATCHES "group|nobody")
+      list(APPEND labels nightly)
+    endif()
+    xio_register_test(NAME guest.doctor_${kind} LABELS ${labels} TIMEOUT 400 LOCK guest
+      COMMAND ${XIO_TESTS_DIR}/guest/doctor.sh $<TARGET_FILE:xio-tester> ${kind})
+  endforeach()
   xio_register_test(NAME guest.bench LABELS guest once nightly TIMEOUT 600 LOCK guest
     COMMAND ${PROJECT_SOURCE_DIR}/scripts/bench-guest --check --tables side-by-side --seconds 0.2 --limit 540
       --output ${XIO_TESTS_BINARY_DIR}/bench-guest $<TARGET_FILE:xio-tester>)

@@ -56,8 +56,17 @@ xio_register_test(NAME headers.umbrella LABELS headers once
 set(bare_hip -x hip -std=c++17 --cuda-device-only -nogpulib -nogpuinc
   "-D__host__=__attribute__((host))" "-D__device__=__attribute__((device))" "-D__global__=__attribute__((global))"
   -Wall -Wextra -Wshadow -Werror ${include} -I${headers_binary_dir})
+# One target for each size of a wave; the others at night.
+function(headers_labels arch result)
+  set(labels headers)
+  if(NOT arch MATCHES "^(gfx942|gfx1201)$")
+    list(APPEND labels nightly)
+  endif()
+  set(${result} ${labels} PARENT_SCOPE)
+endfunction()
 foreach(arch IN LISTS XIO_HIP_TARGETS)
-  xio_register_tool_test("${XIO_HIP_MISSING}" NAME headers.${arch} LABELS headers
+  headers_labels(${arch} labels)
+  xio_register_tool_test("${XIO_HIP_MISSING}" NAME headers.${arch} LABELS ${labels}
     COMMAND ${check_headers} ${headers_binary_dir}/device_sources.txt
       ${XIO_HIP_CLANG_PATH} ${bare_hip} --offload-arch=${arch} -fsyntax-only)
   xio_register_tool_test("${XIO_HIP_MISSING}" NAME headers.hiprtc.${arch} LABELS headers
@@ -77,11 +86,7 @@ list(GET XIO_HIP_TARGETS 0 first_target)
 xio_register_tool_test("${XIO_HIP_MISSING}" NAME headers.hip_host LABELS headers
   COMMAND ${hip_host} --cuda-host-only --offload-arch=${first_target} ${headers_binary_dir}/hip_host.hip)
 foreach(arch IN LISTS XIO_HIP_TARGETS)
-  # The host's headers do not differ by target: one for each size of a wave, the others at night.
-  set(labels headers)
-  if(NOT arch MATCHES "^(gfx942|gfx1201)$")
-    list(APPEND labels nightly)
-  endif()
+  headers_labels(${arch} labels)
   xio_register_tool_test("${XIO_HIP_MISSING}" NAME headers.hip_host.${arch} LABELS ${labels}
     COMMAND ${hip_host} --cuda-device-only --offload-arch=${arch} ${headers_binary_dir}/hip_host.hip)
 endforeach()

@@ -21,15 +21,11 @@ endif()
 
 # Code objects of tests/machine/<name>.hip for every target: <build>/tests/machine/<name, - for />.<target>.o
 set(XIO_MACHINE_CODE ${XIO_TESTS_BINARY_DIR}/machine)
-file(MAKE_DIRECTORY ${XIO_MACHINE_CODE})
 function(xio_machine_code name)
   string(REPLACE "/" "-" stem ${name})
   foreach(arch IN LISTS XIO_HIP_TARGETS)
     set(object ${XIO_MACHINE_CODE}/${stem}.${arch}.o)
-    add_custom_command(OUTPUT ${object}
-      COMMAND ${XIO_HIP_CLANG_PATH} ${XIO_HIP_FLAGS} -gline-tables-only --offload-arch=${arch} -MD -MF ${object}.d
-        -c -o ${object} ${XIO_TESTS_DIR}/machine/${name}.hip
-      DEPENDS ${XIO_TESTS_DIR}/machine/${name}.hip DEPFILE ${object}.d VERBATIM)
+    xio_kernel_file(${object} ${XIO_TESTS_DIR}/machine/${name}.hip ${arch} -gline-tables-only)
     list(APPEND objects ${object})
   endforeach()
   add_custom_target(machine-code-${stem} ALL DEPENDS ${objects})

@@ -8,7 +8,6 @@ endif()
 
 set(machine_dir ${XIO_TESTS_DIR}/machine)
 set(machine_programs ${XIO_TESTS_BINARY_DIR}/machine)
-file(MAKE_DIRECTORY ${machine_programs})
 
 add_library(machine STATIC ${machine_dir}/core/load.cpp)
 target_include_directories(machine PUBLIC ${XIO_TESTS_DIR})
@@ -22,19 +21,14 @@ function(xio_machine_program name source result)
   if(NOT XIO_HIP_MISSING)
     foreach(arch IN LISTS XIO_HIP_TARGETS)
       set(output ${machine_programs}/${name}.${arch}.co)
-      add_custom_command(OUTPUT ${output}
-        COMMAND ${XIO_HIP_CLANG_PATH} ${XIO_HIP_FLAGS} -gline-tables-only --offload-arch=${arch} -MD -MF ${output}.d -MT ${output}
-          -c -o ${output} ${source}
-        DEPENDS ${source} DEPFILE ${output}.d COMMENT "Kernels of ${name} for ${arch}" VERBATIM)
+      xio_kernel_file(${output} ${source} ${arch} -gline-tables-only)
       list(APPEND all ${arch}=${output})
       list(APPEND files ${output})
     endforeach()
   endif()
   if(NOT XIO_NVCC_MISSING)
     set(output ${machine_programs}/${name}.sm_90.ptx)
-    add_custom_command(OUTPUT ${output}
-      COMMAND ${XIO_NVCC} ${XIO_NVCC_FLAGS} -arch=sm_90 -lineinfo -MD -MF ${output}.d -MT ${output} -ptx -o ${output} ${source}
-      DEPENDS ${source} DEPFILE ${output}.d COMMENT "Kernels of ${name} as PTX" VERBATIM)
+    xio_kernel_file(${output} ${source} sm_90 -lineinfo)
     list(APPEND all sm_90=${output})
     list(APPEND files ${output})
   endif()
@@ -89,13 +83,17 @@ foreach(name libamdhip64.so.7 libhsa-runtime64.so.1 libcudart.so.13 libcuda.so.1
 endforeach()
 
 # The tester itself, with the kernels that it carries, found as on a real machine.
-if(XIO_BUILD_BENCH AND XIO_KERNELS_AMD)
-  foreach(arch IN LISTS XIO_KERNELS_AMD)
+if(XIO_BUILD_BENCH)
+  set(played_targets ${XIO_KERNELS_AMD})
+  if(XIO_KERNELS_NVIDIA)
+    list(APPEND played_targets sm_90)
+  endif()
+  foreach(arch IN LISTS played_targets)
     xio_register_test(NAME machine.tester.${arch} LABELS machine once TIMEOUT 600
       COMMAND ${machine_dir}/tester.sh $<TARGET_FILE:xio-tester> ${played_dir} ${arch})
   endforeach()
-  foreach(arch gfx942 gfx1100)
-    if(arch IN_LIST XIO_KERNELS_AMD)
+  foreach(arch gfx942 gfx1100 sm_90)
+    if(arch IN_LIST played_targets)
       xio_register_test(NAME machine.tester_qemu.${arch} LABELS machine qemu once TIMEOUT 600
         COMMAND ${machine_dir}/tester.sh $<TARGET_FILE:xio-tester> ${played_dir} ${arch} qemu)
     endif()

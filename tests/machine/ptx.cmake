@@ -19,11 +19,7 @@ xio_add_tests(machine ptx SOURCES ptx_machine ptx_litmus ptx_arithmetic ptx_floa
 xio_add_test(machine/ptx_smoke OWN_MAIN NO_TEST LIBS machine_ptx OPTIMISE -O1)
 if(NOT XIO_NVCC_MISSING)
   set(ptx_smoke ${XIO_TESTS_BINARY_DIR}/machine/ptx_smoke.ptx)
-  file(MAKE_DIRECTORY ${XIO_TESTS_BINARY_DIR}/machine)
-  add_custom_command(OUTPUT ${ptx_smoke}
-    COMMAND ${XIO_NVCC} ${XIO_NVCC_FLAGS} -arch=sm_90 -lineinfo -MD -MF ${ptx_smoke}.d -MT ${ptx_smoke} -ptx -o ${ptx_smoke}
-      ${CMAKE_CURRENT_LIST_DIR}/ptx_smoke.cu
-    DEPENDS ${CMAKE_CURRENT_LIST_DIR}/ptx_smoke.cu DEPFILE ${ptx_smoke}.d COMMENT "Kernels of ptx_smoke as PTX" VERBATIM)
+  xio_kernel_file(${ptx_smoke} ${CMAKE_CURRENT_LIST_DIR}/ptx_smoke.cu sm_90 -lineinfo)
   add_custom_target(machine-ptx-smoke-kernels ALL DEPENDS ${ptx_smoke})
 endif()
 xio_register_tool_test("${XIO_NVCC_MISSING}" NAME machine.ptx_smoke LABELS machine once

@@ -50,8 +50,12 @@ run "one lane" "verified 64 of 64 blocks" "${job[@]}" --wave-size 1
 run "waves that share a queue, two queues" "verified 64 of 64 blocks" "${job[@]}" --waves 2 --num-queues 2 --depth 32
 run "shadow doorbells, steps, histogram" "verified 64 of 64 blocks" "${job[@]}" --doorbell shadow --substep-timing --histogram
 run "several blocks each, in random order" "verified 320 of 320 blocks" "${job[@]}" --lbas-per-io 5 --access-pattern random
-run "everything in the GPU's memory" "verified 64 of 64 blocks" "${job[@]}" --memory-mode 15
+case $XIO_PLAYED_GPU in
+  gfx*) run "everything in the GPU's memory" "verified 64 of 64 blocks" "${job[@]}" --memory-mode 15 ;;
+  *) refuse 77 "the CPU does not reach the memory of this GPU" "${job[@]}" --memory-mode 15 ;;
+esac
 run "a GPU by itself" "executor    gpu: " nvme-ep --controller emulated --read-io 8
+run "the CPU where a GPU does not fit what is asked for" "executor    host: " nvme-ep --controller emulated --read-io 8 --wave-size 8
 run "the CPU where it is asked for" "executor    host: " nvme-ep --controller emulated --read-io 8 --executor host
 run "messages" "verified 50 of 50 answers" test-ep --iterations 50 --executor gpu
 run "messages by flags" "verified 60 of 60 answers" test-ep --iterations 30 --threads 2 --batch-size 4 --mode polling --executor gpu

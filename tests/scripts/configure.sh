@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# configure.sh SOURCES: scripts/demo and scripts/test, in any order and in any build folder that they may find, get what they
+# configure.sh SOURCES [--all]: scripts/demo and scripts/test, in any order and in any build folder that they may find, get what they
 # ask CMake for: nothing is thrown away, and clang-tidy finds its compile commands.
 set -euo pipefail
 work=$(mktemp -d)
@@ -63,7 +63,9 @@ fi
 
 # By hand: another name of the compiler, another generator, a sanitizer; what an interrupted first look at the compiler leaves.
 by_hand() { cmake -S "$clone" -B "$build" "$@" >"$work/log" 2>&1; }
-for command in tests demo; do
+commands=(tests)
+if [ "${2:-}" = --all ]; then commands+=(demo); fi
+for command in "${commands[@]}"; do
   case $command in tests) has=ON ;; demo) has=OFF ;; esac
   fresh
   by_hand -G Ninja -DCMAKE_CXX_COMPILER="$(command -v c++)" -DXIO_BUILD_TESTS=OFF -DXIO_BUILD_EXAMPLES=OFF
@@ -75,24 +77,26 @@ for command in tests demo; do
   head -c 3000 /dev/urandom >"$build/CMakeCache.txt"
   $command "$command after a broken cache" $has
 done
-fresh
-by_hand -G Ninja -DCMAKE_CXX_COMPILER="$(command -v c++)" -DXIO_BUILD_TESTS=OFF
-rm "$build/CMakeCache.txt" "$build/build.ninja"
-tests "test after a cache was lost"
-fresh
-by_hand -G Ninja -DCMAKE_BUILD_TYPE=Debug -DXIO_BUILD_TESTS=OFF -DXIO_SANITIZE=thread -DXIO_UNITY=OFF
-tests "test after a sanitizer"
-# The folder of a clone that lay elsewhere.
-fresh
-by_hand -G Ninja -DXIO_BUILD_TESTS=OFF
-sed -i "s|$clone|$work/elsewhere|g" "$build/CMakeCache.txt"
-tests "test after the clone was moved"
+if [ "${2:-}" = --all ]; then
+  fresh
+  by_hand -G Ninja -DCMAKE_CXX_COMPILER="$(command -v c++)" -DXIO_BUILD_TESTS=OFF
+  rm "$build/CMakeCache.txt" "$build/build.ninja"
+  tests "test after a cache was lost"
+  fresh
+  by_hand -G Ninja -DCMAKE_BUILD_TYPE=Debug -DXIO_BUILD_TESTS=OFF -DXIO_SANITIZE=thread -DXIO_UNITY=OFF
+  tests "test after a sanitizer"
+  # The folder of a clone that lay elsewhere.
+  fresh
+  by_hand -G Ninja -DXIO_BUILD_TESTS=OFF
+  sed -i "s|$clone|$work/elsewhere|g" "$build/CMakeCache.txt"
+  tests "test after the clone was moved"
 
-# The run that was interrupted as README's order was broken before: CMake had thrown away what it was told.
-fresh
-by_hand -G Ninja -DCMAKE_BUILD_TYPE=Release -DXIO_BUILD_TESTS=OFF -DXIO_BUILD_EXAMPLES=OFF
-by_hand -G Ninja -DCMAKE_CXX_COMPILER=g++ -DXIO_BUILD_TESTS=OFF
-tests "test after a cache that was thrown away"
+  # The run that was interrupted as README's order was broken before: CMake had thrown away what it was told.
+  fresh
+  by_hand -G Ninja -DCMAKE_BUILD_TYPE=Release -DXIO_BUILD_TESTS=OFF -DXIO_BUILD_EXAMPLES=OFF
+  by_hand -G Ninja -DCMAKE_CXX_COMPILER=g++ -DXIO_BUILD_TESTS=OFF
+  tests "test after a cache that was thrown away"
+fi
 
 # Tests were asked for, and cannot be configured here: the demo goes without them.
 fresh

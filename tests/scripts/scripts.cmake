@@ -4,3 +4,6 @@ foreach(name configure retry)
   xio_register_test(NAME scripts.${name} LABELS scripts once TIMEOUT 600
     COMMAND ${XIO_TESTS_DIR}/scripts/${name}.sh ${PROJECT_SOURCE_DIR})
 endforeach()
+# Each build folder that a user may leave behind costs a few seconds.
+xio_register_test(NAME scripts.configure_all LABELS scripts once nightly TIMEOUT 1200
+  COMMAND ${XIO_TESTS_DIR}/scripts/configure.sh ${PROJECT_SOURCE_DIR} --all)

@@ -12,6 +12,7 @@
 
 namespace {
 
+using tester::EitherDoorbell;
 using tester::Phase;
 using tester::workload;
 using xio::MmioDoorbell;
@@ -26,17 +27,14 @@ extern "C" {
 
 // nvme-ep. A block is the waves of one queue.
 __global__ void nvme_thread_mmio(Phase phase) { workload<Sharing::thread, MmioDoorbell, Off>(phase); }
-__global__ void nvme_thread_mmio_steps(Phase phase) { workload<Sharing::thread, MmioDoorbell, Steps>(phase); }
 __global__ void nvme_thread_shadow(Phase phase) { workload<Sharing::thread, ShadowDoorbell, Off>(phase); }
-__global__ void nvme_thread_shadow_steps(Phase phase) { workload<Sharing::thread, ShadowDoorbell, Steps>(phase); }
+__global__ void nvme_thread_steps(Phase phase) { workload<Sharing::thread, EitherDoorbell, Steps>(phase); }
 __global__ void nvme_wave_mmio(Phase phase) { workload<Sharing::wave, MmioDoorbell, Off>(phase); }
-__global__ void nvme_wave_mmio_steps(Phase phase) { workload<Sharing::wave, MmioDoorbell, Steps>(phase); }
 __global__ void nvme_wave_shadow(Phase phase) { workload<Sharing::wave, ShadowDoorbell, Off>(phase); }
-__global__ void nvme_wave_shadow_steps(Phase phase) { workload<Sharing::wave, ShadowDoorbell, Steps>(phase); }
+__global__ void nvme_wave_steps(Phase phase) { workload<Sharing::wave, EitherDoorbell, Steps>(phase); }
 __global__ void nvme_grid_mmio(Phase phase) { workload<Sharing::grid, MmioDoorbell, Off>(phase); }
-__global__ void nvme_grid_mmio_steps(Phase phase) { workload<Sharing::grid, MmioDoorbell, Steps>(phase); }
 __global__ void nvme_grid_shadow(Phase phase) { workload<Sharing::grid, ShadowDoorbell, Off>(phase); }
-__global__ void nvme_grid_shadow_steps(Phase phase) { workload<Sharing::grid, ShadowDoorbell, Steps>(phase); }
+__global__ void nvme_grid_steps(Phase phase) { workload<Sharing::grid, EitherDoorbell, Steps>(phase); }
 
 // test-ep. A block is one thread.
 __global__ void endpoints(tester::EndpointJob job) { tester::endpoint_kernel(job); }

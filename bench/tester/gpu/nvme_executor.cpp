@@ -18,9 +18,10 @@ void GpuNvmeExecutor::run(const NvmePlan& plan, const Phase& phase, uint32_t que
   const char* const sharing = plan.sharing == xio::Sharing::thread ? "thread"
                               : plan.sharing == xio::Sharing::wave ? "wave"
                                                                    : "grid";
-  const std::string name = std::string("nvme_") + sharing +
-                           (options.doorbell == DoorbellKind::shadow ? "_shadow" : "_mmio") +
-                           (options.substep_timing ? "_steps" : "");
+  const char* const kind = options.substep_timing                     ? "_steps"
+                           : options.doorbell == DoorbellKind::shadow ? "_shadow"
+                                                                      : "_mmio";
+  const std::string name = std::string("nvme_") + sharing + kind;
   const auto kernel = module_->kernel<Phase>(name);
   const uint32_t fitting = kernel.resident_blocks(plan.lanes_per_queue);
   // Queues do not wait for each other, but they are to be measured together.

@@ -139,15 +139,19 @@ class MemoryAllocator {
   std::shared_ptr<GpuRuntime> gpu_;
 };
 
-/// What an address on the CPU is for kernels, of buffers that were added. Usable from several threads at once.
+/// What an address on the CPU is for kernels, of memory that was added. Usable from several threads at once.
 class ExecutorAddresses {
  public:
-  void add(const MemoryBuffer& buffer) {
-    if (buffer.cpu() == nullptr) return;
+  /// Keeps the memory.
+  void add(const MemoryBuffer& buffer) { add(buffer.cpu(), buffer.gpu(), buffer.size(), buffer.owner()); }
+  /// Memory that somebody has mapped for kernels.
+  /// @param owner  keeps it; null: it is removed before it ends
+  void add(void* cpu, void* gpu, size_t bytes, std::shared_ptr<void> owner = nullptr) {
+    if (cpu == nullptr) return;
     const std::lock_guard<std::mutex> lock(mutex_);
-    pieces_[reinterpret_cast<uintptr_t>(buffer.cpu())] = buffer;
+    pieces_[reinterpret_cast<uintptr_t>(cpu)] = {static_cast<unsigned char*>(gpu), bytes, std::move(owner)};
   }
-  /// @param cpu  MemoryBuffer::cpu() of one that was added
+  /// @param cpu  the beginning of what was added
   void remove(const void* cpu) {
     const std::lock_guard<std::mutex> lock(mutex_);
     pieces_.erase(reinterpret_cast<uintptr_t>(cpu));
@@ -160,12 +164,17 @@ class ExecutorAddresses {
     if (piece == pieces_.begin()) return cpu;
     --piece;
     const uintptr_t offset = address - piece->first;
-    return offset < piece->second.size() ? static_cast<unsigned char*>(piece->second.gpu()) + offset : cpu;
+    return offset < piece->second.bytes ? piece->second.gpu + offset : cpu;
   }
 
  private:
+  struct Piece {
+    unsigned char* gpu;
+    size_t bytes;
+    std::shared_ptr<void> owner;
+  };
   mutable std::mutex mutex_;
-  std::map<uintptr_t, MemoryBuffer> pieces_;  // by address on the CPU
+  std::map<uintptr_t, Piece> pieces_;  // by address on the CPU
 };
 
 }  // namespace host
