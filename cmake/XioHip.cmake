@@ -188,16 +188,25 @@ function(xio_budget_test source)
   xio_register_tool_test("${missing}" NAME budget.${arg_KERNEL}.${arg_ARCH} LABELS codegen budget
     COMMAND ${XIO_CODEGEN_DIR}/isa_count.py ${output} ${count})
   if(NOT missing)
-    set_tests_properties(budget.${arg_KERNEL}.${arg_ARCH} PROPERTIES FIXTURES_REQUIRED ${assembly})
+    set_tests_properties(budget.${arg_KERNEL}.${arg_ARCH} PROPERTIES
+      FIXTURES_REQUIRED ${assembly} FIXTURES_SETUP counted.${arg_KERNEL}.${arg_ARCH})
   endif()
 endfunction()
 
+# What clang makes PTX of, without CUDA: it knows all that the library asks for. Version 7.0 loads on drivers from 2020.
+set(XIO_CLANG_PTX_FLAGS
+  -x cuda -std=c++17 -O3 --cuda-device-only -nocudainc -nocudalib -Xclang -target-feature -Xclang +ptx70
+  "-D__host__=__attribute__((host))" "-D__device__=__attribute__((device))" "-D__global__=__attribute__((global))"
+  -Wall -Wextra -Wshadow -Werror -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tests -I${PROJECT_SOURCE_DIR}/bench)
+
 # A file of the build that holds what a GPU loads, made of a source of kernels and made anew when that changes: a code object for an
-# AMD target, PTX for sm_NN or compute_NN. Asked for only where the compiler for it is there.
+# AMD target, PTX for sm_NN or compute_NN by nvcc, PTX for clang:sm_NN by clang. Asked for only where the compiler is there.
 #   xio_kernel_file(<output> <source> <target> [flag...])
 function(xio_kernel_file output source arch)
   if(arch MATCHES "^gfx")
     set(command ${XIO_HIP_CLANG_PATH} ${XIO_HIP_FLAGS} --offload-arch=${arch} ${ARGN} -c)
+  elseif(arch MATCHES "^clang:(.+)")
+    set(command ${XIO_HIP_CLANG_PATH} ${XIO_CLANG_PTX_FLAGS} --cuda-gpu-arch=${CMAKE_MATCH_1} ${ARGN} -S)
   else()
     set(command ${XIO_NVCC} ${XIO_NVCC_FLAGS} -arch=${arch} ${ARGN} -ptx)
   endif()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-# Kernels for GPUs that travel in a program: compiled for every AMD target by clang into one bundle, and to PTX by nvcc.
-# Where a compiler is missing the program is built without kernels for its GPUs, and says so when they are wanted.
+# Kernels for GPUs that travel in a program: compiled for every AMD target by clang into one bundle, and to PTX by clang too, or by nvcc,
+# whose PTX newer drivers alone take. Where a compiler is missing the program is built without kernels for its GPUs, and says so when they are wanted.
 
-set(XIO_KERNEL_PTX "" CACHE STRING "oldest NVIDIA GPU that programs have kernels for, sm_NN; empty: the oldest that nvcc knows")
+set(XIO_KERNEL_PTX "" CACHE STRING
+  "oldest NVIDIA GPU that programs have kernels for, sm_NN by nvcc, clang:sm_NN by clang; empty: clang:sm_70, or the oldest that nvcc knows")
 find_program(XIO_OFFLOAD_BUNDLER NAMES clang-offload-bundler-19 clang-offload-bundler)
 find_program(XIO_LLD NAMES ld.lld-19 ld.lld)
 
@@ -16,9 +17,12 @@ if(XIO_TESTER_KERNELS AND NOT XIO_SANITIZE AND NOT XIO_HIP_MISSING AND XIO_OFFLO
   endif()
 endif()
 set(XIO_KERNELS_NVIDIA "")
-if(XIO_TESTER_KERNELS AND NOT XIO_SANITIZE AND NOT XIO_NVCC_MISSING)
-  set(XIO_KERNELS_NVIDIA ${XIO_KERNEL_PTX})
-  if(NOT XIO_KERNELS_NVIDIA)
+if(XIO_TESTER_KERNELS AND NOT XIO_SANITIZE)
+  if(XIO_KERNEL_PTX)
+    set(XIO_KERNELS_NVIDIA ${XIO_KERNEL_PTX})
+  elseif(XIO_HIP_CLANG_PATH)
+    set(XIO_KERNELS_NVIDIA clang:sm_70)
+  elseif(NOT XIO_NVCC_MISSING)
     execute_process(COMMAND ${XIO_NVCC} --list-gpu-arch OUTPUT_VARIABLE known)
     string(REGEX MATCH "[0-9]+" oldest "${known}")
     set(XIO_KERNELS_NVIDIA sm_${oldest})
@@ -31,7 +35,8 @@ function(xio_embed_kernels target name user source)
   string(TOUPPER ${name} upper)
   set(folder ${PROJECT_BINARY_DIR}/kernels)
   list(JOIN XIO_KERNELS_AMD ", " amd_text)
-  set(definitions "XIO_TESTER_AMD_TARGETS=\"${amd_text}\"" "XIO_TESTER_NVIDIA_TARGET=\"${XIO_KERNELS_NVIDIA}\"")
+  string(REPLACE "clang:" "" nvidia_text "${XIO_KERNELS_NVIDIA}")
+  set(definitions "XIO_TESTER_AMD_TARGETS=\"${amd_text}\"" "XIO_TESTER_NVIDIA_TARGET=\"${nvidia_text}\"")
   set(files "")
   set(objects "")
   set(bundle_targets "host-x86_64-unknown-linux-gnu-")
@@ -53,7 +58,7 @@ function(xio_embed_kernels target name user source)
   endif()
   if(XIO_KERNELS_NVIDIA)
     set(ptx ${folder}/${name}.ptx)
-    string(REPLACE "sm_" "compute_" virtual ${XIO_KERNELS_NVIDIA})
+    string(REGEX REPLACE "^sm_" "compute_" virtual ${XIO_KERNELS_NVIDIA})
     xio_kernel_file(${ptx} ${source} ${virtual})
     list(APPEND files ${ptx})
     list(APPEND definitions "XIO_TESTER_${upper}_NVIDIA=\"${ptx}\"")

@@ -52,7 +52,7 @@
 #endif
 #endif
 
-#if defined(__HIP__) || defined(__CUDACC__) || XIO_RTC
+#if defined(__HIP__) || defined(__CUDACC__) || defined(__CUDA__) || XIO_RTC
 #define XIO_HOST_DEVICE __host__ __device__
 #else
 #define XIO_HOST_DEVICE
@@ -85,6 +85,18 @@
 /// Seldom needed and large: once in a kernel, and called. For functions that call no other and take and return values:
 /// these need no scratch memory on a GPU.
 #define XIO_LEAF __attribute__((noinline))
+
+/// One instruction of PTX at a scope, whose name stands between the two parts of the text. Operands follow as for asm.
+#define XIO_PTX_AT(scope, before, after, ...)                  \
+  do {                                                         \
+    if constexpr (scope == ::xio::arch::Scope::workgroup) {    \
+      asm volatile(before ".cta" after __VA_ARGS__);           \
+    } else if constexpr (scope == ::xio::arch::Scope::agent) { \
+      asm volatile(before ".gpu" after __VA_ARGS__);           \
+    } else {                                                   \
+      asm volatile(before ".sys" after __VA_ARGS__);           \
+    }                                                          \
+  } while (false)
 
 #define XIO_LIKELY(x) __builtin_expect(!!(x), 1)
 #define XIO_UNLIKELY(x) __builtin_expect(!!(x), 0)

@@ -86,7 +86,11 @@ list(GET XIO_HIP_TARGETS 0 first_target)
 xio_register_tool_test("${XIO_HIP_MISSING}" NAME headers.hip_host LABELS headers
   COMMAND ${hip_host} --cuda-host-only --offload-arch=${first_target} ${headers_binary_dir}/hip_host.hip)
 foreach(arch IN LISTS XIO_HIP_TARGETS)
+  # The host's headers do not differ by target.
   headers_labels(${arch} labels)
+  if(arch STREQUAL gfx1201)
+    list(APPEND labels nightly)
+  endif()
   xio_register_tool_test("${XIO_HIP_MISSING}" NAME headers.hip_host.${arch} LABELS ${labels}
     COMMAND ${hip_host} --cuda-device-only --offload-arch=${arch} ${headers_binary_dir}/hip_host.hip)
 endforeach()

@@ -71,7 +71,11 @@ constexpr bool branches_are_cheap = XIO_ARCH_HOST;
 
 /// Number of lanes in a mask.
 #if XIO_ARCH_NVPTX
-XIO_DEVICE uint32_t count_lanes(uint64_t mask) { return static_cast<uint32_t>(__popcll(mask)); }
+XIO_DEVICE uint32_t count_lanes(uint64_t mask) {
+  uint32_t lanes;
+  asm("popc.b64 %0, %1;" : "=r"(lanes) : "l"(mask));
+  return lanes;
+}
 #else
 XIO_DEVICE constexpr uint32_t count_lanes(uint64_t mask) { return static_cast<uint32_t>(__builtin_popcountll(mask)); }
 #endif

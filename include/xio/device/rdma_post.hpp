@@ -299,9 +299,10 @@ class SendPost : public SendRings<Vendor, S, Policy> {
   XIO_DEVICE_INLINE Status publish_deferred(uint64_t group, protocol::Claim claim, uint64_t head, const Turn& stamp) {
     const auto leave = [&](uint64_t) { arch::publish<state_scope<S>>(&send().last_head, head); };
     const Status status = protocol::publish<S, InTurn>(state(), group, claim, leave, stamp);
-    if (!status.is_ok()) return status;
+    if (!status.is_ok() || !protocol::leads<S>(group)) return status;
     const uint64_t rung = protocol::read<S>(state().rung) & ~protocol::being_rung;
-    if (claim.first + claim.count - rung >= Policy::ring_every) Rings::flush_group(group);
+    if (claim.first + claim.count - rung >= Policy::ring_every)
+      protocol::announce<S>(state(), [&](uint64_t end) { Rings::announce_deferred(end); });
     return status;
   }
 };

@@ -59,6 +59,21 @@ XIO_DEVICE void write_read(const NvmeJob& job) {
   for (uint32_t round = 0; round < job.rounds; ++round) blocks.write_and_read(round);
 }
 
+/// Reads and waits, and nothing besides: what an operation costs.
+template <xio::Sharing S>
+XIO_DEVICE void reads(const NvmeJob& job) {
+  using namespace xio;
+  nvme::Queue<S> queue(own_queue<S>(job));
+  Blocks<decltype(queue)> blocks(queue, job, thread_number());
+  const Deadline limit = blocks.until();
+  uint64_t good = 0;
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const Token token = queue.submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()}, limit);
+    good += queue.wait(token, limit).is_ok();
+  }
+  arch::fetch_add<arch::Scope::system>(&job.report->good, good);
+}
+
 /// Three parts of a wave submit for themselves, and whoever comes along announces it.
 template <class Policy>
 XIO_DEVICE void in_parts(const NvmeJob& job) {

@@ -45,13 +45,14 @@ struct Case {
 };
 
 enum Feature : uint32_t {
-  own_queues = 1,   ///< one queue for each thread
-  shadow = 2,       ///< shadow doorbells
-  through = 4,      ///< rings in memory that the GPU does not cache
-  drives = 8,       ///< `count` controllers
-  inbound = 16,     ///< data in the GPU's memory
-  pairs = 32,       ///< batches: pieces to write, then as many to read
-  small_pages = 64  ///< transfers of at most two pages: longer ones are split
+  own_queues = 1,    ///< one queue for each thread
+  shadow = 2,        ///< shadow doorbells
+  through = 4,       ///< rings in memory that the GPU does not cache
+  drives = 8,        ///< `count` controllers
+  inbound = 16,      ///< data in the GPU's memory
+  pairs = 32,        ///< batches: pieces to write, then as many to read
+  small_pages = 64,  ///< transfers of at most two pages: longer ones are split
+  costs = 128        ///< large, to be counted: on a calm GPU alone
 };
 
 std::vector<Case> nvme_cases();

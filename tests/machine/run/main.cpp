@@ -11,6 +11,7 @@
 #include <map>
 
 #include <machine/core/load.hpp>
+#include <machine/run/budgets.hpp>
 #include <machine/run/cases.hpp>
 
 namespace {
@@ -27,17 +28,15 @@ struct Options {
   bool counts = false;
   bool mutate = false;
   bool calm = false;
+  Budgets budgets;
 };
 
 void print_counts(const Counts& c, uint64_t operations) {
-  const auto each = [&](uint64_t n) {
-    return static_cast<double>(n) / static_cast<double>(operations != 0 ? operations : 1);
-  };
-  std::printf(
-      "    for each operation: %.1f instructions, %.2f loads, %.2f stores, %.2f atomics, %.2f write-backs, %.2f "
-      "invalidations, %.2f doorbells, %.2f writes to host memory (%.1f bytes), %.2f lines read from it\n",
-      each(c.instructions), each(c.loads), each(c.stores), each(c.atomics), each(c.write_backs), each(c.invalidations),
-      each(c.doorbells), each(c.host_writes), each(c.host_bytes), each(c.host_loads));
+  std::printf("    for each operation:");
+  for (const auto& [name, counter] : counters())
+    std::printf(" %s=%.3f", name.c_str(),
+                static_cast<double>(c.*counter) / static_cast<double>(operations != 0 ? operations : 1));
+  std::printf("\n");
 }
 
 /// Runs one case over all seeds; the number of those that were wrong.
@@ -69,6 +68,7 @@ uint64_t run(Gpu& gpu, const Case& one, const Options& options) {
       static_cast<unsigned long long>(failed), static_cast<unsigned long long>(operations), seconds,
       static_cast<double>(sum.lane_instructions) / seconds * 1e-6, static_cast<unsigned long long>(sum.stale_loads));
   if (options.counts) print_counts(sum, operations);
+  failed += options.budgets.check(gpu.target(), one.name, sum, operations);
   std::fflush(stdout);
   return failed;
 }
@@ -117,6 +117,7 @@ uint64_t mutate(Gpu& gpu, const Case& one, const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   std::string seeds;
+  std::string budgets;
   CLI::App app("Runs the kernels of a compiled program on the machine");
   app.add_option("program", options.program, "code object or PTX")->required();
   app.add_option("--seeds", seeds, "N or A-B");
@@ -124,6 +125,7 @@ int main(int argc, char** argv) {
   app.add_flag("--rdma", options.rdma, "the RDMA cases instead of NVMe's");
   app.add_flag("--trace", options.trace, "every instruction");
   app.add_flag("--counts", options.counts, "what an operation costs");
+  app.add_option("--budgets", budgets, "run what this file has limits for, calm, and hold it to them");
   app.add_flag("--calm", options.calm, "a GPU that takes no liberties");
   app.add_flag("--mutate", options.mutate, "weaken each ordering of the code, one after the other");
   CLI11_PARSE(app, argc, argv);
@@ -138,6 +140,11 @@ int main(int argc, char** argv) {
   }
   try {
     const std::unique_ptr<Gpu> gpu = load(options.program);
+    if (!budgets.empty()) {
+      options.budgets = Budgets(budgets);
+      options.calm = true;
+      options.first = options.last = 3;  // a seed without trouble
+    }
     if (options.trace) gpu->trace = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
     // A hundred times what the longest case needs.
     gpu->limits.instructions = 20'000'000;
@@ -147,6 +154,8 @@ int main(int argc, char** argv) {
     for (Case& one : all) {
       one.calm = options.calm;
       if (!options.only.empty() && options.only != one.name) continue;
+      if ((one.features & costs) != 0 && !options.calm) continue;
+      if (!budgets.empty() && !options.budgets.has(gpu->target(), one.name)) continue;
       ++cases;
       failed += options.mutate ? mutate(*gpu, one, options) : run(*gpu, one, options);
     }

@@ -82,6 +82,7 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves) {
   const auto ends = [&](const char* what) { return name.find(what) != std::string::npos; };
   if (ends("tokens")) return uint64_t{lanes} * one.rounds * 3;
   if (ends("transfers")) return waves;
+  if (ends("reads")) return uint64_t{lanes} * one.rounds;
   if (ends("batches")) return uint64_t{one.rounds} * 2;
   return uint64_t{lanes} * one.rounds * 2;  // a write and a read, or a submission and its end
 }
@@ -192,6 +193,9 @@ std::vector<Case> nvme_cases() {
       {"thread_session", run_nvme, 1, 4, 4, 3, 3, 0, own_queues},
       {"thread_processed", run_nvme, 1, 4, 4, 4, 8, 0, own_queues},
       {"thread_unwaited", run_nvme, 1, 4, 4, 3, 3, 0, own_queues, fair},
+      {"thread_reads", run_nvme, 1, 0, 0, 8, 8, 0, own_queues | costs, fair},
+      {"wave_reads", run_nvme, 1, 0, 0, 128, 8, 0, costs, fair},
+      {"grid_reads", run_nvme, 4, 64, 0, 256, 8, 0, costs, fair},
       {"wave_throughput", run_nvme, 1, 0, 0, 64, 2},
       {"wave_latency", run_nvme, 1, 0, 7, 5, 2},
       {"wave_through", run_nvme, 1, 0, 0, 64, 2, 0, through},

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief NVIDIA GPUs from sm_70: builtins of nvcc and NVRTC 12.8 or later, which need no CUDA header.
+/// @brief NVIDIA GPUs from sm_70, in PTX: the same for nvcc, NVRTC and clang, and no CUDA header is needed.
 
 #include <xio/device/arch.hpp>
 
@@ -12,211 +12,145 @@ namespace arch {
 
 namespace detail {
 
-// The builtins want order and scope as literals: one set for each scope.
+/// Whether T is moved by 4-byte accesses; else by 8-byte ones.
+template <class T>
+XIO_DEVICE_INLINE constexpr bool is_narrow() {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "words of 4 or 8 bytes");
+  return sizeof(T) == 4;
+}
+
+/// fence.acq_rel at a scope.
 template <Scope S>
-struct At;
-
-template <>
-struct At<Scope::workgroup> {
-  template <class T>
-  XIO_DEVICE_INLINE static T load(T* from) {
-    return __nv_atomic_load_n(from, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_BLOCK);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static T observe(T* from) {
-    return __nv_atomic_load_n(from, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_BLOCK);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static void store(T* to, T value) {
-    __nv_atomic_store_n(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_BLOCK);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static void publish(T* to, T value) {
-    __nv_atomic_store_n(to, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_BLOCK);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static T fetch_add(T* to, T value) {
-    return __nv_atomic_fetch_add(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_BLOCK);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static T publish_add(T* to, T value) {
-    return __nv_atomic_fetch_add(to, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_BLOCK);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static T exchange(T* to, T value) {
-    return __nv_atomic_exchange_n(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_BLOCK);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static T publish_exchange(T* to, T value) {
-    return __nv_atomic_exchange_n(to, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_BLOCK);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static bool compare_exchange(T* to, T& expected, T desired) {
-    return __nv_atomic_compare_exchange_n(to, &expected, desired, false, __NV_ATOMIC_RELAXED, __NV_ATOMIC_RELAXED,
-                                          __NV_THREAD_SCOPE_BLOCK);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static bool compare_exchange_acquire(T* to, T& expected, T desired) {
-    return __nv_atomic_compare_exchange_n(to, &expected, desired, false, __NV_ATOMIC_ACQUIRE, __NV_ATOMIC_RELAXED,
-                                          __NV_THREAD_SCOPE_BLOCK);
-  }
-  XIO_DEVICE_INLINE static void fence() { __nv_atomic_thread_fence(__NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_BLOCK); }
-};
-
-template <>
-struct At<Scope::agent> {
-  template <class T>
-  XIO_DEVICE_INLINE static T load(T* from) {
-    return __nv_atomic_load_n(from, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static T observe(T* from) {
-    return __nv_atomic_load_n(from, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_DEVICE);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static void store(T* to, T value) {
-    __nv_atomic_store_n(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static void publish(T* to, T value) {
-    __nv_atomic_store_n(to, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static T fetch_add(T* to, T value) {
-    return __nv_atomic_fetch_add(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static T publish_add(T* to, T value) {
-    return __nv_atomic_fetch_add(to, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static T exchange(T* to, T value) {
-    return __nv_atomic_exchange_n(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static T publish_exchange(T* to, T value) {
-    return __nv_atomic_exchange_n(to, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static bool compare_exchange(T* to, T& expected, T desired) {
-    return __nv_atomic_compare_exchange_n(to, &expected, desired, false, __NV_ATOMIC_RELAXED, __NV_ATOMIC_RELAXED,
-                                          __NV_THREAD_SCOPE_DEVICE);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static bool compare_exchange_acquire(T* to, T& expected, T desired) {
-    return __nv_atomic_compare_exchange_n(to, &expected, desired, false, __NV_ATOMIC_ACQUIRE, __NV_ATOMIC_RELAXED,
-                                          __NV_THREAD_SCOPE_DEVICE);
-  }
-  XIO_DEVICE_INLINE static void fence() { __nv_atomic_thread_fence(__NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_DEVICE); }
-};
-
-template <>
-struct At<Scope::system> {
-  template <class T>
-  XIO_DEVICE_INLINE static T load(T* from) {
-    return __nv_atomic_load_n(from, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_SYSTEM);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static T observe(T* from) {
-    return __nv_atomic_load_n(from, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_SYSTEM);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static void store(T* to, T value) {
-    __nv_atomic_store_n(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_SYSTEM);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static void publish(T* to, T value) {
-    __nv_atomic_store_n(to, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_SYSTEM);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static T fetch_add(T* to, T value) {
-    return __nv_atomic_fetch_add(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_SYSTEM);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static T publish_add(T* to, T value) {
-    return __nv_atomic_fetch_add(to, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_SYSTEM);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static T exchange(T* to, T value) {
-    return __nv_atomic_exchange_n(to, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_SYSTEM);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static T publish_exchange(T* to, T value) {
-    return __nv_atomic_exchange_n(to, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_SYSTEM);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static bool compare_exchange(T* to, T& expected, T desired) {
-    return __nv_atomic_compare_exchange_n(to, &expected, desired, false, __NV_ATOMIC_RELAXED, __NV_ATOMIC_RELAXED,
-                                          __NV_THREAD_SCOPE_SYSTEM);
-  }
-  template <class T>
-  XIO_DEVICE_INLINE static bool compare_exchange_acquire(T* to, T& expected, T desired) {
-    return __nv_atomic_compare_exchange_n(to, &expected, desired, false, __NV_ATOMIC_ACQUIRE, __NV_ATOMIC_RELAXED,
-                                          __NV_THREAD_SCOPE_SYSTEM);
-  }
-  XIO_DEVICE_INLINE static void fence() { __nv_atomic_thread_fence(__NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_SYSTEM); }
-};
+XIO_DEVICE_INLINE void fence() {
+  XIO_PTX_AT(S, "fence.acq_rel", ";", : : : "memory");
+}
 
 }  // namespace detail
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE T load(const T* from) {
-  return detail::At<S>::load(const_cast<T*>(from));
+  if constexpr (detail::is_narrow<T>()) {
+    uint32_t value;
+    XIO_PTX_AT(S, "ld.relaxed", ".b32 %0, [%1];", : "=r"(value) : "l"(from) : "memory");
+    return (T)value;
+  } else {
+    uint64_t value;
+    XIO_PTX_AT(S, "ld.relaxed", ".b64 %0, [%1];", : "=l"(value) : "l"(from) : "memory");
+    return (T)value;
+  }
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE T observe(const T* from) {
-  return detail::At<S>::observe(const_cast<T*>(from));
+  if constexpr (detail::is_narrow<T>()) {
+    uint32_t value;
+    XIO_PTX_AT(S, "ld.acquire", ".b32 %0, [%1];", : "=r"(value) : "l"(from) : "memory");
+    return (T)value;
+  } else {
+    uint64_t value;
+    XIO_PTX_AT(S, "ld.acquire", ".b64 %0, [%1];", : "=l"(value) : "l"(from) : "memory");
+    return (T)value;
+  }
 }
 
 template <Scope S>
 XIO_DEVICE_INLINE void order_loads() {
-  detail::At<S>::fence();
+  detail::fence<S>();
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE void store(T* to, T value) {
-  detail::At<S>::store(to, value);
+  if constexpr (detail::is_narrow<T>()) {
+    XIO_PTX_AT(S, "st.relaxed", ".b32 [%0], %1;", : : "l"(to), "r"((uint32_t)value) : "memory");
+  } else {
+    XIO_PTX_AT(S, "st.relaxed", ".b64 [%0], %1;", : : "l"(to), "l"((uint64_t)value) : "memory");
+  }
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE void publish(T* to, T value) {
-  detail::At<S>::publish(to, value);
+  if constexpr (detail::is_narrow<T>()) {
+    XIO_PTX_AT(S, "st.release", ".b32 [%0], %1;", : : "l"(to), "r"((uint32_t)value) : "memory");
+  } else {
+    XIO_PTX_AT(S, "st.release", ".b64 [%0], %1;", : : "l"(to), "l"((uint64_t)value) : "memory");
+  }
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE T fetch_add(T* to, T value) {
-  return detail::At<S>::fetch_add(to, value);
-}
-
-template <Scope S, class T>
-XIO_DEVICE_INLINE T exchange(T* to, T value) {
-  return detail::At<S>::exchange(to, value);
-}
-
-template <Scope S, class T>
-XIO_DEVICE_INLINE bool compare_exchange(T* to, T& expected, T desired) {
-  return detail::At<S>::compare_exchange(to, expected, desired);
-}
-
-template <Scope S, class T>
-XIO_DEVICE_INLINE bool compare_exchange_acquire(T* to, T& expected, T desired) {
-  return detail::At<S>::compare_exchange_acquire(to, expected, desired);
+  T before;
+  if constexpr (detail::is_narrow<T>()) {
+    XIO_PTX_AT(S, "atom.add.relaxed", ".u32 %0, [%1], %2;", : "=r"(before) : "l"(to), "r"(value) : "memory");
+  } else {
+    XIO_PTX_AT(S, "atom.add.relaxed", ".u64 %0, [%1], %2;", : "=l"(before) : "l"(to), "l"(value) : "memory");
+  }
+  return before;
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE void publish_add(T* to, T value) {
-  detail::At<S>::publish_add(to, value);
+  if constexpr (detail::is_narrow<T>()) {
+    XIO_PTX_AT(S, "red.add.release", ".u32 [%0], %1;", : : "l"(to), "r"(value) : "memory");
+  } else {
+    XIO_PTX_AT(S, "red.add.release", ".u64 [%0], %1;", : : "l"(to), "l"(value) : "memory");
+  }
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE T exchange(T* to, T value) {
+  T before;
+  if constexpr (detail::is_narrow<T>()) {
+    XIO_PTX_AT(S, "atom.exch.relaxed", ".b32 %0, [%1], %2;", : "=r"(before) : "l"(to), "r"(value) : "memory");
+  } else {
+    XIO_PTX_AT(S, "atom.exch.relaxed", ".b64 %0, [%1], %2;", : "=l"(before) : "l"(to), "l"(value) : "memory");
+  }
+  return before;
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE T publish_exchange(T* to, T value) {
-  return detail::At<S>::publish_exchange(to, value);
+  T before;
+  if constexpr (detail::is_narrow<T>()) {
+    XIO_PTX_AT(S, "atom.exch.release", ".b32 %0, [%1], %2;", : "=r"(before) : "l"(to), "r"(value) : "memory");
+  } else {
+    XIO_PTX_AT(S, "atom.exch.release", ".b64 %0, [%1], %2;", : "=l"(before) : "l"(to), "l"(value) : "memory");
+  }
+  return before;
 }
 
-XIO_DEVICE_INLINE void release_system() { detail::At<Scope::system>::fence(); }
-XIO_DEVICE_INLINE void acquire_system() { detail::At<Scope::system>::fence(); }
-XIO_DEVICE_INLINE void full_fence_system() { __nv_atomic_thread_fence(__NV_ATOMIC_SEQ_CST, __NV_THREAD_SCOPE_SYSTEM); }
+template <Scope S, class T>
+XIO_DEVICE_INLINE bool compare_exchange(T* to, T& expected, T desired) {
+  const T wanted = expected;
+  T found;
+  if constexpr (detail::is_narrow<T>()) {
+    XIO_PTX_AT(S, "atom.cas.relaxed", ".b32 %0, [%1], %2, %3;", : "=r"(found) : "l"(to), "r"(wanted),
+               "r"(desired) : "memory");
+  } else {
+    XIO_PTX_AT(S, "atom.cas.relaxed", ".b64 %0, [%1], %2, %3;", : "=l"(found) : "l"(to), "l"(wanted),
+               "l"(desired) : "memory");
+  }
+  expected = found;
+  return found == wanted;
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE bool compare_exchange_acquire(T* to, T& expected, T desired) {
+  const T wanted = expected;
+  T found;
+  if constexpr (detail::is_narrow<T>()) {
+    XIO_PTX_AT(S, "atom.cas.acquire", ".b32 %0, [%1], %2, %3;", : "=r"(found) : "l"(to), "r"(wanted),
+               "r"(desired) : "memory");
+  } else {
+    XIO_PTX_AT(S, "atom.cas.acquire", ".b64 %0, [%1], %2, %3;", : "=l"(found) : "l"(to), "l"(wanted),
+               "l"(desired) : "memory");
+  }
+  expected = found;
+  return found == wanted;
+}
+
+XIO_DEVICE_INLINE void release_system() { detail::fence<Scope::system>(); }
+XIO_DEVICE_INLINE void acquire_system() { detail::fence<Scope::system>(); }
+XIO_DEVICE_INLINE void full_fence_system() { asm volatile("fence.sc.sys;" : : : "memory"); }
 
 /// Fences are cumulative: this one takes along what was acquired before it, which a relaxed store does not.
 XIO_DEVICE_INLINE void pass_on() { release_system(); }
@@ -254,39 +188,77 @@ XIO_DEVICE_INLINE uint32_t lane() {
   return value;
 }
 XIO_DEVICE_INLINE constexpr uint32_t wave_size() { return 32; }
-XIO_DEVICE_INLINE uint32_t thread_index() { return threadIdx.x; }
-XIO_DEVICE_INLINE uint32_t block_size() { return blockDim.x; }
-XIO_DEVICE_INLINE uint32_t block_index() { return blockIdx.x; }
-XIO_DEVICE_INLINE uint32_t grid_size() { return gridDim.x; }
+XIO_DEVICE_INLINE uint32_t thread_index() {
+  uint32_t value;
+  asm("mov.u32 %0, %%tid.x;" : "=r"(value));
+  return value;
+}
+XIO_DEVICE_INLINE uint32_t block_size() {
+  uint32_t value;
+  asm("mov.u32 %0, %%ntid.x;" : "=r"(value));
+  return value;
+}
+XIO_DEVICE_INLINE uint32_t block_index() {
+  uint32_t value;
+  asm("mov.u32 %0, %%ctaid.x;" : "=r"(value));
+  return value;
+}
+XIO_DEVICE_INLINE uint32_t grid_size() {
+  uint32_t value;
+  asm("mov.u32 %0, %%nctaid.x;" : "=r"(value));
+  return value;
+}
 
-XIO_DEVICE_INLINE uint64_t active() { return __activemask(); }
+XIO_DEVICE_INLINE uint64_t active() {
+  uint32_t lanes;
+  asm volatile("activemask.b32 %0;" : "=r"(lanes));
+  return lanes;
+}
 
-/// __activemask() may answer with a part of those that will come here: who must act together names them.
+XIO_DEVICE_INLINE void converge(uint64_t mask) {
+  asm volatile("bar.warp.sync %0;" : : "r"(static_cast<uint32_t>(mask)) : "memory");
+}
+
+/// active() may answer with a part of those that will come here: who must act together names them.
 /// They wait for each other, so that what some of them did in earlier calls is known to all.
 XIO_DEVICE_INLINE uint64_t together(uint64_t lanes) {
   auto all = static_cast<uint32_t>(lanes);
   if (all == 0) {
-    const uint32_t threads = blockDim.x * blockDim.y * blockDim.z;
-    const uint32_t own = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-    const uint32_t left = threads - (own & ~31u);
+    uint32_t y, z, rows, planes;
+    asm("mov.u32 %0, %%tid.y; mov.u32 %1, %%tid.z;" : "=r"(y), "=r"(z));
+    asm("mov.u32 %0, %%ntid.y; mov.u32 %1, %%ntid.z;" : "=r"(rows), "=r"(planes));
+    const uint32_t own = thread_index() + block_size() * (y + rows * z);
+    const uint32_t left = block_size() * rows * planes - (own & ~31u);
     all = left < 32 ? (1u << left) - 1 : ~0u;
   }
-  __syncwarp(all);
+  converge(all);
   return all;
 }
 XIO_DEVICE_INLINE uint64_t ballot(uint64_t mask, bool predicate) {
-  return __ballot_sync(static_cast<uint32_t>(mask), predicate);
+  uint32_t lanes;
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, %2; }"
+               : "=r"(lanes)
+               : "r"(static_cast<uint32_t>(predicate)), "r"(static_cast<uint32_t>(mask)));
+  return lanes;
 }
 
-XIO_DEVICE_INLINE void converge(uint64_t mask) { __syncwarp(static_cast<uint32_t>(mask)); }
+namespace detail {
+XIO_DEVICE_INLINE uint32_t shuffle_word(uint64_t mask, uint32_t value, uint32_t source) {
+  uint32_t result;
+  asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, %3;"
+               : "=r"(result)
+               : "r"(value), "r"(source), "r"(static_cast<uint32_t>(mask)));
+  return result;
+}
+}  // namespace detail
 
 template <class T>
 XIO_DEVICE_INLINE T shuffle(uint64_t mask, T value, uint32_t source) {
   static_assert(sizeof(T) <= 8, "a shuffle moves at most 8 bytes");
   const uint64_t wide = (uint64_t)value;
-  const uint32_t low = __shfl_sync(static_cast<uint32_t>(mask), static_cast<uint32_t>(wide), source);
+  const uint32_t low = detail::shuffle_word(mask, static_cast<uint32_t>(wide), source);
   if (sizeof(T) <= 4) return (T)(uint64_t)low;
-  const uint32_t high = __shfl_sync(static_cast<uint32_t>(mask), static_cast<uint32_t>(wide >> 32), source);
+  const uint32_t high = detail::shuffle_word(mask, static_cast<uint32_t>(wide >> 32), source);
   return (T)(static_cast<uint64_t>(high) << 32 | low);
 }
 
@@ -322,7 +294,7 @@ XIO_DEVICE_INLINE T per_lane(T value) {
   return value;
 }
 
-XIO_DEVICE_INLINE void block_barrier() { __syncthreads(); }
+XIO_DEVICE_INLINE void block_barrier() { asm volatile("bar.sync 0;" : : : "memory"); }
 
 XIO_DEVICE_INLINE uint64_t clock() {
   uint64_t now;
@@ -339,7 +311,9 @@ XIO_DEVICE_INLINE uint64_t fenced_clock() {
 
 constexpr uint64_t clock_hz = 1000000000;
 
-XIO_DEVICE_INLINE void pause(uint32_t round) { __nanosleep(round < 8 ? 20 : 200); }
+XIO_DEVICE_INLINE void pause(uint32_t round) {
+  asm volatile("nanosleep.u32 %0;" : : "r"(round < 8 ? 20u : 200u) : "memory");
+}
 
 constexpr uint32_t looks_per_clock = 16;
 
