@@ -35,26 +35,36 @@ set(fuzz_compile_flags ${fuzz_flags} -Wall -Wextra -Wpedantic -Wconversion -Wsha
   -I${PROJECT_SOURCE_DIR}/include -I${XIO_TESTS_DIR} -I${PROJECT_SOURCE_DIR}/bench)
 
 # Builds tests/fuzz/<name>.cpp into <build>/tests/fuzz/<name>, and registers it as fuzz.<name> and fuzz.<name>.long.
-#   xio_add_fuzzer(<name> [MORE source...] [FLAGS flag...] [OPTIONS option...])
-# MORE: further sources, relative to the project. FLAGS: of the compiler. OPTIONS: of libFuzzer.
+#   xio_add_fuzzer(<name> [MORE source...] [COMMON header] [FLAGS flag...] [OPTIONS option...])
+# MORE: further sources, relative to the project. COMMON: what all of them include, compiled once. FLAGS: of the compiler. OPTIONS: of
+# libFuzzer.
 function(xio_add_fuzzer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "MORE;FLAGS;OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "COMMON" "MORE;FLAGS;OPTIONS")
   set(fuzz_names ${fuzz_names} ${name} PARENT_SCOPE)
   set(fuzz_options_${name} ${arg_OPTIONS} PARENT_SCOPE)
   if(fuzz_missing)
     return()
   endif()
   set(objects "")
+  set(common "")
+  file(MAKE_DIRECTORY ${fuzz_binary_dir}/${name}.objects)
+  if(arg_COMMON)
+    set(common ${fuzz_binary_dir}/${name}.objects/common.pch)
+    add_custom_command(OUTPUT ${common}
+      COMMAND ${XIO_FUZZ_CLANG_PATH} ${fuzz_compile_flags} ${arg_FLAGS} -MD -MT ${common} -MF ${common}.d
+        -x c++-header ${PROJECT_SOURCE_DIR}/${arg_COMMON} -o ${common}
+      DEPENDS ${PROJECT_SOURCE_DIR}/${arg_COMMON} DEPFILE ${common}.d COMMENT "Fuzzer ${name}: ${arg_COMMON}" VERBATIM)
+    list(APPEND arg_FLAGS -include-pch ${common})
+  endif()
   foreach(source tests/fuzz/${name}.cpp ${arg_MORE})
     string(REPLACE "/" "-" stem ${source})
     set(object ${fuzz_binary_dir}/${name}.objects/${stem}.o)
     add_custom_command(OUTPUT ${object}
       COMMAND ${XIO_FUZZ_CLANG_PATH} ${fuzz_compile_flags} ${arg_FLAGS} -MD -MT ${object} -MF ${object}.d
         -c ${PROJECT_SOURCE_DIR}/${source} -o ${object}
-      DEPENDS ${PROJECT_SOURCE_DIR}/${source} DEPFILE ${object}.d COMMENT "Fuzzer ${name}: ${source}" VERBATIM)
+      DEPENDS ${PROJECT_SOURCE_DIR}/${source} ${common} DEPFILE ${object}.d COMMENT "Fuzzer ${name}: ${source}" VERBATIM)
     list(APPEND objects ${object})
   endforeach()
-  file(MAKE_DIRECTORY ${fuzz_binary_dir}/${name}.objects)
   add_custom_command(OUTPUT ${fuzz_binary_dir}/${name}
     COMMAND ${XIO_FUZZ_CLANG_PATH} ${fuzz_flags} ${objects} -ldl -o ${fuzz_binary_dir}/${name}
     DEPENDS ${objects} COMMENT "Fuzzer ${name}" VERBATIM)
@@ -83,7 +93,7 @@ if(XIO_NLOHMANN_JSON_INCLUDE)
   file(GLOB golden RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${XIO_TESTS_DIR}/golden/*.cpp)
   list(REMOVE_ITEM golden tests/golden/xio_golden.cpp)
   # Most of the time would go into compiling.
-  xio_add_fuzzer(golden_files MORE ${golden} FLAGS -O0 -fno-sanitize=undefined -DXIO_COUNT_OPERATIONS=1
+  xio_add_fuzzer(golden_files MORE ${golden} COMMON tests/golden/common.hpp FLAGS -O0 -fno-sanitize=undefined -DXIO_COUNT_OPERATIONS=1
     OPTIONS -len_control=0 -max_len=6000 -malloc_limit_mb=1024 -rss_limit_mb=4096)
 endif()
 

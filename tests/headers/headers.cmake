@@ -42,8 +42,15 @@ set(include -I${PROJECT_SOURCE_DIR}/include)
 
 # Those of the device side are compiled alone for each GPU, too, which is faster.
 set(alone ${CMAKE_CXX_COMPILER} -std=c++17 ${warnings} ${include} -fsyntax-only)
+# With what most of them include of the standard library, which takes two thirds of the time; at night without.
+set(given ${headers_binary_dir}/given.hpp)
+set(includes algorithm atomic chrono cstdint cstring functional map memory mutex optional string thread utility vector)
+list(TRANSFORM includes REPLACE "(.+)" "#include <\\1>")
+list(JOIN includes "\n" includes)
+file(CONFIGURE OUTPUT ${given} CONTENT "${includes}\n")
 xio_register_test(NAME headers.host LABELS headers once TIMEOUT 600
-  COMMAND ${check_headers} ${headers_binary_dir}/host_sources.txt ${alone})
+  COMMAND ${check_headers} ${headers_binary_dir}/host_sources.txt --given ${given}
+    ${CMAKE_CXX_COMPILER} -std=c++17 ${warnings} ${include})
 xio_register_test(NAME headers.host_all LABELS headers once nightly TIMEOUT 900
   COMMAND ${check_headers} ${headers_binary_dir}/all_sources.txt ${alone})
 xio_register_test(NAME headers.cxx20 LABELS headers

@@ -100,9 +100,11 @@ uint64_t mutate(Gpu& gpu, const Case& one, const Options& options) {
     for (; seed <= options.last && error.empty(); ++seed) error = one.run(gpu, one, seed).error;
     gpu.restore();
     ++(error.empty() ? survived : caught);
-    std::printf("%s %-60s %-14s %s%s\n", error.empty() ? "SURVIVES" : "caught  ", mutation.text.c_str(),
-                mutation.change.c_str(), mutation.source.c_str(),
-                error.empty() ? "" : (" | seed " + std::to_string(seed - 1) + ": " + error.substr(0, 120)).c_str());
+    // For tests/machine/mutations.py: with tabs between.
+    const std::string found =
+        error.empty() ? "" : "seed " + std::to_string(seed - 1) + ": " + error.substr(0, error.find('\n'));
+    std::printf("%s\t%s\t%s\t%s\t%s\n", error.empty() ? "survives" : "caught", mutation.text.c_str(),
+                mutation.change.c_str(), mutation.source.c_str(), found.c_str());
     std::fflush(stdout);
   }
   gpu.limits.instructions = usual;
