@@ -208,6 +208,8 @@ std::vector<Step> steps_of(const Json& recorded) {
     const Request request = request_of(recorded, parts[0], 0);
     const Step step = step_of(request, request.params);
     const uint64_t count = number_within("count", number_or(request.params, "count", 1), 1, 65536);
+    // Each of its pages is looked at.
+    number_within("bytes of all requests", count * step.bytes, 0, uint64_t{1} << 34);
     for (uint64_t i = 0; i < count; ++i) {
       // A row of requests: each continues where the one before ended.
       Step next = step;
