@@ -86,15 +86,16 @@
 /// these need no scratch memory on a GPU.
 #define XIO_LEAF __attribute__((noinline))
 
-/// One instruction of PTX at a scope, whose name stands between the two parts of the text. Operands follow as for asm.
-#define XIO_PTX_AT(scope, before, after, ...)                  \
+/// One statement for each scope, whose name PTX has between the two parts of an instruction's text: `statement` is what
+/// takes the text and the operands behind it.
+#define XIO_AT_SCOPE(scope, statement, before, after, ...)     \
   do {                                                         \
     if constexpr (scope == ::xio::arch::Scope::workgroup) {    \
-      asm volatile(before ".cta" after __VA_ARGS__);           \
+      statement(before ".cta" after __VA_ARGS__);              \
     } else if constexpr (scope == ::xio::arch::Scope::agent) { \
-      asm volatile(before ".gpu" after __VA_ARGS__);           \
+      statement(before ".gpu" after __VA_ARGS__);              \
     } else {                                                   \
-      asm volatile(before ".sys" after __VA_ARGS__);           \
+      statement(before ".sys" after __VA_ARGS__);              \
     }                                                          \
   } while (false)
 

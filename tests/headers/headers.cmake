@@ -42,7 +42,7 @@ set(include -I${PROJECT_SOURCE_DIR}/include)
 
 # Those of the device side are compiled alone for each GPU, too, which is faster.
 set(alone ${CMAKE_CXX_COMPILER} -std=c++17 ${warnings} ${include} -fsyntax-only)
-# With what most of them include of the standard library, which takes two thirds of the time; at night without.
+# With what most of them include of the standard library, which takes half of the time; at night without.
 set(given ${headers_binary_dir}/given.hpp)
 set(includes algorithm atomic chrono cstdint cstring functional map memory mutex optional string thread utility vector)
 list(TRANSFORM includes REPLACE "(.+)" "#include <\\1>")

@@ -22,7 +22,7 @@ XIO_DEVICE_INLINE constexpr bool is_narrow() {
 /// fence.acq_rel at a scope.
 template <Scope S>
 XIO_DEVICE_INLINE void fence() {
-  XIO_PTX_AT(S, "fence.acq_rel", ";", : : : "memory");
+  XIO_AT_SCOPE(S, asm volatile, "fence.acq_rel", ";", : : : "memory");
 }
 
 }  // namespace detail
@@ -31,11 +31,11 @@ template <Scope S, class T>
 XIO_DEVICE_INLINE T load(const T* from) {
   if constexpr (detail::is_narrow<T>()) {
     uint32_t value;
-    XIO_PTX_AT(S, "ld.relaxed", ".b32 %0, [%1];", : "=r"(value) : "l"(from) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "ld.relaxed", ".b32 %0, [%1];", : "=r"(value) : "l"(from) : "memory");
     return (T)value;
   } else {
     uint64_t value;
-    XIO_PTX_AT(S, "ld.relaxed", ".b64 %0, [%1];", : "=l"(value) : "l"(from) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "ld.relaxed", ".b64 %0, [%1];", : "=l"(value) : "l"(from) : "memory");
     return (T)value;
   }
 }
@@ -44,11 +44,11 @@ template <Scope S, class T>
 XIO_DEVICE_INLINE T observe(const T* from) {
   if constexpr (detail::is_narrow<T>()) {
     uint32_t value;
-    XIO_PTX_AT(S, "ld.acquire", ".b32 %0, [%1];", : "=r"(value) : "l"(from) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "ld.acquire", ".b32 %0, [%1];", : "=r"(value) : "l"(from) : "memory");
     return (T)value;
   } else {
     uint64_t value;
-    XIO_PTX_AT(S, "ld.acquire", ".b64 %0, [%1];", : "=l"(value) : "l"(from) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "ld.acquire", ".b64 %0, [%1];", : "=l"(value) : "l"(from) : "memory");
     return (T)value;
   }
 }
@@ -61,18 +61,18 @@ XIO_DEVICE_INLINE void order_loads() {
 template <Scope S, class T>
 XIO_DEVICE_INLINE void store(T* to, T value) {
   if constexpr (detail::is_narrow<T>()) {
-    XIO_PTX_AT(S, "st.relaxed", ".b32 [%0], %1;", : : "l"(to), "r"((uint32_t)value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "st.relaxed", ".b32 [%0], %1;", : : "l"(to), "r"((uint32_t)value) : "memory");
   } else {
-    XIO_PTX_AT(S, "st.relaxed", ".b64 [%0], %1;", : : "l"(to), "l"((uint64_t)value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "st.relaxed", ".b64 [%0], %1;", : : "l"(to), "l"((uint64_t)value) : "memory");
   }
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE void publish(T* to, T value) {
   if constexpr (detail::is_narrow<T>()) {
-    XIO_PTX_AT(S, "st.release", ".b32 [%0], %1;", : : "l"(to), "r"((uint32_t)value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "st.release", ".b32 [%0], %1;", : : "l"(to), "r"((uint32_t)value) : "memory");
   } else {
-    XIO_PTX_AT(S, "st.release", ".b64 [%0], %1;", : : "l"(to), "l"((uint64_t)value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "st.release", ".b64 [%0], %1;", : : "l"(to), "l"((uint64_t)value) : "memory");
   }
 }
 
@@ -80,9 +80,11 @@ template <Scope S, class T>
 XIO_DEVICE_INLINE T fetch_add(T* to, T value) {
   T before;
   if constexpr (detail::is_narrow<T>()) {
-    XIO_PTX_AT(S, "atom.add.relaxed", ".u32 %0, [%1], %2;", : "=r"(before) : "l"(to), "r"(value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "atom.add.relaxed", ".u32 %0, [%1], %2;", : "=r"(before) : "l"(to),
+                 "r"(value) : "memory");
   } else {
-    XIO_PTX_AT(S, "atom.add.relaxed", ".u64 %0, [%1], %2;", : "=l"(before) : "l"(to), "l"(value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "atom.add.relaxed", ".u64 %0, [%1], %2;", : "=l"(before) : "l"(to),
+                 "l"(value) : "memory");
   }
   return before;
 }
@@ -90,9 +92,9 @@ XIO_DEVICE_INLINE T fetch_add(T* to, T value) {
 template <Scope S, class T>
 XIO_DEVICE_INLINE void publish_add(T* to, T value) {
   if constexpr (detail::is_narrow<T>()) {
-    XIO_PTX_AT(S, "red.add.release", ".u32 [%0], %1;", : : "l"(to), "r"(value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "red.add.release", ".u32 [%0], %1;", : : "l"(to), "r"(value) : "memory");
   } else {
-    XIO_PTX_AT(S, "red.add.release", ".u64 [%0], %1;", : : "l"(to), "l"(value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "red.add.release", ".u64 [%0], %1;", : : "l"(to), "l"(value) : "memory");
   }
 }
 
@@ -100,9 +102,11 @@ template <Scope S, class T>
 XIO_DEVICE_INLINE T exchange(T* to, T value) {
   T before;
   if constexpr (detail::is_narrow<T>()) {
-    XIO_PTX_AT(S, "atom.exch.relaxed", ".b32 %0, [%1], %2;", : "=r"(before) : "l"(to), "r"(value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "atom.exch.relaxed", ".b32 %0, [%1], %2;", : "=r"(before) : "l"(to),
+                 "r"(value) : "memory");
   } else {
-    XIO_PTX_AT(S, "atom.exch.relaxed", ".b64 %0, [%1], %2;", : "=l"(before) : "l"(to), "l"(value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "atom.exch.relaxed", ".b64 %0, [%1], %2;", : "=l"(before) : "l"(to),
+                 "l"(value) : "memory");
   }
   return before;
 }
@@ -111,9 +115,11 @@ template <Scope S, class T>
 XIO_DEVICE_INLINE T publish_exchange(T* to, T value) {
   T before;
   if constexpr (detail::is_narrow<T>()) {
-    XIO_PTX_AT(S, "atom.exch.release", ".b32 %0, [%1], %2;", : "=r"(before) : "l"(to), "r"(value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "atom.exch.release", ".b32 %0, [%1], %2;", : "=r"(before) : "l"(to),
+                 "r"(value) : "memory");
   } else {
-    XIO_PTX_AT(S, "atom.exch.release", ".b64 %0, [%1], %2;", : "=l"(before) : "l"(to), "l"(value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "atom.exch.release", ".b64 %0, [%1], %2;", : "=l"(before) : "l"(to),
+                 "l"(value) : "memory");
   }
   return before;
 }
@@ -123,11 +129,11 @@ XIO_DEVICE_INLINE bool compare_exchange(T* to, T& expected, T desired) {
   const T wanted = expected;
   T found;
   if constexpr (detail::is_narrow<T>()) {
-    XIO_PTX_AT(S, "atom.cas.relaxed", ".b32 %0, [%1], %2, %3;", : "=r"(found) : "l"(to), "r"(wanted),
-               "r"(desired) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "atom.cas.relaxed", ".b32 %0, [%1], %2, %3;", : "=r"(found) : "l"(to), "r"(wanted),
+                 "r"(desired) : "memory");
   } else {
-    XIO_PTX_AT(S, "atom.cas.relaxed", ".b64 %0, [%1], %2, %3;", : "=l"(found) : "l"(to), "l"(wanted),
-               "l"(desired) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "atom.cas.relaxed", ".b64 %0, [%1], %2, %3;", : "=l"(found) : "l"(to), "l"(wanted),
+                 "l"(desired) : "memory");
   }
   expected = found;
   return found == wanted;
@@ -138,11 +144,11 @@ XIO_DEVICE_INLINE bool compare_exchange_acquire(T* to, T& expected, T desired) {
   const T wanted = expected;
   T found;
   if constexpr (detail::is_narrow<T>()) {
-    XIO_PTX_AT(S, "atom.cas.acquire", ".b32 %0, [%1], %2, %3;", : "=r"(found) : "l"(to), "r"(wanted),
-               "r"(desired) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "atom.cas.acquire", ".b32 %0, [%1], %2, %3;", : "=r"(found) : "l"(to), "r"(wanted),
+                 "r"(desired) : "memory");
   } else {
-    XIO_PTX_AT(S, "atom.cas.acquire", ".b64 %0, [%1], %2, %3;", : "=l"(found) : "l"(to), "l"(wanted),
-               "l"(desired) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "atom.cas.acquire", ".b64 %0, [%1], %2, %3;", : "=l"(found) : "l"(to), "l"(wanted),
+                 "l"(desired) : "memory");
   }
   expected = found;
   return found == wanted;
