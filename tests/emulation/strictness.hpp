@@ -42,15 +42,22 @@ class Strictness {
   /// What a test provoked: violations of each of these kinds, and of no other. They are forgotten.
   void provoked(std::initializer_list<Kind> kinds) {
     const std::string text = violations_->text();
-    const std::vector<xio::emulation::NvmeViolation> found = violations_->take();
-    for (const auto& one : found) {
-      if (std::find(kinds.begin(), kinds.end(), one.kind) == kinds.end())
-        throw std::logic_error("also against the specification: " + one.what);
-    }
+    const std::vector<xio::emulation::NvmeViolation> found = permitted(kinds);
     for (const Kind kind : kinds) {
       if (std::none_of(found.begin(), found.end(), [&](const auto& one) { return one.kind == kind; }))
         throw std::logic_error("not noticed: kind " + std::to_string(kind) + "; noticed:\n" + text);
     }
+  }
+
+  /// As provoked(), but none need have been noticed: what a controller with a thread of its own sees depends on its
+  /// pace.
+  std::vector<xio::emulation::NvmeViolation> permitted(std::initializer_list<Kind> kinds) {
+    std::vector<xio::emulation::NvmeViolation> found = violations_->take();
+    for (const auto& one : found) {
+      if (std::find(kinds.begin(), kinds.end(), one.kind) == kinds.end())
+        throw std::logic_error("also against the specification: " + one.what);
+    }
+    return found;
   }
 
  private:
