@@ -4,13 +4,14 @@ find_package(nlohmann_json CONFIG REQUIRED)
 
 # What the program and its tests share. The tables state doorbells, fences and atomics for each operation.
 set(tester_parts buffer_placement clock_run executor executor_choice executor_grid executor_memory executor_thread executor_wave
-  gpu/clock gpu/images gpu/nvme_executor interrupt launcher nvme_plan phase_runner progress
+  gpu/clock gpu/images gpu/executor interrupt launcher nvme_plan phase_runner progress
   rdma_bnxt rdma_ernic rdma_ionic rdma_mlx5 rdma_plan rdma_providers rdma_pulse rdma_role rdma_runner rdma_rxe
   rdma_session rdma_verbs summary target verification)
 list(TRANSFORM tester_parts PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_parts APPEND .cpp)
 add_library(xio-tester-parts STATIC ${tester_parts})
 xio_embed_kernels(xio-tester-parts kernels ${XIO_BENCH_DIR}/tester/gpu/images.cpp ${XIO_BENCH_DIR}/tester/gpu/kernels.hip)
+xio_embed_kernels(xio-tester-parts rdma_kernels ${XIO_BENCH_DIR}/tester/gpu/images.cpp ${XIO_BENCH_DIR}/tester/gpu/rdma_kernels.hip)
 xio_unity(xio-tester-parts 6)
 target_link_libraries(xio-tester-parts PRIVATE xio_build_options)
 target_link_libraries(xio-tester-parts PUBLIC xio::emulation)

@@ -122,7 +122,7 @@ void run(const EndpointOptions& options, const ExecutorMemory& memory, const Mir
   }
   const SharedArray<uint32_t> stop(memory, 1);
   job.stop = stop.executor();
-  const auto module = load_image(memory.gpu());
+  const auto module = load_image(memory.gpu(), KernelImage::basic);
   const auto kernel = module->kernel<EndpointJob>("endpoints");
   const uint32_t fitting = kernel.resident_blocks(1);
   if (options.threads > fitting)

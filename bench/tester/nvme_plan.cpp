@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tester/errors.hpp"
+#include "tester/gpu/executor.hpp"
 
 namespace tester {
 
@@ -70,18 +71,10 @@ void plan_blocks(const NvmeOptions& o, const xio::host::NvmeController& controll
 }
 
 void plan_lanes(const NvmeOptions& o, uint32_t gpu_wave_size, NvmePlan& plan) {
-  const bool gpu = gpu_wave_size != 0;
   plan.waves = o.waves;
-  plan.wave_size = o.wave_size != 0 ? o.wave_size : gpu ? gpu_wave_size : 1;
-  const bool one_lane = plan.wave_size == 1 && o.waves == 1;
-  if (gpu && plan.wave_size != gpu_wave_size && !one_lane)
-    throw BadInput("--wave-size " + text(plan.wave_size) + " is not that of this GPU, which is " + text(gpu_wave_size) +
-                   "; give that, or 1 for one lane of one wave");
+  plan.wave_size = o.wave_size != 0 ? o.wave_size : gpu_wave_size != 0 ? gpu_wave_size : 1;
+  if (gpu_wave_size != 0) check_lanes(gpu_wave_size, plan.waves, plan.wave_size);
   plan.lanes_per_queue = plan.waves * plan.wave_size;
-  if (gpu && plan.lanes_per_queue > 1024)
-    throw BadInput("--waves " + text(o.waves) + " of " + text(plan.wave_size) +
-                   " lanes are more than a block of a GPU has; at most " + text(1024 / plan.wave_size) +
-                   " are accepted");
   plan.sharing = plan.waves > 1 ? xio::Sharing::grid : plan.wave_size > 1 ? xio::Sharing::wave : xio::Sharing::thread;
 }
 

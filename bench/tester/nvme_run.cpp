@@ -9,7 +9,7 @@
 
 #include "tester/buffer_placement.hpp"
 #include "tester/errors.hpp"
-#include "tester/gpu/nvme_executor.hpp"
+#include "tester/gpu/executor.hpp"
 #include "tester/interrupt.hpp"
 #include "tester/json_report.hpp"
 #include "tester/loss_watch.hpp"
@@ -65,16 +65,15 @@ void choose_controller(NvmeOptions& options) {
   options.controller = choice.name;
 }
 
-/// Whether a GPU that nobody asked for may run this: what it has not been shown to reach, or to do, stays with the CPU.
+/// Whether a GPU that nobody asked for may run this.
 bool takes_gpu(const NvmeOptions& options, const Target& target, const xio::host::GpuRuntime& gpu) {
-  const uint32_t wave = gpu.wave_size();
-  const bool one_lane = options.wave_size == 1 && options.waves == 1;
-  const bool lanes_fit =
-      one_lane || ((options.wave_size == 0 || options.wave_size == wave) && options.waves * wave <= 1024);
-  return lanes_fit && (target.kind == "emulated" || target.kind == "qemu");
+  const uint32_t wave_size = options.wave_size != 0 ? options.wave_size : gpu.wave_size();
+  return lanes_fit(gpu.wave_size(), options.waves, wave_size) && gpu_reaches(target);
 }
 
 }  // namespace
+
+bool gpu_reaches(const Target& target) { return target.kind == "emulated" || target.kind == "qemu"; }
 
 int NvmeReport::exit_status() const {
   if (interrupted) return exit_interrupted;
@@ -88,9 +87,9 @@ NvmeReport measure(const NvmeOptions& options, const Target& target, const std::
                    const ChosenExecutor& chosen) {
   NvmeReport report;
   const ExecutorMemory memory(chosen.gpu);
-  std::unique_ptr<GpuNvmeExecutor> executor;
+  std::unique_ptr<GpuExecutor> executor;
   if (chosen.gpu) {
-    executor = std::make_unique<GpuNvmeExecutor>(chosen.gpu);
+    executor = std::make_unique<GpuExecutor>(chosen.gpu, KernelImage::basic);
     report.executor = chosen.gpu->description();
   }
   report.options = &options;

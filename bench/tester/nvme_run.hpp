@@ -36,6 +36,10 @@ struct NvmeReport {
   int exit_status() const;
 };
 
+/// Whether a GPU has been shown to reach the controller: then it is taken where there is one, else where it is asked
+/// for.
+bool gpu_reaches(const Target& target);
+
 /// Runs without reporting, with queues of its own. `options` and `target` outlive what is returned. Throws BadInput and
 /// host::Error.
 /// @param gpu       for options with a memory mode: gpu_for_mode()

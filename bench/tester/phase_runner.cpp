@@ -25,10 +25,20 @@ void add(std::vector<StatusCount>& all, const StatusCount& one) {
   all.push_back(one);
 }
 
+std::string kernel_name(const NvmePlan& plan, const NvmeOptions& options) {
+  const char* const sharing = plan.sharing == xio::Sharing::thread ? "thread"
+                              : plan.sharing == xio::Sharing::wave ? "wave"
+                                                                   : "grid";
+  const char* const kind = options.substep_timing                     ? "_steps"
+                           : options.doorbell == DoorbellKind::shadow ? "_shadow"
+                                                                      : "_mmio";
+  return std::string("nvme_") + sharing + kind;
+}
+
 }  // namespace
 
 PhaseRunner::PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, const Target& target,
-                         const ExecutorMemory& memory, GpuNvmeExecutor* gpu,
+                         const ExecutorMemory& memory, GpuExecutor* gpu,
                          const std::vector<xio::host::NvmeQueue>& queues, xio::host::DmaBuffer data)
     : options_(options),
       plan_(plan),
@@ -143,7 +153,8 @@ PhaseResult PhaseRunner::run(Direction direction, uint64_t operations, const Acc
       latencies_.push();
       lanes_.push();
       const auto ask = [this] { xio::arch::store<xio::arch::Scope::system>(&stop_[0], *Interrupt::word()); };
-      gpu_->run(plan_, phase, queues, options_, done, ask);
+      gpu_->run(kernel_name(plan_, options_), phase, queues, plan_.lanes_per_queue,
+                std::chrono::milliseconds(options_.deadline_ms), done, ask);
       latencies_.pull();
       wrong_.pull();
       lanes_.pull();

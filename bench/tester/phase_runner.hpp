@@ -10,7 +10,7 @@
 #include <xio/host/nvme/queue.hpp>
 
 #include "tester/executor_memory.hpp"
-#include "tester/gpu/nvme_executor.hpp"
+#include "tester/gpu/executor.hpp"
 #include "tester/nvme_options.hpp"
 #include "tester/nvme_plan.hpp"
 #include "tester/phase.hpp"
@@ -25,7 +25,7 @@ class PhaseRunner {
   /// @param data    NvmePlan::data_bytes of them
   /// @param gpu     null: kernels run on the CPU
   PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, const Target& target, const ExecutorMemory& memory,
-              GpuNvmeExecutor* gpu, const std::vector<xio::host::NvmeQueue>& queues, xio::host::DmaBuffer data);
+              GpuExecutor* gpu, const std::vector<xio::host::NvmeQueue>& queues, xio::host::DmaBuffer data);
 
   /// @param pattern  where the operations go
   /// @param known    reads: the blocks hold what this tool wrote
@@ -43,7 +43,7 @@ class PhaseRunner {
   const NvmePlan& plan_;
   const Target& target_;
   const ExecutorMemory& memory_;
-  GpuNvmeExecutor* gpu_;
+  GpuExecutor* gpu_;
   double tick_ns_;
   xio::host::DmaBuffer data_;
   MirroredArray<xio::nvme::QueueHandle> handles_;

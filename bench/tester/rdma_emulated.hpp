@@ -8,6 +8,7 @@
 
 #include "tester/rdma_launch.hpp"
 #include "tester/rdma_link.hpp"
+#include "tester/rdma_reach.hpp"
 
 namespace tester {
 
@@ -18,12 +19,13 @@ class EmulatedRdmaLink final : public RdmaLink {
 
   /// @param fabric  that it shares with other links of this process, whose queue pairs have other numbers
   /// @param first   number of the first queue pair on the fabric
+  /// @param memory  that the rings lie in
   explicit EmulatedRdmaLink(const RdmaLinkShape& shape, std::shared_ptr<Fabric> fabric = std::make_shared<Fabric>(),
-                            uint32_t first = 0)
-      : shape_(shape), fabric_(std::move(fabric)) {
+                            uint32_t first = 0, const ExecutorMemory& memory = ExecutorMemory())
+      : shape_(shape), memory_(memory), fabric_(std::move(fabric)) {
     const uint32_t sides = shape.loopback || shape.remote ? 1 : 2;
     for (uint32_t i = 0; i < shape.queues * sides; ++i) {
-      pairs_.push_back(std::make_unique<Pair>(*fabric_, config_of(shape, first + i)));
+      pairs_.push_back(std::make_unique<Pair>(*fabric_, config_of(shape, first + i), ring_memory(memory_)));
       pairs_.back()->limit_depth(shape.units_in_flight);
       nic_.add(pairs_.back()->model());
     }
@@ -35,11 +37,13 @@ class EmulatedRdmaLink final : public RdmaLink {
   }
 
   xio::rdma::QueuePairHandle queue(uint32_t number) override {
-    xio::rdma::QueuePairHandle handle = pair(number).handle();
+    xio::rdma::QueuePairHandle handle = for_executor(pair(number).handle(), memory_);
     handle.signal_every = 0;  // the last operation of each batch, and no other
     return handle;
   }
-  xio::rdma::ReceiveQueueHandle receives(uint32_t number) override { return peer(number).receive_handle(); }
+  xio::rdma::ReceiveQueueHandle receives(uint32_t number) override {
+    return for_executor(peer(number).receive_handle(), memory_);
+  }
   xio::host::QueuePairAddress address(uint32_t number) const override {
     return {pair(number).config().qpn, 0, 4096, 0, {}};
   }
@@ -53,7 +57,7 @@ class EmulatedRdmaLink final : public RdmaLink {
   void start() override { nic_.start(); }
 
   void run(const RdmaPhase& phase) override {
-    launch_rdma_workload<typename Kit::Vendor, Kit::has_inline>(shape_.queues, phase);
+    launch_rdma_workload<typename Kit::Vendor, Kit::has_inline>(shape_, phase);
   }
 
   RdmaSeen seen() const override {
@@ -96,6 +100,7 @@ class EmulatedRdmaLink final : public RdmaLink {
   }
 
   RdmaLinkShape shape_;
+  ExecutorMemory memory_;
   std::shared_ptr<Fabric> fabric_;
   std::vector<std::unique_ptr<Pair>> pairs_;
   xio::emulation::RdmaNic nic_;  // ends first
@@ -135,8 +140,8 @@ RdmaProvider emulated_provider() {
   provider.max_inline = Kit::has_inline ? config.max_inline : 0;
   provider.spare_units = config.sq_units - Kit::depth(config);
   provider.units = units_of<Kit>;
-  provider.open = [](const RdmaLinkShape& shape) -> std::unique_ptr<RdmaLink> {
-    return std::make_unique<EmulatedRdmaLink<Kit>>(shape);
+  provider.open = [](const RdmaLinkShape& shape, const ExecutorMemory& memory) -> std::unique_ptr<RdmaLink> {
+    return std::make_unique<EmulatedRdmaLink<Kit>>(shape, std::make_shared<xio::emulation::RdmaFabric>(), 0, memory);
   };
   return provider;
 }

@@ -11,8 +11,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json setup_json(const RdmaOptions& o) {
-  Json json = {{"executor", "host"},
-               {"sharing", "thread"},
+  Json json = {{"executor", o.executes ? "gpu" : "host"},
+               {"executor_gpu", o.executes ? o.executes->gpu()->description() : ""},
+               {"sharing", o.waves == 1 && o.wave_size == 1 ? "thread" : "grid"},
+               {"waves", o.waves},
+               {"wave_size", o.wave_size},
                {"provider", o.provider},
                {"device", o.device},
                {"role", name_of(o.role)},

@@ -14,6 +14,7 @@
 #include <xio/host/memory_allocator.hpp>
 #include <xio/host/rdma/address.hpp>
 
+#include "tester/executor_memory.hpp"
 #include "tester/rdma_phase.hpp"
 
 namespace tester {
@@ -21,6 +22,8 @@ namespace tester {
 /// How a link's queue pairs are to be made.
 struct RdmaLinkShape {
   uint32_t queues = 1;
+  uint32_t waves = 1;  ///< that use each queue pair
+  uint32_t wave_size = 1;
   bool loopback = true;          ///< each queue pair is connected to itself, else to one of this process
   bool remote = false;           ///< each queue pair is connected to one of another process
   uint32_t sq_units = 2;         ///< of the send ring, a power of two
@@ -66,7 +69,7 @@ class RdmaLink {
   }
   /// The other side begins to work.
   virtual void start() = 0;
-  /// Runs the workload kernel on all queue pairs; returns when the last one is done.
+  /// Runs the workload kernel on the CPU, on all queue pairs; returns when the last one is done.
   virtual void run(const RdmaPhase& phase) = 0;
   virtual RdmaSeen seen() const = 0;
 };
@@ -83,7 +86,8 @@ struct RdmaProvider {
   uint32_t spare_units = 0;  ///< of a send ring that always stay free
   /// Units of a send ring that one operation takes.
   uint32_t (*units)(RdmaVerb verb, bool immediate, uint32_t bytes, bool inline_data) = nullptr;
-  std::function<std::unique_ptr<RdmaLink>(const RdmaLinkShape& shape)> open;
+  /// @param memory  for queues that the executor reaches; outlives the link
+  std::function<std::unique_ptr<RdmaLink>(const RdmaLinkShape& shape, const ExecutorMemory& memory)> open;
 };
 
 // One source file for each, since each brings a kernel.

@@ -125,12 +125,11 @@ void add_rest(CLI::App& app, RdmaOptions& o) {
                 "data of a 32-bit LFSR that starts from this seed and the operation's number")
       ->group(data);
   const std::string execution = "Execution";
-  add_choice<Executor>(app, "--executor", o.executor,
-                       {{"auto", Executor::automatic}, {"host", Executor::host}, {"gpu", Executor::gpu}},
-                       "where the kernel runs (default host: the CPU plays the GPU)")
+  add_executor(app, o.executor, o.gpu_number, execution);
+  add_number(app, "--waves", o.waves, 1, 64, "waves that share a queue pair (default 1)")->group(execution);
+  add_choice<uint32_t>(app, "--wave-size", o.wave_size, {{"1", 1}, {"8", 8}, {"32", 32}, {"64", 64}},
+                       "lanes of a wave (default 1); on a GPU 1, or as many as its waves have")
       ->group(execution);
-  add_number(app, "--waves", o.waves, 1, 1024, "waves that share a queue pair: 1")->group(execution);
-  add_number(app, "--wave-size", o.wave_size, 1, 64, "lanes of a wave: 1")->group(execution);
   add_number(app, "--deadline", o.deadline_ms, 1, 3600000, "milliseconds that one operation may take (default 30000)")
       ->group(execution);
   const std::string report = "Report";
@@ -160,18 +159,24 @@ void check(const RdmaOptions& o) {
   if (o.write_imm && o.verb != RdmaVerb::write) throw BadInput("--write-imm is for --op write; leave one of them out");
   if (o.infinite && o.duration > 0) throw BadInput("--infinite and --duration exclude each other; give one of them");
   if (o.infinite && o.runs > 1) throw BadInput("--infinite is one run; leave --runs out");
-  if (o.executor == Executor::gpu)
-    throw CannotRun("--executor gpu: rdma-ep has no kernels for GPUs; --executor host is offered");
+  if (o.executor == Executor::gpu && o.device != rdma_emulated)
+    throw CannotRun("--executor gpu: the doorbells of " + o.device +
+                    " are calls of its driver, which a GPU cannot make; --executor host is offered");
   const std::string mode = "--memory-mode " + std::to_string(o.memory_mode) + ": ";
   if ((o.memory_mode & ~xio::memory_mode::data) != 0)
     throw CannotRun(mode + "queues lie where the device's driver, or the model, puts them; 0 and 8 (data) are offered");
   if (o.memory_mode != 0 && o.verify && o.device != rdma_emulated)
     throw CannotRun(mode + "completions in host memory may be seen before data in GPU memory; leave --verify out");
-  if (o.waves != 1 || o.wave_size != 1)
-    throw CannotRun(std::string(o.waves != 1 ? "--waves " : "--wave-size ") +
-                    std::to_string(o.waves != 1 ? o.waves : o.wave_size) +
-                    ": rdma-ep drives each queue pair by one thread, which plays a wave of one lane; 1 is offered, and "
-                    "--num-queues for more threads");
+  if (o.waves == 1 && o.wave_size == 1) return;
+  const std::string lanes =
+      o.waves != 1 ? "--waves " + std::to_string(o.waves) : "--wave-size " + std::to_string(o.wave_size);
+  if (takes_receives(o))
+    throw CannotRun(lanes +
+                    ": receives are taken in the order of the queue pair, which lanes that share it do not know; "
+                    "leave out " +
+                    (o.write_imm ? "--write-imm" : "--op send") + ", or give --num-queues");
+  if (o.role != RdmaRole::alone)
+    throw CannotRun(lanes + ": of two processes, each drives a queue pair by one lane; --num-queues is offered");
 }
 
 }  // namespace tester

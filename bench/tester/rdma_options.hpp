@@ -12,6 +12,7 @@
 
 #include <xio/host/gpu/runtime.hpp>
 
+#include "tester/gpu/executor.hpp"
 #include "tester/nvme_options.hpp"
 #include "tester/rdma_phase.hpp"
 
@@ -47,6 +48,7 @@ struct RdmaOptions {
   bool vram = false;
   uint32_t memory_mode = 0;
   std::shared_ptr<xio::host::GpuRuntime> gpu;  ///< for `memory_mode`, once it was looked for; else null
+  std::shared_ptr<GpuExecutor> executes;       ///< runs the kernels, once it was chosen; null: the CPU
 
   bool verify = false;
   uint64_t seed = 1;
@@ -61,14 +63,18 @@ struct RdmaOptions {
   RdmaRole role = RdmaRole::alone;  ///< what is done, by flags or by a launcher: see resolve_role()
   bool launched = false;            ///< a launcher gave the role
 
-  uint32_t waves = 1;
+  uint32_t waves = 1;  ///< that share a queue pair
   uint32_t wave_size = 1;
-  Executor executor = Executor::host;
+  Executor executor = Executor::automatic;
+  uint32_t gpu_number = 0;
   uint32_t deadline_ms = 30000;
   bool histogram = false;
   std::string json;
   bool progress = false;
 };
+
+/// Whether operations take receives, which arrive in the queue pair's order whoever posted them.
+inline bool takes_receives(const RdmaOptions& o) { return o.write_imm || o.verb == RdmaVerb::send; }
 
 const char* name_of(RdmaVerb verb);
 const char* name_of(RdmaRole role);

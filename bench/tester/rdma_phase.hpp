@@ -60,31 +60,28 @@ struct RdmaTotals {
   uint64_t sum = 0;        ///< fetch-add: of what was added, where nothing failed
 };
 
-/// The thread of one queue pair. The upper part is the host's, the lower part is the kernel's,
-/// zero at first.
+/// One lane that uses a queue pair. The upper part is the host's, the lower part is the kernel's, zero at first.
 struct alignas(64) RdmaLane {
-  xio::rdma::QueuePairHandle queue{};
-  xio::rdma::ReceiveQueueHandle receives{};  ///< of the receiving side
-  RdmaSlot* slots = nullptr;                 ///< as many as operations may be in flight
-  uint64_t offset = 0;                       ///< of the lane's part of the requesting side's memory
-  uint64_t far_offset = 0;                   ///< of its part of the other side's
-  uint64_t number = 0;                       ///< of its first operation
+  RdmaSlot* slots = nullptr;  ///< as many as operations may be in flight
+  uint64_t offset = 0;        ///< of the lane's part of the requesting side's memory
+  uint64_t far_offset = 0;    ///< of its part of the other side's
+  uint64_t number = 0;        ///< of its first operation
   Latency* latency = nullptr;
   RdmaWrong* wrong = nullptr;
   uint32_t wrong_room = 0;
-  uint64_t messages = 0;  ///< two nodes: receives used, or posted, since the queue pair was made
-  uint64_t taken = 0;     ///< of them, those that have ended at the responder
+  uint64_t* progress = nullptr;  ///< operations done, from time to time; the host reads it meanwhile
+  uint64_t messages = 0;         ///< two nodes: receives used, or posted, since the queue pair was made
+  uint64_t taken = 0;            ///< of them, those that have ended at the responder
 
-  alignas(64) uint64_t progress;  ///< operations done, from time to time; the host reads it meanwhile
-  uint64_t submitted;
+  alignas(64) uint64_t submitted;
   uint64_t completed;  ///< with success, on both sides
   uint64_t failed;
-  uint64_t batches;
+  uint64_t batches;   ///< of the wave, counted by its first lane
   uint64_t received;  ///< completions of the receiving side
   uint64_t checked;
   uint64_t wrong_count;  ///< the first `wrong_room` are in `wrong`
   uint64_t sum;          ///< fetch-add: of what was added
-  uint64_t doorbells;    ///< stores to the send queue's doorbell; counted on the CPU
+  uint64_t doorbells;    ///< stores to the send queue's doorbell; counted on the CPU, by the first lane of a wave
   uint64_t began;        ///< tick
   uint64_t ended;        ///< tick
   uint32_t gave_up;      ///< not 0: operations were left in flight when their deadline had passed
@@ -94,25 +91,28 @@ struct alignas(64) RdmaLane {
 
 /// Everything that the kernel must know of one run.
 struct RdmaPhase {
-  RdmaLane* lanes = nullptr;  ///< one for each queue pair
+  const xio::rdma::QueuePairHandle* queues = nullptr;
+  const xio::rdma::ReceiveQueueHandle* receivers = nullptr;  ///< those that the queue pairs send to
+  RdmaLane* lanes = nullptr;                                 ///< `lanes_per_queue` for each queue pair
+  uint32_t lanes_per_queue = 1;                              ///< more than 1: with writes, reads and fetch-add alone
   RdmaSide side = RdmaSide::both;
   RdmaVerb verb = RdmaVerb::write;
-  bool immediate = false;     ///< writes carry immediate data
-  bool inline_data = false;   ///< data travels in the entries
-  bool repeat = false;        ///< more and more operations, until the time is up or the user says so
-  bool check = false;         ///< build and compare contents
-  bool notices = false;       ///< a message without data closes each batch and says how many operations it held
-  uint32_t bytes = 0;         ///< of one operation
-  uint32_t batch = 1;         ///< entries for one doorbell; 0: as many as there is room for
-  uint32_t depth = 1;         ///< most operations in flight on a queue pair
-  uint32_t far_places = 1;    ///< of the other side's memory, for each queue pair
-  uint32_t receives = 0;      ///< two nodes: posted at a time; 0: nothing is received
-  uint64_t near_credits = 0;  ///< where the requester's memory has the word in which the responder counts receives
-  uint64_t far_credits = 0;   ///< where the responder's memory has the one from which it sends it
-  uint64_t operations = 0;    ///< of all queue pairs together
-  uint64_t stride = 1;        ///< number of queue pairs
-  uint64_t place_bytes = 0;   ///< from one place to the next; what is behind the data must not change
-  uint64_t end_tick = 0;      ///< no submissions from then on; 0: no such time
+  bool immediate = false;       ///< writes carry immediate data
+  bool inline_data = false;     ///< data travels in the entries
+  bool repeat = false;          ///< more and more operations, until the time is up or the user says so
+  bool check = false;           ///< build and compare contents
+  bool notices = false;         ///< a message without data closes each batch and says how many operations it held
+  uint32_t bytes = 0;           ///< of one operation
+  uint32_t batch = 1;           ///< a lane's entries for one doorbell; 0: as many as there is room for
+  uint32_t depth = 1;           ///< most operations of a lane in flight
+  uint32_t far_places = 1;      ///< of the other side's memory, for each lane
+  uint32_t receives = 0;        ///< two nodes: posted at a time; 0: nothing is received
+  uint64_t near_credits = 0;    ///< where the requester's memory has the word in which the responder counts receives
+  uint64_t far_credits = 0;     ///< where the responder's memory has the one from which it sends it
+  uint64_t operations = 0;      ///< of all queue pairs together
+  uint64_t stride = 1;          ///< number of lanes
+  uint64_t place_bytes = 0;     ///< from one place to the next; what is behind the data must not change
+  uint64_t duration_ticks = 0;  ///< no submissions after so long; 0: no such time
   uint64_t deadline_ticks = 0;
   BlockContent content;
 

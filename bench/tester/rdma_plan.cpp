@@ -21,18 +21,31 @@ uint32_t power_of_two(uint32_t least) {
 }
 
 void plan_depths(const RdmaOptions& o, RdmaPlan& plan) {
-  const uint32_t usual_depth = o.batch_size == 1 ? 1 : 2 * o.batch_size;
+  plan.lanes = o.waves * o.wave_size;
+  if (plan.lanes > rdma_most_depth)
+    throw BadInput("--waves " + text(o.waves) + " of " + text(o.wave_size) +
+                   " lanes are more than a send queue holds; at most " + text(rdma_most_depth / o.wave_size) +
+                   " are accepted");
+  for (const uint32_t given : {o.depth, o.sq_depth})
+    if (given != 0 && given < plan.lanes)
+      throw BadInput(std::string(given == o.depth ? "--depth " : "--sq-depth ") + text(given) + " is less than the " +
+                     text(plan.lanes) + " lanes that share a queue pair; give at least that");
+  const uint32_t usual_depth = std::max(plan.lanes, o.batch_size == 1 ? 1 : 2 * o.batch_size);
   if (o.sq_depth != 0 && o.depth > o.sq_depth)
     throw BadInput("--depth " + text(o.depth) + " is more than --sq-depth " + text(o.sq_depth) + "; give at most that");
   const uint32_t asked = o.depth != 0 ? o.depth : usual_depth;
   plan.sq_depth = o.sq_depth != 0 ? o.sq_depth : std::min(std::max(asked, 128u), rdma_most_depth);
   plan.depth = o.depth != 0 ? o.depth : std::min(o.batch_size == 0 ? plan.sq_depth : usual_depth, plan.sq_depth);
-  plan.batch = std::min(o.batch_size, plan.depth);
+  plan.window = plan.depth / plan.lanes;
+  plan.depth = plan.window * plan.lanes;
+  // Lanes of a wave post together: a batch is whole rows of them.
+  plan.lane_batch = o.batch_size == 0 ? 0 : std::min(std::max(1u, o.batch_size / o.wave_size), plan.window);
+  plan.batch = plan.lane_batch * o.wave_size;
 }
 
 /// Receives hold the requester back: see rdma_responder.hpp.
 void plan_flow(const RdmaOptions& o, RdmaPlan& plan) {
-  plan.far_places = plan.depth;
+  plan.far_places = plan.window;
   if (o.role == RdmaRole::alone) return;
   plan.notices = o.verify && o.verb == RdmaVerb::write && !o.write_imm;
   if (!plan.notices && !o.write_imm && o.verb != RdmaVerb::send) return;
@@ -45,6 +58,8 @@ void plan_flow(const RdmaOptions& o, RdmaPlan& plan) {
 void plan_rings(const RdmaOptions& o, const RdmaProvider& provider, RdmaPlan& plan) {
   RdmaLinkShape& shape = plan.shape;
   shape.queues = o.num_queues;
+  shape.waves = o.waves;
+  shape.wave_size = o.wave_size;
   shape.loopback = o.loopback;
   shape.remote = o.role != RdmaRole::alone;
   shape.inline_bytes = o.inline_threshold;
@@ -88,7 +103,7 @@ RdmaPlan make_plan(const RdmaOptions& options, const RdmaProvider& provider, uin
   plan.place_bytes = (bytes + line - 1) / line * line + line;
   const uint64_t credits = plan.receives == 0 ? 0 : rdma_credit_bytes * options.num_queues;
   plan.near_credits = plan.place_bytes * plan.depth * options.num_queues;
-  plan.far_credits = plan.place_bytes * plan.far_places * options.num_queues;
+  plan.far_credits = plan.place_bytes * plan.far_places * plan.lanes * options.num_queues;
   plan.near_bytes = plan.near_credits + credits;
   plan.far_bytes = plan.far_credits + credits;
   if (plan.near_bytes + plan.far_bytes > most_memory)

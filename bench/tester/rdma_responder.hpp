@@ -22,7 +22,11 @@ template <class Vendor>
 class RdmaResponderWork {
  public:
   XIO_DEVICE RdmaResponderWork(const RdmaPhase& phase, RdmaLane& lane)
-      : phase_(phase), lane_(lane), judge_(phase, lane), queue_(lane.queue), receives_(lane.receives) {}
+      : phase_(phase),
+        lane_(lane),
+        judge_(phase, lane),
+        queue_(phase.queues[xio::arch::block_index()]),
+        receives_(phase.receivers[xio::arch::block_index()]) {}
 
   XIO_DEVICE void run() {
     lane_.began = xio::arch::clock();
@@ -108,7 +112,7 @@ class RdmaResponderWork {
   }
 
   XIO_DEVICE void glance() {
-    xio::arch::store<xio::arch::Scope::system>(&lane_.progress, arrived_);
+    xio::arch::store<xio::arch::Scope::system>(lane_.progress, arrived_);
     if (xio::arch::load<xio::arch::Scope::system>(phase_.abandoned) != 0) {
       over_ = true;
       return;

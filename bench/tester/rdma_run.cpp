@@ -10,6 +10,7 @@
 
 #include "tester/buffer_placement.hpp"
 #include "tester/errors.hpp"
+#include "tester/executor_choice.hpp"
 #include "tester/interrupt.hpp"
 #include "tester/json_report.hpp"
 #include "tester/launcher.hpp"
@@ -57,6 +58,23 @@ void choose_device(const std::optional<Launcher>& launcher, RdmaOptions& options
   options.device = choice.name;
 }
 
+/// The GPU that runs the kernels, where one is wanted: what it cannot run stays with the CPU unless it was asked for.
+void choose_processor(RdmaOptions& options) {
+  const bool asked = options.executor == Executor::gpu;
+  if (options.executor == Executor::host || options.device != rdma_emulated) return;
+  // Completions in host memory may be seen before data in the GPU's.
+  const bool early = options.memory_mode != 0 && options.verify;
+  if (early && !asked) return;
+  const ChosenExecutor chosen = choose_executor(options.executor, options.gpu_number);
+  if (!chosen.gpu) return;
+  if (early)
+    throw CannotRun("--memory-mode " + std::to_string(options.memory_mode) +
+                    ": a GPU may see completions in host memory before data in its own; leave --verify out");
+  if (!asked && !lanes_fit(chosen.gpu->wave_size(), options.waves, options.wave_size)) return;
+  check_lanes(chosen.gpu->wave_size(), options.waves, options.wave_size);
+  options.executes = std::make_shared<GpuExecutor>(chosen.gpu, KernelImage::rdma);
+}
+
 /// Adds results until one says that there is no point in going on.
 void measure_all(const std::vector<RdmaPlan>& plans, RdmaSession* session, RdmaReport& report) {
   for (const RdmaPlan& plan : plans) {
@@ -99,7 +117,9 @@ int run_rdma(const RdmaOptions& given) {
   // A launcher gives both processes the same file.
   if (options.launched && options.role == RdmaRole::server) options.json.clear();
   check_json_file(options.json);
-  options.gpu = gpu_for_mode(options.memory_mode);
+  choose_processor(options);
+  options.gpu =
+      options.executes && options.memory_mode != 0 ? options.executes->gpu() : gpu_for_mode(options.memory_mode);
   const RdmaProvider provider = choose_provider(options);
   // The client of this machine looks for it at 127.0.0.1.
   if (options.listen.empty() && !provider.address.empty()) options.listen = {provider.address, "127.0.0.1"};

@@ -10,6 +10,7 @@
 #include <xio/device/arch.hpp>
 #include <xio/host/memory_allocator.hpp>
 
+#include "tester/executor_memory.hpp"
 #include "tester/rdma_plan.hpp"
 #include "tester/summary.hpp"
 #include "tester/usage.hpp"
@@ -59,10 +60,49 @@ struct RdmaResult {
   }
 };
 
+/// Data of one side: in host memory, or in a GPU's.
+class RdmaData {
+ public:
+  /// @param executor  what runs the kernels
+  /// @param gpu       null: host memory. Throws CannotRun where the CPU does not reach the GPU's memory.
+  RdmaData(uint64_t bytes, const ExecutorMemory& executor, const std::shared_ptr<xio::host::GpuRuntime>& gpu);
+
+  /// Null where there is none.
+  uint8_t* data() const { return placed_ ? static_cast<uint8_t*>(placed_.cpu()) : host_.data(); }
+  /// As kernels have it.
+  uint8_t* executor() const { return on_gpu_ ? static_cast<uint8_t*>(placed_.gpu()) : data(); }
+  RdmaKeys add_to(RdmaLink& link, uint64_t bytes) const {
+    return in_gpu_ ? link.add_gpu_memory(placed_) : link.add_memory(data(), bytes);
+  }
+
+ private:
+  ZeroedArray<uint8_t> host_;
+  xio::host::MemoryBuffer placed_;
+  bool in_gpu_ = false;  // the data
+  bool on_gpu_ = false;  // the kernels
+};
+
+/// Memory of the sides that this process plays: has to outlive the link.
+struct RdmaMemory {
+  explicit RdmaMemory(const RdmaPlan& plan, RdmaSide side = RdmaSide::both,
+                      const ExecutorMemory& with = ExecutorMemory(),
+                      const std::shared_ptr<xio::host::GpuRuntime>& gpu = nullptr)
+      : executor(with),
+        near(side == RdmaSide::responder ? 0 : plan.near_bytes, with, gpu),
+        far(side == RdmaSide::requester ? 0 : plan.far_bytes, with, gpu) {}
+  ExecutorMemory executor;
+  RdmaData near;
+  RdmaData far;
+
+  /// Registers it, and tells the kernel of it. Where the other side is elsewhere, `phase.remote` is for it.
+  void add_to(RdmaLink& link, const RdmaPlan& plan, RdmaPhase& phase) const;
+};
+
 class RdmaRunner {
  public:
   /// @param repeat  operations go on until the time is up or the user says so
-  RdmaRunner(const RdmaOptions& options, const RdmaPlan& plan, bool repeat, RdmaLink& link);
+  /// @param memory  of the sides that this process plays; it is registered with the link
+  RdmaRunner(const RdmaOptions& options, const RdmaPlan& plan, bool repeat, RdmaLink& link, const RdmaMemory& memory);
 
   /// One run, added to `result`. Not to be called again after a failure: the queue pairs are in error then.
   void run(RdmaResult& result) {
@@ -82,49 +122,29 @@ class RdmaRunner {
 
  private:
   void wait_for_requester() const;
+  void run_on_gpu(const std::function<uint64_t()>& done) const;
   void fill_places(const RdmaLane& lane) const;
   void collect(RdmaResult& result) const;
 
   const RdmaOptions& options_;
   const RdmaPlan& plan_;
   RdmaLink& link_;
+  const RdmaMemory& memory_;
+  double tick_ns_;
   uint32_t runs_ = 0;
   RdmaPhase phase_;
-  ZeroedArray<RdmaSlot> slots_;
-  ZeroedArray<Latency> latencies_;
-  ZeroedArray<RdmaWrong> wrong_;
-  std::vector<RdmaLane> lanes_;
+  MirroredArray<xio::rdma::QueuePairHandle> queues_;
+  MirroredArray<xio::rdma::ReceiveQueueHandle> receivers_;
+  MirroredArray<RdmaSlot> slots_;
+  MirroredArray<Latency> latencies_;
+  MirroredArray<RdmaWrong> wrong_;
+  MirroredArray<RdmaLane> lanes_;
+  SharedArray<uint64_t> progress_;  // of each lane
+  SharedArray<uint32_t> stop_;
 };
 
-/// Data of one side: in host memory, or in a GPU's.
-class RdmaData {
- public:
-  /// @param gpu  null: host memory. Throws CannotRun where the CPU, which plays the GPU, does not reach its memory.
-  RdmaData(uint64_t bytes, const std::shared_ptr<xio::host::GpuRuntime>& gpu);
-
-  /// Null where there is none.
-  uint8_t* data() const { return placed_ ? static_cast<uint8_t*>(placed_.cpu()) : host_.data(); }
-  RdmaKeys add_to(RdmaLink& link, uint64_t bytes) const {
-    return placed_ ? link.add_gpu_memory(placed_) : link.add_memory(host_.data(), bytes);
-  }
-
- private:
-  ZeroedArray<uint8_t> host_;
-  xio::host::MemoryBuffer placed_;
-};
-
-/// Memory of the sides that this process plays: has to outlive the link.
-struct RdmaMemory {
-  explicit RdmaMemory(const RdmaPlan& plan, RdmaSide side = RdmaSide::both,
-                      const std::shared_ptr<xio::host::GpuRuntime>& gpu = nullptr)
-      : near(side == RdmaSide::responder ? 0 : plan.near_bytes, gpu),
-        far(side == RdmaSide::requester ? 0 : plan.far_bytes, gpu) {}
-  RdmaData near;
-  RdmaData far;
-
-  /// Registers it, and tells the kernel of it. Where the other side is elsewhere, `phase.remote` is for it.
-  void add_to(RdmaLink& link, const RdmaPlan& plan, RdmaPhase& phase) const;
-};
+/// What a run's options ask for.
+RdmaMemory memory_for(const RdmaOptions& options, const RdmaPlan& plan);
 
 /// Which side the kernel of a process plays.
 RdmaSide side_of(RdmaRole role);

@@ -205,10 +205,9 @@ RdmaResult RdmaSession::measure(const RdmaProvider& provider, const RdmaPlan& pl
   RdmaResult result;
   result.plan = plan;
   result.repeated = options_.duration > 0 || (options_.infinite && last);
-  const RdmaMemory memory(plan, side_of(options_.role), options_.gpu);
-  const std::unique_ptr<RdmaLink> link = provider.open(plan.shape);
-  RdmaRunner runner(options_, plan, result.repeated, *link);
-  memory.add_to(*link, plan, runner.phase());
+  const RdmaMemory memory = memory_for(options_, plan);
+  const std::unique_ptr<RdmaLink> link = provider.open(plan.shape, memory.executor);
+  RdmaRunner runner(options_, plan, result.repeated, *link, memory);
   try {
     connect(*link, runner);
     for (uint32_t i = 0; i < options_.runs; ++i)

@@ -22,7 +22,10 @@ void heading(const RdmaReport& report, const std::string& text) {
 std::string batch_text(const RdmaOptions& o, const RdmaPlan& plan) {
   if (plan.batch == 0) return "as many as there is room for";
   std::string text = std::to_string(plan.batch);
-  if (plan.batch < o.batch_size) text += " (not " + std::to_string(o.batch_size) + ": the depth is less)";
+  if (plan.batch == o.batch_size) return text;
+  const bool deep = plan.lane_batch < plan.window;
+  text +=
+      " (not " + std::to_string(o.batch_size) + ": " + (deep ? "lanes of a wave post together)" : "the depth is less)");
   return text;
 }
 
@@ -47,6 +50,13 @@ const char* sides_text(RdmaRole role) {
                                     : "the requesting side";
 }
 
+std::string executor_text(const RdmaOptions& o) {
+  const std::string waves = std::to_string(o.waves) + (o.waves == 1 ? " wave of " : " waves of ") +
+                            std::to_string(o.wave_size) + (o.wave_size == 1 ? " lane" : " lanes");
+  return "executor    " + (o.executes ? "gpu: " + o.executes->gpu()->description() : "host: the CPU plays the GPU") +
+         ", " + waves + " for each queue pair, " + sides_text(o.role);
+}
+
 void print_setup(const RdmaReport& report) {
   const RdmaOptions& o = *report.options;
   const RdmaPlan& plan = report.results.front().plan;
@@ -57,9 +67,8 @@ void print_setup(const RdmaReport& report) {
   table.add({"depth       " + std::to_string(plan.depth) + " in flight on a queue pair; send queues for " +
              std::to_string(plan.sq_depth) + ", completion queues of " + std::to_string(plan.shape.cq_entries)});
   table.add({"batch       " + batch_text(o, plan) + ", entries for one doorbell and one completion"});
-  table.add(
-      {std::string("executor    host: the CPU plays the GPU, one thread for each queue pair, ") + sides_text(o.role)});
-  if (o.gpu) table.add({"GPU         " + o.gpu->description()});
+  table.add({executor_text(o)});
+  if (o.gpu && !o.executes) table.add({"GPU         " + o.gpu->description()});
   table.add({"placement   " + std::string(o.memory_mode != 0 ? "mode 8: data in GPU memory, queues in host memory"
                                           : o.vram ? "--queue-mem vram: without a GPU, queues and data in host memory"
                                                    : "queues and data in host memory")});
@@ -105,12 +114,15 @@ void print_costs(const RdmaReport& report) {
   Table table;
   table.add({"size", "doorbells", report.provider->seen_by, "all registers", "releases", "acquires", "atomics",
              "CPU us", "completions per batch"});
+  // What a GPU stores, it does not count.
+  const auto stored = [&](const RdmaResult& r, uint64_t what) {
+    return report.options->executes ? std::string("-") : fixed(r.per_operation(what), 4);
+  };
   for (const RdmaResult& r : report.results) {
     const double cpu = r.completed == 0 ? 0 : (r.usage.user + r.usage.system) * 1e6 / static_cast<double>(r.completed);
-    table.add({size_text(r.plan.bytes), fixed(r.per_operation(r.doorbells), 4),
-               fixed(r.per_operation(r.seen.doorbells), 4), fixed(r.per_operation(r.counts.mmio_stores), 4),
-               fixed(r.per_operation(r.counts.releases), 4), fixed(r.per_operation(r.counts.acquires), 4),
-               fixed(r.per_operation(r.counts.atomics), 4), fixed(cpu, 2), fixed(r.per_batch(r.seen.signaled), 4)});
+    table.add({size_text(r.plan.bytes), stored(r, r.doorbells), fixed(r.per_operation(r.seen.doorbells), 4),
+               stored(r, r.counts.mmio_stores), stored(r, r.counts.releases), stored(r, r.counts.acquires),
+               stored(r, r.counts.atomics), fixed(cpu, 2), fixed(r.per_batch(r.seen.signaled), 4)});
   }
   table.print();
   std::puts(

@@ -80,7 +80,7 @@ class VerbsRdmaLink final : public RdmaLink {
   }
   void start() override {}
 
-  void run(const RdmaPhase& phase) override { launch_rdma_workload<RxeEndpoint::Vendor, true>(shape_.queues, phase); }
+  void run(const RdmaPhase& phase) override { launch_rdma_workload<RxeEndpoint::Vendor, true>(shape_, phase); }
 
   /// The driver keeps no counts; completions are those that the kernel has taken.
   RdmaSeen seen() const override {
@@ -173,7 +173,7 @@ RdmaProvider verbs_provider(const std::string& device) {
   provider.max_inline = rxe_most_inline;
   provider.spare_units = 1;
   provider.units = one_unit;
-  provider.open = [device](const RdmaLinkShape& shape) -> std::unique_ptr<RdmaLink> {
+  provider.open = [device](const RdmaLinkShape& shape, const ExecutorMemory&) -> std::unique_ptr<RdmaLink> {
     return std::make_unique<VerbsRdmaLink>(device, shape);
   };
   return provider;

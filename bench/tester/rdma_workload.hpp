@@ -2,9 +2,9 @@
 #pragma once
 
 /// @file
-/// @brief The RDMA workload kernel: one thread for each queue pair keeps a window of operations in flight, a batch for
-/// each doorbell and one completion for each batch. Where the other side is in this process too, the thread posts its
-/// receives and checks what arrived there.
+/// @brief The RDMA workload kernel: each lane keeps a window of operations in flight, a batch for each doorbell and one
+/// completion for each batch. Where the other side is in this process too, a lane that has a queue pair for itself
+/// posts its receives and checks what arrived there; those that share one do without receives.
 
 #include <xio/device/rdma.hpp>
 #include <xio/device/rdma_receive.hpp>
@@ -23,25 +23,28 @@ XIO_DEVICE uint64_t doorbells_stored() {
 #endif
 }
 
-/// One lane's part of a run.
-template <class Vendor, bool HasInline>
+/// One lane's part of a run. All lanes of a wave call run() together.
+template <class Vendor, bool HasInline, xio::Sharing S>
 class RdmaLaneWork {
  public:
+  static constexpr bool alone = S == xio::Sharing::thread;
+
   XIO_DEVICE RdmaLaneWork(const RdmaPhase& phase, RdmaLane& lane)
       : phase_(phase),
         lane_(lane),
         judge_(phase, lane),
-        queue_(lane.queue),
-        receives_(lane.receives),
+        queue_(phase.queues[xio::arch::block_index()]),
+        receives_(phase.receivers[xio::arch::block_index()]),
+        wave_(alone ? 1 : xio::arch::together(0)),
         next_(lane.number) {}
 
   XIO_DEVICE void run() {
     lane_.began = xio::arch::clock();
     uint32_t idle = 0;
-    for (uint32_t round = 1; working(); ++round) {
+    for (uint32_t round = 1; any(working()); ++round) {
       const bool submitted = submit();
       const bool completed = complete();
-      idle = submitted || completed ? 0 : idle + 1;
+      idle = any(submitted || completed) ? 0 : idle + 1;
       if (idle != 0) xio::arch::pause(idle);
       if (round % rounds_per_glance == 0) glance();
     }
@@ -51,9 +54,25 @@ class RdmaLaneWork {
 
  private:
   // Doorbells are rung by flush() alone, once for each batch.
-  using Queue = xio::rdma::QueuePair<Vendor, xio::Sharing::thread, xio::Deferred<32768>>;
+  using Queue = xio::rdma::QueuePair<Vendor, S, xio::Deferred<32768>>;
   using Receives = xio::rdma::ReceiveQueue<Vendor, xio::Sharing::thread>;
   static constexpr uint32_t rounds_per_glance = 64;
+
+  /// Those of `lanes` for which the predicate holds.
+  XIO_DEVICE uint64_t some(uint64_t lanes, bool predicate) const {
+    if constexpr (alone) return predicate;
+    return xio::arch::ballot(lanes, predicate);
+  }
+  XIO_DEVICE bool any(bool predicate) const { return some(wave_, predicate) != 0; }
+
+  /// The queue pair as these lanes use it together.
+  XIO_DEVICE decltype(auto) queue_of([[maybe_unused]] uint64_t lanes) {
+    if constexpr (alone) {
+      return (queue_);
+    } else {
+      return Queue(queue_.handle(), lanes);
+    }
+  }
 
   XIO_DEVICE RdmaSlot& slot(uint64_t index) const { return lane_.slots[index % phase_.depth]; }
   XIO_DEVICE uint64_t place(uint64_t index) const { return lane_.offset + index % phase_.depth * phase_.place_bytes; }
@@ -63,7 +82,7 @@ class RdmaLaneWork {
   XIO_DEVICE bool has_both_sides() const { return phase_.side == RdmaSide::both; }
   /// Whether there is a receive to be posted and looked at here.
   XIO_DEVICE bool takes_receive() const {
-    return has_both_sides() && (phase_.immediate || phase_.verb == RdmaVerb::send);
+    return alone && has_both_sides() && (phase_.immediate || phase_.verb == RdmaVerb::send);
   }
 
   XIO_DEVICE bool working() const {
@@ -73,7 +92,7 @@ class RdmaLaneWork {
 
   /// Operations that were not submitted yet.
   XIO_DEVICE uint64_t left() const {
-    if (stopping_) return 0;
+    if (stopping_ || lane_.gave_up) return 0;
     if (phase_.repeat) return ~uint64_t{0};
     return next_ < phase_.operations ? (phase_.operations - 1 - next_) / phase_.stride + 1 : 0;
   }
@@ -83,7 +102,7 @@ class RdmaLaneWork {
   /// How many operations leave now: a batch, or nothing while one does not fit or the other side has no receives.
   XIO_DEVICE uint32_t share() const {
     const uint32_t count = fitting_batch();
-    if (count == 0 || phase_.receives == 0 || has_both_sides()) return count;
+    if (!alone || count == 0 || phase_.receives == 0 || has_both_sides()) return count;
     const uint64_t posted = xio::arch::load<xio::arch::Scope::system>(credits());
     return posted - lane_.messages < messages_of(count) ? 0 : count;
   }
@@ -109,18 +128,29 @@ class RdmaLaneWork {
 
   XIO_DEVICE bool submit() {
     const uint32_t count = share();
-    if (count == 0) return false;
+    if (!any(count != 0)) return false;
     for (uint32_t i = 0; i < count; ++i) {
       if (!stage(tail_ + i, tail_ + count)) return true;
     }
     const uint64_t before = doorbells_stored();
-    for (uint32_t i = 0; i < count && !stopping_; ++i) post(i + 1 == count && !phase_.notices);
-    if (phase_.notices && !stopping_) close_batch(count);
+    uint32_t done = 0;
+    while (const uint64_t lanes = some(wave_, done < count && !stopping_)) {
+      if (done < count && !stopping_) {
+        ++done;
+        post(done == count && !phase_.notices, lanes);
+      }
+    }
+    if constexpr (alone) {
+      if (phase_.notices && !stopping_) close_batch(count);
+    }
     queue_.flush();
+    if (alone || xio::arch::rank_in(wave_) == 0) {
+      lane_.doorbells += doorbells_stored() - before;
+      ++lane_.batches;
+    }
+    if (count == 0) return false;
     lane_.messages += messages_of(count);
     waiting_since_ = 0;
-    lane_.doorbells += doorbells_stored() - before;
-    ++lane_.batches;
     return true;
   }
 
@@ -142,6 +172,7 @@ class RdmaLaneWork {
       // The other process has filled each place once: data of the last lap would pass for new data.
       for (uint32_t i = 0; i < phase_.bytes; ++i) phase_.near[place(index) + i] = rdma_untouched;
     }
+    if constexpr (!alone) return true;
     if (!takes_receive()) return true;
     // Writes with immediate data take a receive, but not its memory.
     it.receive = phase_.verb == RdmaVerb::send && phase_.bytes != 0
@@ -153,7 +184,8 @@ class RdmaLaneWork {
     return false;
   }
 
-  XIO_DEVICE void post(bool signaled) {
+  /// One operation of each of `lanes`.
+  XIO_DEVICE void post(bool signaled, uint64_t lanes) {
     RdmaSlot& it = slot(tail_);
     xio::rdma::Work work;
     work.flags = signaled ? xio::rdma::work_flag::signaled : 0;
@@ -175,7 +207,7 @@ class RdmaLaneWork {
     it.started = xio::arch::clock();
     // As fetch_add() of the queue pair does, which is not used for its choice of flags.
     const bool refused = phase_.verb == RdmaVerb::fetch_add && !phase_.remote.atomics;
-    it.token = refused ? xio::Token::refused(xio::Status::unsupported) : hand_over(work);
+    it.token = refused ? xio::Token::refused(xio::Status::unsupported) : hand_over(work, lanes);
     if (!it.token.submitted()) {
       judge_.fail(it.token.status, it.number);
       stopping_ = true;
@@ -198,31 +230,45 @@ class RdmaLaneWork {
     if (!last.notice.submitted()) stopping_ = true;
   }
 
-  XIO_DEVICE xio::Token hand_over(const xio::rdma::Work& work) {
-    if (phase_.bytes == 0) return queue_.submit(work, xio::rdma::NoData{}, until());
+  XIO_DEVICE xio::Token hand_over(const xio::rdma::Work& work, uint64_t lanes) {
+    decltype(auto) queue = queue_of(lanes);
+    if (phase_.bytes == 0) return queue.submit(work, xio::rdma::NoData{}, until());
     if constexpr (HasInline) {
       if (phase_.inline_data)
-        return queue_.submit(work, xio::rdma::InlineBytes{phase_.near + place(tail_), phase_.bytes}, until());
+        return queue.submit(work, xio::rdma::InlineBytes{phase_.near + place(tail_), phase_.bytes}, until());
     }
     const xio::rdma::LocalSpan from = span(phase_.local, tail_);
-    return queue_.submit(work, xio::rdma::OneSge{{from.address, from.length, from.lkey}}, until());
+    return queue.submit(work, xio::rdma::OneSge{{from.address, from.length, from.lkey}}, until());
   }
 
   // Completion.
 
-  /// Operations end in the order in which they were posted. Returns whether any did.
+  /// A lane's operations end in the order in which they were posted. Returns whether any did.
   XIO_DEVICE bool complete() {
     const uint64_t before = head_;
-    while (head_ != tail_ && has_ended() && finish(head_)) ++head_;
+    bool looking = head_ != tail_;
+    while (const uint64_t lanes = some(wave_, looking)) {
+      if (looking) looking = advance(lanes) && head_ != tail_;
+    }
     return head_ != before;
   }
 
-  /// Whether the oldest operation has ended: its batch's last one alone has a completion.
-  XIO_DEVICE bool has_ended() {
-    if (head_ < ended_) return true;
+  /// Of each of `lanes` the oldest operation. False where it has not ended yet.
+  XIO_DEVICE bool advance(uint64_t lanes) {
+    bool over = head_ < ended_;
+    const uint64_t asking = some(lanes, !over);
+    if (!over) over = has_ended(asking);
+    const uint64_t ending = some(lanes, over);
+    if (!over || !finish(head_, ending)) return false;
+    ++head_;
+    return true;
+  }
+
+  /// Whether the oldest operation of each of `lanes` has ended: its batch's last one alone has a completion.
+  XIO_DEVICE bool has_ended(uint64_t lanes) {
     const uint64_t end = slot(head_).batch_end < tail_ ? slot(head_).batch_end : tail_;
     const RdmaSlot& last = slot(end - 1);
-    const xio::Status status = queue_.test(last.notice.submitted() ? last.notice : last.token);
+    const xio::Status status = queue_of(lanes).test(last.notice.submitted() ? last.notice : last.token);
     if (status == xio::Status::would_block) return false;
     ended_ = end;
     all_right_ = status.is_ok();
@@ -230,21 +276,25 @@ class RdmaLaneWork {
   }
 
   /// Of an operation that has ended. The message that closed its batch counts as a part of the last one.
-  XIO_DEVICE xio::Status outcome_of(const RdmaSlot& it) {
-    const xio::Status status = queue_.test(it.token);
+  XIO_DEVICE xio::Status outcome_of(const RdmaSlot& it, uint64_t lanes) {
+    const xio::Status status = queue_of(lanes).test(it.token);
+    if constexpr (!alone) return status;
     return status.is_ok() && it.notice.submitted() ? queue_.test(it.notice) : status;
   }
 
-  /// False where the receiving side has not seen the operation yet.
-  XIO_DEVICE bool finish(uint64_t index) {
+  /// One operation of each of `lanes`. False where the receiving side has not seen it yet.
+  XIO_DEVICE bool finish(uint64_t index, uint64_t lanes) {
     RdmaSlot& it = slot(index);
-    xio::Status status = all_right_ ? xio::Status(xio::Status::ok) : outcome_of(it);
+    const uint64_t asking = some(lanes, !all_right_);
+    xio::Status status = all_right_ ? xio::Status(xio::Status::ok) : outcome_of(it, asking);
     xio::rdma::Received received;
-    if (status.is_ok() && takes_receive()) {
-      received = receives_.test(it.receive);
-      if (received.status == xio::Status::would_block) return false;
-      status = received.status;
-      ++lane_.received;
+    if constexpr (alone) {
+      if (status.is_ok() && takes_receive()) {
+        received = receives_.test(it.receive);
+        if (received.status == xio::Status::would_block) return false;
+        status = received.status;
+        ++lane_.received;
+      }
     }
     const uint64_t now = xio::arch::clock();
     if (status.is_ok()) {
@@ -282,7 +332,7 @@ class RdmaLaneWork {
   XIO_DEVICE void glance() {
     const uint64_t now = xio::arch::clock();
     report();
-    if (phase_.end_tick != 0 && now >= phase_.end_tick) stopping_ = true;
+    if (phase_.duration_ticks != 0 && now - lane_.began >= phase_.duration_ticks) stopping_ = true;
     if (xio::arch::load<xio::arch::Scope::system>(phase_.stop) != 0) stopping_ = true;
     // A responder that has ended before us has given up.
     if (!has_both_sides() && xio::arch::load<xio::arch::Scope::system>(phase_.peer_done) != 0) stopping_ = true;
@@ -297,7 +347,7 @@ class RdmaLaneWork {
   }
 
   XIO_DEVICE void report() {
-    xio::arch::store<xio::arch::Scope::system>(&lane_.progress, lane_.completed + lane_.failed);
+    xio::arch::store<xio::arch::Scope::system>(lane_.progress, lane_.completed + lane_.failed);
   }
 
   XIO_DEVICE void leave() {
@@ -321,6 +371,7 @@ class RdmaLaneWork {
   RdmaJudge judge_;
   Queue queue_;
   Receives receives_;
+  const uint64_t wave_;
   uint64_t next_;               // operation that is staged next
   uint64_t head_ = 0;           // the oldest operation in flight, among the lane's own
   uint64_t tail_ = 0;           // the next one to be posted
@@ -331,14 +382,18 @@ class RdmaLaneWork {
   bool stopping_ = false;
 };
 
-/// The kernel: block `b` drives queue pair `b`.
-template <class Vendor, bool HasInline>
+/// The kernel: block `b` drives queue pair `b`, of which it may have the far side in another process.
+/// S is xio::Sharing::thread or grid.
+template <class Vendor, bool HasInline, xio::Sharing S>
 XIO_DEVICE void rdma_workload(const RdmaPhase& phase) {
-  RdmaLane& lane = phase.lanes[xio::arch::block_index()];
-  if (phase.side == RdmaSide::responder)
-    RdmaResponderWork<Vendor>(phase, lane).run();
-  else
-    RdmaLaneWork<Vendor, HasInline>(phase, lane).run();
+  RdmaLane& lane = phase.lanes[uint64_t{xio::arch::block_index()} * phase.lanes_per_queue + xio::arch::thread_index()];
+  RdmaLaneWork<Vendor, HasInline, S>(phase, lane).run();
+}
+
+/// The same for the side that receives; one thread for each queue pair.
+template <class Vendor>
+XIO_DEVICE void rdma_responder(const RdmaPhase& phase) {
+  RdmaResponderWork<Vendor>(phase, phase.lanes[xio::arch::block_index()]).run();
 }
 
 }  // namespace tester

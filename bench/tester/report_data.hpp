@@ -64,12 +64,13 @@ struct ReportTable {
 };
 
 struct Report {
-  std::string heading;  ///< what the figures are of, or are not
-  std::string device;   ///< model and path
-  std::string machine;  ///< kernel and processor
-  std::string date;     ///< UTC
-  std::string blocks;   ///< whether what was read had been written
-  double duration = 0;  ///< seconds for each row
+  std::string heading;   ///< what the figures are of, or are not
+  std::string device;    ///< model and path
+  std::string machine;   ///< kernel and processor
+  std::string executor;  ///< the GPU that ran the rows of xio; empty: the CPU
+  std::string date;      ///< UTC
+  std::string blocks;    ///< whether what was read had been written
+  double duration = 0;   ///< seconds for each row
   uint32_t runs = 1;
   std::vector<ReportTable> tables;
   bool interrupted = false;

@@ -43,6 +43,7 @@ void add_work(CLI::App& app, ReportOptions& o) {
       ->group(group);
   add_number(app, "--deadline", o.deadline_ms, 1, 3600000, "milliseconds that one operation may take (default 30000)")
       ->group(group);
+  add_executor(app, o.executor, o.gpu, group);
 }
 
 void add_fio(CLI::App& app, ReportOptions& o) {

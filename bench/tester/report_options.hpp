@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "tester/nvme_options.hpp"
 
 namespace tester {
 
@@ -25,6 +23,8 @@ struct ReportOptions {
   bool quick = false;
   uint32_t runs = 1;
   uint32_t deadline_ms = 30000;
+  Executor executor = Executor::automatic;
+  uint32_t gpu = 0;  ///< number
   bool fio = false;
   std::string fio_device;
   std::string fio_results;  ///< JSON file of an earlier report, whose rows of fio are shown too

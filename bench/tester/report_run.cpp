@@ -40,6 +40,12 @@ struct Place {
   uint32_t block_bytes = 0;
 };
 
+/// Where it runs.
+struct Site {
+  const Target& target;
+  const ChosenExecutor& executor;
+};
+
 Figures figures_of(const NvmeReport& report, bool steps) {
   const PhaseResult& phase = report.phases.back();
   const Summary& latency = phase.latency;
@@ -58,8 +64,11 @@ Figures figures_of(const NvmeReport& report, bool steps) {
     f.cpu_user = 100 * phase.usage.user / phase.seconds;
     f.cpu_system = 100 * phase.usage.system / phase.seconds;
   }
-  f.doorbells = phase.per_operation(phase.sq_rings + phase.cq_rings);
-  f.releases = phase.per_operation(phase.counts.releases);
+  // What a GPU stores, it does not count.
+  if (report.executor.empty()) {
+    f.doorbells = phase.per_operation(phase.sq_rings + phase.cq_rings);
+    f.releases = phase.per_operation(phase.counts.releases);
+  }
   if (steps) {
     f.steps.emplace();
     for (uint32_t i = 0; i < f.steps->size(); ++i) (*f.steps)[i] = step_ns(phase, i);
@@ -67,7 +76,8 @@ Figures figures_of(const NvmeReport& report, bool steps) {
   return f;
 }
 
-NvmeOptions options_of(const RowPlan& row, const ReportOptions& report, const Place& place) {
+NvmeOptions options_of(const RowPlan& row, const ReportOptions& report, const Place& place,
+                       const ChosenExecutor& executor) {
   NvmeOptions o;
   o.controller = report.controller;
   o.nsid = report.nsid;
@@ -81,6 +91,8 @@ NvmeOptions options_of(const RowPlan& row, const ReportOptions& report, const Pl
   o.batch_size = row.shape.batch;
   o.memory_mode = row.shape.memory_mode;
   o.substep_timing = row.steps;
+  // A wave has a lane for each operation in flight, or one lane has them all.
+  if (executor.gpu && o.depth < executor.gpu->wave_size()) o.wave_size = 1;
   o.read_io = row.verify ? row.operations : std::max<uint64_t>(place.blocks / o.lbas_per_io, 1);
   if (row.verify) {
     o.write_io = row.operations;
@@ -92,13 +104,16 @@ NvmeOptions options_of(const RowPlan& row, const ReportOptions& report, const Pl
 }
 
 /// One run of a row of xio.
-ReportRow run_xio(const RowPlan& plan, const ReportOptions& options, const Place& place, const Target& target) {
+ReportRow run_xio(const RowPlan& plan, const ReportOptions& options, const Place& place, const Site& site) {
+  const Target& target = site.target;
   ReportRow row;
   row.shape = plan.shape;
-  const NvmeOptions wanted = options_of(plan, options, place);
+  const NvmeOptions wanted = options_of(plan, options, place, site.executor);
   try {
     check(wanted);
-    const NvmeReport report = measure(wanted, target, gpu_for_mode(wanted.memory_mode));
+    const bool own = site.executor.gpu && wanted.memory_mode != 0;
+    const NvmeReport report =
+        measure(wanted, target, own ? site.executor.gpu : gpu_for_mode(wanted.memory_mode), site.executor);
     const int status = report.exit_status();
     row.failed = status == exit_failed;
     row.remark = report.trouble;
@@ -137,7 +152,12 @@ ReportRow median(std::vector<ReportRow> runs) {
 class Reporter {
  public:
   explicit Reporter(const ReportOptions& options) : options_(options) {
-    if (!options.controller.empty()) open();
+    if (!options.controller.empty()) {
+      executor_ = choose_executor(options.executor, options.gpu);
+      open();
+      if (options.executor == Executor::automatic && !gpu_reaches(*target_)) executor_.gpu = nullptr;
+      if (executor_.gpu) report_.executor = executor_.gpu->description();
+    }
     if (options.fio) find_device();
     const Machine machine = Machine::here();
     report_.machine = machine.text();
@@ -214,7 +234,7 @@ class Reporter {
     o.depth = 8;
     o.batch_size = 1;
     o.deadline_ms = options_.deadline_ms;
-    const NvmeReport filled = measure(o, *target_);
+    const NvmeReport filled = measure(o, *target_, nullptr, executor_);
     if (filled.exit_status() == exit_failed)
       throw Failed("filling " + std::to_string(place_.blocks) + " blocks failed" +
                    (filled.trouble.empty() ? std::string() : ": " + filled.trouble));
@@ -244,7 +264,7 @@ class Reporter {
   }
 
   ReportRow run_once(const RowPlan& plan) const {
-    if (plan.engine == nullptr) return run_xio(plan, options_, place_, *target_);
+    if (plan.engine == nullptr) return run_xio(plan, options_, place_, {*target_, executor_});
     FioJob job;
     job.shape = plan.shape;
     job.offset = place_.base_lba * place_.block_bytes;
@@ -254,6 +274,7 @@ class Reporter {
   }
 
   const ReportOptions& options_;
+  ChosenExecutor executor_;
   std::optional<Target> target_;
   std::optional<FioDevice> device_;
   Place place_;

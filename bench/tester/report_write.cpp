@@ -141,6 +141,7 @@ std::string to_markdown(const Report& report) {
   const std::pair<const char*, std::string> facts[] = {
       {"device", report.device},
       {"machine", report.machine},
+      {"executor", report.executor.empty() ? "the CPU plays the GPU" : report.executor},
       {"date", report.date},
       {"blocks read", report.blocks},
       {"each row",
@@ -184,6 +185,8 @@ std::string to_json(const Report& report) {
   json["heading"] = report.heading;
   json["device"] = report.device;
   json["machine"] = report.machine;
+  json["executor"] = report.executor.empty() ? "host" : "gpu";
+  json["executor_gpu"] = report.executor;
   json["date"] = report.date;
   json["blocks"] = report.blocks;
   json["duration"] = report.duration;

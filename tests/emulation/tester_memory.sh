@@ -65,19 +65,19 @@ for op in write read send; do
   fi
 done
 expect 77 "queues lie where the device's driver, or the model, puts them; 0 and 8 (data) are offered" \
-  rdma-ep --memory-mode 9 --iterations 1
+  rdma-ep --executor host --memory-mode 9 --iterations 1
 
 if command -v "${XIO_QEMU:-qemu-system-x86_64}" >/dev/null; then
   expect 77 "reaches its own memory alone: GPU memory is not offered here" nvme-ep --executor host --controller qemu --read-io 4 --memory-mode 8
 fi
 export XIO_FAKE_GPU_HIDDEN=1
 expect 77 "the CPU does not reach the memory of this GPU" nvme-ep --executor host --controller emulated --read-io 4 --memory-mode 1
-expect 77 "the CPU does not reach the memory of this GPU" rdma-ep --memory-mode 8 --iterations 1
+expect 77 "the CPU does not reach the memory of this GPU" rdma-ep --executor host --memory-mode 8 --iterations 1
 unset XIO_FAKE_GPU_HIDDEN
 export XIO_FAKE_GPU_NONE=1
 expect 77 "--memory-mode 9: SQ and data in GPU memory, but there is no GPU; 0 is offered (HIP: HIP sees no GPU" \
   nvme-ep --executor host --controller emulated --read-io 4 --memory-mode 9
-expect 77 "--memory-mode 8: data in GPU memory, but there is no GPU" rdma-ep --memory-mode 8 --iterations 1
+expect 77 "--memory-mode 8: data in GPU memory, but there is no GPU" rdma-ep --executor host --memory-mode 8 --iterations 1
 # Mode 0 asks nobody.
 rm "$work"/lib/*
 expect 0 "mode 0: SQ, CQ, doorbell record and data in host memory" nvme-ep --executor host --controller emulated --read-io 4 --memory-mode 0

@@ -36,7 +36,7 @@ RdmaOptions options_for(RdmaVerb verb) {
 template <class Kit>
 RdmaProvider on(std::shared_ptr<Fabric> fabric, uint32_t first) {
   RdmaProvider provider = emulated_provider<Kit>();
-  provider.open = [fabric, first](const RdmaLinkShape& shape) -> std::unique_ptr<RdmaLink> {
+  provider.open = [fabric, first](const RdmaLinkShape& shape, const ExecutorMemory&) -> std::unique_ptr<RdmaLink> {
     return std::make_unique<EmulatedRdmaLink<Kit>>(shape, fabric, first);
   };
   return provider;
@@ -114,8 +114,9 @@ class Pair {
       const auto open = provider.open;
       const auto change = server ? at_server : at_client;
       const bool takes = !server || atomics;
-      provider.open = [open, change, takes](const RdmaLinkShape& shape) -> std::unique_ptr<RdmaLink> {
-        return std::make_unique<SpoiledLink>(open(shape), change, takes);
+      provider.open = [open, change, takes](const RdmaLinkShape& shape,
+                                            const ExecutorMemory& memory) -> std::unique_ptr<RdmaLink> {
+        return std::make_unique<SpoiledLink>(open(shape, memory), change, takes);
       };
       const RdmaPlan plan = make_plan(options, provider, bytes);
       RdmaSession session(options, std::move(exchanges_[server ? 0 : 1]));

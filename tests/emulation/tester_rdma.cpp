@@ -45,9 +45,7 @@ struct Run {
         plan(make_plan(options, mlx5_provider(), bytes)),
         memory(plan),
         link(plan.shape),
-        runner(options, plan, false, link) {
-    memory.add_to(link, plan, runner.phase());
-  }
+        runner(options, plan, false, link, memory) {}
   const RdmaResult& run() {
     link.start();
     runner.run(result);

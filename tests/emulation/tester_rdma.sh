@@ -25,6 +25,24 @@ run_case() {
   fi
 }
 
+# Waves that share a queue pair.
+for provider in mlx5 bnxt ionic ernic rxe; do
+  for flags in "--waves 2 --wave-size 8 --batch-size 16" "--waves 3 --op read --depth 7 --num-queues 2" \
+    "--wave-size 8 --op fetch-add --batch-size 0" "--waves 2 --wave-size 32 --no-loopback --batch-size 1 --runs 2"; do
+    # shellcheck disable=SC2086  # several flags
+    if "$tester" rdma-ep --provider $provider --verify --iterations 403 --json "$report" $flags >"$work/out" 2>&1 &&
+      check_json "$report" "j['exit_status'] == 0 and j['setup']['sharing'] == 'grid' and j['sizes']" \
+        "all(s['completed'] == s['verified'] == 403 * j['setup']['runs'] for s in j['sizes'])" \
+        "all(s['failed'] == s['wrong'] == 0 for s in j['sizes'])" "not any(s['violations'] for s in j['sizes'])" \
+        "all(0 < s['doorbells']['sq'] <= s['batches'] for s in j['sizes'])" >>"$work/out" 2>&1; then
+      pass
+    else
+      fail "$provider $flags"
+      cat "$work/out"
+    fi
+  done
+done
+
 for provider in mlx5 bnxt ionic ernic rxe; do
   for queues in 1 4; do
     for immediate in "" --write-imm; do
@@ -151,8 +169,10 @@ expect 2 "8 GiB" --transfer-size 1G --sq-depth 16 --batch-size 0
 expect 2 "/nowhere/report.json" --json /nowhere/report.json
 expect 2 "--no-such-flag" --no-such-flag
 expect 77 "--executor gpu" --executor gpu
-expect 77 "--waves 4" --waves 4
-expect 77 "--wave-size 64" --wave-size 64
+expect 77 "--waves 4: receives are taken in the order of the queue pair" --waves 4 --op send
+expect 77 "--wave-size 64: receives" --wave-size 64 --write-imm
+expect 2 "--depth 15 is less than the 16 lanes" --waves 2 --wave-size 8 --depth 15
+expect 2 "--sq-depth 7 is less than the 8 lanes" --waves 8 --sq-depth 7
 SLURM_PROCID=3 SLURM_NTASKS=4 "$tester" rdma-ep --no-loopback --transfer-size 64 --iterations 5 --verify \
   >"$work/out" 2>&1 && grep -q "^verified 5 of 5" "$work/out" && pass || fail "each process of a job alone"
 finish "rdma-ep"

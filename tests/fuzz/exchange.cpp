@@ -133,7 +133,9 @@ void session(Input& input) {
   tester::RdmaProvider provider;
   provider.name = provider.where = "idle";
   provider.units = [](tester::RdmaVerb, bool, uint32_t, bool) { return 1u; };
-  provider.open = [](const tester::RdmaLinkShape&) { return std::make_unique<IdleLink>(); };
+  provider.open = [](const tester::RdmaLinkShape&, const tester::ExecutorMemory&) {
+    return std::make_unique<IdleLink>();
+  };
 
   const Ends ends;
   const uint8_t first = input.take();

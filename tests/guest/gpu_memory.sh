@@ -28,7 +28,7 @@ if [ "${XIO_GUEST:-}" != 1 ]; then
   image=$(mktemp)
   trap 'rm -f "$image"' EXIT
   truncate -s 16M "$image"
-  "$root/scripts/guest" --modules nvme,vfio-pci,vfio_iommu_type1 --limit 240 --kernel "nohz=off highres=off" \
+  "$root/scripts/guest" --modules nvme,vfio-pci,vfio_iommu_type1 --limit 240 \
     --qemu -device --qemu "intel-iommu,intremap=on" \
     --qemu -blockdev --qemu "driver=file,node-name=drive,filename=$image" \
     --qemu -device --qemu "nvme,drive=drive,serial=drive,addr=4,mdts=5" \

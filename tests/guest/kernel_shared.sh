@@ -48,9 +48,8 @@ if [ "${XIO_GUEST:-}" != 1 ]; then
   boot() {
     local part=$1 parameters=$2
     shift 2
-    # With ticks that come by themselves: a timer that is lost between QEMU and the kernel stops nothing for good.
     "$root/scripts/guest" --modules nvme,nvmet-tcp,nvme-tcp --memory 640 --limit $limit \
-      --kernel "nohz=off highres=off $parameters" "$@" "${devices[@]}" -- \
+      --kernel "$parameters" "$@" "${devices[@]}" -- \
       env "XIO_PART=$part" "$here/kernel_shared.sh" ${form[@]+"${form[@]}"} "$tester" ${recovery:+"$recovery"}
   }
   iommu=(--qemu -device --qemu "intel-iommu,intremap=on")

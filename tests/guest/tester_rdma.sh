@@ -118,6 +118,14 @@ else
 fi
 alone rxe0 64 16 --no-loopback --num-queues 4 --batch-size 4 --transfer-size 1K --inline-threshold 64
 alone rxe_lo 32 32 --transfer-size 512 --inline-threshold 512 --cq-depth 2
+# Waves that share a queue pair: how many of their lanes post together differs.
+rm -f "$work"/*
+if "$tester" rdma-ep --device rxe_lo --verify "${patient[@]}" --iterations 64 --waves 2 --wave-size 8 --transfer-size 61,4K \
+  >"$work/run.out" 2>"$work/run.err" && grep -q "^verified 128 of 128" "$work/run.out"; then
+  pass "two waves on one queue pair"
+else
+  wrong "two waves on one queue pair"
+fi
 
 nodes 96 6 --batch-size 16 --num-queues 2 --transfer-size 61,64K
 nodes 64 4 --write-imm --batch-size 0 --sq-depth 16 "${sizes[@]}"

@@ -54,10 +54,9 @@ if [ "${XIO_GUEST:-}" != 1 ]; then
   add first 7.0 ,multifunction=on
   add second 7.1
   if [ $have_mqes = yes ]; then add short 6 ,mqes=31; fi
-  # With ticks that come by themselves: a timer that is lost between QEMU and the kernel stops nothing for good.
   # boot PART INTREMAP: runs a part of this script
   boot() {
-    "$root/scripts/guest" --modules nvme,vfio-pci,$module --limit 540 --kernel "nohz=off highres=off intel_iommu=on" \
+    "$root/scripts/guest" --modules nvme,vfio-pci,$module --limit 540 --kernel "intel_iommu=on" \
       --qemu -device --qemu "intel-iommu,intremap=$2" "${devices[@]}" -- \
       env "XIO_PART=$1" "$here/vfio.sh" ${flags[@]+"${flags[@]}"} "$tester" ${recovery:+"$recovery"}
   }

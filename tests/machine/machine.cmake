@@ -76,12 +76,10 @@ foreach(kind nvme rdma)
       COMMAND machine-run ${file} ${which} --seeds ${machine_seeds})
     xio_register_test(NAME machine.${kind}_full.${arch} LABELS machine once nightly TIMEOUT 36000
       COMMAND machine-run ${file} ${which} --seeds 10000)
-    if(kind STREQUAL nvme)
-      # What an operation costs in executed instructions.
-      list(APPEND names machine.costs.${arch})
-      xio_register_test(NAME machine.costs.${arch} LABELS ${labels} budget
-        COMMAND machine-run ${file} --counts --budgets ${machine_dir}/budgets.txt)
-    endif()
+    # What an operation costs in executed instructions.
+    list(APPEND names machine.${kind}_costs.${arch})
+    xio_register_test(NAME machine.${kind}_costs.${arch} LABELS ${labels} budget
+      COMMAND machine-run ${file} ${which} --counts --budgets ${machine_dir}/budgets.txt)
     if(later)
       set_tests_properties(${names} PROPERTIES FIXTURES_REQUIRED machine-kernels-${kind}-${arch})
     endif()

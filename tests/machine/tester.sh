@@ -9,6 +9,10 @@ tester=$1
 export LD_LIBRARY_PATH=$2${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export XIO_PLAYED_GPU=$3
 kind=${4:-emulated}
+case $3 in
+  gfx9*) lanes=64 ;;
+  *) lanes=32 ;;
+esac
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -57,10 +61,35 @@ esac
 run "a GPU by itself" "executor    gpu: " nvme-ep --controller emulated --read-io 8
 run "the CPU where a GPU does not fit what is asked for" "executor    host: " nvme-ep --controller emulated --read-io 8 --wave-size 8
 run "the CPU where it is asked for" "executor    host: " nvme-ep --controller emulated --read-io 8 --executor host
+rdma=(rdma-ep --executor gpu --verify)
+small=(--iterations 32 --transfer-size 256)
+for provider in mlx5 bnxt ionic ernic rxe; do
+  run "$provider, one lane for each queue pair" "verified 32 of 32 operations" "${rdma[@]}" "${small[@]}" --provider $provider --batch-size 4 --num-queues 2
+  run "$provider, a wave" "verified 64 of 64 operations" "${rdma[@]}" --provider $provider --iterations 64 --transfer-size 256 --wave-size "$lanes" --op read
+done
+run "waves that share a queue pair" "verified 128 of 128 operations" "${rdma[@]}" --iterations 128 --transfer-size 256 --waves 2 --wave-size "$lanes"
+run "sends, two NICs, data in the entries" "verified 32 of 32 operations" "${rdma[@]}" --iterations 32 --op send --no-loopback --transfer-size 48 --inline-threshold 64
+run "immediate data, two runs" "verified 64 of 64 operations" "${rdma[@]}" "${small[@]}" --write-imm --runs 2 --histogram
+run "sums" "verified 32 of 32 operations" "${rdma[@]}" --iterations 32 --op fetch-add --batch-size 0
+grep -q "executor *gpu: " "$scratch/out"
+run "a NIC by itself" "executor    gpu: " rdma-ep --iterations 8 --transfer-size 64
+run "the CPU where a GPU's waves are others" "executor    host: " rdma-ep --iterations 8 --transfer-size 64 --wave-size 8
+run "tables" "| executor | " report --executor gpu --controller emulated --quick --tables verified,pattern --write --span 256K --json "$scratch/report"
+python3 - "$scratch/report" <<'END'
+import json, sys
+report = json.load(open(sys.argv[1]))
+assert report["executor"] == "gpu" and report["exit_status"] == 0, report
+rows = [row for table in report["tables"] for row in table["rows"]]
+assert len(rows) == 6 and all(row["figures"] and not row["failed"] for row in rows), rows
+assert sum("right: 64 of 64" in row["remark"] for row in rows) == 4, rows
+END
 run "messages" "verified 50 of 50 answers" test-ep --iterations 50 --executor gpu
 run "messages by flags" "verified 60 of 60 answers" test-ep --iterations 30 --threads 2 --batch-size 4 --mode polling --executor gpu
 
 refuse 2 "is not that of this GPU" "${job[@]}" --wave-size 8
+refuse 2 "is not that of this GPU" "${rdma[@]}" --wave-size 8
+refuse 77 "leave --verify out" "${rdma[@]}" --memory-mode 8
+refuse 77 "are calls of its driver" "${rdma[@]}" --device rxe0
 XIO_PLAYED_GPU=none refuse 77 "--executor gpu: there is no GPU 0" "${job[@]}"
 refuse 77 "has no GPU 3" "${job[@]}" --gpu 3
 XIO_PLAYED_GPU=gfx803 refuse 77 "this build has no kernels for" "${job[@]}"

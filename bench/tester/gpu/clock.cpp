@@ -25,7 +25,7 @@ class GpuClockReader final : public ClockReader {
  public:
   explicit GpuClockReader(std::shared_ptr<xio::host::GpuRuntime> gpu)
       : memory_(std::move(gpu)),
-        module_(load_image(memory_.gpu())),
+        module_(load_image(memory_.gpu(), KernelImage::basic)),
         plain_(module_->kernel<ClockProbe>("clock_order_plain")),
         fenced_(module_->kernel<ClockProbe>("clock_order_fenced")),
         relay_(module_->kernel<ClockRelay>("clock_relay")),

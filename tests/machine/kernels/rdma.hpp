@@ -46,6 +46,22 @@ XIO_DEVICE void put_get(const RdmaJob& job) {
   }
 }
 
+/// Writes and waits, and nothing besides: what an operation costs.
+template <class Vendor, xio::Sharing S>
+XIO_DEVICE void puts(const RdmaJob& job) {
+  using namespace xio;
+  rdma::QueuePair<Vendor, S> qp(job.handle);
+  const uint64_t offset = thread_number() * thread_bytes;
+  const uint32_t bytes = job.words * 8;
+  const Deadline limit = qp.deadline(Duration{job.patience_ns});
+  uint64_t good = 0;
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const Token token = qp.put(job.remote.at(offset, bytes), job.local.at(offset, bytes), limit);
+    good += qp.wait(token, limit).is_ok();
+  }
+  arch::fetch_add<arch::Scope::system>(&job.report->good, good);
+}
+
 /// Writes that nobody waits for one by one: fence and quiet.
 template <class Vendor>
 XIO_DEVICE void put_quiet(const RdmaJob& job) {

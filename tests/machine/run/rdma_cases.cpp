@@ -18,8 +18,14 @@ using machine_kernels::thread_bytes;
 using xio::emulation::RdmaQueueConfig;
 
 template <class Kit>
-RdmaQueueConfig numbered(uint32_t qpn) {
+RdmaQueueConfig numbered(const Case& one, uint32_t qpn) {
   RdmaQueueConfig config = Kit::config();
+  if ((one.features & costs) != 0) {
+    // Nobody waits for room.
+    config.sq_units *= 16;
+    config.cq_entries *= 16;
+    config.side_entries *= 16;
+  }
   config.qpn = qpn;
   if (config.handle != 0) config.handle = qpn + 0x1000;
   return config;
@@ -28,7 +34,8 @@ RdmaQueueConfig numbered(uint32_t qpn) {
 /// How many operations a kernel reports.
 uint64_t expected(const Case& one, uint32_t lanes, bool atomics) {
   const uint64_t turns = uint64_t{lanes} * one.rounds;
-  if (one.name.find("messages") != std::string::npos || one.name.find("quiet") != std::string::npos) return turns;
+  for (const char* const alone : {"messages", "quiet", "puts"})
+    if (one.name.find(alone) != std::string::npos) return turns;
   return turns * (atomics ? 3 : 2);
 }
 
@@ -43,8 +50,8 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   gpu.memory.clear();
   const MemoryKind kind = shared_kind(gpu, one, seed);
   xio::emulation::RdmaFabric fabric;
-  Pair near(fabric, numbered<Kit>(0x101), arena.source(kind, "queue pair"));
-  Pair far(fabric, numbered<Kit>(0x202), arena.source(kind, "peer's queue pair"));
+  Pair near(fabric, numbered<Kit>(one, 0x101), arena.source(kind, "queue pair"));
+  Pair far(fabric, numbered<Kit>(one, 0x202), arena.source(kind, "peer's queue pair"));
   near.model().connect(far.config().qpn);
   far.model().connect(near.config().qpn);
   xio::emulation::RdmaNic nic;
@@ -112,6 +119,7 @@ void add(std::vector<Case>& cases, const std::string& vendor, const std::string&
   cases.push_back({vendor + "_thread", run_rdma<Kit>, 1, 1, 1, 64, 4, 0, 0, late});
   cases.push_back({vendor + "_wave", run_rdma<Kit>, 1, 0, 0, 64, 1, 0, 0, late});
   cases.push_back({vendor + "_grid", run_rdma<Kit>, 2, 64, 0, 64, 1, 0, 0, late});
+  cases.push_back({vendor + "_grid_puts", run_rdma<Kit>, 4, 64, 0, 64, 8, 0, costs, late});
   cases.push_back({vendor + "_quiet", run_rdma<Kit>, 2, 0, 0, 64, 2, 0, 0, late});
   // One round: lanes that wait together wait for each other, and a second message would wait for both.
   cases.push_back({vendor + "_messages", run_rdma<Kit>, 2, 8, 0, 64, 1, 0, 0, late});
@@ -122,6 +130,8 @@ void add(std::vector<Case>& cases, const std::string& vendor, const std::string&
 
 std::vector<Case> rdma_cases() {
   std::vector<Case> cases;
+  cases.push_back({"mlx5_thread_puts", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 1, 1, 64, 64, 0, costs});
+  cases.push_back({"mlx5_wave_puts", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 8, 0, costs});
   add<xio::emulation::Mlx5Kit<>>(cases, "mlx5", "_wave_latency");
   add<xio::emulation::BnxtKit<>>(cases, "bnxt", "_block");
   add<xio::emulation::IonicKit<>>(cases, "ionic", "_grid_deferred");
