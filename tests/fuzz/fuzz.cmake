@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Fuzzers: what a device, a peer, a file or a user may hand to the library, at random and guided by coverage (libFuzzer).
-# Each first replays the inputs kept in corpus/<name>, then looks for new ones: all together two minutes on two processors, and
+# Each first replays the inputs kept in corpus/<name>, then looks for new ones: all together one minute on two processors, and
 # an hour by the label nightly.
 
 # They do not depend on the host compiler or the build type: one configuration has them, that of the other slow tests.
@@ -35,13 +35,15 @@ set(fuzz_compile_flags ${fuzz_flags} -Wall -Wextra -Wpedantic -Wconversion -Wsha
   -I${PROJECT_SOURCE_DIR}/include -I${XIO_TESTS_DIR} -I${PROJECT_SOURCE_DIR}/bench)
 
 # Builds tests/fuzz/<name>.cpp into <build>/tests/fuzz/<name>, and registers it as fuzz.<name> and fuzz.<name>.long.
-#   xio_add_fuzzer(<name> [MORE source...] [COMMON header] [FLAGS flag...] [OPTIONS option...])
+#   xio_add_fuzzer(<name> [LATER] [MORE source...] [COMMON header] [FLAGS flag...] [OPTIONS option...])
+# LATER: neither built nor run but at night.
 # MORE: further sources, relative to the project. COMMON: what all of them include, compiled once. FLAGS: of the compiler. OPTIONS: of
 # libFuzzer.
 function(xio_add_fuzzer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "COMMON" "MORE;FLAGS;OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "LATER" "COMMON" "MORE;FLAGS;OPTIONS")
   set(fuzz_names ${fuzz_names} ${name} PARENT_SCOPE)
   set(fuzz_options_${name} ${arg_OPTIONS} PARENT_SCOPE)
+  set(fuzz_later_${name} ${arg_LATER} PARENT_SCOPE)
   if(fuzz_missing)
     return()
   endif()
@@ -68,7 +70,11 @@ function(xio_add_fuzzer name)
   add_custom_command(OUTPUT ${fuzz_binary_dir}/${name}
     COMMAND ${XIO_FUZZ_CLANG_PATH} ${fuzz_flags} ${objects} -ldl -o ${fuzz_binary_dir}/${name}
     DEPENDS ${objects} COMMENT "Fuzzer ${name}" VERBATIM)
-  add_custom_target(fuzz-${name} ALL DEPENDS ${fuzz_binary_dir}/${name})
+  if(arg_LATER)
+    add_custom_target(fuzz-${name} DEPENDS ${fuzz_binary_dir}/${name})
+  else()
+    add_custom_target(fuzz-${name} ALL DEPENDS ${fuzz_binary_dir}/${name})
+  endif()
 endfunction()
 
 # Sequences of calls: inputs are long from the beginning.
@@ -92,25 +98,37 @@ find_path(XIO_NLOHMANN_JSON_INCLUDE nlohmann/json.hpp DOC "JSON for Modern C++ (
 if(XIO_NLOHMANN_JSON_INCLUDE)
   file(GLOB golden RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${XIO_TESTS_DIR}/golden/*.cpp)
   list(REMOVE_ITEM golden tests/golden/xio_golden.cpp)
-  # Most of the time would go into compiling.
-  xio_add_fuzzer(golden_files MORE ${golden} COMMON tests/golden/common.hpp FLAGS -O0 -fno-sanitize=undefined -DXIO_COUNT_OPERATIONS=1
+  # Most of the time would go into compiling. By day xio-golden reads the kept inputs.
+  xio_add_fuzzer(golden_files LATER MORE ${golden} COMMON tests/golden/common.hpp FLAGS -O0 -fno-sanitize=undefined -DXIO_COUNT_OPERATIONS=1
     OPTIONS -len_control=0 -max_len=6000 -malloc_limit_mb=1024 -rss_limit_mb=4096)
 endif()
 
 # Of the processor time that all of them have, each gets the same share.
 list(LENGTH fuzz_names count)
-math(EXPR seconds "120 / ${count}")
+math(EXPR seconds "60 / ${count}")
 math(EXPR long_seconds "7200 / ${count}")
 math(EXPR timeout "${seconds} + 280")
 math(EXPR long_timeout "${long_seconds} + 600")
 foreach(name IN LISTS fuzz_names)
   set(program ${fuzz_binary_dir}/${name} ${fuzz_dir}/corpus/${name} ${fuzz_binary_dir}/found)
-  xio_register_tool_test("${fuzz_missing}" NAME fuzz.${name} LABELS fuzz slow TIMEOUT ${timeout}
+  set(labels fuzz slow)
+  if(fuzz_later_${name})
+    list(APPEND labels nightly)
+    if(NOT fuzz_missing)
+      xio_register_test(NAME fuzz.${name}.program LABELS fuzz nightly TIMEOUT 900
+        COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target fuzz-${name})
+      set_tests_properties(fuzz.${name}.program PROPERTIES FIXTURES_SETUP fuzz-${name})
+    endif()
+  endif()
+  xio_register_tool_test("${fuzz_missing}" NAME fuzz.${name} LABELS ${labels} TIMEOUT ${timeout}
     COMMAND ${fuzz_dir}/run_fuzzer.sh ${program} ${seconds} ${fuzz_options_${name}})
   xio_register_tool_test("${fuzz_missing}" NAME fuzz.${name}.long LABELS fuzz nightly TIMEOUT ${long_timeout}
     COMMAND ${fuzz_dir}/run_fuzzer.sh ${program} ${long_seconds} ${fuzz_options_${name}})
   foreach(test fuzz.${name} fuzz.${name}.long)
     # Both keep what they find in one place.
     set_tests_properties(${test} PROPERTIES RESOURCE_LOCK fuzz.${name})
+    if(fuzz_later_${name})
+      set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED fuzz-${name})
+    endif()
   endforeach()
 endforeach()

@@ -52,9 +52,13 @@ else()
   foreach(name amdgcn_smoke amdgcn_loading arithmetic)
     xio_register_test(NAME machine.${name} COMMAND machine-${name} LABELS machine once)
   endforeach()
-  # One test for each target, to run side by side.
+  # One test for each target, to run side by side; by day one for each size of a wave.
   foreach(arch IN LISTS XIO_HIP_TARGETS)
-    xio_register_test(NAME machine.litmus.${arch} COMMAND machine-litmus_amdgcn "Litmus: ${arch}" LABELS machine once TIMEOUT 600)
+    set(labels machine once)
+    if(NOT arch MATCHES "gfx942|gfx1201")
+      list(APPEND labels nightly)
+    endif()
+    xio_register_test(NAME machine.litmus.${arch} COMMAND machine-litmus_amdgcn "Litmus: ${arch}" LABELS ${labels} TIMEOUT 600)
   endforeach()
   xio_register_test(NAME machine.litmus.missing_wait LABELS machine once
     COMMAND machine-litmus_amdgcn "Litmus: a write-back that LLVM does not wait for")
