@@ -60,6 +60,14 @@ Json cost_json(const CallCost& cost) {
   return json;
 }
 
+Json executed_json(const Executed& executed) {
+  return {{"instructions", executed.instructions},
+          {"loads", executed.loads},
+          {"stores", executed.stores},
+          {"doorbells", executed.doorbells},
+          {"pcie_writes", executed.host_writes}};
+}
+
 }  // namespace
 
 std::string heading() {
@@ -109,11 +117,24 @@ std::string markdown(const Report& report) {
   instructions("poll", &Timed::poll);
   for (const std::string& target : gpu_targets()) {
     row("instructions per post, unchecked, " + target,
-        [&](const Column& c) { return number(c.targets.at(target), "not measured here"); });
+        [&](const Column& c) { return number(c.targets.at(target).post, "not measured here"); });
   }
-  text << "\nTimes: median of " << report.repetitions << " turns of 64 calls, all columns in turns; " << report.cpu
-       << ".\nInstructions on the CPU: the hardware's counter, n/a where there is none. On GPUs: what the budget tests "
-          "of this build tree counted in the disassembly.\n";
+  const auto executed = [&](const std::string& title, const std::string& target, double Executed::* what) {
+    row("executed, " + target + ": " + title, [&target, what](const Column& c) {
+      const auto& one = c.targets.at(target).executed;
+      return one ? number((*one).*what) : "not measured here";
+    });
+  };
+  for (const std::string& target : gpu_targets()) executed("instructions", target, &Executed::instructions);
+  executed("loads", "gfx942", &Executed::loads);
+  executed("stores", "gfx942", &Executed::stores);
+  executed("doorbells", "gfx942", &Executed::doorbells);
+  executed("writes over PCIe", "gfx942", &Executed::host_writes);
+  text
+      << "\nTimes: median of " << report.repetitions << " turns of 64 calls, all columns in turns; " << report.cpu
+      << ".\nInstructions on the CPU: the hardware's counter, n/a where there is none. On GPUs: what the budget tests "
+         "of this build tree counted in the disassembly; executed: one operation and its wait, for each of 256 threads "
+         "that share a queue, in instructions and accesses of waves on a model of the GPU.\n";
   return text.str();
 }
 
@@ -139,7 +160,10 @@ Json to_json(const Report& report) {
                  {{"post_unchecked", cost_json(column.timed.post_unchecked)},
                   {"post_checked", cost_json(column.timed.post_checked)},
                   {"poll", cost_json(column.timed.poll)}}}};
-    for (const auto& [target, count] : column.targets) one["gpu_instructions"][target] = count ? Json(*count) : Json();
+    for (const auto& [target, count] : column.targets) {
+      one["gpu_instructions"][target] = count.post ? Json(*count.post) : Json();
+      one["gpu_executed"][target] = count.executed ? executed_json(*count.executed) : Json();
+    }
     json["vendors"].push_back(one);
   }
   return json;

@@ -7,10 +7,12 @@ set -- "$1" emulated
 report=$work/report.json
 mkdir "$work/counts"
 echo '{"kernel": "put_mlx5", "instructions": 12345}' >"$work/counts/put_mlx5.gfx942.json"
+echo '{"instructions": 67.5, "loads": 1, "stores": 2, "doorbells": 0.01, "host_writes": 3}' \
+  >"$work/counts/executed.bnxt_grid_puts.gfx942.json"
 
 "$tester" --repetitions 3 --json "$report" --gpu-counts "$work/counts" >"$work/out" 2>"$work/err" || fail "exit status $?"
 cat "$work/out" "$work/err"
-for words in "models, neither NICs nor a drive" "not measured here" "12345" "| nvme | mlx5 | bnxt | ionic | ernic | rxe |"; do
+for words in "models, neither NICs nor a drive" "not measured here" "12345" "| executed, gfx942: instructions | not measured here | not measured here | 67.5 |" "| nvme | mlx5 | bnxt | ionic | ernic | rxe |"; do
   if grep -qF -- "$words" "$work/out"; then pass; else fail "the table does not say: $words"; fi
 done
 
@@ -43,6 +45,7 @@ holds "all(0 < v[p]['pcie_bytes_per_operation'] -
 holds "all(v['cpu'][c]['ns'] > 0 for c in ('post_unchecked', 'post_checked', 'poll') for v in j['vendors'])"
 holds "all(n is None or n > 10 for v in j['vendors'] for n in [c['instructions'] for c in v['cpu'].values()])"
 holds "[v['gpu_instructions']['gfx942'] for v in j['vendors']] == [None, 12345, None, None, None, None]"
+holds "[v['gpu_executed']['gfx942'] and v['gpu_executed']['gfx942']['pcie_writes'] for v in j['vendors']] == [None, None, 3, None, None, None]"
 holds "all(list(v['gpu_instructions']) == sorted(['gfx90a', 'gfx942', 'gfx1100', 'gfx1201']) for v in j['vendors'])"
 
 "$tester" --repetitions 1 --json - >"$work/stdout.json" 2>"$work/err" &&

@@ -42,6 +42,13 @@ inline xio::emulation::MemorySource pinned_memory() {
   return source;
 }
 
+/// How many operations a test does of those that it does usually: one of XIO_GPU_SHARE, for GPUs that are models.
+inline uint32_t share_of(uint32_t usual) {
+  const char* const told = std::getenv("XIO_GPU_SHARE");
+  const uint32_t share = told == nullptr ? 1 : static_cast<uint32_t>(std::strtoul(told, nullptr, 10));
+  return share > 1 && usual > share ? usual / share : share > 1 ? 1 : usual;
+}
+
 /// A controller, and access to its model.
 struct ModelController {
   explicit ModelController(xio::emulation::NvmeConfig config = {}) {

@@ -30,7 +30,7 @@ void write_read_compare(uint32_t blocks, uint32_t threads, uint32_t lanes, uint3
   host::NvmeQueue queue = model.controller->create_queue(options);
   host::DmaBuffer data = model.controller->allocate(size_t{lanes} * 8192);
   Result result;
-  constexpr uint32_t rounds = 20;
+  const uint32_t rounds = gpu::share_of(20);
   gpu::write_read_compare<S, Policy><<<blocks, threads>>>(queue.handle(), data.bus(), data.as<uint64_t>(), lanes, rounds,
                                                          result.outcome);
   gpu::synchronize();
@@ -80,17 +80,18 @@ TEST_CASE("a wave submits batches") {
   auto* const pieces = list.as<nvme::Piece>();
   for (uint32_t i = 0; i < 64; ++i) pieces[i] = {uint64_t{i} * 8, data.bus() + i * 4096, 8};
   Result result;
-  gpu::batches<Throughput><<<1, gpu::wave_size()>>>(queue.handle(), pieces, 64, 100, result.outcome);
+  const uint32_t rounds = gpu::share_of(100);
+  gpu::batches<Throughput><<<1, gpu::wave_size()>>>(queue.handle(), pieces, 64, rounds, result.outcome);
   gpu::synchronize();
   CHECK(result.outcome->first_status == 0);
-  CHECK(result.outcome->passed == 100);
+  CHECK(result.outcome->passed == rounds);
 }
 
 TEST_CASE("waves transfer more pieces than the queue holds") {
   gpu::ModelController model;
   host::NvmeQueue queue = model.controller->create_queue();
   constexpr uint32_t waves = 4;
-  constexpr uint32_t per_wave = 500;
+  const uint32_t per_wave = gpu::share_of(500);
   host::DmaBuffer data = model.controller->allocate(4096);
   host::DmaBuffer list = model.controller->allocate(waves * per_wave * sizeof(nvme::Piece));
   host::DmaBuffer words = model.controller->allocate(waves * sizeof(Notification));

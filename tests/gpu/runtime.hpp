@@ -32,23 +32,25 @@ inline int device_count() {
 
 inline std::string device_name() {
 #if defined(__HIP__)
-  hipDeviceProp_t properties;
+  char name[256] = "";
+  check(hipDeviceGetName(name, sizeof name, 0), "the device's name");
+  return name;
 #else
   cudaDeviceProp properties;
-#endif
-  check(XIO_GPU(GetDeviceProperties)(&properties, 0), "device properties");
+  check(cudaGetDeviceProperties(&properties, 0), "device properties");
   return properties.name;
+#endif
 }
 
 /// Lanes of a wave of the first device.
 inline uint32_t wave_size() {
+  int lanes = 0;
 #if defined(__HIP__)
-  hipDeviceProp_t properties;
+  check(hipDeviceGetAttribute(&lanes, hipDeviceAttributeWarpSize, 0), "the size of a wave");
 #else
-  cudaDeviceProp properties;
+  check(cudaDeviceGetAttribute(&lanes, cudaDevAttrWarpSize, 0), "the size of a warp");
 #endif
-  check(XIO_GPU(GetDeviceProperties)(&properties, 0), "device properties");
-  return static_cast<uint32_t>(properties.warpSize);
+  return static_cast<uint32_t>(lanes);
 }
 
 /// Host memory that the GPU reaches at the same address.

@@ -40,7 +40,8 @@ function(xio_machine_kernels kind arch result)
 endfunction()
 
 find_package(CLI11 CONFIG REQUIRED)
-add_executable(machine-run ${machine_dir}/run/main.cpp ${machine_dir}/run/nvme_cases.cpp ${machine_dir}/run/rdma_cases.cpp)
+add_executable(machine-run ${machine_dir}/run/main.cpp ${machine_dir}/run/mutate.cpp ${machine_dir}/run/nvme_cases.cpp
+  ${machine_dir}/run/rdma_cases.cpp)
 target_link_libraries(machine-run PRIVATE xio_build_options xio::emulation machine CLI11::CLI11)
 set_target_properties(machine-run PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${XIO_TESTS_BINARY_DIR})
 target_compile_options(machine-run PRIVATE -O2)
@@ -79,7 +80,8 @@ foreach(kind nvme rdma)
     # What an operation costs in executed instructions.
     list(APPEND names machine.${kind}_costs.${arch})
     xio_register_test(NAME machine.${kind}_costs.${arch} LABELS ${labels} budget
-      COMMAND machine-run ${file} ${which} --counts --budgets ${machine_dir}/budgets.txt)
+      COMMAND machine-run ${file} ${which} --counts --budgets ${machine_dir}/budgets.txt
+        --write ${XIO_CODEGEN_BINARY_DIR}/counts)
     if(later)
       set_tests_properties(${names} PROPERTIES FIXTURES_REQUIRED machine-kernels-${kind}-${arch})
     endif()
@@ -109,14 +111,52 @@ endforeach()
 
 # Runtimes that a program finds by LD_LIBRARY_PATH, with a GPU that the machine plays.
 set(played_dir ${XIO_TESTS_BINARY_DIR}/played-gpu)
-add_library(played-gpu SHARED ${machine_dir}/runtime/device.cpp ${machine_dir}/runtime/hip.cpp ${machine_dir}/runtime/cuda.cpp)
+add_library(played-gpu SHARED ${machine_dir}/runtime/device.cpp ${machine_dir}/runtime/hip.cpp ${machine_dir}/runtime/hip_program.cpp
+  ${machine_dir}/runtime/cuda.cpp)
 target_link_libraries(played-gpu PRIVATE xio_build_options machine Threads::Threads)
+target_link_options(played-gpu PRIVATE -Wl,--version-script=${machine_dir}/runtime/symbols.map)
+set_property(TARGET played-gpu PROPERTY LINK_DEPENDS ${machine_dir}/runtime/symbols.map)
 set_target_properties(machine PROPERTIES POSITION_INDEPENDENT_CODE ON)
 set_target_properties(played-gpu PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${played_dir})
-foreach(name libamdhip64.so.7 libhsa-runtime64.so.1 libcudart.so.13 libcuda.so.1)
+# What programs are linked with, and what they load by name.
+foreach(name libamdhip64.so.5 libamdhip64.so.7 libhsa-runtime64.so.1 libcudart.so.13 libcuda.so.1)
   add_custom_command(TARGET played-gpu POST_BUILD
     COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE_NAME:played-gpu> ${played_dir}/${name} VERBATIM)
 endforeach()
+
+# Whole programs for HIP, as the compiler links them with HIP's own runtime: an example, and the tests that scripts/gpu runs. On the played GPU.
+find_library(XIO_AMDHIP64 amdhip64 PATHS /opt/rocm/lib DOC "HIP's runtime (Debian: libamdhip64-dev)")
+set(missing "${XIO_HIP_MISSING}")
+if(NOT missing AND NOT XIO_AMDHIP64)
+  set(missing "no libamdhip64 (Debian: libamdhip64-dev)")
+endif()
+set(one gfx942)
+set(both gfx942 gfx1201)
+set(programs "")
+foreach(name protocol)
+  set(program ${XIO_TESTS_BINARY_DIR}/gpu-${name})
+  xio_register_tool_test("${missing}" NAME gpu.${name}.link LABELS machine once
+    COMMAND ${XIO_HIP_CLANG_PATH} -x hip -std=c++17 -O1 --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS} --offload-arch=gfx942
+      -I${PROJECT_SOURCE_DIR}/include -I${XIO_TESTS_DIR} -I${PROJECT_SOURCE_DIR}/bench ${XIO_TESTS_DIR}/gpu/${name}.hip
+      -x none ${XIO_AMDHIP64} -lpthread -ldl -o ${program})
+  list(APPEND programs gpu_${name} one ${program})
+  if(NOT missing)
+    set_tests_properties(gpu.${name}.link PROPERTIES FIXTURES_SETUP gpu_${name})
+  endif()
+endforeach()
+if(XIO_BUILD_EXAMPLES)
+  list(APPEND programs stream_io_gpu both ${PROJECT_BINARY_DIR}/examples/stream_io_gpu)
+endif()
+while(programs)
+  list(POP_FRONT programs name targets program)
+  foreach(arch IN LISTS ${targets})
+    xio_register_tool_test("${missing}" NAME machine.${name}.${arch} LABELS machine once TIMEOUT 600
+      COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${played_dir} XIO_PLAYED_GPU=${arch} XIO_GPU_SHARE=20 ${program})
+    if(NOT missing)
+      set_tests_properties(machine.${name}.${arch} PROPERTIES FIXTURES_REQUIRED ${name} SKIP_RETURN_CODE -1)
+    endif()
+  endforeach()
+endwhile()
 
 # The tester itself, with the kernels that it carries, found as on a real machine.
 if(XIO_BUILD_BENCH)
@@ -133,5 +173,13 @@ if(XIO_BUILD_BENCH)
       xio_register_test(NAME machine.tester_qemu.${arch} LABELS machine qemu once TIMEOUT 600
         COMMAND ${machine_dir}/tester.sh $<TARGET_FILE:xio-tester> ${played_dir} ${arch} qemu)
     endif()
+  endforeach()
+  # What scripts/gpu does with it.
+  foreach(pair gfx942=64 sm_90=32)
+    string(REPLACE "=" ";" pair ${pair})
+    list(POP_FRONT pair arch lanes)
+    xio_register_test(NAME machine.tester_jobs.${arch} LABELS machine once nightly TIMEOUT 7200
+      COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${played_dir} XIO_PLAYED_GPU=${arch} ${XIO_TESTS_DIR}/gpu/tester_jobs.sh
+        $<TARGET_FILE:xio-tester> ${XIO_TESTS_BINARY_DIR}/tester-jobs-${arch} ${lanes} 256 7000)
   endforeach()
 endif()

@@ -2,27 +2,40 @@
 # SPDX-License-Identifier: MIT
 """Weakens every ordering of the machine's kernels, one at a time, and says of which nothing is noticed.
 
-A place is one of the library's: the line of include/xio that asks for an instruction, and what was done to it. It is
-needed where some case with some seed notices that, on whatever way it was called. What no case notices must be in unneeded.txt with the reason why it
-is not needed, or the exit status is 1: lines "target<TAB>instruction and change<TAB>source lines<TAB>reason", the first
-three of them regular expressions. The last line is the table's: caught, not needed, unexplained.
+A place is one of the library's: the line of include/xio that asks for an instruction, the function that it is in, and
+what was done to the instruction. It is needed where some case with some seed notices that, in whatever kernel. What no
+case notices must be in unneeded.txt with the reason why it is not needed, or the exit status is 1: lines
+"target<TAB>instruction and change<TAB>place<TAB>reason", the first three of them regular expressions. Places with a
+reason are not tried, but for --all, which says where one is noticed after all. The last line is the table's.
 """
 
 import argparse
 import collections
+import functools
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
-LIBRARY = "/include/xio/"
+LIBRARY = pathlib.Path(__file__).resolve().parents[2] / "include" / "xio"
+FUNCTION = re.compile(r"^ *(?:template <.*> )?XIO_(?:DEVICE|HOST_DEVICE|COLD)\w*\b.*?\b(~?\w+)\(")
 
 
-def place_of(source):
-    """Where the library asks for it: the first line that is not a primitive's; empty where the instruction is the test's."""
-    lines = [line.split(LIBRARY)[1] for line in source.split(" < ") if LIBRARY in line]
-    behind = [line for line in lines if not line.startswith("device/arch")]
-    return behind[0] if behind else ""
+@functools.lru_cache(None)
+def lines_of(file):
+    return (LIBRARY / file).read_text(encoding="utf-8").splitlines()
+
+
+@functools.lru_cache(None)
+def with_function(place):
+    """ "device/submission.hpp:234" with the function that the line is in behind it."""
+    file, _, line = place.rpartition(":")
+    for text in reversed(lines_of(file)[: int(line)]):
+        match = FUNCTION.match(text)
+        if match:
+            return f"{place} {match.group(1)}()"
+    return place
 
 
 def read_reasons(path):
@@ -37,58 +50,85 @@ def read_reasons(path):
     return reasons
 
 
-def run(command, results):
-    target = None
+def reason_for(reasons, target, key):
+    opcode, change, place = key
+    for of_target, of_change, of_place, reason in reasons:
+        if of_target.search(target) and of_change.search(f"{opcode} {change}") and of_place.search(with_function(place)):
+            return reason
+    return None
+
+
+def run(command):
+    """Yields outcome, key and what noticed it."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             parts = line.rstrip("\n").split("\t")
-            if len(parts) == 5 and parts[0] in ("caught", "survives"):
-                text, change, source = parts[1], parts[2], parts[3]
-                place = place_of(source)
-                if place:
-                    results[(place, text.split()[0], change)][parts[0]] += 1
-            else:
-                target = line.split()[0] if line.strip() else target
-                print(line, end="", flush=True)
+            if len(parts) == 6:
+                outcome, text, change, _, place, noticed = parts
+                yield outcome, (text.split()[0], change, place), noticed
     if process.returncode != 0:
         sys.exit(f"{' '.join(command)}: exit status {process.returncode}")
-    return target
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", help="machine-run")
-    parser.add_argument("kernels", nargs="+", help="NVMe's or, behind rdma:, RDMA's kernels of one target")
+    parser.add_argument("target", help="as unneeded.txt names it: gfx942")
+    parser.add_argument("kernels", nargs="+", help="NVMe's or, behind rdma:, RDMA's kernels of the target")
     parser.add_argument("--seeds", default="12", help="for each place (default 12)")
-    parser.add_argument("--case", action="append", default=[], help="these cases only")
+    parser.add_argument("--case", help="this case only")
+    parser.add_argument("--all", action="store_true", help="try those too that are said not to be needed")
+    parser.add_argument("--verbose", action="store_true", help="what noticed each place")
     arguments = parser.parse_args()
 
-    results = collections.defaultdict(collections.Counter)
-    target = ""
+    reasons = read_reasons(pathlib.Path(__file__).with_name("unneeded.txt"))
+    outcomes = collections.defaultdict(collections.Counter)
+    noticed_by = {}
     for kernels in arguments.kernels:
         command = [arguments.program, kernels.removeprefix("rdma:"), "--mutate", "--seeds", arguments.seeds]
         if kernels.startswith("rdma:"):
             command.append("--rdma")
-        for only in [["--case", case] for case in arguments.case] or [[]]:
-            target = run(command + only, results) or target
-    reasons = read_reasons(pathlib.Path(__file__).with_name("unneeded.txt"))
-    caught, unneeded, unexplained = 0, collections.Counter(), []
-    for (place, opcode, change), counts in sorted(results.items()):
+        if arguments.case:
+            command += ["--case", arguments.case]
+        skipped = {key for key, counts in outcomes.items() if counts["caught"]}
+        if not arguments.all:
+            listed = {key for _, key, _ in run(command + ["--list"]) if key[2]}
+            skipped |= {key for key in listed if reason_for(reasons, arguments.target, key)}
+        with tempfile.NamedTemporaryFile("w", suffix=".skip") as file:
+            file.writelines("\t".join(key) + "\n" for key in skipped)
+            file.flush()
+            for outcome, key, noticed in run(command + ["--skip", file.name]):
+                if not key[2]:
+                    continue
+                outcomes[key][outcome] += 1
+                if outcome == "caught":
+                    noticed_by.setdefault(key, noticed)
+
+    caught, unneeded, unexplained, idle = 0, collections.Counter(), [], 0
+    for key, counts in sorted(outcomes.items(), key=lambda item: item[0][::-1]):
+        name = f"{key[0]} {key[1]}: {with_function(key[2])}"
+        reason = reason_for(reasons, arguments.target, key)
         if counts["caught"]:
             caught += 1
-            continue
-        for of_target, of_change, of_place, reason in reasons:
-            if of_target.search(target) and of_change.search(f"{opcode} {change}") and of_place.search(place):
-                unneeded[reason] += 1
-                break
+            if arguments.verbose:
+                print(f"caught: {name}: {noticed_by[key]}")
+            if reason:
+                print(f"NEEDED: {name}, by {noticed_by[key]}")
+        elif reason:
+            unneeded[reason] += 1
+        elif counts["survives"]:
+            unexplained.append(f"{name} ({counts['survives']} times)")
         else:
-            unexplained.append(f"{opcode} {change}: {place} ({counts['survives']} times)")
+            idle += 1
     for reason, count in unneeded.most_common():
         print(f"not needed, {count} places: {reason}")
     for line in unexplained:
         print(f"UNEXPLAINED: {line}")
-    print(f"{target}: {caught} caught, {sum(unneeded.values())} not needed, {len(unexplained)} unexplained")
-    sys.exit(1 if unexplained or not results else 0)
+    print(
+        f"{arguments.target}: {caught} caught, {sum(unneeded.values())} not needed, {len(unexplained)} unexplained, "
+        f"{idle} not executed"
+    )
+    sys.exit(1 if unexplained or not caught else 0)
 
 
 if __name__ == "__main__":

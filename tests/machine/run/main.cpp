@@ -8,11 +8,13 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 
 #include <machine/core/load.hpp>
 #include <machine/run/budgets.hpp>
 #include <machine/run/cases.hpp>
+#include <machine/run/mutate.hpp>
 
 namespace {
 
@@ -27,7 +29,9 @@ struct Options {
   bool trace = false;
   bool counts = false;
   bool mutate = false;
+  MutationChoice mutations;
   bool calm = false;
+  std::string figures;
   Budgets budgets;
 };
 
@@ -37,6 +41,19 @@ void print_counts(const Counts& c, uint64_t operations) {
     std::printf(" %s=%.3f", name.c_str(),
                 static_cast<double>(c.*counter) / static_cast<double>(operations != 0 ? operations : 1));
   std::printf("\n");
+}
+
+/// For xio-vendors.
+void write_counts(const std::string& folder, const std::string& target, const std::string& name, const Counts& c,
+                  uint64_t operations) {
+  const std::string path = folder + "/executed." + name + "." + target + ".json";
+  std::ofstream file(path);
+  file << "{\"operations\": " << operations;
+  for (const auto& [counter, member] : counters())
+    file << ", \"" << counter
+         << "\": " << static_cast<double>(c.*member) / static_cast<double>(operations != 0 ? operations : 1);
+  file << "}\n";
+  if (!file.flush()) throw Fault("cannot write " + path);
 }
 
 /// Runs one case over all seeds; the number of those that were wrong.
@@ -68,50 +85,10 @@ uint64_t run(Gpu& gpu, const Case& one, const Options& options) {
       static_cast<unsigned long long>(failed), static_cast<unsigned long long>(operations), seconds,
       static_cast<double>(sum.lane_instructions) / seconds * 1e-6, static_cast<unsigned long long>(sum.stale_loads));
   if (options.counts) print_counts(sum, operations);
+  if (!options.figures.empty()) write_counts(options.figures, gpu.target(), one.name, sum, operations);
   failed += options.budgets.check(gpu.target(), one.name, sum, operations);
   std::fflush(stdout);
   return failed;
-}
-
-/// Weakens each ordering of a kernel's code by itself, and tells by which seed that is noticed.
-uint64_t mutate(Gpu& gpu, const Case& one, const Options& options) {
-  uint64_t survived = 0;
-  uint64_t caught = 0;
-  const uint64_t usual = gpu.limits.instructions;
-  const std::vector<Mutation> all = gpu.mutations(one.kernel_name());
-  std::vector<uint64_t> executed(all.size());
-  constexpr uint64_t looks = 6;  // seeds that tell what is executed at all
-  for (uint64_t seed = options.first; seed <= options.last && seed < options.first + looks; ++seed) {
-    const Outcome outcome = one.run(gpu, one, seed);
-    if (!outcome.error.empty()) throw Fault(one.name + " is wrong without a mutation: " + outcome.error);
-    for (size_t i = 0; i < all.size(); ++i) executed[i] += gpu.executed(all[i]);
-  }
-  uint64_t idle = 0;
-  for (size_t i = 0; i < all.size(); ++i) {
-    const Mutation& mutation = all[i];
-    if (executed[i] == 0) {
-      ++idle;
-      continue;
-    }
-    gpu.apply(mutation);
-    gpu.limits.instructions = 20'000'000;
-    std::string error;
-    uint64_t seed = options.first;
-    for (; seed <= options.last && error.empty(); ++seed) error = one.run(gpu, one, seed).error;
-    gpu.restore();
-    ++(error.empty() ? survived : caught);
-    // For tests/machine/mutations.py: with tabs between.
-    const std::string found =
-        error.empty() ? "" : "seed " + std::to_string(seed - 1) + ": " + error.substr(0, error.find('\n'));
-    std::printf("%s\t%s\t%s\t%s\t%s\n", error.empty() ? "survives" : "caught", mutation.text.c_str(),
-                mutation.change.c_str(), mutation.source.c_str(), found.c_str());
-    std::fflush(stdout);
-  }
-  gpu.limits.instructions = usual;
-  std::printf("%-8s %-22s %llu caught, %llu survive, %llu were not executed\n", gpu.target().c_str(), one.name.c_str(),
-              static_cast<unsigned long long>(caught), static_cast<unsigned long long>(survived),
-              static_cast<unsigned long long>(idle));
-  return 0;
 }
 
 }  // namespace
@@ -120,6 +97,7 @@ int main(int argc, char** argv) {
   Options options;
   std::string seeds;
   std::string budgets;
+  std::string skip;
   CLI::App app("Runs the kernels of a compiled program on the machine");
   app.add_option("program", options.program, "code object or PTX")->required();
   app.add_option("--seeds", seeds, "N or A-B");
@@ -127,9 +105,12 @@ int main(int argc, char** argv) {
   app.add_flag("--rdma", options.rdma, "the RDMA cases instead of NVMe's");
   app.add_flag("--trace", options.trace, "every instruction");
   app.add_flag("--counts", options.counts, "what an operation costs");
+  app.add_option("--write", options.figures, "the same, a file for each case, to this folder");
   app.add_option("--budgets", budgets, "run what this file has limits for, calm, and hold it to them");
   app.add_flag("--calm", options.calm, "a GPU that takes no liberties");
   app.add_flag("--mutate", options.mutate, "weaken each ordering of the code, one after the other");
+  app.add_flag("--list", options.mutations.list, "only name them");
+  app.add_option("--skip", skip, "file: places that are not weakened");
   CLI11_PARSE(app, argc, argv);
   if (seeds.empty()) {
     const char* const told = std::getenv("XIO_MACHINE_SEEDS");
@@ -141,6 +122,9 @@ int main(int argc, char** argv) {
     options.last = std::stoull(dash == std::string::npos ? seeds : seeds.substr(dash + 1));
   }
   try {
+    options.mutations.first = options.first;
+    options.mutations.last = options.last;
+    if (!skip.empty()) options.mutations.read_skipped(skip);
     const std::unique_ptr<Gpu> gpu = load(options.program);
     if (!budgets.empty()) {
       options.budgets = Budgets(budgets);
@@ -159,7 +143,10 @@ int main(int argc, char** argv) {
       if ((one.features & costs) != 0 && !options.calm) continue;
       if (!budgets.empty() && !options.budgets.has(gpu->target(), one.name)) continue;
       ++cases;
-      failed += options.mutate ? mutate(*gpu, one, options) : run(*gpu, one, options);
+      if (options.mutate)
+        mutate(*gpu, one, options.mutations);
+      else
+        failed += run(*gpu, one, options);
     }
     if (cases == 0) throw Fault("no case " + options.only);
     return failed == 0 ? 0 : 1;

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Weakens the orderings of a case's kernel, one at a time.
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include <machine/run/cases.hpp>
+
+namespace machine {
+
+/// Which orderings are weakened, and how they are tried.
+struct MutationChoice {
+  uint64_t first = 1;  ///< seed
+  uint64_t last = 20;
+  bool list = false;  ///< only name them
+  /// "opcode<TAB>change<TAB>place": what was caught in one case is not tried in the next.
+  std::set<std::string> skipped;
+
+  /// Throws Fault.
+  void read_skipped(const std::string& path);
+};
+
+/// Prints a line for each ordering: caught, survives, skipped or idle (not executed), instruction, change, source,
+/// place and what noticed it, with tabs between. The place is the library's: the first line of include/xio behind
+/// device/arch that asks for the instruction; empty where the test's kernel does.
+void mutate(Gpu& gpu, const Case& one, MutationChoice& choice);
+
+}  // namespace machine
