@@ -9,6 +9,7 @@
 #include <xio/host/text.hpp>
 
 #include "tester/errors.hpp"
+#include "tester/gpu/images.hpp"
 #include "tester/json_report.hpp"
 #include "tester/table.hpp"
 #include "tester/target.hpp"
@@ -97,11 +98,14 @@ Json namespaces_json(const xio::host::NvmeController& controller) {
 }
 
 Json offers_json() {
+  const std::string targets = image_targets();
+  Json executors = {"host"};
+  if (!targets.empty()) executors.push_back("gpu");
   return {
-      {"executors", {"host"}},
+      {"executors", executors},
+      {"gpu_targets", {targets.empty() ? "none in this build" : targets}},
       {"controllers",
-       {"qemu[:key=value,...]", "emulated[:key=value,...]", "vfio:BDF[,key=value,...]", "/dev/nvmeN[,key=value,...]"}},
-      {"not_offered", {"--executor gpu (a build with HIP or CUDA)"}}};
+       {"qemu[:key=value,...]", "emulated[:key=value,...]", "vfio:BDF[,key=value,...]", "/dev/nvmeN[,key=value,...]"}}};
 }
 
 void print_controller(const Json& json) {
@@ -159,8 +163,8 @@ int run_info(const InfoOptions& options) {
     if (json.contains("controller")) print_controller(json["controller"]);
     std::printf("xio-tester %s offers\n", json["version"].get<std::string>().c_str());
     for (const auto& [title, words] : {std::pair<const char*, const char*>{"executors", "executors    "},
-                                       {"controllers", "controllers  "},
-                                       {"not_offered", "not offered  "}}) {
+                                       {"gpu_targets", "GPU targets  "},
+                                       {"controllers", "controllers  "}}) {
       std::string all;
       for (const Json& word : json["offers"][title]) all += (all.empty() ? "" : ", ") + word.get<std::string>();
       std::printf("  %s%s\n", words, all.c_str());
