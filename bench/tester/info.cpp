@@ -103,7 +103,7 @@ Json offers_json() {
   if (!targets.empty()) executors.push_back("gpu");
   return {
       {"executors", executors},
-      {"gpu_targets", {targets.empty() ? "none in this build" : targets}},
+      {"gpu_targets", targets},
       {"controllers",
        {"qemu[:key=value,...]", "emulated[:key=value,...]", "vfio:BDF[,key=value,...]", "/dev/nvmeN[,key=value,...]"}}};
 }
@@ -162,9 +162,10 @@ int run_info(const InfoOptions& options) {
   if (options.json != "-") {
     if (json.contains("controller")) print_controller(json["controller"]);
     std::printf("xio-tester %s offers\n", json["version"].get<std::string>().c_str());
-    for (const auto& [title, words] : {std::pair<const char*, const char*>{"executors", "executors    "},
-                                       {"gpu_targets", "GPU targets  "},
-                                       {"controllers", "controllers  "}}) {
+    const auto targets = json["offers"]["gpu_targets"].get<std::string>();
+    std::printf("  GPU targets  %s\n", targets.empty() ? "none in this build" : targets.c_str());
+    for (const auto& [title, words] :
+         {std::pair<const char*, const char*>{"executors", "executors    "}, {"controllers", "controllers  "}}) {
       std::string all;
       for (const Json& word : json["offers"][title]) all += (all.empty() ? "" : ", ") + word.get<std::string>();
       std::printf("  %s%s\n", words, all.c_str());
