@@ -5,6 +5,10 @@
 set(XIO_KERNEL_PTX "" CACHE STRING
   "oldest NVIDIA GPU that programs have kernels for, sm_NN by nvcc, clang:sm_NN by clang; empty: clang:sm_70, or the oldest that nvcc knows")
 find_program(XIO_OFFLOAD_BUNDLER NAMES clang-offload-bundler-19 clang-offload-bundler)
+# It looks for llvm-objcopy beside the name that it is called by, and that is behind Debian's link.
+if(XIO_OFFLOAD_BUNDLER)
+  get_filename_component(XIO_OFFLOAD_BUNDLER_PATH ${XIO_OFFLOAD_BUNDLER} REALPATH)
+endif()
 find_program(XIO_LLD NAMES ld.lld-19 ld.lld)
 
 set(XIO_KERNELS_AMD "")
@@ -51,7 +55,7 @@ function(xio_embed_kernels target name user source)
   if(objects)
     set(bundle ${folder}/${name}.hipfb)
     add_custom_command(OUTPUT ${bundle}
-      COMMAND ${XIO_OFFLOAD_BUNDLER} -type=o -bundle-align=4096 -targets=${bundle_targets} ${bundle_inputs} -output=${bundle}
+      COMMAND ${XIO_OFFLOAD_BUNDLER_PATH} -type=o -bundle-align=4096 -targets=${bundle_targets} ${bundle_inputs} -output=${bundle}
       DEPENDS ${objects} VERBATIM)
     list(APPEND files ${bundle})
     list(APPEND definitions "XIO_TESTER_${upper}_AMD=\"${bundle}\"")

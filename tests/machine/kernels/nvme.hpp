@@ -182,11 +182,29 @@ XIO_DEVICE void transfers(const NvmeJob& job) {
   using namespace xio;
   nvme::Queue<Sharing::grid, Notifying<>> queue(job.queues[0]);
   const uint32_t wave = thread_number() / arch::wave_size();
-  const Status status = queue.transfer(nvme::Opcode::read, job.pieces + uint64_t{wave} * job.count, job.count,
-                                       job.notifications[wave], queue.deadline(Duration{job.patience_ns}));
-  if (arch::lane() != 0) return;
-  const uint64_t done = arch::load<arch::Scope::system>(&job.notifications[wave].done);
-  count(job.report, status, done == job.count, 8);
+  const uint32_t waves = job.lanes / arch::wave_size();
+  const uint32_t first = wave * job.count;
+  // Piece i of all waves has block i, and the data of thread i.
+  for (uint32_t i = first + arch::lane(); i < first + job.count; i += arch::wave_size()) {
+    uint64_t* const out = job.data + uint64_t{i} * (thread_bytes / 8);
+    fill(out, i, job.words);
+    // From here on a cache may hold what is there now.
+    out[block_words - 1] = out[block_words];
+  }
+  queue.publish_payload();
+  const auto run = [&](nvme::Opcode opcode, const nvme::Piece* pieces, Notification& progress) {
+    const Status status =
+        queue.transfer(opcode, pieces, job.count, progress, queue.deadline(Duration{job.patience_ns}));
+    if (arch::lane() == 0) count(job.report, status, arch::load<arch::Scope::system>(&progress.done) == job.count, 8);
+    return status;
+  };
+  const Status written = run(nvme::Opcode::write, job.pieces + first, job.notifications[wave]);
+  const Status read = run(nvme::Opcode::read, job.pieces + waves * job.count + first, job.notifications[waves + wave]);
+  if (!written.is_ok() || !read.is_ok()) return;
+  for (uint32_t i = first + arch::lane(); i < first + job.count; i += arch::wave_size()) {
+    const uint64_t* const in = job.data + uint64_t{i} * (thread_bytes / 8) + block_words;
+    if (!holds(in, i, job.words)) count(job.report, Status(), false, 9);
+  }
 }
 
 /// Operations that nobody waits for by token: notifications, kept results, fence and quiet.

@@ -110,6 +110,8 @@ XIO_DEVICE void send_receive(const RdmaJob& job) {
   for (uint32_t round = 0; round < job.rounds; ++round) {
     const Deadline limit =
         xio::deadline(Duration{job.patience_ns}, job.handle.clock_hz ? job.handle.clock_hz : arch::clock_hz);
+    // From here on a cache may hold what is there now.
+    job.data[uint64_t{self} * (thread_bytes / 8)] = in[0];
     const Token token = queue.post(job.inbox.at(own * thread_bytes, bytes), limit);
     rdma::Received got;
     got.status = token.status;

@@ -81,7 +81,7 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves) {
   const std::string& name = one.name;
   const auto ends = [&](const char* what) { return name.find(what) != std::string::npos; };
   if (ends("tokens")) return uint64_t{lanes} * one.rounds * 3;
-  if (ends("transfers")) return waves;
+  if (ends("transfers")) return uint64_t{waves} * 2;
   if (ends("reads")) return uint64_t{lanes} * one.rounds;
   if (ends("batches")) return uint64_t{one.rounds} * 2;
   return uint64_t{lanes} * one.rounds * 2;  // a write and a read, or a submission and its end
