@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 
@@ -46,6 +47,7 @@ void print_counts(const Counts& c, uint64_t operations) {
 /// For xio-vendors.
 void write_counts(const std::string& folder, const std::string& target, const std::string& name, const Counts& c,
                   uint64_t operations) {
+  std::filesystem::create_directories(folder);
   const std::string path = folder + "/executed." + name + "." + target + ".json";
   std::ofstream file(path);
   file << "{\"operations\": " << operations;
