@@ -46,7 +46,7 @@ for provider in mlx5 bnxt ionic ernic rxe; do
   job rdma-$provider-send "${rdma[@]}" --transfer-size 64 --op send --batch-size 16 --no-loopback
   job rdma-$provider-waves "${rdma[@]}" --transfer-size 64,4K --waves 4 --wave-size "$lanes" --batch-size 0 --depth 512
 done
-job report report --controller emulated --write --quick --output "$out/report"
+job report report --controller emulated --write --span 4M --quick --output "$out/report"
 for waves in 1 2 4 8 16; do
   for depth in 16 64 256 1024; do
     for batch in 1 16 64; do
