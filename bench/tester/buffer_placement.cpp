@@ -16,8 +16,10 @@ using xio::host::DmaBuffer;
 using xio::host::MemoryBuffer;
 namespace memory_mode = xio::memory_mode;
 
-std::shared_ptr<xio::host::GpuRuntime> gpu_for_mode(uint32_t mode) {
+std::shared_ptr<xio::host::GpuRuntime> gpu_for_mode(uint32_t mode,
+                                                    const std::shared_ptr<xio::host::GpuRuntime>& executor) {
   if (mode == 0) return nullptr;
+  if (executor) return executor;
   xio::host::FoundGpu found = xio::host::find_gpu();
   if (!found.runtime)
     throw CannotRun("--memory-mode " + std::to_string(mode) + ": " + xio::host::parts_text(mode) +

@@ -18,7 +18,9 @@
 namespace tester {
 
 /// The GPU for a memory mode; null for mode 0, which needs none. Throws CannotRun where there is none.
-std::shared_ptr<xio::host::GpuRuntime> gpu_for_mode(uint32_t mode);
+/// @param executor  the GPU that runs the kernels, which is taken then; null: the CPU does
+std::shared_ptr<xio::host::GpuRuntime> gpu_for_mode(uint32_t mode,
+                                                    const std::shared_ptr<xio::host::GpuRuntime>& executor);
 
 /// Gives out the memory of one run. Parts that stay in host memory are the transport's, those in GPU memory are made
 /// reachable for the controller.

@@ -90,7 +90,7 @@ template <class Executor>
 void add_executor(CLI::App& app, Executor& to, uint32_t& number, const std::string& group) {
   add_choice<Executor>(app, "--executor", to,
                        {{"auto", Executor::automatic}, {"host", Executor::host}, {"gpu", Executor::gpu}},
-                       "where the kernel runs (default auto: an AMD GPU if there is one, else the CPU, which plays it)")
+                       "where the kernel runs (default auto: a GPU if there is one, else the CPU, which plays it)")
       ->group(group);
   add_number(app, "--gpu", number, 0, 255, "which GPU, as HIP or CUDA counts them (default 0)")->group(group);
 }

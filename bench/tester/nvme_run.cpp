@@ -139,8 +139,7 @@ int run_nvme(const NvmeOptions& given) {
   choose_controller(options);
   check_json_file(options.json);
   ChosenExecutor chosen = choose_executor(options.executor, options.gpu);
-  const std::shared_ptr<xio::host::GpuRuntime> gpu =
-      chosen.gpu && options.memory_mode != 0 ? chosen.gpu : gpu_for_mode(options.memory_mode);
+  const std::shared_ptr<xio::host::GpuRuntime> gpu = gpu_for_mode(options.memory_mode, chosen.gpu);
   const Interrupt interrupt;
   const Target target = open_target(options.controller, options.deadline_ms);
   if (options.nsid == 0) options.nsid = target.nsid;

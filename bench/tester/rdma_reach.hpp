@@ -23,39 +23,30 @@ inline xio::emulation::MemorySource ring_memory(const ExecutorMemory& memory) {
   return {allocate, [](void*) {}};
 }
 
-template <class T>
-void to_executor(const ExecutorMemory& memory, T*& address) {
-  if (address != nullptr) address = static_cast<T*>(memory.address(const_cast<std::remove_const_t<T>*>(address)));
+/// Makes addresses of the CPU those of the executor.
+template <class... T>
+void to_executor(const ExecutorMemory& memory, T*&... addresses) {
+  const auto translated = [&memory](auto* cpu) {
+    using Object = std::remove_pointer_t<decltype(cpu)>;
+    return cpu == nullptr ? cpu : static_cast<Object*>(memory.address(const_cast<std::remove_const_t<Object>*>(cpu)));
+  };
+  ((addresses = translated(addresses)), ...);
 }
 
-inline xio::rdma::CompletionQueueHandle for_executor(xio::rdma::CompletionQueueHandle handle,
-                                                     const ExecutorMemory& memory) {
-  to_executor(memory, handle.entries);
-  to_executor(memory, handle.producer);
-  to_executor(memory, handle.record);
-  to_executor(memory, handle.doorbell);
-  return handle;
+inline void to_executor(const ExecutorMemory& memory, xio::rdma::CompletionQueueHandle& cq) {
+  to_executor(memory, cq.entries, cq.producer, cq.record, cq.doorbell);
 }
 
 inline xio::rdma::QueuePairHandle for_executor(xio::rdma::QueuePairHandle handle, const ExecutorMemory& memory) {
-  to_executor(memory, handle.state);
-  to_executor(memory, handle.send);
-  to_executor(memory, handle.sq);
-  to_executor(memory, handle.sq_record);
-  to_executor(memory, handle.sq_doorbell);
-  to_executor(memory, handle.side_table);
-  handle.cq = for_executor(handle.cq, memory);
+  to_executor(memory, handle.state, handle.send, handle.sq, handle.sq_record, handle.sq_doorbell, handle.side_table);
+  to_executor(memory, handle.cq);
   handle.clock_hz = memory.clock_hz();
   return handle;
 }
 
 inline xio::rdma::ReceiveQueueHandle for_executor(xio::rdma::ReceiveQueueHandle handle, const ExecutorMemory& memory) {
-  to_executor(memory, handle.state);
-  to_executor(memory, handle.rq);
-  to_executor(memory, handle.record);
-  to_executor(memory, handle.doorbell);
-  to_executor(memory, handle.slots);
-  handle.cq = for_executor(handle.cq, memory);
+  to_executor(memory, handle.state, handle.rq, handle.record, handle.doorbell, handle.slots);
+  to_executor(memory, handle.cq);
   handle.clock_hz = memory.clock_hz();
   return handle;
 }

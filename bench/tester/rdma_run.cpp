@@ -118,8 +118,7 @@ int run_rdma(const RdmaOptions& given) {
   if (options.launched && options.role == RdmaRole::server) options.json.clear();
   check_json_file(options.json);
   choose_processor(options);
-  options.gpu =
-      options.executes && options.memory_mode != 0 ? options.executes->gpu() : gpu_for_mode(options.memory_mode);
+  options.gpu = gpu_for_mode(options.memory_mode, options.executes ? options.executes->gpu() : nullptr);
   const RdmaProvider provider = choose_provider(options);
   // The client of this machine looks for it at 127.0.0.1.
   if (options.listen.empty() && !provider.address.empty()) options.listen = {provider.address, "127.0.0.1"};

@@ -111,9 +111,8 @@ ReportRow run_xio(const RowPlan& plan, const ReportOptions& options, const Place
   const NvmeOptions wanted = options_of(plan, options, place, site.executor);
   try {
     check(wanted);
-    const bool own = site.executor.gpu && wanted.memory_mode != 0;
     const NvmeReport report =
-        measure(wanted, target, own ? site.executor.gpu : gpu_for_mode(wanted.memory_mode), site.executor);
+        measure(wanted, target, gpu_for_mode(wanted.memory_mode, site.executor.gpu), site.executor);
     const int status = report.exit_status();
     row.failed = status == exit_failed;
     row.remark = report.trouble;

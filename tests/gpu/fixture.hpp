@@ -4,6 +4,7 @@
 /// @file
 /// @brief The in-process controller with everything that a GPU touches in pinned host memory.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -46,7 +47,7 @@ inline xio::emulation::MemorySource pinned_memory() {
 inline uint32_t share_of(uint32_t usual) {
   const char* const told = std::getenv("XIO_GPU_SHARE");
   const uint32_t share = told == nullptr ? 1 : static_cast<uint32_t>(std::strtoul(told, nullptr, 10));
-  return share > 1 && usual > share ? usual / share : share > 1 ? 1 : usual;
+  return share < 2 ? usual : std::max(1u, usual / share);
 }
 
 /// A controller, and access to its model.

@@ -130,33 +130,27 @@ set(missing "${XIO_HIP_MISSING}")
 if(NOT missing AND NOT XIO_AMDHIP64)
   set(missing "no libamdhip64 (Debian: libamdhip64-dev)")
 endif()
-set(one gfx942)
-set(both gfx942 gfx1201)
-set(programs "")
-foreach(name protocol)
-  set(program ${XIO_TESTS_BINARY_DIR}/gpu-${name})
-  xio_register_tool_test("${missing}" NAME gpu.${name}.link LABELS machine once
-    COMMAND ${XIO_HIP_CLANG_PATH} -x hip -std=c++17 -O1 --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS} --offload-arch=gfx942
-      -I${PROJECT_SOURCE_DIR}/include -I${XIO_TESTS_DIR} -I${PROJECT_SOURCE_DIR}/bench ${XIO_TESTS_DIR}/gpu/${name}.hip
-      -x none ${XIO_AMDHIP64} -lpthread -ldl -o ${program})
-  list(APPEND programs gpu_${name} one ${program})
-  if(NOT missing)
-    set_tests_properties(gpu.${name}.link PROPERTIES FIXTURES_SETUP gpu_${name})
-  endif()
-endforeach()
-if(XIO_BUILD_EXAMPLES)
-  list(APPEND programs stream_io_gpu both ${PROJECT_BINARY_DIR}/examples/stream_io_gpu)
-endif()
-while(programs)
-  list(POP_FRONT programs name targets program)
-  foreach(arch IN LISTS ${targets})
+# xio_played_program(<name> <program> <target>...): needs the fixture <name>, which links the program.
+function(xio_played_program name program)
+  foreach(arch IN LISTS ARGN)
     xio_register_tool_test("${missing}" NAME machine.${name}.${arch} LABELS machine once TIMEOUT 600
       COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${played_dir} XIO_PLAYED_GPU=${arch} XIO_GPU_SHARE=20 ${program})
     if(NOT missing)
       set_tests_properties(machine.${name}.${arch} PROPERTIES FIXTURES_REQUIRED ${name} SKIP_RETURN_CODE -1)
     endif()
   endforeach()
-endwhile()
+endfunction()
+set(program ${XIO_TESTS_BINARY_DIR}/gpu-protocol)
+xio_register_tool_test("${missing}" NAME gpu.protocol.link LABELS machine once
+  COMMAND ${XIO_HIP_CLANG_PATH} -x hip -std=c++17 -O1 --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS} --offload-arch=gfx942
+    -I${PROJECT_SOURCE_DIR}/include -I${XIO_TESTS_DIR} ${XIO_TESTS_DIR}/gpu/protocol.hip -x none ${XIO_AMDHIP64} -lpthread -ldl -o ${program})
+if(NOT missing)
+  set_tests_properties(gpu.protocol.link PROPERTIES FIXTURES_SETUP gpu_protocol)
+endif()
+xio_played_program(gpu_protocol ${program} gfx942)
+if(XIO_BUILD_EXAMPLES)
+  xio_played_program(stream_io_gpu ${PROJECT_BINARY_DIR}/examples/stream_io_gpu gfx942 gfx1201)
+endif()
 
 # The tester itself, with the kernels that it carries, found as on a real machine.
 if(XIO_BUILD_BENCH)
