@@ -138,7 +138,8 @@ TEST_CASE("all ways of sharing write, read and verify, with both doorbells") {
       const Verification verification = run.verify(300);
       CHECK(verification.expected == 900);
       CHECK(verification.verified == 900);
-      CHECK(written.sq_rings >= 300 / (shape.batch == 0 ? shape.depth : shape.batch));
+      // Of waves that share a queue one may ring for all that is in flight.
+      CHECK(written.sq_rings >= 300 / (shape.batch == 0 || shape.waves > 1 ? shape.depth : shape.batch));
       CHECK(written.sq_rings <= 300);
     }
   }
