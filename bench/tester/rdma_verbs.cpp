@@ -88,7 +88,7 @@ class VerbsRdmaLink final : public RdmaLink {
     for (const auto& one : endpoints_) {
       all.doorbells += one->doorbell().kicks();
       all.completions += one->handle().send->cq_head;
-      all.receive_completions += one->receive_handle().state->retired;
+      all.receive_completions += one->receive_handle().state->queue.retired;
       if (one->doorbell().refused() != 0)
         all.violations.push_back("the driver refused " + std::to_string(one->doorbell().refused()) + " calls");
     }

@@ -75,16 +75,24 @@
 #define XIO_HAS_BYTE_SWAP 1
 #endif
 
-/// Seldom needed: kept out of the callers on the host, where a call is cheap and registers are few. Not so on a GPU.
+/// Whether a compiler keeps a constant table in memory, rather than to build it where it is used.
+#define XIO_TABLES_ARE_CONSTANT (!XIO_ARCH_NVPTX)
+
+/// Seldom needed: kept out of the callers on the host, where a call is cheap and registers are few. Not so on a GPU,
+/// where an object that a function takes by address lies in scratch memory.
 #if XIO_ARCH_HOST
 #define XIO_COLD __attribute__((noinline, cold))
 #else
-#define XIO_COLD
+#define XIO_COLD __attribute__((always_inline))
 #endif
 
-/// Seldom needed and large: once in a kernel, and called. For functions that call no other and take and return values:
-/// these need no scratch memory on a GPU.
+/// Seldom needed and large: on a GPU once in a kernel, and called. For functions that call no other and take and return
+/// values: these need no scratch memory there.
+#if XIO_ARCH_HOST
+#define XIO_LEAF
+#else
 #define XIO_LEAF __attribute__((noinline))
+#endif
 
 /// One statement for each scope, whose name PTX has between the two parts of an instruction's text: `statement` is what
 /// takes the text and the operands behind it.
@@ -190,5 +198,15 @@ struct IsSame {
 template <class A>
 struct IsSame<A, A> {
   static constexpr bool value = true;
+};
+
+/// A where `First`, else B.
+template <bool First, class A, class B>
+struct Choose {
+  using type = A;
+};
+template <class A, class B>
+struct Choose<false, A, B> {
+  using type = B;
 };
 XIO_NAMESPACE_END

@@ -23,7 +23,6 @@
 #include <xio/device/rdma_receive.hpp>
 #include <xio/device/ring.hpp>
 #include <xio/device/status.hpp>
-#include <xio/device/submission.hpp>
 #include <xio/device/telemetry.hpp>
 #include <xio/device/token.hpp>
 #include <xio/version.hpp>

@@ -14,6 +14,7 @@ foreach(arch IN LISTS XIO_HIP_TARGETS)
     set(room 48)
     set(token 60)
     set(guard 80)
+    set(checked 160)
     set(loop 45)
     set(batch 4)
     set(one_look 26)
@@ -22,6 +23,7 @@ foreach(arch IN LISTS XIO_HIP_TARGETS)
     set(room 56)
     set(token 68)
     set(guard 100)
+    set(checked 170)
     set(loop 60)
     set(batch 9)
     set(one_look 34)
@@ -37,7 +39,7 @@ foreach(arch IN LISTS XIO_HIP_TARGETS)
     MAX instructions=${guard} vgprs=${registers} ${one_release})
   # The page's mask: its block checks the command, and a walk around it would be one of a command that is refused.
   xio_budget_test(${post} KERNEL post_checked ARCH ${arch} MUST s_bfm_b32 ${slot_look} ${entry_store} ${doorbell_store}
-    MAX instructions=160 vgprs=64 kernel_writebacks=2 kernel_invalidates=0 scratch_bytes=0)
+    MAX instructions=${checked} vgprs=64 kernel_writebacks=2 kernel_invalidates=0 scratch_bytes=0)
   xio_budget_test(${post} KERNEL post_loop ARCH ${arch} LOOP MUST ${entry_store} ${doorbell_store}
     MAX instructions=${loop} loads=0 scalar_loads=0 stores=5 waits=2 vgprs=${registers} ${one_release})
   xio_budget_test(${post} KERNEL look ARCH ${arch} MUST ${doorbell_store}
@@ -83,4 +85,16 @@ foreach(arch IN LISTS XIO_HIP_TARGETS)
   xio_budget_test(codegen/floor.hip KERNEL floor_batch ARCH ${arch} WAVE PER ${entries} MUST ${doorbell_store}
     MAX instructions=64)
   xio_budget_test(codegen/floor.hip KERNEL floor_look ARCH ${arch} MUST ${doorbell_store} MAX scratch_bytes=0)
+endforeach()
+
+# What a kernel takes that makes one call and waits, in bytes of code, with every function that it calls.
+set(sizes_gfx942 read_thread=8200 read_wave=8200 read_grid=13000 read_grid_twice=20900 put_thread=6200 put_wave=9300
+  put_grid=11000)
+set(sizes_gfx1100 read_thread=9900 read_wave=9400 read_grid=14900 read_grid_twice=23600 put_thread=7300 put_wave=10900
+  put_grid=13100)
+foreach(arch gfx942 gfx1100)
+  string(REPLACE ";" "," sizes "${sizes_${arch}}")
+  xio_register_tool_test("${XIO_HIP_MISSING}" NAME codegen.sizes.${arch} LABELS codegen budget
+    COMMAND ${XIO_CODEGEN_DIR}/code_sizes.py ${sizes} ${XIO_HIP_CLANG_PATH} ${XIO_HIP_FLAGS} --offload-arch=${arch} -S -o -
+      ${XIO_CODEGEN_DIR}/sizes.hip)
 endforeach()

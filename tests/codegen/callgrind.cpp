@@ -18,6 +18,7 @@ constexpr uint32_t slots = 128;
 
 struct QueueMemory {
   alignas(64) QueueState state{};
+  uint64_t links[ring_size]{};
   alignas(64) nvme::Sqe sq[ring_size]{};
   alignas(64) nvme::Cqe cq[slots]{};
   CompletionSlot completions[slots]{};

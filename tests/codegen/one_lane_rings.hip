@@ -63,23 +63,67 @@ extern "C" __global__ void wave_queue(nvme::QueueHandle handle, uint64_t lba, ui
   queue.submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
 
-// A queue of all waves: one lane of each wave waits for its turn and rings, all in one masked region.
+// A queue of all waves: one lane of each wave looks at the tail. After the release the same lane rings, or links its
+// claim, or calls what rings for others, all in one masked region: the mask from outside is put back behind the call and
+// nowhere before. The link and the doorbell stand further down, in blocks that branches of the region lead to.
 // AMD-LABEL:   {{^}}grid_queue:
 // AMD:         global_atomic_cmpswap
+// AMD-COUNT-4: {{global_store_(dwordx4|b128)}}
+// WAVE64:      v_cmp_eq_u32_e{{32|64}} [[FIRST:vcc|s\[[0-9:]+\]]], s{{[0-9]+}}, v{{[0-9]+}}
+// WAVE64-NOT:  {{[sv]_[a-z0-9_]+ }}[[FIRST]],
+// WAVE64:      s_and_saveexec_b64 [[BEFORE:s\[[0-9:]+\]]], [[FIRST]]
+// WAVE32:      v_cmp_eq_u32_e{{32|64}} [[FIRST:vcc_lo|s[0-9]+]], s{{[0-9]+}}, v{{[0-9]+}}
+// WAVE32-NOT:  {{[sv]_[a-z0-9_]+ }}[[FIRST]],
+// WAVE32:      s_and_saveexec_b32 [[BEFORE:s[0-9]+]], [[FIRST]]
+// AMD-NOT:     {{global_(store|atomic)}}
+// AMD:         global_load_{{dwordx2|b64}} v[{{[0-9:]+}}], v{{[0-9]+}}, s[{{[0-9:]+}}] offset:16
+// WAVE64-NOT:  {{[sv]_[a-z0-9_]+ }}[[FIRST]],
+// WAVE64:      s_or_b64 exec, exec, [[BEFORE]]
+// WAVE32-NOT:  {{[sv]_[a-z0-9_]+ }}[[FIRST]],
+// WAVE32:      s_or_b32 exec_lo, exec_lo, [[BEFORE]]
+// AMD-NOT:     {{global_(store|atomic)}}
 // GFX9:        buffer_wbl2
 // GFX11:       s_waitcnt_vscnt null, 0x0
 // GFX12:       global_wb scope:SCOPE_SYS
-// AMD:         {{s_and_saveexec_b|v_cmpx_eq_u32}}
-// AMD-NOT:     {{s_(or|mov|xor|andn2|and_not1)_b(64|32) exec}}
+// WAVE64-NOT:  {{[sv]_[a-z0-9_]+ }}[[FIRST]],
+// WAVE32-NOT:  {{[sv]_[a-z0-9_]+ }}[[FIRST]],
+// WAVE64:      s_and_saveexec_b64 [[OUTSIDE:s\[[0-9:]+\]]], [[FIRST]]
+// WAVE32:      s_and_saveexec_b32 [[OUTSIDE:s[0-9]+]], [[FIRST]]
+// AMD-NOT:     {{s_(mov|not|x?n?or|orn2|or_not1|andn2|and_not1)_b(64|32) exec|s_(x?n?or|orn2|or_not1)_saveexec}}
+// AMD:         s_cbranch_execnz [[LINK:.LBB[0-9_]+]]
+// AMD-NOT:     {{s_(mov|not|x?n?or|orn2|or_not1|andn2|and_not1)_b(64|32) exec|s_(x?n?or|orn2|or_not1)_saveexec}}
+// AMD:         s_cbranch_execnz [[RING:.LBB[0-9_]+]]
+// WAVE64-NOT:  s_or_b64 exec, exec, [[OUTSIDE]]
+// WAVE32-NOT:  s_or_b32 exec_lo, exec_lo, [[OUTSIDE]]
+// AMD-NOT:     {{s_(mov|not)_b(64|32) exec}}
+// AMD:         s_swappc_b64
+// WAVE64:      s_or_b64 exec, exec, [[OUTSIDE]]
+// WAVE32:      s_or_b32 exec_lo, exec_lo, [[OUTSIDE]]
+// AMD:         s_branch
+// AMD:         {{^}}[[LINK]]:
+// AMD-NOT:     {{s_(mov|not|x?n?or|orn2|or_not1|andn2|and_not1)_b(64|32) exec|s_(x?n?or|orn2|or_not1)_saveexec}}
+// AMD:         global_store_{{dwordx2|b64}}
+// AMD-NOT:     {{s_(mov|not|x?n?or|orn2|or_not1|andn2|and_not1)_b(64|32) exec|s_(x?n?or|orn2|or_not1)_saveexec}}
+// AMD:         {{^}}[[RING]]:
+// AMD-NOT:     {{s_(mov|not|x?n?or|orn2|or_not1|andn2|and_not1)_b(64|32) exec|s_(x?n?or|orn2|or_not1)_saveexec}}
 // GFX90A:      global_store_dword v{{[0-9]+}}, v{{[0-9]+}}, s[{{[0-9:]+}}]{{$}}
 // GFX942:      global_store_dword v{{[0-9]+}}, v{{[0-9]+}}, s[{{[0-9:]+}}] sc0 sc1
 // GFX11:       global_store_b32 v{{[0-9]+}}, v{{[0-9]+}}, s[{{[0-9:]+}}]{{$}}
 // GFX12:       global_store_b32 v{{[0-9]+}}, v{{[0-9]+}}, s[{{[0-9:]+}}] scope:SCOPE_SYS
-// AMD-NOT:     {{s_(or|mov|xor|andn2|and_not1)_b(64|32) exec}}
-// AMD:         {{vmcnt|vscnt|storecnt}}
-// AMD:         global_store_{{dwordx2|b64}}
+// AMD-NOT:     {{global_(store|atomic|load)|s_(or|mov|xor|andn2|and_not1|not)_b(64|32) exec}}
+// AMD:         {{vmcnt\(0\)|vscnt|storecnt}}
+// AMD-NOT:     {{global_(store|load)|s_(or|mov|xor|andn2|and_not1|not)_b(64|32) exec}}
+// AMD:         global_atomic_cmpswap_{{x2|b64}}
+// AMD-NOT:     global_store
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void grid_queue(nvme::QueueHandle handle, uint64_t lba, uint64_t bus) {
   nvme::Queue<Sharing::grid, Trusting> queue(handle);
   queue.submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
+
+// What it calls runs with the caller's lanes: no mask comes from elsewhere.
+// AMD-LABEL:   {{^_ZN3xio.*8protocol7advance.*}}:
+// AMD-NOT:     {{s_(mov|not)_b(64|32) exec|_saveexec_b(64|32) s.*, -1}}
+// AMD:         global_store_{{dword|b32}} v[{{[0-9:]+}}], v{{[0-9]+}}, off
+// AMD-NOT:     {{global_store|s_(mov|not)_b(64|32) exec|_saveexec_b(64|32) s.*, -1}}
+// AMD:         s_setpc_b64

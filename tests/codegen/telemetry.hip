@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // H30: telemetry that is off adds no instruction: with WITHOUT_TELEMETRY the kernels get a type that does nothing by its own
-// definition, and telemetry_off.sh wants the same instructions either way. Steps counts in registers: see budgets.cmake.
+// definition, and telemetry_off.sh wants the same instructions either way. Where a wait calls the drain, it does so only
+// for telemetry::Off: there the kernels differ by what is passed, Off or nothing. What the drain itself does is compared
+// where it is part of the kernel. Steps counts in registers: see budgets.cmake.
 
 #include <xio/device/nvme.hpp>
 
@@ -23,8 +25,25 @@ extern "C" __global__ void post(nvme::QueueHandle handle, uint64_t lba, uint64_t
 
 extern "C" __global__ void wait(nvme::QueueHandle handle, Token token, Status* status) {
   nvme::Queue<Sharing::grid> queue(handle);
+#if defined(WITHOUT_TELEMETRY)
+  *status = queue.wait(token, deadline(1_ms));
+#else
+  telemetry::Off off;
+  *status = queue.wait(token, deadline(1_ms), off);
+#endif
+}
+
+extern "C" __global__ void wait_in_session(nvme::QueueHandle handle, Token token, Status* status) {
+  auto session = nvme::Queue<Sharing::wave>(handle).session();
   Meter meter;
-  *status = queue.wait(token, deadline(1_ms), meter);
+  *status = session.wait(token, deadline(1_ms), meter);
+  session.end();
+}
+
+extern "C" __global__ void take(nvme::QueueHandle handle, uint32_t* taken) {
+  nvme::Queue<Sharing::grid> queue(handle);
+  Meter meter;
+  *taken = queue.drain(meter);
 }
 
 #if !defined(WITHOUT_TELEMETRY)

@@ -16,7 +16,7 @@ opcodes_of() {
 
 "$@" -o "$output.off.s"
 "$@" -DWITHOUT_TELEMETRY -o "$output.none.s"
-for kernel in post wait; do
+for kernel in post wait wait_in_session take; do
   opcodes_of "$kernel" "$output.none.s" >"$output.none.txt"
   opcodes_of "$kernel" "$output.off.s" >"$output.off.txt"
   [ -s "$output.none.txt" ] || { echo "no kernel $kernel"; exit 1; }

@@ -129,7 +129,7 @@ TEMPLATE_TEST_CASE_SIG("A fence whose deadline has passed does not look through 
   const uint64_t slots = uint64_t{handle.slot_mask} + 1;
   for (uint32_t i = 0; i < slots; ++i) handle.slots[i].word = 10 * slots << 16;
   handle.slots[slots - 1].word = 9 * slots << 16;
-  handle.state->reserved = handle.state->published = 10 * slots;
+  xio::protocol::begin_at(*handle.state, 10 * slots);
   handle.state->retired = 10 * slots - 1;
   Queue<S> view(handle);
   CountingWave wave;

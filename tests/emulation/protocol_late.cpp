@@ -231,7 +231,7 @@ TEMPLATE_TEST_CASE_SIG("quiet ends at its deadline, and does not lose what it ha
   const uint64_t slots = uint64_t{handle.slot_mask} + 1;
   for (uint32_t i = 0; i < slots; ++i) handle.slots[i].word = 10 * slots << 16;
   for (uint32_t i = 0; i < 40; ++i) handle.slots[i * 700].word |= bad_status;
-  handle.state->reserved = handle.state->published = handle.state->retired = 10 * slots;
+  xio::protocol::begin_at(*handle.state, 10 * slots);
   handle.state->error_count = 40;
   Queue<S> view(handle);
   CHECK(view.quiet(Deadline{1}) == Status::timed_out);

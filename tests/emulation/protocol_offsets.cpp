@@ -45,8 +45,8 @@ void start_at(uint64_t start, uint32_t wave_size) {
   const QueueHandle handle = queue.handle();
   REQUIRE(start % 128 == 0);  // the controller's rings start at entry 0, with phase 1
   xio::QueueState& state = *handle.state;
-  state.reserved = state.retired = state.published = state.acknowledged = start;
-  state.rung = start;
+  xio::protocol::begin_at(state, start);
+  state.acknowledged = start;
   for (uint32_t i = 0; i <= handle.slot_mask; ++i) handle.slots[i].word = start << 16;
 
   const Grid grid = Grid::of_waves(1, 1, wave_size);

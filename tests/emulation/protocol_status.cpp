@@ -137,6 +137,27 @@ TEST_CASE("H16 a batch, a transfer and a split command report the first error") 
   CHECK(view.quiet(soon()).is_ok());
 }
 
+TEMPLATE_TEST_CASE_SIG("H16 a command of more entries than the queue holds reports the first error", "",
+                       ((Sharing S, uint32_t Every), S, Every), (Sharing::thread, 1), (Sharing::wave, 5),
+                       (Sharing::grid, 1), (Sharing::grid, 5)) {
+  Rig rig(stepped(), size_t{4} << 20);
+  // Without lists a command moves at most a page.
+  const NvmeQueue queue = rig.queue(8, [](QueueOptions& options) { options.list_bytes = 0; });
+  using Policy = std::conditional_t<Every == 1, Throughput, Deferred<Every>>;
+  Queue<S, Policy> view(queue.handle());
+  PausingWave wave([&](uint64_t) { rig.model.step(1); });
+  const uint32_t most = queue.handle().max_blocks;
+  REQUIRE(most == 8);
+  // Of 19 entries, 8 are in flight at once: the last of the first ones fails, and one of the second.
+  rig.model.faults().fail(Match().with_lba(7 * most, 7 * most), 0x281);
+  rig.model.faults().fail(Match().with_lba(9 * most, 9 * most), 0x282);
+  const Token token = view.submit(xio::nvme::read(0, 19 * most), ContiguousPages{rig.bus()}, soon());
+  CHECK(token.status == Status(Status::read_error, 0x281));
+  CHECK(token.count == 3);
+  CHECK(view.wait(token, soon()) == Status(Status::read_error, 0x281));
+  CHECK(view.quiet(soon()).is_ok());
+}
+
 namespace {
 /// A batch with one bad piece; each lane waits for its share of it.
 template <Sharing S>

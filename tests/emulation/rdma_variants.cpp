@@ -163,7 +163,7 @@ void meet_all_entries() {
   CHECK(queue.wait(tokens[2], soon()).status == Status::flushed);
   CHECK(queue.wait(tokens[3], soon()).status == Status::flushed);
   CHECK(queue.wait(tokens[1], soon()).status == Status::ok);
-  CHECK(handle.state->broken == 0);
+  CHECK(handle.state->queue.broken == 0);
 }
 
 }  // namespace

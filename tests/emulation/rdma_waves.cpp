@@ -82,7 +82,7 @@ struct TwoWaves {
     rig.nic.pass();  // now there is a completion that nobody has taken
     rig.running();
   }
-  uint64_t claimed() const { return xio::arch::load<xio::arch::Scope::system>(&pair.handle().state->reserved); }
+  uint64_t claimed() const { return rig.near.posted(); }
   uint64_t retired() const { return xio::arch::load<xio::arch::Scope::system>(&pair.handle().state->retired); }
   uint64_t tail() const { return xio::arch::load<xio::arch::Scope::system>(&pair.handle().send->unsignaled_end); }
 
@@ -225,8 +225,8 @@ TEMPLATE_LIST_TEST_CASE("H4 who waits for a signalled operation posts nothing, w
   const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
   CHECK(qp.wait(token, soon()).is_ok());
   CHECK(wave.pauses > 4 * looks);
-  CHECK(rig.near.state().reserved == 2);
+  CHECK(rig.near.posted() == 2);
   // Nobody posts in vain for what has ended either.
   CHECK(qp.wait(token, soon()).is_ok());
-  CHECK(rig.near.state().reserved == 2);
+  CHECK(rig.near.posted() == 2);
 }

@@ -43,6 +43,7 @@ struct FailureMemory<Handle, std::void_t<decltype(Handle::failures)>> {
 struct NvmeQueueMemory {
   nvme::QueueHandle handle{};
   xio::QueueState state{};
+  uint64_t links[32]{};
   std::vector<nvme::Sqe> sq;
   std::vector<nvme::Cqe> cq;
   std::vector<xio::CompletionSlot> slots;

@@ -167,7 +167,7 @@ class Run {
 
   template <class Pages>
   void post(const Wanted& wanted, const Pages& pages, const Extents& data, bool sgl, bool patient) {
-    const uint64_t before = shape_.state.reserved;
+    const uint64_t before = xio::protocol::tickets(shape_.state.reserved);
     Token token;
     // A deadline that has passed: what it waits for would have to be there already.
     if (wanted.bytes == 0) {
@@ -176,7 +176,7 @@ class Run {
     } else {
       token = patient ? queue_.submit(wanted.command, pages, xio::Deadline{0}) : queue_.submit(wanted.command, pages);
     }
-    const uint64_t added = shape_.state.reserved - before;
+    const uint64_t added = xio::protocol::tickets(shape_.state.reserved) - before;
     const std::vector<Part> parts = parts_of(wanted, data, shape_.handle, sgl);
     expect(added <= parts.size(), "no more is submitted than was asked for, and nothing beyond the data's end");
     if (token.status.is_ok() && token.count != 0) {
@@ -205,10 +205,10 @@ class Run {
       one = {input_.wide(), input_.take<uint32_t>() * uint64_t{4}, 1u + (input_.take() >> (input_.take() & 7))};
     const bool writes = input_.flag();
     const auto operation = writes ? nvme::Opcode::write : nvme::Opcode::read;
-    const uint64_t before = shape_.state.reserved;
+    const uint64_t before = xio::protocol::tickets(shape_.state.reserved);
     const auto count = static_cast<uint32_t>(pieces.size());
     const Token token = queue_.submit_batch(operation, pieces.data(), count, xio::Now{});
-    const uint64_t added = shape_.state.reserved - before;
+    const uint64_t added = xio::protocol::tickets(shape_.state.reserved) - before;
     if (token.count == 0) {
       expect(!token.status.is_ok(), "a batch is submitted, or says why not");
       expect_same(0, added, "a batch that was refused leaves no trace");
@@ -244,7 +244,7 @@ class Run {
     }
     if (status == Status::would_block || status == Status::timed_out) return;
     if (status == Status::expired) {
-      expect(shape_.state.reserved - token.last > shape_.handle.slot_mask - shape_.handle.depth,
+      expect(xio::protocol::tickets(shape_.state.reserved) - token.last > shape_.handle.slot_mask - shape_.handle.depth,
              "a token expires not before its slot was used again");
       return;
     }
@@ -256,7 +256,7 @@ class Run {
 
   /// Everything is executed and completed: all tokens get their answers.
   void finish() {
-    for (uint32_t round = 0; shape_.state.retired != shape_.state.reserved; ++round) {
+    for (uint32_t round = 0; shape_.state.retired != xio::protocol::tickets(shape_.state.reserved); ++round) {
       expect(round < 200, "a controller that completes everything empties the queue");
       queue_.flush();
       controller_.fetch();
@@ -267,7 +267,8 @@ class Run {
     }
     queue_.flush();
     controller_.fetch();
-    expect_same(controller_.due(), shape_.state.reserved, "everything that was accepted was announced");
+    expect_same(controller_.due(), xio::protocol::tickets(shape_.state.reserved),
+                "everything that was accepted was announced");
     expect_same(controller_.completed(), shape_.state.retired, "every completion was taken");
     for (const Token& token : tokens_) judge(token, queue_.wait(token, xio::Deadline{0}));
   }

@@ -93,7 +93,7 @@ class Run {
   }
 
   void post() {
-    const uint64_t before = pair_.state().reserved;
+    const uint64_t before = pair_.posted();
     const uint8_t how = input_.take();
     const uint32_t bytes = 8u * (1 + (how >> 5));
     const auto here = local_.at(0, bytes);
@@ -119,7 +119,7 @@ class Run {
         break;
       }
     }
-    expect(token.count <= pair_.state().reserved - before, "what a token stands for was reserved");
+    expect(token.count <= pair_.posted() - before, "what a token stands for was reserved");
     if (token.count != 0) sent_.push_back({token, {}, false});
   }
 
@@ -210,18 +210,20 @@ class Run {
     const rdma::SendState& more = pair_.send();
     expect(s.retired >= retired_, "what has ended stays ended");
     retired_ = s.retired;
-    expect(s.retired <= s.reserved, "no more has ended than was posted");
-    expect(s.reserved - s.retired <= depth_, "no more is in flight than the depth");
+    const uint64_t reserved = pair_.posted();
+    expect(s.retired <= reserved, "no more has ended than was posted");
+    expect(reserved - s.retired <= depth_, "no more is in flight than the depth");
     expect(s.acknowledged <= more.cq_head, "what is acknowledged was read");
     if constexpr (!Vendor::has_collapsed_cq) {
       expect(more.cq_head - s.acknowledged < pair_.config().cq_entries, "the ring does not fill up unacknowledged");
     }
     expect(s.draining == 0, "nobody is left draining");
-    expect(more.failed_end <= s.reserved + 1, "what failed was posted");
+    expect(more.failed_end <= reserved + 1, "what failed was posted");
     const rdma::ReceiveQueueHandle r = pair_.receive_handle();
-    expect(r.state->retired <= r.state->reserved || r.state->broken != 0, "no more arrived than was posted");
-    expect(r.state->draining == 0, "nobody is left draining receives");
-    if (!is_scribbled_) expect(s.broken == 0 && r.state->broken == 0, "a NIC that behaves breaks nothing");
+    expect(r.state->queue.retired <= r.state->queue.reserved || r.state->queue.broken != 0,
+           "no more arrived than was posted");
+    expect(r.state->queue.draining == 0, "nobody is left draining receives");
+    if (!is_scribbled_) expect(s.broken == 0 && r.state->queue.broken == 0, "a NIC that behaves breaks nothing");
   }
 
   Input& input_;

@@ -54,15 +54,14 @@ Bench::Bench(const BenchOptions& options) : options_(options) {
   number_within("bytes of a list", options.list_bytes, 8, 64u << 20);
   const uint64_t tail = lib::sq_tail_slot(options.qid, options.dstrd);
   const uint64_t head = lib::cq_head_slot(options.qid, options.dstrd);
-  uint32_t slots = options.slots;
-  for (slots = slots ? slots : 32; slots < 2 * options.entries; slots *= 2) {
-  }
+  uint32_t slots = 32;
+  while (slots < options.slots || slots < 2 * options.entries) slots *= 2;
   sq_ = AlignedMemory(options.entries * sizeof(lib::Sqe), 4096, fill);
   cq_ = AlignedMemory(options.entries * sizeof(lib::Cqe), 4096, 0);
   slots_ = AlignedMemory(slots * sizeof(xio::CompletionSlot), 64, 0);
   failures_ = AlignedMemory(xio::protocol::failure_log_bytes(64), 64, 0);
   lists_ = AlignedMemory(size_t{slots} * options.list_bytes, 64, fill);
-  state_ = AlignedMemory(sizeof(xio::QueueState), 64, 0);
+  state_ = AlignedMemory(sizeof(xio::QueueState) + xio::link_bytes(options.entries), 64, 0);
   doorbells_ = make_window(tail, head, fill);
   shadow_ = make_window(tail, head, 0);
   event_ = make_window(tail, head, 0);
@@ -106,10 +105,8 @@ uint64_t Bench::slot_offset(bool submission) const {
 void Bench::start_at(uint32_t tail, uint32_t head) {
   number_within("tail", tail, 0, options_.entries - 1);
   number_within("head", head, 0, options_.entries - 1);
-  state().reserved = tail < head ? uint64_t{tail} + options_.entries : tail;
+  xio::protocol::begin_at(state(), tail < head ? uint64_t{tail} + options_.entries : tail);
   state().retired = head;
-  state().published = state().reserved;
-  state().rung = state().reserved;
   state().acknowledged = head;
   fetched_tail_ = tail;
 }

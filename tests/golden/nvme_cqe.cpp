@@ -128,8 +128,8 @@ void replay_completion(const Json& recorded) {
   const uint64_t slots = uint64_t{bench.handle().slot_mask} + 1;
   for (uint64_t i = 0; i < slots; ++i) bench.slots()[i].word = slots << 16;
   for (const Json& cid : submitted) bench.slots()[number(cid)].word = 0;
-  bench.state().reserved = slots;
   bench.state().retired = bench.state().acknowledged = head + (phase != 0 ? 0 : entries);
+  bench.state().reserved = bench.state().retired + slots;
   bench.shadow(false) = number_in<uint32_t>(number_or(before, "shadow_value", 0));
   bench.event_index(false) = number_in<uint32_t>(number_or(before, "eventidx", 0));
 

@@ -138,7 +138,7 @@ class SendDrain {
     handle_.side_entries = shape.entries;
     handle_.depth = completions.depth();
     handle_.cq = completions.handle();
-    state_.reserved = state_.retired = laps + next;
+    lib::begin_at(state_, send_, laps + next);
     state_.acknowledged = send_.cq_head = completions.at().head;
     send_.operations = laps + operations;
   }
@@ -208,7 +208,7 @@ class ReceiveDrain {
     // The library's queue counts receives and completions alike: the recorded number of a receive is told by the
     // caller.
     const uint64_t head = completions.at().head;
-    handle_.state = &state_;
+    handle_.state = &receive_;
     handle_.rq = rq_.data();
     handle_.record = &record_;
     handle_.doorbell = &doorbell_;
@@ -216,7 +216,8 @@ class ReceiveDrain {
     handle_.shape = shape;
     handle_.depth = completions.depth();
     handle_.cq = completions.handle();
-    state_.reserved = state_.retired = state_.acknowledged = head;
+    xio::protocol::begin_at(state_, head);
+    state_.acknowledged = head;
     xio::host::begin_slots(slots_.data(), shape.entries, head);
   }
 
@@ -259,7 +260,8 @@ class ReceiveDrain {
   uint64_t next_;
   uint32_t record_ = 0;
   uint64_t doorbell_ = 0;
-  xio::QueueState state_{};
+  lib::ReceiveState receive_{};
+  xio::QueueState& state_ = receive_.queue;
   lib::ReceiveQueueHandle handle_{};
 };
 

@@ -54,9 +54,9 @@ class BnxtQueue : public LibraryPoster<bnxt::Vendor<Variant<Mode, Table, PowerOf
     receives.next = receive_tail + (number_or(before, "rq_epoch", 0) != 0 ? receive_entries : 0);
     receives.in_flight = (receive_tail + receive_entries - receive_head) % receive_entries;
     receives.depth = receive_entries;
-    this->stand(sends, receives);
     this->send().psn = number_in<uint32_t>(number_or(before, "sq_psn", 0)) & bnxt::psn_mask;
     this->send().msn = number_in<uint32_t>(number_or(before, "msn", 0));
+    this->stand(sends, receives);
   }
 
   std::optional<Store> doorbell(const Json& call, bool receive) const override {
@@ -80,8 +80,8 @@ class BnxtQueue : public LibraryPoster<bnxt::Vendor<Variant<Mode, Table, PowerOf
                   {"rq_tail", uint64_t{receive_tail.index} * number_at(info_, "rq_max_slots")},
                   {"rq_epoch", receive_tail.epoch}};
     // Beside a message table the provider lets its PSN grow beyond 24 bits; nothing looks at those.
-    if (!has_messages) known["sq_psn"] = this->send().psn;
-    if (has_messages) known["msn"] = this->send().msn & (sends_.side_entries - 1);
+    if (!has_messages) known["sq_psn"] = this->psn();
+    if (has_messages) known["msn"] = this->msn() & (sends_.side_entries - 1);
     return known;
   }
 

@@ -10,6 +10,7 @@
 
 #include <xio/device/rdma.hpp>
 #include <xio/device/rdma_receive.hpp>
+#include <xio/host/rdma/queue_states.hpp>
 #include <xio/host/rdma/receive_slots.hpp>
 #include <xio/host/simt.hpp>
 
@@ -33,14 +34,13 @@ class LibraryPoster : public QueuePoster {
   Posted post(const std::vector<Request>& requests) override {
     if (use_ == Use::shared) return send_with<xio::Sharing::grid, xio::Throughput>(requests);
     if (requests.size() == 1) return send_with<xio::Sharing::thread, xio::Latency>(requests);
-    state_.rung = state_.reserved;
     return send_with<xio::Sharing::thread, xio::Deferred<most_requests>>(requests);
   }
 
   /// Receives of one call: one by a thread, several by the lanes of a wave together.
   Posted receive(const std::vector<Request>& requests) override {
-    Posted posted = start(ring_bytes(receives_.shape.entries, receives_.shape.entry_shift), receive_state_.reserved,
-                          receives_.shape.entries, receives_.shape.entry_shift);
+    Posted posted = start(ring_bytes(receives_.shape.entries, receives_.shape.entry_shift),
+                          states_.receive()->queue.reserved, receives_.shape.entries, receives_.shape.entry_shift);
     std::vector<xio::Token> tokens(requests.size());
     {
       const Stage::Watch watch(stage_);
@@ -64,7 +64,7 @@ class LibraryPoster : public QueuePoster {
     }
     // The lanes of a wave do not stop at the one that is refused.
     if (!posted.status.is_ok() && requests.size() > 1) throw EncodersAlone{"refused_receive_in_a_batch"};
-    finish(posted, receive_state_.reserved, receives_.shape.entry_shift);
+    finish(posted, states_.receive()->queue.reserved, receives_.shape.entry_shift);
     return posted;
   }
 
@@ -74,16 +74,17 @@ class LibraryPoster : public QueuePoster {
   static constexpr uint32_t most_requests = 1u << 20;
   static constexpr uint32_t widest_wave = 64;
 
-  LibraryPoster(Use use, const Shapes& shapes) : use_(use), slots_(shapes.receive.entries) {
-    sends_.state = &state_;
-    sends_.send = &send_;
+  LibraryPoster(Use use, const Shapes& shapes)
+      : use_(use),
+        memory_(xio::host::RdmaQueueStates::bytes(shapes.send.entries, shapes.receive.entries) / sizeof(Line) + 1),
+        states_(memory_.data(), shapes.send.entries, shapes.receive.entries) {
+    sends_.state = states_.send();
+    sends_.send = states_.more();
     sends_.shape = shapes.send;
-    receives_.state = &receive_state_;
+    receives_.state = states_.receive();
     receives_.shape = shapes.receive;
-    receives_.slots = slots_.data();
-    stage_.add_state(&state_, sizeof state_);
-    stage_.add_state(&send_, sizeof send_);
-    stage_.add_state(&receive_state_, sizeof receive_state_);
+    receives_.slots = states_.slots();
+    stage_.add_state(memory_.data(), memory_.size() * sizeof(Line));
     stage_.add("sq", ring_bytes(shapes.send.entries, V::unit_shift(shapes.send)));
     stage_.add("rq", ring_bytes(shapes.receive.entries, shapes.receive.entry_shift));
     sends_.sq = stage_.at<void>("sq");
@@ -92,22 +93,29 @@ class LibraryPoster : public QueuePoster {
 
   /// To be called once by the vendor's class.
   void stand(const Standing& sends, const Standing& receives) {
-    stand(state_, laps(sends_.shape.entries), sends);
-    stand(receive_state_, laps(receives_.shape.entries), receives);
-    xio::host::begin_slots(slots_.data(), receives_.shape.entries, receive_state_.reserved);
+    const uint64_t next = laps(sends_.shape.entries) + sends.next;
+    lib::begin_at(*states_.send(), send(), next, send().psn, send().msn);
+    states_.send()->retired = next - sends.in_flight;
+    xio::QueueState& receive_state = states_.receive()->queue;
+    xio::protocol::begin_at(receive_state, laps(receives_.shape.entries) + receives.next);
+    receive_state.retired -= receives.in_flight;
+    xio::host::begin_slots(states_.slots(), receives_.shape.entries, receive_state.reserved);
     sends_.depth = sends.depth;
     receives_.depth = receives.depth;
   }
   /// A queue that has been in use for a while: what ended before the case began has been counted, too.
   static uint64_t laps(uint32_t entries) { return uint64_t{2} * entries << 20; }
   /// Units and receives posted, as the recording counts.
-  uint64_t sent() const { return state_.reserved - laps(sends_.shape.entries); }
-  uint64_t received() const { return receive_state_.reserved - laps(receives_.shape.entries); }
-  lib::SendState& send() { return send_; }
-  const lib::SendState& send() const { return send_; }
+  uint64_t sent() const { return units_posted() - laps(sends_.shape.entries); }
+  uint64_t received() const { return states_.receive()->queue.reserved - laps(receives_.shape.entries); }
+  lib::SendState& send() { return *states_.more(); }
+  const lib::SendState& send() const { return *states_.more(); }
+  /// Numbers of the next packet and message.
+  uint32_t psn() const { return numbers_are_claimed() ? lib::SequencedTickets::psn(send().claims) : send().psn; }
+  uint32_t msn() const { return numbers_are_claimed() ? lib::SequencedTickets::msn(send().claims) : send().msn; }
   /// ConnectX: whether the last entry changed a key.
-  void remember_memory_operation() { send_.memory_end = state_.reserved + 1; }
-  bool is_after_memory_operation() const { return send_.memory_end == state_.reserved + 1; }
+  void remember_memory_operation() { send().memory_end = units_posted() + 1; }
+  bool is_after_memory_operation() const { return send().memory_end == units_posted() + 1; }
 
   /// A store of the recording to a register, by its place in the order of those.
   static const Json& recorded_register(const Json& call, bool last) {
@@ -136,10 +144,12 @@ class LibraryPoster : public QueuePoster {
  private:
   static size_t ring_bytes(uint32_t entries, uint32_t shift) { return size_t{entries} << shift; }
 
-  static void stand(xio::QueueState& state, uint64_t before, const Standing& at) {
-    state.reserved = state.published = before + at.next;
-    state.retired = state.reserved - at.in_flight;
+  /// Units posted since the queue was made.
+  uint64_t units_posted() const {
+    const xio::QueueState& state = *states_.send();
+    return numbers_are_claimed() ? lib::SequencedTickets::ticket(send().claims, state.retired) : state.reserved;
   }
+  bool numbers_are_claimed() const { return V::has_side_table && use_ == Use::shared; }
 
   static Posted start(size_t bytes, uint64_t next, uint32_t entries, uint32_t shift) {
     Posted posted;
@@ -157,7 +167,7 @@ class LibraryPoster : public QueuePoster {
   Posted send_with(const std::vector<Request>& requests) {
     const lib::QueuePairHandle& handle = sends_;
     const uint32_t shift = V::unit_shift(handle.shape);
-    Posted posted = start(ring_bytes(handle.shape.entries, shift), state_.reserved, handle.shape.entries, shift);
+    Posted posted = start(ring_bytes(handle.shape.entries, shift), units_posted(), handle.shape.entries, shift);
     lib::QueuePair<V, S, Policy> queue(handle);
     {
       const Stage::Watch watch(stage_);
@@ -170,7 +180,7 @@ class LibraryPoster : public QueuePoster {
       }
       queue.flush();
     }
-    finish(posted, state_.reserved, shift);
+    finish(posted, units_posted(), shift);
     return posted;
   }
 
@@ -180,10 +190,11 @@ class LibraryPoster : public QueuePoster {
     return queue.post(lib::SgeList{request.sges.data(), static_cast<uint32_t>(request.sges.size())});
   }
 
-  xio::QueueState state_{};
-  xio::QueueState receive_state_{};
-  lib::SendState send_{};
-  std::vector<lib::ReceiveSlot> slots_;
+  struct alignas(64) Line {
+    uint8_t byte[64];
+  };
+  std::vector<Line> memory_;
+  xio::host::RdmaQueueStates states_;
 };
 
 }  // namespace golden::rdma

@@ -36,7 +36,7 @@ struct DeviceQueue {
     handle.cq = gpu::allocate_device<nvme::Cqe>(2 * size_t{entries});
     handle.sq_doorbell = gpu::allocate_device<uint32_t>(64);
     handle.cq_doorbell = handle.sq_doorbell + 32;
-    handle.state = gpu::allocate_device<QueueState>(1);
+    handle.state = reinterpret_cast<QueueState*>(gpu::allocate_device<char>(sizeof(QueueState) + link_bytes(entries)));
     handle.slots = gpu::allocate_device<CompletionSlot>(2 * size_t{entries});
     handle.failure_entries = 64;
     handle.failures = reinterpret_cast<FailureLog*>(gpu::allocate_device<char>(protocol::failure_log_bytes(64)));

@@ -57,6 +57,7 @@ struct DeviceState {
 /// Everything that waves and device share. All of it is part of the explorer's state.
 struct Memory {
   QueueState state;
+  uint64_t links[most_entries];
   Sqe sq[most_entries];
   Cqe cq[most_entries];
   CompletionSlot slots[most_entries];
@@ -92,7 +93,9 @@ class QueueProgram : public Program {
     const QueueState& state = memory_.state;
     if (state.broken != 0) return "the queue is broken";
     if (state.draining != 0) return "a drain was not given back";
-    if (state.reserved != device_.accepted) return "tickets were taken that nobody has, or lost";
+    if (xio::protocol::tickets(state.reserved) != device_.accepted)
+      return "tickets were taken that nobody has, or lost";
+    if (state.wish != 0 || state.reserved > xio::protocol::ticket_bits) return "a wish was not taken back";
     if (device_.fetched != device_.accepted || device_.completed != device_.accepted) return "an entry was lost";
     if (state.retired > device_.completed) return "a completion was taken twice";
     return verdict();

@@ -10,8 +10,16 @@
 /// what it has read, which determines all that it knows. In a polling loop the digest goes back to what it was when the
 /// actor first paused there: a loop of the library keeps nothing of its fruitless rounds but their number.
 ///
-/// An actor that pauses goes on when memory has changed since it paused last. When all wait, the program is stuck: a
-/// failure.
+/// Stores need not be performed at once (Program::weak): coherent ones, registers and queue entries wait, in any order
+/// but for those to one address, until the actor comes to a fence or a wait for stores, accesses the same address, or
+/// until they are performed on their own, which is a step like any other.
+///
+/// One actor may be stopped at any of its steps (Program::victim). When the others can do nothing more, time passes:
+/// all deadlines with it. When they have come to their ends, Program::judge_stopped() looks; then the actor goes on.
+///
+/// An actor that pauses for the second time, where memory is as it was the first time and nobody else has changed it in
+/// between, waits until memory is different. What it has changed itself and changed back is nothing to go on for. When
+/// all wait, the program is stuck: a failure.
 
 #include <cstdio>
 #include <cstdlib>
@@ -46,7 +54,16 @@ class Program {
   virtual size_t memory_bytes() const = 0;
   /// Looks at the end of an execution; returns what is wrong, or an empty text.
   virtual std::string judge() = 0;
+  /// Whether stores may be performed later.
+  virtual bool weak() const { return false; }
+  /// The actor that may be stopped; none if there is none.
+  virtual uint32_t victim() const { return ~0u; }
+  /// Looks when all others have ended, or wait for what the stopped one must do.
+  virtual std::string judge_stopped() { return {}; }
 };
+
+/// For programs: a time that all deadlines but the last lie before, once it has come.
+constexpr uint64_t early = 1000, late = 1000000000000;
 
 struct Limits {
   uint64_t executions = ~uint64_t{0};  ///< stop after so many; the result says that it is not complete
@@ -108,9 +125,10 @@ class Explorer {
       actor.spin_digest = actor.digest;
     }
     actor.digest = mix(actor.spin_digest, site);
-    const uint64_t now = version();
-    actor.waiting = now == actor.seen;
-    actor.seen = now;
+    look_at_memory(actor.number);
+    actor.waiting = content_ == actor.seen && actor.foreign == actor.seen_foreign;
+    actor.seen = content_;
+    actor.seen_foreign = actor.foreign;
     pass();
   }
   /// For actors: a new operation begins, and all that the actor knows is `value`.
@@ -138,6 +156,13 @@ class Explorer {
     uint32_t options;
   };
 
+  struct Store {
+    unsigned char* to;
+    uint32_t bytes;
+    bool entry;
+    unsigned char value[64];
+  };
+
   /// A wave of one lane.
   struct Actor final : xio::arch::WaveOps {
     Actor(Explorer& owner, uint32_t index) : explorer(owner), number(index) { block_index = index; }
@@ -147,10 +172,44 @@ class Explorer {
     void block_barrier() override {}
     void yield(uint32_t) override {
       const size_t depth = fibre->depth(__builtin_frame_address(0));
+      paused = true;
       explorer.wait(mix(reinterpret_cast<uintptr_t>(__builtin_return_address(0)), depth));
+      paused = false;
+    }
+    uint64_t now() override {
+      digest = mix(digest, explorer.late_);
+      return explorer.late_ ? late : early;
+    }
+    void perform_stores() override {
+      if (!pending.empty()) explorer.pass();
+      while (!pending.empty()) explorer.perform(*this, 0);
+    }
+    bool store_later(void* to, const void* value, uint32_t bytes, bool entry) override {
+      if (!explorer.program_->weak()) return false;
+      digest = mix(digest, entry);
+      auto* const address = static_cast<unsigned char*>(to);
+      if (entry && !pending.empty()) {
+        Store& last = pending.back();
+        if (last.entry && last.to + last.bytes == address && last.bytes + bytes <= sizeof last.value) {
+          std::memcpy(last.value + last.bytes, value, bytes);
+          last.bytes += bytes;
+          return true;
+        }
+      }
+      Store store{address, bytes, entry, {}};
+      std::memcpy(store.value, value, bytes);
+      pending.push_back(store);
+      return true;
     }
     void access(const void* where, uint32_t bytes) override {
       explorer.pass();
+      for (size_t i = 0; i < pending.size();) {
+        if (pending[i].to == where) {
+          explorer.perform(*this, i);
+        } else {
+          ++i;
+        }
+      }
       // Others ran before; nobody runs between this and the access.
       uint64_t value = 0;
       std::memcpy(&value, where, bytes < 8 ? bytes : 8);
@@ -162,8 +221,13 @@ class Explorer {
     const uint32_t number;
     Fibre* fibre = nullptr;
     bool ended = false;
+    bool stopped = false;
+    bool paused = false;
     bool waiting = false;
-    uint64_t seen = ~uint64_t{0};
+    std::vector<Store> pending;
+    uint64_t seen = 0;     ///< what memory was when it paused
+    uint64_t foreign = 0;  ///< changes that others made
+    uint64_t seen_foreign = ~uint64_t{0};
     uint64_t digest = 0;
     uint64_t spin_site = 0;
     uint64_t spin_digest = 0;
@@ -188,9 +252,10 @@ class Explorer {
     }
     depth_ = 0;
     pruned_ = false;
-    version_ = 0;
+    late_ = false;
+    was_stopped_ = false;
     snapshot_.assign(program_->memory_bytes(), 0);
-    std::memcpy(snapshot_.data(), program_->memory(), snapshot_.size());
+    copy_memory();
     trace_.clear();
     xio::arch::WaveOps* const outer = xio::arch::current_wave;
     enter(pick(count));
@@ -198,7 +263,7 @@ class Explorer {
     xio::arch::current_wave = outer;
     if (result_.failure.empty()) result_.failure = program_->judge();
     if (result_.failure.empty()) return;
-    for (const uint32_t actor : trace_) result_.trace += static_cast<char>('A' + actor);
+    for (const uint32_t actor : trace_) result_.trace += static_cast<char>(actor == 64 ? '!' : 'A' + actor);
     // The other actors stay where they are, on stacks that are not used again.
     for (std::unique_ptr<Fibre>& fibre : fibres_) abandoned_.push_back(std::move(fibre));
     fibres_.clear();
@@ -216,56 +281,115 @@ class Explorer {
     return *explorer.actors_[next]->fibre;
   }
 
-  /// Counts changes of memory.
-  uint64_t version() {
-    if (std::memcmp(snapshot_.data(), program_->memory(), snapshot_.size()) != 0) {
-      std::memcpy(snapshot_.data(), program_->memory(), snapshot_.size());
-      ++version_;
+  void copy_memory() {
+    std::memcpy(snapshot_.data(), program_->memory(), snapshot_.size());
+    content_ = 0;
+    for (size_t i = 0; i + 8 <= snapshot_.size(); i += 8) {
+      uint64_t word;
+      std::memcpy(&word, snapshot_.data() + i, 8);
+      content_ = mix(content_, word);
     }
-    return version_;
+  }
+
+  /// To be called when memory may have changed, by `who`.
+  void look_at_memory(uint32_t who) {
+    if (std::memcmp(snapshot_.data(), program_->memory(), snapshot_.size()) == 0) return;
+    copy_memory();
+    for (uint32_t i = 0; i < actors_.size(); ++i) actors_[i]->foreign += i != who;
   }
 
   bool can_run(uint32_t actor) const {
     const Actor& one = *actors_[actor];
-    return !one.ended && (!one.waiting || one.seen != version_);
+    return !one.ended && !one.stopped && (!one.waiting || one.seen != content_ || (late_ && one.paused));
+  }
+
+  void perform(Actor& actor, size_t which) {
+    const Store store = actor.pending[which];
+    actor.pending.erase(actor.pending.begin() + static_cast<long>(which));
+    std::memcpy(store.to, store.value, store.bytes);
   }
 
   /// The actor that takes the next step, or `none`.
   uint32_t pick(uint32_t last) {
-    version();
-    uint32_t options[8];
-    uint32_t count = 0;
-    if (last < actors_.size() && can_run(last)) options[count++] = last;
-    for (uint32_t i = 0; i < actors_.size(); ++i) {
-      if (i != last && can_run(i)) options[count++] = i;
-    }
-    if (count == 0) {
+    for (uint32_t changed = last;;) {
+      look_at_memory(changed);
+      uint32_t options[32];
+      uint32_t count = 0;
+      if (last < actors_.size() && can_run(last)) options[count++] = last;
       for (uint32_t i = 0; i < actors_.size(); ++i) {
-        if (!actors_[i]->ended && result_.failure.empty()) {
-          result_.failure = "stuck: actor " + std::to_string(i) + " waits for ever";
+        if (i != last && can_run(i)) options[count++] = i;
+      }
+      // After the deadlines one schedule is as good as another.
+      if (late_ && count > 1) count = 1;
+      // Stores that are on their way: those that are not behind another one to the same address.
+      for (uint32_t i = 0; i < actors_.size(); ++i) {
+        const std::vector<Store>& pending = actors_[i]->pending;
+        for (uint32_t k = 0; k < pending.size() && count < 32; ++k) {
+          bool behind = false;
+          for (uint32_t j = 0; j < k; ++j) behind = behind || pending[j].to == pending[k].to;
+          if (!behind) options[count++] = 0x10000 | i << 8 | k;
         }
       }
-      return none;
+      if (count == 0) {
+        if (!was_stopped_ && !result_.failure.empty()) return none;
+        bool others = false;
+        bool all = true;
+        uint32_t stopped = none;
+        for (uint32_t i = 0; i < actors_.size(); ++i) {
+          const Actor& one = *actors_[i];
+          if (one.stopped) stopped = i;
+          if (!one.ended && !one.stopped && one.paused) others = true;
+          if (!one.ended) all = false;
+        }
+        if (all) return none;
+        if (stopped != none && others && !late_) {
+          late_ = true;
+          continue;
+        }
+        if (stopped != none && !others) {
+          if (result_.failure.empty()) result_.failure = program_->judge_stopped();
+          actors_[stopped]->stopped = false;
+          late_ = false;
+          last = stopped;
+          continue;
+        }
+        for (uint32_t i = 0; i < actors_.size(); ++i) {
+          if (!actors_[i]->ended && result_.failure.empty()) {
+            result_.failure = "stuck: actor " + std::to_string(i) + " waits for ever";
+          }
+        }
+        return none;
+      }
+      uint32_t chosen = options[0];
+      if (count > 1) {
+        // States on the way to where this execution differs from the last one are known.
+        if (random_ == 0 && !pruned_ && depth_ == path_.size()) pruned_ = !visited_.insert(state()).second;
+        chosen = options[pruned_ ? 0 : decide(count)];
+      }
+      if ((chosen & 0x10000) == 0) return chosen;
+      changed = chosen >> 8 & 0xff;
+      perform(*actors_[changed], chosen & 0xff);
+      trace_.push_back(32 + (chosen >> 8 & 0xff));
     }
-    if (count == 1) return options[0];
-    // States on the way to where this execution differs from the last one are known.
-    if (random_ == 0 && !pruned_ && depth_ == path_.size()) pruned_ = !visited_.insert(state()).second;
-    return options[pruned_ ? 0 : decide(count)];
   }
 
   uint64_t state() const {
-    uint64_t hash = 0;
-    for (size_t i = 0; i + 8 <= snapshot_.size(); i += 8) {
-      uint64_t word;
-      std::memcpy(&word, snapshot_.data() + i, 8);
-      hash = mix(hash, word);
-    }
+    uint64_t hash = content_;
     for (uint32_t i = 0; i < actors_.size(); ++i) {
       const Actor& actor = *actors_[i];
       hash = mix(hash, actor.ended ? 0 : actor.digest);
-      hash = mix(hash, uint64_t{actor.ended} << 1 | can_run(i));
+      hash = mix(hash, uint64_t{actor.ended} << 2 | uint64_t{actor.stopped} << 1 | can_run(i));
+      for (const Store& store : actor.pending) {
+        hash = mix(hash, reinterpret_cast<uintptr_t>(store.to) - reinterpret_cast<uintptr_t>(program_->memory()));
+        for (uint32_t b = 0; b < store.bytes; b += 4) {
+          uint32_t part;
+          std::memcpy(&part, store.value + b, 4);
+          hash = mix(hash, part);
+        }
+      }
+      hash = mix(hash, actor.pending.size());
     }
-    return hash;
+    return mix(hash, uint64_t{late_} << 1 | was_stopped_);
   }
 
   /// Before a step of the current actor.
@@ -273,6 +397,10 @@ class Explorer {
     Actor& actor = self();
     if (trace_.size() >= 100000) fail("this execution does not end");
     trace_.push_back(actor.number);
+    if (actor.number == program_->victim() && !was_stopped_ && !pruned_ && decide(2) == 1) {
+      actor.stopped = was_stopped_ = true;
+      trace_.push_back(64);
+    }
     const uint32_t next = pick(actor.number);
     if (next == none) {
       Strand::transfer(*actor.fibre, main_);
@@ -318,9 +446,11 @@ class Explorer {
   std::vector<unsigned char> snapshot_;
   size_t depth_ = 0;
   uint32_t current_ = 0;
-  uint64_t version_ = 0;
+  uint64_t content_ = 0;  ///< a digest of snapshot_
   uint64_t random_ = 0;
   bool pruned_ = false;
+  bool late_ = false;
+  bool was_stopped_ = false;
 };
 
 }  // namespace model

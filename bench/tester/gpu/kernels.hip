@@ -23,6 +23,13 @@ using xio::telemetry::Steps;
 
 }  // namespace
 
+// Of a kernel whose blocks are one wave: it may have more registers than one whose blocks are sixteen.
+#if XIO_ARCH_AMDGCN
+#define ONE_WAVE __attribute__((amdgpu_flat_work_group_size(1, 64)))
+#else
+#define ONE_WAVE
+#endif
+
 extern "C" {
 
 // nvme-ep. A block is the waves of one queue.
@@ -31,7 +38,7 @@ __global__ void nvme_thread_shadow(Phase phase) { workload<Sharing::thread, Shad
 __global__ void nvme_thread_steps(Phase phase) { workload<Sharing::thread, EitherDoorbell, Steps>(phase); }
 __global__ void nvme_wave_mmio(Phase phase) { workload<Sharing::wave, MmioDoorbell, Off>(phase); }
 __global__ void nvme_wave_shadow(Phase phase) { workload<Sharing::wave, ShadowDoorbell, Off>(phase); }
-__global__ void nvme_wave_steps(Phase phase) { workload<Sharing::wave, EitherDoorbell, Steps>(phase); }
+ONE_WAVE __global__ void nvme_wave_steps(Phase phase) { workload<Sharing::wave, EitherDoorbell, Steps>(phase); }
 __global__ void nvme_grid_mmio(Phase phase) { workload<Sharing::grid, MmioDoorbell, Off>(phase); }
 __global__ void nvme_grid_shadow(Phase phase) { workload<Sharing::grid, ShadowDoorbell, Off>(phase); }
 __global__ void nvme_grid_steps(Phase phase) { workload<Sharing::grid, EitherDoorbell, Steps>(phase); }

@@ -14,6 +14,7 @@
 /// | `fetch_add<S>`, `exchange<S>` | relaxed read-modify-write, coherent at scope S                                 |
 /// | `compare_exchange<S>`         | the same                                                                       |
 /// | `compare_exchange_acquire<S>` | where it succeeds, accesses that follow are not performed before it            |
+/// | `compare_exchange_ordered<S>` | the same, also where it fails; and passes on what was acquired before          |
 /// | `publish<S>(word, v)`         | as `store<S>`, after earlier coherent stores of this wave are performed        |
 /// | `publish_add<S>`              | as `fetch_add<S>`, as late as `publish<S>`                                     |
 /// | `publish_exchange<S>`         | as `exchange<S>`, as late as `publish<S>`                                      |
@@ -24,6 +25,7 @@
 /// | `pass_on()`                   | what other waves released to this one precedes its later stores for devices    |
 /// | `acquire_system()`            | later loads see what any agent of the system released before                   |
 /// | `full_fence_system()`         | orders earlier stores before later loads (the shadow doorbell needs it)        |
+/// | `full_fence<S>()`             | the same between coherent accesses of scope S                                  |
 /// | `fenced_clock()`              | the clock: after all earlier accesses are performed, before any later one      |
 /// | `active()`                    | lanes that are here at the same time; NVIDIA GPUs may answer with a part       |
 /// | `together(lanes)`             | lanes that call by contract: `lanes`, or where it is 0 all of the wave         |
@@ -68,6 +70,9 @@ namespace arch {
 
 /// Whether two branches that are foreseen cost less than one on both conditions.
 constexpr bool branches_are_cheap = XIO_ARCH_HOST;
+
+/// Whether what several places of a kernel do is better called than repeated in each of them.
+constexpr bool calls_save_registers = XIO_ARCH_AMDGCN;
 
 /// Number of lanes in a mask.
 #if XIO_ARCH_NVPTX

@@ -71,12 +71,12 @@ XIO_DEVICE_INLINE Outcome look_up(const CompletionSlot* slots, uint32_t slot_mas
 
 /// Adds to the count of errors that nobody has waited for. All lanes pass the same number.
 template <Sharing S>
-XIO_DEVICE void add_errors(QueueState& state, uint64_t group, uint32_t number) {
+XIO_DEVICE_INLINE void add_errors(QueueState& state, Group<S> group, uint32_t number) {
   if constexpr (is_shared<S>) {
-    if (leads<S>(group)) arch::fetch_add<state_scope<S>>(&state.error_count, number);
+    if (group.leads()) arch::fetch_add<state_scope<S>>(&state.error_count, number);
   } else {
     const uint32_t before = state.error_count;
-    before_writing<S>(group);
+    group.before_writing();
     state.error_count = before + number;
   }
 }
@@ -117,14 +117,14 @@ XIO_DEVICE bool unseen_errors(const Ring& ring, bool take, Until until, UnseenEr
 /// nobody is told of them again. All lanes of `group` call, and get the same. Returns false where the deadline of the
 /// most patient passed before all were found; then they are still to be told of.
 template <class Format, Sharing S, class Ring, class Until>
-XIO_DEVICE bool find_errors(const Ring& ring, QueueState& state, uint64_t group, bool take, Until until,
+XIO_DEVICE bool find_errors(const Ring& ring, QueueState& state, Group<S> group, bool take, Until until,
                             UnseenErrors& all) {
   all = {};
-  const uint32_t known = from_leader<S>(group, read<S>(state.error_count));
+  const uint32_t known = group.from_leader(read<S>(state.error_count));
   if (known == 0) return true;
   FailureLog* const log = ring.failures;
   bool complete = true;
-  if (leads<S>(group)) {
+  if (group.leads()) {
     complete = unseen_errors<Format, S>(ring, take, until, all);
     uint32_t lost = read<S>(log->lost);
     if (!complete) {
@@ -141,10 +141,10 @@ XIO_DEVICE bool find_errors(const Ring& ring, QueueState& state, uint64_t group,
       all.add(lost, ticket, status);
     }
   }
-  if (any<S>(group, !complete)) return false;
-  all.count = from_leader<S>(group, all.count);
-  all.first_ticket = from_leader<S>(group, all.first_ticket);
-  all.first_status = from_leader<S>(group, all.first_status);
+  if (group.any(!complete)) return false;
+  all.count = group.from_leader(all.count);
+  all.first_ticket = group.from_leader(all.first_ticket);
+  all.first_status = group.from_leader(all.first_status);
   if (take) add_errors<S>(state, group, 0u - all.count);
   return true;
 }

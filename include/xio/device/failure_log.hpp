@@ -9,7 +9,7 @@
 /// succeeded. The log has a fixed size. Where an entry has to make room, `floor` rises above its ticket, and below the
 /// floor nothing is claimed any more (Status::expired).
 
-#include <xio/device/submission.hpp>
+#include <xio/device/queue/room.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -67,7 +67,7 @@ struct OnRecord {
 
 /// Looks for an operation whose slot was seen to be used again. Lanes call each for itself.
 template <Sharing S>
-XIO_LEAF XIO_DEVICE OnRecord find_failure(FailureLog* log, uint64_t ticket) {
+XIO_DEVICE_INLINE OnRecord find_failure(FailureLog* log, uint64_t ticket) {
   log = arch::in_global(log);
   // An entry is stored before its slot is used again, and the floor before an entry is replaced.
   if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
@@ -104,7 +104,7 @@ XIO_DEVICE_INLINE void add_lost(FailureLog* log, uint32_t number, uint64_t ticke
 /// Puts a failure on record, as the lower 16 bits of its slot's word have it, and returns its entry. One lane calls, of
 /// the wave that takes completions.
 template <Sharing S>
-XIO_LEAF XIO_DEVICE uint64_t* keep_failure(FailureLog* log, uint32_t entries, uint64_t ticket, uint64_t word) {
+XIO_DEVICE_INLINE uint64_t* keep_failure(FailureLog* log, uint32_t entries, uint64_t ticket, uint64_t word) {
   log = arch::in_global(log);
   const uint64_t entry = (ticket + 1) << 16 | (word & 0xffff);
   const uint32_t used = read<S>(log->used);

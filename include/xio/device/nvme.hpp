@@ -114,7 +114,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
   template <class Until>
   XIO_DEVICE Token submit_batch(Opcode operation, const Piece* pieces, uint32_t count, Until until,
                                 Notification* notification = nullptr) {
-    const uint64_t group = all_callers();
+    const Group<S> group = all_callers();
     if (count == 0 || count > handle().depth) return Token::refused(Status::invalid_argument);
     constexpr bool check_later = Policy::argument_checks && !is_shared<S>;
     if constexpr (Policy::argument_checks && is_shared<S>) {
@@ -139,7 +139,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
   XIO_DEVICE Status transfer(Opcode operation, const Piece* pieces, uint32_t count, Notification& progress,
                              Deadline until) {
     static_assert(Policy::notifications, "use a Notifying policy");
-    const uint64_t group = all_callers();
+    const Group<S> group = all_callers();
     if constexpr (Policy::argument_checks) {
       const Status fault = check_pieces(group, operation, pieces, count);
       if (!fault.is_ok()) return fault;
@@ -150,24 +150,24 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
       const uint32_t most = left < handle().depth ? left : handle().depth;
       const protocol::Claim claim = claim_until(group, most, most < quarter ? most : quarter, until);
       if (claim.count == 0) return Core::template refusal<Deadline>();
-      const Status status = Core::template publish_pieces<false>(group, claim, operation, pieces + done, &progress);
-      if (!status.is_ok()) return status;
+      Core::template publish_pieces<false>(group, claim, operation, pieces + done, &progress);
       done += claim.count;
     }
     flush_group(group);
     telemetry::Off off;
-    const bool over = protocol::poll<S>(
-        group,
+    uint32_t looks = 0;
+    const bool over = group.poll(
         [&] {
+          if (++looks % arch::looks_per_clock == 0) protocol::help(Core::device(), group);
           drain_group(group, off);
           const bool pending = arch::load<arch::Scope::system>(&progress.done) < count;
-          return !protocol::any<S>(group, pending) || protocol::any<S>(group, protocol::read<S>(state().broken) != 0);
+          return !group.any(pending) || group.any(protocol::read<S>(state().broken) != 0);
         },
         until);
     if (!over) return Status::timed_out;
-    if (protocol::any<S>(group, arch::load<arch::Scope::system>(&progress.done) < count)) return Status::broken;
+    if (group.any(arch::load<arch::Scope::system>(&progress.done) < count)) return Status::broken;
     arch::acquire_system();
-    if (!protocol::any<S>(group, arch::load<arch::Scope::system>(&progress.failed) != 0)) return inbound(group, until);
+    if (!group.any(arch::load<arch::Scope::system>(&progress.failed) != 0)) return inbound(group, until);
     const ErrorSummary summary = errors_in(group);
     return summary.count != 0 ? summary.first : Status(Status::device_error);
   }
@@ -178,9 +178,9 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
     if constexpr (S == Sharing::thread) {
       return wait(batch, until);
     } else {
-      const uint64_t group = all_callers();
-      const uint32_t lanes = arch::count_lanes(group);
-      const uint32_t rank = arch::rank_in(group);
+      const Group<S> group = all_callers();
+      const uint32_t lanes = group.lanes();
+      const uint32_t rank = group.rank();
       const uint32_t share = (batch.count + lanes - 1) / lanes;
       const uint32_t begin = rank * share < batch.count ? rank * share : batch.count;
       const uint32_t end = begin + share < batch.count ? begin + share : batch.count;
@@ -189,10 +189,10 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
       mine.last = batch.last - (batch.count - end);
       telemetry::Off off;
       const Status status = wait_in(group, mine, until, off);
-      arch::converge(group);  // what one lane has acquired is there for all
-      const uint64_t failed = arch::ballot(group, !status.is_ok());
+      group.converge();  // what one lane has acquired is there for all
+      const uint64_t failed = group.members(!status.is_ok());
       if (!failed) return Status::ok;
-      return protocol::unpack(arch::broadcast(group, protocol::pack(status), arch::first_lane(failed)));
+      return protocol::unpack(group.from_lane(protocol::pack(status), arch::first_lane(failed)));
     }
   }
 
@@ -212,17 +212,17 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
   /// Looks once: Status::would_block where the operation has not ended yet.
   XIO_DEVICE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order, "data may arrive after its completion: use wait(), which makes it arrive");
-    const uint64_t group = callers();
+    const Group<S> group = callers();
     flush_group(group);
     return test_group(group, token);
   }
 
   /// Waits for all of the calling lane's tokens; the first error in array order, else Status::ok.
   XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
-    const uint64_t group = callers();
+    const Group<S> group = callers();
     telemetry::Off off;
     Status result;
-    for (uint32_t i = 0; protocol::any<S>(group, i < count); ++i) {
+    for (uint32_t i = 0; group.any(i < count); ++i) {
       const Status status = wait_in(group, i < count ? tokens[i] : Token(), until, off);
       if (result.is_ok()) result = status;
     }
@@ -231,27 +231,26 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
 
   /// Waits until one of the calling lane's tokens has ended; `which` tells which one, the answer how.
   XIO_DEVICE Status wait_any(const Token* tokens, uint32_t count, Deadline until, uint32_t& which) {
-    const uint64_t group = callers();
+    const Group<S> group = callers();
     Status found = count != 0 ? Status::would_block : Status::invalid_argument;
     which = 0;
     flush_group(group);
-    const bool all = protocol::poll<S>(
-        group,
+    const bool all = group.poll(
         [&] {
-          for (uint32_t i = 0; protocol::any<S>(group, i < count && found == Status::would_block); ++i) {
+          for (uint32_t i = 0; group.any(i < count && found == Status::would_block); ++i) {
             const Status status = test_group(group, i < count ? tokens[i] : Token());
             if (i < count && found == Status::would_block && status != Status::would_block) {
               found = status;
               which = i;
             }
           }
-          return !protocol::any<S>(group, found == Status::would_block);
+          return !group.any(found == Status::would_block);
         },
         until);
     if (!all && found == Status::would_block) found = Status::timed_out;
     if constexpr (!Policy::inbound_in_order) {
       const bool moved = found.is_ok() && tokens[which].count != 0;
-      if (protocol::any<S>(group, moved)) {
+      if (group.any(moved)) {
         const Status flushed = flush_inbound_group(group, until);
         if (moved) found = flushed;
       }
@@ -274,7 +273,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
     value = protocol::read<S>(protocol::slot_of(slots, handle().slot_mask, token.last).result);
     if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
     // Nobody has stored another one there before the next command with this identifier was submitted.
-    return protocol::read<S>(state().reserved) <= token.last + handle().slot_mask + 1 ? Status::ok : Status::expired;
+    return protocol::claimed(Core::device()) <= token.last + handle().slot_mask + 1 ? Status::ok : Status::expired;
   }
 
   /// Announces deferred submissions (Deferred policies); otherwise does nothing.
@@ -286,7 +285,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
   /// Takes completions that are there and files them, without waiting. Returns how many.
   template <class Telemetry>
   XIO_DEVICE_INLINE uint32_t drain(Telemetry& telemetry) {
-    return drain_group(callers(), telemetry);
+    return Core::drain_here(callers(), telemetry);
   }
 
   XIO_DEVICE_INLINE uint32_t drain() {
@@ -323,7 +322,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
 
   /// As fence(); then returns the first error that nobody has waited for, and forgets all of them.
   XIO_DEVICE Status quiet(Deadline until) {
-    const uint64_t group = callers();
+    const Group<S> group = callers();
     const Status fenced = fence_in(group, until);
     if (!fenced.is_ok()) return fenced;
     ErrorSummary summary;

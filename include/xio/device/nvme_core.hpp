@@ -25,10 +25,8 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
  protected:
   using Rings::claim_until;
   using Rings::first_fault;
-  using Rings::is_member;
-  using Rings::members;
   using Rings::publish;
-  using Rings::wait_parts;
+  using Rings::state;
 
   /// Whether it is known how much data the command moves. Of another namespace the size of the blocks is not.
   template <class Pages>
@@ -82,10 +80,10 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
     return fault;
   }
 
-  XIO_DEVICE Status check_pieces(uint64_t group, Opcode operation, const Piece* pieces, uint32_t count) const {
-    const uint32_t lanes = S == Sharing::thread ? 1 : arch::count_lanes(group);
+  XIO_DEVICE Status check_pieces(Group<S> group, Opcode operation, const Piece* pieces, uint32_t count) const {
+    const uint32_t lanes = group.lanes();
     Status fault;
-    for (uint32_t i = protocol::rank<S>(group); i < count && fault.is_ok(); i += lanes) {
+    for (uint32_t i = group.rank(); i < count && fault.is_ok(); i += lanes) {
       fault = check_piece(operation, pieces[i], detail::RehearsedList{handle().lists_bus, handle().list_bytes}).fault;
     }
     return first_fault(group, fault);
@@ -134,13 +132,13 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
     return {q.lists + at / sizeof(uint64_t), q.lists_bus + at, usable ? q.list_bytes : 0};
   }
 
-  XIO_DEVICE_INLINE void store_entries(uint64_t group, uint64_t storing, const Sqe& entry, uint64_t ticket) const {
+  XIO_DEVICE_INLINE void store_entries(Group<S> group, uint64_t storing, const Sqe& entry, uint64_t ticket) const {
     using How = typename StoreChoice<Policy::narrow_slots, Policy::publication == Publication::write_through>::type;
     const QueueHandle& q = handle();
     if constexpr (S == Sharing::thread) {
       XioComEnqueue<How>(entry, q.sq, ring::slot(ticket, q.sq_mask));
     } else {
-      enqueue_wave<How>(group, storing, entry, q.sq, ring::slot(ticket, q.sq_mask));
+      enqueue_wave<How>(group.mask(), storing, entry, q.sq, ring::slot(ticket, q.sq_mask));
     }
   }
 
@@ -155,14 +153,14 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
   /// Stores and publishes the entries of a claim, one for each piece. With `Check`, for queues that are not shared,
   /// where a claim is nothing before it is published: publishes nothing and says why where a piece is refused.
   template <bool Check>
-  XIO_DEVICE_INLINE Status publish_pieces(uint64_t group, protocol::Claim claim, Opcode operation, const Piece* pieces,
+  XIO_DEVICE_INLINE Status publish_pieces(Group<S> group, protocol::Claim claim, Opcode operation, const Piece* pieces,
                                           Notification* notification) {
     static_assert(!Check || !is_shared<S>, "a claim of a shared queue must be published");
     const QueueHandle& q = handle();
-    const uint32_t lanes = S == Sharing::thread ? 1 : arch::count_lanes(group);
+    const uint32_t lanes = group.lanes();
     Status fault;
     for (uint32_t base = 0; base < claim.count; base += lanes) {
-      const uint32_t mine = base + protocol::rank<S>(group);
+      const uint32_t mine = base + group.rank();
       const bool storing = mine < claim.count;
       const uint64_t ticket = claim.first + mine;
       // Lanes without a piece go along with the first one.
@@ -173,121 +171,128 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
       if constexpr (Policy::notifications) {
         if (storing) set_notification(ticket, notification);
       }
-      store_entries(group, members(group, storing), entry, ticket);
+      store_entries(group, group.members(storing), entry, ticket);
     }
     if constexpr (Check) {
       fault = first_fault(group, fault);
       if (!fault.is_ok()) return fault;
     }
-    return publish(group, claim);
+    publish(group, claim);
+    return Status::ok;
   }
 
-  /// Submits the command of each lane that is `wanting`; the others help, and keep `token`. All lanes stay until the
-  /// last is served, since a queue of one wave is used by all of them at once.
+  /// submit_entries() of one entry for each lane that is `wanting`.
   template <class Pages, class Until, class Telemetry>
-  XIO_DEVICE_INLINE Token submit_short(uint64_t group, bool wanting, const Command& command, const Pages& pages,
+  XIO_DEVICE_INLINE Token submit_short(Group<S> group, bool wanting, const Command& command, const Pages& pages,
                                        Until until, Notification* notification, Telemetry& telemetry, Token token) {
-    for (uint64_t pending = members(group, wanting); pending != 0;) {
-      const uint32_t wanted = S == Sharing::thread ? 1 : arch::count_lanes(pending);
-      protocol::Claim claim = claim_until(group, wanted, 1, until);
-      if (XIO_UNLIKELY(claim.count == 0)) {
-        if (is_member(pending)) token = Token::refused(Rings::template refusal<Until>());
-        break;
+    return submit_entries<false>(group, wanting ? 1 : 0, false, command, pages, until, notification, telemetry, token);
+  }
+
+  /// Submits the command of each lane in `left` entries, into a new `token`; those with none help, and keep theirs. All
+  /// lanes stay until the last is served, since a queue of one wave is used by all of them at once.
+  /// @tparam Split whether there may be commands of several entries, and `split` whether there are: those are served
+  ///               one after the other, before all others together.
+  template <bool Split, class Pages, class Until, class Telemetry>
+  XIO_DEVICE_INLINE Token submit_entries(Group<S> group, uint32_t left, bool split, const Command& command,
+                                         const Pages& pages, Until until, Notification* notification,
+                                         Telemetry& telemetry, Token token) {
+    uint32_t done = 0;
+    for (uint64_t pending = group.members(left != 0); pending != 0; pending = group.members(left != 0)) {
+      uint32_t each = 1;
+      uint32_t wanted = S == Sharing::thread ? 1 : arch::count_lanes(pending);
+      uint32_t room = 1;
+      if (Split && XIO_UNLIKELY(split)) {
+        const uint64_t owners = group.members(left > 1 || (left != 0 && done != 0));
+        split = owners != 0;
+        if (split) {
+          const uint32_t owner = arch::first_lane(owners);
+          const uint32_t all = group.from_lane(left, owner);
+          pending = owners & (0 - owners);
+          wanted = each = all < handle().depth ? all : handle().depth;
+          // Where there is room for the whole depth, what was submitted before has ended.
+          room = group.from_lane(done, owner) != 0 ? handle().depth : wanted;
+        }
       }
-      const uint32_t position = protocol::rank<S>(pending);
+      // 1. Claim.
+      protocol::Claim claim = claim_until(group, wanted, room, until);
+      if (XIO_UNLIKELY(claim.count == 0)) {
+        if (Group<S>::has(pending)) {
+          token.status = Rings::template refusal<Until>();
+          left = 0;
+        }
+        if constexpr (S == Sharing::thread && !Split) return token;
+        continue;
+      }
+      const uint32_t position = Group<S>::rank_in(pending);
       uint64_t ticket = claim.first + position;
       if constexpr (S == Sharing::thread) ticket = arch::per_lane(ticket);
-      if constexpr (S == Sharing::thread) claim.count = 1;
+      if constexpr (S == Sharing::thread && !Split) claim.count = 1;
       if constexpr (S == Sharing::thread && Holder::stored_each_time) claim.first = ticket;
-      const bool served = is_member(pending) && position < claim.count;
-      const uint64_t storing = members(group, served);
-      uint64_t started = Telemetry::start();
-      Sqe entry{};
-      if (served) {
-        entry = build(command, pages, 0, ticket);
-        set_notification(ticket, notification);
-        token.last = ticket;
-        token.count = 1;
-        token.status = Status::ok;
-      }
-      telemetry.stop(telemetry::Step::build, started);
-      started = Telemetry::start();
-      store_entries(group, storing, entry, ticket);
-      telemetry.stop(telemetry::Step::enqueue, started);
-      started = Telemetry::start();
-      const Status status = publish(group, claim);
+      const bool served = Group<S>::has(pending) && position < claim.count;
+      const uint64_t storing = group.members(served);
+      if (Split && XIO_UNLIKELY(split)) token = with_status(group, served && done != 0, token);
+      uint32_t i = 0;
+      do {
+        // 2. Build.
+        uint64_t started = Telemetry::start();
+        Sqe entry{};
+        if (served) {
+          entry = build_entry(command, pages, Split && split, done + i, ticket + i);
+          set_notification(ticket + i, notification);
+        }
+        telemetry.stop(telemetry::Step::build, started);
+        // 3. Store.
+        started = Telemetry::start();
+        store_entries(group, storing, entry, ticket + i);
+        telemetry.stop(telemetry::Step::enqueue, started);
+      } while (Split && XIO_UNLIKELY(++i < each));
+      // 4. Publish and ring.
+      const uint64_t started = Telemetry::start();
+      publish(group, claim);
       telemetry.stop(telemetry::Step::sq_doorbell, started);
-      if constexpr (is_shared<S>) {
-        if (XIO_UNLIKELY(!status.is_ok())) {
-          if (is_member(pending)) token = Token::refused(status);
-          break;
+      if (served) {
+        token.last = ticket;
+        token.count = each;
+        left -= each;
+        if (Split && XIO_UNLIKELY(split)) {
+          token.last += each - 1;
+          done += each;
         }
       }
-      if constexpr (S == Sharing::thread) return token;
-      pending &= ~storing;
+      if constexpr (S == Sharing::thread && !Split) return token;
     }
-    if constexpr (S != Sharing::thread) arch::converge(group);
+    group.converge();
     return token;
   }
 
-  /// Splits the commands of the lanes that say so, one lane after the other; all lanes of the group help.
-  template <class Pages, class Until>
-  XIO_DEVICE Token submit_long(uint64_t group, bool split, const Command& command, const Pages& pages, Until until,
-                               Notification* notification, Token token) {
-    for (uint64_t owners = members(group, split); owners; owners &= owners - 1) {
-      const uint32_t owner = arch::first_lane(owners);
-      const bool mine = S == Sharing::thread || arch::lane() == owner;
-      const uint32_t longest = protocol::from_lane<S>(group, most_blocks(command, handle()), owner);
-      const uint32_t total = protocol::from_lane<S>(group, command.blocks(), owner);
-      Token whole;
-      for (uint32_t done = 0; done < total;) {
-        const uint32_t parts = (total - done + longest - 1) / longest;
-        // Without a deadline there is no waiting between parts: all of them fit at once, or none is submitted.
-        const bool at_once = IsSame<Until, Now>::value;
-        if (at_once && parts > handle().depth) {
-          whole.status = Status::invalid_argument;
-          break;
-        }
-        const uint32_t most = parts < handle().depth ? parts : handle().depth;
-        const protocol::Claim claim = claim_until(group, most, at_once ? parts : 1, until);
-        if (claim.count == 0) {
-          whole.status = Rings::template refusal<Until>();
-          break;
-        }
-        for (uint32_t i = 0; i < claim.count; ++i) {
-          const uint32_t blocks = total - done < longest ? total - done : longest;
-          if (mine) {
-            const Sqe entry =
-                build(command.piece(done, blocks), pages, uint64_t{done} << handle().block_shift, claim.first + i);
-            using How =
-                typename StoreChoice<Policy::narrow_slots, Policy::publication == Publication::write_through>::type;
-            set_notification(claim.first + i, notification);
-            XioComEnqueue<How>(entry, handle().sq, ring::slot(claim.first + i, handle().sq_mask));
-          }
-          done += blocks;
-        }
-        const Status status = publish(group, claim);
-        if (!status.is_ok()) {
-          whole.status = status;
-          break;
-        }
-        if (whole.count != 0 && (claim.first != whole.last + 1 || whole.count + claim.count > handle().slot_mask / 2)) {
-          // A token is one row of tickets that the table remembers. Others came between, or the row would be too long:
-          // the parts before must end first. Only now, since others may have waited for this claim to be published.
-          const Status before = wait_parts(group, whole, until);
-          whole = Token::refused(before);
-        }
-        whole.last = claim.first + claim.count - 1;
-        whole.count += claim.count;
-        if (protocol::any<S>(group, whole.status == Status::timed_out)) break;
-      }
-      if (mine) token = whole;
+  /// The entry of a command; of one that is split, number `part` of its entries.
+  template <class Pages>
+  XIO_DEVICE_INLINE Sqe build_entry(const Command& command, const Pages& pages, bool split, uint32_t part,
+                                    uint64_t ticket) const {
+    Command piece = command;
+    uint64_t offset = 0;
+    if (XIO_UNLIKELY(split)) {
+      const uint32_t longest = most_blocks(command, handle());
+      const uint32_t first = part * longest;
+      const uint32_t rest = command.blocks() - first;
+      piece = command.piece(first, rest < longest ? rest : longest);
+      offset = uint64_t{first} << handle().block_shift;
     }
+    return build(piece, pages, offset, ticket);
+  }
+
+  /// The tokens of lanes that have `ended`, with how their operations ended: the first error wins.
+  XIO_DEVICE Token with_status(Group<S> group, bool ended, Token token) {
+    Token before = token;
+    if (!ended) before.count = 0;
+    const Status status =
+        protocol::outcome<CompletionFormat>(state(), Rings::completions(), group, before, before.count);
+    if (ended) token.status = status;
     return token;
   }
 
   template <class Pages, class Until, class Telemetry>
-  XIO_DEVICE_INLINE Token submit_checked(uint64_t group, const Command& command, const Pages& pages, Until until,
+  XIO_DEVICE_INLINE Token submit_checked(Group<S> group, const Command& command, const Pages& pages, Until until,
                                          Telemetry& telemetry, Notification* notification) {
 #if XIO_ARCH_HOST
     if constexpr (Policy::argument_checks && S == Sharing::thread) {
@@ -318,22 +323,35 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
   template <class Pages, class Until, class Telemetry>
   XIO_DEVICE Token submit_elsewhere(const Command& command, const Pages& pages, Until until, Telemetry& telemetry,
                                     Notification* notification) {
-    return submit_any(1, command, pages, until, telemetry, notification);
+    return submit_any(Group<S>(1), command, pages, until, telemetry, notification);
   }
 #endif
 
   template <class Pages, class Until, class Telemetry>
-  XIO_DEVICE_INLINE Token submit_any(uint64_t group, const Command& command, const Pages& pages, Until until,
+  XIO_DEVICE_INLINE Token submit_any(Group<S> group, const Command& command, const Pages& pages, Until until,
                                      Telemetry& telemetry, Notification* notification) {
     Token token;
     bool wanting = true;
     if constexpr (Policy::argument_checks) {
       token.status = check(command, pages);
-      const bool split = token.status.is_ok() && is_long(command);
-      if (XIO_UNLIKELY(protocol::any<S>(group, split))) {
-        token = submit_long(group, split, command, pages, until, notification, token);
+      uint32_t entries = token.status.is_ok() ? 1 : 0;
+      const bool split = group.any(token.status.is_ok() && is_long(command));
+      if (XIO_UNLIKELY(split)) {
+        if (token.status.is_ok() && is_long(command)) {
+          entries = (command.blocks() - 1) / most_blocks(command, handle()) + 1;
+        }
+        // Without a deadline there is no waiting between entries: all of them fit at once, or none is submitted.
+        if (IsSame<Until, Now>::value && entries > handle().depth) {
+          token = Token::refused(Status::invalid_argument);
+          entries = 0;
+        }
       }
-      wanting = !split && token.status.is_ok();
+      if constexpr (S == Sharing::thread) {
+        // Lanes that go through the loop each for itself pay for its every branch.
+        if (XIO_LIKELY(!split))
+          return submit_short(group, entries != 0, command, pages, until, notification, telemetry, token);
+      }
+      return submit_entries<true>(group, entries, split, command, pages, until, notification, telemetry, token);
     } else if (!is_told<Pages>(command)) {
       // Nobody can vouch for data of which nobody knows how much it is.
       token = Token::refused(Status::invalid_argument);

@@ -5,7 +5,7 @@
 /// @brief What the host tells a kernel about one NVMe queue pair: a trivially copyable struct, passed by value.
 
 #include <xio/device/completion.hpp>
-#include <xio/device/submission.hpp>
+#include <xio/device/queue/room.hpp>
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN

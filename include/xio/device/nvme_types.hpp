@@ -62,7 +62,7 @@ class InMemory {
  protected:
   XIO_HOST_DEVICE QueueState& state() const { return *handle_.state; }
   QueueHandle handle_;
-  uint64_t lanes_;  ///< that call together; 0: see protocol::group_of_caller()
+  uint64_t lanes_;  ///< that call together; 0: see Group::of_callers()
 };
 
 /// Queue state in registers, for a loop of one user; see BasicQueue::session().

@@ -23,16 +23,17 @@ class QueueWaits : public QueueCore<S, Policy, Doorbell, Holder> {
 
  protected:
   using Core::completions;
+  using Core::device;
   using Core::drain_group;
   using Core::state;
   using Core::submit_short;
   using Core::wait_group;
   using Core::wait_quietly;
 
-  XIO_DEVICE Status fence_in(uint64_t group, Deadline until) {
-    const uint64_t end = protocol::claimed<S>(state(), group);
+  XIO_DEVICE Status fence_in(Group<S> group, Deadline until) {
+    const uint64_t end = protocol::claimed_by_all(device(), group);
     const uint64_t window = uint64_t{handle().slot_mask} + 1;
-    const uint32_t lanes = S == Sharing::thread ? 1 : arch::count_lanes(group);
+    const uint32_t lanes = group.lanes();
     uint32_t looks = 0;
     // Each lane looks at one ticket; older ones have ended, or their slots could not be in use again.
     for (uint64_t base = end > window ? end - window : 0; base < end; base += lanes) {
@@ -43,18 +44,18 @@ class QueueWaits : public QueueCore<S, Policy, Doorbell, Holder> {
       } else {
         retired = state().retired;
       }
-      if (!protocol::any<S>(group, retired < protocol::read<S>(state().reserved))) break;
-      if (++looks % arch::looks_per_clock == 0 && !protocol::any<S>(group, !until.passed())) return Status::timed_out;
+      if (!group.any(retired < protocol::claimed(device()))) break;
+      if (++looks % arch::looks_per_clock == 0 && !group.any(!until.passed())) return Status::timed_out;
       Token mine;
-      mine.last = base + protocol::rank<S>(group);
+      mine.last = base + group.rank();
       mine.count = mine.last < end;
-      if (!protocol::any<S>(group, !ended(mine))) continue;
+      if (!group.any(!ended(mine))) continue;
       const Status status = wait_quietly(group, mine, until);
       if (!status.is_ok()) return status;
     }
     arch::acquire_system();
     // Each lane has looked at other operations than its own.
-    if constexpr (S != Sharing::thread) arch::converge(group);
+    group.converge();
     return inbound(group, until);
   }
 
@@ -62,7 +63,7 @@ class QueueWaits : public QueueCore<S, Policy, Doorbell, Holder> {
   struct Always {
     XIO_HOST_DEVICE static constexpr bool passed() { return false; }
   };
-  XIO_DEVICE ErrorSummary errors_in(uint64_t group) {
+  XIO_DEVICE ErrorSummary errors_in(Group<S> group) {
     ErrorSummary summary;
     find_errors(group, false, Always{}, summary);
     return summary;
@@ -70,7 +71,7 @@ class QueueWaits : public QueueCore<S, Policy, Doorbell, Holder> {
 
   /// Returns false where `until` passed; see protocol::find_errors().
   template <class Until>
-  XIO_DEVICE bool find_errors(uint64_t group, bool take, Until until, ErrorSummary& summary) {
+  XIO_DEVICE bool find_errors(Group<S> group, bool take, Until until, ErrorSummary& summary) {
     protocol::UnseenErrors found;
     if (!protocol::find_errors<CompletionFormat, S>(completions(), state(), group, take, until, found)) return false;
     summary = {found.count, found.first_ticket, CompletionFormat::decode(static_cast<uint16_t>(found.first_status))};
@@ -78,7 +79,7 @@ class QueueWaits : public QueueCore<S, Policy, Doorbell, Holder> {
   }
 
   /// After a wait for everything: flush_inbound() where the policy needs it.
-  XIO_DEVICE Status inbound(uint64_t group, Deadline until) {
+  XIO_DEVICE Status inbound(Group<S> group, Deadline until) {
     if constexpr (Policy::inbound_in_order) {
       return Status::ok;
     } else {
@@ -86,11 +87,11 @@ class QueueWaits : public QueueCore<S, Policy, Doorbell, Holder> {
     }
   }
 
-  XIO_DEVICE Status flush_inbound_group(uint64_t group, Deadline until) {
+  XIO_DEVICE Status flush_inbound_group(Group<S> group, Deadline until) {
     if (handle().flush_bus == 0) return Status::unsupported;
     telemetry::Off off;
-    const Token own = submit_short(group, protocol::leads<S>(group), compare(0, 1), ContiguousPages{handle().flush_bus},
-                                   until, nullptr, off, Token());
+    const Token own = submit_short(group, group.leads(), compare(0, 1), ContiguousPages{handle().flush_bus}, until,
+                                   nullptr, off, Token());
     const Token flushing = Core::from_leader(group, own);
     const Status status = wait_group(group, flushing, until, off);
     // Any answer of the drive, an error of its medium too, came after its read of our memory.
@@ -99,11 +100,11 @@ class QueueWaits : public QueueCore<S, Policy, Doorbell, Holder> {
   }
 
   template <class Telemetry>
-  XIO_DEVICE_INLINE Status wait_in(uint64_t group, const Token& token, Deadline until, Telemetry& telemetry) {
+  XIO_DEVICE_INLINE Status wait_in(Group<S> group, const Token& token, Deadline until, Telemetry& telemetry) {
     Status status = wait_group(group, token, until, telemetry);
     if constexpr (!Policy::inbound_in_order) {
       const bool moved = status.is_ok() && token.count != 0;
-      if (protocol::any<S>(group, moved)) {
+      if (group.any(moved)) {
         const Status flushed = flush_inbound_group(group, until);
         if (moved) status = flushed;
       }
@@ -111,9 +112,9 @@ class QueueWaits : public QueueCore<S, Policy, Doorbell, Holder> {
     return status;
   }
 
-  XIO_DEVICE Status test_group(uint64_t group, const Token& token) {
+  XIO_DEVICE Status test_group(Group<S> group, const Token& token) {
     telemetry::Off off;
-    if (protocol::any<S>(group, !ended(token))) drain_group(group, off);
+    if (group.any(!ended(token))) drain_group(group, off);
     const bool over = ended(token);
     const Status status = wait_group(group, over ? token : Token(), Deadline{0}, off);
     return over ? status : Status(Status::would_block);

@@ -26,8 +26,7 @@ constexpr arch::Scope state_scope = S == Sharing::block ? arch::Scope::workgroup
 
 /// When a published entry is announced to the device.
 enum class Ringing {
-  immediate,  ///< with every submission
-  coalesced,  ///< by the last of the waves that submit at the same time
+  immediate,  ///< at once; while a doorbell is under way, those that come meanwhile together by the next one
   deferred    ///< when `ring_every` entries wait, on flush(), and before any wait of the library
 };
 
@@ -39,7 +38,7 @@ enum class Publication {
 
 /// A compile-time bundle of choices. Derive from one and hide a member to change it.
 struct Throughput {
-  static constexpr Ringing ringing = Ringing::coalesced;
+  static constexpr Ringing ringing = Ringing::immediate;
   static constexpr Publication publication = Publication::release;
   static constexpr bool argument_checks = true;    ///< refuse, and split, before anything reaches the device
   static constexpr bool slot_checks = true;        ///< do not reuse a command identifier that is still in flight
@@ -49,14 +48,11 @@ struct Throughput {
   static constexpr bool inbound_in_order = true;   ///< data is visible once its completion is; else waits flush inbound
   static constexpr bool keeps_receives = true;     ///< nothing is posted over what arrived and nobody has asked for
   static constexpr uint32_t ring_every = 16;       ///< with Ringing::deferred: most entries that wait unannounced
-  static constexpr uint64_t turn_limit_ns =
-      1000000000;  ///< longest wait for earlier tickets before the queue is broken
+  static constexpr uint32_t most_doorbells = 8;    ///< in a row that one call stores; then others may take that over
 };
 
-/// Announces every submission at once.
-struct Latency : Throughput {
-  static constexpr Ringing ringing = Ringing::immediate;
-};
+/// As Throughput: shared queues ring at once in both.
+struct Latency : Throughput {};
 
 /// As Latency, but the caller vouches for the arguments: nothing is refused, and nothing is split.
 struct Trusting : Latency {

@@ -59,7 +59,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   /// @return a token; a refused one carries the reason, and nothing was posted.
   template <class Payload, class Until = Now>
   XIO_DEVICE_INLINE Token submit(const Work& work, const Payload& payload, Until until = Until()) {
-    const uint64_t group = callers();
+    const Group<S> group = callers();
     Token token;
     if constexpr (Policy::argument_checks) token.status = check(work, payload);
     return submit_group(group, token.status.is_ok(), work, payload, until, token);
@@ -153,9 +153,9 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
 
   /// Waits for all of the calling lane's tokens; the first error in array order, else Status::ok.
   XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
-    const uint64_t group = callers();
+    const Group<S> group = callers();
     Status result;
-    for (uint32_t i = 0; protocol::any<S>(group, i < count); ++i) {
+    for (uint32_t i = 0; group.any(i < count); ++i) {
       const Status status = wait_in(group, i < count ? tokens[i] : Token(), until);
       if (result.is_ok()) result = status;
     }
@@ -165,11 +165,11 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   /// Looks once: Status::would_block where the operation has not ended yet.
   XIO_DEVICE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order, "data may arrive after its completion: use wait(), which makes it arrive");
-    const uint64_t group = callers();
+    const Group<S> group = callers();
     flush_group(group);
-    if (protocol::any<S>(group, !has_ended(token))) drain_group(group);
+    if (group.any(!has_ended(token))) drain_group(group);
     const bool over = has_ended(token);
-    if (protocol::any<S>(group, over && token.count != 0)) arch::acquire_system();
+    if (group.any(over && token.count != 0)) arch::acquire_system();
     if (over) return outcome(token);
     return protocol::read<S>(state().broken) != 0 ? Status::broken : Status::would_block;
   }
@@ -188,7 +188,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   /// devices that tell the end of local operations apart from the order of the others.
   XIO_DEVICE Status invalidate(uint32_t lkey, Deadline until) {
     static_assert(!is_shared<S>, "others could post between: use a queue pair of the thread or wave");
-    const uint64_t group = callers();
+    const Group<S> group = callers();
     const Status before = quiet_in(group, until);
     if (!before.is_ok()) return before;
     Work work;
@@ -239,13 +239,13 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     return (where.reach & old.reach).status();
   }
 
-  XIO_DEVICE Status wait_in(uint64_t group, const Token& token, Deadline until) {
+  XIO_DEVICE Status wait_in(Group<S> group, const Token& token, Deadline until) {
     return inbound(group, wait_group(group, token, until, token.last + 1), token.count != 0, until);
   }
 
-  XIO_DEVICE Status quiet_in(uint64_t group, Deadline until) {
+  XIO_DEVICE Status quiet_in(Group<S> group, Deadline until) {
     Token all;
-    const uint64_t end = protocol::claimed<S>(state(), group);
+    const uint64_t end = protocol::claimed_by_all(Post::device(), group);
     if (end == 0) return Status::ok;
     all.last = end - 1;
     all.count = 1;
@@ -253,26 +253,26 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     return waited == Status::timed_out || waited == Status::broken ? waited : first_failure();
   }
 
-  XIO_DEVICE Status flush_inbound_group(uint64_t group, Deadline until) {
+  XIO_DEVICE Status flush_inbound_group(Group<S> group, Deadline until) {
     const FlushTarget& flush = handle().flush;
     if (flush.local == 0) return Status::unsupported;
     Work work = of(Operation::put, {flush.remote, 1, flush.rkey});
     const OneSge one{{flush.local, 1, flush.lkey}};
     Token token;
-    token = submit_group(group, protocol::leads<S>(group), work, one, until, token);
+    token = submit_group(group, group.leads(), work, one, until, token);
     if constexpr (S != Sharing::thread) {
-      token.last = protocol::from_leader<S>(group, token.last);
-      token.count = protocol::from_leader<S>(group, token.count);
-      token.status = protocol::unpack(protocol::from_leader<S>(group, protocol::pack(token.status)));
+      token.last = group.from_leader(token.last);
+      token.count = group.from_leader(token.count);
+      token.status = protocol::unpack(group.from_leader(protocol::pack(token.status)));
     }
     return wait_group(group, token, until, Post::is_covered);
   }
 
   /// After a wait that ended with `status`: flush_inbound() where the policy needs it.
-  XIO_DEVICE_INLINE Status inbound(uint64_t group, Status status, bool moved, Deadline until) {
+  XIO_DEVICE_INLINE Status inbound(Group<S> group, Status status, bool moved, Deadline until) {
     if constexpr (!Policy::inbound_in_order) {
       moved = moved && status.is_ok();
-      if (protocol::any<S>(group, moved)) {
+      if (group.any(moved)) {
         const Status flushed = flush_inbound_group(group, until);
         if (moved) status = flushed;
       }
@@ -284,7 +284,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   template <class Payload>
   XIO_DEVICE_INLINE Token put_then(const RemoteSpan& to, const LocalSpan& from, const RemoteSpan& signal, Status fault,
                                    const Payload& value, Deadline until) {
-    const uint64_t group = callers();
+    const Group<S> group = callers();
     Work first = of(Operation::put, to);
     first.flags = 0;
     const OneSge data{{from.address, from.length, from.lkey}};
@@ -320,7 +320,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
 
   template <class Payload, class Until>
   XIO_DEVICE_INLINE Token submit_checked(Status fault, const Work& work, const Payload& payload, Until until) {
-    const uint64_t group = callers();
+    const Group<S> group = callers();
     Token token;
     if constexpr (Policy::argument_checks && S == Sharing::thread) {
       // Nobody to help: what is refused goes no further.

@@ -29,13 +29,12 @@ class CollapsedReader {
   using Entry = typename Vendor::Collapsed;
 
  public:
-  XIO_HOST_DEVICE CollapsedReader(const QueuePairHandle& queue, uint64_t group) : queue_(queue), group_(group) {}
+  XIO_HOST_DEVICE CollapsedReader(const QueuePairHandle& queue, Group<S> group) : queue_(queue), group_(group) {}
 
   /// What is_new() and read() take.
   XIO_DEVICE_INLINE uint64_t look() const {
-    return Entry::look([&](uint32_t offset) {
-      return protocol::from_leader<S>(group_, arch::load<arch::Scope::system>(word_at(offset)));
-    });
+    return Entry::look(
+        [&](uint32_t offset) { return group_.from_leader(arch::load<arch::Scope::system>(word_at(offset))); });
   }
 
   /// Whether the entry may tell something. `in_flight`: units posted behind `known`, and no more than the ring holds.
@@ -82,7 +81,7 @@ class CollapsedReader {
     return reinterpret_cast<const uint64_t*>(static_cast<const char*>(queue_.cq.entries) + offset);
   }
   XIO_DEVICE_INLINE uint64_t load(uint32_t offset) const {
-    return protocol::from_leader<S>(group_, arch::observe<arch::Scope::system>(word_at(offset)));
+    return group_.from_leader(arch::observe<arch::Scope::system>(word_at(offset)));
   }
 
   XIO_COLD XIO_DEVICE Completion decode(Progress known, uint64_t in_flight) const {
@@ -90,7 +89,7 @@ class CollapsedReader {
   }
 
   const QueuePairHandle& queue_;
-  uint64_t group_;
+  Group<S> group_;
 };
 
 }  // namespace rdma

@@ -88,34 +88,6 @@ struct CompletionReader {
   }
 };
 
-/// Whether the group may take the completions of a shared queue now: one group of all does, until it stores 0 in
-/// QueueState::draining. All lanes see what the one before it stored.
-template <Sharing S>
-XIO_DEVICE_INLINE bool claim_drain(QueueState& state, uint64_t group) {
-  constexpr arch::Scope scope = state_scope<S>;
-  uint32_t idle = 0;
-  bool claimed = false;
-  if (protocol::leads<S>(group) && arch::load<scope>(&state.draining) == 0) {
-    claimed = arch::compare_exchange_acquire<scope>(&state.draining, idle, 1u);
-  }
-  if (!protocol::any<S>(group, claimed)) return false;
-  // The leader has acquired it, and a vote orders nothing.
-  arch::converge(group);
-  return true;
-}
-
-/// How many of the group's lanes, from the lowest on, have a `fresh` entry without a gap.
-template <Sharing S>
-XIO_DEVICE_INLINE uint32_t unbroken_row(uint64_t group, bool fresh) {
-  if constexpr (S == Sharing::thread) {
-    return fresh;
-  } else {
-    const uint64_t missing = group & ~arch::ballot(group, fresh);
-    return missing ? arch::count_lanes(group & ((uint64_t{1} << arch::first_lane(missing)) - 1))
-                   : arch::count_lanes(group);
-  }
-}
-
 }  // namespace rdma
 
 XIO_NAMESPACE_END

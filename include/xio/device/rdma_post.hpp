@@ -20,17 +20,14 @@ class SendPost : public SendRings<Vendor, S, Policy> {
   using Rings::Rings;
 
  protected:
-  using Rings::claim_until;
+  using Rings::device;
   using Rings::drain_group;
   using Rings::flush_group;
   using Rings::has_ended;
-  using Rings::is_member;
   using Rings::look_group;
-  using Rings::members;
   using Rings::outcome;
   using Rings::send;
   using Rings::state;
-  using Rings::write_by_leader;
 
   template <class Payload>
   XIO_DEVICE_INLINE Status check(const Work& work, const Payload& payload) const {
@@ -58,21 +55,23 @@ class SendPost : public SendRings<Vendor, S, Policy> {
   };
 
   /// `pending`: the lanes of `group` with an operation, each of `own` units.
-  XIO_DEVICE_INLINE Row row_of(uint64_t group, uint64_t pending, uint32_t own) const {
+  XIO_DEVICE_INLINE Row row_of(Group<S> group, uint64_t pending, uint32_t own) const {
     if constexpr (S == Sharing::thread) {
       return {0, own, own, own};
     } else {
-      const uint32_t common = arch::broadcast(group, own, arch::first_lane(pending));
-      if (XIO_LIKELY(!protocol::any<S>(group, is_member(pending) && own != common))) {
+      const uint32_t common = group.from_lane(own, arch::first_lane(pending));
+      if (XIO_LIKELY(!group.any(Group<S>::has(pending) && own != common))) {
         const uint32_t fitting = handle().depth / common;
         const uint32_t lanes = arch::count_lanes(pending);
         const uint32_t total = (lanes < fitting ? lanes : fitting) * common;
-        return {protocol::rank<S>(pending) * common, own, total, common == 1 ? 1 : total};
+        // Numbers of packets and messages are claimed for all of a row, or for none.
+        const bool in_parts = common == 1 && !Vendor::has_side_table;
+        return {Group<S>::rank_in(pending) * common, own, total, in_parts ? 1 : total};
       }
       Row row{0, own, 0, 0};
       for (uint64_t left = pending; left != 0; left &= left - 1) {
         const uint32_t lane = arch::first_lane(left);
-        const uint32_t units = arch::broadcast(group, own, lane);
+        const uint32_t units = group.from_lane(own, lane);
         if (row.total + units > handle().depth) break;
         if (lane < arch::lane()) row.before += units;
         row.total += units;
@@ -84,7 +83,7 @@ class SendPost : public SendRings<Vendor, S, Policy> {
 
   /// Posts the operation of each lane that is `wanting`; the others help, and keep `token`.
   template <class Payload, class Until>
-  XIO_DEVICE_INLINE Token submit_group(uint64_t group, bool wanting, const Work& work, const Payload& payload,
+  XIO_DEVICE_INLINE Token submit_group(Group<S> group, bool wanting, const Work& work, const Payload& payload,
                                        Until until, Token token) {
     const QueuePairHandle& q = handle();
     if constexpr (S == Sharing::thread) {
@@ -93,18 +92,21 @@ class SendPost : public SendRings<Vendor, S, Policy> {
       wanting = true;
     }
     const uint32_t units = wanting ? Vendor::Send::units(q.shape, work, payload) : 1;
-    for (uint64_t pending = members(group, wanting); pending != 0;) {
+    for (uint64_t pending = group.members(wanting); pending != 0;) {
       const Row row = row_of(group, pending, units);
-      protocol::Claim claim = claim_until(group, row.total, row.least, until);
+      const Numbers<Payload> numbers(group, handle().shape, Group<S>::has(pending) && row.before + units <= row.total,
+                                     payload);
+      if constexpr (S == Sharing::thread) arch::prefer_vector_loads();
+      protocol::Claim claim = protocol::claim_until(device(), group, row.total, row.least, until, step_of(numbers));
       if (XIO_UNLIKELY(claim.count == 0)) {
         const Status why = Rings::template refusal<Until>();
         if constexpr (S == Sharing::thread) return Token::refused(why);
-        if (is_member(pending)) token = Token::refused(why);
+        if (Group<S>::has(pending)) token = Token::refused(why);
         break;
       }
       if constexpr (S == Sharing::thread) claim.count = units;
-      const bool served = is_member(pending) && row.before + units <= claim.count;
-      const uint64_t storing = members(group, served);
+      const bool served = Group<S>::has(pending) && row.before + units <= claim.count;
+      const uint64_t storing = group.members(served);
       uint64_t head = 0;
       bool signaled = true;
       if (served) {
@@ -125,16 +127,14 @@ class SendPost : public SendRings<Vendor, S, Policy> {
         token.count = S == Sharing::thread ? arch::per_lane(units) : units;
         token.status = Status::ok;
       }
-      const Status status = publish(group, claim, storing, claim.first + row.before, head, signaled, work, payload);
-      // Nobody was waited for, so nobody can be gone.
+      const Sequence sequence = sequence_of(claim);
+      if (served) number(numbers, sequence, claim.first + row.before, work);
+      publish(group, claim, storing, head, signaled, numbers, sequence, work);
+      // Nobody to help.
       if constexpr (S == Sharing::thread) return token;
-      if (XIO_UNLIKELY(!status.is_ok())) {
-        if (is_member(pending)) token = Token::refused(status);
-        break;
-      }
       pending &= ~storing;
     }
-    if constexpr (S != Sharing::thread) arch::converge(group);
+    group.converge();
     return token;
   }
 
@@ -146,17 +146,17 @@ class SendPost : public SendRings<Vendor, S, Policy> {
   /// On shared queues others may publish, unsignalled or unannounced, what they had claimed before, and not wait for
   /// it: what they posted is looked at again now and then.
   /// @param published producer counter up to which operations are known to be published, or `is_covered`
-  XIO_DEVICE Status wait_group(uint64_t group, const Token& token, Deadline until, uint64_t published) {
+  XIO_DEVICE Status wait_group(Group<S> group, const Token& token, Deadline until, uint64_t published) {
     typename Rings::Waiting waiting;
     for (;;) {
       if (!signal_tail(group, token, published, until)) published = is_covered;
       flush_group(group);
       if (look_group(group, token, until, waiting)) break;
-      if (published != is_covered) published = arch::observe<state_scope<S>>(&state().published);
+      if (published != is_covered) published = protocol::published(arch::observe<state_scope<S>>(&state().tail));
     }
     // Decided once: what ends behind the acquire is for the next call.
     const bool over = has_ended(token);
-    if (protocol::any<S>(group, over && token.count != 0)) arch::acquire_system();
+    if (group.any(over && token.count != 0)) arch::acquire_system();
     if (!over) return waiting.broken ? Status::broken : Status::timed_out;
     return outcome(token);
   }
@@ -168,12 +168,11 @@ class SendPost : public SendRings<Vendor, S, Policy> {
   /// publishes it
   /// @return whether it may come to that yet: the token's operation, or what follows the last unsignalled one, is not
   /// published
-  XIO_DEVICE bool signal_tail(uint64_t group, const Token& token, uint64_t published, Deadline until) {
+  XIO_DEVICE bool signal_tail(Group<S> group, const Token& token, uint64_t published, Deadline until) {
     const uint64_t tail = protocol::read<S>(send().unsignaled_end);
     const bool reached = token.count != 0 && tail > token.last;
-    const bool needed =
-        reached && published <= tail && tail == protocol::read<S>(state().reserved) && !has_ended(token);
-    if (XIO_UNLIKELY(protocol::any<S>(group, needed))) {
+    const bool needed = reached && published <= tail && tail == protocol::claimed(device()) && !has_ended(token);
+    if (XIO_UNLIKELY(group.any(needed))) {
       // Behind the operations of all lanes.
       post_signaled(group, until);
       return false;
@@ -181,12 +180,12 @@ class SendPost : public SendRings<Vendor, S, Policy> {
     return published <= (reached ? tail : token.last);
   }
 
-  XIO_COLD XIO_DEVICE void post_signaled(uint64_t group, Deadline until) {
+  XIO_COLD XIO_DEVICE void post_signaled(Group<S> group, Deadline until) {
     Work work;
     // Without data, no memory is asked for. That the peer takes puts is shown by those before it (is_signaled).
     work.operation = Vendor::has_nop ? Operation::nop : Operation::put;
     work.flags = work_flag::signaled;
-    submit_group(group, protocol::leads<S>(group), work, NoData{}, until, Token());
+    submit_group(group, group.leads(), work, NoData{}, until, Token());
   }
 
   XIO_DEVICE_INLINE bool is_signaled(const Work& work, uint64_t first, uint64_t end, bool last) const {
@@ -201,70 +200,105 @@ class SendPost : public SendRings<Vendor, S, Policy> {
     return ((first ^ end) & ~uint64_t{every - 1}) != 0;
   }
 
-  /// What must be done in the order of the operations: entries of the side table, each with the packets before it.
+  /// How the packets and messages of a row are numbered, where the vendor asks for it: counted from the row's begin.
+  template <class Payload, bool Needed = Vendor::has_side_table>
+  struct Numbers {
+    XIO_DEVICE_INLINE Numbers(Group<S>, const SendShape&, bool, const Payload&) {}
+  };
   template <class Payload>
-  struct Stamp {
-    static constexpr bool needed = Vendor::has_side_table;
-    const SendPost& post;
-    uint64_t group;
-    uint64_t storing;
-    uint64_t first;  ///< producer counter of the calling lane's entry
-    const Work& work;
-    const Payload& payload;
+  struct Numbers<Payload, true> {
+    uint32_t packets;         ///< of the calling lane's operation
+    uint32_t packets_before;  ///< of the lanes before
+    uint32_t messages_before;
+    SequencedTickets::Step all;
 
-    XIO_DEVICE_INLINE void operator()() const {
-      if constexpr (needed) {
-        using Table = typename Vendor::Table;
-        const QueuePairHandle& q = post.handle();
-        const bool mine = post.is_member(storing);
-        const uint32_t packets = mine ? Table::packets(payload.bytes(), q.shape.mtu_shift) : 0;
-        uint32_t before = 0;
-        uint32_t total = packets;
-        if constexpr (S != Sharing::thread) {
-          total = 0;
-          for (uint64_t left = storing; left != 0; left &= left - 1) {
-            const uint32_t lane = arch::first_lane(left);
-            const uint32_t count = arch::broadcast(group, packets, lane);
-            if (lane < arch::lane()) before += count;
-            total += count;
-          }
+    XIO_DEVICE_INLINE Numbers(Group<S> group, const SendShape& shape, bool fits, const Payload& payload)
+        : packets(fits ? Vendor::Table::packets(payload.bytes(), shape.mtu_shift) : 0),
+          packets_before(0),
+          messages_before(0),
+          all{packets, 1} {
+      if constexpr (S != Sharing::thread) {
+        const uint64_t row = group.members(fits);
+        messages_before = Group<S>::rank_in(row);
+        all.messages = arch::count_lanes(row);
+        const uint32_t common = group.from_lane(packets, arch::first_lane(row));
+        if (XIO_LIKELY(!group.any(fits && packets != common))) {
+          packets_before = messages_before * common;
+          all.packets = all.messages * common;
+          return;
         }
-        // Each lane reads before the leader writes.
-        const uint32_t psn = protocol::from_leader<S>(group, protocol::read<S>(post.send().psn));
-        const uint32_t msn = protocol::from_leader<S>(group, protocol::read<S>(post.send().msn));
-        if (mine) {
-          const uint32_t start = S == Sharing::thread ? psn : Table::next_psn(psn, before);
-          const uint32_t next = Table::next_psn(start, packets);
-          const uint32_t place = Vendor::doorbell_index(q.shape, first);
-          const uint32_t entry = Table::index(place, msn + protocol::rank<S>(storing), q.side_entries);
-          auto* const words = static_cast<uint64_t*>(q.side_table) + entry * Table::entry_words;
-          for (uint32_t i = 0; i < Table::entry_words; ++i) {
-            arch::store_entry8(words + i, Table::word(i, work.operation, start, next, place));
-          }
+        all.packets = 0;
+        for (uint64_t left = row; left != 0; left &= left - 1) {
+          const uint32_t lane = arch::first_lane(left);
+          const uint32_t count = group.from_lane(packets, lane);
+          if (lane < arch::lane()) packets_before += count;
+          all.packets += count;
         }
-        const uint32_t count = S == Sharing::thread ? 1 : arch::count_lanes(storing);
-        post.write_by_leader(group, post.send().psn, Table::next_psn(psn, total));
-        post.write_by_leader(group, post.send().msn, msn + count);
       }
     }
   };
 
-  template <class Payload>
-  XIO_DEVICE_INLINE Status publish(uint64_t group, protocol::Claim claim, uint64_t storing, uint64_t first,
-                                   uint64_t head, bool signaled, const Work& work, const Payload& payload) {
+  template <class N>
+  XIO_DEVICE_INLINE static typename Rings::Device::Tickets::Step step_of([[maybe_unused]] const N& numbers) {
+    if constexpr (Rings::sequenced) {
+      return numbers.all;
+    } else {
+      return {};
+    }
+  }
+
+  /// Numbers that the first packet and message of a row get.
+  struct Sequence {
+    uint32_t psn;
+    uint32_t msn;
+  };
+  XIO_DEVICE_INLINE Sequence sequence_of([[maybe_unused]] const protocol::Claim& claim) const {
+    if constexpr (Rings::sequenced) {
+      return {SequencedTickets::psn(claim.word), SequencedTickets::msn(claim.word)};
+    } else if constexpr (Vendor::has_side_table) {
+      return {send().psn, send().msn};
+    } else {
+      return {0, 0};
+    }
+  }
+
+  /// Stores the calling lane's entry of the side table.
+  /// @param first producer counter of its entry in the ring
+  template <class N>
+  XIO_DEVICE_INLINE void number([[maybe_unused]] const N& numbers, [[maybe_unused]] const Sequence& sequence,
+                                [[maybe_unused]] uint64_t first, [[maybe_unused]] const Work& work) const {
+    if constexpr (Vendor::has_side_table) {
+      using Table = typename Vendor::Table;
+      const QueuePairHandle& q = handle();
+      const uint32_t start =
+          S == Sharing::thread ? sequence.psn : Table::next_psn(sequence.psn, numbers.packets_before);
+      const uint32_t next = Table::next_psn(start, numbers.packets);
+      const uint32_t place = Vendor::doorbell_index(q.shape, first);
+      const uint32_t entry = Table::index(place, sequence.msn + numbers.messages_before, q.side_entries);
+      auto* const words = static_cast<uint64_t*>(q.side_table) + entry * Table::entry_words;
+      for (uint32_t i = 0; i < Table::entry_words; ++i) {
+        arch::store_entry8(words + i, Table::word(i, work.operation, start, next, place));
+      }
+    }
+  }
+
+  template <class N>
+  XIO_DEVICE_INLINE void publish(Group<S> group, const protocol::Claim& claim, uint64_t storing, uint64_t head,
+                                 bool signaled, [[maybe_unused]] const N& numbers,
+                                 [[maybe_unused]] const Sequence& sequence, const Work& work) {
     const uint64_t end = claim.first + claim.count;
     if constexpr (S != Sharing::thread) {
       const uint32_t last = 63 - static_cast<uint32_t>(__builtin_clzll(storing));
-      if constexpr (Vendor::doorbell_repeats_entry) head = protocol::from_lane<S>(group, head, last);
-      signaled = protocol::from_lane<S>(group, static_cast<uint32_t>(signaled), last) != 0;
+      if constexpr (Vendor::doorbell_repeats_entry) head = group.from_lane(head, last);
+      signaled = group.from_lane(static_cast<uint32_t>(signaled), last) != 0;
     }
     if (XIO_UNLIKELY(!signaled)) {
       // Before the entries are published: whoever finds them to be the last ones finds this too.
-      protocol::before_writing<S>(group);
+      group.before_writing();
       if constexpr (is_shared<S>) {
         // Waves come here in any order, and what a later one wrote stays.
         uint64_t seen = protocol::read<S>(send().unsignaled_end);
-        if (protocol::leads<S>(group)) {
+        if (group.leads()) {
           while (seen < end && !arch::compare_exchange<state_scope<S>>(&send().unsignaled_end, seen, end)) {
           }
         }
@@ -272,38 +306,21 @@ class SendPost : public SendRings<Vendor, S, Policy> {
         send().unsignaled_end = end;
       }
     }
-    if constexpr (Vendor::fence_after_memory_operation && !is_shared<S>) {
-      if (XIO_UNLIKELY(protocol::any<S>(group, is_member(storing) && work.operation == Operation::local_invalidate))) {
-        send().memory_end = end + 1;
+    if constexpr (!is_shared<S>) {
+      if constexpr (Vendor::fence_after_memory_operation) {
+        if (XIO_UNLIKELY(group.any(Group<S>::has(storing) && work.operation == Operation::local_invalidate))) {
+          send().memory_end = end + 1;
+        }
       }
+      if constexpr (Vendor::has_side_table) {
+        // All lanes have read them.
+        group.before_writing();
+        send().psn = Vendor::Table::next_psn(sequence.psn, numbers.all.packets);
+        send().msn = sequence.msn + numbers.all.messages;
+      }
+      if constexpr (Policy::ringing == Ringing::deferred && Vendor::doorbell_repeats_entry) send().last_head = head;
     }
-    const Stamp<Payload> stamp{*this, group, storing, first, work, payload};
-    constexpr bool keeps_head = Policy::ringing == Ringing::deferred && Vendor::doorbell_repeats_entry;
-    if constexpr (keeps_head && is_shared<S>) {
-      return publish_deferred(group, claim, head, stamp);
-    } else {
-      if constexpr (keeps_head) send().last_head = head;
-      return protocol::publish<S, Policy>(
-          state(), group, claim, [&](uint64_t to) { Rings::announce(to, head); }, stamp);
-    }
-  }
-
-  /// protocol::publish() calls its ring function in each wave's turn.
-  struct InTurn : Policy {
-    static constexpr Ringing ringing = Ringing::immediate;
-  };
-
-  /// Where several waves share a deferred doorbell that repeats an entry: each leaves its own behind in its turn, for
-  /// whoever rings.
-  template <class Turn>
-  XIO_DEVICE_INLINE Status publish_deferred(uint64_t group, protocol::Claim claim, uint64_t head, const Turn& stamp) {
-    const auto leave = [&](uint64_t) { arch::publish<state_scope<S>>(&send().last_head, head); };
-    const Status status = protocol::publish<S, InTurn>(state(), group, claim, leave, stamp);
-    if (!status.is_ok() || !protocol::leads<S>(group)) return status;
-    const uint64_t rung = protocol::read<S>(state().rung) & ~protocol::being_rung;
-    if (claim.first + claim.count - rung >= Policy::ring_every)
-      protocol::announce<S>(state(), [&](uint64_t end) { Rings::announce_deferred(end); });
-    return status;
+    protocol::publish(device(), group, claim, head);
   }
 };
 

@@ -13,13 +13,13 @@ XIO_NAMESPACE_BEGIN
 
 namespace rdma {
 
-/// Byte offset in its ring of the unit that `index` refers to.
+/// Number in its ring of the unit that `index` refers to.
 template <class Vendor>
-XIO_DEVICE_INLINE uint32_t ring_offset(uint64_t index, uint32_t entries, uint32_t unit_shift) {
+XIO_DEVICE_INLINE uint32_t ring_slot(uint64_t index, uint32_t entries) {
   if constexpr (Vendor::power_of_two) {
-    return ring::slot(index, entries - 1) << unit_shift;
+    return ring::slot(index, entries - 1);
   } else {
-    return static_cast<uint32_t>(index % entries) << unit_shift;
+    return static_cast<uint32_t>(index % entries);
   }
 }
 
@@ -37,7 +37,7 @@ struct RingSink {
 
   XIO_HOST_DEVICE RingSink(void* memory, const SendShape& shape, uint64_t index, uint32_t units)
       : ring(memory),
-        start(ring_offset<Vendor>(index, shape.entries, Vendor::unit_shift(shape))),
+        start(ring_slot<Vendor>(index, shape.entries) << Vendor::unit_shift(shape)),
         first(arch::as_base(static_cast<char*>(memory) + start)),
         bytes(shape.entries << Vendor::unit_shift(shape)),
         split(units != 1) {}

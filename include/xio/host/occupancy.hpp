@@ -54,8 +54,8 @@ Occupancy ask_occupancy(Kernel kernel, int threads, size_t lds) {
 
 /// Blocks of a kernel that the current GPU runs at the same time.
 ///
-/// Do not launch a persistent kernel whose waves share a queue with more: blocks that have not started cannot take the
-/// completions, or announce the entries, that others wait for. No wait outlives its deadline either way.
+/// Do not launch a persistent kernel whose waves wait for each other with more: blocks that have not started cannot do
+/// what others wait for. No wait of the library outlives its deadline either way.
 /// @param threads  threads of a block
 /// @param lds      bytes of dynamic shared memory of a block
 /// @throws Error with the runtime's message; also where not even one block fits

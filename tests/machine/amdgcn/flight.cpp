@@ -307,6 +307,8 @@ bool Processor::wait(Wave& wave, const Waits& waits) {
     retire_scalars(wave, 0);
   else if (messages && waits.scalar < scalars)
     retire_scalars(wave, waits.scalar);
+  else if (messages && shared == 0 && waits.shared_or_scalar < scalars)
+    retire_scalars(wave, waits.shared_or_scalar);
   if (waits.shared_or_scalar != Waits::any)
     retire_shared(wave, waits.shared_or_scalar == 0 ? 0 : waits.shared_or_scalar + wave.scalars.size());
   poison_again(wave);

@@ -113,7 +113,7 @@ void parse_half(Instruction& instruction, const std::string& text, const Target&
     name.resize(name.size() - std::string(suffix).size());
     break;
   }
-  instruction.of_lanes = name[0] != 's';
+  instruction.of_lanes = name.compare(0, 2, "s_") != 0;
   LaneChange lanes;
   if (parse_wait(instruction, rest) || takes_no_operands(name)) {
   } else if (is_branch(name)) {

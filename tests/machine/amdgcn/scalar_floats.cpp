@@ -27,6 +27,18 @@ float float_value(const Wave& wave, const Operand& operand) {
     }                                                                                              \
   }
 
+#define XIO_COMPARISON(name, holds)                   \
+  {                                                   \
+    name, {                                           \
+      [](Wave& w, const Instruction& i) {             \
+        const float a = float_value(w, i.operand[0]); \
+        const float b = float_value(w, i.operand[1]); \
+        w.scc = holds;                                \
+      },                                              \
+          signs                                       \
+    }                                                 \
+  }
+
 /// gfx12 calculates with floating point in scalar registers.
 void add_scalar_floats(HandlerTable& table) {
   table.insert({
@@ -44,9 +56,22 @@ void add_scalar_floats(HandlerTable& table) {
       XIO_ENTRY("s_cvt_i32_f32", to_signed(a())),
       XIO_ENTRY("s_cvt_f32_u32", to_bits(static_cast<float>(bits()))),
       XIO_ENTRY("s_cvt_f32_i32", to_bits(static_cast<float>(static_cast<int32_t>(bits())))),
+      XIO_COMPARISON("s_cmp_lt_f32", a < b),
+      XIO_COMPARISON("s_cmp_le_f32", a <= b),
+      XIO_COMPARISON("s_cmp_gt_f32", a > b),
+      XIO_COMPARISON("s_cmp_ge_f32", a >= b),
+      XIO_COMPARISON("s_cmp_eq_f32", a == b),
+      XIO_COMPARISON("s_cmp_lg_f32", a < b || a > b),
+      XIO_COMPARISON("s_cmp_nlt_f32", !(a < b)),
+      XIO_COMPARISON("s_cmp_nle_f32", !(a <= b)),
+      XIO_COMPARISON("s_cmp_ngt_f32", !(a > b)),
+      XIO_COMPARISON("s_cmp_nge_f32", !(a >= b)),
+      XIO_COMPARISON("s_cmp_neq_f32", !(a == b)),
+      XIO_COMPARISON("s_cmp_nlg_f32", !(a < b || a > b)),
   });
 }
 
+#undef XIO_COMPARISON
 #undef XIO_ENTRY
 
 }  // namespace machine::amdgcn

@@ -40,6 +40,13 @@ void write_lane(Wave& wave, const Instruction& i) {
   wave.v[i.operand[0].index][lane] = scalar_value(wave, i.operand[1]);
 }
 
+/// Two registers change their contents.
+void swap(Wave& wave, const Instruction& i) {
+  Lanes& a = wave.v[i.operand[0].index];
+  Lanes& b = wave.v[i.operand[1].index];
+  each_lane(wave.active(), [&](u32 lane) { std::swap(a[lane], b[lane]); });
+}
+
 /// Each lane reads one of its row of 16, or of the other row of the pair; which one, two scalar registers say.
 void permute_rows(Wave& wave, const Instruction& i, u32 other) {
   const uint64_t choices = scalar_value(wave, i.operand[2]) | uint64_t{scalar_value(wave, i.operand[3])} << 32;
@@ -63,6 +70,7 @@ void add_vector_lanes(HandlerTable& table) {
       {"v_writelane_b32", {write_lane, plain}},
       {"v_permlane16_b32", {[](Wave& w, const Instruction& i) { permute_rows(w, i, 0); }, plain}},
       {"v_permlanex16_b32", {[](Wave& w, const Instruction& i) { permute_rows(w, i, 16); }, plain}},
+      {"v_swap_b32", {swap, plain}},
       {"v_nop", {[](Wave&, const Instruction&) {}, plain}},
   });
 }

@@ -69,9 +69,8 @@ std::string violations(NvmeController& model) {
 /// Where a queue stands: for the eyes of who looks for a fault.
 std::string state_text(const xio::QueueState& state) {
   char text[160];
-  std::snprintf(text, sizeof text,
-                "; reserved %llu, published %llu, retired %llu, unseen errors %u, draining %u, broken %u",
-                static_cast<unsigned long long>(state.reserved), static_cast<unsigned long long>(state.published),
+  std::snprintf(text, sizeof text, "; reserved %llu, tail %llu, retired %llu, unseen errors %u, draining %u, broken %u",
+                static_cast<unsigned long long>(state.reserved), static_cast<unsigned long long>(state.tail),
                 static_cast<unsigned long long>(state.retired), state.error_count, state.draining, state.broken);
   return text;
 }

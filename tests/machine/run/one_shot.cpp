@@ -103,8 +103,7 @@ Counts put(Gpu& gpu, const std::string& kernel, bool checked) {
       pair.handle(), {at, 4096, key}, {at, 4096, key}, 0, 64, arena.make<xio::Token>(1, MemoryKind::local, "token")};
   arena.map(gpu.memory);
   gpu.memory.add(pair.memory().sq_doorbell, 4096, MemoryKind::registers, "doorbells");
-  const auto state = reinterpret_cast<uintptr_t>(&pair.state()) & ~uintptr_t{4095};
-  gpu.memory.add(reinterpret_cast<void*>(state), 4096, MemoryKind::local, "queue state");
+  gpu.memory.add(&pair.state(), pair.state_bytes(), MemoryKind::local, "queue state");
   return checked ? run_one(gpu, kernel, bounded) : run_one(gpu, kernel, plain);
 }
 

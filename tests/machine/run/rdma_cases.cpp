@@ -89,11 +89,7 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
     const xio::emulation::RdmaQueueMemory m = pair->memory();
     gpu.memory.add(m.sq_doorbell, 4096, MemoryKind::registers, "doorbells");
     // What the kernels alone use.
-    const auto state = reinterpret_cast<uintptr_t>(&pair->state()) & ~uintptr_t{4095};
-    gpu.memory.add(reinterpret_cast<void*>(state), 4096, MemoryKind::local, "queue state");
-    const auto slots = reinterpret_cast<uintptr_t>(pair->receive_handle().slots);
-    gpu.memory.add(reinterpret_cast<void*>(slots), pair->config().rq_entries * sizeof(xio::rdma::ReceiveSlot),
-                   MemoryKind::local, "receive slots");
+    gpu.memory.add(&pair->state(), pair->state_bytes(), MemoryKind::local, "queue state");
   }
   gpu.step_devices = [&](Random&) { return nic.pass(); };
 

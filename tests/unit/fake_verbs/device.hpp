@@ -153,7 +153,7 @@ template <class Kit>
 void send_and_receive(Wire<Kit>& wire, const xio::rdma::QueuePairHandle& send,
                       const xio::rdma::ReceiveQueueHandle& receive) {
   using namespace xio;
-  rdma::QueuePair<typename Kit::Vendor, Sharing::thread> qp(send);
+  rdma::QueuePair<typename Kit::Vendor, Sharing::grid> qp(send);
   rdma::ReceiveQueue<typename Kit::Vendor, Sharing::thread> receives(receive);
   const auto soon = [] { return xio::deadline(Duration{20000000000}); };
   for (uint32_t i = 0; i < 3 * receive.shape.entries; ++i) {

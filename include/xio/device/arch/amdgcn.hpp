@@ -86,6 +86,12 @@ XIO_DEVICE_INLINE bool compare_exchange_acquire(T* to, T& expected, T desired) {
   return done;
 }
 
+/// What others released is in the memory where the device looks: there is nothing to pass on.
+template <Scope S, class T>
+XIO_DEVICE_INLINE bool compare_exchange_ordered(T* to, T& expected, T desired) {
+  return compare_exchange_acquire<S>(to, expected, desired);
+}
+
 XIO_DEVICE_INLINE void wait_stores() {
 #if defined(__GFX12__)
   asm volatile("s_wait_storecnt 0x0" ::: "memory");
@@ -147,6 +153,12 @@ XIO_DEVICE_INLINE void pass_on() {}
 
 XIO_DEVICE_INLINE void full_fence_system() {
   __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "");
+  wait_stores();
+}
+
+/// Orders the wave's coherent stores before its coherent loads of scope S: these are performed where those look.
+template <Scope S>
+XIO_DEVICE_INLINE void full_fence() {
   wait_stores();
 }
 

@@ -29,6 +29,21 @@ XIO_DEVICE_INLINE void interleave([[maybe_unused]] const T* where) {
 #endif
 }
 
+/// Whether somebody else performs this store, some time.
+template <class T>
+XIO_DEVICE_INLINE bool later([[maybe_unused]] T* to, [[maybe_unused]] const T& value,
+                             [[maybe_unused]] bool entry = false) {
+#if XIO_INTERLEAVE
+  if (current_wave) return current_wave->store_later(to, &value, sizeof(T), entry);
+#endif
+  return false;
+}
+XIO_DEVICE_INLINE void perform() {
+#if XIO_INTERLEAVE
+  if (current_wave) current_wave->perform_stores();
+#endif
+}
+
 inline void count([[maybe_unused]] uint64_t OperationCounts::* what, [[maybe_unused]] uint64_t number = 1) {
 #if XIO_COUNT_OPERATIONS
   operation_counts.*what += number;
@@ -73,15 +88,18 @@ XIO_DEVICE_INLINE void store(T* to, T value) {
   detail::interleave(to);
   if constexpr (S == Scope::system) detail::count(&OperationCounts::word_stores);
   detail::show(StoreKind::word, to, value);
+  if (detail::later(to, value)) return;
   __atomic_store_n(to, value, __ATOMIC_RELEASE);
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE void publish(T* to, T value) {
+  detail::perform();
   detail::interleave(to);
   detail::count(&OperationCounts::store_waits);
   detail::show(FenceKind::store_wait);
   detail::show(StoreKind::word, to, value);
+  if (detail::later(to, value)) return;
   __atomic_store_n(to, value, __ATOMIC_RELEASE);
 }
 
@@ -114,8 +132,17 @@ XIO_DEVICE_INLINE bool compare_exchange_acquire(T* to, T& expected, T desired) {
   return __atomic_compare_exchange_n(to, &expected, desired, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
+/// compare_exchange() that acquires, also where it fails, and passes on what was acquired before.
+template <Scope S, class T>
+XIO_DEVICE_INLINE bool compare_exchange_ordered(T* to, T& expected, T desired) {
+  detail::interleave(to);
+  detail::count(&OperationCounts::atomics);
+  return __atomic_compare_exchange_n(to, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
 template <Scope S, class T>
 XIO_DEVICE_INLINE void publish_add(T* to, T value) {
+  detail::perform();
   detail::interleave(to);
   detail::count(&OperationCounts::store_waits);
   detail::count(&OperationCounts::atomics);
@@ -125,6 +152,7 @@ XIO_DEVICE_INLINE void publish_add(T* to, T value) {
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE T publish_exchange(T* to, T value) {
+  detail::perform();
   detail::interleave(to);
   detail::count(&OperationCounts::store_waits);
   detail::count(&OperationCounts::atomics);
@@ -135,12 +163,14 @@ XIO_DEVICE_INLINE T publish_exchange(T* to, T value) {
 XIO_DEVICE_INLINE void release_system() {
   detail::count(&OperationCounts::releases);
   detail::show(FenceKind::release);
+  detail::perform();
   __atomic_signal_fence(__ATOMIC_RELEASE);
 }
 
 XIO_DEVICE_INLINE void wait_stores() {
   detail::count(&OperationCounts::store_waits);
   detail::show(FenceKind::store_wait);
+  detail::perform();
   __atomic_signal_fence(__ATOMIC_RELEASE);
 }
 
@@ -152,9 +182,9 @@ XIO_DEVICE_INLINE void acquire_system() {
 /// Doorbells are stored with release order, which takes along what was acquired.
 XIO_DEVICE_INLINE void pass_on() {}
 
-XIO_DEVICE_INLINE void full_fence_system() {
-  detail::count(&OperationCounts::full_fences);
-  detail::show(FenceKind::full);
+namespace detail {
+XIO_DEVICE_INLINE void full_fence() {
+  perform();
 #if XIO_TSAN
   // gcc rejects a fence under ThreadSanitizer; a read-modify-write orders the CPU just as well.
   static uint32_t anchor = 0;
@@ -163,6 +193,19 @@ XIO_DEVICE_INLINE void full_fence_system() {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
 }
+}  // namespace detail
+
+XIO_DEVICE_INLINE void full_fence_system() {
+  detail::count(&OperationCounts::full_fences);
+  detail::show(FenceKind::full);
+  detail::full_fence();
+}
+
+/// Orders the wave's coherent stores before its coherent loads of scope S.
+template <Scope S>
+XIO_DEVICE_INLINE void full_fence() {
+  detail::full_fence();
+}
 
 template <class T>
 XIO_DEVICE_INLINE void store_mmio(T* to, T value) {
@@ -170,12 +213,14 @@ XIO_DEVICE_INLINE void store_mmio(T* to, T value) {
   detail::count(&OperationCounts::mmio_bytes, sizeof(T));
   detail::count(&OperationCounts::mmio_stores);
   detail::show(StoreKind::mmio, to, value);
+  if (detail::later(to, value)) return;
   __atomic_store_n(to, value, __ATOMIC_RELEASE);
 }
 
 XIO_DEVICE_INLINE void store_entry(Vec16* to, const Vec16& value) {
   detail::count(&OperationCounts::entry_stores);
   detail::show(StoreKind::entry, to, value);
+  if (detail::later(to, value, true)) return;
   // As two words: left to itself, the compiler gathers four in a vector register first.
   typedef uint64_t __attribute__((may_alias)) Word;
   auto* const words = reinterpret_cast<volatile Word*>(to);
@@ -188,6 +233,7 @@ template <class Entry>
 XIO_DEVICE_INLINE void store_whole_entry(Entry* to, const Entry& entry) {
   for (uint32_t i = 0; i < sizeof(Entry) / sizeof(Vec16); ++i) detail::count(&OperationCounts::entry_stores);
   detail::show(StoreKind::entry, to, entry);
+  if (detail::later(to, entry, true)) return;
   *to = entry;
 }
 
@@ -202,6 +248,7 @@ XIO_DEVICE_INLINE void store_entry8(uint64_t* to, uint64_t value) {
   detail::count(&OperationCounts::entry_stores);
   detail::count(&OperationCounts::narrow_entry_stores);
   detail::show(StoreKind::entry, to, value);
+  if (detail::later(to, value, true)) return;
   *static_cast<volatile uint64_t*>(to) = value;
 }
 
@@ -301,6 +348,11 @@ XIO_DEVICE_INLINE void block_barrier() {
 
 /// Ticks of a clock of constant rate.
 XIO_DEVICE_INLINE uint64_t clock() {
+#if XIO_INTERLEAVE
+  if (current_wave) {
+    if (const uint64_t shown = current_wave->now()) return shown;
+  }
+#endif
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
@@ -343,7 +395,11 @@ XIO_DEVICE_INLINE void pause(uint32_t round) {
 }
 
 /// Fruitless looks between two readings of the clock in a polling loop.
+#if XIO_INTERLEAVE
+constexpr uint32_t looks_per_clock = 1;
+#else
 constexpr uint32_t looks_per_clock = 64;
+#endif
 
 }  // namespace arch
 

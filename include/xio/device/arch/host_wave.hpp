@@ -36,6 +36,13 @@ class WaveOps {
   virtual void interleave() {}
   /// The same, for who wants to know what is accessed.
   virtual void access(const void* /*where*/, uint32_t /*bytes*/) { interleave(); }
+  /// There, too: a store that may be performed later, up to the wave's next wait for stores; true where that is taken
+  /// over. Parts of one queue entry follow each other.
+  virtual bool store_later(void* /*to*/, const void* /*value*/, uint32_t /*bytes*/, bool /*entry*/) { return false; }
+  /// There, too: a wait for stores.
+  virtual void perform_stores() {}
+  /// There, too: what time it is; 0: what the clock says.
+  virtual uint64_t now() { return 0; }
 
   uint32_t lane = 0;
   uint32_t wave_size = 1;

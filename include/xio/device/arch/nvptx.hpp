@@ -154,9 +154,31 @@ XIO_DEVICE_INLINE bool compare_exchange_acquire(T* to, T& expected, T desired) {
   return found == wanted;
 }
 
+template <Scope S, class T>
+XIO_DEVICE_INLINE bool compare_exchange_ordered(T* to, T& expected, T desired) {
+  const T wanted = expected;
+  T found;
+  if constexpr (detail::is_narrow<T>()) {
+    XIO_AT_SCOPE(S, asm volatile, "atom.cas.acq_rel", ".b32 %0, [%1], %2, %3;", : "=r"(found) : "l"(to), "r"(wanted),
+                 "r"(desired) : "memory");
+  } else {
+    XIO_AT_SCOPE(S, asm volatile, "atom.cas.acq_rel", ".b64 %0, [%1], %2, %3;", : "=l"(found) : "l"(to), "l"(wanted),
+                 "l"(desired) : "memory");
+  }
+  expected = found;
+  if (found == wanted) return true;
+  detail::fence<S>();
+  return false;
+}
+
 XIO_DEVICE_INLINE void release_system() { detail::fence<Scope::system>(); }
 XIO_DEVICE_INLINE void acquire_system() { detail::fence<Scope::system>(); }
 XIO_DEVICE_INLINE void full_fence_system() { asm volatile("fence.sc.sys;" : : : "memory"); }
+
+template <Scope S>
+XIO_DEVICE_INLINE void full_fence() {
+  XIO_AT_SCOPE(S, asm volatile, "fence.sc", ";", : : : "memory");
+}
 
 /// Fences are cumulative: this one takes along what was acquired before it, which a relaxed store does not.
 XIO_DEVICE_INLINE void pass_on() { release_system(); }

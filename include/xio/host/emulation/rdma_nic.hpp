@@ -16,6 +16,7 @@
 #include <xio/host/emulation/memory_source.hpp>
 #include <xio/host/emulation/rdma/queue_pair.hpp>
 #include <xio/host/emulation/rdma_kits.hpp>
+#include <xio/host/rdma/queue_states.hpp>
 #include <xio/host/service_thread.hpp>
 #include <xio/host/wait.hpp>
 
@@ -41,10 +42,10 @@ class RdmaQueuePair {
         side_(allocate((size_t{config.side_entries} + 1) * 16, 0xa5)),
         words_(allocate(RdmaWords::count * sizeof(uint32_t), 0)),
         doorbells_(allocate(doorbell_bytes, 0xff)),
-        states_(allocate(2 * sizeof(QueueState) + sizeof(rdma::SendState), 0)),
-        slots_(allocate(config.rq_entries * sizeof(rdma::ReceiveSlot), 0)),
+        memory_of_states_(allocate(host::RdmaQueueStates::bytes(config.sq_units, config.rq_entries), 0)),
+        states_(memory_of_states_.get(), config.sq_units, config.rq_entries),
         model_(fabric, config_, memory()) {
-    send().psn = config.first_psn;
+    rdma::begin_at(state(), send(), 0, config.first_psn);
   }
 
   /// What a kernel needs to know. Valid as long as this object is.
@@ -75,11 +76,11 @@ class RdmaQueuePair {
   rdma::ReceiveQueueHandle receive_handle() {
     const RdmaQueueMemory m = memory();
     rdma::ReceiveQueueHandle h{};
-    h.state = reinterpret_cast<QueueState*>(states_.get() + sizeof(QueueState) + sizeof(rdma::SendState));
+    h.state = states_.receive();
     h.rq = m.rq;
     h.record = m.rq_record;
     h.doorbell = m.rq_doorbell;
-    h.slots = reinterpret_cast<rdma::ReceiveSlot*>(slots_.get());
+    h.slots = states_.slots();
     h.shape = {config_.handle != 0 ? config_.handle : config_.qpn, config_.rq_entries, config_.rq_entry_shift,
                config_.max_sges};
     h.depth = config_.rq_entries - 1;
@@ -97,11 +98,11 @@ class RdmaQueuePair {
   void start_at(uint64_t units, uint64_t cq_index, uint64_t operations) {
     const rdma::QueuePairHandle h = handle();
     QueueState& s = state();
-    s.reserved = s.retired = s.published = s.rung = units;
+    const auto message = Vendor::has_side_table ? static_cast<uint32_t>(operations % config_.side_entries) : 0;
+    rdma::begin_at(s, send(), units, send().psn, message);
     s.acknowledged = cq_index;
     send().cq_head = cq_index;
     if constexpr (Vendor::counts_operations) send().operations = operations;
-    if constexpr (Vendor::has_side_table) send().msn = static_cast<uint32_t>(operations % config_.side_entries);
     if constexpr (Vendor::has_send_record) *h.sq_record = Vendor::send_record(h.shape, units);
     if constexpr (Vendor::has_cq_record) *h.cq.record = Vendor::cq_record(cq_index, h.cq.size);
     if constexpr (Vendor::Completions::by_index) {
@@ -118,9 +119,8 @@ class RdmaQueuePair {
     fill(receive_cq_, size_t{config_.receive_cq_entries} * Wire::cqe_bytes, Wire::cq_initial_byte);
     fill(words_, RdmaWords::count * sizeof(uint32_t), 0);
     fill(doorbells_, doorbell_bytes, 0xff);
-    fill(states_, 2 * sizeof(QueueState) + sizeof(rdma::SendState), 0);
-    fill(slots_, config_.rq_entries * sizeof(rdma::ReceiveSlot), 0);
-    send().psn = config_.first_psn;
+    fill(memory_of_states_, host::RdmaQueueStates::bytes(config_.sq_units, config_.rq_entries), 0);
+    rdma::begin_at(state(), send(), 0, config_.first_psn);
     model_.reset();
   }
 
@@ -128,8 +128,19 @@ class RdmaQueuePair {
   void limit_depth(uint32_t units) { depth_ = units; }
   RdmaQueuePairModel<Wire>& model() { return model_; }
   const RdmaQueueConfig& config() const { return config_; }
-  QueueState& state() { return *reinterpret_cast<QueueState*>(states_.get()); }
-  rdma::SendState& send() { return *reinterpret_cast<rdma::SendState*>(states_.get() + sizeof(QueueState)); }
+  QueueState& state() { return *states_.send(); }
+  /// Units of the send ring that kernels have claimed so far.
+  uint64_t posted() const {
+    const auto read = [](const uint64_t& word) { return __atomic_load_n(&word, __ATOMIC_ACQUIRE); };
+    const QueueState& s = *states_.send();
+    const uint64_t alone = protocol::tickets(read(s.reserved));
+    if constexpr (!Vendor::has_side_table) return alone;
+    const uint64_t shared = rdma::SequencedTickets::ticket(read(states_.more()->claims), read(s.retired));
+    return alone > shared ? alone : shared;
+  }
+  /// Bytes from state() on that kernels change.
+  size_t state_bytes() const { return host::RdmaQueueStates::bytes(config_.sq_units, config_.rq_entries); }
+  rdma::SendState& send() { return *states_.more(); }
 
   RdmaQueueMemory memory() {
     auto* const words = reinterpret_cast<uint32_t*>(words_.get());
@@ -179,8 +190,8 @@ class RdmaQueuePair {
   Memory side_;
   Memory words_;
   Memory doorbells_;
-  Memory states_;
-  Memory slots_;
+  Memory memory_of_states_;
+  host::RdmaQueueStates states_;
   RdmaQueuePairModel<Wire> model_;
 };
 

@@ -130,7 +130,7 @@ class QueuePair final : public QueueRecord {
     sq_ = options_.allocate_sq(plan_.sq_entries * sizeof(nvme::Sqe), page);
     cq_ = options_.allocate_cq(plan_.cq_entries * sizeof(nvme::Cqe), page);
     if (plan_.list_bytes != 0) lists_ = options_.allocate_rings(size_t{plan_.list_bytes} * plan_.slots, page);
-    state_memory_ = options_.allocate_state(sizeof(QueueState), alignof(QueueState));
+    state_memory_ = options_.allocate_state(sizeof(QueueState) + link_bytes(plan_.sq_entries), alignof(QueueState));
     slots_ = options_.allocate_state(plan_.slots * sizeof(CompletionSlot), 64);
     failures_ = options_.allocate_state(protocol::failure_log_bytes(plan_.failure_entries), alignof(FailureLog));
     notifications_ = options_.allocate_state(plan_.slots * sizeof(Notification*), 64);

@@ -17,6 +17,7 @@
 #include <xio/device/rdma_handle.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/rdma/executor_reach.hpp>
+#include <xio/host/rdma/queue_states.hpp>
 #include <xio/host/rdma/receive_slots.hpp>
 #include <xio/host/text.hpp>
 
@@ -76,7 +77,7 @@ class DirectQueuePair {
       : name_(queues.name), no_receives_(queues.no_receives), reached_(std::move(pages)) {
     check_send(queues);
     if (no_receives_.empty()) check_receives(queues);
-    make_state(no_receives_.empty() ? queues.receive_shape.entries : 0);
+    make_state(queues.shape.entries, no_receives_.empty() ? queues.receive_shape.entries : 0);
     fill_handle(queues);
     if (no_receives_.empty()) fill_receive_handle(queues);
   }
@@ -94,12 +95,6 @@ class DirectQueuePair {
   }
 
  private:
-  /// What changes while kernels use the queues; the slots follow it.
-  struct State {
-    QueueState send{};
-    rdma::SendState more{};
-    QueueState receive{};
-  };
   struct Free {
     void operator()(void* memory) const { std::free(memory); }
   };
@@ -190,15 +185,15 @@ class DirectQueuePair {
     }
   }
 
-  void make_state(uint32_t slots) {
+  void make_state(uint32_t send_entries, uint32_t receive_entries) {
     // Pages of its own: a GPU that shares them should not see the process's other data in them.
     constexpr size_t page = 4096;
-    bytes_ = (sizeof(State) + slots * sizeof(rdma::ReceiveSlot) + page - 1) / page * page;
+    bytes_ = (RdmaQueueStates::bytes(send_entries, receive_entries) + page - 1) / page * page;
     memory_.reset(std::aligned_alloc(page, bytes_));
     if (!memory_) throw std::bad_alloc();
     std::memset(memory_.get(), 0, bytes_);
-    state_ = new (memory_.get()) State{};
-    reached_state_ = reached_.memory(state_, bytes_);
+    states_ = RdmaQueueStates(memory_.get(), send_entries, receive_entries);
+    reached_states_ = RdmaQueueStates(reached_.memory(memory_.get(), bytes_), send_entries, receive_entries);
   }
 
   static uint32_t depth_of(uint32_t wanted, uint32_t entries) {
@@ -223,8 +218,8 @@ class DirectQueuePair {
 
   void fill_handle(const DirectQueues& q) {
     rdma::QueuePairHandle& h = handle_;
-    h.state = &reached_state_->send;
-    h.send = &reached_state_->more;
+    h.state = reached_states_.send();
+    h.send = reached_states_.more();
     h.sq = reached_.memory(q.sq, size_t{q.shape.entries} << Vendor::unit_shift(q.shape));
     h.sq_record = reached_.memory(q.sq_record, sizeof *q.sq_record);
     h.sq_doorbell = reached_.registers(q.sq_doorbell, sizeof(typename Vendor::Doorbell) + Vendor::doorbell_stride);
@@ -236,37 +231,34 @@ class DirectQueuePair {
     h.signal_every = 1;
     while (h.signal_every * 8 <= h.depth) h.signal_every *= 2;
     h.cq = reach(q.cq);
-    QueueState& s = state_->send;
-    s.reserved = s.retired = s.published = q.send_index;
-    s.rung = q.send_index;
-    s.acknowledged = q.cq.index;
-    state_->more.cq_head = q.cq.index;
-    state_->more.psn = q.first_psn;
+    rdma::begin_at(*states_.send(), *states_.more(), q.send_index, q.first_psn);
+    states_.send()->acknowledged = q.cq.index;
+    states_.more()->cq_head = q.cq.index;
   }
 
   void fill_receive_handle(const DirectQueues& q) {
     rdma::ReceiveQueueHandle& h = receive_handle_;
-    h.state = &reached_state_->receive;
+    h.state = reached_states_.receive();
     h.rq = reached_.memory(q.rq, size_t{q.receive_shape.entries} << q.receive_shape.entry_shift);
     h.record = reached_.memory(q.rq_record, sizeof *q.rq_record);
     if constexpr (Vendor::has_receive_doorbell)
       h.doorbell = reached_.registers(q.rq_doorbell, sizeof(typename Vendor::Doorbell));
-    h.slots = reinterpret_cast<rdma::ReceiveSlot*>(reached_state_ + 1);
+    h.slots = reached_states_.slots();
     h.shape = q.receive_shape;
     h.depth = depth_of(q.receive_depth, q.receive_shape.entries, q.receive_cq);
     h.cq = reach(q.receive_cq);
-    QueueState& s = state_->receive;
-    s.reserved = s.retired = s.published = q.receive_cq.index;
-    s.rung = s.acknowledged = q.receive_cq.index;
-    begin_slots(reinterpret_cast<rdma::ReceiveSlot*>(state_ + 1), q.receive_shape.entries, q.receive_cq.index);
+    QueueState& s = states_.receive()->queue;
+    protocol::begin_at(s, q.receive_cq.index);
+    s.acknowledged = q.receive_cq.index;
+    begin_slots(states_.slots(), q.receive_shape.entries, q.receive_cq.index);
   }
 
   std::string name_;
   std::string no_receives_;
   std::unique_ptr<void, Free> memory_;
   size_t bytes_ = 0;
-  State* state_ = nullptr;
-  State* reached_state_ = nullptr;
+  RdmaQueueStates states_;
+  RdmaQueueStates reached_states_;
   ReachedMemory reached_;  // before the memory goes
   rdma::QueuePairHandle handle_{};
   rdma::ReceiveQueueHandle receive_handle_{};

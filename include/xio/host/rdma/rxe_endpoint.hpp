@@ -17,6 +17,7 @@
 #include <xio/device/rdma_handle.hpp>
 #include <xio/device/ring.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/rdma/queue_states.hpp>
 #include <xio/host/rdma/receive_slots.hpp>
 #include <xio/host/rdma/rxe_doorbell.hpp>
 #include <xio/vendors/rxe/traits.hpp>
@@ -42,8 +43,8 @@ class RxeEndpoint {
       : send_cq_(device, completions.send != 0 ? completions.send : 2 * options.send_entries + 2),
         receive_cq_(device, completions.receive != 0 ? completions.receive : 2 * options.receive_entries + 2),
         queue_(device, domain, send_cq_, receive_cq_, options),
-        state_(std::make_unique<State>()),
-        slots_(queue_.receive_ring().count),
+        memory_(RdmaQueueStates::bytes(queue_.send_ring().count, queue_.receive_ring().count) / sizeof(Line) + 1),
+        states_(memory_.data(), queue_.send_ring().count, queue_.receive_ring().count),
         doorbell_(queue_) {
     for (const RxeCompletionQueue* cq : {&send_cq_, &receive_cq_}) {
       if (cq->ring().entry_bytes != Vendor::Completions::entry_bytes)
@@ -63,8 +64,8 @@ class RxeEndpoint {
     const RxeRing& ring = queue_.send_ring();
     const QueuePairOptions& options = queue_.verbs_queue().options();
     rdma::QueuePairHandle h{};
-    h.state = &state_->send;
-    h.send = &state_->more;
+    h.state = states_.send();
+    h.send = states_.more();
     h.sq = ring.entries;
     h.sq_record = &ring.header->producer_index;
     h.sq_doorbell = doorbell_.word();
@@ -83,10 +84,10 @@ class RxeEndpoint {
   rdma::ReceiveQueueHandle receive_handle() {
     const RxeRing& ring = queue_.receive_ring();
     rdma::ReceiveQueueHandle h{};
-    h.state = &state_->receive;
+    h.state = states_.receive();
     h.rq = ring.entries;
     h.record = &ring.header->producer_index;
-    h.slots = slots_.data();
+    h.slots = states_.slots();
     h.shape = {queue_.verbs_queue().qpn(), ring.count, log2_of(ring.entry_bytes),
                queue_.verbs_queue().options().receive_sges};
     h.depth = ring.capacity();
@@ -98,18 +99,18 @@ class RxeEndpoint {
   /// tokens are forgotten. Then connect it again.
   void recover(std::chrono::milliseconds limit) {
     queue_.recover(limit);
-    restart(state_->send, send_cq_, state_->more.cq_head);
-    restart(state_->receive, receive_cq_, state_->receive.retired);
-    begin_slots(slots_.data(), queue_.receive_ring().count, state_->receive.reserved);
-    state_->more = rdma::SendState{};
-    state_->more.cq_head = state_->send.acknowledged;
+    restart(*states_.send(), send_cq_, states_.more()->cq_head);
+    restart(states_.receive()->queue, receive_cq_, states_.receive()->queue.retired);
+    states_.receive()->ended = 0;
+    states_.receive()->passed_over = states_.receive()->queue.acknowledged - states_.receive()->queue.retired;
+    begin_slots(states_.slots(), queue_.receive_ring().count, states_.receive()->queue.retired);
+    *states_.more() = rdma::SendState{};
+    states_.more()->cq_head = states_.send()->acknowledged;
   }
 
  private:
-  struct State {
-    QueueState send{};
-    rdma::SendState more{};
-    QueueState receive{};
+  struct alignas(64) Line {
+    unsigned char byte[64];
   };
 
   static uint32_t log2_of(uint32_t power_of_two) { return static_cast<uint32_t>(__builtin_ctz(power_of_two)); }
@@ -122,10 +123,9 @@ class RxeEndpoint {
   /// The driver's indices go on where they were, and so do the counters; nothing is in flight.
   static void restart(QueueState& state, const RxeCompletionQueue& cq, uint64_t head) {
     const RxeRing& ring = cq.ring();
-    const uint64_t reserved = state.reserved;
+    const uint64_t reserved = protocol::tickets(state.reserved);
     state = QueueState{};
-    state.reserved = state.retired = state.published = reserved;
-    state.rung = reserved;
+    protocol::begin_at(state, reserved);
     state.acknowledged = ring::widen(head, ring.producer(), ring.mask());
     __atomic_store_n(&ring.header->consumer_index, ring.producer(), __ATOMIC_RELEASE);
   }
@@ -133,8 +133,8 @@ class RxeEndpoint {
   RxeCompletionQueue send_cq_;
   RxeCompletionQueue receive_cq_;
   RxeQueuePair queue_;
-  std::unique_ptr<State> state_;
-  std::vector<rdma::ReceiveSlot> slots_;
+  std::vector<Line> memory_;
+  RdmaQueueStates states_;
   RxeDoorbell doorbell_;
 };
 

@@ -148,16 +148,28 @@ XIO_DEVICE constexpr Status::Code status_code(ResponderStatus status) {
   }
 }
 
+XIO_DEVICE constexpr Status::Code look_up(RequesterStatus number) {
+  constexpr uint32_t count = static_cast<uint32_t>(RequesterStatus::flushed) + 1;
+  if (static_cast<uint32_t>(number) >= count) return Status::device_error;
+  return xio::detail::look_up_code<RequesterStatus, status_code, count>(number);
+}
+
+XIO_DEVICE constexpr Status::Code look_up(ResponderStatus number) {
+  constexpr uint32_t count = static_cast<uint32_t>(ResponderStatus::hardware_flush) + 1;
+  if (static_cast<uint32_t>(number) >= count) return Status::device_error;
+  return xio::detail::look_up_code<ResponderStatus, status_code, count>(number);
+}
+
 }  // namespace detail
 
 /// The library's status for a send queue entry's; Status::vendor keeps the number as it came.
 XIO_DEVICE constexpr Status to_status(RequesterStatus status) {
-  return Status(detail::status_code(status), static_cast<uint16_t>(status));
+  return Status(detail::look_up(status), static_cast<uint16_t>(status));
 }
 
 /// The library's status for a receive queue entry's; Status::vendor keeps the number as it came.
 XIO_DEVICE constexpr Status to_status(ResponderStatus status) {
-  return Status(detail::status_code(status), static_cast<uint16_t>(status));
+  return Status(detail::look_up(status), static_cast<uint16_t>(status));
 }
 
 }  // namespace bnxt

@@ -96,7 +96,7 @@ struct Vendor {
         --left;
       }
       // More than the ring can hold: nothing that is in flight.
-      return {left == 0 ? known.units : ~uint64_t{0}, known.operations};
+      return {left == 0 ? known.units : ~uint64_t{0} >> 1, known.operations};
     }
   }
 };

@@ -128,11 +128,17 @@ XIO_DEVICE constexpr Status::Code status_code(CqeStatus status) {
   }
 }
 
+XIO_DEVICE constexpr Status::Code look_up(CqeStatus number) {
+  constexpr uint32_t count = static_cast<uint32_t>(CqeStatus::general) + 1;
+  if (static_cast<uint32_t>(number) >= count) return Status::device_error;
+  return xio::detail::look_up_code<CqeStatus, status_code, count>(number);
+}
+
 }  // namespace detail
 
 /// The library's status for Cqe::status; Status::vendor keeps bits 15:0 of the number as it came.
 XIO_DEVICE constexpr Status to_status(CqeStatus status) {
-  return Status(detail::status_code(status), static_cast<uint16_t>(status));
+  return Status(detail::look_up(status), static_cast<uint16_t>(status));
 }
 
 }  // namespace ernic

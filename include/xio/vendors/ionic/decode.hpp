@@ -62,19 +62,20 @@ struct CompletionDecoder {
     const uint32_t status_length = byte_swap(static_cast<uint32_t>(word));
     completion.qpn = what >> cqe_word::qid_shift;
     completion.status = to_status(what, status_length);
-    switch (static_cast<CqeType>(what >> cqe_word::type_shift & cqe_word::type_mask)) {
+    const auto type = static_cast<CqeType>(what >> cqe_word::type_shift & cqe_word::type_mask);
+    switch (type) {
       case CqeType::send_msn:
-        completion.kind = rdma::CompletionKind::send;
-        completion.counts = rdma::Counter::next_message;
-        completion.counter = byte_swap(static_cast<uint32_t>(read(0) >> 32)) & msn_mask;
-        break;
-      case CqeType::send_npg:
+      case CqeType::send_npg: {
+        const bool message = type == CqeType::send_msn;
+        const uint64_t place = read(message ? 0 : 16);
         // A flushed queue says it once, and names no operation.
-        completion.kind =
-            completion.status == Status::flushed ? rdma::CompletionKind::ended : rdma::CompletionKind::send;
-        completion.counts = rdma::Counter::entry;
-        completion.counter = static_cast<uint32_t>(read(16)) & cqe_index_mask;
+        const bool over = !message && completion.status == Status::flushed;
+        completion.kind = over ? rdma::CompletionKind::ended : rdma::CompletionKind::send;
+        completion.counts = message ? rdma::Counter::next_message : rdma::Counter::entry;
+        completion.counter = message ? byte_swap(static_cast<uint32_t>(place >> 32)) & msn_mask
+                                     : static_cast<uint32_t>(place) & cqe_index_mask;
         break;
+      }
       case CqeType::receive: {
         completion.kind = rdma::CompletionKind::receive;
         completion.counts = rdma::Counter::entry;

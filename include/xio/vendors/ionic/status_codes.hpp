@@ -99,15 +99,19 @@ XIO_DEVICE constexpr Status::Code status_code(CqeStatus status) {
   }
 }
 
+XIO_DEVICE constexpr Status::Code look_up(uint32_t number) {
+  constexpr uint32_t count = static_cast<uint32_t>(CqeStatus::xrc_violation) + 1;
+  if (number >= count) return Status::device_error;
+  return xio::detail::look_up_code<CqeStatus, status_code, count>(static_cast<CqeStatus>(number));
+}
+
 }  // namespace detail
 
 /// The library's status for the last two words of an entry, as the CPU counts. Where the error bit is set the result is
 /// never ok, whatever the status says. Status::vendor keeps bits 15:0 of the status.
 XIO_DEVICE constexpr Status to_status(uint32_t word, uint32_t status_length) {
   if ((word & cqe_word::error) == 0) return Status();
-  const Status::Code code =
-      status_length > 0xffff ? Status::device_error : detail::status_code(static_cast<CqeStatus>(status_length));
-  return Status(code, static_cast<uint16_t>(status_length));
+  return Status(detail::look_up(status_length), static_cast<uint16_t>(status_length));
 }
 
 }  // namespace ionic

@@ -111,12 +111,18 @@ XIO_DEVICE constexpr Status::Code status_code(Syndrome syndrome) {
   }
 }
 
+XIO_DEVICE constexpr Status::Code look_up(Syndrome number) {
+  constexpr uint32_t count = static_cast<uint32_t>(Syndrome::remote_aborted) + 1;
+  if (static_cast<uint32_t>(number) >= count) return Status::device_error;
+  return xio::detail::look_up_code<Syndrome, status_code, count>(number);
+}
+
 }  // namespace detail
 
 /// The library's status for the syndrome of an ErrorCqe, whatever it says: 0 is an error there too. Status::vendor
 /// keeps the syndrome in 7:0 and the vendor syndrome in 15:8.
 XIO_DEVICE constexpr Status to_status(Syndrome syndrome, uint8_t vendor_syndrome = 0) {
-  return Status(detail::status_code(syndrome),
+  return Status(detail::look_up(syndrome),
                 static_cast<uint16_t>(static_cast<uint32_t>(syndrome) | uint32_t{vendor_syndrome} << 8));
 }
 

@@ -62,12 +62,6 @@ struct Vendor {
   XIO_HOST_DEVICE static constexpr Doorbell send_doorbell(const rdma::SendShape&, uint64_t /*end*/, uint64_t head) {
     return head;
   }
-  /// Producer counter, modulo 65536, after the entry that begins with `head`.
-  XIO_HOST_DEVICE static constexpr uint64_t end_of(uint64_t head) {
-    const uint32_t index = byte_swap(static_cast<uint32_t>(head)) >> 8 & record_counter_mask;
-    const uint32_t segments = byte_swap(static_cast<uint32_t>(head >> 32)) & max_segments;
-    return index + (segments + 3) / 4;
-  }
   XIO_HOST_DEVICE static constexpr uint32_t receive_record(const rdma::ReceiveShape&, uint64_t end) {
     return byte_swap(static_cast<uint32_t>(end)) & byte_swap(record_counter_mask);
   }

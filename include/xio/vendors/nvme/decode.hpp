@@ -139,18 +139,6 @@ XIO_DEVICE constexpr Status::Code known_code(uint32_t value) {
   return value < 0x200 ? command_specific_code(value) : media_code(value);
 }
 
-/// What known_code() says of each value. clang makes a thousand instructions of its switches for an AMD GPU, and a byte
-/// load of this; nvcc would build this on the stack, and is better with the switches.
-struct CodeTable {
-  uint8_t code[known_codes];
-};
-
-XIO_DEVICE constexpr CodeTable make_code_table() {
-  CodeTable table{};
-  for (uint32_t value = 0; value < known_codes; ++value) table.code[value] = static_cast<uint8_t>(known_code(value));
-  return table;
-}
-
 }  // namespace detail
 
 /// The library's status for a status field without its phase bit; Status::vendor keeps the field as it came.
@@ -158,12 +146,7 @@ XIO_DEVICE constexpr Status to_status(uint16_t field) {
   const uint32_t value = field & 0x7ffu;
   if (XIO_LIKELY(value == sc::success)) return Status(Status::ok, field);
   if (value < detail::known_codes) {
-#if XIO_ARCH_NVPTX
-    return Status(detail::known_code(value), field);
-#else
-    constexpr detail::CodeTable table = detail::make_code_table();
-    return Status(static_cast<Status::Code>(table.code[value]), field);
-#endif
+    return Status(xio::detail::look_up_code<uint32_t, detail::known_code, detail::known_codes>(value), field);
   }
   if (status_code_type(field) != sct::path) return Status(Status::device_error, field);
   return Status(value == sc::aborted_by_host ? Status::aborted : Status::path_error, field);

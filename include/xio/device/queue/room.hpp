@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Waiting for room in a queue. Knows no vendor.
+
+#include <xio/device/queue/tail.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace protocol {
+
+/// As claim_now(); while there is no room, announces what waits to be announced and takes completions. With Now it does
+/// not wait.
+///
+/// The device has beside what tail.hpp needs `uint32_t drain(group)`, which takes completions and returns how many, and
+/// `bool is_dead()`: whether nothing that is posted will ever be executed.
+template <class Device, class Until>
+XIO_DEVICE_INLINE Claim claim_until(const Device& device, Group<Device::sharing> group, uint32_t wanted, uint32_t least,
+                                    Until until, typename Device::Tickets::Step step = {}) {
+  Claim claim = claim_now(device, group, wanted, least, step);
+  if constexpr (IsSame<Until, Now>::value) {
+    // What fills the queue may be entries that the device does not know of yet.
+    if (XIO_UNLIKELY(claim.count == 0)) flush(device, group);
+  } else {
+    uint64_t wish = 0;
+    for (uint32_t round = 0; XIO_UNLIKELY(claim.count == 0); ++round) {
+      flush(device, group);
+      const bool look = round == 0 || round % arch::looks_per_clock == arch::looks_per_clock - 1;
+      // The lanes stay together: they give up when the most patient of them does, or when the queue is dead.
+      const bool last = look && (!group.any(!until.passed()) || group.any(device.is_dead()));
+      if constexpr (is_shared<Device::sharing>) {
+        if (look && round != 0) help(device, group);
+        if (look && least > 1) wish = make_wish(device, group, least, wish);
+      }
+      const uint32_t taken = device.drain(group);
+      claim = claim_now(device, group, wanted, least, step, wish);
+      if (claim.count != 0 || last) break;
+      if (taken == 0) arch::pause(round);
+    }
+    if constexpr (is_shared<Device::sharing>) {
+      if (XIO_UNLIKELY(wish != 0)) take_back(device, group, wish);
+    }
+  }
+  return claim;
+}
+
+}  // namespace protocol
+
+XIO_NAMESPACE_END

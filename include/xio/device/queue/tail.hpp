@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Publishing entries and ringing for them, without waiting for anybody. Knows no vendor.
+///
+/// The tail of a shared queue is the number of entries that the device may fetch: all before it are complete. Whose
+/// claim begins at the tail moves it. Any other leaves a *link* at its first ticket's place, which says where its claim
+/// ends, and goes; whoever moves the tail takes along every link that follows. So a wave that is stopped between its
+/// claim and its publication holds up what stands behind it in the ring, and nobody waits for it here.
+///
+/// Doorbells combine. Who moves the tail while nobody rings is the ringer: it stores the doorbell, waits until that is
+/// performed, and gives the bit back. If the tail has moved meanwhile it rings again. So doorbells never go back, one
+/// is under way at a time, and what is published during one is announced by the next.
+///
+/// A link is the end of a claim as a ticket. At the tail it is the one of the claim that begins there if it lies at
+/// most `depth` behind: an earlier lap's end lies before the tail, a later lap's more than a ring behind. None is
+/// cleared.
+
+#include <xio/device/queue/claim.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace protocol {
+
+/// In QueueState::tail: somebody rings.
+constexpr uint64_t ringing_bit = 1;
+/// In QueueState::tail: what is published is not announced, and whoever sees this first rings. Left by a wave that has
+/// rung for others for long enough.
+constexpr uint64_t owed_bit = uint64_t{1} << 63;
+
+/// Entries published, of a value of QueueState::tail.
+XIO_HOST_DEVICE constexpr uint64_t published(uint64_t tail) { return (tail & ~owed_bit) >> 1; }
+
+/// Makes this wave's entries visible to the device, as the policy says.
+template <class Policy>
+XIO_DEVICE_INLINE void release_entries() {
+  if constexpr (Policy::publication == Publication::release || !arch::has_write_through) {
+    arch::release_system();
+  } else {
+    arch::wait_stores();
+  }
+}
+
+/// Where the claim ends that begins at `tail`, if it is linked; else `tail`.
+template <class Bell>
+XIO_DEVICE_INLINE uint64_t linked_end(const Bell& bell, uint64_t tail) {
+  const uint64_t end = arch::observe<state_scope<Bell::sharing>>(&bell.link(tail));
+  return end - tail - 1 < bell.depth ? end : tail;
+}
+
+/// As compare_exchange_ordered(), by the one lane that is here: what it finds is the same in all lanes that are.
+template <arch::Scope S>
+XIO_DEVICE_INLINE bool exchange_alone(uint64_t* where, uint64_t& expected, uint64_t desired) {
+  const uint64_t before = expected;
+  arch::compare_exchange_ordered<S>(where, expected, desired);
+  expected = arch::uniform(expected);
+  return expected == before;
+}
+
+/// Moves the tail over all claims that are linked, whoever they are of, and rings as the policy says. One lane calls.
+///
+/// @param tail  QueueState::tail as it was observed
+/// @param rings whether its ringing bit is this caller's, who gives it back
+template <class Bell>
+XIO_LEAF XIO_DEVICE void advance(Bell bell, uint64_t tail, bool rings) {
+  constexpr arch::Scope scope = state_scope<Bell::sharing>;
+  constexpr bool at_once = Bell::Policy::ringing != Ringing::deferred;
+  uint64_t* const where = &bell.state->tail;
+  for (uint32_t in_a_row = 1;;) {
+    if (at_once && rings) {
+      arch::pass_on();
+      bell.ring(published(tail), bell.note(published(tail)));
+      // Performed before anybody else may ring.
+      arch::wait_stores();
+      rings = !exchange_alone<scope>(where, tail, tail & ~ringing_bit);
+      if (!rings) {
+        tail &= ~ringing_bit;
+      } else {
+        // Others published more meanwhile, and left.
+        if (in_a_row++ < Bell::Policy::most_doorbells) continue;
+        while (!exchange_alone<scope>(where, tail, (tail & ~ringing_bit) | owed_bit)) {
+        }
+        tail = (tail & ~ringing_bit) | owed_bit;
+        rings = false;
+        in_a_row = 1;
+        // In a crowd somebody comes by now.
+        for (uint32_t look = 0; look < 4 && (tail & owed_bit) != 0; ++look)
+          tail = arch::uniform(arch::observe<scope>(where));
+        if ((tail & owed_bit) == 0) return;
+      }
+    }
+    // The move of the tail is there before the link is looked for: whoever links later sees the move.
+    arch::full_fence<scope>();
+    const uint64_t end = linked_end(bell, published(tail));
+    const bool owed = at_once && (tail & owed_bit) != 0;
+    if (end == published(tail) && !owed) return;
+    // What the links' owners released is passed on by the exchange.
+    const uint64_t next = end << 1 | (at_once ? ringing_bit : tail & ringing_bit);
+    if (!exchange_alone<scope>(where, tail, next)) continue;
+    rings = at_once && (tail & ringing_bit) == 0;
+    tail = next;
+  }
+}
+
+/// Announces what a shared queue has published and not yet announced (deferred ringing). One lane calls.
+template <class Bell>
+XIO_LEAF XIO_DEVICE void announce(Bell bell) {
+  constexpr arch::Scope scope = state_scope<Bell::sharing>;
+  QueueState& state = *bell.state;
+  uint64_t tail = arch::uniform(arch::observe<scope>(&state.tail));
+  for (;;) {
+    // Who rings finds, when it gives the bit back, that more was published.
+    if ((tail & ringing_bit) != 0 || arch::uniform(arch::load<scope>(&state.rung)) == published(tail)) return;
+    if (!exchange_alone<scope>(&state.tail, tail, tail | ringing_bit)) continue;
+    tail |= ringing_bit;
+    bool last = false;
+    for (uint32_t in_a_row = 1; !last; ++in_a_row) {
+      const uint64_t end = published(tail);
+      if (arch::uniform(arch::load<scope>(&state.rung)) != end) {
+        arch::pass_on();
+        bell.ring(end, bell.note(end));
+        arch::publish<scope>(&state.rung, end);
+      }
+      // Both are performed before anybody else may ring.
+      arch::wait_stores();
+      if (exchange_alone<scope>(&state.tail, tail, tail & ~ringing_bit)) return;
+      last = in_a_row >= Bell::Policy::most_doorbells;
+    }
+    // Others publish more all the time: in a crowd one of them announces it by now.
+    while (!exchange_alone<scope>(&state.tail, tail, tail & ~ringing_bit)) {
+    }
+    for (uint32_t look = 0; look < 4; ++look) tail = arch::uniform(arch::observe<scope>(&state.tail));
+  }
+}
+
+/// Does what somebody left undone who was stopped in the middle of it. Lanes that wait call it now and then.
+template <class Device>
+XIO_DEVICE_INLINE void help(const Device& device, Group<Device::sharing> group) {
+  if constexpr (is_shared<Device::sharing>) {
+    if (group.leads()) {
+      advance(device.bell(), arch::observe<state_scope<Device::sharing>>(&device.state().tail), false);
+      if constexpr (Device::Policy::ringing == Ringing::deferred) announce(device.bell());
+    }
+  }
+}
+
+/// Announces what is published and not yet announced (deferred ringing). Any lane group may call at any time.
+template <class Device, Sharing S>
+XIO_DEVICE_INLINE void flush(const Device& device, Group<S> group) {
+  using Policy = typename Device::Policy;
+  if constexpr (Policy::ringing != Ringing::deferred) {
+    return;
+  } else if constexpr (!is_shared<S>) {
+    QueueState& state = device.state();
+    const uint64_t end = tickets(device.claims());
+    if (state.rung == end) return;
+    release_entries<Policy>();
+    group.before_writing();
+    if (group.leads()) device.bell().ring(end, device.bell().note(end));
+    state.rung = end;
+  } else {
+    // Each of the lanes may have published for itself before.
+    group.converge();
+    if (group.leads()) announce(device.bell());
+  }
+}
+
+/// publish() of an exclusive queue: nobody else changes anything.
+template <class Device>
+XIO_DEVICE_INLINE void publish_alone(const Device& device, Group<Device::sharing> group, uint64_t end, uint64_t note) {
+  using Policy = typename Device::Policy;
+  constexpr bool at_once = Policy::ringing != Ringing::deferred;
+  QueueState& state = device.state();
+  const uint64_t rung = at_once ? 0 : state.rung;
+  group.converge();
+  device.claims() = end;
+  if (!at_once && end - rung < Policy::ring_every) return;
+  release_entries<Policy>();
+  if (group.leads()) device.bell().ring(end, note);
+  if constexpr (!at_once) state.rung = end;
+}
+
+/// Publishes the entries of a claim and rings as the policy says. All lanes of `group` call.
+///
+/// @param note what the doorbell of the claim's last entry says beside its number
+template <class Device, Sharing S>
+XIO_DEVICE_INLINE void publish(const Device& device, Group<S> group, const Claim& claim, uint64_t note = 0) {
+  using Policy = typename Device::Policy;
+  const uint64_t end = claim.first + claim.count;
+  if constexpr (!is_shared<S>) {
+    publish_alone(device, group, end, note);
+  } else {
+    constexpr arch::Scope scope = state_scope<S>;
+    constexpr bool at_once = Policy::ringing != Ringing::deferred;
+    const auto bell = device.bell();
+    uint64_t* const where = &bell.state->tail;
+    bool due = false;
+    group.converge();
+    uint64_t tail = 0;
+    // Before the release, which so takes along what the ones before released.
+    if (group.leads()) tail = arch::observe<scope>(where);
+    release_entries<Policy>();
+    if (group.leads()) {
+      bool rings = at_once && tail == claim.first << 1;
+      bool more = false;
+      if (XIO_LIKELY(rings)) {
+        // Nobody moves the tail over a claim that is not linked, nobody rings, and nothing is owed: the word is ours.
+        tail = end << 1 | ringing_bit;
+        arch::store<scope>(where, tail);
+        bell.ring(end, note);
+        // Performed before anybody else may ring.
+        arch::wait_stores();
+        rings = !arch::compare_exchange_ordered<scope>(where, tail, end << 1);
+        if (!rings) {
+          tail = end << 1;
+          // The move of the tail is there before the link is looked for: whoever links later sees the move.
+          arch::full_fence<scope>();
+          more = linked_end(bell, end) != end;
+        } else {
+          more = true;
+        }
+      } else {
+        if constexpr (decltype(bell)::has_notes) {
+          bell.leave_note(end, note);
+          arch::wait_stores();
+        }
+        arch::store<scope>(&bell.link(claim.first), end);
+        // Either the tail is seen at the first ticket, or whoever brings it there sees the link.
+        arch::full_fence<scope>();
+        tail = arch::observe<scope>(where);
+        more = published(tail) == claim.first || (at_once && (tail & owed_bit) != 0);
+      }
+      if (XIO_UNLIKELY(more)) advance(bell, tail, rings);
+      if constexpr (!at_once) due = end - arch::load<scope>(&bell.state->rung) >= Policy::ring_every;
+    }
+    if constexpr (!at_once) {
+      if (group.any(due)) flush(device, group);
+    }
+  }
+}
+
+}  // namespace protocol
+
+XIO_NAMESPACE_END

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""code_sizes.py LIMITS COMPILER...: runs the compiler, which writes assembly for an AMD GPU to its standard output, and
+holds each kernel to its bytes of code, with every function that it calls counted once.
+
+LIMITS: KERNEL=BYTES, with commas between."""
+
+import re
+import subprocess
+import sys
+
+
+def read(assembly):
+    """Bytes, and the functions called, of everything in `assembly`; and what is spilled of each kernel."""
+    size, calls, memory = {}, {}, {}
+    name = None
+    for line in assembly.splitlines():
+        if start := re.match(r"\s*\.type\s+([\w.$]+),@function", line):
+            name = start[1]
+            calls[name] = set()
+        elif length := re.match(r"; codeLenInByte = (\d+)", line):
+            size[name] = int(length[1])
+        elif scratch := re.match(r"; ScratchSize: (\d+)", line):
+            memory[name] = int(scratch[1])
+        elif name:
+            calls[name].update(re.findall(r"([\w.$]+)@(?:rel32|gotpcrel32)", line))
+    return size, calls, memory
+
+
+def reached(name, calls, known):
+    for called in calls.get(name, ()):
+        if called not in known:
+            known.add(called)
+            reached(called, calls, known)
+    return known
+
+
+def main():
+    result = subprocess.run(sys.argv[2:], stdout=subprocess.PIPE, check=False)
+    if result.returncode != 0:
+        sys.exit(result.returncode)
+    size, calls, memory = read(result.stdout.decode())
+    failed = False
+    for limit in sys.argv[1].split(","):
+        kernel, most = limit.split("=")
+        if kernel not in size:
+            sys.exit(f"no kernel {kernel}")
+        called = [name for name in reached(kernel, calls, set()) if name in size]
+        whole = size[kernel] + sum(size[name] for name in called)
+        print(f"{kernel}: {whole} bytes, at most {most}; {size[kernel]} without the {len(called)} functions that it calls")
+        if whole > int(most):
+            print("  EXCEEDED")
+            failed = True
+        if any(memory.get(name) for name in [kernel, *called]):
+            print("  it uses scratch memory")
+            failed = True
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()

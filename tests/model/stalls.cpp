@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief Shared queues under every schedule of stores that are performed late, and beside a wave that stops at any of
+/// its steps: nobody waits for it but who stands behind it, no queue breaks, and all is well when it goes on.
+
+#include "model/device.hpp"
+
+namespace {
+
+using namespace model;
+using xio::Deadline;
+using xio::Deferred;
+using xio::MmioDoorbell;
+using xio::Sharing;
+using xio::Throughput;
+using xio::nvme::Queue;
+using xio::protocol::owed_bit;
+using xio::protocol::published;
+using xio::protocol::ringing_bit;
+
+constexpr uint64_t enough = 40000;
+
+/// Hands ringing on as soon as somebody else has published.
+struct Impatient : Throughput {
+  static constexpr uint32_t most_doorbells = 1;
+};
+
+struct Shape {
+  Sizes sizes;
+  uint32_t waves = 2;
+  uint32_t each = 1;
+  bool weak = false;
+  bool stops = false;
+  bool waits = true;  ///< else: submits, flushes and leaves
+  bool shadow = false;
+  uint32_t batch = 1;  ///< entries of the first wave's claims
+  uint64_t start = 0;  ///< of all counters
+};
+
+/// Fails where a doorbell is given the value that it has: a controller answers that with an error.
+struct CheckedDoorbell : MmioDoorbell {
+  static inline Explorer* explorer;
+  static inline uint64_t* last;
+  static inline uint32_t* sq;
+  static void ring(const xio::DoorbellTarget& target, uint32_t value) {
+    if (target.word == sq) {
+      explorer->require(*last != value, "a doorbell was rung for nothing");
+      *last = value;
+    }
+    MmioDoorbell::ring(target, value);
+  }
+};
+
+template <class Policy, class Doorbell = CheckedDoorbell>
+class Stalls : public QueueProgram {
+ public:
+  Stalls(Explorer& explorer, const Shape& shape) : QueueProgram(explorer, shape.sizes, shape.waves), shape_(shape) {
+    shadow_ = shape.shadow;
+    for (auto& p : pieces_) p = {0, 0x1000, 1};
+    CheckedDoorbell::explorer = &explorer;
+    CheckedDoorbell::last = &memory_.word[3];
+    CheckedDoorbell::sq = &memory_.sq_doorbell;
+  }
+  bool weak() const override { return shape_.weak; }
+  uint32_t victim() const override { return shape_.stops ? 0 : ~0u; }
+
+ protected:
+  void wave(uint32_t number) override {
+    Queue<Sharing::grid, Policy, Doorbell> queue(handle());
+    const Deadline until{number == victim() || !shape_.stops ? ~uint64_t{0} : 5000};
+    Token tokens[4];
+    bool in_time[4];
+    uint64_t known = 1;
+    for (uint32_t i = 0; i < shape_.each; ++i) {
+      explorer_.mark(known);
+      tokens[i] = Token::refused(Status::timed_out);
+      // Once the deadline has passed, nothing is asked of the queue any more.
+      if (xio::arch::clock() != early) continue;
+      const uint32_t block = number * 8 + i * 4;
+      if (number == 0 && shape_.batch > 1) {
+        xio::nvme::Piece pieces[4];
+        for (uint32_t k = 0; k < shape_.batch; ++k) pieces[k] = {block + k, 0x1000, 1};
+        tokens[i] = queue.submit_batch(xio::nvme::Opcode::read, pieces, shape_.batch, until);
+        device_.accepted += tokens[i].count;
+      } else {
+        tokens[i] = read(queue, block, until);
+      }
+      in_time[i] = xio::arch::clock() == early;
+      if (!tokens[i].submitted()) {
+        explorer_.require(tokens[i].status == Status::timed_out, "refused for another reason than time");
+        explorer_.require(blocked(~uint64_t{0}), "refused although there was room, or should have been");
+      }
+      known = known << 8 | tokens[i].last << 1 | 1;
+    }
+    if (!shape_.waits) queue.flush();
+    for (uint32_t i = shape_.each; shape_.waits && i-- > 0;) {
+      if (!tokens[i].submitted()) continue;
+      const Status status = queue.wait(tokens[i], until);
+      if (status == Status::timed_out && shape_.stops) {
+        explorer_.require(!in_time[i] || blocked(tokens[i].last),
+                          "an operation did not end that nothing stopped was in the way of");
+      } else {
+        explorer_.require(status.is_ok(), "a wait failed");
+      }
+    }
+  }
+
+  /// Whether what is stopped stands before this ticket: it rings, it drains, or it holds a ticket that is not linked.
+  bool blocked(uint64_t ticket) const {
+    const QueueState& state = memory_.state;
+    if (!shape_.stops) return false;
+    if ((state.tail & ringing_bit) != 0 || state.draining != 0) return true;
+    const uint64_t tail = published(state.tail);
+    const uint64_t end = memory_.links[tail % sizes_.sq];
+    return ticket >= tail && tail < xio::protocol::tickets(state.reserved) && end - tail - 1 >= sizes_.depth;
+  }
+
+  std::string judge_stopped() override {
+    const QueueState& state = memory_.state;
+    if (state.broken != 0) return "a stop broke the queue";
+    if ((state.tail & (ringing_bit | owed_bit)) != 0) return {};
+    if (Policy::ringing != xio::Ringing::deferred && !shadow_ && shape_.waits &&
+        memory_.sq_doorbell != published(state.tail) % sizes_.sq)
+      return "something is published, nobody rings, and it is not announced";
+    return {};
+  }
+
+  std::string verdict() override {
+    if (memory_.sq_doorbell != device_.accepted % sizes_.sq && !shadow_)
+      return "the last doorbell is not the last entry's";
+    return {};
+  }
+
+  const Shape shape_;
+  xio::nvme::Piece pieces_[4];
+};
+
+template <class P>
+void run(const char* what, Shape shape, uint64_t most = enough) {
+  std::printf("%-56s", what);
+  std::fflush(stdout);
+  explore<P>(most, shape);
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("Stores that are performed late", "", Throughput, Impatient, Deferred<2>) {
+  using P = Stalls<TestType>;
+  run<P>("2 waves x 1, submit and leave", {{4, 8, 4, 2}, 2, 1, true, false, false});
+  run<P>("2 waves x 1, wait", {{4, 8, 4, 2}, 2, 1, true});
+  run<P>("3 waves x 1, submit and leave", {{4, 8, 8, 3}, 3, 1, true, false, false});
+  run<P>("2 waves x 2, submit and leave", {{8, 8, 8, 4}, 2, 2, true, false, false});
+  run<P>("2 waves x 2, ring of 2", {{2, 4, 4, 1}, 2, 2, true});
+  run<P>("2 waves x 2, ring of 4, depth 3", {{4, 8, 8, 3}, 2, 2, true});
+  run<P>("a batch of 2 x 2 and 2 singles, ring of 4", {{4, 8, 8, 3}, 2, 2, true, false, true, false, 2});
+}
+
+TEMPLATE_TEST_CASE("A wave that stops at any step", "", Throughput, Impatient, Deferred<2>) {
+  using P = Stalls<TestType>;
+  run<P>("stop: 2 waves x 1", {{4, 8, 4, 2}, 2, 1, false, true});
+  run<P>("stop: 2 waves x 2, ring of 4", {{4, 8, 4, 2}, 2, 2, false, true});
+  run<P>("stop: 2 waves x 2, ring of 2", {{2, 4, 4, 1}, 2, 2, false, true});
+  run<P>("stop: 3 waves x 1", {{4, 8, 8, 3}, 3, 1, false, true});
+  run<P>("stop: batch of 2 and a single", {{4, 8, 8, 3}, 2, 1, false, true, true, false, 2});
+  run<P>("stop, late stores: 2 waves x 1", {{4, 8, 4, 2}, 2, 1, true, true});
+  run<P>("stop, late stores: 3 waves x 1", {{4, 8, 8, 3}, 3, 1, true, true});
+}
