@@ -285,6 +285,11 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
   XIO_DEVICE Token with_status(Group<S> group, bool ended, Token token) {
     Token before = token;
     if (!ended) before.count = 0;
+    if constexpr (is_shared<S>) {
+      // The leader has seen that they ended, and nothing of how.
+      arch::order_loads<state_scope<S>>();
+      group.converge();
+    }
     const Status status =
         protocol::outcome<CompletionFormat>(state(), Rings::completions(), group, before, before.count);
     if (ended) token.status = status;
