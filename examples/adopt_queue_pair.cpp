@@ -6,7 +6,7 @@
 
 #include <xio/host/rdma/mlx5.hpp>
 #include <xio/host/rdma/queue_pair.hpp>
-#include <xio/host/simt.hpp>
+#include <xio/host/simt/simt.hpp>
 
 #include <algorithm>
 #include <vector>
@@ -43,7 +43,7 @@ bool put_with(const std::string& name, uint32_t bytes) {
   std::vector<xio::Status> results(64);
   xio::simt::launch(xio::simt::Grid::of_waves(2, 1, 32), put_and_wait<xio::mlx5::Vendor<>>, adopted.handle(),
                     xio::rdma::RemoteMemory{first + 65536, 65536, region.rkey()},
-                    xio::rdma::LocalMemory{first, 65536, region.lkey()}, bytes, results.data());
+                    xio::Region{first, 65536, region.lkey()}, bytes, results.data());
   const auto good = std::count_if(results.begin(), results.end(), [](xio::Status s) { return s.is_ok(); });
   std::printf("%s: %d of 64 writes\n", name.c_str(), static_cast<int>(good));
   return good == 64 && std::equal(memory.begin(), memory.begin() + 65536, memory.begin() + 65536);

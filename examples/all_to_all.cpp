@@ -8,7 +8,7 @@
 
 #include "kernels/all_to_all.hpp"
 
-#include <xio/host/simt.hpp>
+#include <xio/host/simt/simt.hpp>
 
 #include "common.hpp"
 #include "mesh.hpp"

@@ -13,7 +13,7 @@
 #include <fstream>
 #include <vector>
 
-#include <xio/host/simt.hpp>
+#include <xio/host/simt/simt.hpp>
 
 #include "common.hpp"
 

@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
+#include <xio/host/emulation/nvme/controller.hpp>
 #include <xio/host/emulation/nvme/emulated_spec.hpp>
-#include <xio/host/emulation/nvme_controller.hpp>
 #include <xio/host/nvme/controller.hpp>
 #include <xio/host/nvme/qemu.hpp>
 

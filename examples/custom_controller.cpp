@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include <xio/host/emulation/nvme_controller.hpp>
+#include <xio/host/emulation/nvme/controller.hpp>
 #include <xio/host/nvme/controller.hpp>
 #include <xio/host/nvme/qemu.hpp>
 

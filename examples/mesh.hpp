@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include <xio/host/emulation/rdma_nic.hpp>
+#include <xio/host/emulation/rdma/nic.hpp>
 #include <xio/host/error.hpp>
 
 namespace example {
@@ -52,8 +52,8 @@ class Mesh {
   }
 
   const Rank* row(uint32_t rank) const { return &rows_[rank * ranks_]; }
-  xio::rdma::LocalMemory send(uint32_t rank) const { return {base(rank), blocks(), keys_[rank]}; }
-  xio::rdma::LocalMemory ones(uint32_t rank) const { return {base(rank) + blocks(), 8, keys_[rank]}; }
+  xio::Region send(uint32_t rank) const { return {base(rank), blocks(), keys_[rank]}; }
+  xio::Region ones(uint32_t rank) const { return {base(rank) + blocks(), 8, keys_[rank]}; }
   const uint64_t* signals(uint32_t rank) const {
     return reinterpret_cast<const uint64_t*>(&memory_[rank][blocks() + 8 + blocks()]);
   }

@@ -8,7 +8,7 @@
 #include "kernels/nvme_to_rdma.hpp"
 
 #include <cstring>
-#include <xio/host/simt.hpp>
+#include <xio/host/simt/simt.hpp>
 
 #include "common.hpp"
 #include "peers.hpp"

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include <xio/host/emulation/rdma_nic.hpp>
+#include <xio/host/emulation/rdma/nic.hpp>
 
 namespace example {
 
@@ -25,11 +25,11 @@ struct Peers {
   }
   ~Peers() { nic.stop(); }
 
-  xio::rdma::LocalMemory local() const { return {reinterpret_cast<uint64_t>(memory_), bytes_, near_key_}; }
+  xio::Region local() const { return {reinterpret_cast<uint64_t>(memory_), bytes_, near_key_}; }
   xio::rdma::RemoteMemory remote() const { return {reinterpret_cast<uint64_t>(far.data()), bytes_, far_key_}; }
 
   /// The same for the other direction.
-  xio::rdma::LocalMemory peer_local() const { return {remote().base, bytes_, far_key_}; }
+  xio::Region peer_local() const { return {remote().base, bytes_, far_key_}; }
   xio::rdma::RemoteMemory peer_remote() const { return {local().base, bytes_, near_key_}; }
 
   std::vector<unsigned char> near;

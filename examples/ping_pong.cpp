@@ -9,7 +9,7 @@
 #include "kernels/ping_pong.hpp"
 
 #include <chrono>
-#include <xio/host/simt.hpp>
+#include <xio/host/simt/simt.hpp>
 
 #include "common.hpp"
 #include "peers.hpp"

@@ -7,7 +7,7 @@
 
 #include "kernels/put_and_wait.hpp"
 
-#include <xio/host/simt.hpp>
+#include <xio/host/simt/simt.hpp>
 
 #include "common.hpp"
 #include "peers.hpp"

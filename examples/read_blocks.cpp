@@ -7,7 +7,7 @@
 
 #include "kernels/read_blocks.hpp"
 
-#include <xio/host/simt.hpp>
+#include <xio/host/simt/simt.hpp>
 
 #include "common.hpp"
 
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
     const xio::host::DmaBuffer results = controller.allocate(threads * sizeof(xio::Status));
 
     // On a GPU: read_blocks_kernel<<<2, 32>>>(...), a __global__ function that calls the same code.
-    xio::simt::launch(grid, read_blocks, handle, first_lba, blocks, data.bus(), results.as<xio::Status>());
+    xio::simt::launch(grid, read_blocks, handle, first_lba, blocks, data.region(), results.as<xio::Status>());
 
     uint32_t good = 0;
     xio::Status first_error;

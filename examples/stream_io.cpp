@@ -8,7 +8,7 @@
 
 #include "kernels/stream_io.hpp"
 
-#include <xio/host/host_stream.hpp>
+#include <xio/host/simt/host_stream.hpp>
 
 #include "common.hpp"
 

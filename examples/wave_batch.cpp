@@ -7,7 +7,7 @@
 
 #include "kernels/wave_batch.hpp"
 
-#include <xio/host/simt.hpp>
+#include <xio/host/simt/simt.hpp>
 
 #include "common.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "kernels/write_verify.hpp"
 
-#include <xio/host/simt.hpp>
+#include <xio/host/simt/simt.hpp>
 
 #include "common.hpp"
 

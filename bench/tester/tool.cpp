@@ -7,16 +7,16 @@
 
 #include <xio/version.hpp>
 
-#include "tester/clock_test.hpp"
-#include "tester/doctor.hpp"
-#include "tester/endpoint.hpp"
-#include "tester/errors.hpp"
-#include "tester/info.hpp"
-#include "tester/nvme_options.hpp"
-#include "tester/nvme_run.hpp"
-#include "tester/output.hpp"
-#include "tester/rdma_run.hpp"
-#include "tester/report_run.hpp"
+#include "tester/cli/errors.hpp"
+#include "tester/cli/output.hpp"
+#include "tester/clock/test.hpp"
+#include "tester/doctor/doctor.hpp"
+#include "tester/nvme/endpoint.hpp"
+#include "tester/nvme/info.hpp"
+#include "tester/nvme/options.hpp"
+#include "tester/nvme/run.hpp"
+#include "tester/rdma/run.hpp"
+#include "tester/report/run.hpp"
 #include "tester/tool.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 #include "vendors/measurements.hpp"
 #include "vendors/rig.hpp"
 
-#include <xio/host/simt.hpp>
+#include <xio/host/simt/simt.hpp>
 
 #if !XIO_COUNT_OPERATIONS
 #error "this source counts operations"

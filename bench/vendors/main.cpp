@@ -15,8 +15,8 @@
 #include <nlohmann/json.hpp>
 #include <xio/version.hpp>
 
-#include "tester/errors.hpp"
-#include "tester/output.hpp"
+#include "tester/cli/errors.hpp"
+#include "tester/cli/output.hpp"
 #include "vendors/report.hpp"
 
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include <xio/device/nvme.hpp>
-#include <xio/device/rdma.hpp>
-#include <xio/host/emulation/nvme_controller.hpp>
-#include <xio/host/emulation/rdma_nic.hpp>
+#include <xio/device/nvme/queue.hpp>
+#include <xio/device/rdma/queue_pair.hpp>
+#include <xio/host/emulation/nvme/controller.hpp>
+#include <xio/host/emulation/rdma/nic.hpp>
 #include <xio/host/nvme/controller.hpp>
 
 namespace vendors {
@@ -50,16 +50,16 @@ class RdmaRig {
   /// What a kernel needs to know of the data.
   struct Data {
     xio::rdma::RemoteMemory to;
-    xio::rdma::LocalMemory from;
+    xio::Region from;
   };
   Data data() const {
     const auto address = reinterpret_cast<uint64_t>(bytes_.data());
     return {{address + operation_bytes, operation_bytes, key_}, {address, operation_bytes, key_}};
   }
   /// Posts one RDMA write of operation_bytes.
-  template <class Policy, xio::Sharing S, class... Until>
-  static xio::Token post(Queue<S, Policy>& queue, const Data& data, Until... until) {
-    return queue.put(data.to.at(0, operation_bytes), data.from.at(0, operation_bytes), until...);
+  template <class Policy, xio::Sharing S, class Until = xio::Now>
+  static xio::Token post(Queue<S, Policy>& queue, const Data& data, Until until = {}) {
+    return queue.put(data.to.at(0, operation_bytes), data.from.at(0, operation_bytes), until);
   }
 
   /// Lets the device do all that it was told to.
@@ -118,13 +118,13 @@ class NvmeRig {
   };
   Data data() const { return {data_.bus()}; }
   /// Posts one read of operation_bytes, a page.
-  template <class Policy, xio::Sharing S, class... Until>
-  static xio::Token post(Queue<S, Policy>& queue, const Data& data, Until... until) {
+  template <class Policy, xio::Sharing S, class Until = xio::Now>
+  static xio::Token post(Queue<S, Policy>& queue, const Data& data, Until until = {}) {
     const auto read = xio::nvme::read(0, operation_bytes / 512);
     if constexpr (Policy::argument_checks) {
-      return queue.submit(read, xio::nvme::ContiguousPages{data.bus}, until...);
+      return queue.submit(read, xio::nvme::ContiguousPages{data.bus}, until);
     } else {
-      return queue.submit(read, xio::nvme::DataPointer{data.bus}, until...);
+      return queue.submit(read, xio::nvme::DataPointer{data.bus}, until);
     }
   }
 

@@ -19,10 +19,10 @@
 #include <mutex>
 
 #include <xio/host/emulation/nvme/emulated_spec.hpp>
-#include <xio/host/emulation/nvme_controller.hpp>
+#include <xio/host/emulation/nvme/controller.hpp>
 #include <xio/host/gpu/find.hpp>
 #include <xio/host/gpu/stream.hpp>
-#include <xio/host/memory_allocator.hpp>
+#include <xio/host/memory/allocator.hpp>
 #include <xio/host/nvme/controller.hpp>
 
 #include "../kernels/stream_io.hpp"

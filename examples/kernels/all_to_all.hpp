@@ -13,8 +13,8 @@ struct Rank {
 /// what rank `i` has sent. Each lane drives a queue pair of its own. `Vendor` is the kind of NIC.
 /// @param ones  8 bytes with the number 1, in registered memory
 template <class Vendor>
-XIO_DEVICE void all_to_all(const Rank* ranks, uint32_t count, uint32_t me, xio::rdma::LocalMemory send,
-                           xio::rdma::LocalMemory ones, const uint64_t* signals, uint32_t bytes, xio::Status* results) {
+XIO_DEVICE void all_to_all(const Rank* ranks, uint32_t count, uint32_t me, xio::Region send, xio::Region ones,
+                           const uint64_t* signals, uint32_t bytes, xio::Status* results) {
   using namespace xio;
   const uint32_t peer = arch::lane();
   if (peer >= count) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <xio/device/pattern.hpp>
+#include <xio/device/core/pattern.hpp>
 #include <xio/xio.hpp>
 
 /// Checksum of 8-byte words whose parts can be computed in any order and added up. `first` is the number of word 0.

@@ -19,9 +19,9 @@
 #include "wave_batch.hpp"
 #include "write_verify.hpp"
 
-__global__ void read_blocks_kernel(xio::nvme::QueueHandle handle, uint64_t first_lba, uint32_t blocks, uint64_t bus,
+__global__ void read_blocks_kernel(xio::nvme::QueueHandle handle, uint64_t first_lba, uint32_t blocks, xio::Region data,
                                    xio::Status* results) {
-  read_blocks(handle, first_lba, blocks, bus, results);
+  read_blocks(handle, first_lba, blocks, data, results);
 }
 
 __global__ void write_verify_kernel(xio::nvme::QueueHandle handle, uint64_t bus, uint8_t* data, uint64_t* good) {
@@ -46,45 +46,45 @@ __global__ void checksum_pages_kernel(xio::nvme::QueueHandle handle, uint64_t pa
 
 template <class Vendor>
 __global__ void put_and_wait_kernel(xio::rdma::QueuePairHandle handle, xio::rdma::RemoteMemory remote,
-                                    xio::rdma::LocalMemory local, uint32_t bytes, xio::Status* results) {
+                                    xio::Region local, uint32_t bytes, xio::Status* results) {
   put_and_wait<Vendor>(handle, remote, local, bytes, results);
 }
 template __global__ void put_and_wait_kernel<xio::mlx5::Vendor<>>(xio::rdma::QueuePairHandle, xio::rdma::RemoteMemory,
-                                                                  xio::rdma::LocalMemory, uint32_t, xio::Status*);
+                                                                  xio::Region, uint32_t, xio::Status*);
 template __global__ void put_and_wait_kernel<xio::bnxt::Vendor<>>(xio::rdma::QueuePairHandle, xio::rdma::RemoteMemory,
-                                                                  xio::rdma::LocalMemory, uint32_t, xio::Status*);
+                                                                  xio::Region, uint32_t, xio::Status*);
 template __global__ void put_and_wait_kernel<xio::ionic::Vendor<>>(xio::rdma::QueuePairHandle, xio::rdma::RemoteMemory,
-                                                                   xio::rdma::LocalMemory, uint32_t, xio::Status*);
+                                                                   xio::Region, uint32_t, xio::Status*);
 template __global__ void put_and_wait_kernel<xio::ernic::Vendor>(xio::rdma::QueuePairHandle, xio::rdma::RemoteMemory,
-                                                                 xio::rdma::LocalMemory, uint32_t, xio::Status*);
+                                                                 xio::Region, uint32_t, xio::Status*);
 template __global__ void put_and_wait_kernel<xio::rxe::Vendor<>>(xio::rdma::QueuePairHandle, xio::rdma::RemoteMemory,
-                                                                 xio::rdma::LocalMemory, uint32_t, xio::Status*);
+                                                                 xio::Region, uint32_t, xio::Status*);
 
 template <class Vendor>
 __global__ void ping_pong_kernel(xio::rdma::QueuePairHandle handle, xio::rdma::RemoteMemory remote,
-                                 xio::rdma::LocalMemory local, bool first, uint64_t rounds, xio::Status* result) {
+                                 xio::Region local, bool first, uint64_t rounds, xio::Status* result) {
   ping_pong<Vendor>(handle, remote, local, first, rounds, result);
 }
 template __global__ void ping_pong_kernel<xio::mlx5::Vendor<>>(xio::rdma::QueuePairHandle, xio::rdma::RemoteMemory,
-                                                               xio::rdma::LocalMemory, bool, uint64_t, xio::Status*);
+                                                               xio::Region, bool, uint64_t, xio::Status*);
 template __global__ void ping_pong_kernel<xio::bnxt::Vendor<>>(xio::rdma::QueuePairHandle, xio::rdma::RemoteMemory,
-                                                               xio::rdma::LocalMemory, bool, uint64_t, xio::Status*);
+                                                               xio::Region, bool, uint64_t, xio::Status*);
 
 template <class Vendor>
-__global__ void all_to_all_kernel(const Rank* ranks, uint32_t count, uint32_t me, xio::rdma::LocalMemory send,
-                                  xio::rdma::LocalMemory ones, const uint64_t* signals, uint32_t bytes,
+__global__ void all_to_all_kernel(const Rank* ranks, uint32_t count, uint32_t me, xio::Region send,
+                                  xio::Region ones, const uint64_t* signals, uint32_t bytes,
                                   xio::Status* results) {
   all_to_all<Vendor>(ranks, count, me, send, ones, signals, bytes, results);
 }
 template __global__ void all_to_all_kernel<xio::ionic::Vendor<>>(const Rank*, uint32_t, uint32_t,
-                                                                 xio::rdma::LocalMemory, xio::rdma::LocalMemory,
+                                                                 xio::Region, xio::Region,
                                                                  const uint64_t*, uint32_t, xio::Status*);
-template __global__ void all_to_all_kernel<xio::ernic::Vendor>(const Rank*, uint32_t, uint32_t, xio::rdma::LocalMemory,
-                                                               xio::rdma::LocalMemory, const uint64_t*, uint32_t,
+template __global__ void all_to_all_kernel<xio::ernic::Vendor>(const Rank*, uint32_t, uint32_t, xio::Region,
+                                                               xio::Region, const uint64_t*, uint32_t,
                                                                xio::Status*);
 
 __global__ void nvme_to_rdma_kernel(xio::nvme::QueueHandle drive, xio::rdma::QueuePairHandle nic, uint64_t bus,
-                                    xio::rdma::LocalMemory local, xio::rdma::RemoteMemory remote, uint32_t blocks,
+                                    xio::Region local, xio::rdma::RemoteMemory remote, uint32_t blocks,
                                     xio::Status* results) {
   nvme_to_rdma<xio::mlx5::Vendor<>>(drive, nic, bus, local, remote, blocks, results);
 }

@@ -7,8 +7,7 @@
 /// The buffer is known to the drive as `bus` and to the NIC as `local`. `Vendor` is the kind of NIC.
 template <class Vendor>
 XIO_DEVICE void nvme_to_rdma(const xio::nvme::QueueHandle& drive, const xio::rdma::QueuePairHandle& nic, uint64_t bus,
-                             xio::rdma::LocalMemory local, xio::rdma::RemoteMemory remote, uint32_t blocks,
-                             xio::Status* results) {
+                             xio::Region local, xio::rdma::RemoteMemory remote, uint32_t blocks, xio::Status* results) {
   using namespace xio;
   nvme::Queue<Sharing::grid> queue(drive);
   rdma::QueuePair<Vendor, Sharing::grid> qp(nic);

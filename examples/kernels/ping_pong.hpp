@@ -7,8 +7,8 @@
 /// word of its own memory. Nobody looks at a completion before the end. `Vendor` is the kind of NIC.
 /// @param local  begins with the word that is sent, followed by the one that the peer writes
 template <class Vendor>
-XIO_DEVICE void ping_pong(const xio::rdma::QueuePairHandle& handle, xio::rdma::RemoteMemory remote,
-                          xio::rdma::LocalMemory local, bool first, uint64_t rounds, xio::Status* result) {
+XIO_DEVICE void ping_pong(const xio::rdma::QueuePairHandle& handle, xio::rdma::RemoteMemory remote, xio::Region local,
+                          bool first, uint64_t rounds, xio::Status* result) {
   using namespace xio;
   rdma::QueuePair<Vendor, Sharing::thread, Latency> qp(handle);
   auto* const words = reinterpret_cast<uint64_t*>(local.base);

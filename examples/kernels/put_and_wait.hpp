@@ -6,7 +6,7 @@
 /// Each thread writes its part of a buffer to a peer, and says how it went. `Vendor` is the kind of NIC.
 template <class Vendor>
 XIO_DEVICE void put_and_wait(const xio::rdma::QueuePairHandle& handle, xio::rdma::RemoteMemory remote,
-                             xio::rdma::LocalMemory local, uint32_t bytes, xio::Status* results) {
+                             xio::Region local, uint32_t bytes, xio::Status* results) {
   using namespace xio;
   rdma::QueuePair<Vendor, Sharing::grid> qp(handle);
   const uint32_t thread = arch::block_index() * arch::block_size() + arch::thread_index();

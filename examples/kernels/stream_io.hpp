@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <xio/device/pattern.hpp>
+#include <xio/device/core/pattern.hpp>
 #include <xio/xio.hpp>
 
 /// What an I/O kernel moves: `blocks` blocks from `lba` on, to or from one piece of memory.

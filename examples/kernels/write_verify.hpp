@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <xio/device/pattern.hpp>
+#include <xio/device/core/pattern.hpp>
 #include <xio/xio.hpp>
 
 /// Each thread writes a block, reads it back and compares. Adds to `good` where the block was right.

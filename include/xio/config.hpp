@@ -32,6 +32,9 @@
 #define XIO_ARCH_HOST 0
 #endif
 
+/// Whether this pass of the compiler can run kernels on the CPU (xio/host/simt).
+#define XIO_HAS_SIMT XIO_ARCH_HOST
+
 // CDNA3 and later: its instructions name the scope of an access.
 #if defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__) || \
     defined(__gfx9_4_generic__)
@@ -116,7 +119,7 @@
 #define XIO_COUNT_OPERATIONS 0
 #endif
 
-/// Host only: every coherent access of a lane of xio/host/simt.hpp is a place where others may run (see
+/// Host only: every coherent access of a lane of xio/host/simt/simt.hpp is a place where others may run (see
 /// Grid::jitter_seed).
 #ifndef XIO_INTERLEAVE
 #define XIO_INTERLEAVE 0
@@ -144,7 +147,7 @@
 #define XIO_ASAN 0
 #endif
 
-/// Host only: lanes of xio/host/simt.hpp switch by ucontext instead of a few instructions of assembly.
+/// Host only: lanes of xio/host/simt/simt.hpp switch by ucontext instead of a few instructions of assembly.
 #ifndef XIO_FIBRE_UCONTEXT
 #if defined(__x86_64__) || defined(__aarch64__)
 #define XIO_FIBRE_UCONTEXT 0

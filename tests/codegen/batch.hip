@@ -2,7 +2,7 @@
 // A wave submits together: entries are transposed in full quads of lanes, so that one store instruction writes whole
 // 64-byte entries (16 of them on a wave of 64, 8 on a wave of 32); lanes outside of full quads store their own.
 
-#include <xio/device/nvme.hpp>
+#include <xio/device/nvme/queue.hpp>
 
 using namespace xio;
 
@@ -71,5 +71,5 @@ extern "C" __global__ void submit_batch(nvme::QueueHandle handle, const nvme::Pi
 extern "C" __global__ void submit_lanes(nvme::QueueHandle handle, uint64_t lba, uint64_t bus, Token* tokens) {
   nvme::Queue<Sharing::wave, Trusting> queue(handle);
   const uint32_t lane = arch::lane();
-  tokens[lane] = queue.submit(nvme::read(lba + lane * 8, 8), nvme::ContiguousPages{bus + lane * uint64_t{4096}});
+  tokens[lane] = queue.try_submit(nvme::read(lba + lane * 8, 8), nvme::ContiguousPages{bus + lane * uint64_t{4096}});
 }

@@ -2,7 +2,7 @@
 // H38: a release of workgroup scope waits for nothing on CDNA. What the waves of a workgroup hand to each other is waited
 // for by name: before a barrier, before a ticket is published, before the next wave's turn to ring.
 
-#include <xio/device/nvme.hpp>
+#include <xio/device/nvme/queue.hpp>
 
 using namespace xio;
 
@@ -81,7 +81,7 @@ extern "C" __global__ void barrier(uint32_t* data) {
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void block_queue(nvme::QueueHandle handle, uint64_t lba, uint64_t bus) {
   nvme::Queue<Sharing::block, Trusting> queue(handle);
-  queue.submit(nvme::read(lba, 8), nvme::DataPointer{bus});
+  queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
 
 // Written through: no write-back to wait behind, so the wait stands alone.
@@ -102,8 +102,8 @@ extern "C" __global__ void block_queue(nvme::QueueHandle handle, uint64_t lba, u
 // GFX12-NOT:   {{global_wb|global_store_b128}}
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void block_through(nvme::QueueHandle handle, uint64_t lba, uint64_t bus) {
-  nvme::Queue<Sharing::block, WriteThrough<Trusting>> queue(handle);
-  queue.submit(nvme::read(lba, 8), nvme::DataPointer{bus});
+  nvme::Queue<Sharing::block, Policy<Trusting, WriteThrough>> queue(handle);
+  queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
 
 // Called by who finds a link or rings for others: each doorbell is performed before the bit is given back, and what the

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include <xio/device/nvme.hpp>
+#include <xio/device/nvme/queue.hpp>
 
 using namespace xio;
 
@@ -60,16 +60,16 @@ template <Sharing S, class Policy>
 using Queue = nvme::Queue<S, Policy>;
 
 [[gnu::noipa]] Token post_unchecked(Queue<Sharing::thread, Unchecked>& queue, uint64_t lba, uint64_t bus) {
-  return queue.submit(nvme::read(lba, 8), nvme::DataPointer{bus});
+  return queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
 [[gnu::noipa]] Token post_trusting(Queue<Sharing::thread, Trusting>& queue, uint64_t lba, uint64_t bus) {
-  return queue.submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
+  return queue.try_submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
 }
 [[gnu::noipa]] Token post_checked(Queue<Sharing::thread, Latency>& queue, uint64_t lba, uint64_t bus) {
-  return queue.submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
+  return queue.try_submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
 }
 [[gnu::noipa]] Token post_grid(Queue<Sharing::grid, Trusting>& queue, uint64_t lba, uint64_t bus) {
-  return queue.submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
+  return queue.try_submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
 }
 [[gnu::noipa]] uint32_t poll_one(Queue<Sharing::thread, Unchecked>& queue) { return queue.drain(); }
 [[gnu::noipa]] uint32_t process_one(Queue<Sharing::thread, Unchecked>& queue, uint32_t* ended) {

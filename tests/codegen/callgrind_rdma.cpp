@@ -7,8 +7,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include <xio/device/rdma.hpp>
-#include <xio/host/emulation/rdma_nic.hpp>
+#include <xio/device/rdma/queue_pair.hpp>
+#include <xio/host/emulation/rdma/nic.hpp>
 
 using namespace xio;
 
@@ -21,12 +21,12 @@ using Pair = rdma::QueuePair<typename Kit::Vendor, Sharing::thread, Policy>;
 template <class Kit>
 [[gnu::noipa]] Token post_unchecked(Pair<Kit, Unchecked>& queue, uint64_t to, uint64_t from, uint32_t bytes,
                                     uint32_t key) {
-  return queue.put({to, bytes, key}, {from, bytes, key});
+  return queue.put({to, bytes, key}, {from, bytes, key}, xio::Now{});
 }
 template <class Kit>
-[[gnu::noipa]] Token post_checked(Pair<Kit, Latency>& queue, const rdma::RemoteMemory& to,
-                                  const rdma::LocalMemory& from, uint64_t offset, uint32_t bytes) {
-  return queue.put(to.at(offset, bytes), from.at(offset, bytes));
+[[gnu::noipa]] Token post_checked(Pair<Kit, Latency>& queue, const rdma::RemoteMemory& to, const Region& from,
+                                  uint64_t offset, uint32_t bytes) {
+  return queue.put(to.at(offset, bytes), from.at(offset, bytes), xio::Now{});
 }
 template <class Kit>
 [[gnu::noipa]] uint32_t poll_one(Pair<Kit, Unchecked>& queue) {
@@ -52,7 +52,7 @@ int run(const char* function, uint64_t calls) {
   emulation::RdmaQueuePair<Kit> pair(fabric, config);
   pair.model().connect(config.qpn);  // to itself
   const uint32_t key = fabric.keys().add(data, sizeof data);
-  const rdma::LocalMemory from{reinterpret_cast<uint64_t>(data[0]), sizeof data[0], key};
+  const Region from{reinterpret_cast<uint64_t>(data[0]), sizeof data[0], key};
   const rdma::RemoteMemory to{reinterpret_cast<uint64_t>(data[1]), sizeof data[1], key};
   Pair<Kit, Unchecked> unchecked(pair.handle());
   Pair<Kit, Latency> checked(pair.handle());

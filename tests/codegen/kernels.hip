@@ -58,7 +58,7 @@ extern "C" __global__ void thread_mode_shadow(nvme::QueueHandle handle, Work wor
   batch_and_wait(nvme::Queue<Sharing::thread, Latency, ShadowDoorbell>(handle), work);
 }
 extern "C" __global__ void thread_mode_narrow(nvme::QueueHandle handle, Work work) {
-  batch_and_wait(nvme::Queue<Sharing::thread, NarrowSlots<>>(handle), work);
+  batch_and_wait(nvme::Queue<Sharing::thread, Policy<NarrowSlots>>(handle), work);
 }
 extern "C" __global__ void wave_mode(nvme::QueueHandle handle, Work work) {
   submit_and_wait(nvme::Queue<Sharing::wave, Throughput>(handle), work);
@@ -67,7 +67,7 @@ extern "C" __global__ void wave_mode_batch(nvme::QueueHandle handle, Work work) 
   batch_and_wait(nvme::Queue<Sharing::wave, Latency>(handle), work);
 }
 extern "C" __global__ void wave_mode_through(nvme::QueueHandle handle, Work work) {
-  batch_and_wait(nvme::Queue<Sharing::wave, WriteThrough<>>(handle), work);
+  batch_and_wait(nvme::Queue<Sharing::wave, Policy<WriteThrough>>(handle), work);
 }
 extern "C" __global__ void wave_mode_session(nvme::QueueHandle handle, Work work) {
   auto session = nvme::Queue<Sharing::wave, Throughput>(handle).session();
@@ -75,7 +75,7 @@ extern "C" __global__ void wave_mode_session(nvme::QueueHandle handle, Work work
   session.end();
 }
 extern "C" __global__ void block_mode_deferred(nvme::QueueHandle handle, Work work) {
-  batch_and_wait(nvme::Queue<Sharing::block, Deferred<8>>(handle), work);
+  batch_and_wait(nvme::Queue<Sharing::block, Policy<Deferred<8>>>(handle), work);
 }
 extern "C" __global__ void grid_mode(nvme::QueueHandle handle, Work work) {
   submit_and_wait(nvme::Queue<Sharing::grid, Throughput>(handle), work);
@@ -87,18 +87,18 @@ extern "C" __global__ void grid_mode_waits(nvme::QueueHandle handle, Work work) 
   other_waits(nvme::Queue<Sharing::grid, Throughput>(handle), work);
 }
 extern "C" __global__ void thread_mode_waits(nvme::QueueHandle handle, Work work) {
-  other_waits(nvme::Queue<Sharing::thread, Deferred<4>>(handle), work);
+  other_waits(nvme::Queue<Sharing::thread, Policy<Deferred<4>>>(handle), work);
 }
 
 // A compare that the host's Placed policy makes of every wait: data in device memory, completions in the host's.
 extern "C" __global__ void grid_mode_placed(nvme::QueueHandle handle, Work work) {
-  batch_and_wait(nvme::Queue<Sharing::grid, Placed<Memory::host, Memory::device>>(handle), work);
+  batch_and_wait(nvme::Queue<Sharing::grid, Policy<Placed<Memory::host, Memory::device>>>(handle), work);
 }
 
 extern "C" __global__ void transfer(nvme::QueueHandle handle, Work work) {
-  nvme::Queue<Sharing::grid, Notifying<>> queue(handle);
+  nvme::Queue<Sharing::grid, Policy<Notify>> queue(handle);
   work.statuses[arch::thread_index()] =
-      queue.transfer(nvme::Opcode::write, work.pieces, work.count, *work.progress, queue.deadline(1_s));
+      queue.transfer(nvme::Opcode::write, work.pieces, work.count, queue.deadline(1_s), *work.progress);
 }
 
 // Data described by an SGL of two pieces.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // H23: masks of lanes have 64 bits on waves of 64. Nothing looks at the lower half alone.
 
-#include <xio/device/com.hpp>
+#include <xio/device/core/com.hpp>
 
 using namespace xio;
 

@@ -2,7 +2,7 @@
 // H1: lanes that store doorbells in one step are merged on AMD GPUs, and rings get lost. A single lane is active at every
 // doorbell store: one after the other where each thread has a queue of its own, the leader where lanes share one.
 
-#include <xio/device/nvme.hpp>
+#include <xio/device/nvme/queue.hpp>
 
 using namespace xio;
 
@@ -30,7 +30,7 @@ using namespace xio;
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void thread_queues(const nvme::QueueHandle* handles, uint64_t lba, uint64_t bus) {
   nvme::Queue<Sharing::thread, Unchecked> queue(handles[arch::thread_index()]);
-  queue.submit(nvme::read(lba, 8), nvme::DataPointer{bus});
+  queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
 
 // The same for the completion queue's doorbell.
@@ -60,7 +60,7 @@ extern "C" __global__ void thread_drains(const nvme::QueueHandle* handles, uint3
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void wave_queue(nvme::QueueHandle handle, uint64_t lba, uint64_t bus) {
   nvme::Queue<Sharing::wave, Unchecked> queue(handle);
-  queue.submit(nvme::read(lba, 8), nvme::DataPointer{bus});
+  queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
 
 // A queue of all waves: one lane of each wave looks at the tail. After the release the same lane rings, or links its
@@ -118,7 +118,7 @@ extern "C" __global__ void wave_queue(nvme::QueueHandle handle, uint64_t lba, ui
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void grid_queue(nvme::QueueHandle handle, uint64_t lba, uint64_t bus) {
   nvme::Queue<Sharing::grid, Trusting> queue(handle);
-  queue.submit(nvme::read(lba, 8), nvme::DataPointer{bus});
+  queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
 
 // What it calls runs with the caller's lanes: no mask comes from elsewhere.

@@ -2,7 +2,7 @@
 // Waiting: coherent loads and a pause in the loop, one acquire behind it, nothing of an entry read before its valid bit
 // (H27), no clock or flag in memory. That no loop holds a fence is counted as well (budgets.cmake).
 
-#include <xio/device/nvme.hpp>
+#include <xio/device/nvme/queue.hpp>
 
 using namespace xio;
 

@@ -2,7 +2,7 @@
 // One lane posts one command. The kernels' instructions are held to budgets (budgets.cmake); here is what they must be:
 // four 16-byte stores for the entry and no wait among them, then one release, then one doorbell.
 
-#include <xio/device/nvme.hpp>
+#include <xio/device/nvme/queue.hpp>
 
 using namespace xio;
 
@@ -43,19 +43,19 @@ using namespace xio;
 // PTX:         {{^[}]}}
 extern "C" __global__ void post_room(nvme::QueueHandle handle, uint64_t lba, uint64_t bus) {
   nvme::Queue<Sharing::thread, Unchecked> queue(handle);
-  queue.submit(nvme::read(lba, 8), nvme::DataPointer{bus});
+  queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
 
 // The token is stored besides.
 extern "C" __global__ void post_token(nvme::QueueHandle handle, uint64_t lba, uint64_t bus, Token* token) {
   nvme::Queue<Sharing::thread, Unchecked> queue(handle);
-  *token = queue.submit(nvme::read(lba, 8), nvme::DataPointer{bus});
+  *token = queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
 
 // The command identifier's last use is checked; the data takes two pages at most.
 extern "C" __global__ void post_guard(nvme::QueueHandle handle, uint64_t lba, uint64_t bus) {
   nvme::Queue<Sharing::thread, Trusting> queue(handle);
-  queue.submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
+  queue.try_submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
 }
 
 // Everything is checked, as by default.
@@ -67,7 +67,7 @@ extern "C" __global__ void post_guard(nvme::QueueHandle handle, uint64_t lba, ui
 // GFX12-NEXT:  s_wait_storecnt 0x0
 extern "C" __global__ void post_checked(nvme::QueueHandle handle, uint64_t lba, uint64_t bus, Token* token) {
   nvme::Queue<Sharing::thread, Latency> queue(handle);
-  *token = queue.submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
+  *token = queue.try_submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
 }
 
 // A loop with the queue's state in registers: no access to it within.
@@ -83,7 +83,7 @@ extern "C" __global__ void post_checked(nvme::QueueHandle handle, uint64_t lba, 
 extern "C" __global__ void post_loop(nvme::QueueHandle handle, uint64_t lba, uint64_t bus, uint32_t count) {
   nvme::Queue<Sharing::thread, Unchecked> queue(handle);
   auto session = queue.session();
-  for (uint32_t i = 0; i < count; ++i) session.submit(nvme::read(lba + i * 8, 8), nvme::DataPointer{bus});
+  for (uint32_t i = 0; i < count; ++i) session.try_submit(nvme::read(lba + i * 8, 8), nvme::DataPointer{bus});
   session.end();
 }
 

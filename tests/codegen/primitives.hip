@@ -2,7 +2,7 @@
 // What each primitive of xio::arch emits: the tables of docs/memory-model.md, line by line. Cache bits must be those that
 // the compiler itself gives to atomics of the same scope.
 
-#include <xio/device/arch.hpp>
+#include <xio/device/arch/arch.hpp>
 
 using namespace xio;
 using arch::Scope;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One lane, or the grid, looks at the one entry of a collapsed completion queue.
 
-#include <xio/device/rdma.hpp>
+#include <xio/device/rdma/queue_pair.hpp>
 #include <xio/vendors/ionic/traits.hpp>
 #include <xio/vendors/mlx5/traits.hpp>
 

@@ -3,8 +3,8 @@
 // an acquire, and all come together behind it before any of them loads the queue's state. An exchange gives it back where
 // there is nothing to take. The only other atomic breaks a queue with which something is wrong.
 
-#include <xio/device/rdma.hpp>
-#include <xio/device/rdma_receive.hpp>
+#include <xio/device/rdma/queue_pair.hpp>
+#include <xio/device/rdma/receive.hpp>
 #include <xio/vendors/bnxt/traits.hpp>
 #include <xio/vendors/mlx5/traits.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One lane posts one RDMA write, for each vendor. The kernels' instructions are held to budgets (rdma_budgets.cmake).
 
-#include <xio/device/rdma.hpp>
+#include <xio/device/rdma/queue_pair.hpp>
 #include <xio/vendors/bnxt/traits.hpp>
 #include <xio/vendors/ernic/traits.hpp>
 #include <xio/vendors/ionic/traits.hpp>
@@ -23,7 +23,7 @@ struct Put {
 template <class Vendor, class Policy>
 XIO_DEVICE_INLINE Token put(const rdma::QueuePairHandle& handle, const Put& what) {
   rdma::QueuePair<Vendor, Sharing::thread, Policy> qp(handle);
-  return qp.put({what.remote, what.bytes, what.rkey}, {what.local, what.bytes, what.lkey});
+  return qp.put({what.remote, what.bytes, what.rkey}, {what.local, what.bytes, what.lkey}, xio::Now{});
 }
 }  // namespace
 
@@ -47,7 +47,7 @@ extern "C" __global__ void put_rxe(rdma::QueuePairHandle handle, Put what) {
 struct Checked {
   rdma::QueuePairHandle handle;
   rdma::RemoteMemory remote;
-  rdma::LocalMemory local;
+  Region local;
   uint64_t offset;
   uint32_t bytes;
   Token* token;
@@ -55,7 +55,7 @@ struct Checked {
 template <class Vendor>
 XIO_DEVICE_INLINE void put_checked(const Checked& what) {
   rdma::QueuePair<Vendor, Sharing::thread, Latency> qp(what.handle);
-  *what.token = qp.put(what.remote.at(what.offset, what.bytes), what.local.at(what.offset, what.bytes));
+  *what.token = qp.put(what.remote.at(what.offset, what.bytes), what.local.at(what.offset, what.bytes), xio::Now{});
 }
 extern "C" __global__ void put_checked_mlx5(Checked what) { put_checked<mlx5::Vendor<>>(what); }
 // Both halves of the BlueFlame register in turn.

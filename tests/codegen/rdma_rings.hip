@@ -4,7 +4,7 @@
 // Nothing else is stored behind the release. And where each thread has a queue pair of its own, the doorbells are stored
 // under masks of one lane, one after the other.
 
-#include <xio/device/rdma.hpp>
+#include <xio/device/rdma/queue_pair.hpp>
 #include <xio/vendors/bnxt/traits.hpp>
 #include <xio/vendors/ernic/traits.hpp>
 #include <xio/vendors/ionic/traits.hpp>
@@ -16,10 +16,10 @@ using namespace xio;
 namespace {
 template <class Vendor, Sharing S>
 XIO_DEVICE_INLINE void put(const rdma::QueuePairHandle& handle, const rdma::RemoteMemory& remote,
-                           const rdma::LocalMemory& local) {
+                           const Region& local) {
   rdma::QueuePair<Vendor, S, Unchecked> qp(handle);
   const uint64_t offset = uint64_t{4096} * arch::thread_index();
-  qp.put(remote.at(offset, 4096), local.at(offset, 4096));
+  qp.put(remote.at(offset, 4096), local.at(offset, 4096), xio::Now{});
 }
 }  // namespace
 
@@ -46,7 +46,7 @@ XIO_DEVICE_INLINE void put(const rdma::QueuePairHandle& handle, const rdma::Remo
 // GFX12:      global_store_b64 v{{[0-9]+}}, v[{{[0-9:]+}}], s[{{[0-9:]+}}] scope:SCOPE_SYS
 // AMD-NOT:    {{global_store|buffer_wbl2|global_wb}}
 // AMD:        .amdhsa_kernel
-extern "C" __global__ void wave_mlx5(rdma::QueuePairHandle handle, rdma::RemoteMemory remote, rdma::LocalMemory local) {
+extern "C" __global__ void wave_mlx5(rdma::QueuePairHandle handle, rdma::RemoteMemory remote, Region local) {
   put<mlx5::Vendor<>, Sharing::wave>(handle, remote, local);
 }
 
@@ -66,7 +66,7 @@ extern "C" __global__ void wave_mlx5(rdma::QueuePairHandle handle, rdma::RemoteM
 // GFX12:      global_store_b64 v{{[0-9]+}}, v[{{[0-9:]+}}], s[{{[0-9:]+}}] scope:SCOPE_SYS
 // AMD-NOT:    {{global_store|buffer_wbl2|global_wb}}
 // AMD:        .amdhsa_kernel
-extern "C" __global__ void wave_bnxt(rdma::QueuePairHandle handle, rdma::RemoteMemory remote, rdma::LocalMemory local) {
+extern "C" __global__ void wave_bnxt(rdma::QueuePairHandle handle, rdma::RemoteMemory remote, Region local) {
   put<bnxt::Vendor<>, Sharing::wave>(handle, remote, local);
 }
 
@@ -86,7 +86,7 @@ extern "C" __global__ void wave_bnxt(rdma::QueuePairHandle handle, rdma::RemoteM
 // GFX12:      global_store_b64 v{{[0-9]+}}, v[{{[0-9:]+}}], s[{{[0-9:]+}}] scope:SCOPE_SYS
 // AMD-NOT:    {{global_store|buffer_wbl2|global_wb}}
 // AMD:        .amdhsa_kernel
-extern "C" __global__ void wave_ionic(rdma::QueuePairHandle handle, rdma::RemoteMemory remote, rdma::LocalMemory local) {
+extern "C" __global__ void wave_ionic(rdma::QueuePairHandle handle, rdma::RemoteMemory remote, Region local) {
   put<ionic::Vendor<>, Sharing::wave>(handle, remote, local);
 }
 
@@ -113,7 +113,7 @@ extern "C" __global__ void wave_ionic(rdma::QueuePairHandle handle, rdma::Remote
 // GFX12:      global_store_b32 v{{[0-9]+}}, v{{[0-9]+}}, s[{{[0-9:]+}}] scope:SCOPE_SYS
 // AMD-NOT:    {{global_store|buffer_wbl2|global_wb}}
 // AMD:        .amdhsa_kernel
-extern "C" __global__ void wave_ernic(rdma::QueuePairHandle handle, rdma::RemoteMemory remote, rdma::LocalMemory local) {
+extern "C" __global__ void wave_ernic(rdma::QueuePairHandle handle, rdma::RemoteMemory remote, Region local) {
   put<ernic::Vendor, Sharing::wave>(handle, remote, local);
 }
 
@@ -140,7 +140,7 @@ extern "C" __global__ void wave_ernic(rdma::QueuePairHandle handle, rdma::Remote
 // GFX12:      global_store_b32 v{{[0-9]+}}, v{{[0-9]+}}, s[{{[0-9:]+}}] scope:SCOPE_SYS
 // AMD-NOT:    {{global_store|buffer_wbl2|global_wb}}
 // AMD:        .amdhsa_kernel
-extern "C" __global__ void wave_rxe(rdma::QueuePairHandle handle, rdma::RemoteMemory remote, rdma::LocalMemory local) {
+extern "C" __global__ void wave_rxe(rdma::QueuePairHandle handle, rdma::RemoteMemory remote, Region local) {
   put<rxe::Vendor<>, Sharing::wave>(handle, remote, local);
 }
 
@@ -164,7 +164,7 @@ extern "C" __global__ void wave_rxe(rdma::QueuePairHandle handle, rdma::RemoteMe
 // AMD-NOT:     global_store
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void threads_mlx5(const rdma::QueuePairHandle* handles, rdma::RemoteMemory remote,
-                                        rdma::LocalMemory local) {
+                                        Region local) {
   put<mlx5::Vendor<>, Sharing::thread>(handles[arch::thread_index()], remote, local);
 }
 
@@ -188,7 +188,7 @@ extern "C" __global__ void threads_mlx5(const rdma::QueuePairHandle* handles, rd
 // AMD-NOT:     global_store
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void threads_bnxt(const rdma::QueuePairHandle* handles, rdma::RemoteMemory remote,
-                                        rdma::LocalMemory local) {
+                                        Region local) {
   put<bnxt::Vendor<>, Sharing::thread>(handles[arch::thread_index()], remote, local);
 }
 
@@ -212,7 +212,7 @@ extern "C" __global__ void threads_bnxt(const rdma::QueuePairHandle* handles, rd
 // AMD-NOT:     global_store
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void threads_ionic(const rdma::QueuePairHandle* handles, rdma::RemoteMemory remote,
-                                        rdma::LocalMemory local) {
+                                        Region local) {
   put<ionic::Vendor<>, Sharing::thread>(handles[arch::thread_index()], remote, local);
 }
 
@@ -236,7 +236,7 @@ extern "C" __global__ void threads_ionic(const rdma::QueuePairHandle* handles, r
 // AMD-NOT:     global_store
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void threads_ernic(const rdma::QueuePairHandle* handles, rdma::RemoteMemory remote,
-                                        rdma::LocalMemory local) {
+                                        Region local) {
   put<ernic::Vendor, Sharing::thread>(handles[arch::thread_index()], remote, local);
 }
 
@@ -260,6 +260,6 @@ extern "C" __global__ void threads_ernic(const rdma::QueuePairHandle* handles, r
 // AMD-NOT:     global_store
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void threads_rxe(const rdma::QueuePairHandle* handles, rdma::RemoteMemory remote,
-                                        rdma::LocalMemory local) {
+                                        Region local) {
   put<rxe::Vendor<>, Sharing::thread>(handles[arch::thread_index()], remote, local);
 }

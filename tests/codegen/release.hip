@@ -2,7 +2,7 @@
 // Fences of a doorbell (H9): one release for each ring, and its wait also where nothing else is outstanding; one fence
 // between a doorbell record and the doorbell; what XioComDoorbell's orders emit.
 
-#include <xio/device/com.hpp>
+#include <xio/device/core/com.hpp>
 
 using namespace xio;
 

@@ -2,8 +2,8 @@
 // How large a kernel becomes that reads, or puts, once and waits for it, by who shares the queue. Functions that it
 // calls, which exist once in a program for any number of kernels, are not part of it. Limits: budgets.cmake.
 
-#include <xio/device/nvme.hpp>
-#include <xio/device/rdma.hpp>
+#include <xio/device/nvme/queue.hpp>
+#include <xio/device/rdma/queue_pair.hpp>
 #include <xio/vendors/mlx5/traits.hpp>
 
 using namespace xio;
@@ -20,7 +20,7 @@ __device__ void read(nvme::Queue<S> queue, uint64_t bus, Status* out, uint64_t l
 }
 
 template <Sharing S>
-__device__ void put(rdma::QueuePair<mlx5::Vendor<>, S> queue, rdma::RemoteMemory to, rdma::LocalMemory from,
+__device__ void put(rdma::QueuePair<mlx5::Vendor<>, S> queue, rdma::RemoteMemory to, Region from,
                     Status* out) {
   const Deadline until = queue.deadline(1_s);
   const Token token = queue.put(to.at(me() * 64, 64), from.at(me() * 64, 64), until);
@@ -35,7 +35,7 @@ __device__ void put(rdma::QueuePair<mlx5::Vendor<>, S> queue, rdma::RemoteMemory
   }
 #define XIO_PUT(NAME, SHARING)                                                                      \
   extern "C" __global__ void put_##NAME(rdma::QueuePairHandle handle, rdma::RemoteMemory to,        \
-                                        rdma::LocalMemory from, Status* out) {                      \
+                                        Region from, Status* out) {                      \
     put(rdma::QueuePair<mlx5::Vendor<>, Sharing::SHARING>(handle), to, from, out);                  \
   }
 

@@ -4,7 +4,7 @@
 // for telemetry::Off: there the kernels differ by what is passed, Off or nothing. What the drain itself does is compared
 // where it is part of the kernel. Steps counts in registers: see budgets.cmake.
 
-#include <xio/device/nvme.hpp>
+#include <xio/device/nvme/queue.hpp>
 
 using namespace xio;
 
@@ -20,7 +20,7 @@ using Meter = telemetry::Off;
 extern "C" __global__ void post(nvme::QueueHandle handle, uint64_t lba, uint64_t bus, Token* token) {
   nvme::Queue<Sharing::wave, Latency> queue(handle);
   Meter meter;
-  *token = queue.submit(nvme::read(lba, 8), nvme::ContiguousPages{bus}, Now{}, meter);
+  *token = queue.submit(nvme::read(lba, 8), nvme::ContiguousPages{bus}, Now{}, Options().measure(meter));
 }
 
 extern "C" __global__ void wait(nvme::QueueHandle handle, Token token, Status* status) {
@@ -29,21 +29,21 @@ extern "C" __global__ void wait(nvme::QueueHandle handle, Token token, Status* s
   *status = queue.wait(token, deadline(1_ms));
 #else
   telemetry::Off off;
-  *status = queue.wait(token, deadline(1_ms), off);
+  *status = queue.wait(token, deadline(1_ms), Options().measure(off));
 #endif
 }
 
 extern "C" __global__ void wait_in_session(nvme::QueueHandle handle, Token token, Status* status) {
   auto session = nvme::Queue<Sharing::wave>(handle).session();
   Meter meter;
-  *status = session.wait(token, deadline(1_ms), meter);
+  *status = session.wait(token, deadline(1_ms), Options().measure(meter));
   session.end();
 }
 
 extern "C" __global__ void take(nvme::QueueHandle handle, uint32_t* taken) {
   nvme::Queue<Sharing::grid> queue(handle);
   Meter meter;
-  *taken = queue.drain(meter);
+  *taken = queue.drain(Options().measure(meter));
 }
 
 #if !defined(WITHOUT_TELEMETRY)
@@ -53,7 +53,7 @@ extern "C" __global__ void steps(nvme::QueueHandle handle, uint64_t lba, uint64_
   auto session = queue.session();
   telemetry::Steps steps;
   for (uint32_t i = 0; i < count; ++i) {
-    session.submit(nvme::read(lba + i * 8, 8), nvme::DataPointer{bus}, Now{}, steps);
+    session.submit(nvme::read(lba + i * 8, 8), nvme::DataPointer{bus}, Now{}, Options().measure(steps));
   }
   session.end();
   *result = steps;

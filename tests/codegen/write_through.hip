@@ -2,7 +2,7 @@
 // The WriteThrough policy: entries carry the cache bits of a system-scope store, and no cache is written back. Targets that
 // have no such bits store as for Release there (gfx11), or release after all (gfx90a).
 
-#include <xio/device/nvme.hpp>
+#include <xio/device/nvme/queue.hpp>
 
 using namespace xio;
 
@@ -31,8 +31,8 @@ using namespace xio;
 // PTX:          st.relaxed.sys.b32
 // PTX:          {{^[}]}}
 extern "C" __global__ void through_thread(nvme::QueueHandle handle, uint64_t lba, uint64_t bus) {
-  nvme::Queue<Sharing::thread, WriteThrough<Unchecked>> queue(handle);
-  queue.submit(nvme::read(lba, 8), nvme::DataPointer{bus});
+  nvme::Queue<Sharing::thread, Policy<Unchecked, WriteThrough>> queue(handle);
+  queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
 
 // A wave: transposed as always; the ring is one for all lanes, known or not to the compiler, so there is no loop over its
@@ -100,8 +100,8 @@ extern "C" __global__ void through_then_stored(nvme::Sqe* ring, uint32_t* doorbe
 // GFX12-NOT:    global_wb
 // AMD:          .amdhsa_kernel
 extern "C" __global__ void through_list(nvme::QueueHandle handle, uint64_t lba, uint64_t bus) {
-  nvme::Queue<Sharing::thread, WriteThrough<Trusting>> queue(handle);
-  queue.submit(nvme::read(lba, 64), nvme::ContiguousPages{bus});
+  nvme::Queue<Sharing::thread, Policy<Trusting, WriteThrough>> queue(handle);
+  queue.try_submit(nvme::read(lba, 64), nvme::ContiguousPages{bus});
 }
 
 // publish_payload() is the release that the policy leaves out.
@@ -110,8 +110,8 @@ extern "C" __global__ void through_list(nvme::QueueHandle handle, uint64_t lba, 
 // GFX12:        global_wb scope:SCOPE_SYS
 // AMD:          .amdhsa_kernel
 extern "C" __global__ void through_payload(nvme::QueueHandle handle, uint64_t lba, uint64_t bus, uint32_t* data) {
-  nvme::Queue<Sharing::thread, WriteThrough<Unchecked>> queue(handle);
+  nvme::Queue<Sharing::thread, Policy<Unchecked, WriteThrough>> queue(handle);
   *data = 7;
   queue.publish_payload();
-  queue.submit(nvme::write(lba, 1), nvme::DataPointer{bus});
+  queue.try_submit(nvme::write(lba, 1), nvme::DataPointer{bus});
 }

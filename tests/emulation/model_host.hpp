@@ -15,7 +15,7 @@
 
 #include "strictness.hpp"
 
-#include <xio/host/emulation/nvme_controller.hpp>
+#include <xio/host/emulation/nvme/controller.hpp>
 #include <xio/host/memory.hpp>
 #include <xio/vendors/nvme/layout.hpp>
 

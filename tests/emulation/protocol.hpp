@@ -17,10 +17,10 @@
 
 #include "emulation/strictness.hpp"
 
-#include <xio/device/nvme.hpp>
-#include <xio/host/emulation/nvme_controller.hpp>
+#include <xio/device/nvme/queue.hpp>
+#include <xio/host/emulation/nvme/controller.hpp>
 #include <xio/host/nvme/controller.hpp>
-#include <xio/host/simt.hpp>
+#include <xio/host/simt/simt.hpp>
 
 namespace protocol_tests {
 
@@ -30,7 +30,8 @@ using xio::Deadline;
 using xio::Deferred;
 using xio::Latency;
 using xio::Notification;
-using xio::Notifying;
+using xio::Notify;
+using xio::Policy;
 using xio::Sharing;
 using xio::Status;
 using xio::Throughput;

@@ -8,6 +8,6 @@
 using namespace protocol_tests;
 
 TEMPLATE_TEST_CASE("H23 H17 H22 H38: a queue of a block moves blocks in every shape", "", Throughput, Latency,
-                   Deferred<5>, Notifying<>, WriteThrough<>) {
+                   Policy<Deferred<5>>, Policy<Notify>, Policy<WriteThrough>) {
   run_shapes<Sharing::block, TestType>(3, 4, 64);
 }

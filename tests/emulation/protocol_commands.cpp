@@ -142,7 +142,7 @@ TEST_CASE("Every command moves what it says, and finds all of it") {
   run_all<Sharing::thread, Throughput>(rig);
   run_all<Sharing::thread, xio::Trusting>(rig);
   run_all<Sharing::wave, Latency>(rig);
-  run_all<Sharing::grid, Deferred<2>>(rig);
+  run_all<Sharing::grid, Policy<Deferred<2>>>(rig);
 }
 
 TEST_CASE("Commands without data name none, whatever they are submitted with") {

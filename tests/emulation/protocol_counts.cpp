@@ -197,20 +197,21 @@ TEST_CASE("Cost: policies that ring at once, and blocks, pay the same") {
 
 TEST_CASE("Cost: WriteThrough releases nothing, and waits for its stores before the doorbell") {
   CheckedDoorbell::write_through = true;
-  const Totals wave = run_wave<Queue<Sharing::wave, WriteThrough<>, CheckedDoorbell>>(false);
+  const Totals wave = run_wave<Queue<Sharing::wave, Policy<WriteThrough>, CheckedDoorbell>>(false);
   CHECK(wave.submit.releases + wave.wait.releases == 0);
   CHECK(wave.submit.store_waits >= rounds);
   CHECK(wave.submit.entry_stores == rounds * batch * 4);
-  const Totals grid = run_wave<Queue<Sharing::grid, WriteThrough<>, CheckedDoorbell>>(false);
+  const Totals grid = run_wave<Queue<Sharing::grid, Policy<WriteThrough>, CheckedDoorbell>>(false);
   CHECK(grid.submit.releases + grid.wait.releases == 0);
   CheckedDoorbell::write_through = false;
 }
 
 TEST_CASE("H18 narrow slots get stores of 8 bytes and nothing else") {
-  const Totals wave = run_wave<Queue<Sharing::wave, xio::NarrowSlots<>, CheckedDoorbell>>(false);
+  const Totals wave = run_wave<Queue<Sharing::wave, xio::Policy<xio::NarrowSlots>, CheckedDoorbell>>(false);
   CHECK(wave.submit.entry_stores == rounds * batch * 8);
   CheckedDoorbell::write_through = true;
-  const Totals whole = run_wave<Queue<Sharing::grid, xio::NarrowSlots<WriteThrough<>>, CheckedDoorbell>>(true);
+  const Totals whole =
+      run_wave<Queue<Sharing::grid, xio::Policy<WriteThrough, xio::NarrowSlots>, CheckedDoorbell>>(true);
   CHECK(whole.submit.entry_stores == rounds * batch * 8);
   CHECK(whole.submit.releases == 0);
   CheckedDoorbell::write_through = false;
@@ -252,10 +253,13 @@ TEST_CASE("H30 telemetry changes no access, and is absent where it is off") {
     Queue<Sharing::thread> view(queue.handle());
     for (uint32_t i = 0; i < 100; ++i) {
       Token token;
-      const OperationCounts one =
-          count([&] { token = view.submit(xio::nvme::read(i, 1), ContiguousPages{rig.bus()}, soon(), telemetry); });
+      const OperationCounts one = count([&] {
+        token =
+            view.submit(xio::nvme::read(i, 1), ContiguousPages{rig.bus()}, soon(), xio::Options().measure(telemetry));
+      });
       rig.model.run();
-      const OperationCounts other = count([&] { REQUIRE(view.wait(token, soon(), telemetry).is_ok()); });
+      const OperationCounts other =
+          count([&] { REQUIRE(view.wait(token, soon(), xio::Options().measure(telemetry)).is_ok()); });
       if (i == 0) {
         submit = one;
         wait = other;

@@ -40,16 +40,16 @@ void never_answered(const std::vector<QueueHandle>& queues, uint64_t bus, uint64
   for (uint32_t i = 0; i < 1000 && more.status.is_ok(); ++i) more = read(lanes_differ());
   EXPECT(more.status == Status::timed_out);
   EXPECT(!more.submitted());
-  EXPECT(queue.submit(xio::nvme::read(1, 1), ContiguousPages{bus}).status == Status::would_block);
+  EXPECT(queue.try_submit(xio::nvme::read(1, 1), ContiguousPages{bus}).status == Status::would_block);
   const xio::nvme::Piece pieces[] = {{0, bus, 1}, {1, bus, 1}};
   EXPECT(queue.submit_batch(xio::nvme::Opcode::read, pieces, 2, lanes_differ()).status == Status::timed_out);
   EXPECT(queue.submit_batch(xio::nvme::Opcode::read, pieces, 2, xio::Now{}).status == Status::would_block);
   // The parts of a long command find no room either.
   EXPECT(queue.submit(xio::nvme::read(0, 4096), ContiguousPages{bus}, lanes_differ()).status == Status::timed_out);
-  EXPECT(queue.submit(xio::nvme::read(0, 4096), ContiguousPages{bus}).status == Status::would_block);
+  EXPECT(queue.try_submit(xio::nvme::read(0, 4096), ContiguousPages{bus}).status == Status::would_block);
   if constexpr (Policy::notifications) {
     Notification progress{};
-    EXPECT(queue.transfer(xio::nvme::Opcode::read, pieces, 2, progress, lanes_differ()) == Status::timed_out);
+    EXPECT(queue.transfer(xio::nvme::Opcode::read, pieces, 2, lanes_differ(), progress) == Status::timed_out);
   }
 }
 
@@ -82,7 +82,7 @@ void run_all() {
 }  // namespace
 
 TEMPLATE_TEST_CASE("H14 no wait outlives its deadline when the controller never answers", "", Throughput,
-                   Notifying<Deferred<3>>) {
+                   (Policy<Deferred<3>, Notify>)) {
   run_all<Sharing::thread, TestType>();
   run_all<Sharing::wave, TestType>();
   run_all<Sharing::grid, TestType>();
@@ -209,7 +209,7 @@ TEST_CASE("H14 a broken queue refuses at once, in every mode") {
     };
     const xio::nvme::Piece pieces[2] = {{1, rig.bus(), 1}, {2, rig.bus(), 1}};
     CHECK(read(soon()) == Status::broken);
-    CHECK(view.submit(xio::nvme::read(1, 1), ContiguousPages{rig.bus()}).status == Status::broken);
+    CHECK(view.try_submit(xio::nvme::read(1, 1), ContiguousPages{rig.bus()}).status == Status::broken);
     CHECK(view.submit_batch(xio::nvme::Opcode::read, pieces, 2, soon()).status == Status::broken);
   };
   const auto run = [&](auto make) {

@@ -179,7 +179,7 @@ TEMPLATE_TEST_CASE_SIG("A log that overflowed says expired, and nothing wrong", 
   }
   SECTION("of a token that stands for several, a failure is told before what is not on record") {
     Token row = queue.read(0);
-    for (int i = 0; i < 80; ++i) queue.read(bad_lba);
+    for (int i = 0; i < 80; ++i) (void)queue.read(bad_lba);
     row.last += 80;
     row.count = 81;
     queue.go_round();
@@ -199,7 +199,7 @@ TEMPLATE_TEST_CASE_SIG("A result is given until its slot may be used again; a Ke
                        ((Sharing S), S), Sharing::thread, Sharing::grid) {
   Rig rig(stepped());
   const NvmeQueue queue = rig.tight_queue(2);
-  Queue<S, Notifying<>> view(queue.handle());
+  Queue<S, Policy<Notify>> view(queue.handle());
   PausingWave wave([&](uint64_t) { rig.model.run(); });
   rig.model.faults().fail(Match().with_lba(bad_lba, bad_lba), bad_status);
   uint64_t result = 0;
@@ -211,8 +211,10 @@ TEMPLATE_TEST_CASE_SIG("A result is given until its slot may be used again; a Ke
 
   xio::KeptResult kept{};
   xio::KeptResult failed{};
-  REQUIRE(view.submit(xio::nvme::read(0, 1), ContiguousPages{rig.bus()}, kept, soon()).submitted());
-  REQUIRE(view.submit(xio::nvme::read(bad_lba, 1), ContiguousPages{rig.bus()}, failed, soon()).submitted());
+  REQUIRE(
+      view.submit(xio::nvme::read(0, 1), ContiguousPages{rig.bus()}, soon(), xio::Options().keep(kept)).submitted());
+  REQUIRE(view.submit(xio::nvme::read(bad_lba, 1), ContiguousPages{rig.bus()}, soon(), xio::Options().keep(failed))
+              .submitted());
   CHECK(kept.ended == 0);
   for (int i = 0; i < 40; ++i) {
     CHECK(view.wait(view.submit(xio::nvme::read(0, 1), ContiguousPages{rig.bus()}, soon()), soon()).is_ok());

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <xio/device/pattern.hpp>
+#include <xio/device/core/pattern.hpp>
 
 #include "catch.hpp"
 #include "emulation/protocol.hpp"
@@ -100,7 +100,8 @@ TEST_CASE("H24 waves of many lanes on the smallest completion rings") {
     xio::simt::launch(Grid::of_waves(1, 1, 64), churn<Sharing::wave, Throughput>, queue.handle(), rig.bus(), 3u);
     // Its table knows all tokens to the end, however long one of the waves is kept from running.
     const NvmeQueue shared = rig.queue(depth, [](QueueOptions& options) { options.completion_slots = 1024; });
-    xio::simt::launch(Grid::of_waves(2, 1, 32), churn<Sharing::grid, Deferred<5>>, shared.handle(), rig.bus(), 3u);
+    xio::simt::launch(Grid::of_waves(2, 1, 32), churn<Sharing::grid, Policy<Deferred<5>>>, shared.handle(), rig.bus(),
+                      3u);
     CHECK(rig.statistics(queue).cq_full_stalls == 0);
     CHECK(rig.statistics(queue).completions == 64 * 4 * 3);
   }
@@ -120,7 +121,7 @@ TEST_CASE("H5 queues work on memory that was full of garbage") {
     Rig rig(config);
     for (int again = 0; again < 3; ++again) {
       const NvmeQueue queue = rig.queue(16);
-      write_and_read_back(rig, Queue<Sharing::grid, Notifying<>>(queue.handle()), 24, 512, 20);
+      write_and_read_back(rig, Queue<Sharing::grid, Policy<Notify>>(queue.handle()), 24, 512, 20);
     }
   }
 }
@@ -237,7 +238,7 @@ TEST_CASE("H34 a queue that is created again with shadow doorbells is heard at i
   rig.model.reset_statistics();
   xio::simt::launch(Grid::of_waves(4, 1, 8), churn<Sharing::grid, Throughput, xio::ShadowDoorbell>, queue.handle(),
                     rig.bus(), 50u);
-  xio::simt::launch(Grid::of_waves(1, 1, 64), churn<Sharing::wave, Deferred<9>, xio::ShadowDoorbell>,
+  xio::simt::launch(Grid::of_waves(1, 1, 64), churn<Sharing::wave, Policy<Deferred<9>>, xio::ShadowDoorbell>,
                     rig.queue(16, long_memory).handle(), rig.bus(), 10u);
   const auto seen = rig.statistics(queue);
   CHECK(seen.completions == 4 * 8 * 4 * 50);

@@ -27,7 +27,7 @@ void prepare_medium(Rig& rig, uint64_t first, uint32_t blocks, uint64_t version)
 }  // namespace
 
 TEMPLATE_TEST_CASE("H26 H36: one command is held while the others go round several times", "", Throughput,
-                   Notifying<Deferred<3>>) {
+                   (Policy<Deferred<3>, Notify>)) {
   const auto run = [](auto view, Rig& rig, const NvmeQueue& queue) {
     PausingWave wave([&](uint64_t) { rig.model.run(); });
     const uint32_t depth = queue.handle().depth;
@@ -159,7 +159,7 @@ void quiet_with_many_waves(uint32_t wave_size, uint64_t jitter) {
 }  // namespace
 
 TEMPLATE_TEST_CASE("H4 quiet and fence return after the caller's own operations, whatever the others do", "",
-                   Throughput, Deferred<7>) {
+                   Throughput, Policy<Deferred<7>>) {
   quiet_with_many_waves<Sharing::grid, TestType>(1, 11);
   quiet_with_many_waves<Sharing::grid, TestType>(8, 12);
   quiet_with_many_waves<Sharing::block, TestType>(1, 13);
@@ -175,7 +175,7 @@ void hammer(const QueueHandle& handle, uint64_t bus, uint32_t target, std::atomi
   uint64_t given_back = 0;
   const Deadline until = soon();
   while (taken < target) {
-    const Token token = queue.submit(xio::nvme::read(1, 1), ContiguousPages{bus});
+    const Token token = queue.try_submit(xio::nvme::read(1, 1), ContiguousPages{bus});
     if (token.submitted()) {
       ++taken;
     } else {
@@ -308,13 +308,13 @@ TEST_CASE("H33 the window stays full while a transfer lasts") {
     const uint32_t batch = depth / 4 + 1;
     const auto run = [&](auto view) {
       Notification progress{};
-      REQUIRE(view.transfer(xio::nvme::Opcode::read, pieces.data(), 1000, progress, soon()).is_ok());
+      REQUIRE(view.transfer(xio::nvme::Opcode::read, pieces.data(), 1000, soon(), progress).is_ok());
       REQUIRE(progress.done == 1000);
       const auto seen = rig.statistics(queue);
       REQUIRE(seen.max_in_flight == depth);
       REQUIRE(seen.low_water != ~uint64_t{0});
       REQUIRE(seen.low_water >= depth - batch);
     };
-    run(Queue<Sharing::thread, Notifying<>>(queue.handle()));
+    run(Queue<Sharing::thread, Policy<Notify>>(queue.handle()));
   }
 }

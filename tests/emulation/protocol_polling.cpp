@@ -47,7 +47,7 @@ void error_after(uint64_t pauses) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("H6 an error is seen after any number of looks", "", Throughput, Deferred<4>) {
+TEMPLATE_TEST_CASE("H6 an error is seen after any number of looks", "", Throughput, Policy<Deferred<4>>) {
   constexpr uint64_t most = XIO_TSAN ? 10 : 140;
   for (uint64_t pauses = 0; pauses < most; ++pauses) {
     error_after<Sharing::thread, TestType>(pauses);
@@ -57,7 +57,7 @@ TEMPLATE_TEST_CASE("H6 an error is seen after any number of looks", "", Throughp
 }
 
 TEMPLATE_TEST_CASE("H21 quiet on an idle queue returns at once, any number of times", "", Throughput, Latency,
-                   Deferred<4>) {
+                   Policy<Deferred<4>>) {
   const auto idle = [](auto& bench) {
     PausingWave wave([](uint64_t) { FAIL("quiet waits on an idle queue"); });
     const uint64_t doorbells = bench.doorbells();
@@ -91,7 +91,7 @@ TEST_CASE("H21 an operation that ended in time counts, also where the deadline h
   CHECK(bench.view.wait(token, Deadline{0}).is_ok());
 }
 
-TEMPLATE_TEST_CASE("test looks once and never pauses", "", Throughput, Deferred<4>) {
+TEMPLATE_TEST_CASE("test looks once and never pauses", "", Throughput, Policy<Deferred<4>>) {
   const auto once = [](auto&& bench) {
     PausingWave wave([](uint64_t) { FAIL("test pauses"); });
     const Token token = bench.read(1);
@@ -109,7 +109,7 @@ TEMPLATE_TEST_CASE("test looks once and never pauses", "", Throughput, Deferred<
 }
 
 TEST_CASE("H3 every wait announces deferred entries first") {
-  using P = Notifying<Deferred<100>>;
+  using P = Policy<Deferred<100>, Notify>;
   const auto each = [](auto wait) {
     for (const uint32_t waiting : {1u, 5u}) {
       CAPTURE(waiting);
@@ -154,16 +154,16 @@ TEST_CASE("H3 a full deferred ring is announced before the library waits for roo
     REQUIRE(bench.view.quiet(soon()).is_ok());
     REQUIRE(bench.rig.statistics(bench.queue).completions == 100);
   };
-  fill(Bench<Sharing::thread, Deferred<1000>>());
-  fill(Bench<Sharing::wave, Deferred<1000>>());
-  fill(Bench<Sharing::grid, Deferred<1000>>());
+  fill(Bench<Sharing::thread, Policy<Deferred<1000>>>());
+  fill(Bench<Sharing::wave, Policy<Deferred<1000>>>());
+  fill(Bench<Sharing::grid, Policy<Deferred<1000>>>());
 }
 
 TEST_CASE("H3 a full deferred ring is announced also where the caller does not wait for room") {
   const auto fill = [](auto&& bench) {
     uint32_t submitted = 0;
     for (uint32_t round = 0; round < 200 && submitted < 50; ++round) {
-      const Token token = bench.view.submit(xio::nvme::read(1, 1), ContiguousPages{bench.rig.bus()});
+      const Token token = bench.view.try_submit(xio::nvme::read(1, 1), ContiguousPages{bench.rig.bus()});
       submitted += token.count;
       if (token.submitted()) continue;
       REQUIRE(token.status == Status::would_block);
@@ -172,7 +172,7 @@ TEST_CASE("H3 a full deferred ring is announced also where the caller does not w
     }
     REQUIRE(submitted == 50);
   };
-  fill(Bench<Sharing::thread, Deferred<1000>>());
-  fill(Bench<Sharing::wave, Deferred<1000>>());
-  fill(Bench<Sharing::grid, Deferred<1000>>());
+  fill(Bench<Sharing::thread, Policy<Deferred<1000>>>());
+  fill(Bench<Sharing::wave, Policy<Deferred<1000>>>());
+  fill(Bench<Sharing::grid, Policy<Deferred<1000>>>());
 }

@@ -33,7 +33,7 @@ TEST_CASE("H16 H22 each completion is handed over once, with its status, in what
   constexpr uint64_t blocks = 200;
   Rig rig(stepped());
   const NvmeQueue queue = rig.tight_queue(7, 8);
-  auto view = Queue<Sharing::thread, Deferred<32>>(queue.handle()).session();
+  auto view = Queue<Sharing::thread, Policy<Deferred<32>>>(queue.handle()).session();
   PausingWave wave([&](uint64_t) { rig.model.run(); });
   answer_by_block(rig, blocks);
   std::map<uint32_t, std::pair<Token, uint64_t>> in_flight;
@@ -44,7 +44,7 @@ TEST_CASE("H16 H22 each completion is handed over once, with its status, in what
     // One of each eight is late, so that others overtake it.
     const auto held = rig.model.faults().hold(Match().with_lba(next, next));
     for (; next < blocks; ++next) {
-      const Token token = view.submit(xio::nvme::read(next, 1), ContiguousPages{rig.bus()});
+      const Token token = view.try_submit(xio::nvme::read(next, 1), ContiguousPages{rig.bus()});
       if (!token.submitted()) break;
       REQUIRE(in_flight.emplace(view.slot_of(token), std::pair(token, next)).second);
     }
@@ -91,7 +91,7 @@ TEST_CASE("H16 an error that nobody waited for is not forgotten when its identif
   CHECK(view.errors().count == 1);
   uint32_t ended = 0;
   for (uint32_t i = 0; i < 20; ++i) {
-    view.submit(xio::nvme::read(1, 1), ContiguousPages{rig.bus()}, soon());
+    (void)view.submit(xio::nvme::read(1, 1), ContiguousPages{rig.bus()}, soon());
     rig.model.run();
     view.process_completions([&](const Completion& completion) { ended += completion.is_ok(); });
   }
@@ -109,7 +109,7 @@ TEST_CASE("H37 what takes a completion may submit the next command, with the que
   uint32_t submitted = 0;
   uint32_t ended = 0;
   const auto submit = [&] {
-    submitted += view.submit(xio::nvme::read(submitted, 1), ContiguousPages{rig.bus()}).submitted();
+    submitted += view.try_submit(xio::nvme::read(submitted, 1), ContiguousPages{rig.bus()}).submitted();
   };
   for (uint32_t i = 0; i < 6; ++i) submit();
   CHECK(submitted == 4);

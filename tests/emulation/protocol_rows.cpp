@@ -14,7 +14,7 @@ namespace {
 template <Sharing S>
 void submit_at_once(const QueueHandle& handle, uint64_t bus, Token* tokens) {
   Queue<S> queue(handle);
-  tokens[xio::arch::lane()] = queue.submit(xio::nvme::read(1, 1), ContiguousPages{bus});
+  tokens[xio::arch::lane()] = queue.try_submit(xio::nvme::read(1, 1), ContiguousPages{bus});
 }
 
 /// The third identifier is held; those beside it are free. A wave gets no more than the two before it.

@@ -85,13 +85,13 @@ TEST_CASE("H16 notifications count failed operations, and only those") {
   Refusing refusing;
   Rig& rig = refusing.rig;
   const NvmeQueue queue = rig.queue(8);
-  Queue<Sharing::grid, Notifying<>> view(queue.handle());
+  Queue<Sharing::grid, Policy<Notify>> view(queue.handle());
   PausingWave wave([&](uint64_t) { rig.model.run(); });
   Notification notification{};
   uint64_t failed = 0;
   for (uint32_t lba = 0; lba < answers; lba += 7) {
     refusing.answer(lba);
-    view.submit(xio::nvme::read(lba, 1), ContiguousPages{rig.bus()}, notification, soon());
+    (void)view.submit(xio::nvme::read(lba, 1), ContiguousPages{rig.bus()}, soon(), xio::Options().notify(notification));
     rig.model.run();
     view.drain();
     failed += !success(status_of(lba));
@@ -105,7 +105,7 @@ TEST_CASE("H16 notifications count failed operations, and only those") {
 TEST_CASE("H16 a batch, a transfer and a split command report the first error") {
   Rig rig(stepped(), size_t{4} << 20);
   const NvmeQueue queue = rig.queue(32);
-  Queue<Sharing::grid, Notifying<>> view(queue.handle());
+  Queue<Sharing::grid, Policy<Notify>> view(queue.handle());
   PausingWave wave([&](uint64_t) { rig.model.run(); });
   rig.model.faults().fail(Match().with_lba(7, 7), 0x281);
   const auto second = rig.model.faults().fail(Match().with_lba(9, 9), 0x282);
@@ -120,10 +120,10 @@ TEST_CASE("H16 a batch, a transfer and a split command report the first error") 
   CHECK(view.quiet(soon()).is_ok());
 
   Notification progress{};
-  CHECK(view.transfer(xio::nvme::Opcode::read, pieces.data(), 20, progress, soon()) == read_error);
+  CHECK(view.transfer(xio::nvme::Opcode::read, pieces.data(), 20, soon(), progress) == read_error);
   CHECK(progress.done == 20);
   CHECK(progress.failed == 2);
-  view.quiet(soon());
+  (void)view.quiet(soon());
 
   // A command of many parts: the third part has the bad block.
   const uint32_t most = queue.handle().max_blocks;
@@ -143,7 +143,7 @@ TEMPLATE_TEST_CASE_SIG("H16 a command of more entries than the queue holds repor
   Rig rig(stepped(), size_t{4} << 20);
   // Without lists a command moves at most a page.
   const NvmeQueue queue = rig.queue(8, [](QueueOptions& options) { options.list_bytes = 0; });
-  using Policy = std::conditional_t<Every == 1, Throughput, Deferred<Every>>;
+  using Policy = std::conditional_t<Every == 1, Throughput, Policy<Deferred<Every>>>;
   Queue<S, Policy> view(queue.handle());
   PausingWave wave([&](uint64_t) { rig.model.step(1); });
   const uint32_t most = queue.handle().max_blocks;
@@ -232,7 +232,7 @@ TEMPLATE_TEST_CASE_SIG("Errors that nobody waited for stay until quiet returns t
   SECTION("waiting twice counts once") {
     for (int i = 0; i < 3; ++i) CHECK(code(view.wait(a, soon())) == 0x281);
     CHECK(view.errors().count == 2);
-    view.quiet(soon());
+    (void)view.quiet(soon());
     CHECK(view.errors().count == 0);
   }
   SECTION("who asks late is told the same") {

@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     const auto commands = static_cast<uint64_t>(stress::figure(argc, argv, "XIO_STRESS_COMMANDS", usual));
     bool clean = run<xio::Throughput>("4 waves of 1 lane", commands / 2, 4, 1, 11);
     clean = run<xio::Throughput>("3 waves of 8 lanes", commands / 4, 3, 8, 12) && clean;
-    clean = run<xio::Deferred<8>>("2 waves of 64 lanes, deferred", commands / 4, 2, 64, 13) && clean;
+    clean = run<xio::Policy<xio::Deferred<8>>>("2 waves of 64 lanes, deferred", commands / 4, 2, 64, 13) && clean;
     return clean ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

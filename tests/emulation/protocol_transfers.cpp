@@ -57,7 +57,7 @@ TEST_CASE("A long command is split, and its token stands for all parts") {
   const NvmeQueue one = tight();
   const NvmeQueue two = tight();
   run(Queue<Sharing::thread>(one.handle()), 32);
-  run(Queue<Sharing::grid, Deferred<5>>(two.handle()), 32);
+  run(Queue<Sharing::grid, Policy<Deferred<5>>>(two.handle()), 32);
 }
 
 TEST_CASE("Without a deadline a long command is submitted whole or not at all") {
@@ -65,7 +65,7 @@ TEST_CASE("Without a deadline a long command is submitted whole or not at all") 
   const NvmeQueue queue = rig.queue(8, eight_blocks);
   Queue<Sharing::grid> view(queue.handle());
   const auto long_read = [&](uint32_t parts) {
-    return view.submit(xio::nvme::read(0, 8 * parts), ContiguousPages{rig.bus()});
+    return view.try_submit(xio::nvme::read(0, 8 * parts), ContiguousPages{rig.bus()});
   };
   CHECK(long_read(9).status == Status::invalid_argument);
   const Token first = long_read(5);
@@ -140,7 +140,7 @@ template <Sharing S>
 void batches(const QueueHandle& handle, unsigned char* data, uint64_t bus, uint64_t lanes, const uint32_t* sizes,
              Notification* counted) {
   if (!(lanes >> xio::arch::lane() & 1)) return;
-  Queue<S, Notifying<>> queue(handle, in_wave(lanes));
+  Queue<S, Policy<Notify>> queue(handle, in_wave(lanes));
   const bool first = xio::arch::is_first(lanes);
   std::vector<Piece> pieces;
   uint64_t version = 10;
@@ -152,7 +152,8 @@ void batches(const QueueHandle& handle, unsigned char* data, uint64_t bus, uint6
       for (uint32_t i = 0; i < *size; ++i) stamp(data + i * 1024, i * uint64_t{2}, 2, version);
     }
     xio::arch::converge(lanes);
-    const Token written = queue.submit_batch(Opcode::write, pieces.data(), *size, soon(), counted);
+    const Token written =
+        queue.submit_batch(Opcode::write, pieces.data(), *size, soon(), xio::Options().notify(counted));
     EXPECT(written.count == *size);
     EXPECT_OK(queue.wait_batch(written, soon()));
     xio::arch::converge(lanes);
@@ -176,12 +177,12 @@ namespace {
 /// What all lanes of a wave call together happens once, in whatever parts the hardware runs them.
 template <Sharing S>
 void once_for_all(const QueueHandle& handle, uint64_t bus, Notification* counted) {
-  Queue<S, Notifying<>> queue(handle);
+  Queue<S, Policy<Notify>> queue(handle);
   const Piece pieces[] = {{1, bus, 1}, {2, bus, 1}, {3, bus, 1}, {4, bus, 1}, {5, bus, 1}};
   const Token token = queue.submit_batch(Opcode::read, pieces, 5, soon());
   EXPECT(token.count == 5);
   EXPECT_OK(queue.wait_batch(token, soon()));
-  EXPECT_OK(queue.transfer(Opcode::read, pieces, 5, counted[xio::arch::block_index()], soon()));
+  EXPECT_OK(queue.transfer(Opcode::read, pieces, 5, soon(), counted[xio::arch::block_index()]));
 }
 
 template <Sharing S>
@@ -233,7 +234,7 @@ TEST_CASE("A wave submits batches of every size, whatever lanes it has") {
 TEST_CASE("A refused piece refuses the whole batch, without a trace") {
   Rig rig(stepped());
   const NvmeQueue queue = rig.queue(16);
-  Queue<Sharing::grid, Notifying<>> view(queue.handle());
+  Queue<Sharing::grid, Policy<Notify>> view(queue.handle());
   const xio::QueueState before = *queue.handle().state;
   const Piece good{0, rig.bus(), 1};
   const Piece bad[] = {{131072, rig.bus(), 1},
@@ -249,7 +250,7 @@ TEST_CASE("A refused piece refuses the whole batch, without a trace") {
     const Piece pieces[] = {good, good, bad[i], good};
     CHECK(view.submit_batch(Opcode::read, pieces, 4, soon()).status == reason[i]);
     Notification progress{};
-    CHECK(view.transfer(Opcode::read, pieces, 4, progress, soon()) == reason[i]);
+    CHECK(view.transfer(Opcode::read, pieces, 4, soon(), progress) == reason[i]);
     const Token single = view.submit(xio::nvme::read(bad[i].lba, bad[i].blocks), ContiguousPages{bad[i].bus}, soon());
     if (i != 4) CHECK(single.status == reason[i]);  // a single command that is too long is split
     if (single.submitted()) break;
@@ -309,8 +310,8 @@ namespace {
 
 template <Sharing S>
 void transfer_all(const QueueHandle& handle, const Piece* pieces, uint32_t count, Notification* progress) {
-  Queue<S, Notifying<>> queue(handle);
-  EXPECT_OK(queue.transfer(Opcode::read, pieces, count, *progress, soon()));
+  Queue<S, Policy<Notify>> queue(handle);
+  EXPECT_OK(queue.transfer(Opcode::read, pieces, count, soon(), *progress));
 }
 
 }  // namespace
@@ -343,16 +344,16 @@ TEST_CASE("A transfer moves more pieces than the queue holds, and counts them") 
 }
 
 TEST_CASE("H15 only completions in host memory with data in device memory need a flush") {
-  STATIC_REQUIRE_FALSE(Placed<Memory::host, Memory::device>::inbound_in_order);
-  STATIC_REQUIRE(Placed<Memory::host, Memory::host>::inbound_in_order);
-  STATIC_REQUIRE(Placed<Memory::device, Memory::device>::inbound_in_order);
-  STATIC_REQUIRE(Placed<Memory::device, Memory::host>::inbound_in_order);
-  STATIC_REQUIRE(Placed<Memory::host, Memory::device, Notifying<>>::notifications);
+  STATIC_REQUIRE_FALSE(Policy<Placed<Memory::host, Memory::device>>::inbound_in_order);
+  STATIC_REQUIRE(Policy<Placed<Memory::host, Memory::host>>::inbound_in_order);
+  STATIC_REQUIRE(Policy<Placed<Memory::device, Memory::device>>::inbound_in_order);
+  STATIC_REQUIRE(Policy<Placed<Memory::device, Memory::host>>::inbound_in_order);
+  STATIC_REQUIRE(Policy<Notify, Placed<Memory::host, Memory::device>>::notifications);
 }
 
 TEMPLATE_TEST_CASE_SIG("H15 every wait makes the controller read from the data's memory once", "", ((Sharing S), S),
                        Sharing::thread, Sharing::wave, Sharing::grid) {
-  using P = Placed<Memory::host, Memory::device, Notifying<>>;
+  using P = Policy<Notify, Placed<Memory::host, Memory::device>>;
   Rig rig;
   const auto flushed = [&](const NvmeQueue& queue) { return rig.statistics(queue).by_opcode[5]; };
   const auto with_buffer = [&](QueueOptions& options) { options.flush_bus = rig.bus(65536); };
@@ -374,15 +375,15 @@ TEMPLATE_TEST_CASE_SIG("H15 every wait makes the controller read from the data's
     token = read();
     CHECK(view.wait_any(&token, 1, soon(), which).is_ok());
     CHECK(flushed(queue) == 3);
-    read();
+    (void)read();
     CHECK(view.fence(soon()).is_ok());
     CHECK(flushed(queue) == 4);
-    read();
+    (void)read();
     CHECK(view.quiet(soon()).is_ok());
     CHECK(flushed(queue) == 5);
     const Piece piece{0, rig.bus(), 1};
     Notification progress{};
-    CHECK(view.transfer(Opcode::read, &piece, 1, progress, soon()).is_ok());
+    CHECK(view.transfer(Opcode::read, &piece, 1, soon(), progress).is_ok());
     CHECK(flushed(queue) == 6);
     // A refused operation moved nothing.
     CHECK(view.wait(Token::refused(Status::would_block), soon()) == Status::would_block);
@@ -397,7 +398,7 @@ TEMPLATE_TEST_CASE_SIG("H15 every wait makes the controller read from the data's
 
 namespace {
 void wait_and_flush(const QueueHandle& handle, uint64_t bus) {
-  Queue<Sharing::wave, Placed<Memory::host, Memory::device>> queue(handle);
+  Queue<Sharing::wave, Policy<Placed<Memory::host, Memory::device>>> queue(handle);
   EXPECT_OK(queue.wait(queue.submit(xio::nvme::read(xio::arch::lane(), 1), ContiguousPages{bus}, soon()), soon()));
 }
 }  // namespace

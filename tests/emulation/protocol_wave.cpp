@@ -8,6 +8,6 @@
 using namespace protocol_tests;
 
 TEMPLATE_TEST_CASE("H23 H17 H22 H38: a queue of one wave moves blocks in every shape", "", Throughput, Latency,
-                   Deferred<5>, Notifying<>, WriteThrough<>) {
+                   Policy<Deferred<5>>, Policy<Notify>, Policy<WriteThrough>) {
   run_shapes<Sharing::wave, TestType>(1, 3, 64);
 }

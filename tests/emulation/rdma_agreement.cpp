@@ -3,7 +3,7 @@
 /// @file
 /// @brief What device and library must agree on: whose completions a queue holds, how many, and what a peer allows.
 
-#include <xio/device/rdma_receive.hpp>
+#include <xio/device/rdma/receive.hpp>
 
 #include "emulation/rdma_protocol.hpp"
 
@@ -41,7 +41,7 @@ void wait_with_one_misnamed(Status (&statuses)[Number]) {
   Token tokens[Number];
   for (size_t i = 0; i < Number; ++i) {
     // One after the other is read: what comes behind stands for what was before, with some.
-    tokens[i] = qp.put(rig.remote.at(64 * i, 64), rig.local.at(64 * i, 64));
+    tokens[i] = qp.put(rig.remote.at(64 * i, 64), rig.local.at(64 * i, 64), xio::Now{});
     if (rig.near.state().broken != 0) {
       CHECK(tokens[i].status == Status::broken);
     } else {
@@ -84,7 +84,7 @@ TEMPLATE_LIST_TEST_CASE("H2 the first failure, and the end of the queue, must be
   rig.near.model().faults().fail(0, RdmaOutcome::remote_access);
   rig.near.model().faults().misname(0);
   QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
-  const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
+  const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
   settle(rig.nic);
   CHECK_FALSE(qp.wait(token, shortly()) == Status::access_denied);
   CHECK_FALSE(qp.test(token) == Status::would_block);
@@ -104,7 +104,7 @@ TEMPLATE_LIST_TEST_CASE("H2 lanes of a wave that take entries together: what nam
   const QueuePairHandle handle = rig.near.handle();
   QueuePair<typename TestType::Vendor, Sharing::wave, Latency> host(handle);
   Token last;
-  for (uint32_t i = 0; i < 6; ++i) last = host.put(rig.remote.at(0, 64), rig.local.at(0, 64));
+  for (uint32_t i = 0; i < 6; ++i) last = host.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
   REQUIRE(last.submitted());
   settle(rig.nic);
   xio::simt::launch(Grid::of_waves(1, 1, 32), [&] {
@@ -117,14 +117,14 @@ TEMPLATE_LIST_TEST_CASE("H2 a received message that names another queue pair is 
   RdmaRig<TestType> rig;
   rig.far.model().faults().misname_receive(1);
   QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
-  const LocalMemory far{rig.remote.base, rig.remote.length, rig.remote.rkey};
+  const Region far{rig.remote.base, rig.remote.length, rig.remote.rkey};
   const auto receive = [&](auto policy) {
     ReceiveQueue<typename TestType::Vendor, Sharing::thread, decltype(policy)> receives(rig.far.receive_handle());
     Status status[2];
     for (Status& one : status) {
-      const Token token = receives.post(far.at(0, 64));
+      const Token token = receives.post(far.at(0, 64), xio::Now{});
       REQUIRE(token.submitted());
-      REQUIRE(qp.send(rig.local.at(0, 64)).submitted());
+      REQUIRE(qp.send(rig.local.at(0, 64), xio::Now{}).submitted());
       settle(rig.nic);
       one = receives.wait(token, shortly()).status;
     }
@@ -147,9 +147,10 @@ TEMPLATE_LIST_TEST_CASE("H7 a completion queue that is exactly full", "", Vendor
     for (uint32_t lap = 0; lap < 9; ++lap) {
       CAPTURE(together, lap);
       std::vector<Token> tokens;
-      for (uint32_t i = 0; i < room; ++i) tokens.push_back(qp.put(rig.remote.at(8 * i, 8), rig.local.at(8 * i, 8)));
+      for (uint32_t i = 0; i < room; ++i)
+        tokens.push_back(qp.put(rig.remote.at(8 * i, 8), rig.local.at(8 * i, 8), xio::Now{}));
       REQUIRE(tokens.back().submitted());
-      CHECK(qp.put(rig.remote.at(0, 8), rig.local.at(0, 8)).status == Status::would_block);
+      CHECK(qp.put(rig.remote.at(0, 8), rig.local.at(0, 8), xio::Now{}).status == Status::would_block);
       settle(rig.nic);
       REQUIRE(rig.near.model().statistics().completions == (lap + 1) * room);
       if (together) {
@@ -192,13 +193,13 @@ void waits_for_unsignalled() {
     RdmaRig<Kit> rig(allowing<Kit>(kind.access));
     rig.running();
     ReceiveQueue<typename Kit::Vendor, Sharing::thread, Latency> receives(rig.far.receive_handle());
-    const LocalMemory far{rig.remote.base, rig.remote.length, rig.remote.rkey};
+    const Region far{rig.remote.base, rig.remote.length, rig.remote.rkey};
     QueuePair<typename Kit::Vendor, S, Latency> qp(rig.near.handle());
     Work work;
     work.operation = kind.operation;
     work.remote = rig.remote.base;
     work.rkey = rig.remote.rkey;
-    const xio::rdma::OneSge piece{{rig.local.base, 8, rig.local.lkey}};
+    const xio::rdma::OneSge piece{{rig.local.base, 8, rig.local.key}};
     for (uint32_t i = 0; i < 20; ++i) {
       Token token;
       for (uint32_t posted = 0; posted <= i % 3; ++posted) {
@@ -236,8 +237,8 @@ TEMPLATE_LIST_TEST_CASE("a peer that does not allow an operation refuses it, wit
     work.remote = rig.remote.base;
     work.rkey = rig.remote.rkey;
     const bool empty = !xio::rdma::is_atomic(kind.operation);
-    const Token token = empty ? qp.submit(work, xio::rdma::NoData{})
-                              : qp.submit(work, xio::rdma::OneSge{{rig.local.base, 8, rig.local.lkey}});
+    const Token token = empty ? qp.try_submit(work, xio::rdma::NoData{})
+                              : qp.try_submit(work, xio::rdma::OneSge{{rig.local.base, 8, rig.local.key}});
     settle(rig.nic);
     CHECK(qp.wait(token, shortly()) == Status::remote_error);
     CHECK(rig.violations() == "");
@@ -248,21 +249,21 @@ TEMPLATE_LIST_TEST_CASE("an operation that does nothing ends after all before it
                         Vendors) {
   RdmaRig<TestType> rig(allowing<TestType>(access::remote_write));
   QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
-  const Token before = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
+  const Token before = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
   Work work;
   work.operation = Operation::nop;
   work.flags = xio::rdma::work_flag::signaled;
-  const Token token = qp.submit(work, xio::rdma::NoData{});
-  const xio::rdma::OneSge data{{rig.local.base, 8, rig.local.lkey}};
+  const Token token = qp.try_submit(work, xio::rdma::NoData{});
+  const xio::rdma::OneSge data{{rig.local.base, 8, rig.local.key}};
   if constexpr (TestType::Vendor::has_nop) {
     settle(rig.nic);
     CHECK(qp.wait(token, shortly()).is_ok());
     CHECK(qp.wait(before, shortly()).is_ok());
-    CHECK(qp.submit(work, data).status == Status::invalid_argument);
-    CHECK(qp.submit(work, xio::rdma::InlineValue{1}).status == Status::invalid_argument);
+    CHECK(qp.try_submit(work, data).status == Status::invalid_argument);
+    CHECK(qp.try_submit(work, xio::rdma::InlineValue{1}).status == Status::invalid_argument);
   } else {
     CHECK(token.status == Status::unsupported);
-    CHECK(qp.submit(work, data).status == Status::unsupported);
+    CHECK(qp.try_submit(work, data).status == Status::unsupported);
   }
   CHECK(rig.violations() == "");
 }

@@ -4,7 +4,7 @@
 /// @brief Queue pairs whose counters do not begin at 0, since they were used before: in every sharing mode and way of
 /// ringing, by the emulated NIC's own handles and by those of an adopted queue pair.
 
-#include <xio/device/rdma_receive.hpp>
+#include <xio/device/rdma/receive.hpp>
 #include <xio/host/rdma/direct_queue_pair.hpp>
 
 #include "emulation/rdma_protocol.hpp"
@@ -31,10 +31,10 @@ void use(RdmaRig<Kit>& rig, const QueuePairHandle& handle) {
   CHECK(told(rig) == before);
   for (uint32_t round = 0; round < 2 * rig.near.config().sq_units / 4; ++round) {
     Token token;
-    for (uint32_t i = 0; i < 4; ++i) token = qp.put(rig.remote.at(64 * i, 64), rig.local.at(64 * i, 64));
+    for (uint32_t i = 0; i < 4; ++i) token = qp.put(rig.remote.at(64 * i, 64), rig.local.at(64 * i, 64), xio::Now{});
     REQUIRE(token.submitted());
     // A wait announces what is not announced yet.
-    qp.wait(token, Deadline{0});
+    (void)qp.wait(token, Deadline{0});
     settle(rig.nic);
     REQUIRE(qp.wait(token, Deadline{0}).is_ok());
   }
@@ -82,9 +82,9 @@ template <class Kit, Sharing S>
 void begin_anywhere() {
   for (const uint64_t units : {uint64_t{0}, uint64_t{7}, uint64_t{10}, uint64_t{0xfffe}, (uint64_t{1} << 32) + 1}) {
     begin_at<Kit, S, Throughput>(units);
-    begin_at<Kit, S, Deferred<1>>(units);
-    begin_at<Kit, S, Deferred<4>>(units);
-    begin_at<Kit, S, Deferred<100>>(units);
+    begin_at<Kit, S, Policy<Deferred<1>>>(units);
+    begin_at<Kit, S, Policy<Deferred<4>>>(units);
+    begin_at<Kit, S, Policy<Deferred<100>>>(units);
   }
 }
 
@@ -133,7 +133,7 @@ TEMPLATE_LIST_TEST_CASE("H2 a receive queue that was used before has room for as
     const xio::host::DirectQueuePair<typename TestType::Vendor> adopted(queues);
     xio::rdma::ReceiveQueue<typename TestType::Vendor, Sharing::grid> receives(adopted.receive_handle());
     uint32_t posted = 0;
-    while (posted <= receive.depth && receives.post(rig.local.at(0, 64)).submitted()) ++posted;
+    while (posted <= receive.depth && receives.post(rig.local.at(0, 64), xio::Now{}).submitted()) ++posted;
     CHECK(posted == receive.depth);
   }
 }

@@ -4,9 +4,9 @@
 /// @brief Calls made of several operations: puts with a signal, invalidation of keys, waits for several tokens, data
 /// that is later than its completion.
 
-#include <xio/device/deadline.hpp>
-#include <xio/device/rdma_receive.hpp>
-#include <xio/host/simt.hpp>
+#include <xio/device/core/deadline.hpp>
+#include <xio/device/rdma/receive.hpp>
+#include <xio/host/simt/simt.hpp>
 
 #include "emulation/rdma_protocol.hpp"
 
@@ -24,10 +24,10 @@ using Mlx5Keys = xio::emulation::Mlx5Kit<WithInvalidate>;
 using Full = std::tuple<Mlx5Keys, Bnxt, Ionic, Ernic, Rxe>;
 
 /// Completions in host memory, data in the GPU's: the device may deliver it later.
-using Late = xio::Placed<xio::Memory::host, xio::Memory::device, Latency>;
+using Late = xio::Policy<Latency, xio::Placed<xio::Memory::host, xio::Memory::device>>;
 
-xio::rdma::FlushTarget flush_target(const LocalMemory& local, const RemoteMemory& remote) {
-  return {local.base + local.length - 1, remote.base + remote.length - 1, local.lkey, remote.rkey};
+xio::rdma::FlushTarget flush_target(const Region& local, const RemoteMemory& remote) {
+  return {local.base + local.length - 1, remote.base + remote.length - 1, local.key, remote.rkey};
 }
 
 template <class Kit, class Rig>
@@ -92,8 +92,8 @@ TEMPLATE_LIST_TEST_CASE("H37 put with signal: what cannot be right is refused wh
   RdmaRig<TestType> narrow;
   narrow.near.limit_depth(Mlx5::config().sq_units / 64);
   QueuePair<typename TestType::Vendor, Sharing::thread, Latency> small(narrow.near.handle());
-  Token token = small.put(narrow.remote.at(0, 8), narrow.local.at(0, 8));
-  while (token.submitted()) token = small.put(narrow.remote.at(0, 8), narrow.local.at(0, 8));
+  Token token = small.put(narrow.remote.at(0, 8), narrow.local.at(0, 8), xio::Now{});
+  while (token.submitted()) token = small.put(narrow.remote.at(0, 8), narrow.local.at(0, 8), xio::Now{});
   token = small.put_signal(narrow.remote.at(0, 8), narrow.local.at(0, 8), narrow.remote.at(64, 8),
                            narrow.local.at(64, 8), xio::deadline(1_ms));
   CHECK_FALSE(token.submitted());
@@ -115,7 +115,7 @@ TEMPLATE_LIST_TEST_CASE("an invalidated key serves no more", "", Full) {
     const Status status = qp.invalidate(key, soon());
     CHECK(status == (TestType::has_local_invalidate ? Status::ok : Status::unsupported));
     CHECK(qp.wait(before, soon()).is_ok());
-    CHECK(qp.wait(put(rig.local.lkey), soon()).is_ok());
+    CHECK(qp.wait(put(rig.local.key), soon()).is_ok());
     if (i == 2) CHECK(qp.wait(put(key), soon()).is_ok() != TestType::has_local_invalidate);
   }
   rig.nic.stop();
@@ -130,7 +130,7 @@ TEMPLATE_LIST_TEST_CASE("a message that invalidates a key of the receiver", "", 
   RemoteMemory granted = rig.remote;
   granted.rkey = rig.fabric.keys().add(rig.far_bytes.data(), rig.far_bytes.size());
   CHECK(qp.wait(qp.put(granted.at(0, 64), rig.local.at(0, 64), soon()), soon()).is_ok());
-  const Token receive = receives.post(LocalMemory{rig.remote.base, 64, rig.remote.rkey}.at(0, 64), soon());
+  const Token receive = receives.post(Region{rig.remote.base, 64, rig.remote.rkey}.at(0, 64), soon());
   CHECK(qp.wait(qp.send_invalidate(rig.local.at(0, 16), granted.rkey, soon()), soon()).is_ok());
   const auto arrived = receives.wait(receive, soon());
   CHECK(arrived.status.is_ok());
@@ -147,7 +147,7 @@ TEMPLATE_LIST_TEST_CASE("wait for several tokens: the first error in their order
   rig.near.model().faults().fail(3, RdmaOutcome::remote_access);
   QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
   Token tokens[6];
-  for (uint32_t i = 0; i < 6; ++i) tokens[i] = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
+  for (uint32_t i = 0; i < 6; ++i) tokens[i] = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
   CHECK(qp.wait_all(tokens, 6, xio::deadline(1_ms)) == Status::timed_out);
   rig.running();
   CHECK(qp.wait_all(tokens, 3, soon()).is_ok());

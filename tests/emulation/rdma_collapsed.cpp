@@ -4,7 +4,7 @@
 /// @brief Completion queues that are collapsed to one entry, which the device overwrites: nothing is lost while
 /// operations succeed, and nothing succeeds that did not.
 
-#include <xio/device/rdma_receive.hpp>
+#include <xio/device/rdma/receive.hpp>
 
 #include "emulation/rdma_exchange.hpp"
 
@@ -30,7 +30,7 @@ using Pair = QueuePair<typename Kit::Vendor, Sharing::thread, Latency>;
 
 template <class Kit>
 Token put(RdmaRig<Kit>& rig, Pair<Kit>& qp, uint64_t number) {
-  return qp.put(rig.remote.at(64 * number, 64), rig.local.at(64 * number, 64));
+  return qp.put(rig.remote.at(64 * number, 64), rig.local.at(64 * number, 64), xio::Now{});
 }
 
 /// Puts stamped words one after the other, at most `depth` in flight, and looks at each on the other side.
@@ -106,7 +106,7 @@ TEMPLATE_LIST_TEST_CASE("H2 collapsed: the last completion, which stays, is not 
                         Kits) {
   RdmaRig<TestType> rig;
   Pair<TestType> qp(rig.near.handle());
-  put(rig, qp, 0);
+  (void)put(rig, qp, 0);
   settle(rig.nic);
   CHECK(qp.wait(put(rig, qp, 0), Deadline{0}) == Status::timed_out);
   settle(rig.nic);
@@ -247,7 +247,7 @@ TEMPLATE_LIST_TEST_CASE("H4 collapsed: unsignalled operations, and quiet", "", K
   xio::rdma::Work work;
   work.remote = rig.remote.base;
   work.rkey = rig.remote.rkey;
-  const xio::rdma::OneSge piece{{rig.local.base, 64, rig.local.lkey}};
+  const xio::rdma::OneSge piece{{rig.local.base, 64, rig.local.key}};
   for (uint32_t i = 0; i < 1000; ++i) {
     const Token token = qp.submit(work, piece, soon());
     REQUIRE(token.submitted());
@@ -296,7 +296,7 @@ TEMPLATE_LIST_TEST_CASE("collapsed: receives end in a ring of their own", "", Ki
   rig.running();
   Pair<TestType> qp(rig.near.handle());
   xio::rdma::ReceiveQueue<typename TestType::Vendor, Sharing::thread, Latency> receives(rig.far.receive_handle());
-  const LocalMemory far{rig.remote.base, rig.remote.length, rig.remote.rkey};
+  const Region far{rig.remote.base, rig.remote.length, rig.remote.rkey};
   for (uint32_t i = 0; i < 300; ++i) {
     const Token receive = receives.post(far.at(0, 64), soon());
     const Token send = qp.send(rig.local.at(0, 1 + i % 64), soon());

@@ -5,7 +5,7 @@
 
 #include <mutex>
 
-#include <xio/host/simt.hpp>
+#include <xio/host/simt/simt.hpp>
 
 #include "emulation/rdma_protocol.hpp"
 
@@ -141,8 +141,8 @@ TEMPLATE_LIST_TEST_CASE("H10 doorbells of one queue pair never go back, whoever 
   ring_from_waves<TestType, Sharing::grid, Throughput>(1, 4, 8);
   ring_from_waves<TestType, Sharing::grid, Latency>(1, 4, 1);
   ring_from_waves<TestType, Sharing::wave, Latency>(1, 1, 64);
-  ring_from_waves<TestType, Sharing::grid, Deferred<3>>(1, 4, 8);
-  ring_from_waves<TestType, Sharing::grid, Deferred<20>>(1, 4, 1);
+  ring_from_waves<TestType, Sharing::grid, Policy<Deferred<3>>>(1, 4, 8);
+  ring_from_waves<TestType, Sharing::grid, Policy<Deferred<20>>>(1, 4, 1);
 }
 
 TEMPLATE_LIST_TEST_CASE("H8 several queue pairs ring at one doorbell page", "", Vendors) {
@@ -153,18 +153,18 @@ TEMPLATE_LIST_TEST_CASE("H8 several queue pairs ring at one doorbell page", "", 
 TEST_CASE(
     "H10 ConnectX: a deferred doorbell names the entry that the record ends with, whatever is published meanwhile") {
   RdmaRig<Mlx5> rig;
-  QueuePair<Mlx5::Vendor, Sharing::grid, Deferred<100>> qp(rig.near.handle());
+  QueuePair<Mlx5::Vendor, Sharing::grid, Policy<Deferred<100>>> qp(rig.near.handle());
   // The second operation takes several units.
-  const xio::rdma::Sge pieces[] = {{rig.local.base, 64, rig.local.lkey},
-                                   {rig.local.base, 64, rig.local.lkey},
-                                   {rig.local.base, 64, rig.local.lkey},
-                                   {rig.local.base, 64, rig.local.lkey}};
+  const xio::rdma::Sge pieces[] = {{rig.local.base, 64, rig.local.key},
+                                   {rig.local.base, 64, rig.local.key},
+                                   {rig.local.base, 64, rig.local.key},
+                                   {rig.local.base, 64, rig.local.key}};
   xio::rdma::Work work;
   work.flags = xio::rdma::work_flag::signaled;
   work.remote = rig.remote.base;
   work.rkey = rig.remote.rkey;
-  const Token first = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
-  const Token second = qp.submit(work, xio::rdma::SgeList{pieces, 4});
+  const Token first = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
+  const Token second = qp.try_submit(work, xio::rdma::SgeList{pieces, 4});
   REQUIRE(second.count == 2);
   // Its wave has stored it, and is about to publish it.
   rig.near.state().tail = (first.last + 1) << 1;
@@ -202,9 +202,9 @@ struct AtDoorbell : xio::arch::StoreObserver {
 TEST_CASE("H10 ConnectX: a wave that rings names the last entry, though it is another one's") {
   RdmaRig<Mlx5> rig;
   const QueuePairHandle handle = rig.near.handle();
-  const auto put = [&](auto& qp) { CHECK(qp.put(rig.remote.at(0, 64), rig.local.at(0, 64)).submitted()); };
-  QueuePair<Mlx5::Vendor, Sharing::grid, Deferred<1>> ringing(handle);
-  QueuePair<Mlx5::Vendor, Sharing::grid, Deferred<100>> silent(handle);
+  const auto put = [&](auto& qp) { CHECK(qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{}).submitted()); };
+  QueuePair<Mlx5::Vendor, Sharing::grid, Policy<Deferred<1>>> ringing(handle);
+  QueuePair<Mlx5::Vendor, Sharing::grid, Policy<Deferred<100>>> silent(handle);
   {
     const auto post = [&] { put(silent); };
     const AtDoorbell<decltype(post)> at_doorbell(post);
@@ -276,5 +276,5 @@ TEST_CASE("H10 ConnectX: doorbells go to both halves of a BlueFlame register in 
   ring_both_halves<Sharing::block, Latency>(1, 8);
   ring_both_halves<Sharing::grid, Latency>(4, 1);
   ring_both_halves<Sharing::grid, Throughput>(3, 8);
-  ring_both_halves<Sharing::grid, Deferred<3>>(3, 8);
+  ring_both_halves<Sharing::grid, Policy<Deferred<3>>>(3, 8);
 }

@@ -12,7 +12,7 @@ namespace rdma_tests {
 struct Exchange {
   std::vector<QueuePairHandle> queues;
   unsigned char* near = nullptr;
-  LocalMemory local{};
+  Region local{};
   RemoteMemory remote{};
   uint64_t lanes = ~uint64_t{0};
   uint32_t rounds = 3;

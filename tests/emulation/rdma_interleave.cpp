@@ -4,7 +4,7 @@
 /// @brief Other waves that come between any two accesses of a call, and lanes that come in parts: what a call answers
 /// was decided before its acquire, and its lanes stay the same from beginning to end.
 
-#include <xio/device/rdma_receive.hpp>
+#include <xio/device/rdma/receive.hpp>
 
 #include "emulation/rdma_protocol.hpp"
 
@@ -90,7 +90,7 @@ void interrupt_sends() {
   Pair others(rig.near.handle());
   Token token;
   const auto begin = [&] {
-    token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
+    token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
     REQUIRE(token.submitted());
   };
   const auto other = [&] {
@@ -121,21 +121,21 @@ void interrupt_receives() {
   QueuePair<typename Kit::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
   Receives receives(rig.far.receive_handle());
   Receives others(rig.far.receive_handle());
-  const LocalMemory far{rig.remote.base, rig.remote.length, rig.remote.rkey};
+  const Region far{rig.remote.base, rig.remote.length, rig.remote.rkey};
   Token token;
   Token later;
   const auto begin = [&] {
-    token = receives.post(far.at(0, 64));
-    later = receives.post(far.at(0, 64));
+    token = receives.post(far.at(0, 64), xio::Now{});
+    later = receives.post(far.at(0, 64), xio::Now{});
     REQUIRE(later.submitted());
-    REQUIRE(qp.send(rig.local.at(0, 64)).submitted());
+    REQUIRE(qp.send(rig.local.at(0, 64), xio::Now{}).submitted());
   };
   const auto other = [&] {
     settle(rig.nic);
     others.test(later);
   };
   const auto finish = [&] {
-    REQUIRE(qp.send(rig.local.at(0, 64)).submitted());
+    REQUIRE(qp.send(rig.local.at(0, 64), xio::Now{}).submitted());
     settle(rig.nic);
     REQUIRE(qp.quiet(soon()).is_ok());
     REQUIRE(receives.wait(token, soon()).status.is_ok());
@@ -169,7 +169,7 @@ void call_everything(RdmaRig<Kit>& rig, const QueuePairHandle& handle, const xio
   const uint64_t at = 256 * (1 + uint64_t{me});
   unsigned char* const near = &rig.near_bytes[at];
   unsigned char* const far = &rig.far_bytes[at];
-  const LocalMemory far_local{rig.remote.base, rig.remote.length, rig.remote.rkey};
+  const Region far_local{rig.remote.base, rig.remote.length, rig.remote.rkey};
   xio::rdma::Work unsignaled;
   unsignaled.remote = rig.remote.base + at;
   unsignaled.rkey = rig.remote.rkey;
@@ -179,9 +179,9 @@ void call_everything(RdmaRig<Kit>& rig, const QueuePairHandle& handle, const xio
     EXPECT(std::memcmp(near, far, piece) == 0);
 
     // Entries of several sizes in one call.
-    const xio::rdma::Sge pieces[] = {{rig.local.base + at, piece / 4, rig.local.lkey},
-                                     {rig.local.base + at + piece / 4, piece / 4, rig.local.lkey},
-                                     {rig.local.base + at + piece / 2, piece / 2, rig.local.lkey}};
+    const xio::rdma::Sge pieces[] = {{rig.local.base + at, piece / 4, rig.local.key},
+                                     {rig.local.base + at + piece / 4, piece / 4, rig.local.key},
+                                     {rig.local.base + at + piece / 2, piece / 2, rig.local.key}};
     const uint32_t count = 1 + me % 3;
     const Token list = qp.submit(unsignaled, xio::rdma::SgeList{pieces, count}, soon());
     const Token get = qp.get(rig.local.at(at + piece, piece), rig.remote.at(at, piece), soon());
@@ -248,7 +248,7 @@ TEMPLATE_LIST_TEST_CASE("H17 H38 lanes that come in parts: each call has one gro
                         Vendors) {
   for (uint64_t seed = 1; seed <= 2; ++seed) {
     call_in_parts<TestType, Sharing::grid, Throughput>(2, 32, seed);
-    call_in_parts<TestType, Sharing::grid, Deferred<3>>(4, 8, seed);
+    call_in_parts<TestType, Sharing::grid, Policy<Deferred<3>>>(4, 8, seed);
     call_in_parts<TestType, Sharing::block, Latency>(2, 8, seed);
     call_in_parts<TestType, Sharing::wave, Throughput>(1, 64, seed);
   }

@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include <xio/device/rdma_receive.hpp>
+#include <xio/device/rdma/receive.hpp>
 
 #include "emulation/rdma_protocol.hpp"
 
@@ -86,7 +86,9 @@ struct Messages {
   ReceiveQueue<typename Kit::Vendor, S, Policy> receives{rig.far.receive_handle()};
   uint64_t sent = 0;
 
-  Token post() { return receives.post(LocalMemory{rig.remote.base, rig.remote.length, rig.remote.rkey}.at(0, 256)); }
+  Token post() {
+    return receives.post(Region{rig.remote.base, rig.remote.length, rig.remote.rkey}.at(0, 256), xio::Now{});
+  }
   static uint32_t bytes_of(uint64_t number) { return static_cast<uint32_t>(mix(number, 5) % 257); }
   static uint32_t immediate_of(uint64_t number) { return static_cast<uint32_t>(mix(number, 6)); }
   void send() {
@@ -228,7 +230,7 @@ TEMPLATE_LIST_TEST_CASE("what arrived is not posted over until somebody has aske
 }
 
 TEMPLATE_LIST_TEST_CASE("who never asks posts for ever, with a policy that says so", "", Vendors) {
-  Messages<TestType, Sharing::grid, xio::Unasked<>> it;
+  Messages<TestType, Sharing::grid, xio::Policy<xio::Unasked>> it;
   const Token first = it.post();
   it.send();
   CHECK(it.is_right(first, it.ask(first)));
@@ -247,7 +249,7 @@ template <class Kit>
 void ask_for_others(uint32_t count) {
   RdmaRig<Kit> rig;
   rig.running();
-  const LocalMemory far{rig.remote.base, rig.remote.length, rig.remote.rkey};
+  const Region far{rig.remote.base, rig.remote.length, rig.remote.rkey};
   std::vector<Token> tokens(count);
   std::vector<uint32_t> is_posted(count);
   using xio::arch::Scope;

@@ -4,7 +4,7 @@
 /// @brief Sends, receives, immediates, atomics, inline data of every length: what arrives on the other side, and what
 /// does not change there.
 
-#include <xio/device/rdma_receive.hpp>
+#include <xio/device/rdma/receive.hpp>
 
 #include "emulation/rdma_protocol.hpp"
 
@@ -23,7 +23,7 @@ struct Pair : RdmaRig<Kit> {
   ReceiveQueue<typename Kit::Vendor, Sharing::thread, Latency> receives{this->far.receive_handle()};
   Pair() { this->running(); }
   /// The far side's memory, as the far side names it.
-  LocalMemory far_local() const { return {this->remote.base, this->remote.length, this->remote.rkey}; }
+  Region far_local() const { return {this->remote.base, this->remote.length, this->remote.rkey}; }
 };
 
 unsigned char pattern(uint32_t i, uint32_t seed) { return static_cast<unsigned char>(mix(i, seed) | 1); }
@@ -66,15 +66,15 @@ TEMPLATE_LIST_TEST_CASE("H12 every length from 0 to 128 bytes, inline and not, a
 
 TEMPLATE_LIST_TEST_CASE("messages and immediates arrive in the order posted", "", Vendors) {
   Pair<TestType> pair;
-  const LocalMemory far = pair.far_local();
+  const Region far = pair.far_local();
   for (uint32_t round = 0; round < 200; ++round) {
     CAPTURE(round);
     const Token first = pair.receives.post(far.at(0, 128), soon());
     const Token second = pair.receives.post(far.at(1024, 128), soon());
     const Token third = pair.receives.post(xio::rdma::NoData{}, soon());
     for (uint32_t i = 0; i < 200; ++i) pair.near_bytes[i] = pattern(i, round);
-    pair.qp.send(pair.local.at(0, 100), soon());
-    pair.qp.send_immediate(pair.local.at(7, 128), 0xdead0000 + round, soon());
+    (void)pair.qp.send(pair.local.at(0, 100), soon());
+    (void)pair.qp.send_immediate(pair.local.at(7, 128), 0xdead0000 + round, soon());
     const Token last = pair.qp.put_immediate(pair.remote.at(4096, 64), pair.local.at(64, 64), 0x1234, soon());
     REQUIRE(pair.qp.wait(last, soon()).is_ok());
 
@@ -152,10 +152,10 @@ TEMPLATE_LIST_TEST_CASE("a message without a receive, and one that is too long f
 TEMPLATE_LIST_TEST_CASE("several pieces of memory make one message", "", Vendors) {
   Pair<TestType> pair;
   for (uint32_t i = 0; i < 4096; ++i) pair.near_bytes[i] = pattern(i, 3);
-  const xio::rdma::Sge pieces[] = {{pair.local.base + 100, 13, pair.local.lkey},
-                                   {pair.local.base + 1000, 0, pair.local.lkey},
-                                   {pair.local.base + 2000, 700, pair.local.lkey},
-                                   {pair.local.base, 64, pair.local.lkey}};
+  const xio::rdma::Sge pieces[] = {{pair.local.base + 100, 13, pair.local.key},
+                                   {pair.local.base + 1000, 0, pair.local.key},
+                                   {pair.local.base + 2000, 700, pair.local.key},
+                                   {pair.local.base, 64, pair.local.key}};
   Work work;
   work.flags = xio::rdma::work_flag::signaled;
   work.remote = pair.remote.base;

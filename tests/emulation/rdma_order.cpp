@@ -3,7 +3,7 @@
 /// @file
 /// @brief Stores and fences of RDMA queues in program order: what is announced lies in memory, and is announced once.
 
-#include <xio/device/rdma_receive.hpp>
+#include <xio/device/rdma/receive.hpp>
 
 #include "emulation/rdma_protocol.hpp"
 
@@ -79,7 +79,7 @@ std::string trace_put(RdmaRig<Kit>& rig) {
   const QueuePairHandle handle = rig.near.handle();
   Queue qp(handle);
   Trace trace(ranges_of<Kit>(handle));
-  CHECK(qp.put(rig.remote.at(0, 64), rig.local.at(0, 64)).status.is_ok());
+  CHECK(qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{}).status.is_ok());
   return trace.events;
 }
 
@@ -104,7 +104,7 @@ TEMPLATE_LIST_TEST_CASE("H9 a wave's operations have one release and one doorbel
   xio::simt::launch({1, 32, 32}, [&] {
     QueuePair<Vendor, Sharing::wave, Latency> qp(handle);
     const uint64_t at = 64 * xio::arch::lane();
-    qp.put(rig.remote.at(at, 64), rig.local.at(at, 64));
+    (void)qp.put(rig.remote.at(at, 64), rig.local.at(at, 64), xio::Now{});
   });
   // Lanes store theirs one after the other here; a GPU, in one step.
   std::string events = trace.events;
@@ -116,9 +116,9 @@ TEMPLATE_LIST_TEST_CASE("H9 deferred operations are announced together", "", Ven
   using Vendor = typename TestType::Vendor;
   RdmaRig<TestType> rig;
   const QueuePairHandle handle = rig.near.handle();
-  QueuePair<Vendor, Sharing::thread, xio::Deferred<16>> qp(handle);
+  QueuePair<Vendor, Sharing::thread, xio::Policy<xio::Deferred<16>>> qp(handle);
   Trace trace(ranges_of<TestType>(handle));
-  for (uint32_t i = 0; i < 3; ++i) qp.put(rig.remote.at(64 * i, 64), rig.local.at(64 * i, 64));
+  for (uint32_t i = 0; i < 3; ++i) (void)qp.put(rig.remote.at(64 * i, 64), rig.local.at(64 * i, 64), xio::Now{});
   const std::string entries = Vendor::has_side_table ? "etetet" : "e";
   CHECK(trace.events == entries);
   qp.flush();
@@ -136,7 +136,7 @@ TEMPLATE_LIST_TEST_CASE("H9 receives are released, recorded and announced in thi
   if (Vendor::has_receive_doorbell) ranges.push_back({'d', handle.doorbell, sizeof(uint64_t)});
   xio::rdma::ReceiveQueue<Vendor, Sharing::thread> queue(handle);
   Trace trace(ranges);
-  CHECK(queue.post(rig.local.at(0, 64)).status.is_ok());
+  CHECK(queue.post(rig.local.at(0, 64), xio::Now{}).status.is_ok());
   const bool both = Vendor::has_receive_record && Vendor::has_receive_doorbell;
   const std::string announced = both ? "rwd" : Vendor::has_receive_record ? "r" : "d";
   CHECK(trace.events == "eR" + announced);
@@ -147,21 +147,21 @@ TEMPLATE_LIST_TEST_CASE("H18 rings that take 8 bytes an access get no wider stor
   RdmaRig<TestType> rig;
   rig.running();
   const QueuePairHandle handle = rig.near.handle();
-  QueuePair<Vendor, Sharing::thread, xio::NarrowSlots<Latency>> qp(handle);
+  QueuePair<Vendor, Sharing::thread, xio::Policy<Latency, xio::NarrowSlots>> qp(handle);
   {
     Trace trace(ranges_of<TestType>(handle));
-    CHECK(qp.wait(qp.put(rig.remote.at(64, 100), rig.local.at(64, 100)), soon()).is_ok());
-    CHECK(qp.wait(qp.get(rig.local.at(512, 100), rig.remote.at(512, 100)), soon()).is_ok());
-    CHECK(qp.wait(qp.fetch_add(rig.remote.at(1024, 8), 1, rig.local.at(1024, 8)), soon()).is_ok());
+    CHECK(qp.wait(qp.put(rig.remote.at(64, 100), rig.local.at(64, 100), xio::Now{}), soon()).is_ok());
+    CHECK(qp.wait(qp.get(rig.local.at(512, 100), rig.remote.at(512, 100), xio::Now{}), soon()).is_ok());
+    CHECK(qp.wait(qp.fetch_add(rig.remote.at(1024, 8), 1, rig.local.at(1024, 8), xio::Now{}), soon()).is_ok());
     CHECK(trace.widest == 8);
   }
   CHECK(std::equal(rig.far_bytes.begin() + 64, rig.far_bytes.begin() + 164, rig.near_bytes.begin() + 64));
   CHECK(rig.near_bytes[512] == 0x22);
 
   const xio::rdma::ReceiveQueueHandle receives = rig.near.receive_handle();
-  xio::rdma::ReceiveQueue<Vendor, Sharing::thread, xio::NarrowSlots<Latency>> queue(receives);
+  xio::rdma::ReceiveQueue<Vendor, Sharing::thread, xio::Policy<Latency, xio::NarrowSlots>> queue(receives);
   Trace trace({{'e', receives.rq, size_t{receives.shape.entries} << receives.shape.entry_shift}});
-  CHECK(queue.post(rig.local.at(0, 64)).status.is_ok());
+  CHECK(queue.post(rig.local.at(0, 64), xio::Now{}).status.is_ok());
   CHECK(trace.widest == 8);
   CHECK(rig.violations() == "");
 }
@@ -198,7 +198,7 @@ void fail_in_order() {
   RdmaRig<Kit> rig;
   rig.near.model().faults().fail(0, RdmaOutcome::remote_access);
   QueuePair<typename Kit::Vendor, S, Latency> qp(rig.near.handle());
-  const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
+  const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
   for (uint32_t i = 0; i < 30; ++i) rig.nic.pass();
   FailureTrace trace(rig.near.send());
   CHECK(qp.wait(token, xio::deadline(2_s)) == Status::access_denied);

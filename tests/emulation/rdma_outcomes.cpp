@@ -37,7 +37,7 @@ TEMPLATE_LIST_TEST_CASE("H16 every failure of a device reaches the one whose ope
     rig.near.model().faults().fail(2, expected.outcome);
     Token tokens[5];
     for (uint32_t i = 0; i < 5; ++i) {
-      tokens[i] = qp.put(rig.remote.at(64 * i, 64), rig.local.at(64 * i, 64));
+      tokens[i] = qp.put(rig.remote.at(64 * i, 64), rig.local.at(64 * i, 64), xio::Now{});
       REQUIRE(tokens[i].submitted());
     }
     settle(rig.nic);
@@ -51,7 +51,7 @@ TEMPLATE_LIST_TEST_CASE("H16 every failure of a device reaches the one whose ope
     CHECK(qp.quiet(shortly()).code == expected.code);
     CHECK(qp.test(tokens[2]).code == expected.code);
     // What is posted now is not executed either.
-    const Token late = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
+    const Token late = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
     settle(rig.nic);
     const Status status = late.submitted() ? qp.wait(late, shortly()) : late.status;
     CHECK((status == Status::flushed || status == Status::broken));
@@ -64,20 +64,20 @@ TEMPLATE_LIST_TEST_CASE("H16 wrong keys and addresses are answered, and change n
   using Vendor = typename TestType::Vendor;
   const auto fails = [](auto adjust, Status::Code code) {
     RdmaRig<TestType> rig;
-    LocalMemory local = rig.local;
+    Region local = rig.local;
     RemoteMemory remote = rig.remote;
     adjust(local, remote);
     QueuePair<Vendor, Sharing::thread, Latency> qp(rig.near.handle());
-    const Token token = qp.put(remote.at(0, 64), local.at(0, 64));
+    const Token token = qp.put(remote.at(0, 64), local.at(0, 64), xio::Now{});
     settle(rig.nic);
     CHECK(qp.wait(token, shortly()).code == code);
     CHECK(rig.far_bytes[0] == 0x22);
     CHECK(rig.violations() == "");
   };
-  fails([](LocalMemory&, RemoteMemory& remote) { remote.rkey += 1; }, Status::access_denied);
-  fails([](LocalMemory& local, RemoteMemory&) { local.lkey += 1; }, Status::bad_address);
-  fails([](LocalMemory&, RemoteMemory& remote) { remote.base += remote.length; }, Status::access_denied);
-  fails([](LocalMemory& local, RemoteMemory&) { local.base -= 8; }, Status::bad_address);
+  fails([](Region&, RemoteMemory& remote) { remote.rkey += 1; }, Status::access_denied);
+  fails([](Region& local, RemoteMemory&) { local.key += 1; }, Status::bad_address);
+  fails([](Region&, RemoteMemory& remote) { remote.base += remote.length; }, Status::access_denied);
+  fails([](Region& local, RemoteMemory&) { local.base -= 8; }, Status::bad_address);
 }
 
 namespace {
@@ -94,23 +94,23 @@ void refuses_what_cannot_be_right() {
   };
   const auto local = rig.local;
   const auto remote = rig.remote;
-  refused(qp.put(remote.at(remote.length - 8, 16), local.at(0, 16)), Status::out_of_range);
-  refused(qp.put(remote.at(remote.length + 1, 0), local.at(0, 0)), Status::out_of_range);
-  refused(qp.put(remote.at(0, 16), local.at(local.length - 8, 16)), Status::out_of_range);
-  refused(qp.put(remote.at(0, 16), local.at(0, 8)), Status::invalid_argument);
-  refused(qp.get(local.at(0, 16), remote.at(~uint64_t{0} - 3, 16)), Status::out_of_range);
-  refused(qp.fetch_add(remote.at(0, 4), 1, local.at(0, 8)), Status::invalid_argument);
-  refused(qp.fetch_add(remote.at(4, 8), 1, local.at(0, 8)), Status::misaligned);
-  std::vector<xio::rdma::Sge> many(20, {local.base, 8, local.lkey});
+  refused(qp.put(remote.at(remote.length - 8, 16), local.at(0, 16), xio::Now{}), Status::out_of_range);
+  refused(qp.put(remote.at(remote.length + 1, 0), local.at(0, 0), xio::Now{}), Status::out_of_range);
+  refused(qp.put(remote.at(0, 16), local.at(local.length - 8, 16), xio::Now{}), Status::out_of_range);
+  refused(qp.put(remote.at(0, 16), local.at(0, 8), xio::Now{}), Status::invalid_argument);
+  refused(qp.get(local.at(0, 16), remote.at(~uint64_t{0} - 3, 16), xio::Now{}), Status::out_of_range);
+  refused(qp.fetch_add(remote.at(0, 4), 1, local.at(0, 8), xio::Now{}), Status::invalid_argument);
+  refused(qp.fetch_add(remote.at(4, 8), 1, local.at(0, 8), xio::Now{}), Status::misaligned);
+  std::vector<xio::rdma::Sge> many(20, {local.base, 8, local.key});
   xio::rdma::Work work;
   work.remote = remote.base;
   work.rkey = remote.rkey;
-  refused(qp.submit(work, xio::rdma::SgeList{many.data(), 20}), Status::out_of_range);
+  refused(qp.try_submit(work, xio::rdma::SgeList{many.data(), 20}), Status::out_of_range);
   if constexpr (Kit::has_inline) {
     const uint8_t bytes[400] = {};
-    refused(qp.submit(work, xio::rdma::InlineBytes{bytes, 400}), Status::out_of_range);
+    refused(qp.try_submit(work, xio::rdma::InlineBytes{bytes, 400}), Status::out_of_range);
     work.operation = xio::rdma::Operation::get;
-    refused(qp.submit(work, xio::rdma::InlineBytes{bytes, 8}), Status::invalid_argument);
+    refused(qp.try_submit(work, xio::rdma::InlineBytes{bytes, 8}), Status::invalid_argument);
   }
   CHECK(rig.near.state().reserved == 0);
   CHECK(qp.quiet(shortly()).is_ok());
@@ -131,30 +131,30 @@ TEMPLATE_LIST_TEST_CASE("H11 atomics on memory that cannot take them are refused
   QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
   RemoteMemory remote = rig.remote;
   remote.atomics = false;
-  CHECK(qp.fetch_add(remote.at(0, 8), 1, rig.local.at(0, 8)).status == Status::unsupported);
-  CHECK(qp.compare_swap(remote.at(0, 8), 1, 2, rig.local.at(0, 8)).status == Status::unsupported);
+  CHECK(qp.fetch_add(remote.at(0, 8), 1, rig.local.at(0, 8), xio::Now{}).status == Status::unsupported);
+  CHECK(qp.compare_swap(remote.at(0, 8), 1, 2, rig.local.at(0, 8), xio::Now{}).status == Status::unsupported);
   CHECK(rig.near.state().reserved == 0);
-  CHECK(qp.put(remote.at(0, 8), rig.local.at(0, 8)).submitted());
-  CHECK(qp.fetch_add(rig.remote.at(0, 8), 1, rig.local.at(0, 8)).submitted());
+  CHECK(qp.put(remote.at(0, 8), rig.local.at(0, 8), xio::Now{}).submitted());
+  CHECK(qp.fetch_add(rig.remote.at(0, 8), 1, rig.local.at(0, 8), xio::Now{}).submitted());
 }
 
 TEMPLATE_LIST_TEST_CASE("H14 a NIC that does nothing: every wait ends, and says so", "", Vendors) {
   RdmaRig<TestType> rig;
   QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
-  const auto put = [&](auto... until) { return qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), until...); };
-  const Token token = put();
+  const auto put = [&](auto until) { return qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), until); };
+  const Token token = put(xio::Now{});
   CHECK(qp.test(token) == Status::would_block);
   CHECK(qp.wait(token, shortly()) == Status::timed_out);
   CHECK(qp.wait(token, Deadline{0}) == Status::timed_out);
   CHECK(qp.quiet(shortly()) == Status::timed_out);
   CHECK(qp.fence(shortly()) == Status::timed_out);
   Token more;
-  for (uint32_t i = 0; i < 1000 && more.status.is_ok(); ++i) more = put();
+  for (uint32_t i = 0; i < 1000 && more.status.is_ok(); ++i) more = put(xio::Now{});
   CHECK(more.status == Status::would_block);
   CHECK(put(shortly()).status == Status::timed_out);
   settle(rig.nic);
   CHECK(qp.quiet(shortly()).is_ok());
-  CHECK(put().submitted());
+  CHECK(put(xio::Now{}).submitted());
   CHECK(rig.violations() == "");
 }
 
@@ -162,7 +162,7 @@ TEMPLATE_LIST_TEST_CASE("H21 quiet on an idle queue pair returns at once, any nu
   RdmaRig<TestType> rig;
   QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
   for (uint32_t i = 0; i < 3; ++i) CHECK(qp.quiet(Deadline{0}).is_ok());
-  const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
+  const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
   settle(rig.nic);
   CHECK(qp.wait(token, shortly()).is_ok());
   for (uint32_t i = 0; i < 3; ++i) CHECK(qp.quiet(Deadline{0}).is_ok());
@@ -174,7 +174,7 @@ TEMPLATE_LIST_TEST_CASE("H6 an error that comes after any number of polls is see
     QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
     rig.near.model().faults().fail(0, RdmaOutcome::remote_access);
     rig.near.model().faults().delay(polls);
-    const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
+    const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
     Status status = Status::would_block;
     uint32_t looks = 0;
     for (; status == Status::would_block && looks < 100; ++looks) {
@@ -194,7 +194,7 @@ TEMPLATE_LIST_TEST_CASE("unsignalled operations: nobody waits for ever, since th
   xio::rdma::Work work;
   work.remote = rig.remote.base;
   work.rkey = rig.remote.rkey;
-  const xio::rdma::OneSge piece{{rig.local.base, 64, rig.local.lkey}};
+  const xio::rdma::OneSge piece{{rig.local.base, 64, rig.local.key}};
   for (uint32_t i = 0; i < 3; ++i) {
     const Token token = qp.submit(work, piece, soon());
     REQUIRE(token.submitted());

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <xio/device/rdma_receive.hpp>
+#include <xio/device/rdma/receive.hpp>
 #include <xio/host/emulation/rdma/fabric_link.hpp>
 
 #include "emulation/rdma_protocol.hpp"
@@ -51,7 +51,7 @@ struct Side {
     if (config.handle != 0) config.handle = qpn + 0x1000;
     return config;
   }
-  LocalMemory local() const { return {reinterpret_cast<uint64_t>(bytes.data()), bytes.size(), key}; }
+  Region local() const { return {reinterpret_cast<uint64_t>(bytes.data()), bytes.size(), key}; }
   RemoteMemory remote() const { return {reinterpret_cast<uint64_t>(bytes.data()), bytes.size(), key}; }
 
   std::vector<unsigned char> bytes;

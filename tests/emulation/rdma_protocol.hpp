@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include <xio/device/rdma.hpp>
-#include <xio/host/emulation/rdma_nic.hpp>
+#include <xio/device/rdma/queue_pair.hpp>
+#include <xio/host/emulation/rdma/nic.hpp>
 
 #include "catch.hpp"
 #include "emulation/protocol.hpp"
@@ -30,12 +30,12 @@ struct StringMaker<xio::Status> {
 namespace rdma_tests {
 
 using namespace protocol_tests;  // patience, checks inside kernels
+using xio::Region;
 using xio::emulation::RdmaFabric;
 using xio::emulation::RdmaNic;
 using xio::emulation::RdmaOutcome;
 using xio::emulation::RdmaQueueConfig;
 using xio::emulation::RdmaQueuePair;
-using xio::rdma::LocalMemory;
 using xio::rdma::QueuePair;
 using xio::rdma::QueuePairHandle;
 using xio::rdma::RemoteMemory;
@@ -94,7 +94,7 @@ class RdmaRig {
   RdmaNic nic;
   RdmaQueuePair<Kit> near;
   RdmaQueuePair<Kit> far;
-  LocalMemory local;
+  Region local;
   RemoteMemory remote;
 
  private:

@@ -4,7 +4,7 @@
 /// @brief After an error: the flushed operations and receives each get their answer, and the host makes the queue pair
 /// usable again.
 
-#include <xio/device/rdma_receive.hpp>
+#include <xio/device/rdma/receive.hpp>
 
 #include "emulation/rdma_protocol.hpp"
 
@@ -17,7 +17,7 @@ template <class Kit>
 void use(RdmaRig<Kit>& rig, uint32_t round) {
   QueuePair<typename Kit::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
   ReceiveQueue<typename Kit::Vendor, Sharing::thread, Latency> receives(rig.far.receive_handle());
-  const LocalMemory far{rig.remote.base, rig.remote.length, rig.remote.rkey};
+  const Region far{rig.remote.base, rig.remote.length, rig.remote.rkey};
   // More than the rings hold, so that counters pass their ends.
   for (uint32_t i = 0; i < 300; ++i) {
     std::memset(rig.near_bytes.data(), static_cast<int>(round + i), 64);
@@ -67,7 +67,7 @@ TEMPLATE_LIST_TEST_CASE("H16 receives of a queue pair in error end, or are given
   RdmaRig<TestType> rig;
   rig.running();
   ReceiveQueue<typename TestType::Vendor, Sharing::thread, Latency> receives(rig.far.receive_handle());
-  const LocalMemory far{rig.remote.base, rig.remote.length, rig.remote.rkey};
+  const Region far{rig.remote.base, rig.remote.length, rig.remote.rkey};
   Token tokens[3];
   for (uint32_t i = 0; i < 3; ++i) tokens[i] = receives.post(far.at(64 * i, 64), soon());
   CHECK(receives.test(tokens[0]).status == Status::would_block);

@@ -52,8 +52,8 @@ void there_and_back(Pages& near, uint32_t length) {
   CAPTURE(length);
   Pages far;
   RdmaRig<Kit> rig(Kit::config(), 4096);
-  const LocalMemory local{reinterpret_cast<uint64_t>(near.data()), Pages::size,
-                          rig.fabric.keys().add(near.data(), Pages::size)};
+  const Region local{reinterpret_cast<uint64_t>(near.data()), Pages::size,
+                     rig.fabric.keys().add(near.data(), Pages::size)};
   const RemoteMemory remote{reinterpret_cast<uint64_t>(far.data()), Pages::size,
                             rig.fabric.keys().add(far.data(), Pages::size)};
   rig.running();

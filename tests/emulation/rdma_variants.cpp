@@ -3,7 +3,7 @@
 /// @file
 /// @brief What vendors vary in: how entries lie in the ring, tables beside it, sizes of completions, versions.
 
-#include <xio/device/rdma_receive.hpp>
+#include <xio/device/rdma/receive.hpp>
 
 #include "emulation/rdma_protocol.hpp"
 
@@ -49,8 +49,8 @@ void mixed(RdmaRig<Kit>& rig) {
   for (uint32_t round = 0; round < rounds; ++round) {
     const uint32_t bytes = 1 + round * 37 % 9000;
     for (uint32_t i = 0; i < bytes; ++i) rig.near_bytes[4096 + i] = static_cast<unsigned char>(mix(i, round));
-    const xio::rdma::Sge pieces[] = {{rig.local.base + 4096, bytes / 2, rig.local.lkey},
-                                     {rig.local.base + 4096 + bytes / 2, bytes - bytes / 2, rig.local.lkey}};
+    const xio::rdma::Sge pieces[] = {{rig.local.base + 4096, bytes / 2, rig.local.key},
+                                     {rig.local.base + 4096 + bytes / 2, bytes - bytes / 2, rig.local.key}};
     xio::rdma::Work work;
     work.flags = xio::rdma::work_flag::signaled;
     work.remote = rig.remote.base + 4096;
@@ -112,14 +112,14 @@ TEST_CASE("a local invalidate of ConnectX: the key is gone, and the next operati
   work.operation = xio::rdma::Operation::local_invalidate;
   work.flags = xio::rdma::work_flag::signaled;
   work.immediate = key;
-  const Token gone = qp.submit(work, xio::rdma::NoData{});
-  const Token after = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
+  const Token gone = qp.try_submit(work, xio::rdma::NoData{});
+  const Token after = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
   const uint8_t* const next = rig.near.memory().sq + 64 * (after.last + 1 - after.count);
   CHECK((next[11] & 0xe0) == 0x20);  // initiator small fence
   rig.running();
   CHECK(qp.wait(gone, soon()).is_ok());
   CHECK(qp.wait(after, soon()).is_ok());
-  const Token use = qp.put(rig.remote.at(0, 64), {rig.local.base, 64, key});
+  const Token use = qp.put(rig.remote.at(0, 64), {rig.local.base, 64, key}, xio::Now{});
   CHECK(qp.wait(use, soon()) == Status::bad_address);
 }
 
@@ -128,7 +128,7 @@ TEMPLATE_TEST_CASE("H16 a local invalidate that would not end in its turn is ref
   QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
   xio::rdma::Work work;
   work.operation = xio::rdma::Operation::local_invalidate;
-  const Token token = qp.submit(work, xio::rdma::NoData{});
+  const Token token = qp.try_submit(work, xio::rdma::NoData{});
   CHECK(token.count == 0);
   CHECK(token.status == Status::unsupported);
 }
@@ -151,7 +151,7 @@ void meet_all_entries() {
   };
   xio::rdma::ReceiveQueue<Bnxt::Vendor, S> queue(handle);
   Token tokens[4];
-  for (Token& token : tokens) token = queue.post(xio::rdma::NoData{});
+  for (Token& token : tokens) token = queue.post(xio::rdma::NoData{}, xio::Now{});
   put(0, bnxt::CqeType::responder_rc, static_cast<uint64_t>(bnxt::ResponderStatus::hardware_flush), 0);
   put(1, bnxt::CqeType::responder_rc, 0, 5);
   put(2, static_cast<bnxt::CqeType>(13), 0, 0);

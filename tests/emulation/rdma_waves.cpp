@@ -4,7 +4,7 @@
 /// @brief Many waves on one queue pair: completions that come late and for several operations at once, operations that
 /// ask for none.
 
-#include <xio/host/simt.hpp>
+#include <xio/host/simt/simt.hpp>
 
 #include "emulation/rdma_protocol.hpp"
 
@@ -35,7 +35,7 @@ void post_and_quiet(uint32_t wave_size, uint32_t depth, uint32_t delay, Quiet qu
     for (uint32_t round = 0; round < rounds; ++round) {
       auto* const mine = &rig.near_bytes[at];
       for (uint32_t i = 0; i < put_bytes; ++i) mine[i] = static_cast<unsigned char>(mix(me * 100 + round, i));
-      const Token token = qp.submit(work, xio::rdma::OneSge{{rig.local.base + at, put_bytes, rig.local.lkey}}, soon());
+      const Token token = qp.submit(work, xio::rdma::OneSge{{rig.local.base + at, put_bytes, rig.local.key}}, soon());
       EXPECT_OK(token.status);
       EXPECT_OK(quiet(qp));
       EXPECT(std::memcmp(mine, &rig.far_bytes[at], put_bytes) == 0);
@@ -76,8 +76,8 @@ struct TwoWaves {
   TwoWaves() : pair(rig.near.handle()) {
     work.remote = rig.remote.base;
     work.rkey = rig.remote.rkey;
-    put_bytes = {{rig.local.base, piece_bytes, rig.local.lkey}};
-    REQUIRE(pair.put(rig.remote.at(0, 8), rig.local.at(0, 8)).submitted());
+    put_bytes = {{rig.local.base, piece_bytes, rig.local.key}};
+    REQUIRE(pair.put(rig.remote.at(0, 8), rig.local.at(0, 8), xio::Now{}).submitted());
     pair.flush();
     rig.nic.pass();  // now there is a completion that nobody has taken
     rig.running();
@@ -203,8 +203,8 @@ TEMPLATE_LIST_TEST_CASE("H3 what another wave publishes unannounced, while someb
   if constexpr (!TestType::Vendor::doorbell_repeats_entry) {
     const auto quiet = [](auto& qp, const Token&) { return qp.quiet(soon()); };
     for (const uint32_t wave_size : {1u, 8u}) {
-      publish_behind_a_waiter<TestType, Sharing::grid, xio::Deferred<64>>(wave_size, false,
-                                                                          xio::rdma::work_flag::signaled, 0, quiet);
+      publish_behind_a_waiter<TestType, Sharing::grid, xio::Policy<xio::Deferred<64>>>(
+          wave_size, false, xio::rdma::work_flag::signaled, 0, quiet);
     }
   }
 }
@@ -216,13 +216,13 @@ TEMPLATE_LIST_TEST_CASE("H4 who waits for a signalled operation posts nothing, w
   xio::rdma::Work work;
   work.remote = rig.remote.base;
   work.rkey = rig.remote.rkey;
-  const xio::rdma::OneSge from{{rig.local.base, 64, rig.local.lkey}};
+  const xio::rdma::OneSge from{{rig.local.base, 64, rig.local.key}};
   const uint64_t looks = xio::arch::looks_per_clock;
   PausingWave wave([&](uint64_t pause) {
-    if (pause == looks / 2) REQUIRE(qp.submit(work, from).submitted());
+    if (pause == looks / 2) REQUIRE(qp.try_submit(work, from).submitted());
     if (pause > 4 * looks) rig.nic.pass();
   });
-  const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
+  const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
   CHECK(qp.wait(token, soon()).is_ok());
   CHECK(wave.pauses > 4 * looks);
   CHECK(rig.near.posted() == 2);

@@ -91,7 +91,7 @@ TEMPLATE_LIST_TEST_CASE("H3 a full deferred ring is announced before anybody wai
   RdmaRig<TestType> rig;
   rig.running();
   rig.near.limit_depth(16);
-  QueuePair<typename TestType::Vendor, Sharing::thread, Deferred<1000>> qp(rig.near.handle());
+  QueuePair<typename TestType::Vendor, Sharing::thread, Policy<Deferred<1000>>> qp(rig.near.handle());
   for (uint32_t i = 0; i < 100; ++i) {
     REQUIRE(qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::deadline(2_s)).submitted());
   }
@@ -104,7 +104,7 @@ TEMPLATE_LIST_TEST_CASE("H5 memory that was something else before: nothing is ta
   // What set-up does not initialise holds 0xa5, side table and rings; what it does is as the vendor wants it.
   RdmaRig<TestType> rig;
   QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
-  const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
+  const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
   for (uint32_t i = 0; i < 50; ++i) CHECK(qp.test(token) == Status::would_block);
   CHECK(qp.drain() == 0);
 }
@@ -116,14 +116,14 @@ TEMPLATE_LIST_TEST_CASE("H2 a completion that comes twice is not taken for a lat
     rig.near.model().faults().duplicate(which);
     QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
     Token tokens[10];
-    for (Token& token : tokens) token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
+    for (Token& token : tokens) token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
     for (uint32_t i = 0; i < 30; ++i) rig.nic.pass();
     for (const Token& token : tokens) {
       const Status status = qp.wait(token, xio::deadline(3_ms));
       CHECK((status.is_ok() || status == Status::broken));
     }
     CHECK(rig.near.state().retired <= rig.near.posted());
-    const Token after = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64));
+    const Token after = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
     if (after.submitted()) CHECK_FALSE(qp.test(after).is_ok());
   }
 }

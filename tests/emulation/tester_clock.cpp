@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "tester/clock_check.hpp"
-#include "tester/clock_run.hpp"
+#include "tester/clock/check.hpp"
+#include "tester/clock/run.hpp"
 
 namespace {
 

@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-#include <xio/host/child_process.hpp>
+#include <xio/host/linux/child_process.hpp>
 
 #include "catch.hpp"
-#include "tester/errors.hpp"
-#include "tester/fio.hpp"
-#include "tester/report_plan.hpp"
-#include "tester/report_write.hpp"
+#include "tester/cli/errors.hpp"
+#include "tester/report/fio.hpp"
+#include "tester/report/plan.hpp"
+#include "tester/report/write.hpp"
 
 using namespace tester;
 

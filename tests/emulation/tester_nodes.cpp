@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "tester/errors.hpp"
-#include "tester/rdma_emulated.hpp"
-#include "tester/rdma_session.hpp"
+#include "tester/cli/errors.hpp"
+#include "tester/rdma/emulated.hpp"
+#include "tester/rdma/session.hpp"
 
 using namespace tester;
 using xio::host::Exchange;

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "tester/access_pattern.hpp"
-#include "tester/block_content.hpp"
-#include "tester/nvme_plan.hpp"
-#include "tester/summary.hpp"
+#include "tester/measure/summary.hpp"
+#include "tester/nvme/access_pattern.hpp"
+#include "tester/nvme/block_content.hpp"
+#include "tester/nvme/plan.hpp"
 
 using namespace tester;
 

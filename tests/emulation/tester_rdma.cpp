@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "tester/errors.hpp"
-#include "tester/rdma_check.hpp"
-#include "tester/rdma_emulated.hpp"
-#include "tester/rdma_run.hpp"
-#include "tester/rdma_runner.hpp"
+#include "tester/cli/errors.hpp"
+#include "tester/rdma/check.hpp"
+#include "tester/rdma/emulated.hpp"
+#include "tester/rdma/run.hpp"
+#include "tester/rdma/runner.hpp"
 
 using namespace tester;
 using xio::emulation::RdmaOutcome;

@@ -11,10 +11,10 @@
 #include <xio/host/rdma/driver.hpp>
 
 #include "catch.hpp"
-#include "tester/errors.hpp"
-#include "tester/launcher.hpp"
-#include "tester/rdma_role.hpp"
-#include "tester/rdma_verbs.hpp"
+#include "tester/cli/errors.hpp"
+#include "tester/launch/launcher.hpp"
+#include "tester/rdma/role.hpp"
+#include "tester/rdma/verbs.hpp"
 
 using namespace tester;
 

@@ -12,11 +12,11 @@
 #include <xio/host/wait.hpp>
 
 #include "catch.hpp"
-#include "tester/interrupt.hpp"
-#include "tester/loss_watch.hpp"
-#include "tester/phase_runner.hpp"
-#include "tester/target.hpp"
-#include "tester/verification.hpp"
+#include "tester/cli/interrupt.hpp"
+#include "tester/nvme/loss_watch.hpp"
+#include "tester/nvme/phase_runner.hpp"
+#include "tester/nvme/target.hpp"
+#include "tester/nvme/verification.hpp"
 
 using namespace tester;
 using xio::emulation::FaultRule;

@@ -13,10 +13,10 @@
 #include <xio/host/rdma/exchange.hpp>
 
 #include "fuzz/fuzz.hpp"
-#include "tester/errors.hpp"
-#include "tester/rdma_plan.hpp"
-#include "tester/rdma_role.hpp"
-#include "tester/rdma_session.hpp"
+#include "tester/cli/errors.hpp"
+#include "tester/rdma/plan.hpp"
+#include "tester/rdma/role.hpp"
+#include "tester/rdma/session.hpp"
 
 namespace {
 

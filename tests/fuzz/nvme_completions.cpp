@@ -20,7 +20,7 @@ using namespace fuzz;
 
 template <Sharing S>
 class Run {
-  using Policy = xio::Notifying<xio::Throughput>;
+  using Policy = xio::Policy<xio::Notify>;
   static constexpr bool is_shared = xio::is_shared<S>;
 
  public:
@@ -80,8 +80,9 @@ class Run {
     const nvme::ContiguousPages pages{0x100000};
     const uint64_t before = xio::protocol::tickets(memory_.state.reserved);
     const auto command = nvme::read(input_.take(), 1 + (input_.take() & 7));
-    const Token token =
-        input_.flag() ? queue_.submit(command, pages, notification_, xio::Deadline{0}) : queue_.submit(command, pages);
+    const Token token = input_.flag()
+                            ? queue_.submit(command, pages, xio::Deadline{0}, xio::Options().notify(notification_))
+                            : queue_.try_submit(command, pages);
     catch_up();
     enter(before, token);
   }
@@ -90,7 +91,7 @@ class Run {
     std::vector<nvme::Piece> pieces(1 + (input_.take() & 7), nvme::Piece{1, 0x100000, 1});
     const uint64_t before = xio::protocol::tickets(memory_.state.reserved);
     const Token token = queue_.submit_batch(nvme::Opcode::read, pieces.data(), static_cast<uint32_t>(pieces.size()),
-                                            xio::Deadline{0}, &notification_);
+                                            xio::Deadline{0}, xio::Options().notify(notification_));
     catch_up();
     enter(before, token);
   }

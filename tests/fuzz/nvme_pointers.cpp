@@ -5,7 +5,7 @@
 /// follows what was built is the data, all of it and nothing else; what cannot be described is refused, and nothing
 /// else is.
 
-#include <xio/device/nvme_data.hpp>
+#include <xio/device/nvme/data.hpp>
 #include <xio/vendors/nvme/prp.hpp>
 #include <xio/vendors/nvme/sgl.hpp>
 

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <xio/device/nvme.hpp>
+#include <xio/device/nvme/queue.hpp>
 
 #include "fuzz/fuzz.hpp"
 #include "fuzz/one_lane.hpp"

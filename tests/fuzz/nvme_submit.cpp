@@ -172,9 +172,10 @@ class Run {
     // A deadline that has passed: what it waits for would have to be there already.
     if (wanted.bytes == 0) {
       token = patient ? queue_.submit(wanted.command, nvme::NoData{}, xio::Deadline{0})
-                      : queue_.submit(wanted.command, nvme::NoData{});
+                      : queue_.try_submit(wanted.command, nvme::NoData{});
     } else {
-      token = patient ? queue_.submit(wanted.command, pages, xio::Deadline{0}) : queue_.submit(wanted.command, pages);
+      token =
+          patient ? queue_.submit(wanted.command, pages, xio::Deadline{0}) : queue_.try_submit(wanted.command, pages);
     }
     const uint64_t added = xio::protocol::tickets(shape_.state.reserved) - before;
     const std::vector<Part> parts = parts_of(wanted, data, shape_.handle, sgl);
@@ -288,8 +289,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   switch (input.take() & 3) {
     case 0: Run<Sharing::thread, xio::Throughput>(input).all(); break;
     case 1: Run<Sharing::grid, xio::Throughput>(input).all(); break;
-    case 2: Run<Sharing::thread, xio::Deferred<3>>(input).all(); break;
-    default: Run<Sharing::grid, xio::Deferred<5, xio::WriteThrough<>>>(input).all(); break;
+    case 2: Run<Sharing::thread, xio::Policy<xio::Deferred<3>>>(input).all(); break;
+    default: Run<Sharing::grid, xio::Policy<xio::WriteThrough, xio::Deferred<5>>>(input).all(); break;
   }
   return 0;
 }

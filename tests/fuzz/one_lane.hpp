@@ -4,7 +4,7 @@
 /// @file
 /// @brief A wave of one lane that never gives way: who fuzzes has nobody to wait for.
 
-#include <xio/device/arch.hpp>
+#include <xio/device/arch/arch.hpp>
 
 namespace fuzz {
 

@@ -7,9 +7,9 @@
 
 #include <map>
 
-#include <xio/device/rdma.hpp>
-#include <xio/device/rdma_receive.hpp>
-#include <xio/host/emulation/rdma_nic.hpp>
+#include <xio/device/rdma/queue_pair.hpp>
+#include <xio/device/rdma/receive.hpp>
+#include <xio/host/emulation/rdma/nic.hpp>
 
 #include "fuzz/fuzz.hpp"
 #include "fuzz/one_lane.hpp"
@@ -40,7 +40,7 @@ class Run {
         receive_(pair_.receive_handle()) {
     pair_.model().connect(pair_.config().qpn);
     local_ = {reinterpret_cast<uint64_t>(data_.data()), data_bytes, fabric_.keys().add(data_.data(), data_bytes)};
-    remote_ = {local_.base, data_bytes, local_.lkey};
+    remote_ = {local_.base, data_bytes, local_.key};
   }
 
   void all() {
@@ -85,8 +85,8 @@ class Run {
         break;
       case 8: copy_entry(); break;
       case 9: send_.drain(); break;
-      case 10: send_.quiet(xio::Deadline{0}); break;
-      case 11: send_.fence(xio::Deadline{0}); break;
+      case 10: (void)send_.quiet(xio::Deadline{0}); break;
+      case 11: (void)send_.fence(xio::Deadline{0}); break;
       case 12: ask_receive(); break;
       default: ask(); break;
     }
@@ -102,9 +102,9 @@ class Run {
     Token token;
     switch (how & 7) {
       case 0:
-      case 1: token = send_.put(there, here); break;
-      case 2: token = send_.get(here, there); break;
-      case 3: token = send_.send(here); break;
+      case 1: token = send_.put(there, here, xio::Now{}); break;
+      case 2: token = send_.get(here, there, xio::Now{}); break;
+      case 3: token = send_.send(here, xio::Now{}); break;
       case 4: token = send_.put_immediate(there, here, 0x1234, past); break;
       case 5: token = send_.fetch_add(remote_.at(2048, 8), 1, local_.at(0, 8), past); break;
       case 6:
@@ -115,7 +115,7 @@ class Run {
         rdma::Work work;
         work.remote = there.address;
         work.rkey = there.rkey;
-        token = send_.submit(work, rdma::OneSge{{here.address, here.length, here.lkey}});
+        token = send_.try_submit(work, rdma::OneSge{{here.address, here.length, here.key}});
         break;
       }
     }
@@ -124,7 +124,7 @@ class Run {
   }
 
   void post_receive() {
-    const Token token = receive_.post(local_.at(1024, 64));
+    const Token token = receive_.post(local_.at(1024, 64), xio::Now{});
     if (token.count != 0) posted_.push_back({token, {}, false});
   }
 
@@ -233,7 +233,7 @@ class Run {
   emulation::RdmaQueuePair<Kit> pair_;
   rdma::QueuePair<Vendor, S> send_;
   rdma::ReceiveQueue<Vendor, S> receive_;
-  rdma::LocalMemory local_{};
+  xio::Region local_{};
   rdma::RemoteMemory remote_{};
   std::vector<Asked> sent_;
   std::vector<Asked> posted_;

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <new>
 
-#include <xio/device/nvme.hpp>
+#include <xio/device/nvme/queue.hpp>
 #include <xio/vendors/nvme/registers.hpp>
 
 #include "golden.hpp"

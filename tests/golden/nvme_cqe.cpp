@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // "cqe": completions lie in a ring; the library drains it, files them, and acknowledges.
 
-#include <xio/host/simt.hpp>
+#include <xio/host/simt/simt.hpp>
 #include <xio/vendors/nvme/decode.hpp>
 
 #include "nvme.hpp"

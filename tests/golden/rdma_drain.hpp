@@ -16,8 +16,8 @@
 #include <cstring>
 #include <vector>
 
-#include <xio/device/rdma.hpp>
-#include <xio/device/rdma_receive.hpp>
+#include <xio/device/rdma/queue_pair.hpp>
+#include <xio/device/rdma/receive.hpp>
 #include <xio/host/rdma/receive_slots.hpp>
 
 #include "rdma_wc.hpp"
@@ -147,7 +147,7 @@ class SendDrain {
   uint64_t post(const Request& request) {
     Queue queue(handle_);
     const xio::Token token =
-        with_payload(request, [&](const auto& payload) { return queue.submit(request.work, payload); });
+        with_payload(request, [&](const auto& payload) { return queue.try_submit(request.work, payload); });
     if (!token.status.is_ok()) throw Mismatch(std::string("not posted: ") + xio::name(token.status.code));
     posted_.push_back({request, token});
     return token.last + 1;
@@ -226,7 +226,7 @@ class ReceiveDrain {
     Queue queue(handle_);
     std::vector<xio::Token> tokens;
     for (uint64_t i = 0; i < number; ++i) {
-      tokens.push_back(queue.post(lib::NoData{}));
+      tokens.push_back(queue.post(lib::NoData{}, xio::Now{}));
       if (!tokens.back().status.is_ok()) throw Mismatch("a receive was not posted");
     }
     Drained drained;

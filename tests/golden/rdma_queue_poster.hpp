@@ -8,11 +8,11 @@
 #include <memory>
 #include <vector>
 
-#include <xio/device/rdma.hpp>
-#include <xio/device/rdma_receive.hpp>
+#include <xio/device/rdma/queue_pair.hpp>
+#include <xio/device/rdma/receive.hpp>
 #include <xio/host/rdma/queue_states.hpp>
 #include <xio/host/rdma/receive_slots.hpp>
-#include <xio/host/simt.hpp>
+#include <xio/host/simt/simt.hpp>
 
 #include "rdma_shapes.hpp"
 #include "rdma_stage.hpp"
@@ -34,7 +34,7 @@ class LibraryPoster : public QueuePoster {
   Posted post(const std::vector<Request>& requests) override {
     if (use_ == Use::shared) return send_with<xio::Sharing::grid, xio::Throughput>(requests);
     if (requests.size() == 1) return send_with<xio::Sharing::thread, xio::Latency>(requests);
-    return send_with<xio::Sharing::thread, xio::Deferred<most_requests>>(requests);
+    return send_with<xio::Sharing::thread, xio::Policy<xio::Deferred<most_requests>>>(requests);
   }
 
   /// Receives of one call: one by a thread, several by the lanes of a wave together.
@@ -173,7 +173,7 @@ class LibraryPoster : public QueuePoster {
       const Stage::Watch watch(stage_);
       for (const Request& request : requests) {
         const xio::Token token =
-            with_payload(request, [&](const auto& payload) { return queue.submit(request.work, payload); });
+            with_payload(request, [&](const auto& payload) { return queue.try_submit(request.work, payload); });
         posted.status = token.status;
         if (!token.status.is_ok()) break;
         ++posted.accepted;
@@ -187,7 +187,7 @@ class LibraryPoster : public QueuePoster {
   template <xio::Sharing S>
   xio::Token post_receive(const Request& request, uint64_t lanes = 0) {
     lib::ReceiveQueue<V, S> queue(receives_, lanes);
-    return queue.post(lib::SgeList{request.sges.data(), static_cast<uint32_t>(request.sges.size())});
+    return queue.post(lib::SgeList{request.sges.data(), static_cast<uint32_t>(request.sges.size())}, xio::Now{});
   }
 
   struct alignas(64) Line {

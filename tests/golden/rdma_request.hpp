@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include <xio/device/arch.hpp>
-#include <xio/device/status.hpp>
+#include <xio/device/arch/arch.hpp>
+#include <xio/device/core/status.hpp>
 #include <xio/vendors/rdma/work.hpp>
 
 #include "golden.hpp"

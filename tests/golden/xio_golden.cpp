@@ -16,7 +16,7 @@
 
 #include "golden.hpp"
 #include "skips.hpp"
-#include "tester/output.hpp"
+#include "tester/cli/output.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include <gpu/runtime.hpp>
-#include <tester/clock_check.hpp>
-#include <tester/clock_kernel.hpp>
+#include <tester/clock/check.hpp>
+#include <tester/clock/kernel.hpp>
 #include <xio/host/clock.hpp>
 
 namespace gpu {

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include <gpu/runtime.hpp>
-#include <xio/host/emulation/nvme_controller.hpp>
+#include <xio/host/emulation/nvme/controller.hpp>
 #include <xio/host/nvme/controller.hpp>
 
 namespace gpu {

@@ -4,8 +4,8 @@
 /// @file
 /// @brief Kernels of the GPU tests: the same queue code that the host tests run, launched for real.
 
-#include <xio/device/drive_set.hpp>
-#include <xio/device/nvme.hpp>
+#include <xio/device/nvme/drive_set.hpp>
+#include <xio/device/nvme/queue.hpp>
 
 #include <gpu/null_device.hpp>
 #include <gpu/runtime.hpp>
@@ -85,10 +85,10 @@ __global__ void batches(xio::nvme::QueueHandle handle, const xio::nvme::Piece* p
 static __global__ void transfers(xio::nvme::QueueHandle handle, const xio::nvme::Piece* pieces, uint32_t per_wave,
                                  xio::Notification* progress, Outcome* outcome) {
   using namespace xio;
-  nvme::Queue<Sharing::grid, Notifying<>> queue(handle);
+  nvme::Queue<Sharing::grid, Policy<Notify>> queue(handle);
   const uint32_t wave = lane_number() / arch::wave_size();
-  const Status status = queue.transfer(nvme::Opcode::read, pieces + uint64_t{wave} * per_wave, per_wave, progress[wave],
-                                       queue.deadline(20_s));
+  const Status status = queue.transfer(nvme::Opcode::read, pieces + uint64_t{wave} * per_wave, per_wave,
+                                       queue.deadline(20_s), progress[wave]);
   if (arch::lane() == 0) count(outcome, status, true);
 }
 

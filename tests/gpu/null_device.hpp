@@ -7,8 +7,8 @@
 ///
 /// It takes the host, PCIe and any medium out of a measurement: what is left is the cost of the queue code.
 
-#include <xio/device/arch.hpp>
-#include <xio/device/ring.hpp>
+#include <xio/device/arch/arch.hpp>
+#include <xio/device/core/ring.hpp>
 #include <xio/vendors/nvme/layout.hpp>
 
 namespace gpu {

@@ -9,7 +9,7 @@
 #include <gpu/fixture.hpp>
 #include <gpu/kernels.hpp>
 
-#include <xio/host/occupancy.hpp>  // after the runtime
+#include <xio/host/gpu/occupancy.hpp>  // after the runtime
 
 namespace {
 
@@ -43,7 +43,7 @@ void write_read_compare(uint32_t blocks, uint32_t threads, uint32_t lanes, uint3
 
 TEST_CASE("one thread owns the queue") {
   write_read_compare<Sharing::thread, Throughput>(1, 1, 1, 8);
-  write_read_compare<Sharing::thread, Deferred<4>>(1, 1, 1, 8);
+  write_read_compare<Sharing::thread, Policy<Deferred<4>>>(1, 1, 1, 8);
 }
 
 TEST_CASE("one wave owns the queue") {
@@ -57,8 +57,8 @@ TEST_CASE("the waves of a workgroup share the queue") { write_read_compare<Shari
 
 TEST_CASE("all waves share the queue") {
   write_read_compare<Sharing::grid, Throughput>(4, 128, 512, 64);
-  write_read_compare<Sharing::grid, Deferred<8>>(4, 128, 512, 16);
-  write_read_compare<Sharing::grid, WriteThrough<>>(4, 128, 512, 64);
+  write_read_compare<Sharing::grid, Policy<Deferred<8>>>(4, 128, 512, 16);
+  write_read_compare<Sharing::grid, Policy<WriteThrough>>(4, 128, 512, 64);
 }
 
 TEST_CASE("errors reach every lane") {

@@ -9,8 +9,9 @@
 #include <memory>
 #include <string>
 
-#include <xio/device/nvme.hpp>
-#include <xio/host/doorbell_mapping.hpp>
+#include <xio/device/nvme/queue.hpp>
+#include <xio/host/nvme/idle_probe.hpp>
+#include <xio/host/memory/doorbell_mapping.hpp>
 #include <xio/host/nvme/controller.hpp>
 #include <xio/host/nvme/vfio.hpp>
 

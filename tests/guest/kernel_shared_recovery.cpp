@@ -15,10 +15,10 @@
 #include <memory>
 #include <string>
 
-#include <xio/device/nvme.hpp>
+#include <xio/device/nvme/queue.hpp>
+#include <xio/host/memory/revocable_mapping.hpp>
 #include <xio/host/nvme/controller.hpp>
 #include <xio/host/nvme/kernel_shared.hpp>
-#include <xio/host/revocable_mapping.hpp>
 
 #include "catch.hpp"
 #include "skip.hpp"

@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
-#include <xio/device/rdma.hpp>
-#include <xio/device/rdma_receive.hpp>
+#include <xio/device/rdma/queue_pair.hpp>
+#include <xio/device/rdma/receive.hpp>
 #include <xio/host/rdma/rxe_endpoint.hpp>
-#include <xio/host/simt.hpp>
+#include <xio/host/simt/simt.hpp>
 
 using namespace xio;
 using namespace xio::literals;
@@ -47,7 +47,7 @@ struct Node {
         endpoint(device, domain, options),
         memory(bytes),
         region(domain, memory.data(), memory.size()) {}
-  rdma::LocalMemory local() const { return {region.remote().address, memory.size(), region.lkey()}; }
+  Region local() const { return {region.remote().address, memory.size(), region.lkey()}; }
   rdma::RemoteMemory remote() const { return {region.remote().address, memory.size(), region.rkey()}; }
 
   host::RdmaDevice device;
@@ -152,10 +152,10 @@ TEST_CASE("put, get, inline data and several pieces", "[guest]") {
     REQUIRE(qp.wait(qp.put_value(pair.far.remote().at(8, 8), 0x1122334455667788, soon()), soon()).is_ok());
     CHECK(*reinterpret_cast<uint64_t*>(far.data() + 8) == 0x1122334455667788);
     const auto local = pair.near.local();
-    const rdma::Sge pieces[] = {{local.base + 100, 13, local.lkey},
-                                {local.base + 1000, 700, local.lkey},
-                                {local.base + 3000, 1, local.lkey},
-                                {local.base + 5000, 4000, local.lkey}};
+    const rdma::Sge pieces[] = {{local.base + 100, 13, local.key},
+                                {local.base + 1000, 700, local.key},
+                                {local.base + 3000, 1, local.key},
+                                {local.base + 5000, 4000, local.key}};
     for (uint32_t i = 0; i < 10000; ++i) near[i] = pattern(i, 5);
     REQUIRE(qp.wait(qp.submit(work, rdma::SgeList{pieces, 4}, soon()), soon()).is_ok());
     uint64_t at = 0;
@@ -178,8 +178,8 @@ TEST_CASE("messages, immediates and atomics", "[guest]") {
       const Token second = receives.post(far.at(4096, 4096), soon());
       const Token third = receives.post(rdma::NoData{}, soon());
       for (uint32_t i = 0; i < 4096; ++i) pair.near.memory[i] = pattern(i, round);
-      qp.send(pair.near.local().at(0, 4096), soon());
-      qp.send_immediate(pair.near.local().at(5, 100), 0xabcd0000 + round, soon());
+      (void)qp.send(pair.near.local().at(0, 4096), soon());
+      (void)qp.send_immediate(pair.near.local().at(5, 100), 0xabcd0000 + round, soon());
       const Token last = qp.put_immediate(pair.far.remote().at(8192, 64), pair.near.local().at(9, 64), round, soon());
       REQUIRE(qp.wait(last, soon()).is_ok());
       const rdma::Received plain = receives.wait(first, soon());
@@ -269,7 +269,7 @@ TEST_CASE("wrong keys and addresses: the right status, the flushed ones theirs, 
           "[guest]") {
   on_each_device([](const std::string& name) {
     Pair pair(name);
-    const auto fails = [&](rdma::RemoteMemory remote, rdma::LocalMemory local, Status::Code code) {
+    const auto fails = [&](rdma::RemoteMemory remote, Region local, Status::Code code) {
       Queue<Sharing::thread> qp(pair.near.endpoint.handle());
       const Token good = qp.put(pair.far.remote().at(0, 64), pair.near.local().at(0, 64), soon());
       const Token bad = qp.put(remote.at(0, 64), local.at(0, 64), soon());
@@ -294,8 +294,8 @@ TEST_CASE("wrong keys and addresses: the right status, the flushed ones theirs, 
     remote = pair.far.remote();
     remote.base += remote.length;
     fails(remote, pair.near.local(), Status::access_denied);
-    rdma::LocalMemory local = pair.near.local();
-    local.lkey ^= 0x5500;
+    Region local = pair.near.local();
+    local.key ^= 0x5500;
     // This driver does not tell a wrong local key from other mistakes of the requester.
     fails(pair.far.remote(), local, Status::invalid_command);
   });

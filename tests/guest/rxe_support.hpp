@@ -13,7 +13,7 @@
 #include <xio/host/rdma/rxe.hpp>
 #include <xio/host/wait.hpp>
 #include <xio/vendors/rxe/layout.hpp>
-#include <xio/vendors/rxe/status_codes.hpp>
+#include <xio/vendors/rxe/status.hpp>
 
 namespace guest_tests {
 

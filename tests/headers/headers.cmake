@@ -6,8 +6,9 @@ file(GLOB_RECURSE all_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/i
 set(headers_dir ${CMAKE_CURRENT_LIST_DIR})
 set(headers_binary_dir ${XIO_TESTS_BINARY_DIR}/headers)
 
-# A back end of xio::arch is included through xio/device/arch.hpp, by the pass that it is for.
+# A back end of xio::arch is included through xio/device/arch/arch.hpp, by the pass that it is for.
 list(FILTER all_headers EXCLUDE REGEX "^xio/device/arch/")
+list(APPEND all_headers xio/device/arch/arch.hpp)
 set(device_headers ${all_headers})
 list(FILTER device_headers EXCLUDE REGEX "^xio/host/")
 
@@ -58,6 +59,9 @@ xio_register_test(NAME headers.cxx20 LABELS headers
     -x c++ ${headers_binary_dir}/xio_all_headers.hpp)
 xio_register_test(NAME headers.umbrella LABELS headers once
   COMMAND ${headers_dir}/umbrella.sh ${PROJECT_SOURCE_DIR}/include ${CMAKE_CXX_COMPILER} -std=c++17 ${include})
+
+xio_register_test(NAME headers.layers LABELS headers once
+  COMMAND ${headers_dir}/layers.py ${PROJECT_SOURCE_DIR}/include)
 
 # Without the HIP headers: the library asks nothing of them. Kernels that include them too are in tests/codegen.
 set(bare_hip -x hip -std=c++17 --cuda-device-only -nogpulib -nogpuinc

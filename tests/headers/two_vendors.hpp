@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <xio/device/rdma.hpp>
-#include <xio/device/rdma_receive.hpp>
-#include <xio/host/emulation/rdma_nic.hpp>
+#include <xio/device/rdma/queue_pair.hpp>
+#include <xio/device/rdma/receive.hpp>
+#include <xio/host/emulation/rdma/nic.hpp>
 
 namespace two_vendors {
 
@@ -31,16 +31,15 @@ std::string exchange() {
   far.model().connect(1);
   unsigned char sent[64], got[128] = {};
   std::memset(sent, 0x5a, sizeof sent);
-  const xio::rdma::LocalMemory from{reinterpret_cast<uint64_t>(sent), sizeof sent,
-                                    fabric.keys().add(sent, sizeof sent)};
+  const xio::Region from{reinterpret_cast<uint64_t>(sent), sizeof sent, fabric.keys().add(sent, sizeof sent)};
   const uint32_t key = fabric.keys().add(got, sizeof got);
-  const xio::rdma::LocalMemory to{reinterpret_cast<uint64_t>(got), sizeof got, key};
+  const xio::Region to{reinterpret_cast<uint64_t>(got), sizeof got, key};
   const xio::rdma::RemoteMemory there{to.base, sizeof got, key};
 
   xio::rdma::ReceiveQueue<Vendor, xio::Sharing::thread> receives(far.receive_handle());
   xio::rdma::QueuePair<Vendor, xio::Sharing::thread> queue(near.handle());
   const xio::Deadline until = queue.deadline(xio::Duration{10000000000});
-  const xio::Token receive = receives.post(to.at(0, 64));
+  const xio::Token receive = receives.post(to.at(0, 64), xio::Now{});
   const xio::Token send = queue.send(from.at(0, 64), until);
   const xio::Token put = queue.put(there.at(64, 64), from.at(0, 64), until);
   while (near.model().pass() || far.model().pass()) {

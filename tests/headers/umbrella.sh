@@ -1,14 +1,26 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# umbrella.sh INCLUDE COMPILER...: xio/xio.hpp brings every header of xio/device, and none of xio/host.
+# umbrella.sh INCLUDE COMPILER...: xio/xio.hpp brings every header of xio/device but the test data, and none of xio/host;
+# xio/nvme.hpp and xio/rdma.hpp each bring nothing of the other's.
 set -euo pipefail
 
 include=$1
 shift
-seen=$("$@" -M -x c++ "$include/xio/xio.hpp" | tr ' \\' '\n\n' | sed -n 's#.*/\(xio/.*\.hpp\)$#\1#p' | sort -u)
 failed=0
-for header in "$include"/xio/device/*.hpp; do
-  grep -qx "xio/device/${header##*/}" <<<"$seen" || { echo "xio.hpp lacks xio/device/${header##*/}" && failed=1; }
+fail() { echo "$*" && failed=1; }
+# The headers of xio that a header brings.
+brings() { "$@" | tr ' \\' '\n\n' | sed -n 's#.*/\(xio/.*\.hpp\)$#\1#p' | sort -u; }
+all=$(brings "$@" -M -x c++ "$include/xio/xio.hpp")
+nvme=$(brings "$@" -M -x c++ "$include/xio/nvme.hpp")
+rdma=$(brings "$@" -M -x c++ "$include/xio/rdma.hpp")
+
+while read -r header; do
+  grep -qx "$header" <<<"$all" || fail "xio.hpp lacks $header"
+done < <(cd "$include" && find xio/device -name '*.hpp' | grep -v 'device/arch/\(amdgcn\|nvptx\)\|core/pattern')
+for vendor in mlx5 bnxt ionic ernic rxe; do
+  grep -qx "xio/vendors/$vendor/traits.hpp" <<<"$rdma" || fail "rdma.hpp lacks the formats of $vendor"
 done
-if grep '^xio/host/' <<<"$seen"; then echo "xio.hpp brings host headers" && failed=1; fi
+if grep '^xio/host/\|pattern' <<<"$all"; then fail "xio.hpp brings what is for hosts or tests"; fi
+if grep 'rdma\|mlx5' <<<"$nvme"; then fail "nvme.hpp brings RDMA"; fi
+if grep '/nvme' <<<"$rdma"; then fail "rdma.hpp brings NVMe"; fi
 exit $failed

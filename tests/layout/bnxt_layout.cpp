@@ -5,7 +5,7 @@
 #include <string>
 
 #include <xio/vendors/bnxt/layout.hpp>
-#include <xio/vendors/bnxt/status_codes.hpp>
+#include <xio/vendors/bnxt/status.hpp>
 
 #include "catch.hpp"
 #include "layout/recorded_bytes.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include <xio/vendors/ernic/layout.hpp>
-#include <xio/vendors/ernic/status_codes.hpp>
+#include <xio/vendors/ernic/status.hpp>
 
 #include "catch.hpp"
 #include "layout/recorded_bytes.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include <xio/vendors/ionic/layout.hpp>
-#include <xio/vendors/ionic/status_codes.hpp>
+#include <xio/vendors/ionic/status.hpp>
 
 #include "catch.hpp"
 #include "layout/recorded_bytes.hpp"

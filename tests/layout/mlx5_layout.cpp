@@ -5,7 +5,7 @@
 #include <string>
 
 #include <xio/vendors/mlx5/layout.hpp>
-#include <xio/vendors/mlx5/status_codes.hpp>
+#include <xio/vendors/mlx5/status.hpp>
 
 #include "catch.hpp"
 #include "layout/recorded_bytes.hpp"

@@ -23,11 +23,11 @@
 
 #include <xio/vendors/bnxt/layout.hpp>
 #include <xio/vendors/ernic/layout.hpp>
-#include <xio/vendors/ernic/status_codes.hpp>
+#include <xio/vendors/ernic/status.hpp>
 #include <xio/vendors/mlx5/layout.hpp>
-#include <xio/vendors/mlx5/status_codes.hpp>
+#include <xio/vendors/mlx5/status.hpp>
 #include <xio/vendors/rxe/layout.hpp>
-#include <xio/vendors/rxe/status_codes.hpp>
+#include <xio/vendors/rxe/status.hpp>
 
 #include "catch.hpp"
 #include "skip.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include <xio/vendors/rxe/layout.hpp>
-#include <xio/vendors/rxe/status_codes.hpp>
+#include <xio/vendors/rxe/status.hpp>
 
 #include "catch.hpp"
 

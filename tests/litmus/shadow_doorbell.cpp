@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <thread>
 
-#include <xio/device/deadline.hpp>
-#include <xio/device/doorbell.hpp>
+#include <xio/device/core/deadline.hpp>
+#include <xio/device/queue/doorbell.hpp>
 
 using namespace xio;
 

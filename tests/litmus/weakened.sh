@@ -23,15 +23,15 @@ build "$@"
 "$work/ordering" >"$work/log" 2>&1 || { cat "$work/log"; echo "not clean as it is"; exit 1; }
 echo "as it is: clean"
 
-# weaken NAME FUNCTION OLD NEW LITMUS: in arch/host.hpp, within FUNCTION, OLD becomes NEW; then LITMUS must fail.
-host=$work/include/xio/device/arch/host.hpp
+# weaken NAME FUNCTION OLD NEW LITMUS: in arch/host/memory.hpp, within FUNCTION, OLD becomes NEW; then LITMUS must fail.
+host=$work/include/xio/device/arch/host/memory.hpp
 failures=0
 weaken() {
   local name=$1 function=$2 old=$3 new=$4 litmus=$5
   shift 5
-  cp "$include/xio/device/arch/host.hpp" "$host"
+  cp "$include/xio/device/arch/host/memory.hpp" "$host"
   sed -i "/ $function(/,/^}/s/$old/$new/" "$host"
-  if cmp -s "$include/xio/device/arch/host.hpp" "$host"; then
+  if cmp -s "$include/xio/device/arch/host/memory.hpp" "$host"; then
     echo "$name: nothing to weaken; this script is out of date"
     failures=1
     return

@@ -10,7 +10,7 @@
 #include <catch.hpp>
 #include <machine/amdgcn_smoke.hpp>
 #include <machine/core/load.hpp>
-#include <xio/host/emulation/nvme_controller.hpp>
+#include <xio/host/emulation/nvme/controller.hpp>
 #include <xio/host/nvme/controller.hpp>
 
 namespace {

@@ -15,7 +15,7 @@
 
 #include <machine/core/load.hpp>
 
-#include <xio/host/emulation/nvme_controller.hpp>
+#include <xio/host/emulation/nvme/controller.hpp>
 #include <xio/host/nvme/controller.hpp>
 #include <xio/xio.hpp>
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include <xio/device/nvme.hpp>
+#include <xio/device/nvme/queue.hpp>
 
 #include "catch.hpp"
 #include "model/explorer.hpp"
@@ -141,9 +141,9 @@ class QueueProgram : public Program {
   bool done(uint32_t block) const { return (device_.ended >> block & 1) != 0; }
 
   /// Submits a read of a block; each block number is used once in an execution.
-  template <class Q, class... Until>
-  Token read(Q& queue, uint64_t block, Until... until) {
-    const Token token = queue.submit(xio::nvme::read(block, 1), xio::nvme::DataPointer{block << 12}, until...);
+  template <class Q, class Until = xio::Now>
+  Token read(Q& queue, uint64_t block, Until until = {}) {
+    const Token token = queue.submit(xio::nvme::read(block, 1), xio::nvme::DataPointer{block << 12}, until);
     device_.accepted += token.count;
     return token;
   }

@@ -31,7 +31,7 @@
 #include <utility>
 #include <vector>
 
-#include <xio/device/arch.hpp>
+#include <xio/device/arch/arch.hpp>
 #include <xio/host/simt/fibre.hpp>
 
 #if !XIO_INTERLEAVE

@@ -10,7 +10,8 @@ namespace {
 
 using namespace model;
 using xio::Deferred;
-using xio::Notifying;
+using xio::Notify;
+using xio::Policy;
 using xio::Sharing;
 using xio::Throughput;
 using xio::nvme::Queue;
@@ -96,11 +97,11 @@ class Notified : public QueueProgram {
  protected:
   uint16_t status_of(uint64_t block) const override { return block % 3 == 1 ? 0x281 : 0; }
   void wave(uint32_t number) override {
-    Queue<Sharing::grid, Notifying<>> queue(handle());
+    Queue<Sharing::grid, Policy<Notify>> queue(handle());
     for (uint32_t i = 0; i < 2; ++i) {
       const uint32_t block = number * 2 + i;
-      queue.submit(xio::nvme::read(block, 1), xio::nvme::DataPointer{uint64_t{block} << 12}, memory_.notification,
-                   forever());
+      (void)queue.submit(xio::nvme::read(block, 1), xio::nvme::DataPointer{uint64_t{block} << 12}, forever(),
+                   xio::Options().notify(memory_.notification));
       ++device_.accepted;
       explorer_.mark(i);
     }
@@ -142,12 +143,13 @@ class Split : public QueueProgram {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("H37 a refused claim leaves no trace under any schedule", "", Throughput, Deferred<3>) {
+TEMPLATE_TEST_CASE("H37 a refused claim leaves no trace under any schedule", "", Throughput, Policy<Deferred<3>>) {
   explore<Refused<TestType>>(enough, Sizes{4, 4, 4, 2}, 2u);
   explore<Refused<TestType>>(enough, Sizes{2, 2, 2, 1}, 2u);
 }
 
-TEMPLATE_TEST_CASE("H4 fence returns after the caller's operation under any schedule", "", Throughput, Deferred<2>) {
+TEMPLATE_TEST_CASE("H4 fence returns after the caller's operation under any schedule", "", Throughput,
+                   Policy<Deferred<2>>) {
   explore<Fenced<TestType>>(enough, Sizes{4, 8, 8, 3}, 2u);
   explore<Fenced<TestType>>(enough, Sizes{4, 8, 8, 2}, 2u);
 }

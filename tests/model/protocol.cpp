@@ -12,6 +12,7 @@ namespace {
 using namespace model;
 using xio::Deferred;
 using xio::Latency;
+using xio::Policy;
 using xio::Sharing;
 using xio::Throughput;
 using xio::nvme::Queue;
@@ -63,13 +64,13 @@ class SubmitAndWait : public QueueProgram {
 }  // namespace
 
 TEMPLATE_TEST_CASE("H10 H17: two waves, two operations each, on rings that both fill", "", Throughput, Latency,
-                   Deferred<2>, Deferred<100>) {
+                   Policy<Deferred<2>>, Policy<Deferred<100>>) {
   explore<SubmitAndWait<TestType>>(enough, Sizes{4, 8, 4, 2}, 2u, 2u);
   explore<SubmitAndWait<TestType>>(enough, Sizes{2, 4, 4, 1}, 2u, 2u);
   explore<SubmitAndWait<TestType>>(enough, Sizes{4, 8, 8, 3}, 2u, 2u);
 }
 
-TEMPLATE_TEST_CASE("H10 H17: three waves, one operation each", "", Throughput, Deferred<2>) {
+TEMPLATE_TEST_CASE("H10 H17: three waves, one operation each", "", Throughput, Policy<Deferred<2>>) {
   explore<SubmitAndWait<TestType>>(enough / 2, Sizes{4, 4, 4, 2}, 3u, 1u);
   explore<SubmitAndWait<TestType>>(enough / 4, Sizes{4, 4, 8, 3}, 3u, 1u);
 }
@@ -78,5 +79,5 @@ TEST_CASE("H34 shadow doorbells: no kick is lost between a device that falls asl
   using P = SubmitAndWait<Throughput, xio::ShadowDoorbell>;
   explore<P>(enough, Sizes{4, 8, 4, 2}, 2u, 2u, true);
   explore<P>(enough, Sizes{4, 8, 8, 3}, 2u, 1u, true);
-  explore<SubmitAndWait<Deferred<2>, xio::ShadowDoorbell>>(enough / 4, Sizes{4, 8, 4, 2}, 2u, 2u, true);
+  explore<SubmitAndWait<Policy<Deferred<2>>, xio::ShadowDoorbell>>(enough / 4, Sizes{4, 8, 4, 2}, 2u, 2u, true);
 }

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <memory>
 
-#include <xio/device/drive_set.hpp>
+#include <xio/device/nvme/drive_set.hpp>
 
 #include "catch.hpp"
 #include "emulation/protocol.hpp"

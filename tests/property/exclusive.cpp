@@ -9,7 +9,7 @@ using namespace property;
 
 TEST_CASE("Random sequences: a thread's queue") {
   run_sequences<Sharing::thread, Throughput>(25);
-  run_sequences<Sharing::thread, Notifying<Deferred<3>>>(25);
+  run_sequences<Sharing::thread, Policy<Deferred<3>, Notify>>(25);
 }
 
-TEST_CASE("Random sequences: a wave's queue") { run_sequences<Sharing::wave, Notifying<WriteThrough<>>>(25); }
+TEST_CASE("Random sequences: a wave's queue") { run_sequences<Sharing::wave, Policy<WriteThrough, Notify>>(25); }

@@ -196,7 +196,7 @@ class Sequence {
     const bool waits = !chance(4);
     queue_.publish_payload();
     const auto go = [&](const auto& pages) {
-      return waits ? queue_.submit(command, pages, soon()) : queue_.submit(command, pages);
+      return waits ? queue_.submit(command, pages, soon()) : queue_.try_submit(command, pages);
     };
     one.token = no_data ? go(NoData{}) : go(ContiguousPages{rig_.bus(one.buffer)});
     const uint32_t part = part_of(one.opcode);
@@ -273,7 +273,7 @@ class Sequence {
       }
       tickets_ += count;
       Notification progress{};
-      const Status status = queue_.transfer(Opcode::read, pieces.data(), count, progress, soon());
+      const Status status = queue_.transfer(Opcode::read, pieces.data(), count, soon(), progress);
       REQUIRE(progress.done == count);
       REQUIRE(progress.failed == failed);
       REQUIRE(status.is_ok() == (failed == 0));

@@ -8,8 +8,8 @@
 using namespace property;
 
 TEST_CASE("Random sequences: a queue of the grid") {
-  run_sequences<Sharing::grid, Notifying<>>(25);
-  run_sequences<Sharing::grid, Deferred<4, Latency>>(25);
+  run_sequences<Sharing::grid, Policy<Notify>>(25);
+  run_sequences<Sharing::grid, Policy<Latency, Deferred<4>>>(25);
 }
 
 TEST_CASE("Random sequences: a queue with shadow doorbells") {

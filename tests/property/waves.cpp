@@ -96,7 +96,7 @@ class Lane {
     const auto command = write ? xio::nvme::write(lba(block), blocks) : xio::nvme::read(lba(block), blocks);
     const ContiguousPages pages{bus_ + offset(mine)};
     queue_.publish_payload();
-    const Token token = patient ? queue_.submit(command, pages, soon()) : queue_.submit(command, pages);
+    const Token token = patient ? queue_.submit(command, pages, soon()) : queue_.try_submit(command, pages);
     if (!token.submitted()) {
       EXPECT(!patient && token.status == Status::would_block);
       return;
@@ -204,7 +204,7 @@ void run_waves(Kernel kernel, bool one_block) {
 
 TEST_CASE("Random waves on one queue of the grid") {
   run_waves(random_lane<Sharing::grid, Throughput>, false);
-  run_waves(random_lane<Sharing::grid, Deferred<6>>, false);
+  run_waves(random_lane<Sharing::grid, Policy<Deferred<6>>>, false);
 }
 
 TEST_CASE("Random waves on one queue of a block") { run_waves(random_lane<Sharing::block, Latency>, true); }

@@ -53,9 +53,9 @@ TEST_CASE("media errors are reported for the commands that meet them, and for no
   CHECK(machine.holds(0x77));
 
   // Nobody waits for these; quiet tells of the first.
-  queue.submit(xio::nvme::read(0, 8), pages, soon());
+  (void)queue.submit(xio::nvme::read(0, 8), pages, soon());
   const Token lost = queue.submit(xio::nvme::read(2048, 1), pages, soon());
-  queue.submit(xio::nvme::write(4096, 1), pages, soon());
+  (void)queue.submit(xio::nvme::write(4096, 1), pages, soon());
   REQUIRE(queue.fence(soon()).is_ok());
   CHECK(queue.errors().count == 2);
   CHECK(queue.errors().first_ticket == lost.last);

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <xio/host/simt.hpp>
+#include <xio/host/simt/simt.hpp>
 
 #include "qemu/faults.hpp"
 

@@ -51,7 +51,7 @@ TEST_CASE("a killed QEMU is an error at once, and no hang", "[qemu]") {
 
   // The device side sees nothing but time passing; the proxy keeps what it could not deliver.
   xio::nvme::Queue<xio::Sharing::thread> io(queue.handle());
-  const xio::Token token = io.submit(xio::nvme::flush(), xio::nvme::NoData{});
+  const xio::Token token = io.try_submit(xio::nvme::flush(), xio::nvme::NoData{});
   CHECK(io.wait(token, xio::deadline(xio::Duration{20000000})) == xio::Status::timed_out);
   CHECK(host_tests::eventually([&] { return !machine.qemu->doorbell_error().empty(); }));
   CHECK(contains(machine.qemu->doorbell_error(), "QEMU"));

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include <xio/device/nvme.hpp>
+#include <xio/device/nvme/queue.hpp>
 #include <xio/host/nvme/controller.hpp>
 #include <xio/host/nvme/qemu.hpp>
 

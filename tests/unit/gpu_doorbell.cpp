@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include <xio/host/doorbell_mapping.hpp>
-#include <xio/host/gpu/reach.hpp>
+#include <xio/host/nvme/idle_probe.hpp>
+#include <xio/host/memory/doorbell_mapping.hpp>
 #include <xio/host/nvme/vfio.hpp>
+#include <xio/host/rdma/gpu_reach.hpp>
 
 #include "catch.hpp"
 #include "unit/fake_gpu/support.hpp"

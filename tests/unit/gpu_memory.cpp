@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include <xio/host/gpu_bus.hpp>
-#include <xio/host/memory_allocator.hpp>
-#include <xio/host/placement.hpp>
+#include <xio/host/gpu/bus.hpp>
+#include <xio/host/memory/allocator.hpp>
+#include <xio/host/memory/placement.hpp>
 
 #include "catch.hpp"
 #include "unit/fake_gpu/support.hpp"
@@ -237,9 +237,9 @@ TEST_CASE("memory modes are placements", "[gpu]") {
   using Mixed = xio::PlacementOf<9>;
   STATIC_REQUIRE(std::is_same_v<Mixed, xio::Placement<Memory::device, Memory::host, Memory::host, Memory::device>>);
   STATIC_REQUIRE(Mixed::mode == 9);
-  STATIC_REQUIRE_FALSE(Mixed::Policy<>::inbound_in_order);
-  STATIC_REQUIRE(xio::PlacementOf<11>::Policy<>::inbound_in_order);
-  STATIC_REQUIRE(xio::PlacementOf<0>::Policy<xio::Latency>::ringing == xio::Ringing::immediate);
+  STATIC_REQUIRE_FALSE(xio::Policy<Mixed::Tag>::inbound_in_order);
+  STATIC_REQUIRE(xio::Policy<xio::PlacementOf<11>::Tag>::inbound_in_order);
+  STATIC_REQUIRE(xio::Policy<xio::Latency, xio::PlacementOf<0>::Tag>::ringing == xio::Ringing::immediate);
   STATIC_REQUIRE(xio::PlacementOf<6>::doorbell_record == Memory::device);
   for (uint32_t mode = 0; mode < 16; ++mode) CHECK(xio::needs_inbound_flush(mode) == ((mode & 10) == 8));
 

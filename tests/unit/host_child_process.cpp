@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-#include <xio/host/child_process.hpp>
+#include <xio/host/linux/child_process.hpp>
 
 #include "catch.hpp"
 #include "unit/host_support.hpp"

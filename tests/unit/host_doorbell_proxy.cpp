@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <xio/host/doorbell_proxy.hpp>
+#include <xio/host/memory/doorbell_proxy.hpp>
 #include <xio/host/wait.hpp>
 
 #include "catch.hpp"

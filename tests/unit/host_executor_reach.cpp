@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <xio/host/emulation/rdma_nic.hpp>
+#include <xio/host/emulation/rdma/nic.hpp>
 #include <xio/host/rdma/direct_queue_pair.hpp>
 
 #include "catch.hpp"

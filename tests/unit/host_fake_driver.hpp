@@ -23,7 +23,7 @@
 #include <vector>
 
 #include <xio/host/error.hpp>
-#include <xio/host/kernel_calls.hpp>
+#include <xio/host/linux/kernel_calls.hpp>
 #include <xio/vendors/nvme/opcodes_admin.hpp>
 
 namespace host_tests {

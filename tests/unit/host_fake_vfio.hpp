@@ -19,7 +19,7 @@
 #include <vector>
 
 #include <xio/host/error.hpp>
-#include <xio/host/kernel_calls.hpp>
+#include <xio/host/linux/kernel_calls.hpp>
 #include <xio/host/nvme/iommufd_abi.hpp>
 #include <xio/host/nvme/vfio_access.hpp>
 #include <xio/host/text.hpp>

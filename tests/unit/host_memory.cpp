@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include <xio/host/dma_arena.hpp>
 #include <xio/host/memory.hpp>
-#include <xio/host/range_allocator.hpp>
+#include <xio/host/memory/dma_arena.hpp>
+#include <xio/host/memory/range_allocator.hpp>
 
 #include "catch.hpp"
 #include "unit/host_support.hpp"

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include <xio/host/dma_arena.hpp>
+#include <xio/host/memory/dma_arena.hpp>
 #include <xio/host/rdma/rxe_rings.hpp>
 
 #include "catch.hpp"

@@ -15,8 +15,8 @@
 #include <optional>
 #include <vector>
 
+#include <xio/host/memory/revocable_mapping.hpp>
 #include <xio/host/nvme/kernel_shared.hpp>
-#include <xio/host/revocable_mapping.hpp>
 
 #include "catch.hpp"
 #include "unit/host_fake_driver.hpp"

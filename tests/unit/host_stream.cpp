@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <xio/host/host_stream.hpp>
+#include <xio/host/simt/host_stream.hpp>
 
 #include "catch.hpp"
 #include "unit/host_support.hpp"

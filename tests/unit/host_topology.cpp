@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Topology on machines made of files: which device is nearest, and what is said of it.
 
-#include <xio/host/topology.hpp>
+#include <xio/host/topology/topology.hpp>
 
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 /// @file
 /// @brief The verification pattern: misplaced and stale blocks are caught; the shift register has its full period.
 
-#include <xio/device/pattern.hpp>
+#include <xio/device/core/pattern.hpp>
 
 #include <array>
 #include <set>

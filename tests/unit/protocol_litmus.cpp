@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include <xio/device/nvme.hpp>
+#include <xio/device/nvme/queue.hpp>
 
 #include "catch.hpp"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <xio/device/completion.hpp>
+#include <xio/device/queue/completion.hpp>
 
 #include "catch.hpp"
 

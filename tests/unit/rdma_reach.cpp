@@ -3,13 +3,13 @@
 
 #include "catch.hpp"
 
-#include <xio/device/rdma_memory.hpp>
+#include <xio/device/rdma/memory.hpp>
 
 #include <cstdint>
 #include <vector>
 
+using xio::Region;
 using xio::Status;
-using xio::rdma::LocalMemory;
 using xio::rdma::RemoteMemory;
 
 namespace {
@@ -47,8 +47,8 @@ TEST_CASE("H37 a piece is inside its memory, for every sign and carry") {
         if (bytes > longest_message) continue;
         const bool expected = is_inside(offset, bytes, length);
         inside += expected ? 1 : 0;
-        const bool signs = xio::rdma::reach_by_sign(offset, bytes, length).is_inside();
-        const bool branches = xio::rdma::reach_by_branch(offset, bytes, length).is_inside();
+        const bool signs = xio::reach_by_sign(offset, bytes, length).is_inside();
+        const bool branches = xio::reach_by_branch(offset, bytes, length).is_inside();
         if (signs != expected || branches != expected) {
           ++wrong;
           CAPTURE(offset, bytes, length, expected, signs, branches);
@@ -64,12 +64,12 @@ TEST_CASE("H37 a piece is inside its memory, for every sign and carry") {
 
 TEST_CASE("H37 both pieces of a transfer in one test") {
   const RemoteMemory remote{0x1000, 4096, 1};
-  const LocalMemory local{0x2000, 64, 2};
+  const Region local{0x2000, 64, 2};
   CHECK((remote.at(0, 64).reach & local.at(0, 64).reach).status() == Status::ok);
   CHECK((remote.at(64, 64).reach & local.at(64, 64).reach).status() == Status::out_of_range);
   CHECK((remote.at(4096, 64).reach & local.at(0, 64).reach).status() == Status::out_of_range);
   CHECK(remote.at(64, 8).address == 0x1040);
   // Implicit on-demand paging: one key for all memory.
-  const LocalMemory everything{0, ~uint64_t{0}, 3};
+  const Region everything{0, ~uint64_t{0}, 3};
   CHECK(everything.at(0x7fff00000000, 4096).reach.is_inside());
 }

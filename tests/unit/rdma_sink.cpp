@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-#include <xio/device/rdma_sink.hpp>
+#include <xio/device/rdma/sink.hpp>
 #include <xio/vendors/mlx5/traits.hpp>
 
 #include <cstring>

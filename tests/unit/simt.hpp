@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include <xio/host/simt.hpp>
+#include <xio/host/simt/simt.hpp>
 
 #include "catch.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tester/doctor/doorbells.hpp"
 
-#include <xio/host/doorbell_probe.hpp>
+#include <xio/host/nvme/idle_probe.hpp>
 
 #include "tester/doctor/checks.hpp"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <xio/host/doorbell_mapping.hpp>
 #include <xio/host/gpu/find.hpp>
+#include <xio/host/memory/doorbell_mapping.hpp>
 #include <xio/host/nvme/vfio.hpp>
 
 #include "tester/doctor/machine.hpp"

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include <xio/host/pci.hpp>
+#include <xio/host/linux/pci.hpp>
 #include <xio/host/text.hpp>
 
 namespace tester::doctor {

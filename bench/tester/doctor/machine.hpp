@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <xio/host/kernel_calls.hpp>
+#include <xio/host/linux/kernel_calls.hpp>
 
 namespace tester::doctor {
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "tester/doctor/machine.hpp"
-#include "tester/found_qemu.hpp"
+#include "tester/nvme/found_qemu.hpp"
 
 namespace tester::doctor {
 

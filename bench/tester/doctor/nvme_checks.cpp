@@ -5,11 +5,11 @@
 #include <chrono>
 #include <cstring>
 
+#include <xio/host/linux/pci.hpp>
 #include <xio/host/nvme/kernel_controller.hpp>
 #include <xio/host/nvme/kernel_shared_inspection.hpp>
 #include <xio/host/nvme/kernel_use.hpp>
 #include <xio/host/nvme/vfio_options.hpp>
-#include <xio/host/pci.hpp>
 
 #include "tester/doctor/checks.hpp"
 #include "tester/doctor/iommu.hpp"

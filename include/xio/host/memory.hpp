@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <xio/config.hpp>
+#include <xio/device/core/region.hpp>
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -71,6 +72,8 @@ class DmaBuffer {
   }
   /// Bytes.
   size_t size() const { return size_; }
+  /// For kernels; valid as long as the buffer is.
+  Region region() const { return {bus_, size_, 0, data_}; }
   explicit operator bool() const { return data_ != nullptr; }
 
   /// The object at `byte_offset`; throws Error where it would not lie inside of the buffer.

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include <xio/config.hpp>
-#include <xio/device/arch/give_way.hpp>
+#include <xio/device/arch/host/give_way.hpp>
 
 XIO_NAMESPACE_BEGIN
 

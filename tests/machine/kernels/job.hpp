@@ -4,10 +4,10 @@
 /// @file
 /// @brief What the host gives to the machine's kernels, and what it gets back.
 
-#include <xio/device/drive_set.hpp>
-#include <xio/device/nvme.hpp>
-#include <xio/device/rdma.hpp>
-#include <xio/device/rdma_receive.hpp>
+#include <xio/device/nvme/drive_set.hpp>
+#include <xio/device/nvme/queue.hpp>
+#include <xio/device/rdma/queue_pair.hpp>
+#include <xio/device/rdma/receive.hpp>
 
 namespace machine_kernels {
 
@@ -45,9 +45,9 @@ struct RdmaJob {
   xio::rdma::QueuePairHandle handle;
   xio::rdma::ReceiveQueueHandle receive;  ///< of the peer
   xio::rdma::RemoteMemory remote;
-  xio::rdma::LocalMemory local;  ///< thread_bytes for each thread
-  uint64_t* data;                ///< the same as `local`
-  xio::rdma::LocalMemory inbox;  ///< of the peer: thread_bytes for each thread
+  xio::Region local;  ///< thread_bytes for each thread
+  uint64_t* data;     ///< the same as `local`
+  xio::Region inbox;  ///< of the peer: thread_bytes for each thread
   uint64_t* inbox_data;
   Report* report;
   uint32_t lanes;

@@ -111,7 +111,7 @@ template <xio::Sharing S>
 XIO_DEVICE void many_tokens(const NvmeJob& job) {
   using namespace xio;
   if (thread_number() >= job.lanes) return;
-  nvme::Queue<S, Notifying<>> queue(own_queue<S>(job));
+  nvme::Queue<S, Policy<Notify>> queue(own_queue<S>(job));
   Blocks<decltype(queue)> blocks(queue, job, thread_number());
   constexpr uint32_t most = 3;
   for (uint32_t round = 0; round < job.rounds; ++round) {
@@ -180,7 +180,7 @@ XIO_DEVICE void batches(const NvmeJob& job) {
 /// Every wave moves its own pieces through the shared queue; progress is a notification.
 XIO_DEVICE void transfers(const NvmeJob& job) {
   using namespace xio;
-  nvme::Queue<Sharing::grid, Notifying<>> queue(job.queues[0]);
+  nvme::Queue<Sharing::grid, Policy<Notify>> queue(job.queues[0]);
   const uint32_t wave = thread_number() / arch::wave_size();
   const uint32_t waves = job.lanes / arch::wave_size();
   const uint32_t first = wave * job.count;
@@ -194,7 +194,7 @@ XIO_DEVICE void transfers(const NvmeJob& job) {
   queue.publish_payload();
   const auto run = [&](nvme::Opcode opcode, const nvme::Piece* pieces, Notification& progress) {
     const Status status =
-        queue.transfer(opcode, pieces, job.count, progress, queue.deadline(Duration{job.patience_ns}));
+        queue.transfer(opcode, pieces, job.count, queue.deadline(Duration{job.patience_ns}), progress);
     if (arch::lane() == 0) count(job.report, status, arch::load<arch::Scope::system>(&progress.done) == job.count, 8);
     return status;
   };
@@ -213,15 +213,15 @@ XIO_DEVICE void unwaited(const NvmeJob& job) {
   using namespace xio;
   const uint32_t self = thread_number();
   if (self >= job.lanes) return;
-  nvme::Queue<S, Notifying<>> queue(own_queue<S>(job));
+  nvme::Queue<S, Policy<Notify>> queue(own_queue<S>(job));
   Blocks<decltype(queue)> blocks(queue, job, self);
   Notification& notification = job.notifications[self];
   for (uint32_t round = 0; round < job.rounds; ++round) {
     fill(blocks.out(), blocks.stamp(round), job.words);
     queue.publish_payload();
     const Deadline limit = blocks.until();
-    const Token token =
-        queue.submit(nvme::write(blocks.lba(round), 1), nvme::ContiguousPages{blocks.out_bus()}, notification, limit);
+    const Token token = queue.submit(nvme::write(blocks.lba(round), 1), nvme::ContiguousPages{blocks.out_bus()}, limit,
+                                     Options().notify(notification));
     Status status = token.status;
     if (token.submitted()) status = queue.fence(limit);
     // Who takes a completion tells of it when it has been filed: that may be a little later than the fence.
@@ -230,8 +230,8 @@ XIO_DEVICE void unwaited(const NvmeJob& job) {
     count(job.report, status, told.is_ok() && notification.done == round + 1, 9);
     KeptResult& kept = job.kept[self];
     arch::store<arch::Scope::system>(&kept.ended, uint64_t{0});
-    const Token read =
-        queue.submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()}, kept, limit);
+    const Token read = queue.submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()}, limit,
+                                    Options().keep(kept));
     status = read.status;
     if (read.submitted()) status = queue.quiet(limit);
     const bool ended = arch::load<arch::Scope::system>(&kept.ended) == KeptResult::has_ended;
@@ -249,7 +249,8 @@ XIO_DEVICE void processed(const NvmeJob& job) {
   uint32_t ended = 0;
   while (ended < job.rounds && !limit.passed()) {
     while (submitted < job.rounds) {
-      const Token token = queue.submit(nvme::read(blocks.lba(submitted), 1), nvme::ContiguousPages{blocks.in_bus()});
+      const Token token =
+          queue.try_submit(nvme::read(blocks.lba(submitted), 1), nvme::ContiguousPages{blocks.in_bus()});
       if (token.status == Status::would_block) break;
       count(job.report, token.status, true, 11);
       ++submitted;

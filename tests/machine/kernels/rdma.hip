@@ -35,9 +35,9 @@ KERNEL(mlx5_wave_latency, put_get<xio::mlx5::Vendor<>, Sharing::wave, xio::Laten
 KERNEL(mlx5_thread_puts, puts<xio::mlx5::Vendor<>, Sharing::thread>)
 KERNEL(mlx5_wave_puts, puts<xio::mlx5::Vendor<>, Sharing::wave>)
 KERNEL(bnxt_block, put_get<xio::bnxt::Vendor<>, Sharing::block, xio::Throughput, true>)
-KERNEL(ionic_grid_deferred, put_get<xio::ionic::Vendor<>, Sharing::grid, xio::Deferred<4>, true>)
+KERNEL(ionic_grid_deferred, put_get<xio::ionic::Vendor<>, Sharing::grid, xio::Policy<xio::Deferred<4>>, true>)
 KERNEL(ernic_grid_latency, put_get<xio::ernic::Vendor, Sharing::grid, xio::Latency, false>)
-KERNEL(rxe_grid_through, put_get<xio::rxe::Vendor<>, Sharing::grid, xio::WriteThrough<>, true>)
+KERNEL(rxe_grid_through, put_get<xio::rxe::Vendor<>, Sharing::grid, xio::Policy<xio::WriteThrough>, true>)
 
 #undef VENDOR
 #undef KERNEL

@@ -68,7 +68,7 @@ XIO_DEVICE void put_quiet(const RdmaJob& job) {
   using namespace xio;
   const uint32_t self = thread_number();
   if (self >= job.lanes) return;
-  rdma::QueuePair<Vendor, Sharing::grid, Deferred<4>> qp(job.handle);
+  rdma::QueuePair<Vendor, Sharing::grid, Policy<Deferred<4>>> qp(job.handle);
   uint64_t* const out = job.data + uint64_t{self} * (thread_bytes / 8);
   const uint64_t offset = self * thread_bytes;
   const uint32_t bytes = job.words * 8;

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include <xio/host/emulation/nvme_controller.hpp>
+#include <xio/host/emulation/nvme/controller.hpp>
 #include <xio/host/nvme/controller.hpp>
 
 #include <machine/run/arena.hpp>

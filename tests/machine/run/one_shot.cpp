@@ -13,9 +13,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include <xio/device/rdma.hpp>
-#include <xio/host/emulation/nvme_controller.hpp>
-#include <xio/host/emulation/rdma_nic.hpp>
+#include <xio/device/rdma/queue_pair.hpp>
+#include <xio/host/emulation/nvme/controller.hpp>
+#include <xio/host/emulation/rdma/nic.hpp>
 #include <xio/host/nvme/controller.hpp>
 
 #include <machine/core/load.hpp>
@@ -95,7 +95,7 @@ Counts put(Gpu& gpu, const std::string& kernel, bool checked) {
   struct {
     xio::rdma::QueuePairHandle handle;
     xio::rdma::RemoteMemory remote;
-    xio::rdma::LocalMemory local;
+    xio::Region local;
     uint64_t offset;
     uint32_t bytes;
     xio::Token* token;

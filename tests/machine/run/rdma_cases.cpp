@@ -3,7 +3,7 @@
 /// @file
 /// @brief RDMA kernels against emulated NICs, which the machine steps.
 
-#include <xio/host/emulation/rdma_nic.hpp>
+#include <xio/host/emulation/rdma/nic.hpp>
 
 #include <machine/run/arena.hpp>
 #include <machine/run/launch.hpp>

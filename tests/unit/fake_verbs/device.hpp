@@ -10,11 +10,11 @@
 #include <cerrno>
 #include <string>
 
-#include <xio/device/rdma.hpp>
-#include <xio/device/rdma_receive.hpp>
-#include <xio/host/emulation/rdma_nic.hpp>
+#include <xio/device/rdma/queue_pair.hpp>
+#include <xio/device/rdma/receive.hpp>
+#include <xio/host/emulation/rdma/nic.hpp>
 #include <xio/host/rdma/verbs_library.hpp>
-#include <xio/host/simt.hpp>
+#include <xio/host/simt/simt.hpp>
 
 #include "catch.hpp"
 #include "tables.hpp"
@@ -96,9 +96,9 @@ struct Wire {
   }
   ~Wire() { nic.stop(); }
 
-  xio::rdma::LocalMemory local() { return {reinterpret_cast<uint64_t>(near_bytes.data()), bytes, near_key}; }
+  xio::Region local() { return {reinterpret_cast<uint64_t>(near_bytes.data()), bytes, near_key}; }
   xio::rdma::RemoteMemory remote() { return {reinterpret_cast<uint64_t>(far_bytes.data()), bytes, far_key}; }
-  xio::rdma::LocalMemory far_local() { return {reinterpret_cast<uint64_t>(far_bytes.data()), bytes, far_key}; }
+  xio::Region far_local() { return {reinterpret_cast<uint64_t>(far_bytes.data()), bytes, far_key}; }
 
   /// Writes all bytes to the far side, each lane of two waves its part of each round; returns how many went well.
   uint32_t put_all(const xio::rdma::QueuePairHandle& handle) {

@@ -6,7 +6,7 @@
 
 #include <infiniband/mlx5dv.h>
 
-#include <xio/host/emulation/rdma_nic.hpp>
+#include <xio/host/emulation/rdma/nic.hpp>
 
 #include "unit/fake_verbs/device.hpp"
 

@@ -4,8 +4,8 @@
 /// @file
 /// @brief The lanes of a wave that make one call of a queue together.
 
-#include <xio/device/deadline.hpp>
-#include <xio/device/policy.hpp>
+#include <xio/device/core/deadline.hpp>
+#include <xio/device/queue/policy.hpp>
 
 XIO_NAMESPACE_BEGIN
 

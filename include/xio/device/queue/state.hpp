@@ -4,8 +4,8 @@
 /// @file
 /// @brief The counters of a queue, which all its users share.
 
+#include <xio/device/core/ring.hpp>
 #include <xio/device/queue/group.hpp>
-#include <xio/device/ring.hpp>
 
 XIO_NAMESPACE_BEGIN
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <xio/config.hpp>
-#include <xio/device/arch/give_way.hpp>
+#include <xio/device/arch/host/give_way.hpp>
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN

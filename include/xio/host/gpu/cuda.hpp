@@ -10,7 +10,7 @@
 #include <xio/host/error.hpp>
 #include <xio/host/gpu/cuda_library.hpp>
 #include <xio/host/gpu/runtime.hpp>
-#include <xio/host/pci.hpp>
+#include <xio/host/linux/pci.hpp>
 
 XIO_NAMESPACE_BEGIN
 

@@ -14,7 +14,7 @@
 #include <xio/host/gpu/hip_library.hpp>
 #include <xio/host/gpu/hsa_agent.hpp>
 #include <xio/host/gpu/runtime.hpp>
-#include <xio/host/pci.hpp>
+#include <xio/host/linux/pci.hpp>
 
 XIO_NAMESPACE_BEGIN
 

@@ -11,7 +11,7 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/shared_library.hpp>
+#include <xio/host/linux/shared_library.hpp>
 
 XIO_NAMESPACE_BEGIN
 

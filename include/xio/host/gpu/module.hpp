@@ -22,8 +22,8 @@
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/gpu/runtime.hpp>
+#include <xio/host/gpu/wave_budget.hpp>
 #include <xio/host/wait.hpp>
-#include <xio/host/wave_budget.hpp>
 
 XIO_NAMESPACE_BEGIN
 

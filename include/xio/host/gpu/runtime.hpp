@@ -11,8 +11,8 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/file_descriptor.hpp>
-#include <xio/host/memory_kind.hpp>
+#include <xio/host/gpu/memory_kind.hpp>
+#include <xio/host/linux/file_descriptor.hpp>
 
 XIO_NAMESPACE_BEGIN
 

@@ -6,8 +6,8 @@
 /// or CUDA's, before this one; without it there is nothing here. host_stream.hpp has the same for the CPU.
 
 #include <xio/config.hpp>
-#include <xio/host/occupancy.hpp>
-#include <xio/host/wave_budget.hpp>
+#include <xio/host/gpu/occupancy.hpp>
+#include <xio/host/gpu/wave_budget.hpp>
 
 #if defined(HIP_INCLUDE_HIP_HIP_RUNTIME_API_H) || defined(CUDART_VERSION)
 

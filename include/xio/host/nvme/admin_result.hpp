@@ -7,7 +7,7 @@
 #include <string>
 
 #include <xio/config.hpp>
-#include <xio/device/status.hpp>
+#include <xio/device/core/status.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/text.hpp>
 #include <xio/vendors/nvme/decode.hpp>
@@ -56,7 +56,7 @@ class AdminError : public Error {
 
   uint8_t opcode() const { return opcode_; }
   Status status() const { return status_; }
-  /// Status code type and status code, as status_codes.hpp lists them: 0x102 is "invalid queue size".
+  /// Status code type and status code, as status.hpp lists them: 0x102 is "invalid queue size".
   uint16_t code() const { return status_.vendor & 0x7ff; }
 
  private:

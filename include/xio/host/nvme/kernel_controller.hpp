@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <xio/config.hpp>
-#include <xio/host/kernel_calls.hpp>
-#include <xio/host/pci.hpp>
+#include <xio/host/linux/kernel_calls.hpp>
+#include <xio/host/linux/pci.hpp>
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN

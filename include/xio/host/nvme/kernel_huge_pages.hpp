@@ -10,11 +10,11 @@
 #include <string>
 
 #include <xio/config.hpp>
-#include <xio/host/kernel_calls.hpp>
+#include <xio/host/linux/kernel_calls.hpp>
+#include <xio/host/linux/pci.hpp>
+#include <xio/host/linux/trusted_files.hpp>
 #include <xio/host/nvme/kernel_obstacle.hpp>
-#include <xio/host/pci.hpp>
 #include <xio/host/text.hpp>
-#include <xio/host/trusted_files.hpp>
 
 XIO_NAMESPACE_BEGIN
 

@@ -14,9 +14,9 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/kernel_calls.hpp>
+#include <xio/host/linux/kernel_calls.hpp>
+#include <xio/host/linux/shared_library.hpp>
 #include <xio/host/nvme/kernel_shared_options.hpp>
-#include <xio/host/shared_library.hpp>
 #include <xio/vendors/nvme/encode.hpp>
 
 XIO_NAMESPACE_BEGIN

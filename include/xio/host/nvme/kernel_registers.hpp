@@ -10,7 +10,7 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/revocable_mapping.hpp>
+#include <xio/host/memory/revocable_mapping.hpp>
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN

@@ -13,8 +13,8 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/file_descriptor.hpp>
-#include <xio/host/kernel_calls.hpp>
+#include <xio/host/linux/file_descriptor.hpp>
+#include <xio/host/linux/kernel_calls.hpp>
 #include <xio/host/nvme/controller_access.hpp>
 #include <xio/host/nvme/kernel_controller.hpp>
 #include <xio/host/nvme/kernel_obstacle.hpp>

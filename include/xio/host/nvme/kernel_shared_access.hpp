@@ -15,8 +15,8 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/file_descriptor.hpp>
-#include <xio/host/kernel_calls.hpp>
+#include <xio/host/linux/file_descriptor.hpp>
+#include <xio/host/linux/kernel_calls.hpp>
 #include <xio/host/nvme/controller_access.hpp>
 #include <xio/host/nvme/identify.hpp>
 #include <xio/host/nvme/kernel_controller.hpp>
@@ -29,7 +29,7 @@
 #include <xio/host/wait.hpp>
 #include <xio/vendors/nvme/encode_admin.hpp>
 #include <xio/vendors/nvme/identify.hpp>
-#include <xio/vendors/nvme/status_codes.hpp>
+#include <xio/vendors/nvme/status.hpp>
 
 XIO_NAMESPACE_BEGIN
 

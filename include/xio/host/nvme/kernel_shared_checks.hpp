@@ -15,8 +15,9 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/file_descriptor.hpp>
-#include <xio/host/kernel_calls.hpp>
+#include <xio/host/linux/file_descriptor.hpp>
+#include <xio/host/linux/kernel_calls.hpp>
+#include <xio/host/linux/pci.hpp>
 #include <xio/host/nvme/admin_result.hpp>
 #include <xio/host/nvme/controller_access.hpp>
 #include <xio/host/nvme/kernel_controller.hpp>
@@ -24,7 +25,6 @@
 #include <xio/host/nvme/kernel_registers.hpp>
 #include <xio/host/nvme/kernel_shared_options.hpp>
 #include <xio/host/nvme/kernel_use.hpp>
-#include <xio/host/pci.hpp>
 #include <xio/host/text.hpp>
 #include <xio/vendors/nvme/identify.hpp>
 #include <xio/vendors/nvme/registers.hpp>

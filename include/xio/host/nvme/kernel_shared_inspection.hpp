@@ -11,7 +11,7 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/kernel_calls.hpp>
+#include <xio/host/linux/kernel_calls.hpp>
 #include <xio/host/nvme/controller_access.hpp>
 #include <xio/host/nvme/kernel_controller.hpp>
 #include <xio/host/nvme/kernel_huge_pages.hpp>

@@ -20,12 +20,12 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/file_descriptor.hpp>
-#include <xio/host/kernel_calls.hpp>
+#include <xio/host/linux/file_descriptor.hpp>
+#include <xio/host/linux/kernel_calls.hpp>
 #include <xio/host/memory.hpp>
+#include <xio/host/memory/range_allocator.hpp>
 #include <xio/host/nvme/kernel_huge_pages.hpp>
 #include <xio/host/nvme/kernel_shared_record.hpp>
-#include <xio/host/range_allocator.hpp>
 
 XIO_NAMESPACE_BEGIN
 

@@ -21,12 +21,12 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/file_descriptor.hpp>
-#include <xio/host/kernel_calls.hpp>
+#include <xio/host/linux/file_descriptor.hpp>
+#include <xio/host/linux/kernel_calls.hpp>
+#include <xio/host/linux/pci.hpp>
+#include <xio/host/linux/trusted_files.hpp>
 #include <xio/host/nvme/kernel_huge_pages.hpp>
-#include <xio/host/pci.hpp>
 #include <xio/host/text.hpp>
-#include <xio/host/trusted_files.hpp>
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN

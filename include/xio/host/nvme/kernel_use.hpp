@@ -13,9 +13,9 @@
 #include <vector>
 
 #include <xio/config.hpp>
-#include <xio/host/kernel_calls.hpp>
+#include <xio/host/linux/kernel_calls.hpp>
+#include <xio/host/linux/pci.hpp>
 #include <xio/host/nvme/kernel_controller.hpp>
-#include <xio/host/pci.hpp>
 
 XIO_NAMESPACE_BEGIN
 

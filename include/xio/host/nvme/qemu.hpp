@@ -12,11 +12,11 @@
 #include <vector>
 
 #include <xio/config.hpp>
-#include <xio/host/child_process.hpp>
-#include <xio/host/dma_arena.hpp>
-#include <xio/host/doorbell_proxy.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/file_descriptor.hpp>
+#include <xio/host/linux/child_process.hpp>
+#include <xio/host/linux/file_descriptor.hpp>
+#include <xio/host/memory/dma_arena.hpp>
+#include <xio/host/memory/doorbell_proxy.hpp>
 #include <xio/host/nvme/qemu_command.hpp>
 #include <xio/host/nvme/qemu_monitor.hpp>
 #include <xio/host/nvme/qemu_options.hpp>

@@ -17,7 +17,7 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/file_descriptor.hpp>
+#include <xio/host/linux/file_descriptor.hpp>
 #include <xio/host/nvme/qemu_options.hpp>
 
 XIO_NAMESPACE_BEGIN

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include <xio/config.hpp>
-#include <xio/device/nvme_handle.hpp>
+#include <xio/device/nvme/handle.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/memory.hpp>
 #include <xio/host/nvme/controller_state.hpp>

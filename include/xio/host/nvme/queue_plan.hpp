@@ -10,7 +10,7 @@
 #include <string>
 
 #include <xio/config.hpp>
-#include <xio/device/failure_log.hpp>
+#include <xio/device/queue/failure_log.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/memory.hpp>
 #include <xio/host/nvme/identify.hpp>

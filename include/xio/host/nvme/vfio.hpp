@@ -12,9 +12,10 @@
 #include <utility>
 
 #include <xio/config.hpp>
-#include <xio/host/dma_arena.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/kernel_calls.hpp>
+#include <xio/host/linux/kernel_calls.hpp>
+#include <xio/host/linux/pci.hpp>
+#include <xio/host/memory/dma_arena.hpp>
 #include <xio/host/nvme/transport.hpp>
 #include <xio/host/nvme/vfio_access.hpp>
 #include <xio/host/nvme/vfio_device.hpp>
@@ -22,7 +23,6 @@
 #include <xio/host/nvme/vfio_iommufd.hpp>
 #include <xio/host/nvme/vfio_memory.hpp>
 #include <xio/host/nvme/vfio_options.hpp>
-#include <xio/host/pci.hpp>
 #include <xio/host/text.hpp>
 #include <xio/host/wait.hpp>
 #include <xio/vendors/nvme/registers.hpp>

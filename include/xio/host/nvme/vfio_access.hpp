@@ -16,8 +16,8 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/kernel_calls.hpp>
-#include <xio/host/pci.hpp>
+#include <xio/host/linux/kernel_calls.hpp>
+#include <xio/host/linux/pci.hpp>
 
 XIO_NAMESPACE_BEGIN
 

@@ -20,8 +20,8 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/file_descriptor.hpp>
-#include <xio/host/kernel_calls.hpp>
+#include <xio/host/linux/file_descriptor.hpp>
+#include <xio/host/linux/kernel_calls.hpp>
 #include <xio/host/nvme/vfio_access.hpp>
 
 XIO_NAMESPACE_BEGIN

@@ -14,10 +14,10 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/file_descriptor.hpp>
-#include <xio/host/kernel_calls.hpp>
+#include <xio/host/linux/file_descriptor.hpp>
+#include <xio/host/linux/kernel_calls.hpp>
+#include <xio/host/linux/pci.hpp>
 #include <xio/host/nvme/vfio_access.hpp>
-#include <xio/host/pci.hpp>
 
 XIO_NAMESPACE_BEGIN
 

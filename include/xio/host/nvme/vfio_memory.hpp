@@ -15,12 +15,12 @@
 #include <utility>
 
 #include <xio/config.hpp>
-#include <xio/host/dma_arena.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/memory.hpp>
+#include <xio/host/memory/dma_arena.hpp>
+#include <xio/host/memory/range_allocator.hpp>
 #include <xio/host/nvme/vfio_access.hpp>
 #include <xio/host/nvme/vfio_options.hpp>
-#include <xio/host/range_allocator.hpp>
 
 XIO_NAMESPACE_BEGIN
 

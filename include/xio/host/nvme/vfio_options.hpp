@@ -9,7 +9,7 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/pci.hpp>
+#include <xio/host/linux/pci.hpp>
 #include <xio/host/spec.hpp>
 
 XIO_NAMESPACE_BEGIN

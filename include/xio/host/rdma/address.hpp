@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include <xio/config.hpp>
-#include <xio/device/rdma_memory.hpp>
+#include <xio/device/rdma/memory.hpp>
 #include <xio/host/rdma/gid.hpp>
 
 XIO_NAMESPACE_BEGIN

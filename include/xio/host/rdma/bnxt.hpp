@@ -20,9 +20,9 @@
 #include <vector>
 
 #include <xio/host/error.hpp>
+#include <xio/host/linux/shared_library.hpp>
 #include <xio/host/rdma/adoption.hpp>
 #include <xio/host/rdma/direct_queue_pair.hpp>
-#include <xio/host/shared_library.hpp>
 #include <xio/vendors/bnxt/traits.hpp>
 
 XIO_NAMESPACE_BEGIN

@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-#include <xio/device/rdma_handle.hpp>
+#include <xio/device/rdma/handle.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/rdma/executor_reach.hpp>
 #include <xio/host/rdma/queue_states.hpp>

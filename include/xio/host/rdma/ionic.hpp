@@ -19,9 +19,9 @@
 #include <vector>
 
 #include <xio/host/error.hpp>
+#include <xio/host/linux/shared_library.hpp>
 #include <xio/host/rdma/adoption.hpp>
 #include <xio/host/rdma/direct_queue_pair.hpp>
-#include <xio/host/shared_library.hpp>
 #include <xio/vendors/ionic/traits.hpp>
 
 XIO_NAMESPACE_BEGIN

@@ -13,7 +13,7 @@
 
 #include <string>
 
-#include <xio/host/shared_library.hpp>
+#include <xio/host/linux/shared_library.hpp>
 
 XIO_NAMESPACE_BEGIN
 

@@ -4,7 +4,7 @@
 /// @file
 /// @brief Where what changes while a queue pair is used lies in one piece of memory.
 
-#include <xio/device/rdma_handle.hpp>
+#include <xio/device/rdma/handle.hpp>
 
 XIO_NAMESPACE_BEGIN
 

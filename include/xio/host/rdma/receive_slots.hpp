@@ -4,7 +4,7 @@
 /// @file
 /// @brief The slots of a receive queue that does not begin at receive 0.
 
-#include <xio/device/rdma_handle.hpp>
+#include <xio/device/rdma/handle.hpp>
 
 XIO_NAMESPACE_BEGIN
 

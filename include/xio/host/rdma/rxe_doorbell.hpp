@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-#include <xio/host/doorbell_proxy.hpp>
+#include <xio/host/memory/doorbell_proxy.hpp>
 #include <xio/host/rdma/rxe.hpp>
 #include <xio/host/wait.hpp>
 

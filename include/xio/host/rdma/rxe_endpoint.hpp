@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include <xio/device/rdma_handle.hpp>
-#include <xio/device/ring.hpp>
+#include <xio/device/core/ring.hpp>
+#include <xio/device/rdma/handle.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/rdma/queue_states.hpp>
 #include <xio/host/rdma/receive_slots.hpp>

@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-#include <xio/device/arch/give_way.hpp>
+#include <xio/device/arch/host/give_way.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/simt/fibre_pool.hpp>
 #include <xio/host/simt/jitter.hpp>

@@ -7,7 +7,7 @@
 #include <sched.h>
 #include <time.h>
 
-#include <xio/device/arch.hpp>
+#include <xio/device/arch/arch.hpp>
 
 XIO_NAMESPACE_BEGIN
 

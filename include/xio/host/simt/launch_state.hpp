@@ -12,7 +12,7 @@
 #include <mutex>
 #include <utility>
 
-#include <xio/device/arch.hpp>
+#include <xio/device/arch/arch.hpp>
 
 XIO_NAMESPACE_BEGIN
 

@@ -13,7 +13,7 @@
 #include <functional>
 #include <vector>
 
-#include <xio/device/arch.hpp>
+#include <xio/device/arch/arch.hpp>
 
 XIO_NAMESPACE_BEGIN
 

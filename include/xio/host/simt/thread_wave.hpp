@@ -4,7 +4,7 @@
 /// @file
 /// @brief Waves of one lane: a thread runs the kernel as it is, with nothing between them.
 
-#include <xio/device/arch/give_way.hpp>
+#include <xio/device/arch/host/give_way.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/simt/jitter.hpp>
 #include <xio/host/simt/launch_state.hpp>

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <xio/config.hpp>
-#include <xio/host/pci.hpp>
+#include <xio/host/linux/pci.hpp>
 #include <xio/host/topology/place.hpp>
 
 XIO_NAMESPACE_BEGIN

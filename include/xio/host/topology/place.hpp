@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <xio/config.hpp>
-#include <xio/host/pci.hpp>
+#include <xio/host/linux/pci.hpp>
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN

@@ -7,7 +7,7 @@
 #include <xio/config.hpp>
 #include <xio/vendors/bnxt/encode.hpp>
 #include <xio/vendors/bnxt/layout.hpp>
-#include <xio/vendors/bnxt/status_codes.hpp>
+#include <xio/vendors/bnxt/status.hpp>
 #include <xio/vendors/rdma/completion.hpp>
 
 XIO_NAMESPACE_BEGIN

@@ -6,7 +6,7 @@
 /// providers/bnxt_re/verbs.c and db.c).
 
 #include <xio/config.hpp>
-#include <xio/device/status.hpp>
+#include <xio/device/core/status.hpp>
 #include <xio/vendors/bnxt/layout.hpp>
 #include <xio/vendors/rdma/work.hpp>
 

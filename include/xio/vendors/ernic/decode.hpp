@@ -6,7 +6,7 @@
 
 #include <xio/config.hpp>
 #include <xio/vendors/ernic/layout.hpp>
-#include <xio/vendors/ernic/status_codes.hpp>
+#include <xio/vendors/ernic/status.hpp>
 #include <xio/vendors/rdma/completion.hpp>
 
 XIO_NAMESPACE_BEGIN

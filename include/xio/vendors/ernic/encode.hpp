@@ -6,7 +6,7 @@
 /// providers/vmw_pvrdma/qp.c).
 
 #include <xio/config.hpp>
-#include <xio/device/status.hpp>
+#include <xio/device/core/status.hpp>
 #include <xio/vendors/ernic/layout.hpp>
 #include <xio/vendors/rdma/work.hpp>
 

@@ -6,7 +6,7 @@
 
 #include <xio/config.hpp>
 #include <xio/vendors/ionic/layout.hpp>
-#include <xio/vendors/ionic/status_codes.hpp>
+#include <xio/vendors/ionic/status.hpp>
 #include <xio/vendors/rdma/completion.hpp>
 
 XIO_NAMESPACE_BEGIN

@@ -5,7 +5,7 @@
 /// @brief Pensando DSC: operations turned into work queue entries (rdma-core, providers/ionic/ionic_verbs.c).
 
 #include <xio/config.hpp>
-#include <xio/device/status.hpp>
+#include <xio/device/core/status.hpp>
 #include <xio/vendors/ionic/layout.hpp>
 #include <xio/vendors/rdma/work.hpp>
 

@@ -5,7 +5,7 @@
 /// @brief What the queue protocol has to know about Pensando DSC (rdma-core, providers/ionic/ionic_verbs.c).
 
 #include <xio/config.hpp>
-#include <xio/device/ring.hpp>
+#include <xio/device/core/ring.hpp>
 #include <xio/vendors/ionic/decode.hpp>
 #include <xio/vendors/ionic/encode.hpp>
 

@@ -6,7 +6,7 @@
 
 #include <xio/config.hpp>
 #include <xio/vendors/mlx5/layout.hpp>
-#include <xio/vendors/mlx5/status_codes.hpp>
+#include <xio/vendors/mlx5/status.hpp>
 #include <xio/vendors/rdma/completion.hpp>
 
 XIO_NAMESPACE_BEGIN

@@ -5,7 +5,7 @@
 /// @brief ConnectX: operations turned into work queue entries (rdma-core, providers/mlx5/qp.c).
 
 #include <xio/config.hpp>
-#include <xio/device/status.hpp>
+#include <xio/device/core/status.hpp>
 #include <xio/vendors/mlx5/layout.hpp>
 #include <xio/vendors/rdma/work.hpp>
 

@@ -5,7 +5,7 @@
 /// @brief What the queue protocol has to know about ConnectX (rdma-core, providers/mlx5/qp.c and cq.c).
 
 #include <xio/config.hpp>
-#include <xio/device/ring.hpp>
+#include <xio/device/core/ring.hpp>
 #include <xio/vendors/mlx5/decode.hpp>
 #include <xio/vendors/mlx5/encode.hpp>
 

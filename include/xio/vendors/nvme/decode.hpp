@@ -8,9 +8,9 @@
 /// "Field" is the 15-bit status field without the phase bit: SC 7:0, SCT 10:8, CRD 12:11, more 13, do not retry 14.
 
 #include <xio/config.hpp>
-#include <xio/device/status.hpp>
+#include <xio/device/core/status.hpp>
 #include <xio/vendors/nvme/layout.hpp>
-#include <xio/vendors/nvme/status_codes.hpp>
+#include <xio/vendors/nvme/status.hpp>
 
 XIO_NAMESPACE_BEGIN
 

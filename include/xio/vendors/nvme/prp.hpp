@@ -9,7 +9,7 @@
 /// 1 alone, in two pages entry 2 is the second page, in more entry 2 points to a list. Where a list reaches the end of
 /// a page of its own with more to say, the last entry of that page points to the next list page.
 
-#include <xio/device/status.hpp>
+#include <xio/device/core/status.hpp>
 #include <xio/vendors/nvme/encode.hpp>
 #include <xio/vendors/nvme/pages.hpp>
 

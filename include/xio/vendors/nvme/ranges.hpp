@@ -9,7 +9,7 @@
 /// dsm_range_blocks and dsm_blocks.
 
 #include <xio/config.hpp>
-#include <xio/device/status.hpp>
+#include <xio/device/core/status.hpp>
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN

@@ -9,7 +9,7 @@
 /// descriptor, which points to a list of data block descriptors. Neither has anything to do with pages.
 
 #include <xio/config.hpp>
-#include <xio/device/status.hpp>
+#include <xio/device/core/status.hpp>
 #include <xio/vendors/nvme/encode.hpp>
 #include <xio/vendors/nvme/pages.hpp>
 

@@ -5,7 +5,7 @@
 /// @brief What a status is called in the specification; for messages on the host.
 
 #include <xio/config.hpp>
-#include <xio/vendors/nvme/status_codes.hpp>
+#include <xio/vendors/nvme/status.hpp>
 
 XIO_NAMESPACE_BEGIN
 

@@ -5,7 +5,7 @@
 /// @brief What one completion queue entry says, the same for all RDMA vendors.
 
 #include <xio/config.hpp>
-#include <xio/device/status.hpp>
+#include <xio/device/core/status.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -54,7 +54,7 @@ struct Completion {
   CompletionKind kind = CompletionKind::nothing;
   uint8_t flags = 0;                    ///< receive_flag
   Counter counts = Counter::last_unit;  ///< what `counter` counts, where the entry is about the send queue
-  Status status;                        ///< how it ended; Status::vendor as the vendor's status_codes.hpp says
+  Status status;                        ///< how it ended; Status::vendor as the vendor's status.hpp says
   uint32_t counter = 0;                 ///< which entry of the work queue, as the vendor counts; see its decoder
   uint64_t wr_id = 0;                   ///< those vendors that repeat it
   uint32_t bytes = 0;                   ///< bytes received

@@ -7,7 +7,7 @@
 #include <xio/config.hpp>
 #include <xio/vendors/rdma/completion.hpp>
 #include <xio/vendors/rxe/layout.hpp>
-#include <xio/vendors/rxe/status_codes.hpp>
+#include <xio/vendors/rxe/status.hpp>
 
 XIO_NAMESPACE_BEGIN
 

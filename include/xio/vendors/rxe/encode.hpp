@@ -10,7 +10,7 @@
 /// `put8(i, value)`, which stores the word at byte 8 * i.
 
 #include <xio/config.hpp>
-#include <xio/device/status.hpp>
+#include <xio/device/core/status.hpp>
 #include <xio/vendors/rdma/work.hpp>
 #include <xio/vendors/rxe/layout.hpp>
 

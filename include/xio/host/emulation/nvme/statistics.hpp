@@ -48,7 +48,7 @@ struct QueueStatistics {
 /// What happened on the whole controller.
 ///
 /// Doorbells are polled, so that several stores between two looks count once. Where each store matters, count on the
-/// storing side: arch::operation_counts.mmio_stores of xio/device/arch/host.hpp does (XIO_COUNT_OPERATIONS).
+/// storing side: arch::operation_counts.mmio_stores of xio/device/arch/host does (XIO_COUNT_OPERATIONS).
 struct NvmeStatistics {
   std::vector<QueueStatistics> queues;  ///< by queue identifier; I/O queues begin at 1
   uint64_t in_flight = 0;               ///< I/O commands in flight now, all queues

@@ -6,7 +6,7 @@
 
 #include <xio/host/emulation/rdma/wire.hpp>
 #include <xio/vendors/bnxt/layout.hpp>
-#include <xio/vendors/bnxt/status_codes.hpp>
+#include <xio/vendors/bnxt/status.hpp>
 
 XIO_NAMESPACE_BEGIN
 

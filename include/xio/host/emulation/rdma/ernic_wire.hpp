@@ -6,7 +6,7 @@
 
 #include <xio/host/emulation/rdma/wire.hpp>
 #include <xio/vendors/ernic/layout.hpp>
-#include <xio/vendors/ernic/status_codes.hpp>
+#include <xio/vendors/ernic/status.hpp>
 
 XIO_NAMESPACE_BEGIN
 

@@ -15,7 +15,7 @@
 #include <xio/config.hpp>
 #include <xio/host/emulation/rdma/fabric.hpp>
 #include <xio/host/emulation/rdma/shared_pipe.hpp>
-#include <xio/host/service_thread.hpp>
+#include <xio/host/linux/service_thread.hpp>
 
 XIO_NAMESPACE_BEGIN
 

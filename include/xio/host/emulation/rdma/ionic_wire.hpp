@@ -6,7 +6,7 @@
 
 #include <xio/host/emulation/rdma/wire.hpp>
 #include <xio/vendors/ionic/layout.hpp>
-#include <xio/vendors/ionic/status_codes.hpp>
+#include <xio/vendors/ionic/status.hpp>
 
 XIO_NAMESPACE_BEGIN
 

@@ -6,7 +6,7 @@
 
 #include <xio/host/emulation/rdma/wire.hpp>
 #include <xio/vendors/mlx5/layout.hpp>
-#include <xio/vendors/mlx5/status_codes.hpp>
+#include <xio/vendors/mlx5/status.hpp>
 
 XIO_NAMESPACE_BEGIN
 

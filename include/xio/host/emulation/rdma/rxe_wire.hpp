@@ -6,7 +6,7 @@
 
 #include <xio/host/emulation/rdma/wire.hpp>
 #include <xio/vendors/rxe/layout.hpp>
-#include <xio/vendors/rxe/status_codes.hpp>
+#include <xio/vendors/rxe/status.hpp>
 
 XIO_NAMESPACE_BEGIN
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "tester/cli/interrupt.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "tester/cli/errors.hpp"
+#include "tester/cli/stop_request.hpp"
+
+namespace tester {
+
+namespace {
+
+alignas(64) uint32_t stop_word = 0;
+struct sigaction before_interrupt;
+struct sigaction before_terminate;
+
+// A process that QEMU is a child of takes QEMU with it, however it ends.
+void handle(int) {
+  if (__atomic_exchange_n(&stop_word, +stop_submitting, __ATOMIC_SEQ_CST) != 0) ::_exit(exit_interrupted);
+}
+
+}  // namespace
+
+Interrupt::Interrupt() {
+  __atomic_store_n(&stop_word, 0u, __ATOMIC_RELEASE);
+  struct sigaction action{};
+  action.sa_handler = handle;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(SIGINT, &action, &before_interrupt);
+  ::sigaction(SIGTERM, &action, &before_terminate);
+}
+
+Interrupt::~Interrupt() {
+  ::sigaction(SIGINT, &before_interrupt, nullptr);
+  ::sigaction(SIGTERM, &before_terminate, nullptr);
+}
+
+const uint32_t* Interrupt::word() { return &stop_word; }
+
+void Interrupt::request() { __atomic_store_n(&stop_word, +stop_submitting, __ATOMIC_RELEASE); }
+
+void Interrupt::abandon() { __atomic_store_n(&stop_word, +stop_waiting, __ATOMIC_RELEASE); }
+
+bool Interrupt::requested() { return __atomic_load_n(&stop_word, __ATOMIC_ACQUIRE) != 0; }
+
+}  // namespace tester

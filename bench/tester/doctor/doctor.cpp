@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#include "tester/doctor/doctor.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+#include "tester/cli/errors.hpp"
+#include "tester/doctor/checks.hpp"
+#include "tester/doctor/doorbells.hpp"
+#include "tester/report/json_report.hpp"
+
+namespace tester {
+
+namespace {
+
+using doctor::DeviceReport;
+using doctor::DoorbellView;
+using doctor::DoorbellWay;
+using doctor::Fact;
+using doctor::ModeReport;
+using doctor::Obstacle;
+
+std::string modes_list(const char* separator) {
+  std::string text;
+  for (const std::string& mode : doctor::all_modes) text += (text.empty() ? "" : separator) + mode;
+  return text;
+}
+
+nlohmann::ordered_json obstacles_json(const std::vector<Obstacle>& obstacles) {
+  auto all = nlohmann::ordered_json::array();
+  for (const Obstacle& one : obstacles) all.push_back({{"what", one.what}, {"fix", one.fix}});
+  return all;
+}
+
+nlohmann::ordered_json mode_json(const ModeReport& report) {
+  nlohmann::ordered_json json = {{"mode", report.mode},
+                                 {"works", report.works()},
+                                 {"obstacles", obstacles_json(report.obstacles)},
+                                 {"devices", nlohmann::ordered_json::array()}};
+  for (const DeviceReport& one : report.devices)
+    json["devices"].push_back({{"name", one.name},
+                               {"works", report.obstacles.empty() && one.obstacles.empty()},
+                               {"obstacles", obstacles_json(one.obstacles)},
+                               {"notes", one.notes}});
+  return json;
+}
+
+void print_obstacles(const std::string& of, const std::vector<Obstacle>& obstacles) {
+  for (const Obstacle& one : obstacles) {
+    std::printf("  %s%s\n", of.c_str(), one.what.c_str());
+    std::printf("      fix: %s\n", one.fix.c_str());
+  }
+}
+
+void print_mode(const ModeReport& report) {
+  std::string with;
+  for (const std::string& name : report.usable()) with += (with.empty() ? ", with " : ", ") + name;
+  std::printf("%-14s %s%s\n", report.mode.c_str(), report.works() ? "works" : "does not work",
+              report.works() ? with.c_str() : "");
+  print_obstacles("", report.obstacles);
+  for (const DeviceReport& one : report.devices) {
+    print_obstacles(one.name + ": ", one.obstacles);
+    for (const std::string& note : one.notes) std::printf("  %s: %s\n", one.name.c_str(), note.c_str());
+  }
+}
+
+nlohmann::ordered_json doorbells_json(const DoorbellView& view) {
+  nlohmann::ordered_json json = {
+      {"executor", view.executor}, {"ways", nlohmann::ordered_json::array()}, {"hint", view.hint}};
+  for (const DoorbellWay& one : view.ways)
+    json["ways"].push_back({{"way", one.name}, {"state", one.state}, {"outcome", one.outcome}});
+  return json;
+}
+
+void print_doorbells(const DoorbellView& view) {
+  std::printf("\n%-14s %s\n", "doorbells", view.executor.c_str());
+  for (const DoorbellWay& one : view.ways)
+    std::printf("  %-15s %s: %s\n", one.state.c_str(), one.name.c_str(), one.outcome.c_str());
+  if (!view.hint.empty()) std::printf("  %s\n", view.hint.c_str());
+}
+
+DoorbellView view_doorbells(const doctor::Machine& machine, const std::string& probe) {
+  // Who names a drive to try it on is answered by the runtimes themselves.
+  const xio::host::FoundGpu gpu = probe.empty() ? doctor::gpu_for_doorbells(machine) : xio::host::find_gpu();
+  if (probe.empty() || !gpu.runtime) return doctor::view_doorbells(gpu, nullptr);
+  xio::host::VfioNvme controller(xio::host::parse_vfio_spec(probe));
+  return doctor::view_doorbells(gpu, &controller);
+}
+
+}  // namespace
+
+CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
+  CLI::App* const command =
+      app.add_subcommand("doctor", "which modes work on this machine, and the command that mends what does not");
+  const auto parse = [&options](const std::vector<std::string>& given) {
+    for (const std::string& mode : given) {
+      const auto& known = doctor::all_modes;
+      if (std::find(known.begin(), known.end(), mode) == known.end())
+        throw CLI::ValidationError(
+            "--mode", mode + " is not accepted; " + modes_list(", ") + ", several of them with commas in between, are");
+      options.modes.push_back(mode);
+    }
+  };
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--mode", parse, "look at these alone; exit status 1 unless all of them work: " + modes_list(", "))
+      ->delimiter(',')
+      ->type_name("MODE,...");
+  command->add_option("--json", options.json, "write it to a file as JSON; - is standard output")->type_name("FILE");
+  command
+      ->add_option("--probe", options.probe,
+                   "try how a GPU reaches doorbells on this drive (vfio:BDF), which the kernel resets")
+      ->type_name("CONTROLLER");
+  return command;
+}
+
+int run_doctor(const DoctorOptions& options) {
+  check_json_file(options.json);
+  const doctor::Machine machine;
+  const std::vector<Fact> facts = doctor::facts_of(machine);
+  std::vector<ModeReport> reports;
+  bool asked_for_work = true;
+  for (const std::string& mode : options.modes.empty() ? doctor::all_modes : options.modes) {
+    reports.push_back(doctor::check_mode(machine, mode));
+    asked_for_work = asked_for_work && (options.modes.empty() || reports.back().works());
+  }
+  // Where only some modes are asked for, the GPU's must be one of them.
+  const auto& asked = options.modes;
+  const bool with_gpu =
+      asked.empty() || !options.probe.empty() || std::find(asked.begin(), asked.end(), "gpu") != asked.end();
+  DoorbellView doorbells;
+  if (with_gpu) doorbells = view_doorbells(machine, options.probe);
+  const int status = asked_for_work ? exit_ok : exit_failed;
+  nlohmann::ordered_json json = json_header("doctor");
+  json["facts"] = nlohmann::ordered_json::object();
+  for (const Fact& one : facts) json["facts"][one.title] = one.text;
+  json["modes"] = nlohmann::ordered_json::array();
+  for (const ModeReport& one : reports) json["modes"].push_back(mode_json(one));
+  if (with_gpu) json["doorbells"] = doorbells_json(doorbells);
+  json["exit_status"] = status;
+  if (options.json != "-") {
+    for (const Fact& one : facts) std::printf("%-14s %s\n", one.title.c_str(), one.text.c_str());
+    std::printf("\n");
+    for (const ModeReport& one : reports) print_mode(one);
+    if (with_gpu) print_doorbells(doorbells);
+  }
+  write_json_file(options.json, json);
+  return status;
+}
+
+}  // namespace tester

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "tester/launch/gpu/images.hpp"
+
+#include <string>
+
+#include "tester/cli/errors.hpp"
+
+// Puts a file into the program. The build names the files; where it could not compile for a kind of GPU, it names none.
+#define XIO_EMBED(name, file)                   \
+  asm(".pushsection .rodata, \"a\"\n"           \
+      ".balign 4096\n" name ": .incbin \"" file \
+      "\"\n"                                    \
+      ".byte 0\n"                               \
+      ".popsection\n")
+
+#if defined(XIO_TESTER_KERNELS_AMD)
+XIO_EMBED("xio_tester_kernels_amd", XIO_TESTER_KERNELS_AMD);
+XIO_EMBED("xio_tester_rdma_kernels_amd", XIO_TESTER_RDMA_KERNELS_AMD);
+extern "C" const unsigned char xio_tester_kernels_amd[] __attribute__((visibility("hidden")));
+extern "C" const unsigned char xio_tester_rdma_kernels_amd[] __attribute__((visibility("hidden")));
+#endif
+#if defined(XIO_TESTER_KERNELS_NVIDIA)
+XIO_EMBED("xio_tester_kernels_nvidia", XIO_TESTER_KERNELS_NVIDIA);
+XIO_EMBED("xio_tester_rdma_kernels_nvidia", XIO_TESTER_RDMA_KERNELS_NVIDIA);
+extern "C" const unsigned char xio_tester_kernels_nvidia[] __attribute__((visibility("hidden")));
+extern "C" const unsigned char xio_tester_rdma_kernels_nvidia[] __attribute__((visibility("hidden")));
+#endif
+#undef XIO_EMBED
+
+namespace tester {
+
+namespace {
+
+bool is_nvidia(const std::string& target) { return target.compare(0, 3, "sm_") == 0; }
+
+const void* find_image(KernelImage image, bool nvidia) {
+  const void* found[2][2] = {};
+#if defined(XIO_TESTER_KERNELS_AMD)
+  found[0][0] = xio_tester_kernels_amd;
+  found[1][0] = xio_tester_rdma_kernels_amd;
+#endif
+#if defined(XIO_TESTER_KERNELS_NVIDIA)
+  found[0][1] = xio_tester_kernels_nvidia;
+  found[1][1] = xio_tester_rdma_kernels_nvidia;
+#endif
+  return found[image == KernelImage::rdma ? 1 : 0][nvidia ? 1 : 0];
+}
+
+}  // namespace
+
+std::string image_targets() {
+  const std::string amd = XIO_TESTER_AMD_TARGETS;
+  const std::string nvidia = XIO_TESTER_NVIDIA_TARGET;
+  return amd + (amd.empty() || nvidia.empty() ? "" : ", ") + (nvidia.empty() ? "" : nvidia + " and later");
+}
+
+bool has_image(const std::string& target) {
+  // PTX is for a GPU and for all later ones.
+  const std::string nvidia = XIO_TESTER_NVIDIA_TARGET;
+  if (is_nvidia(target)) return !nvidia.empty() && std::stoi(target.substr(3)) >= std::stoi(nvidia.substr(3));
+  return (", " + std::string(XIO_TESTER_AMD_TARGETS) + ",").find(", " + target + ",") != std::string::npos;
+}
+
+std::unique_ptr<xio::host::GpuModule> load_image(const std::shared_ptr<xio::host::GpuRuntime>& gpu, KernelImage image) {
+  const std::string target = gpu->target();
+  const void* const found = find_image(image, is_nvidia(target));
+  const std::string offered = image_targets();
+  if (found == nullptr)
+    throw CannotRun("this build has no kernels for " + gpu->description() + ", a " + target + "; it has " +
+                    (offered.empty() ? "none for GPUs: build it where clang 19 is" : "some for " + offered));
+  try {
+    return std::make_unique<xio::host::GpuModule>(gpu, found);
+  } catch (const xio::host::Error& reason) {
+    throw CannotRun(std::string(reason.what()) + "; it has some for " + offered);
+  }
+}
+
+}  // namespace tester

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief The kernels of xio-tester's rdma-ep as a GPU runs them: for each vendor one for a lane that has a queue pair
+/// for itself, and one for waves that share it. A block is the waves of one queue pair.
+
+#include <xio/vendors/bnxt/traits.hpp>
+#include <xio/vendors/ernic/traits.hpp>
+#include <xio/vendors/ionic/traits.hpp>
+#include <xio/vendors/mlx5/traits.hpp>
+#include <xio/vendors/rxe/traits.hpp>
+
+#include "tester/rdma/workload.hpp"
+
+namespace {
+
+using tester::rdma_workload;
+using tester::RdmaPhase;
+using xio::Sharing;
+
+}  // namespace
+
+extern "C" {
+
+__global__ void rdma_mlx5_thread(RdmaPhase phase) { rdma_workload<xio::mlx5::Vendor<>, true, Sharing::thread>(phase); }
+__global__ void rdma_mlx5_grid(RdmaPhase phase) { rdma_workload<xio::mlx5::Vendor<>, true, Sharing::grid>(phase); }
+__global__ void rdma_bnxt_thread(RdmaPhase phase) { rdma_workload<xio::bnxt::Vendor<>, true, Sharing::thread>(phase); }
+__global__ void rdma_bnxt_grid(RdmaPhase phase) { rdma_workload<xio::bnxt::Vendor<>, true, Sharing::grid>(phase); }
+__global__ void rdma_ionic_thread(RdmaPhase phase) {
+  rdma_workload<xio::ionic::Vendor<>, true, Sharing::thread>(phase);
+}
+__global__ void rdma_ionic_grid(RdmaPhase phase) { rdma_workload<xio::ionic::Vendor<>, true, Sharing::grid>(phase); }
+__global__ void rdma_ernic_thread(RdmaPhase phase) { rdma_workload<xio::ernic::Vendor, false, Sharing::thread>(phase); }
+__global__ void rdma_ernic_grid(RdmaPhase phase) { rdma_workload<xio::ernic::Vendor, false, Sharing::grid>(phase); }
+__global__ void rdma_rxe_thread(RdmaPhase phase) { rdma_workload<xio::rxe::Vendor<>, true, Sharing::thread>(phase); }
+__global__ void rdma_rxe_grid(RdmaPhase phase) { rdma_workload<xio::rxe::Vendor<>, true, Sharing::grid>(phase); }
+
+}  // extern "C"

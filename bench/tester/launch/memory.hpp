@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Memory of a run as both the host and the executor see it, be that the CPU or a GPU.
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include <xio/host/gpu/runtime.hpp>
+#include <xio/host/memory.hpp>
+#include <xio/host/memory/allocator.hpp>
+
+#include "tester/measure/zeroed_array.hpp"
+
+namespace tester {
+
+/// What kernels reach. Without a GPU both sides have the same addresses. Copies mean the same executor.
+class ExecutorMemory {
+ public:
+  /// @param gpu  null: kernels run on the CPU
+  explicit ExecutorMemory(std::shared_ptr<xio::host::GpuRuntime> gpu = nullptr);
+
+  const std::shared_ptr<xio::host::GpuRuntime>& gpu() const { return gpu_; }
+  /// Ticks of the executor's clock in a second.
+  uint64_t clock_hz() const { return clock_hz_; }
+  /// An address of the CPU as kernels have it; of memory that was shared, else as it is.
+  void* address(void* cpu) const;
+
+  /// Lets kernels reach memory of a controller, until the last copy of the result ends.
+  xio::host::DmaBuffer share(xio::host::DmaBuffer buffer) const;
+  /// The GPU's own memory, which it reaches already: its addresses are known from now on.
+  void add(const xio::host::MemoryBuffer& buffer) const;
+  /// As share(), for doorbells: words in memory, or registers of a device. @param bytes whole pages
+  std::shared_ptr<void> share_doorbells(void* page, size_t bytes, bool registers) const;
+
+ private:
+  struct Mappings;
+  std::shared_ptr<xio::host::GpuRuntime> gpu_;
+  std::shared_ptr<Mappings> mappings_;
+  uint64_t clock_hz_;
+};
+
+/// Plain objects that kernels work on while the host looks away: in the GPU's memory where there is one, with a copy
+/// for the host.
+template <class T>
+class MirroredArray {
+  static_assert(std::is_trivially_copyable_v<T>, "copied as bytes");
+
+ public:
+  MirroredArray() = default;
+  MirroredArray(const ExecutorMemory& memory, size_t count) : host_(count), count_(count), gpu_(memory.gpu()) {
+    if (gpu_ != nullptr && count != 0)
+      far_ = xio::host::MemoryAllocator(gpu_).allocate(xio::host::MemoryKind::vram_coarse, count * sizeof(T));
+  }
+
+  size_t size() const { return count_; }
+  T* data() const { return host_.data(); }
+  T& operator[](size_t index) const { return host_[index]; }
+  T* begin() const { return host_.data(); }
+  T* end() const { return host_.data() + count_; }
+  /// As kernels have it.
+  T* executor() const { return far_ ? static_cast<T*>(far_.gpu()) : host_.data(); }
+  /// The host's copy for the kernel to begin with, and the kernel's for the host.
+  void push() const {
+    if (far_) gpu_->copy(far_.gpu(), host_.data(), count_ * sizeof(T));
+  }
+  void pull() const {
+    if (far_) gpu_->copy(host_.data(), far_.gpu(), count_ * sizeof(T));
+  }
+
+ private:
+  ZeroedArray<T> host_;
+  size_t count_ = 0;
+  std::shared_ptr<xio::host::GpuRuntime> gpu_;
+  xio::host::MemoryBuffer far_;
+};
+
+/// Plain objects that host and kernels look at at the same time: in host memory.
+template <class T>
+class SharedArray {
+  static_assert(std::is_trivially_copyable_v<T>, "seen by two kinds of processors");
+
+ public:
+  SharedArray() = default;
+  SharedArray(const ExecutorMemory& memory, size_t count)
+      : buffer_(
+            xio::host::MemoryAllocator(memory.gpu()).allocate(xio::host::MemoryKind::host_coherent, count * sizeof(T))),
+        count_(count) {}
+
+  T* begin() const { return static_cast<T*>(buffer_.cpu()); }
+  T* end() const { return begin() + count_; }
+  T& operator[](size_t index) const { return begin()[index]; }
+  T* executor() const { return static_cast<T*>(buffer_.gpu()); }
+
+ private:
+  xio::host::MemoryBuffer buffer_;
+  size_t count_ = 0;
+};
+
+}  // namespace tester

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Statistics of many latencies: exact count, least, mean, deviation and most; percentiles to 1/128.
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "tester/measure/latency.hpp"
+
+namespace tester {
+
+/// Latencies of any number of lanes, in nanoseconds.
+class Summary {
+ public:
+  /// @param tick_ns  length of a tick in nanoseconds
+  void add(const Latency& lane, double tick_ns = 1);
+
+  uint64_t count() const { return count_; }
+  double least() const { return count_ == 0 ? 0 : static_cast<double>(least_) * tick_ns_; }
+  double most() const { return static_cast<double>(most_) * tick_ns_; }
+  double mean() const;
+  /// Standard deviation of the population, from the sums of all latencies and of their squares.
+  double deviation() const;
+  /// Smallest latency that `share` of all operations do not exceed (nearest rank), 0 < share <= 1; between the true
+  /// value and 1/128 below it.
+  double percentile(double share) const;
+
+  struct Bar {
+    double from;  ///< nanoseconds, included
+    double to;    ///< excluded
+    uint64_t count;
+  };
+  /// Powers of two from the least to the most.
+  std::vector<Bar> bars() const;
+
+ private:
+  uint64_t count_ = 0;
+  uint64_t least_ = 0;
+  uint64_t most_ = 0;
+  long double sum_ = 0;
+  long double squares_ = 0;
+  double tick_ns_ = 1;
+  std::map<uint32_t, uint64_t> buckets_;
+};
+
+}  // namespace tester

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "tester/nvme/buffer_placement.hpp"
+
+#include <utility>
+
+#include <xio/host/gpu/bus.hpp>
+#include <xio/host/gpu/find.hpp>
+#include <xio/host/linux/pci.hpp>
+#include <xio/host/memory/placement.hpp>
+
+#include "tester/cli/errors.hpp"
+
+namespace tester {
+
+using xio::host::DmaBuffer;
+using xio::host::MemoryBuffer;
+namespace memory_mode = xio::memory_mode;
+
+std::shared_ptr<xio::host::GpuRuntime> gpu_for_mode(uint32_t mode,
+                                                    const std::shared_ptr<xio::host::GpuRuntime>& executor) {
+  if (mode == 0) return nullptr;
+  if (executor) return executor;
+  xio::host::FoundGpu found = xio::host::find_gpu();
+  if (!found.runtime)
+    throw CannotRun("--memory-mode " + std::to_string(mode) + ": " + xio::host::parts_text(mode) +
+                    " in GPU memory, but there is no GPU; 0 is offered (" + found.why_none + ")");
+  return std::move(found.runtime);
+}
+
+BufferPlacement::BufferPlacement(uint32_t mode, std::shared_ptr<xio::host::GpuRuntime> gpu, const Target& target,
+                                 const ExecutorMemory& executor)
+    : mode_(mode),
+      allocator_(std::move(gpu)),
+      controller_(target.controller.get()),
+      on_the_bus_(target.kind != "emulated" && target.kind != "qemu"),
+      executor_(executor) {
+  if (xio::needs_inbound_flush(mode) && (controller_->info().view().oncs() & xio::nvme::oncs::compare) == 0)
+    throw CannotRun("--memory-mode " + std::to_string(mode) +
+                    ": data in GPU memory and completions in host memory are not ordered, and this controller has no "
+                    "Compare to make them so; put the CQ there too (" +
+                    std::to_string(mode | memory_mode::cq) + ")");
+  // Registers of a device, or the words that stand for them.
+  const size_t page = xio::host::PageMap::page_bytes();
+  const size_t words = 2 * (size_t{controller_->queue_ids().last} + 1) << controller_->capabilities().dstrd();
+  const size_t bytes = (words * sizeof(uint32_t) + page - 1) / page * page;
+  doorbells_ = executor_.share_doorbells(controller_->transport().doorbell_words(), bytes, on_the_bus_);
+}
+
+std::string BufferPlacement::gpu() const { return allocator_.has_gpu() ? allocator_.description() : std::string(); }
+
+/// The CPU fills the rings; where it plays the GPU, it has to reach the data, too.
+DmaBuffer BufferPlacement::reach(const MemoryBuffer& buffer) const {
+  const std::string mode = "--memory-mode " + std::to_string(mode_) + ": ";
+  if (buffer.cpu() == nullptr)
+    throw CannotRun(mode + "the CPU does not reach the memory of this GPU, and " +
+                    (executor_.gpu() ? "it has to fill the rings" : "--executor host needs it to"));
+  try {
+    if (on_the_bus_) {
+      const xio::host::PciFunction gpu(allocator_.gpu()->pci_address(), "/sys");
+      check_gpu_memory(gpu, buffer.cpu(), buffer.size());
+    }
+    executor_.add(buffer);
+    return controller_->transport().map_memory(buffer.cpu(), buffer.size(), buffer.owner());
+  } catch (const xio::host::Error& reason) {
+    throw CannotRun(mode + reason.what());
+  }
+}
+
+DmaBuffer BufferPlacement::allocate(uint32_t part, size_t bytes, size_t alignment) const {
+  if ((mode_ & part) == 0) return allocate_host(bytes, alignment);
+  return reach(xio::host::allocate_for(allocator_, part, mode_, bytes, alignment));
+}
+
+DmaBuffer BufferPlacement::allocate_host(size_t bytes, size_t alignment) const {
+  if (!executor_.gpu()) return controller_->transport().allocate(bytes, alignment);
+  // Runtimes register whole pages, and each page once.
+  const size_t page = xio::host::PageMap::page_bytes();
+  return executor_.share(
+      controller_->transport().allocate((bytes + page - 1) / page * page, alignment < page ? page : alignment));
+}
+
+DmaBuffer BufferPlacement::data(uint64_t bytes) const {
+  return allocate(memory_mode::data, bytes, controller_->page_bytes());
+}
+
+void BufferPlacement::place(xio::host::QueueOptions& options, uint32_t block_bytes) {
+  const auto part = [this](uint32_t one) {
+    return [this, one](size_t bytes, size_t alignment) { return allocate(one, bytes, alignment); };
+  };
+  if (executor_.gpu()) {
+    options.clock_hz = executor_.clock_hz();
+    options.executor_address = [this](void* cpu) { return executor_.address(cpu); };
+    options.allocate_rings = [this](size_t bytes, size_t alignment) { return allocate_host(bytes, alignment); };
+    options.allocate_record = options.allocate_rings;
+    // Nobody but kernels looks at it.
+    options.allocate_state = [gpu = executor_.gpu()](size_t bytes, size_t alignment) {
+      const MemoryBuffer buffer =
+          xio::host::MemoryAllocator(gpu).allocate(xio::host::MemoryKind::vram_coarse, bytes, alignment);
+      return DmaBuffer(buffer.gpu(), 0, buffer.size(), buffer.owner());
+    };
+  }
+  if ((mode_ & memory_mode::sq) != 0) options.allocate_sq = part(memory_mode::sq);
+  if ((mode_ & memory_mode::cq) != 0) options.allocate_cq = part(memory_mode::cq);
+  if ((mode_ & memory_mode::doorbell_record) != 0) options.allocate_record = part(memory_mode::doorbell_record);
+  if (!xio::needs_inbound_flush(mode_)) return;
+  if (!flushed_) flushed_ = data(block_bytes);
+  options.flush_bus = flushed_.bus();
+}
+
+}  // namespace tester

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Where the buffers of a run lie: `--memory-mode` made into memory.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <xio/host/gpu/runtime.hpp>
+#include <xio/host/memory/allocator.hpp>
+#include <xio/host/nvme/controller.hpp>
+
+#include "tester/launch/memory.hpp"
+#include "tester/nvme/target.hpp"
+
+namespace tester {
+
+/// The GPU for a memory mode; null for mode 0, which needs none. Throws CannotRun where there is none.
+/// @param executor  the GPU that runs the kernels, which is taken then; null: the CPU does
+std::shared_ptr<xio::host::GpuRuntime> gpu_for_mode(uint32_t mode,
+                                                    const std::shared_ptr<xio::host::GpuRuntime>& executor);
+
+/// Gives out the memory of one run. Parts that stay in host memory are the transport's, those in GPU memory are made
+/// reachable for the controller.
+class BufferPlacement {
+ public:
+  /// @param gpu       for modes other than 0
+  /// @param executor  reaches everything that is given out
+  BufferPlacement(uint32_t mode, std::shared_ptr<xio::host::GpuRuntime> gpu, const Target& target,
+                  const ExecutorMemory& executor);
+
+  /// Memory for the data of all queues together.
+  xio::host::DmaBuffer data(uint64_t bytes) const;
+  /// Says in `options` where the rings lie.
+  /// @param block_bytes  of the namespace
+  void place(xio::host::QueueOptions& options, uint32_t block_bytes);
+  /// The GPU, for people; empty where none is used.
+  std::string gpu() const;
+
+ private:
+  xio::host::DmaBuffer reach(const xio::host::MemoryBuffer& buffer) const;
+  xio::host::DmaBuffer allocate(uint32_t part, size_t bytes, size_t alignment) const;
+  xio::host::DmaBuffer allocate_host(size_t bytes, size_t alignment) const;
+
+  uint32_t mode_;
+  xio::host::MemoryAllocator allocator_;
+  xio::host::NvmeController* controller_;
+  bool on_the_bus_;  ///< the controller is a device
+  const ExecutorMemory& executor_;
+  std::shared_ptr<void> doorbells_;
+  xio::host::DmaBuffer flushed_;
+};
+
+}  // namespace tester

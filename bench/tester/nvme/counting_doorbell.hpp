@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief A doorbell that counts how often it is rung, where kernels run on the CPU.
+
+#include <xio/device/nvme/handle.hpp>
+#include <xio/device/queue/doorbell.hpp>
+
+namespace tester {
+
+#if XIO_ARCH_HOST
+/// Doorbells rung by the calling thread. A thread drives one queue at a time.
+struct RingCounts {
+  const uint32_t* cq_word = nullptr;
+  uint64_t sq = 0;
+  uint64_t cq = 0;
+};
+inline thread_local RingCounts ring_counts;
+#endif
+
+XIO_DEVICE void count_ring([[maybe_unused]] const xio::DoorbellTarget& target) {
+#if XIO_ARCH_HOST
+  ++(target.word == ring_counts.cq_word ? ring_counts.cq : ring_counts.sq);
+#endif
+}
+
+XIO_DEVICE void begin_counting([[maybe_unused]] const xio::nvme::QueueHandle& handle) {
+#if XIO_ARCH_HOST
+  if (xio::arch::lane() == 0) ring_counts = {handle.cq_doorbell, 0, 0};
+#endif
+}
+
+/// Adds the counts to those of the wave's first lane. The other lanes get nothing.
+XIO_DEVICE void end_counting([[maybe_unused]] uint64_t& sq, [[maybe_unused]] uint64_t& cq) {
+#if XIO_ARCH_HOST
+  // Lanes of a wave share a thread: what the first one leaves behind is zero for the others.
+  sq += ring_counts.sq;
+  cq += ring_counts.cq;
+  ring_counts.sq = 0;
+  ring_counts.cq = 0;
+#endif
+}
+
+/// As `Base`, and counts.
+template <class Base>
+struct CountingDoorbell {
+  XIO_DEVICE_INLINE static void ring(const xio::DoorbellTarget& target, uint32_t value) {
+    count_ring(target);
+    Base::ring(target, value);
+  }
+  XIO_DEVICE_INLINE static void ring_each(const xio::DoorbellTarget& target, uint32_t value) {
+    count_ring(target);
+    Base::ring_each(target, value);
+  }
+};
+
+/// A shadow where there is one: where steps are timed, one kernel serves both.
+struct EitherDoorbell {
+  XIO_DEVICE_INLINE static void ring(const xio::DoorbellTarget& target, uint32_t value) {
+    target.shadow != nullptr ? xio::ShadowDoorbell::ring(target, value) : xio::MmioDoorbell::ring(target, value);
+  }
+  XIO_DEVICE_INLINE static void ring_each(const xio::DoorbellTarget& target, uint32_t value) {
+    target.shadow != nullptr ? xio::ShadowDoorbell::ring_each(target, value)
+                             : xio::MmioDoorbell::ring_each(target, value);
+  }
+};
+
+}  // namespace tester

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Runs the workload kernel on the CPU.
+
+#include <cstdint>
+
+#include "tester/nvme/options.hpp"
+#include "tester/nvme/phase.hpp"
+#include "tester/nvme/plan.hpp"
+
+namespace tester {
+
+/// Runs one phase: all lanes of all queues at the same time. Returns when the last one has ended.
+void execute(const NvmePlan& plan, const Phase& phase, uint32_t queues, DoorbellKind doorbell, bool substeps);
+
+namespace detail {
+// One source file for each, since each brings four kernels.
+void execute_thread(const NvmePlan& plan, const Phase& phase, uint32_t queues, DoorbellKind doorbell, bool substeps);
+void execute_wave(const NvmePlan& plan, const Phase& phase, uint32_t queues, DoorbellKind doorbell, bool substeps);
+void execute_grid(const NvmePlan& plan, const Phase& phase, uint32_t queues, DoorbellKind doorbell, bool substeps);
+}  // namespace detail
+
+}  // namespace tester

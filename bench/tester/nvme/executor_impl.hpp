@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Chooses the kernel of one way of sharing.
+
+#include <xio/device/core/telemetry.hpp>
+#include <xio/device/queue/doorbell.hpp>
+#include <xio/host/simt/simt.hpp>
+
+#include "tester/nvme/executor.hpp"
+#include "tester/nvme/workload.hpp"
+
+namespace tester::detail {
+
+template <xio::Sharing S, class Doorbell, class Telemetry>
+void launch(const NvmePlan& plan, const Phase& phase, uint32_t queues) {
+  xio::simt::Grid grid = xio::simt::Grid::of_waves(queues, plan.waves, plan.wave_size);
+  // All queues are at work at the same time.
+  grid.resident_waves = queues * plan.waves;
+  grid.spin = plan.spin;
+  xio::simt::launch(grid, [](const Phase& one) { workload<S, Doorbell, Telemetry>(one); }, phase);
+}
+
+template <xio::Sharing S>
+void execute(const NvmePlan& plan, const Phase& phase, uint32_t queues, DoorbellKind doorbell, bool substeps) {
+  using xio::telemetry::Off;
+  using xio::telemetry::Steps;
+  if (substeps) {
+    launch<S, EitherDoorbell, Steps>(plan, phase, queues);
+  } else if (doorbell == DoorbellKind::shadow) {
+    launch<S, xio::ShadowDoorbell, Off>(plan, phase, queues);
+  } else {
+    launch<S, xio::MmioDoorbell, Off>(plan, phase, queues);
+  }
+}
+
+}  // namespace tester::detail

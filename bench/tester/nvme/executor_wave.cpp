@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+#include "tester/nvme/executor_impl.hpp"
+
+namespace tester::detail {
+
+void execute_wave(const NvmePlan& plan, const Phase& phase, uint32_t queues, DoorbellKind doorbell, bool substeps) {
+  execute<xio::Sharing::wave>(plan, phase, queues, doorbell, substeps);
+}
+
+}  // namespace tester::detail

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What one lane's part of a phase is made of, however it keeps its window: which operation comes next, what its
+/// outcome means, what is done now and then.
+
+#include <xio/device/nvme/queue.hpp>
+
+#include "tester/nvme/phase.hpp"
+
+namespace tester {
+
+template <class Queue, class Telemetry>
+class LaneBase {
+ protected:
+  static constexpr uint32_t rounds_per_glance = 64;
+  static constexpr uint32_t most_at_once = 64;  // completions taken before new operations are submitted
+
+  XIO_DEVICE LaneBase(Queue& queue, const Phase& phase, Lane& lane)
+      : queue_(queue), phase_(phase), lane_(lane), next_(lane.number), commands_(commands_of(queue, phase)) {
+    if (lane.window != 0 && next_ < phase.operations)
+      left_ = phase.repeat ? ~uint64_t{0} : (phase.operations - 1 - next_) / phase.stride + 1;
+    const uint64_t span = phase.buffers_per_slot * phase.buffer_bytes;
+    for (uint32_t i = 0; i < lane.window; ++i) lane.slots[i].buffer = (lane.first_slot + i) * span;
+  }
+
+  /// Commands of one operation.
+  XIO_DEVICE static uint32_t commands_of(const Queue& queue, const Phase& phase) {
+    const uint32_t longest = queue.handle().max_blocks;
+    return (phase.pattern.blocks + longest - 1) / longest;
+  }
+
+  /// Makes a place ready for the lane's next operation: where it goes, its buffer and, for writes, its data.
+  XIO_DEVICE_INLINE void prepare(uint32_t place) {
+    Slot& slot = lane_.slots[place];
+    slot.lba = phase_.pattern.lba(next_);
+    if (phase_.buffers_per_slot != 1) {
+      const uint64_t span = phase_.buffers_per_slot * phase_.buffer_bytes;
+      slot.buffer += phase_.buffer_bytes;
+      if (slot.buffer == (lane_.first_slot + place + 1) * span) slot.buffer -= span;
+    }
+    next_ += phase_.stride;
+    if (phase_.repeat) {
+      if (next_ >= phase_.operations) next_ %= phase_.operations;
+    } else {
+      --left_;
+    }
+    if (phase_.fill) fill(slot);
+  }
+
+  XIO_DEVICE xio::nvme::ContiguousPages pages(const Slot& slot) const { return {phase_.data_bus + slot.buffer}; }
+
+  XIO_DEVICE void fill(const Slot& slot) const {
+    uint8_t* const to = phase_.data + slot.buffer;
+    const uint32_t bytes = block_bytes();
+    for (uint32_t i = 0; i < phase_.pattern.blocks; ++i)
+      phase_.content.fill(to + uint64_t{i} * bytes, slot.lba + i, bytes);
+  }
+
+  XIO_DEVICE void check(const Slot& slot) {
+    const uint8_t* data = phase_.data + slot.buffer;
+    const uint32_t bytes = block_bytes();
+    for (uint32_t i = 0; i < phase_.pattern.blocks; ++i, data += bytes) {
+      const uint32_t differs = phase_.content.first_difference(data, slot.lba + i, bytes);
+      if (differs == bytes) continue;
+      if (lane_.wrong_count < lane_.wrong_room) {
+        const auto* const words = reinterpret_cast<const uint64_t*>(data);
+        lane_.wrong[lane_.wrong_count] = {slot.lba + i, {words[0], words[1]}, differs, 0};
+      }
+      ++lane_.wrong_count;
+    }
+    lane_.checked += phase_.pattern.blocks;
+  }
+
+  /// An operation that was not submitted; after some refusals none will be.
+  XIO_DEVICE void refused(xio::Status status, uint64_t lba) {
+    fail(status, lba);
+    if (status == xio::Status::broken || status == xio::Status::timed_out) lane_.gave_up = 1;
+  }
+
+  XIO_DEVICE void fail(xio::Status status, uint64_t lba) {
+    ++lane_.failed;
+    for (uint32_t i = 0; i < status_room; ++i) {
+      StatusCount& entry = lane_.statuses[i];
+      if (i == lane_.statuses_used) {
+        entry = {status, 0, lba};
+        ++lane_.statuses_used;
+      }
+      // The last entry takes what does not fit.
+      if (entry.status == status || i + 1 == status_room) {
+        ++entry.count;
+        return;
+      }
+    }
+  }
+
+  /// Reads the clock and the host's wish to stop, and tells the host how far it is: not in every round, since the
+  /// host's memory is far from a GPU.
+  XIO_DEVICE void glance(uint64_t now, bool any_in_flight, bool any_staged) {
+    tell_progress();
+    if (phase_.duration_ticks != 0 && now - lane_.began >= phase_.duration_ticks) stopping_ = true;
+    const uint32_t stop = xio::arch::load<xio::arch::Scope::system>(phase_.stop);
+    if (stop != 0) stopping_ = true;
+    if (stop == stop_waiting && any_in_flight) lane_.gave_up = 1;
+    // A queue that takes nothing although this lane has nothing in flight: others do, and it is for ever.
+    if (!any_staged || any_in_flight) {
+      blocked_since_ = 0;
+    } else if (blocked_since_ == 0) {
+      blocked_since_ = now;
+    } else if (overdue(now, blocked_since_)) {
+      lane_.gave_up = 1;
+    }
+  }
+
+  XIO_DEVICE bool overdue(uint64_t now, uint64_t since) const {
+    return now > since && now - since > phase_.deadline_ticks;
+  }
+
+  XIO_DEVICE void tell_progress() const {
+    xio::arch::store<xio::arch::Scope::system>(lane_.progress, lane_.completed + lane_.failed);
+  }
+
+  XIO_DEVICE uint32_t block_bytes() const { return 1u << queue_.handle().block_shift; }
+
+  Queue& queue_;
+  const Phase& phase_;
+  Lane& lane_;
+  Telemetry telemetry_;
+  uint64_t next_;      // operation that is prepared next
+  uint64_t left_ = 0;  // operations that were not prepared yet
+  uint64_t blocked_since_ = 0;
+  const uint32_t commands_;
+  bool stopping_ = false;
+};
+
+}  // namespace tester

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "tester/nvme/options.hpp"
+
+#include <limits>
+
+#include "tester/cli/errors.hpp"
+#include "tester/cli/flags.hpp"
+#include "tester/nvme/target.hpp"
+
+namespace tester {
+
+namespace {
+
+constexpr uint64_t any_number = std::numeric_limits<uint64_t>::max();
+
+void add_work(CLI::App& app, NvmeOptions& o) {
+  const std::string group = "What is done";
+  add_number(app, "--read-io", o.read_io, 0, any_number, "reads, over all queues together")->group(group);
+  add_number(app, "--write-io", o.write_io, 0, any_number, "writes, over all queues together; they come first")
+      ->group(group);
+  add_number(app, "--lbas-per-io", o.lbas_per_io, 1, 1u << 24,
+             "logical blocks of one operation (default 1); more than the controller takes in one command are split")
+      ->group(group);
+  add_choice<bool>(app, "--access-pattern", o.random, {{"sequential", false}, {"random", true}},
+                   "order of the blocks (default sequential); random is a permutation, the same for the same --seed")
+      ->group(group);
+  add_number(app, "--base-lba", o.base_lba, 0, any_number, "first logical block (default 0)")->group(group);
+  add_number(app, "--namespace", o.nsid, 1, 0xfffffffe, "namespace (default: the one that --controller names, else 1)")
+      ->group(group);
+  app.add_flag("--infinite", o.infinite, "repeat the last kind of operations until Ctrl-C")->group(group);
+  add_seconds(app, "--duration", o.duration, "repeat the last kind of operations for so many seconds")->group(group);
+}
+
+void add_queues(CLI::App& app, NvmeOptions& o) {
+  const std::string group = "Queues";
+  add_number(app, "--num-queues", o.num_queues, 1, 65535, "queue pairs, all at work at the same time (default 1)")
+      ->group(group);
+  add_number(app, "--queue-id", o.queue_id, 1, 65535, "identifier of the first queue pair (default: free ones)")
+      ->group(group);
+  add_number(app, "--queue-length", o.queue_length, 1, 65536,
+             "most commands in flight on a queue, 1 to CAP.MQES + 1; the ring is the power of two that holds them "
+             "(default 64, or what --depth and --batch-size need)")
+      ->group(group);
+  add_number(app, "--batch-size", o.batch_size, 0, 65536,
+             "entries for one doorbell (default 1); 0: as many as there is room for; at most the depth")
+      ->group(group);
+  add_number(
+      app, "--depth", o.depth, 1, 65536,
+      "operations in flight on a queue, at most the queue length (default: 1 with batch size 1, the queue length "
+      "with 0, else twice the batch size)")
+      ->group(group);
+  add_choice<DoorbellKind>(app, "--doorbell", o.doorbell,
+                           {{"mmio", DoorbellKind::mmio}, {"shadow", DoorbellKind::shadow}},
+                           "register stores, or shadow doorbells in memory (default mmio)")
+      ->group(group);
+  app.add_flag("--pci-mmio-bridge", o.pci_mmio_bridge, "doorbells through a PCI MMIO bridge: hardware only")
+      ->group(group);
+}
+
+void add_data(CLI::App& app, NvmeOptions& o) {
+  const std::string group = "Data";
+  app.add_flag("--verify", o.verify, "compare what is read with what was written; blocks that were not are left out")
+      ->group(group);
+  add_number(app, "--written", o.written, 1, any_number,
+             "the blocks of the first N operations were written by an earlier run with the same --seed, pattern, "
+             "--base-lba and --lbas-per-io: read these")
+      ->group(group);
+  add_number(app, "--seed", o.seed, 0, any_number, "of the random order and of the data (default 1)")->group(group);
+  add_lfsr_seed(app, "--lfsr-seed", o.lfsr_seed,
+                "fill blocks with a 32-bit LFSR that starts from this seed and the block's address")
+      ->group(group);
+  add_number(
+      app, "--data-buffer-size", o.data_buffer_size, 1, any_number,
+      "bytes of data memory for all queues together, used in turn (default: one buffer for each operation in flight)")
+      ->group(group);
+  add_number(app, "--memory-mode", o.memory_mode, 0, 15,
+             "what lies in GPU memory: 1 SQ, 2 CQ, 4 doorbell record, 8 data, added up (default 0); needs a GPU")
+      ->group(group);
+}
+
+void add_execution(CLI::App& app, NvmeOptions& o) {
+  const std::string group = "Execution";
+  add_executor(app, o.executor, o.gpu, group);
+  add_number(app, "--waves", o.waves, 1, 256, "waves that share each queue (default 1)")->group(group);
+  add_choice<uint32_t>(app, "--wave-size", o.wave_size, {{"1", 1}, {"8", 8}, {"32", 32}, {"64", 64}},
+                       "lanes of a wave (default 1; on a GPU that of the GPU, and 1 or that are accepted)")
+      ->group(group);
+  add_number(app, "--deadline", o.deadline_ms, 1, 3600000, "milliseconds that one operation may take (default 30000)")
+      ->group(group);
+}
+
+void add_reporting(CLI::App& app, NvmeOptions& o) {
+  const std::string group = "Report";
+  app.add_flag("--less-timing", o.less_timing, "read the clock once for each batch instead of once for each operation")
+      ->group(group);
+  app.add_flag("--substep-timing", o.substep_timing, "time the steps of the queue code")->group(group);
+  app.add_flag("--histogram", o.histogram, "print the distribution of the latencies")->group(group);
+  app.add_option("--json", o.json, "write everything to a file as JSON; - is standard output")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_flag("--progress", o.progress, "a progress line on standard error even where that is no terminal")
+      ->group(group);
+}
+
+}  // namespace
+
+CLI::App* add_nvme_command(CLI::App& app, NvmeOptions& options) {
+  CLI::App* const command = app.add_subcommand("nvme-ep", "writes, reads and verifies blocks through NVMe queues");
+  when_chosen(command, [command, &options] {
+    command->add_option("--controller", options.controller, controller_forms)->type_name("SPEC");
+    add_work(*command, options);
+    add_queues(*command, options);
+    add_data(*command, options);
+    add_execution(*command, options);
+    add_reporting(*command, options);
+  });
+  return command;
+}
+
+void check(const NvmeOptions& o) {
+  if (o.controller.empty() && o.write_io != 0)
+    throw BadInput(std::string("no controller: name the one to write to with --controller; ") + controller_forms +
+                   " are accepted");
+  if (o.read_io == 0 && o.write_io == 0) throw BadInput("no operations: give --read-io or --write-io, at least 1");
+  if (o.pci_mmio_bridge) throw CannotRun("--pci-mmio-bridge: only with a bridge in hardware; leave it out");
+  if (o.written != 0 && o.write_io != 0)
+    throw BadInput("--written is for runs that only read; with --write-io the blocks of this run are read");
+  if (o.infinite && o.duration > 0) throw BadInput("--infinite and --duration exclude each other; give one of them");
+}
+
+}  // namespace tester

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#include "tester/nvme/phase_runner.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <xio/device/queue/placement.hpp>
+
+#include "tester/cli/interrupt.hpp"
+#include "tester/cli/progress.hpp"
+#include "tester/nvme/executor.hpp"
+
+namespace tester {
+
+namespace {
+
+constexpr uint32_t wrong_room = 256;  // differing blocks that a lane remembers
+
+void add(std::vector<StatusCount>& all, const StatusCount& one) {
+  for (StatusCount& known : all) {
+    if (known.status != one.status) continue;
+    known.count += one.count;
+    return;
+  }
+  all.push_back(one);
+}
+
+std::string kernel_name(const NvmePlan& plan, const NvmeOptions& options) {
+  const char* const sharing = plan.sharing == xio::Sharing::thread ? "thread"
+                              : plan.sharing == xio::Sharing::wave ? "wave"
+                                                                   : "grid";
+  const char* const kind = options.substep_timing                     ? "_steps"
+                           : options.doorbell == DoorbellKind::shadow ? "_shadow"
+                                                                      : "_mmio";
+  return std::string("nvme_") + sharing + kind;
+}
+
+}  // namespace
+
+PhaseRunner::PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, const Target& target,
+                         const ExecutorMemory& memory, GpuExecutor* gpu,
+                         const std::vector<xio::host::NvmeQueue>& queues, xio::host::DmaBuffer data)
+    : options_(options),
+      plan_(plan),
+      target_(target),
+      memory_(memory),
+      gpu_(gpu),
+      tick_ns_(1e9 / static_cast<double>(memory.clock_hz())),
+      data_(std::move(data)),
+      handles_(memory, queues.size()),
+      slots_(memory, size_t{plan.depth} * queues.size()),
+      stop_(memory, 1) {
+  for (size_t i = 0; i < queues.size(); ++i) handles_[i] = queues[i].handle();
+}
+
+void PhaseRunner::prepare_lanes() {
+  const size_t active = size_t{plan_.active_lanes} * handles_.size();
+  latencies_ = MirroredArray<Latency>(memory_, active);
+  wrong_ = MirroredArray<WrongBlock>(memory_, active * wrong_room);
+  std::fill(slots_.begin(), slots_.end(), Slot{});
+  const size_t places = prepare_places();
+  lanes_ = MirroredArray<Lane>(memory_, size_t{plan_.lanes_per_queue} * handles_.size());
+  progress_ = SharedArray<uint64_t>(memory_, lanes_.size());
+  for (size_t queue = 0; queue < handles_.size(); ++queue) {
+    for (uint32_t thread = 0; thread < plan_.lanes_per_queue; ++thread) {
+      const size_t index = queue * plan_.lanes_per_queue + thread;
+      Lane& lane = lanes_[index];
+      lane.progress = progress_.executor() + index;
+      const uint32_t number = plan_.lane_number(thread);
+      if (number == ~0u) continue;
+      lane.window = plan_.window(number);
+      lane.first_slot = queue * plan_.depth + plan_.windows_before(number);
+      lane.slots = slots_.executor() + lane.first_slot;
+      if (places != 0) {
+        lane.place_of = places_.executor() + queue * places;
+        lane.free_places = lane.place_of + handles_[queue].slot_mask + 1;
+      }
+      // Queues take turns, so that all of them work on neighbouring blocks.
+      lane.number = number * handles_.size() + queue;
+      lane.latency = latencies_.executor() + lane.number;
+      lane.wrong = wrong_.executor() + lane.number * wrong_room;
+      lane.wrong_room = wrong_room;
+    }
+  }
+}
+
+size_t PhaseRunner::prepare_places() {
+  if (plan_.sharing != xio::Sharing::thread) return 0;
+  size_t identifiers = 0;
+  for (const auto& handle : handles_) identifiers = std::max<size_t>(identifiers, size_t{handle.slot_mask} + 1);
+  // There are twice as many identifiers as places in a window, or more.
+  places_ = MirroredArray<uint32_t>(memory_, 2 * identifiers * handles_.size());
+  std::fill(places_.begin(), places_.end(), no_place);
+  return 2 * identifiers;
+}
+
+Phase PhaseRunner::describe(Direction direction, uint64_t operations, const AccessPattern& pattern, bool known,
+                            bool repeat) const {
+  Phase phase;
+  phase.queues = handles_.executor();
+  phase.lanes = lanes_.executor();
+  phase.lanes_per_queue = plan_.lanes_per_queue;
+  phase.direction = direction;
+  phase.pattern = pattern;
+  phase.operations = operations;
+  phase.stride = uint64_t{plan_.active_lanes} * handles_.size();
+  phase.repeat = repeat;
+  phase.deadline_ticks = uint64_t{options_.deadline_ms} * (memory_.clock_hz() / 1000);
+  if (repeat && options_.duration > 0)
+    phase.duration_ticks = static_cast<uint64_t>(options_.duration * static_cast<double>(memory_.clock_hz()));
+  phase.batch = plan_.batch;
+  phase.coarse_timing = options_.less_timing;
+  phase.fill = direction == Direction::write;
+  phase.check = direction == Direction::read && options_.verify && known;
+  phase.flush = direction == Direction::read && xio::needs_inbound_flush(options_.memory_mode);
+  phase.content = plan_.content;
+  phase.data = static_cast<uint8_t*>(memory_.address(data_.data()));
+  phase.data_bus = data_.bus();
+  phase.buffer_bytes = plan_.buffer_bytes;
+  phase.buffers_per_slot = plan_.buffers_per_slot;
+  // A GPU does not reach the word that signals set.
+  phase.stop = gpu_ != nullptr ? stop_.executor() : Interrupt::word();
+  return phase;
+}
+
+PhaseResult PhaseRunner::run(Direction direction, uint64_t operations, const AccessPattern& pattern, bool known,
+                             bool repeat) {
+  PhaseResult result;
+  result.direction = direction;
+  result.asked = operations;
+  result.repeated = repeat;
+  prepare_lanes();
+  const Phase phase = describe(direction, operations, pattern, known, repeat);
+
+  const SeenDoorbells seen = target_.seen_doorbells();
+  const xio::arch::OperationCounts counts = xio::arch::operation_counts;
+  const Usage usage = Usage::now();
+  {
+    const auto done = [this] {
+      uint64_t sum = 0;
+      for (const uint64_t& lane : progress_) sum += xio::arch::load<xio::arch::Scope::system>(&lane);
+      return sum;
+    };
+    const char* const what = direction == Direction::write ? "writes" : "reads";
+    const Progress progress(what, repeat ? 0 : operations, done, options_.progress);
+    const auto queues = static_cast<uint32_t>(handles_.size());
+    if (gpu_ == nullptr) {
+      execute(plan_, phase, queues, options_.doorbell, options_.substep_timing);
+    } else {
+      handles_.push();
+      slots_.push();
+      places_.push();
+      latencies_.push();
+      lanes_.push();
+      const auto ask = [this] { xio::arch::store<xio::arch::Scope::system>(&stop_[0], *Interrupt::word()); };
+      gpu_->run(kernel_name(plan_, options_), phase, queues, plan_.lanes_per_queue,
+                std::chrono::milliseconds(options_.deadline_ms), done, ask);
+      latencies_.pull();
+      wrong_.pull();
+      lanes_.pull();
+    }
+  }
+  result.usage = Usage::now().since(usage);
+  result.counts = xio::arch::operation_counts - counts;
+  const SeenDoorbells seen_after = target_.seen_doorbells();
+  result.seen_rings = seen_after.sq - seen.sq + seen_after.cq - seen.cq;
+  result.interrupted = Interrupt::requested();
+  collect(result);
+  if (phase.check) result.to_check = (result.completed + result.failed) * options_.lbas_per_io;
+  return result;
+}
+
+void PhaseRunner::collect(PhaseResult& result) const {
+  uint64_t began = ~uint64_t{0};
+  uint64_t ended = 0;
+  for (const Lane& lane : lanes_) {
+    result.sq_rings += lane.sq_rings;
+    result.cq_rings += lane.cq_rings;
+    for (uint32_t i = 0; i < xio::telemetry::step_count; ++i) {
+      result.steps.ticks[i] += lane.steps.ticks[i];
+      result.steps.times[i] += lane.steps.times[i];
+    }
+    if (lane.window == 0) continue;
+    result.submitted += lane.submitted;
+    result.completed += lane.completed;
+    result.failed += lane.failed;
+    result.checked += lane.checked;
+    result.wrong_count += lane.wrong_count;
+    result.gave_up = result.gave_up || lane.gave_up != 0;
+    for (uint32_t i = 0; i < lane.statuses_used; ++i) add(result.statuses, lane.statuses[i]);
+    const auto kept = static_cast<size_t>(std::min<uint64_t>(lane.wrong_count, lane.wrong_room));
+    const WrongBlock* const wrong = wrong_.data() + lane.number * wrong_room;
+    result.wrong.insert(result.wrong.end(), wrong, wrong + kept);
+    result.latency.add(latencies_[lane.number], tick_ns_);
+    if (lane.submitted == 0) continue;
+    began = std::min(began, lane.began);
+    ended = std::max(ended, lane.ended);
+  }
+  result.bytes = result.completed * plan_.operation_bytes;
+  result.seconds = ended > began ? static_cast<double>(ended - began) * tick_ns_ * 1e-9 : 0;
+}
+
+}  // namespace tester

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Prepares the memory of a phase, runs it, and sums up what the lanes did.
+
+#include <vector>
+
+#include <xio/host/memory.hpp>
+#include <xio/host/nvme/queue.hpp>
+
+#include "tester/launch/gpu/executor.hpp"
+#include "tester/launch/memory.hpp"
+#include "tester/nvme/options.hpp"
+#include "tester/nvme/phase.hpp"
+#include "tester/nvme/phase_result.hpp"
+#include "tester/nvme/plan.hpp"
+#include "tester/nvme/target.hpp"
+
+namespace tester {
+
+class PhaseRunner {
+ public:
+  /// @param queues  outlive the runner
+  /// @param data    NvmePlan::data_bytes of them
+  /// @param gpu     null: kernels run on the CPU
+  PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, const Target& target, const ExecutorMemory& memory,
+              GpuExecutor* gpu, const std::vector<xio::host::NvmeQueue>& queues, xio::host::DmaBuffer data);
+
+  /// @param pattern  where the operations go
+  /// @param known    reads: the blocks hold what this tool wrote
+  /// @param repeat   again and again, until the time is up or the user says so
+  PhaseResult run(Direction direction, uint64_t operations, const AccessPattern& pattern, bool known, bool repeat);
+
+ private:
+  void prepare_lanes();
+  /// Of lanes that have a queue for themselves; returns how many numbers one has.
+  size_t prepare_places();
+  Phase describe(Direction direction, uint64_t operations, const AccessPattern& pattern, bool known, bool repeat) const;
+  void collect(PhaseResult& result) const;
+
+  const NvmeOptions& options_;
+  const NvmePlan& plan_;
+  const Target& target_;
+  const ExecutorMemory& memory_;
+  GpuExecutor* gpu_;
+  double tick_ns_;
+  xio::host::DmaBuffer data_;
+  MirroredArray<xio::nvme::QueueHandle> handles_;
+  MirroredArray<Slot> slots_;
+  MirroredArray<uint32_t> places_;
+  MirroredArray<Latency> latencies_;
+  MirroredArray<WrongBlock> wrong_;
+  MirroredArray<Lane> lanes_;
+  SharedArray<uint64_t> progress_;  // of each lane
+  SharedArray<uint32_t> stop_;
+};
+
+}  // namespace tester

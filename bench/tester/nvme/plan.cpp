@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "tester/nvme/plan.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "tester/cli/errors.hpp"
+#include "tester/launch/gpu/executor.hpp"
+
+namespace tester {
+
+namespace {
+
+std::string text(uint64_t number) { return std::to_string(number); }
+
+void plan_queues(const NvmeOptions& o, const xio::host::NvmeController& controller, NvmePlan& plan) {
+  const uint32_t longest = controller.max_queue_entries();
+  const uint32_t usual_depth = o.batch_size == 1 ? 1 : 2 * o.batch_size;
+  if (o.queue_length > longest)
+    throw BadInput("--queue-length " + text(o.queue_length) + " is more than the controller's queues hold; 1 to " +
+                   text(longest) + " (CAP.MQES + 1) is accepted");
+  if (o.depth > longest)
+    throw BadInput("--depth " + text(o.depth) + " is more than the controller's queues hold; 1 to " + text(longest) +
+                   " (CAP.MQES + 1) is accepted");
+  if (o.queue_length != 0 && o.depth > o.queue_length)
+    throw BadInput("--depth " + text(o.depth) + " is more than --queue-length " + text(o.queue_length) +
+                   "; give at most that");
+  const uint32_t asked = o.depth != 0 ? o.depth : std::max(usual_depth, 64u);
+  plan.queue_length = o.queue_length != 0 ? o.queue_length : std::min(std::max(asked, 64u), longest);
+  plan.depth =
+      o.depth != 0 ? o.depth : std::min(o.batch_size == 0 ? plan.queue_length : usual_depth, plan.queue_length);
+  plan.batch = o.batch_size;
+
+  const xio::host::QueueIds ids = controller.queue_ids();
+  const uint32_t first = o.queue_id != 0 ? o.queue_id : ids.first;
+  if (first < ids.first || first > ids.last || o.num_queues > ids.last - first + 1)
+    throw BadInput("--num-queues " + text(o.num_queues) + " from --queue-id " + text(first) +
+                   " on: the controller granted queues " + text(ids.first) + " to " + text(ids.last) +
+                   "; give fewer or other ones");
+}
+
+void plan_blocks(const NvmeOptions& o, const xio::host::NvmeController& controller, NvmePlan& plan) {
+  if (o.nsid != 0) plan.nsid = o.nsid;
+  const std::vector<uint32_t> active = controller.active_namespaces();
+  if (std::find(active.begin(), active.end(), plan.nsid) == active.end()) {
+    std::string known;
+    for (const uint32_t nsid : active) known += (known.empty() ? "" : ", ") + text(nsid);
+    throw BadInput("--namespace " + text(plan.nsid) +
+                   " is not there; active namespaces: " + (known.empty() ? "none" : known));
+  }
+  const xio::host::NamespaceInfo info = controller.identify_namespace(plan.nsid);
+  plan.block_bytes = info.block_bytes;
+  plan.namespace_blocks = info.blocks;
+  if (o.base_lba >= info.blocks)
+    throw BadInput("--base-lba " + text(o.base_lba) + " is beyond the end; namespace " + text(plan.nsid) +
+                   " has blocks 0 to " + text(info.blocks - 1));
+  const uint64_t left = info.blocks - o.base_lba;
+  const uint64_t usable = o.span_blocks == 0 ? left : std::min(left, o.span_blocks);
+  if (o.lbas_per_io > usable)
+    throw BadInput("--lbas-per-io " + text(o.lbas_per_io) + " from LBA " + text(o.base_lba) +
+                   " goes beyond the end; at most " + text(usable) + " blocks are left there");
+  const uint64_t places = usable / o.lbas_per_io;
+  if (o.written > places)
+    throw BadInput("--written " + text(o.written) + " operations do not fit; there is room for " + text(places));
+  plan.operation_bytes = uint64_t{o.lbas_per_io} * info.block_bytes;
+  if (plan.operation_bytes > uint64_t{1} << 30)
+    throw BadInput("--lbas-per-io " + text(o.lbas_per_io) + " is more than 1 GiB for one operation; give at most " +
+                   text((uint64_t{1} << 30) / info.block_bytes));
+  plan.pattern = AccessPattern::of(o.base_lba, places, o.lbas_per_io, o.random, o.seed);
+  plan.content = o.lfsr_seed ? BlockContent::lfsr(*o.lfsr_seed) : BlockContent::hashed(o.seed);
+}
+
+void plan_lanes(const NvmeOptions& o, uint32_t gpu_wave_size, NvmePlan& plan) {
+  plan.waves = o.waves;
+  plan.wave_size = o.wave_size != 0 ? o.wave_size : gpu_wave_size != 0 ? gpu_wave_size : 1;
+  if (gpu_wave_size != 0) check_lanes(gpu_wave_size, plan.waves, plan.wave_size);
+  plan.lanes_per_queue = plan.waves * plan.wave_size;
+  plan.sharing = plan.waves > 1 ? xio::Sharing::grid : plan.wave_size > 1 ? xio::Sharing::wave : xio::Sharing::thread;
+}
+
+void plan_buffers(const NvmeOptions& o, NvmePlan& plan) {
+  // Small operations do not cross a page, large ones begin at one.
+  uint64_t step = plan.block_bytes;
+  while (step < plan.operation_bytes && step < 4096) step *= 2;
+  plan.buffer_bytes = (plan.operation_bytes + step - 1) / step * step;
+  const uint64_t slots = uint64_t{plan.depth} * o.num_queues;
+  const uint64_t least = slots * plan.buffer_bytes;
+  if (o.data_buffer_size != 0 && o.data_buffer_size < least)
+    throw BadInput("--data-buffer-size " + text(o.data_buffer_size) + " is too small; " + text(o.num_queues) +
+                   " queues of depth " + text(plan.depth) + " need at least " + text(least) + " bytes");
+  plan.buffers_per_slot = static_cast<uint32_t>(std::clamp<uint64_t>(o.data_buffer_size / least, 1, 1u << 20));
+  plan.data_bytes = std::max(o.data_buffer_size, least);
+}
+
+}  // namespace
+
+// Lanes are numbered across the waves, so that a small depth is spread over all of them.
+uint32_t NvmePlan::lane_number(uint32_t thread) const {
+  const uint32_t number = thread % wave_size * waves + thread / wave_size;
+  return number < active_lanes ? number : ~0u;
+}
+
+uint32_t NvmePlan::window(uint32_t number) const { return depth / active_lanes + (number < depth % active_lanes); }
+
+uint32_t NvmePlan::windows_before(uint32_t number) const {
+  return depth / active_lanes * number + std::min(number, depth % active_lanes);
+}
+
+NvmePlan make_plan(const NvmeOptions& options, const xio::host::NvmeController& controller, uint32_t gpu_wave_size) {
+  NvmePlan plan;
+  plan_queues(options, controller, plan);
+  plan_blocks(options, controller, plan);
+  plan_lanes(options, gpu_wave_size, plan);
+  plan_buffers(options, plan);
+  return plan;
+}
+
+std::vector<xio::host::NvmeQueue> create_queues(const NvmeOptions& options, NvmePlan& plan,
+                                                xio::host::NvmeController& controller, BufferPlacement& buffers) {
+  std::vector<xio::host::NvmeQueue> queues;
+  for (uint32_t i = 0; i < options.num_queues; ++i) {
+    xio::host::QueueOptions wanted;
+    wanted.depth = plan.queue_length;
+    wanted.nsid = plan.nsid;
+    wanted.qid = options.queue_id == 0 ? 0 : options.queue_id + i;
+    wanted.shadow_doorbells = options.doorbell == DoorbellKind::shadow;
+    buffers.place(wanted, plan.block_bytes);
+    queues.push_back(controller.create_queue(wanted));
+  }
+  plan.first_queue_id = queues.front().qid();
+  plan.last_queue_id = queues.back().qid();
+  const xio::host::QueuePlan& made = queues.front().plan();
+  plan.depth = std::min(plan.depth, made.depth);
+  // A wave cannot have more in flight than its share of the depth.
+  plan.batch = std::min(plan.batch, std::max(plan.depth / plan.waves, 1u));
+  plan.active_lanes = std::min(plan.depth, plan.lanes_per_queue);
+  plan.commands_per_operation = (options.lbas_per_io + made.max_blocks - 1) / made.max_blocks;
+  return queues;
+}
+
+}  // namespace tester

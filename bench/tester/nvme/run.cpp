@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "tester/nvme/run.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include <xio/host/error.hpp>
+
+#include "tester/cli/errors.hpp"
+#include "tester/cli/interrupt.hpp"
+#include "tester/cli/nearest.hpp"
+#include "tester/launch/gpu/executor.hpp"
+#include "tester/nvme/buffer_placement.hpp"
+#include "tester/nvme/loss_watch.hpp"
+#include "tester/nvme/phase_runner.hpp"
+#include "tester/nvme/tables.hpp"
+#include "tester/report/json_report.hpp"
+
+namespace tester {
+
+namespace {
+
+/// How the scope of a verification begins that has nothing to compare with.
+const std::string no_scope = "nothing";
+
+/// What the reads of this run can be compared with.
+std::string scope_of(const NvmeOptions& o) {
+  if (!o.verify) return "not asked for";
+  if (o.read_io == 0) return no_scope + ": this run does not read";
+  if (o.write_io != 0) return "blocks that this run wrote";
+  if (o.written != 0)
+    return "blocks of the first " + std::to_string(o.written) + " operations, written by an earlier run";
+  return no_scope + ": this run writes no blocks, and --written does not say that an earlier one did";
+}
+
+/// How long threads that wait look again: not at all where they are more than there are processors.
+uint32_t spin_of(const NvmeOptions& options) {
+  constexpr uint32_t looks = 4096;  // some 100 us
+  cpu_set_t allowed;
+  const int processors = ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+  return uint64_t{options.num_queues} * options.waves <= static_cast<uint64_t>(processors) ? looks : 0;
+}
+
+void run_phases(const NvmeOptions& options, PhaseRunner& runner, NvmeReport& report) {
+  const bool repeat = options.infinite || options.duration > 0;
+  const NvmePlan& plan = report.plan;
+  if (options.write_io != 0 && !Interrupt::requested())
+    report.phases.push_back(
+        runner.run(Direction::write, options.write_io, plan.pattern, false, repeat && options.read_io == 0));
+  if (options.read_io == 0 || Interrupt::requested()) return;
+  if (!report.phases.empty() && report.phases.back().gave_up) return;
+  const uint64_t known = options.write_io != 0 ? options.write_io : options.written;
+  const AccessPattern pattern = known != 0 ? plan.pattern.revisiting(known, options.seed) : plan.pattern;
+  report.phases.push_back(runner.run(Direction::read, options.read_io, pattern, known != 0, repeat));
+}
+
+/// Names the nearest drive that its owner has given to vfio-pci, where none is named.
+void choose_controller(NvmeOptions& options) {
+  if (!options.controller.empty()) return;
+  const Choice choice = tester::choose_controller(xio::host::Topology());
+  if (choice.name.empty())
+    throw BadInput(std::string("no controller: give --controller; ") + controller_forms + " are accepted");
+  announce("--controller", choice);
+  options.controller = choice.name;
+}
+
+/// Whether a GPU that nobody asked for may run this.
+bool takes_gpu(const NvmeOptions& options, const Target& target, const xio::host::GpuRuntime& gpu) {
+  const uint32_t wave_size = options.wave_size != 0 ? options.wave_size : gpu.wave_size();
+  return lanes_fit(gpu.wave_size(), options.waves, wave_size) && gpu_reaches(target);
+}
+
+}  // namespace
+
+bool gpu_reaches(const Target& target) { return target.kind == "emulated" || target.kind == "qemu"; }
+
+int NvmeReport::exit_status() const {
+  if (interrupted) return exit_interrupted;
+  if (!trouble.empty() || verification.failed()) return exit_failed;
+  for (const PhaseResult& phase : phases)
+    if (phase.failed != 0) return exit_failed;
+  return exit_ok;
+}
+
+NvmeReport measure(const NvmeOptions& options, const Target& target, const std::shared_ptr<xio::host::GpuRuntime>& gpu,
+                   const ChosenExecutor& chosen) {
+  NvmeReport report;
+  const ExecutorMemory memory(chosen.gpu);
+  std::unique_ptr<GpuExecutor> executor;
+  if (chosen.gpu) {
+    executor = std::make_unique<GpuExecutor>(chosen.gpu, KernelImage::basic);
+    report.executor = chosen.gpu->description();
+  }
+  report.options = &options;
+  report.target = &target;
+  report.plan = make_plan(options, *target.controller, chosen.gpu ? chosen.gpu->wave_size() : 0);
+  if (target.on_its_own) report.plan.spin = spin_of(options);
+  BufferPlacement buffers(options.memory_mode, gpu, target, memory);
+  report.gpu = buffers.gpu();
+  const std::vector<xio::host::NvmeQueue> queues = create_queues(options, report.plan, *target.controller, buffers);
+  report.rings = queues.front().plan();
+  PhaseRunner runner(options, report.plan, target, memory, executor.get(), queues,
+                     buffers.data(report.plan.data_bytes));
+
+  const xio::host::NvmeTransport& transport = target.controller->transport();
+  LossWatch watch([&transport] { return transport.alive(); });
+  try {
+    run_phases(options, runner, report);
+    report.verification.wanted = options.verify;
+    report.verification.scope = scope_of(options);
+    for (const PhaseResult& phase : report.phases) explain(report.plan, phase, report.verification);
+  } catch (const xio::host::Error& failure) {
+    report.trouble = failure.what();
+  }
+  const bool lost = watch.lost();
+  report.interrupted = Interrupt::requested() && !lost;
+  const auto add_trouble = [&report](const std::string& what) {
+    report.trouble += (report.trouble.empty() ? "" : "; ") + what;
+  };
+  const bool gone = lost || !transport.alive();
+  if (gone) add_trouble(target.loss());
+  if (target.model != nullptr) {
+    const std::string wrong = target.model->violations()->text();
+    if (!wrong.empty()) add_trouble("against the specification: " + wrong.substr(0, wrong.find('\n')));
+  }
+  const bool gave_up = std::any_of(report.phases.begin(), report.phases.end(), [](const auto& p) { return p.gave_up; });
+  if (gave_up && gone) {
+    add_trouble("what was in flight then did not end");
+  } else if (gave_up && report.trouble.empty()) {
+    add_trouble("operations did not end within " + std::to_string(options.deadline_ms) + " ms (--deadline)");
+  }
+  return report;
+}
+
+int run_nvme(const NvmeOptions& given) {
+  NvmeOptions options = given;
+  check(options);
+  choose_controller(options);
+  check_json_file(options.json);
+  ChosenExecutor chosen = choose_executor(options.executor, options.gpu);
+  const std::shared_ptr<xio::host::GpuRuntime> gpu = gpu_for_mode(options.memory_mode, chosen.gpu);
+  const Interrupt interrupt;
+  const Target target = open_target(options.controller, options.deadline_ms);
+  if (options.nsid == 0) options.nsid = target.nsid;
+  if (options.write_io != 0) target.check_writable(options.nsid);
+  if (options.executor == Executor::automatic && chosen.gpu && !takes_gpu(options, target, *chosen.gpu))
+    chosen.gpu = nullptr;
+  const NvmeReport report = measure(options, target, gpu, chosen);
+  print_tables(report);
+  write_json(report);
+  if (report.verification.idle() && report.exit_status() == exit_failed) {
+    const std::string& scope = report.verification.scope;
+    const bool known = scope.compare(0, no_scope.size(), no_scope) == 0;
+    complain_of_verification(known ? scope.substr(no_scope.size()) : "");
+  }
+  return report.exit_status();
+}
+
+}  // namespace tester

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Runs the RDMA workload kernel on the CPU.
+
+#include <xio/host/simt/simt.hpp>
+
+#include "tester/rdma/link.hpp"
+#include "tester/rdma/workload.hpp"
+
+namespace tester {
+
+/// The waves of each queue pair; returns when the last one is done.
+template <class Vendor, bool HasInline>
+void launch_rdma_workload(const RdmaLinkShape& shape, const RdmaPhase& phase) {
+  xio::simt::Grid grid = xio::simt::Grid::of_waves(shape.queues, shape.waves, shape.wave_size);
+  // All queue pairs are at work at the same time.
+  grid.resident_waves = shape.queues * shape.waves;
+  using xio::Sharing;
+  if (phase.side == RdmaSide::responder)
+    xio::simt::launch(grid, [](const RdmaPhase& one) { rdma_responder<Vendor>(one); }, phase);
+  else if (phase.lanes_per_queue == 1)
+    xio::simt::launch(
+        grid, [](const RdmaPhase& one) { rdma_workload<Vendor, HasInline, Sharing::thread>(one); }, phase);
+  else
+    xio::simt::launch(grid, [](const RdmaPhase& one) { rdma_workload<Vendor, HasInline, Sharing::grid>(one); }, phase);
+}
+
+}  // namespace tester

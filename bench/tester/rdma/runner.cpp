@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+#include "tester/rdma/runner.hpp"
+
+#include <algorithm>
+
+#include <xio/host/memory/placement.hpp>
+#include <xio/host/text.hpp>
+#include <xio/host/wait.hpp>
+
+#include "tester/cli/errors.hpp"
+#include "tester/cli/interrupt.hpp"
+#include "tester/cli/progress.hpp"
+#include "tester/rdma/check.hpp"
+
+namespace tester {
+
+namespace {
+
+constexpr uint32_t wrong_room = 64;  // that a lane remembers
+constexpr size_t most_texts = 32;
+
+void add(std::vector<RdmaStatusCount>& all, const RdmaStatusCount& one) {
+  for (RdmaStatusCount& known : all) {
+    if (known.status != one.status) continue;
+    known.count += one.count;
+    known.first = std::min(known.first, one.first);
+    return;
+  }
+  all.push_back(one);
+}
+
+}  // namespace
+
+RdmaRunner::RdmaRunner(const RdmaOptions& options, const RdmaPlan& plan, bool repeat, RdmaLink& link,
+                       const RdmaMemory& memory)
+    : options_(options),
+      plan_(plan),
+      link_(link),
+      memory_(memory),
+      tick_ns_(1e9 / static_cast<double>(memory.executor.clock_hz())),
+      queues_(memory.executor, options.num_queues),
+      receivers_(memory.executor, options.num_queues),
+      slots_(memory.executor, size_t{options.num_queues} * plan.lanes * std::max(plan.window, plan.receives)),
+      lanes_(memory.executor, size_t{options.num_queues} * plan.lanes),
+      progress_(memory.executor, lanes_.size()),
+      stop_(memory.executor, 1) {
+  memory.add_to(link, plan, phase_);
+  phase_.queues = queues_.executor();
+  phase_.receivers = receivers_.executor();
+  phase_.lanes = lanes_.executor();
+  phase_.lanes_per_queue = plan.lanes;
+  phase_.side = side_of(options.role);
+  phase_.verb = options.verb;
+  phase_.immediate = options.write_imm;
+  phase_.inline_data = plan.inline_data;
+  phase_.repeat = repeat;
+  phase_.check = options.verify;
+  phase_.bytes = plan.bytes;
+  phase_.batch = plan.lane_batch;
+  phase_.depth = plan.window;
+  phase_.notices = plan.notices;
+  phase_.receives = plan.receives;
+  phase_.far_places = plan.far_places;
+  phase_.near_credits = plan.near_credits;
+  phase_.far_credits = plan.far_credits;
+  phase_.operations = options.iterations;
+  phase_.stride = lanes_.size();
+  phase_.place_bytes = plan.place_bytes;
+  phase_.deadline_ticks = uint64_t{options.deadline_ms} * (memory.executor.clock_hz() / 1000);
+  if (repeat && options.duration > 0)
+    phase_.duration_ticks = static_cast<uint64_t>(options.duration * static_cast<double>(memory.executor.clock_hz()));
+  // A GPU does not reach the word that signals set.
+  phase_.stop = options.executes ? stop_.executor() : Interrupt::word();
+}
+
+void RdmaRunner::prepare() {
+  const uint64_t seed = options_.seed + runs_;
+  phase_.content = options_.lfsr_seed ? BlockContent::lfsr(*options_.lfsr_seed + runs_) : BlockContent::hashed(seed);
+  ++runs_;
+  latencies_ = MirroredArray<Latency>(memory_.executor, lanes_.size());
+  wrong_ = MirroredArray<RdmaWrong>(memory_.executor, lanes_.size() * wrong_room);
+  for (uint32_t i = 0; i < queues_.size(); ++i) {
+    queues_[i] = link_.queue(i);
+    receivers_[i] = link_.receives(i);
+  }
+  for (uint32_t i = 0; i < lanes_.size(); ++i) {
+    RdmaLane& lane = lanes_[i];
+    progress_[i] = 0;
+    // Receives that one run has left behind are the next one's.
+    const uint64_t messages = lane.messages;
+    const uint64_t taken = lane.taken;
+    lane = RdmaLane{};
+    lane.messages = messages;
+    lane.taken = taken;
+    lane.slots = slots_.executor() + size_t{i} * std::max(plan_.window, plan_.receives);
+    lane.offset = plan_.place_bytes * plan_.window * i;
+    lane.far_offset = plan_.place_bytes * plan_.far_places * i;
+    lane.number = i;
+    lane.latency = latencies_.executor() + i;
+    lane.wrong = wrong_.executor() + size_t{i} * wrong_room;
+    lane.wrong_room = wrong_room;
+    lane.progress = progress_.executor() + i;
+    if (phase_.side != RdmaSide::requester) fill_places(lane);
+  }
+}
+
+/// What operations find on the other side.
+void RdmaRunner::fill_places(const RdmaLane& lane) const {
+  if (options_.verb == RdmaVerb::fetch_add)
+    std::fill_n(memory_.far.data() + lane.far_offset, xio::rdma::atomic_bytes, uint8_t{0});
+  // In one process, reads find what was stored for each of them.
+  if (phase_.side != RdmaSide::responder || options_.verb != RdmaVerb::read || !phase_.check) return;
+  for (uint64_t i = 0; i < plan_.far_places; ++i) {
+    uint8_t* const place = memory_.far.data() + lane.far_offset + i * plan_.place_bytes;
+    fill_message(phase_.content, place, lane.number + i * phase_.stride, phase_.bytes);
+    std::fill_n(place + phase_.bytes, plan_.place_bytes - phase_.bytes, rdma_untouched);
+  }
+}
+
+std::vector<RdmaTotals> RdmaRunner::totals() const {
+  std::vector<RdmaTotals> all;
+  for (const RdmaLane& lane : lanes_) all.push_back({lane.completed, lane.failed, lane.sum});
+  return all;
+}
+
+/// Where nothing is received, there is nothing for a kernel to do before the requester has ended.
+void RdmaRunner::wait_for_requester() const {
+  const auto is_set = [](const uint32_t* word) { return xio::arch::load<xio::arch::Scope::system>(word) != 0; };
+  xio::host::Backoff backoff(std::chrono::microseconds(200), std::chrono::milliseconds(2));
+  while (!is_set(phase_.peer_done) && !is_set(phase_.abandoned)) backoff.pause();
+}
+
+void RdmaRunner::run_on_gpu(const std::function<uint64_t()>& done) const {
+  queues_.push();
+  receivers_.push();
+  slots_.push();
+  latencies_.push();
+  lanes_.push();
+  const auto ask = [this] { xio::arch::store<xio::arch::Scope::system>(&stop_[0], *Interrupt::word()); };
+  const std::string kernel = "rdma_" + options_.provider + (plan_.lanes == 1 ? "_thread" : "_grid");
+  options_.executes->run(kernel, phase_, options_.num_queues, plan_.lanes,
+                         std::chrono::milliseconds(options_.deadline_ms), done, ask);
+  latencies_.pull();
+  wrong_.pull();
+  lanes_.pull();
+}
+
+void RdmaRunner::execute(RdmaResult& result) {
+  const xio::arch::OperationCounts counts = xio::arch::operation_counts;
+  const Usage usage = Usage::now();
+  {
+    const auto done = [this] {
+      uint64_t sum = 0;
+      for (const uint64_t& lane : progress_) sum += xio::arch::load<xio::arch::Scope::system>(&lane);
+      return sum;
+    };
+    const Progress progress("operations", phase_.repeat ? 0 : phase_.operations, done, options_.progress);
+    if (phase_.side == RdmaSide::responder && phase_.receives == 0) wait_for_requester();
+    if (options_.executes)
+      run_on_gpu(done);
+    else
+      link_.run(phase_);
+  }
+  const Usage used = Usage::now().since(usage);
+  result.usage.user += used.user;
+  result.usage.system += used.system;
+  result.counts += xio::arch::operation_counts - counts;
+  collect(result);
+}
+
+void RdmaRunner::collect(RdmaResult& result) const {
+  RdmaRun one;
+  one.seed = options_.seed + runs_ - 1;
+  uint64_t began = ~uint64_t{0};
+  uint64_t ended = 0;
+  for (const RdmaLane& lane : lanes_) {
+    result.submitted += lane.submitted;
+    result.failed += lane.failed;
+    result.batches += lane.batches;
+    result.received += lane.received;
+    result.checked += lane.checked;
+    result.wrong_count += lane.wrong_count;
+    result.doorbells += lane.doorbells;
+    result.gave_up = result.gave_up || lane.gave_up != 0;
+    one.completed += lane.completed;
+    for (uint32_t i = 0; i < lane.statuses_used; ++i) add(result.statuses, lane.statuses[i]);
+    const uint64_t kept = std::min<uint64_t>(lane.wrong_count, lane.wrong_room);
+    const size_t index = static_cast<size_t>(&lane - lanes_.begin());
+    for (uint64_t i = 0; i < kept && result.wrong.size() < most_texts; ++i)
+      result.wrong.push_back(describe(wrong_[index * wrong_room + i], phase_.content));
+    result.latency.add(latencies_[index], tick_ns_);
+    if (lane.submitted == 0) continue;
+    began = std::min(began, lane.began);
+    ended = std::max(ended, lane.ended);
+  }
+  one.seconds = ended > began ? static_cast<double>(ended - began) * tick_ns_ * 1e-9 : 0;
+  if (one.seconds > 0) {
+    one.per_second = static_cast<double>(one.completed) / one.seconds;
+    one.megabytes_per_second = one.per_second * plan_.bytes / 1e6;
+  }
+  result.completed += one.completed;
+  result.seconds += one.seconds;
+  result.runs.push_back(one);
+  result.seen = link_.seen();
+}
+
+RdmaData::RdmaData(uint64_t bytes, const ExecutorMemory& executor, const std::shared_ptr<xio::host::GpuRuntime>& gpu)
+    : host_(gpu || executor.gpu() ? 0 : bytes), in_gpu_(gpu != nullptr), on_gpu_(executor.gpu() != nullptr) {
+  if (bytes == 0) return;
+  if (gpu) {
+    placed_ =
+        xio::host::allocate_for(xio::host::MemoryAllocator(gpu), xio::memory_mode::data, xio::memory_mode::data, bytes);
+    if (placed_.cpu() == nullptr)
+      throw CannotRun(std::string("--memory-mode 8: the CPU does not reach the memory of this GPU, and ") +
+                      (on_gpu_ ? "it plays the NIC" : "--executor host needs it to"));
+  } else if (on_gpu_) {
+    placed_ = xio::host::MemoryAllocator(executor.gpu()).allocate(xio::host::MemoryKind::host_coherent, bytes);
+  }
+}
+
+void RdmaMemory::add_to(RdmaLink& link, const RdmaPlan& plan, RdmaPhase& phase) const {
+  RdmaKeys near_keys;
+  phase.near = near.executor();
+  phase.far = far.executor();
+  if (near.data() != nullptr) {
+    std::fill_n(near.data(), plan.near_credits, rdma_untouched);
+    near_keys = near.add_to(link, plan.near_bytes);
+    phase.local = {reinterpret_cast<uint64_t>(near.data()), plan.near_bytes, near_keys.local};
+  }
+  if (far.data() != nullptr) {
+    std::fill_n(far.data(), plan.far_credits, rdma_untouched);
+    const RdmaKeys keys = far.add_to(link, plan.far_bytes);
+    phase.receiving = {reinterpret_cast<uint64_t>(far.data()), plan.far_bytes, keys.local};
+    phase.remote = {phase.receiving.base, plan.far_bytes, keys.remote, keys.atomics};
+  } else {
+    phase.remote = {phase.local.base, plan.near_bytes, near_keys.remote, near_keys.atomics};
+  }
+}
+
+RdmaMemory memory_for(const RdmaOptions& options, const RdmaPlan& plan) {
+  const ExecutorMemory executor(options.executes ? options.executes->gpu() : nullptr);
+  return RdmaMemory(plan, side_of(options.role), executor, options.gpu);
+}
+
+RdmaSide side_of(RdmaRole role) {
+  return role == RdmaRole::server   ? RdmaSide::responder
+         : role == RdmaRole::client ? RdmaSide::requester
+                                    : RdmaSide::both;
+}
+
+RdmaResult measure(const RdmaOptions& options, const RdmaProvider& provider, const RdmaPlan& plan, bool last) {
+  RdmaResult result;
+  result.plan = plan;
+  result.repeated = options.duration > 0 || (options.infinite && last);
+  const RdmaMemory memory = memory_for(options, plan);
+  const std::unique_ptr<RdmaLink> link = provider.open(plan.shape, memory.executor);
+  RdmaRunner runner(options, plan, result.repeated, *link, memory);
+  link->start();
+  for (uint32_t i = 0; i < options.runs; ++i) {
+    runner.run(result);
+    if (result.failed != 0 || Interrupt::requested()) break;
+  }
+  return result;
+}
+
+std::string describe(const RdmaWrong& wrong, const BlockContent& content) {
+  const std::string operation = "operation " + std::to_string(wrong.number);
+  const auto instead = [&](const char* what) {
+    return operation + ": " + what + " " + xio::host::to_hex(wrong.found[0]) + " instead of " +
+           xio::host::to_hex(wrong.found[1]);
+  };
+  switch (wrong.kind) {
+    case RdmaFaultKind::immediate: return instead("immediate data");
+    case RdmaFaultKind::length: return instead("a message of length");
+    case RdmaFaultKind::sum: return instead("the sum was");
+    case RdmaFaultKind::behind:
+      return operation + ": what lies behind the data changed, at byte " + std::to_string(wrong.offset);
+    case RdmaFaultKind::content: break;
+  }
+  if (wrong.offset == 0 && !content.is_lfsr()) {
+    const uint64_t holder = xio::pattern::address_of(content.seed(), wrong.found[0], 0);
+    if (content.word(holder, 1) == wrong.found[1])
+      return operation + " holds the data of operation " + std::to_string(holder);
+  }
+  return operation + " holds something else, from byte " + std::to_string(wrong.offset) + " on";
+}
+
+}  // namespace tester

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Runs the RDMA workload on a link, once or several times, and sums up what the lanes did.
+
+#include <string>
+#include <vector>
+
+#include <xio/device/arch/arch.hpp>
+#include <xio/host/memory/allocator.hpp>
+
+#include "tester/cli/usage.hpp"
+#include "tester/launch/memory.hpp"
+#include "tester/measure/summary.hpp"
+#include "tester/measure/zeroed_array.hpp"
+#include "tester/rdma/plan.hpp"
+
+namespace tester {
+
+/// One run of several.
+struct RdmaRun {
+  uint64_t seed = 0;
+  uint64_t completed = 0;
+  double seconds = 0;  ///< from the first submission to the last completion
+  double per_second = 0;
+  double megabytes_per_second = 0;
+};
+
+/// All runs with one transfer size.
+struct RdmaResult {
+  RdmaPlan plan;
+  std::vector<RdmaRun> runs;
+  Summary latency;
+  uint64_t submitted = 0;
+  uint64_t completed = 0;
+  uint64_t failed = 0;
+  uint64_t batches = 0;
+  uint64_t received = 0;
+  uint64_t checked = 0;
+  uint64_t wrong_count = 0;
+  uint64_t doorbells = 0;  ///< of the send queues
+  double seconds = 0;
+  RdmaSeen seen;
+  xio::arch::OperationCounts counts;
+  Usage usage;
+  std::vector<RdmaStatusCount> statuses;
+  std::vector<std::string> wrong;  ///< what was not as it should be, for people; not all of it where that is much
+  bool repeated = false;
+  bool gave_up = false;
+  std::string lost;  ///< two nodes: why the other side is not there any more; empty where it is
+
+  /// Share of one operation; 0 where there was none.
+  double per_operation(uint64_t what) const { return share(what, completed + failed); }
+  double per_batch(uint64_t what) const { return share(what, batches); }
+
+ private:
+  static double share(uint64_t what, uint64_t of) {
+    return of == 0 ? 0 : static_cast<double>(what) / static_cast<double>(of);
+  }
+};
+
+/// Data of one side: in host memory, or in a GPU's.
+class RdmaData {
+ public:
+  /// @param executor  what runs the kernels
+  /// @param gpu       null: host memory. Throws CannotRun where the CPU does not reach the GPU's memory.
+  RdmaData(uint64_t bytes, const ExecutorMemory& executor, const std::shared_ptr<xio::host::GpuRuntime>& gpu);
+
+  /// Null where there is none.
+  uint8_t* data() const { return placed_ ? static_cast<uint8_t*>(placed_.cpu()) : host_.data(); }
+  /// As kernels have it.
+  uint8_t* executor() const { return on_gpu_ ? static_cast<uint8_t*>(placed_.gpu()) : data(); }
+  RdmaKeys add_to(RdmaLink& link, uint64_t bytes) const {
+    return in_gpu_ ? link.add_gpu_memory(placed_) : link.add_memory(data(), bytes);
+  }
+
+ private:
+  ZeroedArray<uint8_t> host_;
+  xio::host::MemoryBuffer placed_;
+  bool in_gpu_ = false;  // the data
+  bool on_gpu_ = false;  // the kernels
+};
+
+/// Memory of the sides that this process plays: has to outlive the link.
+struct RdmaMemory {
+  explicit RdmaMemory(const RdmaPlan& plan, RdmaSide side = RdmaSide::both,
+                      const ExecutorMemory& with = ExecutorMemory(),
+                      const std::shared_ptr<xio::host::GpuRuntime>& gpu = nullptr)
+      : executor(with),
+        near(side == RdmaSide::responder ? 0 : plan.near_bytes, with, gpu),
+        far(side == RdmaSide::requester ? 0 : plan.far_bytes, with, gpu) {}
+  ExecutorMemory executor;
+  RdmaData near;
+  RdmaData far;
+
+  /// Registers it, and tells the kernel of it. Where the other side is elsewhere, `phase.remote` is for it.
+  void add_to(RdmaLink& link, const RdmaPlan& plan, RdmaPhase& phase) const;
+};
+
+class RdmaRunner {
+ public:
+  /// @param repeat  operations go on until the time is up or the user says so
+  /// @param memory  of the sides that this process plays; it is registered with the link
+  RdmaRunner(const RdmaOptions& options, const RdmaPlan& plan, bool repeat, RdmaLink& link, const RdmaMemory& memory);
+
+  /// One run, added to `result`. Not to be called again after a failure: the queue pairs are in error then.
+  void run(RdmaResult& result) {
+    prepare();
+    execute(result);
+  }
+  /// Its first part: memory and lanes of the next run. The other side may begin when both have done it.
+  void prepare();
+  /// Its second part.
+  void execute(RdmaResult& result);
+
+  /// How far the queue pairs came in the last run.
+  std::vector<RdmaTotals> totals() const;
+
+  /// What the kernel of the next run gets: tests change it.
+  RdmaPhase& phase() { return phase_; }
+
+ private:
+  void wait_for_requester() const;
+  void run_on_gpu(const std::function<uint64_t()>& done) const;
+  void fill_places(const RdmaLane& lane) const;
+  void collect(RdmaResult& result) const;
+
+  const RdmaOptions& options_;
+  const RdmaPlan& plan_;
+  RdmaLink& link_;
+  const RdmaMemory& memory_;
+  double tick_ns_;
+  uint32_t runs_ = 0;
+  RdmaPhase phase_;
+  MirroredArray<xio::rdma::QueuePairHandle> queues_;
+  MirroredArray<xio::rdma::ReceiveQueueHandle> receivers_;
+  MirroredArray<RdmaSlot> slots_;
+  MirroredArray<Latency> latencies_;
+  MirroredArray<RdmaWrong> wrong_;
+  MirroredArray<RdmaLane> lanes_;
+  SharedArray<uint64_t> progress_;  // of each lane
+  SharedArray<uint32_t> stop_;
+};
+
+/// What a run's options ask for.
+RdmaMemory memory_for(const RdmaOptions& options, const RdmaPlan& plan);
+
+/// Which side the kernel of a process plays.
+RdmaSide side_of(RdmaRole role);
+
+/// All runs with one transfer size, in one process.
+RdmaResult measure(const RdmaOptions& options, const RdmaProvider& provider, const RdmaPlan& plan, bool last);
+
+/// "operation 7 holds the data of operation 3".
+std::string describe(const RdmaWrong& wrong, const BlockContent& content);
+
+}  // namespace tester

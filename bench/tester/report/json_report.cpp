@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#include "tester/report/json_report.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+#include <xio/host/memory/placement.hpp>
+#include <xio/version.hpp>
+
+#include "tester/cli/errors.hpp"
+#include "tester/cli/output.hpp"
+#include "tester/nvme/tables.hpp"
+
+namespace tester {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json controller_json(const NvmeReport& report) {
+  const Target& target = *report.target;
+  const auto& controller = *target.controller;
+  return {{"spec", target.spec},
+          {"kind", target.kind},
+          {"transport", controller.transport().description()},
+          {"model", controller.info().model},
+          {"firmware", controller.info().firmware},
+          {"serial", controller.info().serial},
+          {"namespace", report.plan.nsid},
+          {"blocks", report.plan.namespace_blocks},
+          {"block_bytes", report.plan.block_bytes}};
+}
+
+Json setup_json(const NvmeReport& report) {
+  const NvmeOptions& o = *report.options;
+  const NvmePlan& plan = report.plan;
+  const char* const sharing = plan.sharing == xio::Sharing::thread ? "thread"
+                              : plan.sharing == xio::Sharing::wave ? "wave"
+                                                                   : "grid";
+  Json json = {{"executor", report.executor.empty() ? "host" : "gpu"},
+               {"executor_gpu", report.executor},
+               {"sharing", sharing},
+               {"waves_per_queue", plan.waves},
+               {"wave_size", plan.wave_size},
+               {"queues", o.num_queues},
+               {"first_queue_id", plan.first_queue_id},
+               {"queue_length", plan.queue_length},
+               {"sq_entries", report.rings.sq_entries},
+               {"cq_entries", report.rings.cq_entries},
+               {"depth", plan.depth},
+               {"batch_size", plan.batch},
+               {"doorbell", o.doorbell == DoorbellKind::shadow ? "shadow" : "mmio"},
+               {"memory_mode", o.memory_mode},
+               {"placement", xio::host::placement_text(o.memory_mode)},
+               {"lbas_per_io", o.lbas_per_io},
+               {"bytes_per_io", plan.operation_bytes},
+               {"commands_per_io", plan.commands_per_operation},
+               {"access_pattern", o.random ? "random" : "sequential"},
+               {"base_lba", o.base_lba},
+               {"seed", o.seed},
+               {"content", o.lfsr_seed ? "lfsr" : "hash"},
+               {"data_buffer_bytes", plan.data_bytes},
+               {"deadline_ms", o.deadline_ms},
+               {"less_timing", o.less_timing},
+               {"substep_timing", o.substep_timing},
+               {"written_before", o.write_io != 0  ? "this run"
+                                  : o.written != 0 ? "earlier run"
+                                                   : "not known"}};
+  if (!report.gpu.empty()) json["gpu"] = report.gpu;
+  if (o.lfsr_seed) json["lfsr_seed"] = *o.lfsr_seed;
+  if (o.written != 0) json["written"] = o.written;
+  if (o.duration > 0) json["duration"] = o.duration;
+  return json;
+}
+
+Json doorbell_json(const NvmeReport& report, const PhaseResult& phase) {
+  Json json = {{"sq", phase.sq_rings},
+               {"cq", phase.cq_rings},
+               {"per_operation", phase.per_operation(phase.sq_rings + phase.cq_rings)},
+               {"register_stores", phase.counts.mmio_stores}};
+  const std::string seen_by = report.target->seen_doorbells().source;
+  if (seen_by.empty()) return json;
+  json["seen"] = phase.seen_rings;
+  json["seen_by"] = seen_by;
+  return json;
+}
+
+Json cpu_json(const PhaseResult& phase) {
+  const double seconds = phase.usage.user + phase.usage.system;
+  Json json = {{"user_seconds", phase.usage.user}, {"system_seconds", phase.usage.system}};
+  json["us_per_operation"] = phase.completed == 0 ? 0 : seconds * 1e6 / static_cast<double>(phase.completed);
+  return json;
+}
+
+Json steps_json(const PhaseResult& phase) {
+  static const char* const names[] = {"build", "enqueue", "sq_doorbell", "cq_poll", "cq_doorbell"};
+  Json json;
+  double total = 0;
+  for (uint32_t i = 0; i < xio::telemetry::step_count; ++i) {
+    json[names[i]] = step_ns(phase, i);
+    total += step_ns(phase, i);
+  }
+  json["total"] = total;
+  return json;
+}
+
+Json phase_json(const NvmeReport& report, const PhaseResult& phase) {
+  Json json = {{"operation", phase.direction == Direction::write ? "write" : "read"},
+               {"asked", phase.asked},
+               {"repeated", phase.repeated},
+               {"submitted", phase.submitted},
+               {"completed", phase.completed},
+               {"failed", phase.failed},
+               {"bytes", phase.bytes},
+               {"seconds", phase.seconds},
+               {"iops", phase.iops()},
+               {"mb_per_s", phase.megabytes_per_second()},
+               {"latency_us", json_latency(phase.latency)},
+               {"doorbells", doorbell_json(report, phase)},
+               {"counts",
+                {{"entry_stores", phase.counts.entry_stores},
+                 {"releases", phase.counts.releases},
+                 {"acquires", phase.counts.acquires},
+                 {"full_fences", phase.counts.full_fences},
+                 {"atomics", phase.counts.atomics}}},
+               {"cpu", cpu_json(phase)}};
+  json["errors"] = Json::array();
+  for (const StatusCount& entry : phase.statuses)
+    json["errors"].push_back({{"status", xio::name(entry.status.code)},
+                              {"device_status", entry.status.vendor},
+                              {"text", status_text(entry.status)},
+                              {"count", entry.count},
+                              {"first_lba", entry.first_lba}});
+  if (report.options->substep_timing) json["steps_ns"] = steps_json(phase);
+  if (report.options->histogram) {
+    json["histogram_us"] = Json::array();
+    for (const auto& bar : phase.latency.bars())
+      json["histogram_us"].push_back({{"from", bar.from / 1000}, {"to", bar.to / 1000}, {"count", bar.count}});
+  }
+  return json;
+}
+
+Json verification_json(const Verification& v) {
+  Json json = {{"wanted", v.wanted},
+               {"scope", v.scope},
+               {"expected_blocks", v.expected},
+               {"verified_blocks", v.verified},
+               {"failed_comparisons", v.wrong},
+               {"complete", v.complete}};
+  json["wrong_blocks"] = Json::array();
+  for (const BlockFault& fault : v.faults) {
+    Json entry = {{"lba", fault.lba}, {"first_byte", fault.offset}, {"text", describe(fault)}};
+    if (fault.holder) entry["holds_lba"] = *fault.holder;
+    json["wrong_blocks"].push_back(entry);
+  }
+  return json;
+}
+
+}  // namespace
+
+Json json_header(const std::string& command) {
+  return {{"tool", "xio-tester"},
+          {"version", std::to_string(XIO_VERSION_MAJOR) + "." + std::to_string(XIO_VERSION_MINOR) + "." +
+                          std::to_string(XIO_VERSION_PATCH)},
+          {"schema", json_schema},
+          {"command", command}};
+}
+
+Json json_latency(const Summary& latency) {
+  if (latency.count() == 0) return nullptr;
+  return {{"min", latency.least() / 1000},
+          {"mean", latency.mean() / 1000},
+          {"std", latency.deviation() / 1000},
+          {"max", latency.most() / 1000},
+          {"p50", latency.percentile(0.5) / 1000},
+          {"p90", latency.percentile(0.9) / 1000},
+          {"p99", latency.percentile(0.99) / 1000},
+          {"p99.9", latency.percentile(0.999) / 1000},
+          {"p99.99", latency.percentile(0.9999) / 1000}};
+}
+
+void check_json_file(const std::string& path) {
+  if (path.empty() || path == "-") return;
+  // Opened for appending: what was there stays until there is something to write.
+  if (!std::ofstream(path, std::ios::app))
+    throw BadInput("--json " + path + ": " + std::strerror(errno) + "; give a file that can be written, or -");
+}
+
+void write_json_file(const std::string& path, const Json& json) {
+  // Names of devices may hold anything.
+  write_json_text(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+void write_json_text(const std::string& path, const std::string& text) {
+  if (path.empty()) return;
+  if (path == "-") {
+    std::cout << text << std::flush;
+    return;
+  }
+  write_file("--json", path, text);
+}
+
+void write_json(const NvmeReport& report) {
+  Json json = json_header("nvme-ep");
+  json["heading"] = report.target->heading;
+  json["controller"] = controller_json(report);
+  json["setup"] = setup_json(report);
+  json["phases"] = Json::array();
+  for (const PhaseResult& phase : report.phases) json["phases"].push_back(phase_json(report, phase));
+  json["verification"] = verification_json(report.verification);
+  json["interrupted"] = report.interrupted;
+  json["trouble"] = report.trouble;
+  json["exit_status"] = report.exit_status();
+  write_json_file(report.options->json, json);
+}
+
+}  // namespace tester

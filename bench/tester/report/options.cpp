@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "tester/report/options.hpp"
+
+#include <limits>
+
+#include "tester/cli/errors.hpp"
+#include "tester/cli/flags.hpp"
+#include "tester/nvme/target.hpp"
+#include "tester/report/plan.hpp"
+
+namespace tester {
+
+namespace {
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> words;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+void add_work(CLI::App& app, ReportOptions& o) {
+  constexpr uint64_t any_number = std::numeric_limits<uint64_t>::max();
+  const std::string group = "What is done";
+  app.add_option("--controller", o.controller, controller_forms)->type_name("SPEC")->group(group);
+  add_number(app, "--namespace", o.nsid, 1, 0xfffffffe, "namespace (default 1)")->group(group);
+  add_number(app, "--base-lba", o.base_lba, 0, any_number, "first logical block (default 0)")->group(group);
+  add_number(app, "--span", o.span, 4096, any_number, "bytes from there on that rows go to (default 64M)")
+      ->group(group);
+  app.add_flag("--write", o.write, "fill these bytes first, and run the table that writes: destroys what is there")
+      ->group(group);
+  app.add_option_function<std::string>(
+         "--tables", [&o](const std::string& text) { o.tables = split(text); }, "tables by name (default all)")
+      ->type_name("NAME,...")
+      ->group(group);
+  add_seconds(app, "--duration", o.duration, "seconds for each row (default 1)")->group(group);
+  app.add_flag("--quick", o.quick, "a tenth of a second for each row")->group(group);
+  add_number(app, "--runs", o.runs, 1, 101,
+             "runs of each row; the one with the median of the IOPS is shown (default 1)")
+      ->group(group);
+  add_number(app, "--deadline", o.deadline_ms, 1, 3600000, "milliseconds that one operation may take (default 30000)")
+      ->group(group);
+  add_executor(app, o.executor, o.gpu, group);
+}
+
+void add_fio(CLI::App& app, ReportOptions& o) {
+  const std::string group = "fio";
+  app.add_flag("--fio", o.fio, "rows of fio too; without --controller these alone")->group(group);
+  app.add_option("--fio-device", o.fio_device, "the kernel's block device of the same namespace")
+      ->type_name("/dev/nvmeXnY")
+      ->group(group);
+  app.add_option("--fio-results", o.fio_results, "rows of fio from the JSON file of an earlier report")
+      ->type_name("FILE")
+      ->group(group);
+}
+
+void add_reporting(CLI::App& app, ReportOptions& o) {
+  const std::string group = "Report";
+  app.add_option("--note", o.note, "words for the headings")->type_name("TEXT")->group(group);
+  app.add_option("--output", o.output, "write report.md, report.csv, report.json and plots to this folder")
+      ->type_name("FOLDER")
+      ->group(group);
+  app.add_option("--json", o.json, "write everything to a file as JSON; - is standard output")
+      ->type_name("FILE")
+      ->group(group);
+}
+
+}  // namespace
+
+CLI::App* add_report_command(CLI::App& app, ReportOptions& options) {
+  CLI::App* const command = app.add_subcommand("report", "tables of what a controller does, with fio beside it");
+  when_chosen(command, [command, &options] {
+    add_work(*command, options);
+    add_fio(*command, options);
+    add_reporting(*command, options);
+  });
+  return command;
+}
+
+void check(const ReportOptions& o) {
+  if (o.controller.empty() && !o.fio)
+    throw BadInput(std::string("nothing to run: give --controller, --fio or both; ") + controller_forms +
+                   " are accepted as controllers");
+  if (o.fio && o.fio_device.empty())
+    throw BadInput("--fio needs --fio-device, the kernel's block device of the same namespace, such as /dev/nvme0n1");
+  if (!o.fio && !o.fio_device.empty()) throw BadInput("--fio-device is for --fio; give both or neither");
+  if (o.write && o.controller.empty()) throw BadInput("--write needs --controller; fio's rows only read");
+  for (const std::string& wanted : o.tables) {
+    std::string known;
+    bool found = false;
+    for (const std::string& id : table_ids()) {
+      found = found || id == wanted;
+      known += (known.empty() ? "" : ", ") + id;
+    }
+    if (!found) throw BadInput("--tables " + wanted + " is not accepted; " + known + " are");
+  }
+}
+
+}  // namespace tester

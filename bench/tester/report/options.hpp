@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What `xio-tester report` was asked to do.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tester/nvme/options.hpp"
+
+namespace tester {
+
+struct ReportOptions {
+  std::string controller;  ///< empty: fio alone
+  uint32_t nsid = 1;
+  uint64_t base_lba = 0;
+  uint64_t span = uint64_t{64} << 20;  ///< bytes from `base_lba` on that rows go to
+  bool write = false;                  ///< fill that span first, and have rows that write
+  std::vector<std::string> tables;     ///< ids; empty: all
+  double duration = 1;                 ///< seconds for each row
+  bool quick = false;
+  uint32_t runs = 1;
+  uint32_t deadline_ms = 30000;
+  Executor executor = Executor::automatic;
+  uint32_t gpu = 0;  ///< number
+  bool fio = false;
+  std::string fio_device;
+  std::string fio_results;  ///< JSON file of an earlier report, whose rows of fio are shown too
+  std::string note;         ///< for the headings
+  std::string output;       ///< folder
+  std::string json;
+};
+
+/// Adds the sub-command `report`; its flags are stored in `options`, which outlives the parse.
+CLI::App* add_report_command(CLI::App& app, ReportOptions& options);
+
+/// Throws BadInput for what is wrong whatever the controller is.
+void check(const ReportOptions& options);
+
+}  // namespace tester

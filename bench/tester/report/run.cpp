@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+#include "tester/report/run.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include <xio/host/error.hpp>
+#include <xio/host/linux/child_process.hpp>
+
+#include "tester/cli/errors.hpp"
+#include "tester/cli/interrupt.hpp"
+#include "tester/cli/machine.hpp"
+#include "tester/cli/output.hpp"
+#include "tester/nvme/buffer_placement.hpp"
+#include "tester/nvme/run.hpp"
+#include "tester/nvme/tables.hpp"
+#include "tester/report/json_report.hpp"
+#include "tester/report/plan.hpp"
+#include "tester/report/write.hpp"
+
+namespace tester {
+
+namespace {
+
+constexpr uint64_t fill_bytes = 128 * 1024;  // of one write while the span is filled
+
+/// Where the rows go.
+struct Place {
+  uint64_t base_lba = 0;
+  uint64_t blocks = 0;
+  uint32_t block_bytes = 0;
+};
+
+/// Where it runs.
+struct Site {
+  const Target& target;
+  const ChosenExecutor& executor;
+};
+
+Figures figures_of(const NvmeReport& report, bool steps) {
+  const PhaseResult& phase = report.phases.back();
+  const Summary& latency = phase.latency;
+  Figures f;
+  f.operations = phase.completed;
+  f.seconds = phase.seconds;
+  f.iops = phase.iops();
+  f.mb_per_s = phase.megabytes_per_second();
+  f.min = latency.least() / 1e3;
+  f.mean = latency.mean() / 1e3;
+  f.std = latency.deviation() / 1e3;
+  f.max = latency.most() / 1e3;
+  f.p50 = latency.percentile(0.5) / 1e3;
+  f.p99 = latency.percentile(0.99) / 1e3;
+  if (phase.seconds > 0) {
+    f.cpu_user = 100 * phase.usage.user / phase.seconds;
+    f.cpu_system = 100 * phase.usage.system / phase.seconds;
+  }
+  // What a GPU stores, it does not count.
+  if (report.executor.empty()) {
+    f.doorbells = phase.per_operation(phase.sq_rings + phase.cq_rings);
+    f.releases = phase.per_operation(phase.counts.releases);
+  }
+  if (steps) {
+    f.steps.emplace();
+    for (uint32_t i = 0; i < f.steps->size(); ++i) (*f.steps)[i] = step_ns(phase, i);
+  }
+  return f;
+}
+
+NvmeOptions options_of(const RowPlan& row, const ReportOptions& report, const Place& place,
+                       const ChosenExecutor& executor) {
+  NvmeOptions o;
+  o.controller = report.controller;
+  o.nsid = report.nsid;
+  o.base_lba = place.base_lba;
+  o.span_blocks = place.blocks;
+  o.deadline_ms = report.deadline_ms;
+  o.lbas_per_io = static_cast<uint32_t>(std::max<uint64_t>(row.shape.bytes / place.block_bytes, 1));
+  o.random = row.shape.random;
+  o.num_queues = row.shape.queues;
+  o.depth = row.shape.depth;
+  o.batch_size = row.shape.batch;
+  o.memory_mode = row.shape.memory_mode;
+  o.substep_timing = row.steps;
+  // A wave has a lane for each operation in flight, or one lane has them all.
+  if (executor.gpu && o.depth < executor.gpu->wave_size()) o.wave_size = 1;
+  o.read_io = row.verify ? row.operations : std::max<uint64_t>(place.blocks / o.lbas_per_io, 1);
+  if (row.verify) {
+    o.write_io = row.operations;
+    o.verify = true;
+  } else {
+    o.duration = row.duration;
+  }
+  return o;
+}
+
+/// One run of a row of xio.
+ReportRow run_xio(const RowPlan& plan, const ReportOptions& options, const Place& place, const Site& site) {
+  const Target& target = site.target;
+  ReportRow row;
+  row.shape = plan.shape;
+  const NvmeOptions wanted = options_of(plan, options, place, site.executor);
+  try {
+    check(wanted);
+    const NvmeReport report =
+        measure(wanted, target, gpu_for_mode(wanted.memory_mode, site.executor.gpu), site.executor);
+    const int status = report.exit_status();
+    row.failed = status == exit_failed;
+    row.remark = report.trouble;
+    if (!report.phases.empty() && report.phases.back().completed != 0) row.figures = figures_of(report, plan.steps);
+    if (plan.verify)
+      row.remark = "right: " + std::to_string(report.verification.verified) + " of " +
+                   std::to_string(report.verification.expected) + " blocks";
+    if (row.failed && row.remark.empty()) row.remark = "operations failed";
+  } catch (const CannotRun& reason) {
+    row.remark = one_line(reason.what());
+  } catch (const BadInput& reason) {
+    row.remark = one_line(reason.what());
+  } catch (const xio::host::Error& failure) {
+    row.remark = one_line(failure.what());
+    row.failed = !target.controller->transport().alive();
+  }
+  return row;
+}
+
+/// The run whose IOPS are the median, of an even number the lower one; the first one where a run has no figures.
+ReportRow median(std::vector<ReportRow> runs) {
+  std::vector<double> rates;
+  for (const ReportRow& run : runs) {
+    if (!run.figures) return run;
+    rates.push_back(run.figures->iops);
+  }
+  std::sort(runs.begin(), runs.end(),
+            [](const ReportRow& a, const ReportRow& b) { return a.figures->iops < b.figures->iops; });
+  const bool failed = std::any_of(runs.begin(), runs.end(), [](const ReportRow& run) { return run.failed; });
+  ReportRow row = std::move(runs[(runs.size() - 1) / 2]);
+  row.iops_of_runs = std::move(rates);
+  row.failed = failed;
+  return row;
+}
+
+class Reporter {
+ public:
+  explicit Reporter(const ReportOptions& options) : options_(options) {
+    if (!options.controller.empty()) {
+      executor_ = choose_executor(options.executor, options.gpu);
+      open();
+      if (options.executor == Executor::automatic && !gpu_reaches(*target_)) executor_.gpu = nullptr;
+      if (executor_.gpu) report_.executor = executor_.gpu->description();
+    }
+    if (options.fio) find_device();
+    const Machine machine = Machine::here();
+    report_.machine = machine.text();
+    report_.date = utc_date();
+    report_.duration = options.quick ? 0.1 : options.duration;
+    report_.runs = options.runs;
+    add_heading(machine.emulated ? "guest under TCG: instructions for each operation, not a machine" : "");
+    add_heading(options.note);
+  }
+
+  const Report& run() {
+    if (options_.write) fill();
+    PlanBasis basis;
+    basis.block_bytes = place_.block_bytes;
+    basis.duration = report_.duration;
+    basis.xio = target_.has_value();
+    basis.fio = options_.fio;
+    if (target_) basis.most_queues = target_->controller->granted_queues();
+    for (TablePlan& plan : plan_tables(basis)) {
+      const auto& wanted = options_.tables;
+      if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), plan.id) == wanted.end()) continue;
+      report_.tables.push_back(run_table(plan));
+      if (Interrupt::requested()) break;
+    }
+    report_.interrupted = Interrupt::requested();
+    return report_;
+  }
+
+  Report& report() { return report_; }
+
+ private:
+  void open() {
+    target_ = open_target(options_.controller, options_.deadline_ms);
+    auto& controller = *target_->controller;
+    const xio::host::NamespaceInfo info = controller.identify_namespace(options_.nsid);
+    place_.block_bytes = info.block_bytes;
+    if (options_.base_lba >= info.blocks)
+      throw BadInput("--base-lba " + std::to_string(options_.base_lba) + " is beyond the end; namespace " +
+                     std::to_string(options_.nsid) + " has " + std::to_string(info.blocks) + " blocks");
+    place_.base_lba = options_.base_lba;
+    place_.blocks = std::min<uint64_t>(info.blocks - options_.base_lba, options_.span / info.block_bytes);
+    if (place_.blocks == 0)
+      throw BadInput("--span is less than a block of " + std::to_string(info.block_bytes) + " bytes");
+    report_.device = controller.info().model + " (" + options_.controller + ")";
+    report_.blocks = options_.write ? "written by this run" : "not known to be written; --write fills them";
+    add_heading(target_->heading);
+  }
+
+  void find_device() {
+    device_ = find_fio_device(options_.fio_device);
+    if (target_) return;
+    place_.block_bytes = device_->block_bytes;
+    place_.base_lba = options_.base_lba;
+    const uint64_t blocks = device_->bytes / device_->block_bytes;
+    if (place_.base_lba >= blocks) throw BadInput("--base-lba is beyond the end of " + device_->node);
+    place_.blocks = std::min<uint64_t>(blocks - place_.base_lba, options_.span / device_->block_bytes);
+    report_.device = device_->model + " (" + device_->node + ")";
+    report_.blocks = "not known to be written";
+    add_heading(device_->model.compare(0, 4, "QEMU") == 0 ? "QEMU, not an SSD" : "drive " + device_->node);
+  }
+
+  void add_heading(const std::string& words) {
+    if (!words.empty()) report_.heading += (report_.heading.empty() ? "" : "; ") + words;
+  }
+
+  void fill() {
+    NvmeOptions o;
+    o.controller = options_.controller;
+    o.nsid = options_.nsid;
+    o.base_lba = place_.base_lba;
+    o.span_blocks = place_.blocks;
+    o.lbas_per_io = static_cast<uint32_t>(std::clamp<uint64_t>(fill_bytes / place_.block_bytes, 1, place_.blocks));
+    o.write_io = place_.blocks / o.lbas_per_io;
+    o.depth = 8;
+    o.batch_size = 1;
+    o.deadline_ms = options_.deadline_ms;
+    const NvmeReport filled = measure(o, *target_, nullptr, executor_);
+    if (filled.exit_status() == exit_failed)
+      throw Failed("filling " + std::to_string(place_.blocks) + " blocks failed" +
+                   (filled.trouble.empty() ? std::string() : ": " + filled.trouble));
+  }
+
+  ReportTable run_table(const TablePlan& plan) const {
+    ReportTable table{plan.id, plan.title, plan.columns, {}};
+    for (const RowPlan& row : plan.rows) {
+      if (Interrupt::requested()) break;
+      table.rows.push_back(run_row(row));
+    }
+    return table;
+  }
+
+  ReportRow run_row(const RowPlan& plan) const {
+    if (plan.verify && !options_.write) {
+      ReportRow row;
+      row.shape = plan.shape;
+      row.remark = "not run, since it writes: give --write";
+      return row;
+    }
+    std::vector<ReportRow> runs;
+    do {
+      runs.push_back(run_once(plan));
+    } while (runs.back().figures && runs.size() < report_.runs && !Interrupt::requested());
+    return median(std::move(runs));
+  }
+
+  ReportRow run_once(const RowPlan& plan) const {
+    if (plan.engine == nullptr) return run_xio(plan, options_, place_, {*target_, executor_});
+    FioJob job;
+    job.shape = plan.shape;
+    job.offset = place_.base_lba * place_.block_bytes;
+    job.span = place_.blocks * place_.block_bytes;
+    job.duration = plan.duration;
+    return run_fio(*plan.engine, *device_, job);
+  }
+
+  const ReportOptions& options_;
+  ChosenExecutor executor_;
+  std::optional<Target> target_;
+  std::optional<FioDevice> device_;
+  Place place_;
+  Report report_;
+};
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw BadInput("--fio-results " + path + ": " + std::strerror(errno));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void make_folder(const std::string& path) {
+  if (path.empty()) return;
+  if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST)
+    throw BadInput("--output " + path + ": " + std::strerror(errno) + "; give a folder that can be written");
+}
+
+/// Leaves the drawing to a script and its library; without them there are no plots, and that is said.
+void plot(const std::string& folder) {
+  const char* const chosen = std::getenv("XIO_PYTHON");
+  const std::string python = chosen == nullptr || *chosen == 0 ? "python3" : chosen;
+  const std::string success = "it ended with status 0";
+  try {
+    xio::host::ChildProcess child({python, {XIO_PLOT_SCRIPT, folder + "/report.json", folder}, {}});
+    if (!child.wait_end(std::chrono::minutes(2))) throw xio::host::Error("the script did not end in time");
+    const std::string end = child.summary();
+    if (end.compare(0, success.size(), success) != 0) throw xio::host::Error(end);
+  } catch (const xio::host::Error& failure) {
+    std::fprintf(stderr, "xio-tester: no plots: %s\n", one_line(failure.what()).c_str());
+  }
+}
+
+void write_files(const Report& report, const std::string& folder) {
+  if (folder.empty()) return;
+  write_file("--output", folder + "/report.md", to_markdown(report));
+  write_file("--output", folder + "/report.csv", to_csv(report));
+  write_file("--output", folder + "/report.json", to_json(report));
+  plot(folder);
+}
+
+}  // namespace
+
+int Report::exit_status() const {
+  for (const ReportTable& table : tables)
+    for (const ReportRow& row : table.rows)
+      if (row.failed) return exit_failed;
+  return interrupted ? exit_interrupted : exit_ok;
+}
+
+int run_report(const ReportOptions& options) {
+  check(options);
+  check_json_file(options.json);
+  make_folder(options.output);
+  const std::string earlier = options.fio_results.empty() ? std::string() : contents(options.fio_results);
+  const Interrupt interrupt;
+  Reporter reporter(options);
+  reporter.run();
+  Report& report = reporter.report();
+  if (!earlier.empty()) add_fio_rows(report, earlier, options.tables.empty());
+  if (options.json != "-") std::fputs(to_markdown(report).c_str(), stdout);
+  std::fflush(stdout);
+  write_files(report, options.output);
+  write_json_text(options.json, to_json(report));
+  return report.exit_status();
+}
+
+}  // namespace tester

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief AMD GPUs: lanes, collectives, clock.
+
+#include <xio/device/arch/amdgcn/memory.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace arch {
+
+XIO_DEVICE_INLINE uint32_t lane() {
+#if XIO_WAVE64
+  return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
+#else
+  return __builtin_amdgcn_mbcnt_lo(~0u, 0);
+#endif
+}
+
+XIO_DEVICE_INLINE constexpr uint32_t wave_size() { return XIO_WAVE64 ? 64 : 32; }
+
+XIO_DEVICE_INLINE uint32_t thread_index() { return __builtin_amdgcn_workitem_id_x(); }
+XIO_DEVICE_INLINE uint32_t block_size() { return __builtin_amdgcn_workgroup_size_x(); }
+XIO_DEVICE_INLINE uint32_t block_index() { return __builtin_amdgcn_workgroup_id_x(); }
+XIO_DEVICE_INLINE uint32_t grid_size() { return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x(); }
+
+XIO_DEVICE_INLINE uint64_t ballot(uint64_t, bool predicate) {
+#if XIO_WAVE64
+  return __builtin_amdgcn_ballot_w64(predicate);
+#else
+  return __builtin_amdgcn_ballot_w32(predicate);
+#endif
+}
+
+XIO_DEVICE_INLINE uint64_t active() { return ballot(0, true); }
+
+/// The execution mask says exactly who is here.
+XIO_DEVICE_INLINE uint64_t together(uint64_t) { return active(); }
+
+XIO_DEVICE_INLINE uint32_t rank_in(uint64_t mask) {
+  const uint32_t low = __builtin_amdgcn_mbcnt_lo(static_cast<uint32_t>(mask), 0);
+  return XIO_WAVE64 ? __builtin_amdgcn_mbcnt_hi(static_cast<uint32_t>(mask >> 32), low) : low;
+}
+
+XIO_DEVICE_INLINE constexpr bool seldom(bool condition) {
+  if (__builtin_is_constant_evaluated()) return condition;
+  return ballot(0, condition) != 0;
+}
+
+/// The lanes of a wave are in step: only the compiler must not move accesses over this.
+XIO_DEVICE_INLINE void converge(uint64_t) { __builtin_amdgcn_wave_barrier(); }
+
+template <class T>
+XIO_DEVICE_INLINE T shuffle(uint64_t, T value, uint32_t source) {
+  static_assert(sizeof(T) <= 8, "a shuffle moves at most 8 bytes");
+  const int where = static_cast<int>(source * 4);
+  const uint64_t wide = static_cast<uint64_t>(value);
+  const uint32_t low = __builtin_amdgcn_ds_bpermute(where, static_cast<int>(wide));
+  if (sizeof(T) <= 4) return static_cast<T>(low);
+  const uint32_t high = __builtin_amdgcn_ds_bpermute(where, static_cast<int>(wide >> 32));
+  return static_cast<T>(static_cast<uint64_t>(high) << 32 | low);
+}
+
+template <class T>
+XIO_DEVICE_INLINE T broadcast(uint64_t, T value, uint32_t source) {
+  static_assert(sizeof(T) <= 8, "a scalar register pair holds 8 bytes");
+  const int from = __builtin_amdgcn_readfirstlane(static_cast<int>(source));
+  const uint64_t wide = (uint64_t)value;
+  const uint32_t low = __builtin_amdgcn_readlane(static_cast<int>(wide), from);
+  if (sizeof(T) <= 4) return (T)(uint64_t)low;
+  const uint32_t high = __builtin_amdgcn_readlane(static_cast<int>(wide >> 32), from);
+  return (T)(static_cast<uint64_t>(high) << 32 | low);
+}
+
+template <uint32_t Bit>
+XIO_DEVICE_INLINE uint32_t quad_exchange(uint64_t, uint32_t value) {
+  constexpr int quad_perm = Bit == 1 ? 0xb1 : 0x4e;  // lanes 1,0,3,2 and 2,3,0,1
+  return __builtin_amdgcn_mov_dpp(static_cast<int>(value), quad_perm, 0xf, 0xf, true);
+}
+
+template <uint32_t Bit>
+XIO_DEVICE_INLINE void quad_transpose(uint64_t mask, uint32_t& low, uint32_t& high) {
+  const uint32_t from_low = quad_exchange<Bit>(mask, low);
+  const uint32_t from_high = quad_exchange<Bit>(mask, high);
+  const bool upper = (lane() & Bit) != 0;
+  low = upper ? from_high : low;
+  high = upper ? high : from_low;
+}
+
+template <uint32_t Lane>
+XIO_DEVICE_INLINE uint32_t quad_broadcast(uint64_t, uint32_t value) {
+  return __builtin_amdgcn_mov_dpp(static_cast<int>(value), Lane * 0x55, 0xf, 0xf, true);
+}
+
+template <class T>
+XIO_DEVICE_INLINE T uniform(T value) {
+  static_assert(sizeof(T) <= 8, "a scalar register pair holds 8 bytes");
+  const uint64_t wide = (uint64_t)value;
+  const uint32_t low = __builtin_amdgcn_readfirstlane(static_cast<int>(wide));
+  if (sizeof(T) <= 4) return (T)(uint64_t)low;
+  const uint32_t high = __builtin_amdgcn_readfirstlane(static_cast<int>(wide >> 32));
+  return (T)(static_cast<uint64_t>(high) << 32 | low);
+}
+
+/// The same value in vector registers: arithmetic that ends in a store then needs no moves from scalar ones.
+template <class T>
+XIO_DEVICE_INLINE T per_lane(T value) {
+  asm("" : "+v"(value));
+  return value;
+}
+
+/// What may have been stored to is not loaded through the scalar cache.
+XIO_DEVICE_INLINE void prefer_vector_loads() { asm volatile("" ::: "memory"); }
+
+/// store_mmio() by every active lane, one after the other: register stores of one step are merged by the hardware.
+XIO_DEVICE_INLINE void store_mmio_each_lane(uint32_t* to, uint32_t value) {
+  // Each under an execution mask of one lane, set by hand: a loop over lanes around an ordinary store makes every
+  // branch of the caller divergent, and one that is written with readfirstlane is folded away by the compiler. The mask
+  // is saved here too: one that the compiler passed in may be the mask register itself.
+#if XIO_WAVE64
+  uint64_t all, todo;
+#else
+  uint32_t all, todo;
+#endif
+  int chosen;
+  asm volatile(
+#if XIO_WAVE64
+      "s_mov_b64 %0, exec\n\ts_mov_b64 %1, exec\n"
+      "1:\ts_ff1_i32_b64 %2, %1\n\ts_bfm_b64 exec, 1, %2\n\t"
+#else
+      "s_mov_b32 %0, exec_lo\n\ts_mov_b32 %1, exec_lo\n"
+      "1:\ts_ff1_i32_b32 %2, %1\n\ts_bfm_b32 exec_lo, 1, %2\n\t"
+#endif
+#if defined(__GFX12__)
+      "global_store_b32 %3, %4, off scope:SCOPE_SYS\n\t"
+#elif defined(__GFX11__)
+      "global_store_b32 %3, %4, off\n\t"
+#elif XIO_GFX940
+      "global_store_dword %3, %4, off sc0 sc1\n\t"
+#else
+      "global_store_dword %3, %4, off\n\t"
+#endif
+#if XIO_WAVE64
+      "s_andn2_b64 %1, %1, exec\n\ts_cbranch_scc1 1b\n\ts_mov_b64 exec, %0"
+#else
+      "s_andn2_b32 %1, %1, exec_lo\n\ts_cbranch_scc1 1b\n\ts_mov_b32 exec_lo, %0"
+#endif
+      : "=&s"(all), "=&s"(todo), "=&s"(chosen)
+      : "v"(to), "v"(value)
+      : "memory", "scc");
+}
+
+/// The same, 8 bytes wide.
+XIO_DEVICE_INLINE void store_mmio_each_lane(uint64_t* to, uint64_t value) {
+#if XIO_WAVE64
+  uint64_t all, todo;
+#else
+  uint32_t all, todo;
+#endif
+  int chosen;
+  asm volatile(
+#if XIO_WAVE64
+      "s_mov_b64 %0, exec\n\ts_mov_b64 %1, exec\n"
+      "1:\ts_ff1_i32_b64 %2, %1\n\ts_bfm_b64 exec, 1, %2\n\t"
+#else
+      "s_mov_b32 %0, exec_lo\n\ts_mov_b32 %1, exec_lo\n"
+      "1:\ts_ff1_i32_b32 %2, %1\n\ts_bfm_b32 exec_lo, 1, %2\n\t"
+#endif
+#if defined(__GFX12__)
+      "global_store_b64 %3, %4, off scope:SCOPE_SYS\n\t"
+#elif defined(__GFX11__)
+      "global_store_b64 %3, %4, off\n\t"
+#elif XIO_GFX940
+      "global_store_dwordx2 %3, %4, off sc0 sc1\n\t"
+#else
+      "global_store_dwordx2 %3, %4, off\n\t"
+#endif
+#if XIO_WAVE64
+      "s_andn2_b64 %1, %1, exec\n\ts_cbranch_scc1 1b\n\ts_mov_b64 exec, %0"
+#else
+      "s_andn2_b32 %1, %1, exec_lo\n\ts_cbranch_scc1 1b\n\ts_mov_b32 exec_lo, %0"
+#endif
+      : "=&s"(all), "=&s"(todo), "=&s"(chosen)
+      : "v"(to), "v"(value)
+      : "memory", "scc");
+}
+
+XIO_DEVICE_INLINE void block_barrier() {
+  // A release of this scope waits for no store on some targets; but one wave may ring for what others stored.
+  wait_stores();
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+
+XIO_DEVICE_INLINE uint64_t clock() { return __builtin_readsteadycounter(); }
+
+XIO_DEVICE_INLINE uint64_t fenced_clock() {
+  full_fence_system();
+  uint64_t now = clock();
+  // The counter arrives when it is used: here, and not after the accesses that follow.
+  asm volatile("" : "+s"(now)::"memory");
+  return now;
+}
+
+constexpr uint64_t clock_hz = 100000000;
+
+XIO_DEVICE_INLINE void pause(uint32_t round) {
+  if (round < 8) {
+    __builtin_amdgcn_s_sleep(1);
+  } else {
+    __builtin_amdgcn_s_sleep(8);
+  }
+}
+
+constexpr uint32_t looks_per_clock = 16;
+
+}  // namespace arch
+
+XIO_NAMESPACE_END

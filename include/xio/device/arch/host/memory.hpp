@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The CPU as an execution space: atomics of the compiler, fences, stores to devices.
+
+#include <xio/device/arch/arch.hpp>
+#include <xio/device/arch/host/give_way.hpp>
+#include <xio/device/arch/host/lanes.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace arch {
+
+namespace detail {
+/// Tests that vary the schedule do it here.
+template <class T>
+XIO_DEVICE_INLINE void interleave([[maybe_unused]] const T* where) {
+#if XIO_INTERLEAVE
+  if (current_wave) current_wave->access(where, sizeof(T));
+#endif
+}
+
+/// Whether somebody else performs this store, some time.
+template <class T>
+XIO_DEVICE_INLINE bool later([[maybe_unused]] T* to, [[maybe_unused]] const T& value,
+                             [[maybe_unused]] bool entry = false) {
+#if XIO_INTERLEAVE
+  if (current_wave) return current_wave->store_later(to, &value, sizeof(T), entry);
+#endif
+  return false;
+}
+XIO_DEVICE_INLINE void perform() {
+#if XIO_INTERLEAVE
+  if (current_wave) current_wave->perform_stores();
+#endif
+}
+
+inline void count([[maybe_unused]] uint64_t OperationCounts::* what, [[maybe_unused]] uint64_t number = 1) {
+#if XIO_COUNT_OPERATIONS
+  operation_counts.*what += number;
+#endif
+}
+
+template <class T>
+inline void show([[maybe_unused]] StoreKind kind, [[maybe_unused]] const T* to, [[maybe_unused]] const T& value) {
+#if XIO_COUNT_OPERATIONS
+  if (XIO_UNLIKELY(store_observer != nullptr)) {
+    // A copy: what others may look at is not kept in registers.
+    const T shown = value;
+    store_observer->on_store(kind, to, &shown, static_cast<uint32_t>(sizeof(T)));
+  }
+#endif
+}
+
+inline void show([[maybe_unused]] FenceKind kind) {
+#if XIO_COUNT_OPERATIONS
+  if (store_observer) store_observer->on_fence(kind);
+#endif
+}
+}  // namespace detail
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE T load(const T* from) {
+  detail::interleave(from);
+  return __atomic_load_n(from, __ATOMIC_ACQUIRE);
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE T observe(const T* from) {
+  detail::interleave(from);
+  return __atomic_load_n(from, __ATOMIC_ACQUIRE);
+}
+
+template <Scope S>
+XIO_DEVICE_INLINE void order_loads() {}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE void store(T* to, T value) {
+  detail::interleave(to);
+  if constexpr (S == Scope::system) detail::count(&OperationCounts::word_stores);
+  detail::show(StoreKind::word, to, value);
+  if (detail::later(to, value)) return;
+  __atomic_store_n(to, value, __ATOMIC_RELEASE);
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE void publish(T* to, T value) {
+  detail::perform();
+  detail::interleave(to);
+  detail::count(&OperationCounts::store_waits);
+  detail::show(FenceKind::store_wait);
+  detail::show(StoreKind::word, to, value);
+  if (detail::later(to, value)) return;
+  __atomic_store_n(to, value, __ATOMIC_RELEASE);
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE T fetch_add(T* to, T value) {
+  detail::interleave(to);
+  detail::count(&OperationCounts::atomics);
+  return __atomic_fetch_add(to, value, __ATOMIC_RELAXED);
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE T exchange(T* to, T value) {
+  detail::interleave(to);
+  detail::count(&OperationCounts::atomics);
+  return __atomic_exchange_n(to, value, __ATOMIC_RELAXED);
+}
+
+/// True when `*to` was `expected` and is now `desired`; otherwise `expected` holds what was found.
+template <Scope S, class T>
+XIO_DEVICE_INLINE bool compare_exchange(T* to, T& expected, T desired) {
+  detail::interleave(to);
+  detail::count(&OperationCounts::atomics);
+  return __atomic_compare_exchange_n(to, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE bool compare_exchange_acquire(T* to, T& expected, T desired) {
+  detail::interleave(to);
+  detail::count(&OperationCounts::atomics);
+  return __atomic_compare_exchange_n(to, &expected, desired, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/// compare_exchange() that acquires, also where it fails, and passes on what was acquired before.
+template <Scope S, class T>
+XIO_DEVICE_INLINE bool compare_exchange_ordered(T* to, T& expected, T desired) {
+  detail::interleave(to);
+  detail::count(&OperationCounts::atomics);
+  return __atomic_compare_exchange_n(to, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE void publish_add(T* to, T value) {
+  detail::perform();
+  detail::interleave(to);
+  detail::count(&OperationCounts::store_waits);
+  detail::count(&OperationCounts::atomics);
+  detail::show(FenceKind::store_wait);
+  __atomic_fetch_add(to, value, __ATOMIC_RELEASE);
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE T publish_exchange(T* to, T value) {
+  detail::perform();
+  detail::interleave(to);
+  detail::count(&OperationCounts::store_waits);
+  detail::count(&OperationCounts::atomics);
+  detail::show(FenceKind::store_wait);
+  return __atomic_exchange_n(to, value, __ATOMIC_RELEASE);
+}
+
+XIO_DEVICE_INLINE void release_system() {
+  detail::count(&OperationCounts::releases);
+  detail::show(FenceKind::release);
+  detail::perform();
+  __atomic_signal_fence(__ATOMIC_RELEASE);
+}
+
+XIO_DEVICE_INLINE void wait_stores() {
+  detail::count(&OperationCounts::store_waits);
+  detail::show(FenceKind::store_wait);
+  detail::perform();
+  __atomic_signal_fence(__ATOMIC_RELEASE);
+}
+
+XIO_DEVICE_INLINE void acquire_system() {
+  detail::count(&OperationCounts::acquires);
+  __atomic_signal_fence(__ATOMIC_ACQUIRE);
+}
+
+/// Doorbells are stored with release order, which takes along what was acquired.
+XIO_DEVICE_INLINE void pass_on() {}
+
+namespace detail {
+XIO_DEVICE_INLINE void full_fence() {
+  perform();
+#if XIO_TSAN
+  // gcc rejects a fence under ThreadSanitizer; a read-modify-write orders the CPU just as well.
+  static uint32_t anchor = 0;
+  __atomic_fetch_add(&anchor, 0u, __ATOMIC_SEQ_CST);
+#else
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+}  // namespace detail
+
+XIO_DEVICE_INLINE void full_fence_system() {
+  detail::count(&OperationCounts::full_fences);
+  detail::show(FenceKind::full);
+  detail::full_fence();
+}
+
+/// Orders the wave's coherent stores before its coherent loads of scope S.
+template <Scope S>
+XIO_DEVICE_INLINE void full_fence() {
+  detail::full_fence();
+}
+
+template <class T>
+XIO_DEVICE_INLINE void store_mmio(T* to, T value) {
+  detail::interleave(to);
+  detail::count(&OperationCounts::mmio_bytes, sizeof(T));
+  detail::count(&OperationCounts::mmio_stores);
+  detail::show(StoreKind::mmio, to, value);
+  if (detail::later(to, value)) return;
+  __atomic_store_n(to, value, __ATOMIC_RELEASE);
+}
+
+XIO_DEVICE_INLINE void store_entry(Vec16* to, const Vec16& value) {
+  detail::count(&OperationCounts::entry_stores);
+  detail::show(StoreKind::entry, to, value);
+  if (detail::later(to, value, true)) return;
+  // As two words: left to itself, the compiler gathers four in a vector register first.
+  typedef uint64_t __attribute__((may_alias)) Word;
+  auto* const words = reinterpret_cast<volatile Word*>(to);
+  words[0] = value.word[0] | static_cast<uint64_t>(value.word[1]) << 32;
+  words[1] = value.word[2] | static_cast<uint64_t>(value.word[3]) << 32;
+}
+
+/// A whole entry, in the way that the compiler likes best.
+constexpr bool has_whole_entry_store = true;
+template <class Entry>
+XIO_DEVICE_INLINE void store_whole_entry(Entry* to, const Entry& entry) {
+  for (uint32_t i = 0; i < sizeof(Entry) / sizeof(Vec16); ++i) detail::count(&OperationCounts::entry_stores);
+  detail::show(StoreKind::entry, to, entry);
+  if (detail::later(to, entry, true)) return;
+  *to = entry;
+}
+
+constexpr bool has_write_through = true;
+template <uint32_t Part = 0>
+XIO_DEVICE_INLINE void store_entry_through(Vec16* ring, uint32_t offset, const Vec16& value) {
+  store_entry(ring + (offset + Part) / sizeof(Vec16), value);
+}
+
+/// For memory that takes at most 8 bytes an access (some controller memory buffers).
+XIO_DEVICE_INLINE void store_entry8(uint64_t* to, uint64_t value) {
+  detail::count(&OperationCounts::entry_stores);
+  detail::count(&OperationCounts::narrow_entry_stores);
+  detail::show(StoreKind::entry, to, value);
+  if (detail::later(to, value, true)) return;
+  *static_cast<volatile uint64_t*>(to) = value;
+}
+
+}  // namespace arch
+
+XIO_NAMESPACE_END

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The CPU as an execution space: lanes, collectives, clock; waves are supplied by whoever runs the kernel.
+///
+/// A plain thread is a wave of one lane. xio/host/simt/simt.hpp runs kernels whose waves have several lanes: it
+/// installs a WaveOps for the thread before a lane runs.
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#endif
+#include <time.h>
+
+#include <xio/device/arch/host/memory.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace arch {
+
+XIO_DEVICE_INLINE uint32_t lane() { return current_wave ? current_wave->lane : 0; }
+XIO_DEVICE_INLINE uint32_t wave_size() { return current_wave ? current_wave->wave_size : 1; }
+XIO_DEVICE_INLINE uint32_t thread_index() { return current_wave ? current_wave->thread_index : 0; }
+XIO_DEVICE_INLINE uint32_t block_size() { return current_wave ? current_wave->block_size : 1; }
+XIO_DEVICE_INLINE uint32_t block_index() { return current_wave ? current_wave->block_index : 0; }
+XIO_DEVICE_INLINE uint32_t grid_size() { return current_wave ? current_wave->grid_size : 1; }
+
+namespace detail {
+// As on a GPU, the optimiser may neither merge the calls of two branches nor copy one call into several.
+__attribute__((noinline))
+#if defined(__clang__)
+__attribute__((convergent, nomerge))
+#endif
+inline uint64_t
+active_at(const char* file, uint32_t line) {
+  return current_wave->active({__builtin_return_address(0), __builtin_frame_address(0), file, line});
+}
+}  // namespace detail
+
+/// Lanes that are here together; the mask that the collectives below take.
+XIO_DEVICE_ALWAYS_INLINE uint64_t active(const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
+  return current_wave ? detail::active_at(file, line) : 1;
+}
+
+/// The lanes that a call is made by: `lanes`, or all of the wave that the kernel was launched with where that is 0.
+XIO_DEVICE_INLINE uint64_t together(uint64_t lanes) {
+  if (lanes != 0 || !current_wave) return lanes | !current_wave;
+  const uint32_t left = current_wave->block_size - (current_wave->thread_index - current_wave->lane);
+  const uint32_t here = left < current_wave->wave_size ? left : current_wave->wave_size;
+  return ~uint64_t{0} >> (64 - here);
+}
+
+XIO_DEVICE_INLINE uint64_t ballot(uint64_t mask, bool predicate) {
+  return current_wave ? current_wave->ballot(mask, predicate) : uint64_t{predicate};
+}
+
+/// All lanes of `mask` have come here, and what they stored before is ordered before what any of them does after.
+XIO_DEVICE_INLINE void converge(uint64_t mask) {
+  if (current_wave) current_wave->ballot(mask, true);
+}
+
+template <class T>
+XIO_DEVICE_INLINE T shuffle(uint64_t mask, T value, uint32_t source) {
+  static_assert(sizeof(T) <= 8, "a shuffle moves at most 8 bytes");
+  return current_wave ? static_cast<T>(current_wave->shuffle(mask, static_cast<uint64_t>(value), source)) : value;
+}
+
+/// Value of lane `source`, the same for all callers.
+template <class T>
+XIO_DEVICE_INLINE T broadcast(uint64_t mask, T value, uint32_t source) {
+  return shuffle(mask, value, source);
+}
+
+/// Value of the lane whose number differs in bit `Bit`; `mask` holds whole quads.
+template <uint32_t Bit>
+XIO_DEVICE_INLINE uint32_t quad_exchange(uint64_t mask, uint32_t value) {
+  return shuffle(mask, value, lane() ^ Bit);
+}
+
+/// Value of lane `Lane` of the caller's quad.
+template <uint32_t Lane>
+XIO_DEVICE_INLINE uint32_t quad_broadcast(uint64_t mask, uint32_t value) {
+  return shuffle(mask, value, (lane() & ~3u) | Lane);
+}
+
+/// The value of the first active lane, which the caller knows to be the same in all: lets a GPU keep it in a scalar
+/// register.
+template <class T>
+XIO_DEVICE_INLINE T uniform(T value) {
+  return value;
+}
+
+/// store_mmio() by every active lane, each to a register of its own.
+template <class T>
+XIO_DEVICE_INLINE void store_mmio_each_lane(T* to, T value) {
+  store_mmio(to, value);
+}
+
+template <class T>
+XIO_DEVICE_INLINE T* as_base(T* pointer) {
+  asm("" : "+r"(pointer));
+  return pointer;
+}
+
+/// The same value; on AMD GPUs in vector registers.
+template <class T>
+XIO_DEVICE_INLINE T per_lane(T value) {
+  return value;
+}
+
+XIO_DEVICE_INLINE void block_barrier() {
+  if (current_wave) current_wave->block_barrier();
+}
+
+/// Ticks of a clock of constant rate.
+XIO_DEVICE_INLINE uint64_t clock() {
+#if XIO_INTERLEAVE
+  if (current_wave) {
+    if (const uint64_t shown = current_wave->now()) return shown;
+  }
+#endif
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+/// clock() between two barriers. A locked instruction, which a full fence is on x86, does not hold back the counter.
+XIO_DEVICE_INLINE uint64_t fenced_clock() {
+  full_fence_system();
+#if defined(__x86_64__)
+  _mm_mfence();
+  _mm_lfence();
+#endif
+  const uint64_t now = clock();
+#if defined(__x86_64__)
+  _mm_lfence();
+#endif
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  return now;
+}
+
+/// Ticks per second of clock(), where the host did not measure a better figure.
+constexpr uint64_t clock_hz = 1000000000;
+
+/// A moment of a loop that looks again and again, for a processor that shares its core.
+inline void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  _mm_pause();
+#endif
+}
+
+/// Back-off of a polling loop; `round` counts the fruitless looks.
+XIO_DEVICE_INLINE void pause(uint32_t round) {
+  if (current_wave) {
+    current_wave->yield(round);
+  } else if (round > 16) {
+    give_way();
+  } else {
+    relax();
+  }
+}
+
+/// Fruitless looks between two readings of the clock in a polling loop.
+#if XIO_INTERLEAVE
+constexpr uint32_t looks_per_clock = 1;
+#else
+constexpr uint32_t looks_per_clock = 64;
+#endif
+
+}  // namespace arch
+
+XIO_NAMESPACE_END

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief NVIDIA GPUs from sm_70, in PTX: the same for nvcc, NVRTC and clang, and no CUDA header is needed.
+
+#include <xio/device/arch/arch.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace arch {
+
+namespace detail {
+
+/// Whether T is moved by 4-byte accesses; else by 8-byte ones.
+template <class T>
+XIO_DEVICE_INLINE constexpr bool is_narrow() {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "words of 4 or 8 bytes");
+  return sizeof(T) == 4;
+}
+
+/// fence.acq_rel at a scope.
+template <Scope S>
+XIO_DEVICE_INLINE void fence() {
+  XIO_AT_SCOPE(S, asm volatile, "fence.acq_rel", ";", : : : "memory");
+}
+
+}  // namespace detail
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE T load(const T* from) {
+  if constexpr (detail::is_narrow<T>()) {
+    uint32_t value;
+    XIO_AT_SCOPE(S, asm volatile, "ld.relaxed", ".b32 %0, [%1];", : "=r"(value) : "l"(from) : "memory");
+    return (T)value;
+  } else {
+    uint64_t value;
+    XIO_AT_SCOPE(S, asm volatile, "ld.relaxed", ".b64 %0, [%1];", : "=l"(value) : "l"(from) : "memory");
+    return (T)value;
+  }
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE T observe(const T* from) {
+  if constexpr (detail::is_narrow<T>()) {
+    uint32_t value;
+    XIO_AT_SCOPE(S, asm volatile, "ld.acquire", ".b32 %0, [%1];", : "=r"(value) : "l"(from) : "memory");
+    return (T)value;
+  } else {
+    uint64_t value;
+    XIO_AT_SCOPE(S, asm volatile, "ld.acquire", ".b64 %0, [%1];", : "=l"(value) : "l"(from) : "memory");
+    return (T)value;
+  }
+}
+
+template <Scope S>
+XIO_DEVICE_INLINE void order_loads() {
+  detail::fence<S>();
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE void store(T* to, T value) {
+  if constexpr (detail::is_narrow<T>()) {
+    XIO_AT_SCOPE(S, asm volatile, "st.relaxed", ".b32 [%0], %1;", : : "l"(to), "r"((uint32_t)value) : "memory");
+  } else {
+    XIO_AT_SCOPE(S, asm volatile, "st.relaxed", ".b64 [%0], %1;", : : "l"(to), "l"((uint64_t)value) : "memory");
+  }
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE void publish(T* to, T value) {
+  if constexpr (detail::is_narrow<T>()) {
+    XIO_AT_SCOPE(S, asm volatile, "st.release", ".b32 [%0], %1;", : : "l"(to), "r"((uint32_t)value) : "memory");
+  } else {
+    XIO_AT_SCOPE(S, asm volatile, "st.release", ".b64 [%0], %1;", : : "l"(to), "l"((uint64_t)value) : "memory");
+  }
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE T fetch_add(T* to, T value) {
+  T before;
+  if constexpr (detail::is_narrow<T>()) {
+    XIO_AT_SCOPE(S, asm volatile, "atom.add.relaxed", ".u32 %0, [%1], %2;", : "=r"(before) : "l"(to),
+                 "r"(value) : "memory");
+  } else {
+    XIO_AT_SCOPE(S, asm volatile, "atom.add.relaxed", ".u64 %0, [%1], %2;", : "=l"(before) : "l"(to),
+                 "l"(value) : "memory");
+  }
+  return before;
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE void publish_add(T* to, T value) {
+  if constexpr (detail::is_narrow<T>()) {
+    XIO_AT_SCOPE(S, asm volatile, "red.add.release", ".u32 [%0], %1;", : : "l"(to), "r"(value) : "memory");
+  } else {
+    XIO_AT_SCOPE(S, asm volatile, "red.add.release", ".u64 [%0], %1;", : : "l"(to), "l"(value) : "memory");
+  }
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE T exchange(T* to, T value) {
+  T before;
+  if constexpr (detail::is_narrow<T>()) {
+    XIO_AT_SCOPE(S, asm volatile, "atom.exch.relaxed", ".b32 %0, [%1], %2;", : "=r"(before) : "l"(to),
+                 "r"(value) : "memory");
+  } else {
+    XIO_AT_SCOPE(S, asm volatile, "atom.exch.relaxed", ".b64 %0, [%1], %2;", : "=l"(before) : "l"(to),
+                 "l"(value) : "memory");
+  }
+  return before;
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE T publish_exchange(T* to, T value) {
+  T before;
+  if constexpr (detail::is_narrow<T>()) {
+    XIO_AT_SCOPE(S, asm volatile, "atom.exch.release", ".b32 %0, [%1], %2;", : "=r"(before) : "l"(to),
+                 "r"(value) : "memory");
+  } else {
+    XIO_AT_SCOPE(S, asm volatile, "atom.exch.release", ".b64 %0, [%1], %2;", : "=l"(before) : "l"(to),
+                 "l"(value) : "memory");
+  }
+  return before;
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE bool compare_exchange(T* to, T& expected, T desired) {
+  const T wanted = expected;
+  T found;
+  if constexpr (detail::is_narrow<T>()) {
+    XIO_AT_SCOPE(S, asm volatile, "atom.cas.relaxed", ".b32 %0, [%1], %2, %3;", : "=r"(found) : "l"(to), "r"(wanted),
+                 "r"(desired) : "memory");
+  } else {
+    XIO_AT_SCOPE(S, asm volatile, "atom.cas.relaxed", ".b64 %0, [%1], %2, %3;", : "=l"(found) : "l"(to), "l"(wanted),
+                 "l"(desired) : "memory");
+  }
+  expected = found;
+  return found == wanted;
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE bool compare_exchange_acquire(T* to, T& expected, T desired) {
+  const T wanted = expected;
+  T found;
+  if constexpr (detail::is_narrow<T>()) {
+    XIO_AT_SCOPE(S, asm volatile, "atom.cas.acquire", ".b32 %0, [%1], %2, %3;", : "=r"(found) : "l"(to), "r"(wanted),
+                 "r"(desired) : "memory");
+  } else {
+    XIO_AT_SCOPE(S, asm volatile, "atom.cas.acquire", ".b64 %0, [%1], %2, %3;", : "=l"(found) : "l"(to), "l"(wanted),
+                 "l"(desired) : "memory");
+  }
+  expected = found;
+  return found == wanted;
+}
+
+template <Scope S, class T>
+XIO_DEVICE_INLINE bool compare_exchange_ordered(T* to, T& expected, T desired) {
+  const T wanted = expected;
+  T found;
+  if constexpr (detail::is_narrow<T>()) {
+    XIO_AT_SCOPE(S, asm volatile, "atom.cas.acq_rel", ".b32 %0, [%1], %2, %3;", : "=r"(found) : "l"(to), "r"(wanted),
+                 "r"(desired) : "memory");
+  } else {
+    XIO_AT_SCOPE(S, asm volatile, "atom.cas.acq_rel", ".b64 %0, [%1], %2, %3;", : "=l"(found) : "l"(to), "l"(wanted),
+                 "l"(desired) : "memory");
+  }
+  expected = found;
+  if (found == wanted) return true;
+  detail::fence<S>();
+  return false;
+}
+
+XIO_DEVICE_INLINE void release_system() { detail::fence<Scope::system>(); }
+XIO_DEVICE_INLINE void acquire_system() { detail::fence<Scope::system>(); }
+XIO_DEVICE_INLINE void full_fence_system() { asm volatile("fence.sc.sys;" : : : "memory"); }
+
+template <Scope S>
+XIO_DEVICE_INLINE void full_fence() {
+  XIO_AT_SCOPE(S, asm volatile, "fence.sc", ";", : : : "memory");
+}
+
+/// Fences are cumulative: this one takes along what was acquired before it, which a relaxed store does not.
+XIO_DEVICE_INLINE void pass_on() { release_system(); }
+
+/// There is no wait that is less than a fence.
+XIO_DEVICE_INLINE void wait_stores() { release_system(); }
+
+template <class T>
+XIO_DEVICE_INLINE void store_mmio(T* to, T value) {
+  store<Scope::system>(to, value);
+}
+
+XIO_DEVICE_INLINE void store_entry(Vec16* to, const Vec16& value) {
+  asm volatile("st.cg.v4.u32 [%0], {%1, %2, %3, %4};"
+               :
+               : "l"(to), "r"(value.word[0]), "r"(value.word[1]), "r"(value.word[2]), "r"(value.word[3])
+               : "memory");
+}
+
+constexpr bool has_write_through = true;
+template <uint32_t Part = 0>
+XIO_DEVICE_INLINE void store_entry_through(Vec16* ring, uint32_t offset, const Vec16& value) {
+  asm volatile("st.wt.v4.u32 [%0], {%1, %2, %3, %4};"
+               :
+               : "l"(ring + (offset + Part) / sizeof(Vec16)), "r"(value.word[0]), "r"(value.word[1]),
+                 "r"(value.word[2]), "r"(value.word[3])
+               : "memory");
+}
+
+XIO_DEVICE_INLINE void store_entry8(uint64_t* to, uint64_t value) { store<Scope::system>(to, value); }
+
+}  // namespace arch
+
+XIO_NAMESPACE_END

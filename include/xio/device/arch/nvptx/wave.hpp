@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief NVIDIA GPUs: lanes, collectives, clock.
+
+#include <xio/device/arch/nvptx/memory.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace arch {
+
+XIO_DEVICE_INLINE uint32_t lane() {
+  uint32_t value;
+  asm("mov.u32 %0, %%laneid;" : "=r"(value));
+  return value;
+}
+XIO_DEVICE_INLINE constexpr uint32_t wave_size() { return 32; }
+XIO_DEVICE_INLINE uint32_t thread_index() {
+  uint32_t value;
+  asm("mov.u32 %0, %%tid.x;" : "=r"(value));
+  return value;
+}
+XIO_DEVICE_INLINE uint32_t block_size() {
+  uint32_t value;
+  asm("mov.u32 %0, %%ntid.x;" : "=r"(value));
+  return value;
+}
+XIO_DEVICE_INLINE uint32_t block_index() {
+  uint32_t value;
+  asm("mov.u32 %0, %%ctaid.x;" : "=r"(value));
+  return value;
+}
+XIO_DEVICE_INLINE uint32_t grid_size() {
+  uint32_t value;
+  asm("mov.u32 %0, %%nctaid.x;" : "=r"(value));
+  return value;
+}
+
+XIO_DEVICE_INLINE uint64_t active() {
+  uint32_t lanes;
+  asm volatile("activemask.b32 %0;" : "=r"(lanes));
+  return lanes;
+}
+
+XIO_DEVICE_INLINE void converge(uint64_t mask) {
+  asm volatile("bar.warp.sync %0;" : : "r"(static_cast<uint32_t>(mask)) : "memory");
+}
+
+/// active() may answer with a part of those that will come here: who must act together names them.
+/// They wait for each other, so that what some of them did in earlier calls is known to all.
+XIO_DEVICE_INLINE uint64_t together(uint64_t lanes) {
+  auto all = static_cast<uint32_t>(lanes);
+  if (all == 0) {
+    uint32_t y, z, rows, planes;
+    asm("mov.u32 %0, %%tid.y; mov.u32 %1, %%tid.z;" : "=r"(y), "=r"(z));
+    asm("mov.u32 %0, %%ntid.y; mov.u32 %1, %%ntid.z;" : "=r"(rows), "=r"(planes));
+    const uint32_t own = thread_index() + block_size() * (y + rows * z);
+    const uint32_t left = block_size() * rows * planes - (own & ~31u);
+    all = left < 32 ? (1u << left) - 1 : ~0u;
+  }
+  converge(all);
+  return all;
+}
+XIO_DEVICE_INLINE uint64_t ballot(uint64_t mask, bool predicate) {
+  uint32_t lanes;
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, %2; }"
+               : "=r"(lanes)
+               : "r"(static_cast<uint32_t>(predicate)), "r"(static_cast<uint32_t>(mask)));
+  return lanes;
+}
+
+namespace detail {
+XIO_DEVICE_INLINE uint32_t shuffle_word(uint64_t mask, uint32_t value, uint32_t source) {
+  uint32_t result;
+  asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, %3;"
+               : "=r"(result)
+               : "r"(value), "r"(source), "r"(static_cast<uint32_t>(mask)));
+  return result;
+}
+}  // namespace detail
+
+template <class T>
+XIO_DEVICE_INLINE T shuffle(uint64_t mask, T value, uint32_t source) {
+  static_assert(sizeof(T) <= 8, "a shuffle moves at most 8 bytes");
+  const uint64_t wide = (uint64_t)value;
+  const uint32_t low = detail::shuffle_word(mask, static_cast<uint32_t>(wide), source);
+  if (sizeof(T) <= 4) return (T)(uint64_t)low;
+  const uint32_t high = detail::shuffle_word(mask, static_cast<uint32_t>(wide >> 32), source);
+  return (T)(static_cast<uint64_t>(high) << 32 | low);
+}
+
+template <class T>
+XIO_DEVICE_INLINE T broadcast(uint64_t mask, T value, uint32_t source) {
+  return shuffle(mask, value, source);
+}
+
+template <uint32_t Bit>
+XIO_DEVICE_INLINE uint32_t quad_exchange(uint64_t mask, uint32_t value) {
+  return shuffle(mask, value, lane() ^ Bit);
+}
+
+template <uint32_t Lane>
+XIO_DEVICE_INLINE uint32_t quad_broadcast(uint64_t mask, uint32_t value) {
+  return shuffle(mask, value, (lane() & ~3u) | Lane);
+}
+
+template <class T>
+XIO_DEVICE_INLINE T uniform(T value) {
+  return value;
+}
+
+/// store_mmio() by every active lane, each to a register of its own.
+template <class T>
+XIO_DEVICE_INLINE void store_mmio_each_lane(T* to, T value) {
+  store_mmio(to, value);
+}
+
+/// The same value; on AMD GPUs in vector registers.
+template <class T>
+XIO_DEVICE_INLINE T per_lane(T value) {
+  return value;
+}
+
+XIO_DEVICE_INLINE void block_barrier() { asm volatile("bar.sync 0;" : : : "memory"); }
+
+XIO_DEVICE_INLINE uint64_t clock() {
+  uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+XIO_DEVICE_INLINE uint64_t fenced_clock() {
+  full_fence_system();
+  const uint64_t now = clock();
+  full_fence_system();
+  return now;
+}
+
+constexpr uint64_t clock_hz = 1000000000;
+
+XIO_DEVICE_INLINE void pause(uint32_t round) {
+  asm volatile("nanosleep.u32 %0;" : : "r"(round < 8 ? 20u : 200u) : "memory");
+}
+
+constexpr uint32_t looks_per_clock = 16;
+
+}  // namespace arch
+
+XIO_NAMESPACE_END

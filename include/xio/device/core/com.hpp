@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The three primitives that everything else stands on: XioComEnqueue, XioComDequeue, XioComDoorbell.
+///
+/// They move one queue entry, or one doorbell value, and know nothing of rings. All of them can be used in constant
+/// evaluation, into or from plain objects.
+
+#include <xio/device/arch/arch.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+/// How XioComEnqueue stores.
+namespace store {
+struct Stream {};   ///< 16 bytes a store; visible to the device with the release that precedes the doorbell
+struct Through {};  ///< 16 bytes a store, written through to system scope; dear where lanes have rings of their own
+struct Narrow {};   ///< 8 bytes a store, for memory that takes no wider access
+}  // namespace store
+
+/// Whether XioComDoorbell makes earlier stores visible itself.
+namespace order {
+struct Release {};  ///< earlier stores, cached ones too, reach the device first
+struct Stored {};   ///< earlier stores were written through; only waits for them
+struct Relaxed {};  ///< the caller has released already
+}  // namespace order
+
+namespace detail {
+
+template <class Entry>
+struct Chunks {
+  static_assert(sizeof(Entry) % 16 == 0, "queue entries are whole 16-byte chunks");
+  static constexpr uint32_t count = sizeof(Entry) / 16;
+  arch::Vec16 chunk[count];
+};
+
+// A base that many lanes share and a 32-bit distance are one address mode of the hardware.
+XIO_DEVICE_INLINE arch::Vec16* chunk_at(arch::Vec16* ring, uint32_t offset) {
+  return reinterpret_cast<arch::Vec16*>(reinterpret_cast<char*>(ring) + offset);
+}
+
+// `Part`: a further distance, known to the compiler.
+template <uint32_t Part = 0>
+XIO_DEVICE_INLINE void store_chunk(store::Stream, arch::Vec16* ring, uint32_t offset, const arch::Vec16& value) {
+  arch::store_entry(chunk_at(ring, offset + Part), value);
+}
+template <uint32_t Part = 0>
+XIO_DEVICE_INLINE void store_chunk(store::Through, arch::Vec16* ring, uint32_t offset, const arch::Vec16& value) {
+  arch::store_entry_through<Part>(ring, offset, value);
+}
+template <uint32_t Part = 0>
+XIO_DEVICE_INLINE void store_chunk(store::Narrow, arch::Vec16* ring, uint32_t offset, const arch::Vec16& value) {
+  auto* const words = reinterpret_cast<uint64_t*>(chunk_at(ring, offset + Part));
+  arch::store_entry8(words, static_cast<uint64_t>(value.word[1]) << 32 | value.word[0]);
+  arch::store_entry8(words + 1, static_cast<uint64_t>(value.word[3]) << 32 | value.word[2]);
+}
+
+template <class How, uint32_t First = 0, uint32_t Count>
+XIO_DEVICE_INLINE void store_chunks(arch::Vec16* ring, uint32_t offset, const arch::Vec16 (&chunk)[Count]) {
+  if constexpr (First < Count) {
+    store_chunk<First* static_cast<uint32_t>(sizeof(arch::Vec16))>(How{}, ring, offset, chunk[First]);
+    store_chunks<How, First + 1>(ring, offset, chunk);
+  }
+}
+
+}  // namespace detail
+
+/// Stores one queue entry in a slot of its ring. The device sees it after the next XioComDoorbell of the same wave.
+///
+/// @tparam How store::Stream, store::Through or store::Narrow, a property of the ring's memory.
+template <class How = store::Stream, class Entry>
+XIO_DEVICE_INLINE constexpr void XioComEnqueue(const Entry& entry, Entry* ring, uint32_t slot) {
+  if (__builtin_is_constant_evaluated()) {
+    ring[slot] = entry;
+  } else if constexpr (arch::has_whole_entry_store && !__is_same(How, store::Narrow)) {
+    arch::store_whole_entry(ring + slot, entry);
+  } else {
+    const auto chunks = __builtin_bit_cast(detail::Chunks<Entry>, entry);
+    auto* const to = reinterpret_cast<arch::Vec16*>(ring);
+    detail::store_chunks<How>(to, slot * static_cast<uint32_t>(sizeof(Entry)), chunks.chunk);
+  }
+}
+
+/// As above, to the address of the slot.
+template <class How = store::Stream, class Entry>
+XIO_DEVICE_INLINE constexpr void XioComEnqueue(const Entry& entry, Entry* where) {
+  XioComEnqueue<How>(entry, where, 0);
+}
+
+/// Stores `Size` raw bytes as a queue entry and, where `Fence` says so, makes them visible to the device.
+/// Both addresses are multiples of 16, and so is `Size`.
+template <uint32_t Size, bool Fence = false>
+XIO_DEVICE_INLINE void XioComEnqueue(const void* entry, void* where) {
+  static_assert(Size % 16 == 0, "queue entries are whole 16-byte chunks");
+  const auto* const from = static_cast<const arch::Vec16*>(entry);
+  auto* const to = static_cast<arch::Vec16*>(where);
+  for (uint32_t i = 0; i < Size / 16; ++i) arch::store_entry(to + i, from[i]);
+  if (Fence) arch::release_system();
+}
+
+/// Loads one queue entry that the device wrote, after its valid bit was seen with arch::observe.
+template <class Entry>
+XIO_DEVICE_INLINE constexpr Entry XioComDequeue(const Entry* where) {
+  static_assert(sizeof(Entry) % 8 == 0, "queue entries are whole 8-byte words");
+  if (__builtin_is_constant_evaluated()) {
+    return *where;
+  } else {
+    struct Words {
+      uint64_t word[sizeof(Entry) / 8];
+    } words;
+    const auto* const from = reinterpret_cast<const uint64_t*>(where);
+    for (uint32_t i = 0; i < sizeof(Entry) / 8; ++i) words.word[i] = arch::load<arch::Scope::system>(from + i);
+    return __builtin_bit_cast(Entry, words);
+  }
+}
+
+/// Stores one doorbell value. One active lane calls: lanes that store doorbells in the same step may be merged.
+///
+/// @tparam Order order::Release, order::Stored or order::Relaxed.
+template <class Order = order::Release, class Word>
+XIO_DEVICE_INLINE constexpr void XioComDoorbell(Word* where, Word value) {
+  if (__builtin_is_constant_evaluated()) {
+    *where = value;
+  } else {
+    if constexpr (IsSame<Order, order::Release>::value) {
+      arch::release_system();
+    } else if constexpr (IsSame<Order, order::Stored>::value) {
+      // Where nothing can be written through, entries lie in the cache whatever they were stored with.
+      if constexpr (arch::has_write_through) {
+        arch::wait_stores();
+      } else {
+        arch::release_system();
+      }
+    }
+    arch::store_mmio(where, value);
+  }
+}
+
+namespace detail {
+
+// Turns the four chunks of each lane's entry into one chunk of each entry of the quad: afterwards chunk[i] is the part
+// of lane i's entry that the calling lane stores.
+XIO_DEVICE_INLINE void transpose_quad(uint64_t mask, arch::Vec16 (&chunk)[4]) {
+  for (uint32_t pair = 0; pair < 4; pair += 2) {
+    for (uint32_t word = 0; word < 4; ++word) {
+      arch::quad_transpose<1>(mask, chunk[pair].word[word], chunk[pair + 1].word[word]);
+    }
+  }
+  for (uint32_t pair = 0; pair < 2; ++pair) {
+    for (uint32_t word = 0; word < 4; ++word) {
+      arch::quad_transpose<2>(mask, chunk[pair].word[word], chunk[pair + 2].word[word]);
+    }
+  }
+}
+
+}  // namespace detail
+
+/// Stores the entries of many lanes, one each, so that every store instruction writes whole 64-byte entries.
+///
+/// All lanes of `group` call together; those in `storing` have an entry. Four neighbouring lanes that all store move
+/// their entries together, one 16-byte part each; others store their own.
+/// @param slot entry of `ring` for the calling lane's entry.
+template <class How = store::Stream, class Entry>
+XIO_DEVICE_INLINE void enqueue_wave(uint64_t group, uint64_t storing, const Entry& entry, Entry* ring, uint32_t slot) {
+  static_assert(sizeof(Entry) == 64, "the quad transposition moves 64-byte entries");
+  uint64_t quads = storing & storing >> 1;
+  quads &= quads >> 2;
+  quads &= 0x1111111111111111u;
+  const uint64_t together = quads * 15;
+  ring = arch::uniform(ring);
+  if (arch::is_in(together)) {
+    auto parts = __builtin_bit_cast(detail::Chunks<Entry>, entry);
+    detail::transpose_quad(together & group, parts.chunk);
+    auto* const to = reinterpret_cast<arch::Vec16*>(ring);
+    const uint32_t own = slot * static_cast<uint32_t>(sizeof(Entry));
+    const uint32_t part = (arch::lane() & 3) * static_cast<uint32_t>(sizeof(arch::Vec16));
+    const uint32_t offsets[4] = {
+        arch::quad_broadcast<0>(together, own) | part, arch::quad_broadcast<1>(together, own) | part,
+        arch::quad_broadcast<2>(together, own) | part, arch::quad_broadcast<3>(together, own) | part};
+    for (uint32_t i = 0; i < 4; ++i) detail::store_chunk(How{}, to, offsets[i], parts.chunk[i]);
+  }
+  const uint64_t alone = storing & ~together;
+  if (XIO_UNLIKELY(alone != 0)) {
+    if (arch::is_in(alone)) XioComEnqueue<How>(entry, ring, slot);
+  }
+}
+
+XIO_NAMESPACE_END

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Durations, deadlines, and the one polling loop of the library.
+
+#include <xio/device/arch/arch.hpp>
+#include <xio/device/core/status.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+/// A length of time. The standard library's durations are host functions to some device compilers.
+struct Duration {
+  uint64_t nanoseconds;
+};
+
+inline namespace literals {
+XIO_DEVICE constexpr Duration operator""_ns(unsigned long long n) { return {n}; }
+XIO_DEVICE constexpr Duration operator""_us(unsigned long long n) { return {n * 1000}; }
+XIO_DEVICE constexpr Duration operator""_ms(unsigned long long n) { return {n * 1000000}; }
+XIO_DEVICE constexpr Duration operator""_s(unsigned long long n) { return {n * 1000000000}; }
+}  // namespace literals
+
+/// A point in time, in ticks of the executing side's constant-rate clock. There is no "never".
+struct Deadline {
+  uint64_t tick;
+
+  /// Whether the point has passed.
+  XIO_HOST_DEVICE bool passed() const { return arch::clock() >= tick; }
+};
+
+/// In place of a deadline, `Now{}`: do not wait at all.
+struct Now {
+  XIO_HOST_DEVICE static constexpr bool passed() { return true; }
+};
+
+/// The time `from_now` after this call. `hz` is the clock's rate: pass the measured rate of a queue handle where there
+/// is one.
+XIO_DEVICE Deadline deadline(Duration from_now, uint64_t hz = arch::clock_hz) {
+  const uint64_t whole = from_now.nanoseconds / 1000000000 * hz;
+  const uint64_t part = from_now.nanoseconds % 1000000000 * (hz / 1000) / 1000000;
+  return {arch::clock() + whole + part};
+}
+
+/// Calls `look` until it returns true (Status::ok) or the deadline has passed (Status::timed_out). Looks at least once,
+/// and once more after the deadline: what came while the waiter itself was not running is seen.
+///
+/// The clock is read once in arch::looks_per_clock looks. `look` reads with arch::load; what the writer
+/// stored before the awaited word is seen after arch::order_loads (coherent loads) or arch::acquire_system (all loads).
+template <class Look>
+XIO_DEVICE Status poll_until(Look look, Deadline until) {
+  for (uint32_t round = 0;; ++round) {
+    const bool late = round % arch::looks_per_clock == arch::looks_per_clock - 1 && until.passed();
+    if (look()) return Status::ok;
+    if (late) return Status::timed_out;
+    arch::pause(round);
+  }
+}
+
+/// Waits until `*word` has reached `at_least`. The word is written by a peer, by a drain (see Notification) or by the
+/// host.
+///
+/// On Status::ok everything that was written before the word is visible to the caller.
+XIO_DEVICE Status wait_until(const uint64_t* word, uint64_t at_least, Deadline until) {
+  const Status status = poll_until([=] { return arch::load<arch::Scope::system>(word) >= at_least; }, until);
+  if (status.is_ok()) arch::acquire_system();
+  return status;
+}
+
+XIO_NAMESPACE_END

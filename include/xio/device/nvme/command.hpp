@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What the submission path must know of a command: does it name blocks, may it be split, how much data it
+/// moves, how much the controller takes at once.
+
+#include <xio/device/nvme/handle.hpp>
+#include <xio/vendors/nvme/encode.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace nvme {
+
+/// Whether the command names a range of logical blocks.
+XIO_DEVICE_INLINE constexpr bool addresses_blocks(const CommandWords& command) {
+  switch (static_cast<Opcode>(command.opcode())) {
+    case Opcode::read:
+    case Opcode::write:
+    case Opcode::compare:
+    case Opcode::write_zeroes:
+    case Opcode::verify:
+    case Opcode::write_uncorrectable: return true;
+    default: return false;
+  }
+}
+
+/// Whether its entry holds a number of blocks.
+XIO_DEVICE_INLINE constexpr bool counts_blocks(const CommandWords& command) {
+  return addresses_blocks(command) || static_cast<Opcode>(command.opcode()) == Opcode::zone_append;
+}
+
+/// Whether the command may be carried out in pieces. A fused pair, an append, and what was put together by hand may
+/// not.
+XIO_DEVICE_INLINE constexpr bool splittable(const CommandWords& command) {
+  return addresses_blocks(command) && (command.cdw0 & (fused_first_bit | fused_second_bit)) == 0 &&
+         (command.data == data_size::of_blocks || command.data == 0);
+}
+
+/// Bytes of data that the command moves, where logical blocks have `1 << block_shift` bytes; more than
+/// data_size::largest where it is not known, or beyond what the library moves.
+XIO_DEVICE_INLINE constexpr uint64_t data_bytes(const CommandWords& command, uint32_t block_shift) {
+  return command.data == data_size::of_blocks ? (uint64_t{command.last_block} + 1) << block_shift : command.data;
+}
+
+/// Most logical blocks of one command: larger ones are split, or refused.
+XIO_DEVICE_INLINE constexpr uint32_t most_blocks(const CommandWords& command, const QueueHandle& queue) {
+  uint32_t own = 0;
+  switch (static_cast<Opcode>(command.opcode())) {
+    case Opcode::verify: own = queue.verify_blocks; break;
+    case Opcode::write_zeroes: own = queue.write_zeroes_blocks; break;
+    case Opcode::write_uncorrectable: own = queue.uncorrectable_blocks; break;
+    default: break;
+  }
+  return own != 0 ? own : queue.max_blocks;
+}
+
+/// Whether a command that is not split keeps to what the controller takes at once; `bytes` is its data.
+XIO_DEVICE_INLINE constexpr bool fits_whole(const CommandWords& command, uint64_t bytes, const QueueHandle& queue) {
+  uint32_t most = queue.max_bytes;
+  switch (static_cast<Opcode>(command.opcode())) {
+    case Opcode::dataset_management:
+      if (queue.dsm_ranges != 0 && (command.cdw10 & 0xff) >= queue.dsm_ranges) return false;
+      break;
+    case Opcode::zone_append:
+      if (queue.append_bytes != 0) most = queue.append_bytes;
+      break;
+    default: break;
+  }
+  if (addresses_blocks(command) && command.data == 0) return command.last_block < most_blocks(command, queue);
+  return command.last_block <= 0xffff && bytes <= (most != 0 ? most : data_size::largest);
+}
+
+}  // namespace nvme
+
+XIO_NAMESPACE_END

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Many drives as one address space: a block address names a drive, a queue of it and an LBA.
+
+#include <xio/device/nvme/queue.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace nvme {
+
+/// Where a block of a DriveSet lies.
+struct DriveAddress {
+  uint32_t drive;
+  uint64_t lba;
+};
+
+/// A token together with the queue that it belongs to.
+struct DriveToken {
+  Token token;
+  uint32_t queue = 0;  ///< index in DriveSetHandle::queues
+};
+
+/// Stripes blocks over drives of equal capacity, with one to many queues for each. Trivially copyable.
+struct DriveSetHandle {
+  const QueueHandle* queues;  ///< `drives * queues_per_drive` handles, all queues of drive 0 first
+  uint32_t drives;
+  uint32_t queues_per_drive;
+  uint32_t stripe_shift;  ///< log2 of the blocks in a stripe; a transfer does not cross its end
+
+  /// Stripe `n` lies on drive `n mod drives`.
+  XIO_HOST_DEVICE constexpr DriveAddress locate(uint64_t block) const {
+    const uint64_t stripe = block >> stripe_shift;
+    const uint64_t inside = block & ((uint64_t{1} << stripe_shift) - 1);
+    return {static_cast<uint32_t>(stripe % drives), (stripe / drives) << stripe_shift | inside};
+  }
+
+  /// Whether `blocks` blocks from `block` lie in one stripe.
+  XIO_HOST_DEVICE constexpr bool in_one_stripe(uint64_t block, uint32_t blocks) const {
+    return blocks != 0 && (block & ((uint64_t{1} << stripe_shift) - 1)) + blocks <= uint64_t{1} << stripe_shift;
+  }
+};
+
+/// Reads and writes over a DriveSetHandle. Which of a drive's queues is used depends on the wave, so that the lanes of
+/// a wave that go to one drive go to one queue, together.
+///
+/// @tparam S  Sharing::grid or Sharing::block; a set is shared by nature.
+template <Sharing S = Sharing::grid, class Policy = Throughput,
+          class Doorbell = typename xio::detail::DoorbellOf<Policy>::type>
+class DriveSet {
+ public:
+  static_assert(is_shared<S>, "the queues of a set are shared by the waves that use it");
+
+  /// @param wave number of the calling wave, the same in all its lanes
+  XIO_HOST_DEVICE DriveSet(const DriveSetHandle& set, uint32_t wave)
+      : set_(set), lane_queue_(wave % set.queues_per_drive) {}
+
+  /// Submits one command for each calling lane, given with block addresses of the set: read, write and others that name
+  /// blocks. Lanes that go to the same drive are submitted together.
+  template <class Pages>
+  XIO_DEVICE DriveToken submit(const Command& command, const Pages& pages, Deadline until) {
+    DriveToken result;
+    if (!addresses_blocks(command) || !set_.in_one_stripe(command.lba(), command.blocks())) {
+      result.token = Token::refused(Status::invalid_argument);
+    }
+    const DriveAddress where = set_.locate(command.lba());
+    result.queue = where.drive * set_.queues_per_drive + lane_queue_;
+    bool pending = result.token.status.is_ok();
+    for_each_queue(pending, result.queue, [&](uint32_t queue, uint64_t lanes) {
+      Queue<S, Policy, Doorbell> one(set_.queues[queue], lanes);
+      result.token = one.submit(command.range(where.lba, command.blocks()), pages, until);
+    });
+    return result;
+  }
+
+  /// Waits for each calling lane's own token.
+  XIO_DEVICE Status wait(const DriveToken& token, Deadline until) {
+    Status status = token.token.status;
+    for_each_queue(token.token.submitted(), token.queue, [&](uint32_t queue, uint64_t lanes) {
+      Queue<S, Policy, Doorbell> one(set_.queues[queue], lanes);
+      status = one.wait(token.token, until);
+    });
+    return status;
+  }
+
+ private:
+  /// Calls `action(queue, lanes)` once for each different queue, by just those lanes that take part and go there.
+  template <class Action>
+  XIO_DEVICE void for_each_queue(bool takes_part, uint32_t queue, Action action) {
+    const uint64_t group = arch::active();
+    for (uint64_t waiting = arch::ballot(group, takes_part); waiting != 0;) {
+      const uint32_t chosen = arch::broadcast(group, queue, arch::first_lane(waiting));
+      const bool now = takes_part && queue == chosen;
+      const uint64_t together = arch::ballot(group, now);
+      if (now) action(chosen, together);
+      waiting &= ~together;
+    }
+  }
+
+  DriveSetHandle set_;
+  uint32_t lane_queue_;
+};
+
+}  // namespace nvme
+
+XIO_NAMESPACE_END

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief An NVMe queue pair in a kernel: submit commands, wait for tokens.
+///
+/// @code
+/// xio::nvme::Queue<xio::Sharing::wave> queue(handle);
+/// const auto until = xio::deadline(1_ms);
+/// const xio::Token token = queue.submit(xio::nvme::read(lba, blocks), xio::nvme::ContiguousPages{bus}, until);
+/// const xio::Status status = queue.wait(token, until);
+/// @endcode
+
+#include <xio/device/nvme/waits.hpp>
+#include <xio/device/queue/options.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace nvme {
+
+/// An NVMe queue pair. Trivially copyable; a kernel makes one from a handle.
+///
+/// Lanes that call a function together act together: one reservation, one release and one doorbell for all of them.
+/// Status and Token answers are each lane's own. Which lanes these are:
+///
+/// | Sharing       | calls of each lane (submit, wait, test, …)          | submit_batch, transfer, wait_batch    |
+/// |---------------|-----------------------------------------------------|---------------------------------------|
+/// | `thread`      | the caller                                          | the caller                            |
+/// | `wave`        | all lanes of the wave, or those that it was made for | the same                              |
+/// | `block, grid` | whichever come at the same time                     | all lanes of the wave, or those named |
+///
+/// An NVIDIA GPU may run the lanes of a warp in any parts, so the lanes of one call cannot be told from who happens to
+/// be there: where only some lanes of a wave call a function of the last column, or use a queue of their wave, they
+/// say which when they make the BasicQueue, and all of them call. AMD GPUs keep them in step, and look themselves.
+///
+/// @tparam S        who uses the queue pair at the same time; using it more widely is a data race. Shared modes (block,
+///                  grid) and exclusive ones (thread, wave) keep different state: do not mix them on one queue pair.
+/// @tparam Policy   Throughput, Latency, Unchecked, or one derived from them (policy.hpp).
+/// @tparam Doorbell MmioDoorbell or ShadowDoorbell (doorbell.hpp).
+template <Sharing S, class Policy, class Doorbell, class Holder>
+class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
+  using Core = QueueWaits<S, Policy, Doorbell, Holder>;
+
+ public:
+  using Core::ended;
+  using Core::handle;
+
+  /// @param lanes bit i for lane i: the lanes of the wave that use this object, all in every call; 0: as in the table.
+  XIO_HOST_DEVICE explicit BasicQueue(const QueueHandle& queue, uint64_t lanes = 0) : Core(queue, lanes) {}
+
+  /// A view that keeps the queue's state in registers until its end(): for the loop of one thread, or of one wave all
+  /// of whose active lanes take part in every call.
+  XIO_DEVICE_INLINE BasicQueue<S, Policy, Doorbell, InRegisters> session() const {
+    static_assert(!is_shared<S>, "only a queue that one thread or one wave owns can live in registers");
+    return BasicQueue<S, Policy, Doorbell, InRegisters>(handle(), lanes_);
+  }
+
+  /// `from_now` on this queue's measured clock.
+  XIO_DEVICE_INLINE Deadline deadline(Duration from_now) const {
+    return xio::deadline(from_now, handle().clock_hz ? handle().clock_hz : arch::clock_hz);
+  }
+
+  /// Submits one command for each calling lane; waits for room until the deadline.
+  ///
+  /// @param pages   where the data lies: anything with `uint64_t bus(uint64_t offset) const`
+  /// (xio/vendors/nvme/prp.hpp);
+  ///                NoData for commands that move none.
+  /// @param until   a Deadline; Now{} does what try_submit() does
+  /// @param options who is told of the end (Notify policies), and what is measured
+  /// @return a token; a refused one carries the reason. Commands longer than QueueHandle::max_blocks (verify_blocks, …)
+  ///         are split, and the token stands for all parts. Status::invalid_argument also where it is not known how
+  ///         much data the command moves (CommandSetters::moves()), and where one that cannot be split is too long.
+  template <class Pages, class Until, class CallOptions = Options<>>
+  XIO_DEVICE_INLINE Token submit(const Command& command, const Pages& pages, Until until,
+                                 const CallOptions& options = CallOptions()) {
+    static_assert(Policy::notifications || !CallOptions::notifies, "notify() and keep() need a policy with Notify");
+    static_assert(!detail::is_number<Pages>,
+                  "a number says where data lies, and not how much: pass region.at(offset, bytes) or a page source");
+    return submit_checked(callers(), command, pages, until, options.telemetry(), options.told());
+  }
+
+  /// As submit(), without waiting and without taking completions: a lane that finds no room gets a token refused with
+  /// Status::would_block.
+  template <class Pages, class CallOptions = Options<>>
+  XIO_DEVICE_INLINE Token try_submit(const Command& command, const Pages& pages,
+                                     const CallOptions& options = CallOptions()) {
+    return submit(command, pages, Now{}, options);
+  }
+
+  /// Reads logical blocks from `lba` on into `to`, all of it. Refused with Status::out_of_range where `to` is not
+  /// inside of its Region, and Status::invalid_argument where it is not whole blocks.
+  template <class Until, class CallOptions = Options<>>
+  XIO_DEVICE_INLINE Token read(uint64_t lba, const RegionSpan& to, Until until,
+                               const CallOptions& options = CallOptions()) {
+    return move(Opcode::read, lba, to, until, options);
+  }
+  /// As read(): writes all of `from`.
+  template <class Until, class CallOptions = Options<>>
+  XIO_DEVICE_INLINE Token write(uint64_t lba, const RegionSpan& from, Until until,
+                                const CallOptions& options = CallOptions()) {
+    return move(Opcode::write, lba, from, until, options);
+  }
+
+  /// Submits `count` pieces as one operation, together: one reservation, one release, one doorbell.
+  ///
+  /// All lanes of the group pass the same arguments. The token is the same in all lanes and stands for the whole batch;
+  /// it is best waited for with wait_batch().
+  /// @param count 1 to the queue's depth; transfer() takes any number.
+  /// @param until a Deadline; with Now{} it is refused with Status::would_block where there is no room for all
+  template <class Until, class CallOptions = Options<>>
+  XIO_DEVICE Token submit_batch(Opcode operation, const Piece* pieces, uint32_t count, Until until,
+                                const CallOptions& options = CallOptions()) {
+    static_assert(Policy::notifications || !CallOptions::notifies, "notify() needs a policy with Notify");
+    const Group<S> group = all_callers();
+    if (count == 0 || count > handle().depth) return Token::refused(Status::invalid_argument);
+    constexpr bool check_later = Policy::argument_checks && !is_shared<S>;
+    if constexpr (Policy::argument_checks && is_shared<S>) {
+      const Status fault = check_pieces(group, operation, pieces, count);
+      if (!fault.is_ok()) return Token::refused(fault);
+    }
+    const protocol::Claim claim = claim_until(group, count, count, until);
+    if (claim.count == 0) return Token::refused(Core::template refusal<Until>());
+    const Status status = Core::template publish_pieces<check_later>(group, claim, operation, pieces, options.told());
+    if (!status.is_ok()) return Token::refused(status);
+    Token token;
+    token.last = claim.first + count - 1;
+    token.count = count;
+    return token;
+  }
+
+  /// Moves any number of pieces through the queue and waits for all of them; the window stays full while they last.
+  ///
+  /// All lanes of the group pass the same arguments. @param progress counts them; zeroed by the caller, who may watch
+  /// it. Returns the first error, or Status::timed_out with operations still in flight: `progress.done` tells how many
+  /// ended.
+  XIO_DEVICE Status transfer(Opcode operation, const Piece* pieces, uint32_t count, Deadline until,
+                             Notification& progress) {
+    static_assert(Policy::notifications, "transfer() needs a policy with Notify");
+    const Group<S> group = all_callers();
+    if constexpr (Policy::argument_checks) {
+      const Status fault = check_pieces(group, operation, pieces, count);
+      if (!fault.is_ok()) return fault;
+    }
+    const uint32_t quarter = handle().depth / 4 + 1;
+    for (uint32_t done = 0; done < count;) {
+      const uint32_t left = count - done;
+      const uint32_t most = left < handle().depth ? left : handle().depth;
+      const protocol::Claim claim = claim_until(group, most, most < quarter ? most : quarter, until);
+      if (claim.count == 0) return Core::template refusal<Deadline>();
+      (void)Core::template publish_pieces<false>(group, claim, operation, pieces + done, &progress);
+      done += claim.count;
+    }
+    flush_group(group);
+    telemetry::Off off;
+    uint32_t looks = 0;
+    const bool over = group.poll(
+        [&] {
+          if (++looks % arch::looks_per_clock == 0) protocol::help(Core::device(), group);
+          drain_group(group, off);
+          const bool pending = arch::load<arch::Scope::system>(&progress.done) < count;
+          return !group.any(pending) || group.any(protocol::read<S>(state().broken) != 0);
+        },
+        until);
+    if (!over) return Status::timed_out;
+    if (group.any(arch::load<arch::Scope::system>(&progress.done) < count)) return Status::broken;
+    arch::acquire_system();
+    if (!group.any(arch::load<arch::Scope::system>(&progress.failed) != 0)) return inbound(group, until);
+    const ErrorSummary summary = errors_in(group);
+    return summary.count != 0 ? summary.first : Status(Status::device_error);
+  }
+
+  /// Waits for a batch that the whole group submitted: each lane looks at its share. All lanes get the same answer: the
+  /// first error in lane order, else Status::ok.
+  XIO_DEVICE Status wait_batch(const Token& batch, Deadline until) {
+    if constexpr (S == Sharing::thread) {
+      return wait(batch, until);
+    } else {
+      const Group<S> group = all_callers();
+      const uint32_t lanes = group.lanes();
+      const uint32_t rank = group.rank();
+      const uint32_t share = (batch.count + lanes - 1) / lanes;
+      const uint32_t begin = rank * share < batch.count ? rank * share : batch.count;
+      const uint32_t end = begin + share < batch.count ? begin + share : batch.count;
+      Token mine = batch;
+      mine.count = end - begin;
+      mine.last = batch.last - (batch.count - end);
+      telemetry::Off off;
+      const Status status = wait_in(group, mine, until, off);
+      group.converge();  // what one lane has acquired is there for all
+      const uint64_t failed = group.members(!status.is_ok());
+      if (!failed) return Status::ok;
+      return protocol::unpack(group.from_lane(protocol::pack(status), arch::first_lane(failed)));
+    }
+  }
+
+  /// Waits until the token's operation has ended, and returns how; each lane waits for its own token.
+  ///
+  /// Status::timed_out leaves the operation in flight: its buffer still belongs to the device.
+  template <class CallOptions = Options<>>
+  XIO_DEVICE Status wait(const Token& token, Deadline until, const CallOptions& options = CallOptions()) {
+    return wait_in(callers(), token, until, options.telemetry());
+  }
+
+  /// Looks once: Status::would_block where the operation has not ended yet.
+  XIO_DEVICE Status test(const Token& token) {
+    static_assert(Policy::inbound_in_order, "data may arrive after its completion: use wait(), which makes it arrive");
+    const Group<S> group = callers();
+    flush_group(group);
+    return test_group(group, token);
+  }
+
+  /// Waits for all of the calling lane's tokens; the first error in array order, else Status::ok.
+  XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
+    const Group<S> group = callers();
+    telemetry::Off off;
+    Status result;
+    for (uint32_t i = 0; group.any(i < count); ++i) {
+      const Status status = wait_in(group, i < count ? tokens[i] : Token(), until, off);
+      if (result.is_ok()) result = status;
+    }
+    return result;
+  }
+
+  /// Waits until one of the calling lane's tokens has ended; `which` tells which one, the answer how.
+  XIO_DEVICE Status wait_any(const Token* tokens, uint32_t count, Deadline until, uint32_t& which) {
+    const Group<S> group = callers();
+    Status found = count != 0 ? Status::would_block : Status::invalid_argument;
+    which = 0;
+    flush_group(group);
+    const bool all = group.poll(
+        [&] {
+          for (uint32_t i = 0; group.any(i < count && found == Status::would_block); ++i) {
+            const Status status = test_group(group, i < count ? tokens[i] : Token());
+            if (i < count && found == Status::would_block && status != Status::would_block) {
+              found = status;
+              which = i;
+            }
+          }
+          return !group.any(found == Status::would_block);
+        },
+        until);
+    if (!all && found == Status::would_block) found = Status::timed_out;
+    if constexpr (!Policy::inbound_in_order) {
+      const bool moved = found.is_ok() && tokens[which].count != 0;
+      if (group.any(moved)) {
+        const Status flushed = flush_inbound_group(group, until);
+        if (moved) found = flushed;
+      }
+    }
+    return found;
+  }
+
+  /// Command specific result of an operation that has ended: CQE dword 0 in bits 31:0, dword 1 above.
+  ///
+  /// The table keeps it until as many commands as it has slots were submitted after this one. Status::expired where
+  /// that is over: submit with a KeptResult what may be asked for later. Status::would_block where it has not ended, as
+  /// far as completions were taken.
+  XIO_DEVICE_INLINE Status result(const Token& token, uint64_t& value) {
+    if (token.count == 0) return token.status;
+    uint64_t word = 0;
+    const CompletionSlot* const slots = handle().slots;
+    const protocol::Outcome outcome = protocol::look_up<S>(slots, handle().slot_mask, token.last, word);
+    if (outcome == protocol::Outcome::pending) return Status::would_block;
+    if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+    value = protocol::read<S>(protocol::slot_of(slots, handle().slot_mask, token.last).result);
+    if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+    // Nobody has stored another one there before the next command with this identifier was submitted.
+    return protocol::claimed(Core::device()) <= token.last + handle().slot_mask + 1 ? Status::ok : Status::expired;
+  }
+
+  /// Announces deferred submissions (Deferred policies); otherwise does nothing.
+  XIO_DEVICE_INLINE void flush() { flush_group(callers()); }
+
+  /// Makes the caller's own plain stores visible to the device: needed before submissions under WriteThrough.
+  XIO_DEVICE_INLINE void publish_payload() const { arch::release_system(); }
+
+  /// Takes completions that are there and files them, without waiting. Returns how many.
+  template <class CallOptions = Options<>>
+  XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
+    return Core::drain_here(callers(), options.telemetry());
+  }
+
+  /// Takes completions that are there and calls `each(const Completion&)` for every one, without waiting: then nobody
+  /// need wait for its token, and no error of it is left for quiet(). Returns how many were taken.
+  ///
+  /// A caller keeps what it must know of a command under Completion::slot (slot_of() tells it after the submission).
+  /// Sharing::thread: `each` may submit. Sharing::wave: each lane gets those that it took, of whichever lane they are.
+  /// Completions that other calls take (waits, submissions with a deadline, drain()) are not handed over.
+  /// @param most stops when so many are taken; a wave may take up to its number of lanes - 1 more.
+  template <class Each, class CallOptions = Options<>>
+  XIO_DEVICE_INLINE uint32_t process_completions(Each&& each, uint32_t most = ~0u,
+                                                 const CallOptions& options = CallOptions()) {
+    static_assert(!is_shared<S>, "who shares a queue would get the completions of others");
+    static_assert(Policy::inbound_in_order, "data may arrive after its completion: use wait(), which makes it arrive");
+    return Core::process_group(callers(), each, most, options.telemetry());
+  }
+
+  /// Identifier of a submitted command, at most QueueHandle::slot_mask; of a split one, that of its last part.
+  XIO_DEVICE_INLINE uint32_t slot_of(const Token& token) const { return ring::slot(token.last, handle().slot_mask); }
+
+  /// Waits until every operation that was submitted before this call, by anyone, has ended.
+  /// NVMe does not order commands: this is the way to have one executed after another.
+  XIO_DEVICE Status fence(Deadline until) { return fence_in(callers(), until); }
+
+  /// As fence(); then returns the first error that nobody has waited for, and forgets all of them.
+  XIO_DEVICE Status quiet(Deadline until) {
+    const Group<S> group = callers();
+    const Status fenced = fence_in(group, until);
+    if (!fenced.is_ok()) return fenced;
+    ErrorSummary summary;
+    return find_errors(group, true, until, summary) ? summary.first : Status(Status::timed_out);
+  }
+
+  /// Failed operations that nobody has waited for so far. Looks through the completion table where there are any.
+  XIO_DEVICE ErrorSummary errors() { return errors_in(callers()); }
+
+  /// Makes data that the device wrote before its last completion visible where PCIe does not order the two (data in
+  /// device memory, completions in host memory): the controller is made to read back from the data's memory.
+  /// Uses a Compare command, whose outcome says nothing: only that none came is an error. Status::unsupported where the
+  /// handle offers no buffer for it.
+  XIO_DEVICE Status flush_inbound(Deadline until) { return flush_inbound_group(callers(), until); }
+
+ private:
+  template <class Until, class CallOptions>
+  XIO_DEVICE_INLINE Token move(Opcode operation, uint64_t lba, const RegionSpan& data, Until until,
+                               const CallOptions& options) {
+    return submit(command(operation).range(lba, data.length >> handle().block_shift), data, until, options);
+  }
+
+  using Core::all_callers;
+  using Core::callers;
+  using Core::check_pieces;
+  using Core::claim_until;
+  using Core::completions;
+  using Core::drain_group;
+  using Core::errors_in;
+  using Core::fence_in;
+  using Core::find_errors;
+  using Core::flush_group;
+  using Core::flush_inbound_group;
+  using Core::inbound;
+  using Core::lanes_;
+  using Core::state;
+  using Core::submit_checked;
+  using Core::test_group;
+  using Core::wait_in;
+};
+
+/// The queue type of most kernels; see BasicQueue.
+template <Sharing S = Sharing::grid, class Policy = Throughput,
+          class Doorbell = typename xio::detail::DoorbellOf<Policy>::type>
+using Queue = BasicQueue<S, Policy, Doorbell, InMemory>;
+
+}  // namespace nvme
+
+XIO_NAMESPACE_END

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The two rings of an NVMe queue pair: tickets, doorbells, completions and waits.
+
+#include <xio/device/nvme/types.hpp>
+#include <xio/device/queue/doorbell.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace nvme {
+
+/// The protocol code on NVMe's rings: everything that does not depend on what a command is.
+template <Sharing S, class QueuePolicy, class Doorbell, class Holder>
+class QueueRings : public Holder {
+ public:
+  using Holder::handle;
+  using Holder::Holder;
+  static constexpr Sharing sharing = S;
+
+ protected:
+  using Holder::lanes_;
+  using Holder::state;
+
+  /// The lanes of this call, each of which calls for itself; asked once in a call.
+  XIO_DEVICE_ALWAYS_INLINE Group<S> callers() const { return Group<S>::of_callers(lanes_); }
+  /// The lanes of this call, which they make together.
+  XIO_DEVICE_INLINE Group<S> all_callers() const { return Group<S>::of_all(lanes_); }
+
+  /// Why there are no tickets.
+  template <class Until>
+  XIO_DEVICE_INLINE Status refusal() {
+    if (protocol::read<S>(state().broken) != 0) return Status::broken;
+    return IsSame<Until, Now>::value ? Status::would_block : Status::timed_out;
+  }
+
+  XIO_DEVICE_INLINE protocol::CompletionRing<CompletionFormat> completions() const {
+    const QueueHandle& q = handle();
+    return {q.cq, q.slots, q.failures, q.notifications, q.cq_mask, q.slot_mask, q.depth, q.failure_entries};
+  }
+
+  /// Takes completions where it is done in passing: called, where nothing is kept of what is taken.
+  template <class Telemetry>
+  XIO_DEVICE_INLINE uint32_t drain_group(Group<S> group, Telemetry& telemetry) {
+    if constexpr (arch::calls_save_registers && IsSame<Telemetry, telemetry::Off>::value && Holder::stored_each_time) {
+      const QueueHandle& q = handle();
+      const auto drain_with = [&](auto... found) {
+        return drain_once(q.state, q.cq, q.slots, q.failures, q.notifications, q.cq_doorbell, q.cq_shadow,
+                          q.cq_event_index, q.cq_mask, q.slot_mask, q.depth, q.failure_entries, group.mask(), found...);
+      };
+      if constexpr (is_shared<S>) {
+        return protocol::nobody_drains(state(), group) ? drain_with() : 0;
+      } else {
+        protocol::Found found{};
+        if (!protocol::begin_drain(device(), completions(), group, found)) return 0;
+        return drain_with(found.head, found.word, found.entry);
+      }
+    } else {
+      return drain_here(group, telemetry);
+    }
+  }
+
+  /// Once in a kernel. Single words, since those travel in registers.
+  /// @param seen what begin_drain() has found; nothing: it is to be called
+  template <class... Seen>
+  XIO_LEAF XIO_DEVICE static uint32_t drain_once(QueueState* state, const Cqe* cq, CompletionSlot* slots,
+                                                 FailureLog* failures, Notification** notifications, uint32_t* doorbell,
+                                                 uint32_t* shadow, const uint32_t* event, uint32_t cq_mask,
+                                                 uint32_t slot_mask, uint32_t depth, uint32_t failure_entries,
+                                                 uint64_t lanes, Seen... seen) {
+    QueueHandle q{};
+    q.state = state;
+    q.cq = cq;
+    q.slots = slots;
+    q.failures = failures;
+    q.notifications = notifications;
+    q.cq_doorbell = doorbell;
+    q.cq_shadow = shadow;
+    q.cq_event_index = event;
+    q.cq_mask = cq_mask;
+    q.slot_mask = slot_mask;
+    q.depth = depth;
+    q.failure_entries = failure_entries;
+    telemetry::Off off;
+    protocol::NoRecord none;
+    const Group<S> group(lanes);
+    QueueRings rings(q, lanes);
+    protocol::Found found{seen...};
+    if constexpr (sizeof...(seen) == 0) {
+      if (!protocol::begin_drain(rings.device(), rings.completions(), group, found)) return 0;
+    }
+    return rings.template take_completions<true>(rings.completions(), group, found, off, none);
+  }
+
+  template <class Telemetry>
+  XIO_DEVICE_INLINE uint32_t drain_here(Group<S> group, Telemetry& telemetry) {
+    protocol::NoRecord none;
+    return drain_recorded(group, telemetry, none);
+  }
+
+  template <class Telemetry, class Record>
+  XIO_DEVICE_INLINE uint32_t drain_recorded(Group<S> group, Telemetry& telemetry, Record& record) {
+    const uint64_t started = Telemetry::start();
+    uint32_t taken = 0;
+    protocol::Found found{};
+    const protocol::CompletionRing<CompletionFormat> ring = completions();
+    if (protocol::nobody_drains(state(), group) && protocol::begin_drain(device(), ring, group, found)) {
+      if constexpr (!is_shared<S> && !arch::calls_save_registers) {
+        taken = take_completions<false>(ring, group, found, telemetry, record);
+        if (XIO_UNLIKELY(taken == protocol::met_error)) {
+          // Not `record` itself: what a function elsewhere may write to is not kept in registers.
+          Record other;
+          taken = take_errors(group, telemetry, other);
+          record = other;
+        }
+      } else {
+        taken = take_completions<true>(ring, group, found, telemetry, record);
+      }
+    }
+    telemetry.stop(telemetry::Step::cq_poll, started);
+    return taken;
+  }
+
+  /// Looks until `most` or more are taken, or none is there; each lane passes what it took to `each`.
+  template <class Each, class Telemetry>
+  XIO_DEVICE_INLINE uint32_t process_group(Group<S> group, Each& each, uint32_t most, Telemetry& telemetry) {
+    uint32_t all = 0;
+    while (all < most) {
+      protocol::Taken mine;
+      const uint32_t taken = drain_recorded(group, telemetry, mine);
+      if (taken == 0) break;
+      all += taken;
+      arch::acquire_system();
+      if (mine.hit) {
+        each(Completion{mine.ticket, mine.result, ring::slot(mine.ticket, handle().slot_mask),
+                        static_cast<uint16_t>(mine.status)});
+      }
+      group.converge();
+    }
+    return all;
+  }
+
+  template <bool Errors, class Telemetry, class Record>
+  XIO_DEVICE_INLINE uint32_t take_completions(const protocol::CompletionRing<CompletionFormat>& ring, Group<S> group,
+                                              const protocol::Found& found, Telemetry& telemetry, Record& record) {
+    const QueueHandle& q = handle();
+    return protocol::drain<CompletionFormat, Errors>(
+        device(), ring, group, found,
+        [&](uint64_t head) {
+          const DoorbellTarget target{q.cq_doorbell, q.cq_shadow, q.cq_event_index};
+          if constexpr (S == Sharing::thread) {
+            Doorbell::ring_each(target, ring::slot(head, q.cq_mask));
+          } else {
+            Doorbell::ring(target, ring::slot(head, q.cq_mask));
+          }
+        },
+        telemetry, record);
+  }
+
+  /// Kept out of the way of a CPU; a GPU has registers enough, and no cheap calls.
+  template <class Telemetry, class Record>
+  XIO_COLD XIO_DEVICE uint32_t take_errors(Group<S> group, Telemetry& telemetry, Record& record) {
+    protocol::Found found{};
+    const protocol::CompletionRing<CompletionFormat> ring = completions();
+    if (!protocol::begin_drain(device(), ring, group, found)) return 0;
+    return take_completions<true>(ring, group, found, telemetry, record);
+  }
+
+  /// What it takes to publish entries and to ring for them (queue/claim.hpp).
+  struct Bell {
+    using Policy = QueuePolicy;
+    static constexpr Sharing sharing = S;
+    static constexpr bool has_notes = false;
+    QueueState* state;
+    DoorbellTarget target;
+    uint32_t mask;
+    uint32_t depth;
+
+    XIO_DEVICE_INLINE uint64_t& link(uint64_t ticket) const {
+      return protocol::slot_of(reinterpret_cast<uint64_t*>(state + 1), mask, ticket);
+    }
+    XIO_DEVICE_INLINE void ring(uint64_t end, uint64_t) const {
+      if constexpr (S == Sharing::thread) {
+        Doorbell::ring_each(target, ring::slot(end, mask));
+      } else {
+        Doorbell::ring(target, ring::slot(end, mask));
+      }
+    }
+    XIO_DEVICE_INLINE static uint64_t note(uint64_t) { return 0; }
+  };
+
+  /// The queue as its protocol sees it (queue/claim.hpp).
+  struct Device {
+    using Policy = QueuePolicy;
+    using Tickets = protocol::PlainTickets;
+    static constexpr Sharing sharing = S;
+    QueueRings& rings;
+
+    XIO_DEVICE_INLINE QueueState& state() const { return rings.state(); }
+    XIO_DEVICE_INLINE uint64_t& claims() const { return rings.state().reserved; }
+    XIO_DEVICE_INLINE uint32_t depth() const { return rings.handle().depth; }
+    XIO_DEVICE_INLINE bool is_free(uint64_t ticket) const {
+      if constexpr (Policy::slot_checks) {
+        return protocol::slot_free<S>(rings.handle().slots, rings.handle().slot_mask, ticket);
+      } else {
+        return true;
+      }
+    }
+    XIO_DEVICE_INLINE Bell bell() const {
+      const QueueHandle& q = rings.handle();
+      return {q.state, {q.sq_doorbell, q.sq_shadow, q.sq_event_index}, q.sq_mask, q.depth};
+    }
+    XIO_DEVICE_INLINE uint32_t drain(Group<S> group) const {
+      telemetry::Off off;
+      return rings.drain_group(group, off);
+    }
+    XIO_DEVICE_INLINE bool is_dead() const { return protocol::read<S>(rings.state().broken) != 0; }
+  };
+  XIO_DEVICE_INLINE Device device() { return {*this}; }
+
+  XIO_DEVICE_INLINE void flush_group(Group<S> group) { protocol::flush(device(), group); }
+
+  /// Of the lanes' faults the first, in all of them.
+  XIO_DEVICE_INLINE Status first_fault(Group<S> group, Status fault) const {
+    const uint64_t faulty = group.members(!fault.is_ok());
+    if (XIO_LIKELY(faulty == 0)) return Status::ok;
+    return protocol::unpack(group.from_lane(protocol::pack(fault), arch::first_lane(faulty)));
+  }
+
+  template <class Until>
+  XIO_DEVICE_INLINE protocol::Claim claim_until(Group<S> group, uint32_t wanted, uint32_t least, Until until) {
+    return protocol::claim_until(device(), group, wanted, least, until);
+  }
+  XIO_DEVICE_INLINE void publish(Group<S> group, const protocol::Claim& claim) {
+    protocol::publish(device(), group, claim);
+  }
+
+  /// Announces what waits to be announced, then waits for each lane's token.
+  template <class Telemetry>
+  XIO_DEVICE Status wait_group(Group<S> group, const Token& token, Deadline until, Telemetry& telemetry) {
+    flush_group(group);
+    return protocol::wait<CompletionFormat>(device(), completions(), group, token, until,
+                                            [&] { return drain_group(group, telemetry); });
+  }
+
+  /// Whether every part of the operation has ended, as far as completions were taken.
+  XIO_DEVICE_INLINE bool ended(const Token& token) const {
+    uint64_t word = 0;
+    for (uint32_t part = 0; part < token.count; ++part) {
+      if (protocol::look_up<S>(handle().slots, handle().slot_mask, token.last - part, word) ==
+          protocol::Outcome::pending)
+        return false;
+    }
+    return true;
+  }
+
+  /// Waits for each lane's token without taking note of errors.
+  XIO_DEVICE Status wait_quietly(Group<S> group, const Token& token, Deadline until) {
+    telemetry::Off off;
+    bool broken = false;
+    uint32_t looks = 0;
+    const bool done = group.poll(
+        [&] {
+          if (!group.any(!ended(token))) return true;
+          // Again and again, since others may not have published theirs yet, nor announce them soon.
+          flush_group(group);
+          if (++looks % arch::looks_per_clock == 0) protocol::help(device(), group);
+          drain_group(group, off);
+          broken = group.any(protocol::read<S>(state().broken) != 0);
+          return broken;
+        },
+        until);
+    if (!done) return Status::timed_out;
+    return broken && group.any(!ended(token)) ? Status::broken : Status::ok;
+  }
+
+  /// The leader's token, in all lanes of the group.
+  XIO_DEVICE_INLINE static Token from_leader(Group<S> group, Token token) {
+    token.last = group.from_leader(token.last);
+    token.count = group.from_leader(token.count);
+    token.status = protocol::unpack(group.from_leader(protocol::pack(token.status)));
+    return token;
+  }
+};
+
+}  // namespace nvme
+
+XIO_NAMESPACE_END

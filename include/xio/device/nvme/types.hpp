@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Small types of the NVMe queue: how it reads completions, where its state lives, what a batch is made of.
+
+#include <xio/device/nvme/handle.hpp>
+#include <xio/device/queue/completion.hpp>
+#include <xio/vendors/nvme/decode.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace nvme {
+
+/// How the protocol code reads an NVMe completion.
+struct CompletionFormat {
+  using Entry = Cqe;
+
+  XIO_DEVICE_INLINE static uint64_t look(const Cqe* entry) {
+    return arch::load<arch::Scope::system>(reinterpret_cast<const uint64_t*>(entry) + 1);
+  }
+  XIO_HOST_DEVICE static constexpr bool valid(uint64_t word, bool phase) {
+    constexpr uint32_t phase_bit = 0x10000;  // of the upper dword
+    const auto upper = static_cast<uint32_t>(word >> 32);
+    return (upper & phase_bit) == (phase ? phase_bit : 0);
+  }
+  XIO_HOST_DEVICE static constexpr uint32_t key(uint64_t word) { return static_cast<uint32_t>(word >> 32) & 0xffff; }
+  XIO_HOST_DEVICE static constexpr uint64_t status(uint64_t word) { return word >> 49; }
+  /// The other bits, among them "more" and the retry delay, say nothing about success.
+  XIO_HOST_DEVICE static constexpr bool is_error(uint64_t status) { return (status & 0x7ff) != 0; }
+  XIO_DEVICE_INLINE static uint64_t result(const Cqe* entry) {
+    return arch::load<arch::Scope::system>(reinterpret_cast<const uint64_t*>(entry));
+  }
+  XIO_HOST_DEVICE static constexpr Status decode(uint16_t status_field) { return to_status(status_field); }
+};
+
+namespace detail {
+/// The handle, with what the compiler must know of those pointers that plain accesses go through.
+XIO_DEVICE_INLINE QueueHandle in_global_memory(QueueHandle handle) {
+  handle.state = arch::in_global(handle.state);
+  handle.slots = arch::in_global(handle.slots);
+  handle.lists = arch::in_global(handle.lists);
+  handle.failures = arch::in_global(handle.failures);
+  handle.notifications = arch::in_global(handle.notifications);
+  return handle;
+}
+}  // namespace detail
+
+/// Queue state in memory, where all users of the queue find it.
+class InMemory {
+ public:
+  static constexpr bool stored_each_time = true;
+  XIO_HOST_DEVICE explicit InMemory(const QueueHandle& handle, uint64_t lanes = 0)
+      : handle_(detail::in_global_memory(handle)), lanes_(lanes) {}
+  XIO_HOST_DEVICE const QueueHandle& handle() const { return handle_; }
+
+ protected:
+  XIO_HOST_DEVICE QueueState& state() const { return *handle_.state; }
+  QueueHandle handle_;
+  uint64_t lanes_;  ///< that call together; 0: see Group::of_callers()
+};
+
+/// Queue state in registers, for a loop of one user; see BasicQueue::session().
+class InRegisters {
+ public:
+  static constexpr bool stored_each_time = false;
+  XIO_HOST_DEVICE InRegisters(const QueueHandle& handle, uint64_t lanes)
+      : handle_(detail::in_global_memory(handle)), lanes_(lanes), state_(*handle.state) {}
+  XIO_HOST_DEVICE const QueueHandle& handle() const { return handle_; }
+  /// Writes the state back; the session is not used afterwards.
+  XIO_HOST_DEVICE void end() { *handle_.state = state_; }
+
+ protected:
+  XIO_HOST_DEVICE QueueState& state() { return state_; }
+  QueueHandle handle_;
+  uint64_t lanes_;
+  QueueState state_;
+};
+
+/// One command that has ended, as BasicQueue::process_completions() hands it over.
+struct Completion {
+  uint64_t ticket;        ///< its number: Token::last of a command that was not split
+  uint64_t result;        ///< as BasicQueue::result(): CQE dword 0 in bits 31:0, dword 1 above
+  uint32_t slot;          ///< its identifier, at most QueueHandle::slot_mask: no other one in flight has the same
+  uint16_t status_field;  ///< the device's own status, without the phase bit
+
+  XIO_HOST_DEVICE constexpr bool is_ok() const { return !CompletionFormat::is_error(status_field); }
+  XIO_HOST_DEVICE constexpr Status status() const { return CompletionFormat::decode(status_field); }
+};
+
+/// One piece of a batch: `blocks` logical blocks from `lba` to or from contiguous memory at bus address `bus`.
+struct Piece {
+  uint64_t lba;
+  uint64_t bus;
+  uint32_t blocks;  ///< 1 to QueueHandle::max_blocks; pieces are not split
+};
+
+/// Failed operations that nobody has waited for.
+struct ErrorSummary {
+  uint32_t count;
+  uint64_t first_ticket;
+  Status first;
+};
+
+}  // namespace nvme
+
+XIO_NAMESPACE_END

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The table of completion slots, for queues whose device may finish operations in any order; and the errors in
+/// it.
+///
+/// Ticket i uses command identifier i mod W, W being the number of slots. A slot remembers how the last operation that
+/// used it ended, until the next one ends. Failures go to a log then (failure_log.hpp).
+
+#include <xio/device/queue/failure_log.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+/// How the last operation with one command identifier ended. Zeroed at creation.
+struct alignas(16) CompletionSlot {
+  uint64_t word;    ///< first ticket of the next lap << 16 | seen by a waiter, bit 15 | device status, bits 14:0
+  uint64_t result;  ///< command specific result (NVMe: CQE dwords 0 and 1); stored before `word`
+};
+static_assert(sizeof(CompletionSlot) == 16, "one 16-byte slot for each command identifier");
+
+namespace protocol {
+
+/// To, with the constness of From.
+template <class From, class To>
+struct Matching {
+  using type = To;
+};
+template <class From, class To>
+struct Matching<const From, To> {
+  using type = const To;
+};
+
+/// Content of a slot's upper 48 bits that lets `ticket` use it: all operations of earlier laps have ended.
+XIO_DEVICE constexpr uint64_t lap_begin(uint64_t ticket, uint32_t slot_mask) { return ticket & ~uint64_t{slot_mask}; }
+
+/// Content of a slot's upper 48 bits once `ticket` has ended.
+XIO_DEVICE constexpr uint64_t lap_end(uint64_t ticket, uint32_t slot_mask) { return (ticket | slot_mask) + 1; }
+
+/// The element of a ring that `index` refers to. A base that all lanes share and a 32-bit distance are one address mode
+/// of the hardware.
+template <class Element>
+XIO_DEVICE_INLINE Element& slot_of(Element* ring, uint32_t mask, uint64_t index) {
+  using Byte = typename Matching<Element, char>::type;
+  const uint32_t distance = ring::slot(index, mask) * static_cast<uint32_t>(sizeof(Element));
+  return *reinterpret_cast<Element*>(reinterpret_cast<Byte*>(ring) + distance);
+}
+
+/// Whether `ticket` may use its slot.
+template <Sharing S>
+XIO_DEVICE_INLINE bool slot_free(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket) {
+  return read<S>(slot_of(slots, slot_mask, ticket).word) >> 16 == lap_begin(ticket, slot_mask);
+}
+
+/// What the table says of one ticket: ended, as its slot says; or replaced, which means that it has ended too.
+enum class Outcome : uint32_t { pending, ended, replaced };
+
+/// Looks up one ticket; `status` is set where it has ended.
+template <Sharing S>
+XIO_DEVICE_INLINE Outcome look_up(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket, uint64_t& word) {
+  const uint64_t* const where = &slot_of(slots, slot_mask, ticket).word;
+  if constexpr (is_shared<S>) {
+    word = arch::load<state_scope<S>>(where);
+  } else {
+    word = *where;
+  }
+  const uint64_t end = lap_end(ticket, slot_mask);
+  if (word >> 16 < end) return Outcome::pending;
+  return word >> 16 == end ? Outcome::ended : Outcome::replaced;
+}
+
+/// Adds to the count of errors that nobody has waited for. All lanes pass the same number.
+template <Sharing S>
+XIO_DEVICE_INLINE void add_errors(QueueState& state, Group<S> group, uint32_t number) {
+  if constexpr (is_shared<S>) {
+    if (group.leads()) arch::fetch_add<state_scope<S>>(&state.error_count, number);
+  } else {
+    const uint32_t before = state.error_count;
+    group.before_writing();
+    state.error_count = before + number;
+  }
+}
+
+/// Failed operations that nobody has waited for.
+struct UnseenErrors {
+  uint32_t count;
+  uint64_t first_ticket;
+  uint32_t first_status;  ///< the device's own
+
+  XIO_HOST_DEVICE void add(uint32_t number, uint64_t ticket, uint32_t status) {
+    if (count == 0 || ticket < first_ticket) {
+      first_ticket = ticket;
+      first_status = status;
+    }
+    count += number;
+  }
+};
+
+/// Looks through the table and the log; with `take`, for the caller, who waits for all of them by that. One lane calls.
+/// Returns false where `until` passed before the end was reached.
+template <class Format, Sharing S, class Ring, class Until>
+XIO_DEVICE bool unseen_errors(const Ring& ring, bool take, Until until, UnseenErrors& unseen) {
+  const uint32_t slots = ring.slot_mask + 1;
+  // A failure that leaves the table meanwhile is in the log when that is looked at.
+  for (uint32_t i = 0; i < slots || i - slots < read<S>(ring.failures->used); ++i) {
+    if (i % (4 * arch::looks_per_clock) == 4 * arch::looks_per_clock - 1 && until.passed()) return false;
+    uint64_t* const where = i < slots ? &ring.slots[i].word : entries_of(ring.failures) + (i - slots);
+    const uint64_t word = read<S>(*where);
+    if (!Format::is_error(word & 0x7fff) || (word & seen_bit) != 0) continue;
+    if (take && !mark_seen<S>(where, word)) continue;
+    unseen.add(1, i < slots ? (word >> 16) - slots + i : (word >> 16) - 1, static_cast<uint32_t>(word & 0x7fff));
+  }
+  return true;
+}
+
+/// Failed operations that nobody has waited for, also those that neither table nor log show any more; with `take`,
+/// nobody is told of them again. All lanes of `group` call, and get the same. Returns false where the deadline of the
+/// most patient passed before all were found; then they are still to be told of.
+template <class Format, Sharing S, class Ring, class Until>
+XIO_DEVICE bool find_errors(const Ring& ring, QueueState& state, Group<S> group, bool take, Until until,
+                            UnseenErrors& all) {
+  all = {};
+  const uint32_t known = group.from_leader(read<S>(state.error_count));
+  if (known == 0) return true;
+  FailureLog* const log = ring.failures;
+  bool complete = true;
+  if (group.leads()) {
+    complete = unseen_errors<Format, S>(ring, take, until, all);
+    uint32_t lost = read<S>(log->lost);
+    if (!complete) {
+      if (take && all.count != 0) add_lost<S>(log, all.count, all.first_ticket, all.first_status);
+    } else if (lost != 0) {
+      if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+      const uint64_t ticket = read<S>(log->lost_ticket);
+      const uint32_t status = read<S>(log->lost_status);
+      if constexpr (is_shared<S>) {
+        if (take) lost = arch::exchange<state_scope<S>>(&log->lost, 0u);
+      } else {
+        if (take) log->lost = 0;
+      }
+      all.add(lost, ticket, status);
+    }
+  }
+  if (group.any(!complete)) return false;
+  all.count = group.from_leader(all.count);
+  all.first_ticket = group.from_leader(all.first_ticket);
+  all.first_status = group.from_leader(all.first_status);
+  if (take) add_errors<S>(state, group, 0u - all.count);
+  return true;
+}
+
+}  // namespace protocol
+
+XIO_NAMESPACE_END

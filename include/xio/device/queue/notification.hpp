@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Who is told when an operation ends: counters that a drain adds to, and results that are kept.
+
+#include <xio/device/queue/group.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+/// Two counters in memory that a drain adds to as operations end: another kernel, a stream or the CPU can wait for
+/// them. Zeroed by its owner. `failed` is added to before `done`.
+struct alignas(16) Notification {
+  uint64_t done;    ///< operations ended, failed ones included
+  uint64_t failed;  ///< operations ended with an error
+};
+
+/// How one operation ended, in memory of its owner's, who may look as late as he likes: for commands whose result
+/// matters (the LBA of a Zone Append). Zeroed by its owner before each use; the same for a Notification's memory.
+struct alignas(16) KeptResult {
+  static constexpr uint64_t mark = 1;  // of a pointer that is not one to a Notification
+  static constexpr uint64_t has_ended = uint64_t{1} << 63;
+
+  uint64_t ended;   ///< 0, or has_ended | the device's own status
+  uint64_t result;  ///< command specific result (NVMe: CQE dwords 0 and 1); valid once `ended` is not 0
+};
+
+namespace protocol {
+
+/// Adds `failed` and one to a notification for each lane that holds one, merging lanes that hold the same.
+template <Sharing S>
+XIO_DEVICE_INLINE void notify(Group<S> group, Notification* target, bool failed) {
+  for (;;) {
+    uint64_t holders = 1;
+    if constexpr (S == Sharing::thread) {
+      if (!target) return;
+    } else {
+      holders = group.members(target != nullptr);
+      if (!holders) return;
+    }
+    const auto mine = reinterpret_cast<uint64_t>(target);
+    const uint64_t chosen = group.from_lane(mine, arch::first_lane(holders));
+    uint64_t done = 1;
+    uint64_t errors = failed;
+    if constexpr (S != Sharing::thread) {
+      const uint64_t same = group.members(mine == chosen);
+      done = arch::count_lanes(same);
+      errors = arch::count_lanes(group.members(mine == chosen && failed));
+      if (arch::is_first(same) && mine == chosen) {
+        if (errors) arch::fetch_add<arch::Scope::system>(&target->failed, errors);
+        arch::publish_add<arch::Scope::system>(&target->done, done);
+      }
+    } else {
+      if (errors) arch::fetch_add<arch::Scope::system>(&target->failed, errors);
+      arch::publish_add<arch::Scope::system>(&target->done, done);
+    }
+    if (mine == chosen) target = nullptr;
+  }
+}
+
+}  // namespace protocol
+
+XIO_NAMESPACE_END

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Where each ring of a queue pair lies, as a type.
+
+#include <xio/device/queue/policy.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+/// Parts of a queue pair that may lie in GPU memory, as bits of a memory mode.
+namespace memory_mode {
+constexpr uint32_t sq = 1;
+constexpr uint32_t cq = 2;
+constexpr uint32_t doorbell_record = 4;  ///< shadow doorbells of NVMe
+constexpr uint32_t data = 8;
+constexpr uint32_t all = 15;
+}  // namespace memory_mode
+
+/// Where submission ring, completion ring, doorbell record and data lie.
+template <Memory Sq, Memory Cq, Memory Record, Memory Data>
+struct Placement {
+  static constexpr Memory sq = Sq;
+  static constexpr Memory cq = Cq;
+  static constexpr Memory doorbell_record = Record;
+  static constexpr Memory data = Data;
+  static constexpr uint32_t mode =
+      (Sq == Memory::device ? memory_mode::sq : 0) | (Cq == Memory::device ? memory_mode::cq : 0) |
+      (Record == Memory::device ? memory_mode::doorbell_record : 0) | (Data == Memory::device ? memory_mode::data : 0);
+
+  /// What a queue's policy has to know of it: `Policy<Tag>`.
+  using Tag = Placed<Cq, Data>;
+};
+
+/// The placement of a memory mode, 0 to 15.
+template <uint32_t Mode>
+using PlacementOf = Placement<(Mode & memory_mode::sq) != 0 ? Memory::device : Memory::host,
+                              (Mode & memory_mode::cq) != 0 ? Memory::device : Memory::host,
+                              (Mode & memory_mode::doorbell_record) != 0 ? Memory::device : Memory::host,
+                              (Mode & memory_mode::data) != 0 ? Memory::device : Memory::host>;
+
+/// Whether data may become visible later than its completion: see Placed.
+XIO_HOST_DEVICE constexpr bool needs_inbound_flush(uint32_t mode) {
+  return (mode & memory_mode::data) != 0 && (mode & memory_mode::cq) == 0;
+}
+
+XIO_NAMESPACE_END

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What a queue type fixes at compile time: who shares it, when it rings, how entries become visible, what is
+/// checked.
+
+#include <xio/device/arch/arch.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+/// Who may use one queue pair at the same time.
+enum class Sharing {
+  thread,  ///< one thread; other threads of the wave may use queues of their own
+  wave,    ///< the active lanes of one wave together
+  block,   ///< all waves of one workgroup
+  grid     ///< all waves of the GPU
+};
+
+template <Sharing S>
+constexpr bool is_shared = S == Sharing::block || S == Sharing::grid;
+
+/// Scope at which the queue's state words are coherent.
+template <Sharing S>
+constexpr arch::Scope state_scope = S == Sharing::block ? arch::Scope::workgroup : arch::Scope::agent;
+
+/// When a published entry is announced to the device.
+enum class Ringing {
+  immediate,  ///< at once; while a doorbell is under way, those that come meanwhile together by the next one
+  deferred    ///< when `ring_every` entries wait, on flush(), and before any wait of the library
+};
+
+/// How entries become visible to the device.
+enum class Publication {
+  release,       ///< stored like data; one cache write-back before the doorbell covers them and the caller's payload
+  write_through  ///< stored through the caches; no write-back: the caller's payload needs publish_payload()
+};
+
+/// Where a queue's completions and its data lie.
+enum class Memory { host, device };
+
+/// What a queue does where its policy says nothing else; a policy by itself.
+struct Throughput {
+  static constexpr Ringing ringing = Ringing::immediate;
+  static constexpr Publication publication = Publication::release;
+  static constexpr bool argument_checks = true;    ///< refuse, and split, before anything reaches the device
+  static constexpr bool slot_checks = true;        ///< do not reuse a command identifier that is still in flight
+  static constexpr bool completion_checks = true;  ///< a completion of another queue pair breaks the queue (RDMA)
+  static constexpr bool notifications = false;     ///< submissions may name a Notification
+  static constexpr bool narrow_slots = false;      ///< queue memory takes at most 8 bytes an access
+  static constexpr bool inbound_in_order = true;   ///< data is visible once its completion is; else waits flush inbound
+  static constexpr bool keeps_receives = true;     ///< nothing is posted over what arrived and nobody has asked for
+  static constexpr uint32_t ring_every = 16;       ///< with Ringing::deferred: most entries that wait unannounced
+  static constexpr uint32_t most_doorbells = 8;    ///< in a row that one call stores; then others may take that over
+};
+
+/// As Throughput: shared queues ring at once in both.
+struct Latency : Throughput {};
+
+/// As Latency, but the caller vouches for the arguments: nothing is refused, and nothing is split.
+struct Trusting : Latency {
+  static constexpr bool argument_checks = false;
+};
+
+/// As Trusting, but the caller also vouches that no operation stays in flight while the ring goes round once, and that
+/// a completion queue has completions of its own queue pair alone.
+struct Unchecked : Trusting {
+  static constexpr bool slot_checks = false;
+  static constexpr bool completion_checks = false;
+};
+
+namespace detail {
+
+/// What a tag decides: one tag for each in a policy.
+enum class TagKind { ringing, publication, notifications, slots, receives, placement, doorbell };
+
+template <class T, class = void>
+constexpr bool is_tag = false;
+template <class T>
+constexpr bool is_tag<T, decltype(void(T::tag_kind))> = true;
+template <class T, class = void>
+constexpr bool is_policy = false;
+template <class T>
+constexpr bool is_policy<T, decltype(void(T::ringing))> = true;
+
+template <class A, class B, bool Tags = is_tag<A> && is_tag<B>>
+constexpr bool decide_the_same = false;
+template <class A, class B>
+constexpr bool decide_the_same<A, B, true> = A::tag_kind == B::tag_kind;
+
+/// `Base` with what the tags change; others than tags change nothing here.
+template <class Base, class... Tags>
+struct Tagged {
+  using type = Base;
+};
+template <class Base, class Tag, bool Is = is_tag<Tag>>
+struct TaggedOnce {
+  using type = typename Tag::template Over<Base>;
+};
+template <class Base, class Other>
+struct TaggedOnce<Base, Other, false> {
+  using type = Base;
+};
+template <class Base, class Tag, class... Rest>
+struct Tagged<Base, Tag, Rest...> : Tagged<typename TaggedOnce<Base, Tag>::type, Rest...> {};
+
+template <class... Tags>
+struct CheckTags {};
+template <class Tag, class... Rest>
+struct CheckTags<Tag, Rest...> : CheckTags<Rest...> {
+  static_assert(!is_policy<Tag>, "Policy<...>: a whole policy (Latency, Unchecked, another Policy) stands first");
+  static_assert(is_tag<Tag> || is_policy<Tag>,
+                "Policy<...>: unknown tag; there are Deferred<N>, WriteThrough, Notify, NarrowSlots, Unasked, "
+                "Placed<completions, data> and RingBy<doorbell>");
+  static_assert(!(IsSame<Tag, Rest>::value || ...), "Policy<...>: a tag stands here twice");
+  static_assert(!((!IsSame<Tag, Rest>::value && decide_the_same<Tag, Rest>) || ...),
+                "Policy<...>: two tags contradict each other");
+};
+
+template <bool FirstIsWhole, class First, class... Tags>
+struct Assemble : CheckTags<First, Tags...>, Tagged<Throughput, First, Tags...> {};
+template <class First, class... Tags>
+struct Assemble<true, First, Tags...> : CheckTags<Tags...>, Tagged<First, Tags...> {};
+
+}  // namespace detail
+
+/// A policy put together: `Policy<Deferred<16>, WriteThrough>`, or on top of another, which stands first:
+/// `Policy<Unchecked, Notify>`. Whoever needs more derives from one and hides a member.
+template <class... Parts>
+struct Policy : Throughput {};
+template <class First, class... Tags>
+struct Policy<First, Tags...> : detail::Assemble<detail::is_policy<First>, First, Tags...>::type {};
+
+/// Tag: announces on flush(), every `Entries` entries, and before waits.
+template <uint32_t Entries>
+struct Deferred {
+  static_assert(Entries >= 1, "Deferred<N>: ring after at least one entry");
+  static constexpr detail::TagKind tag_kind = detail::TagKind::ringing;
+  template <class Base>
+  struct Over : Base {
+    static constexpr Ringing ringing = Ringing::deferred;
+    static constexpr uint32_t ring_every = Entries;
+  };
+};
+
+/// Tag: entries are stored through the caches. The ring must lie in uncached or fine-grained memory.
+struct WriteThrough {
+  static constexpr detail::TagKind tag_kind = detail::TagKind::publication;
+  template <class Base>
+  struct Over : Base {
+    static constexpr Publication publication = Publication::write_through;
+  };
+};
+
+/// Tag: submissions may name a Notification that counts their completions, or a KeptResult.
+struct Notify {
+  static constexpr detail::TagKind tag_kind = detail::TagKind::notifications;
+  template <class Base>
+  struct Over : Base {
+    static constexpr bool notifications = true;
+  };
+};
+
+/// Tag: the submission ring takes at most 8 bytes an access.
+struct NarrowSlots {
+  static constexpr detail::TagKind tag_kind = detail::TagKind::slots;
+  template <class Base>
+  struct Over : Base {
+    static constexpr bool narrow_slots = true;
+  };
+};
+
+/// Tag: receives are posted again whether anybody has asked what arrived or not, for those who learn of messages
+/// otherwise. A token that is asked later than that is answered with Status::expired. For all users of a receive queue
+/// or for none.
+struct Unasked {
+  static constexpr detail::TagKind tag_kind = detail::TagKind::receives;
+  template <class Base>
+  struct Over : Base {
+    static constexpr bool keeps_receives = false;
+  };
+};
+
+/// Tag: where completions and data lie. PCIe does not order a completion in host memory after data in device memory, so
+/// that pairing makes every wait flush inbound writes.
+template <Memory Completions, Memory Data>
+struct Placed {
+  static constexpr detail::TagKind tag_kind = detail::TagKind::placement;
+  template <class Base>
+  struct Over : Base {
+    static constexpr bool inbound_in_order = Completions == Data || Data == Memory::host;
+  };
+};
+
+/// Tag: how an NVMe queue's doorbells reach the device: MmioDoorbell, ShadowDoorbell, or one of the program's own
+/// (doorbell.hpp).
+template <class Kind>
+struct RingBy {
+  static constexpr detail::TagKind tag_kind = detail::TagKind::doorbell;
+  template <class Base>
+  struct Over : Base {
+    using Doorbell = Kind;
+  };
+};
+
+XIO_NAMESPACE_END

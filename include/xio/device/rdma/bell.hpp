@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What it takes to publish entries of an RDMA queue and to ring for them (queue/claim.hpp): few words.
+
+#include <xio/device/core/com.hpp>
+#include <xio/device/rdma/handle.hpp>
+#include <xio/device/rdma/sink.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace rdma {
+
+/// Of a send queue.
+template <class Vendor, Sharing S, class QueuePolicy>
+struct SendBell {
+  using Policy = QueuePolicy;
+  static constexpr Sharing sharing = S;
+  static constexpr bool has_notes = Vendor::doorbell_repeats_entry;
+
+  QueueState* state;
+  SendState* send;
+  uint32_t* record;
+  void* doorbell;
+  uint32_t depth;
+  uint32_t qpn;
+  uint32_t entries;
+
+  XIO_HOST_DEVICE explicit SendBell(const QueuePairHandle& q)
+      : state(q.state),
+        send(q.send),
+        record(q.sq_record),
+        doorbell(q.sq_doorbell),
+        depth(q.depth),
+        qpn(q.shape.qpn),
+        entries(q.shape.entries) {}
+
+  XIO_DEVICE_INLINE uint64_t& link(uint64_t ticket) const { return word(ticket, 0); }
+
+  /// First 8 bytes of the entry that ends at `end`.
+  XIO_DEVICE_INLINE uint64_t note([[maybe_unused]] uint64_t end) const {
+    if constexpr (!has_notes) {
+      return 0;
+    } else if constexpr (is_shared<S>) {
+      return arch::load<state_scope<S>>(&word(end - 1, entries));
+    } else {
+      return send->last_head;
+    }
+  }
+  XIO_DEVICE_INLINE void leave_note(uint64_t end, uint64_t head) const {
+    arch::store<state_scope<S>>(&word(end - 1, entries), head);
+  }
+
+  /// `head`: first 8 bytes of the last entry.
+  XIO_DEVICE_INLINE void ring(uint64_t end, [[maybe_unused]] uint64_t head) const {
+    SendShape shape;
+    shape.qpn = qpn;
+    shape.entries = entries;
+    // Before the record, behind which the compiler would load everything anew.
+    [[maybe_unused]] uint64_t value = 0;
+    if constexpr (Vendor::has_send_doorbell) value = Vendor::send_doorbell(shape, end, head);
+    if constexpr (Vendor::has_send_record) {
+      arch::store<arch::Scope::system>(record, Vendor::send_record(shape, end));
+      // The device may look at the record as soon as the doorbell has reached it.
+      if constexpr (Vendor::has_send_doorbell) arch::wait_stores();
+    }
+    if constexpr (Vendor::has_send_doorbell) {
+      using Word = typename Vendor::Doorbell;
+      uint32_t half = 0;
+      if constexpr (Vendor::doorbell_stride != 0) half = next_half();
+      auto* const where = reinterpret_cast<Word*>(static_cast<char*>(doorbell) + half);
+      if constexpr (S == Sharing::thread) {
+        arch::store_mmio_each_lane(where, static_cast<Word>(value));
+      } else {
+        XioComDoorbell<order::Relaxed>(where, static_cast<Word>(value));
+      }
+    }
+  }
+
+ private:
+  /// Word `before` plus that of a ticket's place, of those behind the state.
+  XIO_DEVICE_INLINE uint64_t& word(uint64_t ticket, uint32_t before) const {
+    return reinterpret_cast<uint64_t*>(state + 1)[before + ring_slot<Vendor>(ticket, entries)];
+  }
+
+  /// Byte offset of the register that is rung now, of two in turn. Whoever rings is alone; another lane did so the last
+  /// time.
+  XIO_DEVICE_INLINE uint32_t next_half() const {
+    const uint32_t half = arch::load<state_scope<S>>(&send->half);
+    arch::store<state_scope<S>>(&send->half, half ^ Vendor::doorbell_stride);
+    return half;
+  }
+};
+
+/// Of a receive queue.
+template <class Vendor, Sharing S, class QueuePolicy>
+struct ReceiveBell {
+  /// A message can come at any time: receives are announced with every post.
+  struct Policy : QueuePolicy {
+    static constexpr Ringing ringing = Ringing::immediate;
+  };
+  static constexpr Sharing sharing = S;
+  static constexpr bool has_notes = false;
+
+  QueueState* state;
+  ReceiveState* receives;
+  uint32_t* record;
+  void* doorbell;
+  uint32_t depth;
+  uint32_t qpn;
+  uint32_t entries;
+
+  XIO_HOST_DEVICE explicit ReceiveBell(const ReceiveQueueHandle& q)
+      : state(&q.state->queue),
+        receives(q.state),
+        record(q.record),
+        doorbell(q.doorbell),
+        depth(q.depth),
+        qpn(q.shape.qpn),
+        entries(q.shape.entries) {}
+
+  XIO_DEVICE_INLINE uint64_t& link(uint64_t ticket) const {
+    return reinterpret_cast<uint64_t*>(receives + 1)[ring::slot(ticket, entries - 1)];
+  }
+  XIO_DEVICE_INLINE static uint64_t note(uint64_t) { return 0; }
+
+  XIO_DEVICE_INLINE void ring(uint64_t end, uint64_t) const {
+    ReceiveShape shape;
+    shape.qpn = qpn;
+    shape.entries = entries;
+    if constexpr (Vendor::has_receive_record) {
+      arch::store<arch::Scope::system>(record, Vendor::receive_record(shape, end));
+      if constexpr (Vendor::has_receive_doorbell) arch::wait_stores();
+    }
+    if constexpr (Vendor::has_receive_doorbell) {
+      auto* const where = static_cast<typename Vendor::Doorbell*>(doorbell);
+      if constexpr (S == Sharing::thread) {
+        arch::store_mmio_each_lane(where, Vendor::receive_doorbell(shape, end));
+      } else {
+        XioComDoorbell<order::Relaxed>(where, Vendor::receive_doorbell(shape, end));
+      }
+    }
+  }
+};
+
+}  // namespace rdma
+
+XIO_NAMESPACE_END

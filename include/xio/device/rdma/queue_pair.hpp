@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief An RDMA queue pair in a kernel: put, get, send, atomics; wait for tokens.
+///
+/// @code
+/// xio::rdma::QueuePair<xio::mlx5::Vendor<>, xio::Sharing::wave> qp(handle);
+/// const auto until = xio::deadline(1_ms);
+/// const xio::Token token = qp.put(remote.at(offset, bytes), local.at(offset, bytes), until);
+/// const xio::Status status = qp.wait(token, until);
+/// @endcode
+
+#include <xio/device/rdma/memory.hpp>
+#include <xio/device/rdma/post.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace rdma {
+
+/// The send side of an RDMA queue pair. Trivially copyable; a kernel makes one from a handle.
+///
+/// Lanes that call a function together act together (Sharing::wave, block and grid): one reservation, one release
+/// and one doorbell for all of them, and one completion entry, since operations end in the order in which they were
+/// posted. Status and Token answers are each lane's own. An NVIDIA GPU may run the lanes of a warp in any parts: the
+/// lanes of a queue pair of Sharing::wave are therefore all of the wave, or those that it was made for. AMD GPUs keep
+/// them in step, and look themselves.
+///
+/// A token's `count` is in units of the send ring (MLX5: 64 bytes; BNXT in variable mode: 16 bytes; others: entries).
+///
+/// After an operation has failed, every later one ends with Status::flushed, and once the ring is full submissions
+/// answer Status::broken: the host recovers the queue pair.
+///
+/// @tparam Vendor mlx5::Vendor and its like (xio/vendors/*/traits.hpp).
+/// @tparam S      who uses the queue pair at the same time; using it more widely is a data race. Shared modes (block,
+///                grid) and exclusive ones (thread, wave) keep different state: do not mix them on one queue pair.
+/// @tparam Policy Throughput, Latency, Unchecked, or one derived from them (policy.hpp).
+template <class Vendor, Sharing S = Sharing::grid, class Policy = Throughput>
+class QueuePair : public SendPost<Vendor, S, Policy> {
+  using Post = SendPost<Vendor, S, Policy>;
+
+ public:
+  using Post::handle;
+
+  /// @param lanes bit i for lane i: the lanes of the wave that use this object, all in every call; 0: all lanes of the
+  ///              wave where S is wave, and whichever come at the same time where it is block or grid.
+  XIO_HOST_DEVICE explicit QueuePair(const QueuePairHandle& queues, uint64_t lanes = 0) : Post(queues, lanes) {}
+
+  /// `from_now` on this queue's measured clock.
+  XIO_DEVICE_INLINE Deadline deadline(Duration from_now) const {
+    return xio::deadline(from_now, handle().clock_hz ? handle().clock_hz : arch::clock_hz);
+  }
+
+  /// Posts one operation for each calling lane; waits for room until the deadline. Of lanes that post together the last
+  /// one's operation alone is signalled.
+  ///
+  /// @param payload where the data lies: NoData, OneSge, SgeList, InlineBytes or InlineValue.
+  /// @param until   a Deadline, or Now{}: a lane that finds no room gets a token refused with Status::would_block.
+  /// @return a token; a refused one carries the reason, and nothing was posted.
+  template <class Payload, class Until>
+  XIO_DEVICE_INLINE Token submit(const Work& work, const Payload& payload, Until until) {
+    const Group<S> group = callers();
+    Token token;
+    if constexpr (Policy::argument_checks) token.status = check(work, payload);
+    return submit_group(group, token.status.is_ok(), work, payload, until, token);
+  }
+  /// As submit(), without waiting and without taking completions.
+  template <class Payload>
+  XIO_DEVICE_INLINE Token try_submit(const Work& work, const Payload& payload) {
+    return submit(work, payload, Now{});
+  }
+
+  /// RDMA write of local memory to remote memory, which have the same length.
+  template <class Until>
+  XIO_DEVICE_INLINE Token put(const RemoteSpan& to, const RegionSpan& from, Until until) {
+    return transfer(Operation::put, to, from, 0, until);
+  }
+  /// As put(); the receiver gets a completion with `immediate`, and gives a posted receive for it.
+  template <class Until>
+  XIO_DEVICE_INLINE Token put_immediate(const RemoteSpan& to, const RegionSpan& from, uint32_t immediate, Until until) {
+    return transfer(Operation::put_immediate, to, from, immediate, until);
+  }
+  /// RDMA read of remote memory to local memory, which have the same length.
+  template <class Until>
+  XIO_DEVICE_INLINE Token get(const RegionSpan& to, const RemoteSpan& from, Until until) {
+    return transfer(Operation::get, from, to, 0, until);
+  }
+  /// RDMA write of an 8-byte value, which travels in the entry.
+  template <class Until>
+  XIO_DEVICE_INLINE Token put_value(const RemoteSpan& to, uint64_t value, Until until) {
+    Work work = of(Operation::put, to);
+    const Status fault = to.length == 8 ? to.reach.status() : Status(Status::invalid_argument);
+    return submit_checked(fault, work, InlineValue{value}, until);
+  }
+  /// Sends a message, for which the receiver has posted a receive.
+  template <class Until>
+  XIO_DEVICE_INLINE Token send(const RegionSpan& from, Until until) {
+    Work work;
+    work.operation = Operation::send;
+    work.flags = work_flag::signaled;
+    return submit_span(from.reach.status(), work, from, until);
+  }
+  /// As send(), with immediate data.
+  template <class Until>
+  XIO_DEVICE_INLINE Token send_immediate(const RegionSpan& from, uint32_t immediate, Until until) {
+    Work work;
+    work.operation = Operation::send_immediate;
+    work.flags = work_flag::signaled;
+    work.immediate = immediate;
+    return submit_span(from.reach.status(), work, from, until);
+  }
+  /// As send(); the receiver's key `rkey` is invalid once the message has arrived.
+  template <class Until>
+  XIO_DEVICE_INLINE Token send_invalidate(const RegionSpan& from, uint32_t rkey, Until until) {
+    Work work;
+    work.operation = Operation::send_invalidate;
+    work.flags = work_flag::signaled;
+    work.immediate = rkey;
+    return submit_span(from.reach.status(), work, from, until);
+  }
+  /// RDMA write of data, then of `value` to 8 bytes of remote memory: who finds the value there finds the data. The
+  /// memory must not be registered for relaxed ordering.
+  /// @return the token of the second write, which ends after the first. A refused one leaves the signal unwritten; the
+  /// data may arrive.
+  XIO_DEVICE_INLINE Token put_signal(const RemoteSpan& to, const RegionSpan& from, const RemoteSpan& signal,
+                                     uint64_t value, Deadline until) {
+    return put_then(to, from, signal, Status(), InlineValue{value}, until);
+  }
+  /// As above; the 8 bytes of the signal come from registered memory, for vendors without inline data.
+  XIO_DEVICE_INLINE Token put_signal(const RemoteSpan& to, const RegionSpan& from, const RemoteSpan& signal,
+                                     const RegionSpan& value, Deadline until) {
+    const Status fault = value.length == 8 ? value.reach.status() : Status(Status::invalid_argument);
+    return put_then(to, from, signal, fault, OneSge{{value.address, value.length, value.key}}, until);
+  }
+  /// Adds to 8 bytes of remote memory; `old` gets what was there.
+  template <class Until>
+  XIO_DEVICE_INLINE Token fetch_add(const RemoteSpan& where, uint64_t add, const RegionSpan& old, Until until) {
+    Work work = of(Operation::fetch_add, where);
+    work.swap_add = add;
+    return submit_span(atomic_fault(where, old), work, old, until);
+  }
+  /// Stores `swap` in 8 bytes of remote memory if they hold `compare`; `old` gets what was there.
+  template <class Until>
+  XIO_DEVICE_INLINE Token compare_swap(const RemoteSpan& where, uint64_t compare, uint64_t swap, const RegionSpan& old,
+                                       Until until) {
+    Work work = of(Operation::compare_swap, where);
+    work.swap_add = swap;
+    work.compare = compare;
+    return submit_span(atomic_fault(where, old), work, old, until);
+  }
+
+  /// Waits until the token's operation has ended, and returns how; each lane waits for its own token.
+  ///
+  /// Status::timed_out leaves the operation in flight: its buffer still belongs to the device.
+  XIO_DEVICE Status wait(const Token& token, Deadline until) { return wait_in(callers(), token, until); }
+
+  /// Waits for all of the calling lane's tokens; the first error in array order, else Status::ok.
+  XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
+    const Group<S> group = callers();
+    Status result;
+    for (uint32_t i = 0; group.any(i < count); ++i) {
+      const Status status = wait_in(group, i < count ? tokens[i] : Token(), until);
+      if (result.is_ok()) result = status;
+    }
+    return result;
+  }
+
+  /// Looks once: Status::would_block where the operation has not ended yet.
+  XIO_DEVICE Status test(const Token& token) {
+    static_assert(Policy::inbound_in_order, "data may arrive after its completion: use wait(), which makes it arrive");
+    const Group<S> group = callers();
+    flush_group(group);
+    if (group.any(!has_ended(token))) drain_group(group);
+    const bool over = has_ended(token);
+    if (group.any(over && token.count != 0)) arch::acquire_system();
+    if (over) return outcome(token);
+    return protocol::read<S>(state().broken) != 0 ? Status::broken : Status::would_block;
+  }
+
+  /// Waits until every operation that was posted before this call, by anyone, has ended.
+  XIO_DEVICE Status fence(Deadline until) {
+    const Status status = quiet_in(callers(), until);
+    return status == Status::timed_out || status == Status::broken ? status : Status(Status::ok);
+  }
+
+  /// As fence(); returns how the first operation failed that did, if any.
+  XIO_DEVICE Status quiet(Deadline until) { return quiet_in(callers(), until); }
+
+  /// Waits until the key of local memory is invalid, after every operation that was posted before by this queue pair's
+  /// user. Status::unsupported where the vendor's device does not do it for its user. Exclusive queue pairs only, for
+  /// devices that tell the end of local operations apart from the order of the others.
+  XIO_DEVICE Status invalidate(uint32_t lkey, Deadline until) {
+    static_assert(!is_shared<S>, "others could post between: use a queue pair of the thread or wave");
+    const Group<S> group = callers();
+    const Status before = quiet_in(group, until);
+    if (!before.is_ok()) return before;
+    Work work;
+    work.operation = Operation::local_invalidate;
+    work.flags = work_flag::signaled;
+    work.immediate = lkey;
+    Token token;
+    token.status = Vendor::Send::check(handle().shape, work, NoData{});
+    token = submit_group(group, token.status.is_ok(), work, NoData{}, until, token);
+    return wait_group(group, token, until, Post::is_covered);
+  }
+
+  /// Returns when what get() and atomics brought by completions seen before is visible to the calling wave, wherever it
+  /// lies. For data in other memory than the completion queue: the device reads it, and reads push writes before them.
+  /// wait() and quiet() do so themselves under policies that say that data may be late (Placed).
+  /// @return Status::unsupported where the host gave no QueuePairHandle::flush
+  XIO_DEVICE Status flush_inbound(Deadline until) { return flush_inbound_group(callers(), until); }
+
+  /// Announces deferred submissions (Deferred policies); otherwise does nothing.
+  XIO_DEVICE_INLINE void flush() { flush_group(callers()); }
+
+  /// Takes completions that are there, without waiting. Returns how many.
+  XIO_DEVICE_INLINE uint32_t drain() { return drain_group(callers()); }
+
+ private:
+  using Post::callers;
+  using Post::check;
+  using Post::drain_group;
+  using Post::first_failure;
+  using Post::flush_group;
+  using Post::has_ended;
+  using Post::outcome;
+  using Post::state;
+  using Post::submit_group;
+  using Post::wait_group;
+  XIO_HOST_DEVICE static constexpr Work of(Operation operation, const RemoteSpan& remote) {
+    Work work;
+    work.operation = operation;
+    work.flags = work_flag::signaled;
+    work.remote = remote.address;
+    work.rkey = remote.rkey;
+    return work;
+  }
+  XIO_HOST_DEVICE static constexpr Status atomic_fault(const RemoteSpan& where, const RegionSpan& old) {
+    if (where.length != atomic_bytes || old.length != atomic_bytes) return Status::invalid_argument;
+    if (where.address % atomic_bytes != 0) return Status::misaligned;
+    if (!where.atomics) return Status::unsupported;
+    return (where.reach & old.reach).status();
+  }
+
+  XIO_DEVICE Status wait_in(Group<S> group, const Token& token, Deadline until) {
+    return inbound(group, wait_group(group, token, until, token.last + 1), token.count != 0, until);
+  }
+
+  XIO_DEVICE Status quiet_in(Group<S> group, Deadline until) {
+    Token all;
+    const uint64_t end = protocol::claimed_by_all(Post::device(), group);
+    if (end == 0) return Status::ok;
+    all.last = end - 1;
+    all.count = 1;
+    const Status waited = inbound(group, wait_group(group, all, until, 0), true, until);
+    return waited == Status::timed_out || waited == Status::broken ? waited : first_failure();
+  }
+
+  XIO_DEVICE Status flush_inbound_group(Group<S> group, Deadline until) {
+    const FlushTarget& flush = handle().flush;
+    if (flush.local == 0) return Status::unsupported;
+    Work work = of(Operation::put, {flush.remote, 1, flush.rkey});
+    const OneSge one{{flush.local, 1, flush.lkey}};
+    Token token;
+    token = submit_group(group, group.leads(), work, one, until, token);
+    if constexpr (S != Sharing::thread) {
+      token.last = group.from_leader(token.last);
+      token.count = group.from_leader(token.count);
+      token.status = protocol::unpack(group.from_leader(protocol::pack(token.status)));
+    }
+    return wait_group(group, token, until, Post::is_covered);
+  }
+
+  /// After a wait that ended with `status`: flush_inbound() where the policy needs it.
+  XIO_DEVICE_INLINE Status inbound(Group<S> group, Status status, bool moved, Deadline until) {
+    if constexpr (!Policy::inbound_in_order) {
+      moved = moved && status.is_ok();
+      if (group.any(moved)) {
+        const Status flushed = flush_inbound_group(group, until);
+        if (moved) status = flushed;
+      }
+    }
+    return status;
+  }
+
+  /// A write of data and behind it one of 8 bytes: what can be refused beforehand is refused with both.
+  template <class Payload>
+  XIO_DEVICE_INLINE Token put_then(const RemoteSpan& to, const RegionSpan& from, const RemoteSpan& signal, Status fault,
+                                   const Payload& value, Deadline until) {
+    const Group<S> group = callers();
+    Work first = of(Operation::put, to);
+    first.flags = 0;
+    const OneSge data{{from.address, from.length, from.key}};
+    const Work second = of(Operation::put, signal);
+    Token token;
+    if constexpr (Policy::argument_checks) {
+      if (signal.length != 8 || to.length != from.length) fault = Status::invalid_argument;
+      if (fault.is_ok()) fault = (to.reach & from.reach & signal.reach).status();
+      if (fault.is_ok()) fault = check(first, data);
+      if (fault.is_ok()) fault = check(second, value);
+      token.status = fault;
+    }
+    token = submit_group(group, token.status.is_ok(), first, data, until, token);
+    const bool posted = token.count != 0;
+    if (posted) token = Token();
+    return submit_group(group, posted, second, value, until, token);
+  }
+
+  template <class Until>
+  XIO_DEVICE_INLINE Token transfer(Operation operation, const RemoteSpan& remote, const RegionSpan& local,
+                                   uint32_t immediate, Until until) {
+    Work work = of(operation, remote);
+    work.immediate = immediate;
+    Status fault = (remote.reach & local.reach).status();
+    if (remote.length != local.length) fault = Status::invalid_argument;
+    return submit_span(fault, work, local, until);
+  }
+
+  template <class Until>
+  XIO_DEVICE_INLINE Token submit_span(Status fault, const Work& work, const RegionSpan& local, Until until) {
+    return submit_checked(fault, work, OneSge{{local.address, local.length, local.key}}, until);
+  }
+
+  template <class Payload, class Until>
+  XIO_DEVICE_INLINE Token submit_checked(Status fault, const Work& work, const Payload& payload, Until until) {
+    const Group<S> group = callers();
+    Token token;
+    if constexpr (Policy::argument_checks && S == Sharing::thread) {
+      // Nobody to help: what is refused goes no further.
+      if constexpr (arch::branches_are_cheap) {
+        if (XIO_UNLIKELY(!fault.is_ok())) return Token::refused(fault);
+        fault = check(work, payload);
+        if (XIO_UNLIKELY(!fault.is_ok())) return Token::refused(fault);
+      } else {
+        const Status verdict = check(work, payload);
+        if (XIO_UNLIKELY(!(fault.is_ok() && verdict.is_ok()))) return Token::refused(fault.is_ok() ? verdict : fault);
+      }
+    } else if constexpr (Policy::argument_checks) {
+      token.status = fault.is_ok() ? check(work, payload) : fault;
+    }
+    return submit_group(group, token.status.is_ok(), work, payload, until, token);
+  }
+};
+
+}  // namespace rdma
+
+XIO_NAMESPACE_END

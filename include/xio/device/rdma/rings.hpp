@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The send queue of an RDMA queue pair and its completions: drain and looks.
+///
+/// Operations of a queue pair end in the order in which they were posted, so one counter says what has ended, and one
+/// more where the first failure was.
+
+#include <xio/device/rdma/bell.hpp>
+#include <xio/device/rdma/collapsed.hpp>
+#include <xio/device/rdma/completions.hpp>
+#include <xio/vendors/rdma/completion.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace rdma {
+
+/// The protocol code on a send ring: everything that does not depend on what an operation is.
+template <class Vendor, Sharing S, class QueuePolicy>
+class SendRings {
+ public:
+  XIO_HOST_DEVICE explicit SendRings(const QueuePairHandle& handle, uint64_t lanes = 0)
+      : handle_(in_global_memory(handle)), lanes_(lanes) {}
+  XIO_HOST_DEVICE const QueuePairHandle& handle() const { return handle_; }
+  static constexpr Sharing sharing = S;
+
+ protected:
+  /// Whether a claim takes numbers of packets and messages along.
+  static constexpr bool sequenced = Vendor::has_side_table && is_shared<S>;
+
+  /// The lanes of this call; asked once in a call.
+  XIO_DEVICE_ALWAYS_INLINE Group<S> callers() const { return Group<S>::of_callers(lanes_); }
+  XIO_HOST_DEVICE QueueState& state() const { return *handle_.state; }
+  XIO_HOST_DEVICE SendState& send() const { return *handle_.send; }
+  XIO_HOST_DEVICE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>(handle_.cq); }
+
+  /// The queue as its protocol sees it (queue/claim.hpp).
+  struct Device {
+    using Policy = QueuePolicy;
+    using Tickets = typename Choose<sequenced, SequencedTickets, protocol::PlainTickets>::type;
+    static constexpr Sharing sharing = S;
+    SendRings& rings;
+
+    XIO_DEVICE_INLINE QueueState& state() const { return rings.state(); }
+    XIO_DEVICE_INLINE uint64_t& claims() const {
+      if constexpr (sequenced) {
+        return rings.send().claims;
+      } else {
+        return rings.state().reserved;
+      }
+    }
+    XIO_DEVICE_INLINE uint32_t depth() const { return rings.handle().depth; }
+    XIO_DEVICE_INLINE static bool is_free(uint64_t) { return true; }
+    XIO_DEVICE_INLINE SendBell<Vendor, S, Policy> bell() const { return SendBell<Vendor, S, Policy>(rings.handle()); }
+    XIO_DEVICE_INLINE uint32_t drain(Group<S> group) const { return rings.drain_group(group); }
+    XIO_DEVICE_INLINE bool is_dead() const {
+      return protocol::read<S>(state().broken) != 0 || protocol::read<S>(rings.send().ended) != 0;
+    }
+  };
+  XIO_DEVICE_INLINE Device device() { return {*this}; }
+
+  template <class T>
+  XIO_DEVICE_INLINE void write_by_leader(Group<S> group, T& word, T value) const {
+    if constexpr (is_shared<S>) {
+      if (group.leads()) arch::store<state_scope<S>>(&word, value);
+    } else {
+      group.before_writing();
+      word = value;
+    }
+  }
+
+  /// As write_by_leader(), after what the leader wrote before.
+  template <class T>
+  XIO_DEVICE_INLINE void publish_by_leader(Group<S> group, T& word, T value) const {
+    if constexpr (is_shared<S>) {
+      if (group.leads()) arch::publish<state_scope<S>>(&word, value);
+    } else {
+      write_by_leader(group, word, value);
+    }
+  }
+
+  /// Why there is no room.
+  template <class Until>
+  XIO_DEVICE_INLINE Status refusal() const {
+    if (protocol::read<S>(state().broken) != 0 || protocol::read<S>(send().failed_end) != 0) return Status::broken;
+    return IsSame<Until, Now>::value ? Status::would_block : Status::timed_out;
+  }
+
+  XIO_DEVICE_INLINE void flush_group(Group<S> group) { protocol::flush(device(), group); }
+
+  /// Takes the completions that are there, at most one for each lane. Returns how many. Never waits: where another wave
+  /// is taking them, it returns 0.
+  XIO_DEVICE_INLINE uint32_t drain_group(Group<S> group) {
+    if (!protocol::nobody_drains(state(), group)) return 0;
+    if constexpr (arch::calls_save_registers && is_shared<S> && !Vendor::has_collapsed_cq) {
+      const QueuePairHandle& q = handle_;
+      return drain_once(q.state, q.send, q.sq, q.cq.entries, q.cq.producer, q.cq.record, q.cq.doorbell, q.cq.cookie,
+                        q.cq.size, q.cq.number, q.shape.qpn, q.shape.entries, q.depth, group.mask());
+    } else {
+      return drain_here(group);
+    }
+  }
+
+  /// Once in a kernel. Single words, since those travel in registers.
+  XIO_LEAF XIO_DEVICE static uint32_t drain_once(QueueState* state, SendState* send, void* sq, const void* entries,
+                                                 const uint32_t* producer, uint32_t* record, void* doorbell,
+                                                 uint64_t cookie, uint32_t size, uint32_t number, uint32_t qpn,
+                                                 uint32_t units, uint32_t depth, uint64_t lanes) {
+    QueuePairHandle q{};
+    q.state = state;
+    q.send = send;
+    q.sq = sq;
+    q.shape.qpn = qpn;
+    q.shape.entries = units;
+    q.depth = depth;
+    q.cq = {entries, producer, record, doorbell, size, number, cookie};
+    return SendRings(q, lanes).drain_here(Group<S>(lanes));
+  }
+
+  XIO_DEVICE_INLINE uint32_t drain_here(Group<S> group) {
+    const CompletionReader<Vendor> queue = cq();
+    protocol::Found found{};
+    if (XIO_UNLIKELY(!begin_drain(queue, group, found))) return 0;
+    if constexpr (Vendor::has_collapsed_cq) {
+      return drain_collapsed(group);
+    } else {
+      return drain_ring(queue, group, found);
+    }
+  }
+
+  /// Whether there is a completion, and the group may take it.
+  XIO_DEVICE_INLINE bool begin_drain(const CompletionReader<Vendor>& queue, Group<S> group, protocol::Found& found) {
+    if constexpr (Vendor::has_collapsed_cq) return begin_collapsed(group);
+    if (is_shared<S> && !protocol::claim_drain(state(), group)) return false;
+    const uint32_t position = group.rank();
+    const uint64_t head = group.agreed(protocol::read<S>(send().cq_head));
+    found = {head, 0, nullptr};
+    if (!is_shared<S> || position == 0) found.word = queue.look(is_shared<S> ? head : head + position);
+    if (group.any(position == 0 && queue.is_new(found.word, head, 0))) return true;
+    if constexpr (is_shared<S>) protocol::leave_drain(state(), group);
+    return false;
+  }
+
+  /// @tparam Errors false: in a function of its own where an entry says more than that operations ended well
+  template <bool Errors = is_shared<S>>
+  XIO_DEVICE_INLINE uint32_t drain_ring(const CompletionReader<Vendor>& queue, Group<S> group,
+                                        const protocol::Found& found) {
+    const uint32_t position = group.rank();
+    const uint64_t head = found.head;
+    const uint64_t word = is_shared<S> ? queue.look(head + position) : found.word;
+    const bool fresh = queue.is_new(word, head, position);
+    uint32_t taken = S == Sharing::thread ? 1 : group.leading(fresh);
+    const bool hit = S == Sharing::thread || position < taken;
+    if constexpr (is_shared<S>) {
+      file<Errors>(queue, group, head, head + position, word, hit, taken);
+      if (group.leads()) arch::publish<state_scope<S>>(&state().draining, 0u);
+    } else if (XIO_UNLIKELY(!file<Errors>(queue, group, head, head + position, word, hit, taken))) {
+      return drain_any(group, found);
+    }
+    return taken;
+  }
+
+  XIO_COLD XIO_DEVICE uint32_t drain_any(Group<S> group, protocol::Found found) {
+    return drain_ring<true>(cq(), group, found);
+  }
+
+  /// How far a lane's wait has come.
+  struct Waiting {
+    uint32_t round = 0;  ///< looks
+    bool late = false;
+    bool broken = false;
+    XIO_HOST_DEVICE bool has_given_up() const { return late || broken; }
+  };
+
+  /// Takes completions until the waits of all lanes are over, and returns true. On shared queues it returns false now
+  /// and then, so that the caller can look at what others have posted.
+  XIO_DEVICE_INLINE bool look_group(Group<S> group, const Token& token, Deadline until, Waiting& waiting) {
+    while (group.any(!has_ended(token) && !waiting.has_given_up())) {
+      const bool seldom = waiting.round % arch::looks_per_clock == arch::looks_per_clock - 1;
+      if (seldom) {
+        waiting.late = until.passed();
+        waiting.broken = protocol::read<S>(state().broken) != 0;
+        protocol::help(device(), group);
+      }
+      if (drain_group(group) == 0) arch::pause(waiting.round);
+      ++waiting.round;
+      if (is_shared<S> && seldom && group.any(!waiting.has_given_up())) return false;
+    }
+    return true;
+  }
+
+  /// Whether the device is done with the token's operation, as far as completions were taken.
+  XIO_DEVICE_INLINE bool has_ended(const Token& token) const {
+    if (token.count == 0 || protocol::read<S>(state().retired) > token.last) return true;
+    return protocol::read<S>(send().ended) != 0;
+  }
+
+  /// How an operation ended that has; behind an acquire that followed has_ended().
+  XIO_DEVICE_INLINE Status outcome(const Token& token) const {
+    if (!token.status.is_ok() || token.count == 0) return token.status;
+    const uint64_t failed_end = protocol::read<S>(send().failed_end);
+    if (XIO_LIKELY(failed_end == 0 || token.last + 1 < failed_end)) return Status::ok;
+    if (failed_end > token.last + 1 - token.count) return protocol::unpack(protocol::read<S>(send().failed_status));
+    return Status::flushed;
+  }
+
+  /// How the first operation failed that did; Status::ok: none did.
+  XIO_DEVICE_INLINE Status first_failure() const {
+    if (protocol::read<S>(send().failed_end) == 0) return Status::ok;
+    if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+    return protocol::unpack(protocol::read<S>(send().failed_status));
+  }
+
+ private:
+  /// Takes `taken` entries from `head` on, of which the calling lane holds number `mine` where `hit` is set.
+  /// @tparam Errors whether it deals with all that entries can say; else it returns false, having done nothing, where
+  /// one says more than that operations ended well.
+  template <bool Errors>
+  XIO_DEVICE_INLINE bool file(const CompletionReader<Vendor>& queue, Group<S> group, uint64_t head, uint64_t mine,
+                              uint64_t word, bool hit, uint32_t& taken) {
+    // The rest of an entry is older than its valid bit says, if it was loaded before it.
+    arch::order_loads<arch::Scope::system>();
+    const Progress known{protocol::read<S>(state().retired), protocol::read<S>(send().operations)};
+    const int64_t reserved = protocol::claimed_or_broken(device());
+    Progress now = known;
+    Completion completion;
+    if (hit) {
+      completion = Errors ? queue.read(word, mine) : queue.read_success(word, mine);
+      if constexpr (QueuePolicy::completion_checks) {
+        const bool ours = queue.is_about(handle_.shape.qpn, completion, word, mine);
+        if (completion.kind != CompletionKind::nothing && !ours) completion.kind = CompletionKind::unknown;
+      }
+      if (completion.kind == CompletionKind::send) {
+        now = Vendor::progress(handle_.shape, known, completion, [&](uint64_t offset) {
+          return arch::load<arch::Scope::system>(
+              reinterpret_cast<const uint32_t*>(static_cast<const char*>(handle_.sq) + offset));
+        });
+      }
+    }
+    // A completion of an operation that is not in flight, or not of ours: the device and we no longer agree on the
+    // queue. These two count from what is known, and never go back: there is no need to compare.
+    const bool adds =
+        !Errors && (completion.counts == Counter::next_unit || completion.counts == Counter::next_message);
+    // Lanes without an entry may have read an older `reserved` than the progress.
+    const bool strange =
+        hit && (static_cast<int64_t>(now.units) > reserved ||
+                (!adds && static_cast<int64_t>(now.units) < static_cast<int64_t>(known.units)) ||
+                (Errors && (completion.kind == CompletionKind::unknown || completion.kind == CompletionKind::receive ||
+                            // A failure of something that has ended already.
+                            (!completion.status.is_ok() && completion.kind == CompletionKind::send &&
+                             now.units == known.units))));
+    if constexpr (!Errors) {
+      if (group.any(hit && (completion.kind != CompletionKind::send || strange))) return false;
+    }
+    if (Errors && XIO_UNLIKELY(group.any(strange))) {
+      // It stays where it is.
+      protocol::break_queue(device(), group);
+      taken = group.leading(hit && !strange);
+      hit = group.rank() < taken;
+      if (taken == 0) return true;
+    }
+    const uint32_t newest = last_lane(group, hit);
+    const uint64_t last = group.from_lane(now.units, newest);
+    if (Errors && XIO_UNLIKELY(group.any(hit && !completion.status.is_ok()))) {
+      const uint64_t failures =
+          group.members(hit && completion.kind == CompletionKind::send && !completion.status.is_ok());
+      if (failures != 0) record_failure(group, failures, now.units, completion.status);
+      if (group.any(hit && completion.kind == CompletionKind::ended)) record_end(group, last);
+    }
+
+    head += taken;
+    group.converge();
+    const auto unacknowledged = static_cast<uint32_t>(head - protocol::read<S>(state().acknowledged));
+    // As long as fewer are unacknowledged than the ring has entries to spare, `depth` in flight cannot overrun it.
+    if (group.any(unacknowledged + handle_.depth >= queue.size - 1)) {
+      group.before_writing();
+      if (group.leads()) queue.template acknowledge<S>(head);
+      write_by_leader(group, state().acknowledged, head);
+    }
+    write_by_leader(group, send().cq_head, head);
+    if constexpr (Vendor::counts_operations) {
+      write_by_leader(group, send().operations, group.from_lane(now.operations, newest));
+    }
+    if constexpr (is_shared<S>) {
+      publish_by_leader(group, state().retired, last);
+    } else {
+      state().retired = last;
+    }
+    return true;
+  }
+
+  /// The last lane of those with `hit`, of which the lowest lanes of the group have it.
+  XIO_DEVICE_INLINE uint32_t last_lane(Group<S> group, bool hit) const {
+    if constexpr (S == Sharing::thread) {
+      return 0;
+    } else {
+      return 63 - static_cast<uint32_t>(__builtin_clzll(group.members(hit)));
+    }
+  }
+
+  /// Remembers the first failure; what comes after it was flushed.
+  XIO_COLD XIO_DEVICE void record_failure(Group<S> group, uint64_t failures, uint64_t end, Status status) {
+    const uint32_t source = arch::first_lane(failures);
+    const uint64_t failed_end = group.from_lane(end, source);
+    const uint32_t packed = group.from_lane(protocol::pack(status), source);
+    if (group.any(protocol::read<S>(send().failed_end) != 0)) return;
+    write_by_leader(group, send().failed_status, packed);
+    publish_by_leader(group, send().failed_end, failed_end);
+    // Who sees this asks at once whether its operation is the one that failed.
+    if constexpr (!Vendor::has_flush_completions) publish_by_leader(group, send().ended, 1u);
+  }
+
+  /// The device will write no more completions: what is posted was flushed.
+  XIO_COLD XIO_DEVICE void record_end(Group<S> group, uint64_t end) {
+    if (!group.any(protocol::read<S>(send().failed_end) != 0)) {
+      write_by_leader(group, send().failed_status, protocol::pack(Status::flushed));
+      publish_by_leader(group, send().failed_end, end + 1);
+    }
+    publish_by_leader(group, send().ended, 1u);
+  }
+
+  XIO_DEVICE_INLINE Progress known_now() const {
+    return {protocol::read<S>(state().retired), protocol::read<S>(send().operations)};
+  }
+
+  /// begin_drain() of one entry that the device overwrites.
+  XIO_DEVICE_INLINE bool begin_collapsed(Group<S> group) {
+    if constexpr (is_shared<S> && Vendor::has_collapsed_cq) {
+      if (!protocol::claim_drain(state(), group)) return false;
+      const CollapsedReader<Vendor, S> entry(handle_, group);
+      const uint64_t word = entry.look();
+      const Progress known = known_now();
+      const uint64_t in_flight = protocol::claimed(device()) - known.units;
+      if (group.any(group.leads() && entry.is_new(word, known, in_flight))) return true;
+      protocol::leave_drain(state(), group);
+      return false;
+    }
+    return true;
+  }
+
+  /// drain_group() of it; 1 where it told anything.
+  XIO_DEVICE_INLINE uint32_t drain_collapsed(Group<S> group) {
+    constexpr arch::Scope scope = state_scope<S>;
+    const CollapsedReader<Vendor, S> entry(handle_, group);
+    const Progress known = known_now();
+    const uint64_t in_flight = group.from_leader(protocol::claimed(device()) - known.units);
+    const uint64_t word = entry.look();
+    CollapsedNews news;
+    if (entry.is_new(word, known, in_flight) && !group.any(protocol::read<S>(send().ended) != 0)) {
+      news = entry.read(word, known, in_flight, QueuePolicy::completion_checks);
+    }
+    // All lanes have read the send ring before anybody may write there again.
+    group.converge();
+    if (news.kind == CompletionKind::ended) record_end(group, known.units);
+    if (news.kind == CompletionKind::send) {
+      if (XIO_UNLIKELY(!news.status.is_ok())) record_failure(group, group.mask(), news.failed_end, news.status);
+      if constexpr (Vendor::counts_operations) write_by_leader(group, send().operations, news.now.operations);
+      publish_by_leader(group, state().retired, news.now.units);
+    }
+    if constexpr (is_shared<S>) {
+      if (group.leads()) arch::publish<scope>(&state().draining, 0u);
+    }
+    if (XIO_UNLIKELY(news.kind == CompletionKind::unknown)) protocol::break_queue(device(), group);
+    return news.kind != CompletionKind::nothing;
+  }
+
+  XIO_DEVICE_INLINE static QueuePairHandle in_global_memory(QueuePairHandle handle) {
+    handle.state = arch::in_global(handle.state);
+    handle.send = arch::in_global(handle.send);
+    handle.sq = arch::in_global(handle.sq);
+    handle.sq_record = arch::in_global(handle.sq_record);
+    handle.side_table = arch::in_global(handle.side_table);
+    return handle;
+  }
+
+  QueuePairHandle handle_;
+  uint64_t lanes_;  ///< that call together; 0: see Group::of_callers()
+};
+
+}  // namespace rdma
+
+XIO_NAMESPACE_END

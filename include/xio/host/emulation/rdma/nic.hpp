@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief An emulated RDMA NIC: queue pairs with memory of their own, executed by a thread or step by step.
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/emulation/memory_source.hpp>
+#include <xio/host/emulation/rdma/kits.hpp>
+#include <xio/host/emulation/rdma/queue_pair.hpp>
+#include <xio/host/linux/service_thread.hpp>
+#include <xio/host/rdma/queue_states.hpp>
+#include <xio/host/wait.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace emulation {
+
+/// One queue pair of an emulated NIC, with its rings, as `Kit` (rdma_kits.hpp) says.
+template <class Kit>
+class RdmaQueuePair {
+ public:
+  using Vendor = typename Kit::Vendor;
+  using Wire = typename Kit::Wire;
+
+  /// @param source where rings, records, doorbells and state come from, in whole pages; empty: the process's own heap
+  RdmaQueuePair(RdmaFabric& fabric, const RdmaQueueConfig& config, const MemorySource& source = {})
+      : config_(config),
+        source_(source.allocate ? source : heap_memory()),
+        sq_(allocate((size_t{config.sq_units} << config.sq_unit_shift), 0xa5)),
+        rq_(allocate((size_t{config.rq_entries} << config.rq_entry_shift), 0xa5)),
+        cq_(allocate(size_t{config.cq_entries} * Wire::cqe_bytes, Wire::cq_initial_byte)),
+        receive_cq_(allocate(size_t{config.receive_cq_entries} * Wire::cqe_bytes, Wire::cq_initial_byte)),
+        side_(allocate((size_t{config.side_entries} + 1) * 16, 0xa5)),
+        words_(allocate(RdmaWords::count * sizeof(uint32_t), 0)),
+        doorbells_(allocate(doorbell_bytes, 0xff)),
+        memory_of_states_(allocate(host::RdmaQueueStates::bytes(config.sq_units, config.rq_entries), 0)),
+        states_(memory_of_states_.get(), config.sq_units, config.rq_entries),
+        model_(fabric, config_, memory()) {
+    rdma::begin_at(state(), send(), 0, config.first_psn);
+  }
+
+  /// What a kernel needs to know. Valid as long as this object is.
+  rdma::QueuePairHandle handle() {
+    const RdmaQueueMemory m = memory();
+    rdma::QueuePairHandle h{};
+    h.state = &state();
+    h.send = &send();
+    h.sq = m.sq;
+    h.sq_record = m.sq_record;
+    h.sq_doorbell = m.sq_doorbell;
+    h.side_table = m.side_table;
+    h.shape.qpn = config_.handle != 0 ? config_.handle : config_.qpn;
+    h.shape.entries = config_.sq_units;
+    h.shape.entry_shift = config_.sq_unit_shift;
+    h.shape.max_sges = config_.max_sges;
+    h.shape.max_inline = config_.max_inline;
+    h.shape.mtu_shift = config_.mtu_shift;
+    h.depth = depth_ != 0 ? depth_ : Kit::depth(config_);
+    h.side_entries = config_.side_entries;
+    h.signal_every = 1;
+    while (h.signal_every * 8 <= config_.sq_units) h.signal_every *= 2;
+    h.cq = {m.cq, m.cq_producer, m.cq_record, m.cq_doorbell, config_.cq_entries, config_.cqn, config_.cookie};
+    return h;
+  }
+
+  /// What a kernel needs to know of the receive queue. Valid as long as this object is.
+  rdma::ReceiveQueueHandle receive_handle() {
+    const RdmaQueueMemory m = memory();
+    rdma::ReceiveQueueHandle h{};
+    h.state = states_.receive();
+    h.rq = m.rq;
+    h.record = m.rq_record;
+    h.doorbell = m.rq_doorbell;
+    h.slots = states_.slots();
+    h.shape = {config_.handle != 0 ? config_.handle : config_.qpn, config_.rq_entries, config_.rq_entry_shift,
+               config_.max_sges};
+    h.depth = config_.rq_entries - 1;
+    h.cq = {m.receive_cq,          m.receive_cq_producer,      m.receive_cq_record,
+            m.receive_cq_doorbell, config_.receive_cq_entries, config_.receive_cqn,
+            config_.cookie};
+    return h;
+  }
+
+  /// Lets driver and NIC begin at other counters, before anything is posted: for tests of counters that wrap.
+  /// @param units      of the send ring
+  /// @param cq_index   of its completion queue: a multiple of twice its size, since the entries of earlier laps are
+  /// zero
+  /// @param operations with a message number
+  void start_at(uint64_t units, uint64_t cq_index, uint64_t operations) {
+    const rdma::QueuePairHandle h = handle();
+    QueueState& s = state();
+    const auto message = Vendor::has_side_table ? static_cast<uint32_t>(operations % config_.side_entries) : 0;
+    rdma::begin_at(s, send(), units, send().psn, message);
+    s.acknowledged = cq_index;
+    send().cq_head = cq_index;
+    if constexpr (Vendor::counts_operations) send().operations = operations;
+    if constexpr (Vendor::has_send_record) *h.sq_record = Vendor::send_record(h.shape, units);
+    if constexpr (Vendor::has_cq_record) *h.cq.record = Vendor::cq_record(cq_index, h.cq.size);
+    if constexpr (Vendor::Completions::by_index) {
+      *memory().cq_producer = Vendor::cq_record(cq_index, h.cq.size);  // indices of both sides are alike
+    }
+    model_.start_at(units, cq_index, operations);
+  }
+
+  /// Makes a queue pair that has failed usable again: as new, with the same number, peer and memory. No kernel uses it,
+  /// and its NIC is stopped, meanwhile. Tokens of before are forgotten.
+  void recover() {
+    const auto fill = [](const Memory& memory, size_t bytes, int value) { std::memset(memory.get(), value, bytes); };
+    fill(cq_, size_t{config_.cq_entries} * Wire::cqe_bytes, Wire::cq_initial_byte);
+    fill(receive_cq_, size_t{config_.receive_cq_entries} * Wire::cqe_bytes, Wire::cq_initial_byte);
+    fill(words_, RdmaWords::count * sizeof(uint32_t), 0);
+    fill(doorbells_, doorbell_bytes, 0xff);
+    fill(memory_of_states_, host::RdmaQueueStates::bytes(config_.sq_units, config_.rq_entries), 0);
+    rdma::begin_at(state(), send(), 0, config_.first_psn);
+    model_.reset();
+  }
+
+  /// Lowers how many units may be in flight.
+  void limit_depth(uint32_t units) { depth_ = units; }
+  RdmaQueuePairModel<Wire>& model() { return model_; }
+  const RdmaQueueConfig& config() const { return config_; }
+  QueueState& state() { return *states_.send(); }
+  /// Units of the send ring that kernels have claimed so far.
+  uint64_t posted() const {
+    const auto read = [](const uint64_t& word) { return __atomic_load_n(&word, __ATOMIC_ACQUIRE); };
+    const QueueState& s = *states_.send();
+    const uint64_t alone = protocol::tickets(read(s.reserved));
+    if constexpr (!Vendor::has_side_table) return alone;
+    const uint64_t shared = rdma::SequencedTickets::ticket(read(states_.more()->claims), read(s.retired));
+    return alone > shared ? alone : shared;
+  }
+  /// Bytes from state() on that kernels change.
+  size_t state_bytes() const { return host::RdmaQueueStates::bytes(config_.sq_units, config_.rq_entries); }
+  rdma::SendState& send() { return *states_.more(); }
+
+  RdmaQueueMemory memory() {
+    auto* const words = reinterpret_cast<uint32_t*>(words_.get());
+    auto* const doorbells = reinterpret_cast<uint64_t*>(doorbells_.get());
+    const auto word = [&](uint32_t base, uint32_t at) { return at == RdmaWords::none ? nullptr : words + base + at; };
+    RdmaQueueMemory m;
+    m.sq = sq_.get();
+    m.sq_record = word(0, Kit::words.sq_record);
+    m.sq_doorbell = doorbells;
+    m.side_table = reinterpret_cast<uint64_t*>(side_.get());
+    m.cq = cq_.get();
+    m.cq_record = word(RdmaWords::cq, Kit::words.cq_record);
+    m.cq_producer = word(RdmaWords::cq, Kit::words.cq_producer);
+    m.cq_doorbell = doorbells + 1;
+    m.rq = rq_.get();
+    m.rq_record = word(0, Kit::words.rq_record);
+    m.rq_doorbell = doorbells + 2;
+    m.receive_cq = receive_cq_.get();
+    m.receive_cq_record = word(RdmaWords::receive_cq, Kit::words.cq_record);
+    m.receive_cq_producer = word(RdmaWords::receive_cq, Kit::words.cq_producer);
+    m.receive_cq_doorbell = doorbells + 3;
+    return m;
+  }
+
+ private:
+  // One word for each queue, and the send queue's second.
+  static constexpr size_t doorbell_bytes = 4 * sizeof(uint64_t) + Wire::doorbell_stride;
+  static_assert(Wire::doorbell_stride == 0 || Wire::doorbell_stride >= 4 * sizeof(uint64_t), "behind the others");
+
+  using Memory = std::unique_ptr<uint8_t, std::function<void(void*)>>;
+  Memory allocate(size_t bytes, int fill) const {
+    constexpr size_t alignment = 4096;
+    const size_t whole = (bytes + alignment - 1) / alignment * alignment;
+    auto* const memory = static_cast<uint8_t*>(source_.allocate(whole, alignment));
+    if (!memory) throw std::bad_alloc();
+    std::memset(memory, fill, whole);
+    return Memory(memory, source_.release);
+  }
+
+  RdmaQueueConfig config_;
+  MemorySource source_;
+  uint32_t depth_ = 0;
+  Memory sq_;
+  Memory rq_;
+  Memory cq_;
+  Memory receive_cq_;
+  Memory side_;
+  Memory words_;
+  Memory doorbells_;
+  Memory memory_of_states_;
+  host::RdmaQueueStates states_;
+  RdmaQueuePairModel<Wire> model_;
+};
+
+/// Executes queue pairs: on a thread of its own after start(), else whenever pass() is called.
+class RdmaNic {
+ public:
+  RdmaNic() = default;
+  RdmaNic(const RdmaNic&) = delete;
+  RdmaNic& operator=(const RdmaNic&) = delete;
+  ~RdmaNic() { stop(); }
+
+  /// To be called before start(); the queue pair outlives the NIC's work.
+  void add(RdmaModel& model) { models_.push_back(&model); }
+
+  /// Every queue pair's turn, once. True where anything was done.
+  bool pass() {
+    bool worked = false;
+    for (RdmaModel* model : models_) worked |= model->pass();
+    return worked;
+  }
+
+  void start() {
+    stop();
+    stopping_.store(false);
+    thread_ = host::start_service_thread([this] {
+      host::Backoff backoff;
+      while (!stopping_.load()) {
+        if (pass()) {
+          backoff.reset();
+        } else {
+          backoff.pause();
+        }
+      }
+    });
+  }
+  void stop() {
+    stopping_.store(true);
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  std::vector<RdmaModel*> models_;
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace emulation
+
+XIO_NAMESPACE_END

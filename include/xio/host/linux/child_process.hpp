@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief A child process that cannot outlive us: started, listened to and ended by one thread.
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/linux/file_descriptor.hpp>
+#include <xio/host/linux/service_thread.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// What to run.
+struct ChildCommand {
+  std::string program;                 ///< path, or a name that is looked up in PATH
+  std::vector<std::string> arguments;  ///< without the program's name
+  std::vector<int> inherited;          ///< descriptors that keep their numbers in the child; all others stay here
+};
+
+/// Path of an executable: `program` itself where it has a slash, else the first hit in PATH; empty where there is none.
+inline std::string find_program(const std::string& program) {
+  if (program.find('/') != std::string::npos) return ::access(program.c_str(), X_OK) == 0 ? program : std::string();
+  const char* path = std::getenv("PATH");
+  std::string rest = path == nullptr ? "/usr/bin:/bin" : path;
+  while (!rest.empty()) {
+    const size_t colon = rest.find(':');
+    const std::string candidate = rest.substr(0, colon) + "/" + program;
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+    if (colon == std::string::npos) break;
+    rest.erase(0, colon + 1);
+  }
+  return {};
+}
+
+/// A running child. The kernel kills it when this process ends, in whatever way; the destructor kills it too.
+///
+/// A thread of its own forks the child (the kernel's promise to kill is bound to the thread that forked), collects what
+/// the child writes to its standard output and error, and reaps it. The child gets a session of its own, so that Ctrl-C
+/// on the terminal reaches us alone. What it has started itself ends with it (as where the program is a script that
+/// starts another), unless it is in a session of its own. Usable from several threads at once.
+class ChildProcess {
+ public:
+  /// Starts the program; throws Error where it cannot be executed.
+  explicit ChildProcess(const ChildCommand& command) {
+    const std::string path = find_program(command.program);
+    if (path.empty()) throw Error("cannot find the program '" + command.program + "'");
+    std::vector<std::string> words{command.program};
+    words.insert(words.end(), command.arguments.begin(), command.arguments.end());
+    thread_ = start_service_thread([this, path, words, inherited = command.inherited] { run(path, words, inherited); });
+
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [this] { return state_ != State::starting; });
+    if (state_ != State::failed) return;
+    lock.unlock();
+    thread_.join();
+    throw Error(text_);
+  }
+
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+  ~ChildProcess() {
+    kill(SIGKILL);
+    thread_.join();
+  }
+
+  pid_t pid() const { return pid_; }
+
+  bool running() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return state_ == State::running;
+  }
+
+  /// Sends a signal to the child and to what it has started, unless the child has ended.
+  void kill(int signal_number) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (state_ == State::running) ::kill(-pid_, signal_number);
+  }
+
+  /// Waits until the child has ended; false where `limit` passed before.
+  bool wait_end(std::chrono::milliseconds limit) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    return changed_.wait_for(lock, limit, [this] { return state_ == State::ended; });
+  }
+
+  /// For messages: how the child ended, or that it runs, and the end of what it wrote, on one line.
+  std::string summary() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::string line = state_ == State::running ? "it still runs" : ending_;
+    std::string said = text_.size() > summary_bytes ? "..." + text_.substr(text_.size() - summary_bytes) : text_;
+    while (!said.empty() && (said.back() == '\n' || said.back() == '\r')) said.pop_back();
+    for (size_t at; (at = said.find('\n')) != std::string::npos;) said.replace(at, 1, " | ");
+    return said.empty() ? line : line + "; it said: " + said;
+  }
+
+ private:
+  enum class State { starting, failed, running, ended };
+  static constexpr size_t kept_bytes = 16384;  // of the child's output
+  static constexpr size_t summary_bytes = 800;
+
+  void become(State state, const std::string& text = {}) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    state_ = state;
+    if (!text.empty()) text_ = text;
+    changed_.notify_all();
+  }
+
+  void run(const std::string& path, const std::vector<std::string>& words, const std::vector<int>& inherited) {
+    FileDescriptor output;
+    try {
+      output = start(path, words, inherited);
+    } catch (const std::exception& failure) {
+      become(State::failed, failure.what());
+      return;
+    }
+    become(State::running);
+    listen(output.get());
+    reap();
+  }
+
+  /// Forks and waits until the program is being executed. Returns the end of the pipe that the child writes into.
+  FileDescriptor start(const std::string& path, const std::vector<std::string>& words,
+                       const std::vector<int>& inherited) {
+    // Nothing but system calls is allowed between fork and exec: everything is prepared before.
+    std::vector<char*> arguments;
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    auto [output_read, output_write] = make_pipe();
+    auto [status_read, status_write] = make_pipe();
+    const FileDescriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC), "cannot open /dev/null");
+    const pid_t parent = ::getpid();
+
+    pid_ = ::fork();
+    if (pid_ < 0) throw_system_error("cannot start a process", errno);
+    if (pid_ == 0) {
+      ::setsid();
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (::getppid() != parent) ::_exit(127);
+      sigset_t none;
+      ::sigemptyset(&none);
+      ::sigprocmask(SIG_SETMASK, &none, nullptr);
+      ::dup2(null.get(), STDIN_FILENO);
+      ::dup2(output_write.get(), STDOUT_FILENO);
+      ::dup2(output_write.get(), STDERR_FILENO);
+      for (const int fd : inherited) ::fcntl(fd, F_SETFD, 0);
+      ::execv(path.c_str(), arguments.data());
+      const int error = errno;
+      const ssize_t written = ::write(status_write.get(), &error, sizeof error);
+      ::_exit(written == sizeof error ? 127 : 126);
+    }
+
+    status_write.reset();
+    int error = 0;
+    ssize_t got;
+    while ((got = ::read(status_read.get(), &error, sizeof error)) < 0 && errno == EINTR) {
+    }
+    if (got == 0) return std::move(output_read);
+    ::waitpid(pid_, nullptr, 0);
+    throw_system_error("cannot run '" + path + "'", error);
+  }
+
+  static std::pair<FileDescriptor, FileDescriptor> make_pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw_system_error("cannot make a pipe", errno);
+    // Owned one by one, so that none is lost if the other fails.
+    FileDescriptor read_end(ends[0], "pipe");
+    FileDescriptor write_end(ends[1], "pipe");
+    return {std::move(read_end), std::move(write_end)};
+  }
+
+  /// Keeps the end of what the child writes, until the child ends. Others may hold its output open for longer.
+  void listen(int output) {
+    const FileDescriptor process(open_process());
+    // Without a descriptor of the process (old kernels, sandboxes) its end is looked for from time to time.
+    const int interval = process ? -1 : 20;
+    ::fcntl(output, F_SETFL, O_NONBLOCK);
+    bool output_open = true;
+    while (!has_ended()) {
+      pollfd entries[2] = {{output_open ? output : -1, POLLIN, 0}, {process.get(), POLLIN, 0}};
+      ::poll(entries, 2, interval);
+      if (output_open) output_open = take(output);
+    }
+    if (output_open) take(output);
+  }
+
+  FileDescriptor open_process() const {
+    const auto returned = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
+    return returned < 0 ? FileDescriptor() : FileDescriptor(returned, "pidfd");
+  }
+
+  /// Whether the child waits to be reaped. Its number stays ours until then.
+  bool has_ended() const {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG) != 0 || info.si_pid != 0;
+  }
+
+  /// Takes what the child has written; false once nobody can write any more.
+  bool take(int output) {
+    char buffer[4096];
+    for (;;) {
+      const ssize_t got = ::read(output, buffer, sizeof buffer);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return errno == EAGAIN;
+      if (got == 0) return false;
+      const std::lock_guard<std::mutex> lock(mutex_);
+      text_.append(buffer, static_cast<size_t>(got));
+      if (text_.size() > 2 * kept_bytes) text_.erase(0, text_.size() - kept_bytes);
+    }
+  }
+
+  void reap() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    // Its number, and with it that of its group, is ours until it is reaped.
+    ::kill(-pid_, SIGKILL);
+    siginfo_t info{};
+    while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0 && errno == EINTR) {
+    }
+    state_ = State::ended;
+    const std::string status = std::to_string(info.si_status);
+    ending_ = info.si_code == CLD_EXITED
+                  ? "it ended with status " + status
+                  : "it was killed by signal " + status + " (" + signal_name(info.si_status) + ")";
+    changed_.notify_all();
+  }
+
+  static std::string signal_name(int number) {
+    const char* text = ::strsignal(number);
+    return text == nullptr ? "unknown" : text;
+  }
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  State state_ = State::starting;
+  pid_t pid_ = -1;  // written before state_ leaves `starting`
+  std::string text_;
+  std::string ending_;
+  std::thread thread_;
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Bus addresses of a buffer, page by page.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/linux/file_descriptor.hpp>
+#include <xio/host/text.hpp>
+#include <xio/vendors/nvme/pages.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// Where each page of a buffer lies on the bus. Empty until it is known.
+class PageMap {
+ public:
+  PageMap() = default;
+
+  /// Of memory that is contiguous on the bus, as an IOMMU makes it.
+  /// @param bus  of the first byte; a multiple of the page size
+  static PageMap contiguous(uint64_t bus, size_t bytes) {
+    PageMap map;
+    const uint64_t page = page_bytes();
+    for (uint64_t at = 0; at < bytes; at += page) map.pages_.push_back(bus + at);
+    return map;
+  }
+
+  /// Physical addresses of this process's memory, which are bus addresses where no IOMMU translates. The pages must
+  /// stay where they are: locked, or huge. Throws Error for a process that may not know them.
+  /// @param data  a multiple of the page size
+  static PageMap of_process(const void* data, size_t bytes, const std::string& file = process_file) {
+    PageMap found;
+    for (const uint64_t entry : entries_of_process(data, bytes, file)) {
+      if (!is_present(entry)) throw Error("page map: a page of the buffer is not in memory; lock it (mlock)");
+      found.pages_.push_back(address_in(entry));
+    }
+    return found;
+  }
+
+  /// The kernel's map of this process (Documentation/admin-guide/mm/pagemap.rst).
+  static constexpr const char* process_file = "/proc/self/pagemap";
+  /// One entry of it for each page of the buffer.
+  static std::vector<uint64_t> entries_of_process(const void* data, size_t bytes, const std::string& file) {
+    const uint64_t page = page_bytes();
+    const auto first = reinterpret_cast<uintptr_t>(data);
+    if (bytes == 0 || first % page != 0) throw Error("page map: the memory must begin at a page");
+    std::vector<uint64_t> entries((bytes + page - 1) / page);
+    const FileDescriptor map(::open(file.c_str(), O_RDONLY | O_CLOEXEC), "page map: cannot open " + file);
+    const auto wanted = static_cast<ssize_t>(entries.size() * sizeof entries[0]);
+    const auto offset = static_cast<off_t>(first / page * sizeof entries[0]);
+    if (::pread(map.get(), entries.data(), static_cast<size_t>(wanted), offset) != wanted)
+      throw Error("page map: " + file + " does not cover " + to_hex(first));
+    return entries;
+  }
+  /// Whether the page of an entry is in memory. Pages of a device count as absent: they have no entry.
+  static bool is_present(uint64_t entry) { return (entry >> 63) != 0; }
+  /// Physical address in the entry of a page that is present; throws Error where the kernel hides it.
+  static uint64_t address_in(uint64_t entry) {
+    const uint64_t number = entry & ((uint64_t{1} << 55) - 1);
+    if (number == 0) throw Error("page map: physical addresses are shown to root alone (CAP_SYS_ADMIN)");
+    return number * page_bytes();
+  }
+
+  bool empty() const { return pages_.empty(); }
+  const std::vector<uint64_t>& pages() const { return pages_; }
+  /// Bus address of a byte; throws Error beyond the last page.
+  uint64_t bus(size_t offset) const {
+    const uint64_t page = page_bytes();
+    if (offset / page >= pages_.size()) throw Error("page map: the offset is beyond the buffer");
+    return pages_[offset / page] + offset % page;
+  }
+  /// Whether the pages lie one behind the other.
+  bool is_contiguous() const {
+    for (size_t i = 1; i < pages_.size(); ++i)
+      if (pages_[i] != pages_[i - 1] + page_bytes()) return false;
+    return !pages_.empty();
+  }
+  /// For commands; valid as long as this is.
+  nvme::PageArray view() const { return {pages_.data(), static_cast<uint32_t>(__builtin_ctzll(page_bytes())), 0}; }
+
+  static uint64_t page_bytes() { return static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)); }
+
+ private:
+  std::vector<uint64_t> pages_;
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END

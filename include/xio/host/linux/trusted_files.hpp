@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Whether what a file or folder holds can only have been put there by root or by this process's user.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include <xio/config.hpp>
+#include <xio/host/linux/kernel_calls.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host::detail {
+
+/// "mode 1777"
+inline std::string mode_text(mode_t mode) {
+  std::string digits;
+  for (mode_t left = mode & 07777; left != 0 || digits.size() < 4; left >>= 3)
+    digits.insert(digits.begin(), static_cast<char>('0' + (left & 7)));
+  return "mode " + digits;
+}
+
+/// Empty where root or this process's user owns it.
+inline std::string why_not_owned(const struct stat& info) {
+  if (info.st_uid == 0 || info.st_uid == ::geteuid()) return {};
+  return "belongs to user " + std::to_string(info.st_uid);
+}
+
+/// Why others could put files into `folder`, or put another folder in its place; empty: they cannot. No part of the
+/// path may be a symbolic link. Parts above the folder may be written to where the sticky bit keeps what is in them.
+/// @param folder  an absolute path
+inline std::string why_untrusted_folder(KernelCalls& calls, const std::string& folder) {
+  for (size_t end = 1;; end = folder.find('/', end + 1)) {
+    const std::string part = folder.substr(0, end);
+    const auto why = [&part](const std::string& what) { return std::string(part).append(" ").append(what); };
+    struct stat info{};
+    if (calls.look(part, info) != 0) return why(std::string("cannot be looked at: ") + std::strerror(errno));
+    if (!S_ISDIR(info.st_mode)) return why("is no folder");
+    if (const std::string owner = why_not_owned(info); !owner.empty()) return why(owner);
+    const bool whole = part.size() == folder.size();
+    const bool kept = !whole && (info.st_mode & S_ISVTX) != 0;
+    if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !kept)
+      return why("may be written to by others (" + mode_text(info.st_mode) + ")");
+    if (whole) return {};
+  }
+}
+
+/// Flags for opening a file of ours: a link is not followed, and nothing is waited for.
+constexpr int trusted_open_flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+
+/// Why others could have written to an open file, or could hold its lock, for which reading is enough; empty: they
+/// could not.
+inline std::string why_untrusted_file(int fd) {
+  struct stat info{};
+  if (::fstat(fd, &info) != 0) return std::string("cannot be looked at: ") + std::strerror(errno);
+  if (!S_ISREG(info.st_mode)) return "is no ordinary file";
+  if (const std::string owner = why_not_owned(info); !owner.empty()) return owner;
+  if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0) return "is not its owner's alone (" + mode_text(info.st_mode) + ")";
+  return info.st_nlink > 1 ? "has a second name" : std::string();
+}
+
+}  // namespace host::detail
+
+XIO_NAMESPACE_END

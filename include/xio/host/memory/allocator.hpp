@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Memory of a chosen kind, with its address on each side; host memory where there is no GPU.
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/gpu/memory_kind.hpp>
+#include <xio/host/gpu/runtime.hpp>
+#include <xio/host/linux/page_map.hpp>
+#include <xio/host/memory.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// Memory that knows where it lies; gives it back when the last copy ends. Copies share the memory.
+class MemoryBuffer {
+ public:
+  MemoryBuffer() = default;
+
+  /// What was asked for.
+  MemoryKind kind() const { return kind_; }
+  /// Whether it is what was asked for; false where host memory stands in for it, since there is no GPU.
+  bool genuine() const { return genuine_; }
+  /// Address for the CPU; null where it cannot reach the memory.
+  void* cpu() const { return memory_.cpu; }
+  /// Address for kernels: of the GPU, or of the CPU where it plays one.
+  void* gpu() const { return memory_.gpu; }
+  /// Bytes.
+  size_t size() const { return size_; }
+  explicit operator bool() const { return memory_.gpu != nullptr; }
+  /// Keeps the memory.
+  const std::shared_ptr<void>& owner() const { return owner_; }
+
+  /// Bus addresses; empty until somebody says them.
+  const PageMap& page_map() const { return map_; }
+  void set_page_map(PageMap map) { map_ = std::move(map); }
+
+  /// Exports memory of the GPU for drivers of other devices. Throws Error for host memory.
+  DmaBufExport export_dma_buf() const {
+    if (!genuine_ || !is_vram(kind_))
+      throw Error(std::string("dma-buf: only GPU memory is exported; this is ") +
+                  (genuine_ ? name_of(kind_) : "host memory in place of it, since there is no GPU"));
+    return runtime_->export_dma_buf(memory_.gpu, size_);
+  }
+
+ private:
+  friend class MemoryAllocator;
+
+  MemoryKind kind_ = MemoryKind::host_coherent;
+  bool genuine_ = false;
+  GpuAllocation memory_;
+  size_t size_ = 0;
+  PageMap map_;
+  std::shared_ptr<GpuRuntime> runtime_;
+  std::shared_ptr<void> owner_;
+};
+
+/// Gives out MemoryBuffers. Usable from several threads at once; buffers may outlive it.
+class MemoryAllocator {
+ public:
+  /// @param gpu  null: there is none, and host memory stands in for every kind
+  explicit MemoryAllocator(std::shared_ptr<GpuRuntime> gpu = nullptr) : gpu_(std::move(gpu)) {}
+
+  bool has_gpu() const { return gpu_ != nullptr; }
+  const std::shared_ptr<GpuRuntime>& gpu() const { return gpu_; }
+  /// For people.
+  std::string description() const {
+    return gpu_ ? gpu_->description() : "no GPU: host memory stands in for every kind";
+  }
+
+  /// Zeroed memory, in whole pages.
+  /// @param bytes      at least 1; rounded up to pages
+  /// @param alignment  of the addresses on both sides, a power of two; at least a page in any case
+  MemoryBuffer allocate(MemoryKind kind, size_t bytes, size_t alignment = 0) const {
+    const size_t page = PageMap::page_bytes();
+    if (bytes == 0 || (alignment & (alignment - 1)) != 0)
+      throw Error("memory: a size of at least 1 and an alignment that is a power of two are needed");
+    if (alignment < page) alignment = page;
+    MemoryBuffer buffer;
+    buffer.kind_ = kind;
+    buffer.genuine_ = gpu_ != nullptr;
+    buffer.size_ = (bytes + page - 1) / page * page;
+    buffer.runtime_ = gpu_;
+    if (gpu_)
+      allocate_on_gpu(buffer, alignment);
+    else
+      allocate_on_host(buffer, alignment);
+    return buffer;
+  }
+
+ private:
+  static uintptr_t number(const void* address) { return reinterpret_cast<uintptr_t>(address); }
+  static void* moved(void* address, size_t bytes) {
+    return address == nullptr ? nullptr : static_cast<unsigned char*>(address) + bytes;
+  }
+
+  void allocate_on_gpu(MemoryBuffer& buffer, size_t alignment) const {
+    const auto make = [this, kind = buffer.kind_](size_t bytes) {
+      const GpuAllocation made = gpu_->allocate(kind, bytes);
+      return std::pair<GpuAllocation, std::shared_ptr<void>>(
+          made, std::shared_ptr<void>(made.gpu, [gpu = gpu_, kind, made](void*) { gpu->release(kind, made); }));
+    };
+    auto [memory, owner] = make(buffer.size_);
+    // Runtimes align small pieces to less than a page.
+    if (number(memory.gpu) % alignment != 0) {
+      owner.reset();
+      std::tie(memory, owner) = make(buffer.size_ + alignment);
+      const size_t skip = (alignment - number(memory.gpu) % alignment) % alignment;
+      memory = {moved(memory.cpu, skip), moved(memory.gpu, skip)};
+    }
+    buffer.memory_ = memory;
+    buffer.owner_ = std::move(owner);
+  }
+
+  static void allocate_on_host(MemoryBuffer& buffer, size_t alignment) {
+    const size_t whole = (buffer.size_ + alignment - 1) / alignment * alignment;
+    void* const memory = std::aligned_alloc(alignment, whole);
+    if (memory == nullptr) throw Error("memory: the system has no " + std::to_string(buffer.size_) + " bytes left");
+    std::memset(memory, 0, buffer.size_);
+    buffer.memory_ = {memory, memory};
+    buffer.owner_ = std::shared_ptr<void>(memory, std::free);
+  }
+
+  std::shared_ptr<GpuRuntime> gpu_;
+};
+
+/// What an address on the CPU is for kernels, of memory that was added. Usable from several threads at once.
+class ExecutorAddresses {
+ public:
+  /// Keeps the memory.
+  void add(const MemoryBuffer& buffer) { add(buffer.cpu(), buffer.gpu(), buffer.size(), buffer.owner()); }
+  /// Memory that somebody has mapped for kernels.
+  /// @param owner  keeps it; null: it is removed before it ends
+  void add(void* cpu, void* gpu, size_t bytes, std::shared_ptr<void> owner = nullptr) {
+    if (cpu == nullptr) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    pieces_[reinterpret_cast<uintptr_t>(cpu)] = {static_cast<unsigned char*>(gpu), bytes, std::move(owner)};
+  }
+  /// @param cpu  the beginning of what was added
+  void remove(const void* cpu) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    pieces_.erase(reinterpret_cast<uintptr_t>(cpu));
+  }
+  /// For QueueOptions::executor_address. Addresses of no buffer are returned as they are.
+  void* operator()(void* cpu) const {
+    const auto address = reinterpret_cast<uintptr_t>(cpu);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    auto piece = pieces_.upper_bound(address);
+    if (piece == pieces_.begin()) return cpu;
+    --piece;
+    const uintptr_t offset = address - piece->first;
+    return offset < piece->second.bytes ? piece->second.gpu + offset : cpu;
+  }
+
+ private:
+  struct Piece {
+    unsigned char* gpu;
+    size_t bytes;
+    std::shared_ptr<void> owner;
+  };
+  mutable std::mutex mutex_;
+  std::map<uintptr_t, Piece> pieces_;  // by address on the CPU
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END

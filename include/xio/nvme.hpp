@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Everything a kernel needs that talks to NVMe controllers. Host code includes what it uses from xio/host.
+
+#include <xio/device/core/ring.hpp>
+#include <xio/device/nvme/drive_set.hpp>
+#include <xio/device/queue/placement.hpp>
+#include <xio/vendors/nvme/traits.hpp>
+#include <xio/version.hpp>

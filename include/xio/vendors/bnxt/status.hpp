@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief NetXtreme-E: what completion queue entries say, and what that means to the caller (rdma-core,
+/// providers/bnxt_re/bnxt_re-abi.h and verbs.c). Requester and responder number their statuses differently.
+
+#include <xio/config.hpp>
+#include <xio/device/core/status.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace bnxt {
+
+/// What a completion queue entry is: bits 4:1 of its CQE word.
+enum class CqeType : uint8_t {
+  requester = 0,             ///< RequesterCqe
+  responder_rc = 1,          ///< ResponderCqe
+  responder_ud = 2,          ///< DatagramCqe
+  responder_raw = 3,         ///< DatagramCqe of queue pair 1
+  responder_ud_cfa = 4,      ///< DatagramCqe with flow metadata
+  requester_v3 = 8,          ///< later devices
+  responder_rc_v3 = 9,       ///< later devices
+  responder_ud_v3 = 10,      ///< later devices
+  responder_raw_v3 = 11,     ///< later devices
+  responder_ud_cfa_v3 = 12,  ///< later devices
+  no_op = 13,                ///< nothing
+  terminal = 14,             ///< TerminalCqe
+  cut_off = 15,              ///< the queue goes on in its new buffer
+};
+
+/// Status of a send queue entry.
+enum class RequesterStatus : uint8_t {
+  ok = 0x00,
+  bad_response = 0x01,
+  local_length = 0x02,
+  local_qp_operation = 0x03,
+  local_protection = 0x04,
+  memory_operation = 0x05,
+  remote_invalid_request = 0x06,
+  remote_access = 0x07,
+  remote_operation = 0x08,
+  rnr_retry_exceeded = 0x09,
+  transport_retry_exceeded = 0x0a,
+  flushed = 0x0b,
+};
+
+/// Status of a receive queue entry.
+enum class ResponderStatus : uint8_t {
+  ok = 0x00,
+  local_access = 0x01,
+  local_length = 0x02,
+  local_protection = 0x03,
+  local_qp_operation = 0x04,
+  memory_operation = 0x05,
+  remote_invalid_request = 0x06,
+  flushed = 0x07,
+  hardware_flush = 0x08,  ///< the queue pair is being flushed; rdma-core does not report the entry
+};
+
+/// Name of an entry type; never null.
+XIO_DEVICE constexpr const char* name(CqeType type) {
+  switch (type) {
+    case CqeType::requester: return "requester";
+    case CqeType::responder_rc: return "responder";
+    case CqeType::responder_ud: return "responder, datagram";
+    case CqeType::responder_raw: return "responder, raw";
+    case CqeType::responder_ud_cfa: return "responder, datagram with flow metadata";
+    case CqeType::requester_v3: return "requester, version 3";
+    case CqeType::responder_rc_v3: return "responder, version 3";
+    case CqeType::responder_ud_v3: return "responder, datagram, version 3";
+    case CqeType::responder_raw_v3: return "responder, raw, version 3";
+    case CqeType::responder_ud_cfa_v3: return "responder, datagram with flow metadata, version 3";
+    case CqeType::no_op: return "no operation";
+    case CqeType::terminal: return "terminal";
+    case CqeType::cut_off: return "cut off";
+    default: return "unknown CQE type";
+  }
+}
+
+/// Name of a requester's status; never null.
+XIO_DEVICE constexpr const char* name(RequesterStatus status) {
+  switch (status) {
+    case RequesterStatus::ok: return "ok";
+    case RequesterStatus::bad_response: return "bad response";
+    case RequesterStatus::local_length: return "local length error";
+    case RequesterStatus::local_qp_operation: return "local queue pair operation error";
+    case RequesterStatus::local_protection: return "local protection error";
+    case RequesterStatus::memory_operation: return "memory management operation error";
+    case RequesterStatus::remote_invalid_request: return "remote invalid request";
+    case RequesterStatus::remote_access: return "remote access error";
+    case RequesterStatus::remote_operation: return "remote operation error";
+    case RequesterStatus::rnr_retry_exceeded: return "receiver-not-ready retries exceeded";
+    case RequesterStatus::transport_retry_exceeded: return "transport retries exceeded";
+    case RequesterStatus::flushed: return "work request flushed";
+    default: return "unknown status";
+  }
+}
+
+/// Name of a responder's status; never null.
+XIO_DEVICE constexpr const char* name(ResponderStatus status) {
+  switch (status) {
+    case ResponderStatus::ok: return "ok";
+    case ResponderStatus::local_access: return "local access error";
+    case ResponderStatus::local_length: return "local length error";
+    case ResponderStatus::local_protection: return "local protection error";
+    case ResponderStatus::local_qp_operation: return "local queue pair operation error";
+    case ResponderStatus::memory_operation: return "memory management operation error";
+    case ResponderStatus::remote_invalid_request: return "remote invalid request";
+    case ResponderStatus::flushed: return "work request flushed";
+    case ResponderStatus::hardware_flush: return "hardware flush";
+    default: return "unknown status";
+  }
+}
+
+namespace detail {
+
+XIO_DEVICE constexpr Status::Code status_code(RequesterStatus status) {
+  switch (status) {
+    case RequesterStatus::ok: return Status::ok;
+    case RequesterStatus::bad_response: return Status::path_error;
+    case RequesterStatus::local_length: return Status::length_error;
+    case RequesterStatus::local_qp_operation:
+    case RequesterStatus::memory_operation: return Status::invalid_command;
+    case RequesterStatus::local_protection: return Status::bad_address;
+    case RequesterStatus::remote_access: return Status::access_denied;
+    case RequesterStatus::remote_invalid_request:
+    case RequesterStatus::remote_operation: return Status::remote_error;
+    case RequesterStatus::rnr_retry_exceeded: return Status::receiver_not_ready;
+    case RequesterStatus::transport_retry_exceeded: return Status::retry_exceeded;
+    case RequesterStatus::flushed: return Status::flushed;
+    default: return Status::device_error;
+  }
+}
+
+XIO_DEVICE constexpr Status::Code status_code(ResponderStatus status) {
+  switch (status) {
+    case ResponderStatus::ok: return Status::ok;
+    case ResponderStatus::local_access: return Status::access_denied;
+    case ResponderStatus::local_length: return Status::length_error;
+    case ResponderStatus::local_protection: return Status::bad_address;
+    case ResponderStatus::local_qp_operation:
+    case ResponderStatus::memory_operation: return Status::invalid_command;
+    case ResponderStatus::remote_invalid_request: return Status::remote_error;
+    case ResponderStatus::flushed:
+    case ResponderStatus::hardware_flush: return Status::flushed;
+    default: return Status::device_error;
+  }
+}
+
+XIO_DEVICE constexpr Status::Code look_up(RequesterStatus number) {
+  constexpr uint32_t count = static_cast<uint32_t>(RequesterStatus::flushed) + 1;
+  if (static_cast<uint32_t>(number) >= count) return Status::device_error;
+  return xio::detail::look_up_code<RequesterStatus, status_code, count>(number);
+}
+
+XIO_DEVICE constexpr Status::Code look_up(ResponderStatus number) {
+  constexpr uint32_t count = static_cast<uint32_t>(ResponderStatus::hardware_flush) + 1;
+  if (static_cast<uint32_t>(number) >= count) return Status::device_error;
+  return xio::detail::look_up_code<ResponderStatus, status_code, count>(number);
+}
+
+}  // namespace detail
+
+/// The library's status for a send queue entry's; Status::vendor keeps the number as it came.
+XIO_DEVICE constexpr Status to_status(RequesterStatus status) {
+  return Status(detail::look_up(status), static_cast<uint16_t>(status));
+}
+
+/// The library's status for a receive queue entry's; Status::vendor keeps the number as it came.
+XIO_DEVICE constexpr Status to_status(ResponderStatus status) {
+  return Status(detail::look_up(status), static_cast<uint16_t>(status));
+}
+
+}  // namespace bnxt
+
+XIO_NAMESPACE_END

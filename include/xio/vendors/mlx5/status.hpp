@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief ConnectX: what completion queue entries say, and what that means to the caller (rdma-core,
+/// providers/mlx5/mlx5dv.h and cq.c).
+
+#include <xio/config.hpp>
+#include <xio/device/core/status.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace mlx5 {
+
+/// What a completion queue entry reports: bits 7:4 of its last byte.
+enum class CqeOpcode : uint8_t {
+  request = 0,                   ///< send queue entry done
+  response_write_immediate = 1,  ///< received: write with immediate
+  response_send = 2,             ///< received: send
+  response_send_immediate = 3,   ///< received: send with immediate
+  response_send_invalidate = 4,  ///< received: send with invalidate
+  resize = 5,                    ///< the queue moved to its new buffer
+  no_packet = 6,                 ///< tag matching
+  signature_error = 12,          ///< end-to-end protection
+  request_error = 13,            ///< send queue entry failed
+  response_error = 14,           ///< receive queue entry failed
+  invalid = 15,                  ///< not written yet
+};
+
+/// CQE opcode of an entry's last byte.
+XIO_DEVICE constexpr CqeOpcode cqe_opcode(uint8_t opcode_owner) { return static_cast<CqeOpcode>(opcode_owner >> 4); }
+
+/// Whether an entry is an ErrorCqe.
+XIO_DEVICE constexpr bool is_error(CqeOpcode opcode) {
+  return opcode == CqeOpcode::request_error || opcode == CqeOpcode::response_error;
+}
+
+/// Why an operation failed: ErrorCqe::syndrome.
+enum class Syndrome : uint8_t {
+  local_length = 0x01,
+  local_qp_operation = 0x02,
+  local_protection = 0x04,
+  flushed = 0x05,
+  memory_window_bind = 0x06,
+  bad_response = 0x10,
+  local_access = 0x11,
+  remote_invalid_request = 0x12,
+  remote_access = 0x13,
+  remote_operation = 0x14,
+  transport_retry_exceeded = 0x15,
+  rnr_retry_exceeded = 0x16,
+  remote_aborted = 0x22,
+};
+
+/// Name of a CQE opcode; never null.
+XIO_DEVICE constexpr const char* name(CqeOpcode opcode) {
+  switch (opcode) {
+    case CqeOpcode::request: return "request";
+    case CqeOpcode::response_write_immediate: return "response: write with immediate";
+    case CqeOpcode::response_send: return "response: send";
+    case CqeOpcode::response_send_immediate: return "response: send with immediate";
+    case CqeOpcode::response_send_invalidate: return "response: send with invalidate";
+    case CqeOpcode::resize: return "resize";
+    case CqeOpcode::no_packet: return "no packet";
+    case CqeOpcode::signature_error: return "signature error";
+    case CqeOpcode::request_error: return "request error";
+    case CqeOpcode::response_error: return "response error";
+    case CqeOpcode::invalid: return "invalid";
+    default: return "unknown CQE opcode";
+  }
+}
+
+/// Name of a syndrome; never null.
+XIO_DEVICE constexpr const char* name(Syndrome syndrome) {
+  switch (syndrome) {
+    case Syndrome::local_length: return "local length error";
+    case Syndrome::local_qp_operation: return "local queue pair operation error";
+    case Syndrome::local_protection: return "local protection error";
+    case Syndrome::flushed: return "work request flushed";
+    case Syndrome::memory_window_bind: return "memory window bind error";
+    case Syndrome::bad_response: return "bad response";
+    case Syndrome::local_access: return "local access error";
+    case Syndrome::remote_invalid_request: return "remote invalid request";
+    case Syndrome::remote_access: return "remote access error";
+    case Syndrome::remote_operation: return "remote operation error";
+    case Syndrome::transport_retry_exceeded: return "transport retries exceeded";
+    case Syndrome::rnr_retry_exceeded: return "receiver-not-ready retries exceeded";
+    case Syndrome::remote_aborted: return "remote aborted";
+    default: return "unknown syndrome";
+  }
+}
+
+namespace detail {
+
+XIO_DEVICE constexpr Status::Code status_code(Syndrome syndrome) {
+  switch (syndrome) {
+    case Syndrome::local_length: return Status::length_error;
+    case Syndrome::local_qp_operation:
+    case Syndrome::memory_window_bind: return Status::invalid_command;
+    case Syndrome::local_protection: return Status::bad_address;
+    case Syndrome::flushed: return Status::flushed;
+    case Syndrome::bad_response: return Status::path_error;
+    case Syndrome::local_access:
+    case Syndrome::remote_access: return Status::access_denied;
+    case Syndrome::remote_invalid_request:
+    case Syndrome::remote_operation: return Status::remote_error;
+    case Syndrome::transport_retry_exceeded: return Status::retry_exceeded;
+    case Syndrome::rnr_retry_exceeded: return Status::receiver_not_ready;
+    case Syndrome::remote_aborted: return Status::aborted;
+    default: return Status::device_error;
+  }
+}
+
+XIO_DEVICE constexpr Status::Code look_up(Syndrome number) {
+  constexpr uint32_t count = static_cast<uint32_t>(Syndrome::remote_aborted) + 1;
+  if (static_cast<uint32_t>(number) >= count) return Status::device_error;
+  return xio::detail::look_up_code<Syndrome, status_code, count>(number);
+}
+
+}  // namespace detail
+
+/// The library's status for the syndrome of an ErrorCqe, whatever it says: 0 is an error there too. Status::vendor
+/// keeps the syndrome in 7:0 and the vendor syndrome in 15:8.
+XIO_DEVICE constexpr Status to_status(Syndrome syndrome, uint8_t vendor_syndrome = 0) {
+  return Status(detail::look_up(syndrome),
+                static_cast<uint16_t>(static_cast<uint32_t>(syndrome) | uint32_t{vendor_syndrome} << 8));
+}
+
+}  // namespace mlx5
+
+XIO_NAMESPACE_END

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+# What the compiler refuses, and the advice that it gives.
+
+xio_compile_fail_test(compile_fail/refused.cpp "unknown tag; there are" NAME compile_fail.policy_unknown FLAGS -DCASE=1)
+xio_compile_fail_test(compile_fail/refused.cpp "a tag stands here twice" NAME compile_fail.policy_twice FLAGS -DCASE=2)
+xio_compile_fail_test(compile_fail/refused.cpp "two tags contradict each other" NAME compile_fail.policy_contradiction FLAGS -DCASE=3)
+xio_compile_fail_test(compile_fail/refused.cpp "a whole policy .* stands first" NAME compile_fail.policy_on_top FLAGS -DCASE=4)
+xio_compile_fail_test(compile_fail/refused.cpp "ring after at least one entry" NAME compile_fail.deferred_never FLAGS -DCASE=5)
+xio_compile_fail_test(compile_fail/refused.cpp "pass region.at" NAME compile_fail.bare_number FLAGS -DCASE=6)
+xio_compile_fail_test(compile_fail/refused.cpp "pass region.at" NAME compile_fail.bare_pointer FLAGS -DCASE=7)
+xio_compile_fail_test(compile_fail/refused.cpp "no matching|candidate" NAME compile_fail.no_deadline FLAGS -DCASE=8)
+xio_compile_fail_test(compile_fail/refused.cpp "need a policy with Notify" NAME compile_fail.notify FLAGS -DCASE=9)
+xio_compile_fail_test(compile_fail/refused.cpp "need.? a policy with Notify" NAME compile_fail.batch_notify FLAGS -DCASE=10)
+xio_compile_fail_test(compile_fail/refused.cpp "needs a policy with Notify" NAME compile_fail.transfer_notify FLAGS -DCASE=11)
+xio_compile_fail_test(compile_fail/refused.cpp "can live in registers" NAME compile_fail.shared_session FLAGS -DCASE=12)
+xio_compile_fail_test(compile_fail/refused.cpp "would get the completions of others" NAME compile_fail.shared_process FLAGS -DCASE=13)
+xio_compile_fail_test(compile_fail/refused.cpp "use wait\\(\\), which makes it arrive" NAME compile_fail.late_data FLAGS -DCASE=14)
+xio_compile_fail_test(compile_fail/refused.cpp "use wait\\(\\), which makes it arrive" NAME compile_fail.late_rdma_data FLAGS -DCASE=15)
+xio_compile_fail_test(compile_fail/refused.cpp "others could post between" NAME compile_fail.shared_invalidate FLAGS -DCASE=16)
+xio_compile_fail_test(compile_fail/refused.cpp "shared by the waves that use it" NAME compile_fail.drive_set FLAGS -DCASE=17)
+xio_compile_fail_test(compile_fail/refused.cpp "nodiscard|unused" NAME compile_fail.unused_status FLAGS -DCASE=18 -Werror)
+xio_compile_fail_test(compile_fail/refused.cpp "nodiscard|unused" NAME compile_fail.unused_token FLAGS -DCASE=19 -Werror)

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// What the compiler refuses with advice: one mistake for each CASE, corrected where XIO_CORRECTED is defined. The
+// messages are in compile_fail.cmake.
+
+#include <xio/xio.hpp>
+
+#ifdef XIO_CORRECTED
+#define W(wrong, right) right
+#else
+#define W(wrong, right) wrong
+#endif
+
+using namespace xio;
+
+[[maybe_unused]] static Deadline soon() { return deadline(1_s); }
+
+#if CASE == 1  // policy_unknown
+[[maybe_unused]] Policy<W(int, Notify)> policy;
+#elif CASE == 2   // policy_twice
+[[maybe_unused]] Policy<Notify, W(Notify, WriteThrough)> policy;
+#elif CASE == 3   // policy_contradiction
+[[maybe_unused]] Policy<Deferred<2>, W(Deferred<3>, Notify)> policy;
+#elif CASE == 4   // policy_on_top
+[[maybe_unused]] Policy<W(Notify, Unchecked), W(Unchecked, Notify)> policy;
+#elif CASE == 5   // deferred_never
+[[maybe_unused]] Policy<Deferred<W(0, 1)> > policy;
+#elif CASE == 6   // bare_number
+Token submit(nvme::Queue<> queue, Region region) {
+  return queue.submit(nvme::read(0, 1), W(region.base, region.at(0, 512)), soon());
+}
+#elif CASE == 7   // bare_pointer
+Token submit(nvme::Queue<> queue, Region region) {
+  return queue.submit(nvme::read(0, 1), W(region.cpu, region.at(0, 512)), soon());
+}
+#elif CASE == 8   // no_deadline
+Token submit(nvme::Queue<> queue, Region region) {
+  return queue.W(submit, try_submit)(nvme::read(0, 1), region.at(0, 512));
+}
+#elif CASE == 9   // notify
+Token submit(nvme::Queue<Sharing::grid, W(Throughput, Policy<Notify>)> queue, Region region, Notification& told) {
+  return queue.read(0, region.at(0, 512), soon(), Options().notify(told));
+}
+#elif CASE == 10  // batch_notify
+Token submit(nvme::Queue<Sharing::grid, W(Throughput, Policy<Notify>)> queue, const nvme::Piece* pieces,
+             Notification& told) {
+  return queue.submit_batch(nvme::Opcode::read, pieces, 4, soon(), Options().notify(told));
+}
+#elif CASE == 11  // transfer_notify
+Status move(nvme::Queue<Sharing::grid, W(Throughput, Policy<Notify>)> queue, const nvme::Piece* pieces,
+            Notification& progress) {
+  return queue.transfer(nvme::Opcode::read, pieces, 4, soon(), progress);
+}
+#elif CASE == 12  // shared_session
+void loop(nvme::Queue<Sharing::W(grid, wave)> queue) { queue.session().end(); }
+#elif CASE == 13  // shared_process
+uint32_t take(nvme::Queue<Sharing::W(grid, wave)> queue) {
+  return queue.process_completions([](const nvme::Completion&) {});
+}
+#elif CASE == 14  // late_data
+using Late = Policy<Placed<Memory::host, Memory::device> >;
+Status look(nvme::Queue<Sharing::grid, Late> queue, Token token) { return queue.W(test(token), wait(token, soon())); }
+#elif CASE == 15  // late_rdma_data
+using Late = Policy<Placed<Memory::host, Memory::device> >;
+Status look(mlx5::QueuePair<Sharing::grid, Late> queue, Token token) {
+  return queue.W(test(token), wait(token, soon()));
+}
+#elif CASE == 16  // shared_invalidate
+Status end(mlx5::QueuePair<Sharing::W(grid, wave)> queue) { return queue.invalidate(1, soon()); }
+#elif CASE == 17  // drive_set
+Status wait(nvme::DriveSet<Sharing::W(thread, block)> set, nvme::DriveToken token) { return set.wait(token, soon()); }
+#elif CASE == 18  // unused_status
+void wait(nvme::Queue<> queue, Token token) { W(, (void)) queue.wait(token, soon()); }
+#elif CASE == 19  // unused_token
+void send(mlx5::QueuePair<> queue, Region region) { W(, (void)) queue.send(region.at(0, 8), soon()); }
+#endif

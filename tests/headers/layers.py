@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""layers.py INCLUDE: folders of xio include only what lies below them, and each what it names."""
+import os
+import re
+import sys
+
+# Each folder, with the folders that it may include; itself, xio/config.hpp and xio/version.hpp always.
+CORE = ["device/arch", "device/core"]
+KERNEL = CORE + ["device/queue"]
+SETUP = ["device/arch", "device/core", "host", "host/linux"]
+BELOW = {
+    "device/arch": [],
+    "device/core": ["device/arch"],
+    "vendors": CORE,
+    "vendors/rdma": CORE,
+    "vendors/nvme": CORE + ["vendors"],
+    **{f"vendors/{nic}": CORE + ["vendors", "vendors/rdma"] for nic in ("mlx5", "bnxt", "ionic", "ernic", "rxe")},
+    "device/queue": CORE,
+    "device/nvme": KERNEL + ["vendors/nvme"],
+    "device/rdma": KERNEL + ["vendors/rdma"],
+    "": KERNEL + ["", "device/nvme", "device/rdma", "vendors/*"],
+    "host": CORE,
+    "host/linux": CORE + ["host", "vendors/nvme"],
+    "host/topology": SETUP,
+    "host/gpu": SETUP,
+    "host/memory": SETUP + ["host/gpu", "device/queue"],
+    "host/simt": SETUP + ["host/gpu"],
+    "host/nvme": SETUP + ["host/gpu", "host/memory", "device/queue", "device/nvme", "vendors/nvme"],
+    "host/rdma": SETUP + ["host/gpu", "host/memory", "device/queue", "device/rdma", "vendors/*"],
+    "host/emulation": SETUP + ["host/memory"],
+    "host/emulation/nvme": SETUP + ["host/memory", "host/nvme", "host/emulation", "vendors/nvme"],
+    "host/emulation/rdma": SETUP + ["host/memory", "host/rdma", "host/emulation", "device/rdma", "vendors/*"],
+}
+EVERYWHERE = ("xio/config.hpp", "xio/version.hpp")
+# What differs between the CPU and the GPUs is decided in one folder.
+ARCH_MACRO = re.compile(r"\bXIO_ARCH_\w+")
+ARCH_HOMES = ("device/arch",)
+
+
+def folder_of(header):
+    folder = os.path.dirname(header)[len("xio"):].lstrip("/")
+    return "device/arch" if folder.startswith("device/arch/") else folder
+
+
+def allowed(folder, other):
+    return other == folder or any(
+        other == name or (name.endswith("/*") and other.startswith(name[:-1])) or (name == "vendors/*" and other == "vendors")
+        for name in BELOW[folder])
+
+
+def main():
+    root = sys.argv[1]
+    faults = []
+    count = 0
+    for where, _, names in sorted(os.walk(os.path.join(root, "xio"))):
+        for name in sorted(names):
+            path = os.path.join(where, name)
+            header = os.path.relpath(path, root)
+            folder = folder_of(header)
+            count += 1
+            if folder not in BELOW:
+                faults.append(f"{header}: no such folder in the list of layers")
+                continue
+            with open(path, encoding="utf-8") as file:
+                lines = file.read().split("\n")
+            if len(lines) > 401:
+                faults.append(f"{header}: {len(lines)} lines")
+            for number, line in enumerate(lines, 1):
+                found = re.match(r"\s*#\s*include\s+[<\"](xio/[^>\"]+)[>\"]", line)
+                if found and found[1] not in EVERYWHERE and not allowed(folder, folder_of(found[1])):
+                    faults.append(f"{header}:{number}: {folder or 'xio'} may not include {found[1]}")
+                if ARCH_MACRO.search(line) and header != "xio/config.hpp" and folder not in ARCH_HOMES:
+                    faults.append(f"{header}:{number}: {ARCH_MACRO.search(line)[0]} outside of device/arch")
+    print("\n".join(faults) if faults else f"{count} headers include what lies below them")
+    return 1 if faults or count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
