@@ -67,7 +67,7 @@ CountedPosts averages(const OperationCounts& post, const OperationCounts& take, 
 template <class Rig>
 CountedPosts count_single() {
   Rig rig;
-  typename Rig::template Queue<Sharing::thread, xio::Latency> queue(rig.handle());
+  typename Rig::template Queue<Sharing::thread, xio::Policy<>> queue(rig.handle());
   const auto data = rig.data();
   Phase post, take;
   for (uint32_t i = 0; i < rounds; ++i) {
@@ -81,7 +81,7 @@ CountedPosts count_single() {
 }
 
 template <class Rig>
-using WaveQueue = typename Rig::template Queue<Sharing::wave, xio::Throughput>;
+using WaveQueue = typename Rig::template Queue<Sharing::wave, xio::Policy<>>;
 
 template <class Rig, class Handle>
 void post_lane(const Handle& handle, const typename Rig::Data& data, xio::Token* tokens) {

@@ -67,7 +67,7 @@ struct CallCost {
 struct Timed {
   std::string name;
   CallCost post_unchecked;  ///< policy Unchecked
-  CallCost post_checked;    ///< policy Latency: bounds and arguments checked
+  CallCost post_checked;    ///< Policy<>: bounds and arguments checked
   CallCost poll;            ///< that takes one completion
 };
 

@@ -17,7 +17,7 @@ inline const std::vector<std::string>& gpu_targets() {
   return targets;
 }
 
-/// One operation and its wait, executed: by 256 threads that share a queue, policy Throughput.
+/// One operation and its wait, executed: by 256 threads that share a queue, policy Policy<>.
 struct Executed {
   double instructions = 0;  ///< of waves, for each operation
   double loads = 0;

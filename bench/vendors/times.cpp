@@ -122,7 +122,7 @@ class QueueSubject final : public Subject {
 
   Rig rig_;
   Queue<xio::Unchecked> unchecked_{rig_.handle()};
-  Queue<xio::Latency> checked_{rig_.handle()};
+  Queue<xio::Policy<>> checked_{rig_.handle()};
   Samples unchecked_samples_;
   Samples checked_samples_;
   Samples poll_samples_;

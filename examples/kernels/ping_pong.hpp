@@ -10,7 +10,7 @@ template <class Vendor>
 XIO_DEVICE void ping_pong(const xio::rdma::QueuePairHandle& handle, xio::rdma::RemoteMemory remote, xio::Region local,
                           bool first, uint64_t rounds, xio::Status* result) {
   using namespace xio;
-  rdma::QueuePair<Vendor, Sharing::thread, Latency> qp(handle);
+  rdma::QueuePair<Vendor, Sharing::thread, xio::Policy<>> qp(handle);
   auto* const words = reinterpret_cast<uint64_t*>(local.base);
   Status status;
   for (uint64_t round = 1; round <= rounds && status.is_ok(); ++round) {

@@ -7,7 +7,7 @@
 XIO_DEVICE void wave_batch(const xio::nvme::QueueHandle& handle, xio::nvme::Piece* pieces, uint32_t count, uint64_t bus,
                            xio::Status* result) {
   using namespace xio;
-  nvme::Queue<Sharing::wave, Latency> queue(handle);
+  nvme::Queue<Sharing::wave, xio::Policy<>> queue(handle);
   const uint32_t lanes = arch::wave_size();
   const uint32_t blocks = 4096u >> handle.block_shift;
 

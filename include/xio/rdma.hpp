@@ -19,37 +19,37 @@ XIO_NAMESPACE_BEGIN
 
 // Each vendor's queues, with the formats that its current devices take.
 namespace mlx5 {
-template <Sharing S = Sharing::grid, class Policy = Throughput>
+template <Sharing S = Sharing::grid, class Policy = xio::Policy<>>
 using QueuePair = rdma::QueuePair<Vendor<>, S, Policy>;
-template <Sharing S = Sharing::grid, class Policy = Throughput>
+template <Sharing S = Sharing::grid, class Policy = xio::Policy<>>
 using ReceiveQueue = rdma::ReceiveQueue<Vendor<>, S, Policy>;
 }  // namespace mlx5
 
 namespace bnxt {
-template <Sharing S = Sharing::grid, class Policy = Throughput>
+template <Sharing S = Sharing::grid, class Policy = xio::Policy<>>
 using QueuePair = rdma::QueuePair<Vendor<>, S, Policy>;
-template <Sharing S = Sharing::grid, class Policy = Throughput>
+template <Sharing S = Sharing::grid, class Policy = xio::Policy<>>
 using ReceiveQueue = rdma::ReceiveQueue<Vendor<>, S, Policy>;
 }  // namespace bnxt
 
 namespace ionic {
-template <Sharing S = Sharing::grid, class Policy = Throughput>
+template <Sharing S = Sharing::grid, class Policy = xio::Policy<>>
 using QueuePair = rdma::QueuePair<Vendor<>, S, Policy>;
-template <Sharing S = Sharing::grid, class Policy = Throughput>
+template <Sharing S = Sharing::grid, class Policy = xio::Policy<>>
 using ReceiveQueue = rdma::ReceiveQueue<Vendor<>, S, Policy>;
 }  // namespace ionic
 
 namespace ernic {
-template <Sharing S = Sharing::grid, class Policy = Throughput>
+template <Sharing S = Sharing::grid, class Policy = xio::Policy<>>
 using QueuePair = rdma::QueuePair<Vendor, S, Policy>;
-template <Sharing S = Sharing::grid, class Policy = Throughput>
+template <Sharing S = Sharing::grid, class Policy = xio::Policy<>>
 using ReceiveQueue = rdma::ReceiveQueue<Vendor, S, Policy>;
 }  // namespace ernic
 
 namespace rxe {
-template <Sharing S = Sharing::grid, class Policy = Throughput>
+template <Sharing S = Sharing::grid, class Policy = xio::Policy<>>
 using QueuePair = rdma::QueuePair<Vendor<>, S, Policy>;
-template <Sharing S = Sharing::grid, class Policy = Throughput>
+template <Sharing S = Sharing::grid, class Policy = xio::Policy<>>
 using ReceiveQueue = rdma::ReceiveQueue<Vendor<>, S, Policy>;
 }  // namespace rxe
 

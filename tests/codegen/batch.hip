@@ -59,7 +59,7 @@ extern "C" __global__ void enqueue(nvme::Sqe* ring, const nvme::Sqe* entries, ui
 // AMD-NOT:     {{wbl2|global_wb|(global|buffer|gl0|gl1)_inv}}
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void submit_batch(nvme::QueueHandle handle, const nvme::Piece* pieces, Token* token) {
-  nvme::Queue<Sharing::wave, Latency> queue(handle);
+  nvme::Queue<Sharing::wave, xio::Policy<>> queue(handle);
   *token = queue.submit_batch(nvme::Opcode::read, pieces, arch::wave_size(), Now{});
 }
 

@@ -81,7 +81,7 @@ extern "C" __global__ void barrier(uint32_t* data) {
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void block_queue(nvme::QueueHandle handle, uint64_t lba, uint64_t bus) {
   nvme::Queue<Sharing::block, Trusting> queue(handle);
-  queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
+  (void)queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
 
 // Written through: no write-back to wait behind, so the wait stands alone.
@@ -103,7 +103,7 @@ extern "C" __global__ void block_queue(nvme::QueueHandle handle, uint64_t lba, u
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void block_through(nvme::QueueHandle handle, uint64_t lba, uint64_t bus) {
   nvme::Queue<Sharing::block, Policy<Trusting, WriteThrough>> queue(handle);
-  queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
+  (void)queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
 
 // Called by who finds a link or rings for others: each doorbell is performed before the bit is given back, and what the

@@ -65,7 +65,7 @@ using Queue = nvme::Queue<S, Policy>;
 [[gnu::noipa]] Token post_trusting(Queue<Sharing::thread, Trusting>& queue, uint64_t lba, uint64_t bus) {
   return queue.try_submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
 }
-[[gnu::noipa]] Token post_checked(Queue<Sharing::thread, Latency>& queue, uint64_t lba, uint64_t bus) {
+[[gnu::noipa]] Token post_checked(Queue<Sharing::thread, xio::Policy<>>& queue, uint64_t lba, uint64_t bus) {
   return queue.try_submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
 }
 [[gnu::noipa]] Token post_grid(Queue<Sharing::grid, Trusting>& queue, uint64_t lba, uint64_t bus) {
@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
   const nvme::QueueHandle handle = memory.handle();
   Queue<Sharing::thread, Unchecked> unchecked(handle);
   Queue<Sharing::thread, Trusting> trusting(handle);
-  Queue<Sharing::thread, Latency> checked(handle);
+  Queue<Sharing::thread, xio::Policy<>> checked(handle);
   Queue<Sharing::grid, Trusting> grid(handle);
   for (uint64_t i = 0; i < calls; ++i) {
     Token token;

@@ -24,7 +24,7 @@ template <class Kit>
   return queue.put({to, bytes, key}, {from, bytes, key}, xio::Now{});
 }
 template <class Kit>
-[[gnu::noipa]] Token post_checked(Pair<Kit, Latency>& queue, const rdma::RemoteMemory& to, const Region& from,
+[[gnu::noipa]] Token post_checked(Pair<Kit, xio::Policy<>>& queue, const rdma::RemoteMemory& to, const Region& from,
                                   uint64_t offset, uint32_t bytes) {
   return queue.put(to.at(offset, bytes), from.at(offset, bytes), xio::Now{});
 }
@@ -55,7 +55,7 @@ int run(const char* function, uint64_t calls) {
   const Region from{reinterpret_cast<uint64_t>(data[0]), sizeof data[0], key};
   const rdma::RemoteMemory to{reinterpret_cast<uint64_t>(data[1]), sizeof data[1], key};
   Pair<Kit, Unchecked> unchecked(pair.handle());
-  Pair<Kit, Latency> checked(pair.handle());
+  Pair<Kit, xio::Policy<>> checked(pair.handle());
   for (uint64_t i = 0; i < calls; ++i) {
     const uint64_t offset = i % 64 * 64;
     Token token;

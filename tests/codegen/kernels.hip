@@ -39,7 +39,7 @@ template <class Queue>
 XIO_DEVICE void other_waits(Queue queue, const Work& work) {
   const uint32_t thread = arch::thread_index();
   const Deadline until = queue.deadline(1_ms);
-  queue.submit(nvme::flush(), nvme::NoData{}, until);
+  (void)queue.submit(nvme::flush(), nvme::NoData{}, until);
   queue.flush();
   uint32_t which = 0;
   work.statuses[thread] = queue.wait_any(work.tokens, work.count, until, which);
@@ -52,25 +52,25 @@ XIO_DEVICE void other_waits(Queue queue, const Work& work) {
 }  // namespace
 
 extern "C" __global__ void thread_mode(nvme::QueueHandle handle, Work work) {
-  submit_and_wait(nvme::Queue<Sharing::thread, Throughput>(handle), work);
+  submit_and_wait(nvme::Queue<Sharing::thread, xio::Policy<>>(handle), work);
 }
 extern "C" __global__ void thread_mode_shadow(nvme::QueueHandle handle, Work work) {
-  batch_and_wait(nvme::Queue<Sharing::thread, Latency, ShadowDoorbell>(handle), work);
+  batch_and_wait(nvme::Queue<Sharing::thread, xio::Policy<>, ShadowDoorbell>(handle), work);
 }
 extern "C" __global__ void thread_mode_narrow(nvme::QueueHandle handle, Work work) {
   batch_and_wait(nvme::Queue<Sharing::thread, Policy<NarrowSlots>>(handle), work);
 }
 extern "C" __global__ void wave_mode(nvme::QueueHandle handle, Work work) {
-  submit_and_wait(nvme::Queue<Sharing::wave, Throughput>(handle), work);
+  submit_and_wait(nvme::Queue<Sharing::wave, xio::Policy<>>(handle), work);
 }
 extern "C" __global__ void wave_mode_batch(nvme::QueueHandle handle, Work work) {
-  batch_and_wait(nvme::Queue<Sharing::wave, Latency>(handle), work);
+  batch_and_wait(nvme::Queue<Sharing::wave, xio::Policy<>>(handle), work);
 }
 extern "C" __global__ void wave_mode_through(nvme::QueueHandle handle, Work work) {
   batch_and_wait(nvme::Queue<Sharing::wave, Policy<WriteThrough>>(handle), work);
 }
 extern "C" __global__ void wave_mode_session(nvme::QueueHandle handle, Work work) {
-  auto session = nvme::Queue<Sharing::wave, Throughput>(handle).session();
+  auto session = nvme::Queue<Sharing::wave, xio::Policy<>>(handle).session();
   for (uint32_t i = 0; i < work.count; ++i) submit_and_wait(session, work);
   session.end();
 }
@@ -78,13 +78,13 @@ extern "C" __global__ void block_mode_deferred(nvme::QueueHandle handle, Work wo
   batch_and_wait(nvme::Queue<Sharing::block, Policy<Deferred<8>>>(handle), work);
 }
 extern "C" __global__ void grid_mode(nvme::QueueHandle handle, Work work) {
-  submit_and_wait(nvme::Queue<Sharing::grid, Throughput>(handle), work);
+  submit_and_wait(nvme::Queue<Sharing::grid, xio::Policy<>>(handle), work);
 }
 extern "C" __global__ void grid_mode_shadow(nvme::QueueHandle handle, Work work) {
-  batch_and_wait(nvme::Queue<Sharing::grid, Latency, ShadowDoorbell>(handle), work);
+  batch_and_wait(nvme::Queue<Sharing::grid, xio::Policy<>, ShadowDoorbell>(handle), work);
 }
 extern "C" __global__ void grid_mode_waits(nvme::QueueHandle handle, Work work) {
-  other_waits(nvme::Queue<Sharing::grid, Throughput>(handle), work);
+  other_waits(nvme::Queue<Sharing::grid, xio::Policy<>>(handle), work);
 }
 extern "C" __global__ void thread_mode_waits(nvme::QueueHandle handle, Work work) {
   other_waits(nvme::Queue<Sharing::thread, Policy<Deferred<4>>>(handle), work);

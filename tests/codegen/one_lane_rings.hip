@@ -30,7 +30,7 @@ using namespace xio;
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void thread_queues(const nvme::QueueHandle* handles, uint64_t lba, uint64_t bus) {
   nvme::Queue<Sharing::thread, Unchecked> queue(handles[arch::thread_index()]);
-  queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
+  (void)queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
 
 // The same for the completion queue's doorbell.
@@ -60,7 +60,7 @@ extern "C" __global__ void thread_drains(const nvme::QueueHandle* handles, uint3
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void wave_queue(nvme::QueueHandle handle, uint64_t lba, uint64_t bus) {
   nvme::Queue<Sharing::wave, Unchecked> queue(handle);
-  queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
+  (void)queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
 
 // A queue of all waves: one lane of each wave looks at the tail. After the release the same lane rings, or links its
@@ -118,7 +118,7 @@ extern "C" __global__ void wave_queue(nvme::QueueHandle handle, uint64_t lba, ui
 // AMD:         .amdhsa_kernel
 extern "C" __global__ void grid_queue(nvme::QueueHandle handle, uint64_t lba, uint64_t bus) {
   nvme::Queue<Sharing::grid, Trusting> queue(handle);
-  queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
+  (void)queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
 
 // What it calls runs with the caller's lanes: no mask comes from elsewhere.

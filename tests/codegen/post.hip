@@ -43,7 +43,7 @@ using namespace xio;
 // PTX:         {{^[}]}}
 extern "C" __global__ void post_room(nvme::QueueHandle handle, uint64_t lba, uint64_t bus) {
   nvme::Queue<Sharing::thread, Unchecked> queue(handle);
-  queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
+  (void)queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
 
 // The token is stored besides.
@@ -55,7 +55,7 @@ extern "C" __global__ void post_token(nvme::QueueHandle handle, uint64_t lba, ui
 // The command identifier's last use is checked; the data takes two pages at most.
 extern "C" __global__ void post_guard(nvme::QueueHandle handle, uint64_t lba, uint64_t bus) {
   nvme::Queue<Sharing::thread, Trusting> queue(handle);
-  queue.try_submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
+  (void)queue.try_submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
 }
 
 // Everything is checked, as by default.
@@ -66,7 +66,7 @@ extern "C" __global__ void post_guard(nvme::QueueHandle handle, uint64_t lba, ui
 // GFX12:       global_wb scope:SCOPE_SYS
 // GFX12-NEXT:  s_wait_storecnt 0x0
 extern "C" __global__ void post_checked(nvme::QueueHandle handle, uint64_t lba, uint64_t bus, Token* token) {
-  nvme::Queue<Sharing::thread, Latency> queue(handle);
+  nvme::Queue<Sharing::thread, xio::Policy<>> queue(handle);
   *token = queue.try_submit(nvme::read(lba, 8), nvme::ContiguousPages{bus});
 }
 
@@ -83,7 +83,7 @@ extern "C" __global__ void post_checked(nvme::QueueHandle handle, uint64_t lba, 
 extern "C" __global__ void post_loop(nvme::QueueHandle handle, uint64_t lba, uint64_t bus, uint32_t count) {
   nvme::Queue<Sharing::thread, Unchecked> queue(handle);
   auto session = queue.session();
-  for (uint32_t i = 0; i < count; ++i) session.try_submit(nvme::read(lba + i * 8, 8), nvme::DataPointer{bus});
+  for (uint32_t i = 0; i < count; ++i) (void)session.try_submit(nvme::read(lba + i * 8, 8), nvme::DataPointer{bus});
   session.end();
 }
 

@@ -28,19 +28,19 @@ XIO_DEVICE_INLINE Token put(const rdma::QueuePairHandle& handle, const Put& what
 }  // namespace
 
 extern "C" __global__ void put_mlx5(rdma::QueuePairHandle handle, Put what) {
-  put<mlx5::Vendor<>, Unchecked>(handle, what);
+  (void)put<mlx5::Vendor<>, Unchecked>(handle, what);
 }
 extern "C" __global__ void put_bnxt(rdma::QueuePairHandle handle, Put what) {
-  put<bnxt::Vendor<>, Unchecked>(handle, what);
+  (void)put<bnxt::Vendor<>, Unchecked>(handle, what);
 }
 extern "C" __global__ void put_ionic(rdma::QueuePairHandle handle, Put what) {
-  put<ionic::Vendor<>, Unchecked>(handle, what);
+  (void)put<ionic::Vendor<>, Unchecked>(handle, what);
 }
 extern "C" __global__ void put_ernic(rdma::QueuePairHandle handle, Put what) {
-  put<ernic::Vendor, Unchecked>(handle, what);
+  (void)put<ernic::Vendor, Unchecked>(handle, what);
 }
 extern "C" __global__ void put_rxe(rdma::QueuePairHandle handle, Put what) {
-  put<rxe::Vendor<>, Unchecked>(handle, what);
+  (void)put<rxe::Vendor<>, Unchecked>(handle, what);
 }
 
 // Bounds checked, the token stored. One argument: the address of a second one would be computed.
@@ -54,7 +54,7 @@ struct Checked {
 };
 template <class Vendor>
 XIO_DEVICE_INLINE void put_checked(const Checked& what) {
-  rdma::QueuePair<Vendor, Sharing::thread, Latency> qp(what.handle);
+  rdma::QueuePair<Vendor, Sharing::thread, xio::Policy<>> qp(what.handle);
   *what.token = qp.put(what.remote.at(what.offset, what.bytes), what.local.at(what.offset, what.bytes), xio::Now{});
 }
 extern "C" __global__ void put_checked_mlx5(Checked what) { put_checked<mlx5::Vendor<>>(what); }

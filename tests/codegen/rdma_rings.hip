@@ -19,7 +19,7 @@ XIO_DEVICE_INLINE void put(const rdma::QueuePairHandle& handle, const rdma::Remo
                            const Region& local) {
   rdma::QueuePair<Vendor, S, Unchecked> qp(handle);
   const uint64_t offset = uint64_t{4096} * arch::thread_index();
-  qp.put(remote.at(offset, 4096), local.at(offset, 4096), xio::Now{});
+  (void)qp.put(remote.at(offset, 4096), local.at(offset, 4096), xio::Now{});
 }
 }  // namespace
 

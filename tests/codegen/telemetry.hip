@@ -18,7 +18,7 @@ using Meter = telemetry::Off;
 #endif
 
 extern "C" __global__ void post(nvme::QueueHandle handle, uint64_t lba, uint64_t bus, Token* token) {
-  nvme::Queue<Sharing::wave, Latency> queue(handle);
+  nvme::Queue<Sharing::wave, xio::Policy<>> queue(handle);
   Meter meter;
   *token = queue.submit(nvme::read(lba, 8), nvme::ContiguousPages{bus}, Now{}, Options().measure(meter));
 }
@@ -53,7 +53,7 @@ extern "C" __global__ void steps(nvme::QueueHandle handle, uint64_t lba, uint64_
   auto session = queue.session();
   telemetry::Steps steps;
   for (uint32_t i = 0; i < count; ++i) {
-    session.submit(nvme::read(lba + i * 8, 8), nvme::DataPointer{bus}, Now{}, Options().measure(steps));
+    (void)session.submit(nvme::read(lba + i * 8, 8), nvme::DataPointer{bus}, Now{}, Options().measure(steps));
   }
   session.end();
   *result = steps;

@@ -32,7 +32,7 @@ using namespace xio;
 // PTX:          {{^[}]}}
 extern "C" __global__ void through_thread(nvme::QueueHandle handle, uint64_t lba, uint64_t bus) {
   nvme::Queue<Sharing::thread, Policy<Unchecked, WriteThrough>> queue(handle);
-  queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
+  (void)queue.try_submit(nvme::read(lba, 8), nvme::DataPointer{bus});
 }
 
 // A wave: transposed as always; the ring is one for all lanes, known or not to the compiler, so there is no loop over its
@@ -101,7 +101,7 @@ extern "C" __global__ void through_then_stored(nvme::Sqe* ring, uint32_t* doorbe
 // AMD:          .amdhsa_kernel
 extern "C" __global__ void through_list(nvme::QueueHandle handle, uint64_t lba, uint64_t bus) {
   nvme::Queue<Sharing::thread, Policy<Trusting, WriteThrough>> queue(handle);
-  queue.try_submit(nvme::read(lba, 64), nvme::ContiguousPages{bus});
+  (void)queue.try_submit(nvme::read(lba, 64), nvme::ContiguousPages{bus});
 }
 
 // publish_payload() is the release that the policy leaves out.
@@ -113,5 +113,5 @@ extern "C" __global__ void through_payload(nvme::QueueHandle handle, uint64_t lb
   nvme::Queue<Sharing::thread, Policy<Unchecked, WriteThrough>> queue(handle);
   *data = 7;
   queue.publish_payload();
-  queue.try_submit(nvme::write(lba, 1), nvme::DataPointer{bus});
+  (void)queue.try_submit(nvme::write(lba, 1), nvme::DataPointer{bus});
 }

@@ -37,16 +37,16 @@ Token submit(nvme::Queue<> queue, Region region) {
   return queue.W(submit, try_submit)(nvme::read(0, 1), region.at(0, 512));
 }
 #elif CASE == 9   // notify
-Token submit(nvme::Queue<Sharing::grid, W(Throughput, Policy<Notify>)> queue, Region region, Notification& told) {
+Token submit(nvme::Queue<Sharing::grid, W(xio::Policy<>, Policy<Notify>)> queue, Region region, Notification& told) {
   return queue.read(0, region.at(0, 512), soon(), Options().notify(told));
 }
 #elif CASE == 10  // batch_notify
-Token submit(nvme::Queue<Sharing::grid, W(Throughput, Policy<Notify>)> queue, const nvme::Piece* pieces,
+Token submit(nvme::Queue<Sharing::grid, W(xio::Policy<>, Policy<Notify>)> queue, const nvme::Piece* pieces,
              Notification& told) {
   return queue.submit_batch(nvme::Opcode::read, pieces, 4, soon(), Options().notify(told));
 }
 #elif CASE == 11  // transfer_notify
-Status move(nvme::Queue<Sharing::grid, W(Throughput, Policy<Notify>)> queue, const nvme::Piece* pieces,
+Status move(nvme::Queue<Sharing::grid, W(xio::Policy<>, Policy<Notify>)> queue, const nvme::Piece* pieces,
             Notification& progress) {
   return queue.transfer(nvme::Opcode::read, pieces, 4, soon(), progress);
 }

@@ -139,9 +139,9 @@ void run_all(Rig& rig) {
 
 TEST_CASE("Every command moves what it says, and finds all of it") {
   Rig rig(with_everything());
-  run_all<Sharing::thread, Throughput>(rig);
+  run_all<Sharing::thread, xio::Policy<>>(rig);
   run_all<Sharing::thread, xio::Trusting>(rig);
-  run_all<Sharing::wave, Latency>(rig);
+  run_all<Sharing::wave, xio::Policy<>>(rig);
   run_all<Sharing::grid, Policy<Deferred<2>>>(rig);
 }
 

@@ -141,7 +141,7 @@ TEST_CASE("Cost H9: one thread pays 4 stores, one release and one doorbell for a
   const NvmeQueue queue = rig.queue(31);
   const QueueHandle handle = queue.handle();
   REQUIRE(handle.cq_mask == 63);
-  Queue<Sharing::thread, Latency, CheckedDoorbell> view(handle);
+  Queue<Sharing::thread, xio::Policy<>, CheckedDoorbell> view(handle);
   const uint64_t total = 640;
   CheckedDoorbell::begin(handle, 1);
   uint64_t cq_doorbells = 0;
@@ -173,7 +173,7 @@ TEST_CASE("Cost H9: one thread pays 4 stores, one release and one doorbell for a
 }
 
 TEST_CASE("Cost H9: a wave of 64 pays one release, one doorbell and one acquire for 64 operations, and no atomic") {
-  using Q = Queue<Sharing::wave, Throughput, CheckedDoorbell>;
+  using Q = Queue<Sharing::wave, xio::Policy<>, CheckedDoorbell>;
   for (const bool as_batch : {false, true}) {
     CAPTURE(as_batch);
     check_wave(run_wave<Q>(as_batch), 0, 0);
@@ -182,7 +182,7 @@ TEST_CASE("Cost H9: a wave of 64 pays one release, one doorbell and one acquire 
 
 TEST_CASE(
     "Cost H9: in a queue of the grid 64 submissions cost two atomics: the leader's claim, and the end of its ring") {
-  using Q = Queue<Sharing::grid, Throughput, CheckedDoorbell>;
+  using Q = Queue<Sharing::grid, xio::Policy<>, CheckedDoorbell>;
   for (const bool as_batch : {false, true}) {
     CAPTURE(as_batch);
     // To take the completions of the batch costs one claim of the drain.
@@ -191,8 +191,8 @@ TEST_CASE(
 }
 
 TEST_CASE("Cost: policies that ring at once, and blocks, pay the same") {
-  check_wave(run_wave<Queue<Sharing::grid, Latency, CheckedDoorbell>>(false), 2, 1);
-  check_wave(run_wave<Queue<Sharing::block, Throughput, CheckedDoorbell>>(true), 2, 1);
+  check_wave(run_wave<Queue<Sharing::grid, xio::Policy<>, CheckedDoorbell>>(false), 2, 1);
+  check_wave(run_wave<Queue<Sharing::block, xio::Policy<>, CheckedDoorbell>>(true), 2, 1);
 }
 
 TEST_CASE("Cost: WriteThrough releases nothing, and waits for its stores before the doorbell") {
@@ -228,7 +228,7 @@ TEST_CASE("H1 lanes with queues of their own ring each of them") {
   }
   const auto kernel = [](const std::vector<QueueHandle>& all, uint64_t bus, Token* tokens) {
     const uint32_t lane = xio::arch::lane();
-    Queue<Sharing::thread, Latency> queue(all[lane]);
+    Queue<Sharing::thread, xio::Policy<>> queue(all[lane]);
     for (uint32_t i = 0; i < 3; ++i)
       tokens[lane] = queue.submit(xio::nvme::read(lane, 1), ContiguousPages{bus}, soon());
   };

@@ -7,7 +7,7 @@
 
 using namespace protocol_tests;
 
-TEMPLATE_TEST_CASE("H23 H17 H22 H38: a queue of the grid moves blocks in every shape", "", Throughput, Latency,
+TEMPLATE_TEST_CASE("H23 H17 H22 H38: a queue of the grid moves blocks in every shape", "", xio::Policy<>,
                    Policy<Deferred<5>>, Policy<Notify>, Policy<WriteThrough>) {
   run_shapes<Sharing::grid, TestType>(3, 4, 64);
 }

@@ -79,7 +79,7 @@ void watch(uint32_t waves, uint32_t wave_size, uint64_t seed) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("H10 doorbells only go forward, and never ahead of the entries", "", Throughput, Latency,
+TEMPLATE_TEST_CASE("H10 doorbells only go forward, and never ahead of the entries", "", xio::Policy<>,
                    Policy<Deferred<4>>) {
   for (uint64_t seed = 1; seed <= 3; ++seed) {
     watch<Sharing::grid, TestType>(4, 1, seed);
@@ -91,12 +91,12 @@ TEMPLATE_TEST_CASE("H10 doorbells only go forward, and never ahead of the entrie
 
 TEST_CASE("H17 H38: random schedules at every access, with groups split at will") {
   for (uint64_t seed = 1; seed <= 2; ++seed) {
-    run_exchange({Sharing::grid, exchange_blocks<Sharing::grid, Throughput>}, {64, 2, ~uint64_t{0}}, 8, seed, true);
+    run_exchange({Sharing::grid, exchange_blocks<Sharing::grid, xio::Policy<>>}, {64, 2, ~uint64_t{0}}, 8, seed, true);
     run_exchange({Sharing::block, exchange_blocks<Sharing::block, Policy<Deferred<5>, Notify>>}, {8, 3, 0xff}, 16, seed,
                  true);
     run_exchange({Sharing::wave, exchange_blocks<Sharing::wave, Policy<Deferred<5>>>}, {64, 1, 0xffffffff00000000}, 16,
                  seed, false);
-    run_exchange({Sharing::thread, exchange_blocks<Sharing::thread, Throughput>}, {8, 1, 0xff}, 3, seed, false);
+    run_exchange({Sharing::thread, exchange_blocks<Sharing::thread, xio::Policy<>>}, {8, 1, 0xff}, 3, seed, false);
   }
 }
 

@@ -97,7 +97,7 @@ TEST_CASE("H24 waves of many lanes on the smallest completion rings") {
     Rig rig;
     const NvmeQueue queue = rig.queue(depth, [&](QueueOptions& options) { options.cq_entries = depth + 1; });
     REQUIRE(queue.handle().cq_mask == depth);
-    xio::simt::launch(Grid::of_waves(1, 1, 64), churn<Sharing::wave, Throughput>, queue.handle(), rig.bus(), 3u);
+    xio::simt::launch(Grid::of_waves(1, 1, 64), churn<Sharing::wave, xio::Policy<>>, queue.handle(), rig.bus(), 3u);
     // Its table knows all tokens to the end, however long one of the waves is kept from running.
     const NvmeQueue shared = rig.queue(depth, [](QueueOptions& options) { options.completion_slots = 1024; });
     xio::simt::launch(Grid::of_waves(2, 1, 32), churn<Sharing::grid, Policy<Deferred<5>>>, shared.handle(), rig.bus(),
@@ -221,7 +221,7 @@ TEST_CASE("H34 a queue that is created again with shadow doorbells is heard at i
     const NvmeQueue queue = rig.queue(7, with_shadow);
     const QueueHandle handle = queue.handle();
     REQUIRE(handle.sq_shadow != nullptr);
-    Queue<Sharing::grid, Latency, xio::ShadowDoorbell> view(handle);
+    Queue<Sharing::grid, xio::Policy<>, xio::ShadowDoorbell> view(handle);
     // An odd number of operations: the words hold something when the queue goes.
     for (uint32_t i = 0; i < 5 + again; ++i) {
       const Token token = view.submit(xio::nvme::read(i, 1), ContiguousPages{rig.bus()}, soon());
@@ -236,7 +236,7 @@ TEST_CASE("H34 a queue that is created again with shadow doorbells is heard at i
   };
   const NvmeQueue queue = rig.queue(16, long_memory);
   rig.model.reset_statistics();
-  xio::simt::launch(Grid::of_waves(4, 1, 8), churn<Sharing::grid, Throughput, xio::ShadowDoorbell>, queue.handle(),
+  xio::simt::launch(Grid::of_waves(4, 1, 8), churn<Sharing::grid, xio::Policy<>, xio::ShadowDoorbell>, queue.handle(),
                     rig.bus(), 50u);
   xio::simt::launch(Grid::of_waves(1, 1, 64), churn<Sharing::wave, Policy<Deferred<9>>, xio::ShadowDoorbell>,
                     rig.queue(16, long_memory).handle(), rig.bus(), 10u);

@@ -26,7 +26,7 @@ void prepare_medium(Rig& rig, uint64_t first, uint32_t blocks, uint64_t version)
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("H26 H36: one command is held while the others go round several times", "", Throughput,
+TEMPLATE_TEST_CASE("H26 H36: one command is held while the others go round several times", "", xio::Policy<>,
                    (Policy<Deferred<3>, Notify>)) {
   const auto run = [](auto view, Rig& rig, const NvmeQueue& queue) {
     PausingWave wave([&](uint64_t) { rig.model.run(); });
@@ -159,7 +159,7 @@ void quiet_with_many_waves(uint32_t wave_size, uint64_t jitter) {
 }  // namespace
 
 TEMPLATE_TEST_CASE("H4 quiet and fence return after the caller's own operations, whatever the others do", "",
-                   Throughput, Policy<Deferred<7>>) {
+                   xio::Policy<>, Policy<Deferred<7>>) {
   quiet_with_many_waves<Sharing::grid, TestType>(1, 11);
   quiet_with_many_waves<Sharing::grid, TestType>(8, 12);
   quiet_with_many_waves<Sharing::block, TestType>(1, 13);

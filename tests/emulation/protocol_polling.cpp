@@ -47,7 +47,7 @@ void error_after(uint64_t pauses) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("H6 an error is seen after any number of looks", "", Throughput, Policy<Deferred<4>>) {
+TEMPLATE_TEST_CASE("H6 an error is seen after any number of looks", "", xio::Policy<>, Policy<Deferred<4>>) {
   constexpr uint64_t most = XIO_TSAN ? 10 : 140;
   for (uint64_t pauses = 0; pauses < most; ++pauses) {
     error_after<Sharing::thread, TestType>(pauses);
@@ -56,7 +56,7 @@ TEMPLATE_TEST_CASE("H6 an error is seen after any number of looks", "", Throughp
   }
 }
 
-TEMPLATE_TEST_CASE("H21 quiet on an idle queue returns at once, any number of times", "", Throughput, Latency,
+TEMPLATE_TEST_CASE("H21 quiet on an idle queue returns at once, any number of times", "", xio::Policy<>,
                    Policy<Deferred<4>>) {
   const auto idle = [](auto& bench) {
     PausingWave wave([](uint64_t) { FAIL("quiet waits on an idle queue"); });
@@ -84,14 +84,14 @@ TEMPLATE_TEST_CASE("H21 quiet on an idle queue returns at once, any number of ti
 }
 
 TEST_CASE("H21 an operation that ended in time counts, also where the deadline has passed") {
-  Bench<Sharing::grid, Throughput> bench;
+  Bench<Sharing::grid, xio::Policy<>> bench;
   const Token token = bench.read(1);
   bench.rig.model.run();
   PausingWave wave([](uint64_t) { FAIL("a wait for what is there pauses"); });
   CHECK(bench.view.wait(token, Deadline{0}).is_ok());
 }
 
-TEMPLATE_TEST_CASE("test looks once and never pauses", "", Throughput, Policy<Deferred<4>>) {
+TEMPLATE_TEST_CASE("test looks once and never pauses", "", xio::Policy<>, Policy<Deferred<4>>) {
   const auto once = [](auto&& bench) {
     PausingWave wave([](uint64_t) { FAIL("test pauses"); });
     const Token token = bench.read(1);

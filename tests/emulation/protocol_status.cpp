@@ -143,7 +143,7 @@ TEMPLATE_TEST_CASE_SIG("H16 a command of more entries than the queue holds repor
   Rig rig(stepped(), size_t{4} << 20);
   // Without lists a command moves at most a page.
   const NvmeQueue queue = rig.queue(8, [](QueueOptions& options) { options.list_bytes = 0; });
-  using Policy = std::conditional_t<Every == 1, Throughput, Policy<Deferred<Every>>>;
+  using Policy = std::conditional_t<Every == 1, xio::Policy<>, Policy<Deferred<Every>>>;
   Queue<S, Policy> view(queue.handle());
   PausingWave wave([&](uint64_t) { rig.model.step(1); });
   const uint32_t most = queue.handle().max_blocks;

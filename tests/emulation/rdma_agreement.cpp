@@ -58,7 +58,7 @@ void wait_with_one_misnamed(Status (&statuses)[Number]) {
 template <class Kit, Sharing S>
 void notices_another_queue_pair() {
   Status statuses[4];
-  wait_with_one_misnamed<Kit, S, Latency>(statuses);
+  wait_with_one_misnamed<Kit, S, xio::Policy<>>(statuses);
   CHECK(statuses[0].is_ok());
   CHECK(statuses[1].is_ok());
   CHECK(statuses[2] == Status::broken);
@@ -83,7 +83,7 @@ TEMPLATE_LIST_TEST_CASE("H2 the first failure, and the end of the queue, must be
   RdmaRig<TestType> rig;
   rig.near.model().faults().fail(0, RdmaOutcome::remote_access);
   rig.near.model().faults().misname(0);
-  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
   settle(rig.nic);
   CHECK_FALSE(qp.wait(token, shortly()) == Status::access_denied);
@@ -102,13 +102,13 @@ TEMPLATE_LIST_TEST_CASE("H2 lanes of a wave that take entries together: what nam
   RdmaRig<TestType> rig;
   rig.near.model().faults().misname(5);
   const QueuePairHandle handle = rig.near.handle();
-  QueuePair<typename TestType::Vendor, Sharing::wave, Latency> host(handle);
+  QueuePair<typename TestType::Vendor, Sharing::wave, xio::Policy<>> host(handle);
   Token last;
   for (uint32_t i = 0; i < 6; ++i) last = host.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
   REQUIRE(last.submitted());
   settle(rig.nic);
   xio::simt::launch(Grid::of_waves(1, 1, 32), [&] {
-    QueuePair<typename TestType::Vendor, Sharing::wave, Latency> qp(handle);
+    QueuePair<typename TestType::Vendor, Sharing::wave, xio::Policy<>> qp(handle);
     EXPECT(qp.wait(last, shortly()) == Status::broken);
   });
 }
@@ -116,7 +116,7 @@ TEMPLATE_LIST_TEST_CASE("H2 lanes of a wave that take entries together: what nam
 TEMPLATE_LIST_TEST_CASE("H2 a received message that names another queue pair is not taken for one of ours", "", Named) {
   RdmaRig<TestType> rig;
   rig.far.model().faults().misname_receive(1);
-  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   const Region far{rig.remote.base, rig.remote.length, rig.remote.rkey};
   const auto receive = [&](auto policy) {
     ReceiveQueue<typename TestType::Vendor, Sharing::thread, decltype(policy)> receives(rig.far.receive_handle());
@@ -130,7 +130,7 @@ TEMPLATE_LIST_TEST_CASE("H2 a received message that names another queue pair is 
     }
     return std::pair<Status, Status>(status[0], status[1]);
   };
-  const auto [first, second] = receive(Latency());
+  const auto [first, second] = receive(xio::Policy<>());
   CHECK(first.is_ok());
   CHECK(second == Status::broken);
 }
@@ -143,7 +143,7 @@ TEMPLATE_LIST_TEST_CASE("H7 a completion queue that is exactly full", "", Vendor
     const auto room = static_cast<uint32_t>(TestType::Wire::cq_capacity(config.cq_entries));
     rig.near.limit_depth(room);
     const QueuePairHandle handle = rig.near.handle();
-    QueuePair<typename TestType::Vendor, Sharing::wave, Latency> qp(handle);
+    QueuePair<typename TestType::Vendor, Sharing::wave, xio::Policy<>> qp(handle);
     for (uint32_t lap = 0; lap < 9; ++lap) {
       CAPTURE(together, lap);
       std::vector<Token> tokens;
@@ -155,7 +155,7 @@ TEMPLATE_LIST_TEST_CASE("H7 a completion queue that is exactly full", "", Vendor
       REQUIRE(rig.near.model().statistics().completions == (lap + 1) * room);
       if (together) {
         xio::simt::launch(Grid::of_waves(1, 1, 64), [&] {
-          QueuePair<typename TestType::Vendor, Sharing::wave, Latency> wave(handle);
+          QueuePair<typename TestType::Vendor, Sharing::wave, xio::Policy<>> wave(handle);
           EXPECT(wave.quiet(shortly()).is_ok());
         });
       }
@@ -192,9 +192,9 @@ void waits_for_unsignalled() {
     CAPTURE(static_cast<int>(kind.operation));
     RdmaRig<Kit> rig(allowing<Kit>(kind.access));
     rig.running();
-    ReceiveQueue<typename Kit::Vendor, Sharing::thread, Latency> receives(rig.far.receive_handle());
+    ReceiveQueue<typename Kit::Vendor, Sharing::thread, xio::Policy<>> receives(rig.far.receive_handle());
     const Region far{rig.remote.base, rig.remote.length, rig.remote.rkey};
-    QueuePair<typename Kit::Vendor, S, Latency> qp(rig.near.handle());
+    QueuePair<typename Kit::Vendor, S, xio::Policy<>> qp(rig.near.handle());
     Work work;
     work.operation = kind.operation;
     work.remote = rig.remote.base;
@@ -230,7 +230,7 @@ TEMPLATE_LIST_TEST_CASE("a peer that does not allow an operation refuses it, wit
     if (kind.access == 0) continue;
     CAPTURE(static_cast<int>(kind.operation));
     RdmaRig<TestType> rig(allowing<TestType>(access::all & ~kind.access));
-    QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+    QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
     Work work;
     work.operation = kind.operation;
     work.flags = xio::rdma::work_flag::signaled;
@@ -248,7 +248,7 @@ TEMPLATE_LIST_TEST_CASE("a peer that does not allow an operation refuses it, wit
 TEMPLATE_LIST_TEST_CASE("an operation that does nothing ends after all before it, where the vendor has one", "",
                         Vendors) {
   RdmaRig<TestType> rig(allowing<TestType>(access::remote_write));
-  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   const Token before = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
   Work work;
   work.operation = Operation::nop;

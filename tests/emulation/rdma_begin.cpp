@@ -81,7 +81,7 @@ void begin_at(uint64_t units) {
 template <class Kit, Sharing S>
 void begin_anywhere() {
   for (const uint64_t units : {uint64_t{0}, uint64_t{7}, uint64_t{10}, uint64_t{0xfffe}, (uint64_t{1} << 32) + 1}) {
-    begin_at<Kit, S, Throughput>(units);
+    begin_at<Kit, S, xio::Policy<>>(units);
     begin_at<Kit, S, Policy<Deferred<1>>>(units);
     begin_at<Kit, S, Policy<Deferred<4>>>(units);
     begin_at<Kit, S, Policy<Deferred<100>>>(units);

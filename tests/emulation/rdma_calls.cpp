@@ -24,14 +24,14 @@ using Mlx5Keys = xio::emulation::Mlx5Kit<WithInvalidate>;
 using Full = std::tuple<Mlx5Keys, Bnxt, Ionic, Ernic, Rxe>;
 
 /// Completions in host memory, data in the GPU's: the device may deliver it later.
-using Late = xio::Policy<Latency, xio::Placed<xio::Memory::host, xio::Memory::device>>;
+using Late = xio::Policy<xio::Placed<xio::Memory::host, xio::Memory::device>>;
 
 xio::rdma::FlushTarget flush_target(const Region& local, const RemoteMemory& remote) {
   return {local.base + local.length - 1, remote.base + remote.length - 1, local.key, remote.rkey};
 }
 
 template <class Kit, class Rig>
-Token put_signal(QueuePair<typename Kit::Vendor, Sharing::wave, Latency>& qp, Rig& rig, uint32_t i) {
+Token put_signal(QueuePair<typename Kit::Vendor, Sharing::wave, xio::Policy<>>& qp, Rig& rig, uint32_t i) {
   const auto to = rig.remote.at(4096 + 64 * i, 64);
   const auto from = rig.local.at(64 * i, 64);
   const auto signal = rig.remote.at(8 * i, 8);
@@ -58,7 +58,7 @@ TEMPLATE_LIST_TEST_CASE("put with signal: who sees the signal sees the data", ""
   const auto kernel = [&] {
     const uint32_t lane = xio::arch::lane();
     if (xio::arch::block_index() == 0) {
-      QueuePair<typename TestType::Vendor, Sharing::wave, Latency> qp(rig.near.handle());
+      QueuePair<typename TestType::Vendor, Sharing::wave, xio::Policy<>> qp(rig.near.handle());
       const Token token = put_signal<TestType>(qp, rig, lane);
       EXPECT(token.submitted());
       EXPECT_OK(qp.wait(token, soon()));
@@ -77,7 +77,7 @@ TEMPLATE_LIST_TEST_CASE("put with signal: who sees the signal sees the data", ""
 
 TEMPLATE_LIST_TEST_CASE("H37 put with signal: what cannot be right is refused whole", "", Vendors) {
   RdmaRig<TestType> rig;
-  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   const auto refused = [&](const xio::rdma::RemoteSpan& to, const xio::rdma::RemoteSpan& signal, Status::Code code) {
     const Token token = qp.put_signal(to, rig.local.at(0, 64), signal, rig.local.at(64, 8), soon());
     CHECK_FALSE(token.submitted());
@@ -91,7 +91,7 @@ TEMPLATE_LIST_TEST_CASE("H37 put with signal: what cannot be right is refused wh
   // No room for the second write: the token says so, and stands for nothing.
   RdmaRig<TestType> narrow;
   narrow.near.limit_depth(Mlx5::config().sq_units / 64);
-  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> small(narrow.near.handle());
+  QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> small(narrow.near.handle());
   Token token = small.put(narrow.remote.at(0, 8), narrow.local.at(0, 8), xio::Now{});
   while (token.submitted()) token = small.put(narrow.remote.at(0, 8), narrow.local.at(0, 8), xio::Now{});
   token = small.put_signal(narrow.remote.at(0, 8), narrow.local.at(0, 8), narrow.remote.at(64, 8),
@@ -104,7 +104,7 @@ TEMPLATE_LIST_TEST_CASE("an invalidated key serves no more", "", Full) {
   using Vendor = typename TestType::Vendor;
   RdmaRig<TestType> rig;
   rig.running();
-  QueuePair<Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  QueuePair<Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   const auto put = [&](uint32_t key) { return qp.put(rig.remote.at(0, 64), {rig.local.base, 64, key}, soon()); };
   xio::rdma::Work unsignaled;
   unsignaled.remote = rig.remote.base;
@@ -125,8 +125,8 @@ TEMPLATE_LIST_TEST_CASE("an invalidated key serves no more", "", Full) {
 TEMPLATE_LIST_TEST_CASE("a message that invalidates a key of the receiver", "", Full) {
   RdmaRig<TestType> rig;
   rig.running();
-  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
-  ReceiveQueue<typename TestType::Vendor, Sharing::thread, Latency> receives(rig.far.receive_handle());
+  QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
+  ReceiveQueue<typename TestType::Vendor, Sharing::thread, xio::Policy<>> receives(rig.far.receive_handle());
   RemoteMemory granted = rig.remote;
   granted.rkey = rig.fabric.keys().add(rig.far_bytes.data(), rig.far_bytes.size());
   CHECK(qp.wait(qp.put(granted.at(0, 64), rig.local.at(0, 64), soon()), soon()).is_ok());
@@ -145,7 +145,7 @@ TEMPLATE_LIST_TEST_CASE("a message that invalidates a key of the receiver", "", 
 TEMPLATE_LIST_TEST_CASE("wait for several tokens: the first error in their order", "", Vendors) {
   RdmaRig<TestType> rig;
   rig.near.model().faults().fail(3, RdmaOutcome::remote_access);
-  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   Token tokens[6];
   for (uint32_t i = 0; i < 6; ++i) tokens[i] = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
   CHECK(qp.wait_all(tokens, 6, xio::deadline(1_ms)) == Status::timed_out);
@@ -166,7 +166,7 @@ TEMPLATE_LIST_TEST_CASE("H15 data that is later than its completion: a wait make
   CHECK(unable.flush_inbound(soon()) == Status::unsupported);
   handle.flush = flush_target(rig.local, rig.remote);
   // A policy that says nothing of it: the completion is there and the data is not.
-  QueuePair<Vendor, Sharing::thread, Latency> unaware(handle);
+  QueuePair<Vendor, Sharing::thread, xio::Policy<>> unaware(handle);
   CHECK(unaware.wait(unaware.get(rig.local.at(0, 64), rig.remote.at(0, 64), soon()), soon()).is_ok());
   CHECK(rig.near_bytes[0] == 0x11);
   CHECK(unaware.flush_inbound(soon()).is_ok());

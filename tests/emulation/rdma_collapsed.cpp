@@ -26,7 +26,7 @@ using IonicKit = xio::emulation::IonicKit<IonicCollapsed>;
 using Kits = std::tuple<Mlx5Kit, IonicKit>;
 
 template <class Kit>
-using Pair = QueuePair<typename Kit::Vendor, Sharing::thread, Latency>;
+using Pair = QueuePair<typename Kit::Vendor, Sharing::thread, xio::Policy<>>;
 
 template <class Kit>
 Token put(RdmaRig<Kit>& rig, Pair<Kit>& qp, uint64_t number) {
@@ -67,12 +67,12 @@ std::pair<uint64_t, uint32_t> told(RdmaRig<Kit>& rig) {
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("H23 collapsed: a queue pair of a thread or a wave moves data", "", Kits) {
-  exchange_in_all_shapes<TestType, Sharing::thread, Throughput>(1);
-  exchange_in_all_shapes<TestType, Sharing::wave, Throughput>(1);
+  exchange_in_all_shapes<TestType, Sharing::thread, xio::Policy<>>(1);
+  exchange_in_all_shapes<TestType, Sharing::wave, xio::Policy<>>(1);
 }
 TEMPLATE_LIST_TEST_CASE("H23 H17 H22 collapsed: a queue pair of a block or the grid moves data", "", Kits) {
-  exchange_in_all_shapes<TestType, Sharing::block, Throughput>(2);
-  exchange_in_all_shapes<TestType, Sharing::grid, Latency>(3);
+  exchange_in_all_shapes<TestType, Sharing::block, xio::Policy<>>(2);
+  exchange_in_all_shapes<TestType, Sharing::grid, xio::Policy<>>(3);
 }
 
 TEMPLATE_LIST_TEST_CASE("H2 collapsed: counters wrap at 16 and 24 bits, from every offset", "", Kits) {
@@ -203,7 +203,7 @@ TEMPLATE_LIST_TEST_CASE("H16 collapsed: a NIC that fails while others look; no o
     rig.running();
     const QueuePairHandle handle = rig.near.handle();
     xio::simt::launch(Grid::of_waves(2, 1, 8), [&] {
-      QueuePair<typename TestType::Vendor, Sharing::grid, Latency> qp(handle);
+      QueuePair<typename TestType::Vendor, Sharing::grid, xio::Policy<>> qp(handle);
       for (uint32_t i = 0; i < 8; ++i) {
         const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), soon());
         const Status status = token.submitted() ? qp.wait(token, soon()) : token.status;
@@ -295,7 +295,7 @@ TEMPLATE_LIST_TEST_CASE("collapsed: receives end in a ring of their own", "", Ki
   RdmaRig<TestType> rig;
   rig.running();
   Pair<TestType> qp(rig.near.handle());
-  xio::rdma::ReceiveQueue<typename TestType::Vendor, Sharing::thread, Latency> receives(rig.far.receive_handle());
+  xio::rdma::ReceiveQueue<typename TestType::Vendor, Sharing::thread, xio::Policy<>> receives(rig.far.receive_handle());
   const Region far{rig.remote.base, rig.remote.length, rig.remote.rkey};
   for (uint32_t i = 0; i < 300; ++i) {
     const Token receive = receives.post(far.at(0, 64), soon());

@@ -138,16 +138,16 @@ void ring_from_waves(uint32_t queues, uint32_t waves, uint32_t wave_size) {
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("H10 doorbells of one queue pair never go back, whoever rings", "", Vendors) {
-  ring_from_waves<TestType, Sharing::grid, Throughput>(1, 4, 8);
-  ring_from_waves<TestType, Sharing::grid, Latency>(1, 4, 1);
-  ring_from_waves<TestType, Sharing::wave, Latency>(1, 1, 64);
+  ring_from_waves<TestType, Sharing::grid, xio::Policy<>>(1, 4, 8);
+  ring_from_waves<TestType, Sharing::grid, xio::Policy<>>(1, 4, 1);
+  ring_from_waves<TestType, Sharing::wave, xio::Policy<>>(1, 1, 64);
   ring_from_waves<TestType, Sharing::grid, Policy<Deferred<3>>>(1, 4, 8);
   ring_from_waves<TestType, Sharing::grid, Policy<Deferred<20>>>(1, 4, 1);
 }
 
 TEMPLATE_LIST_TEST_CASE("H8 several queue pairs ring at one doorbell page", "", Vendors) {
-  ring_from_waves<TestType, Sharing::wave, Throughput>(4, 4, 8);
-  ring_from_waves<TestType, Sharing::grid, Latency>(2, 4, 1);
+  ring_from_waves<TestType, Sharing::wave, xio::Policy<>>(4, 4, 8);
+  ring_from_waves<TestType, Sharing::grid, xio::Policy<>>(2, 4, 1);
 }
 
 TEST_CASE(
@@ -271,10 +271,10 @@ void ring_both_halves(uint32_t waves, uint32_t wave_size) {
 }  // namespace
 
 TEST_CASE("H10 ConnectX: doorbells go to both halves of a BlueFlame register in turn, whoever rings") {
-  ring_both_halves<Sharing::thread, Latency>(1, 1);
-  ring_both_halves<Sharing::wave, Latency>(1, 8);
-  ring_both_halves<Sharing::block, Latency>(1, 8);
-  ring_both_halves<Sharing::grid, Latency>(4, 1);
-  ring_both_halves<Sharing::grid, Throughput>(3, 8);
+  ring_both_halves<Sharing::thread, xio::Policy<>>(1, 1);
+  ring_both_halves<Sharing::wave, xio::Policy<>>(1, 8);
+  ring_both_halves<Sharing::block, xio::Policy<>>(1, 8);
+  ring_both_halves<Sharing::grid, xio::Policy<>>(4, 1);
+  ring_both_halves<Sharing::grid, xio::Policy<>>(3, 8);
   ring_both_halves<Sharing::grid, Policy<Deferred<3>>>(3, 8);
 }

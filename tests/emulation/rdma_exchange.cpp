@@ -9,21 +9,19 @@
 using namespace rdma_tests;
 
 TEMPLATE_LIST_TEST_CASE("H23 a queue pair of a thread moves data", "", Vendors) {
-  exchange_in_all_shapes<TestType, Sharing::thread, Throughput>(1);
-  exchange_in_all_shapes<TestType, Sharing::thread, Latency>(1);
+  exchange_in_all_shapes<TestType, Sharing::thread, xio::Policy<>>(1);
   exchange_in_all_shapes<TestType, Sharing::thread, Policy<Deferred<3>>>(1);
   exchange_in_all_shapes<TestType, Sharing::thread, Policy<WriteThrough>>(1);
 }
 TEMPLATE_LIST_TEST_CASE("H23 a queue pair of a wave moves data", "", Vendors) {
-  exchange_in_all_shapes<TestType, Sharing::wave, Throughput>(1);
+  exchange_in_all_shapes<TestType, Sharing::wave, xio::Policy<>>(1);
   exchange_in_all_shapes<TestType, Sharing::wave, Policy<Deferred<7>>>(1);
 }
 TEMPLATE_LIST_TEST_CASE("H23 H17 H22 a queue pair of a block moves data", "", Vendors) {
-  exchange_in_all_shapes<TestType, Sharing::block, Throughput>(2);
+  exchange_in_all_shapes<TestType, Sharing::block, xio::Policy<>>(2);
   exchange_in_all_shapes<TestType, Sharing::block, Policy<Deferred<5>>>(2);
 }
 TEMPLATE_LIST_TEST_CASE("H23 H17 H22 a queue pair of the grid moves data", "", Vendors) {
-  exchange_in_all_shapes<TestType, Sharing::grid, Throughput>(3);
-  exchange_in_all_shapes<TestType, Sharing::grid, Latency>(3);
+  exchange_in_all_shapes<TestType, Sharing::grid, xio::Policy<>>(3);
   exchange_in_all_shapes<TestType, Sharing::grid, Policy<Deferred<3>>>(3);
 }

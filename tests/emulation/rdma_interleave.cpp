@@ -85,7 +85,7 @@ template <class Kit, Sharing S>
 void interrupt_sends() {
   CAPTURE(static_cast<int>(S));
   RdmaRig<Kit> rig;
-  using Pair = QueuePair<typename Kit::Vendor, S, Latency>;
+  using Pair = QueuePair<typename Kit::Vendor, S, xio::Policy<>>;
   Pair qp(rig.near.handle());
   Pair others(rig.near.handle());
   Token token;
@@ -117,8 +117,8 @@ template <class Kit, Sharing S>
 void interrupt_receives() {
   CAPTURE(static_cast<int>(S));
   RdmaRig<Kit> rig;
-  using Receives = ReceiveQueue<typename Kit::Vendor, S, Latency>;
-  QueuePair<typename Kit::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  using Receives = ReceiveQueue<typename Kit::Vendor, S, xio::Policy<>>;
+  QueuePair<typename Kit::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   Receives receives(rig.far.receive_handle());
   Receives others(rig.far.receive_handle());
   const Region far{rig.remote.base, rig.remote.length, rig.remote.rkey};
@@ -247,9 +247,9 @@ void call_in_parts(uint32_t waves, uint32_t wave_size, uint64_t seed) {
 TEMPLATE_LIST_TEST_CASE("H17 H38 lanes that come in parts: each call has one group from beginning to end", "",
                         Vendors) {
   for (uint64_t seed = 1; seed <= 2; ++seed) {
-    call_in_parts<TestType, Sharing::grid, Throughput>(2, 32, seed);
+    call_in_parts<TestType, Sharing::grid, xio::Policy<>>(2, 32, seed);
     call_in_parts<TestType, Sharing::grid, Policy<Deferred<3>>>(4, 8, seed);
-    call_in_parts<TestType, Sharing::block, Latency>(2, 8, seed);
-    call_in_parts<TestType, Sharing::wave, Throughput>(1, 64, seed);
+    call_in_parts<TestType, Sharing::block, xio::Policy<>>(2, 8, seed);
+    call_in_parts<TestType, Sharing::wave, xio::Policy<>>(1, 64, seed);
   }
 }

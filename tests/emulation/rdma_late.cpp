@@ -68,12 +68,14 @@ TEMPLATE_LIST_TEST_CASE("H16 a hundred thousand operations, asked for late and i
   constexpr uint32_t each = 100;
   constexpr uint32_t count = late_waves * late_lanes * each;
   for (uint32_t asked = 0; asked < 100000 / XIO_TESTS_SHARE; asked += 2 * count) {
-    wrong += ask_for_operations<TestType, Sharing::grid, Throughput>(each, count - 1 - random() % (count / 50), random);
-    wrong += ask_for_operations<TestType, Sharing::block, Latency>(each, count - 1 - random() % (count / 50), random);
+    wrong +=
+        ask_for_operations<TestType, Sharing::grid, xio::Policy<>>(each, count - 1 - random() % (count / 50), random);
+    wrong +=
+        ask_for_operations<TestType, Sharing::block, xio::Policy<>>(each, count - 1 - random() % (count / 50), random);
   }
   CHECK(wrong == 0);
   // And where most are flushed.
-  CHECK(ask_for_operations<TestType, Sharing::grid, Latency>(each, 70, random) == 0);
+  CHECK(ask_for_operations<TestType, Sharing::grid, xio::Policy<>>(each, 70, random) == 0);
 }
 
 namespace {
@@ -82,7 +84,7 @@ namespace {
 template <class Kit, Sharing S, class Policy>
 struct Messages {
   RdmaRig<Kit> rig;
-  QueuePair<typename Kit::Vendor, Sharing::thread, Latency> qp{rig.near.handle()};
+  QueuePair<typename Kit::Vendor, Sharing::thread, xio::Policy<>> qp{rig.near.handle()};
   ReceiveQueue<typename Kit::Vendor, S, Policy> receives{rig.far.receive_handle()};
   uint64_t sent = 0;
 
@@ -117,7 +119,7 @@ struct Messages {
 /// Messages arrive, as many as there are receives, and are asked for at random; the last one fails.
 /// @return tokens that were answered wrongly
 template <class Kit, Sharing S>
-uint32_t ask_for_messages(Messages<Kit, S, Throughput>& it, uint32_t count, Random& random) {
+uint32_t ask_for_messages(Messages<Kit, S, xio::Policy<>>& it, uint32_t count, Random& random) {
   std::vector<Token> open;
   uint32_t wrong = 0;
   uint64_t posted = 0;
@@ -156,7 +158,7 @@ uint32_t ask_for_messages(Messages<Kit, S, Throughput>& it, uint32_t count, Rand
 template <class Kit, Sharing S>
 void ask_for_many_messages(uint32_t lives) {
   CAPTURE(static_cast<int>(S));
-  Messages<Kit, S, Throughput> it;
+  Messages<Kit, S, xio::Policy<>> it;
   Random random(2);
   uint32_t wrong = 0;
   for (uint32_t life = 0; life < lives; ++life) {
@@ -177,7 +179,7 @@ TEMPLATE_LIST_TEST_CASE("H16 a hundred thousand messages, asked for late and in 
 }
 
 TEMPLATE_LIST_TEST_CASE("what arrived is not posted over until somebody has asked or given up", "", Vendors) {
-  Messages<TestType, Sharing::grid, Latency> it;
+  Messages<TestType, Sharing::grid, xio::Policy<>> it;
   const uint32_t depth = it.receives.handle().depth;
   const uint32_t entries = it.receives.handle().shape.entries;
   std::vector<Token> tokens;

@@ -19,8 +19,8 @@ namespace {
 /// A queue pair and its peer's receive queue.
 template <class Kit>
 struct Pair : RdmaRig<Kit> {
-  QueuePair<typename Kit::Vendor, Sharing::thread, Latency> qp{this->near.handle()};
-  ReceiveQueue<typename Kit::Vendor, Sharing::thread, Latency> receives{this->far.receive_handle()};
+  QueuePair<typename Kit::Vendor, Sharing::thread, xio::Policy<>> qp{this->near.handle()};
+  ReceiveQueue<typename Kit::Vendor, Sharing::thread, xio::Policy<>> receives{this->far.receive_handle()};
   Pair() { this->running(); }
   /// The far side's memory, as the far side names it.
   Region far_local() const { return {this->remote.base, this->remote.length, this->remote.rkey}; }

@@ -89,11 +89,11 @@ TEMPLATE_LIST_TEST_CASE("H9 one release before the record, one fence between rec
   using Vendor = typename TestType::Vendor;
   const std::string expected = send_events<Vendor>();
   RdmaRig<TestType> alone;
-  CHECK(trace_put<TestType, QueuePair<Vendor, Sharing::thread, Latency>>(alone) == expected);
-  CHECK(trace_put<TestType, QueuePair<Vendor, Sharing::wave, Latency>>(alone) == expected);
+  CHECK(trace_put<TestType, QueuePair<Vendor, Sharing::thread, xio::Policy<>>>(alone) == expected);
+  CHECK(trace_put<TestType, QueuePair<Vendor, Sharing::wave, xio::Policy<>>>(alone) == expected);
   RdmaRig<TestType> shared;
-  CHECK(trace_put<TestType, QueuePair<Vendor, Sharing::grid, Throughput>>(shared) == expected);
-  CHECK(trace_put<TestType, QueuePair<Vendor, Sharing::block, Latency>>(shared) == expected);
+  CHECK(trace_put<TestType, QueuePair<Vendor, Sharing::grid, xio::Policy<>>>(shared) == expected);
+  CHECK(trace_put<TestType, QueuePair<Vendor, Sharing::block, xio::Policy<>>>(shared) == expected);
 }
 
 TEMPLATE_LIST_TEST_CASE("H9 a wave's operations have one release and one doorbell", "", Vendors) {
@@ -102,7 +102,7 @@ TEMPLATE_LIST_TEST_CASE("H9 a wave's operations have one release and one doorbel
   const QueuePairHandle handle = rig.near.handle();
   Trace trace(ranges_of<TestType>(handle));
   xio::simt::launch({1, 32, 32}, [&] {
-    QueuePair<Vendor, Sharing::wave, Latency> qp(handle);
+    QueuePair<Vendor, Sharing::wave, xio::Policy<>> qp(handle);
     const uint64_t at = 64 * xio::arch::lane();
     (void)qp.put(rig.remote.at(at, 64), rig.local.at(at, 64), xio::Now{});
   });
@@ -147,7 +147,7 @@ TEMPLATE_LIST_TEST_CASE("H18 rings that take 8 bytes an access get no wider stor
   RdmaRig<TestType> rig;
   rig.running();
   const QueuePairHandle handle = rig.near.handle();
-  QueuePair<Vendor, Sharing::thread, xio::Policy<Latency, xio::NarrowSlots>> qp(handle);
+  QueuePair<Vendor, Sharing::thread, xio::Policy<xio::NarrowSlots>> qp(handle);
   {
     Trace trace(ranges_of<TestType>(handle));
     CHECK(qp.wait(qp.put(rig.remote.at(64, 100), rig.local.at(64, 100), xio::Now{}), soon()).is_ok());
@@ -159,7 +159,7 @@ TEMPLATE_LIST_TEST_CASE("H18 rings that take 8 bytes an access get no wider stor
   CHECK(rig.near_bytes[512] == 0x22);
 
   const xio::rdma::ReceiveQueueHandle receives = rig.near.receive_handle();
-  xio::rdma::ReceiveQueue<Vendor, Sharing::thread, xio::Policy<Latency, xio::NarrowSlots>> queue(receives);
+  xio::rdma::ReceiveQueue<Vendor, Sharing::thread, xio::Policy<xio::NarrowSlots>> queue(receives);
   Trace trace({{'e', receives.rq, size_t{receives.shape.entries} << receives.shape.entry_shift}});
   CHECK(queue.post(rig.local.at(0, 64), xio::Now{}).status.is_ok());
   CHECK(trace.widest == 8);
@@ -197,7 +197,7 @@ void fail_in_order() {
   CAPTURE(static_cast<int>(S));
   RdmaRig<Kit> rig;
   rig.near.model().faults().fail(0, RdmaOutcome::remote_access);
-  QueuePair<typename Kit::Vendor, S, Latency> qp(rig.near.handle());
+  QueuePair<typename Kit::Vendor, S, xio::Policy<>> qp(rig.near.handle());
   const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
   for (uint32_t i = 0; i < 30; ++i) rig.nic.pass();
   FailureTrace trace(rig.near.send());

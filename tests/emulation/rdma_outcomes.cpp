@@ -33,7 +33,7 @@ TEMPLATE_LIST_TEST_CASE("H16 every failure of a device reaches the one whose ope
   for (const Expected& expected : outcomes) {
     CAPTURE(static_cast<int>(expected.outcome));
     RdmaRig<TestType> rig;
-    QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+    QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
     rig.near.model().faults().fail(2, expected.outcome);
     Token tokens[5];
     for (uint32_t i = 0; i < 5; ++i) {
@@ -67,7 +67,7 @@ TEMPLATE_LIST_TEST_CASE("H16 wrong keys and addresses are answered, and change n
     Region local = rig.local;
     RemoteMemory remote = rig.remote;
     adjust(local, remote);
-    QueuePair<Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+    QueuePair<Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
     const Token token = qp.put(remote.at(0, 64), local.at(0, 64), xio::Now{});
     settle(rig.nic);
     CHECK(qp.wait(token, shortly()).code == code);
@@ -86,7 +86,7 @@ template <class Kit, Sharing S>
 void refuses_what_cannot_be_right() {
   CAPTURE(static_cast<int>(S));
   RdmaRig<Kit> rig;
-  QueuePair<typename Kit::Vendor, S, Latency> qp(rig.near.handle());
+  QueuePair<typename Kit::Vendor, S, xio::Policy<>> qp(rig.near.handle());
   const auto refused = [&](const Token& token, Status::Code code) {
     CHECK_FALSE(token.submitted());
     CHECK(token.status.code == code);
@@ -128,7 +128,7 @@ TEMPLATE_LIST_TEST_CASE("H37 what cannot be right is refused, and leaves no trac
 TEMPLATE_LIST_TEST_CASE("H11 atomics on memory that cannot take them are refused before anything is posted", "",
                         Vendors) {
   RdmaRig<TestType> rig;
-  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   RemoteMemory remote = rig.remote;
   remote.atomics = false;
   CHECK(qp.fetch_add(remote.at(0, 8), 1, rig.local.at(0, 8), xio::Now{}).status == Status::unsupported);
@@ -140,7 +140,7 @@ TEMPLATE_LIST_TEST_CASE("H11 atomics on memory that cannot take them are refused
 
 TEMPLATE_LIST_TEST_CASE("H14 a NIC that does nothing: every wait ends, and says so", "", Vendors) {
   RdmaRig<TestType> rig;
-  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   const auto put = [&](auto until) { return qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), until); };
   const Token token = put(xio::Now{});
   CHECK(qp.test(token) == Status::would_block);
@@ -160,7 +160,7 @@ TEMPLATE_LIST_TEST_CASE("H14 a NIC that does nothing: every wait ends, and says 
 
 TEMPLATE_LIST_TEST_CASE("H21 quiet on an idle queue pair returns at once, any number of times", "", Vendors) {
   RdmaRig<TestType> rig;
-  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   for (uint32_t i = 0; i < 3; ++i) CHECK(qp.quiet(Deadline{0}).is_ok());
   const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
   settle(rig.nic);
@@ -171,7 +171,7 @@ TEMPLATE_LIST_TEST_CASE("H21 quiet on an idle queue pair returns at once, any nu
 TEMPLATE_LIST_TEST_CASE("H6 an error that comes after any number of polls is seen", "", Vendors) {
   for (uint32_t polls = 0; polls < 12; ++polls) {
     RdmaRig<TestType> rig;
-    QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+    QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
     rig.near.model().faults().fail(0, RdmaOutcome::remote_access);
     rig.near.model().faults().delay(polls);
     const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
@@ -190,7 +190,7 @@ TEMPLATE_LIST_TEST_CASE("unsignalled operations: nobody waits for ever, since th
                         Vendors) {
   RdmaRig<TestType> rig;
   rig.running();
-  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   xio::rdma::Work work;
   work.remote = rig.remote.base;
   work.rkey = rig.remote.rkey;

@@ -66,7 +66,7 @@ struct Side {
 template <class Kit>
 int receive_all(const std::string& name, int to_parent) {
   Side<Kit> side(name, RdmaLinkEnd::second);
-  ReceiveQueue<typename Kit::Vendor, Sharing::thread, Latency> receives(side.queue.receive_handle());
+  ReceiveQueue<typename Kit::Vendor, Sharing::thread, xio::Policy<>> receives(side.queue.receive_handle());
   std::memset(&side.bytes[counter], 0, 16);
   const Introduction mine{side.remote()};
   Token next = receives.post(side.local().at(0, block_bytes), soon());
@@ -124,7 +124,7 @@ TEMPLATE_LIST_TEST_CASE("queue pairs of two processes exchange data", "", Vendor
   const auto parent = [&](const Introduction& peer, pid_t) {
     Side<TestType> side(name, RdmaLinkEnd::first);
     SharedMemory::remove(name);  // both have it
-    QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(side.queue.handle());
+    QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(side.queue.handle());
     const RemoteMemory remote = peer.memory;
     const auto local = [&](uint64_t at, uint32_t bytes) { return side.local().at(at, bytes); };
     uint64_t sum = 0;
@@ -170,7 +170,7 @@ TEMPLATE_LIST_TEST_CASE("H14 a process that dies is a peer that does not answer"
   const auto parent = [&](const Introduction& peer, pid_t process) {
     Side<TestType> side(name, RdmaLinkEnd::first);
     SharedMemory::remove(name);  // both have it
-    QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(side.queue.handle());
+    QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(side.queue.handle());
     CHECK(qp.wait(qp.put(peer.memory.at(0, 64), side.local().at(0, 64), soon()), soon()).is_ok());
     ::kill(process, SIGKILL);
     siginfo_t gone;

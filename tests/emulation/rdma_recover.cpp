@@ -15,8 +15,8 @@ namespace {
 
 template <class Kit>
 void use(RdmaRig<Kit>& rig, uint32_t round) {
-  QueuePair<typename Kit::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
-  ReceiveQueue<typename Kit::Vendor, Sharing::thread, Latency> receives(rig.far.receive_handle());
+  QueuePair<typename Kit::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
+  ReceiveQueue<typename Kit::Vendor, Sharing::thread, xio::Policy<>> receives(rig.far.receive_handle());
   const Region far{rig.remote.base, rig.remote.length, rig.remote.rkey};
   // More than the rings hold, so that counters pass their ends.
   for (uint32_t i = 0; i < 300; ++i) {
@@ -40,7 +40,7 @@ TEMPLATE_LIST_TEST_CASE("H16 after an error the queue pair is recovered and used
     CAPTURE(round);
     rig.running();
     use(rig, round);
-    QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+    QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
     RemoteMemory wrong = rig.remote;
     wrong.rkey += 1;
     Token tokens[6];
@@ -58,7 +58,8 @@ TEMPLATE_LIST_TEST_CASE("H16 after an error the queue pair is recovered and used
     // Half done: the other side knows nothing of the error, and starts again with us.
     rig.near.recover();
     rig.far.recover();
-    CHECK(QueuePair<typename TestType::Vendor, Sharing::thread, Latency>(rig.near.handle()).quiet(soon()).is_ok());
+    CHECK(
+        QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>>(rig.near.handle()).quiet(soon()).is_ok());
   }
   CHECK(rig.violations() == "");
 }
@@ -66,7 +67,7 @@ TEMPLATE_LIST_TEST_CASE("H16 after an error the queue pair is recovered and used
 TEMPLATE_LIST_TEST_CASE("H16 receives of a queue pair in error end, or are given up by their deadline", "", Vendors) {
   RdmaRig<TestType> rig;
   rig.running();
-  ReceiveQueue<typename TestType::Vendor, Sharing::thread, Latency> receives(rig.far.receive_handle());
+  ReceiveQueue<typename TestType::Vendor, Sharing::thread, xio::Policy<>> receives(rig.far.receive_handle());
   const Region far{rig.remote.base, rig.remote.length, rig.remote.rkey};
   Token tokens[3];
   for (uint32_t i = 0; i < 3; ++i) tokens[i] = receives.post(far.at(64 * i, 64), soon());
@@ -78,7 +79,7 @@ TEMPLATE_LIST_TEST_CASE("H16 receives of a queue pair in error end, or are given
     CHECK(status == (told ? Status::flushed : Status::timed_out));
   }
   // Who writes to it learns that it does not answer.
-  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   CHECK(qp.wait(qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), soon()), soon()) == Status::retry_exceeded);
   rig.nic.stop();
   rig.near.recover();

@@ -57,7 +57,7 @@ void there_and_back(Pages& near, uint32_t length) {
   const RemoteMemory remote{reinterpret_cast<uint64_t>(far.data()), Pages::size,
                             rig.fabric.keys().add(far.data(), Pages::size)};
   rig.running();
-  QueuePair<typename Kit::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  QueuePair<typename Kit::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   REQUIRE(qp.wait(qp.put(remote.at(margin, length), local.at(margin, length), soon()), soon()).is_ok());
   CHECK(std::memcmp(far.data() + margin, near.data() + margin, length) == 0);
   CHECK(is_zero(far.data(), margin));

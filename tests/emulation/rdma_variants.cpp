@@ -42,7 +42,7 @@ using Variants =
 /// Operations of mixed kinds and lengths, several at a time, over many laps of the ring.
 template <class Kit>
 void mixed(RdmaRig<Kit>& rig) {
-  QueuePair<typename Kit::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  QueuePair<typename Kit::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   auto* const far = reinterpret_cast<uint64_t*>(rig.far_bytes.data());
   far[0] = 0;
   const uint32_t rounds = 200;
@@ -89,7 +89,7 @@ TEST_CASE("H7 BNXT: PSNs count packets, and wrap at 24 bits") {
   config.first_psn = 0xfffff0;
   RdmaRig<Bnxt> rig(config);
   rig.running();
-  QueuePair<Bnxt::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  QueuePair<Bnxt::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   const uint32_t mtu = 1u << config.mtu_shift;
   uint32_t packets = 0;
   for (const uint32_t bytes : {0u, 1u, mtu - 1, mtu, mtu + 1, 10 * mtu, 10 * mtu + 1}) {
@@ -107,7 +107,7 @@ TEST_CASE("a local invalidate of ConnectX: the key is gone, and the next operati
   using Kit = xio::emulation::Mlx5Kit<Signed>;
   RdmaRig<Kit> rig;
   const uint32_t key = rig.fabric.keys().add(rig.near_bytes.data(), 4096);
-  QueuePair<Kit::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  QueuePair<Kit::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   xio::rdma::Work work;
   work.operation = xio::rdma::Operation::local_invalidate;
   work.flags = xio::rdma::work_flag::signaled;
@@ -125,7 +125,7 @@ TEST_CASE("a local invalidate of ConnectX: the key is gone, and the next operati
 
 TEMPLATE_TEST_CASE("H16 a local invalidate that would not end in its turn is refused", "", Bnxt, Ionic, Ernic) {
   RdmaRig<TestType> rig;
-  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   xio::rdma::Work work;
   work.operation = xio::rdma::Operation::local_invalidate;
   const Token token = qp.try_submit(work, xio::rdma::NoData{});

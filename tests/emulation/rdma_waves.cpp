@@ -69,7 +69,7 @@ struct HeldSge : xio::rdma::OneSge {
 };
 
 /// A queue pair shared by two waves, which has done one operation.
-template <class Kit, Sharing S, class Policy = Throughput>
+template <class Kit, Sharing S, class Policy = xio::Policy<>>
 struct TwoWaves {
   using Pair = QueuePair<typename Kit::Vendor, S, Policy>;
 
@@ -164,10 +164,10 @@ void publish_behind_waiters(uint32_t wave_size) {
   };
   const auto quiet = [](auto& qp, const Token&) { return qp.quiet(soon()); };
   const auto fence = [](auto& qp, const Token&) { return qp.fence(soon()); };
-  publish_behind_a_waiter<Kit, S, Throughput>(wave_size, true, 0, 1, wait);
-  publish_behind_a_waiter<Kit, S, Latency>(wave_size, true, 0, 1, wait_all);
-  publish_behind_a_waiter<Kit, S, Throughput>(wave_size, false, 0, 1, quiet);
-  publish_behind_a_waiter<Kit, S, Latency>(wave_size, true, 0, 1, fence);
+  publish_behind_a_waiter<Kit, S, xio::Policy<>>(wave_size, true, 0, 1, wait);
+  publish_behind_a_waiter<Kit, S, xio::Policy<>>(wave_size, true, 0, 1, wait_all);
+  publish_behind_a_waiter<Kit, S, xio::Policy<>>(wave_size, false, 0, 1, quiet);
+  publish_behind_a_waiter<Kit, S, xio::Policy<>>(wave_size, true, 0, 1, fence);
 }
 
 }  // namespace
@@ -177,10 +177,10 @@ TEMPLATE_LIST_TEST_CASE("H4 quiet and fence: the caller's own operations have en
   const auto quiet = [](auto& qp) { return qp.quiet(soon()); };
   const auto fence = [](auto& qp) { return qp.fence(soon()); };
   for (const uint32_t delay : {0u, 1u, 7u}) {
-    post_and_quiet<TestType, Latency>(8, 60, delay, quiet);
-    post_and_quiet<TestType, Throughput>(1, 9, delay, fence);
+    post_and_quiet<TestType, xio::Policy<>>(8, 60, delay, quiet);
+    post_and_quiet<TestType, xio::Policy<>>(1, 9, delay, fence);
   }
-  post_and_quiet<TestType, Throughput>(32, 40, 3, quiet);
+  post_and_quiet<TestType, xio::Policy<>>(32, 40, 3, quiet);
 }
 
 TEMPLATE_LIST_TEST_CASE("H4 of unsignalled operations the last one counts, whoever publishes last", "", Vendors) {

@@ -15,7 +15,7 @@ struct Start {
 };
 
 /// Puts stamped words one after the other, at most `depth` in flight, and looks at each on the other side.
-template <class Kit, class Policy = Latency>
+template <class Kit, class Policy = xio::Policy<>>
 void stream(RdmaRig<Kit>& rig, uint32_t count, uint32_t depth) {
   QueuePair<typename Kit::Vendor, Sharing::thread, Policy> qp(rig.near.handle());
   auto* const near = reinterpret_cast<uint64_t*>(rig.near_bytes.data());
@@ -103,7 +103,7 @@ TEMPLATE_LIST_TEST_CASE("H3 a full deferred ring is announced before anybody wai
 TEMPLATE_LIST_TEST_CASE("H5 memory that was something else before: nothing is taken for a completion", "", Vendors) {
   // What set-up does not initialise holds 0xa5, side table and rings; what it does is as the vendor wants it.
   RdmaRig<TestType> rig;
-  QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+  QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
   for (uint32_t i = 0; i < 50; ++i) CHECK(qp.test(token) == Status::would_block);
   CHECK(qp.drain() == 0);
@@ -114,7 +114,7 @@ TEMPLATE_LIST_TEST_CASE("H2 a completion that comes twice is not taken for a lat
     CAPTURE(which);
     RdmaRig<TestType> rig;
     rig.near.model().faults().duplicate(which);
-    QueuePair<typename TestType::Vendor, Sharing::thread, Latency> qp(rig.near.handle());
+    QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
     Token tokens[10];
     for (Token& token : tokens) token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
     for (uint32_t i = 0; i < 30; ++i) rig.nic.pass();

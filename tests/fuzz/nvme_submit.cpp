@@ -287,8 +287,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const OneLane lane;
   Input input(data, size);
   switch (input.take() & 3) {
-    case 0: Run<Sharing::thread, xio::Throughput>(input).all(); break;
-    case 1: Run<Sharing::grid, xio::Throughput>(input).all(); break;
+    case 0: Run<Sharing::thread, xio::Policy<>>(input).all(); break;
+    case 1: Run<Sharing::grid, xio::Policy<>>(input).all(); break;
     case 2: Run<Sharing::thread, xio::Policy<xio::Deferred<3>>>(input).all(); break;
     default: Run<Sharing::grid, xio::Policy<xio::WriteThrough, xio::Deferred<5>>>(input).all(); break;
   }

@@ -68,10 +68,10 @@ void post(Bench& bench, const Step& step, bool shadow, bool patient) {
   const bool flush = patient && step.announce;
   if (shadow) {
     patient ? post<Patient, xio::ShadowDoorbell>(bench, step, flush)
-            : post<xio::Latency, xio::ShadowDoorbell>(bench, step, flush);
+            : post<xio::Policy<>, xio::ShadowDoorbell>(bench, step, flush);
   } else {
     patient ? post<Patient, xio::MmioDoorbell>(bench, step, flush)
-            : post<xio::Latency, xio::MmioDoorbell>(bench, step, flush);
+            : post<xio::Policy<>, xio::MmioDoorbell>(bench, step, flush);
   }
 }
 

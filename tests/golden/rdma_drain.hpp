@@ -178,7 +178,7 @@ class SendDrain {
   }
 
  private:
-  using Queue = lib::QueuePair<V, xio::Sharing::thread, xio::Latency>;
+  using Queue = lib::QueuePair<V, xio::Sharing::thread, xio::Policy<>>;
   struct alignas(64) Line {
     uint8_t byte[64];
   };
@@ -250,7 +250,7 @@ class ReceiveDrain {
   }
 
  private:
-  using Queue = lib::ReceiveQueue<V, xio::Sharing::thread, xio::Latency>;
+  using Queue = lib::ReceiveQueue<V, xio::Sharing::thread, xio::Policy<>>;
   struct alignas(64) Line {
     uint8_t byte[64];
   };

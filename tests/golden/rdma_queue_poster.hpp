@@ -32,8 +32,8 @@ class LibraryPoster : public QueuePoster {
  public:
   /// Sends of one call: one by one and announced at once; of several requests, all announced together at the end.
   Posted post(const std::vector<Request>& requests) override {
-    if (use_ == Use::shared) return send_with<xio::Sharing::grid, xio::Throughput>(requests);
-    if (requests.size() == 1) return send_with<xio::Sharing::thread, xio::Latency>(requests);
+    if (use_ == Use::shared) return send_with<xio::Sharing::grid, xio::Policy<>>(requests);
+    if (requests.size() == 1) return send_with<xio::Sharing::thread, xio::Policy<>>(requests);
     return send_with<xio::Sharing::thread, xio::Policy<xio::Deferred<most_requests>>>(requests);
   }
 

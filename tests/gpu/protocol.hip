@@ -42,21 +42,21 @@ void write_read_compare(uint32_t blocks, uint32_t threads, uint32_t lanes, uint3
 }  // namespace
 
 TEST_CASE("one thread owns the queue") {
-  write_read_compare<Sharing::thread, Throughput>(1, 1, 1, 8);
+  write_read_compare<Sharing::thread, xio::Policy<>>(1, 1, 1, 8);
   write_read_compare<Sharing::thread, Policy<Deferred<4>>>(1, 1, 1, 8);
 }
 
 TEST_CASE("one wave owns the queue") {
   const uint32_t wave = gpu::wave_size();
-  write_read_compare<Sharing::wave, Throughput>(1, wave, wave, 64);
-  write_read_compare<Sharing::wave, Latency>(1, wave, wave, 5);
-  write_read_compare<Sharing::wave, Throughput>(1, wave, wave / 2 + 1, 64);
+  write_read_compare<Sharing::wave, xio::Policy<>>(1, wave, wave, 64);
+  write_read_compare<Sharing::wave, xio::Policy<>>(1, wave, wave, 5);
+  write_read_compare<Sharing::wave, xio::Policy<>>(1, wave, wave / 2 + 1, 64);
 }
 
-TEST_CASE("the waves of a workgroup share the queue") { write_read_compare<Sharing::block, Throughput>(1, 256, 256, 64); }
+TEST_CASE("the waves of a workgroup share the queue") { write_read_compare<Sharing::block, xio::Policy<>>(1, 256, 256, 64); }
 
 TEST_CASE("all waves share the queue") {
-  write_read_compare<Sharing::grid, Throughput>(4, 128, 512, 64);
+  write_read_compare<Sharing::grid, xio::Policy<>>(4, 128, 512, 64);
   write_read_compare<Sharing::grid, Policy<Deferred<8>>>(4, 128, 512, 16);
   write_read_compare<Sharing::grid, Policy<WriteThrough>>(4, 128, 512, 64);
 }
@@ -81,7 +81,7 @@ TEST_CASE("a wave submits batches") {
   for (uint32_t i = 0; i < 64; ++i) pieces[i] = {uint64_t{i} * 8, data.bus() + i * 4096, 8};
   Result result;
   const uint32_t rounds = gpu::share_of(100);
-  gpu::batches<Throughput><<<1, gpu::wave_size()>>>(queue.handle(), pieces, 64, rounds, result.outcome);
+  gpu::batches<xio::Policy<>><<<1, gpu::wave_size()>>>(queue.handle(), pieces, 64, rounds, result.outcome);
   gpu::synchronize();
   CHECK(result.outcome->first_status == 0);
   CHECK(result.outcome->passed == rounds);

@@ -90,7 +90,7 @@ void run(std::vector<Row>& rows, const char* device, const nvme::QueueHandle& ha
     nvme::Piece* const pieces = make_pieces(batch, bus);
     *outcome = {};
     const double seconds = timed(stream, [&] {
-      gpu::batches<Throughput><<<1, gpu::wave_size(), 0, stream.get()>>>(handle, pieces, batch, rounds, outcome);
+      gpu::batches<xio::Policy<>><<<1, gpu::wave_size(), 0, stream.get()>>>(handle, pieces, batch, rounds, outcome);
     });
     rows.push_back({device, "wave, submit and wait", handle.depth, batch, 1, seconds, uint64_t{batch} * rounds,
                     outcome->passed == rounds && outcome->failed == 0});

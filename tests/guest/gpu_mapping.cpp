@@ -10,9 +10,9 @@
 #include <string>
 
 #include <xio/device/nvme/queue.hpp>
-#include <xio/host/nvme/idle_probe.hpp>
 #include <xio/host/memory/doorbell_mapping.hpp>
 #include <xio/host/nvme/controller.hpp>
+#include <xio/host/nvme/idle_probe.hpp>
 #include <xio/host/nvme/vfio.hpp>
 
 #include "catch.hpp"

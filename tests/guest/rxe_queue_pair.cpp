@@ -88,9 +88,9 @@ void on_each_device(const std::function<void(const std::string&)>& body) {
   }
 }
 
-template <Sharing S, class Policy = Latency>
+template <Sharing S, class Policy = xio::Policy<>>
 using Queue = rdma::QueuePair<RxeEndpoint::Vendor, S, Policy>;
-using Receives = rdma::ReceiveQueue<RxeEndpoint::Vendor, Sharing::thread, Latency>;
+using Receives = rdma::ReceiveQueue<RxeEndpoint::Vendor, Sharing::thread, xio::Policy<>>;
 
 unsigned char pattern(uint64_t i, uint64_t seed) { return static_cast<unsigned char>((i * 7 + seed * 13) ^ (i >> 8)); }
 
@@ -249,7 +249,7 @@ TEST_CASE("many waves share one queue pair", "[guest]") {
     Pair pair(name);
     const rdma::QueuePairHandle handle = pair.near.endpoint.handle();
     simt::launch(simt::Grid::of_waves(2, 1, 8), [&] {
-      Queue<Sharing::grid, Throughput> qp(handle);
+      Queue<Sharing::grid, xio::Policy<>> qp(handle);
       const uint32_t me = arch::block_index() * arch::block_size() + arch::thread_index();
       for (uint32_t round = 0; round < 100; ++round) {
         unsigned char* const mine = pair.near.memory.data() + me * 256;

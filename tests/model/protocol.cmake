@@ -3,9 +3,9 @@
 if(XIO_SANITIZE OR NOT XIO_BUILD_PROTOCOL_TESTS)
   return()
 endif()
-# The protocol code under the schedules of a few waves: as many as a limit allows, and ten times as many at night.
+# The protocol code under the schedules of a few waves: as many as a limit allows, and 25 times as many at night.
 foreach(name protocol outcomes stalls)
   xio_add_test(model/${name} LABELS protocol TIMEOUT 600 OPTIMISE -O1 DEFINITIONS XIO_INTERLEAVE=1)
   xio_register_test(NAME model.${name}_long LABELS model once nightly TIMEOUT 3600 COMMAND model-${name}
-    ENVIRONMENT XIO_MODEL_FACTOR=10)
+    ENVIRONMENT XIO_MODEL_FACTOR=25)
 endforeach()

@@ -8,7 +8,7 @@
 using namespace property;
 
 TEST_CASE("Random sequences: a thread's queue") {
-  run_sequences<Sharing::thread, Throughput>(25);
+  run_sequences<Sharing::thread, xio::Policy<>>(25);
   run_sequences<Sharing::thread, Policy<Deferred<3>, Notify>>(25);
 }
 

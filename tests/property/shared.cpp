@@ -9,9 +9,9 @@ using namespace property;
 
 TEST_CASE("Random sequences: a queue of the grid") {
   run_sequences<Sharing::grid, Policy<Notify>>(25);
-  run_sequences<Sharing::grid, Policy<Latency, Deferred<4>>>(25);
+  run_sequences<Sharing::grid, Policy<Deferred<4>>>(25);
 }
 
 TEST_CASE("Random sequences: a queue with shadow doorbells") {
-  run_sequences<Sharing::grid, Throughput, xio::ShadowDoorbell>(25);
+  run_sequences<Sharing::grid, xio::Policy<>, xio::ShadowDoorbell>(25);
 }

@@ -203,8 +203,8 @@ void run_waves(Kernel kernel, bool one_block) {
 }  // namespace
 
 TEST_CASE("Random waves on one queue of the grid") {
-  run_waves(random_lane<Sharing::grid, Throughput>, false);
+  run_waves(random_lane<Sharing::grid, xio::Policy<>>, false);
   run_waves(random_lane<Sharing::grid, Policy<Deferred<6>>>, false);
 }
 
-TEST_CASE("Random waves on one queue of a block") { run_waves(random_lane<Sharing::block, Latency>, true); }
+TEST_CASE("Random waves on one queue of a block") { run_waves(random_lane<Sharing::block, xio::Policy<>>, true); }

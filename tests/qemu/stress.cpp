@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
                   0,
                   xio::deadline(xio::Duration{static_cast<uint64_t>(seconds * 1e9)}),
                   &findings};
-    xio::simt::launch(Grid::of_waves(waves, 1, 1), kernel<Sharing::grid, xio::Throughput>, job);
+    xio::simt::launch(Grid::of_waves(waves, 1, 1), kernel<Sharing::grid, xio::Policy<>>, job);
     findings.print(controller.transport().description().c_str(), seconds_since(start));
     Queue<Sharing::grid> view(queue.handle());
     const bool quiet = view.quiet(soon()).is_ok();

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <xio/host/nvme/idle_probe.hpp>
 #include <xio/host/memory/doorbell_mapping.hpp>
+#include <xio/host/nvme/idle_probe.hpp>
 #include <xio/host/nvme/vfio.hpp>
 #include <xio/host/rdma/gpu_reach.hpp>
 

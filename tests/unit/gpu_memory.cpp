@@ -239,7 +239,7 @@ TEST_CASE("memory modes are placements", "[gpu]") {
   STATIC_REQUIRE(Mixed::mode == 9);
   STATIC_REQUIRE_FALSE(xio::Policy<Mixed::Tag>::inbound_in_order);
   STATIC_REQUIRE(xio::Policy<xio::PlacementOf<11>::Tag>::inbound_in_order);
-  STATIC_REQUIRE(xio::Policy<xio::Latency, xio::PlacementOf<0>::Tag>::ringing == xio::Ringing::immediate);
+  STATIC_REQUIRE(xio::Policy<xio::PlacementOf<0>::Tag>::ringing == xio::Ringing::immediate);
   STATIC_REQUIRE(xio::PlacementOf<6>::doorbell_record == Memory::device);
   for (uint32_t mode = 0; mode < 16; ++mode) CHECK(xio::needs_inbound_flush(mode) == ((mode & 10) == 8));
 

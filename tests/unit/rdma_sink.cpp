@@ -17,7 +17,7 @@ TEST_CASE("a segment whose number is chosen at run time lies where any other doe
   shape.entries = entries;
   const auto ring_after = [&](uint64_t index, uint32_t units, uint32_t segment, bool chosen) {
     std::vector<arch::Vec16> ring(entries * 4, arch::Vec16{});
-    const rdma::RingSink<mlx5::Vendor<>, Latency> sink(ring.data(), shape, index, units);
+    const rdma::RingSink<mlx5::Vendor<>, xio::Policy<>> sink(ring.data(), shape, index, units);
     const rdma::Segment value{{1, 2, 3, segment + 4}};
     if (chosen) {
       sink.put_chosen(segment, value);

@@ -44,7 +44,7 @@ class RdmaResponderWork {
   }
 
  private:
-  using Queue = xio::rdma::QueuePair<Vendor, xio::Sharing::thread, xio::Latency>;
+  using Queue = xio::rdma::QueuePair<Vendor, xio::Sharing::thread, xio::Policy<>>;
   using Receives = xio::rdma::ReceiveQueue<Vendor, xio::Sharing::thread>;
   static constexpr uint32_t rounds_per_glance = 64;
 

@@ -17,9 +17,9 @@ using xio::Sharing;
 #define KERNEL(name, ...) \
   extern "C" __global__ void name(RdmaJob job) { machine_kernels::__VA_ARGS__(job); }
 #define VENDOR(name, Vendor, atomics)                                               \
-  KERNEL(name##_thread, put_get<Vendor, Sharing::thread, xio::Throughput, atomics>) \
-  KERNEL(name##_wave, put_get<Vendor, Sharing::wave, xio::Throughput, atomics>)     \
-  KERNEL(name##_grid, put_get<Vendor, Sharing::grid, xio::Throughput, atomics>)     \
+  KERNEL(name##_thread, put_get<Vendor, Sharing::thread, xio::Policy<>, atomics>) \
+  KERNEL(name##_wave, put_get<Vendor, Sharing::wave, xio::Policy<>, atomics>)     \
+  KERNEL(name##_grid, put_get<Vendor, Sharing::grid, xio::Policy<>, atomics>)     \
   KERNEL(name##_grid_puts, puts<Vendor, Sharing::grid>)                             \
   KERNEL(name##_quiet, put_quiet<Vendor>)                                           \
   KERNEL(name##_messages, send_receive<Vendor>)
@@ -31,12 +31,11 @@ VENDOR(ernic, xio::ernic::Vendor, false)
 VENDOR(rxe, xio::rxe::Vendor<>, true)
 
 // What policies change is the same for all.
-KERNEL(mlx5_wave_latency, put_get<xio::mlx5::Vendor<>, Sharing::wave, xio::Latency, true>)
+KERNEL(mlx5_wave_deferred, put_get<xio::mlx5::Vendor<>, Sharing::wave, xio::Policy<xio::Deferred<4>>, true>)
 KERNEL(mlx5_thread_puts, puts<xio::mlx5::Vendor<>, Sharing::thread>)
 KERNEL(mlx5_wave_puts, puts<xio::mlx5::Vendor<>, Sharing::wave>)
-KERNEL(bnxt_block, put_get<xio::bnxt::Vendor<>, Sharing::block, xio::Throughput, true>)
+KERNEL(bnxt_block, put_get<xio::bnxt::Vendor<>, Sharing::block, xio::Policy<>, true>)
 KERNEL(ionic_grid_deferred, put_get<xio::ionic::Vendor<>, Sharing::grid, xio::Policy<xio::Deferred<4>>, true>)
-KERNEL(ernic_grid_latency, put_get<xio::ernic::Vendor, Sharing::grid, xio::Latency, false>)
 KERNEL(rxe_grid_through, put_get<xio::rxe::Vendor<>, Sharing::grid, xio::Policy<xio::WriteThrough>, true>)
 
 #undef VENDOR

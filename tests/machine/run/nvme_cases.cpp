@@ -187,7 +187,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
 std::vector<Case> nvme_cases() {
   constexpr uint32_t fair = 0b011;  // a failure ends what the kernel is about
   return {
-      {"thread_throughput", run_nvme, 1, 4, 4, 3, 3, 0, own_queues},
+      {"thread", run_nvme, 1, 4, 4, 3, 3, 0, own_queues},
       {"thread_deferred", run_nvme, 1, 4, 4, 8, 3, 0, own_queues},
       {"thread_session", run_nvme, 1, 4, 4, 3, 3, 0, own_queues},
       {"thread_processed", run_nvme, 1, 4, 4, 4, 8, 0, own_queues},
@@ -195,8 +195,8 @@ std::vector<Case> nvme_cases() {
       {"thread_reads", run_nvme, 1, 0, 0, 8, 8, 0, own_queues | costs, fair},
       {"wave_reads", run_nvme, 1, 0, 0, 128, 8, 0, costs, fair},
       {"grid_reads", run_nvme, 4, 64, 0, 256, 8, 0, costs, fair},
-      {"wave_throughput", run_nvme, 1, 0, 0, 64, 2},
-      {"wave_latency", run_nvme, 1, 0, 7, 5, 2},
+      {"wave", run_nvme, 1, 0, 0, 64, 2},
+      {"wave_in_part", run_nvme, 1, 0, 7, 5, 2, 0, 0, 0b111, "wave"},
       {"wave_through", run_nvme, 1, 0, 0, 64, 2, 0, through},
       {"wave_shadow", run_nvme, 1, 0, 0, 64, 2, 0, shadow},
       {"wave_placed", run_nvme, 1, 0, 0, 64, 1, 0, inbound, fair},
@@ -204,10 +204,9 @@ std::vector<Case> nvme_cases() {
       {"wave_tokens", run_nvme, 1, 0, 0, 64, 3},
       {"wave_batches", run_nvme, 1, 0, 0, 64, 2, 40, pairs, fair},
       {"wave_batches_through", run_nvme, 1, 0, 0, 64, 2, 40, pairs | through, fair},
-      {"block_throughput", run_nvme, 1, 128, 0, 64, 1},
-      {"grid_throughput", run_nvme, 2, 64, 0, 32, 1},
-      {"grid_throughput_narrow", run_nvme, 3, 0, 0, 7, 1, 0, 0, 0b111, "grid_throughput"},
-      {"grid_latency", run_nvme, 2, 64, 0, 32, 1},
+      {"block", run_nvme, 1, 128, 0, 64, 1},
+      {"grid", run_nvme, 2, 64, 0, 32, 1},
+      {"grid_narrow", run_nvme, 3, 0, 0, 7, 1, 0, 0, 0b111, "grid"},
       {"grid_deferred", run_nvme, 2, 64, 0, 16, 1},
       {"grid_parts", run_nvme, 2, 64, 0, 128, 2},
       {"grid_through", run_nvme, 2, 64, 0, 32, 1, 0, through},

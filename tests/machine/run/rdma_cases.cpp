@@ -119,7 +119,7 @@ void add(std::vector<Case>& cases, const std::string& vendor, const std::string&
   cases.push_back({vendor + "_quiet", run_rdma<Kit>, 2, 0, 0, 64, 2, 0, 0, late});
   // One round: lanes that wait together wait for each other, and a second message would wait for both.
   cases.push_back({vendor + "_messages", run_rdma<Kit>, 2, 8, 0, 64, 1, 0, 0, late});
-  cases.push_back({vendor + more, run_rdma<Kit>, 1, 0, 0, 64, 1, 0, features, late});
+  if (!more.empty()) cases.push_back({vendor + more, run_rdma<Kit>, 1, 0, 0, 64, 1, 0, features, late});
 }
 
 }  // namespace
@@ -128,10 +128,10 @@ std::vector<Case> rdma_cases() {
   std::vector<Case> cases;
   cases.push_back({"mlx5_thread_puts", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 1, 1, 64, 64, 0, costs});
   cases.push_back({"mlx5_wave_puts", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 8, 0, costs});
-  add<xio::emulation::Mlx5Kit<>>(cases, "mlx5", "_wave_latency");
+  add<xio::emulation::Mlx5Kit<>>(cases, "mlx5", "_wave_deferred");
   add<xio::emulation::BnxtKit<>>(cases, "bnxt", "_block");
   add<xio::emulation::IonicKit<>>(cases, "ionic", "_grid_deferred");
-  add<xio::emulation::ErnicKit>(cases, "ernic", "_grid_latency");
+  add<xio::emulation::ErnicKit>(cases, "ernic", "");
   add<xio::emulation::RxeKit<>>(cases, "rxe", "_grid_through", through);
   return cases;
 }

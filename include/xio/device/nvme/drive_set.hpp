@@ -46,7 +46,7 @@ struct DriveSetHandle {
 /// a wave that go to one drive go to one queue, together.
 ///
 /// @tparam S  Sharing::grid or Sharing::block; a set is shared by nature.
-template <Sharing S = Sharing::grid, class Policy = Throughput,
+template <Sharing S = Sharing::grid, class Policy = xio::Policy<>,
           class Doorbell = typename xio::detail::DoorbellOf<Policy>::type>
 class DriveSet {
  public:

@@ -35,7 +35,7 @@ namespace nvme {
 ///
 /// @tparam S        who uses the queue pair at the same time; using it more widely is a data race. Shared modes (block,
 ///                  grid) and exclusive ones (thread, wave) keep different state: do not mix them on one queue pair.
-/// @tparam Policy   Throughput, Latency, Unchecked, or one derived from them (policy.hpp).
+/// @tparam Policy   xio::Policy<>, Unchecked, or one derived from them (policy.hpp).
 /// @tparam Doorbell MmioDoorbell or ShadowDoorbell (doorbell.hpp).
 template <Sharing S, class Policy, class Doorbell, class Holder>
 class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
@@ -347,7 +347,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
 };
 
 /// The queue type of most kernels; see BasicQueue.
-template <Sharing S = Sharing::grid, class Policy = Throughput,
+template <Sharing S = Sharing::grid, class Policy = xio::Policy<>,
           class Doorbell = typename xio::detail::DoorbellOf<Policy>::type>
 using Queue = BasicQueue<S, Policy, Doorbell, InMemory>;
 

@@ -39,8 +39,14 @@ enum class Publication {
 /// Where a queue's completions and its data lie.
 enum class Memory { host, device };
 
-/// What a queue does where its policy says nothing else; a policy by itself.
-struct Throughput {
+/// What a queue does, put together of tags: `Policy<Deferred<16>, WriteThrough>`, or on top of another policy, which
+/// stands first: `Policy<Unchecked, Notify>`. `Policy<>` is what a queue does where nothing is said: everything is
+/// checked. Whoever needs more derives from one and hides a member.
+template <class... Parts>
+struct Policy;
+
+template <>
+struct Policy<> {
   static constexpr Ringing ringing = Ringing::immediate;
   static constexpr Publication publication = Publication::release;
   static constexpr bool argument_checks = true;    ///< refuse, and split, before anything reaches the device
@@ -54,11 +60,8 @@ struct Throughput {
   static constexpr uint32_t most_doorbells = 8;    ///< in a row that one call stores; then others may take that over
 };
 
-/// As Throughput: shared queues ring at once in both.
-struct Latency : Throughput {};
-
-/// As Latency, but the caller vouches for the arguments: nothing is refused, and nothing is split.
-struct Trusting : Latency {
+/// As Policy<>, but the caller vouches for the arguments: nothing is refused, and nothing is split.
+struct Trusting : Policy<> {
   static constexpr bool argument_checks = false;
 };
 
@@ -108,7 +111,7 @@ template <class... Tags>
 struct CheckTags {};
 template <class Tag, class... Rest>
 struct CheckTags<Tag, Rest...> : CheckTags<Rest...> {
-  static_assert(!is_policy<Tag>, "Policy<...>: a whole policy (Latency, Unchecked, another Policy) stands first");
+  static_assert(!is_policy<Tag>, "Policy<...>: a whole policy (Unchecked, another Policy) stands first");
   static_assert(is_tag<Tag> || is_policy<Tag>,
                 "Policy<...>: unknown tag; there are Deferred<N>, WriteThrough, Notify, NarrowSlots, Unasked, "
                 "Placed<completions, data> and RingBy<doorbell>");
@@ -118,16 +121,12 @@ struct CheckTags<Tag, Rest...> : CheckTags<Rest...> {
 };
 
 template <bool FirstIsWhole, class First, class... Tags>
-struct Assemble : CheckTags<First, Tags...>, Tagged<Throughput, First, Tags...> {};
+struct Assemble : CheckTags<First, Tags...>, Tagged<Policy<>, First, Tags...> {};
 template <class First, class... Tags>
 struct Assemble<true, First, Tags...> : CheckTags<Tags...>, Tagged<First, Tags...> {};
 
 }  // namespace detail
 
-/// A policy put together: `Policy<Deferred<16>, WriteThrough>`, or on top of another, which stands first:
-/// `Policy<Unchecked, Notify>`. Whoever needs more derives from one and hides a member.
-template <class... Parts>
-struct Policy : Throughput {};
 template <class First, class... Tags>
 struct Policy<First, Tags...> : detail::Assemble<detail::is_policy<First>, First, Tags...>::type {};
 

@@ -34,8 +34,8 @@ namespace rdma {
 /// @tparam Vendor mlx5::Vendor and its like (xio/vendors/*/traits.hpp).
 /// @tparam S      who uses the queue pair at the same time; using it more widely is a data race. Shared modes (block,
 ///                grid) and exclusive ones (thread, wave) keep different state: do not mix them on one queue pair.
-/// @tparam Policy Throughput, Latency, Unchecked, or one derived from them (policy.hpp).
-template <class Vendor, Sharing S = Sharing::grid, class Policy = Throughput>
+/// @tparam Policy xio::Policy<>, Unchecked, or one derived from them (policy.hpp).
+template <class Vendor, Sharing S = Sharing::grid, class Policy = xio::Policy<>>
 class QueuePair : public SendPost<Vendor, S, Policy> {
   using Post = SendPost<Vendor, S, Policy>;
 

@@ -27,7 +27,7 @@ struct Received {
 /// What arrived is kept until somebody has asked: the place of a receive in the ring is free again when wait() or
 /// test() has told how it ended, however late, or forget() was called. Until then post() finds no room there. Who never
 /// asks uses a policy that says so (Unasked).
-template <class Vendor, Sharing S = Sharing::grid, class QueuePolicy = Throughput>
+template <class Vendor, Sharing S = Sharing::grid, class QueuePolicy = xio::Policy<>>
 class ReceiveQueue {
  public:
   /// @param lanes as of QueuePair
