@@ -8,6 +8,7 @@ endif()
 
 file(GLOB machine_amdgcn_sources CONFIGURE_DEPENDS ${XIO_TESTS_DIR}/machine/amdgcn/*.cpp)
 add_library(machine_amdgcn STATIC ${machine_amdgcn_sources})
+xio_unity(machine_amdgcn 7)
 target_include_directories(machine_amdgcn PUBLIC ${XIO_TESTS_DIR})
 target_link_libraries(machine_amdgcn PRIVATE xio_build_options)
 xio_optimise_test(machine_amdgcn -O2)

@@ -8,7 +8,7 @@ namespace machine::ptx {
 
 namespace {
 
-bool acquires(Order order) { return order == Order::acquire || order == Order::acq_rel || order == Order::sc; }
+bool acquire_order(Order order) { return order == Order::acquire || order == Order::acq_rel || order == Order::sc; }
 bool releases(Order order) { return order == Order::release || order == Order::acq_rel || order == Order::sc; }
 
 }  // namespace
@@ -70,7 +70,7 @@ void Memory::take_first(Reader& reader, const Line& line, Order order, Scope sco
   if (!line.first || order == Order::weak || scope != Scope::sys) return;
   ClockPointer& so_far = reader.read[static_cast<int>(Scope::sys)];
   so_far = joined(so_far, line.first);
-  if (acquires(order)) reader.known.join(*line.first);
+  if (acquire_order(order)) reader.known.join(*line.first);
 }
 
 ClockPointer Memory::snapshot(Reader& reader) {
