@@ -165,6 +165,18 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     return result;
   }
 
+  /// Waits until one of the calling lane's tokens has ended; `which` tells which one, the answer how. Operations of a
+  /// queue pair end in the order in which they were posted: it is the oldest, unless one was refused.
+  XIO_DEVICE Status wait_any(const Token* tokens, uint32_t count, Deadline until, uint32_t& which) {
+    const Group<S> group = callers();
+    which = 0;
+    for (uint32_t i = 1; i < count && tokens[which].submitted(); ++i) {
+      if (!tokens[i].submitted() || tokens[i].last < tokens[which].last) which = i;
+    }
+    const Status status = wait_in(group, count != 0 ? tokens[which] : Token(), until);
+    return count != 0 ? status : Status(Status::invalid_argument);
+  }
+
   /// Looks once: Status::would_block where the operation has not ended yet.
   XIO_DEVICE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order, "data may arrive after its completion: use wait(), which makes it arrive");
