@@ -54,7 +54,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   /// Posts one operation for each calling lane; waits for room until the deadline. Of lanes that post together the last
   /// one's operation alone is signalled.
   ///
-  /// @param payload where the data lies: NoData, OneSge, SgeList, InlineBytes or InlineValue.
+  /// @param payload where the data lies: NoPayload, OneSge, SgeList, InlineBytes or InlineValue.
   /// @param until   a Deadline, or Now{}: a lane that finds no room gets a token refused with Status::would_block.
   /// @return a token; a refused one carries the reason, and nothing was posted.
   template <class Payload, class Until>
@@ -211,8 +211,8 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     work.flags = work_flag::signaled;
     work.immediate = lkey;
     Token token;
-    token.status = Vendor::Send::check(handle().shape, work, NoData{});
-    token = submit_group(group, token.status.is_ok(), work, NoData{}, until, token);
+    token.status = Vendor::Send::check(handle().shape, work, NoPayload{});
+    token = submit_group(group, token.status.is_ok(), work, NoPayload{}, until, token);
     return wait_group(group, token, until, Post::is_covered);
   }
 
