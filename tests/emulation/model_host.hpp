@@ -141,7 +141,7 @@ class Host {
   /// Runs until the condition holds; throws after a minute, which a busy machine does not reach, or a million steps.
   template <class Condition>
   void wait(Condition holds) {
-    xio::host::Deadline deadline(std::chrono::seconds(60));
+    xio::host::Timeout deadline(std::chrono::seconds(60));
     for (size_t i = 0; !holds(); ++i) {
       if (controller.config().execution == NvmeExecution::stepped) {
         if (i > 1000000) throw std::runtime_error("the model does not do what the test waits for");

@@ -25,7 +25,7 @@ uint32_t exercise(Host& host, Queue& queue, uint32_t operations, uint64_t first_
   std::vector<Step> steps(depth, idle);
   std::vector<uint64_t> stamps(depth);
   uint32_t begun = 0, ended = 0, errors = 0;
-  const xio::host::Deadline deadline(std::chrono::seconds(120));
+  const xio::host::Timeout deadline(std::chrono::seconds(120));
   while (ended < operations && !deadline.passed()) {
     bool rung = false;
     for (uint32_t slot = 0; slot < depth; ++slot) {

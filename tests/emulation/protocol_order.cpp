@@ -281,7 +281,7 @@ TEST_CASE("H32 queues are busy at the same time, driven by one wave or by one wa
     // Nothing ends before all queues have something in flight.
     const auto held = rig.model.faults().hold(Match());
     std::thread release([&] {
-      const xio::host::Deadline limit(std::chrono::milliseconds(patience().nanoseconds / 1000000));
+      const xio::host::Timeout limit(std::chrono::milliseconds(patience().nanoseconds / 1000000));
       while (rig.model.statistics().busy_queues < 4 && !limit.passed()) std::this_thread::yield();
       rig.model.faults().resume(held);
     });

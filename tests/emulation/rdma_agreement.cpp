@@ -237,7 +237,7 @@ TEMPLATE_LIST_TEST_CASE("a peer that does not allow an operation refuses it, wit
     work.remote = rig.remote.base;
     work.rkey = rig.remote.rkey;
     const bool empty = !xio::rdma::is_atomic(kind.operation);
-    const Token token = empty ? qp.try_submit(work, xio::rdma::NoData{})
+    const Token token = empty ? qp.try_submit(work, xio::rdma::NoPayload{})
                               : qp.try_submit(work, xio::rdma::OneSge{{rig.local.base, 8, rig.local.key}});
     settle(rig.nic);
     CHECK(qp.wait(token, shortly()) == Status::remote_error);
@@ -253,7 +253,7 @@ TEMPLATE_LIST_TEST_CASE("an operation that does nothing ends after all before it
   Work work;
   work.operation = Operation::nop;
   work.flags = xio::rdma::work_flag::signaled;
-  const Token token = qp.try_submit(work, xio::rdma::NoData{});
+  const Token token = qp.try_submit(work, xio::rdma::NoPayload{});
   const xio::rdma::OneSge data{{rig.local.base, 8, rig.local.key}};
   if constexpr (TestType::Vendor::has_nop) {
     settle(rig.nic);

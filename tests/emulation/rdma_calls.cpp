@@ -100,6 +100,33 @@ TEMPLATE_LIST_TEST_CASE("H37 put with signal: what cannot be right is refused wh
   CHECK((token.status == Status::timed_out || token.status == Status::out_of_range));
 }
 
+TEMPLATE_LIST_TEST_CASE("wait_any answers for the oldest operation, and at once for a refused one", "", Vendors) {
+  RdmaRig<TestType> rig;
+  rig.running();
+  const uint32_t lanes = 32;
+  const auto kernel = [&] {
+    QueuePair<typename TestType::Vendor, Sharing::grid, xio::Policy<>> qp(rig.near.handle());
+    const uint32_t lane = xio::arch::lane();
+    const auto put = [&](uint32_t i, uint32_t bytes) {
+      const uint64_t at = 64 * (lane * 4 + i);
+      return qp.put(rig.remote.at(at, bytes), rig.local.at(at, bytes), soon());
+    };
+    Token tokens[4] = {put(0, 8), put(1, 16), put(2, 24), Token()};
+    std::swap(tokens[0], tokens[2]);
+    uint32_t which = 9;
+    EXPECT(qp.wait_any(tokens, 0, soon(), which) == Status::invalid_argument);
+    EXPECT_OK(qp.wait_any(tokens, 3, soon(), which));
+    EXPECT(which == 2);
+    tokens[3] = qp.put(rig.remote.at(rig.remote.length, 8), rig.local.at(0, 8), soon());
+    EXPECT(qp.wait_any(tokens, 4, soon(), which) == Status::out_of_range);
+    EXPECT(which == 3);
+    EXPECT_OK(qp.wait_all(tokens, 3, soon()));
+  };
+  CHECK_NOTHROW(xio::simt::launch(Grid::of_waves(2, 1, lanes), kernel));
+  rig.nic.stop();
+  CHECK(rig.violations() == "");
+}
+
 TEMPLATE_LIST_TEST_CASE("an invalidated key serves no more", "", Full) {
   using Vendor = typename TestType::Vendor;
   RdmaRig<TestType> rig;

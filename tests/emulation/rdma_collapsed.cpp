@@ -338,13 +338,13 @@ struct Changing {
 };
 
 template <class Entry>
-xio::rdma::Completion decode_changing(const uint64_t* before, const uint64_t* after, uint32_t when) {
+xio::rdma::WorkCompletion decode_changing(const uint64_t* before, const uint64_t* after, uint32_t when) {
   Changing entry{before, after, when};
   const auto read = [&](uint32_t offset) { return entry(offset); };
   const xio::rdma::Progress known{5, 5};
   const uint64_t word = Entry::look(read);
   if (!Entry::is_new(word, known, 100)) return {};
-  const xio::rdma::Completion success = Entry::decode_success(word, read);
+  const xio::rdma::WorkCompletion success = Entry::decode_success(word, read);
   return success.kind == xio::rdma::CompletionKind::send ? success : Entry::decode(read, known, 100);
 }
 

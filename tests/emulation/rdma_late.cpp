@@ -198,7 +198,7 @@ TEMPLATE_LIST_TEST_CASE("what arrived is not posted over until somebody has aske
   for (uint32_t i = 0; i < depth; ++i) it.send();
   fill();
   CHECK(tokens.size() == entries);
-  CHECK(it.receives.post(xio::rdma::NoData{}, xio::deadline(1_ms)).status == Status::timed_out);
+  CHECK(it.receives.post(xio::rdma::NoPayload{}, xio::deadline(1_ms)).status == Status::timed_out);
   // The second one does not help as long as the first one's place is taken.
   CHECK(it.is_right(tokens[1], it.ask(tokens[1])));
   CHECK(it.post().status == Status::would_block);

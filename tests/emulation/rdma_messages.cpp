@@ -71,7 +71,7 @@ TEMPLATE_LIST_TEST_CASE("messages and immediates arrive in the order posted", ""
     CAPTURE(round);
     const Token first = pair.receives.post(far.at(0, 128), soon());
     const Token second = pair.receives.post(far.at(1024, 128), soon());
-    const Token third = pair.receives.post(xio::rdma::NoData{}, soon());
+    const Token third = pair.receives.post(xio::rdma::NoPayload{}, soon());
     for (uint32_t i = 0; i < 200; ++i) pair.near_bytes[i] = pattern(i, round);
     (void)pair.qp.send(pair.local.at(0, 100), soon());
     (void)pair.qp.send_immediate(pair.local.at(7, 128), 0xdead0000 + round, soon());
@@ -100,12 +100,12 @@ TEMPLATE_LIST_TEST_CASE("messages and immediates arrive in the order posted", ""
 
 TEMPLATE_LIST_TEST_CASE("an immediate with a message of length 0", "", Vendors) {
   Pair<TestType> pair;
-  const Token receive = pair.receives.post(xio::rdma::NoData{}, soon());
+  const Token receive = pair.receives.post(xio::rdma::NoPayload{}, soon());
   Work work;
   work.operation = Operation::put_immediate;
   work.flags = xio::rdma::work_flag::signaled;
   work.immediate = 0xcafe;
-  CHECK(pair.qp.wait(pair.qp.submit(work, xio::rdma::NoData{}, soon()), soon()).is_ok());
+  CHECK(pair.qp.wait(pair.qp.submit(work, xio::rdma::NoPayload{}, soon()), soon()).is_ok());
   const Received received = pair.receives.wait(receive, soon());
   CHECK(received.status.is_ok());
   CHECK(received.immediate == 0xcafe);

@@ -112,7 +112,7 @@ TEST_CASE("a local invalidate of ConnectX: the key is gone, and the next operati
   work.operation = xio::rdma::Operation::local_invalidate;
   work.flags = xio::rdma::work_flag::signaled;
   work.immediate = key;
-  const Token gone = qp.try_submit(work, xio::rdma::NoData{});
+  const Token gone = qp.try_submit(work, xio::rdma::NoPayload{});
   const Token after = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
   const uint8_t* const next = rig.near.memory().sq + 64 * (after.last + 1 - after.count);
   CHECK((next[11] & 0xe0) == 0x20);  // initiator small fence
@@ -128,7 +128,7 @@ TEMPLATE_TEST_CASE("H16 a local invalidate that would not end in its turn is ref
   QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   xio::rdma::Work work;
   work.operation = xio::rdma::Operation::local_invalidate;
-  const Token token = qp.try_submit(work, xio::rdma::NoData{});
+  const Token token = qp.try_submit(work, xio::rdma::NoPayload{});
   CHECK(token.count == 0);
   CHECK(token.status == Status::unsupported);
 }
@@ -151,7 +151,7 @@ void meet_all_entries() {
   };
   xio::rdma::ReceiveQueue<Bnxt::Vendor, S> queue(handle);
   Token tokens[4];
-  for (Token& token : tokens) token = queue.post(xio::rdma::NoData{}, xio::Now{});
+  for (Token& token : tokens) token = queue.post(xio::rdma::NoPayload{}, xio::Now{});
   put(0, bnxt::CqeType::responder_rc, static_cast<uint64_t>(bnxt::ResponderStatus::hardware_flush), 0);
   put(1, bnxt::CqeType::responder_rc, 0, 5);
   put(2, static_cast<bnxt::CqeType>(13), 0, 0);

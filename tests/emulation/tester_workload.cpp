@@ -74,7 +74,7 @@ NvmeOptions options_for(const std::string& controller) {
 }
 
 bool eventually(const std::function<bool()>& condition) {
-  const xio::host::Deadline deadline(std::chrono::seconds(30));
+  const xio::host::Timeout deadline(std::chrono::seconds(30));
   while (!condition()) {
     if (deadline.passed()) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

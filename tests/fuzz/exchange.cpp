@@ -147,7 +147,7 @@ void session(Input& input) {
     const uint32_t finished[2] = {1, 0};
     const std::string beat(reinterpret_cast<const char*>(finished), sizeof finished);
     const std::string parts[] = {std::string(options.num_queues * sizeof(xio::host::QueuePairAddress), '\0'),
-                                 std::string(sizeof(xio::host::RemoteMemory), '\0'), std::string(), beat + totals,
+                                 std::string(sizeof(xio::host::PeerMemory), '\0'), std::string(), beat + totals,
                                  std::string(8, '\0')};
     for (uint32_t i = 0; i < polite; ++i) ends.send(framed(parts[i]));
     if ((first & 0x40) != 0) {

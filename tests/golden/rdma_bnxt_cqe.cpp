@@ -30,7 +30,7 @@ class Pair {
   uint64_t next() const { return next_; }
 
   /// @throws Mismatch where an entry names something that was not posted
-  void take(const lib::Completion& completion, std::vector<Reported>& reports) {
+  void take(const lib::WorkCompletion& completion, std::vector<Reported>& reports) {
     switch (completion.kind) {
       case lib::CompletionKind::send:
         end_ = completion.counter % count_;
@@ -85,7 +85,7 @@ class Pair {
   uint32_t count_;
   uint64_t next_;  ///< number of the first operation that has not ended
   uint64_t end_;   ///< number after the last that an entry ended
-  lib::Completion completion_;
+  lib::WorkCompletion completion_;
   bool failed_ = false;
   bool ended_ = false;
   std::deque<Request> sends_;

@@ -226,7 +226,7 @@ class ReceiveDrain {
     Queue queue(handle_);
     std::vector<xio::Token> tokens;
     for (uint64_t i = 0; i < number; ++i) {
-      tokens.push_back(queue.post(lib::NoData{}, xio::Now{}));
+      tokens.push_back(queue.post(lib::NoPayload{}, xio::Now{}));
       if (!tokens.back().status.is_ok()) throw Mismatch("a receive was not posted");
     }
     Drained drained;
@@ -237,7 +237,7 @@ class ReceiveDrain {
         received = queue.test(tokens[i]);
       }
       if (received.status == xio::Status::would_block || received.status == xio::Status::broken) break;
-      lib::Completion completion;
+      lib::WorkCompletion completion;
       completion.bytes = received.bytes;
       completion.flags = static_cast<uint8_t>(received.flags);
       completion.immediate = received.immediate;

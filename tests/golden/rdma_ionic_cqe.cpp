@@ -42,7 +42,7 @@ class SendQueue {
   uint64_t message() const { return message_; }
 
   /// False where the entry names a message that is not outstanding.
-  bool take(const lib::Completion& completion) {
+  bool take(const lib::WorkCompletion& completion) {
     if (flushed_) return true;
     if (completion.kind == lib::CompletionKind::ended) {
       flushed_ = true;
@@ -92,7 +92,7 @@ class SendQueue {
   uint64_t message_;
   uint64_t messages_left_ = 0;  ///< operations with a number that have not ended
   std::deque<Outstanding> queue_;
-  lib::Completion completion_;
+  lib::WorkCompletion completion_;
   std::optional<uint64_t> failed_;
   bool flushed_ = false;
 };

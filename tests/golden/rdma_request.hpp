@@ -44,7 +44,7 @@ auto with_payload(const Request& request, F&& f) {
   if (request.is_inline) {
     return f(lib::InlineBytes{request.inline_data.data(), static_cast<uint32_t>(request.inline_data.size())});
   }
-  if (request.sges.empty()) return f(lib::NoData{});
+  if (request.sges.empty()) return f(lib::NoPayload{});
   if (request.sges.size() == 1) return f(lib::OneSge{request.sges[0]});
   return f(lib::SgeList{request.sges.data(), static_cast<uint32_t>(request.sges.size())});
 }

@@ -52,7 +52,7 @@ constexpr uint64_t with_immediate = 2;
 constexpr uint64_t with_invalidate = 8;
 
 /// What came with a message that arrived.
-void expect_message(const Json& expected, const lib::Completion& completion) {
+void expect_message(const Json& expected, const lib::WorkCompletion& completion) {
   expect_number("bytes received", number_at(expected, "byte_len"), completion.bytes);
   expect_number("source queue pair", number_at(expected, "src_qp"), completion.source_qpn);
   const uint64_t flags = number_at(expected, "wc_flags");

@@ -33,11 +33,11 @@ class CompletionRing {
 
   /// The entry at consumer index `index`, if it is new. `producer`: of those rings that have such an index.
   template <class Decoder>
-  std::optional<lib::Completion> look(uint64_t index, uint64_t producer = 0) const {
+  std::optional<lib::WorkCompletion> look(uint64_t index, uint64_t producer = 0) const {
     const uint64_t word = load(index, Decoder::word_offset);
     if (!Decoder::is_new(by_index<Decoder>(0) ? producer : word, index, entries_)) return std::nullopt;
     const auto read = [&](uint32_t offset) { return load(index, offset); };
-    const lib::Completion whole = Decoder::decode(word, read);
+    const lib::WorkCompletion whole = Decoder::decode(word, read);
     compare_usual(whole, Decoder::decode_success(word, read));
     return whole;
   }
@@ -53,7 +53,7 @@ class CompletionRing {
   }
 
   /// decode_success() agrees with decode(), and leaves nothing to it that both could tell.
-  static void compare_usual(const lib::Completion& whole, const lib::Completion& usual) {
+  static void compare_usual(const lib::WorkCompletion& whole, const lib::WorkCompletion& usual) {
     // Local operations of IONIC, which complete by ring index, are not usual.
     const bool expected =
         whole.kind == lib::CompletionKind::send && whole.status.is_ok() && whole.counts != lib::Counter::entry;
@@ -88,8 +88,8 @@ struct Reported {
   uint64_t wr_id;
   bool is_receive;
   xio::Status status;
-  lib::Completion completion;  ///< the entry that said so
-  bool flushed = false;        ///< no entry said so: the queue pair is in error
+  lib::WorkCompletion completion;  ///< the entry that said so
+  bool flushed = false;            ///< no entry said so: the queue pair is in error
 };
 
 /// Requests that were posted to a queue and have not ended.

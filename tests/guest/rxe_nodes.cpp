@@ -52,7 +52,7 @@ void run(bool server, Exchange exchange) {
   Node node(server ? "rxe0" : "rxe1", {}, 256, size_t{256} << 10);
   VerbsQueuePair& queue = node.queue.verbs_queue();
   const QueuePairAddress peer = exchange.trade(queue.address());
-  const RemoteMemory remote = exchange.trade(node.region.remote());
+  const PeerMemory remote = exchange.trade(node.region.remote());
   require(peer.gid != queue.address().gid, "both have the same address");
   queue.connect(peer);
   exchange.meet();

@@ -176,7 +176,7 @@ TEST_CASE("messages, immediates and atomics", "[guest]") {
       CAPTURE(round);
       const Token first = receives.post(far.at(0, 4096), soon());
       const Token second = receives.post(far.at(4096, 4096), soon());
-      const Token third = receives.post(rdma::NoData{}, soon());
+      const Token third = receives.post(rdma::NoPayload{}, soon());
       for (uint32_t i = 0; i < 4096; ++i) pair.near.memory[i] = pattern(i, round);
       (void)qp.send(pair.near.local().at(0, 4096), soon());
       (void)qp.send_immediate(pair.near.local().at(5, 100), 0xabcd0000 + round, soon());

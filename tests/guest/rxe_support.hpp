@@ -112,7 +112,7 @@ inline bool poll(const RxeRing& ring, rxe::Cqe& entry) {
 
 /// Waits for the next completion; throws Error where none comes.
 inline rxe::Cqe wait(const RxeRing& ring) {
-  const xio::host::Deadline deadline(patience);
+  const xio::host::Timeout deadline(patience);
   rxe::Cqe entry;
   for (xio::host::Backoff backoff; !poll(ring, entry); backoff.pause())
     if (deadline.passed()) throw xio::host::Error("no completion within " + deadline.text());

@@ -13,7 +13,7 @@ using namespace xio::rdma::work_flag;
 using recorded::stores;
 using xio::Status;
 using xio::rdma::InlineBytes;
-using xio::rdma::NoData;
+using xio::rdma::NoPayload;
 using xio::rdma::OneSge;
 using xio::rdma::Operation;
 using xio::rdma::SendShape;
@@ -219,7 +219,7 @@ static_assert(at(138, 139, 138, 0) && at(139, 139, 0, 1) && at(2 * 139, 139, 0, 
 template <class Encoder>
 constexpr uint64_t bell(const SendShape& shape, uint64_t index) {
   xio::rdma::ArraySink<8> sink;
-  return Encoder::encode(shape, {}, NoData{}, {index}, sink);
+  return Encoder::encode(shape, {}, NoPayload{}, {index}, sink);
 }
 static_assert(bell<Fixed>(fixed, 0) == 0x040a1b2c'00000001 && bell<Fixed>(fixed, 255) == 0x040a1b2c'01000000);
 static_assert(bell<Variable>(variable, 4) == 0x040a1b2c'00000006 &&
@@ -254,7 +254,7 @@ TEST_CASE("NetXtreme-E: what cannot be posted") {
   CHECK(Fixed::check(fixed, {}, pieces(1, 1, 1, 1, 1).list()) == Status::out_of_range);
   CHECK(Fixed::check(fixed, {}, block(97, 0).data()) == Status::out_of_range);
   CHECK(Fixed::check(fixed, {Operation::get}, block(8, 0).data()) == Status::invalid_argument);
-  CHECK(Fixed::check(fixed, {Operation::local_invalidate}, NoData{}) == Status::unsupported);
+  CHECK(Fixed::check(fixed, {Operation::local_invalidate}, NoPayload{}) == Status::unsupported);
   CHECK(Fixed::check(fixed, {Operation::fetch_add}, pieces(16).list()) == Status::invalid_argument);
   CHECK(Fixed::check(fixed, {}, pieces(0x80000000).list()) == Status::out_of_range);
   CHECK(Fixed::check(fixed, {}, pieces(0x7fffffff).list()) == Status::ok);
@@ -271,5 +271,5 @@ TEST_CASE("NetXtreme-E: units") {
   CHECK(Fixed::units(fixed, {}, pieces(1, 1).list()) == 1);
   CHECK(Variable::units(variable, {}, pieces(1, 1).list()) == 4);
   CHECK(Variable::units(variable, {}, block(17, 0).data()) == 4);
-  CHECK(Variable::units(variable, {}, NoData{}) == 2);
+  CHECK(Variable::units(variable, {}, NoPayload{}) == 2);
 }

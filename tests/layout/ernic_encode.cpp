@@ -13,7 +13,7 @@ using namespace xio::rdma::work_flag;
 using recorded::stores;
 using xio::Status;
 using xio::rdma::InlineBytes;
-using xio::rdma::NoData;
+using xio::rdma::NoPayload;
 using xio::rdma::OneSge;
 using xio::rdma::Operation;
 using xio::rdma::SendShape;
@@ -197,13 +197,13 @@ static_assert(stores<Encoder>(shape, {Operation::send_invalidate, signaled, 0, 0
 // The doorbell names the queue pair's handle, and no index.
 constexpr uint64_t bell(const SendShape& queue) {
   xio::rdma::ArraySink<8> sink;
-  return Encoder::encode(queue, {}, NoData{}, {}, sink);
+  return Encoder::encode(queue, {}, NoPayload{}, {}, sink);
 }
 static_assert(bell(shape) == 0x40000321 && bell(last_handle) == 0x40ffffff);
 static_assert(ernic::ring_index(15, 8) == 15 && ernic::ring_index(16, 8) == 0);
 
 /// What a completion queue entry says.
-constexpr xio::rdma::Completion decoded(ernic::CqeOpcode opcode, uint32_t flags) {
+constexpr xio::rdma::WorkCompletion decoded(ernic::CqeOpcode opcode, uint32_t flags) {
   struct Words {
     uint64_t word[sizeof(ernic::Cqe) / 8];
   };
@@ -241,8 +241,8 @@ TEST_CASE("ERNIC: what cannot be posted") {
   CHECK(Encoder::check(shape, {}, block(0, 0).data()) == Status::ok);
   CHECK(Encoder::check(shape, {Operation::get}, block(0, 0).data()) == Status::invalid_argument);
   CHECK(Encoder::check(shape, {}, xio::rdma::InlineValue{1}) == Status::unsupported);
-  CHECK(Encoder::check(shape, {Operation::local_invalidate}, NoData{}) == Status::unsupported);
-  CHECK(Encoder::check(shape, {Operation::nop}, NoData{}) == Status::unsupported);
+  CHECK(Encoder::check(shape, {Operation::local_invalidate}, NoPayload{}) == Status::unsupported);
+  CHECK(Encoder::check(shape, {Operation::nop}, NoPayload{}) == Status::unsupported);
   CHECK(Encoder::check(shape, {Operation::compare_swap}, pieces(4).list()) == Status::invalid_argument);
   CHECK(Encoder::check(shape, {}, pieces(0x80000001).list()) == Status::out_of_range);
   // Whatever the queue pair was made with, the entry ends.

@@ -12,7 +12,7 @@ using namespace xio::rdma::work_flag;
 using recorded::fills;
 using xio::Status;
 using xio::rdma::InlineBytes;
-using xio::rdma::NoData;
+using xio::rdma::NoPayload;
 using xio::rdma::OneSge;
 using xio::rdma::Operation;
 using xio::rdma::SendShape;
@@ -254,7 +254,7 @@ static_assert(
 template <class Encoder>
 constexpr uint64_t bell(const SendShape& shape, uint64_t index) {
   xio::rdma::ArraySink<16> sink;
-  return Encoder::encode(shape, {}, NoData{}, {index}, sink);
+  return Encoder::encode(shape, {}, NoPayload{}, {index}, sink);
 }
 static_assert(bell<First>(bytes128, 0) == 0x21b2c3'000001 && bell<First>(bytes128, 31) == 0x21b2c3'000000);
 static_assert(bell<First>(deep, 65535) == 0x21b2c3'000000);
@@ -277,8 +277,8 @@ static_assert(recorded::receives<ionic::ReceiveEncoder<ionic::SpecFormat::up_to_
 }  // namespace
 
 TEST_CASE("Pensando: what cannot be posted") {
-  CHECK(First::check(bytes128, {Operation::put, solicited}, NoData{}) == Status::invalid_argument);
-  CHECK(First::check(bytes128, {Operation::put_immediate, solicited}, NoData{}) == Status::ok);
+  CHECK(First::check(bytes128, {Operation::put, solicited}, NoPayload{}) == Status::invalid_argument);
+  CHECK(First::check(bytes128, {Operation::put_immediate, solicited}, NoPayload{}) == Status::ok);
   CHECK(First::check(bytes128, {}, pieces(1, 1, 1, 1, 1, 1).list()) == Status::ok);
   CHECK(First::check(bytes128, {}, pieces(1, 1, 1, 1, 1, 1, 1).list()) == Status::out_of_range);
   CHECK(First::check(bytes128, {}, block(97, 0).data()) == Status::out_of_range);

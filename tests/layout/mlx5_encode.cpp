@@ -13,7 +13,7 @@ using namespace xio::rdma::work_flag;
 using recorded::stores;
 using xio::Status;
 using xio::rdma::InlineBytes;
-using xio::rdma::NoData;
+using xio::rdma::NoPayload;
 using xio::rdma::OneSge;
 using xio::rdma::Operation;
 using xio::rdma::SendShape;

@@ -106,7 +106,7 @@ constexpr bool fills(const xio::rdma::SendShape& shape, const xio::rdma::Work& w
 template <class Encoder>
 constexpr bool stores(const xio::rdma::SendShape& shape, const xio::rdma::Work& work, const RecordedPieces& data,
                       const xio::rdma::Place& place, const char* hex) {
-  if (data.count == 0 && !stores<Encoder>(shape, work, xio::rdma::NoData{}, place, hex)) return false;
+  if (data.count == 0 && !stores<Encoder>(shape, work, xio::rdma::NoPayload{}, place, hex)) return false;
   if (data.count == 1 && !stores<Encoder>(shape, work, xio::rdma::OneSge{data.sge[0]}, place, hex)) return false;
   return stores<Encoder>(shape, work, data.list(), place, hex);
 }

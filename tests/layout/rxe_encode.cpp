@@ -10,7 +10,7 @@
 namespace rxe = xio::rxe;
 using namespace xio::rdma::work_flag;
 using xio::Status;
-using xio::rdma::NoData;
+using xio::rdma::NoPayload;
 using xio::rdma::OneSge;
 using xio::rdma::Operation;
 using xio::rdma::SendShape;
@@ -79,12 +79,12 @@ static_assert(opcode(Operation::put) == 0 && opcode(Operation::put_immediate) ==
 static_assert(opcode(Operation::send_immediate) == 3 && opcode(Operation::get) == 4);
 static_assert(opcode(Operation::compare_swap) == 5 && opcode(Operation::fetch_add) == 6);
 static_assert(opcode(Operation::local_invalidate) == 7 && opcode(Operation::send_invalidate) == 9);
-static_assert(entry({Operation::send, fence | solicited}, NoData{}).little<uint32_t>(16) == 5);
+static_assert(entry({Operation::send, fence | solicited}, NoPayload{}).little<uint32_t>(16) == 5);
 
 // Immediate data go as on the wire; a key is an integer.
-constexpr Entry immediate = entry({Operation::send_immediate, 0, 0, 0x11223344}, NoData{});
+constexpr Entry immediate = entry({Operation::send_immediate, 0, 0, 0x11223344}, NoPayload{});
 static_assert(immediate.byte(20) == 0x11 && immediate.byte(23) == 0x44);
-constexpr Entry invalidate = entry({Operation::send_invalidate, 0, 0, 0x0badf00d}, NoData{});
+constexpr Entry invalidate = entry({Operation::send_invalidate, 0, 0, 0x0badf00d}, NoPayload{});
 static_assert(invalidate.little<uint32_t>(20) == 0x0badf00d);
 static_assert(invalidate.little<uint32_t>(184) == 0 && invalidate.little<uint32_t>(196) == 0);
 
@@ -119,7 +119,7 @@ static_assert(received.little<uint32_t>(24) == 0 && received.little<uint32_t>(28
 static_assert(received.little<uint64_t>(40) == two.sge[0].address && received.little<uint32_t>(64) == 65);
 
 /// What a completion queue entry says.
-constexpr xio::rdma::Completion decoded(const rxe::Cqe& cqe) {
+constexpr xio::rdma::WorkCompletion decoded(const rxe::Cqe& cqe) {
   struct Words {
     uint64_t word[sizeof(rxe::Cqe) / 8];
   };
@@ -157,7 +157,7 @@ TEST_CASE("Soft-RoCE: what cannot be posted") {
   CHECK(Encoder::check(shape, {Operation::compare_swap}, pieces(4).list()) == Status::invalid_argument);
   CHECK(Encoder::check(shape, {Operation::compare_swap, 0, 0, 0, 0x1004}, result) == Status::invalid_argument);
   CHECK(Encoder::check(shape, {Operation::compare_swap, 0, 0, 0, 0x1008}, result) == Status::ok);
-  CHECK(Encoder::check(shape, {Operation::local_invalidate}, NoData{}) == Status::ok);
+  CHECK(Encoder::check(shape, {Operation::local_invalidate}, NoPayload{}) == Status::ok);
   // Whatever the queue pair was made with, the entry ends.
   const SendShape small{17, 64, 8, 8, 512, 0, 0};
   CHECK(Encoder::check(small, {}, pieces(1, 1, 1).list()) == Status::ok);

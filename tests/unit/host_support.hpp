@@ -32,7 +32,7 @@ inline bool contains(const std::string& text, const std::string& part) { return 
 /// Waits until `done()`; false where that takes more than 20 s.
 template <class Done>
 bool eventually(Done&& done) {
-  const xio::host::Deadline deadline(std::chrono::milliseconds(20000));
+  const xio::host::Timeout deadline(std::chrono::milliseconds(20000));
   xio::host::Backoff backoff;
   while (!done()) {
     if (deadline.passed()) return false;

@@ -142,7 +142,7 @@ int run_clock_test(const ClockOptions& options) {
   const ClockRun run = reader->run(options);
   ClockOrder order = check_order(run.readings);
   // On a busy machine threads hardly meet.
-  const xio::host::Deadline end(std::chrono::milliseconds(3000));
+  const xio::host::Timeout end(std::chrono::milliseconds(3000));
   while (run.threads > 1 && order.backward == 0 && order.handovers < enough_handovers && !end.passed())
     order.add(check_order(reader->read_order(options, run.threads)));
   const RateReport rate = measure_rates(*reader, nominal_hz, options.interval_ms);

@@ -121,7 +121,7 @@ uint32_t units_of(RdmaVerb verb, bool immediate, uint32_t bytes, bool inline_dat
                    : immediate                   ? Operation::put_immediate
                                                  : Operation::put;
   using Send = typename Kit::Vendor::Send;
-  if (bytes == 0) return Send::units(shape, work, xio::rdma::NoData{});
+  if (bytes == 0) return Send::units(shape, work, xio::rdma::NoPayload{});
   if constexpr (Kit::has_inline) {
     if (inline_data) return Send::units(shape, work, xio::rdma::InlineBytes{nullptr, bytes});
   }

@@ -59,7 +59,7 @@ class RdmaResponderWork {
       const bool has_memory = phase_.verb == RdmaVerb::send && phase_.bytes != 0;
       xio::Token& token = lane_.slots[lane_.messages % phase_.receives].receive;
       token = has_memory ? receives_.post(phase_.receiving.at(place(lane_.messages), phase_.bytes), until())
-                         : receives_.post(xio::rdma::NoData{}, until());
+                         : receives_.post(xio::rdma::NoPayload{}, until());
       if (!token.submitted()) return give_up(token.status);
     }
   }

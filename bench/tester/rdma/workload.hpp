@@ -177,7 +177,7 @@ class RdmaLaneWork {
     // Writes with immediate data take a receive, but not its memory.
     it.receive = phase_.verb == RdmaVerb::send && phase_.bytes != 0
                      ? receives_.post(phase_.receiving.at(far_place(index), phase_.bytes), until())
-                     : receives_.post(xio::rdma::NoData{}, until());
+                     : receives_.post(xio::rdma::NoPayload{}, until());
     if (it.receive.submitted()) return true;
     judge_.fail(it.receive.status, it.number);
     stopping_ = true;
@@ -226,13 +226,13 @@ class RdmaLaneWork {
     work.immediate = count;
     work.remote = phase_.remote.base;
     work.rkey = phase_.remote.rkey;
-    last.notice = queue_.submit(work, xio::rdma::NoData{}, until());
+    last.notice = queue_.submit(work, xio::rdma::NoPayload{}, until());
     if (!last.notice.submitted()) stopping_ = true;
   }
 
   XIO_DEVICE xio::Token hand_over(const xio::rdma::Work& work, uint64_t lanes) {
     decltype(auto) queue = queue_of(lanes);
-    if (phase_.bytes == 0) return queue.submit(work, xio::rdma::NoData{}, until());
+    if (phase_.bytes == 0) return queue.submit(work, xio::rdma::NoPayload{}, until());
     if constexpr (HasInline) {
       if (phase_.inline_data)
         return queue.submit(work, xio::rdma::InlineBytes{phase_.near + place(tail_), phase_.bytes}, until());

@@ -16,11 +16,11 @@ XIO_NAMESPACE_BEGIN
 namespace host {
 
 /// A point in time after which a wait gives up.
-class Deadline {
+class Timeout {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit Deadline(std::chrono::milliseconds from_now) : length_(from_now), end_(Clock::now() + from_now) {}
+  explicit Timeout(std::chrono::milliseconds from_now) : length_(from_now), end_(Clock::now() + from_now) {}
 
   bool passed() const { return Clock::now() >= end_; }
   /// Milliseconds left, at least 0, rounded up: fit for poll(2).
@@ -52,7 +52,7 @@ class Backoff {
     // Reading the clock at every pause would cost more than the pause.
     if (sleep_.count() == 0) {
       if (++rounds_ % 16 == 1) {
-        const auto now = Deadline::Clock::now();
+        const auto now = Timeout::Clock::now();
         if (rounds_ == 1) start_ = now;
         if (now - start_ >= patience_) sleep_ = std::chrono::microseconds(20);
       }
@@ -73,7 +73,7 @@ class Backoff {
   std::chrono::microseconds patience_;
   std::chrono::microseconds longest_;
   std::chrono::microseconds sleep_{0};
-  Deadline::Clock::time_point start_{};
+  Timeout::Clock::time_point start_{};
   uint32_t rounds_ = 0;
 };
 

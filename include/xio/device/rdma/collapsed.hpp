@@ -50,7 +50,7 @@ class CollapsedReader {
   XIO_DEVICE_INLINE CollapsedNews read(uint64_t word, Progress known, uint64_t in_flight, bool checks) const {
     // The rest of the entry is not older than what is_new() has looked at, if it is loaded behind it.
     arch::order_loads<arch::Scope::system>();
-    Completion completion = Entry::decode_success(word, [&](uint32_t offset) { return load(offset); });
+    WorkCompletion completion = Entry::decode_success(word, [&](uint32_t offset) { return load(offset); });
     const Identity ours{queue_.shape.qpn, 0};
     bool foreign = !Entry::Ring::is_about(ours, completion, word, [&](uint32_t offset) { return load(offset); });
     if (XIO_UNLIKELY(completion.kind != CompletionKind::send)) {
@@ -84,7 +84,7 @@ class CollapsedReader {
     return group_.from_leader(arch::observe<arch::Scope::system>(word_at(offset)));
   }
 
-  XIO_COLD XIO_DEVICE Completion decode(Progress known, uint64_t in_flight) const {
+  XIO_COLD XIO_DEVICE WorkCompletion decode(Progress known, uint64_t in_flight) const {
     return Entry::decode([&](uint32_t offset) { return load(offset); }, known, in_flight);
   }
 

@@ -44,21 +44,21 @@ struct CompletionReader {
   }
 
   /// What the new entry at `index` says; after arch::order_loads.
-  XIO_DEVICE_INLINE Completion read(uint64_t word, uint64_t index) const {
+  XIO_DEVICE_INLINE WorkCompletion read(uint64_t word, uint64_t index) const {
     if constexpr (Completions::by_index) word = load_word(index, Completions::word_offset);
     return Completions::decode(word, [&](uint32_t offset) { return load_word(index, offset); });
   }
 
   /// As read(), where the entry tells nothing but that operations of a send queue ended well; else
   /// CompletionKind::nothing.
-  XIO_DEVICE_INLINE Completion read_success(uint64_t word, uint64_t index) const {
+  XIO_DEVICE_INLINE WorkCompletion read_success(uint64_t word, uint64_t index) const {
     if constexpr (Completions::by_index) word = load_word(index, Completions::word_offset);
     return Completions::decode_success(word, [&](uint32_t offset) { return load_word(index, offset); });
   }
 
   /// Whether the new entry at `index`, of which read() or read_success() made `completion`, is about the queue pair
   /// `qpn`.
-  XIO_DEVICE_INLINE bool is_about(uint32_t qpn, const Completion& completion, uint64_t word, uint64_t index) const {
+  XIO_DEVICE_INLINE bool is_about(uint32_t qpn, const WorkCompletion& completion, uint64_t word, uint64_t index) const {
     return Completions::is_about({qpn, queue.cookie}, completion, word,
                                  [&](uint32_t offset) { return load_word(index, offset); });
   }

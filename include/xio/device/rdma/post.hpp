@@ -185,7 +185,7 @@ class SendPost : public SendRings<Vendor, S, Policy> {
     // Without data, no memory is asked for. That the peer takes puts is shown by those before it (is_signaled).
     work.operation = Vendor::has_nop ? Operation::nop : Operation::put;
     work.flags = work_flag::signaled;
-    (void)submit_group(group, group.leads(), work, NoData{}, until, Token());
+    (void)submit_group(group, group.leads(), work, NoPayload{}, until, Token());
   }
 
   XIO_DEVICE_INLINE bool is_signaled(const Work& work, uint64_t first, uint64_t end, bool last) const {

@@ -54,7 +54,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   /// Posts one operation for each calling lane; waits for room until the deadline. Of lanes that post together the last
   /// one's operation alone is signalled.
   ///
-  /// @param payload where the data lies: NoData, OneSge, SgeList, InlineBytes or InlineValue.
+  /// @param payload where the data lies: NoPayload, OneSge, SgeList, InlineBytes or InlineValue.
   /// @param until   a Deadline, or Now{}: a lane that finds no room gets a token refused with Status::would_block.
   /// @return a token; a refused one carries the reason, and nothing was posted.
   template <class Payload, class Until>
@@ -165,6 +165,18 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     return result;
   }
 
+  /// Waits until one of the calling lane's tokens has ended; `which` tells which one, the answer how. Operations of a
+  /// queue pair end in the order in which they were posted: it is the oldest, unless one was refused.
+  XIO_DEVICE Status wait_any(const Token* tokens, uint32_t count, Deadline until, uint32_t& which) {
+    const Group<S> group = callers();
+    which = 0;
+    for (uint32_t i = 1; i < count && tokens[which].submitted(); ++i) {
+      if (!tokens[i].submitted() || tokens[i].last < tokens[which].last) which = i;
+    }
+    const Status status = wait_in(group, count != 0 ? tokens[which] : Token(), until);
+    return count != 0 ? status : Status(Status::invalid_argument);
+  }
+
   /// Looks once: Status::would_block where the operation has not ended yet.
   XIO_DEVICE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order, "data may arrive after its completion: use wait(), which makes it arrive");
@@ -199,8 +211,8 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     work.flags = work_flag::signaled;
     work.immediate = lkey;
     Token token;
-    token.status = Vendor::Send::check(handle().shape, work, NoData{});
-    token = submit_group(group, token.status.is_ok(), work, NoData{}, until, token);
+    token.status = Vendor::Send::check(handle().shape, work, NoPayload{});
+    token = submit_group(group, token.status.is_ok(), work, NoPayload{}, until, token);
     return wait_group(group, token, until, Post::is_covered);
   }
 

@@ -36,7 +36,7 @@ class ReceiveQueue {
   XIO_HOST_DEVICE const ReceiveQueueHandle& handle() const { return handle_; }
 
   /// Posts one receive for each calling lane; waits for room until the deadline (Now{}: Status::would_block).
-  /// @param payload NoData (for writes with immediate), OneSge or SgeList.
+  /// @param payload NoPayload (for writes with immediate), OneSge or SgeList.
   template <class Payload, class Until>
   XIO_DEVICE_INLINE Token post(const Payload& payload, Until until) {
     return post_checked(Vendor::Receive::check(handle_.shape, payload), payload, until);
@@ -237,7 +237,7 @@ class ReceiveQueue {
     if (taken != 0) {
       arch::order_loads<arch::Scope::system>();
       const uint64_t reserved = protocol::claimed(device());
-      Completion completion;
+      WorkCompletion completion;
       bool foreign = false;
       if (position < taken) {
         completion = cq().read(word, next + position);
@@ -294,7 +294,7 @@ class ReceiveQueue {
     return taken;
   }
 
-  XIO_DEVICE_INLINE void file(uint64_t index, const Completion& completion) const {
+  XIO_DEVICE_INLINE void file(uint64_t index, const WorkCompletion& completion) const {
     ReceiveSlot& slot = slot_of(index);
     protocol::write<S>(slot.number, uint64_t{0});
     if constexpr (is_shared<S>) arch::wait_stores();

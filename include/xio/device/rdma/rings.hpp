@@ -224,7 +224,7 @@ class SendRings {
     const Progress known{protocol::read<S>(state().retired), protocol::read<S>(send().operations)};
     const int64_t reserved = protocol::claimed_or_broken(device());
     Progress now = known;
-    Completion completion;
+    WorkCompletion completion;
     if (hit) {
       completion = Errors ? queue.read(word, mine) : queue.read_success(word, mine);
       if constexpr (QueuePolicy::completion_checks) {

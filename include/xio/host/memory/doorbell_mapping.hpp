@@ -191,7 +191,7 @@ class DoorbellMapping {
   }
 
   static bool arrives(DoorbellProbe& probe, uint32_t value, std::chrono::milliseconds patience) {
-    const Deadline deadline(patience);
+    const Timeout deadline(patience);
     Backoff backoff;
     for (;;) {
       const bool late = deadline.passed();

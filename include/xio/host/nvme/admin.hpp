@@ -59,7 +59,7 @@ class AdminQueue {
   AdminResult run(const nvme::Command& command, const nvme::DataPointer& data, std::chrono::milliseconds limit) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const uint16_t cid = post(command, data);
-    const std::optional<nvme::Cqe> answer = wait(cid, Deadline(limit));
+    const std::optional<nvme::Cqe> answer = wait(cid, Timeout(limit));
     if (!answer)
       throw Error(admin_command_name(command.opcode()) + " was not answered within " + std::to_string(limit.count()) +
                   " ms; reset the controller: recover()");
@@ -75,7 +75,7 @@ class AdminQueue {
   /// The next event; empty where none comes within `limit`. Throws AdminError where the request itself failed.
   std::optional<AsyncEvent> take_event(std::chrono::milliseconds limit) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (events_.empty()) wait(std::nullopt, Deadline(limit));
+    if (events_.empty()) wait(std::nullopt, Timeout(limit));
     if (events_.empty()) return std::nullopt;
     const nvme::Cqe answer = events_.front();
     events_.pop_front();
@@ -115,9 +115,9 @@ class AdminQueue {
   }
 
   /// Waits for the answer to `cid`, or for an event where no `cid` is given.
-  std::optional<nvme::Cqe> wait(std::optional<uint16_t> cid, const Deadline& deadline) {
+  std::optional<nvme::Cqe> wait(std::optional<uint16_t> cid, const Timeout& deadline) {
     Backoff backoff;
-    Deadline next_look(failure_look);
+    Timeout next_look(failure_look);
     for (;;) {
       if (const std::optional<nvme::Cqe> entry = take()) {
         if (requested_.erase(entry->cid) != 0) {
@@ -132,7 +132,7 @@ class AdminQueue {
       const bool late = deadline.passed();
       if (late || next_look.passed()) {
         check_health();
-        next_look = Deadline(failure_look);
+        next_look = Timeout(failure_look);
       }
       if (late) return std::nullopt;
       backoff.pause();

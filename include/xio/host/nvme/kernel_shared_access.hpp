@@ -59,9 +59,9 @@ class KernelSharedAccess final : public ControllerAccess {
   }
 
   /// Waits for the driver, which may be resetting the controller.
-  void start() override { wait_until_live(Deadline(reset_limit)); }
+  void start() override { wait_until_live(Timeout(reset_limit)); }
   /// The same, with a limit; throws ControllerFailure where the driver has given the controller up, or takes longer.
-  void wait_until_live(const Deadline& deadline) const {
+  void wait_until_live(const Timeout& deadline) const {
     Backoff backoff(std::chrono::microseconds(0), std::chrono::microseconds(20000));
     for (;;) {
       const std::string state = controller_.state();
@@ -114,7 +114,7 @@ class KernelSharedAccess final : public ControllerAccess {
 
   /// Runs a command on memory of this process; as run().
   AdminResult submit(const nvme::Command& command, void* memory, uint32_t bytes, std::chrono::milliseconds limit) {
-    const Deadline deadline(limit);
+    const Timeout deadline(limit);
     for (;;) {
       nvme_passthru_cmd request = passthrough_command(command, memory, bytes);
       const int status = passthrough_->submit(node_.get(), request);
@@ -167,7 +167,7 @@ class KernelSharedAccess final : public ControllerAccess {
   /// @param whose  for the message: " of process 12"
   void delete_queue(uint32_t qid, const std::string& whose) {
     if (qid > QueueRecordPage::last_qid) return;
-    const Deadline deadline(reset_limit);
+    const Timeout deadline(reset_limit);
     for (const nvme::Command& command : {nvme::delete_io_sq(qid), nvme::delete_io_cq(qid)}) {
       AdminResult result;
       for (;;) {

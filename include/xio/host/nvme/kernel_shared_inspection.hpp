@@ -60,7 +60,7 @@ inline InspectedController inspect_as_root(KernelCalls& calls, const KernelContr
   found.registers = map_registers(calls, controller.pci(), findings);
   bool live = false;
   ask([&] {
-    access.wait_until_live(Deadline(limit));
+    access.wait_until_live(Timeout(limit));
     live = true;
   });
   if (!live) return found;

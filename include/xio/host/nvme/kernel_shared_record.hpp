@@ -85,7 +85,7 @@ class SharedFolder {
     FileDescriptor fd(::open(path.c_str(), trusted_open_flags | O_CREAT, 0600), "kernel-shared: " + path);
     if (const std::string why = why_untrusted_file(fd.get()); !why.empty())
       throw Error("kernel-shared: " + path + " " + why + ": no process of ours made it; remove it");
-    const Deadline deadline(std::chrono::milliseconds(60000));
+    const Timeout deadline(std::chrono::milliseconds(60000));
     Backoff backoff;
     while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK && errno != EINTR) throw_system_error("kernel-shared: " + path, errno);

@@ -47,7 +47,7 @@ class OwnedController final : public ControllerAccess {
             throw ControllerFailure(transport_.description() + " failed while it was enabled (CSTS.CFS)");
           return status.rdy();
         },
-        Deadline(ready_limit()), "become ready (CC.EN = 1)");
+        Timeout(ready_limit()), "become ready (CC.EN = 1)");
   }
 
   /// Disables the controller: it stops all access to memory, and its queues are gone.
@@ -69,7 +69,7 @@ class OwnedController final : public ControllerAccess {
     const nvme::Cc cc{transport_.read32(nvme::reg::cc)};
     if (cc.en()) {
       transport_.write32(nvme::reg::cc, cc.shn(1).raw);
-      wait_for([](nvme::Csts status) { return status.shst() == 2 || status.cfs(); }, Deadline(shutdown_limit),
+      wait_for([](nvme::Csts status) { return status.shst() == 2 || status.cfs(); }, Timeout(shutdown_limit),
                "shut down");
     }
     stop();
@@ -118,7 +118,7 @@ class OwnedController final : public ControllerAccess {
   }
 
   void disable_by_register() {
-    const Deadline deadline(ready_limit());
+    const Timeout deadline(ready_limit());
     nvme::Cc cc{transport_.read32(nvme::reg::cc)};
     // Between EN = 1 and RDY = 1 the controller must be left alone, unless it has failed.
     if (cc.en()) wait_for([](nvme::Csts status) { return status.rdy() || status.cfs(); }, deadline, "become ready");
@@ -129,7 +129,7 @@ class OwnedController final : public ControllerAccess {
   /// Whether a disabled controller keeps CSTS.CFS, which the disabling should have cleared.
   bool keeps_fatal_status() const {
     bool fatal = true;
-    const Deadline deadline(std::min(fatal_limit, ready_limit()));
+    const Timeout deadline(std::min(fatal_limit, ready_limit()));
     wait_for(
         [&](nvme::Csts status) {
           fatal = status.cfs();
@@ -143,7 +143,7 @@ class OwnedController final : public ControllerAccess {
   bool reset_by_bus() noexcept {
     try {
       if (!transport_.reset_device()) return false;
-      wait_for([](nvme::Csts status) { return !status.rdy() && !status.cfs(); }, Deadline(ready_limit()),
+      wait_for([](nvme::Csts status) { return !status.rdy() && !status.cfs(); }, Timeout(ready_limit()),
                "become idle after a reset");
       return true;
     } catch (const std::exception&) {
@@ -152,7 +152,7 @@ class OwnedController final : public ControllerAccess {
   }
 
   template <class Done>
-  void wait_for(Done&& done, const Deadline& deadline, const char* what) const {
+  void wait_for(Done&& done, const Timeout& deadline, const char* what) const {
     Backoff backoff;
     for (;;) {
       const bool late = deadline.passed();

@@ -46,7 +46,7 @@ struct QemuMachine {
   bool remote;
 
   /// @param until  when the controller must have answered
-  QemuMachine(const QemuOptions& options, bool use_remote, const Deadline& until)
+  QemuMachine(const QemuOptions& options, bool use_remote, const Timeout& until)
       : arena(arena_options(options, use_remote)), remote(use_remote) {
     try {
       start(options, until);
@@ -73,7 +73,7 @@ struct QemuMachine {
     return wanted;
   }
 
-  void start(const QemuOptions& options, const Deadline& until) {
+  void start(const QemuOptions& options, const Timeout& until) {
     auto [device_socket, device_end] = make_socket_pair();
     auto [monitor_socket, monitor_end] = make_socket_pair();
     QemuDevices devices(options, remote ? "" : "addr=" + std::to_string(pci_slot));
@@ -118,7 +118,7 @@ struct QemuMachine {
   }
 
   /// @param another  whether there is another protocol to try, which needs time too
-  void connect(FileDescriptor device_socket, FileDescriptor monitor_socket, const Deadline& until, bool another) {
+  void connect(FileDescriptor device_socket, FileDescriptor monitor_socket, const Timeout& until, bool another) {
     monitor = std::make_unique<QemuMonitor>(std::move(monitor_socket), until.left());
     const std::chrono::milliseconds deadline = another ? until.left() / 2 : until.left();
     monitor->set_limit(deadline);
@@ -150,7 +150,7 @@ struct QemuMachine {
 inline std::unique_ptr<QemuMachine> start_qemu(const QemuOptions& options) {
   if (find_program(qemu_binary(options)).empty())
     throw Error(qemu_binary(options) + " not found: install qemu-system-x86 or give binary=...");
-  const Deadline until(options.start_deadline);
+  const Timeout until(options.start_deadline);
   if (options.protocol != QemuProtocol::automatic)
     return std::make_unique<QemuMachine>(options, options.protocol == QemuProtocol::remote, until);
   std::string remote_failure;

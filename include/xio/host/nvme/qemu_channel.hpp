@@ -49,7 +49,7 @@ class DeadlineSocket {
   template <class MakeRoom>
   void send(const void* data, size_t bytes, MakeRoom&& make_room) {
     const auto* rest = static_cast<const char*>(data);
-    const Deadline deadline(limit_);
+    const Timeout deadline(limit_);
     while (bytes > 0) {
       const ssize_t sent = ::send(fd_.get(), rest, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
       if (sent >= 0) {
@@ -65,7 +65,7 @@ class DeadlineSocket {
 
   /// Reads at most `room` bytes. Returns 0 where nothing is there and `may_wait` is false.
   size_t receive(void* to, size_t room, bool may_wait) {
-    const Deadline deadline(limit_);
+    const Timeout deadline(limit_);
     for (;;) {
       const ssize_t got = ::recv(fd_.get(), to, room, MSG_DONTWAIT);
       if (got > 0) return static_cast<size_t>(got);
@@ -78,7 +78,7 @@ class DeadlineSocket {
   }
 
  private:
-  short wait(short events, const Deadline& deadline) {
+  short wait(short events, const Timeout& deadline) {
     for (;;) {
       pollfd entry{fd_.get(), events, 0};
       const int ready = ::poll(&entry, 1, deadline.poll_timeout());

@@ -108,7 +108,7 @@ class QemuMonitor {
   /// Waits for QEMU's greeting.
   /// @param limit  of the whole greeting, and of the answer to each command later
   QemuMonitor(FileDescriptor fd, std::chrono::milliseconds limit) : socket_(std::move(fd), limit) {
-    const Deadline until(limit);
+    const Timeout until(limit);
     const std::string version =
         detail::json::member(detail::json::member(detail::json::member(line(), "QMP"), "version"), "qemu");
     version_ = detail::json::member(version, "major") + "." + detail::json::member(version, "minor") + "." +

@@ -155,7 +155,7 @@ class VfioNvme final : public NvmeTransport {
     if (~cc.raw == 0 || !cc.en()) return;
     write32(nvme::reg::cc, cc.en(false).shn(0).raw);
     const nvme::Cap cap{read64(nvme::reg::cap)};
-    const Deadline deadline(std::chrono::milliseconds(500) * std::clamp(cap.to(), 1u, 60u));
+    const Timeout deadline(std::chrono::milliseconds(500) * std::clamp(cap.to(), 1u, 60u));
     Backoff backoff;
     while (nvme::Csts{read32(nvme::reg::csts)}.rdy() && !deadline.passed()) backoff.pause();
   }

@@ -31,22 +31,22 @@ constexpr uint32_t no_atomics = 1;  ///< atomics on it must not be tried
 }  // namespace remote_memory_flag
 
 /// Memory that a peer may use.
-struct RemoteMemory {
+struct PeerMemory {
   uint64_t address = 0;  ///< virtual address at its owner
   uint64_t bytes = 0;    ///< length
   uint32_t rkey = 0;     ///< remote key
   uint32_t flags = 0;    ///< remote_memory_flag
 };
-static_assert(sizeof(RemoteMemory) == 24 && std::is_trivially_copyable<RemoteMemory>::value,
+static_assert(sizeof(PeerMemory) == 24 && std::is_trivially_copyable<PeerMemory>::value,
               "swapped between processes as it is");
 
 /// Memory of ours, which kernels name so, for a peer.
-inline RemoteMemory for_peers(const rdma::RemoteMemory& memory) {
+inline PeerMemory for_peers(const rdma::RemoteMemory& memory) {
   return {memory.base, memory.length, memory.rkey, memory.atomics ? 0 : remote_memory_flag::no_atomics};
 }
 
 /// Memory of a peer as kernels name it.
-inline rdma::RemoteMemory in_kernels(const RemoteMemory& memory) {
+inline rdma::RemoteMemory in_kernels(const PeerMemory& memory) {
   return {memory.address, memory.bytes, memory.rkey, (memory.flags & remote_memory_flag::no_atomics) == 0};
 }
 

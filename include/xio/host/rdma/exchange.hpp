@@ -55,7 +55,7 @@ inline FileDescriptor make_socket(const addrinfo& address) {
 }
 
 /// Waits for one of `events`; false where the deadline passes before.
-inline bool wait_for_socket(int fd, short events, const Deadline& deadline, short* seen = nullptr) {
+inline bool wait_for_socket(int fd, short events, const Timeout& deadline, short* seen = nullptr) {
   for (;;) {
     pollfd entry{fd, events, 0};
     const int ready = ::poll(&entry, 1, deadline.poll_timeout());
@@ -118,7 +118,7 @@ class Exchange {
   /// @param host   name or address
   /// @param limit  also bounds every trade that follows
   static Exchange connect(const std::string& host, uint16_t port, std::chrono::milliseconds limit) {
-    const Deadline deadline(limit);
+    const Timeout deadline(limit);
     const std::shared_ptr<addrinfo> addresses = detail::resolve(host, port, 0);
     for (;;) {
       int error = 0;
@@ -182,7 +182,7 @@ class Exchange {
   }
 
  private:
-  static int try_connect(int fd, const addrinfo& address, const Deadline& deadline) {
+  static int try_connect(int fd, const addrinfo& address, const Timeout& deadline) {
     if (::connect(fd, address.ai_addr, address.ai_addrlen) == 0) return 0;
     if (errno != EINPROGRESS) return errno;
     if (!detail::wait_for_socket(fd, POLLOUT, deadline)) return ETIMEDOUT;
@@ -194,7 +194,7 @@ class Exchange {
 
   /// Sends and receives at the same time: both sides may give more than the sockets hold.
   std::string transfer(const std::string& out) {
-    const Deadline deadline(limit_);
+    const Timeout deadline(limit_);
     size_t sent = 0;
     while (sent < out.size() || !in_.is_complete()) {
       const bool sending = sent < out.size();
@@ -248,7 +248,7 @@ class ExchangeServer {
 
   /// The next one who connects. @param limit for the wait, and for every trade that follows
   Exchange accept(std::chrono::milliseconds limit) {
-    const Deadline deadline(limit);
+    const Timeout deadline(limit);
     for (;;) {
       const std::vector<pollfd> ready = poll_until(deadline, deadline.poll_timeout());
       for (size_t i = 0; i < listeners_.size(); ++i) {
@@ -262,7 +262,7 @@ class ExchangeServer {
   /// None of them can make it wait for him, and none gets a byte.
   /// @param limit for the wait, and for every trade that follows
   Exchange accept(std::chrono::milliseconds limit, const Strangers& strangers) {
-    const Deadline deadline(limit);
+    const Timeout deadline(limit);
     for (;;) {
       int timeout = deadline.poll_timeout();
       for (const Guest& guest : guests_) timeout = std::min(timeout, guest.until.poll_timeout());
@@ -284,7 +284,7 @@ class ExchangeServer {
         if (!fd) continue;
         // Who came first has had the most time.
         if (guests_.size() == most_guests) guests_.erase(guests_.begin());
-        guests_.push_back({std::move(fd), {}, Deadline(strangers.patience)});
+        guests_.push_back({std::move(fd), {}, Timeout(strangers.patience)});
       }
     }
   }
@@ -294,7 +294,7 @@ class ExchangeServer {
   struct Guest {
     FileDescriptor fd;
     detail::IncomingPiece in;
-    Deadline until;
+    Timeout until;
   };
   static constexpr size_t most_guests = 64;
 
@@ -315,7 +315,7 @@ class ExchangeServer {
   }
 
   /// What became of listeners and guests, in this order, after so many milliseconds at most.
-  std::vector<pollfd> poll_until(const Deadline& deadline, int timeout) const {
+  std::vector<pollfd> poll_until(const Timeout& deadline, int timeout) const {
     std::vector<pollfd> entries;
     for (const FileDescriptor& one : listeners_) entries.push_back({one.get(), POLLIN, 0});
     for (const Guest& guest : guests_) entries.push_back({guest.fd.get(), POLLIN, 0});

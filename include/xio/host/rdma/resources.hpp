@@ -84,7 +84,7 @@ class MemoryRegion {
   uint32_t lkey() const { return mr_->lkey; }
   uint32_t rkey() const { return mr_->rkey; }
   /// For the peer.
-  RemoteMemory remote() const { return {reinterpret_cast<uintptr_t>(data_), mr_->length, mr_->rkey, flags_}; }
+  PeerMemory remote() const { return {reinterpret_cast<uintptr_t>(data_), mr_->length, mr_->rkey, flags_}; }
 
  private:
   void own(const ProtectionDomain& domain, ibv_mr* mr, void* data, int access) {

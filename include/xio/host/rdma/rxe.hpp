@@ -139,7 +139,7 @@ class RxeQueuePair {
   void recover(std::chrono::milliseconds limit) {
     // Needed in the error state too: what was stored since is not looked at by itself.
     queue_.fail();
-    const Deadline deadline(limit);
+    const Timeout deadline(limit);
     for (Backoff backoff; send_ring_.used() != 0 || receive_ring_.used() != 0; backoff.pause()) {
       if (deadline.passed())
         throw Error("rxe: queue pair " + std::to_string(queue_.qpn()) + " still holds " +

@@ -14,15 +14,15 @@ XIO_NAMESPACE_BEGIN
 
 namespace bnxt {
 
-/// Completion queue entries of NetXtreme-E. Completion::counter of a send queue is the index after the last entry that
-/// ended, 16 bits: in fixed mode of entries, modulo the ring. rdma-core takes it as a count of entries in variable mode
-/// too, not of slots; that is not confirmed by hardware. Of a receive queue it is the entry's index.
+/// Completion queue entries of NetXtreme-E. WorkCompletion::counter of a send queue is the index after the last entry
+/// that ended, 16 bits: in fixed mode of entries, modulo the ring. rdma-core takes it as a count of entries in variable
+/// mode too, not of slots; that is not confirmed by hardware. Of a receive queue it is the entry's index.
 struct CompletionDecoder {
   static constexpr bool by_index = false;
   static constexpr uint32_t entry_bytes = 32;
   static constexpr uint32_t word_offset = 24;   ///< of the 8 bytes that tell a new entry
   static constexpr uint8_t initial_byte = 0;    ///< set-up fills the queue's memory with it
-  static constexpr uint32_t counter_bits = 16;  ///< of Completion::counter, send queues
+  static constexpr uint32_t counter_bits = 16;  ///< of WorkCompletion::counter, send queues
 
   /// Whether the entry at consumer index `index` of a queue of `entries` is new. `word`: its 8 bytes at word_offset.
   /// `PowerOfTwo`: see ring_position().
@@ -34,8 +34,8 @@ struct CompletionDecoder {
   /// As decode(), where an entry tells nothing but that operations of a send queue ended well; else
   /// CompletionKind::nothing. The usual case, kept short.
   template <class Read>
-  XIO_HOST_DEVICE static constexpr rdma::Completion decode_success(uint64_t word, [[maybe_unused]] Read read) {
-    rdma::Completion completion;
+  XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode_success(uint64_t word, [[maybe_unused]] Read read) {
+    rdma::WorkCompletion completion;
     constexpr uint32_t what = cqe_word::type_mask << cqe_word::type_shift | cqe_word::status_mask
                                                                                 << cqe_word::status_shift;
     constexpr uint32_t success = static_cast<uint32_t>(CqeType::requester) << cqe_word::type_shift |
@@ -52,7 +52,7 @@ struct CompletionDecoder {
   /// Whether the entry is about the queue pair `of`. `completion`: from decode() or decode_success(), not
   /// CompletionKind::nothing.
   template <class Read>
-  XIO_HOST_DEVICE static constexpr bool is_about(rdma::Identity of, const rdma::Completion& completion, uint64_t,
+  XIO_HOST_DEVICE static constexpr bool is_about(rdma::Identity of, const rdma::WorkCompletion& completion, uint64_t,
                                                  Read) {
     return of.cookie == 0 || completion.queue == of.cookie;
   }
@@ -60,8 +60,8 @@ struct CompletionDecoder {
   /// What an entry says. `read(offset)` gives 8 bytes of it; the offset is a multiple of 8. An entry whose queue pair's
   /// 64 bits are 0 is stale.
   template <class Read>
-  XIO_HOST_DEVICE static constexpr rdma::Completion decode(uint64_t word, Read read) {
-    rdma::Completion completion;
+  XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(uint64_t word, Read read) {
+    rdma::WorkCompletion completion;
     const auto status = static_cast<uint8_t>(word >> cqe_word::status_shift);
     switch (static_cast<CqeType>(word >> cqe_word::type_shift & cqe_word::type_mask)) {
       case CqeType::requester:

@@ -78,7 +78,7 @@ struct Vendor {
   /// entries, modulo the slots, and the ring tells their sizes.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::Progress progress(const rdma::SendShape& shape, rdma::Progress known,
-                                                           const rdma::Completion& completion, Read read) {
+                                                           const rdma::WorkCompletion& completion, Read read) {
     if constexpr (Variant::mode == WqeMode::fixed) {
       const uint32_t before = ring_position<power_of_two>(known.units, shape.entries).index;
       // After the last entry of the ring some devices say "all of them", and others 0.

@@ -15,7 +15,7 @@ namespace ernic {
 
 /// Completion queue entries of ERNIC. Nothing in an entry tells that it is new: the device writes how far it got to the
 /// ring state's rx.producer_tail, and reads rx.consumer_head, which is modulo twice the number of entries too.
-/// Completion::wr_id names the operation; Completion::qpn holds bits 15:0 of the queue pair's handle.
+/// WorkCompletion::wr_id names the operation; WorkCompletion::qpn holds bits 15:0 of the queue pair's handle.
 struct CompletionDecoder {
   static constexpr bool by_index = true;  ///< is_new() takes a producer index, not a word of the entry
   static constexpr uint32_t entry_bytes = 64;
@@ -31,8 +31,8 @@ struct CompletionDecoder {
   /// As decode(), where an entry tells nothing but that operations of a send queue ended well; else
   /// CompletionKind::nothing. The usual case, kept short.
   template <class Read>
-  XIO_HOST_DEVICE static constexpr rdma::Completion decode_success(uint64_t word, [[maybe_unused]] Read read) {
-    rdma::Completion completion;
+  XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode_success(uint64_t word, [[maybe_unused]] Read read) {
+    rdma::WorkCompletion completion;
     const auto opcode = static_cast<CqeOpcode>(static_cast<uint32_t>(word));
     const auto status = static_cast<CqeStatus>(static_cast<uint32_t>(word >> 32));
     if (status != CqeStatus::ok || is_receive(opcode)) return completion;
@@ -45,15 +45,15 @@ struct CompletionDecoder {
   /// Whether the entry is about the queue pair `of`. `completion`: from decode() or decode_success(), not
   /// CompletionKind::nothing.
   template <class Read>
-  XIO_HOST_DEVICE static constexpr bool is_about(rdma::Identity of, const rdma::Completion&, uint64_t, Read read) {
+  XIO_HOST_DEVICE static constexpr bool is_about(rdma::Identity of, const rdma::WorkCompletion&, uint64_t, Read read) {
     return ((read(XIO_OFFSETOF(Cqe, qp)) ^ of.qpn) & 0xffff) == 0;
   }
 
   /// What an entry says. `word`: its 8 bytes at word_offset. `read(offset)` gives 8 bytes of it; the offset is a
   /// multiple of 8.
   template <class Read>
-  XIO_HOST_DEVICE static constexpr rdma::Completion decode(uint64_t word, Read read) {
-    rdma::Completion completion;
+  XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(uint64_t word, Read read) {
+    rdma::WorkCompletion completion;
     const auto opcode = static_cast<CqeOpcode>(static_cast<uint32_t>(word));
     completion.counts = rdma::Counter::none;
     completion.wr_id = read(XIO_OFFSETOF(Cqe, wr_id));

@@ -13,17 +13,17 @@ XIO_NAMESPACE_BEGIN
 
 namespace ionic {
 
-/// Completion queue entries of Pensando DSC. Operations that reach the wire end by message number: Completion::counter
-/// is the number after the last that ended (Counter::next_message), 24 bits; a failed one is that before it. Local
-/// operations, and those that fail before they reach the wire, end by ring index (Counter::entry), 16 bits. Both
-/// run at once, so operations end in the order posted only where software keeps to it. Of a receive queue, the counter
-/// is the entry's ring index.
+/// Completion queue entries of Pensando DSC. Operations that reach the wire end by message number:
+/// WorkCompletion::counter is the number after the last that ended (Counter::next_message), 24 bits; a failed one is
+/// that before it. Local operations, and those that fail before they reach the wire, end by ring index
+/// (Counter::entry), 16 bits. Both run at once, so operations end in the order posted only where software keeps to it.
+/// Of a receive queue, the counter is the entry's ring index.
 struct CompletionDecoder {
   static constexpr bool by_index = false;
   static constexpr uint32_t entry_bytes = 32;
   static constexpr uint32_t word_offset = 24;   ///< of the 8 bytes that tell a new entry
   static constexpr uint8_t initial_byte = 0;    ///< set-up fills the queue's memory with it
-  static constexpr uint32_t message_bits = 24;  ///< of Completion::counter by message number
+  static constexpr uint32_t message_bits = 24;  ///< of WorkCompletion::counter by message number
 
   /// Whether the entry at consumer index `index` of a queue of `entries` (power of two) is new. `word`: its 8 bytes at
   /// word_offset.
@@ -35,8 +35,8 @@ struct CompletionDecoder {
   /// As decode(), where an entry tells nothing but that operations of a send queue ended well; else
   /// CompletionKind::nothing. The usual case, kept short.
   template <class Read>
-  XIO_HOST_DEVICE static constexpr rdma::Completion decode_success(uint64_t word, [[maybe_unused]] Read read) {
-    rdma::Completion completion;
+  XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode_success(uint64_t word, [[maybe_unused]] Read read) {
+    rdma::WorkCompletion completion;
     constexpr uint32_t what = cqe_word::type_mask << cqe_word::type_shift | cqe_word::error;
     constexpr uint32_t success = static_cast<uint32_t>(CqeType::send_msn) << cqe_word::type_shift;
     if ((static_cast<uint32_t>(word >> 32) & byte_swap(what)) != byte_swap(success)) return completion;
@@ -49,15 +49,15 @@ struct CompletionDecoder {
   /// Whether the entry is about the queue pair `of`. `completion`: from decode() or decode_success(), not
   /// CompletionKind::nothing.
   template <class Read>
-  XIO_HOST_DEVICE static constexpr bool is_about(rdma::Identity of, const rdma::Completion&, uint64_t word, Read) {
+  XIO_HOST_DEVICE static constexpr bool is_about(rdma::Identity of, const rdma::WorkCompletion&, uint64_t word, Read) {
     // As it lies in memory; the highest byte holds type, error and color.
     return (static_cast<uint32_t>(word >> 32) ^ byte_swap(of.qpn << cqe_word::qid_shift)) << 8 == 0;
   }
 
   /// What an entry says. `read(offset)` gives 8 bytes of it; the offset is a multiple of 8.
   template <class Read>
-  XIO_HOST_DEVICE static constexpr rdma::Completion decode(uint64_t word, Read read) {
-    rdma::Completion completion;
+  XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(uint64_t word, Read read) {
+    rdma::WorkCompletion completion;
     const uint32_t what = byte_swap(static_cast<uint32_t>(word >> 32));
     const uint32_t status_length = byte_swap(static_cast<uint32_t>(word));
     completion.qpn = what >> cqe_word::qid_shift;
@@ -136,20 +136,20 @@ struct CollapsedDecoder {
 
   /// As CompletionDecoder::decode_success(), of what look() gave.
   template <class Read>
-  XIO_HOST_DEVICE static constexpr rdma::Completion decode_success(uint64_t word, Read read) {
+  XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode_success(uint64_t word, Read read) {
     return Ring::decode_success(read(Ring::word_offset), [word](uint32_t) { return word << 32; });
   }
 
   /// What the entry says now. CompletionKind::nothing where that is not new, or was overwritten while it was read.
   template <class Read>
-  XIO_HOST_DEVICE static constexpr rdma::Completion decode(Read read, rdma::Progress known, uint64_t in_flight) {
+  XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(Read read, rdma::Progress known, uint64_t in_flight) {
     const uint64_t flags = read(Ring::word_offset);
-    const rdma::Completion completion = Ring::decode(flags, read);
+    const rdma::WorkCompletion completion = Ring::decode(flags, read);
     if (read(Ring::word_offset) != flags) return {};
     const uint64_t distance = completion.counts == rdma::Counter::next_message
                                   ? (completion.counter - 1 - static_cast<uint32_t>(known.operations)) & msn_mask
                                   : 0;
-    return distance < in_flight ? completion : rdma::Completion{};
+    return distance < in_flight ? completion : rdma::WorkCompletion{};
   }
 
  private:

@@ -68,7 +68,7 @@ struct Vendor {
   /// counted apart from entries, since local operations have no message number.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::Progress progress(const rdma::SendShape& shape, rdma::Progress known,
-                                                           const rdma::Completion& completion, Read) {
+                                                           const rdma::WorkCompletion& completion, Read) {
     if (completion.counts == rdma::Counter::next_message) {
       // The provider compares as many bits as the ring's indices have, and no more. A number that has ended before, or
       // was never posted, comes out as more than the ring can hold in flight, or than was posted.

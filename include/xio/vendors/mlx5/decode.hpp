@@ -13,8 +13,8 @@ XIO_NAMESPACE_BEGIN
 
 namespace mlx5 {
 
-/// Completion queue entries of ConnectX. Completion::counter is the producer counter, 16 bits, of the first unit of the
-/// last entry that ended; of a receive queue, the entry's.
+/// Completion queue entries of ConnectX. WorkCompletion::counter is the producer counter, 16 bits, of the first unit of
+/// the last entry that ended; of a receive queue, the entry's.
 /// @tparam EntryBytes 64 or 128, as the queue was made
 template <uint32_t EntryBytes = 64>
 struct CompletionDecoder {
@@ -36,8 +36,8 @@ struct CompletionDecoder {
   /// As decode(), where an entry tells nothing but that operations of a send queue ended well; else
   /// CompletionKind::nothing. The usual case, kept short.
   template <class Read>
-  XIO_HOST_DEVICE static constexpr rdma::Completion decode_success(uint64_t word, [[maybe_unused]] Read read) {
-    rdma::Completion completion;
+  XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode_success(uint64_t word, [[maybe_unused]] Read read) {
+    rdma::WorkCompletion completion;
     if (cqe_opcode(static_cast<uint8_t>(word >> 56)) != CqeOpcode::request) return completion;
     completion.kind = rdma::CompletionKind::send;
     completion.counter = byte_swap(static_cast<uint16_t>(word >> 32));
@@ -47,15 +47,15 @@ struct CompletionDecoder {
   /// Whether the entry is about the queue pair `of`. `completion`: from decode() or decode_success(), not
   /// CompletionKind::nothing.
   template <class Read>
-  XIO_HOST_DEVICE static constexpr bool is_about(rdma::Identity of, const rdma::Completion&, uint64_t word, Read) {
+  XIO_HOST_DEVICE static constexpr bool is_about(rdma::Identity of, const rdma::WorkCompletion&, uint64_t word, Read) {
     // As it lies in memory; the lowest byte holds an opcode.
     return (static_cast<uint32_t>(word) ^ byte_swap(of.qpn)) >> 8 == 0;
   }
 
   /// What an entry says. `read(offset)` gives 8 bytes of it; the offset is a multiple of 8.
   template <class Read>
-  XIO_HOST_DEVICE static constexpr rdma::Completion decode(uint64_t word, Read read) {
-    rdma::Completion completion;
+  XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(uint64_t word, Read read) {
+    rdma::WorkCompletion completion;
     const auto last = static_cast<uint8_t>(word >> 56);
     completion.counter = byte_swap(static_cast<uint16_t>(word >> 32));
     completion.qpn = byte_swap(static_cast<uint32_t>(word)) & key_mask;
@@ -126,15 +126,15 @@ struct CollapsedDecoder {
 
   /// As CompletionDecoder::decode_success(), of what look() gave.
   template <class Read>
-  XIO_HOST_DEVICE static constexpr rdma::Completion decode_success(uint64_t word, Read read) {
+  XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode_success(uint64_t word, Read read) {
     return Ring::decode_success(word, read);
   }
 
   /// What the entry says now. CompletionKind::nothing where that is not new, or was overwritten while it was read.
   template <class Read>
-  XIO_HOST_DEVICE static constexpr rdma::Completion decode(Read read, rdma::Progress known, uint64_t in_flight) {
+  XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(Read read, rdma::Progress known, uint64_t in_flight) {
     const uint64_t word = look(read);
-    const rdma::Completion completion = Ring::decode(word, read);
+    const rdma::WorkCompletion completion = Ring::decode(word, read);
     if (!is_new(word, known, in_flight) || look(read) != word) return {};
     return completion;
   }

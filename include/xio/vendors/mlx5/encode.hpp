@@ -114,7 +114,7 @@ struct SendEncoder {
     if constexpr (Payload::is_single && Sink::avoids_branches && !Signature) {
       // A piece of length 0 has no segment: another one, stored after it, takes its place.
       const rdma::Sge sge = payload.at(0);
-      const uint32_t before = segments(shape, work, rdma::NoData{});
+      const uint32_t before = segments(shape, work, rdma::NoPayload{});
       sink.put_chosen(sge.length == 0 ? before - 1 : before, bits(pointer(work, sge)));
       sink.put(0, bits(control));
       middle(work, sink);

@@ -74,7 +74,7 @@ struct Vendor {
   /// gives 4 bytes of the send ring.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::Progress progress(const rdma::SendShape& shape, rdma::Progress known,
-                                                           const rdma::Completion& completion, Read read) {
+                                                           const rdma::WorkCompletion& completion, Read read) {
     const uint64_t first = ring::widen(known.units, completion.counter, record_counter_mask);
     const uint64_t offset = ring::slot(first, shape.entries - 1) << Send::unit_shift;
     const uint32_t segments = byte_swap(read(offset + XIO_OFFSETOF(ControlSegment, qpn_ds))) & max_segments;

@@ -50,7 +50,7 @@ constexpr uint8_t solicited = 8;    ///< the sender asked for an event
 }  // namespace receive_flag
 
 /// One completion queue entry, decoded.
-struct Completion {
+struct WorkCompletion {
   CompletionKind kind = CompletionKind::nothing;
   uint8_t flags = 0;                    ///< receive_flag
   Counter counts = Counter::last_unit;  ///< what `counter` counts, where the entry is about the send queue

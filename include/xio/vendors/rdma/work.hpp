@@ -89,7 +89,7 @@ struct Sge {
 // it is one piece of memory.
 
 /// No data: a message of length 0, or a local operation.
-struct NoData {
+struct NoPayload {
   static constexpr bool is_inline = false;
   static constexpr bool is_single = false;
   uint32_t number = 0;  ///< 0; a member, because nvcc complains of loops up to a constant 0

@@ -14,7 +14,7 @@ XIO_NAMESPACE_BEGIN
 namespace rxe {
 
 /// Completion queue entries of Soft-RoCE. Nothing in an entry tells that it is new: the kernel writes how far it got to
-/// QueueHeader::producer_index. Completion::wr_id names the operation.
+/// QueueHeader::producer_index. WorkCompletion::wr_id names the operation.
 /// @tparam EntryBytes 1 << QueueHeader::log2_entry_bytes, which is at least the kernel's cache line
 template <uint32_t EntryBytes = 64>
 struct CompletionDecoder {
@@ -33,8 +33,8 @@ struct CompletionDecoder {
   /// As decode(), where an entry tells nothing but that operations of a send queue ended well; else
   /// CompletionKind::nothing. The usual case, kept short.
   template <class Read>
-  XIO_HOST_DEVICE static constexpr rdma::Completion decode_success(uint64_t word, [[maybe_unused]] Read read) {
-    rdma::Completion completion;
+  XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode_success(uint64_t word, [[maybe_unused]] Read read) {
+    rdma::WorkCompletion completion;
     const auto opcode = static_cast<CqeOpcode>(static_cast<uint32_t>(word >> 32));
     const auto status = static_cast<CqeStatus>(static_cast<uint32_t>(word));
     if (status != CqeStatus::ok || is_receive(opcode)) return completion;
@@ -47,15 +47,15 @@ struct CompletionDecoder {
   /// Whether the entry is about the queue pair `of`. `completion`: from decode() or decode_success(), not
   /// CompletionKind::nothing.
   template <class Read>
-  XIO_HOST_DEVICE static constexpr bool is_about(rdma::Identity of, const rdma::Completion&, uint64_t, Read read) {
+  XIO_HOST_DEVICE static constexpr bool is_about(rdma::Identity of, const rdma::WorkCompletion&, uint64_t, Read read) {
     return static_cast<uint32_t>(read(XIO_OFFSETOF(Cqe, immediate)) >> 32) == of.qpn;
   }
 
   /// What an entry says. `word`: its 8 bytes at word_offset. `read(offset)` gives 8 bytes of it; the offset is a
   /// multiple of 8.
   template <class Read>
-  XIO_HOST_DEVICE static constexpr rdma::Completion decode(uint64_t word, Read read) {
-    rdma::Completion completion;
+  XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(uint64_t word, Read read) {
+    rdma::WorkCompletion completion;
     const auto opcode = static_cast<CqeOpcode>(static_cast<uint32_t>(word >> 32));
     completion.counts = rdma::Counter::none;
     completion.wr_id = read(XIO_OFFSETOF(Cqe, wr_id));

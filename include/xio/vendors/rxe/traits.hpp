@@ -70,7 +70,7 @@ struct Vendor {
   /// How far the queue got, by a completion. Entries are posted with the producer counter after them as wr_id.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::Progress progress(const rdma::SendShape&, rdma::Progress,
-                                                           const rdma::Completion& completion, Read) {
+                                                           const rdma::WorkCompletion& completion, Read) {
     return {completion.wr_id, 0};
   }
 };

@@ -91,7 +91,7 @@ class RdmaFabricLink {
     uint32_t qpn;
   };
 
-  host::Deadline soon() const { return host::Deadline(limit_); }
+  host::Timeout soon() const { return host::Timeout(limit_); }
 
   RdmaOutcome ask(uint32_t qpn, const RdmaRequest& request) {
     const std::lock_guard<std::mutex> lock(mutex_);

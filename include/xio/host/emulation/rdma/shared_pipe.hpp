@@ -27,7 +27,7 @@ namespace emulation {
 class SharedPipe {
  public:
   /// Writes all of `bytes`; false where the reader left no room until the deadline.
-  bool write(const void* from, uint64_t bytes, const host::Deadline& until) {
+  bool write(const void* from, uint64_t bytes, const host::Timeout& until) {
     const auto* source = static_cast<const unsigned char*>(from);
     return transfer(bytes, until, [&](uint64_t done, uint64_t part) {
       const uint64_t at = written_ % size;
@@ -38,7 +38,7 @@ class SharedPipe {
     });
   }
   /// Reads `bytes`; false where the writer gave fewer until the deadline.
-  bool read(void* to, uint64_t bytes, const host::Deadline& until) {
+  bool read(void* to, uint64_t bytes, const host::Timeout& until) {
     auto* target = static_cast<unsigned char*>(to);
     return transfer(bytes, until, [&](uint64_t done, uint64_t part) {
       const uint64_t at = read_ % size;
@@ -55,7 +55,7 @@ class SharedPipe {
   static constexpr uint64_t size = uint64_t{1} << 20;
 
   template <class Step>
-  static bool transfer(uint64_t bytes, const host::Deadline& until, Step step) {
+  static bool transfer(uint64_t bytes, const host::Timeout& until, Step step) {
     host::Backoff backoff;
     for (uint64_t done = 0; done < bytes;) {
       const uint64_t count = step(done, bytes - done);
