@@ -271,7 +271,7 @@ TEST_CASE("a doorbell word, many laps, deep", "[guest]") {
     constexpr uint32_t bytes = 256;
     pair.near.fill(9, size_t{operations} * bytes);
     uint32_t done = 0;
-    const Deadline deadline(patience);
+    const Timeout deadline(patience);
     Backoff backoff;
     for (uint32_t posted = 0; done < operations;) {
       bool stored = false;

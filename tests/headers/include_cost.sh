@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# include_cost.sh LINES COMPILER...: a HIP source may grow by at most LINES lines of preprocessed code when it includes
-# xio/xio.hpp. Time is printed too, but held to nothing: it depends on the machine.
+# include_cost.sh HEADER LINES COMPILER...: a HIP source may grow by at most LINES lines of preprocessed code when it
+# includes HEADER. Time is printed too, but held to nothing: it depends on the machine.
 set -euo pipefail
 
-limit=$1
-shift
+header=$1 limit=$2
+shift 2
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 printf '#include <hip/hip_runtime.h>\n' >"$dir/without.hip"
-printf '#include <hip/hip_runtime.h>\n#include <xio/xio.hpp>\n' >"$dir/with.hip"
+printf '#include <hip/hip_runtime.h>\n#include <%s>\n' "$header" >"$dir/with.hip"
 
 compiler=("$@")
 lines() { "${compiler[@]}" -E -P "$1" | grep -c '[^[:space:]]'; }
@@ -22,6 +22,6 @@ milliseconds() {
 added=$(($(lines "$dir/with.hip") - $(lines "$dir/without.hip")))
 without=$(milliseconds "$dir/without.hip")
 with=$(milliseconds "$dir/with.hip")
-printf 'xio.hpp adds %d lines (at most %d) and %d ms (%d ms without, %d ms with)\n' \
-  "$added" "$limit" $((with - without)) "$without" "$with"
+printf '%s adds %d lines (at most %d) and %d ms (%d ms without, %d ms with)\n' \
+  "$header" "$added" "$limit" $((with - without)) "$without" "$with"
 [ "$added" -le "$limit" ]
