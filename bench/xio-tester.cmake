@@ -3,7 +3,7 @@ find_package(CLI11 CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 
 # What the program and its tests share. The tables state doorbells, fences and atomics for each operation.
-set(tester_parts nvme/buffer_placement clock/run nvme/executor launch/choice nvme/executor_grid launch/memory nvme/executor_thread nvme/executor_wave
+set(tester_parts nvme/buffer_placement clock/run nvme/executor launch/choice nvme/executor_grid nvme/executor_thread nvme/executor_wave
   launch/gpu/clock launch/gpu/images launch/gpu/executor cli/interrupt launch/launcher nvme/plan nvme/phase_runner cli/progress
   rdma/bnxt rdma/ernic rdma/ionic rdma/mlx5 rdma/plan rdma/providers rdma/pulse rdma/role rdma/runner rdma/rxe
   rdma/session rdma/verbs measure/summary nvme/target nvme/verification)
