@@ -33,7 +33,7 @@ if(XIO_BUILD_TESTS)
   if(NOT missing)
     set_tests_properties(examples.first_read_gpu.link PROPERTIES FIXTURES_SETUP first_read_gpu)
   endif()
-  xio_register_tool_test("${XIO_NVCC_MISSING}" NAME examples.first_read.compile.sm_90 LABELS examples
+  xio_register_tool_test("${XIO_NVCC_MISSING}" NAME examples.first_read.compile.sm_90 LABELS examples nightly
     COMMAND ${XIO_NVCC} ${XIO_NVCC_FLAGS} -x cu -arch=sm_90 -c -o ${XIO_EXAMPLES_BINARY_DIR}/first_read.sm_90.o
       ${XIO_EXAMPLES_DIR}/first_read.cpp)
   set(program ${XIO_EXAMPLES_BINARY_DIR}/stream_io_gpu)
