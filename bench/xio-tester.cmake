@@ -3,7 +3,7 @@ find_package(CLI11 CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 
 # What the program and its tests share. The tables state doorbells, fences and atomics for each operation.
-set(tester_parts nvme/buffer_placement clock/run nvme/executor launch/choice nvme/executor_grid launch/memory nvme/executor_thread nvme/executor_wave
+set(tester_parts nvme/buffer_placement clock/run nvme/executor launch/choice nvme/executor_grid nvme/executor_thread nvme/executor_wave
   launch/gpu/clock launch/gpu/images launch/gpu/executor cli/interrupt launch/launcher nvme/plan nvme/phase_runner cli/progress
   rdma/bnxt rdma/ernic rdma/ionic rdma/mlx5 rdma/plan rdma/providers rdma/pulse rdma/role rdma/runner rdma/rxe
   rdma/session rdma/verbs measure/summary nvme/target nvme/verification)
@@ -27,7 +27,7 @@ list(TRANSFORM tester_tool APPEND .cpp)
 add_library(xio-tester-tool STATIC ${tester_tool} ${XIO_BENCH_DIR}/tester/nvme/endpoint.cpp)
 target_compile_options(xio-tester-tool PRIVATE -O0)
 target_compile_definitions(xio-tester-tool PRIVATE XIO_PLOT_SCRIPT="${XIO_BENCH_DIR}/plot_report.py")
-xio_unity(xio-tester-tool 4)
+xio_unity(xio-tester-tool 8)
 target_link_libraries(xio-tester-tool PRIVATE xio_build_options CLI11::CLI11 nlohmann_json::nlohmann_json)
 target_link_libraries(xio-tester-tool PUBLIC xio-tester-parts)
 

@@ -31,6 +31,7 @@ class Tracing final : public NvmeTransport {
   void ring(uint64_t offset, uint32_t value) override { below_->ring(offset, value); }
   DmaBuffer allocate(size_t bytes, size_t alignment) override { return below_->allocate(bytes, alignment); }
   uint32_t* doorbell_words() override { return below_->doorbell_words(); }
+  bool doorbells_are_registers() const override { return below_->doorbells_are_registers(); }
   void open_doorbell(uint32_t index) override { below_->open_doorbell(index); }
   void close_doorbell(uint32_t index) override { below_->close_doorbell(index); }
   std::string description() const override { return "traced " + below_->description(); }

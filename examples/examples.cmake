@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The in-process controller is always there; tests/qemu/tester_examples.sh runs the same examples on QEMU's.
+xio_add_example(first_read MUST_FAIL_ARGS 1000000)                                     # more than the drive has
 xio_add_example(read_blocks ARGS emulated MUST_FAIL_ARGS emulated 131000)              # beyond the end
 xio_add_example(write_verify ARGS emulated MUST_FAIL_ARGS emulated:discard=1)          # a drive that stores nothing
 xio_add_example(wave_batch ARGS emulated MUST_FAIL_ARGS emulated 300)                  # more than the depth
@@ -24,6 +25,17 @@ if(XIO_BUILD_TESTS)
   if(NOT missing AND NOT XIO_AMDHIP64)
     set(missing "no libamdhip64 (Debian: libamdhip64-dev)")
   endif()
+  # The first one is the same source as for the CPU.
+  xio_register_tool_test("${missing}" NAME examples.first_read_gpu.link LABELS examples
+    COMMAND ${XIO_HIP_CLANG_PATH} -x hip -std=c++17 -O1 --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS}
+      --offload-arch=gfx942 --offload-arch=gfx1201 -Wall -Wextra -Wshadow -Werror -I${PROJECT_SOURCE_DIR}/include
+      ${XIO_EXAMPLES_DIR}/first_read.cpp -x none ${XIO_AMDHIP64} -lpthread -ldl -o ${XIO_EXAMPLES_BINARY_DIR}/first_read_gpu)
+  if(NOT missing)
+    set_tests_properties(examples.first_read_gpu.link PROPERTIES FIXTURES_SETUP first_read_gpu)
+  endif()
+  xio_register_tool_test("${XIO_NVCC_MISSING}" NAME examples.first_read.compile.sm_90 LABELS examples nightly
+    COMMAND ${XIO_NVCC} ${XIO_NVCC_FLAGS} -x cu -arch=sm_90 -c -o ${XIO_EXAMPLES_BINARY_DIR}/first_read.sm_90.o
+      ${XIO_EXAMPLES_DIR}/first_read.cpp)
   set(program ${XIO_EXAMPLES_BINARY_DIR}/stream_io_gpu)
   xio_register_tool_test("${missing}" NAME examples.stream_io_gpu.link LABELS examples
     COMMAND ${XIO_HIP_CLANG_PATH} -x hip -std=c++17 -O1 --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS}

@@ -32,6 +32,13 @@
 #define XIO_ARCH_HOST 0
 #endif
 
+/// Before a kernel that is to be launched: `__global__` where the source is compiled for a GPU, nothing elsewhere.
+#if defined(__HIP__) || defined(__CUDACC__) || defined(__CUDA__)
+#define XIO_KERNEL __global__
+#else
+#define XIO_KERNEL
+#endif
+
 /// Whether this pass of the compiler can run kernels on the CPU (xio/host/simt).
 #define XIO_HAS_SIMT XIO_ARCH_HOST
 

@@ -9,7 +9,7 @@ xio_add_tests(emulation protocol_lanes LABELS protocol TIMEOUT 300 SOURCES proto
 xio_add_tests(emulation protocol_groups LABELS protocol TIMEOUT 300 SOURCES protocol_block protocol_grid)
 xio_add_tests(emulation protocol LABELS protocol TIMEOUT 300
   SOURCES protocol_commands protocol_inbound protocol_late protocol_offsets protocol_polling protocol_deadlines protocol_order
-    protocol_rows protocol_limits protocol_process protocol_sizes protocol_status protocol_transfers)
+    protocol_regions protocol_rows protocol_limits protocol_process protocol_sizes protocol_status protocol_transfers)
 # What it counts is the same under a sanitizer.
 if(NOT XIO_SANITIZE)
   xio_add_test(emulation/protocol_counts LABELS protocol TIMEOUT 300 DEFINITIONS XIO_COUNT_OPERATIONS=1)

@@ -155,5 +155,5 @@ set(tidy_missing "")
 if(NOT XIO_CLANG_TIDY)
   set(tidy_missing "no clang-tidy-19")
 endif()
-xio_register_tool_test("${tidy_missing}" NAME headers.tidy LABELS headers slow TIMEOUT 600
+xio_register_tool_test("${tidy_missing}" NAME headers.tidy LABELS headers slow nightly TIMEOUT 600
   COMMAND ${XIO_CLANG_TIDY} --quiet -p ${PROJECT_BINARY_DIR} ${headers_dir}/two_sources_other.cpp)

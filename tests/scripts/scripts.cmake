@@ -4,6 +4,8 @@ foreach(name configure retry)
   xio_register_test(NAME scripts.${name} LABELS scripts once TIMEOUT 600
     COMMAND ${XIO_TESTS_DIR}/scripts/${name}.sh ${PROJECT_SOURCE_DIR})
 endforeach()
+xio_register_test(NAME scripts.readme_code LABELS scripts once
+  COMMAND ${XIO_TESTS_DIR}/scripts/readme_code.py ${PROJECT_SOURCE_DIR})
 # Each build folder that a user may leave behind costs a few seconds.
 xio_register_test(NAME scripts.configure_all LABELS scripts once nightly TIMEOUT 1200
   COMMAND ${XIO_TESTS_DIR}/scripts/configure.sh ${PROJECT_SOURCE_DIR} --all)

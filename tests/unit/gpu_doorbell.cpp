@@ -8,9 +8,9 @@
 #include <vector>
 
 #include <xio/host/memory/doorbell_mapping.hpp>
+#include <xio/host/memory/gpu_reach.hpp>
 #include <xio/host/nvme/idle_probe.hpp>
 #include <xio/host/nvme/vfio.hpp>
-#include <xio/host/rdma/gpu_reach.hpp>
 
 #include "catch.hpp"
 #include "unit/fake_gpu/support.hpp"

@@ -130,6 +130,7 @@ class FakeNvme final : public xio::host::NvmeTransport {
             })};
   }
   uint32_t* doorbell_words() override { return words_.data(); }
+  bool doorbells_are_registers() const override { return false; }
   void open_doorbell(uint32_t index) override {
     world_->log.push_back("open " + std::to_string(index));
     if (!world_->open_words.insert(index).second) violate("opened twice", index);

@@ -9,39 +9,15 @@
 #include <type_traits>
 #include <utility>
 
-#include <xio/host/gpu/runtime.hpp>
 #include <xio/host/memory.hpp>
 #include <xio/host/memory/allocator.hpp>
+#include <xio/host/memory/executor.hpp>
 
 #include "tester/measure/zeroed_array.hpp"
 
 namespace tester {
 
-/// What kernels reach. Without a GPU both sides have the same addresses. Copies mean the same executor.
-class ExecutorMemory {
- public:
-  /// @param gpu  null: kernels run on the CPU
-  explicit ExecutorMemory(std::shared_ptr<xio::host::GpuRuntime> gpu = nullptr);
-
-  const std::shared_ptr<xio::host::GpuRuntime>& gpu() const { return gpu_; }
-  /// Ticks of the executor's clock in a second.
-  uint64_t clock_hz() const { return clock_hz_; }
-  /// An address of the CPU as kernels have it; of memory that was shared, else as it is.
-  void* address(void* cpu) const;
-
-  /// Lets kernels reach memory of a controller, until the last copy of the result ends.
-  xio::host::DmaBuffer share(xio::host::DmaBuffer buffer) const;
-  /// The GPU's own memory, which it reaches already: its addresses are known from now on.
-  void add(const xio::host::MemoryBuffer& buffer) const;
-  /// As share(), for doorbells: words in memory, or registers of a device. @param bytes whole pages
-  std::shared_ptr<void> share_doorbells(void* page, size_t bytes, bool registers) const;
-
- private:
-  struct Mappings;
-  std::shared_ptr<xio::host::GpuRuntime> gpu_;
-  std::shared_ptr<Mappings> mappings_;
-  uint64_t clock_hz_;
-};
+using ExecutorMemory = xio::host::Executor;
 
 /// Plain objects that kernels work on while the host looks away: in the GPU's memory where there is one, with a copy
 /// for the host.

@@ -39,11 +39,6 @@ BufferPlacement::BufferPlacement(uint32_t mode, std::shared_ptr<xio::host::GpuRu
                     ": data in GPU memory and completions in host memory are not ordered, and this controller has no "
                     "Compare to make them so; put the CQ there too (" +
                     std::to_string(mode | memory_mode::cq) + ")");
-  // Registers of a device, or the words that stand for them.
-  const size_t page = xio::host::PageMap::page_bytes();
-  const size_t words = 2 * (size_t{controller_->queue_ids().last} + 1) << controller_->capabilities().dstrd();
-  const size_t bytes = (words * sizeof(uint32_t) + page - 1) / page * page;
-  doorbells_ = executor_.share_doorbells(controller_->transport().doorbell_words(), bytes, on_the_bus_);
 }
 
 std::string BufferPlacement::gpu() const { return allocator_.has_gpu() ? allocator_.description() : std::string(); }
@@ -87,18 +82,7 @@ void BufferPlacement::place(xio::host::QueueOptions& options, uint32_t block_byt
   const auto part = [this](uint32_t one) {
     return [this, one](size_t bytes, size_t alignment) { return allocate(one, bytes, alignment); };
   };
-  if (executor_.gpu()) {
-    options.clock_hz = executor_.clock_hz();
-    options.executor_address = [this](void* cpu) { return executor_.address(cpu); };
-    options.allocate_rings = [this](size_t bytes, size_t alignment) { return allocate_host(bytes, alignment); };
-    options.allocate_record = options.allocate_rings;
-    // Nobody but kernels looks at it.
-    options.allocate_state = [gpu = executor_.gpu()](size_t bytes, size_t alignment) {
-      const MemoryBuffer buffer =
-          xio::host::MemoryAllocator(gpu).allocate(xio::host::MemoryKind::vram_coarse, bytes, alignment);
-      return DmaBuffer(buffer.gpu(), 0, buffer.size(), buffer.owner());
-    };
-  }
+  options.executor = executor_;
   if ((mode_ & memory_mode::sq) != 0) options.allocate_sq = part(memory_mode::sq);
   if ((mode_ & memory_mode::cq) != 0) options.allocate_cq = part(memory_mode::cq);
   if ((mode_ & memory_mode::doorbell_record) != 0) options.allocate_record = part(memory_mode::doorbell_record);

@@ -49,7 +49,6 @@ class BufferPlacement {
   xio::host::NvmeController* controller_;
   bool on_the_bus_;  ///< the controller is a device
   const ExecutorMemory& executor_;
-  std::shared_ptr<void> doorbells_;
   xio::host::DmaBuffer flushed_;
 };
 

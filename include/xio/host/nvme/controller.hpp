@@ -87,7 +87,8 @@ class NvmeController {
 
   /// Creates an I/O queue pair: completion queue first, then submission queue. Throws Error where the controller cannot
   /// have such a queue, and AdminError where it refuses.
-  NvmeQueue create_queue(const QueueOptions& options = {}) {
+  NvmeQueue create_queue(const QueueOptions& wanted = {}) {
+    const QueueOptions options = detail::placed(wanted, transport());
     NamespaceInfo names;
     names.block_shift = 9;
     if (options.nsid != 0) names = namespace_for_queue(options);

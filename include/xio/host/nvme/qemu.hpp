@@ -213,6 +213,7 @@ class QemuNvme final : public NvmeTransport {
   }
   DmaBuffer allocate(size_t bytes, size_t alignment) override { return machine_->arena.allocate(bytes, alignment); }
   uint32_t* doorbell_words() override { return doorbells_.as<uint32_t>(); }
+  bool doorbells_are_registers() const override { return false; }
   void open_doorbell(uint32_t index) override { proxy_.watch(index); }
   void close_doorbell(uint32_t index) override { proxy_.unwatch(index); }
   std::string description() const override {

@@ -24,6 +24,30 @@ namespace host {
 
 namespace detail {
 
+/// `options` with what a GPU needs that is to run the kernels, where they leave it open.
+inline QueueOptions placed(QueueOptions options, NvmeTransport& transport) {
+  const Executor& executor = options.executor;
+  if (!executor.gpu()) return options;
+  if (options.clock_hz == 0) options.clock_hz = executor.clock_hz();
+  if (!options.executor_address) options.executor_address = [executor](void* cpu) { return executor.address(cpu); };
+  if (!options.allocate_rings) {
+    options.allocate_rings = [executor, &transport](size_t bytes, size_t alignment) {
+      // Runtimes register whole pages.
+      const size_t page = PageMap::page_bytes();
+      return executor.share(transport.allocate((bytes + page - 1) / page * page, alignment < page ? page : alignment));
+    };
+  }
+  if (!options.allocate_record) options.allocate_record = options.allocate_rings;
+  if (!options.allocate_state) {
+    // Nobody but kernels looks at it.
+    options.allocate_state = [gpu = executor.gpu()](size_t bytes, size_t alignment) {
+      const MemoryBuffer buffer = MemoryAllocator(gpu).allocate(MemoryKind::vram_coarse, bytes, alignment);
+      return DmaBuffer(buffer.gpu(), 0, buffer.size(), buffer.owner());
+    };
+  }
+  return options;
+}
+
 /// A queue pair with everything that a kernel needs to use it.
 class QueuePair final : public QueueRecord {
  public:
@@ -35,7 +59,8 @@ class QueuePair final : public QueueRecord {
         plan_(plan),
         limits_(state_->info.limits),
         namespace_blocks_(names.blocks),
-        block_shift_(names.block_shift) {
+        block_shift_(names.block_shift),
+        doorbells_(reach_doorbells()) {
     if (!options_.allocate_rings) options_.allocate_rings = from_transport();
     if (!options_.allocate_sq) options_.allocate_sq = options_.allocate_rings;
     if (!options_.allocate_cq) options_.allocate_cq = options_.allocate_rings;
@@ -237,12 +262,22 @@ class QueuePair final : public QueueRecord {
     handle_ = handle;
   }
 
+  /// Lets a GPU store to all doorbells of the controller: its queues share pages.
+  std::shared_ptr<void> reach_doorbells() const {
+    if (!options_.executor.gpu()) return nullptr;
+    NvmeTransport& transport = state_->transport();
+    const size_t words = size_t{state_->sq_word(state_->ids.last)} + 2 * state_->doorbell_words_per_slot();
+    return options_.executor.share_doorbells(transport.doorbell_words(), words * sizeof(uint32_t),
+                                             transport.doorbells_are_registers());
+  }
+
   std::shared_ptr<ControllerState> state_;
   QueueOptions options_;
   QueuePlan plan_;
   CommandLimits limits_;
   uint64_t namespace_blocks_;
   uint32_t block_shift_;
+  std::shared_ptr<void> doorbells_;  // lets a GPU store to them
   DmaBuffer sq_, cq_, lists_, state_memory_, slots_, failures_, notifications_, sq_pages_, cq_pages_;
   nvme::QueueHandle handle_{};
   uint64_t generation_ = 0;

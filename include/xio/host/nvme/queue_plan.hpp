@@ -8,11 +8,13 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <xio/config.hpp>
 #include <xio/device/queue/failure_log.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/memory.hpp>
+#include <xio/host/memory/executor.hpp>
 #include <xio/host/nvme/identify.hpp>
 #include <xio/vendors/nvme/encode.hpp>
 
@@ -47,7 +49,11 @@ struct QueueOptions {
   /// pages. 0: none, commands move at most one page. Empty: enough for the longest command, at most a page.
   std::optional<uint32_t> list_bytes;
 
-  uint64_t clock_hz = 0;   ///< rate of the executing side's clock (measure_clock_rate()); for QueueHandle::clock_hz
+  /// Who runs the kernels; on() sets it. Where it is a GPU, what follows here and is left empty is filled in: its
+  /// clock, memory that it reaches for rings and records, memory of its own for the state, its addresses. It is let in
+  /// to the doorbells, too.
+  Executor executor;
+  uint64_t clock_hz = 0;   ///< rate of the executor's clock (measure_clock_rate()); for QueueHandle::clock_hz
   uint64_t flush_bus = 0;  ///< for QueueHandle::flush_bus
 
   using Allocate = std::function<DmaBuffer(size_t bytes, size_t alignment)>;
@@ -56,10 +62,16 @@ struct QueueOptions {
   Allocate allocate_cq;      ///< the same for the completion ring alone; empty: allocate_rings
   Allocate allocate_record;  ///< the same for the pages of shadow doorbells, of the first queue that has some; empty:
                              ///< as they
-  Allocate allocate_state;   ///< zeroed memory that only the executing side uses; empty: NvmeTransport::allocate
-  /// From an address on the CPU to the executing side's address of the same byte; empty: they are equal.
+  Allocate allocate_state;   ///< zeroed memory that only the executor uses; empty: NvmeTransport::allocate
+  /// From an address on the CPU to the executor's address of the same byte; empty: they are equal.
   std::function<void*(void*)> executor_address;
 };
+
+/// Options of a queue whose kernels `executor` runs: `controller.create_queue(on(gpu))`.
+inline QueueOptions on(Executor executor, QueueOptions options = {}) {
+  options.executor = std::move(executor);
+  return options;
+}
 
 /// Limits that the plan of a queue depends on.
 struct QueueLimits {

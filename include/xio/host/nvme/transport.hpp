@@ -60,6 +60,9 @@ class NvmeTransport {
   /// controller's stride. Either the mapped registers themselves, or memory that somebody forwards (DoorbellProxy).
   virtual uint32_t* doorbell_words() = 0;
 
+  /// Whether they are registers of a device, which a GPU is given in another way than memory.
+  virtual bool doorbells_are_registers() const { return true; }
+
   /// Called before the queue that word `index` belongs to is created, and before the word is used. Where the words are
   /// memory, the transport sets this one to zero and begins to watch it; mapped registers are left alone.
   virtual void open_doorbell(uint32_t index) { static_cast<void>(index); }

@@ -16,7 +16,7 @@
 
 #include <xio/device/rdma/handle.hpp>
 #include <xio/host/error.hpp>
-#include <xio/host/rdma/executor_reach.hpp>
+#include <xio/host/memory/executor_reach.hpp>
 #include <xio/host/rdma/queue_states.hpp>
 #include <xio/host/rdma/receive_slots.hpp>
 #include <xio/host/text.hpp>

@@ -125,6 +125,7 @@ class NvmeController final : public host::NvmeTransport {
 
   /// As the mapped doorbell registers: 2 * (queues + 1) doorbells, every 4 << DSTRD bytes.
   uint32_t* doorbell_words() override { return static_cast<uint32_t*>(doorbells_.get()); }
+  bool doorbells_are_registers() const override { return false; }
   size_t doorbell_bytes() const { return doorbell_bytes_; }
 
   std::string description() const override {

@@ -23,7 +23,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// How a GPU gets to memory of this process: GpuReach (gpu/reach.hpp), or a class of the caller's.
+/// How a GPU gets to memory of this process: GpuReach (gpu_reach.hpp), or a class of the caller's.
 ///
 /// All ranges are whole pages, and no page is added twice before it is removed.
 class ExecutorReach {
@@ -55,7 +55,7 @@ class ReachablePages {
     const uintptr_t distance = begin->second.executor - begin->first;
     for (Runs::iterator run = begin; run != runs_.end() && run->first < last; ++run) {
       if (run->second.executor - run->first == distance) continue;
-      const Error apart("rdma: the pages from " + to_hex(run->first) + " on do not follow those from " + to_hex(first) +
+      const Error apart("the pages from " + to_hex(run->first) + " on do not follow those from " + to_hex(first) +
                         " on where kernels see them; allocate the queue in one piece");
       drop_unused();  // `run` may be one of them
       throw apart;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Rings and registers of RDMA queue pairs for the kernels of a GPU: ExecutorReach by a GpuRuntime.
+/// @brief Memory and registers of this process for the kernels of a GPU: ExecutorReach by a GpuRuntime.
 
 #include <map>
 #include <memory>
@@ -13,7 +13,7 @@
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/gpu/runtime.hpp>
-#include <xio/host/rdma/executor_reach.hpp>
+#include <xio/host/memory/executor_reach.hpp>
 
 XIO_NAMESPACE_BEGIN
 

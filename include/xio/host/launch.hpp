@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief One launch for a kernel that a GPU runs and for the same kernel on the CPU. Which of the two it is, the
+/// compiler decides that is given the source: hipcc, clang (`-x hip`) and nvcc make a program for a GPU, others one for
+/// the CPU.
+
+#if defined(__HIP__)
+#include <hip/hip_runtime.h>
+#endif
+
+#include <string>
+
+#include <xio/config.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/gpu/find.hpp>
+#include <xio/host/gpu/stream.hpp>
+#include <xio/host/memory/executor.hpp>
+#include <xio/host/simt/simt.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// A grid: so many blocks of so many threads.
+struct LaunchShape {
+  uint32_t blocks = 1;
+  uint32_t threads = 64;
+};
+
+#if defined(HIP_INCLUDE_HIP_HIP_RUNTIME_API_H) || defined(CUDART_VERSION)
+
+/// Who runs this program's kernels: GPU number `device`. Throws Error where there is none.
+inline Executor default_executor(int device = 0) {
+  FoundGpu found = find_gpu(device);
+  if (!found.runtime)
+    throw Error("the kernels of this program are for a GPU, and there is none (" + found.why_none +
+                "); a build with g++ runs them on the CPU");
+  return Executor(std::move(found.runtime));
+}
+
+namespace detail {
+
+/// Waits for all that was launched. Returns the runtime's message where it failed.
+inline const char* wait_for_device() {
+#if defined(HIP_INCLUDE_HIP_HIP_RUNTIME_API_H)
+  const hipError_t result = hipDeviceSynchronize();
+  return result == hipSuccess ? nullptr : hipGetErrorString(result);
+#else
+  const cudaError_t result = cudaDeviceSynchronize();
+  return result == cudaSuccess ? nullptr : cudaGetErrorString(result);
+#endif
+}
+
+}  // namespace detail
+
+/// Runs `kernel`, an XIO_KERNEL, in all threads of the grid, and returns when they have ended. Throws Error where it
+/// cannot be run.
+template <class... Parameters>
+void launch(const Executor& executor, const LaunchShape& shape, void (*kernel)(Parameters...),
+            const typename detail::SameType<Parameters>::type&... arguments) {
+  if (!executor.gpu())
+    throw Error("launch: the kernels of this program are for a GPU; a build with g++ runs them here");
+  void* values[sizeof...(arguments) + 1] = {const_cast<void*>(static_cast<const void*>(std::addressof(arguments)))...,
+                                            nullptr};
+  const char* refusal =
+      detail::launch_function(reinterpret_cast<const void*>(kernel), shape.blocks, shape.threads, values, 0, nullptr);
+  if (refusal == nullptr) refusal = detail::wait_for_device();
+  if (refusal != nullptr) throw Error(std::string("launch: ") + refusal);
+}
+
+#elif XIO_HAS_SIMT
+
+/// Who runs this program's kernels: the CPU.
+inline Executor default_executor(int device = 0) {
+  static_cast<void>(device);
+  return Executor();
+}
+
+/// Runs `kernel`, an XIO_KERNEL, in all threads of the grid, and returns when they have ended. Throws Error where it
+/// cannot be run, and what a kernel throws.
+template <class... Parameters>
+void launch(const Executor& executor, const LaunchShape& shape, void (*kernel)(Parameters...),
+            const typename detail::SameType<Parameters>::type&... arguments) {
+  if (executor.gpu()) throw Error("launch: the kernels of this program are for the CPU; compile it for the GPU");
+  simt::Grid grid;
+  grid.blocks = shape.blocks;
+  grid.threads_per_block = shape.threads;
+  grid.wave_size = 64;
+  simt::launch(grid, kernel, arguments...);
+}
+
+#endif
+
+}  // namespace host
+
+XIO_NAMESPACE_END
