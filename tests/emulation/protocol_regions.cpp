@@ -13,7 +13,7 @@ using namespace protocol_tests;
 
 namespace {
 
-constexpr uint32_t lanes = 32;
+constexpr uint32_t lanes_used = 32;
 
 /// Every lane with a block of its own; odd ones ask for what is refused.
 template <Sharing S>
@@ -35,7 +35,7 @@ void pieces_in_a_wave(uint32_t bytes_of_block) {
     EXPECT(view.wait(token, soon()).code == (refused ? Status::invalid_argument : Status::ok));
     for (uint32_t i = 0; i < bytes_of_block; ++i) EXPECT(*rig.bytes(at + i) == (refused ? 0 : lane + 1));
   };
-  CHECK_NOTHROW(xio::simt::launch(Grid::of_waves(1, 1, lanes), kernel, queue.handle()));
+  CHECK_NOTHROW(xio::simt::launch(Grid::of_waves(1, 1, lanes_used), kernel, queue.handle()));
 }
 
 }  // namespace

@@ -16,6 +16,9 @@
 
 namespace tester {
 
+/// For flags that take any number.
+constexpr uint64_t any_number = std::numeric_limits<uint64_t>::max();
+
 /// Adds the flags of a sub-command when its name is met: making those of all of them takes longer than many a run.
 template <class AddFlags>
 void when_chosen(CLI::App* command, AddFlags add_flags) {

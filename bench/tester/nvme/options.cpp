@@ -11,8 +11,6 @@ namespace tester {
 
 namespace {
 
-constexpr uint64_t any_number = std::numeric_limits<uint64_t>::max();
-
 void add_work(CLI::App& app, NvmeOptions& o) {
   const std::string group = "What is done";
   add_number(app, "--read-io", o.read_io, 0, any_number, "reads, over all queues together")->group(group);

@@ -12,7 +12,6 @@ namespace tester {
 
 namespace {
 
-constexpr uint64_t any_number = std::numeric_limits<uint64_t>::max();
 constexpr uint64_t longest_transfer = uint64_t{1} << 30;
 
 void add_target(CLI::App& app, RdmaOptions& o) {

@@ -23,7 +23,6 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 void add_work(CLI::App& app, ReportOptions& o) {
-  constexpr uint64_t any_number = std::numeric_limits<uint64_t>::max();
   const std::string group = "What is done";
   app.add_option("--controller", o.controller, controller_forms)->type_name("SPEC")->group(group);
   add_number(app, "--namespace", o.nsid, 1, 0xfffffffe, "namespace (default 1)")->group(group);
