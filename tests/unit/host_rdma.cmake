@@ -23,7 +23,7 @@ elseif(XIO_MLX5DV_HEADER)
   # An example that needs a NIC, as a function of a test that has the semblance of one.
   set(example ${PROJECT_SOURCE_DIR}/examples/adopt_queue_pair.cpp)
   target_sources(unit-adoption PRIVATE ${example})
-  set_source_files_properties(${example} PROPERTIES COMPILE_DEFINITIONS main=adopt_queue_pair SKIP_UNITY_BUILD_INCLUSION ON)
+  set_source_files_properties(${example} PROPERTIES COMPILE_DEFINITIONS main=adopt_queue_pair SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
   # An old-style run path: sanitizers call dlopen() in the program's place.
   target_link_options(unit-adoption PRIVATE LINKER:--disable-new-dtags LINKER:-rpath,${fakes})
   add_dependencies(unit-adoption fake-ibverbs fake-mlx5 fake-ionic fake-bnxt_re)
