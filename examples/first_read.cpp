@@ -35,9 +35,10 @@ int main(int argc, char** argv) try {
   for (uint32_t i = 0; i < 64; ++i) {
     const Status how = status.span<Status>()[i];
     good = good && how.is_ok();
-    if (i % 16 == 0) std::printf("block %u: %s, %02x ...\n", i, name(how.code), data.as<unsigned char>()[i << 9]);
+    const auto* const block = data.as<unsigned char>(size_t{i} << queue.handle().block_shift);
+    if (i % 16 == 0) std::printf("block %u: %s, %02x %02x ...\n", i, name(how.code), block[0], block[1]);
   }
-  return good ? 0 : 1;
+  if (!good) throw host::Error("some blocks could not be read");
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());
   return 1;

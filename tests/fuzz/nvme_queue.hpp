@@ -67,7 +67,12 @@ struct NvmeQueueMemory {
     handle.block_shift = 9 + input.up_to<uint8_t>(4);
     handle.max_blocks = 1 + input.take();
     handle.namespace_blocks = input.flag() ? 0 : input.wide();
-    handle.list_bytes = input.up_to<uint16_t>(640) * 8u;
+    // As the handle wants them: whole in a page, or whole pages.
+    const uint32_t list_bytes = input.up_to<uint16_t>(640) * 8u;
+    const auto page_bytes = static_cast<uint32_t>(page());
+    handle.list_bytes = list_bytes == 0 ? 0 : 8;
+    while (handle.list_bytes < list_bytes)
+      handle.list_bytes += handle.list_bytes < page_bytes ? handle.list_bytes : page_bytes;
     handle.nsid = 1 + input.take();
     handle.qid = 1;
     // As of a controller's start: rings zeroed.
@@ -85,7 +90,7 @@ struct NvmeQueueMemory {
     handle.sq_doorbell = &sq_doorbell;
     handle.cq_doorbell = &cq_doorbell;
     handle.lists = lists.empty() ? nullptr : lists.data();
-    handle.lists_bus = lists.empty() ? 0 : uint64_t{1} << 40 | (uint64_t{input.take<uint16_t>()} & 511) << 3;
+    handle.lists_bus = lists.empty() ? 0 : list_place(input.take<uint16_t>());
   }
 
   NvmeQueueMemory(const NvmeQueueMemory&) = delete;
@@ -96,6 +101,9 @@ struct NvmeQueueMemory {
     expect(cq_doorbell <= handle.cq_mask, "the CQ doorbell is within the ring");
   }
   uint64_t page() const { return uint64_t{1} << handle.page_shift; }
+  uint64_t list_place(uint16_t number) const {
+    return uint64_t{1} << 40 | uint64_t{number & 511u} * (handle.list_bytes < page() ? handle.list_bytes : page());
+  }
   uint64_t list_word(uint64_t bus) const {
     expect(bus >= handle.lists_bus && bus % 8 == 0 && (bus - handle.lists_bus) / 8 < lists.size(),
            "the controller reads list memory alone");

@@ -21,7 +21,7 @@ struct QueueHandle {
   // What every submission needs comes first: wide scalar loads fetch it.
   QueueState* state;      ///< mutable state, zeroed before the first use
   uint32_t depth;         ///< most operations in flight; <= sq_mask and <= cq_mask
-  uint32_t list_bytes;    ///< PRP list memory of one completion slot, in bytes; a multiple of 8
+  uint32_t list_bytes;    ///< PRP list memory of one completion slot: a power of two from 8 to the page, or whole pages
   Sqe* sq;                ///< submission ring, `sq_mask + 1` entries
   uint32_t* sq_doorbell;  ///< SQ tail doorbell: a mapped register, or a word that a host proxy forwards
   uint32_t sq_mask;       ///< SQ size - 1; the size is a power of two
@@ -33,7 +33,7 @@ struct QueueHandle {
   uint32_t max_blocks;    ///< most logical blocks of one command (MDTS, and the 16-bit field); larger ones are split
   uint64_t namespace_blocks;  ///< capacity of the namespace in logical blocks; 0: not checked here
   uint64_t* lists;            ///< list memory: `list_bytes` for each completion slot; null: no command needs a list
-  uint64_t lists_bus;         ///< bus address of `lists`
+  uint64_t lists_bus;         ///< bus address of `lists`; a multiple of `list_bytes`, or of the page where that is less
 
   const Cqe* cq;                 ///< completion ring, `cq_mask + 1` entries
   uint32_t* cq_doorbell;         ///< CQ head doorbell, like `sq_doorbell`
