@@ -20,3 +20,4 @@ xio_compile_fail_test(compile_fail/refused.cpp "others could post between" NAME 
 xio_compile_fail_test(compile_fail/refused.cpp "shared by the waves that use it" NAME compile_fail.drive_set FLAGS -DCASE=17)
 xio_compile_fail_test(compile_fail/refused.cpp "nodiscard|unused" NAME compile_fail.unused_status FLAGS -DCASE=18 -Werror)
 xio_compile_fail_test(compile_fail/refused.cpp "nodiscard|unused" NAME compile_fail.unused_token FLAGS -DCASE=19 -Werror)
+xio_compile_fail_test(compile_fail/refused.cpp "are for submissions" NAME compile_fail.notify_wait FLAGS -DCASE=20)

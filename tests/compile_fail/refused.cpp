@@ -72,4 +72,8 @@ Status wait(nvme::DriveSet<Sharing::W(thread, block)> set, nvme::DriveToken toke
 void wait(nvme::Queue<> queue, Token token) { W(, (void)) queue.wait(token, soon()); }
 #elif CASE == 19  // unused_token
 void send(mlx5::QueuePair<> queue, Region region) { W(, (void)) queue.send(region.at(0, 8), soon()); }
+#elif CASE == 20  // notify_wait
+Status wait(nvme::Queue<Sharing::grid, Policy<Notify> > queue, Token token, Notification& told) {
+  return queue.wait(token, soon(), W(Options().notify(told), Options()));
+}
 #endif

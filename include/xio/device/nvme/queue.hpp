@@ -62,9 +62,8 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
 
   /// Submits one command for each calling lane; waits for room until the deadline.
   ///
-  /// @param pages   where the data lies: anything with `uint64_t bus(uint64_t offset) const`
-  /// (xio/vendors/nvme/prp.hpp);
-  ///                NoData for commands that move none.
+  /// @param pages   where the data lies: a piece of a Region, or anything with `uint64_t bus(uint64_t offset) const`
+  ///                (xio/vendors/nvme/pages.hpp); NoData for commands that move none.
   /// @param until   a Deadline; Now{} does what try_submit() does
   /// @param options who is told of the end (Notify policies), and what is measured
   /// @return a token; a refused one carries the reason. Commands longer than QueueHandle::max_blocks (verify_blocks, …)
@@ -198,6 +197,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
   /// Status::timed_out leaves the operation in flight: its buffer still belongs to the device.
   template <class CallOptions = Options<>>
   XIO_DEVICE Status wait(const Token& token, Deadline until, const CallOptions& options = CallOptions()) {
+    static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
     return wait_in(callers(), token, until, options.telemetry());
   }
 
@@ -277,6 +277,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
   /// Takes completions that are there and files them, without waiting. Returns how many.
   template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
+    static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
     return Core::drain_here(callers(), options.telemetry());
   }
 
@@ -292,6 +293,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
                                                  const CallOptions& options = CallOptions()) {
     static_assert(!is_shared<S>, "who shares a queue would get the completions of others");
     static_assert(Policy::inbound_in_order, "data may arrive after its completion: use wait(), which makes it arrive");
+    static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
     return Core::process_group(callers(), each, most, options.telemetry());
   }
 
