@@ -10,6 +10,10 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 add_library(xio_build_options INTERFACE)
 target_compile_options(xio_build_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
+# Collecting garbage later: a twelfth of g++'s time for templates like ours, and less than half a gigabyte more.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(xio_build_options INTERFACE --param=ggc-min-expand=200 --param=ggc-min-heapsize=1000000)
+endif()
 # Headers that sources use where they are there. What was compiled without one is compiled anew when it has been installed,
 # which no list of dependencies would bring about.
 foreach(header IN ITEMS verbs mlx5dv)

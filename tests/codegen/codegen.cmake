@@ -51,7 +51,7 @@ if(NOT XIO_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # One RDMA write of one piece of memory: with everything checked, limits are at what was reached.
   xio_add_test(codegen/callgrind_rdma OWN_MAIN NO_TEST)
   target_compile_options(codegen-callgrind_rdma PRIVATE -O3)
-  foreach(budget mlx5=80 bnxt=100 ionic=93 ernic=68 rxe=76)
+  foreach(budget mlx5=80 bnxt=100 ionic=93 ernic=68 rxe=79)
     string(REPLACE "=" ";" budget ${budget})
     list(GET budget 0 vendor)
     list(GET budget 1 checked)

@@ -101,6 +101,20 @@ start() {
   fail "a run on $1 does not get under way"
 }
 
+# stuck: where every thread of the tester and of shells is, in the kernel
+stuck() {
+  local task
+  echo "after a minute the run has not ended:"
+  for task in /proc/[0-9]*/task/[0-9]*; do
+    if grep -qE '^(xio-tester|bash|vfio.sh)' "$task/comm"; then
+      echo "$task: $(cat "$task/comm"), $(grep State "$task/status"), system call $(cat "$task/syscall")"
+      cat "$task/stack"
+    fi
+  done
+  tail -n 3 "$work/long"
+  dmesg | tail -n 20
+} 2>&1
+
 # Interrupts that are not remapped: whoever has the device can send any.
 if [ "$XIO_PART" = unsafe ]; then
   check "bind" bind bind $small
@@ -237,9 +251,13 @@ if [ -n "$recovery" ]; then
   check "failure and recovery" env "XIO_VFIO_TEST=$(by_vfio $small)" "$recovery"
 fi
 start "$(by_vfio $large)" --depth 8
+# Who waits for whom, should the run not end.
+(sleep 60 && stuck) &
+watch=$!
 echo 1 >/sys/bus/pci/devices/$large/remove
 wait $other
 status=$?
+kill $watch
 cp "$work/long" "$work/out"
 if [ $status -eq 1 ] && grep -q "ended early: the kernel wants the controller back" "$work/out"; then
   pass "a run whose device is removed"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The host side of RDMA, as far as it needs no device.
-xio_add_tests(unit host_rdma SOURCES host_rdma_exchange host_rdma_gid host_rdma_rings host_executor_reach)
+xio_add_tests(unit host_rdma SOURCES host_rdma_exchange host_rdma_gid host_rdma_rings host_executor_reach host_served_doorbell)
 
 # Queue pairs of the vendors' NICs, found through direct verbs. The libraries are the test's own: the dynamic linker finds
 # them first, under the names of the real ones.

@@ -32,6 +32,7 @@
 /// | `converge(mask)`              | the lanes have come together; their earlier stores precede their later ones    |
 /// | `block_barrier()`             | all threads of the block are here, and their earlier stores are performed      |
 /// | `store_mmio(reg, v)`          | one store of exactly this width to a device register                           |
+/// | `serve_doorbell(word)`        | on the CPU calls what stands behind a doorbell word; on GPUs nothing           |
 /// | `store_entry(slot, v)`        | 16 bytes of a queue entry; ordered by the release that precedes the doorbell   |
 /// | `store_entry_through<Part>(…)` | the same, written through to system scope, `offset + Part` bytes into a ring  |
 ///
@@ -102,6 +103,9 @@ XIO_DEVICE bool is_first(uint64_t mask) { return first_lane(mask) == lane(); }
 XIO_DEVICE bool is_in(uint64_t mask) { return (mask >> lane() & 1) != 0; }
 
 #if !XIO_ARCH_HOST
+/// Who serves doorbell words finds them changed.
+XIO_DEVICE_INLINE void serve_doorbell(const void*) {}
+
 /// Entries are stored 16 bytes at a time.
 constexpr bool has_whole_entry_store = false;
 template <class Entry>

@@ -75,6 +75,7 @@ struct SendBell {
       } else {
         XioComDoorbell<order::Relaxed>(where, static_cast<Word>(value));
       }
+      if constexpr (Vendor::doorbell_is_served) arch::serve_doorbell(where);
     }
   }
 

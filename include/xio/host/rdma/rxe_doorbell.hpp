@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief The doorbell of a soft-RoCE queue pair as a word in memory, for code that cannot make system calls. Nothing
-/// is here without the header of libibverbs.
+/// @brief The doorbell of a soft-RoCE queue pair as a word in memory, as kernels want it. Nothing is here without the
+/// header of libibverbs.
 
 #include <xio/config.hpp>
 
@@ -11,9 +11,9 @@
 
 #include <atomic>
 #include <memory>
-#include <string>
 
 #include <xio/host/memory/doorbell_proxy.hpp>
+#include <xio/host/memory/served_doorbell.hpp>
 #include <xio/host/rdma/rxe.hpp>
 #include <xio/host/wait.hpp>
 
@@ -21,21 +21,33 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// A thread that kicks one queue pair whenever a value is stored to a word. Not movable.
+/// Who makes the system call that kicks a soft-RoCE queue pair.
+enum class RungBy {
+  caller,  ///< the thread that rings: kernels on the CPU
+  thread   ///< a thread of its own, which looks at the word: kernels on a GPU, and code that is none of this library
+};
+
+/// Kicks one queue pair whenever a value is stored to a word. Not movable.
 ///
 /// Store the entries, then the producer index of the send ring with release, then the same index to the word with
-/// release. The value of the word means nothing to the driver; several rings that follow each other become one kick.
+/// release. The value of the word means nothing to the driver; several rings that follow each other may become one
+/// kick. With RungBy::caller the store alone does nothing: rdma::QueuePair calls arch::serve_doorbell() behind it,
+/// which returns when the driver has sent what it can send at once.
 ///
 /// It keeps the queue pair, and survives its resets: a kick that the driver refuses is counted and dropped.
 class RxeDoorbell {
  public:
-  /// @param word  where to look; null: a word of its own. Outlives this object, and nobody else stores to it yet.
-  explicit RxeDoorbell(const RxeQueuePair& queue_pair, uint32_t* word = nullptr,
+  explicit RxeDoorbell(const RxeQueuePair& queue_pair, RungBy by = RungBy::thread,
                        const DoorbellProxy::Options& options = {})
-      : kick_(queue_pair.kick()),
-        word_(word == nullptr ? &own_ : word),
-        proxy_(word_, 1, [this](const DoorbellChange* changes, size_t) { forward(changes->value); }, options) {
-    proxy_.watch(0);
+      : kick_(queue_pair.kick()) {
+    if (by == RungBy::caller) {
+      served_ = std::make_unique<ServedDoorbell>([this] { kick(); });
+      word_ = served_->word();
+      return;
+    }
+    proxy_ = std::make_unique<DoorbellProxy>(
+        word_, 1, [this](const DoorbellChange* changes, size_t) { forward(changes->value); }, options);
+    proxy_->watch(0);
     // The proxy begins with 0 as seen, but here 0 can be the first index that is rung.
     __atomic_store_n(word_, primer, __ATOMIC_RELEASE);
     for (Backoff backoff; __atomic_load_n(word_, __ATOMIC_ACQUIRE) == primer;) backoff.pause();
@@ -55,7 +67,9 @@ class RxeDoorbell {
   static constexpr uint32_t primer = 0xfffffffe;
 
   void forward(uint32_t value) {
-    if (value == primer) return;
+    if (value != primer) kick();
+  }
+  void kick() {
     kicks_.fetch_add(1);
     // Returns only when there is nothing to send: one kick can last as long as entries keep coming.
     const int error = kick_.send();
@@ -66,11 +80,12 @@ class RxeDoorbell {
 
   RxeKick kick_;
   alignas(64) uint32_t own_ = 0;
-  uint32_t* word_;
+  uint32_t* word_ = &own_;
   std::atomic<uint64_t> kicks_{0};
   std::atomic<uint64_t> refused_{0};
   std::atomic<int> last_error_{0};
-  DoorbellProxy proxy_;  // the last: its thread uses the others
+  std::unique_ptr<ServedDoorbell> served_;
+  std::unique_ptr<DoorbellProxy> proxy_;  // the last: its thread uses the others
 };
 
 }  // namespace host

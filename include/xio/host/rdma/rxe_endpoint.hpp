@@ -39,13 +39,13 @@ class RxeEndpoint {
   using Vendor = rxe::Vendor<>;  ///< for rdma::QueuePair and rdma::ReceiveQueue
 
   RxeEndpoint(const RdmaDevice& device, const ProtectionDomain& domain, const QueuePairOptions& options = {},
-              const RxeCompletionEntries& completions = {})
+              const RxeCompletionEntries& completions = {}, RungBy by = RungBy::caller)
       : send_cq_(device, completions.send != 0 ? completions.send : 2 * options.send_entries + 2),
         receive_cq_(device, completions.receive != 0 ? completions.receive : 2 * options.receive_entries + 2),
         queue_(device, domain, send_cq_, receive_cq_, options),
         memory_(RdmaQueueStates::bytes(queue_.send_ring().count, queue_.receive_ring().count) / sizeof(Line) + 1),
         states_(memory_.data(), queue_.send_ring().count, queue_.receive_ring().count),
-        doorbell_(queue_) {
+        doorbell_(queue_, by) {
     for (const RxeCompletionQueue* cq : {&send_cq_, &receive_cq_}) {
       if (cq->ring().entry_bytes != Vendor::Completions::entry_bytes)
         throw Error("rxe: completions lie " + std::to_string(cq->ring().entry_bytes) + " bytes apart and not " +

@@ -35,6 +35,7 @@ struct Vendor {
   static constexpr bool has_side_table = false;
   static constexpr bool has_send_record = false;
   static constexpr bool has_send_doorbell = true;
+  static constexpr bool doorbell_is_served = false;
   static constexpr uint32_t doorbell_stride = 0;
   static constexpr bool has_cq_record = false;
   static constexpr bool has_collapsed_cq = Variant::collapsed;  ///< Collapsed reads the send queue's completions

@@ -17,7 +17,7 @@ struct Options {
   static constexpr uint32_t cqe_bytes = 128;  ///< 1 << QueueHeader::log2_entry_bytes of the completion queue
 };
 
-/// Soft-RoCE as a vendor of rdma::QueuePair. The doorbell is a word that a host proxy turns into a system call.
+/// Soft-RoCE as a vendor of rdma::QueuePair. The doorbell is a word that the host turns into a system call.
 template <class Variant = Options>
 struct Vendor {
   static constexpr const char* name = "rxe";
@@ -31,6 +31,7 @@ struct Vendor {
   static constexpr bool has_side_table = false;
   static constexpr bool has_send_record = true;
   static constexpr bool has_send_doorbell = true;
+  static constexpr bool doorbell_is_served = true;  ///< a host stands behind the word: arch::serve_doorbell()
   static constexpr uint32_t doorbell_stride = 0;
   static constexpr bool has_cq_record = true;
   static constexpr bool has_collapsed_cq = false;
@@ -50,7 +51,7 @@ struct Vendor {
   XIO_HOST_DEVICE static constexpr uint32_t send_record(const rdma::SendShape& shape, uint64_t end) {
     return ring_index(end, shape.entries);
   }
-  /// Tells the proxy to call the kernel. The value says how far; the kernel reads the producer index itself.
+  /// Makes the host call the kernel. The value says how far; the kernel reads the producer index itself.
   XIO_HOST_DEVICE static constexpr Doorbell send_doorbell(const rdma::SendShape& shape, uint64_t end, uint64_t) {
     return ring_index(end, shape.entries);
   }

@@ -7,6 +7,7 @@
 #include <xio/device/arch/arch.hpp>
 #include <xio/device/arch/host/give_way.hpp>
 #include <xio/device/arch/host/lanes.hpp>
+#include <xio/device/arch/host/served_doorbells.hpp>
 
 XIO_NAMESPACE_BEGIN
 

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief A doorbell word for kernels on the CPU: the thread that rings it makes the call that the device needs.
+
+#include <bitset>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include <xio/config.hpp>
+#include <xio/device/arch/arch.hpp>
+#include <xio/host/error.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+
+/// One of the words of arch::served_doorbells, taken as long as this lives. Not movable.
+///
+/// Vendors whose traits say `doorbell_is_served` call the function after each store to the word, in the thread that
+/// stored. For GPUs, whose stores call nothing, see DoorbellProxy.
+class ServedDoorbell {
+ public:
+  /// @param ring  called by any thread that runs kernels, one at a time for each queue; throws nothing
+  /// @throws Error where all words of the process are taken
+  explicit ServedDoorbell(std::function<void()> ring) : ring_(std::move(ring)), index_(take()) {
+    place().word = 0;
+    place().context = this;
+    place().serve = [](void* self) { static_cast<ServedDoorbell*>(self)->ring_(); };
+  }
+  ServedDoorbell(const ServedDoorbell&) = delete;
+  ServedDoorbell& operator=(const ServedDoorbell&) = delete;
+  ~ServedDoorbell() {
+    Taken& all = taken();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    place().serve = nullptr;
+    all.words.reset(index_);
+  }
+
+  uint32_t* word() { return &place().word; }
+
+ private:
+  static constexpr size_t count = sizeof arch::served_doorbells / sizeof arch::served_doorbells[0];
+
+  struct Taken {
+    std::mutex mutex;
+    std::bitset<count> words;
+  };
+  static Taken& taken() {
+    static Taken all;
+    return all;
+  }
+
+  static size_t take() {
+    Taken& all = taken();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    for (size_t index = 0; index < count; ++index) {
+      if (all.words.test(index)) continue;
+      all.words.set(index);
+      return index;
+    }
+    throw Error("all " + std::to_string(count) + " doorbells that threads of this process can serve are taken; " +
+                "let a thread of its own serve more of them");
+  }
+
+  arch::ServedDoorbell& place() const { return arch::served_doorbells[index_]; }
+
+  std::function<void()> ring_;
+  size_t index_;
+};
+
+}  // namespace host
+
+XIO_NAMESPACE_END
