@@ -17,6 +17,40 @@ die() {
   exit 1
 }
 
+# minutes SECONDS: "45 s", "12 min".
+minutes() { if [ "$1" -lt 100 ]; then printf '%d s' "$1"; else printf '%d min' $((($1 + 30) / 60)); fi; }
+
+# step WORDS: what is done now, and how long the script has been at it, on standard error. On a terminal the next step takes the
+# line's place; end_step clears it.
+step() {
+  local text
+  text=$(printf '[%d:%02d] %s' $((SECONDS / 60)) $((SECONDS % 60)) "$1")
+  if [ -t 2 ]; then printf '\r\033[K%s' "$text" >&2; else printf '%s\n' "$text" >&2; fi
+}
+end_step() { if [ -t 2 ]; then printf '\r\033[K' >&2; fi; }
+
+# build_quietly LOG WORDS COMMAND...: runs a build whose output is added to LOG. On a terminal the step's line shows what ninja has
+# counted, such as [12/345].
+build_quietly() {
+  local log=$1 words=$2 watcher="" status=0
+  shift 2
+  step "$words"
+  if [ -t 2 ]; then
+    # The shell lets Ctrl-C pass by what runs in the background.
+    while sleep 1 && kill -0 $$ 2>/dev/null; do
+      step "$words $(tail -c 20000 "$log" 2>/dev/null | grep -o '^\[[0-9]*/[0-9]*\]' | tail -n 1)"
+    done &
+    watcher=$!
+  fi
+  "$@" >>"$log" 2>&1 || status=$?
+  if [ -n "$watcher" ]; then
+    kill "$watcher" 2>/dev/null || true
+    wait "$watcher" 2>/dev/null || true
+  fi
+  end_step
+  return $status
+}
+
 have() { command -v "$1" >/dev/null 2>&1; }
 
 # The comment block at the head of a script is its help.

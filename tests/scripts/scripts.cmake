@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The scripts that build and test: what they do to build folders, and which tests they repeat.
-foreach(name configure retry)
+foreach(name configure progress retry)
   xio_register_test(NAME scripts.${name} LABELS scripts once TIMEOUT 600
     COMMAND ${XIO_TESTS_DIR}/scripts/${name}.sh ${PROJECT_SOURCE_DIR})
 endforeach()
