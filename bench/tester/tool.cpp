@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
+#include <vector>
 
 #include <xio/version.hpp>
 
 #include "tester/cli/errors.hpp"
 #include "tester/cli/output.hpp"
+#include "tester/cli/suggestion.hpp"
 #include "tester/clock/test.hpp"
 #include "tester/doctor/doctor.hpp"
 #include "tester/nvme/endpoint.hpp"
@@ -32,9 +35,44 @@ std::string help_of(const CLI::App& app) {
   return "xio-tester " + (chosen.empty() ? std::string() : chosen.front()->get_name() + " ") + "--help";
 }
 
-bool has_command(const CLI::App& app, const std::string& name) {
-  const auto all = app.get_subcommands([&name](const CLI::App* one) { return one->get_name() == name; });
-  return !all.empty();
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(one->get_name());
+  return names;
+}
+
+std::vector<std::string> flags_of(const CLI::App& app) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* one : app.get_options([](const CLI::Option*) { return true; }))
+    for (const std::string& name : one->get_lnames()) flags.push_back("--" + name);
+  return flags;
+}
+
+/// "; did you mean --read-io?", where a word is near.
+std::string did_you_mean(const std::string& typed, const std::vector<std::string>& words) {
+  const std::string nearest = tester::nearest_word(typed, words);
+  return nearest.empty() ? "" : "; did you mean " + nearest + "?";
+}
+
+/// What is wrong with the first word that is no sub-command.
+std::string no_command(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> accepted = commands_of(app);
+  std::string list;
+  for (const std::string& name : accepted) list += (list.empty() ? "" : ", ") + name;
+  for (const std::string& flag : flags_of(app)) accepted.push_back(flag);
+  return word + " is no sub-command" + did_you_mean(word, accepted) + "; sub-commands are " + list;
+}
+
+/// What is wrong with an argument that no flag has taken.
+std::string not_expected(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  // What stands before the sub-command is left with the program.
+  const CLI::App& command = app.remaining().empty() && !chosen.empty() ? *chosen.front() : app;
+  const std::string word = command.remaining().front();
+  const std::string kind = word[0] == '-' ? "flag" : "argument";
+  return "'" + word + "' is no " + kind + " of " + command.get_name() + did_you_mean(word, flags_of(command)) +
+         (&command == &app ? "; the flags of a sub-command stand behind it" : "");
 }
 
 int run(int argc, const char* const* argv) {
@@ -42,6 +80,7 @@ int run(int argc, const char* const* argv) {
   app.set_version_flag("--version", "xio-tester " + std::to_string(XIO_VERSION_MAJOR) + "." +
                                         std::to_string(XIO_VERSION_MINOR) + "." + std::to_string(XIO_VERSION_PATCH));
   app.require_subcommand(1);
+  app.footer("`xio-tester COMMAND --help` lists the flags of a command and shows examples.");
   tester::NvmeOptions nvme;
   tester::RdmaOptions rdma;
   tester::EndpointOptions endpoint;
@@ -59,16 +98,18 @@ int run(int argc, const char* const* argv) {
   const CLI::App* const doctor_command = tester::add_doctor_command(app, doctor);
   const CLI::App* const clock_command = tester::add_clock_command(app, clock);
   const std::string first = argc > 1 ? argv[1] : "";
-  if (!first.empty() && first[0] != '-' && !has_command(app, first))
-    return complain(
-        first + " is no sub-command; nvme-ep, rdma-ep, test-ep, report, info, list, doctor and clock-test are",
-        tester::exit_bad_input);
+  const std::vector<std::string> commands = commands_of(app);
+  if (!first.empty() && first[0] != '-' && std::find(commands.begin(), commands.end(), first) == commands.end())
+    return complain(no_command(app, first), tester::exit_bad_input);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
-    return complain(std::string(error.what()) + "; " + help_of(app) + " lists what is accepted",
-                    tester::exit_bad_input);
+    const bool left_over = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+                           (app.get_subcommands().empty() && !app.remaining().empty());
+    return complain(
+        (left_over ? not_expected(app) : std::string(error.what())) + "; " + help_of(app) + " lists what is accepted",
+        tester::exit_bad_input);
   }
   if (nvme_command->parsed()) return tester::run_nvme(nvme);
   if (rdma_command->parsed()) return tester::run_rdma(rdma);

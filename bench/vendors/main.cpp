@@ -3,9 +3,7 @@
 /// @brief xio-vendors: what a post and a poll cost with each kind of queue, side by side. docs/xio-vendors.md describes
 /// it.
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <fstream>
 #include <iostream>
@@ -72,9 +70,9 @@ int run(int argc, const char* const* argv) {
     return complain(std::string(error.what()) + "; xio-vendors --help lists what is accepted", tester::exit_bad_input);
   }
   const bool to_file = !options.json.empty() && options.json != "-";
-  // Opened for appending: what was there stays until there is something to write.
-  if (to_file && !std::ofstream(options.json, std::ios::app))
-    return complain("--json " + options.json + ": " + std::strerror(errno) + "; give a file that can be written, or -",
+  const std::string why = to_file ? tester::why_not_writable(options.json) : "";
+  if (!why.empty())
+    return complain("--json " + options.json + ": " + why + "; give a file that can be written, or -",
                     tester::exit_bad_input);
   const vendors::Report report = measure(options);
   const std::string json = vendors::to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);

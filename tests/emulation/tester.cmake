@@ -8,8 +8,10 @@ if(TARGET xio-tester)
     xio_register_test(NAME emulation.tester_${name} LABELS emulation TIMEOUT 600
       COMMAND ${XIO_TESTS_DIR}/qemu/tester_${name}.sh $<TARGET_FILE:xio-tester> emulated)
   endforeach()
-  xio_register_test(NAME emulation.tester_report LABELS emulation
-    COMMAND ${XIO_TESTS_DIR}/emulation/tester_report.sh $<TARGET_FILE:xio-tester>)
+  foreach(name curious report)
+    xio_register_test(NAME emulation.tester_${name} LABELS emulation
+      COMMAND ${XIO_TESTS_DIR}/emulation/tester_${name}.sh $<TARGET_FILE:xio-tester>)
+  endforeach()
   if(TARGET xio-vendors)
     xio_register_test(NAME emulation.tester_unwritable LABELS emulation TIMEOUT 600
       COMMAND ${XIO_TESTS_DIR}/emulation/tester_unwritable.sh $<TARGET_FILE:xio-tester> $<TARGET_FILE:test-rdma-loopback>

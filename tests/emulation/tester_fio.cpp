@@ -197,11 +197,12 @@ TEST_CASE("rows of fio go from one report to another, to their depth", "[tester]
 TEST_CASE("text of a report that others would take for its form", "[tester]") {
   ReportRow row;
   row.remark = "a \"b\", c|d";
+  row.shape.submitter = "x|y";
   Report report;
   report.heading = "h";
-  report.tables = {{"single", "Single", {"mode", "remark"}, {row}}};
+  report.tables = {{"single", "Single", {"submitter", "mode", "remark"}, {row}}};
   CHECK(to_csv(report).find("\"a \"\"b\"\", c|d\"") != std::string::npos);
-  CHECK(to_markdown(report).find("a \"b\", c\\|d |") != std::string::npos);
+  CHECK(to_markdown(report).find("| x\\|y | 0 |\n\na \"b\", c|d\n") != std::string::npos);
 }
 
 TEST_CASE("the tables of a report, without a controller and without fio", "[tester]") {

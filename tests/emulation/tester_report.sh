@@ -44,9 +44,16 @@ table="{t['id']: t['rows'] for t in j['tables']}"
 in_json "tables" "len(j['tables']) == 10" "j['exit_status'] == 0" "j['heading'] == 'in-process model, not a drive'" \
   "j['blocks'] == 'written by this run'"
 in_json "rows" "[len(t['rows']) for t in j['tables']] == [4, 4, 3, 3, 1, 2, 4, 4, 2, 2]" \
-  "all(r['figures'] or 'memory-mode' in r['remark'] for r in $rows)" \
+  "all(r['figures'] or 'needs the memory of a GPU' in r['remark'] for r in $rows)" \
   "sum(1 for r in $rows if not r['figures']) == 9" \
   "[r['memory_mode'] for r in ($table)['single']] == [0, 3, 8, 11]"
+# What is to be known of rows is said once, below the table.
+notes() { awk -v title="## $1 " 'index($0, "## ") == 1 { on = index($0, title) == 1 } on' "$work/markdown" | grep -c "$2"; }
+is() { if [ "$2" = "$3" ]; then pass; else fail "$1: $2, not $3"; fi; }
+is "rows that refer to a note" "$(notes "Single operation" '| (1) |$')" 3
+is "notes" "$(notes "Single operation" "needs the memory of a GPU")" 1
+is "what is said of all rows" "$(notes "Write and read, verified" "^All rows: right: 64 of 64 blocks$")" 1
+is "rows of one remark do not refer to it" "$(notes "Write and read, verified" "right: 64 of 64")" 1
 in_json "figures" "all(r['figures']['latency_us']['min'] <= r['figures']['latency_us']['p50'] <= r['figures']['latency_us']['max'] for r in $rows if r['figures'])" \
   "all(r['figures']['cpu']['us_per_operation'] > 0 for r in $rows if r['figures'] and r['operation'] == 'read')" \
   "all(abs(r['figures']['mb_per_s'] * 1e6 / r['bytes'] / r['figures']['iops'] - 1) < 1e-6 for r in $rows if r['figures'])"
@@ -103,7 +110,14 @@ refused "--write needs --controller" --fio --fio-device /dev/nvme0n1 --write
 refused "--duration" --controller "$model" --duration never
 refused "--base-lba 16384 is beyond the end" --controller "$model" --base-lba 16384
 refused "--output /dev/null/x" --controller "$model" --output /dev/null/x
+refused "Not a directory" --controller "$model" --output "$work/err"
+mkdir "$work/taken" "$work/taken/report.csv"
+refused "report.csv: Is a directory" --controller "$model" --output "$work/taken"
+check "what was tried is not left there" test "$(ls "$work/taken")" = report.csv
 refused "--fio-results /nowhere" --controller "$model" --fio-results /nowhere
 echo "{}" >"$work/empty.json"
-refused "no report of xio-tester" --controller "$model" --quick --tables single --fio-results "$work/empty.json"
+# Before the run, which would take an hour.
+refused "no report of xio-tester" --controller "$model" --duration 3600 --tables single --fio-results "$work/empty.json"
+refused "--quick and --duration exclude each other" --controller "$model" --quick --duration 3
+refused "something before and after each comma" --controller "$model" --tables single,,batched
 finish "report"

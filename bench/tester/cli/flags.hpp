@@ -43,6 +43,36 @@ CLI::Option* add_number(CLI::App& app, const std::string& flag, Number& to, uint
   return app.add_option_function<std::string>(flag, parse, help)->type_name("N");
 }
 
+/// Adds `--json`, which names a file.
+inline CLI::Option* add_json(CLI::App& app, std::string& to) {
+  const auto name = [&to](const std::string& text) {
+    if (text.empty())
+      throw CLI::ValidationError("--json", "an empty name is not accepted; a file, or - for standard output, is");
+    to = text;
+  };
+  return app
+      .add_option_function<std::string>("--json", name, "write everything to a file as JSON; - is standard output")
+      ->type_name("FILE");
+}
+
+/// The items of a list with commas in between, none of them empty.
+/// @param flag  for the message of the CLI::ValidationError
+inline std::vector<std::string> split_list(const std::string& flag, const std::string& text) {
+  std::vector<std::string> items(1);
+  for (const char c : text) {
+    if (c == ',') {
+      items.emplace_back();
+    } else {
+      items.back() += c;
+    }
+  }
+  for (const std::string& item : items)
+    if (item.empty())
+      throw CLI::ValidationError(flag,
+                                 "'" + text + "' is not accepted; a list has something before and after each comma");
+  return items;
+}
+
 /// Adds a flag that takes seconds, with a fraction or without.
 inline CLI::Option* add_seconds(CLI::App& app, const std::string& flag, double& to, const std::string& help) {
   const auto parse = [flag, &to](const std::string& text) {

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -59,6 +60,17 @@ int with_checked_output(const char* program, Body&& body) {
   if (trouble.empty()) return status;
   std::fprintf(stderr, "%s: standard output cannot be written: %s\n", program, trouble.c_str());
   return status == exit_ok || status == exit_interrupted ? exit_failed : status;
+}
+
+/// Why a file cannot be written, to be asked before a run; empty where it can. What is in it stays, and where there was
+/// no file, there is none afterwards.
+inline std::string why_not_writable(const std::string& path) {
+  struct stat before{};
+  const bool there = ::lstat(path.c_str(), &before) == 0;
+  errno = 0;
+  if (!std::ofstream(path, std::ios::app)) return std::strerror(errno);
+  if (!there) ::unlink(path.c_str());
+  return "";
 }
 
 /// Makes `path` hold `text`, in place of what it held. Throws Failed where not all of it could be written.

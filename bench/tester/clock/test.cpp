@@ -13,6 +13,7 @@
 #include <xio/host/wait.hpp>
 
 #include "tester/cli/errors.hpp"
+#include "tester/cli/examples.hpp"
 #include "tester/cli/flags.hpp"
 #include "tester/clock/check.hpp"
 #include "tester/clock/run.hpp"
@@ -121,6 +122,9 @@ std::vector<std::string> complaints_of(const ClockRun& run, const ClockOrder& or
 CLI::App* add_clock_command(CLI::App& app, ClockOptions& options) {
   CLI::App* const command = app.add_subcommand(
       "clock-test", "whether the clock that kernels read runs forward from thread to thread, and how fast");
+  add_examples(command,
+               {{"one thread for each processor", "xio-tester clock-test"},
+                {"two threads, a quick look", "xio-tester clock-test --threads 2 --readings 10000 --interval 10"}});
   add_number(*command, "--readings", options.readings, 1, 10000000, "readings of each thread (default 100000)");
   add_number(*command, "--threads", options.threads, 1, 1024,
              "threads, each on a processor of its own as far as there are enough (default: one for each processor)");
@@ -129,7 +133,7 @@ CLI::App* add_clock_command(CLI::App& app, ClockOptions& options) {
   add_number(*command, "--interval", options.interval_ms, 1, 100000,
              "milliseconds of each of 5 measurements of the rate (default 100)");
   add_executor(*command, options.executor, options.gpu, "Execution");
-  command->add_option("--json", options.json, "write it to a file as JSON; - is standard output")->type_name("FILE");
+  add_json(*command, options.json);
   return command;
 }
 

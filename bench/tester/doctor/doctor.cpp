@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tester/cli/errors.hpp"
+#include "tester/cli/examples.hpp"
+#include "tester/cli/flags.hpp"
 #include "tester/doctor/checks.hpp"
 #include "tester/doctor/doorbells.hpp"
 #include "tester/report/json_report.hpp"
@@ -95,8 +97,11 @@ DoorbellView view_doorbells(const doctor::Machine& machine, const std::string& p
 CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
   CLI::App* const command =
       app.add_subcommand("doctor", "which modes work on this machine, and the command that mends what does not");
-  const auto parse = [&options](const std::vector<std::string>& given) {
-    for (const std::string& mode : given) {
+  add_examples(command, {{"everything that this machine can do, and what mends the rest", "xio-tester doctor"},
+                         {"exit status 0 only where both of these work",
+                          "xio-tester doctor --mode emulated,qemu --json doctor.json"}});
+  const auto parse = [&options](const std::string& given) {
+    for (const std::string& mode : split_list("--mode", given)) {
       const auto& known = doctor::all_modes;
       if (std::find(known.begin(), known.end(), mode) == known.end())
         throw CLI::ValidationError(
@@ -105,11 +110,10 @@ CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
     }
   };
   command
-      ->add_option_function<std::vector<std::string>>(
+      ->add_option_function<std::string>(
           "--mode", parse, "look at these alone; exit status 1 unless all of them work: " + modes_list(", "))
-      ->delimiter(',')
       ->type_name("MODE,...");
-  command->add_option("--json", options.json, "write it to a file as JSON; - is standard output")->type_name("FILE");
+  add_json(*command, options.json);
   command
       ->add_option("--probe", options.probe,
                    "try how a GPU reaches doorbells on this drive (vfio:BDF), which the kernel resets")

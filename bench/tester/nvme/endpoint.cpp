@@ -16,6 +16,7 @@
 #include <xio/host/wait.hpp>
 
 #include "tester/cli/errors.hpp"
+#include "tester/cli/examples.hpp"
 #include "tester/cli/flags.hpp"
 #include "tester/cli/interrupt.hpp"
 #include "tester/cli/table.hpp"
@@ -251,6 +252,9 @@ void write(const EndpointOptions& options, const std::string& gpu, const Outcome
 CLI::App* add_endpoint_command(CLI::App& app, EndpointOptions& options) {
   CLI::App* const command =
       app.add_subcommand("test-ep", "round trips between a kernel and a host thread through rings in memory");
+  add_examples(command, {{"10000 round trips, one at a time", "xio-tester test-ep"},
+                         {"4 endpoints, 16 messages announced together by a flag in each",
+                          "xio-tester test-ep --threads 4 --batch-size 16 --mode polling"}});
   when_chosen(command, [command, &options] {
     add_number(*command, "--iterations", options.iterations, 1, std::numeric_limits<uint64_t>::max(),
                "round trips of each endpoint (default 10000)");
@@ -265,8 +269,7 @@ CLI::App* add_endpoint_command(CLI::App& app, EndpointOptions& options) {
                "milliseconds that a batch may take (default 30000)");
     add_executor(*command, options.executor, options.gpu, "Execution");
     command->add_flag("--histogram", options.histogram, "print the distribution of the latencies");
-    command->add_option("--json", options.json, "write everything to a file as JSON; - is standard output")
-        ->type_name("FILE");
+    add_json(*command, options.json);
   });
   return command;
 }

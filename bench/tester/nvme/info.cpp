@@ -9,6 +9,8 @@
 #include <xio/host/text.hpp>
 
 #include "tester/cli/errors.hpp"
+#include "tester/cli/examples.hpp"
+#include "tester/cli/flags.hpp"
 #include "tester/cli/table.hpp"
 #include "tester/launch/gpu/images.hpp"
 #include "tester/nvme/target.hpp"
@@ -137,8 +139,11 @@ void print_controller(const Json& json) {
 
 CLI::App* add_info_command(CLI::App& app, InfoOptions& options) {
   CLI::App* const command = app.add_subcommand("info", "describes a controller, and what this build offers");
+  add_examples(command, {{"what this build offers", "xio-tester info"},
+                         {"a controller's identity, limits, features and namespaces",
+                          "xio-tester info --controller emulated:lba=4096,queues=8"}});
   command->add_option("--controller", options.controller, controller_forms)->type_name("SPEC");
-  command->add_option("--json", options.json, "write it to a file as JSON; - is standard output")->type_name("FILE");
+  add_json(*command, options.json);
   return command;
 }
 

@@ -12,6 +12,8 @@
 #include <xio/host/nvme/kernel_controller.hpp>
 
 #include "tester/cli/errors.hpp"
+#include "tester/cli/examples.hpp"
+#include "tester/cli/flags.hpp"
 #include "tester/cli/nearest.hpp"
 #include "tester/nvme/found_qemu.hpp"
 #include "tester/nvme/info.hpp"
@@ -79,7 +81,9 @@ void add_hardware(Json& found) {
 CLI::App* add_list_command(CLI::App& app, ListOptions& options) {
   CLI::App* const command =
       app.add_subcommand("list", "lists the controllers, GPUs and NICs of this machine, and how far apart they are");
-  command->add_option("--json", options.json, "write it to a file as JSON; - is standard output")->type_name("FILE");
+  add_examples(command, {{"what --controller can be given on this machine", "xio-tester list"},
+                         {"the same for a program", "xio-tester list --json -"}});
+  add_json(*command, options.json);
   return command;
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tester/cli/errors.hpp"
+#include "tester/cli/examples.hpp"
 #include "tester/cli/flags.hpp"
 #include "tester/nvme/target.hpp"
 
@@ -93,9 +94,7 @@ void add_reporting(CLI::App& app, NvmeOptions& o) {
       ->group(group);
   app.add_flag("--substep-timing", o.substep_timing, "time the steps of the queue code")->group(group);
   app.add_flag("--histogram", o.histogram, "print the distribution of the latencies")->group(group);
-  app.add_option("--json", o.json, "write everything to a file as JSON; - is standard output")
-      ->type_name("FILE")
-      ->group(group);
+  add_json(app, o.json)->group(group);
   app.add_flag("--progress", o.progress, "a progress line on standard error even where that is no terminal")
       ->group(group);
 }
@@ -104,6 +103,15 @@ void add_reporting(CLI::App& app, NvmeOptions& o) {
 
 CLI::App* add_nvme_command(CLI::App& app, NvmeOptions& options) {
   CLI::App* const command = app.add_subcommand("nvme-ep", "writes, reads and verifies blocks through NVMe queues");
+  add_examples(command,
+               {{"the controller in this process, no drive needed: 1000 writes, then 1000 reads that are compared",
+                 "xio-tester nvme-ep --controller emulated --write-io 1000 --read-io 1000 --verify"},
+                {"QEMU's controller: 4 queues, 16 commands for each doorbell, random blocks of 4 KiB",
+                 "xio-tester nvme-ep --controller qemu:lba=4096 --write-io 4000 --read-io 4000 --verify --num-queues 4 "
+                 "--batch-size 16 --access-pattern random"},
+                {"a drive that was given to vfio-pci: reads for 10 seconds, 64 in flight",
+                 "xio-tester nvme-ep --controller vfio:0000:04:00.0 --read-io 100000 --depth 64 --batch-size 16 "
+                 "--duration 10"}});
   when_chosen(command, [command, &options] {
     command->add_option("--controller", options.controller, controller_forms)->type_name("SPEC");
     add_work(*command, options);

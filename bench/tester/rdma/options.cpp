@@ -6,6 +6,7 @@
 #include <xio/device/queue/placement.hpp>
 
 #include "tester/cli/errors.hpp"
+#include "tester/cli/examples.hpp"
 #include "tester/cli/flags.hpp"
 
 namespace tester {
@@ -61,8 +62,8 @@ void add_work(CLI::App& app, RdmaOptions& o) {
       ->group(group);
   app.add_flag("--write-imm", o.write_imm, "writes carry 32 bits of immediate data, and the receiver completes")
       ->group(group);
-  const auto parse_sizes = [&o](const std::vector<std::string>& texts) {
-    for (const std::string& one : texts) {
+  const auto parse_sizes = [&o](const std::string& text) {
+    for (const std::string& one : split_list("--transfer-size", text)) {
       const auto value = xio::host::parse_bytes(one);
       if (!value || *value > longest_transfer)
         throw CLI::ValidationError("--transfer-size", one + " is not accepted; bytes from 0 to " +
@@ -71,9 +72,8 @@ void add_work(CLI::App& app, RdmaOptions& o) {
       o.transfer_sizes.push_back(*value);
     }
   };
-  app.add_option_function<std::vector<std::string>>(
-         "--transfer-size", parse_sizes, "bytes of one operation, or a list of them (default 256,1K,4K,64K,1M)")
-      ->delimiter(',')
+  app.add_option_function<std::string>("--transfer-size", parse_sizes,
+                                       "bytes of one operation, or a list of them (default 256,1K,4K,64K,1M)")
       ->type_name("N,...")
       ->group(group);
   add_number(app, "--iterations", o.iterations, 1, any_number,
@@ -133,9 +133,7 @@ void add_rest(CLI::App& app, RdmaOptions& o) {
       ->group(execution);
   const std::string report = "Report";
   app.add_flag("--histogram", o.histogram, "print the distribution of the latencies")->group(report);
-  app.add_option("--json", o.json, "write everything to a file as JSON; - is standard output")
-      ->type_name("FILE")
-      ->group(report);
+  add_json(app, o.json)->group(report);
   app.add_flag("--progress", o.progress, "a progress line on standard error even where that is no terminal")
       ->group(report);
 }
@@ -145,6 +143,17 @@ void add_rest(CLI::App& app, RdmaOptions& o) {
 CLI::App* add_rdma_command(CLI::App& app, RdmaOptions& options) {
   CLI::App* const command =
       app.add_subcommand("rdma-ep", "writes, reads and sends through RDMA queue pairs, and verifies what arrives");
+  add_examples(command,
+               {{"a model of a NIC in this process, no adapter needed: writes of five sizes, each compared",
+                 "xio-tester rdma-ep --provider mlx5 --verify"},
+                {"writes with immediate data, 16 for each doorbell, on 4 queue pairs",
+                 "xio-tester rdma-ep --provider bnxt --write-imm --transfer-size 0,4K --batch-size 16 --num-queues 4"},
+                {"Linux's soft-RoCE driver, which `rdma link add rxe0 type rxe netdev eth0` sets up",
+                 "xio-tester rdma-ep --device rxe0 --op read --verify"},
+                {"two machines: the first command on one, the second on the other",
+                 "xio-tester rdma-ep --device rxe0 --server --verify"},
+                {"where 10.9.0.1 is the first one",
+                 "xio-tester rdma-ep --device rxe0 --client --server-host 10.9.0.1 --verify"}});
   when_chosen(command, [command, &options] {
     add_target(*command, options);
     add_work(*command, options);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tester/report/json_report.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <iostream>
 
 #include <nlohmann/json.hpp>
@@ -184,9 +181,8 @@ Json json_latency(const Summary& latency) {
 
 void check_json_file(const std::string& path) {
   if (path.empty() || path == "-") return;
-  // Opened for appending: what was there stays until there is something to write.
-  if (!std::ofstream(path, std::ios::app))
-    throw BadInput("--json " + path + ": " + std::strerror(errno) + "; give a file that can be written, or -");
+  const std::string why = why_not_writable(path);
+  if (!why.empty()) throw BadInput("--json " + path + ": " + why + "; give a file that can be written, or -");
 }
 
 void write_json_file(const std::string& path, const Json& json) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tester/cli/errors.hpp"
+#include "tester/cli/examples.hpp"
 #include "tester/cli/flags.hpp"
 #include "tester/nvme/target.hpp"
 #include "tester/report/plan.hpp"
@@ -11,16 +12,6 @@
 namespace tester {
 
 namespace {
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> words;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    words.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
 
 void add_work(CLI::App& app, ReportOptions& o) {
   const std::string group = "What is done";
@@ -32,7 +23,8 @@ void add_work(CLI::App& app, ReportOptions& o) {
   app.add_flag("--write", o.write, "fill these bytes first, and run the table that writes: destroys what is there")
       ->group(group);
   app.add_option_function<std::string>(
-         "--tables", [&o](const std::string& text) { o.tables = split(text); }, "tables by name (default all)")
+         "--tables", [&o](const std::string& text) { o.tables = split_list("--tables", text); },
+         "tables by name (default all)")
       ->type_name("NAME,...")
       ->group(group);
   add_seconds(app, "--duration", o.duration, "seconds for each row (default 1)")->group(group);
@@ -62,15 +54,22 @@ void add_reporting(CLI::App& app, ReportOptions& o) {
   app.add_option("--output", o.output, "write report.md, report.csv, report.json and plots to this folder")
       ->type_name("FOLDER")
       ->group(group);
-  app.add_option("--json", o.json, "write everything to a file as JSON; - is standard output")
-      ->type_name("FILE")
-      ->group(group);
+  add_json(app, o.json)->group(group);
 }
 
 }  // namespace
 
 CLI::App* add_report_command(CLI::App& app, ReportOptions& options) {
   CLI::App* const command = app.add_subcommand("report", "tables of what a controller does, with fio beside it");
+  add_examples(command,
+               {{"every table on the controller in this process, a tenth of a second for each row",
+                 "xio-tester report --controller emulated --quick --write"},
+                {"a drive that was given to vfio-pci: medians of 3 runs, files and plots in the folder results",
+                 "xio-tester report --controller vfio:0000:04:00.0 --runs 3 --output results"},
+                {"fio on a drive of the kernel's driver, and later xio on the same one beside it",
+                 "xio-tester report --fio --fio-device /dev/nvme1n1 --json fio.json"},
+                {"once scripts/xio-bind has given the drive to vfio-pci",
+                 "xio-tester report --controller vfio:0000:04:00.0 --fio-results fio.json --output results"}});
   when_chosen(command, [command, &options] {
     add_work(*command, options);
     add_fio(*command, options);
@@ -80,6 +79,9 @@ CLI::App* add_report_command(CLI::App& app, ReportOptions& options) {
 }
 
 void check(const ReportOptions& o) {
+  if (o.quick && o.duration > 0) throw BadInput("--quick and --duration exclude each other; give one of them");
+  if (o.fio && !o.fio_results.empty())
+    throw BadInput("--fio and --fio-results exclude each other; rows of fio are run, or taken from a file");
   if (o.controller.empty() && !o.fio)
     throw BadInput(std::string("nothing to run: give --controller, --fio or both; ") + controller_forms +
                    " are accepted as controllers");

@@ -19,7 +19,7 @@ struct ReportOptions {
   uint64_t span = uint64_t{64} << 20;  ///< bytes from `base_lba` on that rows go to
   bool write = false;                  ///< fill that span first, and have rows that write
   std::vector<std::string> tables;     ///< ids; empty: all
-  double duration = 1;                 ///< seconds for each row
+  double duration = 0;                 ///< seconds for each row; 0: see row_seconds()
   bool quick = false;
   uint32_t runs = 1;
   uint32_t deadline_ms = 30000;
@@ -31,6 +31,8 @@ struct ReportOptions {
   std::string note;         ///< for the headings
   std::string output;       ///< folder
   std::string json;
+
+  double row_seconds() const { return quick ? 0.1 : duration > 0 ? duration : 1; }
 };
 
 /// Adds the sub-command `report`; its flags are stored in `options`, which outlives the parse.

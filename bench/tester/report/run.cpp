@@ -14,6 +14,7 @@
 #include <optional>
 
 #include <xio/host/error.hpp>
+#include <xio/host/gpu/find.hpp>
 #include <xio/host/linux/child_process.hpp>
 
 #include "tester/cli/errors.hpp"
@@ -31,7 +32,8 @@ namespace tester {
 
 namespace {
 
-constexpr uint64_t fill_bytes = 128 * 1024;  // of one write while the span is filled
+constexpr uint64_t fill_bytes = 128 * 1024;               // of one write while the span is filled
+constexpr const char* endings[] = {"md", "csv", "json"};  // of the files in --output
 
 /// Where the rows go.
 struct Place {
@@ -44,6 +46,7 @@ struct Place {
 struct Site {
   const Target& target;
   const ChosenExecutor& executor;
+  const xio::host::FoundGpu& memory_gpu;  ///< for memory modes
 };
 
 Figures figures_of(const NvmeReport& report, bool steps) {
@@ -109,10 +112,14 @@ ReportRow run_xio(const RowPlan& plan, const ReportOptions& options, const Place
   ReportRow row;
   row.shape = plan.shape;
   const NvmeOptions wanted = options_of(plan, options, place, site.executor);
+  const auto& memory_gpu = wanted.memory_mode == 0 ? nullptr : site.memory_gpu.runtime;
+  if (wanted.memory_mode != 0 && !memory_gpu) {
+    row.remark = "needs the memory of a GPU, and there is none (" + one_line(site.memory_gpu.why_none) + ")";
+    return row;
+  }
   try {
     check(wanted);
-    const NvmeReport report =
-        measure(wanted, target, gpu_for_mode(wanted.memory_mode, site.executor.gpu), site.executor);
+    const NvmeReport report = measure(wanted, target, memory_gpu, site.executor);
     const int status = report.exit_status();
     row.failed = status == exit_failed;
     row.remark = report.trouble;
@@ -156,12 +163,13 @@ class Reporter {
       open();
       if (options.executor == Executor::automatic && !gpu_reaches(*target_)) executor_.gpu = nullptr;
       if (executor_.gpu) report_.executor = executor_.gpu->description();
+      memory_gpu_ = executor_.gpu ? xio::host::FoundGpu{executor_.gpu, ""} : xio::host::find_gpu();
     }
     if (options.fio) find_device();
     const Machine machine = Machine::here();
     report_.machine = machine.text();
     report_.date = utc_date();
-    report_.duration = options.quick ? 0.1 : options.duration;
+    report_.duration = options.row_seconds();
     report_.runs = options.runs;
     add_heading(machine.emulated ? "guest under TCG: instructions for each operation, not a machine" : "");
     add_heading(options.note);
@@ -263,7 +271,7 @@ class Reporter {
   }
 
   ReportRow run_once(const RowPlan& plan) const {
-    if (plan.engine == nullptr) return run_xio(plan, options_, place_, {*target_, executor_});
+    if (plan.engine == nullptr) return run_xio(plan, options_, place_, {*target_, executor_, memory_gpu_});
     FioJob job;
     job.shape = plan.shape;
     job.offset = place_.base_lba * place_.block_bytes;
@@ -274,22 +282,36 @@ class Reporter {
 
   const ReportOptions& options_;
   ChosenExecutor executor_;
+  xio::host::FoundGpu memory_gpu_;
   std::optional<Target> target_;
   std::optional<FioDevice> device_;
   Place place_;
   Report report_;
 };
 
-std::string contents(const std::string& path) {
+/// An earlier report that rows of fio can be taken from.
+std::string earlier_report(const std::string& path) {
+  if (path.empty()) return "";
   std::ifstream file(path);
   if (!file) throw BadInput("--fio-results " + path + ": " + std::strerror(errno));
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  // Whether it is one shows before anything is run.
+  Report none;
+  add_fio_rows(none, text, true);
+  return text;
 }
 
+/// Makes the folder, and sees to it before the run that the files in it can be written.
 void make_folder(const std::string& path) {
   if (path.empty()) return;
-  if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST)
-    throw BadInput("--output " + path + ": " + std::strerror(errno) + "; give a folder that can be written");
+  const auto refuse = [&path](const std::string& why) {
+    throw BadInput("--output " + path + ": " + why + "; give a folder that can be written");
+  };
+  if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) refuse(std::strerror(errno));
+  for (const char* const ending : endings) {
+    const std::string why = why_not_writable(path + "/report." + ending);
+    if (!why.empty()) refuse("report." + std::string(ending) + ": " + why);
+  }
 }
 
 /// Leaves the drawing to a script and its library; without them there are no plots, and that is said.
@@ -328,7 +350,7 @@ int run_report(const ReportOptions& options) {
   check(options);
   check_json_file(options.json);
   make_folder(options.output);
-  const std::string earlier = options.fio_results.empty() ? std::string() : contents(options.fio_results);
+  const std::string earlier = earlier_report(options.fio_results);
   const Interrupt interrupt;
   Reporter reporter(options);
   reporter.run();

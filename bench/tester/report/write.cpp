@@ -15,16 +15,49 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+const std::string remark_column = "remark";
+
 std::string joined(const std::vector<std::string>& cells) {
   std::string line = "|";
   for (const std::string& cell : cells) line += " " + (cell.empty() ? "-" : cell) + " |";
   return line + "\n";
 }
 
-/// Columns of a table in Markdown, without those that are empty in all its rows.
+/// The remarks on a table's rows, each of them once.
+class Notes {
+ public:
+  explicit Notes(const ReportTable& table) : one_row_(table.rows.size() == 1) {
+    for (const ReportRow& row : table.rows)
+      if (!row.remark.empty() && std::find(texts_.begin(), texts_.end(), row.remark) == texts_.end())
+        texts_.push_back(row.remark);
+    const auto says_the_same = [this](const ReportRow& row) { return row.remark == texts_.front(); };
+    numbered_ = !texts_.empty() && !std::all_of(table.rows.begin(), table.rows.end(), says_the_same);
+  }
+  /// Whether rows refer to them: not where one remark is on all rows.
+  bool numbered() const { return numbered_; }
+  const std::vector<std::string>& texts() const { return texts_; }
+  /// What stands before a remark below the table.
+  std::string begin_of(size_t index) const {
+    if (numbered_) return "(" + std::to_string(index + 1) + ") ";
+    return one_row_ ? "" : "All rows: ";
+  }
+  /// What a row refers to its remark by.
+  std::string mark_of(const ReportRow& row) const {
+    const auto at = std::find(texts_.begin(), texts_.end(), row.remark);
+    return at == texts_.end() ? "" : "(" + std::to_string(at - texts_.begin() + 1) + ")";
+  }
+
+ private:
+  std::vector<std::string> texts_;
+  bool numbered_ = false;
+  bool one_row_;
+};
+
+/// Columns of a table in Markdown, without those that are empty in all its rows. Remarks stand below it.
 std::vector<Column> filled_columns(const ReportTable& table) {
   std::vector<Column> columns;
   for (const std::string& id : table.columns) {
+    if (id == remark_column) continue;
     const Column& one = column(id);
     const bool filled = std::any_of(table.rows.begin(), table.rows.end(),
                                     [&one](const ReportRow& row) { return !one.text(row).empty(); });
@@ -149,6 +182,7 @@ std::string to_markdown(const Report& report) {
   for (const auto& [name, value] : facts) text += "| " + std::string(name) + " | " + in_markdown(value) + " |\n";
   for (const ReportTable& table : report.tables) {
     const std::vector<Column> columns = filled_columns(table);
+    const Notes notes(table);
     text += "\n## " + table.title + " (" + report.heading + ")\n\n";
     std::vector<std::string> titles;
     std::string rule = "|";
@@ -156,12 +190,18 @@ std::string to_markdown(const Report& report) {
       titles.emplace_back(one.title);
       rule += "---|";
     }
+    if (notes.numbered()) {
+      titles.emplace_back("note");
+      rule += "---|";
+    }
     text += joined(titles) + rule + "\n";
     for (const ReportRow& row : table.rows) {
       std::vector<std::string> cells;
       for (const Column& one : columns) cells.push_back(in_markdown(one.text(row)));
+      if (notes.numbered()) cells.push_back(notes.mark_of(row));
       text += joined(cells);
     }
+    for (size_t i = 0; i < notes.texts().size(); ++i) text += "\n" + notes.begin_of(i) + notes.texts()[i] + "\n";
   }
   if (report.interrupted) text += "\nInterrupted: these are partial results.\n";
   return text;
