@@ -60,6 +60,29 @@ run_case "s['transfer_size'] == 8" --op fetch-add --batch-size 0 --num-queues 3
 run_case "s['inline']" --inline-threshold 64 --transfer-size 8,64 --lfsr-seed 0x1234
 run_case "sum(b['count'] for b in s['histogram_us']) == 400" --histogram --cq-depth 2 --transfer-size 1K
 
+# What the clock is read for. One batch that leaves together: its operations share both readings.
+"$tester" rdma-ep --executor host --less-timing --transfer-size 64,4K --iterations 16 --batch-size 16 --depth 16 --verify --json "$report" \
+  >"$work/out" 2>&1 &&
+  check_json "$report" "all(s['verified'] == 16 and s['latency_us']['min'] == s['latency_us']['max'] > 0 for s in j['sizes'])" \
+    "j['setup']['less_timing'] and not j['setup']['substep_timing'] and 'steps_ns' not in j['sizes'][0]" &&
+  grep -q "timing      one clock reading for a batch" "$work/out" && pass || fail "--less-timing"
+run_case "s['latency_us']['min'] < s['latency_us']['max']" --executor host --batch-size 16 --depth 16
+run_case "s['received'] == 400" --executor host --less-timing --op send --batch-size 8 --depth 24 --transfer-size 100,64K
+for flags in "--provider mlx5 --batch-size 16" "--provider rxe --waves 2 --wave-size 8 --batch-size 16 --less-timing" \
+  "--provider bnxt --write-imm" "--provider ionic --op read --num-queues 2" "--provider ernic --op fetch-add"; do
+  # shellcheck disable=SC2086  # several flags
+  if "$tester" rdma-ep --substep-timing --verify --iterations 403 --json "$report" $flags >"$work/out" 2>&1 &&
+    check_json "$report" "all(s['verified'] == 403 and list(s['steps_ns']) == ['post', 'sq_doorbell', 'cq_poll'] for s in j['sizes'])" \
+      "all(v > 0 for s in j['sizes'] for v in s['steps_ns'].values())" "j['setup']['executor'] == 'host'" \
+      "all(sum(s['steps_ns'].values()) * s['completed'] <= s['seconds'] * 1e9 * j['setup']['queues'] * j['setup']['waves'] * j['setup']['wave_size'] for s in j['sizes'])" &&
+    grep -q "^steps, ns per operation (in-process model" "$work/out"; then
+    pass
+  else
+    fail "--substep-timing $flags"
+    cat "$work/out"
+  fi
+done
+
 # Runs, each with a seed of its own; a limited time.
 "$tester" rdma-ep --runs 3 --iterations 20 --verify --json "$report" >"$work/out" 2>&1 &&
   check_json "$report" "[s['transfer_size'] for s in j['sizes']] == [256, 1024, 4096, 65536, 1048576]" \
@@ -167,6 +190,7 @@ expect 2 "exclude" --infinite --duration 1
 expect 2 "--runs" --infinite --runs 2
 expect 2 "8 GiB" --transfer-size 1G --sq-depth 16 --batch-size 0
 expect 2 "/nowhere/report.json" --json /nowhere/report.json
+expect 77 "--substep-timing: kernels of rdma-ep time their steps on the CPU alone" --substep-timing --executor gpu
 expect 2 "--no-such-flag" --no-such-flag
 expect 77 "--executor gpu" --executor gpu
 expect 77 "--waves 4: receives are taken in the order of the queue pair" --waves 4 --op send

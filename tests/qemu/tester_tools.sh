@@ -70,4 +70,9 @@ for mode in polling doorbell; do
     done
   done
 done
+# What the clock is read for. Answers that are announced together are found by one look.
+expect "test-ep, steps" "dequeue and compare" "list(j['steps_ns']) == ['build', 'enqueue', 'doorbell', 'poll', 'dequeue']" \
+  "all(v > 0 for v in j['steps_ns'].values())" "j['setup']['substep_timing'] and j['round_trips'] == 600" \
+  "sum(j['steps_ns'].values()) * 600 <= j['seconds'] * 1e9 * 2" \
+  -- test-ep --iterations 300 --threads 2 --batch-size 8 --substep-timing
 finish "tools"

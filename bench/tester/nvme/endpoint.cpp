@@ -2,9 +2,11 @@
 #include "tester/nvme/endpoint.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -98,6 +100,7 @@ struct Outcome {
   double seconds = 0;
   Usage usage;
   xio::arch::OperationCounts counts;
+  std::array<double, xio::telemetry::step_count> steps_ns{};  ///< of each round trip
 
   int exit_status() const {
     if (interrupted) return exit_interrupted;
@@ -112,13 +115,20 @@ struct Outcome {
 /// All endpoints at the same time, each with a thread of the CPU or a block of the GPU.
 void run(const EndpointOptions& options, const ExecutorMemory& memory, const MirroredArray<Endpoint>& endpoints,
          const MirroredArray<Latency>& latencies, const SharedArray<uint64_t>& progress) {
-  EndpointJob job{endpoints.executor(), options.iterations, options.batch_size,
-                  uint64_t{options.deadline_ms} * (memory.clock_hz() / 1000), Interrupt::word()};
+  EndpointJob job{endpoints.executor(),
+                  options.iterations,
+                  options.batch_size,
+                  options.less_timing,
+                  uint64_t{options.deadline_ms} * (memory.clock_hz() / 1000),
+                  Interrupt::word()};
   if (!memory.gpu()) {
     xio::simt::Grid grid;
     grid.blocks = options.threads;
     grid.resident_waves = options.threads;
-    xio::simt::launch(grid, [](const EndpointJob& one) { endpoint_kernel(one); }, job);
+    if (options.substep_timing)
+      xio::simt::launch(grid, [](const EndpointJob& one) { endpoint_kernel<xio::telemetry::Steps>(one); }, job);
+    else
+      xio::simt::launch(grid, [](const EndpointJob& one) { endpoint_kernel(one); }, job);
     return;
   }
   const SharedArray<uint32_t> stop(memory, 1);
@@ -172,13 +182,41 @@ Outcome measure(const EndpointOptions& options, const ExecutorMemory& memory) {
       outcome.trips += one.trips;
       outcome.wrong += one.wrong;
       outcome.late = outcome.late || one.late != 0;
+      for (uint32_t step = 0; step < outcome.steps_ns.size(); ++step)
+        outcome.steps_ns[step] += static_cast<double>(one.steps.ticks[step]) * tick_ns;
       began = std::min(began, one.began);
       ended = std::max(ended, one.ended);
     }
     outcome.seconds = static_cast<double>(ended - began) * tick_ns * 1e-9;
+    for (double& step : outcome.steps_ns) step = outcome.trips == 0 ? 0 : step / static_cast<double>(outcome.trips);
   }
   outcome.interrupted = Interrupt::requested();
   return outcome;
+}
+
+/// What --substep-timing shows, in the order of xio::telemetry::Step.
+struct EndpointStep {
+  const char* id;     ///< in JSON
+  const char* title;  ///< in tables
+};
+constexpr EndpointStep endpoint_steps[] = {{"build", "build"},
+                                           {"enqueue", "enqueue"},
+                                           {"doorbell", "doorbell"},
+                                           {"poll", "poll for answers"},
+                                           {"dequeue", "dequeue and compare"}};
+static_assert(std::size(endpoint_steps) == xio::telemetry::step_count);
+
+void print_steps(const Outcome& outcome) {
+  std::printf("\nsteps, ns per round trip (software endpoint, not a device)\n");
+  Table table;
+  double sum = 0;
+  for (uint32_t i = 0; i < outcome.steps_ns.size(); ++i) {
+    table.add({endpoint_steps[i].title, fixed(outcome.steps_ns[i], 1)});
+    sum += outcome.steps_ns[i];
+  }
+  table.add({"total", fixed(sum, 1)});
+  table.print();
+  std::printf("  Each reading of the clock is part of the step that it ends.\n");
 }
 
 const char* mode_name(Announcement mode) { return mode == Announcement::polling ? "polling" : "doorbell"; }
@@ -211,6 +249,7 @@ void print(const EndpointOptions& options, const std::string& gpu, const Outcome
                  : fixed((outcome.usage.user + outcome.usage.system) * 1e6 / static_cast<double>(outcome.trips), 2)});
   table.print();
   if (gpu.empty()) std::printf("  Doorbells are the kernel's; in polling mode they are the flags of the messages.\n");
+  if (options.substep_timing) print_steps(outcome);
   if (options.histogram) {
     std::printf("\nlatency (software endpoint, not a device)\n");
     for (const auto& bar : s.bars())
@@ -229,6 +268,7 @@ void write(const EndpointOptions& options, const std::string& gpu, const Outcome
   json["setup"] = {{"executor", gpu.empty() ? "host" : "gpu"}, {"executor_gpu", gpu},
                    {"mode", mode_name(options.mode)},          {"threads", options.threads},
                    {"batch_size", options.batch_size},         {"iterations", options.iterations},
+                   {"less_timing", options.less_timing},       {"substep_timing", options.substep_timing},
                    {"deadline_ms", options.deadline_ms}};
   json["round_trips"] = outcome.trips;
   json["wrong_answers"] = outcome.wrong;
@@ -237,6 +277,8 @@ void write(const EndpointOptions& options, const std::string& gpu, const Outcome
   json["latency_us"] = json_latency(outcome.latency);
   if (gpu.empty()) json["doorbells_per_round_trip"] = outcome.doorbells();
   json["cpu"] = {{"user_seconds", outcome.usage.user}, {"system_seconds", outcome.usage.system}};
+  if (options.substep_timing)
+    for (uint32_t i = 0; i < outcome.steps_ns.size(); ++i) json["steps_ns"][endpoint_steps[i].id] = outcome.steps_ns[i];
   if (options.histogram) {
     json["histogram_us"] = nlohmann::ordered_json::array();
     for (const auto& bar : outcome.latency.bars())
@@ -268,6 +310,10 @@ CLI::App* add_endpoint_command(CLI::App& app, EndpointOptions& options) {
     add_number(*command, "--deadline", options.deadline_ms, 1, 3600000,
                "milliseconds that a batch may take (default 30000)");
     add_executor(*command, options.executor, options.gpu, "Execution");
+    command->add_flag("--less-timing", options.less_timing,
+                      "read the clock for the answers of a look instead of for each of them");
+    command->add_flag("--substep-timing", options.substep_timing,
+                      "time the steps of the kernel's round trips; on the CPU alone");
     command->add_flag("--histogram", options.histogram, "print the distribution of the latencies");
     add_json(*command, options.json);
   });
@@ -276,8 +322,11 @@ CLI::App* add_endpoint_command(CLI::App& app, EndpointOptions& options) {
 
 int run_endpoint(const EndpointOptions& options) {
   check_json_file(options.json);
+  if (options.substep_timing && options.executor == Executor::gpu)
+    throw CannotRun("--substep-timing: kernels of test-ep time their steps on the CPU alone; give --executor host");
   const Interrupt interrupt;
-  const ExecutorMemory memory(choose_executor(options.executor, options.gpu).gpu);
+  const Executor executor = options.substep_timing ? Executor::host : options.executor;
+  const ExecutorMemory memory(choose_executor(executor, options.gpu).gpu);
   const std::string gpu = memory.gpu() ? memory.gpu()->description() : std::string();
   const Outcome outcome = measure(options, memory);
   if (options.json != "-") print(options, gpu, outcome);

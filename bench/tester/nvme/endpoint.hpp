@@ -24,6 +24,8 @@ struct EndpointOptions {
   uint32_t deadline_ms = 30000;
   Executor executor = Executor::automatic;
   uint32_t gpu = 0;
+  bool less_timing = false;
+  bool substep_timing = false;
   bool histogram = false;
   std::string json;
 };

@@ -8,6 +8,7 @@
 #include <xio/device/core/com.hpp>
 #include <xio/device/core/deadline.hpp>
 #include <xio/device/core/pattern.hpp>
+#include <xio/device/core/telemetry.hpp>
 
 #include "tester/measure/latency.hpp"
 
@@ -75,12 +76,14 @@ struct Endpoint {
   uint64_t trips;      ///< round trips that ended
   uint64_t wrong;      ///< answers that were not what they should be
   uint32_t late;       ///< not 0: an answer did not come in time
+  xio::telemetry::Steps steps;
 };
 
 struct EndpointJob {
   Endpoint* endpoints;
   uint64_t iterations;  ///< round trips of each endpoint
   uint32_t batch;       ///< messages that are announced together
+  bool coarse_timing;   ///< the clock is read for the answers of a look instead of for each of them
   uint64_t deadline_ticks;
   const uint32_t* stop;
 };
@@ -99,36 +102,57 @@ XIO_DEVICE bool right_answer(const Message& answer, uint64_t number) {
 }
 
 /// The kernel: one thread for each endpoint. Sends a batch, waits for all answers, sends the next one.
+/// @tparam Telemetry  xio::telemetry::Steps or Off. Steps are those of NVMe's: an answer that is taken out of its ring
+/// and
+///                    compared is Step::cq_doorbell.
+template <class Telemetry = xio::telemetry::Off>
 XIO_DEVICE void endpoint_kernel(const EndpointJob& job) {
+  using xio::telemetry::Step;
+  Telemetry telemetry;
   Endpoint& mine = job.endpoints[xio::arch::block_index()];
   mine.began = xio::arch::clock();
   for (uint64_t first = 0; first < job.iterations;) {
     const uint64_t left = job.iterations - first;
     const uint64_t end = first + (left < job.batch ? left : job.batch);
     const uint64_t started = xio::arch::clock();
-    for (uint64_t number = first; number < end; ++number) mine.requests.put(request_of(number));
+    for (uint64_t number = first; number < end; ++number) {
+      const uint64_t building = Telemetry::start();
+      const Message message = request_of(number);
+      telemetry.stop(Step::build, building);
+      const uint64_t storing = Telemetry::start();
+      mine.requests.put(message);
+      telemetry.stop(Step::enqueue, storing);
+    }
+    const uint64_t ringing = Telemetry::start();
     mine.requests.announce(first, end);
+    telemetry.stop(Step::sq_doorbell, ringing);
     const xio::Deadline until{started + job.deadline_ticks};
     for (uint64_t number = first; number < end;) {
       uint64_t there = number;
+      const uint64_t polling = Telemetry::start();
       const xio::Status status = xio::poll_until([&] { return (there = mine.answers.sent(number)) > number; }, until);
+      telemetry.stop(Step::cq_poll, polling);
       if (!status.is_ok()) {
         mine.late = 1;
-        mine.ended = xio::arch::clock();
-        return;
+        break;
       }
       xio::arch::acquire_system();
+      const uint64_t seen = job.coarse_timing ? xio::arch::clock() : 0;
       for (; number < there; ++number) {
+        const uint64_t taking = Telemetry::start();
         mine.wrong += !right_answer(mine.answers.get(number), number);
-        mine.latency->record(xio::arch::clock() - started);
+        telemetry.stop(Step::cq_doorbell, taking);
+        mine.latency->record((job.coarse_timing ? seen : xio::arch::clock()) - started);
         ++mine.trips;
       }
     }
+    if (mine.late != 0) break;
     first = end;
     xio::arch::store<xio::arch::Scope::system>(mine.progress, mine.trips);
     if (xio::arch::load<xio::arch::Scope::system>(job.stop) != 0) break;
   }
   mine.ended = xio::arch::clock();
+  if constexpr (Telemetry::enabled) mine.steps = telemetry;
 }
 
 }  // namespace tester

@@ -31,6 +31,8 @@ Json setup_json(const RdmaOptions& o) {
                 o.memory_mode != 0 ? "data in GPU memory, queues in host memory" : "queues and data in host memory"},
                {"iterations", o.iterations},
                {"runs", o.runs},
+               {"less_timing", o.less_timing},
+               {"substep_timing", o.substep_timing},
                {"verify", o.verify},
                {"content", o.lfsr_seed ? "lfsr" : "hash"},
                {"seed", o.seed},
@@ -107,6 +109,8 @@ Json result_json(const RdmaReport& report, const RdmaResult& r) {
                               {"device_status", entry.status.vendor},
                               {"count", entry.count},
                               {"first_operation", entry.first}});
+  if (report.options->substep_timing)
+    for (const RdmaStep& step : rdma_steps) json["steps_ns"][step.id] = r.step_ns(step.step);
   if (report.options->histogram) {
     json["histogram_us"] = Json::array();
     for (const auto& bar : r.latency.bars())

@@ -11,20 +11,29 @@
 
 namespace tester {
 
+template <class Vendor, bool HasInline, class Telemetry>
+void launch_rdma_requester(const xio::simt::Grid& grid, const RdmaPhase& phase) {
+  using xio::Sharing;
+  if (phase.lanes_per_queue == 1)
+    xio::simt::launch(
+        grid, [](const RdmaPhase& one) { rdma_workload<Vendor, HasInline, Sharing::thread, Telemetry>(one); }, phase);
+  else
+    xio::simt::launch(
+        grid, [](const RdmaPhase& one) { rdma_workload<Vendor, HasInline, Sharing::grid, Telemetry>(one); }, phase);
+}
+
 /// The waves of each queue pair; returns when the last one is done.
 template <class Vendor, bool HasInline>
 void launch_rdma_workload(const RdmaLinkShape& shape, const RdmaPhase& phase) {
   xio::simt::Grid grid = xio::simt::Grid::of_waves(shape.queues, shape.waves, shape.wave_size);
   // All queue pairs are at work at the same time.
   grid.resident_waves = shape.queues * shape.waves;
-  using xio::Sharing;
   if (phase.side == RdmaSide::responder)
     xio::simt::launch(grid, [](const RdmaPhase& one) { rdma_responder<Vendor>(one); }, phase);
-  else if (phase.lanes_per_queue == 1)
-    xio::simt::launch(
-        grid, [](const RdmaPhase& one) { rdma_workload<Vendor, HasInline, Sharing::thread>(one); }, phase);
+  else if (phase.time_steps)
+    launch_rdma_requester<Vendor, HasInline, xio::telemetry::Steps>(grid, phase);
   else
-    xio::simt::launch(grid, [](const RdmaPhase& one) { rdma_workload<Vendor, HasInline, Sharing::grid>(one); }, phase);
+    launch_rdma_requester<Vendor, HasInline, xio::telemetry::Off>(grid, phase);
 }
 
 }  // namespace tester

@@ -132,6 +132,11 @@ void add_rest(CLI::App& app, RdmaOptions& o) {
   add_number(app, "--deadline", o.deadline_ms, 1, 3600000, "milliseconds that one operation may take (default 30000)")
       ->group(execution);
   const std::string report = "Report";
+  app.add_flag("--less-timing", o.less_timing, "read the clock for each batch instead of for each operation")
+      ->group(report);
+  app.add_flag("--substep-timing", o.substep_timing,
+               "time posts, doorbells and looks for completions; on the CPU alone")
+      ->group(report);
   app.add_flag("--histogram", o.histogram, "print the distribution of the latencies")->group(report);
   add_json(app, o.json)->group(report);
   app.add_flag("--progress", o.progress, "a progress line on standard error even where that is no terminal")
@@ -170,6 +175,8 @@ void check(const RdmaOptions& o) {
   if (o.executor == Executor::gpu && o.device != rdma_emulated)
     throw CannotRun("--executor gpu: the doorbells of " + o.device +
                     " are calls of its driver, which a GPU cannot make; --executor host is offered");
+  if (o.executor == Executor::gpu && o.substep_timing)
+    throw CannotRun("--substep-timing: kernels of rdma-ep time their steps on the CPU alone; give --executor host");
   const std::string mode = "--memory-mode " + std::to_string(o.memory_mode) + ": ";
   if ((o.memory_mode & ~xio::memory_mode::data) != 0)
     throw CannotRun(mode + "queues lie where the device's driver, or the model, puts them; 0 and 8 (data) are offered");

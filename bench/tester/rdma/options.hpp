@@ -68,6 +68,8 @@ struct RdmaOptions {
   Executor executor = Executor::automatic;
   uint32_t gpu_number = 0;
   uint32_t deadline_ms = 30000;
+  bool less_timing = false;
+  bool substep_timing = false;
   bool histogram = false;
   std::string json;
   bool progress = false;

@@ -6,6 +6,7 @@
 /// reach.
 
 #include <xio/device/core/status.hpp>
+#include <xio/device/core/telemetry.hpp>
 #include <xio/device/core/token.hpp>
 #include <xio/device/rdma/handle.hpp>
 #include <xio/device/rdma/memory.hpp>
@@ -87,6 +88,7 @@ struct alignas(64) RdmaLane {
   uint32_t gave_up;      ///< not 0: operations were left in flight when their deadline had passed
   uint32_t statuses_used;
   RdmaStatusCount statuses[rdma_status_room];
+  xio::telemetry::Steps steps;  ///< zero unless RdmaPhase::time_steps
 };
 
 /// Everything that the kernel must know of one run.
@@ -101,6 +103,8 @@ struct RdmaPhase {
   bool inline_data = false;     ///< data travels in the entries
   bool repeat = false;          ///< more and more operations, until the time is up or the user says so
   bool check = false;           ///< build and compare contents
+  bool coarse_timing = false;   ///< the clock is read for each batch instead of for each operation
+  bool time_steps = false;      ///< posts, doorbells and looks are timed; by kernels on the CPU alone
   bool notices = false;         ///< a message without data closes each batch and says how many operations it held
   uint32_t bytes = 0;           ///< of one operation
   uint32_t batch = 1;           ///< a lane's entries for one doorbell; 0: as many as there is room for

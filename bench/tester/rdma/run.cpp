@@ -64,7 +64,7 @@ void choose_processor(RdmaOptions& options) {
   if (options.executor == Executor::host || options.device != rdma_emulated) return;
   // Completions in host memory may be seen before data in the GPU's.
   const bool early = options.memory_mode != 0 && options.verify;
-  if (early && !asked) return;
+  if ((early || options.substep_timing) && !asked) return;
   const ChosenExecutor chosen = choose_executor(options.executor, options.gpu_number);
   if (!chosen.gpu) return;
   if (early)

@@ -45,6 +45,16 @@ struct Spread {
 };
 Spread spread(const RdmaResult& result, double RdmaRun::* figure);
 
+/// What --substep-timing shows.
+struct RdmaStep {
+  xio::telemetry::Step step;
+  const char* id;     ///< in JSON
+  const char* title;  ///< in tables
+};
+constexpr RdmaStep rdma_steps[] = {{xio::telemetry::Step::enqueue, "post", "post"},
+                                   {xio::telemetry::Step::sq_doorbell, "sq_doorbell", "SQ doorbell"},
+                                   {xio::telemetry::Step::cq_poll, "cq_poll", "CQ poll"}};
+
 /// Name of a status, with the device's own number where it answered.
 std::string rdma_status_text(xio::Status status);
 

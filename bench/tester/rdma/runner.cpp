@@ -55,6 +55,8 @@ RdmaRunner::RdmaRunner(const RdmaOptions& options, const RdmaPlan& plan, bool re
   phase_.inline_data = plan.inline_data;
   phase_.repeat = repeat;
   phase_.check = options.verify;
+  phase_.coarse_timing = options.less_timing;
+  phase_.time_steps = options.substep_timing;
   phase_.bytes = plan.bytes;
   phase_.batch = plan.lane_batch;
   phase_.depth = plan.window;
@@ -181,6 +183,10 @@ void RdmaRunner::collect(RdmaResult& result) const {
     result.checked += lane.checked;
     result.wrong_count += lane.wrong_count;
     result.doorbells += lane.doorbells;
+    for (uint32_t i = 0; i < xio::telemetry::step_count; ++i) {
+      result.steps.ticks[i] += lane.steps.ticks[i];
+      result.steps.times[i] += lane.steps.times[i];
+    }
     result.gave_up = result.gave_up || lane.gave_up != 0;
     one.completed += lane.completed;
     for (uint32_t i = 0; i < lane.statuses_used; ++i) add(result.statuses, lane.statuses[i]);
@@ -198,6 +204,7 @@ void RdmaRunner::collect(RdmaResult& result) const {
     one.per_second = static_cast<double>(one.completed) / one.seconds;
     one.megabytes_per_second = one.per_second * plan_.bytes / 1e6;
   }
+  result.tick_ns = tick_ns_;
   result.completed += one.completed;
   result.seconds += one.seconds;
   result.runs.push_back(one);

@@ -42,6 +42,8 @@ struct RdmaResult {
   uint64_t doorbells = 0;  ///< of the send queues
   double seconds = 0;
   RdmaSeen seen;
+  xio::telemetry::Steps steps;  ///< in ticks of the executor's clock
+  double tick_ns = 1;           ///< their length
   xio::arch::OperationCounts counts;
   Usage usage;
   std::vector<RdmaStatusCount> statuses;
@@ -53,6 +55,10 @@ struct RdmaResult {
   /// Share of one operation; 0 where there was none.
   double per_operation(uint64_t what) const { return share(what, completed + failed); }
   double per_batch(uint64_t what) const { return share(what, batches); }
+  /// Nanoseconds of each operation.
+  double step_ns(xio::telemetry::Step step) const {
+    return per_operation(steps.ticks[static_cast<uint32_t>(step)]) * tick_ns;
+  }
 
  private:
   static double share(uint64_t what, uint64_t of) {

@@ -75,6 +75,8 @@ void print_setup(const RdmaReport& report) {
   table.add({"operations  " + std::string(name_of(o.verb)) + (o.write_imm ? " with immediate data" : "") +
              (o.inline_threshold != 0 ? ", inline up to " + std::to_string(o.inline_threshold) + " bytes" : "")});
   table.add({"data        " + data_text(o)});
+  table.add({"timing      " + std::string(o.less_timing ? "one clock reading for a batch" : "each operation") +
+             (o.substep_timing ? ", and each step" : "")});
   if (plan.notices)
     table.add({"notices     a write without data closes each batch, and tells the server how many it has to check"});
   std::printf("rdma-ep on %s: %s\n", report.provider->where.c_str(), report.provider->heading.c_str());
@@ -131,6 +133,29 @@ void print_costs(const RdmaReport& report) {
       "  the other side are one there. Registers are all that were stored to, receive and completion queues' "
       "included.");
   std::puts("  CPU time is this process's, all threads and, with --verify, building and comparing data included.");
+}
+
+void print_steps(const RdmaReport& report) {
+  heading(report, "steps, ns per operation");
+  Table table;
+  std::vector<std::string> titles{"size"};
+  for (const RdmaStep& step : rdma_steps) titles.emplace_back(step.title);
+  titles.emplace_back("total");
+  table.add(titles);
+  for (const RdmaResult& r : report.results) {
+    std::vector<std::string> row{size_text(r.plan.bytes)};
+    double sum = 0;
+    for (const RdmaStep& step : rdma_steps) {
+      row.push_back(fixed(r.step_ns(step.step), 1));
+      sum += r.step_ns(step.step);
+    }
+    row.push_back(fixed(sum, 1));
+    table.add(row);
+  }
+  table.print();
+  std::puts(
+      "  A post builds an entry and stores it. CQ poll holds the looks that found nothing, and acknowledges what");
+  std::puts("  was found. Each reading of the clock is part of the step that it ends.");
 }
 
 void print_counts(const RdmaReport& report) {
@@ -206,6 +231,7 @@ void print_tables(const RdmaReport& report) {
     if (requests) print_latency(report);
     print_spread(report, "throughput, MB/s", &RdmaRun::megabytes_per_second, 1);
     print_spread(report, "operations per second", &RdmaRun::per_second, 0);
+    if (requests && report.options->substep_timing) print_steps(report);
     if (requests) print_costs(report);
     print_counts(report);
     if (report.options->histogram) print_histogram(report);

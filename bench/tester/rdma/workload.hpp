@@ -11,20 +11,13 @@
 
 #include "tester/rdma/judge.hpp"
 #include "tester/rdma/responder.hpp"
+#include "tester/rdma/work.hpp"
 
 namespace tester {
 
-/// Doorbells that the calling thread has stored, where kernels run on the CPU.
-XIO_DEVICE uint64_t doorbells_stored() {
-#if XIO_ARCH_HOST
-  return xio::arch::operation_counts.mmio_stores;
-#else
-  return 0;
-#endif
-}
-
 /// One lane's part of a run. All lanes of a wave call run() together.
-template <class Vendor, bool HasInline, xio::Sharing S>
+/// @tparam Telemetry  xio::telemetry::Steps or Off. A post is Step::enqueue, since the entry is stored as it is built.
+template <class Vendor, bool HasInline, xio::Sharing S, class Telemetry = xio::telemetry::Off>
 class RdmaLaneWork {
  public:
   static constexpr bool alone = S == xio::Sharing::thread;
@@ -56,6 +49,7 @@ class RdmaLaneWork {
   // Doorbells are rung by flush() alone, once for each batch.
   using Queue = xio::rdma::QueuePair<Vendor, S, xio::Policy<xio::Deferred<32768>>>;
   using Receives = xio::rdma::ReceiveQueue<Vendor, xio::Sharing::thread>;
+  using Step = xio::telemetry::Step;
   static constexpr uint32_t rounds_per_glance = 64;
 
   /// Those of `lanes` for which the predicate holds.
@@ -133,6 +127,7 @@ class RdmaLaneWork {
       if (!stage(tail_ + i, tail_ + count)) return true;
     }
     const uint64_t before = doorbells_stored();
+    if (phase_.coarse_timing) posted_at_ = xio::arch::clock();
     uint32_t done = 0;
     while (const uint64_t lanes = some(wave_, done < count && !stopping_)) {
       if (done < count && !stopping_) {
@@ -143,7 +138,9 @@ class RdmaLaneWork {
     if constexpr (alone) {
       if (phase_.notices && !stopping_) close_batch(count);
     }
+    const uint64_t ringing = Telemetry::start();
     queue_.flush();
+    telemetry_.stop(Step::sq_doorbell, ringing);
     if (alone || xio::arch::rank_in(wave_) == 0) {
       lane_.doorbells += doorbells_stored() - before;
       ++lane_.batches;
@@ -163,7 +160,7 @@ class RdmaLaneWork {
     next_ += phase_.stride;
     if (phase_.verb == RdmaVerb::fetch_add) {
       it.expected = sum_;
-      sum_ += addend(it.number);
+      sum_ += addend_of(phase_, it.number);
     } else if (phase_.check && phase_.verb != RdmaVerb::read) {
       fill_message(phase_.content, phase_.near + place(index), it.number, phase_.bytes);
     } else if (phase_.check && has_both_sides()) {
@@ -187,27 +184,16 @@ class RdmaLaneWork {
   /// One operation of each of `lanes`.
   XIO_DEVICE void post(bool signaled, uint64_t lanes) {
     RdmaSlot& it = slot(tail_);
-    xio::rdma::Work work;
+    const uint64_t far = phase_.verb == RdmaVerb::fetch_add ? lane_.far_offset : far_place(tail_);
+    xio::rdma::Work work = work_of(phase_, it.number, far);
     work.flags = signaled ? xio::rdma::work_flag::signaled : 0;
-    work.remote = phase_.remote.base + far_place(tail_);
-    work.rkey = phase_.remote.rkey;
-    switch (phase_.verb) {
-      case RdmaVerb::write:
-        work.operation = phase_.immediate ? xio::rdma::Operation::put_immediate : xio::rdma::Operation::put;
-        if (phase_.immediate) work.immediate = immediate_of(phase_.content, it.number);
-        break;
-      case RdmaVerb::read: work.operation = xio::rdma::Operation::get; break;
-      case RdmaVerb::send: work.operation = xio::rdma::Operation::send; break;
-      case RdmaVerb::fetch_add:
-        work.operation = xio::rdma::Operation::fetch_add;
-        work.remote = phase_.remote.base + lane_.far_offset;
-        work.swap_add = addend(it.number);
-        break;
-    }
-    it.started = xio::arch::clock();
+    it.started = phase_.coarse_timing ? posted_at_ : xio::arch::clock();
     // As fetch_add() of the queue pair does, which is not used for its choice of flags.
     const bool refused = phase_.verb == RdmaVerb::fetch_add && !phase_.remote.atomics;
-    it.token = refused ? xio::Token::refused(xio::Status::unsupported) : hand_over(work, lanes);
+    const uint64_t posting = Telemetry::start();
+    it.token = refused ? xio::Token::refused(xio::Status::unsupported)
+                       : hand_over(work, {it.started + phase_.deadline_ticks}, lanes);
+    telemetry_.stop(Step::enqueue, posting);
     if (!it.token.submitted()) {
       judge_.fail(it.token.status, it.number);
       stopping_ = true;
@@ -230,15 +216,15 @@ class RdmaLaneWork {
     if (!last.notice.submitted()) stopping_ = true;
   }
 
-  XIO_DEVICE xio::Token hand_over(const xio::rdma::Work& work, uint64_t lanes) {
+  XIO_DEVICE xio::Token hand_over(const xio::rdma::Work& work, xio::Deadline until, uint64_t lanes) {
     decltype(auto) queue = queue_of(lanes);
-    if (phase_.bytes == 0) return queue.submit(work, xio::rdma::NoPayload{}, until());
+    if (phase_.bytes == 0) return queue.submit(work, xio::rdma::NoPayload{}, until);
     if constexpr (HasInline) {
       if (phase_.inline_data)
-        return queue.submit(work, xio::rdma::InlineBytes{phase_.near + place(tail_), phase_.bytes}, until());
+        return queue.submit(work, xio::rdma::InlineBytes{phase_.near + place(tail_), phase_.bytes}, until);
     }
     const xio::RegionSpan from = span(phase_.local, tail_);
-    return queue.submit(work, xio::rdma::OneSge{{from.address, from.length, from.key}}, until());
+    return queue.submit(work, xio::rdma::OneSge{{from.address, from.length, from.key}}, until);
   }
 
   // Completion.
@@ -268,9 +254,12 @@ class RdmaLaneWork {
   XIO_DEVICE bool has_ended(uint64_t lanes) {
     const uint64_t end = slot(head_).batch_end < tail_ ? slot(head_).batch_end : tail_;
     const RdmaSlot& last = slot(end - 1);
+    const uint64_t looking = Telemetry::start();
     const xio::Status status = queue_of(lanes).test(last.notice.submitted() ? last.notice : last.token);
+    telemetry_.stop(Step::cq_poll, looking);
     if (status == xio::Status::would_block) return false;
     ended_ = end;
+    ended_at_ = 0;
     all_right_ = status.is_ok();
     return true;
   }
@@ -291,15 +280,18 @@ class RdmaLaneWork {
     if constexpr (alone) {
       if (status.is_ok() && takes_receive()) {
         received = receives_.test(it.receive);
-        if (received.status == xio::Status::would_block) return false;
+        if (received.status == xio::Status::would_block) {
+          ended_at_ = 0;
+          return false;
+        }
         status = received.status;
         ++lane_.received;
       }
     }
-    const uint64_t now = xio::arch::clock();
+    if (!phase_.coarse_timing || ended_at_ == 0) ended_at_ = xio::arch::clock();
     if (status.is_ok()) {
       ++lane_.completed;
-      lane_.latency->record(now - it.started);
+      lane_.latency->record(ended_at_ - it.started);
       if (phase_.check) check(index, it, received);
     } else {
       // What follows on this queue pair is flushed.
@@ -353,6 +345,7 @@ class RdmaLaneWork {
   XIO_DEVICE void leave() {
     for (; head_ != tail_; ++head_) judge_.fail(xio::Status::timed_out, slot(head_).number);
     lane_.sum = sum_;
+    if constexpr (Telemetry::enabled) lane_.steps = telemetry_;
     if (has_both_sides() && phase_.verb == RdmaVerb::fetch_add && phase_.check && lane_.failed == 0) {
       const uint64_t found = *reinterpret_cast<const uint64_t*>(phase_.far + lane_.far_offset);
       if (found != sum_) judge_.wrong({next_, {found, sum_}, RdmaFaultKind::sum, 0});
@@ -360,7 +353,6 @@ class RdmaLaneWork {
     report();
   }
 
-  XIO_DEVICE uint64_t addend(uint64_t number) const { return phase_.check ? first_word(phase_.content, number) : 1; }
   XIO_DEVICE xio::Deadline until() const { return {xio::arch::clock() + phase_.deadline_ticks}; }
   XIO_DEVICE xio::RegionSpan span(const xio::Region& memory, uint64_t index) const {
     return memory.at(place(index), phase_.bytes);
@@ -369,6 +361,7 @@ class RdmaLaneWork {
   const RdmaPhase& phase_;
   RdmaLane& lane_;
   RdmaJudge judge_;
+  Telemetry telemetry_;
   Queue queue_;
   Receives receives_;
   const uint64_t wave_;
@@ -376,6 +369,8 @@ class RdmaLaneWork {
   uint64_t head_ = 0;           // the oldest operation in flight, among the lane's own
   uint64_t tail_ = 0;           // the next one to be posted
   uint64_t ended_ = 0;          // those before it have ended on the requesting side
+  uint64_t posted_at_ = 0;      // coarse timing: tick before the first post of a batch
+  uint64_t ended_at_ = 0;       // tick at which an operation was found ended; coarse timing: of its batch, 0: not read
   uint64_t waiting_since_ = 0;  // tick at which nothing was in flight; 0: something was posted since
   uint64_t sum_ = 0;            // fetch-add: of what was added
   bool all_right_ = false;      // those that have ended did so without an error
@@ -383,11 +378,11 @@ class RdmaLaneWork {
 };
 
 /// The kernel: block `b` drives queue pair `b`, of which it may have the far side in another process.
-/// S is xio::Sharing::thread or grid.
-template <class Vendor, bool HasInline, xio::Sharing S>
+/// S is xio::Sharing::thread or grid, Telemetry as for RdmaLaneWork.
+template <class Vendor, bool HasInline, xio::Sharing S, class Telemetry = xio::telemetry::Off>
 XIO_DEVICE void rdma_workload(const RdmaPhase& phase) {
   RdmaLane& lane = phase.lanes[uint64_t{xio::arch::block_index()} * phase.lanes_per_queue + xio::arch::thread_index()];
-  RdmaLaneWork<Vendor, HasInline, S>(phase, lane).run();
+  RdmaLaneWork<Vendor, HasInline, S, Telemetry>(phase, lane).run();
 }
 
 /// The same for the side that receives; one thread for each queue pair.

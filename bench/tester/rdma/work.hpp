@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief One operation of the RDMA workload, as queue pairs take it.
+
+#include <xio/device/rdma/post.hpp>
+
+#include "tester/rdma/check.hpp"
+#include "tester/rdma/phase.hpp"
+
+namespace tester {
+
+/// Doorbells that the calling thread has stored, where kernels run on the CPU.
+XIO_DEVICE uint64_t doorbells_stored() {
+#if XIO_ARCH_HOST
+  return xio::arch::operation_counts.mmio_stores;
+#else
+  return 0;
+#endif
+}
+
+/// What a fetch-add adds.
+XIO_DEVICE uint64_t addend_of(const RdmaPhase& phase, uint64_t number) {
+  return phase.check ? first_word(phase.content, number) : 1;
+}
+
+/// Operation `number` of a phase, without its flags.
+/// @param far  offset of its place in the other side's memory
+XIO_DEVICE xio::rdma::Work work_of(const RdmaPhase& phase, uint64_t number, uint64_t far) {
+  xio::rdma::Work work;
+  work.remote = phase.remote.base + far;
+  work.rkey = phase.remote.rkey;
+  switch (phase.verb) {
+    case RdmaVerb::write:
+      work.operation = phase.immediate ? xio::rdma::Operation::put_immediate : xio::rdma::Operation::put;
+      if (phase.immediate) work.immediate = immediate_of(phase.content, number);
+      break;
+    case RdmaVerb::read: work.operation = xio::rdma::Operation::get; break;
+    case RdmaVerb::send: work.operation = xio::rdma::Operation::send; break;
+    case RdmaVerb::fetch_add:
+      work.operation = xio::rdma::Operation::fetch_add;
+      work.swap_add = addend_of(phase, number);
+      break;
+  }
+  return work;
+}
+
+}  // namespace tester
