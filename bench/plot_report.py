@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""plot_report.py REPORT FOLDER: draws the tables of `xio-tester report --json REPORT` as PNG files in FOLDER.
+"""plot_report.py REPORT FOLDER: draws the tables of `xio-tester report --json REPORT` as PNG and SVG files in FOLDER.
 
-One file for each table: IOPS and latencies of its rows, or the steps of the queue code. Needs matplotlib; without it
-says so, and the exit status is 77.
+One drawing for each table that has something to compare: rates as bars and latencies as percentile curves, the steps of
+the queue code, or rates and latencies by size. Needs matplotlib; without it says so, and the exit status is 77.
 """
 
 import json
@@ -19,52 +19,145 @@ except ImportError:
     print("matplotlib is not installed (Debian: python3-matplotlib)")
     sys.exit(77)
 
+# Okabe and Ito's colours, which people tell apart whatever colours they see; the first one is for xio beside others.
+COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442"]
+OTHERS = "#999999"
+MARKERS = "os^Dv*Px"
+PERCENTILES = ["p50", "p90", "p99", "p99.9", "p99.99"]
+
+matplotlib.rcParams.update({"svg.fonttype": "none", "axes.spines.top": False, "axes.spines.right": False})
+
+
+def different(rows, key):
+    return len({row.get(key) for row in rows}) > 1
+
+
+def in_words(key, row):
+    """A member of a row as the tables show it."""
+    value = row.get(key, "")
+    return "any" if key == "batch" and value == 0 else value
+
 
 def labels(rows):
     """What tells the rows apart."""
     names = {
         "submitter": "{}",
+        "operation": "{}",
         "memory_mode": "mode {}",
+        "placement": "queues in {}",
         "pattern": "{}",
         "bytes": "{} B",
         "queues": "{} queues",
         "depth": "depth {}",
         "batch": "batch {}",
     }
-    told = [key for key in names if len({row[key] for row in rows}) > 1] or ["submitter"]
-    return [", ".join(names[key].format(row[key]) for key in told) for row in rows]
+    told = [key for key in names if different(rows, key)] or ["submitter"]
+    return [", ".join(names[key].format(in_words(key, row)) for key in told) for row in rows]
 
 
-def draw_rates(table, rows, figure):
-    rates, latencies = figure.subplots(1, 2, sharey=True)
-    places = range(len(rows))
-    rates.barh(places, [row["figures"]["iops"] for row in rows], color="tab:blue")
-    rates.set_xlabel("IOPS")
-    rates.set_yticks(places, labels(rows))
-    rates.invert_yaxis()
-    for height, (name, colour) in enumerate((("p50", "tab:green"), ("p99", "tab:orange"))):
-        latencies.barh(
-            [place + 0.4 * height - 0.2 for place in places],
-            [row["figures"]["latency_us"][name] for row in rows],
-            height=0.4,
-            color=colour,
+def shared(rows):
+    """What the rows have in common, for the caption."""
+    names = {"bytes": "{} B", "depth": "depth {}", "batch": "batch {}"}
+    return [name.format(in_words(key, rows[0])) for key, name in names.items() if not different(rows, key)]
+
+
+def short(value):
+    return f"{value:,.0f}".replace(",", " ") if value >= 100 else f"{value:.3g}"
+
+
+def bars(axes, names, values, colours, title):
+    """Horizontal bars from zero, each with its value behind it."""
+    drawn = axes.barh(range(len(values)), values, color=colours)
+    axes.bar_label(drawn, [short(value) for value in values], padding=3)
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.set_xlim(0, max(values) * 1.2 or 1)
+    axes.set_xlabel(title)
+
+
+def curves(axes, names, rows):
+    """Latencies by percentile, one line for each row."""
+    latencies = [row["figures"]["latency_us"] for row in rows]
+    # Reports of earlier versions have two of them.
+    known = [one for one in PERCENTILES if any(latency.get(one) is not None for latency in latencies)]
+    for number, (name, latency) in enumerate(zip(names, latencies)):
+        values = [latency.get(one) for one in known]
+        places = [place for place, value in enumerate(values) if value is not None]
+        axes.plot(
+            places,
+            [values[place] for place in places],
+            marker=MARKERS[number % len(MARKERS)],
+            linestyle="-" if number < len(COLOURS) else "--",
+            color=COLOURS[number % len(COLOURS)],
             label=name,
         )
-    latencies.set_xlabel("latency, us")
-    latencies.set_xscale("log")
-    latencies.legend()
+    axes.set_xticks(range(len(known)), known)
+    axes.set_yscale("log")
+    axes.set_ylabel("latency, us")
+    axes.grid(axis="y", color="#dddddd")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
 
 
-def draw_steps(table, rows, figure):
+def draw_rates(rows, figure):
+    rates, latencies = figure.subplots(1, 2)
+    names = labels(rows)
+    ours = [row["submitter"].startswith("xio") for row in rows]
+    beside_others = any(ours) and not all(ours)
+    # The best one of each engine at a depth stands for it.
+    kept = list(range(len(rows)))
+    if beside_others:
+        best = {}
+        for place, row in enumerate(rows):
+            key = row["submitter"], row["depth"]
+            if key not in best or row["figures"]["iops"] > rows[best[key]]["figures"]["iops"]:
+                best[key] = place
+        kept = sorted(best.values())
+    colours = [COLOURS[0] if ours[place] else OTHERS for place in kept]
+    bars(rates, [names[place] for place in kept], [rows[place]["figures"]["iops"] for place in kept], colours, "IOPS")
+    if beside_others:
+        for tick, place in zip(rates.get_yticklabels(), kept):
+            tick.set_fontweight("bold" if ours[place] else "normal")
+    curves(latencies, [names[place] for place in kept], [rows[place] for place in kept])
+
+
+def draw_steps(rows, figure):
     axes = figure.subplots()
     left = [0.0] * len(rows)
-    for step in rows[0]["figures"]["steps_ns"]:
+    for number, step in enumerate(rows[0]["figures"]["steps_ns"]):
         values = [row["figures"]["steps_ns"][step] for row in rows]
-        axes.barh(range(len(rows)), values, left=left, label=step)
+        axes.barh(range(len(rows)), values, left=left, label=step.replace("_", " "), color=COLOURS[number])
         left = [a + b for a, b in zip(left, values)]
+    for place, total in enumerate(left):
+        axes.text(total, place, f" {short(total)}", va="center")
     axes.set_yticks(range(len(rows)), labels(rows))
+    axes.invert_yaxis()
+    axes.set_xlim(0, max(left) * 1.15)
     axes.set_xlabel("ns per operation")
-    axes.legend()
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+
+
+def draw_sizes(rows, figure):
+    """Lines over the size of an operation, one for each submitter."""
+    sizes = sorted({row["bytes"] for row in rows})
+    panels = figure.subplots(1, 2)
+    for axes, title, value in (
+        (panels[0], "p50 latency, us", lambda figures: figures["latency_us"]["p50"]),
+        (panels[1], "MB/s", lambda figures: figures["mb_per_s"]),
+    ):
+        for number, name in enumerate(dict.fromkeys(row["submitter"] for row in rows)):
+            mine = [row for row in rows if row["submitter"] == name]
+            axes.plot(
+                [sizes.index(row["bytes"]) for row in mine],
+                [value(row["figures"]) for row in mine],
+                marker=MARKERS[number % len(MARKERS)],
+                color=COLOURS[number % len(COLOURS)],
+                label=name,
+            )
+        axes.set_xticks(range(len(sizes)), [f"{size} B" for size in sizes])
+        axes.set_yscale("log")
+        axes.set_ylabel(title)
+        axes.grid(axis="y", color="#dddddd")
+    panels[1].legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
 
 
 def main():
@@ -74,14 +167,27 @@ def main():
         report = json.load(file)
     folder = pathlib.Path(sys.argv[2])
     for table in report["tables"]:
+        # Of an earlier run, which may have had other rows.
+        for ending in ("png", "svg"):
+            (folder / f"{table['id']}.{ending}").unlink(missing_ok=True)
         rows = [row for row in table["rows"] if row["figures"]]
-        if not rows:
+        has_steps = bool(rows) and "steps_ns" in rows[0]["figures"]
+        # One bar compares nothing; of steps, one bar shows its parts.
+        if not rows or (len(rows) == 1 and not has_steps):
             continue
-        figure = pyplot.figure(figsize=(12, 1.5 + 0.45 * len(rows)), layout="constrained")
-        figure.suptitle(f"{table['title']} ({report['heading']})")
-        draw = draw_steps if "steps_ns" in rows[0]["figures"] else draw_rates
-        draw(table, rows, figure)
-        figure.savefig(folder / f"{table['id']}.png")
+        if has_steps:
+            draw, height = draw_steps, 2 + 0.6 * len(rows)
+        elif different(rows, "bytes") and different(rows, "submitter"):
+            draw, height = draw_sizes, 4.5
+        else:
+            draw, height = draw_rates, max(3.5, 1.8 + 0.4 * len(rows))
+        figure = pyplot.figure(figsize=(15, height), layout="constrained")
+        figure.suptitle(f"{table['title']} ({table.get('heading') or report['heading']})")
+        draw(rows, figure)
+        caption = [report["device"], *shared(rows), report["date"]]
+        figure.supxlabel(", ".join(part for part in caption if part), fontsize="small", color="#555555")
+        for ending in ("png", "svg"):
+            figure.savefig(folder / f"{table['id']}.{ending}")
         pyplot.close(figure)
 
 

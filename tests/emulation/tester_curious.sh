@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # tester_curious.sh XIO-TESTER: what a curious person types is answered by one line that helps, and the right exit status
-set -- "$1" emulated
+set -- "$(realpath -- "$1")" emulated
 # shellcheck source=tests/qemu/tester_common.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../qemu/tester_common.sh"
 
@@ -118,7 +118,7 @@ expect 2 "something before and after each comma" doctor --mode qemu,,gpu
 expect 2 "--mode" doctor --mode nvme
 
 # Controllers and devices.
-expect 2 "--controller Emulated is not accepted; emulated" nvme-ep --controller Emulated --read-io 4
+expect 2 "--controller Emulated is not accepted; qemu[:key=value,...], emulated" nvme-ep --controller Emulated --read-io 4
 expect 2 "--controller nvme0n1 is not accepted" nvme-ep --controller nvme0n1 --read-io 4
 expect 2 "is not a PCI address" nvme-ep --controller vfio:nvme0 --read-io 4
 expect 2 "is not there" nvme-ep --controller /dev/nvme4095 --read-io 4

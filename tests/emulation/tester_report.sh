@@ -83,12 +83,72 @@ steps = [float(next(row for row in rows if row["table"] == "sub-steps")[name])
 assert abs(sum(steps[:5]) - steps[5]) < 0.5, steps
 END
 if "${XIO_PYTHON:-python3}" -c 'import matplotlib' 2>/dev/null; then
-  for name in single sub-steps side-by-side; do
+  for name in multi-queue sub-steps side-by-side; do
     check "plot of $name" cmp -n 4 "$work/all/$name.png" <(printf '\x89PNG')
   done
+  check "no plot of one bar" test ! -e "$work/all/sustained.png"
+  check "plots in the HTML file" test "$(grep -c '<svg' "$work/all/report.html")" -ge 5
 else
   check "no plots without matplotlib, and it is said" grep -q "no plots: .*matplotlib is not installed" "$work/err"
 fi
+
+# The HTML file has the cells of the Markdown file, and needs nothing else.
+cat >"$work/same.py" <<'END'
+import html.parser
+import re
+import sys
+
+
+class Cells(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.cells, self.open, self.drawing = [], None, 0
+
+    def handle_starttag(self, tag, attrs):
+        self.drawing += tag == "svg"
+        if not self.drawing:
+            for name, value in attrs:
+                assert name not in ("src", "href"), (tag, value)
+        if tag in ("td", "th") and not self.drawing:
+            self.open = ""
+
+    def handle_endtag(self, tag):
+        self.drawing -= tag == "svg"
+        if tag in ("td", "th") and not self.drawing:
+            self.cells.append(self.open)
+            self.open = None
+
+    def handle_data(self, data):
+        if self.open is not None:
+            self.open += data
+
+
+page = Cells()
+page.feed(open(sys.argv[1], encoding="utf-8").read())
+assert page.drawing == 0
+lines = [line for line in open(sys.argv[2], encoding="utf-8") if line.startswith("| ") and line != "| | |\n"]
+wanted = [cell.strip().replace("\\|", "|") for line in lines for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+assert len(wanted) > 50 and page.cells == wanted, [pair for pair in zip(page.cells, wanted) if pair[0] != pair[1]][:3]
+END
+check "HTML" python3 "$work/same.py" "$work/all/report.html" "$work/all/report.md"
+
+# RDMA and the software endpoint, without a controller.
+"$tester" report --rdma all --test-ep --duration 0.05 --output "$work/others" >"$work/markdown" 2>"$work/err" || fail "RDMA: exit status"
+others() { check "$1" check_json "$work/others/report.json" "${@:2}"; }
+others "tables of RDMA" "[t['id'] for t in j['tables']] == ['rdma-write', 'rdma-immediate', 'rdma-placement', 'test-ep']" \
+  "[t['heading'] for t in j['tables']] == 3 * ['in-process model, not a NIC'] + ['software endpoint, not a device']" \
+  "j['heading'] == 'in-process model, not a NIC; software endpoint, not a device'" \
+  "[len(t['rows']) for t in j['tables']] == [25, 5, 10, 4]"
+others "rows of RDMA" "not any(r['failed'] for r in $rows)" \
+  "[r['bytes'] for r in ($table)['rdma-write'][:5]] == [256, 1024, 4096, 65536, 1048576]" \
+  "[r['submitter'] for r in ($table)['rdma-immediate']] == ['xio, mlx5', 'xio, bnxt', 'xio, ionic', 'xio, ernic', 'xio, rxe']" \
+  "all(len(r['iops_of_runs']) == 10 for t in ('rdma-write', 'rdma-immediate') for r in ($table)[t])" \
+  "all(r['figures'] is None and 'host memory' in r['remark'] for r in ($table)['rdma-placement'] if r['placement'] == 'GPU memory')" \
+  "all(r['figures']['latency_us']['p50'] <= r['figures']['latency_us']['p90'] <= r['figures']['latency_us']['p99.99'] for r in $rows if r['figures'])" \
+  "[(r['operation'], r['batch']) for r in ($table)['test-ep']] == [('polling', 1), ('polling', 16), ('doorbell', 1), ('doorbell', 16)]"
+check "the words of the tables" grep -qxF "## RDMA write, one in flight, 10 runs (in-process model, not a NIC)" "$work/markdown"
+check "HTML of RDMA" python3 "$work/same.py" "$work/others/report.html" "$work/others/report.md"
+refused "--tables rdma is not accepted" --rdma all --tables rdma
 
 "$tester" report --controller "$model" --quick --tables pattern,single --json "$work/all/report.json" >"$work/markdown" || fail "two tables"
 in_json "two tables" "[t['id'] for t in j['tables']] == ['single', 'pattern']" "'--write' in j['blocks']"

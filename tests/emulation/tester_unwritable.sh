@@ -45,7 +45,7 @@ status=0
 judge_unwritable $status "--json /dev/full: cannot be written: No space left on device" "xio-vendors --json /dev/full"
 
 # Files in a folder.
-for name in md csv json; do
+for name in md csv json html; do
   rm -rf "$work/folder" && mkdir "$work/folder" && ln -s /dev/full "$work/folder/report.$name"
   status=0
   XIO_PYTHON=true "$tester" report --controller emulated --quick --tables single --span 64K --output "$work/folder" \

@@ -91,27 +91,6 @@ class EndpointHost {
   std::thread thread_;
 };
 
-struct Outcome {
-  Summary latency;
-  uint64_t trips = 0;
-  uint64_t wrong = 0;
-  bool late = false;
-  bool interrupted = false;
-  double seconds = 0;
-  Usage usage;
-  xio::arch::OperationCounts counts;
-  std::array<double, xio::telemetry::step_count> steps_ns{};  ///< of each round trip
-
-  int exit_status() const {
-    if (interrupted) return exit_interrupted;
-    return late || wrong != 0 ? exit_failed : exit_ok;
-  }
-  double rate() const { return seconds > 0 ? static_cast<double>(trips) / seconds : 0; }
-  double doorbells() const {
-    return trips == 0 ? 0 : static_cast<double>(counts.mmio_stores) / static_cast<double>(trips);
-  }
-};
-
 /// All endpoints at the same time, each with a thread of the CPU or a block of the GPU.
 void run(const EndpointOptions& options, const ExecutorMemory& memory, const MirroredArray<Endpoint>& endpoints,
          const MirroredArray<Latency>& latencies, const SharedArray<uint64_t>& progress) {
@@ -154,12 +133,14 @@ void run(const EndpointOptions& options, const ExecutorMemory& memory, const Mir
   latencies.pull();
 }
 
-Outcome measure(const EndpointOptions& options, const ExecutorMemory& memory) {
+}  // namespace
+
+EndpointOutcome measure(const EndpointOptions& options, const ExecutorMemory& memory) {
   const MirroredArray<Endpoint> endpoints(memory, options.threads);
   const MirroredArray<Latency> latencies(memory, options.threads);
   const SharedArray<uint64_t> progress(memory, options.threads);
   const double tick_ns = 1e9 / static_cast<double>(memory.clock_hz());
-  Outcome outcome;
+  EndpointOutcome outcome;
   {
     std::vector<std::unique_ptr<EndpointHost>> hosts;
     hosts.reserve(endpoints.size());
@@ -194,6 +175,8 @@ Outcome measure(const EndpointOptions& options, const ExecutorMemory& memory) {
   return outcome;
 }
 
+namespace {
+
 /// What --substep-timing shows, in the order of xio::telemetry::Step.
 struct EndpointStep {
   const char* id;     ///< in JSON
@@ -206,7 +189,7 @@ constexpr EndpointStep endpoint_steps[] = {{"build", "build"},
                                            {"dequeue", "dequeue and compare"}};
 static_assert(std::size(endpoint_steps) == xio::telemetry::step_count);
 
-void print_steps(const Outcome& outcome) {
+void print_steps(const EndpointOutcome& outcome) {
   std::printf("\nsteps, ns per round trip (software endpoint, not a device)\n");
   Table table;
   double sum = 0;
@@ -221,7 +204,7 @@ void print_steps(const Outcome& outcome) {
 
 const char* mode_name(Announcement mode) { return mode == Announcement::polling ? "polling" : "doorbell"; }
 
-void print(const EndpointOptions& options, const std::string& gpu, const Outcome& outcome) {
+void print(const EndpointOptions& options, const std::string& gpu, const EndpointOutcome& outcome) {
   std::printf("test-ep: software endpoint, not a device\n");
   std::printf("  mode %s, %u endpoint%s, batch %u; answering threads run on the CPU, kernels on %s\n",
               mode_name(options.mode), options.threads, options.threads == 1 ? "" : "s", options.batch_size,
@@ -262,7 +245,7 @@ void print(const EndpointOptions& options, const std::string& gpu, const Outcome
   if (outcome.late) std::printf("ended early: an answer did not come within %u ms (--deadline)\n", options.deadline_ms);
 }
 
-void write(const EndpointOptions& options, const std::string& gpu, const Outcome& outcome) {
+void write(const EndpointOptions& options, const std::string& gpu, const EndpointOutcome& outcome) {
   nlohmann::ordered_json json = json_header("test-ep");
   json["heading"] = "software endpoint, not a device";
   json["setup"] = {{"executor", gpu.empty() ? "host" : "gpu"}, {"executor_gpu", gpu},
@@ -328,7 +311,7 @@ int run_endpoint(const EndpointOptions& options) {
   const Executor executor = options.substep_timing ? Executor::host : options.executor;
   const ExecutorMemory memory(choose_executor(executor, options.gpu).gpu);
   const std::string gpu = memory.gpu() ? memory.gpu()->description() : std::string();
-  const Outcome outcome = measure(options, memory);
+  const EndpointOutcome outcome = measure(options, memory);
   if (options.json != "-") print(options, gpu, outcome);
   write(options, gpu, outcome);
   return outcome.exit_status();

@@ -21,9 +21,6 @@
 
 namespace tester {
 
-namespace {
-
-/// What went wrong beyond the single operations.
 std::string trouble_of(const RdmaOptions& options, const RdmaResult& result) {
   if (!result.lost.empty()) return result.lost;
   if (!result.seen.violations.empty())
@@ -34,7 +31,6 @@ std::string trouble_of(const RdmaOptions& options, const RdmaResult& result) {
   return result.failed != 0 ? "a queue pair is in error" : "";
 }
 
-/// The provider that was asked for, or the device's.
 RdmaProvider choose_provider(RdmaOptions& options) {
   if (options.device == rdma_emulated) {
     if (options.provider.empty()) options.provider = "mlx5";
@@ -48,6 +44,8 @@ RdmaProvider choose_provider(RdmaOptions& options) {
   return provider;
 }
 
+namespace {
+
 /// For one of two processes, which a model cannot serve: the nearest verbs device, where none is named.
 void choose_device(const std::optional<Launcher>& launcher, RdmaOptions& options) {
   const bool launched = launcher && launcher->size > 1 && !options.loopback_given;
@@ -58,7 +56,8 @@ void choose_device(const std::optional<Launcher>& launcher, RdmaOptions& options
   options.device = choice.name;
 }
 
-/// The GPU that runs the kernels, where one is wanted: what it cannot run stays with the CPU unless it was asked for.
+}  // namespace
+
 void choose_processor(RdmaOptions& options) {
   const bool asked = options.executor == Executor::gpu;
   if (options.executor == Executor::host || options.device != rdma_emulated) return;
@@ -74,6 +73,8 @@ void choose_processor(RdmaOptions& options) {
   check_lanes(chosen.gpu->wave_size(), options.waves, options.wave_size);
   options.executes = std::make_shared<GpuExecutor>(chosen.gpu, KernelImage::rdma);
 }
+
+namespace {
 
 /// Adds results until one says that there is no point in going on.
 void measure_all(const std::vector<RdmaPlan>& plans, RdmaSession* session, RdmaReport& report) {

@@ -27,6 +27,16 @@ struct RdmaReport {
   int exit_status() const;
 };
 
+/// The provider that was asked for, or the device's, whose name is left in the options. Throws BadInput and CannotRun.
+RdmaProvider choose_provider(RdmaOptions& options);
+
+/// Puts the GPU that runs the kernels into the options, where one is wanted: what it cannot run stays with the CPU
+/// unless it was asked for. Throws CannotRun.
+void choose_processor(RdmaOptions& options);
+
+/// What went wrong with one transfer size beyond single operations; empty where nothing did.
+std::string trouble_of(const RdmaOptions& options, const RdmaResult& result);
+
 /// Runs and reports; returns the exit status. Throws BadInput, CannotRun, Failed and host::Error.
 int run_rdma(const RdmaOptions& given);
 

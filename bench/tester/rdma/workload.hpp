@@ -216,15 +216,15 @@ class RdmaLaneWork {
     if (!last.notice.submitted()) stopping_ = true;
   }
 
-  XIO_DEVICE xio::Token hand_over(const xio::rdma::Work& work, xio::Deadline until, uint64_t lanes) {
+  XIO_DEVICE xio::Token hand_over(const xio::rdma::Work& work, xio::Deadline deadline, uint64_t lanes) {
     decltype(auto) queue = queue_of(lanes);
-    if (phase_.bytes == 0) return queue.submit(work, xio::rdma::NoPayload{}, until);
+    if (phase_.bytes == 0) return queue.submit(work, xio::rdma::NoPayload{}, deadline);
     if constexpr (HasInline) {
       if (phase_.inline_data)
-        return queue.submit(work, xio::rdma::InlineBytes{phase_.near + place(tail_), phase_.bytes}, until);
+        return queue.submit(work, xio::rdma::InlineBytes{phase_.near + place(tail_), phase_.bytes}, deadline);
     }
     const xio::RegionSpan from = span(phase_.local, tail_);
-    return queue.submit(work, xio::rdma::OneSge{{from.address, from.length, from.key}}, until);
+    return queue.submit(work, xio::rdma::OneSge{{from.address, from.length, from.key}}, deadline);
   }
 
   // Completion.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "tester/report/columns.hpp"
 
+#include <cmath>
 #include <stdexcept>
+
+#include <xio/host/statistics.hpp>
 
 #include "tester/cli/table.hpp"
 
@@ -15,11 +18,12 @@ std::string figure(const ReportRow& row) {
   return row.figures ? fixed((*row.figures).*Member, Digits) : "";
 }
 
-template <std::optional<double> Figures::* Member>
-std::string share(const ReportRow& row) {
+/// The same where not every row has it.
+template <std::optional<double> Figures::* Member, int Digits>
+std::string later_figure(const ReportRow& row) {
   if (!row.figures) return "";
   const std::optional<double>& value = (*row.figures).*Member;
-  return value ? fixed(*value, 4) : "";
+  return value ? fixed(*value, Digits) : "";
 }
 
 template <size_t Step>
@@ -44,43 +48,62 @@ std::string batch(const ReportRow& row) { return row.shape.batch == 0 ? "any" : 
 std::string mode(const ReportRow& row) { return std::to_string(row.shape.memory_mode); }
 std::string operations(const ReportRow& row) { return row.figures ? std::to_string(row.figures->operations) : ""; }
 std::string cpu_us(const ReportRow& row) { return row.figures ? fixed(row.figures->cpu_us(), 2) : ""; }
+std::string placement(const ReportRow& row) { return row.shape.placement; }
+/// Population standard deviation over the runs of a row; nothing where there was one.
+std::string spread_of_runs(const ReportRow& row, double factor, int digits) {
+  if (row.iops_of_runs.size() < 2) return "";
+  xio::host::Moments moments;
+  for (const double iops : row.iops_of_runs) moments.add(iops * factor);
+  return fixed(std::sqrt(moments.variance()), digits);
+}
+std::string iops_spread(const ReportRow& row) { return spread_of_runs(row, 1, 0); }
+std::string mb_spread(const ReportRow& row) {
+  return spread_of_runs(row, static_cast<double>(row.shape.bytes) / 1e6, 1);
+}
 std::string runs(const ReportRow& row) { return std::to_string(row.iops_of_runs.size()); }
 std::string remark(const ReportRow& row) { return row.remark; }
 
 }  // namespace
 
 const std::vector<Column>& all_columns() {
-  static const std::vector<Column> columns = {{"submitter", "submitter", submitter},
-                                              {"operation", "operation", operation},
-                                              {"pattern", "pattern", pattern},
-                                              {"bytes", "bytes", bytes},
-                                              {"queues", "queues", queues},
-                                              {"depth", "depth", depth},
-                                              {"batch", "batch", batch},
-                                              {"mode", "memory mode", mode},
-                                              {"runs", "runs", runs},
-                                              {"operations", "operations", operations},
-                                              {"seconds", "s", figure<&Figures::seconds, 3>},
-                                              {"iops", "IOPS", figure<&Figures::iops, 0>},
-                                              {"mb_per_s", "MB/s", figure<&Figures::mb_per_s, 1>},
-                                              {"min", "min us", figure<&Figures::min, 2>},
-                                              {"mean", "mean us", figure<&Figures::mean, 2>},
-                                              {"std", "std us", figure<&Figures::std, 2>},
-                                              {"max", "max us", figure<&Figures::max, 2>},
-                                              {"p50", "p50 us", figure<&Figures::p50, 2>},
-                                              {"p99", "p99 us", figure<&Figures::p99, 2>},
-                                              {"user", "user %", figure<&Figures::cpu_user, 1>},
-                                              {"system", "system %", figure<&Figures::cpu_system, 1>},
-                                              {"cpu_us", "CPU us per operation", cpu_us},
-                                              {"doorbells", "doorbells per operation", share<&Figures::doorbells>},
-                                              {"releases", "releases per operation", share<&Figures::releases>},
-                                              {"build", "build", step<0>},
-                                              {"enqueue", "enqueue", step<1>},
-                                              {"sq_doorbell", "SQ doorbell", step<2>},
-                                              {"cq_poll", "CQ poll", step<3>},
-                                              {"cq_doorbell", "CQ doorbell", step<4>},
-                                              {"total", "total", step<5>},
-                                              {"remark", "remark", remark}};
+  static const std::vector<Column> columns = {
+      {"submitter", "submitter", submitter},
+      {"operation", "operation", operation},
+      {"pattern", "pattern", pattern},
+      {"bytes", "bytes", bytes},
+      {"queues", "queues", queues},
+      {"depth", "depth", depth},
+      {"batch", "batch", batch},
+      {"mode", "memory mode", mode},
+      {"placement", "queues in", placement},
+      {"runs", "runs", runs},
+      {"operations", "operations", operations},
+      {"seconds", "s", figure<&Figures::seconds, 3>},
+      {"iops", "IOPS", figure<&Figures::iops, 0>},
+      {"iops_std", "IOPS std", iops_spread},
+      {"mb_per_s", "MB/s", figure<&Figures::mb_per_s, 1>},
+      {"mb_std", "MB/s std", mb_spread},
+      {"min", "min us", figure<&Figures::min, 2>},
+      {"mean", "mean us", figure<&Figures::mean, 2>},
+      {"std", "std us", figure<&Figures::std, 2>},
+      {"max", "max us", figure<&Figures::max, 2>},
+      {"p50", "p50 us", figure<&Figures::p50, 2>},
+      {"p90", "p90 us", later_figure<&Figures::p90, 2>},
+      {"p99", "p99 us", figure<&Figures::p99, 2>},
+      {"p99.9", "p99.9 us", later_figure<&Figures::p999, 2>},
+      {"p99.99", "p99.99 us", later_figure<&Figures::p9999, 2>},
+      {"user", "user %", figure<&Figures::cpu_user, 1>},
+      {"system", "system %", figure<&Figures::cpu_system, 1>},
+      {"cpu_us", "CPU us per operation", cpu_us},
+      {"doorbells", "doorbells per operation", later_figure<&Figures::doorbells, 4>},
+      {"releases", "releases per operation", later_figure<&Figures::releases, 4>},
+      {"build", "build", step<0>},
+      {"enqueue", "enqueue", step<1>},
+      {"sq_doorbell", "SQ doorbell", step<2>},
+      {"cq_poll", "CQ poll", step<3>},
+      {"cq_doorbell", "CQ doorbell", step<4>},
+      {"total", "total", step<5>},
+      {"remark", "remark", remark}};
   return columns;
 }
 

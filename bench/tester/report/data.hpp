@@ -22,6 +22,7 @@ struct RowShape {
   uint32_t depth = 1;  ///< operations in flight on each queue
   uint32_t batch = 1;  ///< entries for one doorbell, or operations for one system call; 0: as many as there is room for
   uint32_t memory_mode = 0;
+  std::string placement;  ///< RDMA: where queues lie; empty elsewhere
 };
 
 /// What a row came to. Latencies are in microseconds, from before the submission to the look that found the end.
@@ -35,7 +36,10 @@ struct Figures {
   double std = 0;  ///< of the population
   double max = 0;
   double p50 = 0;
+  std::optional<double> p90;  ///< as p99.9 and p99.99, not in reports of earlier versions
   double p99 = 0;
+  std::optional<double> p999;
+  std::optional<double> p9999;
   double cpu_user = 0;  ///< percent of one processor
   double cpu_system = 0;
   std::optional<double> doorbells;             ///< for each operation
@@ -50,7 +54,7 @@ struct Figures {
 
 struct ReportRow {
   RowShape shape;
-  std::optional<Figures> figures;    ///< of the run whose IOPS are the median
+  std::optional<Figures> figures;    ///< of the run whose IOPS are the median; RDMA: of all runs together
   std::vector<double> iops_of_runs;  ///< in the order of the runs
   std::string remark;                ///< why there are no figures, or what is to be known of them
   bool failed = false;               ///< it was run, and operations or blocks were wrong
@@ -61,10 +65,11 @@ struct ReportTable {
   std::string title;
   std::vector<std::string> columns;  ///< of the Markdown table, by their ids
   std::vector<ReportRow> rows;
+  std::string heading = {};  ///< what its figures are of, or are not
 };
 
 struct Report {
-  std::string heading;   ///< what the figures are of, or are not
+  std::string heading;   ///< of all tables
   std::string device;    ///< model and path
   std::string machine;   ///< kernel and processor
   std::string executor;  ///< the GPU that ran the rows of xio; empty: the CPU

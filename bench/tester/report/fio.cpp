@@ -67,8 +67,14 @@ Figures figures_of(const Json& job) {
   figures.mean = latency.at("mean").get<double>() / 1e3;
   figures.std = latency.at("stddev").get<double>() / 1e3;
   figures.max = latency.at("max").get<double>() / 1e3;
-  figures.p50 = latency.at("percentile").at("50.000000").get<double>() / 1e3;
-  figures.p99 = latency.at("percentile").at("99.000000").get<double>() / 1e3;
+  const auto percentile = [&latency](const char* name) {
+    return latency.at("percentile").at(name).get<double>() / 1e3;
+  };
+  figures.p50 = percentile("50.000000");
+  figures.p90 = percentile("90.000000");
+  figures.p99 = percentile("99.000000");
+  figures.p999 = percentile("99.900000");
+  figures.p9999 = percentile("99.990000");
   figures.cpu_user = job.at("usr_cpu");
   figures.cpu_system = job.at("sys_cpu");
   return figures;

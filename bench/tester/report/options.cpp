@@ -7,7 +7,9 @@
 #include "tester/cli/examples.hpp"
 #include "tester/cli/flags.hpp"
 #include "tester/nvme/target.hpp"
+#include "tester/report/endpoint_table.hpp"
 #include "tester/report/plan.hpp"
+#include "tester/report/rdma_tables.hpp"
 
 namespace tester {
 
@@ -37,6 +39,20 @@ void add_work(CLI::App& app, ReportOptions& o) {
   add_executor(app, o.executor, o.gpu, group);
 }
 
+void add_others(CLI::App& app, ReportOptions& o) {
+  const std::string group = "Without a controller";
+  const auto name_targets = [&o](const std::string& text) {
+    o.rdma = split_list("--rdma", text);
+    if (o.rdma == std::vector<std::string>{"all"}) o.rdma = rdma_providers();
+  };
+  app.add_option_function<std::string>(
+         "--rdma", name_targets,
+         "the tables of RDMA too, on these: providers of emulated NICs (all: each of them), or soft-RoCE devices")
+      ->type_name("NAME,...")
+      ->group(group);
+  app.add_flag("--test-ep", o.test_ep, "the table of the software endpoint too")->group(group);
+}
+
 void add_fio(CLI::App& app, ReportOptions& o) {
   const std::string group = "fio";
   app.add_flag("--fio", o.fio, "rows of fio too; without --controller these alone")->group(group);
@@ -51,7 +67,7 @@ void add_fio(CLI::App& app, ReportOptions& o) {
 void add_reporting(CLI::App& app, ReportOptions& o) {
   const std::string group = "Report";
   app.add_option("--note", o.note, "words for the headings")->type_name("TEXT")->group(group);
-  app.add_option("--output", o.output, "write report.md, report.csv, report.json and plots to this folder")
+  app.add_option("--output", o.output, "write report.html, report.md, report.csv, report.json and plots to this folder")
       ->type_name("FOLDER")
       ->group(group);
   add_json(app, o.json)->group(group);
@@ -64,6 +80,8 @@ CLI::App* add_report_command(CLI::App& app, ReportOptions& options) {
   add_examples(command,
                {{"every table on the controller in this process, a tenth of a second for each row",
                  "xio-tester report --controller emulated --quick --write"},
+                {"the same, five kinds of emulated NIC and the software endpoint; report.html has it all with plots",
+                 "xio-tester report --controller emulated --write --rdma all --test-ep --quick --output results"},
                 {"a drive that was given to vfio-pci: medians of 3 runs, files and plots in the folder results",
                  "xio-tester report --controller vfio:0000:04:00.0 --runs 3 --output results"},
                 {"fio on a drive of the kernel's driver, and later xio on the same one beside it",
@@ -72,6 +90,7 @@ CLI::App* add_report_command(CLI::App& app, ReportOptions& options) {
                  "xio-tester report --controller vfio:0000:04:00.0 --fio-results fio.json --output results"}});
   when_chosen(command, [command, &options] {
     add_work(*command, options);
+    add_others(*command, options);
     add_fio(*command, options);
     add_reporting(*command, options);
   });
@@ -82,17 +101,20 @@ void check(const ReportOptions& o) {
   if (o.quick && o.duration > 0) throw BadInput("--quick and --duration exclude each other; give one of them");
   if (o.fio && !o.fio_results.empty())
     throw BadInput("--fio and --fio-results exclude each other; rows of fio are run, or taken from a file");
-  if (o.controller.empty() && !o.fio)
-    throw BadInput(std::string("nothing to run: give --controller, --fio or both; ") + controller_forms +
-                   " are accepted as controllers");
+  if (o.controller.empty() && !o.fio && o.rdma.empty() && !o.test_ep)
+    throw BadInput(std::string("nothing to run: give --controller, --rdma, --test-ep, --fio or several of them; ") +
+                   controller_forms + " are accepted as controllers");
   if (o.fio && o.fio_device.empty())
     throw BadInput("--fio needs --fio-device, the kernel's block device of the same namespace, such as /dev/nvme0n1");
   if (!o.fio && !o.fio_device.empty()) throw BadInput("--fio-device is for --fio; give both or neither");
   if (o.write && o.controller.empty()) throw BadInput("--write needs --controller; fio's rows only read");
+  std::vector<std::string> ids = table_ids();
+  for (const std::string& id : rdma_table_ids()) ids.push_back(id);
+  ids.emplace_back(endpoint_table_id);
   for (const std::string& wanted : o.tables) {
     std::string known;
     bool found = false;
-    for (const std::string& id : table_ids()) {
+    for (const std::string& id : ids) {
       found = found || id == wanted;
       known += (known.empty() ? "" : ", ") + id;
     }

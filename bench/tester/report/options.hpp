@@ -4,6 +4,7 @@
 /// @file
 /// @brief What `xio-tester report` was asked to do.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,7 +25,9 @@ struct ReportOptions {
   uint32_t runs = 1;
   uint32_t deadline_ms = 30000;
   Executor executor = Executor::automatic;
-  uint32_t gpu = 0;  ///< number
+  uint32_t gpu = 0;               ///< number
+  std::vector<std::string> rdma;  ///< providers of emulated NICs, and verbs devices; empty: no rows of RDMA
+  bool test_ep = false;           ///< rows of the software endpoint
   bool fio = false;
   std::string fio_device;
   std::string fio_results;  ///< JSON file of an earlier report, whose rows of fio are shown too
@@ -32,6 +35,9 @@ struct ReportOptions {
   std::string output;       ///< folder
   std::string json;
 
+  bool wants(const std::string& table) const {
+    return tables.empty() || std::find(tables.begin(), tables.end(), table) != tables.end();
+  }
   double row_seconds() const { return quick ? 0.1 : duration > 0 ? duration : 1; }
 };
 

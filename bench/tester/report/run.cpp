@@ -1,39 +1,33 @@
 // SPDX-License-Identifier: MIT
 #include "tester/report/run.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
 #include <xio/host/error.hpp>
 #include <xio/host/gpu/find.hpp>
-#include <xio/host/linux/child_process.hpp>
 
 #include "tester/cli/errors.hpp"
 #include "tester/cli/interrupt.hpp"
 #include "tester/cli/machine.hpp"
-#include "tester/cli/output.hpp"
 #include "tester/nvme/buffer_placement.hpp"
 #include "tester/nvme/run.hpp"
 #include "tester/nvme/tables.hpp"
+#include "tester/report/endpoint_table.hpp"
+#include "tester/report/figures.hpp"
+#include "tester/report/files.hpp"
 #include "tester/report/json_report.hpp"
 #include "tester/report/plan.hpp"
+#include "tester/report/rdma_tables.hpp"
 #include "tester/report/write.hpp"
 
 namespace tester {
 
 namespace {
 
-constexpr uint64_t fill_bytes = 128 * 1024;               // of one write while the span is filled
-constexpr const char* endings[] = {"md", "csv", "json"};  // of the files in --output
+constexpr uint64_t fill_bytes = 128 * 1024;  // of one write while the span is filled
 
 /// Where the rows go.
 struct Place {
@@ -51,22 +45,13 @@ struct Site {
 
 Figures figures_of(const NvmeReport& report, bool steps) {
   const PhaseResult& phase = report.phases.back();
-  const Summary& latency = phase.latency;
   Figures f;
   f.operations = phase.completed;
   f.seconds = phase.seconds;
   f.iops = phase.iops();
   f.mb_per_s = phase.megabytes_per_second();
-  f.min = latency.least() / 1e3;
-  f.mean = latency.mean() / 1e3;
-  f.std = latency.deviation() / 1e3;
-  f.max = latency.most() / 1e3;
-  f.p50 = latency.percentile(0.5) / 1e3;
-  f.p99 = latency.percentile(0.99) / 1e3;
-  if (phase.seconds > 0) {
-    f.cpu_user = 100 * phase.usage.user / phase.seconds;
-    f.cpu_system = 100 * phase.usage.system / phase.seconds;
-  }
+  set_latency(f, phase.latency);
+  set_usage(f, phase.usage);
   // What a GPU stores, it does not count.
   if (report.executor.empty()) {
     f.doorbells = phase.per_operation(phase.sq_rings + phase.cq_rings);
@@ -166,29 +151,33 @@ class Reporter {
       memory_gpu_ = executor_.gpu ? xio::host::FoundGpu{executor_.gpu, ""} : xio::host::find_gpu();
     }
     if (options.fio) find_device();
+    rdma_ = open_rdma_targets(options);
+    if (report_.executor.empty() && !rdma_.empty() && rdma_.front().options.executes)
+      report_.executor = rdma_.front().options.executes->gpu()->description();
     const Machine machine = Machine::here();
     report_.machine = machine.text();
     report_.date = utc_date();
     report_.duration = options.row_seconds();
     report_.runs = options.runs;
-    add_heading(machine.emulated ? "guest under TCG: instructions for each operation, not a machine" : "");
-    add_heading(options.note);
+    if (machine.emulated) everywhere_.emplace_back("guest under TCG: instructions for each operation, not a machine");
+    if (!options.note.empty()) everywhere_.push_back(options.note);
   }
 
   const Report& run() {
     if (options_.write) fill();
-    PlanBasis basis;
-    basis.block_bytes = place_.block_bytes;
-    basis.duration = report_.duration;
-    basis.xio = target_.has_value();
-    basis.fio = options_.fio;
-    if (target_) basis.most_queues = target_->controller->granted_queues();
-    for (TablePlan& plan : plan_tables(basis)) {
-      const auto& wanted = options_.tables;
-      if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), plan.id) == wanted.end()) continue;
-      report_.tables.push_back(run_table(plan));
-      if (Interrupt::requested()) break;
+    run_drive();
+    if (!Interrupt::requested())
+      for (ReportTable& table : run_rdma_tables(options_, rdma_)) report_.tables.push_back(std::move(table));
+    if (options_.test_ep && options_.wants(endpoint_table_id) && !Interrupt::requested())
+      report_.tables.push_back(run_endpoint_table(options_));
+    std::vector<std::string> headings;
+    for (ReportTable& table : report_.tables) {
+      if (std::find(headings.begin(), headings.end(), table.heading) == headings.end())
+        headings.push_back(table.heading);
+      table.heading = joined({table.heading}, everywhere_);
     }
+    if (headings.empty() && !drive_.empty()) headings.push_back(drive_);
+    report_.heading = joined(headings, everywhere_);
     report_.interrupted = Interrupt::requested();
     return report_;
   }
@@ -196,6 +185,27 @@ class Reporter {
   Report& report() { return report_; }
 
  private:
+  static std::string joined(const std::vector<std::string>& first, const std::vector<std::string>& then) {
+    std::string text;
+    for (const auto* const part : {&first, &then})
+      for (const std::string& words : *part) text += (text.empty() ? "" : "; ") + words;
+    return text;
+  }
+
+  /// The tables of the controller, and of fio on the kernel's device.
+  void run_drive() {
+    PlanBasis basis;
+    basis.block_bytes = place_.block_bytes;
+    basis.duration = report_.duration;
+    basis.xio = target_.has_value();
+    basis.fio = options_.fio;
+    if (target_) basis.most_queues = target_->controller->granted_queues();
+    for (const TablePlan& plan : plan_tables(basis)) {
+      if (Interrupt::requested()) break;
+      if (options_.wants(plan.id)) report_.tables.push_back(run_table(plan));
+    }
+  }
+
   void open() {
     target_ = open_target(options_.controller, options_.deadline_ms);
     auto& controller = *target_->controller;
@@ -210,7 +220,7 @@ class Reporter {
       throw BadInput("--span is less than a block of " + std::to_string(info.block_bytes) + " bytes");
     report_.device = controller.info().model + " (" + options_.controller + ")";
     report_.blocks = options_.write ? "written by this run" : "not known to be written; --write fills them";
-    add_heading(target_->heading);
+    drive_ = target_->heading;
   }
 
   void find_device() {
@@ -223,11 +233,7 @@ class Reporter {
     place_.blocks = std::min<uint64_t>(blocks - place_.base_lba, options_.span / device_->block_bytes);
     report_.device = device_->model + " (" + device_->node + ")";
     report_.blocks = "not known to be written";
-    add_heading(device_->model.compare(0, 4, "QEMU") == 0 ? "QEMU, not an SSD" : "drive " + device_->node);
-  }
-
-  void add_heading(const std::string& words) {
-    if (!words.empty()) report_.heading += (report_.heading.empty() ? "" : "; ") + words;
+    drive_ = device_->model.compare(0, 4, "QEMU") == 0 ? "QEMU, not an SSD" : "drive " + device_->node;
   }
 
   void fill() {
@@ -248,7 +254,7 @@ class Reporter {
   }
 
   ReportTable run_table(const TablePlan& plan) const {
-    ReportTable table{plan.id, plan.title, plan.columns, {}};
+    ReportTable table{plan.id, plan.title, plan.columns, {}, drive_};
     for (const RowPlan& row : plan.rows) {
       if (Interrupt::requested()) break;
       table.rows.push_back(run_row(row));
@@ -286,56 +292,11 @@ class Reporter {
   std::optional<Target> target_;
   std::optional<FioDevice> device_;
   Place place_;
+  std::vector<RdmaTarget> rdma_;
+  std::string drive_;                    // what the figures of the controller are of
+  std::vector<std::string> everywhere_;  // what all headings say
   Report report_;
 };
-
-/// An earlier report that rows of fio can be taken from.
-std::string earlier_report(const std::string& path) {
-  if (path.empty()) return "";
-  std::ifstream file(path);
-  if (!file) throw BadInput("--fio-results " + path + ": " + std::strerror(errno));
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  // Whether it is one shows before anything is run.
-  Report none;
-  add_fio_rows(none, text, true);
-  return text;
-}
-
-/// Makes the folder, and sees to it before the run that the files in it can be written.
-void make_folder(const std::string& path) {
-  if (path.empty()) return;
-  const auto refuse = [&path](const std::string& why) {
-    throw BadInput("--output " + path + ": " + why + "; give a folder that can be written");
-  };
-  if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) refuse(std::strerror(errno));
-  for (const char* const ending : endings) {
-    const std::string why = why_not_writable(path + "/report." + ending);
-    if (!why.empty()) refuse("report." + std::string(ending) + ": " + why);
-  }
-}
-
-/// Leaves the drawing to a script and its library; without them there are no plots, and that is said.
-void plot(const std::string& folder) {
-  const char* const chosen = std::getenv("XIO_PYTHON");
-  const std::string python = chosen == nullptr || *chosen == 0 ? "python3" : chosen;
-  const std::string success = "it ended with status 0";
-  try {
-    xio::host::ChildProcess child({python, {XIO_PLOT_SCRIPT, folder + "/report.json", folder}, {}});
-    if (!child.wait_end(std::chrono::minutes(2))) throw xio::host::Error("the script did not end in time");
-    const std::string end = child.summary();
-    if (end.compare(0, success.size(), success) != 0) throw xio::host::Error(end);
-  } catch (const xio::host::Error& failure) {
-    std::fprintf(stderr, "xio-tester: no plots: %s\n", one_line(failure.what()).c_str());
-  }
-}
-
-void write_files(const Report& report, const std::string& folder) {
-  if (folder.empty()) return;
-  write_file("--output", folder + "/report.md", to_markdown(report));
-  write_file("--output", folder + "/report.csv", to_csv(report));
-  write_file("--output", folder + "/report.json", to_json(report));
-  plot(folder);
-}
 
 }  // namespace
 
@@ -349,7 +310,7 @@ int Report::exit_status() const {
 int run_report(const ReportOptions& options) {
   check(options);
   check_json_file(options.json);
-  make_folder(options.output);
+  make_report_folder(options.output);
   const std::string earlier = earlier_report(options.fio_results);
   const Interrupt interrupt;
   Reporter reporter(options);
@@ -358,7 +319,7 @@ int run_report(const ReportOptions& options) {
   if (!earlier.empty()) add_fio_rows(report, earlier, options.tables.empty());
   if (options.json != "-") std::fputs(to_markdown(report).c_str(), stdout);
   std::fflush(stdout);
-  write_files(report, options.output);
+  write_report_files(report, options.output);
   write_json_text(options.json, to_json(report));
   return report.exit_status();
 }

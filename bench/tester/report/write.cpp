@@ -8,6 +8,7 @@
 #include "tester/cli/errors.hpp"
 #include "tester/report/columns.hpp"
 #include "tester/report/json_report.hpp"
+#include "tester/report/text_table.hpp"
 
 namespace tester {
 
@@ -15,55 +16,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const std::string remark_column = "remark";
-
 std::string joined(const std::vector<std::string>& cells) {
   std::string line = "|";
   for (const std::string& cell : cells) line += " " + (cell.empty() ? "-" : cell) + " |";
   return line + "\n";
-}
-
-/// The remarks on a table's rows, each of them once.
-class Notes {
- public:
-  explicit Notes(const ReportTable& table) : one_row_(table.rows.size() == 1) {
-    for (const ReportRow& row : table.rows)
-      if (!row.remark.empty() && std::find(texts_.begin(), texts_.end(), row.remark) == texts_.end())
-        texts_.push_back(row.remark);
-    const auto says_the_same = [this](const ReportRow& row) { return row.remark == texts_.front(); };
-    numbered_ = !texts_.empty() && !std::all_of(table.rows.begin(), table.rows.end(), says_the_same);
-  }
-  /// Whether rows refer to them: not where one remark is on all rows.
-  bool numbered() const { return numbered_; }
-  const std::vector<std::string>& texts() const { return texts_; }
-  /// What stands before a remark below the table.
-  std::string begin_of(size_t index) const {
-    if (numbered_) return "(" + std::to_string(index + 1) + ") ";
-    return one_row_ ? "" : "All rows: ";
-  }
-  /// What a row refers to its remark by.
-  std::string mark_of(const ReportRow& row) const {
-    const auto at = std::find(texts_.begin(), texts_.end(), row.remark);
-    return at == texts_.end() ? "" : "(" + std::to_string(at - texts_.begin() + 1) + ")";
-  }
-
- private:
-  std::vector<std::string> texts_;
-  bool numbered_ = false;
-  bool one_row_;
-};
-
-/// Columns of a table in Markdown, without those that are empty in all its rows. Remarks stand below it.
-std::vector<Column> filled_columns(const ReportTable& table) {
-  std::vector<Column> columns;
-  for (const std::string& id : table.columns) {
-    if (id == remark_column) continue;
-    const Column& one = column(id);
-    const bool filled = std::any_of(table.rows.begin(), table.rows.end(),
-                                    [&one](const ReportRow& row) { return !one.text(row).empty(); });
-    if (filled) columns.push_back(one);
-  }
-  return columns;
 }
 
 std::string in_markdown(std::string text) {
@@ -80,6 +36,15 @@ std::string in_csv(const std::string& text) {
 
 const char* const step_names[] = {"build", "enqueue", "sq_doorbell", "cq_poll", "cq_doorbell"};
 
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+/// A latency that earlier versions did not write.
+std::optional<double> later_latency(const Json& latency, const char* name) {
+  const auto found = latency.find(name);
+  if (found == latency.end() || found->is_null()) return std::nullopt;
+  return found->get<double>();
+}
+
 Json figures_json(const Figures& f) {
   Json json = {
       {"operations", f.operations},
@@ -87,7 +52,15 @@ Json figures_json(const Figures& f) {
       {"iops", f.iops},
       {"mb_per_s", f.mb_per_s},
       {"latency_us",
-       {{"min", f.min}, {"mean", f.mean}, {"std", f.std}, {"max", f.max}, {"p50", f.p50}, {"p99", f.p99}}},
+       {{"min", f.min},
+        {"mean", f.mean},
+        {"std", f.std},
+        {"max", f.max},
+        {"p50", f.p50},
+        {"p90", or_null(f.p90)},
+        {"p99", f.p99},
+        {"p99.9", or_null(f.p999)},
+        {"p99.99", or_null(f.p9999)}}},
       {"cpu", {{"user_percent", f.cpu_user}, {"system_percent", f.cpu_system}, {"us_per_operation", f.cpu_us()}}}};
   if (f.doorbells) json["doorbells_per_operation"] = *f.doorbells;
   if (f.releases) json["releases_per_operation"] = *f.releases;
@@ -106,6 +79,7 @@ Json row_json(const ReportRow& row) {
                {"depth", shape.depth},
                {"batch", shape.batch},
                {"memory_mode", shape.memory_mode}};
+  if (!shape.placement.empty()) json["placement"] = shape.placement;
   json["figures"] = row.figures ? figures_json(*row.figures) : Json();
   json["iops_of_runs"] = row.iops_of_runs;
   json["remark"] = row.remark;
@@ -126,6 +100,9 @@ Figures read_figures(const Json& json) {
   f.max = latency.at("max");
   f.p50 = latency.at("p50");
   f.p99 = latency.at("p99");
+  f.p90 = later_latency(latency, "p90");
+  f.p999 = later_latency(latency, "p99.9");
+  f.p9999 = later_latency(latency, "p99.99");
   f.cpu_user = json.at("cpu").at("user_percent");
   f.cpu_system = json.at("cpu").at("system_percent");
   return f;
@@ -150,6 +127,7 @@ ReportTable read_table(const Json& json) {
   ReportTable table;
   table.id = json.at("id");
   table.title = json.at("title");
+  table.heading = json.value("heading", "");
   table.columns = json.at("columns").get<std::vector<std::string>>();
   for (const std::string& id : table.columns) column(id);
   for (const Json& one : json.at("rows")) {
@@ -171,37 +149,18 @@ void merge(ReportTable& into, std::vector<ReportRow> rows) {
 std::string to_markdown(const Report& report) {
   std::string text = "# xio-tester report: " + report.heading + "\n\n";
   text += "| | |\n|---|---|\n";
-  const std::pair<const char*, std::string> facts[] = {
-      {"device", report.device},
-      {"machine", report.machine},
-      {"executor", report.executor.empty() ? "the CPU plays the GPU" : report.executor},
-      {"date", report.date},
-      {"blocks read", report.blocks},
-      {"each row",
-       std::to_string(report.runs) + (report.runs == 1 ? " run" : " runs, the one with the median of the IOPS")}};
-  for (const auto& [name, value] : facts) text += "| " + std::string(name) + " | " + in_markdown(value) + " |\n";
+  for (const auto& [name, value] : facts_of(report)) text += "| " + name + " | " + in_markdown(value) + " |\n";
   for (const ReportTable& table : report.tables) {
-    const std::vector<Column> columns = filled_columns(table);
-    const Notes notes(table);
-    text += "\n## " + table.title + " (" + report.heading + ")\n\n";
-    std::vector<std::string> titles;
-    std::string rule = "|";
-    for (const Column& one : columns) {
-      titles.emplace_back(one.title);
-      rule += "---|";
-    }
-    if (notes.numbered()) {
-      titles.emplace_back("note");
-      rule += "---|";
-    }
-    text += joined(titles) + rule + "\n";
-    for (const ReportRow& row : table.rows) {
+    const TextTable shown = text_table(table);
+    text += "\n## " + shown.title + "\n\n" + joined(shown.columns) + "|";
+    for (size_t i = 0; i < shown.columns.size(); ++i) text += "---|";
+    text += "\n";
+    for (const auto& row : shown.rows) {
       std::vector<std::string> cells;
-      for (const Column& one : columns) cells.push_back(in_markdown(one.text(row)));
-      if (notes.numbered()) cells.push_back(notes.mark_of(row));
+      for (const std::string& cell : row) cells.push_back(in_markdown(cell));
       text += joined(cells);
     }
-    for (size_t i = 0; i < notes.texts().size(); ++i) text += "\n" + notes.begin_of(i) + notes.texts()[i] + "\n";
+    for (const std::string& note : shown.notes) text += "\n" + note + "\n";
   }
   if (report.interrupted) text += "\nInterrupted: these are partial results.\n";
   return text;
@@ -213,7 +172,7 @@ std::string to_csv(const Report& report) {
   text += "\n";
   for (const ReportTable& table : report.tables)
     for (const ReportRow& row : table.rows) {
-      text += table.id + "," + in_csv(report.heading);
+      text += table.id + "," + in_csv(table.heading);
       for (const Column& one : all_columns()) text += "," + in_csv(one.text(row));
       text += "\n";
     }
@@ -235,8 +194,11 @@ std::string to_json(const Report& report) {
   for (const ReportTable& table : report.tables) {
     Json rows = Json::array();
     for (const ReportRow& row : table.rows) rows.push_back(row_json(row));
-    json["tables"].push_back(
-        {{"id", table.id}, {"title", table.title}, {"columns", table.columns}, {"rows", std::move(rows)}});
+    json["tables"].push_back({{"id", table.id},
+                              {"title", table.title},
+                              {"heading", table.heading},
+                              {"columns", table.columns},
+                              {"rows", std::move(rows)}});
   }
   json["interrupted"] = report.interrupted;
   json["exit_status"] = report.exit_status();
@@ -253,6 +215,7 @@ void add_fio_rows(Report& report, const std::string& json, bool add_tables) {
       if (same != report.tables.end()) {
         merge(*same, std::move(table.rows));
       } else if (add_tables && !table.rows.empty()) {
+        if (table.heading.empty()) table.heading = report.heading;
         report.tables.push_back(std::move(table));
       }
     }

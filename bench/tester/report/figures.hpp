@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What all rows of xio have in common: latencies and processor time.
+
+#include "tester/cli/usage.hpp"
+#include "tester/measure/summary.hpp"
+#include "tester/report/data.hpp"
+
+namespace tester {
+
+inline void set_latency(Figures& figures, const Summary& latency) {
+  figures.min = latency.least() / 1e3;
+  figures.mean = latency.mean() / 1e3;
+  figures.std = latency.deviation() / 1e3;
+  figures.max = latency.most() / 1e3;
+  figures.p50 = latency.percentile(0.5) / 1e3;
+  figures.p90 = latency.percentile(0.9) / 1e3;
+  figures.p99 = latency.percentile(0.99) / 1e3;
+  figures.p999 = latency.percentile(0.999) / 1e3;
+  figures.p9999 = latency.percentile(0.9999) / 1e3;
+}
+
+/// Of the row's seconds, which are set.
+inline void set_usage(Figures& figures, const Usage& usage) {
+  if (figures.seconds <= 0) return;
+  figures.cpu_user = 100 * usage.user / figures.seconds;
+  figures.cpu_system = 100 * usage.system / figures.seconds;
+}
+
+}  // namespace tester

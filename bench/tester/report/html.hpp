@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief A report as one HTML file that needs nothing else: tables, and the plots beside it.
+
+#include <string>
+
+#include "tester/report/data.hpp"
+
+namespace tester {
+
+/// @param plots  folder with an SVG file for each table that has a plot, named by the table's id; empty: no plots
+std::string to_html(const Report& report, const std::string& plots);
+
+}  // namespace tester

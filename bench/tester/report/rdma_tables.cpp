@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#include "tester/report/rdma_tables.hpp"
+
+#include <algorithm>
+
+#include <xio/host/error.hpp>
+
+#include "tester/cli/errors.hpp"
+#include "tester/cli/interrupt.hpp"
+#include "tester/rdma/run.hpp"
+#include "tester/report/figures.hpp"
+
+namespace tester {
+
+namespace {
+
+constexpr uint32_t runs_of_a_row = 10;  // each with a seed of its own
+
+/// Rows of one target.
+struct RdmaTableKind {
+  const char* id;
+  const char* title;
+  std::vector<std::string> columns;
+  std::vector<uint64_t> sizes;
+  bool immediate = false;
+  bool placement = false;  ///< a row for each place where queues may lie
+};
+
+const std::vector<RdmaTableKind>& rdma_kinds() {
+  static const std::vector<std::string> figures = {"min",    "mean",      "std",    "max",  "p50",
+                                                   "p99",    "mb_per_s",  "mb_std", "iops", "iops_std",
+                                                   "cpu_us", "doorbells", "remark"};
+  const auto with = [](std::vector<std::string> first) {
+    first.insert(first.end(), figures.begin(), figures.end());
+    return first;
+  };
+  static const std::vector<RdmaTableKind> all = {{"rdma-write",
+                                                  "RDMA write, one in flight, 10 runs",
+                                                  with({"submitter", "bytes"}),
+                                                  {256, 1024, 4096, 65536, 1048576}},
+                                                 {"rdma-immediate",
+                                                  "RDMA write with immediate data alone, one in flight, 10 runs",
+                                                  with({"submitter", "bytes"}),
+                                                  {0},
+                                                  true},
+                                                 {"rdma-placement",
+                                                  "RDMA queue memory placement, writes, 10 runs",
+                                                  with({"submitter", "placement", "bytes"}),
+                                                  {4096},
+                                                  false,
+                                                  true}};
+  return all;
+}
+
+Figures rdma_figures(const RdmaOptions& options, const RdmaResult& result) {
+  Figures f;
+  f.operations = result.completed;
+  f.seconds = result.seconds;
+  f.iops = spread(result, &RdmaRun::per_second).mean;
+  f.mb_per_s = spread(result, &RdmaRun::megabytes_per_second).mean;
+  set_latency(f, result.latency);
+  set_usage(f, result.usage);
+  // What a GPU stores, it does not count.
+  if (!options.executes) {
+    f.doorbells = result.per_operation(result.doorbells);
+    f.releases = result.per_operation(result.counts.releases);
+  }
+  return f;
+}
+
+ReportRow rdma_row(const RdmaTarget& target, const RdmaTableKind& kind, uint64_t bytes) {
+  ReportRow row;
+  row.shape.submitter = "xio, " + target.name;
+  row.shape.operation = kind.immediate ? "write with immediate data" : "write";
+  row.shape.bytes = bytes;
+  if (kind.placement) row.shape.placement = "host memory";
+  RdmaOptions options = target.options;
+  options.write_imm = kind.immediate;
+  try {
+    check(options);
+    const RdmaResult result = measure(options, target.provider, make_plan(options, target.provider, bytes), true);
+    if (result.completed != 0) row.figures = rdma_figures(options, result);
+    for (const RdmaRun& run : result.runs) row.iops_of_runs.push_back(run.per_second);
+    row.remark = trouble_of(options, result);
+    if (result.wrong_count != 0) row.remark = "wrong: " + result.wrong.front();
+    row.failed = !row.remark.empty();
+    if (!row.failed) row.remark = "what arrived was compared";
+  } catch (const CannotRun& reason) {
+    row.remark = one_line(reason.what());
+  } catch (const BadInput& reason) {
+    row.remark = one_line(reason.what());
+  } catch (const xio::host::Error& failure) {
+    row.remark = one_line(failure.what());
+    row.failed = true;
+  }
+  return row;
+}
+
+/// Queues in GPU memory: neither the model nor the driver puts them there.
+ReportRow no_vram_row(const RdmaTarget& target, uint64_t bytes) {
+  ReportRow row;
+  row.shape.submitter = "xio, " + target.name;
+  row.shape.operation = "write";
+  row.shape.bytes = bytes;
+  row.shape.placement = "GPU memory";
+  row.remark = "queues lie where the model, or the device's driver, puts them: in host memory";
+  return row;
+}
+
+std::string heading_of(const std::vector<RdmaTarget>& targets) {
+  std::vector<std::string> headings;
+  std::string text;
+  for (const RdmaTarget& one : targets) {
+    if (std::find(headings.begin(), headings.end(), one.provider.heading) != headings.end()) continue;
+    headings.push_back(one.provider.heading);
+    text += (text.empty() ? "" : "; ") + one.provider.heading;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> rdma_providers() { return {"mlx5", "bnxt", "ionic", "ernic", "rxe"}; }
+
+std::vector<std::string> rdma_table_ids() {
+  std::vector<std::string> ids;
+  for (const RdmaTableKind& kind : rdma_kinds()) ids.emplace_back(kind.id);
+  return ids;
+}
+
+std::vector<RdmaTarget> open_rdma_targets(const ReportOptions& report) {
+  std::vector<RdmaTarget> targets;
+  const std::vector<std::string> emulated = rdma_providers();
+  for (const std::string& name : report.rdma) {
+    RdmaOptions options;
+    options.verify = true;
+    options.runs = runs_of_a_row;
+    options.duration = report.row_seconds() / runs_of_a_row;
+    options.deadline_ms = report.deadline_ms;
+    options.executor = report.executor;
+    options.gpu_number = report.gpu;
+    const bool is_device = std::find(emulated.begin(), emulated.end(), name) == emulated.end();
+    (is_device ? options.device : options.provider) = name;
+    const std::string instead = "; emulated are mlx5, bnxt, ionic, ernic, rxe, and all of them with --rdma all";
+    try {
+      check(options);
+      choose_processor(options);
+      RdmaProvider provider = choose_provider(options);
+      targets.push_back({name, std::move(options), std::move(provider)});
+    } catch (const CannotRun& reason) {
+      throw CannotRun("--rdma " + name + ": " + reason.what() + (is_device ? instead : ""));
+    } catch (const BadInput& reason) {
+      throw BadInput("--rdma " + name + ": " + reason.what() + (is_device ? instead : ""));
+    }
+  }
+  return targets;
+}
+
+std::vector<ReportTable> run_rdma_tables(const ReportOptions& report, const std::vector<RdmaTarget>& targets) {
+  std::vector<ReportTable> tables;
+  if (targets.empty()) return tables;
+  for (const RdmaTableKind& kind : rdma_kinds()) {
+    if (!report.wants(kind.id) || Interrupt::requested()) continue;
+    ReportTable table{kind.id, kind.title, kind.columns, {}, heading_of(targets)};
+    for (const RdmaTarget& target : targets) {
+      for (const uint64_t bytes : kind.sizes) {
+        if (Interrupt::requested()) break;
+        table.rows.push_back(rdma_row(target, kind, bytes));
+        if (kind.placement) table.rows.push_back(no_vram_row(target, bytes));
+      }
+    }
+    tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+}  // namespace tester
