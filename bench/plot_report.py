@@ -35,6 +35,8 @@ def different(rows, key):
 def in_words(key, row):
     """A member of a row as the tables show it."""
     value = row.get(key, "")
+    if key == "queues":
+        return "1 queue" if value == 1 else f"{value} queues"
     return "any" if key == "batch" and value == 0 else value
 
 
@@ -47,7 +49,7 @@ def labels(rows):
         "placement": "queues in {}",
         "pattern": "{}",
         "bytes": "{} B",
-        "queues": "{} queues",
+        "queues": "{}",
         "depth": "depth {}",
         "batch": "batch {}",
     }
@@ -125,7 +127,7 @@ def draw_steps(rows, figure):
     left = [0.0] * len(rows)
     for number, step in enumerate(rows[0]["figures"]["steps_ns"]):
         values = [row["figures"]["steps_ns"][step] for row in rows]
-        axes.barh(range(len(rows)), values, left=left, label=step.replace("_", " "), color=COLOURS[number])
+        axes.barh(range(len(rows)), values, left=left, label=step.replace("_", " ").replace("sq ", "SQ ").replace("cq ", "CQ "), color=COLOURS[number])
         left = [a + b for a, b in zip(left, values)]
     for place, total in enumerate(left):
         axes.text(total, place, f" {short(total)}", va="center")
@@ -184,7 +186,8 @@ def main():
         figure = pyplot.figure(figsize=(15, height), layout="constrained")
         figure.suptitle(f"{table['title']} ({table.get('heading') or report['heading']})")
         draw(rows, figure)
-        caption = [report["device"], *shared(rows), report["date"]]
+        of_drive = not table["id"].startswith(("rdma-", "test-ep"))
+        caption = [report["device"] if of_drive else "", *shared(rows), report["date"]]
         figure.supxlabel(", ".join(part for part in caption if part), fontsize="small", color="#555555")
         for ending in ("png", "svg"):
             figure.savefig(folder / f"{table['id']}.{ending}")
