@@ -103,6 +103,8 @@ expect 2 "--infinite is one run" rdma-ep --infinite --runs 2
 expect 2 "--depth 9 is more than --sq-depth 8" rdma-ep --depth 9 --sq-depth 8
 expect 77 "--waves 2" rdma-ep --waves 2 --op send
 expect 77 "--executor gpu" rdma-ep --device rxe0 --executor gpu
+expect 77 "--substep-timing" rdma-ep --substep-timing --executor gpu
+expect 77 "--substep-timing" test-ep --substep-timing --executor gpu
 expect 2 "--quick and --duration exclude each other" report --controller emulated --quick --duration 3
 expect 2 "nothing to run" report --quick
 expect 2 "--fio needs --fio-device" report --fio
@@ -130,6 +132,8 @@ expect 2 "--namespace 3" "${reads[@]}" --namespace 3
 expect 2 "beyond the end" "${reads[@]}" --base-lba 1T
 expect 2 "mlx5|bnxt|ionic|ernic|rxe" rdma-ep --provider mlx6
 expect 2 "hold no data" rdma-ep --provider ernic --inline-threshold 1
+expect 2 "--tables rdma is not accepted; single, batched" report --rdma all --tables rdma
+expect 2 "something before and after each comma" report --rdma mlx5,,rxe
 expect 2 "fetch-add is of 8 bytes" rdma-ep --op fetch-add --transfer-size 16
 
 # Files, before a run that would take an hour.
