@@ -22,4 +22,4 @@ list(TRANSFORM vendors_tool APPEND .cpp)
 xio_add_bench(xio-vendors SOURCES ${vendors_tool}
   LIBS xio-vendors-counts xio-vendors-times CLI11::CLI11 nlohmann_json::nlohmann_json)
 target_compile_options(xio-vendors PRIVATE -O0)
-target_compile_definitions(xio-vendors PRIVATE XIO_VENDORS_COUNTS="${PROJECT_BINARY_DIR}/tests/codegen/counts")
+target_compile_definitions(xio-vendors PRIVATE ${XIO_DATA_DIR} XIO_VENDORS_COUNTS="${PROJECT_BINARY_DIR}/tests/codegen/counts")

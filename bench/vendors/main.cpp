@@ -14,6 +14,7 @@
 #include <xio/version.hpp>
 
 #include "tester/cli/errors.hpp"
+#include "tester/cli/installed.hpp"
 #include "tester/cli/output.hpp"
 #include "vendors/report.hpp"
 
@@ -22,7 +23,7 @@ namespace {
 struct Options {
   uint32_t repetitions = 300;
   std::string json;
-  std::string counts = XIO_VENDORS_COUNTS;
+  std::string counts = tester::data_path("counts", XIO_VENDORS_COUNTS);
 };
 
 int complain(const std::string& message, int status) {
@@ -61,8 +62,8 @@ int run(int argc, const char* const* argv) {
       ->capture_default_str();
   app.add_option("--json", options.json,
                  "also write the figures to this file; - for standard output in place of the table");
-  app.add_option("--gpu-counts", options.counts, "folder where the budget tests leave what they counted")
-      ->capture_default_str();
+  app.add_option("--gpu-counts", options.counts,
+                 "folder where the budget tests leave what they counted (default: that of the build or installation)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

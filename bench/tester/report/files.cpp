@@ -15,6 +15,7 @@
 #include <xio/host/linux/child_process.hpp>
 
 #include "tester/cli/errors.hpp"
+#include "tester/cli/installed.hpp"
 #include "tester/cli/output.hpp"
 #include "tester/report/html.hpp"
 #include "tester/report/write.hpp"
@@ -31,7 +32,8 @@ bool plot(const std::string& folder) {
   const std::string python = chosen == nullptr || *chosen == 0 ? "python3" : chosen;
   const std::string success = "it ended with status 0";
   try {
-    xio::host::ChildProcess child({python, {XIO_PLOT_SCRIPT, folder + "/report.json", folder}, {}});
+    xio::host::ChildProcess child(
+        {python, {data_path("plot_report.py", XIO_PLOT_SCRIPT), folder + "/report.json", folder}, {}});
     if (!child.wait_end(std::chrono::minutes(2))) throw xio::host::Error("the script did not end in time");
     const std::string end = child.summary();
     if (end.compare(0, success.size(), success) != 0) throw xio::host::Error(end);

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+# cmake -DXIO_BUILD=<build folder> -P uninstall.cmake: removes the files that `cmake --install` wrote last, and folders of ours
+# that are empty then. DESTDIR must be as it was.
+
+file(GLOB manifests ${XIO_BUILD}/install_manifest*.txt)
+if(NOT manifests)
+  message(FATAL_ERROR "nothing was installed from ${XIO_BUILD}: it has no install_manifest.txt")
+endif()
+foreach(manifest IN LISTS manifests)
+  file(STRINGS ${manifest} files)
+  foreach(file IN LISTS files)
+    set(path $ENV{DESTDIR}${file})
+    # A folder may be gone by now; what else keeps a file from being removed is an error.
+    file(REMOVE ${path})
+    if(EXISTS ${path})
+      message(FATAL_ERROR "cannot remove ${path}")
+    endif()
+    message(STATUS "Removed: ${path}")
+    get_filename_component(folder ${path} DIRECTORY)
+    while(folder MATCHES "/xio(/|$)")
+      file(GLOB left LIST_DIRECTORIES TRUE ${folder}/*)
+      if(left)
+        break()
+      endif()
+      file(REMOVE_RECURSE ${folder})
+      get_filename_component(folder ${folder} DIRECTORY)
+    endwhile()
+  endforeach()
+  file(REMOVE ${manifest})
+endforeach()
