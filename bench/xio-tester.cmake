@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: MIT
-find_package(CLI11 CONFIG REQUIRED)
-find_package(nlohmann_json CONFIG REQUIRED)
-
 # What the program and its tests share. The tables state doorbells, fences and atomics for each operation.
 set(tester_parts nvme/buffer_placement clock/run nvme/executor launch/choice nvme/executor_grid nvme/executor_thread nvme/executor_wave
   launch/gpu/clock launch/gpu/images launch/gpu/executor cli/interrupt launch/launcher nvme/plan nvme/phase_runner cli/progress

@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: MIT
-find_package(CLI11 CONFIG REQUIRED)
-find_package(nlohmann_json CONFIG REQUIRED)
-
 # What is counted and what is timed are the same templates, compiled with counters and without: as two versions of the
 # library in one program.
 add_library(xio-vendors-counts OBJECT ${XIO_BENCH_DIR}/vendors/counts.cpp)

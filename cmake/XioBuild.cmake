@@ -16,9 +16,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 # Headers that sources use where they are there. What was compiled without one is compiled anew when it has been installed,
 # which no list of dependencies would bring about.
-foreach(header IN ITEMS verbs mlx5dv)
-  string(TOUPPER ${header} name)
-  find_path(XIO_${name}_HEADER infiniband/${header}.h DOC "folder of infiniband/${header}.h (Debian: libibverbs-dev)")
+foreach(name IN ITEMS VERBS MLX5DV)
   if(XIO_${name}_HEADER)
     target_compile_definitions(xio_build_options INTERFACE XIO_BUILT_WITH_${name}=1)
   endif()

@@ -4,8 +4,10 @@
 # XIO_NVCC_MISSING says why not; empty where it can.
 set(XIO_NVCC_MISSING "")
 if(NOT XIO_NVCC)
-  set(XIO_NVCC_MISSING "no nvcc (scripts/nvcc-env installs one privately; or set XIO_NVCC)")
-  message(STATUS "NVIDIA compile tests are skipped: ${XIO_NVCC_MISSING}")
+  set(XIO_NVCC_MISSING "no nvcc (scripts/nvcc-env installs one privately, or set XIO_NVCC)")
+  if(XIO_BUILD_TESTS)
+    xio_left_out("tests that compile with nvcc" "${XIO_NVCC_MISSING}")
+  endif()
 endif()
 
 set(XIO_NVCC_FLAGS

@@ -16,7 +16,9 @@ else()
   endif()
 endif()
 if(XIO_HIP_MISSING)
-  message(STATUS "device code tests are skipped: ${XIO_HIP_MISSING}")
+  xio_left_out("kernels for AMD GPUs, in programs and tests" "${XIO_HIP_MISSING}")
+elseif(XIO_BUILD_TESTS AND NOT XIO_FILECHECK_PATH)
+  xio_left_out("tests that compare assembly" "no ${XIO_FILECHECK} (Debian: llvm-19-tools)")
 endif()
 
 set(XIO_HIP_FLAGS

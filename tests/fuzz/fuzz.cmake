@@ -28,6 +28,9 @@ else()
     set(fuzz_missing "${XIO_FUZZ_CLANG} has no libFuzzer or no sanitizers (Debian: libclang-rt-19-dev)")
   endif()
 endif()
+if(fuzz_missing)
+  xio_left_out("fuzzers" "${fuzz_missing}")
+endif()
 
 set(fuzz_flags -std=c++17 -O1 -gline-tables-only -fno-omit-frame-pointer -pthread
   -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)

@@ -13,3 +13,5 @@ xio_register_tool_test("" NAME install.components LABELS install TIMEOUT 300
     ${XIO_TESTS_BINARY_DIR}/install-components ${CMAKE_CXX_COMPILER})
 # The reference is installed where it was built: all of it, or nothing.
 set_tests_properties(install.consumer install.components PROPERTIES DEPENDS docs.doxygen)
+xio_register_test(NAME install.left_out LABELS install once TIMEOUT 600
+  COMMAND ${CMAKE_CURRENT_LIST_DIR}/left_out.sh ${PROJECT_SOURCE_DIR} ${XIO_TESTS_BINARY_DIR}/install-left-out ${CMAKE_CXX_COMPILER})

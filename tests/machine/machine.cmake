@@ -5,6 +5,10 @@
 if(XIO_SANITIZE)
   return()
 endif()
+if(XIO_TOOLS_MISSING)
+  xio_left_out("tests that execute GPU code" "${XIO_TOOLS_MISSING}")
+  return()
+endif()
 
 set(machine_dir ${XIO_TESTS_DIR}/machine)
 set(machine_programs ${XIO_TESTS_BINARY_DIR}/machine)
@@ -39,7 +43,6 @@ function(xio_machine_kernels kind arch result)
   set(${result} ${output} PARENT_SCOPE)
 endfunction()
 
-find_package(CLI11 CONFIG REQUIRED)
 add_executable(machine-run ${machine_dir}/run/main.cpp ${machine_dir}/run/mutate.cpp ${machine_dir}/run/nvme_cases.cpp
   ${machine_dir}/run/rdma_cases.cpp)
 target_link_libraries(machine-run PRIVATE xio_build_options xio::emulation machine CLI11::CLI11)
@@ -89,7 +92,6 @@ foreach(kind nvme rdma)
 endforeach()
 
 # What one call was counted to be in the assembly, executed: the same assembly, made into a code object.
-find_package(nlohmann_json CONFIG REQUIRED)
 add_executable(machine-one-shot ${machine_dir}/run/one_shot.cpp)
 target_link_libraries(machine-one-shot PRIVATE xio_build_options xio::emulation machine nlohmann_json::nlohmann_json)
 set_target_properties(machine-one-shot PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${XIO_TESTS_BINARY_DIR})

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+# What is nice to have: looked for here, or where it is used. What is missing leaves out what needs it, and never more.
+
+# For the list at the end of the configuration.
+#   xio_left_out(<what> <why, and what mends it>)
+function(xio_left_out what why)
+  string(REPLACE ";" "," why "${why}")
+  set_property(GLOBAL APPEND PROPERTY XIO_LEFT_OUT "${what}: ${why}")
+endfunction()
+
+function(xio_list_left_out)
+  get_property(left_out GLOBAL PROPERTY XIO_LEFT_OUT)
+  if(left_out)
+    list(JOIN left_out "\n     " text)
+    message(STATUS "Left out, because something is missing:\n     ${text}")
+  endif()
+endfunction()
+
+# What reads options and JSON. XIO_TOOLS_MISSING says why it cannot be built here; empty where it can.
+find_package(CLI11 CONFIG QUIET)
+find_package(nlohmann_json CONFIG QUIET)
+set(XIO_TOOLS_MISSING "")
+if(NOT CLI11_FOUND)
+  list(APPEND XIO_TOOLS_MISSING "no CLI11 (Debian: libcli11-dev)")
+endif()
+if(NOT nlohmann_json_FOUND)
+  list(APPEND XIO_TOOLS_MISSING "no JSON for Modern C++ (Debian: nlohmann-json3-dev)")
+endif()
+list(JOIN XIO_TOOLS_MISSING ", " XIO_TOOLS_MISSING)
+if(XIO_BUILD_BENCH AND XIO_TOOLS_MISSING)
+  xio_left_out("xio-tester and xio-vendors" "${XIO_TOOLS_MISSING}")
+  set(XIO_BUILD_BENCH OFF)
+endif()
+
+# The tests need one of two major versions.
+if(XIO_BUILD_TESTS)
+  find_package(Catch2 3 CONFIG QUIET)
+  if(NOT Catch2_FOUND)
+    find_package(Catch2 2 CONFIG QUIET)
+  endif()
+  if(NOT Catch2_FOUND)
+    xio_left_out("all tests" "no Catch2 (Debian: catch2)")
+    set(XIO_BUILD_TESTS OFF)
+  endif()
+endif()
+
+foreach(header IN ITEMS verbs mlx5dv)
+  string(TOUPPER ${header} name)
+  find_path(XIO_${name}_HEADER infiniband/${header}.h DOC "folder of infiniband/${header}.h (Debian: libibverbs-dev)")
+endforeach()
+if(NOT (XIO_VERBS_HEADER AND XIO_MLX5DV_HEADER))
+  xio_left_out("RDMA devices of the kernel, in programs and examples" "no infiniband/verbs.h or mlx5dv.h (Debian: libibverbs-dev)")
+endif()
+
+if(XIO_BUILD_DOCS OR XIO_BUILD_TESTS)
+  find_package(Doxygen QUIET)
+  set(XIO_DOXYGEN_MISSING "")
+  if(NOT DOXYGEN_FOUND)
+    set(XIO_DOXYGEN_MISSING "no doxygen (Debian: doxygen)")
+    xio_left_out("reference of the headers" "${XIO_DOXYGEN_MISSING}")
+  endif()
+endif()
