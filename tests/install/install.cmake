@@ -15,3 +15,12 @@ xio_register_tool_test("" NAME install.components LABELS install TIMEOUT 300
 set_tests_properties(install.consumer install.components PROPERTIES DEPENDS docs.doxygen)
 xio_register_test(NAME install.left_out LABELS install once TIMEOUT 600
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/left_out.sh ${PROJECT_SOURCE_DIR} ${XIO_TESTS_BINARY_DIR}/install-left-out ${CMAKE_CXX_COMPILER})
+
+# The packages hold the programs, which come without sanitizers.
+if(TARGET xio-tester AND NOT XIO_SANITIZE)
+  xio_register_test(NAME install.debs LABELS install once TIMEOUT 300
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/debs.sh ${PROJECT_BINARY_DIR} ${XIO_TESTS_BINARY_DIR}/install-debs ${CMAKE_CXX_COMPILER})
+  xio_register_test(NAME install.chroot LABELS install once nightly TIMEOUT 1800
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/chroot.sh ${PROJECT_BINARY_DIR} ${XIO_TESTS_BINARY_DIR}/install-chroot)
+  set_tests_properties(install.debs install.chroot PROPERTIES DEPENDS docs.doxygen)
+endif()
