@@ -15,6 +15,8 @@ xio_register_tool_test("" NAME install.components LABELS install TIMEOUT 300
 set_tests_properties(install.consumer install.components PROPERTIES DEPENDS docs.doxygen)
 xio_register_test(NAME install.left_out LABELS install once TIMEOUT 600
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/left_out.sh ${PROJECT_SOURCE_DIR} ${XIO_TESTS_BINARY_DIR}/install-left-out ${CMAKE_CXX_COMPILER})
+xio_register_test(NAME install.embedding LABELS install once
+  COMMAND ${CMAKE_CURRENT_LIST_DIR}/embedding.sh ${PROJECT_SOURCE_DIR} ${XIO_TESTS_BINARY_DIR}/install-embedding ${CMAKE_CXX_COMPILER})
 
 # The packages hold the programs, which come without sanitizers.
 if(TARGET xio-tester AND NOT XIO_SANITIZE)
