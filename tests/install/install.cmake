@@ -17,6 +17,10 @@ xio_register_test(NAME install.left_out LABELS install once TIMEOUT 600
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/left_out.sh ${PROJECT_SOURCE_DIR} ${XIO_TESTS_BINARY_DIR}/install-left-out ${CMAKE_CXX_COMPILER})
 xio_register_test(NAME install.embedding LABELS install once
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/embedding.sh ${PROJECT_SOURCE_DIR} ${XIO_TESTS_BINARY_DIR}/install-embedding ${CMAKE_CXX_COMPILER})
+xio_register_test(NAME install.recipes LABELS install once
+  COMMAND ${CMAKE_CURRENT_LIST_DIR}/recipes.py ${PROJECT_SOURCE_DIR} ${PROJECT_VERSION})
+xio_register_test(NAME install.conan LABELS install once nightly TIMEOUT 600
+  COMMAND ${CMAKE_CURRENT_LIST_DIR}/conan.sh ${PROJECT_SOURCE_DIR} ${XIO_TESTS_BINARY_DIR}/install-conan)
 
 # The packages hold the programs, which come without sanitizers.
 if(TARGET xio-tester AND NOT XIO_SANITIZE)
