@@ -32,6 +32,11 @@ if(XIO_BUILD_BENCH AND XIO_TOOLS_MISSING)
   set(XIO_BUILD_BENCH OFF)
 endif()
 
+find_program(XIO_HELP2MAN help2man DOC "help2man, for pages of the manual")
+if(XIO_BUILD_BENCH AND NOT XIO_HELP2MAN)
+  xio_left_out("pages of the manual" "no help2man (Debian: help2man)")
+endif()
+
 # The tests need one of two major versions.
 if(XIO_BUILD_TESTS)
   find_package(Catch2 3 CONFIG QUIET)

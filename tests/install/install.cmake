@@ -28,5 +28,14 @@ if(TARGET xio-tester AND NOT XIO_SANITIZE)
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/debs.sh ${PROJECT_BINARY_DIR} ${XIO_TESTS_BINARY_DIR}/install-debs ${CMAKE_CXX_COMPILER})
   xio_register_test(NAME install.chroot LABELS install once nightly TIMEOUT 1800
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/chroot.sh ${PROJECT_BINARY_DIR} ${XIO_TESTS_BINARY_DIR}/install-chroot)
+  xio_register_test(NAME install.completion LABELS install once
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/completion.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:xio-tester> $<TARGET_FILE:xio-vendors>)
+  set(missing "")
+  if(NOT XIO_HELP2MAN)
+    set(missing "no help2man (Debian: help2man)")
+  endif()
+  xio_register_tool_test("${missing}" NAME install.manual LABELS install
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/manual.sh ${PROJECT_BINARY_DIR}/man ${PROJECT_VERSION}
+      $<TARGET_FILE:xio-tester> $<TARGET_FILE:xio-vendors> ${PROJECT_SOURCE_DIR}/scripts/xio-bind)
   set_tests_properties(install.debs install.chroot PROPERTIES DEPENDS docs.doxygen)
 endif()
