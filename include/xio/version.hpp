@@ -5,7 +5,7 @@
 /// @brief Version of the library, for the preprocessor and for CMake (which reads this file).
 
 #define XIO_VERSION_MAJOR 0
-#define XIO_VERSION_MINOR 1
+#define XIO_VERSION_MINOR 2
 #define XIO_VERSION_PATCH 0
 #define XIO_VERSION (XIO_VERSION_MAJOR * 10000 + XIO_VERSION_MINOR * 100 + XIO_VERSION_PATCH)
 

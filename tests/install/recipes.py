@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""recipes.py PROJECT VERSION: recipes whose client is not at hand can be read, and say what the sources say."""
+"""recipes.py PROJECT VERSION: recipes and pages say what the sources say: version, options, files."""
 import ast
 import json
 import pathlib
@@ -21,6 +21,13 @@ def main():
         if path.suffix in (".py", ".cmake"):
             for option in set(re.findall(r"XIO_BUILD_[A-Z]+", path.read_text())) - options:
                 wrong.append(f"{path}: there is no option {option}")
+    newest = re.search(r"^## (\S+)", (project / "CHANGELOG.md").read_text(), re.MULTILINE).group(1)
+    if newest != sys.argv[2]:
+        wrong.append(f"CHANGELOG.md begins with {newest}, the headers have {sys.argv[2]}")
+    for path in [*project.glob("*.md"), project / "packaging/README.md"]:
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
+            if not (path.parent / link).exists():
+                wrong.append(f"{path}: there is no {link}")
     print("\n".join(wrong) or "recipes: ok")
     return 1 if wrong else 0
 
