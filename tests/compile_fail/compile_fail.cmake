@@ -21,3 +21,9 @@ xio_compile_fail_test(compile_fail/refused.cpp "shared by the waves that use it"
 xio_compile_fail_test(compile_fail/refused.cpp "nodiscard|unused" NAME compile_fail.unused_status FLAGS -DCASE=18 -Werror)
 xio_compile_fail_test(compile_fail/refused.cpp "nodiscard|unused" NAME compile_fail.unused_token FLAGS -DCASE=19 -Werror)
 xio_compile_fail_test(compile_fail/refused.cpp "are for submissions" NAME compile_fail.notify_wait FLAGS -DCASE=20)
+
+# Every message of require_vendor(), each by a mistake of its own.
+xio_register_test(NAME compile_fail.vendors LABELS compile_fail
+  COMMAND ${XIO_TESTS_DIR}/compile_fail/every_message.sh ${XIO_TESTS_DIR}/compile_fail/vendors.cpp " vendor: "
+    ${PROJECT_SOURCE_DIR}/include/xio/vendors/rdma/require_vendor.hpp ${PROJECT_SOURCE_DIR}/include/xio/vendors/nvme/require_vendor.hpp
+    -- ${CMAKE_CXX_COMPILER} -std=c++17 -I${PROJECT_SOURCE_DIR}/include)

@@ -13,7 +13,7 @@ BELOW = {
     "device/arch": [],
     "device/core": ["device/arch"],
     "vendors": CORE,
-    "vendors/rdma": CORE,
+    "vendors/rdma": CORE + ["vendors"],
     "vendors/nvme": CORE + ["vendors"],
     **{f"vendors/{nic}": CORE + ["vendors", "vendors/rdma"] for nic in ("mlx5", "bnxt", "ionic", "ernic", "rxe")},
     "device/queue": CORE,

@@ -2,37 +2,15 @@
 #pragma once
 
 /// @file
-/// @brief Small types of the NVMe queue: how it reads completions, where its state lives, what a batch is made of.
+/// @brief Small types of the NVMe queue: where its state lives, what a batch is made of.
 
 #include <xio/device/nvme/handle.hpp>
 #include <xio/device/queue/completion.hpp>
-#include <xio/vendors/nvme/decode.hpp>
+#include <xio/vendors/nvme/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
 
 namespace nvme {
-
-/// How the protocol code reads an NVMe completion.
-struct CompletionFormat {
-  using Entry = Cqe;
-
-  XIO_DEVICE_INLINE static uint64_t look(const Cqe* entry) {
-    return arch::load<arch::Scope::system>(reinterpret_cast<const uint64_t*>(entry) + 1);
-  }
-  XIO_HOST_DEVICE static constexpr bool valid(uint64_t word, bool phase) {
-    constexpr uint32_t phase_bit = 0x10000;  // of the upper dword
-    const auto upper = static_cast<uint32_t>(word >> 32);
-    return (upper & phase_bit) == (phase ? phase_bit : 0);
-  }
-  XIO_HOST_DEVICE static constexpr uint32_t key(uint64_t word) { return static_cast<uint32_t>(word >> 32) & 0xffff; }
-  XIO_HOST_DEVICE static constexpr uint64_t status(uint64_t word) { return word >> 49; }
-  /// The other bits, among them "more" and the retry delay, say nothing about success.
-  XIO_HOST_DEVICE static constexpr bool is_error(uint64_t status) { return (status & 0x7ff) != 0; }
-  XIO_DEVICE_INLINE static uint64_t result(const Cqe* entry) {
-    return arch::load<arch::Scope::system>(reinterpret_cast<const uint64_t*>(entry));
-  }
-  XIO_HOST_DEVICE static constexpr Status decode(uint16_t status_field) { return to_status(status_field); }
-};
 
 namespace detail {
 /// The handle, with what the compiler must know of those pointers that plain accesses go through.

@@ -7,6 +7,7 @@
 #include <xio/device/rdma/bell.hpp>
 #include <xio/device/rdma/completions.hpp>
 #include <xio/device/rdma/memory.hpp>
+#include <xio/vendors/rdma/require_vendor.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -29,6 +30,8 @@ struct Received {
 /// asks uses a policy that says so (Unasked).
 template <class Vendor, Sharing S = Sharing::grid, class QueuePolicy = xio::Policy<>>
 class ReceiveQueue {
+  static_assert(require_vendor<Vendor>(), "what a vendor must have: xio/vendors/rdma/require_vendor.hpp");
+
  public:
   /// @param lanes as of QueuePair
   XIO_HOST_DEVICE explicit ReceiveQueue(const ReceiveQueueHandle& handle, uint64_t lanes = 0)

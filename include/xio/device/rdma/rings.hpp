@@ -11,6 +11,7 @@
 #include <xio/device/rdma/collapsed.hpp>
 #include <xio/device/rdma/completions.hpp>
 #include <xio/vendors/rdma/completion.hpp>
+#include <xio/vendors/rdma/require_vendor.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -19,6 +20,8 @@ namespace rdma {
 /// The protocol code on a send ring: everything that does not depend on what an operation is.
 template <class Vendor, Sharing S, class QueuePolicy>
 class SendRings {
+  static_assert(require_vendor<Vendor>(), "what a vendor must have: xio/vendors/rdma/require_vendor.hpp");
+
  public:
   XIO_HOST_DEVICE explicit SendRings(const QueuePairHandle& handle, uint64_t lanes = 0)
       : handle_(in_global_memory(handle)), lanes_(lanes) {}

@@ -5,35 +5,46 @@
 /// @brief What a queue protocol has to know about NVMe queues.
 
 #include <xio/config.hpp>
+#include <xio/device/arch/arch.hpp>
 #include <xio/vendors/nvme/decode.hpp>
 #include <xio/vendors/nvme/layout.hpp>
+#include <xio/vendors/nvme/require_vendor.hpp>
 
 XIO_NAMESPACE_BEGIN
 
 namespace nvme {
 
+/// How the protocol code reads an NVMe completion.
+struct CompletionFormat {
+  using Entry = Cqe;
+
+  XIO_DEVICE_INLINE static uint64_t look(const Cqe* entry) {
+    return arch::load<arch::Scope::system>(reinterpret_cast<const uint64_t*>(entry) + 1);
+  }
+  XIO_HOST_DEVICE static constexpr bool valid(uint64_t word, bool phase) {
+    constexpr uint32_t phase_bit = 0x10000;  // of the upper dword
+    const auto upper = static_cast<uint32_t>(word >> 32);
+    return (upper & phase_bit) == (phase ? phase_bit : 0);
+  }
+  XIO_HOST_DEVICE static constexpr uint32_t key(uint64_t word) { return static_cast<uint32_t>(word >> 32) & 0xffff; }
+  XIO_HOST_DEVICE static constexpr uint64_t status(uint64_t word) { return word >> 49; }
+  /// The other bits, among them "more" and the retry delay, say nothing about success.
+  XIO_HOST_DEVICE static constexpr bool is_error(uint64_t status) { return (status & 0x7ff) != 0; }
+  XIO_DEVICE_INLINE static uint64_t result(const Cqe* entry) {
+    return arch::load<arch::Scope::system>(reinterpret_cast<const uint64_t*>(entry));
+  }
+  XIO_HOST_DEVICE static constexpr Status decode(uint16_t status_field) { return to_status(status_field); }
+};
+
 /// NVMe as a vendor of the queue protocol.
 struct Traits {
+  static constexpr const char* name = "nvme";
   using Entry = Sqe;
   using Completion = Cqe;
-
-  static constexpr uint32_t entry_bytes = sizeof(Sqe);
-  static constexpr uint32_t completion_bytes = sizeof(Cqe);
-  static constexpr uint32_t slots_per_entry = 1;
-  static constexpr uint32_t max_ring_entries = 65536;  ///< CAP.MQES + 1 may be less; admin queues: 4096
-
-  static constexpr bool in_order_completion = false;  ///< completions name their command, and come in any order
-  static constexpr uint32_t identifier_bits = 16;     ///< command identifier
-  static constexpr uint32_t head_bits = 16;           ///< SQ head in a completion: an index into the ring
+  using Completions = CompletionFormat;
 
   static constexpr uint8_t completion_initial_byte = 0;  ///< memory of a completion ring before its first use
   static constexpr bool first_lap_phase = expected_phase(0);
-
-  static constexpr uint32_t doorbell_bytes = 4;
-  static constexpr bool doorbell_is_index = true;      ///< the new tail or head, 0 to entries - 1, not a count
-  static constexpr bool full_ring_is_one_less = true;  ///< tail == head means empty
-  static constexpr bool completion_doorbell = true;    ///< the device must be told how far the completions were read
-  static constexpr bool signals_every_operation = true;
 
   /// Whether an entry belongs to lap `lap` of the completion ring.
   XIO_HOST_DEVICE static constexpr bool is_new(const Cqe& entry, uint64_t lap) {
@@ -42,6 +53,7 @@ struct Traits {
   /// The library's status of an entry.
   XIO_HOST_DEVICE static constexpr Status status(const Cqe& entry) { return to_status(status_field(entry)); }
 };
+static_assert(require_vendor<Traits>(), "NVMe is a vendor like the others");
 
 }  // namespace nvme
 

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What the traits of NVMe must have (nvme::Traits), checked where a queue uses them.
+///
+/// | static member                         | meaning                                                  |
+/// |---------------------------------------|----------------------------------------------------------|
+/// | `name`                                | for people                                               |
+/// | `Entry`, `Completion`                 | an entry of either ring, as it lies in memory            |
+/// | `is_new(entry, lap)`, `status(entry)` | what a copy of a completion says                         |
+/// | `Completions`                         | reads one where it lies, as the protocol asks            |
+/// |                                       | (device/queue/completion.hpp): `Entry`, `look`, `valid`, |
+/// |                                       | `key`, `status`, `is_error`, `result`, `decode`          |
+
+#include <xio/device/core/status.hpp>
+#include <xio/vendors/member.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace nvme {
+
+/// The members that require_vendor() asks for, by name.
+namespace required {
+
+template <class V>
+using Name = decltype(V::name);
+template <class V>
+using EntrySize = member::Constant<sizeof(typename V::Entry) == 64>;
+template <class V>
+using IsNew = decltype(V::is_new(member::made<const typename V::Completion&>(), uint64_t{}));
+template <class V>
+using GetStatus = decltype(V::status(member::made<const typename V::Completion&>()));
+
+template <class V>
+using SameEntry = member::Constant<IsSame<typename V::Completions::Entry, typename V::Completion>::value>;
+template <class V>
+using Look = decltype(V::Completions::look(member::made<const typename V::Completions::Entry*>()));
+template <class V>
+using Result = decltype(V::Completions::result(member::made<const typename V::Completions::Entry*>()));
+template <class V>
+using Valid = decltype(V::Completions::valid(uint64_t{}, bool{}));
+template <class V>
+using Key = decltype(V::Completions::key(uint64_t{}));
+template <class V>
+using StatusBits = decltype(V::Completions::status(uint64_t{}));
+template <class V>
+using IsError = decltype(V::Completions::is_error(uint64_t{}));
+template <class V>
+using Decode = decltype(V::Completions::decode(uint16_t{}));
+
+}  // namespace required
+
+/// Refuses, with a message for each, what is missing of NVMe's traits or has another type than the queue expects: see
+/// the table above. True where it compiles.
+template <class V>
+XIO_HOST_DEVICE constexpr bool require_vendor() {
+  using namespace required;
+  using member::is;
+  using member::is_set;
+  static_assert(is<Name, V, const char* const>, "NVMe vendor: name is to be a static constexpr const char*");
+  static_assert(is_set<EntrySize, V>, "NVMe vendor: Entry is to be a type of 64 bytes");
+  static_assert(is<IsNew, V, bool>, "NVMe vendor: is_new(entry, lap) is to return a bool");
+  static_assert(is<GetStatus, V, Status>, "NVMe vendor: status(entry) is to return a Status");
+  static_assert(is_set<SameEntry, V>, "NVMe vendor: Completions::Entry is to be Completion");
+  static_assert(is<Look, V, uint64_t>, "NVMe vendor: Completions::look(entry) is to return a uint64_t");
+  static_assert(is<Result, V, uint64_t>, "NVMe vendor: Completions::result(entry) is to return a uint64_t");
+  static_assert(is<Valid, V, bool>, "NVMe vendor: Completions::valid(word, phase) is to return a bool");
+  static_assert(is<Key, V, uint32_t>, "NVMe vendor: Completions::key(word) is to return a uint32_t");
+  static_assert(is<StatusBits, V, uint64_t>, "NVMe vendor: Completions::status(word) is to return a uint64_t");
+  static_assert(is<IsError, V, bool>, "NVMe vendor: Completions::is_error(status) is to return a bool");
+  static_assert(is<Decode, V, Status>, "NVMe vendor: Completions::decode(status) is to return a Status");
+  return true;
+}
+
+}  // namespace nvme
+
+XIO_NAMESPACE_END

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What the traits of an RDMA vendor must have, checked where a queue is made of them.
+///
+/// All members are static. Those of the second table are asked for where the first one's flags say that there are such.
+///
+/// | member                                            | meaning                                                   |
+/// |---------------------------------------------------|-----------------------------------------------------------|
+/// | `name`                                            | for people                                                |
+/// | `power_of_two`                                    | the send ring has a power of two of units                 |
+/// | `wraps`                                           | an entry that reaches the ring's end goes on at its start |
+/// | `unit_shift(shape)`                               | log2 of the bytes of a unit, which counters count         |
+/// | `Send::units(shape, work, payload)`               | units of an entry                                         |
+/// | `Send::check(shape, work, payload)`               | why it cannot be posted, or Status::ok                    |
+/// | `Send::encode(shape, work, payload, place, sink)` | stores the entry; returns its first 8 bytes               |
+/// | `Receive::check(shape, payload)`                  | why a receive cannot be posted, or Status::ok             |
+/// | `Receive::encode(shape, payload, place, sink)`    | stores its entry                                          |
+/// | `Completions`                                     | reads a completion: `by_index`, `entry_bytes`,            |
+/// |                                                   | `word_offset`, `is_new`, `decode`, `decode_success`,      |
+/// |                                                   | `is_about`                                                |
+/// | `progress(shape, known, completion, read)`        | how far the send queue got, by a completion               |
+/// | `counts_operations`                               | progress() looks at Progress::operations                  |
+/// | `has_flush_completions`                           | entries behind a failed one have completions too          |
+/// | `has_nop`                                         | Operation::nop is offered                                 |
+/// | `fence_after_memory_operation`                    | entries must know whether the one before changed a key    |
+/// | `doorbell_repeats_entry`                          | send_doorbell() needs the last entry's first 8 bytes      |
+/// | `doorbell_stride`                                 | bytes between two registers rung in turn; 0: one          |
+/// | `has_send_record`, `has_send_doorbell`            | how entries are announced: one of them at least           |
+/// | `has_receive_record`, `has_receive_doorbell`      | the same of receives                                      |
+/// | `has_cq_record`, `has_cq_doorbell`                | how the device is told what was read                      |
+/// | `has_collapsed_cq`, `has_side_table`              | there is a `Collapsed`, there is a `Table`                |
+///
+/// | member, where there is such                       | meaning                                                   |
+/// |---------------------------------------------------|-----------------------------------------------------------|
+/// | `available(producer, head, entries)`              | completions that are there, with `by_index`               |
+/// | `send_record(shape, end)`                         | the word as it lies in memory                             |
+/// | `receive_record(shape, end)`                      | the same of receives                                      |
+/// | `cq_record(head, entries)`                        | the same of a completion queue                            |
+/// | `Doorbell`, `CqDoorbell`                          | uint32_t or uint64_t: what a register takes               |
+/// | `send_doorbell(shape, end, head)`                 | what rings for the entries before `end`                   |
+/// | `receive_doorbell(shape, end)`                    | the same of receives                                      |
+/// | `cq_doorbell(number, head, entries)`              | what tells that completions were read                     |
+/// | `Collapsed`                                       | reads the one entry: `Ring`, `look`, `is_new`, `decode`,  |
+/// |                                                   | `decode_success`                                          |
+/// | `Table`                                           | `entry_words`, `packets`, `next_psn`, `index`, `word`     |
+/// | `doorbell_index(shape, index)`                    | index that the table names a unit by                      |
+
+#include <xio/vendors/member.hpp>
+#include <xio/vendors/rdma/completion.hpp>
+#include <xio/vendors/rdma/work.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace rdma {
+
+/// The members that require_vendor() asks for, by name.
+namespace required {
+
+using member::Constant;
+using member::made;
+
+/// A sink of entries, and what reads words of a ring or of a completion.
+struct Sink {
+  static constexpr bool avoids_branches = false;
+  XIO_HOST_DEVICE void put(uint32_t, const Segment&) const;
+  XIO_HOST_DEVICE void put_chosen(uint32_t, const Segment&) const;
+  XIO_HOST_DEVICE void put8(uint32_t, uint64_t) const;
+};
+struct RingWords {
+  XIO_HOST_DEVICE uint32_t operator()(uint64_t offset) const;
+};
+struct EntryWords {
+  XIO_HOST_DEVICE uint64_t operator()(uint32_t offset) const;
+};
+
+template <class V>
+using Name = decltype(V::name);
+template <class V>
+using PowerOfTwo = Constant<V::power_of_two>;
+template <class V>
+using Wraps = Constant<V::wraps>;
+template <class V>
+using CountsOperations = Constant<V::counts_operations>;
+template <class V>
+using HasFlushCompletions = Constant<V::has_flush_completions>;
+template <class V>
+using HasNop = Constant<V::has_nop>;
+template <class V>
+using FenceAfterMemoryOperation = Constant<V::fence_after_memory_operation>;
+template <class V>
+using DoorbellRepeatsEntry = Constant<V::doorbell_repeats_entry>;
+template <class V>
+using HasSendRecord = Constant<V::has_send_record>;
+template <class V>
+using HasSendDoorbell = Constant<V::has_send_doorbell>;
+template <class V>
+using HasReceiveRecord = Constant<V::has_receive_record>;
+template <class V>
+using HasReceiveDoorbell = Constant<V::has_receive_doorbell>;
+template <class V>
+using HasCqRecord = Constant<V::has_cq_record>;
+template <class V>
+using HasCqDoorbell = Constant<V::has_cq_doorbell>;
+template <class V>
+using HasCollapsedCq = Constant<V::has_collapsed_cq>;
+template <class V>
+using HasSideTable = Constant<V::has_side_table>;
+template <class V>
+using DoorbellStride = decltype(V::doorbell_stride);
+
+template <class V>
+using UnitShift = decltype(V::unit_shift(SendShape{}));
+template <class V>
+using Units = decltype(V::Send::units(SendShape{}, Work{}, OneSge{}));
+template <class V>
+using Check = decltype(V::Send::check(SendShape{}, Work{}, OneSge{}));
+template <class V>
+using Encode = decltype(V::Send::encode(SendShape{}, Work{}, OneSge{}, Place{}, made<Sink&>()));
+template <class V>
+using CheckReceive = decltype(V::Receive::check(ReceiveShape{}, OneSge{}));
+template <class V>
+using EncodeReceive = decltype(V::Receive::encode(ReceiveShape{}, OneSge{}, Place{}, made<Sink&>()));
+template <class V>
+using GetProgress = decltype(V::progress(SendShape{}, Progress{}, WorkCompletion{}, RingWords{}));
+
+template <class V>
+using ByIndex = Constant<V::Completions::by_index>;
+template <class V>
+using EntryBytes = decltype(V::Completions::entry_bytes);
+template <class V>
+using WordOffset = decltype(V::Completions::word_offset);
+template <class V>
+using IsNew = decltype(V::Completions::is_new(uint64_t{}, uint64_t{}, uint32_t{}));
+template <class V>
+using Decode = decltype(V::Completions::decode(uint64_t{}, EntryWords{}));
+template <class V>
+using DecodeSuccess = decltype(V::Completions::decode_success(uint64_t{}, EntryWords{}));
+template <class V>
+using IsAbout = decltype(V::Completions::is_about(Identity{}, WorkCompletion{}, uint64_t{}, EntryWords{}));
+template <class V>
+using Available = decltype(V::available(uint32_t{}, uint64_t{}, uint32_t{}));
+
+template <class V>
+using SendRecord = decltype(V::send_record(SendShape{}, uint64_t{}));
+template <class V>
+using ReceiveRecord = decltype(V::receive_record(ReceiveShape{}, uint64_t{}));
+template <class V>
+using CqRecord = decltype(V::cq_record(uint64_t{}, uint32_t{}));
+/// Whether a doorbell's value is of the type that is stored, 4 or 8 bytes.
+template <class Value, class Stored>
+using Rings =
+    Constant<IsSame<Value, Stored>::value && (IsSame<Stored, uint32_t>::value || IsSame<Stored, uint64_t>::value)>;
+template <class V>
+using SendDoorbell = Rings<decltype(V::send_doorbell(SendShape{}, uint64_t{}, uint64_t{})), typename V::Doorbell>;
+template <class V>
+using ReceiveDoorbell = Rings<decltype(V::receive_doorbell(ReceiveShape{}, uint64_t{})), typename V::Doorbell>;
+template <class V>
+using CqDoorbell = Rings<decltype(V::cq_doorbell(uint32_t{}, uint64_t{}, uint32_t{})), typename V::CqDoorbell>;
+
+template <class V>
+using CollapsedIsAbout = decltype(V::Collapsed::Ring::is_about(Identity{}, WorkCompletion{}, uint64_t{}, EntryWords{}));
+template <class V>
+using CollapsedLook = decltype(V::Collapsed::look(EntryWords{}));
+template <class V>
+using CollapsedIsNew = decltype(V::Collapsed::is_new(uint64_t{}, Progress{}, uint64_t{}));
+template <class V>
+using CollapsedDecode = decltype(V::Collapsed::decode(EntryWords{}, Progress{}, uint64_t{}));
+template <class V>
+using CollapsedSuccess = decltype(V::Collapsed::decode_success(uint64_t{}, EntryWords{}));
+
+template <class V>
+using DoorbellIndex = decltype(V::doorbell_index(SendShape{}, uint64_t{}));
+template <class V>
+using TableWords = decltype(V::Table::entry_words);
+template <class V>
+using TablePackets = decltype(V::Table::packets(uint64_t{}, uint32_t{}));
+template <class V>
+using TableNextPsn = decltype(V::Table::next_psn(uint32_t{}, uint32_t{}));
+template <class V>
+using TableIndex = decltype(V::Table::index(uint32_t{}, uint64_t{}, uint32_t{}));
+template <class V>
+using TableWord = decltype(V::Table::word(uint32_t{}, Operation::put, uint32_t{}, uint32_t{}, uint32_t{}));
+
+}  // namespace required
+
+/// Refuses, with a message for each, what is missing of a vendor's traits or has another type than the queues expect:
+/// see the table above. QueuePair and ReceiveQueue call it; true where it compiles.
+template <class V>
+XIO_HOST_DEVICE constexpr bool require_vendor() {
+  using namespace required;
+  using member::is;
+  using member::is_flag;
+  using member::is_set;
+  static_assert(is<Name, V, const char* const>, "RDMA vendor: name is to be a static constexpr const char*");
+  static_assert(is_flag<PowerOfTwo, V>, "RDMA vendor: power_of_two is to be a static constexpr bool");
+  static_assert(is_flag<Wraps, V>, "RDMA vendor: wraps is to be a static constexpr bool");
+  static_assert(is_flag<CountsOperations, V>, "RDMA vendor: counts_operations is to be a static constexpr bool");
+  static_assert(is_flag<HasFlushCompletions, V>, "RDMA vendor: has_flush_completions is to be a static constexpr bool");
+  static_assert(is_flag<HasNop, V>, "RDMA vendor: has_nop is to be a static constexpr bool");
+  static_assert(is_flag<FenceAfterMemoryOperation, V>,
+                "RDMA vendor: fence_after_memory_operation is to be a static constexpr bool");
+  static_assert(is_flag<DoorbellRepeatsEntry, V>,
+                "RDMA vendor: doorbell_repeats_entry is to be a static constexpr bool");
+  static_assert(is_flag<HasSendRecord, V>, "RDMA vendor: has_send_record is to be a static constexpr bool");
+  static_assert(is_flag<HasSendDoorbell, V>, "RDMA vendor: has_send_doorbell is to be a static constexpr bool");
+  static_assert(is_flag<HasReceiveRecord, V>, "RDMA vendor: has_receive_record is to be a static constexpr bool");
+  static_assert(is_flag<HasReceiveDoorbell, V>, "RDMA vendor: has_receive_doorbell is to be a static constexpr bool");
+  static_assert(is_flag<HasCqRecord, V>, "RDMA vendor: has_cq_record is to be a static constexpr bool");
+  static_assert(is_flag<HasCqDoorbell, V>, "RDMA vendor: has_cq_doorbell is to be a static constexpr bool");
+  static_assert(is_flag<HasCollapsedCq, V>, "RDMA vendor: has_collapsed_cq is to be a static constexpr bool");
+  static_assert(is_flag<HasSideTable, V>, "RDMA vendor: has_side_table is to be a static constexpr bool");
+  static_assert(is<DoorbellStride, V, const uint32_t>,
+                "RDMA vendor: doorbell_stride is to be a static constexpr uint32_t, 0 where there is one register");
+
+  static_assert(is<UnitShift, V, uint32_t>, "RDMA vendor: unit_shift(shape) is to return a uint32_t");
+  static_assert(is<Units, V, uint32_t>, "RDMA vendor: Send::units(shape, work, payload) is to return a uint32_t");
+  static_assert(is<Check, V, Status>, "RDMA vendor: Send::check(shape, work, payload) is to return a Status");
+  static_assert(is<Encode, V, uint64_t>,
+                "RDMA vendor: Send::encode(shape, work, payload, place, sink) is to return the first 8 bytes");
+  static_assert(is<CheckReceive, V, Status>, "RDMA vendor: Receive::check(shape, payload) is to return a Status");
+  static_assert(is<EncodeReceive, V, void>,
+                "RDMA vendor: Receive::encode(shape, payload, place, sink) is to return nothing");
+  static_assert(is<GetProgress, V, Progress>,
+                "RDMA vendor: progress(shape, known, completion, read) is to return a Progress");
+
+  static_assert(is_flag<ByIndex, V>, "RDMA vendor: Completions::by_index is to be a static constexpr bool");
+  static_assert(is<EntryBytes, V, const uint32_t>,
+                "RDMA vendor: Completions::entry_bytes is to be a static constexpr uint32_t");
+  static_assert(is<WordOffset, V, const uint32_t>,
+                "RDMA vendor: Completions::word_offset is to be a static constexpr uint32_t");
+  static_assert(is_set<ByIndex, V> || is<IsNew, V, bool>,
+                "RDMA vendor: Completions::is_new(word, index, entries) is to return a bool");
+  static_assert(is<Decode, V, WorkCompletion>,
+                "RDMA vendor: Completions::decode(word, read) is to return a WorkCompletion");
+  static_assert(is<DecodeSuccess, V, WorkCompletion>,
+                "RDMA vendor: Completions::decode_success(word, read) is to return a WorkCompletion");
+  static_assert(is<IsAbout, V, bool>,
+                "RDMA vendor: Completions::is_about(identity, completion, word, read) is to return a bool");
+  static_assert(!is_set<ByIndex, V> || is<Available, V, uint32_t>,
+                "RDMA vendor: with Completions::by_index, available(producer, head, entries) is to return a uint32_t");
+
+  static_assert(is_set<HasSendRecord, V> || is_set<HasSendDoorbell, V>,
+                "RDMA vendor: entries are announced by a send record or a send doorbell, and it has neither");
+  static_assert(!is_set<HasSendRecord, V> || is<SendRecord, V, uint32_t>,
+                "RDMA vendor: with has_send_record, send_record(shape, end) is to return a uint32_t");
+  static_assert(!is_set<HasSendDoorbell, V> || is_set<SendDoorbell, V>,
+                "RDMA vendor: with has_send_doorbell, send_doorbell(shape, end, head) is to return a Doorbell");
+  static_assert(!is_set<HasReceiveRecord, V> || is<ReceiveRecord, V, uint32_t>,
+                "RDMA vendor: with has_receive_record, receive_record(shape, end) is to return a uint32_t");
+  static_assert(!is_set<HasReceiveDoorbell, V> || is_set<ReceiveDoorbell, V>,
+                "RDMA vendor: with has_receive_doorbell, receive_doorbell(shape, end) is to return a Doorbell");
+  static_assert(!is_set<HasCqRecord, V> || is<CqRecord, V, uint32_t>,
+                "RDMA vendor: with has_cq_record, cq_record(head, entries) is to return a uint32_t");
+  static_assert(!is_set<HasCqDoorbell, V> || is_set<CqDoorbell, V>,
+                "RDMA vendor: with has_cq_doorbell, cq_doorbell(number, head, entries) is to return a CqDoorbell");
+
+  if constexpr (is_set<HasCollapsedCq, V>) {
+    static_assert(is<CollapsedIsAbout, V, bool>,
+                  "RDMA vendor: with has_collapsed_cq, Collapsed::Ring is to have is_about() as Completions has it");
+    static_assert(is<CollapsedLook, V, uint64_t>,
+                  "RDMA vendor: with has_collapsed_cq, Collapsed::look(read) is to return a uint64_t");
+    static_assert(is<CollapsedIsNew, V, bool>,
+                  "RDMA vendor: with has_collapsed_cq, Collapsed::is_new(word, known, in_flight) is to return a bool");
+    static_assert(is<CollapsedDecode, V, WorkCompletion>,
+                  "RDMA vendor: with has_collapsed_cq, Collapsed::decode(…) is to return a WorkCompletion");
+    static_assert(is<CollapsedSuccess, V, WorkCompletion>,
+                  "RDMA vendor: with has_collapsed_cq, Collapsed::decode_success(…) is to return a WorkCompletion");
+  }
+  if constexpr (is_set<HasSideTable, V>) {
+    static_assert(is<DoorbellIndex, V, uint32_t>,
+                  "RDMA vendor: with has_side_table, doorbell_index(shape, index) is to return a uint32_t");
+    static_assert(is<TableWords, V, const uint32_t>,
+                  "RDMA vendor: with has_side_table, Table::entry_words is to be a static constexpr uint32_t");
+    static_assert(is<TablePackets, V, uint32_t>,
+                  "RDMA vendor: with has_side_table, Table::packets(bytes, mtu_shift) is to return a uint32_t");
+    static_assert(is<TableNextPsn, V, uint32_t>,
+                  "RDMA vendor: with has_side_table, Table::next_psn(psn, packets) is to return a uint32_t");
+    static_assert(is<TableIndex, V, uint32_t>,
+                  "RDMA vendor: with has_side_table, Table::index(place, message, entries) is to return a uint32_t");
+    static_assert(is<TableWord, V, uint64_t>,
+                  "RDMA vendor: with has_side_table, Table::word(…) is to return a uint64_t");
+  }
+  return true;
+}
+
+}  // namespace rdma
+
+XIO_NAMESPACE_END
