@@ -21,6 +21,11 @@ xio_compile_fail_test(compile_fail/refused.cpp "shared by the waves that use it"
 xio_compile_fail_test(compile_fail/refused.cpp "nodiscard|unused" NAME compile_fail.unused_status FLAGS -DCASE=18 -Werror)
 xio_compile_fail_test(compile_fail/refused.cpp "nodiscard|unused" NAME compile_fail.unused_token FLAGS -DCASE=19 -Werror)
 xio_compile_fail_test(compile_fail/refused.cpp "are for submissions" NAME compile_fail.notify_wait FLAGS -DCASE=20)
+xio_compile_fail_test(compile_fail/refused.cpp "can live in registers" NAME compile_fail.shared_rdma_session FLAGS -DCASE=21)
+xio_compile_fail_test(compile_fail/refused.cpp "is kept in memory" NAME compile_fail.two_registers_session FLAGS -DCASE=22)
+xio_compile_fail_test(compile_fail/refused.cpp "RDMA vendor: has_nop is to be" NAME compile_fail.vendor_of_queue_pair FLAGS -DCASE=23)
+xio_compile_fail_test(compile_fail/refused.cpp "RDMA vendor: has_nop is to be" NAME compile_fail.vendor_of_receive_queue FLAGS -DCASE=24)
+xio_compile_fail_test(compile_fail/refused.cpp "a queue pair notifies nobody" NAME compile_fail.rdma_notify FLAGS -DCASE=25)
 
 # Every message of require_vendor(), each by a mistake of its own.
 xio_register_test(NAME compile_fail.vendors LABELS compile_fail

@@ -76,4 +76,25 @@ void send(mlx5::QueuePair<> queue, Region region) { W(, (void)) queue.send(regio
 Status wait(nvme::Queue<Sharing::grid, Policy<Notify> > queue, Token token, Notification& told) {
   return queue.wait(token, soon(), W(Options().notify(told), Options()));
 }
+#elif CASE == 21  // shared_rdma_session
+void loop(mlx5::QueuePair<Sharing::W(grid, wave)> queue) { queue.session().end(); }
+#elif CASE == 22  // two_registers_session
+struct Registers : mlx5::Options {
+  static constexpr uint32_t doorbell_stride = W(256, 0);
+};
+void loop(rdma::QueuePair<mlx5::Vendor<Registers>, Sharing::wave> queue) { queue.session().end(); }
+#elif CASE == 23  // vendor_of_queue_pair
+struct Wrong : mlx5::Vendor<> {
+  W(static constexpr int has_nop = 1;, )
+};
+Token send(rdma::QueuePair<Wrong> queue, Region region) { return queue.send(region.at(0, 8), soon()); }
+#elif CASE == 24  // vendor_of_receive_queue
+struct Wrong : rxe::Vendor<> {
+  W(static constexpr int has_nop = 1;, )
+};
+Token post(rdma::ReceiveQueue<Wrong> queue, Region region) { return queue.post(region.at(0, 8), soon()); }
+#elif CASE == 25  // rdma_notify
+Token send(mlx5::QueuePair<> queue, Region region, Notification& told) {
+  return queue.send(region.at(0, 8), soon(), W(Options().notify(told), Options()));
+}
 #endif

@@ -219,3 +219,114 @@ TEMPLATE_LIST_TEST_CASE("H15 data that is later than its completion: a wait make
   CHECK(rig.near.model().statistics().operations == before + 8 + 1);
   CHECK(rig.violations() == "");
 }
+
+TEMPLATE_LIST_TEST_CASE("H30 the steps of calls that are to be measured are counted", "", Vendors) {
+  RdmaRig<TestType> rig;
+  QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
+  using xio::telemetry::Step;
+  xio::telemetry::Steps steps;
+  const auto measured = xio::Options().measure(steps);
+  const auto times = [&](Step step) { return steps.times[static_cast<uint32_t>(step)]; };
+  const PausingWave wave([&](uint64_t) { settle(rig.nic); });
+  const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), soon(), measured);
+  CHECK(times(Step::enqueue) == 1);
+  CHECK(times(Step::sq_doorbell) == 1);
+  CHECK(times(Step::cq_poll) == 0);
+  CHECK(qp.wait(token, soon(), measured).is_ok());
+  CHECK(times(Step::cq_poll) >= 2);
+  const xio::rdma::Piece pieces[] = {{rig.remote.at(0, 8), rig.local.at(0, 8)},
+                                     {rig.remote.at(8, 8), rig.local.at(8, 8)}};
+  CHECK(qp.submit_batch(xio::rdma::Operation::get, pieces, 2, soon(), measured).count == 2);
+  CHECK(times(Step::enqueue) == 2);
+  CHECK(times(Step::sq_doorbell) == 2);
+  // What is not told so is not measured.
+  CHECK(qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), soon()).submitted());
+  CHECK(qp.quiet(soon()).is_ok());
+  CHECK(times(Step::enqueue) == 2);
+}
+
+namespace {
+
+template <class Kit, Sharing S>
+void refuses_pieces() {
+  CAPTURE(static_cast<int>(S));
+  RdmaRig<Kit> rig;
+  QueuePair<typename Kit::Vendor, S, xio::Policy<>> qp(rig.near.handle());
+  using xio::rdma::Operation;
+  const auto refused = [&](Operation operation, const xio::rdma::Piece& wrong, Status::Code code) {
+    xio::rdma::Piece pieces[5];
+    for (xio::rdma::Piece& piece : pieces) piece = {rig.remote.at(0, 64), rig.local.at(0, 64)};
+    pieces[3] = wrong;
+    CHECK(qp.submit_batch(operation, pieces, 5, soon()).status.code == code);
+  };
+  const uint64_t end = rig.remote.length;
+  refused(Operation::put, {rig.remote.at(end - 32, 64), rig.local.at(0, 64)}, Status::out_of_range);
+  refused(Operation::get, {rig.remote.at(0, 64), rig.local.at(rig.local.length, 64)}, Status::out_of_range);
+  refused(Operation::put, {rig.remote.at(0, 64), rig.local.at(0, 32)}, Status::invalid_argument);
+  refused(Operation::send, {rig.remote.at(0, 64), rig.local.at(0, 64)}, Status::invalid_argument);
+  CHECK(rig.near.posted() == 0);
+  CHECK_FALSE(rig.nic.pass());
+}
+
+/// Each wave writes its pieces in batches of different sizes, and reads the last of them back.
+template <class Kit, Sharing S, class Policy>
+void post_batches(uint32_t waves) {
+  CAPTURE(static_cast<int>(S));
+  constexpr uint32_t lanes = 8;
+  constexpr uint32_t counts[] = {1, 8, 13, 40};
+  constexpr uint32_t each = 62;
+  constexpr uint32_t room = 3072;
+  RdmaRig<Kit> rig(Kit::config(), size_t{3} * (each + 40) * room);
+  for (size_t i = 0; i < rig.near_bytes.size(); ++i) rig.near_bytes[i] = static_cast<unsigned char>(mix(i, 3));
+  std::vector<xio::rdma::Piece> pieces;
+  std::vector<xio::rdma::Piece> back;
+  const auto length = [](uint32_t i) { return i * 97 % room; };
+  for (uint32_t i = 0; i < waves * each; ++i)
+    pieces.push_back({rig.remote.at(uint64_t{i} * room, length(i)), rig.local.at(uint64_t{i} * room, length(i))});
+  const auto last = [](uint32_t wave, uint32_t i) { return wave * each + each - 40 + i; };
+  const auto back_at = [&](uint32_t wave, uint32_t i) { return (uint64_t{3} * each + wave * 40 + i) * room; };
+  for (uint32_t wave = 0; wave < waves; ++wave) {
+    for (uint32_t i = 0; i < 40; ++i)
+      back.push_back({pieces[last(wave, i)].remote, rig.local.at(back_at(wave, i), length(last(wave, i)))});
+  }
+  rig.running();
+  CHECK_NOTHROW(xio::simt::launch(Grid::of_waves(waves, 1, lanes), [&] {
+    QueuePair<typename Kit::Vendor, S, Policy> qp(rig.near.handle());
+    const uint32_t wave = xio::arch::block_index();
+    uint32_t at = wave * each;
+    for (const uint32_t count : counts) {
+      const Token token = qp.submit_batch(xio::rdma::Operation::put, &pieces[at], count, soon());
+      EXPECT_OK(token.status);
+      if (count != 8) EXPECT_OK(qp.wait_batch(token, soon()));
+      at += count;
+    }
+    EXPECT_OK(qp.wait_batch(qp.submit_batch(xio::rdma::Operation::get, &back[wave * 40], 40, soon()), soon()));
+  }));
+  rig.nic.stop();
+  for (uint32_t i = 0; i < waves * each; ++i)
+    REQUIRE(std::memcmp(&rig.far_bytes[i * room], &rig.near_bytes[i * room], length(i)) == 0);
+  for (uint32_t wave = 0; wave < waves; ++wave) {
+    for (uint32_t i = 0; i < 40; ++i) {
+      const uint32_t from = last(wave, i);
+      REQUIRE(std::memcmp(&rig.near_bytes[back_at(wave, i)], &rig.near_bytes[from * room], length(from)) == 0);
+    }
+  }
+  CHECK(rig.violations() == "");
+  CHECK(rig.near.model().statistics().operations == waves * (each + 40));
+  // The last piece of a batch has a completion, and one in each quarter of the ring.
+  CHECK(rig.near.model().statistics().signaled <= waves * (5 + (each + 40) / (rig.near.config().sq_units / 4) + 1));
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("H37 a batch with a piece that cannot be right is refused whole", "", Vendors) {
+  refuses_pieces<TestType, Sharing::thread>();
+  refuses_pieces<TestType, Sharing::wave>();
+  refuses_pieces<TestType, Sharing::grid>();
+}
+
+TEMPLATE_LIST_TEST_CASE("H7 H23 waves post batches of pieces of all lengths", "", Vendors) {
+  post_batches<TestType, Sharing::wave, xio::Policy<>>(1);
+  post_batches<TestType, Sharing::grid, xio::Policy<>>(3);
+  post_batches<TestType, Sharing::grid, xio::Policy<Deferred<16>>>(3);
+}

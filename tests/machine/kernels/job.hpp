@@ -50,10 +50,11 @@ struct RdmaJob {
   xio::Region inbox;  ///< of the peer: thread_bytes for each thread
   uint64_t* inbox_data;
   Report* report;
+  const xio::rdma::Piece* pieces;  ///< `count` to write for each wave; then as many to read
   uint32_t lanes;
   uint32_t rounds;
   uint32_t words;
-  uint32_t reserved;
+  uint32_t count;
   uint64_t patience_ns;
 };
 

@@ -82,6 +82,32 @@ XIO_DEVICE void put_quiet(const RdmaJob& job) {
   }
 }
 
+/// Every wave writes a batch of pieces, and reads it back into other memory; their ends are those of its threads.
+template <class Vendor>
+XIO_DEVICE void batches(const RdmaJob& job) {
+  using namespace xio;
+  rdma::QueuePair<Vendor, Sharing::grid> qp(job.handle);
+  const uint32_t self = thread_number();
+  const uint32_t first = self / arch::wave_size() * job.count;
+  const uint32_t all = job.lanes / arch::wave_size() * job.count;
+  uint64_t* const out = job.data + uint64_t{self} * (thread_bytes / 8);
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const uint64_t stamp = uint64_t{self} << 32 | round;
+    fill(out, stamp, job.words);
+    // From here on a cache may hold what is there now.
+    out[block_words - 1] = out[block_words];
+    const Deadline limit = qp.deadline(Duration{job.patience_ns});
+    Token token = qp.submit_batch(rdma::Operation::put, job.pieces + first, job.count, limit);
+    Status status = qp.wait_batch(token, limit);
+    if (arch::lane() == 0) count(job.report, status, true, 7);
+    token = qp.submit_batch(rdma::Operation::get, job.pieces + all + first, job.count, limit);
+    status = qp.wait_batch(token, limit);
+    const uint64_t wave = arch::together(0);
+    const bool right = arch::ballot(wave, holds(out + block_words, stamp, job.words)) == wave;
+    if (arch::lane() == 0) count(job.report, status, right, 8);
+  }
+}
+
 /// The first half of the blocks sends, the other half receives; threads pair up by messages, not by number.
 template <class Vendor>
 XIO_DEVICE void send_receive(const RdmaJob& job) {

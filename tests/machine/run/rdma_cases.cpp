@@ -34,6 +34,7 @@ RdmaQueueConfig numbered(const Case& one, uint32_t qpn) {
 /// How many operations a kernel reports.
 uint64_t expected(const Case& one, uint32_t lanes, bool atomics) {
   const uint64_t turns = uint64_t{lanes} * one.rounds;
+  if (one.count != 0) return uint64_t{2} * one.blocks * one.rounds;  // batches: of one wave each
   for (const char* const alone : {"messages", "quiet", "puts"})
     if (one.name.find(alone) != std::string::npos) return turns;
   return turns * (atomics ? 3 : 2);
@@ -79,6 +80,18 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   job.inbox = {reinterpret_cast<uint64_t>(remote), bytes + 8, rkey};
   job.inbox_data = remote;
   job.report = report;
+  if (one.count != 0) {
+    const uint32_t waves = lanes / gpu.wave_size();
+    auto* const list = arena.make<xio::rdma::Piece>(2 * waves * one.count, MemoryKind::local, "pieces");
+    for (uint32_t i = 0; i < waves * one.count; ++i) {
+      const uint32_t owner = i / one.count * gpu.wave_size() + i % one.count % gpu.wave_size();
+      const uint64_t at = owner * thread_bytes;
+      list[i] = {job.remote.at(at, 32), job.local.at(at, 32)};
+      list[waves * one.count + i] = {job.remote.at(at, 32), job.local.at(at + thread_bytes / 2, 32)};
+    }
+    job.pieces = list;
+    job.count = one.count;
+  }
   job.lanes = lanes;
   job.rounds = one.rounds;
   job.words = 4;
@@ -130,6 +143,8 @@ std::vector<Case> rdma_cases() {
   cases.push_back({"mlx5_wave_puts", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 8, 0, costs});
   add<xio::emulation::Mlx5Kit<>>(cases, "mlx5", "_wave_deferred");
   add<xio::emulation::BnxtKit<>>(cases, "bnxt", "_block");
+  // More than the ring holds, so that the waves wait for each other's room.
+  cases.push_back({"bnxt_batches", run_rdma<xio::emulation::BnxtKit<>>, 2, 0, 0, 64, 1, 96, 0, 0b011});
   add<xio::emulation::IonicKit<>>(cases, "ionic", "_grid_deferred");
   add<xio::emulation::ErnicKit>(cases, "ernic", "");
   add<xio::emulation::RxeKit<>>(cases, "rxe", "_grid_through", through);

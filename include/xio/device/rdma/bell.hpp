@@ -27,9 +27,9 @@ struct SendBell {
   uint32_t qpn;
   uint32_t entries;
 
-  XIO_HOST_DEVICE explicit SendBell(const QueuePairHandle& q)
-      : state(q.state),
-        send(q.send),
+  XIO_HOST_DEVICE SendBell(const QueuePairHandle& q, QueueState* its_state, SendState* its_send)
+      : state(its_state),
+        send(its_send),
         record(q.sq_record),
         doorbell(q.sq_doorbell),
         depth(q.depth),

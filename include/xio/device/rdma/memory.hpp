@@ -35,6 +35,12 @@ struct RemoteMemory {
   }
 };
 
+/// One piece of a batch: memory of the peer, and as much local memory.
+struct Piece {
+  RemoteSpan remote;
+  RegionSpan local;
+};
+
 }  // namespace rdma
 
 XIO_NAMESPACE_END

@@ -11,9 +11,9 @@ XIO_NAMESPACE_BEGIN
 namespace rdma {
 
 /// The submission path of an RDMA queue pair, as QueuePair puts it together.
-template <class Vendor, Sharing S, class Policy>
-class SendPost : public SendRings<Vendor, S, Policy> {
-  using Rings = SendRings<Vendor, S, Policy>;
+template <class Vendor, Sharing S, class Policy, class Holder>
+class SendPost : public SendRings<Vendor, S, Policy, Holder> {
+  using Rings = SendRings<Vendor, S, Policy, Holder>;
 
  public:
   using Rings::handle;
@@ -82,9 +82,9 @@ class SendPost : public SendRings<Vendor, S, Policy> {
   }
 
   /// Posts the operation of each lane that is `wanting`; the others help, and keep `token`.
-  template <class Payload, class Until>
+  template <class Payload, class Until, class Telemetry>
   XIO_DEVICE_INLINE Token submit_group(Group<S> group, bool wanting, const Work& work, const Payload& payload,
-                                       Until until, Token token) {
+                                       Until until, Token token, Telemetry& telemetry) {
     const QueuePairHandle& q = handle();
     if constexpr (S == Sharing::thread) {
       // Nobody to help: what is refused goes no further.
@@ -109,6 +109,7 @@ class SendPost : public SendRings<Vendor, S, Policy> {
       const uint64_t storing = group.members(served);
       uint64_t head = 0;
       bool signaled = true;
+      uint64_t started = Telemetry::start();
       if (served) {
         const uint64_t first = claim.first + row.before;
         const uint64_t end = first + units;
@@ -129,7 +130,10 @@ class SendPost : public SendRings<Vendor, S, Policy> {
       }
       const Sequence sequence = sequence_of(claim);
       if (served) number(numbers, sequence, claim.first + row.before, work);
+      telemetry.stop(telemetry::Step::enqueue, started);
+      started = Telemetry::start();
       publish(group, claim, storing, head, signaled, numbers, sequence, work);
+      telemetry.stop(telemetry::Step::sq_doorbell, started);
       // Nobody to help.
       if constexpr (S == Sharing::thread) return token;
       pending &= ~storing;
@@ -146,12 +150,14 @@ class SendPost : public SendRings<Vendor, S, Policy> {
   /// On shared queues others may publish, unsignalled or unannounced, what they had claimed before, and not wait for
   /// it: what they posted is looked at again now and then.
   /// @param published producer counter up to which operations are known to be published, or `is_covered`
-  XIO_DEVICE Status wait_group(Group<S> group, const Token& token, Deadline until, uint64_t published) {
+  template <class Telemetry>
+  XIO_DEVICE Status wait_group(Group<S> group, const Token& token, Deadline until, uint64_t published,
+                               Telemetry& telemetry) {
     typename Rings::Waiting waiting;
     for (;;) {
       if (!signal_tail(group, token, published, until)) published = is_covered;
       flush_group(group);
-      if (look_group(group, token, until, waiting)) break;
+      if (look_group(group, token, until, waiting, telemetry)) break;
       if (published != is_covered) published = protocol::published(arch::observe<state_scope<S>>(&state().tail));
     }
     // Decided once: what ends behind the acquire is for the next call.
@@ -161,32 +167,7 @@ class SendPost : public SendRings<Vendor, S, Policy> {
     return outcome(token);
   }
 
- private:
-  /// Posts something signalled where nothing at or behind the token's operation is: nobody would learn of its end.
-  ///
-  /// @param published producer counter, read before this call: a wave says that its operation is unsignalled before it
-  /// publishes it
-  /// @return whether it may come to that yet: the token's operation, or what follows the last unsignalled one, is not
-  /// published
-  XIO_DEVICE bool signal_tail(Group<S> group, const Token& token, uint64_t published, Deadline until) {
-    const uint64_t tail = protocol::read<S>(send().unsignaled_end);
-    const bool reached = token.count != 0 && tail > token.last;
-    const bool needed = reached && published <= tail && tail == protocol::claimed(device()) && !has_ended(token);
-    if (XIO_UNLIKELY(group.any(needed))) {
-      // Behind the operations of all lanes.
-      post_signaled(group, until);
-      return false;
-    }
-    return published <= (reached ? tail : token.last);
-  }
-
-  XIO_COLD XIO_DEVICE void post_signaled(Group<S> group, Deadline until) {
-    Work work;
-    // Without data, no memory is asked for. That the peer takes puts is shown by those before it (is_signaled).
-    work.operation = Vendor::has_nop ? Operation::nop : Operation::put;
-    work.flags = work_flag::signaled;
-    (void)submit_group(group, group.leads(), work, NoPayload{}, until, Token());
-  }
+  // What a batch is posted with, too (batch.hpp).
 
   XIO_DEVICE_INLINE bool is_signaled(const Work& work, uint64_t first, uint64_t end, bool last) const {
     if (work.has(work_flag::signaled) && last) return true;
@@ -321,6 +302,34 @@ class SendPost : public SendRings<Vendor, S, Policy> {
       if constexpr (Policy::ringing == Ringing::deferred && Vendor::doorbell_repeats_entry) send().last_head = head;
     }
     protocol::publish(device(), group, claim, head);
+  }
+
+ private:
+  /// Posts something signalled where nothing at or behind the token's operation is: nobody would learn of its end.
+  ///
+  /// @param published producer counter, read before this call: a wave says that its operation is unsignalled before it
+  /// publishes it
+  /// @return whether it may come to that yet: the token's operation, or what follows the last unsignalled one, is not
+  /// published
+  XIO_DEVICE bool signal_tail(Group<S> group, const Token& token, uint64_t published, Deadline until) {
+    const uint64_t tail = protocol::read<S>(send().unsignaled_end);
+    const bool reached = token.count != 0 && tail > token.last;
+    const bool needed = reached && published <= tail && tail == protocol::claimed(device()) && !has_ended(token);
+    if (XIO_UNLIKELY(group.any(needed))) {
+      // Behind the operations of all lanes.
+      post_signaled(group, until);
+      return false;
+    }
+    return published <= (reached ? tail : token.last);
+  }
+
+  XIO_COLD XIO_DEVICE void post_signaled(Group<S> group, Deadline until) {
+    Work work;
+    // Without data, no memory is asked for. That the peer takes puts is shown by those before it (is_signaled).
+    work.operation = Vendor::has_nop ? Operation::nop : Operation::put;
+    work.flags = work_flag::signaled;
+    telemetry::Off off;
+    (void)submit_group(group, group.leads(), work, NoPayload{}, until, Token(), off);
   }
 };
 

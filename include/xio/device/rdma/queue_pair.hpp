@@ -11,8 +11,8 @@
 /// const xio::Status status = qp.wait(token, until);
 /// @endcode
 
-#include <xio/device/rdma/memory.hpp>
-#include <xio/device/rdma/post.hpp>
+#include <xio/device/queue/options.hpp>
+#include <xio/device/rdma/waits.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -35,9 +35,10 @@ namespace rdma {
 /// @tparam S      who uses the queue pair at the same time; using it more widely is a data race. Shared modes (block,
 ///                grid) and exclusive ones (thread, wave) keep different state: do not mix them on one queue pair.
 /// @tparam Policy xio::Policy<>, Unchecked, or one derived from them (policy.hpp).
-template <class Vendor, Sharing S = Sharing::grid, class Policy = xio::Policy<>>
-class QueuePair : public SendPost<Vendor, S, Policy> {
-  using Post = SendPost<Vendor, S, Policy>;
+/// @tparam Holder where the queue's state lives: InMemory, or InRegisters in a session().
+template <class Vendor, Sharing S = Sharing::grid, class Policy = xio::Policy<>, class Holder = InMemory>
+class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
+  using Post = SendWaits<Vendor, S, Policy, Holder>;
 
  public:
   using Post::handle;
@@ -45,6 +46,14 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   /// @param lanes bit i for lane i: the lanes of the wave that use this object, all in every call; 0: all lanes of the
   ///              wave where S is wave, and whichever come at the same time where it is block or grid.
   XIO_HOST_DEVICE explicit QueuePair(const QueuePairHandle& queues, uint64_t lanes = 0) : Post(queues, lanes) {}
+
+  /// A view that keeps the queue's state in registers until its end(): for the loop of one thread, or of one wave all
+  /// of whose active lanes take part in every call.
+  XIO_DEVICE_INLINE QueuePair<Vendor, S, Policy, InRegisters> session() const {
+    static_assert(!is_shared<S>, "only a queue that one thread or one wave owns can live in registers");
+    static_assert(Vendor::doorbell_stride == 0, "which of two registers is rung next is kept in memory");
+    return QueuePair<Vendor, S, Policy, InRegisters>(handle(), lanes_);
+  }
 
   /// `from_now` on this queue's measured clock.
   XIO_DEVICE_INLINE Deadline deadline(Duration from_now) const {
@@ -56,110 +65,151 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   ///
   /// @param payload where the data lies: NoPayload, OneSge, SgeList, InlineBytes or InlineValue.
   /// @param until   a Deadline, or Now{}: a lane that finds no room gets a token refused with Status::would_block.
+  /// @param options what is measured, here and in the calls below: Step::enqueue, building included, and sq_doorbell
   /// @return a token; a refused one carries the reason, and nothing was posted.
-  template <class Payload, class Until>
-  XIO_DEVICE_INLINE Token submit(const Work& work, const Payload& payload, Until until) {
+  template <class Payload, class Until, class CallOptions = Options<>>
+  XIO_DEVICE_INLINE Token submit(const Work& work, const Payload& payload, Until until,
+                                 const CallOptions& options = CallOptions()) {
     const Group<S> group = callers();
     Token token;
     if constexpr (Policy::argument_checks) token.status = check(work, payload);
-    return submit_group(group, token.status.is_ok(), work, payload, until, token);
+    return submit_group(group, token.status.is_ok(), work, payload, until, token, meter(options));
   }
   /// As submit(), without waiting and without taking completions.
-  template <class Payload>
-  XIO_DEVICE_INLINE Token try_submit(const Work& work, const Payload& payload) {
-    return submit(work, payload, Now{});
+  template <class Payload, class CallOptions = Options<>>
+  XIO_DEVICE_INLINE Token try_submit(const Work& work, const Payload& payload,
+                                     const CallOptions& options = CallOptions()) {
+    return submit(work, payload, Now{}, options);
+  }
+
+  /// Posts `count` pieces as one operation, together: one reservation, one release, one doorbell, and one completion.
+  ///
+  /// All lanes of the wave, or those that the queue pair was made for, pass the same arguments. The token is the same
+  /// in all lanes and stands for the whole batch; it is best waited for with wait_batch(), which tells the first
+  /// failure.
+  /// @param operation Operation::put or Operation::get
+  /// @param count     1 to as many entries as the queue's depth has room for; all of them fit at once
+  /// @param until     a Deadline; with Now{} it is refused with Status::would_block where there is no room for all
+  template <class Until, class CallOptions = Options<>>
+  XIO_DEVICE Token submit_batch(Operation operation, const Piece* pieces, uint32_t count, Until until,
+                                const CallOptions& options = CallOptions()) {
+    return Post::submit_pieces(all_callers(), operation, pieces, count, until, meter(options));
   }
 
   /// RDMA write of local memory to remote memory, which have the same length.
-  template <class Until>
-  XIO_DEVICE_INLINE Token put(const RemoteSpan& to, const RegionSpan& from, Until until) {
-    return transfer(Operation::put, to, from, 0, until);
+  template <class Until, class CallOptions = Options<>>
+  XIO_DEVICE_INLINE Token put(const RemoteSpan& to, const RegionSpan& from, Until until,
+                              const CallOptions& options = CallOptions()) {
+    return transfer(Operation::put, to, from, 0, until, options);
   }
   /// As put(); the receiver gets a completion with `immediate`, and gives a posted receive for it.
-  template <class Until>
-  XIO_DEVICE_INLINE Token put_immediate(const RemoteSpan& to, const RegionSpan& from, uint32_t immediate, Until until) {
-    return transfer(Operation::put_immediate, to, from, immediate, until);
+  template <class Until, class CallOptions = Options<>>
+  XIO_DEVICE_INLINE Token put_immediate(const RemoteSpan& to, const RegionSpan& from, uint32_t immediate, Until until,
+                                        const CallOptions& options = CallOptions()) {
+    return transfer(Operation::put_immediate, to, from, immediate, until, options);
   }
   /// RDMA read of remote memory to local memory, which have the same length.
-  template <class Until>
-  XIO_DEVICE_INLINE Token get(const RegionSpan& to, const RemoteSpan& from, Until until) {
-    return transfer(Operation::get, from, to, 0, until);
+  template <class Until, class CallOptions = Options<>>
+  XIO_DEVICE_INLINE Token get(const RegionSpan& to, const RemoteSpan& from, Until until,
+                              const CallOptions& options = CallOptions()) {
+    return transfer(Operation::get, from, to, 0, until, options);
   }
   /// RDMA write of an 8-byte value, which travels in the entry.
-  template <class Until>
-  XIO_DEVICE_INLINE Token put_value(const RemoteSpan& to, uint64_t value, Until until) {
+  template <class Until, class CallOptions = Options<>>
+  XIO_DEVICE_INLINE Token put_value(const RemoteSpan& to, uint64_t value, Until until,
+                                    const CallOptions& options = CallOptions()) {
     Work work = of(Operation::put, to);
     const Status fault = to.length == 8 ? to.reach.status() : Status(Status::invalid_argument);
-    return submit_checked(fault, work, InlineValue{value}, until);
+    return submit_checked(fault, work, InlineValue{value}, until, options);
   }
   /// Sends a message, for which the receiver has posted a receive.
-  template <class Until>
-  XIO_DEVICE_INLINE Token send(const RegionSpan& from, Until until) {
+  template <class Until, class CallOptions = Options<>>
+  XIO_DEVICE_INLINE Token send(const RegionSpan& from, Until until, const CallOptions& options = CallOptions()) {
     Work work;
     work.operation = Operation::send;
     work.flags = work_flag::signaled;
-    return submit_span(from.reach.status(), work, from, until);
+    return submit_span(from.reach.status(), work, from, until, options);
   }
   /// As send(), with immediate data.
-  template <class Until>
-  XIO_DEVICE_INLINE Token send_immediate(const RegionSpan& from, uint32_t immediate, Until until) {
+  template <class Until, class CallOptions = Options<>>
+  XIO_DEVICE_INLINE Token send_immediate(const RegionSpan& from, uint32_t immediate, Until until,
+                                         const CallOptions& options = CallOptions()) {
     Work work;
     work.operation = Operation::send_immediate;
     work.flags = work_flag::signaled;
     work.immediate = immediate;
-    return submit_span(from.reach.status(), work, from, until);
+    return submit_span(from.reach.status(), work, from, until, options);
   }
   /// As send(); the receiver's key `rkey` is invalid once the message has arrived.
-  template <class Until>
-  XIO_DEVICE_INLINE Token send_invalidate(const RegionSpan& from, uint32_t rkey, Until until) {
+  template <class Until, class CallOptions = Options<>>
+  XIO_DEVICE_INLINE Token send_invalidate(const RegionSpan& from, uint32_t rkey, Until until,
+                                          const CallOptions& options = CallOptions()) {
     Work work;
     work.operation = Operation::send_invalidate;
     work.flags = work_flag::signaled;
     work.immediate = rkey;
-    return submit_span(from.reach.status(), work, from, until);
+    return submit_span(from.reach.status(), work, from, until, options);
   }
   /// RDMA write of data, then of `value` to 8 bytes of remote memory: who finds the value there finds the data. The
   /// memory must not be registered for relaxed ordering.
   /// @return the token of the second write, which ends after the first. A refused one leaves the signal unwritten; the
   /// data may arrive.
+  template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token put_signal(const RemoteSpan& to, const RegionSpan& from, const RemoteSpan& signal,
-                                     uint64_t value, Deadline until) {
-    return put_then(to, from, signal, Status(), InlineValue{value}, until);
+                                     uint64_t value, Deadline until, const CallOptions& options = CallOptions()) {
+    return put_then(to, from, signal, Status(), InlineValue{value}, until, options);
   }
   /// As above; the 8 bytes of the signal come from registered memory, for vendors without inline data.
+  template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token put_signal(const RemoteSpan& to, const RegionSpan& from, const RemoteSpan& signal,
-                                     const RegionSpan& value, Deadline until) {
+                                     const RegionSpan& value, Deadline until,
+                                     const CallOptions& options = CallOptions()) {
     const Status fault = value.length == 8 ? value.reach.status() : Status(Status::invalid_argument);
-    return put_then(to, from, signal, fault, OneSge{{value.address, value.length, value.key}}, until);
+    return put_then(to, from, signal, fault, OneSge{{value.address, value.length, value.key}}, until, options);
   }
   /// Adds to 8 bytes of remote memory; `old` gets what was there.
-  template <class Until>
-  XIO_DEVICE_INLINE Token fetch_add(const RemoteSpan& where, uint64_t add, const RegionSpan& old, Until until) {
+  template <class Until, class CallOptions = Options<>>
+  XIO_DEVICE_INLINE Token fetch_add(const RemoteSpan& where, uint64_t add, const RegionSpan& old, Until until,
+                                    const CallOptions& options = CallOptions()) {
     Work work = of(Operation::fetch_add, where);
     work.swap_add = add;
-    return submit_span(atomic_fault(where, old), work, old, until);
+    return submit_span(atomic_fault(where, old), work, old, until, options);
   }
   /// Stores `swap` in 8 bytes of remote memory if they hold `compare`; `old` gets what was there.
-  template <class Until>
+  template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token compare_swap(const RemoteSpan& where, uint64_t compare, uint64_t swap, const RegionSpan& old,
-                                       Until until) {
+                                       Until until, const CallOptions& options = CallOptions()) {
     Work work = of(Operation::compare_swap, where);
     work.swap_add = swap;
     work.compare = compare;
-    return submit_span(atomic_fault(where, old), work, old, until);
+    return submit_span(atomic_fault(where, old), work, old, until, options);
   }
 
   /// Waits until the token's operation has ended, and returns how; each lane waits for its own token.
   ///
   /// Status::timed_out leaves the operation in flight: its buffer still belongs to the device.
-  XIO_DEVICE Status wait(const Token& token, Deadline until) { return wait_in(callers(), token, until); }
+  /// @param options what is measured: Step::cq_poll
+  template <class CallOptions = Options<>>
+  XIO_DEVICE Status wait(const Token& token, Deadline until, const CallOptions& options = CallOptions()) {
+    return wait_in(callers(), token, until, meter(options));
+  }
+
+  /// Waits for a batch that the whole group posted. All lanes get the same answer: how the first piece failed that did,
+  /// else Status::ok.
+  XIO_DEVICE Status wait_batch(const Token& batch, Deadline until) {
+    const Group<S> group = all_callers();
+    telemetry::Off off;
+    const Status status = wait_in(group, batch, until, off);
+    return protocol::unpack(group.from_leader(protocol::pack(status)));
+  }
 
   /// Waits for all of the calling lane's tokens; the first error in array order, else Status::ok.
   XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
     const Group<S> group = callers();
+    telemetry::Off off;
     Status result;
     for (uint32_t i = 0; group.any(i < count); ++i) {
-      const Status status = wait_in(group, i < count ? tokens[i] : Token(), until);
+      const Status status = wait_in(group, i < count ? tokens[i] : Token(), until, off);
       if (result.is_ok()) result = status;
     }
     return result;
@@ -173,7 +223,8 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     for (uint32_t i = 1; i < count && tokens[which].submitted(); ++i) {
       if (!tokens[i].submitted() || tokens[i].last < tokens[which].last) which = i;
     }
-    const Status status = wait_in(group, count != 0 ? tokens[which] : Token(), until);
+    telemetry::Off off;
+    const Status status = wait_in(group, count != 0 ? tokens[which] : Token(), until, off);
     return count != 0 ? status : Status(Status::invalid_argument);
   }
 
@@ -212,8 +263,9 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     work.immediate = lkey;
     Token token;
     token.status = Vendor::Send::check(handle().shape, work, NoPayload{});
-    token = submit_group(group, token.status.is_ok(), work, NoPayload{}, until, token);
-    return wait_group(group, token, until, Post::is_covered);
+    telemetry::Off off;
+    token = submit_group(group, token.status.is_ok(), work, NoPayload{}, until, token, off);
+    return wait_group(group, token, until, Post::is_covered, off);
   }
 
   /// Returns when what get() and atomics brought by completions seen before is visible to the calling wave, wherever it
@@ -226,19 +278,34 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
   XIO_DEVICE_INLINE void flush() { flush_group(callers()); }
 
   /// Takes completions that are there, without waiting. Returns how many.
-  XIO_DEVICE_INLINE uint32_t drain() { return drain_group(callers()); }
+  template <class CallOptions = Options<>>
+  XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
+    return drain_group(callers(), meter(options));
+  }
 
  private:
+  using Post::all_callers;
   using Post::callers;
   using Post::check;
   using Post::drain_group;
   using Post::first_failure;
   using Post::flush_group;
+  using Post::flush_inbound_group;
   using Post::has_ended;
+  using Post::lanes_;
   using Post::outcome;
+  using Post::quiet_in;
   using Post::state;
   using Post::submit_group;
   using Post::wait_group;
+  using Post::wait_in;
+
+  template <class CallOptions>
+  XIO_HOST_DEVICE static constexpr auto& meter(const CallOptions& options) {
+    static_assert(!CallOptions::notifies, "a queue pair notifies nobody: wait for the token, or use put_signal()");
+    return options.telemetry();
+  }
+
   XIO_HOST_DEVICE static constexpr Work of(Operation operation, const RemoteSpan& remote) {
     Work work;
     work.operation = operation;
@@ -254,51 +321,10 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     return (where.reach & old.reach).status();
   }
 
-  XIO_DEVICE Status wait_in(Group<S> group, const Token& token, Deadline until) {
-    return inbound(group, wait_group(group, token, until, token.last + 1), token.count != 0, until);
-  }
-
-  XIO_DEVICE Status quiet_in(Group<S> group, Deadline until) {
-    Token all;
-    const uint64_t end = protocol::claimed_by_all(Post::device(), group);
-    if (end == 0) return Status::ok;
-    all.last = end - 1;
-    all.count = 1;
-    const Status waited = inbound(group, wait_group(group, all, until, 0), true, until);
-    return waited == Status::timed_out || waited == Status::broken ? waited : first_failure();
-  }
-
-  XIO_DEVICE Status flush_inbound_group(Group<S> group, Deadline until) {
-    const FlushTarget& flush = handle().flush;
-    if (flush.local == 0) return Status::unsupported;
-    Work work = of(Operation::put, {flush.remote, 1, flush.rkey});
-    const OneSge one{{flush.local, 1, flush.lkey}};
-    Token token;
-    token = submit_group(group, group.leads(), work, one, until, token);
-    if constexpr (S != Sharing::thread) {
-      token.last = group.from_leader(token.last);
-      token.count = group.from_leader(token.count);
-      token.status = protocol::unpack(group.from_leader(protocol::pack(token.status)));
-    }
-    return wait_group(group, token, until, Post::is_covered);
-  }
-
-  /// After a wait that ended with `status`: flush_inbound() where the policy needs it.
-  XIO_DEVICE_INLINE Status inbound(Group<S> group, Status status, bool moved, Deadline until) {
-    if constexpr (!Policy::inbound_in_order) {
-      moved = moved && status.is_ok();
-      if (group.any(moved)) {
-        const Status flushed = flush_inbound_group(group, until);
-        if (moved) status = flushed;
-      }
-    }
-    return status;
-  }
-
   /// A write of data and behind it one of 8 bytes: what can be refused beforehand is refused with both.
-  template <class Payload>
+  template <class Payload, class CallOptions>
   XIO_DEVICE_INLINE Token put_then(const RemoteSpan& to, const RegionSpan& from, const RemoteSpan& signal, Status fault,
-                                   const Payload& value, Deadline until) {
+                                   const Payload& value, Deadline until, const CallOptions& options) {
     const Group<S> group = callers();
     Work first = of(Operation::put, to);
     first.flags = 0;
@@ -312,29 +338,31 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
       if (fault.is_ok()) fault = check(second, value);
       token.status = fault;
     }
-    token = submit_group(group, token.status.is_ok(), first, data, until, token);
+    token = submit_group(group, token.status.is_ok(), first, data, until, token, meter(options));
     const bool posted = token.count != 0;
     if (posted) token = Token();
-    return submit_group(group, posted, second, value, until, token);
+    return submit_group(group, posted, second, value, until, token, meter(options));
   }
 
-  template <class Until>
+  template <class Until, class CallOptions>
   XIO_DEVICE_INLINE Token transfer(Operation operation, const RemoteSpan& remote, const RegionSpan& local,
-                                   uint32_t immediate, Until until) {
+                                   uint32_t immediate, Until until, const CallOptions& options) {
     Work work = of(operation, remote);
     work.immediate = immediate;
     Status fault = (remote.reach & local.reach).status();
     if (remote.length != local.length) fault = Status::invalid_argument;
-    return submit_span(fault, work, local, until);
+    return submit_span(fault, work, local, until, options);
   }
 
-  template <class Until>
-  XIO_DEVICE_INLINE Token submit_span(Status fault, const Work& work, const RegionSpan& local, Until until) {
-    return submit_checked(fault, work, OneSge{{local.address, local.length, local.key}}, until);
+  template <class Until, class CallOptions>
+  XIO_DEVICE_INLINE Token submit_span(Status fault, const Work& work, const RegionSpan& local, Until until,
+                                      const CallOptions& options) {
+    return submit_checked(fault, work, OneSge{{local.address, local.length, local.key}}, until, options);
   }
 
-  template <class Payload, class Until>
-  XIO_DEVICE_INLINE Token submit_checked(Status fault, const Work& work, const Payload& payload, Until until) {
+  template <class Payload, class Until, class CallOptions>
+  XIO_DEVICE_INLINE Token submit_checked(Status fault, const Work& work, const Payload& payload, Until until,
+                                         const CallOptions& options) {
     const Group<S> group = callers();
     Token token;
     if constexpr (Policy::argument_checks && S == Sharing::thread) {
@@ -350,7 +378,7 @@ class QueuePair : public SendPost<Vendor, S, Policy> {
     } else if constexpr (Policy::argument_checks) {
       token.status = fault.is_ok() ? check(work, payload) : fault;
     }
-    return submit_group(group, token.status.is_ok(), work, payload, until, token);
+    return submit_group(group, token.status.is_ok(), work, payload, until, token, meter(options));
   }
 };
 

@@ -7,9 +7,11 @@
 /// Operations of a queue pair end in the order in which they were posted, so one counter says what has ended, and one
 /// more where the first failure was.
 
+#include <xio/device/core/telemetry.hpp>
 #include <xio/device/rdma/bell.hpp>
 #include <xio/device/rdma/collapsed.hpp>
 #include <xio/device/rdma/completions.hpp>
+#include <xio/device/rdma/holder.hpp>
 #include <xio/vendors/rdma/completion.hpp>
 #include <xio/vendors/rdma/require_vendor.hpp>
 
@@ -18,24 +20,28 @@ XIO_NAMESPACE_BEGIN
 namespace rdma {
 
 /// The protocol code on a send ring: everything that does not depend on what an operation is.
-template <class Vendor, Sharing S, class QueuePolicy>
-class SendRings {
+template <class Vendor, Sharing S, class QueuePolicy, class Holder>
+class SendRings : public Holder {
   static_assert(require_vendor<Vendor>(), "what a vendor must have: xio/vendors/rdma/require_vendor.hpp");
 
  public:
-  XIO_HOST_DEVICE explicit SendRings(const QueuePairHandle& handle, uint64_t lanes = 0)
-      : handle_(in_global_memory(handle)), lanes_(lanes) {}
-  XIO_HOST_DEVICE const QueuePairHandle& handle() const { return handle_; }
+  using Holder::handle;
+  using Holder::Holder;
   static constexpr Sharing sharing = S;
 
  protected:
+  using Holder::handle_;
+  using Holder::lanes_;
+  using Holder::send;
+  using Holder::state;
+
   /// Whether a claim takes numbers of packets and messages along.
   static constexpr bool sequenced = Vendor::has_side_table && is_shared<S>;
 
   /// The lanes of this call; asked once in a call.
   XIO_DEVICE_ALWAYS_INLINE Group<S> callers() const { return Group<S>::of_callers(lanes_); }
-  XIO_HOST_DEVICE QueueState& state() const { return *handle_.state; }
-  XIO_HOST_DEVICE SendState& send() const { return *handle_.send; }
+  /// The lanes of this call, which they make together.
+  XIO_DEVICE_INLINE Group<S> all_callers() const { return Group<S>::of_all(lanes_); }
   XIO_HOST_DEVICE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>(handle_.cq); }
 
   /// The queue as its protocol sees it (queue/claim.hpp).
@@ -55,7 +61,9 @@ class SendRings {
     }
     XIO_DEVICE_INLINE uint32_t depth() const { return rings.handle().depth; }
     XIO_DEVICE_INLINE static bool is_free(uint64_t) { return true; }
-    XIO_DEVICE_INLINE SendBell<Vendor, S, Policy> bell() const { return SendBell<Vendor, S, Policy>(rings.handle()); }
+    XIO_DEVICE_INLINE SendBell<Vendor, S, Policy> bell() const {
+      return SendBell<Vendor, S, Policy>(rings.handle(), &rings.state(), &rings.send());
+    }
     XIO_DEVICE_INLINE uint32_t drain(Group<S> group) const { return rings.drain_group(group); }
     XIO_DEVICE_INLINE bool is_dead() const {
       return protocol::read<S>(state().broken) != 0 || protocol::read<S>(rings.send().ended) != 0;
@@ -102,6 +110,18 @@ class SendRings {
                         q.cq.size, q.cq.number, q.shape.qpn, q.shape.entries, q.depth, group.mask());
     } else {
       return drain_here(group);
+    }
+  }
+
+  template <class Telemetry>
+  XIO_DEVICE_INLINE uint32_t drain_group(Group<S> group, Telemetry& telemetry) {
+    if constexpr (IsSame<Telemetry, telemetry::Off>::value) {
+      return drain_group(group);
+    } else {
+      const uint64_t started = Telemetry::start();
+      const uint32_t taken = protocol::nobody_drains(state(), group) ? drain_here(group) : 0;
+      telemetry.stop(telemetry::Step::cq_poll, started);
+      return taken;
     }
   }
 
@@ -178,7 +198,9 @@ class SendRings {
 
   /// Takes completions until the waits of all lanes are over, and returns true. On shared queues it returns false now
   /// and then, so that the caller can look at what others have posted.
-  XIO_DEVICE_INLINE bool look_group(Group<S> group, const Token& token, Deadline until, Waiting& waiting) {
+  template <class Telemetry>
+  XIO_DEVICE_INLINE bool look_group(Group<S> group, const Token& token, Deadline until, Waiting& waiting,
+                                    Telemetry& telemetry) {
     while (group.any(!has_ended(token) && !waiting.has_given_up())) {
       const bool seldom = waiting.round % arch::looks_per_clock == arch::looks_per_clock - 1;
       if (seldom) {
@@ -186,7 +208,7 @@ class SendRings {
         waiting.broken = protocol::read<S>(state().broken) != 0;
         protocol::help(device(), group);
       }
-      if (drain_group(group) == 0) arch::pause(waiting.round);
+      if (drain_group(group, telemetry) == 0) arch::pause(waiting.round);
       ++waiting.round;
       if (is_shared<S> && seldom && group.any(!waiting.has_given_up())) return false;
     }
@@ -367,18 +389,6 @@ class SendRings {
     if (XIO_UNLIKELY(news.kind == CompletionKind::unknown)) protocol::break_queue(device(), group);
     return news.kind != CompletionKind::nothing;
   }
-
-  XIO_DEVICE_INLINE static QueuePairHandle in_global_memory(QueuePairHandle handle) {
-    handle.state = arch::in_global(handle.state);
-    handle.send = arch::in_global(handle.send);
-    handle.sq = arch::in_global(handle.sq);
-    handle.sq_record = arch::in_global(handle.sq_record);
-    handle.side_table = arch::in_global(handle.side_table);
-    return handle;
-  }
-
-  QueuePairHandle handle_;
-  uint64_t lanes_;  ///< that call together; 0: see Group::of_callers()
 };
 
 }  // namespace rdma
