@@ -10,6 +10,10 @@ xio_add_tests(emulation protocol_groups LABELS protocol TIMEOUT 300 SOURCES prot
 xio_add_tests(emulation protocol LABELS protocol TIMEOUT 300
   SOURCES protocol_commands protocol_inbound protocol_late protocol_offsets protocol_polling protocol_deadlines protocol_order
     protocol_regions protocol_rows protocol_limits protocol_process protocol_sizes protocol_status protocol_transfers)
+# What every queue does, of all formats. Sanitizers look at each of them elsewhere.
+if(NOT XIO_SANITIZE)
+  xio_add_test(emulation/conformance LABELS protocol TIMEOUT 300)
+endif()
 # What it counts is the same under a sanitizer.
 if(NOT XIO_SANITIZE)
   xio_add_test(emulation/protocol_counts LABELS protocol TIMEOUT 300 DEFINITIONS XIO_COUNT_OPERATIONS=1)

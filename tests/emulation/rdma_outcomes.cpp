@@ -138,36 +138,6 @@ TEMPLATE_LIST_TEST_CASE("H11 atomics on memory that cannot take them are refused
   CHECK(qp.fetch_add(rig.remote.at(0, 8), 1, rig.local.at(0, 8), xio::Now{}).submitted());
 }
 
-TEMPLATE_LIST_TEST_CASE("H14 a NIC that does nothing: every wait ends, and says so", "", Vendors) {
-  RdmaRig<TestType> rig;
-  QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
-  const auto put = [&](auto until) { return qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), until); };
-  const Token token = put(xio::Now{});
-  CHECK(qp.test(token) == Status::would_block);
-  CHECK(qp.wait(token, shortly()) == Status::timed_out);
-  CHECK(qp.wait(token, Deadline{0}) == Status::timed_out);
-  CHECK(qp.quiet(shortly()) == Status::timed_out);
-  CHECK(qp.fence(shortly()) == Status::timed_out);
-  Token more;
-  for (uint32_t i = 0; i < 1000 && more.status.is_ok(); ++i) more = put(xio::Now{});
-  CHECK(more.status == Status::would_block);
-  CHECK(put(shortly()).status == Status::timed_out);
-  settle(rig.nic);
-  CHECK(qp.quiet(shortly()).is_ok());
-  CHECK(put(xio::Now{}).submitted());
-  CHECK(rig.violations() == "");
-}
-
-TEMPLATE_LIST_TEST_CASE("H21 quiet on an idle queue pair returns at once, any number of times", "", Vendors) {
-  RdmaRig<TestType> rig;
-  QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
-  for (uint32_t i = 0; i < 3; ++i) CHECK(qp.quiet(Deadline{0}).is_ok());
-  const Token token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
-  settle(rig.nic);
-  CHECK(qp.wait(token, shortly()).is_ok());
-  for (uint32_t i = 0; i < 3; ++i) CHECK(qp.quiet(Deadline{0}).is_ok());
-}
-
 TEMPLATE_LIST_TEST_CASE("H6 an error that comes after any number of polls is seen", "", Vendors) {
   for (uint32_t polls = 0; polls < 12; ++polls) {
     RdmaRig<TestType> rig;
