@@ -51,6 +51,7 @@ WRONG(rdma, Mlx5, static constexpr int fence_after_memory_operation = 0;);
 WRONG(rdma, Mlx5, static constexpr int doorbell_repeats_entry = 0;);
 WRONG(rdma, Mlx5, static constexpr int has_send_record = 0;);
 WRONG(rdma, Mlx5, static constexpr int has_send_doorbell = 0;);
+WRONG(rdma, Mlx5, static constexpr int doorbell_is_served = 0;);
 WRONG(rdma, Mlx5, static constexpr int has_receive_record = 0;);
 WRONG(rdma, Mlx5, static constexpr int has_receive_doorbell = 0;);
 WRONG(rdma, Mlx5, static constexpr int has_cq_record = 0;);

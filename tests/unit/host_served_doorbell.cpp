@@ -27,12 +27,10 @@ void ring(void* doorbell, uint64_t end) {
   xio::rdma::SendState send{};
   uint32_t record = 0;
   xio::rdma::QueuePairHandle handle{};
-  handle.state = &state;
-  handle.send = &send;
   handle.sq_record = &record;
   handle.sq_doorbell = doorbell;
   handle.shape.entries = 16;
-  xio::rdma::SendBell<Vendor, S, xio::Policy<>>(handle).ring(end, 0);
+  xio::rdma::SendBell<Vendor, S, xio::Policy<>>(handle, &state, &send).ring(end, 0);
 }
 
 }  // namespace

@@ -28,6 +28,7 @@
 /// | `doorbell_repeats_entry`                          | send_doorbell() needs the last entry's first 8 bytes      |
 /// | `doorbell_stride`                                 | bytes between two registers rung in turn; 0: one          |
 /// | `has_send_record`, `has_send_doorbell`            | how entries are announced: one of them at least           |
+/// | `doorbell_is_served`                              | a host stands behind the word: arch::serve_doorbell()     |
 /// | `has_receive_record`, `has_receive_doorbell`      | the same of receives                                      |
 /// | `has_cq_record`, `has_cq_doorbell`                | how the device is told what was read                      |
 /// | `has_collapsed_cq`, `has_side_table`              | there is a `Collapsed`, there is a `Table`                |
@@ -95,6 +96,8 @@ template <class V>
 using HasSendRecord = Constant<V::has_send_record>;
 template <class V>
 using HasSendDoorbell = Constant<V::has_send_doorbell>;
+template <class V>
+using DoorbellIsServed = Constant<V::doorbell_is_served>;
 template <class V>
 using HasReceiveRecord = Constant<V::has_receive_record>;
 template <class V>
@@ -205,6 +208,7 @@ XIO_HOST_DEVICE constexpr bool require_vendor() {
                 "RDMA vendor: doorbell_repeats_entry is to be a static constexpr bool");
   static_assert(is_flag<HasSendRecord, V>, "RDMA vendor: has_send_record is to be a static constexpr bool");
   static_assert(is_flag<HasSendDoorbell, V>, "RDMA vendor: has_send_doorbell is to be a static constexpr bool");
+  static_assert(is_flag<DoorbellIsServed, V>, "RDMA vendor: doorbell_is_served is to be a static constexpr bool");
   static_assert(is_flag<HasReceiveRecord, V>, "RDMA vendor: has_receive_record is to be a static constexpr bool");
   static_assert(is_flag<HasReceiveDoorbell, V>, "RDMA vendor: has_receive_doorbell is to be a static constexpr bool");
   static_assert(is_flag<HasCqRecord, V>, "RDMA vendor: has_cq_record is to be a static constexpr bool");
