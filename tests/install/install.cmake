@@ -8,7 +8,7 @@ endif()
 xio_register_tool_test("" NAME install.consumer LABELS install TIMEOUT 300
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/run.sh ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR}
     ${XIO_TESTS_BINARY_DIR}/install ${CMAKE_CXX_COMPILER} ${PROJECT_VERSION} ${hip_command})
-xio_register_tool_test("" NAME install.components LABELS install TIMEOUT 300
+xio_register_tool_test("" NAME install.components LABELS install TIMEOUT 600
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/components.sh ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR}
     ${XIO_TESTS_BINARY_DIR}/install-components ${CMAKE_CXX_COMPILER})
 # The reference is installed where it was built: all of it, or nothing.
@@ -24,7 +24,7 @@ xio_register_test(NAME install.conan LABELS install once nightly TIMEOUT 600
 
 # The packages hold the programs, which come without sanitizers.
 if(TARGET xio-tester AND NOT XIO_SANITIZE)
-  xio_register_test(NAME install.debs LABELS install once TIMEOUT 300
+  xio_register_test(NAME install.debs LABELS install once TIMEOUT 600
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/debs.sh ${PROJECT_BINARY_DIR} ${XIO_TESTS_BINARY_DIR}/install-debs ${CMAKE_CXX_COMPILER})
   xio_register_test(NAME install.chroot LABELS install once nightly TIMEOUT 1800
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/chroot.sh ${PROJECT_BINARY_DIR} ${XIO_TESTS_BINARY_DIR}/install-chroot)
