@@ -19,11 +19,21 @@ struct Report {
   uint32_t statuses;  ///< the first failure: code | vendor << 16
   uint32_t where;     ///< what the kernel was at when the first failure came
   uint64_t posted;    ///< receives
+  uint64_t late;      ///< of `failed`: deadlines that passed
+  uint64_t told;      ///< calls of quiet() that told of an error
 };
 
 /// One thread's blocks: 512 bytes that it writes from, 512 that it reads into.
 constexpr uint64_t thread_bytes = 1024;
 constexpr uint32_t block_words = 64;
+
+/// Lanes of each wave that post where nobody waits: many waves, and few operations.
+constexpr uint32_t posting_lanes = 3;
+
+/// Where a case has bad blocks, most are: more fail than the log has room for.
+XIO_HOST_DEVICE constexpr bool is_bad(uint64_t lba) { return lba % 7 != 3; }
+/// Dword 0 of the completion of what begins at this block, where a case has answers.
+XIO_HOST_DEVICE constexpr uint64_t answer_of(uint64_t lba) { return lba + 1; }
 
 /// Blocks of 512 bytes. Thread i has blocks i + k * lanes of the namespace for itself.
 struct NvmeJob {
@@ -74,6 +84,7 @@ XIO_DEVICE void count(Report* report, xio::Status status, bool right, uint32_t w
     xio::arch::fetch_add<Scope::system>(&report->good, uint64_t{1});
     return;
   }
+  if (status == xio::Status::timed_out) xio::arch::fetch_add<Scope::system>(&report->late, uint64_t{1});
   const uint64_t before =
       xio::arch::fetch_add<Scope::system>(status.is_ok() ? &report->wrong : &report->failed, uint64_t{1});
   if (before != 0) return;

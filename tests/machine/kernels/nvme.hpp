@@ -228,15 +228,89 @@ XIO_DEVICE void unwaited(const NvmeJob& job) {
     const Status told =
         poll_until([&] { return arch::load<arch::Scope::system>(&notification.done) >= round + 1; }, limit);
     count(job.report, status, told.is_ok() && notification.done == round + 1, 9);
+    uint64_t result = 0;
+    const Status known = queue.result(token, result);
+    if (known.is_ok() && result != answer_of(blocks.lba(round))) count(job.report, Status(), false, 18);
     KeptResult& kept = job.kept[self];
     arch::store<arch::Scope::system>(&kept.ended, uint64_t{0});
     const Token read = queue.submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()}, limit,
                                     Options().keep(kept));
     status = read.status;
-    if (read.submitted()) status = queue.quiet(limit);
-    const bool ended = arch::load<arch::Scope::system>(&kept.ended) == KeptResult::has_ended;
+    // Who takes the completion may be another wave, which is not done yet when the result is there.
+    const auto is_kept = [&] {
+      queue.drain();
+      return arch::observe<arch::Scope::system>(&kept.ended) != 0;
+    };
+    if (read.submitted() && !poll_until(is_kept, limit).is_ok()) status = Status::timed_out;
+    const uint64_t found = arch::load<arch::Scope::system>(&kept.result);
+    if (read.submitted() && status.is_ok()) status = queue.quiet(limit);
+    const bool ended = arch::observe<arch::Scope::system>(&kept.ended) == KeptResult::has_ended &&
+                       found == answer_of(blocks.lba(round));
     count(job.report, status, ended && holds(blocks.in(), blocks.stamp(round), job.words), 10);
   }
+}
+
+/// Nobody waits: all must be announced when the last wave is gone.
+template <xio::Sharing S, class Policy, class Doorbell = xio::MmioDoorbell>
+XIO_DEVICE void posts(const NvmeJob& job) {
+  using namespace xio;
+  if (arch::lane() >= posting_lanes) return;
+  nvme::Queue<S, Policy, Doorbell> queue(job.queues[0]);
+  Blocks<decltype(queue)> blocks(queue, job, thread_number());
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const Token token = queue.try_submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()});
+    count(job.report, token.status, true, 19);
+  }
+  queue.flush();
+}
+
+/// Who rings leaves it to others as soon as anything more is published.
+struct Hasty : xio::Policy<> {
+  static constexpr uint32_t most_doorbells = 1;
+};
+
+/// Each wave counts the ends of its operations, failed ones too, in one notification.
+template <xio::Sharing S>
+XIO_DEVICE void notified(const NvmeJob& job) {
+  using namespace xio;
+  nvme::Queue<S, Policy<Notify>> queue(own_queue<S>(job));
+  Blocks<decltype(queue)> blocks(queue, job, thread_number());
+  Notification& ends = job.notifications[thread_number() / arch::wave_size()];
+  uint64_t failures = 0;
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const Deadline limit = blocks.until();
+    const Token token = queue.submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()}, limit,
+                                     Options().notify(ends));
+    const uint64_t all = uint64_t{arch::wave_size()} * (round + 1);
+    const Status told = poll_until(
+        [&] {
+          queue.drain();
+          return arch::observe<arch::Scope::system>(&ends.done) >= all;
+        },
+        limit);
+    const uint64_t failed = arch::load<arch::Scope::system>(&ends.failed);
+    const Status status = queue.wait(token, limit);
+    failures += arch::count_lanes(arch::ballot(arch::together(0), !status.is_ok()));
+    count(job.report, status, true, 20);
+    if (!told.is_ok() || failed != failures) count(job.report, Status(), false, 21);
+  }
+}
+
+/// Operations that are asked for late, or never, of which bad blocks fail, more than the log has room for.
+XIO_DEVICE void forgotten(const NvmeJob& job) {
+  using namespace xio;
+  nvme::Queue<> queue(job.queues[0]);
+  Blocks<decltype(queue)> blocks(queue, job, thread_number());
+  const Deadline limit = blocks.until();
+  Token tokens[2];
+  for (uint32_t round = 0; round < 2; ++round)
+    tokens[round] = queue.submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()}, limit);
+  const Status first = queue.wait(tokens[0], limit);
+  const bool right = first == Status::expired || (first.is_ok() != is_bad(blocks.lba(0)) && first != Status::timed_out);
+  count(job.report, Status(), right, 22);
+  const Status others = queue.quiet(limit);
+  if (!others.is_ok()) arch::fetch_add<arch::Scope::system>(&job.report->told, uint64_t{1});
+  count(job.report, tokens[1].status, others != Status::timed_out && others != Status::broken, 23);
 }
 
 /// Completions handed to the kernel one by one.
@@ -256,6 +330,20 @@ XIO_DEVICE void processed(const NvmeJob& job) {
       ++submitted;
     }
     ended += queue.process_completions([&](const nvme::Completion& one) { count(job.report, one.status(), true, 12); });
+  }
+  for (uint32_t round = 0; round < 4 && !limit.passed(); ++round) {
+    fill(blocks.out(), blocks.stamp(round), job.words);
+    const Token write = queue.submit(nvme::write(blocks.lba(round), 1), nvme::ContiguousPages{blocks.out_bus()}, limit);
+    const Status written = queue.wait(write, limit);
+    count(job.report, written, true, 24);
+    // From here on a cache may hold what is there now.
+    blocks.out()[block_words - 1] = blocks.in()[0];
+    (void)queue.try_submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()});
+    const auto look = [&](const nvme::Completion& one) {
+      count(job.report, one.status(), !written.is_ok() || holds(blocks.in(), blocks.stamp(round), job.words), 25);
+    };
+    while (queue.process_completions(look) == 0 && !limit.passed()) {
+    }
   }
 }
 

@@ -16,12 +16,12 @@ using xio::Sharing;
 
 #define KERNEL(name, ...) \
   extern "C" __global__ void name(RdmaJob job) { machine_kernels::__VA_ARGS__(job); }
-#define VENDOR(name, Vendor, atomics)                                               \
+#define VENDOR(name, Vendor, atomics)                                             \
   KERNEL(name##_thread, put_get<Vendor, Sharing::thread, xio::Policy<>, atomics>) \
   KERNEL(name##_wave, put_get<Vendor, Sharing::wave, xio::Policy<>, atomics>)     \
   KERNEL(name##_grid, put_get<Vendor, Sharing::grid, xio::Policy<>, atomics>)     \
-  KERNEL(name##_grid_puts, puts<Vendor, Sharing::grid>)                             \
-  KERNEL(name##_quiet, put_quiet<Vendor>)                                           \
+  KERNEL(name##_grid_puts, puts<Vendor, Sharing::grid>)                           \
+  KERNEL(name##_quiet, put_quiet<Vendor>)                                         \
   KERNEL(name##_messages, send_receive<Vendor>)
 
 VENDOR(mlx5, xio::mlx5::Vendor<>, true)
@@ -35,6 +35,8 @@ KERNEL(mlx5_wave_deferred, put_get<xio::mlx5::Vendor<>, Sharing::wave, xio::Poli
 KERNEL(mlx5_thread_puts, puts<xio::mlx5::Vendor<>, Sharing::thread>)
 KERNEL(mlx5_wave_puts, puts<xio::mlx5::Vendor<>, Sharing::wave>)
 KERNEL(bnxt_batches, batches<xio::bnxt::Vendor<>>)
+KERNEL(mlx5_posts, posts<xio::mlx5::Vendor<>, Sharing::grid, xio::Policy<>>)
+KERNEL(mlx5_deferred_posts, posts<xio::mlx5::Vendor<>, Sharing::grid, xio::Policy<xio::Deferred<4>>>)
 KERNEL(bnxt_block, put_get<xio::bnxt::Vendor<>, Sharing::block, xio::Policy<>, true>)
 KERNEL(ionic_grid_deferred, put_get<xio::ionic::Vendor<>, Sharing::grid, xio::Policy<xio::Deferred<4>>, true>)
 KERNEL(rxe_grid_through, put_get<xio::rxe::Vendor<>, Sharing::grid, xio::Policy<xio::WriteThrough>, true>)

@@ -62,6 +62,21 @@ XIO_DEVICE void puts(const RdmaJob& job) {
   arch::fetch_add<arch::Scope::system>(&job.report->good, good);
 }
 
+/// Nobody waits: all must be announced when the last wave is gone.
+template <class Vendor, xio::Sharing S, class Policy>
+XIO_DEVICE void posts(const RdmaJob& job) {
+  using namespace xio;
+  if (arch::lane() >= posting_lanes) return;
+  rdma::QueuePair<Vendor, S, Policy> qp(job.handle);
+  const uint64_t offset = thread_number() * thread_bytes;
+  const uint32_t bytes = job.words * 8;
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const Token token = qp.put(job.remote.at(offset, bytes), job.local.at(offset, bytes), Now{});
+    count(job.report, token.status, true, 7);
+  }
+  qp.flush();
+}
+
 /// Writes that nobody waits for one by one: fence and quiet.
 template <class Vendor>
 XIO_DEVICE void put_quiet(const RdmaJob& job) {

@@ -38,10 +38,10 @@ struct Case {
   uint32_t count = 0;         ///< as NvmeJob has it
   uint32_t features = 0;      ///< of Feature
   uint32_t troubles = 0b111;  ///< bit for each Trouble that the kernel bears
-  const char* kernel = "";    ///< empty: `name`
+  std::string kernel = {};    ///< empty: `name`
   bool calm = false;          ///< the GPU takes no liberties: what is left is the devices' part of a seed
 
-  std::string kernel_name() const { return *kernel != '\0' ? kernel : name; }
+  std::string kernel_name() const { return kernel.empty() ? name : kernel; }
 };
 
 enum Feature : uint32_t {
@@ -52,11 +52,19 @@ enum Feature : uint32_t {
   inbound = 16,      ///< data in the GPU's memory
   pairs = 32,        ///< batches: pieces to write, then as many to read
   small_pages = 64,  ///< transfers of at most two pages: longer ones are split
-  costs = 128        ///< large, to be counted: on a calm GPU alone
+  costs = 128,       ///< large, to be counted: on a calm GPU alone
+  answers = 256,     ///< completions bring a result of each block's own
+  bad_blocks = 512,  ///< reading most blocks fails
+  twice = 1024,      ///< one completion is written twice, which breaks the queue
+  one_fails = 2048,  ///< one operation fails, and what follows it is flushed
+  stray = 4096       ///< one completion is about another queue pair
 };
 
 std::vector<Case> nvme_cases();
 std::vector<Case> rdma_cases();
+
+/// Whether the queue ends in an error, so that any number of operations fails.
+inline bool ends_badly(const Case& one) { return (one.features & (twice | one_fails | stray)) != 0; }
 
 /// The Trouble of a seed.
 inline Trouble trouble_of(const Case& one, uint64_t seed) {

@@ -53,6 +53,19 @@ void trouble(Drive& drive, Trouble what, xio::emulation::FaultRule& failing) {
   if (what == Trouble::errors) failing = drive.model->faults().fail(Match().each(7), made_to_fail);
 }
 
+/// What a case asks of its drive besides, of `blocks` blocks.
+void prepare(Drive& drive, const Case& one, uint64_t seed, uint64_t blocks) {
+  using xio::emulation::Match;
+  xio::emulation::FaultPlan& plan = drive.model->faults();
+  for (uint64_t lba = 0; lba < blocks; ++lba) {
+    if ((one.features & answers) != 0)
+      plan.answer(Match().with_lba(lba, lba), static_cast<uint32_t>(machine_kernels::answer_of(lba)));
+    if ((one.features & bad_blocks) != 0 && machine_kernels::is_bad(lba))
+      plan.fail(Match().with_lba(lba, lba), made_to_fail);
+  }
+  if ((one.features & twice) != 0) plan.duplicate(Match().at(seed % blocks));
+}
+
 /// What the specification forbids, or what was left over.
 std::string violations(NvmeController& model) {
   const std::string text = model.violations()->text();
@@ -81,9 +94,24 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves) {
   const auto ends = [&](const char* what) { return name.find(what) != std::string::npos; };
   if (ends("tokens")) return uint64_t{lanes} * one.rounds * 3;
   if (ends("transfers")) return uint64_t{waves} * 2;
-  if (ends("reads")) return uint64_t{lanes} * one.rounds;
+  if (ends("reads") || ends("notified") || ends("forgotten")) return uint64_t{lanes} * one.rounds;
+  if (ends("processed")) return uint64_t{lanes} * (one.rounds * 2 + 8);
+  if (ends("posts")) return uint64_t{waves} * machine_kernels::posting_lanes * one.rounds;
   if (ends("batches")) return uint64_t{one.rounds} * 2;
   return uint64_t{lanes} * one.rounds * 2;  // a write and a read, or a submission and its end
+}
+
+/// What a kernel that does not wait for its operations leaves behind.
+std::string left_undone(const Case& one, const NvmeController& model, const xio::QueueState& state,
+                        const Report& report, uint64_t operations) {
+  using xio::emulation::QueueStatistics;
+  const bool posts = one.name.find("posts") != std::string::npos;
+  if (posts && model.statistics().total(&QueueStatistics::commands) != operations)
+    return "operations that were not announced" + state_text(state);
+  const bool errors = (one.features & bad_blocks) != 0;
+  if (errors && (report.told == 0 || state.error_count != 0))
+    return "errors that nobody was told of" + state_text(state);
+  return {};
 }
 
 Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
@@ -109,6 +137,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
     xio::host::QueueOptions options;
     options.depth = one.depth;
     options.failures_on_record = 64;
+    if ((one.features & bad_blocks) != 0) options.completion_slots = 32;
     options.shadow_doorbells = (one.features & shadow) != 0;
     if ((one.features & small_pages) == 0) options.list_bytes = 0;
     if ((one.features & inbound) != 0) {
@@ -124,6 +153,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
       handles.push_back(drive.queues.back().handle());
     }
     trouble(drive, what, failing);
+    prepare(drive, one, seed, uint64_t{lanes} * one.rounds);
   }
   // With several controllers, memory of the process is mapped for each at the same bus address.
   const uint32_t per_thread = (one.features & small_pages) != 0 ? one.count * 512 : thread_bytes;
@@ -170,9 +200,16 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
   };
 
   Outcome outcome = launch_case(gpu, one, seed, threads, job, [&] {
-    for (const auto& drive : all) drive->model->run(100000);
-    std::string error = complaint(*report, expected(one, lanes, waves), what == Trouble::errors ? failing.hits() : 0);
+    for (const auto& drive : all) {
+      // What is delayed goes on although nothing else does.
+      for (uint32_t i = 0; i < 100; ++i) drive->model->step(~0u);
+      drive->model->run(100000);
+    }
+    const uint64_t operations = expected(one, lanes, waves);
+    std::string error = ends_badly(one) ? complaint_of_bad_end(*report, operations)
+                                        : complaint(*report, operations, what == Trouble::errors ? failing.hits() : 0);
     if (!error.empty()) error += state_text(*handles[0].state);
+    if (error.empty()) error = left_undone(one, *all[0]->model, *handles[0].state, *report, operations);
     for (const auto& drive : all)
       if (error.empty()) error = violations(*drive->model);
     return error;
@@ -191,7 +228,7 @@ std::vector<Case> nvme_cases() {
       {"thread_deferred", run_nvme, 1, 4, 4, 8, 3, 0, own_queues},
       {"thread_session", run_nvme, 1, 4, 4, 3, 3, 0, own_queues},
       {"thread_processed", run_nvme, 1, 4, 4, 4, 8, 0, own_queues},
-      {"thread_unwaited", run_nvme, 1, 4, 4, 3, 3, 0, own_queues, fair},
+      {"thread_unwaited", run_nvme, 1, 4, 4, 3, 3, 0, own_queues | answers, fair},
       {"thread_reads", run_nvme, 1, 0, 0, 8, 8, 0, own_queues | costs, fair},
       {"wave_reads", run_nvme, 1, 0, 0, 128, 8, 0, costs, fair},
       {"grid_reads", run_nvme, 4, 64, 0, 256, 8, 0, costs, fair},
@@ -213,7 +250,16 @@ std::vector<Case> nvme_cases() {
       {"grid_shadow", run_nvme, 2, 64, 0, 32, 1, 0, shadow},
       {"grid_tokens", run_nvme, 2, 0, 0, 32, 3},
       {"grid_transfers", run_nvme, 3, 0, 0, 16, 1, 30, 0, fair},
-      {"grid_unwaited", run_nvme, 2, 0, 0, 32, 1, 0, 0, fair},
+      {"grid_unwaited", run_nvme, 2, 0, 0, 32, 1, 0, answers, fair},
+      {"grid_posts", run_nvme, 6, 0, 0, 64, 2, 0, 0, fair},
+      {"grid_deferred_posts", run_nvme, 6, 0, 0, 64, 2, 0, 0, fair},
+      {"grid_shadow_posts", run_nvme, 4, 0, 0, 128, 6, 0, shadow, fair},
+      {"block_posts", run_nvme, 1, 256, 0, 64, 2, 0, 0, fair},
+      {"thread_notified", run_nvme, 1, 0, 0, 3, 2, 0, own_queues},
+      {"grid_forgotten", run_nvme, 2, 0, 0, 16, 2, 0, bad_blocks, fair},
+      {"wave_broken", run_nvme, 1, 0, 7, 5, 2, 0, twice, fair, "wave"},
+      {"grid_broken", run_nvme, 2, 64, 0, 32, 1, 0, twice, fair, "grid"},
+      {"grid_broken_deferred", run_nvme, 2, 64, 0, 16, 1, 0, twice, fair, "grid_deferred"},
       {"grid_long", run_nvme, 1, 4, 4, 4, 1, 40, small_pages, fair},
       {"grid_striped", run_nvme, 2, 0, 0, 16, 1, 3, drives, fair},
   };

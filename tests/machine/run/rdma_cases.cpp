@@ -32,9 +32,10 @@ RdmaQueueConfig numbered(const Case& one, uint32_t qpn) {
 }
 
 /// How many operations a kernel reports.
-uint64_t expected(const Case& one, uint32_t lanes, bool atomics) {
+uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves, bool atomics) {
   const uint64_t turns = uint64_t{lanes} * one.rounds;
   if (one.count != 0) return uint64_t{2} * one.blocks * one.rounds;  // batches: of one wave each
+  if (one.name.find("posts") != std::string::npos) return uint64_t{waves} * machine_kernels::posting_lanes * one.rounds;
   for (const char* const alone : {"messages", "quiet", "puts"})
     if (one.name.find(alone) != std::string::npos) return turns;
   return turns * (atomics ? 3 : 2);
@@ -46,6 +47,7 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   constexpr bool atomics = !std::is_same_v<Kit, xio::emulation::ErnicKit>;
   const uint32_t threads = one.threads != 0 ? one.threads : gpu.wave_size();
   const uint32_t lanes = one.lanes != 0 ? one.lanes : one.blocks * threads;
+  const uint32_t waves = one.blocks * ((threads + gpu.wave_size() - 1) / gpu.wave_size());
 
   Arena arena;
   gpu.memory.clear();
@@ -62,6 +64,18 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
     near.model().faults().delay(static_cast<uint32_t>(1 + seed % 20));
     near.model().faults().one_a_pass(seed % 2 == 0);
     far.model().faults().one_a_pass(seed % 4 == 1);
+  }
+  const uint64_t turns = uint64_t{lanes} * one.rounds;
+  const bool messages = one.name.find("messages") != std::string::npos;
+  if ((one.features & one_fails) != 0 && !messages)
+    near.model().faults().fail(seed % turns, xio::emulation::RdmaOutcome::remote_operation);
+  // Not every completion is asked for: from here on, any.
+  for (uint64_t i = seed % turns; (one.features & stray) != 0 && i < 4 * turns; ++i) {
+    if (messages) {
+      far.model().faults().misname_receive(i / 2);
+    } else {
+      near.model().faults().misname(i);
+    }
   }
 
   const size_t bytes = lanes * thread_bytes;
@@ -104,16 +118,23 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
     // What the kernels alone use.
     gpu.memory.add(&pair->state(), pair->state_bytes(), MemoryKind::local, "queue state");
   }
-  gpu.step_devices = [&](Random&) { return nic.pass(); };
+  const bool dies = (one.features & one_fails) != 0 && messages;
+  gpu.step_devices = [&, passes = uint64_t{0}](Random&) mutable {
+    if (dies && ++passes == 1 + seed * 7 % 100) far.model().fail();
+    return nic.pass();
+  };
 
   Outcome outcome = launch_case(gpu, one, seed, threads, job, [&] {
     for (uint32_t i = 0; i < 1000; ++i) nic.pass();
-    const uint64_t turns = uint64_t{lanes} * one.rounds;
-    std::string error = complaint(*report, expected(one, lanes, atomics));
+    const uint64_t operations = expected(one, lanes, waves, atomics);
+    std::string error = ends_badly(one) ? complaint_of_bad_end(*report, operations) : complaint(*report, operations);
     for (Pair* pair : {&near, &far})
       for (const std::string& text : pair->model().statistics().violations)
         if (error.empty()) error = "against the device's rules: " + text;
-    const bool counted = atomics && expected(one, lanes, true) == 3 * turns;
+    const bool posts = one.name.find("posts") != std::string::npos;
+    if (error.empty() && posts && near.model().statistics().operations != operations)
+      error = "operations that were not announced";
+    const bool counted = atomics && operations == 3 * turns && !ends_badly(one);
     if (error.empty() && counted && remote[bytes / 8] != turns)
       error = "the peer's word counts " + std::to_string(remote[bytes / 8]);
     return error;
@@ -132,6 +153,15 @@ void add(std::vector<Case>& cases, const std::string& vendor, const std::string&
   cases.push_back({vendor + "_quiet", run_rdma<Kit>, 2, 0, 0, 64, 2, 0, 0, late});
   // One round: lanes that wait together wait for each other, and a second message would wait for both.
   cases.push_back({vendor + "_messages", run_rdma<Kit>, 2, 8, 0, 64, 1, 0, 0, late});
+  // A kernel that meets an error.
+  for (const auto& [name, feature] : {std::pair{"_failing", one_fails}, std::pair{"_stray", stray}}) {
+    if (feature == stray || Kit::Wire::flushes) {
+      const std::string kernel = vendor + "_messages";
+      cases.push_back({kernel + name, run_rdma<Kit>, 2, 8, 0, 64, 1, 0, feature, late, kernel});
+    }
+    cases.push_back({vendor + "_thread" + name, run_rdma<Kit>, 1, 1, 1, 64, 4, 0, feature, late, vendor + "_thread"});
+    cases.push_back({vendor + "_grid" + name, run_rdma<Kit>, 2, 0, 0, 64, 1, 0, feature, late, vendor + "_grid"});
+  }
   if (!more.empty()) cases.push_back({vendor + more, run_rdma<Kit>, 1, 0, 0, 64, 1, 0, features, late});
 }
 
@@ -141,6 +171,8 @@ std::vector<Case> rdma_cases() {
   std::vector<Case> cases;
   cases.push_back({"mlx5_thread_puts", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 1, 1, 64, 64, 0, costs});
   cases.push_back({"mlx5_wave_puts", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 8, 0, costs});
+  cases.push_back({"mlx5_posts", run_rdma<xio::emulation::Mlx5Kit<>>, 6, 0, 0, 64, 2});
+  cases.push_back({"mlx5_deferred_posts", run_rdma<xio::emulation::Mlx5Kit<>>, 6, 0, 0, 64, 2});
   add<xio::emulation::Mlx5Kit<>>(cases, "mlx5", "_wave_deferred");
   add<xio::emulation::BnxtKit<>>(cases, "bnxt", "_block");
   // More than the ring holds, so that the waves wait for each other's room.

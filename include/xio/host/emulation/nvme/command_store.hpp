@@ -91,6 +91,7 @@ inline void judge(const FaultPlan::Orders& orders, Random& random, Command& comm
       case detail::Rule::lose_data: command.data = {DataFault::lose, 0}; break;
       case detail::Rule::tear_data: command.data = {DataFault::tear, rule->least}; break;
       case detail::Rule::misdirect: command.data = {DataFault::misdirect, rule->least}; break;
+      case detail::Rule::answer: command.result = static_cast<uint32_t>(rule->least); break;
       case detail::Rule::ignore_doorbell: break;
     }
   }

@@ -57,12 +57,13 @@ struct Rule {
     lose_data,
     tear_data,
     misdirect,
+    answer,
     ignore_doorbell,
   };
 
   Match match;
   Action action = fail;
-  uint64_t least = 0;                 // status, delay, bytes or blocks
+  uint64_t least = 0;                 // status, delay, bytes, blocks or answer
   uint64_t most = 0;                  // largest delay
   std::atomic<uint64_t> seen{0};      // of the controller
   std::atomic<uint64_t> hits{0};      // of the controller
@@ -139,6 +140,9 @@ class FaultPlan {
   FaultRule tear_data(const Match& match, uint64_t bytes) { return add(match, detail::Rule::tear_data, bytes); }
   /// A Write goes to the block `blocks` further on, a Read comes from there (modulo the capacity).
   FaultRule misdirect(const Match& match, uint64_t blocks) { return add(match, detail::Rule::misdirect, blocks); }
+
+  /// Dword 0 of the completion is `value`: the command specific result, which most commands do not have.
+  FaultRule answer(const Match& match, uint32_t value) { return add(match, detail::Rule::answer, value); }
 
   /// The next `count` changes of a queue's SQ tail doorbell are not noticed. A later one covers them.
   FaultRule ignore_doorbells(uint16_t qid, uint64_t count) {
