@@ -255,6 +255,7 @@ std::vector<Case> nvme_cases() {
       {"grid_deferred_posts", run_nvme, 6, 0, 0, 64, 2, 0, 0, fair},
       {"grid_shadow_posts", run_nvme, 4, 0, 0, 128, 6, 0, shadow, fair},
       {"block_posts", run_nvme, 1, 256, 0, 64, 2, 0, 0, fair},
+      {"grid_notified", run_nvme, 2, 0, 0, 64, 2},
       {"thread_notified", run_nvme, 1, 0, 0, 3, 2, 0, own_queues},
       {"grid_forgotten", run_nvme, 2, 0, 0, 16, 2, 0, bad_blocks, fair},
       {"wave_broken", run_nvme, 1, 0, 7, 5, 2, 0, twice, fair, "wave"},

@@ -95,7 +95,6 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   job.inbox_data = remote;
   job.report = report;
   if (one.count != 0) {
-    const uint32_t waves = lanes / gpu.wave_size();
     auto* const list = arena.make<xio::rdma::Piece>(2 * waves * one.count, MemoryKind::local, "pieces");
     for (uint32_t i = 0; i < waves * one.count; ++i) {
       const uint32_t owner = i / one.count * gpu.wave_size() + i % one.count % gpu.wave_size();

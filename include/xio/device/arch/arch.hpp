@@ -19,7 +19,7 @@
 /// | `publish_add<S>`              | as `fetch_add<S>`, as late as `publish<S>`                                     |
 /// | `publish_exchange<S>`         | as `exchange<S>`, as late as `publish<S>`                                      |
 /// | `observe<S>(word)`            | as `load<S>`; coherent loads that follow are not performed before it           |
-/// | `order_loads<S>()`            | the same for `load<S>`s before it, once the program branched on what they gave |
+/// | `order_loads<S>()`            | `load<S>`s before it are performed before those after it                        |
 /// | `release_system()`            | every earlier store of this wave, cached ones too, has reached system scope    |
 /// | `wait_stores()`               | every earlier store of this wave is performed; caches are not written back     |
 /// | `pass_on()`                   | what other waves released to this one precedes its later stores for devices    |

@@ -115,10 +115,18 @@ XIO_DEVICE_INLINE T publish_exchange(T* to, T value) {
   return exchange<S>(to, value);
 }
 
-/// A load that the program branched on has returned before the next one is issued: only the compiler must be held.
+/// Loads are performed in any order until they are waited for. A branch on what they gave is no such wait here: the
+/// compiler may issue the next load before it looks.
 template <Scope S>
 XIO_DEVICE_INLINE void order_loads() {
+#if defined(__GFX12__)
+  asm volatile("s_wait_loadcnt 0x0" ::: "memory");
+#elif defined(__GFX10__) || defined(__GFX11__)
+  asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+#else
+  __builtin_amdgcn_s_waitcnt(0x0f70);  // vmcnt(0); merges with a wait that the compiler places itself
   asm volatile("" ::: "memory");
+#endif
 }
 
 template <Scope S, class T>
