@@ -221,8 +221,9 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
       // 1. Claim.
       protocol::Claim claim = claim_until(group, wanted, room, until);
       if (XIO_UNLIKELY(claim.count == 0)) {
+        const Status why = Rings::template refusal<Until>(group);
         if (Group<S>::has(pending)) {
-          token.status = Rings::template refusal<Until>();
+          token.status = why;
           left = 0;
         }
         if constexpr (S == Sharing::thread && !Split) return token;

@@ -118,7 +118,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
       if (!fault.is_ok()) return Token::refused(fault);
     }
     const protocol::Claim claim = claim_until(group, count, count, until);
-    if (claim.count == 0) return Token::refused(Core::template refusal<Until>());
+    if (claim.count == 0) return Token::refused(Core::template refusal<Until>(group));
     const Status status = Core::template publish_pieces<check_later>(group, claim, operation, pieces, options.told());
     if (!status.is_ok()) return Token::refused(status);
     Token token;
@@ -145,7 +145,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
       const uint32_t left = count - done;
       const uint32_t most = left < handle().depth ? left : handle().depth;
       const protocol::Claim claim = claim_until(group, most, most < quarter ? most : quarter, until);
-      if (claim.count == 0) return Core::template refusal<Deadline>();
+      if (claim.count == 0) return Core::template refusal<Deadline>(group);
       (void)Core::template publish_pieces<false>(group, claim, operation, pieces + done, &progress);
       done += claim.count;
     }

@@ -30,8 +30,8 @@ class QueueRings : public Holder {
 
   /// Why there are no tickets.
   template <class Until>
-  XIO_DEVICE_INLINE Status refusal() {
-    if (protocol::read<S>(state().broken) != 0) return Status::broken;
+  XIO_DEVICE_INLINE Status refusal(Group<S> group) {
+    if (group.any(protocol::read<S>(state().broken) != 0)) return Status::broken;
     return IsSame<Until, Now>::value ? Status::would_block : Status::timed_out;
   }
 

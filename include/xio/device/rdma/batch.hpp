@@ -41,7 +41,7 @@ class SendBatch : public SendPost<Vendor, S, Policy, Holder> {
       if (!fault.is_ok()) return Token::refused(fault);
     }
     const protocol::Claim claim = protocol::claim_until(device(), group, count * units, count * units, until, step);
-    if (claim.count == 0) return Token::refused(Post::template refusal<Until>());
+    if (claim.count == 0) return Token::refused(Post::template refusal<Until>(group));
     auto sequence = Post::sequence_of(claim);
     const uint32_t lanes = group.lanes();
     uint64_t started = Telemetry::start();

@@ -99,7 +99,7 @@ class SendPost : public SendRings<Vendor, S, Policy, Holder> {
       if constexpr (S == Sharing::thread) arch::prefer_vector_loads();
       protocol::Claim claim = protocol::claim_until(device(), group, row.total, row.least, until, step_of(numbers));
       if (XIO_UNLIKELY(claim.count == 0)) {
-        const Status why = Rings::template refusal<Until>();
+        const Status why = Rings::template refusal<Until>(group);
         if constexpr (S == Sharing::thread) return Token::refused(why);
         if (Group<S>::has(pending)) token = Token::refused(why);
         break;

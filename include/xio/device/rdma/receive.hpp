@@ -188,10 +188,12 @@ class ReceiveQueue {
       const uint32_t wanted = S == Sharing::thread ? 1 : arch::count_lanes(pending);
       const protocol::Claim claim = protocol::claim_until(device(), group, wanted, 1, until);
       if (claim.count == 0) {
+        // One lane alone may have seen that the queue is dead.
+        const bool broken = group.any(protocol::read<S>(state().broken) != 0);
         if (Group<S>::has(pending)) {
-          token = Token::refused(protocol::read<S>(state().broken) != 0 ? Status::broken
-                                 : IsSame<Until, Now>::value            ? Status::would_block
-                                                                        : Status::timed_out);
+          token = Token::refused(broken                      ? Status::broken
+                                 : IsSame<Until, Now>::value ? Status::would_block
+                                                             : Status::timed_out);
         }
         break;
       }

@@ -93,8 +93,8 @@ class SendRings : public Holder {
 
   /// Why there is no room.
   template <class Until>
-  XIO_DEVICE_INLINE Status refusal() const {
-    if (protocol::read<S>(state().broken) != 0 || protocol::read<S>(send().failed_end) != 0) return Status::broken;
+  XIO_DEVICE_INLINE Status refusal(Group<S> group) {
+    if (group.any(device().is_dead() || protocol::read<S>(send().failed_end) != 0)) return Status::broken;
     return IsSame<Until, Now>::value ? Status::would_block : Status::timed_out;
   }
 
