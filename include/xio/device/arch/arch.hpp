@@ -78,6 +78,9 @@ constexpr bool calls_are_cheap = XIO_ARCH_HOST;
 /// Whether what several places of a kernel do is better called than repeated in each of them.
 constexpr bool calls_save_registers = XIO_ARCH_AMDGCN;
 
+/// Whether serve_doorbell() does something.
+constexpr bool doorbells_call = XIO_ARCH_HOST;
+
 /// Number of lanes in a mask.
 #if XIO_ARCH_NVPTX
 XIO_DEVICE uint32_t count_lanes(uint64_t mask) {

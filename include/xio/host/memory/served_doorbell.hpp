@@ -12,6 +12,7 @@
 
 #include <xio/config.hpp>
 #include <xio/device/arch/arch.hpp>
+#include <xio/device/arch/served_doorbells.hpp>
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -25,7 +26,7 @@ namespace host {
 class ServedDoorbell {
  public:
   /// @param ring  called by any thread that runs kernels, one at a time for each queue; throws nothing
-  /// @throws Error where all words of the process are taken
+  /// @throws Error where all words of the process are taken, or kernels are compiled for a GPU
   explicit ServedDoorbell(std::function<void()> ring) : ring_(std::move(ring)), index_(take()) {
     place().word = 0;
     place().context = this;
@@ -55,6 +56,8 @@ class ServedDoorbell {
   }
 
   static size_t take() {
+    if constexpr (!arch::doorbells_call)
+      throw Error("this is compiled for a GPU, whose kernels cannot call what rings: let a thread of its own do it");
     Taken& all = taken();
     const std::lock_guard<std::mutex> lock(all.mutex);
     for (size_t index = 0; index < count; ++index) {

@@ -23,7 +23,7 @@ namespace host {
 
 /// Who makes the system call that kicks a soft-RoCE queue pair.
 enum class RungBy {
-  caller,  ///< the thread that rings: kernels on the CPU
+  caller,  ///< the thread that rings: kernels that are compiled for the CPU
   thread   ///< a thread of its own, which looks at the word: kernels on a GPU, and code that is none of this library
 };
 

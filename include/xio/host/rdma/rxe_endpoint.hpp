@@ -39,7 +39,8 @@ class RxeEndpoint {
   using Vendor = rxe::Vendor<>;  ///< for rdma::QueuePair and rdma::ReceiveQueue
 
   RxeEndpoint(const RdmaDevice& device, const ProtectionDomain& domain, const QueuePairOptions& options = {},
-              const RxeCompletionEntries& completions = {}, RungBy by = RungBy::caller)
+              const RxeCompletionEntries& completions = {},
+              RungBy by = arch::doorbells_call ? RungBy::caller : RungBy::thread)
       : send_cq_(device, completions.send != 0 ? completions.send : 2 * options.send_entries + 2),
         receive_cq_(device, completions.receive != 0 ? completions.receive : 2 * options.receive_entries + 2),
         queue_(device, domain, send_cq_, receive_cq_, options),

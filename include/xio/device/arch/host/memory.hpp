@@ -7,7 +7,7 @@
 #include <xio/device/arch/arch.hpp>
 #include <xio/device/arch/host/give_way.hpp>
 #include <xio/device/arch/host/lanes.hpp>
-#include <xio/device/arch/host/served_doorbells.hpp>
+#include <xio/device/arch/served_doorbells.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -208,6 +208,14 @@ XIO_DEVICE_INLINE void store_mmio(T* to, T value) {
   detail::show(StoreKind::mmio, to, value);
   if (detail::later(to, value)) return;
   __atomic_store_n(to, value, __ATOMIC_RELEASE);
+}
+
+/// After a doorbell word was stored: calls what stands behind it, where something does.
+XIO_DEVICE_INLINE void serve_doorbell(const void* word) {
+  const auto offset = reinterpret_cast<uintptr_t>(word) - reinterpret_cast<uintptr_t>(served_doorbells);
+  if (offset >= sizeof served_doorbells) return;
+  const ServedDoorbell& doorbell = served_doorbells[offset / sizeof(ServedDoorbell)];
+  doorbell.serve(doorbell.context);
 }
 
 XIO_DEVICE_INLINE void store_entry(Vec16* to, const Vec16& value) {

@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Doorbell words that are rung by a call: devices that only the operating system can kick.
+/// @brief Doorbell words that are rung by a call: devices that only the operating system can kick. Kernels on the CPU
+/// make the call, by arch::serve_doorbell().
 
 #include <xio/config.hpp>
 
@@ -21,14 +22,6 @@ struct alignas(64) ServedDoorbell {
 /// All that a process can have; who takes one says so elsewhere (host/memory/served_doorbell.hpp). At one place, so
 /// that a word tells by its address whether it is one of them.
 inline ServedDoorbell served_doorbells[1024];
-
-/// After a doorbell word was stored: calls what stands behind it, where something does.
-XIO_DEVICE_INLINE void serve_doorbell(const void* word) {
-  const auto offset = reinterpret_cast<uintptr_t>(word) - reinterpret_cast<uintptr_t>(served_doorbells);
-  if (offset >= sizeof served_doorbells) return;
-  const ServedDoorbell& doorbell = served_doorbells[offset / sizeof(ServedDoorbell)];
-  doorbell.serve(doorbell.context);
-}
 
 }  // namespace arch
 
