@@ -114,16 +114,16 @@ std::string first_failure(machine::Gpu& gpu, const Test& test, uint64_t end, uin
   return "";
 }
 
-std::vector<machine::Mutation> executed_mutations(machine::Gpu& gpu, const Test& test) {
+std::vector<machine::Mutation> mutations_that_matter(machine::Gpu& gpu, const Test& test) {
   std::vector<machine::Mutation> all = gpu.mutations(test.kernel);
-  std::vector<bool> executed(all.size());
+  std::vector<bool> mattered(all.size());
   for (uint64_t seed = 0; seed < 3; ++seed) {
     run(gpu, test, seed);
-    for (size_t i = 0; i < all.size(); ++i) executed[i] = executed[i] || gpu.executed(all[i]) != 0;
+    for (size_t i = 0; i < all.size(); ++i) mattered[i] = mattered[i] || gpu.mattered(all[i]);
   }
   std::vector<machine::Mutation> some;
   for (size_t i = 0; i < all.size(); ++i)
-    if (executed[i]) some.push_back(all[i]);
+    if (mattered[i]) some.push_back(all[i]);
   return some;
 }
 
@@ -135,7 +135,7 @@ void check_target(const char* target) {
   for (const Test& test : tests()) {
     INFO(target << " " << test.kernel);
     CHECK(first_failure(*gpu, test, seeds) == "");
-    for (const machine::Mutation& mutation : executed_mutations(*gpu, test)) {
+    for (const machine::Mutation& mutation : mutations_that_matter(*gpu, test)) {
       INFO(mutation.text << ": " << mutation.change << " (" << mutation.source << ")");
       const std::string reason = machine_tests::unneeded(target, test.kernel, mutation.text, mutation.change);
       gpu->apply(mutation);

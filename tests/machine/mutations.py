@@ -4,9 +4,13 @@
 
 A place is one of the library's: the line of include/xio that asks for an instruction, the function that it is in, and
 what was done to the instruction. It is needed where some case with some seed notices that, in whatever kernel. What no
-case notices must be in unneeded.txt with the reason why it is not needed, or the exit status is 1: lines
-"target<TAB>instruction and change<TAB>place<TAB>reason", the first three of them regular expressions. Places with a
-reason are not tried, but for --all, which says where one is noticed after all. The last line is the table's.
+case notices, or executes, must be in unneeded.txt with the reason why it is not needed, or not here; else the exit
+status is 1: lines "target<TAB>instruction and change<TAB>place<TAB>reason", the first three of them regular
+expressions. Places with a reason are not tried, but for --all, which says where one is noticed after all.
+
+No reason is asked for waits that never had anything to wait for, nor for those that no primitive of device/arch asks
+for: the compiler places them, where a register is read or a function begins or ends, and a register that is read too
+early is noticed. The last line is the table's.
 """
 
 import argparse
@@ -19,7 +23,7 @@ import sys
 import tempfile
 
 LIBRARY = pathlib.Path(__file__).resolve().parents[2] / "include" / "xio"
-FUNCTION = re.compile(r"^ *(?:template <.*> )?XIO_(?:DEVICE|HOST_DEVICE|COLD)\w*\b.*?\b(~?\w+)\(")
+FUNCTION = re.compile(r"^ *(?:template <.*> )?(?:XIO_LEAF )?XIO_(?:DEVICE|HOST_DEVICE|COLD)\w*\b.*?\b(~?\w+)\(")
 
 
 @functools.lru_cache(None)
@@ -58,13 +62,20 @@ def reason_for(reasons, target, key):
     return None
 
 
+def is_compilers(change, source):
+    """Whether no primitive of the library asks for a wait."""
+    return change.startswith("no wait") and "/device/arch/" not in source.partition(" < ")[0]
+
+
 def run(command):
     """Yields outcome, key and what noticed it."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             parts = line.rstrip("\n").split("\t")
             if len(parts) == 6:
-                outcome, text, change, _, place, noticed = parts
+                outcome, text, change, source, place, noticed = parts
+                if is_compilers(change, source) and outcome in ("survives", "idle"):
+                    outcome = "compiler's"
                 yield outcome, (text.split()[0], change, place), noticed
     if process.returncode != 0:
         sys.exit(f"{' '.join(command)}: exit status {process.returncode}")
@@ -104,7 +115,8 @@ def main():
                 if outcome == "caught":
                     noticed_by.setdefault(key, noticed)
 
-    caught, unneeded, unexplained, idle = 0, collections.Counter(), [], 0
+    compilers = "the compiler's own"
+    caught, unneeded, unexplained, without = 0, collections.Counter(), [], collections.Counter()
     for key, counts in sorted(outcomes.items(), key=lambda item: item[0][::-1]):
         name = f"{key[0]} {key[1]}: {with_function(key[2])}"
         reason = reason_for(reasons, arguments.target, key)
@@ -118,15 +130,20 @@ def main():
             unneeded[reason] += 1
         elif counts["survives"]:
             unexplained.append(f"{name} ({counts['survives']} times)")
+        elif counts["idle"] and not counts["empty"]:
+            unexplained.append(f"{name} (no case executes it)")
         else:
-            idle += 1
+            why = "nothing to wait for" if counts["empty"] else compilers
+            without[why] += 1
+            if arguments.verbose:
+                print(f"{why}: {name}")
     for reason, count in unneeded.most_common():
         print(f"not needed, {count} places: {reason}")
     for line in unexplained:
         print(f"UNEXPLAINED: {line}")
     print(
-        f"{arguments.target}: {caught} caught, {sum(unneeded.values())} not needed, {len(unexplained)} unexplained, "
-        f"{idle} not executed"
+        f"{arguments.target}: {caught} caught, {sum(unneeded.values())} not needed, {without['nothing to wait for']} with "
+        f"nothing to wait for, {without[compilers]} of the compiler's own, {len(unexplained)} unexplained"
     )
     sys.exit(1 if unexplained or not caught else 0)
 

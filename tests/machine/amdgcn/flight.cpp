@@ -296,7 +296,12 @@ bool Processor::wait(Wave& wave, const Waits& waits) {
   if (!random_.one_in(mood_.yield)) return false;
   for (const auto& access : wave.flight)
     if (access->pending() && access->hold > ticks_) return false;
-  ++wave.processor->program().code()[wave.counter - 1].useful;
+  Waits& served = wave.processor->program().code()[wave.counter - 1].served;
+  if (waits.vector < vectors) served.vector = 0;
+  if (waits.stores < stores) served.stores = 0;
+  if (waits.shared < shared) served.shared = 0;
+  if (waits.scalar < scalars) served.scalar = 0;
+  if (waits.shared_or_scalar < scalars + shared) served.shared_or_scalar = 0;
   retire(wave, false, waits.vector);
   retire(wave, true, waits.stores);
   retire_shared(wave, waits.shared);

@@ -120,7 +120,7 @@ struct Instruction {
   std::shared_ptr<Instruction> second;  ///< the other half of a dual instruction
   uint64_t address = 0;                 ///< in the code object
   uint64_t executed = 0;
-  uint64_t useful = 0;  ///< of a wait: how often there was something to wait for
+  Waits served;  ///< of a wait, since start(): `any` where there was nothing to wait for
   bool parsed = false;
   std::string text;
   std::string mnemonic;  ///< without what says how it is encoded

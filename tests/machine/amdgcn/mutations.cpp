@@ -70,9 +70,13 @@ std::vector<Mutation> Processor::mutations(const std::string& kernel) const {
   return all;
 }
 
-uint64_t Processor::executed(const Mutation& mutation) const {
+uint64_t Processor::executed(const Mutation& mutation) const { return program_.code()[mutation.instruction].executed; }
+
+bool Processor::mattered(const Mutation& mutation) const {
   const Instruction& instruction = program_.code()[mutation.instruction];
-  return starts_with(mutation.change, "no wait") ? instruction.useful : instruction.executed;
+  for (const Counter& counter : counters)
+    if (mutation.change == std::string("no wait for ") + counter.name) return instruction.served.*counter.limit == 0;
+  return instruction.executed != 0;
 }
 
 void Processor::apply(const Mutation& mutation) {

@@ -35,7 +35,10 @@ void Processor::start(uint64_t seed) {
   ticks_ = 0;
   mood_ = draw_mood(seed, model().several_second_levels, random_);
   caches_.start(mood_);
-  for (Instruction& instruction : program_.code()) instruction.executed = instruction.useful = 0;
+  for (Instruction& instruction : program_.code()) {
+    instruction.executed = 0;
+    instruction.served = Waits();
+  }
 }
 
 std::unique_ptr<Gpu> load(const std::string& path) { return std::make_unique<Processor>(path); }

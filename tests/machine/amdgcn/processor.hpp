@@ -31,6 +31,7 @@ class Processor final : public Gpu {
   void restore() override;
   /// Waits count where there was something to wait for.
   uint64_t executed(const Mutation& mutation) const override;
+  bool mattered(const Mutation& mutation) const override;
 
   // What instructions do to the rest of the machine.
   Program& program() const { return program_; }

@@ -82,6 +82,8 @@ class Gpu {
     static_cast<void>(mutation);
     return 1;
   }
+  /// Whether it did anything since start(): a wait with nothing to wait for did not.
+  virtual bool mattered(const Mutation& mutation) const { return executed(mutation) != 0; }
   virtual void apply(const Mutation& mutation) = 0;
   /// Undoes apply().
   virtual void restore() = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <machine/run/mutate.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <vector>
@@ -18,7 +19,8 @@ std::string place_of(const std::string& source) {
     const std::string line = source.substr(at, end - at);
     at = end + 3;
     const size_t inside = line.find(library);
-    if (inside == std::string::npos) continue;
+    // A kernel's own, in a function that it hands to the library.
+    if (inside == std::string::npos) return "";
     const std::string place = line.substr(inside + library.size());
     if (place.compare(0, 11, "device/arch") != 0) return place;
   }
@@ -48,15 +50,21 @@ void mutate(Gpu& gpu, const Case& one, MutationChoice& choice) {
   const uint64_t usual = gpu.limits.instructions;
   const std::vector<Mutation> all = gpu.mutations(one.kernel_name());
   std::vector<uint64_t> executed(all.size());
-  constexpr uint64_t looks = 6;  // seeds that tell what is executed at all
+  std::vector<bool> mattered(all.size());
+  uint64_t most = 0;              // instructions of a seed
+  constexpr uint64_t looks = 12;  // seeds that tell what is executed at all
   for (uint64_t seed = choice.first; !choice.list && seed <= choice.last && seed < choice.first + looks; ++seed) {
     const Outcome outcome = one.run(gpu, one, seed);
     if (!outcome.error.empty()) throw Fault(one.name + " is wrong without a mutation: " + outcome.error);
-    for (size_t i = 0; i < all.size(); ++i) executed[i] += gpu.executed(all[i]);
+    most = std::max(most, outcome.counts.instructions);
+    for (size_t i = 0; i < all.size(); ++i) {
+      executed[i] += gpu.executed(all[i]);
+      mattered[i] = mattered[i] || gpu.mattered(all[i]);
+    }
   }
   const auto attempt = [&](const Mutation& mutation) -> Tried {
     gpu.apply(mutation);
-    gpu.limits.instructions = 20'000'000;
+    gpu.limits.instructions = 100'000 + 30 * most;
     std::string error;
     uint64_t seed = choice.first;
     for (; seed <= choice.last && error.empty(); ++seed) error = one.run(gpu, one, seed).error;
@@ -72,8 +80,8 @@ void mutate(Gpu& gpu, const Case& one, MutationChoice& choice) {
     Tried tried{"skipped", ""};
     if (choice.list)
       tried.outcome = "listed";
-    else if (executed[i] == 0)
-      tried.outcome = "idle";
+    else if (!mattered[i])
+      tried.outcome = executed[i] == 0 ? "idle" : "empty";
     else if (!place.empty() && choice.skipped.count(key) == 0)
       tried = attempt(mutation);
     if (tried.outcome == std::string("caught")) choice.skipped.insert(key);

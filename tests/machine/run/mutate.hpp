@@ -24,9 +24,9 @@ struct MutationChoice {
   void read_skipped(const std::string& path);
 };
 
-/// Prints a line for each ordering: caught, survives, skipped or idle (not executed), instruction, change, source,
-/// place and what noticed it, with tabs between. The place is the library's: the first line of include/xio behind
-/// device/arch that asks for the instruction; empty where the test's kernel does.
+/// Prints a line for each ordering: caught, survives, skipped, idle (not executed) or empty (a wait with nothing to
+/// wait for), instruction, change, source, place and what noticed it, with tabs between. The place is the library's:
+/// the first line of include/xio behind device/arch that asks for the instruction; empty where the test's kernel does.
 void mutate(Gpu& gpu, const Case& one, MutationChoice& choice);
 
 }  // namespace machine
