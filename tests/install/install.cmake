@@ -13,7 +13,7 @@ xio_register_tool_test("" NAME install.components LABELS install TIMEOUT 600
     ${XIO_TESTS_BINARY_DIR}/install-components ${CMAKE_CXX_COMPILER})
 # The reference is installed where it was built: all of it, or nothing.
 set_tests_properties(install.consumer install.components PROPERTIES DEPENDS docs.doxygen)
-xio_register_test(NAME install.left_out LABELS install once TIMEOUT 600
+xio_register_test(NAME install.left_out LABELS install once nightly TIMEOUT 600
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/left_out.sh ${PROJECT_SOURCE_DIR} ${XIO_TESTS_BINARY_DIR}/install-left-out ${CMAKE_CXX_COMPILER})
 xio_register_test(NAME install.embedding LABELS install once
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/embedding.sh ${PROJECT_SOURCE_DIR} ${XIO_TESTS_BINARY_DIR}/install-embedding ${CMAKE_CXX_COMPILER})
@@ -24,7 +24,7 @@ xio_register_test(NAME install.conan LABELS install once nightly TIMEOUT 600
 
 # The packages hold the programs, which come without sanitizers.
 if(TARGET xio-tester AND NOT XIO_SANITIZE)
-  xio_register_test(NAME install.debs LABELS install once TIMEOUT 600
+  xio_register_test(NAME install.debs LABELS install once nightly TIMEOUT 600
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/debs.sh ${PROJECT_BINARY_DIR} ${XIO_TESTS_BINARY_DIR}/install-debs ${CMAKE_CXX_COMPILER})
   xio_register_test(NAME install.chroot LABELS install once nightly TIMEOUT 1800
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/chroot.sh ${PROJECT_BINARY_DIR} ${XIO_TESTS_BINARY_DIR}/install-chroot)
