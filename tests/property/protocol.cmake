@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-if(NOT XIO_BUILD_PROTOCOL_TESTS)
+if(NOT XIO_BUILD_PROTOCOL_TESTS OR NOT (XIO_SANITIZE OR XIO_BUILD_SANITIZED_TESTS))
   return()
 endif()
 # Random sequences of calls against a simple account of what each must return.
