@@ -22,11 +22,14 @@ if(XIO_SANITIZE MATCHES thread)
 elseif(XIO_SANITIZE)
   xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_agreement rdma_calls rdma_messages rdma_outcomes rdma_recover)
 else()
-  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_begin rdma_late rdma_processes rdma_variants rdma_wrap)
+  set(lengths "")
+  set(shapes "")
   if(XIO_BUILD_SANITIZED_TESTS)
-    xio_add_tests(emulation rdma_shapes LABELS protocol TIMEOUT 300
-      SOURCES rdma_agreement rdma_calls rdma_collapsed rdma_exchange rdma_messages rdma_outcomes rdma_recover rdma_waves)
+    set(lengths rdma_agreement rdma_calls rdma_messages rdma_outcomes rdma_recover rdma_waves)
+    set(shapes rdma_collapsed rdma_exchange)
   endif()
+  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_begin rdma_late rdma_processes rdma_wrap ${lengths})
+  xio_add_tests(emulation rdma_shapes LABELS protocol TIMEOUT 300 SOURCES rdma_variants ${shapes})
   # The longest message moves 2 GiB: for one vendor, and for the others at night.
   xio_add_test(emulation/rdma_sizes NO_TEST)
   xio_register_test(NAME emulation.rdma_sizes LABELS emulation protocol slow TIMEOUT 300
