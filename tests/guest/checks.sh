@@ -41,3 +41,14 @@ summary() {
   printf '%s: %d of %d, %d s\n' "$1" "$passed" "$((passed + failed))" "$SECONDS"
   [ "$failed" -eq 0 ]
 }
+
+# typed PAGE SCRIPT: types the commands of a page's first block, in which SCRIPT (of sed) puts the names of this guest's drives
+typed() {
+  local command
+  mkdir -p "$work/clone/build/bench"
+  ln -sfn "$root"/{scripts,docs,tests} "$work/clone/"
+  ln -sf "$tester" "$work/clone/build/bench/xio-tester"
+  while IFS= read -r command; do
+    check "$1: ${command%%  *}" bash -c "sudo() { \"\$@\"; }; cd '$work/clone' && $command"
+  done < <(sed -n '/^```sh/,/^```$/{/^```/{/^```$/q;d};p}' "$root/$1" | sed "$2")
+}

@@ -171,6 +171,8 @@ refused "writes by the controller's name" "to write, name the namespace: /dev/di
 refused "writes by the namespace's number" "to write, name the namespace: /dev/disk/by-id/" \
   "$tester" nvme-ep --controller "$disk" --write-io 4
 
+typed docs/kernel-shared.md "s|/dev/nvme0|$node|; s|nvme-EXAMPLE_DRIVE_1234|${by_id##*/}|"
+
 # A controller that the same driver reaches by TCP: one of the kernel's own, in this guest.
 fabric_target() {
   local nvmet=/sys/kernel/config/nvmet

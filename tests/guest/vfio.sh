@@ -144,6 +144,8 @@ if command -v mkfs.ext4 >/dev/null; then
   umount "$work/mounted"
 fi
 
+typed docs/vfio.md "s/0000:04:00\.0/$small/g"
+
 # Before it is ours, the kernel writes what we shall read.
 check "bind" bind bind $small
 check "bind again" bind bind $small

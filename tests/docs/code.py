@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""code.py PROJECT BUILD COMPILER...: compiles the C++ of the pages, word for word, and configures their CMake.
+
+code/<page>.cpp is a source in which each line "// block N" stands for the page's Nth block of C++; code/<page>.cmake is a
+project for CMake with "# block N" for its Nth block of that. README.md's first block of C++ is examples/first_read.cpp; pages that are typed
+(typed.py) have a test of their own."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from pages import blocks, is_typed, pages
+
+MARKER = re.compile(r"^ *(?://|#) block (\d+)\n", re.MULTILINE)
+
+
+def fill(project, page, language, source):
+    """The source with the page's blocks in it, and what is wrong with it."""
+    found = [block for block in blocks(project, page) if block.language == language]
+    with open(source, encoding="utf-8") as file:
+        text = file.read()
+    numbers = [int(number) for number in MARKER.findall(text)]
+    first = 2 if page == "README.md" and language == "cpp" else 1
+    if sorted(numbers) != list(range(first, len(found) + 1)):
+        return "", f"{source} has the blocks {numbers} of {page}, which has {len(found)}"
+
+    def content(match):
+        block = found[int(match.group(1)) - 1]
+        if language != "cpp":
+            return block.content
+        after = text.count("\n", 0, match.end()) + 1
+        includes.extend(re.findall(r"^#include .*\n", block.content, re.MULTILINE))
+        rest = re.sub(r"^#include .*", "", block.content, flags=re.MULTILINE)
+        return f'#line {block.line} "{os.path.join(project, page)}"\n{rest}#line {after} "{source}"\n'
+
+    # What a block includes it includes before a function that it stands in.
+    includes = []
+    text = MARKER.sub(content, text)
+    return "".join(includes) + text, ""
+
+
+def readme_is_the_example(project):
+    shown = next(block.content for block in blocks(project, "README.md") if block.language == "cpp")
+    with open(os.path.join(project, "examples/first_read.cpp"), encoding="utf-8") as file:
+        example = file.read()
+    return shown == example[example.index("#include <cstdio>"):]
+
+
+def main():
+    project, build, compiler = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
+    wrong, done = [], 0
+    if not readme_is_the_example(project):
+        wrong.append("README.md shows another program than examples/first_read.cpp")
+    for page in pages(project):
+        if is_typed(page):
+            continue
+        for language, ending in (("cpp", "cpp"), ("cmake", "cmake")):
+            count = sum(block.language == language for block in blocks(project, page))
+            source = os.path.join(project, "tests/docs/code", os.path.basename(page)[:-3] + "." + ending)
+            if count == 0 or (page == "README.md" and language == "cpp" and count == 1):
+                continue
+            if not os.path.exists(source):
+                wrong.append(f"{page} has {count} blocks of {language}, and there is no {source}")
+                continue
+            text, why = fill(project, page, language, source)
+            if why:
+                wrong.append(why)
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                if language == "cpp":
+                    command = [*compiler, "-fsyntax-only", "-x", "c++", "-"]
+                else:
+                    with open(os.path.join(folder, "CMakeLists.txt"), "w", encoding="utf-8") as file:
+                        file.write(text)
+                    command = ["cmake", "-S", folder, "-B", os.path.join(folder, "b"), f"-Dxio_DIR={build}"]
+                    text = ""
+                result = subprocess.run(command, input=text, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            done += count
+            if result.returncode != 0:
+                wrong.append(f"{page}: {' '.join(command)}: exit status {result.returncode}\n{result.stdout}")
+            else:
+                print(f"{page}: {count} blocks of {language}")
+    print("\n".join(wrong + [f"{done} blocks, {len(wrong)} wrong"]))
+    return 1 if wrong or done == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

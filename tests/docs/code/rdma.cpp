@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// docs/rdma.md
+#include <xio/host/rdma/rxe_endpoint.hpp>
+
+// block 1
+
+// block 2
+
+void in_a_session(rdma::QueuePairHandle handle, rdma::RemoteMemory remote, Region local, const uint64_t* at,
+                  uint64_t bytes, Token (&tokens)[4], uint32_t rounds, Deadline until) {
+  // block 3
+  static_cast<void>(status);
+}
+
+// block 4
+
+template <class Kernel>
+void adopt(ibv_qp* qp, Kernel kernel) {
+  // block 5
+}
+
+template <class Kernel>
+void on_soft_roce(const xio::host::QueuePairAddress& peer_address, Kernel kernel) {
+  // block 6
+}
+
+void instances(ibv_qp* qp, const xio::host::QueuePairAddress& peer) {
+  const auto kernel = [](const rdma::QueuePairHandle&) {};
+  adopt(qp, kernel);
+  on_soft_roce(peer, kernel);
+}

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+# The pages: what they tell a reader to type, and the code that they show.
+
+set(docs_dir ${XIO_TESTS_DIR}/docs)
+set(docs_kinds "")
+set(docs_path "$ENV{PATH}")
+if(NOT XIO_HIP_MISSING)
+  list(APPEND docs_kinds amd)
+endif()
+if(NOT XIO_NVCC_MISSING)
+  list(APPEND docs_kinds nvidia)
+  get_filename_component(folder ${XIO_NVCC} DIRECTORY)
+  string(APPEND docs_path ":${folder}")
+endif()
+list(JOIN docs_kinds "," docs_kinds_list)
+
+# Programs are compiled for the CPU by day, for GPUs at night.
+file(GLOB docs_typed CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/docs/guides/*.md)
+foreach(page IN ITEMS docs/getting-started.md LISTS docs_typed)
+  get_filename_component(name ${page} NAME_WE)
+  string(REPLACE "-" "_" name ${name})
+  xio_register_test(NAME docs.typed.${name} LABELS docs qemu once TIMEOUT 600
+    COMMAND ${docs_dir}/typed.py ${PROJECT_SOURCE_DIR} ${page})
+  xio_register_test(NAME docs.typed.${name}_gpu LABELS docs qemu once nightly TIMEOUT 600
+    COMMAND ${CMAKE_COMMAND} -E env "PATH=${docs_path}" ${docs_dir}/typed.py ${PROJECT_SOURCE_DIR} ${page} ${docs_kinds})
+endforeach()
+
+xio_register_test(NAME docs.code LABELS docs once
+  COMMAND ${docs_dir}/code.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} ${CMAKE_CXX_COMPILER} -std=c++17 -Wall -Wextra -Werror -Wno-unused
+    -I${PROJECT_SOURCE_DIR}/include)
+if(TARGET xio-tester)
+  xio_register_test(NAME docs.commands LABELS docs qemu once TIMEOUT 600
+    COMMAND ${docs_dir}/commands.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  xio_register_test(NAME docs.commands_all LABELS docs qemu once nightly TIMEOUT 7200
+    COMMAND ${CMAKE_COMMAND} -E env "PATH=${docs_path}" ${docs_dir}/commands.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} --night
+      --kinds=${docs_kinds_list})
+endif()

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""The code blocks of README.md, CONTRIBUTING.md and docs/*.md."""
+import os
+import re
+from typing import NamedTuple
+
+BLOCK = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+class Block(NamedTuple):
+    page: str  # relative to the project
+    line: int  # of its first line of content, from 1
+    language: str
+    kind: str  # the word behind the language: "sh amd"
+    content: str
+
+
+def pages(project):
+    """The pages, relative to the project."""
+    found = ["README.md", "CONTRIBUTING.md"]
+    for folder, _, names in os.walk(os.path.join(project, "docs")):
+        found += [os.path.relpath(os.path.join(folder, name), project) for name in names if name.endswith(".md")]
+    return sorted(found)
+
+
+def blocks(project, page):
+    with open(os.path.join(project, page), encoding="utf-8") as file:
+        text = file.read()
+    for match in BLOCK.finditer(text):
+        language, _, kind = match.group(1).partition(" ")
+        yield Block(page, text.count("\n", 0, match.start(2)) + 1, language, kind, match.group(2))
+
+
+def is_typed(page):
+    """Whether the page is one that is typed from its first block to its last."""
+    return page == "docs/getting-started.md" or page.startswith("docs/guides/")
+
+
+def clone(project, folder, *more):
+    """Makes `folder` look like a clone of the project; `more`: names that are left out otherwise."""
+    for name in os.listdir(project):
+        if name in more or not name.startswith((".", "build")):
+            os.symlink(os.path.join(project, name), os.path.join(folder, name))

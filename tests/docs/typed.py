@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""typed.py PROJECT PAGE [KIND...]: types what a page of docs/ says, in its order, in a folder like a clone.
+
+Blocks of "sh" are run, "text" is what the commands before it print on a terminal, "cmake" is what reader/CMakeLists.txt in the
+home folder holds from there on, and "cpp" stands in a source of examples/ that the page names, word for word. A block with another
+word ("sh amd") is taken where KIND names that word."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from pages import blocks, clone
+
+
+def examples_of(project, page):
+    with open(os.path.join(project, page), encoding="utf-8") as file:
+        names = set(re.findall(r"examples/[\w/]+\.[ch]pp", file.read()))
+    for name in sorted(names):
+        with open(os.path.join(project, name), encoding="utf-8") as file:
+            yield file.read()
+
+
+def main():
+    project, page, kinds = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3:]
+    output, ran = "", 0
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as home:
+        clone(project, folder)
+        environment = {**os.environ, "HOME": home}
+        for block in blocks(project, page):
+            if block.kind and block.kind not in kinds:
+                continue
+            where = f"{page}:{block.line}"
+            if block.language == "sh":
+                print(block.content, end="", flush=True)
+                done = subprocess.run(["stdbuf", "-oL", "bash", "-euo", "pipefail", "-c", block.content], cwd=folder, env=environment,
+                                      check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                output, ran = done.stdout, ran + 1
+                if done.returncode != 0:
+                    print(f"{output}{where}: exit status {done.returncode}")
+                    return 1
+            elif block.language == "cmake":
+                with open(os.path.join(home, "reader/CMakeLists.txt"), "w", encoding="utf-8") as file:
+                    file.write(block.content)
+            elif block.language == "text":
+                if block.content != output:
+                    print(f"{where}: the page says:\n{block.content}but it is:\n{output}")
+                    return 1
+            elif block.language == "cpp":
+                if not any(block.content in source for source in examples_of(project, page)):
+                    print(f"{where}: stands in none of the examples that the page names:\n{block.content}")
+                    return 1
+            else:
+                print(f"{where}: a block of '{block.language}', which nobody tests")
+                return 1
+    print(f"{ran} blocks of commands did what the page says")
+    return 0 if ran else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
