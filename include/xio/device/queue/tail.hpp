@@ -228,7 +228,7 @@ XIO_DEVICE_INLINE void publish(const Device& device, Group<S> group, const Claim
           arch::wait_stores();
         }
         arch::store<scope>(&bell.link(claim.first), end);
-        // Either the tail is seen at the first ticket, or the wave that moves it there sees the link.
+        // Either the tail is seen at the first ticket, or whoever brings it there sees the link.
         arch::full_fence<scope>();
         tail = arch::observe<scope>(where);
         more = published(tail) == claim.first || (at_once && (tail & owed_bit) != 0);

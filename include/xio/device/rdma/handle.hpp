@@ -116,8 +116,8 @@ struct QueuePairHandle {
   uint32_t depth;         ///< maximum units in flight; at most SendShape::entries, less any that must stay free
   void* side_table;       ///< PSN or MSN table (BNXT)
   uint32_t side_entries;  ///< entries of the side table
-  /// At least one operation in this many units is signalled: a power of two. 0: as the caller requests, who may wait
-  /// for unsignalled operations only if the peer allows writes or the vendor has a nop.
+  /// At least one operation in this many units is signalled: a power of two. 0: only the operations that the caller
+  /// signals; others can be waited for only if the peer allows writes or the vendor has a nop.
   uint32_t signal_every;
 
   // Completions of the send queue.

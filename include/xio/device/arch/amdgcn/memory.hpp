@@ -152,7 +152,7 @@ XIO_DEVICE_INLINE void release_system() {
 XIO_DEVICE_INLINE void acquire_system() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "");
   // To the compiler a fence does not change memory: without this it may load data that a device wrote through the
-  // scalar cache, which the invalidation does not cover.
+  // scalar cache, which the invalidation does not reach.
   asm volatile("" ::: "memory");
 }
 

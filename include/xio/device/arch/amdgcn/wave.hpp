@@ -187,7 +187,7 @@ XIO_DEVICE_INLINE void store_mmio_each_lane(uint64_t* to, uint64_t value) {
 }
 
 XIO_DEVICE_INLINE void block_barrier() {
-  // On some targets a release of this scope waits for no store; but one wave may ring for stores of others.
+  // A release of this scope waits for no store on some targets; but one wave may ring for what others stored.
   wait_stores();
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
   __builtin_amdgcn_s_barrier();
