@@ -50,8 +50,8 @@
 #define XIO_GFX940 0
 #endif
 
-/// Whether a wave has 64 lanes (else 32) on AMD GPUs. Newer compilers do not define it; define it for RDNA targets with
-/// -mwavefrontsize64.
+/// Whether a wave has 64 lanes (else 32) on AMD GPUs. Newer compilers do not predefine the wave size: define this as 1
+/// for RDNA targets with -mwavefrontsize64.
 #ifndef XIO_WAVE64
 #if defined(__GFX9__)
 #define XIO_WAVE64 1

@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Memory accessible to a device, as a kernel names it: out-of-range accesses are detected before anything is
-/// posted.
+/// @brief Descriptors of memory accessible to a device: out-of-range accesses are detected before anything is posted.
 
 #include <xio/device/arch/arch.hpp>
 #include <xio/device/core/status.hpp>

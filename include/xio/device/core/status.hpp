@@ -23,7 +23,7 @@ struct [[nodiscard]] Status {
     broken,            ///< the queue pair cannot be used until the host recovers it
     invalid_argument,  ///< refused before it reached the device
     out_of_range,      ///< address or length outside the handle's range; refused before it reached the device
-    misaligned,        ///< buffer alignment not usable by the device; refused before it reached the device
+    misaligned,        ///< address alignment not usable by the device; refused before it reached the device
     unsupported,       ///< not supported by this queue or device
     layout_mismatch,   ///< host and kernel were compiled against different layouts
 

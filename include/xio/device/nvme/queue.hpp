@@ -36,6 +36,8 @@ namespace nvme {
 /// @tparam S        concurrent users of the queue pair; wider use is a data race. Shared modes (block, grid) and
 ///                  exclusive modes (thread, wave) keep different state: do not mix them on one queue pair.
 /// @tparam Policy   xio::Policy<>, Unchecked, or a policy derived from them (policy.hpp).
+/// @tparam Doorbell MmioDoorbell or ShadowDoorbell (doorbell.hpp).
+/// @tparam Holder   storage of the queue's state: InMemory, or InRegisters in a session().
 template <Sharing S, class Policy, class Doorbell, class Holder>
 class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
   using Core = QueueWaits<S, Policy, Doorbell, Holder>;

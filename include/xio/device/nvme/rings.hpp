@@ -25,7 +25,7 @@ class QueueRings : public Holder {
 
   /// The group of a call in which each lane acts for itself; determined once per call.
   XIO_DEVICE_ALWAYS_INLINE Group<S> callers() const { return Group<S>::of_callers(lanes_); }
-  /// The group of a call that all lanes make together.
+  /// The group of a call that acts once for all lanes.
   XIO_DEVICE_INLINE Group<S> all_callers() const { return Group<S>::of_all(lanes_); }
 
   /// The reason why a claim got no tickets.

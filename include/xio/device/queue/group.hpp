@@ -32,7 +32,7 @@ class Group {
     }
   }
 
-  /// The group of a call that all lanes make together, and which would run twice if a wave came in two parts.
+  /// The group of a call that acts once for all lanes, and would act twice if a wave arrived in two parts.
   XIO_DEVICE_INLINE static Group of_all(uint64_t lanes) { return Group(alone ? 1 : arch::together(lanes)); }
 
   XIO_HOST_DEVICE constexpr uint64_t mask() const { return mask_; }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Memory registered by a peer, as a kernel names it.
+/// @brief Descriptors of memory registered by a peer.
 
 #include <xio/device/core/region.hpp>
 

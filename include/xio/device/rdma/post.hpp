@@ -173,11 +173,11 @@ class SendPost : public SendRings<Vendor, S, Policy, Holder> {
     if (work.has(work_flag::signaled) && last) return true;
     const uint32_t every = handle().signal_every;
     if (every == 0) return false;
-    // Without a nop that no peer can refuse, post_signaled() must post an operation of the tail's kind.
+    // Without a nop, post_signaled() posts a put, which a peer may refuse unless the tail is a put too.
     const bool can_wait =
         Vendor::has_nop || work.operation == Operation::put || work.operation == Operation::put_immediate;
     if (last && !can_wait) return true;
-    // Both are powers of two at a boundary.
+    // Signals if first..end crosses a multiple of `every`, a power of two.
     return ((first ^ end) & ~uint64_t{every - 1}) != 0;
   }
 

@@ -36,7 +36,6 @@ namespace rdma {
 ///                exclusive modes (thread, wave) keep different state: do not mix them on one queue pair.
 /// @tparam Policy xio::Policy<>, Unchecked, or a policy derived from them (policy.hpp).
 /// @tparam Holder storage of the queue's state: InMemory, or InRegisters in a session().
-/// @tparam Holder where the queue's state lives: InMemory, or InRegisters in a session().
 template <class Vendor, Sharing S = Sharing::grid, class Policy = xio::Policy<>, class Holder = InMemory>
 class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
   using Post = SendWaits<Vendor, S, Policy, Holder>;

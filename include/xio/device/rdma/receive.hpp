@@ -313,7 +313,7 @@ class ReceiveQueue {
   }
 
   ReceiveQueueHandle handle_;
-  uint64_t lanes_;  ///< that call together; 0: see Group::of_callers()
+  uint64_t lanes_;  ///< lanes that call together, as a mask; 0: see Group::of_callers()
 };
 
 }  // namespace rdma

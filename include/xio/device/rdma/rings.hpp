@@ -40,7 +40,7 @@ class SendRings : public Holder {
 
   /// The group of a call in which each lane acts for itself; determined once per call.
   XIO_DEVICE_ALWAYS_INLINE Group<S> callers() const { return Group<S>::of_callers(lanes_); }
-  /// The group of a call that all lanes make together.
+  /// The group of a call that acts once for all lanes.
   XIO_DEVICE_INLINE Group<S> all_callers() const { return Group<S>::of_all(lanes_); }
   XIO_HOST_DEVICE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>(handle_.cq); }
 
