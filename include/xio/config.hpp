@@ -200,7 +200,7 @@ using ::uint8_t;
 using ::uintptr_t;
 #endif
 
-/// Whether two types are identical. <type_traits> is not available to run-time compilers.
+/// Whether two types are identical. The header type_traits is not available to run-time compilers.
 template <class A, class B>
 struct IsSame {
   static constexpr bool value = false;
