@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The in-process NVMe controller described by a line of text: `emulated:lba=4096,size=64M,queues=8`.
+/// @brief Parser for text specifications of the in-process NVMe controller: `emulated:lba=4096,size=64M,queues=8`.
 
 #include <cstddef>
 #include <set>
@@ -19,15 +19,15 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// What a description asks for.
+/// Parsed specification of an emulated controller.
 struct EmulatedSpec {
   NvmeConfig config;
-  uint64_t delay_least_us = 0;  ///< delay of every I/O command, drawn evenly from [least, most]; 0, 0: none
+  uint64_t delay_least_us = 0;  ///< delay of every I/O command, drawn uniformly from [least, most]; 0, 0: none
   uint64_t delay_most_us = 0;
   uint32_t reorder = 0;  ///< window of FaultPlan::reorder
   uint64_t seed = 1;
 
-  /// Puts delay, reordering and seed into a plan.
+  /// Applies delay, reordering and seed to a plan.
   void apply(FaultPlan& plan) const {
     plan.seed(seed);
     plan.reorder(reorder);
@@ -51,7 +51,7 @@ inline std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-/// A number in [least, most]; K, M, G and T may follow.
+/// Parses a number in [least, most], optionally followed by K, M, G or T.
 inline uint64_t number(const std::string& key, const std::string& text, uint64_t least, uint64_t most) {
   const auto value = host::parse_bytes(text);
   if (!value || *value < least || *value > most)
@@ -64,7 +64,7 @@ inline bool flag(const std::string& key, const std::string& text) { return numbe
 
 }  // namespace detail
 
-/// Reads `emulated` or `emulated:key=value,...`. Throws host::Error of one line for what it does not understand.
+/// Parses `emulated` or `emulated:key=value,...`. Throws host::Error with a one-line message for invalid input.
 ///
 /// | key | meaning | default |
 /// |---|---|---|
