@@ -68,16 +68,16 @@ inline bool flag(const std::string& key, const std::string& text) { return numbe
 ///
 /// | key | meaning | default |
 /// |---|---|---|
-/// | `lba` | logical block size in bytes; several namespaces: `512/4096` | 512 |
-/// | `size` | capacity of each namespace in bytes; or one for each: `64M/1G` | 64M |
+/// | `lba` | logical block size in bytes, or a list with one per namespace: `512/4096` | 512 |
+/// | `size` | capacity of each namespace in bytes, or a list: `64M/1G` | 64M |
 /// | `queues` | I/O queue pairs | 64 |
 /// | `mdts` `mqes` `dstrd` `mpsmin` `cqr` | capabilities as in NvmeConfig | 7 2047 0 0 1 |
 /// | `vsl` `wzsl` | limits of Verify and Write Zeroes, as in NvmeConfig | 0 0 |
 /// | `sgl` `dbbuf` `vwc` `aborts` | features, 0 or 1 | 1 1 1 0 |
 /// | `cid_check` `poison` `discard` | NvmeConfig::check_command_ids, poison_fetched_entries, discard_data | 1 0 0 |
-/// | `delay` | microseconds for each I/O command, `20` or `5-50` | 0 |
+/// | `delay` | delay of each I/O command in microseconds, `20` or `5-50` | 0 |
 /// | `reorder` | window of random completion order | 0 |
-/// | `seed` | of delays and reordering | 1 |
+/// | `seed` | seed of delays and reordering | 1 |
 /// | `serial` | serial number | |
 ///
 /// K, M, G and T may follow a number.
