@@ -93,9 +93,7 @@ class RdmaQueuePair {
 
   /// Sets the initial counters of driver and NIC, before anything is posted: for tests of counters that wrap.
   /// @param units       counter of the send ring
-  /// @param cq_index    counter of its completion queue: a multiple of twice its size, since the entries of earlier
-  /// laps
-  ///                    are zero
+  /// @param cq_index    counter of its completion queue: a multiple of twice its size, since earlier entries are zero
   /// @param operations  number of operations with a message number
   void start_at(uint64_t units, uint64_t cq_index, uint64_t operations) {
     const rdma::QueuePairHandle h = handle();

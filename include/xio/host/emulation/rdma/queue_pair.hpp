@@ -73,7 +73,7 @@ class RdmaQueuePairModel final : public RdmaModel {
   void fail() override { broken_ = true; }
 
   /// Resets the model to its initial state; number and memory stay.
-  /// @pre the caller has initialized the memory; the queue pair is unused, and no pass() runs
+  /// @pre the caller has initialised the memory; the queue pair is unused, and no pass() runs
   void reset() {
     fabric_.alone([this] { rq_producer_ = rq_consumer_ = receive_cq_index_ = receive_cq_consumer_ = 0; });
     faults_.clear();
