@@ -36,7 +36,7 @@ class PageMap {
   }
 
   /// Map of this process's memory by physical address, which is the bus address if no IOMMU translates. The pages must
-  /// not move: locked, or huge. Throws Error if the kernel hides the addresses from this process.
+  /// not move: locked, or huge. Throws Error if a page is absent or the kernel hides the addresses from this process.
   /// @param data  first byte; a multiple of the page size
   static PageMap of_process(const void* data, size_t bytes, const std::string& file = process_file) {
     PageMap found;

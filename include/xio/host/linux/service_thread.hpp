@@ -17,7 +17,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Starts a thread that blocks all signals except synchronous faults, so that the program's handlers run in the
+/// Starts a thread that blocks all signals except faults and SIGABRT, so that the program's handlers run in the
 /// program's threads.
 template <class Body>
 std::thread start_service_thread(Body&& body) {
