@@ -146,7 +146,7 @@ class Statistics {
     return static_cast<double>(static_cast<long double>(centre) + rest_of_mean(centre));
   }
 
-  /// Population standard deviation; in exact mode computed in two passes over the samples.
+  /// Population standard deviation; in exact mode computed from the samples themselves.
   double deviation() const {
     if (mode() == Mode::bounded || samples_.empty()) return std::sqrt(moments_.variance());
     const auto size = static_cast<long double>(samples_.size());

@@ -133,7 +133,7 @@ class LogPages {
     page.put(0, critical_warning_, 1);
     page.put(1, 313, 2);  // kelvin
     page.put(3, 100, 1);  // available spare, percent
-    page.put(4, 10, 1);   // its threshold
+    page.put(4, 10, 1);   // available spare threshold, percent
     page.put(32, data_units(counters.bytes_read.get()), 8);
     page.put(48, data_units(counters.bytes_written.get()), 8);
     page.put(112, 1, 8);  // power cycles
