@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief libcudart and libcuda, loaded when they are first needed. Declared here without headers, as in
-///   hip_library.hpp.
+/// hip_library.hpp.
 
 #include <cstddef>
 #include <string>

@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief GpuRuntime through HIP and HSA, both loaded at run time: neither is needed to compile, link or start a
-///   program.
+/// program.
 
 #include <memory>
 #include <mutex>

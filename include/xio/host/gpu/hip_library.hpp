@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief libamdhip64, loaded when it is first needed. Its header is not required: the interface is declared here, and
-///   compared with the headers of several versions in tests/layout/gpu_parity.cpp.
+/// compared with the headers of several versions in tests/layout/gpu_parity.cpp.
 
 #include <cstddef>
 #include <string>

@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief libhsa-runtime64, loaded when it is first needed, for ROCm features that HIP does not offer. Declared here
-///   without headers, as in hip_library.hpp.
+/// without headers, as in hip_library.hpp.
 
 #include <cstddef>
 #include <string>

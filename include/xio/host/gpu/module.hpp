@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief Kernels embedded in a program, loaded and launched at run time: running needs no GPU compiler, and building
-///   needs no GPU runtime.
+/// needs no GPU runtime.
 ///
 /// @code
 /// const auto gpu = xio::host::find_gpu().runtime;
@@ -110,7 +110,7 @@ class GpuKernel {
 class GpuModule {
  public:
   /// @param image  a code object, a fat binary (of clang-offload-bundler or nvcc) that includes this GPU as a target,
-  ///   or null-terminated PTX text
+  ///               or null-terminated PTX text
   /// @throws Error if it contains no code for this GPU, or the driver is too old for it
   GpuModule(std::shared_ptr<GpuRuntime> gpu, const void* image)
       : gpu_(std::move(gpu)), module_(gpu_->load_module(image)) {}

@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief Maximum grid size for kernels whose waves wait for each other. Include the GPU runtime's header, HIP's or
-///   CUDA's, before this one; without it this header is empty.
+/// CUDA's, before this one; without it this header is empty.
 
 #include <xio/config.hpp>
 

@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief Interface to a GPU's runtime. Independent of HIP and CUDA: hip.hpp and cuda.hpp, which load them at run time,
-///   implement it.
+/// implement it.
 
 #include <cstddef>
 #include <string>

@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief Statistics of samples that a kernel left in GPU memory, sorted and binned there by rocPRIM. Include HIP's
-///   header before this one; without it, or without rocPRIM (Debian: librocprim-dev), this header is empty.
+/// header before this one; without it, or without rocPRIM (Debian: librocprim-dev), this header is empty.
 
 #include <xio/config.hpp>
 

@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief Launches I/O kernels in a stream of HIP or CUDA, beside compute kernels. Include the GPU runtime's header,
-///   HIP's or CUDA's, before this one; without it this header is empty. host_stream.hpp is the CPU's counterpart.
+/// HIP's or CUDA's, before this one; without it this header is empty. host_stream.hpp is the CPU's counterpart.
 
 #include <xio/config.hpp>
 #include <xio/host/gpu/occupancy.hpp>

@@ -32,7 +32,7 @@ class SharedMemory {
  public:
   /// @param bytes  a multiple of the page size; physical memory is allocated on first access only
   /// @param huge_page_bytes  size of the huge pages to use, a power of two; 0: ordinary pages. Throws Error if not
-  ///   enough huge pages are reserved.
+  ///                         enough huge pages are reserved.
   SharedMemory(const std::string& name, size_t bytes, size_t huge_page_bytes = 0)
       : fd_(::memfd_create(name.c_str(), MFD_CLOEXEC | huge_flags(huge_page_bytes)),
             "cannot create shared memory '" + name + "'"),

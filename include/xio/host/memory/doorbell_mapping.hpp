@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief How kernels access the doorbells of a device: through registers mapped for the GPU, or through a host thread.
-///   Probing selects the path.
+/// Probing selects the path.
 
 #include <chrono>
 #include <exception>

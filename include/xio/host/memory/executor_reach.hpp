@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief Makes rings, doorbell records and registers of this process accessible to the executor of kernels. Needs no
-///   GPU runtime: the caller's small class wraps one.
+/// GPU runtime: the caller's small class wraps one.
 
 #include <unistd.h>
 

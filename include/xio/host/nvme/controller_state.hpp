@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief Controller state shared with its queues: capabilities, access to the admin queue, the list of queues, shadow
-///   doorbells.
+/// doorbells.
 
 #include <algorithm>
 #include <cstring>

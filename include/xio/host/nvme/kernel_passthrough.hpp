@@ -31,7 +31,7 @@ class NvmePassthrough {
 
   /// Submits a command. `command.result` is then dword 0 of the completion.
   /// @return 0, or the controller's status field (status code, type, more, do not retry) if it is not 0, or -1 with
-  ///   errno if the kernel did not send the command
+  ///         errno if the kernel did not send the command
   virtual int submit(int fd, nvme_passthru_cmd& command) = 0;
   /// Human-readable description.
   virtual std::string description() const = 0;

@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief The library's queues on an NVMe controller that the kernel's driver owns, beside the kernel's own: no kernel
-///   module.
+/// module.
 
 #include <exception>
 #include <memory>

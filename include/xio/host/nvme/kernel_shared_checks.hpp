@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief Conditions for sharing a controller with the kernel, one at a time: what must hold, and the remedy if it does
-///   not.
+/// not.
 
 #include <sys/stat.h>
 

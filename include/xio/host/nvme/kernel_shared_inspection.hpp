@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief All conditions for sharing a controller with the kernel, in the order of their checks; for sharing it, and
-///   for reports only.
+/// for reports only.
 
 #include <chrono>
 #include <memory>

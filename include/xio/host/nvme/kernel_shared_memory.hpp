@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief Huge pages that a controller without a translating IOMMU accesses by physical address, in a file that
-///   outlives the process.
+/// outlives the process.
 
 #include <sys/mman.h>
 #include <unistd.h>

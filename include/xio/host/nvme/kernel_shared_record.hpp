@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief Record of the queues that a process has on a controller shared with the kernel, kept where it outlives the
-///   process: in the huge pages of the queues.
+/// process: in the huge pages of the queues.
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -117,7 +117,7 @@ class SharedFolder {
 
   /// Deletes the remains of ended processes; under lock(), before create().
   /// @param remove  called with each of their queues that no other process has; throws if the queue cannot be deleted,
-  ///   and the file then stays
+  ///                and the file then stays
   void clean(const std::function<void(uint32_t qid, uint64_t process)>& remove) const {
     const std::set<uint32_t> live = live_queues();
     for_each_file([&](const std::string& path, const QueueRecordPage& record, bool alive) {

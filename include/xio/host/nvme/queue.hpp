@@ -304,8 +304,8 @@ class NvmeQueue {
   }
   ~NvmeQueue() { drop(); }
 
-  /// False once the controller was reset without recover(), whether or not the reset succeeded, once the controller is
-  /// destroyed, and for a moved-from queue.
+  /// False once the controller was reset without recover(), whether or not the reset succeeded, once the NvmeController
+  /// is destroyed, and for a moved-from queue.
   bool valid() const {
     if (!pair_) return false;
     const std::lock_guard<std::mutex> lock(pair_->state().mutex);

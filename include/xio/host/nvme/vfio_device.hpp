@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief PCI side of a device opened through vfio: configuration space, registers, reset, and the kernel's request to
-///   release the device.
+/// release the device.
 
 #include <linux/vfio.h>
 #include <poll.h>

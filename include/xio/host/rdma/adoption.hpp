@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief Preconditions for kernels to use an existing queue pair, as far as verbs can check them. Empty without the
-///   header of libibverbs.
+/// header of libibverbs.
 
 #include <xio/config.hpp>
 

@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief NetXtreme-E: a queue pair on memory that the application allocated, driven by kernels. Empty without the
-///   header of libibverbs.
+/// header of libibverbs.
 ///
 /// No public call reports where the rings of a queue pair made by ibv_create_qp() lie. With bnxt_re's direct verbs,
 /// which rdma-core has from version 65 on in changing forms, the application creates queues on its own memory and

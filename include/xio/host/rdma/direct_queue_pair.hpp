@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief A queue pair of any vendor with known rings: checked, and converted into handles for kernels. Needs no verbs;
-///   mlx5.hpp and the other vendor headers locate the rings.
+/// mlx5.hpp and the other vendor headers locate the rings.
 
 #include <algorithm>
 #include <cstdlib>

@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief ERNIC: a queue pair on memory that the application allocated, driven by kernels. Empty without the header of
-///   libibverbs.
+/// libibverbs.
 ///
 /// VMware's PVRDMA, which defines this format, has no direct verbs. ERNIC's (librocm_ernic) create queues on memory
 /// that the application has allocated, and describe a queue pair by a struct that has changed without a change of name

@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief Pensando DSC: an existing queue pair driven by kernels, through libionic's direct verbs. Empty without the
-///   header of libibverbs.
+/// header of libibverbs.
 ///
 /// The libionic of rdma-core up to version 65, which distributions ship, lacks the calls that report where rings lie.
 /// AMD's has them, but Debian does not install its header (MIT), so this file declares the few items that it needs.

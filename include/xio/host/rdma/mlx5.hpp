@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief ConnectX: an existing queue pair driven by kernels, through mlx5's direct verbs. Empty without the header of
-///   libmlx5.
+/// libmlx5.
 
 #include <xio/config.hpp>
 

@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief A ConnectX queue pair made for kernels: handles for rdma::QueuePair and rdma::ReceiveQueue. Empty without the
-///   header of libmlx5.
+/// header of libmlx5.
 
 #include <xio/config.hpp>
 

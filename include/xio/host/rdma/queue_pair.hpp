@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief A reliable connection (RC) through verbs: created, connected, reset and reconnected. Empty without the header
-///   of libibverbs.
+/// of libibverbs.
 
 #include <xio/config.hpp>
 
@@ -36,12 +36,12 @@ struct QueuePairOptions {
   uint32_t inline_bytes = 0;               ///< inline data per operation, bytes
   bool signal_all = false;                 ///< every operation writes a completion, whatever its flags
   int access = rdma_access_all;            ///< IBV_ACCESS_ flags: operations that the peer may perform
-  uint32_t mtu = 0;                        ///< maximum packet payload in bytes; 0: the maximum of both ports
+  uint32_t mtu = 0;                        ///< maximum packet payload in bytes; 0: the largest that both ports support
   uint8_t reads_in_flight = 1;             ///< concurrent reads and atomics in each direction
   uint8_t timeout = 14;                    ///< retransmit after 4.096 us * 2^timeout without an acknowledgement
   uint8_t retries = 7;                     ///< retransmissions before the operation fails
   uint8_t receiver_not_ready_retries = 7;  ///< retries while the peer has no receive posted; 7: indefinitely
-  uint8_t receiver_not_ready_timer = 12;   ///< code of the delay that the peer requests then; 12: 0.64 ms
+  uint8_t receiver_not_ready_timer = 12;   ///< code of the delay imposed on the peer if no receive is posted; 12: 0.64 ms
   uint8_t hop_limit = 64;                  ///< IP hop limit: maximum number of routers on the path
   uint8_t traffic_class = 0;               ///< traffic class of the IP packets
   std::optional<uint32_t> psn;             ///< first packet sequence number; empty: random, as recommended

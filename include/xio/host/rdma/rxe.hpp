@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief Queues of soft-RoCE, created by verbs and then driven by storing entries. Empty without the header of
-///   libibverbs.
+/// libibverbs.
 
 #include <xio/config.hpp>
 
@@ -54,7 +54,7 @@ class RxeKick {
   /// Sends the operations in the send queue as far as possible immediately; the driver does the rest on its own. The
   /// work is done in this call, which can last as long as entries keep arriving.
   ///
-  /// Returns 0 or an errno: EINVAL if the queue pair was never connected. Usable from several threads.
+  /// Returns 0 or an errno: EINVAL if the queue pair is not connected. Usable from several threads.
   int send() const {
     // A request to post nothing: the entries are already in the ring.
     uint32_t response = 0;

@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief The doorbell of a soft-RoCE queue pair as a word in memory, for kernels. Empty without the header of
-///   libibverbs.
+/// libibverbs.
 
 #include <xio/config.hpp>
 

@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief A soft-RoCE queue pair ready for kernels: handles for rdma::QueuePair and rdma::ReceiveQueue, and recovery.
-///   Empty without the header of libibverbs.
+/// Empty without the header of libibverbs.
 
 #include <xio/config.hpp>
 

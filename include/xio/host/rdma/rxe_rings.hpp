@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief Location of soft-RoCE queues: the memory that the driver has mapped into this process, checked to be a queue.
-///   Needs no verbs.
+/// Needs no verbs.
 
 #include <sys/types.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief libibverbs, loaded when it is first needed. Empty if the compiler does not find its header (Debian:
-///   libibverbs-dev).
+/// libibverbs-dev).
 
 #include <xio/config.hpp>
 
