@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief QEMU's NVMe controller as a transport: a complete implementation of the specification, without a guest.
+/// @brief QEMU's NVMe controller as a transport: a real implementation of the specification, without a guest.
 
 #include <chrono>
 #include <memory>

@@ -32,7 +32,7 @@ namespace host {
 /// ROCm/rocm-xio, rdma-core/ionic-gda/0001-ionic-add-gda-dv-api.patch
 namespace ionic_dv {
 
-/// ionic_dv_ctx: doorbells of a device
+/// ionic_dv_ctx: doorbells of a device.
 struct Context {
   void* doorbell_page;  ///< the mapped page
   uint64_t* doorbells;  ///< within the page; one for each queue type
@@ -41,7 +41,7 @@ struct Context {
   uint8_t cq_type;
 };
 
-/// ionic_dv_queue: one ring
+/// ionic_dv_queue: one ring.
 struct Queue {
   void* ring;
   size_t bytes;

@@ -41,7 +41,7 @@ struct QueuePairOptions {
   uint8_t timeout = 14;                    ///< retransmit after 4.096 us * 2^timeout without an acknowledgement
   uint8_t retries = 7;                     ///< retransmissions before the operation fails
   uint8_t receiver_not_ready_retries = 7;  ///< retries while the peer has no receive posted; 7: indefinitely
-  uint8_t receiver_not_ready_timer = 12;   ///< code of the delay imposed on the peer if no receive is posted; 12: 0.64 ms
+  uint8_t receiver_not_ready_timer = 12;   ///< code of the delay for a peer that finds no receive posted; 12: 0.64 ms
   uint8_t hop_limit = 64;                  ///< IP hop limit: maximum number of routers on the path
   uint8_t traffic_class = 0;               ///< traffic class of the IP packets
   std::optional<uint32_t> psn;             ///< first packet sequence number; empty: random, as recommended
