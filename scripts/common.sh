@@ -88,11 +88,11 @@ configure_demo() {
     configure release "$log" -DXIO_BUILD_TESTS=OFF -DXIO_BUILD_EXAMPLES=OFF
 }
 
-# configure_tests PRESET LOG PROTOCOL GOLDEN [KERNELS [SANITIZED]]: everything; PROTOCOL, GOLDEN and SANITIZED: ON or OFF, whether the
-# tests of that name too; KERNELS: see XIO_TESTER_KERNELS.
+# configure_tests PRESET LOG PROTOCOL GOLDEN [KERNELS [SANITIZED [UNITY]]]: everything; PROTOCOL, GOLDEN and SANITIZED: ON or OFF, whether
+# the tests of that name too; KERNELS: see XIO_TESTER_KERNELS; UNITY: OFF compiles each source by itself.
 configure_tests() {
   configure "$1" "$2" -DXIO_TESTER_KERNELS="${5:-ON}" -DXIO_BUILD_PROTOCOL_TESTS="$3" -DXIO_BUILD_GOLDEN_TESTS="$4" \
-    -DXIO_BUILD_SANITIZED_TESTS="${6:-ON}"
+    -DXIO_BUILD_SANITIZED_TESTS="${6:-ON}" ${7:+-DXIO_UNITY="$7"}
 }
 
 # retry_timing DIRECTORY: runs those tests once more, one at a time, that are labelled timing and failed when ctest ran last in a

@@ -22,7 +22,7 @@
 /// launch() rethrows the exception. A collective or barrier that can never complete throws a host::Error that lists
 /// which lanes wait for what.
 ///
-/// Empty in the GPU passes of a compiler.
+/// In the GPU passes of a compiler, a call of launch() is refused with a message.
 
 #include <xio/config.hpp>
 
@@ -129,6 +129,38 @@ void launch(const Grid& grid, Kernel&& kernel, Arguments&&... arguments) {
   };
   using Body = decltype(body);
   detail::run_grid(grid, [](void* context) { (*static_cast<const Body*>(context))(); }, &body);
+}
+
+}  // namespace simt
+
+XIO_NAMESPACE_END
+
+#else
+
+#include <cstdint>
+
+XIO_NAMESPACE_BEGIN
+
+namespace simt {
+
+namespace detail {
+template <class...>
+constexpr bool on_the_cpu = false;
+}
+
+struct Grid {
+  template <class... Numbers>
+  static Grid of_waves(Numbers...) {
+    return {};
+  }
+  uint32_t blocks, threads_per_block, wave_size, resident_waves;
+};
+
+/// Refuses to compile.
+template <class... Arguments>
+void launch(const Grid&, Arguments&&...) {
+  static_assert(detail::on_the_cpu<Arguments...>,
+                "xio::simt runs kernels on the CPU, and this pass is for a GPU: call xio::host::launch(), which does both");
 }
 
 }  // namespace simt
