@@ -32,6 +32,9 @@
 #define XIO_ARCH_HOST 0
 #endif
 
+/// @addtogroup kernel_core
+/// @{
+
 /// Declares a kernel entry point: `__global__` where the source is compiled for a GPU, nothing elsewhere.
 #if defined(__HIP__) || defined(__CUDACC__) || defined(__CUDA__)
 #define XIO_KERNEL __global__
@@ -220,3 +223,5 @@ struct Choose<false, A, B> {
   using type = B;
 };
 XIO_NAMESPACE_END
+
+/// @}

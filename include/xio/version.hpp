@@ -4,6 +4,9 @@
 /// @file
 /// @brief Version of the library, for the preprocessor and for CMake (which reads this file).
 
+/// @addtogroup kernel_core
+/// @{
+
 #define XIO_VERSION_MAJOR 0
 #define XIO_VERSION_MINOR 2
 #define XIO_VERSION_PATCH 0
@@ -19,3 +22,5 @@
 #ifndef XIO_ABI_NUMBER
 #define XIO_ABI_NUMBER 1
 #endif
+
+/// @}

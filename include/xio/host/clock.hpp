@@ -15,6 +15,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_support
+/// @{
 
 namespace host {
 
@@ -81,4 +83,5 @@ ClockRate measure_clock_rate(Read&& read, std::chrono::milliseconds interval = s
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

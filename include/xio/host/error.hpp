@@ -11,6 +11,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_support
+/// @{
 
 namespace host {
 
@@ -29,4 +31,5 @@ class Error : public std::runtime_error {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

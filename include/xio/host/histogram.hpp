@@ -13,6 +13,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_support
+/// @{
 
 namespace host {
 
@@ -75,4 +77,5 @@ class Histogram {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

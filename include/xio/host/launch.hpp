@@ -19,6 +19,8 @@
 #include <xio/host/simt/simt.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_launch
+/// @{
 
 namespace host {
 
@@ -94,4 +96,5 @@ void launch(const Executor& executor, const LaunchShape& shape, void (*kernel)(P
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

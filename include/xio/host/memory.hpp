@@ -14,6 +14,8 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -107,4 +109,5 @@ class DmaBuffer {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -17,6 +17,8 @@
 #include <xio/host/statistics.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_support
+/// @{
 
 namespace host {
 
@@ -113,4 +115,5 @@ inline SampleFigures figures_of_host(Span<uint64_t> samples) { return figures_of
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -15,6 +15,8 @@
 #include <xio/host/histogram.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_support
+/// @{
 
 namespace host {
 
@@ -274,4 +276,5 @@ class Statistics {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

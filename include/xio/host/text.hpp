@@ -11,6 +11,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_support
+/// @{
 
 namespace host {
 
@@ -81,4 +83,5 @@ inline std::optional<uint64_t> parse_bytes(std::string text) {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -12,6 +12,8 @@
 #include <xio/device/arch/host/give_way.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_support
+/// @{
 
 namespace host {
 
@@ -79,4 +81,5 @@ class Backoff {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

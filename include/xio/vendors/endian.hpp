@@ -8,6 +8,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors
+/// @{
 
 /// The bytes of a word in reverse order.
 XIO_DEVICE_INLINE constexpr uint16_t byte_swap(uint16_t value) {
@@ -62,4 +64,5 @@ static_assert(sizeof(Be32) == 4 && alignof(Be32) == alignof(uint32_t), "a word a
 static_assert(sizeof(Be64) == 8 && alignof(Be64) == alignof(uint64_t), "a word and nothing else");
 static_assert(Be32(0x01020304u).raw == 0x04030201u && Be32(0x01020304u).value() == 0x01020304u, "the bytes turn round");
 
+/// @}
 XIO_NAMESPACE_END

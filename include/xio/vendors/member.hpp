@@ -9,6 +9,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors
+/// @{
 
 namespace member {
 
@@ -39,4 +41,5 @@ constexpr bool is_set = is<Member, V, Constant<true>>;
 
 }  // namespace member
 
+/// @}
 XIO_NAMESPACE_END

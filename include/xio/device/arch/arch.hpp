@@ -42,6 +42,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_arch
+/// @{
 
 namespace arch {
 
@@ -55,6 +57,7 @@ struct alignas(16) Vec16 {
 
 }  // namespace arch
 
+/// @}
 XIO_NAMESPACE_END
 
 #if XIO_ARCH_AMDGCN
@@ -66,6 +69,8 @@ XIO_NAMESPACE_END
 #endif
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_arch
+/// @{
 
 namespace arch {
 
@@ -153,4 +158,5 @@ XIO_DEVICE_INLINE void quad_transpose(uint64_t mask, uint32_t& low, uint32_t& hi
 
 }  // namespace arch
 
+/// @}
 XIO_NAMESPACE_END

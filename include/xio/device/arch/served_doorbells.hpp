@@ -8,6 +8,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_arch
+/// @{
 
 namespace arch {
 
@@ -25,4 +27,5 @@ inline ServedDoorbell served_doorbells[1024];
 
 }  // namespace arch
 
+/// @}
 XIO_NAMESPACE_END

@@ -10,6 +10,8 @@
 #include <xio/device/arch/arch.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_core
+/// @{
 
 /// Store instructions that XioComEnqueue uses.
 namespace store {
@@ -185,4 +187,5 @@ XIO_DEVICE_INLINE void enqueue_wave(uint64_t group, uint64_t storing, const Entr
   }
 }
 
+/// @}
 XIO_NAMESPACE_END

@@ -8,6 +8,8 @@
 #include <xio/device/core/status.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_core
+/// @{
 
 /// A length of time in nanoseconds. For some device compilers the standard library's durations are host functions.
 struct Duration {
@@ -68,4 +70,5 @@ XIO_DEVICE Status wait_until(const uint64_t* word, uint64_t at_least, Deadline u
   return status;
 }
 
+/// @}
 XIO_NAMESPACE_END

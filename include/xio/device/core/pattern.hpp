@@ -11,6 +11,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_core
+/// @{
 
 namespace pattern {
 
@@ -151,4 +153,5 @@ class Lfsr32 {
   uint32_t state_;
 };
 
+/// @}
 XIO_NAMESPACE_END

@@ -8,6 +8,8 @@
 #include <xio/device/core/status.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_core
+/// @{
 
 /// Whether a piece lies inside its memory: `sign` is negative if not, so that several pieces are checked in one test.
 struct Reach {
@@ -63,4 +65,5 @@ struct Region {
   }
 };
 
+/// @}
 XIO_NAMESPACE_END

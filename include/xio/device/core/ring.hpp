@@ -10,6 +10,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_core
+/// @{
 
 namespace ring {
 
@@ -36,4 +38,5 @@ XIO_DEVICE constexpr uint64_t widen_below(uint64_t limit, uint32_t wire, uint32_
 
 }  // namespace ring
 
+/// @}
 XIO_NAMESPACE_END

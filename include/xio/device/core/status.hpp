@@ -7,6 +7,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_core
+/// @{
 
 /// Outcome of a call or of an operation. Trivially copyable, 4 bytes.
 ///
@@ -139,4 +141,5 @@ XIO_DEVICE constexpr Status::Code look_up_code(Number number) {
 
 }  // namespace detail
 
+/// @}
 XIO_NAMESPACE_END

@@ -7,6 +7,8 @@
 #include <xio/device/arch/arch.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_core
+/// @{
 
 namespace telemetry {
 
@@ -36,4 +38,5 @@ struct Steps {
 
 }  // namespace telemetry
 
+/// @}
 XIO_NAMESPACE_END

@@ -7,6 +7,8 @@
 #include <xio/device/core/status.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_core
+/// @{
 
 /// Identifies one operation, or consecutive operations that were submitted together. Trivially copyable.
 ///
@@ -29,4 +31,5 @@ struct [[nodiscard]] Token {
 };
 static_assert(sizeof(Token) == 16, "a token fits four registers");
 
+/// @}
 XIO_NAMESPACE_END

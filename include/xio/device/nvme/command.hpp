@@ -9,6 +9,8 @@
 #include <xio/vendors/nvme/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_nvme
+/// @{
 
 namespace nvme {
 
@@ -73,4 +75,5 @@ XIO_DEVICE_INLINE constexpr bool fits_whole(const CommandWords& command, uint64_
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

@@ -10,6 +10,8 @@
 #include <xio/device/nvme/rings.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_nvme
+/// @{
 
 namespace nvme {
 
@@ -384,4 +386,5 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

@@ -20,6 +20,8 @@
 #include <xio/vendors/nvme/sgl.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_nvme
+/// @{
 
 namespace nvme {
 
@@ -145,4 +147,5 @@ XIO_DEVICE_INLINE Status point(const NoData&, uint64_t, uint32_t, uint32_t, cons
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

@@ -7,6 +7,8 @@
 #include <xio/device/nvme/queue.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_nvme
+/// @{
 
 namespace nvme {
 
@@ -104,4 +106,5 @@ class DriveSet {
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

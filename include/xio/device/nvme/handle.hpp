@@ -9,6 +9,8 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_nvme
+/// @{
 
 namespace nvme {
 
@@ -71,4 +73,5 @@ XIO_DEVICE constexpr bool layout_agrees(const QueueHandle& handle) {
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

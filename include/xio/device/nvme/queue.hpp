@@ -15,6 +15,8 @@
 #include <xio/device/queue/options.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_nvme
+/// @{
 
 namespace nvme {
 
@@ -352,11 +354,22 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
   using Core::wait_in;
 };
 
-/// The queue type of most kernels; see BasicQueue.
+/// The NVMe queue of a kernel: BasicQueue with its state in memory. All member functions (submit(), read(), write(),
+/// wait(), submit_batch(), transfer(), …) are described at BasicQueue.
+///
+/// @code
+/// xio::nvme::Queue<xio::Sharing::grid> queue(handle);
+/// const xio::Status status = queue.wait(queue.read(lba, region.at(0, bytes), until), until);
+/// @endcode
+///
+/// @tparam S        concurrent users of the queue pair
+/// @tparam Policy   xio::Policy<>, Unchecked, or a policy composed of tags
+/// @tparam Doorbell MmioDoorbell unless the policy names another by RingBy
 template <Sharing S = Sharing::grid, class Policy = xio::Policy<>,
           class Doorbell = typename xio::detail::DoorbellOf<Policy>::type>
 using Queue = BasicQueue<S, Policy, Doorbell, InMemory>;
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

@@ -8,6 +8,8 @@
 #include <xio/device/queue/doorbell.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_nvme
+/// @{
 
 namespace nvme {
 
@@ -286,4 +288,5 @@ class QueueRings : public Holder {
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

@@ -9,6 +9,8 @@
 #include <xio/vendors/nvme/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_nvme
+/// @{
 
 namespace nvme {
 
@@ -82,4 +84,5 @@ struct ErrorSummary {
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

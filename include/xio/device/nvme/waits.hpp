@@ -8,6 +8,8 @@
 #include <xio/device/nvme/core.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_nvme
+/// @{
 
 namespace nvme {
 
@@ -123,4 +125,5 @@ class QueueWaits : public QueueCore<S, Policy, Doorbell, Holder> {
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

@@ -33,6 +33,8 @@
 #include <xio/device/queue/state.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_queue
+/// @{
 
 namespace protocol {
 
@@ -232,4 +234,5 @@ XIO_DEVICE_INLINE void take_back(const Device& device, Group<Device::sharing> gr
 
 }  // namespace protocol
 
+/// @}
 XIO_NAMESPACE_END

@@ -10,6 +10,8 @@
 #include <xio/device/queue/notification.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_queue
+/// @{
 
 namespace protocol {
 
@@ -338,4 +340,5 @@ XIO_DEVICE_INLINE Status wait(const Device& device, const CompletionRing<Format>
 
 }  // namespace protocol
 
+/// @}
 XIO_NAMESPACE_END

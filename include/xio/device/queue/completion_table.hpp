@@ -10,6 +10,8 @@
 #include <xio/device/queue/failure_log.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_queue
+/// @{
 
 /// Result of the last operation with one command identifier. Zeroed at creation.
 struct alignas(16) CompletionSlot {
@@ -151,4 +153,5 @@ XIO_DEVICE bool find_errors(const Ring& ring, QueueState& state, Group<S> group,
 
 }  // namespace protocol
 
+/// @}
 XIO_NAMESPACE_END

@@ -11,6 +11,8 @@
 #include <xio/device/queue/policy.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_queue
+/// @{
 
 /// Addresses of one doorbell.
 struct DoorbellTarget {
@@ -70,4 +72,5 @@ struct DoorbellOf<Policy, decltype(void(sizeof(typename Policy::Doorbell)))> {
 
 }  // namespace detail
 
+/// @}
 XIO_NAMESPACE_END

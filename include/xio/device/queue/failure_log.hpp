@@ -12,6 +12,8 @@
 #include <xio/device/queue/room.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_queue
+/// @{
 
 /// Head of the log, followed by its entries. One line in memory, zeroed at creation like the entries. An entry is:
 /// ticket plus one, bits 63:16 | seen by a waiter, bit 15 | device status, bits 14:0. The wave that takes completions
@@ -138,4 +140,5 @@ XIO_DEVICE_INLINE uint64_t* keep_failure(FailureLog* log, uint32_t entries, uint
 
 }  // namespace protocol
 
+/// @}
 XIO_NAMESPACE_END

@@ -8,6 +8,8 @@
 #include <xio/device/queue/policy.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_queue
+/// @{
 
 /// Lanes that act together in one call. All of them call each function, at the same program location.
 ///
@@ -122,4 +124,5 @@ class Group {
   uint64_t mask_;
 };
 
+/// @}
 XIO_NAMESPACE_END

@@ -7,6 +7,8 @@
 #include <xio/device/queue/group.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_queue
+/// @{
 
 /// Two counters in memory that a drain increments as operations end: another kernel, a stream or the CPU can wait for
 /// them. Zeroed by its owner. `failed` is incremented before `done`.
@@ -60,4 +62,5 @@ XIO_DEVICE_INLINE void notify(Group<S> group, Notification* target, bool failed)
 
 }  // namespace protocol
 
+/// @}
 XIO_NAMESPACE_END

@@ -8,6 +8,8 @@
 #include <xio/device/queue/notification.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_queue
+/// @{
 
 namespace detail {
 
@@ -65,4 +67,5 @@ class Options {
   detail::Meter<Telemetry> meter_;
 };
 
+/// @}
 XIO_NAMESPACE_END

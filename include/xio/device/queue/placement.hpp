@@ -7,6 +7,8 @@
 #include <xio/device/queue/policy.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_queue
+/// @{
 
 /// Parts of a queue pair that may lie in GPU memory, as bits of a memory mode.
 namespace memory_mode {
@@ -44,4 +46,5 @@ XIO_HOST_DEVICE constexpr bool needs_inbound_flush(uint32_t mode) {
   return (mode & memory_mode::data) != 0 && (mode & memory_mode::cq) == 0;
 }
 
+/// @}
 XIO_NAMESPACE_END

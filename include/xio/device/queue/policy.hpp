@@ -7,6 +7,8 @@
 #include <xio/device/arch/arch.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_queue
+/// @{
 
 /// Concurrent users of one queue pair.
 enum class Sharing {
@@ -199,4 +201,5 @@ struct RingBy {
   };
 };
 
+/// @}
 XIO_NAMESPACE_END

@@ -7,6 +7,8 @@
 #include <xio/device/queue/tail.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_queue
+/// @{
 
 namespace protocol {
 
@@ -47,4 +49,5 @@ XIO_DEVICE_INLINE Claim claim_until(const Device& device, Group<Device::sharing>
 
 }  // namespace protocol
 
+/// @}
 XIO_NAMESPACE_END

@@ -8,6 +8,8 @@
 #include <xio/device/queue/group.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_queue
+/// @{
 
 /// The mutable state of one queue: a 64-byte line in memory shared by all its users, zeroed at creation. The links of a
 /// shared queue follow it (tail.hpp): link_bytes().
@@ -80,4 +82,5 @@ struct PlainTickets {
 
 }  // namespace protocol
 
+/// @}
 XIO_NAMESPACE_END

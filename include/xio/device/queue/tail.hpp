@@ -22,6 +22,8 @@
 #include <xio/device/queue/claim.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_queue
+/// @{
 
 namespace protocol {
 
@@ -244,4 +246,5 @@ XIO_DEVICE_INLINE void publish(const Device& device, Group<S> group, const Claim
 
 }  // namespace protocol
 
+/// @}
 XIO_NAMESPACE_END

@@ -8,6 +8,8 @@
 #include <xio/device/rdma/post.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_rdma
+/// @{
 
 namespace rdma {
 
@@ -136,4 +138,5 @@ class SendBatch : public SendPost<Vendor, S, Policy, Holder> {
 
 }  // namespace rdma
 
+/// @}
 XIO_NAMESPACE_END

@@ -9,6 +9,8 @@
 #include <xio/device/rdma/sink.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_rdma
+/// @{
 
 namespace rdma {
 
@@ -147,4 +149,5 @@ struct ReceiveBell {
 
 }  // namespace rdma
 
+/// @}
 XIO_NAMESPACE_END

@@ -11,6 +11,8 @@
 #include <xio/device/rdma/completions.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_rdma
+/// @{
 
 namespace rdma {
 
@@ -94,4 +96,5 @@ class CollapsedReader {
 
 }  // namespace rdma
 
+/// @}
 XIO_NAMESPACE_END

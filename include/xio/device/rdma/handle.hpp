@@ -8,6 +8,8 @@
 #include <xio/vendors/rdma/work.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_rdma
+/// @{
 
 namespace rdma {
 
@@ -161,4 +163,5 @@ struct ReceiveQueueHandle {
 
 }  // namespace rdma
 
+/// @}
 XIO_NAMESPACE_END

@@ -7,6 +7,8 @@
 #include <xio/device/rdma/handle.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_rdma
+/// @{
 
 namespace rdma {
 
@@ -61,4 +63,5 @@ class InRegisters {
 
 }  // namespace rdma
 
+/// @}
 XIO_NAMESPACE_END

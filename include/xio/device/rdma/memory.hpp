@@ -7,6 +7,8 @@
 #include <xio/device/core/region.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_rdma
+/// @{
 
 namespace rdma {
 
@@ -42,4 +44,5 @@ struct Piece {
 
 }  // namespace rdma
 
+/// @}
 XIO_NAMESPACE_END

@@ -7,6 +7,8 @@
 #include <xio/device/rdma/rings.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_rdma
+/// @{
 
 namespace rdma {
 
@@ -335,4 +337,5 @@ class SendPost : public SendRings<Vendor, S, Policy, Holder> {
 
 }  // namespace rdma
 
+/// @}
 XIO_NAMESPACE_END

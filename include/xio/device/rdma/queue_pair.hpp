@@ -15,6 +15,8 @@
 #include <xio/device/rdma/waits.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_rdma
+/// @{
 
 namespace rdma {
 
@@ -386,4 +388,5 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
 
 }  // namespace rdma
 
+/// @}
 XIO_NAMESPACE_END

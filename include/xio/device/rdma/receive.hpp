@@ -10,6 +10,8 @@
 #include <xio/vendors/rdma/require_vendor.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_rdma
+/// @{
 
 namespace rdma {
 
@@ -318,4 +320,5 @@ class ReceiveQueue {
 
 }  // namespace rdma
 
+/// @}
 XIO_NAMESPACE_END

@@ -16,6 +16,8 @@
 #include <xio/vendors/rdma/require_vendor.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_rdma
+/// @{
 
 namespace rdma {
 
@@ -393,4 +395,5 @@ class SendRings : public Holder {
 
 }  // namespace rdma
 
+/// @}
 XIO_NAMESPACE_END

@@ -10,6 +10,8 @@
 #include <xio/vendors/rdma/work.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_rdma
+/// @{
 
 namespace rdma {
 
@@ -90,4 +92,5 @@ struct RingSink {
 
 }  // namespace rdma
 
+/// @}
 XIO_NAMESPACE_END

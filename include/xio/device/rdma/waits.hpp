@@ -7,6 +7,8 @@
 #include <xio/device/rdma/batch.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_rdma
+/// @{
 
 namespace rdma {
 
@@ -75,4 +77,5 @@ class SendWaits : public SendBatch<Vendor, S, Policy, Holder> {
 
 }  // namespace rdma
 
+/// @}
 XIO_NAMESPACE_END

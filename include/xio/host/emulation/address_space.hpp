@@ -16,6 +16,8 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation
+/// @{
 
 namespace emulation {
 
@@ -161,4 +163,5 @@ class BusReader {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

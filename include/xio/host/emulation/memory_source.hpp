@@ -11,6 +11,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation
+/// @{
 
 namespace emulation {
 
@@ -32,4 +34,5 @@ inline MemorySource heap_memory() {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

@@ -14,6 +14,8 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -62,4 +64,5 @@ inline GpuMemoryKnowledge check_gpu_memory(const PciFunction& gpu, const void* d
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -13,6 +13,8 @@
 #include <xio/host/linux/pci.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -211,4 +213,5 @@ class CudaRuntime final : public GpuRuntime {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

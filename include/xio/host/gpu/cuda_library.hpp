@@ -14,6 +14,8 @@
 #include <xio/host/linux/shared_library.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -124,4 +126,5 @@ class CudaLibrary {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -14,6 +14,8 @@
 #include <xio/host/gpu/runtime.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -47,4 +49,5 @@ inline FoundGpu find_gpu(int device = 0) {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -18,6 +18,8 @@
 #include <xio/host/linux/pci.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -235,4 +237,5 @@ class HipRuntime final : public GpuRuntime {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -14,6 +14,8 @@
 #include <xio/host/linux/shared_library.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -123,4 +125,5 @@ class HipLibrary {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -14,6 +14,8 @@
 #include <xio/host/gpu/runtime.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -138,4 +140,5 @@ class HsaAgent {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -14,6 +14,8 @@
 #include <xio/host/linux/shared_library.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -85,4 +87,5 @@ class HsaLibrary {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -7,6 +7,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -37,4 +39,5 @@ constexpr const char* name_of(MemoryKind kind) {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

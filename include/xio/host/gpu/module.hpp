@@ -26,6 +26,8 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -132,4 +134,5 @@ class GpuModule {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

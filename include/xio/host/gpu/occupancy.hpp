@@ -16,6 +16,8 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -71,6 +73,7 @@ uint32_t resident_blocks(void (*kernel)(Arguments...), uint32_t threads, size_t 
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -15,6 +15,8 @@
 #include <xio/host/linux/file_descriptor.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -104,4 +106,5 @@ class GpuRuntime {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

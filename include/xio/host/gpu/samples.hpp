@@ -21,6 +21,8 @@
 #include <xio/host/sample_figures.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -133,6 +135,7 @@ inline SampleFigures figures_of_gpu(const uint64_t* samples, size_t count, hipSt
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -17,6 +17,8 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -81,6 +83,7 @@ void launch_io(GpuStream stream, const WaveBudget& budget, void (*kernel)(Parame
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END
 
 #endif

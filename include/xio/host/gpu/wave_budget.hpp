@@ -11,6 +11,8 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -42,4 +44,5 @@ inline uint32_t blocks_of(const WaveBudget& budget) {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -29,6 +29,8 @@
 #include <xio/host/linux/service_thread.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_support
+/// @{
 
 namespace host {
 
@@ -259,4 +261,5 @@ class ChildProcess {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

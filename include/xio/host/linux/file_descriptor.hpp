@@ -15,6 +15,8 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_support
+/// @{
 
 namespace host {
 
@@ -58,4 +60,5 @@ class FileDescriptor {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -17,6 +17,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_support
+/// @{
 
 namespace host {
 
@@ -65,4 +67,5 @@ class KernelCalls {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

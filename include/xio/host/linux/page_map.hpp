@@ -18,6 +18,8 @@
 #include <xio/vendors/nvme/pages.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_support
+/// @{
 
 namespace host {
 
@@ -96,4 +98,5 @@ class PageMap {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -16,6 +16,8 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_support
+/// @{
 
 namespace host {
 
@@ -178,4 +180,5 @@ inline std::vector<PciFunction> pci_functions(const std::string& sysfs) {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

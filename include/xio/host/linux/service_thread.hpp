@@ -14,6 +14,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_support
+/// @{
 
 namespace host {
 
@@ -38,4 +40,5 @@ std::thread start_service_thread(Body&& body) {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -14,6 +14,8 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_support
+/// @{
 
 namespace host {
 
@@ -61,4 +63,5 @@ class SharedLibrary {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

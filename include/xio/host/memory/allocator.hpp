@@ -24,6 +24,8 @@
 #include <xio/host/memory.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -180,4 +182,5 @@ class ExecutorAddresses {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

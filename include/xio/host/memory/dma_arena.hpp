@@ -24,6 +24,8 @@
 #endif
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -188,4 +190,5 @@ class DmaArena {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -25,6 +25,8 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -231,4 +233,5 @@ class DoorbellMapping {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

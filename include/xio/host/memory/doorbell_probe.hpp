@@ -7,6 +7,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -35,4 +37,5 @@ class DoorbellProbe {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

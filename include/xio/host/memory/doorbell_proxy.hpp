@@ -23,6 +23,8 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -208,4 +210,5 @@ class DoorbellProxy {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

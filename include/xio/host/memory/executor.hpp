@@ -17,6 +17,8 @@
 #include <xio/host/memory/gpu_reach.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -93,4 +95,5 @@ class Executor {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -20,6 +20,8 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -170,4 +172,5 @@ class ReachedMemory {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -16,6 +16,8 @@
 #include <xio/host/memory/executor_reach.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -78,4 +80,5 @@ class GpuReach final : public ExecutorReach {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -17,6 +17,8 @@
 #include <xio/host/memory/allocator.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -68,4 +70,5 @@ inline MemoryBuffer allocate_for(const MemoryAllocator& allocator, uint32_t part
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

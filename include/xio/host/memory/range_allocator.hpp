@@ -13,6 +13,8 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -87,4 +89,5 @@ class RangeAllocator {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

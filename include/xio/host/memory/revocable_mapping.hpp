@@ -20,6 +20,8 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -187,4 +189,5 @@ class BusErrorGuard {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

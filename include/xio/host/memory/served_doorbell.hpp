@@ -16,6 +16,8 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -77,4 +79,5 @@ class ServedDoorbell {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

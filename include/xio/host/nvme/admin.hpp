@@ -23,6 +23,8 @@
 #include <xio/vendors/nvme/registers.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -192,4 +194,5 @@ class AdminQueue {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

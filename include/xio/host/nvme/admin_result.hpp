@@ -15,6 +15,8 @@
 #include <xio/vendors/nvme/status_names.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -81,4 +83,5 @@ struct AsyncEvent {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

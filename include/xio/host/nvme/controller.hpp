@@ -23,6 +23,8 @@
 #include <xio/host/nvme/transport.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -319,4 +321,5 @@ class NvmeController {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -13,6 +13,8 @@
 #include <xio/vendors/nvme/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -72,4 +74,5 @@ class ControllerAccess {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

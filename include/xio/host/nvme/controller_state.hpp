@@ -25,6 +25,8 @@
 #include <xio/vendors/nvme/registers.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -209,4 +211,5 @@ class ControllerState {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -15,6 +15,8 @@
 #include <xio/vendors/nvme/opcodes_admin.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -130,4 +132,5 @@ inline nvme::CommandSet command_set_of(const IdentifyPage& descriptors) {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -11,6 +11,8 @@
 #include <xio/vendors/nvme/registers.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -44,4 +46,5 @@ class IdleControllerProbe final : public DoorbellProbe {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

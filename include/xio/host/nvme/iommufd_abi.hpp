@@ -14,6 +14,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host::iommufd {
 
@@ -109,4 +111,5 @@ static_assert(sizeof(Unmap) == 24 && offsetof(Unmap, iova) == 8 && offsetof(Unma
 
 }  // namespace host::iommufd
 
+/// @}
 XIO_NAMESPACE_END

@@ -17,6 +17,8 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -129,4 +131,5 @@ inline KernelNvmePath find_kernel_nvme(KernelCalls& calls, const std::string& pa
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -17,6 +17,8 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -92,4 +94,5 @@ inline void inspect_huge_pages(KernelCalls& calls, SharingFindings& findings) {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -11,6 +11,8 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -55,4 +57,5 @@ class ListSharingFindings final : public SharingFindings {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -19,6 +19,8 @@
 #include <xio/vendors/nvme/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -115,4 +117,5 @@ inline nvme_passthru_cmd passthrough_command(const nvme::Command& command, void*
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -14,6 +14,8 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -61,4 +63,5 @@ class KernelRegisters {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

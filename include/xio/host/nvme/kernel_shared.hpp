@@ -28,6 +28,8 @@
 #include <xio/host/nvme/transport.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -132,4 +134,5 @@ class KernelSharedNvme final : public NvmeTransport {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -32,6 +32,8 @@
 #include <xio/vendors/nvme/status.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -264,4 +266,5 @@ class KernelSharedAccess final : public ControllerAccess {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

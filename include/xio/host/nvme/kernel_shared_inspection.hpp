@@ -23,6 +23,8 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -92,4 +94,5 @@ inline std::optional<QueueIds> inspect_sharing(const std::shared_ptr<KernelCalls
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -12,6 +12,8 @@
 #include <xio/host/spec.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -72,4 +74,5 @@ inline KernelSharedOptions parse_kernel_shared_spec(const std::string& spec) {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -18,6 +18,8 @@
 #include <xio/host/nvme/kernel_controller.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -88,4 +90,5 @@ inline std::vector<BlockUse> uses_of(KernelCalls& calls, const KernelController&
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -27,6 +27,8 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -279,4 +281,5 @@ class QemuNvme final : public NvmeTransport {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

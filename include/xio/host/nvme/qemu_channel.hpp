@@ -21,6 +21,8 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -167,4 +169,5 @@ class QemuChannel {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -16,6 +16,8 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -181,4 +183,5 @@ class QemuMonitor {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -13,6 +13,8 @@
 #include <xio/host/spec.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -148,4 +150,5 @@ inline QemuOptions parse_qemu_spec(const std::string& spec) {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -15,6 +15,8 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -106,4 +108,5 @@ class QemuQtestChannel final : public QemuChannel {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -21,6 +21,8 @@
 #include <xio/host/nvme/qemu_channel.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -179,4 +181,5 @@ class QemuRemoteChannel final : public QemuChannel {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -19,6 +19,8 @@
 #include <xio/vendors/nvme/encode_admin.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -361,4 +363,5 @@ class NvmeQueue {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

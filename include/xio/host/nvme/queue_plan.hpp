@@ -19,6 +19,8 @@
 #include <xio/vendors/nvme/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -223,4 +225,5 @@ inline QueuePlan plan_queue(const QueueOptions& wanted, const QueueLimits& limit
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -14,6 +14,8 @@
 #include <xio/host/nvme/controller_access.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -95,4 +97,5 @@ class NvmeTransport {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

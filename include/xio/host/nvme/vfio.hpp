@@ -28,6 +28,8 @@
 #include <xio/vendors/nvme/registers.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -171,4 +173,5 @@ class VfioNvme final : public NvmeTransport {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

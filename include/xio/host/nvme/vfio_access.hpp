@@ -19,6 +19,8 @@
 #include <xio/host/linux/pci.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -163,4 +165,5 @@ inline std::string held_by_other_drivers(const PciFunction& pci) {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

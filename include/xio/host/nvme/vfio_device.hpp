@@ -25,6 +25,8 @@
 #include <xio/host/nvme/vfio_access.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -223,4 +225,5 @@ class VfioDevice {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -20,6 +20,8 @@
 #include <xio/host/nvme/vfio_access.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -139,4 +141,5 @@ class VfioGroup final : public VfioAccess {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

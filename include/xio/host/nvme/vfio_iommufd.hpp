@@ -19,6 +19,8 @@
 #include <xio/host/nvme/vfio_access.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -149,4 +151,5 @@ class VfioIommufd final : public VfioAccess {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -23,6 +23,8 @@
 #include <xio/host/nvme/vfio_options.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -134,4 +136,5 @@ inline DmaArena make_vfio_arena(const VfioOptions& options) {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

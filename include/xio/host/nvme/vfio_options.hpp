@@ -13,6 +13,8 @@
 #include <xio/host/spec.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_nvme
+/// @{
 
 namespace host {
 
@@ -86,4 +88,5 @@ inline VfioOptions parse_vfio_spec(const std::string& spec) {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -11,6 +11,8 @@
 #include <xio/host/rdma/gid.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -52,4 +54,5 @@ inline rdma::RemoteMemory in_kernels(const PeerMemory& memory) {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -16,6 +16,8 @@
 #include <xio/host/rdma/verbs_library.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -87,6 +89,7 @@ inline DirectQueues adoptable(const char* vendor, ibv_qp* qp) {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -26,6 +26,8 @@
 #include <xio/vendors/bnxt/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -161,6 +163,7 @@ DirectQueuePair<bnxt::Vendor<Variant>> adopt_bnxt(ibv_qp* qp, const BnxtMemory& 
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END
 
 #endif

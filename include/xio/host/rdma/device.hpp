@@ -22,6 +22,8 @@
 #include <xio/host/rdma/verbs_library.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -164,6 +166,7 @@ class RdmaDevice {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END
 
 #endif

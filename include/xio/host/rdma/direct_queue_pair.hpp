@@ -22,6 +22,8 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -266,4 +268,5 @@ class DirectQueuePair {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -11,6 +11,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -31,4 +33,5 @@ inline std::string rdma_driver(const std::string& device, const std::string& fol
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

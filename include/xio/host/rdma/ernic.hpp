@@ -23,6 +23,8 @@
 #include <xio/vendors/ernic/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -124,6 +126,7 @@ inline DirectQueuePair<ernic::Vendor> adopt_ernic(ibv_qp* qp, const ErnicMemory&
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END
 
 #endif

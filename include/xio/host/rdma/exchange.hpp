@@ -31,6 +31,8 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -370,4 +372,5 @@ class ExchangeServer {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -13,6 +13,8 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -102,4 +104,5 @@ inline GidEntry gid_at(const std::vector<GidEntry>& table, uint32_t index) {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -25,6 +25,8 @@
 #include <xio/vendors/ionic/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -218,6 +220,7 @@ DirectQueuePair<ionic::Vendor<Variant>> adopt_ionic(ibv_qp* qp, std::shared_ptr<
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -23,6 +23,8 @@
 #include <xio/vendors/mlx5/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -149,6 +151,7 @@ DirectQueuePair<mlx5::Vendor<Variant>> adopt_mlx5(ibv_qp* qp, const Mlx5AdoptOpt
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -21,6 +21,8 @@
 #include <xio/host/rdma/resources.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -94,6 +96,7 @@ class Mlx5Endpoint {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -16,6 +16,8 @@
 #include <xio/host/linux/shared_library.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -45,6 +47,7 @@ inline const Mlx5Library& mlx5_library() {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -24,6 +24,8 @@
 #include <xio/host/rdma/verbs_library.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -195,6 +197,7 @@ class VerbsQueuePair {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END
 
 #endif

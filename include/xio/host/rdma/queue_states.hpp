@@ -7,6 +7,8 @@
 #include <xio/device/rdma/handle.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -47,4 +49,5 @@ class RdmaQueueStates {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

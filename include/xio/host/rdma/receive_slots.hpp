@@ -7,6 +7,8 @@
 #include <xio/device/rdma/handle.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -23,4 +25,5 @@ inline void begin_slots(rdma::ReceiveSlot* slots, uint32_t entries, uint64_t nex
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -19,6 +19,8 @@
 #include <xio/host/rdma/verbs_library.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -121,6 +123,7 @@ class CompletionQueue {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -29,6 +29,8 @@
 #include <xio/vendors/rxe/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -184,6 +186,7 @@ class RxeQueuePair {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END
 
 #endif

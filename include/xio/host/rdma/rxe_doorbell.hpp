@@ -18,6 +18,8 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -90,6 +92,7 @@ class RxeDoorbell {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END
 
 #endif

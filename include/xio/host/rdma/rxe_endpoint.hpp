@@ -23,6 +23,8 @@
 #include <xio/vendors/rxe/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -141,6 +143,7 @@ class RxeEndpoint {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END
 
 #endif

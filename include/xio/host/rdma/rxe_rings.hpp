@@ -24,6 +24,8 @@
 #include <xio/vendors/rxe/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -161,4 +163,5 @@ auto with_new_mappings(int fd, size_t expected, const std::string& what, Make&& 
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -16,6 +16,8 @@
 #include <xio/host/linux/shared_library.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_rdma
+/// @{
 
 namespace host {
 
@@ -87,6 +89,7 @@ inline const VerbsLibrary& verbs() {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -22,6 +22,8 @@
 #include <xio/host/simt/simt.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_launch
+/// @{
 
 namespace host {
 
@@ -110,6 +112,7 @@ void launch_io(HostStream& stream, const WaveBudget& budget, void (*kernel)(Para
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -15,6 +15,8 @@
 #include <xio/device/arch/arch.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_launch
+/// @{
 
 namespace simt {
 
@@ -219,4 +221,5 @@ inline void LaunchState::fail(std::exception_ptr error) {
 
 }  // namespace simt
 
+/// @}
 XIO_NAMESPACE_END

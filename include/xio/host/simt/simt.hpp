@@ -42,6 +42,8 @@
 #include <xio/host/simt/thread_wave.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_launch
+/// @{
 
 namespace simt {
 
@@ -133,6 +135,7 @@ void launch(const Grid& grid, Kernel&& kernel, Arguments&&... arguments) {
 
 }  // namespace simt
 
+/// @}
 XIO_NAMESPACE_END
 
 #else
@@ -140,6 +143,8 @@ XIO_NAMESPACE_END
 #include <cstdint>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_launch
+/// @{
 
 namespace simt {
 
@@ -165,6 +170,7 @@ void launch(const Grid&, Arguments&&...) {
 
 }  // namespace simt
 
+/// @}
 XIO_NAMESPACE_END
 
 #endif

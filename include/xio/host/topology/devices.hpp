@@ -16,6 +16,8 @@
 #include <xio/host/topology/place.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -152,4 +154,5 @@ inline std::vector<MachineDevice> machine_devices(const std::string& sysfs, cons
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -18,6 +18,8 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -207,4 +209,5 @@ inline const char* name_of(Proximity proximity) {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -16,6 +16,8 @@
 #include <xio/host/topology/place.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup host_memory
+/// @{
 
 namespace host {
 
@@ -108,4 +110,5 @@ class Topology {
 
 }  // namespace host
 
+/// @}
 XIO_NAMESPACE_END

@@ -11,6 +11,8 @@
 #include <xio/vendors/rdma/completion.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_bnxt
+/// @{
 
 namespace bnxt {
 
@@ -109,4 +111,5 @@ struct CompletionDecoder {
 
 }  // namespace bnxt
 
+/// @}
 XIO_NAMESPACE_END

@@ -11,6 +11,8 @@
 #include <xio/vendors/rdma/work.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_bnxt
+/// @{
 
 namespace bnxt {
 
@@ -246,4 +248,5 @@ struct ReceiveEncoder {
 
 }  // namespace bnxt
 
+/// @}
 XIO_NAMESPACE_END

@@ -11,6 +11,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_bnxt
+/// @{
 
 namespace bnxt {
 
@@ -265,4 +267,5 @@ static_assert(XIO_OFFSETOF(TerminalCqe, rq_sq_index) == 8 && XIO_OFFSETOF(Termin
 
 }  // namespace bnxt
 
+/// @}
 XIO_NAMESPACE_END

@@ -9,6 +9,8 @@
 #include <xio/device/core/status.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_bnxt
+/// @{
 
 namespace bnxt {
 
@@ -174,4 +176,5 @@ XIO_DEVICE constexpr Status to_status(ResponderStatus status) {
 
 }  // namespace bnxt
 
+/// @}
 XIO_NAMESPACE_END

@@ -9,6 +9,8 @@
 #include <xio/vendors/bnxt/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_bnxt
+/// @{
 
 namespace bnxt {
 
@@ -104,4 +106,5 @@ struct Vendor {
 
 }  // namespace bnxt
 
+/// @}
 XIO_NAMESPACE_END

@@ -10,6 +10,8 @@
 #include <xio/vendors/rdma/completion.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_ernic
+/// @{
 
 namespace ernic {
 
@@ -88,4 +90,5 @@ struct CompletionDecoder {
 
 }  // namespace ernic
 
+/// @}
 XIO_NAMESPACE_END

@@ -11,6 +11,8 @@
 #include <xio/vendors/rdma/work.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_ernic
+/// @{
 
 namespace ernic {
 
@@ -153,4 +155,5 @@ struct ReceiveEncoder {
 
 }  // namespace ernic
 
+/// @}
 XIO_NAMESPACE_END

@@ -13,6 +13,8 @@
 #include <xio/vendors/endian.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_ernic
+/// @{
 
 namespace ernic {
 
@@ -232,4 +234,5 @@ XIO_DEVICE constexpr uint32_t doorbell(uint32_t handle, uint32_t what) { return 
 
 }  // namespace ernic
 
+/// @}
 XIO_NAMESPACE_END

@@ -9,6 +9,8 @@
 #include <xio/device/core/status.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_ernic
+/// @{
 
 namespace ernic {
 
@@ -143,4 +145,5 @@ XIO_DEVICE constexpr Status to_status(CqeStatus status) {
 
 }  // namespace ernic
 
+/// @}
 XIO_NAMESPACE_END

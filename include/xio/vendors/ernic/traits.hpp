@@ -9,6 +9,8 @@
 #include <xio/vendors/ernic/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_ernic
+/// @{
 
 namespace ernic {
 
@@ -77,4 +79,5 @@ struct Vendor {
 
 }  // namespace ernic
 
+/// @}
 XIO_NAMESPACE_END

@@ -10,6 +10,8 @@
 #include <xio/vendors/rdma/completion.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_ionic
+/// @{
 
 namespace ionic {
 
@@ -161,4 +163,5 @@ struct CollapsedDecoder {
 
 }  // namespace ionic
 
+/// @}
 XIO_NAMESPACE_END

@@ -10,6 +10,8 @@
 #include <xio/vendors/rdma/work.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_ionic
+/// @{
 
 namespace ionic {
 
@@ -309,4 +311,5 @@ struct ReceiveEncoder {
 
 }  // namespace ionic
 
+/// @}
 XIO_NAMESPACE_END

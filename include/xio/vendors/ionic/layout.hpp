@@ -12,6 +12,8 @@
 #include <xio/vendors/endian.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_ionic
+/// @{
 
 namespace ionic {
 
@@ -230,4 +232,5 @@ XIO_DEVICE constexpr uint64_t express_doorbell(uint32_t queue_type, uint32_t qid
 
 }  // namespace ionic
 
+/// @}
 XIO_NAMESPACE_END

@@ -10,6 +10,8 @@
 #include <xio/vendors/ionic/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_ionic
+/// @{
 
 namespace ionic {
 
@@ -116,4 +118,5 @@ XIO_DEVICE constexpr Status to_status(uint32_t word, uint32_t status_length) {
 
 }  // namespace ionic
 
+/// @}
 XIO_NAMESPACE_END

@@ -10,6 +10,8 @@
 #include <xio/vendors/ionic/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_ionic
+/// @{
 
 namespace ionic {
 
@@ -83,4 +85,5 @@ struct Vendor {
 
 }  // namespace ionic
 
+/// @}
 XIO_NAMESPACE_END

@@ -10,6 +10,8 @@
 #include <xio/vendors/rdma/completion.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_mlx5
+/// @{
 
 namespace mlx5 {
 
@@ -147,4 +149,5 @@ struct CollapsedDecoder {
 
 }  // namespace mlx5
 
+/// @}
 XIO_NAMESPACE_END

@@ -10,6 +10,8 @@
 #include <xio/vendors/rdma/work.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_mlx5
+/// @{
 
 namespace mlx5 {
 
@@ -263,4 +265,5 @@ struct ReceiveEncoder {
 
 }  // namespace mlx5
 
+/// @}
 XIO_NAMESPACE_END

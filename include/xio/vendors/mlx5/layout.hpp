@@ -13,6 +13,8 @@
 #include <xio/vendors/endian.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_mlx5
+/// @{
 
 namespace mlx5 {
 
@@ -314,4 +316,5 @@ XIO_DEVICE constexpr uint32_t cq_arm_word(uint32_t sequence, uint64_t consumer, 
 
 }  // namespace mlx5
 
+/// @}
 XIO_NAMESPACE_END

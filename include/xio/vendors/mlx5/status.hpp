@@ -9,6 +9,8 @@
 #include <xio/device/core/status.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_mlx5
+/// @{
 
 namespace mlx5 {
 
@@ -128,4 +130,5 @@ XIO_DEVICE constexpr Status to_status(Syndrome syndrome, uint8_t vendor_syndrome
 
 }  // namespace mlx5
 
+/// @}
 XIO_NAMESPACE_END

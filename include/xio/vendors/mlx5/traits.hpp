@@ -10,6 +10,8 @@
 #include <xio/vendors/mlx5/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_mlx5
+/// @{
 
 namespace mlx5 {
 
@@ -85,4 +87,5 @@ struct Vendor {
 
 }  // namespace mlx5
 
+/// @}
 XIO_NAMESPACE_END

@@ -13,6 +13,8 @@
 #include <xio/vendors/nvme/status.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace nvme {
 
@@ -163,4 +165,5 @@ XIO_DEVICE constexpr bool more(Status status) {
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

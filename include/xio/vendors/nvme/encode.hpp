@@ -17,6 +17,8 @@
 #include <xio/vendors/nvme/opcodes.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace nvme {
 
@@ -319,4 +321,5 @@ XIO_DEVICE constexpr Command deallocate(uint32_t ranges) { return dataset_manage
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

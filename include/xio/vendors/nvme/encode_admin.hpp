@@ -12,6 +12,8 @@
 #include <xio/vendors/nvme/opcodes_admin.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace nvme {
 
@@ -176,4 +178,5 @@ XIO_DEVICE constexpr Command doorbell_buffer_config() { return command(AdminOpco
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

@@ -10,6 +10,8 @@
 #include <xio/vendors/nvme/encode_sizes.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace nvme {
 
@@ -119,4 +121,5 @@ XIO_DEVICE constexpr Command io_management_send(uint32_t operation, uint32_t spe
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

@@ -8,6 +8,8 @@
 #include <xio/vendors/nvme/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace nvme {
 
@@ -25,4 +27,5 @@ XIO_DEVICE constexpr uint32_t data_of_dwords(uint32_t bytes) {
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

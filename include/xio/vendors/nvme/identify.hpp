@@ -10,6 +10,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace nvme {
 
@@ -196,4 +198,5 @@ struct IdentifyNamespace {
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

@@ -10,6 +10,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace nvme {
 
@@ -113,4 +115,5 @@ constexpr uint32_t all_namespaces = 0xffffffff;
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

@@ -8,6 +8,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace nvme {
 
@@ -49,4 +51,5 @@ enum class ZoneReceiveAction : uint8_t { report = 0x00, extended_report = 0x01 }
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

@@ -8,6 +8,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace nvme {
 
@@ -148,4 +150,5 @@ enum class CommandSet : uint8_t { nvm = 0x00, key_value = 0x01, zoned = 0x02 };
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

@@ -17,6 +17,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace nvme {
 
@@ -129,4 +131,5 @@ struct ListMemory {
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

@@ -14,6 +14,8 @@
 #include <xio/vendors/nvme/pages.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace nvme {
 
@@ -142,4 +144,5 @@ XIO_DEVICE constexpr uint32_t needed_list_bytes(uint32_t bytes, uint32_t page_sh
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

@@ -13,6 +13,8 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace nvme {
 
@@ -54,4 +56,5 @@ XIO_DEVICE constexpr Status check_ranges(const Handle& queue, const DsmRange* ra
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

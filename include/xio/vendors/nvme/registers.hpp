@@ -11,6 +11,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace nvme {
 
@@ -221,4 +223,5 @@ struct Crto {
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

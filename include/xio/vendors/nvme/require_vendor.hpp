@@ -17,6 +17,8 @@
 #include <xio/vendors/member.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace nvme {
 
@@ -75,4 +77,5 @@ XIO_HOST_DEVICE constexpr bool require_vendor() {
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

@@ -14,6 +14,8 @@
 #include <xio/vendors/nvme/pages.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace nvme {
 
@@ -93,4 +95,5 @@ XIO_DEVICE constexpr uint64_t needed_sgl_bytes(uint64_t pieces) { return pieces 
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

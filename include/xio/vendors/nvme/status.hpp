@@ -11,6 +11,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace nvme {
 
@@ -185,4 +187,5 @@ constexpr uint32_t aborted_by_host = 0x371;
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

@@ -8,6 +8,8 @@
 #include <xio/vendors/nvme/status.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace nvme {
 
@@ -186,4 +188,5 @@ XIO_DEVICE constexpr const char* status_name(uint32_t field) { return status_nam
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

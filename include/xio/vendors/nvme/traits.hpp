@@ -11,6 +11,8 @@
 #include <xio/vendors/nvme/require_vendor.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace nvme {
 
@@ -57,4 +59,5 @@ static_assert(require_vendor<Traits>(), "NVMe is a vendor like the others");
 
 }  // namespace nvme
 
+/// @}
 XIO_NAMESPACE_END

@@ -8,6 +8,8 @@
 #include <xio/device/core/status.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_rdma
+/// @{
 
 namespace rdma {
 
@@ -66,4 +68,5 @@ struct WorkCompletion {
 
 }  // namespace rdma
 
+/// @}
 XIO_NAMESPACE_END

@@ -53,6 +53,8 @@
 #include <xio/vendors/rdma/work.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_rdma
+/// @{
 
 namespace rdma {
 
@@ -291,4 +293,5 @@ XIO_HOST_DEVICE constexpr bool require_vendor() {
 
 }  // namespace rdma
 
+/// @}
 XIO_NAMESPACE_END

@@ -10,6 +10,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_rdma
+/// @{
 
 namespace rdma {
 
@@ -210,4 +212,5 @@ struct ArraySink {
 
 }  // namespace rdma
 
+/// @}
 XIO_NAMESPACE_END

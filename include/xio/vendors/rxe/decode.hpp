@@ -10,6 +10,8 @@
 #include <xio/vendors/rxe/status.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_rxe
+/// @{
 
 namespace rxe {
 
@@ -89,4 +91,5 @@ struct CompletionDecoder {
 
 }  // namespace rxe
 
+/// @}
 XIO_NAMESPACE_END

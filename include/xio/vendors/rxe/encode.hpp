@@ -15,6 +15,8 @@
 #include <xio/vendors/rxe/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_rxe
+/// @{
 
 namespace rxe {
 
@@ -195,4 +197,5 @@ struct ReceiveEncoder {
 
 }  // namespace rxe
 
+/// @}
 XIO_NAMESPACE_END

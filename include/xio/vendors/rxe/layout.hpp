@@ -13,6 +13,8 @@
 #include <xio/vendors/endian.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_rxe
+/// @{
 
 namespace rxe {
 
@@ -197,4 +199,5 @@ constexpr uint32_t invalidated = 8;  ///< a key was invalidated
 
 }  // namespace rxe
 
+/// @}
 XIO_NAMESPACE_END

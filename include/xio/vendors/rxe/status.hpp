@@ -9,6 +9,8 @@
 #include <xio/device/core/status.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_rxe
+/// @{
 
 namespace rxe {
 
@@ -135,4 +137,5 @@ XIO_DEVICE constexpr Status to_status(CqeStatus status) {
 
 }  // namespace rxe
 
+/// @}
 XIO_NAMESPACE_END

@@ -9,6 +9,8 @@
 #include <xio/vendors/rxe/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup vendors_rxe
+/// @{
 
 namespace rxe {
 
@@ -78,4 +80,5 @@ struct Vendor {
 
 }  // namespace rxe
 
+/// @}
 XIO_NAMESPACE_END

@@ -10,6 +10,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_arch
+/// @{
 
 namespace arch {
 
@@ -28,4 +30,5 @@ inline void give_way() {
 
 }  // namespace arch
 
+/// @}
 XIO_NAMESPACE_END

@@ -7,6 +7,8 @@
 #include <xio/device/arch/host/operation_counts.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_arch
+/// @{
 
 namespace arch {
 
@@ -81,4 +83,5 @@ inline thread_local StoreObserver* store_observer = nullptr;
 
 }  // namespace arch
 
+/// @}
 XIO_NAMESPACE_END

@@ -10,6 +10,8 @@
 #include <xio/device/arch/served_doorbells.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_arch
+/// @{
 
 namespace arch {
 
@@ -256,4 +258,5 @@ XIO_DEVICE_INLINE void store_entry8(uint64_t* to, uint64_t value) {
 
 }  // namespace arch
 
+/// @}
 XIO_NAMESPACE_END

@@ -10,6 +10,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_arch
+/// @{
 
 namespace arch {
 
@@ -58,4 +60,5 @@ struct OperationCounts {
 
 }  // namespace arch
 
+/// @}
 XIO_NAMESPACE_END

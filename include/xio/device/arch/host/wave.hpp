@@ -15,6 +15,8 @@
 #include <xio/device/arch/host/memory.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup kernel_arch
+/// @{
 
 namespace arch {
 
@@ -169,4 +171,5 @@ constexpr uint32_t looks_per_clock = 64;
 
 }  // namespace arch
 
+/// @}
 XIO_NAMESPACE_END

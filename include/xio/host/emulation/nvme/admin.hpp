@@ -15,6 +15,8 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -234,4 +236,5 @@ class AdminCommands {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

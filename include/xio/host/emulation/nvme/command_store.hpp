@@ -16,6 +16,8 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -201,4 +203,5 @@ class CommandStore {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

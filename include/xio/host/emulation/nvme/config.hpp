@@ -13,6 +13,8 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -117,4 +119,5 @@ inline void check(const NvmeConfig& config) {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

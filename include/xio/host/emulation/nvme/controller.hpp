@@ -36,6 +36,8 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -292,4 +294,5 @@ class NvmeController final : public host::NvmeTransport {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

@@ -17,6 +17,8 @@
 #include <xio/host/emulation/nvme/violations.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -145,4 +147,5 @@ struct ControllerCore {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

@@ -19,6 +19,8 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -233,4 +235,5 @@ class DataPointer {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

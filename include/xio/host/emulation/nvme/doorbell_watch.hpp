@@ -16,6 +16,8 @@
 #include <xio/host/emulation/nvme/fault_plan.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -206,4 +208,5 @@ class DoorbellWatch {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

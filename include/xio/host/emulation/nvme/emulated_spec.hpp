@@ -16,6 +16,8 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -171,4 +173,5 @@ inline EmulatedSpec parse_emulated_spec(const std::string& text) {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

@@ -26,7 +26,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// The controller without its registers, thread and memory, which NvmeController owns.
+/// The controller without its registers, thread and memory, which NvmeController owns. @ingroup emulation_nvme
 class Engine final : private CommandControl {
  public:
   Engine(const NvmeConfig& config, AddressSpace& space, FaultPlan& plan, detail::NvmeCounters& counters,

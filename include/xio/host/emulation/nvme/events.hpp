@@ -17,6 +17,8 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -148,4 +150,5 @@ class LogPages {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

@@ -17,6 +17,8 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -275,4 +277,5 @@ class FaultPlan {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

@@ -13,6 +13,8 @@
 #include <xio/host/emulation/nvme/page_writer.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -92,4 +94,5 @@ inline void write_namespace_descriptors(const Medium& medium, PageWriter& page) 
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

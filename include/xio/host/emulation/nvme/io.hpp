@@ -16,6 +16,8 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -196,4 +198,5 @@ class IoCommands {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

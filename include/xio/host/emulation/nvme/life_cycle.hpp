@@ -18,6 +18,8 @@
 #include <xio/host/emulation/nvme/registers.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -131,4 +133,5 @@ class LifeCycle {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

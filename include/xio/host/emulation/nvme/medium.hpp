@@ -15,6 +15,8 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -79,4 +81,5 @@ class Medium {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

@@ -11,6 +11,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -37,4 +39,5 @@ class PageWriter {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

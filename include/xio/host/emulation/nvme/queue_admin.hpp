@@ -14,6 +14,8 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -155,4 +157,5 @@ class QueueAdmin {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

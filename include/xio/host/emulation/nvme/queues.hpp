@@ -14,6 +14,8 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -143,4 +145,5 @@ struct SubmissionQueue {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

@@ -13,6 +13,8 @@
 #include <xio/host/emulation/nvme/specification.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -135,4 +137,5 @@ class Registers {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

@@ -15,6 +15,8 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -153,4 +155,5 @@ class EntryRules {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

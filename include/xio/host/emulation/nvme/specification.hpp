@@ -10,6 +10,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 namespace spec {
@@ -123,4 +125,5 @@ constexpr uint32_t version_1_4 = 0x00010400;
 }  // namespace spec
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

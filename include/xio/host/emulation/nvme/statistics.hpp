@@ -13,6 +13,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -222,4 +224,5 @@ inline NvmeStatistics NvmeCounters::snapshot() const {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

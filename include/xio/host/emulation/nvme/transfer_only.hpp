@@ -13,6 +13,8 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -60,4 +62,5 @@ inline uint64_t bytes(const nvme::Sqe& sqe, uint32_t block_shift) {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

@@ -13,6 +13,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_nvme
+/// @{
 
 namespace emulation {
 
@@ -71,4 +73,5 @@ class NvmeViolations {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

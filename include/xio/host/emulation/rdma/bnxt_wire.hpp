@@ -9,6 +9,8 @@
 #include <xio/vendors/bnxt/status.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_rdma
+/// @{
 
 namespace emulation {
 
@@ -328,4 +330,5 @@ struct BnxtWire : RdmaWireDefaults {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

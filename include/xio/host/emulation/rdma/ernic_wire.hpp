@@ -9,6 +9,8 @@
 #include <xio/vendors/ernic/status.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_rdma
+/// @{
 
 namespace emulation {
 
@@ -226,4 +228,5 @@ using ErnicWire = BasicErnicWire<false>;  ///< completions for signalled operati
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

@@ -16,6 +16,8 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_rdma
+/// @{
 
 namespace emulation {
 
@@ -84,4 +86,5 @@ class RdmaFabric {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

@@ -18,6 +18,8 @@
 #include <xio/host/linux/service_thread.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_rdma
+/// @{
 
 namespace emulation {
 
@@ -179,4 +181,5 @@ class RdmaFabricLink {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

@@ -12,6 +12,8 @@
 #include <xio/host/emulation/rdma/types.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_rdma
+/// @{
 
 namespace emulation {
 
@@ -129,4 +131,5 @@ class RdmaFaultPlan {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

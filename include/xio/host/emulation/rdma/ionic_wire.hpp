@@ -9,6 +9,8 @@
 #include <xio/vendors/ionic/status.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_rdma
+/// @{
 
 namespace emulation {
 
@@ -285,4 +287,5 @@ struct IonicWire : RdmaWireDefaults {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

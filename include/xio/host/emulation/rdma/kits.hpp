@@ -17,6 +17,8 @@
 #include <xio/vendors/rxe/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_rdma
+/// @{
 
 namespace emulation {
 
@@ -124,4 +126,5 @@ struct RxeKit {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

@@ -12,6 +12,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_rdma
+/// @{
 
 namespace emulation {
 
@@ -82,4 +84,5 @@ inline void copy_as_device(void* to, const void* from, uint64_t bytes) {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

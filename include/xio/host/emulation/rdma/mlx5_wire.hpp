@@ -9,6 +9,8 @@
 #include <xio/vendors/mlx5/status.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_rdma
+/// @{
 
 namespace emulation {
 
@@ -225,4 +227,5 @@ struct Mlx5Wire : RdmaWireDefaults {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

@@ -21,6 +21,8 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_rdma
+/// @{
 
 namespace emulation {
 
@@ -240,4 +242,5 @@ class RdmaNic {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

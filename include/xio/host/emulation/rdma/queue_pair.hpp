@@ -18,6 +18,8 @@
 #include <xio/host/emulation/rdma/wire.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_rdma
+/// @{
 
 namespace emulation {
 
@@ -356,4 +358,5 @@ class RdmaQueuePairModel final : public RdmaModel {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

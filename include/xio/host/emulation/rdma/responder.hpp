@@ -10,6 +10,8 @@
 #include <xio/host/emulation/rdma/fabric.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_rdma
+/// @{
 
 namespace emulation {
 
@@ -98,4 +100,5 @@ struct RdmaResponder {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

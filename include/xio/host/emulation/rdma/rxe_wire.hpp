@@ -9,6 +9,8 @@
 #include <xio/vendors/rxe/status.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_rdma
+/// @{
 
 namespace emulation {
 
@@ -259,4 +261,5 @@ struct RxeWire : RdmaWireDefaults {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

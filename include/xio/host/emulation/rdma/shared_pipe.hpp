@@ -20,6 +20,8 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_rdma
+/// @{
 
 namespace emulation {
 
@@ -122,4 +124,5 @@ class SharedMemory {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

@@ -11,6 +11,8 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_rdma
+/// @{
 
 namespace emulation {
 
@@ -112,4 +114,5 @@ inline bool takes_receive(RdmaOperation operation) {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END

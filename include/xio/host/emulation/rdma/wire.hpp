@@ -14,6 +14,8 @@
 #include <xio/host/emulation/rdma/types.hpp>
 
 XIO_NAMESPACE_BEGIN
+/// @addtogroup emulation_rdma
+/// @{
 
 namespace emulation {
 
@@ -128,4 +130,5 @@ struct RdmaWireDefaults {
 
 }  // namespace emulation
 
+/// @}
 XIO_NAMESPACE_END
