@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""reference.py PROJECT REFERENCE: checks the reference that Doxygen has written into the folder REFERENCE (html and xml).
+
+Every module has a page with members, every class of a header belongs to a module and has a brief, the first page links to every
+module, guide and example, and no link inside the reference is dead. Warnings are those of the test docs.doxygen."""
+import os
+import re
+import sys
+import xml.etree.ElementTree
+from html.parser import HTMLParser
+from urllib.parse import unquote
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../cmake"))
+from markdown_filter import label  # noqa: E402
+
+CLASS = re.compile(r"^(?:template <.*> )?(?:class|struct)(?: alignas\(\w+\))? (\w+)(?: final)?(?: :.*| \{.*)?$")
+# Data of the tree view, of the index and of the search: strings that are links.
+SCRIPT_LINK = re.compile(r"[\"'](?:\.\./)?([\w\-]+\.html(?:#[\w\-]+)?)[\"']")
+
+
+class Page(HTMLParser):
+    """The links of a page, and what a link to it may name."""
+
+    def __init__(self):
+        super().__init__()
+        self.links, self.names = [], set()
+
+    def handle_starttag(self, tag, attrs):
+        for key, value in attrs:
+            if key == "id" or (key == "name" and tag == "a"):
+                self.names.add(value)
+            elif (key == "href" and tag in ("a", "link", "area")) or (key == "src" and tag in ("img", "script", "iframe")):
+                self.links.append(value or "")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def dead_links(html):
+    """Where each link of the reference that leads nowhere is; and the number of all."""
+    pages, scripts = {}, []
+    for folder, _, names in os.walk(html):
+        for name in names:
+            path = os.path.join(folder, name)
+            if name.endswith(".html"):
+                page = Page()
+                page.feed(read(path))
+                pages[path] = page
+            elif name.endswith(".js"):
+                scripts.append(path)
+    links = [(path, link) for path, page in pages.items() for link in page.links]
+    # Links of scripts are relative to the pages, wherever the script is.
+    root = os.path.join(html, "index.html")
+    links += [(root, link) for path in scripts for link in SCRIPT_LINK.findall(read(path))]
+    dead = set()
+    for source, link in links:
+        if re.match(r"[a-z]+:|//", link):
+            continue
+        target, _, name = unquote(link).partition("#")
+        path = os.path.normpath(os.path.join(os.path.dirname(source), target)) if target else source
+        if not os.path.exists(path):
+            dead.add(f"{os.path.relpath(source, html)}: {link}: no such page")
+        elif name and path in pages and name not in pages[path].names:
+            dead.add(f"{os.path.relpath(source, html)}: {link}: no such anchor")
+    return sorted(dead), len(links)
+
+
+def modules(project):
+    return re.findall(r"@defgroup (\w+) ", read(os.path.join(project, "docs/reference.dox")))
+
+
+def classes_of_headers(project):
+    """The names of classes outside namespaces `detail`, each with its header. Back ends for GPUs are not shown."""
+    for folder, _, names in os.walk(os.path.join(project, "include/xio")):
+        if os.path.basename(folder) in ("amdgcn", "nvptx"):
+            continue
+        for name in names:
+            internal = False
+            for line in read(os.path.join(folder, name)).split("\n"):
+                if line.startswith("namespace "):
+                    internal = "detail" in line
+                elif line.startswith("}  // namespace detail"):
+                    internal = False
+                match = CLASS.match(line)
+                if match and not internal and not line.endswith(";"):
+                    yield match.group(1), os.path.relpath(os.path.join(folder, name), project)
+
+
+def check_modules(project, folder):
+    """What is wrong with the modules, and the number of classes in them."""
+    xml_folder, wrong, documented = os.path.join(folder, "xml"), [], set()
+    for module in modules(project):
+        path = os.path.join(xml_folder, f"group__{module.replace('_', '__')}.xml")
+        page = os.path.join(folder, "html", os.path.basename(path)[:-4] + ".html")
+        if not os.path.exists(path) or not os.path.exists(page):
+            wrong.append(f"module {module} has no page")
+            continue
+        group = xml.etree.ElementTree.parse(path).getroot().find("compounddef")
+        inner = group.findall("innerclass")
+        if not inner and not group.findall("innergroup") and not group.findall(".//memberdef"):
+            wrong.append(f"module {module} has no members")
+        if not "".join(group.find("detaileddescription").itertext()).strip():
+            wrong.append(f"module {module} has no description")
+        for entry in inner:
+            documented.add(re.sub(r"<.*", "", entry.text).strip().split("::")[-1])
+            compound = xml.etree.ElementTree.parse(os.path.join(xml_folder, entry.get("refid") + ".xml")).getroot().find("compounddef")
+            brief = "".join(compound.find("briefdescription").itertext()).strip()
+            if entry.get("prot") == "public" and not brief:
+                wrong.append(f"module {module}: {entry.text} has no brief")
+    for name, header in classes_of_headers(project):
+        if name not in documented:
+            wrong.append(f"{header}: {name} is in no module, or has no docstring")
+    return wrong, len(documented)
+
+
+def check_first_page(project, html):
+    page = Page()
+    page.feed(read(os.path.join(html, "index.html")))
+    targets = {link.partition("#")[0] for link in page.links}
+    wanted = [f"group__{module.replace('_', '__')}.html" for module in modules(project)]
+    for folder, _, names in os.walk(os.path.join(project, "docs")):
+        wanted += [label(os.path.join(folder, name)) for name in names if name.endswith(".md")]
+    wanted = [name if name.endswith(".html") else name.replace("_", "__") + ".html" for name in wanted]
+    # Doxygen escapes the underscores of some names and not of others.
+    known = {name.replace("__", "_") for name in targets}
+    wrong = [f"index.html does not link to {name}" for name in wanted if name.replace("__", "_") not in known]
+    wrong += [f"index.html does not link to the example {name}" for name in os.listdir(os.path.join(project, "examples"))
+              if name.endswith(".cpp") and name.replace(".", "_") + "-example.html" not in {one.replace("__", "_").replace("_8", "_") for one in targets}]
+    return wrong
+
+
+def main():
+    project, folder = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    html = os.path.join(folder, "html")
+    wrong, classes = check_modules(project, folder)
+    wrong += check_first_page(project, html)
+    dead, links = dead_links(html)
+    print("\n".join(wrong + dead + [f"{classes} classes in {len(modules(project))} modules, {links} links, {len(wrong) + len(dead)} wrong"]))
+    return 1 if wrong or dead or links == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
