@@ -22,6 +22,7 @@ XIO_HOST_DEVICE T made();
 template <auto Value>
 struct Constant {};
 
+/// void, for every type that exists.
 template <class T>
 struct Void {
   using type = void;

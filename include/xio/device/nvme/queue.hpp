@@ -20,7 +20,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace nvme {
 
-/// An NVMe queue pair. Trivially copyable; a kernel constructs it from a handle.
+/// An NVMe queue pair; kernels usually name it nvme::Queue. Trivially copyable, and constructed from a handle.
 ///
 /// Lanes that call a function together act as a group: one claim, one release and one doorbell for all of them. Each
 /// lane gets its own Status or Token. The group is:

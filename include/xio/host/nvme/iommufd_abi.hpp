@@ -38,6 +38,7 @@ struct Attach {
 };
 constexpr unsigned long attach_request = _IO(';', 119);
 
+/// Detaches the device from its address space.
 struct Detach {
   uint32_t argsz;
   uint32_t flags;
@@ -46,6 +47,7 @@ constexpr unsigned long detach_request = _IO(';', 120);
 
 // Requests to /dev/iommu.
 
+/// Destroys an object of the iommufd, such as an address space.
 struct Destroy {
   uint32_t size;
   uint32_t id;
@@ -76,6 +78,7 @@ struct Ranges {
 };
 constexpr unsigned long ranges_request = _IO(';', 0x84);
 
+/// Maps memory of the process into an address space.
 struct Map {
   uint32_t size;
   uint32_t flags;
@@ -90,6 +93,7 @@ constexpr uint32_t map_writeable = 2;  ///< by the device
 constexpr uint32_t map_readable = 4;   ///< by the device
 constexpr unsigned long map_request = _IO(';', 0x85);
 
+/// Removes a mapping from an address space.
 struct Unmap {
   uint32_t size;
   uint32_t id;

@@ -64,16 +64,18 @@ namespace required {
 using member::Constant;
 using member::made;
 
-/// A sink of entries, and what reads words of a ring or of a completion.
+/// A sink of entries.
 struct Sink {
   static constexpr bool avoids_branches = false;
   XIO_HOST_DEVICE void put(uint32_t, const Segment&) const;
   XIO_HOST_DEVICE void put_chosen(uint32_t, const Segment&) const;
   XIO_HOST_DEVICE void put8(uint32_t, uint64_t) const;
 };
+/// A reader of the words of a ring.
 struct RingWords {
   XIO_HOST_DEVICE uint32_t operator()(uint64_t offset) const;
 };
+/// A reader of the words of a completion.
 struct EntryWords {
   XIO_HOST_DEVICE uint64_t operator()(uint32_t offset) const;
 };
