@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A headless Chromium, driven by the DevTools protocol over two pipes."""
 import base64
+import fcntl
 import json
 import os
 import shutil
@@ -19,15 +20,17 @@ class Browser:
 
     def __init__(self, width=1400, height=1000):
         self.profile = tempfile.TemporaryDirectory(prefix="xio-chromium-")
-        to_browser, self.requests = os.pipe()
-        self.answers, from_browser = os.pipe()
+        near = [*os.pipe(), *os.pipe()]
+        to_browser, self.requests, self.answers, from_browser = (fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, 20) for one in near)
+        for one in near:
+            os.close(one)
         # The browser reads descriptor 3 and writes descriptor 4; the shell moves ours there.
         command = [find(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                    "--disable-background-networking", "--remote-debugging-pipe", f"--user-data-dir={self.profile.name}",
                    f"--window-size={width},{height}", "about:blank"]
         self.log = open(os.path.join(self.profile.name, "log"), "w+", encoding="utf-8")
         self.process = subprocess.Popen(
-            ["bash", "-c", f'exec 3<&{to_browser} 4>&{from_browser} {to_browser}<&- {from_browser}>&-; exec "$@"', "bash", *command],
+            ["bash", "-c", f'exec 3<&{to_browser} 4>&{from_browser}; exec "$@"', "bash", *command],
             pass_fds=(to_browser, from_browser), stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         os.close(to_browser)
         os.close(from_browser)

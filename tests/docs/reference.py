@@ -102,7 +102,7 @@ def check_modules(project, folder):
         inner = group.findall("innerclass")
         if not inner and not group.findall("innergroup") and not group.findall(".//memberdef"):
             wrong.append(f"module {module} has no members")
-        if not "".join(group.find("detaileddescription").itertext()).strip():
+        if not "".join("".join(group.find(part).itertext()) for part in ("briefdescription", "detaileddescription")).strip():
             wrong.append(f"module {module} has no description")
         for entry in inner:
             documented.add(re.sub(r"<.*", "", entry.text).strip().split("::")[-1])

@@ -15,10 +15,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_support
-/// @{
 
 namespace host {
+/// @addtogroup host_support
+/// @{
 
 /// Measured frequency of a clock, with its uncertainty.
 struct ClockRate {
@@ -81,7 +81,7 @@ ClockRate measure_clock_rate(Read&& read, std::chrono::milliseconds interval = s
   return rate;
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -11,10 +11,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_support
-/// @{
 
 namespace host {
+/// @addtogroup host_support
+/// @{
 
 /// Thrown by every operation of xio::host that fails. The message fits one terminal line unless it quotes the output of
 /// another program.
@@ -29,7 +29,7 @@ class Error : public std::runtime_error {
   throw Error(what + ": " + std::strerror(error_number));
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -13,10 +13,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_support
-/// @{
 
 namespace host {
+/// @addtogroup host_support
+/// @{
 
 /// Histogram with power-of-two buckets: bucket 0 counts the value 0, bucket k the values from 2^(k-1) to 2^k - 1.
 class Histogram {
@@ -75,7 +75,7 @@ class Histogram {
   std::array<uint64_t, bucket_count> counts_{};
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

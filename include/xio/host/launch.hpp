@@ -19,10 +19,10 @@
 #include <xio/host/simt/simt.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_launch
-/// @{
 
 namespace host {
+/// @addtogroup host_launch
+/// @{
 
 /// Dimensions of a grid.
 struct LaunchShape {
@@ -94,7 +94,7 @@ void launch(const Executor& executor, const LaunchShape& shape, void (*kernel)(P
 
 #endif
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

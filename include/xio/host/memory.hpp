@@ -14,10 +14,10 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// Non-owning view of contiguous objects. Indexing is unchecked.
 template <class T>
@@ -107,7 +107,7 @@ class DmaBuffer {
   std::shared_ptr<void> owner_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -17,10 +17,10 @@
 #include <xio/host/statistics.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_support
-/// @{
 
 namespace host {
+/// @addtogroup host_support
+/// @{
 
 /// Summary and histogram of an array of samples.
 struct SampleFigures {
@@ -113,7 +113,7 @@ class HostSamples {
 /// Computes the figures of samples in host memory; sorts them in place.
 inline SampleFigures figures_of_host(Span<uint64_t> samples) { return figures_of(HostSamples(samples)); }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -15,10 +15,10 @@
 #include <xio/host/histogram.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_support
-/// @{
 
 namespace host {
+/// @addtogroup host_support
+/// @{
 
 /// Summary statistics of a set of samples, in the unit of the samples. All 0 if there are no samples.
 struct Summary {
@@ -274,7 +274,7 @@ class Statistics {
   uint64_t max_ = 0;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -11,10 +11,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_support
-/// @{
 
 namespace host {
+/// @addtogroup host_support
+/// @{
 
 /// Formats a value as "0x1f", with at least `digits` hexadecimal digits.
 inline std::string to_hex(uint64_t value, size_t digits = 1) {
@@ -81,7 +81,7 @@ inline std::optional<uint64_t> parse_bytes(std::string text) {
   return *number << shift;
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -12,10 +12,10 @@
 #include <xio/device/arch/host/give_way.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_support
-/// @{
 
 namespace host {
+/// @addtogroup host_support
+/// @{
 
 /// Deadline of a wait.
 class Timeout {
@@ -79,7 +79,7 @@ class Backoff {
   uint32_t rounds_ = 0;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -9,10 +9,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors
-/// @{
 
 namespace member {
+/// @addtogroup vendors
+/// @{
 
 /// A value of a type, where nothing is evaluated.
 template <class T>
@@ -40,7 +40,7 @@ constexpr bool is_flag = is<Member, V, Constant<true>> || is<Member, V, Constant
 template <template <class> class Member, class V>
 constexpr bool is_set = is<Member, V, Constant<true>>;
 
+/// @}
 }  // namespace member
 
-/// @}
 XIO_NAMESPACE_END

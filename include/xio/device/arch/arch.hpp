@@ -42,10 +42,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_arch
-/// @{
 
 namespace arch {
+/// @addtogroup kernel_arch
+/// @{
 
 /// Scope at which a coherent access must be visible.
 enum class Scope { workgroup, agent, system };
@@ -55,9 +55,9 @@ struct alignas(16) Vec16 {
   uint32_t word[4];
 };
 
+/// @}
 }  // namespace arch
 
-/// @}
 XIO_NAMESPACE_END
 
 #if XIO_ARCH_AMDGCN
@@ -69,10 +69,10 @@ XIO_NAMESPACE_END
 #endif
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_arch
-/// @{
 
 namespace arch {
+/// @addtogroup kernel_arch
+/// @{
 
 /// Whether two predictable branches cost less than one on the combined condition.
 constexpr bool branches_are_cheap = XIO_ARCH_HOST;
@@ -156,7 +156,7 @@ XIO_DEVICE_INLINE void quad_transpose(uint64_t mask, uint32_t& low, uint32_t& hi
 }
 #endif
 
+/// @}
 }  // namespace arch
 
-/// @}
 XIO_NAMESPACE_END

@@ -8,10 +8,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_arch
-/// @{
 
 namespace arch {
+/// @addtogroup kernel_arch
+/// @{
 
 /// A doorbell word and the function that a thread calls after storing to it. Set both members before any kernel knows
 /// the word.
@@ -25,7 +25,7 @@ struct alignas(64) ServedDoorbell {
 /// array, so that the address of a word shows whether it is a served doorbell.
 inline ServedDoorbell served_doorbells[1024];
 
+/// @}
 }  // namespace arch
 
-/// @}
 XIO_NAMESPACE_END

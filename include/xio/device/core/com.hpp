@@ -15,16 +15,22 @@ XIO_NAMESPACE_BEGIN
 
 /// Store instructions that XioComEnqueue uses.
 namespace store {
+/// @addtogroup kernel_core
+/// @{
 struct Stream {};   ///< 16 bytes per store; visible to the device with the release that precedes the doorbell
 struct Through {};  ///< 16 bytes per store, written through to system scope; expensive where each lane has its own ring
 struct Narrow {};   ///< 8 bytes per store, for memory that supports no wider access
+/// @}
 }  // namespace store
 
 /// Whether XioComDoorbell itself makes earlier stores visible.
 namespace order {
+/// @addtogroup kernel_core
+/// @{
 struct Release {};  ///< releases earlier stores, cached ones included, before the doorbell
 struct Stored {};   ///< earlier stores were written through; waits for them only
 struct Relaxed {};  ///< the caller has already released
+/// @}
 }  // namespace order
 
 namespace detail {

@@ -15,6 +15,8 @@ XIO_NAMESPACE_BEGIN
 /// @{
 
 namespace pattern {
+/// @addtogroup kernel_core
+/// @{
 
 namespace detail {
 
@@ -122,6 +124,7 @@ XIO_DEVICE constexpr Mismatch verify(const uint64_t* from, uint64_t bytes, Block
   return result;
 }
 
+/// @}
 }  // namespace pattern
 
 /// A 32-bit linear feedback shift register in Galois form, shifted right; taps 32, 22, 2, 1 (mask 0x80200003).

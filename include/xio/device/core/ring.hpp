@@ -10,10 +10,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_core
-/// @{
 
 namespace ring {
+/// @addtogroup kernel_core
+/// @{
 
 /// Ring entry of counter value `index`.
 XIO_DEVICE constexpr uint32_t slot(uint64_t index, uint32_t mask) { return static_cast<uint32_t>(index) & mask; }
@@ -36,7 +36,7 @@ XIO_DEVICE constexpr uint64_t widen_below(uint64_t limit, uint32_t wire, uint32_
   return limit - 1 - ((static_cast<uint32_t>(limit) - 1 - wire) & mask);
 }
 
+/// @}
 }  // namespace ring
 
-/// @}
 XIO_NAMESPACE_END

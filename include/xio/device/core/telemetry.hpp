@@ -7,10 +7,10 @@
 #include <xio/device/arch/arch.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_core
-/// @{
 
 namespace telemetry {
+/// @addtogroup kernel_core
+/// @{
 
 /// Steps of an operation that the queue code measures.
 enum class Step : uint32_t { build, enqueue, sq_doorbell, cq_poll, cq_doorbell };
@@ -36,7 +36,7 @@ struct Steps {
   }
 };
 
+/// @}
 }  // namespace telemetry
 
-/// @}
 XIO_NAMESPACE_END

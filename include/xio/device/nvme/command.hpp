@@ -9,10 +9,10 @@
 #include <xio/vendors/nvme/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup kernel_nvme
+/// @{
 
 /// Whether the command addresses a range of logical blocks.
 XIO_DEVICE_INLINE constexpr bool addresses_blocks(const CommandWords& command) {
@@ -73,7 +73,7 @@ XIO_DEVICE_INLINE constexpr bool fits_whole(const CommandWords& command, uint64_
   return command.last_block <= 0xffff && bytes <= (most != 0 ? most : data_size::largest);
 }
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

@@ -10,10 +10,10 @@
 #include <xio/device/nvme/rings.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup kernel_nvme
+/// @{
 
 /// The submission path of an NVMe queue pair, on top of its rings; base class of BasicQueue.
 template <Sharing S, class Policy, class Doorbell, class Holder>
@@ -384,7 +384,7 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
   };
 };
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

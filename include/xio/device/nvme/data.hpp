@@ -20,10 +20,10 @@
 #include <xio/vendors/nvme/sgl.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup kernel_nvme
+/// @{
 
 /// Data argument of commands that move no data.
 struct NoData {};
@@ -145,7 +145,7 @@ XIO_DEVICE_INLINE Status point(const NoData&, uint64_t, uint32_t, uint32_t, cons
 
 }  // namespace detail
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

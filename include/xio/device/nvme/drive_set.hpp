@@ -7,10 +7,10 @@
 #include <xio/device/nvme/queue.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup kernel_nvme
+/// @{
 
 /// Location of a block of a DriveSet.
 struct DriveAddress {
@@ -104,7 +104,7 @@ class DriveSet {
   uint32_t lane_queue_;
 };
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

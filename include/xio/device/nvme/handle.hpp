@@ -9,10 +9,10 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup kernel_nvme
+/// @{
 
 /// Handle of one queue pair and one namespace. Filled by the host (see xio/host/nvme/controller.hpp); constant for the
 /// kernel.
@@ -71,7 +71,7 @@ XIO_DEVICE constexpr bool layout_agrees(const QueueHandle& handle) {
   return handle.abi == XIO_ABI_NUMBER && handle.handle_bytes == sizeof(QueueHandle);
 }
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

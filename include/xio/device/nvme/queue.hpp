@@ -15,10 +15,10 @@
 #include <xio/device/queue/options.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup kernel_nvme
+/// @{
 
 /// An NVMe queue pair; kernels usually name it nvme::Queue. Trivially copyable, and constructed from a handle.
 ///
@@ -369,7 +369,7 @@ template <Sharing S = Sharing::grid, class Policy = xio::Policy<>,
           class Doorbell = typename xio::detail::DoorbellOf<Policy>::type>
 using Queue = BasicQueue<S, Policy, Doorbell, InMemory>;
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

@@ -8,10 +8,10 @@
 #include <xio/device/queue/doorbell.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup kernel_nvme
+/// @{
 
 /// The queue protocol on NVMe's rings: everything that is independent of the commands.
 template <Sharing S, class QueuePolicy, class Doorbell, class Holder>
@@ -286,7 +286,7 @@ class QueueRings : public Holder {
   }
 };
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

@@ -9,10 +9,10 @@
 #include <xio/vendors/nvme/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup kernel_nvme
+/// @{
 
 namespace detail {
 /// The handle, with pointers used for plain accesses marked as global memory.
@@ -82,7 +82,7 @@ struct ErrorSummary {
   Status first;
 };
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

@@ -8,10 +8,10 @@
 #include <xio/device/nvme/core.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup kernel_nvme
+/// @{
 
 /// The waits of an NVMe queue pair for a known group of lanes; base class of BasicQueue.
 template <Sharing S, class Policy, class Doorbell, class Holder>
@@ -123,7 +123,7 @@ class QueueWaits : public QueueCore<S, Policy, Doorbell, Holder> {
   }
 };
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

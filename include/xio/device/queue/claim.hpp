@@ -33,10 +33,10 @@
 #include <xio/device/queue/state.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_queue
-/// @{
 
 namespace protocol {
+/// @addtogroup kernel_queue
+/// @{
 
 /// Tickets `first` to `first + count - 1`, or none.
 struct Claim {
@@ -232,7 +232,7 @@ XIO_DEVICE_INLINE void take_back(const Device& device, Group<Device::sharing> gr
   if (group.leads()) ClaimWord<Device::sharing>::take_back(&device.state(), &device.claims(), own);
 }
 
+/// @}
 }  // namespace protocol
 
-/// @}
 XIO_NAMESPACE_END

@@ -10,10 +10,10 @@
 #include <xio/device/queue/notification.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_queue
-/// @{
 
 namespace protocol {
+/// @addtogroup kernel_queue
+/// @{
 
 /// Packs the status of a failed operation into one word.
 XIO_DEVICE constexpr uint32_t pack(Status status) {
@@ -338,7 +338,7 @@ XIO_DEVICE_INLINE Status wait(const Device& device, const CompletionRing<Format>
   return status;
 }
 
+/// @}
 }  // namespace protocol
 
-/// @}
 XIO_NAMESPACE_END

@@ -21,6 +21,8 @@ struct alignas(16) CompletionSlot {
 static_assert(sizeof(CompletionSlot) == 16, "one 16-byte slot for each command identifier");
 
 namespace protocol {
+/// @addtogroup kernel_queue
+/// @{
 
 /// `To` with the constness of `From`.
 template <class From, class To>
@@ -151,6 +153,7 @@ XIO_DEVICE bool find_errors(const Ring& ring, QueueState& state, Group<S> group,
   return true;
 }
 
+/// @}
 }  // namespace protocol
 
 /// @}

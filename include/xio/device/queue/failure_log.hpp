@@ -29,6 +29,8 @@ struct alignas(64) FailureLog {
 static_assert(sizeof(FailureLog) == 64, "the entries begin on a line of their own");
 
 namespace protocol {
+/// @addtogroup kernel_queue
+/// @{
 
 constexpr uint64_t seen_bit = 0x8000;
 
@@ -138,6 +140,7 @@ XIO_DEVICE_INLINE uint64_t* keep_failure(FailureLog* log, uint32_t entries, uint
   return where;
 }
 
+/// @}
 }  // namespace protocol
 
 /// @}

@@ -28,6 +28,8 @@ struct alignas(16) KeptResult {
 };
 
 namespace protocol {
+/// @addtogroup kernel_queue
+/// @{
 
 /// Adds one operation, and `failed`, to each lane's notification, merging lanes with the same target.
 template <Sharing S>
@@ -60,6 +62,7 @@ XIO_DEVICE_INLINE void notify(Group<S> group, Notification* target, bool failed)
   }
 }
 
+/// @}
 }  // namespace protocol
 
 /// @}

@@ -12,11 +12,14 @@ XIO_NAMESPACE_BEGIN
 
 /// Parts of a queue pair that may lie in GPU memory, as bits of a memory mode.
 namespace memory_mode {
+/// @addtogroup kernel_queue
+/// @{
 constexpr uint32_t sq = 1;
 constexpr uint32_t cq = 2;
 constexpr uint32_t doorbell_record = 4;  ///< shadow doorbells of NVMe
 constexpr uint32_t data = 8;
 constexpr uint32_t all = 15;
+/// @}
 }  // namespace memory_mode
 
 /// Locations of submission ring, completion ring, doorbell record and data.

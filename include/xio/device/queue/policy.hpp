@@ -46,6 +46,7 @@ enum class Memory { host, device };
 template <class... Parts>
 struct Policy;
 
+/// The default policy: rings immediately, checks everything, no notifications.
 template <>
 struct Policy<> {
   static constexpr Ringing ringing = Ringing::immediate;
@@ -128,6 +129,7 @@ struct Assemble<true, First, Tags...> : CheckTags<Tags...>, Tagged<First, Tags..
 
 }  // namespace detail
 
+/// A policy with the changes of its tags.
 template <class First, class... Tags>
 struct Policy<First, Tags...> : detail::Assemble<detail::is_policy<First>, First, Tags...>::type {};
 

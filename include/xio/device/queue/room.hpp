@@ -7,10 +7,10 @@
 #include <xio/device/queue/tail.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_queue
-/// @{
 
 namespace protocol {
+/// @addtogroup kernel_queue
+/// @{
 
 /// Claims like claim_now(); while the queue is full, announces pending entries and takes completions. With Now it does
 /// not wait.
@@ -47,7 +47,7 @@ XIO_DEVICE_INLINE Claim claim_until(const Device& device, Group<Device::sharing>
   return claim;
 }
 
+/// @}
 }  // namespace protocol
 
-/// @}
 XIO_NAMESPACE_END

@@ -31,6 +31,8 @@ static_assert(sizeof(QueueState) == 64, "hot state of a queue is one line");
 XIO_HOST_DEVICE constexpr uint64_t link_bytes(uint32_t entries) { return uint64_t{entries} * sizeof(uint64_t); }
 
 namespace protocol {
+/// @addtogroup kernel_queue
+/// @{
 
 /// Bits of QueueState::reserved above the ticket, which a claim must check and rarely finds set.
 constexpr uint64_t broken_bit = uint64_t{1} << 63;  ///< claims are refused
@@ -80,6 +82,7 @@ struct PlainTickets {
   XIO_HOST_DEVICE static constexpr uint64_t after(uint64_t word, uint32_t count, Step) { return word + count; }
 };
 
+/// @}
 }  // namespace protocol
 
 /// @}

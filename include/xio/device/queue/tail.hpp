@@ -22,10 +22,10 @@
 #include <xio/device/queue/claim.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_queue
-/// @{
 
 namespace protocol {
+/// @addtogroup kernel_queue
+/// @{
 
 /// Bit of QueueState::tail: a wave is ringing.
 constexpr uint64_t ringing_bit = 1;
@@ -244,7 +244,7 @@ XIO_DEVICE_INLINE void publish(const Device& device, Group<S> group, const Claim
   }
 }
 
+/// @}
 }  // namespace protocol
 
-/// @}
 XIO_NAMESPACE_END

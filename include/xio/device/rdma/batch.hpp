@@ -8,10 +8,10 @@
 #include <xio/device/rdma/post.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_rdma
-/// @{
 
 namespace rdma {
+/// @addtogroup kernel_rdma
+/// @{
 
 /// The submission path of batches; base class of QueuePair.
 template <class Vendor, Sharing S, class Policy, class Holder>
@@ -136,7 +136,7 @@ class SendBatch : public SendPost<Vendor, S, Policy, Holder> {
   }
 };
 
+/// @}
 }  // namespace rdma
 
-/// @}
 XIO_NAMESPACE_END

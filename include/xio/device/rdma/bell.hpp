@@ -9,10 +9,10 @@
 #include <xio/device/rdma/sink.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_rdma
-/// @{
 
 namespace rdma {
+/// @addtogroup kernel_rdma
+/// @{
 
 /// Doorbell of a send queue.
 template <class Vendor, Sharing S, class QueuePolicy>
@@ -147,7 +147,7 @@ struct ReceiveBell {
   }
 };
 
+/// @}
 }  // namespace rdma
 
-/// @}
 XIO_NAMESPACE_END

@@ -11,10 +11,10 @@
 #include <xio/device/rdma/completions.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_rdma
-/// @{
 
 namespace rdma {
+/// @addtogroup kernel_rdma
+/// @{
 
 /// Result of reading the entry.
 struct CollapsedNews {
@@ -94,7 +94,7 @@ class CollapsedReader {
   Group<S> group_;
 };
 
+/// @}
 }  // namespace rdma
 
-/// @}
 XIO_NAMESPACE_END

@@ -10,10 +10,10 @@
 #include <xio/vendors/rdma/completion.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_rdma
-/// @{
 
 namespace rdma {
+/// @addtogroup kernel_rdma
+/// @{
 
 /// Reader of a completion queue in one vendor's format.
 template <class Vendor>
@@ -90,7 +90,7 @@ struct CompletionReader {
   }
 };
 
+/// @}
 }  // namespace rdma
 
-/// @}
 XIO_NAMESPACE_END

@@ -8,10 +8,10 @@
 #include <xio/vendors/rdma/work.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_rdma
-/// @{
 
 namespace rdma {
+/// @addtogroup kernel_rdma
+/// @{
 
 /// Mutable state of a send queue beside its QueueState: two cache lines in memory shared by all its users, zeroed at
 /// creation. For vendors whose doorbells repeat an entry, a shared queue pair keeps as many further words after the
@@ -161,7 +161,7 @@ struct ReceiveQueueHandle {
   uint64_t clock_hz;  ///< ticks per second of the executing side's clock, as measured; 0: not measured
 };
 
+/// @}
 }  // namespace rdma
 
-/// @}
 XIO_NAMESPACE_END

@@ -7,10 +7,10 @@
 #include <xio/device/rdma/handle.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_rdma
-/// @{
 
 namespace rdma {
+/// @addtogroup kernel_rdma
+/// @{
 
 namespace detail {
 /// The handle, with pointers used for plain accesses marked as global memory.
@@ -61,7 +61,7 @@ class InRegisters {
   mutable SendState send_;
 };
 
+/// @}
 }  // namespace rdma
 
-/// @}
 XIO_NAMESPACE_END

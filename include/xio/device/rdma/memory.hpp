@@ -7,10 +7,10 @@
 #include <xio/device/core/region.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_rdma
-/// @{
 
 namespace rdma {
+/// @addtogroup kernel_rdma
+/// @{
 
 /// A piece of remote memory, and whether it lies inside.
 struct RemoteSpan {
@@ -42,7 +42,7 @@ struct Piece {
   RegionSpan local;
 };
 
+/// @}
 }  // namespace rdma
 
-/// @}
 XIO_NAMESPACE_END

@@ -7,10 +7,10 @@
 #include <xio/device/rdma/rings.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_rdma
-/// @{
 
 namespace rdma {
+/// @addtogroup kernel_rdma
+/// @{
 
 /// The submission path of an RDMA queue pair; base class of QueuePair.
 template <class Vendor, Sharing S, class Policy, class Holder>
@@ -335,7 +335,7 @@ class SendPost : public SendRings<Vendor, S, Policy, Holder> {
   }
 };
 
+/// @}
 }  // namespace rdma
 
-/// @}
 XIO_NAMESPACE_END

@@ -15,10 +15,10 @@
 #include <xio/device/rdma/waits.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_rdma
-/// @{
 
 namespace rdma {
+/// @addtogroup kernel_rdma
+/// @{
 
 /// The send side of an RDMA queue pair. Trivially copyable; a kernel constructs it from a handle.
 ///
@@ -386,7 +386,7 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
   }
 };
 
+/// @}
 }  // namespace rdma
 
-/// @}
 XIO_NAMESPACE_END

@@ -10,10 +10,10 @@
 #include <xio/vendors/rdma/require_vendor.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_rdma
-/// @{
 
 namespace rdma {
+/// @addtogroup kernel_rdma
+/// @{
 
 /// Result of a receive.
 struct Received {
@@ -318,7 +318,7 @@ class ReceiveQueue {
   uint64_t lanes_;  ///< lanes that call together, as a mask; 0: see Group::of_callers()
 };
 
+/// @}
 }  // namespace rdma
 
-/// @}
 XIO_NAMESPACE_END

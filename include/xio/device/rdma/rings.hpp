@@ -16,10 +16,10 @@
 #include <xio/vendors/rdma/require_vendor.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_rdma
-/// @{
 
 namespace rdma {
+/// @addtogroup kernel_rdma
+/// @{
 
 /// The queue protocol on a send ring: everything that is independent of the operations.
 template <class Vendor, Sharing S, class QueuePolicy, class Holder>
@@ -393,7 +393,7 @@ class SendRings : public Holder {
   }
 };
 
+/// @}
 }  // namespace rdma
 
-/// @}
 XIO_NAMESPACE_END

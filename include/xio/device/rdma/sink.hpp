@@ -10,10 +10,10 @@
 #include <xio/vendors/rdma/work.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_rdma
-/// @{
 
 namespace rdma {
+/// @addtogroup kernel_rdma
+/// @{
 
 /// Ring slot of the unit with counter value `index`.
 template <class Vendor>
@@ -90,7 +90,7 @@ struct RingSink {
   }
 };
 
+/// @}
 }  // namespace rdma
 
-/// @}
 XIO_NAMESPACE_END

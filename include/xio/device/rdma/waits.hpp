@@ -7,10 +7,10 @@
 #include <xio/device/rdma/batch.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_rdma
-/// @{
 
 namespace rdma {
+/// @addtogroup kernel_rdma
+/// @{
 
 /// The waits of an RDMA queue pair for a known group of lanes; base class of QueuePair.
 template <class Vendor, Sharing S, class Policy, class Holder>
@@ -75,7 +75,7 @@ class SendWaits : public SendBatch<Vendor, S, Policy, Holder> {
   }
 };
 
+/// @}
 }  // namespace rdma
 
-/// @}
 XIO_NAMESPACE_END

@@ -16,10 +16,10 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation
+/// @{
 
 /// The memory accessible to the device, and its bus addresses.
 ///
@@ -161,7 +161,7 @@ class BusReader {
   size_t last_ = 0;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

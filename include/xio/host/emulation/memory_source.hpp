@@ -11,10 +11,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation
+/// @{
 
 /// Allocator of host memory: cudaHostAlloc, for example, makes it accessible to a GPU.
 struct MemorySource {
@@ -32,7 +32,7 @@ inline MemorySource heap_memory() {
           [](void* memory) { std::free(memory); }};
 }
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

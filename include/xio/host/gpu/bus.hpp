@@ -14,10 +14,10 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// Throws Error if a page does not lie in a memory BAR of the GPU.
 ///
@@ -62,7 +62,7 @@ inline GpuMemoryKnowledge check_gpu_memory(const PciFunction& gpu, const void* d
   return known;
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -13,10 +13,10 @@
 #include <xio/host/linux/pci.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// An NVIDIA GPU. CUDA has one kind of pinned host memory, which is coherent, and one kind of GPU memory, which the CPU
 /// cannot access: all host kinds map to the former, all vram kinds to the latter.
@@ -211,7 +211,7 @@ class CudaRuntime final : public GpuRuntime {
   std::string address_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -14,13 +14,15 @@
 #include <xio/host/linux/shared_library.hpp>
 
 XIO_NAMESPACE_BEGIN
+
+namespace host {
 /// @addtogroup host_memory
 /// @{
 
-namespace host {
-
 /// Constants of CUDA's interfaces, named without `cuda`.
 namespace cuda {
+/// @addtogroup host_memory
+/// @{
 constexpr int success = 0;
 constexpr unsigned host_alloc_mapped = 0x2;
 constexpr unsigned host_register_mapped = 0x2;
@@ -41,6 +43,7 @@ constexpr int driver_error_unsupported_ptx = 222;
 constexpr int driver_error_not_found = 500;
 constexpr int jit_error_log = 5;
 constexpr int jit_error_log_bytes = 6;
+/// @}
 }  // namespace cuda
 
 /// The functions of CUDA that set-up uses, named without `cuda` and `cu`. Runtime functions return cuda::success or a
@@ -124,7 +127,7 @@ class CudaLibrary {
                                       unsigned long long flags) = nullptr;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -14,10 +14,10 @@
 #include <xio/host/gpu/runtime.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// A GPU, or the reason why there is none.
 struct FoundGpu {
@@ -47,7 +47,7 @@ inline FoundGpu find_gpu(int device = 0) {
   return found;
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

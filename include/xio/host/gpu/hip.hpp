@@ -18,10 +18,10 @@
 #include <xio/host/linux/pci.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// An AMD GPU. Features that HIP 5.2 lacks are requested on first use; only then is their absence an error.
 class HipRuntime final : public GpuRuntime {
@@ -235,7 +235,7 @@ class HipRuntime final : public GpuRuntime {
   mutable std::unique_ptr<HsaAgent> agent_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -14,14 +14,16 @@
 #include <xio/host/linux/shared_library.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// Constants of the HIP runtime's interface, named without `hip`. They are unchanged from HIP 5.2 to 7.2; later
 /// additions are marked.
 namespace hip {
+/// @addtogroup host_memory
+/// @{
 constexpr int success = 0;
 constexpr int error_no_device = 100;
 constexpr unsigned host_malloc_mapped = 0x2;
@@ -42,6 +44,7 @@ constexpr int error_not_ready = 600;
 constexpr int attribute_processors = 63;  ///< multiprocessorCount
 constexpr int attribute_warp_size = 87;
 constexpr unsigned stream_non_blocking = 0x1;
+/// @}
 }  // namespace hip
 
 /// The functions of the HIP runtime that set-up uses, named without `hip`. Each returns hip::success or a code for
@@ -123,7 +126,7 @@ class HipLibrary {
                                       unsigned long long flags) = nullptr;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -14,10 +14,10 @@
 #include <xio/host/gpu/runtime.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// The GPU at a PCI address, and fine-grained host memory. Usable from several threads. Not movable.
 class HsaAgent {
@@ -138,7 +138,7 @@ class HsaAgent {
   hsa::Pool pool_{0};
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

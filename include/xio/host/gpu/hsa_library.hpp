@@ -14,13 +14,15 @@
 #include <xio/host/linux/shared_library.hpp>
 
 XIO_NAMESPACE_BEGIN
+
+namespace host {
 /// @addtogroup host_memory
 /// @{
 
-namespace host {
-
 /// Types and constants of the HSA runtime's interface, named without `hsa`.
 namespace hsa {
+/// @addtogroup host_memory
+/// @{
 /// hsa_agent_t: a CPU or a GPU.
 struct Agent {
   uint64_t handle;
@@ -41,6 +43,7 @@ constexpr int pool_info_segment = 0;       ///< uint32_t
 constexpr uint32_t segment_global = 0;
 constexpr int pool_info_global_flags = 1;  ///< uint32_t
 constexpr uint32_t pool_fine_grained = 2;
+/// @}
 }  // namespace hsa
 
 /// The functions of the HSA runtime that set-up uses, named without `hsa` and `hsa_amd`. Each returns hsa::success or a
@@ -85,7 +88,7 @@ class HsaLibrary {
   int (*portable_export_dmabuf)(const void* gpu, size_t bytes, int* fd, uint64_t* offset) = nullptr;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

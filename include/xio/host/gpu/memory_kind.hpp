@@ -7,10 +7,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// Location of memory and its cache behaviour. The use of each kind: docs/memory.md.
 enum class MemoryKind : uint32_t {
@@ -37,7 +37,7 @@ constexpr const char* name_of(MemoryKind kind) {
   }
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -26,10 +26,10 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// A stream of a GPU: its work is executed in order. Not thread-safe.
 class GpuWork {
@@ -132,7 +132,7 @@ class GpuModule {
   void* module_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -16,10 +16,10 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 namespace detail {
 
@@ -71,9 +71,9 @@ uint32_t resident_blocks(void (*kernel)(Arguments...), uint32_t threads, size_t 
   return static_cast<uint32_t>(answer.blocks_of_each) * static_cast<uint32_t>(answer.processors);
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -15,10 +15,10 @@
 #include <xio/host/linux/file_descriptor.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// Memory with its address on each side.
 struct GpuAllocation {
@@ -104,7 +104,7 @@ class GpuRuntime {
   GpuRuntime() = default;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -21,10 +21,10 @@
 #include <xio/host/sample_figures.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 namespace detail {
 
@@ -133,9 +133,9 @@ inline SampleFigures figures_of_gpu(const uint64_t* samples, size_t count, hipSt
   return figures_of(GpuSamples(samples, count, stream));
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -17,10 +17,10 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 #if defined(HIP_INCLUDE_HIP_HIP_RUNTIME_API_H)
 using GpuStream = hipStream_t;
@@ -81,9 +81,9 @@ void launch_io(GpuStream stream, const WaveBudget& budget, void (*kernel)(Parame
   if (refusal != nullptr) throw Error(std::string("launch_io: ") + refusal);
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END
 
 #endif

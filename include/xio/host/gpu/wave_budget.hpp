@@ -11,10 +11,10 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// A fixed number of waves: the rest of the GPU is left to compute kernels.
 ///
@@ -42,7 +42,7 @@ inline uint32_t blocks_of(const WaveBudget& budget) {
 
 }  // namespace detail
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

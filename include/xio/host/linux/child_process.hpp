@@ -29,10 +29,10 @@
 #include <xio/host/linux/service_thread.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_support
-/// @{
 
 namespace host {
+/// @addtogroup host_support
+/// @{
 
 /// Command line of a child process.
 struct ChildCommand {
@@ -259,7 +259,7 @@ class ChildProcess {
   std::thread thread_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -15,10 +15,10 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_support
-/// @{
 
 namespace host {
+/// @addtogroup host_support
+/// @{
 
 /// Owns a file descriptor and closes it when destroyed. Movable.
 class FileDescriptor {
@@ -58,7 +58,7 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -17,10 +17,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_support
-/// @{
 
 namespace host {
+/// @addtogroup host_support
+/// @{
 
 /// Wrappers of open(2), ioctl(2), mmap(2) and similar calls, and the locations of sysfs and procfs. Each function
 /// behaves like the system call of its name, including errno. Returned descriptors are always real ones: they can be
@@ -65,7 +65,7 @@ class KernelCalls {
   virtual std::string procfs() const { return "/proc"; }
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

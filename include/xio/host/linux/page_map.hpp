@@ -18,10 +18,10 @@
 #include <xio/vendors/nvme/pages.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_support
-/// @{
 
 namespace host {
+/// @addtogroup host_support
+/// @{
 
 /// Bus address of each page of a buffer. Default-constructed: empty.
 class PageMap {
@@ -96,7 +96,7 @@ class PageMap {
   std::vector<uint64_t> pages_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

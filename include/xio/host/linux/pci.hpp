@@ -16,10 +16,10 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_support
-/// @{
 
 namespace host {
+/// @addtogroup host_support
+/// @{
 
 /// Parses a PCI address `DDDD:BB:DD.F` or `BB:DD.F` (domain 0). Returns it in long form and lower case; empty for
 /// anything else.
@@ -178,7 +178,7 @@ inline std::vector<PciFunction> pci_functions(const std::string& sysfs) {
   return all;
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

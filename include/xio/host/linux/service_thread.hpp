@@ -14,10 +14,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_support
-/// @{
 
 namespace host {
+/// @addtogroup host_support
+/// @{
 
 /// Starts a thread that blocks all signals except faults and SIGABRT, so that the program's handlers run in the
 /// program's threads.
@@ -38,7 +38,7 @@ std::thread start_service_thread(Body&& body) {
   }
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

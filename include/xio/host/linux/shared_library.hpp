@@ -14,10 +14,10 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_support
-/// @{
 
 namespace host {
+/// @addtogroup host_support
+/// @{
 
 /// A dynamically loaded library. Never unloaded: verbs providers do not support that.
 class SharedLibrary {
@@ -61,7 +61,7 @@ class SharedLibrary {
   void* handle_ = nullptr;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -24,10 +24,10 @@
 #include <xio/host/memory.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// Memory with its kind and addresses, released when its last copy is destroyed. Copies share the memory.
 class MemoryBuffer {
@@ -180,7 +180,7 @@ class ExecutorAddresses {
   std::map<uintptr_t, Piece> pieces_;  // keyed by the CPU address
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

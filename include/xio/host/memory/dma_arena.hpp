@@ -24,10 +24,10 @@
 #endif
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// Memory mapped here that another process can map by file descriptor. Not movable.
 class SharedMemory {
@@ -188,7 +188,7 @@ class DmaArena {
   std::shared_ptr<State> state_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -25,10 +25,10 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// Paths from a kernel's store to a device register, best first.
 enum class DoorbellPath {
@@ -231,7 +231,7 @@ class DoorbellMapping {
   std::optional<DoorbellProxy> proxy_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -7,10 +7,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// A register in the same BAR as the doorbells that can be written without side effects, and read by another path.
 ///
@@ -35,7 +35,7 @@ class DoorbellProbe {
   DoorbellProbe() = default;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -23,10 +23,10 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// A doorbell word that changed.
 struct DoorbellChange {
@@ -208,7 +208,7 @@ class DoorbellProxy {
   std::thread thread_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

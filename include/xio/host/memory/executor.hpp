@@ -17,10 +17,10 @@
 #include <xio/host/memory/gpu_reach.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// Executor of kernels: the CPU, or one GPU. Records the memory that its kernels can access, and at which address.
 /// Copies denote the same executor. Usable from several threads.
@@ -93,7 +93,7 @@ class Executor {
   uint64_t clock_hz_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

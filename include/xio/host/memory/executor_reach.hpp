@@ -20,10 +20,10 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// How a GPU accesses memory of this process: GpuReach (gpu_reach.hpp), or the caller's class.
 ///
@@ -170,7 +170,7 @@ class ReachedMemory {
   std::vector<std::pair<void*, size_t>> added_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

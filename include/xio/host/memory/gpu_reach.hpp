@@ -16,10 +16,10 @@
 #include <xio/host/memory/executor_reach.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// Maps the parts of a queue pair for a GPU: memory through the runtime's registration, registers through the first of
 /// two mechanisms that accepts them. A NIC's doorbells cannot be probed without ringing them: whether the GPU can
@@ -78,7 +78,7 @@ class GpuReach final : public ExecutorReach {
   std::map<void*, By> ways_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -17,10 +17,10 @@
 #include <xio/host/memory/allocator.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// Kind of memory for one part (one bit of memory_mode) of a queue pair under a mode.
 ///
@@ -68,7 +68,7 @@ inline MemoryBuffer allocate_for(const MemoryAllocator& allocator, uint32_t part
   }
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -13,10 +13,10 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// Allocates ranges of [first, last) and merges free neighbours. Not thread-safe.
 class RangeAllocator {
@@ -87,7 +87,7 @@ class RangeAllocator {
   std::map<uint64_t, uint64_t> used_;  // start -> length
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

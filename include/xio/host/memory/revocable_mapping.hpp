@@ -20,10 +20,10 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 namespace detail {
 
@@ -187,7 +187,7 @@ class BusErrorGuard {
   static inline struct sigaction before{};  ///< written before the handler is installed
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -16,10 +16,10 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// One word of arch::served_doorbells, allocated during the lifetime of this object. Not movable.
 ///
@@ -77,7 +77,7 @@ class ServedDoorbell {
   size_t index_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

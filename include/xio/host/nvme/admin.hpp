@@ -23,10 +23,10 @@
 #include <xio/vendors/nvme/registers.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// The admin submission and completion queue. Usable from several threads; commands are executed one after the other.
 class AdminQueue {
@@ -192,7 +192,7 @@ class AdminQueue {
   uint32_t* cq_shadow_ = nullptr;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

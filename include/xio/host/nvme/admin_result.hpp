@@ -15,10 +15,10 @@
 #include <xio/vendors/nvme/status_names.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// Completion of an admin command.
 struct AdminResult {
@@ -81,7 +81,7 @@ struct AsyncEvent {
   uint32_t log_page() const { return raw >> 16 & 0xff; }    ///< reading this page re-enables events of the type
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -23,10 +23,10 @@
 #include <xio/host/nvme/transport.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// One controller, ready for I/O queues. Usable from several threads, except for the destructor.
 ///
@@ -319,7 +319,7 @@ class NvmeController {
   std::shared_ptr<detail::ControllerState> state_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

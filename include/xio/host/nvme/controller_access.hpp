@@ -13,10 +13,10 @@
 #include <xio/vendors/nvme/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// Set-up options of a controller.
 struct ControllerOptions {
@@ -72,7 +72,7 @@ class ControllerAccess {
   ControllerAccess() = default;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

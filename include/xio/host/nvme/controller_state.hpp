@@ -25,10 +25,10 @@
 #include <xio/vendors/nvme/registers.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 namespace detail {
 
@@ -209,7 +209,7 @@ class ControllerState {
 
 }  // namespace detail
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -15,10 +15,10 @@
 #include <xio/vendors/nvme/opcodes_admin.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// Converts a text field of identify data to a string.
 inline std::string to_string(const nvme::Text& text) { return {reinterpret_cast<const char*>(text.data), text.bytes}; }
@@ -130,7 +130,7 @@ inline nvme::CommandSet command_set_of(const IdentifyPage& descriptors) {
   return nvme::CommandSet::nvm;
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -11,10 +11,10 @@
 #include <xio/vendors/nvme/registers.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// Probe for a disabled NVMe controller: the admin queue sizes (AQA), which have no effect until CC.EN is set.
 class IdleControllerProbe final : public DoorbellProbe {
@@ -44,7 +44,7 @@ class IdleControllerProbe final : public DoorbellProbe {
   uint32_t before_ = 0;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -14,10 +14,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host::iommufd {
+/// @addtogroup host_nvme
+/// @{
 
 // Requests to a vfio character device.
 
@@ -113,7 +113,7 @@ static_assert(sizeof(Map) == 40 && offsetof(Map, id) == 8 && offsetof(Map, user_
 static_assert(offsetof(Map, bytes) == 24 && offsetof(Map, iova) == 32, "kernel ABI");
 static_assert(sizeof(Unmap) == 24 && offsetof(Unmap, iova) == 8 && offsetof(Unmap, bytes) == 16, "kernel ABI");
 
+/// @}
 }  // namespace host::iommufd
 
-/// @}
 XIO_NAMESPACE_END

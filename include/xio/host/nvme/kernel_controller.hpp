@@ -17,10 +17,10 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// A namespace with a kernel block device.
 struct KernelNamespace {
@@ -129,7 +129,7 @@ inline KernelNvmePath find_kernel_nvme(KernelCalls& calls, const std::string& pa
   return found;
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -17,10 +17,10 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 namespace detail {
 
@@ -92,7 +92,7 @@ inline void inspect_huge_pages(KernelCalls& calls, SharingFindings& findings) {
   if (folder.path.empty()) findings.add(detail::no_hugetlbfs(folder));
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -11,10 +11,10 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// An obstacle to sharing a controller.
 struct SharingObstacle {
@@ -55,7 +55,7 @@ class ListSharingFindings final : public SharingFindings {
   std::vector<std::string> questions{};  ///< messages of failed queries
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

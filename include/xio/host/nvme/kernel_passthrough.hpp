@@ -19,10 +19,10 @@
 #include <xio/vendors/nvme/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// Sends admin commands to an open controller node. Usable from several threads.
 class NvmePassthrough {
@@ -115,7 +115,7 @@ inline nvme_passthru_cmd passthrough_command(const nvme::Command& command, void*
   return out;
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -14,10 +14,10 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// BAR0 of an NVMe controller: read-only by convention, except for doorbells. Usable from several threads. Not movable.
 class KernelRegisters {
@@ -61,7 +61,7 @@ class KernelRegisters {
   RevocableMapping revocable_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -28,10 +28,10 @@
 #include <xio/host/nvme/transport.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// Drives its own queue pairs on a controller that the kernel's nvme driver owns; the kernel's queues, block devices
 /// and file systems keep working. Needs root, huge pages, a bus without address translation, and a controller with
@@ -132,7 +132,7 @@ class KernelSharedNvme final : public NvmeTransport {
   std::unique_ptr<detail::KernelSharedMemory> memory_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -32,10 +32,10 @@
 #include <xio/vendors/nvme/status.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 namespace detail {
 
@@ -264,7 +264,7 @@ class KernelSharedAccess final : public ControllerAccess {
 
 }  // namespace detail
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

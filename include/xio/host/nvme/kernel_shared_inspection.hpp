@@ -23,10 +23,10 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// Objects opened and values read by an inspection, as far as it got.
 struct InspectedController {
@@ -92,7 +92,7 @@ inline std::optional<QueueIds> inspect_sharing(const std::shared_ptr<KernelCalls
   return std::nullopt;
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

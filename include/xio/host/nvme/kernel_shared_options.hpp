@@ -12,10 +12,10 @@
 #include <xio/host/spec.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// Mechanism that passes admin commands to the kernel.
 enum class Passthrough {
@@ -72,7 +72,7 @@ inline KernelSharedOptions parse_kernel_shared_spec(const std::string& spec) {
   return options;
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -18,10 +18,10 @@
 #include <xio/host/nvme/kernel_controller.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// A use of one block device, in human-readable form.
 struct BlockUse {
@@ -88,7 +88,7 @@ inline std::vector<BlockUse> uses_of(KernelCalls& calls, const KernelController&
   return all;
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -27,10 +27,10 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 namespace detail {
 
@@ -279,7 +279,7 @@ class QemuNvme final : public NvmeTransport {
   std::chrono::microseconds start_time_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -21,10 +21,10 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// Returns two connected stream sockets: this process keeps the first, QEMU inherits the second.
 inline std::pair<FileDescriptor, FileDescriptor> make_socket_pair() {
@@ -167,7 +167,7 @@ class QemuChannel {
   std::atomic<bool> broken_{false};
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

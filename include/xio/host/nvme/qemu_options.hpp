@@ -13,10 +13,10 @@
 #include <xio/host/spec.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// Storage behind a namespace.
 enum class QemuBackend {
@@ -148,7 +148,7 @@ inline QemuOptions parse_qemu_spec(const std::string& spec) {
   return options;
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -15,10 +15,10 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// Client of `-object qtest`, for a device in one slot of PCI bus 0.
 class QemuQtestChannel final : public QemuChannel {
@@ -106,7 +106,7 @@ class QemuQtestChannel final : public QemuChannel {
   size_t begin_ = 0;  // of the first reply in received_ that was not consumed
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -21,10 +21,10 @@
 #include <xio/host/nvme/qemu_channel.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// Client of `-object x-remote-object`.
 class QemuRemoteChannel final : public QemuChannel {
@@ -179,7 +179,7 @@ class QemuRemoteChannel final : public QemuChannel {
   size_t end_ = 0;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -19,10 +19,10 @@
 #include <xio/vendors/nvme/encode_admin.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 namespace detail {
 
@@ -361,7 +361,7 @@ class NvmeQueue {
   std::unique_ptr<detail::QueuePair> pair_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

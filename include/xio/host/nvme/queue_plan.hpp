@@ -19,10 +19,10 @@
 #include <xio/vendors/nvme/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// Requested properties of a queue pair.
 struct QueueOptions {
@@ -223,7 +223,7 @@ inline QueuePlan plan_queue(const QueueOptions& wanted, const QueueLimits& limit
   return plan;
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -14,10 +14,10 @@
 #include <xio/host/nvme/controller_access.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// Access to one NVMe controller. Derive from it to plug in your own controller: pass the object to NvmeController, and
 /// everything above works (examples/custom_controller.cpp).
@@ -95,7 +95,7 @@ class NvmeTransport {
   NvmeTransport() = default;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

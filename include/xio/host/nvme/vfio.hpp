@@ -28,10 +28,10 @@
 #include <xio/vendors/nvme/registers.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 namespace detail {
 
@@ -171,7 +171,7 @@ class VfioNvme final : public NvmeTransport {
   VfioDevice device_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -19,10 +19,10 @@
 #include <xio/host/linux/pci.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// Range of bus addresses that the IOMMU lets a device use; both ends are included.
 struct IovaRange {
@@ -163,7 +163,7 @@ inline std::string held_by_other_drivers(const PciFunction& pci) {
 
 }  // namespace detail
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -25,10 +25,10 @@
 #include <xio/host/nvme/vfio_access.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// A PCI device behind a VfioAccess, which must outlive it. Usable from several threads. Not movable.
 class VfioDevice {
@@ -223,7 +223,7 @@ class VfioDevice {
   FileDescriptor errors_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

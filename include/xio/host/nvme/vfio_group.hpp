@@ -20,10 +20,10 @@
 #include <xio/host/nvme/vfio_access.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// VfioAccess through container and group. The kernel grants all devices of a group together, and only while no other
 /// driver holds one of them.
@@ -139,7 +139,7 @@ class VfioGroup final : public VfioAccess {
   uint64_t page_bytes_ = 4096;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

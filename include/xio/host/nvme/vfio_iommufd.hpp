@@ -19,10 +19,10 @@
 #include <xio/host/nvme/vfio_access.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// VfioAccess through iommufd: Linux 6.6 and later, built with CONFIG_VFIO_DEVICE_CDEV.
 class VfioIommufd final : public VfioAccess {
@@ -149,7 +149,7 @@ class VfioIommufd final : public VfioAccess {
   bool attached_ = false;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

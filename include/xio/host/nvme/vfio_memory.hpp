@@ -23,10 +23,10 @@
 #include <xio/host/nvme/vfio_options.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// The bus addresses of one device. Usable from several threads; must end before the VfioAccess.
 class VfioSpace {
@@ -134,7 +134,7 @@ inline DmaArena make_vfio_arena(const VfioOptions& options) {
 
 }  // namespace detail
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -13,10 +13,10 @@
 #include <xio/host/spec.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_nvme
-/// @{
 
 namespace host {
+/// @addtogroup host_nvme
+/// @{
 
 /// Kernel interface through which a device is opened.
 enum class VfioInterface {
@@ -86,7 +86,7 @@ inline VfioOptions parse_vfio_spec(const std::string& spec) {
   return options;
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -11,10 +11,10 @@
 #include <xio/host/rdma/gid.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 /// Connection data of a queue pair: exchange it with the peer through an Exchange, then connect.
 struct QueuePairAddress {
@@ -29,7 +29,10 @@ static_assert(sizeof(QueuePairAddress) == 32 && std::is_trivially_copyable<Queue
 
 /// Flags of remote memory.
 namespace remote_memory_flag {
+/// @addtogroup host_rdma
+/// @{
 constexpr uint32_t no_atomics = 1;  ///< atomics on the memory must not be attempted
+/// @}
 }  // namespace remote_memory_flag
 
 /// Memory that a peer may access.
@@ -52,7 +55,7 @@ inline rdma::RemoteMemory in_kernels(const PeerMemory& memory) {
   return {memory.address, memory.bytes, memory.rkey, (memory.flags & remote_memory_flag::no_atomics) == 0};
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -16,10 +16,10 @@
 #include <xio/host/rdma/verbs_library.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 namespace detail {
 
@@ -87,9 +87,9 @@ inline DirectQueues adoptable(const char* vendor, ibv_qp* qp) {
 
 }  // namespace detail
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END
 
 #endif

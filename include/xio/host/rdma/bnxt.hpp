@@ -26,10 +26,10 @@
 #include <xio/vendors/bnxt/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 /// bnxt_re_dv_db_region_attr: a doorbell page. Source: rdma-core, providers/bnxt_re/bnxt_re_dv.h
 struct BnxtDoorbellRegion {
@@ -161,9 +161,9 @@ DirectQueuePair<bnxt::Vendor<Variant>> adopt_bnxt(ibv_qp* qp, const BnxtMemory& 
   return DirectQueuePair<bnxt::Vendor<Variant>>(bnxt_queues<Variant>(qp, memory), std::move(pages));
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -22,10 +22,10 @@
 #include <xio/host/rdma/verbs_library.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 /// Selects a device, a port and the local address.
 struct RdmaDeviceOptions {
@@ -164,9 +164,9 @@ class RdmaDevice {
   GidEntry gid_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -22,10 +22,10 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 /// A completion queue used by one queue pair alone. Parts that a vendor does not have are null.
 struct DirectCompletionRing {
@@ -266,7 +266,7 @@ class DirectQueuePair {
   rdma::ReceiveQueueHandle receive_handle_{};
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

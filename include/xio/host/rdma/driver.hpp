@@ -11,10 +11,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 /// Name of the driver of a verbs device: "rdma_rxe" for soft-RoCE, else the driver of its PCI or platform device, such
 /// as "mlx5_core"; empty if there is no such device, or its driver is unknown.
@@ -31,7 +31,7 @@ inline std::string rdma_driver(const std::string& device, const std::string& fol
   return path.substr(path.rfind('/') + 1);
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

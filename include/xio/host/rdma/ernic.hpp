@@ -23,10 +23,10 @@
 #include <xio/vendors/ernic/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 /// A completion queue: one buffer, whose first page holds the state. Zero initially.
 struct ErnicCompletionMemory {
@@ -124,9 +124,9 @@ inline DirectQueuePair<ernic::Vendor> adopt_ernic(ibv_qp* qp, const ErnicMemory&
   return DirectQueuePair<ernic::Vendor>(ernic_queues(qp, memory), std::move(pages));
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -31,10 +31,10 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 namespace detail {
 
@@ -370,7 +370,7 @@ class ExchangeServer {
   uint16_t port_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

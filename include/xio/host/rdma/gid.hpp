@@ -13,10 +13,10 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 /// Protocol of the packets sent through a GID.
 enum class GidType { infiniband, roce_v1, roce_v2 };
@@ -102,7 +102,7 @@ inline GidEntry gid_at(const std::vector<GidEntry>& table, uint32_t index) {
   throw Error("no GID at index " + std::to_string(index) + "; there are: " + (there.empty() ? "none" : there));
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -25,14 +25,16 @@
 #include <xio/vendors/ionic/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 /// Declarations of ionic_dv.h. Source: rdma-core, providers/ionic/man/ionic_dv_get_qp.3 and its neighbours;
 /// ROCm/rocm-xio, rdma-core/ionic-gda/0001-ionic-add-gda-dv-api.patch
 namespace ionic_dv {
+/// @addtogroup host_rdma
+/// @{
 
 /// ionic_dv_ctx: doorbells of a device.
 struct Context {
@@ -68,6 +70,7 @@ static_assert(sizeof(void*) != 8 || (offsetof(Context, sq_type) == 16 && sizeof(
                                      offsetof(Queue, mask) == 24 && sizeof(Queue) == 32 && sizeof(QueuePair) == 64),
               "offsets as in ionic_dv.h");
 
+/// @}
 }  // namespace ionic_dv
 
 /// The functions of libionic that set-up uses, named without `ionic_dv_`. All except those that return a number or bool
@@ -218,9 +221,9 @@ DirectQueuePair<ionic::Vendor<Variant>> adopt_ionic(ibv_qp* qp, std::shared_ptr<
   return DirectQueuePair<ionic::Vendor<Variant>>(ionic_queues(qp, Variant::collapsed), std::move(pages));
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -23,10 +23,10 @@
 #include <xio/vendors/mlx5/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 /// State of a queue pair that the direct verbs do not report. All posted operations must have completed, and their
 /// completions must have been polled.
@@ -149,9 +149,9 @@ DirectQueuePair<mlx5::Vendor<Variant>> adopt_mlx5(ibv_qp* qp, const Mlx5AdoptOpt
                                                 std::move(pages));
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END
 
 #endif

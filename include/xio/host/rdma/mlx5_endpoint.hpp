@@ -21,10 +21,10 @@
 #include <xio/host/rdma/resources.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 /// A ConnectX queue pair with a completion queue for each direction. Not movable: handles point into it.
 ///
@@ -94,9 +94,9 @@ class Mlx5Endpoint {
   std::optional<DirectQueuePair<Vendor>> direct_;  // destroyed first
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END
 
 #endif

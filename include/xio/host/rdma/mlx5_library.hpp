@@ -16,10 +16,10 @@
 #include <xio/host/linux/shared_library.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 /// The functions of libmlx5 that set-up uses, named without `mlx5dv_`.
 class Mlx5Library {
@@ -45,9 +45,9 @@ inline const Mlx5Library& mlx5_library() {
   return library;
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END
 
 #endif

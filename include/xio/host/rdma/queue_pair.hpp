@@ -24,10 +24,10 @@
 #include <xio/host/rdma/verbs_library.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 /// Sizes, access rights and retry parameters of a queue pair.
 struct QueuePairOptions {
@@ -195,9 +195,9 @@ class VerbsQueuePair {
   uint32_t psn_ = 0;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -7,10 +7,10 @@
 #include <xio/device/rdma/handle.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 /// The mutable state of both sides of a queue pair: a non-owning view of zeroed memory, aligned to 64 bytes. The
 /// executor of kernels may access the same memory at another address.
@@ -47,7 +47,7 @@ class RdmaQueueStates {
   uint32_t receive_entries_ = 0;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

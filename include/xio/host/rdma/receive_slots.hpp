@@ -7,10 +7,10 @@
 #include <xio/device/rdma/handle.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 /// Initialises slots for a queue whose next receive is number `next`, counted from 0: nothing has arrived, and every
 /// slot is free. For 0 this equals zeroed memory. No kernel may use the queue meanwhile.
@@ -23,7 +23,7 @@ inline void begin_slots(rdma::ReceiveSlot* slots, uint32_t entries, uint64_t nex
   }
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -19,10 +19,10 @@
 #include <xio/host/rdma/verbs_library.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 /// All access rights that a peer can be granted.
 constexpr int rdma_access_all =
@@ -121,9 +121,9 @@ class CompletionQueue {
   std::shared_ptr<ibv_cq> cq_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -29,10 +29,10 @@
 #include <xio/vendors/rxe/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 namespace detail {
 
@@ -184,9 +184,9 @@ class RxeQueuePair {
   RxeRing receive_ring_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END
 
 #endif

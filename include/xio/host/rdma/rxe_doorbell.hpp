@@ -18,10 +18,10 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 /// Which thread makes the system call that kicks a soft-RoCE queue pair.
 enum class RungBy {
@@ -90,9 +90,9 @@ class RxeDoorbell {
   std::unique_ptr<DoorbellProxy> proxy_;  // last: its thread uses the other members
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END
 
 #endif

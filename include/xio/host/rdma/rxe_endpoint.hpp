@@ -23,10 +23,10 @@
 #include <xio/vendors/rxe/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 /// Completion queue sizes of a soft-RoCE endpoint. Each ring has the next power of two that holds one more entry.
 struct RxeCompletionEntries {
@@ -141,9 +141,9 @@ class RxeEndpoint {
   RxeDoorbell doorbell_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END
 
 #endif

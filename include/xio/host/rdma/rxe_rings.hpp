@@ -24,10 +24,10 @@
 #include <xio/vendors/rxe/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 /// One mapping of a device file in this process.
 struct DeviceMapping {
@@ -161,7 +161,7 @@ auto with_new_mappings(int fd, size_t expected, const std::string& what, Make&& 
 
 }  // namespace detail
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -16,10 +16,10 @@
 #include <xio/host/linux/shared_library.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_rdma
-/// @{
 
 namespace host {
+/// @addtogroup host_rdma
+/// @{
 
 /// The functions of libibverbs that set-up uses, named without `ibv_`.
 ///
@@ -87,9 +87,9 @@ inline const VerbsLibrary& verbs() {
   return library;
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -22,10 +22,10 @@
 #include <xio/host/simt/simt.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_launch
-/// @{
 
 namespace host {
+/// @addtogroup host_launch
+/// @{
 
 /// Runs work items in order on a dedicated thread, like a GPU stream. After a failure, further items are discarded
 /// until synchronize() has reported it. Thread-safe.
@@ -110,9 +110,9 @@ void launch_io(HostStream& stream, const WaveBudget& budget, void (*kernel)(Para
   stream.enqueue([=] { simt::launch(grid, kernel, arguments...); });
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -15,10 +15,10 @@
 #include <xio/device/arch/arch.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_launch
-/// @{
 
 namespace simt {
+/// @addtogroup host_launch
+/// @{
 
 /// Launch configuration: a grid of blocks of threads, as on a GPU, and options of the emulation.
 struct Grid {
@@ -219,7 +219,7 @@ inline void LaunchState::fail(std::exception_ptr error) {
 
 }  // namespace detail
 
+/// @}
 }  // namespace simt
 
-/// @}
 XIO_NAMESPACE_END

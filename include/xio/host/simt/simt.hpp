@@ -42,10 +42,10 @@
 #include <xio/host/simt/thread_wave.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_launch
-/// @{
 
 namespace simt {
+/// @addtogroup host_launch
+/// @{
 
 namespace detail {
 
@@ -133,9 +133,9 @@ void launch(const Grid& grid, Kernel&& kernel, Arguments&&... arguments) {
   detail::run_grid(grid, [](void* context) { (*static_cast<const Body*>(context))(); }, &body);
 }
 
+/// @}
 }  // namespace simt
 
-/// @}
 XIO_NAMESPACE_END
 
 #else
@@ -143,8 +143,6 @@ XIO_NAMESPACE_END
 #include <cstdint>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_launch
-/// @{
 
 namespace simt {
 
@@ -170,7 +168,6 @@ void launch(const Grid&, Arguments&&...) {
 
 }  // namespace simt
 
-/// @}
 XIO_NAMESPACE_END
 
 #endif

@@ -16,10 +16,10 @@
 #include <xio/host/topology/place.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 enum class DeviceKind : uint8_t { gpu, nvme, nic };
 
@@ -152,7 +152,7 @@ inline std::vector<MachineDevice> machine_devices(const std::string& sysfs, cons
   return all;
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -18,10 +18,10 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// Parses a list of numbers in kernel format: `0-3,8,10-11`. Sorted; empty if the text is malformed.
 inline std::vector<uint32_t> parse_number_list(const std::string& text) {
@@ -207,7 +207,7 @@ inline const char* name_of(Proximity proximity) {
   }
 }
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

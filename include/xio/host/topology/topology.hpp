@@ -16,10 +16,10 @@
 #include <xio/host/topology/place.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup host_memory
-/// @{
 
 namespace host {
+/// @addtogroup host_memory
+/// @{
 
 /// Result of a selection by distance.
 struct Nearest {
@@ -108,7 +108,7 @@ class Topology {
   Place processors_;
 };
 
+/// @}
 }  // namespace host
 
-/// @}
 XIO_NAMESPACE_END

@@ -11,10 +11,10 @@
 #include <xio/vendors/rdma/completion.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_bnxt
-/// @{
 
 namespace bnxt {
+/// @addtogroup vendors_bnxt
+/// @{
 
 /// Completion queue entries of NetXtreme-E. WorkCompletion::counter of a send queue is the index after the last entry
 /// that ended, 16 bits: in fixed mode of entries, modulo the ring. rdma-core takes it as a count of entries in variable
@@ -109,7 +109,7 @@ struct CompletionDecoder {
   }
 };
 
+/// @}
 }  // namespace bnxt
 
-/// @}
 XIO_NAMESPACE_END

@@ -11,10 +11,10 @@
 #include <xio/vendors/rdma/work.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_bnxt
-/// @{
 
 namespace bnxt {
+/// @addtogroup vendors_bnxt
+/// @{
 
 constexpr uint32_t max_message_bytes = 0x7fffffff;  ///< longest message: rdma-core refuses one byte more
 
@@ -246,7 +246,7 @@ struct ReceiveEncoder {
   }
 };
 
+/// @}
 }  // namespace bnxt
 
-/// @}
 XIO_NAMESPACE_END

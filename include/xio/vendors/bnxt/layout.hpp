@@ -11,10 +11,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_bnxt
-/// @{
 
 namespace bnxt {
+/// @addtogroup vendors_bnxt
+/// @{
 
 constexpr uint32_t abi_version = 1;            ///< of the kernel's user interface
 constexpr uint32_t slot_bytes = 16;            ///< unit of rings and of an entry's length
@@ -49,11 +49,14 @@ enum class WqeType : uint8_t {
 
 /// Flags of an entry: bits 15:8 of a header, here in 7:0.
 namespace wqe_flag {
+/// @addtogroup vendors_bnxt
+/// @{
 constexpr uint32_t signaled = 0x01;         ///< write a completion entry
 constexpr uint32_t read_fence = 0x02;       ///< wait for reads and atomics before this one
 constexpr uint32_t unordered_fence = 0x04;  ///< wait for everything before; what rdma-core makes of IBV_SEND_FENCE
 constexpr uint32_t solicited = 0x08;        ///< the receiver's completion raises a solicited event
 constexpr uint32_t inline_data = 0x10;      ///< bytes follow in place of pointers
+/// @}
 }  // namespace wqe_flag
 
 /// First slot of a send queue entry.
@@ -187,6 +190,8 @@ XIO_DEVICE constexpr uint64_t doorbell(DoorbellType type, uint32_t qid, uint32_t
 
 /// Bits 31:0 of the last 8 bytes of each completion queue entry: what, and whether it is new.
 namespace cqe_word {
+/// @addtogroup vendors_bnxt
+/// @{
 constexpr uint32_t phase = 1;             ///< new where it is as expected
 constexpr uint32_t type_shift = 1;        ///< CqeType
 constexpr uint32_t type_mask = 0xf;       ///< after the shift
@@ -196,14 +201,18 @@ constexpr uint32_t status_shift = 8;      ///< RequesterStatus or ResponderStatu
 constexpr uint32_t status_mask = 0xff;    ///< after the shift
 constexpr uint32_t flags_shift = 16;      ///< response_flag
 constexpr uint32_t wr_id_mask = 0xfffff;  ///< of the word after it: RqHeader::wr_id
+/// @}
 }  // namespace cqe_word
 
 /// Flags of a response: bits 31:16 of its CQE word, here in 15:0.
 namespace response_flag {
+/// @addtogroup vendors_bnxt
+/// @{
 constexpr uint32_t shared_queue = 1;  ///< came through a shared receive queue
 constexpr uint32_t immediate = 2;     ///< has immediate data
 constexpr uint32_t invalidated = 4;   ///< a key was invalidated
 constexpr uint32_t rdma_write = 8;    ///< a write with immediate data
+/// @}
 }  // namespace response_flag
 
 /// Phase that new entries carry on lap `lap` of a queue whose memory was zero before: 1 on lap 0.
@@ -265,7 +274,7 @@ static_assert(sizeof(TerminalCqe) == 32, "a CQE has 32 bytes");
 static_assert(XIO_OFFSETOF(TerminalCqe, rq_sq_index) == 8 && XIO_OFFSETOF(TerminalCqe, word) == 24,
               "offsets as in bnxt_re-abi.h");
 
+/// @}
 }  // namespace bnxt
 
-/// @}
 XIO_NAMESPACE_END

@@ -9,10 +9,10 @@
 #include <xio/device/core/status.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_bnxt
-/// @{
 
 namespace bnxt {
+/// @addtogroup vendors_bnxt
+/// @{
 
 /// What a completion queue entry is: bits 4:1 of its CQE word.
 enum class CqeType : uint8_t {
@@ -174,7 +174,7 @@ XIO_DEVICE constexpr Status to_status(ResponderStatus status) {
   return Status(detail::look_up(status), static_cast<uint16_t>(status));
 }
 
+/// @}
 }  // namespace bnxt
 
-/// @}
 XIO_NAMESPACE_END

@@ -9,10 +9,10 @@
 #include <xio/vendors/bnxt/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_bnxt
-/// @{
 
 namespace bnxt {
+/// @addtogroup vendors_bnxt
+/// @{
 
 /// How a queue pair was made. Derive and hide a member to change it.
 struct Options {
@@ -104,7 +104,7 @@ struct Vendor {
   }
 };
 
+/// @}
 }  // namespace bnxt
 
-/// @}
 XIO_NAMESPACE_END

@@ -10,10 +10,10 @@
 #include <xio/vendors/rdma/completion.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_ernic
-/// @{
 
 namespace ernic {
+/// @addtogroup vendors_ernic
+/// @{
 
 /// Completion queue entries of ERNIC. Nothing in an entry tells that it is new: the device writes how far it got to the
 /// ring state's rx.producer_tail, and reads rx.consumer_head, which is modulo twice the number of entries too.
@@ -88,7 +88,7 @@ struct CompletionDecoder {
   }
 };
 
+/// @}
 }  // namespace ernic
 
-/// @}
 XIO_NAMESPACE_END

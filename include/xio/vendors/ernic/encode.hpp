@@ -11,10 +11,10 @@
 #include <xio/vendors/rdma/work.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_ernic
-/// @{
 
 namespace ernic {
+/// @addtogroup vendors_ernic
+/// @{
 
 /// Producer or consumer index in a ring's state, of a counter that never wraps. `entries`: power of two.
 XIO_DEVICE constexpr uint32_t ring_index(uint64_t counter, uint32_t entries) {
@@ -153,7 +153,7 @@ struct ReceiveEncoder {
   }
 };
 
+/// @}
 }  // namespace ernic
 
-/// @}
 XIO_NAMESPACE_END

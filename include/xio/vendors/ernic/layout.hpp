@@ -13,10 +13,10 @@
 #include <xio/vendors/endian.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_ernic
-/// @{
 
 namespace ernic {
+/// @addtogroup vendors_ernic
+/// @{
 
 constexpr uint32_t abi_version = 3;           ///< of the kernel's user interface
 constexpr uint32_t ring_offset = 4096;        ///< of the entries of a send or completion queue behind their state
@@ -49,11 +49,14 @@ enum class Opcode : uint32_t {
 
 /// Flags of an operation: SqHeader::send_flags.
 namespace send_flag {
+/// @addtogroup vendors_ernic
+/// @{
 constexpr uint32_t fence = 1;         ///< wait for reads and atomics before this one
 constexpr uint32_t signaled = 2;      ///< write a completion entry
 constexpr uint32_t solicited = 4;     ///< the receiver's completion raises a solicited event
 constexpr uint32_t inline_data = 8;   ///< has no effect: there is no place for inline bytes
 constexpr uint32_t ip_checksum = 16;  ///< checksum offload
+/// @}
 }  // namespace send_flag
 
 /// One ring's indices. They run modulo twice the number of entries: equal is empty, and full differs in the highest bit
@@ -211,10 +214,13 @@ static_assert(XIO_OFFSETOF(Cqe, qp) == 8 && XIO_OFFSETOF(Cqe, opcode) == 16 && X
 
 /// Flags of a completion: Cqe::flags.
 namespace cqe_flag {
+/// @addtogroup vendors_ernic
+/// @{
 constexpr uint32_t grh = 1;          ///< a global routing header came before the data
 constexpr uint32_t immediate = 2;    ///< has immediate data
 constexpr uint32_t invalidated = 4;  ///< a key was invalidated
 constexpr uint32_t checksum_ok = 8;  ///< checksum offload
+/// @}
 }  // namespace cqe_flag
 
 // Doorbells: 4 bytes each in a UAR page, little-endian.
@@ -232,7 +238,7 @@ constexpr uint32_t uar_srq_receive = 1u << 30;       ///< the shared receive que
 /// A doorbell: `handle` is the queue's handle, which is not the queue pair's number; `what` is one of the bits above.
 XIO_DEVICE constexpr uint32_t doorbell(uint32_t handle, uint32_t what) { return (handle & uar_handle_mask) | what; }
 
+/// @}
 }  // namespace ernic
 
-/// @}
 XIO_NAMESPACE_END

@@ -9,10 +9,10 @@
 #include <xio/device/core/status.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_ernic
-/// @{
 
 namespace ernic {
+/// @addtogroup vendors_ernic
+/// @{
 
 /// What was completed: Cqe::opcode.
 enum class CqeOpcode : uint32_t {
@@ -143,7 +143,7 @@ XIO_DEVICE constexpr Status to_status(CqeStatus status) {
   return Status(detail::look_up(status), static_cast<uint16_t>(status));
 }
 
+/// @}
 }  // namespace ernic
 
-/// @}
 XIO_NAMESPACE_END

@@ -9,10 +9,10 @@
 #include <xio/vendors/ernic/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_ernic
-/// @{
 
 namespace ernic {
+/// @addtogroup vendors_ernic
+/// @{
 
 /// ERNIC as a vendor of rdma::QueuePair.
 struct Vendor {
@@ -77,7 +77,7 @@ struct Vendor {
   }
 };
 
+/// @}
 }  // namespace ernic
 
-/// @}
 XIO_NAMESPACE_END

@@ -10,10 +10,10 @@
 #include <xio/vendors/rdma/completion.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_ionic
-/// @{
 
 namespace ionic {
+/// @addtogroup vendors_ionic
+/// @{
 
 /// Completion queue entries of Pensando DSC. Operations that reach the wire end by message number:
 /// WorkCompletion::counter is the number after the last that ended (Counter::next_message), 24 bits; a failed one is
@@ -161,7 +161,7 @@ struct CollapsedDecoder {
   }
 };
 
+/// @}
 }  // namespace ionic
 
-/// @}
 XIO_NAMESPACE_END

@@ -10,10 +10,10 @@
 #include <xio/vendors/rdma/work.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_ionic
-/// @{
 
 namespace ionic {
+/// @addtogroup vendors_ionic
+/// @{
 
 /// What the kernel reports: opcodes and atomics differ.
 enum class Version : uint8_t { v1 = 1, v2 = 2 };
@@ -309,7 +309,7 @@ struct ReceiveEncoder {
   }
 };
 
+/// @}
 }  // namespace ionic
 
-/// @}
 XIO_NAMESPACE_END

@@ -12,10 +12,10 @@
 #include <xio/vendors/endian.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_ionic
-/// @{
 
 namespace ionic {
+/// @addtogroup vendors_ionic
+/// @{
 
 constexpr uint32_t min_stride_bytes = 64;     ///< smallest entry of a work queue
 constexpr uint32_t max_stride_bytes = 65536;  ///< largest entry of a work queue
@@ -58,6 +58,8 @@ enum class OpcodeV2 : uint8_t {
 
 /// Flags of an entry: BaseHeader::flags.
 namespace flag {
+/// @addtogroup vendors_ionic
+/// @{
 constexpr uint16_t fence = 0x0001;        ///< wait for reads and atomics before this one
 constexpr uint16_t solicited = 0x0002;    ///< the receiver's completion raises a solicited event
 constexpr uint16_t inline_data = 0x0004;  ///< bytes follow in place of pointers
@@ -65,6 +67,7 @@ constexpr uint16_t signaled = 0x0008;     ///< write a completion entry
 constexpr uint16_t color = 0x0010;        ///< send queues: 1 on the first lap, and so on in turn
 constexpr uint16_t spec32 = 0x1000;       ///< eight 32-bit lengths before the pointers
 constexpr uint16_t spec16 = 0x2000;       ///< sixteen 16-bit lengths before the pointers
+/// @}
 }  // namespace flag
 
 /// First 16 bytes of every entry.
@@ -194,11 +197,14 @@ static_assert(XIO_OFFSETOF(ReceiveCqe, source_operation) == 8 && XIO_OFFSETOF(Re
 
 /// Last word of a completion queue entry, as the CPU counts.
 namespace cqe_word {
+/// @addtogroup vendors_ionic
+/// @{
 constexpr uint32_t color = 0x1;      ///< new where it is as expected
 constexpr uint32_t error = 0x2;      ///< the word before is a status
 constexpr uint32_t type_shift = 5;   ///< CqeType
 constexpr uint32_t type_mask = 0x7;  ///< after the shift
 constexpr uint32_t qid_shift = 8;    ///< queue pair number
+/// @}
 }  // namespace cqe_word
 
 constexpr uint32_t cqe_index_mask = 0xffff;        ///< ring index of index_timestamp
@@ -230,7 +236,7 @@ XIO_DEVICE constexpr uint64_t express_doorbell(uint32_t queue_type, uint32_t qid
   return doorbell(qid, next_index) | uint64_t{0xb} << 19 | uint64_t{queue_type} << 48;
 }
 
+/// @}
 }  // namespace ionic
 
-/// @}
 XIO_NAMESPACE_END

@@ -10,10 +10,10 @@
 #include <xio/vendors/ionic/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_ionic
-/// @{
 
 namespace ionic {
+/// @addtogroup vendors_ionic
+/// @{
 
 /// What a completion queue entry is: bits 7:5 of its last word.
 enum class CqeType : uint8_t {
@@ -116,7 +116,7 @@ XIO_DEVICE constexpr Status to_status(uint32_t word, uint32_t status_length) {
   return Status(detail::look_up(status_length), static_cast<uint16_t>(status_length));
 }
 
+/// @}
 }  // namespace ionic
 
-/// @}
 XIO_NAMESPACE_END

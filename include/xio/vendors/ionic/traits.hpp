@@ -10,10 +10,10 @@
 #include <xio/vendors/ionic/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_ionic
-/// @{
 
 namespace ionic {
+/// @addtogroup vendors_ionic
+/// @{
 
 /// How a queue pair was made. Derive and hide a member to change it.
 struct Options {
@@ -83,7 +83,7 @@ struct Vendor {
   }
 };
 
+/// @}
 }  // namespace ionic
 
-/// @}
 XIO_NAMESPACE_END

@@ -10,10 +10,10 @@
 #include <xio/vendors/rdma/completion.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_mlx5
-/// @{
 
 namespace mlx5 {
+/// @addtogroup vendors_mlx5
+/// @{
 
 /// Completion queue entries of ConnectX. WorkCompletion::counter is the producer counter, 16 bits, of the first unit of
 /// the last entry that ended; of a receive queue, the entry's.
@@ -147,7 +147,7 @@ struct CollapsedDecoder {
   }
 };
 
+/// @}
 }  // namespace mlx5
 
-/// @}
 XIO_NAMESPACE_END

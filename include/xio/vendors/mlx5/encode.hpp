@@ -10,10 +10,10 @@
 #include <xio/vendors/rdma/work.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_mlx5
-/// @{
 
 namespace mlx5 {
+/// @addtogroup vendors_mlx5
+/// @{
 
 /// Entries of a ConnectX send queue. The unit of counters is the WQEBB of 64 bytes.
 /// @tparam Signature        whether the queue pair was made with work queue signatures
@@ -263,7 +263,7 @@ struct ReceiveEncoder {
   }
 };
 
+/// @}
 }  // namespace mlx5
 
-/// @}
 XIO_NAMESPACE_END

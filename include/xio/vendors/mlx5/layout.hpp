@@ -13,10 +13,10 @@
 #include <xio/vendors/endian.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_mlx5
-/// @{
 
 namespace mlx5 {
+/// @addtogroup vendors_mlx5
+/// @{
 
 constexpr uint32_t segment_bytes = 16;          ///< unit of an entry's length ("ds")
 constexpr uint32_t wqebb_bytes = 64;            ///< unit of the send queue, of its producer counter and of wqe_counter
@@ -53,12 +53,15 @@ enum class Opcode : uint8_t {
 
 /// Flags of a control segment: bits 7:0 of ControlSegment::signature_flags.
 namespace control_flag {
+/// @addtogroup vendors_mlx5
+/// @{
 constexpr uint32_t solicited = 0x02;        ///< the receiver's completion raises a solicited event
 constexpr uint32_t completion = 0x08;       ///< always write a completion entry; without it only on error
 constexpr uint32_t small_fence = 0x20;      ///< initiator small fence: wait for local operations before this one
 constexpr uint32_t fence = 0x80;            ///< wait for reads and atomics before this one
 constexpr uint32_t completion_mask = 0x0c;  ///< completion mode
 constexpr uint32_t fence_mask = 0xe0;       ///< fence mode
+/// @}
 }  // namespace control_flag
 
 /// Control segment: the first of every send queue entry.
@@ -314,7 +317,7 @@ XIO_DEVICE constexpr uint32_t cq_arm_word(uint32_t sequence, uint64_t consumer, 
          static_cast<uint32_t>(consumer & consumer_index_mask);
 }
 
+/// @}
 }  // namespace mlx5
 
-/// @}
 XIO_NAMESPACE_END

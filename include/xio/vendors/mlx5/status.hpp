@@ -9,10 +9,10 @@
 #include <xio/device/core/status.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_mlx5
-/// @{
 
 namespace mlx5 {
+/// @addtogroup vendors_mlx5
+/// @{
 
 /// What a completion queue entry reports: bits 7:4 of its last byte.
 enum class CqeOpcode : uint8_t {
@@ -128,7 +128,7 @@ XIO_DEVICE constexpr Status to_status(Syndrome syndrome, uint8_t vendor_syndrome
                 static_cast<uint16_t>(static_cast<uint32_t>(syndrome) | uint32_t{vendor_syndrome} << 8));
 }
 
+/// @}
 }  // namespace mlx5
 
-/// @}
 XIO_NAMESPACE_END

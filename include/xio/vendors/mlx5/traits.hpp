@@ -10,10 +10,10 @@
 #include <xio/vendors/mlx5/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_mlx5
-/// @{
 
 namespace mlx5 {
+/// @addtogroup vendors_mlx5
+/// @{
 
 /// How a queue pair was made. Derive and hide a member to change it.
 struct Options {
@@ -85,7 +85,7 @@ struct Vendor {
   }
 };
 
+/// @}
 }  // namespace mlx5
 
-/// @}
 XIO_NAMESPACE_END

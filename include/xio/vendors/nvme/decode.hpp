@@ -13,10 +13,10 @@
 #include <xio/vendors/nvme/status.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup vendors_nvme
+/// @{
 
 /// Phase bit of an entry's last 16 bits.
 XIO_DEVICE constexpr bool phase(uint16_t status) { return status & 1; }
@@ -163,7 +163,7 @@ XIO_DEVICE constexpr bool more(Status status) {
   return (status.is_ok() || status.from_device()) && more(status.vendor);
 }
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

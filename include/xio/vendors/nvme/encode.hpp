@@ -17,13 +17,15 @@
 #include <xio/vendors/nvme/opcodes.hpp>
 
 XIO_NAMESPACE_BEGIN
+
+namespace nvme {
 /// @addtogroup vendors_nvme
 /// @{
 
-namespace nvme {
-
 /// Bits of command dword 12 of commands that name a range of blocks.
 namespace cdw12 {
+/// @addtogroup vendors_nvme
+/// @{
 constexpr uint32_t storage_tag_check = 1u << 24;
 constexpr uint32_t deallocate = 1u << 25;           ///< Write Zeroes: DEAC
 constexpr uint32_t remap_reference_tag = 1u << 25;  ///< Zone Append: PIREMAP
@@ -33,17 +35,23 @@ constexpr uint32_t check_guard = 1u << 28;
 constexpr uint32_t protection_action = 1u << 29;
 constexpr uint32_t force_unit_access = 1u << 30;
 constexpr uint32_t limited_retry = 1u << 31;
+/// @}
 }  // namespace cdw12
 
 /// Attributes of Dataset Management: what holds for all of its ranges.
 namespace dsm {
+/// @addtogroup vendors_nvme
+/// @{
 constexpr uint32_t integral_read = 1u << 0;
 constexpr uint32_t integral_write = 1u << 1;
 constexpr uint32_t deallocate = 1u << 2;
+/// @}
 }  // namespace dsm
 
 /// Hints about a read or write: bits 7:0 of command dword 13, to be combined.
 namespace hint {
+/// @addtogroup vendors_nvme
+/// @{
 constexpr uint32_t typical = 1;
 constexpr uint32_t infrequent = 2;
 constexpr uint32_t read_mostly = 3;
@@ -57,14 +65,18 @@ constexpr uint32_t latency_normal = 2u << 4;
 constexpr uint32_t latency_low = 3u << 4;
 constexpr uint32_t sequential = 1u << 6;
 constexpr uint32_t incompressible = 1u << 7;
+/// @}
 }  // namespace hint
 
 /// What CommandWords::data holds where that is not a number of bytes.
 namespace data_size {
+/// @addtogroup vendors_nvme
+/// @{
 constexpr uint32_t largest = 1u << 31;       ///< most bytes that PRPs and SGLs are built for
 constexpr uint32_t of_blocks = 0xfffffffd;   ///< its logical blocks, whatever their size
 constexpr uint32_t impossible = 0xfffffffe;  ///< a builder was given what the entry cannot express
 constexpr uint32_t unknown = 0xffffffff;     ///< nobody has told: see CommandSetters::moves()
+/// @}
 }  // namespace data_size
 
 /// The words of a command, in the order of its entry.
@@ -319,7 +331,7 @@ XIO_DEVICE constexpr Command dataset_management(uint32_t ranges, uint32_t attrib
 /// Gives the blocks of 1 to 256 ranges back; the data is an array of DsmRange.
 XIO_DEVICE constexpr Command deallocate(uint32_t ranges) { return dataset_management(ranges, dsm::deallocate); }
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

@@ -12,10 +12,10 @@
 #include <xio/vendors/nvme/opcodes_admin.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup vendors_nvme
+/// @{
 
 /// Any command of the admin queue; its words are set by dword(), what it moves by moves().
 XIO_DEVICE constexpr Command command(AdminOpcode opcode) {
@@ -176,7 +176,7 @@ XIO_DEVICE constexpr Command keep_alive() { return command(AdminOpcode::keep_ali
 /// Switches shadow doorbells on: PRP 1 of the data pointer is the page of shadow doorbells, PRP 2 that of EventIdx.
 XIO_DEVICE constexpr Command doorbell_buffer_config() { return command(AdminOpcode::doorbell_buffer_config).moves(0); }
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

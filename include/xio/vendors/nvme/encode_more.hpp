@@ -10,10 +10,10 @@
 #include <xio/vendors/nvme/encode_sizes.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace detail {
 /// Bytes of a source range of Copy, by descriptor format: with 8 bytes of tags, or with 16.
@@ -119,7 +119,7 @@ XIO_DEVICE constexpr Command io_management_send(uint32_t operation, uint32_t spe
                               : data_size::unknown);
 }
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

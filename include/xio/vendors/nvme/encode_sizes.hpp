@@ -8,10 +8,10 @@
 #include <xio/vendors/nvme/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup vendors_nvme
+/// @{
 
 namespace detail {
 
@@ -25,7 +25,7 @@ XIO_DEVICE constexpr uint32_t data_of_dwords(uint32_t bytes) {
 
 }  // namespace detail
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

@@ -10,10 +10,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup vendors_nvme
+/// @{
 
 /// Bytes of every Identify data structure.
 constexpr uint32_t identify_bytes = 4096;
@@ -104,6 +104,8 @@ struct IdentifyControllerZoned {
 
 /// Bits of IdentifyController::oacs.
 namespace oacs {
+/// @addtogroup vendors_nvme
+/// @{
 constexpr uint16_t security = 1u << 0;
 constexpr uint16_t format = 1u << 1;
 constexpr uint16_t firmware = 1u << 2;
@@ -115,10 +117,13 @@ constexpr uint16_t virtualization = 1u << 7;
 constexpr uint16_t doorbell_buffer_config = 1u << 8;  ///< shadow doorbells
 constexpr uint16_t get_lba_status = 1u << 9;
 constexpr uint16_t lockdown = 1u << 10;
+/// @}
 }  // namespace oacs
 
 /// Bits of IdentifyController::oncs.
 namespace oncs {
+/// @addtogroup vendors_nvme
+/// @{
 constexpr uint16_t compare = 1u << 0;
 constexpr uint16_t write_uncorrectable = 1u << 1;
 constexpr uint16_t dataset_management = 1u << 2;
@@ -128,10 +133,13 @@ constexpr uint16_t reservations = 1u << 5;
 constexpr uint16_t timestamp = 1u << 6;
 constexpr uint16_t verify = 1u << 7;
 constexpr uint16_t copy = 1u << 8;
+/// @}
 }  // namespace oncs
 
 /// Bits of IdentifyController::sgls.
 namespace sgls {
+/// @addtogroup vendors_nvme
+/// @{
 constexpr uint32_t support_mask = 3;  ///< 0: none, 1: any alignment, 2: dword alignment and granularity
 constexpr uint32_t keyed = 1u << 2;
 constexpr uint32_t bit_bucket = 1u << 16;
@@ -139,6 +147,7 @@ constexpr uint32_t byte_aligned_metadata = 1u << 17;
 constexpr uint32_t oversize = 1u << 18;  ///< an SGL may describe more bytes than the command moves
 constexpr uint32_t metadata_sgl = 1u << 19;
 constexpr uint32_t address_as_offset = 1u << 20;
+/// @}
 }  // namespace sgls
 
 /// One LBA format of a namespace.
@@ -196,7 +205,7 @@ struct IdentifyNamespace {
   XIO_HOST_DEVICE constexpr LbaFormat format() const { return format(format_index()); }
 };
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

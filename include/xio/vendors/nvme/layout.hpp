@@ -10,10 +10,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup vendors_nvme
+/// @{
 
 /// Submission queue entry.
 struct alignas(64) Sqe {
@@ -113,7 +113,7 @@ static_assert(XIO_OFFSETOF(CopyRange, lba) == 8 && XIO_OFFSETOF(CopyRange, last_
 /// Namespace identifier that stands for all namespaces, where a command allows it.
 constexpr uint32_t all_namespaces = 0xffffffff;
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

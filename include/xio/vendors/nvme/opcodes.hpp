@@ -8,10 +8,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup vendors_nvme
+/// @{
 
 /// Commands of an I/O queue.
 enum class Opcode : uint8_t {
@@ -49,7 +49,7 @@ enum class ZoneSendAction : uint8_t {
 /// Zone Receive Action of Zone Management Receive.
 enum class ZoneReceiveAction : uint8_t { report = 0x00, extended_report = 0x01 };
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

@@ -8,10 +8,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup vendors_nvme
+/// @{
 
 /// Commands of the admin queue.
 enum class AdminOpcode : uint8_t {
@@ -148,7 +148,7 @@ enum class Cns : uint8_t {
 /// Command sets (CSI).
 enum class CommandSet : uint8_t { nvm = 0x00, key_value = 0x01, zoned = 0x02 };
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

@@ -17,10 +17,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup vendors_nvme
+/// @{
 
 /// One contiguous buffer.
 struct ContiguousPages {
@@ -129,7 +129,7 @@ struct ListMemory {
   XIO_HOST_DEVICE constexpr void put(uint32_t index, uint64_t value) const { words[index] = value; }
 };
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

@@ -14,10 +14,10 @@
 #include <xio/vendors/nvme/pages.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup vendors_nvme
+/// @{
 
 /// In place of list memory: there is none.
 struct NoList {
@@ -142,7 +142,7 @@ XIO_DEVICE constexpr uint32_t needed_list_bytes(uint32_t bytes, uint32_t page_sh
   return 8 * detail::list_words(pages - 1, room, page >> 3);
 }
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

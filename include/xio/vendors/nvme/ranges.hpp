@@ -13,10 +13,10 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup vendors_nvme
+/// @{
 
 /// What cover_ranges() wrote.
 struct CoveredBlocks {
@@ -54,7 +54,7 @@ XIO_DEVICE constexpr Status check_ranges(const Handle& queue, const DsmRange* ra
   return queue.dsm_blocks != 0 && blocks > queue.dsm_blocks ? Status::invalid_argument : Status::ok;
 }
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

@@ -11,10 +11,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup vendors_nvme
+/// @{
 
 /// Bits `low` to `low + width - 1` of a register or data word; width 1 to 63.
 XIO_DEVICE constexpr uint64_t bits(uint64_t raw, uint32_t low, uint32_t width) {
@@ -29,6 +29,8 @@ XIO_DEVICE constexpr uint64_t with_bits(uint64_t raw, uint32_t low, uint32_t wid
 
 /// Offsets in BAR0.
 namespace reg {
+/// @addtogroup vendors_nvme
+/// @{
 constexpr uint64_t cap = 0x00;          ///< controller capabilities, 8 bytes
 constexpr uint64_t vs = 0x08;           ///< version
 constexpr uint64_t intms = 0x0c;        ///< interrupt mask set
@@ -58,6 +60,7 @@ constexpr uint64_t pmrswtp = 0xe10;     ///< persistent memory region sustained 
 constexpr uint64_t pmrmscl = 0xe14;     ///< persistent memory region memory space control, lower half
 constexpr uint64_t pmrmscu = 0xe18;     ///< persistent memory region memory space control, upper half
 constexpr uint64_t doorbells = 0x1000;  ///< first doorbell
+/// @}
 }  // namespace reg
 
 /// Written to NSSR to reset the NVM subsystem: "NVMe".
@@ -221,7 +224,7 @@ struct Crto {
   XIO_HOST_DEVICE constexpr uint32_t crimt() const { return raw >> 16; }     ///< independent of media
 };
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

@@ -17,13 +17,15 @@
 #include <xio/vendors/member.hpp>
 
 XIO_NAMESPACE_BEGIN
+
+namespace nvme {
 /// @addtogroup vendors_nvme
 /// @{
 
-namespace nvme {
-
 /// The members that require_vendor() asks for, by name.
 namespace required {
+/// @addtogroup vendors_nvme
+/// @{
 
 template <class V>
 using Name = decltype(V::name);
@@ -51,6 +53,7 @@ using IsError = decltype(V::Completions::is_error(uint64_t{}));
 template <class V>
 using Decode = decltype(V::Completions::decode(uint16_t{}));
 
+/// @}
 }  // namespace required
 
 /// Refuses, with a message for each, what is missing of NVMe's traits or has another type than the queue expects: see
@@ -75,7 +78,7 @@ XIO_HOST_DEVICE constexpr bool require_vendor() {
   return true;
 }
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

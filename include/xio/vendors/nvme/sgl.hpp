@@ -14,10 +14,10 @@
 #include <xio/vendors/nvme/pages.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup vendors_nvme
+/// @{
 
 /// Data pointer for `bytes` bytes of contiguous memory at bus address `address`.
 XIO_DEVICE constexpr DataPointer sgl_data_block(uint64_t address, uint32_t bytes) {
@@ -93,7 +93,7 @@ XIO_DEVICE constexpr Status build_sgl(const ContiguousPages& pages, uint64_t off
 /// List memory for an SGL of `pieces` pieces; 0 where it fits into the entry.
 XIO_DEVICE constexpr uint64_t needed_sgl_bytes(uint64_t pieces) { return pieces <= 1 ? 0 : 16 * pieces; }
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

@@ -11,21 +11,26 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+
+namespace nvme {
 /// @addtogroup vendors_nvme
 /// @{
 
-namespace nvme {
-
 /// Status code types: bits 10:8.
 namespace sct {
+/// @addtogroup vendors_nvme
+/// @{
 constexpr uint32_t generic = 0;
 constexpr uint32_t command_specific = 1;
 constexpr uint32_t media = 2;
 constexpr uint32_t path = 3;
 constexpr uint32_t vendor = 7;
+/// @}
 }  // namespace sct
 
 namespace sc {
+/// @addtogroup vendors_nvme
+/// @{
 // Generic.
 constexpr uint32_t success = 0x000;
 constexpr uint32_t invalid_opcode = 0x001;
@@ -183,9 +188,10 @@ constexpr uint32_t ana_transition = 0x303;
 constexpr uint32_t controller_path_error = 0x360;
 constexpr uint32_t host_path_error = 0x370;
 constexpr uint32_t aborted_by_host = 0x371;
+/// @}
 }  // namespace sc
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

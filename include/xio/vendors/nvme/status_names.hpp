@@ -8,10 +8,10 @@
 #include <xio/vendors/nvme/status.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup vendors_nvme
+/// @{
 
 /// Name of a status code type.
 XIO_DEVICE constexpr const char* status_type_name(uint32_t sct) {
@@ -186,7 +186,7 @@ XIO_DEVICE constexpr const char* status_name(uint32_t sct, uint32_t sc) {
 /// The same from a status field without the phase bit, as Status::vendor holds it.
 XIO_DEVICE constexpr const char* status_name(uint32_t field) { return status_name(field >> 8 & 7, field & 0xff); }
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

@@ -11,10 +11,10 @@
 #include <xio/vendors/nvme/require_vendor.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_nvme
-/// @{
 
 namespace nvme {
+/// @addtogroup vendors_nvme
+/// @{
 
 /// How the protocol code reads an NVMe completion.
 struct CompletionFormat {
@@ -57,7 +57,7 @@ struct Traits {
 };
 static_assert(require_vendor<Traits>(), "NVMe is a vendor like the others");
 
+/// @}
 }  // namespace nvme
 
-/// @}
 XIO_NAMESPACE_END

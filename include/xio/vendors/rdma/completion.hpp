@@ -8,10 +8,10 @@
 #include <xio/device/core/status.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_rdma
-/// @{
 
 namespace rdma {
+/// @addtogroup vendors_rdma
+/// @{
 
 /// What an entry is about.
 enum class CompletionKind : uint8_t {
@@ -45,10 +45,13 @@ struct Progress {
 
 /// What came with a received message.
 namespace receive_flag {
+/// @addtogroup vendors_rdma
+/// @{
 constexpr uint8_t immediate = 1;    ///< `immediate` holds immediate data
 constexpr uint8_t invalidated = 2;  ///< `immediate` holds the local key that the sender invalidated
 constexpr uint8_t write = 4;        ///< an RDMA write with immediate: the data lies where the sender said
 constexpr uint8_t solicited = 8;    ///< the sender asked for an event
+/// @}
 }  // namespace receive_flag
 
 /// One completion queue entry, decoded.
@@ -66,7 +69,7 @@ struct WorkCompletion {
   uint64_t queue = 0;                   ///< BNXT: the 64 bits that were given when our queue pair was made
 };
 
+/// @}
 }  // namespace rdma
 
-/// @}
 XIO_NAMESPACE_END

@@ -53,13 +53,15 @@
 #include <xio/vendors/rdma/work.hpp>
 
 XIO_NAMESPACE_BEGIN
+
+namespace rdma {
 /// @addtogroup vendors_rdma
 /// @{
 
-namespace rdma {
-
 /// The members that require_vendor() asks for, by name.
 namespace required {
+/// @addtogroup vendors_rdma
+/// @{
 
 using member::Constant;
 using member::made;
@@ -190,6 +192,7 @@ using TableIndex = decltype(V::Table::index(uint32_t{}, uint64_t{}, uint32_t{}))
 template <class V>
 using TableWord = decltype(V::Table::word(uint32_t{}, Operation::put, uint32_t{}, uint32_t{}, uint32_t{}));
 
+/// @}
 }  // namespace required
 
 /// Refuses, with a message for each, what is missing of a vendor's traits or has another type than the queues expect:
@@ -293,7 +296,7 @@ XIO_HOST_DEVICE constexpr bool require_vendor() {
   return true;
 }
 
+/// @}
 }  // namespace rdma
 
-/// @}
 XIO_NAMESPACE_END

@@ -10,10 +10,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_rdma
-/// @{
 
 namespace rdma {
+/// @addtogroup vendors_rdma
+/// @{
 
 /// What an entry of a send queue asks for.
 enum class Operation : uint8_t {
@@ -60,11 +60,14 @@ constexpr uint32_t max_message_bytes = 1u << 31;  ///< longest message of a conn
 
 /// Flags of an operation, to be combined.
 namespace work_flag {
+/// @addtogroup vendors_rdma
+/// @{
 /// Write a completion entry; failed operations always do. Where the vendor has no Operation::nop, operations other than
 /// writes do so too (QueuePairHandle::signal_every).
 constexpr uint32_t signaled = 1;
 constexpr uint32_t fence = 2;      ///< begin after all earlier gets and atomics have ended
 constexpr uint32_t solicited = 4;  ///< the receiver's completion raises a solicited event
+/// @}
 }  // namespace work_flag
 
 /// One operation of a send queue, without its data.
@@ -210,7 +213,7 @@ struct ArraySink {
   XIO_HOST_DEVICE constexpr void put_chosen(uint32_t i, const Segment& value) { put(i, value); }
 };
 
+/// @}
 }  // namespace rdma
 
-/// @}
 XIO_NAMESPACE_END

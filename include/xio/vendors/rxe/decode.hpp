@@ -10,10 +10,10 @@
 #include <xio/vendors/rxe/status.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_rxe
-/// @{
 
 namespace rxe {
+/// @addtogroup vendors_rxe
+/// @{
 
 /// Completion queue entries of Soft-RoCE. Nothing in an entry tells that it is new: the kernel writes how far it got to
 /// QueueHeader::producer_index. WorkCompletion::wr_id names the operation.
@@ -89,7 +89,7 @@ struct CompletionDecoder {
   }
 };
 
+/// @}
 }  // namespace rxe
 
-/// @}
 XIO_NAMESPACE_END

@@ -15,10 +15,10 @@
 #include <xio/vendors/rxe/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_rxe
-/// @{
 
 namespace rxe {
+/// @addtogroup vendors_rxe
+/// @{
 
 /// Sink of the encoders in constant expressions and tests: an array that knows which words were stored.
 template <uint32_t Words>
@@ -195,7 +195,7 @@ struct ReceiveEncoder {
   }
 };
 
+/// @}
 }  // namespace rxe
 
-/// @}
 XIO_NAMESPACE_END

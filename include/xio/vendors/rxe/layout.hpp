@@ -13,10 +13,10 @@
 #include <xio/vendors/endian.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_rxe
-/// @{
 
 namespace rxe {
+/// @addtogroup vendors_rxe
+/// @{
 
 /// Operations; the numbers of the verbs.
 enum class Opcode : uint32_t {
@@ -34,10 +34,13 @@ enum class Opcode : uint32_t {
 
 /// Flags of an operation: SendHeader::send_flags; the numbers of the verbs.
 namespace send_flag {
+/// @addtogroup vendors_rxe
+/// @{
 constexpr uint32_t fence = 1;        ///< wait for reads and atomics before this one
 constexpr uint32_t signaled = 2;     ///< write a completion entry
 constexpr uint32_t solicited = 4;    ///< the receiver's completion raises a solicited event
 constexpr uint32_t inline_data = 8;  ///< bytes follow in place of pointers
+/// @}
 }  // namespace send_flag
 
 /// Start of a queue's memory; the entries follow. The kernel masks what it reads of the indices; each index has a cache
@@ -192,12 +195,15 @@ static_assert(XIO_OFFSETOF(Cqe, status) == 8 && XIO_OFFSETOF(Cqe, opcode) == 12 
 
 /// Flags of a completion: Cqe::flags.
 namespace cqe_flag {
+/// @addtogroup vendors_rxe
+/// @{
 constexpr uint32_t grh = 1;          ///< a global routing header came before the data
 constexpr uint32_t immediate = 2;    ///< has immediate data
 constexpr uint32_t invalidated = 8;  ///< a key was invalidated
+/// @}
 }  // namespace cqe_flag
 
+/// @}
 }  // namespace rxe
 
-/// @}
 XIO_NAMESPACE_END

@@ -9,10 +9,10 @@
 #include <xio/device/core/status.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_rxe
-/// @{
 
 namespace rxe {
+/// @addtogroup vendors_rxe
+/// @{
 
 /// What was completed: Cqe::opcode.
 enum class CqeOpcode : uint32_t {
@@ -135,7 +135,7 @@ XIO_DEVICE constexpr Status to_status(CqeStatus status) {
   return Status(detail::look_up(status), static_cast<uint16_t>(status));
 }
 
+/// @}
 }  // namespace rxe
 
-/// @}
 XIO_NAMESPACE_END

@@ -9,10 +9,10 @@
 #include <xio/vendors/rxe/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup vendors_rxe
-/// @{
 
 namespace rxe {
+/// @addtogroup vendors_rxe
+/// @{
 
 /// How a completion queue was made. Derive and hide a member to change it.
 struct Options {
@@ -78,7 +78,7 @@ struct Vendor {
   }
 };
 
+/// @}
 }  // namespace rxe
 
-/// @}
 XIO_NAMESPACE_END

@@ -10,10 +10,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_arch
-/// @{
 
 namespace arch {
+/// @addtogroup kernel_arch
+/// @{
 
 /// Lets other threads run. Yielding the time slice is cheap, but if several threads do nothing else, Linux can delay
 /// other woken threads for seconds: a short sleep in between avoids this.
@@ -28,7 +28,7 @@ inline void give_way() {
   }
 }
 
+/// @}
 }  // namespace arch
 
-/// @}
 XIO_NAMESPACE_END

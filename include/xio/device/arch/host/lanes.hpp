@@ -7,10 +7,10 @@
 #include <xio/device/arch/host/operation_counts.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_arch
-/// @{
 
 namespace arch {
+/// @addtogroup kernel_arch
+/// @{
 
 /// A place in a kernel. The source position orders places of one file independently of the optimiser's code layout.
 struct CallSite {
@@ -81,7 +81,7 @@ class StoreObserver {
 /// Observer of the calling thread; null for none.
 inline thread_local StoreObserver* store_observer = nullptr;
 
+/// @}
 }  // namespace arch
 
-/// @}
 XIO_NAMESPACE_END

@@ -10,10 +10,10 @@
 #include <xio/device/arch/served_doorbells.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_arch
-/// @{
 
 namespace arch {
+/// @addtogroup kernel_arch
+/// @{
 
 namespace detail {
 /// Scheduling point for tests that vary the schedule.
@@ -256,7 +256,7 @@ XIO_DEVICE_INLINE void store_entry8(uint64_t* to, uint64_t value) {
   *static_cast<volatile uint64_t*>(to) = value;
 }
 
+/// @}
 }  // namespace arch
 
-/// @}
 XIO_NAMESPACE_END

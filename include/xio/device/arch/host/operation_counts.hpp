@@ -10,10 +10,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_arch
-/// @{
 
 namespace arch {
+/// @addtogroup kernel_arch
+/// @{
 
 /// Operation counts of a thread.
 struct OperationCounts {
@@ -58,7 +58,7 @@ struct OperationCounts {
   }
 };
 
+/// @}
 }  // namespace arch
 
-/// @}
 XIO_NAMESPACE_END

@@ -15,10 +15,10 @@
 #include <xio/device/arch/host/memory.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_arch
-/// @{
 
 namespace arch {
+/// @addtogroup kernel_arch
+/// @{
 
 XIO_DEVICE_INLINE uint32_t lane() { return current_wave ? current_wave->lane : 0; }
 XIO_DEVICE_INLINE uint32_t wave_size() { return current_wave ? current_wave->wave_size : 1; }
@@ -169,7 +169,7 @@ constexpr uint32_t looks_per_clock = 1;
 constexpr uint32_t looks_per_clock = 64;
 #endif
 
+/// @}
 }  // namespace arch
 
-/// @}
 XIO_NAMESPACE_END

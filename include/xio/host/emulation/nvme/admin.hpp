@@ -15,10 +15,10 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// Executes commands of the admin queue.
 class AdminCommands {
@@ -234,7 +234,7 @@ class AdminCommands {
   std::array<uint32_t, 16> features_{};
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

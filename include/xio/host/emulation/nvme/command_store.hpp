@@ -16,10 +16,10 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// Platform-independent random number generator (SplitMix64).
 class Random {
@@ -201,7 +201,7 @@ class CommandStore {
   std::vector<uint32_t> free_;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

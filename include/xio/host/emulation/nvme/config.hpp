@@ -13,10 +13,10 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// Configuration of one namespace. All blocks are initially zero.
 struct NvmeNamespaceConfig {
@@ -117,7 +117,7 @@ inline void check(const NvmeConfig& config) {
           "serial, model and firmware have at most 20, 40 and 8 characters");
 }
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -36,10 +36,10 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// In-process NVMe controller, and the transport to it. Thread-safe unless a function states otherwise.
 ///
@@ -292,7 +292,7 @@ class NvmeController final : public host::NvmeTransport {
   std::thread worker_;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -17,10 +17,10 @@
 #include <xio/host/emulation/nvme/violations.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// Configuration, media, queues and access to host memory.
 struct ControllerCore {
@@ -145,7 +145,7 @@ struct ControllerCore {
   uint64_t event_page = 0;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

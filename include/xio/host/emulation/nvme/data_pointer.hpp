@@ -19,10 +19,10 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// The memory segments that a command transfers to or from, in order. Reused for each command.
 class DataPointer {
@@ -233,7 +233,7 @@ class DataPointer {
   std::vector<Piece> pieces_;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

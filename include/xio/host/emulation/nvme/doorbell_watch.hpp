@@ -16,10 +16,10 @@
 #include <xio/host/emulation/nvme/fault_plan.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// Polls doorbells and validates their values. Holds the fatal state, which invalid shadow doorbells cause.
 class DoorbellWatch {
@@ -206,7 +206,7 @@ class DoorbellWatch {
   bool failed_ = false;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

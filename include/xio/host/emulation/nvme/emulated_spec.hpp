@@ -16,10 +16,10 @@
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// Parsed specification of an emulated controller.
 struct EmulatedSpec {
@@ -171,7 +171,7 @@ inline EmulatedSpec parse_emulated_spec(const std::string& text) {
   return spec;
 }
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -17,10 +17,10 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// Pairs outstanding Asynchronous Event Requests with pending events.
 class AsyncEvents {
@@ -148,7 +148,7 @@ class LogPages {
   uint8_t critical_warning_ = 0;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

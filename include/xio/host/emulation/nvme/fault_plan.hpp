@@ -17,10 +17,10 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// Selects the commands that a rule of a FaultPlan acts on. Conditions are combined by AND; unset ones match every
 /// command.
@@ -275,7 +275,7 @@ class FaultPlan {
   uint64_t failures_ = 0;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

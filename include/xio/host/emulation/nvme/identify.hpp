@@ -13,10 +13,10 @@
 #include <xio/host/emulation/nvme/page_writer.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// Identify Controller (CNS 01h).
 inline void write_identify_controller(const NvmeConfig& config, PageWriter& page) {
@@ -92,7 +92,7 @@ inline void write_namespace_descriptors(const Medium& medium, PageWriter& page) 
   page.put(13, 1, 1);
 }
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -16,10 +16,10 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// Fault that a plan injects into the data of a command.
 struct DataFault {
@@ -196,7 +196,7 @@ class IoCommands {
   ControllerCore& core_;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

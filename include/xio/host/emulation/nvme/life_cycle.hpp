@@ -18,10 +18,10 @@
 #include <xio/host/emulation/nvme/registers.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// CLOCK_MONOTONIC in nanoseconds.
 inline uint64_t monotonic_ns() {
@@ -131,7 +131,7 @@ class LifeCycle {
   bool ready_ = false;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

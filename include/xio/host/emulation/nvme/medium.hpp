@@ -15,10 +15,10 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// The blocks of one namespace. Not thread-safe.
 class Medium {
@@ -79,7 +79,7 @@ class Medium {
   uint64_t unreadable_ = 0;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

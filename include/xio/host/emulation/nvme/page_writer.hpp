@@ -11,10 +11,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// A 4096-byte data structure, initially zero. Values are stored little-endian.
 class PageWriter {
@@ -37,7 +37,7 @@ class PageWriter {
   std::array<unsigned char, 4096> data_{};
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -14,10 +14,10 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// Operations of the engine that admin commands need.
 class CommandControl {
@@ -155,7 +155,7 @@ class QueueAdmin {
   CommandControl& commands_;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -14,10 +14,10 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// Memory pages of a queue. Bus addresses are translated on first use of an entry and again after every change of the
 /// address space.
@@ -143,7 +143,7 @@ struct SubmissionQueue {
   void give_back(uint16_t cid) { live[cid / 64] &= ~(uint64_t{1} << (cid % 64)); }
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -13,10 +13,10 @@
 #include <xio/host/emulation/nvme/specification.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// The register file. Offsets are in bytes from the start of BAR0, below the doorbells.
 class Registers {
@@ -135,7 +135,7 @@ class Registers {
   std::atomic<bool> disabled_{false};
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -15,10 +15,10 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// Fields that the entry of one command may use.
 struct EntryRule {
@@ -153,7 +153,7 @@ class EntryRules {
   std::array<EntryRule, 256> rules_;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -10,11 +10,13 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 namespace spec {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// Register offsets in BAR0, in bytes.
 enum Register : uint32_t {
@@ -122,8 +124,9 @@ constexpr uint32_t identify_bytes = 4096;
 constexpr uint32_t broadcast_namespace = 0xffffffffu;
 constexpr uint32_t version_1_4 = 0x00010400;
 
+/// @}
 }  // namespace spec
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -13,10 +13,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// Numbers in flight from this value on share the last bucket of a histogram.
 constexpr uint32_t histogram_limit = 1024;
@@ -222,7 +222,7 @@ inline NvmeStatistics NvmeCounters::snapshot() const {
 
 }  // namespace detail
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -13,12 +13,14 @@
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN
+
+namespace emulation {
 /// @addtogroup emulation_nvme
 /// @{
 
-namespace emulation {
-
 namespace transfer_only {
+/// @addtogroup emulation_nvme
+/// @{
 
 inline bool known(uint8_t opcode) {
   switch (opcode) {
@@ -58,9 +60,10 @@ inline uint64_t bytes(const nvme::Sqe& sqe, uint32_t block_shift) {
   }
 }
 
+/// @}
 }  // namespace transfer_only
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -13,10 +13,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_nvme
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_nvme
+/// @{
 
 /// One violation of the specification by the host, independent of how the controller handles it.
 struct NvmeViolation {
@@ -71,7 +71,7 @@ class NvmeViolations {
   uint64_t count_ = 0;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

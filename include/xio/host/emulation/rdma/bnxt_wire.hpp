@@ -9,10 +9,10 @@
 #include <xio/vendors/bnxt/status.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_rdma
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_rdma
+/// @{
 
 /// Format of the table that follows a send ring.
 enum class BnxtSideTable : uint8_t {
@@ -328,7 +328,7 @@ struct BnxtWire : RdmaWireDefaults {
   }
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -9,10 +9,10 @@
 #include <xio/vendors/ernic/status.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_rdma
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_rdma
+/// @{
 
 /// Wire format of ERNIC. RdmaQueueMemory::sq_record and rq_record are the producer tails in the queue pair's ring
 /// state, directly followed by the consumer heads; cq_record is rx.consumer_head of the completion queue's ring state,
@@ -226,7 +226,7 @@ struct BasicErnicWire : RdmaWireDefaults {
 
 using ErnicWire = BasicErnicWire<false>;  ///< completions for signalled operations only, as the interface specifies
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

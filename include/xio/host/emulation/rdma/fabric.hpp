@@ -16,10 +16,10 @@
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_rdma
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_rdma
+/// @{
 
 /// A request to the responder.
 struct RdmaRequest {
@@ -84,7 +84,7 @@ class RdmaFabric {
   std::map<uint32_t, RdmaPeer*> peers_;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -18,10 +18,10 @@
 #include <xio/host/linux/service_thread.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_rdma
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_rdma
+/// @{
 
 /// The end of a link that a process holds.
 enum class RdmaLinkEnd : uint32_t { first, second };
@@ -179,7 +179,7 @@ class RdmaFabricLink {
   std::thread thread_;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

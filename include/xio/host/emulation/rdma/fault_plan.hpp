@@ -12,10 +12,10 @@
 #include <xio/host/emulation/rdma/types.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_rdma
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_rdma
+/// @{
 
 /// Faults of one emulated queue pair, to be set before the operations that they concern. Thread-safe.
 class RdmaFaultPlan {
@@ -129,7 +129,7 @@ class RdmaFaultPlan {
   bool single_ = false;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -9,10 +9,10 @@
 #include <xio/vendors/ionic/status.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_rdma
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_rdma
+/// @{
 
 /// Wire format of Pensando DSC, without lists of lengths before the pointers.
 /// @tparam Version 1 or 2, as reported by the kernel: opcodes and atomics differ
@@ -285,7 +285,7 @@ struct IonicWire : RdmaWireDefaults {
   }
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -17,10 +17,10 @@
 #include <xio/vendors/rxe/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_rdma
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_rdma
+/// @{
 
 /// Layout of a vendor's counters in the words that driver and NIC share: 96 words each for the send queue, the receive
 /// queue and their completion queues.
@@ -124,7 +124,7 @@ struct RxeKit {
   static uint32_t depth(const RdmaQueueConfig& config) { return config.sq_units - 1; }
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

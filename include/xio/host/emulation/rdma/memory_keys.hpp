@@ -12,18 +12,21 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
+
+namespace emulation {
 /// @addtogroup emulation_rdma
 /// @{
 
-namespace emulation {
-
 /// Access rights of a key.
 namespace rdma_access {
+/// @addtogroup emulation_rdma
+/// @{
 constexpr uint32_t local_write = 1;
 constexpr uint32_t remote_write = 2;
 constexpr uint32_t remote_read = 4;
 constexpr uint32_t remote_atomic = 8;
 constexpr uint32_t all = 15;
+/// @}
 }  // namespace rdma_access
 
 /// Memory that NICs access by key. Thread-safe.
@@ -82,7 +85,7 @@ inline void copy_as_device(void* to, const void* from, uint64_t bytes) {
   __atomic_store_n(reinterpret_cast<uint64_t*>(target + front), last, __ATOMIC_RELEASE);
 }
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

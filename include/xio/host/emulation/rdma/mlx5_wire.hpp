@@ -9,10 +9,10 @@
 #include <xio/vendors/mlx5/status.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_rdma
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_rdma
+/// @{
 
 /// Wire format of ConnectX.
 /// @tparam CqeBytes 64 or 128
@@ -225,7 +225,7 @@ struct Mlx5Wire : RdmaWireDefaults {
   }
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -21,10 +21,10 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_rdma
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_rdma
+/// @{
 
 /// One queue pair of an emulated NIC with its rings.
 /// @tparam Kit  the vendor, see kits.hpp
@@ -240,7 +240,7 @@ class RdmaNic {
   std::thread thread_;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -18,10 +18,10 @@
 #include <xio/host/emulation/rdma/wire.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_rdma
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_rdma
+/// @{
 
 /// Statistics of a queue pair.
 struct RdmaStatistics {
@@ -356,7 +356,7 @@ class RdmaQueuePairModel final : public RdmaModel {
   uint64_t receive_cq_consumer_ = 0;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -10,10 +10,10 @@
 #include <xio/host/emulation/rdma/fabric.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_rdma
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_rdma
+/// @{
 
 /// Returns the access (rdma_access) that a queue pair must grant its peer for an operation, even one without data
 /// (Linux, drivers/infiniband/sw/rxe/rxe_resp.c).
@@ -98,7 +98,7 @@ struct RdmaResponder {
   }
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -9,10 +9,10 @@
 #include <xio/vendors/rxe/status.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_rdma
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_rdma
+/// @{
 
 /// Wire format of soft-RoCE. The doorbell is a word that a host proxy watches: any value makes the kernel poll the
 /// queue. RdmaQueueMemory::sq_record and rq_record are QueueHeader::producer_index of these queues, cq_record is
@@ -259,7 +259,7 @@ struct RxeWire : RdmaWireDefaults {
   }
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -20,10 +20,10 @@
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_rdma
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_rdma
+/// @{
 
 /// A byte ring in shared memory, initially zeroed. Single producer, single consumer across all processes.
 class SharedPipe {
@@ -122,7 +122,7 @@ class SharedMemory {
   size_t bytes_;
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

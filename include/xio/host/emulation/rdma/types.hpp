@@ -11,10 +11,10 @@
 #include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_rdma
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_rdma
+/// @{
 
 constexpr uint64_t longest_message = uint64_t{1} << 31;  ///< maximum message size in bytes
 
@@ -112,7 +112,7 @@ inline bool takes_receive(RdmaOperation operation) {
          operation == RdmaOperation::send_invalidate || operation == RdmaOperation::write_immediate;
 }
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END

@@ -14,10 +14,10 @@
 #include <xio/host/emulation/rdma/types.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup emulation_rdma
-/// @{
 
 namespace emulation {
+/// @addtogroup emulation_rdma
+/// @{
 
 /// Configuration of a queue pair.
 struct RdmaQueueConfig {
@@ -128,7 +128,7 @@ struct RdmaWireDefaults {
   static void receive_consumed(const RdmaQueueConfig&, const RdmaQueueMemory&, uint64_t /*consumer*/) {}
 };
 
+/// @}
 }  // namespace emulation
 
-/// @}
 XIO_NAMESPACE_END
