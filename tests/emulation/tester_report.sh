@@ -150,6 +150,20 @@ check "the words of the tables" grep -qxF "## RDMA write, one in flight, 10 runs
 check "HTML of RDMA" python3 "$work/same.py" "$work/others/report.html" "$work/others/report.md"
 refused "--tables rdma is not accepted" --rdma all --tables rdma
 
+# What xio adds: the latency less that of the model, which no command comes back before.
+"$tester" report --client --duration 0.05 --output "$work/others" >"$work/markdown" 2>"$work/err" || fail "client: exit status"
+others "what xio adds" "[t['id'] for t in j['tables']] == ['client']" \
+  "[(r['device_us'], r['depth'], r['batch']) for r in $rows] == [(us, *db) for us in (0, 10, 100) for db in ((1, 1), (16, 1), (16, 16))]" \
+  "not any(r['failed'] for r in $rows)" "all(r['figures']['latency_us']['min'] >= r['device_us'] for r in $rows)"
+check "what xio adds, CSV" python3 - "$work/others/report.csv" <<'END'
+import csv
+import sys
+
+for row in csv.DictReader(open(sys.argv[1], encoding="utf-8")):
+    for name in ("p50", "p99"):
+        assert abs(float(row[name]) - float(row["device_us"]) - float(row["added_" + name])) < 0.011, row
+END
+
 "$tester" report --controller "$model" --quick --tables pattern,single --json "$work/all/report.json" >"$work/markdown" || fail "two tables"
 in_json "two tables" "[t['id'] for t in j['tables']] == ['single', 'pattern']" "'--write' in j['blocks']"
 "$tester" report --controller "$model" --quick --tables verified --json - >"$work/all/report.json" || fail "JSON to standard output"

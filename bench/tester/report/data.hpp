@@ -22,7 +22,8 @@ struct RowShape {
   uint32_t depth = 1;  ///< operations in flight on each queue
   uint32_t batch = 1;  ///< entries for one doorbell, or operations for one system call; 0: as many as there is room for
   uint32_t memory_mode = 0;
-  std::string placement;  ///< RDMA: where queues lie; empty elsewhere
+  std::string placement;            ///< RDMA: where queues lie; empty elsewhere
+  std::optional<double> device_us;  ///< latency that the model was told to have
 };
 
 /// What a row came to. Latencies are in microseconds, from before the submission to the look that found the end.

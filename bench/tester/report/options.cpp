@@ -51,6 +51,8 @@ void add_others(CLI::App& app, ReportOptions& o) {
       ->type_name("NAME,...")
       ->group(group);
   app.add_flag("--test-ep", o.test_ep, "the table of the software endpoint too")->group(group);
+  app.add_flag("--client", o.client, "the table of what xio adds to a device's latency too, on models of known latency")
+      ->group(group);
 }
 
 void add_fio(CLI::App& app, ReportOptions& o) {
@@ -77,17 +79,18 @@ void add_reporting(CLI::App& app, ReportOptions& o) {
 
 CLI::App* add_report_command(CLI::App& app, ReportOptions& options) {
   CLI::App* const command = app.add_subcommand("report", "tables of what a controller does, with fio beside it");
-  add_examples(command,
-               {{"every table on the controller in this process, a tenth of a second for each row",
-                 "xio-tester report --controller emulated --quick --write"},
-                {"the same, five kinds of emulated NIC and the software endpoint; report.html has it all with plots",
-                 "xio-tester report --controller emulated --write --rdma all --test-ep --quick --output results"},
-                {"a drive that was given to vfio-pci: medians of 3 runs, files and plots in the folder results",
-                 "xio-tester report --controller vfio:0000:04:00.0 --runs 3 --output results"},
-                {"fio on a drive of the kernel's driver, and later xio on the same one beside it",
-                 "xio-tester report --fio --fio-device /dev/nvme1n1 --json fio.json"},
-                {"once scripts/xio-bind has given the drive to vfio-pci",
-                 "xio-tester report --controller vfio:0000:04:00.0 --fio-results fio.json --output results"}});
+  add_examples(
+      command,
+      {{"every table on the controller in this process, a tenth of a second for each row",
+        "xio-tester report --controller emulated --quick --write"},
+       {"the same, five kinds of emulated NIC and the software endpoint; report.html has it all with plots",
+        "xio-tester report --controller emulated --write --rdma all --test-ep --client --quick --output results"},
+       {"a drive that was given to vfio-pci: medians of 3 runs, files and plots in the folder results",
+        "xio-tester report --controller vfio:0000:04:00.0 --runs 3 --output results"},
+       {"fio on a drive of the kernel's driver, and later xio on the same one beside it",
+        "xio-tester report --fio --fio-device /dev/nvme1n1 --json fio.json"},
+       {"once scripts/xio-bind has given the drive to vfio-pci",
+        "xio-tester report --controller vfio:0000:04:00.0 --fio-results fio.json --output results"}});
   when_chosen(command, [command, &options] {
     add_work(*command, options);
     add_others(*command, options);
@@ -101,9 +104,10 @@ void check(const ReportOptions& o) {
   if (o.quick && o.duration > 0) throw BadInput("--quick and --duration exclude each other; give one of them");
   if (o.fio && !o.fio_results.empty())
     throw BadInput("--fio and --fio-results exclude each other; rows of fio are run, or taken from a file");
-  if (o.controller.empty() && !o.fio && o.rdma.empty() && !o.test_ep)
-    throw BadInput(std::string("nothing to run: give --controller, --rdma, --test-ep, --fio or several of them; ") +
-                   controller_forms + " are accepted as controllers");
+  if (o.controller.empty() && !o.fio && o.rdma.empty() && !o.test_ep && !o.client)
+    throw BadInput(
+        std::string("nothing to run: give --controller, --rdma, --test-ep, --client, --fio or several of them; ") +
+        controller_forms + " are accepted as controllers");
   if (o.fio && o.fio_device.empty())
     throw BadInput("--fio needs --fio-device, the kernel's block device of the same namespace, such as /dev/nvme0n1");
   if (!o.fio && !o.fio_device.empty()) throw BadInput("--fio-device is for --fio; give both or neither");
@@ -111,6 +115,7 @@ void check(const ReportOptions& o) {
   std::vector<std::string> ids = table_ids();
   for (const std::string& id : rdma_table_ids()) ids.push_back(id);
   ids.emplace_back(endpoint_table_id);
+  ids.emplace_back(client_table_id);
   for (const std::string& wanted : o.tables) {
     std::string known;
     bool found = false;

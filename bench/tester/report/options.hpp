@@ -28,6 +28,7 @@ struct ReportOptions {
   uint32_t gpu = 0;               ///< number
   std::vector<std::string> rdma;  ///< providers of emulated NICs, and verbs devices; empty: no rows of RDMA
   bool test_ep = false;           ///< rows of the software endpoint
+  bool client = false;            ///< rows of what xio adds to the latency of a device
   bool fio = false;
   std::string fio_device;
   std::string fio_results;  ///< JSON file of an earlier report, whose rows of fio are shown too

@@ -2,6 +2,7 @@
 #include "tester/report/plan.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tester {
 
@@ -194,6 +195,15 @@ const std::vector<TableKind>& kinds() {
 }
 
 }  // namespace
+
+std::vector<RowPlan> client_rows(const PlanBasis& basis, uint32_t device_us) {
+  Rows rows;
+  for (const auto& [depth, batch] : {std::pair(1u, 1u), std::pair(16u, 1u), std::pair(16u, 16u)}) {
+    rows.push_back(Row(basis).bytes(4096).depth(depth, batch));
+    rows.back().shape.device_us = device_us;
+  }
+  return rows;
+}
 
 std::vector<std::string> table_ids() {
   std::vector<std::string> ids;

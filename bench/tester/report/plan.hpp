@@ -39,7 +39,12 @@ struct PlanBasis {
   bool fio = false;
 };
 
-/// The ids of all tables, in their order.
+/// The table of what xio adds to the latency of a device: on the model in this process, whose latency is known.
+constexpr const char* client_table_id = "client";
+/// Its rows for a device of so many microseconds.
+std::vector<RowPlan> client_rows(const PlanBasis& basis, uint32_t device_us);
+
+/// The ids of the tables of a controller, in their order.
 std::vector<std::string> table_ids();
 
 /// All tables, without those that have no rows.

@@ -170,6 +170,8 @@ class Reporter {
       for (ReportTable& table : run_rdma_tables(options_, rdma_)) report_.tables.push_back(std::move(table));
     if (options_.test_ep && options_.wants(endpoint_table_id) && !Interrupt::requested())
       report_.tables.push_back(run_endpoint_table(options_));
+    if (options_.client && options_.wants(client_table_id) && !Interrupt::requested())
+      report_.tables.push_back(run_client_table());
     std::vector<std::string> headings;
     for (ReportTable& table : report_.tables) {
       if (std::find(headings.begin(), headings.end(), table.heading) == headings.end())
@@ -204,6 +206,35 @@ class Reporter {
       if (Interrupt::requested()) break;
       if (options_.wants(plan.id)) report_.tables.push_back(run_table(plan));
     }
+  }
+
+  /// A model for each latency.
+  ReportTable run_client_table() const {
+    ReportTable table{client_table_id,
+                      "What xio adds to the latency of a device: reads of 4 KiB",
+                      {"device_us", "depth", "batch", "p50", "p99", "added_p50", "added_p99", "iops", "remark"},
+                      {},
+                      "in-process model with that latency, its own work included"};
+    for (const uint32_t us : {0u, 10u, 100u}) {
+      const std::string model = us == 0 ? "emulated" : "emulated:delay=" + std::to_string(us);
+      const Target target = open_target(model, options_.deadline_ms);
+      Place place;
+      const xio::host::NamespaceInfo info = target.controller->identify_namespace(1);
+      place.block_bytes = info.block_bytes;
+      place.blocks = std::min<uint64_t>(info.blocks, options_.span / info.block_bytes);
+      ReportOptions options = options_;
+      options.controller = model;
+      options.nsid = 1;
+      PlanBasis basis;
+      basis.block_bytes = info.block_bytes;
+      basis.duration = report_.duration;
+      for (const RowPlan& row : client_rows(basis, us)) {
+        if (Interrupt::requested()) break;
+        table.rows.push_back(run_xio(row, options, place, {target, ChosenExecutor{}, memory_gpu_}));
+        table.rows.back().iops_of_runs = {table.rows.back().figures ? table.rows.back().figures->iops : 0};
+      }
+    }
+    return table;
   }
 
   void open() {

@@ -80,6 +80,7 @@ Json row_json(const ReportRow& row) {
                {"batch", shape.batch},
                {"memory_mode", shape.memory_mode}};
   if (!shape.placement.empty()) json["placement"] = shape.placement;
+  if (shape.device_us) json["device_us"] = *shape.device_us;
   json["figures"] = row.figures ? figures_json(*row.figures) : Json();
   json["iops_of_runs"] = row.iops_of_runs;
   json["remark"] = row.remark;
