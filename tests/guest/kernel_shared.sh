@@ -301,9 +301,9 @@ fio_stop() {
   fi
 }
 behind=(--base-lba 32768 --access-pattern random --depth 64 --batch-size 16)
-commands=40000
-writes=8000
-kills=5
+commands=20000
+writes=4000
+kills=3
 if [ $long = yes ]; then
   commands=1000000
   writes=20000

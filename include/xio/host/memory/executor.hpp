@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include <xio/config.hpp>
@@ -47,7 +48,7 @@ class Executor {
   /// An address of the CPU as kernels have it; of memory that was shared, else as it is.
   template <class T>
   T* address(T* cpu) const {
-    return reached_ ? static_cast<T*>(reached_->addresses(cpu)) : cpu;
+    return reached_ ? static_cast<T*>(reached_->addresses(const_cast<std::remove_const_t<T>*>(cpu))) : cpu;
   }
 
   /// Lets kernels reach memory of a controller, until the last copy of the result ends.

@@ -158,8 +158,9 @@ struct Grid {
 /// Refuses to compile.
 template <class... Arguments>
 void launch(const Grid&, Arguments&&...) {
-  static_assert(detail::on_the_cpu<Arguments...>,
-                "xio::simt runs kernels on the CPU, and this pass is for a GPU: call xio::host::launch(), which does both");
+  static_assert(
+      detail::on_the_cpu<Arguments...>,
+      "xio::simt runs kernels on the CPU, and this pass is for a GPU: call xio::host::launch(), which does both");
 }
 
 }  // namespace simt
