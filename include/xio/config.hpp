@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Every macro of the library except the version: compiler, pass, attributes, namespaces, integer types.
+/// @brief The library's macros except the version: compiler, compilation pass, attributes, namespaces, integer types.
 
 #include <xio/version.hpp>
 
@@ -13,8 +13,8 @@
 #include <stdint.h>
 #endif
 
-// The pass being compiled chooses the back end: a HIP or CUDA unit is compiled twice, and its host pass uses the host
-// back end.
+// The compilation pass selects the back end: a HIP or CUDA unit is compiled twice, and its host pass uses the host back
+// end.
 #if defined(__HIP_DEVICE_COMPILE__) || defined(__AMDGCN__)
 #define XIO_ARCH_AMDGCN 1
 #elif defined(__CUDA_ARCH__)
@@ -32,17 +32,17 @@
 #define XIO_ARCH_HOST 0
 #endif
 
-/// Before a kernel that is to be launched: `__global__` where the source is compiled for a GPU, nothing elsewhere.
+/// Declares a kernel entry point: `__global__` where the source is compiled for a GPU, nothing elsewhere.
 #if defined(__HIP__) || defined(__CUDACC__) || defined(__CUDA__)
 #define XIO_KERNEL __global__
 #else
 #define XIO_KERNEL
 #endif
 
-/// Whether this pass of the compiler can run kernels on the CPU (xio/host/simt).
+/// Whether this compilation pass can run kernels on the CPU (xio/host/simt).
 #define XIO_HAS_SIMT XIO_ARCH_HOST
 
-// CDNA3 and later: its instructions name the scope of an access.
+// CDNA3 and later: memory instructions carry the scope of an access.
 #if defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__) || \
     defined(__gfx9_4_generic__)
 #define XIO_GFX940 1
@@ -50,8 +50,8 @@
 #define XIO_GFX940 0
 #endif
 
-/// Lanes of a wave on AMD GPUs: 64 or 32. Newer compilers do not say; define it for RDNA targets with
-/// -mwavefrontsize64.
+/// Whether a wave has 64 lanes (else 32) on AMD GPUs. Newer compilers do not predefine the wave size: define this as 1
+/// for RDNA targets with -mwavefrontsize64.
 #ifndef XIO_WAVE64
 #if defined(__GFX9__)
 #define XIO_WAVE64 1
@@ -68,7 +68,7 @@
 #define XIO_HOST_DEVICE
 #endif
 
-/// Marks every function that may run in a kernel. Doxygen sees nothing.
+/// Marks every function that may run in a kernel. Expands to nothing for Doxygen.
 #define XIO_DEVICE XIO_HOST_DEVICE inline
 
 /// Offset of a member in bytes, as a constant. NVRTC has neither the builtin nor <stddef.h>.
@@ -78,34 +78,34 @@
 #define XIO_OFFSETOF(type, member) __builtin_offsetof(type, member)
 #endif
 
-/// Whether the compiler's own byte swap is to be had in constant expressions of device functions.
+/// Whether the compiler's byte-swap builtin is usable in constant expressions of device functions.
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define XIO_HAS_BYTE_SWAP 0
 #else
 #define XIO_HAS_BYTE_SWAP 1
 #endif
 
-/// Whether a compiler keeps a constant table in memory, rather than to build it where it is used.
+/// Whether the compiler keeps a constant table in memory instead of building it where it is used.
 #define XIO_TABLES_ARE_CONSTANT (!XIO_ARCH_NVPTX)
 
-/// Seldom needed: kept out of the callers on the host, where a call is cheap and registers are few. Not so on a GPU,
-/// where an object that a function takes by address lies in scratch memory.
+/// Marks a rarely taken path: out of line on the host, where a call is cheap and registers are few. Inlined on a GPU,
+/// where an object passed by address would have to live in scratch memory.
 #if XIO_ARCH_HOST
 #define XIO_COLD __attribute__((noinline, cold))
 #else
 #define XIO_COLD __attribute__((always_inline))
 #endif
 
-/// Seldom needed and large: on a GPU once in a kernel, and called. For functions that call no other and take and return
-/// values: these need no scratch memory there.
+/// Marks a large, rarely taken leaf function: one called copy per kernel on a GPU. For functions that call no other
+/// function and take and return values; these need no scratch memory there.
 #if XIO_ARCH_HOST
 #define XIO_LEAF
 #else
 #define XIO_LEAF __attribute__((noinline))
 #endif
 
-/// One statement for each scope, whose name PTX has between the two parts of an instruction's text: `statement` is what
-/// takes the text and the operands behind it.
+/// Selects one statement by scope: PTX puts the scope between the two parts of an instruction's text. `statement` takes
+/// the text and the operands after it.
 #define XIO_AT_SCOPE(scope, statement, before, after, ...)     \
   do {                                                         \
     if constexpr (scope == ::xio::arch::Scope::workgroup) {    \
@@ -120,14 +120,14 @@
 #define XIO_LIKELY(x) __builtin_expect(!!(x), 1)
 #define XIO_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/// Host only: count stores, fences, atomics and doorbells of the calling thread (tests of the cost contract), and show
-/// stores and fences to arch::store_observer (tests of their order).
+/// Host only: counts stores, fences, atomics and doorbells of the calling thread (tests of the cost contract), and
+/// reports stores and fences to arch::store_observer (tests of their order).
 #ifndef XIO_COUNT_OPERATIONS
 #define XIO_COUNT_OPERATIONS 0
 #endif
 
-/// Host only: every coherent access of a lane of xio/host/simt/simt.hpp is a place where others may run (see
-/// Grid::jitter_seed).
+/// Host only: every coherent access of a lane of xio/host/simt/simt.hpp is a scheduling point where other lanes may run
+/// (see Grid::jitter_seed).
 #ifndef XIO_INTERLEAVE
 #define XIO_INTERLEAVE 0
 #endif
@@ -154,7 +154,7 @@
 #define XIO_ASAN 0
 #endif
 
-/// Host only: lanes of xio/host/simt/simt.hpp switch by ucontext instead of a few instructions of assembly.
+/// Host only: lanes of xio/host/simt/simt.hpp switch with ucontext instead of a few instructions of assembly.
 #ifndef XIO_FIBRE_UCONTEXT
 #if defined(__x86_64__) || defined(__aarch64__)
 #define XIO_FIBRE_UCONTEXT 0
@@ -163,11 +163,11 @@
 #endif
 #endif
 
-/// As XIO_DEVICE, and inlined whatever the compiler thinks: for functions that ask where they are called from.
+/// As XIO_DEVICE, and always inlined: for functions that depend on their call site.
 #define XIO_DEVICE_ALWAYS_INLINE XIO_HOST_DEVICE __attribute__((always_inline)) inline
 
-/// As XIO_DEVICE, for the functions whose cost contract depends on being inlined. On a host that does not optimise, or
-/// that instruments every access, forced inlining only costs compile time.
+/// As XIO_DEVICE, for functions whose cost contract depends on inlining. On a host that does not optimise, or that
+/// instruments every access, forced inlining only costs compile time.
 #if XIO_ARCH_HOST && (XIO_TSAN || XIO_ASAN || !defined(__OPTIMIZE__))
 #define XIO_DEVICE_INLINE XIO_DEVICE
 #else
@@ -200,7 +200,7 @@ using ::uint8_t;
 using ::uintptr_t;
 #endif
 
-/// Whether two types are the same: type_traits is not within reach of a run-time compiler.
+/// Whether two types are identical. The header type_traits is not available to run-time compilers.
 template <class A, class B>
 struct IsSame {
   static constexpr bool value = false;
@@ -210,7 +210,7 @@ struct IsSame<A, A> {
   static constexpr bool value = true;
 };
 
-/// A where `First`, else B.
+/// `A` if `First`, else `B`.
 template <bool First, class A, class B>
 struct Choose {
   using type = A;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Everything a kernel needs that talks to NVMe controllers. Host code includes what it uses from xio/host.
+/// @brief Everything a kernel needs to drive NVMe controllers. Host code includes what it uses from xio/host.
 
 #include <xio/device/core/ring.hpp>
 #include <xio/device/nvme/drive_set.hpp>

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Everything a kernel needs that talks to RDMA NICs, with the formats of all vendors. Host code includes what
-/// it uses from xio/host.
+/// @brief Everything a kernel needs to drive RDMA NICs, with the formats of all vendors. Host code includes what it
+/// uses from xio/host.
 
 #include <xio/device/queue/placement.hpp>
 #include <xio/device/rdma/queue_pair.hpp>
@@ -17,7 +17,7 @@
 
 XIO_NAMESPACE_BEGIN
 
-// Each vendor's queues, with the formats that its current devices take.
+// Each vendor's queues, with the formats of its current devices.
 namespace mlx5 {
 template <Sharing S = Sharing::grid, class Policy = xio::Policy<>>
 using QueuePair = rdma::QueuePair<Vendor<>, S, Policy>;

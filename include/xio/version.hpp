@@ -9,13 +9,13 @@
 #define XIO_VERSION_PATCH 0
 #define XIO_VERSION (XIO_VERSION_MAJOR * 10000 + XIO_VERSION_MINOR * 100 + XIO_VERSION_PATCH)
 
-/// Inline namespace of every symbol: two versions of the library can live in one program.
-/// Changes whenever the layout of a queue handle or of its device-side state changes.
+/// Inline namespace of every symbol: two versions of the library can coexist in one program. It changes whenever the
+/// layout of a queue handle or of its device-side state changes.
 #ifndef XIO_ABI
 #define XIO_ABI v1
 #endif
 
-/// Stored in every queue handle by the host and compared by the side that receives it.
+/// ABI number stored in every queue handle by the host and compared by the receiving side.
 #ifndef XIO_ABI_NUMBER
 #define XIO_ABI_NUMBER 1
 #endif

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief The rate of the clock that kernels read (xio::arch::clock), measured against the kernel's; for the `clock_hz`
-/// of queue handles.
+/// @brief Calibration of the device clock (xio::arch::clock) against the operating system's; for `clock_hz` of queue
+/// handles.
 
 #include <time.h>
 
@@ -18,32 +18,32 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Ticks per second, and how far off that may be.
+/// Measured frequency of a clock, with its uncertainty.
 struct ClockRate {
-  double hz = 0;
-  double uncertainty = 0;  ///< a part of `hz`: 1e-6 is one in a million
+  double hz = 0;           ///< ticks per second
+  double uncertainty = 0;  ///< relative to `hz`: 1e-6 is one part per million
 
-  /// For QueueHandle::clock_hz and its like.
+  /// Frequency as an integer, for QueueHandle::clock_hz and similar fields.
   uint64_t rounded() const { return static_cast<uint64_t>(std::llround(hz)); }
 };
 
 namespace detail {
 
-/// Nanoseconds of a clock that nobody adjusts.
+/// CLOCK_MONOTONIC_RAW in nanoseconds: not slewed by NTP or adjtime().
 inline uint64_t raw_nanoseconds() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC_RAW, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-/// A reading of a clock, and when it was made: between two moments of ours.
+/// A clock reading, bracketed by two raw_nanoseconds() timestamps.
 struct ClockSight {
   uint64_t tick;
   uint64_t before;
   uint64_t after;
 };
 
-/// The reading with the least doubt of several.
+/// Reads the clock `tries` times and returns the reading with the narrowest bracket.
 template <class Read>
 ClockSight sight_clock(Read& read, uint32_t tries) {
   ClockSight best{};
@@ -59,19 +59,18 @@ ClockSight sight_clock(Read& read, uint32_t tries) {
 
 }  // namespace detail
 
-/// Reads a clock at the two ends of an interval. The rate is that of CLOCK_MONOTONIC_RAW's seconds.
-/// @param read      returns a tick of the clock: on the CPU arch::clock() itself, on a GPU what a kernel has read,
-/// launched
-///                  or asked through a word in memory
-/// @param interval  above 0; the longer, the less the doubt about the two ends counts
-/// @param tries     readings at each end, of which the one with the least doubt is used
+/// Measures the frequency of a clock over an interval of CLOCK_MONOTONIC_RAW.
+/// @param read      returns the clock's tick count: arch::clock() on the CPU; on a GPU, a value read by a kernel that
+///                  `read` launches or signals through memory
+/// @param interval  above 0; a longer interval reduces the uncertainty
+/// @param tries     readings at each end of the interval; the one with the narrowest bracket is used
 template <class Read>
 ClockRate measure_clock_rate(Read&& read, std::chrono::milliseconds interval = std::chrono::milliseconds(100),
                              uint32_t tries = 32) {
   const detail::ClockSight first = detail::sight_clock(read, tries);
   std::this_thread::sleep_for(interval);
   const detail::ClockSight last = detail::sight_clock(read, tries);
-  // Twice the middle of each sight.
+  // The bracket's sum is twice its midpoint.
   const double doubled = static_cast<double>(last.before + last.after - first.before - first.after);
   const double doubt = static_cast<double>(last.after - last.before + first.after - first.before);
   ClockRate rate;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief A histogram by powers of two, and its picture in text.
+/// @brief A histogram with power-of-two buckets, and its rendering as text.
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Counts values by powers of two: bucket 0 holds the value 0, bucket k the values from 2^(k-1) to 2^k - 1.
+/// Histogram with power-of-two buckets: bucket 0 counts the value 0, bucket k the values from 2^(k-1) to 2^k - 1.
 class Histogram {
  public:
   static constexpr size_t bucket_count = 65;
@@ -41,10 +41,10 @@ class Histogram {
     return sum;
   }
 
-  /// One line for each bucket from the first to the last one in use: where it begins, how many values, their share, and
-  /// a bar. Empty where there are no values.
-  /// @param factor  makes the printed unit of the values' own: 0.001 prints microseconds of nanoseconds
-  /// @param width   characters of the longest bar
+  /// Renders the histogram as text, one line per bucket from the first to the last non-empty one: lower bound, count,
+  /// percentage and a bar. Returns an empty string if there are no values.
+  /// @param factor  multiplies the printed bounds: 0.001 prints nanoseconds as microseconds
+  /// @param width   length of the longest bar in characters
   std::string text(double factor = 1, size_t width = 40) const {
     const auto used = [](uint64_t count) { return count != 0; };
     const auto first = std::find_if(counts_.begin(), counts_.end(), used);
@@ -56,7 +56,7 @@ class Histogram {
     for (auto bucket = first; bucket != end; ++bucket) {
       const double from = static_cast<double>(first_of(static_cast<size_t>(bucket - counts_.begin()))) * factor;
       const double share = static_cast<double>(*bucket) / static_cast<double>(most);
-      // A bucket in use shows at least one mark.
+      // A non-empty bucket shows at least one mark.
       const size_t marks =
           *bucket == 0 ? 0 : std::max<size_t>(1, static_cast<size_t>(share * static_cast<double>(width)));
       char line[96];

@@ -2,9 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief One launch for a kernel that a GPU runs and for the same kernel on the CPU. Which of the two it is, the
-/// compiler decides that is given the source: hipcc, clang (`-x hip`) and nvcc make a program for a GPU, others one for
-/// the CPU.
+/// @brief Kernel launch with one signature for GPU and CPU. The compiler selects the target: hipcc, clang (`-x hip`)
+/// and nvcc build for a GPU, other compilers for the CPU.
 
 #if defined(__HIP__)
 #include <hip/hip_runtime.h>
@@ -23,15 +22,15 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// A grid: so many blocks of so many threads.
+/// Dimensions of a grid.
 struct LaunchShape {
-  uint32_t blocks = 1;
-  uint32_t threads = 64;
+  uint32_t blocks = 1;    ///< number of blocks
+  uint32_t threads = 64;  ///< threads per block
 };
 
 #if defined(HIP_INCLUDE_HIP_HIP_RUNTIME_API_H) || defined(CUDART_VERSION)
 
-/// Who runs this program's kernels: GPU number `device`. Throws Error where there is none.
+/// Returns the executor of this program's kernels: GPU number `device`. Throws Error if it is absent.
 inline Executor default_executor(int device = 0) {
   FoundGpu found = find_gpu(device);
   if (!found.runtime)
@@ -42,7 +41,7 @@ inline Executor default_executor(int device = 0) {
 
 namespace detail {
 
-/// Waits for all that was launched. Returns the runtime's message where it failed.
+/// Synchronizes the device. Returns null, or the runtime's error message.
 inline const char* wait_for_device() {
 #if defined(HIP_INCLUDE_HIP_HIP_RUNTIME_API_H)
   const hipError_t result = hipDeviceSynchronize();
@@ -55,8 +54,8 @@ inline const char* wait_for_device() {
 
 }  // namespace detail
 
-/// Runs `kernel`, an XIO_KERNEL, in all threads of the grid, and returns when they have ended. Throws Error where it
-/// cannot be run.
+/// Runs `kernel`, an XIO_KERNEL, on every thread of the grid and waits for completion. Throws Error if the launch or
+/// the kernel fails.
 template <class... Parameters>
 void launch(const Executor& executor, const LaunchShape& shape, void (*kernel)(Parameters...),
             const typename detail::SameType<Parameters>::type&... arguments) {
@@ -72,14 +71,14 @@ void launch(const Executor& executor, const LaunchShape& shape, void (*kernel)(P
 
 #elif XIO_HAS_SIMT
 
-/// Who runs this program's kernels: the CPU.
+/// Returns the executor of this program's kernels: the CPU. `device` is ignored.
 inline Executor default_executor(int device = 0) {
   static_cast<void>(device);
   return Executor();
 }
 
-/// Runs `kernel`, an XIO_KERNEL, in all threads of the grid, and returns when they have ended. Throws Error where it
-/// cannot be run, and what a kernel throws.
+/// Runs `kernel`, an XIO_KERNEL, on every thread of the grid and waits for completion. Throws Error if the launch
+/// fails; rethrows what a kernel throws.
 template <class... Parameters>
 void launch(const Executor& executor, const LaunchShape& shape, void (*kernel)(Parameters...),
             const typename detail::SameType<Parameters>::type&... arguments) {

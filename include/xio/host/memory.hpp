@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Memory that a controller, the CPU and the executing side can reach: DmaBuffer, and Span to look into it.
+/// @brief DMA memory accessible to a controller, the CPU and the executing side (DmaBuffer), and a view type (Span).
 
 #include <cstddef>
 #include <memory>
@@ -17,7 +17,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Contiguous objects somewhere in memory; owns nothing. Indexing is not checked.
+/// Non-owning view of contiguous objects. Indexing is unchecked.
 template <class T>
 class Span {
  public:
@@ -36,18 +36,18 @@ class Span {
   size_t size_ = 0;
 };
 
-/// A piece of memory with an address on the CPU and an address on the controller's bus; gives it back when destroyed.
+/// A buffer with a CPU address and a bus address; the destructor releases it.
 ///
-/// Bus addresses are contiguous over the whole buffer. Whoever hands out a buffer zeroes it. The buffer keeps the
-/// memory behind it alive, so it may outlive the transport that it came from. Movable; one thread at a time.
+/// Bus addresses are contiguous over the whole buffer. The allocator zeroes it. The buffer keeps its backing memory
+/// alive, so it may outlive the transport that allocated it. Movable; one thread at a time.
 class DmaBuffer {
  public:
   DmaBuffer() = default;
 
-  /// @param data   address on the CPU
-  /// @param bus    address of the first byte as the controller sees it
-  /// @param size   bytes
-  /// @param owner  its deleter gives the memory back
+  /// @param data   CPU address of the first byte
+  /// @param bus    bus address of the first byte
+  /// @param size   in bytes
+  /// @param owner  its deleter releases the memory
   DmaBuffer(void* data, uint64_t bus, size_t size, std::shared_ptr<void> owner)
       : data_(static_cast<unsigned char*>(data)), bus_(bus), size_(size), owner_(std::move(owner)) {}
 
@@ -64,19 +64,19 @@ class DmaBuffer {
   void* data() const { return data_; }
   /// Bus address of the first byte.
   uint64_t bus() const { return bus_; }
-  /// Bus address of a byte of the buffer; the end is allowed. Throws Error for any other address.
+  /// Bus address of a byte of the buffer; one past the end is allowed. Throws Error for any other address.
   uint64_t bus_of(const void* inside) const {
     const auto* byte = static_cast<const unsigned char*>(inside);
     if (byte < data_ || byte > data_ + size_) throw Error("DmaBuffer::bus_of: the address is not in this buffer");
     return bus_ + static_cast<uint64_t>(byte - data_);
   }
-  /// Bytes.
+  /// Size in bytes.
   size_t size() const { return size_; }
-  /// For kernels; valid as long as the buffer is.
+  /// Region for kernels; valid for the lifetime of the buffer.
   Region region() const { return {bus_, size_, 0, data_}; }
   explicit operator bool() const { return data_ != nullptr; }
 
-  /// The object at `byte_offset`; throws Error where it would not lie inside of the buffer.
+  /// Returns the object at `byte_offset`. Throws Error if it does not lie inside the buffer.
   template <class T>
   T* as(size_t byte_offset = 0) const {
     if (byte_offset > size_ || size_ - byte_offset < sizeof(T))
@@ -85,7 +85,7 @@ class DmaBuffer {
     return reinterpret_cast<T*>(data_ + byte_offset);
   }
 
-  /// As many T as fit.
+  /// Views the buffer as an array of T; a remainder smaller than T is left out.
   template <class T>
   Span<T> span() const {
     return {reinterpret_cast<T*>(data_), size_ / sizeof(T)};

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Summary and histogram of samples that lie in one array, sorted where they lie: on the CPU here, on a GPU by
-/// gpu/samples.hpp. Both give the same figures as Statistics.
+/// @brief Summary and histogram of an array of samples, sorted in place: on the CPU here, on a GPU by gpu/samples.hpp.
+/// Both compute the same figures as Statistics.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// What can be said of an array of samples.
+/// Summary and histogram of an array of samples.
 struct SampleFigures {
   Summary summary;  ///< mean and deviation are exact up to the rounding of a double
   Histogram histogram;
@@ -29,7 +29,7 @@ struct SampleFigures {
 /// One bound for each bucket of a histogram.
 using HistogramBounds = std::array<uint64_t, Histogram::bucket_count>;
 
-/// Makes the figures of samples that are sorted by a class with
+/// Computes the figures of samples held by an object with these members:
 ///
 /// | member                                              | meaning                                                  |
 /// |-----------------------------------------------------|----------------------------------------------------------|
@@ -54,7 +54,7 @@ SampleFigures figures_of(Samples&& samples) {
       {50, &summary.p50}, {90, &summary.p90}, {99, &summary.p99}, {99.9, &summary.p99_9}, {99.99, &summary.p99_99}};
   for (const auto& [percent, value] : percentiles) *value = at_rank(Statistics::rank_of(percent, count));
 
-  // In halves, whose sums do not overflow; differences from a whole number near the mean are exact.
+  // Sums of 32-bit halves do not overflow; differences from an integer near the mean are exact.
   const auto size = static_cast<long double>(count);
   const long double sum =
       static_cast<long double>(samples.sum(32)) * 4294967296.0L + static_cast<long double>(samples.sum(0));
@@ -75,7 +75,7 @@ SampleFigures figures_of(Samples&& samples) {
   return figures;
 }
 
-/// Samples that the CPU sorts, in place.
+/// Samples in host memory, sorted in place by the CPU.
 class HostSamples {
  public:
   explicit HostSamples(Span<uint64_t> samples) : samples_(samples) {}
@@ -108,7 +108,7 @@ class HostSamples {
   Span<uint64_t> samples_;
 };
 
-/// Figures of samples in host memory, which are sorted in place.
+/// Computes the figures of samples in host memory; sorts them in place.
 inline SampleFigures figures_of_host(Span<uint64_t> samples) { return figures_of(HostSamples(samples)); }
 
 }  // namespace host

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Descriptions of controllers on a command line: the part `key=value,...`.
+/// @brief Parser for the `key=value,...` part of controller specifications on a command line.
 
 #include <set>
 #include <string>
@@ -17,7 +17,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host::detail {
 
-/// Value of one of the fixed words, or an Error that lists them.
+/// Maps a word to its value. Throws an Error that lists the accepted words.
 template <class Value>
 Value choose(const std::string& kind, const std::string& key, const std::string& word,
              const std::vector<std::pair<std::string, Value>>& words) {
@@ -38,16 +38,16 @@ inline uint64_t spec_number(const std::string& kind, const std::string& key, con
   return *value;
 }
 
-/// Throws what is wrong with a description, after its kind.
+/// Throws an Error with the message `kind: what more`.
 [[noreturn]] inline void refuse_spec(const std::string& kind, const std::string& what, const std::string& more) {
   throw Error(kind + ": " + what + more);
 }
 
-/// Calls `set(key, value)` for each `key=value` of `rest`, in order; throws Error for a key that comes twice and for
-/// what has another form.
-/// @param kind     begins every message
-/// @param spec     all of the description, for messages
-/// @param last_key its value is all that follows, commas included; empty: none is such
+/// Calls `set(key, value)` for each `key=value` of `rest`, in order. Throws Error for a duplicate key or malformed
+/// input.
+/// @param kind     prefix of every message
+/// @param spec     the complete specification, for messages
+/// @param last_key key whose value extends to the end, commas included; empty: no such key
 template <class Set>
 void parse_keys(const std::string& kind, const std::string& spec, std::string rest, const std::string& last_key,
                 Set&& set) {

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Statistics of many samples, latencies above all: mean, true standard deviation, percentiles, histogram.
+/// @brief Statistics of samples such as latencies: mean, standard deviation, percentiles, histogram.
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// The usual figures of a set of samples, in the unit of the samples. All 0 where there are none.
+/// Summary statistics of a set of samples, in the unit of the samples. All 0 if there are no samples.
 struct Summary {
   uint64_t count = 0;
   double min = 0;
@@ -31,7 +31,7 @@ struct Summary {
   double p99_9 = 0;
   double p99_99 = 0;
 
-  /// The same figures in another unit; `factor` is positive: 0.001 makes microseconds of nanoseconds.
+  /// Converts the figures to another unit. `factor` is positive: 0.001 converts nanoseconds to microseconds.
   Summary scaled(double factor) const {
     Summary result = *this;
     for (double* figure : {&result.min, &result.max, &result.mean, &result.deviation, &result.p50, &result.p90,
@@ -42,8 +42,8 @@ struct Summary {
   }
 };
 
-/// Mean and variance of a stream of samples without keeping them (Welford 1962; merged as in Chan, Golub, LeVeque
-/// 1979). Numerically stable: no difference of large sums.
+/// Running mean and variance of a stream of samples (Welford 1962; merged as in Chan, Golub, LeVeque 1979). Numerically
+/// stable: no difference of large sums.
 class Moments {
  public:
   void add(double value) {
@@ -65,7 +65,7 @@ class Moments {
 
   uint64_t count() const { return count_; }
   double mean() const { return mean_; }
-  /// Of the population.
+  /// Population variance.
   double variance() const { return count_ == 0 ? 0 : squares_ / static_cast<double>(count_); }
 
  private:
@@ -74,12 +74,12 @@ class Moments {
   double squares_ = 0;  ///< sum of the squared differences from the mean
 };
 
-/// Samples and what can be said of them. For one thread at a time, reading included; threads that measure have one each
-/// and merge them.
+/// Collects samples and computes their statistics. One thread at a time, reads included; concurrent measurements use
+/// one object per thread and merge them.
 ///
-/// Exact mode keeps every sample (8 bytes each), and every figure is exact up to the rounding of a double. Bounded mode
-/// keeps 58 KiB however many samples there are: count, min and max stay exact, mean and deviation come from running
-/// moments, and a percentile is at most 1/128 (0.8 %) above the exact one and never below it.
+/// Exact mode keeps every sample (8 bytes each); all figures are exact up to the rounding of a double. Bounded mode
+/// uses 58 KiB regardless of the number of samples: count, min and max stay exact, mean and deviation are running
+/// moments, and a percentile is never below the exact one and at most 1/128 (0.8 %) above it.
 class Statistics {
  public:
   enum class Mode { exact, bounded };
@@ -99,7 +99,7 @@ class Statistics {
     }
   }
 
-  /// Takes over the samples of `other`. The result is bounded where either was.
+  /// Adds the samples of `other`. The result is in bounded mode if either object was.
   void merge(const Statistics& other) {
     if (other.mode() == Mode::bounded) {
       bound();
@@ -118,7 +118,7 @@ class Statistics {
     }
   }
 
-  /// Goes over to bounded mode; the samples so far are counted and forgotten.
+  /// Switches to bounded mode: the samples so far are counted into buckets and discarded.
   void bound() {
     if (mode() == Mode::bounded) return;
     fine_.resize(fine_buckets);
@@ -128,13 +128,13 @@ class Statistics {
 
   uint64_t count() const { return mode() == Mode::exact ? samples_.size() : moments_.count(); }
 
-  /// Smallest sample; 0 where there is none.
+  /// Smallest sample; 0 if there are no samples.
   uint64_t min() const {
     if (count() == 0) return 0;
     return mode() == Mode::exact ? sorted().front() : min_;
   }
 
-  /// Largest sample; 0 where there is none.
+  /// Largest sample; 0 if there are no samples.
   uint64_t max() const {
     if (count() == 0) return 0;
     return mode() == Mode::exact ? sorted().back() : max_;
@@ -146,7 +146,7 @@ class Statistics {
     return static_cast<double>(static_cast<long double>(centre) + rest_of_mean(centre));
   }
 
-  /// Standard deviation of the population, from the samples themselves.
+  /// Population standard deviation; in exact mode computed from the samples themselves.
   double deviation() const {
     if (mode() == Mode::bounded || samples_.empty()) return std::sqrt(moments_.variance());
     const auto size = static_cast<long double>(samples_.size());
@@ -167,16 +167,16 @@ class Statistics {
       throw Error("percentile " + std::to_string(percent) + " does not exist; ask for one above 0 and up to 100");
     }
     if (count == 0) return 0;
-    // In integers: 99.9 percent of 1000 is rank 999, whatever 0.999 * 1000 rounds to.
+    // In integers: 99.9 percent of 1000 is rank 999, regardless of how 0.999 * 1000 rounds.
     const auto millionths = static_cast<uint64_t>(std::llround(percent * 10000));
     const uint64_t whole = count / 1000000 * millionths;
     return std::max<uint64_t>(1, whole + (count % 1000000 * millionths + 999999) / 1000000);
   }
 
-  /// The smallest sample that at least `percent` percent of all samples do not exceed: the sample of rank
-  /// ceil(percent / 100 * count), counted from 1 (nearest rank). 0 where there is no sample.
-  /// @param percent  above 0, at most 100; four decimals count
-  /// @throws Error for another `percent`
+  /// Percentile by nearest rank: the sample of rank ceil(percent / 100 * count), counted from 1. 0 if there are no
+  /// samples.
+  /// @param percent  above 0, at most 100; rounded to four decimals
+  /// @throws Error if `percent` is out of range
   uint64_t percentile(double percent) const {
     const uint64_t rank = rank_of(percent, count());
     if (rank == 0) return 0;
@@ -204,7 +204,7 @@ class Statistics {
     return result;
   }
 
-  /// How many samples lie in each power of two; exact in both modes.
+  /// Number of samples per power of two; exact in both modes.
   Histogram histogram() const {
     Histogram result;
     for (const uint64_t sample : samples_) result.add(sample);
@@ -213,7 +213,7 @@ class Statistics {
   }
 
  private:
-  // Bounded mode: values below 128 have a bucket each; every power of two from there on has 128 buckets.
+  // Bounded mode: values below 128 have a bucket each; every power of two above has 128 buckets.
   static constexpr uint32_t fine_bits = 7;
   static constexpr size_t fine_per_power = size_t{1} << fine_bits;
   static constexpr size_t fine_buckets = (64 - fine_bits + 1) * fine_per_power;
@@ -245,7 +245,7 @@ class Statistics {
     return samples_;
   }
 
-  /// A whole number close to the mean. Differences from it are exact, so that nothing is lost far from zero.
+  /// An integer close to the mean. Differences from it are exact, so large samples lose no precision.
   uint64_t near_mean() const {
     long double sum = 0;
     for (const uint64_t sample : samples_) sum += static_cast<long double>(sample);
@@ -257,14 +257,14 @@ class Statistics {
     return to >= from ? static_cast<long double>(to - from) : -static_cast<long double>(from - to);
   }
 
-  /// What the mean is above `centre`.
+  /// Mean minus `centre`.
   long double rest_of_mean(uint64_t centre) const {
     long double rest = 0;
     for (const uint64_t sample : samples_) rest += distance(centre, sample);
     return rest / static_cast<long double>(samples_.size());
   }
 
-  mutable std::vector<uint64_t> samples_;  ///< exact mode; sorted when somebody asks
+  mutable std::vector<uint64_t> samples_;  ///< exact mode; sorted on demand
   mutable bool sorted_ = true;
   std::vector<uint64_t> fine_;  ///< bounded mode; empty in exact mode
   Moments moments_;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Numbers from and to text, for options and messages.
+/// @brief Conversions between numbers and text, for options and messages.
 
 #include <limits>
 #include <optional>
@@ -14,15 +14,15 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// "0x1f"; at least `digits` hexadecimal digits.
+/// Formats a value as "0x1f", with at least `digits` hexadecimal digits.
 inline std::string to_hex(uint64_t value, size_t digits = 1) {
   std::string text;
   for (; value != 0 || text.size() < digits; value >>= 4) text.insert(text.begin(), "0123456789abcdef"[value & 15]);
   return "0x" + text;
 }
 
-/// Text of unknown origin, fit for a terminal and a log: what is not printable ASCII becomes a backslash, `x` and two
-/// hexadecimal digits, a backslash becomes two, and there are no more than `most` characters of it.
+/// Escapes untrusted text for terminals and logs: a byte that is not printable ASCII becomes a backslash, `x` and two
+/// hexadecimal digits; a backslash is doubled; input beyond `most` characters is cut and replaced by "...".
 inline std::string printable(const std::string& text, size_t most = 200) {
   std::string safe;
   for (const char c : text.substr(0, most)) {
@@ -38,7 +38,7 @@ inline std::string printable(const std::string& text, size_t most = 200) {
   return text.size() > most ? safe + "..." : safe;
 }
 
-/// A decimal number, or a hexadecimal one after 0x; empty for anything else, signs and spaces included.
+/// Parses a decimal number, or a hexadecimal one after 0x. Empty for anything else, signs and spaces included.
 inline std::optional<uint64_t> parse_number(const std::string& text) {
   const bool hexadecimal = text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
   const uint64_t base = hexadecimal ? 16 : 10;
@@ -56,8 +56,8 @@ inline std::optional<uint64_t> parse_number(const std::string& text) {
   return value;
 }
 
-/// A number of bytes: a number, then nothing or one of K, M, G, T (powers of 1024, either case); empty for anything
-/// else.
+/// Parses a size in bytes: a number, optionally followed by K, M, G or T (powers of 1024, either case). Empty for
+/// anything else.
 inline std::optional<uint64_t> parse_bytes(std::string text) {
   unsigned shift = 0;
   if (!text.empty()) {

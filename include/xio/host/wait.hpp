@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Deadlines and back-off of host threads.
+/// @brief Deadlines and back-off for host threads.
 
 #include <chrono>
 #include <string>
@@ -15,7 +15,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// A point in time after which a wait gives up.
+/// Deadline of a wait.
 class Timeout {
  public:
   using Clock = std::chrono::steady_clock;
@@ -23,14 +23,14 @@ class Timeout {
   explicit Timeout(std::chrono::milliseconds from_now) : length_(from_now), end_(Clock::now() + from_now) {}
 
   bool passed() const { return Clock::now() >= end_; }
-  /// Milliseconds left, at least 0, rounded up: fit for poll(2).
+  /// Milliseconds left, at least 0, rounded up; suitable for poll(2).
   int poll_timeout() const {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count();
     return left < 0 ? 0 : static_cast<int>(left) + 1;
   }
-  /// The same as a length of time.
+  /// Time left, as poll_timeout() computes it.
   std::chrono::milliseconds left() const { return std::chrono::milliseconds(poll_timeout()); }
-  /// For messages: "5000 ms".
+  /// Length of the timeout for messages: "5000 ms".
   std::string text() const { return std::to_string(length_.count()) + " ms"; }
 
  private:
@@ -38,18 +38,18 @@ class Timeout {
   Clock::time_point end_;
 };
 
-/// Pause between two looks at something that another thread or process changes: the time slice is given away at first,
-/// then the pauses become sleeps that double up to a bound. Never a busy loop: the other side may need this CPU.
+/// Back-off between polls of state that another thread or process changes: first yields the CPU, then sleeps for
+/// intervals that double up to a bound. Never a busy loop: the other side may need this CPU.
 class Backoff {
  public:
-  /// @param patience  how long to give the time slice away before sleeping
+  /// @param patience  how long to yield before sleeping
   /// @param longest   upper bound of one sleep
   explicit Backoff(std::chrono::microseconds patience = std::chrono::microseconds(200),
                    std::chrono::microseconds longest = std::chrono::microseconds(500))
       : patience_(patience), longest_(longest) {}
 
   void pause() {
-    // Reading the clock at every pause would cost more than the pause.
+    // Reading the clock at every pause would cost more than the pause itself.
     if (sleep_.count() == 0) {
       if (++rounds_ % 16 == 1) {
         const auto now = Timeout::Clock::now();
@@ -63,7 +63,7 @@ class Backoff {
     sleep_ = sleep_ * 2 < longest_ ? sleep_ * 2 : longest_;
   }
 
-  /// Something happened: begin anew.
+  /// Restarts the back-off after progress.
   void reset() {
     rounds_ = 0;
     sleep_ = std::chrono::microseconds(0);

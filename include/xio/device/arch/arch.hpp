@@ -2,42 +2,42 @@
 #pragma once
 
 /// @file
-/// @brief The one door to the architecture: scopes, fences, atomics, stores to queues, wave operations, clock.
+/// @brief Interface to the architecture: scopes, fences, atomics, stores to queues, wave operations, clock.
 ///
-/// Every builtin and every piece of inline assembly of the library lies in the three back ends that this header
-/// chooses from. All of them offer the same functions in namespace xio::arch; `docs/memory-model.md` states what each
-/// emits. In short:
+/// Every builtin and all inline assembly of the library is in one of three back ends, from which this header selects.
+/// All of them provide the same functions in namespace xio::arch; `docs/memory-model.md` specifies the code of each. In
+/// short:
 ///
-/// | function                      | what it promises                                                               |
+/// | function                      | guarantee                                                                      |
 /// |-------------------------------|--------------------------------------------------------------------------------|
 /// | `load<S>`, `store<S>`         | relaxed and coherent at scope S, 4 or 8 bytes                                  |
 /// | `fetch_add<S>`, `exchange<S>` | relaxed read-modify-write, coherent at scope S                                 |
-/// | `compare_exchange<S>`         | the same                                                                       |
-/// | `compare_exchange_acquire<S>` | where it succeeds, accesses that follow are not performed before it            |
-/// | `compare_exchange_ordered<S>` | the same, also where it fails; and passes on what was acquired before          |
+/// | `compare_exchange<S>`         | relaxed read-modify-write, coherent at scope S                                 |
+/// | `compare_exchange_acquire<S>` | on success, later accesses are not performed before it                         |
+/// | `compare_exchange_ordered<S>` | acquires on success and failure; and passes on what was acquired before        |
 /// | `publish<S>(word, v)`         | as `store<S>`, after earlier coherent stores of this wave are performed        |
-/// | `publish_add<S>`              | as `fetch_add<S>`, as late as `publish<S>`                                     |
-/// | `publish_exchange<S>`         | as `exchange<S>`, as late as `publish<S>`                                      |
-/// | `observe<S>(word)`            | as `load<S>`; coherent loads that follow are not performed before it           |
-/// | `order_loads<S>()`            | `load<S>`s before it are performed before those after it                        |
-/// | `release_system()`            | every earlier store of this wave, cached ones too, has reached system scope    |
-/// | `wait_stores()`               | every earlier store of this wave is performed; caches are not written back     |
+/// | `publish_add<S>`              | as `fetch_add<S>`, ordered like `publish<S>`                                   |
+/// | `publish_exchange<S>`         | as `exchange<S>`, ordered like `publish<S>`                                    |
+/// | `observe<S>(word)`            | as `load<S>`; later coherent loads are not performed before it                 |
+/// | `order_loads<S>()`            | earlier `load<S>`s are performed before later ones                             |
+/// | `release_system()`            | all earlier stores of this wave, cached ones included, are at system scope     |
+/// | `wait_stores()`               | all earlier stores of this wave are performed; caches are not written back     |
 /// | `pass_on()`                   | what other waves released to this one precedes its later stores for devices    |
 /// | `acquire_system()`            | later loads see what any agent of the system released before                   |
 /// | `full_fence_system()`         | orders earlier stores before later loads (the shadow doorbell needs it)        |
-/// | `full_fence<S>()`             | the same between coherent accesses of scope S                                  |
+/// | `full_fence<S>()`             | orders earlier coherent stores before later coherent loads of scope S          |
 /// | `fenced_clock()`              | the clock: after all earlier accesses are performed, before any later one      |
-/// | `active()`                    | lanes that are here at the same time; NVIDIA GPUs may answer with a part       |
-/// | `together(lanes)`             | lanes that call by contract: `lanes`, or where it is 0 all of the wave         |
-/// | `converge(mask)`              | the lanes have come together; their earlier stores precede their later ones    |
-/// | `block_barrier()`             | all threads of the block are here, and their earlier stores are performed      |
+/// | `active()`                    | lanes that execute the call together; NVIDIA GPUs may return a subset          |
+/// | `together(lanes)`             | lanes that call by contract: `lanes`, or all lanes of the wave if it is 0      |
+/// | `converge(mask)`              | the lanes have converged; their earlier stores precede their later ones        |
+/// | `block_barrier()`             | all threads of the block have arrived; their earlier stores are performed      |
 /// | `store_mmio(reg, v)`          | one store of exactly this width to a device register                           |
-/// | `serve_doorbell(word)`        | on the CPU calls what stands behind a doorbell word; on GPUs nothing           |
+/// | `serve_doorbell(word)`        | on the CPU calls the handler of a doorbell word; on GPUs does nothing          |
 /// | `store_entry(slot, v)`        | 16 bytes of a queue entry; ordered by the release that precedes the doorbell   |
-/// | `store_entry_through<Part>(…)` | the same, written through to system scope, `offset + Part` bytes into a ring  |
+/// | `store_entry_through<Part>(…)` | 16 bytes at `offset + Part` of a ring, written through to system scope        |
 ///
-/// The host back end makes loads acquire and stores release: free on x86, and ThreadSanitizer, which does not model
-/// fences, can then check the protocol.
+/// The host back end makes loads acquire and stores release. This is free on x86, and lets ThreadSanitizer, which does
+/// not model fences, check the protocol.
 
 #include <xio/config.hpp>
 
@@ -45,10 +45,10 @@ XIO_NAMESPACE_BEGIN
 
 namespace arch {
 
-/// How far a coherent access must be visible.
+/// Scope at which a coherent access must be visible.
 enum class Scope { workgroup, agent, system };
 
-/// 16 bytes of a queue entry, as it is moved to the ring.
+/// 16 bytes of a queue entry, the unit in which entries are stored.
 struct alignas(16) Vec16 {
   uint32_t word[4];
 };
@@ -69,16 +69,16 @@ XIO_NAMESPACE_BEGIN
 
 namespace arch {
 
-/// Whether two branches that are foreseen cost less than one on both conditions.
+/// Whether two predictable branches cost less than one on the combined condition.
 constexpr bool branches_are_cheap = XIO_ARCH_HOST;
 
-/// Whether what is seldom needed is better called than kept in its callers, where it takes their registers.
+/// Whether rarely taken paths should be called, since inlined they would take registers of their callers.
 constexpr bool calls_are_cheap = XIO_ARCH_HOST;
 
-/// Whether what several places of a kernel do is better called than repeated in each of them.
+/// Whether code used at several places of a kernel should be called instead of repeated at each.
 constexpr bool calls_save_registers = XIO_ARCH_AMDGCN;
 
-/// Whether serve_doorbell() does something.
+/// Whether serve_doorbell() has an effect.
 constexpr bool doorbells_call = XIO_ARCH_HOST;
 
 /// Number of lanes in a mask.
@@ -92,7 +92,7 @@ XIO_DEVICE uint32_t count_lanes(uint64_t mask) {
 XIO_DEVICE constexpr uint32_t count_lanes(uint64_t mask) { return static_cast<uint32_t>(__builtin_popcountll(mask)); }
 #endif
 
-/// Lowest lane of a mask that is not empty.
+/// Lowest lane of a non-empty mask.
 #if XIO_ARCH_NVPTX
 XIO_DEVICE uint32_t first_lane(uint64_t mask) { return count_lanes(~mask & (mask - 1)); }
 #else
@@ -106,7 +106,7 @@ XIO_DEVICE bool is_first(uint64_t mask) { return first_lane(mask) == lane(); }
 XIO_DEVICE bool is_in(uint64_t mask) { return (mask >> lane() & 1) != 0; }
 
 #if !XIO_ARCH_HOST
-/// Who serves doorbell words finds them changed.
+/// Does nothing: servers of doorbell words poll them.
 XIO_DEVICE_INLINE void serve_doorbell(const void*) {}
 
 /// Entries are stored 16 bytes at a time.
@@ -114,8 +114,8 @@ constexpr bool has_whole_entry_store = false;
 template <class Entry>
 XIO_DEVICE_INLINE void store_whole_entry(Entry*, const Entry&) = delete;
 
-/// The same pointer. On the host the compiler adds offsets to it, and does not compute each sum from the parts of this
-/// one anew.
+/// Returns the pointer unchanged. On the host the compiler then adds offsets to it instead of recomputing each sum from
+/// its parts.
 template <class T>
 XIO_DEVICE_INLINE T* as_base(T* pointer) {
   return pointer;
@@ -123,7 +123,7 @@ XIO_DEVICE_INLINE T* as_base(T* pointer) {
 #endif
 
 #if !XIO_ARCH_AMDGCN
-/// The same pointer, with the promise that it is neither to a thread's own memory nor to a workgroup's.
+/// Returns the pointer unchanged, as one that points neither to private nor to workgroup memory.
 template <class T>
 XIO_DEVICE_INLINE T* in_global(T* pointer) {
   return pointer;
@@ -132,12 +132,12 @@ XIO_DEVICE_INLINE T* in_global(T* pointer) {
 /// Position of the calling lane among the lanes of `mask`, counted from 0.
 XIO_DEVICE uint32_t rank_in(uint64_t mask) { return count_lanes(mask & ((uint64_t{1} << lane()) - 1)); }
 
-/// `condition`, or whether any lane that runs in step with this one has it: a branch on it before one on `condition`
-/// itself lets a wave pass by what is seldom needed.
+/// Returns `condition`, or whether any lane in lockstep with this one has it: a branch on it before a branch on
+/// `condition` lets a wave skip a rarely taken path.
 XIO_DEVICE_INLINE constexpr bool seldom(bool condition) { return condition; }
 
-/// On AMD GPUs, plain loads behind this go to vector registers, even where all lanes load the same: arithmetic that
-/// ends in a vector store then needs no moves from scalar ones.
+/// On AMD GPUs, makes later plain loads use vector registers even if all lanes load the same address: arithmetic that
+/// ends in a vector store then needs no moves from scalar registers.
 XIO_DEVICE_INLINE void prefer_vector_loads() {}
 
 /// One step of a transposition: lanes whose number has bit `Bit` clear keep `low` and get their neighbour's `low` as

@@ -2,27 +2,27 @@
 #pragma once
 
 /// @file
-/// @brief The three primitives that everything else stands on: XioComEnqueue, XioComDequeue, XioComDoorbell.
+/// @brief The three primitives under all queue code: XioComEnqueue, XioComDequeue, XioComDoorbell.
 ///
-/// They move one queue entry, or one doorbell value, and know nothing of rings. All of them can be used in constant
-/// evaluation, into or from plain objects.
+/// Each moves one queue entry or one doorbell value and knows nothing of rings. All of them work in constant
+/// evaluation, on plain objects.
 
 #include <xio/device/arch/arch.hpp>
 
 XIO_NAMESPACE_BEGIN
 
-/// How XioComEnqueue stores.
+/// Store instructions that XioComEnqueue uses.
 namespace store {
-struct Stream {};   ///< 16 bytes a store; visible to the device with the release that precedes the doorbell
-struct Through {};  ///< 16 bytes a store, written through to system scope; dear where lanes have rings of their own
-struct Narrow {};   ///< 8 bytes a store, for memory that takes no wider access
+struct Stream {};   ///< 16 bytes per store; visible to the device with the release that precedes the doorbell
+struct Through {};  ///< 16 bytes per store, written through to system scope; expensive where each lane has its own ring
+struct Narrow {};   ///< 8 bytes per store, for memory that supports no wider access
 }  // namespace store
 
-/// Whether XioComDoorbell makes earlier stores visible itself.
+/// Whether XioComDoorbell itself makes earlier stores visible.
 namespace order {
-struct Release {};  ///< earlier stores, cached ones too, reach the device first
-struct Stored {};   ///< earlier stores were written through; only waits for them
-struct Relaxed {};  ///< the caller has released already
+struct Release {};  ///< releases earlier stores, cached ones included, before the doorbell
+struct Stored {};   ///< earlier stores were written through; waits for them only
+struct Relaxed {};  ///< the caller has already released
 }  // namespace order
 
 namespace detail {
@@ -34,12 +34,12 @@ struct Chunks {
   arch::Vec16 chunk[count];
 };
 
-// A base that many lanes share and a 32-bit distance are one address mode of the hardware.
+// A base shared by many lanes plus a 32-bit offset is a single addressing mode of the hardware.
 XIO_DEVICE_INLINE arch::Vec16* chunk_at(arch::Vec16* ring, uint32_t offset) {
   return reinterpret_cast<arch::Vec16*>(reinterpret_cast<char*>(ring) + offset);
 }
 
-// `Part`: a further distance, known to the compiler.
+// `Part`: an additional constant offset in bytes.
 template <uint32_t Part = 0>
 XIO_DEVICE_INLINE void store_chunk(store::Stream, arch::Vec16* ring, uint32_t offset, const arch::Vec16& value) {
   arch::store_entry(chunk_at(ring, offset + Part), value);
@@ -65,9 +65,9 @@ XIO_DEVICE_INLINE void store_chunks(arch::Vec16* ring, uint32_t offset, const ar
 
 }  // namespace detail
 
-/// Stores one queue entry in a slot of its ring. The device sees it after the next XioComDoorbell of the same wave.
+/// Stores one queue entry in a slot of its ring. The device sees it after the next XioComDoorbell of this wave.
 ///
-/// @tparam How store::Stream, store::Through or store::Narrow, a property of the ring's memory.
+/// @tparam How store::Stream, store::Through or store::Narrow, as the ring's memory requires.
 template <class How = store::Stream, class Entry>
 XIO_DEVICE_INLINE constexpr void XioComEnqueue(const Entry& entry, Entry* ring, uint32_t slot) {
   if (__builtin_is_constant_evaluated()) {
@@ -81,14 +81,14 @@ XIO_DEVICE_INLINE constexpr void XioComEnqueue(const Entry& entry, Entry* ring, 
   }
 }
 
-/// As above, to the address of the slot.
+/// Stores one queue entry at the address of its slot.
 template <class How = store::Stream, class Entry>
 XIO_DEVICE_INLINE constexpr void XioComEnqueue(const Entry& entry, Entry* where) {
   XioComEnqueue<How>(entry, where, 0);
 }
 
-/// Stores `Size` raw bytes as a queue entry and, where `Fence` says so, makes them visible to the device.
-/// Both addresses are multiples of 16, and so is `Size`.
+/// Stores `Size` raw bytes as a queue entry and, if `Fence`, makes them visible to the device. Both addresses and
+/// `Size` are multiples of 16.
 template <uint32_t Size, bool Fence = false>
 XIO_DEVICE_INLINE void XioComEnqueue(const void* entry, void* where) {
   static_assert(Size % 16 == 0, "queue entries are whole 16-byte chunks");
@@ -98,7 +98,7 @@ XIO_DEVICE_INLINE void XioComEnqueue(const void* entry, void* where) {
   if (Fence) arch::release_system();
 }
 
-/// Loads one queue entry that the device wrote, after its valid bit was seen with arch::observe.
+/// Loads one queue entry that the device wrote. The caller has seen its valid bit with arch::observe.
 template <class Entry>
 XIO_DEVICE_INLINE constexpr Entry XioComDequeue(const Entry* where) {
   static_assert(sizeof(Entry) % 8 == 0, "queue entries are whole 8-byte words");
@@ -114,7 +114,8 @@ XIO_DEVICE_INLINE constexpr Entry XioComDequeue(const Entry* where) {
   }
 }
 
-/// Stores one doorbell value. One active lane calls: lanes that store doorbells in the same step may be merged.
+/// Stores one doorbell value. Exactly one active lane calls: doorbell stores of several lanes in one step may be
+/// merged.
 ///
 /// @tparam Order order::Release, order::Stored or order::Relaxed.
 template <class Order = order::Release, class Word>
@@ -125,7 +126,7 @@ XIO_DEVICE_INLINE constexpr void XioComDoorbell(Word* where, Word value) {
     if constexpr (IsSame<Order, order::Release>::value) {
       arch::release_system();
     } else if constexpr (IsSame<Order, order::Stored>::value) {
-      // Where nothing can be written through, entries lie in the cache whatever they were stored with.
+      // Without write-through stores, entries may still be in the cache.
       if constexpr (arch::has_write_through) {
         arch::wait_stores();
       } else {
@@ -138,8 +139,7 @@ XIO_DEVICE_INLINE constexpr void XioComDoorbell(Word* where, Word value) {
 
 namespace detail {
 
-// Turns the four chunks of each lane's entry into one chunk of each entry of the quad: afterwards chunk[i] is the part
-// of lane i's entry that the calling lane stores.
+// Transposes the entries of a quad: afterwards chunk[i] is the part of lane i's entry that the calling lane stores.
 XIO_DEVICE_INLINE void transpose_quad(uint64_t mask, arch::Vec16 (&chunk)[4]) {
   for (uint32_t pair = 0; pair < 4; pair += 2) {
     for (uint32_t word = 0; word < 4; ++word) {
@@ -155,11 +155,11 @@ XIO_DEVICE_INLINE void transpose_quad(uint64_t mask, arch::Vec16 (&chunk)[4]) {
 
 }  // namespace detail
 
-/// Stores the entries of many lanes, one each, so that every store instruction writes whole 64-byte entries.
+/// Stores one entry per lane so that every store instruction writes whole 64-byte entries.
 ///
-/// All lanes of `group` call together; those in `storing` have an entry. Four neighbouring lanes that all store move
-/// their entries together, one 16-byte part each; others store their own.
-/// @param slot entry of `ring` for the calling lane's entry.
+/// All lanes of `group` call together; lanes in `storing` have an entry. Aligned groups of four lanes that all store
+/// write their entries together, one 16-byte part per lane; other lanes store their own entry.
+/// @param slot index in `ring` of the calling lane's entry.
 template <class How = store::Stream, class Entry>
 XIO_DEVICE_INLINE void enqueue_wave(uint64_t group, uint64_t storing, const Entry& entry, Entry* ring, uint32_t slot) {
   static_assert(sizeof(Entry) == 64, "the quad transposition moves 64-byte entries");

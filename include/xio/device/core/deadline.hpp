@@ -2,14 +2,14 @@
 #pragma once
 
 /// @file
-/// @brief Durations, deadlines, and the one polling loop of the library.
+/// @brief Durations, deadlines, and the library's polling loop.
 
 #include <xio/device/arch/arch.hpp>
 #include <xio/device/core/status.hpp>
 
 XIO_NAMESPACE_BEGIN
 
-/// A length of time. The standard library's durations are host functions to some device compilers.
+/// A length of time in nanoseconds. For some device compilers the standard library's durations are host functions.
 struct Duration {
   uint64_t nanoseconds;
 };
@@ -21,32 +21,33 @@ XIO_DEVICE constexpr Duration operator""_ms(unsigned long long n) { return {n * 
 XIO_DEVICE constexpr Duration operator""_s(unsigned long long n) { return {n * 1000000000}; }
 }  // namespace literals
 
-/// A point in time, in ticks of the executing side's constant-rate clock. There is no "never".
+/// A point in time, in ticks of the executing side's constant-rate clock. There is no infinite deadline.
 struct Deadline {
   uint64_t tick;
 
-  /// Whether the point has passed.
+  /// Whether the deadline has passed.
   XIO_HOST_DEVICE bool passed() const { return arch::clock() >= tick; }
 };
 
-/// In place of a deadline, `Now{}`: do not wait at all.
+/// Replaces a deadline in a call that must not wait: `Now{}`.
 struct Now {
   XIO_HOST_DEVICE static constexpr bool passed() { return true; }
 };
 
-/// The time `from_now` after this call. `hz` is the clock's rate: pass the measured rate of a queue handle where there
-/// is one.
+/// The deadline `from_now` after this call.
+/// @param hz rate of the clock in Hz: pass the measured rate of a queue handle where available.
 XIO_DEVICE Deadline deadline(Duration from_now, uint64_t hz = arch::clock_hz) {
   const uint64_t whole = from_now.nanoseconds / 1000000000 * hz;
   const uint64_t part = from_now.nanoseconds % 1000000000 * (hz / 1000) / 1000000;
   return {arch::clock() + whole + part};
 }
 
-/// Calls `look` until it returns true (Status::ok) or the deadline has passed (Status::timed_out). Looks at least once,
-/// and once more after the deadline: what came while the waiter itself was not running is seen.
+/// Polls `look` until it returns true (Status::ok) or the deadline has passed (Status::timed_out).
 ///
-/// The clock is read once in arch::looks_per_clock looks. `look` reads with arch::load; what the writer
-/// stored before the awaited word is seen after arch::order_loads (coherent loads) or arch::acquire_system (all loads).
+/// It polls at least once, and once more after the deadline, so that an event that occurred while the waiter was not
+/// running is still seen. The clock is read once in arch::looks_per_clock polls. `look` reads with arch::load; what the
+/// writer stored before the awaited word is visible after arch::order_loads (coherent loads) or arch::acquire_system
+/// (all loads).
 template <class Look>
 XIO_DEVICE Status poll_until(Look look, Deadline until) {
   for (uint32_t round = 0;; ++round) {
@@ -57,10 +58,10 @@ XIO_DEVICE Status poll_until(Look look, Deadline until) {
   }
 }
 
-/// Waits until `*word` has reached `at_least`. The word is written by a peer, by a drain (see Notification) or by the
+/// Waits until `*word` is at least `at_least`. The word is written by a peer, by a drain (see Notification) or by the
 /// host.
 ///
-/// On Status::ok everything that was written before the word is visible to the caller.
+/// On Status::ok everything written before the word is visible to the caller.
 XIO_DEVICE Status wait_until(const uint64_t* word, uint64_t at_least, Deadline until) {
   const Status status = poll_until([=] { return arch::load<arch::Scope::system>(word) >= at_least; }, until);
   if (status.is_ok()) arch::acquire_system();

@@ -2,16 +2,14 @@
 #pragma once
 
 /// @file
-/// @brief Memory that a device may reach, as a kernel names it: what is out of range is known before anything is
-/// posted.
+/// @brief Descriptors of memory accessible to a device: out-of-range accesses are detected before anything is posted.
 
 #include <xio/device/arch/arch.hpp>
 #include <xio/device/core/status.hpp>
 
 XIO_NAMESPACE_BEGIN
 
-/// Whether a piece lies inside the memory that it was cut from: a number that is negative where it does not, so that
-/// several are looked at in one test.
+/// Whether a piece lies inside its memory: `sign` is negative if not, so that several pieces are checked in one test.
 struct Reach {
   int32_t sign = 0;
 
@@ -21,28 +19,28 @@ struct Reach {
   XIO_HOST_DEVICE friend constexpr Reach operator&(Reach a, Reach b) { return {a.sign | b.sign}; }
 };
 
-/// reach() where branches are cheap.
+/// reach() for processors with cheap branches.
 XIO_DEVICE_INLINE constexpr Reach reach_by_branch(uint64_t offset, uint32_t bytes, uint64_t length) {
   const uint64_t end = offset + bytes;
   return {static_cast<int64_t>(offset | end) >= 0 && end <= length ? 0 : -1};
 }
-/// reach() where arithmetic is: both pieces of a transfer and the limit of messages become one test.
+/// reach() for processors with cheap arithmetic: both pieces of a transfer and the message size limit become one test.
 XIO_DEVICE_INLINE constexpr Reach reach_by_sign(uint64_t offset, uint32_t bytes, uint64_t length) {
   const uint64_t end = offset + bytes;
-  // Where both are below 2^63 the last term is negative for an end behind the length; not so for lengths from there on.
+  // With both below 2^63, the last term is negative if the end exceeds the length, unless the length is 2^63 or more.
   const uint64_t sign = offset | end | ((length - end) & ~length);
   return {static_cast<int32_t>(sign >> 32) | static_cast<int32_t>(bytes)};
 }
 
-/// Whether `bytes` from `offset` on lie within `length` bytes, and below 2^63: no device has more.
-/// @param bytes at most 2^31 - 1; more, which no device takes at once, is refused whatever this says
+/// Whether `bytes` bytes at `offset` lie within `length` bytes and below 2^63.
+/// @param bytes at most 2^31 - 1; longer transfers, which no device supports, are refused regardless of this result
 XIO_DEVICE_INLINE constexpr Reach reach(uint64_t offset, uint32_t bytes, uint64_t length) {
   return arch::branches_are_cheap ? reach_by_branch(offset, bytes, length) : reach_by_sign(offset, bytes, length);
 }
 
-/// A piece of a Region, and whether all of it is there. A page source of NVMe, too.
+/// A piece of a Region, and whether it lies inside. Also a page source for NVMe.
 struct RegionSpan {
-  uint64_t address;  ///< as the device knows it
+  uint64_t address;  ///< address for the device
   uint32_t length;   ///< bytes
   uint32_t key;
   Reach reach = {};
@@ -50,15 +48,16 @@ struct RegionSpan {
   XIO_HOST_DEVICE constexpr uint64_t bus(uint64_t offset) const { return address + offset; }
 };
 
-/// Memory that the host has made known to a device. Made by the host (DmaBuffer::region() and its like), passed to
+/// Memory that the host has registered with a device. Created by the host (DmaBuffer::region() and similar), passed to
 /// kernels by value.
 struct Region {
-  uint64_t base;        ///< NVMe: bus address, contiguous from there on; RDMA: virtual address as it was registered
+  uint64_t base;        ///< NVMe: bus address of contiguous memory; RDMA: virtual address as registered
   uint64_t length;      ///< bytes
   uint32_t key = 0;     ///< RDMA: local key; NVMe has none
-  void* cpu = nullptr;  ///< where the CPU finds the same bytes; null where it does not
+  void* cpu = nullptr;  ///< CPU address of the memory; null where the CPU has no access
 
-  /// `bytes` from `offset` on. Submitting a piece that is not inside is refused with Status::out_of_range.
+  /// The piece of `bytes` bytes at `offset`. Submitting a piece that is not inside is refused with
+  /// Status::out_of_range.
   XIO_HOST_DEVICE constexpr RegionSpan at(uint64_t offset, uint32_t bytes) const {
     return {base + offset, bytes, key, xio::reach(offset, bytes, length)};
   }

@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// @brief The algebra of rings: 64-bit counters in software, short wrapping ones on the wire.
+/// @brief Ring arithmetic: 64-bit counters in software, short wrapping ones on the wire.
 ///
-/// A counter counts entries since the queue was created and never wraps in practice. Rings have a power of two of
-/// entries; `mask` is that number minus one.
+/// A counter counts entries since the queue was created and never wraps in practice. The size of a ring is a power of
+/// two; `mask` is the size minus one.
 
 #include <xio/config.hpp>
 
@@ -13,18 +13,18 @@ XIO_NAMESPACE_BEGIN
 
 namespace ring {
 
-/// Entry that counter value `index` refers to.
+/// Ring entry of counter value `index`.
 XIO_DEVICE constexpr uint32_t slot(uint64_t index, uint32_t mask) { return static_cast<uint32_t>(index) & mask; }
 
-/// Valid bit that a device writes on the lap of `index`: true on the first lap, then alternating.
-/// This is NVMe's phase tag; other vendors' owner and colour bits are this or its complement.
+/// Valid bit that a device writes on the lap of `index`: true on the first lap, then alternating. This is NVMe's phase
+/// tag; the owner and colour bits of other vendors equal it or its complement.
 XIO_DEVICE constexpr bool phase(uint64_t index, uint32_t mask) {
   return (static_cast<uint32_t>(index) & (mask + 1)) == 0;
 }
 
-/// The counter value at or after `known` whose low bits, as many as `mask` has, are `wire`.
+/// The counter value at or after `known` whose low bits, selected by `mask`, are `wire`.
 ///
-/// Right as long as the true value is less than `mask + 1` ahead of `known`, which the caller read before.
+/// Correct if the true value is less than `mask + 1` ahead of `known`, which the caller read earlier.
 XIO_DEVICE constexpr uint64_t widen(uint64_t known, uint32_t wire, uint32_t mask) {
   return known + ((wire - static_cast<uint32_t>(known)) & mask);
 }

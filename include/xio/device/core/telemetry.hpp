@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Optional measurement of the steps of an operation: in registers, at compile time absent.
+/// @brief Optional measurement of the steps of an operation: kept in registers, compiled out if unused.
 
 #include <xio/device/arch/arch.hpp>
 
@@ -10,7 +10,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace telemetry {
 
-/// Steps that the queue code brackets.
+/// Steps of an operation that the queue code measures.
 enum class Step : uint32_t { build, enqueue, sq_doorbell, cq_poll, cq_doorbell };
 constexpr uint32_t step_count = 5;
 
@@ -21,7 +21,7 @@ struct Off {
   XIO_HOST_DEVICE static constexpr void stop(Step, uint64_t) {}
 };
 
-/// Adds up clock ticks and occurrences per step; a local variable of the kernel, stored once at its end.
+/// Accumulates clock ticks and occurrences per step. A local variable of the kernel, stored once at its end.
 struct Steps {
   static constexpr bool enabled = true;
   uint64_t ticks[step_count] = {};

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief What the submission path must know of a command: does it name blocks, may it be split, how much data it
-/// moves, how much the controller takes at once.
+/// @brief Properties of a command that the submission path needs: whether it addresses blocks, whether it may be split,
+/// its data size, and the controller's limits for it.
 
 #include <xio/device/nvme/handle.hpp>
 #include <xio/vendors/nvme/encode.hpp>
@@ -12,7 +12,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace nvme {
 
-/// Whether the command names a range of logical blocks.
+/// Whether the command addresses a range of logical blocks.
 XIO_DEVICE_INLINE constexpr bool addresses_blocks(const CommandWords& command) {
   switch (static_cast<Opcode>(command.opcode())) {
     case Opcode::read:
@@ -25,25 +25,24 @@ XIO_DEVICE_INLINE constexpr bool addresses_blocks(const CommandWords& command) {
   }
 }
 
-/// Whether its entry holds a number of blocks.
+/// Whether the command's entry holds a number of blocks.
 XIO_DEVICE_INLINE constexpr bool counts_blocks(const CommandWords& command) {
   return addresses_blocks(command) || static_cast<Opcode>(command.opcode()) == Opcode::zone_append;
 }
 
-/// Whether the command may be carried out in pieces. A fused pair, an append, and what was put together by hand may
-/// not.
+/// Whether the command may be split. Fused commands, Zone Append and commands composed by hand may not.
 XIO_DEVICE_INLINE constexpr bool splittable(const CommandWords& command) {
   return addresses_blocks(command) && (command.cdw0 & (fused_first_bit | fused_second_bit)) == 0 &&
          (command.data == data_size::of_blocks || command.data == 0);
 }
 
-/// Bytes of data that the command moves, where logical blocks have `1 << block_shift` bytes; more than
-/// data_size::largest where it is not known, or beyond what the library moves.
+/// Bytes of data that the command moves, with logical blocks of `1 << block_shift` bytes. Larger than
+/// data_size::largest if the size is unknown or exceeds what the library moves.
 XIO_DEVICE_INLINE constexpr uint64_t data_bytes(const CommandWords& command, uint32_t block_shift) {
   return command.data == data_size::of_blocks ? (uint64_t{command.last_block} + 1) << block_shift : command.data;
 }
 
-/// Most logical blocks of one command: larger ones are split, or refused.
+/// Maximum number of logical blocks of one command; larger commands are split or refused.
 XIO_DEVICE_INLINE constexpr uint32_t most_blocks(const CommandWords& command, const QueueHandle& queue) {
   uint32_t own = 0;
   switch (static_cast<Opcode>(command.opcode())) {
@@ -55,7 +54,8 @@ XIO_DEVICE_INLINE constexpr uint32_t most_blocks(const CommandWords& command, co
   return own != 0 ? own : queue.max_blocks;
 }
 
-/// Whether a command that is not split keeps to what the controller takes at once; `bytes` is its data.
+/// Whether a command that is not split is within the controller's limits.
+/// @param bytes size of its data
 XIO_DEVICE_INLINE constexpr bool fits_whole(const CommandWords& command, uint64_t bytes, const QueueHandle& queue) {
   uint32_t most = queue.max_bytes;
   switch (static_cast<Opcode>(command.opcode())) {

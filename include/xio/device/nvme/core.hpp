@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief How NVMe commands are checked, encoded, split and submitted.
+/// @brief Checking, encoding, splitting and submission of NVMe commands.
 
 #include <xio/device/core/com.hpp>
 #include <xio/device/nvme/command.hpp>
@@ -13,7 +13,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace nvme {
 
-/// The submission path of an NVMe queue pair, on the rings, as BasicQueue puts them together.
+/// The submission path of an NVMe queue pair, on top of its rings; base class of BasicQueue.
 template <Sharing S, class Policy, class Doorbell, class Holder>
 class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
   using Rings = QueueRings<S, Policy, Doorbell, Holder>;
@@ -28,7 +28,7 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
   using Rings::publish;
   using Rings::state;
 
-  /// Whether it is known how much data the command moves. Of another namespace the size of the blocks is not.
+  /// Whether the command's data size is known. For another namespace the block size is not.
   template <class Pages>
   XIO_DEVICE_INLINE bool is_told(const Command& command) const {
     constexpr bool ready = detail::IsReady<Pages>::value || IsSame<Pages, NoData>::value;
@@ -40,7 +40,8 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
     return splittable(command) && command.last_block >= most_blocks(command, handle());
   }
 
-  /// Whether the command names blocks of the namespace, is known, and is not long. False says nothing.
+  /// Whether the command takes the fast path: valid blocks of the namespace, a known data size, no split. A command
+  /// that is not plain may still be valid.
   template <class Pages>
   XIO_DEVICE_INLINE bool is_plain(const Command& command, [[maybe_unused]] const Pages& pages) const {
     const uint64_t end = handle().namespace_blocks - 1;  // 0 - 1: no limit
@@ -61,7 +62,7 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
       if (last > q.namespace_blocks - 1 || last < command.lba()) return Status::out_of_range;  // 0 - 1: no limit
     }
     if (!is_told<Pages>(command)) return Status::invalid_argument;
-    // Of blocks only last_block may tell.
+    // Only last_block may hold a number of blocks.
     if (counts_blocks(command) ? (command.cdw12 & 0xffff) != 0 : command.last_block != 0)
       return Status::invalid_argument;
     const uint64_t bytes = command.data == data_size::unknown ? 0 : data_bytes(command, q.block_shift);
@@ -71,7 +72,7 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
     }
     if (!splittable(command) && !fits_whole(command, bytes, q)) return Status::invalid_argument;
     if (!detail::has_data<Pages>(command)) return Status::ok;
-    // Rehearsed before tickets are taken, so that a refused command leaves no trace.
+    // Tested before tickets are claimed, so that a refused command leaves no trace.
     const detail::RehearsedList list{q.lists_bus, q.lists ? q.list_bytes : 0};
     const uint64_t longest = splittable(command) ? uint64_t{most_blocks(command, q)} << q.block_shift : bytes;
     DataPointer ignored;
@@ -100,8 +101,7 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
     Status fault;
   };
 
-  /// What is to be submitted for a piece, or why it is refused. Straight on, without a return: a wave goes through it
-  /// at once.
+  /// The command of a piece, or the reason for its refusal. Has no early return, so that a wave executes it once.
   template <class List>
   XIO_DEVICE_INLINE CheckedPiece check_piece(Opcode operation, const Piece& piece, const List& list) const {
     const QueueHandle& q = handle();
@@ -130,10 +130,10 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
                   data);
   }
 
-  /// List memory of a ticket's slot; none where it is not `usable`.
+  /// List memory of a ticket's slot; empty unless `usable`.
   XIO_DEVICE_INLINE detail::PublishedList<Policy, S != Sharing::thread> list_of(uint64_t ticket, bool usable) const {
     const QueueHandle& q = handle();
-    const uint64_t at = uint64_t{ring::slot(ticket, q.slot_mask)} * q.list_bytes;  // 0 where there are no lists
+    const uint64_t at = uint64_t{ring::slot(ticket, q.slot_mask)} * q.list_bytes;  // 0 without lists
     return {q.lists + at / sizeof(uint64_t), q.lists_bus + at, usable ? q.list_bytes : 0};
   }
 
@@ -147,7 +147,7 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
     }
   }
 
-  /// Says who is told of the end of an operation, before the device can know of it.
+  /// Sets the notification of an operation before the device can know of the operation.
   XIO_DEVICE_INLINE void set_notification(uint64_t ticket, Notification* notification) const {
     if constexpr (Policy::notifications) {
       auto& target = reinterpret_cast<uint64_t&>(handle().notifications[ticket & handle().slot_mask]);
@@ -155,8 +155,8 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
     }
   }
 
-  /// Stores and publishes the entries of a claim, one for each piece. With `Check`, for queues that are not shared,
-  /// where a claim is nothing before it is published: publishes nothing and says why where a piece is refused.
+  /// Stores and publishes the entries of a claim, one per piece. With `Check`, which is for queues that are not shared
+  /// (their claims can be dropped before publication), a refused piece makes it publish nothing and return the reason.
   template <bool Check>
   XIO_DEVICE_INLINE Status publish_pieces(Group<S> group, protocol::Claim claim, Opcode operation, const Piece* pieces,
                                           Notification* notification) {
@@ -168,7 +168,7 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
       const uint32_t mine = base + group.rank();
       const bool storing = mine < claim.count;
       const uint64_t ticket = claim.first + mine;
-      // Lanes without a piece go along with the first one.
+      // Lanes without a piece process the first one too.
       const Piece piece = pieces[storing ? mine : 0];
       const CheckedPiece checked = check_piece(operation, piece, list_of(ticket, storing));
       const Sqe entry = encode(checked.command.nsid(q.nsid), ring::slot(ticket, q.slot_mask), checked.data);
@@ -186,17 +186,17 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
     return Status::ok;
   }
 
-  /// submit_entries() of one entry for each lane that is `wanting`.
+  /// submit_entries() of one entry per lane that is `wanting`.
   template <class Pages, class Until, class Telemetry>
   XIO_DEVICE_INLINE Token submit_short(Group<S> group, bool wanting, const Command& command, const Pages& pages,
                                        Until until, Notification* notification, Telemetry& telemetry, Token token) {
     return submit_entries<false>(group, wanting ? 1 : 0, false, command, pages, until, notification, telemetry, token);
   }
 
-  /// Submits the command of each lane in `left` entries, into a new `token`; those with none help, and keep theirs. All
-  /// lanes stay until the last is served, since a queue of one wave is used by all of them at once.
-  /// @tparam Split whether there may be commands of several entries, and `split` whether there are: those are served
-  ///               one after the other, before all others together.
+  /// Submits the command of each lane as `left` entries and returns a new token; lanes with none assist and keep
+  /// `token`. All lanes stay until the last one is served, since a queue of one wave is used by all its lanes together.
+  /// @tparam Split whether commands of several entries are possible, and `split` whether there are any: these are
+  ///               served one after the other, before all others together.
   template <bool Split, class Pages, class Until, class Telemetry>
   XIO_DEVICE_INLINE Token submit_entries(Group<S> group, uint32_t left, bool split, const Command& command,
                                          const Pages& pages, Until until, Notification* notification,
@@ -214,7 +214,7 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
           const uint32_t all = group.from_lane(left, owner);
           pending = owners & (0 - owners);
           wanted = each = all < handle().depth ? all : handle().depth;
-          // Where there is room for the whole depth, what was submitted before has ended.
+          // If the whole depth is free, everything submitted before has ended.
           room = group.from_lane(done, owner) != 0 ? handle().depth : wanted;
         }
       }
@@ -271,7 +271,7 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
     return token;
   }
 
-  /// The entry of a command; of one that is split, number `part` of its entries.
+  /// The entry of a command; of a split command, entry number `part`.
   template <class Pages>
   XIO_DEVICE_INLINE Sqe build_entry(const Command& command, const Pages& pages, bool split, uint32_t part,
                                     uint64_t ticket) const {
@@ -287,12 +287,12 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
     return build(piece, pages, offset, ticket);
   }
 
-  /// The tokens of lanes that have `ended`, with how their operations ended: the first error wins.
+  /// The tokens of lanes that have `ended`, with the status of their operations: the first error wins.
   XIO_DEVICE Token with_status(Group<S> group, bool ended, Token token) {
     Token before = token;
     if (!ended) before.count = 0;
     if constexpr (is_shared<S>) {
-      // The leader has seen that they ended, and nothing of how.
+      // The leader has seen that they ended, but not with which status.
       arch::order_loads<state_scope<S>>();
       group.converge();
     }
@@ -307,7 +307,7 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
                                          Telemetry& telemetry, Notification* notification) {
     if constexpr (arch::calls_are_cheap && Policy::argument_checks && S == Sharing::thread) {
       if (XIO_UNLIKELY(!is_plain(command, pages))) {
-        // A copy: what a function elsewhere reads is not kept in registers.
+        // A copy: an object whose address is passed to a call is not kept in registers.
         const Command other = command;
         return submit_elsewhere(other, pages, until, telemetry, notification);
       }
@@ -327,7 +327,7 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
     return submit_any(group, command, pages, until, telemetry, notification);
   }
 
-  /// Not inlined by force: what is refused or split.
+  /// submit_any() without forced inlining, for commands that are refused or split.
   template <class Pages, class Until, class Telemetry>
   XIO_DEVICE Token submit_elsewhere(const Command& command, const Pages& pages, Until until, Telemetry& telemetry,
                                     Notification* notification) {
@@ -347,20 +347,20 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
         if (token.status.is_ok() && is_long(command)) {
           entries = (command.blocks() - 1) / most_blocks(command, handle()) + 1;
         }
-        // Without a deadline there is no waiting between entries: all of them fit at once, or none is submitted.
+        // Without a deadline there is no wait between entries: all of them are submitted together, or none.
         if (IsSame<Until, Now>::value && entries > handle().depth) {
           token = Token::refused(Status::invalid_argument);
           entries = 0;
         }
       }
       if constexpr (S == Sharing::thread) {
-        // Lanes that go through the loop each for itself pay for its every branch.
+        // Lanes that each execute the loop alone pay for every branch in it.
         if (XIO_LIKELY(!split))
           return submit_short(group, entries != 0, command, pages, until, notification, telemetry, token);
       }
       return submit_entries<true>(group, entries, split, command, pages, until, notification, telemetry, token);
     } else if (!is_told<Pages>(command)) {
-      // Nobody can vouch for data of which nobody knows how much it is.
+      // Without checks too, the data size must be known.
       token = Token::refused(Status::invalid_argument);
       wanting = false;
     }
@@ -371,7 +371,7 @@ class QueueCore : public QueueRings<S, Policy, Doorbell, Holder> {
   struct StoreChoice {
     using type = store::Stream;
   };
-  /// Narrow stores are written through as they are.
+  /// Narrow stores are always written through.
   template <bool Through, class Nothing>
   struct StoreChoice<true, Through, Nothing> {
     using type = store::Narrow;

@@ -2,18 +2,17 @@
 #pragma once
 
 /// @file
-/// @brief How the submission path turns what a caller passes as data into a data pointer.
+/// @brief Conversion of the data argument of a submission into a data pointer.
 ///
-/// | a caller passes                       | and gets                                                     |
-/// |---------------------------------------|--------------------------------------------------------------|
-/// | a piece of a Region, `region.at(…)`   | PRPs; refused where it is not inside, or not what is moved   |
-/// | a page source (pages.hpp)             | PRPs, with a list where more than two pages are spanned      |
-/// | `as_sgl(source)`                      | an SGL: one descriptor, or a list where the pieces are apart |
-/// | a DataPointer                         | that, as it is                                               |
-/// | NoData                                | none                                                         |
+/// | data argument                       | data pointer                                                        |
+/// |-------------------------------------|---------------------------------------------------------------------|
+/// | a piece of a Region, `region.at(…)` | PRPs; refused if not inside, or if its length is not the data size  |
+/// | a page source (pages.hpp)           | PRPs, with a list if more than two pages are spanned                |
+/// | `as_sgl(source)`                    | an SGL: one descriptor, or a list if the pieces are not contiguous  |
+/// | a DataPointer                       | used unchanged                                                      |
+/// | NoData                              | none                                                                |
 ///
-/// The first two need to know how much data the command moves (CommandWords::data); where it moves none, they give
-/// none.
+/// The first two need the size of the command's data (CommandWords::data); if it is 0, the data pointer is empty.
 
 #include <xio/device/core/region.hpp>
 #include <xio/device/queue/policy.hpp>
@@ -24,16 +23,16 @@ XIO_NAMESPACE_BEGIN
 
 namespace nvme {
 
-/// For commands that move no data.
+/// Data argument of commands that move no data.
 struct NoData {};
 
-/// A page source that is to be described by an SGL.
+/// A page source to be described by an SGL.
 template <class Pages>
 struct Sgl {
   Pages pages;
 };
 
-/// Describes `pages` by an SGL instead of PRPs; the controller must offer SGLs (Identify Controller, SGLS).
+/// Describes `pages` by an SGL instead of PRPs. The controller must support SGLs (Identify Controller, SGLS).
 template <class Pages>
 XIO_DEVICE constexpr Sgl<Pages> as_sgl(const Pages& pages) {
   return {pages};
@@ -41,7 +40,7 @@ XIO_DEVICE constexpr Sgl<Pages> as_sgl(const Pages& pages) {
 
 namespace detail {
 
-/// What is no place for data: bare numbers and addresses, of which nobody knows how far they reach.
+/// Types rejected as data argument: bare numbers and addresses, which carry no length.
 template <class T>
 constexpr bool is_number =
     IsSame<T, int>::value || IsSame<T, unsigned>::value || IsSame<T, long>::value || IsSame<T, unsigned long>::value ||
@@ -49,8 +48,8 @@ constexpr bool is_number =
 template <class T>
 constexpr bool is_number<T*> = true;
 
-/// Whether it is known how much data a command moves that is submitted with `Pages`. Whoever passes a data pointer, or
-/// NoData with a command that the library does not know, answers for it himself.
+/// Whether the data size of a command submitted with `Pages` is known. A caller that passes a DataPointer, or NoData
+/// with a command unknown to the library, is responsible for the size.
 template <class Pages>
 XIO_DEVICE_INLINE constexpr bool is_told(const CommandWords& command) {
   if constexpr (IsSame<Pages, DataPointer>::value) {
@@ -62,18 +61,18 @@ XIO_DEVICE_INLINE constexpr bool is_told(const CommandWords& command) {
   }
 }
 
-/// Whether it is known already where the data lies.
+/// Whether `Pages` is an encoded data pointer already.
 template <class Pages>
 struct IsReady : IsSame<Pages, DataPointer> {};
 
-/// Whether there is data to be found: the entry of a command without any names none.
+/// Whether the command's entry needs a data pointer.
 template <class Pages>
 XIO_DEVICE_INLINE constexpr bool has_data(const CommandWords& command) {
   return IsReady<Pages>::value || (!IsSame<Pages, NoData>::value && command.data != 0);
 }
 
-/// List memory of a submission: plain stores where a release follows, stores through the cache where none does.
-/// `InStep`: many lanes build at once.
+/// List memory of a submission: plain stores if a release follows, stores through the cache otherwise.
+/// @tparam InStep whether many lanes build at the same time
 template <class Policy, bool InStep>
 struct PublishedList {
   uint64_t* words;
@@ -90,7 +89,7 @@ struct PublishedList {
   XIO_DEVICE_INLINE static bool seldom(bool condition) { return InStep ? arch::seldom(condition) : condition; }
 };
 
-/// A page source of which it is known where the data lies, unless that takes a list.
+/// A page source with its data pointer, which is valid unless a list is needed.
 template <class Pages>
 struct Prepared {
   const Pages& pages;
@@ -102,7 +101,7 @@ struct IsReady<Prepared<Pages>> {
   static constexpr bool value = true;
 };
 
-/// List memory that is only asked whether the list would fit.
+/// List memory that stores nothing: tests whether a list would fit.
 struct RehearsedList {
   uint64_t bus;
   uint32_t bytes;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Many drives as one address space: a block address names a drive, a queue of it and an LBA.
+/// @brief Many drives as one address space: a block address selects a drive, one of its queues and an LBA.
 
 #include <xio/device/nvme/queue.hpp>
 
@@ -10,26 +10,26 @@ XIO_NAMESPACE_BEGIN
 
 namespace nvme {
 
-/// Where a block of a DriveSet lies.
+/// Location of a block of a DriveSet.
 struct DriveAddress {
   uint32_t drive;
   uint64_t lba;
 };
 
-/// A token together with the queue that it belongs to.
+/// A token and the queue that it belongs to.
 struct DriveToken {
   Token token;
   uint32_t queue = 0;  ///< index in DriveSetHandle::queues
 };
 
-/// Stripes blocks over drives of equal capacity, with one to many queues for each. Trivially copyable.
+/// Stripes blocks over drives of equal capacity, each with one or more queues. Trivially copyable.
 struct DriveSetHandle {
   const QueueHandle* queues;  ///< `drives * queues_per_drive` handles, all queues of drive 0 first
   uint32_t drives;
   uint32_t queues_per_drive;
-  uint32_t stripe_shift;  ///< log2 of the blocks in a stripe; a transfer does not cross its end
+  uint32_t stripe_shift;  ///< log2 of the blocks in a stripe; a transfer must not cross the end of its stripe
 
-  /// Stripe `n` lies on drive `n mod drives`.
+  /// Location of `block`: stripe `n` lies on drive `n mod drives`.
   XIO_HOST_DEVICE constexpr DriveAddress locate(uint64_t block) const {
     const uint64_t stripe = block >> stripe_shift;
     const uint64_t inside = block & ((uint64_t{1} << stripe_shift) - 1);
@@ -42,10 +42,10 @@ struct DriveSetHandle {
   }
 };
 
-/// Reads and writes over a DriveSetHandle. Which of a drive's queues is used depends on the wave, so that the lanes of
-/// a wave that go to one drive go to one queue, together.
+/// Submits commands over a DriveSetHandle. The wave's number selects the queue of each drive, so that the lanes of a
+/// wave that use one drive share one queue and submit together.
 ///
-/// @tparam S  Sharing::grid or Sharing::block; a set is shared by nature.
+/// @tparam S  Sharing::grid or Sharing::block; the waves that use a set always share its queues.
 template <Sharing S = Sharing::grid, class Policy = xio::Policy<>,
           class Doorbell = typename xio::detail::DoorbellOf<Policy>::type>
 class DriveSet {
@@ -56,8 +56,8 @@ class DriveSet {
   XIO_HOST_DEVICE DriveSet(const DriveSetHandle& set, uint32_t wave)
       : set_(set), lane_queue_(wave % set.queues_per_drive) {}
 
-  /// Submits one command for each calling lane, given with block addresses of the set: read, write and others that name
-  /// blocks. Lanes that go to the same drive are submitted together.
+  /// Submits one command per calling lane: read, write or another command that addresses blocks, with block addresses
+  /// of the set. Lanes that use the same drive are submitted together.
   template <class Pages>
   XIO_DEVICE DriveToken submit(const Command& command, const Pages& pages, Deadline until) {
     DriveToken result;
@@ -74,7 +74,7 @@ class DriveSet {
     return result;
   }
 
-  /// Waits for each calling lane's own token.
+  /// Waits for the token of each calling lane.
   XIO_DEVICE Status wait(const DriveToken& token, Deadline until) {
     Status status = token.token.status;
     for_each_queue(token.token.submitted(), token.queue, [&](uint32_t queue, uint64_t lanes) {
@@ -85,7 +85,7 @@ class DriveSet {
   }
 
  private:
-  /// Calls `action(queue, lanes)` once for each different queue, by just those lanes that take part and go there.
+  /// Calls `action(queue, lanes)` once per distinct queue, by exactly those participating lanes that use it.
   template <class Action>
   XIO_DEVICE void for_each_queue(bool takes_part, uint32_t queue, Action action) {
     const uint64_t group = arch::active();

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What the host tells a kernel about one NVMe queue pair: a trivially copyable struct, passed by value.
+/// @brief Handle of one NVMe queue pair: a trivially copyable struct that the host passes to a kernel by value.
 
 #include <xio/device/queue/completion.hpp>
 #include <xio/device/queue/room.hpp>
@@ -12,59 +12,59 @@ XIO_NAMESPACE_BEGIN
 
 namespace nvme {
 
-/// One queue pair and one namespace. Filled by the host (xio/host/nvme/controller.hpp does it); constants for the
+/// Handle of one queue pair and one namespace. Filled by the host (see xio/host/nvme/controller.hpp); constant for the
 /// kernel.
 ///
-/// All pointers are addresses that the executing side (GPU or CPU) can use; everything named `_bus` is an address that
-/// the controller can use. Counts are numbers of entries or of logical blocks, sizes are bytes.
+/// All pointers are addresses usable by the executing side (GPU or CPU); every member named `_bus` is an address usable
+/// by the controller. Counts are numbers of entries or of logical blocks; sizes are in bytes.
 struct QueueHandle {
-  // What every submission needs comes first: wide scalar loads fetch it.
+  // Members that every submission needs come first: wide scalar loads fetch them.
   QueueState* state;      ///< mutable state, zeroed before the first use
-  uint32_t depth;         ///< most operations in flight; <= sq_mask and <= cq_mask
-  uint32_t list_bytes;    ///< PRP list memory of one completion slot: a power of two from 8 to the page, or whole pages
+  uint32_t depth;         ///< maximum number of operations in flight; <= sq_mask and <= cq_mask
+  uint32_t list_bytes;    ///< PRP list bytes per completion slot: a power of two, 8 to the page size, or whole pages
   Sqe* sq;                ///< submission ring, `sq_mask + 1` entries
   uint32_t* sq_doorbell;  ///< SQ tail doorbell: a mapped register, or a word that a host proxy forwards
   uint32_t sq_mask;       ///< SQ size - 1; the size is a power of two
   uint32_t slot_mask;     ///< completion slots - 1; a power of two >= 2 * depth and <= 32768
-  uint32_t nsid;          ///< namespace of commands that name none
+  uint32_t nsid;          ///< default namespace of commands
   uint32_t page_shift;    ///< log2 of the controller's memory page size (CC.MPS): 12 means 4096 bytes
   CompletionSlot* slots;  ///< completion table, `slot_mask + 1` entries, zeroed before the first use
   uint32_t block_shift;   ///< log2 of the logical block size in bytes
-  uint32_t max_blocks;    ///< most logical blocks of one command (MDTS, and the 16-bit field); larger ones are split
-  uint64_t namespace_blocks;  ///< capacity of the namespace in logical blocks; 0: not checked here
-  uint64_t* lists;            ///< list memory: `list_bytes` for each completion slot; null: no command needs a list
-  uint64_t lists_bus;         ///< bus address of `lists`; a multiple of `list_bytes`, or of the page where that is less
+  uint32_t max_blocks;    ///< maximum logical blocks per command (MDTS and the 16-bit field); larger commands are split
+  uint64_t namespace_blocks;  ///< capacity of the namespace in logical blocks; 0: not checked by the kernel
+  uint64_t* lists;            ///< list memory: `list_bytes` per completion slot; null: no command needs a list
+  uint64_t lists_bus;         ///< bus address of `lists`; aligned to the lesser of `list_bytes` and the page size
 
   const Cqe* cq;                 ///< completion ring, `cq_mask + 1` entries
   uint32_t* cq_doorbell;         ///< CQ head doorbell, like `sq_doorbell`
   uint32_t cq_mask;              ///< CQ size - 1; the size is a power of two
   uint32_t qid;                  ///< identifier of the SQ and of the CQ
-  Notification** notifications;  ///< a pointer for each completion slot, zeroed; null where policies have none
+  Notification** notifications;  ///< one pointer per completion slot, zeroed; null if no policy uses notifications
   FailureLog* failures;          ///< followed by `failure_entries` words, all zeroed before the first use
   uint64_t flush_bus;            ///< bus address of one block in the data's memory, for flush_inbound(); 0: not offered
   uint64_t clock_hz;             ///< measured rate of the executing side's clock; 0: arch::clock_hz
 
-  uint32_t* sq_shadow;             ///< DBBUF shadow of the SQ tail; null: not in use
+  uint32_t* sq_shadow;             ///< DBBUF shadow of the SQ tail; null: unused
   uint32_t* cq_shadow;             ///< DBBUF shadow of the CQ head
   const uint32_t* sq_event_index;  ///< DBBUF EventIdx of the SQ tail
   const uint32_t* cq_event_index;  ///< DBBUF EventIdx of the CQ head
 
-  uint32_t failure_entries;  ///< of the log, at least 64
-  // What the controller takes of commands for which max_blocks does not hold.
-  uint32_t max_bytes;      ///< data of one that is not split, in bytes (MDTS); 0: not checked here
-  uint32_t append_bytes;   ///< the same of Zone Append (ZASL); 0: max_bytes
-  uint32_t verify_blocks;  ///< logical blocks of Verify (VSL), at most 65536; larger ones are split. 0: max_blocks
-  uint32_t write_zeroes_blocks;   ///< the same of Write Zeroes (WZSL)
-  uint32_t uncorrectable_blocks;  ///< the same of Write Uncorrectable (WUSL)
-  uint32_t dsm_ranges;            ///< ranges of Dataset Management (DMRL), at most 256; 0: not checked here
+  uint32_t failure_entries;  ///< entries of the failure log, at least 64
+  // Controller limits of commands for which max_blocks does not hold.
+  uint32_t max_bytes;      ///< data of a command that is not split, in bytes (MDTS); 0: not checked by the kernel
+  uint32_t append_bytes;   ///< data of Zone Append, in bytes (ZASL); 0: max_bytes
+  uint32_t verify_blocks;  ///< logical blocks of Verify (VSL), at most 65536; larger commands are split. 0: max_blocks
+  uint32_t write_zeroes_blocks;   ///< logical blocks of Write Zeroes (WZSL), likewise
+  uint32_t uncorrectable_blocks;  ///< logical blocks of Write Uncorrectable (WUSL), likewise
+  uint32_t dsm_ranges;            ///< ranges of Dataset Management (DMRL), at most 256; 0: not checked by the kernel
   uint32_t dsm_range_blocks;      ///< logical blocks of one range (DMRSL), for cover_ranges(); 0: no limit
-  uint64_t dsm_blocks;            ///< the same of all ranges of a command (DMSL)
+  uint64_t dsm_blocks;            ///< logical blocks of all ranges of a command (DMSL), likewise
 
   uint32_t abi;           ///< XIO_ABI_NUMBER of the side that filled the handle
   uint32_t handle_bytes;  ///< sizeof(QueueHandle) on that side
 };
 
-/// Whether both sides were compiled against the same layout; a kernel may check once.
+/// Whether both sides were compiled against the same layout. A kernel may check this once.
 XIO_DEVICE constexpr bool layout_agrees(const QueueHandle& handle) {
   return handle.abi == XIO_ABI_NUMBER && handle.handle_bytes == sizeof(QueueHandle);
 }

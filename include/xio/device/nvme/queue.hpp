@@ -18,25 +18,26 @@ XIO_NAMESPACE_BEGIN
 
 namespace nvme {
 
-/// An NVMe queue pair. Trivially copyable; a kernel makes one from a handle.
+/// An NVMe queue pair. Trivially copyable; a kernel constructs it from a handle.
 ///
-/// Lanes that call a function together act together: one reservation, one release and one doorbell for all of them.
-/// Status and Token answers are each lane's own. Which lanes these are:
+/// Lanes that call a function together act as a group: one claim, one release and one doorbell for all of them. Each
+/// lane gets its own Status or Token. The group is:
 ///
-/// | Sharing       | calls of each lane (submit, wait, test, …)          | submit_batch, transfer, wait_batch    |
+/// | Sharing       | per-lane calls (submit, wait, test, …)              | submit_batch, transfer, wait_batch    |
 /// |---------------|-----------------------------------------------------|---------------------------------------|
 /// | `thread`      | the caller                                          | the caller                            |
-/// | `wave`        | all lanes of the wave, or those that it was made for | the same                              |
-/// | `block, grid` | whichever come at the same time                     | all lanes of the wave, or those named |
+/// | `wave`        | all lanes of the wave, or the lanes named           | all lanes of the wave, or those named |
+/// | `block, grid` | the lanes that call at the same time                | all lanes of the wave, or those named |
 ///
-/// An NVIDIA GPU may run the lanes of a warp in any parts, so the lanes of one call cannot be told from who happens to
-/// be there: where only some lanes of a wave call a function of the last column, or use a queue of their wave, they
-/// say which when they make the BasicQueue, and all of them call. AMD GPUs keep them in step, and look themselves.
+/// An NVIDIA GPU may execute the lanes of a warp in arbitrary subsets, so the group of a call cannot be detected. If
+/// only some lanes of a wave call a function of the last column, or use a queue of their wave, the constructor must
+/// name these lanes, and all of them must call. AMD GPUs execute lanes in lockstep, and the group is detected.
 ///
-/// @tparam S        who uses the queue pair at the same time; using it more widely is a data race. Shared modes (block,
-///                  grid) and exclusive ones (thread, wave) keep different state: do not mix them on one queue pair.
-/// @tparam Policy   xio::Policy<>, Unchecked, or one derived from them (policy.hpp).
+/// @tparam S        concurrent users of the queue pair; wider use is a data race. Shared modes (block, grid) and
+///                  exclusive modes (thread, wave) keep different state: do not mix them on one queue pair.
+/// @tparam Policy   xio::Policy<>, Unchecked, or a policy derived from them (policy.hpp).
 /// @tparam Doorbell MmioDoorbell or ShadowDoorbell (doorbell.hpp).
+/// @tparam Holder   storage of the queue's state: InMemory, or InRegisters in a session().
 template <Sharing S, class Policy, class Doorbell, class Holder>
 class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
   using Core = QueueWaits<S, Policy, Doorbell, Holder>;
@@ -48,27 +49,27 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
   /// @param lanes bit i for lane i: the lanes of the wave that use this object, all in every call; 0: as in the table.
   XIO_HOST_DEVICE explicit BasicQueue(const QueueHandle& queue, uint64_t lanes = 0) : Core(queue, lanes) {}
 
-  /// A view that keeps the queue's state in registers until its end(): for the loop of one thread, or of one wave all
-  /// of whose active lanes take part in every call.
+  /// A view that keeps the queue's state in registers until its end() is called: for a loop of one thread, or of one
+  /// wave whose active lanes all take part in every call.
   XIO_DEVICE_INLINE BasicQueue<S, Policy, Doorbell, InRegisters> session() const {
     static_assert(!is_shared<S>, "only a queue that one thread or one wave owns can live in registers");
     return BasicQueue<S, Policy, Doorbell, InRegisters>(handle(), lanes_);
   }
 
-  /// `from_now` on this queue's measured clock.
+  /// The deadline `from_now` after this call, with the clock rate that the handle holds.
   XIO_DEVICE_INLINE Deadline deadline(Duration from_now) const {
     return xio::deadline(from_now, handle().clock_hz ? handle().clock_hz : arch::clock_hz);
   }
 
-  /// Submits one command for each calling lane; waits for room until the deadline.
+  /// Submits one command per calling lane; waits for space in the queue until the deadline.
   ///
-  /// @param pages   where the data lies: a piece of a Region, or anything with `uint64_t bus(uint64_t offset) const`
+  /// @param pages   the data: a piece of a Region, or any type with `uint64_t bus(uint64_t offset) const`
   ///                (xio/vendors/nvme/pages.hpp); NoData for commands that move none.
-  /// @param until   a Deadline; Now{} does what try_submit() does
-  /// @param options who is told of the end (Notify policies), and what is measured
-  /// @return a token; a refused one carries the reason. Commands longer than QueueHandle::max_blocks (verify_blocks, …)
-  ///         are split, and the token stands for all parts. Status::invalid_argument also where it is not known how
-  ///         much data the command moves (CommandSetters::moves()), and where one that cannot be split is too long.
+  /// @param until   a Deadline; with Now{} the call behaves like try_submit()
+  /// @param options notification of completion (Notify policies), and measurement
+  /// @return a token; a refused token carries the reason. Commands longer than QueueHandle::max_blocks (verify_blocks,
+  ///         …) are split, and the token denotes all parts. A command is also refused with Status::invalid_argument if
+  ///         its data size is unknown (CommandSetters::moves()), or if it is too long and cannot be split.
   template <class Pages, class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token submit(const Command& command, const Pages& pages, Until until,
                                  const CallOptions& options = CallOptions()) {
@@ -78,34 +79,34 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
     return submit_checked(callers(), command, pages, until, options.telemetry(), options.told());
   }
 
-  /// As submit(), without waiting and without taking completions: a lane that finds no room gets a token refused with
-  /// Status::would_block.
+  /// Submits one command per calling lane without waiting and without taking completions. A lane that finds the queue
+  /// full gets a token refused with Status::would_block.
   template <class Pages, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token try_submit(const Command& command, const Pages& pages,
                                      const CallOptions& options = CallOptions()) {
     return submit(command, pages, Now{}, options);
   }
 
-  /// Reads logical blocks from `lba` on into `to`, all of it. Refused with Status::out_of_range where `to` is not
-  /// inside of its Region, and Status::invalid_argument where it is not whole blocks.
+  /// Reads logical blocks starting at `lba` into all of `to`. Refused with Status::out_of_range if `to` is not inside
+  /// its Region, and with Status::invalid_argument if it is not a whole number of blocks.
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token read(uint64_t lba, const RegionSpan& to, Until until,
                                const CallOptions& options = CallOptions()) {
     return move(Opcode::read, lba, to, until, options);
   }
-  /// As read(): writes all of `from`.
+  /// Writes all of `from` to logical blocks starting at `lba`. Refused like read().
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token write(uint64_t lba, const RegionSpan& from, Until until,
                                 const CallOptions& options = CallOptions()) {
     return move(Opcode::write, lba, from, until, options);
   }
 
-  /// Submits `count` pieces as one operation, together: one reservation, one release, one doorbell.
+  /// Submits `count` pieces together as one operation: one claim, one release, one doorbell.
   ///
-  /// All lanes of the group pass the same arguments. The token is the same in all lanes and stands for the whole batch;
-  /// it is best waited for with wait_batch().
-  /// @param count 1 to the queue's depth; transfer() takes any number.
-  /// @param until a Deadline; with Now{} it is refused with Status::would_block where there is no room for all
+  /// All lanes of the group pass the same arguments. The token is identical in all lanes and denotes the whole batch;
+  /// wait for it with wait_batch().
+  /// @param count 1 to the queue's depth; transfer() accepts any number.
+  /// @param until a Deadline; with Now{} the batch is refused with Status::would_block if it does not fit as a whole
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE Token submit_batch(Opcode operation, const Piece* pieces, uint32_t count, Until until,
                                 const CallOptions& options = CallOptions()) {
@@ -127,11 +128,12 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
     return token;
   }
 
-  /// Moves any number of pieces through the queue and waits for all of them; the window stays full while they last.
+  /// Moves any number of pieces through the queue and waits for all of them, keeping the queue full.
   ///
-  /// All lanes of the group pass the same arguments. @param progress counts them; zeroed by the caller, who may watch
-  /// it. Returns the first error, or Status::timed_out with operations still in flight: `progress.done` tells how many
-  /// ended.
+  /// All lanes of the group pass the same arguments.
+  /// @param progress counts the pieces that have ended; zeroed by the caller, who may poll it
+  /// @return the first error, or Status::timed_out with operations still in flight: `progress.done` is the number that
+  ///         have ended
   XIO_DEVICE Status transfer(Opcode operation, const Piece* pieces, uint32_t count, Deadline until,
                              Notification& progress) {
     static_assert(Policy::notifications, "transfer() needs a policy with Notify");
@@ -168,8 +170,8 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
     return summary.count != 0 ? summary.first : Status(Status::device_error);
   }
 
-  /// Waits for a batch that the whole group submitted: each lane looks at its share. All lanes get the same answer: the
-  /// first error in lane order, else Status::ok.
+  /// Waits for a batch that the whole group submitted; each lane waits for its share. All lanes return the same status:
+  /// the first error in lane order, else Status::ok.
   XIO_DEVICE Status wait_batch(const Token& batch, Deadline until) {
     if constexpr (S == Sharing::thread) {
       return wait(batch, until);
@@ -185,23 +187,23 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
       mine.last = batch.last - (batch.count - end);
       telemetry::Off off;
       const Status status = wait_in(group, mine, until, off);
-      group.converge();  // what one lane has acquired is there for all
+      group.converge();  // what one lane acquired is visible to all
       const uint64_t failed = group.members(!status.is_ok());
       if (!failed) return Status::ok;
       return protocol::unpack(group.from_lane(protocol::pack(status), arch::first_lane(failed)));
     }
   }
 
-  /// Waits until the token's operation has ended, and returns how; each lane waits for its own token.
+  /// Waits until the token's operation has ended, and returns its status. Each lane waits for its own token.
   ///
-  /// Status::timed_out leaves the operation in flight: its buffer still belongs to the device.
+  /// After Status::timed_out the operation is still in flight: its buffer belongs to the device.
   template <class CallOptions = Options<>>
   XIO_DEVICE Status wait(const Token& token, Deadline until, const CallOptions& options = CallOptions()) {
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
     return wait_in(callers(), token, until, options.telemetry());
   }
 
-  /// Looks once: Status::would_block where the operation has not ended yet.
+  /// Polls once: returns Status::would_block if the operation has not ended yet.
   XIO_DEVICE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order, "data may arrive after its completion: use wait(), which makes it arrive");
     const Group<S> group = callers();
@@ -209,7 +211,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
     return test_group(group, token);
   }
 
-  /// Waits for all of the calling lane's tokens; the first error in array order, else Status::ok.
+  /// Waits for all of the calling lane's tokens. Returns the first error in array order, else Status::ok.
   XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
     const Group<S> group = callers();
     telemetry::Off off;
@@ -221,7 +223,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
     return result;
   }
 
-  /// Waits until one of the calling lane's tokens has ended; `which` tells which one, the answer how.
+  /// Waits until one of the calling lane's tokens has ended. Sets `which` to its index and returns its status.
   XIO_DEVICE Status wait_any(const Token* tokens, uint32_t count, Deadline until, uint32_t& which) {
     const Group<S> group = callers();
     Status found = count != 0 ? Status::would_block : Status::invalid_argument;
@@ -250,11 +252,12 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
     return found;
   }
 
-  /// Command specific result of an operation that has ended: CQE dword 0 in bits 31:0, dword 1 above.
+  /// Returns the command specific result of an operation that has ended: CQE dword 0 in bits 31:0, dword 1 in bits
+  /// 63:32.
   ///
-  /// The table keeps it until as many commands as it has slots were submitted after this one. Status::expired where
-  /// that is over: submit with a KeptResult what may be asked for later. Status::would_block where it has not ended, as
-  /// far as completions were taken.
+  /// The completion table keeps it until as many further commands as the table has slots were submitted, then the call
+  /// returns Status::expired: submit with a KeptResult if the result may be needed later. Returns Status::would_block
+  /// if, as far as completions were taken, the operation has not ended.
   XIO_DEVICE_INLINE Status result(const Token& token, uint64_t& value) {
     if (token.count == 0) return token.status;
     uint64_t word = 0;
@@ -264,30 +267,31 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
     if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
     value = protocol::read<S>(protocol::slot_of(slots, handle().slot_mask, token.last).result);
     if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
-    // Nobody has stored another one there before the next command with this identifier was submitted.
+    // The slot is overwritten only after the next command with this identifier was submitted.
     return protocol::claimed(Core::device()) <= token.last + handle().slot_mask + 1 ? Status::ok : Status::expired;
   }
 
   /// Announces deferred submissions (Deferred policies); otherwise does nothing.
   XIO_DEVICE_INLINE void flush() { flush_group(callers()); }
 
-  /// Makes the caller's own plain stores visible to the device: needed before submissions under WriteThrough.
+  /// Makes the caller's plain stores visible to the device: required before submissions under WriteThrough.
   XIO_DEVICE_INLINE void publish_payload() const { arch::release_system(); }
 
-  /// Takes completions that are there and files them, without waiting. Returns how many.
+  /// Takes the available completions and records them, without waiting. Returns how many.
   template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
     return Core::drain_here(callers(), options.telemetry());
   }
 
-  /// Takes completions that are there and calls `each(const Completion&)` for every one, without waiting: then nobody
-  /// need wait for its token, and no error of it is left for quiet(). Returns how many were taken.
+  /// Takes the available completions and calls `each(const Completion&)` for each, without waiting. Their tokens need
+  /// no wait, and their errors are not reported by quiet(). Returns how many were taken.
   ///
-  /// A caller keeps what it must know of a command under Completion::slot (slot_of() tells it after the submission).
-  /// Sharing::thread: `each` may submit. Sharing::wave: each lane gets those that it took, of whichever lane they are.
-  /// Completions that other calls take (waits, submissions with a deadline, drain()) are not handed over.
-  /// @param most stops when so many are taken; a wave may take up to its number of lanes - 1 more.
+  /// A caller can keep its data of a command under Completion::slot (slot_of() returns it after the submission).
+  /// Sharing::thread: `each` may submit. Sharing::wave: each lane gets the completions that it took, of any lane's
+  /// commands. Completions that other calls take (waits, submissions with a deadline, drain()) are not passed to
+  /// `each`.
+  /// @param most stops after this number; a wave may take up to its number of lanes - 1 more.
   template <class Each, class CallOptions = Options<>>
   XIO_DEVICE_INLINE uint32_t process_completions(Each&& each, uint32_t most = ~0u,
                                                  const CallOptions& options = CallOptions()) {
@@ -297,14 +301,14 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
     return Core::process_group(callers(), each, most, options.telemetry());
   }
 
-  /// Identifier of a submitted command, at most QueueHandle::slot_mask; of a split one, that of its last part.
+  /// Identifier of a submitted command, at most QueueHandle::slot_mask; for a split command, that of its last part.
   XIO_DEVICE_INLINE uint32_t slot_of(const Token& token) const { return ring::slot(token.last, handle().slot_mask); }
 
-  /// Waits until every operation that was submitted before this call, by anyone, has ended.
-  /// NVMe does not order commands: this is the way to have one executed after another.
+  /// Waits until every operation submitted before this call, by any user of the queue, has ended. NVMe does not order
+  /// commands: a fence is the way to execute one after another.
   XIO_DEVICE Status fence(Deadline until) { return fence_in(callers(), until); }
 
-  /// As fence(); then returns the first error that nobody has waited for, and forgets all of them.
+  /// Waits like fence(), then returns the first error that no caller has waited for, and clears all of them.
   XIO_DEVICE Status quiet(Deadline until) {
     const Group<S> group = callers();
     const Status fenced = fence_in(group, until);
@@ -313,13 +317,13 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
     return find_errors(group, true, until, summary) ? summary.first : Status(Status::timed_out);
   }
 
-  /// Failed operations that nobody has waited for so far. Looks through the completion table where there are any.
+  /// Failed operations that no caller has waited for so far. Searches the completion table if there are any.
   XIO_DEVICE ErrorSummary errors() { return errors_in(callers()); }
 
   /// Makes data that the device wrote before its last completion visible where PCIe does not order the two (data in
-  /// device memory, completions in host memory): the controller is made to read back from the data's memory.
-  /// Uses a Compare command, whose outcome says nothing: only that none came is an error. Status::unsupported where the
-  /// handle offers no buffer for it.
+  /// device memory, completions in host memory): the controller reads back from the data's memory. This uses a Compare
+  /// command, whose result is ignored; only a missing completion is an error. Returns Status::unsupported if the handle
+  /// offers no buffer for it.
   XIO_DEVICE Status flush_inbound(Deadline until) { return flush_inbound_group(callers(), until); }
 
  private:

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The two rings of an NVMe queue pair: tickets, doorbells, completions and waits.
+/// @brief The rings of an NVMe queue pair: tickets, doorbells, completions and waits.
 
 #include <xio/device/nvme/types.hpp>
 #include <xio/device/queue/doorbell.hpp>
@@ -11,7 +11,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace nvme {
 
-/// The protocol code on NVMe's rings: everything that does not depend on what a command is.
+/// The queue protocol on NVMe's rings: everything that is independent of the commands.
 template <Sharing S, class QueuePolicy, class Doorbell, class Holder>
 class QueueRings : public Holder {
  public:
@@ -23,12 +23,12 @@ class QueueRings : public Holder {
   using Holder::lanes_;
   using Holder::state;
 
-  /// The lanes of this call, each of which calls for itself; asked once in a call.
+  /// The group of a call in which each lane acts for itself; determined once per call.
   XIO_DEVICE_ALWAYS_INLINE Group<S> callers() const { return Group<S>::of_callers(lanes_); }
-  /// The lanes of this call, which they make together.
+  /// The group of a call that acts once for all lanes.
   XIO_DEVICE_INLINE Group<S> all_callers() const { return Group<S>::of_all(lanes_); }
 
-  /// Why there are no tickets.
+  /// The reason why a claim got no tickets.
   template <class Until>
   XIO_DEVICE_INLINE Status refusal(Group<S> group) {
     if (group.any(protocol::read<S>(state().broken) != 0)) return Status::broken;
@@ -40,7 +40,7 @@ class QueueRings : public Holder {
     return {q.cq, q.slots, q.failures, q.notifications, q.cq_mask, q.slot_mask, q.depth, q.failure_entries};
   }
 
-  /// Takes completions where it is done in passing: called, where nothing is kept of what is taken.
+  /// Takes completions in the course of another call. Out of line where the details of what is taken are not needed.
   template <class Telemetry>
   XIO_DEVICE_INLINE uint32_t drain_group(Group<S> group, Telemetry& telemetry) {
     if constexpr (arch::calls_save_registers && IsSame<Telemetry, telemetry::Off>::value && Holder::stored_each_time) {
@@ -61,8 +61,8 @@ class QueueRings : public Holder {
     }
   }
 
-  /// Once in a kernel. Single words, since those travel in registers.
-  /// @param seen what begin_drain() has found; nothing: it is to be called
+  /// drain_group() as one copy per kernel. Its parameters are single words, since these are passed in registers.
+  /// @param seen the result of begin_drain(); empty: drain_once() calls it
   template <class... Seen>
   XIO_LEAF XIO_DEVICE static uint32_t drain_once(QueueState* state, const Cqe* cq, CompletionSlot* slots,
                                                  FailureLog* failures, Notification** notifications, uint32_t* doorbell,
@@ -109,7 +109,7 @@ class QueueRings : public Holder {
       if constexpr (!is_shared<S> && !arch::calls_save_registers) {
         taken = take_completions<false>(ring, group, found, telemetry, record);
         if (XIO_UNLIKELY(taken == protocol::met_error)) {
-          // Not `record` itself: what a function elsewhere may write to is not kept in registers.
+          // Not `record` itself: an object whose address is passed to a call is not kept in registers.
           Record other;
           taken = take_errors(group, telemetry, other);
           record = other;
@@ -122,7 +122,7 @@ class QueueRings : public Holder {
     return taken;
   }
 
-  /// Looks until `most` or more are taken, or none is there; each lane passes what it took to `each`.
+  /// Takes completions until `most` or more are taken, or none is available; each lane passes what it took to `each`.
   template <class Each, class Telemetry>
   XIO_DEVICE_INLINE uint32_t process_group(Group<S> group, Each& each, uint32_t most, Telemetry& telemetry) {
     uint32_t all = 0;
@@ -158,7 +158,7 @@ class QueueRings : public Holder {
         telemetry, record);
   }
 
-  /// Kept out of the way of a CPU; a GPU has registers enough, and no cheap calls.
+  /// Drain with error handling: out of line on a CPU only, since a GPU has enough registers, and no cheap calls.
   template <class Telemetry, class Record>
   XIO_COLD XIO_DEVICE uint32_t take_errors(Group<S> group, Telemetry& telemetry, Record& record) {
     protocol::Found found{};
@@ -167,7 +167,7 @@ class QueueRings : public Holder {
     return take_completions<true>(ring, group, found, telemetry, record);
   }
 
-  /// What it takes to publish entries and to ring for them (queue/claim.hpp).
+  /// Doorbell of the submission queue (queue/claim.hpp).
   struct Bell {
     using Policy = QueuePolicy;
     static constexpr Sharing sharing = S;
@@ -190,7 +190,7 @@ class QueueRings : public Holder {
     XIO_DEVICE_INLINE static uint64_t note(uint64_t) { return 0; }
   };
 
-  /// The queue as its protocol sees it (queue/claim.hpp).
+  /// Interface of the queue to its protocol (queue/claim.hpp).
   struct Device {
     using Policy = QueuePolicy;
     using Tickets = protocol::PlainTickets;
@@ -221,7 +221,7 @@ class QueueRings : public Holder {
 
   XIO_DEVICE_INLINE void flush_group(Group<S> group) { protocol::flush(device(), group); }
 
-  /// Of the lanes' faults the first, in all of them.
+  /// The first of the lanes' faults, returned in all lanes.
   XIO_DEVICE_INLINE Status first_fault(Group<S> group, Status fault) const {
     const uint64_t faulty = group.members(!fault.is_ok());
     if (XIO_LIKELY(faulty == 0)) return Status::ok;
@@ -236,7 +236,7 @@ class QueueRings : public Holder {
     protocol::publish(device(), group, claim);
   }
 
-  /// Announces what waits to be announced, then waits for each lane's token.
+  /// Announces deferred entries, then waits for each lane's token.
   template <class Telemetry>
   XIO_DEVICE Status wait_group(Group<S> group, const Token& token, Deadline until, Telemetry& telemetry) {
     flush_group(group);
@@ -255,7 +255,7 @@ class QueueRings : public Holder {
     return true;
   }
 
-  /// Waits for each lane's token without taking note of errors.
+  /// Waits for each lane's token without marking errors as waited for.
   XIO_DEVICE Status wait_quietly(Group<S> group, const Token& token, Deadline until) {
     telemetry::Off off;
     bool broken = false;
@@ -263,7 +263,7 @@ class QueueRings : public Holder {
     const bool done = group.poll(
         [&] {
           if (!group.any(!ended(token))) return true;
-          // Again and again, since others may not have published theirs yet, nor announce them soon.
+          // In every round, since other waves may not have published their entries yet, nor announce them soon.
           flush_group(group);
           if (++looks % arch::looks_per_clock == 0) protocol::help(device(), group);
           drain_group(group, off);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Small types of the NVMe queue: where its state lives, what a batch is made of.
+/// @brief Small types of the NVMe queue: storage of its state, completions, pieces of a batch.
 
 #include <xio/device/nvme/handle.hpp>
 #include <xio/device/queue/completion.hpp>
@@ -13,7 +13,7 @@ XIO_NAMESPACE_BEGIN
 namespace nvme {
 
 namespace detail {
-/// The handle, with what the compiler must know of those pointers that plain accesses go through.
+/// The handle, with pointers used for plain accesses marked as global memory.
 XIO_DEVICE_INLINE QueueHandle in_global_memory(QueueHandle handle) {
   handle.state = arch::in_global(handle.state);
   handle.slots = arch::in_global(handle.slots);
@@ -24,7 +24,7 @@ XIO_DEVICE_INLINE QueueHandle in_global_memory(QueueHandle handle) {
 }
 }  // namespace detail
 
-/// Queue state in memory, where all users of the queue find it.
+/// Holder that keeps the queue's state in memory, accessible to all users of the queue.
 class InMemory {
  public:
   static constexpr bool stored_each_time = true;
@@ -35,17 +35,17 @@ class InMemory {
  protected:
   XIO_HOST_DEVICE QueueState& state() const { return *handle_.state; }
   QueueHandle handle_;
-  uint64_t lanes_;  ///< that call together; 0: see Group::of_callers()
+  uint64_t lanes_;  ///< lanes that call together, as a mask; 0: see Group::of_callers()
 };
 
-/// Queue state in registers, for a loop of one user; see BasicQueue::session().
+/// Holder that keeps the queue's state in registers, for a loop of one user; see BasicQueue::session().
 class InRegisters {
  public:
   static constexpr bool stored_each_time = false;
   XIO_HOST_DEVICE InRegisters(const QueueHandle& handle, uint64_t lanes)
       : handle_(detail::in_global_memory(handle)), lanes_(lanes), state_(*handle.state) {}
   XIO_HOST_DEVICE const QueueHandle& handle() const { return handle_; }
-  /// Writes the state back; the session is not used afterwards.
+  /// Writes the state back; the session must not be used afterwards.
   XIO_HOST_DEVICE void end() { *handle_.state = state_; }
 
  protected:
@@ -55,25 +55,25 @@ class InRegisters {
   QueueState state_;
 };
 
-/// One command that has ended, as BasicQueue::process_completions() hands it over.
+/// A command that has ended, as BasicQueue::process_completions() reports it.
 struct Completion {
-  uint64_t ticket;        ///< its number: Token::last of a command that was not split
+  uint64_t ticket;        ///< its ticket: Token::last of a command that was not split
   uint64_t result;        ///< as BasicQueue::result(): CQE dword 0 in bits 31:0, dword 1 above
-  uint32_t slot;          ///< its identifier, at most QueueHandle::slot_mask: no other one in flight has the same
-  uint16_t status_field;  ///< the device's own status, without the phase bit
+  uint32_t slot;          ///< command identifier, at most QueueHandle::slot_mask; unique among commands in flight
+  uint16_t status_field;  ///< status field of the CQE without the phase bit
 
   XIO_HOST_DEVICE constexpr bool is_ok() const { return !CompletionFormat::is_error(status_field); }
   XIO_HOST_DEVICE constexpr Status status() const { return CompletionFormat::decode(status_field); }
 };
 
-/// One piece of a batch: `blocks` logical blocks from `lba` to or from contiguous memory at bus address `bus`.
+/// One piece of a batch: `blocks` logical blocks from `lba`, to or from contiguous memory at bus address `bus`.
 struct Piece {
   uint64_t lba;
   uint64_t bus;
   uint32_t blocks;  ///< 1 to QueueHandle::max_blocks; pieces are not split
 };
 
-/// Failed operations that nobody has waited for.
+/// Summary of failed operations that no caller has waited for.
 struct ErrorSummary {
   uint32_t count;
   uint64_t first_ticket;

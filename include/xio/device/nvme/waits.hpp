@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief What the waits of an NVMe queue pair are made of: one token, everything, the errors that are left, and data
-/// that comes later than its completion.
+/// @brief Waits of an NVMe queue pair: for one token, for everything, for remaining errors, and for data that arrives
+/// after its completion.
 
 #include <xio/device/nvme/core.hpp>
 
@@ -11,7 +11,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace nvme {
 
-/// The waits of an NVMe queue pair, for lanes that are known, as BasicQueue puts them together.
+/// The waits of an NVMe queue pair for a known group of lanes; base class of BasicQueue.
 template <Sharing S, class Policy, class Doorbell, class Holder>
 class QueueWaits : public QueueCore<S, Policy, Doorbell, Holder> {
   using Core = QueueCore<S, Policy, Doorbell, Holder>;
@@ -35,11 +35,11 @@ class QueueWaits : public QueueCore<S, Policy, Doorbell, Holder> {
     const uint64_t window = uint64_t{handle().slot_mask} + 1;
     const uint32_t lanes = group.lanes();
     uint32_t looks = 0;
-    // Each lane looks at one ticket; older ones have ended, or their slots could not be in use again.
+    // Each lane checks one ticket. Older ones have ended, or their slots could not be in use again.
     for (uint64_t base = end > window ? end - window : 0; base < end; base += lanes) {
       uint64_t retired = 0;
       if constexpr (is_shared<S>) {
-        // Who counted them knew their tickets: what is read next is not older.
+        // The drain that advanced `retired` had seen the tickets, so the claims read next are not older.
         retired = arch::observe<state_scope<S>>(&state().retired);
       } else {
         retired = state().retired;
@@ -54,12 +54,12 @@ class QueueWaits : public QueueCore<S, Policy, Doorbell, Holder> {
       if (!status.is_ok()) return status;
     }
     arch::acquire_system();
-    // Each lane has looked at other operations than its own.
+    // Each lane has checked operations of other lanes.
     group.converge();
     return inbound(group, until);
   }
 
-  /// In place of a deadline: takes the time that it takes.
+  /// Replaces a deadline: never passes.
   struct Always {
     XIO_HOST_DEVICE static constexpr bool passed() { return false; }
   };
@@ -69,7 +69,7 @@ class QueueWaits : public QueueCore<S, Policy, Doorbell, Holder> {
     return summary;
   }
 
-  /// Returns false where `until` passed; see protocol::find_errors().
+  /// Returns false if `until` passed; see protocol::find_errors().
   template <class Until>
   XIO_DEVICE bool find_errors(Group<S> group, bool take, Until until, ErrorSummary& summary) {
     protocol::UnseenErrors found;
@@ -78,7 +78,7 @@ class QueueWaits : public QueueCore<S, Policy, Doorbell, Holder> {
     return true;
   }
 
-  /// After a wait for everything: flush_inbound() where the policy needs it.
+  /// After a wait for everything: flush_inbound() if the policy requires it.
   XIO_DEVICE Status inbound(Group<S> group, Deadline until) {
     if constexpr (Policy::inbound_in_order) {
       return Status::ok;
@@ -94,7 +94,7 @@ class QueueWaits : public QueueCore<S, Policy, Doorbell, Holder> {
                                    nullptr, off, Token());
     const Token flushing = Core::from_leader(group, own);
     const Status status = wait_group(group, flushing, until, off);
-    // Any answer of the drive, an error of its medium too, came after its read of our memory.
+    // Any completion, a media error included, follows the drive's read of the data's memory.
     const bool unanswered = status == Status::timed_out || status == Status::broken;
     return flushing.submitted() && !unanswered ? Status(Status::ok) : status;
   }

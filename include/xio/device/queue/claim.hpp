@@ -2,32 +2,33 @@
 #pragma once
 
 /// @file
-/// @brief Claiming tickets: room first, tickets second, so that a refused claim leaves no trace. Knows no vendor.
+/// @brief Claiming tickets: space is checked first and tickets are taken second, so that a refused claim leaves no
+/// trace. Independent of vendors.
 ///
-/// A ticket is the number of an operation, counted from the queue's creation. A claim of several tickets may be passed
-/// by for ever by claims of one: who is refused asks the others to leave room (a wish), which they do until it is
-/// served, or for a millisecond.
+/// A ticket is the number of an operation, counted from the queue's creation. Claims of one ticket can starve a claim
+/// of several. A refused waiter therefore writes a reservation request (`wish`): other claims leave it space until it
+/// is served, or for a millisecond.
 ///
-/// What is called `Device` here and in tail.hpp is how a queue appears to its protocol:
+/// A `Device`, here and in tail.hpp, is the interface of a queue to its protocol:
 ///
 /// | member                                     | meaning                                                            |
 /// |--------------------------------------------|--------------------------------------------------------------------|
-/// | `sharing`, `Policy`, `Tickets`             | compile-time choices; PlainTickets or the like                     |
+/// | `sharing`, `Policy`, `Tickets`             | compile-time choices; `Tickets` is PlainTickets or similar         |
 /// | `QueueState& state()`                      | the counters                                                       |
-/// | `uint64_t& claims()`                       | the word that claims change: QueueState::reserved, mostly          |
-/// | `uint32_t depth()`                         | most operations in flight                                          |
-/// | `bool is_free(uint64_t ticket)`            | whether what a ticket uses beside the ring is free                 |
-/// | `Bell bell()`                              | what it takes to publish and ring: few words, passed by value      |
+/// | `uint64_t& claims()`                       | the claim word: usually QueueState::reserved                       |
+/// | `uint32_t depth()`                         | maximum number of operations in flight                             |
+/// | `bool is_free(uint64_t ticket)`            | whether the ticket's resources other than its ring entry are free  |
+/// | `Bell bell()`                              | what publishing and ringing need: few words, passed by value       |
 ///
 /// | member of a Bell                           | meaning                                                            |
 /// |--------------------------------------------|--------------------------------------------------------------------|
 /// | `sharing`, `Policy`                        | as above                                                           |
 /// | `QueueState* state`, `uint32_t depth`      | as above                                                           |
-/// | `uint64_t& link(uint64_t ticket)`          | the link of a ticket's place in the ring                           |
+/// | `uint64_t& link(uint64_t ticket)`          | the link at the ticket's ring slot                                 |
 /// | `void ring(uint64_t end, uint64_t note)`   | stores the doorbell for all entries before `end`                   |
-/// | `has_notes`                                | whether a doorbell says more than `end`                            |
-/// | `uint64_t note(uint64_t end)`              | … what, where others published the entries                         |
-/// | `void leave_note(uint64_t end, note)`      | … tells them                                                       |
+/// | `has_notes`                                | whether a doorbell carries a note in addition to `end`             |
+/// | `uint64_t note(uint64_t end)`              | … the note, if another wave published the entries                  |
+/// | `void leave_note(uint64_t end, note)`      | … stores the note for other waves                                  |
 
 #include <xio/device/queue/state.hpp>
 
@@ -39,7 +40,7 @@ namespace protocol {
 struct Claim {
   uint64_t first;
   uint32_t count;
-  uint64_t word;  ///< that the claim changed, as it was before
+  uint64_t word;  ///< claim word before the claim
 };
 
 /// Tickets claimed so far.
@@ -49,27 +50,27 @@ XIO_DEVICE_INLINE uint64_t claimed(const Device& device) {
   return Device::Tickets::ticket(word, read<Device::sharing>(device.state().retired));
 }
 
-/// The same, to compare with; less than any ticket where the queue is broken and nobody shares it.
+/// claimed() as a signed limit for comparisons: less than any ticket if the queue is broken and not shared.
 template <class Device>
 XIO_DEVICE_INLINE int64_t claimed_or_broken(const Device& device) {
   return static_cast<int64_t>(is_shared<Device::sharing> ? claimed(device) : device.claims());
 }
 
-/// The same: at least those that any lane of the group knows of, whoever of them reads the word.
+/// claimed() in all lanes of the group, not less than any of them knows.
 template <class Device>
 XIO_DEVICE_INLINE uint64_t claimed_by_all(const Device& device, Group<Device::sharing> group) {
   group.converge();
   return group.from_leader(claimed(device));
 }
 
-/// How many of the tickets `first`, `first + 1`, … up to `count` may be used now.
+/// Number of consecutive tickets starting at `first`, up to `count`, that may be used now.
 template <class Device>
 XIO_DEVICE_INLINE uint32_t leading_free(const Device& device, Group<Device::sharing> group, uint64_t first,
                                         uint32_t count) {
   const uint32_t lanes = group.lanes();
   for (uint32_t base = 0; base < count; base += lanes) {
     const uint32_t mine = base + group.rank();
-    // Lanes beyond the count look at the first ticket's slot again.
+    // Lanes beyond the count check the first ticket's slot again.
     const uint64_t busy = group.members(!device.is_free(first + (mine < count ? mine : 0)));
     if (XIO_UNLIKELY(busy != 0)) {
       const uint32_t free_ones = base + group.before(busy);
@@ -79,15 +80,15 @@ XIO_DEVICE_INLINE uint32_t leading_free(const Device& device, Group<Device::shar
   return count;
 }
 
-/// What seldom happens to a claim needs the counters and the word that claims change; these are called, and exist once
-/// in a kernel. One lane calls.
+/// Rare paths of a claim, which use the counters and the claim word. They are called, and exist once per kernel. One
+/// lane calls.
 template <Sharing S>
 struct ClaimWord {
   static constexpr arch::Scope scope = state_scope<S>;
-  /// A wish's time is 48 bits of the clock, which go round in days at least.
+  /// The time of a reservation request is 48 bits of the clock, which take at least days to wrap.
   static constexpr uint64_t time_bits = ~uint64_t{0} >> 16;
 
-  /// Sets and clears bits that are not the ticket's.
+  /// Sets and clears bits other than the ticket's.
   XIO_DEVICE_INLINE static void change_flags(uint64_t* word, uint64_t set, uint64_t clear) {
     uint64_t now = arch::load<scope>(word);
     while (((now | set) & ~clear) != now && !arch::compare_exchange<scope>(word, now, (now | set) & ~clear)) {
@@ -105,17 +106,17 @@ struct ClaimWord {
     }
   }
 
-  /// How many operations may be in flight for a claim that found `now`, which has flags.
-  /// @param own what the caller itself has written into QueueState::wish; 0: nothing
+  /// Number of operations that may be in flight for a claim that found `now`, which has flags.
+  /// @param own reservation request that the caller wrote to QueueState::wish; 0: none
   XIO_LEAF XIO_DEVICE static uint32_t allowed(QueueState* state, uint64_t* word, uint32_t depth, uint64_t now,
                                               uint64_t own) {
     if ((now & broken_bit) != 0) return 0;
     uint64_t wish = arch::load<scope>(&state->wish);
     if (wish != 0 && wish == own) return depth;
     const bool over = wish != 0 && is_over(wish);
-    if (over && !arch::compare_exchange<scope>(&state->wish, wish, uint64_t{0})) return 0;  // renewed: look again
+    if (over && !arch::compare_exchange<scope>(&state->wish, wish, uint64_t{0})) return 0;  // renewed: check again
     if (over || wish == 0) {
-      // Should a new one be there by now, its owner sets the bit again.
+      // If a new request exists by now, its owner sets the bit again.
       change_flags(word, 0, wish_bit);
       return depth;
     }
@@ -128,14 +129,14 @@ struct ClaimWord {
     const uint64_t now = arch::clock();
     uint64_t there = arch::load<scope>(&state->wish);
     uint64_t answer = 0;
-    // One's own is renewed in its second half; one that is over is anybody's.
+    // The caller's request is renewed in the second half of its time; an expired one may be replaced by any caller.
     if (there != 0 && there == own && ((now + hold / 2 - (there >> 16)) & time_bits) > time_bits / 2) {
       answer = own;
     } else if (there == 0 || there == own || is_over(there)) {
       const uint64_t wish = ((now + hold) & time_bits) << 16 | (count < 0xffff ? count : 0xffff);
       if (arch::compare_exchange<scope>(&state->wish, there, wish)) answer = wish;
     }
-    // Who took back an older one may have cleared it.
+    // The owner of an older request may have cleared the bit when it withdrew it.
     if (answer != 0) change_flags(word, wish_bit, 0);
     return answer;
   }
@@ -145,7 +146,7 @@ struct ClaimWord {
   }
 };
 
-/// The queue refuses from now on. All lanes of `group` call.
+/// Marks the queue as broken: all later claims are refused. All lanes of `group` call.
 template <class Device, Sharing S>
 XIO_DEVICE_INLINE void break_queue(const Device& device, Group<S> group) {
   if constexpr (is_shared<S>) {
@@ -158,18 +159,18 @@ XIO_DEVICE_INLINE void break_queue(const Device& device, Group<S> group) {
   }
 }
 
-/// Takes up to `wanted` tickets where there is room for `least`, or none at all: all of `wanted` where that is not
-/// more. All lanes of `group` call and get the same claim.
+/// Claims up to `wanted` tickets if `least` fit, else none; if `wanted` is at most `least`, all of `wanted` or none.
+/// All lanes of `group` call and get the same claim.
 template <class Device, Sharing S>
 XIO_DEVICE_INLINE Claim claim_now(const Device& device, Group<S> group, uint32_t wanted, uint32_t least,
                                   typename Device::Tickets::Step step = {}, uint64_t wish = 0) {
   using Tickets = typename Device::Tickets;
   if constexpr (!is_shared<S>) {
     const uint64_t first = device.claims();
-    // In a broken queue this is more than any depth.
+    // In a broken queue this exceeds any depth.
     const auto in_flight = static_cast<uint32_t>(first - device.state().retired);
     if constexpr (S == Sharing::thread) {
-      // Both in one test: a branch costs more than a look at a slot that there was no need to look at.
+      // Both in one test: a branch costs more than an unnecessary check of a slot.
       if (!(static_cast<int>(in_flight < device.depth()) & static_cast<int>(device.is_free(first))))
         return {first, 0, 0};
       if (wanted == 1 && least == 1) return {first, 1, 0};
@@ -177,14 +178,14 @@ XIO_DEVICE_INLINE Claim claim_now(const Device& device, Group<S> group, uint32_t
     const uint32_t room = in_flight < device.depth() ? device.depth() - in_flight : 0;
     if (XIO_UNLIKELY(room < least)) return {first, 0, 0};
     const uint32_t count = leading_free(device, group, first, wanted < room ? wanted : room);
-    // Nobody else claims: publish() takes the tickets.
+    // There are no other claimants: publish() takes the tickets.
     return {first, count < least && count < wanted ? 0 : count, 0};
   } else {
     constexpr arch::Scope scope = state_scope<S>;
     uint64_t* const where = &device.claims();
     uint64_t word = group.from_leader(arch::load<scope>(where));
     for (;;) {
-      // Not older than what it is compared with, where the word is still the same in the end.
+      // Not older than `word`, if `word` is unchanged in the end.
       const uint64_t retired = group.from_leader(arch::load<scope>(&device.state().retired));
       uint32_t most = device.depth();
       if (XIO_UNLIKELY((word & ~ticket_bits) != 0)) {
@@ -211,10 +212,10 @@ XIO_DEVICE_INLINE Claim claim_now(const Device& device, Group<S> group, uint32_t
   }
 }
 
-/// Asks the others to leave room for `count` tickets, where nobody else asks. Returns what it wrote, which is to be
-/// passed to claim_now() and take_back(); 0 where somebody else asks. All lanes of `group` call, again and again until
-/// they are served.
-/// @param own what the caller's last call returned
+/// Writes a reservation request for `count` tickets unless another one exists. Returns what it wrote, to be passed to
+/// claim_now() and take_back(); 0 if another request exists. All lanes of `group` call, repeatedly, until they are
+/// served.
+/// @param own result of the caller's last call
 template <class Device>
 XIO_DEVICE_INLINE uint64_t make_wish(const Device& device, Group<Device::sharing> group, uint32_t count, uint64_t own) {
   uint64_t answer = 0;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The completion side of every queue whose device may finish operations in any order: drain, notify, wait.
+/// @brief The completion side of queues whose device may finish operations in any order: drain, notify, wait.
 
 #include <xio/device/core/telemetry.hpp>
 #include <xio/device/core/token.hpp>
@@ -13,7 +13,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace protocol {
 
-/// Status of a failed operation as QueueState keeps it.
+/// Packs the status of a failed operation into one word.
 XIO_DEVICE constexpr uint32_t pack(Status status) {
   return static_cast<uint32_t>(status.code) | static_cast<uint32_t>(status.vendor) << 16;
 }
@@ -21,37 +21,37 @@ XIO_DEVICE constexpr Status unpack(uint32_t packed) {
   return {static_cast<Status::Code>(packed & 0xffff), static_cast<uint16_t>(packed >> 16)};
 }
 
-/// Where a drain finds things; the same for all queues of one vendor.
+/// Memory that a drain uses; common to all queues of one vendor.
 template <class Format>
 struct CompletionRing {
   const typename Format::Entry* entries;
   CompletionSlot* slots;
   FailureLog* failures;
-  Notification** notifications;  ///< one pointer for each slot; null where the policy has no notifications
+  Notification** notifications;  ///< one pointer per slot; null if the policy has no notifications
   uint32_t mask;                 ///< CQ size - 1
   uint32_t slot_mask;
   uint32_t depth;
   uint32_t failure_entries;
 };
 
-/// In place of a record of what drain() took: none is kept.
+/// Replaces Taken if no record of what drain() took is kept.
 struct NoRecord {
   static constexpr bool kept = false;
 };
 
-/// What the calling lane took in one drain().
+/// Record of what the calling lane took in one drain().
 struct Taken {
   static constexpr bool kept = true;
-  bool hit = false;  ///< whether it took an operation; the rest is set only then
+  bool hit = false;  ///< whether it took an operation; the other members are set only then
   uint64_t ticket = 0;
-  uint64_t status = 0;  ///< the device's own
+  uint64_t status = 0;  ///< status reported by the device
   uint64_t result = 0;
 };
 
-/// What drain() returns, having done nothing, where it was told to leave errors alone and met one.
+/// Result of a drain() without error handling that met an error and had no effect.
 constexpr uint32_t met_error = ~0u;
 
-/// Whether nobody looks for the completions of a shared queue: worth a claim_drain(). True for others.
+/// Whether no group drains a shared queue, so that a claim_drain() is worthwhile. True for queues that are not shared.
 template <Sharing S>
 XIO_DEVICE_INLINE bool nobody_drains(QueueState& state, Group<S> group) {
   if constexpr (is_shared<S>) {
@@ -61,35 +61,36 @@ XIO_DEVICE_INLINE bool nobody_drains(QueueState& state, Group<S> group) {
   }
 }
 
-/// Makes the group the one of all that looks for completions of a shared queue and takes them, where none is; until it
-/// stores 0 in QueueState::draining, or leave_drain(). All lanes see what the one before it stored. Never waits.
+/// Makes the group the only one that polls a shared queue for completions and takes them, if there is none yet, until
+/// it stores 0 in QueueState::draining or calls leave_drain(). All lanes see what the previous group stored. Never
+/// waits.
 template <Sharing S>
 XIO_DEVICE_INLINE bool claim_drain(QueueState& state, Group<S> group) {
   uint32_t idle = 0;
   bool claimed = false;
   if (group.leads()) claimed = arch::compare_exchange_acquire<state_scope<S>>(&state.draining, idle, 1u);
   if (!group.any(claimed)) return false;
-  // The leader has acquired it, and a vote orders nothing.
+  // Only the leader has acquired, and a vote orders nothing.
   group.converge();
   return true;
 }
 
-/// Gives back what claim_drain() took, where there was nothing to take.
+/// Releases what claim_drain() took, if no completion was available.
 template <Sharing S>
 XIO_DEVICE_INLINE void leave_drain(QueueState& state, Group<S> group) {
-  // An exchange hands on what the last one released; a store would not.
+  // An exchange passes on what the previous group released; a store would not.
   if (group.leads()) arch::exchange<state_scope<S>>(&state.draining, 0u);
 }
 
-/// What begin_drain() has read.
+/// Result of begin_drain().
 struct Found {
   uint64_t head;      ///< completions taken before
-  uint64_t word;      ///< of the lane's own entry, or of the first one where the queue is shared
-  const void* entry;  ///< that
+  uint64_t word;      ///< word of the lane's entry, or of the first entry if the queue is shared
+  const void* entry;  ///< that entry
 };
 
-/// Whether there is a completion to be taken, and the group may take it. Of all that share a queue one group at a time
-/// looks: completions may be far away. To be called where nobody_drains().
+/// Whether a completion is available and the group may take it. Only one group at a time polls a shared queue, since
+/// its completions may be in distant memory. Call if nobody_drains().
 template <class Format, class Device, Sharing S>
 XIO_DEVICE_INLINE bool begin_drain(const Device& device, const CompletionRing<Format>& ring, Group<S> group,
                                    Found& found) {
@@ -105,16 +106,15 @@ XIO_DEVICE_INLINE bool begin_drain(const Device& device, const CompletionRing<Fo
   return false;
 }
 
-/// Takes the completions that are there, at most one for each lane of `group`, and files them in their slots; after
+/// Takes the available completions, at most one per lane of `group`, and records them in their slots; after
 /// begin_drain().
 ///
-/// Format says how an entry looks: `Entry`; `uint64_t look(const Entry*)`, the word with the valid bit, loaded with
+/// Format describes an entry: `Entry`; `uint64_t look(const Entry*)`, the word with the valid bit, loaded with
 /// arch::load; `bool valid(word, phase)`; `uint32_t key(word)`, the command identifier; `uint64_t status(word)`, 15
-/// bits; `bool is_error(status)`; `uint64_t result(const Entry*)`.
-/// `acknowledge(head)` tells the device how far its ring was read.
-/// Returns how many completions were taken.
-/// @param record NoRecord, or Taken: of what the calling lane took. Its errors then count as waited for.
-/// @tparam Errors whether it deals with failed operations; else, on queues that are not shared, met_error is returned.
+/// bits; `bool is_error(status)`; `uint64_t result(const Entry*)`. `acknowledge(head)` reports to the device how far
+/// its ring was read. Returns how many completions were taken.
+/// @param record NoRecord, or Taken for what the calling lane took, whose errors then count as waited for.
+/// @tparam Errors whether failed operations are handled; if not, on queues that are not shared, it returns met_error.
 template <class Format, bool Errors, class Device, Sharing S, class Acknowledge, class Telemetry, class Record>
 XIO_DEVICE_INLINE uint32_t drain(const Device& device, const CompletionRing<Format>& ring, Group<S> group,
                                  const Found& found, Acknowledge acknowledge, Telemetry& telemetry, Record& record) {
@@ -129,10 +129,10 @@ XIO_DEVICE_INLINE uint32_t drain(const Device& device, const CompletionRing<Form
       is_shared<S> ? &slot_of(ring.entries, ring.mask, mine) : static_cast<const Entry*>(found.entry);
   const uint64_t word = is_shared<S> ? Format::look(entry) : found.word;
   const bool fresh = position <= ring.mask && Format::valid(word, ring::phase(mine, ring.mask));
-  // Only an unbroken row from the head: a device may write entries of one lap in any order.
+  // Only consecutive entries from the head: a device may write entries of one lap in any order.
   uint32_t taken = S == Sharing::thread ? 1 : group.leading(fresh);
   bool hit = S == Sharing::thread || position < taken;
-  // The rest of an entry is older than its valid bit says, if it was loaded before it.
+  // Without this order, the rest of an entry could be loaded before its valid bit, and be stale.
   arch::order_loads<arch::Scope::system>();
   const int64_t reserved = claimed_or_broken(device);
   const uint32_t key = Format::key(word);
@@ -143,35 +143,36 @@ XIO_DEVICE_INLINE uint32_t drain(const Device& device, const CompletionRing<Form
   const uint64_t status = Format::status(word);
   uint64_t before = 0;
   if (hit) {
-    // The slot tells which lap is in flight. If none is, or with a key beyond the slots, nobody has that ticket yet.
+    // The slot holds the lap in flight. If there is none, or the key is beyond the slots, the ticket is not claimed
+    // yet.
     before = read<S>(slot.word);
     ticket = (before >> 16) + key;
     strange = static_cast<int64_t>(ticket) >= reserved;
   }
-  // More than are in flight: the same one twice. Lanes without a hit may have read an older `reserved`.
+  // More completions than operations in flight: a duplicate. Lanes without a hit may have read an older `reserved`.
   if constexpr (S != Sharing::thread) strange = strange || (hit && static_cast<int64_t>(mine) >= reserved);
   bool errors = hit && (Format::is_error(status) || Format::is_error(before & 0x7fff));
   if constexpr (!Errors) {
     static_assert(!is_shared<S>, "a shared queue was claimed by now");
     if (XIO_UNLIKELY(group.any(strange || errors))) return met_error;
   } else if (XIO_UNLIKELY(group.any(strange))) {
-    // A completion of an operation that is not in flight: the device and we no longer agree on the queue. It stays
-    // where it is.
+    // A completion of an operation that is not in flight: the device and the library disagree on the queue's state. The
+    // head does not advance over it.
     break_queue(device, group);
     taken = group.leading(hit && !strange);
     hit = position < taken;
     errors = errors && hit;
   }
   bool leaves = false;
-  uint64_t* moved = nullptr;  // where the failure is now that the slot has told of
+  uint64_t* moved = nullptr;  // new place of the failure that the slot held
   const bool failed = Errors && errors && Format::is_error(status);
-  // Counted before anybody can see them: whoever waits for an error, or finds it, takes it out of the count.
+  // Counted before they are visible: a waiter that takes note of an error subtracts it from the count.
   if (Errors && XIO_UNLIKELY(group.any(errors))) {
     add_errors<S>(state, group, arch::count_lanes(group.members(failed && !Record::kept)));
     const bool leaving = errors && Format::is_error(before & 0x7fff);
     leaves = group.any(leaving);
     if (leaves) {
-      // One lane after the other: the log is written by one at a time.
+      // One lane after the other: the log has one writer at a time.
       for (uint64_t lanes = group.members(leaving); lanes != 0; lanes &= lanes - 1) {
         if (S == Sharing::thread || arch::lane() == arch::first_lane(lanes)) {
           moved = keep_failure<S>(ring.failures, ring.failure_entries, ticket - ring.slot_mask - 1, before);
@@ -197,7 +198,7 @@ XIO_DEVICE_INLINE uint32_t drain(const Device& device, const CompletionRing<Form
     if constexpr (is_shared<S>) {
       arch::store<scope>(&slot.result, result);
       if (XIO_UNLIKELY(leaves)) {
-        // Somebody may have waited for it meanwhile, and perhaps somebody else found it in the log.
+        // A waiter may have marked it meanwhile, and another found it in the log.
         const uint64_t last = arch::publish_exchange<scope>(&slot.word, filed);
         const bool told = moved && ((last ^ before) & seen_bit) != 0;
         const uint64_t logged = (ticket - ring.slot_mask) << 16 | (before & 0xffff);
@@ -216,12 +217,12 @@ XIO_DEVICE_INLINE uint32_t drain(const Device& device, const CompletionRing<Form
       record.result = result;
     }
   }
-  // All entries are read and all slots written before anybody is told.
+  // All entries are read and all slots written before any notification.
   group.converge();
   if constexpr (Policy::notifications) notify(group, target, failed);
 
   head += taken;
-  // As long as fewer are unacknowledged than the ring has entries to spare, `depth` in flight cannot overrun it.
+  // While fewer are unacknowledged than the ring has spare entries, `depth` operations in flight cannot overrun it.
   const auto unacknowledged = static_cast<uint32_t>(head - read<S>(state.acknowledged));
   if (taken != 0 && group.any(unacknowledged >= ring.mask - ring.depth)) {
     const uint64_t started = Telemetry::start();
@@ -244,13 +245,14 @@ XIO_DEVICE_INLINE uint32_t drain(const Device& device, const CompletionRing<Form
   return taken;
 }
 
-/// How operations ended that have, of which some need more than a look at their slots: they failed, or ended long ago.
+/// Result of operations that have ended, of which some need more than a check of their slots: they failed, or ended
+/// long ago.
 struct Collected {
-  uint32_t first;  ///< the first answer that is not success, as the device gave it; or not_on_record; 0: none
-  uint32_t seen;   ///< errors that nobody had waited for before
+  uint32_t first;  ///< first status that is not success, as reported by the device; or not_on_record; 0: none
+  uint32_t seen;   ///< errors that no caller had waited for before
 };
 
-/// Looks at `count` tickets from `ticket` on, all of which have ended. Lanes call each for itself.
+/// Collects the results of `count` tickets starting at `ticket`, all of which have ended. Each lane calls for itself.
 template <class Format, Sharing S>
 XIO_LEAF XIO_DEVICE Collected collect(CompletionSlot* slots, FailureLog* log, uint32_t slot_mask, uint64_t ticket,
                                       uint32_t count) {
@@ -267,12 +269,12 @@ XIO_LEAF XIO_DEVICE Collected collect(CompletionSlot* slots, FailureLog* log, ui
     const auto status = static_cast<uint32_t>(word & 0x7fff);
     if (Format::is_error(status)) {
       if ((word & seen_bit) == 0) {
-        if (!mark_seen<S>(where, word)) continue;  // it changed: look again
+        if (!mark_seen<S>(where, word)) continue;  // changed: check again
         ++all.seen;
       }
       if (!Format::is_error(all.first)) all.first = status;
     } else if ((word & 0xffff) != 0 && !Format::is_error(all.first) && all.first != not_on_record) {
-      // A success can carry bits of its own.
+      // A success can carry further bits.
       all.first = word == not_on_record ? static_cast<uint32_t>(not_on_record) : status;
     }
     ++ticket;
@@ -281,8 +283,8 @@ XIO_LEAF XIO_DEVICE Collected collect(CompletionSlot* slots, FailureLog* log, ui
   return all;
 }
 
-/// How the first `ended` operations of each lane's token ended, which have: the first error wins. All lanes of `group`
-/// call. Errors count as waited for.
+/// Status of the first `ended` operations of each lane's token, which have ended: the first error wins. All lanes of
+/// `group` call. The errors count as waited for.
 template <class Format, Sharing S>
 XIO_DEVICE_INLINE Status outcome(QueueState& state, const CompletionRing<Format>& ring, Group<S> group,
                                  const Token& token, uint32_t ended) {
@@ -297,14 +299,14 @@ XIO_DEVICE_INLINE Status outcome(QueueState& state, const CompletionRing<Format>
   return all.first == not_on_record ? Status(Status::expired) : Format::decode(static_cast<uint16_t>(all.first));
 }
 
-/// Waits until everything that `token` stands for has ended. All lanes of `group` call, each with its own token.
+/// Waits until everything that `token` denotes has ended. All lanes of `group` call, each with its own token.
 ///
-/// `drain_now()` takes completions and returns how many; it is called by the whole group.
+/// `drain_now()` takes completions and returns how many; the whole group calls it.
 template <class Format, class Device, Sharing S, class Drain>
 XIO_DEVICE_INLINE Status wait(const Device& device, const CompletionRing<Format>& ring, Group<S> group,
                               const Token& token, Deadline until, Drain drain_now) {
   QueueState& state = device.state();
-  bool plain = true;  // whether all ended well, and lately
+  bool plain = true;  // whether all ended with success, and recently
   uint32_t left = token.count;
   bool late = false;
   bool broken = false;
@@ -316,7 +318,7 @@ XIO_DEVICE_INLINE Status wait(const Device& device, const CompletionRing<Format>
       plain = plain && outcome == Outcome::ended && (word & 0xffff) == 0;
     }
     if (!group.any(left != 0 && !late && !broken)) break;
-    // The clock first: completions that came while the waiter itself was not running are taken.
+    // Read before the drain: completions that arrived while the waiter was not running are still taken.
     if (round % arch::looks_per_clock == arch::looks_per_clock - 1) {
       late = until.passed();
       broken = read<S>(state.broken) != 0;

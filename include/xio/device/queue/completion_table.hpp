@@ -2,17 +2,16 @@
 #pragma once
 
 /// @file
-/// @brief The table of completion slots, for queues whose device may finish operations in any order; and the errors in
-/// it.
+/// @brief Table of completion slots, for queues whose device may finish operations in any order, and the errors in it.
 ///
-/// Ticket i uses command identifier i mod W, W being the number of slots. A slot remembers how the last operation that
-/// used it ended, until the next one ends. Failures go to a log then (failure_log.hpp).
+/// Ticket i uses command identifier i mod W, where W is the number of slots. A slot holds the result of the last
+/// operation that used it, until the next one ends. Failures then move to a log (failure_log.hpp).
 
 #include <xio/device/queue/failure_log.hpp>
 
 XIO_NAMESPACE_BEGIN
 
-/// How the last operation with one command identifier ended. Zeroed at creation.
+/// Result of the last operation with one command identifier. Zeroed at creation.
 struct alignas(16) CompletionSlot {
   uint64_t word;    ///< first ticket of the next lap << 16 | seen by a waiter, bit 15 | device status, bits 14:0
   uint64_t result;  ///< command specific result (NVMe: CQE dwords 0 and 1); stored before `word`
@@ -21,7 +20,7 @@ static_assert(sizeof(CompletionSlot) == 16, "one 16-byte slot for each command i
 
 namespace protocol {
 
-/// To, with the constness of From.
+/// `To` with the constness of `From`.
 template <class From, class To>
 struct Matching {
   using type = To;
@@ -31,14 +30,14 @@ struct Matching<const From, To> {
   using type = const To;
 };
 
-/// Content of a slot's upper 48 bits that lets `ticket` use it: all operations of earlier laps have ended.
+/// Value of a slot's upper 48 bits that permits `ticket` to use it: all operations of earlier laps have ended.
 XIO_DEVICE constexpr uint64_t lap_begin(uint64_t ticket, uint32_t slot_mask) { return ticket & ~uint64_t{slot_mask}; }
 
-/// Content of a slot's upper 48 bits once `ticket` has ended.
+/// Value of a slot's upper 48 bits once `ticket` has ended.
 XIO_DEVICE constexpr uint64_t lap_end(uint64_t ticket, uint32_t slot_mask) { return (ticket | slot_mask) + 1; }
 
-/// The element of a ring that `index` refers to. A base that all lanes share and a 32-bit distance are one address mode
-/// of the hardware.
+/// The ring element of `index`. A base shared by all lanes plus a 32-bit offset is a single addressing mode of the
+/// hardware.
 template <class Element>
 XIO_DEVICE_INLINE Element& slot_of(Element* ring, uint32_t mask, uint64_t index) {
   using Byte = typename Matching<Element, char>::type;
@@ -52,10 +51,11 @@ XIO_DEVICE_INLINE bool slot_free(const CompletionSlot* slots, uint32_t slot_mask
   return read<S>(slot_of(slots, slot_mask, ticket).word) >> 16 == lap_begin(ticket, slot_mask);
 }
 
-/// What the table says of one ticket: ended, as its slot says; or replaced, which means that it has ended too.
+/// State of one ticket in the table. `ended`: the slot holds its result; `replaced`: it has ended, and the slot was
+/// used again.
 enum class Outcome : uint32_t { pending, ended, replaced };
 
-/// Looks up one ticket; `status` is set where it has ended.
+/// Looks up one ticket; `word` receives its slot's word.
 template <Sharing S>
 XIO_DEVICE_INLINE Outcome look_up(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket, uint64_t& word) {
   const uint64_t* const where = &slot_of(slots, slot_mask, ticket).word;
@@ -69,7 +69,7 @@ XIO_DEVICE_INLINE Outcome look_up(const CompletionSlot* slots, uint32_t slot_mas
   return word >> 16 == end ? Outcome::ended : Outcome::replaced;
 }
 
-/// Adds to the count of errors that nobody has waited for. All lanes pass the same number.
+/// Adds to the count of errors that no caller has waited for. All lanes pass the same number.
 template <Sharing S>
 XIO_DEVICE_INLINE void add_errors(QueueState& state, Group<S> group, uint32_t number) {
   if constexpr (is_shared<S>) {
@@ -81,11 +81,11 @@ XIO_DEVICE_INLINE void add_errors(QueueState& state, Group<S> group, uint32_t nu
   }
 }
 
-/// Failed operations that nobody has waited for.
+/// Summary of failed operations that no caller has waited for.
 struct UnseenErrors {
   uint32_t count;
   uint64_t first_ticket;
-  uint32_t first_status;  ///< the device's own
+  uint32_t first_status;  ///< status reported by the device
 
   XIO_HOST_DEVICE void add(uint32_t number, uint64_t ticket, uint32_t status) {
     if (count == 0 || ticket < first_ticket) {
@@ -96,12 +96,12 @@ struct UnseenErrors {
   }
 };
 
-/// Looks through the table and the log; with `take`, for the caller, who waits for all of them by that. One lane calls.
-/// Returns false where `until` passed before the end was reached.
+/// Searches the table and the log for errors that no caller has waited for; with `take`, marks them as waited for. One
+/// lane calls. Returns false if `until` passed before the end was reached.
 template <class Format, Sharing S, class Ring, class Until>
 XIO_DEVICE bool unseen_errors(const Ring& ring, bool take, Until until, UnseenErrors& unseen) {
   const uint32_t slots = ring.slot_mask + 1;
-  // A failure that leaves the table meanwhile is in the log when that is looked at.
+  // A failure that leaves the table meanwhile is in the log when the log is searched.
   for (uint32_t i = 0; i < slots || i - slots < read<S>(ring.failures->used); ++i) {
     if (i % (4 * arch::looks_per_clock) == 4 * arch::looks_per_clock - 1 && until.passed()) return false;
     uint64_t* const where = i < slots ? &ring.slots[i].word : entries_of(ring.failures) + (i - slots);
@@ -113,9 +113,9 @@ XIO_DEVICE bool unseen_errors(const Ring& ring, bool take, Until until, UnseenEr
   return true;
 }
 
-/// Failed operations that nobody has waited for, also those that neither table nor log show any more; with `take`,
-/// nobody is told of them again. All lanes of `group` call, and get the same. Returns false where the deadline of the
-/// most patient passed before all were found; then they are still to be told of.
+/// Failed operations that no caller has waited for, including those no longer in table or log; with `take`, they are
+/// not reported again. All lanes of `group` call and get the same summary. Returns false if the latest of the lanes'
+/// deadlines passed before all were found; then they are still unreported.
 template <class Format, Sharing S, class Ring, class Until>
 XIO_DEVICE bool find_errors(const Ring& ring, QueueState& state, Group<S> group, bool take, Until until,
                             UnseenErrors& all) {

@@ -2,24 +2,24 @@
 #pragma once
 
 /// @file
-/// @brief Doorbell back ends: how the value of a doorbell reaches the device. A queue type names one.
+/// @brief Doorbell back ends: how a doorbell value reaches the device. A queue type names one.
 ///
-/// `ring` is called by one lane, in order, with increasing counters, after the entries were released; `ring_each` by
-/// many lanes of a wave at once, each for a queue of its own.
+/// `ring` is called by one lane, in order, with increasing counters, after the entries were released; `ring_each` is
+/// called by several lanes of a wave together, each for its own queue.
 
 #include <xio/device/core/com.hpp>
 #include <xio/device/queue/policy.hpp>
 
 XIO_NAMESPACE_BEGIN
 
-/// Where one doorbell lies.
+/// Addresses of one doorbell.
 struct DoorbellTarget {
   uint32_t* word;               ///< mapped register, or a word that a host proxy forwards to it
   uint32_t* shadow;             ///< shadow word in memory (NVMe Doorbell Buffer Config); null where unused
-  const uint32_t* event_index;  ///< value after which the device wants to be kicked; null where unused
+  const uint32_t* event_index;  ///< value after which the device requests a doorbell write; null where unused
 };
 
-/// A store to a mapped register, or to a word that a host proxy forwards: the device code is the same.
+/// Doorbell by a store to a mapped register, or to a word that a host proxy forwards: the device code is the same.
 struct MmioDoorbell {
   XIO_DEVICE_INLINE static void ring(const DoorbellTarget& target, uint32_t value) {
     XioComDoorbell<order::Relaxed>(target.word, value);
@@ -29,10 +29,10 @@ struct MmioDoorbell {
   }
 };
 
-/// Shadow doorbell: a store to memory, and a register store only where the device says that it sleeps
-/// (NVM Express Base Specification 2.0, section 5.8 and B.5).
+/// Shadow doorbell: a store to memory, followed by a register store only if the device's EventIdx requests it (NVM
+/// Express Base Specification 2.0, section 5.8 and B.5).
 struct ShadowDoorbell {
-  /// Whether a device that asked to be woken after `event` must be, when a doorbell goes from `before` to `after`.
+  /// Whether a device with EventIdx `event` needs a register store when the doorbell moves from `before` to `after`.
   XIO_HOST_DEVICE static constexpr bool must_kick(uint32_t event, uint32_t before, uint32_t after) {
     return static_cast<uint16_t>(after - event) <= static_cast<uint16_t>(after - before);
   }
@@ -45,11 +45,11 @@ struct ShadowDoorbell {
   }
 
  private:
-  /// Stores the shadow; true where the register must be stored too.
+  /// Stores the shadow doorbell; returns whether the register must be stored too.
   XIO_DEVICE_INLINE static bool announce(const DoorbellTarget& target, uint32_t value) {
     const uint32_t before = arch::load<arch::Scope::system>(target.shadow);
     arch::store<arch::Scope::system>(target.shadow, value);
-    // The device stores EventIdx and then looks at the shadow; we must do the reverse, in this order.
+    // The device stores EventIdx and then reads the shadow doorbell; this side must do the reverse, in this order.
     arch::full_fence_system();
     const uint32_t event = arch::load<arch::Scope::system>(target.event_index);
     return must_kick(event, before, value);
@@ -58,7 +58,7 @@ struct ShadowDoorbell {
 
 namespace detail {
 
-/// What a policy says with RingBy; MmioDoorbell where it says nothing.
+/// Doorbell back end that a policy selects with RingBy; default MmioDoorbell.
 template <class Policy, class = void>
 struct DoorbellOf {
   using type = MmioDoorbell;

@@ -2,27 +2,26 @@
 #pragma once
 
 /// @file
-/// @brief Failed operations whose completion slots were used again, so that who asks late gets the right answer.
+/// @brief Log of failed operations whose completion slots were used again, so that late waiters get the right status.
 ///
-/// A slot that was used again proves that the operation before has ended; what it does not tell any more is how. The
-/// drain puts a failure here before its slot is overwritten: an operation that neither the table nor the log shows has
-/// succeeded. The log has a fixed size. Where an entry has to make room, `floor` rises above its ticket, and below the
-/// floor nothing is claimed any more (Status::expired).
+/// A slot that was used again proves that the earlier operation has ended, but no longer holds its status. The drain
+/// records a failure here before its slot is overwritten: an operation in neither the table nor the log has succeeded.
+/// The log has a fixed size. If an entry is replaced, `floor` rises above its ticket; the outcome of a ticket below the
+/// floor is unknown (Status::expired).
 
 #include <xio/device/queue/room.hpp>
 
 XIO_NAMESPACE_BEGIN
 
-/// Head of the log; its entries follow. One line in memory, zeroed at creation like the entries. An entry is: ticket +
-/// 1
-/// << 16 | seen by a waiter, bit 15 | device status, bits 14:0. The wave that takes completions writes; quiet() takes
-/// what is lost.
+/// Head of the log, followed by its entries. One line in memory, zeroed at creation like the entries. An entry is:
+/// ticket plus one, bits 63:16 | seen by a waiter, bit 15 | device status, bits 14:0. The wave that takes completions
+/// writes; quiet() resets `lost`.
 struct alignas(64) FailureLog {
   uint64_t floor;        ///< an operation with a lower ticket may have failed without being on record
-  uint64_t lost_ticket;  ///< of the first failure that `lost` counts
-  uint32_t lost_status;  ///< the device's own, of that
-  uint32_t lost;         ///< failures that had to make room before anybody waited for them
-  uint32_t used;         ///< entries in use, from the first on
+  uint64_t lost_ticket;  ///< ticket of the first failure that `lost` counts
+  uint32_t lost_status;  ///< its status, as reported by the device
+  uint32_t lost;         ///< failures replaced before a caller waited for them
+  uint32_t used;         ///< entries in use, starting with the first
   uint32_t next;         ///< where the search for an entry to replace begins, once all are in use
 };
 static_assert(sizeof(FailureLog) == 64, "the entries begin on a line of their own");
@@ -31,13 +30,13 @@ namespace protocol {
 
 constexpr uint64_t seen_bit = 0x8000;
 
-/// In place of an entry: the log does not tell. No operation that succeeded is seen.
+/// Replaces an entry: the outcome is not on record. A success never has the seen bit.
 constexpr uint64_t not_on_record = seen_bit;
 
-/// So many entries that nobody has waited for are never replaced while there are others.
+/// Up to this many entries that no caller has waited for are never replaced while there are others.
 constexpr uint32_t failures_kept = 64;
 
-/// Bytes that a log of so many entries takes.
+/// Size in bytes of a log with `entries` entries.
 XIO_HOST_DEVICE constexpr uint64_t failure_log_bytes(uint32_t entries) {
   return sizeof(FailureLog) + uint64_t{entries} * sizeof(uint64_t);
 }
@@ -46,8 +45,8 @@ XIO_DEVICE_INLINE uint64_t* entries_of(FailureLog* log) {
   return arch::in_global(reinterpret_cast<uint64_t*>(log + 1));
 }
 
-/// Sets the mark of a waiter in a word of the table or the log that tells of a failure. False where the word has
-/// changed: another has marked it, or it moved from the table to the log.
+/// Sets the seen bit in a word of the table or the log that holds a failure. Returns false if the word has changed:
+/// another waiter marked it, or it moved from the table to the log.
 template <Sharing S>
 XIO_DEVICE_INLINE bool mark_seen(uint64_t* where, uint64_t word) {
   if constexpr (S == Sharing::thread) {
@@ -59,13 +58,13 @@ XIO_DEVICE_INLINE bool mark_seen(uint64_t* where, uint64_t word) {
   }
 }
 
-/// What is on record of an operation.
+/// Record of an operation.
 struct OnRecord {
-  uint64_t word;    ///< the entry; 0 where the operation has succeeded; not_on_record
-  uint64_t* where;  ///< that is
+  uint64_t word;    ///< the entry; 0 if the operation has succeeded; or not_on_record
+  uint64_t* where;  ///< its address
 };
 
-/// Looks for an operation whose slot was seen to be used again. Lanes call each for itself.
+/// Searches for an operation whose slot was seen to be used again. Each lane calls for itself.
 template <Sharing S>
 XIO_DEVICE_INLINE OnRecord find_failure(FailureLog* log, uint64_t ticket) {
   log = arch::in_global(log);
@@ -81,7 +80,7 @@ XIO_DEVICE_INLINE OnRecord find_failure(FailureLog* log, uint64_t ticket) {
   return {ticket < read<S>(log->floor) ? not_on_record : 0, nullptr};
 }
 
-/// Counts failures that nobody can be told of by token any more. One lane calls.
+/// Counts failures that can no longer be reported by token. One lane calls.
 template <Sharing S>
 XIO_DEVICE_INLINE void add_lost(FailureLog* log, uint32_t number, uint64_t ticket, uint32_t status) {
   for (;;) {
@@ -92,7 +91,7 @@ XIO_DEVICE_INLINE void add_lost(FailureLog* log, uint32_t number, uint64_t ticke
       if constexpr (is_shared<S>) arch::wait_stores();
     }
     if constexpr (is_shared<S>) {
-      // quiet() may come in between.
+      // quiet() may intervene.
       if (arch::compare_exchange<state_scope<S>>(&log->lost, before, before + number)) return;
     } else {
       log->lost = before + number;
@@ -101,8 +100,8 @@ XIO_DEVICE_INLINE void add_lost(FailureLog* log, uint32_t number, uint64_t ticke
   }
 }
 
-/// Puts a failure on record, as the lower 16 bits of its slot's word have it, and returns its entry. One lane calls, of
-/// the wave that takes completions.
+/// Records a failure, given the lower 16 bits of its slot's word, and returns its entry. One lane calls, of the wave
+/// that takes completions.
 template <Sharing S>
 XIO_DEVICE_INLINE uint64_t* keep_failure(FailureLog* log, uint32_t entries, uint64_t ticket, uint64_t word) {
   log = arch::in_global(log);
@@ -115,7 +114,7 @@ XIO_DEVICE_INLINE uint64_t* keep_failure(FailureLog* log, uint32_t entries, uint
     write<S>(log->used, used + 1);
     return free;
   }
-  // The next in turn; but what somebody still has to be told of stays while there is anything else.
+  // Replaces the next entry in turn, but prefers entries that were seen by a waiter.
   const uint32_t first = log->next;
   uint32_t at = first;
   for (uint32_t tries = entries < failures_kept ? entries : failures_kept; tries != 0; --tries) {

@@ -9,9 +9,9 @@
 
 XIO_NAMESPACE_BEGIN
 
-/// Lanes that act together in one call. All of them call each function, at the same place of the program.
+/// Lanes that act together in one call. All of them call each function, at the same program location.
 ///
-/// With Sharing::thread it is the calling lane alone, and nothing here costs an instruction.
+/// With Sharing::thread the group is the calling lane alone, and nothing here costs an instruction.
 template <Sharing S>
 class Group {
   static constexpr bool alone = S == Sharing::thread;
@@ -19,9 +19,9 @@ class Group {
  public:
   XIO_HOST_DEVICE explicit constexpr Group(uint64_t mask) : mask_(mask) {}
 
-  /// Those that call, each for itself: all of `lanes` (0: of the wave) where one wave owns the queue, and where queues
-  /// are shared those that call at the same time, unless `lanes` names them. To be asked once in a call: the answer may
-  /// differ the next time.
+  /// The group of a call in which each lane acts for itself: if one wave owns the queue, all of `lanes` (0: of the
+  /// wave); if the queue is shared, the lanes that call at the same time, unless `lanes` names them. Evaluate once per
+  /// call: the result may differ the next time.
   XIO_DEVICE_ALWAYS_INLINE static Group of_callers(uint64_t lanes) {
     if constexpr (alone) {
       return Group(1);
@@ -32,7 +32,7 @@ class Group {
     }
   }
 
-  /// The same for calls that mean one thing for all lanes, and would be made twice where a wave came in two parts.
+  /// The group of a call that acts once for all lanes, and would act twice if a wave arrived in two parts.
   XIO_DEVICE_INLINE static Group of_all(uint64_t lanes) { return Group(alone ? 1 : arch::together(lanes)); }
 
   XIO_HOST_DEVICE constexpr uint64_t mask() const { return mask_; }
@@ -48,12 +48,12 @@ class Group {
   }
   XIO_DEVICE_INLINE bool any(bool predicate) const { return members(predicate) != 0; }
 
-  /// How many lanes of the group are before the first of `members`, of which there are some.
+  /// Number of lanes of the group before the first of `members`, which is not empty.
   XIO_DEVICE_INLINE uint32_t before(uint64_t members) const {
     return alone ? 0 : arch::count_lanes(mask_ & ((uint64_t{1} << arch::first_lane(members)) - 1));
   }
 
-  /// How many lanes of the group, from its first on, have `predicate` without a gap.
+  /// Number of consecutive lanes, from the group's first, that have `predicate`.
   XIO_DEVICE_INLINE uint32_t leading(bool predicate) const {
     if constexpr (alone) {
       return predicate;
@@ -63,15 +63,15 @@ class Group {
     }
   }
 
-  /// Whether the calling lane is one of `members`, and how many of them are before it.
+  /// Whether the calling lane is in `members`; and the number of members before it.
   XIO_DEVICE_INLINE static bool has(uint64_t members) { return alone || arch::is_in(members); }
   XIO_DEVICE_INLINE static uint32_t rank_in(uint64_t members) { return alone ? 0 : arch::rank_in(members); }
 
   XIO_DEVICE_INLINE uint32_t rank() const { return rank_in(mask_); }
-  /// Whether the calling lane is the first one.
+  /// Whether the calling lane is the group's first.
   XIO_DEVICE_INLINE bool leads() const { return alone || arch::is_first(mask_); }
 
-  /// Value of one lane of the wave, in all lanes of the group.
+  /// Broadcasts the value of one lane of the wave to all lanes of the group.
   template <class T>
   XIO_DEVICE_INLINE T from_lane(T value, uint32_t lane) const {
     if constexpr (alone) {
@@ -89,24 +89,25 @@ class Group {
     }
   }
 
-  /// The leader's value where others than the group may write what it was read from. Else it is the same in all lanes.
+  /// The leader's value if lanes outside the group may write the word that it was read from; otherwise it is the same
+  /// in all lanes.
   template <class T>
   XIO_DEVICE_INLINE T agreed(T value) const {
     return is_shared<S> ? from_leader(value) : value;
   }
 
-  /// What the lanes stored before is ordered before what any of them does after.
+  /// Orders earlier stores of all lanes before later accesses of any of them.
   XIO_DEVICE_INLINE void converge() const {
     if constexpr (!alone) arch::converge(mask_);
   }
 
-  /// To be called between reading a state word and writing it: the lanes of a wave that owns a queue all do both, and
-  /// none may write before the others have read.
+  /// Call between reading and writing a state word: all lanes of a wave that owns a queue do both, and none may write
+  /// before the others have read.
   XIO_DEVICE_INLINE void before_writing() const {
     if constexpr (S == Sharing::wave) converge();
   }
 
-  /// poll_until() for lanes that stay together: they give up when the most patient of them does.
+  /// poll_until() for lanes that stay together: it ends with the latest of their deadlines.
   template <class Look>
   XIO_DEVICE bool poll(Look look, Deadline until) const {
     for (uint32_t round = 0;; ++round) {

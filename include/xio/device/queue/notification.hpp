@@ -2,32 +2,32 @@
 #pragma once
 
 /// @file
-/// @brief Who is told when an operation ends: counters that a drain adds to, and results that are kept.
+/// @brief Notification of the end of operations: counters that a drain adds to, and results that are kept.
 
 #include <xio/device/queue/group.hpp>
 
 XIO_NAMESPACE_BEGIN
 
-/// Two counters in memory that a drain adds to as operations end: another kernel, a stream or the CPU can wait for
-/// them. Zeroed by its owner. `failed` is added to before `done`.
+/// Two counters in memory that a drain increments as operations end: another kernel, a stream or the CPU can wait for
+/// them. Zeroed by its owner. `failed` is incremented before `done`.
 struct alignas(16) Notification {
   uint64_t done;    ///< operations ended, failed ones included
   uint64_t failed;  ///< operations ended with an error
 };
 
-/// How one operation ended, in memory of its owner's, who may look as late as he likes: for commands whose result
-/// matters (the LBA of a Zone Append). Zeroed by its owner before each use; the same for a Notification's memory.
+/// Result of one operation, in its owner's memory, readable at any later time: for commands whose result matters (the
+/// LBA of a Zone Append). Zeroed by its owner before each use, like the memory of a Notification.
 struct alignas(16) KeptResult {
-  static constexpr uint64_t mark = 1;  // of a pointer that is not one to a Notification
+  static constexpr uint64_t mark = 1;  // marks a pointer that does not point to a Notification
   static constexpr uint64_t has_ended = uint64_t{1} << 63;
 
-  uint64_t ended;   ///< 0, or has_ended | the device's own status
+  uint64_t ended;   ///< 0, or has_ended | status reported by the device
   uint64_t result;  ///< command specific result (NVMe: CQE dwords 0 and 1); valid once `ended` is not 0
 };
 
 namespace protocol {
 
-/// Adds `failed` and one to a notification for each lane that holds one, merging lanes that hold the same.
+/// Adds one operation, and `failed`, to each lane's notification, merging lanes with the same target.
 template <Sharing S>
 XIO_DEVICE_INLINE void notify(Group<S> group, Notification* target, bool failed) {
   for (;;) {

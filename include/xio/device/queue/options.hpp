@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What a call of a queue may be given behind its deadline: who is told of the end, and what is measured.
+/// @brief Optional last argument of queue calls: notification and measurement.
 
 #include <xio/device/core/telemetry.hpp>
 #include <xio/device/queue/notification.hpp>
@@ -11,7 +11,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace detail {
 
-/// Where steps are measured: a reference, or nothing at all.
+/// Destination of measurements: a reference, or nothing.
 template <class Telemetry>
 struct Meter {
   Telemetry* telemetry;
@@ -25,11 +25,11 @@ struct Meter<telemetry::Off> {
 
 }  // namespace detail
 
-/// The last argument of calls: `Options().notify(progress).measure(steps)`. What is not named is not done, and costs
-/// nothing.
+/// Last argument of queue calls: `Options().notify(progress).measure(steps)`. What is not requested is not done and
+/// costs nothing.
 ///
 /// @tparam Notifies  whether notify() or keep() was called: for policies with notifications (Notify)
-/// @tparam Telemetry telemetry::Off, or what measure() was given
+/// @tparam Telemetry telemetry::Off, or the argument type of measure()
 template <bool Notifies = false, class Telemetry = telemetry::Off>
 class Options {
  public:
@@ -38,26 +38,26 @@ class Options {
   XIO_HOST_DEVICE constexpr Options() : told_(nullptr), meter_{} {}
   XIO_HOST_DEVICE constexpr Options(Notification* told, detail::Meter<Telemetry> meter) : told_(told), meter_(meter) {}
 
-  /// `told` is added to when the operation has ended; a command that is split counts each of its parts.
+  /// Adds to `told` when the operation has ended; each part of a split command counts.
   XIO_HOST_DEVICE constexpr Options<true, Telemetry> notify(Notification& told) const { return {&told, meter_}; }
-  /// As above; null: nobody is told.
+  /// Adds to `*told` when the operation has ended; null: no notification.
   XIO_HOST_DEVICE constexpr Options<true, Telemetry> notify(Notification* told) const { return {told, meter_}; }
-  /// `kept` gets the operation's end and its result, however late its owner looks. It belongs to the queue until the
-  /// operation has ended. Of a command that is split it gets the last part's to end.
+  /// Stores the operation's status and result in `kept`, which the owner may read at any later time. It belongs to the
+  /// queue until the operation has ended. For a split command it receives the result of the part that ends last.
   XIO_HOST_DEVICE Options<true, Telemetry> keep(KeptResult& kept) const {
     const auto marked = reinterpret_cast<uint64_t>(&kept) | KeptResult::mark;
     return {reinterpret_cast<Notification*>(marked), meter_};
   }
-  /// The steps of the call are added to `steps`, a telemetry::Steps or its like.
+  /// Adds the steps of the call to `steps`, a telemetry::Steps or similar.
   template <class Steps>
   XIO_HOST_DEVICE constexpr Options<Notifies, Steps> measure(Steps& steps) const {
     return {told_, detail::Meter<Steps>{&steps}};
   }
   XIO_HOST_DEVICE constexpr Options<Notifies, telemetry::Off> measure(telemetry::Off&) const { return {told_, {}}; }
 
-  /// For the queues: whom to tell, with KeptResult::mark where a result is kept; null: nobody.
+  /// For the queues: the notification, with KeptResult::mark if a result is kept; null: none.
   XIO_HOST_DEVICE constexpr Notification* told() const { return told_; }
-  /// For the queues.
+  /// For the queues: the telemetry.
   XIO_HOST_DEVICE constexpr Telemetry& telemetry() const { return meter_.get(); }
 
  private:

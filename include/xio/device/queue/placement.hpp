@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Where each ring of a queue pair lies, as a type.
+/// @brief Location of each part of a queue pair, as a type.
 
 #include <xio/device/queue/policy.hpp>
 
@@ -17,7 +17,7 @@ constexpr uint32_t data = 8;
 constexpr uint32_t all = 15;
 }  // namespace memory_mode
 
-/// Where submission ring, completion ring, doorbell record and data lie.
+/// Locations of submission ring, completion ring, doorbell record and data.
 template <Memory Sq, Memory Cq, Memory Record, Memory Data>
 struct Placement {
   static constexpr Memory sq = Sq;
@@ -28,7 +28,7 @@ struct Placement {
       (Sq == Memory::device ? memory_mode::sq : 0) | (Cq == Memory::device ? memory_mode::cq : 0) |
       (Record == Memory::device ? memory_mode::doorbell_record : 0) | (Data == Memory::device ? memory_mode::data : 0);
 
-  /// What a queue's policy has to know of it: `Policy<Tag>`.
+  /// Tag for a queue's policy: `Policy<Tag>`.
   using Tag = Placed<Cq, Data>;
 };
 
@@ -39,7 +39,7 @@ using PlacementOf = Placement<(Mode & memory_mode::sq) != 0 ? Memory::device : M
                               (Mode & memory_mode::doorbell_record) != 0 ? Memory::device : Memory::host,
                               (Mode & memory_mode::data) != 0 ? Memory::device : Memory::host>;
 
-/// Whether data may become visible later than its completion: see Placed.
+/// Whether data may become visible after its completion: see Placed.
 XIO_HOST_DEVICE constexpr bool needs_inbound_flush(uint32_t mode) {
   return (mode & memory_mode::data) != 0 && (mode & memory_mode::cq) == 0;
 }

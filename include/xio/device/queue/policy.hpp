@@ -2,17 +2,16 @@
 #pragma once
 
 /// @file
-/// @brief What a queue type fixes at compile time: who shares it, when it rings, how entries become visible, what is
-/// checked.
+/// @brief Compile-time properties of a queue type: sharing, ringing, publication of entries, checks.
 
 #include <xio/device/arch/arch.hpp>
 
 XIO_NAMESPACE_BEGIN
 
-/// Who may use one queue pair at the same time.
+/// Concurrent users of one queue pair.
 enum class Sharing {
-  thread,  ///< one thread; other threads of the wave may use queues of their own
-  wave,    ///< the active lanes of one wave together
+  thread,  ///< one thread; other threads of the wave may use other queues
+  wave,    ///< the active lanes of one wave, together
   block,   ///< all waves of one workgroup
   grid     ///< all waves of the GPU
 };
@@ -24,24 +23,24 @@ constexpr bool is_shared = S == Sharing::block || S == Sharing::grid;
 template <Sharing S>
 constexpr arch::Scope state_scope = S == Sharing::block ? arch::Scope::workgroup : arch::Scope::agent;
 
-/// When a published entry is announced to the device.
+/// When published entries are announced to the device.
 enum class Ringing {
-  immediate,  ///< at once; while a doorbell is under way, those that come meanwhile together by the next one
-  deferred    ///< when `ring_every` entries wait, on flush(), and before any wait of the library
+  immediate,  ///< immediately; entries published during a doorbell store share the next one
+  deferred    ///< when `ring_every` entries are pending, on flush(), and before any wait of the library
 };
 
 /// How entries become visible to the device.
 enum class Publication {
-  release,       ///< stored like data; one cache write-back before the doorbell covers them and the caller's payload
-  write_through  ///< stored through the caches; no write-back: the caller's payload needs publish_payload()
+  release,       ///< plain stores; one cache write-back before the doorbell covers them and the caller's payload
+  write_through  ///< stores through the caches, no write-back: the caller's payload needs publish_payload()
 };
 
-/// Where a queue's completions and its data lie.
+/// Location of a queue's rings or data.
 enum class Memory { host, device };
 
-/// What a queue does, put together of tags: `Policy<Deferred<16>, WriteThrough>`, or on top of another policy, which
-/// stands first: `Policy<Unchecked, Notify>`. `Policy<>` is what a queue does where nothing is said: everything is
-/// checked. Whoever needs more derives from one and hides a member.
+/// Policy of a queue, composed of tags: `Policy<Deferred<16>, WriteThrough>`. Another policy may come first as the
+/// base: `Policy<Unchecked, Notify>`. `Policy<>` holds the defaults: everything is checked. For further changes, derive
+/// from a policy and hide a member.
 template <class... Parts>
 struct Policy;
 
@@ -49,24 +48,24 @@ template <>
 struct Policy<> {
   static constexpr Ringing ringing = Ringing::immediate;
   static constexpr Publication publication = Publication::release;
-  static constexpr bool argument_checks = true;    ///< refuse, and split, before anything reaches the device
-  static constexpr bool slot_checks = true;        ///< do not reuse a command identifier that is still in flight
+  static constexpr bool argument_checks = true;    ///< validate and split commands before submission
+  static constexpr bool slot_checks = true;        ///< do not reuse a command identifier still in flight
   static constexpr bool completion_checks = true;  ///< a completion of another queue pair breaks the queue (RDMA)
   static constexpr bool notifications = false;     ///< submissions may name a Notification
-  static constexpr bool narrow_slots = false;      ///< queue memory takes at most 8 bytes an access
-  static constexpr bool inbound_in_order = true;   ///< data is visible once its completion is; else waits flush inbound
-  static constexpr bool keeps_receives = true;     ///< nothing is posted over what arrived and nobody has asked for
-  static constexpr uint32_t ring_every = 16;       ///< with Ringing::deferred: most entries that wait unannounced
-  static constexpr uint32_t most_doorbells = 8;    ///< in a row that one call stores; then others may take that over
+  static constexpr bool narrow_slots = false;      ///< queue memory supports accesses of at most 8 bytes
+  static constexpr bool inbound_in_order = true;   ///< data is visible with its completion; else waits flush inbound
+  static constexpr bool keeps_receives = true;     ///< a receive is not posted over an unread result
+  static constexpr uint32_t ring_every = 16;       ///< with Ringing::deferred: maximum number of unannounced entries
+  static constexpr uint32_t most_doorbells = 8;    ///< consecutive doorbells of one call; then others may take over
 };
 
-/// As Policy<>, but the caller vouches for the arguments: nothing is refused, and nothing is split.
+/// Policy<> without argument checks: the caller guarantees valid arguments; nothing is refused or split.
 struct Trusting : Policy<> {
   static constexpr bool argument_checks = false;
 };
 
-/// As Trusting, but the caller also vouches that no operation stays in flight while the ring goes round once, and that
-/// a completion queue has completions of its own queue pair alone.
+/// Trusting without slot and completion checks: the caller also guarantees that no operation stays in flight while the
+/// ring wraps once, and that a completion queue holds completions of its own queue pair only.
 struct Unchecked : Trusting {
   static constexpr bool slot_checks = false;
   static constexpr bool completion_checks = false;
@@ -74,7 +73,7 @@ struct Unchecked : Trusting {
 
 namespace detail {
 
-/// What a tag decides: one tag for each in a policy.
+/// Property that a tag sets; a policy has at most one tag per property.
 enum class TagKind { ringing, publication, notifications, slots, receives, placement, doorbell };
 
 template <class T, class = void>
@@ -91,7 +90,7 @@ constexpr bool decide_the_same = false;
 template <class A, class B>
 constexpr bool decide_the_same<A, B, true> = A::tag_kind == B::tag_kind;
 
-/// `Base` with what the tags change; others than tags change nothing here.
+/// `Base` with the changes of the tags; types that are not tags are ignored.
 template <class Base, class... Tags>
 struct Tagged {
   using type = Base;
@@ -130,7 +129,7 @@ struct Assemble<true, First, Tags...> : CheckTags<Tags...>, Tagged<First, Tags..
 template <class First, class... Tags>
 struct Policy<First, Tags...> : detail::Assemble<detail::is_policy<First>, First, Tags...>::type {};
 
-/// Tag: announces on flush(), every `Entries` entries, and before waits.
+/// Tag: announces entries on flush(), every `Entries` entries, and before waits.
 template <uint32_t Entries>
 struct Deferred {
   static_assert(Entries >= 1, "Deferred<N>: ring after at least one entry");
@@ -160,7 +159,7 @@ struct Notify {
   };
 };
 
-/// Tag: the submission ring takes at most 8 bytes an access.
+/// Tag: the submission ring supports accesses of at most 8 bytes.
 struct NarrowSlots {
   static constexpr detail::TagKind tag_kind = detail::TagKind::slots;
   template <class Base>
@@ -169,9 +168,8 @@ struct NarrowSlots {
   };
 };
 
-/// Tag: receives are posted again whether anybody has asked what arrived or not, for those who learn of messages
-/// otherwise. A token that is asked later than that is answered with Status::expired. For all users of a receive queue
-/// or for none.
+/// Tag: receives are posted again even if their results were not read, for callers that learn of messages otherwise.
+/// Reading a result later returns Status::expired. All users of a receive queue use this tag, or none.
 struct Unasked {
   static constexpr detail::TagKind tag_kind = detail::TagKind::receives;
   template <class Base>
@@ -180,8 +178,8 @@ struct Unasked {
   };
 };
 
-/// Tag: where completions and data lie. PCIe does not order a completion in host memory after data in device memory, so
-/// that pairing makes every wait flush inbound writes.
+/// Tag: location of completions and data. PCIe does not order a completion in host memory after data in device memory,
+/// so for that combination every wait flushes inbound writes.
 template <Memory Completions, Memory Data>
 struct Placed {
   static constexpr detail::TagKind tag_kind = detail::TagKind::placement;
@@ -191,8 +189,7 @@ struct Placed {
   };
 };
 
-/// Tag: how an NVMe queue's doorbells reach the device: MmioDoorbell, ShadowDoorbell, or one of the program's own
-/// (doorbell.hpp).
+/// Tag: doorbell back end of an NVMe queue: MmioDoorbell, ShadowDoorbell, or one of the program's own (doorbell.hpp).
 template <class Kind>
 struct RingBy {
   static constexpr detail::TagKind tag_kind = detail::TagKind::doorbell;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Waiting for room in a queue. Knows no vendor.
+/// @brief Waiting for space in a queue. Independent of vendors.
 
 #include <xio/device/queue/tail.hpp>
 
@@ -10,24 +10,24 @@ XIO_NAMESPACE_BEGIN
 
 namespace protocol {
 
-/// As claim_now(); while there is no room, announces what waits to be announced and takes completions. With Now it does
+/// Claims like claim_now(); while the queue is full, announces pending entries and takes completions. With Now it does
 /// not wait.
 ///
-/// The device has beside what tail.hpp needs `uint32_t drain(group)`, which takes completions and returns how many, and
-/// `bool is_dead()`: whether nothing that is posted will ever be executed.
+/// In addition to the members that tail.hpp needs, the device has `uint32_t drain(group)`, which takes completions and
+/// returns how many, and `bool is_dead()`: whether posted operations will never be executed.
 template <class Device, class Until>
 XIO_DEVICE_INLINE Claim claim_until(const Device& device, Group<Device::sharing> group, uint32_t wanted, uint32_t least,
                                     Until until, typename Device::Tickets::Step step = {}) {
   Claim claim = claim_now(device, group, wanted, least, step);
   if constexpr (IsSame<Until, Now>::value) {
-    // What fills the queue may be entries that the device does not know of yet.
+    // The queue may be full of entries that the device does not know of yet.
     if (XIO_UNLIKELY(claim.count == 0)) flush(device, group);
   } else {
     uint64_t wish = 0;
     for (uint32_t round = 0; XIO_UNLIKELY(claim.count == 0); ++round) {
       flush(device, group);
       const bool look = round == 0 || round % arch::looks_per_clock == arch::looks_per_clock - 1;
-      // The lanes stay together: they give up when the most patient of them does, or when the queue is dead.
+      // The lanes stay together: they give up at the latest of their deadlines, or when the queue is dead.
       const bool last = look && (!group.any(!until.passed()) || group.any(device.is_dead()));
       if constexpr (is_shared<Device::sharing>) {
         if (look && round != 0) help(device, group);

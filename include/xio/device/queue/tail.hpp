@@ -2,20 +2,22 @@
 #pragma once
 
 /// @file
-/// @brief Publishing entries and ringing for them, without waiting for anybody. Knows no vendor.
+/// @brief Publishing entries and ringing for them without waiting for other waves. Independent of vendors.
 ///
-/// The tail of a shared queue is the number of entries that the device may fetch: all before it are complete. Whose
-/// claim begins at the tail moves it. Any other leaves a *link* at its first ticket's place, which says where its claim
-/// ends, and goes; whoever moves the tail takes along every link that follows. So a wave that is stopped between its
-/// claim and its publication holds up what stands behind it in the ring, and nobody waits for it here.
+/// The tail of a shared queue is the number of entries that the device may fetch: all entries before it are complete.
+/// The wave whose claim begins at the tail advances it. Any other wave leaves a *link* at the ring slot of its first
+/// ticket, which holds the end of its claim, and returns; the wave that advances the tail follows all links from there.
+/// A wave that is stopped between claim and publication thus delays later entries of the ring, but no wave waits for it
+/// here.
 ///
-/// Doorbells combine. Who moves the tail while nobody rings is the ringer: it stores the doorbell, waits until that is
-/// performed, and gives the bit back. If the tail has moved meanwhile it rings again. So doorbells never go back, one
-/// is under way at a time, and what is published during one is announced by the next.
+/// Doorbells combine. A wave that advances the tail while no other wave rings becomes the ringer: it stores the
+/// doorbell, waits until the store is performed, and clears the ringing bit. If the tail has advanced meanwhile, it
+/// rings again. Doorbell values therefore never decrease, one store is in progress at a time, and entries published
+/// during it are announced by the next.
 ///
-/// A link is the end of a claim as a ticket. At the tail it is the one of the claim that begins there if it lies at
-/// most `depth` behind: an earlier lap's end lies before the tail, a later lap's more than a ring behind. None is
-/// cleared.
+/// A link holds the end of a claim as a ticket. At the tail it belongs to the claim that begins there if it is at most
+/// `depth` tickets ahead: the end of an earlier lap lies before the tail, that of a later lap more than a ring ahead.
+/// Links are never cleared.
 
 #include <xio/device/queue/claim.hpp>
 
@@ -23,16 +25,16 @@ XIO_NAMESPACE_BEGIN
 
 namespace protocol {
 
-/// In QueueState::tail: somebody rings.
+/// Bit of QueueState::tail: a wave is ringing.
 constexpr uint64_t ringing_bit = 1;
-/// In QueueState::tail: what is published is not announced, and whoever sees this first rings. Left by a wave that has
-/// rung for others for long enough.
+/// Bit of QueueState::tail: published entries are not announced, and the first wave to see this rings. Left by a wave
+/// that has rung for others often enough.
 constexpr uint64_t owed_bit = uint64_t{1} << 63;
 
-/// Entries published, of a value of QueueState::tail.
+/// Number of published entries in a value of QueueState::tail.
 XIO_HOST_DEVICE constexpr uint64_t published(uint64_t tail) { return (tail & ~owed_bit) >> 1; }
 
-/// Makes this wave's entries visible to the device, as the policy says.
+/// Makes this wave's entries visible to the device, as the policy requires.
 template <class Policy>
 XIO_DEVICE_INLINE void release_entries() {
   if constexpr (Policy::publication == Publication::release || !arch::has_write_through) {
@@ -42,14 +44,14 @@ XIO_DEVICE_INLINE void release_entries() {
   }
 }
 
-/// Where the claim ends that begins at `tail`, if it is linked; else `tail`.
+/// End of the claim that begins at `tail` if it is linked; else `tail`.
 template <class Bell>
 XIO_DEVICE_INLINE uint64_t linked_end(const Bell& bell, uint64_t tail) {
   const uint64_t end = arch::observe<state_scope<Bell::sharing>>(&bell.link(tail));
   return end - tail - 1 < bell.depth ? end : tail;
 }
 
-/// As compare_exchange_ordered(), by the one lane that is here: what it finds is the same in all lanes that are.
+/// compare_exchange_ordered() by the only active lane, which makes the value found uniform.
 template <arch::Scope S>
 XIO_DEVICE_INLINE bool exchange_alone(uint64_t* where, uint64_t& expected, uint64_t desired) {
   const uint64_t before = expected;
@@ -58,10 +60,10 @@ XIO_DEVICE_INLINE bool exchange_alone(uint64_t* where, uint64_t& expected, uint6
   return expected == before;
 }
 
-/// Moves the tail over all claims that are linked, whoever they are of, and rings as the policy says. One lane calls.
+/// Advances the tail over all linked claims of any wave and rings as the policy requires. One lane calls.
 ///
 /// @param tail  QueueState::tail as it was observed
-/// @param rings whether its ringing bit is this caller's, who gives it back
+/// @param rings whether the caller owns the ringing bit, and clears it
 template <class Bell>
 XIO_LEAF XIO_DEVICE void advance(Bell bell, uint64_t tail, bool rings) {
   constexpr arch::Scope scope = state_scope<Bell::sharing>;
@@ -77,25 +79,25 @@ XIO_LEAF XIO_DEVICE void advance(Bell bell, uint64_t tail, bool rings) {
       if (!rings) {
         tail &= ~ringing_bit;
       } else {
-        // Others published more meanwhile, and left.
+        // Other waves published more meanwhile and returned.
         if (in_a_row++ < Bell::Policy::most_doorbells) continue;
         while (!exchange_alone<scope>(where, tail, (tail & ~ringing_bit) | owed_bit)) {
         }
         tail = (tail & ~ringing_bit) | owed_bit;
         rings = false;
         in_a_row = 1;
-        // In a crowd somebody comes by now.
+        // Under contention another wave sees the bit by now.
         for (uint32_t look = 0; look < 4 && (tail & owed_bit) != 0; ++look)
           tail = arch::uniform(arch::observe<scope>(where));
         if ((tail & owed_bit) == 0) return;
       }
     }
-    // The move of the tail is there before the link is looked for: whoever links later sees the move.
+    // The tail is moved before the link is read: a wave that links later sees the move.
     arch::full_fence<scope>();
     const uint64_t end = linked_end(bell, published(tail));
     const bool owed = at_once && (tail & owed_bit) != 0;
     if (end == published(tail) && !owed) return;
-    // What the links' owners released is passed on by the exchange.
+    // The exchange passes on what the links' owners released.
     const uint64_t next = end << 1 | (at_once ? ringing_bit : tail & ringing_bit);
     if (!exchange_alone<scope>(where, tail, next)) continue;
     rings = at_once && (tail & ringing_bit) == 0;
@@ -103,14 +105,14 @@ XIO_LEAF XIO_DEVICE void advance(Bell bell, uint64_t tail, bool rings) {
   }
 }
 
-/// Announces what a shared queue has published and not yet announced (deferred ringing). One lane calls.
+/// Announces entries that a shared queue has published and not yet announced (deferred ringing). One lane calls.
 template <class Bell>
 XIO_LEAF XIO_DEVICE void announce(Bell bell) {
   constexpr arch::Scope scope = state_scope<Bell::sharing>;
   QueueState& state = *bell.state;
   uint64_t tail = arch::uniform(arch::observe<scope>(&state.tail));
   for (;;) {
-    // Who rings finds, when it gives the bit back, that more was published.
+    // The ringer finds that more was published when it clears the bit.
     if ((tail & ringing_bit) != 0 || arch::uniform(arch::load<scope>(&state.rung)) == published(tail)) return;
     if (!exchange_alone<scope>(&state.tail, tail, tail | ringing_bit)) continue;
     tail |= ringing_bit;
@@ -127,14 +129,14 @@ XIO_LEAF XIO_DEVICE void announce(Bell bell) {
       if (exchange_alone<scope>(&state.tail, tail, tail & ~ringing_bit)) return;
       last = in_a_row >= Bell::Policy::most_doorbells;
     }
-    // Others publish more all the time: in a crowd one of them announces it by now.
+    // Other waves keep publishing: under contention one of them announces it by now.
     while (!exchange_alone<scope>(&state.tail, tail, tail & ~ringing_bit)) {
     }
     for (uint32_t look = 0; look < 4; ++look) tail = arch::uniform(arch::observe<scope>(&state.tail));
   }
 }
 
-/// Does what somebody left undone who was stopped in the middle of it. Lanes that wait call it now and then.
+/// Completes the work of a wave that was stopped in the middle of it. Waiting lanes call it from time to time.
 template <class Device>
 XIO_DEVICE_INLINE void help(const Device& device, Group<Device::sharing> group) {
   if constexpr (is_shared<Device::sharing>) {
@@ -145,7 +147,7 @@ XIO_DEVICE_INLINE void help(const Device& device, Group<Device::sharing> group) 
   }
 }
 
-/// Announces what is published and not yet announced (deferred ringing). Any lane group may call at any time.
+/// Announces entries that are published and not yet announced (deferred ringing). Any group may call at any time.
 template <class Device, Sharing S>
 XIO_DEVICE_INLINE void flush(const Device& device, Group<S> group) {
   using Policy = typename Device::Policy;
@@ -160,13 +162,13 @@ XIO_DEVICE_INLINE void flush(const Device& device, Group<S> group) {
     if (group.leads()) device.bell().ring(end, device.bell().note(end));
     state.rung = end;
   } else {
-    // Each of the lanes may have published for itself before.
+    // Each lane may have published on its own before.
     group.converge();
     if (group.leads()) announce(device.bell());
   }
 }
 
-/// publish() of an exclusive queue: nobody else changes anything.
+/// publish() of an exclusive queue, whose state has no other writers.
 template <class Device>
 XIO_DEVICE_INLINE void publish_alone(const Device& device, Group<Device::sharing> group, uint64_t end, uint64_t note) {
   using Policy = typename Device::Policy;
@@ -181,9 +183,9 @@ XIO_DEVICE_INLINE void publish_alone(const Device& device, Group<Device::sharing
   if constexpr (!at_once) state.rung = end;
 }
 
-/// Publishes the entries of a claim and rings as the policy says. All lanes of `group` call.
+/// Publishes the entries of a claim and rings as the policy requires. All lanes of `group` call.
 ///
-/// @param note what the doorbell of the claim's last entry says beside its number
+/// @param note note that the doorbell of the claim's last entry carries
 template <class Device, Sharing S>
 XIO_DEVICE_INLINE void publish(const Device& device, Group<S> group, const Claim& claim, uint64_t note = 0) {
   using Policy = typename Device::Policy;
@@ -198,14 +200,14 @@ XIO_DEVICE_INLINE void publish(const Device& device, Group<S> group, const Claim
     bool due = false;
     group.converge();
     uint64_t tail = 0;
-    // Before the release, which so takes along what the ones before released.
+    // Read before the release, which then covers what earlier waves released.
     if (group.leads()) tail = arch::observe<scope>(where);
     release_entries<Policy>();
     if (group.leads()) {
       bool rings = at_once && tail == claim.first << 1;
       bool more = false;
       if (XIO_LIKELY(rings)) {
-        // Nobody moves the tail over a claim that is not linked, nobody rings, and nothing is owed: the word is ours.
+        // No wave moves the tail over a claim without a link, none rings, and nothing is owed: this wave owns the word.
         tail = end << 1 | ringing_bit;
         arch::store<scope>(where, tail);
         bell.ring(end, note);
@@ -214,7 +216,7 @@ XIO_DEVICE_INLINE void publish(const Device& device, Group<S> group, const Claim
         rings = !arch::compare_exchange_ordered<scope>(where, tail, end << 1);
         if (!rings) {
           tail = end << 1;
-          // The move of the tail is there before the link is looked for: whoever links later sees the move.
+          // The tail is moved before the link is read: a wave that links later sees the move.
           arch::full_fence<scope>();
           more = linked_end(bell, end) != end;
         } else {

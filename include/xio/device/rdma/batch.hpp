@@ -11,7 +11,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace rdma {
 
-/// The submission path of batches, as QueuePair puts it together.
+/// The submission path of batches; base class of QueuePair.
 template <class Vendor, Sharing S, class Policy, class Holder>
 class SendBatch : public SendPost<Vendor, S, Policy, Holder> {
   using Post = SendPost<Vendor, S, Policy, Holder>;
@@ -26,13 +26,13 @@ class SendBatch : public SendPost<Vendor, S, Policy, Holder> {
   using Post::device;
   using Post::send;
 
-  /// Posts `count` pieces with one claim, one release and one doorbell, and a completion for the last of them. All
-  /// lanes of `group` call with the same arguments, and get the same token.
+  /// Posts `count` pieces with one claim, one release and one doorbell, and a completion for the last piece. All lanes
+  /// of `group` call with the same arguments and get the same token.
   template <class Until, class Telemetry>
   XIO_DEVICE Token submit_pieces(Group<S> group, Operation operation, const Piece* pieces, uint32_t count, Until until,
                                  Telemetry& telemetry) {
     const QueuePairHandle& q = handle();
-    // Entries with one piece of memory are all of one length.
+    // All entries with one piece of memory have the same length.
     const uint32_t units = Vendor::Send::units(q.shape, work_of(operation, Piece{}), OneSge{});
     if (count == 0 || count > q.depth / units) return Token::refused(Status::invalid_argument);
     Step step{};
@@ -48,7 +48,7 @@ class SendBatch : public SendPost<Vendor, S, Policy, Holder> {
     for (uint32_t base = 0;; base += lanes) {
       const uint32_t mine = base + group.rank();
       const bool storing = mine < count;
-      // Lanes without a piece go along with the first one.
+      // Lanes without a piece process the first one too.
       const Piece piece = pieces[storing ? mine : 0];
       const Work work = work_of(operation, piece);
       const OneSge payload = payload_of(piece);
@@ -102,7 +102,8 @@ class SendBatch : public SendPost<Vendor, S, Policy, Holder> {
     return {{piece.local.address, piece.local.length, piece.local.key}};
   }
 
-  /// Why the batch is refused, if it is; else `step` is what its claim takes beside tickets.
+  /// Checks the batch and returns why it is refused; otherwise sets `step` to what its claim takes in addition to
+  /// tickets.
   XIO_DEVICE Status survey(Group<S> group, Operation operation, const Piece* pieces, uint32_t count,
                            [[maybe_unused]] Step& step) const {
     const uint32_t lanes = group.lanes();

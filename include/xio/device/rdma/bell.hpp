@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What it takes to publish entries of an RDMA queue and to ring for them (queue/claim.hpp): few words.
+/// @brief Doorbells of RDMA queues, used to publish entries and to ring for them (queue/claim.hpp): few words.
 
 #include <xio/device/core/com.hpp>
 #include <xio/device/rdma/handle.hpp>
@@ -12,7 +12,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace rdma {
 
-/// Of a send queue.
+/// Doorbell of a send queue.
 template <class Vendor, Sharing S, class QueuePolicy>
 struct SendBell {
   using Policy = QueuePolicy;
@@ -57,12 +57,12 @@ struct SendBell {
     SendShape shape;
     shape.qpn = qpn;
     shape.entries = entries;
-    // Before the record, behind which the compiler would load everything anew.
+    // Computed before the record is stored, since the compiler reloads everything after that store.
     [[maybe_unused]] uint64_t value = 0;
     if constexpr (Vendor::has_send_doorbell) value = Vendor::send_doorbell(shape, end, head);
     if constexpr (Vendor::has_send_record) {
       arch::store<arch::Scope::system>(record, Vendor::send_record(shape, end));
-      // The device may look at the record as soon as the doorbell has reached it.
+      // The device may read the record as soon as the doorbell has reached it.
       if constexpr (Vendor::has_send_doorbell) arch::wait_stores();
     }
     if constexpr (Vendor::has_send_doorbell) {
@@ -80,13 +80,13 @@ struct SendBell {
   }
 
  private:
-  /// Word `before` plus that of a ticket's place, of those behind the state.
+  /// The word at `before` plus the ticket's ring slot, among the words after the state.
   XIO_DEVICE_INLINE uint64_t& word(uint64_t ticket, uint32_t before) const {
     return reinterpret_cast<uint64_t*>(state + 1)[before + ring_slot<Vendor>(ticket, entries)];
   }
 
-  /// Byte offset of the register that is rung now, of two in turn. Whoever rings is alone; another lane did so the last
-  /// time.
+  /// Byte offset of the register to ring now, of two used in turn. Only one lane rings at a time; the last one may have
+  /// been another.
   XIO_DEVICE_INLINE uint32_t next_half() const {
     const uint32_t half = arch::load<state_scope<S>>(&send->half);
     arch::store<state_scope<S>>(&send->half, half ^ Vendor::doorbell_stride);
@@ -94,10 +94,10 @@ struct SendBell {
   }
 };
 
-/// Of a receive queue.
+/// Doorbell of a receive queue.
 template <class Vendor, Sharing S, class QueuePolicy>
 struct ReceiveBell {
-  /// A message can come at any time: receives are announced with every post.
+  /// A message can arrive at any time: receives are announced with every post.
   struct Policy : QueuePolicy {
     static constexpr Ringing ringing = Ringing::immediate;
   };

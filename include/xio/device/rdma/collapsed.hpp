@@ -5,8 +5,8 @@
 /// @brief Reading a collapsed completion queue: one entry that the device overwrites with each completion of a send
 /// queue.
 ///
-/// What was overwritten before anybody looked is lost, and is not missed as long as operations succeed: the last
-/// completion stands for all before it. Of a failure it is missed (see CollapsedReader::read).
+/// Entries overwritten before they were read are lost. This is harmless as long as operations succeed: the last
+/// completion covers all earlier ones. The first failure can be lost (see CollapsedReader::read).
 
 #include <xio/device/rdma/completions.hpp>
 
@@ -14,16 +14,16 @@ XIO_NAMESPACE_BEGIN
 
 namespace rdma {
 
-/// What the entry told.
+/// Result of reading the entry.
 struct CollapsedNews {
-  /// send: operations ended; ended: the device tells of no more; unknown: it tells of another queue pair.
+  /// send: operations ended; ended: the device reports no more; unknown: it reports another queue pair.
   CompletionKind kind = CompletionKind::nothing;
-  Progress now{};           ///< how far the queue got
-  uint64_t failed_end = 0;  ///< producer counter after the first operation that failed
-  Status status;            ///< how it failed; Status::ok: none did
+  Progress now{};           ///< progress of the queue
+  uint64_t failed_end = 0;  ///< producer counter after the first failed operation
+  Status status;            ///< its status; Status::ok: none failed
 };
 
-/// The entry as all lanes of a group see it: the first one's loads serve them all.
+/// Reads the entry for all lanes of a group with the loads of the first lane.
 template <class Vendor, Sharing S>
 class CollapsedReader {
   using Entry = typename Vendor::Collapsed;
@@ -31,24 +31,24 @@ class CollapsedReader {
  public:
   XIO_HOST_DEVICE CollapsedReader(const QueuePairHandle& queue, Group<S> group) : queue_(queue), group_(group) {}
 
-  /// What is_new() and read() take.
+  /// Loads the word that is_new() and read() take.
   XIO_DEVICE_INLINE uint64_t look() const {
     return Entry::look(
         [&](uint32_t offset) { return group_.from_leader(arch::load<arch::Scope::system>(word_at(offset))); });
   }
 
-  /// Whether the entry may tell something. `in_flight`: units posted behind `known`, and no more than the ring holds.
+  /// Whether the entry may report progress. `in_flight`: units posted after `known`, at most the size of the ring.
   XIO_DEVICE_INLINE static bool is_new(uint64_t word, Progress known, uint64_t in_flight) {
     return Entry::is_new(word, known, in_flight);
   }
 
-  /// What the entry, which is new by `word`, tells. CompletionKind::nothing where it changed meanwhile: look again.
+  /// Decodes the entry, which is new by `word`. Returns CompletionKind::nothing if it changed meanwhile: poll again.
   ///
-  /// Behind a failure, entries of flushed operations overwrite its own. Where that has happened, nobody knows which
-  /// operation failed first, nor how: all that were not known to have ended count as flushed.
-  /// @param checks whether it looks at the queue pair that is told of
+  /// After a failure, entries of flushed operations overwrite the failed operation's entry. Then it is unknown which
+  /// operation failed first, and how: all operations not known to have ended count as flushed.
+  /// @param checks whether the entry's queue pair is checked
   XIO_DEVICE_INLINE CollapsedNews read(uint64_t word, Progress known, uint64_t in_flight, bool checks) const {
-    // The rest of the entry is not older than what is_new() has looked at, if it is loaded behind it.
+    // Loaded after is_new() has checked the entry, the rest of it is not older than the word.
     arch::order_loads<arch::Scope::system>();
     WorkCompletion completion = Entry::decode_success(word, [&](uint32_t offset) { return load(offset); });
     const Identity ours{queue_.shape.qpn, 0};
@@ -67,7 +67,7 @@ class CollapsedReader {
         return arch::load<arch::Scope::system>(
             reinterpret_cast<const uint32_t*>(static_cast<const char*>(queue_.sq) + offset));
       });
-      // Of something that is not in flight: an old one, or nonsense.
+      // Not an operation in flight: an old entry, or an invalid one.
       if (news.now.units - known.units - 1 >= in_flight) return news;
       news.kind = completion.kind;
       news.status = completion.status;

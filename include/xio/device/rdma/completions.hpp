@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Reading an RDMA completion queue: what is new, what it says, how far it was read.
+/// @brief Reading an RDMA completion queue: new entries, their contents, acknowledgement.
 
 #include <xio/device/core/com.hpp>
 #include <xio/device/queue/completion.hpp>
@@ -13,19 +13,19 @@ XIO_NAMESPACE_BEGIN
 
 namespace rdma {
 
-/// A completion queue as one vendor's device writes it.
+/// Reader of a completion queue in one vendor's format.
 template <class Vendor>
 struct CompletionReader {
   using Completions = typename Vendor::Completions;
   const CompletionQueueHandle& queue;
-  // Once for a whole drain: the compiler fetches what the handle says again after each coherent access.
+  // Copied once per drain: the compiler reloads the handle's members after each coherent access.
   const char* entries;
   uint32_t size;
 
   XIO_HOST_DEVICE explicit CompletionReader(const CompletionQueueHandle& handle)
       : queue(handle), entries(static_cast<const char*>(handle.entries)), size(handle.size) {}
 
-  /// The word that tells whether the entry at `index` is new.
+  /// Loads the word that shows whether the entry at `index` is new.
   XIO_DEVICE_INLINE uint64_t look(uint64_t index) const {
     if constexpr (Completions::by_index) {
       return arch::load<arch::Scope::system>(queue.producer);
@@ -34,7 +34,7 @@ struct CompletionReader {
     }
   }
 
-  /// Whether the entry `position` behind `head`, which is the first that was not read, is new. `word`: from look().
+  /// Whether the entry `position` entries after `head`, the first unread one, is new. `word`: from look().
   XIO_DEVICE_INLINE bool is_new(uint64_t word, uint64_t head, uint32_t position) const {
     if constexpr (Completions::by_index) {
       return position < Vendor::available(static_cast<uint32_t>(word), head, size);
@@ -43,27 +43,27 @@ struct CompletionReader {
     }
   }
 
-  /// What the new entry at `index` says; after arch::order_loads.
+  /// Decodes the new entry at `index`; after arch::order_loads.
   XIO_DEVICE_INLINE WorkCompletion read(uint64_t word, uint64_t index) const {
     if constexpr (Completions::by_index) word = load_word(index, Completions::word_offset);
     return Completions::decode(word, [&](uint32_t offset) { return load_word(index, offset); });
   }
 
-  /// As read(), where the entry tells nothing but that operations of a send queue ended well; else
+  /// Decodes the entry like read() if it only reports successful operations of a send queue; else returns
   /// CompletionKind::nothing.
   XIO_DEVICE_INLINE WorkCompletion read_success(uint64_t word, uint64_t index) const {
     if constexpr (Completions::by_index) word = load_word(index, Completions::word_offset);
     return Completions::decode_success(word, [&](uint32_t offset) { return load_word(index, offset); });
   }
 
-  /// Whether the new entry at `index`, of which read() or read_success() made `completion`, is about the queue pair
+  /// Whether the new entry at `index`, decoded as `completion` by read() or read_success(), belongs to the queue pair
   /// `qpn`.
   XIO_DEVICE_INLINE bool is_about(uint32_t qpn, const WorkCompletion& completion, uint64_t word, uint64_t index) const {
     return Completions::is_about({qpn, queue.cookie}, completion, word,
                                  [&](uint32_t offset) { return load_word(index, offset); });
   }
 
-  /// Tells the device how far its ring was read. One lane calls; with Sharing::thread each for its own queue.
+  /// Reports to the device how far its ring was read. One lane calls; with Sharing::thread each lane for its own queue.
   template <Sharing S>
   XIO_DEVICE_INLINE void acknowledge(uint64_t head) const {
     if constexpr (Vendor::has_cq_record) {

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What the host tells a kernel about one RDMA queue pair: a trivially copyable struct, passed by value.
+/// @brief Handles of one RDMA queue pair: trivially copyable structs that the host passes to a kernel by value.
 
 #include <xio/device/queue/room.hpp>
 #include <xio/vendors/rdma/work.hpp>
@@ -11,31 +11,31 @@ XIO_NAMESPACE_BEGIN
 
 namespace rdma {
 
-/// What else changes while a send queue is used: two lines in memory that all its users share, zeroed at creation.
-/// Behind the queue's links a shared queue pair of a vendor whose doorbells repeat an entry keeps as many words more:
-/// send_link_bytes().
+/// Mutable state of a send queue beside its QueueState: two cache lines in memory shared by all its users, zeroed at
+/// creation. For vendors whose doorbells repeat an entry, a shared queue pair keeps as many further words after the
+/// queue's links: send_link_bytes().
 struct alignas(64) SendState {
   // Written by the wave that takes completions.
   uint64_t cq_head;        ///< completion queue entries taken
-  uint64_t failed_end;     ///< producer counter after the first operation that failed; 0: none did
-  uint32_t failed_status;  ///< how it failed
+  uint64_t failed_end;     ///< producer counter after the first failed operation; 0: none failed
+  uint32_t failed_status;  ///< its status, packed
   uint32_t ended;          ///< 1: the device writes no more completions
-  uint64_t operations;     ///< operations that ended, as far as the vendor counts them (Progress)
+  uint64_t operations;     ///< operations that ended, for vendors that count them (Progress)
 
-  uint64_t unsignaled_end;  ///< producer counter after the last operation that asked for no completion
+  uint64_t unsignaled_end;  ///< producer counter after the last unsignalled operation
   uint64_t claims;          ///< shared queue pairs with a side table: SequencedTickets
-  uint32_t half;            ///< byte offset of the register that is rung next, of two in turn (MLX5); the ringer's
+  uint32_t half;            ///< byte offset of the next doorbell register of two (MLX5); the ringer's
 
   // Exclusive queue pairs.
   uint32_t psn;         ///< next packet sequence number (BNXT)
   uint32_t msn;         ///< next entry of the message table (BNXT)
   uint64_t last_head;   ///< first 8 bytes of the last published entry (deferred ringing)
-  uint64_t memory_end;  ///< producer counter after the last operation that changed a key, plus one; 0: none did
+  uint64_t memory_end;  ///< producer counter after the last operation that changed a key, plus one; 0: none
 };
 static_assert(sizeof(SendState) == 128, "two lines");
 
-/// The word that claims change where operations are numbered by packet (PSN) and message (MSN) too: all three at once,
-/// so that nobody waits for the numbers of those before.
+/// Claim word for operations that are also numbered by packet (PSN) and message (MSN): one atomic update claims all
+/// three, so that no wave waits for the numbers of earlier claims.
 ///
 /// | bits  | meaning                                                          |
 /// |-------|------------------------------------------------------------------|
@@ -45,7 +45,7 @@ static_assert(sizeof(SendState) == 128, "two lines");
 /// | 21:0  | tickets claimed, lower bits                                      |
 struct SequencedTickets {
   static constexpr uint64_t breaks = protocol::broken_bit;
-  /// What a claim takes beside its tickets.
+  /// What a claim takes in addition to its tickets.
   struct Step {
     uint32_t packets;
     uint32_t messages;
@@ -56,7 +56,7 @@ struct SequencedTickets {
   }
   XIO_HOST_DEVICE static constexpr uint32_t psn(uint64_t word) { return static_cast<uint32_t>(word >> 38) & psn_mask; }
   XIO_HOST_DEVICE static constexpr uint32_t msn(uint64_t word) { return static_cast<uint32_t>(word >> 22) & msn_mask; }
-  /// `retired` is at most half of what the bits tell apart away from it.
+  /// Tickets claimed. `retired` is less than half the range of the ticket bits away.
   XIO_HOST_DEVICE static constexpr uint64_t ticket(uint64_t word, uint64_t retired) {
     const auto distance = static_cast<int32_t>(static_cast<uint32_t>(word - retired) << 10) >> 10;
     return retired + static_cast<uint64_t>(static_cast<int64_t>(distance));
@@ -71,7 +71,7 @@ struct SequencedTickets {
   static constexpr uint32_t ticket_mask = 0x3fffff;
 };
 
-/// Sets the counters of a send queue that is not new: `ticket` units were posted, all of which have ended.
+/// Initialises the counters of a send queue that is not new: `ticket` units were posted, all of which have ended.
 XIO_HOST_DEVICE inline void begin_at(QueueState& state, SendState& send, uint64_t ticket, uint32_t psn = 0,
                                      uint32_t msn = 0) {
   protocol::begin_at(state, ticket);
@@ -80,44 +80,45 @@ XIO_HOST_DEVICE inline void begin_at(QueueState& state, SendState& send, uint64_
   send.claims = SequencedTickets::begin(ticket, psn, msn);
 }
 
-/// Bytes that are to follow the QueueState of a send queue whose ring has so many entries.
+/// Bytes that follow the QueueState of a send queue with `entries` ring entries.
 XIO_HOST_DEVICE constexpr uint64_t send_link_bytes(uint32_t entries) { return 2 * link_bytes(entries); }
 
-/// One completion queue, of one send or receive queue alone.
+/// One completion queue, used by a single send or receive queue.
 struct CompletionQueueHandle {
   const void* entries;       ///< the ring
-  const uint32_t* producer;  ///< producer index in memory, where entries have no valid bit
+  const uint32_t* producer;  ///< producer index in memory, for entries without a valid bit
   uint32_t* record;          ///< consumer index in memory
   void* doorbell;            ///< register
   uint32_t size;             ///< entries: a power of two, greater than the depth of the work queue
-  uint32_t number;           ///< that the device knows it by
+  uint32_t number;           ///< identifier of the queue on the device
   uint64_t cookie = 0;       ///< see Identity
 };
 
-/// What QueuePair::flush_inbound() writes where: one byte out of the memory that data arrives in.
+/// Source and destination of the one-byte write of QueuePair::flush_inbound(), which reads the memory that data arrives
+/// in.
 struct FlushTarget {
-  uint64_t local;   ///< address in the memory that gets and atomics fill; 0: not offered
+  uint64_t local;   ///< address in the memory that gets and atomics write to; 0: not offered
   uint64_t remote;  ///< address of a byte that may be overwritten
   uint32_t lkey;
   uint32_t rkey;
 };
 
-/// The send queue of an RDMA queue pair. Filled by the host; constants for the kernel. All pointers are addresses that
-/// the executing side (GPU or CPU) can use. Parts that a vendor does not have are null.
+/// Handle of the send queue of an RDMA queue pair. Filled by the host; constant for the kernel. All pointers are
+/// addresses usable by the executing side (GPU or CPU). Parts that a vendor does not have are null.
 struct QueuePairHandle {
-  // What every post needs comes first: wide scalar loads fetch it.
+  // Members that every post needs come first: wide scalar loads fetch them.
   QueueState* state;      ///< mutable state of the send queue, zeroed before the first use
-  SendState* send;        ///< the other half of it
+  SendState* send;        ///< more mutable state of the send queue, zeroed likewise
   void* sq;               ///< send ring
   uint32_t* sq_record;    ///< producer counter in memory
   void* sq_doorbell;      ///< mapped register, or a word that a host proxy forwards
-  SendShape shape;        ///< what the send queue was made with
-  uint32_t depth;         ///< most units in flight; at most SendShape::entries, less what the device wants to stay free
+  SendShape shape;        ///< parameters that the send queue was created with
+  uint32_t depth;         ///< maximum units in flight; at most SendShape::entries, less any that must stay free
   void* side_table;       ///< PSN or MSN table (BNXT)
   uint32_t side_entries;  ///< entries of the side table
-  uint32_t
-      signal_every;  ///< at least one operation in so many units is signalled: a power of two; 0: as the caller says,
-                     ///< who waits for unsignalled ones only where the peer allows writes, or the vendor has a nop
+  /// At least one operation in this many units is signalled: a power of two. 0: only the operations that the caller
+  /// signals; others can be waited for only if the peer allows writes or the vendor has a nop.
+  uint32_t signal_every;
 
   // Completions of the send queue.
   CompletionQueueHandle cq;
@@ -125,35 +126,35 @@ struct QueuePairHandle {
   FlushTarget flush;  ///< for flush_inbound(); zero: not offered
 };
 
-/// How a receive ended. Written by the wave that takes completions, but for `lap`.
+/// Result of a receive. Written by the wave that takes completions, except `lap`.
 struct alignas(32) ReceiveSlot {
-  uint64_t number;      ///< of the receive, counted from 1; 0: none
-  uint32_t status;      ///< packed
+  uint64_t number;      ///< number of the receive, counted from 1; 0: none
+  uint32_t status;      ///< packed Status
   uint32_t flags;       ///< receive_flag
-  uint32_t bytes;       ///< received
+  uint32_t bytes;       ///< bytes received
   uint32_t immediate;   ///< immediate data, or the key that was invalidated
-  uint32_t source_qpn;  ///< of the sender, where the vendor tells
+  uint32_t source_qpn;  ///< queue pair of the sender, if the vendor reports it
   uint32_t lap;         ///< low 32 bits of the number, from 0, of the first receive of the lap that may be posted here
 };
 static_assert(sizeof(ReceiveSlot) == 32, "half a line");
 
-/// What else changes while a receive queue is used; behind it are the links of the queue: link_bytes().
+/// Mutable state of a receive queue, followed by the links of the queue: link_bytes().
 struct alignas(64) ReceiveState {
   QueueState queue;
-  uint64_t passed_over;  ///< completions that ended no receive: the completion queue is so far ahead of the receives
+  uint64_t passed_over;  ///< completions that ended no receive: the lead of the completion queue over the receives
   uint32_t ended;        ///< 1: the device writes no more completions; what is posted was flushed
 };
 static_assert(sizeof(ReceiveState) == 128, "two lines");
 
-/// The receive queue of an RDMA queue pair. Filled by the host; constants for the kernel.
+/// Handle of the receive queue of an RDMA queue pair. Filled by the host; constant for the kernel.
 struct ReceiveQueueHandle {
   ReceiveState* state;  ///< mutable state, zeroed before the first use
   void* rq;             ///< receive ring
   uint32_t* record;     ///< producer counter in memory
   void* doorbell;       ///< mapped register, or a word that a host proxy forwards
-  ReceiveSlot* slots;   ///< one for each entry of the ring, zeroed; for a queue that was used before see begin_slots()
-  ReceiveShape shape;   ///< what the receive queue was made with
-  uint32_t depth;       ///< most receives posted and not ended
+  ReceiveSlot* slots;   ///< one per ring entry, zeroed; for a queue that was used before see begin_slots()
+  ReceiveShape shape;   ///< parameters that the receive queue was created with
+  uint32_t depth;       ///< maximum number of receives posted and not ended
   CompletionQueueHandle cq;
   uint64_t clock_hz;  ///< ticks per second of the executing side's clock, as measured; 0: not measured
 };

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Where the state of a send queue lives while a kernel uses it.
+/// @brief Storage of a send queue's state while a kernel uses it.
 
 #include <xio/device/rdma/handle.hpp>
 
@@ -11,7 +11,7 @@ XIO_NAMESPACE_BEGIN
 namespace rdma {
 
 namespace detail {
-/// The handle, with what the compiler must know of those pointers that plain accesses go through.
+/// The handle, with pointers used for plain accesses marked as global memory.
 XIO_DEVICE_INLINE QueuePairHandle in_global_memory(QueuePairHandle handle) {
   handle.state = arch::in_global(handle.state);
   handle.send = arch::in_global(handle.send);
@@ -22,7 +22,7 @@ XIO_DEVICE_INLINE QueuePairHandle in_global_memory(QueuePairHandle handle) {
 }
 }  // namespace detail
 
-/// Queue state in memory, where all users of the queue pair find it.
+/// Holder that keeps the queue's state in memory, accessible to all users of the queue pair.
 class InMemory {
  public:
   static constexpr bool stored_each_time = true;
@@ -34,17 +34,17 @@ class InMemory {
   XIO_HOST_DEVICE QueueState& state() const { return *handle_.state; }
   XIO_HOST_DEVICE SendState& send() const { return *handle_.send; }
   QueuePairHandle handle_;
-  uint64_t lanes_;  ///< that call together; 0: see Group::of_callers()
+  uint64_t lanes_;  ///< lanes that call together, as a mask; 0: see Group::of_callers()
 };
 
-/// Queue state in registers, for a loop of one user; see QueuePair::session().
+/// Holder that keeps the queue's state in registers, for a loop of one user; see QueuePair::session().
 class InRegisters {
  public:
   static constexpr bool stored_each_time = false;
   XIO_HOST_DEVICE InRegisters(const QueuePairHandle& handle, uint64_t lanes)
       : handle_(detail::in_global_memory(handle)), lanes_(lanes), state_(*handle.state), send_(*handle.send) {}
   XIO_HOST_DEVICE const QueuePairHandle& handle() const { return handle_; }
-  /// Writes the state back; the session is not used afterwards.
+  /// Writes the state back; the session must not be used afterwards.
   XIO_HOST_DEVICE void end() {
     *handle_.state = state_;
     *handle_.send = send_;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief How RDMA operations are checked, encoded, posted and waited for.
+/// @brief Checking, encoding and posting of RDMA operations, and waiting for them.
 
 #include <xio/device/rdma/rings.hpp>
 
@@ -10,7 +10,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace rdma {
 
-/// The submission path of an RDMA queue pair, as QueuePair puts it together.
+/// The submission path of an RDMA queue pair; base class of QueuePair.
 template <class Vendor, Sharing S, class Policy, class Holder>
 class SendPost : public SendRings<Vendor, S, Policy, Holder> {
   using Rings = SendRings<Vendor, S, Policy, Holder>;
@@ -32,29 +32,29 @@ class SendPost : public SendRings<Vendor, S, Policy, Holder> {
   template <class Payload>
   XIO_DEVICE_INLINE Status check(const Work& work, const Payload& payload) const {
     if constexpr (Vendor::fence_after_memory_operation && is_shared<S>) {
-      // The entry behind it would have to know of it, and can be another wave's.
+      // The next entry must be fenced, and can belong to another wave.
       if (work.operation == Operation::local_invalidate) return Status::unsupported;
     }
     if constexpr (Vendor::counts_operations) {
-      // Its end is told apart from the order of the others: QueuePair::invalidate() posts it alone.
+      // Its end is reported out of order with the others: QueuePair::invalidate() posts it alone.
       if (work.operation == Operation::local_invalidate) return Status::unsupported;
     }
     const Status status = Vendor::Send::check(handle().shape, work, payload);
     if (!status.is_ok()) return status;
-    // Where it is known that there is one, nothing is compared.
+    // A constant 1 removes the comparison.
     const uint32_t units = Vendor::Send::units(handle().shape, work, payload);
     return units == 1 || units <= handle().depth ? Status::ok : Status::out_of_range;
   }
 
-  /// Where the lanes' entries lie behind each other.
+  /// Placement of the lanes' consecutive entries.
   struct Row {
-    uint32_t before;  ///< units of the lanes before
+    uint32_t before;  ///< units of earlier lanes
     uint32_t own;
-    uint32_t total;  ///< units of those lanes that fit the queue at once
-    uint32_t least;  ///< that a claim must have
+    uint32_t total;  ///< units of the lanes that fit in the queue together
+    uint32_t least;  ///< minimum units of a claim
   };
 
-  /// `pending`: the lanes of `group` with an operation, each of `own` units.
+  /// @param pending the lanes of `group` with an operation, each of `own` units.
   XIO_DEVICE_INLINE Row row_of(Group<S> group, uint64_t pending, uint32_t own) const {
     if constexpr (S == Sharing::thread) {
       return {0, own, own, own};
@@ -64,7 +64,7 @@ class SendPost : public SendRings<Vendor, S, Policy, Holder> {
         const uint32_t fitting = handle().depth / common;
         const uint32_t lanes = arch::count_lanes(pending);
         const uint32_t total = (lanes < fitting ? lanes : fitting) * common;
-        // Numbers of packets and messages are claimed for all of a row, or for none.
+        // Packet and message numbers are claimed for all entries or for none.
         const bool in_parts = common == 1 && !Vendor::has_side_table;
         return {Group<S>::rank_in(pending) * common, own, total, in_parts ? 1 : total};
       }
@@ -81,13 +81,13 @@ class SendPost : public SendRings<Vendor, S, Policy, Holder> {
     }
   }
 
-  /// Posts the operation of each lane that is `wanting`; the others help, and keep `token`.
+  /// Posts the operation of each lane that is `wanting`; other lanes assist and keep `token`.
   template <class Payload, class Until, class Telemetry>
   XIO_DEVICE_INLINE Token submit_group(Group<S> group, bool wanting, const Work& work, const Payload& payload,
                                        Until until, Token token, Telemetry& telemetry) {
     const QueuePairHandle& q = handle();
     if constexpr (S == Sharing::thread) {
-      // Nobody to help: what is refused goes no further.
+      // No other lane needs this one's help: a refusal returns early.
       if (XIO_UNLIKELY(!wanting)) return token;
       wanting = true;
     }
@@ -134,7 +134,7 @@ class SendPost : public SendRings<Vendor, S, Policy, Holder> {
       started = Telemetry::start();
       publish(group, claim, storing, head, signaled, numbers, sequence, work);
       telemetry.stop(telemetry::Step::sq_doorbell, started);
-      // Nobody to help.
+      // No other lane needs this one's help.
       if constexpr (S == Sharing::thread) return token;
       pending &= ~storing;
     }
@@ -142,13 +142,13 @@ class SendPost : public SendRings<Vendor, S, Policy, Holder> {
     return token;
   }
 
-  /// In place of a counter: something at or behind the token's operation is known to be signalled.
+  /// Replaces a counter: an operation at or after the token's is known to be signalled.
   static constexpr uint64_t is_covered = ~uint64_t{0};
 
-  /// Waits until everything that `token` stands for has ended. All lanes of `group` call, each with its own token.
+  /// Waits until everything that `token` denotes has ended. All lanes of `group` call, each with its own token.
   ///
-  /// On shared queues others may publish, unsignalled or unannounced, what they had claimed before, and not wait for
-  /// it: what they posted is looked at again now and then.
+  /// On shared queues other waves may publish entries that they claimed earlier, unsignalled or unannounced, and not
+  /// wait for them: these are checked again from time to time.
   /// @param published producer counter up to which operations are known to be published, or `is_covered`
   template <class Telemetry>
   XIO_DEVICE Status wait_group(Group<S> group, const Token& token, Deadline until, uint64_t published,
@@ -160,36 +160,36 @@ class SendPost : public SendRings<Vendor, S, Policy, Holder> {
       if (look_group(group, token, until, waiting, telemetry)) break;
       if (published != is_covered) published = protocol::published(arch::observe<state_scope<S>>(&state().tail));
     }
-    // Decided once: what ends behind the acquire is for the next call.
+    // Evaluated once: what ends after the acquire is left to the next call.
     const bool over = has_ended(token);
     if (group.any(over && token.count != 0)) arch::acquire_system();
     if (!over) return waiting.broken ? Status::broken : Status::timed_out;
     return outcome(token);
   }
 
-  // What a batch is posted with, too (batch.hpp).
+  // Also used by batches (batch.hpp).
 
   XIO_DEVICE_INLINE bool is_signaled(const Work& work, uint64_t first, uint64_t end, bool last) const {
     if (work.has(work_flag::signaled) && last) return true;
     const uint32_t every = handle().signal_every;
     if (every == 0) return false;
-    // Where post_signaled() has nothing that no peer can refuse, what it posts must be of the tail's own kind.
+    // Without a nop, post_signaled() posts a put, which a peer may refuse unless the tail is a put too.
     const bool can_wait =
         Vendor::has_nop || work.operation == Operation::put || work.operation == Operation::put_immediate;
     if (last && !can_wait) return true;
-    // Both are powers of two at a boundary.
+    // Signals if first..end crosses a multiple of `every`, a power of two.
     return ((first ^ end) & ~uint64_t{every - 1}) != 0;
   }
 
-  /// How the packets and messages of a row are numbered, where the vendor asks for it: counted from the row's begin.
+  /// Packet and message numbers of a claim's entries, relative to the claim's begin, for vendors that need them.
   template <class Payload, bool Needed = Vendor::has_side_table>
   struct Numbers {
     XIO_DEVICE_INLINE Numbers(Group<S>, const SendShape&, bool, const Payload&) {}
   };
   template <class Payload>
   struct Numbers<Payload, true> {
-    uint32_t packets;         ///< of the calling lane's operation
-    uint32_t packets_before;  ///< of the lanes before
+    uint32_t packets;         ///< packets of the calling lane's operation
+    uint32_t packets_before;  ///< packets of earlier lanes
     uint32_t messages_before;
     SequencedTickets::Step all;
 
@@ -228,7 +228,7 @@ class SendPost : public SendRings<Vendor, S, Policy, Holder> {
     }
   }
 
-  /// Numbers that the first packet and message of a row get.
+  /// Numbers of the first packet and the first message of a claim.
   struct Sequence {
     uint32_t psn;
     uint32_t msn;
@@ -274,10 +274,10 @@ class SendPost : public SendRings<Vendor, S, Policy, Holder> {
       signaled = group.from_lane(static_cast<uint32_t>(signaled), last) != 0;
     }
     if (XIO_UNLIKELY(!signaled)) {
-      // Before the entries are published: whoever finds them to be the last ones finds this too.
+      // Before the entries are published: a waiter that finds them to be the last ones must find this too.
       group.before_writing();
       if constexpr (is_shared<S>) {
-        // Waves come here in any order, and what a later one wrote stays.
+        // Waves come here in any order: the largest value stays.
         uint64_t seen = protocol::read<S>(send().unsignaled_end);
         if (group.leads()) {
           while (seen < end && !arch::compare_exchange<state_scope<S>>(&send().unsignaled_end, seen, end)) {
@@ -294,7 +294,7 @@ class SendPost : public SendRings<Vendor, S, Policy, Holder> {
         }
       }
       if constexpr (Vendor::has_side_table) {
-        // All lanes have read them.
+        // Written only after all lanes have read them.
         group.before_writing();
         send().psn = Vendor::Table::next_psn(sequence.psn, numbers.all.packets);
         send().msn = sequence.msn + numbers.all.messages;
@@ -305,18 +305,18 @@ class SendPost : public SendRings<Vendor, S, Policy, Holder> {
   }
 
  private:
-  /// Posts something signalled where nothing at or behind the token's operation is: nobody would learn of its end.
+  /// Posts a signalled operation if none exists at or after the token's operation, whose end would go unreported.
   ///
-  /// @param published producer counter, read before this call: a wave says that its operation is unsignalled before it
-  /// publishes it
-  /// @return whether it may come to that yet: the token's operation, or what follows the last unsignalled one, is not
-  /// published
+  /// @param published producer counter, read before this call: a wave records that its operation is unsignalled before
+  ///                  it publishes it
+  /// @return whether such a post may become necessary later: the token's operation, or what follows the last
+  ///         unsignalled one, is not published
   XIO_DEVICE bool signal_tail(Group<S> group, const Token& token, uint64_t published, Deadline until) {
     const uint64_t tail = protocol::read<S>(send().unsignaled_end);
     const bool reached = token.count != 0 && tail > token.last;
     const bool needed = reached && published <= tail && tail == protocol::claimed(device()) && !has_ended(token);
     if (XIO_UNLIKELY(group.any(needed))) {
-      // Behind the operations of all lanes.
+      // After the operations of all lanes.
       post_signaled(group, until);
       return false;
     }
@@ -325,7 +325,7 @@ class SendPost : public SendRings<Vendor, S, Policy, Holder> {
 
   XIO_COLD XIO_DEVICE void post_signaled(Group<S> group, Deadline until) {
     Work work;
-    // Without data, no memory is asked for. That the peer takes puts is shown by those before it (is_signaled).
+    // A put without data accesses no memory. The peer accepts puts, as the unsignalled ones before show (is_signaled).
     work.operation = Vendor::has_nop ? Operation::nop : Operation::put;
     work.flags = work_flag::signaled;
     telemetry::Off off;

@@ -18,24 +18,24 @@ XIO_NAMESPACE_BEGIN
 
 namespace rdma {
 
-/// The send side of an RDMA queue pair. Trivially copyable; a kernel makes one from a handle.
+/// The send side of an RDMA queue pair. Trivially copyable; a kernel constructs it from a handle.
 ///
-/// Lanes that call a function together act together (Sharing::wave, block and grid): one reservation, one release
-/// and one doorbell for all of them, and one completion entry, since operations end in the order in which they were
-/// posted. Status and Token answers are each lane's own. An NVIDIA GPU may run the lanes of a warp in any parts: the
-/// lanes of a queue pair of Sharing::wave are therefore all of the wave, or those that it was made for. AMD GPUs keep
-/// them in step, and look themselves.
+/// Lanes that call a function together act as a group (Sharing::wave, block and grid): one claim, one release and one
+/// doorbell for all of them, and one completion entry, since operations end in the order in which they were posted.
+/// Each lane gets its own Status or Token. An NVIDIA GPU may execute the lanes of a warp in arbitrary subsets, so the
+/// group of a Sharing::wave queue pair is all lanes of the wave, or the lanes named to the constructor. AMD GPUs
+/// execute lanes in lockstep, and the group is detected.
 ///
 /// A token's `count` is in units of the send ring (MLX5: 64 bytes; BNXT in variable mode: 16 bytes; others: entries).
 ///
-/// After an operation has failed, every later one ends with Status::flushed, and once the ring is full submissions
-/// answer Status::broken: the host recovers the queue pair.
+/// After an operation has failed, every later one ends with Status::flushed, and once the ring is full submissions are
+/// refused with Status::broken until the host recovers the queue pair.
 ///
-/// @tparam Vendor mlx5::Vendor and its like (xio/vendors/*/traits.hpp).
-/// @tparam S      who uses the queue pair at the same time; using it more widely is a data race. Shared modes (block,
-///                grid) and exclusive ones (thread, wave) keep different state: do not mix them on one queue pair.
-/// @tparam Policy xio::Policy<>, Unchecked, or one derived from them (policy.hpp).
-/// @tparam Holder where the queue's state lives: InMemory, or InRegisters in a session().
+/// @tparam Vendor mlx5::Vendor or another vendor (xio/vendors/*/traits.hpp).
+/// @tparam S      concurrent users of the queue pair; wider use is a data race. Shared modes (block, grid) and
+///                exclusive modes (thread, wave) keep different state: do not mix them on one queue pair.
+/// @tparam Policy xio::Policy<>, Unchecked, or a policy derived from them (policy.hpp).
+/// @tparam Holder storage of the queue's state: InMemory, or InRegisters in a session().
 template <class Vendor, Sharing S = Sharing::grid, class Policy = xio::Policy<>, class Holder = InMemory>
 class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
   using Post = SendWaits<Vendor, S, Policy, Holder>;
@@ -44,29 +44,30 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
   using Post::handle;
 
   /// @param lanes bit i for lane i: the lanes of the wave that use this object, all in every call; 0: all lanes of the
-  ///              wave where S is wave, and whichever come at the same time where it is block or grid.
+  ///              wave for Sharing::wave, the lanes that call at the same time for block and grid.
   XIO_HOST_DEVICE explicit QueuePair(const QueuePairHandle& queues, uint64_t lanes = 0) : Post(queues, lanes) {}
 
-  /// A view that keeps the queue's state in registers until its end(): for the loop of one thread, or of one wave all
-  /// of whose active lanes take part in every call.
+  /// A view that keeps the queue's state in registers until its end() is called: for a loop of one thread, or of one
+  /// wave whose active lanes all take part in every call.
   XIO_DEVICE_INLINE QueuePair<Vendor, S, Policy, InRegisters> session() const {
     static_assert(!is_shared<S>, "only a queue that one thread or one wave owns can live in registers");
     static_assert(Vendor::doorbell_stride == 0, "which of two registers is rung next is kept in memory");
     return QueuePair<Vendor, S, Policy, InRegisters>(handle(), lanes_);
   }
 
-  /// `from_now` on this queue's measured clock.
+  /// The deadline `from_now` after this call, with the clock rate that the handle holds.
   XIO_DEVICE_INLINE Deadline deadline(Duration from_now) const {
     return xio::deadline(from_now, handle().clock_hz ? handle().clock_hz : arch::clock_hz);
   }
 
-  /// Posts one operation for each calling lane; waits for room until the deadline. Of lanes that post together the last
-  /// one's operation alone is signalled.
+  /// Posts one operation per calling lane; waits for space in the queue until the deadline. Of lanes that post
+  /// together, only the last lane's operation is signalled.
   ///
-  /// @param payload where the data lies: NoPayload, OneSge, SgeList, InlineBytes or InlineValue.
-  /// @param until   a Deadline, or Now{}: a lane that finds no room gets a token refused with Status::would_block.
-  /// @param options what is measured, here and in the calls below: Step::enqueue, building included, and sq_doorbell
-  /// @return a token; a refused one carries the reason, and nothing was posted.
+  /// @param payload the data: NoPayload, OneSge, SgeList, InlineBytes or InlineValue.
+  /// @param until   a Deadline, or Now{}: a lane that finds the queue full gets a token refused with
+  ///                Status::would_block.
+  /// @param options measurement, here and in the calls below: Step::enqueue, building included, and sq_doorbell
+  /// @return a token; a refused token carries the reason, and nothing was posted.
   template <class Payload, class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token submit(const Work& work, const Payload& payload, Until until,
                                  const CallOptions& options = CallOptions()) {
@@ -75,46 +76,47 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
     if constexpr (Policy::argument_checks) token.status = check(work, payload);
     return submit_group(group, token.status.is_ok(), work, payload, until, token, meter(options));
   }
-  /// As submit(), without waiting and without taking completions.
+  /// Posts one operation per calling lane without waiting and without taking completions.
   template <class Payload, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token try_submit(const Work& work, const Payload& payload,
                                      const CallOptions& options = CallOptions()) {
     return submit(work, payload, Now{}, options);
   }
 
-  /// Posts `count` pieces as one operation, together: one reservation, one release, one doorbell, and one completion.
+  /// Posts `count` pieces together as one operation: one claim, one release, one doorbell and one completion.
   ///
-  /// All lanes of the wave, or those that the queue pair was made for, pass the same arguments. The token is the same
-  /// in all lanes and stands for the whole batch; it is best waited for with wait_batch(), which tells the first
-  /// failure.
+  /// All lanes of the wave, or the lanes named to the constructor, pass the same arguments. The token is identical in
+  /// all lanes and denotes the whole batch; wait for it with wait_batch(), which returns the first failure.
   /// @param operation Operation::put or Operation::get
-  /// @param count     1 to as many entries as the queue's depth has room for; all of them fit at once
-  /// @param until     a Deadline; with Now{} it is refused with Status::would_block where there is no room for all
+  /// @param count     1 to the number of entries that fit in the queue's depth
+  /// @param until     a Deadline; with Now{} the batch is refused with Status::would_block if it does not fit as a
+  ///                  whole
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE Token submit_batch(Operation operation, const Piece* pieces, uint32_t count, Until until,
                                 const CallOptions& options = CallOptions()) {
     return Post::submit_pieces(all_callers(), operation, pieces, count, until, meter(options));
   }
 
-  /// RDMA write of local memory to remote memory, which have the same length.
+  /// RDMA write from local memory to remote memory of the same length.
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token put(const RemoteSpan& to, const RegionSpan& from, Until until,
                               const CallOptions& options = CallOptions()) {
     return transfer(Operation::put, to, from, 0, until, options);
   }
-  /// As put(); the receiver gets a completion with `immediate`, and gives a posted receive for it.
+  /// RDMA write like put() with immediate data: the write consumes a receive of the peer, whose completion carries
+  /// `immediate`.
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token put_immediate(const RemoteSpan& to, const RegionSpan& from, uint32_t immediate, Until until,
                                         const CallOptions& options = CallOptions()) {
     return transfer(Operation::put_immediate, to, from, immediate, until, options);
   }
-  /// RDMA read of remote memory to local memory, which have the same length.
+  /// RDMA read from remote memory to local memory of the same length.
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token get(const RegionSpan& to, const RemoteSpan& from, Until until,
                               const CallOptions& options = CallOptions()) {
     return transfer(Operation::get, from, to, 0, until, options);
   }
-  /// RDMA write of an 8-byte value, which travels in the entry.
+  /// RDMA write of an 8-byte value, inline in the entry.
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token put_value(const RemoteSpan& to, uint64_t value, Until until,
                                     const CallOptions& options = CallOptions()) {
@@ -122,7 +124,7 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
     const Status fault = to.length == 8 ? to.reach.status() : Status(Status::invalid_argument);
     return submit_checked(fault, work, InlineValue{value}, until, options);
   }
-  /// Sends a message, for which the receiver has posted a receive.
+  /// Sends a message, for which the receiver must have posted a receive.
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token send(const RegionSpan& from, Until until, const CallOptions& options = CallOptions()) {
     Work work;
@@ -130,7 +132,7 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
     work.flags = work_flag::signaled;
     return submit_span(from.reach.status(), work, from, until, options);
   }
-  /// As send(), with immediate data.
+  /// Sends a message like send(), with immediate data.
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token send_immediate(const RegionSpan& from, uint32_t immediate, Until until,
                                          const CallOptions& options = CallOptions()) {
@@ -140,7 +142,7 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
     work.immediate = immediate;
     return submit_span(from.reach.status(), work, from, until, options);
   }
-  /// As send(); the receiver's key `rkey` is invalid once the message has arrived.
+  /// Sends a message like send(); its arrival invalidates the receiver's key `rkey`.
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token send_invalidate(const RegionSpan& from, uint32_t rkey, Until until,
                                           const CallOptions& options = CallOptions()) {
@@ -150,16 +152,16 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
     work.immediate = rkey;
     return submit_span(from.reach.status(), work, from, until, options);
   }
-  /// RDMA write of data, then of `value` to 8 bytes of remote memory: who finds the value there finds the data. The
+  /// RDMA write of data, then of `value` to 8 bytes of remote memory: a reader that sees the value sees the data. The
   /// memory must not be registered for relaxed ordering.
-  /// @return the token of the second write, which ends after the first. A refused one leaves the signal unwritten; the
-  /// data may arrive.
+  /// @return the token of the second write, which ends after the first. If it is refused, the signal is not written;
+  ///         the data may still arrive.
   template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token put_signal(const RemoteSpan& to, const RegionSpan& from, const RemoteSpan& signal,
                                      uint64_t value, Deadline until, const CallOptions& options = CallOptions()) {
     return put_then(to, from, signal, Status(), InlineValue{value}, until, options);
   }
-  /// As above; the 8 bytes of the signal come from registered memory, for vendors without inline data.
+  /// RDMA write of data, then of an 8-byte signal from registered memory, for vendors without inline data.
   template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token put_signal(const RemoteSpan& to, const RegionSpan& from, const RemoteSpan& signal,
                                      const RegionSpan& value, Deadline until,
@@ -167,7 +169,7 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
     const Status fault = value.length == 8 ? value.reach.status() : Status(Status::invalid_argument);
     return put_then(to, from, signal, fault, OneSge{{value.address, value.length, value.key}}, until, options);
   }
-  /// Adds to 8 bytes of remote memory; `old` gets what was there.
+  /// Adds `add` atomically to 8 bytes of remote memory; `old` receives the previous value.
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token fetch_add(const RemoteSpan& where, uint64_t add, const RegionSpan& old, Until until,
                                     const CallOptions& options = CallOptions()) {
@@ -175,7 +177,7 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
     work.swap_add = add;
     return submit_span(atomic_fault(where, old), work, old, until, options);
   }
-  /// Stores `swap` in 8 bytes of remote memory if they hold `compare`; `old` gets what was there.
+  /// Stores `swap` atomically in 8 bytes of remote memory if they hold `compare`; `old` receives the previous value.
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token compare_swap(const RemoteSpan& where, uint64_t compare, uint64_t swap, const RegionSpan& old,
                                        Until until, const CallOptions& options = CallOptions()) {
@@ -185,16 +187,16 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
     return submit_span(atomic_fault(where, old), work, old, until, options);
   }
 
-  /// Waits until the token's operation has ended, and returns how; each lane waits for its own token.
+  /// Waits until the token's operation has ended, and returns its status. Each lane waits for its own token.
   ///
-  /// Status::timed_out leaves the operation in flight: its buffer still belongs to the device.
-  /// @param options what is measured: Step::cq_poll
+  /// After Status::timed_out the operation is still in flight: its buffer belongs to the device.
+  /// @param options measurement: Step::cq_poll
   template <class CallOptions = Options<>>
   XIO_DEVICE Status wait(const Token& token, Deadline until, const CallOptions& options = CallOptions()) {
     return wait_in(callers(), token, until, meter(options));
   }
 
-  /// Waits for a batch that the whole group posted. All lanes get the same answer: how the first piece failed that did,
+  /// Waits for a batch that the whole group posted. All lanes return the same status: that of the first failed piece,
   /// else Status::ok.
   XIO_DEVICE Status wait_batch(const Token& batch, Deadline until) {
     const Group<S> group = all_callers();
@@ -203,7 +205,7 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
     return protocol::unpack(group.from_leader(protocol::pack(status)));
   }
 
-  /// Waits for all of the calling lane's tokens; the first error in array order, else Status::ok.
+  /// Waits for all of the calling lane's tokens. Returns the first error in array order, else Status::ok.
   XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
     const Group<S> group = callers();
     telemetry::Off off;
@@ -215,8 +217,8 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
     return result;
   }
 
-  /// Waits until one of the calling lane's tokens has ended; `which` tells which one, the answer how. Operations of a
-  /// queue pair end in the order in which they were posted: it is the oldest, unless one was refused.
+  /// Waits until one of the calling lane's tokens has ended. Sets `which` to its index and returns its status.
+  /// Operations of a queue pair end in posting order, so it is the oldest one, unless one was refused.
   XIO_DEVICE Status wait_any(const Token* tokens, uint32_t count, Deadline until, uint32_t& which) {
     const Group<S> group = callers();
     which = 0;
@@ -228,7 +230,7 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
     return count != 0 ? status : Status(Status::invalid_argument);
   }
 
-  /// Looks once: Status::would_block where the operation has not ended yet.
+  /// Polls once: returns Status::would_block if the operation has not ended yet.
   XIO_DEVICE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order, "data may arrive after its completion: use wait(), which makes it arrive");
     const Group<S> group = callers();
@@ -240,18 +242,18 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
     return protocol::read<S>(state().broken) != 0 ? Status::broken : Status::would_block;
   }
 
-  /// Waits until every operation that was posted before this call, by anyone, has ended.
+  /// Waits until every operation posted before this call, by any user of the queue pair, has ended.
   XIO_DEVICE Status fence(Deadline until) {
     const Status status = quiet_in(callers(), until);
     return status == Status::timed_out || status == Status::broken ? status : Status(Status::ok);
   }
 
-  /// As fence(); returns how the first operation failed that did, if any.
+  /// Waits like fence(), and returns the status of the first failed operation, if any.
   XIO_DEVICE Status quiet(Deadline until) { return quiet_in(callers(), until); }
 
-  /// Waits until the key of local memory is invalid, after every operation that was posted before by this queue pair's
-  /// user. Status::unsupported where the vendor's device does not do it for its user. Exclusive queue pairs only, for
-  /// devices that tell the end of local operations apart from the order of the others.
+  /// Invalidates the key of local memory after every operation posted before on this queue pair, and waits for the end.
+  /// Status::unsupported if the vendor's device does not offer it to its user. Exclusive queue pairs only; it serves
+  /// devices that report the end of local operations out of order with the others.
   XIO_DEVICE Status invalidate(uint32_t lkey, Deadline until) {
     static_assert(!is_shared<S>, "others could post between: use a queue pair of the thread or wave");
     const Group<S> group = callers();
@@ -268,16 +270,16 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
     return wait_group(group, token, until, Post::is_covered, off);
   }
 
-  /// Returns when what get() and atomics brought by completions seen before is visible to the calling wave, wherever it
-  /// lies. For data in other memory than the completion queue: the device reads it, and reads push writes before them.
-  /// wait() and quiet() do so themselves under policies that say that data may be late (Placed).
-  /// @return Status::unsupported where the host gave no QueuePairHandle::flush
+  /// Waits until the data of get() and atomics whose completions were seen is visible to the calling wave, in any
+  /// memory. Needed if data and completion queue lie in different memories: the device reads the data's memory, and a
+  /// read pushes earlier writes. wait() and quiet() do this themselves under policies with late data (Placed).
+  /// @return Status::unsupported if the host provided no QueuePairHandle::flush
   XIO_DEVICE Status flush_inbound(Deadline until) { return flush_inbound_group(callers(), until); }
 
   /// Announces deferred submissions (Deferred policies); otherwise does nothing.
   XIO_DEVICE_INLINE void flush() { flush_group(callers()); }
 
-  /// Takes completions that are there, without waiting. Returns how many.
+  /// Takes the available completions, without waiting. Returns how many.
   template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
     return drain_group(callers(), meter(options));
@@ -321,7 +323,7 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
     return (where.reach & old.reach).status();
   }
 
-  /// A write of data and behind it one of 8 bytes: what can be refused beforehand is refused with both.
+  /// A write of data followed by a write of 8 bytes. Arguments of both are checked before either is posted.
   template <class Payload, class CallOptions>
   XIO_DEVICE_INLINE Token put_then(const RemoteSpan& to, const RegionSpan& from, const RemoteSpan& signal, Status fault,
                                    const Payload& value, Deadline until, const CallOptions& options) {
@@ -366,7 +368,7 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
     const Group<S> group = callers();
     Token token;
     if constexpr (Policy::argument_checks && S == Sharing::thread) {
-      // Nobody to help: what is refused goes no further.
+      // No other lane needs this one's help: a refusal returns early.
       if constexpr (arch::branches_are_cheap) {
         if (XIO_UNLIKELY(!fault.is_ok())) return Token::refused(fault);
         fault = check(work, payload);

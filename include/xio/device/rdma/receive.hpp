@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The receive queue of an RDMA queue pair in a kernel: post memory for messages, learn what arrived.
+/// @brief The receive queue of an RDMA queue pair in a kernel: post memory for messages, wait for their arrival.
 
 #include <xio/device/rdma/bell.hpp>
 #include <xio/device/rdma/completions.hpp>
@@ -13,38 +13,38 @@ XIO_NAMESPACE_BEGIN
 
 namespace rdma {
 
-/// What arrived.
+/// Result of a receive.
 struct Received {
-  Status status;            ///< how the receive ended; the rest counts where it is ok
+  Status status;            ///< status of the receive; the other members are valid if it is ok
   uint32_t bytes = 0;       ///< length of the message
   uint32_t flags = 0;       ///< receive_flag
-  uint32_t immediate = 0;   ///< immediate data as the CPU counts, or the local key that was invalidated
-  uint32_t source_qpn = 0;  ///< queue pair of the sender, where the vendor tells
+  uint32_t immediate = 0;   ///< immediate data in host byte order, or the local key that was invalidated
+  uint32_t source_qpn = 0;  ///< queue pair of the sender, if the vendor reports it
 };
 
-/// The receive side of an RDMA queue pair. Trivially copyable; a kernel makes one from a handle. Sharing, lanes and
-/// tokens are as with QueuePair. Messages take receives in the order in which those were posted.
+/// The receive side of an RDMA queue pair. Trivially copyable; a kernel constructs it from a handle. Sharing, lanes and
+/// tokens are as in QueuePair. Messages consume receives in the order in which the receives were posted.
 ///
-/// What arrived is kept until somebody has asked: the place of a receive in the ring is free again when wait() or
-/// test() has told how it ended, however late, or forget() was called. Until then post() finds no room there. Who never
-/// asks uses a policy that says so (Unasked).
+/// A result is kept until it is read: the ring slot of a receive is free again once wait() or test() has returned its
+/// result, or forget() was called. Until then post() finds the queue full. A caller that never reads results uses a
+/// policy with Unasked.
 template <class Vendor, Sharing S = Sharing::grid, class QueuePolicy = xio::Policy<>>
 class ReceiveQueue {
   static_assert(require_vendor<Vendor>(), "what a vendor must have: xio/vendors/rdma/require_vendor.hpp");
 
  public:
-  /// @param lanes as of QueuePair
+  /// @param lanes as in QueuePair
   XIO_HOST_DEVICE explicit ReceiveQueue(const ReceiveQueueHandle& handle, uint64_t lanes = 0)
       : handle_(handle), lanes_(lanes) {}
   XIO_HOST_DEVICE const ReceiveQueueHandle& handle() const { return handle_; }
 
-  /// Posts one receive for each calling lane; waits for room until the deadline (Now{}: Status::would_block).
+  /// Posts one receive per calling lane; waits for space in the queue until the deadline (Now{}: Status::would_block).
   /// @param payload NoPayload (for writes with immediate), OneSge or SgeList.
   template <class Payload, class Until>
   XIO_DEVICE_INLINE Token post(const Payload& payload, Until until) {
     return post_checked(Vendor::Receive::check(handle_.shape, payload), payload, until);
   }
-  /// As above, of a piece of registered memory.
+  /// Posts one receive per calling lane for a piece of registered memory.
   template <class Until>
   XIO_DEVICE_INLINE Token post(const RegionSpan& to, Until until) {
     const OneSge payload{{to.address, to.length, to.key}};
@@ -52,8 +52,8 @@ class ReceiveQueue {
                         payload, until);
   }
 
-  /// Waits until a message has taken the token's receive; each lane waits for its own. A token may be asked again:
-  /// the answer is the same until its receive's place was posted again, and Status::expired then.
+  /// Waits until a message has consumed the token's receive; each lane waits for its own token. A repeated call returns
+  /// the same result until the ring slot is posted again, and then Status::expired.
   XIO_DEVICE Received wait(const Token& token, Deadline until) {
     const Group<S> group = callers();
     bool late = false;
@@ -68,29 +68,29 @@ class ReceiveQueue {
     return answer(group, token, Status::timed_out);
   }
 
-  /// Looks once: Status::would_block where nothing has arrived yet.
+  /// Polls once: returns Status::would_block if nothing has arrived yet.
   XIO_DEVICE Received test(const Token& token) {
     const Group<S> group = callers();
     if (group.any(!has_ended(token))) drain_group(group);
     return answer(group, token, Status::would_block);
   }
 
-  /// Takes completions that are there, without waiting. Returns how many.
+  /// Takes the available completions, without waiting. Returns how many.
   XIO_DEVICE_INLINE uint32_t drain() { return drain_group(callers()); }
 
-  /// Gives up the answer to a token: nobody will ask. Its receive stays posted until a message takes it.
+  /// Releases the result of a token that will not be read. Its receive stays posted until a message consumes it.
   XIO_DEVICE_INLINE void forget(const Token& token) const {
     if (token.count != 0) let_go(token.last);
   }
 
  private:
-  /// The lanes of this call; asked once in a call.
+  /// The group of a call in which each lane acts for itself; determined once per call.
   XIO_DEVICE_ALWAYS_INLINE Group<S> callers() const { return Group<S>::of_callers(lanes_); }
   XIO_HOST_DEVICE QueueState& state() const { return handle_.state->queue; }
   XIO_HOST_DEVICE ReceiveState& receives() const { return *handle_.state; }
   XIO_HOST_DEVICE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>{handle_.cq}; }
 
-  /// The queue as its protocol sees it (queue/claim.hpp).
+  /// Interface of the queue to its protocol (queue/claim.hpp).
   struct Device {
     using Bell = ReceiveBell<Vendor, S, QueuePolicy>;
     using Policy = typename Bell::Policy;
@@ -108,7 +108,7 @@ class ReceiveQueue {
   };
   XIO_DEVICE_INLINE Device device() const { return {*this}; }
 
-  /// A receive ring as the sink of send entries sees one.
+  /// A receive ring in the form that RingSink expects.
   struct Ring {
     static constexpr bool power_of_two = true;
     static constexpr bool wraps = false;
@@ -126,19 +126,19 @@ class ReceiveQueue {
   XIO_DEVICE_INLINE uint32_t lap_of(uint64_t index) const {
     return static_cast<uint32_t>(index) & ~(handle_.shape.entries - 1);
   }
-  /// Whether somebody has asked for the receive whose place `index` takes. A lap of its own for each, so that an old
-  /// value says no.
+  /// Whether the result of the receive whose ring slot `index` takes was read. Each lap has its own value, so that a
+  /// stale one does not match.
   XIO_DEVICE_INLINE bool was_let_go(uint64_t index) const {
     return !QueuePolicy::keeps_receives || protocol::read<S>(slot_of(index).lap) == lap_of(index);
   }
-  /// Lets receives be posted where that of `index` lay, once it has ended.
+  /// Releases the ring slot of receive `index`, effective once the receive has ended.
   XIO_DEVICE_INLINE void let_go(uint64_t index) const {
     if constexpr (QueuePolicy::keeps_receives) {
       uint32_t& word = slot_of(index).lap;
       uint32_t lap = lap_of(index);
       const uint32_t next = lap + handle_.shape.entries;
       if constexpr (is_shared<S>) {
-        // Of several who ask for the same, the last one may come when the slot is laps ahead.
+        // Of several readers of one result, the last may come when the slot is laps ahead.
         arch::compare_exchange<state_scope<S>>(&word, lap, next);
       } else {
         if (word == lap) word = next;
@@ -146,12 +146,12 @@ class ReceiveQueue {
     }
   }
 
-  /// What is known of the token's receive now. `pending`: the status where that is nothing.
+  /// Current result of the token's receive. `pending`: the status if there is none yet.
   XIO_DEVICE_INLINE Received answer(Group<S> group, const Token& token, Status pending) const {
-    // Read first: it is written last.
+    // Read first because it is written last.
     const bool over = protocol::read<S>(receives().ended) != 0;
     if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
-    // Decided once: what ends behind the acquire is for the next call.
+    // Evaluated once: what ends after the acquire is left to the next call.
     const bool arrived = token.count != 0 && protocol::read<S>(state().retired) > token.last;
     if (group.any(arrived || (over && token.count != 0))) arch::acquire_system();
     Received received;
@@ -168,7 +168,7 @@ class ReceiveQueue {
       received.flags = protocol::read<S>(slot.flags);
       received.immediate = protocol::read<S>(slot.immediate);
       received.source_qpn = protocol::read<S>(slot.source_qpn);
-      // Read last: whoever files a later receive there changes it first.
+      // Read last: a drain that records a later receive there changes it first.
       if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
       if (protocol::read<S>(slot.number) == token.last + 1) {
         let_go(token.last);
@@ -188,7 +188,7 @@ class ReceiveQueue {
       const uint32_t wanted = S == Sharing::thread ? 1 : arch::count_lanes(pending);
       const protocol::Claim claim = protocol::claim_until(device(), group, wanted, 1, until);
       if (claim.count == 0) {
-        // One lane alone may have seen that the queue is dead.
+        // The queue's failure may have been seen by one lane only.
         const bool broken = group.any(protocol::read<S>(state().broken) != 0);
         if (Group<S>::has(pending)) {
           token = Token::refused(broken                      ? Status::broken
@@ -221,8 +221,8 @@ class ReceiveQueue {
     return token;
   }
 
-  /// Takes completions that are there, at most one for each lane. Each that is about a receive ends the oldest one;
-  /// some devices write others, which say nothing. Returns how many were taken.
+  /// Takes the available completions, at most one per lane. A completion of a receive ends the oldest one; some devices
+  /// write other completions, which are ignored. Returns how many were taken.
   XIO_DEVICE uint32_t drain_group(Group<S> group) const {
     constexpr arch::Scope scope = state_scope<S>;
     const uint32_t position = group.rank();
@@ -252,14 +252,14 @@ class ReceiveQueue {
         }
       }
       bool over = completion.kind == CompletionKind::ended && !foreign;
-      // Some devices say of a failure only that it is one; the queue is of receives alone.
+      // Some devices report a failure without its kind; this queue holds receives only.
       bool ours = completion.kind == CompletionKind::receive || (!over && !completion.status.is_ok());
       uint64_t ending = group.members(ours);
       const uint64_t index = head + Group<S>::rank_in(ending);
       const bool strange = foreign || completion.kind == CompletionKind::unknown ||
                            (ours ? index >= reserved : completion.kind == CompletionKind::send);
       if (XIO_UNLIKELY(group.any(strange))) {
-        // The device and we no longer agree on the queue. It stays where it is.
+        // The device and the library disagree on the queue's state. The head does not advance over it.
         protocol::break_queue(device(), group);
         taken = group.leading(position < taken && !strange);
         ours = ours && position < taken;
@@ -313,7 +313,7 @@ class ReceiveQueue {
   }
 
   ReceiveQueueHandle handle_;
-  uint64_t lanes_;  ///< that call together; 0: see Group::of_callers()
+  uint64_t lanes_;  ///< lanes that call together, as a mask; 0: see Group::of_callers()
 };
 
 }  // namespace rdma

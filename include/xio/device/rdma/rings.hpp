@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// @brief The send queue of an RDMA queue pair and its completions: drain and looks.
+/// @brief The send queue of an RDMA queue pair and its completions: draining and polling.
 ///
-/// Operations of a queue pair end in the order in which they were posted, so one counter says what has ended, and one
-/// more where the first failure was.
+/// Operations of a queue pair end in the order in which they were posted, so one counter shows which have ended, and
+/// another the position of the first failure.
 
 #include <xio/device/core/telemetry.hpp>
 #include <xio/device/rdma/bell.hpp>
@@ -19,7 +19,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace rdma {
 
-/// The protocol code on a send ring: everything that does not depend on what an operation is.
+/// The queue protocol on a send ring: everything that is independent of the operations.
 template <class Vendor, Sharing S, class QueuePolicy, class Holder>
 class SendRings : public Holder {
   static_assert(require_vendor<Vendor>(), "what a vendor must have: xio/vendors/rdma/require_vendor.hpp");
@@ -35,16 +35,16 @@ class SendRings : public Holder {
   using Holder::send;
   using Holder::state;
 
-  /// Whether a claim takes numbers of packets and messages along.
+  /// Whether a claim also takes packet and message numbers.
   static constexpr bool sequenced = Vendor::has_side_table && is_shared<S>;
 
-  /// The lanes of this call; asked once in a call.
+  /// The group of a call in which each lane acts for itself; determined once per call.
   XIO_DEVICE_ALWAYS_INLINE Group<S> callers() const { return Group<S>::of_callers(lanes_); }
-  /// The lanes of this call, which they make together.
+  /// The group of a call that acts once for all lanes.
   XIO_DEVICE_INLINE Group<S> all_callers() const { return Group<S>::of_all(lanes_); }
   XIO_HOST_DEVICE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>(handle_.cq); }
 
-  /// The queue as its protocol sees it (queue/claim.hpp).
+  /// Interface of the queue to its protocol (queue/claim.hpp).
   struct Device {
     using Policy = QueuePolicy;
     using Tickets = typename Choose<sequenced, SequencedTickets, protocol::PlainTickets>::type;
@@ -81,7 +81,7 @@ class SendRings : public Holder {
     }
   }
 
-  /// As write_by_leader(), after what the leader wrote before.
+  /// Writes like write_by_leader(), ordered after the leader's earlier writes.
   template <class T>
   XIO_DEVICE_INLINE void publish_by_leader(Group<S> group, T& word, T value) const {
     if constexpr (is_shared<S>) {
@@ -91,7 +91,7 @@ class SendRings : public Holder {
     }
   }
 
-  /// Why there is no room.
+  /// The reason why a claim failed.
   template <class Until>
   XIO_DEVICE_INLINE Status refusal(Group<S> group) {
     if (group.any(device().is_dead() || protocol::read<S>(send().failed_end) != 0)) return Status::broken;
@@ -100,8 +100,8 @@ class SendRings : public Holder {
 
   XIO_DEVICE_INLINE void flush_group(Group<S> group) { protocol::flush(device(), group); }
 
-  /// Takes the completions that are there, at most one for each lane. Returns how many. Never waits: where another wave
-  /// is taking them, it returns 0.
+  /// Takes the available completions, at most one per lane. Returns how many. Never waits: returns 0 while another wave
+  /// takes them.
   XIO_DEVICE_INLINE uint32_t drain_group(Group<S> group) {
     if (!protocol::nobody_drains(state(), group)) return 0;
     if constexpr (arch::calls_save_registers && is_shared<S> && !Vendor::has_collapsed_cq) {
@@ -125,7 +125,7 @@ class SendRings : public Holder {
     }
   }
 
-  /// Once in a kernel. Single words, since those travel in registers.
+  /// drain_group() as one copy per kernel. Its parameters are single words, since these are passed in registers.
   XIO_LEAF XIO_DEVICE static uint32_t drain_once(QueueState* state, SendState* send, void* sq, const void* entries,
                                                  const uint32_t* producer, uint32_t* record, void* doorbell,
                                                  uint64_t cookie, uint32_t size, uint32_t number, uint32_t qpn,
@@ -152,7 +152,7 @@ class SendRings : public Holder {
     }
   }
 
-  /// Whether there is a completion, and the group may take it.
+  /// Whether a completion is available and the group may take it.
   XIO_DEVICE_INLINE bool begin_drain(const CompletionReader<Vendor>& queue, Group<S> group, protocol::Found& found) {
     if constexpr (Vendor::has_collapsed_cq) return begin_collapsed(group);
     if (is_shared<S> && !protocol::claim_drain(state(), group)) return false;
@@ -165,7 +165,7 @@ class SendRings : public Holder {
     return false;
   }
 
-  /// @tparam Errors false: in a function of its own where an entry says more than that operations ended well
+  /// @tparam Errors false: entries that report anything but success are handled by a separate function
   template <bool Errors = is_shared<S>>
   XIO_DEVICE_INLINE uint32_t drain_ring(const CompletionReader<Vendor>& queue, Group<S> group,
                                         const protocol::Found& found) {
@@ -188,16 +188,16 @@ class SendRings : public Holder {
     return drain_ring<true>(cq(), group, found);
   }
 
-  /// How far a lane's wait has come.
+  /// Progress of a lane's wait.
   struct Waiting {
-    uint32_t round = 0;  ///< looks
+    uint32_t round = 0;  ///< polls
     bool late = false;
     bool broken = false;
     XIO_HOST_DEVICE bool has_given_up() const { return late || broken; }
   };
 
-  /// Takes completions until the waits of all lanes are over, and returns true. On shared queues it returns false now
-  /// and then, so that the caller can look at what others have posted.
+  /// Takes completions until the waits of all lanes are over, and returns true. On shared queues it returns false from
+  /// time to time, so that the caller can check what other waves have posted.
   template <class Telemetry>
   XIO_DEVICE_INLINE bool look_group(Group<S> group, const Token& token, Deadline until, Waiting& waiting,
                                     Telemetry& telemetry) {
@@ -215,13 +215,13 @@ class SendRings : public Holder {
     return true;
   }
 
-  /// Whether the device is done with the token's operation, as far as completions were taken.
+  /// Whether the token's operation has ended, as far as completions were taken.
   XIO_DEVICE_INLINE bool has_ended(const Token& token) const {
     if (token.count == 0 || protocol::read<S>(state().retired) > token.last) return true;
     return protocol::read<S>(send().ended) != 0;
   }
 
-  /// How an operation ended that has; behind an acquire that followed has_ended().
+  /// Status of an operation that has ended; after an acquire that followed has_ended().
   XIO_DEVICE_INLINE Status outcome(const Token& token) const {
     if (!token.status.is_ok() || token.count == 0) return token.status;
     const uint64_t failed_end = protocol::read<S>(send().failed_end);
@@ -230,7 +230,7 @@ class SendRings : public Holder {
     return Status::flushed;
   }
 
-  /// How the first operation failed that did; Status::ok: none did.
+  /// Status of the first failed operation; Status::ok: none failed.
   XIO_DEVICE_INLINE Status first_failure() const {
     if (protocol::read<S>(send().failed_end) == 0) return Status::ok;
     if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
@@ -238,13 +238,13 @@ class SendRings : public Holder {
   }
 
  private:
-  /// Takes `taken` entries from `head` on, of which the calling lane holds number `mine` where `hit` is set.
-  /// @tparam Errors whether it deals with all that entries can say; else it returns false, having done nothing, where
-  /// one says more than that operations ended well.
+  /// Takes `taken` entries starting at `head`; if `hit`, the calling lane holds entry number `mine`.
+  /// @tparam Errors whether all kinds of entries are handled; if not, it returns false, without effect, if an entry
+  ///                reports anything but success.
   template <bool Errors>
   XIO_DEVICE_INLINE bool file(const CompletionReader<Vendor>& queue, Group<S> group, uint64_t head, uint64_t mine,
                               uint64_t word, bool hit, uint32_t& taken) {
-    // The rest of an entry is older than its valid bit says, if it was loaded before it.
+    // Without this order, the rest of an entry could be loaded before its valid bit, and be stale.
     arch::order_loads<arch::Scope::system>();
     const Progress known{protocol::read<S>(state().retired), protocol::read<S>(send().operations)};
     const int64_t reserved = protocol::claimed_or_broken(device());
@@ -263,23 +263,23 @@ class SendRings : public Holder {
         });
       }
     }
-    // A completion of an operation that is not in flight, or not of ours: the device and we no longer agree on the
-    // queue. These two count from what is known, and never go back: there is no need to compare.
+    // A completion of an operation that is not in flight, or of another queue pair: the device and the library disagree
+    // on the queue's state. These two counters count on from `known` and never decrease: no comparison is needed.
     const bool adds =
         !Errors && (completion.counts == Counter::next_unit || completion.counts == Counter::next_message);
-    // Lanes without an entry may have read an older `reserved` than the progress.
+    // Lanes without an entry may have read `reserved` before the progress was made.
     const bool strange =
         hit && (static_cast<int64_t>(now.units) > reserved ||
                 (!adds && static_cast<int64_t>(now.units) < static_cast<int64_t>(known.units)) ||
                 (Errors && (completion.kind == CompletionKind::unknown || completion.kind == CompletionKind::receive ||
-                            // A failure of something that has ended already.
+                            // A failure of an operation that has already ended.
                             (!completion.status.is_ok() && completion.kind == CompletionKind::send &&
                              now.units == known.units))));
     if constexpr (!Errors) {
       if (group.any(hit && (completion.kind != CompletionKind::send || strange))) return false;
     }
     if (Errors && XIO_UNLIKELY(group.any(strange))) {
-      // It stays where it is.
+      // The head does not advance over it.
       protocol::break_queue(device(), group);
       taken = group.leading(hit && !strange);
       hit = group.rank() < taken;
@@ -297,7 +297,7 @@ class SendRings : public Holder {
     head += taken;
     group.converge();
     const auto unacknowledged = static_cast<uint32_t>(head - protocol::read<S>(state().acknowledged));
-    // As long as fewer are unacknowledged than the ring has entries to spare, `depth` in flight cannot overrun it.
+    // While fewer are unacknowledged than the ring has spare entries, `depth` operations in flight cannot overrun it.
     if (group.any(unacknowledged + handle_.depth >= queue.size - 1)) {
       group.before_writing();
       if (group.leads()) queue.template acknowledge<S>(head);
@@ -315,7 +315,7 @@ class SendRings : public Holder {
     return true;
   }
 
-  /// The last lane of those with `hit`, of which the lowest lanes of the group have it.
+  /// The last lane with `hit`, which is set in the lowest lanes of the group.
   XIO_DEVICE_INLINE uint32_t last_lane(Group<S> group, bool hit) const {
     if constexpr (S == Sharing::thread) {
       return 0;
@@ -324,7 +324,7 @@ class SendRings : public Holder {
     }
   }
 
-  /// Remembers the first failure; what comes after it was flushed.
+  /// Records the first failure; all later operations were flushed.
   XIO_COLD XIO_DEVICE void record_failure(Group<S> group, uint64_t failures, uint64_t end, Status status) {
     const uint32_t source = arch::first_lane(failures);
     const uint64_t failed_end = group.from_lane(end, source);
@@ -332,11 +332,11 @@ class SendRings : public Holder {
     if (group.any(protocol::read<S>(send().failed_end) != 0)) return;
     write_by_leader(group, send().failed_status, packed);
     publish_by_leader(group, send().failed_end, failed_end);
-    // Who sees this asks at once whether its operation is the one that failed.
+    // A waiter that sees this then checks whether its operation is the failed one.
     if constexpr (!Vendor::has_flush_completions) publish_by_leader(group, send().ended, 1u);
   }
 
-  /// The device will write no more completions: what is posted was flushed.
+  /// Records that the device will write no more completions: what is posted was flushed.
   XIO_COLD XIO_DEVICE void record_end(Group<S> group, uint64_t end) {
     if (!group.any(protocol::read<S>(send().failed_end) != 0)) {
       write_by_leader(group, send().failed_status, protocol::pack(Status::flushed));
@@ -349,7 +349,7 @@ class SendRings : public Holder {
     return {protocol::read<S>(state().retired), protocol::read<S>(send().operations)};
   }
 
-  /// begin_drain() of one entry that the device overwrites.
+  /// begin_drain() of a collapsed completion queue.
   XIO_DEVICE_INLINE bool begin_collapsed(Group<S> group) {
     if constexpr (is_shared<S> && Vendor::has_collapsed_cq) {
       if (!protocol::claim_drain(state(), group)) return false;
@@ -364,7 +364,7 @@ class SendRings : public Holder {
     return true;
   }
 
-  /// drain_group() of it; 1 where it told anything.
+  /// drain_group() of a collapsed completion queue; returns 1 if the entry reported anything.
   XIO_DEVICE_INLINE uint32_t drain_collapsed(Group<S> group) {
     constexpr arch::Scope scope = state_scope<S>;
     const CollapsedReader<Vendor, S> entry(handle_, group);
@@ -375,7 +375,7 @@ class SendRings : public Holder {
     if (entry.is_new(word, known, in_flight) && !group.any(protocol::read<S>(send().ended) != 0)) {
       news = entry.read(word, known, in_flight, QueuePolicy::completion_checks);
     }
-    // All lanes have read the send ring before anybody may write there again.
+    // All lanes have read the send ring before it may be written again.
     group.converge();
     if (news.kind == CompletionKind::ended) record_end(group, known.units);
     if (news.kind == CompletionKind::send) {

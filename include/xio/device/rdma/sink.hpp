@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief How an RDMA encoder's segments reach the send ring.
+/// @brief Stores the segments of an RDMA encoder in the send ring.
 
 #include <xio/device/core/com.hpp>
 #include <xio/device/core/ring.hpp>
@@ -13,7 +13,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace rdma {
 
-/// Number in its ring of the unit that `index` refers to.
+/// Ring slot of the unit with counter value `index`.
 template <class Vendor>
 XIO_DEVICE_INLINE uint32_t ring_slot(uint64_t index, uint32_t entries) {
   if constexpr (Vendor::power_of_two) {
@@ -23,17 +23,17 @@ XIO_DEVICE_INLINE uint32_t ring_slot(uint64_t index, uint32_t entries) {
   }
 }
 
-/// Sink of an encoder: one entry of a ring in memory.
+/// Sink of an encoder: stores one entry of a ring in memory.
 template <class Vendor, class Policy>
 struct RingSink {
-  /// Whether a store more, to a place that is chosen at run time, costs less than a branch around it.
+  /// Whether an additional store to a run-time address costs less than a branch around it.
   static constexpr bool avoids_branches = !arch::branches_are_cheap;
 
   void* ring;
   uint32_t start;  ///< byte offset of the entry
-  char* first;     ///< byte of the entry
-  uint32_t bytes;  ///< of the ring
-  bool split;      ///< whether the entry can reach the ring's end: one of a single unit cannot
+  char* first;     ///< address of the entry
+  uint32_t bytes;  ///< size of the ring in bytes
+  bool split;      ///< whether the entry can wrap at the ring's end; an entry of one unit cannot
 
   XIO_HOST_DEVICE RingSink(void* memory, const SendShape& shape, uint64_t index, uint32_t units)
       : ring(memory),
@@ -47,13 +47,13 @@ struct RingSink {
     const uint32_t distance = i * static_cast<uint32_t>(sizeof(Segment));
     store(address(distance), distance, value);
   }
-  /// The same, where `i` is known only when the kernel runs.
+  /// Stores segment `i` of the entry, with `i` known only at run time.
   XIO_DEVICE_INLINE void put_chosen(uint32_t i, const Segment& value) const {
     const uint32_t distance = i * static_cast<uint32_t>(sizeof(Segment));
     store(static_cast<char*>(ring) + position(distance), distance, value);
   }
 
-  /// Stores 8 bytes, number `i` of the entry: for vendors whose entries are not made of 16-byte segments.
+  /// Stores 8-byte word `i` of the entry, for vendors whose entries are not made of 16-byte segments.
   XIO_DEVICE_INLINE void put8(uint32_t i, uint64_t value) const {
     arch::store_entry8(reinterpret_cast<uint64_t*>(address(i * static_cast<uint32_t>(sizeof(value)))), value);
   }
@@ -72,7 +72,7 @@ struct RingSink {
       }
     }
   }
-  /// Not by position() where nothing wraps: what is added to a pointer becomes a part of the store instruction.
+  /// Avoids position() if nothing wraps: an offset added to a pointer becomes part of the store instruction.
   XIO_DEVICE_INLINE char* address(uint32_t distance) const {
     if (!Vendor::wraps || !split) return first + distance;
     return static_cast<char*>(ring) + position(distance);

@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What the waits of an RDMA queue pair are made of: one token, everything, and data that comes later than its
-/// completion.
+/// @brief Waits of an RDMA queue pair: for one token, for everything, and for data that arrives after its completion.
 
 #include <xio/device/rdma/batch.hpp>
 
@@ -11,7 +10,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace rdma {
 
-/// The waits of an RDMA queue pair, for lanes that are known, as QueuePair puts them together.
+/// The waits of an RDMA queue pair for a known group of lanes; base class of QueuePair.
 template <class Vendor, Sharing S, class Policy, class Holder>
 class SendWaits : public SendBatch<Vendor, S, Policy, Holder> {
   using Batch = SendBatch<Vendor, S, Policy, Holder>;
@@ -61,7 +60,7 @@ class SendWaits : public SendBatch<Vendor, S, Policy, Holder> {
     return wait_group(group, token, until, Batch::is_covered, off);
   }
 
-  /// After a wait that ended with `status`: flush_inbound() where the policy needs it.
+  /// After a wait that ended with `status`: flush_inbound() if the policy requires it.
   XIO_DEVICE_INLINE Status inbound(Group<S> group, Status status, bool moved, Deadline until) {
     if constexpr (!Policy::inbound_in_order) {
       moved = moved && status.is_ok();

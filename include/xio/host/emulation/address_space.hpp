@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Bus addresses of an in-process device: a table of mapped memory, as an IOMMU keeps one.
+/// @brief Bus addresses of an in-process device: a mapping table like an IOMMU's.
 
 #include <algorithm>
 #include <atomic>
@@ -19,11 +19,10 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// Which memory the device may reach, and under which bus addresses.
+/// The memory accessible to the device, and its bus addresses.
 ///
-/// A bus address is the CPU's address plus a constant that makes it useless as a pointer: whoever mixes the two up
-/// meets a fault or an unmapped address. Any thread may map and unmap. One thread at a time, the device, reads through
-/// a BusReader.
+/// A bus address is the CPU address plus a constant, so that confusing the two causes a fault or an unmapped address.
+/// Any thread may map and unmap. One thread at a time, the device, reads through a BusReader.
 class AddressSpace {
  public:
   struct Region {
@@ -32,13 +31,13 @@ class AddressSpace {
     unsigned char* data;
   };
 
-  /// @param offset  added to a CPU address to form a bus address; a multiple of the largest page size in use
+  /// @param offset  bus address minus CPU address; a multiple of the largest page size in use
   explicit AddressSpace(uint64_t offset) : offset_(offset) {}
   AddressSpace(const AddressSpace&) = delete;
   AddressSpace& operator=(const AddressSpace&) = delete;
 
-  /// Makes `bytes` bytes at `data` reachable; the memory stays the caller's. Returns the bus address of the first byte.
-  /// Throws host::Error where a part of it is mapped already.
+  /// Maps `bytes` bytes at `data`; the caller keeps ownership. Returns the bus address of the first byte. Throws
+  /// host::Error if part of the memory is mapped already.
   uint64_t map(void* data, size_t bytes) {
     auto* const first = static_cast<unsigned char*>(data);
     const uint64_t bus = reinterpret_cast<uintptr_t>(data) + offset_;
@@ -54,12 +53,12 @@ class AddressSpace {
     return bus;
   }
 
-  /// Ends the mapping that begins at `bus`. The device does not touch the memory after the return.
-  /// Not to be called from the device's own thread.
+  /// Removes the mapping that begins at `bus`. After the return, the device no longer accesses the memory.
+  /// Must not be called from the device's thread. Throws host::Error if no mapping begins there.
   void unmap(uint64_t bus) {
     if (!try_unmap(bus)) throw host::Error("AddressSpace::unmap: nothing is mapped at this bus address");
   }
-  /// As unmap(); false where nothing is mapped.
+  /// Like unmap(), but returns false if no mapping begins at `bus`.
   bool try_unmap(uint64_t bus) {
     uint64_t version = 0;
     {
@@ -76,7 +75,7 @@ class AddressSpace {
  private:
   friend class BusReader;
 
-  /// First region that begins behind `bus`.
+  /// First region that begins above `bus`.
   std::vector<Region>::iterator position(uint64_t bus) {
     return std::upper_bound(regions_.begin(), regions_.end(), bus,
                             [](uint64_t address, const Region& region) { return address < region.bus; });
@@ -86,19 +85,19 @@ class AddressSpace {
   std::mutex mutex_;
   std::vector<Region> regions_;  // by bus address
   std::atomic<uint64_t> version_{1};
-  // unmap and the device pass each other as in Dekker's algorithm: both sides store first, then look.
+  // unmap and the device synchronize as in Dekker's algorithm: each side stores, then loads the other's flag.
   std::atomic<bool> reading_{false};
   std::atomic<uint64_t> acknowledged_{0};
 };
 
-/// The device's view of an AddressSpace: a copy that is brought up to date between the device's steps.
+/// The device's view of an AddressSpace: a copy that is updated between the device's steps.
 class BusReader {
  public:
   explicit BusReader(AddressSpace& space) : space_(space) {}
   BusReader(const BusReader&) = delete;
   BusReader& operator=(const BusReader&) = delete;
 
-  /// The device begins to use memory. Returns whether the table differs from what it was: cached addresses are void.
+  /// Begins a step that accesses memory. Returns true if the table has changed: cached addresses are then invalid.
   bool begin() {
     space_.reading_.store(true);
     const uint64_t version = space_.version_.load();
@@ -111,15 +110,15 @@ class BusReader {
     return true;
   }
 
-  /// The device touches no memory until the next begin().
+  /// Ends the step: the device accesses no memory until the next begin().
   void end() { space_.reading_.store(false); }
 
-  /// Memory behind a bus address; null where nothing is mapped.
-  /// @param available  set to the number of bytes that follow in the same mapping
+  /// Returns the memory at a bus address, or null if it is not mapped.
+  /// @param available  set to the number of bytes from there to the end of the mapping
   unsigned char* find(uint64_t bus, uint64_t& available) {
     unsigned char* const data = look_up(bus, available);
     if (data || space_.version_.load() == version_) return data;
-    // Mapped after this step began, for a command that was rung a moment ago. begin() still has to hear of the change.
+    // Mapped after this step began, for a command rung since. version_ stays, so that begin() reports the change.
     {
       const std::lock_guard<std::mutex> lock(space_.mutex_);
       regions_ = space_.regions_;
@@ -128,7 +127,7 @@ class BusReader {
     return look_up(bus, available);
   }
 
-  /// Memory behind [bus, bus + bytes); null where it is not mapped as one piece.
+  /// Returns the memory at [bus, bus + bytes), or null unless a single mapping covers it.
   unsigned char* find_all(uint64_t bus, uint64_t bytes) {
     uint64_t available = 0;
     unsigned char* const data = find(bus, available);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Where an emulated device's memory comes from: rings and doorbells that something else than the CPU reaches.
+/// @brief Allocator for an emulated device's rings and doorbells, for example memory that a GPU can access.
 
 #include <cstddef>
 #include <cstdlib>
@@ -14,14 +14,14 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// Where host memory comes from: for example cudaHostAlloc, so that a GPU reaches it too.
+/// Allocator of host memory: cudaHostAlloc, for example, makes it accessible to a GPU.
 struct MemorySource {
   /// Returns at least `bytes` bytes at a multiple of `alignment` (a power of two), or null.
   std::function<void*(size_t bytes, size_t alignment)> allocate;
   std::function<void(void* memory)> release;
 };
 
-/// The process's own heap.
+/// Allocates from the process heap.
 inline MemorySource heap_memory() {
   return {[](size_t bytes, size_t alignment) -> void* {
             void* memory = nullptr;

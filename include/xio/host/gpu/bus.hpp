@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Whether bus addresses that are said to be a GPU's memory are: compared with the ranges of the GPU's BARs.
+/// @brief Checks that bus addresses reported for GPU memory lie in the GPU's BARs.
 
 #include <string>
 #include <vector>
@@ -17,11 +17,10 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Throws Error where a page does not lie in a memory BAR of the GPU.
+/// Throws Error if a page does not lie in a memory BAR of the GPU.
 ///
-/// Drivers have moved buffers into host memory without a word: I/O then works, and measures the wrong thing. Holds
-/// where bus addresses are physical ones (no IOMMU, or an identity domain); addresses that an IOMMU translates say
-/// nothing.
+/// Drivers have silently moved buffers into host memory: I/O then works, and measures the wrong thing. Valid only where
+/// bus addresses are physical (no IOMMU, or an identity domain); addresses that an IOMMU translates prove nothing.
 inline void require_gpu_memory(const PciFunction& gpu, const PageMap& map) {
   const std::vector<PciBar> bars = gpu.bars();
   std::string known;
@@ -40,14 +39,14 @@ inline void require_gpu_memory(const PciFunction& gpu, const PageMap& map) {
   if (map.empty()) throw Error("no bus addresses to compare with GPU " + gpu.address());
 }
 
-/// What is known of memory that a GPU's runtime calls the GPU's.
+/// What is known of memory that a GPU's runtime reports as GPU memory.
 enum class GpuMemoryKnowledge {
   in_bar,         ///< every page lies in a BAR of the GPU
-  device_mapping  ///< it is memory of some device, as it has to be; which addresses it has, the kernel does not show
+  device_mapping  ///< it is memory of some device, as required; the kernel does not expose its addresses
 };
 
-/// Looks at the pages behind the CPU's address of GPU memory before a device gets them. Throws Error where one of them
-/// is host memory: see require_gpu_memory().
+/// Checks the pages behind the CPU's address of GPU memory before a device gets them. Throws Error if one of them is
+/// host memory: see require_gpu_memory().
 /// @param data  a multiple of the page size
 inline GpuMemoryKnowledge check_gpu_memory(const PciFunction& gpu, const void* data, size_t bytes,
                                            const std::string& file = PageMap::process_file) {

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief A GPU by CUDA, loaded at run time.
+/// @brief GpuRuntime through CUDA, loaded at run time.
 
 #include <string>
 
@@ -17,15 +17,15 @@ XIO_NAMESPACE_BEGIN
 namespace host {
 
 /// An NVIDIA GPU. CUDA has one kind of pinned host memory, which is coherent, and one kind of GPU memory, which the CPU
-/// does not reach: the kinds of either sort are the same.
+/// cannot access: all host kinds map to the former, all vram kinds to the latter.
 class CudaRuntime final : public GpuRuntime {
  public:
   struct Options {
-    int device = 0;  ///< as CUDA counts them
+    int device = 0;  ///< CUDA device number
     CudaLibrary::Files files;
   };
 
-  /// Throws Error where there is no CUDA, or no such GPU.
+  /// Throws Error if CUDA is missing, or there is no such GPU.
   CudaRuntime() : CudaRuntime(Options{}) {}
   explicit CudaRuntime(const Options& options) : cuda_(options.files), device_(options.device) {
     int count = 0;
@@ -114,7 +114,7 @@ class CudaRuntime final : public GpuRuntime {
   uint32_t wave_size() const override { return static_cast<uint32_t>(attribute(cuda::attribute_warp_size)); }
   void* load_module(const void* image) override {
     use();
-    check(cuda_.free(nullptr), "cudaFree");  // makes the context that the driver's calls need
+    check(cuda_.free(nullptr), "cudaFree");  // creates the context that the driver calls need
     char log[2048] = {};
     int names[] = {cuda::jit_error_log, cuda::jit_error_log_bytes};
     void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
@@ -191,7 +191,7 @@ class CudaRuntime final : public GpuRuntime {
     if (cuda_.driver_error_string(status, &text) != cuda::success || text == nullptr) text = "unknown error";
     throw Error(std::string(call) + ": " + text);
   }
-  /// The runtime's choice of GPU belongs to the thread.
+  /// The runtime's current GPU is per thread.
   void use() const { check(cuda_.set_device(device_), "cudaSetDevice"); }
 
   void* register_host(void* data, size_t bytes, unsigned flags) {

@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief libcudart and libcuda, found when they are first needed. Declared here as HIP is in hip_library.hpp.
+/// @brief libcudart and libcuda, loaded when they are first needed. Declared here without headers, as in
+/// hip_library.hpp.
 
 #include <cstddef>
 #include <string>
@@ -16,7 +17,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Constants of CUDA's interfaces under their own names without `cuda`.
+/// Constants of CUDA's interfaces, named without `cuda`.
 namespace cuda {
 constexpr int success = 0;
 constexpr unsigned host_alloc_mapped = 0x2;
@@ -31,7 +32,7 @@ constexpr int attribute_warp_size = 10;
 constexpr int attribute_processors = 16;
 constexpr int attribute_capability_major = 75;
 constexpr int attribute_capability_minor = 76;
-// Of the driver.
+// Driver API.
 constexpr int driver_error_no_binary = 209;
 constexpr int driver_error_invalid_ptx = 218;
 constexpr int driver_error_unsupported_ptx = 222;
@@ -40,8 +41,8 @@ constexpr int jit_error_log = 5;
 constexpr int jit_error_log_bytes = 6;
 }  // namespace cuda
 
-/// The functions of CUDA that set-up uses, under their names without `cuda` and `cu`. Those of the runtime return
-/// cuda::success or what get_error_string() explains; those of the driver a number.
+/// The functions of CUDA that set-up uses, named without `cuda` and `cu`. Runtime functions return cuda::success or a
+/// code for get_error_string(); driver functions return a CUresult number.
 class CudaLibrary {
  public:
   struct Files {
@@ -49,7 +50,7 @@ class CudaLibrary {
     std::vector<std::string> driver{"libcuda.so.1"};
   };
 
-  /// Throws Error where a library cannot be loaded, or lacks a function.
+  /// Throws Error if a library cannot be loaded, or lacks a function.
   CudaLibrary() : CudaLibrary(Files{}) {}
   explicit CudaLibrary(const Files& files) {
     const SharedLibrary driver(files.driver, "install NVIDIA's driver");
@@ -79,7 +80,7 @@ class CudaLibrary {
     driver.find(launch_kernel, "cuLaunchKernel");
     driver.find(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
     driver.find(driver_error_string, "cuGetErrorString");
-    // The first form needs a setting of the driver.
+    // The form without _v2 requires a driver setting.
     if (!driver.find_optional(stream_write_value32, "cuStreamWriteValue32_v2"))
       driver.find_optional(stream_write_value32, "cuStreamWriteValue32");
     driver.find_optional(get_handle_for_address_range, "cuMemGetHandleForAddressRange");
@@ -114,7 +115,7 @@ class CudaLibrary {
                        void** extra) = nullptr;
   int (*occupancy)(int* blocks, void* kernel, int threads, size_t lds) = nullptr;
   int (*driver_error_string)(int error, const char** text) = nullptr;
-  /// Null where the driver lacks it.
+  /// Null if the driver lacks it.
   int (*stream_write_value32)(void* stream, unsigned long long gpu, uint32_t value, unsigned flags) = nullptr;
   /// Null in versions before 11.7.
   int (*get_handle_for_address_range)(void* handle, unsigned long long gpu, size_t bytes, int type,

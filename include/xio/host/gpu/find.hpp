@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The GPU of this machine, whoever made it.
+/// @brief Finds the GPU of this machine, of any vendor.
 
 #include <memory>
 #include <string>
@@ -17,13 +17,13 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// A GPU, or why there is none.
+/// A GPU, or the reason why there is none.
 struct FoundGpu {
-  std::shared_ptr<GpuRuntime> runtime;  ///< null: there is none
-  std::string why_none;                 ///< what HIP and CUDA said
+  std::shared_ptr<GpuRuntime> runtime;  ///< null: no GPU
+  std::string why_none;                 ///< error messages of HIP and CUDA
 };
 
-/// Looks for GPU number `device` by HIP, then by CUDA; loads their libraries. Throws nothing where there is none.
+/// Finds GPU number `device` through HIP, then through CUDA; loads their libraries. Does not throw if there is none.
 inline FoundGpu find_gpu(int device = 0) {
   FoundGpu found;
   try {

@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief A GPU by HIP and HSA, both loaded at run time: neither is needed to compile, to link or to start a program.
+/// @brief GpuRuntime through HIP and HSA, both loaded at run time: neither is needed to compile, link or start a
+/// program.
 
 #include <memory>
 #include <mutex>
@@ -20,16 +21,16 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// An AMD GPU. What HIP 5.2 lacks is asked for where it is wanted, and its absence is said then.
+/// An AMD GPU. Features that HIP 5.2 lacks are requested on first use; only then is their absence an error.
 class HipRuntime final : public GpuRuntime {
  public:
   struct Options {
-    int device = 0;  ///< as HIP counts them
+    int device = 0;  ///< HIP device number
     std::vector<std::string> hip_files = HipLibrary::usual_files();
     std::vector<std::string> hsa_files = HsaLibrary::usual_files();
   };
 
-  /// Throws Error where there is no HIP, or no such GPU.
+  /// Throws Error if HIP is missing, or there is no such GPU.
   HipRuntime() : HipRuntime(Options{}) {}
   explicit HipRuntime(const Options& options)
       : hip_(options.hip_files), hsa_files_(options.hsa_files), device_(options.device) {
@@ -203,7 +204,7 @@ class HipRuntime final : public GpuRuntime {
   void check(int status, const char* call) const {
     if (status != hip::success) throw Error(failure(status, call));
   }
-  /// The runtime's choice of GPU belongs to the thread.
+  /// The runtime's current GPU is per thread.
   void use() const { check(hip_.set_device(device_), "hipSetDevice"); }
 
   void* register_host(void* data, size_t bytes, unsigned flags) {
@@ -228,7 +229,7 @@ class HipRuntime final : public GpuRuntime {
   std::string address_;
   bool large_bar_ = false;
   uint32_t wave_size_ = 64;
-  mutable std::mutex mutex_;  // of the making of agent_
+  mutable std::mutex mutex_;  // guards the creation of agent_
   mutable std::unique_ptr<HsaAgent> agent_;
 };
 

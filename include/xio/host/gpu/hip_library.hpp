@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief libamdhip64, found when it is first needed. Its header is not: what is used of the interface is declared
-/// here, and compared with the headers of several versions in tests/layout/gpu_parity.cpp.
+/// @brief libamdhip64, loaded when it is first needed. Its header is not required: the interface is declared here, and
+/// compared with the headers of several versions in tests/layout/gpu_parity.cpp.
 
 #include <cstddef>
 #include <string>
@@ -17,8 +17,8 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Constants of the HIP runtime's interface under its own names without `hip`. They have not changed from HIP 5.2 to
-/// 7.2; those that came later say so.
+/// Constants of the HIP runtime's interface, named without `hip`. They are unchanged from HIP 5.2 to 7.2; later
+/// additions are marked.
 namespace hip {
 constexpr int success = 0;
 constexpr int error_no_device = 100;
@@ -42,11 +42,11 @@ constexpr int attribute_warp_size = 87;
 constexpr unsigned stream_non_blocking = 0x1;
 }  // namespace hip
 
-/// The functions of the HIP runtime that set-up uses, under their names without `hip`. Each returns hip::success or
-/// what get_error_string() explains.
+/// The functions of the HIP runtime that set-up uses, named without `hip`. Each returns hip::success or a code for
+/// get_error_string().
 class HipLibrary {
  public:
-  /// Throws Error where the library cannot be loaded, or lacks a function.
+  /// Throws Error if the library cannot be loaded, or lacks a function.
   explicit HipLibrary(const std::vector<std::string>& files = usual_files()) {
     const SharedLibrary library(files, "install the HIP runtime of ROCm 5.2 or later (Debian: libamdhip64-5)");
     library.find(get_device_count, "hipGetDeviceCount");
@@ -81,7 +81,7 @@ class HipLibrary {
   HipLibrary(const HipLibrary&) = delete;
   HipLibrary& operator=(const HipLibrary&) = delete;
 
-  /// The newest first, as the dynamic linker finds them, then where ROCm's own packages put them.
+  /// Library names, newest first, as the dynamic linker finds them, then the path used by ROCm's own packages.
   static std::vector<std::string> usual_files() {
     return {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so",
             "/opt/rocm/lib/libamdhip64.so"};

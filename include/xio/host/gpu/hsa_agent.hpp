@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief One GPU as the HSA runtime knows it, for the two things that HIP does not offer: addresses for registers, and
-/// dma-bufs.
+/// @brief One GPU as an HSA agent, for two features that HIP does not offer: GPU addresses of registers, and dma-bufs.
 
 #include <cstdio>
 #include <string>
@@ -18,10 +17,10 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// The GPU at a PCI address, and the host's fine-grained memory. Usable from several threads. Not movable.
+/// The GPU at a PCI address, and fine-grained host memory. Usable from several threads. Not movable.
 class HsaAgent {
  public:
-  /// Throws Error where HSA does not know the GPU.
+  /// Throws Error if HSA does not know the GPU.
   /// @param pci_address  `DDDD:BB:DD.F` in lower case
   explicit HsaAgent(const std::string& pci_address, const std::vector<std::string>& files = HsaLibrary::usual_files())
       : library_(files) {
@@ -37,7 +36,7 @@ class HsaAgent {
   HsaAgent& operator=(const HsaAgent&) = delete;
   ~HsaAgent() { library_.shut_down(); }
 
-  /// What kernels for it are compiled for, without features: "gfx942".
+  /// Compilation target of its kernels, without features: "gfx942".
   std::string name() const {
     char text[64] = {};  // HSA's own limit
     check(library_.agent_get_info(gpu_, hsa::agent_info_name, text), "hsa_agent_get_info");
@@ -45,7 +44,7 @@ class HsaAgent {
     return text;
   }
 
-  /// Address at which the GPU finds pages of this process, registers among them.
+  /// Maps pages of this process, which may be registers, and returns the GPU's address of them.
   void* lock(void* data, size_t bytes) {
     void* gpu = nullptr;
     check(library_.memory_lock_to_pool(data, bytes, &gpu_, 1, pool_, 0, &gpu), "hsa_amd_memory_lock_to_pool");
@@ -102,7 +101,7 @@ class HsaAgent {
     uint32_t bdf = 0;
     uint32_t domain = 0;
     if (library.agent_get_info(agent, hsa::agent_info_bdf_id, &bdf) != hsa::success) return {};
-    // Runtimes that do not tell a domain are of machines that have one only.
+    // Runtimes that do not report a domain are for machines with a single domain.
     if (library.agent_get_info(agent, hsa::agent_info_domain, &domain) != hsa::success) domain = 0;
     char text[16];
     std::snprintf(text, sizeof text, "%04x:%02x:%02x.%x", domain & 0xffff, bdf >> 8 & 0xff, bdf >> 3 & 0x1f, bdf & 7);

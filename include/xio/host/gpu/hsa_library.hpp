@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief libhsa-runtime64, found when it is first needed: what HIP does not offer of ROCm. Declared here as HIP is in
-/// hip_library.hpp.
+/// @brief libhsa-runtime64, loaded when it is first needed, for ROCm features that HIP does not offer. Declared here
+/// without headers, as in hip_library.hpp.
 
 #include <cstddef>
 #include <string>
@@ -17,7 +17,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Types and constants of the HSA runtime's interface, under its own names without `hsa`.
+/// Types and constants of the HSA runtime's interface, named without `hsa`.
 namespace hsa {
 /// hsa_agent_t: a CPU or a GPU.
 struct Agent {
@@ -41,14 +41,14 @@ constexpr int pool_info_global_flags = 1;  ///< uint32_t
 constexpr uint32_t pool_fine_grained = 2;
 }  // namespace hsa
 
-/// The functions of the HSA runtime that set-up uses, under their names without `hsa` and `hsa_amd`. Each returns
-/// hsa::success or what status_string() explains.
+/// The functions of the HSA runtime that set-up uses, named without `hsa` and `hsa_amd`. Each returns hsa::success or a
+/// code for status_string().
 class HsaLibrary {
  public:
   using OnAgent = int (*)(hsa::Agent agent, void* data);
   using OnPool = int (*)(hsa::Pool pool, void* data);
 
-  /// Throws Error where the library cannot be loaded, or lacks a function.
+  /// Throws Error if the library cannot be loaded, or lacks a function.
   explicit HsaLibrary(const std::vector<std::string>& files = usual_files()) {
     const SharedLibrary library(files, "install the HSA runtime of ROCm (Debian: libhsa-runtime64-1)");
     library.find(init, "hsa_init");
@@ -79,7 +79,7 @@ class HsaLibrary {
   int (*memory_lock_to_pool)(void* data, size_t bytes, hsa::Agent* agents, int agent_count, hsa::Pool pool,
                              uint32_t flags, void** gpu) = nullptr;
   int (*memory_unlock)(void* data) = nullptr;
-  /// Null in 5.2.
+  /// Null in ROCm 5.2.
   int (*portable_export_dmabuf)(const void* gpu, size_t bytes, int* fd, uint64_t* offset) = nullptr;
 };
 

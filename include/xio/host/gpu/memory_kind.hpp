@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Kinds of memory that rings and data may lie in.
+/// @brief Kinds of memory for rings and data.
 
 #include <xio/config.hpp>
 
@@ -10,16 +10,16 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Where a piece of memory lies, and how caches treat it. What each is for: docs/memory.md.
+/// Location of memory and its cache behaviour. The use of each kind: docs/memory.md.
 enum class MemoryKind : uint32_t {
   host_coherent,  ///< host memory that a GPU does not cache: rings, doorbell records, words that both sides poll
   host_pinned,    ///< host memory that a GPU may cache while a kernel runs: data, which kernels fence
-  vram_coarse,    ///< GPU memory, coherent with other devices at the ends of kernels only
+  vram_coarse,    ///< GPU memory, coherent with other devices only at kernel boundaries
   vram_fine,      ///< GPU memory that other devices may write while a kernel runs
   vram_uncached   ///< GPU memory that the GPU does not cache
 };
 
-/// All of them, in the order of the enumeration.
+/// All kinds, in the order of the enumeration.
 constexpr MemoryKind memory_kinds[] = {MemoryKind::host_coherent, MemoryKind::host_pinned, MemoryKind::vram_coarse,
                                        MemoryKind::vram_fine, MemoryKind::vram_uncached};
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Kernels that travel in a program, loaded and launched at run time: needs no compiler for GPUs where it runs,
-/// and no runtime of a GPU where it is built.
+/// @brief Kernels embedded in a program, loaded and launched at run time: running needs no GPU compiler, and building
+/// needs no GPU runtime.
 ///
 /// @code
 /// const auto gpu = xio::host::find_gpu().runtime;
@@ -29,22 +29,22 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// A stream of a GPU: what is put there is done in order. For one thread at a time.
+/// A stream of a GPU: its work is executed in order. Not thread-safe.
 class GpuWork {
  public:
   explicit GpuWork(std::shared_ptr<GpuRuntime> gpu) : gpu_(std::move(gpu)), stream_(gpu_->create_stream()) {}
   GpuWork(const GpuWork&) = delete;
   GpuWork& operator=(const GpuWork&) = delete;
-  /// Waits for a kernel that still runs, as the runtimes do. See abandon().
+  /// Waits for a kernel that is still running, as the runtimes do. See abandon().
   ~GpuWork() {
     if (stream_ != nullptr) gpu_->destroy_stream(stream_);
   }
 
   void* stream() const { return stream_; }
-  /// Whether everything has been done. Throws Error where a kernel has failed.
+  /// Whether all work is complete. Throws Error if a kernel has failed.
   bool finished() { return gpu_->finished(stream_); }
-  /// Waits until everything has been done. False where that takes longer than `limit`: the kernel runs on, and the
-  /// memory that it uses is not to be freed. Throws Error where a kernel has failed.
+  /// Waits until all work is complete. Returns false if that takes longer than `limit`: the kernel is still running,
+  /// and the memory that it uses must not be freed. Throws Error if a kernel has failed.
   template <class Limit>
   bool wait(Limit limit) {
     const auto end = std::chrono::steady_clock::now() + limit;
@@ -55,7 +55,7 @@ class GpuWork {
     }
     return true;
   }
-  /// Gives up a stream whose kernel does not end: nothing waits for it any more. What it holds is lost until the
+  /// Abandons a stream whose kernel does not end: nothing waits for it any more. Its resources are leaked until the
   /// process ends.
   void abandon() { stream_ = nullptr; }
 
@@ -64,7 +64,8 @@ class GpuWork {
   void* stream_;
 };
 
-/// A kernel of a GpuModule, with the types of its parameters. Copies mean the same kernel; valid as long as the module.
+/// A kernel of a GpuModule, with the types of its parameters. Copies denote the same kernel; valid as long as the
+/// module.
 template <class... Parameters>
 class GpuKernel {
   static_assert((std::is_trivially_copyable_v<Parameters> && ...), "kernels take their arguments as bytes");
@@ -73,20 +74,20 @@ class GpuKernel {
   GpuKernel(std::shared_ptr<GpuRuntime> gpu, void* kernel, std::string name)
       : gpu_(std::move(gpu)), kernel_(kernel), name_(std::move(name)) {}
 
-  /// Blocks that run at the same time on this GPU; 0 where not even one fits.
+  /// Number of blocks that run concurrently on this GPU; 0 if not even one fits.
   uint32_t resident_blocks(uint32_t threads, size_t lds = 0) const {
     return gpu_->resident_blocks(kernel_, threads, lds);
   }
 
-  /// Launches any grid: for kernels whose waves do not wait for each other.
+  /// Launches any grid, for kernels whose waves do not wait for each other.
   void launch(GpuWork& work, const GpuGrid& grid,
               const typename detail::SameType<Parameters>::type&... arguments) const {
     void* values[] = {const_cast<void*>(static_cast<const void*>(std::addressof(arguments)))..., nullptr};
     gpu_->launch(kernel_, grid, values, work.stream());
   }
 
-  /// Launches an I/O kernel, all of whose waves run at the same time.
-  /// @throws Error where they do not fit on the GPU together, with the number that does
+  /// Launches an I/O kernel whose waves all run concurrently.
+  /// @throws Error if they do not fit on the GPU together, with the number that fits
   void launch(GpuWork& work, const WaveBudget& budget,
               const typename detail::SameType<Parameters>::type&... arguments) const {
     const uint32_t blocks = detail::blocks_of(budget);
@@ -105,19 +106,19 @@ class GpuKernel {
   std::string name_;
 };
 
-/// A program on a GPU. Its kernels are found by the names that the linker knows: `extern "C"` makes them readable.
+/// A program loaded on a GPU. Kernels are found by their linker names: `extern "C"` makes them readable.
 class GpuModule {
  public:
-  /// @param image  a code object, a fat binary (of clang-offload-bundler or nvcc) that has this GPU among its targets,
-  ///               or PTX text that ends with a 0
-  /// @throws Error where it has nothing for this GPU, or the driver is too old for it
+  /// @param image  a code object, a fat binary (of clang-offload-bundler or nvcc) that includes this GPU as a target,
+  ///               or null-terminated PTX text
+  /// @throws Error if it contains no code for this GPU, or the driver is too old for it
   GpuModule(std::shared_ptr<GpuRuntime> gpu, const void* image)
       : gpu_(std::move(gpu)), module_(gpu_->load_module(image)) {}
   GpuModule(const GpuModule&) = delete;
   GpuModule& operator=(const GpuModule&) = delete;
   ~GpuModule() { gpu_->unload_module(module_); }
 
-  /// @throws Error where there is no kernel of this name
+  /// @throws Error if there is no kernel of this name
   template <class... Parameters>
   GpuKernel<Parameters...> kernel(const std::string& name) const {
     return {gpu_, gpu_->find_kernel(module_, name.c_str()), name};

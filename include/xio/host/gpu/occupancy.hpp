@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief How large a grid may be whose waves wait for each other. Include the GPU runtime's header, HIP's or CUDA's,
-/// before this one; without it there is nothing here.
+/// @brief Maximum grid size for kernels whose waves wait for each other. Include the GPU runtime's header, HIP's or
+/// CUDA's, before this one; without it this header is empty.
 
 #include <xio/config.hpp>
 
@@ -21,7 +21,7 @@ namespace host {
 
 namespace detail {
 
-/// What the runtime says; `error` is its message where it refuses.
+/// Result of an occupancy query; `error` is the runtime's message if the query fails.
 struct Occupancy {
   int processors = 0;
   int blocks_of_each = 0;
@@ -52,13 +52,13 @@ Occupancy ask_occupancy(Kernel kernel, int threads, size_t lds) {
 
 }  // namespace detail
 
-/// Blocks of a kernel that the current GPU runs at the same time.
+/// Number of blocks of a kernel that the current GPU runs concurrently.
 ///
 /// Do not launch a persistent kernel whose waves wait for each other with more: blocks that have not started cannot do
-/// what others wait for. No wait of the library outlives its deadline either way.
-/// @param threads  threads of a block
-/// @param lds      bytes of dynamic shared memory of a block
-/// @throws Error with the runtime's message; also where not even one block fits
+/// the work that others wait for. In either case every wait of the library ends at its deadline.
+/// @param threads  threads per block
+/// @param lds      bytes of dynamic shared memory per block
+/// @throws Error with the runtime's message; also if not even one block fits
 template <class... Arguments>
 uint32_t resident_blocks(void (*kernel)(Arguments...), uint32_t threads, size_t lds = 0) {
   const detail::Occupancy answer = detail::ask_occupancy(kernel, static_cast<int>(threads), lds);

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Figures of samples that a kernel left in GPU memory, sorted and binned there by rocPRIM. Include HIP's header
-/// before this one; without it, or without rocPRIM (Debian: librocprim-dev), there is nothing here.
+/// @brief Statistics of samples that a kernel left in GPU memory, sorted and binned there by rocPRIM. Include HIP's
+/// header before this one; without it, or without rocPRIM (Debian: librocprim-dev), this header is empty.
 
 #include <xio/config.hpp>
 
@@ -26,7 +26,7 @@ namespace host {
 
 namespace detail {
 
-/// 32 bits of a sample.
+/// Extracts 32 bits of a sample.
 struct SampleHalf {
   uint32_t shift;
   XIO_HOST_DEVICE uint64_t operator()(uint64_t sample) const { return sample >> shift & 0xffffffff; }
@@ -42,12 +42,12 @@ struct SquaredDistance {
 
 }  // namespace detail
 
-/// Samples in memory of the current GPU, for figures_of(). One thread at a time.
+/// Samples in memory of the current GPU, for figures_of(). Not thread-safe.
 class GpuSamples {
  public:
-  /// @param samples  in GPU memory, or in host memory that the GPU reaches; not changed
+  /// @param samples  in GPU memory, or in host memory that the GPU can access; not changed
   /// @param count    below 2^32
-  /// @param stream   what the kernel that made them was launched into
+  /// @param stream   the stream of the kernel that wrote them
   GpuSamples(const uint64_t* samples, size_t count, hipStream_t stream = nullptr)
       : samples_(samples), count_(count), stream_(stream) {}
 
@@ -92,7 +92,7 @@ class GpuSamples {
     return std::unique_ptr<T, Free>(static_cast<T*>(memory));
   }
 
-  /// rocPRIM is asked twice: how much memory it needs, then to do it.
+  /// Calls rocPRIM twice: to query its temporary memory, then to execute.
   template <class Call>
   void run(const char* name, Call&& call) const {
     size_t bytes = 0;
@@ -126,7 +126,7 @@ class GpuSamples {
   std::unique_ptr<uint64_t, Free> sorted_;
 };
 
-/// Figures of samples in GPU memory; throws Error with the runtime's words.
+/// Statistics of samples in GPU memory; throws Error with the runtime's message.
 inline SampleFigures figures_of_gpu(const uint64_t* samples, size_t count, hipStream_t stream = nullptr) {
   return figures_of(GpuSamples(samples, count, stream));
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief I/O kernels in a stream of HIP or CUDA, beside kernels that compute. Include the GPU runtime's header, HIP's
-/// or CUDA's, before this one; without it there is nothing here. host_stream.hpp has the same for the CPU.
+/// @brief Launches I/O kernels in a stream of HIP or CUDA, beside compute kernels. Include the GPU runtime's header,
+/// HIP's or CUDA's, before this one; without it this header is empty. host_stream.hpp is the CPU's counterpart.
 
 #include <xio/config.hpp>
 #include <xio/host/gpu/occupancy.hpp>
@@ -28,7 +28,7 @@ using GpuStream = cudaStream_t;
 
 namespace detail {
 
-/// Launches by function, so that a host compiler takes it, too. Returns the runtime's message where it refuses.
+/// Launches by function pointer, so that a host compiler accepts it, too. Returns the runtime's message on failure.
 inline const char* launch_function(const void* function, uint32_t blocks, uint32_t threads, void** arguments,
                                    size_t lds, GpuStream stream) {
 #if defined(HIP_INCLUDE_HIP_HIP_RUNTIME_API_H)
@@ -40,7 +40,7 @@ inline const char* launch_function(const void* function, uint32_t blocks, uint32
 #endif
 }
 
-/// Lanes of a wave of the current GPU; 0 where the runtime does not tell.
+/// Number of lanes in a wave of the current GPU; 0 if the runtime does not report it.
 inline uint32_t lanes_of_wave() {
   int device = 0;
   int lanes = 0;
@@ -56,10 +56,10 @@ inline uint32_t lanes_of_wave() {
 
 }  // namespace detail
 
-/// Launches an I/O kernel into a stream: it begins after what was put there before, and what follows begins after it.
-/// Returns at once. Its waves do not wait for work that comes later in the stream: that would never begin.
-/// @param budget  waves that it gets, all at the same time
-/// @throws Error where they do not fit on the GPU together, with the number that does, or the runtime refuses
+/// Launches an I/O kernel into a stream, ordered after earlier and before later work of the stream. Returns
+/// immediately. Its waves must not wait for work that comes later in the stream: that work would never begin.
+/// @param budget  number of waves, all of which run concurrently
+/// @throws Error if they do not fit on the GPU together, with the number that fits, or if the launch fails
 template <class... Parameters>
 void launch_io(GpuStream stream, const WaveBudget& budget, void (*kernel)(Parameters...),
                const typename detail::SameType<Parameters>::type&... arguments) {

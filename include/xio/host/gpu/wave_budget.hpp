@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief How much of a GPU a kernel that does I/O may take.
+/// @brief Share of a GPU that an I/O kernel may use.
 
 #include <cstddef>
 #include <string>
@@ -14,18 +14,18 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// A fixed number of waves: the rest of the GPU stays with the kernels that compute.
+/// A fixed number of waves: the rest of the GPU is left to compute kernels.
 ///
-/// All of them run at the same time, or the launch is refused: waves that share a queue wait for each other.
+/// All of them run concurrently, or the launch fails: waves that share a queue wait for each other.
 struct WaveBudget {
-  uint32_t waves = 8;            ///< altogether
+  uint32_t waves = 8;            ///< total number
   uint32_t waves_per_block = 1;  ///< divides `waves`
-  size_t lds = 0;                ///< bytes of dynamic shared memory of a block
+  size_t lds = 0;                ///< bytes of dynamic shared memory per block
 };
 
 namespace detail {
 
-/// Keeps an argument out of the deduction of a kernel's parameters.
+/// Excludes an argument from the deduction of a kernel's parameters.
 template <class T>
 struct SameType {
   using type = T;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief A child process that cannot outlive us: started, listened to and ended by one thread.
+/// @brief A child process that cannot outlive this process; a dedicated thread starts, monitors and reaps it.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -32,14 +32,14 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// What to run.
+/// Command line of a child process.
 struct ChildCommand {
   std::string program;                 ///< path, or a name that is looked up in PATH
   std::vector<std::string> arguments;  ///< without the program's name
-  std::vector<int> inherited;          ///< descriptors that keep their numbers in the child; all others stay here
+  std::vector<int> inherited;          ///< descriptors that the child inherits under the same numbers
 };
 
-/// Path of an executable: `program` itself where it has a slash, else the first hit in PATH; empty where there is none.
+/// Finds an executable: `program` itself if it contains a slash, else the first match in PATH; empty if there is none.
 inline std::string find_program(const std::string& program) {
   if (program.find('/') != std::string::npos) return ::access(program.c_str(), X_OK) == 0 ? program : std::string();
   const char* path = std::getenv("PATH");
@@ -54,15 +54,14 @@ inline std::string find_program(const std::string& program) {
   return {};
 }
 
-/// A running child. The kernel kills it when this process ends, in whatever way; the destructor kills it too.
+/// A child process. The kernel kills it when this process ends, however that happens; the destructor kills it too.
 ///
-/// A thread of its own forks the child (the kernel's promise to kill is bound to the thread that forked), collects what
-/// the child writes to its standard output and error, and reaps it. The child gets a session of its own, so that Ctrl-C
-/// on the terminal reaches us alone. What it has started itself ends with it (as where the program is a script that
-/// starts another), unless it is in a session of its own. Usable from several threads at once.
+/// A dedicated thread forks the child (PR_SET_PDEATHSIG is bound to the forking thread), collects its standard output
+/// and error, and reaps it. The child runs in a new session, so that Ctrl-C on the terminal does not signal it. Its own
+/// children end with it, for example those of a script, unless they are in another session. Thread-safe.
 class ChildProcess {
  public:
-  /// Starts the program; throws Error where it cannot be executed.
+  /// Starts the program. Throws Error if it cannot be executed.
   explicit ChildProcess(const ChildCommand& command) {
     const std::string path = find_program(command.program);
     if (path.empty()) throw Error("cannot find the program '" + command.program + "'");
@@ -92,19 +91,19 @@ class ChildProcess {
     return state_ == State::running;
   }
 
-  /// Sends a signal to the child and to what it has started, unless the child has ended.
+  /// Sends a signal to the child's process group, unless the child has ended.
   void kill(int signal_number) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (state_ == State::running) ::kill(-pid_, signal_number);
   }
 
-  /// Waits until the child has ended; false where `limit` passed before.
+  /// Waits until the child has ended. Returns false on timeout.
   bool wait_end(std::chrono::milliseconds limit) {
     std::unique_lock<std::mutex> lock(mutex_);
     return changed_.wait_for(lock, limit, [this] { return state_ == State::ended; });
   }
 
-  /// For messages: how the child ended, or that it runs, and the end of what it wrote, on one line.
+  /// Status for messages, on one line: how the child ended, or that it runs, and the end of its output.
   std::string summary() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::string line = state_ == State::running ? "it still runs" : ending_;
@@ -116,7 +115,7 @@ class ChildProcess {
 
  private:
   enum class State { starting, failed, running, ended };
-  static constexpr size_t kept_bytes = 16384;  // of the child's output
+  static constexpr size_t kept_bytes = 16384;  // minimum of retained output
   static constexpr size_t summary_bytes = 800;
 
   void become(State state, const std::string& text = {}) {
@@ -139,10 +138,10 @@ class ChildProcess {
     reap();
   }
 
-  /// Forks and waits until the program is being executed. Returns the end of the pipe that the child writes into.
+  /// Forks and waits until execv() has succeeded. Returns the read end of the child's output pipe.
   FileDescriptor start(const std::string& path, const std::vector<std::string>& words,
                        const std::vector<int>& inherited) {
-    // Nothing but system calls is allowed between fork and exec: everything is prepared before.
+    // Between fork and exec only async-signal-safe calls are allowed: prepare everything before.
     std::vector<char*> arguments;
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
@@ -183,16 +182,16 @@ class ChildProcess {
   static std::pair<FileDescriptor, FileDescriptor> make_pipe() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw_system_error("cannot make a pipe", errno);
-    // Owned one by one, so that none is lost if the other fails.
+    // Separate owners, so that none leaks if the other's constructor throws.
     FileDescriptor read_end(ends[0], "pipe");
     FileDescriptor write_end(ends[1], "pipe");
     return {std::move(read_end), std::move(write_end)};
   }
 
-  /// Keeps the end of what the child writes, until the child ends. Others may hold its output open for longer.
+  /// Collects the child's output until the child ends. Other processes may hold the pipe open for longer.
   void listen(int output) {
     const FileDescriptor process(open_process());
-    // Without a descriptor of the process (old kernels, sandboxes) its end is looked for from time to time.
+    // Without a pidfd (old kernels, sandboxes), poll for the end of the child every 20 ms.
     const int interval = process ? -1 : 20;
     ::fcntl(output, F_SETFL, O_NONBLOCK);
     bool output_open = true;
@@ -209,13 +208,13 @@ class ChildProcess {
     return returned < 0 ? FileDescriptor() : FileDescriptor(returned, "pidfd");
   }
 
-  /// Whether the child waits to be reaped. Its number stays ours until then.
+  /// Returns whether the child is a zombie. Its PID is not reused before it is reaped.
   bool has_ended() const {
     siginfo_t info{};
     return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG) != 0 || info.si_pid != 0;
   }
 
-  /// Takes what the child has written; false once nobody can write any more.
+  /// Reads the available output. Returns false at the end of the stream.
   bool take(int output) {
     char buffer[4096];
     for (;;) {
@@ -231,7 +230,7 @@ class ChildProcess {
 
   void reap() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    // Its number, and with it that of its group, is ours until it is reaped.
+    // The PID, and thus the process group ID, cannot be reused before the child is reaped.
     ::kill(-pid_, SIGKILL);
     siginfo_t info{};
     while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0 && errno == EINTR) {

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Owner of a file descriptor.
+/// @brief RAII owner of a file descriptor.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -18,14 +18,14 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Closes its descriptor when destroyed. Movable.
+/// Owns a file descriptor and closes it when destroyed. Movable.
 class FileDescriptor {
  public:
   FileDescriptor() = default;
 
-  /// Takes over what a system call returned; throws Error with `what` where that was a failure.
+  /// Takes ownership of a descriptor returned by a system call. Throws Error with `what` if the call failed.
   ///
-  /// The numbers 0 to 2 are avoided, since a child process would take the descriptor for its standard streams.
+  /// Descriptors 0 to 2 are duplicated to higher numbers: a child process would use them as its standard streams.
   FileDescriptor(int returned, const std::string& what) : fd_(returned) {
     if (fd_ < 0) throw_system_error(what, errno);
     if (fd_ > STDERR_FILENO) return;

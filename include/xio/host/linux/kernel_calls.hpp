@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The system calls by which drivers of the kernel are spoken to, behind an interface that tests can play.
+/// @brief System calls for access to kernel drivers, behind an interface that tests can mock.
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -20,9 +20,9 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// open(2), ioctl(2), mmap(2) and their like, and where the kernel shows its devices. Each function does what the
-/// system call of its name does, errno included. Descriptors are real ones in any case, so that they can be closed and
-/// read as usual.
+/// Wrappers of open(2), ioctl(2), mmap(2) and similar calls, and the locations of sysfs and procfs. Each function
+/// behaves like the system call of its name, including errno. Returned descriptors are always real ones: they can be
+/// closed and read as usual.
 class KernelCalls {
  public:
   KernelCalls() = default;
@@ -32,16 +32,17 @@ class KernelCalls {
 
   /// Opens for reading and writing.
   virtual int open(const std::string& path) { return ::open(path.c_str(), O_RDWR | O_CLOEXEC); }
-  /// Opens a block device for reading and claims it as a file system does: EBUSY where somebody has claimed it.
+  /// Opens a block device for reading and claims it exclusively, as a file system does: EBUSY if it is claimed already.
   virtual int open_exclusive(const std::string& path) { return ::open(path.c_str(), O_RDONLY | O_EXCL | O_CLOEXEC); }
   virtual bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
   /// lstat(2).
   virtual int look(const std::string& path, struct stat& found) { return ::lstat(path.c_str(), &found); }
-  /// @param argument  a number, or the address of what `request` works on
+  /// ioctl(2).
+  /// @param argument  a number, or the address of the request's argument
   virtual int ioctl(int fd, unsigned long request, uintptr_t argument) { return ::ioctl(fd, request, argument); }
-  /// The first `bytes` of what `fd` is, shared, for reading and writing; MAP_FAILED where that cannot be had.
+  /// Maps the first `bytes` of `fd`, shared, for reading and writing. Returns MAP_FAILED on failure.
   virtual void* map(int fd, size_t bytes) { return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0); }
-  /// Word of /proc/self/pagemap for the page that `address` lies in; 0 where it cannot be read.
+  /// Entry of /proc/self/pagemap for the page of `address`; 0 if it cannot be read.
   virtual uint64_t pagemap_entry(const void* address) {
     const int fd = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     if (fd < 0) return 0;
@@ -51,14 +52,14 @@ class KernelCalls {
     ::close(fd);
     return entry;
   }
-  /// `path` without symbolic links; empty where it leads nowhere.
+  /// Resolves the symbolic links of `path`; empty if the target does not exist.
   virtual std::string resolve(const std::string& path) {
     std::error_code error;
     return std::filesystem::canonical(path, error).string();
   }
-  /// Root of sysfs, without a slash at the end.
+  /// Root of sysfs, without a trailing slash.
   virtual std::string sysfs() const { return "/sys"; }
-  /// Root of procfs, without a slash at the end.
+  /// Root of procfs, without a trailing slash.
   virtual std::string procfs() const { return "/proc"; }
 };
 

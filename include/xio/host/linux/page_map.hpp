@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Bus addresses of a buffer, page by page.
+/// @brief Bus addresses of the pages of a buffer.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -21,13 +21,13 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Where each page of a buffer lies on the bus. Empty until it is known.
+/// Bus address of each page of a buffer. Default-constructed: empty.
 class PageMap {
  public:
   PageMap() = default;
 
-  /// Of memory that is contiguous on the bus, as an IOMMU makes it.
-  /// @param bus  of the first byte; a multiple of the page size
+  /// Map of a buffer with contiguous bus addresses, for example behind an IOMMU.
+  /// @param bus  address of the first byte; a multiple of the page size
   static PageMap contiguous(uint64_t bus, size_t bytes) {
     PageMap map;
     const uint64_t page = page_bytes();
@@ -35,9 +35,9 @@ class PageMap {
     return map;
   }
 
-  /// Physical addresses of this process's memory, which are bus addresses where no IOMMU translates. The pages must
-  /// stay where they are: locked, or huge. Throws Error for a process that may not know them.
-  /// @param data  a multiple of the page size
+  /// Map of this process's memory by physical address, which is the bus address if no IOMMU translates. The pages must
+  /// not move: locked, or huge. Throws Error if a page is absent or the kernel hides the addresses from this process.
+  /// @param data  first byte; a multiple of the page size
   static PageMap of_process(const void* data, size_t bytes, const std::string& file = process_file) {
     PageMap found;
     for (const uint64_t entry : entries_of_process(data, bytes, file)) {
@@ -47,9 +47,9 @@ class PageMap {
     return found;
   }
 
-  /// The kernel's map of this process (Documentation/admin-guide/mm/pagemap.rst).
+  /// Page map of this process (Linux, Documentation/admin-guide/mm/pagemap.rst).
   static constexpr const char* process_file = "/proc/self/pagemap";
-  /// One entry of it for each page of the buffer.
+  /// Reads the page map entry of each page of the buffer.
   static std::vector<uint64_t> entries_of_process(const void* data, size_t bytes, const std::string& file) {
     const uint64_t page = page_bytes();
     const auto first = reinterpret_cast<uintptr_t>(data);
@@ -62,9 +62,9 @@ class PageMap {
       throw Error("page map: " + file + " does not cover " + to_hex(first));
     return entries;
   }
-  /// Whether the page of an entry is in memory. Pages of a device count as absent: they have no entry.
+  /// Returns whether the page of an entry is in memory. Device pages count as absent: they have no entry.
   static bool is_present(uint64_t entry) { return (entry >> 63) != 0; }
-  /// Physical address in the entry of a page that is present; throws Error where the kernel hides it.
+  /// Physical address in the entry of a present page. Throws Error if the kernel hides it.
   static uint64_t address_in(uint64_t entry) {
     const uint64_t number = entry & ((uint64_t{1} << 55) - 1);
     if (number == 0) throw Error("page map: physical addresses are shown to root alone (CAP_SYS_ADMIN)");
@@ -73,19 +73,19 @@ class PageMap {
 
   bool empty() const { return pages_.empty(); }
   const std::vector<uint64_t>& pages() const { return pages_; }
-  /// Bus address of a byte; throws Error beyond the last page.
+  /// Bus address of the byte at `offset`. Throws Error beyond the last page.
   uint64_t bus(size_t offset) const {
     const uint64_t page = page_bytes();
     if (offset / page >= pages_.size()) throw Error("page map: the offset is beyond the buffer");
     return pages_[offset / page] + offset % page;
   }
-  /// Whether the pages lie one behind the other.
+  /// Returns whether the bus addresses are contiguous.
   bool is_contiguous() const {
     for (size_t i = 1; i < pages_.size(); ++i)
       if (pages_[i] != pages_[i - 1] + page_bytes()) return false;
     return !pages_.empty();
   }
-  /// For commands; valid as long as this is.
+  /// View for commands; valid for the lifetime of this object.
   nvme::PageArray view() const { return {pages_.data(), static_cast<uint32_t>(__builtin_ctzll(page_bytes())), 0}; }
 
   static uint64_t page_bytes() { return static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)); }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief A PCI function as sysfs shows it: what it is, who drives it, and which IOMMU group it is in.
+/// @brief A PCI function in sysfs: identification, driver, IOMMU group, BARs.
 
 #include <algorithm>
 #include <filesystem>
@@ -19,7 +19,8 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// `DDDD:BB:DD.F` in lower case from that or from `BB:DD.F` (domain 0); empty for anything else.
+/// Parses a PCI address `DDDD:BB:DD.F` or `BB:DD.F` (domain 0). Returns it in long form and lower case; empty for
+/// anything else.
 inline std::optional<std::string> parse_pci_address(const std::string& text) {
   const std::string full = text.size() == 7 ? "0000:" + text : text;
   const std::string form = "xxxx:xx:xx.x";
@@ -38,7 +39,7 @@ inline std::optional<std::string> parse_pci_address(const std::string& text) {
 
 namespace detail {
 
-/// Sorted; none where the folder cannot be read.
+/// Names of the entries of a directory, sorted; empty if it cannot be read.
 inline std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -49,7 +50,7 @@ inline std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-/// First word of a file; empty where there is none.
+/// First word of a file; empty if there is none.
 inline std::string first_word(const std::string& path) {
   std::ifstream file(path);
   std::string word;
@@ -57,7 +58,7 @@ inline std::string first_word(const std::string& path) {
   return word;
 }
 
-/// A number, with a sign or without, that is all of a file's first word.
+/// Parses the first word of a file as a signed number; empty if it is not one.
 inline std::optional<int> signed_number(const std::string& path) {
   const std::string word = first_word(path);
   const bool negative = !word.empty() && word[0] == '-';
@@ -68,22 +69,22 @@ inline std::optional<int> signed_number(const std::string& path) {
 
 }  // namespace detail
 
-/// A range of bus addresses that a PCI function answers to.
+/// A base address register (BAR) of a PCI function.
 struct PciBar {
   static constexpr uint64_t memory_flag = 0x200;         // linux/ioport.h: IORESOURCE_MEM
   static constexpr uint64_t prefetchable_flag = 0x2000;  // IORESOURCE_PREFETCH
 
   uint32_t number = 0;  ///< 0 to 5
-  uint64_t first = 0;
-  uint64_t last = 0;  ///< of it
-  uint64_t flags = 0;
+  uint64_t first = 0;   ///< first address
+  uint64_t last = 0;    ///< last address, inclusive
+  uint64_t flags = 0;   ///< resource flags of the kernel
 
   uint64_t bytes() const { return last - first + 1; }
   bool is_memory() const { return (flags & memory_flag) != 0; }
   bool is_prefetchable() const { return (flags & prefetchable_flag) != 0; }
 };
 
-/// Facts about one PCI function, read anew at every call; empty or 0 where sysfs does not tell.
+/// Attributes of a PCI function, read from sysfs at every call; empty or 0 if not available.
 class PciFunction {
  public:
   /// Class code of an NVMe controller: mass storage, non-volatile memory, NVM Express.
@@ -101,40 +102,40 @@ class PciFunction {
   uint32_t class_code() const { return number("class"); }
   uint32_t vendor() const { return number("vendor"); }
   uint32_t device() const { return number("device"); }
-  /// Name of the driver that it is bound to.
+  /// Name of the bound driver.
   std::string driver() const { return link_name("driver"); }
-  /// Number of its IOMMU group, as a word.
+  /// Number of the IOMMU group, as a string.
   std::string iommu_group() const { return link_name("iommu_group"); }
-  /// What the kernel calls the group: "vfio-noiommu" where there is no IOMMU behind it.
+  /// Name of the IOMMU group: "vfio-noiommu" if there is no IOMMU.
   std::string iommu_group_name() const { return first_word(folder() + "/iommu_group/name"); }
-  /// What the group's default domain does: "identity", or "DMA" and "DMA-FQ", which translate.
+  /// Type of the group's default domain: "identity", or "DMA" and "DMA-FQ", which translate.
   std::string iommu_domain() const { return first_word(folder() + "/iommu_group/type"); }
-  /// File of a base address register, to be mapped.
+  /// Path of the mappable sysfs file of a BAR.
   std::string resource(unsigned bar) const { return folder() + "/resource" + std::to_string(bar); }
-  /// Addresses of all functions of the group, itself included, sorted.
+  /// Addresses of all functions of the IOMMU group, including this one, sorted.
   std::vector<std::string> iommu_group_members() const { return detail::names_in(folder() + "/iommu_group/devices"); }
-  /// Name of its character device below /dev/vfio/devices: "vfio3".
+  /// Name of the character device below /dev/vfio/devices: "vfio3".
   std::string vfio_device() const {
     const std::vector<std::string> names = detail::names_in(folder() + "/vfio-dev");
     return names.empty() ? std::string() : names.front();
   }
-  /// NUMA node that firmware puts it on; -1 where it says none.
+  /// NUMA node reported by firmware; -1 if none.
   int numa_node() const { return detail::signed_number(folder() + "/numa_node").value_or(-1); }
-  /// Where it is in the tree of devices, without links: `/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0`.
+  /// Canonical path in the device tree: `/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0`.
   std::filesystem::path real_path() const {
     std::error_code error;
     return std::filesystem::canonical(folder(), error);
   }
-  /// Address of the function that a virtual function belongs to; empty for others.
+  /// Address of the physical function of a virtual function; empty for others.
   std::string physical_function() const { return link_name("physfn"); }
-  /// Names in one of its folders, sorted: "nvme" gives its NVMe controllers, "net" its network interfaces, "infiniband"
-  /// its verbs devices.
+  /// Names in a subdirectory, sorted: "nvme" contains the NVMe controllers, "net" the network interfaces, "infiniband"
+  /// the verbs devices.
   std::vector<std::string> names_in(const std::string& folder_name) const {
     return detail::names_in(folder() + "/" + folder_name);
   }
-  /// First word of one of its files; empty where there is none.
+  /// First word of an attribute file; empty if there is none.
   std::string attribute(const std::string& file) const { return first_word(folder() + "/" + file); }
-  /// BARs that have addresses, by number.
+  /// Assigned BARs, sorted by number.
   std::vector<PciBar> bars() const {
     std::vector<PciBar> all;
     std::ifstream file(folder() + "/resource");
@@ -149,7 +150,7 @@ class PciFunction {
     }
     return all;
   }
-  /// Another function of the same machine.
+  /// Returns another function of the same machine.
   PciFunction sibling(const std::string& address) const { return {address, sysfs_}; }
 
  private:
@@ -168,7 +169,7 @@ class PciFunction {
   std::string sysfs_;
 };
 
-/// All PCI functions that sysfs shows, sorted by address.
+/// All PCI functions in sysfs, sorted by address.
 inline std::vector<PciFunction> pci_functions(const std::string& sysfs) {
   std::vector<PciFunction> all;
   for (const std::string& name : detail::names_in(sysfs + "/bus/pci/devices")) all.emplace_back(name, sysfs);

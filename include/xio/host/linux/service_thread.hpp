@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Start of the library's own threads.
+/// @brief Starts the library's internal threads.
 
 #include <pthread.h>
 #include <signal.h>
@@ -17,8 +17,8 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Starts a thread that takes no signals but those of its own faults, so that the program's handlers run in the
-/// program's own threads.
+/// Starts a thread that blocks all signals except faults and SIGABRT, so that the program's handlers run in the
+/// program's threads.
 template <class Body>
 std::thread start_service_thread(Body&& body) {
   sigset_t all;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief A shared library that is loaded when it is first needed: a program starts where there is none.
+/// @brief A shared library that is loaded on demand, so that a program starts without it.
 
 #include <dlfcn.h>
 
@@ -17,15 +17,15 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Functions of a library, by name. Never unloaded: providers of verbs do not bear that.
+/// A dynamically loaded library. Never unloaded: verbs providers do not support that.
 class SharedLibrary {
  public:
-  /// Takes the first of `files` that the program has loaded already, else loads the first that there is. Throws Error
-  /// where there is none.
-  /// @param files   paths, or names that the dynamic linker looks for
+  /// Uses the first of `files` that is loaded already, else loads the first that exists. Throws Error if none can be
+  /// loaded.
+  /// @param files   paths, or names for the dynamic linker to search
   /// @param needed  end of the message: what to install
   SharedLibrary(const std::vector<std::string>& files, const std::string& needed) : needed_(needed) {
-    // Beside one that the program was linked with, another version of it would have a state of its own.
+    // A second version beside one that the program is linked with would have separate state.
     for (const std::string& file : files) {
       handle_ = ::dlopen(file.c_str(), RTLD_NOW | RTLD_NOLOAD);
       name_ = file;
@@ -41,12 +41,12 @@ class SharedLibrary {
     throw Error("cannot load a library: " + why + "; " + needed_);
   }
 
-  /// Sets `function`, or throws Error where the library has none of this name.
+  /// Looks up a symbol and sets `function`. Throws Error if the library does not export it.
   template <class Function>
   void find(Function*& function, const char* symbol) const {
     if (!find_optional(function, symbol)) throw Error(name_ + " has no " + symbol + "; " + needed_);
   }
-  /// Sets `function`, to null where the library has none of this name.
+  /// Looks up a symbol and sets `function`, to null if the library does not export it. Returns whether it does.
   template <class Function>
   bool find_optional(Function*& function, const char* symbol) const {
     function = reinterpret_cast<Function*>(::dlsym(handle_, symbol));

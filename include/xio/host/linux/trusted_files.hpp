@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Whether what a file or folder holds can only have been put there by root or by this process's user.
+/// @brief Checks that only root or this process's user can have written to a file or directory.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -19,7 +19,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host::detail {
 
-/// "mode 1777"
+/// Formats a file mode: "mode 1777".
 inline std::string mode_text(mode_t mode) {
   std::string digits;
   for (mode_t left = mode & 07777; left != 0 || digits.size() < 4; left >>= 3)
@@ -27,14 +27,14 @@ inline std::string mode_text(mode_t mode) {
   return "mode " + digits;
 }
 
-/// Empty where root or this process's user owns it.
+/// Returns why the owner is untrusted; empty if it is root or this process's user.
 inline std::string why_not_owned(const struct stat& info) {
   if (info.st_uid == 0 || info.st_uid == ::geteuid()) return {};
   return "belongs to user " + std::to_string(info.st_uid);
 }
 
-/// Why others could put files into `folder`, or put another folder in its place; empty: they cannot. No part of the
-/// path may be a symbolic link. Parts above the folder may be written to where the sticky bit keeps what is in them.
+/// Returns why other users could add files to `folder` or replace it; empty if they cannot. No path component may be a
+/// symbolic link. Parent directories may be writable by others if they have the sticky bit.
 /// @param folder  an absolute path
 inline std::string why_untrusted_folder(KernelCalls& calls, const std::string& folder) {
   for (size_t end = 1;; end = folder.find('/', end + 1)) {
@@ -52,11 +52,11 @@ inline std::string why_untrusted_folder(KernelCalls& calls, const std::string& f
   }
 }
 
-/// Flags for opening a file of ours: a link is not followed, and nothing is waited for.
+/// Flags for opening a trusted file: do not follow symbolic links, do not block.
 constexpr int trusted_open_flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
-/// Why others could have written to an open file, or could hold its lock, for which reading is enough; empty: they
-/// could not.
+/// Returns why other users could have written to an open file or could hold its lock (read access suffices for that);
+/// empty if they cannot.
 inline std::string why_untrusted_file(int fd) {
   struct stat info{};
   if (::fstat(fd, &info) != 0) return std::string("cannot be looked at: ") + std::strerror(errno);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Memory of a chosen kind, with its address on each side; host memory where there is no GPU.
+/// @brief Memory of a chosen kind, with its address on each side; host memory if there is no GPU.
 
 #include <unistd.h>
 
@@ -27,30 +27,30 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Memory that knows where it lies; gives it back when the last copy ends. Copies share the memory.
+/// Memory with its kind and addresses, released when its last copy is destroyed. Copies share the memory.
 class MemoryBuffer {
  public:
   MemoryBuffer() = default;
 
-  /// What was asked for.
+  /// The requested kind.
   MemoryKind kind() const { return kind_; }
-  /// Whether it is what was asked for; false where host memory stands in for it, since there is no GPU.
+  /// Whether the memory is of the requested kind; false if host memory replaces it because there is no GPU.
   bool genuine() const { return genuine_; }
-  /// Address for the CPU; null where it cannot reach the memory.
+  /// Address for the CPU; null if the CPU cannot access the memory.
   void* cpu() const { return memory_.cpu; }
-  /// Address for kernels: of the GPU, or of the CPU where it plays one.
+  /// Address for kernels: the GPU's, or the CPU's where the CPU emulates the GPU.
   void* gpu() const { return memory_.gpu; }
-  /// Bytes.
+  /// Size in bytes.
   size_t size() const { return size_; }
   explicit operator bool() const { return memory_.gpu != nullptr; }
-  /// Keeps the memory.
+  /// Owner that keeps the memory alive.
   const std::shared_ptr<void>& owner() const { return owner_; }
 
-  /// Bus addresses; empty until somebody says them.
+  /// Bus addresses; empty until set_page_map().
   const PageMap& page_map() const { return map_; }
   void set_page_map(PageMap map) { map_ = std::move(map); }
 
-  /// Exports memory of the GPU for drivers of other devices. Throws Error for host memory.
+  /// Exports GPU memory for drivers of other devices. Throws Error for host memory.
   DmaBufExport export_dma_buf() const {
     if (!genuine_ || !is_vram(kind_))
       throw Error(std::string("dma-buf: only GPU memory is exported; this is ") +
@@ -70,20 +70,20 @@ class MemoryBuffer {
   std::shared_ptr<void> owner_;
 };
 
-/// Gives out MemoryBuffers. Usable from several threads at once; buffers may outlive it.
+/// Allocates MemoryBuffers. Usable from several threads; buffers may outlive it.
 class MemoryAllocator {
  public:
-  /// @param gpu  null: there is none, and host memory stands in for every kind
+  /// @param gpu  null: there is no GPU, and host memory replaces every kind
   explicit MemoryAllocator(std::shared_ptr<GpuRuntime> gpu = nullptr) : gpu_(std::move(gpu)) {}
 
   bool has_gpu() const { return gpu_ != nullptr; }
   const std::shared_ptr<GpuRuntime>& gpu() const { return gpu_; }
-  /// For people.
+  /// Human-readable description.
   std::string description() const {
     return gpu_ ? gpu_->description() : "no GPU: host memory stands in for every kind";
   }
 
-  /// Zeroed memory, in whole pages.
+  /// Allocates zeroed memory in whole pages.
   /// @param bytes      at least 1; rounded up to pages
   /// @param alignment  of the addresses on both sides, a power of two; at least a page in any case
   MemoryBuffer allocate(MemoryKind kind, size_t bytes, size_t alignment = 0) const {
@@ -116,7 +116,7 @@ class MemoryAllocator {
           made, std::shared_ptr<void>(made.gpu, [gpu = gpu_, kind, made](void*) { gpu->release(kind, made); }));
     };
     auto [memory, owner] = make(buffer.size_);
-    // Runtimes align small pieces to less than a page.
+    // Runtimes align small allocations to less than a page.
     if (number(memory.gpu) % alignment != 0) {
       owner.reset();
       std::tie(memory, owner) = make(buffer.size_ + alignment);
@@ -139,24 +139,25 @@ class MemoryAllocator {
   std::shared_ptr<GpuRuntime> gpu_;
 };
 
-/// What an address on the CPU is for kernels, of memory that was added. Usable from several threads at once.
+/// Translates CPU addresses of registered memory into addresses for kernels. Usable from several threads.
 class ExecutorAddresses {
  public:
-  /// Keeps the memory.
+  /// Registers a buffer and keeps its memory alive.
   void add(const MemoryBuffer& buffer) { add(buffer.cpu(), buffer.gpu(), buffer.size(), buffer.owner()); }
-  /// Memory that somebody has mapped for kernels.
-  /// @param owner  keeps it; null: it is removed before it ends
+  /// Registers memory that is already mapped for kernels.
+  /// @param owner  keeps the memory alive; null: remove it before it is freed
   void add(void* cpu, void* gpu, size_t bytes, std::shared_ptr<void> owner = nullptr) {
     if (cpu == nullptr) return;
     const std::lock_guard<std::mutex> lock(mutex_);
     pieces_[reinterpret_cast<uintptr_t>(cpu)] = {static_cast<unsigned char*>(gpu), bytes, std::move(owner)};
   }
-  /// @param cpu  the beginning of what was added
+  /// Removes a registration.
+  /// @param cpu  the start address given to add()
   void remove(const void* cpu) {
     const std::lock_guard<std::mutex> lock(mutex_);
     pieces_.erase(reinterpret_cast<uintptr_t>(cpu));
   }
-  /// For QueueOptions::executor_address. Addresses of no buffer are returned as they are.
+  /// Translates an address, for QueueOptions::executor_address. Addresses outside every buffer are returned unchanged.
   void* operator()(void* cpu) const {
     const auto address = reinterpret_cast<uintptr_t>(cpu);
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -174,7 +175,7 @@ class ExecutorAddresses {
     std::shared_ptr<void> owner;
   };
   mutable std::mutex mutex_;
-  std::map<uintptr_t, Piece> pieces_;  // by address on the CPU
+  std::map<uintptr_t, Piece> pieces_;  // keyed by the CPU address
 };
 
 }  // namespace host

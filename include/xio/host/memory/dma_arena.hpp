@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief One region of shareable memory (a memfd) that DmaBuffers are cut from.
+/// @brief One region of shareable memory (a memfd), from which DmaBuffers are allocated.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -27,12 +27,12 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Memory that another process can map by file descriptor, mapped here. Not movable.
+/// Memory mapped here that another process can map by file descriptor. Not movable.
 class SharedMemory {
  public:
-  /// @param bytes  a multiple of the page size; taken from the system only as it is touched
-  /// @param huge_page_bytes  size of the huge pages to use, a power of two; 0: ordinary pages. Throws Error where not
-  ///                         enough of them are reserved.
+  /// @param bytes  a multiple of the page size; physical memory is allocated on first access only
+  /// @param huge_page_bytes  size of the huge pages to use, a power of two; 0: ordinary pages. Throws Error if not
+  ///                         enough huge pages are reserved.
   SharedMemory(const std::string& name, size_t bytes, size_t huge_page_bytes = 0)
       : fd_(::memfd_create(name.c_str(), MFD_CLOEXEC | huge_flags(huge_page_bytes)),
             "cannot create shared memory '" + name + "'"),
@@ -69,16 +69,16 @@ class SharedMemory {
   void* data_ = nullptr;
 };
 
-/// Allocator of DmaBuffers over one SharedMemory. Buffers may outlive the arena object: the region goes with the last
-/// of them. Usable from several threads at once. AddressSanitizer sees freed and never allocated memory as poisoned.
+/// Allocator of DmaBuffers over one SharedMemory. Buffers may outlive the arena object: the region is freed with the
+/// last of them. Usable from several threads. Under AddressSanitizer, memory that is not allocated is poisoned.
 class DmaArena {
  public:
   struct Options {
     std::string name = "xio-dma";
     size_t bytes = size_t{256} << 20;  ///< size of the region; rounded up to whole pages
-    uint64_t reserved = 0;             ///< bytes at the start that are never handed out
-    size_t huge_page_bytes = 0;        ///< size of its huge pages, a power of two; 0: ordinary pages
-    /// Text for the user when the region is full: which option makes it larger.
+    uint64_t reserved = 0;             ///< bytes at the start that are never allocated
+    size_t huge_page_bytes = 0;        ///< size of the huge pages, a power of two; 0: ordinary pages
+    /// Advice appended to the error when the region is full: which option enlarges it.
     std::string advice = "ask for a larger DMA region";
   };
 
@@ -92,12 +92,13 @@ class DmaArena {
   void set_bus_base(uint64_t bus) { state_->bus_base = bus; }
   uint64_t bus_base() const { return state_->bus_base; }
 
-  /// Zeroed memory. @param bytes at least 1. @param alignment power of two up to the page size, for both addresses.
-  /// Throws Error when no free range is large enough.
+  /// Allocates zeroed memory. Throws Error if no free range is large enough.
+  /// @param bytes      at least 1
+  /// @param alignment  power of two up to the page size, for both addresses
   DmaBuffer allocate(size_t bytes, size_t alignment) {
     if (bytes == 0 || alignment == 0 || (alignment & (alignment - 1)) != 0)
       throw Error("DMA memory: a size of at least 1 and an alignment that is a power of two are needed");
-    // The mapping and the bus base are only page aligned, and offsets are what gets aligned.
+    // The mapping and the bus base are page aligned only, and alignment applies to offsets.
     if (alignment > page_bytes() && (bus_base() % alignment != 0 || address_of(data()) % alignment != 0))
       throw Error("DMA memory: the region allows no alignment above " + std::to_string(page_bytes()) + " bytes");
     if (alignment < line_bytes) alignment = line_bytes;
@@ -111,7 +112,7 @@ class DmaArena {
                   " free in one piece; " + state_->advice);
     unsigned char* data_address = data() + *start;
     unpoison(data_address, bytes);
-    // What was never handed out is still zero, and touching it would take memory from the system.
+    // Memory that was never allocated is still zero; writing zeroes would only make it resident.
     if (*start < state_->touched) {
       const uint64_t old = state_->touched - *start;
       std::memset(data_address, 0, old < bytes ? static_cast<size_t>(old) : bytes);
@@ -124,12 +125,12 @@ class DmaArena {
                      std::shared_ptr<void>(data_address, [state, offset](void*) { state->release(offset); }));
   }
 
-  /// Bytes that are free, in whatever pieces.
+  /// Total free bytes, in any fragmentation.
   uint64_t free_bytes() const {
     const std::lock_guard<std::mutex> lock(state_->mutex);
     return state_->ranges.total_free();
   }
-  /// Buffers that are alive.
+  /// Number of buffers that are alive.
   size_t buffers() const {
     const std::lock_guard<std::mutex> lock(state_->mutex);
     return state_->ranges.used_ranges();
@@ -177,7 +178,7 @@ class DmaArena {
     SharedMemory memory;
     std::mutex mutex;
     RangeAllocator ranges;
-    uint64_t touched;  // end of what was ever handed out
+    uint64_t touched;  // end of the memory allocated so far
     uint64_t bus_base = 0;
     std::string advice;
   };

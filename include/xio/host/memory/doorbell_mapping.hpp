@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief How kernels reach the doorbells of a device: by registers mapped for the GPU, or through a thread of the
-/// host. Which one is found by trying.
+/// @brief How kernels access the doorbells of a device: through registers mapped for the GPU, or through a host thread.
+/// Probing selects the path.
 
 #include <chrono>
 #include <exception>
@@ -28,12 +28,12 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Ways from a kernel's store to a device's register, best first.
+/// Paths from a kernel's store to a device register, best first.
 enum class DoorbellPath {
   same_address,   ///< kernels run on the CPU, and use its mapping
   host_register,  ///< hipHostRegister() or cudaHostRegister() with the flag IoMemory
   lock_to_pool,   ///< hsa_amd_memory_lock_to_pool()
-  proxy           ///< words in host memory that a thread forwards
+  proxy           ///< words in host memory that a host thread forwards
 };
 
 constexpr const char* name_of(DoorbellPath path) {
@@ -45,15 +45,15 @@ constexpr const char* name_of(DoorbellPath path) {
   }
 }
 
-/// What was tried, and what came of it.
+/// Result of the path selection: each attempt with its outcome.
 struct DoorbellReport {
   struct Attempt {
     DoorbellPath path;
     bool chosen;
-    std::string outcome;  ///< why not, or what showed that it works
+    std::string outcome;  ///< why it was refused, or what proved that it works
   };
 
-  std::string executor;  ///< whose doorbells they are to be
+  std::string executor;  ///< the executor that rings the doorbells
   std::vector<Attempt> attempts;
 
   /// One line for each attempt.
@@ -65,27 +65,27 @@ struct DoorbellReport {
   }
 };
 
-/// Doorbell words of a device for kernels. Ends the mapping when destroyed; no kernel may use it any more. Not movable.
+/// Doorbell words of a device for kernels. Destruction removes the mapping; no kernel may use it any more. Not movable.
 class DoorbellMapping {
  public:
-  /// Which words of the registers are doorbells.
+  /// Which register words are doorbells.
   struct Words {
-    uint64_t offset = 0x1000;  ///< of the first one from the start of the registers, bytes; NVMe: 0x1000
-    size_t count = 1024;       ///< words of 32 bits
+    uint64_t offset = 0x1000;  ///< of the first doorbell from the start of the registers, bytes; NVMe: 0x1000
+    size_t count = 1024;       ///< 32-bit words
   };
   struct Options {
-    std::chrono::milliseconds patience{200};  ///< for a probe's store to arrive
+    std::chrono::milliseconds patience{200};  ///< time limit for a probe's store to arrive
     bool proxy_only = false;
-    /// Lets the GPU store a word, by a kernel; empty: by the runtime's own means, which may refuse addresses that it
-    /// does not know.
+    /// Makes the GPU store a word, by a kernel; empty: through the runtime, which may reject addresses that it does not
+    /// know.
     std::function<void(uint32_t* gpu, uint32_t value)> store;
     DoorbellProxy::Options proxy;
   };
 
-  /// Chooses a way; throws Error only where not even the proxy has one.
+  /// Selects a path; throws Error only if not even the proxy works.
   /// @param gpu        null: kernels run on the CPU
-  /// @param registers  as this process has mapped them: whole pages; they outlive the mapping
-  /// @param probe      null: there is none, and nothing is used that was not shown to work
+  /// @param registers  this process's mapping, in whole pages; must outlive the DoorbellMapping
+  /// @param probe      null: there is no probe, and no path is used that has not been shown to work
   DoorbellMapping(std::shared_ptr<GpuRuntime> gpu, Span<unsigned char> registers, const Words& words,
                   DoorbellProbe* probe, const Options& options)
       : gpu_(std::move(gpu)), registers_(registers), words_(words) {
@@ -116,15 +116,15 @@ class DoorbellMapping {
 
   DoorbellPath path() const { return path_; }
   const DoorbellReport& report() const { return report_; }
-  /// The first doorbell word for kernels, and for the CPU.
+  /// First doorbell word, as addressed by kernels and by the CPU.
   uint32_t* gpu_words() const { return gpu_words_; }
   uint32_t* cpu_words() const { return cpu_words_; }
 
-  /// Before the queue exists that the word belongs to, as NvmeTransport::open_doorbell().
+  /// Opens a doorbell before its queue is created, as NvmeTransport::open_doorbell().
   void open(uint32_t index) {
     if (proxy_) proxy_->watch(index);
   }
-  /// Before the queue is deleted.
+  /// Closes a doorbell before its queue is deleted.
   void close(uint32_t index) {
     if (proxy_) proxy_->unwatch(index);
   }
@@ -165,9 +165,9 @@ class DoorbellMapping {
     return refuse(failure);
   }
 
-  /// Empty where what the GPU stores arrives.
+  /// Returns an empty string if the GPU's store arrives, else the reason.
   std::string probe_failure(void* base, DoorbellProbe& probe, const Options& options) {
-    // Each try has a value of its own: a store that is late is not taken for the next one's.
+    // Each attempt stores a distinct value: a late store is not taken for that of the next attempt.
     const uint32_t value = probe.value(static_cast<uint32_t>(report_.attempts.size()));
     std::string failure;
     try {
@@ -210,7 +210,7 @@ class DoorbellMapping {
     proxy_.emplace(
         cpu_words_, words_.count,
         [target](const DoorbellChange* changes, size_t count) {
-          // What the kernel stored before it rang was acquired with the word; the device is to find it, too.
+          // The load of the word acquired the kernel's earlier stores; release them to the device, too.
           for (size_t i = 0; i < count; ++i)
             __atomic_store_n(target + changes[i].index, changes[i].value, __ATOMIC_RELEASE);
         },

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What a mapping of registers is tried on: a register that may be stored to without ringing anything.
+/// @brief Probe of a register mapping: a register that can be written without ringing a doorbell.
 
 #include <xio/config.hpp>
 
@@ -10,23 +10,23 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// A register in the same BAR as the doorbells that can be stored to without consequences, and read by another way.
+/// A register in the same BAR as the doorbells that can be written without side effects, and read by another path.
 ///
-/// A doorbell itself is no such register: it cannot be read, and to NVMe a value that was stored before is an error
-/// (Base Specification 2.0, asynchronous event "Invalid Doorbell Write Value").
+/// A doorbell itself is unsuitable: it cannot be read, and NVMe treats a repeated value as an error (Base Specification
+/// 2.0, asynchronous event "Invalid Doorbell Write Value").
 class DoorbellProbe {
  public:
   virtual ~DoorbellProbe() = default;
   DoorbellProbe(const DoorbellProbe&) = delete;
   DoorbellProbe& operator=(const DoorbellProbe&) = delete;
 
-  /// Bytes from the start of the registers; a multiple of 4.
+  /// Offset in bytes from the start of the registers; a multiple of 4.
   virtual uint64_t offset() const = 0;
-  /// What try number `attempt` stores: each another value, none of them what the register held at first.
+  /// Value stored by attempt number `attempt`: distinct for each, and never the register's initial value.
   virtual uint32_t value(uint32_t attempt) const = 0;
-  /// What the device holds now, read without the mapping that is being tried.
+  /// Current value in the device, read without the mapping under test.
   virtual uint32_t read() = 0;
-  /// Puts back what the register held at first.
+  /// Restores the register's initial value.
   virtual void restore() = 0;
 
  protected:

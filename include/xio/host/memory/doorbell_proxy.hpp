@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief A thread that turns doorbell words in memory into actions, for devices whose registers kernels cannot reach.
+/// @brief A thread that forwards doorbell words in memory, for devices whose registers kernels cannot access.
 
 #include <sys/prctl.h>
 
@@ -28,47 +28,46 @@ namespace host {
 
 /// A doorbell word that changed.
 struct DoorbellChange {
-  uint32_t index;  ///< which word of the page
-  uint32_t value;  ///< what it holds now
+  uint32_t index;  ///< index of the word in the page
+  uint32_t value;  ///< its current value
 };
 
-/// Polls a page of 32-bit doorbell words and forwards those that changed, all changes of one look in one call.
+/// Polls a page of 32-bit doorbell words and forwards those that changed; one call forwards all changes of one poll.
 ///
-/// A value that was forwarded is replaced by `taken`, so that the same value rung again is seen: with shadow doorbells
-/// a kick can repeat the last one exactly one lap later. Whoever rings never reads the word.
+/// A forwarded value is replaced by `taken`, so that ringing the same value again is detected: with shadow doorbells a
+/// ring can repeat the last value exactly one lap later. Ringing threads never read the word.
 ///
-/// Only words that are being watched are looked at. Doorbell values are absolute (tail or head), so values that were
-/// overwritten before a look need not be forwarded: one call covers them. A lap cannot be missed, since the device does
-/// not pass a tail that was not forwarded. Stores to the words must be atomic; the store that rings must release what
-/// the device is to find.
+/// Only watched words are polled. Doorbell values are absolute (tail or head), so values overwritten before a poll need
+/// not be forwarded: one call covers them. A lap cannot be missed, since the device does not pass a tail that was not
+/// forwarded. Stores to the words must be atomic; the ringing store must release the data that the device is to read.
 ///
-/// While nothing changes the thread gives its time slice away, then sleeps in growing steps up to `longest_sleep`,
-/// which bounds the delay of the first doorbell after a quiet time.
+/// While nothing changes, the thread yields, then sleeps for growing intervals up to `longest_sleep`, which bounds the
+/// delay of the first doorbell after an idle period.
 class DoorbellProxy {
  public:
-  /// Called on the proxy's thread. An exception ends the forwarding and is kept for error().
+  /// Called on the proxy's thread. An exception ends forwarding and is kept for error().
   using Forward = std::function<void(const DoorbellChange* changes, size_t count)>;
 
-  /// Content of a word whose value was forwarded; no doorbell of any queue has this value.
+  /// Content of a word whose value was forwarded; never a valid doorbell value of any queue.
   static constexpr uint32_t taken = 0xffffffff;
 
   struct Options {
-    std::chrono::microseconds patience{2000};      ///< quiet time before the thread begins to sleep
+    std::chrono::microseconds patience{2000};      ///< idle time before the thread begins to sleep
     std::chrono::microseconds longest_sleep{200};  ///< upper bound of one sleep
   };
 
-  /// What the thread has done so far.
+  /// Counters of the thread's work so far.
   struct Statistics {
     uint64_t words = 0;     ///< changed words forwarded
     uint64_t messages = 0;  ///< calls of the callback
-    uint64_t looks = 0;     ///< looks at all watched words
+    uint64_t looks = 0;     ///< polls of all watched words
   };
 
-  /// @param words    the page; outlives the proxy
+  /// @param words    the page; must outlive the proxy
   /// @param count    number of words
-  /// @param forward  takes the changes, in order of the index
+  /// @param forward  receives the changes, in index order
   ///
-  /// What the words hold now counts as forwarded. No word is watched yet.
+  /// The initial contents of the words count as forwarded. No word is watched yet.
   DoorbellProxy(uint32_t* words, size_t count, Forward forward) : DoorbellProxy(words, count, std::move(forward), {}) {}
   DoorbellProxy(uint32_t* words, size_t count, Forward forward, const Options& options)
       : words_(words),
@@ -85,7 +84,7 @@ class DoorbellProxy {
   DoorbellProxy& operator=(const DoorbellProxy&) = delete;
   ~DoorbellProxy() { stop(); }
 
-  /// Sets word `index` to zero and begins to watch it. Call it before the queue exists: a new queue starts at zero.
+  /// Zeroes word `index` and begins to watch it. Call it before the queue is created: a new queue starts at zero.
   void watch(uint32_t index) {
     const std::lock_guard<std::mutex> lock(mutex_);
     check(index);
@@ -95,14 +94,14 @@ class DoorbellProxy {
     watched_[index / 64].fetch_or(bit(index));
   }
 
-  /// Ends the watching of word `index`; nothing is forwarded from it after the return.
+  /// Stops watching word `index`; nothing is forwarded from it after the return.
   void unwatch(uint32_t index) {
     const std::lock_guard<std::mutex> lock(mutex_);
     check(index);
     unwatch_locked(index);
   }
 
-  /// Ends the thread, after one last look. The destructor does it too.
+  /// Ends the thread after one final poll. The destructor calls it too.
   void stop() {
     stopping_.store(true);
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -117,9 +116,9 @@ class DoorbellProxy {
     return now;
   }
 
-  /// Whether the callback has thrown; nothing is forwarded any more then.
+  /// Whether the callback has thrown; forwarding has then ended.
   bool failed() const { return failed_.load(); }
-  /// Message of the exception that ended the forwarding; empty where there was none.
+  /// Message of the exception that ended forwarding; empty if there was none.
   std::string error() const { return failed() ? error_ : std::string(); }
 
  private:
@@ -133,14 +132,14 @@ class DoorbellProxy {
 
   void unwatch_locked(uint32_t index) {
     if ((watched_[index / 64].fetch_and(~bit(index)) & bit(index)) == 0) return;
-    // A look that began before the bit was cleared may still use the word; the second look from now did not.
+    // A poll that began before the bit was cleared may still use the word; the second poll from now cannot.
     const uint64_t now = looks_.load();
     Backoff backoff;
     while (!finished_.load() && looks_.load() < now + 2) backoff.pause();
   }
 
   void run() {
-    // Short sleeps would otherwise take 50 microseconds more than asked for.
+    // The default timer slack would extend short sleeps by 50 microseconds.
     ::prctl(PR_SET_TIMERSLACK, 1000ul, 0ul, 0ul, 0ul);
     std::vector<DoorbellChange> changes;
     changes.reserve(count_);
@@ -177,7 +176,7 @@ class DoorbellProxy {
         if (value == taken || value == last_[index]) continue;
         uint32_t seen = value;
         if (!__atomic_compare_exchange_n(words_ + index, &seen, taken, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-          continue;  // a newer value; the next look takes it
+          continue;  // a newer value; the next poll takes it
         }
         last_[index] = taken;
         changes.push_back({index, value});
@@ -194,9 +193,9 @@ class DoorbellProxy {
   size_t count_;
   Forward forward_;
   Options options_;
-  std::vector<uint32_t> last_;                  // what a word held when the watch began; of the thread meanwhile
+  std::vector<uint32_t> last_;                  // value of a word when its watch began; then used by the thread only
   std::vector<std::atomic<uint64_t>> watched_;  // one bit for each word
-  std::mutex mutex_;                            // watch, unwatch and stop
+  std::mutex mutex_;                            // serialises watch, unwatch and stop
   std::string error_;                           // written before failed_ is set
   std::atomic<bool> stopping_{false};
   std::atomic<bool> failed_{false};

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Who runs the kernels, the CPU or a GPU, and how they reach what the host has.
+/// @brief The executor of kernels, the CPU or a GPU, and its access to host memory.
 
 #include <cstddef>
 #include <memory>
@@ -21,8 +21,8 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Runs kernels: the CPU, or one GPU. Knows which memory its kernels reach, and by which address. Copies mean the same
-/// executor. Usable from several threads at once.
+/// Executor of kernels: the CPU, or one GPU. Records the memory that its kernels can access, and at which address.
+/// Copies denote the same executor. Usable from several threads.
 ///
 /// @code
 /// const xio::host::Executor gpu(xio::host::find_gpu().runtime);         // the CPU where there is no GPU
@@ -31,28 +31,28 @@ namespace host {
 /// @endcode
 class Executor {
  public:
-  /// The CPU, whose kernels use the addresses that the host does.
+  /// The CPU, whose kernels use host addresses.
   Executor() : Executor(nullptr) {}
   /// @param gpu  null: the CPU
   explicit Executor(std::shared_ptr<GpuRuntime> gpu)
       : gpu_(std::move(gpu)), clock_hz_(gpu_ ? gpu_->clock_hz() : arch::clock_hz) {
     if (!gpu_) return;
     reached_ = std::make_shared<Reached>(gpu_);
-    // HIP before 6 does not tell; all AMD GPUs that it knows count at this rate.
+    // HIP before 6 does not report the rate; all AMD GPUs that it supports use this one.
     if (clock_hz_ == 0) clock_hz_ = 100000000;
   }
 
   const std::shared_ptr<GpuRuntime>& gpu() const { return gpu_; }
-  /// Ticks of the clock that kernels read, in a second.
+  /// Frequency in Hz of the clock that kernels read.
   uint64_t clock_hz() const { return clock_hz_; }
-  /// An address of the CPU as kernels have it; of memory that was shared, else as it is.
+  /// Translates a CPU address for kernels; addresses outside shared memory are returned unchanged.
   template <class T>
   T* address(T* cpu) const {
     return reached_ ? static_cast<T*>(reached_->addresses(const_cast<std::remove_const_t<T>*>(cpu))) : cpu;
   }
 
-  /// Lets kernels reach memory of a controller, until the last copy of the result ends.
-  /// @param buffer  begins at a page, and no other memory that is shared lies in its pages
+  /// Makes a controller's memory accessible to kernels, until the last copy of the result is destroyed.
+  /// @param buffer  begins at a page boundary, and no other shared memory lies in its pages
   DmaBuffer share(DmaBuffer buffer) const {
     if (!reached_) return buffer;
     void* const cpu = buffer.data();
@@ -65,12 +65,13 @@ class Executor {
                                 reached->pages.remove(data, bytes);
                               }}};
   }
-  /// The GPU's own memory, which it reaches already: its addresses are known from now on.
+  /// Adds the GPU's own memory, which it can access already: its addresses are translated from now on.
   void add(const MemoryBuffer& buffer) const {
     if (reached_) reached_->addresses.add(buffer);
   }
-  /// Lets kernels store doorbells, until the last copy of the result ends; the same ones any number of times.
-  /// @param registers  false: they are words in memory, which somebody forwards
+  /// Lets kernels store doorbells, until the last copy of the result is destroyed; may be called repeatedly for the
+  /// same doorbells.
+  /// @param registers  false: the doorbells are words in memory, which are forwarded
   std::shared_ptr<void> share_doorbells(void* words, size_t bytes, bool registers) const {
     if (!reached_) return nullptr;
     reached_->add(words, bytes, registers);

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Rings, records and registers of this process made usable for whoever runs the kernels. Needs no GPU runtime:
-/// a small class of the caller's wraps one.
+/// @brief Makes rings, doorbell records and registers of this process accessible to the executor of kernels. Needs no
+/// GPU runtime: the caller's small class wraps one.
 
 #include <unistd.h>
 
@@ -23,30 +23,31 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// How a GPU gets to memory of this process: GpuReach (gpu_reach.hpp), or a class of the caller's.
+/// How a GPU accesses memory of this process: GpuReach (gpu_reach.hpp), or the caller's class.
 ///
 /// All ranges are whole pages, and no page is added twice before it is removed.
 class ExecutorReach {
  public:
   virtual ~ExecutorReach() = default;
-  /// Makes `bytes` of plain memory usable for kernels, and returns the address at which they find it. Throws Error.
+  /// Makes `bytes` of plain memory accessible to kernels, and returns their address of it. Throws Error.
   virtual void* add_memory(void* first, size_t bytes) = 0;
-  /// The same for registers of a device, which this process has mapped. Throws Error.
+  /// Makes device registers that this process has mapped accessible to kernels, and returns their address. Throws
+  /// Error.
   virtual void* add_registers(void* first, size_t bytes) = 0;
-  /// Ends what one of them has begun, with the same arguments.
+  /// Undoes add_memory() or add_registers() of the same range.
   virtual void remove(void* first, size_t bytes) noexcept = 0;
 };
 
-/// Pages that an ExecutorReach was told of, and who uses them: rings share pages, and so do the doorbell records and
-/// registers of several queue pairs. One for all queue pairs of a process. Usable from several threads at once.
+/// Reference-counted pages added to an ExecutorReach: rings share pages, and so do the doorbell records and registers
+/// of several queue pairs. One object serves all queue pairs of a process. Usable from several threads.
 class ReachablePages {
  public:
   explicit ReachablePages(std::shared_ptr<ExecutorReach> reach) : reach_(std::move(reach)) {}
   ReachablePages(const ReachablePages&) = delete;
   ReachablePages& operator=(const ReachablePages&) = delete;
 
-  /// Address of `data` for kernels, until remove() with the same arguments. Throws Error where it has none, or where
-  /// `bytes` do not lie in one piece for them.
+  /// Returns the address of `data` for kernels, valid until remove() with the same arguments. Throws Error if the range
+  /// cannot be made accessible, or is not contiguous for kernels.
   void* add(void* data, size_t bytes, bool registers) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto [first, last] = pages_of(data, bytes);
@@ -74,10 +75,10 @@ class ReachablePages {
  private:
   struct Run {
     size_t bytes;
-    uintptr_t executor;  // address of its first byte for kernels
+    uintptr_t executor;  // address of the first byte for kernels
     uint32_t users;
   };
-  using Runs = std::map<uintptr_t, Run>;  // by the address of the first page; they do not overlap
+  using Runs = std::map<uintptr_t, Run>;  // keyed by the address of the first page; runs do not overlap
 
   static std::pair<uintptr_t, uintptr_t> pages_of(void* data, size_t bytes) {
     static const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
@@ -85,7 +86,7 @@ class ReachablePages {
     return {address & ~(page - 1), (address + bytes + page - 1) & ~(page - 1)};
   }
 
-  /// The run that has the page.
+  /// Returns the run that contains the page.
   Runs::iterator run_of(uintptr_t page) {
     Runs::iterator after = runs_.upper_bound(page);
     return after == runs_.begin() ? after : std::prev(after);
@@ -131,8 +132,8 @@ class ReachablePages {
   Runs runs_;
 };
 
-/// Pieces of memory that kernels can use as long as this lives. Without ReachablePages kernels run on the CPU, and
-/// use the addresses that we do. Movable.
+/// Memory ranges that kernels can access during the lifetime of this object. Without ReachablePages, kernels run on the
+/// CPU and use this process's addresses. Movable.
 class ReachedMemory {
  public:
   explicit ReachedMemory(std::shared_ptr<ReachablePages> pages) : pages_(std::move(pages)) {}
@@ -143,7 +144,7 @@ class ReachedMemory {
     for (const auto& [data, bytes] : added_) pages_->remove(data, bytes);
   }
 
-  /// Address for kernels; null where `data` is.
+  /// Returns the address for kernels; null if `data` is null.
   template <class T>
   T* memory(T* data, size_t bytes) {
     return static_cast<T*>(add(data, bytes, false));

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Memory and registers of this process for the kernels of a GPU: ExecutorReach by a GpuRuntime.
+/// @brief ExecutorReach through a GpuRuntime: a GPU's access to memory and registers of this process.
 
 #include <map>
 #include <memory>
@@ -19,9 +19,10 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Maps for a GPU what a queue pair consists of: memory by the runtime's registration, registers by the first of the
-/// two ways that takes them. A NIC's doorbells cannot be tried without ringing them: the first operation of a queue
-/// pair shows whether its registers are reached, by its deadline. Usable from several threads at once.
+/// Maps the parts of a queue pair for a GPU: memory through the runtime's registration, registers through the first of
+/// two mechanisms that accepts them. A NIC's doorbells cannot be probed without ringing them: whether the GPU can
+/// access the registers shows only when the first operation of a queue pair completes or exceeds its deadline. Usable
+/// from several threads.
 class GpuReach final : public ExecutorReach {
  public:
   explicit GpuReach(std::shared_ptr<GpuRuntime> gpu) : gpu_(std::move(gpu)) {}

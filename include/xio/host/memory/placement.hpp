@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief From a memory mode to memory: which kind each part of a queue pair gets.
+/// @brief Maps a memory mode to the kind of memory for each part of a queue pair.
 
 #include <functional>
 #include <memory>
@@ -22,15 +22,15 @@ namespace host {
 
 /// Kind of memory for one part (one bit of memory_mode) of a queue pair under a mode.
 ///
-/// What a device writes while a kernel looks, or a kernel writes while a device looks, must not stay in a cache of the
-/// GPU: rings are uncached, data fine-grained.
+/// Memory that a device writes while a kernel polls it, or the reverse, must not stay in a GPU cache: rings are
+/// uncached, data is fine-grained.
 constexpr MemoryKind kind_for(uint32_t part, uint32_t mode) {
   const bool data = part == memory_mode::data;
   if ((mode & part) == 0) return data ? MemoryKind::host_pinned : MemoryKind::host_coherent;
   return data ? MemoryKind::vram_fine : MemoryKind::vram_uncached;
 }
 
-/// "SQ and data", of the parts that `mode` has; empty for 0.
+/// Names the parts that `mode` includes, for instance "SQ and data"; empty for 0.
 inline std::string parts_text(uint32_t mode) {
   constexpr std::pair<uint32_t, const char*> names[] = {{memory_mode::sq, "SQ"},
                                                         {memory_mode::cq, "CQ"},
@@ -45,7 +45,7 @@ inline std::string parts_text(uint32_t mode) {
   return text;
 }
 
-/// "SQ and data in GPU memory, CQ and doorbell record in host memory".
+/// Describes a mode, for instance "SQ and data in GPU memory, CQ and doorbell record in host memory".
 inline std::string placement_text(uint32_t mode) {
   const uint32_t host = memory_mode::all & ~mode;
   const std::string there = parts_text(mode & memory_mode::all);
@@ -54,7 +54,7 @@ inline std::string placement_text(uint32_t mode) {
   return there + " in GPU memory" + (here.empty() ? "" : ", " + here + " in host memory");
 }
 
-/// Memory for rings, of the best kind that the runtime has: uncached, else fine-grained.
+/// Allocates memory for rings, of the best kind that the runtime supports: uncached, else fine-grained.
 inline MemoryBuffer allocate_for(const MemoryAllocator& allocator, uint32_t part, uint32_t mode, size_t bytes,
                                  size_t alignment = 0) {
   const MemoryKind kind = kind_for(part, mode);

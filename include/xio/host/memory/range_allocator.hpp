@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief First-fit allocation of ranges of numbers; knows nothing of memory.
+/// @brief First-fit allocation of numeric ranges, independent of memory.
 
 #include <cstddef>
 #include <iterator>
@@ -16,19 +16,19 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Hands out ranges of [first, last) and takes them back; free neighbours merge. One thread at a time.
+/// Allocates ranges of [first, last) and merges free neighbours. Not thread-safe.
 class RangeAllocator {
  public:
   RangeAllocator() = default;
   RangeAllocator(uint64_t first, uint64_t last) { add(first, last); }
 
-  /// Makes [first, last) free, too. Nothing of it may have been added before.
+  /// Adds [first, last) to the free ranges. No part of it may have been added before.
   void add(uint64_t first, uint64_t last) {
     if (first < last) free_[first] = last - first;
   }
 
-  /// Lowest free range of `length` (at least 1) that starts at a multiple of `alignment` (a power of two); empty where
-  /// there is none.
+  /// Allocates the lowest free range of `length` (at least 1) that starts at a multiple of `alignment` (a power of
+  /// two); empty if there is none.
   std::optional<uint64_t> allocate(uint64_t length, uint64_t alignment) {
     for (auto it = free_.begin(); it != free_.end(); ++it) {
       const uint64_t begin = it->first;
@@ -44,7 +44,7 @@ class RangeAllocator {
     return std::nullopt;
   }
 
-  /// Gives a range back, named by its start; returns its length. Throws Error for anything that is not allocated.
+  /// Releases the range that starts at `start`, and returns its length. Throws Error if no range is allocated there.
   uint64_t release(uint64_t start) {
     const auto used = used_.find(start);
     if (used == used_.end()) throw Error("RangeAllocator::release: no range starts at " + std::to_string(start));

@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Registers that the kernel may take away while they are mapped: an access that comes too late goes nowhere
-/// instead of ending the process.
+/// @brief Register mappings that the kernel may revoke: a late access is discarded instead of ending the process.
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -26,11 +25,11 @@ namespace host {
 
 namespace detail {
 
-/// Mappings that a handler of SIGBUS looks at: nothing but atomics, in a place that never ends.
+/// Entry of the table that the SIGBUS handler reads: only atomics, in storage that is never freed.
 struct RevocableRange {
-  std::atomic<uintptr_t> begin{0};  ///< 0: not in use; 1: being filled in
+  std::atomic<uintptr_t> begin{0};  ///< 0: free; 1: being filled in
   std::atomic<uintptr_t> end{0};
-  std::atomic<uint32_t> faults{0};  ///< accesses that came too late
+  std::atomic<uint32_t> faults{0};  ///< accesses after the revocation
 };
 
 struct RevocableRanges {
@@ -38,7 +37,7 @@ struct RevocableRanges {
 
   std::array<RevocableRange, room> all{};
 
-  /// Null where all are taken.
+  /// Allocates an entry; null if all are in use.
   RevocableRange* take(uintptr_t begin, size_t bytes) {
     for (RevocableRange& one : all) {
       uintptr_t unused = 0;
@@ -50,11 +49,11 @@ struct RevocableRanges {
     }
     return nullptr;
   }
-  /// Null where `address` is in none.
+  /// Returns the entry that contains `address`; null if none does.
   RevocableRange* find(uintptr_t address) {
     for (RevocableRange& one : all) {
       const uintptr_t begin = one.begin.load();
-      // An entry that changes meanwhile is none of a mapping that is in use.
+      // An entry that changes meanwhile does not belong to a mapping in use.
       if (begin > 1 && address >= begin && address < one.end.load() && one.begin.load() == begin) return &one;
     }
     return nullptr;
@@ -63,8 +62,7 @@ struct RevocableRanges {
 
 inline RevocableRanges revocable_ranges;
 
-/// Puts ordinary memory that holds all ones in the place of what is mapped there, at one stroke. Nothing but system
-/// calls.
+/// Atomically replaces the mapping by ordinary memory that holds all ones. Uses system calls only.
 /// @param begin  a multiple of the page size, as is `bytes`
 inline bool put_dead_pages(void* begin, size_t bytes) {
   void* const fresh = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -77,8 +75,8 @@ inline bool put_dead_pages(void* begin, size_t bytes) {
 
 }  // namespace detail
 
-/// Makes a mapping known to BusErrorGuard, as long as it lives; the mapping outlives it, and nothing accesses the
-/// mapping any more when it ends. Costs nothing where there is no guard. Not movable.
+/// Registers a mapping with BusErrorGuard during its own lifetime; the mapping must outlive it and is no longer
+/// accessed when it ends. Costs nothing if there is no guard. Not movable.
 class RevocableMapping {
  public:
   /// @param data  a multiple of the page size, as is `bytes`
@@ -90,13 +88,13 @@ class RevocableMapping {
     if (range_ != nullptr) range_->begin.store(0);
   }
 
-  /// False where more than 256 of them are alive: a late access to this one then ends the process, guard or not.
+  /// False if more than 256 are alive: a late access to this mapping then ends the process despite a guard.
   bool known() const { return range_ != nullptr; }
-  /// Whether an access came too late, and went nowhere. From several threads, at any time.
+  /// Whether a late access was discarded. From several threads, at any time.
   bool lost() const { return range_ != nullptr && range_->faults.load() != 0; }
-  /// Lets go of the registers: from here on every access to the mapping goes nowhere, and what is read is all ones at
-  /// first. For a device that is somebody else's now, whose addresses may be another device's soon. From several
-  /// threads, at any time; once is enough.
+  /// Detaches from the registers: every later access to the mapping is discarded, and reads return all ones at first.
+  /// For a device that now belongs to another driver, whose addresses may soon be assigned to another device. From
+  /// several threads, at any time; one call suffices.
   void let_go() {
     if (!gone_.exchange(true)) detail::put_dead_pages(data_, bytes_);
   }
@@ -108,22 +106,22 @@ class RevocableMapping {
   std::atomic<bool> gone_{false};
 };
 
-/// Handles SIGBUS, as long as one of it is alive: an access to a RevocableMapping whose registers the kernel has taken
-/// away (a device that was removed from the bus) finds ordinary memory there from then on. Stores go nowhere, so that
-/// deadlines tell; what is read at first is all ones, as of a device that is gone. Every other SIGBUS goes to whoever
-/// handled it before.
+/// Handles SIGBUS while at least one guard is alive: once the kernel has revoked the registers of a RevocableMapping
+/// (the device was removed from the bus), accesses to the mapping hit ordinary memory. Stores are discarded, so that
+/// deadlines detect the loss; reads return all ones at first, as from a removed device. Every other SIGBUS is passed to
+/// the previous handler.
 ///
-/// For the application to install, and once is enough; signals are the process's. Handlers that are installed later
-/// must pass on what is not theirs, as this one does. Constructed and destroyed by one thread at a time or several.
+/// The application installs it, and one guard suffices; signals are process-wide. Handlers that are installed later
+/// must pass on signals that are not theirs, as this one does. May be constructed and destroyed from several threads.
 class BusErrorGuard {
  public:
-  /// Throws Error where the handler cannot be installed.
+  /// Throws Error if the handler cannot be installed.
   BusErrorGuard() {
     const std::lock_guard<std::mutex> lock(mutex);
     if (guards++ != 0 || installed) return;
     struct sigaction action{};
     action.sa_sigaction = handle;
-    // A program's alternative stack is used where it has one.
+    // Use the program's alternative signal stack if there is one.
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     ::sigemptyset(&action.sa_mask);
     if (::sigaction(SIGBUS, nullptr, &before) != 0 || ::sigaction(SIGBUS, &action, nullptr) != 0) {
@@ -139,23 +137,23 @@ class BusErrorGuard {
     if (--guards != 0) return;
     struct sigaction now{};
     ::sigaction(SIGBUS, nullptr, &now);
-    // Somebody above us passes signals on to us: our handler stays, and passes on all of them.
+    // A later handler may pass signals to this one: keep it installed; it passes on all of them.
     if ((now.sa_flags & SA_SIGINFO) == 0 || now.sa_sigaction != handle) return;
     ::sigaction(SIGBUS, &before, nullptr);
     installed = false;
   }
 
  private:
-  /// Calls nothing but system calls, and takes no lock.
+  /// Async-signal-safe: uses system calls only, and takes no lock.
   static void handle(int signal, siginfo_t* info, void* context) {
     const int error = errno;
     if (!replace(info)) pass_on(signal, info, context);
     errno = error;
   }
 
-  /// Whether it was an access to a page of ours, and can be repeated now.
+  /// Returns whether the access hit a registered mapping, and can be repeated now.
   static bool replace(const siginfo_t* info) {
-    // Others are of kill() and its like, and have no address.
+    // Signals sent by kill() and similar calls carry no address.
     if (info->si_code <= 0) return false;
     const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
     detail::RevocableRange* const range = detail::revocable_ranges.find(address);
@@ -173,7 +171,7 @@ class BusErrorGuard {
     } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
       before.sa_handler(signal);
     } else if (before.sa_handler == SIG_DFL || info->si_code > 0) {
-      // The process ends, as it would have: by the access that is repeated, or by the signal, once it is let through.
+      // The process ends, as without a guard: by the repeated access, or by the signal once it is unblocked.
       struct sigaction action{};
       action.sa_handler = SIG_DFL;
       ::sigaction(signal, &action, nullptr);

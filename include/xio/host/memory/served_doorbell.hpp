@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief A doorbell word for kernels on the CPU: the thread that rings it makes the call that the device needs.
+/// @brief A doorbell word for kernels on the CPU: the ringing thread makes the call that the device needs.
 
 #include <bitset>
 #include <functional>
@@ -19,14 +19,14 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// One of the words of arch::served_doorbells, taken as long as this lives. Not movable.
+/// One word of arch::served_doorbells, allocated during the lifetime of this object. Not movable.
 ///
-/// Vendors whose traits say `doorbell_is_served` call the function after each store to the word, in the thread that
-/// stored. For GPUs, whose stores call nothing, see DoorbellProxy.
+/// Vendors whose traits set `doorbell_is_served` call the function after each store to the word, in the storing thread.
+/// For GPUs, whose stores cannot call the function, see DoorbellProxy.
 class ServedDoorbell {
  public:
-  /// @param ring  called by any thread that runs kernels, one at a time for each queue; throws nothing
-  /// @throws Error where all words of the process are taken, or kernels are compiled for a GPU
+  /// @param ring  called by any thread that runs kernels, one at a time for each queue; must not throw
+  /// @throws Error if all words of the process are in use, or kernels are compiled for a GPU
   explicit ServedDoorbell(std::function<void()> ring) : ring_(std::move(ring)), index_(take()) {
     place().word = 0;
     place().context = this;

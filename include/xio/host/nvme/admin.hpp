@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The admin queue of a controller, driven from the host: one command at a time, every status read.
+/// @brief The admin queue of a controller, driven from the host: one command at a time, every status checked.
 
 #include <chrono>
 #include <cstring>
@@ -26,10 +26,10 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// The admin submission and completion queue. Usable from several threads; commands run one after the other.
+/// The admin submission and completion queue. Usable from several threads; commands are executed one after the other.
 class AdminQueue {
  public:
-  /// @param entries  of either queue, 2 to 4096
+  /// @param entries  of each queue, 2 to 4096
   /// @param page_bytes  alignment of the rings
   AdminQueue(NvmeTransport& transport, uint32_t entries, uint32_t doorbell_stride, size_t page_bytes)
       : transport_(transport),
@@ -42,7 +42,7 @@ class AdminQueue {
   uint64_t cq_bus() const { return cq_.bus(); }
   uint32_t entries() const { return entries_; }
 
-  /// Back to the state of new queues; while the controller is disabled.
+  /// Returns to the state of new queues; only while the controller is disabled.
   void restart() {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::memset(sq_.data(), 0, sq_.size());
@@ -54,8 +54,8 @@ class AdminQueue {
     sq_shadow_ = cq_shadow_ = nullptr;
   }
 
-  /// Runs a command and returns the controller's answer, whatever it is. Throws Error where none comes within `limit`,
-  /// and ControllerFailure where the controller fails meanwhile.
+  /// Runs a command and returns its result, whatever the status. Throws Error if no completion arrives within `limit`,
+  /// and ControllerFailure if the controller fails meanwhile.
   AdminResult run(const nvme::Command& command, const nvme::DataPointer& data, std::chrono::milliseconds limit) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const uint16_t cid = post(command, data);
@@ -66,13 +66,13 @@ class AdminQueue {
     return result_of(*answer);
   }
 
-  /// Asks for one asynchronous event.
+  /// Submits one Asynchronous Event Request.
   void request_event() {
     const std::lock_guard<std::mutex> lock(mutex_);
     requested_.insert(post(nvme::async_event_request(), {}));
   }
 
-  /// The next event; empty where none comes within `limit`. Throws AdminError where the request itself failed.
+  /// Returns the next event; empty if none arrives within `limit`. Throws AdminError if the request itself failed.
   std::optional<AsyncEvent> take_event(std::chrono::milliseconds limit) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (events_.empty()) wait(std::nullopt, Timeout(limit));
@@ -85,7 +85,7 @@ class AdminQueue {
     return AsyncEvent{result.dw0};
   }
 
-  /// The controller has shadow doorbells: the admin queue's are kept up to date, and the registers are rung as well.
+  /// Maintains the admin queue's shadow doorbells as well; the registers are still rung.
   void use_shadow(uint32_t* sq_shadow, uint32_t* cq_shadow) {
     const std::lock_guard<std::mutex> lock(mutex_);
     __atomic_store_n(sq_shadow, tail_, __ATOMIC_RELEASE);
@@ -102,7 +102,7 @@ class AdminQueue {
   uint16_t post(const nvme::Command& command, const nvme::DataPointer& data) {
     if ((tail_ + 1) % entries_ == taken_)
       throw Error("the admin queue is full of commands that were not answered; reset the controller: recover()");
-    // Identifiers of commands that nobody waits for any more must not come back soon; those of events stay in use.
+    // Identifiers of abandoned commands must not be reused soon; those of event requests stay in use.
     do {
       next_ = static_cast<uint16_t>((next_ + 1) & 0x7fff);
     } while (requested_.count(next_) != 0);
@@ -114,7 +114,7 @@ class AdminQueue {
     return cid;
   }
 
-  /// Waits for the answer to `cid`, or for an event where no `cid` is given.
+  /// Waits for the completion of `cid`, or for an event if no `cid` is given.
   std::optional<nvme::Cqe> wait(std::optional<uint16_t> cid, const Timeout& deadline) {
     Backoff backoff;
     Timeout next_look(failure_look);
@@ -126,9 +126,9 @@ class AdminQueue {
         } else if (cid && entry->cid == *cid) {
           return entry;
         }
-        continue;  // anything else is the late answer to a command that was given up
+        continue;  // anything else is the late completion of an abandoned command
       }
-      // A failed controller never answers; asking costs a round trip, so not at every look.
+      // A failed controller never completes commands; checking costs a round trip, so not at every poll.
       const bool late = deadline.passed();
       if (late || next_look.passed()) {
         check_health();
@@ -148,7 +148,7 @@ class AdminQueue {
       throw ControllerFailure(transport_.description() + " reports a fatal status (CSTS.CFS); reset it: recover()");
   }
 
-  /// The next completion, where there is one.
+  /// Consumes the next completion, if there is one.
   std::optional<nvme::Cqe> take() {
     const auto* entry = cq_.as<nvme::Cqe>(head_ * sizeof(nvme::Cqe));
     const auto* words = reinterpret_cast<const uint64_t*>(entry);
@@ -180,9 +180,9 @@ class AdminQueue {
   DmaBuffer cq_;
   std::mutex mutex_;
   uint32_t tail_ = 0;   // of the SQ
-  uint32_t taken_ = 0;  // head of the SQ, as the controller told last
+  uint32_t taken_ = 0;  // head of the SQ, as last reported by the controller
   uint32_t head_ = 0;   // of the CQ
-  uint64_t used_ = 0;   // completions taken since the restart
+  uint64_t used_ = 0;   // completions consumed since the restart
   uint16_t next_ = 0;
   std::set<uint16_t> requested_;  // identifiers of outstanding event requests
   std::deque<nvme::Cqe> events_;

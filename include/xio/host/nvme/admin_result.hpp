@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What comes of admin commands: answers, refusals, events.
+/// @brief Outcomes of admin commands: results, errors, events.
 
 #include <string>
 
@@ -18,7 +18,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// How a controller answered an admin command.
+/// Completion of an admin command.
 struct AdminResult {
   Status status;     ///< Status::vendor holds the status field (xio/vendors/nvme/decode.hpp)
   uint32_t dw0 = 0;  ///< command specific
@@ -44,7 +44,7 @@ inline std::string admin_command_name(uint8_t opcode) {
   }
 }
 
-/// The controller refused an admin command. The message names command and status.
+/// The controller rejected an admin command. The message names the command and the status.
 class AdminError : public Error {
  public:
   AdminError(uint8_t opcode, Status status, const std::string& context)
@@ -56,7 +56,7 @@ class AdminError : public Error {
 
   uint8_t opcode() const { return opcode_; }
   Status status() const { return status_; }
-  /// Status code type and status code, as status.hpp lists them: 0x102 is "invalid queue size".
+  /// Status code type and status code, as listed in status.hpp: 0x102 is "invalid queue size".
   uint16_t code() const { return status_.vendor & 0x7ff; }
 
  private:
@@ -64,19 +64,19 @@ class AdminError : public Error {
   Status status_;
 };
 
-/// The controller does not work any more: fatal status (CSTS.CFS), or it is gone. A reset may help.
+/// The controller has failed: fatal status (CSTS.CFS), or removed. A reset may help.
 class ControllerFailure : public Error {
  public:
   using Error::Error;
 };
 
-/// What an Asynchronous Event Request was completed with (Base Specification 2.0, figure 146).
+/// Event reported by an Asynchronous Event Request (Base Specification 2.0, figure 146).
 struct AsyncEvent {
   uint32_t raw = 0;  ///< dword 0 of the completion
 
   uint32_t type() const { return raw & 7; }                 ///< 0 error, 1 SMART, 2 notice, 6 command set, 7 vendor
   uint32_t information() const { return raw >> 8 & 0xff; }  ///< depends on the type
-  uint32_t log_page() const { return raw >> 16 & 0xff; }    ///< reading this page lets the next event of the type come
+  uint32_t log_page() const { return raw >> 16 & 0xff; }    ///< reading this page re-enables events of the type
 };
 
 }  // namespace host

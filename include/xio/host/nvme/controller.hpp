@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief An NVMe controller, set up from the host: reset, enable, identify, create and delete queues, recover.
+/// @brief Host-side setup of an NVMe controller: reset, enable, identify, create and delete queues, recover.
 
 #include <algorithm>
 #include <chrono>
@@ -28,7 +28,8 @@ namespace host {
 
 /// One controller, ready for I/O queues. Usable from several threads, except for the destructor.
 ///
-/// Every status of the controller is read: a refusal is an AdminError that names it. Every wait has a deadline.
+/// Every completion status is checked: a command that the controller rejects throws AdminError. Every wait has a
+/// deadline.
 ///
 /// @code
 /// xio::host::NvmeController controller(std::make_unique<xio::host::QemuNvme>());
@@ -37,8 +38,8 @@ namespace host {
 /// @endcode
 class NvmeController {
  public:
-  /// Makes the controller work, identifies it and asks for I/O queues. A controller that is ours is reset and enabled;
-  /// one that another driver keeps (NvmeTransport::keeper) stays as it is.
+  /// Brings the controller up, identifies it and requests I/O queues. A controller that the library owns is reset and
+  /// enabled; one that another driver keeps (NvmeTransport::keeper) stays as it is.
   explicit NvmeController(std::unique_ptr<NvmeTransport> transport, const ControllerOptions& options = {})
       : state_(std::make_shared<detail::ControllerState>(std::move(transport), options)) {
     try {
@@ -58,8 +59,8 @@ class NvmeController {
   NvmeController(const NvmeController&) = delete;
   NvmeController& operator=(const NvmeController&) = delete;
   NvmeController& operator=(NvmeController&&) = delete;
-  /// Shuts the controller down, or deletes our queues where another driver keeps it, and ends the transport. Queues
-  /// that are left become invalid; their memory stays theirs.
+  /// Shuts the controller down, or deletes the library's queues where another driver keeps it, and ends the transport.
+  /// Remaining queues become invalid; their memory stays allocated until they are destroyed.
   ~NvmeController() {
     if (state_) state_->close();
   }
@@ -68,25 +69,23 @@ class NvmeController {
   const nvme::Cap& capabilities() const { return state_->cap; }
   const nvme::Vs& version() const { return state_->version; }
   const ControllerInfo& info() const { return state_->info; }
-  /// Size of the controller's memory pages in bytes: alignment of everything but the start of a buffer.
+  /// Memory page size of the controller in bytes: the alignment of everything but the start of a data buffer.
   size_t page_bytes() const { return state_->page_bytes(); }
   /// Entries of the largest queue: CAP.MQES + 1.
   uint32_t max_queue_entries() const { return state_->cap.mqes() + 1; }
-  /// I/O queue pairs that can be created.
+  /// Number of I/O queue pairs that can be created.
   uint32_t granted_queues() const { return queue_ids().count(); }
-  /// Identifiers that they may have.
+  /// Queue identifiers available for these pairs.
   QueueIds queue_ids() const {
     const std::lock_guard<std::mutex> lock(state_->mutex);
     return state_->ids;
   }
 
-  /// Memory for data, as NvmeTransport::allocate; aligned to the controller's pages.
+  /// Allocates data memory by NvmeTransport::allocate, aligned to the controller's memory pages.
   DmaBuffer allocate(size_t bytes) const { return transport().allocate(bytes, page_bytes()); }
 
-  // Queues.
-
-  /// Creates an I/O queue pair: completion queue first, then submission queue. Throws Error where the controller cannot
-  /// have such a queue, and AdminError where it refuses.
+  /// Creates an I/O queue pair: completion queue first, then submission queue. Throws Error if the controller does not
+  /// support such a queue, and AdminError if it rejects the command.
   NvmeQueue create_queue(const QueueOptions& wanted = {}) {
     const QueueOptions options = detail::placed(wanted, transport());
     NamespaceInfo names;
@@ -109,7 +108,7 @@ class NvmeController {
       try {
         pair->create();
       } catch (const AdminError& refusal) {
-        // Somebody who shares the controller with us has this one.
+        // Another user of a shared controller holds this identifier.
         if (refusal.code() == nvme::sc::invalid_queue_identifier) continue;
         throw;
       }
@@ -122,8 +121,8 @@ class NvmeController {
     throw Error("all " + std::to_string(state_->ids.count()) + " queue pairs that the controller granted are in use");
   }
 
-  /// Asks for I/O queue pairs (feature 07h), and returns how many there are; before the first queue is created. Where
-  /// another driver keeps the controller, it only looks how many that one left.
+  /// Requests I/O queue pairs (feature 07h) and returns the number granted; before the first queue is created. Where
+  /// another driver keeps the controller, it only determines how many that driver left.
   /// @param count  1 to 65535
   uint32_t set_queue_count(uint32_t count) {
     const std::lock_guard<std::mutex> lock(state_->mutex);
@@ -131,24 +130,22 @@ class NvmeController {
     return state_->ids.count();
   }
 
-  /// Switches shadow doorbells on (Doorbell Buffer Config), for all queues created from now on; no I/O queue may exist.
+  /// Enables shadow doorbells (Doorbell Buffer Config) for all queues created from now on; no I/O queue may exist.
   void enable_shadow_doorbells() {
     const std::lock_guard<std::mutex> lock(state_->mutex);
     enable_shadow_locked();
   }
 
-  // Admin commands.
-
-  /// Runs any admin command and returns the answer, whatever it is. Throws Error only where none comes.
+  /// Runs any admin command and returns its result, whatever the status. Throws Error only if no completion arrives.
   AdminResult admin(const nvme::Command& command, const nvme::DataPointer& data = {}) const {
     return state_->run(command, data);
   }
-  /// As admin(); throws AdminError for every status but success.
+  /// Runs an admin command; throws AdminError for every status but success.
   AdminResult execute(const nvme::Command& command, const nvme::DataPointer& data = {}) const {
     return state_->execute(command, data);
   }
-  /// Runs a command that returns data (at most one page), and copies the first `bytes` of it. Of a command that does
-  /// not say how much it moves, `bytes` tells it.
+  /// Runs a command that returns data (at most one page), and copies the first `bytes` of it. If the command does not
+  /// define its transfer length, `bytes` is the length.
   std::vector<uint8_t> fetch(const nvme::Command& command, size_t bytes) const {
     if (bytes == 0 || bytes > page_bytes()) throw Error("fetch: 1 to " + std::to_string(page_bytes()) + " bytes");
     if (command.data <= nvme::data_size::largest && command.data > page_bytes())
@@ -161,7 +158,7 @@ class NvmeController {
   NamespaceInfo identify_namespace(uint32_t nsid) const {
     return {IdentifyPage(fetch_page(nvme::identify_namespace(nsid), nvme::identify_bytes)), nsid};
   }
-  /// The command set of a namespace. One that is zoned shows itself for certain only with
+  /// Command set of a namespace. A zoned namespace is recognised reliably only with
   /// ControllerOptions::all_command_sets.
   nvme::CommandSet command_set(uint32_t nsid) const {
     if ((state_->cap.css() >> 6 & 1) == 0) return nvme::CommandSet::nvm;
@@ -170,14 +167,14 @@ class NvmeController {
     request.nsid = nsid;
     return command_set_of(IdentifyPage(fetch_page(nvme::identify(request), nvme::identify_bytes)));
   }
-  /// Identifiers of all active namespaces, in rising order; none above the controller's highest (NN).
+  /// Identifiers of all active namespaces, in ascending order; none above the controller's highest (NN).
   std::vector<uint32_t> active_namespaces() const {
     const uint32_t highest = info().view().nn();
     std::vector<uint32_t> found;
     for (uint32_t above = 0; above < highest;) {
       const DmaBuffer page = fetch_page(nvme::identify_active_namespaces(above), nvme::identify_bytes);
       for (const uint32_t nsid : page.span<uint32_t>()) {
-        // The list has ended, or does not rise.
+        // The list ends, or does not ascend.
         if (nsid <= above || nsid > highest) return found;
         found.push_back(above = nsid);
       }
@@ -185,7 +182,7 @@ class NvmeController {
     return found;
   }
 
-  /// Value of a feature as dword 0 of the completion tells it.
+  /// Value of a feature, from dword 0 of the completion.
   uint32_t get_feature(nvme::FeatureId feature, nvme::FeatureSelect select = nvme::FeatureSelect::current) const {
     return execute(nvme::get_features(feature, select)).dw0;
   }
@@ -197,29 +194,27 @@ class NvmeController {
     request.bytes = bytes;
     return fetch(nvme::get_log_page(request), bytes);
   }
-  /// Asks for the end of a command in flight. Returns whether the controller says that it ended it; either way its
+  /// Requests the abort of a command in flight. Returns true if the controller reports it as aborted; either way its
   /// completion is still to come.
   bool abort(uint32_t qid, uint32_t cid) { return (execute(nvme::abort(qid, cid)).dw0 & 1) == 0; }
 
-  /// Asks for one asynchronous event; at most ControllerInfo::max_events may be outstanding.
+  /// Submits one Asynchronous Event Request; at most ControllerInfo::max_events may be outstanding.
   void request_event() { state_->access().request_event(); }
-  /// The next event that was asked for; empty where none comes within `limit`.
+  /// Waits for the next requested event; empty if none arrives within `limit`.
   std::optional<AsyncEvent> take_event(std::chrono::milliseconds limit) { return state_->access().take_event(limit); }
 
-  // Failure and recovery.
-
-  /// CSTS as it is now.
+  /// Current value of CSTS.
   nvme::Csts status() const { return {transport().read32(nvme::reg::csts)}; }
 
-  /// Disables the controller, or deletes our queues where another driver keeps it. All queues become invalid; no admin
-  /// command works until recover().
+  /// Disables the controller, or deletes the library's queues where another driver keeps it. All queues become invalid;
+  /// no admin command works until recover().
   void reset() {
     const std::lock_guard<std::mutex> lock(state_->mutex);
     state_->stop();
   }
 
-  /// Resets and enables the controller, or waits for the driver that keeps it, and creates all queues anew, with new
-  /// memory: take their handles again. What was in flight is lost. No kernel may use the queues meanwhile. Throws where
+  /// Resets and enables the controller, or waits for the driver that keeps it, and recreates all queues with new
+  /// memory: fetch their handles again. Commands in flight are lost. No kernel may use the queues meanwhile. Throws if
   /// a queue cannot be created; that queue and those after it stay invalid.
   void recover() {
     const std::lock_guard<std::mutex> lock(state_->mutex);
@@ -231,9 +226,9 @@ class NvmeController {
   }
 
  private:
-  /// Limits of single commands; a controller that knows no such question has none.
+  /// Reads the limits of single commands; a controller without this Identify page reports none.
   void ask_for_limits() {
-    // Before version 1.2 the upper bits of CNS mean nothing: it would answer something else.
+    // Before version 1.2 the upper bits of CNS are reserved: the controller would return another page.
     if (state_->version.raw < 0x00010200) return;
     const uint32_t smallest_page_shift = 12 + state_->cap.mpsmin();
     nvme::IdentifyRequest request;
@@ -250,14 +245,14 @@ class NvmeController {
   }
 
   DmaBuffer fetch_page(const nvme::Command& command, size_t bytes) const {
-    // What is left of the page stays ours, however little is asked for.
+    // A command may write more than the caller requested: the buffer covers all of it.
     DmaBuffer page = allocate(std::max<size_t>(bytes, command.data <= page_bytes() ? command.data : 0));
     try {
       execute(command, {page.bus(), 0});
     } catch (const AdminError&) {
       throw;
     } catch (...) {
-      // Without an answer the controller may still write to the page.
+      // Without a completion the controller may still write to the page.
       state_->detain(std::move(page));
       throw;
     }
@@ -276,7 +271,7 @@ class NvmeController {
     return names;
   }
 
-  /// Commands of which the caller knows nothing more have no memory for metadata, and flush_inbound() never has.
+  /// Commands queued without metadata_by_caller have no metadata buffer, and flush_inbound() never has one.
   static void check_metadata(const std::string& name, const NamespaceInfo& names, const QueueOptions& wanted) {
     if (wanted.metadata_by_caller && !names.extended_blocks && wanted.flush_bus == 0) return;
     const std::string type =
@@ -291,7 +286,7 @@ class NvmeController {
                 without + ", or see QueueOptions::metadata_by_caller");
   }
 
-  /// Identifiers to try, in this order; not empty.
+  /// Queue identifiers to try, in this order; not empty.
   std::vector<uint32_t> free_qids(uint32_t wanted) const {
     const QueueIds& ids = state_->ids;
     if (wanted != 0) {

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief The part of a controller that its queues share with it: capabilities, the way to its admin queue, the list of
-/// queues, shadow doorbells.
+/// @brief Controller state shared with its queues: capabilities, access to the admin queue, the list of queues, shadow
+/// doorbells.
 
 #include <algorithm>
 #include <cstring>
@@ -30,7 +30,7 @@ namespace host {
 
 namespace detail {
 
-/// A queue pair as the controller's state knows it.
+/// A queue pair as registered in the controller's state.
 class QueueRecord {
  public:
   virtual ~QueueRecord() = default;
@@ -39,9 +39,9 @@ class QueueRecord {
 
   /// Creates the queues on the controller, with new memory.
   virtual void create() = 0;
-  /// Before the controller forgets the queues: no doorbell of theirs reaches it any more.
+  /// Closes the doorbells, before the queues are deleted: no doorbell of theirs is forwarded any more.
   virtual void close_doorbells() = 0;
-  /// The controller has forgotten the queues.
+  /// Called once the queues no longer exist on the controller.
   virtual void forget() = 0;
 
   const uint32_t qid;
@@ -50,8 +50,8 @@ class QueueRecord {
   explicit QueueRecord(uint32_t number) : qid(number) {}
 };
 
-/// What NvmeController and its queues know of one controller. Lives as long as the controller object or one of its
-/// queues; the transport lives only as long as the controller object.
+/// State that NvmeController and its queues share. Lives as long as the controller object or one of its queues; the
+/// transport lives only as long as the controller object.
 class ControllerState {
  public:
   ControllerState(std::unique_ptr<NvmeTransport> transport, const ControllerOptions& wanted)
@@ -78,7 +78,7 @@ class ControllerState {
   nvme::Vs version;
   uint32_t page_shift = 12;  ///< log2 of the memory page (CC.MPS)
   ControllerInfo info;       ///< written once, while the controller is set up
-  std::mutex mutex;          ///< of the queues and the shadow doorbells
+  std::mutex mutex;          ///< guards the queues and the shadow doorbells
   QueueIds ids;              ///< under `mutex`
 
   size_t page_bytes() const { return size_t{1} << page_shift; }
@@ -100,7 +100,7 @@ class ControllerState {
                            : " was made for data of a size that no command can have"));
     return access().run(command, data, options.admin_deadline);
   }
-  /// As run(); throws AdminError for every status but success.
+  /// Runs an admin command; throws AdminError for every status but success.
   AdminResult execute(const nvme::Command& command, const nvme::DataPointer& data = {},
                       const std::string& context = {}) const {
     const AdminResult result = run(command, data);
@@ -108,7 +108,7 @@ class ControllerState {
     return result;
   }
 
-  /// Ends all queues of ours on the controller, which stops its access to their memory.
+  /// Deletes all queues of the library on the controller, which stops its access to their memory.
   void stop() {
     for (QueueRecord* queue : queues_) queue->close_doorbells();
     access().stop();
@@ -117,10 +117,10 @@ class ControllerState {
     shadow_active_ = false;
   }
 
-  /// Leaves the controller for good; gives up quietly where it does not work.
+  /// Releases the controller permanently; failures are ignored.
   void close() noexcept {
     const std::lock_guard<std::mutex> lock(mutex);
-    // Nobody is left to tell what fails; the transport's end is what makes the memory safe.
+    // There is no caller to report failures to; the end of the transport makes the memory safe.
     const auto quietly = [](const auto& action) {
       try {
         action();
@@ -146,7 +146,7 @@ class ControllerState {
   bool uses(uint32_t qid) const {
     return std::any_of(queues_.begin(), queues_.end(), [qid](const QueueRecord* queue) { return queue->qid == qid; });
   }
-  /// Keeps memory that the controller may still write to, until it is disabled. Needs no lock.
+  /// Keeps memory that the controller may still write to, until the controller is disabled. Needs no lock.
   void detain(DmaBuffer&& memory) {
     const std::lock_guard<std::mutex> lock(detained_mutex_);
     detained_.push_back(std::move(memory));
@@ -154,7 +154,7 @@ class ControllerState {
 
   // Shadow doorbells (Base Specification 2.0, section 5.8); `mutex` is held.
   bool shadow_wanted() const { return static_cast<bool>(shadow_); }
-  /// @param allocate  memory for their pages; empty: the transport's
+  /// @param allocate  memory for the shadow pages; empty: the transport's
   void want_shadow(const QueueOptions::Allocate& allocate) {
     if (!info.shadow_doorbells)
       throw Error(transport().description() + " has no shadow doorbells (Doorbell Buffer Config); leave them out");
@@ -164,7 +164,7 @@ class ControllerState {
     shadow_ = page();
     event_index_ = page();
   }
-  /// Switches them on where they are wanted; after every start, before any I/O queue exists.
+  /// Enables shadow doorbells if requested; after every start, before any I/O queue exists.
   void activate_shadow() {
     if (!shadow_ || shadow_active_) return;
     std::memset(shadow_.data(), 0, shadow_.size());
@@ -173,7 +173,7 @@ class ControllerState {
     shadow_active_ = true;
     access().use_shadow(shadow_word(0), shadow_word(doorbell_words_per_slot()));
   }
-  /// Word of the shadow page, by its index in the doorbell layout.
+  /// Word of the shadow page at an index of the doorbell layout.
   uint32_t* shadow_word(size_t index) const { return word_of(shadow_, index); }
   uint32_t* event_word(size_t index) const { return word_of(event_index_, index); }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What a controller and its namespaces say about themselves, kept on the host.
+/// @brief Identify data of a controller and its namespaces, kept on the host.
 
 #include <array>
 #include <cstring>
@@ -18,10 +18,10 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// A text field of identify data as a string.
+/// Converts a text field of identify data to a string.
 inline std::string to_string(const nvme::Text& text) { return {reinterpret_cast<const char*>(text.data), text.bytes}; }
 
-/// A copy of the 4096 bytes of an Identify command.
+/// A copy of the 4096 bytes that an Identify command returns.
 class IdentifyPage {
  public:
   IdentifyPage() = default;
@@ -34,24 +34,24 @@ class IdentifyPage {
   std::array<uint8_t, nvme::identify_bytes> bytes_{};
 };
 
-/// Bytes of a limit that identify data gives as a power of two of the smallest memory page; 0: no limit.
+/// Converts a limit in identify data, a power of two of the smallest memory page, to bytes; 0: no limit.
 /// @param smallest_page_shift  12 + CAP.MPSMIN
 inline uint64_t limit_bytes(uint32_t power, uint32_t smallest_page_shift) {
   const uint32_t shift = power + smallest_page_shift;
   return power == 0 || shift > 63 ? 0 : uint64_t{1} << shift;
 }
 
-/// What a controller takes of one command, as far as it says so. In bytes of the blocks that the command names, or of
-/// the data that it moves; 0: no limit.
+/// Limits of single commands, as far as the controller reports them. Bytes of the blocks that the command addresses, or
+/// of the data that it moves; 0: no limit.
 struct CommandLimits {
   uint64_t transfer_bytes = 0;       ///< of data (MDTS)
   uint64_t verify_bytes = 0;         ///< VSL
-  uint64_t write_zeroes_bytes = 0;   ///< WZSL; 0: as transfer_bytes, to be on the safe side
+  uint64_t write_zeroes_bytes = 0;   ///< WZSL; 0: transfer_bytes is used, conservatively
   uint64_t uncorrectable_bytes = 0;  ///< WUSL
-  uint64_t append_bytes = 0;         ///< ZASL; 0: as transfer_bytes
-  uint32_t dsm_ranges = 0;           ///< DMRL: ranges of Dataset Management
-  uint32_t dsm_range_blocks = 0;     ///< DMRSL: logical blocks of one
-  uint64_t dsm_blocks = 0;           ///< DMSL: logical blocks of all
+  uint64_t append_bytes = 0;         ///< ZASL; 0: transfer_bytes is used
+  uint32_t dsm_ranges = 0;           ///< DMRL: maximum number of ranges of Dataset Management
+  uint32_t dsm_range_blocks = 0;     ///< DMRSL: logical blocks of one range
+  uint64_t dsm_blocks = 0;           ///< DMSL: logical blocks of all ranges
 
   void take(const nvme::IdentifyControllerNvm& data, uint32_t smallest_page_shift) {
     verify_bytes = limit_bytes(data.vsl(), smallest_page_shift);
@@ -66,16 +66,16 @@ struct CommandLimits {
   }
 };
 
-/// Identify Controller, the fields that the library uses; everything else by view().
+/// Identify Controller: the fields that the library uses; view() gives all others.
 struct ControllerInfo {
   IdentifyPage page;
   std::string serial;
   std::string model;
   std::string firmware;
   uint64_t max_transfer_bytes = 0;  ///< data of one command (MDTS in bytes); 0: no limit
-  CommandLimits limits;             ///< of commands for which that does not hold
-  bool shadow_doorbells = false;    ///< Doorbell Buffer Config is offered
-  uint32_t max_events = 1;          ///< Asynchronous Event Requests at a time
+  CommandLimits limits;             ///< of commands with separate limits
+  bool shadow_doorbells = false;    ///< Doorbell Buffer Config is supported
+  uint32_t max_events = 1;          ///< maximum outstanding Asynchronous Event Requests
 
   ControllerInfo() = default;
   /// @param smallest_page_shift  log2 of the unit of MDTS: 12 + CAP.MPSMIN
@@ -92,16 +92,16 @@ struct ControllerInfo {
   nvme::IdentifyController view() const { return {page.data()}; }
 };
 
-/// Identify Namespace, the fields that the library uses; everything else by view().
+/// Identify Namespace: the fields that the library uses; view() gives all others.
 struct NamespaceInfo {
   IdentifyPage page;
   uint32_t nsid = 0;
   uint64_t blocks = 0;           ///< size in logical blocks; 0: the namespace is not active
   uint32_t block_shift = 0;      ///< log2 of the logical block size in bytes
   uint32_t block_bytes = 0;      ///< logical block size without metadata
-  uint32_t metadata_bytes = 0;   ///< of one block
-  bool extended_blocks = false;  ///< metadata follows each block's data instead of lying apart
-  uint32_t protection_type = 0;  ///< end-to-end protection 1 to 3; 0: none
+  uint32_t metadata_bytes = 0;   ///< per block
+  bool extended_blocks = false;  ///< metadata is interleaved with each block's data, not separate
+  uint32_t protection_type = 0;  ///< end-to-end protection type 1 to 3; 0: none
 
   NamespaceInfo() = default;
   NamespaceInfo(const IdentifyPage& from, uint32_t number) : page(from), nsid(number) {
@@ -117,8 +117,8 @@ struct NamespaceInfo {
   nvme::IdentifyNamespace view() const { return {page.data()}; }
 };
 
-/// The command set that a namespace's identification descriptors (CNS 03h) name; NVM where they name none. Descriptors
-/// have a type, a length, two reserved bytes, and so many bytes more (Base Specification 2.0, figure 277).
+/// Returns the command set named by a namespace's identification descriptors (CNS 03h); NVM if they name none. A
+/// descriptor has a type, a length, two reserved bytes, and `length` more bytes (Base Specification 2.0, figure 277).
 inline nvme::CommandSet command_set_of(const IdentifyPage& descriptors) {
   constexpr size_t head = 4;
   constexpr uint8_t type_of_command_set = 4;

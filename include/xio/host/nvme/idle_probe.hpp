@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Where a mapping of an idle NVMe controller's registers is tried.
+/// @brief Register of an idle NVMe controller on which a register mapping is probed.
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
@@ -14,11 +14,11 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// For an NVMe controller that is disabled: the sizes of the admin queues (AQA), which mean nothing until CC.EN is set.
+/// Probe for a disabled NVMe controller: the admin queue sizes (AQA), which have no effect until CC.EN is set.
 class IdleControllerProbe final : public DoorbellProbe {
  public:
-  /// Throws Error where the controller is enabled, or not idle yet.
-  /// @param transport  outlives the probe; its registers begin at offset 0 of BAR0
+  /// Throws Error if the controller is enabled, or not idle yet.
+  /// @param transport  must outlive the probe; its registers begin at offset 0 of BAR0
   explicit IdleControllerProbe(NvmeTransport& transport) : transport_(transport) {
     const nvme::Cc cc{transport.read32(nvme::reg::cc)};
     const nvme::Csts csts{transport.read32(nvme::reg::csts)};

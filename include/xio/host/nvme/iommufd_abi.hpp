@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// @brief What iommufd and vfio's character devices take, as far as it is used here.
+/// @brief The part of the iommufd and vfio character device interface that is used here.
 ///
-/// Own declarations, since the headers of the distributions that we build on are older than the interface: Linux 6.6,
-/// include/uapi/linux/iommufd.h and vfio.h. Integers are in the CPU's byte order; reserved members are zero.
+/// Declared here, since distribution headers can be older than the interface: Linux 6.6, include/uapi/linux/iommufd.h
+/// and vfio.h. Integers are in the CPU's byte order; reserved members are zero.
 
 #include <linux/ioctl.h>
 
@@ -19,7 +19,7 @@ namespace host::iommufd {
 
 // Requests to a vfio character device.
 
-/// Ties the device to an iommufd; nothing else works before.
+/// Binds the device to an iommufd; required before any other request.
 struct Bind {
   uint32_t argsz;
   uint32_t flags;
@@ -28,7 +28,7 @@ struct Bind {
 };
 constexpr unsigned long bind_request = _IO(';', 118);
 
-/// Puts the device into an address space.
+/// Attaches the device to an address space.
 struct Attach {
   uint32_t argsz;
   uint32_t flags;
@@ -50,7 +50,7 @@ struct Destroy {
 };
 constexpr unsigned long destroy_request = _IO(';', 0x80);
 
-/// Makes an address space.
+/// Allocates an address space.
 struct Allocate {
   uint32_t size;
   uint32_t flags;
@@ -58,19 +58,19 @@ struct Allocate {
 };
 constexpr unsigned long allocate_request = _IO(';', 0x81);
 
-/// Both ends belong to it.
+/// A range of addresses; both ends are included.
 struct Range {
   uint64_t first;
   uint64_t last;
 };
-/// Which addresses the devices in an address space can use. EMSGSIZE: `count` says how many ranges there are.
+/// Queries the addresses that the devices in an address space can use. EMSGSIZE: `count` is the number of ranges.
 struct Ranges {
   uint32_t size;
   uint32_t id;
-  uint32_t count;  ///< in: room; out: how many there are
+  uint32_t count;  ///< in: capacity; out: number of ranges
   uint32_t reserved;
   uint64_t ranges;     ///< address of an array of Range
-  uint64_t alignment;  ///< out: of what is mapped
+  uint64_t alignment;  ///< out: required alignment of mappings
 };
 constexpr unsigned long ranges_request = _IO(';', 0x84);
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief NVMe controllers of the kernel's driver as sysfs shows them, and their namespaces.
+/// @brief NVMe controllers of the kernel's driver, and their namespaces, as reported by sysfs.
 
 #include <filesystem>
 #include <fstream>
@@ -20,22 +20,22 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// A namespace with a block device of the kernel's.
+/// A namespace with a kernel block device.
 struct KernelNamespace {
-  std::string name;  ///< of its block device: "nvme0n1"
+  std::string name;  ///< of the block device: "nvme0n1"
   uint32_t nsid = 0;
 };
 
 namespace detail {
 
-/// The number at `at` of `text`, as digits; `at` moves behind it. Empty where there is none.
+/// Returns the decimal digits at `at` in `text`, and moves `at` behind them. Empty if there are none.
 inline std::string digits_at(const std::string& text, size_t& at) {
   const size_t begin = at;
   while (at < text.size() && text[at] >= '0' && text[at] <= '9') ++at;
   return text.substr(begin, at - begin);
 }
 
-/// "nvme0n1" from that and from "nvme0c2n1", which is a path to it; empty for anything else.
+/// Returns "nvme0n1" for that name and for "nvme0c2n1", which is a path to it; empty for anything else.
 inline std::string namespace_name(const std::string& text) {
   const std::string start = "nvme";
   if (text.compare(0, start.size(), start) != 0) return {};
@@ -49,7 +49,7 @@ inline std::string namespace_name(const std::string& text) {
 
 }  // namespace detail
 
-/// Facts about one controller, read anew at every call; empty or 0 where sysfs does not tell.
+/// Properties of one controller, read again at every call; empty or 0 if sysfs does not report them.
 class KernelController {
  public:
   /// @param name  "nvme0"
@@ -64,11 +64,11 @@ class KernelController {
   std::string transport() const { return word("transport"); }
   /// "live", "resetting", "connecting", "dead" ...
   std::string state() const { return word("state"); }
-  /// Whether a controller in this state does not come back; one that is being reset does.
+  /// Whether a controller in this state is lost permanently; one that is being reset is not.
   static bool is_gone(const std::string& state) { return state.empty() || state == "dead" || state == "deleting"; }
-  /// Queues that the driver uses, its admin queue included: the highest identifier, plus one.
+  /// Queues that the driver uses, including its admin queue: the highest identifier plus one.
   uint32_t queue_count() const { return static_cast<uint32_t>(parse_number(word("queue_count")).value_or(0)); }
-  /// The PCI function that it is.
+  /// PCI function of the controller.
   PciFunction pci() const {
     std::error_code error;
     return {std::filesystem::read_symlink(folder() + "/device", error).filename().string(), sysfs_};
@@ -101,11 +101,11 @@ class KernelController {
   std::string sysfs_;
 };
 
-/// Where a path leads: to a controller, or to a namespace and its controller.
+/// Target of a path: a controller, or a namespace and its controller.
 struct KernelNvmePath {
-  std::string controller;                        ///< "nvme0"; empty: neither
-  std::optional<KernelNamespace> one_namespace;  ///< where it leads to a namespace
-  bool by_id = false;                            ///< a name that stays with the drive
+  std::string controller;                        ///< "nvme0"; empty: the path leads to neither
+  std::optional<KernelNamespace> one_namespace;  ///< set if the path leads to a namespace
+  bool by_id = false;                            ///< the path is a persistent name of the drive
 };
 
 inline KernelNvmePath find_kernel_nvme(KernelCalls& calls, const std::string& path) {

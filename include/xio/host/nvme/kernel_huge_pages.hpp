@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Huge pages of 2 MiB: where the kernel has them, and what is missing where it has none.
+/// @brief Huge pages of 2 MiB: where they are available, and what is missing if they are not.
 
 #include <cstddef>
 #include <fstream>
@@ -24,14 +24,14 @@ namespace detail {
 
 constexpr const char* huge_pages_folder = "/kernel/mm/hugepages/hugepages-2048kB/";
 
-/// Where a hugetlbfs of 2 MiB pages is mounted.
+/// Mount point of a hugetlbfs with 2 MiB pages.
 struct HugePageFolder {
-  std::string path;  ///< the first into which only root and we can put files; empty: there is none
-  std::string why;   ///< then: what is wrong with the first that others can put files into; empty: none is mounted
+  std::string path;  ///< the first that only root and this process's user can write to; empty: there is none
+  std::string why;   ///< if `path` is empty: the problem of the first that others can write to; empty: none is mounted
 };
 
 inline HugePageFolder find_hugetlbfs(KernelCalls& calls) {
-  // The kernel's default size is what a mount has that names none.
+  // A mount without a page size option uses the kernel's default size.
   std::ifstream meminfo(calls.procfs() + "/meminfo");
   bool usual = false;
   for (std::string line; std::getline(meminfo, line);)
@@ -52,7 +52,7 @@ inline HugePageFolder find_hugetlbfs(KernelCalls& calls) {
   return found;
 }
 
-/// @param found  without a path
+/// @param found  a result without a path
 inline SharingObstacle no_hugetlbfs(const HugePageFolder& found) {
   if (!found.why.empty()) {
     const std::string mount =
@@ -69,7 +69,7 @@ inline SharingObstacle no_hugetlbfs(const HugePageFolder& found) {
           {}};
 }
 
-/// @param wanted  how many are not free
+/// @param wanted  number of huge pages that are not free
 inline SharingObstacle no_huge_pages(size_t wanted) {
   const std::string file = std::string("/sys") + huge_pages_folder + "nr_hugepages";
   return {"no huge page of 2 MiB is free",
@@ -81,8 +81,8 @@ inline SharingObstacle no_huge_pages(size_t wanted) {
 
 }  // namespace detail
 
-/// Whether there is a huge page at all, and a file system to have it from. Whether there are enough is only found out
-/// by taking them.
+/// Checks that a huge page is free, and a hugetlbfs to allocate from is mounted. Whether there are enough shows only on
+/// allocation.
 inline void inspect_huge_pages(KernelCalls& calls, SharingFindings& findings) {
   const std::string free = detail::first_word(calls.sysfs() + detail::huge_pages_folder + "free_hugepages");
   if (parse_number(free).value_or(0) == 0) findings.add(detail::no_huge_pages(1));

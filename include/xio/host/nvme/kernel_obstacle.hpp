@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What keeps a controller of the kernel's driver from being shared, as a value; and who is told of it.
+/// @brief Obstacles to sharing a controller of the kernel's driver, as values, and their receivers.
 
 #include <string>
 #include <vector>
@@ -14,15 +14,15 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Something that keeps a controller from being shared.
+/// An obstacle to sharing a controller.
 struct SharingObstacle {
   std::string what;            ///< for a list below the controller's name
-  std::string message;         ///< one line that stands by itself, with the way out
-  std::string fix;             ///< a command where there is one, else what to do; empty: boot_parameter alone helps
-  std::string boot_parameter;  ///< of the kernel's, that mends it; empty: none
+  std::string message;         ///< one self-contained line, with a remedy
+  std::string fix;             ///< a command if there is one, else an instruction; empty: only boot_parameter helps
+  std::string boot_parameter;  ///< kernel parameter that removes it; empty: none
 };
 
-/// What becomes of that which an inspection finds. Either function may throw, which ends the inspection.
+/// Receives the findings of an inspection. Either function may throw, which ends the inspection.
 class SharingFindings {
  public:
   SharingFindings() = default;
@@ -31,26 +31,26 @@ class SharingFindings {
   virtual ~SharingFindings() = default;
 
   virtual void add(const SharingObstacle& obstacle) = 0;
-  /// The kernel or the controller did not answer a question. Called while `reason` is handled, so that `throw;` passes
-  /// it on.
+  /// Called when a query to the kernel or the controller fails, inside the handler of `reason`, so that `throw;`
+  /// rethrows it.
   virtual void unanswered(const Error& reason) = 0;
 };
 
-/// Throws Error with the message of the first, and passes on what was not answered.
+/// Throws Error with the message of the first obstacle, and rethrows failed queries.
 class RefuseSharing final : public SharingFindings {
  public:
   void add(const SharingObstacle& obstacle) override { throw Error(obstacle.message); }
   void unanswered(const Error&) override { throw; }
 };
 
-/// Keeps them all.
+/// Collects all findings.
 class ListSharingFindings final : public SharingFindings {
  public:
   void add(const SharingObstacle& obstacle) override { obstacles.push_back(obstacle); }
   void unanswered(const Error& reason) override { questions.emplace_back(reason.what()); }
 
   std::vector<SharingObstacle> obstacles{};
-  std::vector<std::string> questions{};  ///< why they were not answered
+  std::vector<std::string> questions{};  ///< messages of failed queries
 };
 
 }  // namespace host

@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Admin commands by way of the kernel's nvme driver: through libnvme where it is installed, else through the
-/// ioctl that it is made of.
+/// @brief Admin commands through the kernel's nvme driver: by libnvme if it is installed, else by its underlying ioctl.
 
 #include <linux/nvme_ioctl.h>
 
@@ -23,18 +22,18 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Sends admin commands to an opened node of a controller. Usable from several threads.
+/// Sends admin commands to an open controller node. Usable from several threads.
 class NvmePassthrough {
  public:
   virtual ~NvmePassthrough() = default;
   NvmePassthrough(const NvmePassthrough&) = delete;
   NvmePassthrough& operator=(const NvmePassthrough&) = delete;
 
-  /// @return 0, or the controller's status field (status code, type, more, do not retry) where that is not 0, or -1
-  /// with
-  ///         errno where the kernel did not ask the controller. `command.result` is dword 0 of the completion.
+  /// Submits a command. `command.result` is then dword 0 of the completion.
+  /// @return 0, or the controller's status field (status code, type, more, do not retry) if it is not 0, or -1 with
+  ///         errno if the kernel did not send the command
   virtual int submit(int fd, nvme_passthru_cmd& command) = 0;
-  /// For people.
+  /// Human-readable description.
   virtual std::string description() const = 0;
 
  protected:
@@ -55,13 +54,13 @@ class IoctlPassthrough final : public NvmePassthrough {
   std::shared_ptr<KernelCalls> calls_;
 };
 
-/// The library's struct is the kernel's, so that its header is not needed (tests/layout/nvme_libnvme_commands.cpp
-/// compares).
+/// Passthrough by libnvme. Its struct is the kernel's, so its header is not needed
+/// (tests/layout/nvme_libnvme_commands.cpp compares them).
 class LibnvmePassthrough final : public NvmePassthrough {
  public:
   using Submit = int(int fd, nvme_passthru_cmd* command, uint32_t* result);
 
-  /// Throws Error where the library cannot be loaded.
+  /// Throws Error if the library cannot be loaded.
   explicit LibnvmePassthrough(const std::string& file = "libnvme.so.1") {
     const SharedLibrary library({file}, "install libnvme (Debian: libnvme1), or use passthrough=ioctl");
     library.find(submit_, "nvme_submit_admin_passthru");
@@ -80,7 +79,7 @@ class LibnvmePassthrough final : public NvmePassthrough {
 
 }  // namespace detail
 
-/// The one place that decides how admin commands go to the kernel.
+/// Selects how admin commands are passed to the kernel.
 inline std::unique_ptr<NvmePassthrough> make_passthrough(Passthrough wanted, const std::shared_ptr<KernelCalls>& calls,
                                                          const std::string& library = "libnvme.so.1") {
   if (wanted != Passthrough::ioctl) {
@@ -93,9 +92,9 @@ inline std::unique_ptr<NvmePassthrough> make_passthrough(Passthrough wanted, con
   return std::make_unique<detail::IoctlPassthrough>(calls);
 }
 
-/// A command in the form that the kernel takes.
-/// @param data   memory of this process that the command works on, or null
-/// @param bytes  of it, which the kernel maps for the controller; 0 where there is none
+/// Converts a command to the kernel's struct.
+/// @param data   buffer of this process for the command's data, or null
+/// @param bytes  length of the buffer, which the kernel maps for the controller; 0 if there is none
 inline nvme_passthru_cmd passthrough_command(const nvme::Command& command, void* data, uint32_t bytes) {
   nvme_passthru_cmd out{};
   out.opcode = command.opcode();
@@ -110,7 +109,7 @@ inline nvme_passthru_cmd passthrough_command(const nvme::Command& command, void*
   out.cdw13 = command.cdw13;
   out.cdw14 = command.cdw14;
   out.cdw15 = command.cdw15;
-  // The driver's own deadline holds (timeout_ms = 0): a command that it gives up makes it reset the controller.
+  // timeout_ms = 0: the driver's own deadline applies. When it expires, the driver resets the controller.
   return out;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Registers of a PCI function that a driver of the kernel has, mapped from sysfs.
+/// @brief Registers of a PCI function that is bound to a kernel driver, mapped through sysfs.
 
 #include <sys/mman.h>
 
@@ -17,14 +17,14 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// BAR0 of an NVMe controller: to be read, but for its doorbells. Usable from several threads. Not movable.
+/// BAR0 of an NVMe controller: read-only by convention, except for doorbells. Usable from several threads. Not movable.
 class KernelRegisters {
  public:
   static constexpr uint64_t doorbell_base = 0x1000;
-  /// What a controller with an admin queue alone has.
+  /// Size of the registers of a controller with an admin queue only.
   static constexpr size_t min_bytes = doorbell_base + 2 * sizeof(uint32_t);
 
-  /// Takes over a mapping of all of BAR0.
+  /// Takes ownership of a mapping of all of BAR0.
   /// @param bytes  at least min_bytes
   KernelRegisters(void* data, size_t bytes)
       : bytes_(bytes), data_(static_cast<unsigned char*>(data)), unmap_{data, bytes}, revocable_(data, bytes) {}
@@ -39,7 +39,7 @@ class KernelRegisters {
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return value;
   }
-  /// Whether the kernel has taken them away, and an access came after that; only with a BusErrorGuard.
+  /// Whether the kernel has revoked the registers and a late access occurred; detected only with a BusErrorGuard.
   bool lost() const { return revocable_.lost(); }
   /// See RevocableMapping.
   void let_go() { revocable_.let_go(); }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Queues of ours on an NVMe controller that the kernel's driver keeps, beside the kernel's own: no kernel
+/// @brief The library's queues on an NVMe controller that the kernel's driver owns, beside the kernel's own: no kernel
 /// module.
 
 #include <exception>
@@ -31,14 +31,14 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Drives queue pairs of its own on a controller that the kernel's nvme driver keeps; the kernel's queues, block
-/// devices and file systems go on as before. Needs root, huge pages, a bus without address translation, and a
-/// controller with queues to spare.
+/// Drives its own queue pairs on a controller that the kernel's nvme driver owns; the kernel's queues, block devices
+/// and file systems keep working. Needs root, huge pages, a bus without address translation, and a controller with
+/// spare queues.
 ///
-/// Nothing keeps a kernel of ours from writing where it is told to: ask writable() first.
+/// Nothing prevents the library's kernels from writing to any block: check writable() first.
 class KernelSharedNvme final : public NvmeTransport {
  public:
-  /// Throws Error, with what to do about it, where sharing is not safe or the kernel does not let us.
+  /// Throws Error, with a remedy, if sharing is not safe or the kernel does not permit it.
   explicit KernelSharedNvme(const KernelSharedOptions& options,
                             const std::shared_ptr<KernelCalls>& calls = std::make_shared<KernelCalls>())
       : calls_(calls),
@@ -67,7 +67,7 @@ class KernelSharedNvme final : public NvmeTransport {
     try {
       if (alive()) access_->stop();
     } catch (const std::exception&) {
-      // The file stays, and whoever comes next deletes the queues.
+      // The file stays, and the next process deletes the queues.
     }
   }
 
@@ -91,25 +91,25 @@ class KernelSharedNvme final : public NvmeTransport {
     return "NVMe controller " + pci_.address() + " beside the kernel (" + controller_.name() + ", " +
            access_->description() + ")";
   }
-  /// False once the kernel has given the controller up, or lost it. A reset does not count. Its registers are let go
-  /// of then: the kernel leaves them mapped, and their addresses may be another device's soon.
+  /// False once the kernel has given up or lost the controller. A reset does not count. The registers are then
+  /// detached: the kernel leaves them mapped, and their addresses may soon be assigned to another device.
   bool alive() const override {
     if (!registers_->lost() && !KernelController::is_gone(controller_.state())) return true;
     registers_->let_go();
     return false;
   }
-  /// Whether it is not on the bus any more.
+  /// Whether the controller has left the bus.
   bool removed() const { return registers_->lost() || !pci_.present(); }
   Span<unsigned char> dma_window() const override { return memory_->window(); }
 
   const PciFunction& pci() const { return pci_; }
   const KernelController& controller() const { return controller_; }
-  /// The namespace that the path leads to; empty: it leads to the controller.
+  /// Namespace that the path leads to; empty if it leads to the controller.
   const std::optional<KernelNamespace>& one_namespace() const { return path_.one_namespace; }
-  /// Whether one_namespace() may be written to: it was given by a lasting name, and nothing has claimed it. It stays
-  /// claimed for us meanwhile, so that nobody mounts it.
+  /// Whether one_namespace() may be written to: it was given by a persistent name, and nothing else has claimed it. The
+  /// library keeps it claimed meanwhile, so that it cannot be mounted.
   bool writable() const { return why_read_only_.empty(); }
-  /// Why not, and the way out.
+  /// Why writes are not allowed, with a remedy.
   const std::string& why_read_only() const { return why_read_only_; }
 
  private:
@@ -117,7 +117,7 @@ class KernelSharedNvme final : public NvmeTransport {
     throw Error("kernel-shared: the controller's registers are the kernel driver's to write");
   }
 
-  // They end in reverse order: memory, the lock folder, registers, the way to the kernel.
+  // Destroyed in reverse order: memory, the lock folder, registers, the connection to the kernel.
   std::shared_ptr<KernelCalls> calls_;
   KernelNvmePath path_;
   KernelController controller_;

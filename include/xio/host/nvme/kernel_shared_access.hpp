@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Admin commands by way of the kernel's driver, and the life of queues of ours beside the kernel's.
+/// @brief Admin commands through the kernel's driver, to create and delete the library's queues beside the kernel's.
 
 #include <algorithm>
 #include <cerrno>
@@ -37,13 +37,13 @@ namespace host {
 
 namespace detail {
 
-/// Admin commands through the kernel's driver, and the life of our queues there. What it is given outlives it.
+/// ControllerAccess through the kernel's driver. The objects passed to it must outlive it.
 class KernelSharedAccess final : public ControllerAccess {
  public:
-  /// Longer than the driver takes for a reset; a command of its own may run into its deadline before.
+  /// Longer than a reset by the driver; one of the driver's commands may reach its own deadline first.
   static constexpr std::chrono::milliseconds reset_limit{60000};
 
-  /// Opens the controller's node.
+  /// Opens the controller's device node.
   KernelSharedAccess(std::shared_ptr<KernelCalls> calls, KernelController controller,
                      const KernelSharedOptions& options)
       : calls_(std::move(calls)),
@@ -52,7 +52,7 @@ class KernelSharedAccess final : public ControllerAccess {
         node_(open_controller(*calls_, controller_)) {}
 
   std::string description() const { return passthrough_->description(); }
-  /// From here on queues can be created, in this memory.
+  /// Enables the creation of queues in this memory.
   void use(const SharedFolder& folder, const KernelSharedMemory& memory) {
     folder_ = &folder;
     memory_ = &memory;
@@ -60,7 +60,8 @@ class KernelSharedAccess final : public ControllerAccess {
 
   /// Waits for the driver, which may be resetting the controller.
   void start() override { wait_until_live(Timeout(reset_limit)); }
-  /// The same, with a limit; throws ControllerFailure where the driver has given the controller up, or takes longer.
+  /// Waits for the driver with a limit; throws ControllerFailure if the driver has given up the controller, or takes
+  /// longer.
   void wait_until_live(const Timeout& deadline) const {
     Backoff backoff(std::chrono::microseconds(0), std::chrono::microseconds(20000));
     for (;;) {
@@ -112,14 +113,14 @@ class KernelSharedAccess final : public ControllerAccess {
     }
   }
 
-  /// Runs a command on memory of this process; as run().
+  /// Runs a command on memory of this process, like run().
   AdminResult submit(const nvme::Command& command, void* memory, uint32_t bytes, std::chrono::milliseconds limit) {
     const Timeout deadline(limit);
     for (;;) {
       nvme_passthru_cmd request = passthrough_command(command, memory, bytes);
       const int status = passthrough_->submit(node_.get(), request);
       if (status < 0) refuse_command(command, errno);
-      // While the driver resets the controller it turns commands away.
+      // While the driver resets the controller it rejects commands.
       if (status_code(status) == nvme::sc::host_path_error && !deadline.passed()) {
         wait_until_live(deadline);
         continue;
@@ -128,7 +129,7 @@ class KernelSharedAccess final : public ControllerAccess {
     }
   }
 
-  /// Identifiers that the kernel left, none included; throws Error where it is not told.
+  /// Identifiers that the kernel left, possibly none; throws Error if they cannot be determined.
   QueueIds spare_queues(std::chrono::milliseconds limit) {
     const nvme::Command command = nvme::get_features(nvme::FeatureId::number_of_queues);
     const AdminResult result = submit(command, nullptr, 0, limit);
@@ -139,7 +140,7 @@ class KernelSharedAccess final : public ControllerAccess {
     ids.from_top = true;
     return ids;
   }
-  /// Optional admin commands that the controller has, see nvme::oacs; throws Error where it does not tell.
+  /// Optional admin commands of the controller, see nvme::oacs; throws Error if it does not report them.
   uint32_t optional_commands(std::chrono::milliseconds limit) {
     alignas(4096) unsigned char page[nvme::identify_bytes] = {};
     const nvme::Command command = nvme::identify_controller();
@@ -162,8 +163,8 @@ class KernelSharedAccess final : public ControllerAccess {
     throw Error("kernel-shared: shadow doorbells are the kernel's to switch on; leave them out");
   }
 
-  /// Deletes a queue pair, SQ first; one that is not there, that no controller can have, or that is the kernel's now,
-  /// is left alone.
+  /// Deletes a queue pair, SQ first; ignores one that does not exist, that no controller can have, or that the kernel
+  /// now uses.
   /// @param whose  for the message: " of process 12"
   void delete_queue(uint32_t qid, const std::string& whose) {
     if (qid > QueueRecordPage::last_qid) return;
@@ -171,7 +172,7 @@ class KernelSharedAccess final : public ControllerAccess {
     for (const nvme::Command& command : {nvme::delete_io_sq(qid), nvme::delete_io_cq(qid)}) {
       AdminResult result;
       for (;;) {
-        // Before every try: a reset takes our queues, and may give the number to the kernel.
+        // Check before every try: a reset deletes the library's queues, and may give the number to the kernel.
         if (qid < first_spare()) return;
         result = submit(command, nullptr, 0, std::chrono::milliseconds(0));
         if (status_code(result.status.vendor) != nvme::sc::host_path_error || deadline.passed()) break;
@@ -187,7 +188,7 @@ class KernelSharedAccess final : public ControllerAccess {
  private:
   static uint32_t status_code(int status) { return static_cast<uint32_t>(status) & 0x7ff; }
 
-  /// The lowest identifier that is not the kernel's; throws where the kernel does not tell.
+  /// Lowest identifier that the kernel does not use; throws if the kernel does not report it.
   uint32_t first_spare() const {
     if (const uint32_t count = controller_.queue_count(); count != 0) return count;
     if (KernelController::is_gone(controller_.state()))
@@ -195,13 +196,14 @@ class KernelSharedAccess final : public ControllerAccess {
     throw Error("kernel-shared: " + controller_.name() + " does not tell its queue_count");
   }
 
-  /// What controllers answer to the deletion of a queue that is not there; QEMU says the second of a CQ.
+  /// Whether a status means that the queue to delete does not exist; QEMU returns the second code for a CQ.
   static bool is_no_queue(uint32_t code) {
     return code == nvme::sc::invalid_queue_identifier || code == nvme::sc::completion_queue_invalid;
   }
 
-  /// Bytes of memory that a command with a data pointer works on: the kernel makes the command's own pointer of them,
-  /// and what the controller moves beyond would go to bus address 0. Of a ring only the address counts.
+  /// Bytes of memory that a command with a data pointer accesses: the kernel builds the command's pointer from this
+  /// buffer, and the controller would move anything beyond to or from bus address 0. For a ring only the address
+  /// counts.
   static uint32_t data_bytes(const nvme::Command& command) {
     const auto opcode = static_cast<nvme::AdminOpcode>(command.opcode());
     if (opcode == nvme::AdminOpcode::create_io_sq || opcode == nvme::AdminOpcode::create_io_cq) return 4096;
@@ -214,7 +216,7 @@ class KernelSharedAccess final : public ControllerAccess {
   AdminResult create(const nvme::Command& command, void* ring, uint32_t bytes, std::chrono::milliseconds limit) {
     const uint32_t qid = command.cdw10 & 0xffff;
     const FileDescriptor lock = folder_->lock();
-    // Another process has it, and has not noticed yet that a reset deleted it: it will delete it once more.
+    // Another process owns it, and has not noticed yet that a reset deleted it: it will delete it again.
     if (folder_->live_queues(memory_->path()).count(qid) != 0)
       return {nvme::to_status(static_cast<uint16_t>(nvme::sc::invalid_queue_identifier)), 0, 0};
     memory_->record().add(qid);
@@ -223,7 +225,7 @@ class KernelSharedAccess final : public ControllerAccess {
       if (!result.status.is_ok()) memory_->record().remove(qid);
       return result;
     } catch (...) {
-      // The kernel answers so where it did not send the command, or where a reset has ended it.
+      // The kernel did not send the command, or a reset has ended it.
       memory_->record().remove(qid);
       throw;
     }

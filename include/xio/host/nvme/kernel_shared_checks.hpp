@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief When a controller can be shared with the kernel, one thing at a time: what must hold, and what to do where it
-/// does not.
+/// @brief Conditions for sharing a controller with the kernel, one at a time: what must hold, and the remedy if it does
+/// not.
 
 #include <sys/stat.h>
 
@@ -35,13 +35,13 @@ namespace host::detail {
 
 inline std::string use_vfio(const std::string& address) { return "use vfio: scripts/xio-bind bind " + address; }
 
-/// What `what` stands for by itself, with a way out.
+/// Builds an obstacle whose message begins with the transport's name.
 inline SharingObstacle sharing_obstacle(const std::string& what, const std::string& message, const std::string& fix,
                                         const std::string& boot_parameter = {}) {
   return {what, "kernel-shared: " + message, fix, boot_parameter};
 }
 
-/// Where the path leads.
+/// Resolves the path.
 inline KernelNvmePath check_path(KernelCalls& calls, const KernelSharedOptions& options) {
   if (!calls.exists(options.path))
     throw Error("kernel-shared: " + options.path + " is not there; see `xio-tester list`");
@@ -79,7 +79,7 @@ inline FileDescriptor open_controller(KernelCalls& calls, const KernelController
   return {fd, "kernel-shared: " + path + " cannot be opened"};
 }
 
-/// The addresses that the driver gives the controller must stay good after its command, and be the physical ones.
+/// Checks that addresses which the driver gives the controller stay valid after its command, and are physical.
 inline void check_iommu(const PciFunction& pci, SharingFindings& findings) {
   if (pci.iommu_group().empty()) return;
   const std::string domain = pci.iommu_domain();
@@ -101,7 +101,7 @@ inline void check_uses(KernelCalls& calls, const KernelController& controller, c
         use.end));
 }
 
-/// Why nothing may be written, and the way out; empty: it may. Where nothing is in use, or mounted=read is asked for.
+/// Why writes are not allowed, with a remedy; empty if they are. Requires unused namespaces, or mounted=read.
 inline std::string why_read_only(KernelCalls& calls, const KernelController& controller, const KernelNvmePath& path,
                                  const KernelSharedOptions& options) {
   if (options.read_mounted) {
@@ -115,7 +115,7 @@ inline std::string why_read_only(KernelCalls& calls, const KernelController& con
   return {};
 }
 
-/// Keeps everybody else from mounting a namespace that we write to.
+/// Claims a namespace that is to be written to, so that nothing else can mount it.
 inline FileDescriptor claim(KernelCalls& calls, const KernelNamespace& one) {
   const std::string node = "/dev/" + one.name;
   return {calls.open_exclusive(node), "kernel-shared: " + node + " cannot be claimed"};
@@ -129,7 +129,7 @@ inline SharingObstacle unmapped_registers(const PciFunction& pci, int error) {
         "the kernel does not let its registers be mapped (CONFIG_IO_STRICT_DEVMEM)",
         start + " while the driver has it (CONFIG_IO_STRICT_DEVMEM): boot with iomem=relaxed, or " + vfio,
         vfio + " --apply", "iomem=relaxed");
-  // Lockdown shows when registers are mapped, a lack of rights when their file is opened.
+  // Lockdown fails the mapping of registers; missing rights fail the opening of their file.
   if (error == EPERM || error == EACCES)
     return sharing_obstacle(
         "the kernel is locked down: no registers are mapped",
@@ -139,7 +139,7 @@ inline SharingObstacle unmapped_registers(const PciFunction& pci, int error) {
                           start + ": " + std::strerror(error), vfio + " --apply");
 }
 
-/// Null where that is an obstacle.
+/// Maps the registers; null if an obstacle prevents it.
 inline std::unique_ptr<KernelRegisters> map_registers(KernelCalls& calls, const PciFunction& pci,
                                                       SharingFindings& findings) {
   const int opened = calls.open(pci.resource(0));
@@ -165,7 +165,7 @@ inline std::unique_ptr<KernelRegisters> map_registers(KernelCalls& calls, const 
   return std::make_unique<KernelRegisters>(data, bytes);
 }
 
-/// The driver has enabled the controller, with entries of the usual sizes.
+/// Checks that the driver has enabled the controller, with entries of the usual sizes.
 /// @return log2 of the controller's memory page
 inline uint32_t check_configuration(const KernelRegisters& registers, SharingFindings& findings) {
   const nvme::Cc cc{registers.read32(nvme::reg::cc)};
@@ -184,8 +184,8 @@ inline uint32_t check_configuration(const KernelRegisters& registers, SharingFin
   return 12 + cc.mps();
 }
 
-/// The driver switches shadow doorbells on wherever there are some. The controller then ignores the registers of new
-/// queues, too, and looks into a page of the driver's that nobody else sees.
+/// Checks for shadow doorbells, which the driver always enables if they are supported. The controller then ignores the
+/// registers of new queues, too, and reads a page that is private to the driver.
 inline void check_shadow_doorbells(const KernelController& controller, uint32_t oacs, SharingFindings& findings) {
   if ((oacs & nvme::oacs::doorbell_buffer_config) == 0) return;
   const std::string vfio = use_vfio(controller.pci().address());
@@ -198,7 +198,7 @@ inline void check_shadow_doorbells(const KernelController& controller, uint32_t 
       vfio + " --apply; or, with QEMU 10, dbcs=off"));
 }
 
-/// For people: "8 queue pairs, 4 of them the kernel's".
+/// Human-readable summary: "8 queue pairs, 4 of them the kernel's".
 inline std::string queues_text(const QueueIds& spare) {
   return std::to_string(spare.last) + " queue pairs, " + std::to_string(spare.first - 1) + " of them the kernel's";
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Everything that must hold where a controller is shared with the kernel, in the order in which it is looked
-/// at; for those who share one, and for those who only want to know.
+/// @brief All conditions for sharing a controller with the kernel, in the order of their checks; for sharing it, and
+/// for reports only.
 
 #include <chrono>
 #include <memory>
@@ -26,14 +26,14 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// What an inspection opened and was told, as far as it came.
+/// Objects opened and values read by an inspection, as far as it got.
 struct InspectedController {
   std::unique_ptr<KernelRegisters> registers;
   uint32_t page_shift = 12;       ///< log2 of the controller's memory page, in bytes
-  std::optional<QueueIds> spare;  ///< queues that the kernel left
+  std::optional<QueueIds> spare;  ///< queue identifiers that the kernel left
 };
 
-/// What files tell that everybody may read.
+/// Checks everything that world-readable files report.
 inline void inspect_from_outside(KernelCalls& calls, const KernelController& controller,
                                  const KernelSharedOptions& options, SharingFindings& findings) {
   detail::check_transport(controller, findings);
@@ -44,7 +44,7 @@ inline void inspect_from_outside(KernelCalls& calls, const KernelController& con
 
 namespace detail {
 
-/// What only root is told: by the registers, which are read, and by admin commands, which only ask.
+/// Checks everything that only root can read: registers, which are only read, and admin commands that only query.
 /// @param limit  for the driver, which may be resetting the controller, and for each command
 inline InspectedController inspect_as_root(KernelCalls& calls, const KernelController& controller,
                                            KernelSharedAccess& access, std::chrono::milliseconds limit,
@@ -75,8 +75,8 @@ inline InspectedController inspect_as_root(KernelCalls& calls, const KernelContr
 
 }  // namespace detail
 
-/// inspect_from_outside(), and what only root is told. Changes nothing.
-/// @return identifiers of queues that the kernel left, where it tells
+/// Runs inspect_from_outside() and inspect_as_root(). Changes nothing.
+/// @return identifiers of the queues that the kernel left, if it reports them
 inline std::optional<QueueIds> inspect_sharing(const std::shared_ptr<KernelCalls>& calls,
                                                const KernelController& controller, const KernelSharedOptions& options,
                                                std::chrono::milliseconds limit, SharingFindings& findings) {

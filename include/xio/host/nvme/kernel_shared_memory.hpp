@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Huge pages that a controller without a translating IOMMU reaches by their physical addresses, in a file that
+/// @brief Huge pages that a controller without a translating IOMMU accesses by physical address, in a file that
 /// outlives the process.
 
 #include <sys/mman.h>
@@ -31,7 +31,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host::detail {
 
-/// Physical address of a page of this process that is locked in memory; throws Error where the kernel does not tell.
+/// Physical address of a page of this process that is locked in memory; throws Error if the kernel does not reveal it.
 inline uint64_t physical_address(KernelCalls& calls, const void* page) {
   const uint64_t entry = calls.pagemap_entry(page);
   const uint64_t frame = entry & ((uint64_t{1} << 55) - 1);
@@ -40,26 +40,26 @@ inline uint64_t physical_address(KernelCalls& calls, const void* page) {
   return frame * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// Allocator of DmaBuffers whose bus addresses are physical ones, and the record of our queues. Buffers may outlive the
-/// object. Usable from several threads.
+/// Allocator of DmaBuffers whose bus addresses are physical, with the record of the library's queues. Buffers may
+/// outlive the object. Usable from several threads.
 ///
-/// The file is removed at the end where no queue is on record; else it stays, so that its pages are nobody else's,
-/// until the next process deletes the queues.
+/// The file is removed at the end if no queue is on record; otherwise it stays, so that its pages are not reused before
+/// the next process deletes the queues.
 class KernelSharedMemory {
  public:
-  /// Under SharedFolder::lock().
+  /// Requires SharedFolder::lock().
   KernelSharedMemory(KernelCalls& calls, const SharedFolder& folder, size_t bytes)
       : state_(std::make_shared<State>(calls, folder, bytes)) {}
   KernelSharedMemory(const KernelSharedMemory&) = delete;
   KernelSharedMemory& operator=(const KernelSharedMemory&) = delete;
   ~KernelSharedMemory() { state_->finish(); }
 
-  /// The file.
+  /// Path of the file.
   const std::string& path() const { return state_->path; }
   QueueRecordPage& record() const { return *state_->record; }
   Span<unsigned char> window() const { return {state_->data, state_->bytes}; }
 
-  /// Zeroed memory, contiguous on the bus.
+  /// Allocates zeroed memory, contiguous on the bus.
   DmaBuffer allocate(size_t bytes, size_t alignment) const {
     constexpr size_t line_bytes = 64;
     if (bytes == 0 || alignment == 0 || (alignment & (alignment - 1)) != 0)
@@ -81,13 +81,13 @@ class KernelSharedMemory {
             })};
   }
 
-  /// Address on the CPU of `bytes` of this memory from `bus`; null where they are not all ours.
+  /// CPU address of `bytes` of this memory from bus address `bus`; null if they do not all belong to it.
   void* at(uint64_t bus, size_t bytes) const { return state_->at(bus, bytes); }
 
  private:
   static constexpr size_t page = SharedFolder::huge_page_bytes;
 
-  /// A huge page: where it is in the file and on the bus.
+  /// A huge page: its position in the file and its bus address.
   struct Piece {
     size_t file_page;
     uint64_t bus;
@@ -111,7 +111,7 @@ class KernelSharedMemory {
 
     void map(KernelCalls& calls) {
       if (::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) throw_system_error("kernel-shared: " + path, errno);
-      // Room for all, at a multiple of the page size.
+      // Address space for all pages, aligned to the page size.
       void* const room = ::mmap(nullptr, bytes + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (room == MAP_FAILED) throw_system_error("kernel-shared: no addresses for memory", errno);
       const size_t before = (page - reinterpret_cast<uintptr_t>(room) % page) % page;
@@ -124,7 +124,7 @@ class KernelSharedMemory {
         pieces[i] = {i, physical_address(calls, data + i * page)};
         if (pieces[i].bus % page != 0) throw Error("kernel-shared: " + path + " does not lie in huge pages of 2 MiB");
       }
-      // Pages that are neighbours on the bus become neighbours here, so that buffers may be longer than one.
+      // Pages that are adjacent on the bus are mapped adjacently, so that buffers may exceed one page.
       std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.bus < b.bus; });
       for (size_t i = 0; i < pieces.size(); ++i) {
         unsigned char* const slot = data + i * page;
@@ -138,7 +138,7 @@ class KernelSharedMemory {
       __atomic_store_n(&record->magic, QueueRecordPage::known_magic, __ATOMIC_RELEASE);
     }
 
-    /// Pages side by side are one range; the record is none of it.
+    /// Adjacent pages form one range; the record is excluded.
     void add_ranges() {
       for (size_t i = 0; i < pieces.size();) {
         uint64_t first = pieces[i].bus;
@@ -162,7 +162,7 @@ class KernelSharedMemory {
     void* at(uint64_t bus, size_t length) const {
       for (size_t i = 0; i < pieces.size(); ++i) {
         if (bus < pieces[i].bus || bus - pieces[i].bus >= page) continue;
-        // Up to where the neighbours on the bus end.
+        // Extend to the end of the adjacent pages on the bus.
         size_t last = i;
         while (last + 1 < pieces.size() && pieces[last + 1].bus == pieces[last].bus + page) ++last;
         if (length > pieces[last].bus + page - bus) return nullptr;
@@ -181,7 +181,7 @@ class KernelSharedMemory {
     FileDescriptor file;
     const size_t bytes;
     unsigned char* data = nullptr;
-    std::vector<Piece> pieces;  // by bus address; the n-th lies at data + n * page
+    std::vector<Piece> pieces;  // by bus address; page n is mapped at data + n * page
     QueueRecordPage* record = nullptr;
     std::mutex mutex;
     RangeAllocator ranges;  // of bus addresses

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Which NVMe controller of the kernel's driver to share, and how; and its form on a command line.
+/// @brief Which NVMe controller of the kernel's driver to share, and how; and its command-line form.
 
 #include <cstddef>
 #include <string>
@@ -15,20 +15,20 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// By what admin commands go to the kernel.
+/// Mechanism that passes admin commands to the kernel.
 enum class Passthrough {
-  automatic,  ///< libnvme where it is installed, else ioctl
-  libnvme,    ///< libnvme or nothing
+  automatic,  ///< libnvme if it is installed, else ioctl
+  libnvme,    ///< libnvme, or fail
   ioctl,      ///< NVME_IOCTL_ADMIN_CMD itself
 };
 
 /// How to share a controller.
 struct KernelSharedOptions {
   /// Node of the controller (/dev/nvme0) or of one of its namespaces, by any name that leads there. Only a name below
-  /// /dev/disk/by-id allows writes: the numbers of /dev/nvme0n1 change from boot to boot.
+  /// /dev/disk/by-id allows writes: the numbers of /dev/nvme0n1 change between boots.
   std::string path;
   size_t dma_bytes = size_t{16} << 20;  ///< memory for queues and data, in huge pages of 2 MiB
-  bool read_mounted = false;            ///< only reads, but also where a namespace is mounted or otherwise in use
+  bool read_mounted = false;            ///< reads only, even if a namespace is mounted or otherwise in use
   Passthrough passthrough = Passthrough::automatic;
 };
 
@@ -51,7 +51,7 @@ inline void set_kernel_shared_option(KernelSharedOptions& options, const std::st
 
 }  // namespace detail
 
-/// Reads `/dev/...[,key=value,...]`; throws Error with one line for anything that is not understood.
+/// Parses `/dev/...[,key=value,...]`; throws Error with a one-line message for invalid input.
 ///
 /// Keys: `dma` bytes of memory for queues and data (K, M, G may follow); `mounted` refuse, read; `passthrough` auto,
 /// libnvme, ioctl.

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Which queues a process has on a controller that it shares with the kernel, written down where it outlives the
-/// process: in the huge pages that the queues lie in.
+/// @brief Record of the queues that a process has on a controller shared with the kernel, kept where it outlives the
+/// process: in the huge pages of the queues.
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -33,19 +33,20 @@ XIO_NAMESPACE_BEGIN
 
 namespace host::detail {
 
-/// The first bytes of the file that a process keeps its queues in. One process writes it; any may read it once the file
-/// is not locked any more, or under SharedFolder::lock(). Whatever it holds, nothing but our queues may come to harm.
+/// The first bytes of the file that contains a process's queues. One process writes it; any process may read it once
+/// the file is no longer locked, or under SharedFolder::lock(). Whatever its contents, only the library's queues may be
+/// affected.
 struct QueueRecordPage {
   static constexpr uint64_t known_magic = 0x3130736b2d6f6978;  // "xio-ks01"
   static constexpr size_t room = 1000;
-  static constexpr uint32_t last_qid = 0xffff;  ///< a controller looks at 16 bits
+  static constexpr uint32_t last_qid = 0xffff;  ///< controllers use 16 bits
 
   uint64_t magic;       ///< known_magic once the rest is valid
-  uint64_t process;     ///< for people
-  uint32_t qids[room];  ///< queues that were created or may have been; 0: none
+  uint64_t process;     ///< process ID, informative only
+  uint32_t qids[room];  ///< queues that were or may have been created; 0: none
 
   bool valid() const { return __atomic_load_n(&magic, __ATOMIC_ACQUIRE) == known_magic; }
-  /// Numbers that no queue can have are left out.
+  /// All recorded identifiers, without invalid ones.
   std::set<uint32_t> all() const {
     std::set<uint32_t> found;
     if (!valid()) return found;
@@ -53,7 +54,7 @@ struct QueueRecordPage {
       if (const uint32_t one = __atomic_load_n(&qid, __ATOMIC_RELAXED); one != 0 && one <= last_qid) found.insert(one);
     return found;
   }
-  /// Before the queue is created, so that it is known if the process ends at any point from here on.
+  /// Called before the queue is created, so that it is on record if the process ends at any later point.
   void add(uint32_t qid) {
     for (uint32_t& place : qids) {
       if (place != 0) continue;
@@ -62,24 +63,24 @@ struct QueueRecordPage {
     }
     throw Error("kernel-shared: a process can have " + std::to_string(room) + " queues on one controller");
   }
-  /// After the queue was deleted.
+  /// Called after the queue was deleted.
   void remove(uint32_t qid) {
     for (uint32_t& place : qids)
       if (place == qid) __atomic_store_n(&place, 0u, __ATOMIC_RELEASE);
   }
 };
 
-/// Files of all processes that share one controller, in the hugetlbfs of 2 MiB pages. What others than root and this
-/// process's user may have put there counts for nothing.
+/// Files of all processes that share one controller, in the hugetlbfs of 2 MiB pages. Files of users other than root
+/// and this process's user are ignored.
 class SharedFolder {
  public:
   static constexpr size_t huge_page_bytes = size_t{2} << 20;
 
-  /// Throws Error where no hugetlbfs of 2 MiB pages is mounted, or others may put files into it.
-  /// @param address  of the PCI function
+  /// Throws Error if no hugetlbfs of 2 MiB pages is mounted, or others can write to it.
+  /// @param address  address of the PCI function
   SharedFolder(KernelCalls& calls, const std::string& address) : path_(folder_of(calls)), prefix_("xio-" + address) {}
 
-  /// A lock that all processes take when they look at each other; released by its end.
+  /// Lock that every process holds while it examines other processes' files; the descriptor's end releases it.
   FileDescriptor lock() const {
     const std::string path = path_ + "/" + prefix_ + ".lock";
     FileDescriptor fd(::open(path.c_str(), trusted_open_flags | O_CREAT, 0600), "kernel-shared: " + path);
@@ -96,7 +97,7 @@ class SharedFolder {
     return fd;
   }
 
-  /// A new file, locked as long as its descriptor is open; under lock().
+  /// Creates a file, locked while its descriptor is open; under lock().
   std::pair<FileDescriptor, std::string> create() const {
     std::string path = path_ + "/" + prefix_ + "-XXXXXX";
     FileDescriptor fd(::mkostemp(path.data(), O_CLOEXEC), "kernel-shared: cannot make a file in " + path_);
@@ -104,8 +105,8 @@ class SharedFolder {
     return {std::move(fd), path};
   }
 
-  /// Queues of processes that are alive; under lock().
-  /// @param own  file that does not count
+  /// Queues of live processes; under lock().
+  /// @param own  file to leave out
   std::set<uint32_t> live_queues(const std::string& own = {}) const {
     std::set<uint32_t> found;
     for_each_file([&](const std::string& path, const QueueRecordPage& record, bool alive) {
@@ -114,9 +115,9 @@ class SharedFolder {
     return found;
   }
 
-  /// Deletes what processes that have ended left behind; under lock(), before create().
-  /// @param remove  called with each of their queues that nobody else has; throws where it cannot be deleted, and the
-  ///                file stays
+  /// Deletes the remains of ended processes; under lock(), before create().
+  /// @param remove  called with each of their queues that no other process has; throws if the queue cannot be deleted,
+  ///                and the file then stays
   void clean(const std::function<void(uint32_t qid, uint64_t process)>& remove) const {
     const std::set<uint32_t> live = live_queues();
     for_each_file([&](const std::string& path, const QueueRecordPage& record, bool alive) {
@@ -145,7 +146,7 @@ class SharedFolder {
       if (!why_untrusted_file(fd.get()).empty()) continue;
       const bool alive = ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0;
       QueueRecordPage record{};
-      // One that was ended while it made its file has not written all of it.
+      // A process that ended while creating its file has not written all of it.
       if (::pread(fd.get(), &record, sizeof record, 0) != sizeof record) record.magic = 0;
       look(path, record, alive);
     }

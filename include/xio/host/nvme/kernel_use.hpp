@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What the kernel, and programs, use the namespaces of a controller for.
+/// @brief What the kernel and programs use the namespaces of a controller for.
 
 #include <unistd.h>
 
@@ -21,15 +21,15 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// A use of one block device, for people.
+/// A use of one block device, in human-readable form.
 struct BlockUse {
   std::string what;  ///< "nvme0n1p1 is mounted on /home"
-  std::string end;   ///< the command that ends it
+  std::string end;   ///< command that ends the use
 };
 
 namespace detail {
 
-/// What block device `name` is used for as far as sysfs and procfs name it.
+/// Adds the uses of block device `name` that sysfs and procfs report.
 inline void add_named_uses(KernelCalls& calls, const std::string& name, std::vector<BlockUse>& uses) {
   const std::string node = "/dev/" + name;
   const std::string number = first_word(calls.sysfs() + "/class/block/" + name + "/dev");
@@ -41,7 +41,7 @@ inline void add_named_uses(KernelCalls& calls, const std::string& name, std::vec
   };
   std::ifstream mounts(calls.procfs() + "/self/mountinfo");
   for (std::string line; std::getline(mounts, line);) {
-    // id, parent, major:minor, root, place, options ... - type, source. btrfs has numbers of its own.
+    // id, parent, major:minor, root, mount point, options ... - type, source. btrfs reports its own device numbers.
     std::istringstream words(line);
     std::string id, parent, at, root, place, word, type, source;
     words >> id >> parent >> at >> root >> place;
@@ -59,7 +59,7 @@ inline void add_named_uses(KernelCalls& calls, const std::string& name, std::vec
 
 }  // namespace detail
 
-/// What a namespace and its partitions are used for; none: nothing has claimed them.
+/// Uses of a namespace and its partitions; empty if nothing has claimed them.
 inline std::vector<BlockUse> uses_of(KernelCalls& calls, const KernelNamespace& one) {
   std::vector<std::string> blocks = {one.name};
   for (const std::string& entry : detail::names_in(calls.sysfs() + "/class/block/" + one.name))
@@ -67,7 +67,7 @@ inline std::vector<BlockUse> uses_of(KernelCalls& calls, const KernelNamespace& 
   std::vector<BlockUse> uses;
   for (const std::string& block : blocks) detail::add_named_uses(calls, block, uses);
   if (!uses.empty()) return uses;
-  // ZFS, a program that opened it for its own: the kernel knows. Who has a partition has the whole, too.
+  // Uses such as ZFS or an exclusive open by a program. A claim of a partition also claims the whole device.
   for (const std::string& block : blocks) {
     const std::string node = "/dev/" + block;
     const int fd = calls.open_exclusive(node);
@@ -78,7 +78,7 @@ inline std::vector<BlockUse> uses_of(KernelCalls& calls, const KernelNamespace& 
   return uses;
 }
 
-/// The same of all namespaces of a controller.
+/// Uses of all namespaces of a controller.
 inline std::vector<BlockUse> uses_of(KernelCalls& calls, const KernelController& controller) {
   std::vector<BlockUse> all;
   for (const KernelNamespace& one : controller.namespaces())

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief A controller that is ours alone: reset and enabled by its registers, with an admin queue of ours.
+/// @brief A controller that the library owns: reset and enabled through its registers, with the library's admin queue.
 
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host::detail {
 
-/// ControllerAccess by registers. The transport outlives it.
+/// ControllerAccess through registers. The transport must outlive it.
 class OwnedController final : public ControllerAccess {
  public:
   OwnedController(NvmeTransport& transport, const ControllerOptions& options, const nvme::Cap& cap)
@@ -50,21 +50,21 @@ class OwnedController final : public ControllerAccess {
         Timeout(ready_limit()), "become ready (CC.EN = 1)");
   }
 
-  /// Disables the controller: it stops all access to memory, and its queues are gone.
+  /// Disables the controller: it stops all memory accesses, and its queues are deleted.
   void stop() override {
     try {
       disable_by_register();
       if (!keeps_fatal_status()) return;
     } catch (const ControllerFailure&) {
-      // One that does not listen any more may still listen to its bus.
+      // A controller that ignores its registers may still respond to a bus reset.
       if (!reset_by_bus()) throw;
       return;
     }
-    // It is idle, and not well. Where the bus has no reset, or it does not help, start() shows whether it works.
+    // It is idle, but has failed. If the bus has no reset, or the reset does not help, start() detects the failure.
     reset_by_bus();
   }
 
-  /// Tells a working controller that it will be switched off, then disables it.
+  /// Notifies a working controller of the shutdown, then disables it.
   void shut_down() override {
     const nvme::Cc cc{transport_.read32(nvme::reg::cc)};
     if (cc.en()) {
@@ -92,7 +92,7 @@ class OwnedController final : public ControllerAccess {
 
  private:
   static constexpr std::chrono::milliseconds shutdown_limit{2000};
-  static constexpr std::chrono::milliseconds fatal_limit{500};  ///< for taking a fatal status back when disabled
+  static constexpr std::chrono::milliseconds fatal_limit{500};  ///< for clearing a fatal status when disabled
 
   uint32_t choose_page_shift() const {
     const uint32_t smallest = 12 + cap_.mpsmin();
@@ -120,13 +120,13 @@ class OwnedController final : public ControllerAccess {
   void disable_by_register() {
     const Timeout deadline(ready_limit());
     nvme::Cc cc{transport_.read32(nvme::reg::cc)};
-    // Between EN = 1 and RDY = 1 the controller must be left alone, unless it has failed.
+    // Between EN = 1 and RDY = 1 the controller must not be disabled, unless it has failed.
     if (cc.en()) wait_for([](nvme::Csts status) { return status.rdy() || status.cfs(); }, deadline, "become ready");
     transport_.write32(nvme::reg::cc, cc.en(false).shn(0).raw);
     wait_for([](nvme::Csts status) { return !status.rdy(); }, deadline, "become idle (CC.EN = 0)");
   }
 
-  /// Whether a disabled controller keeps CSTS.CFS, which the disabling should have cleared.
+  /// Whether a disabled controller keeps CSTS.CFS, which disabling should clear.
   bool keeps_fatal_status() const {
     bool fatal = true;
     const Timeout deadline(std::min(fatal_limit, ready_limit()));
@@ -139,7 +139,7 @@ class OwnedController final : public ControllerAccess {
     return fatal;
   }
 
-  /// Whether it is idle and well after it.
+  /// Resets through the bus; returns whether the controller is then idle and without failure.
   bool reset_by_bus() noexcept {
     try {
       if (!transport_.reset_device()) return false;

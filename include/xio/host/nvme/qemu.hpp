@@ -32,9 +32,10 @@ namespace host {
 
 namespace detail {
 
-/// One running QEMU with its memory and its connections. Members end in reverse order: the process before the memory.
+/// One running QEMU with its memory and connections. Members are destroyed in reverse order: the process before the
+/// memory.
 struct QemuMachine {
-  /// BAR0 holds the registers, BAR2 a controller memory buffer; both addresses are free on either machine.
+  /// BAR0 holds the registers, BAR2 a controller memory buffer; both addresses are free on either machine type.
   static constexpr uint64_t bar0 = 0xe0000000;
   static constexpr uint64_t bar2 = 0xd0000000;
 
@@ -45,14 +46,14 @@ struct QemuMachine {
   std::unique_ptr<QemuChannel> channel;
   bool remote;
 
-  /// @param until  when the controller must have answered
+  /// @param until  deadline for the controller's first response
   QemuMachine(const QemuOptions& options, bool use_remote, const Timeout& until)
       : arena(arena_options(options, use_remote)), remote(use_remote) {
     try {
       start(options, until);
     } catch (const Error& failure) {
       if (!process) throw;
-      // A QEMU that refuses its options is about to end; what it says is worth waiting for.
+      // A QEMU that rejects its options is about to exit; wait for its error message.
       process->wait_end(until.passed() ? std::chrono::milliseconds(0) : std::chrono::milliseconds(500));
       throw Error(std::string(failure.what()) + "; QEMU: " + process->summary());
     }
@@ -117,16 +118,16 @@ struct QemuMachine {
     channel->set_limit(options.deadline);
   }
 
-  /// @param another  whether there is another protocol to try, which needs time too
+  /// @param another  whether another protocol remains to be tried, which needs time too
   void connect(FileDescriptor device_socket, FileDescriptor monitor_socket, const Timeout& until, bool another) {
     monitor = std::make_unique<QemuMonitor>(std::move(monitor_socket), until.left());
     const std::chrono::milliseconds deadline = another ? until.left() / 2 : until.left();
     monitor->set_limit(deadline);
-    // The device's socket is served before the machine's initial reset, which undoes configuration writes. An answer
-    // to this question proves that the reset is over.
+    // QEMU serves the device's socket before the machine's initial reset, which undoes configuration writes. A reply to
+    // this query proves that the reset is complete.
     monitor->execute("query-status");
     if (remote) {
-      // Any bus address will do, so ours are used, unless they collide with the BARs.
+      // Any bus address works, so process addresses are used unless they may collide with the BARs.
       const auto address = reinterpret_cast<uintptr_t>(arena.data());
       arena.set_bus_base(address >> 32 != 0 ? address : uint64_t{1} << 32);
       auto connection = std::make_unique<QemuRemoteChannel>(std::move(device_socket), deadline);
@@ -157,14 +158,14 @@ inline std::unique_ptr<QemuMachine> start_qemu(const QemuOptions& options) {
   try {
     return std::make_unique<QemuMachine>(options, true, until);
   } catch (const Error& failure) {
-    // What says nothing at all speaks no other protocol either.
+    // A QEMU that does not respond at all does not support the other protocol either.
     if (until.passed()) throw;
     remote_failure = failure.what();
   }
   try {
     return std::make_unique<QemuMachine>(options, false, until);
   } catch (const Error& failure) {
-    // An option that QEMU does not like fails twice for the same reason: once is enough.
+    // An option that QEMU rejects fails twice for the same reason; report it once.
     const std::string qtest_failure = failure.what();
     const auto reason = [](const std::string& text) { return text.substr(text.rfind(": ") + 1); };
     if (reason(remote_failure) == reason(qtest_failure)) throw;
@@ -174,19 +175,19 @@ inline std::unique_ptr<QemuMachine> start_qemu(const QemuOptions& options) {
 
 }  // namespace detail
 
-/// Starts a QEMU that has nothing but an NVMe controller, and drives the controller from this process.
+/// Starts a QEMU that emulates nothing but an NVMe controller, and drives the controller from this process.
 ///
-/// Queues and data lie in memory that is shared with QEMU. Doorbell words are memory too: a DoorbellProxy forwards what
-/// kernels store there. QEMU ends with this object, or with this process, in whatever way that ends. Once QEMU has
-/// ended or does not answer within the deadline, every access throws Error, and alive() is false. Kernels see nothing
-/// of that: who waits for them looks at alive() now and then.
+/// Queues and data lie in memory that is shared with QEMU. Doorbell words are memory too: a DoorbellProxy forwards the
+/// values that kernels store there. QEMU ends with this object, or with this process, however the process ends. Once
+/// QEMU has ended or does not respond within the deadline, every access throws Error, and alive() is false. Kernels do
+/// not observe such failures: the host thread that waits for them should check alive() periodically.
 ///
-/// QEMU itself (7.2 and 10.0) now and then ends with a segmentation fault where a controller with image= or memory
-/// behind it is reset or recovered by x-remote while reads are in flight. It was not seen by qtest, nor with
-/// backend=null: choose one of them for such programs, or wait for what is in flight.
+/// QEMU itself (7.2 and 10.0) occasionally crashes with a segmentation fault when a controller backed by image= or by
+/// memory is reset or recovered over x-remote while reads are in flight. The crash was not seen with qtest, nor with
+/// backend=null: use one of them for such programs, or wait for the reads in flight.
 class QemuNvme final : public NvmeTransport {
  public:
-  /// Throws Error with QEMU's own words where it cannot be started.
+  /// Throws Error with QEMU's own message if it cannot be started.
   explicit QemuNvme(const QemuOptions& options = {})
       : begin_(std::chrono::steady_clock::now()),
         machine_(detail::start_qemu(options)),
@@ -222,22 +223,22 @@ class QemuNvme final : public NvmeTransport {
   bool alive() const override { return machine_->process->running() && !machine_->channel->broken(); }
   Span<unsigned char> dma_window() const override { return {machine_->arena.data(), machine_->arena.size()}; }
 
-  /// For faults: QEMU's monitor.
+  /// QEMU's monitor, for fault injection.
   QemuMonitor& monitor() { return *machine_->monitor; }
-  /// For faults: the process itself.
+  /// The QEMU process, for fault injection.
   ChildProcess& process() { return *machine_->process; }
-  /// What the forwarding of doorbells has done so far.
+  /// Statistics of doorbell forwarding.
   DoorbellProxy::Statistics doorbell_statistics() const { return proxy_.statistics(); }
-  /// Why doorbells are not forwarded any more; empty where they are.
+  /// Why doorbells are no longer forwarded; empty while they are.
   std::string doorbell_error() const { return proxy_.error(); }
   /// True for x-remote, false for qtest.
   bool uses_remote() const { return machine_->remote; }
-  /// From the start of the constructor to the controller's answer.
+  /// Time from the start of the constructor to the controller's first response.
   std::chrono::microseconds start_time() const { return start_time_; }
 
-  /// Bus address of BAR2, which holds a controller memory buffer where `cmb_size_mb` was asked for.
+  /// Bus address of BAR2, which holds a controller memory buffer if `cmb_size_mb` is set.
   static constexpr uint64_t bar2_bus = detail::QemuMachine::bar2;
-  /// One 64-bit access to any bus address, for controller memory.
+  /// Reads 64 bits at any bus address in one access, for controller memory.
   uint64_t read_bus64(uint64_t address) {
     return told([&] { return machine_->channel->read(address, 8); });
   }
@@ -250,7 +251,7 @@ class QemuNvme final : public NvmeTransport {
   static constexpr uint64_t doorbell_base = 0x1000;
   static constexpr size_t doorbell_bytes = 4096;  // 511 queue pairs; QEMU's stride is 4 bytes
 
-  /// Runs an access; an error is told together with what QEMU said.
+  /// Runs an access; an error is reported together with QEMU's message.
   template <class Access>
   std::invoke_result_t<Access> told(Access&& access) {
     try {
@@ -271,7 +272,7 @@ class QemuNvme final : public NvmeTransport {
   std::chrono::steady_clock::time_point begin_;
   std::unique_ptr<detail::QemuMachine> machine_;
   DmaBuffer doorbells_;
-  std::vector<PostedWrite> posted_;  // of the proxy's thread
+  std::vector<PostedWrite> posted_;  // accessed by the proxy's thread only
   DoorbellProxy proxy_;
   std::chrono::microseconds start_time_;
 };

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief A conversation with QEMU over a socket: requests that wait for their reply, and doorbells that do not.
+/// @brief Channel to QEMU over a socket: requests that wait for their reply, and posted doorbell writes.
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -24,7 +24,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Two connected stream sockets: ours, and the one that QEMU inherits.
+/// Returns two connected stream sockets: this process keeps the first, QEMU inherits the second.
 inline std::pair<FileDescriptor, FileDescriptor> make_socket_pair() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -34,18 +34,18 @@ inline std::pair<FileDescriptor, FileDescriptor> make_socket_pair() {
   return {std::move(ours), std::move(theirs)};
 }
 
-/// Our end of a stream socket. Every wait has a deadline; no signal is raised when the other side is gone.
+/// This process's end of a stream socket. Every wait has a deadline; no signal is raised when the peer has closed.
 class DeadlineSocket {
  public:
   DeadlineSocket(FileDescriptor fd, std::chrono::milliseconds limit) : fd_(std::move(fd)), limit_(limit) {}
 
   int fd() const { return fd_.get(); }
   std::chrono::milliseconds limit() const { return limit_; }
-  /// Of every wait from now on.
+  /// Sets the deadline of every wait from now on.
   void set_limit(std::chrono::milliseconds limit) { limit_ = limit; }
 
-  /// Sends everything. Where the socket is full, `make_room()` is called whenever something can be read: the other side
-  /// may be blocked on replies that we have not taken.
+  /// Sends all bytes. While the socket is full, `make_room()` is called whenever data can be read: the peer may be
+  /// blocked on replies that have not been consumed.
   template <class MakeRoom>
   void send(const void* data, size_t bytes, MakeRoom&& make_room) {
     const auto* rest = static_cast<const char*>(data);
@@ -63,7 +63,7 @@ class DeadlineSocket {
     }
   }
 
-  /// Reads at most `room` bytes. Returns 0 where nothing is there and `may_wait` is false.
+  /// Reads at most `room` bytes. Returns 0 if no data is available and `may_wait` is false.
   size_t receive(void* to, size_t room, bool may_wait) {
     const Timeout deadline(limit_);
     for (;;) {
@@ -92,16 +92,16 @@ class DeadlineSocket {
   std::chrono::milliseconds limit_;
 };
 
-/// One 32-bit write that nobody waits for.
+/// One 32-bit posted write: the sender does not wait for completion.
 struct PostedWrite {
   uint64_t address;
   uint32_t value;
 };
 
-/// PCI configuration space and memory of QEMU's machine, by one of its protocols.
+/// PCI configuration space and memory of QEMU's machine, through one of its protocols.
 ///
-/// Usable from several threads at once. After the first failure the conversation is out of step, so every later call
-/// throws at once.
+/// Usable from several threads. After the first failure the stream is out of sync, so every later call throws
+/// immediately.
 class QemuChannel {
  public:
   virtual ~QemuChannel() = default;
@@ -122,13 +122,13 @@ class QemuChannel {
   void write(uint64_t address, uint64_t value, uint32_t bytes) {
     guarded([&] { return do_write(address, value, bytes); });
   }
-  /// Sends the writes in this order and returns at once; their replies are taken later, in passing.
+  /// Sends the writes in this order and returns immediately; later calls consume their replies.
   void post(const PostedWrite* writes, size_t count) {
     guarded([&] { return do_post(writes, count); });
   }
 
   bool broken() const { return broken_.load(); }
-  /// How long an answer may take from now on.
+  /// Sets the time limit for a reply from now on.
   void set_limit(std::chrono::milliseconds limit) {
     guarded([&] { return do_set_limit(limit); });
   }
@@ -143,9 +143,9 @@ class QemuChannel {
   virtual void do_post(const PostedWrite* writes, size_t count) = 0;
   virtual void do_set_limit(std::chrono::milliseconds limit) = 0;
 
-  /// Replies to posted writes are looked for when so many are outstanding,
+  /// Outstanding posted writes above which available replies are consumed,
   static constexpr size_t collect_above = 16;
-  /// and waited for when so many are: QEMU blocks once the socket is full of replies.
+  /// and above which the sender waits for replies: QEMU blocks once the socket is full of them.
   static constexpr size_t wait_above = 256;
 
  private:

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief From QemuOptions to QEMU's command line and images.
+/// @brief Builds QEMU's command line and images from QemuOptions.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -24,7 +24,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host::detail {
 
-/// Memory behind the namespaces that were given no image; vanishes with its last descriptor.
+/// Size of the anonymous memory behind a namespace without an image; it is freed with its last descriptor.
 constexpr uint64_t default_image_bytes = uint64_t{64} << 20;
 
 /// Sets O_EXCL-created or anonymous files to their size.
@@ -33,7 +33,7 @@ inline void set_file_size(int fd, uint64_t bytes, const std::string& name) {
     throw_system_error("qemu: cannot make " + name + " " + std::to_string(bytes) + " bytes long", errno);
 }
 
-/// Makes an image that is all there, or nothing at all: it gets its name when it has its length.
+/// Creates an image of full length or none at all: the file gets its name once it has its length.
 inline void create_image(const std::string& path, uint64_t bytes, const std::string& name) {
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -45,7 +45,7 @@ inline void create_image(const std::string& path, uint64_t bytes, const std::str
     if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0) return;
     if (errno == EEXIST) throw_system_error("qemu: cannot create " + name, errno);
   }
-  // Not every file system has files without a name, or links to them.
+  // Not every file system supports unnamed files or links to them.
   const FileDescriptor created(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644),
                                "qemu: cannot create " + name);
   try {
@@ -56,7 +56,7 @@ inline void create_image(const std::string& path, uint64_t bytes, const std::str
   }
 }
 
-/// Checks that a raw image can be used, or creates it where it is absent and a size is known.
+/// Checks that a raw image can be used, or creates it if it is absent and a size is known.
 inline void prepare_image(const QemuNamespace& wanted) {
   const std::string name = "image " + wanted.image;
   struct stat info{};
@@ -78,7 +78,7 @@ inline void prepare_image(const QemuNamespace& wanted) {
                 "; use another image or another lba=");
 }
 
-/// QEMU splits option values at commas; a doubled comma stands for one.
+/// Escapes commas by doubling them: QEMU splits option values at commas.
 inline std::string escape_commas(std::string text) {
   for (size_t at = 0; (at = text.find(',', at)) != std::string::npos; at += 2) text.insert(at, 1, ',');
   return text;
@@ -88,15 +88,15 @@ inline std::string with_options(const std::string& device, const std::string& mo
   return more.empty() ? device : device + "," + more;
 }
 
-/// The arguments that define the namespaces' storage and devices, and the descriptors that they name.
+/// Arguments that define the namespaces' storage and devices, and the descriptors that the arguments refer to.
 struct QemuDevices {
   std::vector<std::string> arguments;
   std::vector<FileDescriptor> images;
 
-  /// @param slot  what the machine wants of the controller's `-device`, for instance "addr=4"; may be empty
+  /// @param slot  option that the machine requires in the controller's `-device`, for instance "addr=4"; may be empty
   QemuDevices(const QemuOptions& options, const std::string& slot) {
     const bool many = !options.namespaces.empty();
-    // What the controller makes of its own `drive` has no such options.
+    // The namespace that the controller creates from its own `drive` takes no such options.
     const bool apart = many || !options.device.empty();
     const size_t count = many ? options.namespaces.size() : 1;
     const auto one_of = [&](size_t i) -> const QemuNamespace& { return many ? options.namespaces[i] : options; };
@@ -162,7 +162,7 @@ struct QemuDevices {
   }
 };
 
-/// The program to run: the option, else the environment, else the distribution's.
+/// Returns the QEMU binary to run: the option, else the environment variable, else the distribution's name.
 inline std::string qemu_binary(const QemuOptions& options) {
   if (!options.binary.empty()) return options.binary;
   const char* chosen = std::getenv("XIO_QEMU");

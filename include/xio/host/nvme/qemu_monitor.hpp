@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief QEMU's machine protocol (QMP): one JSON object in a line, for questions and for interfering with storage.
+/// @brief QEMU Machine Protocol (QMP): one JSON object per line, for queries and for fault injection in storage.
 
 #include <chrono>
 #include <mutex>
@@ -38,7 +38,7 @@ inline std::string quote(const std::string& text) {
   return quoted + "\"";
 }
 
-/// End of the JSON value that starts at `at`: the position behind it.
+/// Returns the end of the JSON value that starts at `at`: the position behind it.
 inline size_t skip_value(const std::string& text, size_t at) {
   int depth = 0;
   bool in_string = false;
@@ -62,7 +62,7 @@ inline size_t skip_value(const std::string& text, size_t at) {
   return at;
 }
 
-/// Text of the value of `key` in the object `object`, nested objects not searched; empty where there is none.
+/// Returns the text of the value of `key` in `object`, nested objects not searched; empty if absent.
 inline std::string member(const std::string& object, const std::string& key) {
   const char* spaces = " \t\r\n";
   size_t at = object.find('{');
@@ -83,7 +83,7 @@ inline std::string member(const std::string& object, const std::string& key) {
   return {};
 }
 
-/// The text that a JSON string stands for; only what QEMU writes is understood. Other values come back as they are.
+/// Decodes a JSON string; supports only the escapes that QEMU writes. Other values are returned unchanged.
 inline std::string unquote(const std::string& value) {
   if (value.size() < 2 || value.front() != '"') return value;
   std::string text;
@@ -102,11 +102,11 @@ inline std::string unquote(const std::string& value) {
 
 }  // namespace detail::json
 
-/// The monitor of one QEMU. Usable from several threads at once.
+/// The monitor of one QEMU. Usable from several threads.
 class QemuMonitor {
  public:
   /// Waits for QEMU's greeting.
-  /// @param limit  of the whole greeting, and of the answer to each command later
+  /// @param limit  for the whole greeting, and later for the reply to each command
   QemuMonitor(FileDescriptor fd, std::chrono::milliseconds limit) : socket_(std::move(fd), limit) {
     const Timeout until(limit);
     const std::string version =
@@ -118,16 +118,17 @@ class QemuMonitor {
     socket_.set_limit(limit);
   }
 
-  /// How long the answer to a command may take from now on.
+  /// Sets the time limit for the reply to a command from now on.
   void set_limit(std::chrono::milliseconds limit) {
     const std::lock_guard<std::mutex> lock(mutex_);
     socket_.set_limit(limit);
   }
 
-  /// Of QEMU, for instance "7.2.22".
+  /// QEMU's version, for instance "7.2.22".
   const std::string& version() const { return version_; }
 
-  /// Runs a command and returns its result as JSON text. Throws Error with QEMU's own words where it refuses.
+  /// Runs a command and returns its result as JSON text. Throws Error with QEMU's own message if it rejects the
+  /// command.
   /// @param arguments  a JSON object; may be empty
   std::string execute(const std::string& command, const std::string& arguments = {}) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -136,7 +137,7 @@ class QemuMonitor {
                                 (arguments.empty() ? "" : ",\"arguments\":" + arguments) + ",\"id\":" + id + "}\n";
     socket_.send(request.data(), request.size(), [] {});
     for (;;) {
-      // Events and late answers to earlier commands may come in between.
+      // Events and late replies to earlier commands may arrive in between.
       const std::string answer = line();
       if (detail::json::member(answer, "id") != id) continue;
       const std::string error = detail::json::member(answer, "error");
@@ -146,7 +147,7 @@ class QemuMonitor {
     }
   }
 
-  /// Runs a line of the human monitor, for instance `qemu-io drive0 "break read_aio A"`; returns what it prints.
+  /// Runs a command of the human monitor, for instance `qemu-io drive0 "break read_aio A"`; returns its output.
   std::string human(const std::string& command_line) {
     return detail::json::unquote(
         execute("human-monitor-command", "{\"command-line\":" + detail::json::quote(command_line) + "}"));

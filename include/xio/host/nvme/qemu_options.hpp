@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What QEMU's NVMe controller shall look like: options, and their form on a command line.
+/// @brief Options of QEMU's NVMe controller, and their command-line form.
 
 #include <chrono>
 #include <string>
@@ -16,16 +16,16 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// What holds the blocks of a namespace.
+/// Storage behind a namespace.
 enum class QemuBackend {
-  file,         ///< a raw image, QEMU's default way of reading and writing (a thread pool)
-  threads,      ///< a raw image, thread pool asked for explicitly
-  uring,        ///< a raw image through io_uring; the fastest that keeps data
-  null,         ///< no storage: writes vanish, reads leave the buffer alone
-  null_zeroes,  ///< no storage: writes vanish, reads give zeroes
+  file,         ///< a raw image, with QEMU's default I/O engine (a thread pool)
+  threads,      ///< a raw image, with the thread pool requested explicitly
+  uring,        ///< a raw image through io_uring; the fastest backend that keeps data
+  null,         ///< no storage: writes are discarded, reads leave the buffer unchanged
+  null_zeroes,  ///< no storage: writes are discarded, reads return zeroes
 };
 
-/// How registers are reached.
+/// How registers are accessed.
 enum class QemuProtocol {
   automatic,  ///< remote if it works, else qtest
   remote,     ///< QEMU's multi-process protocol (machine x-remote): no board, no CPU
@@ -34,34 +34,34 @@ enum class QemuProtocol {
 
 /// One namespace.
 struct QemuNamespace {
-  /// Raw image. Empty: memory that vanishes with QEMU. Must exist unless `size` is given; is created only where absent,
-  /// and never resized.
+  /// Raw image. Empty: anonymous memory, lost when QEMU ends. The image must exist unless `size` is given; it is
+  /// created only if absent, and never resized.
   std::string image;
-  uint64_t size = 0;           ///< bytes; 0: the size of the image, or 64 MiB where there is none
+  uint64_t size = 0;           ///< bytes; 0: the size of the image, or 64 MiB if there is none
   uint32_t block_bytes = 512;  ///< logical block size: a power of two from 512 to 65536
   QemuBackend backend = QemuBackend::file;
-  uint32_t nsid = 0;  ///< 0: the next number; only where QemuOptions::namespaces is used
-  /// More options of `-device nvme-ns`, comma separated: metadata, protection information, zones.
+  uint32_t nsid = 0;  ///< 0: the next number; used only in QemuOptions::namespaces
+  /// Further options of `-device nvme-ns`, comma separated: metadata, protection information, zones.
   std::string device;
   /// Values of `-blockdev` that replace `backend`, for QEMU's filters (blkdebug, throttle). The last one must define
-  /// the node `drive0` (`drive1` for the second namespace, and so on). `@image@` stands for the image's path.
+  /// the node `drive0` (`drive1` for the second namespace, and so on). `@image@` is replaced by the image's path.
   std::vector<std::string> blockdevs;
 };
 
-/// How to start QEMU. The members of the base class describe namespace 1, unless `namespaces` is filled.
+/// How to start QEMU. The members of the base class describe namespace 1, unless `namespaces` is not empty.
 struct QemuOptions : QemuNamespace {
   std::vector<QemuNamespace> namespaces;  ///< replaces the single namespace
-  uint32_t queues = 0;                    ///< most I/O queue pairs; 0: QEMU's default (64)
-  int mdts = -1;                         ///< most data of a command is 4096 << mdts bytes, 0: no limit; -1: default (7)
-  std::string serial = "xio";            ///< serial number
-  std::string device_options;            ///< more options of `-device nvme`, comma separated
-  std::vector<std::string> arguments;    ///< more arguments of QEMU, placed before the devices
-  size_t dma_bytes = size_t{256} << 20;  ///< memory for queues and data
-  std::string binary;                    ///< empty: environment XIO_QEMU, else qemu-system-x86_64 in PATH
+  uint32_t queues = 0;                    ///< maximum number of I/O queue pairs; 0: QEMU's default (64)
+  int mdts = -1;                          ///< largest transfer: 4096 << mdts bytes; 0: no limit; -1: default (7)
+  std::string serial = "xio";             ///< serial number
+  std::string device_options;             ///< further options of `-device nvme`, comma separated
+  std::vector<std::string> arguments;     ///< further arguments of QEMU, placed before the devices
+  size_t dma_bytes = size_t{256} << 20;   ///< memory for queues and data
+  std::string binary;                     ///< empty: environment XIO_QEMU, else qemu-system-x86_64 in PATH
   QemuProtocol protocol = QemuProtocol::automatic;
-  std::chrono::milliseconds deadline{20000};  ///< of every exchange with a QEMU that has started
+  std::chrono::milliseconds deadline{20000};  ///< for every exchange with a running QEMU
   std::chrono::milliseconds start_deadline{
-      10000};  ///< from the start to the controller's answer, all attempts together
+      10000};  ///< from the start to the controller's first response, over all attempts
 };
 
 namespace detail {
@@ -119,14 +119,14 @@ inline void set_qemu_option(QemuOptions& options, const std::string& key, const 
 
 }  // namespace detail
 
-/// Reads `qemu[:key=value,...]`; throws Error with one line for anything that is not understood.
+/// Parses `qemu[:key=value,...]`; throws Error with a one-line message for invalid input.
 ///
-/// Keys: `image` path of a raw image; `size` bytes; `lba` block size in bytes; `queues` most I/O queue pairs; `mdts`
-/// exponent; `ms` bytes of metadata of each block, `mset` 0: apart from them, 1: in them, `pi` type of protection
-/// information; `zoned` bytes of a zone; `backend` file, threads, uring, null, null-zeroes; `dma` bytes of memory for
-/// queues and data; `binary` path of QEMU; `transport` auto, remote, qtest; `device` more options of QEMU's nvme
-/// device. K, M and G may follow a number. Values hold no comma, except for `device`: it comes last, and everything
-/// after `device=` is its value.
+/// Keys: `image` path of a raw image; `size` bytes; `lba` block size in bytes; `queues` maximum number of I/O queue
+/// pairs; `mdts` exponent; `ms` bytes of metadata per block, `mset` 0: separate, 1: interleaved, `pi` type of
+/// protection information; `zoned` bytes of a zone; `backend` file, threads, uring, null, null-zeroes; `dma` bytes of
+/// memory for queues and data; `binary` path of QEMU; `transport` auto, remote, qtest; `device` further options of
+/// QEMU's nvme device. A number may have the suffix K, M or G. Values contain no comma, except for `device`: it comes
+/// last, and everything after `device=` is its value.
 inline QemuOptions parse_qemu_spec(const std::string& spec) {
   QemuOptions options;
   const std::string prefix = "qemu";

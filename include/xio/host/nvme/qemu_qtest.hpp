@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief QEMU's test protocol: lines of text that read and write the memory and ports of a board whose CPU is stopped.
+/// @brief QEMU's test protocol: text commands that access the memory and ports of a board whose CPU is stopped.
 
 #include <chrono>
 #include <string>
@@ -18,10 +18,10 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Our end of `-object qtest`, for a device in one slot of PCI bus 0.
+/// Client of `-object qtest`, for a device in one slot of PCI bus 0.
 class QemuQtestChannel final : public QemuChannel {
  public:
-  /// @param slot  device number on bus 0; function 0 is meant
+  /// @param slot  device number on bus 0; function 0 is used
   QemuQtestChannel(FileDescriptor fd, std::chrono::milliseconds limit, uint32_t slot)
       : socket_(std::move(fd), limit), slot_(slot) {}
 
@@ -49,7 +49,7 @@ class QemuQtestChannel final : public QemuChannel {
     std::string lines;
     for (size_t i = 0; i < count; ++i)
       lines += "writel " + to_hex(writes[i].address) + " " + to_hex(writes[i].value) + "\n";
-    outstanding_ += count;  // before sending: replies may come while the rest of the lines waits for room
+    outstanding_ += count;  // before sending: replies may come while the rest of the lines waits for space
     send(lines);
     if (outstanding_ > collect_above) collect(outstanding_ > wait_above);
   }
@@ -72,7 +72,7 @@ class QemuQtestChannel final : public QemuChannel {
     return value;
   }
 
-  /// Takes replies to posted writes: all of them, or those that are there.
+  /// Consumes replies to posted writes: all of them, or those already received.
   void collect(bool all) {
     uint64_t ignored;
     while (outstanding_ > 0 && take_reply(ignored, all)) --outstanding_;
@@ -99,9 +99,9 @@ class QemuQtestChannel final : public QemuChannel {
 
   DeadlineSocket socket_;
   uint32_t slot_;
-  size_t outstanding_ = 0;  // posted writes whose reply was not taken
+  size_t outstanding_ = 0;  // posted writes whose reply was not consumed
   std::string received_;
-  size_t begin_ = 0;  // of the first reply in received_ that was not taken
+  size_t begin_ = 0;  // of the first reply in received_ that was not consumed
 };
 
 }  // namespace host

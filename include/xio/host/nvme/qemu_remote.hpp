@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// @brief QEMU's multi-process protocol: a device that is driven by messages of another process.
+/// @brief QEMU's multi-process protocol: another process drives a device by messages.
 ///
 /// A message is a header (command, size) and a payload in QEMU's native layout on a 64-bit little-endian machine. The
-/// protocol is private to QEMU, so the first answer must be probed before it is trusted.
+/// protocol is private to QEMU, so the first reply must be probed before it is trusted.
 
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -24,19 +24,19 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Our end of `-object x-remote-object`.
+/// Client of `-object x-remote-object`.
 class QemuRemoteChannel final : public QemuChannel {
  public:
   QemuRemoteChannel(FileDescriptor fd, std::chrono::milliseconds limit) : socket_(std::move(fd), limit) {}
 
-  /// Tells QEMU which memory the device can reach: `bytes` of the file `fd`, seen by the device from address `bus`.
+  /// Shares the device's memory with QEMU: `bytes` of the file `fd`, at bus address `bus`.
   void share_memory(int fd, uint64_t bus, uint64_t bytes) {
     MemoryMessage message{};
     message.header = {share_memory_command, 0, sizeof message - sizeof(Header)};
     message.bus[0] = bus;
     message.bytes[0] = bytes;
 
-    // The descriptor travels with the header; QEMU reads header and payload in two calls.
+    // The descriptor is sent with the header; QEMU reads header and payload in two calls.
     iovec part{&message, sizeof(Header)};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
     msghdr envelope{};
@@ -120,7 +120,7 @@ class QemuRemoteChannel final : public QemuChannel {
     while (count > 0) {
       const size_t part = count < 32 ? count : 32;
       for (size_t i = 0; i < part; ++i) batch[i] = access(memory_write_command, writes[i].address, writes[i].value, 4);
-      outstanding_ += part;  // before sending: replies may come while the rest of the batch waits for room
+      outstanding_ += part;  // before sending: replies may come while the rest of the batch waits for space
       send(batch, part * sizeof(AccessMessage));
       writes += part;
       count -= part;
@@ -146,7 +146,7 @@ class QemuRemoteChannel final : public QemuChannel {
     return value;
   }
 
-  /// Takes replies to posted writes: all of them, or those that are there.
+  /// Consumes replies to posted writes: all of them, or those already received.
   void collect(bool all) {
     uint64_t ignored;
     while (outstanding_ > 0 && take_reply(ignored, all)) --outstanding_;
@@ -171,7 +171,7 @@ class QemuRemoteChannel final : public QemuChannel {
   }
 
   DeadlineSocket socket_;
-  size_t outstanding_ = 0;  // posted writes whose reply was not taken
+  size_t outstanding_ = 0;  // posted writes whose reply was not consumed
   unsigned char buffer_[sizeof(Reply) * 64];
   size_t begin_ = 0;
   size_t end_ = 0;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief An I/O queue pair: its memory, its life on the controller, and the handle that kernels get.
+/// @brief An I/O queue pair: its memory, its creation and deletion on the controller, and the handle for kernels.
 
 #include <cstring>
 #include <memory>
@@ -24,7 +24,7 @@ namespace host {
 
 namespace detail {
 
-/// `options` with what a GPU needs that is to run the kernels, where they leave it open.
+/// Returns `options` with unset members filled in for a GPU that is to run the kernels.
 inline QueueOptions placed(QueueOptions options, NvmeTransport& transport) {
   const Executor& executor = options.executor;
   if (!executor.gpu()) return options;
@@ -32,14 +32,14 @@ inline QueueOptions placed(QueueOptions options, NvmeTransport& transport) {
   if (!options.executor_address) options.executor_address = [executor](void* cpu) { return executor.address(cpu); };
   if (!options.allocate_rings) {
     options.allocate_rings = [executor, &transport](size_t bytes, size_t alignment) {
-      // Runtimes register whole pages.
+      // GPU runtimes register whole pages.
       const size_t page = PageMap::page_bytes();
       return executor.share(transport.allocate((bytes + page - 1) / page * page, alignment < page ? page : alignment));
     };
   }
   if (!options.allocate_record) options.allocate_record = options.allocate_rings;
   if (!options.allocate_state) {
-    // Nobody but kernels looks at it.
+    // Only kernels access this state.
     options.allocate_state = [gpu = executor.gpu()](size_t bytes, size_t alignment) {
       const MemoryBuffer buffer = MemoryAllocator(gpu).allocate(MemoryKind::vram_coarse, bytes, alignment);
       return DmaBuffer(buffer.gpu(), 0, buffer.size(), buffer.owner());
@@ -76,7 +76,7 @@ class QueuePair final : public QueueRecord {
       close_doorbells();
       throw;
     } catch (...) {
-      // Whether the controller took the command is not known: it may use the rings.
+      // It is unknown whether the controller executed the command: it may use the rings.
       detain();
       close_doorbells();
       throw;
@@ -94,7 +94,7 @@ class QueuePair final : public QueueRecord {
   }
   void forget() override { live_ = false; }
 
-  /// Deletes the queues on the controller; SQ first.
+  /// Deletes the queues on the controller, SQ first.
   void destroy() {
     if (!live_) return;
     live_ = false;
@@ -109,7 +109,7 @@ class QueuePair final : public QueueRecord {
     }
   }
 
-  /// Whether kernels can use it.
+  /// Whether kernels can use the queue pair.
   bool live() const { return live_ && open_; }
   uint64_t generation() const { return generation_; }
   const QueuePlan& plan() const { return plan_; }
@@ -146,7 +146,7 @@ class QueuePair final : public QueueRecord {
     return "queue " + std::to_string(qid) + ", " + std::to_string(entries) + " entries";
   }
 
-  /// New memory for everything; the old memory goes first, since the controller does not use it any more.
+  /// Allocates all memory anew; the old memory is freed first, since the controller no longer uses it.
   void allocate() {
     const size_t page = state_->page_bytes();
     for (DmaBuffer* buffer :
@@ -164,7 +164,7 @@ class QueuePair final : public QueueRecord {
     cq_pages_ = list_pages(cq_);
   }
 
-  /// A list of the pages of a ring; where it is longer than a page, the last word of each page points to the next.
+  /// Builds the page list of a ring; if the list exceeds one page, the last word of each page points to the next.
   DmaBuffer list_pages(const DmaBuffer& ring) const {
     const size_t page = state_->page_bytes();
     const size_t words = page / sizeof(uint64_t);
@@ -191,8 +191,8 @@ class QueuePair final : public QueueRecord {
   uint32_t sq_word() const { return state_->sq_word(qid); }
   uint32_t cq_word() const { return state_->cq_word(qid); }
 
-  /// A new queue starts at zero, and so must every word that the controller compares with. A stale EventIdx would
-  /// suppress the first kick.
+  /// Opens the doorbells. A new queue starts at zero, and so must all words that the controller compares with: a stale
+  /// EventIdx would suppress the first ring.
   void open_doorbells() {
     if (state_->shadow_wanted()) {
       for (const uint32_t word : {sq_word(), cq_word()}) {
@@ -262,7 +262,7 @@ class QueuePair final : public QueueRecord {
     handle_ = handle;
   }
 
-  /// Lets a GPU store to all doorbells of the controller: its queues share pages.
+  /// Gives a GPU access to all doorbells of the controller: its queues share pages.
   std::shared_ptr<void> reach_doorbells() const {
     if (!options_.executor.gpu()) return nullptr;
     NvmeTransport& transport = state_->transport();
@@ -277,19 +277,19 @@ class QueuePair final : public QueueRecord {
   CommandLimits limits_;
   uint64_t namespace_blocks_;
   uint32_t block_shift_;
-  std::shared_ptr<void> doorbells_;  // lets a GPU store to them
+  std::shared_ptr<void> doorbells_;  // gives a GPU access to them
   DmaBuffer sq_, cq_, lists_, state_memory_, slots_, failures_, notifications_, sq_pages_, cq_pages_;
   nvme::QueueHandle handle_{};
   uint64_t generation_ = 0;
-  bool live_ = false;  // as far as is known, it exists on the controller
-  bool open_ = false;  // its doorbells are
+  bool live_ = false;  // it exists on the controller, as far as is known
+  bool open_ = false;  // its doorbells are open
 };
 
 }  // namespace detail
 
-/// An I/O queue pair of an NvmeController; deletes it on the controller when destroyed. Movable.
+/// An I/O queue pair of an NvmeController; the destructor deletes it on the controller. Movable.
 ///
-/// No kernel may use the queue any more when it is destroyed, or while its controller is being reset or recovered.
+/// No kernel may use the queue when it is destroyed, or while its controller is being reset or recovered.
 class NvmeQueue {
  public:
   NvmeQueue() = default;
@@ -304,15 +304,16 @@ class NvmeQueue {
   }
   ~NvmeQueue() { drop(); }
 
-  /// False once the controller was reset without recover(), whether or not that succeeded, or is gone, and for a queue
-  /// that was moved from.
+  /// False once the controller was reset without recover(), whether or not the reset succeeded, once the NvmeController
+  /// is destroyed, and for a moved-from queue.
   bool valid() const {
     if (!pair_) return false;
     const std::lock_guard<std::mutex> lock(pair_->state().mutex);
     return pair_->live();
   }
 
-  /// What kernels get; by value. Take it again after NvmeController::recover(): the queue has new memory then.
+  /// Handle for kernels, passed by value. Fetch it again after NvmeController::recover(): the queue then has new
+  /// memory.
   nvme::QueueHandle handle() const {
     const std::lock_guard<std::mutex> lock(existing().state().mutex);
     if (!pair_->live())
@@ -320,18 +321,19 @@ class NvmeQueue {
     return pair_->handle();
   }
 
-  /// How often the queue was created: 1 at first, one more after each recovery. Handles of earlier ones are void.
+  /// Number of times the queue was created: 1 at first, one more after each recovery. Handles of earlier generations
+  /// are invalid.
   uint64_t generation() const {
     const std::lock_guard<std::mutex> lock(existing().state().mutex);
     return pair_->generation();
   }
 
   uint32_t qid() const { return existing().qid; }
-  /// Sizes as they are; `depth` may be less than what was asked for.
+  /// Actual sizes; `depth` may be less than requested.
   const QueuePlan& plan() const { return existing().plan(); }
 
-  /// Deletes the queues on the controller now; throws AdminError where it refuses. The destructor does the same
-  /// quietly.
+  /// Deletes the queues on the controller now; throws AdminError if it rejects the command. The destructor does the
+  /// same but ignores errors.
   void remove() {
     if (!pair_) return;
     const std::unique_ptr<detail::QueuePair> pair = std::move(pair_);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief From what a user asks of an I/O queue pair to the sizes of its parts.
+/// @brief Derives the sizes of an I/O queue pair's parts from the user's options.
 
 #include <cstddef>
 #include <functional>
@@ -22,77 +22,76 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// What a queue pair shall be like.
+/// Requested properties of a queue pair.
 struct QueueOptions {
-  uint32_t depth = 64;      ///< most commands in flight; 1 to the controller's largest queue (CAP.MQES + 1)
-  uint32_t nsid = 1;        ///< namespace of commands that name none; 0: commands name theirs, and tell what they move
+  uint32_t depth = 64;      ///< maximum commands in flight; 1 to the controller's largest queue (CAP.MQES + 1)
+  uint32_t nsid = 1;        ///< namespace of commands that name none; 0: commands name theirs, and give their length
                             ///< (nvme::Command::moves()); LBAs are not checked
   uint32_t qid = 0;         ///< identifier of both queues; 0: a free one of NvmeController::queue_ids()
   uint32_t sq_entries = 0;  ///< size of the submission ring, a power of two; 0: the smallest that holds `depth`
-  uint32_t cq_entries = 0;  ///< size of the completion ring, a power of two; 0: twice the SQ where the controller can
-  /// Completion slots: an operation waits for room while another one so many before it has not ended, and its result is
-  /// kept for as long. A power of two up to 32768, at least twice the depth; 0: at least that, up to 4096 while their
-  /// lists take no more than 1 MiB.
+  uint32_t cq_entries = 0;  ///< size of the completion ring, a power of two; 0: twice the SQ if possible
+  /// Completion slots: an operation waits while the operation that many positions earlier is incomplete, and its result
+  /// is kept for as many operations. A power of two up to 32768, at least twice the depth; 0: at least that, up to 4096
+  /// while their lists take no more than 1 MiB.
   uint32_t completion_slots = 0;
-  /// Failed operations that are kept on record beyond that, for tokens that are asked for late: 64 to 1048576. Answers
-  /// are exact until so many have failed after them; then they can be Status::expired.
+  /// Failed operations kept on record beyond the slots, for tokens that are queried late: 64 to 1048576. Results are
+  /// exact until that many later operations have failed; then they can be Status::expired.
   uint32_t failures_on_record = 1024;
-  bool shadow_doorbells = false;  ///< Doorbell Buffer Config; once it is on, every new queue has shadow doorbells
+  bool shadow_doorbells = false;  ///< Doorbell Buffer Config; once enabled, every new queue has shadow doorbells
   bool non_contiguous = false;    ///< describe the rings by lists of pages (PC = 0); needs CAP.CQR = 0
-  /// Accept a namespace that keeps metadata apart from its blocks. Each command that moves or compares blocks then says
-  /// where theirs is, by metadata(), or has the drive make it, by protection_action(), where that is all of it: the
-  /// drive reads and writes bus address 0 for one that does neither. Metadata inside of the blocks is refused in any
-  /// case.
+  /// Accepts a namespace with separate metadata. Each command that moves or compares blocks then gives its metadata
+  /// buffer by metadata(), or lets the controller generate it by protection_action(), if the metadata is protection
+  /// information only: without either, the controller accesses bus address 0. Interleaved metadata is always rejected.
   bool metadata_by_caller = false;
 
   /// Memory for the PRP or SGL list of one command, in bytes: a power of two up to the controller's page, or whole
   /// pages. 0: none, commands move at most one page. Empty: enough for the longest command, at most a page.
   std::optional<uint32_t> list_bytes;
 
-  /// Who runs the kernels; on() sets it. Where it is a GPU, what follows here and is left empty is filled in: its
-  /// clock, memory that it reaches for rings and records, memory of its own for the state, its addresses. It is let in
-  /// to the doorbells, too.
+  /// Executor of the kernels; on() sets it. For a GPU, the following members are filled in if unset: its clock rate,
+  /// memory accessible to it for rings and records, its own memory for the state, and its addresses. It also gets
+  /// access to the doorbells.
   Executor executor;
   uint64_t clock_hz = 0;   ///< rate of the executor's clock (measure_clock_rate()); for QueueHandle::clock_hz
   uint64_t flush_bus = 0;  ///< for QueueHandle::flush_bus
 
   using Allocate = std::function<DmaBuffer(size_t bytes, size_t alignment)>;
   Allocate allocate_rings;   ///< zeroed memory for the rings and lists; empty: NvmeTransport::allocate
-  Allocate allocate_sq;      ///< the same for the submission ring alone; empty: allocate_rings
-  Allocate allocate_cq;      ///< the same for the completion ring alone; empty: allocate_rings
-  Allocate allocate_record;  ///< the same for the pages of shadow doorbells, of the first queue that has some; empty:
-                             ///< as they
+  Allocate allocate_sq;      ///< zeroed memory for the submission ring only; empty: allocate_rings
+  Allocate allocate_cq;      ///< zeroed memory for the completion ring only; empty: allocate_rings
+  Allocate allocate_record;  ///< zeroed memory for the pages of shadow doorbells; the first queue with some allocates
+                             ///< them; empty: allocate_rings for a GPU, else NvmeTransport::allocate
   Allocate allocate_state;   ///< zeroed memory that only the executor uses; empty: NvmeTransport::allocate
-  /// From an address on the CPU to the executor's address of the same byte; empty: they are equal.
+  /// Translates a CPU address to the executor's address of the same byte; empty: they are equal.
   std::function<void*(void*)> executor_address;
 };
 
-/// Options of a queue whose kernels `executor` runs: `controller.create_queue(on(gpu))`.
+/// Returns options for a queue whose kernels `executor` runs: `controller.create_queue(on(gpu))`.
 inline QueueOptions on(Executor executor, QueueOptions options = {}) {
   options.executor = std::move(executor);
   return options;
 }
 
-/// Limits that the plan of a queue depends on.
+/// Controller and namespace limits that a queue plan depends on.
 struct QueueLimits {
   uint32_t max_entries = 0;         ///< of one queue: CAP.MQES + 1
   bool contiguous_required = true;  ///< CAP.CQR
   uint32_t page_shift = 12;         ///< log2 of the controller's memory page
   uint32_t block_shift = 9;         ///< log2 of the namespace's block
   uint64_t max_transfer_bytes = 0;  ///< of one command; 0: no limit
-  CommandLimits commands;           ///< those of single commands; its transfer_bytes is not looked at
+  CommandLimits commands;           ///< of single commands; its transfer_bytes is ignored
 };
 
 /// Sizes of the parts of a queue pair.
 struct QueuePlan {
-  uint32_t depth = 0;            ///< what can be in flight; may be less than what was asked for
+  uint32_t depth = 0;            ///< maximum commands in flight; may be less than requested
   uint32_t sq_entries = 0;       ///< power of two
   uint32_t cq_entries = 0;       ///< power of two
   uint32_t slots = 0;            ///< completion slots: power of two, at least 2 * depth
-  uint32_t list_bytes = 0;       ///< of each slot; 0: none
-  uint32_t max_blocks = 0;       ///< of one command
-  uint32_t failure_entries = 0;  ///< of the log of failures
-  // As QueueHandle has them, of the controller alone.
+  uint32_t list_bytes = 0;       ///< per slot; 0: none
+  uint32_t max_blocks = 0;       ///< per command
+  uint32_t failure_entries = 0;  ///< entries of the failure log
+  // Limits of the controller alone, as in QueueHandle.
   uint32_t max_bytes = 0;             ///< data of a command that is not split
   uint32_t append_bytes = 0;          ///< data of Zone Append
   uint32_t verify_blocks = 0;         ///< of one Verify
@@ -126,7 +125,7 @@ inline uint32_t plan_slots(uint32_t wanted, uint32_t depth, uint32_t list_bytes)
   return wanted;
 }
 
-/// Checks a ring size that the user fixed.
+/// Checks a ring size that the user set.
 inline uint32_t fixed_ring(const char* name, uint32_t entries, uint32_t largest) {
   if (entries < 2 || (entries & (entries - 1)) != 0 || entries > largest)
     throw Error(std::string(name) + " = " + std::to_string(entries) + " is not accepted; a power of two from 2 to " +
@@ -134,7 +133,7 @@ inline uint32_t fixed_ring(const char* name, uint32_t entries, uint32_t largest)
   return entries;
 }
 
-/// Data pages that a list of so many bytes can name, chain pointers taken off.
+/// Number of data pages that a list of `list_bytes` can address, excluding chain pointers.
 inline uint64_t list_capacity(uint64_t list_bytes, uint64_t page_bytes) {
   const uint64_t pages = (list_bytes + page_bytes - 1) / page_bytes;
   return pages == 0 ? 0 : list_bytes / 8 - (pages - 1);
@@ -144,7 +143,7 @@ inline void plan_lists(const QueueOptions& wanted, const QueueLimits& limits, Qu
   const uint64_t page = uint64_t{1} << limits.page_shift;
   uint64_t longest = uint64_t{max_command_blocks} << limits.block_shift;
   if (limits.max_transfer_bytes != 0 && limits.max_transfer_bytes < longest) longest = limits.max_transfer_bytes;
-  uint64_t reach = page;  // bytes that a command can name wherever its buffer starts
+  uint64_t reach = page;  // bytes that a command can address for any start of its buffer
   if (wanted.list_bytes) {
     const uint64_t bytes = *wanted.list_bytes;
     const bool fits = bytes <= page ? (bytes & (bytes - 1)) == 0 && bytes % 8 == 0 : bytes % page == 0;
@@ -164,7 +163,7 @@ inline void plan_lists(const QueueOptions& wanted, const QueueLimits& limits, Qu
                 " bytes is more than one command can move; raise list_bytes");
 }
 
-/// Logical blocks of a command without data; at least 1, since no controller refuses all.
+/// Maximum logical blocks of a command without data; at least 1, since no controller rejects every size.
 inline uint32_t most_blocks(uint64_t bytes, uint64_t otherwise, uint32_t block_shift) {
   const uint64_t limit = (bytes != 0 ? bytes : otherwise) >> block_shift;
   if ((bytes | otherwise) == 0 || limit > max_command_blocks) return max_command_blocks;
@@ -186,10 +185,10 @@ inline void plan_limits(const QueueLimits& limits, QueuePlan& plan) {
 
 }  // namespace detail
 
-/// Turns wishes into sizes; throws Error where the controller cannot have such a queue.
+/// Converts the requested options into sizes; throws Error if the controller does not support such a queue.
 ///
-/// Rings are powers of two. Where CAP.MQES + 1 is none, the largest ring is the power of two below it. One slot of a
-/// ring always stays free, so a depth of CAP.MQES + 1 is accepted and gives one command less in flight.
+/// Rings are powers of two. If CAP.MQES + 1 is not one, the largest ring is the power of two below it. One ring entry
+/// always stays free, so a depth of CAP.MQES + 1 is accepted but allows one command less in flight.
 inline QueuePlan plan_queue(const QueueOptions& wanted, const QueueLimits& limits) {
   if (wanted.depth == 0) throw Error("a queue needs a depth of at least 1");
   if (wanted.depth > limits.max_entries)

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief An NVMe controller of this machine as a transport, taken by vfio: no kernel module, no driver beside us.
+/// @brief An NVMe controller of this machine as a transport, opened through vfio: no kernel module, no other driver.
 
 #include <algorithm>
 #include <chrono>
@@ -33,7 +33,7 @@ namespace host {
 
 namespace detail {
 
-/// Throws, and says what to do, where the function is no NVMe controller that vfio has.
+/// Throws, with a remedy, unless the function is an NVMe controller bound to vfio-pci.
 inline void check_vfio_function(const PciFunction& pci) {
   const std::string name = "vfio: " + pci.address();
   if (!pci.present()) throw Error(name + " is not there; `xio-tester list` and `lspci -D` show what is");
@@ -54,7 +54,7 @@ inline void check_vfio_function(const PciFunction& pci) {
 inline std::unique_ptr<VfioAccess> open_vfio(const std::shared_ptr<KernelCalls>& calls, const PciFunction& pci,
                                              const VfioOptions& options) {
   check_vfio_function(pci);
-  // A kernel without group nodes has character devices alone.
+  // A kernel without group nodes offers device nodes only.
   const bool node = !pci.vfio_device().empty();
   if (options.interface == VfioInterface::iommufd ||
       (options.interface == VfioInterface::automatic && node && !calls->exists("/dev/vfio/" + pci.iommu_group())))
@@ -66,12 +66,12 @@ inline std::unique_ptr<VfioAccess> open_vfio(const std::shared_ptr<KernelCalls>&
 
 /// Drives the controller at a PCI address from this process; the device must be bound to vfio-pci (scripts/xio-bind).
 ///
-/// Queues and data lie in one region of memory that is mapped for the device once. Doorbell words are the registers
-/// themselves. The end disables the controller, takes its bus mastering and its memory away, and gives the device
-/// back to the kernel, which resets it.
+/// Queues and data lie in one memory region that is mapped for the device once. Doorbell words are the registers
+/// themselves. The destructor disables the controller, revokes its bus mastering and its memory mappings, and returns
+/// the device to the kernel, which resets it.
 class VfioNvme final : public NvmeTransport {
  public:
-  /// Throws Error, with what to do about it, where the kernel does not let us have the device.
+  /// Throws Error, with a remedy, if the kernel does not grant the device.
   explicit VfioNvme(const VfioOptions& options,
                     const std::shared_ptr<KernelCalls>& calls = std::make_shared<KernelCalls>())
       : pci_(options.address, calls->sysfs()),
@@ -91,7 +91,7 @@ class VfioNvme final : public NvmeTransport {
       quiesce();
       device_.change_command(0, VfioDevice::bus_master);
     } catch (const std::exception&) {
-      // The device is gone, or does not obey: closing it makes the kernel reset it.
+      // The device is removed, or does not respond: closing it makes the kernel reset it.
     }
   }
 
@@ -101,7 +101,7 @@ class VfioNvme final : public NvmeTransport {
     return low | uint64_t{device_.read32(offset + 4)} << 32;
   }
   void write32(uint64_t offset, uint32_t value) override { device_.write32(offset, value); }
-  // Controllers exist that take registers in halves only.
+  // Some controllers accept register writes in 32-bit halves only.
   void write64(uint64_t offset, uint64_t value) override {
     device_.write32(offset, static_cast<uint32_t>(value));
     device_.write32(offset + 4, static_cast<uint32_t>(value >> 32));
@@ -119,7 +119,7 @@ class VfioNvme final : public NvmeTransport {
                   std::to_string(device_.mapped_bytes(doorbell_base)) +
                   " bytes of doorbells that are mapped; use a lower queue number");
   }
-  /// Function level reset, where the device has one.
+  /// Function level reset, if the device supports it.
   bool reset_device() override {
     if (!device_.can_reset()) return false;
     device_.reset();
@@ -129,16 +129,16 @@ class VfioNvme final : public NvmeTransport {
   std::string description() const override {
     return "NVMe controller " + pci_.address() + " by vfio (" + access_->description() + ")";
   }
-  /// False once the kernel wants the device back or has seen an uncorrectable error of it; end the controller then.
+  /// False once the kernel requests the device back or has seen an uncorrectable error of it; end the controller then.
   bool alive() const override { return !device_.wanted_back() && !device_.bus_error(); }
   Span<unsigned char> dma_window() const override { return {arena_.data(), arena_.size()}; }
 
-  /// BAR0 from its start, as far as it is mapped in one piece; for DoorbellMapping.
+  /// BAR0 from its start, as far as one mapping covers it; for DoorbellMapping.
   Span<unsigned char> registers() const {
     return {static_cast<unsigned char*>(device_.mapped(0, 0)), static_cast<size_t>(device_.mapped_bytes(0))};
   }
   const PciFunction& pci() const { return pci_; }
-  /// Lets the controller reach memory of the caller's, until the buffer ends or this object does.
+  /// Maps the caller's memory for the controller, until the buffer or this object is destroyed.
   /// @param data  a multiple of the page size, as is `bytes`
   DmaBuffer map(void* data, size_t bytes, std::shared_ptr<void> owner = nullptr) {
     return space_.map(data, bytes, 0, std::move(owner));
@@ -146,10 +146,10 @@ class VfioNvme final : public NvmeTransport {
 
  private:
   static constexpr uint64_t doorbell_base = 0x1000;
-  /// Bus addresses of huge pages are aligned as they are, so that the IOMMU can use pages as large.
+  /// Bus addresses of huge pages have the same alignment as the pages, so that the IOMMU can use large pages.
   static constexpr uint64_t huge_alignment = uint64_t{2} << 20;
 
-  /// Disables a controller that nobody has disabled: it may be fetching commands.
+  /// Disables a controller that was left enabled: it may be fetching commands.
   void quiesce() {
     nvme::Cc cc{read32(nvme::reg::cc)};
     if (~cc.raw == 0 || !cc.en()) return;
@@ -160,7 +160,7 @@ class VfioNvme final : public NvmeTransport {
     while (nvme::Csts{read32(nvme::reg::csts)}.rdy() && !deadline.passed()) backoff.pause();
   }
 
-  // They end in reverse order: mappings of memory, then the device, then the address space.
+  // Destroyed in reverse order: memory mappings, then the device, then the address space.
   PciFunction pci_;
   std::unique_ptr<VfioAccess> access_;
   VfioSpace space_;

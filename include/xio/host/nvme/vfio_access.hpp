@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What the vfio transport needs of the kernel: a device and an IOMMU address space, whichever interface gives
-/// them.
+/// @brief Kernel interface of the vfio transport: a device and an IOMMU address space, by container group or iommufd.
 
 #include <linux/vfio.h>
 #include <sys/resource.h>
@@ -23,14 +22,14 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Bus addresses that the IOMMU lets a device use; both ends belong to it.
+/// Range of bus addresses that the IOMMU lets a device use; both ends are included.
 struct IovaRange {
   uint64_t first;
   uint64_t last;
 };
 
-/// An opened device in an IOMMU address space of its own. Usable from several threads. Throws Error where the kernel
-/// refuses; its end closes everything, which takes the device's access to memory away.
+/// An opened device in its own IOMMU address space. Usable from several threads. Throws Error if the kernel refuses a
+/// request. Destruction closes everything, which revokes the device's access to memory.
 class VfioAccess {
  public:
   virtual ~VfioAccess() = default;
@@ -39,15 +38,16 @@ class VfioAccess {
 
   /// Descriptor of the device.
   virtual int device() const = 0;
-  /// What may be mapped, in rising order.
+  /// Address ranges that may be mapped, in ascending order.
   virtual const std::vector<IovaRange>& iova_ranges() const = 0;
-  /// Smallest page of the IOMMU in bytes: what is mapped begins and ends at multiples of it.
+  /// Smallest page of the IOMMU in bytes: mappings begin and end at multiples of it.
   virtual uint64_t page_bytes() const = 0;
-  /// Lets the device read and write `bytes` of our memory at bus address `iova`. The pages stay locked until unmap().
+  /// Lets the device read and write `bytes` of this process's memory at bus address `iova`. The pages stay locked until
+  /// unmap().
   virtual void map(void* data, uint64_t iova, uint64_t bytes) = 0;
-  /// Takes away exactly what one map() gave.
+  /// Removes exactly one mapping made by map().
   virtual void unmap(uint64_t iova, uint64_t bytes) = 0;
-  /// For people: "group 12".
+  /// Human-readable name, for instance "group 12".
   virtual std::string description() const = 0;
 
  protected:
@@ -61,11 +61,11 @@ uintptr_t argument_of(T* data) {
   return reinterpret_cast<uintptr_t>(data);
 }
 
-/// Answer of an ioctl whose struct begins with `argsz`, `flags` and may be followed by a chain of capabilities.
+/// Result of an ioctl whose struct begins with `argsz`, `flags` and may be followed by a chain of capabilities.
 template <class Info>
 class VfioInfo {
  public:
-  /// @param ask  the struct with its input filled in, but for `argsz`
+  /// @param ask  the struct with its input filled in, except for `argsz`
   VfioInfo(KernelCalls& calls, int fd, unsigned long request, Info ask, const std::string& what) {
     size_t bytes = sizeof(Info);
     for (int round = 0; round < 2; ++round) {
@@ -73,7 +73,7 @@ class VfioInfo {
       ask.argsz = static_cast<uint32_t>(bytes);
       std::memcpy(words_.data(), &ask, sizeof ask);
       if (calls.ioctl(fd, request, argument_of(words_.data())) != 0) throw_system_error("vfio: " + what, errno);
-      // The kernel says how long its answer is, and leaves out what finds no room.
+      // The kernel returns the full length, and omits what does not fit.
       if (get().argsz <= bytes) return;
       bytes = get().argsz;
     }
@@ -81,22 +81,22 @@ class VfioInfo {
 
   const Info& get() const { return *reinterpret_cast<const Info*>(words_.data()); }
 
-  /// The fixed part of a capability and what follows it; null where there is none. `count` elements of `element_bytes`
-  /// follow where there is room for them.
+  /// Returns the fixed part of the capability `id` in the chain that starts at `first`; null if absent. Elements that
+  /// follow it are read by elements().
   template <class Capability>
   const Capability* find(uint32_t first, uint16_t id) const {
     const auto* bytes = reinterpret_cast<const unsigned char*>(words_.data());
     for (uint32_t at = first; at != 0 && at % 8 == 0 && room(at) >= sizeof(vfio_info_cap_header);) {
       const auto* header = reinterpret_cast<const vfio_info_cap_header*>(bytes + at);
       if (header->id == id && room(at) >= sizeof(Capability)) return reinterpret_cast<const Capability*>(bytes + at);
-      // The chain goes up, so that it ends.
+      // Offsets must ascend, so that the walk terminates.
       if (header->next <= at) break;
       at = header->next;
     }
     return nullptr;
   }
 
-  /// As many of `count` elements behind a capability as there are bytes for.
+  /// Returns up to `count` elements behind a capability, limited to the bytes received.
   template <class Element, class Capability>
   std::vector<Element> elements(const Capability* capability, size_t count) const {
     const auto* bytes = reinterpret_cast<const unsigned char*>(capability) + sizeof(Capability);
@@ -112,7 +112,7 @@ class VfioInfo {
   std::vector<uint64_t> words_;
 };
 
-/// Throws for a node below /dev that open() refused.
+/// Throws for a node below /dev that could not be opened.
 [[noreturn]] inline void refuse_node(const std::string& path, const PciFunction& pci, int error) {
   const std::string start = "vfio: " + path + " cannot be opened";
   if (error == EACCES || error == EPERM)
@@ -122,12 +122,12 @@ class VfioInfo {
   throw_system_error(start, error);
 }
 
-/// Devices of the group that keep the kernel from handing it out, each with its driver; empty: there are none.
+/// Devices of the group that keep the kernel from granting it, each with its driver; empty if there are none.
 inline std::string held_by_other_drivers(const PciFunction& pci) {
   std::string others;
   for (const std::string& address : pci.iommu_group_members()) {
     const std::string driver = pci.sibling(address).driver();
-    // Drivers that do no DMA stand in nobody's way.
+    // Drivers that do no DMA do not block the group.
     if (driver.empty() || driver == "vfio-pci" || driver == "pci-stub" || driver == "pcieport") continue;
     if (!others.empty()) others += ", ";
     others.append(address).append(" (").append(driver).append(")");
@@ -135,7 +135,7 @@ inline std::string held_by_other_drivers(const PciFunction& pci) {
   return others;
 }
 
-/// Throws for a group of which other drivers have a part.
+/// Throws for a group in which other drivers hold devices.
 [[noreturn]] inline void refuse_group(const PciFunction& pci, const std::string& others) {
   throw Error("vfio: group " + pci.iommu_group() + " of " + pci.address() +
               " cannot be taken while other drivers hold parts of it: " + (others.empty() ? "unknown" : others) +

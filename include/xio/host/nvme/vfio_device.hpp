@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief The PCI side of a device that was taken by vfio: configuration space, registers, reset, and word from the
-/// kernel that it wants the device back.
+/// @brief PCI side of a device opened through vfio: configuration space, registers, reset, and the kernel's request to
+/// release the device.
 
 #include <linux/vfio.h>
 #include <poll.h>
@@ -28,7 +28,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// A PCI device behind a VfioAccess, which outlives it. Usable from several threads. Not movable.
+/// A PCI device behind a VfioAccess, which must outlive it. Usable from several threads. Not movable.
 class VfioDevice {
  public:
   VfioDevice(std::shared_ptr<KernelCalls> calls, const VfioAccess& access) : calls_(std::move(calls)), access_(access) {
@@ -47,7 +47,7 @@ class VfioDevice {
     for (const Area& area : areas_) ::munmap(area.data, area.bytes);
   }
 
-  /// Maps what can be mapped of BAR0, which must hold the range of `bytes` from `offset` in one piece.
+  /// Maps the mappable parts of BAR0; one mapping must cover `bytes` from `offset`.
   void map_registers(uint64_t offset, uint64_t bytes) {
     const detail::VfioInfo<vfio_region_info> bar = region(VFIO_PCI_BAR0_REGION_INDEX);
     const uint32_t flags = bar.get().flags;
@@ -78,27 +78,27 @@ class VfioDevice {
                   "); kernels cannot ring it");
   }
 
-  /// Address of `bytes` of BAR0 from `offset`; null where they are not mapped in one piece.
+  /// Address of `bytes` of BAR0 from `offset`; null unless one mapping covers them.
   void* mapped(uint64_t offset, uint64_t bytes) const {
     for (const Area& area : areas_)
       if (offset >= area.offset && offset - area.offset <= area.bytes && bytes <= area.bytes - (offset - area.offset))
         return area.data + (offset - area.offset);
     return nullptr;
   }
-  /// Bytes that are mapped in one piece from `offset` on.
+  /// Bytes from `offset` to the end of the mapping that covers it; 0 if none does.
   uint64_t mapped_bytes(uint64_t offset) const {
     for (const Area& area : areas_)
       if (offset >= area.offset && offset - area.offset < area.bytes) return area.bytes - (offset - area.offset);
     return 0;
   }
 
-  /// A register of BAR0.
+  /// Reads a register of BAR0.
   /// @param offset  a multiple of 4
   uint32_t read32(uint64_t offset) const {
     uint32_t value = 0;
     if (const void* word = mapped(offset, sizeof value)) {
       value = *static_cast<const volatile uint32_t*>(word);
-      // What the controller wrote to memory before it changed the register is to be seen after.
+      // Memory that the controller wrote before it changed the register must be visible afterwards.
       __atomic_thread_fence(__ATOMIC_ACQUIRE);
       return value;
     }
@@ -128,28 +128,28 @@ class VfioDevice {
     transfer("write its configuration",
              ::pwrite(access_.device(), &value, sizeof value, file_offset(config_offset_ + offset)), sizeof value);
   }
-  /// Switches bits of the PCI command register on and off.
+  /// Sets and clears bits of the PCI command register.
   void change_command(uint16_t on, uint16_t off) const {
     const uint16_t before = config_read16(command_register);
     const auto after = static_cast<uint16_t>((before & ~off) | on);
     if (after != before) config_write16(command_register, after);
   }
-  static constexpr uint16_t memory_space = 2;  ///< of the command register: BARs answer
-  static constexpr uint16_t bus_master = 4;    ///< of the command register: the device may access memory
+  static constexpr uint16_t memory_space = 2;  ///< PCI command register: BARs respond to accesses
+  static constexpr uint16_t bus_master = 4;    ///< PCI command register: the device may access memory
 
   bool can_reset() const { return can_reset_; }
-  /// Resets the device and nothing else (function level reset, where it has one). Its configuration stays.
+  /// Resets only this device (function level reset, if it supports it). Its configuration is preserved.
   void reset() const {
     if (ioctl(VFIO_DEVICE_RESET, static_cast<void*>(nullptr)) != 0)
       throw_system_error("vfio: the device cannot be reset", errno);
-    // Errors of before are over.
+    // Discard errors from before the reset.
     uint64_t count = 0;
     if (errors_ && ::read(errors_.get(), &count, sizeof count) < 0) count = 0;
   }
 
-  /// True once the kernel has asked for the device: it is being unplugged, or taken from vfio-pci.
+  /// True once the kernel has requested the device back: it is being unplugged, or unbound from vfio-pci.
   bool wanted_back() const { return signalled(requests_); }
-  /// True once the bus has reported an error of the device that it cannot correct.
+  /// True once the bus has reported an uncorrectable error of the device.
   bool bus_error() const { return signalled(errors_); }
 
  private:
@@ -173,7 +173,7 @@ class VfioDevice {
             "region " + std::to_string(index) + " is not described"};
   }
 
-  /// Signals of one kind as an event; none where the kernel has no such.
+  /// Returns an eventfd for one interrupt index; empty if the kernel does not offer that index.
   FileDescriptor watch(uint32_t index) const {
     vfio_irq_info info{};
     info.argsz = sizeof info;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief A device by its IOMMU group: /dev/vfio/N in a container with a type 1 IOMMU.
+/// @brief A device opened by its IOMMU group: /dev/vfio/N in a container with a type 1 IOMMU.
 
 #include <linux/vfio.h>
 
@@ -23,8 +23,8 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// VfioAccess by container and group. All devices of the group are given away together: the kernel lets nobody in while
-/// another driver holds one of them.
+/// VfioAccess through container and group. The kernel grants all devices of a group together, and only while no other
+/// driver holds one of them.
 class VfioGroup final : public VfioAccess {
  public:
   VfioGroup(std::shared_ptr<KernelCalls> calls, const PciFunction& pci)
@@ -47,7 +47,7 @@ class VfioGroup final : public VfioAccess {
   }
 
   ~VfioGroup() override {
-    // The device first: the kernel resets it and takes its bus mastering before the mappings go.
+    // Close the device first: the kernel resets it and clears its bus mastering before the mappings are removed.
     device_.reset();
     if (group_) ioctl(group_, VFIO_GROUP_UNSET_CONTAINER, 0);
   }
@@ -112,7 +112,7 @@ class VfioGroup final : public VfioAccess {
   void read_limits() {
     const detail::VfioInfo<vfio_iommu_type1_info> info(*calls_, container_.get(), VFIO_IOMMU_GET_INFO, {},
                                                        "the IOMMU does not describe itself");
-    // Bit n: pages of 2^n bytes.
+    // Bit n: pages of 2^n bytes are supported.
     const uint64_t sizes = (info.get().flags & VFIO_IOMMU_INFO_PGSIZES) != 0 ? info.get().iova_pgsizes : 4096;
     if (sizes != 0) page_bytes_ = sizes & (~sizes + 1);
     using Ranges = vfio_iommu_type1_info_cap_iova_range;
@@ -120,7 +120,7 @@ class VfioGroup final : public VfioAccess {
     if ((info.get().flags & VFIO_IOMMU_INFO_CAPS) != 0)
       ranges = info.find<Ranges>(info.get().cap_offset, VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE);
     if (ranges == nullptr) {
-      // A kernel before 5.4. Interrupts of x86 go to 0xfee00000; every IOMMU has 39 bits.
+      // A kernel before 5.4. x86 interrupts are at 0xfee00000; every IOMMU supports 39 address bits.
       ranges_ = {{0, 0xfedfffff}, {0xfef00000, (uint64_t{1} << 39) - 1}};
       return;
     }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief A device by its own node: /dev/vfio/devices/vfioN in an address space of /dev/iommu.
+/// @brief A device opened by its own node: /dev/vfio/devices/vfioN in an address space of /dev/iommu.
 
 #include <cerrno>
 #include <memory>
@@ -22,7 +22,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// VfioAccess by iommufd: Linux 6.6 and later, built with CONFIG_VFIO_DEVICE_CDEV.
+/// VfioAccess through iommufd: Linux 6.6 and later, built with CONFIG_VFIO_DEVICE_CDEV.
 class VfioIommufd final : public VfioAccess {
  public:
   VfioIommufd(std::shared_ptr<KernelCalls> calls, const PciFunction& pci)
@@ -102,7 +102,7 @@ class VfioIommufd final : public VfioAccess {
 
   [[noreturn]] static void refuse_bind(const PciFunction& pci, int error) {
     const std::string start = "vfio: " + pci.address() + " does not go to an iommufd";
-    // Of a device that is bound already the kernel says that the argument is wrong.
+    // The kernel returns EINVAL for a device that is already bound.
     if (error == EINVAL) throw Error(start + ": another process uses " + pci.address());
     if (error == EBUSY) throw Error(start + ": another process uses its IOMMU group by /dev/vfio/" + pci.iommu_group());
     if (error == EPERM) {
@@ -117,7 +117,7 @@ class VfioIommufd final : public VfioAccess {
 
   void read_limits() {
     std::vector<iommufd::Range> found;
-    // The number of ranges is told where there is no room for them; it may grow between two questions.
+    // The kernel returns the number of ranges if they do not fit; it may grow between two calls.
     for (int round = 0; round < 4; ++round) {
       iommufd::Ranges request{};
       request.size = sizeof request;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Memory that a device behind an IOMMU can reach: bus addresses from what the IOMMU allows, mapped once.
+/// @brief Memory accessible to a device behind an IOMMU: bus addresses within the IOMMU's ranges, mapped once.
 
 #include <unistd.h>
 
@@ -26,14 +26,14 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// The bus addresses of one device. Usable from several threads; ends before the VfioAccess does.
+/// The bus addresses of one device. Usable from several threads; must end before the VfioAccess.
 class VfioSpace {
  public:
   explicit VfioSpace(VfioAccess& access) : state_(std::make_shared<State>(access)) {}
   VfioSpace(const VfioSpace&) = delete;
   VfioSpace& operator=(const VfioSpace&) = delete;
-  /// Takes back what is still mapped. Buffers of map() that are left keep their memory, and are of no use to the
-  /// device.
+  /// Removes all remaining mappings. Remaining buffers of map() keep their memory, but the device can no longer access
+  /// it.
   ~VfioSpace() {
     const std::lock_guard<std::mutex> lock(state_->mutex);
     for (const auto& [iova, bytes] : state_->mapped) state_->try_unmap(iova, bytes);
@@ -41,10 +41,10 @@ class VfioSpace {
     state_->access = nullptr;
   }
 
-  /// Lets the device reach memory of the caller's, until the buffer ends. Nothing is zeroed.
+  /// Makes the caller's memory accessible to the device, until the buffer is destroyed. Does not zero the memory.
   /// @param data       a multiple of the page size, as is `bytes`
   /// @param alignment  of the bus address, a power of two
-  /// @param owner      kept as long as the device can reach the memory
+  /// @param owner      kept alive while the device can access the memory
   DmaBuffer map(void* data, size_t bytes, uint64_t alignment = 0, std::shared_ptr<void> owner = nullptr) {
     const std::lock_guard<std::mutex> lock(state_->mutex);
     const uint64_t page = state_->page;
@@ -68,7 +68,7 @@ class VfioSpace {
   }
 
  private:
-  /// Address 0 would look like no address, and firmware knows the first MiB.
+  /// Address 0 could be mistaken for a missing address, and firmware uses the first MiB.
   static constexpr uint64_t first_used = uint64_t{1} << 20;
 
   struct State {
@@ -76,7 +76,7 @@ class VfioSpace {
       page = std::max<uint64_t>(of.page_bytes(), static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)));
       for (const IovaRange& range : of.iova_ranges()) {
         const uint64_t first = std::max((range.first + page - 1) & ~(page - 1), first_used);
-        // The end of the address space itself cannot be written down.
+        // The end of a full 64-bit address space is not representable.
         const uint64_t end = (range.last == ~uint64_t{0} ? range.last : range.last + 1) & ~(page - 1);
         if (range.first <= range.last) ranges.add(first, end);
       }
@@ -86,7 +86,7 @@ class VfioSpace {
       const std::lock_guard<std::mutex> lock(mutex);
       const auto found = mapped.find(iova);
       if (found == mapped.end()) return;
-      // Addresses that may still be mapped are not given out again.
+      // Addresses that may still be mapped are not reused.
       if (try_unmap(iova, found->second)) ranges.release(iova);
       mapped.erase(found);
     }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Which NVMe controller of this machine to take by vfio, and how; and its form on a command line.
+/// @brief Which NVMe controller of this machine to open through vfio, and how; and its command-line form.
 
 #include <cstddef>
 #include <string>
@@ -16,25 +16,25 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// By which of the kernel's interfaces a device is taken.
+/// Kernel interface through which a device is opened.
 enum class VfioInterface {
-  automatic,  ///< group where the kernel has it, else iommufd
+  automatic,  ///< group where the kernel offers it, else iommufd
   group,      ///< /dev/vfio/N with a type 1 IOMMU container
   iommufd,    ///< /dev/vfio/devices/vfioN with /dev/iommu; Linux 6.6 and later
 };
 
-/// Which pages hold queues and data.
+/// Page size of the memory for queues and data.
 enum class HugePages {
   none,       ///< ordinary pages
-  automatic,  ///< 2 MiB where enough are reserved, else ordinary ones
-  mib2,       ///< 2 MiB or nothing
-  gib1,       ///< 1 GiB or nothing
+  automatic,  ///< 2 MiB if enough are reserved, else ordinary pages
+  mib2,       ///< 2 MiB, or fail
+  gib1,       ///< 1 GiB, or fail
 };
 
-/// How to take a controller.
+/// How to open a controller.
 struct VfioOptions {
   std::string address;                  ///< PCI address, as parse_pci_address() returns it
-  size_t dma_bytes = size_t{64} << 20;  ///< memory for queues and data; locked as long as the controller is ours
+  size_t dma_bytes = size_t{64} << 20;  ///< memory for queues and data; locked while the controller is open
   HugePages huge_pages = HugePages::none;
   VfioInterface interface = VfioInterface::automatic;
 };
@@ -60,7 +60,7 @@ inline void set_vfio_option(VfioOptions& options, const std::string& key, const 
 
 }  // namespace detail
 
-/// Reads `vfio:BDF[,key=value,...]`; throws Error with one line for anything that is not understood.
+/// Parses `vfio:BDF[,key=value,...]`; throws Error with a one-line message for invalid input.
 ///
 /// BDF is a PCI address, `0000:04:00.0` or `04:00.0`. Keys: `dma` bytes of memory for queues and data (K, M, G may
 /// follow); `huge` no, auto, 2M, 1G; `interface` auto, group, iommufd.

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What one side must know of the other's queue pair, and memory, to talk to it.
+/// @brief Data that a peer needs about a queue pair, and about memory, to communicate.
 
 #include <type_traits>
 
@@ -14,23 +14,23 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// A queue pair as its peer sees it: trade it by an Exchange, then connect.
+/// Connection data of a queue pair: exchange it with the peer through an Exchange, then connect.
 struct QueuePairAddress {
   uint32_t qpn = 0;  ///< queue pair number
-  uint32_t psn = 0;  ///< first packet sequence number that it sends
-  uint32_t mtu = 0;  ///< bytes of a packet's payload, at most: 256 to 4096
+  uint32_t psn = 0;  ///< first packet sequence number that this side sends
+  uint32_t mtu = 0;  ///< maximum packet payload in bytes: 256 to 4096
   uint32_t lid = 0;  ///< local identifier (InfiniBand); 0 on Ethernet
-  Gid gid{};         ///< address of its port
+  Gid gid{};         ///< address of the port
 };
 static_assert(sizeof(QueuePairAddress) == 32 && std::is_trivially_copyable<QueuePairAddress>::value,
               "swapped between processes as it is");
 
-/// What a peer must know of memory.
+/// Flags of remote memory.
 namespace remote_memory_flag {
-constexpr uint32_t no_atomics = 1;  ///< atomics on it must not be tried
+constexpr uint32_t no_atomics = 1;  ///< atomics on the memory must not be attempted
 }  // namespace remote_memory_flag
 
-/// Memory that a peer may use.
+/// Memory that a peer may access.
 struct PeerMemory {
   uint64_t address = 0;  ///< virtual address at its owner
   uint64_t bytes = 0;    ///< length
@@ -40,12 +40,12 @@ struct PeerMemory {
 static_assert(sizeof(PeerMemory) == 24 && std::is_trivially_copyable<PeerMemory>::value,
               "swapped between processes as it is");
 
-/// Memory of ours, which kernels name so, for a peer.
+/// Converts local memory, as kernels describe it, for a peer.
 inline PeerMemory for_peers(const rdma::RemoteMemory& memory) {
   return {memory.base, memory.length, memory.rkey, memory.atomics ? 0 : remote_memory_flag::no_atomics};
 }
 
-/// Memory of a peer as kernels name it.
+/// Converts a peer's memory to the form that kernels use.
 inline rdma::RemoteMemory in_kernels(const PeerMemory& memory) {
   return {memory.address, memory.bytes, memory.rkey, (memory.flags & remote_memory_flag::no_atomics) == 0};
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief What must hold of an existing queue pair before kernels can use it, as far as verbs can tell. Nothing is here
-/// without the header of libibverbs.
+/// @brief Preconditions for kernels to use an existing queue pair, as far as verbs can check them. Empty without the
+/// header of libibverbs.
 
 #include <xio/config.hpp>
 
@@ -21,7 +21,7 @@ namespace host {
 
 namespace detail {
 
-/// How messages call a queue pair.
+/// Name of a queue pair in messages.
 inline std::string name_of(const char* vendor, const ibv_qp* qp) {
   const std::string device = qp->context != nullptr && qp->context->device != nullptr
                                  ? verbs().get_device_name(qp->context->device)
@@ -42,8 +42,8 @@ inline const char* name_of(ibv_qp_state state) {
   }
 }
 
-/// Fills in what verbs know of a connected queue pair: its name, number and limits. Throws Error where it cannot be
-/// adopted. Whether its completion queues serve another queue pair too cannot be asked.
+/// Fills in the properties of a connected queue pair that verbs report: its name, number and limits. Throws Error if it
+/// cannot be adopted. Verbs cannot report whether its completion queues also serve another queue pair.
 inline DirectQueues adoptable(const char* vendor, ibv_qp* qp) {
   if (qp == nullptr) throw Error(std::string(vendor) + ": there is no queue pair to adopt");
   DirectQueues queues;
@@ -60,7 +60,7 @@ inline DirectQueues adoptable(const char* vendor, ibv_qp* qp) {
   if (error != 0) throw_system_error(queues.name + " cannot be adopted: its state cannot be asked for", error);
   if (now.qp_state != IBV_QPS_RTS)
     refuse(std::string("its state is ") + name_of(now.qp_state) + "; connect it first (RTS)");
-  // Devices may then also store what reads and atomics bring into the completion, and not into memory.
+  // Such devices may also store the results of reads and atomics in the completion instead of memory.
   if (made.sq_sig_all != 0)
     refuse("it was made with sq_sig_all; kernels choose themselves which operations write completions");
 

@@ -2,12 +2,12 @@
 #pragma once
 
 /// @file
-/// @brief NetXtreme-E: a queue pair on memory of the application's in the hands of kernels. Nothing is here without the
+/// @brief NetXtreme-E: a queue pair on memory that the application allocated, driven by kernels. Empty without the
 /// header of libibverbs.
 ///
-/// No public call tells where the rings of a queue pair of ibv_create_qp() lie. With bnxt_re's direct verbs, which
-/// rdma-core has from version 65 on in changing forms, the application makes queues on memory that it has allocated;
-/// here it says where. Only the doorbell is asked for: its call is the same in all forms.
+/// No public call reports where the rings of a queue pair made by ibv_create_qp() lie. With bnxt_re's direct verbs,
+/// which rdma-core has from version 65 on in changing forms, the application creates queues on its own memory and
+/// describes that memory here. Only the doorbell is queried: that call is the same in all forms.
 
 #include <xio/config.hpp>
 
@@ -33,16 +33,16 @@ namespace host {
 struct BnxtDoorbellRegion {
   uint32_t handle;
   uint32_t page_index;
-  uint64_t bus;        ///< address that the device knows it by
+  uint64_t bus;        ///< address used by the device
   uint64_t* doorbell;  ///< the mapped register
 };
 static_assert(sizeof(void*) != 8 || (offsetof(BnxtDoorbellRegion, doorbell) == 16 && sizeof(BnxtDoorbellRegion) == 24),
               "offsets as in bnxt_re_dv.h");
 
-/// The function of libbnxt_re that set-up uses, under its name without `bnxt_re_dv_`.
+/// The function of libbnxt_re that set-up uses, named without `bnxt_re_dv_`.
 class BnxtLibrary {
  public:
-  /// Throws Error where the library cannot be loaded, or lacks the function.
+  /// Throws Error if the library cannot be loaded, or lacks the function.
   explicit BnxtLibrary(const std::vector<std::string>& files = {"libbnxt_re.so.1", "libbnxt_re.so"}) {
     const SharedLibrary library(
         files, "a libbnxt_re with direct verbs is needed (Debian's provider has none); or say where the doorbells lie");
@@ -54,38 +54,38 @@ class BnxtLibrary {
   int (*get_default_db_region)(ibv_context*, BnxtDoorbellRegion*) = nullptr;  ///< 0 or an errno
 };
 
-/// The library, loaded by the first call that finds it; throws Error where it cannot be loaded.
+/// Returns the library, loaded by the first call that finds it; throws Error if it cannot be loaded.
 inline const BnxtLibrary& bnxt_library() {
   static const BnxtLibrary library;
   return library;
 }
 
-/// A completion queue as the application made it (bnxt_re_dv_create_cq). Its memory was zero at first.
+/// A completion queue created by the application (bnxt_re_dv_create_cq). Its memory was zero initially.
 struct BnxtCompletionMemory {
   void* entries = nullptr;
   uint32_t count = 0;   ///< a power of two
-  uint32_t number = 0;  ///< that doorbells name it by
+  uint32_t number = 0;  ///< used in doorbells
 };
 
-/// A queue pair as the application made it (bnxt_re_dv_create_qp). Units of rings are entries of 128 bytes, or slots of
-/// 16 in variable mode.
+/// A queue pair created by the application (bnxt_re_dv_create_qp). Ring units are entries of 128 bytes, or slots of 16
+/// bytes in variable mode.
 struct BnxtMemory {
   void* send_ring = nullptr;
   uint32_t send_units = 0;
   void* message_table = nullptr;  ///< PSN or MSN table
   uint32_t table_entries = 0;     ///< MSN table: a power of two
   BnxtCompletionMemory send_cq;
-  void* receive_ring = nullptr;  ///< null: kernels get no receive queue
+  void* receive_ring = nullptr;  ///< null: no receive queue for kernels
   uint32_t receive_entries = 0;  ///< of 128 bytes; a power of two
   BnxtCompletionMemory receive_cq;
-  void* doorbell = nullptr;     ///< of the queue pair's region; null: the device context's default one
-  void* cq_doorbell = nullptr;  ///< of the completion queues' region; null: the device context's default one
+  void* doorbell = nullptr;     ///< of the queue pair's region; null: the default one of the device context
+  void* cq_doorbell = nullptr;  ///< of the completion queues' region; null: the default one of the device context
   uint32_t first_psn = 0;       ///< sq_psn as given to ibv_modify_qp()
   uint32_t mtu = 0;             ///< bytes of path_mtu as given to ibv_modify_qp(): 256 to 4096
-  uint64_t handle = 0;          ///< qp_handle as given when it was made; 0: completions are not compared with it
+  uint64_t handle = 0;          ///< qp_handle as given at creation; 0: completions are not compared with it
 };
 
-/// Where the queues of an RC queue pair lie that nothing was posted to yet. Throws Error where it cannot be adopted.
+/// Locates the queues of an RC queue pair to which nothing was posted yet. Throws Error if it cannot be adopted.
 template <class Variant = bnxt::Options>
 DirectQueues bnxt_queues(ibv_qp* qp, const BnxtMemory& memory) {
   DirectQueues queues = detail::adoptable("bnxt", qp);
@@ -130,7 +130,7 @@ DirectQueues bnxt_queues(ibv_qp* qp, const BnxtMemory& memory) {
   queues.shape.entries = memory.send_units;
   queues.shape.entry_shift = Vendor::Send::unit_shift;
   queues.shape.mtu_shift = static_cast<uint32_t>(__builtin_ctz(memory.mtu));
-  // The device needs more entries than it may hold work requests: bnxt_re adds some when it makes a ring.
+  // The ring needs more entries than the work requests that it may hold: bnxt_re adds some when it creates a ring.
   const uint32_t slots = 1u << (7 - Vendor::Send::unit_shift);
   queues.send_depth = queues.send_depth < memory.send_units / slots ? queues.send_depth * slots : memory.send_units - 1;
   queues.first_psn = memory.first_psn & 0xffffff;
@@ -149,10 +149,10 @@ DirectQueues bnxt_queues(ibv_qp* qp, const BnxtMemory& memory) {
   return queues;
 }
 
-/// Hands an existing RC queue pair in state RTS, to which nothing was posted yet, to kernels. It stays its owner's, who
-/// destroys it, and frees `memory`, after the object that this returns. Its completion queues serve it alone. Throws
-/// Error where it cannot be adopted: always without `memory`, since nobody tells where the rings lie.
-/// @param pages  where kernels do not run on the CPU
+/// Hands an existing RC queue pair in state RTS, to which nothing was posted yet, to kernels. The caller still owns it,
+/// and must destroy it, and free `memory`, after the returned object. Its completion queues must serve it alone. Throws
+/// Error if it cannot be adopted: always without `memory`, since no call reports where the rings lie.
+/// @param pages  needed if kernels do not run on the CPU
 template <class Variant = bnxt::Options>
 DirectQueuePair<bnxt::Vendor<Variant>> adopt_bnxt(ibv_qp* qp, const BnxtMemory& memory = {},
                                                   std::shared_ptr<ReachablePages> pages = nullptr) {

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief An RDMA device and one port of it. Nothing is here without the header of libibverbs.
+/// @brief An RDMA device and one port of it. Empty without the header of libibverbs.
 
 #include <xio/config.hpp>
 
@@ -25,16 +25,16 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Which device, and how to talk through it.
+/// Selects a device, a port and the local address.
 struct RdmaDeviceOptions {
-  std::string name;                   ///< as `rdma link` and ibv_devices show it; empty: the first whose port is up
-  uint8_t port = 1;                   ///< port of it
-  std::optional<uint32_t> gid_index;  ///< place in the port's table of addresses; empty: see choose_gid()
+  std::string name;                   ///< as listed by `rdma link` and ibv_devices; empty: the first whose port is up
+  uint8_t port = 1;                   ///< port number
+  std::optional<uint32_t> gid_index;  ///< index in the port's GID table; empty: see choose_gid()
 };
 
 namespace detail {
 
-/// The list of devices as long as it is looked at.
+/// List of devices, freed on destruction.
 class VerbsDeviceList {
  public:
   VerbsDeviceList() : list_(verbs().get_device_list(&count_)) {
@@ -58,7 +58,7 @@ class VerbsDeviceList {
 
 }  // namespace detail
 
-/// Names of the devices of this machine; throws Error where libibverbs is missing.
+/// Names of the devices of this machine; throws Error if libibverbs is missing.
 inline std::vector<std::string> rdma_device_names() {
   const detail::VerbsDeviceList list;
   std::vector<std::string> names;
@@ -66,10 +66,10 @@ inline std::vector<std::string> rdma_device_names() {
   return names;
 }
 
-/// An open device. What is made from it keeps it open. Movable.
+/// An open device. Objects created from it keep it open. Movable.
 class RdmaDevice {
  public:
-  /// Throws Error where there is no such device, or its port is down or has no address.
+  /// Throws Error if there is no such device, or its port is down or has no address.
   explicit RdmaDevice(const RdmaDeviceOptions& options = {}) : port_(options.port) {
     const detail::VerbsDeviceList list;
     std::string seen;
@@ -79,7 +79,7 @@ class RdmaDevice {
       if (!options.name.empty() && options.name != found) continue;
       name_ = found;
       open(list[i]);
-      // Without a name, a device that is not connected is passed over.
+      // Without a name, skip devices whose port is down.
       if (options.name.empty() && !port_is_up()) context_.reset();
     }
     if (!context_) throw Error(message_for_none(options.name, seen));
@@ -90,20 +90,20 @@ class RdmaDevice {
 
   const std::string& name() const { return name_; }
   ibv_context* context() const { return context_.get(); }
-  /// Keeps the device open.
+  /// Shared ownership that keeps the device open.
   std::shared_ptr<ibv_context> shared() const { return context_; }
   uint8_t port() const { return port_; }
   /// Local identifier on InfiniBand; 0 on Ethernet.
   uint16_t lid() const { return attributes_.lid; }
   bool is_ethernet() const { return attributes_.link_layer == IBV_LINK_LAYER_ETHERNET; }
-  /// Bytes of payload that a packet may have on this port.
+  /// Maximum packet payload of this port in bytes.
   uint32_t mtu() const { return 128u << attributes_.active_mtu; }
-  /// The address that connections use.
+  /// GID that connections use.
   const GidEntry& gid() const { return gid_; }
-  /// Every address of the port.
+  /// All GIDs of the port.
   const std::vector<GidEntry>& gids() const { return gids_; }
 
-  /// What has happened to the device or its queues since the last call, for messages; empty where nothing has.
+  /// Returns the next asynchronous event of the device or its queues, as text for messages; empty if there is none.
   std::string next_event() const {
     pollfd entry{context_->async_fd, POLLIN, 0};
     if (::poll(&entry, 1, 0) <= 0) return {};
@@ -135,7 +135,7 @@ class RdmaDevice {
   }
 
   void choose_address(const std::optional<uint32_t>& index) {
-    // A table may have an entry for each address, type and network of the machine.
+    // The table may have an entry for each address, type and network of the machine.
     std::vector<ibv_gid_entry> table(1024);
     const ssize_t count = verbs().query_gid_table(context_.get(), table.data(), table.size(), 0, sizeof table[0]);
     if (count < 0) throw_system_error("rdma: cannot read the addresses of " + name_, static_cast<int>(-count));

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief A queue pair whose rings are known, of any vendor: checked, and turned into the handles that kernels take.
-/// Needs no verbs; where the rings of a vendor are found is said in mlx5.hpp and its neighbours.
+/// @brief A queue pair of any vendor with known rings: checked, and converted into handles for kernels. Needs no verbs;
+/// mlx5.hpp and the other vendor headers locate the rings.
 
 #include <algorithm>
 #include <cstdlib>
@@ -25,19 +25,19 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// A completion queue of our own. Parts that a vendor does not have are null.
+/// A completion queue used by one queue pair alone. Parts that a vendor does not have are null.
 struct DirectCompletionRing {
   void* entries = nullptr;
   uint32_t count = 0;                  ///< entries: a power of two
-  uint32_t number = 0;                 ///< that the device knows it by
+  uint32_t number = 0;                 ///< the device's number for it
   uint32_t* record = nullptr;          ///< consumer index
   const uint32_t* producer = nullptr;  ///< producer index, where entries have no valid bit
   void* doorbell = nullptr;            ///< register
-  uint64_t index = 0;                  ///< entries taken so far
+  uint64_t index = 0;                  ///< entries consumed so far
   uint64_t cookie = 0;                 ///< rdma::Identity::cookie
 };
 
-/// Where the queues of a queue pair lie, in addresses of this process. Parts that a vendor does not have are null.
+/// Addresses of a queue pair's queues in this process. Parts that a vendor does not have are null.
 struct DirectQueues {
   std::string name;  ///< for messages
 
@@ -48,31 +48,31 @@ struct DirectQueues {
   uint32_t side_entries = 0;
   uint32_t side_entry_bytes = 0;
   rdma::SendShape shape;
-  uint32_t send_depth = 0;  ///< most units in flight; 0: the whole ring
-  uint64_t send_index = 0;  ///< units posted so far; all have ended
+  uint32_t send_depth = 0;  ///< maximum units in flight; 0: the whole ring
+  uint64_t send_index = 0;  ///< units posted so far; all have completed
   uint32_t first_psn = 0;   ///< next packet sequence number (BNXT)
   DirectCompletionRing cq;
 
-  std::string no_receives;  ///< why kernels cannot use the receive queue; empty: they can
+  std::string no_receives;  ///< why kernels cannot use the receive queue; empty if they can
   void* rq = nullptr;
   uint32_t* rq_record = nullptr;
   void* rq_doorbell = nullptr;
   rdma::ReceiveShape receive_shape;
-  uint32_t receive_depth = 0;       ///< most receives in flight; 0: the whole ring
-  DirectCompletionRing receive_cq;  ///< index: receives posted so far, each of which has ended and was taken
+  uint32_t receive_depth = 0;       ///< maximum receives in flight; 0: the whole ring
+  DirectCompletionRing receive_cq;  ///< index: receives posted so far; all have completed and were consumed
 };
 
-/// A queue pair in the hands of kernels; nobody else may post to it or poll its completion queues meanwhile. Movable:
+/// A queue pair driven by kernels; meanwhile nothing else may post to it or poll its completion queues. Movable:
 /// handles stay valid.
-/// @tparam V as of rdma::QueuePair
+/// @tparam V vendor traits, as for rdma::QueuePair
 template <class V>
 class DirectQueuePair {
  public:
   using Vendor = V;
 
-  /// Throws Error where the queues cannot be used: the message says why.
-  /// @param queues  their memory outlives the object
-  /// @param pages   where kernels do not run on the CPU
+  /// Throws Error with the reason if the queues cannot be used.
+  /// @param queues  their memory must outlive the object
+  /// @param pages   needed if kernels do not run on the CPU
   explicit DirectQueuePair(const DirectQueues& queues, std::shared_ptr<ReachablePages> pages = nullptr)
       : name_(queues.name), no_receives_(queues.no_receives), reached_(std::move(pages)) {
     check_send(queues);
@@ -84,11 +84,11 @@ class DirectQueuePair {
   DirectQueuePair(DirectQueuePair&&) = default;
   DirectQueuePair& operator=(DirectQueuePair&&) = delete;
 
-  /// What a kernel needs to post operations.
+  /// Handle from which a kernel posts operations.
   const rdma::QueuePairHandle& handle() const { return handle_; }
 
   bool has_receive_queue() const { return no_receives_.empty(); }
-  /// What a kernel needs to post receives. Throws Error where there is no receive queue for it.
+  /// Handle from which a kernel posts receives. Throws Error if kernels have no receive queue.
   const rdma::ReceiveQueueHandle& receive_handle() const {
     if (!no_receives_.empty()) throw Error(name_ + " has no receive queue for kernels: " + no_receives_);
     return receive_handle_;
@@ -136,7 +136,7 @@ class DirectQueuePair {
     check_completions(q.receive_cq, "receive");
   }
 
-  /// One entry, of which the device is never told that it was read.
+  /// Checks a collapsed completion queue: one entry, whose consumption is never reported to the device.
   void check_collapsed(const DirectQueues& q) const {
     using Collapsed = typename Vendor::Collapsed;
     require(is_aligned(q.cq.entries, 16), "its send completion queue is unknown, or not at a multiple of 16 bytes");
@@ -166,7 +166,7 @@ class DirectQueuePair {
              " that nobody has read: it was used before, or belongs to another queue pair too, or was not initialised");
   }
 
-  /// What kernels would take for a completion before anything was posted.
+  /// Returns the index of an entry that kernels would mistake for a completion before anything was posted.
   static std::optional<uint64_t> first_unread(const DirectCompletionRing& cq) {
     using Completions = typename Vendor::Completions;
     if constexpr (Completions::by_index) {
@@ -186,7 +186,7 @@ class DirectQueuePair {
   }
 
   void make_state(uint32_t send_entries, uint32_t receive_entries) {
-    // Pages of its own: a GPU that shares them should not see the process's other data in them.
+    // Whole pages: a GPU that maps them should not see other data of the process.
     constexpr size_t page = 4096;
     bytes_ = (RdmaQueueStates::bytes(send_entries, receive_entries) + page - 1) / page * page;
     memory_.reset(std::aligned_alloc(page, bytes_));
@@ -199,7 +199,7 @@ class DirectQueuePair {
   static uint32_t depth_of(uint32_t wanted, uint32_t entries) {
     return wanted == 0 || wanted > entries ? entries : wanted;
   }
-  /// A completion queue that is full loses entries: no more in flight than it has room for.
+  /// Limits the operations in flight to the capacity of the completion queue: a full completion queue loses entries.
   static uint32_t depth_of(uint32_t wanted, uint32_t entries, const DirectCompletionRing& cq) {
     return std::min(depth_of(wanted, entries), cq.count - 1);
   }
@@ -259,7 +259,7 @@ class DirectQueuePair {
   size_t bytes_ = 0;
   RdmaQueueStates states_;
   RdmaQueueStates reached_states_;
-  ReachedMemory reached_;  // before the memory goes
+  ReachedMemory reached_;  // destroyed before the memory
   rdma::QueuePairHandle handle_{};
   rdma::ReceiveQueueHandle receive_handle_{};
 };

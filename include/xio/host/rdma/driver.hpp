@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Which driver of the kernel an RDMA device belongs to. Needs no verbs.
+/// @brief Kernel driver of an RDMA device. Needs no verbs.
 
 #include <unistd.h>
 
@@ -14,13 +14,13 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Name of the driver of a verbs device: "rdma_rxe" for soft-RoCE, else that of its PCI or platform device, such as
-/// "mlx5_core"; empty where there is no such device, or nothing is known of it.
+/// Name of the driver of a verbs device: "rdma_rxe" for soft-RoCE, else the driver of its PCI or platform device, such
+/// as "mlx5_core"; empty if there is no such device, or its driver is unknown.
 /// @param folder  where the kernel lists RDMA devices
 inline std::string rdma_driver(const std::string& device, const std::string& folder = "/sys/class/infiniband") {
   if (device.empty() || device.find('/') != std::string::npos) return {};
   const std::string of_device = folder + "/" + device;
-  // The network device that it is on; no other driver has this file.
+  // Names the underlying network device; no other driver has this file.
   if (::access((of_device + "/parent").c_str(), F_OK) == 0) return "rdma_rxe";
   char target[4096];
   const ssize_t length = ::readlink((of_device + "/device/driver").c_str(), target, sizeof target);

@@ -2,12 +2,12 @@
 #pragma once
 
 /// @file
-/// @brief ERNIC: a queue pair on memory of the application's in the hands of kernels. Nothing is here without the
-/// header of libibverbs.
+/// @brief ERNIC: a queue pair on memory that the application allocated, driven by kernels. Empty without the header of
+/// libibverbs.
 ///
-/// VMware's PVRDMA, whose format this is, has no direct verbs. ERNIC's (librocm_ernic) make queues on memory that the
-/// application has allocated, and describe a queue pair by a struct that has changed without its name or version: so
-/// the application, which knows its header, passes on what is in it.
+/// VMware's PVRDMA, which defines this format, has no direct verbs. ERNIC's (librocm_ernic) create queues on memory
+/// that the application has allocated, and describe a queue pair by a struct that has changed without a change of name
+/// or version. The application, which knows its header, therefore passes on the contents.
 
 #include <xio/config.hpp>
 
@@ -26,25 +26,25 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// A completion queue: one buffer, whose first page holds the state. It was zero at first.
+/// A completion queue: one buffer, whose first page holds the state. Zero initially.
 struct ErnicCompletionMemory {
   void* buffer = nullptr;
   uint32_t count = 0;   ///< entries behind the first page: a power of two
   uint32_t number = 0;  ///< cqn
 };
 
-/// A queue pair as the application made it (rocm_ernic_dv_create_qp).
+/// A queue pair created by the application (rocm_ernic_dv_create_qp).
 struct ErnicMemory {
-  void* send_buffer = nullptr;  ///< its first page holds the state of both rings; zero at first
+  void* send_buffer = nullptr;  ///< its first page holds the state of both rings; zero initially
   uint32_t send_entries = 0;    ///< behind that page: a power of two
   uint32_t send_entry_bytes = 0;
   ErnicCompletionMemory send_cq;
-  void* receive_buffer = nullptr;  ///< entries alone; null: kernels get no receive queue
+  void* receive_buffer = nullptr;  ///< entries only; null: no receive queue for kernels
   uint32_t receive_entries = 0;    ///< a power of two
   uint32_t receive_entry_bytes = 0;
   ErnicCompletionMemory receive_cq;
   void* doorbells = nullptr;  ///< the mapped UAR page (rocm_ernic_dv_qp_attr::uar_ptr)
-  uint32_t handle = 0;        ///< that doorbells name it by (rocm_ernic_dv_qp_attr::qp_handle); not its number
+  uint32_t handle = 0;        ///< used in doorbells (rocm_ernic_dv_qp_attr::qp_handle); not the QP number
 };
 
 namespace detail {
@@ -70,7 +70,7 @@ inline uint32_t ernic_shift(const std::string& name, uint32_t entry_bytes, uint3
 
 }  // namespace detail
 
-/// Where the queues of an RC queue pair lie that nothing was posted to yet. Throws Error where it cannot be adopted.
+/// Locates the queues of an RC queue pair to which nothing was posted yet. Throws Error if it cannot be adopted.
 inline DirectQueues ernic_queues(ibv_qp* qp, const ErnicMemory& memory) {
   DirectQueues queues = detail::adoptable("ernic", qp);
   const auto refuse = [&](const std::string& why) { throw Error(queues.name + " cannot be adopted: " + why); };
@@ -94,7 +94,7 @@ inline DirectQueues ernic_queues(ibv_qp* qp, const ErnicMemory& memory) {
   queues.shape.entries = memory.send_entries;
   queues.shape.entry_shift =
       detail::ernic_shift(queues.name, memory.send_entry_bytes, ernic::sq_sge_offset + queues.shape.max_sges * sge);
-  queues.shape.max_inline = 0;  // entries have no room for data
+  queues.shape.max_inline = 0;  // entries have no space for data
   queues.cq = detail::ernic_completions(memory.send_cq);
 
   if (queues.no_receives.empty() && memory.receive_buffer == nullptr)
@@ -113,10 +113,10 @@ inline DirectQueues ernic_queues(ibv_qp* qp, const ErnicMemory& memory) {
   return queues;
 }
 
-/// Hands an existing RC queue pair in state RTS, to which nothing was posted yet, to kernels. It stays its owner's, who
-/// destroys it, and frees `memory`, after the object that this returns. Its completion queues serve it alone. Throws
-/// Error where it cannot be adopted: always without `memory`, since nobody tells where the rings lie.
-/// @param pages  where kernels do not run on the CPU
+/// Hands an existing RC queue pair in state RTS, to which nothing was posted yet, to kernels. The caller still owns it,
+/// and must destroy it, and free `memory`, after the returned object. Its completion queues must serve it alone. Throws
+/// Error if it cannot be adopted: always without `memory`, since no call reports where the rings lie.
+/// @param pages  needed if kernels do not run on the CPU
 inline DirectQueuePair<ernic::Vendor> adopt_ernic(ibv_qp* qp, const ErnicMemory& memory = {},
                                                   std::shared_ptr<ReachablePages> pages = nullptr) {
   return DirectQueuePair<ernic::Vendor>(ernic_queues(qp, memory), std::move(pages));

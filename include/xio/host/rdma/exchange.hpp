@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// @brief Two processes swap small pieces of data by TCP, as RDMA connections need before they exist.
+/// @brief Exchange of small messages between two processes over TCP, as needed to set up RDMA connections.
 ///
-/// Nothing is encrypted, and nobody has to show who he is: whoever reaches the server and speaks as the other side
-/// would is taken for it, and is given keys to memory. For networks whose members are trusted; a server that is not
-/// told where to listen does so for its own machine alone.
+/// There is no encryption and no authentication: any client that can connect to the server and follows the protocol is
+/// accepted as the peer, and receives memory keys. Use it in trusted networks only; by default a server listens on the
+/// loopback address only.
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -36,7 +36,7 @@ namespace host {
 
 namespace detail {
 
-/// Addresses of a host name; throws Error where it is not known.
+/// Resolves a host name; throws Error if it is unknown.
 inline std::shared_ptr<addrinfo> resolve(const std::string& host, uint16_t port, int flags) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
@@ -48,13 +48,13 @@ inline std::shared_ptr<addrinfo> resolve(const std::string& host, uint16_t port,
   return {found, ::freeaddrinfo};
 }
 
-/// Empty, and errno says why, where this machine has no such protocol.
+/// Creates a socket; empty, with the reason in errno, if this machine does not support the protocol.
 inline FileDescriptor make_socket(const addrinfo& address) {
   const int fd = ::socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol);
   return fd < 0 ? FileDescriptor() : FileDescriptor(fd, "exchange: cannot make a socket");
 }
 
-/// Waits for one of `events`; false where the deadline passes before.
+/// Waits for one of `events`; false if the deadline passes first.
 inline bool wait_for_socket(int fd, short events, const Timeout& deadline, short* seen = nullptr) {
   for (;;) {
     pollfd entry{fd, events, 0};
@@ -68,20 +68,20 @@ inline bool wait_for_socket(int fd, short events, const Timeout& deadline, short
   }
 }
 
-/// What stands before each piece.
+/// Header in front of each message.
 struct PieceHeader {
   static constexpr uint32_t right = 0x78696f31;
   uint32_t magic;
   uint32_t bytes;
 };
 
-/// A piece on its way in.
+/// A message that is being received.
 class IncomingPiece {
  public:
   static constexpr size_t largest = size_t{1} << 20;
 
   bool is_complete() const { return header_known_ && in_.size() == wanted_; }
-  /// Takes what is there, of a socket that does not block. Throws Error, which holds no bytes of the other side's.
+  /// Receives the available data of a non-blocking socket. Throws Error; its message contains no bytes from the peer.
   void receive(int fd) {
     char buffer[4096];
     const size_t room = std::min(wanted_ - in_.size(), sizeof buffer);
@@ -107,16 +107,16 @@ class IncomingPiece {
 
 }  // namespace detail
 
-/// One end of a connection. Both sides call trade() equally often; each call gives the own piece and returns the other
-/// side's. Movable; one thread at a time. After an error it is of no use any more.
+/// One end of a connection. Both sides call trade() equally often; each call sends the caller's message and returns the
+/// peer's. Movable. Not thread-safe. Unusable after an error.
 class Exchange {
  public:
-  /// Bytes of the largest piece.
+  /// Size of the largest message in bytes.
   static constexpr size_t largest = detail::IncomingPiece::largest;
 
-  /// Connects to an ExchangeServer, which may start later: tries again until `limit` has passed.
+  /// Connects to an ExchangeServer, which may start later: retries until `limit` has passed.
   /// @param host   name or address
-  /// @param limit  also bounds every trade that follows
+  /// @param limit  also bounds every later trade
   static Exchange connect(const std::string& host, uint16_t port, std::chrono::milliseconds limit) {
     const Timeout deadline(limit);
     const std::shared_ptr<addrinfo> addresses = detail::resolve(host, port, 0);
@@ -135,19 +135,19 @@ class Exchange {
     }
   }
 
-  /// Takes over a connected stream socket.
-  /// @param first  what has come of the first piece already
+  /// Takes ownership of a connected stream socket.
+  /// @param first  the part of the first message that was already received
   Exchange(FileDescriptor fd, std::chrono::milliseconds limit, detail::IncomingPiece first = {})
       : fd_(std::move(fd)), limit_(limit), in_(std::move(first)) {
     const int flags = ::fcntl(fd_.get(), F_GETFL);
     if (flags < 0 || ::fcntl(fd_.get(), F_SETFL, flags | O_NONBLOCK) != 0)
       throw_system_error("exchange: cannot set up the connection", errno);
     const int on = 1;
-    // Not for other kinds of socket, where it fails and is not needed.
+    // Other kinds of socket reject this option, and do not need it.
     ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
 
-  /// Gives `mine`, of at most `largest` bytes, and returns the other side's piece.
+  /// Sends `mine`, at most `largest` bytes, and returns the peer's message.
   std::string trade(const std::string& mine) {
     if (mine.size() > largest)
       throw Error("exchange: a piece has " + std::to_string(mine.size()) + " bytes, at most " +
@@ -159,7 +159,7 @@ class Exchange {
     return transfer(out);
   }
 
-  /// The same for a plain struct; the other side's must be as large. Both machines must have the same byte order.
+  /// Exchanges a plain struct; the peer's must have the same size, and both machines the same byte order.
   template <class T, std::enable_if_t<std::is_trivially_copyable<T>::value && !std::is_pointer<T>::value &&
                                           !std::is_array<T>::value,
                                       int> = 0>
@@ -173,10 +173,10 @@ class Exchange {
     return value;
   }
 
-  /// Bounds every trade from now on.
+  /// Sets the time limit of every trade from now on.
   void set_limit(std::chrono::milliseconds limit) { limit_ = limit; }
 
-  /// Returns when the other side has called it too.
+  /// Barrier: returns once the peer has called it too.
   void meet() {
     if (!trade(std::string()).empty()) throw Error("exchange: the other side swaps where this one meets");
   }
@@ -192,7 +192,7 @@ class Exchange {
     return error;
   }
 
-  /// Sends and receives at the same time: both sides may give more than the sockets hold.
+  /// Sends and receives concurrently: both messages may exceed the socket buffers.
   std::string transfer(const std::string& out) {
     const Timeout deadline(limit_);
     size_t sent = 0;
@@ -221,21 +221,21 @@ class Exchange {
   detail::IncomingPiece in_;
 };
 
-/// What a server that waits for one program does about others who connect.
+/// How a server that waits for one program treats other clients.
 struct Strangers {
-  /// Time in which somebody who connects must have given his first piece.
+  /// Time within which a client must have sent its first message.
   std::chrono::milliseconds patience{3000};
-  /// Whether the first piece is one of those who are waited for.
+  /// Whether the first message comes from an expected client.
   std::function<bool(const std::string& piece)> is_known;
-  /// Told why somebody was sent away, without a byte of his.
+  /// Called with the reason when a client is rejected; the reason contains no bytes from the client.
   std::function<void(const std::string& reason)> on_refused = [](const std::string&) {};
 };
 
-/// Waits for those who connect.
+/// Listens for clients.
 class ExchangeServer {
  public:
-  /// @param port  0: any free one, see port()
-  /// @param hosts addresses to listen on, at least one: "0.0.0.0" and "::" are all of this machine's
+  /// @param port  0: any free port, see port()
+  /// @param hosts addresses to listen on, at least one; "0.0.0.0" and "::" are all addresses of this machine
   explicit ExchangeServer(uint16_t port = 0, const std::vector<std::string>& hosts = {"127.0.0.1"}) : port_(port) {
     for (const std::string& host : hosts) {
       listeners_.push_back(listen_at(host, port_));
@@ -246,7 +246,8 @@ class ExchangeServer {
 
   uint16_t port() const { return port_; }
 
-  /// The next one who connects. @param limit for the wait, and for every trade that follows
+  /// Accepts the next client.
+  /// @param limit  for the wait, and for every later trade
   Exchange accept(std::chrono::milliseconds limit) {
     const Timeout deadline(limit);
     for (;;) {
@@ -258,9 +259,9 @@ class ExchangeServer {
     }
   }
 
-  /// The first of those who connect whose first piece is known; the next trade returns it. All others are sent away.
-  /// None of them can make it wait for him, and none gets a byte.
-  /// @param limit for the wait, and for every trade that follows
+  /// Accepts the first client whose first message is known; the next trade returns that message. Rejects all others.
+  /// They cannot delay the server, and receive no data.
+  /// @param limit  for the wait, and for every later trade
   Exchange accept(std::chrono::milliseconds limit, const Strangers& strangers) {
     const Timeout deadline(limit);
     for (;;) {
@@ -282,7 +283,7 @@ class ExchangeServer {
       for (size_t i = 0; i < listeners_.size(); ++i) {
         FileDescriptor fd = ready[i].revents != 0 ? take(listeners_[i].get()) : FileDescriptor();
         if (!fd) continue;
-        // Who came first has had the most time.
+        // The oldest client has had the most time.
         if (guests_.size() == most_guests) guests_.erase(guests_.begin());
         guests_.push_back({std::move(fd), {}, Timeout(strangers.patience)});
       }
@@ -290,7 +291,7 @@ class ExchangeServer {
   }
 
  private:
-  /// Somebody who has connected, and of whom nothing is known yet.
+  /// A connected client that is not yet identified.
   struct Guest {
     FileDescriptor fd;
     detail::IncomingPiece in;
@@ -314,7 +315,8 @@ class ExchangeServer {
         "exchange: cannot listen on port " + std::to_string(port) + " of " + host + "; choose another one", error);
   }
 
-  /// What became of listeners and guests, in this order, after so many milliseconds at most.
+  /// Polls the listeners and pending clients, and returns their results in this order, after at most `timeout`
+  /// milliseconds.
   std::vector<pollfd> poll_until(const Timeout& deadline, int timeout) const {
     std::vector<pollfd> entries;
     for (const FileDescriptor& one : listeners_) entries.push_back({one.get(), POLLIN, 0});
@@ -330,7 +332,7 @@ class ExchangeServer {
     return entries;
   }
 
-  /// Empty where whoever knocked has gone again.
+  /// Accepts a connection; empty if the client has already disconnected.
   static FileDescriptor take(int listener) {
     const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) return FileDescriptor(fd, "connection");
@@ -339,7 +341,7 @@ class ExchangeServer {
     return FileDescriptor();
   }
 
-  /// Why a guest is to go; empty where he may stay, or is known.
+  /// Returns the reason to reject a client; empty if it may stay, or is known.
   static std::string listen_to(Guest& guest, bool is_ready, const Strangers& strangers) {
     try {
       if (is_ready) guest.in.receive(guest.fd.get());

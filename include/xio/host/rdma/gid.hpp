@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Addresses of an RDMA port (GIDs), and which of them to use.
+/// @brief Addresses of an RDMA port (GIDs), and the choice among them.
 
 #include <array>
 #include <optional>
@@ -16,7 +16,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Which protocol carries the packets that leave through a GID.
+/// Protocol of the packets sent through a GID.
 enum class GidType { infiniband, roce_v1, roce_v2 };
 
 /// Name of a type; never null.
@@ -28,20 +28,20 @@ inline const char* name(GidType type) {
   }
 }
 
-/// 128 bits in network byte order; an IPv4 address in the last four, after two of 0xff.
+/// 128 bits in network byte order; an IPv4 address is in the last four bytes, after two bytes of 0xff.
 using Gid = std::array<uint8_t, 16>;
 
-/// Whether it is an IPv4 address.
+/// Whether the GID is an IPv4 address.
 inline bool is_ipv4(const Gid& gid) {
   for (size_t i = 0; i < 10; ++i)
     if (gid[i] != 0) return false;
   return gid[10] == 0xff && gid[11] == 0xff;
 }
 
-/// Whether it reaches no further than the wire: fe80::/10.
+/// Whether the GID is link-local: fe80::/10.
 inline bool is_link_local(const Gid& gid) { return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80; }
 
-/// "10.9.0.1", or eight groups of four hexadecimal digits.
+/// Text form: "10.9.0.1", or eight groups of four hexadecimal digits.
 inline std::string to_text(const Gid& gid) {
   std::string text;
   if (is_ipv4(gid)) {
@@ -56,16 +56,16 @@ inline std::string to_text(const Gid& gid) {
   return text;
 }
 
-/// One entry of a port's table.
+/// One entry of a port's GID table.
 struct GidEntry {
-  uint32_t index = 0;               ///< place in the table
+  uint32_t index = 0;               ///< index in the table
   GidType type = GidType::roce_v2;  ///< protocol
   Gid gid{};                        ///< the address
 };
 
 namespace detail {
 
-/// The lower the better; the order that works in most networks.
+/// Preference of an entry, lower is better; this order works in most networks.
 inline int gid_rank(const GidEntry& entry) {
   switch (entry.type) {
     case GidType::roce_v2: return is_ipv4(entry.gid) ? 0 : is_link_local(entry.gid) ? 3 : 1;
@@ -76,8 +76,8 @@ inline int gid_rank(const GidEntry& entry) {
 
 }  // namespace detail
 
-/// The entry to use: RoCE v2 over IPv4 first, then over routable IPv6, InfiniBand, RoCE v2 over link-local addresses,
-/// and RoCE v1 last; of equals the first. Empty where no entry holds an address.
+/// Chooses the entry to use: RoCE v2 over IPv4 first, then over routable IPv6, InfiniBand, RoCE v2 over link-local
+/// addresses, and RoCE v1 last; among equals the first. Empty if no entry holds an address.
 inline std::optional<GidEntry> choose_gid(const std::vector<GidEntry>& table) {
   const GidEntry* best = nullptr;
   for (const GidEntry& entry : table) {
@@ -88,7 +88,7 @@ inline std::optional<GidEntry> choose_gid(const std::vector<GidEntry>& table) {
   return *best;
 }
 
-/// The entry that the user named; throws Error where the table has none at this place.
+/// Returns the entry that the user selected; throws Error if the table has none at this index.
 inline GidEntry gid_at(const std::vector<GidEntry>& table, uint32_t index) {
   std::string there;
   for (const GidEntry& entry : table) {

@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// @brief Pensando DSC: an existing queue pair in the hands of kernels, through libionic's direct verbs. Nothing is
-/// here without the header of libibverbs.
+/// @brief Pensando DSC: an existing queue pair driven by kernels, through libionic's direct verbs. Empty without the
+/// header of libibverbs.
 ///
-/// Of the libionic that distributions ship, version 65 of rdma-core and before lack the calls that tell where rings
-/// lie; AMD's has them, and its header (MIT) is not installed with Debian's. So the few declarations are our own.
+/// The libionic of rdma-core up to version 65, which distributions ship, lacks the calls that report where rings lie.
+/// AMD's has them, but Debian does not install its header (MIT), so this file declares the few items that it needs.
 
 #include <xio/config.hpp>
 
@@ -35,7 +35,7 @@ namespace ionic_dv {
 /// ionic_dv_ctx: doorbells of a device.
 struct Context {
   void* doorbell_page;  ///< the mapped page
-  uint64_t* doorbells;  ///< in it; one for each queue type
+  uint64_t* doorbells;  ///< within the page; one for each queue type
   uint8_t sq_type;
   uint8_t rq_type;
   uint8_t cq_type;
@@ -45,7 +45,7 @@ struct Context {
 struct Queue {
   void* ring;
   size_t bytes;
-  uint64_t doorbell;  ///< the part of its doorbell that does not change: its number, in 47:24
+  uint64_t doorbell;  ///< constant part of its doorbell: the queue number, in bits 47:24
   uint16_t mask;      ///< entries - 1
   uint8_t log2_entries;
   uint8_t log2_entry_bytes;
@@ -68,11 +68,11 @@ static_assert(sizeof(void*) != 8 || (offsetof(Context, sq_type) == 16 && sizeof(
 
 }  // namespace ionic_dv
 
-/// The functions of libionic that set-up uses, under their names without `ionic_dv_`. All but those that return a
-/// number or bool return 0 or an errno.
+/// The functions of libionic that set-up uses, named without `ionic_dv_`. All except those that return a number or bool
+/// return 0 or an errno.
 class IonicLibrary {
  public:
-  /// Throws Error where the library cannot be loaded, or lacks a function.
+  /// Throws Error if the library cannot be loaded, or lacks a function.
   explicit IonicLibrary(const std::vector<std::string>& files = {"libionic.so.1", "libionic.so"}) {
     const SharedLibrary library(files, "a libionic with ionic_dv_get_qp() is needed (AMD's; rdma-core 65 has none)");
     library.find(is_qp, "ionic_dv_is_ionic_qp");
@@ -91,11 +91,11 @@ class IonicLibrary {
   int (*get_qp)(ionic_dv::QueuePair*, ibv_qp*) = nullptr;
   int (*get_cq)(ionic_dv::CompletionQueue*, ibv_cq*, uint8_t pipeline) = nullptr;
   uint8_t (*qp_pipeline)(ibv_qp*) = nullptr;
-  int (*send_doorbell)(ibv_qp*, uint64_t* value) = nullptr;     ///< null where the library has none
+  int (*send_doorbell)(ibv_qp*, uint64_t* value) = nullptr;     ///< null if the library has none
   int (*receive_doorbell)(ibv_qp*, uint64_t* value) = nullptr;  ///< likewise
 };
 
-/// The library, loaded by the first call that finds it; throws Error where it cannot be loaded.
+/// Returns the library, loaded by the first call that finds it; throws Error if it cannot be loaded.
 inline const IonicLibrary& ionic_library() {
   static const IonicLibrary library;
   return library;
@@ -103,7 +103,7 @@ inline const IonicLibrary& ionic_library() {
 
 namespace detail {
 
-/// Finds the parts of an ionic queue pair.
+/// Locates the parts of an ionic queue pair.
 class IonicFinder {
  public:
   IonicFinder(ibv_qp* qp, const std::string& name) : qp_(qp), name_(name) {
@@ -122,7 +122,7 @@ class IonicFinder {
   void* send_register() const { return context_.doorbells + context_.sq_type; }
   void* receive_register() const { return context_.doorbells + context_.rq_type; }
 
-  /// The producer index is part of the value that libionic would store to the doorbell.
+  /// Checks that nothing was posted: the doorbell value that libionic would store contains the producer index.
   void check_unused(int (*doorbell)(ibv_qp*, uint64_t*), const char* what) const {
     uint64_t value = 0;
     if (doorbell == nullptr) return;
@@ -130,7 +130,7 @@ class IonicFinder {
     if ((value & 0xffff) != 0) refuse(std::string(what) + " were posted to it before; make a new one");
   }
 
-  /// A ring, or one entry: that is how libionic describes a collapsed one.
+  /// Returns the completion ring; libionic describes a collapsed one as a ring of one entry.
   DirectCompletionRing completions(ibv_cq* cq) const {
     ionic_dv::CompletionQueue found{};
     demand(ionic_library().get_cq(&found, cq, ionic_library().qp_pipeline(qp_)), "ionic_dv_get_cq");
@@ -165,13 +165,13 @@ class IonicFinder {
 
 }  // namespace detail
 
-/// Where the queues of an RC queue pair lie that nothing was posted to yet. Throws Error where it cannot be adopted.
-/// @param collapsed  whether the send queue's completion queue must be collapsed to one entry, as ionic::Options says
+/// Locates the queues of an RC queue pair to which nothing was posted yet. Throws Error if it cannot be adopted.
+/// @param collapsed  whether the send queue's completion queue must be collapsed to one entry (ionic::Options)
 inline DirectQueues ionic_queues(ibv_qp* qp, bool collapsed = false) {
   DirectQueues queues = detail::adoptable("ionic", qp);
   const auto refuse = [&](const std::string& why) { throw Error(queues.name + " cannot be adopted: " + why); };
   const detail::IonicFinder finder(qp, queues.name);
-  // With more of them a device may take another form of entries, and does not say so.
+  // With more elements a device may use another entry format, and does not report it.
   if (queues.shape.max_sges > 2 || queues.receive_shape.max_sges > 2)
     refuse("entries with more than 2 pieces of memory (max_send_sge, max_recv_sge) have a form that is not told");
   finder.check_unused(ionic_library().send_doorbell, "operations");
@@ -180,7 +180,7 @@ inline DirectQueues ionic_queues(ibv_qp* qp, bool collapsed = false) {
   queues.sq_doorbell = finder.send_register();
   queues.shape.entries = finder.send().mask + 1u;
   queues.shape.entry_shift = finder.send().log2_entry_bytes;
-  queues.send_depth = finder.send().mask;  // one stays free
+  queues.send_depth = finder.send().mask;  // one entry stays free
   queues.cq = finder.completions(qp->send_cq);
   if (queues.cq.count == 1 && !collapsed)
     refuse("its send_cq is collapsed to one entry; use ionic::Vendor with Options::collapsed");
@@ -202,14 +202,14 @@ inline DirectQueues ionic_queues(ibv_qp* qp, bool collapsed = false) {
   return queues;
 }
 
-/// Hands an existing RC queue pair in state RTS, to which nothing was posted yet, to kernels. It stays its owner's, who
-/// must not post to it or poll its completion queues meanwhile, and who destroys it after the object that this returns.
+/// Hands an existing RC queue pair in state RTS, to which nothing was posted yet, to kernels. The caller still owns it,
+/// must not post to it or poll its completion queues meanwhile, and must destroy it after the returned object.
 ///
-/// Its completion queues serve it alone, and its rings lie in memory, not in the controller. libionic does not tell
-/// which version of entries the device takes: `Variant` must. A send_cq that is collapsed to one entry
-/// (IONIC_CQ_INIT_ATTR_CCQE) is adopted where `Variant` says that it is, and then has to be. Throws Error where it
-/// cannot be adopted.
-/// @param pages  where kernels do not run on the CPU
+/// Its completion queues must serve it alone, and its rings must lie in memory, not in the controller. libionic does
+/// not report which entry version the device uses: `Variant` must define it. A send_cq that is collapsed to one entry
+/// (IONIC_CQ_INIT_ATTR_CCQE) is required if `Variant` specifies it, and rejected otherwise. Throws Error if it cannot
+/// be adopted.
+/// @param pages  needed if kernels do not run on the CPU
 template <class Variant = ionic::Options>
 DirectQueuePair<ionic::Vendor<Variant>> adopt_ionic(ibv_qp* qp, std::shared_ptr<ReachablePages> pages = nullptr) {
   static_assert(Variant::spec == ionic::SpecFormat::none, "such entries have more than 2 pieces of memory");

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief ConnectX: an existing queue pair in the hands of kernels, through mlx5's direct verbs. Nothing is here
-/// without the header of libmlx5.
+/// @brief ConnectX: an existing queue pair driven by kernels, through mlx5's direct verbs. Empty without the header of
+/// libmlx5.
 
 #include <xio/config.hpp>
 
@@ -26,14 +26,15 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// What the direct verbs do not tell of a queue pair. All that was posted has ended, and its completions were polled.
+/// State of a queue pair that the direct verbs do not report. All posted operations must have completed, and their
+/// completions must have been polled.
 struct Mlx5AdoptOptions {
   uint64_t send_index = 0;   ///< 64-byte units posted so far; a work request has one or more
   uint64_t completions = 0;  ///< completions polled so far from its send_cq
   uint64_t receives = 0;     ///< receives posted so far, and completions polled from its recv_cq
-  /// Received data always goes to the memory that was posted for it: made with MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE,
-  /// or in a process with MLX5_SCATTER_TO_CQE=0 in its environment. Otherwise the device stores up to 32 bytes in the
-  /// completion alone, so kernels get no receive queue.
+  /// Received data always goes to the posted memory: created with MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE, or in a
+  /// process with MLX5_SCATTER_TO_CQE=0 in its environment. Otherwise the device may store up to 32 bytes in the
+  /// completion only, so kernels get no receive queue.
   bool receives_to_memory = false;
 };
 
@@ -45,7 +46,7 @@ inline DirectCompletionRing mlx5_completions(const std::string& name, ibv_cq* cq
   mlx5dv_obj object{};
   object.cq.in = cq;
   object.cq.out = &found;
-  // From here on libmlx5 leaves the consumer index to us.
+  // From here on libmlx5 leaves the consumer index to the library.
   const int error = mlx5_library().init_obj(&object, MLX5DV_OBJ_CQ);
   if (error != 0) throw_system_error(name + ": mlx5dv_init_obj does not tell where its completions lie", error);
   if (found.cqe_size != entry_bytes)
@@ -75,10 +76,10 @@ inline void mlx5_check_record(const std::string& name, const __be32* record, uin
 
 }  // namespace detail
 
-/// Where the queues of an RC queue pair lie. Takes over its completion queues: libmlx5 polls them no more.
-/// Throws Error where it cannot be adopted.
-/// @param cqe_bytes        64 or 128: as mlx5::Options says
-/// @param doorbell_stride  bytes between the two halves of the BlueFlame register, or 0: likewise
+/// Locates the queues of an RC queue pair. Takes over its completion queues: libmlx5 no longer polls them. Throws Error
+/// if it cannot be adopted.
+/// @param cqe_bytes        64 or 128, as in mlx5::Options
+/// @param doorbell_stride  bytes between the two halves of the BlueFlame register, or 0, as in mlx5::Options
 /// Source: rdma-core, providers/mlx5/man/mlx5dv_init_obj.3
 inline DirectQueues mlx5_queues(ibv_qp* qp, const Mlx5AdoptOptions& options = {}, uint32_t cqe_bytes = 64,
                                 uint32_t doorbell_stride = 0) {
@@ -94,7 +95,7 @@ inline DirectQueues mlx5_queues(ibv_qp* qp, const Mlx5AdoptOptions& options = {}
 
   if (found.sq.stride != mlx5::wqebb_bytes)
     refuse("its send ring has units of " + std::to_string(found.sq.stride) + " bytes and not 64");
-  // One lap must not use up the 16 bits of the counters.
+  // One lap must not exhaust the 16-bit counters.
   if (found.sq.wqe_cnt == 0 || found.sq.wqe_cnt > 32768)
     refuse("its send ring has " + std::to_string(found.sq.wqe_cnt) + " units; 1 to 32768 can be");
   if (found.dbrec == nullptr || found.bf.reg == nullptr) refuse("its doorbell record or register is unknown");
@@ -104,7 +105,7 @@ inline DirectQueues mlx5_queues(ibv_qp* qp, const Mlx5AdoptOptions& options = {}
   queues.shape.entries = found.sq.wqe_cnt;
   queues.shape.entry_shift = mlx5::SendEncoder<>::unit_shift;
   queues.sq_record = reinterpret_cast<uint32_t*>(found.dbrec) + mlx5::send_record;
-  // Two halves (bf.size != 0) serve copies of whole entries in turn. Doorbells of 8 bytes may all go to the first half.
+  // The two halves (bf.size != 0) alternate for copies of whole entries. 8-byte doorbells may all use the first half.
   if (doorbell_stride != 0 && found.bf.size != doorbell_stride)
     refuse("the halves of its doorbell register have " + std::to_string(found.bf.size) + " bytes and not " +
            std::to_string(doorbell_stride) + "; use mlx5::Vendor with another Options::doorbell_stride");
@@ -132,11 +133,11 @@ inline DirectQueues mlx5_queues(ibv_qp* qp, const Mlx5AdoptOptions& options = {}
   return queues;
 }
 
-/// Hands an existing RC queue pair in state RTS to kernels. It stays its owner's, who must not post to it or poll its
-/// completion queues meanwhile, and who resets or destroys it after the object that this returns.
+/// Hands an existing RC queue pair in state RTS to kernels. The caller still owns it, must not post to it or poll its
+/// completion queues meanwhile, and must reset or destroy it after the returned object.
 ///
-/// Its completion queues serve it alone, and are not compressed. Throws Error where it cannot be adopted.
-/// @param pages  where kernels do not run on the CPU
+/// Its completion queues must serve it alone, and must not be compressed. Throws Error if it cannot be adopted.
+/// @param pages  needed if kernels do not run on the CPU
 template <class Variant = mlx5::Options>
 DirectQueuePair<mlx5::Vendor<Variant>> adopt_mlx5(ibv_qp* qp, const Mlx5AdoptOptions& options = {},
                                                   std::shared_ptr<ReachablePages> pages = nullptr) {

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief A ConnectX queue pair made for kernels: handles for rdma::QueuePair and rdma::ReceiveQueue. Nothing is here
-/// without the header of libmlx5.
+/// @brief A ConnectX queue pair made for kernels: handles for rdma::QueuePair and rdma::ReceiveQueue. Empty without the
+/// header of libmlx5.
 
 #include <xio/config.hpp>
 
@@ -24,9 +24,9 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// A queue pair of a ConnectX with a completion queue for each of its directions. Not movable: handles point into it.
+/// A ConnectX queue pair with a completion queue for each direction. Not movable: handles point into it.
 ///
-/// After a failure make a new one: the completion queues' indices survive a reset, and the rings' do not.
+/// After a failure create a new one: the indices of the completion queues survive a reset, those of the rings do not.
 template <class Variant = mlx5::Options>
 class Mlx5Endpoint {
   static_assert(!Variant::collapsed, "libmlx5 makes no such completion queue: describe what DEVX made (DirectQueues)");
@@ -34,22 +34,22 @@ class Mlx5Endpoint {
  public:
   using Vendor = mlx5::Vendor<Variant>;  ///< for rdma::QueuePair and rdma::ReceiveQueue
 
-  /// @param pages  where kernels do not run on the CPU
+  /// @param pages  needed if kernels do not run on the CPU
   Mlx5Endpoint(const RdmaDevice& device, const ProtectionDomain& domain, const QueuePairOptions& options = {},
                std::shared_ptr<ReachablePages> pages = nullptr)
       : pages_(std::move(pages)),
-        // An operation can take several units of the ring, and each unit can hold one.
+        // An operation can take several units of the ring, and each unit can be an operation.
         send_cq_(device, 4 * options.send_entries),
         receive_cq_(device, 2 * options.receive_entries),
         queue_(device, domain, send_cq_, receive_cq_, options, make) {}
   Mlx5Endpoint(const Mlx5Endpoint&) = delete;
   Mlx5Endpoint& operator=(const Mlx5Endpoint&) = delete;
 
-  /// What the peer needs to connect to this one.
+  /// Address data that the peer needs to connect to this queue pair.
   QueuePairAddress address() const { return queue_.address(); }
   VerbsQueuePair& queue() { return queue_; }
 
-  /// Connects, once, and finds the rings. The peer connects to ours meanwhile.
+  /// Connects, once, and locates the rings. The peer connects concurrently.
   void connect(const QueuePairAddress& peer) {
     if (direct_) throw Error("mlx5: queue pair " + std::to_string(queue_.qpn()) + " is connected; make a new one");
     queue_.connect(peer);
@@ -58,9 +58,9 @@ class Mlx5Endpoint {
     direct_.emplace(mlx5_queues(queue_.get(), options, Variant::cqe_bytes, Variant::doorbell_stride), pages_);
   }
 
-  /// What a kernel needs to post operations.
+  /// Handle from which a kernel posts operations.
   const rdma::QueuePairHandle& handle() const { return direct().handle(); }
-  /// What a kernel needs to post receives.
+  /// Handle from which a kernel posts receives.
   const rdma::ReceiveQueueHandle& receive_handle() const { return direct().receive_handle(); }
 
  private:
@@ -69,7 +69,7 @@ class Mlx5Endpoint {
     return *direct_;
   }
 
-  /// As ibv_create_qp(); what arrives goes to memory, however small it is.
+  /// Replaces ibv_create_qp(); received data always goes to memory, however short.
   static ibv_qp* make(ibv_pd* pd, ibv_qp_init_attr* wanted) {
     ibv_qp_init_attr_ex extended{};
     extended.send_cq = wanted->send_cq;
@@ -89,7 +89,7 @@ class Mlx5Endpoint {
   CompletionQueue send_cq_;
   CompletionQueue receive_cq_;
   VerbsQueuePair queue_;
-  std::optional<DirectQueuePair<Vendor>> direct_;  // the first to go
+  std::optional<DirectQueuePair<Vendor>> direct_;  // destroyed first
 };
 
 }  // namespace host

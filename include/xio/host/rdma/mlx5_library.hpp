@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief libmlx5, found when it is first needed. Nothing is here where the compiler does not find its header (Debian:
+/// @brief libmlx5, loaded when it is first needed. Empty if the compiler does not find its header (Debian:
 /// libibverbs-dev).
 
 #include <xio/config.hpp>
@@ -19,10 +19,10 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// The functions of libmlx5 that set-up uses, under their names without `mlx5dv_`.
+/// The functions of libmlx5 that set-up uses, named without `mlx5dv_`.
 class Mlx5Library {
  public:
-  /// Throws Error where the library cannot be loaded, or lacks a function.
+  /// Throws Error if the library cannot be loaded, or lacks a function.
   explicit Mlx5Library(const std::string& file = "libmlx5.so.1") {
     const SharedLibrary library({file}, "install libmlx5 of rdma-core 32 or later (Debian: ibverbs-providers)");
     library.find(init_obj, "mlx5dv_init_obj");
@@ -37,7 +37,7 @@ class Mlx5Library {
   decltype(&::mlx5dv_create_qp) create_qp = nullptr;
 };
 
-/// The library, loaded by the first call that finds it; throws Error where it cannot be loaded.
+/// Returns the library, loaded by the first call that finds it; throws Error if it cannot be loaded.
 inline const Mlx5Library& mlx5_library() {
   static const Mlx5Library library;
   return library;

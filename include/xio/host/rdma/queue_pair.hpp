@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief A reliable connection (RC) by verbs: made, connected, reset and connected again. Nothing is here without the
-/// header of libibverbs.
+/// @brief A reliable connection (RC) through verbs: created, connected, reset and reconnected. Empty without the header
+/// of libibverbs.
 
 #include <xio/config.hpp>
 
@@ -27,30 +27,30 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Sizes, rights and patience of a queue pair.
+/// Sizes, access rights and retry parameters of a queue pair.
 struct QueuePairOptions {
-  uint32_t send_entries = 64;              ///< operations in flight, at least
-  uint32_t receive_entries = 64;           ///< receives posted, at least
-  uint32_t send_sges = 1;                  ///< pieces of local memory of an operation, at least 1
-  uint32_t receive_sges = 1;               ///< pieces of local memory of a receive
-  uint32_t inline_bytes = 0;               ///< bytes that an operation may carry in its entry
-  bool signal_all = false;                 ///< every operation writes a completion, whatever it says
-  int access = rdma_access_all;            ///< IBV_ACCESS_ flags: what the peer may do
-  uint32_t mtu = 0;                        ///< payload of a packet, at most; 0: what both ports can
-  uint8_t reads_in_flight = 1;             ///< reads and atomics at a time, in either direction
-  uint8_t timeout = 14;                    ///< 4.096 us * 2^timeout without an answer: try again
-  uint8_t retries = 7;                     ///< so often
-  uint8_t receiver_not_ready_retries = 7;  ///< so often when the peer has no receive posted; 7: for ever
-  uint8_t receiver_not_ready_timer = 12;   ///< code of the pause that the peer is to make then; 12: 0.64 ms
-  uint8_t hop_limit = 64;                  ///< routers on the way
-  uint8_t traffic_class = 0;               ///< of the IP packets
-  std::optional<uint32_t> psn;             ///< first packet sequence number; empty: at random, as it should be
+  uint32_t send_entries = 64;              ///< minimum number of operations in flight
+  uint32_t receive_entries = 64;           ///< minimum number of posted receives
+  uint32_t send_sges = 1;                  ///< scatter/gather elements per operation, at least 1
+  uint32_t receive_sges = 1;               ///< scatter/gather elements per receive
+  uint32_t inline_bytes = 0;               ///< inline data per operation, bytes
+  bool signal_all = false;                 ///< every operation writes a completion, whatever its flags
+  int access = rdma_access_all;            ///< IBV_ACCESS_ flags: operations that the peer may perform
+  uint32_t mtu = 0;                        ///< maximum packet payload in bytes; 0: the largest that both ports support
+  uint8_t reads_in_flight = 1;             ///< concurrent reads and atomics in each direction
+  uint8_t timeout = 14;                    ///< retransmit after 4.096 us * 2^timeout without an acknowledgement
+  uint8_t retries = 7;                     ///< retransmissions before the operation fails
+  uint8_t receiver_not_ready_retries = 7;  ///< retries while the peer has no receive posted; 7: indefinitely
+  uint8_t receiver_not_ready_timer = 12;   ///< code of the delay for a peer that finds no receive posted; 12: 0.64 ms
+  uint8_t hop_limit = 64;                  ///< IP hop limit: maximum number of routers on the path
+  uint8_t traffic_class = 0;               ///< traffic class of the IP packets
+  std::optional<uint32_t> psn;             ///< first packet sequence number; empty: random, as recommended
 };
 
-/// Makes a queue pair in place of ibv_create_qp(), with what a vendor's direct verbs can say beyond it.
+/// Creates a queue pair in place of ibv_create_qp(), with options that only a vendor's direct verbs offer.
 using QueuePairMaker = std::function<ibv_qp*(ibv_pd*, ibv_qp_init_attr*)>;
 
-/// A queue pair, from RESET to RTS. Movable; one thread at a time.
+/// A queue pair, from RESET to RTS. Movable. Not thread-safe.
 class VerbsQueuePair {
  public:
   VerbsQueuePair(const RdmaDevice& device, const ProtectionDomain& domain, const CompletionQueue& send_cq,
@@ -84,30 +84,31 @@ class VerbsQueuePair {
   uint32_t qpn() const { return qp_->qp_num; }
   const QueuePairOptions& options() const { return options_; }
 
-  /// What the peer needs to connect to this one.
+  /// Address data that the peer needs to connect to this queue pair.
   QueuePairAddress address() const {
     const uint32_t mtu = options_.mtu == 0 || options_.mtu > device_.mtu() ? device_.mtu() : options_.mtu;
     return {qpn(), psn_, mtu, device_.lid(), device_.gid().gid};
   }
 
-  /// From RESET to RTS. The peer connects to ours meanwhile; send when both have done it.
+  /// Moves the queue pair from RESET to RTS. The peer connects concurrently; send only once both have connected.
   void connect(const QueuePairAddress& peer) {
     initialise();
     make_ready_to_receive(peer);
     make_ready_to_send();
   }
-  /// To itself: what is sent is received by the same queue pair.
+  /// Connects the queue pair to itself: it receives what it sends.
   void connect_to_itself() { connect(address()); }
 
-  /// Ends what is outstanding: its completions say "flushed". Only reset() leads out of this state.
+  /// Moves the queue pair to the error state: outstanding operations complete with status "flushed". Only reset()
+  /// leaves this state.
   void fail() {
     ibv_qp_attr to{};
     to.qp_state = IBV_QPS_ERR;
     modify(to, IBV_QP_STATE, "ERR");
   }
 
-  /// Back to RESET, with a new first packet sequence number; then swap addresses and connect again. Completions of
-  /// before may still lie in the completion queues.
+  /// Returns to RESET, with a new first packet sequence number; then exchange addresses and connect again. Earlier
+  /// completions may still be in the completion queues.
   void reset() {
     ibv_qp_attr to{};
     to.qp_state = IBV_QPS_RESET;
@@ -144,7 +145,7 @@ class VerbsQueuePair {
     to.min_rnr_timer = options_.receiver_not_ready_timer;
     to.ah_attr.port_num = device_.port();
     to.ah_attr.dlid = static_cast<uint16_t>(peer.lid);
-    // On InfiniBand the local identifier is enough within a subnet.
+    // On InfiniBand the local identifier suffices within a subnet.
     to.ah_attr.is_global = device_.is_ethernet() || peer.lid == 0 ? 1 : 0;
     std::memcpy(to.ah_attr.grh.dgid.raw, peer.gid.data(), peer.gid.size());
     to.ah_attr.grh.sgid_index = static_cast<uint8_t>(device_.gid().index);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Where what changes while a queue pair is used lies in one piece of memory.
+/// @brief Memory layout of a queue pair's mutable state.
 
 #include <xio/device/rdma/handle.hpp>
 
@@ -10,13 +10,13 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// The mutable state of both sides of a queue pair: a view of zeroed memory, at a multiple of 64 bytes, that others
-/// own. The same memory may be seen at another address by who executes kernels.
+/// The mutable state of both sides of a queue pair: a non-owning view of zeroed memory, aligned to 64 bytes. The
+/// executor of kernels may access the same memory at another address.
 class RdmaQueueStates {
  public:
   RdmaQueueStates() = default;
   /// @param send_entries    units of the send ring
-  /// @param receive_entries of the receive ring; 0: there is none
+  /// @param receive_entries entries of the receive ring; 0: there is none
   RdmaQueueStates(void* memory, uint32_t send_entries, uint32_t receive_entries)
       : memory_(static_cast<unsigned char*>(memory)), send_entries_(send_entries), receive_entries_(receive_entries) {}
 

@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Protection domains, registered memory and completion queues. Nothing is here without the header of
-/// libibverbs.
+/// @brief Protection domains, registered memory and completion queues. Empty without the header of libibverbs.
 
 #include <xio/config.hpp>
 
@@ -23,11 +22,11 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Everything that a peer may be allowed to do.
+/// All access rights that a peer can be granted.
 constexpr int rdma_access_all =
     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 
-/// Which queue pairs may use which memory. Movable; what is made from it keeps it.
+/// Associates queue pairs with the memory that they may use. Movable; objects created from it keep it alive.
 class ProtectionDomain {
  public:
   explicit ProtectionDomain(const RdmaDevice& device) {
@@ -43,11 +42,11 @@ class ProtectionDomain {
   std::shared_ptr<ibv_pd> pd_;
 };
 
-/// Memory that a device may use; owns the registration, not the memory. Movable.
+/// Memory registered for a device; owns the registration, not the memory. Movable.
 class MemoryRegion {
  public:
-  /// @param data    stays where it is, and mapped, as long as the region lives
-  /// @param access  IBV_ACCESS_ flags: what the device and peers may do
+  /// @param data    must stay mapped at this address for the lifetime of the region
+  /// @param access  IBV_ACCESS_ flags: operations allowed to the device and to peers
   MemoryRegion(const ProtectionDomain& domain, void* data, size_t bytes, int access = rdma_access_all) {
     ibv_mr* mr = verbs().reg_mr(domain.get(), data, bytes, access);
     if (mr == nullptr) {
@@ -59,10 +58,10 @@ class MemoryRegion {
     own(domain, mr, data, access);
   }
 
-  /// GPU memory, which the device reaches without the host's.
-  /// @param exported  of the memory; may end once this is made
-  /// @param gpu       address of the memory for kernels, by which work requests name it, too
-  /// @param atomics   remote atomics need PCIe atomics all the way between NIC and GPU: false leaves them out
+  /// Registers GPU memory, which the device accesses directly, without host memory.
+  /// @param exported  dma-buf export of the memory; may be closed after construction
+  /// @param gpu       address of the memory for kernels, and in work requests
+  /// @param atomics   remote atomics need PCIe atomics on the whole path between NIC and GPU: false disables them
   MemoryRegion(const ProtectionDomain& domain, const DmaBufExport& exported, void* gpu, bool atomics) {
     if (verbs().reg_dmabuf_mr == nullptr)
       throw Error("rdma: this libibverbs has no ibv_reg_dmabuf_mr; install rdma-core 34 or later");
@@ -83,13 +82,13 @@ class MemoryRegion {
   size_t size() const { return mr_->length; }
   uint32_t lkey() const { return mr_->lkey; }
   uint32_t rkey() const { return mr_->rkey; }
-  /// For the peer.
+  /// Description of the memory for the peer.
   PeerMemory remote() const { return {reinterpret_cast<uintptr_t>(data_), mr_->length, mr_->rkey, flags_}; }
 
  private:
   void own(const ProtectionDomain& domain, ibv_mr* mr, void* data, int access) {
     mr_ = std::shared_ptr<ibv_mr>(mr, [keep = domain.shared()](ibv_mr* owned) { verbs().dereg_mr(owned); });
-    data_ = data;  // in ibv_mr a dma-buf has its offset in place of an address
+    data_ = data;  // for a dma-buf, ibv_mr holds its offset in place of an address
     if ((access & IBV_ACCESS_REMOTE_ATOMIC) == 0) flags_ = remote_memory_flag::no_atomics;
   }
 
@@ -98,10 +97,10 @@ class MemoryRegion {
   uint32_t flags_ = 0;
 };
 
-/// Where completions go. Movable; queue pairs keep it.
+/// A completion queue. Movable; queue pairs keep it alive.
 class CompletionQueue {
  public:
-  /// @param entries  at least so many; the device may round up
+  /// @param entries  minimum number; the device may round it up
   CompletionQueue(const RdmaDevice& device, uint32_t entries) {
     ibv_cq* cq = verbs().create_cq(device.context(), static_cast<int>(entries), nullptr, nullptr, 0);
     if (cq == nullptr)
@@ -113,7 +112,7 @@ class CompletionQueue {
 
   ibv_cq* get() const { return cq_.get(); }
   std::shared_ptr<ibv_cq> shared() const { return cq_; }
-  /// Entries that it holds.
+  /// Number of entries.
   uint32_t capacity() const { return static_cast<uint32_t>(cq_->cqe); }
 
  private:

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Queues of soft-RoCE, made by verbs and then driven by storing entries. Nothing is here without the header of
+/// @brief Queues of soft-RoCE, created by verbs and then driven by storing entries. Empty without the header of
 /// libibverbs.
 
 #include <xio/config.hpp>
@@ -34,7 +34,8 @@ namespace host {
 
 namespace detail {
 
-/// The queues of other devices must not even be read: their mappings may be registers.
+/// Throws unless the device is soft-RoCE: queues of other devices must not even be read, since their mappings may be
+/// registers.
 inline void require_rxe(const RdmaDevice& device) {
   if (rdma_driver(device.name()) != "rdma_rxe")
     throw Error("rxe: " + device.name() +
@@ -43,19 +44,19 @@ inline void require_rxe(const RdmaDevice& device) {
 
 }  // namespace detail
 
-/// Makes the driver look at a send queue. Copyable; keeps the queue pair.
+/// Makes the driver process a send queue. Copyable; keeps the queue pair alive.
 ///
-/// Receives need nothing of the kind: the driver finds them when a packet comes.
+/// Receives need no kick: the driver finds them when a packet arrives.
 class RxeKick {
  public:
   explicit RxeKick(std::shared_ptr<ibv_qp> qp) : qp_(std::move(qp)) {}
 
-  /// Sends what the send queue's entries ask for, as far as it goes at once; the driver does the rest by itself. The
-  /// work is done in this call, which can last as long as entries keep coming.
+  /// Sends the operations in the send queue as far as possible immediately; the driver does the rest on its own. The
+  /// work is done in this call, which can last as long as entries keep arriving.
   ///
-  /// Returns 0 or an errno: EINVAL where the queue pair has not been connected. Usable from several threads at once.
+  /// Returns 0 or an errno: EINVAL if the queue pair is not connected. Usable from several threads.
   int send() const {
-    // A request to post nothing: the entries are in the ring already.
+    // A request to post nothing: the entries are already in the ring.
     uint32_t response = 0;
     Command words{};
     words.command = IB_USER_VERBS_CMD_POST_SEND;
@@ -73,7 +74,7 @@ class RxeKick {
   }
 
  private:
-  /// ib_uverbs_cmd_hdr and ib_uverbs_post_send.
+  /// Layout of ib_uverbs_cmd_hdr and ib_uverbs_post_send.
   struct Command {
     uint32_t command;
     uint16_t in_words;
@@ -89,15 +90,15 @@ class RxeKick {
   std::shared_ptr<ibv_qp> qp_;
 };
 
-/// A completion queue and its ring. The driver drops completions, and says "CQ error" as an event, where the ring is
-/// full: store the consumer index often enough. No call is needed for it.
+/// A completion queue and its ring. When the ring is full, the driver drops completions and reports the event "CQ
+/// error": store the consumer index often enough. Storing it needs no system call.
 class RxeCompletionQueue {
  public:
-  /// @param entries  at least so many
+  /// @param entries  minimum number
   RxeCompletionQueue(const RdmaDevice& device, uint32_t entries) : RxeCompletionQueue(make(device, entries)) {}
 
   const CompletionQueue& verbs_queue() const { return queue_; }
-  /// Entries are rxe::Cqe, and a multiple of a cache line apart.
+  /// Ring of rxe::Cqe; the distance between entries is a multiple of a cache line.
   const RxeRing& ring() const { return ring_; }
 
  private:
@@ -117,7 +118,7 @@ class RxeCompletionQueue {
 
 /// A queue pair and its rings. Movable.
 ///
-/// The indices of the rings survive reset(): whoever stores entries goes on where the producer index is.
+/// The indices of the rings survive reset(): continue storing entries at the producer index.
 class RxeQueuePair {
  public:
   RxeQueuePair(const RdmaDevice& device, const ProtectionDomain& domain, const RxeCompletionQueue& send_cq,
@@ -126,18 +127,18 @@ class RxeQueuePair {
 
   VerbsQueuePair& verbs_queue() { return queue_; }
   const VerbsQueuePair& verbs_queue() const { return queue_; }
-  /// Entries are rxe::SendWqe, with pointers or inline bytes behind.
+  /// Ring of rxe::SendWqe, each followed by scatter/gather elements or inline bytes.
   const RxeRing& send_ring() const { return send_ring_; }
-  /// Entries are rxe::ReceiveWqe, with pointers behind. Storing the producer index posts them.
+  /// Ring of rxe::ReceiveWqe, each followed by scatter/gather elements. Storing the producer index posts them.
   const RxeRing& receive_ring() const { return receive_ring_; }
-  /// Makes the driver take what lies in the send ring.
+  /// Returns the kick that makes the driver process the send ring.
   RxeKick kick() const { return RxeKick(queue_.shared()); }
 
-  /// Ends what is outstanding, waits until the driver has given all of it back, and resets. Then connect again. Each
-  /// entry writes a completion, of status "flushed" unless it was done: have room for them. A reset alone would drop
-  /// the entries without a completion.
+  /// Ends all outstanding operations, waits until the driver has completed them, and resets. Then connect again. Each
+  /// entry writes a completion, of status "flushed" unless it was executed: the completion queues need space for them.
+  /// A reset alone would drop the entries without completions.
   void recover(std::chrono::milliseconds limit) {
-    // Needed in the error state too: what was stored since is not looked at by itself.
+    // Needed in the error state too: the driver does not process entries stored since then on its own.
     queue_.fail();
     const Timeout deadline(limit);
     for (Backoff backoff; send_ring_.used() != 0 || receive_ring_.used() != 0; backoff.pause()) {
@@ -159,7 +160,7 @@ class RxeQueuePair {
       return VerbsQueuePair(device, domain, send_cq.verbs_queue(), receive_cq.verbs_queue(), options);
     });
   }
-  /// The driver makes the send queue first: its offset in the device file is the lower one.
+  /// The driver maps the send queue first: its offset in the device file is the lower one.
   RxeQueuePair(Made made, const QueuePairOptions& options)
       : queue_(std::move(made.first)),
         send_ring_(check_ring(made.second[0], send_entry_bytes(options), "send queue")),

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief The doorbell of a soft-RoCE queue pair as a word in memory, as kernels want it. Nothing is here without the
-/// header of libibverbs.
+/// @brief The doorbell of a soft-RoCE queue pair as a word in memory, for kernels. Empty without the header of
+/// libibverbs.
 
 #include <xio/config.hpp>
 
@@ -21,20 +21,20 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Who makes the system call that kicks a soft-RoCE queue pair.
+/// Which thread makes the system call that kicks a soft-RoCE queue pair.
 enum class RungBy {
-  caller,  ///< the thread that rings: kernels that are compiled for the CPU
-  thread   ///< a thread of its own, which looks at the word: kernels on a GPU, and code that is none of this library
+  caller,  ///< the thread that rings: for kernels compiled for the CPU
+  thread   ///< a separate thread that polls the word: for kernels on a GPU, and for foreign code
 };
 
 /// Kicks one queue pair whenever a value is stored to a word. Not movable.
 ///
 /// Store the entries, then the producer index of the send ring with release, then the same index to the word with
-/// release. The value of the word means nothing to the driver; several rings that follow each other may become one
-/// kick. With RungBy::caller the store alone does nothing: rdma::QueuePair calls arch::serve_doorbell() behind it,
-/// which returns when the driver has sent what it can send at once.
+/// release. The driver ignores the word's value; several consecutive rings may become one kick. With RungBy::caller the
+/// store alone has no effect: rdma::QueuePair then calls arch::serve_doorbell(), which returns when the driver has sent
+/// what it can send immediately.
 ///
-/// It keeps the queue pair, and survives its resets: a kick that the driver refuses is counted and dropped.
+/// It keeps the queue pair alive, and survives its resets: a kick that the driver rejects is counted and dropped.
 class RxeDoorbell {
  public:
   explicit RxeDoorbell(const RxeQueuePair& queue_pair, RungBy by = RungBy::thread,
@@ -48,7 +48,7 @@ class RxeDoorbell {
     proxy_ = std::make_unique<DoorbellProxy>(
         word_, 1, [this](const DoorbellChange* changes, size_t) { forward(changes->value); }, options);
     proxy_->watch(0);
-    // The proxy begins with 0 as seen, but here 0 can be the first index that is rung.
+    // The proxy counts 0 as forwarded, but here 0 can be the first index that is rung.
     __atomic_store_n(word_, primer, __ATOMIC_RELEASE);
     for (Backoff backoff; __atomic_load_n(word_, __ATOMIC_ACQUIRE) == primer;) backoff.pause();
   }
@@ -56,11 +56,11 @@ class RxeDoorbell {
   RxeDoorbell& operator=(const RxeDoorbell&) = delete;
 
   uint32_t* word() { return word_; }
-  /// Kicks so far.
+  /// Number of kicks so far.
   uint64_t kicks() const { return kicks_.load(); }
-  /// Kicks that the driver has refused: the queue pair was not connected.
+  /// Number of kicks that the driver rejected: the queue pair was not connected.
   uint64_t refused() const { return refused_.load(); }
-  /// errno of the last refusal; 0 where there was none.
+  /// errno of the last rejected kick; 0 if there was none.
   int last_error() const { return last_error_.load(); }
 
  private:
@@ -71,7 +71,7 @@ class RxeDoorbell {
   }
   void kick() {
     kicks_.fetch_add(1);
-    // Returns only when there is nothing to send: one kick can last as long as entries keep coming.
+    // Returns only when nothing is left to send: one kick can last as long as entries keep arriving.
     const int error = kick_.send();
     if (error == 0) return;
     last_error_.store(error);
@@ -85,7 +85,7 @@ class RxeDoorbell {
   std::atomic<uint64_t> refused_{0};
   std::atomic<int> last_error_{0};
   std::unique_ptr<ServedDoorbell> served_;
-  std::unique_ptr<DoorbellProxy> proxy_;  // the last: its thread uses the others
+  std::unique_ptr<DoorbellProxy> proxy_;  // last: its thread uses the other members
 };
 
 }  // namespace host

@@ -3,7 +3,7 @@
 
 /// @file
 /// @brief A soft-RoCE queue pair ready for kernels: handles for rdma::QueuePair and rdma::ReceiveQueue, and recovery.
-/// Nothing is here without the header of libibverbs.
+/// Empty without the header of libibverbs.
 
 #include <xio/config.hpp>
 
@@ -26,14 +26,14 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Entries of a soft-RoCE endpoint's completion queues. The rings are the next powers of two that hold one more.
+/// Completion queue sizes of a soft-RoCE endpoint. Each ring has the next power of two that holds one more entry.
 struct RxeCompletionEntries {
-  uint32_t send = 0;     ///< 0: twice what the send queue was made for, and 2
-  uint32_t receive = 0;  ///< 0: twice what the receive queue was made for, and 2
+  uint32_t send = 0;     ///< 0: twice the requested size of the send queue, plus 2
+  uint32_t receive = 0;  ///< 0: twice the requested size of the receive queue, plus 2
 };
 
-/// A queue pair of soft-RoCE with a completion queue for each of its sides, and what kernels keep in memory for it.
-/// Not movable: handles point into it.
+/// A soft-RoCE queue pair with a completion queue for each side, and the state that kernels keep in memory for it. Not
+/// movable: handles point into it.
 class RxeEndpoint {
  public:
   using Vendor = rxe::Vendor<>;  ///< for rdma::QueuePair and rdma::ReceiveQueue
@@ -60,7 +60,7 @@ class RxeEndpoint {
   RxeQueuePair& queue() { return queue_; }
   const RxeDoorbell& doorbell() const { return doorbell_; }
 
-  /// What a kernel needs to post operations.
+  /// Handle from which a kernel posts operations.
   rdma::QueuePairHandle handle() {
     const RxeRing& ring = queue_.send_ring();
     const QueuePairOptions& options = queue_.verbs_queue().options();
@@ -81,7 +81,7 @@ class RxeEndpoint {
     return h;
   }
 
-  /// What a kernel needs to post receives.
+  /// Handle from which a kernel posts receives.
   rdma::ReceiveQueueHandle receive_handle() {
     const RxeRing& ring = queue_.receive_ring();
     rdma::ReceiveQueueHandle h{};
@@ -96,8 +96,8 @@ class RxeEndpoint {
     return h;
   }
 
-  /// Makes a queue pair that has failed usable again, once no kernel uses it: what is outstanding is given up, and its
-  /// tokens are forgotten. Then connect it again.
+  /// Makes a failed queue pair usable again, once no kernel uses it: outstanding operations are abandoned, and their
+  /// tokens are lost. Then connect it again.
   void recover(std::chrono::milliseconds limit) {
     queue_.recover(limit);
     restart(*states_.send(), send_cq_, states_.more()->cq_head);
@@ -121,7 +121,7 @@ class RxeEndpoint {
     return {ring.entries, &ring.header->producer_index, &ring.header->consumer_index, nullptr, ring.count, 0};
   }
 
-  /// The driver's indices go on where they were, and so do the counters; nothing is in flight.
+  /// Restarts the state: the driver's indices and the counters continue; nothing is in flight.
   static void restart(QueueState& state, const RxeCompletionQueue& cq, uint64_t head) {
     const RxeRing& ring = cq.ring();
     const uint64_t reserved = protocol::tickets(state.reserved);

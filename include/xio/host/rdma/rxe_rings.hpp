@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Where the queues of soft-RoCE lie: the memory that its driver has mapped into this process, and the checks
-/// that it is a queue. Needs no verbs.
+/// @brief Location of soft-RoCE queues: the memory that the driver has mapped into this process, checked to be a queue.
+/// Needs no verbs.
 
 #include <sys/types.h>
 #include <unistd.h>
@@ -27,14 +27,15 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// A piece of a device file in our memory.
+/// One mapping of a device file in this process.
 struct DeviceMapping {
-  uintptr_t address = 0;  ///< first byte
+  uintptr_t address = 0;  ///< of the first byte
   size_t bytes = 0;       ///< whole pages
-  uint64_t offset = 0;    ///< in the device file; the driver gives a new one to each piece
+  uint64_t offset = 0;    ///< in the device file; the driver assigns a new offset to each mapping
 };
 
-/// The mappings of the file `path` in a text of the form of /proc/self/maps, ordered by their offset.
+/// Parses a text in the format of /proc/self/maps, and returns the mappings of the file `path`, ordered by their
+/// offset.
 inline std::vector<DeviceMapping> parse_mappings(std::istream& maps, const std::string& path) {
   std::vector<DeviceMapping> found;
   for (std::string line; std::getline(maps, line);) {
@@ -42,7 +43,7 @@ inline std::vector<DeviceMapping> parse_mappings(std::istream& maps, const std::
     uint64_t end = 0;
     uint64_t offset = 0;
     int name_at = 0;
-    // first-last rights offset device inode name
+    // first-last permissions offset device inode name
     if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &begin, &end, &offset,
                     &name_at) != 3 ||
         name_at == 0 || end <= begin || line.compare(static_cast<size_t>(name_at), std::string::npos, path) != 0)
@@ -54,15 +55,15 @@ inline std::vector<DeviceMapping> parse_mappings(std::istream& maps, const std::
   return found;
 }
 
-/// A queue that the driver shares with us: header, then entries.
+/// A queue shared with the driver: header, then entries.
 ///
-/// One entry stays empty, so that a full queue is not taken for an empty one: at most `capacity()` are in use. The
-/// indices are masked. Ours is the producer's of the send and the receive queue, and the consumer's of the completion
-/// queue; the driver keeps its own copy of the other one and writes it here for us to see.
+/// One entry stays empty, so that a full queue differs from an empty one: at most `capacity()` entries are in use.
+/// Indices are masked. User space writes the producer index of the send and receive queues, and the consumer index of
+/// the completion queue; the driver keeps its own copy of the other index, and publishes it here.
 struct RxeRing {
   rxe::QueueHeader* header = nullptr;  ///< start of the memory
   unsigned char* entries = nullptr;    ///< the first entry
-  uint32_t entry_bytes = 0;            ///< distance of entries; a power of two
+  uint32_t entry_bytes = 0;            ///< distance between entries; a power of two
   uint32_t count = 0;                  ///< entries; a power of two
   size_t bytes = 0;                    ///< of the whole memory
 
@@ -71,12 +72,12 @@ struct RxeRing {
   unsigned char* entry(uint32_t index) const { return entries + size_t{index & mask()} * entry_bytes; }
   uint32_t producer() const { return __atomic_load_n(&header->producer_index, __ATOMIC_ACQUIRE) & mask(); }
   uint32_t consumer() const { return __atomic_load_n(&header->consumer_index, __ATOMIC_ACQUIRE) & mask(); }
-  /// Entries that were stored and not consumed.
+  /// Number of entries stored and not yet consumed.
   uint32_t used() const { return (producer() - consumer()) & mask(); }
 };
 
-/// What the header says, checked against the size of the memory; throws Error where it cannot be a queue.
-/// @param least_entry_bytes  what an entry must have room for
+/// Reads the header and checks it against the size of the memory; throws Error if it cannot be a queue.
+/// @param least_entry_bytes  minimum size of an entry
 /// @param what               name for messages
 inline RxeRing check_ring(const DeviceMapping& mapping, size_t least_entry_bytes, const std::string& what) {
   const std::string where = "rxe: the memory at " + to_hex(mapping.address) + " is no " + what + ": ";
@@ -110,7 +111,7 @@ inline RxeRing check_ring(const DeviceMapping& mapping, size_t least_entry_bytes
 
 namespace detail {
 
-/// The name under which an open file is found in /proc/self/maps.
+/// Path of an open file as it appears in /proc/self/maps.
 inline std::string path_of_descriptor(int fd) {
   char path[4096];
   const ssize_t length = ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path, sizeof path);
@@ -125,7 +126,7 @@ inline std::vector<DeviceMapping> mappings_of(const std::string& path) {
   return parse_mappings(maps, path);
 }
 
-/// What `after` has and `before` has not.
+/// Returns the mappings in `after` that are not in `before`.
 inline std::vector<DeviceMapping> added_mappings(const std::vector<DeviceMapping>& before,
                                                  const std::vector<DeviceMapping>& after) {
   std::vector<DeviceMapping> added;
@@ -138,10 +139,10 @@ inline std::vector<DeviceMapping> added_mappings(const std::vector<DeviceMapping
   return added;
 }
 
-/// Calls make() and returns its result, and what was mapped of the device file meanwhile, ordered by offset.
+/// Calls make() and returns its result, and the mappings of the device file made meanwhile, ordered by offset.
 ///
-/// libibverbs tells nobody where a provider maps its queues. Calls of this exclude each other; other code of the
-/// process must not make queues on the same device at the same time.
+/// libibverbs does not report where a provider maps its queues. Calls of this function exclude each other; other code
+/// of the process must not create queues on the same device concurrently.
 template <class Make>
 auto with_new_mappings(int fd, size_t expected, const std::string& what, Make&& make) {
   static std::mutex one_at_a_time;

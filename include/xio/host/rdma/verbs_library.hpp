@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief libibverbs, found when it is first needed. Where the compiler does not find its header (Debian:
-/// libibverbs-dev), there is nothing here.
+/// @brief libibverbs, loaded when it is first needed. Empty if the compiler does not find its header (Debian:
+/// libibverbs-dev).
 
 #include <xio/config.hpp>
 
@@ -19,12 +19,12 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// The functions of libibverbs that set-up uses, under their names without `ibv_`.
+/// The functions of libibverbs that set-up uses, named without `ibv_`.
 ///
-/// A program that includes this needs no library when it is linked, and starts where there is none.
+/// A program that includes this header links without the library, and also starts without it.
 class VerbsLibrary {
  public:
-  /// Throws Error where the library cannot be loaded, or lacks a function.
+  /// Throws Error if the library cannot be loaded, or lacks a function.
   explicit VerbsLibrary(const std::string& file = "libibverbs.so.1") {
     const SharedLibrary library(
         {file}, "install libibverbs of rdma-core 32 or later (Debian: libibverbs1 and ibverbs-providers)");
@@ -58,9 +58,9 @@ class VerbsLibrary {
   decltype(&::ibv_get_device_name) get_device_name = nullptr;
   decltype(&::ibv_open_device) open_device = nullptr;
   decltype(&::ibv_close_device) close_device = nullptr;
-  /// Leaves alone what newer versions added to the end of the struct: zero it before.
+  /// Does not write the fields that newer versions appended to the struct: zero it before.
   int (*query_port)(ibv_context*, uint8_t port, ibv_port_attr*) = nullptr;
-  /// Number of entries filled in, or a negative errno.
+  /// Returns the number of entries filled in, or a negative errno.
   ssize_t (*query_gid_table)(ibv_context*, ibv_gid_entry*, size_t room, uint32_t flags, size_t entry_bytes) = nullptr;
   decltype(&::ibv_alloc_pd) alloc_pd = nullptr;
   decltype(&::ibv_dealloc_pd) dealloc_pd = nullptr;
@@ -79,7 +79,7 @@ class VerbsLibrary {
   decltype(&::ibv_event_type_str) event_type_str = nullptr;
 };
 
-/// The library, loaded by the first call; throws Error where it cannot be loaded.
+/// Returns the library, loaded by the first call; throws Error if it cannot be loaded.
 inline const VerbsLibrary& verbs() {
   static const VerbsLibrary library;
   return library;

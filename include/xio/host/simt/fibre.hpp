@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Fibres: stacks that one thread switches between in a few nanoseconds. The lanes of a wave run on them.
+/// @brief Fibres: user-space contexts that a thread switches in a few nanoseconds. The lanes of a wave run on them.
 
 #include <cxxabi.h>
 #include <sys/mman.h>
@@ -29,8 +29,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace simt::detail {
 
-/// Memory of one stack with an inaccessible page below it, so that an overflow faults instead of corrupting a
-/// neighbour.
+/// A stack with a guard page below it, so that an overflow faults instead of corrupting other memory.
 class Stack {
  public:
   /// @param bytes  usable size; rounded up to whole pages
@@ -67,10 +66,10 @@ class Stack {
   size_t guard_ = 0;
 };
 
-/// One strand of execution: a thread's own stack, or a fibre's. It runs on one thread at a time.
+/// An execution context: a thread's own stack or a fibre's. Runs on one thread at a time.
 class Strand {
  public:
-  /// The calling thread's own stack, as something to switch back to.
+  /// Represents the calling thread's own stack, to switch back to.
   Strand() {
 #if XIO_TSAN
     tsan_ = __tsan_get_current_fiber();
@@ -79,7 +78,7 @@ class Strand {
   Strand(const Strand&) = delete;
   Strand& operator=(const Strand&) = delete;
 
-  /// Suspends `from`, which is running, and goes on with `to`. Returns when somebody transfers back to `from`.
+  /// Suspends `from`, which is running, and resumes `to`. Returns when a strand transfers back to `from`.
   static void transfer(Strand& from, Strand& to);
 
  protected:
@@ -88,7 +87,7 @@ class Strand {
 
   using Entry = void (*)(void*, void*, Strand* self);
 
-  /// Lets the first transfer to this strand call `entry` on the stack from `bottom` to `top`.
+  /// Makes the first transfer to this strand call `entry` on the stack from `bottom` to `top`.
   void prepare(Entry entry, char* bottom, char* top) {
 #if XIO_ASAN
     bottom_ = bottom;
@@ -97,7 +96,7 @@ class Strand {
     prepare_registers(entry, bottom, top);
   }
 
-  /// To be called first by a strand that got the processor for the first time.
+  /// To be called by a strand as soon as a transfer has resumed it.
   void arrived([[maybe_unused]] void* fake_stack) {
 #if XIO_ASAN
     const void* bottom = nullptr;
@@ -113,7 +112,7 @@ class Strand {
 #endif
 
  private:
-  /// What the C++ runtime keeps for each thread about exceptions in flight; a lane may be suspended in a handler.
+  /// The C++ runtime's per-thread exception state, saved per strand: a lane may be suspended in a handler.
   struct ExceptionState {
     void* caught;
     unsigned int uncaught;
@@ -177,9 +176,9 @@ inline void Strand::prepare_registers(Entry entry, [[maybe_unused]] char* bottom
 #endif
 }
 
-// Saves where to go on, stack pointer and frame pointer, and declares all other registers lost: the compiler saves what
-// it needs around the switch. The strand that goes on is in the third argument register, where an Entry expects it.
-// Floating-point control words are not switched: the lanes of a thread share them.
+// Saves the resume address, stack pointer and frame pointer, and declares all other registers clobbered: the compiler
+// saves what it needs around the switch. The resumed strand is in the third argument register, where an Entry expects
+// it. Floating-point control words are not switched: the lanes of a thread share them.
 __attribute__((always_inline)) inline void Strand::jump(Strand& from, Strand& to) {
 #if defined(__x86_64__)
   Registers* save = &from.registers_;
@@ -242,8 +241,8 @@ __attribute__((noinline)) inline void Strand::transfer(Strand& from, Strand& to)
   __sanitizer_start_switch_fiber(&from.fake_stack_, to.bottom_, to.size_);
 #endif
 #if XIO_TSAN
-  // Flag 0: a switch orders the lanes of a wave. That hides races between lanes of one wave, which a GPU runs in
-  // lockstep; races between waves, and with other threads, are found.
+  // Flag 0: a switch synchronizes the lanes of a wave. This hides races between lanes of one wave, which a GPU runs in
+  // lockstep; TSan still finds races between waves and with other threads.
   __tsan_switch_to_fiber(to.tsan_, 0);
 #endif
   jump(from, to);
@@ -252,14 +251,14 @@ __attribute__((noinline)) inline void Strand::transfer(Strand& from, Strand& to)
 #endif
 }
 
-/// A strand with a stack of its own, used again and again: it runs one body after another.
+/// A reusable strand with its own stack; runs one body after another.
 class Fibre : public Strand {
  public:
-  /// What a fibre runs; returns the strand that goes on when it has ended. Lets no exception out.
+  /// Function that a fibre runs; returns the strand to resume when it has ended. Must not throw.
   using Body = Strand& (*)(void* argument);
 
   explicit Fibre(size_t stack_bytes, size_t colour = 0) : Strand(ForFibre{}), memory_(stack_bytes) {
-    // Tops that differ in the cache set: the lanes of a wave use the same distances from their tops.
+    // Cache colouring: the lanes of a wave access equal offsets from their stack tops.
     top_ = memory_.top() - colour % colours * 256;
 #if XIO_TSAN
     tsan_ = __tsan_create_fiber(0);
@@ -272,7 +271,7 @@ class Fibre : public Strand {
 #endif
   }
 
-  /// Lets the next transfer to this fibre, which is idle, call `body(argument)`.
+  /// Makes the next transfer to this idle fibre call `body(argument)`.
   void assign(Body body, void* argument) {
     body_ = body;
     argument_ = argument;
@@ -280,7 +279,7 @@ class Fibre : public Strand {
 
   size_t stack_bytes() const { return memory_.size(); }
 
-  /// How deep below the top of this fibre's stack a frame lies, in bytes.
+  /// Distance of a frame from the top of this fibre's stack in bytes.
   size_t depth(const void* frame) const { return static_cast<size_t>(top_ - static_cast<const char*>(frame)); }
 
  private:

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Keeps idle fibres for the next wave: mapping a stack costs some microseconds, taking one from here does not.
+/// @brief Pool of idle fibres. Reuse saves the microseconds that mapping a stack costs.
 
 #include <cstddef>
 #include <map>
@@ -19,7 +19,7 @@ namespace simt::detail {
 
 using Fibres = std::vector<std::unique_ptr<Fibre>>;
 
-/// The idle fibres of the process. All functions may be called by any thread.
+/// The idle fibres of the process. Thread-safe.
 class FibrePool {
  public:
   static FibrePool& instance() {
@@ -27,7 +27,7 @@ class FibrePool {
     return pool;
   }
 
-  /// Fibres whose stacks hold `stack_bytes`, idle.
+  /// Takes `count` idle fibres with stacks of `stack_bytes` bytes; creates those that the pool lacks.
   Fibres take(size_t count, size_t stack_bytes) {
     Fibres taken;
     taken.reserve(count);
@@ -43,7 +43,7 @@ class FibrePool {
     return taken;
   }
 
-  /// Takes fibres back, idle again; those above `most_kept` are freed.
+  /// Returns idle fibres to the pool; fibres in excess of `most_kept` per stack size are freed.
   void give(Fibres fibres, size_t stack_bytes) {
     const std::lock_guard<std::mutex> hold(mutex_);
     Fibres& shelf = idle_[stack_bytes];

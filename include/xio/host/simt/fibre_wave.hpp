@@ -2,14 +2,14 @@
 #pragma once
 
 /// @file
-/// @brief Waves of several lanes: each lane is a fibre, and a lane that has to wait hands over to the next one.
+/// @brief Waves of several lanes: each lane is a fibre; a lane that waits switches to the next one.
 ///
-/// A lane runs until it waits in a wave operation, so lanes are not in lockstep between two of them. There is no
-/// scheduler beside the lanes: whoever stops chooses who goes on. When no lane can run,
-///  1. lanes that wait in active() for longer than Grid::patience allows go on, the oldest group first;
-///  2. else the lanes that spin look again, after other threads had a chance to run;
-///  3. else one group of lanes that wait in active() goes on, in the order of SiteOrder;
-///  4. else the wave is stuck, and the launch fails.
+/// A lane runs until it waits in a wave operation, so lanes are not in lockstep between two such operations. There is
+/// no separate scheduler: the lane that stops selects the next one. When no lane is runnable,
+///  1. a group that has waited in active() for longer than Grid::patience allows resumes, the oldest group first;
+///  2. else the spinning lanes poll again, after other threads had a chance to run;
+///  3. else one group that waits in active() resumes, in the order of SiteOrder;
+///  4. else the wave is deadlocked, and the launch fails.
 
 #include <array>
 #include <exception>
@@ -28,10 +28,10 @@ XIO_NAMESPACE_BEGIN
 
 namespace simt::detail {
 
-/// The wave operations for a wave of up to 64 lanes that share the calling thread.
+/// Wave operations of a wave of up to 64 lanes that share the calling thread.
 class FibreWave final : public arch::WaveOps {
  public:
-  /// @param number  of this wave in its block
+  /// @param number  index of this wave in its block
   FibreWave(LaunchState& launch, BlockSlot& slot, uint32_t number)
       : launch_(launch), slot_(slot), number_(number), stack_bytes_(stack_bytes(launch.grid)) {
     const Grid& grid = launch.grid;
@@ -46,7 +46,7 @@ class FibreWave final : public arch::WaveOps {
   FibreWave(const FibreWave&) = delete;
   FibreWave& operator=(const FibreWave&) = delete;
 
-  /// Runs the kernel for all lanes; returns when they have ended.
+  /// Runs the kernel for all lanes of one block's wave; returns when they have ended.
   void run(uint32_t block) {
     block_index = block;
     jitter_ = Jitter::of_wave(launch_.grid.jitter_seed, uint64_t{block} * launch_.grid.waves_per_block() + number_);
@@ -121,7 +121,7 @@ class FibreWave final : public arch::WaveOps {
   void interleave() override {
     if (XIO_LIKELY(!jitter_)) return;
     jitter_.disturb_thread();
-    // The lane stays runnable; it only steps aside.
+    // The lane stays runnable; it only yields.
     if (jitter_.one_in(4)) hand_over(lane, jitter_.lane_of(runnable_));
   }
 
@@ -133,7 +133,7 @@ class FibreWave final : public arch::WaveOps {
     Site site;      ///< of active()
     uint64_t arrived;
     uint64_t votes;
-    uint64_t born;  ///< value of rounds_ when the first lane came
+    uint64_t born;  ///< value of rounds_ when the first lane arrived
   };
 
   static constexpr uint64_t bit(uint32_t number) { return uint64_t{1} << number; }
@@ -161,7 +161,7 @@ class FibreWave final : public arch::WaveOps {
     return *fibres_[lane];
   }
 
-  /// Start of every operation: true where the caller shall return at once.
+  /// To be called first by every operation; returns true if the operation must return immediately.
   bool enter() {
     if (launch_.leave()) return true;
     if (XIO_UNLIKELY(static_cast<bool>(jitter_))) {
@@ -171,7 +171,7 @@ class FibreWave final : public arch::WaveOps {
     return false;
   }
 
-  /// The calling lane cannot go on; returns when it can. True where the launch has failed meanwhile.
+  /// Blocks the calling lane until it is runnable. Returns true if the launch has failed meanwhile.
   bool wait() {
     const uint32_t self = lane;
     runnable_ &= ~bit(self);
@@ -180,7 +180,7 @@ class FibreWave final : public arch::WaveOps {
     return launch_.leave();
   }
 
-  /// Lets `next` run; returns when lane `self` runs again.
+  /// Switches from lane `self` to lane `next`; returns when `self` runs again.
   void hand_over(uint32_t self, uint32_t next) {
     if (next == self) return;
     lane = next;
@@ -189,14 +189,14 @@ class FibreWave final : public arch::WaveOps {
     thread_index = first_thread_ + self;
   }
 
-  /// The lane of `mask` that follows the current one, in turn or at random.
+  /// Selects the next lane of `mask`, round-robin or at random.
   uint32_t next_of(uint64_t mask) {
     if (XIO_UNLIKELY(static_cast<bool>(jitter_))) return jitter_.lane_of(mask);
     const uint64_t later = mask & ~((uint64_t{2} << lane) - 1);
     return arch::first_lane(later ? later : mask);
   }
 
-  /// Sets `lane` to one that can run, and makes one able to run where there is none. False: all have ended.
+  /// Sets `lane` to a runnable lane, waking lanes if none is runnable. Returns false if all lanes have ended.
   bool choose() {
     while (runnable_ == 0) {
       if (live_ == 0) return false;
@@ -244,14 +244,14 @@ class FibreWave final : public arch::WaveOps {
     sites_.next_step();
   }
 
-  /// Lanes of a group go on; it closes when it is empty.
+  /// Makes lanes of a group runnable; closes the group when it is empty.
   void release(Group& group, uint64_t lanes) {
     runnable_ |= lanes;
     group.arrived &= ~lanes;
     if (group.arrived == 0) open_ &= ~bit(static_cast<uint32_t>(&group - groups_.data()));
   }
 
-  /// The open group of this kind, or a new one. There are never more groups than waiting lanes.
+  /// Finds the open group with this kind, mask and site, or opens one. There are never more groups than waiting lanes.
   Group& join(WaitKind kind, uint64_t mask, const Site& site = {}) {
     for (uint64_t left = open_; left != 0; left &= left - 1) {
       Group& group = groups_[arch::first_lane(left)];
@@ -286,7 +286,7 @@ class FibreWave final : public arch::WaveOps {
     });
   }
 
-  /// Records a failure that no lane throws by itself; all lanes then end.
+  /// Records a failure that no lane throws itself; all lanes then end.
   void fail(const std::string& what) {
     launch_.fail(std::make_exception_ptr(host::Error(
         where() + ": " + what + "; all lanes of a mask have to reach the collective, all live lanes the barrier")));
@@ -326,7 +326,7 @@ class FibreWave final : public arch::WaveOps {
   uint64_t spinning_ = 0;
   uint64_t at_barrier_ = 0;
   uint64_t open_ = 0;    ///< which of groups_ are in use
-  uint64_t rounds_ = 0;  ///< how often the spinning lanes got a turn
+  uint64_t rounds_ = 0;  ///< number of times that the spinning lanes were resumed
   std::array<Group, 64> groups_{};
   std::array<uint64_t, 64> result_{};
   std::array<uint64_t, 64> value_{};

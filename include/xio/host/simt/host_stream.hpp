@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief A stream of the CPU: work that is done in order, beside the caller, with kernels that the CPU plays.
-/// The passes of a compiler that are for a GPU find nothing here.
+/// @brief A stream on the CPU: runs work and emulated kernels in order, concurrently with the caller.
+/// Empty in the GPU passes of a compiler.
 
 #include <xio/config.hpp>
 
@@ -25,17 +25,17 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Does what it is given one after the other, on a thread of its own, as a GPU's stream does. After a failure the rest
-/// is left out, until synchronize() has told of it. Usable from several threads at once.
+/// Runs work items in order on a dedicated thread, like a GPU stream. After a failure, further items are discarded
+/// until synchronize() has reported it. Thread-safe.
 class HostStream {
  public:
-  /// @param wave_size  lanes of a wave: 1, 8, 32 or 64
+  /// @param wave_size  lanes per wave: 1, 8, 32 or 64
   explicit HostStream(uint32_t wave_size = 64) : wave_size_(wave_size) {
     thread_ = start_service_thread([this] { run(); });
   }
   HostStream(const HostStream&) = delete;
   HostStream& operator=(const HostStream&) = delete;
-  /// Does what is left first.
+  /// Completes the queued work first.
   ~HostStream() {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -47,7 +47,7 @@ class HostStream {
 
   uint32_t wave_size() const { return wave_size_; }
 
-  /// Does `work` after what was put here before; returns at once.
+  /// Queues `work` after all earlier work; returns immediately.
   void enqueue(std::function<void()> work) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -56,7 +56,7 @@ class HostStream {
     changed_.notify_all();
   }
 
-  /// Waits until everything is done; throws what some of it threw first. Kernels have deadlines of their own.
+  /// Waits until the queue is empty; rethrows the first exception of the work. Has no timeout: kernels have deadlines.
   void synchronize() {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [this] { return waiting_.empty() && !busy_; });
@@ -98,7 +98,7 @@ class HostStream {
   std::thread thread_;
 };
 
-/// Launches an I/O kernel into a stream of the CPU, as launch_io() of gpu/stream.hpp does on a GPU.
+/// Launches an I/O kernel into a stream on the CPU; counterpart of launch_io() of gpu/stream.hpp.
 template <class... Parameters>
 void launch_io(HostStream& stream, const WaveBudget& budget, void (*kernel)(Parameters...),
                const typename detail::SameType<Parameters>::type&... arguments) {

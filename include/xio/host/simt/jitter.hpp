@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Random choices of the executor: which lane goes on, and when a thread steps aside.
+/// @brief Random scheduling decisions of the executor: which lane runs next, and when a thread yields.
 
 #include <sched.h>
 #include <time.h>
@@ -13,12 +13,12 @@ XIO_NAMESPACE_BEGIN
 
 namespace simt::detail {
 
-/// Random numbers of one wave (SplitMix64). Seed 0: switched off.
+/// Random number generator of one wave (SplitMix64). Seed 0 disables jitter.
 class Jitter {
  public:
   explicit Jitter(uint64_t seed = 0) : on_(seed != 0), state_(seed) {}
 
-  /// For the wave with this number in the grid.
+  /// Generator for wave number `wave` of the grid.
   static Jitter of_wave(uint64_t seed, uint64_t wave) {
     return seed == 0 ? Jitter() : Jitter(Jitter(seed + wave * 0x9e3779b97f4a7c15).next() | 1);
   }
@@ -32,16 +32,16 @@ class Jitter {
     return z ^ (z >> 31);
   }
 
-  /// True once in `n` calls, on average.
+  /// Returns true with probability 1/`n`.
   bool one_in(uint32_t n) { return next() % n == 0; }
 
-  /// A lane of `mask`, which is not empty.
+  /// Returns a random lane of `mask`, which is not 0.
   uint32_t lane_of(uint64_t mask) {
     for (uint64_t skip = next() % arch::count_lanes(mask); skip != 0; --skip) mask &= mask - 1;
     return arch::first_lane(mask);
   }
 
-  /// Now and then lets other threads run: mostly briefly, sometimes long enough to lose the processor.
+  /// Occasionally lets other threads run: usually by sched_yield(), sometimes by a short sleep.
   void disturb_thread() {
     const uint64_t dice = next() % 512;
     if (dice == 0) {

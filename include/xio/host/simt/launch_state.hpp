@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The shape of a launch, and what its waves share: the kernel, the first failure, one barrier for each block.
+/// @brief The shape of a launch, and the state that its waves share: kernel, first failure, one barrier per block.
 
 #include <atomic>
 #include <condition_variable>
@@ -18,35 +18,35 @@ XIO_NAMESPACE_BEGIN
 
 namespace simt {
 
-/// How a kernel is launched: a grid of blocks of threads, as on a GPU, and how the CPU plays it.
+/// Launch configuration: a grid of blocks of threads, as on a GPU, and options of the emulation.
 struct Grid {
   uint32_t blocks = 1;
   uint32_t threads_per_block = 1;
-  uint32_t wave_size = 1;  ///< lanes of a wave: 1, 8, 32 or 64; the last wave of a block may have fewer
+  uint32_t wave_size = 1;  ///< lanes per wave: 1, 8, 32 or 64; the last wave of a block may have fewer
 
-  /// Stack of a lane in bytes; 0: 128 KiB, four times as much under a sanitizer. Not used with one lane per wave.
+  /// Stack size of a lane in bytes; 0 selects 128 KiB (512 KiB with ASan or TSan). Unused with one lane per wave.
   size_t stack_bytes = 0;
 
-  /// Not 0: lanes and threads change places at random in every wave operation, and at every coherent access where
-  /// XIO_INTERLEAVE is set. The same seed gives the same choices; what other threads do meanwhile may differ.
+  /// Not 0: schedules lanes and threads at random in every wave operation, and at every coherent access if
+  /// XIO_INTERLEAVE is set. Equal seeds give equal decisions, but the timing of other threads may differ.
   uint64_t jitter_seed = 0;
 
-  /// With jitter: active() may give a part of the lanes that are there together, as an NVIDIA GPU may.
+  /// With jitter: active() may return a subset of the converged lanes, as on an NVIDIA GPU.
   bool split_groups = false;
 
-  /// How often lanes that wait in active() let the spinning lanes of their wave look again before they go on without
-  /// them. AMD hardware waits for ever in most loops: with UINT32_MAX this does so too.
+  /// Number of times that lanes waiting in active() let the spinning lanes of their wave poll again before they
+  /// continue without them. UINT32_MAX waits indefinitely, as AMD hardware does in most loops.
   uint32_t patience = 256;
 
-  /// Waves that run at the same time, rounded to whole blocks, at least one block. Blocks beyond that wait for others
-  /// to end, as they do on a GPU that is too small for the grid.
+  /// Maximum number of concurrent waves, rounded down to whole blocks, at least one block. Further blocks start when
+  /// earlier ones end, as on a GPU that is too small for the grid.
   uint32_t resident_waves = 256;
 
-  /// With one lane per wave: fruitless looks of a wait before its thread gives the processor away. More than 0 pays
-  /// where nothing that is waited for needs this processor: a drive answers sooner than the scheduler comes back.
+  /// With one lane per wave: unsuccessful polls of a wait before its thread yields the CPU. Values above 0 pay off if
+  /// nothing that is waited for needs this CPU: a drive completes sooner than the scheduler returns.
   uint32_t spin = 0;
 
-  /// `waves` full waves in each block.
+  /// Returns a grid with `waves` full waves per block.
   static constexpr Grid of_waves(uint32_t blocks, uint32_t waves, uint32_t wave_size) {
     Grid grid;
     grid.blocks = blocks;
@@ -60,12 +60,12 @@ struct Grid {
 
 namespace detail {
 
-/// Thrown through a kernel that has to end because another lane failed. Not a std::exception: kernels do not catch it.
+/// Unwinds a kernel after another lane has failed. Not a std::exception, so that kernels do not catch it.
 struct Cancelled {};
 
 class BlockSlot;
 
-/// The kernel of one launch and how it fares. All functions may be called by any thread, except where they say more.
+/// Shared state of one launch. Thread-safe unless a function states otherwise.
 class LaunchState {
  public:
   using Kernel = void (*)(void* context);
@@ -73,10 +73,10 @@ class LaunchState {
   LaunchState(const Grid& launched, Kernel kernel, void* context)
       : grid(launched), kernel_(kernel), context_(context) {}
 
-  /// Makes room for one more block at a time; called before the waves start.
+  /// Adds a slot, so that one more block can run concurrently. To be called before the waves start.
   BlockSlot& add_slot();
 
-  /// Runs the kernel for one lane; the calling thread's current_wave says which one.
+  /// Runs the kernel for the current lane of the calling thread's current_wave.
   void run_lane() noexcept {
     try {
       kernel_(context_);
@@ -86,33 +86,33 @@ class LaunchState {
     }
   }
 
-  /// Ends the launch; the launcher gets the first failure.
+  /// Cancels the launch. finish() rethrows the first failure.
   void fail(std::exception_ptr error);
 
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
 
-  /// For wave operations: whether to return at once because the launch is over. Throws Cancelled instead where the
-  /// caller is not itself being unwound.
+  /// Returns false while the launch runs. After its cancellation, throws Cancelled, or returns true if the caller is
+  /// being unwound already: the wave operation then returns immediately.
   bool leave() const {
     if (XIO_LIKELY(!cancelled())) return false;
     if (std::uncaught_exceptions() == 0) throw Cancelled{};
     return true;
   }
 
-  /// Number of a block that nobody ran yet, or `grid.blocks` where none is left.
+  /// Number of the next block to run, or `grid.blocks` if none is left.
   uint32_t next_block() {
     if (cancelled()) return grid.blocks;
     const uint64_t block = next_block_.fetch_add(1, std::memory_order_relaxed);
     return block < grid.blocks ? static_cast<uint32_t>(block) : grid.blocks;
   }
 
-  /// Adds what a thread counted on behalf of the launcher.
+  /// Adds a thread's operation counts to the launch's.
   void add_counts(const arch::OperationCounts& counts) {
     const std::lock_guard<std::mutex> hold(mutex_);
     counts_ += counts;
   }
 
-  /// To be called by the launcher when all waves have ended: rethrows the first failure.
+  /// Rethrows the first failure. To be called by the launching thread after all waves have ended.
   void finish() {
     arch::operation_counts += counts_;
     if (error_) std::rethrow_exception(error_);
@@ -131,16 +131,16 @@ class LaunchState {
   arch::OperationCounts counts_;
 };
 
-/// Room for one block at a time: its waves, one thread each, meet here. All functions may be called by any thread.
+/// Execution slot of one block at a time: synchronizes the block's waves, one thread each. Thread-safe.
 class BlockSlot {
  public:
   explicit BlockSlot(LaunchState& launch)
       : launch_(launch), waves_(launch.grid.waves_per_block()), live_(waves_), first_block_(launch.next_block()) {}
 
-  /// The block that runs here first.
+  /// The first block of this slot.
   uint32_t first_block() const { return first_block_; }
 
-  /// Waits for every wave of the block that has not ended. Returns early when the launch has failed.
+  /// Waits until every live wave of the block has arrived. Returns early if the launch has failed.
   void barrier() {
     std::unique_lock<std::mutex> hold(mutex_);
     if (++arrived_ == live_) {
@@ -152,7 +152,8 @@ class BlockSlot {
     if (generation_ == generation) --arrived_;
   }
 
-  /// To be called by a wave that has run the block: waits for the others, and returns the next block, or `grid.blocks`.
+  /// Ends the calling wave's part of the block, waits for the other waves, and returns the next block, or
+  /// `grid.blocks`.
   uint32_t advance() {
     std::unique_lock<std::mutex> hold(mutex_);
     const uint64_t round = round_;
@@ -161,13 +162,13 @@ class BlockSlot {
     return block_;
   }
 
-  /// Stands in for a wave whose thread could not be started.
+  /// Ends the part of a wave that could not be started.
   void abandon_wave() {
     const std::lock_guard<std::mutex> hold(mutex_);
     end_wave();
   }
 
-  /// Wakes the waves that wait in barrier(): the launch has failed.
+  /// Wakes the waves that wait in barrier(), after the launch has failed.
   void cancel() {
     const std::lock_guard<std::mutex> hold(mutex_);
     changed_.notify_all();

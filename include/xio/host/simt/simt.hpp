@@ -4,25 +4,25 @@
 /// @file
 /// @brief Runs kernels on the CPU: waves are threads, the lanes of a wave are fibres.
 ///
-/// The kernel is the same source that a GPU runs; it learns its place from xio::arch (thread_index, block_index, lane,
-/// …) and may use all wave operations, block_barrier() and pause().
+/// The kernel is the source that a GPU runs. It gets its indices from xio::arch (thread_index, block_index, lane, …)
+/// and may use all wave operations, block_barrier() and pause().
 ///
 /// @code
 ///   xio::simt::launch({/*blocks*/ 2, /*threads_per_block*/ 128, /*wave_size*/ 64}, kernel, handle, buffer);
 /// @endcode
 ///
-/// What differs from a GPU:
+/// Differences from a GPU:
 ///  - Between two wave operations the lanes of a wave run one after the other, not in lockstep: lanes that communicate
-///    need a collective (or pause()) in between, as they do on NVIDIA GPUs.
-///  - A lane that waits in a loop has to call xio::arch::pause(), which all waits of this library do.
+///    need a collective (or pause()) in between, as on NVIDIA GPUs.
+///  - A lane that waits in a loop must call xio::arch::pause(), as all waits of this library do.
 ///  - Lanes of a wave share thread-local variables, errno and the floating-point control words.
-///  - The stack of a lane is small, see Grid::stack_bytes; an overflow faults at once.
+///  - The stack of a lane is small, see Grid::stack_bytes; an overflow faults immediately.
 ///
-/// A kernel may throw. The first exception ends the launch: the other lanes leave at their next wave operation, and the
-/// launcher gets the exception. A collective or barrier that can never complete is such an exception too, a host::Error
-/// that says which lanes wait for what.
+/// A kernel may throw. The first exception ends the launch: the other lanes exit at their next wave operation, and
+/// launch() rethrows the exception. A collective or barrier that can never complete throws a host::Error that lists
+/// which lanes wait for what.
 ///
-/// In the passes of a compiler that are for a GPU, a call of launch() is refused with a message.
+/// In the GPU passes of a compiler a call of launch() is rejected with a message.
 
 #include <xio/config.hpp>
 
@@ -56,7 +56,7 @@ inline void check(const Grid& grid) {
   }
 }
 
-/// Runs one wave of each block that comes to `slot`, on the calling thread.
+/// Runs wave `number` of each block assigned to `slot`, on the calling thread.
 template <class Wave>
 void run_waves(LaunchState& state, BlockSlot& slot, uint32_t number) noexcept {
   arch::WaveOps* const outer = arch::current_wave;
@@ -65,7 +65,7 @@ void run_waves(LaunchState& state, BlockSlot& slot, uint32_t number) noexcept {
     arch::current_wave = &wave;
     for (uint32_t block = slot.first_block(); block < state.grid.blocks; block = slot.advance()) wave.run(block);
   } catch (...) {
-    // Only the set-up of the wave can throw.
+    // Only the construction of the wave can throw.
     state.fail(std::current_exception());
     slot.abandon_wave();
   }
@@ -80,7 +80,7 @@ inline void run_waves(LaunchState& state, BlockSlot& slot, uint32_t number) noex
   }
 }
 
-/// Runs the whole grid. The calling thread takes part: it is the last wave of the last block slot.
+/// Runs the whole grid. The calling thread runs the last wave of the last block slot.
 inline void run_grid(const Grid& grid, LaunchState::Kernel kernel, void* context) {
   check(grid);
   const uint32_t waves = grid.waves_per_block();
@@ -115,12 +115,13 @@ inline void run_grid(const Grid& grid, LaunchState::Kernel kernel, void* context
 
 }  // namespace detail
 
-/// Runs `kernel(arguments...)` in every thread of the grid, and returns when all have ended.
+/// Runs `kernel(arguments...)` on every thread of the grid and waits for completion.
 ///
-/// The arguments are copied once for the launch, as a GPU does, and passed as constants. The calling thread runs a wave
-/// itself: a launch of one wave starts no thread. What the waves count in arch::operation_counts is added to the
-/// caller's counts.
-/// @throws host::Error where the grid cannot be run or its waves are stuck; otherwise what a kernel threw first.
+/// The arguments are copied once per launch, as on a GPU, and passed as constants. The calling thread runs one wave
+/// itself, so a launch of one wave starts no thread. The waves' arch::operation_counts are added to the caller's
+/// counts.
+/// @throws host::Error if the grid is invalid, a thread cannot be started, or the waves deadlock
+/// @throws the first exception that a kernel threw
 template <class Kernel, class... Arguments>
 void launch(const Grid& grid, Kernel&& kernel, Arguments&&... arguments) {
   auto body = [&kernel, copies = std::tuple<std::decay_t<Arguments>...>(std::forward<Arguments>(arguments)...)] {

@@ -2,12 +2,13 @@
 #pragma once
 
 /// @file
-/// @brief Which lanes go on first where lanes of one wave wait at different places of a kernel.
+/// @brief Order in which lanes resume that wait at different sites of a kernel.
 ///
-/// A GPU compiler knows where the ways of a kernel join; the executor sees only where lanes wait, and guesses so that
-/// the lanes that are behind catch up: deepest call first, so that calls return before their caller goes on; in one
-/// source file the earlier line first, so that a loop ends for all lanes before any goes past it; else the place that a
-/// lane reached earlier in this run; else the lower address. A wrong guess makes groups smaller, never an answer wrong.
+/// A GPU compiler knows where control flow reconverges. The executor only sees where lanes wait; this heuristic lets
+/// the lagging lanes catch up. It resumes the deepest call first, so that calls return before their caller continues;
+/// within one source file the earlier line, so that all lanes leave a loop before any lane runs past it; else the site
+/// that was reached earlier in this run; else the lower address. A wrong guess makes groups smaller but never affects
+/// results.
 
 #include <cstddef>
 #include <functional>
@@ -19,34 +20,35 @@ XIO_NAMESPACE_BEGIN
 
 namespace simt::detail {
 
-/// A place where lanes wait in active(): what they called from, and how deep.
+/// A call of active() that lanes wait in: call site and stack depth.
 struct Site {
   arch::CallSite call{};
-  size_t depth = 0;  ///< bytes of stack in use; tells calls of one function from different places apart
+  size_t depth = 0;  ///< bytes of stack in use; distinguishes calls of one function from different call chains
 
   friend bool operator==(const Site& a, const Site& b) {
     return a.call.address == b.call.address && a.call.line == b.call.line && a.depth == b.depth;
   }
 };
 
-/// The order of one wave's sites; remembers when it met them.
+/// Orders the sites of one wave; records when each was first reached.
 class SiteOrder {
  public:
-  /// Forgets all sites: a new block begins.
+  /// Removes all sites at the start of a new block.
   void clear() {
     known_.clear();
     step_ = 0;
   }
 
-  /// A group of lanes goes on: sites met from now on come after those met before.
+  /// Advances the step when a group resumes: sites first reached later order after earlier sites.
   void next_step() { ++step_; }
 
-  /// Lanes wait at `site`.
+  /// Records that lanes wait at `site`.
   void note(const Site& site) {
     if (!find(site)) known_.push_back({site, step_});
   }
 
-  /// Whether the lanes at `site` shall go on before those at `other`. Both have been noted.
+  /// Returns whether lanes at `site` resume before lanes at `other`.
+  /// @pre note() was called for both sites
   bool goes_before(const Site& site, const Site& other) const {
     if (site.depth != other.depth) return site.depth > other.depth;
     if (site.call.file == other.call.file && site.call.line != other.call.line) return site.call.line < other.call.line;

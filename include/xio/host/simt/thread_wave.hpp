@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Waves of one lane: a thread runs the kernel as it is, with nothing between them.
+/// @brief Waves of one lane: a thread runs the kernel directly, without fibres.
 
 #include <xio/device/arch/host/give_way.hpp>
 #include <xio/host/error.hpp>
@@ -13,7 +13,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace simt::detail {
 
-/// The wave operations for a wave of one lane.
+/// Wave operations of a single-lane wave.
 class ThreadWave final : public arch::WaveOps {
  public:
   ThreadWave(LaunchState& launch, BlockSlot& slot, uint32_t number) : launch_(launch), slot_(slot) {
@@ -55,7 +55,7 @@ class ThreadWave final : public arch::WaveOps {
 
   void yield(uint32_t round) override {
     if (launch_.leave()) return;
-    // Until then at once: a pause is long beside a look, and in a guest it can mean to leave it.
+    // Before that, poll again immediately: a pause takes long compared with a poll, and can cause an exit in a guest.
     if (round > launch_.grid.spin) arch::give_way();
   }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Words for what the lanes of a wave wait for.
+/// @brief Formats what the lanes of a wave wait for, for error messages.
 
 #include <cstdio>
 #include <string>
@@ -13,7 +13,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace simt::detail {
 
-/// What a lane can wait in.
+/// The operation that a lane waits in.
 enum class WaitKind : uint8_t { active, ballot, shuffle, barrier, spin };
 
 inline std::string hexadecimal(uint64_t value) {
@@ -22,7 +22,7 @@ inline std::string hexadecimal(uint64_t value) {
   return text;
 }
 
-/// "lane 3", "lanes 0-7, 9".
+/// Formats a lane mask: "lane 3", "lanes 0-7, 9".
 inline std::string lane_list(uint64_t mask) {
   std::string text = (mask & (mask - 1)) == 0 ? "lane " : "lanes ";
   bool first = true;
@@ -39,7 +39,7 @@ inline std::string lane_list(uint64_t mask) {
   return text;
 }
 
-/// Name of an operation, with its mask where it has one.
+/// Formats the name of an operation, with its mask if it has one.
 inline std::string wait_text(WaitKind kind, uint64_t mask) {
   switch (kind) {
     case WaitKind::active: return "active()";

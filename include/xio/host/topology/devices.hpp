@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The GPUs, NVMe controllers and NICs of a machine, found in sysfs; no driver of theirs is asked.
+/// @brief Discovery of GPUs, NVMe controllers and NICs in sysfs, without querying their drivers.
 
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace host {
 
 enum class DeviceKind : uint8_t { gpu, nvme, nic };
 
-/// For people, in a sentence.
+/// Human-readable name of a device kind, for use in a sentence.
 inline const char* name_of(DeviceKind kind) {
   switch (kind) {
     case DeviceKind::gpu: return "GPU";
@@ -30,26 +30,25 @@ inline const char* name_of(DeviceKind kind) {
   }
 }
 
-/// A device, and where it sits.
+/// A device and its place in the machine.
 struct MachineDevice {
   DeviceKind kind = DeviceKind::gpu;
-  std::string address;  ///< of its PCI function; empty: it has none, as a network device of software
-  std::string driver;   ///< of the function; empty: none
-  uint32_t vendor = 0;  ///< PCI vendor
-  std::vector<std::string>
-      names;                      ///< what the kernel calls it: "nvme0", "mlx5_0", "rxe0"; a NIC without verbs has none
-  std::vector<std::string> nets;  ///< network interfaces of a NIC
+  std::string address;  ///< address of the PCI function; empty for a device without one, such as a software NIC
+  std::string driver;   ///< name of the bound driver; empty: none
+  uint32_t vendor = 0;  ///< PCI vendor identifier
+  std::vector<std::string> names;  ///< kernel names: "nvme0", "mlx5_0", "rxe0"; empty for a NIC without verbs
+  std::vector<std::string> nets;   ///< network interfaces of a NIC
   bool is_virtual_function = false;
   Place place;
 
-  /// Its address, or else its name.
+  /// Returns the PCI address, or the first name if there is none.
   std::string label() const { return address.empty() && !names.empty() ? names.front() : address; }
 };
 
 namespace detail {
 
-/// Whose kernels can drive a queue. The display controllers of servers' management boards and of virtual machines
-/// cannot.
+/// Returns whether a PCI function is a GPU that can run kernels. Display controllers of server management boards and of
+/// virtual machines cannot.
 inline bool is_gpu(uint32_t class_code, uint32_t vendor) {
   constexpr uint32_t amd = 0x1002;
   constexpr uint32_t nvidia = 0x10de;
@@ -60,13 +59,13 @@ inline bool is_gpu(uint32_t class_code, uint32_t vendor) {
 
 inline bool is_nic(uint32_t class_code) { return class_code >> 16 == 0x02; }
 
-/// The PCI function that a network interface is on, by way of what it is made of (bonds, VLANs); empty for others.
+/// Returns the PCI function of a network interface, resolved through lower interfaces (bonds, VLANs); empty if none.
 inline std::string function_of_net(const std::string& sysfs, const std::string& net, int depth = 4) {
   const std::string folder = sysfs + "/class/net/" + net;
   std::error_code error;
   std::string device = std::filesystem::canonical(folder + "/device", error).filename().string();
   if (!error && PciFunction(device, sysfs).present()) return device;
-  // A virtio interface lies one folder below its function.
+  // A virtio interface is one directory below its function.
   std::string above = std::filesystem::canonical(folder + "/device/..", error).filename().string();
   if (!error && PciFunction(above, sysfs).present()) return above;
   const std::string lower = "lower_";
@@ -78,7 +77,7 @@ inline std::string function_of_net(const std::string& sysfs, const std::string& 
   return {};
 }
 
-/// Network interfaces of a PCI function; those of virtio lie one folder further down.
+/// Network interfaces of a PCI function; virtio interfaces are one directory further down.
 inline std::vector<std::string> nets_of(const PciFunction& pci) {
   std::vector<std::string> all = pci.names_in("net");
   if (!all.empty()) return all;
@@ -87,7 +86,7 @@ inline std::vector<std::string> nets_of(const PciFunction& pci) {
   return all;
 }
 
-/// Verbs devices that are no PCI function's, such as those of soft-RoCE.
+/// Verbs devices without a PCI function, such as soft-RoCE devices.
 inline std::vector<MachineDevice> other_verbs_devices(const std::string& sysfs, const NumaNodes& numa) {
   std::vector<MachineDevice> all;
   const std::string folder = sysfs + "/class/infiniband/";
@@ -102,7 +101,7 @@ inline std::vector<MachineDevice> other_verbs_devices(const std::string& sysfs, 
     if (!net.empty()) {
       one.nets = {net};
       one.driver = "rdma_rxe";
-      // It sends through that interface, so that it sits where the interface does.
+      // It sends through that interface, so it has the interface's place.
       const std::string function = function_of_net(sysfs, net);
       if (!function.empty()) one.place = place_of(PciFunction(function, sysfs), numa);
     } else {
@@ -116,7 +115,7 @@ inline std::vector<MachineDevice> other_verbs_devices(const std::string& sysfs, 
 
 }  // namespace detail
 
-/// All of them, by kind and address. A device that vanishes meanwhile is left out, or shown with what was still read.
+/// Lists all devices, sorted by kind and address. A device that disappears meanwhile is omitted or incomplete.
 /// @param sysfs  root of sysfs
 inline std::vector<MachineDevice> machine_devices(const std::string& sysfs, const NumaNodes& numa) {
   std::vector<MachineDevice> all;
@@ -143,7 +142,7 @@ inline std::vector<MachineDevice> machine_devices(const std::string& sysfs, cons
     all.push_back(std::move(one));
   }
   for (MachineDevice& one : detail::other_verbs_devices(sysfs, numa)) all.push_back(std::move(one));
-  // Those without a function come last.
+  // Devices without a PCI function come last.
   std::sort(all.begin(), all.end(), [](const MachineDevice& a, const MachineDevice& b) {
     return std::make_tuple(a.kind, a.address.empty(), a.label()) <
            std::make_tuple(b.kind, b.address.empty(), b.label());

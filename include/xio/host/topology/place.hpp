@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Where in a machine a device sits, and how far apart two devices are: by the tree of PCI bridges, then by NUMA
-/// node.
+/// @brief Place of a device in the machine, and the distance between two devices: by PCI hierarchy, then by NUMA node.
 
 #include <sched.h>
 
@@ -22,7 +21,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// Numbers of a list as the kernel writes it: `0-3,8,10-11`. Sorted; empty where the text is not such a list.
+/// Parses a list of numbers in kernel format: `0-3,8,10-11`. Sorted; empty if the text is malformed.
 inline std::vector<uint32_t> parse_number_list(const std::string& text) {
   std::vector<uint32_t> all;
   for (size_t at = 0; at < text.size();) {
@@ -39,15 +38,15 @@ inline std::vector<uint32_t> parse_number_list(const std::string& text) {
   return all;
 }
 
-/// The NUMA nodes of a machine, as sysfs shows them.
+/// The NUMA nodes of a machine, from sysfs.
 struct NumaNodes {
   struct Node {
     std::vector<uint32_t> cpus;
-    std::map<uint32_t, uint32_t> distances;  ///< to each node, itself included; 10 is local
+    std::map<uint32_t, uint32_t> distances;  ///< to each node, including itself; 10 is local
   };
   std::map<uint32_t, Node> nodes;
 
-  /// Reads them; none where the kernel was built without NUMA.
+  /// Reads the nodes; there are none if the kernel was built without NUMA support.
   static NumaNodes read(const std::string& sysfs) {
     NumaNodes all;
     const std::string folder = sysfs + "/devices/system/node";
@@ -56,7 +55,7 @@ struct NumaNodes {
       const std::string of_node = folder + "/node" + std::to_string(number);
       Node& node = all.nodes[number];
       node.cpus = parse_number_list(detail::first_word(of_node + "/cpulist"));
-      // One distance for each node that is online, in rising order of their numbers.
+      // One distance per online node, in ascending order of node numbers.
       std::ifstream distances(of_node + "/distance");
       for (const uint32_t other : online)
         if (uint32_t distance = 0; distances >> distance) node.distances[other] = distance;
@@ -64,12 +63,12 @@ struct NumaNodes {
     return all;
   }
 
-  /// `node` as firmware told it, but where it told nothing and there is one node alone, that one; else -1.
+  /// Returns `node` if firmware reports it, else the only node of a single-node machine, else -1.
   int resolve(int node) const {
     if (node >= 0) return node;
     return nodes.size() == 1 ? static_cast<int>(nodes.begin()->first) : -1;
   }
-  /// 0 where it is not known.
+  /// Distance between two nodes; 0 if unknown.
   uint32_t distance(int from, int to) const {
     const auto node = nodes.find(static_cast<uint32_t>(from));
     if (from < 0 || to < 0 || node == nodes.end()) return 0;
@@ -78,22 +77,22 @@ struct NumaNodes {
   }
 };
 
-/// Where a device sits. A processor has no path.
+/// Place of a device or CPU in the machine. CPUs have no path.
 struct Place {
   std::vector<std::string> path;  ///< host bridge, bridges and switch ports, the function itself
-  std::string slot;               ///< what all functions of the same device have in common, virtual ones included
-  int numa_node = -1;             ///< -1: not known
-  bool removable = false;         ///< behind a port to the outside, as Thunderbolt's
+  std::string slot;               ///< address prefix common to all functions of a device, including virtual ones
+  int numa_node = -1;             ///< -1: unknown
+  bool removable = false;         ///< behind an external port such as Thunderbolt
 };
 
-/// Place of a PCI function, from the folders that its own lies in.
+/// Determines the place of a PCI function from its path in sysfs.
 inline Place place_of(const PciFunction& pci, const NumaNodes& numa) {
   Place place;
   const std::string physical = pci.physical_function();
   const std::string own = physical.empty() ? pci.address() : physical;
   place.slot = own.substr(0, own.rfind('.'));
   place.numa_node = pci.numa_node();
-  // The host bridge is the first folder of the form pci0000:00; a volume management device has another below itself.
+  // The host bridge is the first directory of the form pci0000:00; a volume management device has another one below.
   for (const std::filesystem::path& part : pci.real_path()) {
     const std::string name = part.string();
     const bool bridge = name.compare(0, 3, "pci") == 0 && name.find(':') != std::string::npos;
@@ -108,7 +107,7 @@ inline Place place_of(const PciFunction& pci, const NumaNodes& numa) {
   return place;
 }
 
-/// Place of the processors that may run us: their node, where it is one alone.
+/// Place of the usable CPUs: their NUMA node, if they share one.
 inline Place place_of_processors(const std::vector<uint32_t>& usable, const NumaNodes& numa) {
   Place place;
   uint32_t found = 0;
@@ -124,9 +123,9 @@ inline Place place_of_processors(const std::vector<uint32_t>& usable, const Numa
   return place;
 }
 
-/// Processors that the kernel may run the calling thread on.
+/// CPUs in the calling thread's affinity mask.
 inline std::vector<uint32_t> usable_processors() {
-  // More than any kernel is configured for; a smaller set would be refused there.
+  // More than any kernel is configured for: sched_getaffinity() rejects a smaller set.
   std::vector<cpu_set_t> sets(8192 / CPU_SETSIZE);
   std::vector<uint32_t> all;
   if (::sched_getaffinity(0, sets.size() * sizeof(cpu_set_t), sets.data()) != 0) return all;
@@ -135,21 +134,21 @@ inline std::vector<uint32_t> usable_processors() {
   return all;
 }
 
-/// What two places have in common, nearest first.
+/// Closest common level of two places, nearest first.
 enum class Proximity : uint8_t {
   same_device,       ///< functions of one device
-  same_switch,       ///< below one PCIe switch or port: peer-to-peer traffic turns round there
+  same_switch,       ///< below one PCIe switch or port: peer-to-peer traffic stays below it
   same_host_bridge,  ///< below one host bridge
-  same_node,         ///< one NUMA node, other host bridges
-  unknown,           ///< nothing is known of one of them, or of the node of either
-  other_node         ///< traffic goes from one socket, or part of a socket, to another
+  same_node,         ///< same NUMA node, different host bridges
+  unknown,           ///< no common bridge, and a NUMA node is unknown
+  other_node         ///< traffic crosses sockets, or parts of a socket
 };
 
-/// How far apart two places are.
+/// Distance between two places.
 struct Distance {
   Proximity proximity = Proximity::unknown;
-  uint32_t node_distance = 0;  ///< by the firmware's table, 10 is local; 0: not known
-  uint32_t hops = 0;           ///< PCI links from one to the other by what they have in common; 0: not known
+  uint32_t node_distance = 0;  ///< from the firmware's NUMA distance table, 10 is local; 0: unknown
+  uint32_t hops = 0;           ///< PCI links between the two, through their common ancestor; 0: unknown
 
   friend bool operator<(const Distance& a, const Distance& b) {
     return std::tie(a.proximity, a.node_distance, a.hops) < std::tie(b.proximity, b.node_distance, b.hops);
@@ -157,7 +156,7 @@ struct Distance {
   friend bool operator==(const Distance& a, const Distance& b) { return !(a < b) && !(b < a); }
 };
 
-/// Symmetric but for firmware whose table of nodes is not.
+/// Computes the distance between two places. Symmetric unless the firmware's NUMA distance table is not.
 inline Distance distance(const Place& a, const Place& b, const NumaNodes& numa) {
   Distance result;
   if (a.numa_node >= 0 && b.numa_node >= 0) {
@@ -179,7 +178,7 @@ inline Distance distance(const Place& a, const Place& b, const NumaNodes& numa) 
   return result;
 }
 
-/// For people: "below one PCIe switch, 4 hops".
+/// Human-readable description of a distance: "below one PCIe switch or port, 4 hops".
 inline std::string describe(const Distance& one) {
   const std::string hops = ", " + std::to_string(one.hops) + (one.hops == 1 ? " hop" : " hops");
   switch (one.proximity) {
@@ -194,7 +193,7 @@ inline std::string describe(const Distance& one) {
   }
 }
 
-/// For programs: "same_switch".
+/// Machine-readable name of a proximity: "same_switch".
 inline const char* name_of(Proximity proximity) {
   switch (proximity) {
     case Proximity::same_device: return "same_device";

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Which NVMe controller or NIC is nearest to a GPU, and why; all of it from sysfs.
+/// @brief Selection of the NVMe controller or NIC that is nearest to a GPU, based on sysfs.
 
 #include <algorithm>
 #include <functional>
@@ -19,19 +19,19 @@ XIO_NAMESPACE_BEGIN
 
 namespace host {
 
-/// A device that was chosen from several.
+/// Result of a selection by distance.
 struct Nearest {
   const MachineDevice* device;
-  const MachineDevice* origin;  ///< the GPU that it is nearest to; null: the processors
+  const MachineDevice* origin;  ///< the nearest GPU; null: the CPUs
   Distance distance;
-  std::string why;  ///< for people: what it is near to, what they have in common, and what the next one has
+  std::string why;  ///< human-readable: origin, distance, and the distance of the runner-up
 };
 
-/// The devices of a machine at one moment.
+/// Snapshot of the devices of a machine.
 class Topology {
  public:
   /// @param sysfs       root of sysfs
-  /// @param processors  numbers of those that may run the work
+  /// @param processors  numbers of the usable CPUs
   explicit Topology(const std::string& sysfs = "/sys", const std::vector<uint32_t>& processors = usable_processors())
       : numa_(NumaNodes::read(sysfs)),
         devices_(machine_devices(sysfs, numa_)),
@@ -45,16 +45,17 @@ class Topology {
     return some;
   }
   const NumaNodes& numa() const { return numa_; }
-  /// Their NUMA node is known where all of them are of one.
+  /// Place of the usable CPUs; the NUMA node is known if they share one.
   const Place& processors() const { return processors_; }
 
-  /// From a GPU, or from the processors where `origin` is null.
+  /// Distance from a GPU, or from the CPUs if `origin` is null.
   Distance distance_to(const MachineDevice* origin, const MachineDevice& device) const {
     return distance(origin == nullptr ? processors_ : origin->place, device.place, numa_);
   }
 
-  /// Of `candidates`, the one with the least distance to a GPU, or to the processors where there is no GPU; the first
-  /// of several that are as near. Empty where there are no candidates. They are devices of this object.
+  /// Returns the candidate nearest to any GPU, or to the CPUs if there is no GPU; the first one of equally near ones.
+  /// Empty if there are no candidates.
+  /// @param candidates  devices of this object
   std::optional<Nearest> nearest(const std::vector<const MachineDevice*>& candidates) const {
     std::vector<const MachineDevice*> origins = devices(DeviceKind::gpu);
     if (origins.empty()) origins.push_back(nullptr);

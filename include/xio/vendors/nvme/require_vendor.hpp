@@ -2,14 +2,14 @@
 #pragma once
 
 /// @file
-/// @brief What the traits of NVMe must have (nvme::Traits), checked where a queue uses them.
+/// @brief Members that the traits of NVMe (nvme::Traits) must have, checked when a queue uses them.
 ///
 /// | static member                         | meaning                                                  |
 /// |---------------------------------------|----------------------------------------------------------|
-/// | `name`                                | for people                                               |
-/// | `Entry`, `Completion`                 | an entry of either ring, as it lies in memory            |
-/// | `is_new(entry, lap)`, `status(entry)` | what a copy of a completion says                         |
-/// | `Completions`                         | reads one where it lies, as the protocol asks            |
+/// | `name`                                | name for messages                                        |
+/// | `Entry`, `Completion`                 | an entry of either ring, in its memory layout            |
+/// | `is_new(entry, lap)`, `status(entry)` | state of a copy of a completion                          |
+/// | `Completions`                         | access to completions in the ring, for the protocol      |
 /// |                                       | (device/queue/completion.hpp): `Entry`, `look`, `valid`, |
 /// |                                       | `key`, `status`, `is_error`, `result`, `decode`          |
 
@@ -20,7 +20,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace nvme {
 
-/// The members that require_vendor() asks for, by name.
+/// Detectors of the members that require_vendor() requires.
 namespace required {
 
 template <class V>
@@ -51,8 +51,8 @@ using Decode = decltype(V::Completions::decode(uint16_t{}));
 
 }  // namespace required
 
-/// Refuses, with a message for each, what is missing of NVMe's traits or has another type than the queue expects: see
-/// the table above. True where it compiles.
+/// Fails to compile, with a message per member, if a member of NVMe's traits is missing or has the wrong type; see the
+/// table above. Returns true.
 template <class V>
 XIO_HOST_DEVICE constexpr bool require_vendor() {
   using namespace required;

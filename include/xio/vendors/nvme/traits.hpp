@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What a queue protocol has to know about NVMe queues.
+/// @brief Vendor traits of NVMe for the queue protocol.
 
 #include <xio/config.hpp>
 #include <xio/device/arch/arch.hpp>
@@ -14,7 +14,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace nvme {
 
-/// How the protocol code reads an NVMe completion.
+/// Access to NVMe completions for the queue protocol.
 struct CompletionFormat {
   using Entry = Cqe;
 
@@ -28,7 +28,7 @@ struct CompletionFormat {
   }
   XIO_HOST_DEVICE static constexpr uint32_t key(uint64_t word) { return static_cast<uint32_t>(word >> 32) & 0xffff; }
   XIO_HOST_DEVICE static constexpr uint64_t status(uint64_t word) { return word >> 49; }
-  /// The other bits, among them "more" and the retry delay, say nothing about success.
+  /// The other bits, such as "more" and the retry delay, do not indicate an error.
   XIO_HOST_DEVICE static constexpr bool is_error(uint64_t status) { return (status & 0x7ff) != 0; }
   XIO_DEVICE_INLINE static uint64_t result(const Cqe* entry) {
     return arch::load<arch::Scope::system>(reinterpret_cast<const uint64_t*>(entry));
@@ -43,7 +43,7 @@ struct Traits {
   using Completion = Cqe;
   using Completions = CompletionFormat;
 
-  static constexpr uint8_t completion_initial_byte = 0;  ///< memory of a completion ring before its first use
+  static constexpr uint8_t completion_initial_byte = 0;  ///< fill byte of a completion ring before its first use
   static constexpr bool first_lap_phase = expected_phase(0);
 
   /// Whether an entry belongs to lap `lap` of the completion ring.

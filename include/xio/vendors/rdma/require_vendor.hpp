@@ -2,51 +2,51 @@
 #pragma once
 
 /// @file
-/// @brief What the traits of an RDMA vendor must have, checked where a queue is made of them.
+/// @brief Members that the traits of an RDMA vendor must have, checked when a queue is instantiated.
 ///
-/// All members are static. Those of the second table are asked for where the first one's flags say that there are such.
+/// All members are static. Members of the second table are required only if the flags of the first table announce them.
 ///
 /// | member                                            | meaning                                                   |
 /// |---------------------------------------------------|-----------------------------------------------------------|
-/// | `name`                                            | for people                                                |
-/// | `power_of_two`                                    | the send ring has a power of two of units                 |
-/// | `wraps`                                           | an entry that reaches the ring's end goes on at its start |
-/// | `unit_shift(shape)`                               | log2 of the bytes of a unit, which counters count         |
+/// | `name`                                            | name for messages                                         |
+/// | `power_of_two`                                    | the send ring has a power-of-two number of units          |
+/// | `wraps`                                           | an entry may continue at the start of the ring            |
+/// | `unit_shift(shape)`                               | log2 of the size of a unit in bytes; counters count units |
 /// | `Send::units(shape, work, payload)`               | units of an entry                                         |
 /// | `Send::check(shape, work, payload)`               | why it cannot be posted, or Status::ok                    |
 /// | `Send::encode(shape, work, payload, place, sink)` | stores the entry; returns its first 8 bytes               |
 /// | `Receive::check(shape, payload)`                  | why a receive cannot be posted, or Status::ok             |
 /// | `Receive::encode(shape, payload, place, sink)`    | stores its entry                                          |
-/// | `Completions`                                     | reads a completion: `by_index`, `entry_bytes`,            |
+/// | `Completions`                                     | completion decoder: `by_index`, `entry_bytes`,            |
 /// |                                                   | `word_offset`, `is_new`, `decode`, `decode_success`,      |
 /// |                                                   | `is_about`                                                |
-/// | `progress(shape, known, completion, read)`        | how far the send queue got, by a completion               |
-/// | `counts_operations`                               | progress() looks at Progress::operations                  |
-/// | `has_flush_completions`                           | entries behind a failed one have completions too          |
-/// | `has_nop`                                         | Operation::nop is offered                                 |
-/// | `fence_after_memory_operation`                    | entries must know whether the one before changed a key    |
+/// | `progress(shape, known, completion, read)`        | progress of the send queue after a completion             |
+/// | `counts_operations`                               | progress() uses Progress::operations                      |
+/// | `has_flush_completions`                           | entries after a failed one also have completions          |
+/// | `has_nop`                                         | Operation::nop is supported                               |
+/// | `fence_after_memory_operation`                    | entries depend on whether the previous one changed a key  |
 /// | `doorbell_repeats_entry`                          | send_doorbell() needs the last entry's first 8 bytes      |
-/// | `doorbell_stride`                                 | bytes between two registers rung in turn; 0: one          |
-/// | `has_send_record`, `has_send_doorbell`            | how entries are announced: one of them at least           |
-/// | `doorbell_is_served`                              | a host stands behind the word: arch::serve_doorbell()     |
-/// | `has_receive_record`, `has_receive_doorbell`      | the same of receives                                      |
-/// | `has_cq_record`, `has_cq_doorbell`                | how the device is told what was read                      |
-/// | `has_collapsed_cq`, `has_side_table`              | there is a `Collapsed`, there is a `Table`                |
+/// | `doorbell_stride`                                 | bytes between two registers used in turn; 0: one register |
+/// | `has_send_record`, `has_send_doorbell`            | how entries are announced: at least one of the two        |
+/// | `doorbell_is_served`                              | a host thread serves the word: arch::serve_doorbell()     |
+/// | `has_receive_record`, `has_receive_doorbell`      | how receives are announced                                |
+/// | `has_cq_record`, `has_cq_doorbell`                | how read completions are released to the device           |
+/// | `has_collapsed_cq`, `has_side_table`              | the vendor has a `Collapsed`; it has a `Table`            |
 ///
-/// | member, where there is such                       | meaning                                                   |
+/// | optional member                                   | meaning                                                   |
 /// |---------------------------------------------------|-----------------------------------------------------------|
-/// | `available(producer, head, entries)`              | completions that are there, with `by_index`               |
-/// | `send_record(shape, end)`                         | the word as it lies in memory                             |
-/// | `receive_record(shape, end)`                      | the same of receives                                      |
-/// | `cq_record(head, entries)`                        | the same of a completion queue                            |
-/// | `Doorbell`, `CqDoorbell`                          | uint32_t or uint64_t: what a register takes               |
-/// | `send_doorbell(shape, end, head)`                 | what rings for the entries before `end`                   |
-/// | `receive_doorbell(shape, end)`                    | the same of receives                                      |
-/// | `cq_doorbell(number, head, entries)`              | what tells that completions were read                     |
-/// | `Collapsed`                                       | reads the one entry: `Ring`, `look`, `is_new`, `decode`,  |
-/// |                                                   | `decode_success`                                          |
+/// | `available(producer, head, entries)`              | number of available completions, with `by_index`          |
+/// | `send_record(shape, end)`                         | the send record in memory byte order                      |
+/// | `receive_record(shape, end)`                      | the receive record in memory byte order                   |
+/// | `cq_record(head, entries)`                        | the completion queue record in memory byte order          |
+/// | `Doorbell`, `CqDoorbell`                          | type that the register takes: uint32_t or uint64_t        |
+/// | `send_doorbell(shape, end, head)`                 | doorbell value that announces entries before `end`        |
+/// | `receive_doorbell(shape, end)`                    | doorbell value that announces receives before `end`       |
+/// | `cq_doorbell(number, head, entries)`              | doorbell value that releases read completions             |
+/// | `Collapsed`                                       | decoder of the one entry: `Ring`, `look`, `is_new`,       |
+/// |                                                   | `decode`, `decode_success`                                |
 /// | `Table`                                           | `entry_words`, `packets`, `next_psn`, `index`, `word`     |
-/// | `doorbell_index(shape, index)`                    | index that the table names a unit by                      |
+/// | `doorbell_index(shape, index)`                    | index of a unit in the side table                         |
 
 #include <xio/vendors/member.hpp>
 #include <xio/vendors/rdma/completion.hpp>
@@ -56,13 +56,13 @@ XIO_NAMESPACE_BEGIN
 
 namespace rdma {
 
-/// The members that require_vendor() asks for, by name.
+/// Detectors of the members that require_vendor() requires.
 namespace required {
 
 using member::Constant;
 using member::made;
 
-/// A sink of entries, and what reads words of a ring or of a completion.
+/// Placeholder for a sink of entries, and for a reader of words of a ring or of a completion.
 struct Sink {
   static constexpr bool avoids_branches = false;
   XIO_HOST_DEVICE void put(uint32_t, const Segment&) const;
@@ -151,7 +151,7 @@ template <class V>
 using ReceiveRecord = decltype(V::receive_record(ReceiveShape{}, uint64_t{}));
 template <class V>
 using CqRecord = decltype(V::cq_record(uint64_t{}, uint32_t{}));
-/// Whether a doorbell's value is of the type that is stored, 4 or 8 bytes.
+/// Whether a doorbell's value has the type that is stored, 4 or 8 bytes.
 template <class Value, class Stored>
 using Rings =
     Constant<IsSame<Value, Stored>::value && (IsSame<Stored, uint32_t>::value || IsSame<Stored, uint64_t>::value)>;
@@ -188,8 +188,8 @@ using TableWord = decltype(V::Table::word(uint32_t{}, Operation::put, uint32_t{}
 
 }  // namespace required
 
-/// Refuses, with a message for each, what is missing of a vendor's traits or has another type than the queues expect:
-/// see the table above. QueuePair and ReceiveQueue call it; true where it compiles.
+/// Fails to compile, with a message per member, if a member of a vendor's traits is missing or has the wrong type; see
+/// the tables above. Returns true. QueuePair and ReceiveQueue call it.
 template <class V>
 XIO_HOST_DEVICE constexpr bool require_vendor() {
   using namespace required;

@@ -34,7 +34,7 @@ constexpr bool is_gfx940 = XIO_GFX940;
 typedef uint32_t Vector4 __attribute__((ext_vector_type(4)));
 typedef __attribute__((address_space(1))) Vector4 GlobalVector4;
 
-// A ring is global memory: saying so keeps flat instructions out of the data path.
+// A ring lies in global memory: the address space keeps flat instructions out of the data path.
 template <class T>
 XIO_DEVICE_INLINE __attribute__((address_space(1))) T* global(T* pointer) {
   return (__attribute__((address_space(1))) T*)pointer;
@@ -46,7 +46,7 @@ XIO_DEVICE_INLINE Vector4 vector(const Vec16& value) {
 
 }  // namespace detail
 
-/// As detail::global(), for plain accesses. By way of an integer: a cast there and back would be dropped.
+/// detail::global() for plain accesses. Converts through an integer: a cast there and back would be dropped.
 template <class T>
 XIO_DEVICE_INLINE T* in_global(T* pointer) {
   return (T*)(__attribute__((address_space(1))) T*)reinterpret_cast<uintptr_t>(pointer);
@@ -78,7 +78,7 @@ XIO_DEVICE_INLINE bool compare_exchange(T* to, T& expected, T desired) {
                                               __ATOMIC_RELAXED, detail::HipScope<S>::value);
 }
 
-/// A compare-exchange that the program branches on has returned before the next access is issued.
+/// A compare-exchange whose result is branched on has returned before the next access is issued.
 template <Scope S, class T>
 XIO_DEVICE_INLINE bool compare_exchange_acquire(T* to, T& expected, T desired) {
   const bool done = compare_exchange<S>(to, expected, desired);
@@ -86,7 +86,7 @@ XIO_DEVICE_INLINE bool compare_exchange_acquire(T* to, T& expected, T desired) {
   return done;
 }
 
-/// What others released is in the memory where the device looks: there is nothing to pass on.
+/// What other waves released is already in the memory that the device reads: nothing has to be passed on.
 template <Scope S, class T>
 XIO_DEVICE_INLINE bool compare_exchange_ordered(T* to, T& expected, T desired) {
   return compare_exchange_acquire<S>(to, expected, desired);
@@ -115,8 +115,8 @@ XIO_DEVICE_INLINE T publish_exchange(T* to, T value) {
   return exchange<S>(to, value);
 }
 
-/// Loads are performed in any order until they are waited for. A branch on what they gave is no such wait here: the
-/// compiler may issue the next load before it looks.
+/// Loads are performed in any order until they are waited for. A branch on their result is no such wait here: the
+/// compiler may issue the next load before the branch.
 template <Scope S>
 XIO_DEVICE_INLINE void order_loads() {
 #if defined(__GFX12__)
@@ -138,7 +138,7 @@ XIO_DEVICE_INLINE void publish(T* to, T value) {
 template <Scope S, class T>
 XIO_DEVICE_INLINE T observe(const T* from) {
   const T value = load<S>(from);
-  // A load that the program branches on has returned before the next one is issued; only the compiler must be held.
+  // A load whose result is branched on has returned before the next one is issued; only the compiler must be held back.
   asm volatile("" : : "v"(value) : "memory");
   return value;
 }
@@ -151,12 +151,12 @@ XIO_DEVICE_INLINE void release_system() {
 
 XIO_DEVICE_INLINE void acquire_system() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "");
-  // The compiler takes no fence for a change of memory: without this it may load data that a device wrote through the
+  // To the compiler a fence does not change memory: without this it may load data that a device wrote through the
   // scalar cache, which the invalidation does not reach.
   asm volatile("" ::: "memory");
 }
 
-/// Who released something has written it back, and waited: it is there for devices already.
+/// Does nothing: a wave that releases writes back and waits, so its data is already visible to devices.
 XIO_DEVICE_INLINE void pass_on() {}
 
 XIO_DEVICE_INLINE void full_fence_system() {
@@ -164,7 +164,7 @@ XIO_DEVICE_INLINE void full_fence_system() {
   wait_stores();
 }
 
-/// Orders the wave's coherent stores before its coherent loads of scope S: these are performed where those look.
+/// Orders the wave's coherent stores before its coherent loads of scope S: stores are performed where the loads read.
 template <Scope S>
 XIO_DEVICE_INLINE void full_fence() {
   wait_stores();
@@ -181,28 +181,28 @@ XIO_DEVICE_INLINE void store_entry(Vec16* to, const Vec16& value) {
 
 XIO_DEVICE_INLINE void store_entry8(uint64_t* to, uint64_t value) { store<Scope::system>(to, value); }
 
-/// Whether store_entry_through() keeps its promise; where not, WriteThrough queues release like the others.
+/// Whether store_entry_through() writes through; if not, WriteThrough queues release like others.
 constexpr bool has_write_through = !detail::is_gfx9 || detail::is_gfx940;
 
 template <uint32_t Part = 0>
 XIO_DEVICE_INLINE void store_entry_through(Vec16* ring, uint32_t offset, const Vec16& value) {
 #if defined(__GFX12__)
-  // The compiler puts a wait before each store of system scope that it makes itself. It does not know of these, but
-  // every release and every wait for stores here has a wait of its own.
+  // The compiler inserts a wait before each system-scope store that it generates. It does not know of these stores, but
+  // every release and every wait for stores here has its own wait.
   asm volatile("global_store_b128 %0, %1, off offset:%2 scope:SCOPE_SYS"
                :
                : "v"(detail::global(ring + offset / sizeof(Vec16))), "v"(detail::vector(value)), "n"(Part)
                : "memory");
 #else
   if constexpr (detail::is_gfx940) {
-    // Only buffer stores of 16 bytes take cache bits. A ring that is not uniform costs a loop over its values.
+    // Of 16-byte stores only buffer stores take cache bits. A ring that is not uniform costs a loop over its values.
     constexpr int coherence = 0x11;    // sc0 sc1
     constexpr int word3 = 0x00027000;  // raw, 32-bit elements, no swizzle
     const auto resource = __builtin_amdgcn_make_buffer_rsrc(ring, 0, -1, word3);
     __builtin_amdgcn_raw_buffer_store_b128(detail::vector(value), resource, static_cast<int>(offset + Part), 0,
                                            coherence);
   } else {
-    // gfx10 and gfx11 store to system scope without any cache bits; gfx90a releases.
+    // gfx10 and gfx11 store to system scope without cache bits; gfx90a releases.
     store_entry(ring + (offset + Part) / sizeof(Vec16), value);
   }
 #endif

@@ -35,7 +35,7 @@ XIO_DEVICE_INLINE uint64_t ballot(uint64_t, bool predicate) {
 
 XIO_DEVICE_INLINE uint64_t active() { return ballot(0, true); }
 
-/// The execution mask says exactly who is here.
+/// The execution mask is exact.
 XIO_DEVICE_INLINE uint64_t together(uint64_t) { return active(); }
 
 XIO_DEVICE_INLINE uint32_t rank_in(uint64_t mask) {
@@ -48,7 +48,7 @@ XIO_DEVICE_INLINE constexpr bool seldom(bool condition) {
   return ballot(0, condition) != 0;
 }
 
-/// The lanes of a wave are in step: only the compiler must not move accesses over this.
+/// The lanes of a wave run in lockstep: only the compiler must not move accesses across this.
 XIO_DEVICE_INLINE void converge(uint64_t) { __builtin_amdgcn_wave_barrier(); }
 
 template <class T>
@@ -103,21 +103,21 @@ XIO_DEVICE_INLINE T uniform(T value) {
   return (T)(static_cast<uint64_t>(high) << 32 | low);
 }
 
-/// The same value in vector registers: arithmetic that ends in a store then needs no moves from scalar ones.
+/// Returns the value in vector registers: arithmetic that ends in a store then needs no moves from scalar registers.
 template <class T>
 XIO_DEVICE_INLINE T per_lane(T value) {
   asm("" : "+v"(value));
   return value;
 }
 
-/// What may have been stored to is not loaded through the scalar cache.
+/// Memory that may have been written is not loaded through the scalar cache.
 XIO_DEVICE_INLINE void prefer_vector_loads() { asm volatile("" ::: "memory"); }
 
-/// store_mmio() by every active lane, one after the other: register stores of one step are merged by the hardware.
+/// store_mmio() by every active lane, one after the other: the hardware merges register stores of one step.
 XIO_DEVICE_INLINE void store_mmio_each_lane(uint32_t* to, uint32_t value) {
   // Each under an execution mask of one lane, set by hand: a loop over lanes around an ordinary store makes every
-  // branch of the caller divergent, and one that is written with readfirstlane is folded away by the compiler. The mask
-  // is saved here too: one that the compiler passed in may be the mask register itself.
+  // branch of the caller divergent, and the compiler folds away a loop that uses readfirstlane. The mask is also saved
+  // here: a mask passed in by the compiler may be the mask register itself.
 #if XIO_WAVE64
   uint64_t all, todo;
 #else
@@ -151,7 +151,7 @@ XIO_DEVICE_INLINE void store_mmio_each_lane(uint32_t* to, uint32_t value) {
       : "memory", "scc");
 }
 
-/// The same, 8 bytes wide.
+/// store_mmio_each_lane() of 8 bytes.
 XIO_DEVICE_INLINE void store_mmio_each_lane(uint64_t* to, uint64_t value) {
 #if XIO_WAVE64
   uint64_t all, todo;
@@ -199,7 +199,7 @@ XIO_DEVICE_INLINE uint64_t clock() { return __builtin_readsteadycounter(); }
 XIO_DEVICE_INLINE uint64_t fenced_clock() {
   full_fence_system();
   uint64_t now = clock();
-  // The counter arrives when it is used: here, and not after the accesses that follow.
+  // The counter value arrives at its first use, which this places before later accesses.
   asm volatile("" : "+s"(now)::"memory");
   return now;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief How a host thread waits for another one.
+/// @brief Yielding of a host thread that waits for another thread.
 
 #include <sched.h>
 #include <time.h>
@@ -13,8 +13,8 @@ XIO_NAMESPACE_BEGIN
 
 namespace arch {
 
-/// Lets other threads go on. Giving the time slice away costs little, but where several threads do nothing else, Linux
-/// can leave others that were woken waiting for seconds: so a short sleep comes between.
+/// Lets other threads run. Yielding the time slice is cheap, but if several threads do nothing else, Linux can delay
+/// other woken threads for seconds: a short sleep in between avoids this.
 inline void give_way() {
   constexpr uint32_t yields_per_sleep = 64;
   static thread_local uint32_t times = 0;

@@ -14,7 +14,7 @@ XIO_NAMESPACE_BEGIN
 namespace arch {
 
 namespace detail {
-/// Tests that vary the schedule do it here.
+/// Scheduling point for tests that vary the schedule.
 template <class T>
 XIO_DEVICE_INLINE void interleave([[maybe_unused]] const T* where) {
 #if XIO_INTERLEAVE
@@ -22,7 +22,7 @@ XIO_DEVICE_INLINE void interleave([[maybe_unused]] const T* where) {
 #endif
 }
 
-/// Whether somebody else performs this store, some time.
+/// Whether the wave takes over this store, to perform it later.
 template <class T>
 XIO_DEVICE_INLINE bool later([[maybe_unused]] T* to, [[maybe_unused]] const T& value,
                              [[maybe_unused]] bool entry = false) {
@@ -47,7 +47,7 @@ template <class T>
 inline void show([[maybe_unused]] StoreKind kind, [[maybe_unused]] const T* to, [[maybe_unused]] const T& value) {
 #if XIO_COUNT_OPERATIONS
   if (XIO_UNLIKELY(store_observer != nullptr)) {
-    // A copy: what others may look at is not kept in registers.
+    // A copy: an object visible to others is not kept in registers.
     const T shown = value;
     store_observer->on_store(kind, to, &shown, static_cast<uint32_t>(sizeof(T)));
   }
@@ -110,7 +110,7 @@ XIO_DEVICE_INLINE T exchange(T* to, T value) {
   return __atomic_exchange_n(to, value, __ATOMIC_RELAXED);
 }
 
-/// True when `*to` was `expected` and is now `desired`; otherwise `expected` holds what was found.
+/// Returns true if `*to` was `expected` and is now `desired`; otherwise `expected` receives the value found.
 template <Scope S, class T>
 XIO_DEVICE_INLINE bool compare_exchange(T* to, T& expected, T desired) {
   detail::interleave(to);
@@ -125,7 +125,7 @@ XIO_DEVICE_INLINE bool compare_exchange_acquire(T* to, T& expected, T desired) {
   return __atomic_compare_exchange_n(to, &expected, desired, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/// compare_exchange() that acquires, also where it fails, and passes on what was acquired before.
+/// compare_exchange() that acquires, also on failure, and passes on what was acquired before.
 template <Scope S, class T>
 XIO_DEVICE_INLINE bool compare_exchange_ordered(T* to, T& expected, T desired) {
   detail::interleave(to);
@@ -172,14 +172,14 @@ XIO_DEVICE_INLINE void acquire_system() {
   __atomic_signal_fence(__ATOMIC_ACQUIRE);
 }
 
-/// Doorbells are stored with release order, which takes along what was acquired.
+/// Does nothing: doorbells are stored with release order, which covers what was acquired.
 XIO_DEVICE_INLINE void pass_on() {}
 
 namespace detail {
 XIO_DEVICE_INLINE void full_fence() {
   perform();
 #if XIO_TSAN
-  // gcc rejects a fence under ThreadSanitizer; a read-modify-write orders the CPU just as well.
+  // gcc rejects a fence under ThreadSanitizer; a read-modify-write orders the CPU equally.
   static uint32_t anchor = 0;
   __atomic_fetch_add(&anchor, 0u, __ATOMIC_SEQ_CST);
 #else
@@ -210,7 +210,7 @@ XIO_DEVICE_INLINE void store_mmio(T* to, T value) {
   __atomic_store_n(to, value, __ATOMIC_RELEASE);
 }
 
-/// After a doorbell word was stored: calls what stands behind it, where something does.
+/// Call after a store to a doorbell word: calls the word's handler, if any.
 XIO_DEVICE_INLINE void serve_doorbell(const void* word) {
   const auto offset = reinterpret_cast<uintptr_t>(word) - reinterpret_cast<uintptr_t>(served_doorbells);
   if (offset >= sizeof served_doorbells) return;
@@ -222,14 +222,14 @@ XIO_DEVICE_INLINE void store_entry(Vec16* to, const Vec16& value) {
   detail::count(&OperationCounts::entry_stores);
   detail::show(StoreKind::entry, to, value);
   if (detail::later(to, value, true)) return;
-  // As two words: left to itself, the compiler gathers four in a vector register first.
+  // As two words: otherwise the compiler first gathers four in a vector register.
   typedef uint64_t __attribute__((may_alias)) Word;
   auto* const words = reinterpret_cast<volatile Word*>(to);
   words[0] = value.word[0] | static_cast<uint64_t>(value.word[1]) << 32;
   words[1] = value.word[2] | static_cast<uint64_t>(value.word[3]) << 32;
 }
 
-/// A whole entry, in the way that the compiler likes best.
+/// A whole entry is stored by plain assignment, which the compiler optimises best.
 constexpr bool has_whole_entry_store = true;
 template <class Entry>
 XIO_DEVICE_INLINE void store_whole_entry(Entry* to, const Entry& entry) {
@@ -245,7 +245,7 @@ XIO_DEVICE_INLINE void store_entry_through(Vec16* ring, uint32_t offset, const V
   store_entry(ring + (offset + Part) / sizeof(Vec16), value);
 }
 
-/// For memory that takes at most 8 bytes an access (some controller memory buffers).
+/// Stores 8 bytes of an entry, for memory that supports at most 8-byte accesses (some controller memory buffers).
 XIO_DEVICE_INLINE void store_entry8(uint64_t* to, uint64_t value) {
   detail::count(&OperationCounts::entry_stores);
   detail::count(&OperationCounts::narrow_entry_stores);

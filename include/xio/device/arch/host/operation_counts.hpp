@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Counts of what kernels on the CPU store and order.
+/// @brief Counts of the stores and fences of kernels on the CPU.
 
 #include <array>
 #include <cstdint>
@@ -13,10 +13,10 @@ XIO_NAMESPACE_BEGIN
 
 namespace arch {
 
-/// What a thread did.
+/// Operation counts of a thread.
 struct OperationCounts {
   uint64_t entry_stores = 0;         ///< 16-byte (or narrower) stores of queue entries
-  uint64_t narrow_entry_stores = 0;  ///< of them, those of 8 bytes
+  uint64_t narrow_entry_stores = 0;  ///< those of 8 bytes among entry_stores
   uint64_t word_stores = 0;  ///< of words that the device reads in memory: doorbell records, shadow doorbells, lists
   uint64_t releases = 0;     ///< system releases: a cache write-back on a GPU
   uint64_t store_waits = 0;  ///< waits for stores without a write-back
@@ -24,7 +24,7 @@ struct OperationCounts {
   uint64_t full_fences = 0;
   uint64_t atomics = 0;  ///< read-modify-write operations
   uint64_t mmio_stores = 0;
-  uint64_t mmio_bytes = 0;  ///< of them
+  uint64_t mmio_bytes = 0;  ///< bytes of mmio_stores
 
   OperationCounts& operator+=(const OperationCounts& other) {
     return combine(other, [](uint64_t a, uint64_t b) { return a + b; });

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The CPU as an execution space: lanes, collectives, clock; waves are supplied by whoever runs the kernel.
+/// @brief The CPU as an execution space: lanes, collectives, clock; the caller of a kernel provides the waves.
 ///
 /// A plain thread is a wave of one lane. xio/host/simt/simt.hpp runs kernels whose waves have several lanes: it
 /// installs a WaveOps for the thread before a lane runs.
@@ -26,7 +26,7 @@ XIO_DEVICE_INLINE uint32_t block_index() { return current_wave ? current_wave->b
 XIO_DEVICE_INLINE uint32_t grid_size() { return current_wave ? current_wave->grid_size : 1; }
 
 namespace detail {
-// As on a GPU, the optimiser may neither merge the calls of two branches nor copy one call into several.
+// As on a GPU, the optimiser must neither merge the calls of two branches nor duplicate a call.
 __attribute__((noinline))
 #if defined(__clang__)
 __attribute__((convergent, nomerge))
@@ -37,12 +37,12 @@ active_at(const char* file, uint32_t line) {
 }
 }  // namespace detail
 
-/// Lanes that are here together; the mask that the collectives below take.
+/// Lanes that execute this call together; the mask that the collectives below take.
 XIO_DEVICE_ALWAYS_INLINE uint64_t active(const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
   return current_wave ? detail::active_at(file, line) : 1;
 }
 
-/// The lanes that a call is made by: `lanes`, or all of the wave that the kernel was launched with where that is 0.
+/// The lanes that make a call: `lanes`, or, if it is 0, all lanes of the wave that the kernel was launched with.
 XIO_DEVICE_INLINE uint64_t together(uint64_t lanes) {
   if (lanes != 0 || !current_wave) return lanes | !current_wave;
   const uint32_t left = current_wave->block_size - (current_wave->thread_index - current_wave->lane);
@@ -54,7 +54,7 @@ XIO_DEVICE_INLINE uint64_t ballot(uint64_t mask, bool predicate) {
   return current_wave ? current_wave->ballot(mask, predicate) : uint64_t{predicate};
 }
 
-/// All lanes of `mask` have come here, and what they stored before is ordered before what any of them does after.
+/// Waits until all lanes of `mask` have arrived, and orders their earlier stores before later accesses of any of them.
 XIO_DEVICE_INLINE void converge(uint64_t mask) {
   if (current_wave) current_wave->ballot(mask, true);
 }
@@ -83,14 +83,14 @@ XIO_DEVICE_INLINE uint32_t quad_broadcast(uint64_t mask, uint32_t value) {
   return shuffle(mask, value, (lane() & ~3u) | Lane);
 }
 
-/// The value of the first active lane, which the caller knows to be the same in all: lets a GPU keep it in a scalar
+/// The value of the first active lane, which the caller guarantees to be uniform: a GPU can keep it in a scalar
 /// register.
 template <class T>
 XIO_DEVICE_INLINE T uniform(T value) {
   return value;
 }
 
-/// store_mmio() by every active lane, each to a register of its own.
+/// store_mmio() by every active lane, each to its own register.
 template <class T>
 XIO_DEVICE_INLINE void store_mmio_each_lane(T* to, T value) {
   store_mmio(to, value);
@@ -102,7 +102,7 @@ XIO_DEVICE_INLINE T* as_base(T* pointer) {
   return pointer;
 }
 
-/// The same value; on AMD GPUs in vector registers.
+/// Returns the value; on AMD GPUs in vector registers.
 template <class T>
 XIO_DEVICE_INLINE T per_lane(T value) {
   return value;
@@ -124,7 +124,7 @@ XIO_DEVICE_INLINE uint64_t clock() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-/// clock() between two barriers. A locked instruction, which a full fence is on x86, does not hold back the counter.
+/// clock() between two barriers. A locked instruction, which is a full fence on x86, does not hold back the counter.
 XIO_DEVICE_INLINE uint64_t fenced_clock() {
   full_fence_system();
 #if defined(__x86_64__)
@@ -139,17 +139,17 @@ XIO_DEVICE_INLINE uint64_t fenced_clock() {
   return now;
 }
 
-/// Ticks per second of clock(), where the host did not measure a better figure.
+/// Ticks per second of clock(), unless the host measured a better value.
 constexpr uint64_t clock_hz = 1000000000;
 
-/// A moment of a loop that looks again and again, for a processor that shares its core.
+/// Pause hint of a polling loop, for a processor that shares its core.
 inline void relax() {
 #if defined(__x86_64__) || defined(__i386__)
   _mm_pause();
 #endif
 }
 
-/// Back-off of a polling loop; `round` counts the fruitless looks.
+/// Back-off of a polling loop; `round` counts the unsuccessful polls.
 XIO_DEVICE_INLINE void pause(uint32_t round) {
   if (current_wave) {
     current_wave->yield(round);
@@ -160,7 +160,7 @@ XIO_DEVICE_INLINE void pause(uint32_t round) {
   }
 }
 
-/// Fruitless looks between two readings of the clock in a polling loop.
+/// Unsuccessful polls between two readings of the clock in a polling loop.
 #if XIO_INTERLEAVE
 constexpr uint32_t looks_per_clock = 1;
 #else

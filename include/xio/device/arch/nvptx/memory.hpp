@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief NVIDIA GPUs from sm_70, in PTX: the same for nvcc, NVRTC and clang, and no CUDA header is needed.
+/// @brief NVIDIA GPUs from sm_70, in PTX: common to nvcc, NVRTC and clang; no CUDA header is needed.
 
 #include <xio/device/arch/arch.hpp>
 
@@ -180,10 +180,10 @@ XIO_DEVICE_INLINE void full_fence() {
   XIO_AT_SCOPE(S, asm volatile, "fence.sc", ";", : : : "memory");
 }
 
-/// Fences are cumulative: this one takes along what was acquired before it, which a relaxed store does not.
+/// Fences are cumulative: this one also covers what was acquired before it, unlike a relaxed store.
 XIO_DEVICE_INLINE void pass_on() { release_system(); }
 
-/// There is no wait that is less than a fence.
+/// PTX has no weaker wait than a fence.
 XIO_DEVICE_INLINE void wait_stores() { release_system(); }
 
 template <class T>

@@ -47,8 +47,8 @@ XIO_DEVICE_INLINE void converge(uint64_t mask) {
   asm volatile("bar.warp.sync %0;" : : "r"(static_cast<uint32_t>(mask)) : "memory");
 }
 
-/// active() may answer with a part of those that will come here: who must act together names them.
-/// They wait for each other, so that what some of them did in earlier calls is known to all.
+/// The named lanes. active() may return a subset of the lanes that will arrive, so lanes that must act together are
+/// named. They wait for each other, so that effects of their earlier calls are known to all of them.
 XIO_DEVICE_INLINE uint64_t together(uint64_t lanes) {
   auto all = static_cast<uint32_t>(lanes);
   if (all == 0) {
@@ -110,13 +110,13 @@ XIO_DEVICE_INLINE T uniform(T value) {
   return value;
 }
 
-/// store_mmio() by every active lane, each to a register of its own.
+/// store_mmio() by every active lane, each to its own register.
 template <class T>
 XIO_DEVICE_INLINE void store_mmio_each_lane(T* to, T value) {
   store_mmio(to, value);
 }
 
-/// The same value; on AMD GPUs in vector registers.
+/// Returns the value; on AMD GPUs in vector registers.
 template <class T>
 XIO_DEVICE_INLINE T per_lane(T value) {
   return value;

@@ -29,7 +29,7 @@ class AdminCommands {
   AsyncEvents& events() { return events_; }
   LogPages& logs() { return logs_; }
 
-  /// As after a controller reset; what the logs hold stays.
+  /// Resets events and features as a controller reset does; log contents stay.
   void reset() {
     events_.reset();
     features_.fill(0);
@@ -38,7 +38,7 @@ class AdminCommands {
     features_[feature_queues] = granted_queues();
   }
 
-  /// Bits of the SMART critical warning; raises events for those that Set Features enabled.
+  /// Sets the SMART critical warning; raises events for the bits that Set Features enabled.
   void set_critical_warning(uint8_t bits) {
     logs_.set_critical_warning(bits);
     const uint32_t enabled = bits & features_[feature_async_events];
@@ -47,8 +47,9 @@ class AdminCommands {
     if ((enabled & 0x1c) != 0) events_.raise(spec::event_smart_reliability);
   }
 
-  /// Executes a command. Returns the status; `result` becomes dword 0 of the completion. Sets `kept` where the command
-  /// is not to be completed now.
+  /// Executes a command and returns its status.
+  /// @param result  set to dword 0 of the completion
+  /// @param kept    set if the command must not be completed yet
   uint16_t execute(const nvme::Sqe& sqe, uint32_t& result, bool& kept) {
     if ((sqe.cdw0 >> 8 & 3) != 0 || (sqe.cdw0 >> 14 & 3) != 0) return spec::final_status(spec::invalid_field);
     switch (static_cast<uint8_t>(sqe.cdw0)) {
@@ -69,7 +70,7 @@ class AdminCommands {
     }
   }
 
-  /// Whether the data pointer of a command means anything. None of the features here has a data structure.
+  /// Returns whether the data pointer of a command is used. No supported feature has a data structure.
   static bool moves_data(const nvme::Sqe& sqe) {
     const uint32_t opcode = sqe.cdw0 & 0xff;
     return opcode != spec::admin_set_features && opcode != spec::admin_get_features;
@@ -154,7 +155,7 @@ class AdminCommands {
         if (core_.cqs[qid].exists) return spec::final_status(spec::command_sequence_error);
       }
       if ((sqe.cdw11 & 0xffff) == 0xffff || (sqe.cdw11 >> 16) == 0xffff) return spec::final_status(spec::invalid_field);
-      // A controller may grant more, or fewer, than were asked for.
+      // A controller may grant more or fewer queues than requested.
       result = granted_queues();
       return spec::success;
     }
@@ -186,14 +187,15 @@ class AdminCommands {
     return spec::success;
   }
 
-  /// The admin queue keeps its registers. Queues that exist go over to the shadow at once, with their present values.
+  /// Doorbell Buffer Config: existing I/O queues switch to shadow doorbells immediately, with their current values. The
+  /// admin queue keeps its registers.
   uint16_t doorbell_buffer_config(const nvme::Sqe& sqe) {
     if (!core_.config.shadow_doorbells) return spec::final_status(spec::invalid_opcode);
     if (sqe.prp1 == 0 || sqe.prp2 == 0 || sqe.prp1 % core_.page_bytes() != 0 || sqe.prp2 % core_.page_bytes() != 0) {
       core_.violations.add(NvmeViolation::pointer, 0, "a page of shadow doorbells does not start where a page does");
       return spec::final_status(spec::invalid_field);
     }
-    commands_.look_at_doorbells();  // what was written to the registers until now still counts
+    commands_.look_at_doorbells();  // earlier register writes still count
     core_.shadow_page = sqe.prp1;
     core_.event_page = sqe.prp2;
     for (uint32_t qid = 1; qid <= core_.config.queues; ++qid) {

@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Commands that the in-process NVMe controller has fetched and not yet completed, and what a fault plan has in
-/// mind for them.
+/// @brief Commands that the in-process NVMe controller has fetched but not completed, with their injected faults.
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +19,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// Random numbers that are the same everywhere for the same seed (splitmix64).
+/// Platform-independent random number generator (SplitMix64).
 class Random {
  public:
   void seed(uint64_t value) { state_ = value; }
@@ -30,7 +29,7 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-  /// Evenly from [least, most].
+  /// Draws uniformly from [least, most].
   uint64_t between(uint64_t least, uint64_t most) {
     const uint64_t width = most - least;
     return width == ~uint64_t{0} ? next() : least + next() % (width + 1);
@@ -40,25 +39,25 @@ class Random {
   uint64_t state_ = 1;
 };
 
-/// One command on its way.
+/// A command between fetch and completion.
 struct Command {
   nvme::Sqe sqe{};
   uint16_t sqid = 0;
   uint16_t status = 0;
   uint32_t result = 0;
-  bool decided = false;  // `status` holds, there is nothing to execute
+  bool decided = false;  // `status` is final; nothing to execute
   bool fatal = false;
   bool duplicate = false;
   DataFault data;
   uint64_t delay_steps = 0;
   uint64_t delay_ns = 0;
   std::shared_ptr<detail::Rule> holder;   // the rule that holds it
-  std::shared_ptr<detail::Rule> dropper;  // the rule that keeps its completion back
+  std::shared_ptr<detail::Rule> dropper;  // the rule that withholds its completion
 
   uint16_t cid() const { return static_cast<uint16_t>(sqe.cdw0 >> 16); }
 };
 
-/// Whether the conditions of a rule hold, apart from counting.
+/// Returns whether a command meets the conditions of a rule, apart from counting.
 inline bool meets(const Match& match, uint16_t sqid, const nvme::Sqe& sqe) {
   if (match.qid ? *match.qid != sqid : sqid == 0) return false;
   const auto opcode = static_cast<uint8_t>(sqe.cdw0);
@@ -72,7 +71,7 @@ inline bool meets(const Match& match, uint16_t sqid, const nvme::Sqe& sqe) {
   return first <= match.last_lba && last >= match.first_lba;
 }
 
-/// Lets every rule look at a command that was just fetched.
+/// Applies all rules to a command at its fetch.
 inline void judge(const FaultPlan::Orders& orders, Random& random, Command& command) {
   for (const auto& rule : orders.rules) {
     if (rule->action == detail::Rule::ignore_doorbell || !meets(rule->match, command.sqid, command.sqe)) continue;
@@ -97,7 +96,7 @@ inline void judge(const FaultPlan::Orders& orders, Random& random, Command& comm
   }
 }
 
-/// Commands that wait for a point in time, the earliest first; in order of arrival where the times are equal.
+/// Commands ordered by due time, then by arrival.
 class DelayQueue {
  public:
   void push(uint64_t when, uint32_t index) {
@@ -105,7 +104,7 @@ class DelayQueue {
     std::push_heap(heap_.begin(), heap_.end(), later);
   }
   bool empty() const { return heap_.empty(); }
-  /// Takes the earliest command whose time has come.
+  /// Takes the earliest due command. Returns false if none is due.
   bool pop(uint64_t now, uint32_t& index) {
     if (heap_.empty() || heap_.front().when > now) return false;
     index = heap_.front().index;
@@ -140,7 +139,7 @@ class DelayQueue {
   uint64_t arrivals_ = 0;
 };
 
-/// Where commands wait. Indices name commands; slots are used again, so that nothing is allocated in the long run.
+/// Storage of commands, identified by index. Slots are reused, so the steady state allocates nothing.
 class CommandStore {
  public:
   uint32_t take() {
@@ -158,7 +157,7 @@ class CommandStore {
   }
   Command& operator[](uint32_t index) { return commands_[index]; }
 
-  /// Takes the commands that are `wanted` out of every waiting place.
+  /// Removes the commands for which `wanted` returns true from all lists, and returns their indices.
   template <class Wanted>
   std::vector<uint32_t> extract(Wanted wanted) {
     std::vector<uint32_t> found;
@@ -190,10 +189,10 @@ class CommandStore {
   }
 
   std::vector<uint32_t> held;     // until their rule ends
-  DelayQueue by_step;             // until a pass
-  DelayQueue by_time;             // until a time in ns
+  DelayQueue by_step;             // by number of the pass
+  DelayQueue by_time;             // by CLOCK_MONOTONIC in ns
   std::vector<uint32_t> window;   // until they are drawn
-  std::vector<uint32_t> dropped;  // executed; completion kept back
+  std::vector<uint32_t> dropped;  // executed; completion withheld
 
  private:
   std::deque<Command> commands_;  // references stay valid as it grows

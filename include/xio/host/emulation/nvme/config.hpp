@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What the in-process NVMe controller is like: capacity, limits, features, and who makes it run.
+/// @brief Configuration of the in-process NVMe controller: capacity, limits, features and execution mode.
 
 #include <cstddef>
 #include <string>
@@ -16,77 +16,77 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// One namespace. All blocks read as zeros at first.
+/// Configuration of one namespace. All blocks are initially zero.
 struct NvmeNamespaceConfig {
   uint32_t nsid = 1;           ///< 1 to NvmeConfig::max_nsid
   uint64_t blocks = 131072;    ///< capacity in logical blocks, at least 1
   uint32_t block_bytes = 512;  ///< logical block: a power of two, 512 to 65536 bytes
 };
 
-/// Who makes the controller run.
+/// How the controller runs.
 enum class NvmeExecution {
-  thread,  ///< a thread of its own polls the doorbells
-  /// NvmeController::step() does, and nothing happens between its calls, except that a register write takes effect at
-  /// once and that the admin queue is served when its doorbell is written through write32 or ring.
+  thread,  ///< a dedicated thread polls the doorbells
+  /// The controller runs only in NvmeController::step(). Exceptions: a register write takes effect immediately, and the
+  /// admin queue is served when its doorbell is written through write32 or ring.
   stepped,
 };
 
-/// Limits and features of the controller. Checked by NvmeController's constructor.
+/// Limits and features of the controller. Validated by NvmeController's constructor.
 struct NvmeConfig {
   std::vector<NvmeNamespaceConfig> namespaces{NvmeNamespaceConfig{}};
   uint32_t max_nsid =
-      256;  ///< Identify Controller NN: a higher nsid is invalid, a lower one without namespace inactive
+      256;  ///< Identify Controller NN: a higher nsid is invalid; a lower one without a namespace is inactive
 
   uint32_t queues = 64;                    ///< I/O queue pairs, 1 to 1024
-  uint16_t mqes = 2047;                    ///< CAP.MQES: entries of the largest queue - 1, 1 to 65535
+  uint16_t mqes = 2047;                    ///< CAP.MQES: entries of the largest queue minus 1, 1 to 65535
   uint8_t mdts = 7;                        ///< largest transfer: 2^mdts pages of the smallest size; 0: no limit
-  uint8_t dstrd = 0;                       ///< CAP.DSTRD, 0 to 8: a doorbell every 4 << dstrd bytes
+  uint8_t dstrd = 0;                       ///< CAP.DSTRD, 0 to 8: doorbell stride is 4 << dstrd bytes
   uint8_t mpsmin = 0;                      ///< CAP.MPSMIN: smallest memory page is 4096 << mpsmin bytes; 0 to 4
   uint8_t mpsmax = 4;                      ///< CAP.MPSMAX, mpsmin to 8
-  bool contiguous_queues_required = true;  ///< CAP.CQR; false: queues may be given as a list of pages (PC = 0)
+  bool contiguous_queues_required = true;  ///< CAP.CQR; false: queues may be described by a page list (PC = 0)
   uint8_t ready_timeout = 15;              ///< CAP.TO, units of 500 ms
 
-  // Identify Controller of the NVM command set (CNS 06h): what one command may be. 0: no limit.
+  // I/O Command Set specific Identify Controller (CNS 06h): size limits of one command. 0: no limit.
   uint8_t vsl = 0;     ///< Verify: 2^vsl pages of the smallest size
   uint8_t wzsl = 0;    ///< Write Zeroes, as vsl
   uint8_t wusl = 0;    ///< Write Uncorrectable, as vsl
-  uint8_t dmrl = 0;    ///< Dataset Management: ranges
-  uint32_t dmrsl = 0;  ///< the same: logical blocks of one range
-  uint64_t dmsl = 0;   ///< the same: logical blocks of all ranges
+  uint8_t dmrl = 0;    ///< Dataset Management: number of ranges
+  uint32_t dmrsl = 0;  ///< Dataset Management: logical blocks per range
+  uint64_t dmsl = 0;   ///< Dataset Management: logical blocks in total
 
   bool sgl = true;                   ///< SGLs of any alignment in I/O commands
   bool sgl_dword_aligned = false;    ///< SGLs only with dword alignment and granularity
   bool shadow_doorbells = true;      ///< Doorbell Buffer Config, OACS bit 8
   bool volatile_write_cache = true;  ///< Identify Controller VWC bit 0
-  bool aborts = false;               ///< Abort ends a held or delayed command; false: answers "not aborted"
-  uint8_t async_event_limit = 3;     ///< AERL: Asynchronous Event Requests at a time - 1
+  bool aborts = false;               ///< Abort ends a held or delayed command; false: returns "not aborted"
+  uint8_t async_event_limit = 3;     ///< AERL: outstanding Asynchronous Event Requests minus 1
 
-  /// A command whose identifier is in use on its queue fails with 003h, Command ID Conflict.
+  /// Fails a command whose identifier is in use on its queue with 003h, Command ID Conflict.
   bool check_command_ids = true;
-  /// Overwrites each SQE with FFh bytes as soon as it is fetched. Only an emulated controller can do that: an entry
-  /// that a doorbell covers a second time, or before it was stored, then fails and counts as a stale fetch.
+  /// Overwrites each SQE with FFh bytes after the fetch, which no real controller does. An entry that a doorbell covers
+  /// a second time, or before it was stored, then fails and counts as a stale fetch.
   bool poison_fetched_entries = false;
-  /// Largest plausible advance of an SQ tail, in entries; a larger one counts as suspicious. 0: the room that the host
-  /// can know of is the only bound.
+  /// Largest plausible advance of an SQ tail in entries; a larger one counts as suspicious. 0: bounded only by the
+  /// entries that the host can know to be free.
   uint32_t plausible_advance = 0;
-  /// Copy, reservation, I/O management and zone commands: their data is moved (bytes of AAh to the host), and nothing
-  /// else happens. Otherwise such a controller does not know them.
+  /// Accepts Copy, reservation, I/O management and zone commands and only moves their data (AAh bytes towards the
+  /// host). False: these opcodes are invalid.
   bool transfer_only_commands = false;
-  /// Null medium: addresses are checked and walked, data stays where it is.
+  /// Null medium: data pointers are walked and checked, but no Read or Write data is copied.
   bool discard_data = false;
 
   NvmeExecution execution = NvmeExecution::thread;
-  uint32_t burst = 64;  ///< commands that one pass takes from one queue before it looks at the next; at least 1
+  uint32_t burst = 64;  ///< commands that one pass fetches from a queue before it polls the next; at least 1
 
   uint64_t bus_offset = uint64_t{1} << 48;  ///< bus address = CPU address + bus_offset; a multiple of 2 MiB
-  MemorySource memory;                      ///< empty: the process's own heap
+  MemorySource memory;                      ///< empty: the process heap
 
   std::string serial = "XIO-MODEL-0001";            ///< at most 20 characters
   std::string model = "xio in-process NVMe model";  ///< at most 40 characters
   std::string firmware = "1.0";                     ///< at most 8 characters
 };
 
-/// Throws host::Error for a configuration that no controller can have.
+/// Validates a configuration. Throws host::Error if it is invalid.
 inline void check(const NvmeConfig& config) {
   const auto require = [](bool holds, const char* what) {
     if (!holds) throw host::Error(std::string("emulated NVMe controller: ") + what);

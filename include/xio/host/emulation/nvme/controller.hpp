@@ -2,10 +2,9 @@
 #pragma once
 
 /// @file
-/// @brief An NVMe controller in this process: it reads the bytes of the rings, walks PRPs and SGLs, moves data and
-/// posts completions.
+/// @brief In-process NVMe controller model: fetches SQEs, walks PRPs and SGLs, moves data and posts CQEs.
 ///
-/// Written from the specification. It shares the entry layouts with the device code, and nothing else.
+/// Implemented from the specification; shares only the entry layouts with the device code.
 
 #include <sys/prctl.h>
 
@@ -40,13 +39,11 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// The controller, and the transport to drive it by. Every function may be called from any thread unless it says
-/// otherwise.
+/// In-process NVMe controller, and the transport to it. Thread-safe unless a function states otherwise.
 ///
 /// Doorbells are words in memory, doorbell_words(), that kernels store to with release order and the controller polls
-/// with acquire order. What the controller cannot reach: data, a list or a page list outside of mapped memory ends a
-/// command with 004h, Data Transfer Error; queue memory and shadow doorbells outside of it set CSTS.CFS. This, and all
-/// else that a host must not do, stands in violations().
+/// with acquire order. Unmapped memory: data, a PRP list or SGL segment ends a command with 004h, Data Transfer Error;
+/// queue memory and shadow doorbells set CSTS.CFS. violations() records these and all other host errors.
 class NvmeController final : public host::NvmeTransport {
  public:
   explicit NvmeController(NvmeConfig config = {}) : config_((check(config), std::move(config))), registers_(config_) {
@@ -61,7 +58,7 @@ class NvmeController final : public host::NvmeTransport {
     if (config_.execution == NvmeExecution::thread) worker_ = host::start_service_thread([this] { work(); });
   }
 
-  /// Memory given out by allocate() stays usable for the CPU.
+  /// Stops the controller. Memory from allocate() stays accessible to the CPU.
   ~NvmeController() override {
     stopping_.store(true);
     if (worker_.joinable()) worker_.join();
@@ -78,7 +75,8 @@ class NvmeController final : public host::NvmeTransport {
     const uint64_t low = read32(offset);
     return low | uint64_t{read32(offset + 4)} << 32;
   }
-  /// Doorbells of queues beyond NvmeConfig::queues, and words between doorbells, count as stray doorbells.
+  /// Writes a register or doorbell. Doorbells of queues beyond NvmeConfig::queues, and words between doorbells, count
+  /// as stray doorbells.
   void write32(uint64_t offset, uint32_t value) override {
     if (!alive()) return;
     if (offset < spec::reg_doorbells) {
@@ -100,8 +98,9 @@ class NvmeController final : public host::NvmeTransport {
     write32(offset + 4, static_cast<uint32_t>(value >> 32));
   }
 
-  /// Memory of NvmeConfig::memory. Not more than `bytes` bytes are reachable for the controller.
-  /// @param alignment  at most 2 MiB
+  /// Allocates zeroed memory from NvmeConfig::memory. The controller can access exactly `bytes` bytes.
+  /// @param bytes      at least 1
+  /// @param alignment  in bytes: a power of two, at most 2 MiB
   host::DmaBuffer allocate(size_t bytes, size_t alignment) override {
     if (bytes == 0 || alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > size_t{1} << 21)
       throw host::Error(
@@ -123,7 +122,7 @@ class NvmeController final : public host::NvmeTransport {
     return host::DmaBuffer(data, bus, bytes, std::move(mapping));
   }
 
-  /// As the mapped doorbell registers: 2 * (queues + 1) doorbells, every 4 << DSTRD bytes.
+  /// Doorbell words, laid out like the registers: 2 * (queues + 1) doorbells at a stride of 4 << DSTRD bytes.
   uint32_t* doorbell_words() override { return static_cast<uint32_t*>(doorbells_.get()); }
   bool doorbells_are_registers() const override { return false; }
   size_t doorbell_bytes() const { return doorbell_bytes_; }
@@ -136,11 +135,11 @@ class NvmeController final : public host::NvmeTransport {
   }
   bool alive() const override { return !faults_.controller_removed() && !broken_.load(); }
 
-  // Memory of somebody else.
+  // Caller-owned memory.
 
-  /// Lets the controller reach memory that the caller owns. Returns its bus address; whole pages make sense for PRPs.
+  /// Maps caller-owned memory for the controller. Returns its bus address; PRPs call for whole pages.
   uint64_t map(void* memory, size_t bytes) { return space_->map(memory, bytes); }
-  /// The controller does not touch the memory after the return.
+  /// Removes the mapping that begins at `bus`. After the return, the controller no longer accesses the memory.
   void unmap(uint64_t bus) { space_->unmap(bus); }
 
   // Faults and counters.
@@ -148,27 +147,27 @@ class NvmeController final : public host::NvmeTransport {
   FaultPlan& faults() { return faults_; }
   const NvmeConfig& config() const { return config_; }
   NvmeStatistics statistics() const { return counters_->snapshot(); }
-  /// Counters back to zero; numbers in flight stay.
+  /// Resets the counters to zero, except for the current numbers in flight.
   void reset_statistics() {
     perform([this](Engine&) { counters_->reset(); });
   }
-  /// QueueStatistics::low_water of this queue begins anew: it counts once `filled` commands (at least 1) were in
-  /// flight.
+  /// Restarts QueueStatistics::low_water of a queue: it is recorded once `filled` commands have been in flight.
+  /// @param filled  at least 1
   void watch_in_flight(uint16_t qid, uint32_t filled) {
     if (qid > config_.queues || filled == 0)
       throw host::Error("emulated NVMe controller: watch_in_flight needs a queue that exists and a number above 0");
     counters_->queue(qid).watch.store(uint64_t{watches_.fetch_add(1) + 1} << 32 | filled);
   }
-  /// What the host did that the specification forbids: to be empty at the end. Outlives the controller.
+  /// Violations of the specification by the host; none in a correct run. The object outlives the controller.
   std::shared_ptr<NvmeViolations> violations() const { return violations_; }
-  /// SMART critical warning (log 02h, byte 0); raises the events that Set Features 0Bh enabled.
+  /// Sets the SMART critical warning (log 02h, byte 0); raises the events that Set Features 0Bh enabled.
   void set_critical_warning(uint8_t bits) {
     perform([bits](Engine& engine) { engine.admin().set_critical_warning(bits); });
   }
 
-  // What is stored. Between two commands, never in the middle of one.
+  // Access to the medium, between two commands.
 
-  /// Copies blocks off the medium, as they are. Throws host::Error where there are no such blocks.
+  /// Copies blocks from the medium, without faults. Throws host::Error if the blocks do not exist or data is discarded.
   void read_blocks(uint32_t nsid, uint64_t lba, uint64_t count, void* to) {
     with_blocks(nsid, lba, count, [to](unsigned char* data, uint64_t bytes) { std::memcpy(to, data, bytes); });
   }
@@ -176,16 +175,16 @@ class NvmeController final : public host::NvmeTransport {
     with_blocks(nsid, lba, count, [from](unsigned char* data, uint64_t bytes) { std::memcpy(data, from, bytes); });
   }
 
-  // Stepping, where NvmeConfig::execution says so.
+  // Stepping, with NvmeExecution::stepped only.
 
-  /// One pass: register changes, doorbells, at most `limit` commands from each queue, and what is due.
-  /// Returns how many things were done; 0: idle.
+  /// Runs one pass: register changes, doorbells, at most `limit` commands from each I/O queue, and due delays.
+  /// Returns the amount of work done; 0: idle.
   size_t step(uint32_t limit = ~uint32_t{0}) {
     if (!stepped()) throw host::Error("emulated NVMe controller: step() needs NvmeExecution::stepped");
     const std::lock_guard<std::mutex> lock(mutex_);
     return pass(limit, false);
   }
-  /// Steps until a step does nothing, or `most` times. Returns the number of things done.
+  /// Steps until a step does nothing, or `most` times. Returns the amount of work done.
   size_t run(size_t most = 1u << 20) {
     size_t work = 0;
     for (size_t i = 0; i < most; ++i) {
@@ -221,7 +220,7 @@ class NvmeController final : public host::NvmeTransport {
     return engine_->pass(limit, admin_only);
   }
 
-  /// Runs a task on the thread that runs the controller, between two passes.
+  /// Runs a task between two passes, on the controller's thread if it has one.
   void perform(Task task) {
     std::unique_lock<std::mutex> lock(mutex_);
     if (stepped()) return task(*engine_);
@@ -254,7 +253,7 @@ class NvmeController final : public host::NvmeTransport {
   }
 
   void work() {
-    // Short sleeps would otherwise take 50 microseconds more than asked for.
+    // The default timer slack would extend short sleeps by 50 microseconds.
     ::prctl(PR_SET_TIMERSLACK, 1000ul, 0ul, 0ul, 0ul);
     host::Backoff backoff(std::chrono::microseconds(2000), std::chrono::microseconds(100));
     while (!stopping_.load(std::memory_order_relaxed)) {
@@ -263,7 +262,7 @@ class NvmeController final : public host::NvmeTransport {
       try {
         if (!broken_.load(std::memory_order_relaxed)) done = pass(config_.burst, false);
       } catch (...) {
-        broken_.store(true);  // out of memory: the controller is gone
+        broken_.store(true);  // out of memory: the controller is dead
       }
       if (done != 0 || engine_->waits()) backoff.reset();
       if (done == 0) backoff.pause();

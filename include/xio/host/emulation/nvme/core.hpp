@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief State that the parts of the in-process NVMe controller share. Only the thread that runs the controller
-/// touches it.
+/// @brief State shared by the parts of the in-process NVMe controller. Accessed only by the thread that runs it.
 
 #include <utility>
 #include <vector>
@@ -21,9 +20,9 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// Configuration, media, queues and the way to host memory.
+/// Configuration, media, queues and access to host memory.
 struct ControllerCore {
-  /// @param doorbells  32-bit words laid out as the doorbell registers are
+  /// @param doorbells  32-bit words, laid out like the doorbell registers
   ControllerCore(const NvmeConfig& configuration, AddressSpace& space, detail::NvmeCounters& statistics,
                  NvmeViolations& wrongs, uint32_t* doorbells)
       : config(configuration),
@@ -43,14 +42,14 @@ struct ControllerCore {
   ControllerCore(const ControllerCore&) = delete;
   ControllerCore& operator=(const ControllerCore&) = delete;
 
-  /// The namespace, or null where it is not active.
+  /// Returns the namespace, or null if it is not active.
   Medium* medium(uint32_t nsid) {
     for (Medium& one : media) {
       if (one.nsid() == nsid) return &one;
     }
     return nullptr;
   }
-  /// Whether a namespace of this number could exist; the broadcast value counts.
+  /// Returns whether a namespace identifier is valid; the broadcast value is.
   bool valid_nsid(uint32_t nsid) const {
     return nsid != 0 && (nsid <= config.max_nsid || nsid == spec::broadcast_namespace);
   }
@@ -58,10 +57,10 @@ struct ControllerCore {
   uint64_t page_bytes() const { return uint64_t{1} << page_shift; }
   /// Largest data transfer of one command in bytes; 0: no limit.
   uint64_t max_transfer() const { return limit(config.mdts); }
-  /// Bytes of a limit that is a power of two of the smallest page; 0: none.
+  /// Converts a limit from a power of two in units of the smallest page to bytes; 0: no limit.
   uint64_t limit(uint32_t power) const { return power == 0 ? 0 : (uint64_t{4096} << config.mpsmin) << power; }
 
-  /// Empty queue over the given pages.
+  /// Creates an empty queue on the given pages.
   void open_sq(uint32_t qid, uint32_t cqid, uint32_t size, std::vector<uint64_t> pages) {
     SubmissionQueue& sq = sqs[qid];
     sq.exists = true;
@@ -105,7 +104,7 @@ struct ControllerCore {
     ++queue_changes;
   }
 
-  /// Where the shadow words of a queue lie, as far as they fit into the page.
+  /// Sets the addresses of a queue's shadow doorbell and EventIdx, if they fit into the page.
   void attach_shadow(uint32_t qid, bool completion) {
     const uint64_t offset = uint64_t{2 * qid + completion} * (uint64_t{4} << config.dstrd);
     if (shadow_page == 0 || qid == 0 || offset + 4 > page_bytes()) return;
@@ -114,7 +113,7 @@ struct ControllerCore {
     doorbell.event_index = event_page + offset;
   }
 
-  /// The number of commands in flight on a queue changed.
+  /// Updates the number of commands in flight on a queue and the statistics derived from it.
   void set_in_flight(SubmissionQueue& sq, uint64_t now) {
     const uint64_t before = sq.in_flight;
     sq.in_flight = now;

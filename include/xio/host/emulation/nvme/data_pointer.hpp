@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief From the data pointer of a command to memory: PRPs, PRP lists and SGLs, checked as strictly as the
-/// specification allows (NVM Express Base Specification 2.0, sections 4.1.1 and 4.1.2).
+/// @brief Translation of a command's data pointer: PRPs, PRP lists and SGLs, checked as strictly as the specification
+/// allows (NVM Express Base Specification 2.0, sections 4.1.1 and 4.1.2).
 
 #include <algorithm>
 #include <cstring>
@@ -22,22 +22,22 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// The memory that one command transfers to or from, as pieces in order. Reused for command after command.
+/// The memory segments that a command transfers to or from, in order. Reused for each command.
 class DataPointer {
  public:
   DataPointer(const NvmeConfig& config, BusReader& bus, detail::NvmeCounters& counters, NvmeViolations& violations)
       : config_(config), bus_(bus), counters_(counters), violations_(violations) {}
 
-  /// Queue of the commands that follow, for what is written down of them.
+  /// Sets the queue identifier that violations of the following commands are recorded with.
   void set_queue(uint32_t qid) { qid_ = qid; }
   uint32_t queue() const { return qid_; }
 
-  /// log2 of CC.MPS in bytes.
+  /// Sets the memory page size: log2 of its bytes, from CC.MPS.
   void set_page_shift(uint32_t shift) { page_ = uint64_t{1} << shift; }
 
-  /// Finds the memory for `bytes` bytes. Returns the status for the completion, 0 if the data can be moved.
+  /// Translates the data pointer for `bytes` bytes. Returns the status for the completion, 0 if the data can be moved.
   /// @param to_host      whether the controller writes the memory
-  /// @param sgl_allowed  I/O commands: yes; admin commands over PCIe: never
+  /// @param sgl_allowed  true for I/O commands; false for admin commands over PCIe
   uint16_t map(const nvme::Sqe& sqe, uint64_t bytes, bool to_host, bool sgl_allowed) {
     pieces_.clear();
     const uint32_t psdt = sqe.cdw0 >> 14 & 3;
@@ -62,7 +62,8 @@ class DataPointer {
       from += piece.bytes;
     }
   }
-  /// @param limit  bytes to copy at most
+  /// Copies from host memory.
+  /// @param limit  maximum number of bytes
   void copy_from_host(unsigned char* to, uint64_t limit) const {
     for (const Piece& piece : pieces_) {
       const uint64_t bytes = std::min(piece.bytes, limit);
@@ -85,7 +86,7 @@ class DataPointer {
     uint64_t bytes;
   };
 
-  static constexpr uint32_t most_descriptors = 1u << 20;  // ends a chain of segments that leads back to itself
+  static constexpr uint32_t most_descriptors = 1u << 20;  // terminates a cyclic chain of segments
 
   bool add(uint64_t bus, uint64_t bytes) {
     while (bytes != 0) {
@@ -155,7 +156,7 @@ class DataPointer {
       return status != 0 ? status : length_status(found, bytes);
     }
     for (;;) {
-      // Here `address` and `rest` are a segment descriptor.
+      // `address` and `rest` hold a segment descriptor.
       if (type != 2 && type != 3) return spec::final_status(spec::sgl_type_invalid);
       if ((rest >> 56 & 0xf) != 0) return spec::final_status(spec::sgl_type_invalid);
       if ((rest >> 32 & 0xffffff) != 0) note(NvmeViolation::reserved, "reserved bytes of an SGL descriptor are set");
@@ -174,7 +175,7 @@ class DataPointer {
         rest = load(segment + 16 * i + 8);
         type = static_cast<uint32_t>(rest >> 60);
         if (type == 2 || type == 3) {
-          // Only the last descriptor of a segment may lead on, and nothing leads on from the last segment.
+          // Only the last descriptor of a segment may link to another segment, and not in a Last Segment.
           if (last || i + 1 != count) return spec::final_status(spec::invalid_sgl_segment);
           next = true;
           break;
@@ -186,14 +187,14 @@ class DataPointer {
     }
   }
 
-  /// A data block or bit bucket descriptor.
+  /// Adds a data block or bit bucket descriptor.
   uint16_t add_block(uint64_t address, uint64_t rest, bool to_host, uint64_t& found) {
     const uint32_t type = static_cast<uint32_t>(rest >> 60);
     const uint64_t length = rest & 0xffffffffu;
     if (type > 1 || (rest >> 56 & 0xf) != 0) return spec::final_status(spec::sgl_type_invalid);
     if ((rest >> 32 & 0xffffff) != 0) note(NvmeViolation::reserved, "reserved bytes of an SGL descriptor are set");
     if (type == 1) {
-      // A bucket takes data from the controller; towards the controller it counts for nothing.
+      // A bit bucket discards data of a read; for host-to-controller transfers its length is ignored.
       if (!to_host || length == 0) return spec::success;
       pieces_.push_back({nullptr, length});
     } else {
@@ -205,7 +206,7 @@ class DataPointer {
     return spec::success;
   }
 
-  /// SGLs that describe more than the command moves are not supported (SGLS bit 18 is 0).
+  /// SGLs longer than the transfer are not supported (SGLS bit 18 is 0).
   static uint16_t length_status(uint64_t found, uint64_t bytes) {
     return found == bytes ? uint16_t{spec::success} : spec::final_status(spec::sgl_data_length_invalid);
   }

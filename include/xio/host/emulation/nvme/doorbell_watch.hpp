@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief How the in-process NVMe controller learns of new tails and heads: doorbell registers, and shadow doorbells
-/// with their EventIdx rule (NVM Express Base Specification 2.0, sections 3.1.3.7, 5.8 and B.5).
+/// @brief Doorbell polling of the in-process NVMe controller: doorbell registers, and shadow doorbells with EventIdx
+/// (NVM Express Base Specification 2.0, sections 3.1.3.7, 5.8 and B.5).
 
 #include <algorithm>
 #include <cstddef>
@@ -19,13 +19,13 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// Looks at doorbells and judges their values. Holds the fatal state, since wrong shadow doorbells lead to it.
+/// Polls doorbells and validates their values. Holds the fatal state, which invalid shadow doorbells cause.
 class DoorbellWatch {
  public:
   DoorbellWatch(ControllerCore& core, AsyncEvents& events, FaultPlan& plan, FaultPlan::Orders& orders)
       : core_(core), events_(events), plan_(plan), orders_(orders) {}
 
-  /// The controller has met an error that only a reset ends.
+  /// Returns whether the controller has failed and needs a reset.
   bool failed() const { return failed_; }
   void fail() {
     if (!failed_) core_.counters.fatal_errors.add();
@@ -33,7 +33,7 @@ class DoorbellWatch {
   }
   void reset() { failed_ = false; }
 
-  /// Doorbell changes seen since the last call.
+  /// Number of doorbell changes seen since the last call.
   size_t take_changes() { return std::exchange(changes_, 0); }
 
   void look_at_tail(SubmissionQueue& sq) {
@@ -51,13 +51,14 @@ class DoorbellWatch {
       }
     }
     if (!sq.doorbell.awake) return;
-    // With a shadow the register only wakes: the value that counts is in memory.
+    // With a shadow, the register write only wakes the controller; the tail is in memory.
     uint32_t* const shadow = word(sq.doorbell.shadow);
     uint32_t* const event = word(sq.doorbell.event_index);
     if (!shadow || !event) return lose_shadow(sq.id);
     take_tail(sq, __atomic_load_n(shadow, __ATOMIC_ACQUIRE));
     if (sq.head != sq.tail) return;
-    // Idle: tell the host where to kick, then look once more. It does the reverse, so that one of us sees the other.
+    // Idle: store EventIdx, then reread the shadow. The host stores the shadow, then reads EventIdx: one side sees the
+    // other's store.
     __atomic_exchange_n(event, sq.tail, __ATOMIC_SEQ_CST);
     const uint32_t again = __atomic_load_n(shadow, __ATOMIC_SEQ_CST);
     sq.doorbell.awake = again != sq.tail;
@@ -75,7 +76,7 @@ class DoorbellWatch {
     cq.doorbell.awake = true;
   }
 
-  /// Whether no entry can be posted now.
+  /// Returns whether no entry can be posted: the queue is full or stalled by the plan.
   bool blocked(CompletionQueue& cq) {
     if (!orders_.stalled.empty() &&
         std::find(orders_.stalled.begin(), orders_.stalled.end(), cq.id) != orders_.stalled.end())
@@ -92,7 +93,7 @@ class DoorbellWatch {
     return true;
   }
 
-  /// Doorbells of queues that do not exist.
+  /// Polls the doorbells of queues that do not exist.
   void look_for_strays() {
     uint32_t value = 0;
     for (uint32_t qid = 1; qid <= core_.config.queues; ++qid) {
@@ -115,7 +116,7 @@ class DoorbellWatch {
   }
 
  private:
-  /// Doorbell errors are reported only to a request that waits already; otherwise they pass unnoticed.
+  /// Raises a doorbell error event if a request is outstanding; otherwise the event is discarded.
   void raise(uint32_t event) {
     if (events_.waiting()) events_.raise(event);
   }
@@ -142,7 +143,7 @@ class DoorbellWatch {
 
   void take_tail(SubmissionQueue& sq, uint32_t value) {
     if (value == sq.tail) return;
-    // What was ordered before these commands were submitted holds for them.
+    // Rules added before these commands were submitted apply to them.
     plan_.refresh(orders_);
     detail::QueueCounters& counters = core_.counters.queue(sq.id);
     if (value >= sq.size) {
@@ -183,7 +184,7 @@ class DoorbellWatch {
     cq.head = value;
   }
 
-  /// Called with a full queue. Where it stays full, the register has to wake us.
+  /// Updates the head of a full queue. If it stays full, a register write must wake the controller.
   void look_at_shadow_head(CompletionQueue& cq) {
     uint32_t* const shadow = word(cq.doorbell.shadow);
     uint32_t* const event = word(cq.doorbell.event_index);

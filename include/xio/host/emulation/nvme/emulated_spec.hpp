@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The in-process NVMe controller described by a line of text: `emulated:lba=4096,size=64M,queues=8`.
+/// @brief Parser for text specifications of the in-process NVMe controller: `emulated:lba=4096,size=64M,queues=8`.
 
 #include <cstddef>
 #include <set>
@@ -19,15 +19,15 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// What a description asks for.
+/// Parsed specification of an emulated controller.
 struct EmulatedSpec {
   NvmeConfig config;
-  uint64_t delay_least_us = 0;  ///< delay of every I/O command, drawn evenly from [least, most]; 0, 0: none
+  uint64_t delay_least_us = 0;  ///< delay of every I/O command, drawn uniformly from [least, most]; 0, 0: none
   uint64_t delay_most_us = 0;
   uint32_t reorder = 0;  ///< window of FaultPlan::reorder
   uint64_t seed = 1;
 
-  /// Puts delay, reordering and seed into a plan.
+  /// Applies delay, reordering and seed to a plan.
   void apply(FaultPlan& plan) const {
     plan.seed(seed);
     plan.reorder(reorder);
@@ -51,7 +51,7 @@ inline std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-/// A number in [least, most]; K, M, G and T may follow.
+/// Parses a number in [least, most], optionally followed by K, M, G or T.
 inline uint64_t number(const std::string& key, const std::string& text, uint64_t least, uint64_t most) {
   const auto value = host::parse_bytes(text);
   if (!value || *value < least || *value > most)
@@ -64,20 +64,20 @@ inline bool flag(const std::string& key, const std::string& text) { return numbe
 
 }  // namespace detail
 
-/// Reads `emulated` or `emulated:key=value,...`. Throws host::Error of one line for what it does not understand.
+/// Parses `emulated` or `emulated:key=value,...`. Throws host::Error with a one-line message for invalid input.
 ///
 /// | key | meaning | default |
 /// |---|---|---|
-/// | `lba` | logical block size in bytes; several namespaces: `512/4096` | 512 |
-/// | `size` | capacity of each namespace in bytes; or one for each: `64M/1G` | 64M |
+/// | `lba` | logical block size in bytes, or a list with one per namespace: `512/4096` | 512 |
+/// | `size` | capacity of each namespace in bytes, or a list: `64M/1G` | 64M |
 /// | `queues` | I/O queue pairs | 64 |
 /// | `mdts` `mqes` `dstrd` `mpsmin` `cqr` | capabilities as in NvmeConfig | 7 2047 0 0 1 |
 /// | `vsl` `wzsl` | limits of Verify and Write Zeroes, as in NvmeConfig | 0 0 |
 /// | `sgl` `dbbuf` `vwc` `aborts` | features, 0 or 1 | 1 1 1 0 |
 /// | `cid_check` `poison` `discard` | NvmeConfig::check_command_ids, poison_fetched_entries, discard_data | 1 0 0 |
-/// | `delay` | microseconds for each I/O command, `20` or `5-50` | 0 |
+/// | `delay` | delay of each I/O command in microseconds, `20` or `5-50` | 0 |
 /// | `reorder` | window of random completion order | 0 |
-/// | `seed` | of delays and reordering | 1 |
+/// | `seed` | seed of delays and reordering | 1 |
 /// | `serial` | serial number | |
 ///
 /// K, M, G and T may follow a number.

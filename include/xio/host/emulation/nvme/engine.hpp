@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What makes the in-process NVMe controller go: registers, doorbells, fetch, completion. One thread at a time.
+/// @brief Main loop of the in-process NVMe controller: registers, doorbells, fetch, completion. Not thread-safe.
 
 #include <algorithm>
 #include <cstring>
@@ -26,7 +26,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// The whole controller but for its registers, its thread and its memory. NvmeController owns one.
+/// The controller without its registers, thread and memory, which NvmeController owns.
 class Engine final : private CommandControl {
  public:
   Engine(const NvmeConfig& config, AddressSpace& space, FaultPlan& plan, detail::NvmeCounters& counters,
@@ -39,8 +39,8 @@ class Engine final : private CommandControl {
         plan_(plan),
         registers_(registers) {}
 
-  /// One pass: registers, admin queue, then at most `limit` commands of each I/O queue, and whatever is due.
-  /// Returns how many things were done; 0: idle.
+  /// Runs one pass: registers, admin queue, then at most `limit` commands of each I/O queue, and due delays.
+  /// Returns the amount of work done; 0: idle.
   size_t pass(uint32_t limit, bool admin_only) {
     const bool reset = registers_.take_disable();
     plan_.refresh(orders_);
@@ -58,14 +58,14 @@ class Engine final : private CommandControl {
     return work + watch_.take_changes();
   }
 
-  /// Whether something waits that no doorbell announces: do not sleep.
+  /// Returns whether work is pending that no doorbell announces, so that the thread must not sleep.
   bool waits() const {
     return life_.starting() || !store_.by_time.empty() || !store_.by_step.empty() || !store_.window.empty();
   }
 
   ControllerCore& core() { return core_; }
   AdminCommands& admin() { return admin_; }
-  /// A register write hit no doorbell.
+  /// Records a register write that hit no doorbell.
   void stray_doorbell() { watch_.stray(); }
 
  private:
@@ -190,7 +190,7 @@ class Engine final : private CommandControl {
     route(index);
   }
 
-  /// Writes down what a host must not put into an entry.
+  /// Records a violation if the entry is malformed.
   void judge_entry(uint16_t qid, const nvme::Sqe& sqe) {
     if ((sqe.cdw0 >> 16) == 0xffff) core_.violations.add(NvmeViolation::identifier, qid, "FFFFh as command identifier");
     const bool moves = qid == 0 ? AdminCommands::moves_data(sqe) : IoCommands::moves_data(sqe);
@@ -199,7 +199,7 @@ class Engine final : private CommandControl {
     core_.violations.add(NvmeViolation::reserved, qid, "opcode " + std::to_string(sqe.cdw0 & 0xff) + ": " + wrong);
   }
 
-  // The way of a command from its fetch to its completion.
+  // Path of a command from fetch to completion.
 
   void route(uint32_t index) {
     Command& command = store_[index];
@@ -299,7 +299,8 @@ class Engine final : private CommandControl {
 
   bool room(CompletionQueue& cq) { return cq.ready.empty() && !watch_.blocked(cq); }
 
-  /// Completes a command; the completion queue has room.
+  /// Completes a command.
+  /// @pre the completion queue has space
   void post(SubmissionQueue& sq, CompletionQueue& cq, const nvme::Sqe& sqe, uint16_t status, uint32_t result,
             bool claimed) {
     detail::QueueCounters& counters = core_.counters.queue(sq.id);
@@ -324,7 +325,7 @@ class Engine final : private CommandControl {
     auto* const words = reinterpret_cast<uint64_t*>(entry);
     const uint64_t high = sq.head | uint64_t{sq.id} << 16 | uint64_t{sqe.cdw0 >> 16} << 32 | uint64_t{status} << 49 |
                           uint64_t{cq.phase} << 48;
-    // The half with the phase bit is the one that publishes the entry.
+    // The half with the phase bit publishes the entry.
     __atomic_store_n(words, uint64_t{result}, __ATOMIC_RELAXED);
     __atomic_store_n(words + 1, high, __ATOMIC_RELEASE);
     sq.posted_head = sq.head;
@@ -334,7 +335,7 @@ class Engine final : private CommandControl {
     }
   }
 
-  // What admin commands ask for.
+  // CommandControl, for admin commands.
 
   void look_at_doorbells() override {
     for (uint32_t qid = 1; qid <= core_.config.queues; ++qid) {
@@ -387,10 +388,10 @@ class Engine final : private CommandControl {
   FaultPlan& plan_;
   Registers& registers_;
   std::vector<uint16_t> active_sqs_, active_cqs_;
-  uint64_t listed_ = 0;  // state of core_.queue_changes that the lists show
+  uint64_t listed_ = 0;  // core_.queue_changes that the lists reflect
   uint64_t passes_ = 0;
   uint64_t seeds_ = 0;
-  uint64_t obeyed_ = 0;  // version of the orders whose ends and releases were acted on
+  uint64_t obeyed_ = 0;  // version of the orders whose ended and released rules were processed
 };
 
 }  // namespace emulation

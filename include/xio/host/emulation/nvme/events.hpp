@@ -20,7 +20,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// Asynchronous Event Requests that wait for an event, and events that wait for a request.
+/// Pairs outstanding Asynchronous Event Requests with pending events.
 class AsyncEvents {
  public:
   /// @param limit  Identify Controller AERL
@@ -28,17 +28,18 @@ class AsyncEvents {
 
   bool waiting() const { return !requests_.empty(); }
 
-  /// A request came in; false: there are too many.
+  /// Adds a request. Returns false if too many are outstanding.
   bool request(uint16_t cid) {
     if (requests_.size() > limit_) return false;
     requests_.push_back(cid);
     return true;
   }
-  /// Something happened that dword 0 `event` describes.
+  /// Adds an event.
+  /// @param event  dword 0 of the completion
   void raise(uint32_t event) {
     if (events_.size() < most_events) events_.push_back(event);
   }
-  /// A request to complete, and with what. An event type that was reported waits until its log page is read.
+  /// Takes a request to complete and its event. A reported event type is masked until its log page is read.
   bool take(uint16_t& cid, uint32_t& event) {
     if (requests_.empty()) return false;
     for (auto it = events_.begin(); it != events_.end(); ++it) {
@@ -53,7 +54,7 @@ class AsyncEvents {
     }
     return false;
   }
-  /// The log page of an event type was read.
+  /// Unmasks an event type after its log page was read.
   void acknowledge(uint32_t type) { masked_ &= ~(1u << type); }
   void reset() {
     requests_.clear();
@@ -65,18 +66,18 @@ class AsyncEvents {
   static constexpr size_t most_events = 64;
 
   uint32_t limit_;
-  uint32_t masked_ = 0;  // one bit for each event type
+  uint32_t masked_ = 0;  // one bit per event type
   std::deque<uint16_t> requests_;
   std::deque<uint32_t> events_;
 };
 
-/// Log pages: error information, SMART, firmware slots, commands supported.
+/// Log pages: error information, SMART, firmware slots, command effects.
 class LogPages {
  public:
   static constexpr uint32_t error_information = 1, smart = 2, firmware_slots = 3, command_effects = 5;
   static constexpr uint32_t error_entries = 64;  ///< Identify Controller ELPE + 1
 
-  /// A command ended with an error.
+  /// Records a command that ended with an error.
   void record(uint16_t sqid, const nvme::Sqe& sqe, uint16_t status, uint64_t lba) {
     ++errors_;
     entries_[errors_ % error_entries] = {errors_, sqid, static_cast<uint16_t>(sqe.cdw0 >> 16), status, lba, sqe.nsid};
@@ -84,7 +85,7 @@ class LogPages {
   uint64_t errors() const { return errors_; }
   void set_critical_warning(uint8_t bits) { critical_warning_ = bits; }
 
-  /// Writes a log page; returns its size in bytes, 0 where there is no such page.
+  /// Writes a log page. Returns its size in bytes, 0 if it does not exist.
   uint32_t write(uint32_t id, const detail::NvmeCounters& counters, PageWriter& page) const {
     switch (id) {
       case error_information: return write_errors(page);
@@ -120,7 +121,7 @@ class LogPages {
       page.put(64 * i + 8, entry.sqid, 2);
       page.put(64 * i + 10, entry.cid, 2);
       page.put(64 * i + 12, uint64_t{entry.status} << 1, 2);
-      page.put(64 * i + 14, 0xffff, 2);  // no parameter named
+      page.put(64 * i + 14, 0xffff, 2);  // no parameter error location
       page.put(64 * i + 16, entry.lba, 8);
       page.put(64 * i + 24, entry.nsid, 4);
     }
@@ -132,7 +133,7 @@ class LogPages {
     page.put(0, critical_warning_, 1);
     page.put(1, 313, 2);  // kelvin
     page.put(3, 100, 1);  // available spare, percent
-    page.put(4, 10, 1);   // its threshold
+    page.put(4, 10, 1);   // available spare threshold, percent
     page.put(32, data_units(counters.bytes_read.get()), 8);
     page.put(48, data_units(counters.bytes_written.get()), 8);
     page.put(112, 1, 8);  // power cycles

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What goes wrong on the in-process NVMe controller, and when.
+/// @brief Fault injection for the in-process NVMe controller.
 
 #include <algorithm>
 #include <atomic>
@@ -20,24 +20,25 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// Which commands a rule of a FaultPlan acts on. All conditions hold together; what is not set holds for every command.
+/// Selects the commands that a rule of a FaultPlan acts on. Conditions are combined by AND; unset ones match every
+/// command.
 struct Match {
   std::optional<uint16_t> qid;  ///< submission queue, 0: the admin queue; not set: every I/O queue
   std::optional<uint8_t> opcode;
   std::optional<uint32_t> nsid;
   std::optional<uint16_t> cid;
-  uint64_t first_lba = 0;            ///< commands that name a block in [first_lba, last_lba]
-  uint64_t last_lba = ~uint64_t{0};  ///< commands without LBA match only where the range is everything
-  uint64_t skip = 0;              ///< of the commands that match, counted as they are fetched: leave this many alone,
-  uint64_t every = 1;             ///< then act on each `every`-th,
-  uint64_t times = ~uint64_t{0};  ///< and stop after acting this often (1: one-off)
+  uint64_t first_lba = 0;            ///< commands that address a block in [first_lba, last_lba]
+  uint64_t last_lba = ~uint64_t{0};  ///< commands without an LBA match only if the range is unrestricted
+  uint64_t skip = 0;                 ///< number of matching commands, in fetch order, to leave alone first,
+  uint64_t every = 1;                ///< then act on every `every`-th,
+  uint64_t times = ~uint64_t{0};     ///< and stop after acting this many times
 
   Match& on_queue(uint16_t value) { return qid = value, *this; }
   Match& with_opcode(uint8_t value) { return opcode = value, *this; }
   Match& with_nsid(uint32_t value) { return nsid = value, *this; }
   Match& with_cid(uint16_t value) { return cid = value, *this; }
   Match& with_lba(uint64_t first, uint64_t last) { return first_lba = first, last_lba = last, *this; }
-  /// Exactly the k-th command that matches, counted from 0.
+  /// Acts on the k-th matching command only, counted from 0.
   Match& at(uint64_t k) { return skip = k, times = 1, *this; }
   Match& each(uint64_t n) { return every = n, *this; }
   Match& once() { return times = 1, *this; }
@@ -63,14 +64,14 @@ struct Rule {
 
   Match match;
   Action action = fail;
-  uint64_t least = 0;                 // status, delay, bytes, blocks or answer
+  uint64_t least = 0;                 // status, smallest delay, bytes, blocks or answer
   uint64_t most = 0;                  // largest delay
-  std::atomic<uint64_t> seen{0};      // of the controller
-  std::atomic<uint64_t> hits{0};      // of the controller
-  std::atomic<bool> ended{false};     // acts no more, and what it holds goes on
+  std::atomic<uint64_t> seen{0};      // written by the controller
+  std::atomic<uint64_t> hits{0};      // written by the controller
+  std::atomic<bool> ended{false};     // acts no more; held commands continue
   std::atomic<bool> released{false};  // dropped completions are to be posted
 
-  /// Counts a command that meets the conditions; whether the rule acts on it.
+  /// Counts a matching command. Returns whether the rule acts on it.
   bool count() {
     const uint64_t number = seen.load(std::memory_order_relaxed);
     seen.store(number + 1, std::memory_order_relaxed);
@@ -83,11 +84,11 @@ struct Rule {
 
 }  // namespace detail
 
-/// One rule of a FaultPlan, to ask about it or to end it. Copies mean the same rule.
+/// Handle to one rule of a FaultPlan, to query or end it. Copies refer to the same rule.
 class FaultRule {
  public:
   FaultRule() = default;
-  /// Commands fetched so far that met the conditions.
+  /// Commands fetched so far that matched.
   uint64_t seen() const { return rule_ ? rule_->seen.load(std::memory_order_relaxed) : 0; }
   /// Commands that the rule acted on.
   uint64_t hits() const { return rule_ ? rule_->hits.load(std::memory_order_relaxed) : 0; }
@@ -98,70 +99,70 @@ class FaultRule {
   std::shared_ptr<detail::Rule> rule_;
 };
 
-/// Faults of one controller. Any thread may change it at any time. The controller takes a change up in its next pass,
-/// or when it sees a new tail: a rule holds for every command that is submitted after it was made.
+/// Faults of one controller. Thread-safe. The controller applies a change in its next pass or when it sees a new tail,
+/// so a rule covers every command that is submitted after the rule was added.
 ///
-/// Every rule looks at every command as it is fetched, and all that match act together: a command can be held, then
-/// delayed, then reordered, then fail. Data moves, and PRP lists are read, just before the completion is posted, so
-/// that a buffer or list that is reused too early shows. Rules stay until remove() or clear(), also over a reset; a
-/// reset forgets the commands that are held, delayed or dropped.
+/// Every rule is matched against every command at its fetch, and all matching rules act: a command can be held, then
+/// delayed, then reordered, then fail. Data is moved and PRP lists are read just before the completion is posted, which
+/// exposes a buffer or list that is reused too early. Rules stay until remove() or clear() and survive a controller
+/// reset; the reset discards held, delayed and dropped commands.
 class FaultPlan {
  public:
   FaultPlan() = default;
   FaultPlan(const FaultPlan&) = delete;
   FaultPlan& operator=(const FaultPlan&) = delete;
 
-  /// The command ends with this status, and nothing is transferred.
+  /// Fails a command with this status; no data is transferred.
   /// @param status  status field without the phase bit: SC in 7:0, SCT in 10:8, CRD 12:11, more 13, do not retry 14
   FaultRule fail(const Match& match, uint16_t status) { return add(match, detail::Rule::fail, status & 0x7fffu); }
 
-  /// The command waits for a number of passes of the controller (step() calls, where it is stepped), drawn evenly from
-  /// [least, most] for each.
+  /// Delays each command by a number of controller passes (step() calls, if stepped), drawn uniformly from [least,
+  /// most].
   FaultRule delay_steps(const Match& match, uint64_t least, uint64_t most) {
     return add(match, detail::Rule::delay_steps, least, most);
   }
-  /// The same in microseconds of the steady clock.
+  /// Delays each command by microseconds of CLOCK_MONOTONIC, drawn uniformly from [least, most].
   FaultRule delay_us(const Match& match, uint64_t least, uint64_t most) {
     return add(match, detail::Rule::delay_time, least, most);
   }
 
-  /// The command stays where it is until resume() or remove(); later ones overtake it.
+  /// Holds a command until resume() or remove(); later commands overtake it.
   FaultRule hold(const Match& match) { return add(match, detail::Rule::hold); }
-  /// The command is executed, and its completion is not posted until release().
+  /// Executes a command but withholds its completion until release().
   FaultRule drop(const Match& match) { return add(match, detail::Rule::drop); }
-  /// The completion is posted twice in a row.
+  /// Posts the completion twice in succession.
   FaultRule duplicate(const Match& match) { return add(match, detail::Rule::duplicate); }
-  /// The controller fails when it fetches the command: CSTS.CFS = 1, nothing goes on until the host resets it.
+  /// Fails the controller when it fetches the command: CSTS.CFS = 1 and no progress until the host resets it.
   FaultRule fatal(const Match& match) { return add(match, detail::Rule::fatal); }
 
-  /// A Write reports success and stores nothing.
+  /// Makes a Write report success without storing anything.
   FaultRule lose_data(const Match& match) { return add(match, detail::Rule::lose_data); }
-  /// A Write reports success and stores only its first `bytes` bytes.
+  /// Makes a Write report success but store only its first `bytes` bytes.
   FaultRule tear_data(const Match& match, uint64_t bytes) { return add(match, detail::Rule::tear_data, bytes); }
-  /// A Write goes to the block `blocks` further on, a Read comes from there (modulo the capacity).
+  /// Shifts the LBA of a Read or Write up by `blocks`, modulo the capacity.
   FaultRule misdirect(const Match& match, uint64_t blocks) { return add(match, detail::Rule::misdirect, blocks); }
 
-  /// Dword 0 of the completion is `value`: the command specific result, which most commands do not have.
+  /// Sets dword 0 of the completion to `value`: the command-specific result, which most commands do not use.
   FaultRule answer(const Match& match, uint32_t value) { return add(match, detail::Rule::answer, value); }
 
-  /// The next `count` changes of a queue's SQ tail doorbell are not noticed. A later one covers them.
+  /// Ignores the next `count` changes of a queue's SQ tail doorbell. A later change covers them.
   FaultRule ignore_doorbells(uint16_t qid, uint64_t count) {
     Match match;
     match.on_queue(qid).times = count;
     return add(match, detail::Rule::ignore_doorbell);
   }
 
-  /// I/O commands end in random order: a completion is drawn from among `window` that are ready, or from fewer once
-  /// nothing new arrives. 0 or 1: in order.
+  /// Completes I/O commands in random order, drawn from `window` ready commands, or from fewer when no new ones arrive.
+  /// 0 or 1: in order.
   void reorder(uint32_t window) {
     change([&] { window_ = window; });
   }
-  /// Begins the random numbers for reordering and delays anew.
+  /// Seeds the random numbers for reordering and delays.
   void seed(uint64_t value) {
     change([&] { seed_ = value, ++seeds_; });
   }
 
-  /// No CQE is posted to this completion queue while `stalled`.
+  /// Posts no CQE to this completion queue while `stalled`.
   void stall_cq(uint16_t qid, bool stalled) {
     change([&] {
       stalled_.erase(std::remove(stalled_.begin(), stalled_.end(), qid), stalled_.end());
@@ -169,30 +170,30 @@ class FaultPlan {
     });
   }
 
-  /// From CC.EN = 1 to CSTS.RDY = 1 this many microseconds pass; ~0: it never becomes ready.
+  /// Delays CSTS.RDY = 1 after CC.EN = 1 by this many microseconds; ~0: the controller never becomes ready.
   void slow_enable_us(uint64_t duration) {
     change([&] { enable_us_ = duration; });
   }
 
-  /// The controller fails now, if it is enabled: CSTS.CFS = 1.
+  /// Fails the controller, if enabled: CSTS.CFS = 1.
   void fail_controller() {
     change([&] { ++failures_; });
   }
-  /// The controller is pulled out: registers read as ones, nothing moves any more. For good.
+  /// Removes the controller permanently: registers read as all ones, and all processing stops.
   void remove_controller() {
     removed_.store(true);
     change([] {});
   }
   bool controller_removed() const { return removed_.load(std::memory_order_acquire); }
 
-  /// What a hold rule holds goes on, and the rule ends.
+  /// Ends a hold rule and lets its held commands continue.
   void resume(const FaultRule& rule) { remove(rule); }
-  /// The completions that a drop rule kept back are posted, and the rule ends.
+  /// Ends a drop rule and posts the completions that it withheld.
   void release(const FaultRule& rule) {
     if (rule.rule_) rule.rule_->released.store(true);
     remove(rule);
   }
-  /// The rule ends; what it holds goes on, what it dropped stays away.
+  /// Ends a rule. Held commands continue; dropped completions are not posted.
   void remove(const FaultRule& rule) {
     change([&] {
       if (rule.rule_) rule.rule_->ended.store(true);
@@ -223,7 +224,7 @@ class FaultPlan {
     bool removed = false;
   };
 
-  /// Brings the controller's copy up to date; whether anything changed.
+  /// Updates the controller's copy. Returns whether anything changed.
   bool refresh(Orders& orders) {
     if (version_.load(std::memory_order_acquire) == orders.version) return false;
     const std::lock_guard<std::mutex> lock(mutex_);

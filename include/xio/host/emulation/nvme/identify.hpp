@@ -16,9 +16,9 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// CNS 01h.
+/// Identify Controller (CNS 01h).
 inline void write_identify_controller(const NvmeConfig& config, PageWriter& page) {
-  page.put(0, 0x1b36, 2);  // a vendor of virtual devices
+  page.put(0, 0x1b36, 2);  // PCI vendor of virtual devices
   page.put(2, 0x1af4, 2);
   page.put_text(4, config.serial, 20);
   page.put_text(24, config.model, 40);
@@ -29,7 +29,7 @@ inline void write_identify_controller(const NvmeConfig& config, PageWriter& page
   page.put(80, spec::version_1_4, 4);
   page.put(111, 1, 1);  // I/O controller
   page.put(256, config.shadow_doorbells ? 1u << 8 : 0u, 2);
-  page.put(258, 3, 1);  // Abort commands at a time - 1
+  page.put(258, 3, 1);  // Abort Command Limit, minus 1
   page.put(259, config.async_event_limit, 1);
   page.put(260, 0x03, 1);  // one firmware slot, read-only
   page.put(261, 0x06, 1);  // commands supported log, extended Get Log Page
@@ -46,7 +46,7 @@ inline void write_identify_controller(const NvmeConfig& config, PageWriter& page
   page.put(2048, 2500, 2);  // power state 0, centiwatt
 }
 
-/// CNS 06h of the NVM command set.
+/// I/O Command Set specific Identify Controller (CNS 06h) of the NVM command set.
 inline void write_identify_limits(const NvmeConfig& config, PageWriter& page) {
   page.put(0, config.vsl, 1);
   page.put(1, config.wzsl, 1);
@@ -56,7 +56,7 @@ inline void write_identify_limits(const NvmeConfig& config, PageWriter& page) {
   page.put(8, config.dmsl, 8);
 }
 
-/// CNS 00h.
+/// Identify Namespace (CNS 00h).
 inline void write_identify_namespace(const Medium& medium, PageWriter& page) {
   page.put(0, medium.blocks(), 8);
   page.put(8, medium.blocks(), 8);
@@ -66,7 +66,7 @@ inline void write_identify_namespace(const Medium& medium, PageWriter& page) {
   page.put(128, uint64_t{medium.block_shift()} << 16, 4);
 }
 
-/// CNS 02h: active namespaces above `after`, in rising order.
+/// Active Namespace ID list (CNS 02h): identifiers above `after`, in ascending order.
 inline void write_namespace_list(const std::vector<Medium>& media, uint32_t after, PageWriter& page) {
   size_t offset = 0;
   for (;;) {
@@ -81,7 +81,7 @@ inline void write_namespace_list(const std::vector<Medium>& media, uint32_t afte
   }
 }
 
-/// CNS 03h.
+/// Namespace Identification Descriptor list (CNS 03h).
 inline void write_namespace_descriptors(const Medium& medium, PageWriter& page) {
   page.put(0, 1, 1);  // EUI-64
   page.put(1, 8, 1);

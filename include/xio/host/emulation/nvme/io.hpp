@@ -19,11 +19,11 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// What a fault plan does to the data of a command.
+/// Fault that a plan injects into the data of a command.
 struct DataFault {
   enum Kind { none, lose, tear, misdirect };
   Kind kind = none;
-  uint64_t amount = 0;  ///< tear: bytes that are stored; misdirect: blocks further on
+  uint64_t amount = 0;  ///< tear: bytes that are stored; misdirect: blocks added to the LBA
 };
 
 /// Executes commands of I/O queues against the media.
@@ -59,7 +59,7 @@ class IoCommands {
       case spec::io_compare: return compare(sqe, *medium, lba, count, bytes);
       case spec::io_verify: return medium->readable(lba, count) ? spec::success : spec::unrecovered_read;
       case spec::io_write_zeroes:
-        // With or without the deallocate bit: deallocated blocks read as zeros here.
+        // Regardless of the deallocate bit: deallocated blocks read as zeros.
         medium->zero(lba, count);
         medium->mark(lba, count, false);
         return spec::success;
@@ -69,12 +69,12 @@ class IoCommands {
     }
   }
 
-  /// Commands with SLBA in dwords 10 and 11 and a number of blocks in dword 12.
+  /// Returns whether commands have SLBA in dwords 10 and 11 and a number of blocks in dword 12.
   static bool names_blocks(uint8_t opcode) {
     return moves_data(opcode) || opcode == spec::io_write_uncorrectable || opcode == spec::io_write_zeroes ||
            opcode == spec::io_verify;
   }
-  /// Whether the data pointer of an entry means anything.
+  /// Returns whether the data pointer of an entry is used.
   static bool moves_data(const nvme::Sqe& sqe) {
     const auto opcode = static_cast<uint8_t>(sqe.cdw0);
     if (transfer_only::known(opcode)) return transfer_only::bytes(sqe, 9) != 0;
@@ -88,7 +88,7 @@ class IoCommands {
     return opcode == spec::io_read || opcode == spec::io_write || opcode == spec::io_compare;
   }
 
-  /// Most bytes of a command's blocks; 0: no limit.
+  /// Size limit of a command's blocks in bytes; 0: no limit.
   uint64_t limit_of(uint8_t opcode) const {
     switch (opcode) {
       case spec::io_verify: return core_.limit(core_.config.vsl);
@@ -98,7 +98,7 @@ class IoCommands {
     }
   }
 
-  /// Whether `amount` is above a limit, 0 being none; writes it down.
+  /// Returns whether `amount` exceeds a limit (0: no limit), and records the violation.
   bool exceeds(const nvme::Sqe& sqe, uint64_t amount, uint64_t limit) {
     const bool too_much = limit != 0 && amount > limit;
     if (too_much)
@@ -107,7 +107,7 @@ class IoCommands {
     return too_much;
   }
 
-  /// Moves the data of a command, and does nothing else.
+  /// Executes a transfer-only command.
   uint16_t transfer(const nvme::Sqe& sqe, const Medium& medium) {
     const auto opcode = static_cast<uint8_t>(sqe.cdw0);
     const uint64_t bytes = transfer_only::bytes(sqe, medium.block_shift());

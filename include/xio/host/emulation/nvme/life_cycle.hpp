@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief From CC to CSTS: how the in-process NVMe controller is enabled, reset and shut down (NVM Express Base
+/// @brief CC and CSTS handling: enable, reset and shutdown of the in-process NVMe controller (NVM Express Base
 /// Specification 2.0, sections 3.1.3.5, 3.1.3.6, 3.5 and 3.6).
 
 #include <time.h>
@@ -21,27 +21,27 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// Nanoseconds of a clock that only runs forward.
+/// CLOCK_MONOTONIC in nanoseconds.
 inline uint64_t monotonic_ns() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-/// Reset, enable, shutdown, fatal status.
+/// Controller life cycle: reset, enable, shutdown, fatal status.
 class LifeCycle {
  public:
   LifeCycle(ControllerCore& core, AdminCommands& admin, DoorbellWatch& watch, CommandStore& store, Registers& registers)
       : core_(core), admin_(admin), watch_(watch), store_(store), registers_(registers) {}
 
-  /// Enabled and ready.
+  /// Returns whether the controller is enabled and ready.
   bool ready() const { return ready_; }
-  /// Between CC.EN = 1 and CSTS.RDY = 1.
+  /// Returns whether CC.EN = 1 but not yet CSTS.RDY = 1.
   bool starting() const { return starting_; }
 
-  /// Acts on register writes and on the plan's orders; returns how many things changed.
-  /// @param reset  whether CC.EN went to 0, as asked before the orders were taken: a failure ordered earlier comes
-  /// first
+  /// Processes register writes and the plan's orders. Returns the number of changes.
+  /// @param reset  whether CC.EN went to 0, sampled before the orders were refreshed, so that a failure ordered before
+  ///               the reset takes effect first
   size_t serve(const FaultPlan::Orders& orders, bool reset) {
     size_t work = 0;
     if (orders.failures != failures_ && enabled_) watch_.fail();
@@ -69,7 +69,7 @@ class LifeCycle {
   }
 
  private:
-  /// Settings that this controller does not have are fatal, and so are bad admin queues.
+  /// Starts the controller. Unsupported CC settings and invalid admin queues are fatal.
   void start(uint32_t cc) {
     const uint32_t page = cc >> 7 & 0xf;
     const uint64_t page_bytes = uint64_t{4096} << page;

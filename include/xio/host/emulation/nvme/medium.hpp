@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What a namespace of the in-process NVMe controller stores: blocks, and which of them cannot be read.
+/// @brief Storage of a namespace of the in-process NVMe controller: blocks, and which of them are unreadable.
 
 #include <cstdlib>
 #include <cstring>
@@ -18,14 +18,14 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// The blocks of one namespace. One thread at a time.
+/// The blocks of one namespace. Not thread-safe.
 class Medium {
  public:
-  /// @param store_data  false: nothing is stored, and data() is null
+  /// @param store_data  false: nothing is stored, and block() returns null
   Medium(const NvmeNamespaceConfig& config, bool store_data) : config_(config) {
     while (uint32_t{1} << shift_ < config.block_bytes) ++shift_;
     if (!store_data) return;
-    // calloc leaves the pages untouched until somebody writes: a large namespace costs only what is used of it.
+    // calloc commits pages on first write, so a large namespace costs only the memory that is used.
     data_.reset(static_cast<unsigned char*>(std::calloc(config.blocks, config.block_bytes)));
     if (!data_)
       throw host::Error("emulated NVMe controller: no memory for a namespace of " + std::to_string(config.blocks) +
@@ -37,17 +37,17 @@ class Medium {
   uint32_t block_bytes() const { return config_.block_bytes; }
   uint32_t block_shift() const { return shift_; }
 
-  /// Whether [lba, lba + count) lies inside; for any values.
+  /// Returns whether [lba, lba + count) lies inside the namespace. Safe against overflow.
   bool contains(uint64_t lba, uint64_t count) const { return lba <= blocks() && count <= blocks() - lba; }
 
-  /// First byte of a block inside of the namespace; null where nothing is stored.
+  /// First byte of a block of the namespace; null if nothing is stored.
   unsigned char* block(uint64_t lba) { return data_ ? data_.get() + (lba << shift_) : nullptr; }
 
   void zero(uint64_t lba, uint64_t count) {
     if (data_) std::memset(block(lba), 0, count << shift_);
   }
 
-  /// Blocks that Write Uncorrectable marked; a write heals them.
+  /// Returns whether no block of the range is marked by Write Uncorrectable. A later write clears the mark.
   bool readable(uint64_t lba, uint64_t count) const {
     if (unreadable_ == 0) return true;
     for (uint64_t i = lba; i < lba + count; ++i) {

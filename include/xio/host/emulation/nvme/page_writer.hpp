@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief A 4096-byte data structure of an admin command, written field by field.
+/// @brief Builder for the 4096-byte data structures of admin commands.
 
 #include <array>
 #include <cstddef>
@@ -14,17 +14,17 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// Zeros at first. Values are stored little-endian.
+/// A 4096-byte data structure, initially zero. Values are stored little-endian.
 class PageWriter {
  public:
   void put(size_t offset, uint64_t value, size_t bytes) {
     for (size_t i = 0; i < bytes; ++i) data_[offset + i] = static_cast<unsigned char>(value >> (8 * i));
   }
-  /// Text without terminator, filled up with blanks.
+  /// Stores text without a terminator, padded with spaces to `bytes`.
   void put_text(size_t offset, const std::string& text, size_t bytes) {
     for (size_t i = 0; i < bytes; ++i) data_[offset + i] = static_cast<unsigned char>(i < text.size() ? text[i] : ' ');
   }
-  /// Text, filled up with zeros.
+  /// Stores text; the remaining bytes stay zero.
   void put_string(size_t offset, const std::string& text) {
     for (size_t i = 0; i < text.size(); ++i) data_[offset + i] = static_cast<unsigned char>(text[i]);
   }

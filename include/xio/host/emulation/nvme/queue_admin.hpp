@@ -17,14 +17,14 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// What admin commands ask of the rest of the controller.
+/// Operations of the engine that admin commands need.
 class CommandControl {
  public:
-  /// Takes in every doorbell register of the I/O queues.
+  /// Polls every doorbell register of the I/O queues.
   virtual void look_at_doorbells() = 0;
   /// Ends every command of a submission queue with "aborted: SQ deletion".
   virtual void abort_queue(uint32_t sqid) = 0;
-  /// Ends a command that is held or waits; false: there is none.
+  /// Ends a held or delayed command. Returns false if there is none.
   virtual bool abort_command(uint32_t sqid, uint16_t cid) = 0;
 
  protected:
@@ -81,7 +81,7 @@ class QueueAdmin {
  private:
   static constexpr uint32_t interrupt_vectors = 2048;
 
-  /// Size and pages of a queue to be created.
+  /// Determines size and pages of a queue to be created. Returns the status.
   uint16_t geometry(const nvme::Sqe& sqe, uint32_t entry_bytes, uint32_t& size, std::vector<uint64_t>& pages) {
     const uint32_t entries_minus_one = sqe.cdw10 >> 16;
     if (entries_minus_one == 0 || entries_minus_one > core_.config.mqes)
@@ -110,7 +110,7 @@ class QueueAdmin {
     return status;
   }
 
-  /// Writes down what the controller will meet when it uses the queue.
+  /// Records a violation if a page of the queue is not mapped.
   void look_for(const std::vector<uint64_t>& pages, uint64_t bytes) {
     for (const uint64_t bus : pages) {
       const uint64_t here = bytes < core_.page_bytes() ? bytes : core_.page_bytes();
@@ -122,7 +122,7 @@ class QueueAdmin {
     }
   }
 
-  /// PC = 0: PRP1 points to a list of all pages of the queue, the first one included.
+  /// Reads the page list of a queue with PC = 0: PRP1 points to a list of all its pages, including the first.
   uint16_t read_page_list(uint64_t list, uint64_t count, std::vector<uint64_t>& pages) {
     const uint64_t page = core_.page_bytes();
     const uint64_t room = page / 8;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Submission and completion queues as the in-process NVMe controller sees them: memory, head, tail, doorbells.
+/// @brief Controller-side state of submission and completion queues: memory, head, tail, doorbells.
 
 #include <cstring>
 #include <deque>
@@ -17,8 +17,8 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// Pages of bus addresses that hold a queue. Addresses are translated when an entry is used, and again after every
-/// change of the address space.
+/// Memory pages of a queue. Bus addresses are translated on first use of an entry and again after every change of the
+/// address space.
 class QueueMemory {
  public:
   /// @param pages        bus address of each page
@@ -31,10 +31,10 @@ class QueueMemory {
     entries_ = entries;
     forget();
   }
-  /// Bus addresses may mean something else from now on.
+  /// Invalidates the cached translations.
   void forget() { hosts_.assign(pages_.size(), nullptr); }
 
-  /// Memory of an entry; null where the page is not mapped.
+  /// Returns the memory of an entry, or null if its page is not mapped.
   unsigned char* entry(uint32_t index, BusReader& bus) {
     const uint32_t per_page_shift = page_shift_ - entry_shift_;
     const uint32_t page = index >> per_page_shift;
@@ -56,20 +56,20 @@ class QueueMemory {
   uint32_t entries_ = 0;
 };
 
-/// A doorbell register, and its shadow where Doorbell Buffer Config is in force.
+/// A doorbell register, and its shadow if Doorbell Buffer Config is in effect.
 ///
-/// The register is a word in memory that is polled. What a poll has taken in stays there, except where the same value
-/// may be written again and mean something: then the word is set to `taken`, which no doorbell value equals.
+/// The register is a word in memory that is polled. A poll leaves the value in place, unless a second write of the same
+/// value must be detected: then rearm() sets the word to `taken`, which no doorbell value equals.
 struct Doorbell {
   static constexpr uint32_t taken = 0xffffffffu;
 
   uint32_t* word = nullptr;
-  uint32_t seen = 0;         // what the word held after the last look
+  uint32_t seen = 0;         // content of the word after the last poll
   uint64_t shadow = 0;       // bus address; 0: no shadow
   uint64_t event_index = 0;  // bus address
-  bool awake = false;        // the shadow is being looked at; otherwise a register write must come first
+  bool awake = false;        // the shadow is polled; false: not before a register write
 
-  /// As the register of a queue that was just created.
+  /// Resets the doorbell to the state of a newly created queue.
   void reset() {
     __atomic_store_n(word, 0u, __ATOMIC_RELAXED);
     seen = 0;
@@ -78,7 +78,7 @@ struct Doorbell {
     awake = false;
   }
 
-  /// Whether the register was written since the last call, and with what.
+  /// Returns whether the register was written since the last call; sets `value`.
   bool poll(uint32_t& value) {
     const uint32_t now = __atomic_load_n(word, __ATOMIC_ACQUIRE);
     if (XIO_LIKELY(now == seen)) return false;
@@ -87,7 +87,7 @@ struct Doorbell {
     return now != taken;
   }
 
-  /// The next write counts even if it has the same value.
+  /// Makes poll() detect the next write even if it has the same value.
   void rearm() {
     uint32_t expected = seen;
     if (__atomic_compare_exchange_n(word, &expected, taken, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) seen = taken;
@@ -100,13 +100,13 @@ struct CompletionQueue {
   bool full_noted = false;
   uint16_t id = 0;
   uint32_t size = 0;
-  uint32_t head = 0;  // as the host last said
+  uint32_t head = 0;  // last value from the host
   uint32_t tail = 0;
   bool phase = true;
   uint32_t users = 0;  // submission queues
   Doorbell doorbell;
   QueueMemory memory;
-  std::deque<uint32_t> ready;  // commands that are done but found the queue full
+  std::deque<uint32_t> ready;  // executed commands that found the queue full
 
   bool full() const { return (tail + 1 == size ? 0 : tail + 1) == head; }
   uint32_t occupied() const { return tail >= head ? tail - head : tail + size - head; }
@@ -119,15 +119,15 @@ struct SubmissionQueue {
   uint16_t cq = 0;
   uint32_t size = 0;
   uint32_t head = 0;         // next entry to fetch
-  uint32_t tail = 0;         // as the host last said
-  uint32_t posted_head = 0;  // head that the host was told in the last completion
+  uint32_t tail = 0;         // last value from the host
+  uint32_t posted_head = 0;  // head reported in the last completion
   uint64_t in_flight = 0;    // from the doorbell to the completion
   Doorbell doorbell;
   QueueMemory memory;
-  std::vector<uint64_t> live;  // one bit for each command identifier
+  std::vector<uint64_t> live;  // one bit per command identifier
 
   uint32_t pending() const { return tail >= head ? tail - head : tail + size - head; }
-  /// Entries that the host can know to be free.
+  /// Number of entries that the host can know to be free.
   uint32_t known_room() const {
     const uint32_t used = tail >= posted_head ? tail - posted_head : tail + size - posted_head;
     return size - 1 - used;

@@ -4,7 +4,7 @@
 /// @file
 /// @brief Controller registers of the in-process NVMe controller (NVM Express Base Specification 2.0, section 3.1.3).
 ///
-/// Host threads read and write them at any time; the controller looks at CC when it runs, and alone sets CSTS.
+/// Host threads read and write them at any time; the controller polls CC when it runs, and only it sets CSTS.
 
 #include <atomic>
 
@@ -16,7 +16,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// The register file. Offsets are bytes from the start of BAR0, below the doorbells.
+/// The register file. Offsets are in bytes from the start of BAR0, below the doorbells.
 class Registers {
  public:
   static constexpr uint32_t csts_ready = 1u << 0;
@@ -28,7 +28,7 @@ class Registers {
              uint64_t{config.ready_timeout} << 24 | uint64_t{config.dstrd} << 32 | uint64_t{1} << 37 |
              uint64_t{config.mpsmin} << 48 | uint64_t{config.mpsmax} << 52) {}
 
-  /// Registers that do not exist, and doorbells, read as 0.
+  /// Reads a register. Doorbells and registers that do not exist read as 0.
   uint32_t read32(uint64_t offset) const {
     switch (offset) {
       case spec::reg_cap: return static_cast<uint32_t>(cap_);
@@ -47,14 +47,14 @@ class Registers {
     }
   }
 
-  /// Writes to read-only registers have no effect. Returns what was wrong about a write; null: nothing.
+  /// Writes a register. Writes to read-only registers have no effect. Returns a description of the violation, or null.
   const char* write32(uint64_t offset, uint32_t value) {
     const char* const wrong = judge(offset, value);
     store(offset, value);
     return wrong;
   }
 
-  // The controller's side.
+  // Controller side.
 
   uint32_t cc() const { return cc_.load(); }
   uint32_t csts() const { return csts_.load(); }
@@ -64,7 +64,7 @@ class Registers {
   uint64_t admin_cq() const { return acq_.load(); }
   uint32_t admin_sq_size() const { return (aqa_.load() & 0xfff) + 1; }
   uint32_t admin_cq_size() const { return (aqa_.load() >> 16) + 1; }
-  /// Whether CC.EN went from 1 to 0 since the last call.
+  /// Returns whether CC.EN changed from 1 to 0 since the last call.
   bool take_disable() { return disabled_.load() && disabled_.exchange(false); }
 
  private:
@@ -105,7 +105,7 @@ class Registers {
       case spec::reg_intms: interrupt_mask_.fetch_or(value); return;
       case spec::reg_intmc: interrupt_mask_.fetch_and(~value); return;
       case spec::reg_cc:
-        // A disable that is followed at once by an enable must not be overlooked.
+        // A disable that is immediately followed by an enable must not be missed.
         if ((cc_.exchange(value & cc_writable) & 1) != 0 && (value & 1) == 0) disabled_.store(true);
         return;
       case spec::reg_aqa: aqa_.store(value & 0x0fff0fffu); return;

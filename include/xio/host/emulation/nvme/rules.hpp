@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Which bits of a submission queue entry a host may set: everything else is reserved or unused, and zero
+/// @brief Bits of a submission queue entry that a host may set; all others are reserved or unused and must be zero
 /// (NVM Express Base Specification 2.0, figures 87, 88 and sections 5 and 7; NVM Command Set Specification 1.0,
 /// section 3.2; Zoned Namespace Command Set Specification 1.1, section 3.4).
 
@@ -18,7 +18,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// What the entry of one command may hold.
+/// Fields that the entry of one command may use.
 struct EntryRule {
   bool known = false;
   bool data = false;  ///< the data pointer is used
@@ -29,7 +29,7 @@ struct EntryRule {
 
 namespace detail {
 
-/// Dwords 2, 3, 10, 11, 14 and 15 of commands with a range of blocks and tags.
+/// Rule for commands with a range of blocks and tags in dwords 2, 3, 10, 11, 14 and 15.
 constexpr EntryRule block_rule(bool data, uint32_t cdw12, uint32_t cdw13) {
   EntryRule rule;
   rule.known = rule.nsid = rule.fused = true;
@@ -105,7 +105,7 @@ inline EntryRule admin_rule(uint8_t opcode) {
 
 }  // namespace detail
 
-/// The rules of every opcode, of one kind of queue.
+/// Rules for all opcodes of admin or I/O queues.
 class EntryRules {
  public:
   explicit EntryRules(bool admin) : admin_(admin) {
@@ -114,15 +114,15 @@ class EntryRules {
           admin ? detail::admin_rule(static_cast<uint8_t>(opcode)) : detail::io_rule(static_cast<uint8_t>(opcode));
   }
 
-  /// What is wrong with an entry; null: nothing. `moves` says whether data is moved, where the opcode leaves it open.
-  /// Metadata lies nowhere here: the pointer to it is reserved.
+  /// Checks an entry. Returns a description of the violation, or null. There is no metadata: MPTR must be zero.
+  /// @param moves  whether the command moves data, if the opcode does not determine it
   const char* check(const nvme::Sqe& sqe, bool moves) const {
     const EntryRule& rule = rules_[sqe.cdw0 & 0xff];
     if ((sqe.cdw0 >> 10 & 0xf) != 0) return "bits 13:10 of dword 0 are reserved";
     if ((sqe.cdw0 >> 8 & 3) == 3) return "FUSE is 3";
     if ((sqe.cdw0 >> 14 & 3) == 3) return "PSDT is 3";
     if (admin_ && (sqe.cdw0 >> 14 & 3) != 0) return "an admin command with an SGL";
-    // Of an opcode that it does not know, a controller cannot tell more.
+    // The remaining fields of an unknown opcode are unknown too.
     if (!rule.known) return nullptr;
     if (!rule.fused && (sqe.cdw0 >> 8 & 3) != 0) return "a command that cannot be one of two is fused";
     if (!rule.nsid && sqe.nsid != 0) return "NSID is not used by this command";

@@ -2,9 +2,9 @@
 #pragma once
 
 /// @file
-/// @brief The numbers of the NVMe specification that the in-process controller needs, written down a second time.
+/// @brief Constants of the NVMe specification that the in-process controller uses.
 ///
-/// On purpose not taken from xio/vendors/nvme: a wrong number there must not be wrong here too.
+/// Deliberately independent of xio/vendors/nvme, so that a wrong constant there is detected.
 /// Sources: NVM Express Base Specification 2.0, NVM Command Set Specification 1.0, PCIe Transport Specification 1.0.
 
 #include <xio/config.hpp>
@@ -100,10 +100,10 @@ enum Status : uint16_t {
 constexpr uint16_t more = 1u << 13;
 constexpr uint16_t do_not_retry = 1u << 14;
 
-/// A status that the same command would meet again.
+/// Sets Do Not Retry: a retry of the command would end with the same status.
 constexpr uint16_t final_status(Status status) { return static_cast<uint16_t>(status | do_not_retry); }
 
-/// Asynchronous events: type, information and log page as they stand in dword 0 of the completion.
+/// Asynchronous events: type, information and log page as encoded in dword 0 of the completion.
 enum AsyncEvent : uint32_t {
   event_invalid_doorbell_register = 0x00010000,
   event_invalid_doorbell_value = 0x00010100,

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What the in-process NVMe controller saw: counters that one thread writes and any thread may read.
+/// @brief Statistics of the in-process NVMe controller: counters with one writer and any number of readers.
 
 #include <array>
 #include <atomic>
@@ -16,53 +16,52 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// Numbers in flight from here on share the last bucket of a histogram.
+/// Numbers in flight from this value on share the last bucket of a histogram.
 constexpr uint32_t histogram_limit = 1024;
 
-/// What happened on one queue pair number; index 0 is the admin queue. Survives deletion, re-creation and reset.
+/// Statistics of one queue identifier; 0 is the admin queue. They survive queue deletion, re-creation and reset.
 ///
-/// A command is in flight from the moment that the controller saw a tail doorbell which covers it until its CQE is
-/// posted.
+/// A command is in flight from when the controller sees a tail doorbell that covers it until its CQE is posted.
 struct QueueStatistics {
   uint64_t commands = 0;                  ///< fetched from the SQ
-  std::array<uint64_t, 256> by_opcode{};  ///< the same, by opcode
+  std::array<uint64_t, 256> by_opcode{};  ///< fetched commands by opcode
   uint64_t completions = 0;               ///< CQEs posted for commands of this SQ, duplicates not counted
-  uint64_t errors = 0;                    ///< of these: status not zero
-  uint64_t sq_doorbells = 0;              ///< changes of the SQ tail doorbell seen; see the note on NvmeStatistics
+  uint64_t errors = 0;                    ///< completions with a non-zero status
+  uint64_t sq_doorbells = 0;              ///< changes of the SQ tail doorbell seen; see NvmeStatistics
   uint64_t cq_doorbells = 0;              ///< changes of the CQ head doorbell seen
   uint64_t invalid_doorbells = 0;         ///< values beyond the queue, ignored
   uint64_t suspicious_tails = 0;          ///< tails that cover more entries than the host can know to be free
-  uint64_t suspicious_heads = 0;          ///< CQ heads beyond what was posted, ignored
+  uint64_t suspicious_heads = 0;          ///< CQ heads beyond the posted entries, ignored
   uint64_t stale_fetches = 0;             ///< entries fetched that the host had not stored (poison_fetched_entries)
   uint64_t command_id_conflicts = 0;      ///< commands whose identifier was in use
   uint64_t cq_full_stalls = 0;            ///< times that a CQE found its CQ full
-  uint64_t in_flight = 0;                 ///< now
+  uint64_t in_flight = 0;                 ///< current number
   uint64_t max_in_flight = 0;
-  /// Least number in flight just before a tail doorbell, once `watch_in_flight` saw the queue filled; ~0: no such
-  /// doorbell.
+  /// Minimum number in flight just before a tail doorbell, after the queue was filled
+  /// (NvmeController::watch_in_flight); ~0: no such doorbell.
   uint64_t low_water = ~uint64_t{0};
-  /// How often a fetched command found n commands in flight, itself included; n >= histogram_limit in the last bucket.
+  /// Number of fetches with n commands in flight, the fetched one included; n >= histogram_limit in the last bucket.
   std::vector<uint64_t> in_flight_histogram;
 };
 
-/// What happened on the whole controller.
+/// Statistics of the whole controller.
 ///
-/// Doorbells are polled, so that several stores between two looks count once. Where each store matters, count on the
-/// storing side: arch::operation_counts.mmio_stores of xio/device/arch/host does (XIO_COUNT_OPERATIONS).
+/// Doorbells are polled, so several stores between two polls count once. To count every store, use
+/// arch::operation_counts.mmio_stores of xio/device/arch/host on the storing side (XIO_COUNT_OPERATIONS).
 struct NvmeStatistics {
   std::vector<QueueStatistics> queues;  ///< by queue identifier; I/O queues begin at 1
   uint64_t in_flight = 0;               ///< I/O commands in flight now, all queues
   uint64_t max_in_flight = 0;
   uint64_t busy_queues = 0;  ///< I/O queues with commands in flight now
   uint64_t max_busy_queues = 0;
-  /// How often a fetched I/O command found n I/O queues with commands in flight, its own included.
+  /// Number of I/O command fetches with n I/O queues busy, the fetching queue included.
   std::vector<uint64_t> busy_queues_histogram;
   uint64_t bytes_read = 0;          ///< moved to host memory by Read
   uint64_t bytes_written = 0;       ///< moved from host memory by Write
-  uint64_t prp_entries = 0;         ///< data pages named by PRP1, PRP2 and lists
+  uint64_t prp_entries = 0;         ///< data pages referenced by PRP1, PRP2 and PRP lists
   uint64_t list_pages = 0;          ///< pages of PRP lists read
   uint64_t sgl_descriptors = 0;     ///< SGL descriptors read, those in the command included
-  uint64_t forced_unit_access = 0;  ///< commands with the FUA bit
+  uint64_t forced_unit_access = 0;  ///< Read and Write commands with the FUA bit
   uint64_t stray_doorbells = 0;     ///< doorbells of queues that do not exist
   uint64_t async_events = 0;        ///< Asynchronous Event Requests completed
   uint64_t enables = 0;             ///< times that CSTS.RDY became 1
@@ -80,7 +79,7 @@ struct NvmeStatistics {
 
 namespace detail {
 
-/// Counter with one writer: no read-modify-write needed.
+/// Counter with a single writer: needs no atomic read-modify-write.
 class Counter {
  public:
   void add(uint64_t n = 1) { set(get() + n); }
@@ -107,10 +106,10 @@ struct QueueCounters {
   std::array<Counter, 256> by_opcode;
   std::vector<Counter> in_flight_histogram;
   std::atomic<uint64_t> watch{0};  // generation << 32 | number in flight that counts as filled
-  uint64_t watched = 0;            // of the writer
-  bool filled = false;             // of the writer
+  uint64_t watched = 0;            // writer only
+  bool filled = false;             // writer only
 
-  /// The SQ tail advanced: `before` commands were in flight, `after` are.
+  /// Records an advance of the SQ tail, which raised the number in flight from `before` to `after`.
   void advance(uint64_t before, uint64_t after) {
     in_flight.set(after);
     max_in_flight.raise_to(after);
@@ -137,7 +136,7 @@ class NvmeCounters {
   QueueCounters& queue(size_t qid) { return *queues_[qid]; }
   size_t queue_count() const { return queues_.size(); }
 
-  /// Everything but the numbers in flight back to zero. Of the writer.
+  /// Resets everything but the current numbers in flight to zero. For the writer only.
   void reset();
   NvmeStatistics snapshot() const;
 

@@ -2,9 +2,9 @@
 #pragma once
 
 /// @file
-/// @brief Commands of which the in-process NVMe controller only moves the data (NvmeConfig::transfer_only_commands):
-/// how much that is (NVM Express Base Specification 2.0, section 7; NVM Command Set Specification 1.0, section 3.2.2;
-/// Zoned Namespace Command Set Specification 1.1, section 3.4).
+/// @brief Transfer sizes of commands whose data is moved without further effect (NvmeConfig::transfer_only_commands)
+/// (NVM Express Base Specification 2.0, section 7; NVM Command Set Specification 1.0, section 3.2.2; Zoned Namespace
+/// Command Set Specification 1.1, section 3.4).
 
 #include <cstdint>
 
@@ -34,10 +34,10 @@ inline bool known(uint8_t opcode) {
   }
 }
 
-/// Bits 1:0 of an opcode tell the direction of its data.
+/// Returns whether data moves towards the host: bits 1:0 of the opcode encode the direction.
 inline bool to_host(uint8_t opcode) { return (opcode & 3) == 2; }
 
-/// Bytes of zone descriptor extension of the namespaces here.
+/// Size of a zone descriptor extension in bytes, for all namespaces.
 constexpr uint64_t zone_extension_bytes = 64;
 
 inline uint64_t bytes(const nvme::Sqe& sqe, uint32_t block_shift) {

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What the host did that the specification forbids, as the in-process NVMe controller noticed it.
+/// @brief Violations of the specification by the host, as detected by the in-process NVMe controller.
 
 #include <cstddef>
 #include <mutex>
@@ -16,24 +16,24 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// One thing that a host must not do, whatever the controller makes of it.
+/// One violation of the specification by the host, independent of how the controller handles it.
 struct NvmeViolation {
   enum Kind {
-    memory,      ///< the controller was made to touch an address where nothing is mapped
-    pointer,     ///< an offset in a PRP, a list or an SGL that the specification excludes
+    memory,      ///< the controller had to access an unmapped address
+    pointer,     ///< an invalid offset in a PRP, a PRP list or an SGL
     reserved,    ///< a reserved field, bit or value, or a field that the command does not use, is not zero
     identifier,  ///< a command identifier that is in use, or FFFFh
-    limit,       ///< more than the controller said that it takes: MDTS, VSL and the like
-    doorbell,    ///< a doorbell that does not exist, or a value that it cannot have
+    limit,       ///< a limit that the controller reports is exceeded: MDTS, VSL, …
+    doorbell,    ///< a doorbell of a queue that does not exist, or an invalid doorbell value
     entry,       ///< a doorbell covered an entry that was not stored (NvmeConfig::poison_fetched_entries)
-    setup,       ///< a register that was written when, or as, it must not be
+    setup,       ///< an invalid register write, or one at the wrong time
   };
   Kind kind;
-  uint32_t qid;      ///< queue, 0: the admin queue
-  std::string what;  ///< for people
+  uint32_t qid;      ///< queue identifier; 0: the admin queue
+  std::string what;  ///< human-readable description
 };
 
-/// The first of them, and how many there were. Any thread may add and look.
+/// The first violations and their total number. Thread-safe.
 class NvmeViolations {
  public:
   static constexpr size_t kept = 64;
@@ -43,18 +43,18 @@ class NvmeViolations {
     ++count_;
     if (list_.size() < kept) list_.push_back({kind, qid, "queue " + std::to_string(qid) + ": " + std::move(what)});
   }
-  /// How many there were since the last take().
+  /// Number of violations since the last take().
   uint64_t count() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return count_;
   }
-  /// The first of them, up to `kept`; forgets all.
+  /// Returns the first violations, up to `kept`, and clears all.
   std::vector<NvmeViolation> take() {
     const std::lock_guard<std::mutex> lock(mutex_);
     count_ = 0;
     return std::exchange(list_, {});
   }
-  /// All that are kept, one a line; empty where there was none.
+  /// Formats the kept violations, one per line; empty if there are none.
   std::string text() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::string lines;

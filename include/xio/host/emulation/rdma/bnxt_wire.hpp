@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief NetXtreme-E as an emulated NIC reads and writes it.
+/// @brief Wire format of the emulated NetXtreme-E NIC.
 
 #include <xio/host/emulation/rdma/wire.hpp>
 #include <xio/vendors/bnxt/layout.hpp>
@@ -12,28 +12,28 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// What the NIC expects behind a send ring.
+/// Format of the table that follows a send ring.
 enum class BnxtSideTable : uint8_t {
-  psn8,   ///< entries of 8 bytes, found by the doorbell index of the send queue entry
-  psn16,  ///< entries of 16 bytes, found likewise
-  msn,    ///< words, found by the running message number
+  psn8,   ///< 8-byte entries, indexed by the doorbell index of the send queue entry
+  psn16,  ///< 16-byte entries, indexed by the doorbell index of the send queue entry
+  msn,    ///< words, indexed by the message sequence number
 };
 
-/// NetXtreme-E. The unit of a send ring is the entry of 128 bytes (fixed) or the slot of 16 bytes (variable).
-/// @tparam Mode how entries lie in the send ring
-/// @tparam Table what lies behind it
-/// @tparam PowerOfTwo whether the kernel makes no send rings of other sizes
+/// Wire format of NetXtreme-E. The unit of a send ring is the 128-byte entry (fixed) or the 16-byte slot (variable).
+/// @tparam Mode layout of entries in the send ring
+/// @tparam Table format of the table that follows it
+/// @tparam PowerOfTwo whether the kernel creates only send rings whose size is a power of two
 template <bnxt::WqeMode Mode = bnxt::WqeMode::fixed, BnxtSideTable Table = BnxtSideTable::msn, bool PowerOfTwo = false>
 struct BnxtWire : RdmaWireDefaults {
   static constexpr uint32_t cqe_bytes = 32;
   static constexpr uint8_t cq_initial_byte = 0;
-  static constexpr bool flushes = false;        ///< what comes after a failed entry gets no completion
+  static constexpr bool flushes = false;        ///< entries after a failed one get no completion
   static constexpr bool has_last_entry = true;  ///< CqeType::terminal
   static constexpr bool has_side_table = true;
   static constexpr bool doorbell_is_wide = true;  ///< 8 bytes
   static constexpr bool receive_needs_doorbell = true;
 
-  /// Where the producer stands, after the doorbell got `value`. `violation` says what is wrong with it.
+  /// Returns the producer counter after the doorbell value `value`. Sets `violation` if it is invalid.
   static uint64_t producer(const RdmaQueueConfig& config, const RdmaQueueMemory&, uint64_t value, uint64_t known,
                            std::string& violation) {
     if (PowerOfTwo && (config.sq_units & (config.sq_units - 1)) != 0) violation = "the ring's size is no power of two";
@@ -95,7 +95,7 @@ struct BnxtWire : RdmaWireDefaults {
     return work;
   }
 
-  /// Compares what the table says of an entry with what the NIC counted. @return what is wrong; empty where nothing is
+  /// Compares an entry's side table record with the NIC's counters. Returns the violation, or an empty string.
   static std::string check_side_table(const RdmaQueueConfig& config, const RdmaQueueMemory& memory,
                                       const RdmaWork& work, uint64_t messages, uint32_t& wire_psn) {
     const uint64_t packets = (work.length() + (uint64_t{1} << config.mtu_shift) - 1) >> config.mtu_shift;
@@ -103,7 +103,7 @@ struct BnxtWire : RdmaWireDefaults {
     const uint32_t next = (start + static_cast<uint32_t>(packets == 0 ? 1 : packets)) & bnxt::psn_mask;
     wire_psn = next;
     const uint32_t index = doorbell_index(config, work.index);
-    // A message table has a power of two of entries, whatever the ring has.
+    // The size of a message table is a power of two, regardless of the ring's.
     const uint64_t entry = Table == BnxtSideTable::msn ? messages & (uint64_t{config.side_entries} - 1) : index;
     if (entry >= config.side_entries) return "the table behind the ring is too small";
     uint32_t table_start = 0;
@@ -147,7 +147,7 @@ struct BnxtWire : RdmaWireDefaults {
     receive.wr_id = header.wr_id & bnxt::cqe_word::wr_id_mask;
     if ((header.type_flags_slots & 0xff) != static_cast<uint32_t>(bnxt::WqeType::receive))
       receive.fault = "no receive entry";
-    // An entry has one pointer at least.
+    // An entry has at least one pointer.
     if (slots <= bnxt::header_slots) receive.fault = "receive entry without a pointer";
     if (slots > (1u << config.rq_entry_shift) / bnxt::slot_bytes) receive.fault = "entry longer than its place";
     if (!receive.fault.empty()) return receive;
@@ -165,7 +165,7 @@ struct BnxtWire : RdmaWireDefaults {
     return violation.empty() ? end : known;
   }
 
-  /// Completions that were read. A doorbell that makes no sense is lost, as NICs drop those that come late.
+  /// Returns the consumer counter of a completion queue. Ignores an invalid doorbell, as NICs drop late ones.
   static uint64_t consumer(uint32_t entries, const uint32_t*, const uint64_t* doorbell, uint64_t known) {
     const uint64_t value = __atomic_load_n(doorbell, __ATOMIC_ACQUIRE);
     if (value == doorbell_taken) return known;
@@ -183,7 +183,7 @@ struct BnxtWire : RdmaWireDefaults {
     store(cq, index, config.cq_entries, bnxt::CqeType::requester, status(completion.outcome), 0, entry);
   }
 
-  /// What is written after the first failed entry's completion, and nothing after it.
+  /// Writes the final completion, which follows that of the first failed entry.
   static void write_last(const RdmaQueueConfig& config, uint8_t* cq, uint32_t*, uint64_t index,
                          const RdmaSendCompletion& completion) {
     bnxt::TerminalCqe entry{};
@@ -213,7 +213,7 @@ struct BnxtWire : RdmaWireDefaults {
  private:
   static constexpr bool is_fixed = Mode == bnxt::WqeMode::fixed;
 
-  /// A counter that never wraps, of the index and epoch of a doorbell. Rings need not be powers of two.
+  /// Converts index and epoch of a doorbell to a 64-bit counter. Ring sizes need not be powers of two.
   static uint64_t position(uint64_t value, bnxt::DoorbellType type, uint32_t qid, uint32_t entries, uint64_t known,
                            std::string& violation) {
     const uint64_t index = value & bnxt::doorbell_index_mask;
@@ -248,7 +248,7 @@ struct BnxtWire : RdmaWireDefaults {
     }
   }
 
-  /// Index after the entry; with entries of variable size it counts entries.
+  /// Consumer index after the entry; with entries of variable size it counts entries instead of slots.
   static uint32_t consumer_index(const RdmaQueueConfig& config, const RdmaSendCompletion& completion) {
     if (is_fixed) return doorbell_index(config, completion.work.index + 1) & 0xffff;
     return static_cast<uint32_t>(completion.messages & 0xffff);
@@ -264,12 +264,12 @@ struct BnxtWire : RdmaWireDefaults {
       case bnxt::WqeType::rdma_read: work.operation = RdmaOperation::read; return true;
       case bnxt::WqeType::compare_swap: work.operation = RdmaOperation::compare_swap; return true;
       case bnxt::WqeType::fetch_add: work.operation = RdmaOperation::fetch_add; return true;
-      // Local operations do not come from user space: how the table counts them is not known.
+      // User space posts no local operations; how the table counts them is unknown.
       default: return false;
     }
   }
 
-  /// Numbers of the verbs, which PSN tables name operations by.
+  /// Opcode number of the verbs, which identifies operations in PSN tables.
   static uint32_t verbs_number(RdmaOperation operation) {
     switch (operation) {
       case RdmaOperation::write: return 0;
@@ -284,7 +284,7 @@ struct BnxtWire : RdmaWireDefaults {
     }
   }
 
-  /// Stores a completion entry; the word with the phase comes last.
+  /// Stores a completion entry; the word with the phase is stored last.
   template <class Entry>
   static void store(uint8_t* cq, uint64_t index, uint32_t entries, bnxt::CqeType type, uint32_t status, uint32_t flags,
                     Entry& entry) {

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief ERNIC as an emulated NIC reads and writes it.
+/// @brief Wire format of the emulated ERNIC.
 
 #include <xio/host/emulation/rdma/wire.hpp>
 #include <xio/vendors/ernic/layout.hpp>
@@ -12,10 +12,10 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// ERNIC. RdmaQueueMemory::sq_record and rq_record are the producer tails in the queue pair's ring state, the consumer
-/// heads lie behind them; cq_record is rx.consumer_head of the completion queue's ring state, cq_producer
-/// rx.producer_tail. Rings have a power of two of entries.
-/// @tparam CompletesAll whether operations get completions that did not ask for one, as known devices do
+/// Wire format of ERNIC. RdmaQueueMemory::sq_record and rq_record are the producer tails in the queue pair's ring
+/// state, directly followed by the consumer heads; cq_record is rx.consumer_head of the completion queue's ring state,
+/// cq_producer is rx.producer_tail. Ring sizes are powers of two.
+/// @tparam CompletesAll whether unsignalled operations get completions too, as with known devices
 template <bool CompletesAll>
 struct BasicErnicWire : RdmaWireDefaults {
   static constexpr uint32_t cqe_bytes = sizeof(ernic::Cqe);
@@ -25,7 +25,7 @@ struct BasicErnicWire : RdmaWireDefaults {
   static constexpr bool doorbell_is_wide = false;  ///< 4 bytes
   static constexpr bool receive_needs_doorbell = true;
 
-  /// Where the producer stands, after the doorbell got `value`. `violation` says what is wrong with it.
+  /// Returns the producer counter after the doorbell value `value`. Sets `violation` if it is invalid.
   static uint64_t producer(const RdmaQueueConfig& config, const RdmaQueueMemory& memory, uint64_t value, uint64_t known,
                            std::string& violation) {
     if ((value & 0xffffff) != config.handle) violation = "doorbell names another queue pair";
@@ -87,7 +87,7 @@ struct BasicErnicWire : RdmaWireDefaults {
     receive.pieces = pointers(entry + ernic::rq_sge_offset, header.sges);
     return receive;
   }
-  /// Looks at the ring state where a doorbell asked for it.
+  /// Returns the producer counter: reads the ring state if a doorbell was rung.
   static uint64_t receive_producer(const RdmaQueueConfig& config, const RdmaQueueMemory& memory, uint64_t value,
                                    uint64_t known) {
     if (value == doorbell_taken || (value & 0xffffff) != config.handle || value >> 24 != 1u << 7) return known;
@@ -103,7 +103,7 @@ struct BasicErnicWire : RdmaWireDefaults {
     __atomic_store_n(memory.rq_record + 1, ring_index(consumer, config.rq_entries), __ATOMIC_RELEASE);
   }
 
-  /// Completions that were read. An index that no such ring has says nothing.
+  /// Returns the consumer counter of a completion queue. Ignores an invalid index.
   static uint64_t consumer(uint32_t entries, const uint32_t* record, const uint64_t*, uint64_t known) {
     uint64_t end = known;
     position(__atomic_load_n(record, __ATOMIC_ACQUIRE), entries, known, end);
@@ -143,12 +143,12 @@ struct BasicErnicWire : RdmaWireDefaults {
   }
 
  private:
-  /// Indices in a ring's state run modulo twice its entries.
+  /// Converts a counter to an index of the ring state, which is modulo twice the ring size.
   static uint32_t ring_index(uint64_t counter, uint32_t entries) {
     return static_cast<uint32_t>(counter & (uint64_t{entries} * 2 - 1));
   }
 
-  /// Makes a counter that never wraps of an index; false where the ring cannot have it.
+  /// Converts a ring index to a 64-bit counter. Returns false if the index is invalid.
   static bool position(uint32_t index, uint32_t entries, uint64_t known, uint64_t& counter) {
     if (index >= 2 * entries) return false;
     const uint64_t end = catch_up(known, index, uint64_t{entries} * 2 - 1);
@@ -166,7 +166,7 @@ struct BasicErnicWire : RdmaWireDefaults {
     return pieces;
   }
 
-  /// The numbers of the kernel's interface, not those of the verbs.
+  /// Decodes an opcode: numbers of the kernel interface, not of the verbs.
   static bool operation(ernic::Opcode opcode, RdmaWork& work) {
     switch (opcode) {
       case ernic::Opcode::rdma_write: work.operation = RdmaOperation::write; return true;
@@ -194,7 +194,7 @@ struct BasicErnicWire : RdmaWireDefaults {
     }
   }
 
-  /// Stores a completion entry, and then how far the ring is filled.
+  /// Stores a completion entry, then the producer index.
   static void store(const RdmaQueueConfig& config, uint8_t* cq, uint32_t* cq_producer, uint64_t index, uint32_t entries,
                     RdmaOutcome outcome, ernic::Cqe& entry) {
     entry.qp = config.handle;
@@ -222,7 +222,7 @@ struct BasicErnicWire : RdmaWireDefaults {
   }
 };
 
-using ErnicWire = BasicErnicWire<false>;  ///< completions for those who ask, as the interface promises
+using ErnicWire = BasicErnicWire<false>;  ///< completions for signalled operations only, as the interface specifies
 
 }  // namespace emulation
 

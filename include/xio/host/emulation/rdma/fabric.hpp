@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What connects emulated NICs of one process: queue pairs find each other by number.
+/// @brief Connects the emulated NICs of one process: routes requests by queue pair number.
 
 #include <cstdint>
 #include <map>
@@ -19,7 +19,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// A request on its way to the other side.
+/// A request to the responder.
 struct RdmaRequest {
   RdmaOperation operation = RdmaOperation::nop;
   uint32_t source_qpn = 0;
@@ -29,21 +29,21 @@ struct RdmaRequest {
   uint64_t swap_add = 0;
   uint64_t compare = 0;
   bool solicited = false;
-  const std::vector<uint8_t>* data = nullptr;  ///< of writes and sends
-  std::vector<uint8_t>* answer = nullptr;      ///< of reads and atomics; its size says how much is asked for
+  const std::vector<uint8_t>* data = nullptr;  ///< payload of writes and sends
+  std::vector<uint8_t>* answer = nullptr;      ///< result of reads and atomics; its size is the requested length
 };
 
-/// A queue pair as its peer sees it.
+/// A queue pair as seen by its peer.
 class RdmaPeer {
  public:
   virtual ~RdmaPeer() = default;
-  /// Executes a request; called under the fabric's lock, unless the peer is far.
+  /// Executes a request. Called under the fabric's lock, unless is_far().
   virtual RdmaOutcome answer(const RdmaRequest& request) = 0;
-  /// Whether it is in another process, which may be asking us at the same time.
+  /// Returns whether the queue pair is in another process, which may send a request concurrently.
   virtual bool is_far() const { return false; }
 };
 
-/// The wire between emulated NICs, and the memory that they share. Usable from several threads at once.
+/// The network between emulated NICs, and the memory that they share. Thread-safe.
 class RdmaFabric {
  public:
   MemoryKeys& keys() { return keys_; }
@@ -57,13 +57,13 @@ class RdmaFabric {
     const std::lock_guard<std::mutex> lock(mutex_);
     peers_.erase(qpn);
   }
-  /// Does `work` while no request is on its way.
+  /// Runs `work` under the lock, with no local request in progress.
   template <class Work>
   void alone(Work work) {
     const std::lock_guard<std::mutex> lock(mutex_);
     work();
   }
-  /// Hands a request to the queue pair `qpn`.
+  /// Sends a request to the queue pair `qpn`.
   RdmaOutcome send(uint32_t qpn, const RdmaRequest& request) {
     RdmaPeer* far = nullptr;
     {

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief A wire between emulated NICs of two processes.
+/// @brief Connects the emulated NICs of two processes.
 
 #include <atomic>
 #include <chrono>
@@ -21,16 +21,17 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// Which end of a link a process has.
+/// The end of a link that a process holds.
 enum class RdmaLinkEnd : uint32_t { first, second };
 
-/// Connects the fabric of this process with that of another one, through shared memory. Queue pairs keep their numbers,
-/// which must differ; addresses and keys are those of the process that registered the memory.
+/// Connects the fabrics of two processes through shared memory. Queue pairs keep their numbers, which must differ;
+/// addresses and keys are valid in the process that registered the memory.
 class RdmaFabricLink {
  public:
-  /// @param fabric  outlives the link, which outlives the work of its NICs
-  /// @param name    of the shared memory, the same for both: as "/xio-17". SharedMemory::remove() takes it away.
-  /// @param limit   how long the other process may take for a request; then it counts as not there
+  /// @param fabric  must outlive the link, which must exist until its NICs are stopped
+  /// @param name    name of the shared memory, equal in both processes, for example "/xio-17". Unlink it with
+  ///                SharedMemory::remove().
+  /// @param limit   timeout of a request; afterwards the other process counts as disconnected
   RdmaFabricLink(RdmaFabric& fabric, const std::string& name, RdmaLinkEnd end,
                  std::chrono::milliseconds limit = std::chrono::seconds(10))
       : fabric_(fabric), memory_(name, sizeof(Wires)), limit_(limit) {
@@ -50,12 +51,12 @@ class RdmaFabricLink {
     thread_.join();
   }
 
-  /// The queue pair `qpn` is one of the other process.
+  /// Adds a route: the queue pair `qpn` is in the other process.
   void add(uint32_t qpn) {
     peers_.push_back(std::make_unique<Peer>(*this, qpn));
     fabric_.add(qpn, peers_.back().get());
   }
-  /// Whether the other process has failed to answer: requests are not sent any more.
+  /// Returns whether the link is disconnected: a request failed, and no more are sent.
   bool is_cut() const { return cut_.load(); }
 
  private:
@@ -118,7 +119,7 @@ class RdmaFabricLink {
       request.answer->resize(answer.bytes);
       there = learns_->read(request.answer->data(), answer.bytes, until);
     }
-    // What is half in the pipes would be taken for something else.
+    // A partial message in a pipe would be misinterpreted as another one.
     if (!there) cut_.store(true);
     return there ? answer.outcome : RdmaOutcome::retry_exceeded;
   }
@@ -165,10 +166,10 @@ class RdmaFabricLink {
   RdmaFabric& fabric_;
   SharedMemory memory_;
   std::chrono::milliseconds limit_;
-  SharedPipe* asks_ = nullptr;      // our requests
-  SharedPipe* learns_ = nullptr;    // their answers
-  SharedPipe* is_asked_ = nullptr;  // the other side's requests
-  SharedPipe* tells_ = nullptr;     // our answers
+  SharedPipe* asks_ = nullptr;      // outgoing requests
+  SharedPipe* learns_ = nullptr;    // incoming responses
+  SharedPipe* is_asked_ = nullptr;  // incoming requests
+  SharedPipe* tells_ = nullptr;     // outgoing responses
   std::vector<std::unique_ptr<Peer>> peers_;
   std::mutex mutex_;  // one request at a time
   std::atomic<bool> cut_{false};

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What an emulated NIC does wrong on purpose.
+/// @brief Fault injection for emulated RDMA NICs.
 
 #include <cstdint>
 #include <map>
@@ -15,56 +15,56 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// Mistakes of one emulated queue pair, to be set before the operations that they concern. Usable from several threads.
+/// Faults of one emulated queue pair, to be set before the operations that they concern. Thread-safe.
 class RdmaFaultPlan {
  public:
-  /// The `number`-th operation (from 0) ends so, without having been executed.
+  /// Ends the `number`-th operation (from 0) with `outcome` without executing it.
   void fail(uint64_t number, RdmaOutcome outcome) {
     const std::lock_guard<std::mutex> lock(mutex_);
     failures_[number] = outcome;
   }
-  /// Completions are written so many passes of the NIC after their operation was executed.
+  /// Delays completions by a number of NIC passes after the execution of their operations.
   void delay(uint32_t passes) {
     const std::lock_guard<std::mutex> lock(mutex_);
     delay_ = passes;
   }
-  /// While set, no pass of the NIC writes more than one completion.
+  /// While set, limits each NIC pass to one completion.
   void one_a_pass(bool single) {
     const std::lock_guard<std::mutex> lock(mutex_);
     single_ = single;
   }
-  /// The completion of the `number`-th operation is written twice.
+  /// Writes the completion of the `number`-th operation twice.
   void duplicate(uint64_t number) {
     const std::lock_guard<std::mutex> lock(mutex_);
     duplicates_[number] = true;
   }
-  /// The completion of the `number`-th operation is not written.
+  /// Drops the completion of the `number`-th operation.
   void drop(uint64_t number) {
     const std::lock_guard<std::mutex> lock(mutex_);
     drops_[number] = true;
   }
-  /// The completion of the `number`-th operation names another queue pair.
+  /// Makes the completion of the `number`-th operation name another queue pair.
   void misname(uint64_t number) {
     const std::lock_guard<std::mutex> lock(mutex_);
     misnamed_[number] = true;
   }
-  /// The `number`-th completion of the receive queue (from 0) names another queue pair.
+  /// Makes the `number`-th completion of the receive queue (from 0) name another queue pair.
   void misname_receive(uint64_t number) {
     const std::lock_guard<std::mutex> lock(mutex_);
     misnamed_receives_[number] = true;
   }
-  /// Executes nothing while set.
+  /// While set, the NIC executes no operations and writes no send completions.
   void hold(bool held) {
     const std::lock_guard<std::mutex> lock(mutex_);
     held_ = held;
   }
-  /// While set, what gets and atomics bring becomes visible only when the device next reads local memory, which a
-  /// completion queue in other memory does not wait for.
+  /// While set, delays the results of gets and atomics until the device next reads local memory. Their completions are
+  /// not delayed, as for a completion queue in other memory than the data.
   void hold_inbound(bool held) {
     const std::lock_guard<std::mutex> lock(mutex_);
     inbound_held_ = held;
   }
-  /// Forgets all mistakes.
+  /// Removes all faults.
   void clear() {
     const std::lock_guard<std::mutex> lock(mutex_);
     failures_.clear();

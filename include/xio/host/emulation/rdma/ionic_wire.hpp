@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Pensando DSC as an emulated NIC reads and writes it.
+/// @brief Wire format of the emulated Pensando DSC.
 
 #include <xio/host/emulation/rdma/wire.hpp>
 #include <xio/vendors/ionic/layout.hpp>
@@ -12,8 +12,8 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// Pensando DSC, without lists of lengths before the pointers.
-/// @tparam Version what the kernel reports, 1 or 2: opcodes and atomics differ
+/// Wire format of Pensando DSC, without lists of lengths before the pointers.
+/// @tparam Version 1 or 2, as reported by the kernel: opcodes and atomics differ
 /// @tparam Collapsed whether the send queue's completion queue is collapsed to one entry
 template <uint32_t Version = 1, bool Collapsed = false>
 struct IonicWire : RdmaWireDefaults {
@@ -21,18 +21,18 @@ struct IonicWire : RdmaWireDefaults {
   static constexpr uint32_t cqe_bytes = 32;
   static constexpr bool collapsed = Collapsed;
   static constexpr uint8_t cq_initial_byte = 0;
-  static constexpr bool flushes = false;        ///< what comes after a failed entry gets no completion
-  static constexpr bool has_last_entry = true;  ///< says that the queue is being flushed
+  static constexpr bool flushes = false;        ///< entries after a failed one get no completion
+  static constexpr bool has_last_entry = true;  ///< reports that the queue is being flushed
   static constexpr bool has_side_table = false;
   static constexpr bool doorbell_is_wide = true;  ///< 8 bytes
   static constexpr bool receive_needs_doorbell = true;
-  static constexpr uint64_t timestamp = 0x5a1234cdef01;  ///< of all completions: 48 bits that nobody may look at
+  static constexpr uint64_t timestamp = 0x5a1234cdef01;  ///< in all completions: 48 bits that readers must ignore
 
-  /// A full ring looks like an empty one.
+  /// One entry stays free: a full ring cannot be distinguished from an empty one.
   static uint64_t capacity(const RdmaQueueConfig& config) { return config.sq_units - 1; }
   static uint64_t cq_capacity(uint32_t entries) { return entries - 1; }
 
-  /// Where the producer stands, after the doorbell got `value`. `violation` says what is wrong with it.
+  /// Returns the producer counter after the doorbell value `value`. Sets `violation` if it is invalid.
   static uint64_t producer(const RdmaQueueConfig& config, const RdmaQueueMemory&, uint64_t value, uint64_t known,
                            std::string& violation) {
     return position(value, config.qpn, config.sq_units, known, violation);
@@ -67,7 +67,7 @@ struct IonicWire : RdmaWireDefaults {
       read_atomic(entry, sges, work);
       return work;
     }
-    // Sends have their length at the same place.
+    // Sends have their length at the same offset.
     const auto head = peek<ionic::RdmaHeader>(entry + sizeof base);
     const uint32_t length = head.length.value();
     if (fills || work.operation == RdmaOperation::write || work.operation == RdmaOperation::write_immediate) {
@@ -117,7 +117,7 @@ struct IonicWire : RdmaWireDefaults {
     return violation.empty() ? end : known;
   }
 
-  /// Completions that were read. A doorbell that makes no sense is lost; 0 is one that nobody rang.
+  /// Returns the consumer counter of a completion queue. Ignores an invalid doorbell; 0: not rung yet.
   static uint64_t consumer(uint32_t entries, const uint32_t*, const uint64_t* doorbell, uint64_t known) {
     const uint64_t value = __atomic_load_n(doorbell, __ATOMIC_ACQUIRE);
     if (value == doorbell_taken || value == 0) return known;
@@ -143,7 +143,7 @@ struct IonicWire : RdmaWireDefaults {
     store_send(config, cq, index, ionic::CqeType::send_msn, failed, entry, completion.messages);
   }
 
-  /// Says that what is still posted will be flushed; names none of it.
+  /// Writes the completion that reports the flush of all posted entries without identifying them.
   static void write_last(const RdmaQueueConfig& config, uint8_t* cq, uint32_t*, uint64_t index,
                          const RdmaSendCompletion& completion) {
     write_local(config, cq, index, 0, status(RdmaOutcome::flushed), true, completion.messages);
@@ -173,7 +173,7 @@ struct IonicWire : RdmaWireDefaults {
                                           ionic::flag::inline_data | ionic::flag::signaled | ionic::flag::color |
                                           ionic::flag::spec32 | ionic::flag::spec16;
 
-  /// A counter that never wraps, of the index of a doorbell.
+  /// Converts the index of a doorbell to a 64-bit counter.
   static uint64_t position(uint64_t value, uint32_t qid, uint32_t entries, uint64_t known, std::string& violation) {
     const uint64_t index = value & 0xffff;
     if ((value >> 16 & 0xff) != 0 || value >> 48 != 0) violation = "doorbell with bits that must be zero";
@@ -242,7 +242,7 @@ struct IonicWire : RdmaWireDefaults {
   static void store_send(const RdmaQueueConfig& config, uint8_t* cq, uint64_t index, ionic::CqeType type, bool failed,
                          ionic::SendCqe& entry, [[maybe_unused]] uint64_t messages) {
     if constexpr (Collapsed) {
-      // A color that alternates says nothing either.
+      // The color carries no information: it alternates.
       entry.word = flags(config, type, failed, index & 1);
       const auto far_off = static_cast<uint32_t>((messages & 0xffffff) ^ 0x800000);
       replace_entry(cq, entry, 0, uint64_t{Be32(far_off).raw} << 32);
@@ -251,7 +251,7 @@ struct IonicWire : RdmaWireDefaults {
     }
   }
 
-  /// Stores a completion entry; the word with the color comes last.
+  /// Stores a completion entry; the word with the color is stored last.
   template <class Entry>
   static void store(const RdmaQueueConfig& config, uint8_t* cq, uint64_t index, uint32_t entries, ionic::CqeType type,
                     bool failed, Entry& entry) {

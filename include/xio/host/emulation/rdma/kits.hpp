@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief For each RDMA vendor: what device code needs to know, and the wire of the emulated NIC that understands it.
+/// @brief Kits: for each RDMA vendor, the device-side traits, the wire format of the emulated NIC and a configuration.
 
 #include <xio/device/rdma/handle.hpp>
 #include <xio/host/emulation/rdma/bnxt_wire.hpp>
@@ -20,8 +20,8 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// Where a vendor's counters lie in the words that driver and NIC share: 96 words for each of send queue, receive queue
-/// and the completion queue of each.
+/// Layout of a vendor's counters in the words that driver and NIC share: 96 words each for the send queue, the receive
+/// queue and their completion queues.
 struct RdmaWords {
   static constexpr uint32_t none = ~0u;
   static constexpr uint32_t sq = 0;
@@ -32,11 +32,11 @@ struct RdmaWords {
 
   uint32_t sq_record = none;
   uint32_t rq_record = none;
-  uint32_t cq_record = none;    ///< behind the beginning of either completion queue's words
-  uint32_t cq_producer = none;  ///< likewise
+  uint32_t cq_record = none;    ///< offset in the words of either completion queue
+  uint32_t cq_producer = none;  ///< offset in the words of either completion queue
 };
 
-/// ConnectX.
+/// Kit for ConnectX.
 template <class Variant = mlx5::Options>
 struct Mlx5Kit {
   using Vendor = mlx5::Vendor<Variant>;
@@ -50,11 +50,11 @@ struct Mlx5Kit {
     if (Variant::collapsed) config.cq_entries = 1;
     return config;
   }
-  /// Most units in flight.
+  /// Maximum number of units in flight.
   static uint32_t depth(const RdmaQueueConfig& config) { return config.sq_units; }
 };
 
-/// NetXtreme-E.
+/// Kit for NetXtreme-E.
 template <class Variant = bnxt::Options>
 struct BnxtKit {
   using Vendor = bnxt::Vendor<Variant>;
@@ -71,7 +71,7 @@ struct BnxtKit {
   static uint32_t depth(const RdmaQueueConfig& config) { return config.sq_units - 1; }
 };
 
-/// Pensando DSC.
+/// Kit for Pensando DSC.
 template <class Variant = ionic::Options>
 struct IonicKit {
   using Vendor = ionic::Vendor<Variant>;
@@ -88,7 +88,7 @@ struct IonicKit {
   static uint32_t depth(const RdmaQueueConfig& config) { return config.sq_units - 1; }
 };
 
-/// ERNIC.
+/// Kit for ERNIC.
 struct ErnicKit {
   using Vendor = ernic::Vendor;
   using Wire = ErnicWire;
@@ -104,7 +104,7 @@ struct ErnicKit {
   static uint32_t depth(const RdmaQueueConfig& config) { return config.sq_units; }
 };
 
-/// Soft-RoCE.
+/// Kit for soft-RoCE.
 template <class Variant = rxe::Options>
 struct RxeKit {
   using Vendor = rxe::Vendor<Variant>;

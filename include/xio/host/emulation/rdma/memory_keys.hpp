@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Registered memory of emulated NICs: keys, bounds and rights are checked on every access.
+/// @brief Registered memory of emulated NICs. Key, bounds and access rights are checked on every access.
 
 #include <cstdint>
 #include <cstring>
@@ -15,7 +15,7 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// What a key allows.
+/// Access rights of a key.
 namespace rdma_access {
 constexpr uint32_t local_write = 1;
 constexpr uint32_t remote_write = 2;
@@ -24,26 +24,26 @@ constexpr uint32_t remote_atomic = 8;
 constexpr uint32_t all = 15;
 }  // namespace rdma_access
 
-/// Memory that one or more NICs can reach by key. Usable from several threads at once.
+/// Memory that NICs access by key. Thread-safe.
 class MemoryKeys {
  public:
   /// Registers memory; the key serves as local and as remote key.
   uint32_t add(void* memory, uint64_t bytes, uint32_t access = rdma_access::all) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const uint32_t key = next_;
-    // Neighbouring keys are invalid, so that a key that is off by one is noticed.
+    // Neighbouring keys stay invalid to detect off-by-one keys.
     next_ += 0x11;
     regions_[key] = {reinterpret_cast<uint64_t>(memory), bytes, access};
     return key;
   }
 
-  /// Forgets a key; false where it was not known.
+  /// Removes a key. Returns false if it is unknown.
   bool remove(uint32_t key) {
     const std::lock_guard<std::mutex> lock(mutex_);
     return regions_.erase(key) != 0;
   }
 
-  /// The memory at `address`; null where the key does not cover all of it or does not allow `access`.
+  /// Returns the memory at `address`, or null if the key does not cover all of it or does not grant `access`.
   void* find(uint32_t key, uint64_t address, uint64_t bytes, uint32_t access) const {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto region = regions_.find(key);
@@ -66,8 +66,8 @@ class MemoryKeys {
   uint32_t next_ = 0x1100;
 };
 
-/// Copies as a NIC does: whole aligned 8-byte words, the last one after all others, so that somebody who polls it finds
-/// the rest.
+/// Copies like a NIC: if the target ends on an 8-byte boundary, the last word is stored after all others with release
+/// order, so that a reader that polls it sees the rest.
 inline void copy_as_device(void* to, const void* from, uint64_t bytes) {
   auto* target = static_cast<unsigned char*>(to);
   const auto* source = static_cast<const unsigned char*>(from);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief ConnectX as an emulated NIC reads and writes it.
+/// @brief Wire format of the emulated ConnectX NIC.
 
 #include <xio/host/emulation/rdma/wire.hpp>
 #include <xio/vendors/mlx5/layout.hpp>
@@ -12,10 +12,10 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// ConnectX.
+/// Wire format of ConnectX.
 /// @tparam CqeBytes 64 or 128
 /// @tparam Collapsed whether the send queue's completion queue is collapsed to one entry
-/// @tparam Stride bytes between the two registers that doorbells go to; 0: one
+/// @tparam Stride bytes between the two doorbell registers; 0: there is one
 template <uint32_t CqeBytes = 64, bool Collapsed = false, uint32_t Stride = 0>
 struct Mlx5Wire : RdmaWireDefaults {
   static constexpr uint32_t cqe_bytes = CqeBytes;
@@ -27,7 +27,7 @@ struct Mlx5Wire : RdmaWireDefaults {
   static constexpr bool doorbell_is_wide = true;  ///< 8 bytes
   static constexpr bool receive_needs_doorbell = false;
 
-  /// Where the producer stands, after the doorbell got `value`. @throws nothing; `violation` says what is wrong.
+  /// Returns the producer counter after the doorbell value `value`. Sets `violation` if it is invalid.
   static uint64_t producer(const RdmaQueueConfig& config, const RdmaQueueMemory& memory, uint64_t value, uint64_t known,
                            std::string& violation) {
     const uint32_t record = byte_swap(__atomic_load_n(memory.sq_record, __ATOMIC_ACQUIRE));
@@ -36,7 +36,7 @@ struct Mlx5Wire : RdmaWireDefaults {
     const uint32_t second = byte_swap(static_cast<uint32_t>(value >> 32));
     if (second >> 8 != config.qpn) violation = "doorbell names another queue pair";
     const uint32_t last = first >> 8 & 0xffff;
-    // The record may be ahead of the doorbell that was seen, never behind.
+    // The record may be ahead of the doorbell, never behind.
     if (((end - 1 - last) & mlx5::record_counter_mask) >= config.sq_units)
       violation = "the doorbell's entry is not covered by the doorbell record";
     return end;
@@ -116,7 +116,7 @@ struct Mlx5Wire : RdmaWireDefaults {
     return catch_up(known, byte_swap(__atomic_load_n(memory.rq_record, __ATOMIC_ACQUIRE)), mlx5::record_counter_mask);
   }
 
-  /// Completions that were read.
+  /// Returns the consumer counter of a completion queue.
   static uint64_t consumer(uint32_t, const uint32_t* record, const uint64_t*, uint64_t known) {
     return catch_up(known, byte_swap(__atomic_load_n(record, __ATOMIC_ACQUIRE)), mlx5::consumer_index_mask);
   }
@@ -178,7 +178,7 @@ struct Mlx5Wire : RdmaWireDefaults {
   static void store_send(const RdmaQueueConfig& config, uint8_t* cq, uint64_t index, mlx5::CqeOpcode opcode,
                          Entry& entry) {
     if constexpr (Collapsed) {
-      // An owner bit that alternates says nothing either.
+      // The owner bit carries no information: it alternates.
       entry.opcode_owner = static_cast<uint8_t>(static_cast<uint32_t>(opcode) << 4 | (index & 1));
       replace_entry(cq + (CqeBytes - sizeof(Entry)), entry, sizeof(Entry) - sizeof(uint64_t),
                     uint64_t{mlx5::initial_opcode_owner} << 56);

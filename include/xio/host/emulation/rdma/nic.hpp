@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief An emulated RDMA NIC: queue pairs with memory of their own, executed by a thread or step by step.
+/// @brief An emulated RDMA NIC: queue pairs with their memory, executed by a thread or step by step.
 
 #include <atomic>
 #include <cstdlib>
@@ -24,14 +24,15 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// One queue pair of an emulated NIC, with its rings, as `Kit` (rdma_kits.hpp) says.
+/// One queue pair of an emulated NIC with its rings.
+/// @tparam Kit  the vendor, see kits.hpp
 template <class Kit>
 class RdmaQueuePair {
  public:
   using Vendor = typename Kit::Vendor;
   using Wire = typename Kit::Wire;
 
-  /// @param source where rings, records, doorbells and state come from, in whole pages; empty: the process's own heap
+  /// @param source  allocator for rings, records, doorbells and state, in whole pages; empty: the process heap
   RdmaQueuePair(RdmaFabric& fabric, const RdmaQueueConfig& config, const MemorySource& source = {})
       : config_(config),
         source_(source.allocate ? source : heap_memory()),
@@ -48,7 +49,7 @@ class RdmaQueuePair {
     rdma::begin_at(state(), send(), 0, config.first_psn);
   }
 
-  /// What a kernel needs to know. Valid as long as this object is.
+  /// Handle of the send queue for kernels. Valid for the lifetime of this object.
   rdma::QueuePairHandle handle() {
     const RdmaQueueMemory m = memory();
     rdma::QueuePairHandle h{};
@@ -72,7 +73,7 @@ class RdmaQueuePair {
     return h;
   }
 
-  /// What a kernel needs to know of the receive queue. Valid as long as this object is.
+  /// Handle of the receive queue for kernels. Valid for the lifetime of this object.
   rdma::ReceiveQueueHandle receive_handle() {
     const RdmaQueueMemory m = memory();
     rdma::ReceiveQueueHandle h{};
@@ -90,11 +91,10 @@ class RdmaQueuePair {
     return h;
   }
 
-  /// Lets driver and NIC begin at other counters, before anything is posted: for tests of counters that wrap.
-  /// @param units      of the send ring
-  /// @param cq_index   of its completion queue: a multiple of twice its size, since the entries of earlier laps are
-  /// zero
-  /// @param operations with a message number
+  /// Sets the initial counters of driver and NIC, before anything is posted: for tests of counters that wrap.
+  /// @param units       counter of the send ring
+  /// @param cq_index    counter of its completion queue: a multiple of twice its size, since earlier entries are zero
+  /// @param operations  number of operations with a message number
   void start_at(uint64_t units, uint64_t cq_index, uint64_t operations) {
     const rdma::QueuePairHandle h = handle();
     QueueState& s = state();
@@ -111,8 +111,8 @@ class RdmaQueuePair {
     model_.start_at(units, cq_index, operations);
   }
 
-  /// Makes a queue pair that has failed usable again: as new, with the same number, peer and memory. No kernel uses it,
-  /// and its NIC is stopped, meanwhile. Tokens of before are forgotten.
+  /// Resets a failed queue pair to its initial state; number, peer and memory stay. Earlier tokens become invalid.
+  /// @pre no kernel uses the queue pair, and its NIC is stopped
   void recover() {
     const auto fill = [](const Memory& memory, size_t bytes, int value) { std::memset(memory.get(), value, bytes); };
     fill(cq_, size_t{config_.cq_entries} * Wire::cqe_bytes, Wire::cq_initial_byte);
@@ -124,12 +124,12 @@ class RdmaQueuePair {
     model_.reset();
   }
 
-  /// Lowers how many units may be in flight.
+  /// Limits the units in flight.
   void limit_depth(uint32_t units) { depth_ = units; }
   RdmaQueuePairModel<Wire>& model() { return model_; }
   const RdmaQueueConfig& config() const { return config_; }
   QueueState& state() { return *states_.send(); }
-  /// Units of the send ring that kernels have claimed so far.
+  /// Number of units of the send ring that kernels have claimed so far.
   uint64_t posted() const {
     const auto read = [](const uint64_t& word) { return __atomic_load_n(&word, __ATOMIC_ACQUIRE); };
     const QueueState& s = *states_.send();
@@ -138,7 +138,7 @@ class RdmaQueuePair {
     const uint64_t shared = rdma::SequencedTickets::ticket(read(states_.more()->claims), read(s.retired));
     return alone > shared ? alone : shared;
   }
-  /// Bytes from state() on that kernels change.
+  /// Number of bytes that kernels modify, starting at state().
   size_t state_bytes() const { return host::RdmaQueueStates::bytes(config_.sq_units, config_.rq_entries); }
   rdma::SendState& send() { return *states_.more(); }
 
@@ -166,7 +166,7 @@ class RdmaQueuePair {
   }
 
  private:
-  // One word for each queue, and the send queue's second.
+  // One word per queue, and the second doorbell of the send queue.
   static constexpr size_t doorbell_bytes = 4 * sizeof(uint64_t) + Wire::doorbell_stride;
   static_assert(Wire::doorbell_stride == 0 || Wire::doorbell_stride >= 4 * sizeof(uint64_t), "behind the others");
 
@@ -195,7 +195,7 @@ class RdmaQueuePair {
   RdmaQueuePairModel<Wire> model_;
 };
 
-/// Executes queue pairs: on a thread of its own after start(), else whenever pass() is called.
+/// Executes queue pairs: on a dedicated thread after start(), otherwise in each call of pass().
 class RdmaNic {
  public:
   RdmaNic() = default;
@@ -203,10 +203,10 @@ class RdmaNic {
   RdmaNic& operator=(const RdmaNic&) = delete;
   ~RdmaNic() { stop(); }
 
-  /// To be called before start(); the queue pair outlives the NIC's work.
+  /// Adds a queue pair. To be called before start(); the queue pair must exist until stop().
   void add(RdmaModel& model) { models_.push_back(&model); }
 
-  /// Every queue pair's turn, once. True where anything was done.
+  /// Runs one pass of every queue pair. Returns whether any work was done.
   bool pass() {
     bool worked = false;
     for (RdmaModel* model : models_) worked |= model->pass();

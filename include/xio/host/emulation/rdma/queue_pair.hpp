@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief One queue pair of an emulated NIC: takes entries out of the send ring, executes them, writes completions.
+/// @brief Queue pair model of an emulated NIC: fetches send entries, executes them and writes completions.
 
 #include <atomic>
 #include <cstdint>
@@ -21,30 +21,31 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// What a queue pair has seen.
+/// Statistics of a queue pair.
 struct RdmaStatistics {
-  uint64_t doorbells = 0;               ///< doorbell values taken note of; several stores can count as one
-  uint64_t operations = 0;              ///< executed, failed ones included
-  uint64_t signaled = 0;                ///< of them
-  uint64_t completions = 0;             ///< written for operations of the send queue
-  uint64_t receive_completions = 0;     ///< written for the receive queue
-  uint64_t most_in_flight = 0;          ///< operations announced and not completed
-  std::vector<std::string> violations;  ///< what no driver may do: malformed entries, overrun completion queues
+  uint64_t doorbells = 0;               ///< valid doorbell values seen; several stores can count as one
+  uint64_t operations = 0;              ///< executed operations, failed ones included
+  uint64_t signaled = 0;                ///< executed operations that were signalled
+  uint64_t completions = 0;             ///< completions written for the send queue
+  uint64_t receive_completions = 0;     ///< completions written for the receive queue
+  uint64_t most_in_flight = 0;          ///< maximum of units announced and not yet executed
+  std::vector<std::string> violations;  ///< driver errors: malformed entries, completion queue overruns
 };
 
-/// A queue pair without its vendor.
+/// Vendor-independent interface of a queue pair model.
 class RdmaModel : public RdmaPeer {
  public:
-  /// Does what there is to do now; true where anything was done. Called by one thread.
+  /// Processes doorbells, entries and completions. Returns whether any work was done. Called by one thread.
   virtual bool pass() = 0;
   virtual RdmaStatistics statistics() const = 0;
   virtual RdmaFaultPlan& faults() = 0;
   virtual void connect(uint32_t peer_qpn) = 0;
-  /// The queue pair is in error from now on: what is posted ends as flushed.
+  /// Moves the queue pair to the error state: posted operations end as flushed.
   virtual void fail() = 0;
 };
 
-/// A queue pair whose bytes `Wire` knows how to read.
+/// Queue pair model.
+/// @tparam Wire  the vendor's wire format: decodes entries and encodes completions
 template <class Wire>
 class RdmaQueuePairModel final : public RdmaModel {
  public:
@@ -62,7 +63,7 @@ class RdmaQueuePairModel final : public RdmaModel {
     const std::lock_guard<std::mutex> lock(mutex_);
     return statistics_;
   }
-  /// Begins at other counters, before anything is posted: for tests of their wrapping.
+  /// Sets the initial counters, before anything is posted: for tests of counters that wrap.
   void start_at(uint64_t sq_units, uint64_t cq_index, uint64_t messages) {
     consumer_ = producer_ = sq_units;
     cq_index_ = cq_consumer_ = cq_index;
@@ -71,8 +72,8 @@ class RdmaQueuePairModel final : public RdmaModel {
 
   void fail() override { broken_ = true; }
 
-  /// As new, with the same number and memory, which the caller has filled as for a new one. Nobody uses the queue pair,
-  /// and no pass() runs, meanwhile.
+  /// Resets the model to its initial state; number and memory stay.
+  /// @pre the caller has initialised the memory; the queue pair is unused, and no pass() runs
   void reset() {
     fabric_.alone([this] { rq_producer_ = rq_consumer_ = receive_cq_index_ = receive_cq_consumer_ = 0; });
     faults_.clear();
@@ -107,7 +108,7 @@ class RdmaQueuePairModel final : public RdmaModel {
   RdmaOutcome answer(const RdmaRequest& request) override {
     if (broken_) return RdmaOutcome::retry_exceeded;
     if (request.operation == RdmaOperation::nop) return RdmaOutcome::ok;
-    // Of an operation without data too, whose key nobody looks at.
+    // Also for an operation without data, whose key is not checked.
     const uint32_t access = required_access(request.operation);
     if ((config_.access & access) != access) return RdmaOutcome::remote_invalid;
     const bool takes = takes_receive(request.operation);
@@ -136,11 +137,11 @@ class RdmaQueuePairModel final : public RdmaModel {
   struct Pending {
     uint64_t due;
     RdmaSendCompletion completion;
-    bool is_last;  // says that the queue has ended
+    bool is_last;  // the final entry after the first failure
     bool misnamed = false;
   };
 
-  /// Data of gets on its way to memory.
+  /// Data of gets that has not been written to memory yet.
   struct Inbound {
     void* to;
     std::vector<uint8_t> data;
@@ -179,7 +180,7 @@ class RdmaQueuePairModel final : public RdmaModel {
     std::string fault = work.fault;
     if (fault.empty() && work.units > producer_ - consumer_) fault = "entry reaches beyond what the doorbell announced";
     if constexpr (Wire::has_side_table) {
-      // Once for each operation, however often it is tried.
+      // Once per operation, regardless of retries.
       if (fault.empty() && not_ready_ == 0)
         fault = Wire::check_side_table(config_, memory_, work, messages_, wire_psn_);
     }
@@ -188,12 +189,12 @@ class RdmaQueuePairModel final : public RdmaModel {
     if (outcome == RdmaOutcome::ok) outcome = fault.empty() ? execute(work) : RdmaOutcome::local_operation;
     if (outcome == RdmaOutcome::receiver_not_ready && faults_.outcome(operations_) == RdmaOutcome::ok &&
         ++not_ready_ < not_ready_limit) {
-      return false;  // tried again in a later pass
+      return false;  // retried in a later pass
     }
     not_ready_ = 0;
     const bool first_failure = outcome != RdmaOutcome::ok && !broken_;
     if (outcome != RdmaOutcome::ok) broken_ = true;
-    // An entry that makes no sense may say any length.
+    // A malformed entry may have any length.
     const uint64_t left = producer_ - consumer_;
     consumer_ += work.units == 0 ? 1 : work.units < left ? work.units : left;
     Wire::consumed(config_, memory_, consumer_);
@@ -216,7 +217,7 @@ class RdmaQueuePairModel final : public RdmaModel {
     return true;
   }
 
-  /// Receives of a queue pair in error end too, where the device says so for each.
+  /// Completes the receives of a queue pair in error as flushed, for devices that report each.
   bool flush_receives() {
     bool worked = false;
     fabric_.alone([&] {
@@ -253,7 +254,7 @@ class RdmaQueuePairModel final : public RdmaModel {
           !keys.find(piece.lkey, piece.address, piece.length, fills ? rdma_access::local_write : 0))
         return RdmaOutcome::local_protection;
     }
-    // No device takes more, whatever the pointers add up to.
+    // No device supports longer messages.
     if (work.length() > longest_message) return RdmaOutcome::local_length;
     std::vector<uint8_t> data;
     if (!fills && work.length() != 0) {
@@ -332,7 +333,7 @@ class RdmaQueuePairModel final : public RdmaModel {
   RdmaQueueMemory memory_;
   RdmaFaultPlan faults_;
   std::atomic<uint32_t> peer_{0};
-  mutable std::mutex mutex_;  // of the statistics
+  mutable std::mutex mutex_;  // protects statistics_
   RdmaStatistics statistics_;
   std::deque<Pending> pending_;
   std::vector<Inbound> inbound_;
@@ -346,7 +347,7 @@ class RdmaQueuePairModel final : public RdmaModel {
   uint64_t cq_index_ = 0;
   uint64_t cq_consumer_ = 0;
   std::atomic<bool> broken_{false};
-  // Under the fabric's lock, as answer() is called:
+  // Protected by the fabric's lock, which answer() is called under:
   uint64_t rq_producer_ = 0;
   uint64_t rq_consumer_ = 0;
   uint64_t receive_cq_index_ = 0;

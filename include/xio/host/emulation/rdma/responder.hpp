@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What an emulated NIC does with a request that reaches it: moves data, executes atomics, fills receives.
+/// @brief Responder of an emulated NIC: moves data, executes atomics, fills receives.
 
 #include <cstring>
 
@@ -13,8 +13,8 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// What a queue pair must allow its peer for an operation, even one without data (Linux,
-/// drivers/infiniband/sw/rxe/rxe_resp.c): rdma_access.
+/// Returns the access (rdma_access) that a queue pair must grant its peer for an operation, even one without data
+/// (Linux, drivers/infiniband/sw/rxe/rxe_resp.c).
 inline uint32_t required_access(RdmaOperation operation) {
   switch (operation) {
     case RdmaOperation::write:
@@ -26,11 +26,11 @@ inline uint32_t required_access(RdmaOperation operation) {
   }
 }
 
-/// The memory side of a responder. Called under the fabric's lock.
+/// Executes requests on registered memory. Called under the fabric's lock.
 struct RdmaResponder {
   MemoryKeys& keys;
 
-  /// Executes `request`, with `receive` where the operation takes one; tells in `completion` what arrived.
+  /// Executes `request`, using `receive` if the operation consumes one. Sets `bytes` or `outcome` of `completion`.
   RdmaOutcome apply(const RdmaRequest& request, const RdmaReceive& receive, RdmaReceiveCompletion& completion) {
     const auto remote = [&](uint64_t bytes, uint32_t access) {
       return keys.find(request.rkey, request.remote, bytes, access);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Soft-RoCE as an emulated NIC reads and writes it: what the kernel does with the queues.
+/// @brief Wire format of emulated soft-RoCE: how the kernel reads and writes the queues.
 
 #include <xio/host/emulation/rdma/wire.hpp>
 #include <xio/vendors/rxe/layout.hpp>
@@ -12,9 +12,9 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// Soft-RoCE. The doorbell is a word that a host proxy watches: any value makes the kernel look. RdmaQueueMemory's
-/// sq_record and rq_record are QueueHeader::producer_index of these queues, cq_record is QueueHeader::consumer_index of
-/// the completion queue, cq_producer its producer_index. Rings have a power of two of entries.
+/// Wire format of soft-RoCE. The doorbell is a word that a host proxy watches: any value makes the kernel poll the
+/// queue. RdmaQueueMemory::sq_record and rq_record are QueueHeader::producer_index of these queues, cq_record is
+/// QueueHeader::consumer_index of the completion queue, cq_producer its producer_index. Ring sizes are powers of two.
 /// @tparam CqeBytes 1 << QueueHeader::log2_entry_bytes of the completion queue
 template <uint32_t CqeBytes = 128>
 struct RxeWire : RdmaWireDefaults {
@@ -25,15 +25,15 @@ struct RxeWire : RdmaWireDefaults {
   static constexpr bool has_side_table = false;
   static constexpr bool doorbell_is_wide = false;  ///< 4 bytes
   static constexpr bool receive_needs_doorbell = false;
-  /// QueueHeader's indices lie a cache line of the kernel's from each other.
+  /// Distance between the indices of QueueHeader in words; the kernel keeps them on separate cache lines.
   static constexpr uint32_t consumer_behind_producer =
       (XIO_OFFSETOF(rxe::QueueHeader, consumer_index) - XIO_OFFSETOF(rxe::QueueHeader, producer_index)) / 4;
 
-  /// A full ring looks like an empty one.
+  /// One entry stays free: a full ring cannot be distinguished from an empty one.
   static uint64_t capacity(const RdmaQueueConfig& config) { return config.sq_units - 1; }
   static uint64_t cq_capacity(uint32_t entries) { return entries - 1; }
 
-  /// Where the producer stands, after the doorbell got any value. `violation` says what is wrong with the index.
+  /// Returns the producer counter after a doorbell of any value. Sets `violation` if the index is invalid.
   static uint64_t producer(const RdmaQueueConfig& config, const RdmaQueueMemory& memory, uint64_t, uint64_t known,
                            std::string& violation) {
     const uint32_t index = __atomic_load_n(memory.sq_record, __ATOMIC_ACQUIRE);
@@ -78,7 +78,7 @@ struct RxeWire : RdmaWireDefaults {
       work.remote = remote.remote_address;
       work.rkey = remote.rkey;
     }
-    // Packets get their address from here.
+    // The kernel takes the packets' address from iova.
     if (names_memory && wqe.iova != work.remote) work.fault = "the second remote address is not the first";
     const uint8_t* const data = entry + sizeof wqe;
     if (work.is_inline) {
@@ -117,7 +117,7 @@ struct RxeWire : RdmaWireDefaults {
     return catch_up(known, __atomic_load_n(memory.rq_record, __ATOMIC_ACQUIRE), uint64_t{config.rq_entries} - 1);
   }
 
-  /// Leaves the entry as the kernel does: whoever posts the next one there must not rely on what was there before.
+  /// Advances the consumer index and leaves the entry as the kernel does: the next post must not rely on its content.
   static void consumed(const RdmaQueueConfig& config, const RdmaQueueMemory& memory, uint64_t consumer) {
     uint8_t* const entry = sq_entry(config, memory, consumer - 1);
     const auto wqe = peek<rxe::SendWqe>(entry);
@@ -138,12 +138,12 @@ struct RxeWire : RdmaWireDefaults {
                      static_cast<uint32_t>(consumer & (config.rq_entries - 1)), __ATOMIC_RELEASE);
   }
 
-  /// Completions that were read.
+  /// Returns the consumer counter of a completion queue.
   static uint64_t consumer(uint32_t entries, const uint32_t* record, const uint64_t*, uint64_t known) {
     return catch_up(known, __atomic_load_n(record, __ATOMIC_ACQUIRE), uint64_t{entries} - 1);
   }
 
-  /// Of a failed operation the kernel reports no more than which it was and why.
+  /// Writes a send completion. For a failed operation the kernel reports only wr_id and status.
   static void write_completion(const RdmaQueueConfig& config, uint8_t* cq, uint32_t* cq_producer, uint64_t index,
                                const RdmaSendCompletion& completion) {
     const RdmaWork& work = completion.work;
@@ -158,7 +158,7 @@ struct RxeWire : RdmaWireDefaults {
     store(config, cq, cq_producer, index, config.cq_entries, completion.outcome, entry);
   }
 
-  /// The sender's number is for datagrams.
+  /// Writes a receive completion. The source QPN stays unset: it applies to datagrams only.
   static void write_receive_completion(const RdmaQueueConfig& config, uint8_t* cq, uint32_t* cq_producer,
                                        uint64_t index, const RdmaReceiveCompletion& completion) {
     rxe::Cqe entry{};
@@ -186,7 +186,7 @@ struct RxeWire : RdmaWireDefaults {
     return memory.sq + ((index & (config.sq_units - 1)) << config.sq_unit_shift);
   }
 
-  /// Why the kernel would not begin at the message's start; null where it would.
+  /// Returns why the kernel would not start at the beginning of the message, or null.
   static const char* dma_fault(const rxe::DmaState& dma) {
     if (dma.residue != dma.length) return "the residue is not the whole length";
     if (dma.current != 0) return "the first pointer in use is not the first";
@@ -230,7 +230,7 @@ struct RxeWire : RdmaWireDefaults {
     }
   }
 
-  /// Stores a completion entry, and then how far the ring is filled.
+  /// Stores a completion entry, then the producer index.
   static void store(const RdmaQueueConfig& config, uint8_t* cq, uint32_t* cq_producer, uint64_t index, uint32_t entries,
                     RdmaOutcome outcome, rxe::Cqe& entry) {
     entry.qpn = config.qpn;

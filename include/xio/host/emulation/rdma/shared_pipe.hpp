@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Bytes from one process to another through shared memory.
+/// @brief Byte pipe between processes through shared memory.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -23,10 +23,10 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// A ring of bytes in shared memory, zeroed at first. One thread of all processes writes, one reads.
+/// A byte ring in shared memory, initially zeroed. Single producer, single consumer across all processes.
 class SharedPipe {
  public:
-  /// Writes all of `bytes`; false where the reader left no room until the deadline.
+  /// Writes all of `bytes`. Returns false if the ring stays full until the deadline.
   bool write(const void* from, uint64_t bytes, const host::Timeout& until) {
     const auto* source = static_cast<const unsigned char*>(from);
     return transfer(bytes, until, [&](uint64_t done, uint64_t part) {
@@ -37,7 +37,7 @@ class SharedPipe {
       return count;
     });
   }
-  /// Reads `bytes`; false where the writer gave fewer until the deadline.
+  /// Reads all of `bytes`. Returns false if they do not arrive by the deadline.
   bool read(void* to, uint64_t bytes, const host::Timeout& until) {
     auto* target = static_cast<unsigned char*>(to);
     return transfer(bytes, until, [&](uint64_t done, uint64_t part) {
@@ -48,7 +48,7 @@ class SharedPipe {
       return count;
     });
   }
-  /// Whether there is something to read.
+  /// Returns whether there is data to read.
   bool has_data() const { return load(&written_) != load(&read_); }
 
  private:
@@ -78,11 +78,12 @@ class SharedPipe {
   alignas(64) unsigned char data_[size];
 };
 
-/// Memory that processes share by a name (shm_open(3)). Movable.
+/// Named shared memory (shm_open(3)). Movable.
 class SharedMemory {
  public:
-  /// @param name     as "/xio-test-17"; whoever comes first makes it, zeroed
-  /// @param bytes    the same for all
+  /// Opens the memory; the first process creates it, zeroed.
+  /// @param name   for example "/xio-test-17"
+  /// @param bytes  size, equal in all processes
   SharedMemory(const std::string& name, size_t bytes) : bytes_(bytes) {
     const int file = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (file < 0) fail("make or open", name, errno);
@@ -107,7 +108,7 @@ class SharedMemory {
   }
 
   void* data() const { return memory_; }
-  /// Takes the name away; who has the memory keeps it.
+  /// Unlinks the name; existing mappings stay valid.
   static void remove(const std::string& name) { ::shm_unlink(name.c_str()); }
 
  private:

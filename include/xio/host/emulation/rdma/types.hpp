@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What emulated RDMA NICs of all vendors have in common: operations, statuses, messages.
+/// @brief Vendor-independent types of emulated RDMA NICs: operations, outcomes, work requests, completions.
 
 #include <cstdint>
 #include <string>
@@ -14,9 +14,9 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-constexpr uint64_t longest_message = uint64_t{1} << 31;  ///< bytes
+constexpr uint64_t longest_message = uint64_t{1} << 31;  ///< maximum message size in bytes
 
-/// Operation that a NIC found in a send ring.
+/// Operation of a send work request.
 enum class RdmaOperation : uint8_t {
   write,
   write_immediate,
@@ -30,45 +30,45 @@ enum class RdmaOperation : uint8_t {
   nop,
 };
 
-/// How an operation ended.
+/// Outcome of an operation.
 enum class RdmaOutcome : uint8_t {
   ok,
-  local_length,        ///< message longer than the receive, or than the device takes
-  local_operation,     ///< the entry makes no sense
-  local_protection,    ///< a local key is wrong, or the memory is not within it
-  bad_response,        ///< the other side answered nonsense
-  remote_invalid,      ///< the other side did not understand
-  remote_access,       ///< a remote key is wrong, or the memory is not within it
-  remote_operation,    ///< the other side failed
-  retry_exceeded,      ///< the other side does not answer
-  receiver_not_ready,  ///< the other side has posted no receive
+  local_length,        ///< message longer than the receive buffer or than the device supports
+  local_operation,     ///< the entry is malformed
+  local_protection,    ///< a local key is invalid or does not cover the memory
+  bad_response,        ///< the responder returned an invalid response
+  remote_invalid,      ///< the responder rejected the request as invalid
+  remote_access,       ///< a remote key is invalid or does not cover the memory
+  remote_operation,    ///< the responder failed to execute the request
+  retry_exceeded,      ///< the responder does not respond
+  receiver_not_ready,  ///< the responder has posted no receive
   flushed,             ///< an earlier operation failed
 };
 
-/// A piece of local memory as an entry names it.
+/// A scatter/gather element.
 struct RdmaPiece {
   uint64_t address;
   uint32_t length;
   uint32_t lkey;
 };
 
-/// An entry of a send ring, read.
+/// Decoded entry of a send ring.
 struct RdmaWork {
   RdmaOperation operation = RdmaOperation::nop;
   bool signaled = false;
   bool solicited = false;
   bool is_inline = false;
-  uint64_t index = 0;  ///< producer counter of its first unit
+  uint64_t index = 0;  ///< ring counter of the entry's first unit
   uint32_t units = 1;
   uint64_t wr_id = 0;
   uint64_t remote = 0;
   uint32_t rkey = 0;
-  uint32_t immediate = 0;  ///< as the CPU counts; or the key to invalidate
+  uint32_t immediate = 0;  ///< immediate data in CPU byte order, or the key to invalidate
   uint64_t swap_add = 0;
   uint64_t compare = 0;
   std::vector<RdmaPiece> pieces;
   std::vector<uint8_t> bytes;  ///< inline data
-  std::string fault;           ///< why the entry cannot be right; empty where it can
+  std::string fault;           ///< why the entry is invalid; empty if it is valid
 
   uint64_t length() const {
     if (is_inline) return bytes.size();
@@ -78,7 +78,7 @@ struct RdmaWork {
   }
 };
 
-/// An entry of a receive ring, read.
+/// Decoded entry of a receive ring.
 struct RdmaReceive {
   uint64_t index = 0;
   uint64_t wr_id = 0;
@@ -86,14 +86,14 @@ struct RdmaReceive {
   std::string fault;
 };
 
-/// A completion that a NIC writes for its send queue.
+/// Completion of a send queue operation.
 struct RdmaSendCompletion {
   RdmaOutcome outcome = RdmaOutcome::ok;
   RdmaWork work;
-  uint64_t messages = 0;  ///< operations with a message number that ended, this one included
+  uint64_t messages = 0;  ///< ended operations with a message number, including this one
 };
 
-/// A completion that a NIC writes for its receive queue.
+/// Completion of a receive.
 struct RdmaReceiveCompletion {
   RdmaOutcome outcome = RdmaOutcome::ok;
   RdmaReceive receive;
@@ -104,7 +104,7 @@ struct RdmaReceiveCompletion {
   bool solicited = false;
 };
 
-/// Whether an operation changes the peer's receive queue.
+/// Returns whether an operation consumes a receive of the peer.
 inline bool takes_receive(RdmaOperation operation) {
   return operation == RdmaOperation::send || operation == RdmaOperation::send_immediate ||
          operation == RdmaOperation::send_invalidate || operation == RdmaOperation::write_immediate;

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief A queue pair's memory as an emulated NIC sees it. How its bytes are read and written is each vendor's wire
-/// (mlx5_wire.hpp and its like), which shares layouts with the device code and nothing else.
+/// @brief Memory of a queue pair as seen by an emulated NIC. Each vendor's wire format (mlx5_wire.hpp, …) decodes and
+/// encodes its bytes; it shares only layouts with the device code.
 
 #include <cstdint>
 #include <cstring>
@@ -17,28 +17,28 @@ XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 
-/// How a queue pair was made.
+/// Configuration of a queue pair.
 struct RdmaQueueConfig {
   uint32_t qpn = 0x11;
-  uint32_t handle = 0;                   ///< ERNIC's name of the queue pair
-  uint64_t cookie = 0xb0c01234567890d5;  ///< BNXT's name of the queue pair in completions; 0 would mean a stale one
-  uint32_t cqn = 0x21;                   ///< of the send queue's completion queue
+  uint32_t handle = 0;                   ///< queue pair handle of ERNIC; 0: none
+  uint64_t cookie = 0xb0c01234567890d5;  ///< queue pair handle in BNXT completions; 0 would denote a stale one
+  uint32_t cqn = 0x21;                   ///< number of the send completion queue
   uint32_t receive_cqn = 0x22;
-  uint32_t sq_units = 128;      ///< of the send ring, as the vendor counts
-  uint32_t sq_unit_shift = 6;   ///< log2 of the bytes of a unit
+  uint32_t sq_units = 128;      ///< size of the send ring in the vendor's units
+  uint32_t sq_unit_shift = 6;   ///< log2 of the unit size in bytes
   uint32_t cq_entries = 256;    ///< a power of two
   uint32_t rq_entries = 64;     ///< a power of two
-  uint32_t rq_entry_shift = 7;  ///< log2 of the bytes of an entry
+  uint32_t rq_entry_shift = 7;  ///< log2 of the entry size in bytes
   uint32_t receive_cq_entries = 128;
   uint32_t max_sges = 4;
   uint32_t max_inline = 64;
   uint32_t mtu_shift = 10;
   uint32_t first_psn = 0xabc123;
   uint32_t side_entries = 0;
-  uint32_t access = rdma_access::all;  ///< what peers may ask of the queue pair, with whatever key
+  uint32_t access = rdma_access::all;  ///< access that the queue pair grants peers, regardless of keys
 };
 
-/// The queue pair beside it, which has another name.
+/// Returns a configuration with another number, handle and cookie.
 inline RdmaQueueConfig another(RdmaQueueConfig config) {
   config.qpn ^= 1;
   config.handle ^= 1;
@@ -46,7 +46,7 @@ inline RdmaQueueConfig another(RdmaQueueConfig config) {
   return config;
 }
 
-/// What the NIC and the driver share.
+/// Memory shared by the NIC and the driver.
 struct RdmaQueueMemory {
   uint8_t* sq = nullptr;
   uint32_t* sq_record = nullptr;
@@ -65,10 +65,10 @@ struct RdmaQueueMemory {
   uint64_t* receive_cq_doorbell = nullptr;
 };
 
-/// Content of a doorbell word that the NIC has taken note of.
+/// Content of a doorbell word whose value the NIC has consumed.
 constexpr uint64_t doorbell_taken = ~uint64_t{0};
 
-/// Reads integers and layout structs out of raw bytes.
+/// Reads an integer or layout struct from raw bytes.
 template <class T>
 T peek(const uint8_t* from) {
   T value;
@@ -76,10 +76,10 @@ T peek(const uint8_t* from) {
   return value;
 }
 
-/// The counter value at or after `known` whose low bits under `mask` are `wire`.
+/// Extends a wrapped counter: returns the first value at or after `known` whose bits under `mask` equal `wire`.
 inline uint64_t catch_up(uint64_t known, uint64_t wire, uint64_t mask) { return known + ((wire - known) & mask); }
 
-/// Stores an entry so that whoever finds its word at `offset` finds the rest of it.
+/// Stores an entry; its word at `offset` is stored last, with release order, and publishes the rest.
 template <class Entry>
 void publish_entry(uint8_t* to, const Entry& entry, size_t offset) {
   uint64_t word;
@@ -93,9 +93,9 @@ void publish_entry(uint8_t* to, const Entry& entry, size_t offset) {
   __atomic_store_n(reinterpret_cast<uint64_t*>(to + offset), word, __ATOMIC_RELEASE);
 }
 
-/// As publish_entry(), over an entry that somebody may be reading. A NIC stores it at once; here whoever finds the word
-/// at `offset` to be the old or the new one, twice, read nothing of another entry between. Meanwhile the word is
-/// `none`.
+/// Like publish_entry(), but overwrites an entry that may be read concurrently, which a NIC does with one store. The
+/// word at `offset` is `none` during the update: a reader that reads equal valid words before and after the rest has
+/// read a consistent entry.
 template <class Entry>
 void replace_entry(uint8_t* to, const Entry& entry, size_t offset, uint64_t none) {
   const auto put = [to](size_t at, uint64_t word) {
@@ -110,19 +110,19 @@ void replace_entry(uint8_t* to, const Entry& entry, size_t offset, uint64_t none
   }
 }
 
-/// What a wire need not say, where its vendor does nothing special. Wires derive from it.
+/// Default members of wire formats, which derive from it.
 struct RdmaWireDefaults {
   static constexpr bool has_last_entry = false;   ///< whether write_last() follows the first failure's completion
   static constexpr uint32_t doorbell_stride = 0;  ///< bytes between the two doorbells of a send queue; 0: it has one
-  static constexpr bool collapsed = false;  ///< send completions overwrite one entry; nobody tells of reading them
+  static constexpr bool collapsed = false;        ///< send completions overwrite one entry; there is no consumer index
 
-  /// Most units of a send ring that can be told from none.
+  /// Usable units of a send ring: one less than its size if a full ring cannot be distinguished from an empty one.
   static uint64_t capacity(const RdmaQueueConfig& config) { return config.sq_units; }
-  /// Most entries of a completion queue that can be told from none.
+  /// Usable entries of a completion queue, by the same criterion.
   static uint64_t cq_capacity(uint32_t entries) { return entries; }
-  /// The NIC is done with the send ring before `consumer`.
+  /// Reports that the NIC has consumed the send ring up to, not including, `consumer`.
   static void consumed(const RdmaQueueConfig&, const RdmaQueueMemory&, uint64_t /*consumer*/) {}
-  /// The NIC is done with the receive ring before `consumer`.
+  /// Reports that the NIC has consumed the receive ring up to, not including, `consumer`.
   static void receive_consumed(const RdmaQueueConfig&, const RdmaQueueMemory&, uint64_t /*consumer*/) {}
 };
 
