@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The in-process controller is always there; tests/qemu/tester_examples.sh runs the same examples on QEMU's.
+# The in-process controller is always available; tests/qemu/tester_examples.sh runs the same examples on QEMU's.
 foreach(name first_read many_waves batch several_drives notifications first_put nvme_to_rdma)
   xio_add_example(${name} TYPED)
 endforeach()
@@ -15,12 +15,12 @@ if(XIO_MLX5DV_HEADER)
   xio_add_example(adopt_queue_pair MUST_FAIL_ARGS 4096)                                # beyond the memory
 endif()
 
-# The kernels as a GPU gets them, for all targets; no scratch memory.
+# The examples' kernels for all GPU targets; no scratch memory.
 if(XIO_BUILD_TESTS)
   xio_compile_kernels(${XIO_EXAMPLES_DIR}/kernels/kernels.hip NAME examples.kernels NIGHTLY gfx90a gfx1100 gfx1201)
   xio_nvcc_compile_test(${XIO_EXAMPLES_DIR}/kernels/kernels.hip NAME examples.kernels)
 
-  # Programs for a GPU: compiled for one target of each wave size, linked with HIP, and run, which ends with 77 without a GPU.
+  # Programs for a GPU: compiled for one target of each wave size, linked with HIP, and run; exit status 77 without a GPU.
   find_library(XIO_AMDHIP64 amdhip64 PATHS /opt/rocm/lib DOC "HIP's runtime (Debian: libamdhip64-dev)")
   set(missing "${XIO_HIP_MISSING}")
   if(NOT missing AND NOT XIO_AMDHIP64)

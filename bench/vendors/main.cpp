@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief xio-vendors: what a post and a poll cost with each kind of queue, side by side. docs/xio-vendors.md describes
-/// it.
+/// @brief xio-vendors: compares the cost of a post and a poll for each kind of queue; see docs/xio-vendors.md.
 
 #include <cstdio>
 #include <exception>

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Command-line flags whose errors say what is accepted.
+/// @brief Command-line flags whose error messages state what is accepted.
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
@@ -16,16 +16,17 @@
 
 namespace tester {
 
-/// For flags that take any number.
+/// Maximum of flags that take any number.
 constexpr uint64_t any_number = std::numeric_limits<uint64_t>::max();
 
-/// Adds the flags of a sub-command when its name is met: making those of all of them takes longer than many a run.
+/// Adds the flags of a sub-command when its name is parsed: creating the flags of all sub-commands takes longer than
+/// many runs.
 template <class AddFlags>
 void when_chosen(CLI::App* command, AddFlags add_flags) {
   command->preparse_callback([add_flags](size_t) { add_flags(); });
 }
 
-/// Adds a flag that takes a whole number from `least` to `most`; K, M and G may follow.
+/// Adds a flag that takes an integer from `least` to `most`, with an optional suffix K, M or G.
 template <class Number>
 CLI::Option* add_number(CLI::App& app, const std::string& flag, Number& to, uint64_t least, uint64_t most,
                         const std::string& help) {
@@ -55,7 +56,7 @@ inline CLI::Option* add_json(CLI::App& app, std::string& to) {
       ->type_name("FILE");
 }
 
-/// The items of a list with commas in between, none of them empty.
+/// Items of a comma-separated list, none of them empty.
 /// @param flag  for the message of the CLI::ValidationError
 inline std::vector<std::string> split_list(const std::string& flag, const std::string& text) {
   std::vector<std::string> items(1);
@@ -73,7 +74,7 @@ inline std::vector<std::string> split_list(const std::string& flag, const std::s
   return items;
 }
 
-/// Adds a flag that takes seconds, with a fraction or without.
+/// Adds a flag that takes seconds, optionally with a fraction.
 inline CLI::Option* add_seconds(CLI::App& app, const std::string& flag, double& to, const std::string& help) {
   const auto parse = [flag, &to](const std::string& text) {
     size_t used = 0;
@@ -88,7 +89,7 @@ inline CLI::Option* add_seconds(CLI::App& app, const std::string& flag, double& 
   return app.add_option_function<std::string>(flag, parse, help)->type_name("SECONDS");
 }
 
-/// Adds a flag that takes the first state of a 32-bit register.
+/// Adds a flag that takes the initial state of a 32-bit shift register.
 inline CLI::Option* add_lfsr_seed(CLI::App& app, const std::string& flag, std::optional<uint32_t>& to,
                                   const std::string& help) {
   const auto parse = [flag, &to](const std::string& text) {
@@ -100,7 +101,7 @@ inline CLI::Option* add_lfsr_seed(CLI::App& app, const std::string& flag, std::o
   return app.add_option_function<std::string>(flag, parse, help)->type_name("N");
 }
 
-/// Adds a flag that takes one of a few words.
+/// Adds a flag that takes one of a set of words.
 template <class Value>
 CLI::Option* add_choice(CLI::App& app, const std::string& flag, Value& to,
                         const std::vector<std::pair<std::string, Value>>& words, const std::string& help) {

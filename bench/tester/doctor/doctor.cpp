@@ -85,7 +85,7 @@ void print_doorbells(const DoorbellView& view) {
 }
 
 DoorbellView view_doorbells(const doctor::Machine& machine, const std::string& probe) {
-  // Who names a drive to try it on is answered by the runtimes themselves.
+  // With a drive to probe, the GPU runtimes themselves are queried.
   const xio::host::FoundGpu gpu = probe.empty() ? doctor::gpu_for_doorbells(machine) : xio::host::find_gpu();
   if (probe.empty() || !gpu.runtime) return doctor::view_doorbells(gpu, nullptr);
   xio::host::VfioNvme controller(xio::host::parse_vfio_spec(probe));
@@ -131,7 +131,7 @@ int run_doctor(const DoctorOptions& options) {
     reports.push_back(doctor::check_mode(machine, mode));
     asked_for_work = asked_for_work && (options.modes.empty() || reports.back().works());
   }
-  // Where only some modes are asked for, the GPU's must be one of them.
+  // If modes are given, doorbells are shown only if "gpu" is one of them.
   const auto& asked = options.modes;
   const bool with_gpu =
       asked.empty() || !options.probe.empty() || std::find(asked.begin(), asked.end(), "gpu") != asked.end();

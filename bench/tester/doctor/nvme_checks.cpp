@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Modes in which a drive of this machine is driven: vfio and kernel-shared.
+// Modes that drive an NVMe controller of this machine: vfio and kernel-shared.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -39,7 +39,7 @@ std::string owner_of(const PciFunction& pci) {
   return driver.empty() ? "it has no driver" : "it is with the driver " + driver;
 }
 
-/// Whether there are any.
+/// Adds the uses of the controller's block devices as obstacles; returns whether there are any.
 bool add_uses(const Machine& machine, const PciFunction& pci, std::vector<Obstacle>& obstacles) {
   const size_t before = obstacles.size();
   const auto calls = machine.calls();
@@ -137,7 +137,7 @@ ModeReport check_vfio(const Machine& machine) {
 
 namespace {
 
-/// With the way in which this machine gets parameters of its kernel.
+/// Adds the findings as obstacles, with this machine's command for kernel parameters.
 void add_found(const Machine& machine, const xio::host::ListSharingFindings& found, std::vector<Obstacle>& obstacles) {
   for (const xio::host::SharingObstacle& one : found.obstacles) {
     const bool boots = !one.boot_parameter.empty();
@@ -174,7 +174,7 @@ DeviceReport check_shared_device(const Machine& machine, const PciFunction& pci,
   return report;
 }
 
-/// Controllers of the driver's that no PCI function is.
+/// Adds controllers of the driver that are not PCI functions.
 void add_fabrics(const Machine& machine, std::vector<DeviceReport>& devices) {
   const auto calls = machine.calls();
   for (const std::string& name : xio::host::detail::names_in(calls->sysfs() + "/class/nvme")) {

@@ -35,7 +35,7 @@ std::optional<Launcher> find_launcher(const Environment& environment) {
   for (const Variables& variables : known_launchers) {
     const char* const rank = environment(variables.rank);
     const char* const size = environment(variables.size);
-    // A job's own script has the size alone.
+    // A job's batch script has only the size.
     if (rank == nullptr || size == nullptr) continue;
     Launcher found{variables.launcher, number_of(variables.rank, rank), number_of(variables.size, size)};
     if (found.rank >= found.size)

@@ -79,7 +79,7 @@ void plan_lanes(const NvmeOptions& o, uint32_t gpu_wave_size, NvmePlan& plan) {
 }
 
 void plan_buffers(const NvmeOptions& o, NvmePlan& plan) {
-  // Small operations do not cross a page, large ones begin at one.
+  // Small operations do not cross a page; large ones begin at a page boundary.
   uint64_t step = plan.block_bytes;
   while (step < plan.operation_bytes && step < 4096) step *= 2;
   plan.buffer_bytes = (plan.operation_bytes + step - 1) / step * step;
@@ -131,7 +131,7 @@ std::vector<xio::host::NvmeQueue> create_queues(const NvmeOptions& options, Nvme
   plan.last_queue_id = queues.back().qid();
   const xio::host::QueuePlan& made = queues.front().plan();
   plan.depth = std::min(plan.depth, made.depth);
-  // A wave cannot have more in flight than its share of the depth.
+  // A wave cannot have more operations in flight than its share of the depth.
   plan.batch = std::min(plan.batch, std::max(plan.depth / plan.waves, 1u));
   plan.active_lanes = std::min(plan.depth, plan.lanes_per_queue);
   plan.commands_per_operation = (options.lbas_per_io + made.max_blocks - 1) / made.max_blocks;

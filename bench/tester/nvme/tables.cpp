@@ -204,7 +204,7 @@ void print_verification(const NvmeReport& report) {
 double step_ns(const PhaseResult& phase, uint32_t step) {
   const auto& ticks = phase.steps.ticks;
   uint64_t own = ticks[step];
-  // The doorbell of the completion queue is rung while it is being polled.
+  // The completion queue's doorbell is rung during polling.
   if (step == static_cast<uint32_t>(xio::telemetry::Step::cq_poll))
     own -= ticks[static_cast<uint32_t>(xio::telemetry::Step::cq_doorbell)];
   return phase.per_operation(own) * (1e9 / static_cast<double>(xio::arch::clock_hz));
@@ -219,7 +219,7 @@ std::string status_text(xio::Status status) {
 }
 
 void print_tables(const NvmeReport& report) {
-  if (report.options->json == "-") return;  // standard output is the JSON's
+  if (report.options->json == "-") return;  // standard output is used for JSON
   print_setup(report);
   if (!report.phases.empty()) print_figures(report);
   if (report.options->substep_timing) print_steps(report);

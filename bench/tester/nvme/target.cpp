@@ -19,7 +19,7 @@ bool begins_with(const std::string& text, const std::string& start) {
   return text.compare(0, start.size(), start) == 0;
 }
 
-// PCI identifiers of QEMU's controller, in whatever machine it is.
+// PCI identifiers of QEMU's controller in any machine.
 constexpr uint32_t red_hat = 0x1b36;
 constexpr uint32_t qemu_nvme = 0x0010;
 

@@ -116,7 +116,7 @@ void print_costs(const RdmaReport& report) {
   Table table;
   table.add({"size", "doorbells", report.provider->seen_by, "all registers", "releases", "acquires", "atomics",
              "CPU us", "completions per batch"});
-  // What a GPU stores, it does not count.
+  // Stores are not counted on a GPU.
   const auto stored = [&](const RdmaResult& r, uint64_t what) {
     return report.options->executes ? std::string("-") : fixed(r.per_operation(what), 4);
   };
@@ -185,7 +185,7 @@ void print_histogram(const RdmaReport& report) {
   }
 }
 
-/// Where data arrives.
+/// The side that receives data.
 const char* receiving_side(const RdmaOptions& o) {
   if (o.role == RdmaRole::alone) return "the receiving side";
   if (o.verb == RdmaVerb::fetch_add) return "the client's side, and the sums on the server's";
@@ -223,10 +223,10 @@ void print_outcome(const RdmaReport& report) {
 }  // namespace
 
 void print_tables(const RdmaReport& report) {
-  if (report.options->json == "-") return;  // standard output is the JSON's
+  if (report.options->json == "-") return;  // standard output is used for JSON
   if (!report.results.empty()) {
     print_setup(report);
-    // The requester alone has posted anything.
+    // Only the requester posts operations.
     const bool requests = report.options->role != RdmaRole::server;
     if (requests) print_latency(report);
     print_spread(report, "throughput, MB/s", &RdmaRun::megabytes_per_second, 1);

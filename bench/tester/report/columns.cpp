@@ -12,13 +12,13 @@ namespace tester {
 
 namespace {
 
-/// A figure with so many digits after the point.
+/// A figure with `Digits` decimals.
 template <double Figures::* Member, int Digits>
 std::string figure(const ReportRow& row) {
   return row.figures ? fixed((*row.figures).*Member, Digits) : "";
 }
 
-/// The same where not every row has it.
+/// A figure that not every row has, with `Digits` decimals.
 template <std::optional<double> Figures::* Member, int Digits>
 std::string later_figure(const ReportRow& row) {
   if (!row.figures) return "";
@@ -55,7 +55,7 @@ template <double Figures::* Member>
 std::string added(const ReportRow& row) {
   return row.shape.device_us && row.figures ? fixed((*row.figures).*Member - *row.shape.device_us, 2) : "";
 }
-/// Population standard deviation over the runs of a row; nothing where there was one.
+/// Population standard deviation over the runs of a row; empty for a single run.
 std::string spread_of_runs(const ReportRow& row, double factor, int digits) {
   if (row.iops_of_runs.size() < 2) return "";
   xio::host::Moments moments;

@@ -5,7 +5,7 @@
 
 #include "tester/cli/errors.hpp"
 
-// Puts a file into the program. The build names the files; where it could not compile for a kind of GPU, it names none.
+// Embeds a file in the program. The build defines the file names; a GPU type that it could not compile for has none.
 #define XIO_EMBED(name, file)                   \
   asm(".pushsection .rodata, \"a\"\n"           \
       ".balign 4096\n" name ": .incbin \"" file \
@@ -55,7 +55,7 @@ std::string image_targets() {
 }
 
 bool has_image(const std::string& target) {
-  // PTX is for a GPU and for all later ones.
+  // PTX runs on its target and on all later GPUs.
   const std::string nvidia = XIO_TESTER_NVIDIA_TARGET;
   if (is_nvidia(target)) return !nvidia.empty() && std::stoi(target.substr(3)) >= std::stoi(nvidia.substr(3));
   return (", " + std::string(XIO_TESTER_AMD_TARGETS) + ",").find(", " + target + ",") != std::string::npos;
