@@ -123,7 +123,7 @@ expect 2 "--mode" doctor --mode nvme
 expect 2 "--controller Emulated is not accepted; qemu[:key=value,...], emulated" nvme-ep --controller Emulated --read-io 4
 expect 2 "--controller nvme0n1 is not accepted" nvme-ep --controller nvme0n1 --read-io 4
 expect 2 "is not a PCI address" nvme-ep --controller vfio:nvme0 --read-io 4
-expect 2 "is not there" nvme-ep --controller /dev/nvme4095 --read-io 4
+expect 2 "does not exist" nvme-ep --controller /dev/nvme4095 --read-io 4
 expect 2 "not found" nvme-ep --controller qemu:binary=/nowhere/qemu --read-io 4
 for keys in lba=1000 size=0 queues=0 colour=red delay=50-5 delay=5- lba=512,,size=1M size; do
   expect 2 "emulated" nvme-ep --controller "emulated:$keys" --read-io 4

@@ -68,7 +68,7 @@ expect 77 "queues lie where the device's driver, or the model, puts them; 0 and 
   rdma-ep --executor host --memory-mode 9 --iterations 1
 
 if command -v "${XIO_QEMU:-qemu-system-x86_64}" >/dev/null; then
-  expect 77 "reaches its own memory alone: GPU memory is not offered here" nvme-ep --executor host --controller qemu --read-io 4 --memory-mode 8
+  expect 77 "can access only its own memory; GPU memory is not supported" nvme-ep --executor host --controller qemu --read-io 4 --memory-mode 8
 fi
 export XIO_FAKE_GPU_HIDDEN=1
 expect 77 "the CPU does not reach the memory of this GPU" nvme-ep --executor host --controller emulated --read-io 4 --memory-mode 1

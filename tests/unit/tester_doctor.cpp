@@ -197,7 +197,7 @@ TEST_CASE("kernel-shared: every refusal") {
   machine.configuration = 0x460000;
   only("/dev/nvme0: the kernel has not enabled it");
   machine.configuration = 0x470001;
-  only("/dev/nvme0: the kernel runs it with entries of 128 and 16 bytes; only 64 and 16 are known");
+  only("/dev/nvme0: the kernel runs it with entries of 128 and 16 bytes; only 64 and 16 are supported");
   machine.configuration = ~0u;
   only("/dev/nvme0: it is gone: its registers read as all ones");
   machine.configuration = 0x460001;

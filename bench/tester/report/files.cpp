@@ -30,7 +30,7 @@ constexpr const char* endings[] = {"md", "csv", "json", "html"};
 bool plot(const std::string& folder) {
   const char* const chosen = std::getenv("XIO_PYTHON");
   const std::string python = chosen == nullptr || *chosen == 0 ? "python3" : chosen;
-  const std::string success = "it ended with status 0";
+  const std::string success = "exited with status 0";
   try {
     xio::host::ChildProcess child(
         {python, {data_path("plot_report.py", XIO_PLOT_SCRIPT), folder + "/report.json", folder}, {}});

@@ -57,9 +57,13 @@ using Le16 = uint16_t;             ///< 16 bits, little-endian
 using Le32 = uint32_t;             ///< 32 bits, little-endian
 using Le64 = uint64_t;             ///< 64 bits, little-endian
 
-static_assert(sizeof(Be16) == 2 && alignof(Be16) == alignof(uint16_t), "a word and nothing else");
-static_assert(sizeof(Be32) == 4 && alignof(Be32) == alignof(uint32_t), "a word and nothing else");
-static_assert(sizeof(Be64) == 8 && alignof(Be64) == alignof(uint64_t), "a word and nothing else");
-static_assert(Be32(0x01020304u).raw == 0x04030201u && Be32(0x01020304u).value() == 0x01020304u, "the bytes turn round");
+static_assert(sizeof(Be16) == 2 && alignof(Be16) == alignof(uint16_t),
+              "must have the size and alignment of the integer");
+static_assert(sizeof(Be32) == 4 && alignof(Be32) == alignof(uint32_t),
+              "must have the size and alignment of the integer");
+static_assert(sizeof(Be64) == 8 && alignof(Be64) == alignof(uint64_t),
+              "must have the size and alignment of the integer");
+static_assert(Be32(0x01020304u).raw == 0x04030201u && Be32(0x01020304u).value() == 0x01020304u,
+              "the bytes must be swapped");
 
 XIO_NAMESPACE_END

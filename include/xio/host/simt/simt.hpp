@@ -49,7 +49,7 @@ namespace detail {
 
 inline void check(const Grid& grid) {
   if (grid.wave_size != 1 && grid.wave_size != 8 && grid.wave_size != 32 && grid.wave_size != 64) {
-    throw host::Error("a wave of " + std::to_string(grid.wave_size) + " lanes cannot be run; use 1, 8, 32 or 64");
+    throw host::Error("a wave of " + std::to_string(grid.wave_size) + " lanes is not supported; use 1, 8, 32 or 64");
   }
   if (grid.blocks == 0 || grid.threads_per_block == 0) {
     throw host::Error("an empty grid cannot be launched; use at least one block of one thread");

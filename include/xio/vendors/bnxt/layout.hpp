@@ -109,7 +109,7 @@ struct alignas(16) Sge {
   uint32_t lkey;     ///< local key
   uint32_t length;   ///< bytes
 };
-static_assert(sizeof(Sge) == 16, "a pointer has 16 bytes");
+static_assert(sizeof(Sge) == 16, "an SGE has 16 bytes");
 static_assert(XIO_OFFSETOF(Sge, lkey) == 8 && XIO_OFFSETOF(Sge, length) == 12, "offsets as in bnxt_re-abi.h");
 
 /// First slot of a receive queue entry; the second slot is unused.

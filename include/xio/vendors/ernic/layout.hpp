@@ -164,7 +164,7 @@ struct alignas(16) Sge {
   uint32_t length;   ///< bytes
   uint32_t lkey;     ///< local key
 };
-static_assert(sizeof(Sge) == 16, "a pointer has 16 bytes");
+static_assert(sizeof(Sge) == 16, "an SGE has 16 bytes");
 static_assert(XIO_OFFSETOF(Sge, length) == 8 && XIO_OFFSETOF(Sge, lkey) == 12, "offsets as in vmw_pvrdma-abi.h");
 
 /// First 16 bytes of a receive queue entry; the SGEs follow.

@@ -106,7 +106,7 @@ struct alignas(16) Sge {
   Be32 length;   ///< bytes
   Be32 lkey;     ///< local key
 };
-static_assert(sizeof(Sge) == 16, "a pointer has 16 bytes");
+static_assert(sizeof(Sge) == 16, "an SGE has 16 bytes");
 static_assert(XIO_OFFSETOF(Sge, length) == 8 && XIO_OFFSETOF(Sge, lkey) == 12, "offsets as in ionic_fw_types.h");
 
 /// Bytes 16 to 47 of atomics, of both versions.

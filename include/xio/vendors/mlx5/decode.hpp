@@ -18,7 +18,7 @@ namespace mlx5 {
 /// @tparam EntryBytes 64 or 128, as the queue was created
 template <uint32_t EntryBytes = 64>
 struct CompletionDecoder {
-  static_assert(EntryBytes == 64 || EntryBytes == 128, "sizes that the device knows");
+  static_assert(EntryBytes == 64 || EntryBytes == 128, "CQEs have 64 or 128 bytes");
   static constexpr uint32_t entry_bytes = EntryBytes;
   static constexpr uint32_t base = EntryBytes - sizeof(Cqe);              ///< offset of the Cqe in the entry
   static constexpr uint32_t word_offset = EntryBytes - sizeof(uint64_t);  ///< offset of the 8 bytes with the owner bit

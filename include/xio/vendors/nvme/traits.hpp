@@ -53,7 +53,7 @@ struct Traits {
   /// The library's status of an entry.
   XIO_HOST_DEVICE static constexpr Status status(const Cqe& entry) { return to_status(status_field(entry)); }
 };
-static_assert(require_vendor<Traits>(), "NVMe is a vendor like the others");
+static_assert(require_vendor<Traits>(), "nvme::Traits must meet the requirements of a vendor");
 
 }  // namespace nvme
 

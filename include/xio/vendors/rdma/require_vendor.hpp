@@ -196,95 +196,95 @@ XIO_HOST_DEVICE constexpr bool require_vendor() {
   using member::is;
   using member::is_flag;
   using member::is_set;
-  static_assert(is<Name, V, const char* const>, "RDMA vendor: name is to be a static constexpr const char*");
-  static_assert(is_flag<PowerOfTwo, V>, "RDMA vendor: power_of_two is to be a static constexpr bool");
-  static_assert(is_flag<Wraps, V>, "RDMA vendor: wraps is to be a static constexpr bool");
-  static_assert(is_flag<CountsOperations, V>, "RDMA vendor: counts_operations is to be a static constexpr bool");
-  static_assert(is_flag<HasFlushCompletions, V>, "RDMA vendor: has_flush_completions is to be a static constexpr bool");
-  static_assert(is_flag<HasNop, V>, "RDMA vendor: has_nop is to be a static constexpr bool");
+  static_assert(is<Name, V, const char* const>, "RDMA vendor: name must be a static constexpr const char*");
+  static_assert(is_flag<PowerOfTwo, V>, "RDMA vendor: power_of_two must be a static constexpr bool");
+  static_assert(is_flag<Wraps, V>, "RDMA vendor: wraps must be a static constexpr bool");
+  static_assert(is_flag<CountsOperations, V>, "RDMA vendor: counts_operations must be a static constexpr bool");
+  static_assert(is_flag<HasFlushCompletions, V>, "RDMA vendor: has_flush_completions must be a static constexpr bool");
+  static_assert(is_flag<HasNop, V>, "RDMA vendor: has_nop must be a static constexpr bool");
   static_assert(is_flag<FenceAfterMemoryOperation, V>,
-                "RDMA vendor: fence_after_memory_operation is to be a static constexpr bool");
+                "RDMA vendor: fence_after_memory_operation must be a static constexpr bool");
   static_assert(is_flag<DoorbellRepeatsEntry, V>,
-                "RDMA vendor: doorbell_repeats_entry is to be a static constexpr bool");
-  static_assert(is_flag<HasSendRecord, V>, "RDMA vendor: has_send_record is to be a static constexpr bool");
-  static_assert(is_flag<HasSendDoorbell, V>, "RDMA vendor: has_send_doorbell is to be a static constexpr bool");
-  static_assert(is_flag<DoorbellIsServed, V>, "RDMA vendor: doorbell_is_served is to be a static constexpr bool");
-  static_assert(is_flag<HasReceiveRecord, V>, "RDMA vendor: has_receive_record is to be a static constexpr bool");
-  static_assert(is_flag<HasReceiveDoorbell, V>, "RDMA vendor: has_receive_doorbell is to be a static constexpr bool");
-  static_assert(is_flag<HasCqRecord, V>, "RDMA vendor: has_cq_record is to be a static constexpr bool");
-  static_assert(is_flag<HasCqDoorbell, V>, "RDMA vendor: has_cq_doorbell is to be a static constexpr bool");
-  static_assert(is_flag<HasCollapsedCq, V>, "RDMA vendor: has_collapsed_cq is to be a static constexpr bool");
-  static_assert(is_flag<HasSideTable, V>, "RDMA vendor: has_side_table is to be a static constexpr bool");
+                "RDMA vendor: doorbell_repeats_entry must be a static constexpr bool");
+  static_assert(is_flag<HasSendRecord, V>, "RDMA vendor: has_send_record must be a static constexpr bool");
+  static_assert(is_flag<HasSendDoorbell, V>, "RDMA vendor: has_send_doorbell must be a static constexpr bool");
+  static_assert(is_flag<DoorbellIsServed, V>, "RDMA vendor: doorbell_is_served must be a static constexpr bool");
+  static_assert(is_flag<HasReceiveRecord, V>, "RDMA vendor: has_receive_record must be a static constexpr bool");
+  static_assert(is_flag<HasReceiveDoorbell, V>, "RDMA vendor: has_receive_doorbell must be a static constexpr bool");
+  static_assert(is_flag<HasCqRecord, V>, "RDMA vendor: has_cq_record must be a static constexpr bool");
+  static_assert(is_flag<HasCqDoorbell, V>, "RDMA vendor: has_cq_doorbell must be a static constexpr bool");
+  static_assert(is_flag<HasCollapsedCq, V>, "RDMA vendor: has_collapsed_cq must be a static constexpr bool");
+  static_assert(is_flag<HasSideTable, V>, "RDMA vendor: has_side_table must be a static constexpr bool");
   static_assert(is<DoorbellStride, V, const uint32_t>,
-                "RDMA vendor: doorbell_stride is to be a static constexpr uint32_t, 0 where there is one register");
+                "RDMA vendor: doorbell_stride must be a static constexpr uint32_t, 0 where there is one register");
 
-  static_assert(is<UnitShift, V, uint32_t>, "RDMA vendor: unit_shift(shape) is to return a uint32_t");
-  static_assert(is<Units, V, uint32_t>, "RDMA vendor: Send::units(shape, work, payload) is to return a uint32_t");
-  static_assert(is<Check, V, Status>, "RDMA vendor: Send::check(shape, work, payload) is to return a Status");
+  static_assert(is<UnitShift, V, uint32_t>, "RDMA vendor: unit_shift(shape) must return a uint32_t");
+  static_assert(is<Units, V, uint32_t>, "RDMA vendor: Send::units(shape, work, payload) must return a uint32_t");
+  static_assert(is<Check, V, Status>, "RDMA vendor: Send::check(shape, work, payload) must return a Status");
   static_assert(is<Encode, V, uint64_t>,
-                "RDMA vendor: Send::encode(shape, work, payload, place, sink) is to return the first 8 bytes");
-  static_assert(is<CheckReceive, V, Status>, "RDMA vendor: Receive::check(shape, payload) is to return a Status");
+                "RDMA vendor: Send::encode(shape, work, payload, place, sink) must return the first 8 bytes");
+  static_assert(is<CheckReceive, V, Status>, "RDMA vendor: Receive::check(shape, payload) must return a Status");
   static_assert(is<EncodeReceive, V, void>,
-                "RDMA vendor: Receive::encode(shape, payload, place, sink) is to return nothing");
+                "RDMA vendor: Receive::encode(shape, payload, place, sink) must return nothing");
   static_assert(is<GetProgress, V, Progress>,
-                "RDMA vendor: progress(shape, known, completion, read) is to return a Progress");
+                "RDMA vendor: progress(shape, known, completion, read) must return a Progress");
 
-  static_assert(is_flag<ByIndex, V>, "RDMA vendor: Completions::by_index is to be a static constexpr bool");
+  static_assert(is_flag<ByIndex, V>, "RDMA vendor: Completions::by_index must be a static constexpr bool");
   static_assert(is<EntryBytes, V, const uint32_t>,
-                "RDMA vendor: Completions::entry_bytes is to be a static constexpr uint32_t");
+                "RDMA vendor: Completions::entry_bytes must be a static constexpr uint32_t");
   static_assert(is<WordOffset, V, const uint32_t>,
-                "RDMA vendor: Completions::word_offset is to be a static constexpr uint32_t");
+                "RDMA vendor: Completions::word_offset must be a static constexpr uint32_t");
   static_assert(is_set<ByIndex, V> || is<IsNew, V, bool>,
-                "RDMA vendor: Completions::is_new(word, index, entries) is to return a bool");
+                "RDMA vendor: Completions::is_new(word, index, entries) must return a bool");
   static_assert(is<Decode, V, WorkCompletion>,
-                "RDMA vendor: Completions::decode(word, read) is to return a WorkCompletion");
+                "RDMA vendor: Completions::decode(word, read) must return a WorkCompletion");
   static_assert(is<DecodeSuccess, V, WorkCompletion>,
-                "RDMA vendor: Completions::decode_success(word, read) is to return a WorkCompletion");
+                "RDMA vendor: Completions::decode_success(word, read) must return a WorkCompletion");
   static_assert(is<IsAbout, V, bool>,
-                "RDMA vendor: Completions::is_about(identity, completion, word, read) is to return a bool");
+                "RDMA vendor: Completions::is_about(identity, completion, word, read) must return a bool");
   static_assert(!is_set<ByIndex, V> || is<Available, V, uint32_t>,
-                "RDMA vendor: with Completions::by_index, available(producer, head, entries) is to return a uint32_t");
+                "RDMA vendor: with Completions::by_index, available(producer, head, entries) must return a uint32_t");
 
   static_assert(is_set<HasSendRecord, V> || is_set<HasSendDoorbell, V>,
                 "RDMA vendor: entries are announced by a send record or a send doorbell, and it has neither");
   static_assert(!is_set<HasSendRecord, V> || is<SendRecord, V, uint32_t>,
-                "RDMA vendor: with has_send_record, send_record(shape, end) is to return a uint32_t");
+                "RDMA vendor: with has_send_record, send_record(shape, end) must return a uint32_t");
   static_assert(!is_set<HasSendDoorbell, V> || is_set<SendDoorbell, V>,
-                "RDMA vendor: with has_send_doorbell, send_doorbell(shape, end, head) is to return a Doorbell");
+                "RDMA vendor: with has_send_doorbell, send_doorbell(shape, end, head) must return a Doorbell");
   static_assert(!is_set<HasReceiveRecord, V> || is<ReceiveRecord, V, uint32_t>,
-                "RDMA vendor: with has_receive_record, receive_record(shape, end) is to return a uint32_t");
+                "RDMA vendor: with has_receive_record, receive_record(shape, end) must return a uint32_t");
   static_assert(!is_set<HasReceiveDoorbell, V> || is_set<ReceiveDoorbell, V>,
-                "RDMA vendor: with has_receive_doorbell, receive_doorbell(shape, end) is to return a Doorbell");
+                "RDMA vendor: with has_receive_doorbell, receive_doorbell(shape, end) must return a Doorbell");
   static_assert(!is_set<HasCqRecord, V> || is<CqRecord, V, uint32_t>,
-                "RDMA vendor: with has_cq_record, cq_record(head, entries) is to return a uint32_t");
+                "RDMA vendor: with has_cq_record, cq_record(head, entries) must return a uint32_t");
   static_assert(!is_set<HasCqDoorbell, V> || is_set<CqDoorbell, V>,
-                "RDMA vendor: with has_cq_doorbell, cq_doorbell(number, head, entries) is to return a CqDoorbell");
+                "RDMA vendor: with has_cq_doorbell, cq_doorbell(number, head, entries) must return a CqDoorbell");
 
   if constexpr (is_set<HasCollapsedCq, V>) {
     static_assert(is<CollapsedIsAbout, V, bool>,
-                  "RDMA vendor: with has_collapsed_cq, Collapsed::Ring is to have is_about() as Completions has it");
+                  "RDMA vendor: with has_collapsed_cq, Collapsed::Ring must have is_about() as Completions has it");
     static_assert(is<CollapsedLook, V, uint64_t>,
-                  "RDMA vendor: with has_collapsed_cq, Collapsed::look(read) is to return a uint64_t");
+                  "RDMA vendor: with has_collapsed_cq, Collapsed::look(read) must return a uint64_t");
     static_assert(is<CollapsedIsNew, V, bool>,
-                  "RDMA vendor: with has_collapsed_cq, Collapsed::is_new(word, known, in_flight) is to return a bool");
+                  "RDMA vendor: with has_collapsed_cq, Collapsed::is_new(word, known, in_flight) must return a bool");
     static_assert(is<CollapsedDecode, V, WorkCompletion>,
-                  "RDMA vendor: with has_collapsed_cq, Collapsed::decode(…) is to return a WorkCompletion");
+                  "RDMA vendor: with has_collapsed_cq, Collapsed::decode(…) must return a WorkCompletion");
     static_assert(is<CollapsedSuccess, V, WorkCompletion>,
-                  "RDMA vendor: with has_collapsed_cq, Collapsed::decode_success(…) is to return a WorkCompletion");
+                  "RDMA vendor: with has_collapsed_cq, Collapsed::decode_success(…) must return a WorkCompletion");
   }
   if constexpr (is_set<HasSideTable, V>) {
     static_assert(is<DoorbellIndex, V, uint32_t>,
-                  "RDMA vendor: with has_side_table, doorbell_index(shape, index) is to return a uint32_t");
+                  "RDMA vendor: with has_side_table, doorbell_index(shape, index) must return a uint32_t");
     static_assert(is<TableWords, V, const uint32_t>,
-                  "RDMA vendor: with has_side_table, Table::entry_words is to be a static constexpr uint32_t");
+                  "RDMA vendor: with has_side_table, Table::entry_words must be a static constexpr uint32_t");
     static_assert(is<TablePackets, V, uint32_t>,
-                  "RDMA vendor: with has_side_table, Table::packets(bytes, mtu_shift) is to return a uint32_t");
+                  "RDMA vendor: with has_side_table, Table::packets(bytes, mtu_shift) must return a uint32_t");
     static_assert(is<TableNextPsn, V, uint32_t>,
-                  "RDMA vendor: with has_side_table, Table::next_psn(psn, packets) is to return a uint32_t");
+                  "RDMA vendor: with has_side_table, Table::next_psn(psn, packets) must return a uint32_t");
     static_assert(is<TableIndex, V, uint32_t>,
-                  "RDMA vendor: with has_side_table, Table::index(place, message, entries) is to return a uint32_t");
+                  "RDMA vendor: with has_side_table, Table::index(place, message, entries) must return a uint32_t");
     static_assert(is<TableWord, V, uint64_t>,
-                  "RDMA vendor: with has_side_table, Table::word(…) is to return a uint64_t");
+                  "RDMA vendor: with has_side_table, Table::word(…) must return a uint64_t");
   }
   return true;
 }

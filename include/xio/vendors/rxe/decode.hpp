@@ -19,7 +19,8 @@ namespace rxe {
 /// @tparam EntryBytes 1 << QueueHeader::log2_entry_bytes, which is at least the kernel's cache line
 template <uint32_t EntryBytes = 64>
 struct CompletionDecoder {
-  static_assert(EntryBytes >= sizeof(Cqe) && (EntryBytes & (EntryBytes - 1)) == 0, "a power of two with room");
+  static_assert(EntryBytes >= sizeof(Cqe) && (EntryBytes & (EntryBytes - 1)) == 0,
+                "EntryBytes must be a power of two that holds a CQE");
   static constexpr bool by_index = true;  ///< is_new() takes a producer index, not a word of the entry
   static constexpr uint32_t entry_bytes = EntryBytes;
   static constexpr uint32_t word_offset = XIO_OFFSETOF(Cqe, status);  ///< offset of the 8 bytes that decode() takes

@@ -110,7 +110,7 @@ struct alignas(8) Sge {
   uint32_t length;   ///< bytes
   uint32_t lkey;     ///< local key
 };
-static_assert(sizeof(Sge) == 16, "a pointer has 16 bytes");
+static_assert(sizeof(Sge) == 16, "an SGE has 16 bytes");
 static_assert(XIO_OFFSETOF(Sge, length) == 8 && XIO_OFFSETOF(Sge, lkey) == 12, "offsets as in rdma_user_rxe.h");
 
 /// Transfer progress of an entry's data; SGEs or inline data follow immediately.
@@ -142,7 +142,7 @@ struct alignas(8) SendWqe {
   uint32_t has_rd_atomic;  ///< used by the kernel
   DmaState dma;            ///< transfer progress
 };
-static_assert(sizeof(SendWqe) == 208, "pointers start at byte 208");
+static_assert(sizeof(SendWqe) == 208, "SGEs start at byte 208");
 static_assert(XIO_OFFSETOF(SendWqe, operation) == 24 && XIO_OFFSETOF(SendWqe, status) == 144 &&
                   XIO_OFFSETOF(SendWqe, state) == 148 && XIO_OFFSETOF(SendWqe, iova) == 152 &&
                   XIO_OFFSETOF(SendWqe, mask) == 160 && XIO_OFFSETOF(SendWqe, first_psn) == 164 &&
@@ -157,7 +157,7 @@ struct alignas(8) ReceiveWqe {
   uint32_t reserved[2];  ///< 0
   DmaState dma;          ///< transfer progress
 };
-static_assert(sizeof(ReceiveWqe) == 40, "pointers start at byte 40");
+static_assert(sizeof(ReceiveWqe) == 40, "SGEs start at byte 40");
 static_assert(XIO_OFFSETOF(ReceiveWqe, dma) == 16, "offsets as in rdma_user_rxe.h, compiled as C");
 
 /// Completion queue entry. The queue's entries may be larger: see QueueHeader::log2_entry_bytes.
