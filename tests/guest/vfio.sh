@@ -135,12 +135,12 @@ refused "no device" "does not exist" run 0000:00:1e.0 --read-io 4
 # What is in use stays with the kernel.
 disk=$(disk_of $small)
 mkswap "$disk" >/dev/null 2>&1 && swapon "$disk"
-refused "swap" "$small stays where it is: ${disk#/dev/} is swap" bind bind $small
+refused "swap" "$small is in use and stays bound: ${disk#/dev/} is swap" bind bind $small
 swapoff "$disk"
 if command -v mkfs.ext4 >/dev/null; then
   mkdir "$work/mounted"
   mkfs.ext4 -q "$disk" && mount "$disk" "$work/mounted"
-  refused "a mounted file system" "$small stays where it is: ${disk#/dev/} is mounted on $work/mounted" bind bind $small
+  refused "a mounted file system" "$small is in use and stays bound: ${disk#/dev/} is mounted on $work/mounted" bind bind $small
   umount "$work/mounted"
 fi
 
