@@ -96,8 +96,8 @@ DoorbellView view_doorbells(const doctor::Machine& machine, const std::string& p
 
 CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
   CLI::App* const command =
-      app.add_subcommand("doctor", "which modes work on this machine, and the command that mends what does not");
-  add_examples(command, {{"everything that this machine can do, and what mends the rest", "xio-tester doctor"},
+      app.add_subcommand("doctor", "which modes work on this machine, and the command that fixes what does not");
+  add_examples(command, {{"everything that this machine can do, and what fixes the rest", "xio-tester doctor"},
                          {"exit status 0 only where both of these work",
                           "xio-tester doctor --mode emulated,qemu --json doctor.json"}});
   const auto parse = [&options](const std::string& given) {
@@ -105,18 +105,18 @@ CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
       const auto& known = doctor::all_modes;
       if (std::find(known.begin(), known.end(), mode) == known.end())
         throw CLI::ValidationError(
-            "--mode", mode + " is not accepted; " + modes_list(", ") + ", several of them with commas in between, are");
+            "--mode", mode + " is not accepted; " + modes_list(", ") + ", or a comma-separated list of them, are");
       options.modes.push_back(mode);
     }
   };
   command
-      ->add_option_function<std::string>(
-          "--mode", parse, "look at these alone; exit status 1 unless all of them work: " + modes_list(", "))
+      ->add_option_function<std::string>("--mode", parse,
+                                         "check only these; exit status 1 unless all of them work: " + modes_list(", "))
       ->type_name("MODE,...");
   add_json(*command, options.json);
   command
       ->add_option("--probe", options.probe,
-                   "try how a GPU reaches doorbells on this drive (vfio:BDF), which the kernel resets")
+                   "test how a GPU can access this drive's doorbells (vfio:BDF); the kernel resets the drive")
       ->type_name("CONTROLLER");
   return command;
 }

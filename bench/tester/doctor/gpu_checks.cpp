@@ -53,7 +53,7 @@ DeviceReport check_one_gpu(const Machine& machine, const MachineDevice& gpu) {
   DeviceReport report{gpu.address, {}, {}};
   if (gpu.driver != stack.driver) {
     report.obstacles.push_back(
-        {gpu.driver.empty() ? "it has no driver" : "it is with the driver " + gpu.driver, stack.install_driver});
+        {gpu.driver.empty() ? "it has no driver" : "it is bound to the driver " + gpu.driver, stack.install_driver});
     return report;
   }
   for (const std::string& node : stack.nodes) check_gpu_node(machine, stack, node, report.obstacles);
@@ -81,7 +81,7 @@ ModeReport check_gpu(const Machine& machine) {
   for (const MachineDevice& one : xio::host::machine_devices(machine.sysfs(), numa))
     if (one.kind == xio::host::DeviceKind::gpu) report.devices.push_back(check_one_gpu(machine, one));
   if (report.devices.empty())
-    report.obstacles.push_back({"this machine has no GPU of AMD or NVIDIA", "put one in; --executor host needs none"});
+    report.obstacles.push_back({"this machine has no GPU of AMD or NVIDIA", "install one; --executor host needs none"});
   return report;
 }
 

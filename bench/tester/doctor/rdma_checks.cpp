@@ -118,7 +118,7 @@ DeviceReport check_nic(const Machine& machine, const Family& family, const Machi
     DeviceReport report{device.address, {}, {}};
     const bool driven = device.driver == family.driver;
     report.obstacles.push_back(
-        {driven ? "it has no verbs device" : "it is not with the driver " + std::string(family.driver),
+        {driven ? "it has no verbs device" : "it is not bound to the driver " + std::string(family.driver),
          std::string("modprobe ") + (driven ? family.verbs_module : family.driver)});
     return report;
   }
@@ -143,7 +143,7 @@ ModeReport check_rdma(const Machine& machine) {
       if (device.vendor == family.vendor) report.devices.push_back(check_nic(machine, family, device));
   if (report.devices.empty())
     report.obstacles.push_back(
-        {"this machine has no NIC whose formats are known (mlx5, bnxt, ionic)", "put one in; soft-RoCE needs none"});
+        {"this machine has no NIC whose formats are known (mlx5, bnxt, ionic)", "install one; soft-RoCE needs none"});
   return report;
 }
 
