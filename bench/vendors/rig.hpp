@@ -73,7 +73,7 @@ class RdmaRig {
   void require_peace() {
     const auto statistics = pair_.model().statistics();
     if (!statistics.violations.empty())
-      throw std::runtime_error(std::string(name) + ": the model complains: " + statistics.violations.front());
+      throw std::runtime_error(std::string(name) + ": the model reports: " + statistics.violations.front());
   }
 
  private:
