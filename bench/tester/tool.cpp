@@ -72,7 +72,7 @@ std::string not_expected(const CLI::App& app) {
   const std::string word = command.remaining().front();
   const std::string kind = word[0] == '-' ? "flag" : "argument";
   return "'" + word + "' is no " + kind + " of " + command.get_name() + did_you_mean(word, flags_of(command)) +
-         (&command == &app ? "; the flags of a sub-command stand behind it" : "");
+         (&command == &app ? "; the flags of a sub-command follow it" : "");
 }
 
 int run(int argc, const char* const* argv) {

@@ -179,7 +179,7 @@ refused "--tables foo is not accepted; single, batched" --controller "$model" --
 refused "--fio needs --fio-device" --controller "$model" --fio
 refused "--fio-device is for --fio" --controller "$model" --fio-device /dev/nvme0n1
 refused "--fio-device /dev/sda is not accepted" --fio --fio-device /dev/sda
-refused "/dev/nvme9999n1 is not there" --fio --fio-device /dev/nvme9999n1
+refused "/dev/nvme9999n1 does not exist" --fio --fio-device /dev/nvme9999n1
 refused "--write needs --controller" --fio --fio-device /dev/nvme0n1 --write
 refused "--duration" --controller "$model" --duration never
 refused "--base-lba 16384 is beyond the end" --controller "$model" --base-lba 16384
@@ -193,5 +193,5 @@ echo "{}" >"$work/empty.json"
 # Before the run, which would take an hour.
 refused "no report of xio-tester" --controller "$model" --duration 3600 --tables single --fio-results "$work/empty.json"
 refused "--quick and --duration exclude each other" --controller "$model" --quick --duration 3
-refused "something before and after each comma" --controller "$model" --tables single,,batched
+refused "list items must not be empty" --controller "$model" --tables single,,batched
 finish "report"

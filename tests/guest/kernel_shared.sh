@@ -134,7 +134,7 @@ if [ "$XIO_PART" = plain ]; then
   echo $main >/sys/bus/pci/drivers/nvme/unbind
   wait $other
   status=$?
-  if [ $status -eq 1 ] && grep -q "ended early: the kernel wants the controller back" "$work/out"; then
+  if [ $status -eq 1 ] && grep -q "ended early: the kernel requests the controller back" "$work/out"; then
     pass "a run whose drive is unbound"
   else
     fail "a run whose drive is unbound: $status"
@@ -332,7 +332,7 @@ kill -CONT $other
 wait $other
 status=$?
 cp "$work/long" "$work/out"
-if [ $status -eq 1 ] && grep -q "operations did not end within 1500 ms" "$work/long"; then
+if [ $status -eq 1 ] && grep -q "operations did not complete within 1500 ms" "$work/long"; then
   pass "a reset ends in deadlines"
 else
   fail "a reset ends in deadlines: $status"
@@ -375,8 +375,8 @@ kill -CONT $other
 wait $other
 status=$?
 cp "$work/long" "$work/out"
-if [ $status -eq 1 ] && grep -q "ended early: the drive was removed from the bus; what was stored to its doorbells since went nowhere" "$work/out" &&
-  grep -q "what was in flight then did not end" "$work/out"; then
+if [ $status -eq 1 ] && grep -q "ended early: the drive was removed from the bus; later doorbell stores had no effect" "$work/out" &&
+  grep -q "operations then in flight did not complete" "$work/out"; then
   pass "a drive that is removed under a run"
 else
   fail "a drive that is removed under a run: $status"

@@ -207,7 +207,7 @@ expect() {
     wrong "exit status $status (not $wanted) or not one line with '$words': $*"
   fi
 }
-expect 2 "--device rxe7 is not there; rxe" --device rxe7
+expect 2 "--device rxe7 does not exist; rxe" --device rxe7
 expect 77 "is down" --device rxe_down
 expect 2 "a device of rxe" --device rxe0 --provider mlx5
 expect 2 "0 to 512" --device rxe0 --inline-threshold 513

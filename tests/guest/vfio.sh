@@ -261,7 +261,7 @@ wait $other
 status=$?
 kill $watch
 cp "$work/long" "$work/out"
-if [ $status -eq 1 ] && grep -q "ended early: the kernel wants the controller back" "$work/out"; then
+if [ $status -eq 1 ] && grep -q "ended early: the kernel requests the controller back" "$work/out"; then
   pass "a run whose device is removed"
 else
   fail "a run whose device is removed: $status"

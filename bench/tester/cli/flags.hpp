@@ -34,7 +34,7 @@ CLI::Option* add_number(CLI::App& app, const std::string& flag, Number& to, uint
     const auto value = xio::host::parse_bytes(text);
     if (!value || *value < least || *value > most) {
       const bool bounded = most != std::numeric_limits<uint64_t>::max();
-      throw CLI::ValidationError(flag, text + " is not accepted; a whole number " +
+      throw CLI::ValidationError(flag, text + " is not accepted; an integer " +
                                            (bounded ? "from " + std::to_string(least) + " to " + std::to_string(most)
                                                     : "of at least " + std::to_string(least)) +
                                            " is");
@@ -68,9 +68,7 @@ inline std::vector<std::string> split_list(const std::string& flag, const std::s
     }
   }
   for (const std::string& item : items)
-    if (item.empty())
-      throw CLI::ValidationError(flag,
-                                 "'" + text + "' is not accepted; a list has something before and after each comma");
+    if (item.empty()) throw CLI::ValidationError(flag, "'" + text + "' is not accepted; list items must not be empty");
   return items;
 }
 
@@ -94,8 +92,7 @@ inline CLI::Option* add_lfsr_seed(CLI::App& app, const std::string& flag, std::o
                                   const std::string& help) {
   const auto parse = [flag, &to](const std::string& text) {
     const auto value = xio::host::parse_number(text);
-    if (!value || *value > 0xffffffff)
-      throw CLI::ValidationError(flag, text + " is not accepted; a whole number of 32 bits is");
+    if (!value || *value > 0xffffffff) throw CLI::ValidationError(flag, text + " is not accepted; a 32-bit integer is");
     to = static_cast<uint32_t>(*value);
   };
   return app.add_option_function<std::string>(flag, parse, help)->type_name("N");
@@ -124,7 +121,7 @@ template <class Executor>
 void add_executor(CLI::App& app, Executor& to, uint32_t& number, const std::string& group) {
   add_choice<Executor>(app, "--executor", to,
                        {{"auto", Executor::automatic}, {"host", Executor::host}, {"gpu", Executor::gpu}},
-                       "where the kernel runs (default auto: a GPU if there is one, else the CPU, which plays it)")
+                       "where the kernel runs (default auto: a GPU if there is one, else the CPU, which emulates it)")
       ->group(group);
   add_number(app, "--gpu", number, 0, 255, "which GPU, as HIP or CUDA counts them (default 0)")->group(group);
 }

@@ -103,7 +103,7 @@ void print_report(const ClockRun& run, const ClockOrder& order, const RateReport
 std::vector<std::string> complaints_of(const ClockRun& run, const ClockOrder& order, const RateReport& rate) {
   std::vector<std::string> all;
   if (order.backward != 0)
-    all.push_back("the clock goes back from thread to thread" +
+    all.push_back("the clock runs backward between threads" +
                   std::string(run.fenced ? "" : ": plain readings may be made before the word is read"));
   // One clock read at two places: an offset of 0 must be within the bounds.
   if (run.one_clock && run.offset && (run.offset->least > 0 || run.offset->most < 0))
@@ -124,7 +124,7 @@ CLI::App* add_clock_command(CLI::App& app, ClockOptions& options) {
       "clock-test", "whether the clock that kernels read runs forward from thread to thread, and how fast");
   add_examples(command,
                {{"one thread for each processor", "xio-tester clock-test"},
-                {"two threads, a quick look", "xio-tester clock-test --threads 2 --readings 10000 --interval 10"}});
+                {"two threads, a quick check", "xio-tester clock-test --threads 2 --readings 10000 --interval 10"}});
   add_number(*command, "--readings", options.readings, 1, 10000000, "readings of each thread (default 100000)");
   add_number(*command, "--threads", options.threads, 1, 1024,
              "threads, each on a processor of its own as far as there are enough (default: one for each processor)");

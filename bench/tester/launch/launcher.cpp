@@ -25,7 +25,7 @@ constexpr Variables known_launchers[] = {{"Open MPI", "OMPI_COMM_WORLD_RANK", "O
 uint32_t number_of(const char* name, const char* text) {
   const auto value = xio::host::parse_number(text);
   if (!value || *value > std::numeric_limits<uint32_t>::max())
-    throw BadInput(std::string("the environment's ") + name + " is '" + text + "'; a launcher sets a whole number");
+    throw BadInput(std::string("the environment's ") + name + " is '" + text + "'; a launcher sets an integer");
   return static_cast<uint32_t>(*value);
 }
 

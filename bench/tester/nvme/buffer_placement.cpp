@@ -48,7 +48,7 @@ std::string BufferPlacement::gpu() const { return allocator_.has_gpu() ? allocat
 DmaBuffer BufferPlacement::reach(const MemoryBuffer& buffer) const {
   const std::string mode = "--memory-mode " + std::to_string(mode_) + ": ";
   if (buffer.cpu() == nullptr)
-    throw CannotRun(mode + "the CPU does not reach the memory of this GPU, and " +
+    throw CannotRun(mode + "the CPU cannot access this GPU's memory, and " +
                     (executor_.gpu() ? "it has to fill the rings" : "--executor host needs it to"));
   try {
     if (on_the_bus_) {

@@ -294,9 +294,9 @@ CLI::App* add_endpoint_command(CLI::App& app, EndpointOptions& options) {
                "milliseconds that a batch may take (default 30000)");
     add_executor(*command, options.executor, options.gpu, "Execution");
     command->add_flag("--less-timing", options.less_timing,
-                      "read the clock for the answers of a look instead of for each of them");
+                      "read the clock once for the answers of a poll instead of once for each");
     command->add_flag("--substep-timing", options.substep_timing,
-                      "time the steps of the kernel's round trips; on the CPU alone");
+                      "time the steps of the kernel's round trips; only on the CPU");
     command->add_flag("--histogram", options.histogram, "print the distribution of the latencies");
     add_json(*command, options.json);
   });
@@ -306,7 +306,7 @@ CLI::App* add_endpoint_command(CLI::App& app, EndpointOptions& options) {
 int run_endpoint(const EndpointOptions& options) {
   check_json_file(options.json);
   if (options.substep_timing && options.executor == Executor::gpu)
-    throw CannotRun("--substep-timing: kernels of test-ep time their steps on the CPU alone; give --executor host");
+    throw CannotRun("--substep-timing: kernels of test-ep time their steps only on the CPU; give --executor host");
   const Interrupt interrupt;
   const Executor executor = options.substep_timing ? Executor::host : options.executor;
   const ExecutorMemory memory(choose_executor(executor, options.gpu).gpu);

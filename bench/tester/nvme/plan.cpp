@@ -46,7 +46,7 @@ void plan_blocks(const NvmeOptions& o, const xio::host::NvmeController& controll
     std::string known;
     for (const uint32_t nsid : active) known += (known.empty() ? "" : ", ") + text(nsid);
     throw BadInput("--namespace " + text(plan.nsid) +
-                   " is not there; active namespaces: " + (known.empty() ? "none" : known));
+                   " does not exist; active namespaces: " + (known.empty() ? "none" : known));
   }
   const xio::host::NamespaceInfo info = controller.identify_namespace(plan.nsid);
   plan.block_bytes = info.block_bytes;
@@ -58,10 +58,10 @@ void plan_blocks(const NvmeOptions& o, const xio::host::NvmeController& controll
   const uint64_t usable = o.span_blocks == 0 ? left : std::min(left, o.span_blocks);
   if (o.lbas_per_io > usable)
     throw BadInput("--lbas-per-io " + text(o.lbas_per_io) + " from LBA " + text(o.base_lba) +
-                   " goes beyond the end; at most " + text(usable) + " blocks are left there");
+                   " exceeds the namespace; at most " + text(usable) + " blocks remain");
   const uint64_t places = usable / o.lbas_per_io;
   if (o.written > places)
-    throw BadInput("--written " + text(o.written) + " operations do not fit; there is room for " + text(places));
+    throw BadInput("--written " + text(o.written) + " operations do not fit; the maximum is " + text(places));
   plan.operation_bytes = uint64_t{o.lbas_per_io} * info.block_bytes;
   if (plan.operation_bytes > uint64_t{1} << 30)
     throw BadInput("--lbas-per-io " + text(o.lbas_per_io) + " is more than 1 GiB for one operation; give at most " +

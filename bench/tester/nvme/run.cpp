@@ -26,7 +26,7 @@ const std::string no_scope = "nothing";
 
 /// Expected contents that this run's reads can be compared with.
 std::string scope_of(const NvmeOptions& o) {
-  if (!o.verify) return "not asked for";
+  if (!o.verify) return "not requested";
   if (o.read_io == 0) return no_scope + ": this run does not read";
   if (o.write_io != 0) return "blocks that this run wrote";
   if (o.written != 0)
@@ -122,13 +122,13 @@ NvmeReport measure(const NvmeOptions& options, const Target& target, const std::
   if (gone) add_trouble(target.loss());
   if (target.model != nullptr) {
     const std::string wrong = target.model->violations()->text();
-    if (!wrong.empty()) add_trouble("against the specification: " + wrong.substr(0, wrong.find('\n')));
+    if (!wrong.empty()) add_trouble("specification violated: " + wrong.substr(0, wrong.find('\n')));
   }
   const bool gave_up = std::any_of(report.phases.begin(), report.phases.end(), [](const auto& p) { return p.gave_up; });
   if (gave_up && gone) {
-    add_trouble("what was in flight then did not end");
+    add_trouble("operations then in flight did not complete");
   } else if (gave_up && report.trouble.empty()) {
-    add_trouble("operations did not end within " + std::to_string(options.deadline_ms) + " ms (--deadline)");
+    add_trouble("operations did not complete within " + std::to_string(options.deadline_ms) + " ms (--deadline)");
   }
   return report;
 }

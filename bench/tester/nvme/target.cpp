@@ -86,12 +86,12 @@ void Target::check_writable(uint32_t wanted) const {
 
 std::string Target::loss() const {
   if (qemu != nullptr)
-    return qemu->process().running() ? "QEMU is gone: it does not answer any more"
+    return qemu->process().running() ? "QEMU is gone: it no longer responds"
                                      : "QEMU is gone: " + qemu->process().summary();
   if (model != nullptr) return "the controller is gone";
   if (shared == nullptr || !shared->removed())
-    return "the kernel wants the controller back, or has seen an error of it: see dmesg";
-  return "the drive was removed from the bus; what was stored to its doorbells since went nowhere: see dmesg";
+    return "the kernel requests the controller back or reported an error of it: see dmesg";
+  return "the drive was removed from the bus; later doorbell stores had no effect: see dmesg";
 }
 
 SeenDoorbells Target::seen_doorbells() const {

@@ -63,7 +63,7 @@ std::string describe(const BlockFault& fault) {
     return block + " is damaged from byte " + std::to_string(fault.offset) + " on";
   if (fault.holder) return block + " holds the content of LBA " + std::to_string(*fault.holder);
   if (fault.zeros) return block + " holds zeros";
-  return block + " holds something else, from byte " + std::to_string(fault.offset) + " on";
+  return block + " holds unexpected data from byte " + std::to_string(fault.offset) + " on";
 }
 
 }  // namespace tester

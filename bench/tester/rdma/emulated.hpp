@@ -136,7 +136,7 @@ RdmaProvider emulated_provider() {
   provider.name = Kit::Vendor::name;
   provider.where = "emulated " + provider.name;
   provider.heading = "in-process model, not a NIC";
-  provider.described = provider.name + ", emulated: one thread of this process plays the NIC";
+  provider.described = provider.name + ", emulated: one thread of this process emulates the NIC";
   provider.seen_by = "seen by NIC";
   provider.max_inline = Kit::has_inline ? config.max_inline : 0;
   provider.spare_units = config.sq_units - Kit::depth(config);

@@ -90,7 +90,7 @@ RdmaPlan make_plan(const RdmaOptions& options, const RdmaProvider& provider, uin
                    (provider.max_inline == 0 ? " hold no data; 0 is accepted"
                                              : " hold less; 0 to " + text(provider.max_inline) + " is accepted"));
   if (options.verb == RdmaVerb::fetch_add && bytes != xio::rdma::atomic_bytes)
-    throw BadInput("--transfer-size " + text(bytes) + ": fetch-add is of 8 bytes; leave it out");
+    throw BadInput("--transfer-size " + text(bytes) + ": fetch-add transfers 8 bytes; omit it");
   RdmaPlan plan;
   plan.bytes = static_cast<uint32_t>(bytes);
   const bool carries = options.verb == RdmaVerb::write || options.verb == RdmaVerb::send;

@@ -82,7 +82,7 @@ std::string RdmaPulse::message(bool& finished) {
 bool RdmaPulse::take(const std::string& theirs) {
   Beat beat{};
   if (theirs.size() != sizeof beat + totals_.size() * sizeof(RdmaTotals))
-    throw xio::host::Error("the other side speaks of another run; do both sides run the same version?");
+    throw xio::host::Error("the other side reports a different run; do both sides run the same version?");
   std::memcpy(&beat, theirs.data(), sizeof beat);
   if (beat.stop != 0) {
     peer_interrupted_ = true;

@@ -27,7 +27,7 @@ std::string trouble_of(const RdmaOptions& options, const RdmaResult& result) {
     return "the other side of the queues found " + std::to_string(result.seen.violations.size()) +
            " violations, the first of them: " + result.seen.violations.front();
   if (result.gave_up)
-    return "operations did not end within " + std::to_string(options.deadline_ms) + " ms (--deadline)";
+    return "operations did not complete within " + std::to_string(options.deadline_ms) + " ms (--deadline)";
   return result.failed != 0 ? "a queue pair is in error" : "";
 }
 
@@ -39,7 +39,7 @@ RdmaProvider choose_provider(RdmaOptions& options) {
   RdmaProvider provider = verbs_provider(options.device);
   if (!options.provider.empty() && options.provider != provider.name)
     throw BadInput("--provider " + options.provider + ": " + options.device + " is a device of " + provider.name +
-                   "; leave it out, or give --device " + rdma_emulated);
+                   "; omit it, or give --device " + rdma_emulated);
   options.provider = provider.name;
   return provider;
 }
@@ -68,7 +68,7 @@ void choose_processor(RdmaOptions& options) {
   if (!chosen.gpu) return;
   if (early)
     throw CannotRun("--memory-mode " + std::to_string(options.memory_mode) +
-                    ": a GPU may see completions in host memory before data in its own; leave --verify out");
+                    ": completions in host memory may become visible before data in GPU memory; omit --verify");
   if (!asked && !lanes_fit(chosen.gpu->wave_size(), options.waves, options.wave_size)) return;
   check_lanes(chosen.gpu->wave_size(), options.waves, options.wave_size);
   options.executes = std::make_shared<GpuExecutor>(chosen.gpu, KernelImage::rdma);

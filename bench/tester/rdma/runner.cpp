@@ -218,8 +218,8 @@ RdmaData::RdmaData(uint64_t bytes, const ExecutorMemory& executor, const std::sh
     placed_ =
         xio::host::allocate_for(xio::host::MemoryAllocator(gpu), xio::memory_mode::data, xio::memory_mode::data, bytes);
     if (placed_.cpu() == nullptr)
-      throw CannotRun(std::string("--memory-mode 8: the CPU does not reach the memory of this GPU, and ") +
-                      (on_gpu_ ? "it plays the NIC" : "--executor host needs it to"));
+      throw CannotRun(std::string("--memory-mode 8: the CPU cannot access this GPU's memory, and ") +
+                      (on_gpu_ ? "it emulates the NIC" : "--executor host needs it to"));
   } else if (on_gpu_) {
     placed_ = xio::host::MemoryAllocator(executor.gpu()).allocate(xio::host::MemoryKind::host_coherent, bytes);
   }
@@ -281,7 +281,7 @@ std::string describe(const RdmaWrong& wrong, const BlockContent& content) {
     case RdmaFaultKind::length: return instead("a message of length");
     case RdmaFaultKind::sum: return instead("the sum was");
     case RdmaFaultKind::behind:
-      return operation + ": what lies behind the data changed, at byte " + std::to_string(wrong.offset);
+      return operation + ": memory after the data changed, at byte " + std::to_string(wrong.offset);
     case RdmaFaultKind::content: break;
   }
   if (wrong.offset == 0 && !content.is_lfsr()) {
@@ -289,7 +289,7 @@ std::string describe(const RdmaWrong& wrong, const BlockContent& content) {
     if (content.word(holder, 1) == wrong.found[1])
       return operation + " holds the data of operation " + std::to_string(holder);
   }
-  return operation + " holds something else, from byte " + std::to_string(wrong.offset) + " on";
+  return operation + " holds unexpected data from byte " + std::to_string(wrong.offset) + " on";
 }
 
 }  // namespace tester

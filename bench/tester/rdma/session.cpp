@@ -66,7 +66,7 @@ Exchange find_peer(const RdmaOptions& o) {
   strangers.is_known = is_agreement;
   strangers.on_refused = [&](const std::string& reason) {
     if (++refused <= most_strangers) std::fprintf(stderr, "not the client: %s; still waiting\n", reason.c_str());
-    if (refused == most_strangers) std::fprintf(stderr, "others like this are not told of any more\n");
+    if (refused == most_strangers) std::fprintf(stderr, "further connections of this kind are not reported\n");
   };
   try {
     return server.accept(limit, strangers);

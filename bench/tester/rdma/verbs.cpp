@@ -155,7 +155,7 @@ RdmaProvider verbs_provider(const std::string& device) {
   if (std::find(names.begin(), names.end(), device) == names.end()) {
     std::string there;
     for (const std::string& name : names) there += name + ", ";
-    throw BadInput("--device " + device + " is not there; " + there + "and emulated are accepted");
+    throw BadInput("--device " + device + " does not exist; " + there + "and emulated are accepted");
   }
   const std::string driver = xio::host::rdma_driver(device);
   if (driver != "rdma_rxe") throw CannotRun(refusal_of_driver(device, driver));

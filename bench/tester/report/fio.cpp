@@ -110,7 +110,8 @@ FioDevice find_fio_device(const std::string& node, const std::string& sysfs) {
   device.node = node;
   device.character = "/dev/ng" + name.substr(4);
   device.block_bytes = static_cast<uint32_t>(number_in(block + "/queue/logical_block_size"));
-  if (device.block_bytes == 0) throw BadInput("--fio-device " + node + " is not there (given to vfio-pci?)" + accepted);
+  if (device.block_bytes == 0)
+    throw BadInput("--fio-device " + node + " does not exist (bound to vfio-pci?)" + accepted);
   device.bytes = number_in(block + "/size") * 512;
   device.model = first_line(block + "/device/model");
   device.polled = number_in(block + "/queue/io_poll") != 0;
@@ -159,7 +160,7 @@ void read_fio_output(const std::string& text, ReportRow& row) {
     row.figures = figures;
     row.remark = json.value("fio version", "");
   } catch (const Json::exception&) {
-    row.remark = "fio's output is not understood";
+    row.remark = "fio's output cannot be parsed";
   }
 }
 

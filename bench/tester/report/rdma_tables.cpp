@@ -103,7 +103,7 @@ ReportRow no_vram_row(const RdmaTarget& target, uint64_t bytes) {
   row.shape.operation = "write";
   row.shape.bytes = bytes;
   row.shape.placement = "GPU memory";
-  row.remark = "queues lie where the model, or the device's driver, puts them: in host memory";
+  row.remark = "the model or the device's driver places queues in host memory";
   return row;
 }
 

@@ -83,7 +83,7 @@ class GpuClockReader final : public ClockReader {
   void finish(const char* what) {
     if (work_.wait(patience)) return;
     work_.abandon();
-    throw Failed(std::string("the GPU does not end: ") + what);
+    throw Failed(std::string("the GPU does not finish: ") + what);
   }
 
   std::optional<ClockOffset> take_turns() {

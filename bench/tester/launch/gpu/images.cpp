@@ -67,7 +67,7 @@ std::unique_ptr<xio::host::GpuModule> load_image(const std::shared_ptr<xio::host
   const std::string offered = image_targets();
   if (found == nullptr)
     throw CannotRun("this build has no kernels for " + gpu->description() + ", a " + target + "; it has " +
-                    (offered.empty() ? "none for GPUs: build it where clang 19 is" : "some for " + offered));
+                    (offered.empty() ? "none for GPUs: build it with clang 19" : "some for " + offered));
   try {
     return std::make_unique<xio::host::GpuModule>(gpu, found);
   } catch (const xio::host::Error& reason) {
