@@ -129,7 +129,7 @@ CLI::App* add_clock_command(CLI::App& app, ClockOptions& options) {
   add_number(*command, "--threads", options.threads, 1, 1024,
              "threads, each on a processor of its own as far as there are enough (default: one for each processor)");
   add_choice<bool>(*command, "--barrier", options.fenced, {{"full", true}, {"none", false}},
-                   "what is between the look at the order and the reading (default full)");
+                   "fence between loading the order and reading the clock (default full)");
   add_number(*command, "--interval", options.interval_ms, 1, 100000,
              "milliseconds of each of 5 measurements of the rate (default 100)");
   add_executor(*command, options.executor, options.gpu, "Execution");

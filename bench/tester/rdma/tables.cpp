@@ -128,9 +128,9 @@ void print_costs(const RdmaReport& report) {
   }
   table.print();
   std::puts(
-      "  Doorbells are those of send queues, counted where they are stored; several of them between two polls of");
+      "  Doorbells are those of send queues, counted where they are stored; several of them between two polls by");
   std::puts(
-      "  the other side are one there. Registers are all that were stored to, receive and completion queues' "
+      "  the other side count as one there. Registers are all that were stored to, receive and completion queues' "
       "included.");
   std::puts("  CPU time is this process's, all threads and, with --verify, building and comparing data included.");
 }
