@@ -18,7 +18,7 @@ endif()
 # The examples' kernels for all GPU targets; no scratch memory.
 if(XIO_BUILD_TESTS)
   xio_compile_kernels(${XIO_EXAMPLES_DIR}/kernels/kernels.hip NAME examples.kernels NIGHTLY gfx90a gfx1100 gfx1201)
-  xio_nvcc_compile_test(${XIO_EXAMPLES_DIR}/kernels/kernels.hip NAME examples.kernels)
+  xio_nvcc_compile_test(${XIO_EXAMPLES_DIR}/kernels/kernels.hip NAME examples.kernels LABELS nightly)
 
   # Programs for a GPU: compiled for one target of each wave size, linked with HIP, and run; exit status 77 without a GPU.
   find_library(XIO_AMDHIP64 amdhip64 PATHS /opt/rocm/lib DOC "HIP's runtime (Debian: libamdhip64-dev)")
