@@ -2,7 +2,7 @@
 
 /// @file
 /// @brief Hands an ordinary ibv_qp of a ConnectX, connected to itself, to a kernel that writes memory of this machine.
-/// Usage: adopt_queue_pair [bytes for each thread]. Ends with 77 where there is no ConnectX.
+/// Usage: adopt_queue_pair [bytes for each thread]. Exits with 77 if there is no ConnectX.
 
 #include <xio/host/rdma/mlx5.hpp>
 #include <xio/host/rdma/queue_pair.hpp>
@@ -18,7 +18,7 @@ namespace {
 
 namespace host = xio::host;
 
-/// The first device that libmlx5 knows; empty where there is none.
+/// The first device that libmlx5 supports; empty if there is none.
 std::string first_connectx() try {
   for (const std::string& name : host::rdma_device_names())
     if (name.compare(0, 5, "mlx5_") == 0) return name;
@@ -32,7 +32,7 @@ bool put_with(const std::string& name, uint32_t bytes) {
   const host::ProtectionDomain domain(device);
   const host::CompletionQueue sends(device, 256);
   const host::CompletionQueue receives(device, 64);
-  host::VerbsQueuePair queue(device, domain, sends, receives);  // or one that your program has
+  host::VerbsQueuePair queue(device, domain, sends, receives);  // or a queue pair of your program
   queue.connect_to_itself();
   std::vector<unsigned char> memory(size_t{2} * 65536);
   for (size_t i = 0; i < 65536; ++i) memory[i] = static_cast<unsigned char>(i * 7);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Four ranks, each with a NIC of its own, exchange blocks from kernels; with each kind of NIC. The NICs are
-/// models in this process.
+/// @brief Four ranks, each with its own NIC, exchange blocks from kernels, once per NIC vendor. The NICs are emulated
+/// in this process.
 ///
 /// Usage: all_to_all [bytes of a block]
 

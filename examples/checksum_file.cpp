@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief A file, checksummed straight from the SSD by a grid of waves; the CPU checksums it from its own copy.
+/// @brief Checksums a file directly from the SSD by a grid of waves; the CPU checksums its own copy for comparison.
 ///
 /// Usage: checksum_file [qemu | emulated] [file] [damage]     the file is copied, never written to
 
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
     bytes.resize(pages * 4096);  // zeros fill the last page
     const uint64_t wanted = checksum(reinterpret_cast<const uint64_t*>(bytes.data()), 0, bytes.size() / 8);
 
-    // The drive gets a copy; with "damage" one bit of it is not right.
+    // The drive gets a copy; with "damage", one bit of it is inverted.
     if (example::argument(argc, argv, 3, "") == "damage") bytes[bytes.size() / 2] ^= 1;
     const TemporaryFile image{std::filesystem::temp_directory_path() / ("checksum_file." + std::to_string(::getpid()))};
     std::ofstream(image.path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What the examples share: opening a controller, and ending with an exit status that tells the truth.
+/// @brief Helpers shared by the examples: opening a controller, and running a body whose success sets the exit status.
 
 #include <cstdio>
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace example {
 
-/// Argument `i` of the command line, or what stands for it.
+/// Command-line argument `i`, or `otherwise` if it is absent.
 inline std::string argument(int argc, char** argv, int i, const std::string& otherwise) {
   return argc > i ? argv[i] : otherwise;
 }
@@ -27,7 +27,7 @@ inline std::unique_ptr<xio::host::NvmeTransport> open(const std::string& spec) {
   return std::make_unique<xio::emulation::NvmeController>(xio::emulation::parse_emulated_spec(spec).config);
 }
 
-/// Runs `body`, which returns whether all went well. Exit status 0 only then.
+/// Runs `body`, which returns whether it succeeded; the exit status is 0 only then.
 template <class Body>
 int run(Body body) try {
   if (body()) return 0;

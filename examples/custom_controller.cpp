@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief How to plug in a controller of your own: derive from NvmeTransport. This one shows every register write of
-/// the set-up and passes it on to another controller.
+/// @brief Custom controllers: derive from NvmeTransport. This one prints the 32-bit register writes of the set-up
+/// and forwards all accesses to another controller.
 ///
 /// Usage: custom_controller [emulated | qemu[:key=value,...]]
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-# The in-process controller is always there; tests/qemu/tester_examples.sh runs the same examples on QEMU's.
-xio_add_example(first_read MUST_FAIL_ARGS 1000000)                                     # more than the drive has
+# The in-process controller is always available; tests/qemu/tester_examples.sh runs the same examples on QEMU's.
+foreach(name first_read many_waves batch several_drives notifications first_put nvme_to_rdma)
+  xio_add_example(${name} TYPED)
+endforeach()
 xio_add_example(read_blocks ARGS emulated MUST_FAIL_ARGS emulated 131000)              # beyond the end
 xio_add_example(write_verify ARGS emulated MUST_FAIL_ARGS emulated:discard=1)          # a drive that stores nothing
 xio_add_example(wave_batch ARGS emulated MUST_FAIL_ARGS emulated 300)                  # more than the depth
@@ -8,18 +10,17 @@ xio_add_example(checksum_file ARGS emulated MUST_FAIL_ARGS emulated /proc/self/e
 xio_add_example(put_and_wait MUST_FAIL_ARGS 4096)                                      # beyond the peer's memory
 xio_add_example(ping_pong MUST_FAIL_ARGS 10 damage)                                    # a key of nobody
 xio_add_example(all_to_all MUST_FAIL_ARGS 65544)                                       # larger than a rank's block
-xio_add_example(nvme_to_rdma ARGS emulated MUST_FAIL_ARGS emulated 9000)               # beyond the end
 xio_add_example(stream_io ARGS emulated MUST_FAIL_ARGS emulated:discard=1)             # a drive that stores nothing
 if(XIO_MLX5DV_HEADER)
   xio_add_example(adopt_queue_pair MUST_FAIL_ARGS 4096)                                # beyond the memory
 endif()
 
-# The kernels as a GPU gets them, for all targets; no scratch memory.
+# The examples' kernels for all GPU targets; no scratch memory.
 if(XIO_BUILD_TESTS)
   xio_compile_kernels(${XIO_EXAMPLES_DIR}/kernels/kernels.hip NAME examples.kernels NIGHTLY gfx90a gfx1100 gfx1201)
-  xio_nvcc_compile_test(${XIO_EXAMPLES_DIR}/kernels/kernels.hip NAME examples.kernels)
+  xio_nvcc_compile_test(${XIO_EXAMPLES_DIR}/kernels/kernels.hip NAME examples.kernels LABELS nightly)
 
-  # Programs for a GPU: compiled for one target of each wave size, linked with HIP, and run, which ends with 77 without a GPU.
+  # Programs for a GPU: compiled for one target of each wave size, linked with HIP, and run; exit status 77 without a GPU.
   find_library(XIO_AMDHIP64 amdhip64 PATHS /opt/rocm/lib DOC "HIP's runtime (Debian: libamdhip64-dev)")
   set(missing "${XIO_HIP_MISSING}")
   if(NOT missing AND NOT XIO_AMDHIP64)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief RDMA from start to end: two emulated NICs, memory that each may use, and a kernel that writes from one to the other.
+/// @brief RDMA from start to end: two emulated NICs, memory that each may use, and a kernel that writes from one to the
+/// other.
 ///
 /// Usage: first_put [bytes for each thread]
 
@@ -16,7 +17,8 @@
 using namespace xio;
 using Kit = emulation::Mlx5Kit<>;  // or BnxtKit<>, IonicKit<>, ErnicKit, RxeKit<>
 
-XIO_KERNEL void put(rdma::QueuePairHandle handle, Region local, rdma::RemoteMemory remote, uint32_t bytes, Status* status) {
+XIO_KERNEL void put(rdma::QueuePairHandle handle, Region local, rdma::RemoteMemory remote, uint32_t bytes,
+                    Status* status) {
   rdma::QueuePair<Kit::Vendor, Sharing::grid> qp(handle);
   const uint32_t thread = arch::block_index() * arch::block_size() + arch::thread_index();
   const uint64_t at = uint64_t{thread} * bytes;

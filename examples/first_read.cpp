@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Each thread of a kernel reads one block of a drive; the host prints how the blocks begin. The same source is for the
-// CPU and for GPUs.
+// Each thread of a kernel reads one block of a drive; the host prints the first bytes of the blocks. The same source
+// runs on the CPU and on GPUs.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -18,13 +18,13 @@ XIO_KERNEL void read_blocks(nvme::QueueHandle handle, uint64_t first, Region dat
   const uint32_t bytes = 1u << handle.block_shift;
   const Deadline until = queue.deadline(1_s);
   const Token token = queue.read(first + i, data.at(uint64_t{i} * bytes, bytes), until);
-  status[i] = queue.wait(token, until);  // ok, or what went wrong
+  status[i] = queue.wait(token, until);  // ok, or the error
 }
 
 int main(int argc, char** argv) try {
   auto drive = std::make_unique<emulation::NvmeController>();  // or host::QemuNvme, host::VfioNvme
   host::NvmeController controller(std::move(drive));
-  const host::Executor executor = host::default_executor();  // the CPU, or a GPU where this was compiled for one
+  const host::Executor executor = host::default_executor();  // the CPU, or a GPU if compiled for one
   const host::NvmeQueue queue = controller.create_queue(on(executor));
   const host::DmaBuffer data = executor.share(controller.allocate(64 * 4096));
   const host::DmaBuffer status = executor.share(controller.allocate(64 * sizeof(Status)));

@@ -19,7 +19,8 @@ using namespace xio;
 
 constexpr uint32_t in_flight = 4;  // commands of a thread
 
-XIO_KERNEL void read_all(const nvme::QueueHandle* queues, uint32_t count, uint64_t blocks, Region data, uint64_t* failed) {
+XIO_KERNEL void read_all(const nvme::QueueHandle* queues, uint32_t count, uint64_t blocks, Region data,
+                         uint64_t* failed) {
   const uint32_t thread = arch::block_index() * arch::block_size() + arch::thread_index();
   const uint32_t threads = arch::grid_size() * arch::block_size();
   nvme::Queue<Sharing::grid> queue(queues[thread / arch::wave_size() % count]);  // one queue for all lanes of a wave

@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Emulated NICs, one for each rank, with a queue pair from each to each: what the all-to-all example starts
-/// from.
+/// @brief Emulated NICs, one per rank, with a queue pair between each two: the set-up of the all-to-all example.
 
 #include <cstring>
 #include <memory>
@@ -17,7 +16,8 @@ namespace example {
 template <class Kit>
 class Mesh {
  public:
-  /// A rank's memory: a block for each rank to send, the number 1, a block from each rank, a signal word from each.
+  /// A rank's memory: a block to send to each rank, the number 1, a block received from each rank, a signal word from
+  /// each.
   Mesh(uint32_t ranks, uint32_t bytes) : ranks_(ranks), bytes_(bytes), rows_(ranks * ranks) {
     if (bytes % 8 != 0 || bytes > most_bytes) throw xio::host::Error("a block has up to 65536 bytes, in eights");
     for (uint32_t i = 0; i < ranks; ++i) {
@@ -57,7 +57,7 @@ class Mesh {
   const uint64_t* signals(uint32_t rank) const {
     return reinterpret_cast<const uint64_t*>(&memory_[rank][blocks() + 8 + blocks()]);
   }
-  /// Blocks that lie where they belong.
+  /// Number of blocks that arrived at their destination.
   uint32_t right_blocks() const {
     uint32_t right = 0;
     for (uint32_t i = 0; i < ranks_ * ranks_; ++i) {

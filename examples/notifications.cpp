@@ -24,7 +24,8 @@ XIO_KERNEL void produce_and_consume(nvme::QueueHandle handle, uint64_t first, Re
   const uint32_t thread = arch::block_index() * arch::block_size() + arch::thread_index();
   if (thread < readers) {  // all blocks but the last: each thread's read counts in `ended`, and nobody keeps its token
     const uint32_t bytes = 1u << handle.block_shift;
-    const Token token = queue.read(first + thread, data.at(uint64_t{thread} * bytes, bytes), until, Options().notify(*ended));
+    const Token token =
+        queue.read(first + thread, data.at(uint64_t{thread} * bytes, bytes), until, Options().notify(*ended));
     if (!token.submitted()) *status = token.status;
   } else {  // the last one takes completions until all have ended
     const auto all_ended = [&] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief One kernel reads blocks from a drive and writes them to a peer, with each kind of NIC. The NICs are models.
+/// @brief One kernel reads blocks from a drive and writes them to a peer, once per NIC vendor. The NICs are emulated.
 ///
 /// Usage: nvme_to_rdma [qemu[:key=value,...] | emulated[:...]] [blocks for each thread]
 
@@ -25,7 +25,7 @@ bool copy_with(xio::host::NvmeController& controller, uint32_t blocks) {
   const xio::host::DmaBuffer data = controller.allocate(bytes);
   auto* const memory = static_cast<unsigned char*>(data.data());
 
-  // What the drive is to hold: every block names itself.
+  // Contents of the drive: each block has its own pattern.
   for (size_t i = 0; i < bytes; ++i) memory[i] = static_cast<unsigned char>((i >> 9) * 31 + i);
   xio::nvme::Queue<xio::Sharing::thread> writer(drive);
   const auto until = xio::deadline(xio::Duration{2000000000});

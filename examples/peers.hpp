@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Two emulated NICs, connected, each with registered memory: what the RDMA examples start from.
+/// @brief Two connected emulated NICs, each with registered memory: the set-up of the RDMA examples.
 
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace example {
 
 template <class Kit>
 struct Peers {
-  /// `memory`: to be registered in place of memory of its own.
+  /// `memory`: registered instead of memory that the object allocates.
   explicit Peers(size_t bytes, unsigned char* memory = nullptr)
       : near(memory ? 0 : bytes), far(bytes), bytes_(bytes), memory_(memory ? memory : near.data()) {
     queue.model().connect(peer.config().qpn);
@@ -28,7 +28,7 @@ struct Peers {
   xio::Region local() const { return {reinterpret_cast<uint64_t>(memory_), bytes_, near_key_}; }
   xio::rdma::RemoteMemory remote() const { return {reinterpret_cast<uint64_t>(far.data()), bytes_, far_key_}; }
 
-  /// The same for the other direction.
+  /// The peer's buffer as local memory of the opposite direction.
   xio::Region peer_local() const { return {remote().base, bytes_, far_key_}; }
   xio::rdma::RemoteMemory peer_remote() const { return {local().base, bytes_, near_key_}; }
 

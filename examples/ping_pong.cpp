@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Two queue pairs write to each other in turn, each from its own kernel block, with each kind of NIC. The NICs
-/// are models: the times say nothing of a real one.
+/// @brief Two queue pairs write to each other alternately, each from its own workgroup, once per NIC vendor. The NICs
+/// are emulated: the times are not those of hardware.
 ///
 /// Usage: ping_pong [rounds [damage]]
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Writes to a peer's memory from a kernel, with each kind of NIC. The NICs are models: nothing else is needed.
+/// @brief Writes to a peer's memory from a kernel, once per NIC vendor. The NICs are emulated: no hardware is needed.
 ///
 /// Usage: put_and_wait [bytes for each thread]
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Reads blocks from a kernel: 2 workgroups of 32 threads, one command for each thread.
+/// @brief Reads blocks from a kernel: 2 workgroups of 32 threads, one command per thread.
 ///
 /// Usage: read_blocks [qemu[:key=value,...] | emulated[:...]] [first LBA]
 

@@ -51,8 +51,8 @@ int main(int argc, char** argv) try {
   for (uint32_t i = 0; i < drive_count; ++i) {
     queues.push_back(controllers[i]->create_queue(on(executor)));
     handles.as<nvme::QueueHandle>()[i] = queues[i].handle();
-    mapped.push_back(i == 0 ? data : controllers[i]->transport().map_memory(data.data(), data.size(), nullptr));
-    buses.as<uint64_t>()[i] = mapped[i].bus();
+    if (i != 0) mapped.push_back(controllers[i]->transport().map_memory(data.data(), data.size(), nullptr));
+    buses.as<uint64_t>()[i] = i == 0 ? data.bus() : mapped.back().bus();
   }
   const nvme::DriveSetHandle set{executor.address(handles.as<const nvme::QueueHandle>()), drive_count,
                                  /*queues_per_drive*/ 1, /*stripe_shift*/ 3};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Compute, write, read, compute: four kernels in one stream, whose order is the only synchronisation. The I/O
-/// kernels get a fixed number of waves. gpu/stream_io.hip is the same program on a GPU.
+/// @brief Compute, write, read, compute: four kernels in one stream; stream order is the only synchronisation. The I/O
+/// kernels use a fixed number of waves. gpu/stream_io.hip is the same program on a GPU.
 ///
 /// Usage: stream_io [qemu[:key=value,...] | emulated[:...]] [blocks]
 

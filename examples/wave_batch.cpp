@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief A batch that the 64 lanes of a wave submit together, and wait for together.
+/// @brief A batch that the 64 lanes of a wave submit and complete together.
 ///
 /// Usage: wave_batch [qemu[:key=value,...] | emulated[:...]] [pieces]
 
@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
     xio::host::NvmeController controller(example::open(example::argument(argc, argv, 1, "qemu")));
     const auto count = static_cast<uint32_t>(std::stoul(example::argument(argc, argv, 2, "200")));
     xio::host::QueueOptions options;
-    options.depth = 256;  // a batch may not be longer
+    options.depth = 256;  // the longest batch
     const xio::host::NvmeQueue queue = controller.create_queue(options);
 
     const xio::host::DmaBuffer data = controller.allocate(size_t{count} * 4096);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What most tests include, for the compiler to read once. Sources include what they use all the same.
+/// @brief Precompiled header of most tests. Sources nevertheless include what they use.
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief How a test says that it cannot run here.
+/// @brief Skipping of tests that cannot run on this machine.
 
 #include <cstdio>
 #include <string>
@@ -12,7 +12,7 @@ namespace xio_tests {
 /// Set by skip(); the runner then exits with 77 unless something failed.
 inline bool skipped = false;
 
-/// Prints why, and lets the program end with exit status 77: `if (!present) return xio_tests::skip("no QEMU");`
+/// Prints the reason and makes the program exit with status 77: `if (!present) return xio_tests::skip("no QEMU");`
 inline void skip(const std::string& why) {
   std::printf("skipped: %s\n", why.c_str());
   skipped = true;

@@ -29,7 +29,7 @@ int complain(const std::string& message, int status) {
   return status;
 }
 
-/// Name of the sub-command that was given, for a hint.
+/// Help command of the given sub-command, for a hint.
 std::string help_of(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return "xio-tester " + (chosen.empty() ? std::string() : chosen.front()->get_name() + " ") + "--help";
@@ -49,13 +49,13 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return flags;
 }
 
-/// "; did you mean --read-io?", where a word is near.
+/// "; did you mean --read-io?" if a similar word exists, else empty.
 std::string did_you_mean(const std::string& typed, const std::vector<std::string>& words) {
   const std::string nearest = tester::nearest_word(typed, words);
   return nearest.empty() ? "" : "; did you mean " + nearest + "?";
 }
 
-/// What is wrong with the first word that is no sub-command.
+/// Error text for a first word that is not a sub-command.
 std::string no_command(const CLI::App& app, const std::string& word) {
   std::vector<std::string> accepted = commands_of(app);
   std::string list;
@@ -64,15 +64,15 @@ std::string no_command(const CLI::App& app, const std::string& word) {
   return word + " is no sub-command" + did_you_mean(word, accepted) + "; sub-commands are " + list;
 }
 
-/// What is wrong with an argument that no flag has taken.
+/// Error text for an argument that no flag consumed.
 std::string not_expected(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
-  // What stands before the sub-command is left with the program.
+  // Arguments before the sub-command remain with the program.
   const CLI::App& command = app.remaining().empty() && !chosen.empty() ? *chosen.front() : app;
   const std::string word = command.remaining().front();
   const std::string kind = word[0] == '-' ? "flag" : "argument";
   return "'" + word + "' is no " + kind + " of " + command.get_name() + did_you_mean(word, flags_of(command)) +
-         (&command == &app ? "; the flags of a sub-command stand behind it" : "");
+         (&command == &app ? "; the flags of a sub-command follow it" : "");
 }
 
 int run(int argc, const char* const* argv) {

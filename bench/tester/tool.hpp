@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// @brief xio-tester: drives queues from kernels, measures and verifies. docs/xio-tester.md describes it.
+/// @brief xio-tester: drives queues from kernels, measures and verifies; see docs/xio-tester.md.
 
 namespace tester {
 
-/// The whole program; returns its exit status.
+/// Runs the program; returns its exit status.
 int run_tool(int argc, const char* const* argv);
 
 }  // namespace tester

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief What operations cost, counted where they are executed.
+/// @brief Operation costs, counted during execution.
 
 #include "vendors/measurements.hpp"
 #include "vendors/rig.hpp"
@@ -28,7 +28,7 @@ using xio::arch::OperationCounts;
 constexpr uint32_t rounds = 1024;  // some laps of each completion queue
 constexpr xio::Duration patience{10000000000};
 
-/// Sums of what the calling thread did in one phase of all rounds, its waves included.
+/// Sums of the operations of the calling thread, including its waves, in one phase over all rounds.
 struct Phase {
   OperationCounts sum;
 
@@ -40,8 +40,8 @@ struct Phase {
   }
 };
 
-/// `lanes` lanes store their entries and release together: one instruction of a wave counts once for each here. What
-/// the first of them does for all counts as it is.
+/// Averages per round. `lanes` lanes store their entries and release together, and one instruction of the wave counts
+/// once per lane: these counts are divided by `lanes`. Instructions of the first lane alone are not.
 CountedPosts averages(const OperationCounts& post, const OperationCounts& take, uint64_t completions, uint32_t lanes,
                       uint32_t completion_bytes) {
   const auto per_round = [](uint64_t sum) { return static_cast<double>(sum) / rounds; };

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The CPU's own counter of instructions, where the kernel lets us have it.
+/// @brief The CPU's hardware instruction counter, if the kernel grants access.
 
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
@@ -34,7 +34,7 @@ class InstructionCounter {
   InstructionCounter& operator=(const InstructionCounter&) = delete;
 
   bool available() const { return file_ >= 0; }
-  /// Instructions since the construction; 0 where there is no counter.
+  /// Instructions since construction; 0 if no counter is available.
   uint64_t read() const {
     uint64_t value = 0;
     if (file_ >= 0 && ::read(file_, &value, sizeof value) != static_cast<ssize_t>(sizeof value)) value = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief xio-vendors: what a post and a poll cost with each kind of queue, side by side. docs/xio-vendors.md describes
-/// it.
+/// @brief xio-vendors: compares the cost of a post and a poll for each kind of queue; see docs/xio-vendors.md.
 
 #include <cstdio>
 #include <exception>
@@ -63,7 +62,7 @@ int run(int argc, const char* const* argv) {
   app.add_option("--json", options.json,
                  "also write the figures to this file; - for standard output in place of the table");
   app.add_option("--gpu-counts", options.counts,
-                 "folder where the budget tests leave what they counted (default: that of the build or installation)");
+                 "folder of the budget tests' counts (default: that of the build or installation)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

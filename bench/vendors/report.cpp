@@ -72,8 +72,7 @@ Json executed_json(const Executed& executed) {
 
 std::string heading() {
   return "Counted and timed on emulated devices in this process: models, neither NICs nor a drive. The figures say "
-         "what "
-         "posting and polling cost the caller; nothing here says how fast a device is.";
+         "what posting and polling cost the caller; they do not measure device speed.";
 }
 
 std::string markdown(const Report& report) {

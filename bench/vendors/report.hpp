@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The table of xio-vendors, for people and for programs.
+/// @brief The table of xio-vendors as Markdown and JSON.
 
 #include <string>
 #include <vector>
@@ -22,17 +22,17 @@ struct Column {
 };
 
 struct Report {
-  std::string cpu;  ///< as the kernel names it
+  std::string cpu;  ///< model name from the kernel
   uint32_t repetitions = 0;
   std::vector<Column> columns;
 };
 
-/// Changes whenever a member of the JSON changes its meaning or is removed.
+/// Schema version: changes when a member of the JSON changes its meaning or is removed.
 constexpr int json_schema = 1;
 
-/// What a reader must know before the numbers.
+/// Introduction to the table.
 std::string heading();
-/// A Markdown table, a column for each kind of queue.
+/// A Markdown table with one column per kind of queue.
 std::string markdown(const Report& report);
 nlohmann::ordered_json to_json(const Report& report);
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief A queue of each kind on its model, executed in the calling thread: what is measured is run on these.
+/// @brief A queue of each kind on its model, executed in the calling thread; the subjects of all measurements.
 
 #include <memory>
 #include <stdexcept>
@@ -16,13 +16,13 @@
 #include <xio/host/nvme/controller.hpp>
 
 namespace vendors {
-// What is compiled with counters and what without are different functions.
+// Functions compiled with counters differ from those compiled without.
 inline namespace XIO_ABI {
 
-constexpr uint32_t operation_bytes = 4096;  ///< of data, for each operation
-constexpr uint32_t ring_units = 512;  ///< a batch of 64 fits a quarter of the ring: its last operation is signalled
+constexpr uint32_t operation_bytes = 4096;  ///< data of each operation
+constexpr uint32_t ring_units = 512;  ///< a batch of 64 fits in a quarter of the ring: its last operation is signalled
 
-/// A queue pair of the vendor that `Kit` stands for, connected to itself.
+/// A queue pair of the vendor of `Kit`, connected to itself.
 template <class Kit>
 class RdmaRig {
  public:
@@ -40,14 +40,14 @@ class RdmaRig {
 
   auto handle() { return pair_.handle(); }
   uint32_t slot_bytes() const { return 1u << pair_.config().sq_unit_shift; }
-  /// Of what a post stores, that which lies in the send ring.
+  /// Bytes that a post stores in the send ring, without the side table.
   static uint32_t entry_bytes(double stores16, double stores8) {
     uint32_t table = 0;
     if constexpr (Vendor::has_side_table) table = Vendor::Table::entry_words * 8;
     return static_cast<uint32_t>(16 * stores16 + 8 * stores8) - table;
   }
 
-  /// What a kernel needs to know of the data.
+  /// The data as the kernel addresses it.
   struct Data {
     xio::rdma::RemoteMemory to;
     xio::Region from;
@@ -62,18 +62,18 @@ class RdmaRig {
     return queue.put(data.to.at(0, operation_bytes), data.from.at(0, operation_bytes), until);
   }
 
-  /// Lets the device do all that it was told to.
+  /// Runs the model until it has no more work.
   void execute() {
     while (pair_.model().pass()) {
     }
   }
   uint64_t completions() { return pair_.model().statistics().completions; }
 
-  /// Throws where the device was told what no driver may tell.
+  /// Throws if the model reports a violation of its interface.
   void require_peace() {
     const auto statistics = pair_.model().statistics();
     if (!statistics.violations.empty())
-      throw std::runtime_error(std::string(name) + ": the model complains: " + statistics.violations.front());
+      throw std::runtime_error(std::string(name) + ": the model reports: " + statistics.violations.front());
   }
 
  private:
@@ -82,7 +82,7 @@ class RdmaRig {
     config.sq_units = ring_units;
     config.cq_entries = 2 * ring_units;
     if (config.side_entries != 0) config.side_entries = ring_units;
-    // Entries of 64 bytes: what its driver makes for one or two pieces of memory.
+    // Entries of 64 bytes, as its driver allocates for one or two SGEs.
     if (std::string(name) == "ionic") {
       config.sq_unit_shift = 6;
       config.max_sges = 2;

@@ -10,7 +10,7 @@ namespace vendors {
 
 namespace {
 
-/// Calls `read` where there is such a file. @param writer  of such files
+/// Calls `read` with the file's contents, if the file exists. @param writer program that writes it, for messages
 template <class Read>
 void read_counts(const std::string& path, const char* writer, Read read) {
   std::ifstream file(path);

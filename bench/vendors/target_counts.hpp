@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief What tests of this build tree have counted of code for AMD GPUs: in the disassembly, and executed on a model.
+/// @brief Counts for AMD GPU code from the tests of this build tree: from the disassembly and from execution on a
+/// model.
 
 #include <map>
 #include <optional>
@@ -11,32 +12,32 @@
 
 namespace vendors {
 
-/// Targets of the table.
+/// GPU targets of the table.
 inline const std::vector<std::string>& gpu_targets() {
   static const std::vector<std::string> targets{"gfx90a", "gfx942", "gfx1100", "gfx1201"};
   return targets;
 }
 
-/// One operation and its wait, executed: by 256 threads that share a queue, policy Policy<>.
+/// One operation and its wait, executed by 256 threads that share a queue, policy Policy<>.
 struct Executed {
-  double instructions = 0;  ///< of waves, for each operation
+  double instructions = 0;  ///< wave instructions per operation
   double loads = 0;
   double stores = 0;
   double doorbells = 0;
   double host_writes = 0;  ///< writes over PCIe
 };
 
-/// Empty where the tests have not run in this build tree.
+/// Counts of one target; empty if the tests have not run in this build tree.
 struct TargetCount {
-  std::optional<double> post;  ///< instructions of one post by a thread, policy Unchecked, in the disassembly
+  std::optional<double> post;  ///< instructions of one post by a thread, policy Unchecked, from the disassembly
   std::optional<Executed> executed;
 };
 
-using TargetCounts = std::map<std::string, TargetCount>;  ///< by target
+using TargetCounts = std::map<std::string, TargetCount>;  ///< keyed by target
 
 /// Reads `<kernel>.<target>.json` and `executed.<case>.<target>.json` in `folder` for each target.
-/// @param name of the kind of queue
-/// Throws std::runtime_error for a file that is not of this form.
+/// @param name kind of queue
+/// Throws std::runtime_error for a malformed file.
 TargetCounts read_target_counts(const std::string& folder, const std::string& name);
 
 }  // namespace vendors

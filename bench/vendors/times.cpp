@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief What a post and a poll take on this CPU; compiled without counters.
+/// @brief Times of a post and a poll on this CPU; compiled without counters.
 
 #include "vendors/instruction_counter.hpp"
 #include "vendors/measurements.hpp"
@@ -25,7 +25,7 @@ double median(std::vector<double> samples) {
   return *middle;
 }
 
-/// Times and instructions of one call, one of each for each repetition.
+/// Times and instructions of one call, one sample per repetition.
 struct Samples {
   std::vector<double> nanoseconds;
   std::vector<double> instructions;
@@ -40,14 +40,14 @@ struct Samples {
 
 [[gnu::noinline]] void nothing() { asm volatile("" ::: "memory"); }
 
-/// Measures rows of calls.
+/// Measures series of calls.
 class Stopwatch {
  public:
   bool counted() const { return counter_.available(); }
 
   template <class Call>
   void measure(Samples& samples, Call call) {
-    // The loop and the call of a function that does nothing are not what is asked for.
+    // Cost of the loop and of an empty call, to be subtracted.
     const uint64_t idle = instructions_of([] { nothing(); });
     const auto begin = std::chrono::steady_clock::now();
     const uint64_t instructions = instructions_of(call);
@@ -67,7 +67,7 @@ class Stopwatch {
   InstructionCounter counter_;
 };
 
-/// A kind of queue, to be measured again and again.
+/// A kind of queue that is measured repeatedly.
 class Subject {
  public:
   virtual ~Subject() = default;
@@ -75,7 +75,7 @@ class Subject {
   virtual Timed result(bool counted) const = 0;
 };
 
-// As the budgets of callgrind count them: each call a function that is not inlined, the queue object its caller's.
+// As in the callgrind budgets: each call is a function that is not inlined; the caller owns the queue object.
 template <class Rig, class Policy>
 [[gnu::noinline]] xio::Token post(typename Rig::template Queue<Sharing::thread, Policy>& queue,
                                   const typename Rig::Data& data) {
@@ -93,7 +93,7 @@ class QueueSubject final : public Subject {
 
  public:
   void measure(Stopwatch& watch) override {
-    // The first row after those of the other queues finds nothing in the caches.
+    // Warm-up: the first series after those of other queues finds cold caches.
     Samples unused;
     row(watch, unchecked_, unused, unused);
     row(watch, checked_, unused, unused);

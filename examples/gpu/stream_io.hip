@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Compute, write, read, compute: four kernels in one stream of a GPU. The I/O kernels get a fixed number of
-/// waves; the rest of the GPU stays free. The controller is the model of this process; rings, doorbells and data lie in
-/// host memory that both reach. Exit status 77 without a GPU.
+/// @brief Compute, write, read, compute: four kernels in one stream of a GPU. The I/O kernels use a fixed number of
+/// waves; the rest of the GPU stays free. The controller is emulated in this process; rings, doorbells and data lie in
+/// host memory that both can access. Exit status 77 without a GPU.
 ///
 /// clang++ -x hip (or nvcc -x cu) -std=c++17 --offload-arch=... stream_io.hip -lpthread
 ///
@@ -47,7 +47,7 @@ cudaStream_t make_stream() {
 bool finish(cudaStream_t stream) { return cudaStreamSynchronize(stream) == cudaSuccess; }
 #endif
 
-/// Host memory that the GPU reaches, too, for the model's controller.
+/// Host memory that the GPU can also access, for the emulated controller.
 struct SharedMemory {
   explicit SharedMemory(std::shared_ptr<xio::host::GpuRuntime> gpu) : allocator(std::move(gpu)) {}
   xio::emulation::MemorySource source() {

@@ -3,15 +3,15 @@
 
 #include <xio/xio.hpp>
 
-/// What one rank of an all-to-all knows of another one.
+/// One rank of an all-to-all, as seen by another.
 struct Rank {
-  xio::rdma::QueuePairHandle queue;  ///< a queue pair that is connected to it
-  xio::rdma::RemoteMemory memory;    ///< its buffer of what it receives, followed by one signal word for each rank
+  xio::rdma::QueuePairHandle queue;  ///< local queue pair connected to the rank
+  xio::rdma::RemoteMemory memory;    ///< the rank's receive buffer, followed by one signal word per rank
 };
 
-/// One wave of rank `me`: lane `i` sends block `i` of the buffer to rank `i`, with a signal behind it, then waits for
-/// what rank `i` has sent. Each lane drives a queue pair of its own. `Vendor` is the kind of NIC.
-/// @param ones  8 bytes with the number 1, in registered memory
+/// One wave of rank `me`: lane `i` sends block `i` of the buffer to rank `i`, followed by a signal, then waits for rank
+/// `i`'s block. Each lane drives its own queue pair. `Vendor` selects the NIC.
+/// @param ones  the 8-byte number 1, in registered memory
 template <class Vendor>
 XIO_DEVICE void all_to_all(const Rank* ranks, uint32_t count, uint32_t me, xio::Region send, xio::Region ones,
                            const uint64_t* signals, uint32_t bytes, xio::Status* results) {

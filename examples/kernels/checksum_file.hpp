@@ -4,15 +4,15 @@
 #include <xio/device/core/pattern.hpp>
 #include <xio/xio.hpp>
 
-/// Checksum of 8-byte words whose parts can be computed in any order and added up. `first` is the number of word 0.
+/// Checksum of 8-byte words; partial sums can be computed in any order and added. `first` is the index of `words[0]`.
 XIO_DEVICE uint64_t checksum(const uint64_t* words, uint64_t first, uint64_t count) {
   uint64_t sum = 0;
   for (uint64_t i = 0; i < count; ++i) sum += xio::pattern::mix(words[i] + xio::pattern::mix(first + i));
   return sum;
 }
 
-/// All threads of the grid read the first `pages` pages of 4 KiB of a namespace and add up their checksums. Each thread
-/// has a page of the buffer. `failures` counts pages that could not be read.
+/// The threads of the grid together read the first `pages` 4 KiB pages of a namespace and sum their checksums. Each
+/// thread uses one page of the buffer. `failures` counts pages that could not be read.
 XIO_DEVICE void checksum_pages(const xio::nvme::QueueHandle& handle, uint64_t pages, uint64_t bus, const uint8_t* data,
                                uint64_t* sum, uint64_t* failures) {
   using namespace xio;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief The examples' kernels as a GPU gets them; the tests compile this file for all targets.
+/// @brief GPU entry points of the examples' kernels; the tests compile this file for all targets.
 
 #include <xio/vendors/bnxt/traits.hpp>
 #include <xio/vendors/ernic/traits.hpp>

@@ -3,8 +3,8 @@
 
 #include <xio/xio.hpp>
 
-/// Each thread reads blocks from the drive and writes them to a peer: from SSD to another node, with no CPU between.
-/// The buffer is known to the drive as `bus` and to the NIC as `local`. `Vendor` is the kind of NIC.
+/// Each thread reads blocks from the drive and writes them to a peer: from SSD to another node, without a CPU. `bus` is
+/// the buffer's address for the drive, `local` its registration with the NIC. `Vendor` selects the NIC.
 template <class Vendor>
 XIO_DEVICE void nvme_to_rdma(const xio::nvme::QueueHandle& drive, const xio::rdma::QueuePairHandle& nic, uint64_t bus,
                              xio::Region local, xio::rdma::RemoteMemory remote, uint32_t blocks, xio::Status* results) {
@@ -18,7 +18,7 @@ XIO_DEVICE void nvme_to_rdma(const xio::nvme::QueueHandle& drive, const xio::rdm
   const Token read =
       queue.submit(nvme::read(uint64_t{thread} * blocks, blocks), nvme::ContiguousPages{bus + offset}, until);
   Status status = queue.wait(read, until);
-  // What could not be read is not sent; all lanes take part nevertheless, and an empty span costs nothing.
+  // Blocks that could not be read are not sent; all lanes still take part, and an empty span costs nothing.
   const uint32_t sent = status.is_ok() ? bytes : 0;
   const Token put = qp.put(remote.at(offset, sent), local.at(offset, sent), until);
   const Status arrived = qp.wait(put, until);

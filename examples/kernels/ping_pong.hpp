@@ -3,9 +3,9 @@
 
 #include <xio/xio.hpp>
 
-/// One side of a ping-pong, by one thread: writes the number of the round to the peer, and waits for its answer in a
-/// word of its own memory. Nobody looks at a completion before the end. `Vendor` is the kind of NIC.
-/// @param local  begins with the word that is sent, followed by the one that the peer writes
+/// One side of a ping-pong, run by one thread: writes the round number to the peer and waits for the reply in a word of
+/// local memory. Completions are not polled before the end. `Vendor` selects the NIC.
+/// @param local  starts with the word that is sent, followed by the word that the peer writes
 template <class Vendor>
 XIO_DEVICE void ping_pong(const xio::rdma::QueuePairHandle& handle, xio::rdma::RemoteMemory remote, xio::Region local,
                           bool first, uint64_t rounds, xio::Status* result) {
@@ -17,7 +17,7 @@ XIO_DEVICE void ping_pong(const xio::rdma::QueuePairHandle& handle, xio::rdma::R
     const Deadline until = qp.deadline(5_s);
     if (!first) status = wait_until(words + 1, round, until);
     if (!status.is_ok()) break;
-    // The word before has left: its round was answered.
+    // The previous word was sent: the peer has replied to its round.
     words[0] = round;
     const Token ping = qp.put(remote.at(8, 8), local.at(0, 8), until);
     status = ping.status;

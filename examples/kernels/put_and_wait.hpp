@@ -3,7 +3,7 @@
 
 #include <xio/xio.hpp>
 
-/// Each thread writes its part of a buffer to a peer, and says how it went. `Vendor` is the kind of NIC.
+/// Each thread writes its part of a buffer to a peer and records the status. `Vendor` selects the NIC.
 template <class Vendor>
 XIO_DEVICE void put_and_wait(const xio::rdma::QueuePairHandle& handle, xio::rdma::RemoteMemory remote,
                              xio::Region local, uint32_t bytes, xio::Status* results) {

@@ -3,7 +3,7 @@
 
 #include <xio/xio.hpp>
 
-/// Each thread reads `blocks` logical blocks into its own part of a buffer and says how it went.
+/// Each thread reads `blocks` logical blocks into its part of a buffer and records the status.
 XIO_DEVICE void read_blocks(const xio::nvme::QueueHandle& handle, uint64_t first_lba, uint32_t blocks, xio::Region data,
                             xio::Status* results) {
   using namespace xio;

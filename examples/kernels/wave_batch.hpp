@@ -11,7 +11,7 @@ XIO_DEVICE void wave_batch(const xio::nvme::QueueHandle& handle, xio::nvme::Piec
   const uint32_t lanes = arch::wave_size();
   const uint32_t blocks = 4096u >> handle.block_shift;
 
-  // Each lane describes every 64th piece: any blocks to any place.
+  // Each lane describes every 64th piece: any blocks, any destination.
   for (uint32_t i = arch::lane(); i < count; i += lanes) {
     pieces[i] = {uint64_t{count - 1 - i} * blocks, bus + uint64_t{i} * 4096, blocks};
   }

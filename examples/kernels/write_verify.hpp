@@ -4,7 +4,7 @@
 #include <xio/device/core/pattern.hpp>
 #include <xio/xio.hpp>
 
-/// Each thread writes a block, reads it back and compares. Adds to `good` where the block was right.
+/// Each thread writes a block, reads it back and compares; `good` counts matching blocks.
 XIO_DEVICE void write_verify(const xio::nvme::QueueHandle& handle, uint64_t bus, uint8_t* data, uint64_t* good) {
   using namespace xio;
   nvme::Queue<Sharing::grid> queue(handle);
@@ -16,7 +16,7 @@ XIO_DEVICE void write_verify(const xio::nvme::QueueHandle& handle, uint64_t bus,
   const Deadline until = queue.deadline(5_s);
 
   pattern::fill(words, bytes, content);
-  // The release in submit() makes the words visible to the drive, too.
+  // The release in submit() also makes the words visible to the drive.
   Status status = queue.wait(queue.submit(nvme::write(thread, 1), pages, until), until);
   if (!status.is_ok()) return;
   for (uint32_t i = 0; i < bytes / 8; ++i) words[i] = 0;

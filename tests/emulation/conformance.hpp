@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Queues of all formats behind one interface, for what every queue must do: write piece after piece of memory
-/// to a device that works when it is told.
+/// @brief Queues of all formats behind one interface, for tests that every queue must pass: they write pieces of memory
+/// to a device that executes on request.
 
 #include <memory>
 
@@ -13,22 +13,22 @@ namespace conformance {
 
 using namespace rdma_tests;
 
-/// How a test makes its queue.
+/// Parameters of a test's queue.
 struct Setup {
   Sharing sharing = Sharing::thread;
   uint32_t depth = 8;
-  bool deferred = false;  ///< announced when four entries wait
-  bool running = false;   ///< the device has a thread of its own
+  bool deferred = false;  ///< entries are announced in groups of four
+  bool running = false;   ///< the device runs on its own thread
 };
 
-/// The queue as a caller sees it: of a kernel, one for each lane.
+/// The queue as seen by its caller; in a kernel, one object per lane.
 class AnyQueue {
  public:
   virtual ~AnyQueue() = default;
-  /// Writes a piece of memory to its place on the device.
+  /// Writes a piece of memory to its location on the device.
   virtual Token put(uint32_t piece, Deadline until) = 0;
   virtual Token try_put(uint32_t piece) = 0;
-  /// Writes the pieces from `first` on.
+  /// Writes `count` pieces from `first` on.
   virtual Token put_batch(uint32_t first, uint32_t count, Deadline until) = 0;
   virtual Token try_batch(uint32_t first, uint32_t count) = 0;
   virtual Status wait(const Token& token, Deadline until) = 0;
@@ -46,31 +46,31 @@ class Device {
  public:
   static constexpr uint32_t pieces = 256;
 
-  virtual ~Device() noexcept(false) = default;  // a Rig throws where its controller was treated wrongly
+  virtual ~Device() noexcept(false) = default;  // a Rig throws if its host violated the specification
   virtual std::unique_ptr<AnyQueue> queue() = 0;
   /// A session of the queue of a thread or a wave, which ends with the object.
   virtual std::unique_ptr<AnyQueue> session() = 0;
-  /// Does everything that is to be done.
+  /// Executes all outstanding work.
   virtual void settle() = 0;
   virtual void stop() = 0;
   /// The `number`-th operation from now on, from 0, fails with failure().
   virtual void fail(uint64_t number) = 0;
   virtual Status::Code failure() const = 0;
-  /// Whether what was submitted behind a failed operation is executed; else it ends with Status::flushed.
+  /// Whether operations submitted after a failed one are executed; else they end with Status::flushed.
   virtual bool goes_on_after_a_failure() const = 0;
-  /// Tells, by a completion about the `number`-th operation, of something that the queue never submitted.
+  /// Reports, by a completion about the `number`-th operation, something that the queue never submitted.
   virtual void confuse(uint64_t number) = 0;
-  /// Whether a piece lies on the device as it lies in memory.
+  /// Whether a piece on the device equals the piece in memory.
   virtual bool has(uint32_t piece) = 0;
-  /// Operations that it was told of.
+  /// Number of operations announced to the device.
   virtual uint64_t operations() = 0;
-  /// Most of them that it had at a time.
+  /// Largest number of operations in flight.
   virtual uint64_t most_in_flight() = 0;
-  /// What no host may do.
+  /// Violations of the device's interface; empty if there are none.
   virtual std::string violations() = 0;
 };
 
-/// AnyQueue of a queue's own type; `Piecewise` says how a piece is written.
+/// AnyQueue for a queue type; `Piecewise` defines how a piece is written.
 template <class Queue, class Piecewise>
 class QueueView final : public AnyQueue {
  public:
@@ -104,7 +104,7 @@ class QueueView final : public AnyQueue {
   const Piecewise& how_;
 };
 
-/// The queue of a sharing mode and a policy, which `make` takes as a type.
+/// Creates the queue of a sharing mode and a policy, passed to `make` as a type.
 template <template <Sharing, class> class Queue, class Handle, class Piecewise>
 std::unique_ptr<AnyQueue> view(const Setup& setup, const Handle& handle, const Piecewise& how) {
   const auto of = [&](auto queue) -> std::unique_ptr<AnyQueue> {

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief A host for the in-process NVMe controller, written by hand from the specification: knows nothing of the
-/// library's encoders and queues.
+/// @brief A host for the in-process NVMe controller, written from the specification, independent of the library's
+/// encoders and queues.
 
 #include <cstring>
 #include <memory>
@@ -31,9 +31,9 @@ using xio::host::DmaBuffer;
 using xio::nvme::Cqe;
 using xio::nvme::Sqe;
 
-/// Completion without the phase bit.
+/// Status field of a completion, without the phase bit.
 inline uint16_t status_of(const Cqe& cqe) { return static_cast<uint16_t>(cqe.status >> 1); }
-/// The same without do-not-retry and more bits.
+/// Status code and type, without the other bits of the status field.
 inline uint16_t code_of(const Cqe& cqe) { return status_of(cqe) & 0x7ff; }
 inline bool dnr(const Cqe& cqe) { return (cqe.status >> 15) != 0; }
 
@@ -56,7 +56,7 @@ inline Sqe io(uint32_t opcode, uint64_t lba, uint32_t blocks, uint64_t prp1 = 0,
 constexpr uint32_t op_flush = 0, op_write = 1, op_read = 2, op_uncorrectable = 4, op_compare = 5, op_zeroes = 8,
                    op_dsm = 9, op_verify = 12;
 
-/// One queue pair as the host sees it. Does not check for room.
+/// Host side of one queue pair. Does not check for a full queue.
 class Queue {
  public:
   Queue() = default;
@@ -77,7 +77,7 @@ class Queue {
     tail = (tail + 1) % sq_size;
   }
   void ring() { __atomic_store_n(tail_doorbell, tail, __ATOMIC_RELEASE); }
-  /// The next completion, if there is one.
+  /// Consumes the next completion, if any.
   std::optional<Cqe> take() {
     const uint64_t* const words = cq_memory.as<uint64_t>(head * sizeof(Cqe));
     const uint64_t high = __atomic_load_n(words + 1, __ATOMIC_ACQUIRE);
@@ -91,7 +91,7 @@ class Queue {
     return cqe;
   }
   void ring_head() { __atomic_store_n(head_doorbell, head, __ATOMIC_RELEASE); }
-  /// All completions that are there, acknowledged.
+  /// Consumes and acknowledges all available completions.
   std::vector<Cqe> take_all() {
     std::vector<Cqe> all;
     while (const std::optional<Cqe> cqe = take()) all.push_back(*cqe);
@@ -108,7 +108,7 @@ class Queue {
   uint64_t phase = 1;
 };
 
-/// A controller that is enabled, with its admin queue.
+/// An enabled controller with its admin queue.
 class Host {
  public:
   static NvmeConfig stepped(NvmeConfig config = {}) {
@@ -138,7 +138,7 @@ class Host {
     wait([&] { return (csts() & 1) == 0; });
   }
 
-  /// Runs until the condition holds; throws after a minute, which a busy machine does not reach, or a million steps.
+  /// Runs until the condition holds; throws after a minute, ample for a busy machine, or a million steps.
   template <class Condition>
   void wait(Condition holds) {
     xio::host::Timeout deadline(std::chrono::seconds(60));
@@ -192,7 +192,7 @@ class Host {
     if (cqe->cid != cid) throw std::runtime_error("completion of another command");
     return cqe;
   }
-  /// Runs one command on a queue that is idle.
+  /// Runs one command on an idle queue.
   Cqe run(Queue& queue, const Sqe& sqe) {
     const uint16_t cid = next_cid++;
     queue.put(sqe, cid);
@@ -208,7 +208,7 @@ class Host {
   uint16_t next_cid = 100;
 };
 
-/// Bytes that differ from place to place.
+/// Fills memory with position-dependent bytes.
 inline void fill(void* memory, size_t bytes, uint32_t seed) {
   auto* const data = static_cast<unsigned char*>(memory);
   for (size_t i = 0; i < bytes; ++i) {

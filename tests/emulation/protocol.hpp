@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What the tests of the queue protocol share: a controller with queues and data, stamps, checks inside kernels.
+/// @brief Common parts of the queue protocol tests: a controller with queues and data, stamps, checks inside kernels.
 
 #include <cstddef>
 #include <cstdint>
@@ -47,8 +47,8 @@ using xio::nvme::Queue;
 using xio::nvme::QueueHandle;
 using xio::simt::Grid;
 
-/// Long enough that a machine full of other work does not reach it. XIO_TESTS_PATIENCE in the environment: in seconds,
-/// for runs that are to fail.
+/// Timeout that is not reached even on a busy machine. The environment variable XIO_TESTS_PATIENCE overrides it, in
+/// seconds, for runs that must fail.
 inline xio::Duration patience() {
   static const char* const seconds = std::getenv("XIO_TESTS_PATIENCE");
   static const xio::Duration result{seconds ? std::strtoull(seconds, nullptr, 10) * 1000000000 : (60_s).nanoseconds};
@@ -56,13 +56,13 @@ inline xio::Duration patience() {
 }
 inline Deadline soon() { return xio::deadline(patience()); }
 
-/// Those of `lanes` that the calling wave has, as the lanes that use a queue together.
+/// The `lanes` that exist in the calling wave, as lanes that use a queue together.
 inline uint64_t in_wave(uint64_t lanes) { return lanes & xio::arch::together(0); }
 
 /// Status field of a completion: type and code.
 inline uint16_t code_of(Status status) { return status.vendor & 0x7ff; }
 
-/// Checks inside a kernel: Catch2's own macros may be used by one thread only.
+/// Check inside a kernel: Catch2's macros may be used by one thread only.
 inline void expect(bool condition, const char* what, int line) {
   if (condition) return;
   throw std::logic_error(std::string(what) + " (line " + std::to_string(line) + ", block " +
@@ -83,13 +83,13 @@ inline uint64_t mix(uint64_t a, uint64_t b) {
   return z ^ (z >> 31);
 }
 
-/// Fills whole blocks so that each word names its block, its place and a version.
+/// Fills whole blocks so that each word encodes its block, its position and a version.
 inline void stamp(void* memory, uint64_t lba, uint32_t blocks, uint64_t version, uint32_t block_bytes = 512) {
   auto* bytes = static_cast<unsigned char*>(memory);
   const uint32_t per_block = block_bytes / 8;
   for (uint32_t i = 0; i < blocks * per_block; ++i) {
     const uint64_t word = mix(mix(lba + i / per_block, version), i % per_block);
-    std::memcpy(bytes + size_t{8} * i, &word, 8);  // data may begin at any multiple of 4
+    std::memcpy(bytes + size_t{8} * i, &word, 8);  // data may start at any multiple of 4
   }
 }
 inline bool stamped(const void* memory, uint64_t lba, uint32_t blocks, uint64_t version, uint32_t block_bytes = 512) {
@@ -103,7 +103,7 @@ inline bool stamped(const void* memory, uint64_t lba, uint32_t blocks, uint64_t 
   return true;
 }
 
-/// An in-process controller that is enabled, and memory for data. Its host has to keep to the specification.
+/// An enabled in-process controller and memory for data. Its host must comply with the specification.
 class Rig {
  public:
   explicit Rig(NvmeConfig config = {}, size_t data_bytes = size_t{1} << 20)
@@ -115,7 +115,7 @@ class Rig {
     if (adjust) adjust(options);
     return controller.create_queue(options);
   }
-  /// A queue whose completion table is as small as it may be: it goes round soon.
+  /// A queue with the smallest possible completion table, which wraps soon.
   NvmeQueue tight_queue(uint32_t depth, uint32_t sq_entries = 0) {
     uint32_t slots = 2;
     while (slots < 2 * depth) slots *= 2;
@@ -147,8 +147,8 @@ inline NvmeConfig stepped(NvmeConfig config = {}) {
   return config;
 }
 
-/// Runs the calling thread as a wave of one lane whose every pause lets something happen: the device of a stepped rig
-/// moves just when the library waits, so that a test knows what every look sees.
+/// Runs the calling thread as a wave of one lane with a callback at every pause: the device of a stepped rig advances
+/// exactly when the library waits, so that a test knows what every poll observes.
 class PausingWave final : public xio::arch::WaveOps {
  public:
   /// @param pause called with the number of the pause, counted from 1

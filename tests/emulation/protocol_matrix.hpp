@@ -11,12 +11,12 @@
 
 namespace protocol_tests {
 
-/// What each lane does: write blocks of its own, read them back, several at a time, and compare.
+/// Work of each lane: write its own blocks, read them back, several at a time, and compare.
 struct Exchange {
-  std::vector<QueueHandle> queues;  ///< one for each lane, or one for all
+  std::vector<QueueHandle> queues;  ///< one per lane, or one for all
   unsigned char* data = nullptr;
   uint64_t bus = 0;
-  uint64_t lanes = ~uint64_t{0};  ///< of each wave: those that take part
+  uint64_t lanes = ~uint64_t{0};  ///< lanes of each wave that take part
   uint32_t rounds = XIO_TSAN ? 1 : 2;
   uint32_t blocks = 8;
 
@@ -41,7 +41,7 @@ void exchange_blocks(const Exchange& job) {
     for (uint32_t i = 0; i < Exchange::at_once; ++i) {
       tokens[i] = queue.submit(xio::nvme::write(lba(i), job.blocks), ContiguousPages{bus + i * bytes}, soon());
     }
-    // The last one first: completions are found by token, not by position.
+    // In reverse order: completions are found by token, not by position.
     for (uint32_t i = Exchange::at_once; i-- > 0;) EXPECT_OK(queue.wait(tokens[i], soon()));
     std::memset(mine, 0xee, Exchange::at_once * bytes);
     for (uint32_t i = 0; i < Exchange::at_once; ++i) {
@@ -59,7 +59,7 @@ struct Shape {
   uint64_t lanes;
 };
 
-/// All lanes; only the upper half; every third; the last one alone.
+/// All lanes; only the upper half; every third; only the last.
 inline std::vector<Shape> shapes(uint32_t waves) {
   std::vector<Shape> all{{1, waves == 1 ? 1 : waves * 2, 1},
                          {8, waves, 0xff},
@@ -73,13 +73,13 @@ inline std::vector<Shape> shapes(uint32_t waves) {
   return all;
 }
 
-/// What differs between the sharing modes and policies.
+/// The kernel of a sharing mode and a policy.
 struct Kernel {
   Sharing sharing;
   void (*body)(const Exchange&);
 };
 
-/// Runs the exchange in one shape, with delays and in random order, and asks the controller whether all was in order.
+/// Runs the exchange in one shape, with delays and in random order, and checks the controller for violations.
 inline void run_exchange(const Kernel& kernel, const Shape& shape, uint32_t depth, uint64_t jitter, bool split_groups) {
   CAPTURE(shape.wave_size, shape.waves, shape.lanes, depth, jitter);
   const uint32_t lanes = shape.wave_size * shape.waves;
@@ -95,7 +95,7 @@ inline void run_exchange(const Kernel& kernel, const Shape& shape, uint32_t dept
 
   std::vector<NvmeQueue> queues;
   for (uint32_t i = 0; i < (own_queues ? lanes : 1); ++i) {
-    // Where many lanes share a queue, each must find its tokens still known when its turn to wait comes.
+    // If many lanes share a queue, the outcome of each token must still be available when its lane waits for it.
     queues.push_back(
         rig.queue(depth, [&](QueueOptions& options) { options.completion_slots = own_queues ? 64 : 4096; }));
     job.queues.push_back(queues.back().handle());
@@ -125,7 +125,7 @@ inline void run_exchange(const Kernel& kernel, const Shape& shape, uint32_t dept
   CHECK(commands == active * Exchange::at_once * 2 * job.rounds);
 }
 
-/// Every shape, each with one of two depths, and every other one with random schedules.
+/// Runs every shape with one of two depths, and every other shape with random schedules.
 template <Sharing S, class Policy>
 void run_shapes(uint32_t waves, uint32_t small_depth, uint32_t large_depth) {
   const Kernel kernel{S, exchange_blocks<S, Policy>};

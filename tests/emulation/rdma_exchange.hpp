@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief A queue pair in one sharing mode, with waves of several sizes and patterns of active lanes: data goes to the
-/// other side and comes back.
+/// @brief A queue pair in one sharing mode, with waves of several sizes and patterns of active lanes: data is written
+/// to the other side and read back.
 
 #include "emulation/rdma_protocol.hpp"
 
@@ -33,7 +33,7 @@ void exchange(const Exchange& job) {
     std::memset(mine + exchange_piece, 0, exchange_piece);
     const Token put = qp.put(job.remote.at(at, exchange_piece), job.local.at(at, exchange_piece), soon());
     EXPECT_OK(put.status);
-    // Not before the put is done: only reads of one queue pair wait for earlier writes.
+    // Not before the put has completed: only reads of the same queue pair wait for earlier writes.
     const Token get =
         qp.get(job.local.at(at + exchange_piece, exchange_piece), job.remote.at(at, exchange_piece), soon());
     EXPECT_OK(qp.wait(get, soon()));

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What the tests of the RDMA queue protocol share: two queue pairs of one vendor, connected, with memory.
+/// @brief Common parts of the RDMA queue protocol tests: two connected queue pairs of one vendor, with memory.
 
 #include <algorithm>
 #include <cstring>
@@ -18,7 +18,7 @@
 #include "emulation/protocol.hpp"
 
 namespace Catch {
-/// Failed checks show a status by name.
+/// Failed checks print a status by name.
 template <>
 struct StringMaker<xio::Status> {
   static std::string convert(xio::Status status) {
@@ -49,7 +49,7 @@ using Rxe = xio::emulation::RxeKit<>;
 /// All vendors, for TEMPLATE_LIST_TEST_CASE.
 using Vendors = std::tuple<Mlx5, Bnxt, Ionic, Ernic, Rxe>;
 
-/// Passes of the NIC until it has nothing to do.
+/// Runs passes of the NIC until it is idle.
 inline void settle(RdmaNic& nic) {
   uint32_t idle = 0;
   while (idle < 20) idle = nic.pass() ? 0 : idle + 1;
@@ -75,12 +75,12 @@ class RdmaRig {
   }
   ~RdmaRig() { nic.stop(); }
 
-  /// The NIC works on a thread of its own from now on.
+  /// Starts the NIC on its own thread.
   RdmaRig& running() {
     nic.start();
     return *this;
   }
-  /// What no driver may do, in one text; empty where nothing was.
+  /// Violations of the NIC's interface as one text; empty if there are none.
   std::string violations() {
     std::string all;
     for (const std::string& one : near.model().statistics().violations) all += one + "; ";
@@ -105,7 +105,7 @@ class RdmaRig {
   }
 };
 
-/// Long enough for what has happened already.
+/// Deadline for events that have already happened.
 inline Deadline shortly() { return xio::deadline(3_ms); }
 
 }  // namespace rdma_tests

@@ -71,11 +71,11 @@ TEST_CASE("bnxt: entries of fixed size") {
   CHECK(work.compare == 222);
 
   put_write(rig, 16, 31);
-  CHECK(fault<Fixed>(rig, 2) == "the header's length is not that of the pointers");
+  CHECK(fault<Fixed>(rig, 2) == "the header's length differs from the SGEs'");
   put(slot(rig, 10), bnxt::Sge{0xc000, 0x79, 4});
-  CHECK(fault<Fixed>(rig, 1) == "atomic without one pointer to 8 bytes");
+  CHECK(fault<Fixed>(rig, 1) == "atomic without one SGE of 8 bytes");
   put(slot(rig, 16), bnxt::SqHeader{0x04u | 9u << 16, 0, 0});
-  CHECK(fault<Fixed>(rig, 2) == "entry longer than its place");
+  CHECK(fault<Fixed>(rig, 2) == "entry longer than its slot");
   put(slot(rig, 16), bnxt::SqHeader{0x04u | 1u << 16, 0, 0});
   CHECK(fault<Fixed>(rig, 2) == "entry without headers");
   put(slot(rig, 16), bnxt::SqHeader{0x03u | 2u << 16, 0, 0});
@@ -83,7 +83,7 @@ TEST_CASE("bnxt: entries of fixed size") {
   put(slot(rig, 16), bnxt::SqHeader{0x04u | 0x20u << 8 | 2u << 16, 0, 0});
   CHECK(fault<Fixed>(rig, 2) == "unknown flags");
   put(slot(rig, 16), bnxt::SqHeader{0x06u | 0x10u << 8 | 2u << 16, 0, 0});
-  CHECK(fault<Fixed>(rig, 2) == "inline data of an operation that brings data");
+  CHECK(fault<Fixed>(rig, 2) == "inline data of an operation that returns data");
 }
 
 TEST_CASE("bnxt: inline data that goes on at the ring's start") {
@@ -103,7 +103,7 @@ TEST_CASE("bnxt: inline data that goes on at the ring's start") {
   put(slot(rig, 10), bnxt::SqHeader{0x04u | 14u << 16, 0, 0});
   CHECK(fault<Variable>(rig, 10) == "entry longer than the ring");
   put(slot(rig, 10), bnxt::SqHeader{0x04u | 1u << 24 | 2u << 16, 0, 0});
-  CHECK(fault<Variable>(rig, 10) == "bits of the header are set that nothing is known of");
+  CHECK(fault<Variable>(rig, 10) == "unknown bits of the header are set");
 }
 
 TEST_CASE("bnxt: doorbells") {
@@ -125,12 +125,12 @@ TEST_CASE("bnxt: doorbells") {
   CHECK(rung<Fixed>(rig, bnxt_bell(1, 0x11, 0, 5), 3, why) == 0);
   CHECK(why == "doorbell of another type");
   CHECK(rung<Fixed>(rig, bnxt_bell(0, 0x11, 0, 5) & ~bnxt_valid, 3, why) == 0);
-  CHECK(why == "doorbell that is not valid");
+  CHECK(why == "doorbell without its valid bit");
   CHECK(rung<Fixed>(rig, bnxt_bell(0, 0x11, 0, 5) | 1u << 25, 3, why) == 0);
   CHECK(why == "doorbell with bits that must be zero");
   using PowerOfTwo = BnxtWire<bnxt::WqeMode::fixed, BnxtSideTable::msn, true>;
   CHECK(rung<PowerOfTwo>(rig, bnxt_bell(0, 0x11, 0, 5), 3, why) == 0);
-  CHECK(why == "the ring's size is no power of two");
+  CHECK(why == "the ring's size is not a power of two");
 
   CHECK(Fixed::receive_producer(rig.config, rig.memory, bnxt_bell(1, 0x11, 1, 2), 60) == 66);
   CHECK(Fixed::receive_producer(rig.config, rig.memory, bnxt_bell(0, 0x11, 1, 2), 60) == 60);
@@ -234,9 +234,9 @@ TEST_CASE("bnxt: receives") {
   CHECK(receive.pieces[1].address == 0xb000);
   CHECK(receive.pieces[1].lkey == 0x78);
   put(rig.memory.rq + 128 * 2, bnxt::RqHeader{0x80u | 2u << 16, 0, 2, 0});
-  CHECK(Fixed::read_receive(rig.config, rig.memory, 2).fault == "receive entry without a pointer");
+  CHECK(Fixed::read_receive(rig.config, rig.memory, 2).fault == "receive entry without an SGE");
   put(rig.memory.rq + 128 * 2, bnxt::RqHeader{0x80u | 9u << 16, 0, 2, 0});
-  CHECK(Fixed::read_receive(rig.config, rig.memory, 2).fault == "entry longer than its place");
+  CHECK(Fixed::read_receive(rig.config, rig.memory, 2).fault == "entry longer than its slot");
   put(rig.memory.rq + 128 * 2, bnxt::RqHeader{0x00u | 3u << 16, 0, 2, 0});
   CHECK(Fixed::read_receive(rig.config, rig.memory, 2).fault == "no receive entry");
 }

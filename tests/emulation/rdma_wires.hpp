@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Rings, records and doorbells for tests of emulated NICs' wires, and completion entries written out byte by
-/// byte.
+/// @brief Rings, records and doorbells for tests of emulated NICs' wires, and completion entries given byte by byte.
 
 #include <cstdint>
 #include <cstring>
@@ -17,7 +16,7 @@ namespace wires {
 using namespace xio;
 using namespace xio::emulation;
 
-/// One queue pair's memory, as a driver would have made it.
+/// One queue pair's memory, as a driver would allocate it.
 struct Rig {
   RdmaQueueConfig config;
   std::vector<uint64_t> sq = std::vector<uint64_t>(4096);
@@ -57,7 +56,7 @@ struct Rig {
 
   static uint8_t* bytes(std::vector<uint64_t>& words) { return reinterpret_cast<uint8_t*>(words.data()); }
 
-  /// A completion entry as it lies in memory.
+  /// The bytes of a completion entry in memory.
   std::vector<uint8_t> cqe(uint64_t slot, uint32_t size) const { return copy(memory.cq, slot, size); }
   std::vector<uint8_t> receive_cqe(uint64_t slot, uint32_t size) const { return copy(memory.receive_cq, slot, size); }
 
@@ -73,7 +72,7 @@ void put(uint8_t* to, const T& value) {
   std::memcpy(to, &value, sizeof value);
 }
 
-/// What an entry should look like: zeros but for what is set.
+/// Expected bytes of an entry: zero unless set.
 struct Bytes {
   std::vector<uint8_t> value;
 
@@ -88,7 +87,7 @@ struct Bytes {
   }
 };
 
-/// A completion of `operation`, whose entry began at `index`.
+/// A completion of `operation`, whose entry starts at `index`.
 inline RdmaSendCompletion sent(RdmaOperation operation, uint64_t index, uint64_t messages,
                                RdmaOutcome outcome = RdmaOutcome::ok) {
   RdmaSendCompletion completion;
@@ -114,7 +113,7 @@ inline RdmaReceiveCompletion received(RdmaOperation operation, uint64_t index, R
   return completion;
 }
 
-/// What a wire says of a doorbell; the position is 0 where it complains.
+/// A wire's decoding of a doorbell; the position is 0 if it reports a violation.
 template <class Wire>
 uint64_t rung(const Rig& rig, uint64_t value, uint64_t known, std::string& violation) {
   violation.clear();
@@ -122,7 +121,7 @@ uint64_t rung(const Rig& rig, uint64_t value, uint64_t known, std::string& viola
   return violation.empty() ? end : 0;
 }
 
-/// Why a wire does not take the entry at `index`; empty where it does.
+/// Why a wire rejects the entry at `index`; empty if it accepts the entry.
 template <class Wire>
 std::string fault(const Rig& rig, uint64_t index) {
   return Wire::read_work(rig.config, rig.memory, index).fault;

@@ -77,12 +77,12 @@ TEST_CASE("ernic: entries") {
   CHECK(work.operation == RdmaOperation::fetch_add);
   CHECK(work.swap_add == 111);
   put(rig.entry(2) + 80, ernic::Sge{0xc000, 4, 0x79});
-  CHECK(fault<ErnicWire>(rig, 2) == "atomic without one pointer to 8 bytes");
+  CHECK(fault<ErnicWire>(rig, 2) == "atomic without one SGE of 8 bytes");
 
   put(rig.entry(3), ernic::SqHeader{1, 1, 0, 0, 8, Be32(0), 0});
-  CHECK(fault<ErnicWire>(rig, 3) == "inline data, for which there is no place");
+  CHECK(fault<ErnicWire>(rig, 3) == "inline data is not supported");
   put(rig.entry(3), ernic::SqHeader{1, 4, 0, 0, 0, Be32(0), 0});
-  CHECK(fault<ErnicWire>(rig, 3) == "more pointers than the entry has room for");
+  CHECK(fault<ErnicWire>(rig, 3) == "more SGEs than fit into the entry");
   put(rig.entry(3), ernic::SqHeader{1, 1, 0, 9, 0, Be32(0), 0});
   CHECK(fault<ErnicWire>(rig, 3) == "unknown opcode");
   put(rig.entry(3), ernic::SqHeader{1, 1, 0, 0, 32, Be32(0), 0});
@@ -97,15 +97,15 @@ TEST_CASE("ernic: doorbells and ring states") {
   rig.state[0] = 14;
   CHECK(rung<ErnicWire>(rig, send_bell | 0x33, 16 + 9, why) == 30);
   CHECK(rung<ErnicWire>(rig, send_bell | 0x33, 16 + 3, why) == 0);
-  CHECK(why == "producer tail is no index of the ring");
+  CHECK(why == "producer tail is beyond the ring");
   rig.state[0] = 16;
   CHECK(rung<ErnicWire>(rig, send_bell | 0x33, 12, why) == 0);
-  CHECK(why == "producer tail is no index of the ring");
+  CHECK(why == "producer tail is beyond the ring");
   rig.state[0] = 14;
   CHECK(rung<ErnicWire>(rig, send_bell | 0x11, 9, why) == 0);
   CHECK(why == "doorbell names another queue pair");
   CHECK(rung<ErnicWire>(rig, 1u << 31 | 0x33, 9, why) == 0);
-  CHECK(why == "doorbell is not for the send queue alone");
+  CHECK(why == "doorbell is not for the send queue only");
 
   rig.config.rq_entries = 8;
   rig.state[2] = 14;
@@ -235,20 +235,21 @@ TEST_CASE("rxe: entries") {
     return fault<RxeWire<>>(rig, 7);
   };
   CHECK(broken([](rxe::SendWqe&) {}).empty());
-  CHECK(broken([](rxe::SendWqe& w) { w.iova = 0; }) == "the second remote address is not the first");
+  CHECK(broken([](rxe::SendWqe& w) { w.iova = 0; }) == "the two remote addresses differ");
   CHECK(broken([](rxe::SendWqe& w) { w.dma.residue = 0; }) == "the residue is not the whole length");
-  CHECK(broken([](rxe::SendWqe& w) { w.dma.current = 1; }) == "the first pointer in use is not the first");
-  CHECK(broken([](rxe::SendWqe& w) { w.dma.sge_offset = 1; }) == "the first pointer is partly done");
-  CHECK(broken([](rxe::SendWqe& w) { w.state = 3; }) == "what the kernel keeps in the entry is not as at first");
-  CHECK(broken([](rxe::SendWqe& w) { w.dma.sges = 1; }) == "the length to do is not that of the pointers");
-  CHECK(broken([](rxe::SendWqe& w) { w.dma.sges = 20; }) == "more pointers than the entry has room for");
+  CHECK(broken([](rxe::SendWqe& w) { w.dma.current = 1; }) == "the current SGE is not the first");
+  CHECK(broken([](rxe::SendWqe& w) { w.dma.sge_offset = 1; }) == "the SGE offset is not 0");
+  CHECK(broken([](rxe::SendWqe& w) { w.state = 3; }) ==
+        "the kernel's fields of the entry are not in their initial state");
+  CHECK(broken([](rxe::SendWqe& w) { w.dma.sges = 1; }) == "the remaining length differs from the SGEs'");
+  CHECK(broken([](rxe::SendWqe& w) { w.dma.sges = 20; }) == "more SGEs than fit into the entry");
   CHECK(broken([](rxe::SendWqe& w) { w.header.send_flags = 16; }) == "unknown flags");
   CHECK(broken([](rxe::SendWqe& w) { w.header.opcode = 8; }) == "unknown opcode");
   CHECK(broken([](rxe::SendWqe& w) { w.header.opcode = 4, w.header.send_flags = 8; }) ==
-        "inline data of an operation that brings data");
+        "inline data of an operation that returns data");
   CHECK(broken([](rxe::SendWqe& w) { w.header.send_flags = 8, w.dma.length = w.dma.residue = 305; }) ==
         "inline data longer than its entry");
-  CHECK(broken([](rxe::SendWqe& w) { w.header.opcode = 6; }) == "atomic without one pointer to 8 bytes");
+  CHECK(broken([](rxe::SendWqe& w) { w.header.opcode = 6; }) == "atomic without one SGE of 8 bytes");
 
   rig.begin(3, 4 | 8, 304, 0);
   rig.wqe.header.immediate = Be32(0xfeedf00d);
@@ -297,7 +298,7 @@ TEST_CASE("rxe: doorbells and indices") {
   CHECK(rung<RxeWire<>>(rig, 0xffff, 15, why) == 18);
   rig.queue_pair_state[0] = 8;
   CHECK(rung<RxeWire<>>(rig, 0, 15, why) == 0);
-  CHECK(why == "producer index is no index of the ring");
+  CHECK(why == "producer index is beyond the ring");
   CHECK(RxeWire<>::capacity(rig.config) == 7);
   CHECK(RxeWire<>::cq_capacity(16) == 15);
   rig.receive_state[0] = 3;
@@ -316,7 +317,7 @@ TEST_CASE("rxe: doorbells and indices") {
   put(rig.entry(0), rig.wqe);
   RxeWire<>::consumed(rig.config, rig.memory, 17);
   CHECK(rig.queue_pair_state[32] == 1);
-  CHECK(fault<RxeWire<>>(rig, 0) == "what the kernel keeps in the entry is not as at first");
+  CHECK(fault<RxeWire<>>(rig, 0) == "the kernel's fields of the entry are not in their initial state");
 }
 
 TEST_CASE("rxe: completions") {
@@ -361,7 +362,7 @@ TEST_CASE("ernic and rxe: receives") {
   CHECK(receive.pieces.at(1).address == 0xb000);
   put(ernic_rig.memory.rq + 2 * 128, ernic::RqHeader{0xabcdef, 8, 0});
   CHECK(ErnicWire::read_receive(ernic_rig.config, ernic_rig.memory, 2).fault ==
-        "more pointers than the receive entry has room for");
+        "more SGEs than fit into the receive entry");
 
   RxeRig rig;
   rxe::ReceiveWqe wqe{0xabcdef, {}, {20, 20, 0, 1, 0, 0}};
@@ -377,9 +378,9 @@ TEST_CASE("ernic and rxe: receives") {
   wqe.dma.residue = 19;
   CHECK(read().fault == "the residue is not the whole length");
   wqe.dma = {21, 21, 0, 1, 0, 0};
-  CHECK(read().fault == "the length to do is not that of the pointers");
+  CHECK(read().fault == "the remaining length differs from the SGEs'");
   wqe.dma = {20, 20, 0, 6, 0, 0};
-  CHECK(read().fault == "more pointers than the receive entry has room for");
+  CHECK(read().fault == "more SGEs than fit into the receive entry");
 }
 
 }  // namespace

@@ -39,9 +39,9 @@ TEST_CASE("ionic: entries") {
   CHECK(work.pieces[1].lkey == 0x78);
   CHECK(fault<IonicWire<>>(rig, 8 + 5) == "entry has a wrong color");
   // Version 2 numbers compare-and-swap so.
-  CHECK(fault<IonicWire<2>>(rig, 5) == "atomic without one pointer to 8 bytes");
+  CHECK(fault<IonicWire<2>>(rig, 5) == "atomic without one SGE of 8 bytes");
   put(entry + 28, Be32(31));
-  CHECK(fault<IonicWire<>>(rig, 5) == "the header's length is not that of the pointers");
+  CHECK(fault<IonicWire<>>(rig, 5) == "the header's length differs from the SGEs'");
 
   entry = ionic_entry(rig, 2, 0, 0x02 | 0x04, 0xfeedf00d);
   put(entry + 28, Be32(96));
@@ -64,17 +64,17 @@ TEST_CASE("ionic: entries") {
   ionic_entry(rig, 0, 0, 0x10, 0, 6);
   CHECK(fault<IonicWire<>>(rig, 5) == "entry has a wrong index");
   ionic_entry(rig, 0, 7, 0x10, 0);
-  CHECK(fault<IonicWire<>>(rig, 5) == "more pointers than the entry has room for");
+  CHECK(fault<IonicWire<>>(rig, 5) == "more SGEs than fit into the entry");
   ionic_entry(rig, 0, 3, 0x1010, 0);
-  CHECK(fault<IonicWire<>>(rig, 5) == "lengths before the pointers");
+  CHECK(fault<IonicWire<>>(rig, 5) == "lengths before the SGEs");
   ionic_entry(rig, 0, 0, 0x30, 0);
   CHECK(fault<IonicWire<>>(rig, 5) == "unknown flags");
   ionic_entry(rig, 4, 0, 0x12, 0);
-  CHECK(fault<IonicWire<>>(rig, 5) == "solicited event of what no receiver sees");
+  CHECK(fault<IonicWire<>>(rig, 5) == "solicited event of an operation without a receive");
   ionic_entry(rig, 3, 0, 0x14, 0);
-  CHECK(fault<IonicWire<>>(rig, 5) == "inline data of an operation that has none");
+  CHECK(fault<IonicWire<>>(rig, 5) == "inline data of an operation without data");
   ionic_entry(rig, 0, 1, 0x14, 0);
-  CHECK(fault<IonicWire<>>(rig, 5) == "inline data and pointers");
+  CHECK(fault<IonicWire<>>(rig, 5) == "inline data and SGEs");
   ionic_entry(rig, 0x21, 0, 0x10, 0);
   CHECK(fault<IonicWire<>>(rig, 5) == "unknown opcode");
   CHECK(IonicWire<2>::read_work(rig.config, rig.memory, 5).operation == RdmaOperation::write);
@@ -97,7 +97,7 @@ TEST_CASE("ionic: atomics") {
   CHECK(work.pieces.at(0).address == 0xc000);
   CHECK(work.pieces.at(0).lkey == 0x79);
   put(entry + 56, Be32(9));
-  CHECK(fault<IonicWire<1>>(rig, 5) == "atomic without one pointer to 8 bytes");
+  CHECK(fault<IonicWire<1>>(rig, 5) == "atomic without one SGE of 8 bytes");
 
   atomic.lkey = Be32(0x7a);
   entry = ionic_entry(rig, 5, 1, 0x10, 0);
@@ -171,14 +171,13 @@ TEST_CASE("ionic: receives") {
   CHECK(IonicWire<>::read_receive(rig.config, rig.memory, 66).fault.empty());
   CHECK(IonicWire<>::read_receive(rig.config, rig.memory, 66).pieces.at(0).address == 0xa000);
   put(entry + 40, Be32(11));
-  CHECK(IonicWire<>::read_receive(rig.config, rig.memory, 2).fault ==
-        "the receive's length is not that of the pointers");
+  CHECK(IonicWire<>::read_receive(rig.config, rig.memory, 2).fault == "the receive's length differs from the SGEs'");
   put(entry, uint64_t{3});
   CHECK(IonicWire<>::read_receive(rig.config, rig.memory, 2).fault == "receive entry has a wrong index");
   put(entry, ionic::BaseHeader{2, 0, 7, Be16(0), Be32(10)});
-  CHECK(IonicWire<>::read_receive(rig.config, rig.memory, 2).fault == "more pointers than the entry has room for");
+  CHECK(IonicWire<>::read_receive(rig.config, rig.memory, 2).fault == "more SGEs than fit into the entry");
   put(entry, ionic::BaseHeader{2, 0, 3, Be16(0x1000), Be32(10)});
-  CHECK(IonicWire<>::read_receive(rig.config, rig.memory, 2).fault == "lengths before the pointers");
+  CHECK(IonicWire<>::read_receive(rig.config, rig.memory, 2).fault == "lengths before the SGEs");
 }
 
 TEST_CASE("ionic: a flushed queue says so once") {

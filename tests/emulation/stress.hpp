@@ -16,13 +16,13 @@ namespace stress {
 
 using namespace protocol_tests;
 
-/// What all lanes found together.
+/// Findings of all lanes.
 struct Findings {
   std::atomic<uint64_t> operations{0};
   std::atomic<uint64_t> blocks{0};
-  std::atomic<uint64_t> wrong{0};   ///< blocks with other content than they must have
-  std::atomic<uint64_t> lost{0};    ///< operations that did not end
-  std::atomic<uint64_t> failed{0};  ///< operations that ended with an error, or were refused
+  std::atomic<uint64_t> wrong{0};   ///< blocks with wrong content
+  std::atomic<uint64_t> lost{0};    ///< operations that did not complete
+  std::atomic<uint64_t> failed{0};  ///< operations that failed or were rejected
 
   bool clean() const { return wrong + lost + failed == 0; }
   void print(const char* what, double seconds) const {
@@ -36,9 +36,9 @@ struct Findings {
   }
 };
 
-constexpr uint32_t window = 8;        // operations in flight of one lane
-constexpr uint32_t slot_blocks = 64;  // each of them has blocks of its own
-constexpr uint32_t most_blocks = 24;  // more than two pages: lists are used
+constexpr uint32_t window = 8;        // operations in flight per lane
+constexpr uint32_t slot_blocks = 64;  // each operation has its own blocks
+constexpr uint32_t most_blocks = 24;  // more than two pages, so lists are used
 constexpr size_t lane_bytes = size_t{window} * most_blocks * 512;
 
 struct Job {
@@ -46,12 +46,12 @@ struct Job {
   unsigned char* data;
   uint64_t bus;
   uint64_t seed;
-  uint64_t commands;  ///< of each lane; 0: until the deadline
+  uint64_t commands;  ///< commands per lane; 0: until the deadline
   Deadline until;
   Findings* findings;
 };
 
-/// One operation of a lane, and what the blocks of its place hold.
+/// One operation of a lane, and the versions of its blocks.
 struct Slot {
   Token token;
   uint32_t block = 0;
@@ -164,7 +164,7 @@ void kernel(const Job& job) {
   Lane<S, Policy>(job, xio::arch::block_index() * xio::arch::block_size() + xio::arch::thread_index()).run();
 }
 
-/// Argument, else environment, else the usual figure.
+/// A number from the arguments, else the environment, else `usual`.
 inline double figure(int argc, char** argv, const char* variable, double usual) {
   const char* const text = argc > 1 ? argv[1] : std::getenv(variable);
   if (text == nullptr) return usual;

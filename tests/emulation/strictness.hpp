@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Every test on the in-process NVMe controller is one of how its host keeps to the specification, too.
+/// @brief Makes every test on the in-process NVMe controller also check that its host complies with the specification.
 
 #include <algorithm>
 #include <cstdio>
@@ -20,8 +20,8 @@ namespace emulation_tests {
 
 using Kind = xio::emulation::NvmeViolation::Kind;
 
-/// Throws at its end where the host of a controller did what the specification forbids. As a fixture's first member, it
-/// ends after the controller, whose last steps count as well.
+/// Throws in its destructor if a controller's host violated the specification. As a fixture's first member, it is
+/// destroyed after the controller, whose last steps are thus included.
 class Strictness {
  public:
   Strictness() = default;
@@ -39,7 +39,7 @@ class Strictness {
 
   void watch(std::shared_ptr<xio::emulation::NvmeViolations> violations) { violations_ = std::move(violations); }
 
-  /// What a test provoked: violations of each of these kinds, and of no other. They are forgotten.
+  /// Expects violations of each of these kinds, which the test provoked, and of no other; clears them.
   void provoked(std::initializer_list<Kind> kinds) {
     const std::string text = violations_->text();
     const std::vector<xio::emulation::NvmeViolation> found = permitted(kinds);
@@ -49,8 +49,7 @@ class Strictness {
     }
   }
 
-  /// As provoked(), but none need have been noticed: what a controller with a thread of its own sees depends on its
-  /// pace.
+  /// provoked(), but the violations may be absent: what a controller on its own thread observes depends on timing.
   std::vector<xio::emulation::NvmeViolation> permitted(std::initializer_list<Kind> kinds) {
     std::vector<xio::emulation::NvmeViolation> found = violations_->take();
     for (const auto& one : found) {

@@ -35,8 +35,8 @@ expect 2 "did you mean doctor?" docter
 expect 2 "did you mean clock-test?" clock
 expect 2 "gizmo is no sub-command; sub-commands are nvme-ep, rdma-ep, test-ep, report, info, list, doctor, clock-test" gizmo
 expect 2 "did you mean --version?" --verison
-expect 2 "'-x' is no flag of xio-tester; the flags of a sub-command stand behind it" -x
-expect 2 "stand behind it; xio-tester nvme-ep --help" --controller emulated nvme-ep --read-io 4
+expect 2 "'-x' is no flag of xio-tester; the flags of a sub-command follow it" -x
+expect 2 "follow it; xio-tester nvme-ep --help" --controller emulated nvme-ep --read-io 4
 expect 2 "'list' is no argument of info" info list
 
 # Flags that are nearly right, or another program's.
@@ -68,7 +68,7 @@ expect 2 "'--all' is no flag of list" list --all
 for value in 4x 1e6 4.5 ' 4' '' 0x 99999999999999999999 K -4; do expect 2 "--read-io" "${model[@]}" --read-io "$value"; done
 expect 2 "--read-io" "${model[@]}" --read-io
 expect 2 "--read-io" "${reads[@]}" --read-io 5
-expect 2 "--lbas-per-io: 0 is not accepted; a whole number from 1" "${reads[@]}" --lbas-per-io 0
+expect 2 "--lbas-per-io: 0 is not accepted; an integer from 1" "${reads[@]}" --lbas-per-io 0
 expect 2 "--depth: 65537" "${reads[@]}" --depth 65537
 expect 2 "from 1 to 65535" "${reads[@]}" --num-queues 65536
 expect 2 "--queue-id: 0" "${reads[@]}" --queue-id 0
@@ -111,19 +111,19 @@ expect 2 "--fio needs --fio-device" report --fio
 expect 2 "--fio and --fio-results exclude each other" report --fio --fio-device /dev/nvme0n1 --fio-results fio.json
 
 # Lists.
-for list in 0,,4 , 4, ,4 ''; do expect 2 "something before and after each comma" rdma-ep --transfer-size "$list"; done
+for list in 0,,4 , 4, ,4 ''; do expect 2 "list items must not be empty" rdma-ep --transfer-size "$list"; done
 expect 2 "--transfer-size: 1..4 is not accepted" rdma-ep --transfer-size 1..4
 expect 2 "'4K' is no argument of rdma-ep" rdma-ep --transfer-size 1K 4K
-expect 2 "something before and after each comma" report --controller emulated --tables single,
+expect 2 "list items must not be empty" report --controller emulated --tables single,
 expect 2 "--tables singel is not accepted; single, batched" report --controller emulated --tables singel
-expect 2 "something before and after each comma" doctor --mode qemu,,gpu
+expect 2 "list items must not be empty" doctor --mode qemu,,gpu
 expect 2 "--mode" doctor --mode nvme
 
 # Controllers and devices.
 expect 2 "--controller Emulated is not accepted; qemu[:key=value,...], emulated" nvme-ep --controller Emulated --read-io 4
 expect 2 "--controller nvme0n1 is not accepted" nvme-ep --controller nvme0n1 --read-io 4
 expect 2 "is not a PCI address" nvme-ep --controller vfio:nvme0 --read-io 4
-expect 2 "is not there" nvme-ep --controller /dev/nvme4095 --read-io 4
+expect 2 "does not exist" nvme-ep --controller /dev/nvme4095 --read-io 4
 expect 2 "not found" nvme-ep --controller qemu:binary=/nowhere/qemu --read-io 4
 for keys in lba=1000 size=0 queues=0 colour=red delay=50-5 delay=5- lba=512,,size=1M size; do
   expect 2 "emulated" nvme-ep --controller "emulated:$keys" --read-io 4
@@ -133,8 +133,8 @@ expect 2 "beyond the end" "${reads[@]}" --base-lba 1T
 expect 2 "mlx5|bnxt|ionic|ernic|rxe" rdma-ep --provider mlx6
 expect 2 "hold no data" rdma-ep --provider ernic --inline-threshold 1
 expect 2 "--tables rdma is not accepted; single, batched" report --rdma all --tables rdma
-expect 2 "something before and after each comma" report --rdma mlx5,,rxe
-expect 2 "fetch-add is of 8 bytes" rdma-ep --op fetch-add --transfer-size 16
+expect 2 "list items must not be empty" report --rdma mlx5,,rxe
+expect 2 "fetch-add transfers 8 bytes" rdma-ep --op fetch-add --transfer-size 16
 
 # Files, before a run that would take an hour.
 long=("${model[@]}" --read-io 4 --duration 3600)

@@ -84,10 +84,10 @@ TEST_CASE("what is not fio's output has no figures", "[tester]") {
   failed.replace(failed.find("\"error\": 0"), 10, "\"error\": 95");
   std::string idle = whole;
   idle.replace(idle.find("\"total_ios\": 12362"), 18, "\"total_ios\": 0");
-  for (const auto& [text, reason] : {std::pair<std::string, std::string>{"", "fio's output is not understood"},
-                                     {"fio: unrecognized option", "fio's output is not understood"},
-                                     {"{}", "fio's output is not understood"},
-                                     {whole.substr(0, 900), "fio's output is not understood"},
+  for (const auto& [text, reason] : {std::pair<std::string, std::string>{"", "fio's output cannot be parsed"},
+                                     {"fio: unrecognized option", "fio's output cannot be parsed"},
+                                     {"{}", "fio's output cannot be parsed"},
+                                     {whole.substr(0, 900), "fio's output cannot be parsed"},
                                      {failed, "fio failed with error 95"},
                                      {idle, "fio did nothing"}}) {
     ReportRow row;

@@ -64,15 +64,15 @@ for op in write read send; do
     cat "$work/out"
   fi
 done
-expect 77 "queues lie where the device's driver, or the model, puts them; 0 and 8 (data) are offered" \
+expect 77 "the device's driver or the model places queues; 0 and 8 (data) are offered" \
   rdma-ep --executor host --memory-mode 9 --iterations 1
 
 if command -v "${XIO_QEMU:-qemu-system-x86_64}" >/dev/null; then
-  expect 77 "reaches its own memory alone: GPU memory is not offered here" nvme-ep --executor host --controller qemu --read-io 4 --memory-mode 8
+  expect 77 "can access only its own memory; GPU memory is not supported" nvme-ep --executor host --controller qemu --read-io 4 --memory-mode 8
 fi
 export XIO_FAKE_GPU_HIDDEN=1
-expect 77 "the CPU does not reach the memory of this GPU" nvme-ep --executor host --controller emulated --read-io 4 --memory-mode 1
-expect 77 "the CPU does not reach the memory of this GPU" rdma-ep --executor host --memory-mode 8 --iterations 1
+expect 77 "the CPU cannot access this GPU's memory" nvme-ep --executor host --controller emulated --read-io 4 --memory-mode 1
+expect 77 "the CPU cannot access this GPU's memory" rdma-ep --executor host --memory-mode 8 --iterations 1
 unset XIO_FAKE_GPU_HIDDEN
 export XIO_FAKE_GPU_NONE=1
 expect 77 "--memory-mode 9: SQ and data in GPU memory, but there is no GPU; 0 is offered (HIP: HIP sees no GPU" \

@@ -350,7 +350,7 @@ TEST_CASE("nobody there, or a port that is in use, is one clear line") {
     const xio::host::ExchangeServer gone(0);
     options.port = gone.port();
   }
-  CHECK_THROWS_WITH(RdmaSession(options), Catch::Contains("nobody answers") && Catch::Contains("--server-host"));
+  CHECK_THROWS_WITH(RdmaSession(options), Catch::Contains("no server responds") && Catch::Contains("--server-host"));
 }
 
 TEST_CASE("memory that the server's device takes no atomics on is refused at the client") {

@@ -190,7 +190,7 @@ TEST_CASE("what lies behind the data is looked at") {
   Run run(options, 100);
   run.memory.far.data()[127] = 0;
   REQUIRE(run.run().wrong_count == 100);
-  CHECK(run.result.wrong.front() == "operation 0: what lies behind the data changed, at byte 127");
+  CHECK(run.result.wrong.front() == "operation 0: memory after the data changed, at byte 127");
 }
 
 TEST_CASE("an operation that fails ends the run, with its status") {

@@ -145,15 +145,15 @@ expect() {
 
 # Verbs devices: this machine's are named, and where it has none that is said.
 if [ -n "$(ls /sys/class/infiniband 2>/dev/null)" ]; then
-  expect 2 "--device no_such_nic is not there; " --device no_such_nic
+  expect 2 "--device no_such_nic does not exist; " --device no_such_nic
 else
   expect 77 "--device no_such_nic: " --device no_such_nic
   expect 77 "--device rxe0: " --device rxe0 --server
   expect 77 "--device rxe0: " --device rxe0 --client --server-host 10.0.0.1
 fi
 # Two nodes.
-expect 2 "--device emulated: emulated NICs are connected within one process alone" --server
-expect 2 "--device emulated: emulated NICs are connected within one process alone" --client --server-host 10.0.0.1
+expect 2 "--device emulated: emulated NICs are connected only within one process" --server
+expect 2 "--device emulated: emulated NICs are connected only within one process" --client --server-host 10.0.0.1
 expect 2 "give --client too" --server-host 10.0.0.1
 expect 2 "--server-host is for --client" --device rxe0 --server --server-host 10.0.0.1
 expect 2 "--listen is for --server" --device rxe0 --client --listen 10.0.0.1
@@ -190,10 +190,10 @@ expect 2 "exclude" --infinite --duration 1
 expect 2 "--runs" --infinite --runs 2
 expect 2 "8 GiB" --transfer-size 1G --sq-depth 16 --batch-size 0
 expect 2 "/nowhere/report.json" --json /nowhere/report.json
-expect 77 "--substep-timing: kernels of rdma-ep time their steps on the CPU alone" --substep-timing --executor gpu
+expect 77 "--substep-timing: kernels of rdma-ep time their steps only on the CPU" --substep-timing --executor gpu
 expect 2 "--no-such-flag" --no-such-flag
 expect 77 "--executor gpu" --executor gpu
-expect 77 "--waves 4: receives are taken in the order of the queue pair" --waves 4 --op send
+expect 77 "--waves 4: receives are consumed in queue-pair order" --waves 4 --op send
 expect 77 "--wave-size 64: receives" --wave-size 64 --write-imm
 expect 2 "--depth 15 is less than the 16 lanes" --waves 2 --wave-size 8 --depth 15
 expect 2 "--sq-depth 7 is less than the 8 lanes" --waves 8 --sq-depth 7

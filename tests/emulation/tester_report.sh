@@ -150,6 +150,20 @@ check "the words of the tables" grep -qxF "## RDMA write, one in flight, 10 runs
 check "HTML of RDMA" python3 "$work/same.py" "$work/others/report.html" "$work/others/report.md"
 refused "--tables rdma is not accepted" --rdma all --tables rdma
 
+# What xio adds: the latency less that of the model, which no command comes back before.
+"$tester" report --client --duration 0.05 --output "$work/others" >"$work/markdown" 2>"$work/err" || fail "client: exit status"
+others "what xio adds" "[t['id'] for t in j['tables']] == ['client']" \
+  "[(r['device_us'], r['depth'], r['batch']) for r in $rows] == [(us, *db) for us in (0, 10, 100) for db in ((1, 1), (16, 1), (16, 16))]" \
+  "not any(r['failed'] for r in $rows)" "all(r['figures']['latency_us']['min'] >= r['device_us'] for r in $rows)"
+check "what xio adds, CSV" python3 - "$work/others/report.csv" <<'END'
+import csv
+import sys
+
+for row in csv.DictReader(open(sys.argv[1], encoding="utf-8")):
+    for name in ("p50", "p99"):
+        assert abs(float(row[name]) - float(row["device_us"]) - float(row["added_" + name])) < 0.011, row
+END
+
 "$tester" report --controller "$model" --quick --tables pattern,single --json "$work/all/report.json" >"$work/markdown" || fail "two tables"
 in_json "two tables" "[t['id'] for t in j['tables']] == ['single', 'pattern']" "'--write' in j['blocks']"
 "$tester" report --controller "$model" --quick --tables verified --json - >"$work/all/report.json" || fail "JSON to standard output"
@@ -165,7 +179,7 @@ refused "--tables foo is not accepted; single, batched" --controller "$model" --
 refused "--fio needs --fio-device" --controller "$model" --fio
 refused "--fio-device is for --fio" --controller "$model" --fio-device /dev/nvme0n1
 refused "--fio-device /dev/sda is not accepted" --fio --fio-device /dev/sda
-refused "/dev/nvme9999n1 is not there" --fio --fio-device /dev/nvme9999n1
+refused "/dev/nvme9999n1 does not exist" --fio --fio-device /dev/nvme9999n1
 refused "--write needs --controller" --fio --fio-device /dev/nvme0n1 --write
 refused "--duration" --controller "$model" --duration never
 refused "--base-lba 16384 is beyond the end" --controller "$model" --base-lba 16384
@@ -179,5 +193,5 @@ echo "{}" >"$work/empty.json"
 # Before the run, which would take an hour.
 refused "no report of xio-tester" --controller "$model" --duration 3600 --tables single --fio-results "$work/empty.json"
 refused "--quick and --duration exclude each other" --controller "$model" --quick --duration 3
-refused "something before and after each comma" --controller "$model" --tables single,,batched
+refused "list items must not be empty" --controller "$model" --tables single,,batched
 finish "report"

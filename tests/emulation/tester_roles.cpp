@@ -128,7 +128,7 @@ TEST_CASE("roles that cannot be are refused") {
   options.listen = {"10.9.0.1"};
   CHECK(complaint(options).empty());
   options.server = false;
-  CHECK(contains(complaint(options), "--listen says where --server listens"));
+  CHECK(contains(complaint(options), "--listen specifies where --server listens"));
   options.client = true;
   CHECK(contains(complaint(options), "--listen is for --server"));
   options = on_device();

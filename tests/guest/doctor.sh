@@ -104,7 +104,7 @@ name_of() { basename -- "/sys/bus/pci/devices/$1/nvme/"nvme*; }
 no_pages="-: no huge page of 2 MiB is free"
 no_mount="-: no hugetlbfs is mounted"
 no_rxe="-: there is no soft-RoCE device"
-owned="it is with the driver nvme"
+owned="it is bound to the driver nvme"
 
 case $guest in
   bare)
@@ -131,16 +131,16 @@ case $guest in
     shared=$(name_of 0000:00:05.0)
     examine env
     finds vfio fails "vfio:0000:00:05.0: $owned" \
-      "vfio:0000:00:07.0: IOMMU group $number is not viable: 0000:00:07.1 of it is with the driver virtio-pci"
+      "vfio:0000:00:07.0: IOMMU group $number is not viable: 0000:00:07.1 of it is bound to the driver virtio-pci"
     extra=$(with_shadow "/dev/$shared")
     finds kernel-shared fails "$no_pages" "$no_mount" \
       "/dev/$shared: its IOMMU domain translates (DMA-FQ)" \
       "/dev/$shared: the kernel does not let its registers be mapped (CONFIG_IO_STRICT_DEVMEM)" ${extra:+"$extra"} \
-      "0000:00:07.0: it is with the driver vfio-pci"
+      "0000:00:07.0: it is bound to the driver vfio-pci"
     # Another drive can be had by what doctor names.
     mend vfio vfio:0000:00:05.0 "$owned"
     examine env
-    finds vfio works "vfio:0000:00:07.0: IOMMU group $number is not viable: 0000:00:07.1 of it is with the driver virtio-pci"
+    finds vfio works "vfio:0000:00:07.0: IOMMU group $number is not viable: 0000:00:07.1 of it is bound to the driver virtio-pci"
     status 0 vfio
     check "and it works" "$tester" nvme-ep --controller vfio:0000:00:05.0,dma=12M --read-io 4
     refused "the other does not" "other drivers hold parts of it" "$tester" info --controller vfio:0000:00:07.0,dma=12M
@@ -153,7 +153,7 @@ case $guest in
       "-: the module vfio-pci is not loaded" "-: the module vfio_iommu_type1 is not loaded" \
       "-: this user may lock 8192 KiB of memory; a controller's is 65536 KiB (dma=)" \
       "vfio:0000:00:04.0: $owned"
-    finds kernel-shared fails "-: not root, who alone may map registers and see physical addresses" "$no_pages" "$no_mount"
+    finds kernel-shared fails "-: not root; only root may map registers and see physical addresses" "$no_pages" "$no_mount"
     finds rxe fails "$no_rxe"
     ;;
   queues)

@@ -61,7 +61,7 @@ export LD_LIBRARY_PATH=$work/lib
 
 export XIO_FAKE_GPU_BAR=/sys/bus/pci/devices/$gpu/resource2
 if [ ${#iommufd[@]} -gt 0 ]; then
-  refused "memory behind a BAR, by iommufd" "a GPU's among it; interface=group may" \
+  refused "memory behind a BAR, by iommufd" "such as a GPU's; interface=group may" \
     "$tester" nvme-ep --executor host --controller "vfio:$drive,dma=12M,interface=iommufd" --read-io 4 --memory-mode 8
 fi
 for mode in 1 2 8 11; do

@@ -42,10 +42,10 @@ if(TARGET xio-tester)
     COMMAND ${XIO_TESTS_DIR}/guest/vfio.sh --corners --iommufd $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-vfio_recovery>)
   xio_register_test(NAME guest.topology LABELS guest once TIMEOUT 300 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/topology.sh $<TARGET_FILE:xio-tester>)
-  # A guest each: the two with the most to find, and the others at night.
+  # A guest each: the one with the most to find, and the others at night.
   foreach(kind bare group nobody queues)
     set(labels guest once)
-    if(kind MATCHES "group|nobody")
+    if(NOT kind STREQUAL "queues")
       list(APPEND labels nightly)
     endif()
     xio_register_test(NAME guest.doctor_${kind} LABELS ${labels} TIMEOUT 400 LOCK guest

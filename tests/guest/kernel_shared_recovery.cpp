@@ -127,9 +127,10 @@ TEST_CASE("two processes' worth of queues, side by side", "[guest]") {
   CHECK(*page.as<uint32_t>((1u << second.handle().block_shift) - 4) == 0x77777777);
   QueueOptions taken;
   taken.qid = first.qid();
-  CHECK(host_tests::contains(host_tests::error_of([&] { two.create_queue(taken); }), "in use by somebody else"));
+  CHECK(host_tests::contains(host_tests::error_of([&] { two.create_queue(taken); }),
+                             "in use by another process or driver"));
   taken.qid = 1;
-  CHECK(host_tests::contains(host_tests::error_of([&] { two.create_queue(taken); }), "granted us queues"));
+  CHECK(host_tests::contains(host_tests::error_of([&] { two.create_queue(taken); }), "granted queues"));
 }
 
 TEST_CASE("admin commands go through the kernel", "[guest]") {

@@ -192,7 +192,7 @@ done
 pair "${endless[@]}" -- "${endless[@]}"
 running
 kill -KILL "$client"
-ends "a client that is gone" 1 137 "exchange: the other side" ""
+ends "a client that is gone" 1 137 "exchange: the peer" ""
 
 # expect STATUS WORDS FLAGS...: one line on standard error with these words
 expect() {
@@ -207,12 +207,12 @@ expect() {
     wrong "exit status $status (not $wanted) or not one line with '$words': $*"
   fi
 }
-expect 2 "--device rxe7 is not there; rxe" --device rxe7
+expect 2 "--device rxe7 does not exist; rxe" --device rxe7
 expect 77 "is down" --device rxe_down
 expect 2 "a device of rxe" --device rxe0 --provider mlx5
 expect 2 "0 to 512" --device rxe0 --inline-threshold 513
-expect 1 "nobody answers" --device rxe0 --client --connect-deadline 200
-expect 1 "nobody has connected" --device rxe0 --server --connect-deadline 200
+expect 1 "no server responds" --device rxe0 --client --connect-deadline 200
+expect 1 "no client has connected" --device rxe0 --server --connect-deadline 200
 start_server --server
 "$tester" rdma-ep --device rxe1 --server >"$work/run.out" 2>"$work/run.err"
 status=$?

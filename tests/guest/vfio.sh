@@ -127,20 +127,20 @@ if [ "$XIO_PART" = unsafe ]; then
   exit
 fi
 
-refused "a controller of the kernel's driver" "belongs to the driver nvme; give it to vfio-pci: scripts/xio-bind bind $small" \
+refused "a controller of the kernel's driver" "is bound to the driver nvme; give it to vfio-pci: scripts/xio-bind bind $small" \
   run $small --read-io 4
 refused "a PCI device that is no controller" "is no NVMe controller: its class is 0x06" run 0000:00:1f.0 --read-io 4
-refused "no device" "is not there" run 0000:00:1e.0 --read-io 4
+refused "no device" "does not exist" run 0000:00:1e.0 --read-io 4
 
 # What is in use stays with the kernel.
 disk=$(disk_of $small)
 mkswap "$disk" >/dev/null 2>&1 && swapon "$disk"
-refused "swap" "$small stays where it is: ${disk#/dev/} is swap" bind bind $small
+refused "swap" "$small is in use and stays bound: ${disk#/dev/} is swap" bind bind $small
 swapoff "$disk"
 if command -v mkfs.ext4 >/dev/null; then
   mkdir "$work/mounted"
   mkfs.ext4 -q "$disk" && mount "$disk" "$work/mounted"
-  refused "a mounted file system" "$small stays where it is: ${disk#/dev/} is mounted on $work/mounted" bind bind $small
+  refused "a mounted file system" "$small is in use and stays bound: ${disk#/dev/} is mounted on $work/mounted" bind bind $small
   umount "$work/mounted"
 fi
 
@@ -231,7 +231,7 @@ wait $other
 check "its user ends by a signal" [ $? -eq 130 ]
 if [ $interface = iommufd ]; then
   start "vfio:$large,dma=12M,interface=group" --depth 8
-  refused "a group that goes by its own node" "another process uses its IOMMU group by $group" run $large --read-io 4
+  refused "a group that goes by its own node" "another process uses its IOMMU group through $group" run $large --read-io 4
   kill -INT $other
   wait $other
   # Two devices of one group belong to one process.
@@ -261,7 +261,7 @@ wait $other
 status=$?
 kill $watch
 cp "$work/long" "$work/out"
-if [ $status -eq 1 ] && grep -q "ended early: the kernel wants the controller back" "$work/out"; then
+if [ $status -eq 1 ] && grep -q "ended early: the kernel requests the controller back" "$work/out"; then
   pass "a run whose device is removed"
 else
   fail "a run whose device is removed: $status"

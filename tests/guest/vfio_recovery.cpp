@@ -149,5 +149,5 @@ TEST_CASE("z: the kernel gets the device back when it asks for it", "[guest]") {
   }
   REQUIRE(removal->wait_end(std::chrono::milliseconds(20000)));
   CHECK_FALSE(PciFunction(address, "/sys").present());
-  CHECK(host_tests::contains(host_tests::error_of([&] { Drive again(spec); }), "is not there"));
+  CHECK(host_tests::contains(host_tests::error_of([&] { Drive again(spec); }), "does not exist"));
 }

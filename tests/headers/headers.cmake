@@ -112,7 +112,7 @@ set(missing "${XIO_HIP_MISSING}")
 if(NOT XIO_ROCM_HEADERS)
   set(missing "no headers of a newer ROCm (scripts/rocm-headers)")
 endif()
-xio_register_tool_test("${missing}" NAME headers.hip_host.rocm LABELS headers
+xio_register_tool_test("${missing}" NAME headers.hip_host.rocm LABELS headers nightly
   COMMAND ${hip_host} --cuda-host-only --offload-arch=${first_target} -isystem ${XIO_ROCM_HEADERS}
     ${headers_binary_dir}/hip_host.hip)
 

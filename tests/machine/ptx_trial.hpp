@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Runs one instruction of PTX on corners and random operands, beside a statement of its meaning.
+/// @brief Runs one PTX instruction on corner cases and random operands, and compares it with a reference.
 
 #include <cmath>
 #include <cstring>
@@ -26,7 +26,7 @@ using s64 = int64_t;
 __extension__ using u128 = unsigned __int128;
 __extension__ using s128 = __int128;
 
-constexpr u32 sets = 512;  ///< of operands, a thread each
+constexpr u32 sets = 512;  ///< sets of operands, one thread each
 
 /// One instruction, `{0}` the result, `{1}` to `{4}` operands, `{p}` a predicate from the lowest bit of operand 3.
 /// Letters: the registers' kinds, result first: h 16, w 32, d 64 bits, p predicate.
@@ -172,7 +172,7 @@ u64 bits(F value) {
   return out;
 }
 inline u64 made(float value) { return std::isnan(value) ? 0x7fffffff : bits(value); }
-/// Which NaN comes out is not specified.
+/// The payload of a resulting NaN is not specified.
 inline u64 made(double value) { return std::isnan(value) ? 0x7ff8000000000000 : bits(value); }
 
 inline s64 sign(u64 value, u32 width) { return static_cast<s64>(value << (64 - width)) >> (64 - width); }

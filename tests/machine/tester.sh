@@ -56,7 +56,7 @@ run "shadow doorbells, steps, histogram" "verified 64 of 64 blocks" "${job[@]}" 
 run "several blocks each, in random order" "verified 320 of 320 blocks" "${job[@]}" --lbas-per-io 5 --access-pattern random
 case $XIO_PLAYED_GPU in
   gfx*) run "everything in the GPU's memory" "verified 64 of 64 blocks" "${job[@]}" --memory-mode 15 ;;
-  *) refuse 77 "the CPU does not reach the memory of this GPU" "${job[@]}" --memory-mode 15 ;;
+  *) refuse 77 "the CPU cannot access this GPU's memory" "${job[@]}" --memory-mode 15 ;;
 esac
 run "a GPU by itself" "executor    gpu: " nvme-ep --controller emulated --read-io 8
 run "the CPU where a GPU does not fit what is asked for" "executor    host: " nvme-ep --controller emulated --read-io 8 --wave-size 8
@@ -93,7 +93,7 @@ run "messages by flags" "verified 60 of 60 answers" test-ep --iterations 30 --th
 
 refuse 2 "is not that of this GPU" "${job[@]}" --wave-size 8
 refuse 2 "is not that of this GPU" "${rdma[@]}" --wave-size 8
-refuse 77 "leave --verify out" "${rdma[@]}" --memory-mode 8
+refuse 77 "omit --verify" "${rdma[@]}" --memory-mode 8
 refuse 77 "are calls of its driver" "${rdma[@]}" --device rxe0
 XIO_PLAYED_GPU=none refuse 77 "--executor gpu: there is no GPU 0" "${job[@]}"
 refuse 77 "has no GPU 3" "${job[@]}" --gpu 3

@@ -81,7 +81,7 @@ TEST_CASE("a QEMU that does not answer is an error after the deadline", "[qemu]"
     qemu.process().kill(SIGSTOP);
     CHECK(contains(error_of([&] { qemu.read32(0); }), "has not answered within 1500 ms"));
     CHECK_FALSE(qemu.alive());
-    CHECK(contains(error_of([&] { qemu.write32(0, 0); }), "has failed before"));
+    CHECK(contains(error_of([&] { qemu.write32(0, 0); }), "has already failed"));
   }
   CHECK_FALSE(runs(pid));
 }

@@ -214,7 +214,7 @@ TEST_CASE("what keeps QEMU from starting is said in one line", "[qemu]") {
   }
   SECTION("not QEMU at all") {
     options.binary = "/bin/true";
-    CHECK(contains(complaint(), "QEMU: it ended with status 0"));
+    CHECK(contains(complaint(), "QEMU: exited with status 0"));
   }
   SECTION("a program that never answers") {
     const host_tests::ScratchFile file("silent");
@@ -232,7 +232,7 @@ TEST_CASE("what keeps QEMU from starting is said in one line", "[qemu]") {
     const std::string message = complaint();
     INFO(message);
     // Both protocols together; what has ended needs no deadline at all.
-    CHECK(contains(message, ends ? "it ended with status 3" : "it still runs"));
+    CHECK(contains(message, ends ? "exited with status 3" : "still running"));
     CHECK_FALSE(contains(message, "has not answered within 10000 ms"));
     CHECK(contains(message, "has not answered within") == !ends);
     CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(8));

@@ -89,9 +89,9 @@ expect 2 "memory" nvme-ep --controller emulated --read-io 4 --data-buffer-size 1
 expect 2 "dma=" nvme-ep --controller "qemu:dma=2M,device=serial=$serial" --read-io 64 --depth 1024 --lbas-per-io 64
 
 # What this build does not offer.
-expect 2 "is not there" nvme-ep --controller /dev/nvme4095 --read-io 4
+expect 2 "does not exist" nvme-ep --controller /dev/nvme4095 --read-io 4
 expect 2 "unknown key 'lba'" nvme-ep --controller /dev/nvme0,lba=512 --read-io 4
-expect 2 "is not there" nvme-ep --controller vfio:ffff:ff:1f.7 --read-io 4
+expect 2 "does not exist" nvme-ep --controller vfio:ffff:ff:1f.7 --read-io 4
 expect 2 "is not a PCI address" nvme-ep --controller vfio:nvme0 --read-io 4
 expect 2 "unknown key 'lba'" nvme-ep --controller vfio:ffff:ff:1f.7,lba=512 --read-io 4
 expect 77 "--executor gpu" nvme-ep --controller $plain --read-io 4 --executor gpu

@@ -69,7 +69,7 @@ for transport in remote qtest; do
     began=$(date +%s%3N)
     kill -KILL "$(qemu_processes $serial)"
     expect 1 "QEMU killed, $transport, $shape" "phases['read']['completed'] > 0" "not j['interrupted']" \
-      "'QEMU is gone: it was killed by signal 9' in j['trouble']" \
+      "'QEMU is gone: killed by signal 9' in j['trouble']" \
       "phases['read']['completed'] + phases['read']['failed'] == phases['read']['submitted']"
     [ -s "$report" ] || continue
     took=$(($(date -r "$report" +%s%3N) - began))

@@ -153,7 +153,7 @@ TEST_CASE("a GPU that does not store is refused by its own words", "[gpu]") {
   trial.machine->store_error = 1;
   trial.choose();
   CHECK(trial.mapping->path() == DoorbellPath::proxy);
-  CHECK(trial.outcome(0) == "mapped, but the GPU does not store: hipStreamWriteValue32: some error");
+  CHECK(trial.outcome(0) == "mapped, but a store by the GPU failed: hipStreamWriteValue32: some error");
 }
 
 TEST_CASE("a program's own kernel may store the probe's word", "[gpu]") {
@@ -190,7 +190,7 @@ TEST_CASE("without a probe nothing but the proxy is used", "[gpu]") {
   Trial trial(soon(), false);
   trial.choose();
   CHECK(trial.mapping->path() == DoorbellPath::proxy);
-  CHECK(trial.outcome(0) == "there is no register here that can be stored to without consequences");
+  CHECK(trial.outcome(0) == "the device has no register that can be written without side effects");
   CHECK_FALSE(contains(trial.machine.log(), "hipHostRegister"));
 }
 
@@ -218,8 +218,8 @@ TEST_CASE("on NVIDIA the flag is CUDA's, and HSA is passed over", "[gpu]") {
 TEST_CASE("a controller that works is not probed", "[gpu]") {
   const Board board;
   board.nvme->write32(xio::nvme::reg::cc, 1);
-  CHECK(
-      contains(error_of([&] { IdleControllerProbe probe(*board.nvme); }), "doorbells are probed before it is set up"));
+  CHECK(contains(error_of([&] { IdleControllerProbe probe(*board.nvme); }),
+                 "doorbells can be probed only while it is disabled"));
   board.nvme->write32(xio::nvme::reg::cc, 0);
   board.nvme->write32(xio::nvme::reg::csts, 1);
   CHECK_FALSE(error_of([&] { IdleControllerProbe probe(*board.nvme); }).empty());
@@ -270,6 +270,6 @@ TEST_CASE("doorbells beyond the registers are refused", "[gpu]") {
   CHECK(registers.size() == host_tests::FakeVfio::bar_bytes);
   for (const DoorbellMapping::Words words :
        {DoorbellMapping::Words{0x1000, 4096}, DoorbellMapping::Words{0x1002, 4}, DoorbellMapping::Words{0x8000, 0}})
-    CHECK(
-        contains(error_of([&] { DoorbellMapping(nullptr, registers, words, nullptr); }), "do not lie in 16384 bytes"));
+    CHECK(contains(error_of([&] { DoorbellMapping(nullptr, registers, words, nullptr); }),
+                   "do not fit into 16384 bytes"));
 }

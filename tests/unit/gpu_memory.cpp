@@ -165,9 +165,9 @@ TEST_CASE("a page map of the process is read from the kernel's", "[gpu]") {
   write({0, 0, present | 0x123, 0x77});
   CHECK(contains(error_of([&] { PageMap::of_process(data, 8192, file); }), "lock it"));
   write({0, 0, present | 0x123, present});
-  CHECK(contains(error_of([&] { PageMap::of_process(data, 8192, file); }), "root alone"));
+  CHECK(contains(error_of([&] { PageMap::of_process(data, 8192, file); }), "need root"));
   CHECK(contains(error_of([&] { PageMap::of_process(data, 12288, file); }), "does not cover 0x2000"));
-  CHECK(contains(error_of([&] { PageMap::of_process(static_cast<char*>(data) + 1, 1, file); }), "begin at a page"));
+  CHECK(contains(error_of([&] { PageMap::of_process(static_cast<char*>(data) + 1, 1, file); }), "page-aligned"));
   CHECK(contains(error_of([&] { PageMap::of_process(data, 1, scratch.path + "/none"); }), "cannot open"));
 }
 
@@ -188,7 +188,7 @@ TEST_CASE("pages of GPU memory are the GPU's, or a device's that the kernel does
   write(uint64_t{1} << 63 | 0x12345);
   CHECK(contains(error_of(check), "bus address 0x12345000 is not in memory of GPU 0000:c1:00.0"));
   write(uint64_t{1} << 63);
-  CHECK(contains(error_of(check), "root alone"));
+  CHECK(contains(error_of(check), "need root"));
 }
 
 TEST_CASE("the kernel's own map of a locked page", "[gpu]") {
@@ -202,7 +202,7 @@ TEST_CASE("the kernel's own map of a locked page", "[gpu]") {
   });
   ::munlock(page, sizeof page);
   // Containers take the right from root, too.
-  CHECK((failure.empty() || contains(failure, "root alone")));
+  CHECK((failure.empty() || contains(failure, "need root")));
 }
 
 TEST_CASE("bus addresses of GPU memory are those of its BARs", "[gpu]") {
@@ -229,7 +229,7 @@ TEST_CASE("bus addresses of GPU memory are those of its BARs", "[gpu]") {
   CHECK_FALSE(error_of([&] { require_gpu_memory(gpu, PageMap::contiguous(0xfd080000, 4096)); }).empty());
   CHECK(contains(error_of([&] { require_gpu_memory(gpu, PageMap()); }), "no bus addresses"));
   CHECK(contains(error_of([&] { require_gpu_memory(gpu.sibling("0000:00:00.0"), PageMap::contiguous(0, 1)); }),
-                 "shows no BAR"));
+                 "has no BAR in sysfs"));
 }
 
 TEST_CASE("memory modes are placements", "[gpu]") {

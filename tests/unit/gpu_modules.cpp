@@ -62,7 +62,7 @@ TEST_CASE("an I/O kernel gets as many waves as run together, or none", "[gpu]") 
     CHECK(machine->last_threads == 2 * gpu->wave_size());
     machine->last_blocks = 0;
     CHECK(error_of([&] { kernel.launch(work, WaveBudget{14, 2}, 1); }) ==
-          "io: of 14 waves only 12 run at the same time on this GPU; lower the number of waves");
+          "io: of 14 waves, only 12 run at the same time on this GPU; lower the number of waves");
     CHECK(machine->last_blocks == 0);
   });
 }

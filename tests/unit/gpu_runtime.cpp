@@ -140,13 +140,13 @@ TEST_CASE("HSA that does not know the GPU, or has no memory for it, is refused",
   CHECK(error_of(lock) == "hsa_init: some status");
   machine->init_error = 0;
   machine->bdf = 0xc200;
-  CHECK(error_of(lock) == "HSA knows no GPU at 0000:c1:00.0");
+  CHECK(error_of(lock) == "HSA found no GPU at 0000:c1:00.0");
   machine->bdf = 0xc100;
   machine->gpu_agents = 0;
-  CHECK(error_of(lock) == "HSA knows no GPU at 0000:c1:00.0");
+  CHECK(error_of(lock) == "HSA found no GPU at 0000:c1:00.0");
   machine->gpu_agents = 1;
   machine->fine_grained_pools = 0;
-  CHECK(error_of(lock) == "HSA shows no fine-grained host memory");
+  CHECK(error_of(lock) == "HSA reports no fine-grained host memory");
   CHECK(machine->alive == 0);
   machine->fine_grained_pools = 1;
   machine->lock_error = 4096;

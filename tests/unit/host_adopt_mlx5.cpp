@@ -159,7 +159,7 @@ TEST_CASE("what verbs say of a queue pair can forbid its adoption", "[host][rdma
     CHECK(a.refusal() ==
           who + "both directions share a completion queue; make it with a send_cq and a recv_cq of its own");
     a.qp->recv_cq = nullptr;
-    CHECK(a.refusal() == who + "it has no completion queue for each direction");
+    CHECK(a.refusal() == who + "it lacks a send_cq or a recv_cq");
   }
   {
     Adoptable a;
@@ -182,12 +182,12 @@ TEST_CASE("what verbs say of a queue pair can forbid its adoption", "[host][rdma
   {
     Adoptable a;
     a.wire.near_queue.now.cap.max_send_sge = 0;
-    CHECK(a.refusal() == who + "its operations have no piece of memory (max_send_sge); make it with 1 or more");
+    CHECK(a.refusal() == who + "its operations have no SGE (max_send_sge); make it with 1 or more");
   }
   {
     Adoptable a;
     a.wire.near_queue.query_error = EIO;
-    CHECK(a.refusal() == who + "its state cannot be asked for: Input/output error");
+    CHECK(a.refusal() == who + "its state cannot be queried: Input/output error");
   }
   // None of them has touched the completion queues.
   Adoptable a;
@@ -206,12 +206,12 @@ TEST_CASE("what libmlx5 says of a queue pair can forbid its adoption", "[host][r
   {
     Adoptable a;
     a.view.qp_error = EOPNOTSUPP;
-    CHECK(contains(a.refusal(), "mlx5dv_init_obj does not tell where its rings lie: Operation not supported"));
+    CHECK(contains(a.refusal(), "mlx5dv_init_obj failed: Operation not supported"));
   }
   {
     Adoptable a;
     a.view.cq_error = EOPNOTSUPP;
-    CHECK(contains(a.refusal(), "mlx5dv_init_obj does not tell where its completions lie: Operation not supported"));
+    CHECK(contains(a.refusal(), "mlx5dv_init_obj failed for a completion queue: Operation not supported"));
   }
   {
     Adoptable a;
@@ -221,12 +221,12 @@ TEST_CASE("what libmlx5 says of a queue pair can forbid its adoption", "[host][r
   for (const uint32_t units : {0u, 65536u}) {
     Adoptable a;
     a.view.qp.sq.wqe_cnt = units;
-    CHECK(a.refusal() == who + "its send ring has " + std::to_string(units) + " units; 1 to 32768 can be");
+    CHECK(a.refusal() == who + "its send ring has " + std::to_string(units) + " units; 1 to 32768 are supported");
   }
   {
     Adoptable a;
     a.view.qp.sq.wqe_cnt = 96;
-    CHECK(contains(a.refusal(), "cannot be used: its send ring has no power of two of entries"));
+    CHECK(contains(a.refusal(), "cannot be used: its send ring's size is not a power of two"));
   }
   {
     Adoptable a;
@@ -265,7 +265,7 @@ TEST_CASE("what libmlx5 says of a queue pair can forbid its adoption", "[host][r
   {
     Adoptable a;
     a.view.qp.rq.wqe_cnt = 0;
-    CHECK(contains(a.refusal(), "cannot be used: its receive ring has no power of two of entries"));
+    CHECK(contains(a.refusal(), "cannot be used: its receive ring's size is not a power of two"));
   }
   {
     Adoptable a;
@@ -292,7 +292,7 @@ TEST_CASE("H5 completion queues that are not in their first state are refused", 
   };
   CHECK(with_byte(0xf0, 17).empty());
   const std::string found = with_byte(0x00, 17);
-  CHECK(contains(found, "its send completion queue holds an entry at 17 that nobody has read: it was used before"));
+  CHECK(contains(found, "its send completion queue holds an entry at 17 that was not polled: it was used before"));
   CHECK(contains(with_byte(0xd0, 0), "holds an entry at 0"));
   CHECK(contains(with_byte(0x20, 255), "holds an entry at 255"));
   Adoptable a;

@@ -233,7 +233,8 @@ TEST_CASE("what libionic says of a queue pair can forbid its adoption", "[host][
   {
     IonicAdoptable a;
     a.wire.near_queue.now.cap.max_send_sge = 3;
-    CHECK(contains(a.refusal(), "entries with more than 2 pieces of memory (max_send_sge, max_recv_sge) have a form"));
+    CHECK(
+        contains(a.refusal(), "entries with more than 2 SGEs (max_send_sge, max_recv_sge) have an unreported format"));
   }
   {
     IonicAdoptable a;
@@ -246,10 +247,10 @@ TEST_CASE("what libionic says of a queue pair can forbid its adoption", "[host][
   {
     IonicAdoptable a;
     a.view.qp_error = EPERM;
-    CHECK(contains(a.refusal(), "ionic_dv_get_qp does not tell of it: Operation not permitted"));
+    CHECK(contains(a.refusal(), "ionic_dv_get_qp failed: Operation not permitted"));
     a.view.qp_error = 0;
     a.view.pipeline = 0;
-    CHECK(contains(a.refusal(), "ionic_dv_get_cq does not tell of it: Invalid argument"));
+    CHECK(contains(a.refusal(), "ionic_dv_get_cq failed: Invalid argument"));
   }
   {
     IonicAdoptable a;
@@ -285,16 +286,16 @@ TEST_CASE("what libionic says of a queue pair can forbid its adoption", "[host][
   {
     IonicAdoptable a;
     a.view.qp.send.mask = 100;
-    CHECK(a.refusal() == who + "libionic describes its send ring in a way that is not known here");
+    CHECK(a.refusal() == who + "libionic describes its send ring in an unknown format");
     a.view.qp.send.mask = 127;
     a.view.qp.receive.bytes = 1;
-    CHECK(a.refusal() == who + "libionic describes its receive ring in a way that is not known here");
+    CHECK(a.refusal() == who + "libionic describes its receive ring in an unknown format");
   }
   {
     // H5: color 1 is what the first lap brings.
     IonicAdoptable a;
     static_cast<unsigned char*>(a.view.send_cq.queue.ring)[32 * 9 + 31] = 1;
-    CHECK(contains(a.refusal(), "its send completion queue holds an entry at 9 that nobody has read"));
+    CHECK(contains(a.refusal(), "its send completion queue holds an entry at 9 that was not polled"));
   }
   const std::string wrong = error_of([] { xio::host::IonicLibrary({"libmlx5.so.1"}); });
   CHECK(contains(wrong, "libmlx5.so.1 has no ionic_dv_is_ionic_qp; a libionic with ionic_dv_get_qp() is needed"));
@@ -333,7 +334,7 @@ TEST_CASE("queue pairs of BNXT on memory of the application's write, send and re
 
   error = EOPNOTSUPP;
   CHECK(contains(error_of([&] { adopt_bnxt<>(&wire.near_queue.qp, memory); }),
-                 "bnxt_re_dv_get_default_db_region does not tell of its doorbell: Operation not supported"));
+                 "bnxt_re_dv_get_default_db_region failed: Operation not supported"));
   error = 0;
   told = nullptr;
   CHECK(contains(error_of([&] { adopt_bnxt<>(&wire.near_queue.qp, memory); }),
@@ -347,12 +348,12 @@ TEST_CASE("queue pairs of BNXT that cannot be adopted", "[host][rdma]") {
     return error_of([&] { adopt_bnxt<>(&wire.near_queue.qp, memory); });
   };
   CHECK(refusal({}) == who +
-                           "no call of libbnxt_re tells where its rings lie; make it with bnxt_re_dv_create_qp() on "
+                           "libbnxt_re does not report ring addresses; make it with bnxt_re_dv_create_qp() on "
                            "memory of your own, and pass BnxtMemory");
   BnxtMemory memory = bnxt_memory(wire.near, false);
   CHECK(refusal(memory).empty());
   memory.mtu = 0;
-  CHECK(refusal(memory) == who + "packets are counted, and 0 is no path MTU");
+  CHECK(refusal(memory) == who + "BnxtMemory::mtu is 0, which is no path MTU");
   memory = bnxt_memory(wire.near, false);
   memory.table_entries = 100;
   CHECK(refusal(memory) == who + "its message table has 100 entries, which is no power of two");
@@ -363,7 +364,7 @@ TEST_CASE("queue pairs of BNXT that cannot be adopted", "[host][rdma]") {
   CHECK(contains(refusal(memory), "its send completion queue has 100 entries, which is no power of two"));
   memory = bnxt_memory(wire.near, false);
   static_cast<unsigned char*>(memory.send_cq.entries)[24] = 1;  // H5: phase 1 is what the first lap brings
-  CHECK(contains(refusal(memory), "its send completion queue holds an entry at 0 that nobody has read"));
+  CHECK(contains(refusal(memory), "its send completion queue holds an entry at 0 that was not polled"));
   static_cast<unsigned char*>(memory.send_cq.entries)[24] = 0;
   memory.receive_ring = nullptr;
   const auto adopted = adopt_bnxt<>(&wire.near_queue.qp, memory);
@@ -403,7 +404,7 @@ TEST_CASE("queue pairs of ERNIC and PVRDMA that cannot be adopted", "[host][rdma
     return error_of([&] { adopt_ernic(&wire.near_queue.qp, memory); });
   };
   CHECK(refusal({}) == who +
-                           "libvmw_pvrdma has no direct verbs, and librocm_ernic does not tell where rings lie; make "
+                           "libvmw_pvrdma has no direct verbs, and librocm_ernic does not report ring addresses; make "
                            "it with rocm_ernic_dv_create_qp() on memory of your own, and pass ErnicMemory");
   CHECK(refusal(near.describe(false)).empty());
   ErnicMemory memory = near.describe(false);
@@ -417,7 +418,7 @@ TEST_CASE("queue pairs of ERNIC and PVRDMA that cannot be adopted", "[host][rdma
   CHECK(contains(refusal(memory), "its send completion queue is unknown"));
   memory = near.describe(false);
   *near.memory.cq_producer = 3;
-  CHECK(contains(refusal(memory), "its send completion queue holds an entry at 0 that nobody has read"));
+  CHECK(contains(refusal(memory), "its send completion queue holds an entry at 0 that was not polled"));
   *near.memory.cq_producer = 0;
   *near.memory.rq_record = 2;
   CHECK(refusal(memory) == who + "receives were posted to it before; make a new one");

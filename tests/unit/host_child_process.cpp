@@ -58,7 +58,7 @@ TEST_CASE("what a child says and how it ends is known", "[host][process]") {
   ChildProcess child(shell("echo first; echo second >&2; exit 3"));
   REQUIRE(child.wait_end(patience));
   CHECK_FALSE(child.running());
-  CHECK(child.summary() == "it ended with status 3; it said: first | second");
+  CHECK(child.summary() == "exited with status 3; output: first | second");
 }
 
 TEST_CASE("only the end of much output is kept", "[host][process]") {
@@ -72,7 +72,7 @@ TEST_CASE("only the end of much output is kept", "[host][process]") {
 TEST_CASE("a signal that ends the child is told", "[host][process]") {
   ChildProcess child(shell("sleep 1000; true"));
   CHECK(child.running());
-  CHECK(contains(child.summary(), "it still runs"));
+  CHECK(contains(child.summary(), "still running"));
   CHECK_FALSE(child.wait_end(std::chrono::milliseconds(1)));
   child.kill(SIGTERM);
   REQUIRE(child.wait_end(patience));
@@ -84,7 +84,7 @@ TEST_CASE("a child that leaves others behind does not hold us up", "[host][proce
   // The grandchild keeps the output open, in a group of its own that no signal of ours reaches.
   ChildProcess child(shell("setsid sleep 60 & echo $!"));
   REQUIRE(child.wait_end(patience));
-  const std::string said = "it ended with status 0; it said: ";
+  const std::string said = "exited with status 0; output: ";
   REQUIRE(child.summary().compare(0, said.size(), said) == 0);
   const auto grandchild = static_cast<pid_t>(std::stol(child.summary().substr(said.size())));
   CHECK(::kill(grandchild, SIGKILL) == 0);

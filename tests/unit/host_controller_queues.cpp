@@ -127,7 +127,7 @@ TEST_CASE("H25: queues that need not be contiguous are described by lists of pag
   SECTION("refused where the controller wants contiguous queues") {
     NvmeController controller = fixture.make();
     options.depth = 64;
-    CHECK(contains(error_of([&] { controller.create_queue(options); }), "wants contiguous queues (CAP.CQR = 1)"));
+    CHECK(contains(error_of([&] { controller.create_queue(options); }), "requires contiguous queues (CAP.CQR = 1)"));
   }
   SECTION("with PC = 0") {
     fixture.world->cqr = false;
@@ -210,7 +210,7 @@ TEST_CASE("namespaces are checked before a queue is made for them", "[host][queu
                    "namespace 1 keeps " + bytes + " bytes of metadata apart from its blocks, for which"));
     options.metadata_by_caller = true;
     options.flush_bus = 4096;
-    CHECK(contains(error_of([&] { controller.create_queue(options); }), "which flush_inbound() has not"));
+    CHECK(contains(error_of([&] { controller.create_queue(options); }), "for which flush_inbound() has no buffer"));
     options.flush_bus = 0;
     CHECK(controller.create_queue(options).handle().block_shift == 12);
   }
@@ -273,7 +273,7 @@ TEST_CASE("memory that the controller may still use is kept until it is reset", 
   SECTION("the creation is not answered") {
     fixture.world->silent.insert(0x05);
     const size_t allocations = fixture.world->allocations;
-    CHECK(contains(error_of([&] { controller.create_queue(); }), "was not answered"));
+    CHECK(contains(error_of([&] { controller.create_queue(); }), "did not complete"));
     CHECK(fixture.world->allocations > allocations);
     CHECK(fixture.world->memory.size() > before);
     check_kept(std::prev(fixture.world->memory.end())->first);
@@ -348,7 +348,7 @@ TEST_CASE("doorbells are closed before their queues go, whoever takes them", "[h
   }
   SECTION("a creation that is not answered") {
     fixture.world->silent.insert(0x05);
-    CHECK(contains(error_of([&] { controller->create_queue(); }), "was not answered"));
+    CHECK(contains(error_of([&] { controller->create_queue(); }), "did not complete"));
     CHECK(fixture.world->open_words.size() == 4);
   }
   SECTION("the end of the queue") {
@@ -421,7 +421,7 @@ TEST_CASE("shadow doorbells are refused where they cannot work", "[host][queue]"
     fixture.world->dstrd = 9;  // one doorbell each 2048 bytes
     NvmeController controller = fixture.make();
     controller.enable_shadow_doorbells();
-    CHECK(contains(error_of([&] { controller.create_queue(); }), "no room for this queue"));
+    CHECK(contains(error_of([&] { controller.create_queue(); }), "no space for this queue"));
   }
 }
 

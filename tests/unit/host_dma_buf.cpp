@@ -125,7 +125,7 @@ TEST_CASE("a driver that takes no dma-bufs is named as the reason", "[host][rdma
   const DmaBufExport buffer = exported();
   const auto attempt = [&] { MemoryRegion(domain, buffer, gpu, true); };
   told.error = EOPNOTSUPP;
-  CHECK(contains(error_of(attempt), "takes no dma-bufs; keep data in host memory"));
+  CHECK(contains(error_of(attempt), "supports no dma-bufs; keep data in host memory"));
   told.error = ENOMEM;
   CHECK(contains(error_of(attempt), "cannot register 8192 bytes of GPU memory: Cannot allocate memory"));
 }

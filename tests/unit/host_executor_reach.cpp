@@ -209,7 +209,7 @@ TEST_CASE("H5 a completion queue that was not initialised is refused", "[host][r
   const DirectQueues queues = emulated.queues();
   std::memset(queues.cq.entries, 0, size_t{queues.cq.count} * 64);
   CHECK(contains(error_of([&] { DirectQueuePair<Kit::Vendor>{queues}; }),
-                 "its send completion queue holds an entry at 0 that nobody has read"));
+                 "its send completion queue holds an entry at 0 that was not polled"));
 }
 
 TEST_CASE("H24 no more is in flight than the completion queue holds", "[host][rdma]") {

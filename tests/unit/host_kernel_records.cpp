@@ -130,7 +130,7 @@ TEST_CASE("no number on record deletes a queue of the kernel's", "[host][kernel_
     kernel->on_command = [&](const nvme_passthru_cmd& command) {
       if (command.opcode == 0x00) kernel->set("/sys/class/nvme/nvme0/queue_count", "");
     };
-    CHECK(contains(shared_refusal(kernel), "nvme0 does not tell its queue_count"));
+    CHECK(contains(shared_refusal(kernel), "nvme0 does not report its queue_count"));
     CHECK(kernel->of(AdminOpcode::delete_io_sq).size() == 1);
   }
   CHECK_FALSE(harmed(*kernel));
@@ -221,11 +221,11 @@ TEST_CASE("a folder that others may write to is not used", "[host][kernel_shared
     const std::string link = kernel->huge_folder() + "/link";
     std::filesystem::create_directory_symlink(above, link);
     kernel->set("/proc/self/mounts", "none " + link + "/huge hugetlbfs rw,relatime,pagesize=2M 0 0");
-    expected = link + " is no folder";
+    expected = link + " is not a directory";
   }
   SECTION("one that is not there") {
     kernel->set("/proc/self/mounts", "none /nowhere/huge hugetlbfs rw,relatime,pagesize=2M 0 0");
-    expected = "/nowhere cannot be looked at: No such file or directory";
+    expected = "/nowhere cannot be inspected: No such file or directory";
   }
   const std::string refusal = shared_refusal(kernel);
   INFO(refusal);

@@ -134,8 +134,8 @@ TEST_CASE("queues are created and deleted by admin commands, field by field", "[
     // The registers are the kernel's to write, and are read from the mapping.
     CHECK(kernel->bar(0x14) == 0x00460001);
     CHECK(controller.status().rdy());
-    CHECK(contains(error_of([&] { shared->write32(0x14, 0); }), "the kernel driver's to write"));
-    CHECK(contains(error_of([&] { shared->write64(0x28, 0); }), "the kernel driver's to write"));
+    CHECK(contains(error_of([&] { shared->write32(0x14, 0); }), "only the kernel's driver may write"));
+    CHECK(contains(error_of([&] { shared->write64(0x28, 0); }), "only the kernel's driver may write"));
     CHECK(contains(error_of([&] { controller.request_event(); }), "events go to the kernel's driver"));
     CHECK(contains(error_of([&] { controller.enable_shadow_doorbells(); }), "no shadow doorbells"));
 
@@ -190,7 +190,7 @@ TEST_CASE("queues are created and deleted by admin commands, field by field", "[
     for (const xio::nvme::DataPointer& wrong :
          {xio::nvme::DataPointer{0x1000, 0}, xio::nvme::DataPointer{page.bus(), page.bus()}})
       CHECK(contains(error_of([&] { controller.execute(xio::nvme::identify_controller(), wrong); }),
-                     "one piece of memory of this controller's"));
+                     "one contiguous buffer of this controller's"));
 
     // Queues that are left at the end.
     queue = controller.create_queue();
@@ -218,11 +218,11 @@ TEST_CASE("identifiers are probed from the top", "[host][kernel_shared]") {
   QueueOptions wanted;
   wanted.qid = 40;
   CHECK(contains(error_of([&] { controller.create_queue(wanted); }),
-                 "queue 40 is in use by somebody else; take another one, or leave the choice"));
+                 "queue 40 is in use by another process or driver; choose another, or set qid = 0"));
   wanted.qid = 8;
-  CHECK(contains(error_of([&] { controller.create_queue(wanted); }), "the controller granted us queues 9 to 64"));
+  CHECK(contains(error_of([&] { controller.create_queue(wanted); }), "the controller granted queues 9 to 64"));
   wanted.qid = 65;
-  CHECK(contains(error_of([&] { controller.create_queue(wanted); }), "the controller granted us queues 9 to 64"));
+  CHECK(contains(error_of([&] { controller.create_queue(wanted); }), "the controller granted queues 9 to 64"));
   wanted.qid = 9;
   const NvmeQueue lowest = controller.create_queue(wanted);
   CHECK(lowest.qid() == 9);
@@ -275,7 +275,7 @@ TEST_CASE("memory is huge pages by their physical addresses", "[host][kernel_sha
       *buffer.as<uint64_t>(page - 8) = 1;
       CHECK(nvme.dma_window().data() <= buffer.data());
     }
-    CHECK(contains(error_of([&] { nvme.allocate(64, 4 * page); }), "no alignment above 2 MiB"));
+    CHECK(contains(error_of([&] { nvme.allocate(64, 4 * page); }), "the largest alignment is 2 MiB"));
     CHECK(contains(error_of([&] { nvme.allocate(0, 64); }), "a size of at least 1"));
   }
   SECTION("a buffer that outlives the transport") {
@@ -295,7 +295,7 @@ TEST_CASE("what stands in the way of sharing is said, with the way out", "[host]
   std::string expected;
   SECTION("not there") {
     options.path = "/dev/nvme9";
-    expected = "/dev/nvme9 is not there";
+    expected = "/dev/nvme9 does not exist";
   }
   SECTION("another device") {
     options.path = "/dev/null";
@@ -399,7 +399,7 @@ TEST_CASE("what stands in the way of sharing is said, with the way out", "[host]
   }
   SECTION("addresses are not told") {
     kernel->tells_frames = false;
-    expected = "/proc/self/pagemap does not tell where memory lies: run as root";
+    expected = "/proc/self/pagemap does not report physical addresses: run as root";
   }
   const std::string message = shared_refusal(kernel, options);
   INFO(message);
@@ -436,9 +436,9 @@ TEST_CASE("who may write is said", "[host][kernel_shared]") {
   CHECK(contains(why(shared_options("/dev/disk/by-id/../../nvme0n1")), "name the namespace: /dev/disk/by-id/nvme-..."));
   KernelSharedOptions reading = shared_options();
   reading.read_mounted = true;
-  CHECK(contains(why(reading), "mounted=read reads only; leave it out"));
+  CHECK(contains(why(reading), "mounted=read allows reads only; leave it out"));
   kernel->add_holder("nvme0n1p1", "dm-0");
-  CHECK(contains(why(reading), "nvme0n1p1 is part of dm-0, and mounted=read reads only"));
+  CHECK(contains(why(reading), "nvme0n1p1 is part of dm-0, and mounted=read allows reads only"));
 }
 
 TEST_CASE("queues of processes that have ended are deleted first", "[host][kernel_shared]") {

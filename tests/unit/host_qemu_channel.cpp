@@ -189,9 +189,9 @@ TEST_CASE("a silent other side is an error after the deadline, and the connectio
   const auto check = [](QemuChannel& channel) {
     CHECK(contains(error_of([&] { channel.read(0, 4); }), "QEMU has not answered within 50 ms"));
     CHECK(channel.broken());
-    CHECK(contains(error_of([&] { channel.read(0, 4); }), "has failed before"));
+    CHECK(contains(error_of([&] { channel.read(0, 4); }), "has already failed"));
     const PostedWrite write{0, 0};
-    CHECK(contains(error_of([&] { channel.post(&write, 1); }), "has failed before"));
+    CHECK(contains(error_of([&] { channel.post(&write, 1); }), "has already failed"));
   };
   Peer peer(ignore_all);
   SECTION("qtest") {
@@ -234,7 +234,7 @@ TEST_CASE("answers that are not understood are errors", "[host][qemu]") {
   }
   SECTION("remote") {
     QemuRemoteChannel channel(peer.take(), reply_limit);
-    CHECK(contains(error_of([&] { channel.read(0, 4); }), "in a form that is not known; use transport=qtest"));
+    CHECK(contains(error_of([&] { channel.read(0, 4); }), "has an unknown format; use transport=qtest"));
   }
 }
 

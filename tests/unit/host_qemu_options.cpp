@@ -105,7 +105,7 @@ TEST_CASE("what is wrong in a spec is said in one line", "[host][qemu]") {
   CHECK(contains(complaint("qemu:size=1M,size=2M"), "size is given twice"));
   CHECK(contains(complaint("qemu:size=1M,"), "nothing follows the last comma"));
   CHECK(contains(complaint("qemu:size=1000"), "not a multiple of lba=512"));
-  CHECK(contains(complaint("qemu:image=/x,backend=null"), "image= has no use with a null backend"));
+  CHECK(contains(complaint("qemu:image=/x,backend=null"), "image= has no effect with a null backend"));
   for (const char* spec : {"qemu:colour=blue", "qemu:lba=768", "x"})
     CHECK(complaint(spec).find('\n') == std::string::npos);
 }

@@ -102,20 +102,21 @@ TEST_CASE("pieces that are larger than the sockets hold", "[host][rdma]") {
   CHECK(ours.trade(mine) == yours);
   other.join();
   CHECK(seen == mine);
-  CHECK(contains(error_of([&, end = &ours] { end->trade(mine + "1"); }), "a piece has 1048577 bytes, at most 1048576"));
+  CHECK(
+      contains(error_of([&, end = &ours] { end->trade(mine + "1"); }), "a message has 1048577 bytes, at most 1048576"));
 }
 
 TEST_CASE("every wait for the other side has an end", "[host][rdma]") {
   auto [silent, ours] = make_pair_of_ends(impatience);
   CHECK(contains(error_of([end = &ours] { end->meet(); }), "has not answered within 50 ms"));
   ExchangeServer server(0, local);
-  CHECK(contains(error_of([&] { server.accept(impatience); }), "nobody has connected to port"));
+  CHECK(contains(error_of([&] { server.accept(impatience); }), "no client has connected to port"));
   uint16_t port = 0;
   {
     port = ExchangeServer(0, local).port();
   }
   const std::string refused = error_of([&] { Exchange::connect(local, port, impatience); });
-  CHECK(contains(refused, "nobody answers at 127.0.0.1 port " + std::to_string(port) + " within 50 ms"));
+  CHECK(contains(refused, "no server responds at 127.0.0.1 port " + std::to_string(port) + " within 50 ms"));
   CHECK(contains(refused, "Connection refused"));
 }
 
@@ -129,16 +130,16 @@ TEST_CASE("other sides that are not understood", "[host][rdma]") {
   const std::string magic("1oix", 4);
   const auto length = [](uint32_t bytes) { return std::string(reinterpret_cast<const char*>(&bytes), sizeof bytes); };
   CHECK(answer_to(magic + length(4) + "abcd", false).empty());
-  CHECK(contains(answer_to("GET / HTTP/1.1\r\n", false), "no xio program of this version"));
-  CHECK(contains(answer_to("xio1" + length(4) + "abcd", false), "no xio program of this version"));
-  CHECK(contains(answer_to(magic + length(0xffffffff), false), "no xio program of this version"));
-  CHECK(contains(answer_to(magic + length(3) + "abc", false), "gave 3 bytes where 4 were expected"));
+  CHECK(contains(answer_to("GET / HTTP/1.1\r\n", false), "not an xio program of this version"));
+  CHECK(contains(answer_to("xio1" + length(4) + "abcd", false), "not an xio program of this version"));
+  CHECK(contains(answer_to(magic + length(0xffffffff), false), "not an xio program of this version"));
+  CHECK(contains(answer_to(magic + length(3) + "abc", false), "sent 3 bytes where 4 were expected"));
   CHECK(contains(answer_to(magic + length(4) + "abc", false), "has not answered within 50 ms"));
   CHECK(contains(answer_to(magic + length(4) + "abc", true), "has closed the connection"));
   CHECK(contains(answer_to("", true), "has closed the connection"));
   auto [first, second] = make_pair_of_ends(patience);
   std::thread other([end = &second] { end->trade(std::string("x")); });
-  CHECK(contains(error_of([end = &first] { end->meet(); }), "swaps where this one meets"));
+  CHECK(contains(error_of([end = &first] { end->meet(); }), "called trade() instead of meet()"));
   other.join();
 }
 
@@ -200,7 +201,7 @@ TEST_CASE("a server goes on after strangers, and none of them can make others wa
   for (const FileDescriptor& one : strangers) CHECK(heard(one).empty());
   for (const std::string& reason : refused) {
     CAPTURE(reason);
-    CHECK(contains(reason, "exchange: the other side "));
+    CHECK(contains(reason, "exchange: the peer "));
     CHECK(printable(reason) == reason);
   }
 }
@@ -214,9 +215,9 @@ TEST_CASE("each of those who connect has a deadline of his own", "[host][rdma]")
   policy.patience = impatience;
   policy.is_known = [](const std::string&) { return true; };
   policy.on_refused = [&](const std::string& reason) { refused.push_back(reason); };
-  CHECK(contains(error_of([&] { server.accept(10 * impatience, policy); }), "nobody has connected to port"));
+  CHECK(contains(error_of([&] { server.accept(10 * impatience, policy); }), "no client has connected to port"));
   REQUIRE(refused.size() == 2);
-  CHECK(contains(refused[0], "has not given its first piece within 50 ms"));
+  CHECK(contains(refused[0], "has not sent its first message within 50 ms"));
   // More of them than are listened to at once.
   policy.patience = patience;
   std::string seen;

@@ -86,7 +86,7 @@ TEST_CASE("what is no queue", "[host][rdma]") {
   queue.header->consumer_index = 0x80000000;
   CHECK(contains(queue.refusal(), "is no send queue: its indices are 0 and 2147483648 of 16"));
   queue.mapping.bytes = 383;
-  CHECK(contains(queue.refusal(), "383 bytes have no room for a header"));
+  CHECK(contains(queue.refusal(), "383 bytes are too few for a header"));
 }
 
 TEST_CASE("the mappings of a device file, in the order of their offsets", "[host][rdma]") {
@@ -134,7 +134,7 @@ TEST_CASE("what is mapped while something is made is found", "[host][rdma]") {
 
   const std::string error =
       error_of([&] { detail::with_new_mappings(file.fd(), 2, "a thing", [&] { return map(12 * page, page); }); });
-  CHECK(contains(error, "a thing has brought 1 mappings of"));
+  CHECK(contains(error, "a thing added 1 mappings of"));
   CHECK(contains(error, "and not 2"));
   ::munmap(mapped[0], page);
   ::munmap(mapped[1], 2 * page);

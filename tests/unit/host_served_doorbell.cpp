@@ -67,7 +67,7 @@ TEST_CASE("each has a word of its own, until all are taken", "[unit]") {
     while (all.size() < calls.size()) take();
     FAIL("there is no end of them");
   } catch (const xio::host::Error& error) {
-    CHECK(std::string(error.what()).find("let a thread of its own serve more of them") != std::string::npos);
+    CHECK(std::string(error.what()).find("let a separate thread serve more") != std::string::npos);
   }
   CHECK(all.size() == 1024);
   for (const auto& one : all) ring<xio::rxe::Vendor<>, Sharing::thread>(one->word(), 1);

@@ -47,7 +47,7 @@ TEST_CASE("an I/O kernel gets the waves of its budget", "[host]") {
   CHECK(seen.blocks == 3);
   CHECK(seen.wave == 8);
   for (const WaveBudget wrong : {WaveBudget{0, 1, 0}, WaveBudget{3, 2, 0}, WaveBudget{2, 0, 0}})
-    CHECK(contains(error_of([&] { launch_io(stream, wrong, look, &seen); }), "whole blocks are, at least one"));
+    CHECK(contains(error_of([&] { launch_io(stream, wrong, look, &seen); }), "use whole blocks, at least one"));
 }
 
 TEST_CASE("work is done in order, beside the caller", "[host]") {

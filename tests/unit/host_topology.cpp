@@ -174,7 +174,7 @@ TEST_CASE("no NUMA information at all") {
   REQUIRE(drive);
   CHECK(drive->distance.proximity == Proximity::unknown);
   CHECK(drive->device->address == "0000:10:00.0");
-  CHECK(contains(drive->why, "nothing in common that this machine tells"));
+  CHECK(contains(drive->why, "nothing in common that this machine reports"));
 }
 
 TEST_CASE("two nodes, of which firmware does not tell: a bridge may know") {

@@ -185,7 +185,7 @@ TEST_CASE("memory of the caller's is mapped until its buffer ends", "[host][vfio
   // What another driver has mapped may be no memory to the kernel.
   kernel->ioctl_errors[VFIO_IOMMU_MAP_DMA] = EFAULT;
   CHECK(contains(error_of([&] { nvme->map_memory(pages.data, pages.bytes, owner); }),
-                 "iommufd takes no memory that another driver has mapped, a GPU's among it; interface=group may"));
+                 "iommufd does not map memory of other drivers, such as a GPU's; interface=group may"));
   kernel->ioctl_errors.clear();
 
   // Addresses that the kernel did not take back are not used again.
@@ -220,11 +220,11 @@ TEST_CASE("registers may be mapped in parts", "[host][vfio]") {
   }
   SECTION("all but doorbells") {
     kernel->sparse = {{0, 0x1000}, {0x2000, 0x1000}};
-    CHECK(contains(refusal(kernel), "does not let doorbells of this controller be mapped"));
+    CHECK(contains(refusal(kernel), "does not allow mapping this controller's doorbells"));
   }
   SECTION("none") {
     kernel->mappable = false;
-    CHECK(contains(refusal(kernel), "does not let doorbells of this controller be mapped"));
+    CHECK(contains(refusal(kernel), "does not allow mapping this controller's doorbells"));
   }
   CHECK(kernel->mapped.empty());
 }
@@ -234,7 +234,7 @@ TEST_CASE("what stands in the way is said, with the way out", "[host][vfio]") {
   VfioOptions options = small_options();
   SECTION("not there") {
     options.address = "0000:05:00.0";
-    CHECK(contains(refusal(kernel, options), "0000:05:00.0 is not there"));
+    CHECK(contains(refusal(kernel, options), "0000:05:00.0 does not exist"));
   }
   SECTION("another class") {
     kernel->add_function("0000:05:00.0", "0x020000", "vfio-pci", "15");
@@ -243,7 +243,7 @@ TEST_CASE("what stands in the way is said, with the way out", "[host][vfio]") {
   }
   SECTION("the kernel's driver") {
     kernel->set_driver(FakeVfio::address, "nvme");
-    CHECK(contains(refusal(kernel), "belongs to the driver nvme; give it to vfio-pci: scripts/xio-bind bind 0000:04"));
+    CHECK(contains(refusal(kernel), "is bound to the driver nvme; give it to vfio-pci: scripts/xio-bind bind 0000:04"));
   }
   SECTION("no driver") {
     kernel->set_driver(FakeVfio::address, "");
@@ -260,7 +260,7 @@ TEST_CASE("what stands in the way is said, with the way out", "[host][vfio]") {
   }
   SECTION("no module") {
     kernel->open_errors["/dev/vfio/vfio"] = ENOENT;
-    CHECK(contains(refusal(kernel), "/dev/vfio/vfio cannot be opened: it is not there; load the driver"));
+    CHECK(contains(refusal(kernel), "/dev/vfio/vfio cannot be opened: it does not exist; load the driver"));
   }
   SECTION("not permitted") {
     kernel->open_errors["/dev/vfio/14"] = EACCES;
@@ -291,11 +291,11 @@ TEST_CASE("what stands in the way is said, with the way out", "[host][vfio]") {
   }
   SECTION("no device") {
     kernel->ioctl_errors[VFIO_GROUP_GET_DEVICE_FD] = ENODEV;
-    CHECK(contains(refusal(kernel), "does not hand out 0000:04:00.0"));
+    CHECK(contains(refusal(kernel), "returns no descriptor of 0000:04:00.0"));
   }
   SECTION("locked memory") {
     kernel->ioctl_errors[VFIO_IOMMU_MAP_DMA] = ENOMEM;
-    CHECK(contains(refusal(kernel), "cannot give 1024 KiB of memory to the controller"));
+    CHECK(contains(refusal(kernel), "cannot map 1024 KiB of memory for the controller"));
   }
   SECTION("no PCI device") {
     kernel->device_flags = VFIO_DEVICE_FLAGS_PLATFORM;
@@ -327,7 +327,7 @@ TEST_CASE("a device that the kernel wants back, or that is gone, is answered", "
   SECTION("removed by surprise") {
     for (const uint32_t offset : {0x00u, 0x04u, 0x08u, 0x14u, 0x1cu}) kernel->set_bar(offset, 0xffffffff);
     const std::string message = error_of([&] { NvmeController controller(std::move(nvme)); });
-    CHECK(contains(message, "is not there: registers read as all ones"));
+    CHECK(contains(message, "does not respond: registers read as all ones"));
   }
   SECTION("access revoked") {
     kernel->revoke();
@@ -381,7 +381,7 @@ TEST_CASE("what stands in the way of iommufd is said", "[host][vfio]") {
   kernel->add_character_device();
   SECTION("no iommufd") {
     kernel->open_errors["/dev/iommu"] = ENOENT;
-    CHECK(contains(refusal(kernel, options), "/dev/iommu cannot be opened: it is not there"));
+    CHECK(contains(refusal(kernel, options), "/dev/iommu cannot be opened: it does not exist"));
   }
   SECTION("in use") {
     kernel->ioctl_errors[host_tests::iommufd::bind_request] = EINVAL;
@@ -389,7 +389,7 @@ TEST_CASE("what stands in the way of iommufd is said", "[host][vfio]") {
   }
   SECTION("in use by its group") {
     kernel->ioctl_errors[host_tests::iommufd::bind_request] = EBUSY;
-    CHECK(contains(refusal(kernel, options), "another process uses its IOMMU group by /dev/vfio/14"));
+    CHECK(contains(refusal(kernel, options), "another process uses its IOMMU group through /dev/vfio/14"));
   }
   SECTION("interrupts that are not remapped, or somebody else's device in the group") {
     kernel->ioctl_errors[host_tests::iommufd::bind_request] = EPERM;
@@ -404,11 +404,11 @@ TEST_CASE("what stands in the way of iommufd is said", "[host][vfio]") {
   }
   SECTION("no address space") {
     kernel->ioctl_errors[host_tests::iommufd::attach_request] = EINVAL;
-    CHECK(contains(refusal(kernel, options), "gets no IOMMU address space"));
+    CHECK(contains(refusal(kernel, options), "cannot get an IOMMU address space"));
   }
   SECTION("no ranges") {
     kernel->ioctl_errors[host_tests::iommufd::ranges_request] = ENOTTY;
-    CHECK(contains(refusal(kernel, options), "does not tell which addresses"));
+    CHECK(contains(refusal(kernel, options), "does not report its address ranges"));
   }
   CHECK(kernel->mapped.empty());
 }

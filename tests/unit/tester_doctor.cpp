@@ -72,9 +72,9 @@ TEST_CASE("a machine on which all modes work") {
         Lines{"4 spare queues: 8 queue pairs, 4 of them the kernel's"});
   CHECK(check_mode(machine, "rdma").usable() == Lines{"mlx5_0"});
   CHECK(check_mode(machine, "rxe").usable() == Lines{"rxe0"});
-  CHECK(obstacles(machine, "vfio") == Lines{"vfio:0000:00:04.0: it is with the driver nvme"});
-  CHECK(fix(machine, "vfio", "it is with the driver nvme") == "scripts/xio-bind bind 0000:00:04.0 --apply");
-  CHECK(obstacles(machine, "kernel-shared") == Lines{"0000:00:05.0: it is with the driver vfio-pci"});
+  CHECK(obstacles(machine, "vfio") == Lines{"vfio:0000:00:04.0: it is bound to the driver nvme"});
+  CHECK(fix(machine, "vfio", "it is bound to the driver nvme") == "scripts/xio-bind bind 0000:00:04.0 --apply");
+  CHECK(obstacles(machine, "kernel-shared") == Lines{"0000:00:05.0: it is bound to the driver vfio-pci"});
 }
 
 TEST_CASE("no machine at all: the model still works") {
@@ -97,7 +97,7 @@ TEST_CASE("IOMMU: missing, off, of a guest, without interrupts") {
   tree.remove("sys/devices/pci0000:00/0000:00:04.0/iommu_group");
   tree.remove("sys/devices/pci0000:00/0000:00:05.0/iommu_group");
   CHECK(obstacles(machine, "vfio") ==
-        Lines{"-: no IOMMU: firmware describes none", "vfio:0000:00:04.0: it is with the driver nvme"});
+        Lines{"-: no IOMMU: firmware describes none", "vfio:0000:00:04.0: it is bound to the driver nvme"});
   CHECK(check_mode(machine, "kernel-shared").works());
   // A group of vfio's own, with nothing behind it.
   tree.write("sys/kernel/iommu_groups/0/name", "vfio-noiommu");
@@ -161,7 +161,7 @@ TEST_CASE("vfio: modules, locked memory, nodes, groups") {
   tree.bridge("pci0000:00/0000:00:05.2");
   tree.iommu_group("0000:00:05.2", "5");
   CHECK(obstacles(machine, "vfio").back() ==
-        "vfio:0000:00:05.0: IOMMU group 5 is not viable: 0000:00:05.1 of it is with the driver e1000e");
+        "vfio:0000:00:05.0: IOMMU group 5 is not viable: 0000:00:05.1 of it is bound to the driver e1000e");
   CHECK_FALSE(check_mode(machine, "vfio").works());
   tree.function("pci0000:00/0000:00:05.1", "0x010802", "0x8086", "nvme");
   CHECK(fix(machine, "vfio", "IOMMU group 5 is not viable") == "scripts/xio-bind bind 0000:00:05.1 --apply");
@@ -176,7 +176,7 @@ TEST_CASE("kernel-shared: every refusal") {
   GoodMachine tree;
   PlayedMachine machine(tree);
   const auto only = [&machine](const std::string& what) {
-    const Lines wanted = {what, "0000:00:05.0: it is with the driver vfio-pci"};
+    const Lines wanted = {what, "0000:00:05.0: it is bound to the driver vfio-pci"};
     CHECK(obstacles(machine, "kernel-shared") == wanted);
     CHECK_FALSE(check_mode(machine, "kernel-shared").works());
   };
@@ -197,7 +197,7 @@ TEST_CASE("kernel-shared: every refusal") {
   machine.configuration = 0x460000;
   only("/dev/nvme0: the kernel has not enabled it");
   machine.configuration = 0x470001;
-  only("/dev/nvme0: the kernel runs it with entries of 128 and 16 bytes; only 64 and 16 are known");
+  only("/dev/nvme0: the kernel runs it with entries of 128 and 16 bytes; only 64 and 16 are supported");
   machine.configuration = ~0u;
   only("/dev/nvme0: it is gone: its registers read as all ones");
   machine.configuration = 0x460001;
@@ -253,7 +253,7 @@ TEST_CASE("kernel-shared: every refusal") {
   tree.capabilities("000001ffffdfffff");
   machine.mapping = EACCES;
   machine.commands = 0x100;
-  only("-: not root, who alone may map registers and see physical addresses");
+  only("-: not root; only root may map registers and see physical addresses");
 }
 
 TEST_CASE("drives that are in use") {
@@ -270,7 +270,7 @@ TEST_CASE("drives that are in use") {
   CHECK(of_drive("kernel-shared") == Lines{"/dev/nvme0: in use: nvme0n1p1 is mounted on /home"});
   CHECK(of_drive("vfio") == Lines{"vfio:0000:00:04.0: in use: nvme0n1p1 is mounted on /home"});
   CHECK(fix(machine, "vfio", "in use") == "umount /home");
-  CHECK(fix(machine, "vfio", "it is with the driver nvme") == "then: scripts/xio-bind bind 0000:00:04.0 --apply");
+  CHECK(fix(machine, "vfio", "it is bound to the driver nvme") == "then: scripts/xio-bind bind 0000:00:04.0 --apply");
   tree.write("proc/self/mountinfo", begin + "24 22 0:33 / /data rw - btrfs /dev/nvme0n1 rw");
   CHECK(of_drive("kernel-shared") == Lines{"/dev/nvme0: in use: nvme0n1 is mounted on /data"});
   tree.write("proc/self/mountinfo", begin + "24 22 259:7 / /other rw - ext4 /dev/nvme1n1 rw");
@@ -336,7 +336,7 @@ TEST_CASE("verbs devices and soft-RoCE") {
   CHECK(fix(machine, "rdma", "it has no verbs device") == "modprobe mlx5_ib");
   tree.function("pci0000:00/0000:00:06.0", "0x020000", "0x14e4");
   tree.remove("sys/devices/pci0000:00/0000:00:06.0/driver");
-  CHECK(fix(machine, "rdma", "it is not with the driver bnxt_en") == "modprobe bnxt_en");
+  CHECK(fix(machine, "rdma", "it is not bound to the driver bnxt_en") == "modprobe bnxt_en");
 }
 
 TEST_CASE("GPUs") {
@@ -349,7 +349,7 @@ TEST_CASE("GPUs") {
   CHECK(obstacles(machine, "gpu") == Lines{"0000:00:07.0: /dev/kfd may not be opened by this user",
                                            "0000:00:07.0: libamdhip64.so.7 cannot be loaded"});
   tree.function("pci0000:00/0000:00:07.0", "0x030200", "0x10de", "nouveau");
-  CHECK(fix(machine, "gpu", "it is with the driver nouveau") == "modprobe nvidia");
+  CHECK(fix(machine, "gpu", "it is bound to the driver nouveau") == "modprobe nvidia");
   tree.function("pci0000:00/0000:00:07.0", "0x030200", "0x10de", "nvidia");
   machine.libraries = {"libcuda.so.1"};
   machine.open_errors = {{"/dev/nvidia-uvm", ENOENT}};

@@ -88,12 +88,12 @@ END
 }
 mounted() { echo "24 22 $1 / $2 rw,relatime - $3 $4 rw" >>"$XIO_PROCFS/self/mountinfo"; }
 first=0000:01:00.0
-stays="$first stays where it is:"
+stays="$first is in use and stays bound:"
 
 make_machine
 expect "status" 0 "0000:01:00.0  nvme      IOMMU group 11
 0000:02:00.0  nvme      IOMMU group 12
-other devices of the group are with other drivers: 0000:02:00.1 (snd_hda_intel)
+other devices of the group are bound to other drivers: 0000:02:00.1 (snd_hda_intel)
 0000:04:00.0  vfio-pci  IOMMU group 14
 0000:05:00.0  nvme      no IOMMU" status
 if grep -q "1f.0\|in use" "$output"; then expect "status says too much" 9 "" status; fi
@@ -107,11 +107,11 @@ expect "dry run of unbind" 0 "would write '' to $pci/devices/0000:04:00.0/driver
 if [ "$before" != "$(find "$machine" -type f -exec cksum {} + | sort)" ]; then expect "a dry run writes" 9 "" status; fi
 
 # The files do not act on it as the kernel would.
-expect "apply" 1 "$first is with nvme now, not vfio-pci" bind $first --apply
+expect "apply" 1 "$first is bound to nvme now, not vfio-pci" bind $first --apply
 if [ "$(cat "$pci/devices/$first/driver_override" "$pci/drivers/nvme/unbind" "$pci/drivers_probe")" != \
   "$(printf 'vfio-pci\n%s\n%s' $first $first)" ]; then expect "apply writes" 9 "" status; fi
-expect "bound already" 0 "0000:04:00.0 is with vfio-pci" bind 0000:04:00.0 --apply
-expect "unbound already" 0 "$first is with nvme" unbind $first --apply
+expect "bound already" 0 "0000:04:00.0 is bound to vfio-pci" bind 0000:04:00.0 --apply
+expect "unbound already" 0 "$first is bound to nvme" unbind $first --apply
 
 for use in "259:0 / ext4 /dev/root" "259:2 /home xfs /dev/root" "259:3 /srv ext4 /dev/root" "0:33 /data btrfs $XIO_DEV/nvme0n1p2"; do
   make_machine
@@ -135,13 +135,13 @@ mkdir -p "$XIO_SYSFS/fs/btrfs/0a-1b/devices/nvme0n1p1"
 expect "second device of btrfs" 1 "nvme0n1p1 is part of a btrfs file system" bind $first --apply
 make_machine
 mounted 259:6 /mnt ext4 /dev/root
-expect "mounted, by one of two paths" 1 "0000:03:00.0 stays where it is: nvme2n1p1 is mounted on /mnt" bind 0000:03:00.0 --apply
+expect "mounted, by one of two paths" 1 "0000:03:00.0 is in use and stays bound: nvme2n1p1 is mounted on /mnt" bind 0000:03:00.0 --apply
 
 make_machine
 expect "a neighbour in the group" 0 "IOMMU group 12 as a whole" bind 0000:02:00.0
 expect "no IOMMU" 1 "has no IOMMU group: switch VT-d" bind 0000:05:00.0 --apply
 expect "no controller" 1 "0000:00:1f.0 is no NVMe controller" bind 00:1f.0 --apply
-expect "not there" 1 "0000:09:00.0 is not there" bind 09:00.0 --apply
+expect "not there" 1 "0000:09:00.0 does not exist" bind 09:00.0 --apply
 expect "no address" 1 "'nvme0' is not a PCI address" bind nvme0
 expect "which one?" 1 "bind needs a PCI address" bind
 expect "unknown" 1 "unknown command give" give $first

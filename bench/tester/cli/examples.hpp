@@ -10,13 +10,13 @@
 
 namespace tester {
 
-/// A command that runs as it stands, on the machine that `what` says.
+/// A command that runs unchanged, on the machine that `what` describes.
 struct Example {
-  const char* what;     ///< what it does, without a full stop
-  const char* command;  ///< a whole line
+  const char* what;     ///< its effect, without a full stop
+  const char* command;  ///< the complete command line
 };
 
-/// Puts examples at the end of what `--help` of a sub-command prints.
+/// Appends examples to the `--help` text of a sub-command.
 inline void add_examples(CLI::App* command, std::initializer_list<Example> examples) {
   std::string text = "Examples:";
   for (const Example& one : examples) text += std::string("\n  # ") + one.what + "\n  " + one.command;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Command-line flags whose errors say what is accepted.
+/// @brief Command-line flags whose error messages state what is accepted.
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
@@ -16,16 +16,17 @@
 
 namespace tester {
 
-/// For flags that take any number.
+/// Maximum of flags that take any number.
 constexpr uint64_t any_number = std::numeric_limits<uint64_t>::max();
 
-/// Adds the flags of a sub-command when its name is met: making those of all of them takes longer than many a run.
+/// Adds the flags of a sub-command when its name is parsed: creating the flags of all sub-commands takes longer than
+/// many runs.
 template <class AddFlags>
 void when_chosen(CLI::App* command, AddFlags add_flags) {
   command->preparse_callback([add_flags](size_t) { add_flags(); });
 }
 
-/// Adds a flag that takes a whole number from `least` to `most`; K, M and G may follow.
+/// Adds a flag that takes an integer from `least` to `most`, with an optional suffix K, M or G.
 template <class Number>
 CLI::Option* add_number(CLI::App& app, const std::string& flag, Number& to, uint64_t least, uint64_t most,
                         const std::string& help) {
@@ -33,7 +34,7 @@ CLI::Option* add_number(CLI::App& app, const std::string& flag, Number& to, uint
     const auto value = xio::host::parse_bytes(text);
     if (!value || *value < least || *value > most) {
       const bool bounded = most != std::numeric_limits<uint64_t>::max();
-      throw CLI::ValidationError(flag, text + " is not accepted; a whole number " +
+      throw CLI::ValidationError(flag, text + " is not accepted; an integer " +
                                            (bounded ? "from " + std::to_string(least) + " to " + std::to_string(most)
                                                     : "of at least " + std::to_string(least)) +
                                            " is");
@@ -55,7 +56,7 @@ inline CLI::Option* add_json(CLI::App& app, std::string& to) {
       ->type_name("FILE");
 }
 
-/// The items of a list with commas in between, none of them empty.
+/// Items of a comma-separated list, none of them empty.
 /// @param flag  for the message of the CLI::ValidationError
 inline std::vector<std::string> split_list(const std::string& flag, const std::string& text) {
   std::vector<std::string> items(1);
@@ -67,13 +68,11 @@ inline std::vector<std::string> split_list(const std::string& flag, const std::s
     }
   }
   for (const std::string& item : items)
-    if (item.empty())
-      throw CLI::ValidationError(flag,
-                                 "'" + text + "' is not accepted; a list has something before and after each comma");
+    if (item.empty()) throw CLI::ValidationError(flag, "'" + text + "' is not accepted; list items must not be empty");
   return items;
 }
 
-/// Adds a flag that takes seconds, with a fraction or without.
+/// Adds a flag that takes seconds, optionally with a fraction.
 inline CLI::Option* add_seconds(CLI::App& app, const std::string& flag, double& to, const std::string& help) {
   const auto parse = [flag, &to](const std::string& text) {
     size_t used = 0;
@@ -88,19 +87,18 @@ inline CLI::Option* add_seconds(CLI::App& app, const std::string& flag, double& 
   return app.add_option_function<std::string>(flag, parse, help)->type_name("SECONDS");
 }
 
-/// Adds a flag that takes the first state of a 32-bit register.
+/// Adds a flag that takes the initial state of a 32-bit shift register.
 inline CLI::Option* add_lfsr_seed(CLI::App& app, const std::string& flag, std::optional<uint32_t>& to,
                                   const std::string& help) {
   const auto parse = [flag, &to](const std::string& text) {
     const auto value = xio::host::parse_number(text);
-    if (!value || *value > 0xffffffff)
-      throw CLI::ValidationError(flag, text + " is not accepted; a whole number of 32 bits is");
+    if (!value || *value > 0xffffffff) throw CLI::ValidationError(flag, text + " is not accepted; a 32-bit integer is");
     to = static_cast<uint32_t>(*value);
   };
   return app.add_option_function<std::string>(flag, parse, help)->type_name("N");
 }
 
-/// Adds a flag that takes one of a few words.
+/// Adds a flag that takes one of a set of words.
 template <class Value>
 CLI::Option* add_choice(CLI::App& app, const std::string& flag, Value& to,
                         const std::vector<std::pair<std::string, Value>>& words, const std::string& help) {
@@ -123,7 +121,7 @@ template <class Executor>
 void add_executor(CLI::App& app, Executor& to, uint32_t& number, const std::string& group) {
   add_choice<Executor>(app, "--executor", to,
                        {{"auto", Executor::automatic}, {"host", Executor::host}, {"gpu", Executor::gpu}},
-                       "where the kernel runs (default auto: a GPU if there is one, else the CPU, which plays it)")
+                       "where the kernel runs (default auto: a GPU if there is one, else the CPU, which emulates it)")
       ->group(group);
   add_number(app, "--gpu", number, 0, 255, "which GPU, as HIP or CUDA counts them (default 0)")->group(group);
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Files that belong to a program.
+/// @brief Data files of the program.
 
 #include <filesystem>
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace tester {
 
-/// Where a file lies that belongs to the running program: in the data folder of the installation (XIO_DATA_DIR,
-/// relative to the program's folder), or, as long as the program was not installed, at `built`.
+/// Path of a data file of the running program: in the data folder of the installation (XIO_DATA_DIR, relative to the
+/// program's folder), or `built` if the program is not installed.
 inline std::string data_path(const char* name, const char* built) {
   std::error_code none;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", none);

@@ -15,7 +15,7 @@ alignas(64) uint32_t stop_word = 0;
 struct sigaction before_interrupt;
 struct sigaction before_terminate;
 
-// A process that QEMU is a child of takes QEMU with it, however it ends.
+// Ending this process also ends a QEMU that is its child.
 void handle(int) {
   if (__atomic_exchange_n(&stop_word, +stop_submitting, __ATOMIC_SEQ_CST) != 0) ::_exit(exit_interrupted);
 }

@@ -2,13 +2,13 @@
 #pragma once
 
 /// @file
-/// @brief Ctrl-C and SIGTERM: the first one asks for an end, the second one ends the program.
+/// @brief Ctrl-C and SIGTERM: the first signal requests a stop, the second one ends the program.
 
 #include <cstdint>
 
 namespace tester {
 
-/// Installs the handlers for as long as it lives; what was asked for before is forgotten.
+/// Installs the handlers for the lifetime of the object; earlier requests are cleared.
 class Interrupt {
  public:
   Interrupt();
@@ -16,12 +16,12 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  /// A StopRequest; kernels look at it.
+  /// A StopRequest word that kernels poll.
   static const uint32_t* word();
   static bool requested();
-  /// Stops kernels as the user would.
+  /// Requests a stop as a signal does.
   static void request();
-  /// Stops kernels that would wait for what cannot end any more.
+  /// Stops kernels that wait for operations that cannot complete.
   static void abandon();
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The machine that a report is from.
+/// @brief Description of the machine for reports.
 
 #include <string>
 
@@ -11,13 +11,13 @@ namespace tester {
 struct Machine {
   std::string kernel;     ///< release
   std::string processor;  ///< model
-  bool emulated = false;  ///< the processor is QEMU's translator: figures are of instructions, not of hardware
+  bool emulated = false;  ///< the processor is QEMU's translator: figures reflect emulated instructions, not hardware
 
   static Machine here();
   std::string text() const { return "Linux " + kernel + ", " + processor; }
 };
 
-/// The time, in UTC, as in 2026-01-31 12:00.
+/// The current time in UTC, such as 2026-01-31 12:00.
 std::string utc_date();
 
 }  // namespace tester

@@ -121,7 +121,7 @@ void add_places(Json& list, const Topology& topology) {
   for (const MachineDevice* one : topology.devices(DeviceKind::nic)) list["nics"].push_back(other_json(*one, topology));
   list["nearest"] = Json::object();
   add_nearest(list["nearest"], "controller", topology.nearest(those(topology, DeviceKind::nvme, false)));
-  // Of those that speak verbs.
+  // Only NICs with verbs.
   add_nearest(list["nearest"], "nic", topology.nearest(those(topology, DeviceKind::nic, true)));
 }
 

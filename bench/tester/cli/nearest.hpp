@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Devices by where they sit: what `list` shows of them, and which one is taken where none is named and nothing
-/// can be destroyed.
+/// @brief Devices by topology: their display in `list`, and the default device of runs that cannot destroy data.
 
 #include <string>
 
@@ -12,28 +11,28 @@
 
 namespace tester {
 
-/// Where no device is named: what was taken instead, and why. An empty name: there is none to take.
+/// Device chosen by default, and the reason. Empty name: no suitable device.
 struct Choice {
   std::string name;
   std::string why;
 };
 
-/// For runs that only read: the nearest controller that its owner has given to vfio-pci, as `vfio:BDF`. Drives of the
-/// kernel's driver are never taken.
+/// For runs that only read: the nearest controller bound to vfio-pci, as `vfio:BDF`. Controllers of the kernel's driver
+/// are never chosen.
 Choice choose_controller(const xio::host::Topology& topology);
 
-/// For one of two processes: the nearest device of soft-RoCE whose port is up. Others' memory is only written where
-/// the other process says so.
+/// For one of two processes: the nearest soft-RoCE device whose port is up. Remote memory is written only where the
+/// other process allows it.
 /// @param sysfs  root of sysfs, the same as the topology's
 Choice choose_rdma_device(const xio::host::Topology& topology, const std::string& sysfs = "/sys");
 
-/// One line on standard error.
+/// Reports the choice in one line on standard error.
 void announce(const std::string& flag, const Choice& choice);
 
-/// Adds GPUs, NICs and where controllers sit to what `list` has found.
+/// Adds GPUs, NICs and the location of controllers to the output of `list`.
 void add_places(nlohmann::ordered_json& list, const xio::host::Topology& topology);
 
-/// Lines for people of what add_places() has added beside the controllers.
+/// Prints as text what add_places() added, except for controllers.
 void print_places(const nlohmann::ordered_json& list);
 
 }  // namespace tester

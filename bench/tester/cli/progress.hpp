@@ -13,12 +13,12 @@
 
 namespace tester {
 
-/// Watches a run for as long as it lives. Prints to standard error, if that is a terminal or `always` is set.
+/// Reports a run's progress for the lifetime of the object, to standard error if that is a terminal or `always` is set.
 class Progress {
  public:
-  /// @param what   operations are called
-  /// @param total  operations to be done; 0: not known
-  /// @param done   how many have been, called by another thread
+  /// @param what   noun for operations
+  /// @param total  number of operations; 0: unknown
+  /// @param done   returns the number of completed operations; called by another thread
   Progress(std::string what, uint64_t total, std::function<uint64_t()> done, bool always);
   ~Progress();
   Progress(const Progress&) = delete;

@@ -2,16 +2,16 @@
 #pragma once
 
 /// @file
-/// @brief What the host asks of kernels that run.
+/// @brief Stop requests of the host to running kernels.
 
 #include <cstdint>
 
 namespace tester {
 
-/// Content of the word that kernels look at now and then; 0: go on.
+/// Value of the word that kernels poll periodically; 0: continue.
 enum StopRequest : uint32_t {
-  stop_submitting = 1,  ///< what is in flight is waited for
-  stop_waiting = 2,     ///< what is in flight is given up too
+  stop_submitting = 1,  ///< wait for operations in flight
+  stop_waiting = 2,     ///< also abandon operations in flight
 };
 
 }  // namespace tester

@@ -8,7 +8,7 @@ namespace tester {
 
 namespace {
 
-/// What is compared of a word.
+/// The part of a word that is compared.
 std::string letters_of(const std::string& word) {
   const size_t begin = std::min(word.find_first_not_of('-'), word.size());
   std::string letters = word.substr(begin, std::min(word.find('='), word.size()) - begin);
@@ -16,7 +16,7 @@ std::string letters_of(const std::string& word) {
   return letters;
 }
 
-/// Letters to be put in, left out, replaced, or swapped with their neighbour (optimal string alignment).
+/// Edit distance: insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
 size_t differences(const std::string& a, const std::string& b) {
   std::vector<std::vector<size_t>> least(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {
@@ -34,7 +34,7 @@ size_t differences(const std::string& a, const std::string& b) {
   return least[a.size()][b.size()];
 }
 
-/// Whether one is the beginning or the end of the other.
+/// Whether one word is a prefix or a suffix of the other.
 bool is_part(const std::string& one, const std::string& other) {
   const std::string& part = one.size() < other.size() ? one : other;
   const std::string& whole = one.size() < other.size() ? other : one;

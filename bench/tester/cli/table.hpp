@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Tables for people, and numbers in them.
+/// @brief Text tables, and formatting of numbers.
 
 #include <string>
 #include <vector>
@@ -13,20 +13,20 @@ namespace tester {
 class Table {
  public:
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  /// As add(), where at least one cell after the first is not empty.
+  /// Adds the row if at least one cell after the first is not empty.
   void add_filled(std::vector<std::string> row);
-  /// To standard output, each line after `indent`.
+  /// Prints to standard output, each line after `indent`.
   void print(const std::string& indent = "  ") const;
 
  private:
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// Fixed point with so many digits.
+/// Fixed-point notation with `digits` decimals.
 std::string fixed(double value, int digits);
 /// A count with a space between groups of three digits: 1 234 567.
 std::string grouped(unsigned long long value);
-/// Microseconds of nanoseconds, with one digit more the smaller they are.
+/// Nanoseconds as microseconds, with more decimals for smaller values.
 std::string microseconds(double nanoseconds);
 
 }  // namespace tester

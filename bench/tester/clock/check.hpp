@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief What follows from clock readings that are in a known order: whether one clock goes back from thread to
-/// thread, and whether two clocks can be those of one time.
+/// @brief Checks of clock readings in a known order: whether a clock runs backward between threads, and whether two
+/// clocks are consistent with one time.
 
 #include <algorithm>
 #include <cstdint>
@@ -20,7 +20,7 @@ struct ClockReading {
   uint32_t thread = 0;
 };
 
-/// Readings of `threads` threads, in their order.
+/// Readings of `threads` threads, in sequence order.
 inline std::vector<ClockReading> readings_of(const ClockProbe& probe, uint32_t threads) {
   std::vector<ClockReading> all;
   for (uint32_t thread = 0; thread < threads; ++thread) {
@@ -32,7 +32,7 @@ inline std::vector<ClockReading> readings_of(const ClockProbe& probe, uint32_t t
   return all;
 }
 
-/// Readings of one side of two that took turns.
+/// Readings of one of two alternating sides.
 inline std::vector<ClockReading> readings_of(const ClockRelay& relay, uint32_t side) {
   std::vector<ClockReading> all;
   for (uint64_t turn = side; turn < std::min(*relay.turn, relay.turns); turn += 2)
@@ -42,16 +42,16 @@ inline std::vector<ClockReading> readings_of(const ClockRelay& relay, uint32_t s
 
 struct ClockOrder {
   uint64_t readings = 0;
-  uint64_t handovers = 0;  ///< neighbours that are of two threads: without any, nothing was compared
-  uint64_t backward = 0;   ///< readings below an earlier one
-  uint64_t worst = 0;      ///< ticks that they are below it, at most
+  uint64_t handovers = 0;  ///< consecutive readings of different threads; without any, nothing was compared
+  uint64_t backward = 0;   ///< readings less than an earlier one
+  uint64_t worst = 0;      ///< largest such difference in ticks
   uint64_t ties =
-      0;  ///< neighbours of two threads that show the same tick: the clock's step is wider than they are apart
-  uint64_t gaps = 0;     ///< numbers that are missing or come twice: then the test itself is wrong
-  ClockReading earlier;  ///< of the first that is below an earlier one
+      0;  ///< consecutive readings of different threads with the same tick: the clock's step exceeds their distance
+  uint64_t gaps = 0;     ///< missing or duplicate sequence numbers: an error of the test itself
+  ClockReading earlier;  ///< of the first backward pair
   ClockReading later;
 
-  /// Adds what another round has shown.
+  /// Adds the result of another round.
   void add(const ClockOrder& round) {
     if (backward == 0) {
       earlier = round.earlier;
@@ -66,7 +66,7 @@ struct ClockOrder {
   }
 };
 
-/// @param readings  in their order
+/// @param readings  in sequence order
 inline ClockOrder check_order(const std::vector<ClockReading>& readings) {
   ClockOrder order;
   order.readings = readings.size();
@@ -92,24 +92,24 @@ inline ClockOrder check_order(const std::vector<ClockReading>& readings) {
   return order;
 }
 
-/// What is added to A's clock to get B's, in nanoseconds: somewhere between the two.
+/// Bounds of the offset from A's clock to B's clock, in nanoseconds.
 struct ClockOffset {
   double least = 0;
   double most = 0;
-  uint64_t bounds = 0;  ///< readings that one of them follows from
+  uint64_t bounds = 0;  ///< readings that contributed a bound
 
-  /// Whether there is such a number.
-  /// @param slack  nanoseconds by which the two may drift apart in the test
+  /// Whether an offset within the bounds exists.
+  /// @param slack  nanoseconds by which the clocks may drift apart during the test
   bool consistent(double slack) const { return least <= most + slack; }
 };
 
-/// From readings of two sides in one order. A reading of A before one of B says that B's time, less the offset, is not
-/// below A's. Empty where one side has no reading between two of the other.
-/// @param tick_ns  nanoseconds of a tick of each side
+/// Bounds from the interleaved readings of two sides. A reading of A before one of B implies that B's time minus the
+/// offset is not less than A's. Empty if one side has no reading between two of the other.
+/// @param tick_ns  nanoseconds per tick of each side
 inline std::optional<ClockOffset> check_offset(const std::vector<ClockReading>& a, double a_tick_ns,
                                                const std::vector<ClockReading>& b, double b_tick_ns) {
   if (a.empty() || b.empty()) return std::nullopt;
-  // Absolute times of two clocks are large numbers far apart: differences from the first of each keep their digits.
+  // Absolute times are large numbers: differences from each clock's first reading keep their precision.
   const auto time = [](const std::vector<ClockReading>& side, const ClockReading& one, double tick_ns) {
     return static_cast<double>(static_cast<int64_t>(one.tick - side.front().tick)) * tick_ns;
   };

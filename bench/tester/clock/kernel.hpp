@@ -2,33 +2,33 @@
 #pragma once
 
 /// @file
-/// @brief The kernel of clock-test: threads read their clocks in an order that a word in memory gives them.
+/// @brief The kernel of clock-test: threads read their clocks in an order defined by a word in memory.
 
 #include <xio/device/arch/arch.hpp>
 #include <xio/device/core/deadline.hpp>
 
 namespace tester {
 
-/// One reading, with its place in the order of all.
+/// One reading with its sequence number.
 struct ClockEntry {
   uint64_t sequence;
   uint64_t tick;
 };
 
-/// What the threads share. All of it lies in memory that every side reaches coherently.
+/// State shared by the threads, in memory that every side can access coherently.
 struct ClockProbe {
   uint64_t* sequence;   ///< number of the next reading
-  uint64_t* arrived;    ///< threads that are at work
-  uint64_t threads;     ///< that are waited for before the first reading
-  ClockEntry* entries;  ///< of all threads, `per_thread` each
-  uint64_t* made;       ///< readings that each thread has made
+  uint64_t* arrived;    ///< number of threads that have started
+  uint64_t threads;     ///< number of threads to wait for before the first reading
+  ClockEntry* entries;  ///< entries of all threads, `per_thread` each
+  uint64_t* made;       ///< number of readings of each thread
   uint64_t per_thread;
-  uint64_t limit_ticks;  ///< of the thread's own clock; then it ends with what it has
+  uint64_t limit_ticks;  ///< time limit, on the thread's own clock; the thread then ends with the readings it has
 };
 
-/// Reads the clock of thread `number` again and again. A reading counts where nobody made one between the thread's look
-/// at the word and its own: then the one with the higher number was made later, and must not show less.
-/// @tparam Fenced  read by arch::fenced_clock(), else by arch::clock(), which may be read before the word is
+/// Reads the clock of thread `number` repeatedly. A reading counts only if no other thread made one between the load of
+/// the word and its compare-exchange: readings are then ordered by their numbers and must not decrease.
+/// @tparam Fenced  read by arch::fenced_clock(), else by arch::clock(), which may be read before the word is loaded
 template <bool Fenced>
 XIO_DEVICE_INLINE void collect_clocks(const ClockProbe& probe, uint32_t number) {
   namespace arch = xio::arch;
@@ -48,7 +48,8 @@ XIO_DEVICE_INLINE void collect_clocks(const ClockProbe& probe, uint32_t number) 
   arch::store<system>(probe.made + number, made);
 }
 
-/// What readings cost: ticks of `count` plain and of `count` fenced ones, the least of several rounds; and a reading.
+/// Cost of readings: ticks of `count` plain and `count` fenced readings, the minimum of several rounds; and one
+/// reading.
 struct ClockCost {
   uint64_t plain;
   uint64_t fenced;
@@ -71,16 +72,16 @@ XIO_DEVICE_INLINE void time_clock(ClockCost* cost, uint32_t count, uint32_t roun
   *cost = least;
 }
 
-/// What two sides share that take turns. Nothing but loads and stores: between a GPU and the processors atomics need
-/// a bus that has them.
+/// State shared by two alternating sides. Only loads and stores are used: atomics between a GPU and the CPU require
+/// support of the bus.
 struct ClockRelay {
   uint64_t* turn;       ///< side `turn % 2` reads next
-  ClockEntry* entries;  ///< of both sides, one for each turn
+  ClockEntry* entries;  ///< entries of both sides, one per turn
   uint64_t turns;
-  uint64_t limit_ticks;  ///< of the clock of the side
+  uint64_t limit_ticks;  ///< time limit on the side's clock
 };
 
-/// Reads the clock whenever it is the turn of `side`, 0 or 1. False where the other one did not come.
+/// Reads the clock at each turn of `side`, 0 or 1. Returns false if the other side did not respond in time.
 XIO_DEVICE_INLINE bool relay_clocks(const ClockRelay& relay, uint64_t side) {
   namespace arch = xio::arch;
   constexpr auto system = arch::Scope::system;

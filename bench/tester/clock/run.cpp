@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t limit_seconds = 60;
 
-/// Keeps the calling thread on one processor until its end.
+/// Pins the calling thread to one processor for the lifetime of the object.
 class OnProcessor {
  public:
   explicit OnProcessor(uint32_t processor) {
@@ -43,7 +43,7 @@ uint32_t processor_of(const std::vector<uint32_t>& processors, uint32_t thread) 
   return processors.empty() ? CPU_SETSIZE : processors[thread % processors.size()];
 }
 
-/// The first and the last processor take turns.
+/// Alternates readings between the first and the last processor.
 std::optional<ClockOffset> run_relay(const std::vector<uint32_t>& processors, uint32_t threads) {
   constexpr uint64_t turns = 500;
   constexpr double tick_ns = 1e9 / static_cast<double>(xio::arch::clock_hz);

@@ -17,30 +17,29 @@
 namespace tester {
 
 struct ClockRun {
-  std::vector<ClockReading> readings;  ///< in their order
+  std::vector<ClockReading> readings;  ///< in sequence order
   uint32_t threads = 0;
   bool fenced = true;
-  std::optional<ClockOffset> offset;  ///< between two threads that took turns; one thread has none
-  bool one_clock = true;              ///< these two read the same clock
+  std::optional<ClockOffset> offset;  ///< between two alternating threads; absent for one thread
+  bool one_clock = true;              ///< both read the same clock
   double plain_ns = 0;                ///< cost of one arch::clock()
   double fenced_ns = 0;
 };
 
-/// Whose clock is read, and how.
+/// Access to the clocks under test.
 class ClockReader {
  public:
   virtual ~ClockReader() = default;
-  /// Everything but more rounds of the order, and the rate.
+  /// Runs all tests except further rounds of the order and the rate.
   virtual ClockRun run(const ClockOptions& options) = 0;
-  /// One round: readings of so many threads, in their order.
+  /// One round: readings of `threads` threads, in sequence order.
   virtual std::vector<ClockReading> read_order(const ClockOptions& options, uint32_t threads) = 0;
   virtual uint64_t now() = 0;
 };
 
-/// The processors' clocks, by the kernel that the CPU plays. Each thread stays on one processor, as far as there are
-/// enough.
+/// The CPU's clocks, read by the kernel on the CPU. Threads are pinned to separate processors while there are enough.
 std::unique_ptr<ClockReader> host_clock_reader();
-/// Clocks of a GPU's processors, a block of one thread on each; the host takes turns with one of them.
+/// Clocks of a GPU's processors, one single-thread block on each; the host alternates with one of them.
 std::unique_ptr<ClockReader> gpu_clock_reader(std::shared_ptr<xio::host::GpuRuntime> gpu);
 
 }  // namespace tester

@@ -26,19 +26,19 @@ namespace tester {
 namespace {
 
 constexpr uint32_t intervals = 5;
-/// How far a rate may be from another of the same clock, beyond what the measurements leave open: NTP slews by as much.
+/// Allowed relative difference of two rates of a clock, beyond the measurement uncertainty: NTP slews by this much.
 constexpr double steady = 500e-6;
-/// What a deadline bears: one part in a hundred.
+/// Allowed deviation from the nominal rate: deadlines tolerate 1 %.
 constexpr double far_off = 0.01;
 
-/// Turns between threads that say something of their clocks.
+/// Handovers between threads needed for a significant result.
 constexpr uint64_t enough_handovers = 1000;
 
 struct RateReport {
   std::vector<xio::host::ClockRate> rates;
   double hz = 0;
-  double spread = 0;       ///< between the slowest and the fastest, as a part
-  double uncertainty = 0;  ///< the greatest of them
+  double spread = 0;       ///< relative difference of the slowest and the fastest rate
+  double uncertainty = 0;  ///< largest uncertainty of a rate
   bool constant() const { return spread <= steady + 2 * uncertainty; }
   double nominal = static_cast<double>(xio::arch::clock_hz);
   double off_nominal() const { return hz / nominal - 1; }
@@ -62,7 +62,7 @@ RateReport measure_rates(ClockReader& reader, uint64_t nominal_hz, uint32_t inte
   return report;
 }
 
-/// Whose clocks they are, and why no GPU's.
+/// Whose clocks were read, and why not a GPU's.
 std::string heading_of(const ChosenExecutor& chosen) {
   if (chosen.gpu) return "the clocks of " + chosen.gpu->description();
   const std::string why = chosen.why_not_gpu.empty() ? "" : chosen.why_not_gpu + ": ";
@@ -103,9 +103,9 @@ void print_report(const ClockRun& run, const ClockOrder& order, const RateReport
 std::vector<std::string> complaints_of(const ClockRun& run, const ClockOrder& order, const RateReport& rate) {
   std::vector<std::string> all;
   if (order.backward != 0)
-    all.push_back("the clock goes back from thread to thread" +
+    all.push_back("the clock runs backward between threads" +
                   std::string(run.fenced ? "" : ": plain readings may be made before the word is read"));
-  // One clock, read at two places: no difference at all must be possible.
+  // One clock read at two places: an offset of 0 must be within the bounds.
   if (run.one_clock && run.offset && (run.offset->least > 0 || run.offset->most < 0))
     all.emplace_back("the clocks of two processors differ");
   if (order.gaps != 0) all.emplace_back("readings are missing in the order");
@@ -124,12 +124,12 @@ CLI::App* add_clock_command(CLI::App& app, ClockOptions& options) {
       "clock-test", "whether the clock that kernels read runs forward from thread to thread, and how fast");
   add_examples(command,
                {{"one thread for each processor", "xio-tester clock-test"},
-                {"two threads, a quick look", "xio-tester clock-test --threads 2 --readings 10000 --interval 10"}});
+                {"two threads, a quick check", "xio-tester clock-test --threads 2 --readings 10000 --interval 10"}});
   add_number(*command, "--readings", options.readings, 1, 10000000, "readings of each thread (default 100000)");
   add_number(*command, "--threads", options.threads, 1, 1024,
              "threads, each on a processor of its own as far as there are enough (default: one for each processor)");
   add_choice<bool>(*command, "--barrier", options.fenced, {{"full", true}, {"none", false}},
-                   "what is between the look at the order and the reading (default full)");
+                   "fence between loading the order and reading the clock (default full)");
   add_number(*command, "--interval", options.interval_ms, 1, 100000,
              "milliseconds of each of 5 measurements of the rate (default 100)");
   add_executor(*command, options.executor, options.gpu, "Execution");
@@ -145,7 +145,7 @@ int run_clock_test(const ClockOptions& options) {
   const uint64_t nominal_hz = ExecutorMemory(chosen.gpu).clock_hz();
   const ClockRun run = reader->run(options);
   ClockOrder order = check_order(run.readings);
-  // On a busy machine threads hardly meet.
+  // On a busy machine, threads rarely run at the same time.
   const xio::host::Timeout end(std::chrono::milliseconds(3000));
   while (run.threads > 1 && order.backward == 0 && order.handovers < enough_handovers && !end.passed())
     order.add(check_order(reader->read_order(options, run.threads)));

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief `xio-tester clock-test`: whether the clock that kernels read runs forward from thread to thread, and how
-/// fast.
+/// @brief `xio-tester clock-test`: checks that the clock of kernels never runs backward between threads, and measures
+/// its rate.
 
 #include <cstdint>
 #include <string>
@@ -13,10 +13,10 @@
 namespace tester {
 
 struct ClockOptions {
-  uint64_t readings = 100000;  ///< of each thread
-  uint32_t threads = 0;        ///< 0: one for each processor that may run us
+  uint64_t readings = 100000;  ///< readings of each thread
+  uint32_t threads = 0;        ///< 0: one per processor available to the process
   bool fenced = true;
-  uint32_t interval_ms = 100;  ///< of each measurement of the rate
+  uint32_t interval_ms = 100;  ///< duration of each measurement of the rate
   Executor executor = Executor::automatic;
   uint32_t gpu = 0;
   std::string json;
@@ -24,7 +24,7 @@ struct ClockOptions {
 
 CLI::App* add_clock_command(CLI::App& app, ClockOptions& options);
 
-/// exit_failed where the clock went back, or does not run at a constant rate.
+/// Returns exit_failed if the clock ran backward or its rate is not constant.
 int run_clock_test(const ClockOptions& options);
 
 }  // namespace tester

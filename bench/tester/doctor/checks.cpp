@@ -11,7 +11,7 @@ namespace tester::doctor {
 
 namespace {
 
-/// A list with commas; `none` where it is empty.
+/// The words separated by commas; `none` for an empty list.
 std::string joined(const std::vector<std::string>& words, const std::string& none) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
@@ -50,7 +50,7 @@ Fact registers_fact(const Machine& machine) {
   else
     text = "no " + config + " to tell";
   if (machine.has_word("/proc/cmdline", "iomem=relaxed")) text += "; booted with iomem=relaxed";
-  // The state that holds stands in brackets.
+  // The current state is in brackets.
   for (const char* state : {"[integrity]", "[confidentiality]"})
     if (machine.has_word("/sys/kernel/security/lockdown", state)) text += std::string("; locked down ") + state;
   return {"registers", text};

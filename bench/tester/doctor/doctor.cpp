@@ -85,7 +85,7 @@ void print_doorbells(const DoorbellView& view) {
 }
 
 DoorbellView view_doorbells(const doctor::Machine& machine, const std::string& probe) {
-  // Who names a drive to try it on is answered by the runtimes themselves.
+  // With a drive to probe, the GPU runtimes themselves are queried.
   const xio::host::FoundGpu gpu = probe.empty() ? doctor::gpu_for_doorbells(machine) : xio::host::find_gpu();
   if (probe.empty() || !gpu.runtime) return doctor::view_doorbells(gpu, nullptr);
   xio::host::VfioNvme controller(xio::host::parse_vfio_spec(probe));
@@ -96,8 +96,8 @@ DoorbellView view_doorbells(const doctor::Machine& machine, const std::string& p
 
 CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
   CLI::App* const command =
-      app.add_subcommand("doctor", "which modes work on this machine, and the command that mends what does not");
-  add_examples(command, {{"everything that this machine can do, and what mends the rest", "xio-tester doctor"},
+      app.add_subcommand("doctor", "which modes work on this machine, and the command that fixes what does not");
+  add_examples(command, {{"everything that this machine can do, and what fixes the rest", "xio-tester doctor"},
                          {"exit status 0 only where both of these work",
                           "xio-tester doctor --mode emulated,qemu --json doctor.json"}});
   const auto parse = [&options](const std::string& given) {
@@ -105,18 +105,18 @@ CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
       const auto& known = doctor::all_modes;
       if (std::find(known.begin(), known.end(), mode) == known.end())
         throw CLI::ValidationError(
-            "--mode", mode + " is not accepted; " + modes_list(", ") + ", several of them with commas in between, are");
+            "--mode", mode + " is not accepted; " + modes_list(", ") + ", or a comma-separated list of them, are");
       options.modes.push_back(mode);
     }
   };
   command
-      ->add_option_function<std::string>(
-          "--mode", parse, "look at these alone; exit status 1 unless all of them work: " + modes_list(", "))
+      ->add_option_function<std::string>("--mode", parse,
+                                         "check only these; exit status 1 unless all of them work: " + modes_list(", "))
       ->type_name("MODE,...");
   add_json(*command, options.json);
   command
       ->add_option("--probe", options.probe,
-                   "try how a GPU reaches doorbells on this drive (vfio:BDF), which the kernel resets")
+                   "test how a GPU can access this drive's doorbells (vfio:BDF); the kernel resets the drive")
       ->type_name("CONTROLLER");
   return command;
 }
@@ -131,7 +131,7 @@ int run_doctor(const DoctorOptions& options) {
     reports.push_back(doctor::check_mode(machine, mode));
     asked_for_work = asked_for_work && (options.modes.empty() || reports.back().works());
   }
-  // Where only some modes are asked for, the GPU's must be one of them.
+  // If modes are given, doorbells are shown only if "gpu" is one of them.
   const auto& asked = options.modes;
   const bool with_gpu =
       asked.empty() || !options.probe.empty() || std::find(asked.begin(), asked.end(), "gpu") != asked.end();

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief `xio-tester doctor`: which modes work on this machine, and what keeps the others from it.
+/// @brief `xio-tester doctor`: reports which modes work on this machine, and what prevents the others.
 
 #include <string>
 #include <vector>
@@ -14,14 +14,14 @@ class App;
 namespace tester {
 
 struct DoctorOptions {
-  std::vector<std::string> modes;  ///< that must work; empty: all are looked at, and none must
+  std::vector<std::string> modes;  ///< modes that must work; empty: all are checked, none must work
   std::string json;
-  std::string probe;  ///< controller on whose registers doorbell mappings are tried; empty: none
+  std::string probe;  ///< controller whose registers are used to try doorbell mappings; empty: none
 };
 
 CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options);
 
-/// exit_failed where a mode that was asked for does not work.
+/// Returns exit_failed if a requested mode does not work.
 int run_doctor(const DoctorOptions& options);
 
 }  // namespace tester

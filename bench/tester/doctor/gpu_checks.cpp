@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether kernels can run on a GPU here.
+// Checks whether kernels can run on a GPU of this machine.
 #include <cerrno>
 #include <cstring>
 
@@ -15,7 +15,7 @@ using xio::host::MachineDevice;
 
 constexpr uint32_t amd = 0x1002;
 
-/// What a vendor's GPUs need.
+/// Requirements of a vendor's GPUs.
 struct Stack {
   const char* driver;
   std::vector<std::string> nodes;
@@ -53,7 +53,7 @@ DeviceReport check_one_gpu(const Machine& machine, const MachineDevice& gpu) {
   DeviceReport report{gpu.address, {}, {}};
   if (gpu.driver != stack.driver) {
     report.obstacles.push_back(
-        {gpu.driver.empty() ? "it has no driver" : "it is with the driver " + gpu.driver, stack.install_driver});
+        {gpu.driver.empty() ? "it has no driver" : "it is bound to the driver " + gpu.driver, stack.install_driver});
     return report;
   }
   for (const std::string& node : stack.nodes) check_gpu_node(machine, stack, node, report.obstacles);
@@ -62,7 +62,7 @@ DeviceReport check_one_gpu(const Machine& machine, const MachineDevice& gpu) {
     report.obstacles.push_back({stack.libraries.front() + " cannot be loaded", stack.install_library});
     return report;
   }
-  // A runtime without its nodes may wait for them for long.
+  // A runtime without its device nodes may wait long for them.
   if (!report.obstacles.empty()) return report;
   const int visible = machine.visible_gpus(library, stack.count).value_or(0);
   if (visible == 0)
@@ -81,7 +81,7 @@ ModeReport check_gpu(const Machine& machine) {
   for (const MachineDevice& one : xio::host::machine_devices(machine.sysfs(), numa))
     if (one.kind == xio::host::DeviceKind::gpu) report.devices.push_back(check_one_gpu(machine, one));
   if (report.devices.empty())
-    report.obstacles.push_back({"this machine has no GPU of AMD or NVIDIA", "put one in; --executor host needs none"});
+    report.obstacles.push_back({"this machine has no GPU of AMD or NVIDIA", "install one; --executor host needs none"});
   return report;
 }
 

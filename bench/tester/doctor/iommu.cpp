@@ -14,14 +14,14 @@ constexpr const char* groups_folder = "/sys/kernel/iommu_groups";
 std::vector<std::string> iommu_groups(const Machine& machine) {
   std::vector<std::string> all;
   for (const std::string& number : machine.names(groups_folder))
-    // A group of vfio's own, which no IOMMU is behind.
+    // A group that vfio created itself, without an IOMMU.
     if (machine.word(std::string(groups_folder) + "/" + number + "/name") != "vfio-noiommu") all.push_back(number);
   return all;
 }
 
 Obstacle no_iommu(const Machine& machine) {
   const std::string tables = "/sys/firmware/acpi/tables/";
-  // Tables of firmware that describe an IOMMU of Intel's and of AMD's.
+  // Firmware tables that describe an Intel or AMD IOMMU.
   const bool intel = machine.exists(tables + "DMAR");
   if (intel || machine.exists(tables + "IVRS")) {
     const std::string parameter = intel ? "intel_iommu=on" : "amd_iommu=on";

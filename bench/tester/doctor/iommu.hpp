@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Whether the machine has an IOMMU, and what it does.
+/// @brief Detection of the machine's IOMMU and its features.
 
 #include <string>
 #include <vector>
@@ -11,13 +11,13 @@
 
 namespace tester::doctor {
 
-/// Numbers of all IOMMU groups with something behind them; none where the IOMMU is off or missing.
+/// Numbers of all IOMMU groups backed by an IOMMU; empty if the IOMMU is off or missing.
 std::vector<std::string> iommu_groups(const Machine& machine);
 
-/// Why there are no IOMMU groups, and what to do. For machines without groups alone.
+/// Why there are no IOMMU groups, and the fix. Only for machines without groups.
 Obstacle no_iommu(const Machine& machine);
 
-/// Whether interrupts pass the IOMMU too, as far as the kernel's list of them tells; others count as remapped.
+/// Whether the IOMMU remaps interrupts, according to the kernel's list of interrupts; unknown counts as remapped.
 bool interrupts_remapped(const Machine& machine);
 
 Fact iommu_fact(const Machine& machine);

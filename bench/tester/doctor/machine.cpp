@@ -12,7 +12,7 @@ namespace tester::doctor {
 
 namespace {
 
-/// File names of modules have either sign; folders of sysfs have the underscore.
+/// File names of modules contain hyphens or underscores; sysfs folders contain underscores.
 std::string with_underscores(std::string name) {
   std::replace(name.begin(), name.end(), '-', '_');
   return name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The questions that only system calls answer.
+// Queries that require system calls.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ std::shared_ptr<xio::host::KernelCalls> Machine::calls() const { return std::mak
 
 std::string Machine::loadable(const std::vector<std::string>& libraries) const {
   for (const std::string& one : libraries)
-    // Never unloaded: providers of verbs and runtimes of GPUs do not bear that.
+    // Never unloaded: verbs providers and GPU runtimes do not support that.
     if (::dlopen(one.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return one;
   return {};
 }
@@ -35,7 +35,7 @@ std::string Machine::loadable(const std::vector<std::string>& libraries) const {
 std::optional<int> Machine::visible_gpus(const std::string& library, const std::string& function) const {
   void* const handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return std::nullopt;
-  // CUDA's driver wants to be told to start; HIP's runtime does it by itself.
+  // CUDA's driver needs explicit initialisation; HIP's runtime does not.
   const auto start = reinterpret_cast<int (*)(unsigned)>(::dlsym(handle, "cuInit"));
   const auto count = reinterpret_cast<int (*)(int*)>(::dlsym(handle, function.c_str()));
   int number = 0;

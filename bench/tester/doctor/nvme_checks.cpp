@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Modes in which a drive of this machine is driven: vfio and kernel-shared.
+// Modes that drive an NVMe controller of this machine: vfio and kernel-shared.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -29,17 +29,17 @@ std::vector<PciFunction> controllers(const Machine& machine) {
 }
 
 Obstacle no_controller() {
-  return {"this machine has no NVMe controller on PCI Express", "put one in; --controller qemu needs none"};
+  return {"this machine has no NVMe controller on PCI Express", "install one; --controller qemu needs none"};
 }
 
 std::string bind_command(const std::string& address) { return "scripts/xio-bind bind " + address + " --apply"; }
 
 std::string owner_of(const PciFunction& pci) {
   const std::string driver = pci.driver();
-  return driver.empty() ? "it has no driver" : "it is with the driver " + driver;
+  return driver.empty() ? "it has no driver" : "it is bound to the driver " + driver;
 }
 
-/// Whether there are any.
+/// Adds the uses of the controller's block devices as obstacles; returns whether there are any.
 bool add_uses(const Machine& machine, const PciFunction& pci, std::vector<Obstacle>& obstacles) {
   const size_t before = obstacles.size();
   const auto calls = machine.calls();
@@ -77,7 +77,7 @@ void check_group(const PciFunction& pci, std::vector<Obstacle>& obstacles) {
       continue;
     const bool nvme = other.class_code() == PciFunction::nvme_class;
     std::string what = "IOMMU group " + pci.iommu_group() + " is not viable: ";
-    what.append(address).append(" of it is with the driver ").append(driver);
+    what.append(address).append(" of it is bound to the driver ").append(driver);
     std::string other_way = "driverctl set-override ";
     other_way.append(address).append(" vfio-pci, if nothing uses it; or another slot");
     obstacles.push_back({what, nvme ? bind_command(address) : other_way});
@@ -137,7 +137,7 @@ ModeReport check_vfio(const Machine& machine) {
 
 namespace {
 
-/// With the way in which this machine gets parameters of its kernel.
+/// Adds the findings as obstacles, with this machine's command for kernel parameters.
 void add_found(const Machine& machine, const xio::host::ListSharingFindings& found, std::vector<Obstacle>& obstacles) {
   for (const xio::host::SharingObstacle& one : found.obstacles) {
     const bool boots = !one.boot_parameter.empty();
@@ -174,7 +174,7 @@ DeviceReport check_shared_device(const Machine& machine, const PciFunction& pci,
   return report;
 }
 
-/// Controllers of the driver's that no PCI function is.
+/// Adds controllers of the driver that are not PCI functions.
 void add_fabrics(const Machine& machine, std::vector<DeviceReport>& devices) {
   const auto calls = machine.calls();
   for (const std::string& name : xio::host::detail::names_in(calls->sysfs() + "/class/nvme")) {
@@ -195,7 +195,7 @@ ModeReport check_kernel_shared(const Machine& machine) {
   ModeReport report{"kernel-shared", {}, {}, true};
   const bool root = machine.has(Capability::administrate);
   if (!root)
-    report.obstacles.push_back({"not root, who alone may map registers and see physical addresses",
+    report.obstacles.push_back({"not root; only root may map registers and see physical addresses",
                                 "sudo xio-tester doctor --mode kernel-shared, which can then see more"});
   xio::host::ListSharingFindings found;
   inspect_huge_pages(*machine.calls(), found);

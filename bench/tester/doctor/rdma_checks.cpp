@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Modes in which a verbs device is driven: NICs, and soft-RoCE.
+// Modes that drive a verbs device: NICs and soft-RoCE.
 #include <cerrno>
 #include <cstring>
 
@@ -17,13 +17,13 @@ using xio::host::MachineDevice;
 
 constexpr const char* verbs_library = "libibverbs.so.1";
 
-/// A family of NICs whose formats the library has.
+/// A family of NICs whose formats the library supports.
 struct Family {
   const char* provider;
-  const char* driver;                  ///< of the PCI function
+  const char* driver;                  ///< driver of the PCI function
   uint32_t vendor;                     ///< PCI vendor
-  const char* verbs_module;            ///< what makes its verbs devices
-  std::vector<std::string> libraries;  ///< direct verbs
+  const char* verbs_module;            ///< module that creates the verbs devices
+  std::vector<std::string> libraries;  ///< direct verbs libraries
 };
 
 const std::vector<Family>& families() {
@@ -41,7 +41,7 @@ void check_library(const Machine& machine, std::vector<Obstacle>& obstacles) {
                          "apt-get install --no-install-recommends libibverbs1 ibverbs-providers"});
 }
 
-/// Interfaces that are not loopback, those that are up first.
+/// An interface for soft-RoCE, preferably one that is up; loopback only if there is no other.
 std::string interface_for_rxe(const Machine& machine) {
   std::string chosen;
   for (const std::string& name : machine.names("/sys/class/net")) {
@@ -59,12 +59,12 @@ void check_port(const Machine& machine, const MachineDevice& device, std::vector
   obstacles.push_back({"its port is down", "ip link set " + net + " up"});
 }
 
-/// The command that makes a soft-RoCE device.
+/// The command that creates a soft-RoCE device.
 std::string add_rxe(const std::string& name, const std::string& net) {
   return std::string(net == "lo" ? "ip link set lo up && " : "") + "rdma link add " + name + " type rxe netdev " + net;
 }
 
-/// What a connection goes from and to. On a loopback interface the link-local address leads nowhere.
+/// Checks that the device has an address for connections. The link-local address of a loopback interface is unusable.
 void check_address(const Machine& machine, const MachineDevice& device, std::vector<Obstacle>& obstacles) {
   const std::string folder = class_folder(device.names.front()) + "/ports/1/gids/";
   const std::string net = device.nets.empty() ? "NETDEV" : device.nets.front();
@@ -76,12 +76,12 @@ void check_address(const Machine& machine, const MachineDevice& device, std::vec
     if (net != "lo" || gid.compare(0, link_local.size(), link_local) != 0) return;
   }
   const std::string name = device.names.front();
-  // The driver reads a loopback interface's addresses once, when the device is made.
+  // The driver reads a loopback interface's addresses only when the device is created.
   obstacles.push_back({"it has no address", net == "lo" ? "rdma link delete " + name + " && " + add_rxe(name, "lo")
                                                         : "ip address add 10.9.0.1/24 dev " + net});
 }
 
-/// The node by which user space reaches a verbs device.
+/// Checks the node through which user space accesses a verbs device.
 void check_node(const Machine& machine, const std::string& device, std::vector<Obstacle>& obstacles) {
   for (const std::string& one : machine.names("/sys/class/infiniband_verbs")) {
     if (machine.word("/sys/class/infiniband_verbs/" + one + "/ibdev") != device) continue;
@@ -112,13 +112,13 @@ std::vector<MachineDevice> nics(const Machine& machine) {
   return all;
 }
 
-/// A NIC of a family: with verbs, or why it has none.
+/// Report on a NIC of a family, and why it has no verbs device if that is so.
 DeviceReport check_nic(const Machine& machine, const Family& family, const MachineDevice& device) {
   if (device.names.empty()) {
     DeviceReport report{device.address, {}, {}};
     const bool driven = device.driver == family.driver;
     report.obstacles.push_back(
-        {driven ? "it has no verbs device" : "it is not with the driver " + std::string(family.driver),
+        {driven ? "it has no verbs device" : "it is not bound to the driver " + std::string(family.driver),
          std::string("modprobe ") + (driven ? family.verbs_module : family.driver)});
     return report;
   }
@@ -143,7 +143,7 @@ ModeReport check_rdma(const Machine& machine) {
       if (device.vendor == family.vendor) report.devices.push_back(check_nic(machine, family, device));
   if (report.devices.empty())
     report.obstacles.push_back(
-        {"this machine has no NIC whose formats are known (mlx5, bnxt, ionic)", "put one in; soft-RoCE needs none"});
+        {"this machine has no NIC whose formats are known (mlx5, bnxt, ionic)", "install one; soft-RoCE needs none"});
   return report;
 }
 

@@ -18,7 +18,7 @@ ChosenExecutor choose_executor(Executor wanted, uint32_t number) {
     const std::string offered = image_targets();
     chosen.why_not_gpu = "this build has no kernels for " + found.runtime->description() + ", a " +
                          found.runtime->target() + "; it has " +
-                         (offered.empty() ? "none: build it where clang 19 is" : "some for " + offered);
+                         (offered.empty() ? "none: build it with clang 19" : "some for " + offered);
   } else {
     chosen.gpu = std::move(found.runtime);
   }

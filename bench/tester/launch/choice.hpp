@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Which processor runs the kernels: `--executor` and `--gpu` made into a GPU, or none.
+/// @brief Choice of the processor that runs the kernels, from `--executor` and `--gpu`.
 
 #include <memory>
 #include <string>
@@ -15,10 +15,10 @@ namespace tester {
 
 struct ChosenExecutor {
   std::shared_ptr<xio::host::GpuRuntime> gpu;  ///< null: the CPU
-  std::string why_not_gpu;                     ///< with the CPU: why it is not a GPU; empty where none was wanted
+  std::string why_not_gpu;                     ///< with the CPU: why no GPU was chosen; empty if none was wanted
 };
 
-/// @throws CannotRun where a GPU was asked for and there is none, or this build has no kernels for it
+/// @throws CannotRun if a GPU was requested but is absent, or this build has no kernels for it
 ChosenExecutor choose_executor(Executor wanted, uint32_t number);
 
 }  // namespace tester

@@ -25,7 +25,7 @@ constexpr Variables known_launchers[] = {{"Open MPI", "OMPI_COMM_WORLD_RANK", "O
 uint32_t number_of(const char* name, const char* text) {
   const auto value = xio::host::parse_number(text);
   if (!value || *value > std::numeric_limits<uint32_t>::max())
-    throw BadInput(std::string("the environment's ") + name + " is '" + text + "'; a launcher sets a whole number");
+    throw BadInput(std::string("the environment's ") + name + " is '" + text + "'; a launcher sets an integer");
   return static_cast<uint32_t>(*value);
 }
 
@@ -35,7 +35,7 @@ std::optional<Launcher> find_launcher(const Environment& environment) {
   for (const Variables& variables : known_launchers) {
     const char* const rank = environment(variables.rank);
     const char* const size = environment(variables.size);
-    // A job's own script has the size alone.
+    // A job's batch script has only the size.
     if (rank == nullptr || size == nullptr) continue;
     Launcher found{variables.launcher, number_of(variables.rank, rank), number_of(variables.size, size)};
     if (found.rank >= found.size)

@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Which process of several this one is, where mpirun, mpiexec or srun started it. They say so in the
-/// environment; no library of theirs is needed.
+/// @brief Rank of this process if mpirun, mpiexec or srun started it, from the environment; no MPI library is needed.
 
 #include <cstdint>
 #include <functional>
@@ -13,19 +12,19 @@
 namespace tester {
 
 struct Launcher {
-  std::string name;   ///< "Open MPI", "PMI" (MPICH and its kin), "Slurm"
-  uint32_t rank = 0;  ///< of this process, from 0
-  uint32_t size = 1;  ///< processes
+  std::string name;   ///< "Open MPI", "PMI" (MPICH and derivatives), "Slurm"
+  uint32_t rank = 0;  ///< rank of this process, from 0
+  uint32_t size = 1;  ///< number of processes
 };
 
-/// A variable of the environment; null where there is none.
+/// Reads an environment variable; null if it is not set.
 using Environment = std::function<const char*(const char* name)>;
 
-/// What the environment says; of several launchers the inner one: mpirun works inside of Slurm's jobs. Empty where none
-/// has started this process. Throws BadInput where variables contradict each other or are no numbers.
+/// The launcher according to the environment; of nested launchers the inner one, such as mpirun in a Slurm job. Empty
+/// if there is none. Throws BadInput if variables contradict each other or are not numbers.
 std::optional<Launcher> find_launcher(const Environment& environment);
 
-/// Of this process.
+/// The launcher of this process.
 std::optional<Launcher> find_launcher();
 
 }  // namespace tester

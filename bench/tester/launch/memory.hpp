@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Memory of a run as both the host and the executor see it, be that the CPU or a GPU.
+/// @brief Memory of a run, accessible to the host and the executor, which is the CPU or a GPU.
 
 #include <cstddef>
 #include <memory>
@@ -19,8 +19,8 @@ namespace tester {
 
 using ExecutorMemory = xio::host::Executor;
 
-/// Plain objects that kernels work on while the host looks away: in the GPU's memory where there is one, with a copy
-/// for the host.
+/// Plain objects that kernels use while the host does not access them: with a GPU, in its memory, with a copy for the
+/// host.
 template <class T>
 class MirroredArray {
   static_assert(std::is_trivially_copyable_v<T>, "copied as bytes");
@@ -37,9 +37,9 @@ class MirroredArray {
   T& operator[](size_t index) const { return host_[index]; }
   T* begin() const { return host_.data(); }
   T* end() const { return host_.data() + count_; }
-  /// As kernels have it.
+  /// Address for kernels.
   T* executor() const { return far_ ? static_cast<T*>(far_.gpu()) : host_.data(); }
-  /// The host's copy for the kernel to begin with, and the kernel's for the host.
+  /// push() copies the host's data to the kernel's memory before a run, pull() copies it back.
   void push() const {
     if (far_) gpu_->copy(far_.gpu(), host_.data(), count_ * sizeof(T));
   }
@@ -54,7 +54,7 @@ class MirroredArray {
   xio::host::MemoryBuffer far_;
 };
 
-/// Plain objects that host and kernels look at at the same time: in host memory.
+/// Plain objects that host and kernels access concurrently, in host memory.
 template <class T>
 class SharedArray {
   static_assert(std::is_trivially_copyable_v<T>, "seen by two kinds of processors");

@@ -16,7 +16,7 @@ struct Latency {
   static constexpr uint32_t bucket_count = (longest_bits - fine_bits + 1) * fine;
 
   uint64_t count;
-  uint64_t least;  ///< valid where count is not 0
+  uint64_t least;  ///< valid if count is not 0
   uint64_t most;
   uint64_t sum;
   uint64_t squares_low;  ///< sum of the squares, 128 bits
@@ -38,7 +38,7 @@ struct Latency {
     return uint64_t{fine + bucket % fine} << shift;
   }
 
-  /// Takes note of one operation.
+  /// Records one operation.
   XIO_HOST_DEVICE void record(uint64_t ticks) {
     if (count == 0 || ticks < least) least = ticks;
     if (ticks > most) most = ticks;
@@ -58,7 +58,7 @@ struct Latency {
  private:
   XIO_HOST_DEVICE void add_square(uint64_t low, uint64_t high) {
     squares_low += low;
-    // A branch that is seldom taken saves the store that an addition with carry makes each time.
+    // The rarely taken branch avoids a second store per operation, which an addition with carry would need.
     if (XIO_UNLIKELY(squares_low < low)) ++squares_high;
     squares_high += high;
   }

@@ -52,7 +52,7 @@ std::vector<Summary::Bar> Summary::bars() const {
       to *= 2;
     }
     const Bar bar{static_cast<double>(from) * tick_ns_, static_cast<double>(to) * tick_ns_, times};
-    // Empty bars in between are kept, so that the shape can be seen.
+    // Empty bars in between are kept to preserve the shape.
     while (!result.empty() && result.back().to < bar.from)
       result.push_back({result.back().to, result.back().to * 2, 0});
     if (!result.empty() && result.back().to == bar.to) {

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Statistics of many latencies: exact count, least, mean, deviation and most; percentiles to 1/128.
+/// @brief Statistics of many latencies: exact count, minimum, mean, deviation and maximum; percentiles to 1/128.
 
 #include <cstdint>
 #include <map>
@@ -24,8 +24,8 @@ class Summary {
   double mean() const;
   /// Standard deviation of the population, from the sums of all latencies and of their squares.
   double deviation() const;
-  /// Smallest latency that `share` of all operations do not exceed (nearest rank), 0 < share <= 1; between the true
-  /// value and 1/128 below it.
+  /// Smallest latency that a fraction `share` of all operations does not exceed (nearest rank), 0 < share <= 1; the
+  /// result is at most 1/128 below the true value.
   double percentile(double share) const;
 
   struct Bar {
@@ -33,7 +33,7 @@ class Summary {
     double to;    ///< excluded
     uint64_t count;
   };
-  /// Powers of two from the least to the most.
+  /// Bars of powers of two from the minimum to the maximum.
   std::vector<Bar> bars() const;
 
  private:

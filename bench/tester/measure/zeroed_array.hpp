@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Memory of zeroed plain objects that costs only what is touched of it.
+/// @brief Array of zeroed plain objects whose pages are allocated on first access.
 
 #include <sys/mman.h>
 

@@ -2,21 +2,22 @@
 #pragma once
 
 /// @file
-/// @brief Which blocks an operation of a run goes to: in order, or in a random order that can be repeated.
+/// @brief Mapping of a run's operations to blocks: sequential, or in a reproducible random order.
 
 #include <xio/device/core/pattern.hpp>
 
 namespace tester {
 
-/// A random order of the numbers from 0 to `count - 1`, each once, without a table.
+/// A random permutation of the numbers 0 to `count - 1`, without a table.
 ///
-/// A Feistel network over the smallest even number of bits that holds them; numbers outside are sent through again.
+/// A Feistel network over the smallest even number of bits that holds them; results out of range are passed through
+/// again.
 struct Shuffle {
   static constexpr uint32_t rounds = 4;
 
   uint64_t count = 1;
   uint64_t keys[rounds] = {};
-  uint64_t mask = 1;  ///< of half the bits
+  uint64_t mask = 1;  ///< mask of half the bits
   uint32_t half_bits = 1;
 
   XIO_HOST_DEVICE static constexpr Shuffle of(uint64_t count, uint64_t seed) {
@@ -31,9 +32,9 @@ struct Shuffle {
     return shuffle;
   }
 
-  /// Number at place `index`, which is below `count`.
+  /// Number at position `index`, which is less than `count`.
   XIO_HOST_DEVICE constexpr uint64_t operator()(uint64_t index) const {
-    // Odd, and large: of a product with it, the upper half depends on all bits of a lower half.
+    // Odd and large: the upper half of a product with it depends on all bits of the other factor's lower half.
     constexpr uint64_t factor = 0xd6e8feb86659fd93u;
     do {
       uint64_t left = index >> half_bits;
@@ -50,16 +51,16 @@ struct Shuffle {
 };
 
 /// Maps operation numbers to logical blocks. The namespace is divided into places of `blocks` blocks from `base_lba`
-/// on; operations that are more than there are places go round.
+/// on; operation numbers wrap modulo the number of places.
 struct AccessPattern {
   uint64_t base_lba = 0;
   uint64_t places = 1;   ///< whole operations that fit between `base_lba` and the end
-  uint64_t covered = 1;  ///< operations go to the first so many places of the order; at most `places`
-  uint32_t blocks = 1;   ///< of one operation
+  uint64_t covered = 1;  ///< operations use only this many first places of the order; at most `places`
+  uint32_t blocks = 1;   ///< blocks of one operation
   bool random = false;
-  bool second_order = false;  ///< random: the covered places in another order (reads of what was written)
-  Shuffle order;              ///< of all places
-  Shuffle again;              ///< of the covered ones
+  bool second_order = false;  ///< random: the covered places in a second order (reads of written blocks)
+  Shuffle order;              ///< order of all places
+  Shuffle again;              ///< order of the covered places
 
   XIO_HOST_DEVICE static constexpr AccessPattern of(uint64_t base_lba, uint64_t places, uint32_t blocks, bool random,
                                                     uint64_t seed) {
@@ -73,7 +74,7 @@ struct AccessPattern {
     return pattern;
   }
 
-  /// The same places as the first `operations` operations of this pattern, in another order where it is random.
+  /// Pattern over the places of the first `operations` operations of this pattern, in another order if it is random.
   XIO_HOST_DEVICE constexpr AccessPattern revisiting(uint64_t operations, uint64_t seed) const {
     AccessPattern pattern = *this;
     pattern.covered = operations < places ? operations : places;
@@ -84,7 +85,7 @@ struct AccessPattern {
 
   /// First logical block of operation `index`.
   XIO_HOST_DEVICE constexpr uint64_t lba(uint64_t index) const {
-    // A division is dear, and mostly there is nothing to be divided.
+    // A division is expensive, and usually not needed.
     uint64_t item = index < covered ? index : index % covered;
     if (second_order) item = again(item);
     return base_lba + (random ? order(item) : item) * blocks;

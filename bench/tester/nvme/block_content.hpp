@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief What the tester writes into a block: a function of the block's address and a seed, so that blocks in the
-/// wrong place and blocks of an earlier run are told from right ones.
+/// @brief Contents of blocks written by the tester: a function of the block's address and a seed, so that misplaced
+/// blocks and blocks of an earlier run are detected.
 
 #include <xio/device/core/pattern.hpp>
 
@@ -11,7 +11,7 @@ namespace tester {
 
 class BlockContent {
  public:
-  /// Words that have nothing in common (xio::pattern).
+  /// Hashed words (xio::pattern).
   XIO_HOST_DEVICE static constexpr BlockContent hashed(uint64_t seed) { return {seed, false}; }
   /// A 32-bit linear feedback shift register that starts from the seed and the block's address.
   XIO_HOST_DEVICE static constexpr BlockContent lfsr(uint32_t seed) { return {seed, true}; }
@@ -26,7 +26,7 @@ class BlockContent {
     for (uint32_t i = 0; i < bytes / 8; ++i) words[i] = next(state);
   }
 
-  /// Offset of the first 8 bytes that differ; `bytes` where none do.
+  /// Offset of the first 8 bytes that differ; `bytes` if none do.
   XIO_DEVICE uint32_t first_difference(const uint8_t* data, uint64_t lba, uint32_t bytes) const {
     const auto* const words = reinterpret_cast<const uint64_t*>(data);
     if (!lfsr_) {

@@ -43,11 +43,12 @@ BufferPlacement::BufferPlacement(uint32_t mode, std::shared_ptr<xio::host::GpuRu
 
 std::string BufferPlacement::gpu() const { return allocator_.has_gpu() ? allocator_.description() : std::string(); }
 
-/// The CPU fills the rings; where it plays the GPU, it has to reach the data, too.
+/// Maps GPU memory for the CPU and the controller. The CPU fills the rings; if it runs the kernels, it must also access
+/// the data.
 DmaBuffer BufferPlacement::reach(const MemoryBuffer& buffer) const {
   const std::string mode = "--memory-mode " + std::to_string(mode_) + ": ";
   if (buffer.cpu() == nullptr)
-    throw CannotRun(mode + "the CPU does not reach the memory of this GPU, and " +
+    throw CannotRun(mode + "the CPU cannot access this GPU's memory, and " +
                     (executor_.gpu() ? "it has to fill the rings" : "--executor host needs it to"));
   try {
     if (on_the_bus_) {
@@ -68,7 +69,7 @@ DmaBuffer BufferPlacement::allocate(uint32_t part, size_t bytes, size_t alignmen
 
 DmaBuffer BufferPlacement::allocate_host(size_t bytes, size_t alignment) const {
   if (!executor_.gpu()) return controller_->transport().allocate(bytes, alignment);
-  // Runtimes register whole pages, and each page once.
+  // Runtimes register whole pages, each page only once.
   const size_t page = xio::host::PageMap::page_bytes();
   return executor_.share(
       controller_->transport().allocate((bytes + page - 1) / page * page, alignment < page ? page : alignment));

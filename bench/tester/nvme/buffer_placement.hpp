@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Where the buffers of a run lie: `--memory-mode` made into memory.
+/// @brief Placement of a run's buffers according to `--memory-mode`.
 
 #include <cstdint>
 #include <memory>
@@ -17,26 +17,25 @@
 
 namespace tester {
 
-/// The GPU for a memory mode; null for mode 0, which needs none. Throws CannotRun where there is none.
-/// @param executor  the GPU that runs the kernels, which is taken then; null: the CPU does
+/// The GPU for a memory mode; null for mode 0, which needs none. Throws CannotRun if no GPU is available.
+/// @param executor  the GPU that runs the kernels and is then chosen; null: the CPU runs them
 std::shared_ptr<xio::host::GpuRuntime> gpu_for_mode(uint32_t mode,
                                                     const std::shared_ptr<xio::host::GpuRuntime>& executor);
 
-/// Gives out the memory of one run. Parts that stay in host memory are the transport's, those in GPU memory are made
-/// reachable for the controller.
+/// Allocates the memory of one run. Host memory comes from the transport; GPU memory is mapped for the controller.
 class BufferPlacement {
  public:
   /// @param gpu       for modes other than 0
-  /// @param executor  reaches everything that is given out
+  /// @param executor  can access all memory that is allocated
   BufferPlacement(uint32_t mode, std::shared_ptr<xio::host::GpuRuntime> gpu, const Target& target,
                   const ExecutorMemory& executor);
 
   /// Memory for the data of all queues together.
   xio::host::DmaBuffer data(uint64_t bytes) const;
-  /// Says in `options` where the rings lie.
+  /// Sets the placement of the rings in `options`.
   /// @param block_bytes  of the namespace
   void place(xio::host::QueueOptions& options, uint32_t block_bytes);
-  /// The GPU, for people; empty where none is used.
+  /// Description of the GPU; empty if none is used.
   std::string gpu() const;
 
  private:
@@ -47,7 +46,7 @@ class BufferPlacement {
   uint32_t mode_;
   xio::host::MemoryAllocator allocator_;
   xio::host::NvmeController* controller_;
-  bool on_the_bus_;  ///< the controller is a device
+  bool on_the_bus_;  ///< the controller is a PCI device
   const ExecutorMemory& executor_;
   xio::host::DmaBuffer flushed_;
 };

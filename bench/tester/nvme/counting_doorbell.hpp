@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief A doorbell that counts how often it is rung, where kernels run on the CPU.
+/// @brief A doorbell that counts its rings when kernels run on the CPU.
 
 #include <xio/device/nvme/handle.hpp>
 #include <xio/device/queue/doorbell.hpp>
@@ -31,10 +31,10 @@ XIO_DEVICE void begin_counting([[maybe_unused]] const xio::nvme::QueueHandle& ha
 #endif
 }
 
-/// Adds the counts to those of the wave's first lane. The other lanes get nothing.
+/// Adds the counts to those of the wave's first lane; the other lanes add 0.
 XIO_DEVICE void end_counting([[maybe_unused]] uint64_t& sq, [[maybe_unused]] uint64_t& cq) {
 #if XIO_ARCH_HOST
-  // Lanes of a wave share a thread: what the first one leaves behind is zero for the others.
+  // Lanes of a wave share a thread: the first one resets the counts, so the others add 0.
   sq += ring_counts.sq;
   cq += ring_counts.cq;
   ring_counts.sq = 0;
@@ -42,7 +42,7 @@ XIO_DEVICE void end_counting([[maybe_unused]] uint64_t& sq, [[maybe_unused]] uin
 #endif
 }
 
-/// As `Base`, and counts.
+/// `Base` with counting.
 template <class Base>
 struct CountingDoorbell {
   XIO_DEVICE_INLINE static void ring(const xio::DoorbellTarget& target, uint32_t value) {
@@ -55,7 +55,7 @@ struct CountingDoorbell {
   }
 };
 
-/// A shadow where there is one: where steps are timed, one kernel serves both.
+/// Rings the shadow doorbell if there is one, else the register: one kernel serves both when steps are timed.
 struct EitherDoorbell {
   XIO_DEVICE_INLINE static void ring(const xio::DoorbellTarget& target, uint32_t value) {
     target.shadow != nullptr ? xio::ShadowDoorbell::ring(target, value) : xio::MmioDoorbell::ring(target, value);

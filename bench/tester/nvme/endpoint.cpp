@@ -33,12 +33,12 @@ namespace tester {
 
 namespace {
 
-/// Words that different sides write lie on lines of their own.
+/// Words written by different sides have separate cache lines.
 struct alignas(64) Word {
   uint64_t value;
 };
 
-/// The rings of one endpoint, and the host thread that answers.
+/// The rings of one endpoint, and the host thread that replies.
 class EndpointHost {
  public:
   EndpointHost(const EndpointOptions& options, const ExecutorMemory& memory, Endpoint& endpoint) : words_(memory, 2) {
@@ -81,7 +81,7 @@ class EndpointHost {
     }
   }
 
-  // As the host has them.
+  // With host addresses.
   MessageRing requests_{};
   MessageRing answers_{};
   SharedArray<Word> words_;
@@ -91,7 +91,7 @@ class EndpointHost {
   std::thread thread_;
 };
 
-/// All endpoints at the same time, each with a thread of the CPU or a block of the GPU.
+/// Runs all endpoints concurrently, each on a CPU thread or a GPU block.
 void run(const EndpointOptions& options, const ExecutorMemory& memory, const MirroredArray<Endpoint>& endpoints,
          const MirroredArray<Latency>& latencies, const SharedArray<uint64_t>& progress) {
   EndpointJob job{endpoints.executor(),
@@ -177,10 +177,10 @@ EndpointOutcome measure(const EndpointOptions& options, const ExecutorMemory& me
 
 namespace {
 
-/// What --substep-timing shows, in the order of xio::telemetry::Step.
+/// Steps shown by --substep-timing, in the order of xio::telemetry::Step.
 struct EndpointStep {
-  const char* id;     ///< in JSON
-  const char* title;  ///< in tables
+  const char* id;     ///< name in JSON
+  const char* title;  ///< title in tables
 };
 constexpr EndpointStep endpoint_steps[] = {{"build", "build"},
                                            {"enqueue", "enqueue"},
@@ -294,9 +294,9 @@ CLI::App* add_endpoint_command(CLI::App& app, EndpointOptions& options) {
                "milliseconds that a batch may take (default 30000)");
     add_executor(*command, options.executor, options.gpu, "Execution");
     command->add_flag("--less-timing", options.less_timing,
-                      "read the clock for the answers of a look instead of for each of them");
+                      "read the clock once for the answers of a poll instead of once for each");
     command->add_flag("--substep-timing", options.substep_timing,
-                      "time the steps of the kernel's round trips; on the CPU alone");
+                      "time the steps of the kernel's round trips; only on the CPU");
     command->add_flag("--histogram", options.histogram, "print the distribution of the latencies");
     add_json(*command, options.json);
   });
@@ -306,7 +306,7 @@ CLI::App* add_endpoint_command(CLI::App& app, EndpointOptions& options) {
 int run_endpoint(const EndpointOptions& options) {
   check_json_file(options.json);
   if (options.substep_timing && options.executor == Executor::gpu)
-    throw CannotRun("--substep-timing: kernels of test-ep time their steps on the CPU alone; give --executor host");
+    throw CannotRun("--substep-timing: kernels of test-ep time their steps only on the CPU; give --executor host");
   const Interrupt interrupt;
   const Executor executor = options.substep_timing ? Executor::host : options.executor;
   const ExecutorMemory memory(choose_executor(executor, options.gpu).gpu);

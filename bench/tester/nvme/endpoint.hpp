@@ -36,7 +36,7 @@ struct EndpointOptions {
 };
 
 CLI::App* add_endpoint_command(CLI::App& app, EndpointOptions& options);
-/// What all endpoints came to.
+/// Results of all endpoints.
 struct EndpointOutcome {
   Summary latency;
   uint64_t trips = 0;
@@ -46,7 +46,7 @@ struct EndpointOutcome {
   double seconds = 0;
   Usage usage;
   xio::arch::OperationCounts counts;
-  std::array<double, xio::telemetry::step_count> steps_ns{};  ///< of each round trip
+  std::array<double, xio::telemetry::step_count> steps_ns{};  ///< per round trip
 
   int exit_status() const {
     if (interrupted) return exit_interrupted;
@@ -58,7 +58,7 @@ struct EndpointOutcome {
   }
 };
 
-/// Runs without printing anything. Throws BadInput where the GPU cannot run so many endpoints at the same time.
+/// Runs without printing. Throws BadInput if the GPU cannot run this many endpoints concurrently.
 EndpointOutcome measure(const EndpointOptions& options, const ExecutorMemory& memory);
 
 int run_endpoint(const EndpointOptions& options);

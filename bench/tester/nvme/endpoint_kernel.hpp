@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief The software endpoint: a kernel and a host thread send messages to each other through rings in memory, with
-/// the three primitives and nothing else.
+/// @brief The software endpoint: a kernel and a host thread exchange messages through rings in memory, using only the
+/// three primitives.
 
 #include <xio/device/core/com.hpp>
 #include <xio/device/core/deadline.hpp>
@@ -14,10 +14,10 @@
 
 namespace tester {
 
-/// How one side learns that the other has sent something.
+/// How a side announces messages to the other.
 enum class Announcement : uint32_t {
-  polling,   ///< a flag for each message, which the receiver polls in turn
-  doorbell,  ///< one word that says how many messages were sent
+  polling,   ///< one flag per message, which the receiver polls in order
+  doorbell,  ///< one word that counts the messages sent
 };
 
 /// One message; as large as a queue entry.
@@ -29,15 +29,15 @@ struct alignas(64) Message {
 /// Messages in one direction.
 struct MessageRing {
   Message* entries;    ///< `mask + 1` of them
-  uint64_t* flags;     ///< polling: for each entry, the number of the message in it plus 1
+  uint64_t* flags;     ///< polling: per entry, the number of its message plus 1
   uint64_t* doorbell;  ///< doorbell: messages sent so far
   uint32_t mask;
   Announcement announcement;
 
-  /// Stores a message; announce() makes it known.
+  /// Stores a message; announce() publishes it.
   XIO_DEVICE void put(const Message& message) const { xio::XioComEnqueue(message, entries + (message.number & mask)); }
 
-  /// Tells the other side of the messages from `first` to `end - 1`.
+  /// Announces the messages from `first` to `end - 1` to the other side.
   XIO_DEVICE void announce(uint64_t first, uint64_t end) const {
     if (announcement == Announcement::doorbell) {
       xio::XioComDoorbell(doorbell, end);
@@ -49,7 +49,7 @@ struct MessageRing {
       xio::XioComDoorbell<xio::order::Relaxed>(flags + (number & mask), number + 1);
   }
 
-  /// How many messages are there, as far as can be seen from number `next` on: `next` or more.
+  /// Number of messages sent, as visible from number `next` on; at least `next`.
   XIO_DEVICE uint64_t sent(uint64_t next) const {
     if (announcement == Announcement::doorbell) return xio::arch::observe<xio::arch::Scope::system>(doorbell);
     return next + (xio::arch::observe<xio::arch::Scope::system>(flags + (next & mask)) == next + 1);
@@ -58,7 +58,7 @@ struct MessageRing {
   XIO_DEVICE Message get(uint64_t number) const { return xio::XioComDequeue(entries + (number & mask)); }
 };
 
-/// What the host thread answers.
+/// Reply of the host thread.
 XIO_DEVICE Message answer_to(const Message& request) {
   Message answer = request;
   for (uint32_t i = 0; i < 7; ++i) answer.words[i] = ~request.words[6 - i];
@@ -70,20 +70,20 @@ struct Endpoint {
   MessageRing requests;
   MessageRing answers;
   Latency* latency;
-  uint64_t* progress;  ///< round trips so far, for the host to read meanwhile
+  uint64_t* progress;  ///< round trips so far, read concurrently by the host
   uint64_t began;      ///< tick
   uint64_t ended;      ///< tick
-  uint64_t trips;      ///< round trips that ended
-  uint64_t wrong;      ///< answers that were not what they should be
-  uint32_t late;       ///< not 0: an answer did not come in time
+  uint64_t trips;      ///< completed round trips
+  uint64_t wrong;      ///< replies with wrong contents
+  uint32_t late;       ///< not 0: a reply missed its deadline
   xio::telemetry::Steps steps;
 };
 
 struct EndpointJob {
   Endpoint* endpoints;
-  uint64_t iterations;  ///< round trips of each endpoint
+  uint64_t iterations;  ///< round trips per endpoint
   uint32_t batch;       ///< messages that are announced together
-  bool coarse_timing;   ///< the clock is read for the answers of a look instead of for each of them
+  bool coarse_timing;   ///< the clock is read once per poll instead of once per reply
   uint64_t deadline_ticks;
   const uint32_t* stop;
 };
@@ -101,7 +101,7 @@ XIO_DEVICE bool right_answer(const Message& answer, uint64_t number) {
   return right;
 }
 
-/// The kernel: one thread for each endpoint. Sends a batch, waits for all answers, sends the next one.
+/// The kernel: one thread per endpoint. Sends a batch, waits for all replies, sends the next batch.
 /// @tparam Telemetry  xio::telemetry::Steps or Off. Steps are those of NVMe's: an answer that is taken out of its ring
 /// and
 ///                    compared is Step::cq_doorbell.

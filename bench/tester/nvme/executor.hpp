@@ -12,11 +12,11 @@
 
 namespace tester {
 
-/// Runs one phase: all lanes of all queues at the same time. Returns when the last one has ended.
+/// Runs one phase: all lanes of all queues concurrently. Returns when all have finished.
 void execute(const NvmePlan& plan, const Phase& phase, uint32_t queues, DoorbellKind doorbell, bool substeps);
 
 namespace detail {
-// One source file for each, since each brings four kernels.
+// One source file each, since each instantiates four kernels.
 void execute_thread(const NvmePlan& plan, const Phase& phase, uint32_t queues, DoorbellKind doorbell, bool substeps);
 void execute_wave(const NvmePlan& plan, const Phase& phase, uint32_t queues, DoorbellKind doorbell, bool substeps);
 void execute_grid(const NvmePlan& plan, const Phase& phase, uint32_t queues, DoorbellKind doorbell, bool substeps);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Chooses the kernel of one way of sharing.
+/// @brief Chooses the kernel of a sharing mode.
 
 #include <xio/device/core/telemetry.hpp>
 #include <xio/device/queue/doorbell.hpp>
@@ -16,7 +16,7 @@ namespace tester::detail {
 template <xio::Sharing S, class Doorbell, class Telemetry>
 void launch(const NvmePlan& plan, const Phase& phase, uint32_t queues) {
   xio::simt::Grid grid = xio::simt::Grid::of_waves(queues, plan.waves, plan.wave_size);
-  // All queues are at work at the same time.
+  // All queues run concurrently.
   grid.resident_waves = queues * plan.waves;
   grid.spin = plan.spin;
   xio::simt::launch(grid, [](const Phase& one) { workload<S, Doorbell, Telemetry>(one); }, phase);

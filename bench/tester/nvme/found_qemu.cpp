@@ -11,7 +11,7 @@ namespace tester {
 
 namespace {
 
-/// Version that a QEMU says it has; empty where it does not run.
+/// Version that a QEMU reports; empty if it does not start.
 std::string qemu_version(const std::string& path) {
   try {
     xio::host::ChildCommand command;
@@ -35,7 +35,7 @@ std::vector<std::string> qemu_candidates() {
   if (const char* const chosen = std::getenv("XIO_QEMU"); chosen != nullptr && *chosen != '\0')
     names.emplace_back(chosen);
   names.emplace_back("qemu-system-x86_64");
-  // Where scripts/qemu10 unpacks a newer one.
+  // Folder in which scripts/qemu10 unpacks a newer one.
   const char* const cache = std::getenv("XIO_CACHE");
   const char* const home = std::getenv("HOME");
   const std::string folder = cache != nullptr ? cache : std::string(home != nullptr ? home : "/root") + "/.cache/xio";

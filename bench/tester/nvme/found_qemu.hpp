@@ -10,12 +10,12 @@
 namespace tester {
 
 struct FoundQemu {
-  std::string name;  ///< as it is looked for: a program's name, or a path
+  std::string name;  ///< program name or path, as searched for
   std::string path;
-  std::string version;  ///< as it says; those that do not start are left out
+  std::string version;  ///< reported version; a QEMU that does not start is omitted
 };
 
-/// Of XIO_QEMU, of the search path, and what scripts/qemu10 has unpacked. Each is started to ask for its version.
+/// QEMUs from XIO_QEMU, the search path and scripts/qemu10. Each is started to query its version.
 std::vector<FoundQemu> find_qemus();
 
 }  // namespace tester

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief `xio-tester info` and `xio-tester list`: what there is, and what this build can do with it.
+/// @brief `xio-tester info` and `xio-tester list`: show what is present, and what this build supports.
 
 #include <string>
 
@@ -13,7 +13,7 @@ class App;
 namespace tester {
 
 struct InfoOptions {
-  std::string controller;  ///< empty: only what this build offers
+  std::string controller;  ///< empty: only this build's features
   std::string json;
 };
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief What one lane's part of a phase is made of, however it keeps its window: which operation comes next, what its
-/// outcome means, what is done now and then.
+/// @brief Common part of one lane's work in a phase, independent of its window: the next operation, the handling of its
+/// status, and periodic checks.
 
 #include <xio/device/nvme/queue.hpp>
 
@@ -31,7 +31,7 @@ class LaneBase {
     return (phase.pattern.blocks + longest - 1) / longest;
   }
 
-  /// Makes a place ready for the lane's next operation: where it goes, its buffer and, for writes, its data.
+  /// Prepares a place for the lane's next operation: its blocks, its buffer and, for writes, its data.
   XIO_DEVICE_INLINE void prepare(uint32_t place) {
     Slot& slot = lane_.slots[place];
     slot.lba = phase_.pattern.lba(next_);
@@ -73,7 +73,7 @@ class LaneBase {
     lane_.checked += phase_.pattern.blocks;
   }
 
-  /// An operation that was not submitted; after some refusals none will be.
+  /// Records an operation that was not submitted; after some statuses the lane gives up.
   XIO_DEVICE void refused(xio::Status status, uint64_t lba) {
     fail(status, lba);
     if (status == xio::Status::broken || status == xio::Status::timed_out) lane_.gave_up = 1;
@@ -87,7 +87,7 @@ class LaneBase {
         entry = {status, 0, lba};
         ++lane_.statuses_used;
       }
-      // The last entry takes what does not fit.
+      // The last entry counts all further statuses.
       if (entry.status == status || i + 1 == status_room) {
         ++entry.count;
         return;
@@ -95,15 +95,15 @@ class LaneBase {
     }
   }
 
-  /// Reads the clock and the host's wish to stop, and tells the host how far it is: not in every round, since the
-  /// host's memory is far from a GPU.
+  /// Checks time limits and the host's stop request, and reports progress: not in every round, since accesses to host
+  /// memory are slow for a GPU.
   XIO_DEVICE void glance(uint64_t now, bool any_in_flight, bool any_staged) {
     tell_progress();
     if (phase_.duration_ticks != 0 && now - lane_.began >= phase_.duration_ticks) stopping_ = true;
     const uint32_t stop = xio::arch::load<xio::arch::Scope::system>(phase_.stop);
     if (stop != 0) stopping_ = true;
     if (stop == stop_waiting && any_in_flight) lane_.gave_up = 1;
-    // A queue that takes nothing although this lane has nothing in flight: others do, and it is for ever.
+    // The queue is full although this lane has nothing in flight: other lanes fill it, possibly indefinitely.
     if (!any_staged || any_in_flight) {
       blocked_since_ = 0;
     } else if (blocked_since_ == 0) {
@@ -127,8 +127,8 @@ class LaneBase {
   const Phase& phase_;
   Lane& lane_;
   Telemetry telemetry_;
-  uint64_t next_;      // operation that is prepared next
-  uint64_t left_ = 0;  // operations that were not prepared yet
+  uint64_t next_;      // next operation to prepare
+  uint64_t left_ = 0;  // operations not yet prepared
   uint64_t blocked_since_ = 0;
   const uint32_t commands_;
   bool stopping_ = false;

@@ -39,7 +39,7 @@ void add_qemus(Json& found) {
   if (qemus.empty()) found.push_back(entry("qemu", "no QEMU found: install qemu-system-x86 or set XIO_QEMU", false));
 }
 
-/// Names in a folder that begin with a word and a digit; none where the folder cannot be read.
+/// Names in a folder that begin with `start` and a digit; none if the folder cannot be read.
 std::vector<std::string> names_in(const std::string& folder, const std::string& start) {
   std::set<std::string> names;
   std::error_code error;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Stops a run when its controller is taken away.
+/// @brief Stops a run when its controller is removed.
 
 #include <atomic>
 #include <chrono>
@@ -18,11 +18,11 @@
 
 namespace tester {
 
-/// Asks from a thread of its own whether the controller is there, as long as it lives. Once it is not, nothing is
-/// submitted, and what has not ended after a grace never will.
+/// Polls from its own thread, for the lifetime of the object, whether the controller is alive. When it is not,
+/// submissions stop, and operations still in flight after a grace period are abandoned.
 class LossWatch {
  public:
-  /// @param grace  with the time between two looks, a run is over within a second
+  /// @param grace  grace period; together with the poll interval, a run ends within a second
   explicit LossWatch(std::function<bool()> alive, std::chrono::milliseconds grace = std::chrono::milliseconds(500))
       : alive_(std::move(alive)), grace_(grace) {
     thread_ = xio::host::start_service_thread([this] { watch(); });
@@ -38,7 +38,7 @@ class LossWatch {
     thread_.join();
   }
 
-  /// Whether the controller was lost and kernels were stopped for it.
+  /// Whether the controller was lost and kernels were therefore stopped.
   bool lost() const { return lost_.load(); }
 
  private:

@@ -13,7 +13,7 @@ namespace tester {
 namespace {
 
 void add_work(CLI::App& app, NvmeOptions& o) {
-  const std::string group = "What is done";
+  const std::string group = "Workload";
   add_number(app, "--read-io", o.read_io, 0, any_number, "reads, over all queues together")->group(group);
   add_number(app, "--write-io", o.write_io, 0, any_number, "writes, over all queues together; they come first")
       ->group(group);
@@ -27,7 +27,7 @@ void add_work(CLI::App& app, NvmeOptions& o) {
   add_number(app, "--namespace", o.nsid, 1, 0xfffffffe, "namespace (default: the one that --controller names, else 1)")
       ->group(group);
   app.add_flag("--infinite", o.infinite, "repeat the last kind of operations until Ctrl-C")->group(group);
-  add_seconds(app, "--duration", o.duration, "repeat the last kind of operations for so many seconds")->group(group);
+  add_seconds(app, "--duration", o.duration, "repeat the last kind of operations for this many seconds")->group(group);
 }
 
 void add_queues(CLI::App& app, NvmeOptions& o) {
@@ -41,7 +41,7 @@ void add_queues(CLI::App& app, NvmeOptions& o) {
              "(default 64, or what --depth and --batch-size need)")
       ->group(group);
   add_number(app, "--batch-size", o.batch_size, 0, 65536,
-             "entries for one doorbell (default 1); 0: as many as there is room for; at most the depth")
+             "entries for one doorbell (default 1); 0: as many as fit; at most the depth")
       ->group(group);
   add_number(
       app, "--depth", o.depth, 1, 65536,
@@ -58,13 +58,14 @@ void add_queues(CLI::App& app, NvmeOptions& o) {
 
 void add_data(CLI::App& app, NvmeOptions& o) {
   const std::string group = "Data";
-  app.add_flag("--verify", o.verify, "compare what is read with what was written; blocks that were not are left out")
+  app.add_flag("--verify", o.verify, "compare what is read with what was written; unwritten blocks are skipped")
       ->group(group);
   add_number(app, "--written", o.written, 1, any_number,
              "the blocks of the first N operations were written by an earlier run with the same --seed, pattern, "
              "--base-lba and --lbas-per-io: read these")
       ->group(group);
-  add_number(app, "--seed", o.seed, 0, any_number, "of the random order and of the data (default 1)")->group(group);
+  add_number(app, "--seed", o.seed, 0, any_number, "seed of the random order and of the data (default 1)")
+      ->group(group);
   add_lfsr_seed(app, "--lfsr-seed", o.lfsr_seed,
                 "fill blocks with a 32-bit LFSR that starts from this seed and the block's address")
       ->group(group);
@@ -73,7 +74,7 @@ void add_data(CLI::App& app, NvmeOptions& o) {
       "bytes of data memory for all queues together, used in turn (default: one buffer for each operation in flight)")
       ->group(group);
   add_number(app, "--memory-mode", o.memory_mode, 0, 15,
-             "what lies in GPU memory: 1 SQ, 2 CQ, 4 doorbell record, 8 data, added up (default 0); needs a GPU")
+             "in GPU memory: sum of 1 SQ, 2 CQ, 4 doorbell record, 8 data (default 0); needs a GPU")
       ->group(group);
 }
 
@@ -109,7 +110,7 @@ CLI::App* add_nvme_command(CLI::App& app, NvmeOptions& options) {
                 {"QEMU's controller: 4 queues, 16 commands for each doorbell, random blocks of 4 KiB",
                  "xio-tester nvme-ep --controller qemu:lba=4096 --write-io 4000 --read-io 4000 --verify --num-queues 4 "
                  "--batch-size 16 --access-pattern random"},
-                {"a drive that was given to vfio-pci: reads for 10 seconds, 64 in flight",
+                {"a drive bound to vfio-pci: reads for 10 seconds, 64 in flight",
                  "xio-tester nvme-ep --controller vfio:0000:04:00.0 --read-io 100000 --depth 64 --batch-size 16 "
                  "--duration 10"}});
   when_chosen(command, [command, &options] {
@@ -128,7 +129,7 @@ void check(const NvmeOptions& o) {
     throw BadInput(std::string("no controller: name the one to write to with --controller; ") + controller_forms +
                    " are accepted");
   if (o.read_io == 0 && o.write_io == 0) throw BadInput("no operations: give --read-io or --write-io, at least 1");
-  if (o.pci_mmio_bridge) throw CannotRun("--pci-mmio-bridge: only with a bridge in hardware; leave it out");
+  if (o.pci_mmio_bridge) throw CannotRun("--pci-mmio-bridge: only with a bridge in hardware; omit it");
   if (o.written != 0 && o.write_io != 0)
     throw BadInput("--written is for runs that only read; with --write-io the blocks of this run are read");
   if (o.infinite && o.duration > 0) throw BadInput("--infinite and --duration exclude each other; give one of them");

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What `xio-tester nvme-ep` was asked to do.
+/// @brief Options of `xio-tester nvme-ep`.
 
 #include <cstdint>
 #include <optional>
@@ -19,7 +19,7 @@ enum class DoorbellKind { mmio, shadow };
 
 struct NvmeOptions {
   std::string controller;
-  uint32_t nsid = 0;  ///< 0: the one that the controller's path names, else 1
+  uint32_t nsid = 0;  ///< 0: the namespace in the controller's path, else 1
   uint64_t read_io = 0;
   uint64_t write_io = 0;
   uint32_t batch_size = 1;
@@ -31,7 +31,7 @@ struct NvmeOptions {
   bool random = false;
   uint32_t lbas_per_io = 1;
   uint64_t base_lba = 0;
-  uint64_t span_blocks = 0;  ///< from there on, that operations go to; 0: to the end of the namespace
+  uint64_t span_blocks = 0;  ///< blocks from there on that operations access; 0: to the end of the namespace
   uint64_t seed = 1;
   std::optional<uint32_t> lfsr_seed;
   bool verify = false;
@@ -45,18 +45,18 @@ struct NvmeOptions {
   bool pci_mmio_bridge = false;
   uint32_t deadline_ms = 30000;
   Executor executor = Executor::automatic;
-  uint32_t gpu = 0;  ///< as HIP or CUDA counts them
+  uint32_t gpu = 0;  ///< number in HIP or CUDA
   uint32_t waves = 1;
-  uint32_t wave_size = 0;  ///< 0: one lane on the CPU, the GPU's own on a GPU
+  uint32_t wave_size = 0;  ///< 0: one lane on the CPU, the GPU's wave size on a GPU
   DoorbellKind doorbell = DoorbellKind::mmio;
   std::string json;
   bool progress = false;
 };
 
-/// Adds the sub-command `nvme-ep`; its flags are stored in `options`, which outlives the parse.
+/// Adds the sub-command `nvme-ep`; its flags are stored in `options`, which must outlive the parse.
 CLI::App* add_nvme_command(CLI::App& app, NvmeOptions& options);
 
-/// Throws BadInput or CannotRun for what is wrong whatever the controller is.
+/// Throws BadInput or CannotRun for options that are invalid for any controller.
 void check(const NvmeOptions& options);
 
 }  // namespace tester

@@ -14,7 +14,7 @@ namespace tester {
 
 namespace {
 
-constexpr uint32_t wrong_room = 256;  // differing blocks that a lane remembers
+constexpr uint32_t wrong_room = 256;  // differing blocks that a lane records
 
 void add(std::vector<StatusCount>& all, const StatusCount& one) {
   for (StatusCount& known : all) {
@@ -75,7 +75,7 @@ void PhaseRunner::prepare_lanes() {
         lane.place_of = places_.executor() + queue * places;
         lane.free_places = lane.place_of + handles_[queue].slot_mask + 1;
       }
-      // Queues take turns, so that all of them work on neighbouring blocks.
+      // Numbers alternate between queues, so that all of them access neighbouring blocks.
       lane.number = number * handles_.size() + queue;
       lane.latency = latencies_.executor() + lane.number;
       lane.wrong = wrong_.executor() + lane.number * wrong_room;
@@ -88,7 +88,7 @@ size_t PhaseRunner::prepare_places() {
   if (plan_.sharing != xio::Sharing::thread) return 0;
   size_t identifiers = 0;
   for (const auto& handle : handles_) identifiers = std::max<size_t>(identifiers, size_t{handle.slot_mask} + 1);
-  // There are twice as many identifiers as places in a window, or more.
+  // There are at least twice as many identifiers as places in a window.
   places_ = MirroredArray<uint32_t>(memory_, 2 * identifiers * handles_.size());
   std::fill(places_.begin(), places_.end(), no_place);
   return 2 * identifiers;
@@ -118,7 +118,7 @@ Phase PhaseRunner::describe(Direction direction, uint64_t operations, const Acce
   phase.data_bus = data_.bus();
   phase.buffer_bytes = plan_.buffer_bytes;
   phase.buffers_per_slot = plan_.buffers_per_slot;
-  // A GPU does not reach the word that signals set.
+  // A GPU cannot access the word that signal handlers set.
   phase.stop = gpu_ != nullptr ? stop_.executor() : Interrupt::word();
   return phase;
 }

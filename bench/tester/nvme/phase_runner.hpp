@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Prepares the memory of a phase, runs it, and sums up what the lanes did.
+/// @brief Prepares the memory of a phase, runs it, and sums the lanes' results.
 
 #include <vector>
 
@@ -21,20 +21,20 @@ namespace tester {
 
 class PhaseRunner {
  public:
-  /// @param queues  outlive the runner
-  /// @param data    NvmePlan::data_bytes of them
+  /// @param queues  must outlive the runner
+  /// @param data    NvmePlan::data_bytes bytes
   /// @param gpu     null: kernels run on the CPU
   PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, const Target& target, const ExecutorMemory& memory,
               GpuExecutor* gpu, const std::vector<xio::host::NvmeQueue>& queues, xio::host::DmaBuffer data);
 
-  /// @param pattern  where the operations go
-  /// @param known    reads: the blocks hold what this tool wrote
-  /// @param repeat   again and again, until the time is up or the user says so
+  /// @param pattern  blocks of the operations
+  /// @param known    reads: the blocks hold contents written by this tool
+  /// @param repeat   repeat the operations until the time is up or a stop is requested
   PhaseResult run(Direction direction, uint64_t operations, const AccessPattern& pattern, bool known, bool repeat);
 
  private:
   void prepare_lanes();
-  /// Of lanes that have a queue for themselves; returns how many numbers one has.
+  /// Allocates the place tables of lanes with their own queue; returns the number of entries per lane.
   size_t prepare_places();
   Phase describe(Direction direction, uint64_t operations, const AccessPattern& pattern, bool known, bool repeat) const;
   void collect(PhaseResult& result) const;
@@ -52,7 +52,7 @@ class PhaseRunner {
   MirroredArray<Latency> latencies_;
   MirroredArray<WrongBlock> wrong_;
   MirroredArray<Lane> lanes_;
-  SharedArray<uint64_t> progress_;  // of each lane
+  SharedArray<uint64_t> progress_;  // per lane
   SharedArray<uint32_t> stop_;
 };
 

@@ -46,7 +46,7 @@ void plan_blocks(const NvmeOptions& o, const xio::host::NvmeController& controll
     std::string known;
     for (const uint32_t nsid : active) known += (known.empty() ? "" : ", ") + text(nsid);
     throw BadInput("--namespace " + text(plan.nsid) +
-                   " is not there; active namespaces: " + (known.empty() ? "none" : known));
+                   " does not exist; active namespaces: " + (known.empty() ? "none" : known));
   }
   const xio::host::NamespaceInfo info = controller.identify_namespace(plan.nsid);
   plan.block_bytes = info.block_bytes;
@@ -58,10 +58,10 @@ void plan_blocks(const NvmeOptions& o, const xio::host::NvmeController& controll
   const uint64_t usable = o.span_blocks == 0 ? left : std::min(left, o.span_blocks);
   if (o.lbas_per_io > usable)
     throw BadInput("--lbas-per-io " + text(o.lbas_per_io) + " from LBA " + text(o.base_lba) +
-                   " goes beyond the end; at most " + text(usable) + " blocks are left there");
+                   " exceeds the namespace; at most " + text(usable) + " blocks remain");
   const uint64_t places = usable / o.lbas_per_io;
   if (o.written > places)
-    throw BadInput("--written " + text(o.written) + " operations do not fit; there is room for " + text(places));
+    throw BadInput("--written " + text(o.written) + " operations do not fit; the maximum is " + text(places));
   plan.operation_bytes = uint64_t{o.lbas_per_io} * info.block_bytes;
   if (plan.operation_bytes > uint64_t{1} << 30)
     throw BadInput("--lbas-per-io " + text(o.lbas_per_io) + " is more than 1 GiB for one operation; give at most " +
@@ -79,7 +79,7 @@ void plan_lanes(const NvmeOptions& o, uint32_t gpu_wave_size, NvmePlan& plan) {
 }
 
 void plan_buffers(const NvmeOptions& o, NvmePlan& plan) {
-  // Small operations do not cross a page, large ones begin at one.
+  // Small operations do not cross a page; large ones begin at a page boundary.
   uint64_t step = plan.block_bytes;
   while (step < plan.operation_bytes && step < 4096) step *= 2;
   plan.buffer_bytes = (plan.operation_bytes + step - 1) / step * step;
@@ -131,7 +131,7 @@ std::vector<xio::host::NvmeQueue> create_queues(const NvmeOptions& options, Nvme
   plan.last_queue_id = queues.back().qid();
   const xio::host::QueuePlan& made = queues.front().plan();
   plan.depth = std::min(plan.depth, made.depth);
-  // A wave cannot have more in flight than its share of the depth.
+  // A wave cannot have more operations in flight than its share of the depth.
   plan.batch = std::min(plan.batch, std::max(plan.depth / plan.waves, 1u));
   plan.active_lanes = std::min(plan.depth, plan.lanes_per_queue);
   plan.commands_per_operation = (options.lbas_per_io + made.max_blocks - 1) / made.max_blocks;

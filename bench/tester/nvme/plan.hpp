@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief From what was asked for and what the controller is like to the numbers of a run.
+/// @brief Parameters of a run, derived from the options and the controller.
 
 #include <cstdint>
 #include <vector>
@@ -19,15 +19,15 @@ namespace tester {
 
 struct NvmePlan {
   xio::Sharing sharing = xio::Sharing::thread;
-  uint32_t queue_length = 0;     ///< most commands in flight that a queue is created for
+  uint32_t queue_length = 0;     ///< commands in flight that a queue is created for
   uint32_t depth = 0;            ///< operations in flight on a queue
-  uint32_t batch = 0;            ///< entries for one doorbell; 0: as many as there is room for
+  uint32_t batch = 0;            ///< entries per doorbell; 0: as many as fit
   uint32_t lanes_per_queue = 1;  ///< all lanes of all waves
-  uint32_t active_lanes = 1;     ///< of one queue: those that have a window
+  uint32_t active_lanes = 1;     ///< lanes of one queue that have a window
 
   uint32_t nsid = 1;
-  uint32_t first_queue_id = 0;  ///< of the queues that were created
-  uint32_t last_queue_id = 0;   ///< lower than the first where queues are counted from the top
+  uint32_t first_queue_id = 0;  ///< identifier of the first queue created
+  uint32_t last_queue_id = 0;   ///< lower than the first if identifiers are assigned from the top
   uint32_t block_bytes = 0;
   uint64_t namespace_blocks = 0;
   uint64_t operation_bytes = 0;
@@ -35,26 +35,26 @@ struct NvmePlan {
   AccessPattern pattern;
   BlockContent content;
 
-  uint64_t buffer_bytes = 0;  ///< from one buffer to the next
+  uint64_t buffer_bytes = 0;  ///< distance of consecutive buffers
   uint32_t buffers_per_slot = 1;
-  uint64_t data_bytes = 0;  ///< of all buffers together
+  uint64_t data_bytes = 0;  ///< total size of all buffers
 
-  /// Number of the lane among those of its queue that have a window, for a thread of its block; ~0: it has none.
+  /// Index of a thread's lane among the lanes of its queue that have a window; ~0: it has none.
   uint32_t lane_number(uint32_t thread) const;
-  /// Most operations in flight of such a lane, and how many those before it have together.
+  /// Most operations in flight of such a lane, and the total of the lanes before it.
   uint32_t window(uint32_t number) const;
   uint32_t windows_before(uint32_t number) const;
 
   uint32_t waves = 1;
   uint32_t wave_size = 1;
-  uint32_t spin = 0;  ///< fruitless looks before a thread gives its processor away
+  uint32_t spin = 0;  ///< unsuccessful polls before a thread yields its processor
 };
 
-/// Throws BadInput where the controller cannot do what was asked for.
+/// Computes the plan. Throws BadInput if the controller cannot run the options.
 /// @param gpu_wave_size  lanes of a wave of the GPU; 0: the CPU runs the kernels
 NvmePlan make_plan(const NvmeOptions& options, const xio::host::NvmeController& controller, uint32_t gpu_wave_size);
 
-/// Creates the queues, and corrects `plan` where they hold less than was asked for.
+/// Creates the queues, and adjusts `plan` if they hold less than requested.
 std::vector<xio::host::NvmeQueue> create_queues(const NvmeOptions& options, NvmePlan& plan,
                                                 xio::host::NvmeController& controller, BufferPlacement& buffers);
 

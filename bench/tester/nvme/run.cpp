@@ -21,12 +21,12 @@ namespace tester {
 
 namespace {
 
-/// How the scope of a verification begins that has nothing to compare with.
+/// Beginning of the scope text of a verification without expected contents.
 const std::string no_scope = "nothing";
 
-/// What the reads of this run can be compared with.
+/// Expected contents that this run's reads can be compared with.
 std::string scope_of(const NvmeOptions& o) {
-  if (!o.verify) return "not asked for";
+  if (!o.verify) return "not requested";
   if (o.read_io == 0) return no_scope + ": this run does not read";
   if (o.write_io != 0) return "blocks that this run wrote";
   if (o.written != 0)
@@ -34,7 +34,7 @@ std::string scope_of(const NvmeOptions& o) {
   return no_scope + ": this run writes no blocks, and --written does not say that an earlier one did";
 }
 
-/// How long threads that wait look again: not at all where they are more than there are processors.
+/// Number of polls before waiting threads yield: 0 if there are more threads than processors.
 uint32_t spin_of(const NvmeOptions& options) {
   constexpr uint32_t looks = 4096;  // some 100 us
   cpu_set_t allowed;
@@ -55,7 +55,7 @@ void run_phases(const NvmeOptions& options, PhaseRunner& runner, NvmeReport& rep
   report.phases.push_back(runner.run(Direction::read, options.read_io, pattern, known != 0, repeat));
 }
 
-/// Names the nearest drive that its owner has given to vfio-pci, where none is named.
+/// Without --controller, chooses the nearest controller bound to vfio-pci.
 void choose_controller(NvmeOptions& options) {
   if (!options.controller.empty()) return;
   const Choice choice = tester::choose_controller(xio::host::Topology());
@@ -65,7 +65,7 @@ void choose_controller(NvmeOptions& options) {
   options.controller = choice.name;
 }
 
-/// Whether a GPU that nobody asked for may run this.
+/// Whether a GPU may be chosen that was not requested.
 bool takes_gpu(const NvmeOptions& options, const Target& target, const xio::host::GpuRuntime& gpu) {
   const uint32_t wave_size = options.wave_size != 0 ? options.wave_size : gpu.wave_size();
   return lanes_fit(gpu.wave_size(), options.waves, wave_size) && gpu_reaches(target);
@@ -122,13 +122,13 @@ NvmeReport measure(const NvmeOptions& options, const Target& target, const std::
   if (gone) add_trouble(target.loss());
   if (target.model != nullptr) {
     const std::string wrong = target.model->violations()->text();
-    if (!wrong.empty()) add_trouble("against the specification: " + wrong.substr(0, wrong.find('\n')));
+    if (!wrong.empty()) add_trouble("specification violated: " + wrong.substr(0, wrong.find('\n')));
   }
   const bool gave_up = std::any_of(report.phases.begin(), report.phases.end(), [](const auto& p) { return p.gave_up; });
   if (gave_up && gone) {
-    add_trouble("what was in flight then did not end");
+    add_trouble("operations then in flight did not complete");
   } else if (gave_up && report.trouble.empty()) {
-    add_trouble("operations did not end within " + std::to_string(options.deadline_ms) + " ms (--deadline)");
+    add_trouble("operations did not complete within " + std::to_string(options.deadline_ms) + " ms (--deadline)");
   }
   return report;
 }

@@ -20,30 +20,29 @@
 
 namespace tester {
 
-/// Everything that a run came to; the tables and the JSON file say the same.
+/// All results of a run, for the tables and the JSON file.
 struct NvmeReport {
   const NvmeOptions* options = nullptr;
   const Target* target = nullptr;
   NvmePlan plan;
   xio::host::QueuePlan rings;
-  std::string gpu;       ///< whose memory is used; empty: no GPU's
-  std::string executor;  ///< the GPU that ran the kernels; empty: the CPU did
+  std::string gpu;       ///< GPU whose memory is used; empty: none
+  std::string executor;  ///< the GPU that ran the kernels; empty: the CPU
   std::vector<PhaseResult> phases;
   Verification verification;
   bool interrupted = false;
-  std::string trouble;  ///< why the run ended early; empty where it did not
+  std::string trouble;  ///< why the run ended early; empty if it did not
 
   int exit_status() const;
 };
 
-/// Whether a GPU has been shown to reach the controller: then it is taken where there is one, else where it is asked
-/// for.
+/// Whether GPUs are known to be able to access the controller: then a GPU is chosen if present, else only on request.
 bool gpu_reaches(const Target& target);
 
-/// Runs without reporting, with queues of its own. `options` and `target` outlive what is returned. Throws BadInput and
+/// Runs without reporting, on newly created queues. `options` and `target` must outlive the result. Throws BadInput and
 /// host::Error.
 /// @param gpu       for options with a memory mode: gpu_for_mode()
-/// @param executor  who runs the kernels
+/// @param executor  processor that runs the kernels
 NvmeReport measure(const NvmeOptions& options, const Target& target,
                    const std::shared_ptr<xio::host::GpuRuntime>& gpu = {}, const ChosenExecutor& executor = {});
 

@@ -10,7 +10,7 @@ namespace tester {
 
 constexpr uint32_t no_slot = ~0u;
 
-/// First in, first out; a place is in one list at a time. Of one lane.
+/// FIFO list of a lane's places; a place is in one list at a time.
 struct SlotList {
   uint32_t head = no_slot;
   uint32_t tail = no_slot;
@@ -27,14 +27,14 @@ struct SlotList {
     ++size;
   }
 
-  /// The list is not empty.
+  /// Removes and returns the first place. @pre The list is not empty.
   XIO_DEVICE uint32_t pop_front(Slot* slots) {
     const uint32_t place = head;
     remove_after(slots, no_slot, place);
     return place;
   }
 
-  /// Takes `place` out; `before` is the one before it, or no_slot.
+  /// Removes `place`; `before` is its predecessor, or no_slot.
   XIO_DEVICE void remove_after(Slot* slots, uint32_t before, uint32_t place) {
     const uint32_t next = slots[place].next;
     if (before == no_slot) {

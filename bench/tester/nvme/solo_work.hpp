@@ -2,13 +2,13 @@
 #pragma once
 
 /// @file
-/// @brief The workload of a lane that has a queue for itself: each completion names its place in the window.
+/// @brief The workload of a lane with its own queue: each completion identifies its place in the window.
 
 #include "tester/nvme/lane_base.hpp"
 
 namespace tester {
 
-/// Of operations of one command, none of which the library completes by itself (see fits()).
+/// Work of one lane, for operations of one command whose completions all reach this lane (see fits()).
 template <class Queue, class Telemetry>
 class SoloWork : LaneBase<Queue, Telemetry> {
   using Base = LaneBase<Queue, Telemetry>;
@@ -16,7 +16,8 @@ class SoloWork : LaneBase<Queue, Telemetry> {
  public:
   static_assert(Queue::sharing == xio::Sharing::thread, "completions must be the lane's own");
 
-  /// A long submission, and a flush of inbound data, take completions that nobody would be told of.
+  /// Submissions of several commands and flushes of inbound data consume completions internally, without reporting
+  /// them.
   XIO_DEVICE static bool fits(const Queue& queue, const Phase& phase) {
     return Base::commands_of(queue, phase) == 1 && !phase.flush;
   }
@@ -60,10 +61,10 @@ class SoloWork : LaneBase<Queue, Telemetry> {
     return !all_free() || (!stopping_ && (prepared_ != 0 || left_ != 0));
   }
 
-  /// How many operations are submitted now: a batch, or nothing while one does not fit.
+  /// Number of operations to submit now: a batch, or 0 while a batch does not fit.
   XIO_DEVICE uint32_t share() const {
     if (stopping_) return 0;
-    // Waiting for more room makes sense only where operations are left that do not fit now.
+    // Waiting for space is useful only if the remaining operations do not fit now.
     const bool more = left_ > room() - prepared_;
     const uint32_t mine = more ? room() : prepared_ + static_cast<uint32_t>(left_);
     if (mine >= wanted_) return wanted_;
@@ -85,7 +86,7 @@ class SoloWork : LaneBase<Queue, Telemetry> {
     return done != 0;
   }
 
-  /// False where the queue takes nothing now; the operation stays prepared.
+  /// Returns false if the queue is full; the operation stays prepared.
   XIO_DEVICE_INLINE bool submit_one(uint64_t now) {
     const uint32_t place = lane_.free_places[free_begin_ & room_mask_];
     Slot& slot = lane_.slots[place];
@@ -94,7 +95,7 @@ class SoloWork : LaneBase<Queue, Telemetry> {
       prepared_ = 1;
     }
     const uint64_t started = phase_.coarse_timing ? now : xio::arch::clock();
-    // Where each kind of command has its own call, what depends on the kind is decided by the compiler.
+    // Separate calls let the compiler resolve what depends on the kind of command.
     const xio::Token token = phase_.direction == Direction::write
                                  ? send(slot, xio::nvme::write(slot.lba, phase_.pattern.blocks))
                                  : send(slot, xio::nvme::read(slot.lba, phase_.pattern.blocks));
@@ -116,12 +117,12 @@ class SoloWork : LaneBase<Queue, Telemetry> {
     return queue_.try_submit(command, Base::pages(slot), xio::Options().measure(telemetry_));
   }
 
-  /// Takes completions, and frees the places of operations that have ended.
+  /// Consumes completions and frees the places of completed operations.
   XIO_DEVICE bool complete() {
     const uint32_t before = free_end_;
     const auto take = [&](const xio::nvme::Completion& completion) {
       const uint32_t place = lane_.place_of[completion.slot];
-      if (place == no_place) return;  // an operation that an earlier phase gave up
+      if (place == no_place) return;  // an operation that an earlier phase abandoned
       lane_.free_places[free_end_++ & room_mask_] = place;
       if (XIO_UNLIKELY(!completion.is_ok())) {
         Slot& slot = lane_.slots[place];
@@ -132,7 +133,7 @@ class SoloWork : LaneBase<Queue, Telemetry> {
     const uint32_t in_flight = lane_.window - room();
     const uint32_t most = in_flight < Base::most_at_once ? in_flight : Base::most_at_once;
     if (queue_.process_completions(take, most, xio::Options().measure(telemetry_)) == 0) return false;
-    // One look, one time.
+    // One clock reading per poll.
     const uint64_t now = xio::arch::clock();
     for (uint32_t i = before; i != free_end_; ++i) {
       Slot& slot = lane_.slots[lane_.free_places[i & room_mask_]];
@@ -148,7 +149,7 @@ class SoloWork : LaneBase<Queue, Telemetry> {
   XIO_DEVICE void look_around() {
     const uint64_t now = xio::arch::clock();
     Base::glance(now, !all_free(), prepared_ != 0);
-    // All places are looked at, so not often.
+    // The scan visits all places, so it is rare.
     if (now < next_scan_) return;
     next_scan_ = now + phase_.deadline_ticks / scans_per_deadline;
     for (uint32_t place = 0; place < lane_.window; ++place) {
@@ -158,7 +159,7 @@ class SoloWork : LaneBase<Queue, Telemetry> {
   }
 
   XIO_DEVICE void leave() {
-    // Only where it gave up.
+    // Iterates only if the lane gave up.
     for (uint32_t place = 0; place < lane_.window && !all_free(); ++place) {
       if (lane_.slots[place].started != 0) Base::fail(xio::Status::timed_out, lane_.slots[place].lba);
     }
@@ -170,7 +171,7 @@ class SoloWork : LaneBase<Queue, Telemetry> {
 
   const uint32_t wanted_;
   const bool prepares_first_;
-  // Lane::free_places from `free_begin_` to `free_end_`, the first `prepared_` of which have their operation.
+  // Free places are Lane::free_places from `free_begin_` to `free_end_`; the first `prepared_` have their operation.
   uint32_t room_mask_ = 0;
   uint32_t free_begin_ = 0;
   uint32_t free_end_ = 0;

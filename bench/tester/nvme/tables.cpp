@@ -29,7 +29,7 @@ std::string sharing_text(const NvmePlan& plan) {
 
 std::string batch_text(const NvmeReport& report) {
   const NvmePlan& plan = report.plan;
-  if (plan.batch == 0) return "as many as there is room for";
+  if (plan.batch == 0) return "as many as fit";
   std::string text = std::to_string(plan.batch);
   if (plan.batch < report.options->batch_size)
     text += " (not " + std::to_string(report.options->batch_size) + ": the depth is less)";
@@ -37,7 +37,7 @@ std::string batch_text(const NvmeReport& report) {
 }
 
 std::string content_text(const NvmeOptions& o, bool writes) {
-  if (!writes && !(o.verify && o.written != 0)) return "not looked at";
+  if (!writes && !(o.verify && o.written != 0)) return "not checked";
   return o.lfsr_seed ? "32-bit LFSR from seed " + std::to_string(*o.lfsr_seed) + " and the LBA"
                      : "a function of the LBA and seed " + std::to_string(o.seed);
 }
@@ -45,7 +45,7 @@ std::string content_text(const NvmeOptions& o, bool writes) {
 std::string written_before(const NvmeOptions& o) {
   if (o.read_io == 0) return "not read";
   if (o.write_io != 0) return "by this run";
-  return o.written != 0 ? "by an earlier run, as --written says" : "not known";
+  return o.written != 0 ? "by an earlier run, according to --written" : "not known";
 }
 
 void print_setup(const NvmeReport& report) {
@@ -67,7 +67,7 @@ void print_setup(const NvmeReport& report) {
   table.add({"depth       " + std::to_string(plan.depth) + " operations in flight on a queue"});
   table.add({"batch       " + batch_text(report) + ", entries for one doorbell"});
   table.add({"doorbells   " + std::string(o.doorbell == DoorbellKind::shadow ? "shadow, in memory" : "mmio")});
-  table.add({"executor    " + (report.executor.empty() ? "host: the CPU plays the GPU" : "gpu: " + report.executor) +
+  table.add({"executor    " + (report.executor.empty() ? "host: the CPU emulates the GPU" : "gpu: " + report.executor) +
              ", " + sharing_text(plan)});
   table.add({"placement   mode " + std::to_string(o.memory_mode) + ": " + xio::host::placement_text(o.memory_mode)});
   if (!report.gpu.empty()) table.add({"GPU         " + report.gpu});
@@ -158,8 +158,7 @@ void print_steps(const NvmeReport& report) {
     return fixed(sum, 1);
   }));
   table.print();
-  std::puts(
-      "  CQ poll holds the looks that found nothing. Each reading of the clock is part of the step that it ends.");
+  std::puts("  CQ poll includes polls that found nothing. Each reading of the clock is part of the step that it ends.");
 }
 
 void print_histogram(const NvmeReport& report) {
@@ -204,7 +203,7 @@ void print_verification(const NvmeReport& report) {
 double step_ns(const PhaseResult& phase, uint32_t step) {
   const auto& ticks = phase.steps.ticks;
   uint64_t own = ticks[step];
-  // The doorbell of the completion queue is rung while it is being polled.
+  // The completion queue's doorbell is rung during polling.
   if (step == static_cast<uint32_t>(xio::telemetry::Step::cq_poll))
     own -= ticks[static_cast<uint32_t>(xio::telemetry::Step::cq_doorbell)];
   return phase.per_operation(own) * (1e9 / static_cast<double>(xio::arch::clock_hz));
@@ -219,7 +218,7 @@ std::string status_text(xio::Status status) {
 }
 
 void print_tables(const NvmeReport& report) {
-  if (report.options->json == "-") return;  // standard output is the JSON's
+  if (report.options->json == "-") return;  // standard output is used for JSON
   print_setup(report);
   if (!report.phases.empty()) print_figures(report);
   if (report.options->substep_timing) print_steps(report);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What `nvme-ep` tells people.
+/// @brief Text output of `nvme-ep`.
 
 #include <string>
 
@@ -10,10 +10,10 @@
 
 namespace tester {
 
-/// Name of a status for people and for the JSON file, with the device's own words where it answered.
+/// Name of a status for tables and JSON, with the device's status if it reported one.
 std::string status_text(xio::Status status);
 
-/// Nanoseconds of a step of the queue code, for one operation.
+/// Nanoseconds of a step of the queue code per operation.
 double step_ns(const PhaseResult& phase, uint32_t step);
 
 /// Prints everything to standard output.

@@ -19,7 +19,7 @@ bool begins_with(const std::string& text, const std::string& start) {
   return text.compare(0, start.size(), start) == 0;
 }
 
-// PCI identifiers of QEMU's controller, in whatever machine it is.
+// PCI identifiers of QEMU's controller in any machine.
 constexpr uint32_t red_hat = 0x1b36;
 constexpr uint32_t qemu_nvme = 0x0010;
 
@@ -86,12 +86,12 @@ void Target::check_writable(uint32_t wanted) const {
 
 std::string Target::loss() const {
   if (qemu != nullptr)
-    return qemu->process().running() ? "QEMU is gone: it does not answer any more"
+    return qemu->process().running() ? "QEMU is gone: it no longer responds"
                                      : "QEMU is gone: " + qemu->process().summary();
   if (model != nullptr) return "the controller is gone";
   if (shared == nullptr || !shared->removed())
-    return "the kernel wants the controller back, or has seen an error of it: see dmesg";
-  return "the drive was removed from the bus; what was stored to its doorbells since went nowhere: see dmesg";
+    return "the kernel requests the controller back or reported an error of it: see dmesg";
+  return "the drive was removed from the bus; later doorbell stores had no effect: see dmesg";
 }
 
 SeenDoorbells Target::seen_doorbells() const {

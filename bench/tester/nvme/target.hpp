@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The controller that a run works on: opened from what `--controller` says.
+/// @brief The controller that a run works on: opened according to `--controller`.
 
 #include <cstdint>
 #include <memory>
@@ -16,43 +16,43 @@
 
 namespace tester {
 
-/// Doorbells as the other side saw them; several stores between two looks count once there.
+/// Doorbells as observed by the other side; several stores between two polls count once.
 struct SeenDoorbells {
   uint64_t sq = 0;
   uint64_t cq = 0;
   bool split = false;  ///< false: `sq` counts both kinds
-  std::string source;  ///< who counted; empty: nobody, as with a drive's registers
+  std::string source;  ///< what counted; empty: nothing, as with a drive's registers
 };
 
 struct Target {
   std::string spec;
   std::string kind;           ///< "qemu", "emulated", "vfio" or "kernel-shared"
-  std::string heading;        ///< what figures of this controller are of, or are not
-  uint32_t nsid = 0;          ///< where `spec` names a namespace
-  std::string why_read_only;  ///< and the way out; empty: it may be written to
-  bool on_its_own = false;    ///< it needs none of this machine's processors to answer
-  /// Some kernels take registers away when a drive is removed while kernels ring its doorbells.
+  std::string heading;        ///< what figures of this controller do and do not measure
+  uint32_t nsid = 0;          ///< namespace named in `spec`, else 0
+  std::string why_read_only;  ///< reason and remedy; empty: writes are allowed
+  bool on_its_own = false;    ///< it needs none of this machine's processors to respond
+  /// Guards against unmapped registers when a drive is removed while kernels ring its doorbells.
   std::unique_ptr<xio::host::BusErrorGuard> guard;
   std::unique_ptr<xio::host::NvmeController> controller;
-  xio::host::QemuNvme* qemu = nullptr;              ///< where it is QEMU's; owned by `controller`
-  xio::host::KernelSharedNvme* shared = nullptr;    ///< where it is the kernel's, too; owned by `controller`
-  xio::emulation::NvmeController* model = nullptr;  ///< where it is the model; owned by `controller`
+  xio::host::QemuNvme* qemu = nullptr;              ///< set for QEMU's controller; owned by `controller`
+  xio::host::KernelSharedNvme* shared = nullptr;    ///< set if shared with the kernel; owned by `controller`
+  xio::emulation::NvmeController* model = nullptr;  ///< set for the model; owned by `controller`
 
   SeenDoorbells seen_doorbells() const;
-  /// What has become of a controller that is not alive any more, for people.
+  /// Message on the fate of a controller that is no longer alive.
   std::string loss() const;
-  /// Throws BadInput where blocks of namespace `wanted` must not be written; 0: of any.
+  /// Throws BadInput if blocks of namespace `wanted` must not be written; 0: any namespace.
   void check_writable(uint32_t wanted) const;
 };
 
-/// What `--controller` takes, for help and messages.
+/// Forms that `--controller` accepts, for help and messages.
 inline const char* const controller_forms =
     "qemu[:key=value,...], emulated[:key=value,...], vfio:BDF[,key=value,...] and /dev/nvmeN[,key=value,...]";
 
-/// Opens the controller. Throws CannotRun for kinds that this build does not offer, and host::Error for a description
-/// that is not understood or a controller that does not start.
-/// @param answer_ms         limit for the answer to one admin command
-/// @param all_command_sets  zoned and other namespaces too, where the controller offers them
+/// Opens the controller. Throws CannotRun for kinds that this build does not support, and host::Error for an invalid
+/// description or a controller that does not start.
+/// @param answer_ms         time limit of one admin command in milliseconds
+/// @param all_command_sets  also enable zoned and other command sets, if the controller supports them
 Target open_target(const std::string& spec, uint32_t answer_ms, bool all_command_sets = false);
 
 }  // namespace tester

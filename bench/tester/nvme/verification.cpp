@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t most_searched = uint64_t{1} << 26;  // blocks
 
-/// Finds out to which blocks contents belong, where they cannot tell themselves: by looking at all blocks once.
+/// Finds the blocks to which contents belong if the contents do not encode it: by one search over all blocks.
 void search_holders(const NvmePlan& plan, const std::vector<WrongBlock>& wrong, std::vector<BlockFault>& faults) {
   std::unordered_multimap<uint64_t, size_t> wanted;  // first word of the content to the fault
   for (size_t i = 0; i < wrong.size(); ++i) wanted.emplace(wrong[i].found[0], i);
@@ -25,7 +25,7 @@ void search_holders(const NvmePlan& plan, const std::vector<WrongBlock>& wrong, 
   }
 }
 
-/// The block whose content begins with these words, if there is one.
+/// The block whose content begins with these words, if any.
 std::optional<uint64_t> holder_of(const NvmePlan& plan, const uint64_t (&found)[2]) {
   const uint64_t lba = xio::pattern::address_of(plan.content.seed(), found[0], 0);
   if (lba >= plan.namespace_blocks) return std::nullopt;
@@ -63,7 +63,7 @@ std::string describe(const BlockFault& fault) {
     return block + " is damaged from byte " + std::to_string(fault.offset) + " on";
   if (fault.holder) return block + " holds the content of LBA " + std::to_string(*fault.holder);
   if (fault.zeros) return block + " holds zeros";
-  return block + " holds something else, from byte " + std::to_string(fault.offset) + " on";
+  return block + " holds unexpected data from byte " + std::to_string(fault.offset) + " on";
 }
 
 }  // namespace tester

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief From the blocks that differed to what went wrong: which blocks, and whose content they hold.
+/// @brief Analysis of blocks that differed: which blocks, and whose content they hold.
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace tester {
 
-/// One block of the namespace that did not hold what it should.
+/// A block of the namespace with wrong contents.
 struct BlockFault {
   uint64_t lba = 0;
   uint32_t offset = 0;             ///< first byte that differed
@@ -24,19 +24,19 @@ struct BlockFault {
 
 struct Verification {
   bool wanted = false;
-  std::string scope;               ///< what was verified, or why nothing was
+  std::string scope;               ///< what was verified, or why nothing was verified
   uint64_t expected = 0;           ///< blocks that should have been compared
-  uint64_t verified = 0;           ///< blocks that held what they should
+  uint64_t verified = 0;           ///< blocks with the expected contents
   uint64_t wrong = 0;              ///< comparisons that failed; a block that is read twice can fail twice
-  std::vector<BlockFault> faults;  ///< distinct blocks in order; not all of them where there are very many
+  std::vector<BlockFault> faults;  ///< distinct blocks in order; incomplete if there are very many
   bool complete = true;            ///< `faults` names every wrong block
 
-  /// Wanted, and there was not one block to compare.
+  /// Whether verification was requested but there was no block to compare.
   bool idle() const { return wanted && expected == 0; }
   bool failed() const { return idle() || (wanted && verified != expected); }
 };
 
-/// Looks up the wrong blocks of a phase. The places that `plan.pattern` can reach are searched for whose content it is.
+/// Analyses the wrong blocks of a phase. The owner of a content is searched among the places of `plan.pattern`.
 void explain(const NvmePlan& plan, const PhaseResult& result, Verification& verification);
 
 /// "LBA 7 holds the content of LBA 9".

@@ -2,10 +2,11 @@
 #pragma once
 
 /// @file
-/// @brief The workload kernel: every wave keeps a window of operations in flight on one queue, by the device API alone.
+/// @brief The workload kernel: every wave keeps a window of operations in flight on one queue, using only the device
+/// API.
 ///
-/// The window slides: as soon as a batch of places is free, in whatever order the operations ended, the next batch
-/// leaves. Each lane has a window, buffers and operations of its own, and waves take completions together.
+/// The window slides: as soon as a batch of places is free, in any order of completion, the next batch is submitted.
+/// Each lane has its own window, buffers and operations; the lanes of a wave poll together.
 
 #include "tester/nvme/counting_doorbell.hpp"
 #include "tester/nvme/slot_list.hpp"
@@ -58,13 +59,13 @@ class LaneWork : LaneBase<Queue, Telemetry> {
     return xio::arch::ballot(wave_, predicate) != 0;
   }
 
-  /// Those of `lanes` for which the predicate holds.
+  /// Mask of the `lanes` for which the predicate holds.
   XIO_DEVICE uint64_t some(uint64_t lanes, bool predicate) const {
     if constexpr (alone) return predicate;
     return xio::arch::ballot(lanes, predicate);
   }
 
-  /// The queue as these lanes use it together.
+  /// The queue, for joint use by `lanes`.
   XIO_DEVICE decltype(auto) queue_of([[maybe_unused]] uint64_t lanes) {
     if constexpr (alone) {
       return (queue_);
@@ -80,10 +81,10 @@ class LaneWork : LaneBase<Queue, Telemetry> {
 
   // Submission.
 
-  /// How many operations this lane submits now: a part of the wave's batch, or nothing while a batch does not fit.
+  /// Number of operations that this lane submits now: its part of the wave's batch, or 0 while a batch does not fit.
   XIO_DEVICE uint32_t share() const {
     const uint64_t to_come = stopping_ ? 0 : left_;
-    // Waiting for more room makes sense only where operations are left that do not fit now.
+    // Waiting for space is useful only if the remaining operations do not fit now.
     const bool more = to_come > free_.size;
     const uint32_t fitting = more ? free_.size : static_cast<uint32_t>(to_come);
     const uint32_t mine = stopping_ || lane_.gave_up ? 0 : staged_.size + fitting;
@@ -131,13 +132,13 @@ class LaneWork : LaneBase<Queue, Telemetry> {
     staged_.push_back(lane_.slots, place);
   }
 
-  /// One operation of each of `lanes`. False where the queue takes nothing now; the operation stays staged.
+  /// Submits one operation of each of `lanes`. Returns false if the queue is full; the operation stays staged.
   XIO_DEVICE_INLINE bool submit_one(uint64_t now, uint64_t lanes) {
     const uint32_t place = staged_.head;
     Slot& slot = lane_.slots[place];
     if (notified_) slot.ended = {0, 0};
     slot.started = phase_.coarse_timing ? now : xio::arch::clock();
-    // Where each kind of command has its own call, what depends on the kind is decided by the compiler.
+    // Separate calls let the compiler resolve what depends on the kind of command.
     if (phase_.direction == Direction::write) {
       send(slot, xio::nvme::write(slot.lba, phase_.pattern.blocks), lanes);
     } else {
@@ -165,7 +166,7 @@ class LaneWork : LaneBase<Queue, Telemetry> {
     }
   }
 
-  /// The commands of the operation may be more than the queue holds.
+  /// Submits an operation of several commands, which may exceed the queue's depth.
   XIO_COLD XIO_DEVICE void send_parts(Slot& slot, const xio::nvme::Command& command,
                                       const xio::nvme::ContiguousPages& pages, uint64_t lanes) {
     const xio::Deadline until{xio::arch::clock() + phase_.deadline_ticks};
@@ -174,14 +175,14 @@ class LaneWork : LaneBase<Queue, Telemetry> {
 
   // Completion.
 
-  /// Takes completions, and frees the places of operations that have ended.
+  /// Consumes completions and frees the places of completed operations.
   XIO_DEVICE bool complete(bool look_at_all) {
-    // One look takes at most one completion for each lane: what leaves next leaves together.
+    // A poll consumes at most one completion per lane; polling continues, so that the next submissions form one batch.
     uint32_t taken = 0;
     for (uint32_t more = 1; more != 0 && taken < Base::most_at_once; taken += more)
       more = queue_.drain(xio::Options().measure(telemetry_));
     SlotList ended;
-    // Others may have taken completions of this lane.
+    // Other lanes may have consumed completions of this lane.
     const bool found = in_flight_.size != 0 && find_ended(ended, look_at_all || taken != 0 || phase_.flush);
     while (const uint64_t lanes = some(wave_, ended.size != 0)) {
       if (ended.size != 0) finish(ended.pop_front(lane_.slots), lanes);
@@ -189,7 +190,7 @@ class LaneWork : LaneBase<Queue, Telemetry> {
     return taken != 0 || found;
   }
 
-  /// Puts operations that have ended into `ended`; a lane that is alone and compares no data is done with them at once.
+  /// Moves completed operations to `ended`; a lane with its own queue that compares no data finishes them immediately.
   XIO_DEVICE bool find_ended(SlotList& ended, bool look_at_all) {
     bool found = false;
     uint64_t now = phase_.coarse_timing ? xio::arch::clock() : 0;
@@ -200,13 +201,13 @@ class LaneWork : LaneBase<Queue, Telemetry> {
       const uint32_t next = slot.next;
       if (has_ended(slot)) {
         if (!phase_.coarse_timing) now = xio::arch::clock();
-        slot.started = now - slot.started;  // from here on: its latency
+        slot.started = now - slot.started;  // from now on its latency
         in_flight_.remove_after(lane_.slots, before, place);
         found = true;
         if (alone && !phase_.check) {
           finish(place, wave_);
         } else {
-          // Comparing would delay those behind.
+          // Comparing now would delay the operations behind.
           ended.push_back(lane_.slots, place);
         }
       } else {
@@ -218,14 +219,14 @@ class LaneWork : LaneBase<Queue, Telemetry> {
     return found;
   }
 
-  /// A token is remembered only for so many operations: where other waves, or parts of other operations, may come
-  /// between, the notification tells.
+  /// A token's outcome is kept for a limited number of operations. If other waves, or parts of other operations, may
+  /// come between, the notification is used instead.
   XIO_DEVICE bool has_ended(const Slot& slot) const {
     if (!notified_) return queue_.ended(slot.token);
     return xio::arch::observe<xio::arch::Scope::system>(&slot.ended.done) >= commands_;
   }
 
-  /// One operation of each of `lanes`.
+  /// Finishes one operation of each of `lanes`.
   XIO_DEVICE void finish(uint32_t place, uint64_t lanes) {
     Slot& slot = lane_.slots[place];
     xio::Status status;
@@ -239,7 +240,7 @@ class LaneWork : LaneBase<Queue, Telemetry> {
     const bool flushes = phase_.flush && status.is_ok();
     const uint64_t flushing = some(lanes, flushes);
     if (flushes) {
-      // The data is there after that: it belongs to the latency.
+      // The data is visible only after the flush: it counts towards the latency.
       const uint64_t begun = xio::arch::clock();
       status = queue_of(flushing).flush_inbound({begun + phase_.deadline_ticks});
       slot.started += xio::arch::clock() - begun;
@@ -272,7 +273,7 @@ class LaneWork : LaneBase<Queue, Telemetry> {
 
   const uint64_t wave_;
   SlotList free_;
-  SlotList staged_;     // taken, to be submitted
+  SlotList staged_;     // prepared, to be submitted
   SlotList in_flight_;  // in the order of submission
   bool notified_ = false;
 };
@@ -282,7 +283,7 @@ template <xio::Sharing S, class Doorbell, class Telemetry>
 XIO_DEVICE void workload(const Phase& phase) {
   const uint32_t number = xio::arch::block_index();
   Lane& lane = phase.lanes[uint64_t{number} * phase.lanes_per_queue + xio::arch::thread_index()];
-  // Doorbells are rung by flush() alone, once for each batch.
+  // Only flush() rings doorbells, once per batch.
   using Policy = xio::Policy<xio::Deferred<32768>>;
   using Queue = xio::nvme::Queue<S, Policy, CountingDoorbell<Doorbell>>;
   using NotifyingQueue = xio::nvme::Queue<S, xio::Policy<Policy, xio::Notify>, CountingDoorbell<Doorbell>>;

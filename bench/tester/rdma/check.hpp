@@ -2,19 +2,19 @@
 #pragma once
 
 /// @file
-/// @brief What the tester puts into messages: a function of the operation's number and a seed, so that data that was
-/// left behind, came twice or went to the wrong place is told from right data.
+/// @brief Contents of messages: a function of the operation's number and a seed, so that lost, duplicate and misplaced
+/// data is detected.
 
 #include "tester/nvme/block_content.hpp"
 
 namespace tester {
 
-/// @param to  has room for whole words
+/// @param to  buffer with space for whole words
 XIO_DEVICE void fill_message(const BlockContent& content, uint8_t* to, uint64_t number, uint32_t bytes) {
   content.fill(to, number, (bytes + 7) & ~7u);
 }
 
-/// Offset of the first 8 bytes that differ; `bytes` where none do.
+/// Offset of the first 8 bytes that differ; `bytes` if none do.
 XIO_DEVICE uint32_t message_difference(const BlockContent& content, const uint8_t* data, uint64_t number,
                                        uint32_t bytes) {
   const uint32_t whole = bytes & ~7u;

@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Queue pairs of emulated NICs in this process, for each provider (`Kit`: xio/host/emulation/rdma/kits.hpp).
+/// @brief Queue pairs of emulated NICs in this process, one provider per vendor (`Kit`:
+/// xio/host/emulation/rdma/kits.hpp).
 
 #include <xio/host/emulation/rdma/nic.hpp>
 
@@ -17,9 +18,9 @@ class EmulatedRdmaLink final : public RdmaLink {
  public:
   using Fabric = xio::emulation::RdmaFabric;
 
-  /// @param fabric  that it shares with other links of this process, whose queue pairs have other numbers
+  /// @param fabric  shared with other links of this process, whose queue pairs have other numbers
   /// @param first   number of the first queue pair on the fabric
-  /// @param memory  that the rings lie in
+  /// @param memory  memory for the rings
   explicit EmulatedRdmaLink(const RdmaLinkShape& shape, std::shared_ptr<Fabric> fabric = std::make_shared<Fabric>(),
                             uint32_t first = 0, const ExecutorMemory& memory = ExecutorMemory())
       : shape_(shape), memory_(memory), fabric_(std::move(fabric)) {
@@ -38,7 +39,7 @@ class EmulatedRdmaLink final : public RdmaLink {
 
   xio::rdma::QueuePairHandle queue(uint32_t number) override {
     xio::rdma::QueuePairHandle handle = for_executor(pair(number).handle(), memory_);
-    handle.signal_every = 0;  // the last operation of each batch, and no other
+    handle.signal_every = 0;  // only the last operation of each batch
     return handle;
   }
   xio::rdma::ReceiveQueueHandle receives(uint32_t number) override {
@@ -74,7 +75,7 @@ class EmulatedRdmaLink final : public RdmaLink {
     return all;
   }
 
-  /// For tests: makes the NIC misbehave.
+  /// For tests: injects faults of the NIC.
   xio::emulation::RdmaFaultPlan& faults(uint32_t number) { return pair(number).model().faults(); }
 
  private:
@@ -103,7 +104,7 @@ class EmulatedRdmaLink final : public RdmaLink {
   ExecutorMemory memory_;
   std::shared_ptr<Fabric> fabric_;
   std::vector<std::unique_ptr<Pair>> pairs_;
-  xio::emulation::RdmaNic nic_;  // ends first
+  xio::emulation::RdmaNic nic_;  // destroyed first
 };
 
 template <class Kit>
@@ -135,7 +136,7 @@ RdmaProvider emulated_provider() {
   provider.name = Kit::Vendor::name;
   provider.where = "emulated " + provider.name;
   provider.heading = "in-process model, not a NIC";
-  provider.described = provider.name + ", emulated: one thread of this process plays the NIC";
+  provider.described = provider.name + ", emulated: one thread of this process emulates the NIC";
   provider.seen_by = "seen by NIC";
   provider.max_inline = Kit::has_inline ? config.max_inline : 0;
   provider.spare_units = config.sq_units - Kit::depth(config);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What a lane of the RDMA workload takes note of: operations that failed, and data that is not as it should be.
+/// @brief Records of a lane of the RDMA workload: failed operations and wrong data.
 
 #include <xio/device/rdma/receive.hpp>
 
@@ -28,7 +28,7 @@ class RdmaJudge {
         entry = {status, 0, number};
         ++lane_.statuses_used;
       }
-      // The last entry takes what does not fit.
+      // The last entry counts all further statuses.
       if (entry.status == status || i + 1 == rdma_status_room) {
         ++entry.count;
         return;
@@ -36,7 +36,7 @@ class RdmaJudge {
     }
   }
 
-  /// Whether the completion on the receiving side says of operation `number` what it should.
+  /// Whether the completion on the receiving side matches operation `number`.
   XIO_DEVICE bool announced(uint64_t number, const xio::rdma::Received& received) const {
     if (phase_.immediate) {
       const uint32_t wanted = immediate_of(phase_.content, number);
@@ -52,8 +52,8 @@ class RdmaJudge {
     return true;
   }
 
-  /// Compares a place with the data that operation `number` has, and what is behind with what was there at first.
-  /// @param reported  operation to name where it differs
+  /// Compares a place with the data of operation `number`, and the bytes behind it with their initial value.
+  /// @param reported  operation to report a difference for
   XIO_DEVICE void compare(const uint8_t* data, uint64_t number, uint64_t reported) const {
     const uint32_t differs = message_difference(phase_.content, data, number, phase_.bytes);
     if (differs < phase_.bytes) {

@@ -22,11 +22,11 @@ void launch_rdma_requester(const xio::simt::Grid& grid, const RdmaPhase& phase) 
         grid, [](const RdmaPhase& one) { rdma_workload<Vendor, HasInline, Sharing::grid, Telemetry>(one); }, phase);
 }
 
-/// The waves of each queue pair; returns when the last one is done.
+/// Runs the waves of all queue pairs; returns when all have finished.
 template <class Vendor, bool HasInline>
 void launch_rdma_workload(const RdmaLinkShape& shape, const RdmaPhase& phase) {
   xio::simt::Grid grid = xio::simt::Grid::of_waves(shape.queues, shape.waves, shape.wave_size);
-  // All queue pairs are at work at the same time.
+  // All queue pairs run concurrently.
   grid.resident_waves = shape.queues * shape.waves;
   if (phase.side == RdmaSide::responder)
     xio::simt::launch(grid, [](const RdmaPhase& one) { rdma_responder<Vendor>(one); }, phase);

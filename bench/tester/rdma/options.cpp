@@ -47,12 +47,12 @@ void add_target(CLI::App& app, RdmaOptions& o) {
       ->group(group);
   add_number(app, "--port", o.port, 1, 65535, "TCP port by which they find each other (default 18520)")->group(group);
   add_number(app, "--connect-deadline", o.connect_ms, 1, 86400000,
-             "milliseconds that one waits for the other (default 30000)")
+             "milliseconds to wait for the other process (default 30000)")
       ->group(group);
 }
 
 void add_work(CLI::App& app, RdmaOptions& o) {
-  const std::string group = "What is done";
+  const std::string group = "Workload";
   add_choice<RdmaVerb>(app, "--op", o.verb,
                        {{"write", RdmaVerb::write},
                         {"read", RdmaVerb::read},
@@ -68,7 +68,7 @@ void add_work(CLI::App& app, RdmaOptions& o) {
       if (!value || *value > longest_transfer)
         throw CLI::ValidationError("--transfer-size", one + " is not accepted; bytes from 0 to " +
                                                           std::to_string(longest_transfer) +
-                                                          ", several of them with commas in between, are");
+                                                          ", or a comma-separated list of them, are");
       o.transfer_sizes.push_back(*value);
     }
   };
@@ -80,10 +80,10 @@ void add_work(CLI::App& app, RdmaOptions& o) {
              "operations with each transfer size, over all queue pairs together (default 1000)")
       ->group(group);
   add_number(app, "--runs", o.runs, 1, 1000,
-             "how often that is done, each time with another seed; rates are given over the runs (default 1)")
+             "repetitions, each with another seed; rates are given over the runs (default 1)")
       ->group(group);
-  app.add_flag("--infinite", o.infinite, "go on with the last transfer size until Ctrl-C")->group(group);
-  add_seconds(app, "--duration", o.duration, "go on with each transfer size for so many seconds")->group(group);
+  app.add_flag("--infinite", o.infinite, "repeat the last transfer size until Ctrl-C")->group(group);
+  add_seconds(app, "--duration", o.duration, "repeat each transfer size for this many seconds")->group(group);
 }
 
 void add_queues(CLI::App& app, RdmaOptions& o) {
@@ -91,7 +91,7 @@ void add_queues(CLI::App& app, RdmaOptions& o) {
   add_number(app, "--num-queues", o.num_queues, 1, 256, "queue pairs, all at work at the same time (default 1)")
       ->group(group);
   add_number(app, "--batch-size", o.batch_size, 0, rdma_most_depth,
-             "entries for one doorbell and one completion (default 1); 0: as many as there is room for; at most the "
+             "entries for one doorbell and one completion (default 1); 0: as many as fit; at most the "
              "depth")
       ->group(group);
   add_number(app, "--depth", o.depth, 1, rdma_most_depth,
@@ -105,13 +105,13 @@ void add_queues(CLI::App& app, RdmaOptions& o) {
              "entries of a completion queue (default: twice the send ring); rings are powers of two")
       ->group(group);
   add_number(app, "--inline-threshold", o.inline_threshold, 0, 65536,
-             "writes and sends of at most so many bytes carry their data in the entry (default 0: none)")
+             "writes and sends of at most this many bytes carry their data in the entry (default 0: none)")
       ->group(group);
   add_choice<bool>(app, "--queue-mem", o.vram, {{"host", false}, {"vram", true}},
-                   "where queues lie (default host); vram without a GPU is host memory")
+                   "where queues are placed (default host); vram without a GPU is host memory")
       ->group(group);
   add_number(app, "--memory-mode", o.memory_mode, 0, 15,
-             "what lies in GPU memory: 1 SQ, 2 CQ, 4 doorbell record, 8 data, added up (default 0); 8 is offered, and "
+             "in GPU memory: sum of 1 SQ, 2 CQ, 4 doorbell record, 8 data (default 0); 8 is offered, and "
              "needs a GPU")
       ->group(group);
 }
@@ -119,7 +119,7 @@ void add_queues(CLI::App& app, RdmaOptions& o) {
 void add_rest(CLI::App& app, RdmaOptions& o) {
   const std::string data = "Data";
   app.add_flag("--verify", o.verify, "build the data of every operation, and compare what arrived")->group(data);
-  add_number(app, "--seed", o.seed, 0, any_number, "of the data of the first run (default 1)")->group(data);
+  add_number(app, "--seed", o.seed, 0, any_number, "seed of the data of the first run (default 1)")->group(data);
   add_lfsr_seed(app, "--lfsr-seed", o.lfsr_seed,
                 "data of a 32-bit LFSR that starts from this seed and the operation's number")
       ->group(data);
@@ -134,9 +134,7 @@ void add_rest(CLI::App& app, RdmaOptions& o) {
   const std::string report = "Report";
   app.add_flag("--less-timing", o.less_timing, "read the clock for each batch instead of for each operation")
       ->group(report);
-  app.add_flag("--substep-timing", o.substep_timing,
-               "time posts, doorbells and looks for completions; on the CPU alone")
-      ->group(report);
+  app.add_flag("--substep-timing", o.substep_timing, "time posts, doorbells and polls; only on the CPU")->group(report);
   app.add_flag("--histogram", o.histogram, "print the distribution of the latencies")->group(report);
   add_json(app, o.json)->group(report);
   app.add_flag("--progress", o.progress, "a progress line on standard error even where that is no terminal")
@@ -169,29 +167,29 @@ CLI::App* add_rdma_command(CLI::App& app, RdmaOptions& options) {
 }
 
 void check(const RdmaOptions& o) {
-  if (o.write_imm && o.verb != RdmaVerb::write) throw BadInput("--write-imm is for --op write; leave one of them out");
+  if (o.write_imm && o.verb != RdmaVerb::write) throw BadInput("--write-imm is for --op write; omit one of them");
   if (o.infinite && o.duration > 0) throw BadInput("--infinite and --duration exclude each other; give one of them");
-  if (o.infinite && o.runs > 1) throw BadInput("--infinite is one run; leave --runs out");
+  if (o.infinite && o.runs > 1) throw BadInput("--infinite is one run; omit --runs");
   if (o.executor == Executor::gpu && o.device != rdma_emulated)
     throw CannotRun("--executor gpu: the doorbells of " + o.device +
                     " are calls of its driver, which a GPU cannot make; --executor host is offered");
   if (o.executor == Executor::gpu && o.substep_timing)
-    throw CannotRun("--substep-timing: kernels of rdma-ep time their steps on the CPU alone; give --executor host");
+    throw CannotRun("--substep-timing: kernels of rdma-ep time their steps only on the CPU; give --executor host");
   const std::string mode = "--memory-mode " + std::to_string(o.memory_mode) + ": ";
   if ((o.memory_mode & ~xio::memory_mode::data) != 0)
-    throw CannotRun(mode + "queues lie where the device's driver, or the model, puts them; 0 and 8 (data) are offered");
+    throw CannotRun(mode + "the device's driver or the model places queues; 0 and 8 (data) are offered");
   if (o.memory_mode != 0 && o.verify && o.device != rdma_emulated)
-    throw CannotRun(mode + "completions in host memory may be seen before data in GPU memory; leave --verify out");
+    throw CannotRun(mode + "completions in host memory may become visible before data in GPU memory; omit --verify");
   if (o.waves == 1 && o.wave_size == 1) return;
   const std::string lanes =
       o.waves != 1 ? "--waves " + std::to_string(o.waves) : "--wave-size " + std::to_string(o.wave_size);
   if (takes_receives(o))
     throw CannotRun(lanes +
-                    ": receives are taken in the order of the queue pair, which lanes that share it do not know; "
-                    "leave out " +
+                    ": receives are consumed in queue-pair order, which lanes that share the pair do not know; "
+                    "omit " +
                     (o.write_imm ? "--write-imm" : "--op send") + ", or give --num-queues");
   if (o.role != RdmaRole::alone)
-    throw CannotRun(lanes + ": of two processes, each drives a queue pair by one lane; --num-queues is offered");
+    throw CannotRun(lanes + ": with two processes, one lane drives each queue pair; --num-queues is offered");
 }
 
 }  // namespace tester

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What `xio-tester rdma-ep` was asked to do.
+/// @brief Options of `xio-tester rdma-ep`.
 
 #include <cstdint>
 #include <memory>
@@ -18,7 +18,7 @@
 
 namespace tester {
 
-constexpr uint32_t rdma_most_depth = 16384;  ///< of a send queue; vendors' indices have 16 bits
+constexpr uint32_t rdma_most_depth = 16384;  ///< largest send queue; vendors' indices have 16 bits
 
 constexpr const char* rdma_emulated = "emulated";  ///< --device
 constexpr uint16_t rdma_port = 18520;
@@ -33,7 +33,7 @@ struct RdmaOptions {
   bool loopback_given = false;  ///< either way
   RdmaVerb verb = RdmaVerb::write;
   bool write_imm = false;
-  std::vector<uint64_t> transfer_sizes;  ///< bytes; empty: those of the published tables
+  std::vector<uint64_t> transfer_sizes;  ///< bytes; empty: the sizes of the published tables
   uint64_t iterations = 1000;
   uint32_t runs = 1;
   bool infinite = false;
@@ -47,8 +47,8 @@ struct RdmaOptions {
   uint32_t inline_threshold = 0;
   bool vram = false;
   uint32_t memory_mode = 0;
-  std::shared_ptr<xio::host::GpuRuntime> gpu;  ///< for `memory_mode`, once it was looked for; else null
-  std::shared_ptr<GpuExecutor> executes;       ///< runs the kernels, once it was chosen; null: the CPU
+  std::shared_ptr<xio::host::GpuRuntime> gpu;  ///< for `memory_mode`, after it was looked up; else null
+  std::shared_ptr<GpuExecutor> executes;       ///< runs the kernels, after it was chosen; null: the CPU
 
   bool verify = false;
   uint64_t seed = 1;
@@ -57,13 +57,13 @@ struct RdmaOptions {
   bool server = false;
   bool client = false;
   std::string server_host;          ///< empty: 127.0.0.1
-  std::vector<std::string> listen;  ///< where the server listens; empty: for its own machine alone
+  std::vector<std::string> listen;  ///< addresses on which the server listens; empty: only for its own machine
   uint16_t port = rdma_port;
   uint32_t connect_ms = 30000;
-  RdmaRole role = RdmaRole::alone;  ///< what is done, by flags or by a launcher: see resolve_role()
-  bool launched = false;            ///< a launcher gave the role
+  RdmaRole role = RdmaRole::alone;  ///< role from flags or from a launcher: see resolve_role()
+  bool launched = false;            ///< a launcher determined the role
 
-  uint32_t waves = 1;  ///< that share a queue pair
+  uint32_t waves = 1;  ///< waves that share a queue pair
   uint32_t wave_size = 1;
   Executor executor = Executor::automatic;
   uint32_t gpu_number = 0;
@@ -75,16 +75,16 @@ struct RdmaOptions {
   bool progress = false;
 };
 
-/// Whether operations take receives, which arrive in the queue pair's order whoever posted them.
+/// Whether operations consume receives, which complete in the queue pair's order, whichever lane posted them.
 inline bool takes_receives(const RdmaOptions& o) { return o.write_imm || o.verb == RdmaVerb::send; }
 
 const char* name_of(RdmaVerb verb);
 const char* name_of(RdmaRole role);
 
-/// Adds the sub-command `rdma-ep`; its flags are stored in `options`, which outlives the parse.
+/// Adds the sub-command `rdma-ep`; its flags are stored in `options`, which must outlive the parse.
 CLI::App* add_rdma_command(CLI::App& app, RdmaOptions& options);
 
-/// Throws BadInput or CannotRun for what is wrong whatever the provider can do.
+/// Throws BadInput or CannotRun for options that are invalid for any provider.
 void check(const RdmaOptions& options);
 
 }  // namespace tester

@@ -9,7 +9,7 @@ namespace tester {
 
 namespace {
 
-constexpr uint64_t most_memory = uint64_t{1} << 33;  // of both sides together
+constexpr uint64_t most_memory = uint64_t{1} << 33;  // total of both sides
 constexpr uint64_t line = 64;
 
 std::string text(uint64_t number) { return std::to_string(number); }
@@ -38,18 +38,18 @@ void plan_depths(const RdmaOptions& o, RdmaPlan& plan) {
   plan.depth = o.depth != 0 ? o.depth : std::min(o.batch_size == 0 ? plan.sq_depth : usual_depth, plan.sq_depth);
   plan.window = plan.depth / plan.lanes;
   plan.depth = plan.window * plan.lanes;
-  // Lanes of a wave post together: a batch is whole rows of them.
+  // Lanes of a wave post together: a batch is a multiple of the wave size.
   plan.lane_batch = o.batch_size == 0 ? 0 : std::min(std::max(1u, o.batch_size / o.wave_size), plan.window);
   plan.batch = plan.lane_batch * o.wave_size;
 }
 
-/// Receives hold the requester back: see rdma_responder.hpp.
+/// Flow control of the requester by receives: see responder.hpp.
 void plan_flow(const RdmaOptions& o, RdmaPlan& plan) {
   plan.far_places = plan.window;
   if (o.role == RdmaRole::alone) return;
   plan.notices = o.verify && o.verb == RdmaVerb::write && !o.write_imm;
   if (!plan.notices && !o.write_imm && o.verb != RdmaVerb::send) return;
-  // What a receive lets through: one operation, or a batch of at most so many.
+  // Operations that a receive admits: one, or a batch of at most this size.
   const uint32_t step = !plan.notices ? 1 : plan.batch == 0 ? plan.depth : plan.batch;
   plan.receives = std::max(4u, 2 * plan.depth / step);
   plan.far_places = plan.depth + plan.receives * step;
@@ -63,13 +63,13 @@ void plan_rings(const RdmaOptions& o, const RdmaProvider& provider, RdmaPlan& pl
   shape.loopback = o.loopback;
   shape.remote = o.role != RdmaRole::alone;
   shape.inline_bytes = o.inline_threshold;
-  // At most one message for each operation, and it takes no more units.
+  // At most one message per operation, which occupies no more units than it.
   const uint32_t messages = plan.notices ? 2 : 1;
   shape.sq_units = power_of_two(messages * plan.sq_depth * plan.units + provider.spare_units);
   shape.units_in_flight = messages * plan.depth * plan.units;
-  // At twice the send ring the queue code acknowledges half a ring at once.
+  // With twice the send ring's size, the queue code acknowledges half a ring at a time.
   shape.cq_entries = o.cq_depth != 0 ? power_of_two(o.cq_depth) : 2 * shape.sq_units;
-  // A failure ends every operation in flight with an entry of its own.
+  // A failure completes every operation in flight with its own entry.
   if (shape.cq_entries <= shape.units_in_flight)
     throw BadInput("--cq-depth " + text(o.cq_depth) + " is less than what may be in flight; at least " +
                    text(shape.units_in_flight + 1) + " is accepted for " + text(plan.depth) + " operations");
@@ -90,7 +90,7 @@ RdmaPlan make_plan(const RdmaOptions& options, const RdmaProvider& provider, uin
                    (provider.max_inline == 0 ? " hold no data; 0 is accepted"
                                              : " hold less; 0 to " + text(provider.max_inline) + " is accepted"));
   if (options.verb == RdmaVerb::fetch_add && bytes != xio::rdma::atomic_bytes)
-    throw BadInput("--transfer-size " + text(bytes) + ": fetch-add is of 8 bytes; leave it out");
+    throw BadInput("--transfer-size " + text(bytes) + ": fetch-add transfers 8 bytes; omit it");
   RdmaPlan plan;
   plan.bytes = static_cast<uint32_t>(bytes);
   const bool carries = options.verb == RdmaVerb::write || options.verb == RdmaVerb::send;
@@ -99,7 +99,7 @@ RdmaPlan make_plan(const RdmaOptions& options, const RdmaProvider& provider, uin
   plan_flow(options, plan);
   plan.units = provider.units(options.verb, options.write_imm, plan.bytes, plan.inline_data);
   plan_rings(options, provider, plan);
-  // What lies behind the data of an operation is looked at, too.
+  // The bytes behind the data of an operation are also checked.
   plan.place_bytes = (bytes + line - 1) / line * line + line;
   const uint64_t credits = plan.receives == 0 ? 0 : rdma_credit_bytes * options.num_queues;
   plan.near_credits = plan.place_bytes * plan.depth * options.num_queues;

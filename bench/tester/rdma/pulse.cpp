@@ -60,12 +60,12 @@ void RdmaPulse::run() {
   }
 }
 
-/// One beat; true where both sides have finished.
+/// Exchanges one beat; returns true if both sides have finished.
 bool RdmaPulse::swap() {
   if (Interrupt::requested()) raise(stop_);
   bool finished = false;
   const std::string mine = message(finished);
-  // Both see the same two messages, so that both beat equally often.
+  // Both sides see the same two messages, so both send the same number of beats.
   return take(exchange_.trade(mine)) && finished;
 }
 
@@ -82,14 +82,14 @@ std::string RdmaPulse::message(bool& finished) {
 bool RdmaPulse::take(const std::string& theirs) {
   Beat beat{};
   if (theirs.size() != sizeof beat + totals_.size() * sizeof(RdmaTotals))
-    throw xio::host::Error("the other side speaks of another run; do both sides run the same version?");
+    throw xio::host::Error("the other side reports a different run; do both sides run the same version?");
   std::memcpy(&beat, theirs.data(), sizeof beat);
   if (beat.stop != 0) {
     peer_interrupted_ = true;
     raise(stop_);
   }
   if (beat.finished == 0) return false;
-  // Written once: the kernel may be reading them.
+  // Written once: the kernel may read them concurrently.
   if (__atomic_load_n(&peer_done_, __ATOMIC_RELAXED) == 0) {
     std::memcpy(static_cast<void*>(totals_.data()), theirs.data() + sizeof beat, totals_.size() * sizeof(RdmaTotals));
     raise(peer_done_);

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief What two nodes tell each other while their kernels run: that they are there, that the user wants to stop, and
-/// in the end how far the requester came.
+/// @brief Exchange between two nodes while their kernels run: liveness, stop requests, and finally the requester's
+/// totals.
 
 #include <condition_variable>
 #include <cstdint>
@@ -18,30 +18,31 @@
 
 namespace tester {
 
-/// A thread that swaps a few bytes with the other side several times a second, for as long as a run lasts. The words
-/// that kernels look at are its.
+/// A thread that exchanges a few bytes with the other side several times a second during a run. It owns the words that
+/// kernels poll.
 class RdmaPulse {
  public:
-  /// @param exchange  nobody else uses it meanwhile
-  /// @param queues    queue pairs
+  /// @param exchange  used exclusively by this object
+  /// @param queues    number of queue pairs
   RdmaPulse(xio::host::Exchange& exchange, size_t queues);
-  /// Where finish() was not called, the other side hears nothing more.
+  /// Without a call of finish(), the other side gets no further messages.
   ~RdmaPulse();
   RdmaPulse(const RdmaPulse&) = delete;
   RdmaPulse& operator=(const RdmaPulse&) = delete;
 
-  /// Becomes 1 when a user wants to stop, here or there, or the other side is gone.
+  /// Becomes 1 when a stop is requested on either side, or the other side is gone.
   const uint32_t* stop() const { return &stop_; }
-  /// Becomes 1 when the other side's kernel has ended; `totals` are there then.
+  /// Becomes 1 when the other side's kernel has ended; totals() are valid then.
   const uint32_t* peer_done() const { return &peer_done_; }
   /// Becomes 1 when the other side is gone.
   const uint32_t* abandoned() const { return &abandoned_; }
   const RdmaTotals* totals() const { return totals_.data(); }
 
-  /// This side's kernel has ended: returns when the other side's has too. Throws host::Error where it is gone.
-  /// @param mine  one for each queue pair; of the requester
+  /// Reports that this side's kernel has ended; returns when the other side's has, too. Throws host::Error if that side
+  /// is gone.
+  /// @param mine  requester: totals, one per queue pair
   void finish(const std::vector<RdmaTotals>& mine);
-  /// Whether a user wanted to stop, on the other side; to be asked after finish().
+  /// Whether a stop was requested on the other side. @pre finish() was called.
   bool peer_interrupted() const { return peer_interrupted_; }
 
  private:

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Rings of emulated NICs in memory that the executor reaches, and their handles with the executor's addresses.
+/// @brief Rings of emulated NICs in memory that the executor can access, and handles with the executor's addresses.
 
 #include <xio/device/rdma/handle.hpp>
 #include <xio/host/emulation/memory_source.hpp>
@@ -11,7 +11,7 @@
 
 namespace tester {
 
-/// Where rings come from; they are kept as long as `memory` is.
+/// Allocator of rings, which live as long as `memory`.
 inline xio::emulation::MemorySource ring_memory(const ExecutorMemory& memory) {
   if (!memory.gpu()) return xio::emulation::heap_memory();
   const auto allocate = [memory](size_t bytes, size_t) -> void* {
@@ -23,7 +23,7 @@ inline xio::emulation::MemorySource ring_memory(const ExecutorMemory& memory) {
   return {allocate, [](void*) {}};
 }
 
-/// Makes addresses of the CPU those of the executor.
+/// Converts CPU addresses to the executor's addresses.
 template <class... T>
 void to_executor(const ExecutorMemory& memory, T*&... addresses) {
   const auto translated = [&memory](auto* cpu) {

@@ -2,13 +2,12 @@
 #pragma once
 
 /// @file
-/// @brief The kernel of the other one of two nodes: one thread for each queue pair posts receives, and checks what
-/// arrived.
+/// @brief The responder kernel of two nodes: one thread per queue pair posts receives and checks the data received.
 ///
-/// Receives are what holds the requester back: it sends no more than were posted, of which the responder tells it by
-/// writing their number to its memory. Each stands for an operation, or for a batch where a message closes it, and is
-/// posted again only when what it brought was checked. The responder's memory has places for all operations that the
-/// receives let through and for those in flight behind them, so that nothing is overwritten before it was looked at.
+/// Receives provide flow control: the requester sends no more messages than receives were posted, whose number the
+/// responder writes to the requester's memory. Each receive admits one operation, or a batch if messages close batches,
+/// and is posted again only after its data was checked. The responder's memory has places for all operations that the
+/// receives admit and for the operations in flight behind them, so that no data is overwritten before it was checked.
 
 #include <xio/device/rdma/queue_pair.hpp>
 #include <xio/device/rdma/receive.hpp>
@@ -55,7 +54,7 @@ class RdmaResponderWork {
 
   XIO_DEVICE void post() {
     for (; lane_.messages - lane_.taken < phase_.receives && !over_; ++lane_.messages) {
-      // Writes with immediate data take a receive, but not its memory.
+      // Writes with immediate data consume a receive, but not its memory.
       const bool has_memory = phase_.verb == RdmaVerb::send && phase_.bytes != 0;
       xio::Token& token = lane_.slots[lane_.messages % phase_.receives].receive;
       token = has_memory ? receives_.post(phase_.receiving.at(place(lane_.messages), phase_.bytes), until())
@@ -64,12 +63,12 @@ class RdmaResponderWork {
     }
   }
 
-  /// Tells the requester how many receives there are, whenever half of them are news to it.
+  /// Writes the number of receives to the requester when half of them are new.
   XIO_DEVICE void tell() {
     if (over_ || lane_.messages - told_ < (phase_.receives + 1) / 2 || phase_.receives == 0) return;
     const uint64_t offset = xio::arch::block_index() * rdma_credit_bytes;
     auto* const word = reinterpret_cast<uint64_t*>(phase_.far + phase_.far_credits + offset);
-    // The last message may still be under way: then it brings this number already.
+    // The last message may still be in flight: then it may already carry this number.
     xio::arch::store<xio::arch::Scope::system>(word, lane_.messages);
     const xio::Token token = queue_.put(phase_.remote.at(phase_.near_credits + offset, sizeof *word),
                                         phase_.receiving.at(phase_.far_credits + offset, sizeof *word), until());
@@ -78,7 +77,7 @@ class RdmaResponderWork {
     told_ = lane_.messages;
   }
 
-  /// Whether anything has arrived.
+  /// Processes a completed receive; returns whether there was one.
   XIO_DEVICE bool take() {
     if (lane_.taken == lane_.messages || over_) return false;
     const xio::rdma::Received received = receives_.test(lane_.slots[lane_.taken % phase_.receives].receive);
@@ -91,14 +90,15 @@ class RdmaResponderWork {
     if (phase_.notices) {
       for (uint32_t i = 0; i < received.immediate; ++i) look_at(received, arrived_);
     } else {
-      // A receive of an earlier run has memory of its own; writes begin anew with each run.
+      // Sends arrive in the memory of their receive, posted possibly in an earlier run; writes start anew with each
+      // run.
       look_at(received, phase_.verb == RdmaVerb::send ? lane_.taken : arrived_);
     }
     ++lane_.taken;
     return true;
   }
 
-  /// The next operation has arrived, with data in the place of `index`.
+  /// Checks the next operation that arrived, whose data is in the place of `index`.
   XIO_DEVICE void look_at(const xio::rdma::Received& received, uint64_t index) {
     const uint64_t operation = number(arrived_++);
     if (!phase_.check) return;
@@ -124,7 +124,7 @@ class RdmaResponderWork {
       over_ = true;
       return;
     }
-    // What the requester saw completed has been here for some time.
+    // Operations that the requester saw completed must arrive within the deadline.
     const uint64_t now = xio::arch::clock();
     if (known_since_ == 0) known_since_ = now;
     if (now - known_since_ <= phase_.deadline_ticks) return;
@@ -133,7 +133,7 @@ class RdmaResponderWork {
   }
 
   XIO_DEVICE void leave() {
-    // The requester's memory is there until this side has ended too.
+    // The requester's memory exists until this side has ended, too.
     const bool abandoned = xio::arch::load<xio::arch::Scope::system>(phase_.abandoned) != 0;
     if (last_message_.submitted() && !abandoned) {
       const xio::Status status = queue_.wait(last_message_, until());
@@ -155,9 +155,9 @@ class RdmaResponderWork {
   Queue queue_;
   Receives receives_;
   xio::Token last_message_;
-  uint64_t arrived_ = 0;      // operations
-  uint64_t told_ = 0;         // receives that the requester knows of
-  uint64_t known_since_ = 0;  // tick at which the totals were there first
+  uint64_t arrived_ = 0;      // operations that have arrived
+  uint64_t told_ = 0;         // receives announced to the requester
+  uint64_t known_since_ = 0;  // tick at which the totals were first available
   bool over_ = false;
 };
 

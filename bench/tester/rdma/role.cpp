@@ -39,20 +39,21 @@ void resolve_role(RdmaOptions& o, const std::optional<Launcher>& launcher) {
   if (o.role == RdmaRole::alone && launched && !wants_to_be_alone(o)) take_role_of(*launcher, o);
   if (o.role == RdmaRole::alone) {
     if (!o.server_host.empty())
-      throw BadInput("--server-host says where --client finds the server; give --client too, or leave it out");
-    if (!o.listen.empty()) throw BadInput("--listen says where --server listens; give --server too, or leave it out");
+      throw BadInput("--server-host specifies where --client finds the server; give --client too, or omit it");
+    if (!o.listen.empty()) throw BadInput("--listen specifies where --server listens; give --server too, or omit it");
     return;
   }
   if (o.loopback_given)
-    throw BadInput(std::string(o.loopback ? "--loopback" : "--no-loopback") +
-                   " is for one process; leave it out with " + (o.role == RdmaRole::server ? "--server" : "--client"));
+    throw BadInput(std::string(o.loopback ? "--loopback" : "--no-loopback") + " is for one process; omit it with " +
+                   (o.role == RdmaRole::server ? "--server" : "--client"));
   if (o.server && !o.server_host.empty())
-    throw BadInput("--server-host is for --client; --listen says where the server listens");
-  if (o.client && !o.listen.empty()) throw BadInput("--listen is for --server; --server-host says where to find it");
+    throw BadInput("--server-host is for --client; --listen specifies where the server listens");
+  if (o.client && !o.listen.empty())
+    throw BadInput("--listen is for --server; --server-host specifies where to find it");
   if (o.device == rdma_emulated)
     throw BadInput(
-        "--device emulated: emulated NICs are connected within one process alone; give both processes a verbs device, "
-        "or leave out --server and --client and start one process");
+        "--device emulated: emulated NICs are connected only within one process; give both processes a verbs device, "
+        "or omit --server and --client and start one process");
   if (o.server_host.empty()) o.server_host = "127.0.0.1";
 }
 

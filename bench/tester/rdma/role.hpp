@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Whether a run of rdma-ep is one process or one of two, by its flags or by its launcher; and what both
-/// processes have to agree on.
+/// @brief Role of an rdma-ep process, alone or one of two, from its flags or its launcher; and the options on which
+/// both processes must agree.
 
 #include <optional>
 #include <string>
@@ -13,17 +13,16 @@
 
 namespace tester {
 
-/// Fills in the role, and the host of the server. A launcher counts where no flag says what this process is.
-/// Throws BadInput.
+/// Sets the role and the server's host. A launcher is considered only if no flag determines the role. Throws BadInput.
 void resolve_role(RdmaOptions& options, const std::optional<Launcher>& launcher);
 
-/// Every flag that both processes must have been given alike, with its value, one in each line.
+/// All flags that must be equal in both processes, with their values, one per line.
 std::string agreement_of(const RdmaOptions& options);
 
-/// Whether somebody who says this is an rdma-ep, of whatever version and flags.
+/// Whether the text comes from an rdma-ep of any version and flags.
 bool is_agreement(const std::string& text);
 
-/// Throws BadInput, which names the flag, where two agreements differ.
+/// Throws BadInput, naming the flag, if two agreements differ.
 void require_agreement(const std::string& mine, const std::string& theirs);
 
 }  // namespace tester

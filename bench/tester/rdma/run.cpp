@@ -27,7 +27,7 @@ std::string trouble_of(const RdmaOptions& options, const RdmaResult& result) {
     return "the other side of the queues found " + std::to_string(result.seen.violations.size()) +
            " violations, the first of them: " + result.seen.violations.front();
   if (result.gave_up)
-    return "operations did not end within " + std::to_string(options.deadline_ms) + " ms (--deadline)";
+    return "operations did not complete within " + std::to_string(options.deadline_ms) + " ms (--deadline)";
   return result.failed != 0 ? "a queue pair is in error" : "";
 }
 
@@ -39,14 +39,14 @@ RdmaProvider choose_provider(RdmaOptions& options) {
   RdmaProvider provider = verbs_provider(options.device);
   if (!options.provider.empty() && options.provider != provider.name)
     throw BadInput("--provider " + options.provider + ": " + options.device + " is a device of " + provider.name +
-                   "; leave it out, or give --device " + rdma_emulated);
+                   "; omit it, or give --device " + rdma_emulated);
   options.provider = provider.name;
   return provider;
 }
 
 namespace {
 
-/// For one of two processes, which a model cannot serve: the nearest verbs device, where none is named.
+/// For one of two processes, for which emulated NICs are unsuitable: chooses the nearest verbs device if none is given.
 void choose_device(const std::optional<Launcher>& launcher, RdmaOptions& options) {
   const bool launched = launcher && launcher->size > 1 && !options.loopback_given;
   if (options.device_given || !(options.server || options.client || launched)) return;
@@ -61,14 +61,14 @@ void choose_device(const std::optional<Launcher>& launcher, RdmaOptions& options
 void choose_processor(RdmaOptions& options) {
   const bool asked = options.executor == Executor::gpu;
   if (options.executor == Executor::host || options.device != rdma_emulated) return;
-  // Completions in host memory may be seen before data in the GPU's.
+  // Completions in host memory may become visible before data in GPU memory.
   const bool early = options.memory_mode != 0 && options.verify;
   if ((early || options.substep_timing) && !asked) return;
   const ChosenExecutor chosen = choose_executor(options.executor, options.gpu_number);
   if (!chosen.gpu) return;
   if (early)
     throw CannotRun("--memory-mode " + std::to_string(options.memory_mode) +
-                    ": a GPU may see completions in host memory before data in its own; leave --verify out");
+                    ": completions in host memory may become visible before data in GPU memory; omit --verify");
   if (!asked && !lanes_fit(chosen.gpu->wave_size(), options.waves, options.wave_size)) return;
   check_lanes(chosen.gpu->wave_size(), options.waves, options.wave_size);
   options.executes = std::make_shared<GpuExecutor>(chosen.gpu, KernelImage::rdma);
@@ -76,14 +76,14 @@ void choose_processor(RdmaOptions& options) {
 
 namespace {
 
-/// Adds results until one says that there is no point in going on.
+/// Adds results until one of them rules out further runs.
 void measure_all(const std::vector<RdmaPlan>& plans, RdmaSession* session, RdmaReport& report) {
   for (const RdmaPlan& plan : plans) {
     const bool last = &plan == &plans.back();
     report.results.push_back(session != nullptr ? session->measure(*report.provider, plan, last)
                                                 : measure(*report.options, *report.provider, plan, last));
     report.trouble = trouble_of(*report.options, report.results.back());
-    // Both nodes must come to the same end: what one of them alone knows does not count.
+    // Both nodes must end in the same way: only state known to both counts.
     report.interrupted = session != nullptr ? session->interrupted() : Interrupt::requested();
     report.interrupted_there = session != nullptr && session->interrupted_there();
     if (!report.trouble.empty() || report.interrupted) return;
@@ -115,17 +115,17 @@ int run_rdma(const RdmaOptions& given) {
   choose_device(launcher, options);
   resolve_role(options, launcher);
   check(options);
-  // A launcher gives both processes the same file.
+  // A launcher passes the same file name to both processes.
   if (options.launched && options.role == RdmaRole::server) options.json.clear();
   check_json_file(options.json);
   choose_processor(options);
   options.gpu = gpu_for_mode(options.memory_mode, options.executes ? options.executes->gpu() : nullptr);
   const RdmaProvider provider = choose_provider(options);
-  // The client of this machine looks for it at 127.0.0.1.
+  // A client on this machine connects to 127.0.0.1.
   if (options.listen.empty() && !provider.address.empty()) options.listen = {provider.address, "127.0.0.1"};
   std::vector<RdmaPlan> plans;
   for (const uint64_t bytes : transfer_sizes(options)) plans.push_back(make_plan(options, provider, bytes));
-  // Before there is a run to report of, Ctrl-C ends the program.
+  // Until a run can be reported, Ctrl-C ends the program.
   std::optional<RdmaSession> session;
   if (options.role != RdmaRole::alone) session.emplace(options);
   const Interrupt interrupt;

@@ -12,29 +12,29 @@
 
 namespace tester {
 
-/// Everything that a run came to; the tables and the JSON file say the same.
+/// All results of a run, for the tables and the JSON file.
 struct RdmaReport {
   const RdmaOptions* options = nullptr;
   const RdmaProvider* provider = nullptr;
-  std::vector<RdmaResult> results;  ///< one for each transfer size
+  std::vector<RdmaResult> results;  ///< one per transfer size
   bool interrupted = false;
-  bool interrupted_there = false;  ///< on the other one of two nodes
-  std::string trouble;             ///< why the run ended early, or what the NIC complained of; empty where nothing was
+  bool interrupted_there = false;  ///< on the other of two nodes
+  std::string trouble;             ///< why the run ended early, or a violation reported by the NIC; empty if neither
 
   uint64_t wrong() const;
-  /// --verify was given, and of one transfer size not one operation was compared.
+  /// Whether --verify was given but no operation of some transfer size was compared.
   bool verified_nothing() const;
   int exit_status() const;
 };
 
-/// The provider that was asked for, or the device's, whose name is left in the options. Throws BadInput and CannotRun.
+/// The requested provider, or the device's, whose name is stored in the options. Throws BadInput and CannotRun.
 RdmaProvider choose_provider(RdmaOptions& options);
 
-/// Puts the GPU that runs the kernels into the options, where one is wanted: what it cannot run stays with the CPU
-/// unless it was asked for. Throws CannotRun.
+/// Stores the GPU that runs the kernels in the options, if one is wanted. The CPU runs what it cannot run, unless the
+/// GPU was requested explicitly. Throws CannotRun.
 void choose_processor(RdmaOptions& options);
 
-/// What went wrong with one transfer size beyond single operations; empty where nothing did.
+/// Error of one transfer size beyond single operations; empty if there was none.
 std::string trouble_of(const RdmaOptions& options, const RdmaResult& result);
 
 /// Runs and reports; returns the exit status. Throws BadInput, CannotRun, Failed and host::Error.
@@ -43,10 +43,10 @@ int run_rdma(const RdmaOptions& given);
 /// Prints everything to standard output.
 void print_tables(const RdmaReport& report);
 
-/// Writes the JSON file, where one was asked for.
+/// Writes the JSON file, if requested.
 void write_json(const RdmaReport& report);
 
-/// Least, mean, deviation and most of one figure of the runs.
+/// Minimum, mean, deviation and maximum of one figure over the runs.
 struct Spread {
   double least = 0;
   double mean = 0;
@@ -55,17 +55,17 @@ struct Spread {
 };
 Spread spread(const RdmaResult& result, double RdmaRun::* figure);
 
-/// What --substep-timing shows.
+/// A step shown by --substep-timing.
 struct RdmaStep {
   xio::telemetry::Step step;
-  const char* id;     ///< in JSON
-  const char* title;  ///< in tables
+  const char* id;     ///< name in JSON
+  const char* title;  ///< title in tables
 };
 constexpr RdmaStep rdma_steps[] = {{xio::telemetry::Step::enqueue, "post", "post"},
                                    {xio::telemetry::Step::sq_doorbell, "sq_doorbell", "SQ doorbell"},
                                    {xio::telemetry::Step::cq_poll, "cq_poll", "CQ poll"}};
 
-/// Name of a status, with the device's own number where it answered.
+/// Name of a status, with the device's status number if it reported one.
 std::string rdma_status_text(xio::Status status);
 
 }  // namespace tester

@@ -16,7 +16,7 @@ namespace tester {
 
 namespace {
 
-constexpr uint32_t wrong_room = 64;  // that a lane remembers
+constexpr uint32_t wrong_room = 64;  // wrong data that a lane records
 constexpr size_t most_texts = 32;
 
 void add(std::vector<RdmaStatusCount>& all, const RdmaStatusCount& one) {
@@ -71,7 +71,7 @@ RdmaRunner::RdmaRunner(const RdmaOptions& options, const RdmaPlan& plan, bool re
   phase_.deadline_ticks = uint64_t{options.deadline_ms} * (memory.executor.clock_hz() / 1000);
   if (repeat && options.duration > 0)
     phase_.duration_ticks = static_cast<uint64_t>(options.duration * static_cast<double>(memory.executor.clock_hz()));
-  // A GPU does not reach the word that signals set.
+  // A GPU cannot access the word that signal handlers set.
   phase_.stop = options.executes ? stop_.executor() : Interrupt::word();
 }
 
@@ -88,7 +88,7 @@ void RdmaRunner::prepare() {
   for (uint32_t i = 0; i < lanes_.size(); ++i) {
     RdmaLane& lane = lanes_[i];
     progress_[i] = 0;
-    // Receives that one run has left behind are the next one's.
+    // Receives left over from a run are used by the next one.
     const uint64_t messages = lane.messages;
     const uint64_t taken = lane.taken;
     lane = RdmaLane{};
@@ -106,11 +106,11 @@ void RdmaRunner::prepare() {
   }
 }
 
-/// What operations find on the other side.
+/// Fills the other side's memory with the values that operations expect.
 void RdmaRunner::fill_places(const RdmaLane& lane) const {
   if (options_.verb == RdmaVerb::fetch_add)
     std::fill_n(memory_.far.data() + lane.far_offset, xio::rdma::atomic_bytes, uint8_t{0});
-  // In one process, reads find what was stored for each of them.
+  // In one process, the data of each read is stored before it.
   if (phase_.side != RdmaSide::responder || options_.verb != RdmaVerb::read || !phase_.check) return;
   for (uint64_t i = 0; i < plan_.far_places; ++i) {
     uint8_t* const place = memory_.far.data() + lane.far_offset + i * plan_.place_bytes;
@@ -125,7 +125,7 @@ std::vector<RdmaTotals> RdmaRunner::totals() const {
   return all;
 }
 
-/// Where nothing is received, there is nothing for a kernel to do before the requester has ended.
+/// Waits for the end of the requester, without a kernel: used if nothing is received.
 void RdmaRunner::wait_for_requester() const {
   const auto is_set = [](const uint32_t* word) { return xio::arch::load<xio::arch::Scope::system>(word) != 0; };
   xio::host::Backoff backoff(std::chrono::microseconds(200), std::chrono::milliseconds(2));
@@ -218,8 +218,8 @@ RdmaData::RdmaData(uint64_t bytes, const ExecutorMemory& executor, const std::sh
     placed_ =
         xio::host::allocate_for(xio::host::MemoryAllocator(gpu), xio::memory_mode::data, xio::memory_mode::data, bytes);
     if (placed_.cpu() == nullptr)
-      throw CannotRun(std::string("--memory-mode 8: the CPU does not reach the memory of this GPU, and ") +
-                      (on_gpu_ ? "it plays the NIC" : "--executor host needs it to"));
+      throw CannotRun(std::string("--memory-mode 8: the CPU cannot access this GPU's memory, and ") +
+                      (on_gpu_ ? "it emulates the NIC" : "--executor host needs it to"));
   } else if (on_gpu_) {
     placed_ = xio::host::MemoryAllocator(executor.gpu()).allocate(xio::host::MemoryKind::host_coherent, bytes);
   }
@@ -281,7 +281,7 @@ std::string describe(const RdmaWrong& wrong, const BlockContent& content) {
     case RdmaFaultKind::length: return instead("a message of length");
     case RdmaFaultKind::sum: return instead("the sum was");
     case RdmaFaultKind::behind:
-      return operation + ": what lies behind the data changed, at byte " + std::to_string(wrong.offset);
+      return operation + ": memory after the data changed, at byte " + std::to_string(wrong.offset);
     case RdmaFaultKind::content: break;
   }
   if (wrong.offset == 0 && !content.is_lfsr()) {
@@ -289,7 +289,7 @@ std::string describe(const RdmaWrong& wrong, const BlockContent& content) {
     if (content.word(holder, 1) == wrong.found[1])
       return operation + " holds the data of operation " + std::to_string(holder);
   }
-  return operation + " holds something else, from byte " + std::to_string(wrong.offset) + " on";
+  return operation + " holds unexpected data from byte " + std::to_string(wrong.offset) + " on";
 }
 
 }  // namespace tester

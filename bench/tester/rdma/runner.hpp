@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Runs the RDMA workload on a link, once or several times, and sums up what the lanes did.
+/// @brief Runs the RDMA workload on a link, once or several times, and sums the lanes' results.
 
 #include <string>
 #include <vector>
@@ -39,23 +39,23 @@ struct RdmaResult {
   uint64_t received = 0;
   uint64_t checked = 0;
   uint64_t wrong_count = 0;
-  uint64_t doorbells = 0;  ///< of the send queues
+  uint64_t doorbells = 0;  ///< doorbells of the send queues
   double seconds = 0;
   RdmaSeen seen;
   xio::telemetry::Steps steps;  ///< in ticks of the executor's clock
-  double tick_ns = 1;           ///< their length
+  double tick_ns = 1;           ///< length of a tick
   xio::arch::OperationCounts counts;
   Usage usage;
   std::vector<RdmaStatusCount> statuses;
-  std::vector<std::string> wrong;  ///< what was not as it should be, for people; not all of it where that is much
+  std::vector<std::string> wrong;  ///< descriptions of wrong data; incomplete if there are many
   bool repeated = false;
   bool gave_up = false;
-  std::string lost;  ///< two nodes: why the other side is not there any more; empty where it is
+  std::string lost;  ///< two nodes: why the other side was lost; empty if it was not
 
-  /// Share of one operation; 0 where there was none.
+  /// `what` per operation; 0 if there was none.
   double per_operation(uint64_t what) const { return share(what, completed + failed); }
   double per_batch(uint64_t what) const { return share(what, batches); }
-  /// Nanoseconds of each operation.
+  /// Nanoseconds of a step per operation.
   double step_ns(xio::telemetry::Step step) const {
     return per_operation(steps.ticks[static_cast<uint32_t>(step)]) * tick_ns;
   }
@@ -66,16 +66,16 @@ struct RdmaResult {
   }
 };
 
-/// Data of one side: in host memory, or in a GPU's.
+/// Data of one side, in host or GPU memory.
 class RdmaData {
  public:
-  /// @param executor  what runs the kernels
-  /// @param gpu       null: host memory. Throws CannotRun where the CPU does not reach the GPU's memory.
+  /// @param executor  memory of the processor that runs the kernels
+  /// @param gpu       null: host memory. Throws CannotRun if the CPU cannot access the GPU's memory.
   RdmaData(uint64_t bytes, const ExecutorMemory& executor, const std::shared_ptr<xio::host::GpuRuntime>& gpu);
 
-  /// Null where there is none.
+  /// CPU address; null if there is no memory.
   uint8_t* data() const { return placed_ ? static_cast<uint8_t*>(placed_.cpu()) : host_.data(); }
-  /// As kernels have it.
+  /// Address for kernels.
   uint8_t* executor() const { return on_gpu_ ? static_cast<uint8_t*>(placed_.gpu()) : data(); }
   RdmaKeys add_to(RdmaLink& link, uint64_t bytes) const {
     return in_gpu_ ? link.add_gpu_memory(placed_) : link.add_memory(data(), bytes);
@@ -84,11 +84,11 @@ class RdmaData {
  private:
   ZeroedArray<uint8_t> host_;
   xio::host::MemoryBuffer placed_;
-  bool in_gpu_ = false;  // the data
-  bool on_gpu_ = false;  // the kernels
+  bool in_gpu_ = false;  // the data is in GPU memory
+  bool on_gpu_ = false;  // the kernels run on a GPU
 };
 
-/// Memory of the sides that this process plays: has to outlive the link.
+/// Memory of the sides that this process runs; must outlive the link.
 struct RdmaMemory {
   explicit RdmaMemory(const RdmaPlan& plan, RdmaSide side = RdmaSide::both,
                       const ExecutorMemory& with = ExecutorMemory(),
@@ -100,30 +100,31 @@ struct RdmaMemory {
   RdmaData near;
   RdmaData far;
 
-  /// Registers it, and tells the kernel of it. Where the other side is elsewhere, `phase.remote` is for it.
+  /// Registers the memory and stores its keys in `phase`. With two processes, `phase.remote` is then the value to send
+  /// to the other one.
   void add_to(RdmaLink& link, const RdmaPlan& plan, RdmaPhase& phase) const;
 };
 
 class RdmaRunner {
  public:
-  /// @param repeat  operations go on until the time is up or the user says so
-  /// @param memory  of the sides that this process plays; it is registered with the link
+  /// @param repeat  repeat operations until the time is up or a stop is requested
+  /// @param memory  memory of the sides that this process runs; it is registered with the link
   RdmaRunner(const RdmaOptions& options, const RdmaPlan& plan, bool repeat, RdmaLink& link, const RdmaMemory& memory);
 
-  /// One run, added to `result`. Not to be called again after a failure: the queue pairs are in error then.
+  /// One run, added to `result`. Must not be called again after a failure: the queue pairs are then in error.
   void run(RdmaResult& result) {
     prepare();
     execute(result);
   }
-  /// Its first part: memory and lanes of the next run. The other side may begin when both have done it.
+  /// First part of run(): prepares memory and lanes. Either side may start when both are prepared.
   void prepare();
-  /// Its second part.
+  /// Second part of run().
   void execute(RdmaResult& result);
 
-  /// How far the queue pairs came in the last run.
+  /// Totals of the queue pairs in the last run.
   std::vector<RdmaTotals> totals() const;
 
-  /// What the kernel of the next run gets: tests change it.
+  /// Parameters of the next run's kernel; tests modify them.
   RdmaPhase& phase() { return phase_; }
 
  private:
@@ -145,14 +146,14 @@ class RdmaRunner {
   MirroredArray<Latency> latencies_;
   MirroredArray<RdmaWrong> wrong_;
   MirroredArray<RdmaLane> lanes_;
-  SharedArray<uint64_t> progress_;  // of each lane
+  SharedArray<uint64_t> progress_;  // per lane
   SharedArray<uint32_t> stop_;
 };
 
-/// What a run's options ask for.
+/// Memory for the options of a run.
 RdmaMemory memory_for(const RdmaOptions& options, const RdmaPlan& plan);
 
-/// Which side the kernel of a process plays.
+/// Side that the kernel of a process with this role runs.
 RdmaSide side_of(RdmaRole role);
 
 /// All runs with one transfer size, in one process.

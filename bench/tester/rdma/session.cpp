@@ -21,17 +21,17 @@ namespace {
 using std::chrono::milliseconds;
 using xio::host::Exchange;
 
-constexpr size_t longest_line = 1000;         // of the other side's report
-constexpr uint32_t most_strangers = 5;        // that are told of
-constexpr uint32_t least_silence_ms = 10000;  // that is taken for the other side's end
+constexpr size_t longest_line = 1000;         // longest line of the other side's report
+constexpr uint32_t most_strangers = 5;        // most foreign connections that are reported
+constexpr uint32_t least_silence_ms = 10000;  // shortest silence that counts as loss of the other side
 
-/// After a run: whether there may be another one.
+/// State after a run, which determines whether another may follow.
 struct Ending {
   uint32_t failed;
   uint32_t interrupted;
 };
 
-/// What one side tells the other in the end; statuses, runs and texts follow.
+/// Results that a side sends to the other at the end; statuses, runs and texts follow.
 struct Findings {
   uint64_t submitted, completed, failed, batches, received, checked, wrong_count;
   double seconds;
@@ -66,7 +66,7 @@ Exchange find_peer(const RdmaOptions& o) {
   strangers.is_known = is_agreement;
   strangers.on_refused = [&](const std::string& reason) {
     if (++refused <= most_strangers) std::fprintf(stderr, "not the client: %s; still waiting\n", reason.c_str());
-    if (refused == most_strangers) std::fprintf(stderr, "others like this are not told of any more\n");
+    if (refused == most_strangers) std::fprintf(stderr, "further connections of this kind are not reported\n");
   };
   try {
     return server.accept(limit, strangers);
@@ -80,7 +80,7 @@ void append(std::string& text, const T* from, size_t count) {
   if (count != 0) text.append(reinterpret_cast<const char*>(from), count * sizeof(T));
 }
 
-/// Takes pieces off a text that another process has written.
+/// Parser of a text written by another process.
 class Reader {
  public:
   explicit Reader(const std::string& text) : text_(text) {}
@@ -150,7 +150,7 @@ void RdmaSession::connect(RdmaLink& link, RdmaRunner& runner) {
   link.start();
 }
 
-/// True where there may be another run.
+/// Returns true if another run may follow.
 bool RdmaSession::run_once(RdmaRunner& runner, RdmaResult& result) {
   runner.prepare();
   exchange_.meet();
@@ -172,7 +172,7 @@ bool RdmaSession::run_once(RdmaRunner& runner, RdmaResult& result) {
   return mine.failed == 0 && theirs.failed == 0 && mine.interrupted == 0 && theirs.interrupted == 0;
 }
 
-/// What the other side has found is ours too.
+/// Adds the other side's findings to `result`.
 void RdmaSession::merge(RdmaResult& result) {
   const std::string theirs = exchange_.trade(findings_of(result));
   Reader reader(theirs);
@@ -188,7 +188,7 @@ void RdmaSession::merge(RdmaResult& result) {
   for (uint32_t i = 0; i < head.statuses; ++i) result.statuses.push_back(reader.next<RdmaStatusCount>());
   std::vector<RdmaRun> runs;
   for (uint32_t i = 0; i < head.runs; ++i) runs.push_back(reader.next<RdmaRun>());
-  // The requester has taken the time.
+  // The requester has measured the time.
   if (options_.role == RdmaRole::server) {
     result.seconds = head.seconds;
     result.runs = runs;

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Two nodes: the server and the client find each other by TCP, agree on what is done, connect their queue
-/// pairs, and tell each other what came of it.
+/// @brief Two nodes: server and client connect by TCP, agree on the options, connect their queue pairs and exchange
+/// their results.
 
 #include <xio/host/rdma/exchange.hpp>
 
@@ -13,18 +13,18 @@ namespace tester {
 
 class RdmaSession {
  public:
-  /// Waits for the other side for at most `options.connect_ms`.
-  /// Throws Failed where it does not come, BadInput where it was given other flags or the port is in use.
+  /// Waits for the other side for at most `options.connect_ms`. Throws Failed if it does not connect in time, BadInput
+  /// if its flags differ or the port is in use.
   explicit RdmaSession(const RdmaOptions& options);
 
-  /// For tests: a connection that is there already.
+  /// For tests: uses an existing connection.
   RdmaSession(const RdmaOptions& options, xio::host::Exchange exchange);
 
-  /// All runs with one transfer size; the other side does the same at the same time. What each of them found is in
-  /// both results.
+  /// All runs with one transfer size; the other side runs concurrently. Both results contain the findings of both
+  /// sides.
   RdmaResult measure(const RdmaProvider& provider, const RdmaPlan& plan, bool last);
 
-  /// Whether a user wanted to stop, here or there: both sides know the same.
+  /// Whether a stop was requested on either side; the same on both sides.
   bool interrupted() const { return interrupted_; }
   bool interrupted_there() const { return interrupted_there_; }
 

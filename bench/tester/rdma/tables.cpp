@@ -20,7 +20,7 @@ void heading(const RdmaReport& report, const std::string& text) {
 }
 
 std::string batch_text(const RdmaOptions& o, const RdmaPlan& plan) {
-  if (plan.batch == 0) return "as many as there is room for";
+  if (plan.batch == 0) return "as many as fit";
   std::string text = std::to_string(plan.batch);
   if (plan.batch == o.batch_size) return text;
   const bool deep = plan.lane_batch < plan.window;
@@ -30,7 +30,7 @@ std::string batch_text(const RdmaOptions& o, const RdmaPlan& plan) {
 }
 
 std::string data_text(const RdmaOptions& o) {
-  if (!o.verify) return "not looked at";
+  if (!o.verify) return "not checked";
   return o.lfsr_seed ? "32-bit LFSR from seed " + std::to_string(*o.lfsr_seed) + " and the operation's number"
                      : "a function of the operation's number and seed " + std::to_string(o.seed);
 }
@@ -41,7 +41,7 @@ std::string peers_text(const RdmaOptions& o) {
     case RdmaRole::client: return "one of the server's, on " + o.server_host + " port " + std::to_string(o.port);
     case RdmaRole::alone: break;
   }
-  return o.loopback ? "itself" : "one of its own";
+  return o.loopback ? "itself" : "another one of this process";
 }
 
 const char* sides_text(RdmaRole role) {
@@ -53,7 +53,7 @@ const char* sides_text(RdmaRole role) {
 std::string executor_text(const RdmaOptions& o) {
   const std::string waves = std::to_string(o.waves) + (o.waves == 1 ? " wave of " : " waves of ") +
                             std::to_string(o.wave_size) + (o.wave_size == 1 ? " lane" : " lanes");
-  return "executor    " + (o.executes ? "gpu: " + o.executes->gpu()->description() : "host: the CPU plays the GPU") +
+  return "executor    " + (o.executes ? "gpu: " + o.executes->gpu()->description() : "host: the CPU emulates the GPU") +
          ", " + waves + " for each queue pair, " + sides_text(o.role);
 }
 
@@ -78,7 +78,7 @@ void print_setup(const RdmaReport& report) {
   table.add({"timing      " + std::string(o.less_timing ? "one clock reading for a batch" : "each operation") +
              (o.substep_timing ? ", and each step" : "")});
   if (plan.notices)
-    table.add({"notices     a write without data closes each batch, and tells the server how many it has to check"});
+    table.add({"notices     a write without data closes each batch, and carries the number of writes to check"});
   std::printf("rdma-ep on %s: %s\n", report.provider->where.c_str(), report.provider->heading.c_str());
   table.print();
 }
@@ -116,7 +116,7 @@ void print_costs(const RdmaReport& report) {
   Table table;
   table.add({"size", "doorbells", report.provider->seen_by, "all registers", "releases", "acquires", "atomics",
              "CPU us", "completions per batch"});
-  // What a GPU stores, it does not count.
+  // Stores are not counted on a GPU.
   const auto stored = [&](const RdmaResult& r, uint64_t what) {
     return report.options->executes ? std::string("-") : fixed(r.per_operation(what), 4);
   };
@@ -128,9 +128,9 @@ void print_costs(const RdmaReport& report) {
   }
   table.print();
   std::puts(
-      "  Doorbells are those of send queues, counted where they are stored; several of them between two looks of");
+      "  Doorbells are those of send queues, counted where they are stored; several of them between two polls by");
   std::puts(
-      "  the other side are one there. Registers are all that were stored to, receive and completion queues' "
+      "  the other side count as one there. Registers are all that were stored to, receive and completion queues' "
       "included.");
   std::puts("  CPU time is this process's, all threads and, with --verify, building and comparing data included.");
 }
@@ -153,8 +153,7 @@ void print_steps(const RdmaReport& report) {
     table.add(row);
   }
   table.print();
-  std::puts(
-      "  A post builds an entry and stores it. CQ poll holds the looks that found nothing, and acknowledges what");
+  std::puts("  A post builds an entry and stores it. CQ poll includes polls that found nothing, and acknowledges what");
   std::puts("  was found. Each reading of the clock is part of the step that it ends.");
 }
 
@@ -185,7 +184,7 @@ void print_histogram(const RdmaReport& report) {
   }
 }
 
-/// Where data arrives.
+/// The side that receives data.
 const char* receiving_side(const RdmaOptions& o) {
   if (o.role == RdmaRole::alone) return "the receiving side";
   if (o.verb == RdmaVerb::fetch_add) return "the client's side, and the sums on the server's";
@@ -223,10 +222,10 @@ void print_outcome(const RdmaReport& report) {
 }  // namespace
 
 void print_tables(const RdmaReport& report) {
-  if (report.options->json == "-") return;  // standard output is the JSON's
+  if (report.options->json == "-") return;  // standard output is used for JSON
   if (!report.results.empty()) {
     print_setup(report);
-    // The requester alone has posted anything.
+    // Only the requester posts operations.
     const bool requests = report.options->role != RdmaRole::server;
     if (requests) print_latency(report);
     print_spread(report, "throughput, MB/s", &RdmaRun::megabytes_per_second, 1);

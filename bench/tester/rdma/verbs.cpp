@@ -18,7 +18,7 @@
 namespace tester {
 
 std::string refusal_of_driver(const std::string& device, const std::string& driver) {
-  // Those whose formats the library has, and the kernel's names of their drivers.
+  // Vendors whose formats the library supports, and the names of their kernel drivers.
   constexpr struct {
     const char* driver;
     const char* provider;
@@ -37,10 +37,10 @@ namespace {
 
 using xio::host::RxeEndpoint;
 
-/// What rxe lets an entry hold.
+/// Largest inline data of an rxe entry.
 constexpr uint32_t rxe_most_inline = 512;
 constexpr uint8_t reads_in_flight = 16;
-/// 537 ms: on a busy machine the driver of the other side can be late, and what is sent again makes it later.
+/// 537 ms: on a busy machine the other side's driver can be late, and retransmissions delay it further.
 constexpr uint8_t answer_timeout = 17;
 
 class VerbsRdmaLink final : public RdmaLink {
@@ -59,7 +59,7 @@ class VerbsRdmaLink final : public RdmaLink {
 
   xio::rdma::QueuePairHandle queue(uint32_t number) override {
     xio::rdma::QueuePairHandle handle = endpoint(number).handle();
-    handle.signal_every = 0;  // the last operation of each batch, and no other
+    handle.signal_every = 0;  // only the last operation of each batch
     handle.depth = std::min(handle.depth, shape_.units_in_flight);
     return handle;
   }
@@ -82,7 +82,7 @@ class VerbsRdmaLink final : public RdmaLink {
 
   void run(const RdmaPhase& phase) override { launch_rdma_workload<RxeEndpoint::Vendor, true>(shape_, phase); }
 
-  /// The driver keeps no counts; completions are those that the kernel has taken.
+  /// The driver provides no counters; completions are those that the kernel consumed.
   RdmaSeen seen() const override {
     RdmaSeen all;
     for (const auto& one : endpoints_) {
@@ -93,7 +93,7 @@ class VerbsRdmaLink final : public RdmaLink {
         all.violations.push_back("the driver refused " + std::to_string(one->doorbell().refused()) + " calls");
     }
     all.signaled = all.completions;
-    // Of what may happen to a port or its addresses nothing is wrong.
+    // Discards pending events: changes of a port or its addresses are no error.
     for (std::string event; !(event = device_.next_event()).empty();)
       if (event.find("error") != std::string::npos) all.violations.push_back(event);
     return all;
@@ -101,7 +101,7 @@ class VerbsRdmaLink final : public RdmaLink {
 
  private:
   static xio::host::QueuePairOptions options_of(const RdmaLinkShape& shape) {
-    // One entry of a ring stays empty.
+    // One entry of a ring always stays empty.
     xio::host::QueuePairOptions options;
     options.send_entries = shape.sq_units - 1;
     options.receive_entries = shape.rq_entries - 1;
@@ -114,7 +114,7 @@ class VerbsRdmaLink final : public RdmaLink {
     return {shape.cq_entries - 1, 2 * shape.rq_entries - 1};
   }
 
-  /// Of the memory that was registered last.
+  /// Keys of the memory registered last.
   RdmaKeys keys() const {
     const xio::host::MemoryRegion& region = regions_.back();
     return {region.lkey(), region.rkey(), xio::host::in_kernels(region.remote()).atomics};
@@ -131,10 +131,10 @@ class VerbsRdmaLink final : public RdmaLink {
   std::vector<std::unique_ptr<RxeEndpoint>> endpoints_;
 };
 
-/// Each operation is one entry.
+/// Each operation occupies one entry.
 uint32_t one_unit(RdmaVerb, bool, uint32_t, bool) { return 1; }
 
-/// Throws CannotRun with what the library says.
+/// Converts the library's errors to CannotRun.
 template <class Body>
 auto or_cannot_run(const std::string& device, Body&& body) {
   try {
@@ -155,7 +155,7 @@ RdmaProvider verbs_provider(const std::string& device) {
   if (std::find(names.begin(), names.end(), device) == names.end()) {
     std::string there;
     for (const std::string& name : names) there += name + ", ";
-    throw BadInput("--device " + device + " is not there; " + there + "and emulated are accepted");
+    throw BadInput("--device " + device + " does not exist; " + there + "and emulated are accepted");
   }
   const std::string driver = xio::host::rdma_driver(device);
   if (driver != "rdma_rxe") throw CannotRun(refusal_of_driver(device, driver));

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Queue pairs of a verbs device: soft-RoCE's, which the kernel's driver runs.
+/// @brief Queue pairs of a verbs device: soft-RoCE, executed by the kernel's driver.
 
 #include <string>
 
@@ -10,13 +10,13 @@
 
 namespace tester {
 
-/// How to make queue pairs on a verbs device. Opens it once, to see whether it can be used.
+/// Provider of queue pairs on a verbs device. Opens the device once to check that it can be used.
 ///
-/// Throws BadInput where there is no device of that name among those of this machine, and CannotRun where there are no
-/// devices at all, its driver is one that cannot be used, or its port is down or has no address.
+/// Throws BadInput if the machine has devices, but none of that name. Throws CannotRun if it has no devices, the driver
+/// is unsupported, or the port is down or has no address.
 RdmaProvider verbs_provider(const std::string& device);
 
-/// What to say of a device whose driver's queues cannot be used.
+/// Message for a device whose driver's queues cannot be used.
 std::string refusal_of_driver(const std::string& device, const std::string& driver);
 
 }  // namespace tester

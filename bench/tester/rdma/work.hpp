@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief One operation of the RDMA workload, as queue pairs take it.
+/// @brief Conversion of an operation of the RDMA workload to a work request.
 
 #include <xio/device/rdma/post.hpp>
 
@@ -11,7 +11,7 @@
 
 namespace tester {
 
-/// Doorbells that the calling thread has stored, where kernels run on the CPU.
+/// Number of doorbells stored by the calling thread, if kernels run on the CPU.
 XIO_DEVICE uint64_t doorbells_stored() {
 #if XIO_ARCH_HOST
   return xio::arch::operation_counts.mmio_stores;
@@ -20,7 +20,7 @@ XIO_DEVICE uint64_t doorbells_stored() {
 #endif
 }
 
-/// What a fetch-add adds.
+/// Addend of a fetch-add.
 XIO_DEVICE uint64_t addend_of(const RdmaPhase& phase, uint64_t number) {
   return phase.check ? first_word(phase.content, number) : 1;
 }

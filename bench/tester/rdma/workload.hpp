@@ -2,9 +2,9 @@
 #pragma once
 
 /// @file
-/// @brief The RDMA workload kernel: each lane keeps a window of operations in flight, a batch for each doorbell and one
-/// completion for each batch. Where the other side is in this process too, a lane that has a queue pair for itself
-/// posts its receives and checks what arrived there; those that share one do without receives.
+/// @brief The RDMA workload kernel: each lane keeps a window of operations in flight, with one doorbell and one
+/// completion per batch. If the other side is in the same process, a lane with its own queue pair also posts the
+/// receives and checks the data received; lanes that share a queue pair use no receives.
 
 #include <xio/device/rdma/queue_pair.hpp>
 #include <xio/device/rdma/receive.hpp>
@@ -16,7 +16,7 @@
 namespace tester {
 
 /// One lane's part of a run. All lanes of a wave call run() together.
-/// @tparam Telemetry  xio::telemetry::Steps or Off. A post is Step::enqueue, since the entry is stored as it is built.
+/// @tparam Telemetry  xio::telemetry::Steps or Off. A post is Step::enqueue: it builds and stores the entry.
 template <class Vendor, bool HasInline, xio::Sharing S, class Telemetry = xio::telemetry::Off>
 class RdmaLaneWork {
  public:
@@ -46,20 +46,20 @@ class RdmaLaneWork {
   }
 
  private:
-  // Doorbells are rung by flush() alone, once for each batch.
+  // Only flush() rings doorbells, once per batch.
   using Queue = xio::rdma::QueuePair<Vendor, S, xio::Policy<xio::Deferred<32768>>>;
   using Receives = xio::rdma::ReceiveQueue<Vendor, xio::Sharing::thread>;
   using Step = xio::telemetry::Step;
   static constexpr uint32_t rounds_per_glance = 64;
 
-  /// Those of `lanes` for which the predicate holds.
+  /// Mask of the `lanes` for which the predicate holds.
   XIO_DEVICE uint64_t some(uint64_t lanes, bool predicate) const {
     if constexpr (alone) return predicate;
     return xio::arch::ballot(lanes, predicate);
   }
   XIO_DEVICE bool any(bool predicate) const { return some(wave_, predicate) != 0; }
 
-  /// The queue pair as these lanes use it together.
+  /// The queue pair, for joint use by `lanes`.
   XIO_DEVICE decltype(auto) queue_of([[maybe_unused]] uint64_t lanes) {
     if constexpr (alone) {
       return (queue_);
@@ -74,7 +74,7 @@ class RdmaLaneWork {
     return lane_.far_offset + index % phase_.far_places * phase_.place_bytes;
   }
   XIO_DEVICE bool has_both_sides() const { return phase_.side == RdmaSide::both; }
-  /// Whether there is a receive to be posted and looked at here.
+  /// Whether this lane posts and checks a receive per operation.
   XIO_DEVICE bool takes_receive() const {
     return alone && has_both_sides() && (phase_.immediate || phase_.verb == RdmaVerb::send);
   }
@@ -84,7 +84,7 @@ class RdmaLaneWork {
     return head_ != tail_ || left() != 0;
   }
 
-  /// Operations that were not submitted yet.
+  /// Number of operations not yet submitted.
   XIO_DEVICE uint64_t left() const {
     if (stopping_ || lane_.gave_up) return 0;
     if (phase_.repeat) return ~uint64_t{0};
@@ -93,7 +93,7 @@ class RdmaLaneWork {
 
   // Submission.
 
-  /// How many operations leave now: a batch, or nothing while one does not fit or the other side has no receives.
+  /// Number of operations to submit now: a batch, or 0 while it does not fit or the other side has no receives.
   XIO_DEVICE uint32_t share() const {
     const uint32_t count = fitting_batch();
     if (!alone || count == 0 || phase_.receives == 0 || has_both_sides()) return count;
@@ -101,12 +101,12 @@ class RdmaLaneWork {
     return posted - lane_.messages < messages_of(count) ? 0 : count;
   }
 
-  /// Receives that the other side has posted since the queue pair was made.
+  /// Counter of receives posted by the other side since the queue pair's creation.
   XIO_DEVICE const uint64_t* credits() const {
     return reinterpret_cast<const uint64_t*>(phase_.near + phase_.near_credits +
                                              xio::arch::block_index() * rdma_credit_bytes);
   }
-  /// Receives that a batch takes.
+  /// Receives that a batch consumes.
   XIO_DEVICE uint32_t messages_of(uint32_t count) const { return phase_.notices ? 1 : count; }
 
   XIO_DEVICE uint32_t fitting_batch() const {
@@ -151,7 +151,7 @@ class RdmaLaneWork {
     return true;
   }
 
-  /// Prepares an operation's data, and the receive that it will take. False where there is no room for that.
+  /// Prepares an operation's data, and the receive that it will consume. Returns false if the receive cannot be posted.
   XIO_DEVICE bool stage(uint64_t index, uint64_t batch_end) {
     RdmaSlot& it = slot(index);
     it.number = next_;
@@ -166,12 +166,12 @@ class RdmaLaneWork {
     } else if (phase_.check && has_both_sides()) {
       fill_message(phase_.content, phase_.far + far_place(index), it.number, phase_.bytes);
     } else if (phase_.check) {
-      // The other process has filled each place once: data of the last lap would pass for new data.
+      // The other process fills each place only once: data of the previous lap would pass for new data.
       for (uint32_t i = 0; i < phase_.bytes; ++i) phase_.near[place(index) + i] = rdma_untouched;
     }
     if constexpr (!alone) return true;
     if (!takes_receive()) return true;
-    // Writes with immediate data take a receive, but not its memory.
+    // Writes with immediate data consume a receive, but not its memory.
     it.receive = phase_.verb == RdmaVerb::send && phase_.bytes != 0
                      ? receives_.post(phase_.receiving.at(far_place(index), phase_.bytes), until())
                      : receives_.post(xio::rdma::NoPayload{}, until());
@@ -181,14 +181,14 @@ class RdmaLaneWork {
     return false;
   }
 
-  /// One operation of each of `lanes`.
+  /// Posts one operation of each of `lanes`.
   XIO_DEVICE void post(bool signaled, uint64_t lanes) {
     RdmaSlot& it = slot(tail_);
     const uint64_t far = phase_.verb == RdmaVerb::fetch_add ? lane_.far_offset : far_place(tail_);
     xio::rdma::Work work = work_of(phase_, it.number, far);
     work.flags = signaled ? xio::rdma::work_flag::signaled : 0;
     it.started = phase_.coarse_timing ? posted_at_ : xio::arch::clock();
-    // As fetch_add() of the queue pair does, which is not used for its choice of flags.
+    // The check of QueuePair::fetch_add(), which is not used because it chooses the flags itself.
     const bool refused = phase_.verb == RdmaVerb::fetch_add && !phase_.remote.atomics;
     const uint64_t posting = Telemetry::start();
     it.token = refused ? xio::Token::refused(xio::Status::unsupported)
@@ -203,7 +203,7 @@ class RdmaLaneWork {
     ++tail_;
   }
 
-  /// Tells the other side of the batch whose last operation was posted just now: writes alone are silent there.
+  /// Announces the batch just posted to the other side, which is not notified of plain writes.
   XIO_DEVICE void close_batch(uint32_t count) {
     RdmaSlot& last = slot(tail_ - 1);
     xio::rdma::Work work;
@@ -229,7 +229,7 @@ class RdmaLaneWork {
 
   // Completion.
 
-  /// A lane's operations end in the order in which they were posted. Returns whether any did.
+  /// Completes operations, in posting order per lane. Returns whether any completed.
   XIO_DEVICE bool complete() {
     const uint64_t before = head_;
     bool looking = head_ != tail_;
@@ -239,7 +239,7 @@ class RdmaLaneWork {
     return head_ != before;
   }
 
-  /// Of each of `lanes` the oldest operation. False where it has not ended yet.
+  /// Completes the oldest operation of each of `lanes`. Returns false if it has not ended yet.
   XIO_DEVICE bool advance(uint64_t lanes) {
     bool over = head_ < ended_;
     const uint64_t asking = some(lanes, !over);
@@ -250,7 +250,7 @@ class RdmaLaneWork {
     return true;
   }
 
-  /// Whether the oldest operation of each of `lanes` has ended: its batch's last one alone has a completion.
+  /// Whether the oldest operation of each of `lanes` has ended: only the last operation of its batch has a completion.
   XIO_DEVICE bool has_ended(uint64_t lanes) {
     const uint64_t end = slot(head_).batch_end < tail_ ? slot(head_).batch_end : tail_;
     const RdmaSlot& last = slot(end - 1);
@@ -264,14 +264,14 @@ class RdmaLaneWork {
     return true;
   }
 
-  /// Of an operation that has ended. The message that closed its batch counts as a part of the last one.
+  /// Status of an operation that has ended. The message that closed its batch is part of the last operation.
   XIO_DEVICE xio::Status outcome_of(const RdmaSlot& it, uint64_t lanes) {
     const xio::Status status = queue_of(lanes).test(it.token);
     if constexpr (!alone) return status;
     return status.is_ok() && it.notice.submitted() ? queue_.test(it.notice) : status;
   }
 
-  /// One operation of each of `lanes`. False where the receiving side has not seen it yet.
+  /// Finishes one operation of each of `lanes`. Returns false if the receiving side has not seen it yet.
   XIO_DEVICE bool finish(uint64_t index, uint64_t lanes) {
     RdmaSlot& it = slot(index);
     const uint64_t asking = some(lanes, !all_right_);
@@ -294,7 +294,7 @@ class RdmaLaneWork {
       lane_.latency->record(ended_at_ - it.started);
       if (phase_.check) check(index, it, received);
     } else {
-      // What follows on this queue pair is flushed.
+      // Later operations of this queue pair are flushed.
       judge_.fail(status, it.number);
       stopping_ = true;
     }
@@ -310,7 +310,7 @@ class RdmaLaneWork {
     }
     if (phase_.verb == RdmaVerb::read) {
       ++lane_.checked;
-      // In another process each place holds the data of the first operation that it is for.
+      // In another process, each place holds the data of the first operation that uses it.
       const uint64_t holder = has_both_sides() ? it.number : lane_.number + index % phase_.far_places * phase_.stride;
       return judge_.compare(phase_.near + place(index), holder, it.number);
     }
@@ -319,17 +319,17 @@ class RdmaLaneWork {
     if (judge_.announced(it.number, received)) judge_.compare(phase_.far + far_place(index), it.number, it.number);
   }
 
-  // Now and then.
+  // Periodic checks.
 
   XIO_DEVICE void glance() {
     const uint64_t now = xio::arch::clock();
     report();
     if (phase_.duration_ticks != 0 && now - lane_.began >= phase_.duration_ticks) stopping_ = true;
     if (xio::arch::load<xio::arch::Scope::system>(phase_.stop) != 0) stopping_ = true;
-    // A responder that has ended before us has given up.
+    // A responder that ends before the requester has given up.
     if (!has_both_sides() && xio::arch::load<xio::arch::Scope::system>(phase_.peer_done) != 0) stopping_ = true;
     if (head_ == tail_) {
-      // Nothing leaves while the other side has no receives.
+      // Nothing is submitted while the other side has no receives.
       if (waiting_since_ == 0) waiting_since_ = now;
       if (now - waiting_since_ > phase_.deadline_ticks) lane_.gave_up = 1;
       return;
@@ -365,27 +365,27 @@ class RdmaLaneWork {
   Queue queue_;
   Receives receives_;
   const uint64_t wave_;
-  uint64_t next_;               // operation that is staged next
-  uint64_t head_ = 0;           // the oldest operation in flight, among the lane's own
-  uint64_t tail_ = 0;           // the next one to be posted
-  uint64_t ended_ = 0;          // those before it have ended on the requesting side
+  uint64_t next_;               // next operation to stage
+  uint64_t head_ = 0;           // index of the lane's oldest operation in flight
+  uint64_t tail_ = 0;           // index of the lane's next operation to post
+  uint64_t ended_ = 0;          // operations before this index have ended on the requesting side
   uint64_t posted_at_ = 0;      // coarse timing: tick before the first post of a batch
-  uint64_t ended_at_ = 0;       // tick at which an operation was found ended; coarse timing: of its batch, 0: not read
-  uint64_t waiting_since_ = 0;  // tick at which nothing was in flight; 0: something was posted since
-  uint64_t sum_ = 0;            // fetch-add: of what was added
-  bool all_right_ = false;      // those that have ended did so without an error
+  uint64_t ended_at_ = 0;       // tick of an observed completion; coarse timing: of the batch, 0: not read
+  uint64_t waiting_since_ = 0;  // tick since which nothing is in flight; 0: operations are in flight
+  uint64_t sum_ = 0;            // fetch-add: sum of the addends
+  bool all_right_ = false;      // all operations that have ended succeeded
   bool stopping_ = false;
 };
 
-/// The kernel: block `b` drives queue pair `b`, of which it may have the far side in another process.
-/// S is xio::Sharing::thread or grid, Telemetry as for RdmaLaneWork.
+/// The kernel: block `b` drives queue pair `b`, whose other side may be in another process. S is xio::Sharing::thread
+/// or grid, Telemetry as for RdmaLaneWork.
 template <class Vendor, bool HasInline, xio::Sharing S, class Telemetry = xio::telemetry::Off>
 XIO_DEVICE void rdma_workload(const RdmaPhase& phase) {
   RdmaLane& lane = phase.lanes[uint64_t{xio::arch::block_index()} * phase.lanes_per_queue + xio::arch::thread_index()];
   RdmaLaneWork<Vendor, HasInline, S, Telemetry>(phase, lane).run();
 }
 
-/// The same for the side that receives; one thread for each queue pair.
+/// The responder kernel; one thread per queue pair.
 template <class Vendor>
 XIO_DEVICE void rdma_responder(const RdmaPhase& phase) {
   RdmaResponderWork<Vendor>(phase, phase.lanes[xio::arch::block_index()]).run();

@@ -12,13 +12,13 @@ namespace tester {
 
 namespace {
 
-/// A figure with so many digits after the point.
+/// A figure with `Digits` decimals.
 template <double Figures::* Member, int Digits>
 std::string figure(const ReportRow& row) {
   return row.figures ? fixed((*row.figures).*Member, Digits) : "";
 }
 
-/// The same where not every row has it.
+/// A figure that not every row has, with `Digits` decimals.
 template <std::optional<double> Figures::* Member, int Digits>
 std::string later_figure(const ReportRow& row) {
   if (!row.figures) return "";
@@ -49,7 +49,13 @@ std::string mode(const ReportRow& row) { return std::to_string(row.shape.memory_
 std::string operations(const ReportRow& row) { return row.figures ? std::to_string(row.figures->operations) : ""; }
 std::string cpu_us(const ReportRow& row) { return row.figures ? fixed(row.figures->cpu_us(), 2) : ""; }
 std::string placement(const ReportRow& row) { return row.shape.placement; }
-/// Population standard deviation over the runs of a row; nothing where there was one.
+std::string device_us(const ReportRow& row) { return row.shape.device_us ? fixed(*row.shape.device_us, 0) : ""; }
+/// A latency without the device's own.
+template <double Figures::* Member>
+std::string added(const ReportRow& row) {
+  return row.shape.device_us && row.figures ? fixed((*row.figures).*Member - *row.shape.device_us, 2) : "";
+}
+/// Population standard deviation over the runs of a row; empty for a single run.
 std::string spread_of_runs(const ReportRow& row, double factor, int digits) {
   if (row.iops_of_runs.size() < 2) return "";
   xio::host::Moments moments;
@@ -87,11 +93,14 @@ const std::vector<Column>& all_columns() {
       {"mean", "mean us", figure<&Figures::mean, 2>},
       {"std", "std us", figure<&Figures::std, 2>},
       {"max", "max us", figure<&Figures::max, 2>},
+      {"device_us", "device us", device_us},
       {"p50", "p50 us", figure<&Figures::p50, 2>},
       {"p90", "p90 us", later_figure<&Figures::p90, 2>},
       {"p99", "p99 us", figure<&Figures::p99, 2>},
       {"p99.9", "p99.9 us", later_figure<&Figures::p999, 2>},
       {"p99.99", "p99.99 us", later_figure<&Figures::p9999, 2>},
+      {"added_p50", "added p50 us", added<&Figures::p50>},
+      {"added_p99", "added p99 us", added<&Figures::p99>},
       {"user", "user %", figure<&Figures::cpu_user, 1>},
       {"system", "system %", figure<&Figures::cpu_system, 1>},
       {"cpu_us", "CPU us per operation", cpu_us},

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The columns that tables of a report can have. CSV has all of them.
+/// @brief Columns of a report's tables. CSV contains all of them.
 
 #include <string>
 #include <vector>
@@ -12,14 +12,14 @@
 namespace tester {
 
 struct Column {
-  const char* id;                             ///< in CSV, and in a table's list of columns
-  const char* title;                          ///< in Markdown
-  std::string (*text)(const ReportRow& row);  ///< empty where the row has no such thing
+  const char* id;                             ///< name in CSV and in a table's list of columns
+  const char* title;                          ///< title in Markdown
+  std::string (*text)(const ReportRow& row);  ///< empty if the row has no such value
 };
 
 const std::vector<Column>& all_columns();
 
-/// Throws std::logic_error for an id that is not there.
+/// Column by id. Throws std::logic_error for an unknown id.
 const Column& column(const std::string& id);
 
 }  // namespace tester

@@ -15,7 +15,7 @@ namespace tester {
 
 namespace {
 
-constexpr uint64_t first_trips = 1000;  // they tell how many a row's time allows
+constexpr uint64_t first_trips = 1000;  // to estimate how many fit in a row's time
 
 ReportRow endpoint_row(const ReportOptions& report, const ExecutorMemory& memory, Announcement mode, uint32_t batch) {
   ReportRow row;

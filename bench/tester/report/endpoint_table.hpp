@@ -11,7 +11,7 @@ namespace tester {
 
 constexpr const char* endpoint_table_id = "test-ep";
 
-/// What is missing after Ctrl-C is left out. Throws CannotRun where the executor is not there.
+/// Runs the table's rows; rows not run because of Ctrl-C are omitted. Throws CannotRun if the executor is unavailable.
 ReportTable run_endpoint_table(const ReportOptions& report);
 
 }  // namespace tester

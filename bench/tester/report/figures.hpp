@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What all rows of xio have in common: latencies and processor time.
+/// @brief Figures common to all rows of xio: latencies and CPU time.
 
 #include "tester/cli/usage.hpp"
 #include "tester/measure/summary.hpp"
@@ -22,7 +22,7 @@ inline void set_latency(Figures& figures, const Summary& latency) {
   figures.p9999 = latency.percentile(0.9999) / 1e3;
 }
 
-/// Of the row's seconds, which are set.
+/// Sets the CPU percentages from Figures::seconds, which must be set.
 inline void set_usage(Figures& figures, const Usage& usage) {
   if (figures.seconds <= 0) return;
   figures.cpu_user = 100 * usage.user / figures.seconds;

@@ -26,11 +26,11 @@ namespace {
 
 constexpr const char* endings[] = {"md", "csv", "json", "html"};
 
-/// Leaves the drawing to a script and its library; without them there are no plots, and that is said.
+/// Draws the plots with an external script; returns false, after a message, if that fails.
 bool plot(const std::string& folder) {
   const char* const chosen = std::getenv("XIO_PYTHON");
   const std::string python = chosen == nullptr || *chosen == 0 ? "python3" : chosen;
-  const std::string success = "it ended with status 0";
+  const std::string success = "exited with status 0";
   try {
     xio::host::ChildProcess child(
         {python, {data_path("plot_report.py", XIO_PLOT_SCRIPT), folder + "/report.json", folder}, {}});
@@ -51,7 +51,7 @@ std::string earlier_report(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw BadInput("--fio-results " + path + ": " + std::strerror(errno));
   std::string text{std::istreambuf_iterator<char>(file), {}};
-  // Whether it is one shows before anything is run.
+  // Validates the file before anything is run.
   Report none;
   add_fio_rows(none, text, true);
   return text;
@@ -74,7 +74,7 @@ void write_report_files(const Report& report, const std::string& folder) {
   write_file("--output", folder + "/report.md", to_markdown(report));
   write_file("--output", folder + "/report.csv", to_csv(report));
   write_file("--output", folder + "/report.json", to_json(report));
-  // Those of an earlier run may lie there.
+  // Plots of an earlier run may be present.
   const bool drawn = plot(folder);
   write_file("--output", folder + "/report.html", to_html(report, drawn ? folder : ""));
 }

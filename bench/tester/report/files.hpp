@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The files that a report is made from and written to.
+/// @brief Input and output files of a report.
 
 #include <string>
 
@@ -10,15 +10,15 @@
 
 namespace tester {
 
-/// The text of an earlier report that rows of fio can be taken from; empty for an empty name. Throws BadInput where it
-/// is none, so that this shows before anything is run.
+/// Text of an earlier report whose fio rows can be reused; empty for an empty name. Throws BadInput if it is not a
+/// report; called before anything is run.
 std::string earlier_report(const std::string& path);
 
-/// Makes the folder of --output, unless it is empty, and sees to it before the run that the files in it can be written.
+/// Creates the folder of --output, unless `path` is empty, and checks before the run that its files can be written.
 /// Throws BadInput.
 void make_report_folder(const std::string& path);
 
-/// Markdown, CSV, JSON, plots, and HTML with the plots in it; nothing for an empty name. Throws Failed.
+/// Writes Markdown, CSV, JSON, plots, and HTML with embedded plots; nothing for an empty name. Throws Failed.
 void write_report_files(const Report& report, const std::string& folder);
 
 }  // namespace tester

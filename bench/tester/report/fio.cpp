@@ -32,7 +32,7 @@ std::string first_line(const std::string& path) {
 
 uint64_t number_in(const std::string& path) { return xio::host::parse_number(first_line(path)).value_or(0); }
 
-/// A file of ours for a moment.
+/// A temporary file.
 class Scratch {
  public:
   Scratch() {
@@ -91,7 +91,7 @@ const std::vector<FioEngine>& fio_engines() {
        {"--ioengine=io_uring", "--direct=1", "--hipri", "--fixedbufs", "--registerfiles"},
        false,
        false},
-      // The character device refuses O_DIRECT.
+      // The character device rejects O_DIRECT.
       {"io_uring_cmd, polled, registered",
        {"--ioengine=io_uring_cmd", "--cmd_type=nvme", "--hipri", "--fixedbufs", "--registerfiles"},
        false,
@@ -110,7 +110,8 @@ FioDevice find_fio_device(const std::string& node, const std::string& sysfs) {
   device.node = node;
   device.character = "/dev/ng" + name.substr(4);
   device.block_bytes = static_cast<uint32_t>(number_in(block + "/queue/logical_block_size"));
-  if (device.block_bytes == 0) throw BadInput("--fio-device " + node + " is not there (given to vfio-pci?)" + accepted);
+  if (device.block_bytes == 0)
+    throw BadInput("--fio-device " + node + " does not exist (bound to vfio-pci?)" + accepted);
   device.bytes = number_in(block + "/size") * 512;
   device.model = first_line(block + "/device/model");
   device.polled = number_in(block + "/queue/io_poll") != 0;
@@ -119,7 +120,7 @@ FioDevice find_fio_device(const std::string& node, const std::string& sysfs) {
 
 std::vector<std::string> fio_arguments(const FioEngine& engine, const FioDevice& device, const FioJob& job) {
   const RowShape& shape = job.shape;
-  // Reads only, whatever the environment or a mistake says.
+  // Read-only, whatever the environment or a mistake selects.
   std::vector<std::string> words = {"--name=xio", "--readonly", "--output-format=json", "--thread"};
   words.insert(words.end(), engine.arguments.begin(), engine.arguments.end());
   words.push_back("--filename=" + (engine.character_device ? device.character : device.node));
@@ -135,13 +136,13 @@ std::vector<std::string> fio_arguments(const FioEngine& engine, const FioDevice&
   words.push_back("--size=" + std::to_string(job.span));
   words.push_back("--time_based");
   words.push_back("--runtime=" + fixed(job.duration * 1000, 0) + "ms");
-  // As ours: any block may be next, and latency is from before the submission.
+  // As in xio's rows: any block may be next, and latency starts before the submission.
   words.insert(words.end(), {"--norandommap", "--lat_percentiles=1", "--clat_percentiles=0"});
   return words;
 }
 
 void read_fio_output(const std::string& text, ReportRow& row) {
-  // Warnings may stand before the object.
+  // Warnings may precede the object.
   const size_t begin = text.find('{');
   const Json json = begin == std::string::npos ? Json() : Json::parse(text.substr(begin), nullptr, false);
   try {
@@ -159,7 +160,7 @@ void read_fio_output(const std::string& text, ReportRow& row) {
     row.figures = figures;
     row.remark = json.value("fio version", "");
   } catch (const Json::exception&) {
-    row.remark = "fio's output is not understood";
+    row.remark = "fio's output cannot be parsed";
   }
 }
 

@@ -41,7 +41,7 @@ std::string html_row(const std::vector<std::string>& cells, const std::string& t
   return text + "</tr>\n";
 }
 
-/// The drawing in an SVG file, without what stands before it; empty where there is no such file.
+/// The svg element of an SVG file, without its prologue; empty if there is no such file.
 std::string drawing(const std::string& path) {
   std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};

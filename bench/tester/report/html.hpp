@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief A report as one HTML file that needs nothing else: tables, and the plots beside it.
+/// @brief A report as one self-contained HTML file: tables and embedded plots.
 
 #include <string>
 
@@ -10,7 +10,7 @@
 
 namespace tester {
 
-/// @param plots  folder with an SVG file for each table that has a plot, named by the table's id; empty: no plots
+/// @param plots  folder with an SVG file per table that has a plot, named by the table's id; empty: no plots
 std::string to_html(const Report& report, const std::string& plots);
 
 }  // namespace tester

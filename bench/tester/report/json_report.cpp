@@ -186,7 +186,7 @@ void check_json_file(const std::string& path) {
 }
 
 void write_json_file(const std::string& path, const Json& json) {
-  // Names of devices may hold anything.
+  // Device names may contain invalid UTF-8.
   write_json_text(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What the tester writes for programs; docs/xio-tester.md describes the form.
+/// @brief JSON output of the tester; docs/xio-tester.md describes the format.
 
 #include <string>
 
@@ -13,20 +13,20 @@
 
 namespace tester {
 
-/// Changes whenever a member changes its meaning or is removed.
+/// Schema version: changes when a member changes its meaning or is removed.
 constexpr int json_schema = 1;
 
-/// Tool, version, schema and command: the beginning of every JSON file.
+/// Tool, version, schema and command: the first members of every JSON file.
 nlohmann::ordered_json json_header(const std::string& command);
 
 /// Microseconds: least, mean, std, most and percentiles.
 nlohmann::ordered_json json_latency(const Summary& latency);
 
-/// Throws BadInput where the file cannot be written; does nothing for an empty name and for "-".
+/// Throws BadInput if the file cannot be written; does nothing for an empty name and for "-".
 void check_json_file(const std::string& path);
 
-/// Writes to a file, or to standard output for "-". Does nothing for an empty name. Throws Failed where a file does not
-/// take all of it; standard output is looked at in the end (with_checked_output).
+/// Writes to a file, or to standard output for "-". Does nothing for an empty name. Throws Failed if a file cannot be
+/// written completely; standard output is checked at the end (with_checked_output).
 void write_json_text(const std::string& path, const std::string& text);
 void write_json_file(const std::string& path, const nlohmann::ordered_json& json);
 

@@ -16,13 +16,13 @@ namespace tester {
 namespace {
 
 void add_work(CLI::App& app, ReportOptions& o) {
-  const std::string group = "What is done";
+  const std::string group = "Workload";
   app.add_option("--controller", o.controller, controller_forms)->type_name("SPEC")->group(group);
   add_number(app, "--namespace", o.nsid, 1, 0xfffffffe, "namespace (default 1)")->group(group);
   add_number(app, "--base-lba", o.base_lba, 0, any_number, "first logical block (default 0)")->group(group);
-  add_number(app, "--span", o.span, 4096, any_number, "bytes from there on that rows go to (default 64M)")
+  add_number(app, "--span", o.span, 4096, any_number, "bytes from there on that rows access (default 64M)")
       ->group(group);
-  app.add_flag("--write", o.write, "fill these bytes first, and run the table that writes: destroys what is there")
+  app.add_flag("--write", o.write, "fill these bytes first, and run the table that writes: destroys their content")
       ->group(group);
   app.add_option_function<std::string>(
          "--tables", [&o](const std::string& text) { o.tables = split_list("--tables", text); },
@@ -51,11 +51,13 @@ void add_others(CLI::App& app, ReportOptions& o) {
       ->type_name("NAME,...")
       ->group(group);
   app.add_flag("--test-ep", o.test_ep, "the table of the software endpoint too")->group(group);
+  app.add_flag("--client", o.client, "the table of what xio adds to a device's latency too, on models of known latency")
+      ->group(group);
 }
 
 void add_fio(CLI::App& app, ReportOptions& o) {
   const std::string group = "fio";
-  app.add_flag("--fio", o.fio, "rows of fio too; without --controller these alone")->group(group);
+  app.add_flag("--fio", o.fio, "rows of fio too; without --controller only these")->group(group);
   app.add_option("--fio-device", o.fio_device, "the kernel's block device of the same namespace")
       ->type_name("/dev/nvmeXnY")
       ->group(group);
@@ -66,7 +68,7 @@ void add_fio(CLI::App& app, ReportOptions& o) {
 
 void add_reporting(CLI::App& app, ReportOptions& o) {
   const std::string group = "Report";
-  app.add_option("--note", o.note, "words for the headings")->type_name("TEXT")->group(group);
+  app.add_option("--note", o.note, "text for the headings")->type_name("TEXT")->group(group);
   app.add_option("--output", o.output, "write report.html, report.md, report.csv, report.json and plots to this folder")
       ->type_name("FOLDER")
       ->group(group);
@@ -76,18 +78,19 @@ void add_reporting(CLI::App& app, ReportOptions& o) {
 }  // namespace
 
 CLI::App* add_report_command(CLI::App& app, ReportOptions& options) {
-  CLI::App* const command = app.add_subcommand("report", "tables of what a controller does, with fio beside it");
-  add_examples(command,
-               {{"every table on the controller in this process, a tenth of a second for each row",
-                 "xio-tester report --controller emulated --quick --write"},
-                {"the same, five kinds of emulated NIC and the software endpoint; report.html has it all with plots",
-                 "xio-tester report --controller emulated --write --rdma all --test-ep --quick --output results"},
-                {"a drive that was given to vfio-pci: medians of 3 runs, files and plots in the folder results",
-                 "xio-tester report --controller vfio:0000:04:00.0 --runs 3 --output results"},
-                {"fio on a drive of the kernel's driver, and later xio on the same one beside it",
-                 "xio-tester report --fio --fio-device /dev/nvme1n1 --json fio.json"},
-                {"once scripts/xio-bind has given the drive to vfio-pci",
-                 "xio-tester report --controller vfio:0000:04:00.0 --fio-results fio.json --output results"}});
+  CLI::App* const command = app.add_subcommand("report", "tables of a controller's performance, with fio beside it");
+  add_examples(
+      command,
+      {{"every table on the controller in this process, a tenth of a second for each row",
+        "xio-tester report --controller emulated --quick --write"},
+       {"the same, five kinds of emulated NIC and the software endpoint; report.html has it all with plots",
+        "xio-tester report --controller emulated --write --rdma all --test-ep --client --quick --output results"},
+       {"a drive bound to vfio-pci: medians of 3 runs, files and plots in the folder results",
+        "xio-tester report --controller vfio:0000:04:00.0 --runs 3 --output results"},
+       {"fio on a drive of the kernel's driver, and later xio on the same one beside it",
+        "xio-tester report --fio --fio-device /dev/nvme1n1 --json fio.json"},
+       {"once scripts/xio-bind has bound the drive to vfio-pci",
+        "xio-tester report --controller vfio:0000:04:00.0 --fio-results fio.json --output results"}});
   when_chosen(command, [command, &options] {
     add_work(*command, options);
     add_others(*command, options);
@@ -101,9 +104,10 @@ void check(const ReportOptions& o) {
   if (o.quick && o.duration > 0) throw BadInput("--quick and --duration exclude each other; give one of them");
   if (o.fio && !o.fio_results.empty())
     throw BadInput("--fio and --fio-results exclude each other; rows of fio are run, or taken from a file");
-  if (o.controller.empty() && !o.fio && o.rdma.empty() && !o.test_ep)
-    throw BadInput(std::string("nothing to run: give --controller, --rdma, --test-ep, --fio or several of them; ") +
-                   controller_forms + " are accepted as controllers");
+  if (o.controller.empty() && !o.fio && o.rdma.empty() && !o.test_ep && !o.client)
+    throw BadInput(
+        std::string("nothing to run: give --controller, --rdma, --test-ep, --client, --fio or several of them; ") +
+        controller_forms + " are accepted as controllers");
   if (o.fio && o.fio_device.empty())
     throw BadInput("--fio needs --fio-device, the kernel's block device of the same namespace, such as /dev/nvme0n1");
   if (!o.fio && !o.fio_device.empty()) throw BadInput("--fio-device is for --fio; give both or neither");
@@ -111,6 +115,7 @@ void check(const ReportOptions& o) {
   std::vector<std::string> ids = table_ids();
   for (const std::string& id : rdma_table_ids()) ids.push_back(id);
   ids.emplace_back(endpoint_table_id);
+  ids.emplace_back(client_table_id);
   for (const std::string& wanted : o.tables) {
     std::string known;
     bool found = false;

@@ -2,6 +2,7 @@
 #include "tester/report/plan.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tester {
 
@@ -10,9 +11,9 @@ namespace {
 using Rows = std::vector<RowPlan>;
 using Columns = std::vector<std::string>;
 
-constexpr uint32_t memory_modes[] = {0, 3, 8, 11};  // host; rings, data, and both of them in GPU memory
+constexpr uint32_t memory_modes[] = {0, 3, 8, 11};  // host; rings, data, or both in GPU memory
 
-/// A row of xio; each call changes one thing.
+/// Builder of an xio row; each call changes one property.
 class Row {
  public:
   explicit Row(const PlanBasis& basis) : basis_(basis) {
@@ -134,7 +135,7 @@ Rows cpu_use(const PlanBasis& basis) {
           Row(basis).bytes(4096).random().depth(32, 1).fio(engine_named("io_uring"))};
 }
 
-/// Same drive, block size, pattern and depth for all.
+/// Rows of xio and fio with the same drive, block size, pattern and depth.
 Rows side_by_side(const PlanBasis& basis) {
   Rows rows;
   for (const uint32_t depth : {1u, 64u}) {
@@ -142,7 +143,7 @@ Rows side_by_side(const PlanBasis& basis) {
     for (const FioEngine& engine : fio_engines()) {
       if (engine.synchronous && depth != 1) continue;
       rows.push_back(Row(basis).bytes(4096).random().depth(depth, 1).fio(engine));
-      // Where one system call may carry several operations, fio is given that too.
+      // If one system call can submit several operations, fio also runs with batches.
       if (depth != 1) rows.push_back(Row(basis).bytes(4096).random().depth(depth, 16).fio(engine));
     }
   }
@@ -194,6 +195,15 @@ const std::vector<TableKind>& kinds() {
 }
 
 }  // namespace
+
+std::vector<RowPlan> client_rows(const PlanBasis& basis, uint32_t device_us) {
+  Rows rows;
+  for (const auto& [depth, batch] : {std::pair(1u, 1u), std::pair(16u, 1u), std::pair(16u, 16u)}) {
+    rows.push_back(Row(basis).bytes(4096).depth(depth, batch));
+    rows.back().shape.device_us = device_us;
+  }
+  return rows;
+}
 
 std::vector<std::string> table_ids() {
   std::vector<std::string> ids;

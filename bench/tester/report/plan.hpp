@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The tables of a report, as data: which rows each has, and which columns.
+/// @brief Tables of a report as data: their rows and columns.
 
 #include <cstdint>
 #include <string>
@@ -13,11 +13,11 @@
 
 namespace tester {
 
-/// One row, to be run.
+/// One row to run.
 struct RowPlan {
   RowShape shape;
   const FioEngine* engine = nullptr;  ///< null: xio
-  bool verify = false;                ///< writes, reads and compares `operations` operations instead of a time
+  bool verify = false;                ///< writes, reads and compares `operations` operations instead of running by time
   uint64_t operations = 0;
   bool steps = false;   ///< times the steps of the queue code
   double duration = 1;  ///< seconds
@@ -30,7 +30,7 @@ struct TablePlan {
   std::vector<RowPlan> rows;
 };
 
-/// What the rows depend on.
+/// Parameters that determine the rows.
 struct PlanBasis {
   uint32_t block_bytes = 512;
   uint32_t most_queues = 1;
@@ -39,10 +39,15 @@ struct PlanBasis {
   bool fio = false;
 };
 
-/// The ids of all tables, in their order.
+/// Id of the table of what xio adds to the latency of a device, measured on in-process models of known latency.
+constexpr const char* client_table_id = "client";
+/// Rows of that table for a device latency in microseconds.
+std::vector<RowPlan> client_rows(const PlanBasis& basis, uint32_t device_us);
+
+/// Ids of the tables of a controller, in order.
 std::vector<std::string> table_ids();
 
-/// All tables, without those that have no rows.
+/// All tables that have rows.
 std::vector<TablePlan> plan_tables(const PlanBasis& basis);
 
 }  // namespace tester

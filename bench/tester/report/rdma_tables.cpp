@@ -14,16 +14,16 @@ namespace tester {
 
 namespace {
 
-constexpr uint32_t runs_of_a_row = 10;  // each with a seed of its own
+constexpr uint32_t runs_of_a_row = 10;  // each with its own seed
 
-/// Rows of one target.
+/// A kind of table; each target contributes rows.
 struct RdmaTableKind {
   const char* id;
   const char* title;
   std::vector<std::string> columns;
   std::vector<uint64_t> sizes;
   bool immediate = false;
-  bool placement = false;  ///< a row for each place where queues may lie
+  bool placement = false;  ///< one row per possible queue placement
 };
 
 const std::vector<RdmaTableKind>& rdma_kinds() {
@@ -60,7 +60,7 @@ Figures rdma_figures(const RdmaOptions& options, const RdmaResult& result) {
   f.mb_per_s = spread(result, &RdmaRun::megabytes_per_second).mean;
   set_latency(f, result.latency);
   set_usage(f, result.usage);
-  // What a GPU stores, it does not count.
+  // Stores are not counted on a GPU.
   if (!options.executes) {
     f.doorbells = result.per_operation(result.doorbells);
     f.releases = result.per_operation(result.counts.releases);
@@ -96,14 +96,14 @@ ReportRow rdma_row(const RdmaTarget& target, const RdmaTableKind& kind, uint64_t
   return row;
 }
 
-/// Queues in GPU memory: neither the model nor the driver puts them there.
+/// Row without figures for queues in GPU memory: neither the model nor the driver places queues there.
 ReportRow no_vram_row(const RdmaTarget& target, uint64_t bytes) {
   ReportRow row;
   row.shape.submitter = "xio, " + target.name;
   row.shape.operation = "write";
   row.shape.bytes = bytes;
   row.shape.placement = "GPU memory";
-  row.remark = "queues lie where the model, or the device's driver, puts them: in host memory";
+  row.remark = "the model or the device's driver places queues in host memory";
   return row;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The tables of RDMA in a report.
+/// @brief RDMA tables of a report.
 
 #include <string>
 #include <vector>
@@ -19,17 +19,17 @@ std::vector<std::string> rdma_providers();
 
 std::vector<std::string> rdma_table_ids();
 
-/// One of those that --rdma names, ready to run.
+/// A target named by --rdma, ready to run.
 struct RdmaTarget {
   std::string name;
   RdmaOptions options;
   RdmaProvider provider;
 };
 
-/// Throws BadInput and CannotRun where one of them cannot be used, before anything is run.
+/// Opens all targets before anything is run. Throws BadInput and CannotRun if one of them is unusable.
 std::vector<RdmaTarget> open_rdma_targets(const ReportOptions& report);
 
-/// The tables that are wanted, each with rows of all targets; what is missing after Ctrl-C is left out.
+/// The requested tables, each with rows of all targets; rows not run because of Ctrl-C are omitted.
 std::vector<ReportTable> run_rdma_tables(const ReportOptions& report, const std::vector<RdmaTarget>& targets);
 
 }  // namespace tester

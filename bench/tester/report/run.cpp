@@ -27,16 +27,16 @@ namespace tester {
 
 namespace {
 
-constexpr uint64_t fill_bytes = 128 * 1024;  // of one write while the span is filled
+constexpr uint64_t fill_bytes = 128 * 1024;  // size of one write while filling the span
 
-/// Where the rows go.
+/// Blocks that the rows access.
 struct Place {
   uint64_t base_lba = 0;
   uint64_t blocks = 0;
   uint32_t block_bytes = 0;
 };
 
-/// Where it runs.
+/// Target and executors of the rows.
 struct Site {
   const Target& target;
   const ChosenExecutor& executor;
@@ -52,7 +52,7 @@ Figures figures_of(const NvmeReport& report, bool steps) {
   f.mb_per_s = phase.megabytes_per_second();
   set_latency(f, phase.latency);
   set_usage(f, phase.usage);
-  // What a GPU stores, it does not count.
+  // Stores are not counted on a GPU.
   if (report.executor.empty()) {
     f.doorbells = phase.per_operation(phase.sq_rings + phase.cq_rings);
     f.releases = phase.per_operation(phase.counts.releases);
@@ -79,7 +79,7 @@ NvmeOptions options_of(const RowPlan& row, const ReportOptions& report, const Pl
   o.batch_size = row.shape.batch;
   o.memory_mode = row.shape.memory_mode;
   o.substep_timing = row.steps;
-  // A wave has a lane for each operation in flight, or one lane has them all.
+  // With fewer operations in flight than lanes, one lane issues all of them.
   if (executor.gpu && o.depth < executor.gpu->wave_size()) o.wave_size = 1;
   o.read_io = row.verify ? row.operations : std::max<uint64_t>(place.blocks / o.lbas_per_io, 1);
   if (row.verify) {
@@ -91,7 +91,7 @@ NvmeOptions options_of(const RowPlan& row, const ReportOptions& report, const Pl
   return o;
 }
 
-/// One run of a row of xio.
+/// Runs a row of xio once.
 ReportRow run_xio(const RowPlan& plan, const ReportOptions& options, const Place& place, const Site& site) {
   const Target& target = site.target;
   ReportRow row;
@@ -124,7 +124,7 @@ ReportRow run_xio(const RowPlan& plan, const ReportOptions& options, const Place
   return row;
 }
 
-/// The run whose IOPS are the median, of an even number the lower one; the first one where a run has no figures.
+/// The run with the median IOPS (the lower one of an even number); the first run if a run has no figures.
 ReportRow median(std::vector<ReportRow> runs) {
   std::vector<double> rates;
   for (const ReportRow& run : runs) {
@@ -170,6 +170,8 @@ class Reporter {
       for (ReportTable& table : run_rdma_tables(options_, rdma_)) report_.tables.push_back(std::move(table));
     if (options_.test_ep && options_.wants(endpoint_table_id) && !Interrupt::requested())
       report_.tables.push_back(run_endpoint_table(options_));
+    if (options_.client && options_.wants(client_table_id) && !Interrupt::requested())
+      report_.tables.push_back(run_client_table());
     std::vector<std::string> headings;
     for (ReportTable& table : report_.tables) {
       if (std::find(headings.begin(), headings.end(), table.heading) == headings.end())
@@ -192,7 +194,7 @@ class Reporter {
     return text;
   }
 
-  /// The tables of the controller, and of fio on the kernel's device.
+  /// Runs the tables of the controller, and of fio on the kernel's device.
   void run_drive() {
     PlanBasis basis;
     basis.block_bytes = place_.block_bytes;
@@ -204,6 +206,35 @@ class Reporter {
       if (Interrupt::requested()) break;
       if (options_.wants(plan.id)) report_.tables.push_back(run_table(plan));
     }
+  }
+
+  /// A model for each latency.
+  ReportTable run_client_table() const {
+    ReportTable table{client_table_id,
+                      "What xio adds to the latency of a device: reads of 4 KiB",
+                      {"device_us", "depth", "batch", "p50", "p99", "added_p50", "added_p99", "iops", "remark"},
+                      {},
+                      "in-process model with that latency, its own work included"};
+    for (const uint32_t us : {0u, 10u, 100u}) {
+      const std::string model = us == 0 ? "emulated" : "emulated:delay=" + std::to_string(us);
+      const Target target = open_target(model, options_.deadline_ms);
+      Place place;
+      const xio::host::NamespaceInfo info = target.controller->identify_namespace(1);
+      place.block_bytes = info.block_bytes;
+      place.blocks = std::min<uint64_t>(info.blocks, options_.span / info.block_bytes);
+      ReportOptions options = options_;
+      options.controller = model;
+      options.nsid = 1;
+      PlanBasis basis;
+      basis.block_bytes = info.block_bytes;
+      basis.duration = report_.duration;
+      for (const RowPlan& row : client_rows(basis, us)) {
+        if (Interrupt::requested()) break;
+        table.rows.push_back(run_xio(row, options, place, {target, ChosenExecutor{}, memory_gpu_}));
+        table.rows.back().iops_of_runs = {table.rows.back().figures ? table.rows.back().figures->iops : 0};
+      }
+    }
+    return table;
   }
 
   void open() {
@@ -293,8 +324,8 @@ class Reporter {
   std::optional<FioDevice> device_;
   Place place_;
   std::vector<RdmaTarget> rdma_;
-  std::string drive_;                    // what the figures of the controller are of
-  std::vector<std::string> everywhere_;  // what all headings say
+  std::string drive_;                    // what the controller's figures measure
+  std::vector<std::string> everywhere_;  // notes of all headings
   Report report_;
 };
 

@@ -65,7 +65,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const Report& report) 
   };
   add("device", report.device);
   add("machine", report.machine);
-  add("executor", report.executor.empty() ? "the CPU plays the GPU" : report.executor);
+  add("executor", report.executor.empty() ? "the CPU emulates the GPU" : report.executor);
   add("date", report.date);
   add("blocks read", report.blocks);
   add("each row",

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief A report's tables as text, whatever they are printed as.
+/// @brief A report's tables as text, independent of the output format.
 
 #include <string>
 #include <utility>
@@ -12,8 +12,8 @@
 
 namespace tester {
 
-/// Columns that are empty in all rows are left out. Remarks are notes below the table, each of them once: rows refer to
-/// them by number, unless all rows have the same one.
+/// A table of text cells, without columns that are empty in all rows. Each distinct remark is one note below the table:
+/// rows refer to it by number, unless all rows have the same remark.
 struct TextTable {
   std::string title;  ///< with the heading
   std::vector<std::string> columns;
@@ -23,7 +23,7 @@ struct TextTable {
 
 TextTable text_table(const ReportTable& table);
 
-/// What is said of the whole report: device, machine, date and so on.
+/// Facts about the whole report: device, machine, date and so on.
 std::vector<std::pair<std::string, std::string>> facts_of(const Report& report);
 
 }  // namespace tester

@@ -38,7 +38,7 @@ const char* const step_names[] = {"build", "enqueue", "sq_doorbell", "cq_poll", 
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
-/// A latency that earlier versions did not write.
+/// A latency that reports of earlier versions lack.
 std::optional<double> later_latency(const Json& latency, const char* name) {
   const auto found = latency.find(name);
   if (found == latency.end() || found->is_null()) return std::nullopt;
@@ -80,6 +80,7 @@ Json row_json(const ReportRow& row) {
                {"batch", shape.batch},
                {"memory_mode", shape.memory_mode}};
   if (!shape.placement.empty()) json["placement"] = shape.placement;
+  if (shape.device_us) json["device_us"] = *shape.device_us;
   json["figures"] = row.figures ? figures_json(*row.figures) : Json();
   json["iops_of_runs"] = row.iops_of_runs;
   json["remark"] = row.remark;

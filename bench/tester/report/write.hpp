@@ -12,14 +12,13 @@ namespace tester {
 
 std::string to_markdown(const Report& report);
 
-/// One line for each row of all tables; the first one names the columns.
+/// CSV: a header line, then one line per row of all tables.
 std::string to_csv(const Report& report);
 
 std::string to_json(const Report& report);
 
-/// Adds the rows of fio that the JSON text of an earlier report holds: to the table of the same id, before the first
-/// row of a greater depth. Tables that `report` does not have are added where `add_tables`.
-/// Throws BadInput where the text is no such report.
+/// Adds the fio rows of an earlier report (JSON text) to the table of the same id, before the first row of a greater
+/// depth. Tables that `report` lacks are added if `add_tables`. Throws BadInput if the text is not such a report.
 void add_fio_rows(Report& report, const std::string& json, bool add_tables);
 
 }  // namespace tester

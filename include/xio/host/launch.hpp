@@ -36,8 +36,8 @@ struct LaunchShape {
 inline Executor default_executor(int device = 0) {
   FoundGpu found = find_gpu(device);
   if (!found.runtime)
-    throw Error("the kernels of this program are for a GPU, and there is none (" + found.why_none +
-                "); a build with g++ runs them on the CPU");
+    throw Error("this program is built for a GPU, but no GPU was found (" + found.why_none +
+                "); build it with g++ to run on the CPU");
   return Executor(std::move(found.runtime));
 }
 
@@ -61,8 +61,7 @@ inline const char* wait_for_device() {
 template <class... Parameters>
 void launch(const Executor& executor, const LaunchShape& shape, void (*kernel)(Parameters...),
             const typename detail::SameType<Parameters>::type&... arguments) {
-  if (!executor.gpu())
-    throw Error("launch: the kernels of this program are for a GPU; a build with g++ runs them here");
+  if (!executor.gpu()) throw Error("launch: this program is built for a GPU; build it with g++ to run on the CPU");
   void* values[sizeof...(arguments) + 1] = {const_cast<void*>(static_cast<const void*>(std::addressof(arguments)))...,
                                             nullptr};
   const char* refusal =
@@ -84,7 +83,7 @@ inline Executor default_executor(int device = 0) {
 template <class... Parameters>
 void launch(const Executor& executor, const LaunchShape& shape, void (*kernel)(Parameters...),
             const typename detail::SameType<Parameters>::type&... arguments) {
-  if (executor.gpu()) throw Error("launch: the kernels of this program are for the CPU; compile it for the GPU");
+  if (executor.gpu()) throw Error("launch: this program is built for the CPU; build it for the GPU");
   simt::Grid grid;
   grid.blocks = shape.blocks;
   grid.threads_per_block = shape.threads;

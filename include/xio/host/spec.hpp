@@ -33,8 +33,8 @@ inline uint64_t spec_number(const std::string& kind, const std::string& key, con
                             uint64_t highest) {
   const auto value = parse_bytes(text);
   if (!value || *value < lowest || *value > highest)
-    throw Error(kind + ": " + key + "=" + text + " is not accepted; a number from " + std::to_string(lowest) + " to " +
-                std::to_string(highest) + " is (K, M, G may follow)");
+    throw Error(kind + ": " + key + "=" + text + " is not accepted; expected a number from " + std::to_string(lowest) +
+                " to " + std::to_string(highest) + " (suffixes K, M, G, T)");
   return *value;
 }
 

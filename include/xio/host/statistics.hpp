@@ -166,7 +166,7 @@ class Statistics {
   /// @param percent  as percentile() takes it
   static uint64_t rank_of(double percent, uint64_t count) {
     if (!(percent > 0 && percent <= 100)) {
-      throw Error("percentile " + std::to_string(percent) + " does not exist; ask for one above 0 and up to 100");
+      throw Error("percentile " + std::to_string(percent) + " is out of range: must be above 0 and at most 100");
     }
     if (count == 0) return 0;
     // In integers: 99.9 percent of 1000 is rank 999, regardless of how 0.999 * 1000 rounds.

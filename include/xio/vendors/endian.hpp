@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Words that lie in memory in network byte order, whatever the target. Little-endian fields are plain integers:
-/// all targets are little-endian.
+/// @brief Words stored in network byte order on every target. Little-endian fields are plain integers: all targets are
+/// little-endian.
 
 #include <xio/config.hpp>
 
@@ -15,8 +15,8 @@ XIO_NAMESPACE_BEGIN
 XIO_DEVICE_INLINE constexpr uint16_t byte_swap(uint16_t value) {
   return static_cast<uint16_t>(value << 8 | value >> 8);
 }
-/// Overload for 32 bits. Compilers make one instruction of the shifts; but g++ takes them for dear until then, and
-/// inlines less.
+/// Overload for 32 bits. Compilers turn the shifts into one instruction, but g++ first estimates them as expensive and
+/// inlines less; hence the builtin.
 XIO_DEVICE_INLINE constexpr uint32_t byte_swap(uint32_t value) {
 #if XIO_HAS_BYTE_SWAP
   return __builtin_bswap32(value);
@@ -37,18 +37,18 @@ XIO_DEVICE_INLINE constexpr uint64_t byte_swap(uint64_t value) {
 /// `Word`.
 template <class Word>
 struct BigEndian {
-  Word raw;  ///< the word as it lies in memory; what a store to a queue or a doorbell takes
+  Word raw;  ///< the word in memory byte order, ready to store to a queue or a doorbell
 
   BigEndian() = default;
-  /// From a value as the CPU counts.
+  /// Converts from native byte order.
   XIO_HOST_DEVICE explicit constexpr BigEndian(Word value) : raw(byte_swap(value)) {}
 
-  /// The value as the CPU counts.
+  /// The value in native byte order.
   XIO_HOST_DEVICE constexpr Word value() const { return byte_swap(raw); }
 
-  /// Same value.
+  /// Equality of values.
   XIO_HOST_DEVICE friend constexpr bool operator==(BigEndian a, BigEndian b) { return a.raw == b.raw; }
-  /// Other value.
+  /// Inequality of values.
   XIO_HOST_DEVICE friend constexpr bool operator!=(BigEndian a, BigEndian b) { return a.raw != b.raw; }
 };
 
@@ -59,10 +59,14 @@ using Le16 = uint16_t;             ///< 16 bits, little-endian
 using Le32 = uint32_t;             ///< 32 bits, little-endian
 using Le64 = uint64_t;             ///< 64 bits, little-endian
 
-static_assert(sizeof(Be16) == 2 && alignof(Be16) == alignof(uint16_t), "a word and nothing else");
-static_assert(sizeof(Be32) == 4 && alignof(Be32) == alignof(uint32_t), "a word and nothing else");
-static_assert(sizeof(Be64) == 8 && alignof(Be64) == alignof(uint64_t), "a word and nothing else");
-static_assert(Be32(0x01020304u).raw == 0x04030201u && Be32(0x01020304u).value() == 0x01020304u, "the bytes turn round");
+static_assert(sizeof(Be16) == 2 && alignof(Be16) == alignof(uint16_t),
+              "must have the size and alignment of the integer");
+static_assert(sizeof(Be32) == 4 && alignof(Be32) == alignof(uint32_t),
+              "must have the size and alignment of the integer");
+static_assert(sizeof(Be64) == 8 && alignof(Be64) == alignof(uint64_t),
+              "must have the size and alignment of the integer");
+static_assert(Be32(0x01020304u).raw == 0x04030201u && Be32(0x01020304u).value() == 0x01020304u,
+              "the bytes must be swapped");
 
 /// @}
 XIO_NAMESPACE_END

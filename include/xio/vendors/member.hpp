@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Whether a vendor has a member, and of which type: for the checks of require_vendor().
+/// @brief Detection of a vendor's members and their types, for require_vendor().
 ///
 /// A member is named by an alias template, `template <class V> using X = decltype(V::x(…))` or `= Constant<V::x>`.
 
@@ -14,11 +14,11 @@ namespace member {
 /// @addtogroup vendors
 /// @{
 
-/// A value of a type, where nothing is evaluated.
+/// A value of type `T` in unevaluated operands, as std::declval.
 template <class T>
 XIO_HOST_DEVICE T made();
 
-/// A constant member with its value.
+/// A constant member, represented by its value.
 template <auto Value>
 struct Constant {};
 
@@ -28,13 +28,13 @@ struct Void {
   using type = void;
 };
 
-/// Whether `Member<V>` is there, and is `Type`.
+/// Whether `Member<V>` exists and is `Type`.
 template <template <class> class Member, class V, class Type, class = void>
 constexpr bool is = false;
 template <template <class> class Member, class V, class Type>
 constexpr bool is<Member, V, Type, typename Void<Member<V>>::type> = IsSame<Member<V>, Type>::value;
 
-/// Of a member that is a Constant: whether it is a bool, and whether that is true.
+/// Whether a member that is a Constant is a bool (is_flag), and whether it is true (is_set).
 template <template <class> class Member, class V>
 constexpr bool is_flag = is<Member, V, Constant<true>> || is<Member, V, Constant<false>>;
 template <template <class> class Member, class V>

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What atomic instructions make of a word.
+/// @brief Results of atomic instructions on a word.
 
 #include <cstdint>
 

@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// @brief What lies between a GPU's units and memory: a cache for each unit, one for each array of units, a scalar
-/// cache, and the L2.
+/// @brief The caches between a GPU's units and memory: one per unit, one per array of units, a scalar cache, and the
+/// L2.
 ///
-/// Nothing here is coherent by itself. A load may hit what a cache has held for any time; a store stays in the L2 until
-/// it is written back. Lines are of 64 bytes, and each byte is valid or dirty by itself.
+/// No cache is coherent by itself. A load may hit arbitrarily old data; a store stays in the L2 until it is written
+/// back. Lines have 64 bytes, each with its own valid and dirty state.
 
 #include <array>
 #include <cstdint>
@@ -30,10 +30,10 @@ constexpr uint32_t line_bytes = 64;
 inline uint64_t byte_mask(uint32_t at, uint32_t count) {
   return (count >= line_bytes ? ~uint64_t{0} : (uint64_t{1} << count) - 1) << at;
 }
-/// Runs of bytes without a gap: writes that leave together.
+/// Number of contiguous byte ranges: each is one write.
 inline uint32_t runs(uint64_t mask) { return static_cast<uint32_t>(__builtin_popcountll(mask & ~(mask << 1))); }
 
-/// What one wave asks for.
+/// The wave that issues an access.
 struct Requester {
   uint32_t unit = 0;
   uint32_t wave = 0;
@@ -52,25 +52,25 @@ class Caches {
 
   void load(Requester from, uint64_t address, uint32_t bytes, Scope scope, void* to);
   void store(Requester from, uint64_t address, uint32_t bytes, Scope scope, const void* data);
-  /// `change` is given the old value, and answers with the new one. Done in the L2, or in memory for what the L2 does
+  /// Applies `change`, which maps the old value to the new one, in the L2, or in memory for accesses that the L2 does
   /// not serve.
   template <class Change>
   uint64_t atomic(Requester from, uint64_t address, uint32_t bytes, Scope scope, Change change);
   void scalar_load(Requester from, uint64_t address, uint32_t bytes, void* to);
 
-  /// Where stores of this scope do not stay in the L2.
+  /// Whether stores of this scope bypass the L2.
   bool leaves(const Range& range, Scope scope) const {
     return range.kind == MemoryKind::uncached || past_second_level(scope);
   }
 
-  /// Writes some of the dirty lines back, or all; but nothing needs to leave that another wave stored after `begun`.
+  /// Writes back some or all dirty lines; data that another wave stored after `begun` may stay.
   void write_back(Requester from, Scope scope, uint64_t begun, bool all);
   void invalidate(Requester from, Scope scope, uint8_t levels);
   void invalidate_scalar(Requester from) { ++scalar_epoch_[from.unit / units_of_array]; }
 
-  /// What caches do on their own.
+  /// Spontaneous evictions and refetches.
   void tick();
-  /// Writes back what is dirty.
+  /// Writes back all dirty data.
   void end_kernel();
   void clear();
 
@@ -84,13 +84,13 @@ class Caches {
   };
   struct DirtyCopy : Copy {
     uint64_t dirty = 0;
-    uint64_t since = 0;  ///< when it was first dirty
+    uint64_t since = 0;  ///< tick at which it became dirty
     uint32_t writer = 0;
     bool listed = false;
   };
   struct Line {
     uint64_t address = 0;
-    uint8_t used_at = 0;  ///< a byte of it that is mapped
+    uint8_t used_at = 0;  ///< offset of a mapped byte
     Copy unit[compute_units];
     Copy array[unit_arrays];
     Copy scalar[unit_arrays];
@@ -98,7 +98,7 @@ class Caches {
   };
   static constexpr uint32_t several_writers = ~0u;
 
-  /// A part of an access that lies in one line.
+  /// Part of an access within one line.
   struct Piece {
     const Range* range;
     Line* line;
@@ -152,7 +152,7 @@ uint64_t Caches::atomic(Requester from, uint64_t address, uint32_t bytes, Scope 
     if (piece.bytes != bytes) throw Fault("atomic access across lines");
     if (piece.range->kind == MemoryKind::registers) throw Fault("atomic access to a device's registers");
     if (!piece.range->writable) throw Fault("atomic access to memory that is read only: " + piece.range->name);
-    // The rest of the line may stay as it is.
+    // The rest of the line may stay cached.
     for (Copy* copy : {&piece.line->unit[from.unit], &piece.line->array[from.unit / units_of_array]})
       copy->valid &= ~piece.mask();
     DirtyCopy& copy = second(*piece.line, from.unit);

@@ -27,7 +27,7 @@ struct ElfSymbol {
 struct ElfRelocation {
   uint64_t address = 0;
   uint32_t type = 0;
-  uint64_t symbol = 0;  ///< its address
+  uint64_t symbol = 0;  ///< address of the symbol
   int64_t addend = 0;
 };
 
@@ -40,7 +40,7 @@ struct ElfFile {
   std::vector<uint8_t> metadata;  ///< the note of AMD GPUs, in MessagePack
 };
 
-/// @throws Fault where it is no code object of an AMD GPU
+/// @throws Fault if it is not a code object of an AMD GPU
 ElfFile read_elf(const std::string& path);
 
 }  // namespace machine::amdgcn

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Floating point of 32 bits: what kernels need to divide integers. Rounded to nearest, denormal numbers kept.
+/// @brief 32-bit floating point, as far as kernels need it for integer division. Round to nearest, denormals preserved.
 
 #include <cmath>
 #include <cstdint>
@@ -20,7 +20,7 @@ inline uint32_t to_bits(float value) {
   std::memcpy(&bits, &value, sizeof bits);
   return bits;
 }
-/// Towards 0, and to the nearest number that there is.
+/// Rounds towards 0 and saturates.
 inline uint32_t to_unsigned(float value) {
   if (!(value > 0)) return 0;
   return value >= 4294967296.0f ? ~uint32_t{0} : static_cast<uint32_t>(value);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The tables of instructions, by mnemonic. Their meaning is that of AMD's instruction set documents.
+/// @brief Instruction tables by mnemonic, with the semantics of AMD's instruction set documents.
 
 #include <string>
 #include <unordered_map>
@@ -12,7 +12,7 @@
 
 namespace machine::amdgcn {
 
-/// What the text of an instruction may have besides its operands.
+/// Modifiers that an instruction accepts.
 enum Takes : uint8_t { plain = 0, lane_changes = 1, signs = 2, clamping = 4, halves = 8 };
 
 struct HandlerEntry {
@@ -33,11 +33,11 @@ void add_scalar_floats(HandlerTable& table);
 void add_control(HandlerTable& table);
 void add_cache_control(HandlerTable& table);
 
-/// Loads, stores and atomics: their mnemonic says how much they move, which is noted in the instruction. Null for
+/// Handler of a load, store or atomic, whose size is taken from the mnemonic and stored in the instruction. Null for
 /// others.
 Handler find_memory_access(Instruction& instruction, const Target& target);
 Handler find_shared_access(Instruction& instruction);
-/// "add_u32", "cmpswap_x2" … False where it is none that is known.
+/// "add_u32", "cmpswap_x2" … Returns false if it is unknown.
 bool parse_atomic(const std::string& operation, Instruction& instruction);
 
 }  // namespace machine::amdgcn

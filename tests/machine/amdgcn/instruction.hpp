@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief One instruction of a code object, as the disassembler's text says it.
+/// @brief One instruction of a code object, parsed from the disassembler's text.
 
 #include <array>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace machine::amdgcn {
 
-/// Where scalar registers that have names are in a wave's file.
+/// Indices of named scalar registers in a wave's register file.
 enum ScalarRegister : uint16_t {
   flat_scratch = 102,
   vcc = 106,
@@ -26,7 +26,7 @@ enum ScalarRegister : uint16_t {
 constexpr uint16_t accumulators = 256;
 constexpr uint16_t vector_registers = 512;
 
-/// Generic addresses of LDS and of private memory begin here: where no process has memory.
+/// Start of the generic addresses of LDS and of private memory, which no process uses.
 constexpr uint64_t shared_base = uint64_t{1} << 56;
 constexpr uint64_t private_base = uint64_t{2} << 56;
 
@@ -57,29 +57,29 @@ enum class AtomicOperation : uint8_t {
   decrement
 };
 
-/// How far an access must be seen, which is also how far from the caches of its unit it must go.
+/// Scope of an access: determines which caches it bypasses.
 enum class Scope : uint8_t { unit, group, agent, system };
 
-/// What a wait leaves in flight; `any` where it does not look.
+/// Accesses that a wait leaves in flight; `any` for counters that it ignores.
 struct Waits {
   static constexpr uint8_t any = 255;
-  uint8_t vector = any;            ///< vector memory; loads alone where stores have a counter of their own
+  uint8_t vector = any;            ///< vector memory; only loads if stores have their own counter
   uint8_t stores = any;            ///< gfx11, gfx12
   uint8_t shared = any;            ///< LDS (gfx12)
   uint8_t scalar = any;            ///< scalar loads and messages (gfx12)
-  uint8_t shared_or_scalar = any;  ///< the two in one (gfx9, gfx11)
+  uint8_t shared_or_scalar = any;  ///< both in one counter (gfx9, gfx11)
 };
 
-/// Which caches an invalidation empties.
+/// Caches that an invalidation empties.
 enum CacheLevels : uint8_t { first_level = 1, array_level = 2, second_level = 4 };
 
-/// DPP: the lane of which a lane reads the first source. SDWA: which parts of registers are meant.
+/// DPP: the lane from which a lane reads the first source. SDWA: the parts of registers that are used.
 struct LaneChange {
   bool dpp = false;
   bool sdwa = false;
-  std::array<int8_t, 64> from{};    ///< -1: from none
-  uint64_t written = ~uint64_t{0};  ///< lanes that the row and bank masks let through
-  bool zero_bound = false;          ///< lanes without a source read 0; they keep their result otherwise
+  std::array<int8_t, 64> from{};    ///< -1: none
+  uint64_t written = ~uint64_t{0};  ///< lanes enabled by the row and bank masks
+  bool zero_bound = false;          ///< lanes without a source read 0; otherwise they keep their result
   bool fetch_inactive = false;
   enum class Unused : uint8_t { zero, sign, preserve };
   Unused unused = Unused::zero;
@@ -88,7 +88,7 @@ struct LaneChange {
   bool sign_extend[2] = {false, false};
 };
 
-/// How the result comes. Results that come the same way come in the order of issue.
+/// How the result arrives. Results of the same kind arrive in issue order.
 enum class Arrival : uint8_t { at_once, vector_memory, shared_memory };
 
 struct Wave;
@@ -98,20 +98,20 @@ using Handler = void (*)(Wave&, const Instruction&);
 struct Instruction {
   Handler run = nullptr;
   uint8_t operands = 0;
-  uint8_t bytes = 4;  ///< that one lane of a memory access moves
+  uint8_t bytes = 4;  ///< bytes per lane of a memory access
   Scope scope = Scope::unit;
   AtomicOperation atomic = AtomicOperation::exchange;
   uint8_t levels = 0;  ///< CacheLevels of an invalidation
   Arrival arrival = Arrival::at_once;
-  bool returns = false;         ///< an atomic that gives the old value
+  bool returns = false;         ///< an atomic that returns the old value
   bool offset_enabled = false;  ///< buffers: offen
   bool clamp = false;
   bool sign_extend = false;  ///< loads of less than 32 bits
   bool high_half = false;    ///< loads and stores of 16 bits or less: the upper half of the register
-  bool low_half = false;     ///< loads that leave the upper half alone
+  bool low_half = false;     ///< loads that preserve the upper half
   bool of_lanes = false;     ///< every active lane takes part
-  uint8_t op_select = 0;     ///< one bit for each operand's upper half
-  uint32_t target = ~0u;     ///< of a branch: an instruction's number
+  uint8_t op_select = 0;     ///< one bit per operand: use the upper half
+  uint32_t target = ~0u;     ///< branch target: index of an instruction
   int32_t offset = 0;
   int32_t second_offset = 0;
   Operand operand[6];
@@ -120,10 +120,10 @@ struct Instruction {
   std::shared_ptr<Instruction> second;  ///< the other half of a dual instruction
   uint64_t address = 0;                 ///< in the code object
   uint64_t executed = 0;
-  Waits served;  ///< of a wait, since start(): `any` where there was nothing to wait for
+  Waits served;  ///< of a wait, since start(): `any` for counters without accesses in flight
   bool parsed = false;
   std::string text;
-  std::string mnemonic;  ///< without what says how it is encoded
+  std::string mnemonic;  ///< without the encoding suffix
   std::string trouble;   ///< why it cannot be executed
 };
 

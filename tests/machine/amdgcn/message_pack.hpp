@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Reads MessagePack, in which code objects describe their kernels.
+/// @brief Reader for MessagePack, the format of kernel metadata in code objects.
 
 #include <cstdint>
 #include <string>
@@ -19,12 +19,12 @@ struct Value {
   std::vector<Value> list;
   std::vector<std::pair<std::string, Value>> map;
 
-  /// What a map has for a key; none where it has nothing.
+  /// Value of a key of a map; none if it is absent.
   const Value& operator[](const std::string& key) const;
   uint32_t number() const { return static_cast<uint32_t>(integer); }
 };
 
-/// @throws Fault where it is cut short, or has something that code objects do not
+/// @throws Fault if it is truncated, or uses types that code objects do not
 Value read_message(const std::vector<uint8_t>& bytes);
 
 }  // namespace machine::amdgcn

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What follows the operands in the disassembler's text: offsets, cache bits, DPP, SDWA.
+/// @brief Parser of modifiers after the operands in the disassembler's text: offsets, cache bits, DPP, SDWA.
 
 #include <string>
 
@@ -11,7 +11,7 @@
 
 namespace machine::amdgcn {
 
-/// @throws Fault where it is none that is known
+/// @throws Fault if the modifier is unknown
 void parse_modifier(Instruction& instruction, LaneChange& lanes, const std::string& word, const Target& target);
 
 }  // namespace machine::amdgcn

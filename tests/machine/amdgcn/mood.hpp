@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief How nasty a run is.
+/// @brief How adversarial a run's scheduling and memory are.
 
 #include <cstdint>
 
@@ -10,22 +10,22 @@
 
 namespace machine::amdgcn {
 
-/// Frequencies are "once in so many chances"; 0: never.
+/// Frequencies: an event occurs once in n opportunities; 0: never.
 struct Mood {
   bool calm = true;               ///< every access is performed when it is issued
-  uint32_t perform = 1;           ///< an access that nobody waits for
-  uint32_t perform_register = 1;  ///< the same, stores to registers
+  uint32_t perform = 1;           ///< performs an access that no wait requires
+  uint32_t perform_register = 1;  ///< likewise, for stores to registers
   uint32_t evict_clean = 0;
   uint32_t evict_dirty = 0;
-  uint32_t refetch = 0;  ///< somebody else loads a line that was used before
-  uint32_t hold = 0;     ///< an access is kept back for long
+  uint32_t refetch = 0;  ///< another agent loads a previously used line
+  uint32_t hold = 0;     ///< an access is delayed for long
   uint32_t burst = 64;   ///< longest run of one wave
   uint32_t stall = 0;    ///< a wave sleeps after its burst
-  uint32_t linger = 0;   ///< a wave sleeps after a store, and others answer before it goes on
-  uint32_t device = 1;   ///< the devices go on after a burst
-  uint32_t yield = 1;    ///< at a wait: goes on at once
+  uint32_t linger = 0;   ///< a wave sleeps after a store, and others respond before it continues
+  uint32_t device = 1;   ///< the devices advance after a burst
+  uint32_t yield = 1;    ///< at a wait: the wave continues immediately
   uint32_t second_levels = 1;
-  bool late_groups = false;  ///< workgroups begin one after the other
+  bool late_groups = false;  ///< workgroups start one after the other
 };
 
 inline Mood draw_mood(uint64_t seed, bool several_second_levels, Random& random) {

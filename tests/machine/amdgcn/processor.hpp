@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief An AMD GPU: waves, what they have in flight, and a scheduler that is against them.
+/// @brief An AMD GPU: waves, their accesses in flight, and an adversarial scheduler.
 
 #include <array>
 #include <memory>
@@ -29,11 +29,11 @@ class Processor final : public Gpu {
   std::vector<Mutation> mutations(const std::string& kernel) const override;
   void apply(const Mutation& mutation) override;
   void restore() override;
-  /// Waits count where there was something to wait for.
+  /// Waits count only if there was something to wait for.
   uint64_t executed(const Mutation& mutation) const override;
   bool mattered(const Mutation& mutation) const override;
 
-  // What instructions do to the rest of the machine.
+  // Interface of instructions to the rest of the machine.
   Program& program() const { return program_; }
   const Target& model() const { return program_.target(); }
   Caches& caches() { return caches_; }
@@ -43,11 +43,11 @@ class Processor final : public Gpu {
   void issue(Wave& wave, std::unique_ptr<Access> access);
   void issue(Wave& wave, const ScalarAccess& access);
   void issue(Wave& wave, const SharedAccess& access);
-  /// Performs and retires what a wait asks for. False: not yet; the wave is to try again.
+  /// Performs and retires the accesses that a wait requires. Returns false if the wave must try again.
   bool wait(Wave& wave, const Waits& waits);
   void perform_shared(Wave& wave, size_t keep);
   void sleep(Wave& wave, uint64_t duration);
-  /// A barrier of the workgroup in two steps: a wave has come to it, and waits for the others.
+  /// A barrier of the workgroup in two steps: a wave arrives, and waits for the others.
   void signal(Wave& wave);
   void await(Wave& wave);
   void end(Wave& wave);
@@ -105,7 +105,7 @@ class Processor final : public Gpu {
     Wave* wave;
     Access* access;
   };
-  std::array<std::vector<Pending>, compute_units> pending_;  ///< for each unit, in the order of issue
+  std::array<std::vector<Pending>, compute_units> pending_;  ///< per unit, in issue order
   std::vector<uint8_t> arguments_;
   std::vector<uint8_t> packet_;
   std::vector<std::string> checked_;

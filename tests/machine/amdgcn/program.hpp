@@ -22,7 +22,7 @@ struct Argument {
   bool hidden() const { return kind.compare(0, 7, "hidden_") == 0; }
 };
 
-/// A kernel, by its descriptor (LLVM's "Kernel Descriptor") and its metadata.
+/// A kernel, described by its descriptor (LLVM's "Kernel Descriptor") and its metadata.
 struct Kernel {
   std::string name;
   uint32_t first = 0;  ///< instruction
@@ -44,7 +44,7 @@ struct Function {
 
 class Program {
  public:
-  /// @throws Fault where the file is not a code object of a target that is known
+  /// @throws Fault if the file is not a code object of a known target
   explicit Program(const std::string& path);
 
   const std::string& path() const { return path_; }
@@ -56,7 +56,7 @@ class Program {
 
   std::vector<Instruction>& code() { return code_; }
   const std::vector<Instruction>& code() const { return code_; }
-  /// The instruction's number. @throws Fault where none begins there
+  /// Index of the instruction at `address`. @throws Fault if none starts there
   uint32_t at(uint64_t address) const;
   /// The instruction, parsed.
   Instruction& fetch(uint32_t number) {
@@ -64,10 +64,9 @@ class Program {
     if (!instruction.parsed) parse(number);
     return instruction;
   }
-  /// The instructions that a kernel may come to, by branches, and by calls whose target the code itself computes.
+  /// Instructions reachable from a kernel by branches, and by calls whose target the code computes.
   const std::vector<uint32_t>& reachable(const std::string& kernel);
-  /// Where an instruction comes from: "file:line", the innermost first, separated by " < "; empty where that is not
-  /// known.
+  /// Source locations of instructions: "file:line", innermost first, separated by " < "; empty if unknown.
   std::vector<std::string> sources(const std::vector<uint32_t>& numbers) const;
 
  private:

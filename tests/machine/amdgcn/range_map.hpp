@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The ranges of an address space, cut where they overlap: found quickly.
+/// @brief Ranges of an address space, split where they overlap, with fast lookup.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace machine::amdgcn {
 
 class RangeMap {
  public:
-  /// Of two that overlap, the later one counts.
+  /// Of overlapping ranges, the later one takes precedence.
   void assign(const std::vector<Range>& ranges) {
     pieces_.clear();
     last_ = 0;
@@ -22,7 +22,7 @@ class RangeMap {
     std::sort(pieces_.begin(), pieces_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
   }
 
-  /// @throws Fault where nothing holds all bytes of the access
+  /// @throws Fault if no range holds all bytes of the access
   const Range& find(uint64_t address, uint32_t bytes) {
     if (last_ < pieces_.size() && address >= pieces_[last_].begin && address + bytes <= pieces_[last_].end)
       return pieces_[last_];

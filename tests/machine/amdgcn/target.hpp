@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief How the targets differ, where it is not the instructions that do.
+/// @brief Differences of the targets other than their instructions.
 
 #include <cstdint>
 #include <string>
@@ -18,13 +18,13 @@ struct Target {
   uint32_t lanes = 64;
   bool scope_bits = false;                 ///< cache bits sc0 and sc1 (gfx942)
   bool array_cache = false;                ///< a second cache of reads, for several units (gfx11)
-  bool store_counter = false;              ///< stores are waited for by themselves
-  bool split_counters = false;             ///< so are LDS and scalar accesses (gfx12)
+  bool store_counter = false;              ///< stores have their own wait counter
+  bool split_counters = false;             ///< LDS and scalar accesses, too (gfx12)
   bool several_second_levels = false;      ///< an agent may have more than one L2 (gfx942)
   Scope first_level_serves = Scope::unit;  ///< the widest scope of a load that may hit the unit's own cache
 };
 
-/// @throws Fault where the target is none of gfx90a, gfx942, gfx1100 and gfx1201
+/// @throws Fault if the target is none of gfx90a, gfx942, gfx1100 and gfx1201
 Target target_of(const std::string& name);
 
 }  // namespace machine::amdgcn

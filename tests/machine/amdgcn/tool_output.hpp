@@ -2,14 +2,14 @@
 #pragma once
 
 /// @file
-/// @brief What LLVM's tools print.
+/// @brief Output of LLVM's tools.
 
 #include <string>
 #include <vector>
 
 namespace machine::amdgcn {
 
-/// @throws Fault where the program is missing or fails
+/// Output of a command. @throws Fault if the program is missing or fails
 std::string output_of(const std::vector<std::string>& command);
 
 }  // namespace machine::amdgcn

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Operands of vector instructions, lane by lane, and how results are written.
+/// @brief Operands of vector instructions per lane, and the writing of results.
 
 #include <cstring>
 
@@ -39,7 +39,7 @@ inline uint64_t lane_value64(const Wave& wave, const Operand& operand, uint32_t 
   return lane_value(wave, operand, lane) | uint64_t{lane_value(wave, operand, lane, 1)} << 32;
 }
 
-/// All lanes of an operand: in place where it is a vector register as it is.
+/// All lanes of an operand; a plain vector register is used without a copy.
 class Source {
  public:
   Source(const Wave& wave, const Operand& operand, uint32_t part = 0) {
@@ -56,7 +56,7 @@ class Source {
   Source(const Source&) = delete;
   uint32_t operator[](size_t lane) const { return lanes_[lane]; }
 
-  /// DPP. Answers with the lanes that have a source.
+  /// Applies DPP; returns the lanes that have a source.
   uint64_t permute(const LaneChange& change, uint64_t active) {
     uint32_t moved[64];
     uint64_t with_source = 0;
@@ -70,7 +70,7 @@ class Source {
     lanes_ = own_;
     return with_source;
   }
-  /// SDWA.
+  /// Applies SDWA.
   void select(uint8_t selection, bool sign_extend) {
     if (selection == 6) return;
     for (uint32_t lane = 0; lane < 64; ++lane) {
@@ -91,8 +91,7 @@ class Source {
   uint32_t own_[64];
 };
 
-/// Applies DPP or SDWA to the first source, and to the second if there is one. Answers with the lanes that may be
-/// written.
+/// Applies DPP or SDWA to the first source, and to the second if there is one. Returns the lanes that may be written.
 inline uint64_t change_lanes(const Wave& wave, const Instruction& instruction, Source& first,
                              Source* second = nullptr) {
   const uint64_t active = wave.active();
@@ -118,7 +117,7 @@ inline void write_lanes(Wave& wave, uint32_t index, const uint32_t* values, uint
   }
 }
 
-/// As write_lanes(), into the part of the register that SDWA says.
+/// write_lanes() into the part of the register that SDWA selects.
 inline void write_result(Wave& wave, const Instruction& instruction, uint32_t* values, uint64_t lanes) {
   const uint32_t index = instruction.operand[0].index;
   const LaneChange* const change = instruction.lanes.get();
@@ -153,7 +152,7 @@ inline void write_mask(Wave& wave, const Operand& operand, uint64_t mask) {
 }
 inline uint64_t vcc_mask(const Wave& wave) { return wave.lanes == 64 ? wave.pair(vcc) : wave.s[vcc]; }
 
-/// Few lanes at work, as where one leads the others: these alone are looked at.
+/// Whether only few lanes are active, as when one lane leads: then only these are processed.
 inline bool is_sparse(const Instruction& instruction, uint64_t active) {
   return !instruction.lanes && __builtin_popcountll(active) <= 6;
 }

@@ -16,23 +16,23 @@ namespace machine::amdgcn {
 
 class Processor;
 
-/// A vector memory access in flight. Every lane's part of it is performed on its own, parts of more than 8 bytes in
-/// pieces of 8.
+/// A vector memory access in flight. Each lane's part is performed separately, parts of more than 8 bytes in pieces of
+/// 8.
 struct Access {
   enum class Kind : uint8_t { load, store, atomic, write_back };
   Kind kind;
   Scope scope;
   uint8_t bytes;
-  uint8_t registers;    ///< that it returns
-  bool stores_counter;  ///< counted where stores are
-  bool to_registers;    ///< of a device
+  uint8_t registers;    ///< registers that it returns
+  bool stores_counter;  ///< counted by the store counter
+  bool to_registers;    ///< goes to a device's registers
   uint16_t destination;
   const Instruction* instruction;
   uint64_t mask;     ///< lanes
-  uint64_t left[2];  ///< lanes of which the first 8 bytes, and those behind, have not been performed
+  uint64_t left[2];  ///< lanes whose first 8 bytes, and whose further bytes, have not been performed
   uint64_t low, high;
   uint64_t issued;
-  uint64_t hold;  ///< not before this tick, unless a wait asks for it
+  uint64_t hold;  ///< not performed before this tick, unless a wait requires it
   uint64_t address[64];
   uint32_t data[4][64];
   bool pending() const { return (left[0] | left[1]) != 0; }
@@ -44,20 +44,20 @@ struct ScalarAccess {
   uint8_t registers;
   uint8_t bytes;
   bool clock;
-  bool message;  ///< answers of messages come in order, other than what goes through the scalar cache
+  bool message;  ///< results of messages arrive in order, unlike those of the scalar cache
   bool sign_extend;
-  bool sampled;  ///< what it gives is decided
+  bool sampled;  ///< its result is determined
   uint64_t address;
   uint32_t data[16];
 };
 
-/// An access to LDS, or a permutation that goes the same way. Those of one wave are performed in order.
+/// An access to LDS, or a permutation, which uses the same path. Accesses of one wave are performed in order.
 struct SharedAccess {
   enum class Kind : uint8_t { load, store, atomic, permutation };
   Kind kind;
   uint8_t bytes;
-  uint8_t parts;      ///< 2: two addresses for each lane
-  uint8_t registers;  ///< that it returns
+  uint8_t parts;      ///< 2: two addresses per lane
+  uint8_t registers;  ///< registers that it returns
   bool performed;
   uint16_t destination;
   const Instruction* instruction;
@@ -69,9 +69,9 @@ struct SharedAccess {
 struct Group {
   uint32_t index[3] = {0, 0, 0};
   uint32_t unit = 0;
-  uint32_t waves = 0;     ///< that have not ended
-  uint32_t arrived = 0;   ///< at the barrier
-  uint64_t barriers = 0;  ///< that all have come to
+  uint32_t waves = 0;     ///< waves that have not ended
+  uint32_t arrived = 0;   ///< waves at the barrier
+  uint64_t barriers = 0;  ///< barriers that all waves have reached
   uint64_t begins = 0;
   std::vector<uint8_t> shared;
 };
@@ -84,13 +84,13 @@ struct Wave {
   Requester requester;
   uint32_t lanes = 64;
   uint32_t number = 0;
-  uint32_t counter = 0;  ///< the instruction that is next
+  uint32_t counter = 0;  ///< index of the next instruction
   bool scc = false;
   bool done = false;
   bool at_barrier = false;
-  bool signalled = false;  ///< has come to the barrier, and not yet waited for the others
-  bool yielded = false;    ///< the instruction could not go on, and is tried again
-  uint64_t barrier = 0;    ///< which one it has signalled
+  bool signalled = false;  ///< has arrived at the barrier, but not yet waited
+  bool yielded = false;    ///< the instruction was blocked and is retried
+  uint64_t barrier = 0;    ///< number of the signalled barrier
   uint64_t wake = 0;
   uint32_t s[scalar_registers] = {};
   std::vector<Lanes> v;
@@ -99,7 +99,7 @@ struct Wave {
   std::deque<SharedAccess> shared;
   uint64_t poisoned_vectors[vector_registers / 64] = {};
   uint64_t poisoned_scalars[scalar_registers / 64] = {};
-  uint32_t private_bytes = 0;  ///< of one lane
+  uint32_t private_bytes = 0;  ///< per lane
   std::vector<uint8_t> private_memory;
 
   uint64_t active() const { return lanes == 64 ? pair(exec) : s[exec]; }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What a GPU can reach: ranges of this process's memory. The GPU's address of a byte is the process's own.
+/// @brief Memory that a GPU can access: ranges of this process's memory, at the same addresses.
 
 #include <cstdint>
 #include <cstdio>
@@ -13,16 +13,16 @@
 
 namespace machine {
 
-/// Why a run was stopped. what() says where: instruction, source line, seed.
+/// Error that stops a run. what() contains instruction, source line and seed.
 struct Fault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 enum class MemoryKind : uint8_t {
-  host,      ///< host memory that the GPU caches; devices and the CPU see what has been written back
+  host,      ///< host memory that the GPU caches; devices and the CPU see data after its write-back
   uncached,  ///< host memory that the GPU's L2 does not keep (fine-grained on gfx90a and gfx11)
-  local,     ///< the GPU's own memory; nothing of it crosses PCIe
-  registers  ///< a device's registers: stores leave one by one, loads and atomics are errors
+  local,     ///< the GPU's own memory; accesses do not cross PCIe
+  registers  ///< a device's registers: stores arrive one by one, loads and atomics are errors
 };
 
 struct Range {
@@ -33,7 +33,7 @@ struct Range {
   std::string name;
 };
 
-/// The ranges of one GPU. Where two overlap, the one that was added later counts.
+/// The ranges of one GPU. Of overlapping ranges, the one added later takes precedence.
 class AddressSpace {
  public:
   void add(const void* memory, size_t bytes, MemoryKind kind, std::string name, bool writable = true) {
@@ -41,7 +41,7 @@ class AddressSpace {
     ranges_.push_back({begin, begin + bytes, kind, writable, std::move(name)});
     last_ = ranges_.size() - 1;
   }
-  /// Takes out what add() put in last for this address.
+  /// Removes the range last added for this address.
   void remove(const void* memory) {
     for (size_t i = ranges_.size(); i-- > 0;) {
       if (ranges_[i].begin != reinterpret_cast<uint64_t>(memory)) continue;
@@ -57,9 +57,9 @@ class AddressSpace {
   const std::vector<Range>& ranges() const { return ranges_; }
 
   /// The range that holds all bytes of an access.
-  /// @throws Fault where there is none
+  /// @throws Fault if there is none
   const Range& find(uint64_t address, uint32_t bytes) const {
-    // Ranges may lie in others: only a range that no later one overlaps is known from last time.
+    // Ranges may be nested: only the last range cannot be overlapped by a later one, so only it is cached.
     if (last_ + 1 == ranges_.size() && holds(ranges_[last_], address, bytes)) return ranges_[last_];
     for (size_t i = ranges_.size(); i-- > 0;) {
       if (holds(ranges_[i], address, bytes)) return ranges_[i];

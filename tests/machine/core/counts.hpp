@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What a run cost, in numbers that do not depend on the machine that ran it.
+/// @brief Costs of a run, in numbers independent of the host machine.
 
 #include <cstdint>
 
@@ -11,8 +11,8 @@ namespace machine {
 /// Sums over all waves of a run. An instruction of a wave (AMD) or of a thread (PTX) counts once.
 struct Counts {
   uint64_t instructions = 0;
-  uint64_t lane_instructions = 0;  ///< instructions, times the lanes that took part
-  uint64_t loads = 0;              ///< vector loads; scalar_loads are not in it
+  uint64_t lane_instructions = 0;  ///< instructions times active lanes
+  uint64_t loads = 0;              ///< vector loads, without scalar_loads
   uint64_t stores = 0;
   uint64_t atomics = 0;
   uint64_t scalar_loads = 0;
@@ -21,12 +21,12 @@ struct Counts {
   uint64_t invalidations = 0;  ///< of a cache (AMD), acquires (PTX)
   uint64_t warp_barriers = 0;
   uint64_t doorbells = 0;         ///< stores to registers
-  uint64_t merged_doorbells = 0;  ///< stores of one instruction to the same line of registers: one only arrives
+  uint64_t merged_doorbells = 0;  ///< stores of one instruction to one register line: only one arrives
   uint64_t host_loads = 0;        ///< loads that were served by host memory, in lines of 64 bytes
   uint64_t host_stores = 0;       ///< stores of lanes to host memory
-  uint64_t host_writes = 0;       ///< writes that cross PCIe: runs of bytes of one line that leave together
+  uint64_t host_writes = 0;       ///< writes that cross PCIe: contiguous bytes of one line, written together
   uint64_t host_bytes = 0;        ///< bytes in host_writes
-  uint64_t stale_loads = 0;       ///< loads that got bytes which memory no longer held
+  uint64_t stale_loads = 0;       ///< loads that returned bytes no longer in memory
 
   Counts& operator+=(const Counts& other) {
     const auto* const from = reinterpret_cast<const uint64_t*>(&other);

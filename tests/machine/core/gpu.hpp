@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief A GPU that executes what a compiler made: what its two kinds, AMD's code objects and PTX, have in common.
+/// @brief Common interface of the two emulated GPUs, which execute compiled AMD code objects and PTX.
 
 #include <cstdint>
 #include <functional>
@@ -22,9 +22,9 @@ struct Extent {
   uint32_t z = 1;
 };
 
-/// What a kernel asks of a launch.
+/// Launch requirements of a kernel.
 struct KernelInfo {
-  std::string name;             ///< as the linker has it
+  std::string name;             ///< linker symbol
   uint32_t argument_bytes = 0;  ///< without hidden arguments
   std::vector<uint32_t> argument_offsets;
   std::vector<uint32_t> argument_sizes;
@@ -36,53 +36,53 @@ struct KernelInfo {
 struct Launch {
   Extent grid;                      ///< in workgroups
   Extent block;                     ///< in threads
-  const void* arguments = nullptr;  ///< laid out as KernelInfo says: as a C struct of the parameters
+  const void* arguments = nullptr;  ///< laid out as a C struct of the parameters, see KernelInfo
   size_t argument_bytes = 0;
   uint32_t dynamic_shared_bytes = 0;
 };
 
-/// One place of a program where an ordering is asked for, and how it is weakened.
+/// An ordering instruction of a program, and how it is weakened.
 struct Mutation {
-  size_t instruction = 0;  ///< the program's own number
+  size_t instruction = 0;  ///< index in the program
   std::string text;        ///< the instruction
-  std::string source;      ///< file and line, the innermost first; empty where the program does not know
+  std::string source;      ///< file and line, innermost first; empty if unknown
   std::string change;      ///< "removed", "scope device", "relaxed" …
 };
 
-/// Liberties that all kinds draw from the seed. Each kind has more of its own.
+/// Limits common to all kinds of GPU.
 struct Limits {
-  uint64_t instructions = 400'000'000;  ///< a launch that executes more does not end: a Fault
+  uint64_t instructions = 400'000'000;  ///< a launch that executes more raises a Fault
 };
 
-/// A GPU with a program loaded. Not for use by several threads at once.
+/// A GPU with a program loaded. Not thread-safe.
 ///
-/// The order of use: ranges into `memory`; start(); run() as often as wanted. All that the architecture leaves open is
-/// drawn from the seed: a run repeats where seed, program, addresses and devices are the same.
+/// Usage: add ranges to `memory`; start(); run() any number of times. All behaviour that the architecture leaves open
+/// is drawn from the seed: a run is reproducible with the same seed, program, addresses and devices.
 class Gpu {
  public:
   virtual ~Gpu() = default;
 
-  /// "gfx942", "sm_90".
+  /// Target, such as "gfx942" or "sm_90".
   virtual const std::string& target() const = 0;
   virtual uint32_t wave_size() const = 0;
   virtual std::vector<KernelInfo> kernels() const = 0;
 
-  /// Empties the caches, forgets the counts and draws anew how nasty the GPU is. Seed 0: not at all. Every access is
-  /// performed at once and in order, waves take turns.
+  /// Empties the caches, clears the counts and draws new adversarial parameters. With seed 0 the GPU is not
+  /// adversarial: every access is performed immediately and in order, and waves take turns.
   virtual void start(uint64_t seed) = 0;
 
-  /// Runs a kernel to its end, and writes back what is in its caches.
+  /// Runs a kernel to its end, and writes back its caches.
   /// @throws Fault with seed, instruction and source line
   virtual void run(const std::string& kernel, const Launch& launch) = 0;
 
-  /// The orderings that a kernel's code asks for, each weakened by one step.
+  /// The ordering instructions of a kernel, each weakened by one step.
   virtual std::vector<Mutation> mutations(const std::string& kernel) const = 0;
-  /// How often the instruction of a mutation was executed since start(): one that was not cannot be caught.
+  /// Executions of a mutation's instruction since start(): a mutation that is never executed cannot be detected.
   virtual uint64_t executed(const Mutation& mutation) const {
     static_cast<void>(mutation);
     return 1;
   }
-  /// Whether it did anything since start(): a wait with nothing to wait for did not.
+  /// Whether the instruction had an effect since start(): a wait with nothing in flight has none.
   virtual bool mattered(const Mutation& mutation) const { return executed(mutation) != 0; }
   virtual void apply(const Mutation& mutation) = 0;
   /// Undoes apply().
@@ -94,11 +94,11 @@ class Gpu {
 
   /// A store arrived at registers. Unless set, 4 and 8 bytes are stored to the word in one piece.
   std::function<void(uint64_t address, uint64_t value, uint32_t bytes)> write_register;
-  /// Lets the devices go on for a while. True if they may have changed memory.
+  /// Advances the devices. Returns true if they may have changed memory.
   std::function<bool(Random& random)> step_devices;
   /// Time in nanoseconds. Unless set, it follows from the instructions that were executed.
   std::function<uint64_t()> nanoseconds;
-  /// Each instruction is handed here before it is executed: where a run is to be looked at.
+  /// Called before each instruction, for tracing a run.
   std::function<void(const std::string& line)> trace;
 
   uint64_t seed() const { return seed_; }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The dice of the machine: everything that a run leaves open is drawn from its seed.
+/// @brief Random numbers of the machine: every nondeterministic choice of a run is drawn from its seed.
 
 #include <cstdint>
 
@@ -22,7 +22,7 @@ class Random {
   }
   /// 0 to `count - 1`; `count` is at least 1.
   uint32_t below(uint32_t count) { return static_cast<uint32_t>((next() >> 32) * count >> 32); }
-  /// True once in `chances` calls on average; never where `chances` is 0.
+  /// True once in `chances` calls on average; never if `chances` is 0.
   bool one_in(uint32_t chances) { return chances != 0 && below(chances) == 0; }
   template <class T, uint32_t Count>
   const T& pick(const T (&choices)[Count]) {

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What the host gives to the machine's kernels, and what it gets back.
+/// @brief Input and output of the machine's kernels.
 
 #include <xio/device/nvme/drive_set.hpp>
 #include <xio/device/nvme/queue.hpp>
@@ -11,43 +11,43 @@
 
 namespace machine_kernels {
 
-/// How operations ended; all threads add to it.
+/// Outcome of operations, summed over all threads.
 struct Report {
-  uint64_t good;      ///< ended ok, and the data was right
+  uint64_t good;      ///< ended ok, with correct data
   uint64_t failed;    ///< ended with another status
-  uint64_t wrong;     ///< ended ok with wrong data, or told something that cannot be
+  uint64_t wrong;     ///< ended ok with wrong data, or with an impossible report
   uint32_t statuses;  ///< the first failure: code | vendor << 16
-  uint32_t where;     ///< what the kernel was at when the first failure came
+  uint32_t where;     ///< the kernel's step at the first failure
   uint64_t posted;    ///< receives
-  uint64_t late;      ///< of `failed`: deadlines that passed
-  uint64_t told;      ///< calls of quiet() that told of an error
+  uint64_t late;      ///< part of `failed`: missed deadlines
+  uint64_t told;      ///< calls of quiet() that reported an error
 };
 
 /// One thread's blocks: 512 bytes that it writes from, 512 that it reads into.
 constexpr uint64_t thread_bytes = 1024;
 constexpr uint32_t block_words = 64;
 
-/// Lanes of each wave that post where nobody waits: many waves, and few operations.
+/// Lanes per wave that post in cases without waits: many waves with few operations.
 constexpr uint32_t posting_lanes = 3;
 
-/// Where a case has bad blocks, most are: more fail than the log has room for.
+/// Bad blocks of cases that have them: most are bad, so that more operations fail than fit in the log.
 XIO_HOST_DEVICE constexpr bool is_bad(uint64_t lba) { return lba % 7 != 3; }
-/// Dword 0 of the completion of what begins at this block, where a case has answers.
+/// Dword 0 of the completion of a command that starts at this block, in cases with `answers`.
 XIO_HOST_DEVICE constexpr uint64_t answer_of(uint64_t lba) { return lba + 1; }
 
-/// Blocks of 512 bytes. Thread i has blocks i + k * lanes of the namespace for itself.
+/// Blocks of 512 bytes. Thread i owns the blocks i + k * lanes of the namespace.
 struct NvmeJob {
   const xio::nvme::QueueHandle* queues;  ///< one, or as many as threads (Sharing::thread)
-  uint64_t bus;                          ///< of `data`
+  uint64_t bus;                          ///< bus address of `data`
   uint64_t* data;                        ///< thread_bytes for each thread
   Report* report;
   const xio::nvme::Piece* pieces;
-  xio::Notification* notifications;  ///< one for each thread, zero
+  xio::Notification* notifications;  ///< one per thread, zero
   xio::KeptResult* kept;             ///< one for each thread
   uint32_t lanes;                    ///< threads that take part
   uint32_t rounds;
   uint32_t count;  ///< pieces of a batch, tokens of a thread, drives of a set
-  uint32_t words;  ///< of a block that are filled and compared, at most block_words
+  uint32_t words;  ///< words of a block that are filled and compared, at most block_words
   uint64_t patience_ns;
 };
 

@@ -2,13 +2,13 @@
 #pragma once
 
 /// @file
-/// @brief Kernels that use every call of an NVMe queue, and compare what they read with what they wrote.
+/// @brief Kernels that use every call of an NVMe queue, and compare the data read with the data written.
 
 #include <machine/kernels/job.hpp>
 
 namespace machine_kernels {
 
-/// A thread's blocks, its place in the namespace, and its operations with them.
+/// A thread's buffers, its blocks in the namespace, and its operations on them.
 template <class Queue>
 class Blocks {
  public:
@@ -23,7 +23,8 @@ class Blocks {
   XIO_DEVICE uint64_t stamp(uint32_t round) const { return uint64_t{self_} << 32 | round; }
   XIO_DEVICE xio::Deadline until() const { return queue_.deadline(xio::Duration{job_.patience_ns}); }
 
-  /// Writes a block and reads it back, each waited for. It is read to where the last one was, which a cache may hold.
+  /// Writes a block and reads it back, waiting for each. The read goes to the buffer of the previous one, which a cache
+  /// may hold.
   XIO_DEVICE void write_and_read(uint32_t round) {
     using namespace xio;
     fill(out(), stamp(round), job_.words);
@@ -58,7 +59,7 @@ XIO_DEVICE void write_read(const NvmeJob& job) {
   for (uint32_t round = 0; round < job.rounds; ++round) blocks.write_and_read(round);
 }
 
-/// Reads and waits, and nothing besides: what an operation costs.
+/// Only reads and waits, to measure the cost of an operation.
 template <xio::Sharing S>
 XIO_DEVICE void reads(const NvmeJob& job) {
   using namespace xio;
@@ -73,7 +74,7 @@ XIO_DEVICE void reads(const NvmeJob& job) {
   arch::fetch_add<arch::Scope::system>(&job.report->good, good);
 }
 
-/// Three parts of a wave submit for themselves, and whoever comes along announces it.
+/// Three parts of a wave submit separately, and any part may announce the entries.
 template <class Policy>
 XIO_DEVICE void in_parts(const NvmeJob& job) {
   using namespace xio;
@@ -106,7 +107,7 @@ XIO_DEVICE void session(const NvmeJob& job) {
   view.end();
 }
 
-/// Tokens that are waited for in the order in which they end, asked for, or waited for together.
+/// Tokens waited for in completion order, tested, or waited for together.
 template <xio::Sharing S>
 XIO_DEVICE void many_tokens(const NvmeJob& job) {
   using namespace xio;
@@ -138,7 +139,7 @@ XIO_DEVICE void many_tokens(const NvmeJob& job) {
     } else {
       for (uint32_t i = 0; i < most; ++i) {
         Status status = queue.test(tokens[i]);
-        // The lanes of a wave's queue call together, also those that know already.
+        // The lanes of a wave's queue call together, including those whose status is already known.
         const auto asks = [&] { return status == Status::would_block && !limit.passed(); };
         if constexpr (S == Sharing::wave) {
           while (arch::ballot(arch::together(0), asks()) != 0) status = queue.test(tokens[i]);
@@ -151,7 +152,7 @@ XIO_DEVICE void many_tokens(const NvmeJob& job) {
   }
 }
 
-/// Batches of pieces: written, then read into other memory by the same list moved on.
+/// Batches of pieces: written, then read into other memory by the same, shifted list.
 template <class Policy>
 XIO_DEVICE void batches(const NvmeJob& job) {
   using namespace xio;
@@ -188,7 +189,7 @@ XIO_DEVICE void transfers(const NvmeJob& job) {
   for (uint32_t i = first + arch::lane(); i < first + job.count; i += arch::wave_size()) {
     uint64_t* const out = job.data + uint64_t{i} * (thread_bytes / 8);
     fill(out, i, job.words);
-    // From here on a cache may hold what is there now.
+    // From here on a cache may hold the current contents.
     out[block_words - 1] = out[block_words];
   }
   queue.publish_payload();
@@ -207,7 +208,7 @@ XIO_DEVICE void transfers(const NvmeJob& job) {
   }
 }
 
-/// Operations that nobody waits for by token: notifications, kept results, fence and quiet.
+/// Operations that are not waited for by token: notifications, kept results, fence and quiet.
 template <xio::Sharing S>
 XIO_DEVICE void unwaited(const NvmeJob& job) {
   using namespace xio;
@@ -224,7 +225,7 @@ XIO_DEVICE void unwaited(const NvmeJob& job) {
                                      Options().notify(notification));
     Status status = token.status;
     if (token.submitted()) status = queue.fence(limit);
-    // Who takes a completion tells of it when it has been filed: that may be a little later than the fence.
+    // The wave that consumes a completion notifies after recording it, possibly slightly after the fence.
     const Status told =
         poll_until([&] { return arch::load<arch::Scope::system>(&notification.done) >= round + 1; }, limit);
     count(job.report, status, told.is_ok() && notification.done == round + 1, 9);
@@ -236,7 +237,7 @@ XIO_DEVICE void unwaited(const NvmeJob& job) {
     const Token read = queue.submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()}, limit,
                                     Options().keep(kept));
     status = read.status;
-    // Who takes the completion may be another wave, which is not done yet when the result is there.
+    // Another wave may consume the completion and not yet be finished when the result is available.
     const auto is_kept = [&] {
       queue.drain();
       return arch::observe<arch::Scope::system>(&kept.ended) != 0;
@@ -250,7 +251,7 @@ XIO_DEVICE void unwaited(const NvmeJob& job) {
   }
 }
 
-/// Nobody waits: all must be announced when the last wave is gone.
+/// No waits: all entries must be announced when the last wave has ended.
 template <xio::Sharing S, class Policy, class Doorbell = xio::MmioDoorbell>
 XIO_DEVICE void posts(const NvmeJob& job) {
   using namespace xio;
@@ -264,12 +265,12 @@ XIO_DEVICE void posts(const NvmeJob& job) {
   queue.flush();
 }
 
-/// Who rings leaves it to others as soon as anything more is published.
+/// The ringing wave hands over to others as soon as more entries are published.
 struct Hasty : xio::Policy<> {
   static constexpr uint32_t most_doorbells = 1;
 };
 
-/// Each wave counts the ends of its operations, failed ones too, in one notification.
+/// Each wave counts the completions of its operations, including failed ones, in one notification.
 template <xio::Sharing S>
 XIO_DEVICE void notified(const NvmeJob& job) {
   using namespace xio;
@@ -296,7 +297,7 @@ XIO_DEVICE void notified(const NvmeJob& job) {
   }
 }
 
-/// Operations that are asked for late, or never, of which bad blocks fail, more than the log has room for.
+/// Operations queried late or never; those on bad blocks fail, more than fit in the log.
 XIO_DEVICE void forgotten(const NvmeJob& job) {
   using namespace xio;
   nvme::Queue<> queue(job.queues[0]);
@@ -336,7 +337,7 @@ XIO_DEVICE void processed(const NvmeJob& job) {
     const Token write = queue.submit(nvme::write(blocks.lba(round), 1), nvme::ContiguousPages{blocks.out_bus()}, limit);
     const Status written = queue.wait(write, limit);
     count(job.report, written, true, 24);
-    // From here on a cache may hold what is there now.
+    // From here on a cache may hold the current contents.
     blocks.out()[block_words - 1] = blocks.in()[0];
     (void)queue.try_submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()});
     const auto look = [&](const nvme::Completion& one) {
@@ -347,7 +348,7 @@ XIO_DEVICE void processed(const NvmeJob& job) {
   }
 }
 
-/// Commands that are split, and data over several pages and a page list.
+/// Split commands, and data over several pages with a page list.
 XIO_DEVICE void long_commands(const NvmeJob& job) {
   using namespace xio;
   if (thread_number() >= job.lanes) return;

@@ -8,8 +8,8 @@
 
 namespace machine_kernels {
 
-/// Writes a block to the peer and reads it back into other memory; where the device has atomics, all threads count
-/// rounds in one word of the peer's, the last 8 bytes of its memory.
+/// Writes a block to the peer and reads it back into other memory; if the device has atomics, all threads count rounds
+/// in one word of the peer, the last 8 bytes of its memory.
 template <class Vendor, xio::Sharing S, class Policy, bool Atomics>
 XIO_DEVICE void put_get(const RdmaJob& job) {
   using namespace xio;
@@ -46,7 +46,7 @@ XIO_DEVICE void put_get(const RdmaJob& job) {
   }
 }
 
-/// Writes and waits, and nothing besides: what an operation costs.
+/// Only writes and waits, to measure the cost of an operation.
 template <class Vendor, xio::Sharing S>
 XIO_DEVICE void puts(const RdmaJob& job) {
   using namespace xio;
@@ -62,7 +62,7 @@ XIO_DEVICE void puts(const RdmaJob& job) {
   arch::fetch_add<arch::Scope::system>(&job.report->good, good);
 }
 
-/// Nobody waits: all must be announced when the last wave is gone.
+/// No waits: all entries must be announced when the last wave has ended.
 template <class Vendor, xio::Sharing S, class Policy>
 XIO_DEVICE void posts(const RdmaJob& job) {
   using namespace xio;
@@ -77,7 +77,7 @@ XIO_DEVICE void posts(const RdmaJob& job) {
   qp.flush();
 }
 
-/// Writes that nobody waits for one by one: fence and quiet.
+/// Writes that are not waited for individually: fence and quiet.
 template <class Vendor>
 XIO_DEVICE void put_quiet(const RdmaJob& job) {
   using namespace xio;
@@ -97,7 +97,7 @@ XIO_DEVICE void put_quiet(const RdmaJob& job) {
   }
 }
 
-/// Every wave writes a batch of pieces, and reads it back into other memory; their ends are those of its threads.
+/// Every wave writes a batch of pieces and reads it back into other memory, at its threads' locations.
 template <class Vendor>
 XIO_DEVICE void batches(const RdmaJob& job) {
   using namespace xio;
@@ -109,7 +109,7 @@ XIO_DEVICE void batches(const RdmaJob& job) {
   for (uint32_t round = 0; round < job.rounds; ++round) {
     const uint64_t stamp = uint64_t{self} << 32 | round;
     fill(out, stamp, job.words);
-    // From here on a cache may hold what is there now.
+    // From here on a cache may hold the current contents.
     out[block_words - 1] = out[block_words];
     const Deadline limit = qp.deadline(Duration{job.patience_ns});
     Token token = qp.submit_batch(rdma::Operation::put, job.pieces + first, job.count, limit);
@@ -137,7 +137,7 @@ XIO_DEVICE void send_receive(const RdmaJob& job) {
     for (uint32_t round = 0; round < job.rounds; ++round) {
       fill(out, uint64_t{self} << 32 | round, job.words);
       const Deadline limit = qp.deadline(Duration{job.patience_ns});
-      // A device tries again only so often where nothing is posted.
+      // A device retries only a limited number of times if no receive is posted.
       (void)wait_until(&job.report->posted, uint64_t{half} * (round + 1), limit);
       const Token token = qp.send(job.local.at(self * thread_bytes, bytes), limit);
       const Status status = qp.wait(token, limit);
@@ -151,14 +151,14 @@ XIO_DEVICE void send_receive(const RdmaJob& job) {
   for (uint32_t round = 0; round < job.rounds; ++round) {
     const Deadline limit =
         xio::deadline(Duration{job.patience_ns}, job.handle.clock_hz ? job.handle.clock_hz : arch::clock_hz);
-    // From here on a cache may hold what is there now.
+    // From here on a cache may hold the current contents.
     job.data[uint64_t{self} * (thread_bytes / 8)] = in[0];
     const Token token = queue.post(job.inbox.at(own * thread_bytes, bytes), limit);
     rdma::Received got;
     got.status = token.status;
     arch::fetch_add<arch::Scope::system>(&job.report->posted, uint64_t{1});
     if (token.submitted()) got = queue.wait(token, limit);
-    // Whose message it is, nobody can know; that it is one, and whole, its words say.
+    // The sender is unknown; the words show that the message is complete and from one sender.
     bool right = false;
     for (uint32_t r = 0; r < job.rounds; ++r)
       for (uint32_t s = 0; s < half && !right; ++s)

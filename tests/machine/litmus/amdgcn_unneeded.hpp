@@ -2,13 +2,13 @@
 #pragma once
 
 /// @file
-/// @brief Which parts of LLVM's sequences the litmus kernels can do without, and why.
+/// @brief Parts of LLVM's sequences that the litmus kernels do not need, with reasons.
 
 #include <string>
 
 namespace machine_tests {
 
-/// The reason; empty where the part is needed. Where a text stands several times, at least one of them may still be
+/// The reason; empty if the part is needed. If a text occurs several times, at least one occurrence may still be
 /// needed.
 inline std::string unneeded(const std::string& target, const std::string& kernel, const std::string& text,
                             const std::string& change) {

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What the host hands to the litmus kernels. Every word has a line for itself.
+/// @brief Memory of the litmus kernels. Every word has its own cache line.
 
 #include <cstdint>
 
@@ -13,7 +13,7 @@ constexpr uint32_t words_between = 32;
 struct Place {
   uint32_t* data;   ///< 6 words
   uint32_t* flags;  ///< 8 words
-  uint32_t* bad;    ///< one for each side
+  uint32_t* bad;    ///< one per side
   uint32_t rounds;
 };
 

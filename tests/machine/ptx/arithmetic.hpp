@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// @brief What instructions compute that touch registers only. Sources: the PTX ISA, chapters "Integer Arithmetic",
+/// @brief Results of instructions that access only registers. Sources: the PTX ISA, chapters "Integer Arithmetic",
 /// "Floating-Point", "Comparison and Selection", "Logic and Shift", "Data Movement and Conversion".
 ///
-/// Operands are as their registers hold them, zero-extended: each function cuts them to its type.
+/// Operands are zero-extended register values; each function truncates them to its type.
 
 #include <string>
 #include <vector>
@@ -17,11 +17,11 @@ namespace machine::ptx {
 __extension__ using Wide = __int128;
 __extension__ using UnsignedWide = unsigned __int128;
 
-/// setp's comparison, 0 or 1; null where it is not known.
+/// Comparison of setp, 0 or 1; null if unknown.
 Compute comparison(const std::string& relation, const Type& type);
 Compute move_of(const Type& type);
-/// By the instruction's words. `bits`: of the register that takes the result. `inputs`: how many there must be.
-/// Null where it is not known.
+/// Computation of an instruction, given by its words. `bits`: width of the result register. `inputs`: required number
+/// of inputs. Null if unknown.
 Compute computation(const std::vector<std::string>& words, uint8_t bits, uint32_t& inputs);
 /// add.cc, addc, sub.cc, subc, mad.cc, madc.
 Carry carrying(const std::vector<std::string>& words, uint32_t& inputs);
@@ -56,7 +56,7 @@ Compute of_signed(uint32_t bits) {
     default: return nullptr;
   }
 }
-/// Untyped bits count as unsigned.
+/// Untyped bits are treated as unsigned.
 template <class Operation>
 Compute of_integer(const Type& type) {
   if (type.is_float() || type.letter == 'p') return nullptr;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Vector clocks: how far somebody knows of what each author has done.
+/// @brief Vector clocks: how much of each author's stores is known to an observer.
 
 #include <cstdint>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace machine::ptx {
 
-/// For each author the last of its epochs that is known. Sizes are multiples of 8.
+/// Per author the last known epoch. Sizes are multiples of 8.
 class Clock {
  public:
   Clock() = default;
@@ -36,7 +36,7 @@ class Clock {
 
 using ClockPointer = std::shared_ptr<const Clock>;
 
-/// Both; the same object where one of them adds nothing.
+/// Join of two clocks; one of the arguments if the other adds nothing.
 inline ClockPointer joined(const ClockPointer& a, const ClockPointer& b) {
   if (!a || a == b) return b;
   if (!b) return a;

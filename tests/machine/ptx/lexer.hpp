@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief PTX text cut into statements.
+/// @brief Splits PTX text into statements.
 
 #include <cstdint>
 #include <string>
@@ -13,11 +13,11 @@ namespace machine::ptx {
 
 struct Statement {
   enum Kind : uint8_t { end, open, close, label, header, simple } kind = end;
-  std::string text;   ///< without the `;`, `:` or `{` that ended it, white space folded
-  uint32_t line = 0;  ///< where it begins, from 1
+  std::string text;   ///< without the final `;`, `:` or `{`, white space collapsed
+  uint32_t line = 0;  ///< first line, from 1
 };
 
-/// Statements one after the other. Debug sections are left out.
+/// Sequence of statements. Debug sections are skipped.
 class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) {}
@@ -37,7 +37,7 @@ class Lexer {
 };
 
 std::string trimmed(std::string_view text);
-/// At commas that stand in no bracket.
+/// Splits at `by` outside brackets.
 std::vector<std::string> split(std::string_view text, char by);
 
 }  // namespace machine::ptx

@@ -5,7 +5,7 @@
 /// @brief A GPU of sm_70 or later that executes PTX, thread by thread.
 ///
 /// Each thread has its own program counter: any thread may be ahead of the others of its warp by any number of
-/// instructions. Threads take turns at instructions that others can notice; in between nobody could tell.
+/// instructions. Threads are interleaved at instructions whose effects other threads can observe.
 
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@
 
 namespace machine::ptx {
 
-/// What activemask answers: any set of threads that have come there and hold the caller is right.
+/// Result of activemask: any set of threads that have arrived and includes the caller is valid.
 enum class Convergence : uint8_t { all, random, one };
 
 struct Mood {
@@ -25,7 +25,7 @@ struct Mood {
   Convergence convergence = Convergence::all;
   uint32_t device_every = 30;  ///< turns of threads between those of a device, on average
   uint32_t burst = 8;          ///< accesses of a thread in a row, on average
-  uint32_t stall_for = 2000;   ///< turns that a thread, warp or block may stand still, at most
+  uint32_t stall_for = 2000;   ///< most turns that a thread, warp or block may stall
 };
 
 class Machine final : public Gpu {
@@ -50,7 +50,7 @@ class Machine final : public Gpu {
   struct Frame {
     Function* function = nullptr;
     uint32_t pc = 0;
-    uint32_t registers = 0;   ///< where they begin
+    uint32_t registers = 0;   ///< index of the first one
     uint32_t parameters = 0;  ///< bytes of the stack
     uint32_t local = 0;
     uint32_t end = 0;
@@ -65,7 +65,7 @@ class Machine final : public Gpu {
     uint32_t place = 0;
     State state = State::running;
     bool carry = false;
-    uint32_t mask = 0;  ///< of the threads that it waits for
+    uint32_t mask = 0;  ///< threads that it waits for
     uint32_t barrier = 0;
     uint32_t barrier_threads = 0;
     uint32_t patience = 0;
@@ -91,7 +91,7 @@ class Machine final : public Gpu {
   void finish(Thread& thread);
   uint64_t time() const;
 
-  // Where things stand (report.cpp).
+  // Reports of the state (report.cpp).
   [[noreturn]] void fail(const Thread& thread, const std::string& what);
   const Instruction* instruction_of(const Thread& thread) const;
   std::string where_all_stand(size_t most) const;
@@ -117,7 +117,7 @@ class Machine final : public Gpu {
     set(thread.registers.data() + thread.frames.back().registers, operand, value);
   }
 
-  // Memory (access.cpp). The first two: whether others can notice.
+  // Memory (access.cpp). The first two return whether others can observe the access.
   bool load(Thread& thread, const Instruction& instruction);
   bool store(Thread& thread, const Instruction& instruction);
   void atomic(Thread& thread, const Instruction& instruction);
@@ -125,7 +125,7 @@ class Machine final : public Gpu {
   uint64_t space_begin(Thread& thread, Space space);
   char* own_bytes(Thread& thread, uint64_t address, uint32_t bytes);
 
-  // Threads that act together (together.cpp).
+  // Collective operations of threads (together.cpp).
   void gather(Thread& thread, const Instruction& instruction);
   void complete(Thread& thread);
   void act(const std::vector<Thread*>& members);
@@ -149,12 +149,12 @@ class Machine final : public Gpu {
   uint32_t dynamic_bytes_ = 0;
   uint32_t live_ = 0;
   uint64_t slept_ = 0;
-  uint64_t started_at_ = 0;  ///< instructions before this launch
+  uint64_t started_at_ = 0;  ///< instructions executed before this launch
   uint64_t stall_until_ = 0;
   uint32_t stalled_kind_ = 0;
   uint32_t stalled_which_ = 0;
   uint64_t turns_ = 0;
-  std::vector<std::pair<uint32_t, Instruction>> originals_;  ///< of what mutations changed
+  std::vector<std::pair<uint32_t, Instruction>> originals_;  ///< instructions replaced by mutations
 };
 
 }  // namespace machine::ptx

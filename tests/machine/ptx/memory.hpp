@@ -2,25 +2,25 @@
 #pragma once
 
 /// @file
-/// @brief Memory as the PTX memory model allows it to be, executed.
+/// @brief Executable model of memory under the PTX memory model.
 ///
-/// Each 8 bytes that were stored to keep their stores ("messages") in coherence order. A load takes the value of any of
-/// them that is not older than what its thread knows; a store takes any place behind what its thread knows. Knowledge
-/// follows base causality order: vector clocks that releases put into messages and that acquires take out, where the
-/// two are morally strong, at the scope that both have; barriers; fence.sc, which meet in one order for each block and
-/// for the GPU. A morally strong read leaves a mark at the message that it read: whoever is causally behind the read
-/// sees nothing older (causality order through observation).
+/// Each stored 8-byte word keeps its stores ("messages") in coherence order. A load returns the value of any message
+/// that is not older than its thread's knowledge; a store takes any position after it. Knowledge follows base causality
+/// order: vector clocks that releases attach to messages and acquires read from them, if the two are morally strong, at
+/// their common scope; barriers; and fence.sc, which have one order per block and one for the GPU. A morally strong
+/// read marks the message that it read: threads causally after the read see no older message (causality order through
+/// observation).
 ///
-/// Devices and the CPU see this process's memory. A message arrives there at any time, after the messages of the same
-/// bytes that come before it and after all that its release (of system scope) knows. A device is a thread that
-/// acquires what it reads and releases what it writes, at system scope, with a fence.sc between any two of its turns.
-/// What it wrote is found by comparing lines that the GPU uses with what they were.
+/// Devices and the CPU see this process's memory. A message arrives there at any time, after earlier messages of the
+/// same bytes and after everything known to its release (of system scope). A device is a thread that acquires what it
+/// reads and releases what it writes, at system scope, with a fence.sc between any two of its turns. Its writes are
+/// found by comparing the lines that the GPU uses with their previous contents.
 ///
-/// Narrower than the model: a load takes effect when it is executed (no load buffering), an RMW of system scope sees
-/// the newest value, accesses that overlap in part are ordered byte by byte, a device's writes of one turn become
-/// known together, each store arrives even where a later one follows at once, .const and kernel parameters do not
-/// change. Wider than hardware: weak loads may go back to an older value, atomics of narrow scope lose each other's
-/// updates where the scopes do not meet.
+/// Stricter than the model: a load takes effect when it is executed (no load buffering), an RMW of system scope sees
+/// the newest value, partially overlapping accesses are ordered byte by byte, a device's writes of one turn become
+/// known together, each store arrives even if a later one follows immediately, .const and kernel parameters do not
+/// change. Weaker than hardware: weak loads may return to an older value, atomics of narrow scope lose each other's
+/// updates if their scopes do not overlap.
 
 #include <deque>
 #include <functional>
@@ -36,21 +36,21 @@
 
 namespace machine::ptx {
 
-/// How nasty a run is.
+/// How adversarial a run is.
 struct MemoryMood {
-  uint32_t stale = 3;        ///< one load in so many may go back
-  uint32_t drain = 8;        ///< at one access in so many a store arrives
-  uint32_t overtake = 3;     ///< one store in so many may come before others of its bytes
-  uint64_t patience = 3000;  ///< accesses until a store must have arrived, and nobody reads what was before
+  uint32_t stale = 3;        ///< one in n loads may return an older value
+  uint32_t drain = 8;        ///< a store arrives at one in n accesses
+  uint32_t overtake = 3;     ///< one in n stores may precede other stores of its bytes
+  uint64_t patience = 3000;  ///< accesses until a store must have arrived and older values are no longer read
 };
 
-/// What a thread knows.
+/// Knowledge of a thread.
 struct Reader {
   uint32_t author = 0;  ///< from 1; 0 is the device
   uint32_t block = 0;
   uint32_t epoch = 1;
   Clock known;
-  ClockPointer read[3];      ///< by relaxed reads, to be known after a fence of that scope
+  ClockPointer read[3];      ///< from relaxed reads, effective after a fence of that scope
   ClockPointer released[3];  ///< by the last fence of that scope or a wider one
 };
 
@@ -61,43 +61,43 @@ class Memory {
   /// Before a launch. Calm: sequential consistency, no messages.
   void begin(uint32_t threads, uint32_t blocks, uint64_t seed, bool calm, const MemoryMood& mood);
   Reader reader(uint32_t thread, uint32_t block) const;
-  /// After a launch: all that was stored arrives.
+  /// After a launch: all stores arrive.
   void end();
 
   uint64_t load(Reader& reader, uint64_t address, uint32_t bytes, Order order, Scope scope, bool non_coherent);
   void store(Reader& reader, uint64_t address, uint32_t bytes, uint64_t value, Order order, Scope scope);
-  /// `change(old, fresh)` says whether something is stored.
+  /// `change(old, fresh)` returns whether `fresh` is stored.
   using Change = std::function<bool(uint64_t old, uint64_t& fresh)>;
   uint64_t atomic(Reader& reader, uint64_t address, uint32_t bytes, Order order, Scope scope, const Change& change);
   void fence(Reader& reader, bool acquires, bool releases, bool sequential, Scope scope);
-  /// A barrier that all of these have reached.
+  /// A barrier that all of the readers have reached.
   void meet(const std::vector<Reader*>& readers);
 
   /// Devices may have written.
   void devices_moved();
 
-  /// Memory of the machine's own: shared memory, variables. No device writes it.
+  /// Memory of the machine itself: shared memory, variables. No device writes it.
   void add_own(const void* memory, size_t bytes, bool writable);
   void clear_own() { own_.clear(); }
 
   /// A store to registers arrived.
   std::function<void(uint64_t address, uint64_t value, uint32_t bytes)> write_register;
-  /// One more store arrives. False: there is none.
+  /// Makes one more store arrive. Returns false if there is none.
   bool arrive_one();
 
  private:
-  /// What a release says, by how far the reader is from the one that released.
+  /// Contents of a release, by the scope that reader and releasing thread share.
   struct Release {
     std::vector<std::pair<uint32_t, ClockPointer>> block;  ///< for threads of the same block
     ClockPointer gpu;
     ClockPointer system;
-    ClockPointer device;  ///< that a device released
+    ClockPointer device;  ///< released by a device
   };
   struct Observer {
     uint32_t author;
     uint32_t epoch;
   };
-  /// The RMW that read a value: no other may, where the two are morally strong.
+  /// The RMW that read a value: no other morally strong RMW may read it.
   struct Claim {
     uint64_t mask = 0;
     uint32_t author = 0;
@@ -106,7 +106,7 @@ class Memory {
   };
   struct Message {
     uint64_t address = 0;
-    uint64_t value = 0;  ///< in its place of the 8 bytes, as `mask`
+    uint64_t value = 0;  ///< at its position in the 8 bytes, as `mask`
     uint64_t mask = 0;
     uint64_t born = 0;
     uint32_t author = 0;
@@ -129,21 +129,21 @@ class Memory {
   /// 8 bytes.
   struct Granule {
     uint64_t before = 0;        ///< value before the first message
-    uint64_t forgotten = 0;     ///< bytes of which older messages were dropped
+    uint64_t forgotten = 0;     ///< bytes whose older messages were dropped
     std::vector<Claim> claims;  ///< of the value before the first message
     std::vector<MessagePointer> messages;
   };
   struct Line {
     uint64_t address = 0;
-    uint64_t seen[8] = {};     ///< what memory held when last looked at
-    uint64_t touched = 0;      ///< when the GPU last used it
-    uint32_t looked_turn = 0;  ///< the device's turn then
-    bool active = false;       ///< looked at after each turn of a device
+    uint64_t seen[8] = {};     ///< memory contents at the last comparison
+    uint64_t touched = 0;      ///< time of the GPU's last use
+    uint32_t looked_turn = 0;  ///< the device's turn of that comparison
+    bool active = false;       ///< compared after each turn of a device
     bool own = false;
-    bool whole = false;  ///< its range reaches over all of it
+    bool whole = false;  ///< its range covers all of it
     bool writable = true;
     MemoryKind kind = MemoryKind::host;
-    ClockPointer first;  ///< what a device's values that are older than any message bring
+    ClockPointer first;  ///< knowledge from a device's values older than any message
     std::unique_ptr<Granule> granules[8];
   };
   struct Known {

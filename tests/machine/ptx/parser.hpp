@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Statements of PTX to a Program. Whatever is not known ends it with a Fault.
+/// @brief Translates PTX statements to a Program. Unknown constructs raise a Fault.
 
 #include <string>
 #include <unordered_map>
@@ -27,7 +27,7 @@ class Parser {
   int32_t register_of(const std::string& name, uint8_t* bits = nullptr) const;
   /// `[base+offset]`, of the instruction's space.
   void address(const std::string& text, Instruction& out);
-  /// A variable, an entry of the local depot: where `name` stands for an address. False where it does not.
+  /// Address denoted by `name`: a variable or an entry of the local depot. Returns false if it denotes none.
   bool address_of_variable(const std::string& name, Instruction& out);
   void branch_to(const std::string& label) { fixups_.emplace_back(function().code.size(), label); }
   void call(const std::vector<std::string>& operands, Instruction& out);
@@ -36,7 +36,7 @@ class Parser {
  private:
   struct Registers {
     int32_t first = 0;
-    int32_t count = 0;  ///< 0: one register of this very name
+    int32_t count = 0;  ///< 0: one register of exactly this name
     uint8_t bits = 0;
   };
   struct Area {
@@ -48,7 +48,7 @@ class Parser {
     std::unordered_map<std::string, Area> parameters;
     std::unordered_map<std::string, uint32_t> locals;
   };
-  /// What a declaration says: `.param .align 8 .b8 name[16]`.
+  /// A declaration such as `.param .align 8 .b8 name[16]`.
   struct Declaration {
     std::string name;
     uint32_t align = 1;
@@ -87,7 +87,7 @@ class Parser {
 void decode(Parser& parser, const std::vector<std::string>& name, const std::vector<std::string>& operands,
             Instruction& out);
 
-/// @throws Fault through the parser where it is no type
+/// @throws Fault through the parser if it is not a type
 bool parse_type(const std::string& text, Type& out);
 
 }  // namespace machine::ptx

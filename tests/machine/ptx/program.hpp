@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief PTX as the machine executes it: functions of decoded instructions, variables, and where the C++ stood.
+/// @brief Decoded PTX: functions of instructions, variables, and source locations.
 
 #include <cstdint>
 #include <map>
@@ -44,7 +44,7 @@ enum class Order : uint8_t { weak, relaxed, acquire, release, acq_rel, sc };
 enum class Scope : uint8_t { cta, gpu, sys };
 enum class Space : uint8_t { generic, global, constant, parameter, local, shared };
 
-/// Which of its variants a collective, an atomic or a setp is.
+/// Variant of a collective, an atomic or a setp.
 enum class How : uint8_t {
   none,
   add,
@@ -108,16 +108,16 @@ struct Type {
   uint32_t bytes() const { return bits / 8u; }
 };
 
-/// A register, or a value that is known.
+/// A register or a constant.
 struct Operand {
-  int32_t index = -1;  ///< of the register; below 0: `value`
+  int32_t index = -1;  ///< index of the register; negative: `value`
   bool negated = false;
   uint8_t bits = 64;  ///< of the register
   uint64_t value = 0;
 };
 
 using Compute = uint64_t (*)(uint64_t a, uint64_t b, uint64_t c, uint64_t d);
-/// `carry` is in and out.
+/// `carry` is an input and an output.
 using Carry = uint64_t (*)(uint64_t a, uint64_t b, uint64_t c, bool& carry);
 
 struct Instruction {
@@ -142,7 +142,7 @@ struct Instruction {
   Operand out[4];
   Operand in[4];
   Operand base;        ///< of an address
-  int64_t offset = 0;  ///< of an address; in the parameters' bytes where the space is parameter
+  int64_t offset = 0;  ///< of an address; in the parameter area for the parameter space
   Compute compute = nullptr;
   Carry carry = nullptr;
   int32_t target = -1;  ///< of a branch; the index of a call's `calls` entry
@@ -157,7 +157,7 @@ struct Parameter {
   uint32_t bytes = 0;
 };
 
-/// From bytes of the caller's parameter area to bytes of the callee's, and back.
+/// Copy between the parameter areas of caller and callee.
 struct Copy {
   uint32_t from = 0;
   uint32_t to = 0;
@@ -178,12 +178,12 @@ struct Function {
   bool defined = false;
   std::vector<Parameter> parameters;
   std::vector<Parameter> results;
-  uint32_t argument_bytes = 0;   ///< of the parameters; they come first in the parameter area
-  uint32_t parameter_bytes = 0;  ///< with results and what is passed to others
+  uint32_t argument_bytes = 0;   ///< bytes of the parameters, which come first in the parameter area
+  uint32_t parameter_bytes = 0;  ///< including results and arguments of calls
   uint32_t registers = 0;
   uint32_t local_bytes = 0;
   uint32_t shared_bytes = 0;
-  uint32_t first = 0;  ///< of its instructions, in the program
+  uint32_t first = 0;  ///< index of its first instruction in the program
   std::vector<Instruction> code;
   std::vector<Call> calls;
 };
@@ -193,10 +193,10 @@ struct Variable {
   Space space = Space::global;
   uint64_t bytes = 0;
   uint32_t align = 1;
-  bool external = false;  ///< shared memory whose size the launch says
+  bool external = false;  ///< shared memory whose size the launch defines
   uint64_t offset = 0;    ///< in its space
   std::vector<uint8_t> initial;
-  std::vector<std::pair<uint64_t, std::string>> pointers;  ///< where the initialiser names a variable
+  std::vector<std::pair<uint64_t, std::string>> pointers;  ///< initialiser entries that refer to a variable
 };
 
 struct Place {
@@ -216,13 +216,13 @@ struct Program {
   uint64_t global_bytes = 0;  ///< .global and .const
   uint64_t shared_bytes = 0;  ///< static
 
-  /// `completion.hpp:116 < nvme_core.hpp:88`: the innermost first.
+  /// `completion.hpp:116 < nvme_core.hpp:88`: innermost first.
   std::string source(int32_t place, uint32_t most = 10) const;
-  /// The text of an instruction's line, without what stands around it.
+  /// The text of an instruction's line, without surrounding white space.
   std::string line(const Instruction& instruction) const;
 };
 
-/// @throws Fault with line and text of what is not known
+/// @throws Fault with line and text of an unknown construct
 Program parse(const std::string& text);
 Program parse_file(const std::string& path);
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Memory at addresses that are the same in every process, so that a seed repeats: everything that a kernel or a
-/// device model reaches lies in it.
+/// @brief Memory at the same addresses in every process, so that a seed is reproducible; it holds everything that a
+/// kernel or a device model accesses.
 
 #include <sys/mman.h>
 
@@ -20,7 +20,7 @@
 
 namespace machine {
 
-/// Gives memory out from its beginning; nothing is taken back before the arena ends.
+/// Allocates memory from its beginning; nothing is freed before the arena is destroyed.
 class Arena {
  public:
   explicit Arena(size_t bytes = size_t{16} << 20) : bytes_(bytes) {
@@ -37,7 +37,7 @@ class Arena {
   void* allocate(size_t bytes, size_t alignment, MemoryKind kind, const char* name) {
     used_ = (used_ + alignment - 1) / alignment * alignment;
     void* const at = begin_ + used_;
-    // A gap behind each piece: what reaches over its end is noticed.
+    // A gap behind each allocation makes accesses beyond its end detectable.
     used_ += bytes + 64;
     if (used_ > bytes_) throw std::bad_alloc();
     pieces_.push_back({at, bytes, kind, name});
@@ -47,12 +47,12 @@ class Arena {
   T* make(size_t count, MemoryKind kind, const char* name) {
     return static_cast<T*>(allocate(count * sizeof(T), alignof(T) < 64 ? 64 : alignof(T), kind, name));
   }
-  /// For device models.
+  /// Allocator for device models.
   xio::emulation::MemorySource source(MemoryKind kind, const char* name) {
     return {[this, kind, name](size_t bytes, size_t alignment) { return allocate(bytes, alignment, kind, name); },
             [](void*) {}};
   }
-  /// What was given out so far, in the order in which it was.
+  /// Maps all allocations so far, in order.
   void map(AddressSpace& space) const {
     for (const Piece& piece : pieces_) space.add(piece.at, piece.bytes, piece.kind, piece.name);
   }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Limits for what an operation costs: a line of the file is "target case name=limit...", and # begins a
+/// @brief Limits for the cost of an operation: each line of the file is "target case name=limit...", and # starts a
 /// comment.
 
 #include <cstdio>
@@ -17,7 +17,7 @@
 
 namespace machine {
 
-/// What is counted for an operation, by the names that the file and the output use.
+/// Counters of an operation, by their names in the file and the output.
 inline const std::vector<std::pair<std::string, uint64_t Counts::*>>& counters() {
   static const std::vector<std::pair<std::string, uint64_t Counts::*>> all = {
       {"instructions", &Counts::instructions},
@@ -58,7 +58,7 @@ class Budgets {
   bool has(const std::string& target, const std::string& name) const {
     return limits_.find(target + " " + name) != limits_.end();
   }
-  /// Says what is above its limit. Returns how many are.
+  /// Prints counters above their limit; returns their number.
   uint64_t check(const std::string& target, const std::string& name, const Counts& sum, uint64_t operations) const {
     uint64_t above = 0;
     const auto found = limits_.find(target + " " + name);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What the machine runs: kernels with the devices that they drive.
+/// @brief Cases of the machine: kernels with the devices that they drive.
 
 #include <cstdint>
 #include <string>
@@ -12,58 +12,58 @@
 
 namespace machine {
 
-/// What goes wrong on the device's side. Seeds take turns.
+/// Disturbances by the device; they alternate with the seed.
 enum class Trouble : uint8_t {
   none,
   reorder,  ///< completions in any order, and late
   errors    ///< some operations fail
 };
 
-/// How one run ended.
+/// Result of one run.
 struct Outcome {
-  std::string error;        ///< empty: everything was right
-  uint64_t operations = 0;  ///< that the device saw
+  std::string error;        ///< empty: no error
+  uint64_t operations = 0;  ///< operations that the device executed
   Counts counts;
 };
 
 struct Case {
   std::string name;
-  /// @param seed also chooses the Trouble, where the kernel bears it
+  /// @param seed also selects the Trouble, if the kernel supports it
   Outcome (*run)(Gpu& gpu, const Case& one, uint64_t seed);
   uint32_t blocks = 1;
-  uint32_t threads = 0;  ///< of a workgroup; 0: one wave
+  uint32_t threads = 0;  ///< threads of a workgroup; 0: one wave
   uint32_t lanes = 0;    ///< threads that take part; 0: all
   uint32_t depth = 64;
   uint32_t rounds = 2;
-  uint32_t count = 0;         ///< as NvmeJob has it
-  uint32_t features = 0;      ///< of Feature
-  uint32_t troubles = 0b111;  ///< bit for each Trouble that the kernel bears
+  uint32_t count = 0;         ///< as NvmeJob::count
+  uint32_t features = 0;      ///< bits of Feature
+  uint32_t troubles = 0b111;  ///< one bit per Trouble that the kernel supports
   std::string kernel = {};    ///< empty: `name`
-  bool calm = false;          ///< the GPU takes no liberties: what is left is the devices' part of a seed
+  bool calm = false;          ///< the GPU is not adversarial: the seed affects only the devices
 
   std::string kernel_name() const { return kernel.empty() ? name : kernel; }
 };
 
 enum Feature : uint32_t {
-  own_queues = 1,    ///< one queue for each thread
+  own_queues = 1,    ///< one queue per thread
   shadow = 2,        ///< shadow doorbells
   through = 4,       ///< rings in memory that the GPU does not cache
   drives = 8,        ///< `count` controllers
   inbound = 16,      ///< data in the GPU's memory
   pairs = 32,        ///< batches: pieces to write, then as many to read
   small_pages = 64,  ///< transfers of at most two pages: longer ones are split
-  costs = 128,       ///< large, to be counted: on a calm GPU alone
-  answers = 256,     ///< completions bring a result of each block's own
+  costs = 128,       ///< large, for counting: only on a calm GPU
+  answers = 256,     ///< completions carry a block-specific result
   bad_blocks = 512,  ///< reading most blocks fails
   twice = 1024,      ///< one completion is written twice, which breaks the queue
-  one_fails = 2048,  ///< one operation fails, and what follows it is flushed
+  one_fails = 2048,  ///< one operation fails, and later ones are flushed
   stray = 4096       ///< one completion is about another queue pair
 };
 
 std::vector<Case> nvme_cases();
 std::vector<Case> rdma_cases();
 
-/// Whether the queue ends in an error, so that any number of operations fails.
+/// Whether the queue enters the error state, so that any number of operations may fail.
 inline bool ends_badly(const Case& one) { return (one.features & (twice | one_fails | stray)) != 0; }
 
 /// The Trouble of a seed.
@@ -72,7 +72,7 @@ inline Trouble trouble_of(const Case& one, uint64_t seed) {
   return (one.troubles >> static_cast<uint32_t>(wanted) & 1) != 0 ? wanted : Trouble::none;
 }
 
-/// Rings and data: in memory that the target's accesses of system scope reach coherently.
+/// Memory kind of rings and data: coherent for the target's accesses of system scope.
 inline MemoryKind shared_kind(const Gpu& gpu, const Case& one, uint64_t seed) {
   const std::string& target = gpu.target();
   if (target == "gfx90a" || target == "gfx1100") return MemoryKind::uncached;

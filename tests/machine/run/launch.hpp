@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief One run of a case, whatever its devices are: the launch, and what the kernel reports.
+/// @brief One run of a case, for any device: the launch and the kernel's report.
 
 #include <cstdio>
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace machine {
 
-/// A kernel's report in words.
-/// @param failing  operations that were made to fail
+/// A kernel's report as text.
+/// @param failing  number of injected failures
 inline std::string words_of(const machine_kernels::Report& report, uint64_t expected, uint64_t failing) {
   char text[220];
   std::snprintf(text, sizeof text,
@@ -26,20 +26,20 @@ inline std::string words_of(const machine_kernels::Report& report, uint64_t expe
   return text;
 }
 
-/// What is wrong with a kernel's report; empty where nothing is.
+/// Error in a kernel's report; empty if there is none.
 inline std::string complaint(const machine_kernels::Report& report, uint64_t expected, uint64_t failing = 0) {
   if (report.good + report.failed == expected && report.failed == failing && report.wrong == 0) return {};
   return words_of(report, expected, failing);
 }
 
-/// The same where the queue ends in an error: nobody may be left waiting, nor be told that all is well.
+/// Error in the report of a run whose queue fails: no operation may be left waiting or reported as successful wrongly.
 inline std::string complaint_of_bad_end(const machine_kernels::Report& report, uint64_t expected) {
   if (report.good + report.failed == expected && report.wrong == 0 && report.late == 0) return {};
   return words_of(report, expected, expected);
 }
 
-/// Launches a case's kernel with its memory and devices in place, which the GPU forgets then.
-/// @param judge  says what was wrong when the kernel has ended
+/// Launches a case's kernel with its memory and devices attached to the GPU, and detaches them afterwards.
+/// @param judge  returns the error after the kernel has ended
 template <class Job, class Judge>
 Outcome launch_case(Gpu& gpu, const Case& one, uint64_t seed, uint32_t threads, const Job& job, Judge judge) {
   Launch launch;

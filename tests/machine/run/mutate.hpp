@@ -12,12 +12,12 @@
 
 namespace machine {
 
-/// Which orderings are weakened, and how they are tried.
+/// Selection of the orderings to weaken, and parameters of the runs.
 struct MutationChoice {
   uint64_t first = 1;  ///< seed
   uint64_t last = 20;
-  bool list = false;  ///< only name them
-  /// "opcode<TAB>change<TAB>place": what was caught in one case is not tried in the next.
+  bool list = false;  ///< only list them
+  /// "opcode<TAB>change<TAB>place": orderings caught in one case are skipped in the next.
   std::set<std::string> skipped;
 
   /// Throws Fault.
@@ -26,7 +26,7 @@ struct MutationChoice {
 
 /// Prints a line for each ordering: caught, survives, skipped, idle (not executed) or empty (a wait with nothing to
 /// wait for), instruction, change, source, place and what noticed it, with tabs between. The place is the library's:
-/// the first line of include/xio behind device/arch that asks for the instruction; empty where the test's kernel does.
+/// the first line of include/xio outside device/arch that requires the instruction; empty if the test's kernel does.
 void mutate(Gpu& gpu, const Case& one, MutationChoice& choice);
 
 }  // namespace machine

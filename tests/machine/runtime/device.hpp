@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief The GPU behind the played runtimes: memory of this process, programs, and streams that the machine executes.
+/// @brief The GPU behind the emulated runtimes: memory of this process, programs, and streams that the machine
+/// executes.
 
 #include <condition_variable>
 #include <deque>
@@ -44,7 +45,7 @@ struct Kernel {
 class Module {
  public:
   explicit Module(std::unique_ptr<machine::Gpu> gpu);
-  /// Null where there is no such kernel.
+  /// Kernel by name; null if absent.
   Kernel* find(const std::string& name);
   machine::Gpu& gpu() { return *gpu_; }
 
@@ -53,13 +54,13 @@ class Module {
   std::map<std::string, Kernel> kernels_;
 };
 
-/// Work that is done in order, on a thread of its own.
+/// Work executed in order, on its own thread.
 class Stream {
  public:
   Stream();
   ~Stream();
   void add(std::function<Error()> work);
-  /// not_ready while there is work; then the first error, or success.
+  /// not_ready while work is pending; then the first error, or success.
   Error query();
   Error synchronize();
 
@@ -74,14 +75,14 @@ class Stream {
   std::thread thread_;
 };
 
-/// The one GPU of the process. What it is, the environment says:
+/// The only GPU of the process, configured by the environment:
 ///
 /// | XIO_PLAYED_GPU       | its target: gfx90a, gfx942 (default), gfx1100, gfx1201, sm_90; or none |
-/// | XIO_PLAYED_SEED      | what it makes of the liberties that it has (default 1)                 |
-/// | XIO_PLAYED_MEMORY    | bytes of memory that it has (default 1 GiB)                            |
+/// | XIO_PLAYED_SEED      | seed of its nondeterministic choices (default 1)                       |
+/// | XIO_PLAYED_MEMORY    | bytes of its memory (default 1 GiB)                                    |
 /// | XIO_PLAYED_ADDRESS   | its PCI address (default 0000:c1:00.0)                                 |
-/// | XIO_PLAYED_IMAGE     | a file that is loaded in place of every program: with line numbers     |
-/// | XIO_PLAYED_FAULT     | hang: no kernel ends; register: it reaches no memory but its own       |
+/// | XIO_PLAYED_IMAGE     | file loaded instead of every program, with line numbers                |
+/// | XIO_PLAYED_FAULT     | hang: no kernel ends; register: it accesses only its own memory        |
 class Device {
  public:
   static Device& get();
@@ -100,13 +101,13 @@ class Device {
   Error load(Module** module, const void* image);
   void unload(Module* module);
   Error launch(Kernel* kernel, const machine::Launch& launch, void** arguments, Stream* stream);
-  /// The stream of those who name none.
+  /// The default stream.
   Stream& usual_stream() { return *usual_; }
   /// Waits for all streams.
   Error synchronize();
   void add(Stream* stream);
   void remove(Stream* stream);
-  /// What the last launch that failed said.
+  /// Message of the last failed launch.
   std::string trouble();
 
  private:
@@ -123,7 +124,7 @@ class Device {
   std::string fault_;
   uint64_t seed_;
   size_t room_;
-  std::mutex mutex_;      // of what follows
+  std::mutex mutex_;      // protects the following members
   std::mutex executing_;  // one kernel at a time
   std::map<void*, Piece> pieces_;
   std::vector<Stream*> streams_;

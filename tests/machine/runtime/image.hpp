@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What a program hands to a runtime to be loaded, of which it says no size: a code object, a bundle of several,
-/// or PTX.
+/// @brief Image passed to a runtime for loading, without its size: a code object, a bundle of several, or PTX.
 
 #include <elf.h>
 
@@ -16,11 +15,11 @@ namespace played {
 
 struct Image {
   const unsigned char* data = nullptr;
-  size_t bytes = 0;         ///< 0: nothing for this target
-  bool recognised = false;  ///< the image is of a kind that is known
+  size_t bytes = 0;         ///< 0: no code for this target
+  bool recognised = false;  ///< the image is of a known kind
 };
 
-/// End of an ELF file: behind its sections, or the table of them.
+/// Size of an ELF file: the end of its sections or of their table.
 inline size_t elf_bytes(const unsigned char* data) {
   Elf64_Ehdr header;
   std::memcpy(&header, data, sizeof header);
@@ -34,19 +33,19 @@ inline size_t elf_bytes(const unsigned char* data) {
   return end;
 }
 
-/// The part of an image that is for `target`.
+/// The part of an image for `target`.
 inline Image find_image(const void* image, const std::string& target) {
   const auto* const data = static_cast<const unsigned char*>(image);
   constexpr char bundle[] = "__CLANG_OFFLOAD_BUNDLE__";
   const bool nvidia = target.compare(0, 3, "sm_") == 0;
   if (std::memcmp(data, ELFMAG, SELFMAG) == 0) return {data, nvidia ? 0 : elf_bytes(data), true};
   if (std::memcmp(data, bundle, sizeof bundle - 1) != 0) {
-    // Text: comments, then the directive that says which version it is.
+    // PTX text: comments, then the version directive.
     const auto* const text = reinterpret_cast<const char*>(data);
     const bool ptx = std::strstr(text, ".version") != nullptr && std::strstr(text, ".target") != nullptr;
     return {data, ptx && nvidia ? std::strlen(text) : 0, ptx};
   }
-  // clang-offload-bundler: a count, then for each entry its offset, size and name.
+  // clang-offload-bundler: a count, then per entry its offset, size and name.
   const unsigned char* at = data + sizeof bundle - 1;
   const auto number = [&at] {
     uint64_t value = 0;

@@ -40,7 +40,7 @@ class GpuClockReader final : public ClockReader {
   }
 
   std::vector<ClockReading> read_order(const ClockOptions& options, uint32_t threads) override {
-    // The words lie in the GPU's memory, where its atomics are atomic whatever the bus.
+    // The words are in GPU memory, where the GPU's atomics do not depend on the bus.
     const MirroredArray<uint64_t> words(memory_, 2);
     const MirroredArray<uint64_t> made(memory_, threads);
     const MirroredArray<ClockEntry> entries(memory_, options.readings * threads);
@@ -83,7 +83,7 @@ class GpuClockReader final : public ClockReader {
   void finish(const char* what) {
     if (work_.wait(patience)) return;
     work_.abandon();
-    throw Failed(std::string("the GPU does not end: ") + what);
+    throw Failed(std::string("the GPU does not finish: ") + what);
   }
 
   std::optional<ClockOffset> take_turns() {

@@ -5,7 +5,7 @@ namespace tester {
 
 namespace {
 
-constexpr uint32_t most_lanes = 1024;  // of a block, on every GPU
+constexpr uint32_t most_lanes = 1024;  // lanes of a block on every GPU
 
 }  // namespace
 

@@ -5,7 +5,7 @@
 
 #include "tester/cli/errors.hpp"
 
-// Puts a file into the program. The build names the files; where it could not compile for a kind of GPU, it names none.
+// Embeds a file in the program. The build defines the file names; a GPU type that it could not compile for has none.
 #define XIO_EMBED(name, file)                   \
   asm(".pushsection .rodata, \"a\"\n"           \
       ".balign 4096\n" name ": .incbin \"" file \
@@ -55,7 +55,7 @@ std::string image_targets() {
 }
 
 bool has_image(const std::string& target) {
-  // PTX is for a GPU and for all later ones.
+  // PTX runs on its target and on all later GPUs.
   const std::string nvidia = XIO_TESTER_NVIDIA_TARGET;
   if (is_nvidia(target)) return !nvidia.empty() && std::stoi(target.substr(3)) >= std::stoi(nvidia.substr(3));
   return (", " + std::string(XIO_TESTER_AMD_TARGETS) + ",").find(", " + target + ",") != std::string::npos;
@@ -67,7 +67,7 @@ std::unique_ptr<xio::host::GpuModule> load_image(const std::shared_ptr<xio::host
   const std::string offered = image_targets();
   if (found == nullptr)
     throw CannotRun("this build has no kernels for " + gpu->description() + ", a " + target + "; it has " +
-                    (offered.empty() ? "none for GPUs: build it where clang 19 is" : "some for " + offered));
+                    (offered.empty() ? "none for GPUs: build it with clang 19" : "some for " + offered));
   try {
     return std::make_unique<xio::host::GpuModule>(gpu, found);
   } catch (const xio::host::Error& reason) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief The kernels of xio-tester as a GPU runs them.
+/// @brief GPU entry points of xio-tester's kernels.
 
 #include <xio/device/queue/doorbell.hpp>
 #include <xio/device/core/telemetry.hpp>
@@ -23,7 +23,7 @@ using xio::telemetry::Steps;
 
 }  // namespace
 
-// Of a kernel whose blocks are one wave: it may have more registers than one whose blocks are sixteen.
+// For kernels with one wave per block: allows more registers than sixteen waves per block.
 #if XIO_ARCH_AMDGCN
 #define ONE_WAVE __attribute__((amdgpu_flat_work_group_size(1, 64)))
 #else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief The kernels of xio-tester's rdma-ep as a GPU runs them: for each vendor one for a lane that has a queue pair
-/// for itself, and one for waves that share it. A block is the waves of one queue pair.
+/// @brief GPU entry points of rdma-ep's kernels: per vendor, one for a lane with its own queue pair and one for waves
+/// that share a queue pair. A block is the waves of one queue pair.
 
 #include <xio/vendors/bnxt/traits.hpp>
 #include <xio/vendors/ernic/traits.hpp>

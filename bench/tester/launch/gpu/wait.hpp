@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Waits for kernels that have deadlines of their own, and gives up those that do not keep them.
+/// @brief Waits for kernels that have their own deadlines, and aborts if a kernel misses them.
 
 #include <chrono>
 #include <cstdio>
@@ -16,9 +16,9 @@
 
 namespace tester {
 
-/// Waits for everything in `work`. A kernel gets three times the deadline of one operation to show progress. One that
-/// does not may still use all memory that it was given, and runtimes wait for it before they free any: the process ends
-/// here, with exit_bad_input.
+/// Waits for everything in `work`. A kernel must make progress within three times the deadline of one operation plus
+/// two seconds. A kernel that does not may still use all its memory, and runtimes wait for it before they free any: the
+/// process then ends here, with exit_bad_input.
 inline void wait_for(xio::host::GpuWork& work, std::chrono::milliseconds deadline,
                      const std::function<uint64_t()>& done, const std::function<void()>& ask) {
   using Clock = std::chrono::steady_clock;

@@ -37,7 +37,7 @@ namespace detail {
 
 template <class Entry>
 struct Chunks {
-  static_assert(sizeof(Entry) % 16 == 0, "queue entries are whole 16-byte chunks");
+  static_assert(sizeof(Entry) % 16 == 0, "the entry size must be a multiple of 16 bytes");
   static constexpr uint32_t count = sizeof(Entry) / 16;
   arch::Vec16 chunk[count];
 };
@@ -99,7 +99,7 @@ XIO_DEVICE_INLINE constexpr void XioComEnqueue(const Entry& entry, Entry* where)
 /// `Size` are multiples of 16.
 template <uint32_t Size, bool Fence = false>
 XIO_DEVICE_INLINE void XioComEnqueue(const void* entry, void* where) {
-  static_assert(Size % 16 == 0, "queue entries are whole 16-byte chunks");
+  static_assert(Size % 16 == 0, "the entry size must be a multiple of 16 bytes");
   const auto* const from = static_cast<const arch::Vec16*>(entry);
   auto* const to = static_cast<arch::Vec16*>(where);
   for (uint32_t i = 0; i < Size / 16; ++i) arch::store_entry(to + i, from[i]);
@@ -109,7 +109,7 @@ XIO_DEVICE_INLINE void XioComEnqueue(const void* entry, void* where) {
 /// Loads one queue entry that the device wrote. The caller has seen its valid bit with arch::observe.
 template <class Entry>
 XIO_DEVICE_INLINE constexpr Entry XioComDequeue(const Entry* where) {
-  static_assert(sizeof(Entry) % 8 == 0, "queue entries are whole 8-byte words");
+  static_assert(sizeof(Entry) % 8 == 0, "the entry size must be a multiple of 8 bytes");
   if (__builtin_is_constant_evaluated()) {
     return *where;
   } else {

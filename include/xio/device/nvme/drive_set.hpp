@@ -52,7 +52,7 @@ template <Sharing S = Sharing::grid, class Policy = xio::Policy<>,
           class Doorbell = typename xio::detail::DoorbellOf<Policy>::type>
 class DriveSet {
  public:
-  static_assert(is_shared<S>, "the queues of a set are shared by the waves that use it");
+  static_assert(is_shared<S>, "DriveSet needs Sharing::grid or Sharing::block");
 
   /// @param wave number of the calling wave, the same in all its lanes
   XIO_HOST_DEVICE DriveSet(const DriveSetHandle& set, uint32_t wave)

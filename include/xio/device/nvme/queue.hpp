@@ -20,7 +20,8 @@ namespace nvme {
 /// @addtogroup kernel_nvme
 /// @{
 
-/// An NVMe queue pair; kernels usually name it nvme::Queue. Trivially copyable, and constructed from a handle.
+/// An NVMe queue pair, which kernels usually name nvme::Queue. Trivially copyable; a kernel constructs it from a
+/// handle.
 ///
 /// Lanes that call a function together act as a group: one claim, one release and one doorbell for all of them. Each
 /// lane gets its own Status or Token. The group is:
@@ -77,7 +78,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
                                  const CallOptions& options = CallOptions()) {
     static_assert(Policy::notifications || !CallOptions::notifies, "notify() and keep() need a policy with Notify");
     static_assert(!detail::is_number<Pages>,
-                  "a number says where data lies, and not how much: pass region.at(offset, bytes) or a page source");
+                  "a bare address has no length: pass region.at(offset, bytes) or a page source");
     return submit_checked(callers(), command, pages, until, options.telemetry(), options.told());
   }
 
@@ -207,7 +208,8 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
 
   /// Polls once: returns Status::would_block if the operation has not ended yet.
   XIO_DEVICE Status test(const Token& token) {
-    static_assert(Policy::inbound_in_order, "data may arrive after its completion: use wait(), which makes it arrive");
+    static_assert(Policy::inbound_in_order,
+                  "data may arrive after its completion: use wait(), which flushes inbound writes");
     const Group<S> group = callers();
     flush_group(group);
     return test_group(group, token);
@@ -297,8 +299,11 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
   template <class Each, class CallOptions = Options<>>
   XIO_DEVICE_INLINE uint32_t process_completions(Each&& each, uint32_t most = ~0u,
                                                  const CallOptions& options = CallOptions()) {
-    static_assert(!is_shared<S>, "who shares a queue would get the completions of others");
-    static_assert(Policy::inbound_in_order, "data may arrive after its completion: use wait(), which makes it arrive");
+    static_assert(
+        !is_shared<S>,
+        "process_completions() needs an exclusive queue: a shared one would deliver completions of other callers");
+    static_assert(Policy::inbound_in_order,
+                  "data may arrive after its completion: use wait(), which flushes inbound writes");
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
     return Core::process_group(callers(), each, most, options.telemetry());
   }

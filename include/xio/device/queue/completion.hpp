@@ -155,7 +155,7 @@ XIO_DEVICE_INLINE uint32_t drain(const Device& device, const CompletionRing<Form
   if constexpr (S != Sharing::thread) strange = strange || (hit && static_cast<int64_t>(mine) >= reserved);
   bool errors = hit && (Format::is_error(status) || Format::is_error(before & 0x7fff));
   if constexpr (!Errors) {
-    static_assert(!is_shared<S>, "a shared queue was claimed by now");
+    static_assert(!is_shared<S>, "a shared queue must have been claimed");
     if (XIO_UNLIKELY(group.any(strange || errors))) return met_error;
   } else if (XIO_UNLIKELY(group.any(strange))) {
     // A completion of an operation that is not in flight: the device and the library disagree on the queue's state. The

@@ -26,7 +26,7 @@ struct alignas(64) FailureLog {
   uint32_t used;         ///< entries in use, starting with the first
   uint32_t next;         ///< where the search for an entry to replace begins, once all are in use
 };
-static_assert(sizeof(FailureLog) == 64, "the entries begin on a line of their own");
+static_assert(sizeof(FailureLog) == 64, "entries must start on their own cache line");
 
 namespace protocol {
 /// @addtogroup kernel_queue

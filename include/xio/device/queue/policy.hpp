@@ -113,11 +113,11 @@ template <class... Tags>
 struct CheckTags {};
 template <class Tag, class... Rest>
 struct CheckTags<Tag, Rest...> : CheckTags<Rest...> {
-  static_assert(!is_policy<Tag>, "Policy<...>: a whole policy (Unchecked, another Policy) stands first");
+  static_assert(!is_policy<Tag>, "Policy<...>: a whole policy (Unchecked, another Policy) must come first");
   static_assert(is_tag<Tag> || is_policy<Tag>,
-                "Policy<...>: unknown tag; there are Deferred<N>, WriteThrough, Notify, NarrowSlots, Unasked, "
+                "Policy<...>: unknown tag; valid tags are Deferred<N>, WriteThrough, Notify, NarrowSlots, Unasked, "
                 "Placed<completions, data> and RingBy<doorbell>");
-  static_assert(!(IsSame<Tag, Rest>::value || ...), "Policy<...>: a tag stands here twice");
+  static_assert(!(IsSame<Tag, Rest>::value || ...), "Policy<...>: duplicate tag");
   static_assert(!((!IsSame<Tag, Rest>::value && decide_the_same<Tag, Rest>) || ...),
                 "Policy<...>: two tags contradict each other");
 };

@@ -25,7 +25,7 @@ struct alignas(64) QueueState {
   uint32_t broken;        ///< not 0: unusable until the host recovers the queue
   uint32_t unused;
 };
-static_assert(sizeof(QueueState) == 64, "hot state of a queue is one line");
+static_assert(sizeof(QueueState) == 64, "QueueState must be one cache line");
 
 /// Size in bytes of a queue's links after its QueueState, for a ring of `entries` entries.
 XIO_HOST_DEVICE constexpr uint64_t link_bytes(uint32_t entries) { return uint64_t{entries} * sizeof(uint64_t); }

@@ -34,7 +34,7 @@ struct alignas(64) SendState {
   uint64_t last_head;   ///< first 8 bytes of the last published entry (deferred ringing)
   uint64_t memory_end;  ///< producer counter after the last operation that changed a key, plus one; 0: none
 };
-static_assert(sizeof(SendState) == 128, "two lines");
+static_assert(sizeof(SendState) == 128, "must be two cache lines");
 
 /// Claim word for operations that are also numbered by packet (PSN) and message (MSN): one atomic update claims all
 /// three, so that no wave waits for the numbers of earlier claims.
@@ -138,7 +138,7 @@ struct alignas(32) ReceiveSlot {
   uint32_t source_qpn;  ///< queue pair of the sender, if the vendor reports it
   uint32_t lap;         ///< low 32 bits of the number, from 0, of the first receive of the lap that may be posted here
 };
-static_assert(sizeof(ReceiveSlot) == 32, "half a line");
+static_assert(sizeof(ReceiveSlot) == 32, "ReceiveSlot must be half a cache line");
 
 /// Mutable state of a receive queue, followed by the links of the queue: link_bytes().
 struct alignas(64) ReceiveState {
@@ -146,7 +146,7 @@ struct alignas(64) ReceiveState {
   uint64_t passed_over;  ///< completions that ended no receive: the lead of the completion queue over the receives
   uint32_t ended;        ///< 1: the device writes no more completions; what is posted was flushed
 };
-static_assert(sizeof(ReceiveState) == 128, "two lines");
+static_assert(sizeof(ReceiveState) == 128, "must be two cache lines");
 
 /// Handle of the receive queue of an RDMA queue pair. Filled by the host; constant for the kernel.
 struct ReceiveQueueHandle {

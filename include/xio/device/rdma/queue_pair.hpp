@@ -53,7 +53,7 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
   /// wave whose active lanes all take part in every call.
   XIO_DEVICE_INLINE QueuePair<Vendor, S, Policy, InRegisters> session() const {
     static_assert(!is_shared<S>, "only a queue that one thread or one wave owns can live in registers");
-    static_assert(Vendor::doorbell_stride == 0, "which of two registers is rung next is kept in memory");
+    static_assert(Vendor::doorbell_stride == 0, "session(): this vendor's doorbell alternation must be kept in memory");
     return QueuePair<Vendor, S, Policy, InRegisters>(handle(), lanes_);
   }
 
@@ -234,7 +234,8 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
 
   /// Polls once: returns Status::would_block if the operation has not ended yet.
   XIO_DEVICE Status test(const Token& token) {
-    static_assert(Policy::inbound_in_order, "data may arrive after its completion: use wait(), which makes it arrive");
+    static_assert(Policy::inbound_in_order,
+                  "data may arrive after its completion: use wait(), which flushes inbound writes");
     const Group<S> group = callers();
     flush_group(group);
     if (group.any(!has_ended(token))) drain_group(group);
@@ -257,7 +258,7 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
   /// Status::unsupported if the vendor's device does not offer it to its user. Exclusive queue pairs only; it serves
   /// devices that report the end of local operations out of order with the others.
   XIO_DEVICE Status invalidate(uint32_t lkey, Deadline until) {
-    static_assert(!is_shared<S>, "others could post between: use a queue pair of the thread or wave");
+    static_assert(!is_shared<S>, "invalidate() needs an exclusive queue pair: others could post in between");
     const Group<S> group = callers();
     const Status before = quiet_in(group, until);
     if (!before.is_ok()) return before;
@@ -306,7 +307,8 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
 
   template <class CallOptions>
   XIO_HOST_DEVICE static constexpr auto& meter(const CallOptions& options) {
-    static_assert(!CallOptions::notifies, "a queue pair notifies nobody: wait for the token, or use put_signal()");
+    static_assert(!CallOptions::notifies,
+                  "queue pairs do not support notify() and keep(): wait for the token, or use put_signal()");
     return options.telemetry();
   }
 

@@ -32,7 +32,7 @@ struct Received {
 /// policy with Unasked.
 template <class Vendor, Sharing S = Sharing::grid, class QueuePolicy = xio::Policy<>>
 class ReceiveQueue {
-  static_assert(require_vendor<Vendor>(), "what a vendor must have: xio/vendors/rdma/require_vendor.hpp");
+  static_assert(require_vendor<Vendor>(), "incomplete Vendor; requirements: xio/vendors/rdma/require_vendor.hpp");
 
  public:
   /// @param lanes as in QueuePair

@@ -24,7 +24,7 @@ namespace rdma {
 /// The queue protocol on a send ring: everything that is independent of the operations.
 template <class Vendor, Sharing S, class QueuePolicy, class Holder>
 class SendRings : public Holder {
-  static_assert(require_vendor<Vendor>(), "what a vendor must have: xio/vendors/rdma/require_vendor.hpp");
+  static_assert(require_vendor<Vendor>(), "incomplete Vendor; requirements: xio/vendors/rdma/require_vendor.hpp");
 
  public:
   using Holder::handle;

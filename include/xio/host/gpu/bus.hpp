@@ -29,14 +29,14 @@ inline void require_gpu_memory(const PciFunction& gpu, const PageMap& map) {
   for (const PciBar& bar : bars)
     if (bar.is_memory()) known += (known.empty() ? "" : ", ") + to_hex(bar.first) + " to " + to_hex(bar.last);
   if (known.empty())
-    throw Error("GPU " + gpu.address() + " shows no BAR in sysfs: whether memory is its own cannot be checked");
+    throw Error("GPU " + gpu.address() + " has no BAR in sysfs: cannot check that memory belongs to it");
   for (const uint64_t page : map.pages()) {
     bool inside = false;
     for (const PciBar& bar : bars)
       inside = inside || (bar.is_memory() && page >= bar.first && page + (PageMap::page_bytes() - 1) <= bar.last);
     if (!inside)
       throw Error("bus address " + to_hex(page) + " is not in memory of GPU " + gpu.address() + " (" + known +
-                  "): the driver keeps this buffer in host memory; ask for less GPU memory, or place it there openly");
+                  "): the driver keeps this buffer in host memory; allocate less GPU memory, or ask for host memory");
   }
   if (map.empty()) throw Error("no bus addresses to compare with GPU " + gpu.address());
 }

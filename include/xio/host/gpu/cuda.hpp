@@ -123,7 +123,7 @@ class CudaRuntime final : public GpuRuntime {
     void* module = nullptr;
     const int status = cuda_.module_load_data(&module, image, 2, names, values);
     if (status == cuda::driver_error_no_binary)
-      throw Error("this program has no kernels for " + description() + ", which is of " + target());
+      throw Error("this program has no kernels for " + description() + ", which is " + target());
     if (status == cuda::driver_error_unsupported_ptx)
       throw Error("this program's PTX is newer than the driver of " + description() + "; install a newer driver");
     log[sizeof log - 1] = '\0';

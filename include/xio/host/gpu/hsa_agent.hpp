@@ -92,11 +92,11 @@ class HsaAgent {
       return hsa::success;
     };
     check(library_.iterate_agents(on_agent, &search), "hsa_iterate_agents");
-    if (!search.found) throw Error("HSA knows no GPU at " + pci_address);
+    if (!search.found) throw Error("HSA found no GPU at " + pci_address);
     gpu_ = search.gpu;
     for (const hsa::Agent cpu : search.cpus)
       if (find_pool(cpu)) return;
-    throw Error("HSA shows no fine-grained host memory");
+    throw Error("HSA reports no fine-grained host memory");
   }
 
   static std::string address_of(const HsaLibrary& library, hsa::Agent agent) {

@@ -96,7 +96,7 @@ class GpuKernel {
     const uint32_t threads = budget.waves_per_block * gpu_->wave_size();
     const uint32_t fitting = resident_blocks(threads, budget.lds);
     if (blocks > fitting)
-      throw Error(name_ + ": of " + std::to_string(budget.waves) + " waves only " +
+      throw Error(name_ + ": of " + std::to_string(budget.waves) + " waves, only " +
                   std::to_string(fitting * budget.waves_per_block) +
                   " run at the same time on this GPU; lower the number of waves");
     launch(work, GpuGrid{blocks, threads, budget.lds}, arguments...);

@@ -66,7 +66,7 @@ template <class... Parameters>
 void launch_io(GpuStream stream, const WaveBudget& budget, void (*kernel)(Parameters...),
                const typename detail::SameType<Parameters>::type&... arguments) {
   const uint32_t lanes = detail::lanes_of_wave();
-  if (lanes == 0) throw Error("launch_io: there is no GPU");
+  if (lanes == 0) throw Error("launch_io: no GPU was found");
   const uint32_t blocks = detail::blocks_of(budget);
   const uint32_t threads = budget.waves_per_block * lanes;
   const uint32_t fitting = resident_blocks(kernel, threads, budget.lds);

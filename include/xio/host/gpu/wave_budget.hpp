@@ -36,7 +36,7 @@ struct SameType {
 inline uint32_t blocks_of(const WaveBudget& budget) {
   if (budget.waves == 0 || budget.waves_per_block == 0 || budget.waves % budget.waves_per_block != 0)
     throw Error("a budget of " + std::to_string(budget.waves) + " waves in blocks of " +
-                std::to_string(budget.waves_per_block) + " is not accepted; whole blocks are, at least one");
+                std::to_string(budget.waves_per_block) + " is not accepted; use whole blocks, at least one");
   return budget.waves / budget.waves_per_block;
 }
 

@@ -108,11 +108,11 @@ class ChildProcess {
   /// Status for messages, on one line: how the child ended, or that it runs, and the end of its output.
   std::string summary() const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    std::string line = state_ == State::running ? "it still runs" : ending_;
+    std::string line = state_ == State::running ? "still running" : ending_;
     std::string said = text_.size() > summary_bytes ? "..." + text_.substr(text_.size() - summary_bytes) : text_;
     while (!said.empty() && (said.back() == '\n' || said.back() == '\r')) said.pop_back();
     for (size_t at; (at = said.find('\n')) != std::string::npos;) said.replace(at, 1, " | ");
-    return said.empty() ? line : line + "; it said: " + said;
+    return said.empty() ? line : line + "; output: " + said;
   }
 
  private:
@@ -239,9 +239,8 @@ class ChildProcess {
     }
     state_ = State::ended;
     const std::string status = std::to_string(info.si_status);
-    ending_ = info.si_code == CLD_EXITED
-                  ? "it ended with status " + status
-                  : "it was killed by signal " + status + " (" + signal_name(info.si_status) + ")";
+    ending_ = info.si_code == CLD_EXITED ? "exited with status " + status
+                                         : "killed by signal " + status + " (" + signal_name(info.si_status) + ")";
     changed_.notify_all();
   }
 

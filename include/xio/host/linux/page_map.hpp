@@ -43,7 +43,7 @@ class PageMap {
   static PageMap of_process(const void* data, size_t bytes, const std::string& file = process_file) {
     PageMap found;
     for (const uint64_t entry : entries_of_process(data, bytes, file)) {
-      if (!is_present(entry)) throw Error("page map: a page of the buffer is not in memory; lock it (mlock)");
+      if (!is_present(entry)) throw Error("page map: a page of the buffer is not resident; lock it (mlock)");
       found.pages_.push_back(address_in(entry));
     }
     return found;
@@ -55,7 +55,7 @@ class PageMap {
   static std::vector<uint64_t> entries_of_process(const void* data, size_t bytes, const std::string& file) {
     const uint64_t page = page_bytes();
     const auto first = reinterpret_cast<uintptr_t>(data);
-    if (bytes == 0 || first % page != 0) throw Error("page map: the memory must begin at a page");
+    if (bytes == 0 || first % page != 0) throw Error("page map: the memory must be page-aligned");
     std::vector<uint64_t> entries((bytes + page - 1) / page);
     const FileDescriptor map(::open(file.c_str(), O_RDONLY | O_CLOEXEC), "page map: cannot open " + file);
     const auto wanted = static_cast<ssize_t>(entries.size() * sizeof entries[0]);
@@ -69,7 +69,7 @@ class PageMap {
   /// Physical address in the entry of a present page. Throws Error if the kernel hides it.
   static uint64_t address_in(uint64_t entry) {
     const uint64_t number = entry & ((uint64_t{1} << 55) - 1);
-    if (number == 0) throw Error("page map: physical addresses are shown to root alone (CAP_SYS_ADMIN)");
+    if (number == 0) throw Error("page map: physical addresses need root (CAP_SYS_ADMIN)");
     return number * page_bytes();
   }
 

@@ -41,8 +41,8 @@ inline std::string why_untrusted_folder(KernelCalls& calls, const std::string& f
     const std::string part = folder.substr(0, end);
     const auto why = [&part](const std::string& what) { return std::string(part).append(" ").append(what); };
     struct stat info{};
-    if (calls.look(part, info) != 0) return why(std::string("cannot be looked at: ") + std::strerror(errno));
-    if (!S_ISDIR(info.st_mode)) return why("is no folder");
+    if (calls.look(part, info) != 0) return why(std::string("cannot be inspected: ") + std::strerror(errno));
+    if (!S_ISDIR(info.st_mode)) return why("is not a directory");
     if (const std::string owner = why_not_owned(info); !owner.empty()) return why(owner);
     const bool whole = part.size() == folder.size();
     const bool kept = !whole && (info.st_mode & S_ISVTX) != 0;
@@ -59,11 +59,12 @@ constexpr int trusted_open_flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 /// empty if they cannot.
 inline std::string why_untrusted_file(int fd) {
   struct stat info{};
-  if (::fstat(fd, &info) != 0) return std::string("cannot be looked at: ") + std::strerror(errno);
-  if (!S_ISREG(info.st_mode)) return "is no ordinary file";
+  if (::fstat(fd, &info) != 0) return std::string("cannot be inspected: ") + std::strerror(errno);
+  if (!S_ISREG(info.st_mode)) return "is not a regular file";
   if (const std::string owner = why_not_owned(info); !owner.empty()) return owner;
-  if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0) return "is not its owner's alone (" + mode_text(info.st_mode) + ")";
-  return info.st_nlink > 1 ? "has a second name" : std::string();
+  if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    return "is accessible to other users (" + mode_text(info.st_mode) + ")";
+  return info.st_nlink > 1 ? "has more than one hard link" : std::string();
 }
 
 }  // namespace host::detail

@@ -132,7 +132,7 @@ class MemoryAllocator {
   static void allocate_on_host(MemoryBuffer& buffer, size_t alignment) {
     const size_t whole = (buffer.size_ + alignment - 1) / alignment * alignment;
     void* const memory = std::aligned_alloc(alignment, whole);
-    if (memory == nullptr) throw Error("memory: the system has no " + std::to_string(buffer.size_) + " bytes left");
+    if (memory == nullptr) throw Error("memory: cannot allocate " + std::to_string(buffer.size_) + " bytes");
     std::memset(memory, 0, buffer.size_);
     buffer.memory_ = {memory, memory};
     buffer.owner_ = std::shared_ptr<void>(memory, std::free);

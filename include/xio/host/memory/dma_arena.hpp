@@ -40,7 +40,7 @@ class SharedMemory {
             "cannot create shared memory '" + name + "'"),
         size_(bytes) {
     if (::ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0)
-      throw_system_error("cannot give " + std::to_string(bytes) + " bytes to shared memory '" + name + "'", errno);
+      throw_system_error("cannot allocate " + std::to_string(bytes) + " bytes for shared memory '" + name + "'", errno);
     data_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
     if (data_ == MAP_FAILED && huge_page_bytes != 0)
       throw_system_error("no " + std::to_string(bytes / huge_page_bytes) + " huge pages of " +
@@ -102,7 +102,7 @@ class DmaArena {
       throw Error("DMA memory: a size of at least 1 and an alignment that is a power of two are needed");
     // The mapping and the bus base are page aligned only, and alignment applies to offsets.
     if (alignment > page_bytes() && (bus_base() % alignment != 0 || address_of(data()) % alignment != 0))
-      throw Error("DMA memory: the region allows no alignment above " + std::to_string(page_bytes()) + " bytes");
+      throw Error("DMA memory: the largest alignment is " + std::to_string(page_bytes()) + " bytes");
     if (alignment < line_bytes) alignment = line_bytes;
     const size_t length = (bytes + line_bytes - 1) & ~(line_bytes - 1);
 

@@ -93,7 +93,7 @@ class DoorbellMapping {
       : gpu_(std::move(gpu)), registers_(registers), words_(words) {
     if (words.offset % sizeof(uint32_t) != 0 || words.offset > registers.size() ||
         words.count > (registers.size() - words.offset) / sizeof(uint32_t))
-      throw Error("doorbells: " + std::to_string(words.count) + " words do not lie in " +
+      throw Error("doorbells: " + std::to_string(words.count) + " words do not fit into " +
                   std::to_string(registers.size()) + " bytes of registers");
     report_.executor = gpu_ ? gpu_->description() : "the CPU";
     if (!gpu_) {
@@ -151,7 +151,7 @@ class DoorbellMapping {
       report_.attempts.push_back({path, false, why});
       return false;
     };
-    if (probe == nullptr) return refuse("there is no register here that can be stored to without consequences");
+    if (probe == nullptr) return refuse("the device has no register that can be written without side effects");
     void* base = nullptr;
     try {
       base = gpu_->map_registers(by(path), registers_.data(), registers_.size());
@@ -182,12 +182,12 @@ class DoorbellMapping {
         failure =
             "mapped, but a store by the GPU did not arrive within " + std::to_string(options.patience.count()) + " ms";
     } catch (const Error& reason) {
-      failure = std::string("mapped, but the GPU does not store: ") + reason.what();
+      failure = std::string("mapped, but a store by the GPU failed: ") + reason.what();
     }
     try {
       probe.restore();
     } catch (const Error& reason) {
-      failure = std::string("mapped, but the device does not answer any more: ") + reason.what();
+      failure = std::string("mapped, but the device no longer responds: ") + reason.what();
     }
     return failure;
   }

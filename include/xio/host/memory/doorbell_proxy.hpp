@@ -165,7 +165,7 @@ class DoorbellProxy {
     } catch (const std::exception& failure) {
       fail(failure.what());
     } catch (...) {
-      fail("the callback threw something that is not a std::exception");
+      fail("the callback threw an exception that is not a std::exception");
     }
     finished_.store(true);
   }

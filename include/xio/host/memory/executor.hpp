@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include <xio/config.hpp>
@@ -49,7 +50,7 @@ class Executor {
   /// Translates a CPU address for kernels; addresses outside shared memory are returned unchanged.
   template <class T>
   T* address(T* cpu) const {
-    return reached_ ? static_cast<T*>(reached_->addresses(cpu)) : cpu;
+    return reached_ ? static_cast<T*>(reached_->addresses(const_cast<std::remove_const_t<T>*>(cpu))) : cpu;
   }
 
   /// Makes a controller's memory accessible to kernels, until the last copy of the result is destroyed.

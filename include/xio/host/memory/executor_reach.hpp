@@ -59,7 +59,7 @@ class ReachablePages {
     for (Runs::iterator run = begin; run != runs_.end() && run->first < last; ++run) {
       if (run->second.executor - run->first == distance) continue;
       const Error apart("the pages from " + to_hex(run->first) + " on do not follow those from " + to_hex(first) +
-                        " on where kernels see them; allocate the queue in one piece");
+                        " on in the kernels' address space; allocate the queue in one piece");
       drop_unused();  // `run` may be one of them
       throw apart;
     }

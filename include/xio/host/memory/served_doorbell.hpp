@@ -59,7 +59,7 @@ class ServedDoorbell {
 
   static size_t take() {
     if constexpr (!arch::doorbells_call)
-      throw Error("this is compiled for a GPU, whose kernels cannot call what rings: let a thread of its own do it");
+      throw Error("kernels on a GPU cannot call the function that rings: let a separate thread ring");
     Taken& all = taken();
     const std::lock_guard<std::mutex> lock(all.mutex);
     for (size_t index = 0; index < count; ++index) {
@@ -67,8 +67,8 @@ class ServedDoorbell {
       all.words.set(index);
       return index;
     }
-    throw Error("all " + std::to_string(count) + " doorbells that threads of this process can serve are taken; " +
-                "let a thread of its own serve more of them");
+    throw Error("all " + std::to_string(count) + " served doorbells of this process are in use; " +
+                "let a separate thread serve more");
   }
 
   arch::ServedDoorbell& place() const { return arch::served_doorbells[index_]; }

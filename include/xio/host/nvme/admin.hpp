@@ -63,7 +63,7 @@ class AdminQueue {
     const uint16_t cid = post(command, data);
     const std::optional<nvme::Cqe> answer = wait(cid, Timeout(limit));
     if (!answer)
-      throw Error(admin_command_name(command.opcode()) + " was not answered within " + std::to_string(limit.count()) +
+      throw Error(admin_command_name(command.opcode()) + " did not complete within " + std::to_string(limit.count()) +
                   " ms; reset the controller: recover()");
     return result_of(*answer);
   }
@@ -103,7 +103,7 @@ class AdminQueue {
 
   uint16_t post(const nvme::Command& command, const nvme::DataPointer& data) {
     if ((tail_ + 1) % entries_ == taken_)
-      throw Error("the admin queue is full of commands that were not answered; reset the controller: recover()");
+      throw Error("the admin queue is full of commands that did not complete; reset the controller: recover()");
     // Identifiers of abandoned commands must not be reused soon; those of event requests stay in use.
     do {
       next_ = static_cast<uint16_t>((next_ + 1) & 0x7fff);
@@ -143,7 +143,7 @@ class AdminQueue {
 
   void check_health() {
     if (!transport_.alive())
-      throw ControllerFailure(transport_.description() + " does not run any more; make a new controller");
+      throw ControllerFailure(transport_.description() + " is no longer running; create a new controller");
     const nvme::Csts status{transport_.read32(nvme::reg::csts)};
     if (status.gone()) throw ControllerFailure(transport_.description() + " is gone: its registers read as all ones");
     if (status.cfs())

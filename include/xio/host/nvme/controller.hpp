@@ -119,7 +119,7 @@ class NvmeController {
     }
     if (options.qid != 0)
       throw Error("queue " + std::to_string(options.qid) +
-                  " is in use by somebody else; take another one, or leave the choice to the library");
+                  " is in use by another process or driver; choose another, or set qid = 0");
     throw Error("all " + std::to_string(state_->ids.count()) + " queue pairs that the controller granted are in use");
   }
 
@@ -267,8 +267,8 @@ class NvmeController {
     if (nsid > info().view().nn())
       throw Error(name + " does not exist; the highest is " + std::to_string(info().view().nn()));
     const NamespaceInfo names = identify_namespace(nsid);
-    if (names.blocks == 0) throw Error(name + " is not active; active_namespaces() tells which are");
-    if (names.block_shift < 9 || names.block_shift > 24) throw Error(name + " has blocks of an unknown size");
+    if (names.blocks == 0) throw Error(name + " is not active; active_namespaces() lists the active ones");
+    if (names.block_shift < 9 || names.block_shift > 24) throw Error(name + " has an unsupported block size");
     if (names.metadata_bytes != 0) check_metadata(name, names, wanted);
     return names;
   }
@@ -283,8 +283,8 @@ class NvmeController {
     if (names.extended_blocks) throw Error(name + " mixes " + bytes + " into its blocks" + type + "; " + without);
     if (wanted.metadata_by_caller)
       throw Error(name + " keeps " + bytes + " apart from its blocks" + type +
-                  ", which flush_inbound() has not; leave flush_bus out");
-    throw Error(name + " keeps " + bytes + " apart from its blocks" + type + ", for which commands have no memory; " +
+                  ", for which flush_inbound() has no buffer; leave flush_bus out");
+    throw Error(name + " keeps " + bytes + " apart from its blocks" + type + ", for which commands have no buffer; " +
                 without + ", or see QueueOptions::metadata_by_caller");
   }
 
@@ -295,7 +295,7 @@ class NvmeController {
       if (wanted < ids.first || wanted > ids.last)
         throw Error("queue " + std::to_string(wanted) + " is out of range; the controller granted " +
                     (ids.first == 1 ? std::to_string(ids.count()) + " queue pairs"
-                                    : "us queues " + std::to_string(ids.first) + " to " + std::to_string(ids.last)));
+                                    : "queues " + std::to_string(ids.first) + " to " + std::to_string(ids.last)));
       if (state_->uses(wanted)) throw Error("queue " + std::to_string(wanted) + " exists already");
       return {wanted};
     }
@@ -311,7 +311,7 @@ class NvmeController {
   void enable_shadow_locked(const QueueOptions::Allocate& allocate = {}) {
     if (state_->shadow_wanted()) return;
     if (!state_->queues().empty())
-      throw Error("shadow doorbells hold for all queues: switch them on before the first queue is created");
+      throw Error("shadow doorbells apply to all queues: enable them before the first queue is created");
     state_->want_shadow(allocate);
     state_->activate_shadow();
   }

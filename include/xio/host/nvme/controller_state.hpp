@@ -60,11 +60,12 @@ class ControllerState {
       : options(wanted), transport_(std::move(transport)) {
     if (!transport_) throw Error("NvmeController: no transport given");
     if (options.admin_entries < 2 || options.admin_entries > 4096)
-      throw Error("admin_entries = " + std::to_string(options.admin_entries) + " is not accepted; 2 to 4096 is");
+      throw Error("admin_entries = " + std::to_string(options.admin_entries) + " is not accepted; expected 2 to 4096");
     if (options.queue_count < 1 || options.queue_count > 65535)
-      throw Error("queue_count = " + std::to_string(options.queue_count) + " is not accepted; 1 to 65535 is");
+      throw Error("queue_count = " + std::to_string(options.queue_count) + " is not accepted; expected 1 to 65535");
     cap.raw = transport_->read64(nvme::reg::cap);
-    if (~cap.raw == 0) throw ControllerFailure(transport_->description() + " is not there: registers read as all ones");
+    if (~cap.raw == 0)
+      throw ControllerFailure(transport_->description() + " does not respond: registers read as all ones");
     if (cap.mqes() == 0) throw Error(transport_->description() + " has queues of one entry (CAP.MQES = 0); unusable");
     version.raw = transport_->read32(nvme::reg::vs);
     access_ = transport_->keeper();
@@ -98,8 +99,7 @@ class ControllerState {
     const bool nowhere = data.prp1 == 0 && command.data != 0 && command.data != nvme::data_size::unknown;
     if (nowhere || command.data == nvme::data_size::impossible)
       throw Error(admin_command_name(command.opcode()) +
-                  (nowhere ? " moves data: a data pointer must say where it lies"
-                           : " was made for data of a size that no command can have"));
+                  (nowhere ? " moves data: set a data pointer" : " was made for a data size that no command supports"));
     return access().run(command, data, options.admin_deadline);
   }
   /// Runs an admin command; throws AdminError for every status but success.
@@ -192,7 +192,7 @@ class ControllerState {
 
   static uint32_t* word_of(const DmaBuffer& page, size_t index) {
     if (index >= page.size() / sizeof(uint32_t))
-      throw Error("the shadow doorbell page has no room for this queue; use a lower queue number");
+      throw Error("the shadow doorbell page has no space for this queue; use a lower queue number");
     return page.as<uint32_t>(index * sizeof(uint32_t));
   }
 

@@ -26,7 +26,7 @@ class IdleControllerProbe final : public DoorbellProbe {
     const nvme::Csts csts{transport.read32(nvme::reg::csts)};
     if (csts.gone() || cc.en() || csts.rdy())
       throw Error(transport.description() + (csts.gone() ? " is gone" : " is enabled") +
-                  ": doorbells are probed before it is set up");
+                  ": doorbells can be probed only while it is disabled");
     before_ = transport.read32(nvme::reg::aqa);
   }
 

@@ -60,7 +60,7 @@ inline SharingObstacle no_hugetlbfs(const HugePageFolder& found) {
     const std::string mount =
         "mkdir -p /run/xio-hugepages && mount -t hugetlbfs -o pagesize=2M,mode=0700 none /run/xio-hugepages";
     return {"no hugetlbfs is root's alone: " + found.why,
-            "kernel-shared: " + found.why + ", and what lies there says which queues are deleted: " + mount,
+            "kernel-shared: " + found.why + ", and its files decide which queues are deleted: " + mount,
             mount,
             {}};
   }

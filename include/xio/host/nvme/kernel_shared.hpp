@@ -116,7 +116,7 @@ class KernelSharedNvme final : public NvmeTransport {
 
  private:
   [[noreturn]] static void refuse_write() {
-    throw Error("kernel-shared: the controller's registers are the kernel driver's to write");
+    throw Error("kernel-shared: only the kernel's driver may write the controller's registers");
   }
 
   // Destroyed in reverse order: memory, the lock folder, registers, the connection to the kernel.

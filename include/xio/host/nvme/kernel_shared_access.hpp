@@ -72,7 +72,7 @@ class KernelSharedAccess final : public ControllerAccess {
       if (KernelController::is_gone(state))
         throw ControllerFailure("kernel-shared: " + controller_.name() + " is gone (state '" + state + "'); see dmesg");
       if (deadline.passed())
-        throw ControllerFailure("kernel-shared: " + controller_.name() + " is '" + state + "' for more than " +
+        throw ControllerFailure("kernel-shared: " + controller_.name() + " is '" + state + "' for longer than " +
                                 deadline.text() + "; see dmesg");
       backoff.pause();
     }
@@ -104,7 +104,7 @@ class KernelSharedAccess final : public ControllerAccess {
       memory = memory_ == nullptr || data.prp2 != 0 ? nullptr : memory_->at(data.prp1, bytes);
       if (memory == nullptr)
         throw Error(
-            "kernel-shared: the kernel takes admin commands with one piece of memory of this controller's "
+            "kernel-shared: the kernel accepts admin data only in one contiguous buffer of this controller's "
             "allocate()");
     }
     switch (static_cast<nvme::AdminOpcode>(command.opcode())) {
@@ -162,7 +162,7 @@ class KernelSharedAccess final : public ControllerAccess {
   void request_event() override { refuse_events(); }
   std::optional<AsyncEvent> take_event(std::chrono::milliseconds) override { refuse_events(); }
   void use_shadow(uint32_t*, uint32_t*) override {
-    throw Error("kernel-shared: shadow doorbells are the kernel's to switch on; leave them out");
+    throw Error("kernel-shared: only the kernel's driver can enable shadow doorbells; leave them out");
   }
 
   /// Deletes a queue pair, SQ first; ignores one that does not exist, that no controller can have, or that the kernel
@@ -195,7 +195,7 @@ class KernelSharedAccess final : public ControllerAccess {
     if (const uint32_t count = controller_.queue_count(); count != 0) return count;
     if (KernelController::is_gone(controller_.state()))
       throw ControllerFailure("kernel-shared: " + controller_.name() + " is gone; see dmesg");
-    throw Error("kernel-shared: " + controller_.name() + " does not tell its queue_count");
+    throw Error("kernel-shared: " + controller_.name() + " does not report its queue_count");
   }
 
   /// Whether a status means that the queue to delete does not exist; QEMU returns the second code for a CQ.
@@ -211,7 +211,7 @@ class KernelSharedAccess final : public ControllerAccess {
     if (opcode == nvme::AdminOpcode::create_io_sq || opcode == nvme::AdminOpcode::create_io_cq) return 4096;
     if (command.data == 0 || command.data > nvme::data_size::largest)
       throw Error("kernel-shared: how much data this " + admin_command_name(command.opcode()) +
-                  " moves is not known; tell it by Command::moves()");
+                  " moves is not known; set it with Command::moves()");
     return command.data;
   }
 

@@ -44,7 +44,7 @@ inline SharingObstacle sharing_obstacle(const std::string& what, const std::stri
 /// Resolves the path.
 inline KernelNvmePath check_path(KernelCalls& calls, const KernelSharedOptions& options) {
   if (!calls.exists(options.path))
-    throw Error("kernel-shared: " + options.path + " is not there; see `xio-tester list`");
+    throw Error("kernel-shared: " + options.path + " does not exist; see `xio-tester list`");
   KernelNvmePath found = find_kernel_nvme(calls, options.path);
   if (found.controller.empty())
     throw Error("kernel-shared: " + options.path +
@@ -106,8 +106,9 @@ inline std::string why_read_only(KernelCalls& calls, const KernelController& con
                                  const KernelSharedOptions& options) {
   if (options.read_mounted) {
     const std::vector<BlockUse> uses = uses_of(calls, controller);
-    if (uses.empty()) return "kernel-shared: mounted=read reads only; leave it out";
-    return "kernel-shared: " + uses.front().what + ", and mounted=read reads only; end that, and leave mounted= out";
+    if (uses.empty()) return "kernel-shared: mounted=read allows reads only; leave it out";
+    return "kernel-shared: " + uses.front().what +
+           ", and mounted=read allows reads only; end that, and leave mounted= out";
   }
   if (!path.by_id)
     return "kernel-shared: " + options.path +
@@ -177,7 +178,7 @@ inline uint32_t check_configuration(const KernelRegisters& registers, SharingFin
                                   "the kernel has not enabled the controller; see dmesg", "dmesg | grep nvme"));
   } else if (cc.iosqes() != 6 || cc.iocqes() != 4) {
     const std::string sizes = "with entries of " + std::to_string(1u << cc.iosqes()) + " and " +
-                              std::to_string(1u << cc.iocqes()) + " bytes; only 64 and 16 are known";
+                              std::to_string(1u << cc.iocqes()) + " bytes; only 64 and 16 are supported";
     findings.add(sharing_obstacle("the kernel runs it " + sizes, "the kernel runs this controller " + sizes,
                                   "take another drive"));
   }

@@ -36,7 +36,7 @@ inline uint64_t physical_address(KernelCalls& calls, const void* page) {
   const uint64_t entry = calls.pagemap_entry(page);
   const uint64_t frame = entry & ((uint64_t{1} << 55) - 1);
   if ((entry >> 63) == 0 || frame == 0)
-    throw Error("kernel-shared: /proc/self/pagemap does not tell where memory lies: run as root (CAP_SYS_ADMIN)");
+    throw Error("kernel-shared: /proc/self/pagemap does not report physical addresses: run as root (CAP_SYS_ADMIN)");
   return frame * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
@@ -64,7 +64,7 @@ class KernelSharedMemory {
     constexpr size_t line_bytes = 64;
     if (bytes == 0 || alignment == 0 || (alignment & (alignment - 1)) != 0)
       throw Error("DMA memory: a size of at least 1 and an alignment that is a power of two are needed");
-    if (alignment > SharedFolder::huge_page_bytes) throw Error("DMA memory: no alignment above 2 MiB is to be had");
+    if (alignment > SharedFolder::huge_page_bytes) throw Error("DMA memory: the largest alignment is 2 MiB");
     const size_t length = (bytes + line_bytes - 1) & ~(line_bytes - 1);
     const std::lock_guard<std::mutex> lock(state_->mutex);
     const auto bus = state_->ranges.allocate(length, std::max(alignment, line_bytes));
@@ -72,7 +72,7 @@ class KernelSharedMemory {
       throw Error("DMA memory is full: " + std::to_string(bytes) + " bytes wanted, " +
                   std::to_string(state_->ranges.largest_free()) + " of " + std::to_string(state_->bytes) +
                   " free in one piece; raise dma= (KernelSharedOptions::dma_bytes), or reserve huge pages soon after "
-                  "boot, when they lie side by side");
+                  "boot, when they are contiguous");
     void* const data = state_->at(*bus, bytes);
     std::memset(data, 0, bytes);
     return {data, *bus, bytes, std::shared_ptr<void>(data, [state = state_, start = *bus](void*) {
@@ -113,7 +113,7 @@ class KernelSharedMemory {
       if (::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) throw_system_error("kernel-shared: " + path, errno);
       // Address space for all pages, aligned to the page size.
       void* const room = ::mmap(nullptr, bytes + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-      if (room == MAP_FAILED) throw_system_error("kernel-shared: no addresses for memory", errno);
+      if (room == MAP_FAILED) throw_system_error("kernel-shared: cannot reserve addresses for memory", errno);
       const size_t before = (page - reinterpret_cast<uintptr_t>(room) % page) % page;
       data = static_cast<unsigned char*>(room) + before;
       if (before != 0) ::munmap(room, before);
@@ -122,7 +122,7 @@ class KernelSharedMemory {
       for (size_t i = 0; i < pieces.size(); ++i) {
         std::memset(data + i * page, 0, page);
         pieces[i] = {i, physical_address(calls, data + i * page)};
-        if (pieces[i].bus % page != 0) throw Error("kernel-shared: " + path + " does not lie in huge pages of 2 MiB");
+        if (pieces[i].bus % page != 0) throw Error("kernel-shared: " + path + " is not in huge pages of 2 MiB");
       }
       // Pages that are adjacent on the bus are mapped adjacently, so that buffers may exceed one page.
       std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.bus < b.bus; });
@@ -130,7 +130,7 @@ class KernelSharedMemory {
         unsigned char* const slot = data + i * page;
         place(slot, page, pieces[i].file_page * page);
         if (physical_address(calls, slot) != pieces[i].bus)
-          throw Error("kernel-shared: the kernel moves huge pages about; try again");
+          throw Error("kernel-shared: the kernel is migrating huge pages; try again");
         if (pieces[i].file_page == 0) record = reinterpret_cast<QueueRecordPage*>(slot);
       }
       add_ranges();

@@ -85,13 +85,13 @@ class SharedFolder {
     const std::string path = path_ + "/" + prefix_ + ".lock";
     FileDescriptor fd(::open(path.c_str(), trusted_open_flags | O_CREAT, 0600), "kernel-shared: " + path);
     if (const std::string why = why_untrusted_file(fd.get()); !why.empty())
-      throw Error("kernel-shared: " + path + " " + why + ": no process of ours made it; remove it");
+      throw Error("kernel-shared: " + path + " " + why + ": it was not created by this library; remove it");
     const Timeout deadline(std::chrono::milliseconds(60000));
     Backoff backoff;
     while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK && errno != EINTR) throw_system_error("kernel-shared: " + path, errno);
       if (deadline.passed())
-        throw Error("kernel-shared: another process holds " + path + " for more than " + deadline.text());
+        throw Error("kernel-shared: another process holds " + path + " for longer than " + deadline.text());
       backoff.pause();
     }
     return fd;

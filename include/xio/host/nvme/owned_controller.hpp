@@ -105,8 +105,8 @@ class OwnedController final : public ControllerAccess {
     const bool has_all = (cap_.css() >> 6 & 1) != 0;
     const bool has_nvm = (cap_.css() & 1) != 0;
     if (options_.all_command_sets && !has_all)
-      throw Error(transport_.description() + " offers no further command sets (CAP.CSS); leave all_command_sets out");
-    if (!has_all && !has_nvm) throw Error(transport_.description() + " offers no I/O command set (CAP.CSS)");
+      throw Error(transport_.description() + " supports no further command sets (CAP.CSS); leave all_command_sets out");
+    if (!has_all && !has_nvm) throw Error(transport_.description() + " supports no I/O command set (CAP.CSS)");
     return options_.all_command_sets || !has_nvm ? 6 : 0;
   }
 

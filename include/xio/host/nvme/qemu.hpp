@@ -141,7 +141,7 @@ struct QemuMachine {
     // Identifiers of QEMU's controller: Red Hat's, or Intel's with use-intel-id=on.
     const uint32_t identifier = channel->config_read32(0);
     if (identifier != 0x00101b36 && identifier != 0x58458086)
-      throw Error("there is no NVMe controller: PCI identifier " + to_hex(identifier, 8));
+      throw Error("no NVMe controller found: PCI identifier " + to_hex(identifier, 8));
     channel->config_write(0x10, static_cast<uint32_t>(bar0), 4);
     channel->config_write(0x14, static_cast<uint32_t>(bar0 >> 32), 4);
     channel->config_write(0x18, static_cast<uint32_t>(bar2), 4);

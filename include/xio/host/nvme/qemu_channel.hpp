@@ -60,7 +60,7 @@ class DeadlineSocket {
       } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
         if ((wait(POLLOUT | POLLIN, deadline) & POLLIN) != 0) make_room();
       } else if (errno != EINTR) {
-        throw_system_error("QEMU cannot be reached", errno);
+        throw_system_error("the connection to QEMU failed", errno);
       }
     }
   }
@@ -73,7 +73,7 @@ class DeadlineSocket {
       if (got > 0) return static_cast<size_t>(got);
       if (got == 0) throw Error("QEMU has closed the connection");
       if (errno == EINTR) continue;
-      if (errno != EAGAIN && errno != EWOULDBLOCK) throw_system_error("QEMU cannot be reached", errno);
+      if (errno != EAGAIN && errno != EWOULDBLOCK) throw_system_error("the connection to QEMU failed", errno);
       if (!may_wait) return 0;
       wait(POLLIN, deadline);
     }
@@ -85,7 +85,7 @@ class DeadlineSocket {
       pollfd entry{fd_.get(), events, 0};
       const int ready = ::poll(&entry, 1, deadline.poll_timeout());
       if (ready > 0) return entry.revents;
-      if (ready < 0 && errno != EINTR) throw_system_error("QEMU cannot be reached", errno);
+      if (ready < 0 && errno != EINTR) throw_system_error("the connection to QEMU failed", errno);
       if (deadline.passed()) throw Error("QEMU has not answered within " + deadline.text());
     }
   }
@@ -154,7 +154,7 @@ class QemuChannel {
   template <class Action>
   std::invoke_result_t<Action> guarded(Action&& action) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (broken_.load()) throw Error("the connection to QEMU has failed before");
+    if (broken_.load()) throw Error("the connection to QEMU has already failed");
     try {
       return action();
     } catch (...) {

@@ -71,7 +71,7 @@ inline void prepare_image(const QemuNamespace& wanted) {
   const auto bytes = static_cast<uint64_t>(info.st_size);
   if (wanted.size != 0 && wanted.size != bytes)
     throw Error("qemu: " + name + " has " + std::to_string(bytes) + " bytes, not " + std::to_string(wanted.size) +
-                "; leave size= out, an existing image is never resized");
+                "; leave size= out; an existing image is never resized");
   if (bytes == 0 || bytes % wanted.block_bytes != 0)
     throw Error("qemu: " + name + " has " + std::to_string(bytes) +
                 " bytes, which is not a multiple of the block size " + std::to_string(wanted.block_bytes) +

@@ -140,11 +140,12 @@ inline QemuOptions parse_qemu_spec(const std::string& spec) {
       [&options](const std::string& key, const std::string& value) { detail::set_qemu_option(options, key, value); });
   const uint32_t lba = options.block_bytes;
   if ((lba & (lba - 1)) != 0)
-    throw Error("qemu: lba=" + std::to_string(lba) + " is not accepted; a power of two from 512 to 65536 is");
+    throw Error("qemu: lba=" + std::to_string(lba) + " is not accepted; expected a power of two from 512 to 65536");
   if (options.size % lba != 0)
     throw Error("qemu: size=" + std::to_string(options.size) + " is not a multiple of lba=" + std::to_string(lba));
   const bool has_storage = options.backend != QemuBackend::null && options.backend != QemuBackend::null_zeroes;
-  if (!options.image.empty() && !has_storage) throw Error("qemu: image= has no use with a null backend; leave it out");
+  if (!options.image.empty() && !has_storage)
+    throw Error("qemu: image= has no effect with a null backend; leave it out");
   return options;
 }
 

@@ -54,7 +54,7 @@ class QemuRemoteChannel final : public QemuChannel {
     ssize_t sent;
     while ((sent = ::sendmsg(socket_.fd(), &envelope, MSG_NOSIGNAL)) < 0 && errno == EINTR) {
     }
-    if (sent != static_cast<ssize_t>(sizeof(Header))) throw_system_error("QEMU cannot be reached", errno);
+    if (sent != static_cast<ssize_t>(sizeof(Header))) throw_system_error("the connection to QEMU failed", errno);
     send(reinterpret_cast<const unsigned char*>(&message) + sizeof(Header), sizeof message - sizeof(Header));
   }
 
@@ -167,7 +167,7 @@ class QemuRemoteChannel final : public QemuChannel {
     std::memcpy(&reply, buffer_ + begin_, sizeof reply);
     begin_ += sizeof reply;
     if (reply.header.command != reply_command || reply.header.payload_bytes != sizeof reply.value)
-      throw Error("QEMU answers in a form that is not known; use transport=qtest");
+      throw Error("QEMU's reply has an unknown format; use transport=qtest");
     value = reply.value;
     return true;
   }

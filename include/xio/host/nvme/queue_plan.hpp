@@ -122,16 +122,16 @@ inline uint32_t plan_slots(uint32_t wanted, uint32_t depth, uint32_t list_bytes)
     return least < slots ? slots : least;
   }
   if (wanted < least || wanted > max_completion_slots || (wanted & (wanted - 1)) != 0)
-    throw Error("completion_slots = " + std::to_string(wanted) + " is not accepted; a power of two from " +
-                std::to_string(least) + " to " + std::to_string(max_completion_slots) + " is");
+    throw Error("completion_slots = " + std::to_string(wanted) + " is not accepted; expected a power of two from " +
+                std::to_string(least) + " to " + std::to_string(max_completion_slots));
   return wanted;
 }
 
 /// Checks a ring size that the user set.
 inline uint32_t fixed_ring(const char* name, uint32_t entries, uint32_t largest) {
   if (entries < 2 || (entries & (entries - 1)) != 0 || entries > largest)
-    throw Error(std::string(name) + " = " + std::to_string(entries) + " is not accepted; a power of two from 2 to " +
-                std::to_string(largest) + " is");
+    throw Error(std::string(name) + " = " + std::to_string(entries) +
+                " is not accepted; expected a power of two from 2 to " + std::to_string(largest));
   return entries;
 }
 
@@ -150,8 +150,8 @@ inline void plan_lists(const QueueOptions& wanted, const QueueLimits& limits, Qu
     const uint64_t bytes = *wanted.list_bytes;
     const bool fits = bytes <= page ? (bytes & (bytes - 1)) == 0 && bytes % 8 == 0 : bytes % page == 0;
     if (!fits)
-      throw Error("list_bytes = " + std::to_string(bytes) + " is not accepted; 0, a power of two from 8 to " +
-                  std::to_string(page) + ", or a multiple of " + std::to_string(page) + " is");
+      throw Error("list_bytes = " + std::to_string(bytes) + " is not accepted; expected 0, a power of two from 8 to " +
+                  std::to_string(page) + ", or a multiple of " + std::to_string(page));
     plan.list_bytes = *wanted.list_bytes;
   } else if (longest > page) {
     const uint64_t bytes = power_of_two_from((longest + page - 1) / page * 8);
@@ -197,7 +197,7 @@ inline QueuePlan plan_queue(const QueueOptions& wanted, const QueueLimits& limit
     throw Error("a depth of " + std::to_string(wanted.depth) + " is more than the controller's queues hold; at most " +
                 std::to_string(limits.max_entries) + " (CAP.MQES + 1) is accepted");
   if (wanted.non_contiguous && limits.contiguous_required)
-    throw Error("this controller wants contiguous queues (CAP.CQR = 1); leave non_contiguous out");
+    throw Error("this controller requires contiguous queues (CAP.CQR = 1); leave non_contiguous out");
 
   QueuePlan plan;
   const uint32_t largest = detail::power_of_two_up_to(limits.max_entries);
@@ -215,8 +215,8 @@ inline QueuePlan plan_queue(const QueueOptions& wanted, const QueueLimits& limit
     if (plan.depth > bound) plan.depth = bound;
   detail::plan_lists(wanted, limits, plan);
   if (wanted.failures_on_record < protocol::failures_kept || wanted.failures_on_record > 1u << 20)
-    throw Error("failures_on_record = " + std::to_string(wanted.failures_on_record) + " is not accepted; " +
-                std::to_string(protocol::failures_kept) + " to 1048576 is");
+    throw Error("failures_on_record = " + std::to_string(wanted.failures_on_record) + " is not accepted; expected " +
+                std::to_string(protocol::failures_kept) + " to 1048576");
   plan.failure_entries = wanted.failures_on_record;
   detail::plan_limits(limits, plan);
   plan.slots = detail::plan_slots(wanted.completion_slots, plan.depth, plan.list_bytes);

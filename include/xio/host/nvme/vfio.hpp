@@ -38,7 +38,7 @@ namespace detail {
 /// Throws, with a remedy, unless the function is an NVMe controller bound to vfio-pci.
 inline void check_vfio_function(const PciFunction& pci) {
   const std::string name = "vfio: " + pci.address();
-  if (!pci.present()) throw Error(name + " is not there; `xio-tester list` and `lspci -D` show what is");
+  if (!pci.present()) throw Error(name + " does not exist; see `xio-tester list` or `lspci -D`");
   if (pci.class_code() != PciFunction::nvme_class)
     throw Error(name + " is no NVMe controller: its class is " + to_hex(pci.class_code(), 6));
   if (pci.iommu_group().empty())
@@ -49,7 +49,7 @@ inline void check_vfio_function(const PciFunction& pci) {
     throw Error(name + " has no IOMMU behind it (enable_unsafe_noiommu_mode): memory cannot be mapped for it");
   const std::string driver = pci.driver();
   if (driver == "vfio-pci") return;
-  throw Error(name + (driver.empty() ? " has no driver" : " belongs to the driver " + driver) +
+  throw Error(name + (driver.empty() ? " has no driver" : " is bound to the driver " + driver) +
               "; give it to vfio-pci: scripts/xio-bind bind " + pci.address());
 }
 

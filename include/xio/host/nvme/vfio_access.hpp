@@ -119,7 +119,7 @@ class VfioInfo {
   const std::string start = "vfio: " + path + " cannot be opened";
   if (error == EACCES || error == EPERM)
     throw Error(start + ": run as root, or let your user in: scripts/xio-bind udev " + pci.address());
-  if (error == ENOENT) throw Error(start + ": it is not there; load the driver: modprobe vfio-pci");
+  if (error == ENOENT) throw Error(start + ": it does not exist; load the driver: modprobe vfio-pci");
   if (error == EBUSY) throw Error(start + ": another process uses " + pci.address() + " or its IOMMU group");
   throw_system_error(start, error);
 }
@@ -140,13 +140,13 @@ inline std::string held_by_other_drivers(const PciFunction& pci) {
 /// Throws for a group in which other drivers hold devices.
 [[noreturn]] inline void refuse_group(const PciFunction& pci, const std::string& others) {
   throw Error("vfio: group " + pci.iommu_group() + " of " + pci.address() +
-              " cannot be taken while other drivers hold parts of it: " + (others.empty() ? "unknown" : others) +
+              " cannot be used while other drivers hold parts of it: " + (others.empty() ? "unknown" : others) +
               "; give them to vfio-pci too (scripts/xio-bind bind), or use another slot");
 }
 
 /// Throws for memory that the kernel did not map.
 [[noreturn]] inline void refuse_mapping(uint64_t iova, uint64_t bytes, int error) {
-  const std::string start = "vfio: cannot give " + std::to_string(bytes >> 10) + " KiB of memory to the controller";
+  const std::string start = "vfio: cannot map " + std::to_string(bytes >> 10) + " KiB of memory for the controller";
   rlimit limit{};
   const bool limited = ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   if (error == ENOMEM && limited)
@@ -154,10 +154,9 @@ inline std::string held_by_other_drivers(const PciFunction& pci) {
                 " KiB; raise ulimit -l (memlock in /etc/security/limits.conf), or lower dma=");
   if (error == ENOSPC) throw Error(start + ": the kernel's limit of mappings is reached; map larger pieces");
   if (error == EFAULT)
-    throw Error(
-        start +
-        ": it is not ordinary memory. iommufd takes no memory that another driver has mapped, a GPU's among it; "
-        "interface=group may");
+    throw Error(start +
+                ": it is not ordinary memory. iommufd does not map memory of other drivers, such as a GPU's; "
+                "interface=group may");
   throw_system_error(start + " at bus address " + to_hex(iova), error);
 }
 

@@ -36,7 +36,8 @@ class VfioDevice {
   VfioDevice(std::shared_ptr<KernelCalls> calls, const VfioAccess& access) : calls_(std::move(calls)), access_(access) {
     vfio_device_info info{};
     info.argsz = sizeof info;
-    if (ioctl(VFIO_DEVICE_GET_INFO, &info) != 0) throw_system_error("vfio: the device does not describe itself", errno);
+    if (ioctl(VFIO_DEVICE_GET_INFO, &info) != 0)
+      throw_system_error("vfio: the device does not report its information", errno);
     if ((info.flags & VFIO_DEVICE_FLAGS_PCI) == 0) throw Error("vfio: this is no PCI device");
     can_reset_ = (info.flags & VFIO_DEVICE_FLAGS_RESET) != 0;
     config_offset_ = region(VFIO_PCI_CONFIG_REGION_INDEX).get().offset;
@@ -76,8 +77,8 @@ class VfioDevice {
       areas_.push_back({piece.offset, piece.size, static_cast<unsigned char*>(data)});
     }
     if (mapped(offset, bytes) == nullptr)
-      throw Error("vfio: the kernel does not let doorbells of this controller be mapped (BAR0 at " + to_hex(offset) +
-                  "); kernels cannot ring it");
+      throw Error("vfio: the kernel does not allow mapping this controller's doorbells (BAR0 at " + to_hex(offset) +
+                  "); kernels cannot ring them");
   }
 
   /// Address of `bytes` of BAR0 from `offset`; null unless one mapping covers them.
@@ -181,7 +182,7 @@ class VfioDevice {
     info.argsz = sizeof info;
     info.index = index;
     if (ioctl(VFIO_DEVICE_GET_IRQ_INFO, &info) != 0 || info.count == 0) return {};
-    FileDescriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "vfio: no event descriptor");
+    FileDescriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "vfio: cannot create an eventfd");
     // The descriptor follows the struct.
     alignas(vfio_irq_set) unsigned char request[sizeof(vfio_irq_set) + sizeof(int32_t)] = {};
     auto* const set = reinterpret_cast<vfio_irq_set*>(request);

@@ -34,18 +34,18 @@ class VfioGroup final : public VfioAccess {
     const std::string container = "/dev/vfio/vfio";
     container_ = open(container, pci);
     if (ioctl(container_, VFIO_GET_API_VERSION, 0) != VFIO_API_VERSION)
-      throw Error("vfio: the kernel's interface has another version than 0");
+      throw Error("vfio: the kernel's VFIO API version is not 0");
     if (ioctl(container_, VFIO_CHECK_EXTENSION, VFIO_TYPE1v2_IOMMU) <= 0)
-      throw Error("vfio: the kernel offers no type 1 IOMMU; load it: modprobe vfio_iommu_type1");
+      throw Error("vfio: the kernel has no type 1 IOMMU driver; load it: modprobe vfio_iommu_type1");
     group_ = open("/dev/vfio/" + number_, pci);
     check_viable(pci);
     int fd = container_.get();
     if (ioctl(group_, VFIO_GROUP_SET_CONTAINER, detail::argument_of(&fd)) != 0)
-      throw_system_error("vfio: group " + number_ + " does not go into a container", errno);
+      throw_system_error("vfio: group " + number_ + " cannot be added to a container", errno);
     if (ioctl(container_, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU) != 0) refuse_iommu(errno);
     read_limits();
     const int device = ioctl(group_, VFIO_GROUP_GET_DEVICE_FD, detail::argument_of(pci.address().c_str()));
-    device_ = FileDescriptor(device, "vfio: the kernel does not hand out " + pci.address());
+    device_ = FileDescriptor(device, "vfio: the kernel returns no descriptor of " + pci.address());
   }
 
   ~VfioGroup() override {
@@ -76,7 +76,7 @@ class VfioGroup final : public VfioAccess {
     request.iova = iova;
     request.size = bytes;
     if (ioctl(container_, VFIO_IOMMU_UNMAP_DMA, detail::argument_of(&request)) != 0)
-      throw_system_error("vfio: cannot take memory back from the controller", errno);
+      throw_system_error("vfio: cannot unmap memory of the controller", errno);
   }
 
  private:
@@ -94,7 +94,7 @@ class VfioGroup final : public VfioAccess {
     vfio_group_status status{};
     status.argsz = sizeof status;
     if (ioctl(group_, VFIO_GROUP_GET_STATUS, detail::argument_of(&status)) != 0)
-      throw_system_error("vfio: group " + number_ + " does not tell its status", errno);
+      throw_system_error("vfio: group " + number_ + " does not report its status", errno);
     if ((status.flags & VFIO_GROUP_FLAGS_CONTAINER_SET) != 0)
       throw Error("vfio: group " + number_ + " is in another container; end the process that uses it");
     if ((status.flags & VFIO_GROUP_FLAGS_VIABLE) != 0) return;
@@ -102,18 +102,18 @@ class VfioGroup final : public VfioAccess {
   }
 
   [[noreturn]] void refuse_iommu(int error) const {
-    const std::string start = "vfio: group " + number_ + " gets no IOMMU address space";
+    const std::string start = "vfio: group " + number_ + " cannot get an IOMMU address space";
     if (error == EPERM)
       throw Error(start +
-                  ": interrupts are not remapped here; boot with intremap=on, or, if all of the machine trusts "
-                  "you, set vfio_iommu_type1.allow_unsafe_interrupts=1");
-    if (error == EBUSY) throw Error(start + ": the firmware keeps memory of this device for itself (RMRR)");
+                  ": interrupts are not remapped here; boot with intremap=on, or, if all devices are trusted, "
+                  "set vfio_iommu_type1.allow_unsafe_interrupts=1");
+    if (error == EBUSY) throw Error(start + ": the firmware reserves memory of this device (RMRR)");
     throw_system_error(start, error);
   }
 
   void read_limits() {
     const detail::VfioInfo<vfio_iommu_type1_info> info(*calls_, container_.get(), VFIO_IOMMU_GET_INFO, {},
-                                                       "the IOMMU does not describe itself");
+                                                       "the IOMMU does not report its information");
     // Bit n: pages of 2^n bytes are supported.
     const uint64_t sizes = (info.get().flags & VFIO_IOMMU_INFO_PGSIZES) != 0 ? info.get().iova_pgsizes : 4096;
     if (sizes != 0) page_bytes_ = sizes & (~sizes + 1);

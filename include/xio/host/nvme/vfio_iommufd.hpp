@@ -41,13 +41,13 @@ class VfioIommufd final : public VfioAccess {
     iommufd::Allocate space{};
     space.size = sizeof space;
     if (ioctl(iommu_, iommufd::allocate_request, space) != 0)
-      throw_system_error("vfio: /dev/iommu makes no address space", errno);
+      throw_system_error("vfio: /dev/iommu cannot create an address space", errno);
     space_ = space.out_id;
     iommufd::Attach attach{};
     attach.argsz = sizeof attach;
     attach.pt_id = space_;
     if (ioctl(device_, iommufd::attach_request, attach) != 0)
-      throw_system_error("vfio: " + pci.address() + " gets no IOMMU address space", errno);
+      throw_system_error("vfio: " + pci.address() + " cannot get an IOMMU address space", errno);
     attached_ = true;
     read_limits();
   }
@@ -87,7 +87,7 @@ class VfioIommufd final : public VfioAccess {
     request.iova = iova;
     request.bytes = bytes;
     if (ioctl(iommu_, iommufd::unmap_request, request) != 0)
-      throw_system_error("vfio: cannot take memory back from the controller", errno);
+      throw_system_error("vfio: cannot unmap memory of the controller", errno);
   }
 
  private:
@@ -103,16 +103,17 @@ class VfioIommufd final : public VfioAccess {
   }
 
   [[noreturn]] static void refuse_bind(const PciFunction& pci, int error) {
-    const std::string start = "vfio: " + pci.address() + " does not go to an iommufd";
+    const std::string start = "vfio: " + pci.address() + " cannot be bound to an iommufd";
     // The kernel returns EINVAL for a device that is already bound.
     if (error == EINVAL) throw Error(start + ": another process uses " + pci.address());
-    if (error == EBUSY) throw Error(start + ": another process uses its IOMMU group by /dev/vfio/" + pci.iommu_group());
+    if (error == EBUSY)
+      throw Error(start + ": another process uses its IOMMU group through /dev/vfio/" + pci.iommu_group());
     if (error == EPERM) {
       const std::string others = detail::held_by_other_drivers(pci);
       if (!others.empty()) detail::refuse_group(pci, others);
       throw Error(start +
                   ": another process uses a device of its group, or interrupts are not remapped here: boot with "
-                  "intremap=on, or, if all of the machine trusts you, set iommufd.allow_unsafe_interrupts=1");
+                  "intremap=on, or, if all devices are trusted, set iommufd.allow_unsafe_interrupts=1");
     }
     throw_system_error(start, error);
   }
@@ -128,7 +129,7 @@ class VfioIommufd final : public VfioAccess {
       request.ranges = reinterpret_cast<uintptr_t>(found.data());
       const int result = ioctl(iommu_, iommufd::ranges_request, request);
       if (result != 0 && errno != EMSGSIZE)
-        throw_system_error("vfio: the IOMMU does not tell which addresses it takes", errno);
+        throw_system_error("vfio: the IOMMU does not report its address ranges", errno);
       const bool complete = result == 0 && request.count <= found.size();
       found.resize(request.count);
       if (!complete) continue;
@@ -136,7 +137,7 @@ class VfioIommufd final : public VfioAccess {
       for (const iommufd::Range& range : found) ranges_.push_back({range.first, range.last});
       return;
     }
-    throw Error("vfio: the IOMMU does not tell which addresses it takes");
+    throw Error("vfio: the IOMMU does not report its address ranges");
   }
 
   std::shared_ptr<KernelCalls> calls_;

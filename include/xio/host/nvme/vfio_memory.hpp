@@ -51,7 +51,7 @@ class VfioSpace {
     const std::lock_guard<std::mutex> lock(state_->mutex);
     const uint64_t page = state_->page;
     if (bytes == 0 || bytes % page != 0 || reinterpret_cast<uintptr_t>(data) % page != 0)
-      throw Error("vfio: memory for the controller must begin and end at multiples of " + std::to_string(page) +
+      throw Error("vfio: address and size of controller memory must be multiples of " + std::to_string(page) +
                   " bytes");
     const auto iova = state_->ranges.allocate(bytes, std::max(alignment, page));
     if (!iova)

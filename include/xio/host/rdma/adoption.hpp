@@ -53,13 +53,13 @@ inline DirectQueues adoptable(const char* vendor, ibv_qp* qp) {
   const auto refuse = [&](const std::string& why) { throw Error(queues.name + " cannot be adopted: " + why); };
 
   if (qp->qp_type != IBV_QPT_RC) refuse("it is no reliable connection (IBV_QPT_RC)");
-  if (qp->send_cq == nullptr || qp->recv_cq == nullptr) refuse("it has no completion queue for each direction");
+  if (qp->send_cq == nullptr || qp->recv_cq == nullptr) refuse("it lacks a send_cq or a recv_cq");
   if (qp->send_cq == qp->recv_cq)
     refuse("both directions share a completion queue; make it with a send_cq and a recv_cq of its own");
   ibv_qp_attr now{};
   ibv_qp_init_attr made{};
   const int error = verbs().query_qp(qp, &now, IBV_QP_STATE | IBV_QP_CAP, &made);
-  if (error != 0) throw_system_error(queues.name + " cannot be adopted: its state cannot be asked for", error);
+  if (error != 0) throw_system_error(queues.name + " cannot be adopted: its state cannot be queried", error);
   if (now.qp_state != IBV_QPS_RTS)
     refuse(std::string("its state is ") + name_of(now.qp_state) + "; connect it first (RTS)");
   // Such devices may also store the results of reads and atomics in the completion instead of memory.
@@ -67,8 +67,7 @@ inline DirectQueues adoptable(const char* vendor, ibv_qp* qp) {
     refuse("it was made with sq_sig_all; kernels choose themselves which operations write completions");
 
   if (now.cap.max_send_wr == 0) refuse("it was made without operations (max_send_wr)");
-  if (now.cap.max_send_sge == 0)
-    refuse("its operations have no piece of memory (max_send_sge); make it with 1 or more");
+  if (now.cap.max_send_sge == 0) refuse("its operations have no SGE (max_send_sge); make it with 1 or more");
 
   queues.shape.qpn = qp->qp_num;
   queues.shape.max_sges = now.cap.max_send_sge;

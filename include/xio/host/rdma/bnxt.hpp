@@ -47,7 +47,8 @@ class BnxtLibrary {
   /// Throws Error if the library cannot be loaded, or lacks the function.
   explicit BnxtLibrary(const std::vector<std::string>& files = {"libbnxt_re.so.1", "libbnxt_re.so"}) {
     const SharedLibrary library(
-        files, "a libbnxt_re with direct verbs is needed (Debian's provider has none); or say where the doorbells lie");
+        files,
+        "a libbnxt_re with direct verbs is needed (Debian's provider has none), or the address of the doorbells");
     library.find(get_default_db_region, "bnxt_re_dv_get_default_db_region");
   }
   BnxtLibrary(const BnxtLibrary&) = delete;
@@ -94,10 +95,10 @@ DirectQueues bnxt_queues(ibv_qp* qp, const BnxtMemory& memory) {
   const auto refuse = [&](const std::string& why) { throw Error(queues.name + " cannot be adopted: " + why); };
   if (memory.send_ring == nullptr)
     refuse(
-        "no call of libbnxt_re tells where its rings lie; make it with bnxt_re_dv_create_qp() on memory of your own, "
+        "libbnxt_re does not report ring addresses; make it with bnxt_re_dv_create_qp() on memory of your own, "
         "and pass BnxtMemory");
   if (memory.mtu < 256 || memory.mtu > 4096 || (memory.mtu & (memory.mtu - 1)) != 0)
-    refuse("packets are counted, and " + std::to_string(memory.mtu) + " is no path MTU");
+    refuse("BnxtMemory::mtu is " + std::to_string(memory.mtu) + ", which is no path MTU");
   using Vendor = bnxt::Vendor<Variant>;
   if (Variant::side_table == bnxt::SideTableKind::msn && (memory.table_entries & (memory.table_entries - 1)) != 0)
     refuse("its message table has " + std::to_string(memory.table_entries) + " entries, which is no power of two");
@@ -108,8 +109,7 @@ DirectQueues bnxt_queues(ibv_qp* qp, const BnxtMemory& memory) {
     if (given != nullptr) return given;
     BnxtDoorbellRegion found{};
     const int error = bnxt_library().get_default_db_region(qp->context, &found);
-    if (error != 0)
-      throw_system_error(queues.name + ": bnxt_re_dv_get_default_db_region does not tell of its doorbell", error);
+    if (error != 0) throw_system_error(queues.name + ": bnxt_re_dv_get_default_db_region failed", error);
     return found.doorbell;
   };
   void* const doorbell = region(memory.doorbell);

@@ -114,7 +114,7 @@ class DirectQueuePair {
   void check_send(const DirectQueues& q) const {
     require(is_aligned(q.sq, 16), "its send ring is unknown, or not at a multiple of 16 bytes");
     require(q.shape.entries != 0 && (!Vendor::power_of_two || is_power_of_two(q.shape.entries)),
-            "its send ring has no power of two of entries");
+            "its send ring's size is not a power of two");
     require(!Vendor::has_send_record || is_aligned(q.sq_record, 4), "the record of its send ring is unknown");
     require(is_aligned(q.sq_doorbell, sizeof(typename Vendor::Doorbell)), "the doorbell of its send ring is unknown");
     if constexpr (Vendor::has_side_table) {
@@ -129,7 +129,7 @@ class DirectQueuePair {
 
   void check_receives(const DirectQueues& q) const {
     require(is_aligned(q.rq, 16), "its receive ring is unknown, or not at a multiple of 16 bytes");
-    require(is_power_of_two(q.receive_shape.entries), "its receive ring has no power of two of entries");
+    require(is_power_of_two(q.receive_shape.entries), "its receive ring's size is not a power of two");
     require(!Vendor::has_receive_record || is_aligned(q.rq_record, 4), "the record of its receive ring is unknown");
     if constexpr (Vendor::has_receive_doorbell) {
       require(is_aligned(q.rq_doorbell, sizeof(typename Vendor::Doorbell)),
@@ -165,7 +165,7 @@ class DirectQueuePair {
     if (Vendor::Completions::by_index && !is_aligned(cq.producer, 4)) refuse(which + "has no known producer index");
     if (const std::optional<uint64_t> place = first_unread(cq))
       refuse(which + "holds an entry at " + std::to_string(*place) +
-             " that nobody has read: it was used before, or belongs to another queue pair too, or was not initialised");
+             " that was not polled: it was used before, or belongs to another queue pair too, or was not initialised");
   }
 
   /// Returns the index of an entry that kernels would mistake for a completion before anything was posted.

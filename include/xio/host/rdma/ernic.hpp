@@ -78,7 +78,7 @@ inline DirectQueues ernic_queues(ibv_qp* qp, const ErnicMemory& memory) {
   const auto refuse = [&](const std::string& why) { throw Error(queues.name + " cannot be adopted: " + why); };
   if (memory.send_buffer == nullptr)
     refuse(
-        "libvmw_pvrdma has no direct verbs, and librocm_ernic does not tell where rings lie; make it with "
+        "libvmw_pvrdma has no direct verbs, and librocm_ernic does not report ring addresses; make it with "
         "rocm_ernic_dv_create_qp() on memory of your own, and pass ErnicMemory");
   if (memory.doorbells == nullptr) refuse("ErnicMemory::doorbells is null");
   auto* const state = static_cast<ernic::RingState*>(memory.send_buffer);

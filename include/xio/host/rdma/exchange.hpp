@@ -88,14 +88,14 @@ class IncomingPiece {
     char buffer[4096];
     const size_t room = std::min(wanted_ - in_.size(), sizeof buffer);
     const ssize_t got = ::recv(fd, buffer, room, 0);
-    if (got == 0) throw Error("exchange: the other side has closed the connection; see what it says");
+    if (got == 0) throw Error("exchange: the peer has closed the connection; see its output");
     if (got > 0) in_.append(buffer, static_cast<size_t>(got));
-    if (got < 0 && errno != EAGAIN && errno != EINTR) throw_system_error("exchange: the other side is gone", errno);
+    if (got < 0 && errno != EAGAIN && errno != EINTR) throw_system_error("exchange: the peer has disconnected", errno);
     if (header_known_ || in_.size() != wanted_) return;
     PieceHeader header;
     std::memcpy(&header, in_.data(), sizeof header);
     if (header.magic != PieceHeader::right || header.bytes > largest)
-      throw Error("exchange: the other side is no xio program of this version and byte order");
+      throw Error("exchange: the peer is not an xio program of this version and byte order");
     wanted_ += header.bytes;
     header_known_ = true;
   }
@@ -130,8 +130,8 @@ class Exchange {
         if (error == 0) return Exchange(std::move(fd), limit);
       }
       if (deadline.passed())
-        throw_system_error("exchange: nobody answers at " + host + " port " + std::to_string(port) + " within " +
-                               deadline.text() + "; is the other side running?",
+        throw_system_error("exchange: no server responds at " + host + " port " + std::to_string(port) + " within " +
+                               deadline.text() + "; is the peer running?",
                            error);
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
@@ -152,8 +152,8 @@ class Exchange {
   /// Sends `mine`, at most `largest` bytes, and returns the peer's message.
   std::string trade(const std::string& mine) {
     if (mine.size() > largest)
-      throw Error("exchange: a piece has " + std::to_string(mine.size()) + " bytes, at most " +
-                  std::to_string(largest) + " are possible");
+      throw Error("exchange: a message has " + std::to_string(mine.size()) + " bytes, at most " +
+                  std::to_string(largest) + " are allowed");
     const detail::PieceHeader header{detail::PieceHeader::right, static_cast<uint32_t>(mine.size())};
     std::string out(sizeof header, '\0');
     std::memcpy(&out[0], &header, sizeof header);
@@ -168,7 +168,7 @@ class Exchange {
   T trade(const T& mine) {
     const std::string theirs = trade(std::string(reinterpret_cast<const char*>(&mine), sizeof mine));
     if (theirs.size() != sizeof(T))
-      throw Error("exchange: the other side gave " + std::to_string(theirs.size()) + " bytes where " +
+      throw Error("exchange: the peer sent " + std::to_string(theirs.size()) + " bytes where " +
                   std::to_string(sizeof(T)) + " were expected; do both sides run the same version?");
     T value;
     std::memcpy(static_cast<void*>(&value), theirs.data(), sizeof value);
@@ -180,7 +180,7 @@ class Exchange {
 
   /// Barrier: returns once the peer has called it too.
   void meet() {
-    if (!trade(std::string()).empty()) throw Error("exchange: the other side swaps where this one meets");
+    if (!trade(std::string()).empty()) throw Error("exchange: the peer called trade() instead of meet()");
   }
 
  private:
@@ -204,7 +204,7 @@ class Exchange {
       const auto events = static_cast<short>((sending ? POLLOUT : 0) | (receiving ? POLLIN : 0));
       short seen = 0;
       if (!detail::wait_for_socket(fd_.get(), events, deadline, &seen))
-        throw Error("exchange: the other side has not answered within " + deadline.text());
+        throw Error("exchange: the peer has not answered within " + deadline.text());
       if (receiving && (seen & ~POLLOUT) != 0) in_.receive(fd_.get());
       if (sending && (seen & POLLOUT) != 0) sent += send(out, sent);
     }
@@ -214,7 +214,7 @@ class Exchange {
   size_t send(const std::string& out, size_t from) {
     const ssize_t sent = ::send(fd_.get(), out.data() + from, out.size() - from, MSG_NOSIGNAL);
     if (sent >= 0) return static_cast<size_t>(sent);
-    if (errno != EAGAIN && errno != EINTR) throw_system_error("exchange: the other side is gone", errno);
+    if (errno != EAGAIN && errno != EINTR) throw_system_error("exchange: the peer has disconnected", errno);
     return 0;
   }
 
@@ -330,7 +330,7 @@ class ExchangeServer {
     const bool anything =
         std::any_of(entries.begin(), entries.end(), [](const pollfd& one) { return one.revents != 0; });
     if (!anything && deadline.passed())
-      throw Error("exchange: nobody has connected to port " + std::to_string(port_) + " within " + deadline.text());
+      throw Error("exchange: no client has connected to port " + std::to_string(port_) + " within " + deadline.text());
     return entries;
   }
 
@@ -339,7 +339,7 @@ class ExchangeServer {
     const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) return FileDescriptor(fd, "connection");
     if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-      throw_system_error("exchange: cannot take a connection", errno);
+      throw_system_error("exchange: cannot accept a connection", errno);
     return FileDescriptor();
   }
 
@@ -351,9 +351,8 @@ class ExchangeServer {
       return failure.what();
     }
     if (guest.in.is_complete())
-      return strangers.is_known(guest.in.content()) ? "" : "exchange: the other side does something else";
-    return guest.until.passed() ? "exchange: the other side has not given its first piece within " + guest.until.text()
-                                : "";
+      return strangers.is_known(guest.in.content()) ? "" : "exchange: the peer sent an unexpected first message";
+    return guest.until.passed() ? "exchange: the peer has not sent its first message within " + guest.until.text() : "";
   }
 
   static uint16_t find_port(int fd) {

@@ -153,13 +153,13 @@ class IonicFinder {
  private:
   [[noreturn]] void refuse(const std::string& why) const { throw Error(name_ + " cannot be adopted: " + why); }
   void demand(int error, const char* call) const {
-    if (error != 0) throw_system_error(name_ + ": " + call + " does not tell of it", error);
+    if (error != 0) throw_system_error(name_ + ": " + call + " failed", error);
   }
   void check(const ionic_dv::Queue& queue, const char* which) const {
     const uint64_t entries = queue.mask + uint64_t{1};
     if (queue.log2_entry_bytes >= 32 || queue.log2_entries > 16 || entries != uint64_t{1} << queue.log2_entries ||
         queue.bytes < entries << queue.log2_entry_bytes)
-      refuse(std::string("libionic describes its ") + which + " ring in a way that is not known here");
+      refuse(std::string("libionic describes its ") + which + " ring in an unknown format");
   }
 
   ibv_qp* qp_;
@@ -178,7 +178,7 @@ inline DirectQueues ionic_queues(ibv_qp* qp, bool collapsed = false) {
   const detail::IonicFinder finder(qp, queues.name);
   // With more elements a device may use another entry format, and does not report it.
   if (queues.shape.max_sges > 2 || queues.receive_shape.max_sges > 2)
-    refuse("entries with more than 2 pieces of memory (max_send_sge, max_recv_sge) have a form that is not told");
+    refuse("entries with more than 2 SGEs (max_send_sge, max_recv_sge) have an unreported format");
   finder.check_unused(ionic_library().send_doorbell, "operations");
 
   queues.sq = finder.send().ring;
@@ -217,7 +217,7 @@ inline DirectQueues ionic_queues(ibv_qp* qp, bool collapsed = false) {
 /// @param pages  needed if kernels do not run on the CPU
 template <class Variant = ionic::Options>
 DirectQueuePair<ionic::Vendor<Variant>> adopt_ionic(ibv_qp* qp, std::shared_ptr<ReachablePages> pages = nullptr) {
-  static_assert(Variant::spec == ionic::SpecFormat::none, "such entries have more than 2 pieces of memory");
+  static_assert(Variant::spec == ionic::SpecFormat::none, "entries with SpecFormat have more than 2 SGEs");
   return DirectQueuePair<ionic::Vendor<Variant>>(ionic_queues(qp, Variant::collapsed), std::move(pages));
 }
 

@@ -50,7 +50,7 @@ inline DirectCompletionRing mlx5_completions(const std::string& name, ibv_cq* cq
   object.cq.out = &found;
   // From here on libmlx5 leaves the consumer index to the library.
   const int error = mlx5_library().init_obj(&object, MLX5DV_OBJ_CQ);
-  if (error != 0) throw_system_error(name + ": mlx5dv_init_obj does not tell where its completions lie", error);
+  if (error != 0) throw_system_error(name + ": mlx5dv_init_obj failed for a completion queue", error);
   if (found.cqe_size != entry_bytes)
     throw Error(name + " cannot be adopted: its completions have " + std::to_string(found.cqe_size) +
                 " bytes and not " + std::to_string(entry_bytes) + "; use mlx5::Vendor with another Options::cqe_bytes");
@@ -93,13 +93,13 @@ inline DirectQueues mlx5_queues(ibv_qp* qp, const Mlx5AdoptOptions& options = {}
   object.qp.in = qp;
   object.qp.out = &found;
   const int error = mlx5_library().init_obj(&object, MLX5DV_OBJ_QP);
-  if (error != 0) throw_system_error(queues.name + ": mlx5dv_init_obj does not tell where its rings lie", error);
+  if (error != 0) throw_system_error(queues.name + ": mlx5dv_init_obj failed", error);
 
   if (found.sq.stride != mlx5::wqebb_bytes)
     refuse("its send ring has units of " + std::to_string(found.sq.stride) + " bytes and not 64");
   // One lap must not exhaust the 16-bit counters.
   if (found.sq.wqe_cnt == 0 || found.sq.wqe_cnt > 32768)
-    refuse("its send ring has " + std::to_string(found.sq.wqe_cnt) + " units; 1 to 32768 can be");
+    refuse("its send ring has " + std::to_string(found.sq.wqe_cnt) + " units; 1 to 32768 are supported");
   if (found.dbrec == nullptr || found.bf.reg == nullptr) refuse("its doorbell record or register is unknown");
   detail::mlx5_check_record(queues.name, found.dbrec + mlx5::send_record, options.send_index, "units");
 
@@ -143,8 +143,9 @@ inline DirectQueues mlx5_queues(ibv_qp* qp, const Mlx5AdoptOptions& options = {}
 template <class Variant = mlx5::Options>
 DirectQueuePair<mlx5::Vendor<Variant>> adopt_mlx5(ibv_qp* qp, const Mlx5AdoptOptions& options = {},
                                                   std::shared_ptr<ReachablePages> pages = nullptr) {
-  static_assert(!Variant::signature, "not offered: receives would need signatures too");
-  static_assert(!Variant::collapsed, "libmlx5 makes no such completion queue: describe what DEVX made (DirectQueues)");
+  static_assert(!Variant::signature, "not supported: receives would need signatures too");
+  static_assert(!Variant::collapsed,
+                "libmlx5 cannot create a collapsed completion queue: describe a DEVX queue by DirectQueues");
   return DirectQueuePair<mlx5::Vendor<Variant>>(mlx5_queues(qp, options, Variant::cqe_bytes, Variant::doorbell_stride),
                                                 std::move(pages));
 }

@@ -31,7 +31,8 @@ namespace host {
 /// After a failure create a new one: the indices of the completion queues survive a reset, those of the rings do not.
 template <class Variant = mlx5::Options>
 class Mlx5Endpoint {
-  static_assert(!Variant::collapsed, "libmlx5 makes no such completion queue: describe what DEVX made (DirectQueues)");
+  static_assert(!Variant::collapsed,
+                "libmlx5 cannot create a collapsed completion queue: describe a DEVX queue by DirectQueues");
 
  public:
   using Vendor = mlx5::Vendor<Variant>;  ///< for rdma::QueuePair and rdma::ReceiveQueue

@@ -59,7 +59,7 @@ class VerbsQueuePair {
                  const CompletionQueue& receive_cq, const QueuePairOptions& options = {},
                  const QueuePairMaker& make = verbs().create_qp)
       : device_(device), options_(options) {
-    if (options.send_sges == 0) throw Error("rdma: send_sges is 0; an operation has at least one piece of memory");
+    if (options.send_sges == 0) throw Error("rdma: send_sges is 0; use at least 1");
     ibv_qp_init_attr wanted{};
     wanted.send_cq = send_cq.get();
     wanted.recv_cq = receive_cq.get();
@@ -74,7 +74,7 @@ class VerbsQueuePair {
     if (qp == nullptr)
       throw_system_error("rdma: cannot make a queue pair of " + std::to_string(options.send_entries) + " and " +
                              std::to_string(options.receive_entries) + " entries on " + device.name() +
-                             " (is one of its sizes more than the device can have?)",
+                             " (does one of its sizes exceed the device's limits?)",
                          errno);
     qp_ = std::shared_ptr<ibv_qp>(qp, [pd = domain.shared(), send = send_cq.shared(),
                                        receive = receive_cq.shared()](ibv_qp* owned) { verbs().destroy_qp(owned); });
@@ -122,7 +122,7 @@ class VerbsQueuePair {
     ibv_qp_attr now{};
     ibv_qp_init_attr made{};
     const int error = verbs().query_qp(qp_.get(), &now, IBV_QP_STATE, &made);
-    if (error != 0) throw_system_error("rdma: cannot ask for the state of queue pair " + std::to_string(qpn()), error);
+    if (error != 0) throw_system_error("rdma: cannot query the state of queue pair " + std::to_string(qpn()), error);
     return now.qp_state;
   }
 

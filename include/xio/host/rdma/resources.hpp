@@ -74,7 +74,7 @@ class MemoryRegion {
       const int error = errno;
       const std::string start = "rdma: cannot register " + std::to_string(exported.bytes) + " bytes of GPU memory";
       if (error == EOPNOTSUPP || error == EPROTONOSUPPORT)
-        throw Error(start + ": this device's driver, or its kernel, takes no dma-bufs; keep data in host memory");
+        throw Error(start + ": this device's driver, or its kernel, supports no dma-bufs; keep data in host memory");
       throw_system_error(start, error);
     }
     own(domain, mr, gpu, access);
@@ -107,7 +107,7 @@ class CompletionQueue {
     ibv_cq* cq = verbs().create_cq(device.context(), static_cast<int>(entries), nullptr, nullptr, 0);
     if (cq == nullptr)
       throw_system_error("rdma: cannot make a completion queue of " + std::to_string(entries) + " entries on " +
-                             device.name() + " (is it more than the device can have?)",
+                             device.name() + " (does it exceed the device's limit?)",
                          errno);
     cq_ = std::shared_ptr<ibv_cq>(cq, [keep = device.shared()](ibv_cq* owned) { verbs().destroy_cq(owned); });
   }

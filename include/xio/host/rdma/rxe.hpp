@@ -171,7 +171,7 @@ class RxeQueuePair {
     if (send_ring_.capacity() < options.send_entries || receive_ring_.capacity() < options.receive_entries)
       throw Error("rxe: the rings of queue pair " + std::to_string(queue_.qpn()) + " hold " +
                   std::to_string(send_ring_.capacity()) + " and " + std::to_string(receive_ring_.capacity()) +
-                  " entries; they are not what was asked for");
+                  " entries, fewer than requested");
   }
 
   static size_t send_entry_bytes(const QueuePairOptions& options) {

@@ -84,7 +84,7 @@ struct RxeRing {
 inline RxeRing check_ring(const DeviceMapping& mapping, size_t least_entry_bytes, const std::string& what) {
   const std::string where = "rxe: the memory at " + to_hex(mapping.address) + " is no " + what + ": ";
   if (mapping.bytes < sizeof(rxe::QueueHeader))
-    throw Error(where + std::to_string(mapping.bytes) + " bytes have no room for a header");
+    throw Error(where + std::to_string(mapping.bytes) + " bytes are too few for a header");
   auto* header = reinterpret_cast<rxe::QueueHeader*>(mapping.address);
   const uint32_t shift = __atomic_load_n(&header->log2_entry_bytes, __ATOMIC_ACQUIRE);
   const uint32_t mask = __atomic_load_n(&header->index_mask, __ATOMIC_ACQUIRE);
@@ -154,7 +154,7 @@ auto with_new_mappings(int fd, size_t expected, const std::string& what, Make&& 
   auto made = make();
   std::vector<DeviceMapping> added = added_mappings(before, mappings_of(path));
   if (added.size() != expected)
-    throw Error("rxe: " + what + " has brought " + std::to_string(added.size()) + " mappings of " + path + " and not " +
+    throw Error("rxe: " + what + " added " + std::to_string(added.size()) + " mappings of " + path + " and not " +
                 std::to_string(expected) + "; has another thread made queues on this device at the same time?");
   return std::make_pair(std::move(made), std::move(added));
 }

@@ -232,7 +232,7 @@ class FibreWave final : public arch::WaveOps {
     } else if (first) {
       release_active(*first);
     } else {
-      fail("no lane can go on: " + waiting());
+      fail("deadlock: " + waiting());
     }
   }
 
@@ -289,7 +289,7 @@ class FibreWave final : public arch::WaveOps {
   /// Records a failure that no lane throws itself; all lanes then end.
   void fail(const std::string& what) {
     launch_.fail(std::make_exception_ptr(host::Error(
-        where() + ": " + what + "; all lanes of a mask have to reach the collective, all live lanes the barrier")));
+        where() + ": " + what + "; all lanes of a mask must reach the collective, all live lanes the barrier")));
   }
 
   std::string where() const { return "block " + std::to_string(block_index) + ", wave " + std::to_string(number_); }

@@ -22,7 +22,7 @@
 /// launch() rethrows the exception. A collective or barrier that can never complete throws a host::Error that lists
 /// which lanes wait for what.
 ///
-/// In the GPU passes of a compiler, a call of launch() is refused with a message.
+/// In the GPU passes of a compiler a call of launch() is rejected with a message.
 
 #include <xio/config.hpp>
 
@@ -51,7 +51,7 @@ namespace detail {
 
 inline void check(const Grid& grid) {
   if (grid.wave_size != 1 && grid.wave_size != 8 && grid.wave_size != 32 && grid.wave_size != 64) {
-    throw host::Error("a wave of " + std::to_string(grid.wave_size) + " lanes cannot be run; use 1, 8, 32 or 64");
+    throw host::Error("a wave of " + std::to_string(grid.wave_size) + " lanes is not supported; use 1, 8, 32 or 64");
   }
   if (grid.blocks == 0 || grid.threads_per_block == 0) {
     throw host::Error("an empty grid cannot be launched; use at least one block of one thread");
@@ -162,8 +162,9 @@ struct Grid {
 /// Refuses to compile.
 template <class... Arguments>
 void launch(const Grid&, Arguments&&...) {
-  static_assert(detail::on_the_cpu<Arguments...>,
-                "xio::simt runs kernels on the CPU, and this pass is for a GPU: call xio::host::launch(), which does both");
+  static_assert(
+      detail::on_the_cpu<Arguments...>,
+      "xio::simt runs kernels on the CPU, and this pass is for a GPU: call xio::host::launch(), which does both");
 }
 
 }  // namespace simt

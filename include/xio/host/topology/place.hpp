@@ -191,7 +191,7 @@ inline std::string describe(const Distance& one) {
     case Proximity::other_node:
       return "another NUMA node" +
              (one.node_distance == 0 ? std::string() : ", distance " + std::to_string(one.node_distance));
-    default: return "nothing in common that this machine tells";
+    default: return "nothing in common that this machine reports";
   }
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief NetXtreme-E: completion queue entries read (rdma-core, providers/bnxt_re/verbs.c).
+/// @brief NetXtreme-E: decoder for completion queue entries (rdma-core, providers/bnxt_re/verbs.c).
 
 #include <xio/config.hpp>
 #include <xio/vendors/bnxt/encode.hpp>
@@ -16,13 +16,14 @@ namespace bnxt {
 /// @addtogroup vendors_bnxt
 /// @{
 
-/// Completion queue entries of NetXtreme-E. WorkCompletion::counter of a send queue is the index after the last entry
-/// that ended, 16 bits: in fixed mode of entries, modulo the ring. rdma-core takes it as a count of entries in variable
-/// mode too, not of slots; that is not confirmed by hardware. Of a receive queue it is the entry's index.
+/// Completion queue entries of NetXtreme-E. WorkCompletion::counter of a send queue is the index after the last
+/// completed entry, 16 bits, modulo the ring. It counts entries in fixed mode; rdma-core takes it as a count of
+/// entries, not of slots, in variable mode too, which is not confirmed by hardware. For a receive queue it is the
+/// entry's index.
 struct CompletionDecoder {
   static constexpr bool by_index = false;
   static constexpr uint32_t entry_bytes = 32;
-  static constexpr uint32_t word_offset = 24;   ///< of the 8 bytes that tell a new entry
+  static constexpr uint32_t word_offset = 24;   ///< offset of the 8 bytes that show whether an entry is new
   static constexpr uint8_t initial_byte = 0;    ///< set-up fills the queue's memory with it
   static constexpr uint32_t counter_bits = 16;  ///< of WorkCompletion::counter, send queues
 
@@ -33,8 +34,8 @@ struct CompletionDecoder {
     return (word & cqe_word::phase) != ring_position<PowerOfTwo>(index, entries).epoch;
   }
 
-  /// As decode(), where an entry tells nothing but that operations of a send queue ended well; else
-  /// CompletionKind::nothing. The usual case, kept short.
+  /// Decodes an entry that reports successful operations of a send queue; CompletionKind::nothing for any other entry.
+  /// The short path for the common case.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode_success(uint64_t word, [[maybe_unused]] Read read) {
     rdma::WorkCompletion completion;
@@ -51,7 +52,7 @@ struct CompletionDecoder {
     return completion;
   }
 
-  /// Whether the entry is about the queue pair `of`. `completion`: from decode() or decode_success(), not
+  /// Whether the entry belongs to the queue pair `of`. `completion`: from decode() or decode_success(), not
   /// CompletionKind::nothing.
   template <class Read>
   XIO_HOST_DEVICE static constexpr bool is_about(rdma::Identity of, const rdma::WorkCompletion& completion, uint64_t,
@@ -59,8 +60,8 @@ struct CompletionDecoder {
     return of.cookie == 0 || completion.queue == of.cookie;
   }
 
-  /// What an entry says. `read(offset)` gives 8 bytes of it; the offset is a multiple of 8. An entry whose queue pair's
-  /// 64 bits are 0 is stale.
+  /// Decodes an entry. `read(offset)` returns 8 bytes of it; the offset is a multiple of 8. An entry whose queue pair
+  /// handle (64 bits) is 0 is stale.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(uint64_t word, Read read) {
     rdma::WorkCompletion completion;
@@ -76,7 +77,7 @@ struct CompletionDecoder {
         break;
       case CqeType::responder_rc: {
         completion.queue = read(8);
-        // The device flushes its own part: no receive ended.
+        // The device flushes internally: no receive completed.
         if (completion.queue == 0 || static_cast<ResponderStatus>(status) == ResponderStatus::hardware_flush) break;
         completion.kind = rdma::CompletionKind::receive;
         completion.status = to_status(static_cast<ResponderStatus>(status));

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief NetXtreme-E: operations turned into work queue entries, table entries and doorbells (rdma-core,
+/// @brief NetXtreme-E: encoders for work queue entries, side table entries and doorbells (rdma-core,
 /// providers/bnxt_re/verbs.c and db.c).
 
 #include <xio/config.hpp>
@@ -18,15 +18,15 @@ namespace bnxt {
 
 constexpr uint32_t max_message_bytes = 0x7fffffff;  ///< longest message: rdma-core refuses one byte more
 
-/// Where a counter stands in a ring.
+/// Position of a counter in a ring.
 struct RingPosition {
   uint32_t index;  ///< 0 to entries - 1
-  uint32_t epoch;  ///< of a doorbell: flips each time the index wraps
+  uint32_t epoch;  ///< doorbell epoch bit; flips each time the index wraps
 };
 
-/// Where `counter`, which never wraps, stands in a ring of `entries` units. Rings need not be powers of two, but a
-/// division is dear on a GPU.
-/// @tparam PowerOfTwo the caller knows that `entries` is one: there is nothing to look at
+/// Position of `counter`, which never wraps, in a ring of `entries` units. Rings need not be powers of two, but a
+/// division is expensive on a GPU.
+/// @tparam PowerOfTwo `entries` is known to be a power of two; skips the check
 template <bool PowerOfTwo = false>
 XIO_DEVICE_INLINE constexpr RingPosition ring_position(uint64_t counter, uint32_t entries) {
   if (PowerOfTwo || (entries & (entries - 1)) == 0) {
@@ -36,8 +36,8 @@ XIO_DEVICE_INLINE constexpr RingPosition ring_position(uint64_t counter, uint32_
   return {static_cast<uint32_t>(counter - lap * entries), static_cast<uint32_t>(lap & 1)};
 }
 
-/// Doorbell that says all units of a queue before `counter` are there: a send or receive queue's producer counter, or
-/// how many entries of a completion queue were read. `PowerOfTwo`: see ring_position().
+/// Doorbell for all units of a queue before `counter`: a send or receive queue's producer counter, or the number of
+/// completion queue entries read. `PowerOfTwo`: see ring_position().
 template <bool PowerOfTwo = false>
 XIO_DEVICE_INLINE constexpr uint64_t doorbell_at(DoorbellType type, uint32_t qid, uint64_t counter, uint32_t entries,
                                                  uint32_t toggle = 0) {
@@ -46,14 +46,14 @@ XIO_DEVICE_INLINE constexpr uint64_t doorbell_at(DoorbellType type, uint32_t qid
 }
 
 /// Doorbell around the copy of an entry to a push buffer: DoorbellType::push_start with the index of the entry, then
-/// DoorbellType::push_end with the index after it. `push_id` (12 bits) takes the place of epoch and toggle.
+/// DoorbellType::push_end with the index after it. `push_id` (12 bits) replaces epoch and toggle.
 XIO_DEVICE constexpr uint64_t push_doorbell(DoorbellType type, uint32_t qid, uint32_t index, uint32_t push_id) {
   return doorbell(type, qid, index, 0) | uint64_t{push_id & 0xffu} << 24 | uint64_t{push_id >> 8 & 0xfu} << 52;
 }
 
 /// Entries of a NetXtreme-E send queue.
-/// @tparam Mode how entries lie in the ring. The unit of counters is the entry of eight slots (fixed), or the slot of
-/// 16 bytes (variable).
+/// @tparam Mode layout of entries in the ring. Counters count entries of eight slots (fixed) or slots of 16 bytes
+/// (variable).
 template <WqeMode Mode = WqeMode::fixed>
 struct SendEncoder {
   static constexpr uint32_t unit_shift = Mode == WqeMode::fixed ? 7 : 4;
@@ -74,7 +74,7 @@ struct SendEncoder {
     return WqeType::send;
   }
 
-  /// Slots that the entry uses, both headers included.
+  /// Slots that the entry uses, including both headers.
   template <class Payload>
   XIO_HOST_DEVICE static constexpr uint32_t slots(const Payload& payload) {
     if constexpr (Payload::is_inline) {
@@ -90,8 +90,8 @@ struct SendEncoder {
     return Mode == WqeMode::fixed ? 1 : slots(payload);
   }
 
-  /// Why the operation cannot be posted; asked before there is a ticket. Local invalidates are not offered: rdma-core
-  /// refuses them, so nothing is known of how devices take them from user space.
+  /// Returns why the operation cannot be posted, or Status::ok; called before a ticket is claimed. Local invalidates
+  /// are not supported: rdma-core rejects them, so the behaviour of devices is unknown.
   template <class Payload>
   XIO_HOST_DEVICE static constexpr Status check(const rdma::SendShape& shape, const rdma::Work& work,
                                                 const Payload& payload) {
@@ -111,8 +111,8 @@ struct SendEncoder {
     return Status::ok;
   }
 
-  /// Stores the entry's slots; a send's second header is empty and stays as it was. Returns the doorbell of a queue
-  /// whose last entry this is.
+  /// Stores the entry's slots; a send's second header is unused and left unchanged. Returns the doorbell value to use
+  /// if this entry is the last one announced.
   template <class Payload, class Sink>
   XIO_HOST_DEVICE static constexpr uint64_t encode(const rdma::SendShape& shape, const rdma::Work& work,
                                                    const Payload& payload, const rdma::Place& place, Sink& sink) {
@@ -163,20 +163,20 @@ struct SendEncoder {
   }
 };
 
-/// What the table behind a send queue holds; the chip and the kernel decide.
+/// Format of a send queue's side table; determined by the chip and the kernel.
 enum class SideTableKind : uint8_t {
-  psn8,   ///< PsnEntry, found by the entry's doorbell index
-  psn16,  ///< ExtendedPsnEntry, found likewise
-  msn,    ///< msn_entry(), found by the running message number
+  psn8,   ///< PsnEntry, indexed by the entry's doorbell index
+  psn16,  ///< ExtendedPsnEntry, indexed likewise
+  msn,    ///< msn_entry(), indexed by message sequence number (MSN)
 };
 
-/// The table behind a send queue, one entry for each operation. The device reads it to repeat packets, so it must be
-/// stored before the doorbell.
+/// Side table of a send queue, one entry per operation. The device reads it to retransmit packets, so it must be stored
+/// before the doorbell.
 template <SideTableKind Kind>
 struct SideTable {
-  static constexpr uint32_t entry_words = Kind == SideTableKind::psn16 ? 2 : 1;  ///< words of 8 bytes
+  static constexpr uint32_t entry_words = Kind == SideTableKind::psn16 ? 2 : 1;  ///< 8-byte words
 
-  /// Packets of a message of `bytes`: how far it advances the PSN. At least one; a get counts those of its answer.
+  /// Packets of a message of `bytes`, by which it advances the PSN. At least one; a get counts its response packets.
   XIO_HOST_DEVICE static constexpr uint32_t packets(uint64_t bytes, uint32_t mtu_shift) {
     // No message is longer than max_message_bytes.
     const auto length = static_cast<uint32_t>(bytes);
@@ -187,8 +187,8 @@ struct SideTable {
     return (start_psn + packets) & psn_mask;
   }
 
-  /// Which entry of the table. `start_index`: doorbell index of the operation's first unit; `message`: how many
-  /// operations were posted before it; `entries`: of the table, for messages a power of two.
+  /// Index in the table. `start_index`: doorbell index of the operation's first unit; `message`: number of operations
+  /// posted before it; `entries`: size of the table, a power of two for SideTableKind::msn.
   XIO_HOST_DEVICE static constexpr uint32_t index(uint32_t start_index, uint64_t message, uint32_t entries) {
     return Kind == SideTableKind::msn ? static_cast<uint32_t>(message & (entries - 1)) : start_index;
   }
@@ -201,7 +201,7 @@ struct SideTable {
     return uint64_t{verbs_opcode(operation)} << 24 | (start_psn & psn_mask) | uint64_t{next_psn & psn_mask} << 32;
   }
 
-  /// Number of an operation in the verbs, which the table names it by.
+  /// Verbs opcode of an operation, as stored in the table.
   XIO_HOST_DEVICE static constexpr uint32_t verbs_opcode(rdma::Operation operation) {
     switch (operation) {
       case rdma::Operation::put: return 0;
@@ -219,16 +219,16 @@ struct SideTable {
   }
 };
 
-/// Entries of a NetXtreme-E receive queue. The unit of counters is the entry; its doorbell's type is DoorbellType::rq.
+/// Entries of a NetXtreme-E receive queue. Counters count entries; the doorbell type is DoorbellType::rq.
 struct ReceiveEncoder {
-  /// Why the entry cannot be posted.
+  /// Returns why the entry cannot be posted, or Status::ok.
   template <class Payload>
   XIO_HOST_DEVICE static constexpr Status check(const rdma::ReceiveShape& shape, const Payload& payload) {
     return payload.count() <= shape.max_sges ? Status::ok : Status::out_of_range;
   }
 
-  /// Stores the entry's slots; the second header is empty and stays as it was. The index of the entry comes back in its
-  /// completion.
+  /// Stores the entry's slots; the second header is unused and left unchanged. The completion returns the entry's
+  /// index.
   template <class Payload, class Sink>
   XIO_HOST_DEVICE static constexpr void encode(const rdma::ReceiveShape& shape, const Payload& payload,
                                                const rdma::Place& place, Sink& sink) {
@@ -241,7 +241,7 @@ struct ReceiveEncoder {
       const rdma::Sge piece = payload.at(i);
       sink.put(header_slots + i, __builtin_bit_cast(rdma::Segment, (Sge{piece.address, piece.lkey, piece.length})));
     }
-    // An entry has one pointer at least.
+    // An entry has at least one SGE.
     if (count == 0) sink.put(header_slots, rdma::Segment{});
   }
 };

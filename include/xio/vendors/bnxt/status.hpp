@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief NetXtreme-E: what completion queue entries say, and what that means to the caller (rdma-core,
+/// @brief NetXtreme-E: types and statuses of completion queue entries, and their mapping to Status (rdma-core,
 /// providers/bnxt_re/bnxt_re-abi.h and verbs.c). Requester and responder number their statuses differently.
 
 #include <xio/config.hpp>
@@ -14,7 +14,7 @@ namespace bnxt {
 /// @addtogroup vendors_bnxt
 /// @{
 
-/// What a completion queue entry is: bits 4:1 of its CQE word.
+/// Type of a completion queue entry: bits 4:1 of its CQE word.
 enum class CqeType : uint8_t {
   requester = 0,             ///< RequesterCqe
   responder_rc = 1,          ///< ResponderCqe
@@ -28,7 +28,7 @@ enum class CqeType : uint8_t {
   responder_ud_cfa_v3 = 12,  ///< later devices
   no_op = 13,                ///< nothing
   terminal = 14,             ///< TerminalCqe
-  cut_off = 15,              ///< the queue goes on in its new buffer
+  cut_off = 15,              ///< the queue continues in its new buffer
 };
 
 /// Status of a send queue entry.
@@ -164,12 +164,12 @@ XIO_DEVICE constexpr Status::Code look_up(ResponderStatus number) {
 
 }  // namespace detail
 
-/// The library's status for a send queue entry's; Status::vendor keeps the number as it came.
+/// The library's status for a requester status; Status::vendor holds the original value.
 XIO_DEVICE constexpr Status to_status(RequesterStatus status) {
   return Status(detail::look_up(status), static_cast<uint16_t>(status));
 }
 
-/// The library's status for a receive queue entry's; Status::vendor keeps the number as it came.
+/// The library's status for a responder status; Status::vendor holds the original value.
 XIO_DEVICE constexpr Status to_status(ResponderStatus status) {
   return Status(detail::look_up(status), static_cast<uint16_t>(status));
 }

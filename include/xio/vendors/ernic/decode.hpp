@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief ERNIC: completion queue entries read (rdma-core, providers/vmw_pvrdma/cq.c).
+/// @brief ERNIC: decoder for completion queue entries (rdma-core, providers/vmw_pvrdma/cq.c).
 
 #include <xio/config.hpp>
 #include <xio/vendors/ernic/layout.hpp>
@@ -15,23 +15,23 @@ namespace ernic {
 /// @addtogroup vendors_ernic
 /// @{
 
-/// Completion queue entries of ERNIC. Nothing in an entry tells that it is new: the device writes how far it got to the
-/// ring state's rx.producer_tail, and reads rx.consumer_head, which is modulo twice the number of entries too.
-/// WorkCompletion::wr_id names the operation; WorkCompletion::qpn holds bits 15:0 of the queue pair's handle.
+/// Completion queue entries of ERNIC. Entries carry no valid bit: the device publishes its progress in the ring state's
+/// rx.producer_tail and reads rx.consumer_head; both count modulo twice the number of entries. WorkCompletion::wr_id
+/// identifies the operation; WorkCompletion::qpn holds bits 15:0 of the queue pair's handle.
 struct CompletionDecoder {
   static constexpr bool by_index = true;  ///< is_new() takes a producer index, not a word of the entry
   static constexpr uint32_t entry_bytes = 64;
-  static constexpr uint32_t word_offset = XIO_OFFSETOF(Cqe, opcode);  ///< of the 8 bytes that decode() takes
+  static constexpr uint32_t word_offset = XIO_OFFSETOF(Cqe, opcode);  ///< offset of the 8 bytes that decode() takes
   static constexpr uint8_t initial_byte = 0;  ///< set-up fills the queue's memory and ring state with it
 
   /// Whether the entry at consumer index `index` of a queue of `entries` (power of two) is new. `producer`: the ring
-  /// state's rx.producer_tail. One that no ring of this size can have says nothing.
+  /// state's rx.producer_tail. A value that is out of range for a ring of this size is ignored.
   XIO_HOST_DEVICE static constexpr bool is_new(uint64_t producer, uint64_t index, uint32_t entries) {
     return producer < 2 * uint64_t{entries} && producer != (index & (2 * uint64_t{entries} - 1));
   }
 
-  /// As decode(), where an entry tells nothing but that operations of a send queue ended well; else
-  /// CompletionKind::nothing. The usual case, kept short.
+  /// Decodes an entry that reports successful operations of a send queue; CompletionKind::nothing for any other entry.
+  /// The short path for the common case.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode_success(uint64_t word, [[maybe_unused]] Read read) {
     rdma::WorkCompletion completion;
@@ -44,14 +44,14 @@ struct CompletionDecoder {
     return completion;
   }
 
-  /// Whether the entry is about the queue pair `of`. `completion`: from decode() or decode_success(), not
+  /// Whether the entry belongs to the queue pair `of`. `completion`: from decode() or decode_success(), not
   /// CompletionKind::nothing.
   template <class Read>
   XIO_HOST_DEVICE static constexpr bool is_about(rdma::Identity of, const rdma::WorkCompletion&, uint64_t, Read read) {
     return ((read(XIO_OFFSETOF(Cqe, qp)) ^ of.qpn) & 0xffff) == 0;
   }
 
-  /// What an entry says. `word`: its 8 bytes at word_offset. `read(offset)` gives 8 bytes of it; the offset is a
+  /// Decodes an entry. `word`: its 8 bytes at word_offset. `read(offset)` returns 8 bytes of it; the offset is a
   /// multiple of 8.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(uint64_t word, Read read) {
@@ -71,7 +71,7 @@ struct CompletionDecoder {
     const auto flags = static_cast<uint32_t>(source >> 32);
     completion.bytes = static_cast<uint32_t>(message);
     completion.source_qpn = static_cast<uint32_t>(source);
-    // A key is no data of the wire: the device writes it as an integer.
+    // A key is not wire data: the device writes it as a little-endian integer.
     const auto immediate = static_cast<uint32_t>(message >> 32);
     const bool is_key = (flags & cqe_flag::invalidated) != 0;
     completion.immediate = is_key ? immediate : byte_swap(immediate);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief ERNIC: operations turned into work queue entries (Linux UAPI, rdma/vmw_pvrdma-abi.h; rdma-core,
+/// @brief ERNIC: encoders for work queue entries (Linux UAPI, rdma/vmw_pvrdma-abi.h; rdma-core,
 /// providers/vmw_pvrdma/qp.c).
 
 #include <xio/config.hpp>
@@ -16,14 +16,13 @@ namespace ernic {
 /// @addtogroup vendors_ernic
 /// @{
 
-/// Producer or consumer index in a ring's state, of a counter that never wraps. `entries`: power of two.
+/// Producer or consumer index for a ring's state, from a counter that never wraps. `entries`: power of two.
 XIO_DEVICE constexpr uint32_t ring_index(uint64_t counter, uint32_t entries) {
   return static_cast<uint32_t>(counter & (2 * uint64_t{entries} - 1));
 }
 
-/// Entries of an ERNIC send queue. The unit of counters is the entry, which takes 1 << SendShape::entry_shift bytes;
-/// SendShape::qpn is the queue pair's handle. There is no place for inline data; an entry that has none of it is one
-/// without data.
+/// Entries of an ERNIC send queue. Counters count entries of 1 << SendShape::entry_shift bytes; SendShape::qpn is the
+/// queue pair's handle. Entries cannot hold inline data; an inline payload of length 0 is an entry without data.
 struct SendEncoder {
   XIO_HOST_DEVICE static constexpr Opcode opcode(rdma::Operation operation) {
     switch (operation) {
@@ -47,8 +46,8 @@ struct SendEncoder {
     return 1;
   }
 
-  /// Why the operation cannot be posted; asked before there is a ticket. Local invalidates are not offered: no
-  /// provider in user space posts them.
+  /// Returns why the operation cannot be posted, or Status::ok; called before a ticket is claimed. Local invalidates
+  /// are not supported: no user-space provider posts them.
   template <class Payload>
   XIO_HOST_DEVICE static constexpr Status check(const rdma::SendShape& shape, const rdma::Work& work,
                                                 const Payload& payload) {
@@ -67,7 +66,8 @@ struct SendEncoder {
     return Status::ok;
   }
 
-  /// Stores the entry's segments; those that the operation has no use for stay as they were. Returns the doorbell.
+  /// Stores the entry's segments; segments that the operation does not use are left unchanged. Returns the doorbell
+  /// value.
   template <class Payload, class Sink>
   XIO_HOST_DEVICE static constexpr uint64_t encode(const rdma::SendShape& shape, const rdma::Work& work,
                                                    const Payload& payload, const rdma::Place& place, Sink& sink) {
@@ -76,10 +76,10 @@ struct SendEncoder {
     header.sges = payload.count();
     header.total_bytes = static_cast<uint32_t>(payload.bytes());
     header.opcode = static_cast<uint32_t>(opcode(work.operation));
-    // The provider passes the flag on, of which devices do not take notice.
+    // The provider passes the flag on; devices ignore it.
     header.send_flags = flags(work) | (Payload::is_inline ? uint32_t{send_flag::inline_data} : 0);
     if (rdma::has_immediate(work.operation)) header.immediate = Be32(work.immediate);
-    // A key is no data of the wire: the device reads it as an integer.
+    // A key is not wire data: the device reads it as a little-endian integer.
     if (rdma::has_invalidate_key(work.operation)) header.immediate.raw = work.immediate;
     const auto head = __builtin_bit_cast(Two, header);
     sink.put(0, head.part[0]);
@@ -127,10 +127,10 @@ struct SendEncoder {
   }
 };
 
-/// Entries of an ERNIC receive queue, which take 1 << ReceiveShape::entry_shift bytes. Their doorbell is
-/// doorbell(handle, uar_qp_receive).
+/// Entries of an ERNIC receive queue, of 1 << ReceiveShape::entry_shift bytes each. Their doorbell is doorbell(handle,
+/// uar_qp_receive).
 struct ReceiveEncoder {
-  /// Why the entry cannot be posted.
+  /// Returns why the entry cannot be posted, or Status::ok.
   template <class Payload>
   XIO_HOST_DEVICE static constexpr Status check(const rdma::ReceiveShape& shape, const Payload& payload) {
     const uint64_t room = (uint64_t{1} << shape.entry_shift) - rq_sge_offset;

@@ -6,8 +6,8 @@
 /// doorbells (Linux UAPI, rdma/vmw_pvrdma-abi.h; rdma-core, providers/vmw_pvrdma/pvrdma_ring.h; ROCm/rocm-ernic,
 /// driver/rocm_ernic-abi.h and rocm_ernic_verbs.h).
 ///
-/// Everything is little-endian, except for immediate data. The page before a ring holds its state; entries have a fixed
-/// size for each queue.
+/// Everything is little-endian, except for immediate data. The page before a ring holds its state; all entries of a
+/// queue have the same size.
 
 #include <xio/config.hpp>
 #include <xio/vendors/endian.hpp>
@@ -18,14 +18,14 @@ namespace ernic {
 /// @addtogroup vendors_ernic
 /// @{
 
-constexpr uint32_t abi_version = 3;           ///< of the kernel's user interface
-constexpr uint32_t ring_offset = 4096;        ///< of the entries of a send or completion queue behind their state
-constexpr uint32_t sq_operation_offset = 32;  ///< of RdmaOperation and its like in a send queue entry
-constexpr uint32_t sq_sge_offset = 80;        ///< of the pointers in a send queue entry
-constexpr uint32_t rq_sge_offset = 16;        ///< of the pointers in a receive queue entry
+constexpr uint32_t abi_version = 3;           ///< version of the kernel's user ABI
+constexpr uint32_t ring_offset = 4096;        ///< offset of the entries of a send or completion queue from their state
+constexpr uint32_t sq_operation_offset = 32;  ///< offset of RdmaOperation and the like in a send queue entry
+constexpr uint32_t sq_sge_offset = 80;        ///< offset of the SGEs in a send queue entry
+constexpr uint32_t rq_sge_offset = 16;        ///< offset of the SGEs in a receive queue entry
 
-/// Operations, as the kernel's interface and the device count them. The verbs count atomics, sends with invalidate and
-/// what follows differently.
+/// Opcodes of the kernel's interface and the device. The verbs number atomics, sends with invalidate and the later
+/// opcodes differently.
 enum class Opcode : uint32_t {
   rdma_write = 0,
   rdma_write_immediate = 1,
@@ -44,7 +44,7 @@ enum class Opcode : uint32_t {
   bind = 14,
   register_signature = 15,
   error = 16,
-  send_dc = 17,  ///< ERNIC alone
+  send_dc = 17,  ///< ERNIC only
 };
 
 /// Flags of an operation: SqHeader::send_flags.
@@ -54,16 +54,16 @@ namespace send_flag {
 constexpr uint32_t fence = 1;         ///< wait for reads and atomics before this one
 constexpr uint32_t signaled = 2;      ///< write a completion entry
 constexpr uint32_t solicited = 4;     ///< the receiver's completion raises a solicited event
-constexpr uint32_t inline_data = 8;   ///< has no effect: there is no place for inline bytes
+constexpr uint32_t inline_data = 8;   ///< has no effect: entries cannot hold inline data
 constexpr uint32_t ip_checksum = 16;  ///< checksum offload
 /// @}
 }  // namespace send_flag
 
-/// One ring's indices. They run modulo twice the number of entries: equal is empty, and full differs in the highest bit
-/// alone.
+/// One ring's indices. They count modulo twice the number of entries: equal indices mean empty, indices that differ
+/// only in the highest bit mean full.
 struct alignas(8) Ring {
-  uint32_t producer_tail;  ///< next entry to be written
-  uint32_t consumer_head;  ///< next entry to be read
+  uint32_t producer_tail;  ///< next entry to write
+  uint32_t consumer_head;  ///< next entry to read
 };
 static_assert(sizeof(Ring) == 8, "a ring's state has 8 bytes");
 static_assert(XIO_OFFSETOF(Ring, consumer_head) == 4, "offsets as in pvrdma_ring.h");
@@ -71,15 +71,15 @@ static_assert(XIO_OFFSETOF(Ring, consumer_head) == 4, "offsets as in pvrdma_ring
 /// First 16 bytes of the page before a ring.
 struct alignas(16) RingState {
   Ring tx;  ///< queue pair: send queue; completion queue: not used
-  Ring rx;  ///< queue pair: receive queue; completion queue: the device writes the tail, the host the head
+  Ring rx;  ///< queue pair: receive queue; completion queue: the device writes the tail, the consumer the head
 };
 static_assert(sizeof(RingState) == 16, "both states have 16 bytes");
 static_assert(XIO_OFFSETOF(RingState, rx) == 8, "offsets as in pvrdma_ring.h");
 
-/// Whether nothing is in a ring.
+/// Whether a ring is empty.
 XIO_DEVICE constexpr bool ring_empty(uint32_t tail, uint32_t head) { return tail == head; }
 
-/// Whether a ring of `entries` (power of two) has no room.
+/// Whether a ring of `entries` (power of two) is full.
 XIO_DEVICE constexpr bool ring_full(uint32_t tail, uint32_t head, uint32_t entries) { return tail == (head ^ entries); }
 
 /// Index after `index` in a ring of `entries` (power of two).
@@ -87,8 +87,8 @@ XIO_DEVICE constexpr uint32_t ring_next(uint32_t index, uint32_t entries) { retu
 
 /// First 32 bytes of a send queue entry.
 struct alignas(16) SqHeader {
-  uint64_t wr_id;        ///< comes back in the completion entry
-  uint32_t sges;         ///< number of pointers
+  uint64_t wr_id;        ///< returned in the completion entry
+  uint32_t sges;         ///< number of SGEs
   uint32_t total_bytes;  ///< bytes of the message; the device does not read it
   uint32_t opcode;       ///< Opcode
   uint32_t send_flags;   ///< send_flag
@@ -113,8 +113,8 @@ static_assert(XIO_OFFSETOF(RdmaOperation, rkey) == 8, "offsets as in vmw_pvrdma-
 /// Atomics, at sq_operation_offset.
 struct alignas(16) AtomicOperation {
   uint64_t remote_address;  ///< remote virtual address
-  uint64_t compare_add;     ///< what to compare with, or to add
-  uint64_t swap;            ///< what to store; fetch-and-add does not read it
+  uint64_t compare_add;     ///< compare or add operand
+  uint64_t swap;            ///< swap operand; not read by fetch-and-add
   uint32_t rkey;            ///< remote key
   uint32_t reserved;        ///< 0
 };
@@ -146,13 +146,13 @@ static_assert(XIO_OFFSETOF(AddressVector, sl_class_flow) == 4 && XIO_OFFSETOF(Ad
 struct alignas(8) DatagramOperation {
   uint32_t remote_qpn;           ///< destination queue pair number
   uint32_t remote_qkey;          ///< Q_Key
-  AddressVector address_vector;  ///< where to
+  AddressVector address_vector;  ///< destination
 };
 static_assert(sizeof(DatagramOperation) == 48, "a datagram has 48 bytes");
 static_assert(XIO_OFFSETOF(DatagramOperation, remote_qkey) == 4 && XIO_OFFSETOF(DatagramOperation, address_vector) == 8,
               "offsets as in vmw_pvrdma-abi.h");
 
-/// Dynamically connected transport, at sq_operation_offset; ERNIC alone.
+/// Dynamically connected transport, at sq_operation_offset; ERNIC only.
 struct alignas(16) DcOperation {
   uint32_t remote_target;   ///< DC target number
   uint32_t access_key;      ///< DC access key
@@ -163,20 +163,20 @@ static_assert(sizeof(DcOperation) == 16, "a DC operation has 16 bytes");
 static_assert(XIO_OFFSETOF(DcOperation, access_key) == 4 && XIO_OFFSETOF(DcOperation, address_handle) == 8,
               "offsets as in rocm_ernic-abi.h");
 
-/// Pointer to local memory.
+/// Scatter/gather entry: a range of local memory.
 struct alignas(16) Sge {
   uint64_t address;  ///< local virtual address
   uint32_t length;   ///< bytes
   uint32_t lkey;     ///< local key
 };
-static_assert(sizeof(Sge) == 16, "a pointer has 16 bytes");
+static_assert(sizeof(Sge) == 16, "an SGE has 16 bytes");
 static_assert(XIO_OFFSETOF(Sge, length) == 8 && XIO_OFFSETOF(Sge, lkey) == 12, "offsets as in vmw_pvrdma-abi.h");
 
-/// First 16 bytes of a receive queue entry; the pointers follow.
+/// First 16 bytes of a receive queue entry; the SGEs follow.
 struct alignas(16) RqHeader {
-  uint64_t wr_id;        ///< comes back in the completion entry
-  uint32_t sges;         ///< number of pointers
-  uint32_t total_bytes;  ///< bytes of all pointers; the device does not read it
+  uint64_t wr_id;        ///< returned in the completion entry
+  uint32_t sges;         ///< number of SGEs
+  uint32_t total_bytes;  ///< total bytes of all SGEs; the device does not read it
 };
 static_assert(sizeof(RqHeader) == 16, "a header has 16 bytes");
 static_assert(XIO_OFFSETOF(RqHeader, sges) == 8 && XIO_OFFSETOF(RqHeader, total_bytes) == 12,
@@ -192,7 +192,7 @@ struct alignas(64) Cqe {
   Be32 immediate;               ///< immediate data in network byte order
   uint32_t source_qpn;          ///< source queue pair number
   uint32_t flags;               ///< cqe_flag
-  uint32_t vendor_error;        ///< detail that only the vendor can read
+  uint32_t vendor_error;        ///< vendor-specific detail
   uint16_t pkey_index;          ///< P_Key index
   uint16_t slid;                ///< source LID
   uint8_t service_level;        ///< service level
@@ -216,7 +216,7 @@ static_assert(XIO_OFFSETOF(Cqe, qp) == 8 && XIO_OFFSETOF(Cqe, opcode) == 16 && X
 namespace cqe_flag {
 /// @addtogroup vendors_ernic
 /// @{
-constexpr uint32_t grh = 1;          ///< a global routing header came before the data
+constexpr uint32_t grh = 1;          ///< a global routing header precedes the data
 constexpr uint32_t immediate = 2;    ///< has immediate data
 constexpr uint32_t invalidated = 4;  ///< a key was invalidated
 constexpr uint32_t checksum_ok = 8;  ///< checksum offload
@@ -224,18 +224,18 @@ constexpr uint32_t checksum_ok = 8;  ///< checksum offload
 }  // namespace cqe_flag
 
 // Doorbells: 4 bytes each in a UAR page, little-endian.
-constexpr uint32_t uar_qp_offset = 0;                ///< of the queue pairs' register
-constexpr uint32_t uar_cq_offset = 4;                ///< of the completion queues' register
-constexpr uint32_t uar_srq_offset = 8;               ///< of the shared receive queues' register
+constexpr uint32_t uar_qp_offset = 0;                ///< offset of the queue pair register
+constexpr uint32_t uar_cq_offset = 4;                ///< offset of the completion queue register
+constexpr uint32_t uar_srq_offset = 8;               ///< offset of the shared receive queue register
 constexpr uint32_t uar_handle_mask = 0xffffff;       ///< handle of the queue
 constexpr uint32_t uar_qp_send = 1u << 30;           ///< the send queue has new entries
 constexpr uint32_t uar_qp_receive = 1u << 31;        ///< the receive queue has new entries
 constexpr uint32_t uar_cq_arm_solicited = 1u << 29;  ///< arm for solicited completions
 constexpr uint32_t uar_cq_arm = 1u << 30;            ///< arm for any completion
-constexpr uint32_t uar_cq_poll = 1u << 31;           ///< write what is ready
+constexpr uint32_t uar_cq_poll = 1u << 31;           ///< write completions that are ready
 constexpr uint32_t uar_srq_receive = 1u << 30;       ///< the shared receive queue has new entries
 
-/// A doorbell: `handle` is the queue's handle, which is not the queue pair's number; `what` is one of the bits above.
+/// A doorbell value: `handle` is the queue's handle, not the queue pair number; `what` is one of the bits above.
 XIO_DEVICE constexpr uint32_t doorbell(uint32_t handle, uint32_t what) { return (handle & uar_handle_mask) | what; }
 
 /// @}

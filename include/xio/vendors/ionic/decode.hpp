@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Pensando DSC: completion queue entries read (rdma-core, providers/ionic/ionic_verbs.c).
+/// @brief Pensando DSC: decoders for completion queue entries (rdma-core, providers/ionic/ionic_verbs.c).
 
 #include <xio/config.hpp>
 #include <xio/vendors/ionic/layout.hpp>
@@ -15,15 +15,15 @@ namespace ionic {
 /// @addtogroup vendors_ionic
 /// @{
 
-/// Completion queue entries of Pensando DSC. Operations that reach the wire end by message number:
-/// WorkCompletion::counter is the number after the last that ended (Counter::next_message), 24 bits; a failed one is
-/// that before it. Local operations, and those that fail before they reach the wire, end by ring index
-/// (Counter::entry), 16 bits. Both run at once, so operations end in the order posted only where software keeps to it.
-/// Of a receive queue, the counter is the entry's ring index.
+/// Completion queue entries of Pensando DSC. Operations that are sent on the wire complete by message number:
+/// WorkCompletion::counter is the number after the last completed message (Counter::next_message), 24 bits; a failed
+/// operation is the one before it. Local operations, and operations that fail before they are sent, complete by ring
+/// index (Counter::entry), 16 bits. Both kinds execute concurrently, so they complete in posting order only if software
+/// enforces it. For a receive queue, the counter is the entry's ring index.
 struct CompletionDecoder {
   static constexpr bool by_index = false;
   static constexpr uint32_t entry_bytes = 32;
-  static constexpr uint32_t word_offset = 24;   ///< of the 8 bytes that tell a new entry
+  static constexpr uint32_t word_offset = 24;   ///< offset of the 8 bytes that show whether an entry is new
   static constexpr uint8_t initial_byte = 0;    ///< set-up fills the queue's memory with it
   static constexpr uint32_t message_bits = 24;  ///< of WorkCompletion::counter by message number
 
@@ -34,8 +34,8 @@ struct CompletionDecoder {
     return color == ((index & entries) == 0);
   }
 
-  /// As decode(), where an entry tells nothing but that operations of a send queue ended well; else
-  /// CompletionKind::nothing. The usual case, kept short.
+  /// Decodes an entry that reports successful operations of a send queue; CompletionKind::nothing for any other entry.
+  /// The short path for the common case.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode_success(uint64_t word, [[maybe_unused]] Read read) {
     rdma::WorkCompletion completion;
@@ -48,15 +48,15 @@ struct CompletionDecoder {
     return completion;
   }
 
-  /// Whether the entry is about the queue pair `of`. `completion`: from decode() or decode_success(), not
+  /// Whether the entry belongs to the queue pair `of`. `completion`: from decode() or decode_success(), not
   /// CompletionKind::nothing.
   template <class Read>
   XIO_HOST_DEVICE static constexpr bool is_about(rdma::Identity of, const rdma::WorkCompletion&, uint64_t word, Read) {
-    // As it lies in memory; the highest byte holds type, error and color.
+    // Compared in memory byte order; the highest byte holds type, error and color.
     return (static_cast<uint32_t>(word >> 32) ^ byte_swap(of.qpn << cqe_word::qid_shift)) << 8 == 0;
   }
 
-  /// What an entry says. `read(offset)` gives 8 bytes of it; the offset is a multiple of 8.
+  /// Decodes an entry. `read(offset)` returns 8 bytes of it; the offset is a multiple of 8.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(uint64_t word, Read read) {
     rdma::WorkCompletion completion;
@@ -70,7 +70,7 @@ struct CompletionDecoder {
       case CqeType::send_npg: {
         const bool message = type == CqeType::send_msn;
         const uint64_t place = read(message ? 0 : 16);
-        // A flushed queue says it once, and names no operation.
+        // A flush is reported once and names no operation.
         const bool over = !message && completion.status == Status::flushed;
         completion.kind = over ? rdma::CompletionKind::ended : rdma::CompletionKind::send;
         completion.counts = message ? rdma::Counter::next_message : rdma::Counter::entry;
@@ -107,24 +107,26 @@ struct CompletionDecoder {
   }
 };
 
-/// The one entry of a collapsed completion queue (ROCm/rocm-xio, rdma-core/ionic-gda: IONIC_CQ_INIT_ATTR_CCQE), of a
-/// send queue alone: the device overwrites it with each completion. Its message number tells how far the send queue
-/// got; the color means nothing. `read(offset)` gives 8 bytes of it, and loads them after those that were read before.
+/// Decodes the single entry of a collapsed completion queue (ROCm/rocm-xio, rdma-core/ionic-gda:
+/// IONIC_CQ_INIT_ATTR_CCQE); send queues only. The device overwrites the entry with each completion. Its message number
+/// is the progress of the send queue; the color has no meaning. `read(offset)` returns 8 bytes of the entry; each read
+/// is performed after the reads before it.
 ///
-/// The device stores the 32 bytes at once, but nobody loads them at once. So a success is one whose flags still say so
-/// after its number was read.
+/// The device stores the 32 bytes in one access, but no load covers all of them. An entry therefore counts as a success
+/// only if its flags still report success after the message number was read.
 struct CollapsedDecoder {
   using Ring = CompletionDecoder;
   static constexpr uint32_t entry_bytes = Ring::entry_bytes;
   static constexpr uint8_t initial_byte = Ring::initial_byte;  ///< set-up fills the entry with it
 
-  /// What of the entry is_new() and decode_success() look at: flags, and below them the message number.
+  /// The word that is_new() and decode_success() take: flags in bits 63:32, message number in bits 31:0.
   template <class Read>
   XIO_HOST_DEVICE static constexpr uint64_t look(Read read) {
     return read(Ring::word_offset) >> 32 << 32 | read(0) >> 32;
   }
 
-  /// Whether the entry may say more than is known: it names one of the `in_flight` units behind `known`, or may.
+  /// Whether the entry may report progress beyond `known`: it names, or may name, one of the `in_flight` units after
+  /// it.
   XIO_HOST_DEVICE static constexpr bool is_new(uint64_t word, rdma::Progress known, uint64_t in_flight) {
     switch (type(word)) {
       case CqeType::send_msn: {
@@ -136,13 +138,13 @@ struct CollapsedDecoder {
     }
   }
 
-  /// As CompletionDecoder::decode_success(), of what look() gave.
+  /// CompletionDecoder::decode_success() for a word returned by look().
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode_success(uint64_t word, Read read) {
     return Ring::decode_success(read(Ring::word_offset), [word](uint32_t) { return word << 32; });
   }
 
-  /// What the entry says now. CompletionKind::nothing where that is not new, or was overwritten while it was read.
+  /// Decodes the current entry; CompletionKind::nothing if it is not new or was overwritten while being read.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(Read read, rdma::Progress known, uint64_t in_flight) {
     const uint64_t flags = read(Ring::word_offset);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Pensando DSC: operations turned into work queue entries (rdma-core, providers/ionic/ionic_verbs.c).
+/// @brief Pensando DSC: encoders for work queue entries (rdma-core, providers/ionic/ionic_verbs.c).
 
 #include <xio/config.hpp>
 #include <xio/device/core/status.hpp>
@@ -15,31 +15,31 @@ namespace ionic {
 /// @addtogroup vendors_ionic
 /// @{
 
-/// What the kernel reports: opcodes and atomics differ.
+/// ABI version that the kernel reports; opcodes and atomics differ.
 enum class Version : uint8_t { v1 = 1, v2 = 2 };
 
-/// Whether entries with more than spec_first_sges pointers repeat their lengths before them.
+/// How entries with more than spec_first_sges SGEs repeat the lengths of the SGEs before them.
 enum class SpecFormat : uint8_t {
   none,
   up_to_8,   ///< eight 32-bit lengths
-  up_to_16,  ///< eight 32-bit lengths, or sixteen 16-bit lengths where there are more than eight pointers
+  up_to_16,  ///< eight 32-bit lengths, or sixteen 16-bit lengths for more than eight SGEs
 };
 
-constexpr uint32_t segment_bytes = 16;        ///< what encoders store at once
-constexpr uint32_t spec32_sges = 8;           ///< pointers that flag::spec32 has room for
-constexpr uint32_t spec16_sges = 16;          ///< pointers that flag::spec16 has room for
-constexpr uint32_t spec16_max_bytes = 65535;  ///< longest piece of memory under flag::spec16
+constexpr uint32_t segment_bytes = 16;        ///< unit of the encoders' stores
+constexpr uint32_t spec32_sges = 8;           ///< largest number of SGEs with flag::spec32
+constexpr uint32_t spec16_sges = 16;          ///< largest number of SGEs with flag::spec16
+constexpr uint32_t spec16_max_bytes = 65535;  ///< longest SGE with flag::spec16
 
 namespace detail {
 
-/// Flags that say in which format the pointers of an entry lie.
+/// Flags that select the format of an entry's SGEs.
 template <SpecFormat Spec>
 XIO_DEVICE constexpr uint32_t spec_flags(uint32_t sges) {
   if (Spec == SpecFormat::none || sges <= spec_first_sges) return 0;
   return sges <= spec32_sges ? flag::spec32 : flag::spec16;
 }
 
-/// Whether the pointers of a payload can be described; without regard to the entry's size.
+/// Whether the format can describe the SGEs of a payload, regardless of the entry's size.
 template <SpecFormat Spec, class Payload>
 XIO_DEVICE constexpr bool spec_fits([[maybe_unused]] const Payload& payload) {
   if constexpr (Spec == SpecFormat::none) {
@@ -54,7 +54,7 @@ XIO_DEVICE constexpr bool spec_fits([[maybe_unused]] const Payload& payload) {
   }
 }
 
-/// Four bytes of the list of lengths: one length under flag::spec32, else two.
+/// Four bytes of the list of lengths: one length with flag::spec32, else two.
 template <class Payload>
 XIO_DEVICE constexpr uint32_t spec_word(const Payload& payload, bool wide, uint32_t i) {
   const uint32_t count = payload.count();
@@ -64,7 +64,7 @@ XIO_DEVICE constexpr uint32_t spec_word(const Payload& payload, bool wide, uint3
   return byte_swap(high << 16 | (low & 0xffffu));
 }
 
-/// Stores lengths and pointers; returns the next free segment.
+/// Stores lengths and SGEs; returns the next free segment.
 template <SpecFormat Spec, class Payload, class Sink>
 XIO_DEVICE constexpr uint32_t put_sges(const Payload& payload, uint32_t next, Sink& sink) {
   const uint32_t count = payload.count();
@@ -101,19 +101,19 @@ struct LastSegment {
 
 }  // namespace detail
 
-/// Doorbell that says all entries of a queue before `counter`, which never wraps, are there. `entries`: power of two.
+/// Doorbell that announces all entries of a queue before `counter`, which never wraps. `entries`: power of two.
 XIO_DEVICE constexpr uint64_t doorbell_at(uint32_t qid, uint64_t counter, uint32_t entries) {
   return doorbell(qid, static_cast<uint32_t>(counter & (entries - 1)));
 }
 
-/// Entries of a Pensando send queue. The unit of counters is the entry, which takes 1 << SendShape::entry_shift bytes.
-/// @tparam V what the kernel reports
-/// @tparam Spec as the queue pair was made
-/// @tparam Express whether the last 8 bytes of an entry ring its doorbell: the ring lies in controller memory, and they
-/// must be stored last
+/// Entries of a Pensando send queue. Counters count entries of 1 << SendShape::entry_shift bytes.
+/// @tparam V ABI version that the kernel reports
+/// @tparam Spec format that the queue pair was created with
+/// @tparam Express whether the last 8 bytes of an entry ring its doorbell: the ring lies in controller memory, and
+/// these bytes must be stored last
 template <Version V = Version::v1, SpecFormat Spec = SpecFormat::none, bool Express = false>
 struct SendEncoder {
-  static constexpr uint32_t express_bytes = Express ? 8 : 0;  ///< end of an entry that is not for data
+  static constexpr uint32_t express_bytes = Express ? 8 : 0;  ///< bytes at the end of an entry that cannot hold data
   static constexpr uint32_t least_segments = 4;               ///< of any entry
 
   XIO_HOST_DEVICE static constexpr uint8_t opcode(rdma::Operation operation) {
@@ -132,7 +132,7 @@ struct SendEncoder {
     return 0xff;
   }
 
-  /// Whether the operation has a message number, which completions count; local operations complete by ring index.
+  /// Whether the operation has a message number, by which it completes; local operations complete by ring index.
   XIO_HOST_DEVICE static constexpr bool has_message_number(rdma::Operation operation) {
     return operation != rdma::Operation::local_invalidate;
   }
@@ -143,14 +143,15 @@ struct SendEncoder {
     return 1;
   }
 
-  /// Why the operation cannot be posted; asked before there is a ticket. Only operations that the receiver's queue sees
-  /// can ask for a solicited event. Atomics of version 1 leave no room for an express doorbell in 64 bytes.
+  /// Returns why the operation cannot be posted, or Status::ok; called before a ticket is claimed. Only operations that
+  /// consume a receive can request a solicited event. Atomics of version 1 leave no space for an express doorbell in 64
+  /// bytes.
   template <class Payload>
   XIO_HOST_DEVICE static constexpr Status check(const rdma::SendShape& shape, const rdma::Work& work,
                                                 const Payload& payload) {
     if (work.operation == rdma::Operation::nop) return Status::unsupported;
     if (work.has(rdma::work_flag::solicited) && !reaches_receiver(work.operation)) return Status::invalid_argument;
-    // The express doorbell would lie on the pointer's length and key.
+    // The express doorbell would overlap the SGE's length and key.
     if (Express && V == Version::v1 && rdma::is_atomic(work.operation) && shape.entry_shift == 6) {
       return Status::unsupported;
     }
@@ -174,8 +175,9 @@ struct SendEncoder {
     return Status::ok;
   }
 
-  /// Stores all segments of the entry, unused ones as zeros: the device reads the whole of it. With express doorbells
-  /// the last segment, which is stored last, rings. Returns the doorbell of a queue whose last entry this is.
+  /// Stores all segments of the entry, unused ones as zeros: the device reads the whole entry. With express doorbells
+  /// the last segment, which is stored last, rings. Returns the doorbell value to use if this entry is the last one
+  /// announced.
   template <class Payload, class Sink>
   XIO_HOST_DEVICE static constexpr uint64_t encode(const rdma::SendShape& shape, const rdma::Work& work,
                                                    const Payload& payload, const rdma::Place& place, Sink& sink) {
@@ -194,7 +196,7 @@ struct SendEncoder {
       base.immediate_key = Be32(work.immediate);
     }
     auto head = __builtin_bit_cast(rdma::Segment, base);
-    // The colour by itself: the rest of its word is known when a kernel is compiled.
+    // The color is added separately: the rest of its word is known at compile time.
     head.word[2] |= lap_is_odd ? 0 : color_bit;
     entry.put(0, head);
     uint32_t next = 1;
@@ -203,14 +205,14 @@ struct SendEncoder {
     } else if (work.operation != rdma::Operation::local_invalidate) {
       next = message(work, payload, entry);
     }
-    // An entry has 64 bytes at least: no look at its size for so much.
+    // An entry has at least 64 bytes, so this part needs no size check.
     for (; next < least_segments; ++next) entry.put(next, rdma::Segment{});
     for (; next < count; ++next) entry.put(next, rdma::Segment{});
     return doorbell(shape.qpn, next_index);
   }
 
  private:
-  /// flag::color where BaseHeader::flags lies in the third word of the entry.
+  /// flag::color at the position of BaseHeader::flags in the third word of the entry.
   static constexpr uint32_t color_bit = static_cast<uint32_t>(Be16(flag::color).raw) << 16;
 
   XIO_HOST_DEVICE static constexpr uint8_t pick(OpcodeV1 v1, OpcodeV2 v2) {
@@ -235,7 +237,7 @@ struct SendEncoder {
     return flags;
   }
 
-  /// What follows the base header of reads, writes and sends.
+  /// Stores what follows the base header of reads, writes and sends.
   template <class Payload, class Sink>
   XIO_HOST_DEVICE static constexpr uint32_t message(const rdma::Work& work, const Payload& payload, Sink& sink) {
     RdmaHeader head{};
@@ -243,7 +245,7 @@ struct SendEncoder {
       head.remote_address = Be64(work.remote);
       head.rkey = Be32(work.rkey);
     }
-    // A send has its length at the same place.
+    // A send has its length at the same offset.
     head.length = Be32(static_cast<uint32_t>(payload.bytes()));
     sink.put(1, __builtin_bit_cast(rdma::Segment, head));
     uint32_t next = 2;
@@ -256,7 +258,7 @@ struct SendEncoder {
     }
   }
 
-  /// What follows the base header of atomics: bytes 16 to 63.
+  /// Stores what follows the base header of atomics: bytes 16 to 63.
   template <class Payload, class Sink>
   XIO_HOST_DEVICE static constexpr uint32_t atomic(const rdma::Work& work, const Payload& payload, Sink& sink) {
     const rdma::Sge piece = payload.at(0);
@@ -278,10 +280,10 @@ struct SendEncoder {
 };
 
 /// Entries of a Pensando receive queue.
-/// @tparam Spec as the queue pair was made
+/// @tparam Spec format that the queue pair was created with
 template <SpecFormat Spec = SpecFormat::none>
 struct ReceiveEncoder {
-  /// Why the entry cannot be posted.
+  /// Returns why the entry cannot be posted, or Status::ok.
   template <class Payload>
   XIO_HOST_DEVICE static constexpr Status check(const rdma::ReceiveShape& shape, const Payload& payload) {
     const uint32_t count = payload.count();
@@ -292,7 +294,7 @@ struct ReceiveEncoder {
     return detail::spec_fits<Spec>(payload) ? Status::ok : Status::out_of_range;
   }
 
-  /// Stores all segments of the entry, unused ones as zeros. The index comes back in its completion.
+  /// Stores all segments of the entry, unused ones as zeros. The completion returns the index.
   template <class Payload, class Sink>
   XIO_HOST_DEVICE static constexpr void encode(const rdma::ReceiveShape& shape, const Payload& payload,
                                                const rdma::Place& place, Sink& sink) {

@@ -5,8 +5,8 @@
 /// @brief Pensando DSC: work queue and completion queue entries, doorbells (rdma-core,
 /// providers/ionic/ionic_fw_types.h, ionic_queue.h, ionic.h and ionic_verbs.c).
 ///
-/// Fields are big-endian, except for indices and timestamps. An entry takes one stride of the ring, a power of two of
-/// at least 64 bytes, and never wraps; the slot is zeroed before it is filled.
+/// Fields are big-endian, except for indices and timestamps. An entry occupies one stride of the ring, a power of two
+/// of at least 64 bytes, and never wraps; the slot is zeroed before it is filled.
 
 #include <xio/config.hpp>
 #include <xio/vendors/endian.hpp>
@@ -20,13 +20,13 @@ namespace ionic {
 constexpr uint32_t min_stride_bytes = 64;     ///< smallest entry of a work queue
 constexpr uint32_t max_stride_bytes = 65536;  ///< largest entry of a work queue
 constexpr uint32_t max_depth = 65535;         ///< entries of a queue: indices have 16 bits
-constexpr uint32_t payload_offset = 32;       ///< of pointers or inline bytes in an entry
-constexpr uint32_t spec_list_bytes = 32;      ///< lengths that go before the pointers under flag::spec32 and spec16
-constexpr uint32_t spec_first_sges = 2;       ///< with as many pointers or fewer, no such lengths
+constexpr uint32_t payload_offset = 32;       ///< offset of SGEs or inline data in an entry
+constexpr uint32_t spec_list_bytes = 32;      ///< size of the lengths before the SGEs with flag::spec32 and spec16
+constexpr uint32_t spec_first_sges = 2;       ///< entries with at most this many SGEs have no such lengths
 constexpr uint32_t qid_mask = 0xffffff;       ///< queue numbers have 24 bits
-constexpr uint32_t msn_mask = 0xffffff;       ///< bits of a message number to compare; devices count in 24 bits
+constexpr uint32_t msn_mask = 0xffffff;       ///< bits of a message number to compare; devices count modulo 2^24
 
-/// Operations, where the kernel reports version 1.
+/// Opcodes for kernels that report version 1.
 enum class OpcodeV1 : uint8_t {
   send = 0,
   send_invalidate = 1,
@@ -41,7 +41,7 @@ enum class OpcodeV1 : uint8_t {
   bind = 10,
 };
 
-/// Operations, where the kernel reports version 2.
+/// Opcodes for kernels that report version 2.
 enum class OpcodeV2 : uint8_t {
   rdma_read = 0x02,
   compare_swap = 0x04,
@@ -62,11 +62,11 @@ namespace flag {
 /// @{
 constexpr uint16_t fence = 0x0001;        ///< wait for reads and atomics before this one
 constexpr uint16_t solicited = 0x0002;    ///< the receiver's completion raises a solicited event
-constexpr uint16_t inline_data = 0x0004;  ///< bytes follow in place of pointers
+constexpr uint16_t inline_data = 0x0004;  ///< inline data follows instead of SGEs
 constexpr uint16_t signaled = 0x0008;     ///< write a completion entry
-constexpr uint16_t color = 0x0010;        ///< send queues: 1 on the first lap, and so on in turn
-constexpr uint16_t spec32 = 0x1000;       ///< eight 32-bit lengths before the pointers
-constexpr uint16_t spec16 = 0x2000;       ///< sixteen 16-bit lengths before the pointers
+constexpr uint16_t color = 0x0010;        ///< send queues: 1 on the first lap, then alternating
+constexpr uint16_t spec32 = 0x1000;       ///< eight 32-bit lengths before the SGEs
+constexpr uint16_t spec16 = 0x2000;       ///< sixteen 16-bit lengths before the SGEs
 /// @}
 }  // namespace flag
 
@@ -74,9 +74,9 @@ constexpr uint16_t spec16 = 0x2000;       ///< sixteen 16-bit lengths before the
 struct alignas(16) BaseHeader {
   uint64_t wqe_index;   ///< ring index of this entry, little-endian
   uint8_t opcode;       ///< OpcodeV1 or OpcodeV2
-  uint8_t sges_or_key;  ///< number of pointers (0 for inline bytes), or the variable part of a window's key
+  uint8_t sges_or_key;  ///< number of SGEs (0 for inline data), or the variable part of a window's key
   Be16 flags;           ///< flag
-  Be32 immediate_key;   ///< immediate data, or key to invalidate; receive: bytes of all pointers
+  Be32 immediate_key;   ///< immediate data, or key to invalidate; receive: total bytes of all SGEs
 };
 static_assert(sizeof(BaseHeader) == 16, "a header has 16 bytes");
 static_assert(XIO_OFFSETOF(BaseHeader, opcode) == 8 && XIO_OFFSETOF(BaseHeader, sges_or_key) == 9 &&
@@ -93,7 +93,7 @@ static_assert(sizeof(RdmaHeader) == 16, "a header has 16 bytes");
 static_assert(XIO_OFFSETOF(RdmaHeader, rkey) == 8 && XIO_OFFSETOF(RdmaHeader, length) == 12,
               "offsets as in ionic_fw_types.h");
 
-/// Bytes 16 to 31 of sends; connected queue pairs set the length alone.
+/// Bytes 16 to 31 of sends; connected queue pairs set only the length.
 struct alignas(16) SendHeader {
   Be32 address_handle;   ///< identifier of the address handle
   Be32 destination_qpn;  ///< destination queue pair number
@@ -105,23 +105,23 @@ static_assert(XIO_OFFSETOF(SendHeader, destination_qpn) == 4 && XIO_OFFSETOF(Sen
                   XIO_OFFSETOF(SendHeader, length) == 12,
               "offsets as in ionic_fw_types.h");
 
-/// Pointer to local memory.
+/// Scatter/gather entry: a range of local memory.
 struct alignas(16) Sge {
   Be64 address;  ///< local virtual address
   Be32 length;   ///< bytes
   Be32 lkey;     ///< local key
 };
-static_assert(sizeof(Sge) == 16, "a pointer has 16 bytes");
+static_assert(sizeof(Sge) == 16, "an SGE has 16 bytes");
 static_assert(XIO_OFFSETOF(Sge, length) == 8 && XIO_OFFSETOF(Sge, lkey) == 12, "offsets as in ionic_fw_types.h");
 
 /// Bytes 16 to 47 of atomics, of both versions.
 struct alignas(16) AtomicHeader {
   Be64 remote_address;  ///< remote virtual address
   Be32 rkey;            ///< remote key
-  Be32 swap_add_high;   ///< what to store, or to add: bits 63:32
-  Be32 swap_add_low;    ///< bits 31:0
-  Be32 compare_high;    ///< what to compare with: bits 63:32
-  Be32 compare_low;     ///< bits 31:0
+  Be32 swap_add_high;   ///< swap or add operand, bits 63:32
+  Be32 swap_add_low;    ///< swap or add operand, bits 31:0
+  Be32 compare_high;    ///< compare operand, bits 63:32
+  Be32 compare_low;     ///< compare operand, bits 31:0
   Be32 lkey;            ///< version 2: local key; version 1: 0
 };
 static_assert(sizeof(AtomicHeader) == 32, "an atomic header has 32 bytes");
@@ -132,9 +132,9 @@ static_assert(XIO_OFFSETOF(AtomicHeader, rkey) == 8 && XIO_OFFSETOF(AtomicHeader
 
 /// Atomic entry, version 1.
 struct alignas(64) AtomicWqeV1 {
-  BaseHeader base;      ///< with one pointer
+  BaseHeader base;      ///< with one SGE
   AtomicHeader atomic;  ///< with lkey 0
-  Sge sge;              ///< 8 bytes for what was there before
+  Sge sge;              ///< SGE of an 8-byte buffer for the previous value
 };
 static_assert(sizeof(AtomicWqeV1) == 64, "an atomic entry has 64 bytes");
 static_assert(XIO_OFFSETOF(AtomicWqeV1, atomic) == 16 && XIO_OFFSETOF(AtomicWqeV1, sge) == 48,
@@ -142,9 +142,9 @@ static_assert(XIO_OFFSETOF(AtomicWqeV1, atomic) == 16 && XIO_OFFSETOF(AtomicWqeV
 
 /// Atomic entry, version 2.
 struct alignas(64) AtomicWqeV2 {
-  BaseHeader base;            ///< with one pointer
+  BaseHeader base;            ///< with one SGE
   AtomicHeader atomic;        ///< with the local key
-  Be64 local_address;         ///< 8 bytes for what was there before
+  Be64 local_address;         ///< address of the 8-byte buffer for the previous value
   uint64_t express_doorbell;  ///< 0, or express_doorbell()
 };
 static_assert(sizeof(AtomicWqeV2) == 64, "an atomic entry has 64 bytes");
@@ -168,10 +168,10 @@ static_assert(XIO_OFFSETOF(BindHeader, length) == 8 && XIO_OFFSETOF(BindHeader, 
 /// Completion entry of a send queue.
 struct alignas(32) SendCqe {
   uint32_t reserved0;        ///< not used
-  Be32 message_number;       ///< CqeType::send_msn: all messages before this number are done
+  Be32 message_number;       ///< CqeType::send_msn: all messages before this number are complete
   uint64_t reserved1;        ///< not used
   uint64_t index_timestamp;  ///< CqeType::send_npg: ring index 15:0; timestamp 63:16; little-endian
-  Be32 status_length;        ///< CqeStatus where cqe_word::error is set
+  Be32 status_length;        ///< CqeStatus if cqe_word::error is set
   Be32 word;                 ///< cqe_word
 };
 static_assert(sizeof(SendCqe) == 32, "a CQE has 32 bytes");
@@ -186,7 +186,7 @@ struct alignas(32) ReceiveCqe {
   uint8_t source_mac[6];     ///< source MAC address
   Be16 vlan;                 ///< VLAN tag
   Be32 immediate_key;        ///< immediate data, or the key that was invalidated
-  Be32 status_length;        ///< CqeStatus where cqe_word::error is set, else bytes received
+  Be32 status_length;        ///< CqeStatus if cqe_word::error is set, else bytes received
   Be32 word;                 ///< cqe_word
 };
 static_assert(sizeof(ReceiveCqe) == 32, "a CQE has 32 bytes");
@@ -195,28 +195,28 @@ static_assert(XIO_OFFSETOF(ReceiveCqe, source_operation) == 8 && XIO_OFFSETOF(Re
                   XIO_OFFSETOF(ReceiveCqe, status_length) == 24 && XIO_OFFSETOF(ReceiveCqe, word) == 28,
               "offsets as in ionic_fw_types.h");
 
-/// Last word of a completion queue entry, as the CPU counts.
+/// Last word of a completion queue entry, in native byte order.
 namespace cqe_word {
 /// @addtogroup vendors_ionic
 /// @{
-constexpr uint32_t color = 0x1;      ///< new where it is as expected
-constexpr uint32_t error = 0x2;      ///< the word before is a status
+constexpr uint32_t color = 0x1;      ///< equals expected_color() in a new entry
+constexpr uint32_t error = 0x2;      ///< the preceding word is a status
 constexpr uint32_t type_shift = 5;   ///< CqeType
 constexpr uint32_t type_mask = 0x7;  ///< after the shift
 constexpr uint32_t qid_shift = 8;    ///< queue pair number
 /// @}
 }  // namespace cqe_word
 
-constexpr uint32_t cqe_index_mask = 0xffff;        ///< ring index of index_timestamp
-constexpr uint32_t cqe_timestamp_shift = 16;       ///< timestamp of index_timestamp
-constexpr uint32_t receive_qpn_mask = 0xffffff;    ///< of ReceiveCqe::source_operation
-constexpr uint32_t receive_operation_shift = 24;   ///< of ReceiveCqe::source_operation
+constexpr uint32_t cqe_index_mask = 0xffff;        ///< in index_timestamp: ring index
+constexpr uint32_t cqe_timestamp_shift = 16;       ///< in index_timestamp: timestamp
+constexpr uint32_t receive_qpn_mask = 0xffffff;    ///< in ReceiveCqe::source_operation
+constexpr uint32_t receive_operation_shift = 24;   ///< in ReceiveCqe::source_operation
 constexpr uint32_t receive_operation_mask = 0x1f;  ///< after the shift
-constexpr uint32_t receive_is_vlan = 1u << 30;     ///< of ReceiveCqe::source_operation
-constexpr uint32_t receive_is_ipv4 = 1u << 31;     ///< of ReceiveCqe::source_operation
+constexpr uint32_t receive_is_vlan = 1u << 30;     ///< in ReceiveCqe::source_operation
+constexpr uint32_t receive_is_ipv4 = 1u << 31;     ///< in ReceiveCqe::source_operation
 
-/// Color that entries carry on lap `lap` of a ring whose memory was zero before: 1 on lap 0. Holds for completion
-/// entries and for flag::color of send queue entries.
+/// Color of entries on lap `lap` of a ring whose memory was zeroed at set-up: 1 on lap 0. Applies to completion entries
+/// and to flag::color of send queue entries.
 XIO_DEVICE constexpr uint32_t expected_color(uint64_t lap) { return (lap & 1) == 0 ? 1u : 0u; }
 
 constexpr uint64_t ring_arm_any = 1u << 16;             ///< completion queue doorbell: arm for any completion
@@ -225,13 +225,13 @@ constexpr uint32_t doorbell_qid_shift = 24;             ///< queue number 47:24
 constexpr uint32_t doorbell_stride = 8;  ///< bytes between the registers of a doorbell page's queue types
 
 /// Doorbell of 8 bytes, little-endian, for the register at `queue type * doorbell_stride`. `index`: the ring index
-/// after the last entry, already masked; of a completion queue, the index of the next entry to read.
+/// after the last entry, already masked; for a completion queue, the index of the next entry to read.
 XIO_DEVICE constexpr uint64_t doorbell(uint32_t qid, uint32_t index, uint64_t ring = 0) {
-  // 24 bits of the queue number are left after the first shift.
+  // The first shift discards all but 24 bits of the queue number.
   return uint64_t{index & 0xffff} | ring | uint64_t{static_cast<uint32_t>(qid << 8)} << (doorbell_qid_shift - 8);
 }
 
-/// Last 8 bytes of an entry in controller memory that rings for itself. `next_index`: as doorbell()'s.
+/// Last 8 bytes of an entry in controller memory that rings its own doorbell. `next_index`: as `index` of doorbell().
 XIO_DEVICE constexpr uint64_t express_doorbell(uint32_t queue_type, uint32_t qid, uint32_t next_index) {
   return doorbell(qid, next_index) | uint64_t{0xb} << 19 | uint64_t{queue_type} << 48;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Pensando DSC: what completion queue entries say, and what that means to the caller (rdma-core,
+/// @brief Pensando DSC: types and statuses of completion queue entries, and their mapping to Status (rdma-core,
 /// providers/ionic/ionic_fw_types.h and ionic_verbs.c).
 
 #include <xio/config.hpp>
@@ -15,15 +15,15 @@ namespace ionic {
 /// @addtogroup vendors_ionic
 /// @{
 
-/// What a completion queue entry is: bits 7:5 of its last word.
+/// Type of a completion queue entry: bits 7:5 of its last word.
 enum class CqeType : uint8_t {
   receive = 1,           ///< ReceiveCqe
-  send_msn = 2,          ///< SendCqe: remote operations, by message number
-  send_npg = 3,          ///< SendCqe: a local operation, by ring index
+  send_msn = 2,          ///< SendCqe: remote operations, identified by message number
+  send_npg = 3,          ///< SendCqe: a local operation, identified by ring index
   receive_indirect = 4,  ///< ReceiveCqe of a shared receive queue
 };
 
-/// What was received: bits 28:24 of ReceiveCqe::source_operation.
+/// Operation that was received: bits 28:24 of ReceiveCqe::source_operation.
 enum class ReceiveOperation : uint8_t {
   send = 0,
   send_invalidate = 1,
@@ -37,7 +37,7 @@ enum class CqeStatus : uint16_t {
   local_length = 1,
   local_qp_operation = 2,
   local_protection = 3,
-  flushed = 4,  ///< says only that the queue is being flushed: what is posted gets no entries of its own
+  flushed = 4,  ///< the queue is being flushed: outstanding work requests get no entries of their own
   memory_operation = 5,
   bad_response = 6,
   local_access = 7,
@@ -109,8 +109,8 @@ XIO_DEVICE constexpr Status::Code look_up(uint32_t number) {
 
 }  // namespace detail
 
-/// The library's status for the last two words of an entry, as the CPU counts. Where the error bit is set the result is
-/// never ok, whatever the status says. Status::vendor keeps bits 15:0 of the status.
+/// The library's status for the last two words of an entry, in native byte order. If the error bit is set, the result
+/// is never ok, whatever the status. Status::vendor keeps bits 15:0 of the status.
 XIO_DEVICE constexpr Status to_status(uint32_t word, uint32_t status_length) {
   if ((word & cqe_word::error) == 0) return Status();
   return Status(detail::look_up(status_length), static_cast<uint16_t>(status_length));

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What the queue protocol has to know about Pensando DSC (rdma-core, providers/ionic/ionic_verbs.c).
+/// @brief Vendor traits of Pensando DSC for the queue protocol (rdma-core, providers/ionic/ionic_verbs.c).
 
 #include <xio/config.hpp>
 #include <xio/device/core/ring.hpp>
@@ -15,7 +15,7 @@ namespace ionic {
 /// @addtogroup vendors_ionic
 /// @{
 
-/// How a queue pair was made. Derive and hide a member to change it.
+/// Properties that a queue pair was created with. Derive and hide a member to change it.
 struct Options {
   static constexpr Version version = Version::v1;
   static constexpr SpecFormat spec = SpecFormat::none;
@@ -33,7 +33,7 @@ struct Vendor {
 
   static constexpr bool power_of_two = true;
   static constexpr bool wraps = false;
-  static constexpr bool counts_operations = true;  ///< progress() looks at Progress::operations
+  static constexpr bool counts_operations = true;  ///< progress() uses Progress::operations
   static constexpr bool has_side_table = false;
   static constexpr bool has_send_record = false;
   static constexpr bool has_send_doorbell = true;
@@ -46,35 +46,35 @@ struct Vendor {
   static constexpr bool has_receive_doorbell = true;
   static constexpr bool has_flush_completions = false;
   static constexpr bool doorbell_repeats_entry = false;
-  static constexpr bool has_nop = false;  ///< Operation::nop is offered
+  static constexpr bool has_nop = false;  ///< Operation::nop is supported
   static constexpr bool fence_after_memory_operation = false;
   using Doorbell = uint64_t;
   using CqDoorbell = uint64_t;
 
-  /// log2 of the bytes of a unit.
+  /// log2 of the size of a unit in bytes.
   XIO_HOST_DEVICE static constexpr uint32_t unit_shift(const rdma::SendShape& shape) { return shape.entry_shift; }
 
-  /// What rings for the entries before `end`.
+  /// Doorbell value that announces the entries before `end`.
   XIO_HOST_DEVICE static constexpr Doorbell send_doorbell(const rdma::SendShape& shape, uint64_t end, uint64_t) {
     return doorbell_at(shape.qpn, end, shape.entries);
   }
-  /// What rings for the receives before `end`.
+  /// Doorbell value that announces the receives before `end`.
   XIO_HOST_DEVICE static constexpr Doorbell receive_doorbell(const rdma::ReceiveShape& shape, uint64_t end) {
     return doorbell_at(shape.qpn, end, shape.entries);
   }
-  /// What tells that the completions before `head` were read.
+  /// Doorbell value that releases the completions before `head` to the device.
   XIO_HOST_DEVICE static constexpr CqDoorbell cq_doorbell(uint32_t cqn, uint64_t head, uint32_t entries) {
     return doorbell_at(cqn, head, entries);
   }
 
-  /// How far the queue got, by a completion. `known`: how far it had got, less than one lap before. Messages are
-  /// counted apart from entries, since local operations have no message number.
+  /// Progress of the send queue after a completion. `known`: earlier progress, less than one lap behind. Messages are
+  /// counted separately from entries, since local operations have no message number.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::Progress progress(const rdma::SendShape& shape, rdma::Progress known,
                                                            const rdma::WorkCompletion& completion, Read) {
     if (completion.counts == rdma::Counter::next_message) {
-      // The provider compares as many bits as the ring's indices have, and no more. A number that has ended before, or
-      // was never posted, comes out as more than the ring can hold in flight, or than was posted.
+      // As in the provider, only as many bits are compared as the ring's indices have. A number that completed earlier,
+      // or was never posted, yields more than the ring can hold in flight, or than was posted.
       const uint32_t last = completion.counter - 1 - static_cast<uint32_t>(known.operations);
       const uint32_t more = (last & (shape.entries - 1)) + 1;
       return {known.units + more, known.operations + more};

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief ConnectX: completion queue entries read (rdma-core, providers/mlx5/cq.c).
+/// @brief ConnectX: decoders for completion queue entries (rdma-core, providers/mlx5/cq.c).
 
 #include <xio/config.hpp>
 #include <xio/vendors/mlx5/layout.hpp>
@@ -16,27 +16,27 @@ namespace mlx5 {
 /// @{
 
 /// Completion queue entries of ConnectX. WorkCompletion::counter is the producer counter, 16 bits, of the first unit of
-/// the last entry that ended; of a receive queue, the entry's.
-/// @tparam EntryBytes 64 or 128, as the queue was made
+/// the last completed entry; for a receive queue, of the completed entry.
+/// @tparam EntryBytes 64 or 128, as the queue was created
 template <uint32_t EntryBytes = 64>
 struct CompletionDecoder {
-  static_assert(EntryBytes == 64 || EntryBytes == 128, "sizes that the device knows");
+  static_assert(EntryBytes == 64 || EntryBytes == 128, "CQEs have 64 or 128 bytes");
   static constexpr uint32_t entry_bytes = EntryBytes;
-  static constexpr uint32_t base = EntryBytes - sizeof(Cqe);              ///< of the Cqe in the entry
-  static constexpr uint32_t word_offset = EntryBytes - sizeof(uint64_t);  ///< of the 8 bytes that tell a new entry
-  static constexpr bool by_index = false;                                 ///< a bit in the entry tells that it is new
+  static constexpr uint32_t base = EntryBytes - sizeof(Cqe);              ///< offset of the Cqe in the entry
+  static constexpr uint32_t word_offset = EntryBytes - sizeof(uint64_t);  ///< offset of the 8 bytes with the owner bit
+  static constexpr bool by_index = false;                                 ///< is_new() takes a word of the entry
   static constexpr uint8_t initial_byte = initial_opcode_owner;           ///< set-up fills the queue's memory with it
 
   /// Whether the entry at consumer index `index` of a queue of `entries` is new. `word`: its 8 bytes at word_offset.
   XIO_HOST_DEVICE static constexpr bool is_new(uint64_t word, uint64_t index, uint32_t entries) {
     const auto last = static_cast<uint8_t>(word >> 56);
-    // The invalid opcode is the greatest: the byte need not be taken apart.
+    // The invalid opcode is the greatest value, so one comparison of the whole byte suffices.
     static_assert(static_cast<uint32_t>(CqeOpcode::invalid) == 0xf, "four bits set");
     return last < 0xf0 && (last & owner_bit) == expected_owner(index, entries);
   }
 
-  /// As decode(), where an entry tells nothing but that operations of a send queue ended well; else
-  /// CompletionKind::nothing. The usual case, kept short.
+  /// Decodes an entry that reports successful operations of a send queue; CompletionKind::nothing for any other entry.
+  /// The short path for the common case.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode_success(uint64_t word, [[maybe_unused]] Read read) {
     rdma::WorkCompletion completion;
@@ -46,15 +46,15 @@ struct CompletionDecoder {
     return completion;
   }
 
-  /// Whether the entry is about the queue pair `of`. `completion`: from decode() or decode_success(), not
+  /// Whether the entry belongs to the queue pair `of`. `completion`: from decode() or decode_success(), not
   /// CompletionKind::nothing.
   template <class Read>
   XIO_HOST_DEVICE static constexpr bool is_about(rdma::Identity of, const rdma::WorkCompletion&, uint64_t word, Read) {
-    // As it lies in memory; the lowest byte holds an opcode.
+    // Compared in memory byte order; the lowest byte holds an opcode.
     return (static_cast<uint32_t>(word) ^ byte_swap(of.qpn)) >> 8 == 0;
   }
 
-  /// What an entry says. `read(offset)` gives 8 bytes of it; the offset is a multiple of 8.
+  /// Decodes an entry. `read(offset)` returns 8 bytes of it; the offset is a multiple of 8.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(uint64_t word, Read read) {
     rdma::WorkCompletion completion;
@@ -81,7 +81,7 @@ struct CompletionDecoder {
         completion.source_qpn = low(read(base + 24)) & key_mask;
         completion.flags = flags(cqe_opcode(last));
         if ((last & 2) != 0) completion.flags |= rdma::receive_flag::solicited;
-        // The data did not reach the memory that was posted for it: set-up must forbid that.
+        // The data is in the CQE, not in the posted memory: set-up must disable scatter to CQE.
         if ((last & (inline_scatter_32 | inline_scatter_64)) != 0) completion.status = Status::unsupported;
         break;
       }
@@ -104,35 +104,35 @@ struct CompletionDecoder {
   }
 };
 
-/// The one entry of a collapsed completion queue (linux/mlx5/mlx5_ifc.h, cqc.cc, with cqc.oi), of a send queue alone:
-/// the device overwrites it with each completion. Its counter tells how far the send queue got; the owner bit means
-/// nothing. `read(offset)` gives 8 bytes of it, and loads them after those that were read before.
+/// Decodes the single entry of a collapsed completion queue (linux/mlx5/mlx5_ifc.h, cqc.cc, with cqc.oi); send queues
+/// only. The device overwrites the entry with each completion. Its counter is the progress of the send queue; the owner
+/// bit has no meaning. `read(offset)` returns 8 bytes of the entry; each read is performed after the reads before it.
 template <uint32_t EntryBytes = 64>
 struct CollapsedDecoder {
   using Ring = CompletionDecoder<EntryBytes>;
   static constexpr uint32_t entry_bytes = EntryBytes;
   static constexpr uint8_t initial_byte = Ring::initial_byte;  ///< set-up fills the entry with it
 
-  /// What of the entry is_new() and decode_success() look at.
+  /// The word that is_new() and decode_success() take.
   template <class Read>
   XIO_HOST_DEVICE static constexpr uint64_t look(Read read) {
     return read(Ring::word_offset);
   }
 
-  /// Whether the entry may say more than is known: it names one of the `in_flight` units behind `known`.
+  /// Whether the entry may report progress beyond `known`: it names one of the `in_flight` units after it.
   XIO_HOST_DEVICE static constexpr bool is_new(uint64_t word, rdma::Progress known, uint64_t in_flight) {
     const CqeOpcode opcode = cqe_opcode(static_cast<uint8_t>(word >> 56));
     return (opcode == CqeOpcode::request || opcode == CqeOpcode::request_error) &&
            is_in_flight(byte_swap(static_cast<uint16_t>(word >> 32)), known, in_flight);
   }
 
-  /// As CompletionDecoder::decode_success(), of what look() gave.
+  /// CompletionDecoder::decode_success() for a word returned by look().
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode_success(uint64_t word, Read read) {
     return Ring::decode_success(word, read);
   }
 
-  /// What the entry says now. CompletionKind::nothing where that is not new, or was overwritten while it was read.
+  /// Decodes the current entry; CompletionKind::nothing if it is not new or was overwritten while being read.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(Read read, rdma::Progress known, uint64_t in_flight) {
     const uint64_t word = look(read);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief ConnectX: operations turned into work queue entries (rdma-core, providers/mlx5/qp.c).
+/// @brief ConnectX: encoders for work queue entries (rdma-core, providers/mlx5/qp.c).
 
 #include <xio/config.hpp>
 #include <xio/device/core/status.hpp>
@@ -15,9 +15,9 @@ namespace mlx5 {
 /// @addtogroup vendors_mlx5
 /// @{
 
-/// Entries of a ConnectX send queue. The unit of counters is the WQEBB of 64 bytes.
-/// @tparam Signature        whether the queue pair was made with work queue signatures
-/// @tparam MemoryOperations whether local invalidates are offered
+/// Entries of a ConnectX send queue. Counters count WQEBBs of 64 bytes.
+/// @tparam Signature        whether the queue pair was created with work queue signatures
+/// @tparam MemoryOperations whether local invalidates are supported
 template <bool Signature = false, bool MemoryOperations = true>
 struct SendEncoder {
   static constexpr uint32_t unit_shift = 6;
@@ -64,7 +64,7 @@ struct SendEncoder {
     return (segments(shape, work, payload) + 3) / 4;
   }
 
-  /// Why the operation cannot be posted; asked before there is a ticket.
+  /// Returns why the operation cannot be posted, or Status::ok; called before a ticket is claimed.
   template <class Payload>
   XIO_HOST_DEVICE static constexpr Status check(const rdma::SendShape& shape, const rdma::Work& work,
                                                 const Payload& payload) {
@@ -85,7 +85,7 @@ struct SendEncoder {
     return Status::ok;
   }
 
-  /// Stores the entry's segments; returns the first 8 bytes as they lie in memory, which the doorbell repeats.
+  /// Stores the entry's segments; returns the first 8 bytes in memory byte order, which the doorbell repeats.
   template <class Payload, class Sink>
   XIO_HOST_DEVICE static constexpr uint64_t encode(const rdma::SendShape& shape, const rdma::Work& work,
                                                    const Payload& payload, const rdma::Place& place, Sink& sink) {
@@ -114,7 +114,7 @@ struct SendEncoder {
     }
     control.signature_flags = Be32(flags);
     if constexpr (Payload::is_single && Sink::avoids_branches && !Signature) {
-      // A piece of length 0 has no segment: another one, stored after it, takes its place.
+      // An SGE of length 0 has no segment: a segment stored later overwrites it.
       const rdma::Sge sge = payload.at(0);
       const uint32_t before = segments(shape, work, rdma::NoPayload{});
       sink.put_chosen(sge.length == 0 ? before - 1 : before, bits(pointer(work, sge)));
@@ -136,7 +136,7 @@ struct SendEncoder {
     return __builtin_bit_cast(rdma::Segment, part);
   }
 
-  /// Sink that only computes the signature: the exclusive or of all bytes.
+  /// Sink that only computes the signature: the XOR of all bytes.
   struct Parity {
     uint32_t sum = 0;
     XIO_HOST_DEVICE constexpr void put(uint32_t, const rdma::Segment& value) {
@@ -156,7 +156,7 @@ struct SendEncoder {
     return data;
   }
 
-  /// What follows the control segment, but for data; returns the number of the next segment.
+  /// Stores what follows the control segment, except for data; returns the number of the next segment.
   template <class Sink>
   XIO_HOST_DEVICE static constexpr uint32_t middle(const rdma::Work& work, Sink& sink) {
     if (work.operation == rdma::Operation::local_invalidate) {
@@ -179,7 +179,7 @@ struct SendEncoder {
     return next;
   }
 
-  /// What follows the control segment.
+  /// Stores what follows the control segment.
   template <class Payload, class Sink>
   XIO_HOST_DEVICE static constexpr void rest(const rdma::Work& work, const Payload& payload, Sink& sink) {
     uint32_t next = middle(work, sink);
@@ -187,7 +187,7 @@ struct SendEncoder {
     if constexpr (Payload::is_inline) {
       const auto bytes = static_cast<uint32_t>(payload.bytes());
       if (bytes == 0) return;
-      // The header shifts the data by four bytes.
+      // The header shifts the data by 4 bytes.
       constexpr auto header = static_cast<uint32_t>(sizeof(InlineHeader));
       for (uint32_t done = 0; done < header + bytes; done += segment_bytes) {
         rdma::Segment part = rdma::inline_segment(payload, static_cast<int32_t>(done) - static_cast<int32_t>(header));
@@ -197,15 +197,14 @@ struct SendEncoder {
     } else {
       for (uint32_t i = 0; i < payload.count(); ++i) {
         const rdma::Sge sge = payload.at(i);
-        // To the device, a length of 0 would not mean "nothing".
+        // The device does not interpret a length of 0 as "no data".
         if (sge.length == 0) continue;
         sink.put(next++, bits(pointer(work, sge)));
       }
     }
   }
 
-  /// A memory operation that frees the key (the control segment names it), in place of the "local invalidate" that the
-  /// device does not have.
+  /// Stores a memory operation that frees the key named by the control segment; devices have no "local invalidate".
   template <class Sink>
   XIO_HOST_DEVICE static constexpr void invalidate(Sink& sink) {
     struct Head {
@@ -228,9 +227,9 @@ struct SendEncoder {
   }
 };
 
-/// Entries of a ConnectX receive queue: pointers alone.
+/// Entries of a ConnectX receive queue: data segments only.
 struct ReceiveEncoder {
-  /// Why the entry cannot be posted.
+  /// Returns why the entry cannot be posted, or Status::ok.
   template <class Payload>
   XIO_HOST_DEVICE static constexpr Status check(const rdma::ReceiveShape& shape, const Payload& payload) {
     if (payload.count() > shape.max_sges) return Status::out_of_range;
@@ -241,7 +240,7 @@ struct ReceiveEncoder {
     return Status::ok;
   }
 
-  /// Stores the entry's segments. The shape says how many there is room for.
+  /// Stores the entry's segments. The shape gives the number of segments per entry.
   template <class Payload, class Sink>
   XIO_HOST_DEVICE static constexpr void encode(const rdma::ReceiveShape& shape, const Payload& payload,
                                                const rdma::Place&, Sink& sink) {

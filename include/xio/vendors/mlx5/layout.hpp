@@ -5,9 +5,9 @@
 /// @brief ConnectX: work queue and completion queue entries, doorbells (rdma-core, providers/mlx5/mlx5dv.h, wqe.h,
 /// mlx5.h, qp.c and cq.c).
 ///
-/// Everything is big-endian. A work queue entry is a control segment and what the operation needs after it, in this
-/// order: XRC, address vector, remote address, atomic, then data segments or one inline segment. Segments start at
-/// multiples of 16 bytes; an entry that reaches the end of the ring goes on at its start.
+/// Everything is big-endian. A work queue entry is a control segment followed by the segments that the operation needs,
+/// in this order: XRC, address vector, remote address, atomic, then data segments or one inline segment. Segments start
+/// at multiples of 16 bytes; an entry that reaches the end of the ring continues at its start.
 
 #include <xio/config.hpp>
 #include <xio/vendors/endian.hpp>
@@ -20,14 +20,14 @@ namespace mlx5 {
 
 constexpr uint32_t segment_bytes = 16;          ///< unit of an entry's length ("ds")
 constexpr uint32_t wqebb_bytes = 64;            ///< unit of the send queue, of its producer counter and of wqe_counter
-constexpr uint32_t max_segments = 63;           ///< what the length field of a control segment can hold
-constexpr uint32_t inline_bit = 0x80000000;     ///< in byte_count: bytes follow in place of a pointer
-constexpr uint32_t max_sge_bytes = 0x7fffffff;  ///< longest data segment: the bit above says "inline"
-constexpr uint32_t invalid_lkey = 0x100;        ///< ends the list of a receive entry that has room left
+constexpr uint32_t max_segments = 63;           ///< maximum of a control segment's length field
+constexpr uint32_t inline_bit = 0x80000000;     ///< in byte_count: inline data follows instead of an address
+constexpr uint32_t max_sge_bytes = 0x7fffffff;  ///< longest data segment: the next bit is inline_bit
+constexpr uint32_t invalid_lkey = 0x100;        ///< terminates the list of a receive entry with unused segments
 constexpr uint32_t atomic_bytes = 8;            ///< byte_count of an atomic's data segment
 constexpr uint32_t key_mask = 0xffffff;         ///< queue pair and completion queue numbers have 24 bits
 
-/// Operations: bits 7:0 of the first word.
+/// Opcodes: bits 7:0 of the first word.
 enum class Opcode : uint8_t {
   nop = 0x00,
   send_invalidate = 0x01,
@@ -45,7 +45,7 @@ enum class Opcode : uint8_t {
   local_invalidate = 0x1b,
   config_command = 0x1f,
   set_psv = 0x20,
-  umr = 0x25,  ///< user-mode memory registration; what rdma-core makes of local invalidate and of binding windows
+  umr = 0x25,  ///< user-mode memory registration; rdma-core's translation of local invalidate and of binding windows
   tag_matching = 0x28,
   flow_table_access = 0x2c,
   memory_to_memory = 0x2f,
@@ -56,7 +56,7 @@ namespace control_flag {
 /// @addtogroup vendors_mlx5
 /// @{
 constexpr uint32_t solicited = 0x02;        ///< the receiver's completion raises a solicited event
-constexpr uint32_t completion = 0x08;       ///< always write a completion entry; without it only on error
+constexpr uint32_t completion = 0x08;       ///< always write a completion entry; without it, only on error
 constexpr uint32_t small_fence = 0x20;      ///< initiator small fence: wait for local operations before this one
 constexpr uint32_t fence = 0x80;            ///< wait for reads and atomics before this one
 constexpr uint32_t completion_mask = 0x0c;  ///< completion mode
@@ -64,7 +64,7 @@ constexpr uint32_t fence_mask = 0xe0;       ///< fence mode
 /// @}
 }  // namespace control_flag
 
-/// Control segment: the first of every send queue entry.
+/// Control segment: the first segment of every send queue entry.
 struct alignas(16) ControlSegment {
   Be32 opmod_index_opcode;  ///< modifier 31:24, producer counter of the entry's first WQEBB 23:8, opcode 7:0
   Be32 qpn_ds;              ///< queue pair number 31:8, length in segments 5:0
@@ -76,15 +76,15 @@ static_assert(XIO_OFFSETOF(ControlSegment, qpn_ds) == 4 && XIO_OFFSETOF(ControlS
                   XIO_OFFSETOF(ControlSegment, immediate) == 12,
               "offsets as in mlx5dv.h");
 
-/// First word of a control segment. `index`: producer counter in WQEBBs, of which 16 bits are used.
+/// First word of a control segment. `index`: producer counter in WQEBBs; bits 15:0 are used.
 XIO_DEVICE constexpr Be32 control_word0(Opcode opcode, uint64_t index, uint8_t modifier = 0) {
-  // As it lies in memory: constants are turned round by the compiler, and the index costs one permutation.
+  // Composed in memory byte order: the compiler swaps the constants, and the index costs one permutation.
   Be32 word{};
   word.raw = byte_swap(static_cast<uint32_t>(index) & 0xffffu) >> 8 | static_cast<uint32_t>(opcode) << 24 | modifier;
   return word;
 }
 
-/// Second word of a control segment. `qpn`: 24 bits; `segments`: 1 to 63, this one included.
+/// Second word of a control segment. `qpn`: 24 bits; `segments`: 1 to 63, including this one.
 XIO_DEVICE constexpr Be32 control_word1(uint32_t qpn, uint32_t segments) {
   Be32 word{};
   word.raw = byte_swap(qpn) >> 8 | segments << 24;
@@ -103,17 +103,17 @@ static_assert(XIO_OFFSETOF(RemoteAddressSegment, rkey) == 8 && XIO_OFFSETOF(Remo
 
 /// Atomic segment.
 struct alignas(16) AtomicSegment {
-  Be64 swap_add;  ///< what to store, or to add
-  Be64 compare;   ///< what to compare with; fetch-and-add does not read it
+  Be64 swap_add;  ///< swap or add operand
+  Be64 compare;   ///< compare operand; not read by fetch-and-add
 };
 static_assert(sizeof(AtomicSegment) == 16, "an atomic segment has 16 bytes");
 static_assert(XIO_OFFSETOF(AtomicSegment, compare) == 8, "offsets as in mlx5dv.h");
 
 /// Atomic segment of the masked operations.
 struct alignas(16) MaskedAtomicSegment {
-  Be64 swap_add;       ///< what to store, or to add
-  Be64 compare;        ///< what to compare with
-  Be64 swap_add_mask;  ///< bits to store, or field boundaries
+  Be64 swap_add;       ///< swap or add operand
+  Be64 compare;        ///< compare operand
+  Be64 swap_add_mask;  ///< swap: bits to store; add: field boundaries
   Be64 compare_mask;   ///< bits to compare
 };
 static_assert(sizeof(MaskedAtomicSegment) == 32, "a masked atomic segment has 32 bytes");
@@ -122,7 +122,8 @@ static_assert(XIO_OFFSETOF(MaskedAtomicSegment, compare) == 8 &&
                   XIO_OFFSETOF(MaskedAtomicSegment, compare_mask) == 24,
               "offsets as in wqe.h");
 
-/// Pointer to local memory. A send queue entry leaves out what has length 0: 0 does not mean "nothing" to the device.
+/// Data segment: a range of local memory. A send queue entry omits segments of length 0: the device does not interpret
+/// 0 as "no data".
 struct alignas(16) DataSegment {
   Be32 byte_count;  ///< bytes, at most max_sge_bytes
   Be32 lkey;        ///< local key
@@ -132,7 +133,7 @@ static_assert(sizeof(DataSegment) == 16, "a data segment has 16 bytes");
 static_assert(XIO_OFFSETOF(DataSegment, lkey) == 4 && XIO_OFFSETOF(DataSegment, address) == 8,
               "offsets as in mlx5dv.h");
 
-/// Head of an inline segment; the bytes follow at once, and the whole is padded to 16 bytes.
+/// Header of an inline segment; the data follows immediately, and the segment is padded to 16 bytes.
 struct InlineHeader {
   Be32 byte_count;  ///< bytes | inline_bit
 };
@@ -161,13 +162,13 @@ static_assert(XIO_OFFSETOF(AddressVector, destination_qpn) == 8 && XIO_OFFSETOF(
               "offsets as in mlx5dv.h");
 constexpr uint32_t extended_address_vector = 0x80000000;  ///< in AddressVector::destination_qpn
 
-/// Head of a user-mode memory registration; a MkeySegment follows, and translations where there are any.
+/// Header of a user-mode memory registration; a MkeySegment follows, then translations if there are any.
 struct alignas(16) UmrControlSegment {
   uint8_t flags;            ///< check free 5, inline 7
   uint8_t reserved0[3];     ///< 0
-  Be16 klm_octowords;       ///< size of the translations in 16 bytes
-  Be16 translation_offset;  ///< where they go, in 16 bytes
-  Be64 mkey_mask;           ///< which fields of the MkeySegment count
+  Be16 klm_octowords;       ///< size of the translations, units of 16 bytes
+  Be16 translation_offset;  ///< offset of the translations, units of 16 bytes
+  Be64 mkey_mask;           ///< which fields of the MkeySegment are valid
   uint8_t reserved1[32];    ///< 0
 };
 static_assert(sizeof(UmrControlSegment) == 48, "a UMR control segment has 48 bytes");
@@ -177,13 +178,13 @@ static_assert(XIO_OFFSETOF(UmrControlSegment, klm_octowords) == 4 &&
               "offsets as in mlx5dv.h");
 constexpr uint8_t umr_check_free = 0x20;          ///< in UmrControlSegment::flags
 constexpr uint8_t umr_check_qpn = 0x08;           ///< in UmrControlSegment::flags
-constexpr uint8_t umr_translation_offset = 0x10;  ///< in UmrControlSegment::flags: translation_offset counts
-constexpr uint8_t umr_inline = 0x80;              ///< in UmrControlSegment::flags: translations lie in the entry
+constexpr uint8_t umr_translation_offset = 0x10;  ///< in UmrControlSegment::flags: translation_offset is valid
+constexpr uint8_t umr_inline = 0x80;              ///< in UmrControlSegment::flags: translations are in the entry
 constexpr uint64_t umr_mask_mkey = 1ull << 13;    ///< in UmrControlSegment::mkey_mask: the key's variable part
 constexpr uint64_t umr_mask_qpn = 1ull << 14;     ///< in UmrControlSegment::mkey_mask: the queue pair
 constexpr uint64_t umr_mask_free = 1ull << 29;    ///< in UmrControlSegment::mkey_mask: free or in use
 
-/// What a memory key becomes: follows a UmrControlSegment.
+/// New state of a memory key; follows a UmrControlSegment.
 struct alignas(16) MkeySegment {
   uint8_t free;                ///< 0x40: not in use
   uint8_t reserved0;           ///< 0
@@ -194,9 +195,9 @@ struct alignas(16) MkeySegment {
   Be32 flags_pd;               ///< flags 31:24, protection domain 23:0
   Be64 start;                  ///< virtual address
   Be64 length;                 ///< bytes
-  Be32 bsf_octowords;          ///< signature description, 16 bytes each
+  Be32 bsf_octowords;          ///< size of the signature description, units of 16 bytes
   uint8_t reserved2[16];       ///< 0
-  Be32 translation_octowords;  ///< translations, 16 bytes each
+  Be32 translation_octowords;  ///< number of translations, 16 bytes each
   uint8_t reserved3[3];        ///< 0
   uint8_t log_page_size;       ///< log2 of the page size in bytes
   Be32 reserved4;              ///< 0
@@ -237,7 +238,7 @@ static_assert(sizeof(SrqNextSegment) == 16, "a next segment has 16 bytes");
 static_assert(XIO_OFFSETOF(SrqNextSegment, next) == 2 && XIO_OFFSETOF(SrqNextSegment, signature) == 4,
               "offsets as in mlx5dv.h");
 
-/// Completion queue entry. Where the queue's entries have 128 bytes, this is the second half of them.
+/// Completion queue entry. In queues with 128-byte entries, this is the second half of an entry.
 struct alignas(64) Cqe {
   uint8_t reserved0[17];  ///< tag matching, stride index: not for RC queue pairs
   uint8_t ml_path;        ///< path bits
@@ -251,7 +252,7 @@ struct alignas(64) Cqe {
   Be32 byte_count;        ///< bytes received or read
   Be64 timestamp;         ///< device clock
   Be32 opcode_qpn;        ///< opcode of the send queue entry 31:24, queue pair number 23:0
-  Be16 wqe_counter;       ///< producer counter of the completed entry's first WQEBB; receive: its index
+  Be16 wqe_counter;       ///< producer counter of the completed entry's first WQEBB; receive: the entry's index
   uint8_t signature;      ///< 0 without signatures
   uint8_t opcode_owner;   ///< CqeOpcode 7:4, format 3:2, solicited 1, owner 0
 };
@@ -269,7 +270,7 @@ struct alignas(64) ErrorCqe {
   uint8_t reserved0[32];    ///< not used
   Be32 srqn;                ///< as Cqe::srqn_user_index
   uint8_t reserved1[18];    ///< not used
-  uint8_t vendor_syndrome;  ///< detail that only the vendor can read
+  uint8_t vendor_syndrome;  ///< vendor-specific detail
   uint8_t syndrome;         ///< Syndrome
   Be32 opcode_qpn;          ///< as Cqe::opcode_qpn
   Be16 wqe_counter;         ///< as Cqe::wqe_counter
@@ -282,21 +283,21 @@ static_assert(XIO_OFFSETOF(ErrorCqe, srqn) == 32 && XIO_OFFSETOF(ErrorCqe, vendo
                   XIO_OFFSETOF(ErrorCqe, wqe_counter) == 60 && XIO_OFFSETOF(ErrorCqe, opcode_owner) == 63,
               "offsets as in mlx5dv.h");
 
-constexpr uint8_t owner_bit = 0x01;          ///< of opcode_owner: entry written on an odd lap
-constexpr uint8_t inline_scatter_32 = 0x04;  ///< of opcode_owner: up to 32 received bytes lie in the entry
+constexpr uint8_t owner_bit = 0x01;          ///< in opcode_owner: set in entries written on an odd lap
+constexpr uint8_t inline_scatter_32 = 0x04;  ///< in opcode_owner: up to 32 received bytes are in the entry
 constexpr uint8_t inline_scatter_64 =
-    0x08;  ///< of opcode_owner: up to 64 received bytes lie in the 64 bytes before the entry
+    0x08;  ///< in opcode_owner: up to 64 received bytes are in the 64 bytes before the entry
 constexpr uint8_t initial_opcode_owner = 0xf0;  ///< set-up writes it to every entry: "invalid", owner 0
 
-/// Owner bit that new entries carry at consumer index `index` of a queue of `entries` (power of two): 0 on lap 0. An
-/// entry is new where this holds and its opcode is not CqeOpcode::invalid, on every lap.
+/// Owner bit of a new entry at consumer index `index` of a queue of `entries` (power of two): 0 on lap 0. An entry is
+/// new if its owner bit has this value and its opcode is not CqeOpcode::invalid.
 XIO_DEVICE constexpr uint8_t expected_owner(uint64_t index, uint64_t entries) { return (index & entries) != 0 ? 1 : 0; }
 
 // Doorbell records: two Be32 in host memory.
 constexpr uint32_t receive_record = 0;              ///< word: receive counter
 constexpr uint32_t send_record = 1;                 ///< word: send counter, one past the last WQEBB
 constexpr uint32_t consumer_record = 0;             ///< word: consumer index of a completion queue
-constexpr uint32_t arm_record = 1;                  ///< word: what cq_arm_word() says
+constexpr uint32_t arm_record = 1;                  ///< word: value of cq_arm_word()
 constexpr uint32_t record_counter_mask = 0xffff;    ///< bits of a work queue's counter
 constexpr uint32_t consumer_index_mask = 0xffffff;  ///< bits of a completion queue's index
 
@@ -304,9 +305,9 @@ constexpr uint32_t consumer_index_mask = 0xffffff;  ///< bits of a completion qu
 constexpr uint32_t uar_bytes = 4096;        ///< size of the page
 constexpr uint32_t uar_blue_flame = 0x800;  ///< first register for sends
 constexpr uint32_t uar_cq_doorbell = 0x20;  ///< 8 bytes: arm word 63:32, completion queue number 31:0, big-endian
-constexpr uint32_t arm_solicited_only = 1u << 24;  ///< in the arm word: solicited completions alone
+constexpr uint32_t arm_solicited_only = 1u << 24;  ///< in the arm word: solicited completions only
 
-/// Doorbell of a send queue: the first 8 bytes of the last posted entry's control segment, stored as they lie there.
+/// Doorbell of a send queue: the first 8 bytes of the last posted entry's control segment, in memory byte order.
 XIO_DEVICE constexpr uint64_t send_doorbell(const ControlSegment& last) {
   return uint64_t{last.qpn_ds.raw} << 32 | last.opmod_index_opcode.raw;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief ConnectX: what completion queue entries say, and what that means to the caller (rdma-core,
+/// @brief ConnectX: opcodes and syndromes of completion queue entries, and their mapping to Status (rdma-core,
 /// providers/mlx5/mlx5dv.h and cq.c).
 
 #include <xio/config.hpp>
@@ -14,9 +14,9 @@ namespace mlx5 {
 /// @addtogroup vendors_mlx5
 /// @{
 
-/// What a completion queue entry reports: bits 7:4 of its last byte.
+/// Opcode of a completion queue entry: bits 7:4 of its last byte.
 enum class CqeOpcode : uint8_t {
-  request = 0,                   ///< send queue entry done
+  request = 0,                   ///< send queue entry completed
   response_write_immediate = 1,  ///< received: write with immediate
   response_send = 2,             ///< received: send
   response_send_immediate = 3,   ///< received: send with immediate
@@ -29,7 +29,7 @@ enum class CqeOpcode : uint8_t {
   invalid = 15,                  ///< not written yet
 };
 
-/// CQE opcode of an entry's last byte.
+/// CQE opcode from an entry's last byte.
 XIO_DEVICE constexpr CqeOpcode cqe_opcode(uint8_t opcode_owner) { return static_cast<CqeOpcode>(opcode_owner >> 4); }
 
 /// Whether an entry is an ErrorCqe.
@@ -121,8 +121,8 @@ XIO_DEVICE constexpr Status::Code look_up(Syndrome number) {
 
 }  // namespace detail
 
-/// The library's status for the syndrome of an ErrorCqe, whatever it says: 0 is an error there too. Status::vendor
-/// keeps the syndrome in 7:0 and the vendor syndrome in 15:8.
+/// The library's status for the syndrome of an ErrorCqe. Every syndrome, including 0, is an error. Status::vendor holds
+/// the syndrome in 7:0 and the vendor syndrome in 15:8.
 XIO_DEVICE constexpr Status to_status(Syndrome syndrome, uint8_t vendor_syndrome = 0) {
   return Status(detail::look_up(syndrome),
                 static_cast<uint16_t>(static_cast<uint32_t>(syndrome) | uint32_t{vendor_syndrome} << 8));

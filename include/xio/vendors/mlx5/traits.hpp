@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What the queue protocol has to know about ConnectX (rdma-core, providers/mlx5/qp.c and cq.c).
+/// @brief Vendor traits of ConnectX for the queue protocol (rdma-core, providers/mlx5/qp.c and cq.c).
 
 #include <xio/config.hpp>
 #include <xio/device/core/ring.hpp>
@@ -15,13 +15,13 @@ namespace mlx5 {
 /// @addtogroup vendors_mlx5
 /// @{
 
-/// How a queue pair was made. Derive and hide a member to change it.
+/// Properties that a queue pair was created with. Derive and hide a member to change it.
 struct Options {
   static constexpr bool signature = false;   ///< entries carry a signature
   static constexpr uint32_t cqe_bytes = 64;  ///< 64 or 128
-  /// Local invalidates are offered; each post then looks whether the one before was such.
+  /// Local invalidates are supported; each post then checks whether the preceding one was a local invalidate.
   static constexpr bool memory_operations = false;
-  /// Doorbells go in turn to two registers that are so many bytes apart: the halves of a BlueFlame register. 0: to one.
+  /// Bytes between two registers that doorbells alternate between: the halves of a BlueFlame register. 0: one register.
   static constexpr uint32_t doorbell_stride = 0;
   static constexpr bool collapsed = false;  ///< the send queue's completion queue is collapsed to one entry
 };
@@ -35,9 +35,9 @@ struct Vendor {
   using Completions = CompletionDecoder<Variant::cqe_bytes>;
   using Collapsed = CollapsedDecoder<Variant::cqe_bytes>;
 
-  static constexpr bool power_of_two = true;        ///< the ring has a power of two of units
-  static constexpr bool wraps = true;               ///< an entry that reaches the end of the ring goes on at its start
-  static constexpr bool counts_operations = false;  ///< progress() looks at Progress::operations
+  static constexpr bool power_of_two = true;        ///< the ring has a power-of-two number of units
+  static constexpr bool wraps = true;               ///< an entry that reaches the ring's end continues at its start
+  static constexpr bool counts_operations = false;  ///< progress() uses Progress::operations
   static constexpr bool has_side_table = false;
   static constexpr bool has_send_record = true;
   static constexpr bool has_send_doorbell = true;
@@ -46,35 +46,35 @@ struct Vendor {
   static constexpr bool has_cq_record = true;
   static constexpr bool has_collapsed_cq = Variant::collapsed;  ///< Collapsed reads the send queue's completions
   static constexpr bool has_cq_doorbell = false;
-  static constexpr bool has_nop = true;  ///< Operation::nop is offered
+  static constexpr bool has_nop = true;  ///< Operation::nop is supported
   static constexpr bool fence_after_memory_operation = Variant::memory_operations;
   static constexpr bool has_receive_record = true;
   static constexpr bool has_receive_doorbell = false;
-  static constexpr bool has_flush_completions = true;   ///< every entry after a failed one gets a completion too
+  static constexpr bool has_flush_completions = true;   ///< every entry after a failed one also gets a completion
   static constexpr bool doorbell_repeats_entry = true;  ///< send_doorbell() needs the last entry's first 8 bytes
   using Doorbell = uint64_t;
 
-  /// log2 of the bytes of a unit.
+  /// log2 of the size of a unit in bytes.
   XIO_HOST_DEVICE static constexpr uint32_t unit_shift(const rdma::SendShape&) { return Send::unit_shift; }
 
-  /// Send counter as it lies in the doorbell record. `end`: producer counter after the last entry.
+  /// Send counter as stored in the doorbell record. `end`: producer counter after the last entry.
   XIO_HOST_DEVICE static constexpr uint32_t send_record(const rdma::SendShape&, uint64_t end) {
     return byte_swap(static_cast<uint32_t>(end)) & byte_swap(record_counter_mask);
   }
-  /// What rings for the entries before `end`, the last of which begins with `head`.
+  /// Doorbell value that announces the entries before `end`, the last of which begins with `head`.
   XIO_HOST_DEVICE static constexpr Doorbell send_doorbell(const rdma::SendShape&, uint64_t /*end*/, uint64_t head) {
     return head;
   }
   XIO_HOST_DEVICE static constexpr uint32_t receive_record(const rdma::ReceiveShape&, uint64_t end) {
     return byte_swap(static_cast<uint32_t>(end)) & byte_swap(record_counter_mask);
   }
-  /// Consumer index as it lies in the completion queue's record.
+  /// Consumer index as stored in the completion queue's record.
   XIO_HOST_DEVICE static constexpr uint32_t cq_record(uint64_t head, uint32_t /*entries*/) {
     return Be32(static_cast<uint32_t>(head) & consumer_index_mask).raw;
   }
 
-  /// How far the queue got, by a completion. `known`: how far it had got, less than 65536 units before. `read(offset)`
-  /// gives 4 bytes of the send ring.
+  /// Progress of the send queue after a completion. `known`: earlier progress, less than 65536 units behind.
+  /// `read(offset)` returns 4 bytes of the send ring.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::Progress progress(const rdma::SendShape& shape, rdma::Progress known,
                                                            const rdma::WorkCompletion& completion, Read read) {

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Reading completion queue entries: phase, status field, and what a status means to the caller (NVM Express
-/// Base Specification 2.0, section 3.3.3.2).
+/// @brief Decoding of completion queue entries: phase, status field, and the mapping to Status (NVM Express Base
+/// Specification 2.0, section 3.3.3.2).
 ///
 /// "Field" is the 15-bit status field without the phase bit: SC 7:0, SCT 10:8, CRD 12:11, more 13, do not retry 14.
 
@@ -22,8 +22,8 @@ namespace nvme {
 XIO_DEVICE constexpr bool phase(uint16_t status) { return status & 1; }
 XIO_DEVICE constexpr bool phase(const Cqe& entry) { return phase(entry.status); }
 
-/// Phase that new entries carry on lap `lap` of a completion queue whose memory was zero before: 1 on lap 0, and so on
-/// in turn.
+/// Phase of new entries on lap `lap` of a completion queue whose memory was zeroed at set-up: 1 on lap 0, then
+/// alternating.
 XIO_DEVICE constexpr bool expected_phase(uint64_t lap) { return (lap & 1) == 0; }
 
 /// Status field of an entry's last 16 bits.
@@ -37,7 +37,7 @@ XIO_DEVICE constexpr uint32_t retry_delay(uint16_t field) { return field >> 11 &
 XIO_DEVICE constexpr bool more(uint16_t field) { return field >> 13 & 1; }
 XIO_DEVICE constexpr bool do_not_retry(uint16_t field) { return field >> 14 & 1; }
 
-/// A status field from its parts; for controllers' models and tests.
+/// Composes a status field; for controller models and tests.
 XIO_DEVICE constexpr uint16_t make_status_field(uint32_t type_and_code, bool do_not_retry = false, bool more = false,
                                                 uint32_t retry_delay = 0) {
   return static_cast<uint16_t>(type_and_code | retry_delay << 11 | static_cast<uint32_t>(more) << 13 |
@@ -143,7 +143,7 @@ XIO_DEVICE constexpr Status::Code known_code(uint32_t value) {
 
 }  // namespace detail
 
-/// The library's status for a status field without its phase bit; Status::vendor keeps the field as it came.
+/// The library's status for a status field without its phase bit; Status::vendor holds the field unchanged.
 XIO_DEVICE constexpr Status to_status(uint16_t field) {
   const uint32_t value = field & 0x7ffu;
   if (XIO_LIKELY(value == sc::success)) return Status(Status::ok, field);
@@ -154,11 +154,11 @@ XIO_DEVICE constexpr Status to_status(uint16_t field) {
   return Status(value == sc::aborted_by_host ? Status::aborted : Status::path_error, field);
 }
 
-/// Whether the same command may succeed when it is submitted again: the device answered, and did not set "do not
+/// Whether the command may succeed if it is submitted again: the device reported the status and did not set "do not
 /// retry".
 XIO_DEVICE constexpr bool retryable(Status status) { return status.from_device() && !do_not_retry(status.vendor); }
 
-/// Whether the Error Information log page holds more about this status.
+/// Whether the Error Information log page holds more information about this status.
 XIO_DEVICE constexpr bool more(Status status) {
   return (status.is_ok() || status.from_device()) && more(status.vendor);
 }

@@ -2,15 +2,14 @@
 #pragma once
 
 /// @file
-/// @brief Commands of an I/O queue, filled by name and turned into a submission queue entry (NVM Command Set
-/// Specification 1.0, section 3.2; Zoned Namespace Command Set 1.1 for zone_append).
+/// @brief Commands of an I/O queue: builders and encoding to submission queue entries (NVM Command Set Specification
+/// 1.0, section 3.2; Zoned Namespace Command Set 1.1 for zone_append).
 ///
 ///     constexpr auto command = nvme::write(lba, 8).nsid(1).force_unit_access();
 ///     const nvme::Sqe entry = nvme::encode(command, cid, pointer);
 ///
-/// A command is the dwords of its entry, apart from the command identifier and the data pointer: building one costs
-/// what storing the words costs, nothing where they are constants. Setters return the changed command and change
-/// nothing else.
+/// A command is the dwords of its entry without the command identifier and the data pointer: building one costs as much
+/// as storing the dwords, nothing for constants. Setters return a modified copy.
 
 #include <xio/config.hpp>
 #include <xio/vendors/nvme/layout.hpp>
@@ -22,7 +21,7 @@ namespace nvme {
 /// @addtogroup vendors_nvme
 /// @{
 
-/// Bits of command dword 12 of commands that name a range of blocks.
+/// Bits of command dword 12 of commands with a range of blocks.
 namespace cdw12 {
 /// @addtogroup vendors_nvme
 /// @{
@@ -38,7 +37,7 @@ constexpr uint32_t limited_retry = 1u << 31;
 /// @}
 }  // namespace cdw12
 
-/// Attributes of Dataset Management: what holds for all of its ranges.
+/// Attributes of Dataset Management; they apply to all ranges of a command.
 namespace dsm {
 /// @addtogroup vendors_nvme
 /// @{
@@ -48,7 +47,7 @@ constexpr uint32_t deallocate = 1u << 2;
 /// @}
 }  // namespace dsm
 
-/// Hints about a read or write: bits 7:0 of command dword 13, to be combined.
+/// Hints for a read or write: bits 7:0 of command dword 13; may be combined.
 namespace hint {
 /// @addtogroup vendors_nvme
 /// @{
@@ -68,20 +67,20 @@ constexpr uint32_t incompressible = 1u << 7;
 /// @}
 }  // namespace hint
 
-/// What CommandWords::data holds where that is not a number of bytes.
+/// Special values of CommandWords::data.
 namespace data_size {
 /// @addtogroup vendors_nvme
 /// @{
-constexpr uint32_t largest = 1u << 31;       ///< most bytes that PRPs and SGLs are built for
-constexpr uint32_t of_blocks = 0xfffffffd;   ///< its logical blocks, whatever their size
-constexpr uint32_t impossible = 0xfffffffe;  ///< a builder was given what the entry cannot express
-constexpr uint32_t unknown = 0xffffffff;     ///< nobody has told: see CommandSetters::moves()
+constexpr uint32_t largest = 1u << 31;       ///< most bytes supported by the PRP and SGL builders
+constexpr uint32_t of_blocks = 0xfffffffd;   ///< the size of the command's logical blocks
+constexpr uint32_t impossible = 0xfffffffe;  ///< the arguments of a builder cannot be encoded
+constexpr uint32_t unknown = 0xffffffff;     ///< unknown: see CommandSetters::moves()
 /// @}
 }  // namespace data_size
 
 /// The words of a command, in the order of its entry.
 struct CommandWords {
-  uint32_t cdw0 = 0;  ///< opcode 7:0, fused operation 9:8; the command identifier and PSDT come with encode()
+  uint32_t cdw0 = 0;  ///< opcode 7:0, fused operation 9:8; encode() adds the command identifier and PSDT
   uint32_t namespace_id = 0;
   uint32_t cdw2 = 0;
   uint32_t cdw3 = 0;
@@ -98,16 +97,16 @@ struct CommandWords {
   XIO_HOST_DEVICE constexpr uint8_t opcode() const { return static_cast<uint8_t>(cdw0); }
   /// First logical block.
   XIO_HOST_DEVICE constexpr uint64_t lba() const { return uint64_t{cdw11} << 32 | cdw10; }
-  /// Number of logical blocks, of commands that name a range.
+  /// Number of logical blocks of a command with a range of blocks.
   XIO_HOST_DEVICE constexpr uint32_t blocks() const { return last_block + 1; }
 };
 
-/// The setters, for whatever type carries the words of a command.
+/// Setters of a type that holds the words of a command.
 template <class Derived>
 struct CommandSetters : CommandWords {
-  /// Namespace, where it is not the queue's own. Nobody looks at its format: it has blocks of the queue's size, and no
-  /// metadata that the command does not name. How much data that is the queue does not know: moves() tells it, or a
-  /// data pointer where it lies.
+  /// Namespace, if it is not the queue's own. Its format is not checked: it must have the queue's block size, and no
+  /// metadata but the command's. The queue does not know the data size then: set it with moves(), or submit with a data
+  /// pointer.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived nsid(uint32_t value) const {
     Derived changed = self();
     changed.namespace_id = value;
@@ -115,17 +114,17 @@ struct CommandSetters : CommandWords {
   }
   /// The data is on the medium, or read from it, before the command completes.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived force_unit_access() const { return flags(cdw12::force_unit_access); }
-  /// The device makes little effort to recover; the caller has another copy.
+  /// The device limits its error recovery; for callers that have another copy.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived limited_retry() const { return flags(cdw12::limited_retry); }
-  /// Protection information is inserted (write) or stripped (read) by the device: PRACT.
+  /// The device inserts (write) or strips (read) protection information: PRACT.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived protection_action() const { return flags(cdw12::protection_action); }
-  /// Which parts of the protection information the device checks: cdw12::check_guard and others, combined.
+  /// Parts of the protection information that the device checks: cdw12::check_guard and others, combined.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived protection_check(uint32_t parts) const { return flags(parts); }
-  /// Storage tag of the protection information is checked: STC.
+  /// The device checks the storage tag of the protection information: STC.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived storage_tag_check() const { return flags(cdw12::storage_tag_check); }
   /// Write Zeroes: the device may deallocate the blocks.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived deallocate() const { return flags(cdw12::deallocate); }
-  /// Zone Append: the device adapts the reference tags to where the data ends up.
+  /// Zone Append: the device remaps the reference tags to the blocks written.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived remap_reference_tag() const {
     return flags(cdw12::remap_reference_tag);
   }
@@ -141,26 +140,26 @@ struct CommandSetters : CommandWords {
     changed.cdw13 = (changed.cdw13 & ~0xffu) | (value & 0xff);
     return changed;
   }
-  /// Directive of a write: type 4 bits (1: streams, 2: data placement), and its specific value, 16 bits.
+  /// Directive of a write: 4-bit type (1: streams, 2: data placement) and its 16-bit specific value.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived directive(uint32_t type, uint32_t specific) const {
     Derived changed = self();
     changed.cdw12 = (changed.cdw12 & ~(0xfu << 20)) | (type & 0xf) << 20;
     changed.cdw13 = (changed.cdw13 & 0xffffu) | specific << 16;
     return changed;
   }
-  /// Initial reference tag (expected, of reads) of the first block.
+  /// Initial reference tag (reads: expected) of the first block.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived reference_tag(uint32_t value) const {
     Derived changed = self();
     changed.cdw14 = value;
     return changed;
   }
-  /// Application tag and the mask of its bits that are checked, 16 bits each.
+  /// Application tag and the mask of its checked bits, 16 bits each.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived application_tag(uint32_t tag, uint32_t mask) const {
     Derived changed = self();
     changed.cdw15 = mask << 16 | (tag & 0xffff);
     return changed;
   }
-  /// Bus address of the metadata, where it is not part of the blocks. Pieces of a split command do not advance it.
+  /// Bus address of the metadata, if it is not part of the blocks. Pieces of a split command do not advance it.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived metadata(uint64_t bus) const {
     Derived changed = self();
     changed.mptr = bus;
@@ -186,23 +185,24 @@ struct CommandSetters : CommandWords {
     changed.last_block = blocks - 1;
     return changed;
   }
-  /// The part of this command that starts `first` blocks in. With protection information the reference tag counts
-  /// blocks, as types 1 and 2 want it.
+  /// Part of this command from its block `first` on. With protection information the reference tag advances by block,
+  /// as types 1 and 2 require.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived piece(uint64_t first, uint32_t blocks) const {
     Derived changed = range(lba() + first, blocks);
     constexpr uint32_t protection = cdw12::protection_action | cdw12::check_reference_tag;
     if ((changed.cdw12 & protection) != 0) changed.cdw14 += static_cast<uint32_t>(first);
     return changed;
   }
-  /// How many bytes of data the device moves, up to data_size::largest; 0: none. For commands of which the library does
-  /// not know it. It finds the data's memory by this number alone: a device that moves more goes astray.
+  /// Bytes of data that the device moves, up to data_size::largest; 0: none. For commands whose data size the library
+  /// does not know. The data pointer covers this size only: a device that moves more accesses other memory.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived moves(uint32_t bytes) const {
     Derived changed = self();
     changed.data = bytes;
     return changed;
   }
-  /// Command dword 2, 3 or 10 to 15 as it stands; for what has no setter. Other numbers change nothing. After dwords 10
-  /// to 13, which may hold a length, moves() must follow, unless the command is submitted with a data pointer or none.
+  /// Raw command dword 2, 3 or 10 to 15, for fields without a setter. Other numbers have no effect. Dwords 10 to 13 may
+  /// hold a length: call moves() after setting one, unless the command is submitted with a data pointer or without
+  /// data.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived dword(uint32_t number, uint32_t value) const {
     Derived changed = self();
     if (number >= 10 && number <= 13) changed.data = data_size::unknown;
@@ -227,14 +227,14 @@ struct CommandSetters : CommandWords {
 /// A command without its data pointer. Trivially copyable.
 struct Command : CommandSetters<Command> {};
 
-/// Where the data of a command lies, as xio/vendors/nvme/prp.hpp and sgl.hpp compute it.
+/// Data pointer of a command, as computed by xio/vendors/nvme/prp.hpp and sgl.hpp.
 struct DataPointer {
   uint64_t prp1 = 0;  ///< PRP entry 1, or the first 8 bytes of an SGL descriptor
   uint64_t prp2 = 0;  ///< PRP entry 2 or list, or the last 8 bytes of an SGL descriptor
   bool sgl = false;
 };
 
-/// The entry of a command. Its blocks are 1 to 65536 (the submission path refuses others before it gets here), and
+/// Encodes the entry of a command. The number of blocks is 1 to 65536 (the submission path rejects others beforehand);
 /// `cid` has 16 bits.
 XIO_DEVICE constexpr Sqe encode(const CommandWords& command, uint32_t cid, const DataPointer& data = {}) {
   Sqe entry{};
@@ -255,7 +255,7 @@ XIO_DEVICE constexpr Sqe encode(const CommandWords& command, uint32_t cid, const
 }
 
 namespace detail {
-/// What a command moves of which nothing but the opcode and a range of blocks is set.
+/// CommandWords::data of a command that consists of an opcode and a range of blocks.
 XIO_DEVICE constexpr uint32_t data_of(Opcode opcode) {
   switch (opcode) {
     case Opcode::read:
@@ -269,13 +269,13 @@ XIO_DEVICE constexpr uint32_t data_of(Opcode opcode) {
     default: return data_size::unknown;
   }
 }
-/// What a command moves whose data is `count` structures, 1 to 256.
+/// CommandWords::data of a command whose data is `count` structures, 1 to 256.
 XIO_DEVICE constexpr uint32_t data_of_ranges(uint32_t count, uint32_t bytes_each) {
   return count - 1 < 256 ? count * bytes_each : data_size::impossible;
 }
 }  // namespace detail
 
-/// Any command of an I/O queue; its words are set by range() and dword(), what it moves by moves().
+/// Any command of an I/O queue; set its words with range() and dword(), and its data size with moves().
 XIO_DEVICE constexpr Command command(Opcode opcode) {
   Command result;
   result.cdw0 = static_cast<uint32_t>(opcode);
@@ -309,26 +309,26 @@ XIO_DEVICE constexpr Command write_zeroes(uint64_t lba, uint32_t blocks) {
 XIO_DEVICE constexpr Command verify(uint64_t lba, uint32_t blocks) {
   return detail::block_command(Opcode::verify, lba, blocks);
 }
-/// Marks blocks so that reading them fails; for tests of error paths.
+/// Marks blocks as invalid, so that reading them fails; for tests of error paths.
 XIO_DEVICE constexpr Command write_uncorrectable(uint64_t lba, uint32_t blocks) {
   return detail::block_command(Opcode::write_uncorrectable, lba, blocks);
 }
-/// Writes at the write pointer of the zone that starts at `zone_lba`; the completion's dw0 and dw1 hold the address
-/// used.
+/// Writes at the write pointer of the zone that starts at `zone_lba`; the completion's dw0 and dw1 hold the LBA that
+/// was written.
 XIO_DEVICE constexpr Command zone_append(uint64_t zone_lba, uint32_t blocks) {
   return detail::block_command(Opcode::zone_append, zone_lba, blocks);
 }
-/// Makes everything that completed before it non-volatile.
+/// Makes data of all previously completed writes non-volatile.
 XIO_DEVICE constexpr Command flush() { return command(Opcode::flush); }
 
-/// Attributes of namespace dsm for 1 to 256 ranges; the data is an array of DsmRange.
+/// Applies attributes (namespace dsm) to 1 to 256 ranges; the data is an array of DsmRange.
 XIO_DEVICE constexpr Command dataset_management(uint32_t ranges, uint32_t attributes) {
   return command(Opcode::dataset_management)
       .dword(10, ranges - 1)
       .dword(11, attributes)
       .moves(detail::data_of_ranges(ranges, sizeof(DsmRange)));
 }
-/// Gives the blocks of 1 to 256 ranges back; the data is an array of DsmRange.
+/// Deallocates the blocks of 1 to 256 ranges; the data is an array of DsmRange.
 XIO_DEVICE constexpr Command deallocate(uint32_t ranges) { return dataset_management(ranges, dsm::deallocate); }
 
 /// @}

@@ -3,8 +3,8 @@
 
 /// @file
 /// @brief Commands of the admin queue (NVM Express Base Specification 2.0, section 5). The address of a queue or of the
-/// data goes into the data pointer of encode(); admin queues take PRPs only. What a builder says of the data
-/// (CommandWords::data) does not count the rings and doorbell pages that a command only names.
+/// data is passed to encode() as data pointer; admin queues accept PRPs only. CommandWords::data does not include rings
+/// and doorbell pages, which a command only points to.
 
 #include <xio/config.hpp>
 #include <xio/vendors/nvme/encode.hpp>
@@ -17,18 +17,18 @@ namespace nvme {
 /// @addtogroup vendors_nvme
 /// @{
 
-/// Any command of the admin queue; its words are set by dword(), what it moves by moves().
+/// Any command of the admin queue; set its words with dword(), and its data size with moves().
 XIO_DEVICE constexpr Command command(AdminOpcode opcode) {
   Command result;
   result.cdw0 = static_cast<uint32_t>(opcode);
   return result;
 }
 
-/// What create_io_cq needs. PRP 1 is the ring where it is contiguous, otherwise a list of its pages.
+/// Parameters of create_io_cq. PRP 1 is the ring if it is contiguous, otherwise a list of its pages.
 struct CompletionQueueRequest {
   uint32_t qid = 0;         ///< 1 to 65535
   uint32_t entries = 0;     ///< 2 to 65536
-  bool contiguous = true;   ///< PC; must be set where CAP.CQR is
+  bool contiguous = true;   ///< PC; must be set if CAP.CQR is
   bool interrupts = false;  ///< IEN; false: the queue is polled
   uint32_t vector = 0;      ///< interrupt vector
 };
@@ -41,12 +41,12 @@ XIO_DEVICE constexpr Command create_io_cq(const CompletionQueueRequest& queue) {
       .moves(0);
 }
 
-/// What create_io_sq needs. PRP 1 is the ring where it is contiguous, otherwise a list of its pages.
+/// Parameters of create_io_sq. PRP 1 is the ring if it is contiguous, otherwise a list of its pages.
 struct SubmissionQueueRequest {
   uint32_t qid = 0;        ///< 1 to 65535
   uint32_t entries = 0;    ///< 2 to 65536
-  uint32_t cqid = 0;       ///< completion queue; exists already
-  bool contiguous = true;  ///< PC; must be set where CAP.CQR is
+  uint32_t cqid = 0;       ///< existing completion queue
+  bool contiguous = true;  ///< PC; must be set if CAP.CQR is
   uint32_t priority = 0;   ///< 0 urgent to 3 low, with weighted round robin
   uint32_t nvm_set = 0;    ///< 0: none
 };
@@ -59,7 +59,7 @@ XIO_DEVICE constexpr Command create_io_sq(const SubmissionQueueRequest& queue) {
       .moves(0);
 }
 
-/// Deletes a submission queue; its commands in flight are aborted. Before its completion queue.
+/// Deletes a submission queue; its commands in flight are aborted. Must precede the deletion of its completion queue.
 XIO_DEVICE constexpr Command delete_io_sq(uint32_t qid) {
   return command(AdminOpcode::delete_io_sq).dword(10, qid).moves(0);
 }
@@ -67,7 +67,7 @@ XIO_DEVICE constexpr Command delete_io_cq(uint32_t qid) {
   return command(AdminOpcode::delete_io_cq).dword(10, qid).moves(0);
 }
 
-/// What identify needs.
+/// Parameters of identify.
 struct IdentifyRequest {
   Cns cns = Cns::controller;
   uint32_t nsid = 0;
@@ -90,13 +90,13 @@ XIO_DEVICE constexpr Command identify_controller() { return identify(IdentifyReq
 XIO_DEVICE constexpr Command identify_namespace(uint32_t nsid) {
   return identify(IdentifyRequest{Cns::namespace_data, nsid});
 }
-/// Identifiers of active namespaces that are larger than `above`, at most 1024.
+/// Fetches the identifiers of active namespaces larger than `above`, at most 1024.
 XIO_DEVICE constexpr Command identify_active_namespaces(uint32_t above = 0) {
   return identify(IdentifyRequest{Cns::active_namespaces, above});
 }
 
 namespace detail {
-/// Bytes of the data structure of a feature; 0: it is all in dwords.
+/// Size of a feature's data structure in bytes; 0: the feature is held in dwords only.
 XIO_DEVICE constexpr uint32_t feature_data(FeatureId feature) {
   switch (feature) {
     case FeatureId::lba_range_type: return 4096;
@@ -114,7 +114,7 @@ XIO_DEVICE constexpr uint32_t feature_data(FeatureId feature) {
 }
 }  // namespace detail
 
-/// Sets a feature to `value` (command dword 11); `save` keeps it over a power cycle.
+/// Sets a feature to `value` (command dword 11); `save` makes it persistent across power cycles.
 XIO_DEVICE constexpr Command set_features(FeatureId feature, uint32_t value, bool save = false) {
   const bool extended_identifier = feature == FeatureId::host_identifier && (value & 1) != 0;
   return command(AdminOpcode::set_features)
@@ -122,7 +122,7 @@ XIO_DEVICE constexpr Command set_features(FeatureId feature, uint32_t value, boo
       .dword(11, value)
       .moves(extended_identifier ? 16 : detail::feature_data(feature));
 }
-/// Reads a feature; most come back in dw0 of the completion.
+/// Reads a feature; most are returned in dw0 of the completion.
 XIO_DEVICE constexpr Command get_features(FeatureId feature, FeatureSelect select = FeatureSelect::current) {
   uint32_t data = feature == FeatureId::host_memory_buffer ? 4096 : detail::feature_data(feature);
   if (select == FeatureSelect::capabilities) data = 0;
@@ -130,18 +130,18 @@ XIO_DEVICE constexpr Command get_features(FeatureId feature, FeatureSelect selec
       .dword(10, static_cast<uint32_t>(select) << 8 | static_cast<uint32_t>(feature))
       .moves(data);
 }
-/// Asks for numbers of I/O queues, 1 to 65535 each; the completion's dw0 says what was granted, less one, in the same
-/// form.
+/// Requests numbers of I/O queues, 1 to 65535 each; the completion's dw0 holds the granted numbers, less one, in the
+/// same format.
 XIO_DEVICE constexpr Command set_number_of_queues(uint32_t submission, uint32_t completion) {
   return set_features(FeatureId::number_of_queues, (completion - 1) << 16 | ((submission - 1) & 0xffff));
 }
 
-/// What get_log_page needs.
+/// Parameters of get_log_page.
 struct LogPageRequest {
   LogId log = LogId::error_information;
   uint32_t bytes = 0;                ///< a multiple of 4, at least 4
   uint64_t offset = 0;               ///< bytes, a multiple of 4
-  uint32_t nsid = all_namespaces;    ///< all_namespaces: of the controller
+  uint32_t nsid = all_namespaces;    ///< all_namespaces: the controller's log page
   uint32_t specific = 0;             ///< LSP, 7 bits
   uint32_t specific_identifier = 0;  ///< LSI, 16 bits
   bool retain_event = false;         ///< RAE: the asynchronous event stays pending
@@ -164,16 +164,16 @@ XIO_DEVICE constexpr Command get_log_page(const LogPageRequest& request) {
       .moves(detail::data_of_dwords(request.bytes));
 }
 
-/// Asks the device to abort command `cid` of submission queue `sqid`; bit 0 of the completion's dw0 is set where it did
-/// not.
+/// Asks the device to abort command `cid` of submission queue `sqid`; bit 0 of the completion's dw0 is set if it was
+/// not aborted.
 XIO_DEVICE constexpr Command abort(uint32_t sqid, uint32_t cid) {
   return command(AdminOpcode::abort).dword(10, cid << 16 | (sqid & 0xffff)).moves(0);
 }
-/// Completes when an event happens.
+/// Completes when an asynchronous event occurs.
 XIO_DEVICE constexpr Command async_event_request() { return command(AdminOpcode::async_event_request).moves(0); }
 XIO_DEVICE constexpr Command keep_alive() { return command(AdminOpcode::keep_alive).moves(0); }
 
-/// Switches shadow doorbells on: PRP 1 of the data pointer is the page of shadow doorbells, PRP 2 that of EventIdx.
+/// Enables shadow doorbells: PRP 1 of the data pointer is the page of shadow doorbells, PRP 2 the EventIdx page.
 XIO_DEVICE constexpr Command doorbell_buffer_config() { return command(AdminOpcode::doorbell_buffer_config).moves(0); }
 
 /// @}

@@ -16,7 +16,7 @@ namespace nvme {
 /// @{
 
 namespace detail {
-/// Bytes of a source range of Copy, by descriptor format: with 8 bytes of tags, or with 16.
+/// CommandWords::data of a Copy of `ranges` source ranges; by format, their descriptors have 8 or 16 bytes of tags.
 XIO_DEVICE constexpr uint32_t copy_data(uint32_t ranges, uint32_t format) {
   if (format > 15) return data_size::impossible;
   return format > 3 ? data_size::unknown : data_of_ranges(ranges, format % 2 == 0 ? 32 : 40);
@@ -32,7 +32,7 @@ XIO_DEVICE constexpr Command copy(uint64_t lba, uint32_t ranges, uint32_t format
       .moves(detail::copy_data(ranges, format));
 }
 
-/// What zone_management_send needs.
+/// Parameters of zone_management_send.
 struct ZoneSendRequest {
   ZoneSendAction action = ZoneSendAction::reset;
   uint64_t zone_lba = 0;   ///< first block of the zone
@@ -40,8 +40,8 @@ struct ZoneSendRequest {
   bool option = false;     ///< ZSASO: with open, a random write area is allocated
 };
 
-/// The data of set_descriptor_extension has as many bytes as the namespace says: moves() tells them. Other actions have
-/// none.
+/// Zone Management Send. The data of set_descriptor_extension has the size that the namespace reports: set it with
+/// moves(). Other actions have no data.
 XIO_DEVICE constexpr Command zone_management_send(const ZoneSendRequest& request) {
   return command(Opcode::zone_management_send)
       .range(request.zone_lba, 1)
@@ -50,13 +50,13 @@ XIO_DEVICE constexpr Command zone_management_send(const ZoneSendRequest& request
       .moves(request.action == ZoneSendAction::set_descriptor_extension ? data_size::unknown : 0);
 }
 
-/// What zone_management_receive needs.
+/// Parameters of zone_management_receive.
 struct ZoneReceiveRequest {
   ZoneReceiveAction action = ZoneReceiveAction::report;
   uint64_t zone_lba = 0;  ///< first block of the first zone
-  uint32_t bytes = 0;     ///< room for the report, a multiple of 4, at least 4
-  uint32_t state = 0;     ///< ZRASF: 0 all zones, otherwise only those of one state
-  bool partial = false;   ///< the report counts the zones that it holds, not all that match
+  uint32_t bytes = 0;     ///< size of the report buffer, a multiple of 4, at least 4
+  uint32_t state = 0;     ///< ZRASF: 0 all zones, otherwise only zones in one state
+  bool partial = false;   ///< the report counts the zones it contains, not all matching zones
 };
 
 XIO_DEVICE constexpr Command zone_management_receive(const ZoneReceiveRequest& request) {
@@ -99,8 +99,8 @@ XIO_DEVICE constexpr Command reservation_report(uint32_t bytes, bool extended = 
       .moves(detail::data_of_dwords(bytes));
 }
 
-/// Fetches `bytes` of I/O management data, a multiple of 4, at least 4: operation 8 bits (1: reclaim unit handle
-/// status), and its specific value.
+/// Fetches `bytes` of I/O management data, a multiple of 4, at least 4: 8-bit operation (1: reclaim unit handle status)
+/// and its specific value.
 XIO_DEVICE constexpr Command io_management_receive(uint32_t operation, uint32_t specific, uint32_t bytes) {
   return command(Opcode::io_management_receive)
       .dword(10, specific << 16 | (operation & 0xff))
@@ -108,8 +108,8 @@ XIO_DEVICE constexpr Command io_management_receive(uint32_t operation, uint32_t 
       .moves(detail::data_of_dwords(bytes));
 }
 
-/// I/O management: operation 8 bits (1: reclaim unit handle update), and its specific value (number of handles - 1).
-/// The data of operation 1 is an array of 16-bit placement identifiers.
+/// I/O management: 8-bit operation (1: reclaim unit handle update) and its specific value (number of handles - 1). The
+/// data of operation 1 is an array of 16-bit placement identifiers.
 XIO_DEVICE constexpr Command io_management_send(uint32_t operation, uint32_t specific) {
   operation &= 0xff;
   return command(Opcode::io_management_send)

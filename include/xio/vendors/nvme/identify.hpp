@@ -5,7 +5,7 @@
 /// @brief Identify data: views over the 4096 bytes that a controller returned (NVM Express Base Specification 2.0,
 /// figures 275 and 280; NVM Command Set 1.0, figures 97 and 98).
 ///
-/// A view holds a pointer and reads single fields, so that the buffer needs no alignment and is never copied.
+/// A view holds a pointer and reads single fields: the buffer needs no alignment and is never copied.
 
 #include <xio/config.hpp>
 
@@ -25,7 +25,7 @@ XIO_DEVICE constexpr uint64_t load_le(const uint8_t* from, uint32_t bytes) {
   return value;
 }
 
-/// ASCII field of fixed width, without the blanks and zeros that fill it up; not terminated.
+/// ASCII field of fixed width, without its padding of blanks and zeros; not terminated.
 struct Text {
   const uint8_t* data;
   uint32_t bytes;
@@ -80,8 +80,8 @@ struct IdentifyController {
   XIO_HOST_DEVICE constexpr Text subnqn() const { return trimmed(page + 768, 256); }
 };
 
-/// Identify Controller of the NVM command set (CNS 06h, CSI 00h): limits of its commands. Those in units are powers of
-/// two of the smallest memory page (CAP.MPSMIN), as MDTS; 0 is no limit.
+/// Identify Controller of the NVM command set (CNS 06h, CSI 00h): limits of its commands. A limit n in units is 2^n
+/// smallest memory pages (CAP.MPSMIN), as MDTS; 0: no limit.
 struct IdentifyControllerNvm {
   const uint8_t* page;
 
@@ -199,7 +199,7 @@ struct IdentifyNamespace {
   XIO_HOST_DEVICE constexpr uint32_t format_index() const {
     return (flbas() & 0xfu) | (nlbaf() > 15 ? (flbas() >> 5 & 3u) << 4 : 0u);
   }
-  /// Metadata travels at the end of each block rather than in its own buffer.
+  /// Whether metadata is transferred at the end of each block rather than in a separate buffer.
   XIO_HOST_DEVICE constexpr bool extended_blocks() const { return flbas() >> 4 & 1; }
   XIO_HOST_DEVICE constexpr LbaFormat format(uint32_t index) const { return LbaFormat{get32(128 + 4 * index)}; }
   XIO_HOST_DEVICE constexpr LbaFormat format() const { return format(format_index()); }

@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// @brief What lies in memory: queue entries and data structures (NVM Express Base Specification 2.0, figures 87, 90,
-/// 94 to 101; NVM Command Set 1.0, figures 32 and 45).
+/// @brief Memory layout of queue entries and data structures (NVM Express Base Specification 2.0, figures 87, 90, 94 to
+/// 101; NVM Command Set 1.0, figures 32 and 45).
 ///
-/// Everything is little-endian. Fields are whole naturally aligned words, so that no access is ever split.
+/// Everything is little-endian. Fields are whole naturally aligned words, so no access is split.
 
 #include <xio/config.hpp>
 
@@ -49,15 +49,15 @@ static_assert(sizeof(Cqe) == 16, "a CQE has 16 bytes");
 static_assert(XIO_OFFSETOF(Cqe, sqhd) == 8 && XIO_OFFSETOF(Cqe, cid) == 12 && XIO_OFFSETOF(Cqe, status) == 14,
               "offsets as in the specification");
 
-/// Which form the data pointer of a command has: bits 15:14 of command dword 0.
+/// Format of a command's data pointer: bits 15:14 of command dword 0.
 constexpr uint32_t psdt_prp = 0u << 14;  ///< PRP entries
-constexpr uint32_t psdt_sgl = 1u << 14;  ///< an SGL; metadata, where there is any, is one contiguous buffer
+constexpr uint32_t psdt_sgl = 1u << 14;  ///< an SGL; metadata, if any, is one contiguous buffer
 
-/// Fused operation: bits 9:8 of command dword 0. The two commands lie next to each other, under one doorbell.
+/// Fused operation: bits 9:8 of command dword 0. The two commands are adjacent entries, announced by one doorbell.
 constexpr uint32_t fused_first_bit = 1u << 8;
 constexpr uint32_t fused_second_bit = 2u << 8;
 
-/// What an SGL descriptor describes: bits 7:4 of its last byte.
+/// Type of an SGL descriptor: bits 7:4 of its last byte.
 enum class SglType : uint8_t {
   data_block = 0x0,
   bit_bucket = 0x1,
@@ -110,7 +110,7 @@ static_assert(XIO_OFFSETOF(CopyRange, lba) == 8 && XIO_OFFSETOF(CopyRange, last_
                   XIO_OFFSETOF(CopyRange, reference_tag) == 24 && XIO_OFFSETOF(CopyRange, tags) == 28,
               "offsets as in the specification");
 
-/// Namespace identifier that stands for all namespaces, where a command allows it.
+/// Namespace identifier that denotes all namespaces, for commands that allow it.
 constexpr uint32_t all_namespaces = 0xffffffff;
 
 /// @}

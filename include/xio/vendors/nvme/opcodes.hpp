@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Numbers that name commands of an I/O queue (NVM Express Base Specification 2.0, figure 390; NVM Command
-/// Set 1.0; Zoned Namespace Command Set 1.1). Those of the admin queue: opcodes_admin.hpp.
+/// @brief Opcodes and actions of I/O commands (NVM Express Base Specification 2.0, figure 390; NVM Command Set 1.0;
+/// Zoned Namespace Command Set 1.1). Admin commands: opcodes_admin.hpp.
 
 #include <xio/config.hpp>
 

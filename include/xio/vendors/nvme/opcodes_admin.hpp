@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Numbers that name things of the admin queue: commands, features, log pages, identify structures, command sets
-/// (NVM Express Base Specification 2.0, figures 138, 201, 273 and 317).
+/// @brief Identifiers used by the admin queue: opcodes, features, log pages, identify structures, command sets (NVM
+/// Express Base Specification 2.0, figures 138, 201, 273 and 317).
 
 #include <xio/config.hpp>
 
@@ -84,7 +84,7 @@ enum class FeatureId : uint8_t {
   namespace_write_protection = 0x84,
 };
 
-/// Which value of a feature Get Features returns.
+/// Value of a feature that Get Features returns.
 enum class FeatureSelect : uint8_t { current = 0, default_value = 1, saved = 2, capabilities = 3 };
 
 /// Log page identifiers of Get Log Page.
@@ -120,7 +120,7 @@ enum class LogId : uint8_t {
   changed_zones = 0xbf,
 };
 
-/// Controller or namespace structure of Identify (CNS).
+/// Structure that Identify returns (CNS).
 enum class Cns : uint8_t {
   namespace_data = 0x00,
   controller = 0x01,

@@ -2,17 +2,17 @@
 #pragma once
 
 /// @file
-/// @brief Page sources: where the bytes of a buffer lie for the controller. PRP and SGL builders take any of them.
+/// @brief Page sources: the bus addresses of a buffer, as input to the PRP and SGL builders.
 ///
 /// A page source is a trivially copyable type with
 ///
-/// | member                                                | meaning |
-/// |-------------------------------------------------------|--------------------------------------------------------------|
-/// | `uint64_t bus(uint64_t offset) const`                 | bus address of byte `offset` of the buffer; required | |
-/// `uint64_t run(uint64_t offset, uint64_t want) const`  | bytes that lie contiguous from there; exact below `want` |
+/// | member                                               | meaning                                              |
+/// |------------------------------------------------------|------------------------------------------------------|
+/// | `uint64_t bus(uint64_t offset) const`                | bus address of byte `offset` of the buffer; required |
+/// | `uint64_t run(uint64_t offset, uint64_t want) const` | contiguous bytes from there on; exact below `want`   |
 ///
-/// Without `run`, the source promises that each of the controller's memory pages lies in one piece and aligned, and
-/// lists are built unchecked. With `run`, the builders check what they are given.
+/// A source without `run` guarantees that each of the controller's memory pages is contiguous and aligned; lists are
+/// built unchecked. With `run`, the builders check contiguity and alignment.
 
 #include <xio/config.hpp>
 
@@ -29,11 +29,11 @@ struct ContiguousPages {
   XIO_HOST_DEVICE constexpr uint64_t bus(uint64_t offset) const { return base + offset; }
 };
 
-/// A map of equal pages, each aligned to its size and no smaller than the controller's. Unchecked.
+/// Pages of equal size, each aligned to its size and no smaller than the controller's. Unchecked.
 struct PageArray {
   const uint64_t* pages;      ///< bus address of each page
-  uint32_t page_shift;        ///< log2 of the page size in bytes; at least that of the controller
-  uint64_t first_offset = 0;  ///< where in the first page the buffer starts, bytes
+  uint32_t page_shift;        ///< log2 of the page size in bytes; at least the controller's page size
+  uint64_t first_offset = 0;  ///< start of the buffer in the first page, bytes
 
   XIO_HOST_DEVICE constexpr uint64_t bus(uint64_t offset) const {
     const uint64_t at = first_offset + offset;
@@ -47,12 +47,12 @@ struct Segment {
   uint64_t bytes;
 };
 
-/// Any pieces of memory, one after the other. Looking one up takes time proportional to its number.
+/// A sequence of memory segments. A lookup takes time proportional to the segment's position in the list.
 struct SegmentList {
   const Segment* segments;
   uint32_t count;
 
-  /// 0 beyond the end.
+  /// Bus address of byte `offset` of the buffer; 0 beyond the end.
   XIO_HOST_DEVICE constexpr uint64_t bus(uint64_t offset) const {
     for (uint32_t i = 0; i < count; ++i) {
       if (offset < segments[i].bytes) return segments[i].bus + offset;
@@ -61,7 +61,7 @@ struct SegmentList {
     return 0;
   }
 
-  /// Pieces that touch on the bus count as one.
+  /// Contiguous bytes from `offset` on; segments that are adjacent on the bus count as one.
   XIO_HOST_DEVICE constexpr uint64_t run(uint64_t offset, uint64_t want) const {
     uint32_t i = 0;
     while (i < count && offset >= segments[i].bytes) offset -= segments[i++].bytes;
@@ -95,7 +95,7 @@ struct HasSeldom<List, typename MakeVoid<decltype(List::seldom(true))>::type> {
   static constexpr bool value = true;
 };
 
-/// `condition`, or more: what List::seldom() makes of it, where there is one.
+/// List::seldom(condition) if List has it, otherwise `condition`.
 template <class List>
 XIO_DEVICE_INLINE constexpr bool seldom(bool condition) {
   if constexpr (HasSeldom<List>::value) {
@@ -116,15 +116,15 @@ struct HasRun<Source, typename MakeVoid<decltype(declared<Source>().run(0, 0))>:
 
 }  // namespace detail
 
-/// Plain memory for a PRP or SGL list: contiguous on the bus, 8-byte aligned, in reach of the device that builds it.
+/// Plain memory for a PRP or SGL list: contiguous on the bus, 8-byte aligned, accessible to the device that builds it.
 ///
-/// The builders take any type with these members; one whose `put` stores write-through serves where the cache is not
-/// written back before the doorbell. A static `bool seldom(bool)` in it is asked before a branch that few lanes take:
-/// arch::seldom() lets a wave pass by it.
+/// The builders accept any type with these members; if the cache is not written back before the doorbell, `put` must
+/// store write-through. An optional static `bool seldom(bool)` is evaluated before a branch that few lanes take: with
+/// arch::seldom() a wave skips the branch.
 struct ListMemory {
   uint64_t* words = nullptr;
   uint64_t bus = 0;    ///< bus address of `words`
-  uint32_t bytes = 0;  ///< room
+  uint32_t bytes = 0;  ///< size
 
   XIO_HOST_DEVICE constexpr void put(uint32_t index, uint64_t value) const { words[index] = value; }
 };

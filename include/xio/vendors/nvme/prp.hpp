@@ -5,9 +5,9 @@
 /// @brief Physical region pages: the data pointer of a command, and its list (NVM Express Base Specification 2.0,
 /// section 4.1.1).
 ///
-/// Entry 1 points anywhere, dword aligned; every later one to the start of a memory page. Data in one page needs entry
-/// 1 alone, in two pages entry 2 is the second page, in more entry 2 points to a list. Where a list reaches the end of
-/// a page of its own with more to say, the last entry of that page points to the next list page.
+/// Entry 1 points to any dword-aligned address, every later entry to the start of a memory page. Data in one page needs
+/// only entry 1; for two pages, entry 2 is the second page; for more, entry 2 points to a list. If a list does not end
+/// within its memory page, the last entry of that page points to the next list page.
 
 #include <xio/device/core/status.hpp>
 #include <xio/vendors/nvme/encode.hpp>
@@ -19,7 +19,7 @@ namespace nvme {
 /// @addtogroup vendors_nvme
 /// @{
 
-/// In place of list memory: there is none.
+/// Placeholder for absent list memory.
 struct NoList {
   static constexpr uint64_t bus = 0;
   static constexpr uint32_t bytes = 0;
@@ -31,7 +31,7 @@ constexpr uint32_t prp_alignment = 4;
 
 namespace detail {
 
-/// Qwords of a list of `entries` addresses whose first page has room for `room`, chain pointers included.
+/// Qwords of a list of `entries` addresses, including chain pointers, if its first page holds `room` of them.
 XIO_DEVICE constexpr uint32_t list_words(uint32_t entries, uint32_t room, uint32_t words_per_page) {
   uint32_t words = 0;
   while (entries > room) {
@@ -42,11 +42,11 @@ XIO_DEVICE constexpr uint32_t list_words(uint32_t entries, uint32_t room, uint32
   return words + entries;
 }
 
-/// What the long path of build_prps knows by then.
+/// State that build_prps passes to its long path.
 struct PrpListPlan {
-  uint64_t offset;   ///< of the second page in the source
-  uint32_t left;     ///< bytes from there
-  uint32_t entries;  ///< pages from there
+  uint64_t offset;   ///< offset of the second page in the source
+  uint32_t left;     ///< bytes from there on
+  uint32_t entries;  ///< pages from there on
   uint32_t page_shift;
 };
 
@@ -87,12 +87,13 @@ XIO_DEVICE constexpr Status fill_prp_list(const Pages&, PrpListPlan, const NoLis
 
 }  // namespace detail
 
-/// Entries 1 and 2 for `bytes` bytes of `pages`, from byte `offset` on; beyond two pages, the list too.
+/// Builds PRP entries 1 and 2 for `bytes` bytes of `pages`, from byte `offset` on; for more than two pages, also the
+/// list.
 ///
 /// @param bytes       1 to 2^31
 /// @param page_shift  log2 of the controller's memory page size (CC.MPS), 12 to 27
-/// @param list        list memory of this command; not read where two pages suffice
-/// @param[out] data   set where the result is ok
+/// @param list        list memory of this command; not used if two pages suffice
+/// @param[out] data   set if the result is ok
 /// @return ok; misaligned: the data does not start at a multiple of 4, the list not at one of 8, or a piece of the
 ///         source starts or ends where its page does not; out_of_range: the list does not fit. List memory may be
 ///         written in every case.
@@ -104,7 +105,7 @@ XIO_DEVICE_INLINE constexpr Status build_prps(const Pages& pages, uint64_t offse
   const uint32_t in_page = static_cast<uint32_t>(first) & (page - 1);
   const uint32_t in_first = page - in_page;
   const uint32_t span = in_page + bytes;
-  // Not a return: a branch costs a wave more than the few instructions that follow.
+  // No early return: a branch costs a wave more than the few instructions that follow.
   const bool misaligned = (in_page & (prp_alignment - 1)) != 0;
   if constexpr (detail::HasRun<Pages>::value) {
     const uint32_t want = bytes < in_first ? bytes : in_first;
@@ -130,12 +131,12 @@ XIO_DEVICE_INLINE constexpr Status build_prps(const Pages& pages, uint64_t offse
   return misaligned ? Status::misaligned : Status::ok;
 }
 
-/// Bytes of list memory that suffice for every transfer of up to `bytes` bytes (at most 2^31), wherever it starts, in a
-/// list that starts `list_offset` bytes into a memory page; 0 where no list is ever needed. For the host.
+/// Bytes of list memory that suffice for every transfer of up to `bytes` bytes (at most 2^31), whatever its start, for
+/// a list that starts `list_offset` bytes into a memory page; 0 if no list is ever needed. For the host.
 XIO_DEVICE constexpr uint32_t needed_list_bytes(uint32_t bytes, uint32_t page_shift, uint64_t list_offset = 0) {
   const uint32_t page = 1u << page_shift;
   if (bytes == 0) return 0;
-  // The worst start is the last dword of a page.
+  // The worst case starts at the last dword of a page.
   const uint32_t pages = ((page - prp_alignment + bytes - 1) >> page_shift) + 1;
   if (pages <= 2) return 0;
   const uint32_t room = (page - (static_cast<uint32_t>(list_offset) & (page - 1))) >> 3;

@@ -2,11 +2,10 @@
 #pragma once
 
 /// @file
-/// @brief Ranges of Dataset Management within what the controller takes of one command.
+/// @brief Ranges of Dataset Management within the controller's limits per command.
 ///
-/// A submission checks their number; what they say lies in memory that it does not look at. These functions keep to
-/// the other limits (NVM Command Set Specification 1.0, section 3.2.3), which a QueueHandle has: dsm_ranges,
-/// dsm_range_blocks and dsm_blocks.
+/// A submission checks only the number of ranges, not their contents in memory. These functions apply the limits (NVM
+/// Command Set Specification 1.0, section 3.2.3) of a QueueHandle: dsm_ranges, dsm_range_blocks and dsm_blocks.
 
 #include <xio/config.hpp>
 #include <xio/device/core/status.hpp>
@@ -18,14 +17,14 @@ namespace nvme {
 /// @addtogroup vendors_nvme
 /// @{
 
-/// What cover_ranges() wrote.
+/// Result of cover_ranges().
 struct CoveredBlocks {
-  uint32_t ranges;  ///< for dataset_management() or deallocate()
-  uint64_t blocks;  ///< that they name; the rest of the extent is for further commands
+  uint32_t ranges;  ///< number of ranges, for dataset_management() or deallocate()
+  uint64_t blocks;  ///< blocks that they cover; the rest of the extent needs further commands
 };
 
-/// Writes ranges for as much of `blocks` logical blocks from `lba` as one command may name.
-/// @param room  most ranges; the queue's dsm_ranges may be fewer
+/// Writes ranges for as many of the `blocks` logical blocks from `lba` on as one command may cover.
+/// @param room  capacity of the array of ranges; the queue's dsm_ranges may be less
 template <class Handle>
 XIO_DEVICE constexpr CoveredBlocks cover_ranges(const Handle& queue, uint64_t lba, uint64_t blocks, DsmRange* ranges,
                                                 uint32_t room = dsm_max_ranges) {

@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// @brief Controller registers in BAR0 and the place of the doorbells (NVM Express Base Specification 2.0,
-/// section 3.1.3; NVMe over PCIe Transport Specification 1.0, section 3.1).
+/// @brief Controller registers in BAR0 and the offsets of the doorbells (NVM Express Base Specification 2.0, section
+/// 3.1.3; NVMe over PCIe Transport Specification 1.0, section 3.1).
 ///
-/// Each register is a struct around the value as it was read; the accessors carry the specification's field names.
-/// Registers that software composes have setters, which return the changed value.
+/// Each register is a struct around its raw value; the accessors have the specification's field names. Registers that
+/// software writes have setters, which return the changed value.
 
 #include <xio/config.hpp>
 
@@ -21,7 +21,7 @@ XIO_DEVICE constexpr uint64_t bits(uint64_t raw, uint32_t low, uint32_t width) {
   return raw >> low & ((uint64_t{1} << width) - 1);
 }
 
-/// `raw` with the same bits replaced by `value`; what does not fit is cut off.
+/// `raw` with bits `low` to `low + width - 1` replaced by `value`, truncated to `width` bits.
 XIO_DEVICE constexpr uint64_t with_bits(uint64_t raw, uint32_t low, uint32_t width, uint64_t value) {
   const uint64_t mask = ((uint64_t{1} << width) - 1) << low;
   return (raw & ~mask) | (value << low & mask);
@@ -66,10 +66,10 @@ constexpr uint64_t doorbells = 0x1000;  ///< first doorbell
 /// Written to NSSR to reset the NVM subsystem: "NVMe".
 constexpr uint32_t nssr_magic = 0x4e564d65;
 
-/// Bytes from one doorbell to the next; `dstrd` is CAP.DSTRD, 0 to 15.
+/// Bytes between consecutive doorbells; `dstrd` is CAP.DSTRD, 0 to 15.
 XIO_DEVICE constexpr uint64_t doorbell_stride(uint32_t dstrd) { return uint64_t{4} << dstrd; }
 
-/// Offset of a doorbell from the first one; DBBUF's shadow and EventIdx pages are laid out the same way.
+/// Offset of the SQ tail doorbell from the first doorbell; DBBUF's shadow and EventIdx pages have the same layout.
 XIO_DEVICE constexpr uint64_t sq_tail_slot(uint32_t qid, uint32_t dstrd) {
   return uint64_t{2} * qid * doorbell_stride(dstrd);
 }
@@ -149,7 +149,7 @@ struct Cc {
   [[nodiscard]] XIO_HOST_DEVICE constexpr Cc crime(bool value) const { return set(24, 1, value); }
 };
 
-/// Controller status. All ones means that the device does not answer.
+/// Controller status. All ones means that the device does not respond.
 struct Csts {
   uint32_t raw = 0;
 
@@ -159,7 +159,7 @@ struct Csts {
   XIO_HOST_DEVICE constexpr bool nssro() const { return raw >> 4 & 1; }       ///< a subsystem reset occurred
   XIO_HOST_DEVICE constexpr bool pp() const { return raw >> 5 & 1; }          ///< processing paused
   XIO_HOST_DEVICE constexpr bool st() const { return raw >> 6 & 1; }          ///< shutdown type
-  XIO_HOST_DEVICE constexpr bool gone() const { return raw == 0xffffffffu; }  ///< no device behind the register
+  XIO_HOST_DEVICE constexpr bool gone() const { return raw == 0xffffffffu; }  ///< the device does not respond
 };
 
 /// Admin queue attributes: sizes of the admin queues, each 2 to 4096 entries, stored less one.
@@ -174,7 +174,7 @@ struct Aqa {
   XIO_HOST_DEVICE constexpr uint32_t acqs() const { return raw >> 16 & 0xfff; }  ///< completion entries - 1
 };
 
-/// Where the controller memory buffer lies.
+/// Location of the controller memory buffer.
 struct Cmbloc {
   uint32_t raw = 0;
 
@@ -188,7 +188,7 @@ struct Cmbloc {
   XIO_HOST_DEVICE constexpr uint32_t ofst() const { return raw >> 12; }    ///< offset in units of Cmbsz::unit
 };
 
-/// Size of the controller memory buffer and what may be put there.
+/// Size of the controller memory buffer and its permitted uses.
 struct Cmbsz {
   uint32_t raw = 0;
 
@@ -207,7 +207,7 @@ struct Cmbsz {
 struct Cmbmsc {
   uint64_t raw = 0;
 
-  /// `base` is the address that the controller will take for its own buffer, a multiple of 4096.
+  /// `base`: address at which the controller decodes its buffer, a multiple of 4096.
   [[nodiscard]] XIO_HOST_DEVICE static constexpr Cmbmsc at(uint64_t base) {
     return Cmbmsc{(base & ~uint64_t{0xfff}) | 3};
   }

@@ -2,14 +2,14 @@
 #pragma once
 
 /// @file
-/// @brief What the traits of NVMe must have (nvme::Traits), checked where a queue uses them.
+/// @brief Members that the traits of NVMe (nvme::Traits) must have, checked when a queue uses them.
 ///
 /// | static member                         | meaning                                                  |
 /// |---------------------------------------|----------------------------------------------------------|
-/// | `name`                                | for people                                               |
-/// | `Entry`, `Completion`                 | an entry of either ring, as it lies in memory            |
-/// | `is_new(entry, lap)`, `status(entry)` | what a copy of a completion says                         |
-/// | `Completions`                         | reads one where it lies, as the protocol asks            |
+/// | `name`                                | name for messages                                        |
+/// | `Entry`, `Completion`                 | an entry of either ring, in its memory layout            |
+/// | `is_new(entry, lap)`, `status(entry)` | state of a copy of a completion                          |
+/// | `Completions`                         | access to completions in the ring, for the protocol      |
 /// |                                       | (device/queue/completion.hpp): `Entry`, `look`, `valid`, |
 /// |                                       | `key`, `status`, `is_error`, `result`, `decode`          |
 
@@ -22,7 +22,7 @@ namespace nvme {
 /// @addtogroup vendors_nvme
 /// @{
 
-/// The members that require_vendor() asks for, by name.
+/// Detectors of the members that require_vendor() requires.
 namespace required {
 /// @addtogroup vendors_nvme
 /// @{
@@ -56,25 +56,25 @@ using Decode = decltype(V::Completions::decode(uint16_t{}));
 /// @}
 }  // namespace required
 
-/// Refuses, with a message for each, what is missing of NVMe's traits or has another type than the queue expects: see
-/// the table above. True where it compiles.
+/// Fails to compile, with a message per member, if a member of NVMe's traits is missing or has the wrong type; see the
+/// table above. Returns true.
 template <class V>
 XIO_HOST_DEVICE constexpr bool require_vendor() {
   using namespace required;
   using member::is;
   using member::is_set;
-  static_assert(is<Name, V, const char* const>, "NVMe vendor: name is to be a static constexpr const char*");
-  static_assert(is_set<EntrySize, V>, "NVMe vendor: Entry is to be a type of 64 bytes");
-  static_assert(is<IsNew, V, bool>, "NVMe vendor: is_new(entry, lap) is to return a bool");
-  static_assert(is<GetStatus, V, Status>, "NVMe vendor: status(entry) is to return a Status");
-  static_assert(is_set<SameEntry, V>, "NVMe vendor: Completions::Entry is to be Completion");
-  static_assert(is<Look, V, uint64_t>, "NVMe vendor: Completions::look(entry) is to return a uint64_t");
-  static_assert(is<Result, V, uint64_t>, "NVMe vendor: Completions::result(entry) is to return a uint64_t");
-  static_assert(is<Valid, V, bool>, "NVMe vendor: Completions::valid(word, phase) is to return a bool");
-  static_assert(is<Key, V, uint32_t>, "NVMe vendor: Completions::key(word) is to return a uint32_t");
-  static_assert(is<StatusBits, V, uint64_t>, "NVMe vendor: Completions::status(word) is to return a uint64_t");
-  static_assert(is<IsError, V, bool>, "NVMe vendor: Completions::is_error(status) is to return a bool");
-  static_assert(is<Decode, V, Status>, "NVMe vendor: Completions::decode(status) is to return a Status");
+  static_assert(is<Name, V, const char* const>, "NVMe vendor: name must be a static constexpr const char*");
+  static_assert(is_set<EntrySize, V>, "NVMe vendor: Entry must be a type of 64 bytes");
+  static_assert(is<IsNew, V, bool>, "NVMe vendor: is_new(entry, lap) must return a bool");
+  static_assert(is<GetStatus, V, Status>, "NVMe vendor: status(entry) must return a Status");
+  static_assert(is_set<SameEntry, V>, "NVMe vendor: Completions::Entry must be Completion");
+  static_assert(is<Look, V, uint64_t>, "NVMe vendor: Completions::look(entry) must return a uint64_t");
+  static_assert(is<Result, V, uint64_t>, "NVMe vendor: Completions::result(entry) must return a uint64_t");
+  static_assert(is<Valid, V, bool>, "NVMe vendor: Completions::valid(word, phase) must return a bool");
+  static_assert(is<Key, V, uint32_t>, "NVMe vendor: Completions::key(word) must return a uint32_t");
+  static_assert(is<StatusBits, V, uint64_t>, "NVMe vendor: Completions::status(word) must return a uint64_t");
+  static_assert(is<IsError, V, bool>, "NVMe vendor: Completions::is_error(status) must return a bool");
+  static_assert(is<Decode, V, Status>, "NVMe vendor: Completions::decode(status) must return a Status");
   return true;
 }
 

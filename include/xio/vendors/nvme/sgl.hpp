@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// @brief Scatter gather lists: the data pointer of a command as SGL (NVM Express Base Specification 2.0,
-/// section 4.1.2).
+/// @brief Scatter gather lists: the data pointer of a command as an SGL (NVM Express Base Specification 2.0, section
+/// 4.1.2).
 ///
 /// Contiguous data is one data block descriptor in the entry itself. Otherwise the entry holds a last segment
-/// descriptor, which points to a list of data block descriptors. Neither has anything to do with pages.
+/// descriptor, which points to a list of data block descriptors. Neither depends on memory pages.
 
 #include <xio/config.hpp>
 #include <xio/device/core/status.hpp>
@@ -29,21 +29,21 @@ XIO_DEVICE constexpr DataPointer sgl_last_segment(uint64_t list, uint32_t descri
   return DataPointer{list, sgl_upper(SglType::last_segment, descriptors * 16), true};
 }
 
-/// SGL for `bytes` bytes of `pages`, from byte `offset` on. Pieces that touch on the bus become one descriptor.
+/// Builds the SGL for `bytes` bytes of `pages`, from byte `offset` on. Pieces that are adjacent on the bus become one
+/// descriptor.
 ///
 /// @param bytes       1 to 2^31
-/// @param page_shift  log2 of the page size that a source without `run` is asked by
-/// @param list        list memory of this command, two words a descriptor; not used where the data is contiguous
-/// @param alignment   what the controller asks of addresses and lengths (SGLS): 1 or 4 bytes
-/// @param[out] data   set where the result is ok
-/// @return ok; misaligned: a piece or the list; out_of_range: the list does not fit, or the source ends before. List
-/// memory may
-///         have been written in every case.
+/// @param page_shift  log2 of the page size by which a source without `run` is traversed
+/// @param list        list memory of this command, two words per descriptor; not used if the data is contiguous
+/// @param alignment   required alignment of addresses and lengths (SGLS): 1 or 4 bytes
+/// @param[out] data   set if the result is ok
+/// @return ok; misaligned: a piece or the list; out_of_range: the list does not fit, or the source ends before.
+///         List memory may be written in every case.
 template <class Pages, class List>
 XIO_DEVICE constexpr Status build_sgl(const Pages& pages, uint64_t offset, uint32_t bytes, uint32_t page_shift,
                                       const List& list, DataPointer& data, uint32_t alignment = 1) {
   const uint64_t page = uint64_t{1} << page_shift;
-  uint64_t start = pages.bus(offset);  // The piece that is still growing.
+  uint64_t start = pages.bus(offset);  // The current piece.
   uint64_t length = 0;
   uint32_t left = bytes;
   uint32_t descriptors = 0;
@@ -82,7 +82,7 @@ XIO_DEVICE constexpr Status build_sgl(const Pages& pages, uint64_t offset, uint3
   return Status::ok;
 }
 
-/// As above; contiguous memory needs no list.
+/// SGL for contiguous memory, which needs no list.
 template <class List>
 XIO_DEVICE constexpr Status build_sgl(const ContiguousPages& pages, uint64_t offset, uint32_t bytes, uint32_t,
                                       const List&, DataPointer& data, uint32_t alignment = 1) {
@@ -90,7 +90,7 @@ XIO_DEVICE constexpr Status build_sgl(const ContiguousPages& pages, uint64_t off
   return ((pages.bus(offset) | bytes) & (alignment - 1)) != 0 ? Status::misaligned : Status::ok;
 }
 
-/// List memory for an SGL of `pieces` pieces; 0 where it fits into the entry.
+/// Bytes of list memory for an SGL of `pieces` pieces; 0 if it fits into the entry.
 XIO_DEVICE constexpr uint64_t needed_sgl_bytes(uint64_t pieces) { return pieces <= 1 ? 0 : 16 * pieces; }
 
 /// @}

@@ -5,8 +5,8 @@
 /// @brief Status codes of completion queue entries (NVM Express Base Specification 2.0, figures 93 to 98, and later
 /// additions; NVM, Key Value and Zoned Namespace command sets).
 ///
-/// A value is the status code type in bits 10:8 and the status code in bits 7:0. Where command sets give one value
-/// several meanings, the one that an NVM or zoned namespace on PCIe can return is meant.
+/// A value is the status code type in bits 10:8 and the status code in bits 7:0. For a value with several meanings, the
+/// name is the meaning that an NVM or zoned namespace on PCIe can return.
 
 #include <xio/config.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What a status is called in the specification; for messages on the host.
+/// @brief Names of statuses as in the specification, for messages on the host.
 
 #include <xio/config.hpp>
 #include <xio/vendors/nvme/status.hpp>
@@ -25,7 +25,8 @@ XIO_DEVICE constexpr const char* status_type_name(uint32_t sct) {
   }
 }
 
-/// Name of a status: `sct` 0 to 7, `sc` 0 to 255. Values that no specification names say so; never null.
+/// Name of a status: `sct` 0 to 7, `sc` 0 to 255. Values without a name yield "reserved status" or "vendor specific
+/// status"; never null.
 XIO_DEVICE constexpr const char* status_name(uint32_t sct, uint32_t sc) {
   if (sct == sct::vendor) return "vendor specific status";
   switch (sct << 8 | sc) {
@@ -183,7 +184,7 @@ XIO_DEVICE constexpr const char* status_name(uint32_t sct, uint32_t sc) {
   }
 }
 
-/// The same from a status field without the phase bit, as Status::vendor holds it.
+/// Name of a status field without the phase bit, as in Status::vendor.
 XIO_DEVICE constexpr const char* status_name(uint32_t field) { return status_name(field >> 8 & 7, field & 0xff); }
 
 /// @}

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief What a queue protocol has to know about NVMe queues.
+/// @brief Vendor traits of NVMe for the queue protocol.
 
 #include <xio/config.hpp>
 #include <xio/device/arch/arch.hpp>
@@ -16,7 +16,7 @@ namespace nvme {
 /// @addtogroup vendors_nvme
 /// @{
 
-/// How the protocol code reads an NVMe completion.
+/// Access to NVMe completions for the queue protocol.
 struct CompletionFormat {
   using Entry = Cqe;
 
@@ -30,7 +30,7 @@ struct CompletionFormat {
   }
   XIO_HOST_DEVICE static constexpr uint32_t key(uint64_t word) { return static_cast<uint32_t>(word >> 32) & 0xffff; }
   XIO_HOST_DEVICE static constexpr uint64_t status(uint64_t word) { return word >> 49; }
-  /// The other bits, among them "more" and the retry delay, say nothing about success.
+  /// The other bits, such as "more" and the retry delay, do not indicate an error.
   XIO_HOST_DEVICE static constexpr bool is_error(uint64_t status) { return (status & 0x7ff) != 0; }
   XIO_DEVICE_INLINE static uint64_t result(const Cqe* entry) {
     return arch::load<arch::Scope::system>(reinterpret_cast<const uint64_t*>(entry));
@@ -45,7 +45,7 @@ struct Traits {
   using Completion = Cqe;
   using Completions = CompletionFormat;
 
-  static constexpr uint8_t completion_initial_byte = 0;  ///< memory of a completion ring before its first use
+  static constexpr uint8_t completion_initial_byte = 0;  ///< fill byte of a completion ring before its first use
   static constexpr bool first_lap_phase = expected_phase(0);
 
   /// Whether an entry belongs to lap `lap` of the completion ring.
@@ -55,7 +55,7 @@ struct Traits {
   /// The library's status of an entry.
   XIO_HOST_DEVICE static constexpr Status status(const Cqe& entry) { return to_status(status_field(entry)); }
 };
-static_assert(require_vendor<Traits>(), "NVMe is a vendor like the others");
+static_assert(require_vendor<Traits>(), "nvme::Traits must meet the requirements of a vendor");
 
 /// @}
 }  // namespace nvme

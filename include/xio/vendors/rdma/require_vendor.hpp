@@ -2,51 +2,51 @@
 #pragma once
 
 /// @file
-/// @brief What the traits of an RDMA vendor must have, checked where a queue is made of them.
+/// @brief Members that the traits of an RDMA vendor must have, checked when a queue is instantiated.
 ///
-/// All members are static. Those of the second table are asked for where the first one's flags say that there are such.
+/// All members are static. Members of the second table are required only if the flags of the first table announce them.
 ///
 /// | member                                            | meaning                                                   |
 /// |---------------------------------------------------|-----------------------------------------------------------|
-/// | `name`                                            | for people                                                |
-/// | `power_of_two`                                    | the send ring has a power of two of units                 |
-/// | `wraps`                                           | an entry that reaches the ring's end goes on at its start |
-/// | `unit_shift(shape)`                               | log2 of the bytes of a unit, which counters count         |
+/// | `name`                                            | name for messages                                         |
+/// | `power_of_two`                                    | the send ring has a power-of-two number of units          |
+/// | `wraps`                                           | an entry may continue at the start of the ring            |
+/// | `unit_shift(shape)`                               | log2 of the size of a unit in bytes; counters count units |
 /// | `Send::units(shape, work, payload)`               | units of an entry                                         |
 /// | `Send::check(shape, work, payload)`               | why it cannot be posted, or Status::ok                    |
 /// | `Send::encode(shape, work, payload, place, sink)` | stores the entry; returns its first 8 bytes               |
 /// | `Receive::check(shape, payload)`                  | why a receive cannot be posted, or Status::ok             |
 /// | `Receive::encode(shape, payload, place, sink)`    | stores its entry                                          |
-/// | `Completions`                                     | reads a completion: `by_index`, `entry_bytes`,            |
+/// | `Completions`                                     | completion decoder: `by_index`, `entry_bytes`,            |
 /// |                                                   | `word_offset`, `is_new`, `decode`, `decode_success`,      |
 /// |                                                   | `is_about`                                                |
-/// | `progress(shape, known, completion, read)`        | how far the send queue got, by a completion               |
-/// | `counts_operations`                               | progress() looks at Progress::operations                  |
-/// | `has_flush_completions`                           | entries behind a failed one have completions too          |
-/// | `has_nop`                                         | Operation::nop is offered                                 |
-/// | `fence_after_memory_operation`                    | entries must know whether the one before changed a key    |
+/// | `progress(shape, known, completion, read)`        | progress of the send queue after a completion             |
+/// | `counts_operations`                               | progress() uses Progress::operations                      |
+/// | `has_flush_completions`                           | entries after a failed one also have completions          |
+/// | `has_nop`                                         | Operation::nop is supported                               |
+/// | `fence_after_memory_operation`                    | entries depend on whether the previous one changed a key  |
 /// | `doorbell_repeats_entry`                          | send_doorbell() needs the last entry's first 8 bytes      |
-/// | `doorbell_stride`                                 | bytes between two registers rung in turn; 0: one          |
-/// | `has_send_record`, `has_send_doorbell`            | how entries are announced: one of them at least           |
-/// | `doorbell_is_served`                              | a host stands behind the word: arch::serve_doorbell()     |
-/// | `has_receive_record`, `has_receive_doorbell`      | the same of receives                                      |
-/// | `has_cq_record`, `has_cq_doorbell`                | how the device is told what was read                      |
-/// | `has_collapsed_cq`, `has_side_table`              | there is a `Collapsed`, there is a `Table`                |
+/// | `doorbell_stride`                                 | bytes between two registers used in turn; 0: one register |
+/// | `has_send_record`, `has_send_doorbell`            | how entries are announced: at least one of the two        |
+/// | `doorbell_is_served`                              | a host thread serves the word: arch::serve_doorbell()     |
+/// | `has_receive_record`, `has_receive_doorbell`      | how receives are announced                                |
+/// | `has_cq_record`, `has_cq_doorbell`                | how read completions are released to the device           |
+/// | `has_collapsed_cq`, `has_side_table`              | the vendor has a `Collapsed`; it has a `Table`            |
 ///
-/// | member, where there is such                       | meaning                                                   |
+/// | optional member                                   | meaning                                                   |
 /// |---------------------------------------------------|-----------------------------------------------------------|
-/// | `available(producer, head, entries)`              | completions that are there, with `by_index`               |
-/// | `send_record(shape, end)`                         | the word as it lies in memory                             |
-/// | `receive_record(shape, end)`                      | the same of receives                                      |
-/// | `cq_record(head, entries)`                        | the same of a completion queue                            |
-/// | `Doorbell`, `CqDoorbell`                          | uint32_t or uint64_t: what a register takes               |
-/// | `send_doorbell(shape, end, head)`                 | what rings for the entries before `end`                   |
-/// | `receive_doorbell(shape, end)`                    | the same of receives                                      |
-/// | `cq_doorbell(number, head, entries)`              | what tells that completions were read                     |
-/// | `Collapsed`                                       | reads the one entry: `Ring`, `look`, `is_new`, `decode`,  |
-/// |                                                   | `decode_success`                                          |
+/// | `available(producer, head, entries)`              | number of available completions, with `by_index`          |
+/// | `send_record(shape, end)`                         | the send record in memory byte order                      |
+/// | `receive_record(shape, end)`                      | the receive record in memory byte order                   |
+/// | `cq_record(head, entries)`                        | the completion queue record in memory byte order          |
+/// | `Doorbell`, `CqDoorbell`                          | type that the register takes: uint32_t or uint64_t        |
+/// | `send_doorbell(shape, end, head)`                 | doorbell value that announces entries before `end`        |
+/// | `receive_doorbell(shape, end)`                    | doorbell value that announces receives before `end`       |
+/// | `cq_doorbell(number, head, entries)`              | doorbell value that releases read completions             |
+/// | `Collapsed`                                       | decoder of the one entry: `Ring`, `look`, `is_new`,       |
+/// |                                                   | `decode`, `decode_success`                                |
 /// | `Table`                                           | `entry_words`, `packets`, `next_psn`, `index`, `word`     |
-/// | `doorbell_index(shape, index)`                    | index that the table names a unit by                      |
+/// | `doorbell_index(shape, index)`                    | index of a unit in the side table                         |
 
 #include <xio/vendors/member.hpp>
 #include <xio/vendors/rdma/completion.hpp>
@@ -58,7 +58,7 @@ namespace rdma {
 /// @addtogroup vendors_rdma
 /// @{
 
-/// The members that require_vendor() asks for, by name.
+/// Detectors of the members that require_vendor() requires.
 namespace required {
 /// @addtogroup vendors_rdma
 /// @{
@@ -66,7 +66,7 @@ namespace required {
 using member::Constant;
 using member::made;
 
-/// A sink of entries.
+/// Placeholder for a sink of entries, and for a reader of words of a ring or of a completion.
 struct Sink {
   static constexpr bool avoids_branches = false;
   XIO_HOST_DEVICE void put(uint32_t, const Segment&) const;
@@ -157,7 +157,7 @@ template <class V>
 using ReceiveRecord = decltype(V::receive_record(ReceiveShape{}, uint64_t{}));
 template <class V>
 using CqRecord = decltype(V::cq_record(uint64_t{}, uint32_t{}));
-/// Whether a doorbell's value is of the type that is stored, 4 or 8 bytes.
+/// Whether a doorbell's value has the type that is stored, 4 or 8 bytes.
 template <class Value, class Stored>
 using Rings =
     Constant<IsSame<Value, Stored>::value && (IsSame<Stored, uint32_t>::value || IsSame<Stored, uint64_t>::value)>;
@@ -195,103 +195,103 @@ using TableWord = decltype(V::Table::word(uint32_t{}, Operation::put, uint32_t{}
 /// @}
 }  // namespace required
 
-/// Refuses, with a message for each, what is missing of a vendor's traits or has another type than the queues expect:
-/// see the table above. QueuePair and ReceiveQueue call it; true where it compiles.
+/// Fails to compile, with a message per member, if a member of a vendor's traits is missing or has the wrong type; see
+/// the tables above. Returns true. QueuePair and ReceiveQueue call it.
 template <class V>
 XIO_HOST_DEVICE constexpr bool require_vendor() {
   using namespace required;
   using member::is;
   using member::is_flag;
   using member::is_set;
-  static_assert(is<Name, V, const char* const>, "RDMA vendor: name is to be a static constexpr const char*");
-  static_assert(is_flag<PowerOfTwo, V>, "RDMA vendor: power_of_two is to be a static constexpr bool");
-  static_assert(is_flag<Wraps, V>, "RDMA vendor: wraps is to be a static constexpr bool");
-  static_assert(is_flag<CountsOperations, V>, "RDMA vendor: counts_operations is to be a static constexpr bool");
-  static_assert(is_flag<HasFlushCompletions, V>, "RDMA vendor: has_flush_completions is to be a static constexpr bool");
-  static_assert(is_flag<HasNop, V>, "RDMA vendor: has_nop is to be a static constexpr bool");
+  static_assert(is<Name, V, const char* const>, "RDMA vendor: name must be a static constexpr const char*");
+  static_assert(is_flag<PowerOfTwo, V>, "RDMA vendor: power_of_two must be a static constexpr bool");
+  static_assert(is_flag<Wraps, V>, "RDMA vendor: wraps must be a static constexpr bool");
+  static_assert(is_flag<CountsOperations, V>, "RDMA vendor: counts_operations must be a static constexpr bool");
+  static_assert(is_flag<HasFlushCompletions, V>, "RDMA vendor: has_flush_completions must be a static constexpr bool");
+  static_assert(is_flag<HasNop, V>, "RDMA vendor: has_nop must be a static constexpr bool");
   static_assert(is_flag<FenceAfterMemoryOperation, V>,
-                "RDMA vendor: fence_after_memory_operation is to be a static constexpr bool");
+                "RDMA vendor: fence_after_memory_operation must be a static constexpr bool");
   static_assert(is_flag<DoorbellRepeatsEntry, V>,
-                "RDMA vendor: doorbell_repeats_entry is to be a static constexpr bool");
-  static_assert(is_flag<HasSendRecord, V>, "RDMA vendor: has_send_record is to be a static constexpr bool");
-  static_assert(is_flag<HasSendDoorbell, V>, "RDMA vendor: has_send_doorbell is to be a static constexpr bool");
-  static_assert(is_flag<DoorbellIsServed, V>, "RDMA vendor: doorbell_is_served is to be a static constexpr bool");
-  static_assert(is_flag<HasReceiveRecord, V>, "RDMA vendor: has_receive_record is to be a static constexpr bool");
-  static_assert(is_flag<HasReceiveDoorbell, V>, "RDMA vendor: has_receive_doorbell is to be a static constexpr bool");
-  static_assert(is_flag<HasCqRecord, V>, "RDMA vendor: has_cq_record is to be a static constexpr bool");
-  static_assert(is_flag<HasCqDoorbell, V>, "RDMA vendor: has_cq_doorbell is to be a static constexpr bool");
-  static_assert(is_flag<HasCollapsedCq, V>, "RDMA vendor: has_collapsed_cq is to be a static constexpr bool");
-  static_assert(is_flag<HasSideTable, V>, "RDMA vendor: has_side_table is to be a static constexpr bool");
+                "RDMA vendor: doorbell_repeats_entry must be a static constexpr bool");
+  static_assert(is_flag<HasSendRecord, V>, "RDMA vendor: has_send_record must be a static constexpr bool");
+  static_assert(is_flag<HasSendDoorbell, V>, "RDMA vendor: has_send_doorbell must be a static constexpr bool");
+  static_assert(is_flag<DoorbellIsServed, V>, "RDMA vendor: doorbell_is_served must be a static constexpr bool");
+  static_assert(is_flag<HasReceiveRecord, V>, "RDMA vendor: has_receive_record must be a static constexpr bool");
+  static_assert(is_flag<HasReceiveDoorbell, V>, "RDMA vendor: has_receive_doorbell must be a static constexpr bool");
+  static_assert(is_flag<HasCqRecord, V>, "RDMA vendor: has_cq_record must be a static constexpr bool");
+  static_assert(is_flag<HasCqDoorbell, V>, "RDMA vendor: has_cq_doorbell must be a static constexpr bool");
+  static_assert(is_flag<HasCollapsedCq, V>, "RDMA vendor: has_collapsed_cq must be a static constexpr bool");
+  static_assert(is_flag<HasSideTable, V>, "RDMA vendor: has_side_table must be a static constexpr bool");
   static_assert(is<DoorbellStride, V, const uint32_t>,
-                "RDMA vendor: doorbell_stride is to be a static constexpr uint32_t, 0 where there is one register");
+                "RDMA vendor: doorbell_stride must be a static constexpr uint32_t, 0 where there is one register");
 
-  static_assert(is<UnitShift, V, uint32_t>, "RDMA vendor: unit_shift(shape) is to return a uint32_t");
-  static_assert(is<Units, V, uint32_t>, "RDMA vendor: Send::units(shape, work, payload) is to return a uint32_t");
-  static_assert(is<Check, V, Status>, "RDMA vendor: Send::check(shape, work, payload) is to return a Status");
+  static_assert(is<UnitShift, V, uint32_t>, "RDMA vendor: unit_shift(shape) must return a uint32_t");
+  static_assert(is<Units, V, uint32_t>, "RDMA vendor: Send::units(shape, work, payload) must return a uint32_t");
+  static_assert(is<Check, V, Status>, "RDMA vendor: Send::check(shape, work, payload) must return a Status");
   static_assert(is<Encode, V, uint64_t>,
-                "RDMA vendor: Send::encode(shape, work, payload, place, sink) is to return the first 8 bytes");
-  static_assert(is<CheckReceive, V, Status>, "RDMA vendor: Receive::check(shape, payload) is to return a Status");
+                "RDMA vendor: Send::encode(shape, work, payload, place, sink) must return the first 8 bytes");
+  static_assert(is<CheckReceive, V, Status>, "RDMA vendor: Receive::check(shape, payload) must return a Status");
   static_assert(is<EncodeReceive, V, void>,
-                "RDMA vendor: Receive::encode(shape, payload, place, sink) is to return nothing");
+                "RDMA vendor: Receive::encode(shape, payload, place, sink) must return nothing");
   static_assert(is<GetProgress, V, Progress>,
-                "RDMA vendor: progress(shape, known, completion, read) is to return a Progress");
+                "RDMA vendor: progress(shape, known, completion, read) must return a Progress");
 
-  static_assert(is_flag<ByIndex, V>, "RDMA vendor: Completions::by_index is to be a static constexpr bool");
+  static_assert(is_flag<ByIndex, V>, "RDMA vendor: Completions::by_index must be a static constexpr bool");
   static_assert(is<EntryBytes, V, const uint32_t>,
-                "RDMA vendor: Completions::entry_bytes is to be a static constexpr uint32_t");
+                "RDMA vendor: Completions::entry_bytes must be a static constexpr uint32_t");
   static_assert(is<WordOffset, V, const uint32_t>,
-                "RDMA vendor: Completions::word_offset is to be a static constexpr uint32_t");
+                "RDMA vendor: Completions::word_offset must be a static constexpr uint32_t");
   static_assert(is_set<ByIndex, V> || is<IsNew, V, bool>,
-                "RDMA vendor: Completions::is_new(word, index, entries) is to return a bool");
+                "RDMA vendor: Completions::is_new(word, index, entries) must return a bool");
   static_assert(is<Decode, V, WorkCompletion>,
-                "RDMA vendor: Completions::decode(word, read) is to return a WorkCompletion");
+                "RDMA vendor: Completions::decode(word, read) must return a WorkCompletion");
   static_assert(is<DecodeSuccess, V, WorkCompletion>,
-                "RDMA vendor: Completions::decode_success(word, read) is to return a WorkCompletion");
+                "RDMA vendor: Completions::decode_success(word, read) must return a WorkCompletion");
   static_assert(is<IsAbout, V, bool>,
-                "RDMA vendor: Completions::is_about(identity, completion, word, read) is to return a bool");
+                "RDMA vendor: Completions::is_about(identity, completion, word, read) must return a bool");
   static_assert(!is_set<ByIndex, V> || is<Available, V, uint32_t>,
-                "RDMA vendor: with Completions::by_index, available(producer, head, entries) is to return a uint32_t");
+                "RDMA vendor: with Completions::by_index, available(producer, head, entries) must return a uint32_t");
 
   static_assert(is_set<HasSendRecord, V> || is_set<HasSendDoorbell, V>,
                 "RDMA vendor: entries are announced by a send record or a send doorbell, and it has neither");
   static_assert(!is_set<HasSendRecord, V> || is<SendRecord, V, uint32_t>,
-                "RDMA vendor: with has_send_record, send_record(shape, end) is to return a uint32_t");
+                "RDMA vendor: with has_send_record, send_record(shape, end) must return a uint32_t");
   static_assert(!is_set<HasSendDoorbell, V> || is_set<SendDoorbell, V>,
-                "RDMA vendor: with has_send_doorbell, send_doorbell(shape, end, head) is to return a Doorbell");
+                "RDMA vendor: with has_send_doorbell, send_doorbell(shape, end, head) must return a Doorbell");
   static_assert(!is_set<HasReceiveRecord, V> || is<ReceiveRecord, V, uint32_t>,
-                "RDMA vendor: with has_receive_record, receive_record(shape, end) is to return a uint32_t");
+                "RDMA vendor: with has_receive_record, receive_record(shape, end) must return a uint32_t");
   static_assert(!is_set<HasReceiveDoorbell, V> || is_set<ReceiveDoorbell, V>,
-                "RDMA vendor: with has_receive_doorbell, receive_doorbell(shape, end) is to return a Doorbell");
+                "RDMA vendor: with has_receive_doorbell, receive_doorbell(shape, end) must return a Doorbell");
   static_assert(!is_set<HasCqRecord, V> || is<CqRecord, V, uint32_t>,
-                "RDMA vendor: with has_cq_record, cq_record(head, entries) is to return a uint32_t");
+                "RDMA vendor: with has_cq_record, cq_record(head, entries) must return a uint32_t");
   static_assert(!is_set<HasCqDoorbell, V> || is_set<CqDoorbell, V>,
-                "RDMA vendor: with has_cq_doorbell, cq_doorbell(number, head, entries) is to return a CqDoorbell");
+                "RDMA vendor: with has_cq_doorbell, cq_doorbell(number, head, entries) must return a CqDoorbell");
 
   if constexpr (is_set<HasCollapsedCq, V>) {
     static_assert(is<CollapsedIsAbout, V, bool>,
-                  "RDMA vendor: with has_collapsed_cq, Collapsed::Ring is to have is_about() as Completions has it");
+                  "RDMA vendor: with has_collapsed_cq, Collapsed::Ring must have is_about() as Completions has it");
     static_assert(is<CollapsedLook, V, uint64_t>,
-                  "RDMA vendor: with has_collapsed_cq, Collapsed::look(read) is to return a uint64_t");
+                  "RDMA vendor: with has_collapsed_cq, Collapsed::look(read) must return a uint64_t");
     static_assert(is<CollapsedIsNew, V, bool>,
-                  "RDMA vendor: with has_collapsed_cq, Collapsed::is_new(word, known, in_flight) is to return a bool");
+                  "RDMA vendor: with has_collapsed_cq, Collapsed::is_new(word, known, in_flight) must return a bool");
     static_assert(is<CollapsedDecode, V, WorkCompletion>,
-                  "RDMA vendor: with has_collapsed_cq, Collapsed::decode(…) is to return a WorkCompletion");
+                  "RDMA vendor: with has_collapsed_cq, Collapsed::decode(…) must return a WorkCompletion");
     static_assert(is<CollapsedSuccess, V, WorkCompletion>,
-                  "RDMA vendor: with has_collapsed_cq, Collapsed::decode_success(…) is to return a WorkCompletion");
+                  "RDMA vendor: with has_collapsed_cq, Collapsed::decode_success(…) must return a WorkCompletion");
   }
   if constexpr (is_set<HasSideTable, V>) {
     static_assert(is<DoorbellIndex, V, uint32_t>,
-                  "RDMA vendor: with has_side_table, doorbell_index(shape, index) is to return a uint32_t");
+                  "RDMA vendor: with has_side_table, doorbell_index(shape, index) must return a uint32_t");
     static_assert(is<TableWords, V, const uint32_t>,
-                  "RDMA vendor: with has_side_table, Table::entry_words is to be a static constexpr uint32_t");
+                  "RDMA vendor: with has_side_table, Table::entry_words must be a static constexpr uint32_t");
     static_assert(is<TablePackets, V, uint32_t>,
-                  "RDMA vendor: with has_side_table, Table::packets(bytes, mtu_shift) is to return a uint32_t");
+                  "RDMA vendor: with has_side_table, Table::packets(bytes, mtu_shift) must return a uint32_t");
     static_assert(is<TableNextPsn, V, uint32_t>,
-                  "RDMA vendor: with has_side_table, Table::next_psn(psn, packets) is to return a uint32_t");
+                  "RDMA vendor: with has_side_table, Table::next_psn(psn, packets) must return a uint32_t");
     static_assert(is<TableIndex, V, uint32_t>,
-                  "RDMA vendor: with has_side_table, Table::index(place, message, entries) is to return a uint32_t");
+                  "RDMA vendor: with has_side_table, Table::index(place, message, entries) must return a uint32_t");
     static_assert(is<TableWord, V, uint64_t>,
-                  "RDMA vendor: with has_side_table, Table::word(…) is to return a uint64_t");
+                  "RDMA vendor: with has_side_table, Table::word(…) must return a uint64_t");
   }
   return true;
 }

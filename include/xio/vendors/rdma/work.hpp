@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// @brief RDMA operations as all vendors' encoders take them: what to do, where the data lies, where the entry goes.
+/// @brief RDMA operations as input to all vendors' encoders: the operation, its payload and the place of its entry.
 ///
-/// Integers are the CPU's; each vendor's encoder turns them into what its device reads. Keys are those of the verbs
-/// (InfiniBand Architecture Specification 1.5, volume 1, chapters 9 and 10).
+/// Integers are in native byte order; each vendor's encoder converts them to its device's format. Keys are those of the
+/// verbs (InfiniBand Architecture Specification 1.5, volume 1, chapters 9 and 10).
 
 #include <xio/config.hpp>
 
@@ -15,34 +15,34 @@ namespace rdma {
 /// @addtogroup vendors_rdma
 /// @{
 
-/// What an entry of a send queue asks for.
+/// Operation that a send queue entry requests.
 enum class Operation : uint8_t {
   put,               ///< RDMA write
   put_immediate,     ///< RDMA write with immediate
   send,              ///< send
   send_immediate,    ///< send with immediate
-  send_invalidate,   ///< send, and invalidate a key of the receiver
+  send_invalidate,   ///< send, and invalidate one of the receiver's keys
   get,               ///< RDMA read
   compare_swap,      ///< atomic compare and swap of 8 bytes
   fetch_add,         ///< atomic fetch and add of 8 bytes
   local_invalidate,  ///< invalidate a local key
-  nop,               ///< nothing but to end after all that was posted before (MLX5)
+  nop,               ///< no operation: completes after everything posted before it (MLX5)
 };
 
-/// Whether an operation names remote memory.
+/// Whether an operation accesses remote memory by address.
 XIO_DEVICE constexpr bool is_remote(Operation operation) {
   return operation == Operation::put || operation == Operation::put_immediate || operation == Operation::get ||
          operation == Operation::compare_swap || operation == Operation::fetch_add;
 }
-/// Whether an operation changes 8 bytes of remote memory and returns what was there.
+/// Whether an operation changes 8 bytes of remote memory and returns their previous value.
 XIO_DEVICE constexpr bool is_atomic(Operation operation) {
   return operation == Operation::compare_swap || operation == Operation::fetch_add;
 }
-/// Whether the data of an operation goes to local memory.
+/// Whether an operation writes its data to local memory.
 XIO_DEVICE constexpr bool fills_local(Operation operation) {
   return operation == Operation::get || is_atomic(operation);
 }
-/// Whether an operation is the device's own: no peer learns of it, and it carries no data.
+/// Whether an operation is local to the device: nothing is sent to the peer, and it carries no data.
 XIO_DEVICE constexpr bool is_local(Operation operation) {
   return operation == Operation::local_invalidate || operation == Operation::nop;
 }
@@ -58,14 +58,14 @@ XIO_DEVICE constexpr bool has_invalidate_key(Operation operation) {
 constexpr uint32_t atomic_bytes = 8;              ///< size of an atomic's operand
 constexpr uint32_t max_message_bytes = 1u << 31;  ///< longest message of a connected queue pair
 
-/// Flags of an operation, to be combined.
+/// Flags of an operation; may be combined.
 namespace work_flag {
 /// @addtogroup vendors_rdma
 /// @{
-/// Write a completion entry; failed operations always do. Where the vendor has no Operation::nop, operations other than
-/// writes do so too (QueuePairHandle::signal_every).
+/// Write a completion entry; failed operations always do. If the vendor has no Operation::nop, operations other than
+/// writes also write one (QueuePairHandle::signal_every).
 constexpr uint32_t signaled = 1;
-constexpr uint32_t fence = 2;      ///< begin after all earlier gets and atomics have ended
+constexpr uint32_t fence = 2;      ///< start after all earlier gets and atomics have completed
 constexpr uint32_t solicited = 4;  ///< the receiver's completion raises a solicited event
 /// @}
 }  // namespace work_flag
@@ -75,35 +75,35 @@ struct Work {
   Operation operation = Operation::put;
   uint32_t flags = 0;      ///< work_flag
   uint32_t rkey = 0;       ///< key of the remote memory
-  uint32_t immediate = 0;  ///< immediate data, most significant byte first on the wire; or the key to invalidate
+  uint32_t immediate = 0;  ///< immediate data, sent in network byte order; or the key to invalidate
   uint64_t remote = 0;     ///< remote virtual address
-  uint64_t swap_add = 0;   ///< atomics: what to store, or to add
-  uint64_t compare = 0;    ///< compare_swap: what to compare with
+  uint64_t swap_add = 0;   ///< atomics: swap or add operand
+  uint64_t compare = 0;    ///< compare_swap: compare operand
 
   XIO_HOST_DEVICE constexpr bool has(uint32_t flag) const { return (flags & flag) != 0; }
 };
 
-/// A piece of registered local memory.
+/// Scatter/gather entry: a contiguous range of registered local memory.
 struct Sge {
   uint64_t address;  ///< local virtual address
   uint32_t length;   ///< bytes
   uint32_t lkey;     ///< local key
 };
 
-// Where the data of an operation lies. A payload's type says what is known when a kernel is compiled; `is_single`: that
-// it is one piece of memory.
+// Payloads: the location of an operation's data. The type carries what is known at compile time; `is_single`: exactly
+// one SGE.
 
 /// No data: a message of length 0, or a local operation.
 struct NoPayload {
   static constexpr bool is_inline = false;
   static constexpr bool is_single = false;
-  uint32_t number = 0;  ///< 0; a member, because nvcc complains of loops up to a constant 0
+  uint32_t number = 0;  ///< 0; a member, because nvcc warns about loops up to a constant 0
   XIO_HOST_DEVICE constexpr uint32_t count() const { return number; }
   XIO_HOST_DEVICE constexpr uint64_t bytes() const { return number; }
   XIO_HOST_DEVICE static constexpr Sge at(uint32_t) { return {0, 0, 0}; }
 };
 
-/// One piece of memory.
+/// One SGE.
 struct OneSge {
   static constexpr bool is_inline = false;
   static constexpr bool is_single = true;
@@ -113,7 +113,7 @@ struct OneSge {
   XIO_HOST_DEVICE constexpr Sge at(uint32_t) const { return sge; }
 };
 
-/// Any number of pieces, listed in memory that the caller can read.
+/// Any number of SGEs, listed in memory that the caller can read.
 struct SgeList {
   static constexpr bool is_inline = false;
   static constexpr bool is_single = false;
@@ -128,7 +128,7 @@ struct SgeList {
   XIO_HOST_DEVICE constexpr Sge at(uint32_t i) const { return list[i]; }
 };
 
-/// Bytes that travel in the entry itself, copied from memory that the caller can read.
+/// Inline data, copied to the entry from memory that the caller can read.
 struct InlineBytes {
   static constexpr bool is_inline = true;
   static constexpr bool is_single = false;
@@ -136,7 +136,7 @@ struct InlineBytes {
   uint32_t length;
   XIO_HOST_DEVICE static constexpr uint32_t count() { return 0; }
   XIO_HOST_DEVICE constexpr uint64_t bytes() const { return length; }
-  /// Four bytes from `offset` on as they lie in memory; what is beyond the end, or before 0, is 0.
+  /// Four bytes from `offset` on, in memory order; bytes beyond the end, or before 0, are 0.
   XIO_HOST_DEVICE constexpr uint32_t word(int32_t offset) const {
     uint32_t value = 0;
     for (int32_t i = 0; i < 4; ++i) {
@@ -147,7 +147,7 @@ struct InlineBytes {
   }
 };
 
-/// An 8-byte value that travels in the entry itself, from a register.
+/// Inline data: an 8-byte value, stored in the entry from a register.
 struct InlineValue {
   static constexpr bool is_inline = true;
   static constexpr bool is_single = false;
@@ -164,39 +164,39 @@ struct alignas(16) Segment {
   uint32_t word[4];
 };
 
-/// The segment from `offset` of inline data on.
+/// The segment of inline data from `offset` on.
 template <class Inline>
 XIO_DEVICE constexpr Segment inline_segment(const Inline& data, int32_t offset) {
   return {{data.word(offset), data.word(offset + 4), data.word(offset + 8), data.word(offset + 12)}};
 }
 
-/// What a send queue was made with.
+/// Properties that a send queue was created with.
 struct SendShape {
   uint32_t qpn = 0;          ///< queue pair number; ERNIC: its handle
-  uint32_t entries = 0;      ///< units of the ring; a unit is what the vendor's producer counter counts
-  uint32_t entry_shift = 0;  ///< log2 of the bytes of a unit, where it is not fixed by the vendor
-  uint32_t max_sges = 0;     ///< pieces of memory of one operation, at least 1: one is not compared with it
+  uint32_t entries = 0;      ///< ring size in units; the vendor's producer counter counts units
+  uint32_t entry_shift = 0;  ///< log2 of the size of a unit in bytes, if the vendor does not fix it
+  uint32_t max_sges = 0;     ///< SGEs of one operation, at least 1: a single SGE is not checked against it
   uint32_t max_inline = 0;   ///< bytes of inline data of one operation
   uint32_t mtu_shift = 0;    ///< log2 of the path MTU in bytes (BNXT)
   uint32_t queue_type = 0;   ///< number of the send queues' doorbell register (IONIC with express doorbells)
 };
 
-/// What a receive queue was made with.
+/// Properties that a receive queue was created with.
 struct ReceiveShape {
   uint32_t qpn = 0;          ///< queue pair number; ERNIC: its handle
   uint32_t entries = 0;      ///< entries of the ring
-  uint32_t entry_shift = 0;  ///< log2 of the bytes of an entry
-  uint32_t max_sges = 0;     ///< pieces of memory of one entry
+  uint32_t entry_shift = 0;  ///< log2 of the size of an entry in bytes
+  uint32_t max_sges = 0;     ///< SGEs of one entry
 };
 
-/// Where an entry goes, and what only the queue knows of it.
+/// Place of an entry in the queue, and the queue's state at that point.
 struct Place {
   uint64_t index = 0;                   ///< producer counter of the entry's first unit, since the queue's creation
-  uint64_t wr_id = 0;                   ///< comes back in completions of those vendors that have room for it
-  bool after_memory_operation = false;  ///< the entry before changed a key by a memory operation (MLX5)
+  uint64_t wr_id = 0;                   ///< returned in completions, for vendors whose entries hold it
+  bool after_memory_operation = false;  ///< the preceding entry changed a key by a memory operation (MLX5)
 };
 
-/// Sink of an encoder in constant expressions and tests: an array that knows which segments were stored.
+/// Sink of an encoder in constant expressions and tests: an array that records which segments were stored.
 template <uint32_t Segments>
 struct ArraySink {
   static constexpr bool avoids_branches = true;  ///< as on GPUs
@@ -209,7 +209,7 @@ struct ArraySink {
     segment[i] = value;
     stored[i] = true;
   }
-  /// The same, where `i` is known only when the kernel runs.
+  /// Stores segment `i`, which is not a compile-time constant.
   XIO_HOST_DEVICE constexpr void put_chosen(uint32_t i, const Segment& value) { put(i, value); }
 };
 

@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Soft-RoCE: completion queue entries read (Linux UAPI, rdma/ib_user_verbs.h; rdma-core, providers/rxe/rxe.c).
+/// @brief Soft-RoCE: decoder for completion queue entries (Linux UAPI, rdma/ib_user_verbs.h; rdma-core,
+/// providers/rxe/rxe.c).
 
 #include <xio/config.hpp>
 #include <xio/vendors/rdma/completion.hpp>
@@ -15,16 +16,17 @@ namespace rxe {
 /// @addtogroup vendors_rxe
 /// @{
 
-/// Completion queue entries of Soft-RoCE. Nothing in an entry tells that it is new: the kernel writes how far it got to
-/// QueueHeader::producer_index. WorkCompletion::wr_id names the operation.
+/// Completion queue entries of Soft-RoCE. Entries carry no valid bit: the kernel publishes its progress in
+/// QueueHeader::producer_index. WorkCompletion::wr_id identifies the operation.
 /// @tparam EntryBytes 1 << QueueHeader::log2_entry_bytes, which is at least the kernel's cache line
 template <uint32_t EntryBytes = 64>
 struct CompletionDecoder {
-  static_assert(EntryBytes >= sizeof(Cqe) && (EntryBytes & (EntryBytes - 1)) == 0, "a power of two with room");
+  static_assert(EntryBytes >= sizeof(Cqe) && (EntryBytes & (EntryBytes - 1)) == 0,
+                "EntryBytes must be a power of two that holds a CQE");
   static constexpr bool by_index = true;  ///< is_new() takes a producer index, not a word of the entry
   static constexpr uint32_t entry_bytes = EntryBytes;
-  static constexpr uint32_t word_offset = XIO_OFFSETOF(Cqe, status);  ///< of the 8 bytes that decode() takes
-  static constexpr uint8_t initial_byte = 0;                          ///< the kernel gives the queue's memory zeroed
+  static constexpr uint32_t word_offset = XIO_OFFSETOF(Cqe, status);  ///< offset of the 8 bytes that decode() takes
+  static constexpr uint8_t initial_byte = 0;                          ///< the kernel zeroes the queue's memory
 
   /// Whether the entry at consumer index `index` of a queue of `entries` (power of two) is new. `producer`:
   /// QueueHeader::producer_index.
@@ -32,8 +34,8 @@ struct CompletionDecoder {
     return ((producer ^ index) & (entries - 1)) != 0;
   }
 
-  /// As decode(), where an entry tells nothing but that operations of a send queue ended well; else
-  /// CompletionKind::nothing. The usual case, kept short.
+  /// Decodes an entry that reports successful operations of a send queue; CompletionKind::nothing for any other entry.
+  /// The short path for the common case.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode_success(uint64_t word, [[maybe_unused]] Read read) {
     rdma::WorkCompletion completion;
@@ -46,14 +48,14 @@ struct CompletionDecoder {
     return completion;
   }
 
-  /// Whether the entry is about the queue pair `of`. `completion`: from decode() or decode_success(), not
+  /// Whether the entry belongs to the queue pair `of`. `completion`: from decode() or decode_success(), not
   /// CompletionKind::nothing.
   template <class Read>
   XIO_HOST_DEVICE static constexpr bool is_about(rdma::Identity of, const rdma::WorkCompletion&, uint64_t, Read read) {
     return static_cast<uint32_t>(read(XIO_OFFSETOF(Cqe, immediate)) >> 32) == of.qpn;
   }
 
-  /// What an entry says. `word`: its 8 bytes at word_offset. `read(offset)` gives 8 bytes of it; the offset is a
+  /// Decodes an entry. `word`: its 8 bytes at word_offset. `read(offset)` returns 8 bytes of it; the offset is a
   /// multiple of 8.
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(uint64_t word, Read read) {

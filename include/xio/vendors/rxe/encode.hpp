@@ -2,12 +2,12 @@
 #pragma once
 
 /// @file
-/// @brief Soft-RoCE: operations turned into work queue entries (Linux UAPI, rdma/rdma_user_rxe.h; rdma-core,
+/// @brief Soft-RoCE: encoders for work queue entries (Linux UAPI, rdma/rdma_user_rxe.h; rdma-core,
 /// providers/rxe/rxe.c).
 ///
-/// Entries are made of 8-byte words: pointers start at byte 208 of a send queue entry and at byte 40 of a receive queue
-/// entry, and the memory that the kernel gives is only as aligned as that. The sink of these encoders has
-/// `put8(i, value)`, which stores the word at byte 8 * i.
+/// Entries are stored as 8-byte words: SGEs start at byte 208 of a send queue entry and at byte 40 of a receive queue
+/// entry, and the kernel's memory guarantees no stricter alignment. The sink of these encoders has `put8(i, value)`,
+/// which stores the word at byte 8 * i.
 
 #include <xio/config.hpp>
 #include <xio/device/core/status.hpp>
@@ -20,7 +20,7 @@ namespace rxe {
 /// @addtogroup vendors_rxe
 /// @{
 
-/// Sink of the encoders in constant expressions and tests: an array that knows which words were stored.
+/// Sink of the encoders in constant expressions and tests: an array that records which words were stored.
 template <uint32_t Words>
 struct WordSink {
   uint64_t word[Words]{};
@@ -33,20 +33,20 @@ struct WordSink {
   }
 };
 
-/// Index of a queue's header, of a counter that never wraps. `entries`: power of two.
+/// Producer or consumer index for a queue's header, from a counter that never wraps. `entries`: power of two.
 XIO_DEVICE constexpr uint32_t ring_index(uint64_t counter, uint32_t entries) {
   return static_cast<uint32_t>(counter & (entries - 1));
 }
 
 namespace detail {
 
-/// Two halves of a word, as they lie in memory.
+/// An 8-byte word from its halves in memory order.
 XIO_DEVICE constexpr uint64_t halves(uint32_t first, uint32_t second) { return first | uint64_t{second} << 32; }
 
-/// Word of an entry that begins at byte `offset`.
+/// Number of the word at byte `offset` of an entry.
 XIO_DEVICE constexpr uint32_t at(uint64_t offset) { return static_cast<uint32_t>(offset / 8); }
 
-/// Stores a DmaState as it is at first.
+/// Stores the initial DmaState.
 template <class Sink>
 XIO_DEVICE constexpr void put_dma(uint32_t next, uint32_t bytes, uint32_t sges, Sink& sink) {
   sink.put8(next, halves(bytes, bytes));
@@ -54,7 +54,7 @@ XIO_DEVICE constexpr void put_dma(uint32_t next, uint32_t bytes, uint32_t sges, 
   sink.put8(next + 2, 0);
 }
 
-/// Stores pointers.
+/// Stores SGEs.
 template <class Payload, class Sink>
 XIO_DEVICE constexpr void put_sges(uint32_t next, const Payload& payload, Sink& sink) {
   for (uint32_t i = 0; i < payload.count(); ++i) {
@@ -66,8 +66,8 @@ XIO_DEVICE constexpr void put_sges(uint32_t next, const Payload& payload, Sink& 
 
 }  // namespace detail
 
-/// Entries of a Soft-RoCE send queue. The unit of counters is the entry, which takes 1 << SendShape::entry_shift bytes.
-/// A ring holds one entry less than it has.
+/// Entries of a Soft-RoCE send queue. Counters count entries of 1 << SendShape::entry_shift bytes. A ring of n entries
+/// holds at most n - 1.
 struct SendEncoder {
   XIO_HOST_DEVICE static constexpr Opcode opcode(rdma::Operation operation) {
     switch (operation) {
@@ -91,7 +91,7 @@ struct SendEncoder {
     return 1;
   }
 
-  /// Why the operation cannot be posted; asked before there is a ticket.
+  /// Returns why the operation cannot be posted, or Status::ok; called before a ticket is claimed.
   template <class Payload>
   XIO_HOST_DEVICE static constexpr Status check(const rdma::SendShape& shape, const rdma::Work& work,
                                                 const Payload& payload) {
@@ -114,8 +114,8 @@ struct SendEncoder {
     return Status::ok;
   }
 
-  /// Stores the entry's words; those of SendWqe::operation that the operation has no use for stay as they were.
-  /// Returns 0: there is no doorbell register, the kernel must be called.
+  /// Stores the entry's words; words of SendWqe::operation that the operation does not use are left unchanged. Returns
+  /// 0: there is no doorbell register, the kernel must be called.
   template <class Payload, class Sink>
   XIO_HOST_DEVICE static constexpr uint64_t encode(const rdma::SendShape&, const rdma::Work& work,
                                                    const Payload& payload, const rdma::Place& place, Sink& sink) {
@@ -135,7 +135,7 @@ struct SendEncoder {
       sink.put8(operation, work.remote);
       sink.put8(operation + 1, work.rkey);
     }
-    // What the kernel keeps in the entry must be zero at first.
+    // The kernel's own fields must initially be zero.
     sink.put8(at(XIO_OFFSETOF(SendWqe, status)), 0);
     sink.put8(at(XIO_OFFSETOF(SendWqe, iova)), rdma::is_remote(work.operation) ? work.remote : 0);
     sink.put8(at(XIO_OFFSETOF(SendWqe, mask)), 0);
@@ -164,7 +164,7 @@ struct SendEncoder {
     return flags;
   }
 
-  /// Immediate data in network byte order; a key is the CPU's.
+  /// Immediate data in network byte order; a key in native byte order.
   XIO_HOST_DEVICE static constexpr uint32_t immediate(const rdma::Work& work) {
     if (rdma::has_immediate(work.operation)) return byte_swap(work.immediate);
     return rdma::has_invalidate_key(work.operation) ? work.immediate : 0;
@@ -174,9 +174,9 @@ static_assert(XIO_OFFSETOF(SendHeader, send_flags) % 8 == 0 && XIO_OFFSETOF(Send
                   XIO_OFFSETOF(SendWqe, ssn) % 8 == 0 && sizeof(SendWqe) % 8 == 0 && sizeof(ReceiveWqe) % 8 == 0,
               "words begin at these fields");
 
-/// Entries of a Soft-RoCE receive queue, which take 1 << ReceiveShape::entry_shift bytes.
+/// Entries of a Soft-RoCE receive queue, of 1 << ReceiveShape::entry_shift bytes each.
 struct ReceiveEncoder {
-  /// Why the entry cannot be posted.
+  /// Returns why the entry cannot be posted, or Status::ok.
   template <class Payload>
   XIO_HOST_DEVICE static constexpr Status check(const rdma::ReceiveShape& shape, const Payload& payload) {
     const uint64_t room = (uint64_t{1} << shape.entry_shift) - sizeof(ReceiveWqe);

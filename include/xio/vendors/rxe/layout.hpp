@@ -5,9 +5,9 @@
 /// @brief Soft-RoCE: queues that the kernel shares with user space (Linux UAPI, rdma/rdma_user_rxe.h and
 /// rdma/ib_user_verbs.h).
 ///
-/// Integers are the CPU's, except for immediate data. The "doorbell" is a system call: the kernel reads the producer
-/// index when it is told to. The UAPI's own structures are not fit for C++, where the list of pointers of a send queue
-/// entry moves 8 bytes.
+/// Integers are in native byte order, except for immediate data. The "doorbell" is a system call that makes the kernel
+/// read the producer index. The UAPI's own structures cannot be used: compiled as C++, they place the SGEs of a send
+/// queue entry at an offset that differs by 8 bytes.
 
 #include <xio/config.hpp>
 #include <xio/vendors/endian.hpp>
@@ -18,7 +18,7 @@ namespace rxe {
 /// @addtogroup vendors_rxe
 /// @{
 
-/// Operations; the numbers of the verbs.
+/// Opcodes; the values of the verbs.
 enum class Opcode : uint32_t {
   rdma_write = 0,
   rdma_write_immediate = 1,
@@ -32,26 +32,26 @@ enum class Opcode : uint32_t {
   send_invalidate = 9,
 };
 
-/// Flags of an operation: SendHeader::send_flags; the numbers of the verbs.
+/// Flags of an operation: SendHeader::send_flags; the values of the verbs.
 namespace send_flag {
 /// @addtogroup vendors_rxe
 /// @{
 constexpr uint32_t fence = 1;        ///< wait for reads and atomics before this one
 constexpr uint32_t signaled = 2;     ///< write a completion entry
 constexpr uint32_t solicited = 4;    ///< the receiver's completion raises a solicited event
-constexpr uint32_t inline_data = 8;  ///< bytes follow in place of pointers
+constexpr uint32_t inline_data = 8;  ///< inline data follows instead of SGEs
 /// @}
 }  // namespace send_flag
 
-/// Start of a queue's memory; the entries follow. The kernel masks what it reads of the indices; each index has a cache
-/// line of its own.
+/// Start of a queue's memory; the entries follow. The kernel masks the indices that it reads; each index has its own
+/// cache line.
 struct alignas(128) QueueHeader {
   uint32_t log2_entry_bytes;  ///< log2 of an entry's size
   uint32_t index_mask;        ///< number of entries - 1; entries are a power of two
   uint32_t reserved0[30];     ///< not used
-  uint32_t producer_index;    ///< next entry to be written, 0 to index_mask
+  uint32_t producer_index;    ///< next entry to write, 0 to index_mask
   uint32_t reserved1[31];     ///< not used
-  uint32_t consumer_index;    ///< next entry to be read, 0 to index_mask
+  uint32_t consumer_index;    ///< next entry to read, 0 to index_mask
   uint32_t reserved2[31];     ///< not used
 };
 static_assert(sizeof(QueueHeader) == 384, "entries start at byte 384");
@@ -61,11 +61,11 @@ static_assert(XIO_OFFSETOF(QueueHeader, index_mask) == 4 && XIO_OFFSETOF(QueueHe
 
 /// First 24 bytes of a send queue entry.
 struct alignas(8) SendHeader {
-  uint64_t wr_id;       ///< comes back in the completion entry
+  uint64_t wr_id;       ///< returned in the completion entry
   uint32_t reserved;    ///< 0
   uint32_t opcode;      ///< Opcode
   uint32_t send_flags;  ///< send_flag
-  Be32 immediate;       ///< immediate data in network byte order; a key to invalidate is the CPU's: set `raw`
+  Be32 immediate;       ///< immediate data in network byte order; key to invalidate in native byte order (`raw`)
 };
 static_assert(sizeof(SendHeader) == 24, "a header has 24 bytes");
 static_assert(XIO_OFFSETOF(SendHeader, opcode) == 12 && XIO_OFFSETOF(SendHeader, send_flags) == 16 &&
@@ -84,8 +84,8 @@ static_assert(XIO_OFFSETOF(RdmaOperation, rkey) == 8, "offsets as in rdma_user_r
 /// Atomics, at SendWqe::operation.
 struct alignas(8) AtomicOperation {
   uint64_t remote_address;  ///< remote virtual address
-  uint64_t compare_add;     ///< what to compare with, or to add
-  uint64_t swap;            ///< what to store
+  uint64_t compare_add;     ///< compare or add operand
+  uint64_t swap;            ///< swap operand
   uint32_t rkey;            ///< remote key
   uint32_t reserved;        ///< 0
 };
@@ -109,22 +109,22 @@ static_assert(XIO_OFFSETOF(BindOperation, length) == 8 && XIO_OFFSETOF(BindOpera
                   XIO_OFFSETOF(BindOperation, access) == 28,
               "offsets as in rdma_user_rxe.h");
 
-/// Pointer to local memory.
+/// Scatter/gather entry: a range of local memory.
 struct alignas(8) Sge {
   uint64_t address;  ///< local virtual address
   uint32_t length;   ///< bytes
   uint32_t lkey;     ///< local key
 };
-static_assert(sizeof(Sge) == 16, "a pointer has 16 bytes");
+static_assert(sizeof(Sge) == 16, "an SGE has 16 bytes");
 static_assert(XIO_OFFSETOF(Sge, length) == 8 && XIO_OFFSETOF(Sge, lkey) == 12, "offsets as in rdma_user_rxe.h");
 
-/// What of an entry's memory is done; pointers or inline bytes follow it at once.
+/// Transfer progress of an entry's data; SGEs or inline data follow immediately.
 struct alignas(8) DmaState {
   uint32_t length;      ///< bytes of the message
-  uint32_t residue;     ///< bytes to go: at first as many
-  uint32_t current;     ///< pointer in use: at first 0
-  uint32_t sges;        ///< number of pointers
-  uint32_t sge_offset;  ///< bytes done of that pointer: at first 0
+  uint32_t residue;     ///< remaining bytes; initially the same as `length`
+  uint32_t current;     ///< current SGE; initially 0
+  uint32_t sges;        ///< number of SGEs
+  uint32_t sge_offset;  ///< bytes transferred of that SGE; initially 0
   uint32_t reserved;    ///< 0
 };
 static_assert(sizeof(DmaState) == 24, "the state has 24 bytes");
@@ -132,22 +132,22 @@ static_assert(XIO_OFFSETOF(DmaState, residue) == 4 && XIO_OFFSETOF(DmaState, cur
                   XIO_OFFSETOF(DmaState, sges) == 12 && XIO_OFFSETOF(DmaState, sge_offset) == 16,
               "offsets as in rdma_user_rxe.h");
 
-/// Send queue entry; pointers (Sge) or inline bytes follow it at once.
+/// Send queue entry; SGEs or inline data follow immediately.
 struct alignas(8) SendWqe {
-  SendHeader header;       ///< what to do
+  SendHeader header;       ///< operation and flags
   uint64_t operation[15];  ///< RdmaOperation, AtomicOperation or BindOperation; else 0
-  uint32_t status;         ///< the kernel's
-  uint32_t state;          ///< the kernel's: at first 0
+  uint32_t status;         ///< used by the kernel
+  uint32_t state;          ///< used by the kernel; initially 0
   uint64_t iova;           ///< remote virtual address again
-  uint32_t mask;           ///< the kernel's
-  uint32_t first_psn;      ///< the kernel's
-  uint32_t last_psn;       ///< the kernel's
-  uint32_t ack_length;     ///< the kernel's
-  uint32_t ssn;            ///< running number of the entry
-  uint32_t has_rd_atomic;  ///< the kernel's
-  DmaState dma;            ///< what of its memory is done
+  uint32_t mask;           ///< used by the kernel
+  uint32_t first_psn;      ///< used by the kernel
+  uint32_t last_psn;       ///< used by the kernel
+  uint32_t ack_length;     ///< used by the kernel
+  uint32_t ssn;            ///< sequence number of the entry
+  uint32_t has_rd_atomic;  ///< used by the kernel
+  DmaState dma;            ///< transfer progress
 };
-static_assert(sizeof(SendWqe) == 208, "pointers start at byte 208");
+static_assert(sizeof(SendWqe) == 208, "SGEs start at byte 208");
 static_assert(XIO_OFFSETOF(SendWqe, operation) == 24 && XIO_OFFSETOF(SendWqe, status) == 144 &&
                   XIO_OFFSETOF(SendWqe, state) == 148 && XIO_OFFSETOF(SendWqe, iova) == 152 &&
                   XIO_OFFSETOF(SendWqe, mask) == 160 && XIO_OFFSETOF(SendWqe, first_psn) == 164 &&
@@ -156,13 +156,13 @@ static_assert(XIO_OFFSETOF(SendWqe, operation) == 24 && XIO_OFFSETOF(SendWqe, st
                   XIO_OFFSETOF(SendWqe, dma) == 184,
               "offsets as in rdma_user_rxe.h, compiled as C");
 
-/// Receive queue entry; pointers (Sge) follow it at once.
+/// Receive queue entry; SGEs follow immediately.
 struct alignas(8) ReceiveWqe {
-  uint64_t wr_id;        ///< comes back in the completion entry
+  uint64_t wr_id;        ///< returned in the completion entry
   uint32_t reserved[2];  ///< 0
-  DmaState dma;          ///< what of its memory is done
+  DmaState dma;          ///< transfer progress
 };
-static_assert(sizeof(ReceiveWqe) == 40, "pointers start at byte 40");
+static_assert(sizeof(ReceiveWqe) == 40, "SGEs start at byte 40");
 static_assert(XIO_OFFSETOF(ReceiveWqe, dma) == 16, "offsets as in rdma_user_rxe.h, compiled as C");
 
 /// Completion queue entry. The queue's entries may be larger: see QueueHeader::log2_entry_bytes.
@@ -172,7 +172,7 @@ struct alignas(8) Cqe {
   uint32_t opcode;        ///< CqeOpcode
   uint32_t vendor_error;  ///< 0
   uint32_t byte_count;    ///< bytes received or read
-  Be32 immediate;         ///< immediate data in network byte order; a key that was invalidated is the CPU's
+  Be32 immediate;         ///< immediate data in network byte order; an invalidated key is in native byte order
   uint32_t qpn;           ///< queue pair number
   uint32_t source_qpn;    ///< source queue pair number
   uint32_t flags;         ///< cqe_flag
@@ -197,7 +197,7 @@ static_assert(XIO_OFFSETOF(Cqe, status) == 8 && XIO_OFFSETOF(Cqe, opcode) == 12 
 namespace cqe_flag {
 /// @addtogroup vendors_rxe
 /// @{
-constexpr uint32_t grh = 1;          ///< a global routing header came before the data
+constexpr uint32_t grh = 1;          ///< a global routing header precedes the data
 constexpr uint32_t immediate = 2;    ///< has immediate data
 constexpr uint32_t invalidated = 8;  ///< a key was invalidated
 /// @}

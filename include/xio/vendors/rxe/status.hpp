@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Soft-RoCE: what completion queue entries say, and what that means to the caller (Linux UAPI,
+/// @brief Soft-RoCE: opcodes and statuses of completion queue entries, and their mapping to Status (Linux UAPI,
 /// rdma/ib_user_verbs.h; libibverbs, infiniband/verbs.h).
 
 #include <xio/config.hpp>
@@ -14,7 +14,7 @@ namespace rxe {
 /// @addtogroup vendors_rxe
 /// @{
 
-/// What was completed: Cqe::opcode.
+/// Operation that completed: Cqe::opcode.
 enum class CqeOpcode : uint32_t {
   send = 0,
   rdma_write = 1,
@@ -27,7 +27,7 @@ enum class CqeOpcode : uint32_t {
   receive_rdma_immediate = 129,
 };
 
-/// How it ended: Cqe::status.
+/// Status of the completed operation: Cqe::status.
 enum class CqeStatus : uint32_t {
   ok = 0,
   local_length = 1,
@@ -130,7 +130,7 @@ XIO_DEVICE constexpr Status::Code look_up(CqeStatus number) {
 
 }  // namespace detail
 
-/// The library's status for Cqe::status; Status::vendor keeps bits 15:0 of the number as it came.
+/// The library's status for Cqe::status; Status::vendor holds bits 15:0 of the original value.
 XIO_DEVICE constexpr Status to_status(CqeStatus status) {
   return Status(detail::look_up(status), static_cast<uint16_t>(status));
 }

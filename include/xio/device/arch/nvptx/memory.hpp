@@ -15,7 +15,7 @@ namespace detail {
 /// Whether T is moved by 4-byte accesses; else by 8-byte ones.
 template <class T>
 XIO_DEVICE_INLINE constexpr bool is_narrow() {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "words of 4 or 8 bytes");
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "words must have 4 or 8 bytes");
   return sizeof(T) == 4;
 }
 

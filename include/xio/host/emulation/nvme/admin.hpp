@@ -194,7 +194,7 @@ class AdminCommands {
   uint16_t doorbell_buffer_config(const nvme::Sqe& sqe) {
     if (!core_.config.shadow_doorbells) return spec::final_status(spec::invalid_opcode);
     if (sqe.prp1 == 0 || sqe.prp2 == 0 || sqe.prp1 % core_.page_bytes() != 0 || sqe.prp2 % core_.page_bytes() != 0) {
-      core_.violations.add(NvmeViolation::pointer, 0, "a page of shadow doorbells does not start where a page does");
+      core_.violations.add(NvmeViolation::pointer, 0, "a shadow doorbell page is not page-aligned");
       return spec::final_status(spec::invalid_field);
     }
     commands_.look_at_doorbells();  // earlier register writes still count

@@ -101,7 +101,7 @@ inline void check(const NvmeConfig& config) {
     require(one.block_bytes >= 512 && one.block_bytes <= 65536 && (one.block_bytes & (one.block_bytes - 1)) == 0,
             "the block size must be a power of two from 512 to 65536");
     for (size_t j = 0; j < i; ++j)
-      require(config.namespaces[j].nsid != one.nsid, "two namespaces have the same number");
+      require(config.namespaces[j].nsid != one.nsid, "two namespaces have the same identifier");
   }
   require(config.queues >= 1 && config.queues <= 1024, "the number of queues must be 1 to 1024");
   require(config.mqes >= 1, "mqes must be 1 to 65535");

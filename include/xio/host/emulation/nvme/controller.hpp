@@ -157,7 +157,7 @@ class NvmeController final : public host::NvmeTransport {
   /// @param filled  at least 1
   void watch_in_flight(uint16_t qid, uint32_t filled) {
     if (qid > config_.queues || filled == 0)
-      throw host::Error("emulated NVMe controller: watch_in_flight needs a queue that exists and a number above 0");
+      throw host::Error("emulated NVMe controller: watch_in_flight needs an existing queue and a count of at least 1");
     counters_->queue(qid).watch.store(uint64_t{watches_.fetch_add(1) + 1} << 32 | filled);
   }
   /// Violations of the specification by the host; none in a correct run. The object outlives the controller.
@@ -244,7 +244,7 @@ class NvmeController final : public host::NvmeTransport {
       body(medium->block(lba), count << medium->block_shift());
       found = true;
     });
-    if (!found) throw host::Error("emulated NVMe controller: no such blocks are stored");
+    if (!found) throw host::Error("emulated NVMe controller: these blocks do not exist or are not stored");
   }
 
   void perform_tasks() {

@@ -53,7 +53,7 @@ class DataPointer {
     if (status == spec::data_transfer_error) {
       note(NvmeViolation::memory, "an address of the data pointer is not mapped");
     } else if (status != spec::success) {
-      note(NvmeViolation::pointer, "the data pointer is not formed as it must be");
+      note(NvmeViolation::pointer, "the data pointer is malformed");
     }
     return status;
   }
@@ -114,7 +114,7 @@ class DataPointer {
     counters_.prp_entries.add();
     const uint64_t left = bytes - first;
     if (left == 0) {
-      if (prp2 != 0) note(NvmeViolation::reserved, "PRP2 is set, and all data lies in one page");
+      if (prp2 != 0) note(NvmeViolation::reserved, "PRP2 is set although all data is in one page");
       return spec::success;
     }
     if (left > page_) return map_list(prp2, left);

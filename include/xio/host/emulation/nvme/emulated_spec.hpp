@@ -57,8 +57,8 @@ inline std::vector<std::string> split(const std::string& text, char separator) {
 inline uint64_t number(const std::string& key, const std::string& text, uint64_t least, uint64_t most) {
   const auto value = host::parse_bytes(text);
   if (!value || *value < least || *value > most)
-    refuse(key + "=" + text + " is not accepted; a number from " + std::to_string(least) + " to " +
-           std::to_string(most) + " is (K, M, G may follow)");
+    refuse(key + "=" + text + " is not accepted; expected a number from " + std::to_string(least) + " to " +
+           std::to_string(most) + " (suffixes K, M, G, T)");
   return *value;
 }
 
@@ -143,7 +143,7 @@ inline EmulatedSpec parse_emulated_spec(const std::string& text) {
       config.serial = value;
     else if (key == "delay") {
       const std::vector<std::string> ends = detail::split(value, '-');
-      if (ends.size() > 2) detail::refuse("delay=" + value + " is not accepted; microseconds are, as 20 or 5-50");
+      if (ends.size() > 2) detail::refuse("delay=" + value + " is not accepted; expected microseconds, as 20 or 5-50");
       spec.delay_least_us = detail::number(key, ends.front(), 0, 60000000);
       spec.delay_most_us = detail::number(key, ends.back(), spec.delay_least_us, 60000000);
     } else {
@@ -154,7 +154,7 @@ inline EmulatedSpec parse_emulated_spec(const std::string& text) {
   }
   const size_t count = blocks.size() > sizes.size() ? blocks.size() : sizes.size();
   if ((blocks.size() != 1 && blocks.size() != count) || (sizes.size() != 1 && sizes.size() != count))
-    detail::refuse("lba and size name different numbers of namespaces");
+    detail::refuse("lba and size list different numbers of namespaces");
   config.namespaces.clear();
   for (size_t i = 0; i < count; ++i) {
     NvmeNamespaceConfig one;
@@ -162,7 +162,7 @@ inline EmulatedSpec parse_emulated_spec(const std::string& text) {
     one.block_bytes = static_cast<uint32_t>(detail::number("lba", blocks[blocks.size() == 1 ? 0 : i], 512, 65536));
     if ((one.block_bytes & (one.block_bytes - 1)) != 0)
       detail::refuse("lba=" + std::to_string(one.block_bytes) +
-                     " is not accepted; a power of two from 512 to 65536 is");
+                     " is not accepted; expected a power of two from 512 to 65536");
     const uint64_t bytes = detail::number("size", sizes[sizes.size() == 1 ? 0 : i], one.block_bytes, uint64_t{1} << 40);
     one.blocks = bytes / one.block_bytes;
     config.namespaces.push_back(one);

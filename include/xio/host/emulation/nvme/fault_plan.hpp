@@ -246,7 +246,7 @@ class FaultPlan {
   FaultRule add(const Match& match, detail::Rule::Action action, uint64_t least = 0, uint64_t most = 0) {
     if (match.every == 0) throw host::Error("FaultPlan: Match::every must be at least 1");
     const bool delays = action == detail::Rule::delay_steps || action == detail::Rule::delay_time;
-    if (delays && least > most) throw host::Error("FaultPlan: the least delay is above the most");
+    if (delays && least > most) throw host::Error("FaultPlan: the minimum delay is above the maximum");
     auto rule = std::make_shared<detail::Rule>();
     rule->match = match;
     rule->action = action;

@@ -104,8 +104,9 @@ class IoCommands {
   bool exceeds(const nvme::Sqe& sqe, uint64_t amount, uint64_t limit) {
     const bool too_much = limit != 0 && amount > limit;
     if (too_much)
-      core_.violations.add(NvmeViolation::limit, core_.data.queue(),
-                           "opcode " + std::to_string(sqe.cdw0 & 0xff) + ": more than the controller takes at once");
+      core_.violations.add(
+          NvmeViolation::limit, core_.data.queue(),
+          "opcode " + std::to_string(sqe.cdw0 & 0xff) + ": exceeds the controller's limit for one command");
     return too_much;
   }
 
@@ -177,7 +178,8 @@ class IoCommands {
     for (uint32_t i = 0; i < count; ++i) {
       constexpr uint32_t attributes = 0xff00073f;  // access size, WP, SW, SR, AL, AF
       if ((ranges[i].attributes & ~attributes) != 0)
-        core_.violations.add(NvmeViolation::reserved, core_.data.queue(), "reserved context attributes of a range");
+        core_.violations.add(NvmeViolation::reserved, core_.data.queue(),
+                             "reserved context attributes of a range are set");
       blocks += ranges[i].blocks;
       if (exceeds(sqe, ranges[i].blocks, limits.dmrsl) || exceeds(sqe, blocks, limits.dmsl))
         return spec::final_status(spec::command_size_limit);

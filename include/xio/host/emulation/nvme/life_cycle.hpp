@@ -82,7 +82,7 @@ class LifeCycle {
                       page <= core_.config.mpsmax && sq_size >= 2 && cq_size >= 2 &&
                       registers_.admin_sq() % page_bytes == 0 && registers_.admin_cq() % page_bytes == 0;
     if (!fits) {
-      core_.violations.add(NvmeViolation::setup, 0, "enabled with settings that the controller does not have");
+      core_.violations.add(NvmeViolation::setup, 0, "enabled with unsupported settings");
       return watch_.fail();
     }
     core_.page_shift = 12 + page;

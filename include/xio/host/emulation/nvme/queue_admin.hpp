@@ -89,10 +89,10 @@ class QueueAdmin {
     if (entries_minus_one == 0 || entries_minus_one > core_.config.mqes)
       return spec::final_status(spec::invalid_queue_size);
     if (sqe.prp1 % core_.page_bytes() != 0) {
-      core_.violations.add(NvmeViolation::pointer, 0, "a queue does not start where a page does");
+      core_.violations.add(NvmeViolation::pointer, 0, "a queue is not page-aligned");
       return spec::final_status(spec::invalid_prp_offset);
     }
-    if (sqe.prp2 != 0) core_.violations.add(NvmeViolation::reserved, 0, "PRP2 of a queue that is created is set");
+    if (sqe.prp2 != 0) core_.violations.add(NvmeViolation::reserved, 0, "PRP2 of a queue creation is set");
     size = entries_minus_one + 1;
     const uint64_t page = core_.page_bytes();
     const uint64_t count = (uint64_t{size} * entry_bytes + page - 1) / page;
@@ -106,7 +106,7 @@ class QueueAdmin {
     if (status == spec::data_transfer_error)
       core_.violations.add(NvmeViolation::memory, 0, "the page list of a queue is not mapped");
     else if (status != spec::success)
-      core_.violations.add(NvmeViolation::pointer, 0, "the page list of a queue is not formed as it must be");
+      core_.violations.add(NvmeViolation::pointer, 0, "the page list of a queue is malformed");
     else
       look_for(pages, uint64_t{size} * entry_bytes);
     return status;
@@ -117,7 +117,7 @@ class QueueAdmin {
     for (const uint64_t bus : pages) {
       const uint64_t here = bytes < core_.page_bytes() ? bytes : core_.page_bytes();
       if (!core_.bus.find_all(bus, here)) {
-        core_.violations.add(NvmeViolation::memory, 0, "a page of a queue that is created is not mapped");
+        core_.violations.add(NvmeViolation::memory, 0, "a page of a new queue is not mapped");
         return;
       }
       bytes -= here;

@@ -98,7 +98,7 @@ class Registers {
         return enabled ? "ASQ or ACQ written while the controller is enabled" : nullptr;
       case spec::reg_asq + 4:
       case spec::reg_acq + 4: return enabled ? "ASQ or ACQ written while the controller is enabled" : nullptr;
-      default: return "a register that cannot be written, or does not exist";
+      default: return "a register that is read-only or does not exist";
     }
   }
 

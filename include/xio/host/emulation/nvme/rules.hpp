@@ -126,11 +126,11 @@ class EntryRules {
     if (admin_ && (sqe.cdw0 >> 14 & 3) != 0) return "an admin command with an SGL";
     // The remaining fields of an unknown opcode are unknown too.
     if (!rule.known) return nullptr;
-    if (!rule.fused && (sqe.cdw0 >> 8 & 3) != 0) return "a command that cannot be one of two is fused";
+    if (!rule.fused && (sqe.cdw0 >> 8 & 3) != 0) return "a command that cannot be fused is fused";
     if (!rule.nsid && sqe.nsid != 0) return "NSID is not used by this command";
-    if (sqe.mptr != 0) return "MPTR is set, and there is no metadata outside of the blocks";
+    if (sqe.mptr != 0) return "MPTR is set although there is no separate metadata";
     if (!(rule.data && moves) && (sqe.prp1 != 0 || sqe.prp2 != 0 || (sqe.cdw0 >> 14 & 3) != 0))
-      return "a data pointer is set, and no data is moved";
+      return "a data pointer is set although no data is moved";
     struct Word {
       uint32_t value, allowed;
       const char* wrong;

@@ -38,7 +38,8 @@ struct BnxtWire : RdmaWireDefaults {
   /// Returns the producer counter after the doorbell value `value`. Sets `violation` if it is invalid.
   static uint64_t producer(const RdmaQueueConfig& config, const RdmaQueueMemory&, uint64_t value, uint64_t known,
                            std::string& violation) {
-    if (PowerOfTwo && (config.sq_units & (config.sq_units - 1)) != 0) violation = "the ring's size is no power of two";
+    if (PowerOfTwo && (config.sq_units & (config.sq_units - 1)) != 0)
+      violation = "the ring's size is not a power of two";
     return position(value, bnxt::DoorbellType::sq, config.qpn, config.sq_units, known, violation);
   }
 
@@ -53,16 +54,16 @@ struct BnxtWire : RdmaWireDefaults {
     work.solicited = (flags & bnxt::wqe_flag::solicited) != 0;
     work.is_inline = (flags & bnxt::wqe_flag::inline_data) != 0;
     if (flags >> 5 != 0) work.fault = "unknown flags";
-    if (header.type_flags_slots >> 24 != 0) work.fault = "bits of the header are set that nothing is known of";
+    if (header.type_flags_slots >> 24 != 0) work.fault = "unknown bits of the header are set";
     if (!operation(static_cast<bnxt::WqeType>(header.type_flags_slots & 0xff), work)) work.fault = "unknown opcode";
     if (slots < bnxt::header_slots) work.fault = "entry without headers";
-    if (is_fixed && slots > bnxt::static_wqe_slots) work.fault = "entry longer than its place";
+    if (is_fixed && slots > bnxt::static_wqe_slots) work.fault = "entry longer than its slot";
     if (!is_fixed && slots > config.sq_units) work.fault = "entry longer than the ring";
     if (!work.fault.empty()) return work;
 
     const bool atomic = work.operation == RdmaOperation::compare_swap || work.operation == RdmaOperation::fetch_add;
     const bool fills = atomic || work.operation == RdmaOperation::read;
-    if (fills && work.is_inline) work.fault = "inline data of an operation that brings data";
+    if (fills && work.is_inline) work.fault = "inline data of an operation that returns data";
     const uint8_t* const second = slot(config, memory, index, 1);
     if (atomic) {
       const auto operands = peek<bnxt::AtomicHeader>(second);
@@ -92,8 +93,8 @@ struct BnxtWire : RdmaWireDefaults {
       const auto sge = peek<bnxt::Sge>(slot(config, memory, index, 2 + i));
       work.pieces.push_back({sge.address, sge.length, sge.lkey});
     }
-    if (atomic && (rest != 1 || work.length() != 8)) work.fault = "atomic without one pointer to 8 bytes";
-    if (!atomic && work.length() != length) work.fault = "the header's length is not that of the pointers";
+    if (atomic && (rest != 1 || work.length() != 8)) work.fault = "atomic without one SGE of 8 bytes";
+    if (!atomic && work.length() != length) work.fault = "the header's length differs from the SGEs'";
     return work;
   }
 
@@ -150,8 +151,8 @@ struct BnxtWire : RdmaWireDefaults {
     if ((header.type_flags_slots & 0xff) != static_cast<uint32_t>(bnxt::WqeType::receive))
       receive.fault = "no receive entry";
     // An entry has at least one pointer.
-    if (slots <= bnxt::header_slots) receive.fault = "receive entry without a pointer";
-    if (slots > (1u << config.rq_entry_shift) / bnxt::slot_bytes) receive.fault = "entry longer than its place";
+    if (slots <= bnxt::header_slots) receive.fault = "receive entry without an SGE";
+    if (slots > (1u << config.rq_entry_shift) / bnxt::slot_bytes) receive.fault = "entry longer than its slot";
     if (!receive.fault.empty()) return receive;
     for (uint32_t i = bnxt::header_slots; i < slots; ++i) {
       const auto sge = peek<bnxt::Sge>(entry + i * bnxt::slot_bytes);
@@ -223,7 +224,7 @@ struct BnxtWire : RdmaWireDefaults {
     const uint64_t others = value & ~(uint64_t{0xffffff} | uint64_t{1} << 24 | uint64_t{0xfffff} << 32 |
                                       uint64_t{1} << 58 | uint64_t{0xf} << 60);
     if (value >> bnxt::doorbell_type_shift != static_cast<uint64_t>(type)) violation = "doorbell of another type";
-    if ((value >> bnxt::doorbell_valid_shift & 1) == 0) violation = "doorbell that is not valid";
+    if ((value >> bnxt::doorbell_valid_shift & 1) == 0) violation = "doorbell without its valid bit";
     if ((value >> bnxt::doorbell_qid_shift & bnxt::doorbell_qid_mask) != qid)
       violation = "doorbell names another queue";
     if (others != 0) violation = "doorbell with bits that must be zero";

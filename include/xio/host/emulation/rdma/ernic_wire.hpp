@@ -31,10 +31,10 @@ struct BasicErnicWire : RdmaWireDefaults {
   static uint64_t producer(const RdmaQueueConfig& config, const RdmaQueueMemory& memory, uint64_t value, uint64_t known,
                            std::string& violation) {
     if ((value & 0xffffff) != config.handle) violation = "doorbell names another queue pair";
-    if (value >> 24 != 1u << 6) violation = "doorbell is not for the send queue alone";
+    if (value >> 24 != 1u << 6) violation = "doorbell is not for the send queue only";
     const uint32_t tail = __atomic_load_n(memory.sq_record, __ATOMIC_ACQUIRE);
     uint64_t end = known;
-    if (!position(tail, config.sq_units, known, end)) violation = "producer tail is no index of the ring";
+    if (!position(tail, config.sq_units, known, end)) violation = "producer tail is beyond the ring";
     return violation.empty() ? end : known;
   }
 
@@ -47,14 +47,14 @@ struct BasicErnicWire : RdmaWireDefaults {
     work.signaled = CompletesAll || (header.send_flags & ernic::send_flag::signaled) != 0;
     work.solicited = (header.send_flags & ernic::send_flag::solicited) != 0;
     work.is_inline = (header.send_flags & ernic::send_flag::inline_data) != 0;
-    if (work.is_inline && header.sges != 0) work.fault = "inline data, for which there is no place";
+    if (work.is_inline && header.sges != 0) work.fault = "inline data is not supported";
     if (header.send_flags >> 5 != 0) work.fault = "unknown flags";
     if (!operation(static_cast<ernic::Opcode>(header.opcode), work)) work.fault = "unknown opcode";
     const bool is_key =
         work.operation == RdmaOperation::send_invalidate || work.operation == RdmaOperation::local_invalidate;
     work.immediate = is_key ? header.immediate.raw : header.immediate.value();
     if (uint64_t{header.sges} * sizeof(ernic::Sge) + ernic::sq_sge_offset > uint64_t{1} << config.sq_unit_shift)
-      work.fault = "more pointers than the entry has room for";
+      work.fault = "more SGEs than fit into the entry";
     if (!work.fault.empty() || work.operation == RdmaOperation::local_invalidate) return work;
     const uint8_t* const body = entry + ernic::sq_operation_offset;
     const bool swaps = work.operation == RdmaOperation::compare_swap;
@@ -72,7 +72,7 @@ struct BasicErnicWire : RdmaWireDefaults {
       work.rkey = remote.rkey;
     }
     work.pieces = pointers(entry + ernic::sq_sge_offset, header.sges);
-    if (atomic && (header.sges != 1 || work.length() != 8)) work.fault = "atomic without one pointer to 8 bytes";
+    if (atomic && (header.sges != 1 || work.length() != 8)) work.fault = "atomic without one SGE of 8 bytes";
     return work;
   }
 
@@ -83,7 +83,7 @@ struct BasicErnicWire : RdmaWireDefaults {
     const auto header = peek<ernic::RqHeader>(entry);
     receive.wr_id = header.wr_id;
     if (uint64_t{header.sges} * sizeof(ernic::Sge) + ernic::rq_sge_offset > uint64_t{1} << config.rq_entry_shift) {
-      receive.fault = "more pointers than the receive entry has room for";
+      receive.fault = "more SGEs than fit into the receive entry";
       return receive;
     }
     receive.pieces = pointers(entry + ernic::rq_sge_offset, header.sges);

@@ -53,7 +53,7 @@ class RdmaFabric {
   void add(uint32_t qpn, RdmaPeer* peer) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!peers_.emplace(qpn, peer).second)
-      throw host::Error("RdmaFabric: queue pair " + std::to_string(qpn) + " exists; give each a number of its own");
+      throw host::Error("RdmaFabric: queue pair " + std::to_string(qpn) + " already exists; use a unique number");
   }
   void remove(uint32_t qpn) {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -19,7 +19,7 @@ namespace emulation {
 /// @tparam Collapsed whether the send queue's completion queue is collapsed to one entry
 template <uint32_t Version = 1, bool Collapsed = false>
 struct IonicWire : RdmaWireDefaults {
-  static_assert(Version == 1 || Version == 2, "no other version is known");
+  static_assert(Version == 1 || Version == 2, "Version must be 1 or 2");
   static constexpr uint32_t cqe_bytes = 32;
   static constexpr bool collapsed = Collapsed;
   static constexpr uint8_t cq_initial_byte = 0;
@@ -53,7 +53,7 @@ struct IonicWire : RdmaWireDefaults {
     work.solicited = (flags & ionic::flag::solicited) != 0;
     work.is_inline = (flags & ionic::flag::inline_data) != 0;
     work.immediate = base.immediate_key.value();
-    if ((flags & (ionic::flag::spec32 | ionic::flag::spec16)) != 0) work.fault = "lengths before the pointers";
+    if ((flags & (ionic::flag::spec32 | ionic::flag::spec16)) != 0) work.fault = "lengths before the SGEs";
     if ((flags & ~uint32_t{known_flags}) != 0) work.fault = "unknown flags";
     if (base.wqe_index != slot) work.fault = "entry has a wrong index";
     const bool lap_is_odd = (index & config.sq_units) != 0;
@@ -62,8 +62,9 @@ struct IonicWire : RdmaWireDefaults {
     const bool atomic = work.operation == RdmaOperation::compare_swap || work.operation == RdmaOperation::fetch_add;
     const bool fills = atomic || work.operation == RdmaOperation::read;
     if (work.is_inline && (fills || work.operation == RdmaOperation::local_invalidate))
-      work.fault = "inline data of an operation that has none";
-    if (work.solicited && !takes_receive(work.operation)) work.fault = "solicited event of what no receiver sees";
+      work.fault = "inline data of an operation without data";
+    if (work.solicited && !takes_receive(work.operation))
+      work.fault = "solicited event of an operation without a receive";
     if (!work.fault.empty() || work.operation == RdmaOperation::local_invalidate) return work;
     if (atomic) {
       read_atomic(entry, sges, work);
@@ -77,7 +78,7 @@ struct IonicWire : RdmaWireDefaults {
       work.rkey = head.rkey.value();
     }
     if (work.is_inline) {
-      if (sges != 0) work.fault = "inline data and pointers";
+      if (sges != 0) work.fault = "inline data and SGEs";
       if (length > room) work.fault = "inline data longer than its entry";
       if (!work.fault.empty()) return work;
       const uint8_t* const data = entry + ionic::payload_offset;
@@ -85,11 +86,11 @@ struct IonicWire : RdmaWireDefaults {
       return work;
     }
     if (sges * sizeof(ionic::Sge) > room) {
-      work.fault = "more pointers than the entry has room for";
+      work.fault = "more SGEs than fit into the entry";
       return work;
     }
     work.pieces = pointers(entry, sges);
-    if (work.length() != length) work.fault = "the header's length is not that of the pointers";
+    if (work.length() != length) work.fault = "the header's length differs from the SGEs'";
     return work;
   }
 
@@ -101,14 +102,14 @@ struct IonicWire : RdmaWireDefaults {
     const auto base = peek<ionic::BaseHeader>(entry);
     if (base.wqe_index != slot) receive.fault = "receive entry has a wrong index";
     if ((base.flags.value() & (ionic::flag::spec32 | ionic::flag::spec16)) != 0)
-      receive.fault = "lengths before the pointers";
+      receive.fault = "lengths before the SGEs";
     if (base.sges_or_key * sizeof(ionic::Sge) > (1u << config.rq_entry_shift) - ionic::payload_offset)
-      receive.fault = "more pointers than the entry has room for";
+      receive.fault = "more SGEs than fit into the entry";
     if (!receive.fault.empty()) return receive;
     receive.pieces = pointers(entry, base.sges_or_key);
     uint64_t length = 0;
     for (const RdmaPiece& piece : receive.pieces) length += piece.length;
-    if (length != base.immediate_key.value()) receive.fault = "the receive's length is not that of the pointers";
+    if (length != base.immediate_key.value()) receive.fault = "the receive's length differs from the SGEs'";
     return receive;
   }
   static uint64_t receive_producer(const RdmaQueueConfig& config, const RdmaQueueMemory&, uint64_t value,
@@ -206,7 +207,7 @@ struct IonicWire : RdmaWireDefaults {
       const auto local = peek<Be64>(entry + XIO_OFFSETOF(ionic::AtomicWqeV2, local_address));
       work.pieces.push_back({local.value(), 8, atomic.lkey.value()});
     }
-    if (sges != 1 || work.length() != 8) work.fault = "atomic without one pointer to 8 bytes";
+    if (sges != 1 || work.length() != 8) work.fault = "atomic without one SGE of 8 bytes";
   }
 
   static bool operation(uint8_t opcode, RdmaWork& work) {

@@ -170,7 +170,8 @@ class RdmaQueuePair {
  private:
   // One word per queue, and the second doorbell of the send queue.
   static constexpr size_t doorbell_bytes = 4 * sizeof(uint64_t) + Wire::doorbell_stride;
-  static_assert(Wire::doorbell_stride == 0 || Wire::doorbell_stride >= 4 * sizeof(uint64_t), "behind the others");
+  static_assert(Wire::doorbell_stride == 0 || Wire::doorbell_stride >= 4 * sizeof(uint64_t),
+                "the second doorbell must be behind the others");
 
   using Memory = std::unique_ptr<uint8_t, std::function<void(void*)>>;
   Memory allocate(size_t bytes, int fill) const {

@@ -20,7 +20,8 @@ namespace emulation {
 /// @tparam CqeBytes 1 << QueueHeader::log2_entry_bytes of the completion queue
 template <uint32_t CqeBytes = 128>
 struct RxeWire : RdmaWireDefaults {
-  static_assert(CqeBytes >= sizeof(rxe::Cqe) && (CqeBytes & (CqeBytes - 1)) == 0, "a power of two with room");
+  static_assert(CqeBytes >= sizeof(rxe::Cqe) && (CqeBytes & (CqeBytes - 1)) == 0,
+                "CqeBytes must be a power of two that holds a CQE");
   static constexpr uint32_t cqe_bytes = CqeBytes;
   static constexpr uint8_t cq_initial_byte = 0;
   static constexpr bool flushes = true;  ///< every entry after a failed one gets a completion
@@ -39,7 +40,7 @@ struct RxeWire : RdmaWireDefaults {
   static uint64_t producer(const RdmaQueueConfig& config, const RdmaQueueMemory& memory, uint64_t, uint64_t known,
                            std::string& violation) {
     const uint32_t index = __atomic_load_n(memory.sq_record, __ATOMIC_ACQUIRE);
-    if (index >= config.sq_units) violation = "producer index is no index of the ring";
+    if (index >= config.sq_units) violation = "producer index is beyond the ring";
     return catch_up(known, index, uint64_t{config.sq_units} - 1);
   }
 
@@ -59,7 +60,7 @@ struct RxeWire : RdmaWireDefaults {
         work.operation == RdmaOperation::send_invalidate || work.operation == RdmaOperation::local_invalidate;
     work.immediate = is_key ? wqe.header.immediate.raw : wqe.header.immediate.value();
     if (wqe.state != 0 || wqe.status != 0 || wqe.has_rd_atomic != 0)
-      work.fault = "what the kernel keeps in the entry is not as at first";
+      work.fault = "the kernel's fields of the entry are not in their initial state";
     if (const char* const wrong = dma_fault(wqe.dma)) work.fault = wrong;
     if (!work.fault.empty() || work.operation == RdmaOperation::local_invalidate) return work;
 
@@ -81,20 +82,20 @@ struct RxeWire : RdmaWireDefaults {
       work.rkey = remote.rkey;
     }
     // The kernel takes the packets' address from iova.
-    if (names_memory && wqe.iova != work.remote) work.fault = "the second remote address is not the first";
+    if (names_memory && wqe.iova != work.remote) work.fault = "the two remote addresses differ";
     const uint8_t* const data = entry + sizeof wqe;
     if (work.is_inline) {
-      if (fills) work.fault = "inline data of an operation that brings data";
+      if (fills) work.fault = "inline data of an operation that returns data";
       if (wqe.dma.length > room) work.fault = "inline data longer than its entry";
       if (!work.fault.empty()) return work;
       work.bytes.assign(data, data + wqe.dma.length);
       return work;
     }
-    if (wqe.dma.sges * sizeof(rxe::Sge) > room) work.fault = "more pointers than the entry has room for";
+    if (wqe.dma.sges * sizeof(rxe::Sge) > room) work.fault = "more SGEs than fit into the entry";
     if (!work.fault.empty()) return work;
     work.pieces = pointers(data, wqe.dma.sges);
-    if (work.length() != wqe.dma.length) work.fault = "the length to do is not that of the pointers";
-    if (atomic && (wqe.dma.sges != 1 || work.length() != 8)) work.fault = "atomic without one pointer to 8 bytes";
+    if (work.length() != wqe.dma.length) work.fault = "the remaining length differs from the SGEs'";
+    if (atomic && (wqe.dma.sges != 1 || work.length() != 8)) work.fault = "atomic without one SGE of 8 bytes";
     return work;
   }
 
@@ -106,12 +107,12 @@ struct RxeWire : RdmaWireDefaults {
     receive.wr_id = wqe.wr_id;
     if (const char* const wrong = dma_fault(wqe.dma)) receive.fault = wrong;
     if (wqe.dma.sges * sizeof(rxe::Sge) + sizeof wqe > uint64_t{1} << config.rq_entry_shift)
-      receive.fault = "more pointers than the receive entry has room for";
+      receive.fault = "more SGEs than fit into the receive entry";
     if (!receive.fault.empty()) return receive;
     receive.pieces = pointers(entry + sizeof wqe, wqe.dma.sges);
     uint64_t length = 0;
     for (const RdmaPiece& piece : receive.pieces) length += piece.length;
-    if (length != wqe.dma.length) receive.fault = "the length to do is not that of the pointers";
+    if (length != wqe.dma.length) receive.fault = "the remaining length differs from the SGEs'";
     return receive;
   }
   static uint64_t receive_producer(const RdmaQueueConfig& config, const RdmaQueueMemory& memory, uint64_t,
@@ -191,8 +192,8 @@ struct RxeWire : RdmaWireDefaults {
   /// Returns why the kernel would not start at the beginning of the message, or null.
   static const char* dma_fault(const rxe::DmaState& dma) {
     if (dma.residue != dma.length) return "the residue is not the whole length";
-    if (dma.current != 0) return "the first pointer in use is not the first";
-    if (dma.sge_offset != 0) return "the first pointer is partly done";
+    if (dma.current != 0) return "the current SGE is not the first";
+    if (dma.sge_offset != 0) return "the SGE offset is not 0";
     return nullptr;
   }
 
