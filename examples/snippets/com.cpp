@@ -9,7 +9,7 @@
 #include <xio/host/launch.hpp>
 #include <xio/xio.hpp>
 
-#include "common.hpp"
+#include "check.hpp"
 
 using namespace xio;
 

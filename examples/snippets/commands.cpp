@@ -194,8 +194,11 @@ XIO_KERNEL void reservations(nvme::QueueHandle handle, Region data, Status* stat
   if (how.is_ok()) how = queue.wait(queue.submit(nvme::reservation_acquire(0, 1), data.at(0, 16), until), until);
   if (how.is_ok()) how = queue.wait(queue.submit(nvme::reservation_release(0, 1), data.at(0, 8), until), until);
   //! [reservation]
-  if (how.is_ok()) how = queue.wait(queue.submit(nvme::reservation_report(4096), data.at(0, 4096), until), until);
-  *status = how;
+  if (!how.is_ok()) return;
+  //! [reservation_report]
+  const Token token = queue.submit(nvme::reservation_report(/*bytes*/ 4096), data.at(0, 4096), until);
+  *status = queue.wait(token, until);
+  //! [reservation_report]
 }
 
 XIO_KERNEL void io_management(nvme::QueueHandle handle, Region data, Status* status) {
@@ -206,6 +209,18 @@ XIO_KERNEL void io_management(nvme::QueueHandle handle, Region data, Status* sta
   const Token token = queue.submit(command, data.at(0, 4096), until);
   *status = queue.wait(token, until);
   //! [io_management]
+}
+
+XIO_KERNEL void io_management_send(nvme::QueueHandle handle, Region data, Status* status, uint16_t* identifiers) {
+  ThreadQueue queue(handle);
+  const Deadline until = queue.deadline(5_s);
+  const uint16_t placement = 3;
+  //! [io_management_send]
+  identifiers[0] = placement;  // in the memory of `data`
+  const nvme::Command command = nvme::io_management_send(/*reclaim unit handle update*/ 1, /*handles - 1*/ 0);
+  const Token token = queue.submit(command, data.at(0, 2), until);
+  *status = queue.wait(token, until);
+  //! [io_management_send]
 }
 
 void builders() {
@@ -254,6 +269,8 @@ void all() {
   check("zone_management", drive.run(1, zones));
   check("reservation", drive.run(1, reservations, drive.executor.address(drive.words())));
   check("io_management", drive.run(1, io_management));
+  auto* const identifiers = reinterpret_cast<uint16_t*>(drive.executor.address(drive.words()));
+  check("io_management_send", drive.run(1, io_management_send, identifiers));
 }
 
 const Program program("commands", all);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Helpers shared by the snippets of the reference: patterns, and the exit status of a program.
+/// @brief Helpers shared by the snippets of the reference: patterns, checks, and the list of sources.
 
 #include <cstdint>
 #include <cstdio>

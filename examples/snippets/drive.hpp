@@ -13,7 +13,7 @@
 #include <xio/host/nvme/controller.hpp>
 #include <xio/nvme.hpp>
 
-#include "common.hpp"
+#include "check.hpp"
 
 namespace snippets {
 

@@ -11,7 +11,7 @@
 #include <xio/host/nvme/controller.hpp>
 #include <xio/xio.hpp>
 
-#include "common.hpp"
+#include "check.hpp"
 
 using namespace xio;
 
@@ -137,12 +137,25 @@ void nics() {
   const Status how = qp.test(token);
   //! [pass]
   check("pass", how.is_ok() && holds(target.data(), 64, 0));
+  //! [handles]
+  const rdma::QueuePairHandle sends = near.handle();               // for rdma::QueuePair in a kernel
+  const rdma::ReceiveQueueHandle receives = far.receive_handle();  // for rdma::ReceiveQueue
+  //! [handles]
+  check("handles", sends.sq != nullptr && receives.rq != nullptr);
+  //! [start]
+  nic.start();  // a thread executes what is posted from here on
+  rdma::QueuePair<Kit::Vendor, Sharing::thread> running(sends);
+  const Token put = running.put(remote.at(0, 512), local.at(0, 512), Now{});
+  const Status ended = running.wait(put, deadline(5_s));
+  nic.stop();
+  //! [start]
+  check("start", ended.is_ok());
   //! [limit_depth]
   near.limit_depth(8);  // in handles from here on
   //! [limit_depth]
   check("limit_depth", near.handle().depth == 8 && near.posted() != 0);
 
-  near.model().faults().fail(1, emulation::RdmaOutcome::remote_access);
+  near.model().faults().fail(2, emulation::RdmaOutcome::remote_access);
   const Token failing = qp.put(remote.at(0, 8), local.at(0, 8), Now{});
   while (nic.pass()) {
   }

@@ -18,7 +18,7 @@
 #include <xio/host/simt/host_stream.hpp>
 #include <xio/nvme.hpp>
 
-#include "common.hpp"
+#include "check.hpp"
 #include "pretended_gpu.hpp"
 
 using namespace xio;
@@ -121,6 +121,11 @@ void admin(host::NvmeController& controller) {
   const uint32_t granted = controller.execute(nvme::get_features(nvme::FeatureId::number_of_queues)).dw0;
   //! [execute]
   check("execute", granted != 0);
+  //! [admin_command]
+  const nvme::Command arbitration = nvme::command(nvme::AdminOpcode::get_features).dword(10, 1).moves(0);
+  const host::AdminResult answer = controller.admin(arbitration);
+  //! [admin_command]
+  check("admin_command", answer.status.is_ok());
   //! [fetch]
   const std::vector<uint8_t> page = controller.fetch(nvme::identify_controller(), 4096);
   const std::string serial(page.begin() + 4, page.begin() + 24);

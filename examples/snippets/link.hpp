@@ -10,7 +10,7 @@
 #include <xio/xio.hpp>
 
 #include "../peers.hpp"
-#include "common.hpp"
+#include "check.hpp"
 
 namespace snippets {
 

@@ -10,7 +10,7 @@
 #include <exception>
 #include <string>
 
-#include "common.hpp"
+#include "check.hpp"
 
 int main(int argc, char** argv) try {
   const std::string wanted = argc > 1 ? argv[1] : "";

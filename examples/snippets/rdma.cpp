@@ -340,8 +340,7 @@ void sends() {
   Link<> link;
   const uint32_t key = link.peers.fabric.keys().add(link.far(), 64);
   fill(link.near(), piece_words, 0);
-  const bool posted = link.receive(1);
-  check("send_invalidate", posted && link.run(1, send_invalidate, key) && holds(link.far(), piece_words, 0));
+  check("send_invalidate", link.receive(1) && link.run(1, send_invalidate, key) && holds(link.far(), piece_words, 0));
   check("send_invalidate", !link.peers.fabric.keys().remove(key));
   Link<emulation::IonicKit<>> other;
   const uint32_t local = other.peers.fabric.keys().add(other.near(), 64);
@@ -391,8 +390,7 @@ void all() {
     pieces.push_back({link.peers.remote().at(at, piece_bytes), link.peers.local().at(at, piece_bytes)});
   }
   fill(link.near(), 32 * piece_words, 0);
-  const rdma::Piece* const list = pieces.data();
-  check("submit_batch", link.run(64, submit_batch, list, 32u) && holds(link.far(), 32 * piece_words, 0));
+  check("submit_batch", link.run(64, submit_batch, pieces.data(), 32u) && holds(link.far(), 32 * piece_words, 0));
 }
 
 const Program program("rdma", all);

@@ -61,7 +61,7 @@ void direct() {
 }
 
 void exchange() {
-  host::ExchangeServer server;
+  host::ExchangeServer server;  // on any free port
   uint64_t theirs = 0;
   std::thread peer([&theirs, port = server.port()] {
     const uint64_t mine = 2;
@@ -79,6 +79,22 @@ void exchange() {
   //! [accept]
   peer.join();
   check("accept", peers == (2 ^ damage) && theirs == 1);
+
+  std::thread known([port = server.port()] {
+    host::Exchange client = host::Exchange::connect("127.0.0.1", port, std::chrono::seconds(20));
+    static_cast<void>(client.trade(std::string("of this job")));
+  });
+  //! [strangers]
+  host::Strangers strangers;
+  strangers.is_known = [](const std::string& piece) { return piece == "of this job"; };
+  host::Exchange client = server.accept(std::chrono::seconds(20), strangers);  // whoever says anything else is rejected
+  const std::string first = client.trade(std::string());
+  //! [strangers]
+  //! [set_limit]
+  client.set_limit(std::chrono::minutes(5));  // the peer computes first
+  //! [set_limit]
+  known.join();
+  check("strangers", first == "of this job");
 }
 
 #if __has_include(<infiniband/verbs.h>)
@@ -93,6 +109,15 @@ void connect(const std::string& device_name, host::Exchange& other) {
   queue.connect(other.trade(queue.address()));
   other.meet();
   //! [VerbsQueuePair]
+  //! [reset]
+  queue.fail();   // outstanding operations end with the status "flushed"
+  queue.reset();  // both sides; then they connect again
+  queue.connect(other.trade(queue.address()));
+  //! [reset]
+  host::VerbsQueuePair own(device, domain, sends, receives);
+  //! [connect_to_itself]
+  own.connect_to_itself();  // for a test on one machine: it receives what it sends
+  //! [connect_to_itself]
 }
 
 void adopt(ibv_qp* qp, const host::BnxtMemory& bnxt_memory, const host::ErnicMemory& ernic_memory) {
