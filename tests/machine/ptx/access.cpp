@@ -123,6 +123,7 @@ bool Machine::store(Thread& thread, const Instruction& i) {
       const uint64_t value = get(thread, i.out[k]);
       std::memcpy(own + k * bytes, &value, bytes);
     }
+    thread.wrote_stack(static_cast<uint64_t>(own - thread.bytes()) + bytes * i.outputs);
     return false;
   }
   ++counts.stores;
@@ -151,12 +152,12 @@ void Machine::atomic(Thread& thread, const Instruction& i) {
   ++counts.atomics;
   counts.invalidations += i.order == Order::acquire || i.order == Order::acq_rel;
   counts.write_backs += i.order == Order::release || i.order == Order::acq_rel;
+  const auto change = [&](uint64_t before, uint64_t& fresh) {
+    fresh = i.how == How::compare_exchange ? c : changed(i, before, b) & ones;
+    return i.how != How::compare_exchange || before == b;
+  };
   try {
-    const uint64_t old =
-        memory_.atomic(thread.reader, address, bytes, i.order, i.scope, [&](uint64_t before, uint64_t& fresh) {
-          fresh = i.how == How::compare_exchange ? c : changed(i, before, b) & ones;
-          return i.how != How::compare_exchange || before == b;
-        });
+    const uint64_t old = memory_.atomic(thread.reader, address, bytes, i.order, i.scope, std::cref(change));
     if (trace) trace_access(address, old);
     if (i.outputs != 0) set(thread, i.out[0], old);
   } catch (const Fault& fault) {

@@ -40,13 +40,13 @@ void Memory::begin(uint32_t threads, uint32_t blocks, uint64_t seed, bool calm, 
   now_ = 0;
 }
 
-Reader Memory::reader(uint32_t thread, uint32_t block) const {
-  Reader out;
-  out.author = thread + 1;
-  out.block = block;
-  out.known = Clock(calm_ ? 0 : authors_);
-  if (!calm_) out.known.set(0, 1);
-  return out;
+void Memory::reset(Reader& reader, uint32_t thread, uint32_t block) const {
+  reader.author = thread + 1;
+  reader.block = block;
+  reader.epoch = 1;
+  reader.known.clear(calm_ ? 0 : authors_);
+  if (!calm_) reader.known.set(0, 1);
+  for (int i = 0; i < 3; ++i) reader.read[i] = reader.released[i] = nullptr;
 }
 
 void Memory::end() {

@@ -16,6 +16,9 @@ class Clock {
   Clock() = default;
   explicit Clock(size_t authors) : known_((authors + 7) / 8) {}
 
+  /// Nothing is known.
+  void clear(size_t authors) { known_.assign((authors + 7) / 8, {}); }
+
   uint32_t operator[](size_t author) const { return known_[author / 8].epochs[author % 8]; }
   void set(size_t author, uint32_t epoch) { known_[author / 8].epochs[author % 8] = epoch; }
 

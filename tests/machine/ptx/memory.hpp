@@ -60,7 +60,8 @@ class Memory {
 
   /// Before a launch. Calm: sequential consistency, no messages.
   void begin(uint32_t threads, uint32_t blocks, uint64_t seed, bool calm, const MemoryMood& mood);
-  Reader reader(uint32_t thread, uint32_t block) const;
+  /// What a thread knows when a launch begins.
+  void reset(Reader& reader, uint32_t thread, uint32_t block) const;
   /// After a launch: all stores arrive.
   void end();
 

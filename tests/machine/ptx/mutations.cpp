@@ -83,7 +83,7 @@ std::vector<Mutation> Machine::mutations(const std::string& kernel) const {
 uint64_t Machine::executed(const Mutation& mutation) const {
   for (const Function& f : program_.functions) {
     if (mutation.instruction >= f.first && mutation.instruction < f.first + f.code.size())
-      return f.code[mutation.instruction - f.first].executed;
+      return f.executed.empty() ? 0 : f.executed[mutation.instruction - f.first];
   }
   return 0;
 }

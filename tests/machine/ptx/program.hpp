@@ -148,7 +148,6 @@ struct Instruction {
   int32_t target = -1;  ///< of a branch; the index of a call's `calls` entry
   uint32_t line = 0;    ///< of the PTX text, from 1
   int32_t place = -1;
-  mutable uint64_t executed = 0;  ///< since start(); of accesses, fences and barriers only
 };
 
 struct Parameter {
@@ -185,6 +184,8 @@ struct Function {
   uint32_t shared_bytes = 0;
   uint32_t first = 0;  ///< index of its first instruction in the program
   std::vector<Instruction> code;
+  /// Per instruction, since start(); of accesses, fences and barriers only. Empty where nobody has called the function.
+  std::vector<uint64_t> executed;
   std::vector<Call> calls;
 };
 

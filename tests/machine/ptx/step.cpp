@@ -36,7 +36,16 @@ void Machine::push(Thread& thread, Function& function) {
   frame.local = frame.parameters + (function.parameter_bytes + 15) / 16 * 16;
   frame.end = frame.local + (function.local_bytes + 15) / 16 * 16;
   if (frame.end > thread.stack.size() * 8) fail(thread, "the stack of a thread is full");
-  thread.registers.resize(frame.registers + function.registers, 0xdeadbeefdeadbeefu);
+  const size_t registers = frame.registers + function.registers;
+  if (thread.registers.size() < registers) {
+    if (no_value_.size() < registers) no_value_.resize(registers, 0xdeadbeefdeadbeefu);
+    thread.registers.insert(thread.registers.end(), no_value_.begin() + static_cast<ptrdiff_t>(thread.registers.size()),
+                            no_value_.begin() + static_cast<ptrdiff_t>(registers));
+  }
+  if (function.executed.empty()) {
+    function.executed.resize(function.code.size());
+    entered_.push_back(&function);
+  }
   thread.frames.push_back(frame);
 }
 
@@ -46,8 +55,11 @@ void Machine::call(Thread& thread, const Call& call) {
   const uint32_t caller = thread.frames.back().parameters;
   push(thread, program_.functions[static_cast<size_t>(call.function)]);
   char* const bytes = thread.bytes();
-  for (const Copy& one : call.in)
-    std::memcpy(bytes + thread.frames.back().parameters + one.to, bytes + caller + one.from, one.bytes);
+  for (const Copy& one : call.in) {
+    const uint32_t to = thread.frames.back().parameters + one.to;
+    std::memcpy(bytes + to, bytes + caller + one.from, one.bytes);
+    thread.wrote_stack(to + one.bytes);
+  }
 }
 
 /// False where the thread has come to its end.
@@ -58,8 +70,10 @@ bool Machine::leave(Thread& thread) {
   Frame& frame = thread.frames.back();
   const Instruction& at = frame.function->code[frame.pc];
   char* const bytes = thread.bytes();
-  for (const Copy& one : frame.function->calls[static_cast<size_t>(at.target)].out)
+  for (const Copy& one : frame.function->calls[static_cast<size_t>(at.target)].out) {
     std::memcpy(bytes + frame.parameters + one.to, bytes + callee + one.from, one.bytes);
+    thread.wrote_stack(frame.parameters + one.to + one.bytes);
+  }
   ++frame.pc;
   return true;
 }
@@ -105,9 +119,12 @@ uint64_t Machine::special(Thread& thread, Special which) {
 void Machine::step(Thread& thread) {
   Frame* frame = &thread.frames.back();
   const Instruction* code = frame->function->code.data();
+  uint64_t* times = frame->function->executed.data();
+  auto end = static_cast<uint32_t>(frame->function->code.size());
   uint64_t* registers = thread.registers.data() + frame->registers;
   uint32_t pc = frame->pc;
   uint64_t executed = 0;
+  const bool traced = static_cast<bool>(trace);
   const auto save = [&] {
     frame->pc = pc;
     counts.instructions += executed;
@@ -117,11 +134,13 @@ void Machine::step(Thread& thread) {
   const auto reload = [&] {
     frame = &thread.frames.back();
     code = frame->function->code.data();
+    times = frame->function->executed.data();
+    end = static_cast<uint32_t>(frame->function->code.size());
     registers = thread.registers.data() + frame->registers;
     pc = frame->pc;
   };
   for (;;) {
-    if (pc >= frame->function->code.size()) {  // the closing brace returns
+    if (pc >= end) {  // the closing brace returns
       save();
       if (!leave(thread)) return finish(thread);
       reload();
@@ -129,13 +148,13 @@ void Machine::step(Thread& thread) {
     }
     const Instruction& i = code[pc];
     ++executed;
-    if (trace) {
+    if (traced) {
       save();
       trace_line(thread, i);
     }
     const bool skipped = i.predicate >= 0 && (registers[i.predicate] != 0) == i.predicate_negated;
     if (i.removed || skipped) {
-      i.executed += !skipped;
+      times[pc] += !skipped;
       ++pc;
       continue;
     }
@@ -221,7 +240,7 @@ void Machine::step(Thread& thread) {
       case Kind::load:
       case Kind::store: {
         save();
-        ++i.executed;
+        ++times[pc];
         const bool noticed = i.kind == Kind::load ? load(thread, i) : store(thread, i);
         ++pc;
         if (!noticed) break;
@@ -229,13 +248,13 @@ void Machine::step(Thread& thread) {
       }
       case Kind::atomic:
         save();
-        ++i.executed;
+        ++times[pc];
         atomic(thread, i);
         ++pc;
         return save();
       case Kind::fence:
         save();
-        ++i.executed;
+        ++times[pc];
         counts.write_backs += i.release_half;
         counts.invalidations += i.acquire_half;
         memory_.fence(thread.reader, i.acquire_half, i.release_half, i.order == Order::sc, i.scope);
@@ -249,7 +268,7 @@ void Machine::step(Thread& thread) {
         return save();
       case Kind::active_mask:
         save();
-        thread.state = State::parked;
+        become(thread, State::parked);
         thread.patience = 0;
         return;
       case Kind::warp_barrier:
@@ -258,11 +277,11 @@ void Machine::step(Thread& thread) {
       case Kind::reduce:
       case Kind::shuffle:
         save();
-        ++i.executed;
+        ++times[pc];
         return gather(thread, i);
       case Kind::block_barrier:
         save();
-        ++i.executed;
+        ++times[pc];
         return arrive(thread, i);
       case Kind::nothing: save(); fail(thread, "an instruction that is not modelled");
     }
