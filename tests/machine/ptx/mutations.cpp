@@ -94,6 +94,7 @@ void Machine::apply(const Mutation& mutation) {
     Instruction& i = f.code[mutation.instruction - f.first];
     originals_.emplace_back(static_cast<uint32_t>(mutation.instruction), i);
     make(i, mutation.change);
+    f.quick.clear();
     return;
   }
   throw Fault("there is no instruction " + std::to_string(mutation.instruction));
@@ -103,7 +104,9 @@ void Machine::restore() {
   for (size_t k = originals_.size(); k-- > 0;) {
     for (Function& f : program_.functions) {
       const uint32_t at = originals_[k].first;
-      if (at >= f.first && at < f.first + f.code.size()) f.code[at - f.first] = originals_[k].second;
+      if (at < f.first || at >= f.first + f.code.size()) continue;
+      f.code[at - f.first] = originals_[k].second;
+      f.quick.clear();
     }
   }
   originals_.clear();

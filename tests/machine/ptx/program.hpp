@@ -150,6 +150,25 @@ struct Instruction {
   int32_t place = -1;
 };
 
+/// Short form of an instruction that is executed often. Its operands are places relative to the first register of the
+/// function; the constants of the function are in front of it.
+struct Quick {
+  enum What : uint8_t {
+    compute,
+    copy,
+    branch,
+    removed,
+    other,  ///< see the instruction itself
+    end     ///< the closing brace
+  } what = other;
+  bool predicate_negated = false;
+  int32_t predicate = -1;
+  int32_t out = 0;
+  int32_t target = 0;
+  int32_t in[4] = {};
+  Compute compute_it = nullptr;
+};
+
 struct Parameter {
   std::string name;
   uint32_t offset = 0;
@@ -186,6 +205,8 @@ struct Function {
   std::vector<Instruction> code;
   /// Per instruction, since start(); of accesses, fences and barriers only. Empty where nobody has called the function.
   std::vector<uint64_t> executed;
+  std::vector<Quick> quick;         ///< of `code`; empty before the first call, and after a change
+  std::vector<uint64_t> constants;  ///< of `quick`
   std::vector<Call> calls;
 };
 
@@ -222,6 +243,9 @@ struct Program {
   /// The text of an instruction's line, without surrounding white space.
   std::string line(const Instruction& instruction) const;
 };
+
+/// Fills in the short form.
+void shorten(Function& function);
 
 /// @throws Fault with line and text of an unknown construct
 Program parse(const std::string& text);

@@ -4,6 +4,7 @@
 
 #include <machine/ptx/machine.hpp>
 
+#include <algorithm>
 #include <cstring>
 
 namespace machine::ptx {
@@ -26,11 +27,13 @@ uint64_t low_bits(uint64_t value, uint32_t bits) { return bits >= 64 ? value : v
 }  // namespace
 
 void Machine::push(Thread& thread, Function& function) {
+  if (function.quick.empty()) shorten(function);
   Frame frame;
   frame.function = &function;
+  frame.registers = static_cast<uint32_t>(function.constants.size());
   if (!thread.frames.empty()) {
     const Frame& caller = thread.frames.back();
-    frame.registers = caller.registers + caller.function->registers;
+    frame.registers += caller.registers + caller.function->registers;
     frame.parameters = caller.end;
   }
   frame.local = frame.parameters + (function.parameter_bytes + 15) / 16 * 16;
@@ -42,6 +45,8 @@ void Machine::push(Thread& thread, Function& function) {
     thread.registers.insert(thread.registers.end(), no_value_.begin() + static_cast<ptrdiff_t>(thread.registers.size()),
                             no_value_.begin() + static_cast<ptrdiff_t>(registers));
   }
+  std::copy(function.constants.begin(), function.constants.end(),
+            thread.registers.begin() + static_cast<ptrdiff_t>(frame.registers - function.constants.size()));
   if (function.executed.empty()) {
     function.executed.resize(function.code.size());
     entered_.push_back(&function);
@@ -120,7 +125,7 @@ void Machine::step(Thread& thread) {
   Frame* frame = &thread.frames.back();
   const Instruction* code = frame->function->code.data();
   uint64_t* times = frame->function->executed.data();
-  auto end = static_cast<uint32_t>(frame->function->code.size());
+  const Quick* quick = frame->function->quick.data();
   uint64_t* registers = thread.registers.data() + frame->registers;
   uint32_t pc = frame->pc;
   uint64_t executed = 0;
@@ -135,29 +140,47 @@ void Machine::step(Thread& thread) {
     frame = &thread.frames.back();
     code = frame->function->code.data();
     times = frame->function->executed.data();
-    end = static_cast<uint32_t>(frame->function->code.size());
+    quick = frame->function->quick.data();
     registers = thread.registers.data() + frame->registers;
     pc = frame->pc;
   };
   for (;;) {
-    if (pc >= end) {  // the closing brace returns
-      save();
-      if (!leave(thread)) return finish(thread);
-      reload();
-      continue;
-    }
-    const Instruction& i = code[pc];
+    const Quick& q = quick[pc];
     ++executed;
-    if (traced) {
+    if (traced && q.what != Quick::end) {
       save();
-      trace_line(thread, i);
+      trace_line(thread, code[pc]);
     }
-    const bool skipped = i.predicate >= 0 && (registers[i.predicate] != 0) == i.predicate_negated;
-    if (i.removed || skipped) {
-      times[pc] += !skipped;
+    if (q.predicate >= 0 && (registers[q.predicate] != 0) == q.predicate_negated) {
       ++pc;
       continue;
     }
+    switch (q.what) {
+      case Quick::compute:
+        registers[q.out] = q.compute_it(registers[q.in[0]], registers[q.in[1]], registers[q.in[2]], registers[q.in[3]]);
+        ++pc;
+        continue;
+      case Quick::copy:
+        registers[q.out] = registers[q.in[0]];
+        ++pc;
+        continue;
+      case Quick::branch:
+        pc = static_cast<uint32_t>(q.target);
+        if (executed > longest_run) return save();
+        continue;
+      case Quick::removed:
+        ++times[pc];
+        ++pc;
+        continue;
+      case Quick::end:  // returns, without an instruction
+        --executed;
+        save();
+        if (!leave(thread)) return finish(thread);
+        reload();
+        continue;
+      case Quick::other: break;
+    }
+    const Instruction& i = code[pc];
     switch (i.kind) {
       case Kind::compute:
         set(registers, i.out[0],
@@ -218,13 +241,6 @@ void Machine::step(Thread& thread) {
         ++pc;
         break;
       }
-      case Kind::branch:
-        if (executed > longest_run) {
-          pc = static_cast<uint32_t>(i.target);
-          return save();
-        }
-        pc = static_cast<uint32_t>(i.target);
-        break;
       case Kind::call:
         save();
         call(thread, frame->function->calls[static_cast<size_t>(i.target)]);
@@ -283,6 +299,7 @@ void Machine::step(Thread& thread) {
         save();
         ++times[pc];
         return arrive(thread, i);
+      case Kind::branch:
       case Kind::nothing: save(); fail(thread, "an instruction that is not modelled");
     }
   }
