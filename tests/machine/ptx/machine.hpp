@@ -158,7 +158,6 @@ class Machine final : public Gpu {
   std::vector<uint32_t> runnable_;
   std::vector<Reader*> meeting_;    ///< who meets at a barrier, while it opens
   std::vector<Function*> entered_;  ///< since start()
-  std::vector<uint64_t> no_value_;  ///< what registers hold at first
   Extent grid_;
   Extent block_;
   uint32_t shared_bytes_ = 0;

@@ -91,6 +91,7 @@ uint64_t Machine::executed(const Mutation& mutation) const {
 void Machine::apply(const Mutation& mutation) {
   for (Function& f : program_.functions) {
     if (mutation.instruction < f.first || mutation.instruction >= f.first + f.code.size()) continue;
+    share_places(f);  // after which the original could not be put back
     Instruction& i = f.code[mutation.instruction - f.first];
     originals_.emplace_back(static_cast<uint32_t>(mutation.instruction), i);
     make(i, mutation.change);

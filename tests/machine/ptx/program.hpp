@@ -198,7 +198,9 @@ struct Function {
   std::vector<Parameter> results;
   uint32_t argument_bytes = 0;   ///< bytes of the parameters, which come first in the parameter area
   uint32_t parameter_bytes = 0;  ///< including results and arguments of calls
-  uint32_t registers = 0;
+  uint32_t registers = 0;        ///< declared
+  uint32_t places = 0;           ///< of registers, in a frame
+  bool shared_places = false;    ///< operands are places
   uint32_t local_bytes = 0;
   uint32_t shared_bytes = 0;
   uint32_t first = 0;  ///< index of its first instruction in the program
@@ -206,7 +208,7 @@ struct Function {
   /// Per instruction, since start(); of accesses, fences and barriers only. Empty where nobody has called the function.
   std::vector<uint64_t> executed;
   std::vector<Quick> quick;         ///< of `code`; empty before the first call, and after a change
-  std::vector<uint64_t> constants;  ///< of `quick`
+  std::vector<uint64_t> constants;  ///< of `quick`, the one next to the registers first
   std::vector<Call> calls;
 };
 
@@ -244,6 +246,8 @@ struct Program {
   std::string line(const Instruction& instruction) const;
 };
 
+/// Gives the registers places in a frame, and makes operands of registers into operands of places.
+void share_places(Function& function);
 /// Fills in the short form.
 void shorten(Function& function);
 

@@ -5,7 +5,6 @@
 #include <machine/ptx/arithmetic.hpp>
 #include <machine/ptx/program.hpp>
 
-#include <algorithm>
 #include <unordered_map>
 
 namespace machine::ptx {
@@ -85,7 +84,6 @@ void shorten(Function& function) {
   Quick end;
   end.what = Quick::end;
   function.quick.push_back(end);
-  std::reverse(function.constants.begin(), function.constants.end());
 }
 
 }  // namespace machine::ptx

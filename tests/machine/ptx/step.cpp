@@ -27,26 +27,26 @@ uint64_t low_bits(uint64_t value, uint32_t bits) { return bits >= 64 ? value : v
 }  // namespace
 
 void Machine::push(Thread& thread, Function& function) {
-  if (function.quick.empty()) shorten(function);
+  if (function.quick.empty()) {
+    share_places(function);
+    shorten(function);
+  }
   Frame frame;
   frame.function = &function;
   frame.registers = static_cast<uint32_t>(function.constants.size());
   if (!thread.frames.empty()) {
     const Frame& caller = thread.frames.back();
-    frame.registers += caller.registers + caller.function->registers;
+    frame.registers += caller.registers + caller.function->places;
     frame.parameters = caller.end;
   }
   frame.local = frame.parameters + (function.parameter_bytes + 15) / 16 * 16;
   frame.end = frame.local + (function.local_bytes + 15) / 16 * 16;
   if (frame.end > thread.stack.size() * 8) fail(thread, "the stack of a thread is full");
-  const size_t registers = frame.registers + function.registers;
-  if (thread.registers.size() < registers) {
-    if (no_value_.size() < registers) no_value_.resize(registers, 0xdeadbeefdeadbeefu);
-    thread.registers.insert(thread.registers.end(), no_value_.begin() + static_cast<ptrdiff_t>(thread.registers.size()),
-                            no_value_.begin() + static_cast<ptrdiff_t>(registers));
-  }
-  std::copy(function.constants.begin(), function.constants.end(),
-            thread.registers.begin() + static_cast<ptrdiff_t>(frame.registers - function.constants.size()));
+  const auto begin = static_cast<ptrdiff_t>(frame.registers);
+  thread.registers.resize(frame.registers + function.places);
+  std::copy(function.constants.rbegin(), function.constants.rend(),
+            thread.registers.begin() + begin - static_cast<ptrdiff_t>(function.constants.size()));
+  std::fill(thread.registers.begin() + begin, thread.registers.end(), 0xdeadbeefdeadbeefu);
   if (function.executed.empty()) {
     function.executed.resize(function.code.size());
     entered_.push_back(&function);
