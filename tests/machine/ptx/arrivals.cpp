@@ -5,7 +5,6 @@
 #include <machine/ptx/memory.hpp>
 
 #include <algorithm>
-#include <cstring>
 
 namespace machine::ptx {
 
@@ -48,7 +47,7 @@ void Memory::reset(Reader& reader, uint32_t thread, uint32_t block) const {
   reader.known.reset(calm_ ? 0 : authors_);
   if (!calm_) reader.known.set(0, 1);
   for (int i = 0; i < 3; ++i) {
-    reader.read[i] = reader.released[i] = nullptr;
+    reader.read[i] = reader.released[i] = reader.taken[i] = nullptr;
     reader.news[i] = false;
   }
 }
@@ -121,6 +120,12 @@ void Memory::check(Line& line, uint64_t address, uint32_t bytes, bool stores) co
   if (!stores && line.kind == MemoryKind::registers) throw Fault("a load from registers");
 }
 
+bool Memory::differs(const Line& line) {
+  uint64_t out = 0;
+  for (uint32_t i = 0; i < 8; ++i) out |= word_at(line.address + 8 * i) ^ line.seen[i];
+  return out != 0;
+}
+
 void Memory::touch(Line& line, uint64_t address) {
   line.touched = now_;
   if (line.own) return;
@@ -148,9 +153,8 @@ Memory::Granule& Memory::granule(Line& line, uint64_t address) {
 }
 
 /// Finds what a device wrote since: not before `turn`. What the device knew then is taken to be what it knows now.
-bool Memory::look_at(Line& line, uint32_t turn) {
-  const bool found = differs(line);
-  for (uint32_t i = 0; found && i < 8; ++i) {
+void Memory::look_at(Line& line, uint32_t turn) {
+  for (uint32_t i = 0; i < 8; ++i) {
     const uint64_t address = line.address + 8 * i;
     const uint64_t word = word_at(address);
     if (word == line.seen[i]) continue;
@@ -181,7 +185,6 @@ bool Memory::look_at(Line& line, uint32_t turn) {
     line.seen[i] = word;
   }
   line.looked_turn = turn_;
-  return found;
 }
 
 ClockPointer Memory::device_release() {
@@ -190,10 +193,6 @@ ClockPointer Memory::device_release() {
     device_release_->copy(device_);
   }
   return device_release_;
-}
-
-bool Memory::differs(const Line& line) {
-  return std::memcmp(reinterpret_cast<const void*>(line.address), line.seen, sizeof line.seen) != 0;
 }
 
 void Memory::devices_moved() {
@@ -206,7 +205,11 @@ void Memory::devices_moved() {
     found = false;
     for (size_t i = 0; i < active_.size();) {
       Line& line = *active_[i];
-      found = look_at(line, turn_) || found;
+      if (differs(line)) {
+        look_at(line, turn_);
+        found = true;
+      }
+      line.looked_turn = turn_;
       if (line.touched + dormant_after < now_) {
         line.active = false;
         active_[i] = active_.back();

@@ -22,21 +22,21 @@ class Clock : public Pooled<Clock> {
   /// For its pool.
   void clear() {}
 
-  uint32_t operator[](size_t author) const { return known_[author / 8].epochs[author % 8]; }
-  void set(size_t author, uint32_t epoch) { known_[author / 8].epochs[author % 8] = epoch; }
+  uint32_t operator[](size_t author) const { return static_cast<uint32_t>(known_[author / 8].epochs[author % 8]); }
+  void set(size_t author, uint32_t epoch) { known_[author / 8].epochs[author % 8] = static_cast<int32_t>(epoch); }
 
   void join(const Clock& other) {
     for (size_t i = 0; i < other.known_.size(); ++i) {
-      uint32_t* const mine = known_[i].epochs;
-      const uint32_t* const theirs = other.known_[i].epochs;
+      int32_t* const mine = known_[i].epochs;
+      const int32_t* const theirs = other.known_[i].epochs;
       for (int k = 0; k < 8; ++k) mine[k] = mine[k] > theirs[k] ? mine[k] : theirs[k];
     }
   }
   /// Whether joining it would change nothing.
   bool covers(const Clock& other) const {
     for (size_t i = 0; i < other.known_.size(); ++i) {
-      const uint32_t* const mine = known_[i].epochs;
-      const uint32_t* const theirs = other.known_[i].epochs;
+      const int32_t* const mine = known_[i].epochs;
+      const int32_t* const theirs = other.known_[i].epochs;
       uint32_t more = 0;
       for (int k = 0; k < 8; ++k) more |= static_cast<uint32_t>(theirs[k] > mine[k]);
       if (more != 0) return false;
@@ -46,7 +46,7 @@ class Clock : public Pooled<Clock> {
 
  private:
   struct Eight {
-    uint32_t epochs[8] = {};
+    int32_t epochs[8] = {};  // signed: what SSE2 compares
   };
   std::vector<Eight> known_;
 };

@@ -53,6 +53,7 @@ struct Reader {
   Clock known;
   ClockPointer read[3];      ///< from relaxed reads, effective after a fence of that scope
   bool news[3] = {};         ///< not all of it is known yet
+  ClockPointer taken[3];     ///< what was last acquired at that distance, which is known
   ClockPointer released[3];  ///< by the last fence of that scope or a wider one
 };
 
@@ -199,7 +200,7 @@ class Memory {
   Line& make_line(uint64_t address, uint32_t bytes);
   void check(Line& line, uint64_t address, uint32_t bytes, bool stores) const;
   static bool differs(const Line& line);
-  bool look_at(Line& line, uint32_t turn);
+  void look_at(Line& line, uint32_t turn);
   ClockPointer device_release();
   void touch(Line& line, uint64_t address);
   void advance();

@@ -58,7 +58,10 @@ void Memory::take(Reader& reader, const Message& message, bool first, bool now, 
       join(reader.read[static_cast<int>(level)], clock);
       reader.news[static_cast<int>(level)] = true;
     }
-    if (now && scope >= level) reader.known.join(*clock);
+    ClockPointer& taken = reader.taken[static_cast<int>(level)];
+    if (!now || scope < level || taken == clock) return;
+    reader.known.join(*clock);
+    taken = clock;
   };
   for (const auto& [block, clock] : release.block) {
     if (block == reader.block) add(Scope::cta, clock);
