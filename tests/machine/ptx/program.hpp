@@ -154,7 +154,8 @@ struct Instruction {
 /// function; the constants of the function are in front of it.
 struct Quick {
   enum What : uint8_t {
-    compute,
+    compute_of_two,
+    compute_of_four,  ///< the same, with all inputs
     copy,
     branch,
     removed,
@@ -166,7 +167,7 @@ struct Quick {
   int32_t out = 0;
   int32_t target = 0;
   int32_t in[4] = {};
-  Compute compute_it = nullptr;
+  Compute compute = nullptr;
 };
 
 struct Parameter {

@@ -50,8 +50,8 @@ class Shortener {
       out.what = Quick::copy;
       out.in[0] = i.in[0].index;
     } else {
-      out.what = Quick::compute;
-      out.compute_it = i.compute;
+      out.what = i.inputs > 2 ? Quick::compute_of_four : Quick::compute_of_two;
+      out.compute = i.compute;
       for (uint32_t k = 0; k < 4; ++k) out.in[k] = place(i.in[k]);
     }
   }

@@ -145,40 +145,47 @@ void Machine::step(Thread& thread) {
     pc = frame->pc;
   };
   for (;;) {
-    const Quick& q = quick[pc];
-    ++executed;
-    if (traced && q.what != Quick::end) {
-      save();
-      trace_line(thread, code[pc]);
-    }
-    if (q.predicate >= 0 && (registers[q.predicate] != 0) == q.predicate_negated) {
-      ++pc;
-      continue;
-    }
-    switch (q.what) {
-      case Quick::compute:
-        registers[q.out] = q.compute_it(registers[q.in[0]], registers[q.in[1]], registers[q.in[2]], registers[q.in[3]]);
-        ++pc;
-        continue;
-      case Quick::copy:
-        registers[q.out] = registers[q.in[0]];
-        ++pc;
-        continue;
-      case Quick::branch:
-        pc = static_cast<uint32_t>(q.target);
-        if (executed > longest_run) return save();
-        continue;
-      case Quick::removed:
-        ++times[pc];
-        ++pc;
-        continue;
-      case Quick::end:  // returns, without an instruction
-        --executed;
+    // In variables that no other function can reach, so that they stay in registers.
+    const Quick* q = quick + pc;
+    uint64_t* const r = registers;
+    uint64_t count = executed;
+    for (;; ++q) {
+      ++count;
+      if (traced && q->what != Quick::end) {
+        pc = static_cast<uint32_t>(q - quick);
+        executed = count;
         save();
-        if (!leave(thread)) return finish(thread);
-        reload();
-        continue;
-      case Quick::other: break;
+        count = 0;
+        trace_line(thread, code[pc]);
+      }
+      if (q->predicate >= 0 && (r[q->predicate] != 0) == q->predicate_negated) continue;
+      if (q->what == Quick::compute_of_two) {
+        r[q->out] = q->compute(r[q->in[0]], r[q->in[1]], 0, 0);
+      } else if (q->what == Quick::copy) {
+        r[q->out] = r[q->in[0]];
+      } else if (q->what == Quick::branch) {
+        if (count > longest_run) {
+          pc = static_cast<uint32_t>(q->target);
+          executed = count;
+          return save();
+        }
+        q = quick + q->target - 1;
+      } else if (q->what == Quick::compute_of_four) {
+        r[q->out] = q->compute(r[q->in[0]], r[q->in[1]], r[q->in[2]], r[q->in[3]]);
+      } else if (q->what == Quick::removed) {
+        ++times[q - quick];
+      } else {
+        break;
+      }
+    }
+    pc = static_cast<uint32_t>(q - quick);
+    executed = count;
+    if (q->what == Quick::end) {  // returns, without an instruction
+      --executed;
+      save();
+      if (!leave(thread)) return finish(thread);
+      reload();
+      continue;
     }
     const Instruction& i = code[pc];
     switch (i.kind) {
