@@ -45,6 +45,7 @@ def labels(rows):
     names = {
         "submitter": "{}",
         "operation": "{}",
+        "device_us": "device {:g} us",
         "memory_mode": "mode {}",
         "placement": "queues in {}",
         "pattern": "{}",
@@ -74,16 +75,19 @@ def bars(axes, names, values, colours, title):
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.set_xlim(0, max(values) * 1.2 or 1)
+    axes.locator_params(axis="x", nbins=5)
+    axes.xaxis.set_major_formatter(lambda value, _: short(value))
     axes.set_xlabel(title)
 
 
 def curves(axes, names, rows):
-    """Latencies by percentile, one line for each row."""
+    """Latencies by percentile, one line for each row; of a device of known latency, what was added to that."""
     latencies = [row["figures"]["latency_us"] for row in rows]
     # Reports of earlier versions have two of them.
     known = [one for one in PERCENTILES if any(latency.get(one) is not None for latency in latencies)]
-    for number, (name, latency) in enumerate(zip(names, latencies)):
-        values = [latency.get(one) for one in known]
+    for number, (name, latency, row) in enumerate(zip(names, latencies, rows)):
+        known_part = row.get("device_us") or 0
+        values = [None if latency.get(one) is None else latency[one] - known_part for one in known]
         places = [place for place, value in enumerate(values) if value is not None]
         axes.plot(
             places,
@@ -95,7 +99,7 @@ def curves(axes, names, rows):
         )
     axes.set_xticks(range(len(known)), known)
     axes.set_yscale("log")
-    axes.set_ylabel("latency, us")
+    axes.set_ylabel("added latency, us" if any("device_us" in row for row in rows) else "latency, us")
     axes.grid(axis="y", color="#dddddd")
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
 
@@ -186,7 +190,7 @@ def main():
         figure = pyplot.figure(figsize=(15, height), layout="constrained")
         figure.suptitle(f"{table['title']} ({table.get('heading') or report['heading']})")
         draw(rows, figure)
-        of_drive = not table["id"].startswith(("rdma-", "test-ep"))
+        of_drive = not table["id"].startswith(("rdma-", "test-ep", "client"))
         caption = [report["device"] if of_drive else "", *shared(rows), report["date"]]
         figure.supxlabel(", ".join(part for part in caption if part), fontsize="small", color="#555555")
         for ending in ("png", "svg"):
