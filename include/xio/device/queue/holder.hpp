@@ -22,11 +22,14 @@ XIO_NAMESPACE_BEGIN
 struct NoState {};
 
 namespace detail {
+/// A word of any state.
+using StateWord __attribute__((may_alias)) = uint64_t;
+
 /// Copies word by word: of a larger copy the compiler would keep in scratch memory what is not used in between.
 template <class State>
 XIO_DEVICE_INLINE void copy_words(State& to, const State& from) {
-  for (uint32_t i = 0; i < sizeof(State); i += 8) {
-    __builtin_memcpy(reinterpret_cast<char*>(&to) + i, reinterpret_cast<const char*>(&from) + i, 8);
+  for (uint32_t i = 0; i < sizeof(State) / sizeof(StateWord); ++i) {
+    reinterpret_cast<StateWord*>(&to)[i] = reinterpret_cast<const StateWord*>(&from)[i];
   }
 }
 }  // namespace detail
