@@ -26,12 +26,6 @@ def anchor(heading):
     return re.sub(r"[- ]", "_", plain)
 
 
-def example(name):
-    """The file that Doxygen writes for an example."""
-    escaped = {"/": "_2", ".": "_8", "_": "__"}
-    return "".join(escaped.get(letter, letter) for letter in name) + "-example.html"
-
-
 def link(page, text, target):
     """The link of a page to `target`, as Doxygen reads it."""
     if re.match(r"[a-z]+:", target):
@@ -50,7 +44,7 @@ def link(page, text, target):
     if inner.startswith("include/") and os.path.isfile(file):
         return f"[{text}](@ref {inner[len('include/'):]})"
     if inner.startswith("examples/") and os.path.isfile(file):
-        return f"[{text}]({example(inner[len('examples/'):])})"
+        return f"@link {inner[len('examples/'):]} {text} @endlink"
     return text
 
 

@@ -28,7 +28,7 @@ if(XIO_BUILD_TESTS)
   endif()
   # The first one is the same source as for the CPU.
   xio_register_tool_test("${missing}" NAME examples.first_read_gpu.link LABELS examples
-    COMMAND ${XIO_HIP_CLANG_PATH} -x hip -std=c++17 -O1 --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS}
+    COMMAND ${XIO_HIP_CLANG_PATH} -x hip -std=c++17 -O1 -Xarch_host -O0 --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS}
       --offload-arch=gfx942 --offload-arch=gfx1201 -Wall -Wextra -Wshadow -Werror -I${PROJECT_SOURCE_DIR}/include
       ${XIO_EXAMPLES_DIR}/first_read.cpp -x none ${XIO_AMDHIP64} -lpthread -ldl -o ${XIO_EXAMPLES_BINARY_DIR}/first_read_gpu)
   if(NOT missing)
@@ -39,7 +39,7 @@ if(XIO_BUILD_TESTS)
       ${XIO_EXAMPLES_DIR}/first_read.cpp)
   set(program ${XIO_EXAMPLES_BINARY_DIR}/stream_io_gpu)
   xio_register_tool_test("${missing}" NAME examples.stream_io_gpu.link LABELS examples
-    COMMAND ${XIO_HIP_CLANG_PATH} -x hip -std=c++17 -O1 --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS}
+    COMMAND ${XIO_HIP_CLANG_PATH} -x hip -std=c++17 -O1 -Xarch_host -O0 --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS}
       --offload-arch=gfx942 --offload-arch=gfx1201 -Wall -Wextra -Wshadow -Werror -I${PROJECT_SOURCE_DIR}/include
       ${XIO_EXAMPLES_DIR}/gpu/stream_io.hip -x none ${XIO_AMDHIP64} -lpthread -ldl -o ${program})
   xio_register_tool_test("${missing}" NAME examples.stream_io_gpu LABELS examples COMMAND ${program})

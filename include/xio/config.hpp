@@ -203,7 +203,7 @@ using ::uint8_t;
 using ::uintptr_t;
 #endif
 
-/// Whether two types are identical. The header type_traits is not available to run-time compilers.
+/// Whether two types are identical. The header type_traits is not available to run-time compilers. @ingroup kernel_core
 template <class A, class B>
 struct IsSame {
   static constexpr bool value = false;
@@ -213,7 +213,7 @@ struct IsSame<A, A> {
   static constexpr bool value = true;
 };
 
-/// `A` if `First`, else `B`.
+/// `A` if `First`, else `B`. @ingroup kernel_core
 template <bool First, class A, class B>
 struct Choose {
   using type = A;

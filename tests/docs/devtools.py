@@ -26,7 +26,7 @@ class Browser:
             os.close(one)
         # The browser reads descriptor 3 and writes descriptor 4; the shell moves ours there.
         command = [find(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-                   "--disable-background-networking", "--remote-debugging-pipe", f"--user-data-dir={self.profile.name}",
+                   "--disable-background-networking", "--allow-file-access-from-files", "--remote-debugging-pipe", f"--user-data-dir={self.profile.name}",
                    f"--window-size={width},{height}", "about:blank"]
         self.log = open(os.path.join(self.profile.name, "log"), "w+", encoding="utf-8")
         self.process = subprocess.Popen(

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """reference.py PROJECT REFERENCE: checks the reference that Doxygen has written into the folder REFERENCE (html and xml).
 
-Every module has a page with members, every class of a header belongs to a module and has a brief, the first page links to every
-module, guide and example, and no link inside the reference is dead. Warnings are those of the test docs.doxygen."""
+Every module has a page with members, every class of a header belongs to a module and has a brief, public calls show a snippet, the
+first page links to every module, guide and example, and no link inside the reference is dead. Warnings are those of the test
+docs.doxygen."""
 import os
 import re
 import sys
@@ -17,6 +18,27 @@ from markdown_filter import label  # noqa: E402
 CLASS = re.compile(r"^(?:template <.*> )?(?:class|struct)(?: alignas\(\w+\))? (\w+)(?: final)?(?: :.*| \{.*)?$")
 # Data of the tree view, of the index and of the search: strings that are links.
 SCRIPT_LINK = re.compile(r"[\"'](?:\.\./)?([\w\-]+\.html(?:#[\w\-]+)?)[\"']")
+
+# Every documented public member function of these classes shows code (@snippet), except constructors, destructors, operators, accessors
+# (const and without parameters, but not CALLS) and implementations of an interface's functions.
+CALLS = ["session", "publish_payload", "active_namespaces", "status", "region", "span", "valid", "violations"]
+FACADES = ["nvme::BasicQueue", "nvme::DriveSet", "nvme::DriveSetHandle", "rdma::QueuePair", "rdma::ReceiveQueue", "rdma::RemoteMemory",
+           "Options", "Region", "host::NvmeController", "host::NvmeQueue", "host::Executor", "host::DmaBuffer", "host::HostStream",
+           "host::GpuModule", "host::GpuKernel", "host::GpuWork", "host::DirectQueuePair", "host::VerbsQueuePair", "host::Exchange",
+           "host::ExchangeServer", "emulation::NvmeController", "emulation::RdmaNic", "emulation::RdmaQueuePair"]
+# The descriptions of these classes show code.
+SHOWN = ["rdma::QueuePair", "nvme::DriveSetHandle", "nvme::CommandSetters", "Status", "Token", "Deadline",
+         "Notification", "KeptResult", "Policy", "Options", "telemetry::Steps", "host::NvmeController", "host::NvmeQueue",
+         "host::QueueOptions", "host::Executor", "host::DmaBuffer", "host::LaunchShape", "host::HostStream", "host::DirectQueuePair",
+         "host::VerbsQueuePair", "emulation::NvmeController", "emulation::FaultPlan", "emulation::RdmaNic", "emulation::RdmaQueuePair"]
+# So does every documented overload of these functions.
+FUNCTIONS = ["XioComEnqueue", "XioComDequeue", "XioComDoorbell", "enqueue_wave", "deadline", "poll_until", "wait_until", "name",
+             "nvme::command", "nvme::read", "nvme::write", "nvme::compare", "nvme::write_zeroes", "nvme::verify",
+             "nvme::write_uncorrectable", "nvme::zone_append", "nvme::flush", "nvme::dataset_management", "nvme::deallocate", "nvme::copy",
+             "nvme::zone_management_send", "nvme::reservation_register", "nvme::reservation_acquire", "nvme::reservation_release",
+             "nvme::reservation_report", "nvme::io_management_receive", "nvme::io_management_send", "nvme::encode", "nvme::cover_ranges",
+             "host::on", "host::default_executor", "host::launch", "simt::launch", "host::adopt_mlx5", "host::adopt_bnxt",
+             "host::adopt_ionic", "host::adopt_ernic"]
 
 
 class Page(HTMLParser):
@@ -40,7 +62,10 @@ def read(path):
 
 
 def dead_links(html):
-    """Where each link of the reference that leads nowhere is; and the number of all."""
+    """Where each link of the reference that leads nowhere is; and the number of all.
+
+    Two kinds of anchors are Doxygen 1.9's own and not looked for: those of the tree view, whose entries open the right page, and the
+    summary's link to a list of nested classes where all are private."""
     pages, scripts = {}, []
     for folder, _, names in os.walk(html):
         for name in names:
@@ -52,9 +77,8 @@ def dead_links(html):
             elif name.endswith(".js"):
                 scripts.append(path)
     links = [(path, link) for path, page in pages.items() for link in page.links]
-    # Links of scripts are relative to the pages, wherever the script is.
-    root = os.path.join(html, "index.html")
-    links += [(root, link) for path in scripts for link in SCRIPT_LINK.findall(read(path))]
+    # They are relative to the pages, wherever the script is.
+    links += [(os.path.join(html, "script"), link) for path in scripts for link in SCRIPT_LINK.findall(read(path))]
     dead = set()
     for source, link in links:
         if re.match(r"[a-z]+:|//", link):
@@ -63,7 +87,7 @@ def dead_links(html):
         path = os.path.normpath(os.path.join(os.path.dirname(source), target)) if target else source
         if not os.path.exists(path):
             dead.add(f"{os.path.relpath(source, html)}: {link}: no such page")
-        elif name and path in pages and name not in pages[path].names:
+        elif name and path in pages and name not in pages[path].names and source in pages and name != "nested-classes":
             dead.add(f"{os.path.relpath(source, html)}: {link}: no such anchor")
     return sorted(dead), len(links)
 
@@ -116,6 +140,76 @@ def check_modules(project, folder):
     return wrong, len(documented)
 
 
+def text_of(element, *parts):
+    return "".join("".join(element.find(part).itertext()) for part in parts).strip()
+
+
+def shows_code(element):
+    return element.find("detaileddescription").find(".//programlisting") is not None
+
+
+def needs_code(member, class_name):
+    """Whether a public member function is a call that a snippet must show; see FACADES."""
+    name = member.find("name").text
+    accessor = member.get("const") == "yes" and member.find("param") is None and name not in CALLS
+    return (member.get("kind") == "function" and member.get("prot") == "public"
+            and name.lstrip("~") != class_name and not name.startswith("operator") and not accessor
+            and member.find("reimplements") is None and text_of(member, "briefdescription", "detaileddescription") != "")
+
+
+def check_snippets(folder):
+    """Which calls show no code, and the number of those that do."""
+    wrong, shown, members = [], 0, {}
+    classes = {"xio::" + name: [] for name in FACADES + SHOWN}
+    for name in sorted(os.listdir(os.path.join(folder, "xml"))):
+        if not re.match(r"(class|struct|namespace|group)\w*\.xml$", name):
+            continue
+        compound = xml.etree.ElementTree.parse(os.path.join(folder, "xml", name)).getroot().find("compounddef")
+        title = compound.find("compoundname").text
+        if compound.get("kind") in ("class", "struct"):
+            classes.get(title, []).append(compound)
+            continue
+        for member in compound.iter("memberdef"):
+            members[member.get("id")] = member
+    for name in FACADES:
+        if not classes["xio::" + name]:
+            wrong.append(f"there is no class {name}, whose calls show snippets")
+        for compound in classes["xio::" + name]:
+            for member in compound.iter("memberdef"):
+                if not needs_code(member, name.split("::")[-1]):
+                    continue
+                shown += shows_code(member)
+                if not shows_code(member):
+                    wrong.append(f"{name}::{member.find('name').text}{member.find('argsstring').text}: no snippet (@snippet) shows a call")
+    for name in SHOWN:
+        shown += any(map(shows_code, classes["xio::" + name]))
+        if not any(map(shows_code, classes["xio::" + name])):
+            wrong.append(f"{name}: no snippet (@snippet) in its description")
+    for name in FUNCTIONS:
+        overloads = [one for one in members.values() if one.get("kind") == "function" and one.find("definition").text.split(" ")[-1] == "xio::" + name]
+        overloads = [one for one in overloads if text_of(one, "briefdescription", "detaileddescription")]
+        if not overloads:
+            wrong.append(f"there is no function {name}, which shows a snippet")
+        for member in overloads:
+            shown += shows_code(member)
+            if not shows_code(member):
+                wrong.append(f"{name}{member.find('argsstring').text}: no snippet (@snippet) shows a call")
+    return wrong, shown
+
+
+def check_regions(project):
+    """The regions of snippets that nothing shows. Doxygen itself reports one that is shown and does not exist."""
+    shown, there = set(), set()
+    for part in ("include/xio", "docs"):
+        for folder, _, names in os.walk(os.path.join(project, part)):
+            for name in names:
+                shown.update(re.findall(r"@snippet (\S+ \S+)", read(os.path.join(folder, name))))
+    snippets = os.path.join(project, "examples/snippets")
+    for name in os.listdir(snippets):
+        there.update(f"{name} {region}" for region in re.findall(r"//! \[(\w+)\]", read(os.path.join(snippets, name))))
+    return [f"examples/snippets/{region}: nothing shows this region" for region in sorted(there - shown)]
+
+
 def check_first_page(project, html):
     page = Page()
     page.feed(read(os.path.join(html, "index.html")))
@@ -136,9 +230,12 @@ def main():
     project, folder = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     html = os.path.join(folder, "html")
     wrong, classes = check_modules(project, folder)
+    unseen, shown = check_snippets(folder)
+    wrong += unseen + check_regions(project)
     wrong += check_first_page(project, html)
     dead, links = dead_links(html)
-    print("\n".join(wrong + dead + [f"{classes} classes in {len(modules(project))} modules, {links} links, {len(wrong) + len(dead)} wrong"]))
+    print("\n".join(wrong + dead + [f"{classes} classes in {len(modules(project))} modules, {shown} calls and classes with snippets, "
+                                    f"{links} links, {len(wrong) + len(dead)} wrong"]))
     return 1 if wrong or dead or links == 0 else 0
 
 

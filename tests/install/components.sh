@@ -28,7 +28,7 @@ for component in dev tools doc; do
   mv "$work/installed/$component" "$work/$component"
 done
 has dev/include/xio/xio.hpp dev/share/cmake/xio/xio{Config,ConfigVersion,Targets}.cmake dev/share/pkgconfig/xio.pc \
-  dev/share/doc/xio/examples/{first_read.cpp,kernels/read_blocks.hpp,gpu/stream_io.hip}
+  dev/share/doc/xio/examples/{first_read.cpp,kernels/read_blocks.hpp,gpu/stream_io.hip,snippets/nvme.cpp}
 only dev '^\./(include/xio/|share/(cmake/xio|pkgconfig|doc/xio/examples)/)'
 has tools/bin/xio-bind tools/share/xio/plot_report.py
 only tools '^\./(bin/xio-|share/(xio|man/man1|bash-completion/completions)/)'

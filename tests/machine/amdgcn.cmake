@@ -13,6 +13,7 @@ target_include_directories(machine_amdgcn PUBLIC ${XIO_TESTS_DIR})
 target_link_libraries(machine_amdgcn PRIVATE xio_build_options)
 xio_optimise_test(machine_amdgcn -O2)
 set_target_properties(machine_amdgcn PROPERTIES POSITION_INDEPENDENT_CODE ON)
+target_compile_options(machine_amdgcn PRIVATE -fno-semantic-interposition)
 
 find_program(XIO_OBJDUMP_PATH llvm-objdump-19)
 set(machine_amdgcn_missing "${XIO_HIP_MISSING}")

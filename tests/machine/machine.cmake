@@ -144,7 +144,7 @@ function(xio_played_program name program)
 endfunction()
 set(program ${XIO_TESTS_BINARY_DIR}/gpu-protocol)
 xio_register_tool_test("${missing}" NAME gpu.protocol.link LABELS machine once
-  COMMAND ${XIO_HIP_CLANG_PATH} -x hip -std=c++17 -O1 --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS} --offload-arch=gfx942
+  COMMAND ${XIO_HIP_CLANG_PATH} -x hip -std=c++17 -O1 -Xarch_host -O0 --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS} --offload-arch=gfx942
     -I${PROJECT_SOURCE_DIR}/include -I${XIO_TESTS_DIR} ${XIO_TESTS_DIR}/gpu/protocol.hip -x none ${XIO_AMDHIP64} -lpthread -ldl -o ${program})
 if(NOT missing)
   set_tests_properties(gpu.protocol.link PROPERTIES FIXTURES_SETUP gpu_protocol)

@@ -14,6 +14,8 @@ target_include_directories(machine_ptx PUBLIC ${XIO_TESTS_DIR})
 target_link_libraries(machine_ptx PRIVATE xio_build_options)
 xio_optimise_test(machine_ptx -O2)
 set_target_properties(machine_ptx PROPERTIES POSITION_INDEPENDENT_CODE ON)
+# Nobody replaces its functions: they may be inlined all the same.
+target_compile_options(machine_ptx PRIVATE -fno-semantic-interposition)
 
 xio_add_tests(machine ptx SOURCES ptx_machine ptx_litmus ptx_arithmetic ptx_floats LIBS machine_ptx LABELS once SEPARATE)
 

@@ -79,7 +79,7 @@ expect 2 "CAP.MQES" nvme-ep --controller $plain --read-io 4 --queue-length 2049
 expect 2 "CAP.MQES" nvme-ep --controller emulated:mqes=31 --read-io 4 --depth 33
 expect 2 "--queue-length 8" nvme-ep --controller $plain --read-io 4 --depth 9 --queue-length 8
 expect 2 "beyond the end" nvme-ep --controller $plain --read-io 4 --base-lba 131072
-expect 2 "beyond the end" nvme-ep --controller $plain --read-io 4 --base-lba 131070 --lbas-per-io 3
+expect 2 "exceeds the namespace" nvme-ep --controller $plain --read-io 4 --base-lba 131070 --lbas-per-io 3
 expect 2 "--namespace 2" nvme-ep --controller $plain --read-io 4 --namespace 2
 expect 2 "granted" nvme-ep --controller "qemu:queues=2,device=serial=$serial" --read-io 4 --num-queues 3
 expect 2 "granted" nvme-ep --controller "qemu:queues=2,device=serial=$serial" --read-io 4 --queue-id 3

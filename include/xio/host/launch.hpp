@@ -25,6 +25,7 @@ namespace host {
 /// @{
 
 /// Dimensions of a grid.
+/// @snippet host.cpp launch
 struct LaunchShape {
   uint32_t blocks = 1;    ///< number of blocks
   uint32_t threads = 64;  ///< threads per block
@@ -33,6 +34,7 @@ struct LaunchShape {
 #if defined(HIP_INCLUDE_HIP_HIP_RUNTIME_API_H) || defined(CUDART_VERSION)
 
 /// Returns the executor of this program's kernels: GPU number `device`. Throws Error if it is absent.
+/// @snippet host.cpp launch
 inline Executor default_executor(int device = 0) {
   FoundGpu found = find_gpu(device);
   if (!found.runtime)
@@ -58,6 +60,7 @@ inline const char* wait_for_device() {
 
 /// Runs `kernel`, an XIO_KERNEL, on every thread of the grid and waits for completion. Throws Error if the launch or
 /// the kernel fails.
+/// @snippet host.cpp launch
 template <class... Parameters>
 void launch(const Executor& executor, const LaunchShape& shape, void (*kernel)(Parameters...),
             const typename detail::SameType<Parameters>::type&... arguments) {
@@ -73,6 +76,7 @@ void launch(const Executor& executor, const LaunchShape& shape, void (*kernel)(P
 #elif XIO_HAS_SIMT
 
 /// Returns the executor of this program's kernels: the CPU. `device` is ignored.
+/// @snippet host.cpp launch
 inline Executor default_executor(int device = 0) {
   static_cast<void>(device);
   return Executor();
@@ -80,6 +84,7 @@ inline Executor default_executor(int device = 0) {
 
 /// Runs `kernel`, an XIO_KERNEL, on every thread of the grid and waits for completion. Throws Error if the launch
 /// fails; rethrows what a kernel throws.
+/// @snippet host.cpp launch
 template <class... Parameters>
 void launch(const Executor& executor, const LaunchShape& shape, void (*kernel)(Parameters...),
             const typename detail::SameType<Parameters>::type&... arguments) {

@@ -42,6 +42,7 @@ class Span {
 ///
 /// Bus addresses are contiguous over the whole buffer. The allocator zeroes it. The buffer keeps its backing memory
 /// alive, so it may outlive the transport that allocated it. Movable; one thread at a time.
+/// @snippet host.cpp allocate
 class DmaBuffer {
  public:
   DmaBuffer() = default;
@@ -67,6 +68,7 @@ class DmaBuffer {
   /// Bus address of the first byte.
   uint64_t bus() const { return bus_; }
   /// Bus address of a byte of the buffer; one past the end is allowed. Throws Error for any other address.
+  /// @snippet host.cpp bus_of
   uint64_t bus_of(const void* inside) const {
     const auto* byte = static_cast<const unsigned char*>(inside);
     if (byte < data_ || byte > data_ + size_) throw Error("DmaBuffer::bus_of: the address is not in this buffer");
@@ -75,10 +77,12 @@ class DmaBuffer {
   /// Size in bytes.
   size_t size() const { return size_; }
   /// Region for kernels; valid for the lifetime of the buffer.
+  /// @snippet host.cpp allocate
   Region region() const { return {bus_, size_, 0, data_}; }
   explicit operator bool() const { return data_ != nullptr; }
 
   /// Returns the object at `byte_offset`. Throws Error if it does not lie inside the buffer.
+  /// @snippet host.cpp as
   template <class T>
   T* as(size_t byte_offset = 0) const {
     if (byte_offset > size_ || size_ - byte_offset < sizeof(T))
@@ -88,6 +92,7 @@ class DmaBuffer {
   }
 
   /// Views the buffer as an array of T; a remainder smaller than T is left out.
+  /// @snippet host.cpp span
   template <class T>
   Span<T> span() const {
     return {reinterpret_cast<T*>(data_), size_ / sizeof(T)};

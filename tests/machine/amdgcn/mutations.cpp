@@ -98,7 +98,10 @@ void Processor::apply(const Mutation& mutation) {
 }
 
 void Processor::restore() {
-  for (size_t i = saved_.size(); i-- > 0;) program_.code()[saved_[i].instruction] = saved_[i].kept;
+  for (size_t i = saved_.size(); i-- > 0;) {
+    program_.code()[saved_[i].instruction] = saved_[i].kept;
+    begun_.push_back(static_cast<uint32_t>(saved_[i].instruction));
+  }
   saved_.clear();
 }
 

@@ -35,10 +35,13 @@ void Processor::start(uint64_t seed) {
   ticks_ = 0;
   mood_ = draw_mood(seed, model().several_second_levels, random_);
   caches_.start(mood_);
-  for (Instruction& instruction : program_.code()) {
+  for (const uint32_t number : begun_) {
+    Instruction& instruction = program_.code()[number];
     instruction.executed = 0;
     instruction.served = Waits();
+    instruction.begun = false;
   }
+  begun_.clear();
 }
 
 std::unique_ptr<Gpu> load(const std::string& path) { return std::make_unique<Processor>(path); }

@@ -110,6 +110,7 @@ class Processor final : public Gpu {
   std::vector<uint8_t> packet_;
   std::vector<std::string> checked_;
   std::vector<Saved> saved_;
+  std::vector<uint32_t> begun_;  ///< instructions, since start()
   const Wave* current_wave_ = nullptr;
   const Instruction* current_ = nullptr;
 };

@@ -79,6 +79,10 @@ bool Processor::step(Wave& wave) {
   if (instruction.run == nullptr) throw Fault(instruction.trouble);
   if (wave.in_flight()) check_poison(wave, instruction);
   if (trace) report_trace(wave, instruction);
+  if (!instruction.begun) {
+    instruction.begun = true;
+    begun_.push_back(wave.counter);
+  }
   const uint32_t before = wave.counter++;
   if (instruction.second) {
     // Both halves read before either writes.

@@ -50,6 +50,29 @@ uint64_t changed(const Instruction& i, uint64_t old, uint64_t b) {
   }
 }
 
+// Copies of a length that the compiler knows are single instructions.
+template <class T>
+uint64_t read_as(const char* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+uint64_t read_own(const char* from, uint32_t bytes) {
+  switch (bytes) {
+    case 1: return read_as<uint8_t>(from);
+    case 2: return read_as<uint16_t>(from);
+    case 4: return read_as<uint32_t>(from);
+    default: return read_as<uint64_t>(from);
+  }
+}
+void write_own(char* to, uint64_t value, uint32_t bytes) {
+  switch (bytes) {
+    case 4: std::memcpy(to, &value, 4); break;
+    case 8: std::memcpy(to, &value, 8); break;
+    default: std::memcpy(to, &value, bytes);
+  }
+}
+
 }  // namespace
 
 uint64_t Machine::space_begin(Thread& thread, Space space) {
@@ -84,17 +107,16 @@ char* Machine::own_bytes(Thread& thread, uint64_t address, uint32_t bytes) {
 
 bool Machine::load(Thread& thread, const Instruction& i) {
   const uint32_t bytes = i.type.bytes();
+  const uint32_t all_bytes = bytes * i.outputs;
   const uint64_t address = address_of(thread, i);
-  if (address % (bytes * i.outputs) != 0) fail(thread, "the address is not a multiple of the access");
-  const char* const own = own_bytes(thread, address, bytes * i.outputs);
+  if ((address & (all_bytes - 1)) != 0) fail(thread, "the address is not a multiple of the access");
+  const char* const own = own_bytes(thread, address, all_bytes);
   if (own == nullptr && (i.space == Space::parameter || i.space == Space::local))
     fail(thread, "access behind the end of local memory");
+  uint64_t* const registers = thread.registers.data() + thread.frames.back().registers;
   if (own != nullptr) {
-    for (uint32_t k = 0; k < i.outputs; ++k) {
-      uint64_t value = 0;
-      std::memcpy(&value, own + k * bytes, bytes);
-      set(thread, i.out[k], extended(value, i.type, i.out[k].bits));
-    }
+    for (uint32_t k = 0; k < i.outputs; ++k)
+      set(registers, i.out[k], extended(read_own(own + k * bytes, bytes), i.type, i.out[k].bits));
     return false;
   }
   ++counts.loads;
@@ -102,7 +124,7 @@ bool Machine::load(Thread& thread, const Instruction& i) {
   try {
     for (uint32_t k = 0; k < i.outputs; ++k) {
       const uint64_t value = memory_.load(thread.reader, address + k * bytes, bytes, i.order, i.scope, i.non_coherent);
-      set(thread, i.out[k], extended(value, i.type, i.out[k].bits));
+      set(registers, i.out[k], extended(value, i.type, i.out[k].bits));
       if (trace) trace_access(address + k * bytes, value);
     }
   } catch (const Fault& fault) {
@@ -113,23 +135,23 @@ bool Machine::load(Thread& thread, const Instruction& i) {
 
 bool Machine::store(Thread& thread, const Instruction& i) {
   const uint32_t bytes = i.type.bytes();
+  const uint32_t all_bytes = bytes * i.outputs;
   const uint64_t address = address_of(thread, i);
-  if (address % (bytes * i.outputs) != 0) fail(thread, "the address is not a multiple of the access");
-  char* const own = own_bytes(thread, address, bytes * i.outputs);
+  if ((address & (all_bytes - 1)) != 0) fail(thread, "the address is not a multiple of the access");
+  char* const own = own_bytes(thread, address, all_bytes);
   if (own == nullptr && (i.space == Space::parameter || i.space == Space::local))
     fail(thread, "access behind the end of local memory");
+  const uint64_t* const registers = thread.registers.data() + thread.frames.back().registers;
   if (own != nullptr) {
-    for (uint32_t k = 0; k < i.outputs; ++k) {
-      const uint64_t value = get(thread, i.out[k]);
-      std::memcpy(own + k * bytes, &value, bytes);
-    }
+    for (uint32_t k = 0; k < i.outputs; ++k) write_own(own + k * bytes, get(registers, i.out[k]), bytes);
+    thread.wrote_stack(static_cast<uint64_t>(own - thread.bytes()) + all_bytes);
     return false;
   }
   ++counts.stores;
   counts.write_backs += i.order == Order::release;
   try {
     for (uint32_t k = 0; k < i.outputs; ++k) {
-      const uint64_t value = get(thread, i.out[k]);
+      const uint64_t value = get(registers, i.out[k]);
       if (trace) trace_access(address + k * bytes, value);
       memory_.store(thread.reader, address + k * bytes, bytes,
                     bytes == 8 ? value : value & ((uint64_t{1} << 8 * bytes) - 1), i.order, i.scope);
@@ -151,12 +173,12 @@ void Machine::atomic(Thread& thread, const Instruction& i) {
   ++counts.atomics;
   counts.invalidations += i.order == Order::acquire || i.order == Order::acq_rel;
   counts.write_backs += i.order == Order::release || i.order == Order::acq_rel;
+  const auto change = [&](uint64_t before, uint64_t& fresh) {
+    fresh = i.how == How::compare_exchange ? c : changed(i, before, b) & ones;
+    return i.how != How::compare_exchange || before == b;
+  };
   try {
-    const uint64_t old =
-        memory_.atomic(thread.reader, address, bytes, i.order, i.scope, [&](uint64_t before, uint64_t& fresh) {
-          fresh = i.how == How::compare_exchange ? c : changed(i, before, b) & ones;
-          return i.how != How::compare_exchange || before == b;
-        });
+    const uint64_t old = memory_.atomic(thread.reader, address, bytes, i.order, i.scope, std::cref(change));
     if (trace) trace_access(address, old);
     if (i.outputs != 0) set(thread, i.out[0], old);
   } catch (const Fault& fault) {

@@ -18,6 +18,13 @@ __attribute__((no_sanitize("address"), no_sanitize("thread"))) uint64_t word_at(
   return __atomic_load_n(reinterpret_cast<const uint64_t*>(address), __ATOMIC_ACQUIRE);
 }
 
+/// For comparisons; each word is read in one piece.
+using TwoWords = uint64_t __attribute__((vector_size(16)));
+__attribute__((no_sanitize("address"), no_sanitize("thread"))) TwoWords two_words_at(uint64_t address) {
+  using Unaligned = uint64_t __attribute__((vector_size(16), aligned(8), may_alias));
+  return *reinterpret_cast<const volatile Unaligned*>(address);
+}
+
 }  // namespace
 
 void Memory::begin(uint32_t threads, uint32_t blocks, uint64_t seed, bool calm, const MemoryMood& mood) {
@@ -26,27 +33,30 @@ void Memory::begin(uint32_t threads, uint32_t blocks, uint64_t seed, bool calm, 
   calm_ = calm;
   authors_ = threads + 1;
   turn_ = 1;
-  device_ = Clock(authors_);
+  device_.reset(authors_);
   device_.set(0, turn_);
   device_release_ = nullptr;
   sequential_block_.assign(blocks, nullptr);
   sequential_gpu_ = nullptr;
   lines_.clear();
-  std::fill(recent_.begin(), recent_.end(), nullptr);
   active_.clear();
   pending_.clear();
   oldest_.clear();
-  by_author_.assign(authors_, {});
+  for (Known& known : by_author_) known.clear();
+  if (by_author_.size() < authors_) by_author_.resize(authors_);
   now_ = 0;
 }
 
-Reader Memory::reader(uint32_t thread, uint32_t block) const {
-  Reader out;
-  out.author = thread + 1;
-  out.block = block;
-  out.known = Clock(calm_ ? 0 : authors_);
-  if (!calm_) out.known.set(0, 1);
-  return out;
+void Memory::reset(Reader& reader, uint32_t thread, uint32_t block) const {
+  reader.author = thread + 1;
+  reader.block = block;
+  reader.epoch = 1;
+  reader.known.reset(calm_ ? 0 : authors_);
+  if (!calm_) reader.known.set(0, 1);
+  for (int i = 0; i < 3; ++i) {
+    reader.read[i] = reader.released[i] = reader.taken[i] = nullptr;
+    reader.news[i] = false;
+  }
 }
 
 void Memory::end() {
@@ -64,19 +74,13 @@ void Memory::add_own(const void* memory, size_t bytes, bool writable) {
 }
 
 Memory::Line& Memory::line_of(uint64_t address, uint32_t bytes) {
-  const uint64_t line = address & ~uint64_t{63};
-  Line*& recent = recent_[(line >> 6) % recent_.size()];
-  if (recent != nullptr && recent->address == line) return *recent;
-  const auto found = lines_.find(line);
-  recent = found != lines_.end() ? found->second.get() : &make_line(address, bytes);
-  return *recent;
+  Line* const found = lines_.find(address & ~uint64_t{63});
+  return found != nullptr ? *found : make_line(address, bytes);
 }
 
 Memory::Line& Memory::make_line(uint64_t address, uint32_t bytes) {
-  auto fresh = std::make_unique<Line>();
-  Line& line = *fresh;
-  line.address = address & ~uint64_t{63};
-  const auto meets = [&](const Range& range) { return range.begin < line.address + 64 && range.end > line.address; };
+  const uint64_t begin = address & ~uint64_t{63};
+  const auto meets = [&](const Range& range) { return range.begin < begin + 64 && range.end > begin; };
   uint32_t ranges = 0;
   for (const Range& range : own_) ranges += meets(range);
   for (const Range& range : ranges_.ranges()) ranges += meets(range);
@@ -84,9 +88,14 @@ Memory::Line& Memory::make_line(uint64_t address, uint32_t bytes) {
   for (const Range& one : own_) {
     if (address >= one.begin && address + bytes <= one.end) range = &one;
   }
-  line.own = range != nullptr;
+  const bool own = range != nullptr;
   if (range == nullptr) range = &ranges_.find(address, bytes);
-  line.whole = ranges == 1 && range->begin <= line.address && range->end >= line.address + 64;
+  Line& line = lines_.add(begin);
+  line.own = own;
+  if (ranges == 1) {
+    line.begin = range->begin;
+    line.end = range->end;
+  }
   line.kind = range->kind;
   line.writable = range->writable;
   line.looked_turn = turn_;
@@ -98,23 +107,31 @@ Memory::Line& Memory::make_line(uint64_t address, uint32_t bytes) {
       line.looked_turn = turn_;
     }
   }
-  return *(lines_[line.address] = std::move(fresh));
+  return line;
 }
 
-/// Lines that lie in one range are checked by what is known of them.
+/// Lines of which only one range has bytes are checked by what is known of it.
 void Memory::check(Line& line, uint64_t address, uint32_t bytes, bool stores) const {
   bool writable = line.writable;
-  if (!line.whole && !line.own) {
+  const bool known = address >= line.begin && address + bytes <= line.end;
+  if (!known && !line.own) {
     const Range& range = ranges_.find(address, bytes);
     line.kind = range.kind;
     writable = range.writable;
-  } else if (!line.whole) {
+  } else if (!known) {
     bool inside = false;
     for (const Range& one : own_) inside = inside || (address >= one.begin && address + bytes <= one.end);
     if (!inside) throw Fault("access behind the end of shared memory or of a variable");
   }
   if (stores && !writable) throw Fault("a store to memory that must not be written");
   if (!stores && line.kind == MemoryKind::registers) throw Fault("a load from registers");
+}
+
+bool Memory::differs(const Line& line) {
+  TwoWords out = {};
+  for (uint32_t i = 0; i < 8; i += 2)
+    out |= two_words_at(line.address + 8 * i) ^ two_words_at(reinterpret_cast<uint64_t>(line.seen + i));
+  return (out[0] | out[1]) != 0;
 }
 
 void Memory::touch(Line& line, uint64_t address) {
@@ -135,27 +152,27 @@ void Memory::touch(Line& line, uint64_t address) {
 Memory::Granule& Memory::granule(Line& line, uint64_t address) {
   const uint32_t index = static_cast<uint32_t>(address >> 3 & 7);
   std::unique_ptr<Granule>& out = line.granules[index];
-  if (!out) {
-    out = std::make_unique<Granule>();
+  if ((line.used >> index & 1) == 0) {
+    if (!out) out = std::make_unique<Granule>();
+    line.used = static_cast<uint8_t>(line.used | 1u << index);
     out->before = line.seen[index];
   }
   return *out;
 }
 
 /// Finds what a device wrote since: not before `turn`. What the device knew then is taken to be what it knows now.
-bool Memory::look_at(Line& line, uint32_t turn) {
-  bool found = false;
+void Memory::look_at(Line& line, uint32_t turn) {
   for (uint32_t i = 0; i < 8; ++i) {
     const uint64_t address = line.address + 8 * i;
     const uint64_t word = word_at(address);
     if (word == line.seen[i]) continue;
-    found = true;
     uint64_t mask = 0;
     for (uint32_t byte = 0; byte < 8; ++byte) {
       if ((word ^ line.seen[i]) >> 8 * byte & 0xff) mask |= uint64_t{0xff} << 8 * byte;
     }
     Granule& g = granule(line, address);
-    auto message = std::make_shared<Message>();
+    MessagePointer message = messages_.take();
+    message->line = &line;
     message->address = address;
     message->bytes = 8;
     message->mask = mask;
@@ -164,7 +181,7 @@ bool Memory::look_at(Line& line, uint32_t turn) {
     message->epoch = turn;
     message->strong = true;
     message->arrived = true;
-    auto release = std::make_shared<Release>();
+    ReleasePointer release = releases_.take();
     release->device = device_release();
     message->release = std::move(release);
     size_t at = 0;
@@ -176,19 +193,14 @@ bool Memory::look_at(Line& line, uint32_t turn) {
     line.seen[i] = word;
   }
   line.looked_turn = turn_;
-  return found;
 }
 
 ClockPointer Memory::device_release() {
-  if (!device_release_) device_release_ = std::make_shared<Clock>(device_);
-  return device_release_;
-}
-
-bool Memory::differs(const Line& line) {
-  for (uint32_t i = 0; i < 8; ++i) {
-    if (word_at(line.address + 8 * i) != line.seen[i]) return true;
+  if (!device_release_) {
+    device_release_ = clocks_.take();
+    device_release_->copy(device_);
   }
-  return false;
+  return device_release_;
 }
 
 void Memory::devices_moved() {
@@ -201,7 +213,11 @@ void Memory::devices_moved() {
     found = false;
     for (size_t i = 0; i < active_.size();) {
       Line& line = *active_[i];
-      found = look_at(line, turn_) || found;
+      if (differs(line)) {
+        look_at(line, turn_);
+        found = true;
+      }
+      line.looked_turn = turn_;
       if (line.touched + dormant_after < now_) {
         line.active = false;
         active_[i] = active_.back();
@@ -235,8 +251,7 @@ bool Memory::arrive_one() {
 void Memory::arrive(const MessagePointer& message) {
   if (message->arrived || message->arriving) return;
   message->arriving = true;
-  Line& line = *lines_.at(message->address & ~uint64_t{63});
-  Granule& g = *line.granules[message->address >> 3 & 7];
+  Granule& g = *message->line->granules[message->address >> 3 & 7];
   std::vector<MessagePointer> earlier;
   for (const MessagePointer& one : g.messages) {
     if (one == message) break;
@@ -262,14 +277,31 @@ void Memory::arrive(const MessagePointer& message) {
     g.messages.erase(std::find(g.messages.begin(), g.messages.end(), message));
 }
 
+void Memory::Known::push(uint32_t epoch, const MessagePointer& message) {
+  if (messages.empty()) next = epoch;
+  messages.push_back({epoch, message});
+}
+
+Memory::MessagePointer Memory::Known::pop() {
+  MessagePointer out = std::move(messages[begin++].message);
+  if (begin == messages.size()) {
+    clear();
+  } else {
+    next = messages[begin].epoch;
+  }
+  return out;
+}
+
+void Memory::Known::clear() {
+  messages.clear();
+  begin = 0;
+  next = ~0u;
+}
+
 void Memory::arrive_known(const Clock& clock) {
   for (uint32_t author = 1; author < authors_; ++author) {
-    std::deque<Known>& queue = by_author_[author];
-    while (!queue.empty() && (queue.front().epoch <= clock[author] || queue.front().message->arrived)) {
-      const MessagePointer one = queue.front().message;
-      queue.pop_front();
-      arrive(one);
-    }
+    Known& known = by_author_[author];
+    while (known.next <= clock[author]) arrive(known.pop());
   }
 }
 
@@ -277,7 +309,7 @@ void Memory::perform(Message& message) {
   const uint64_t value = message.value >> 8 * (message.address & 7);
   count_write(message);
   if (message.kind == MemoryKind::registers) return write_register(message.address, value, message.bytes);
-  Line* const line = calm_ ? nullptr : lines_.at(message.address & ~uint64_t{63}).get();
+  Line* const line = calm_ ? nullptr : message.line;
   if (line && !line->own && differs(*line)) {
     devices_moved();
     look_at(*line, line->looked_turn + 1);

@@ -4,45 +4,53 @@
 /// @file
 /// @brief Vector clocks: how much of each author's stores is known to an observer.
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
+
+#include <machine/ptx/pool.hpp>
 
 namespace machine::ptx {
 
 /// Per author the last known epoch. Sizes are multiples of 8.
-class Clock {
+class Clock : public Pooled<Clock> {
  public:
-  Clock() = default;
-  explicit Clock(size_t authors) : known_((authors + 7) / 8) {}
+  /// Nothing is known.
+  void reset(size_t authors) { known_.assign((authors + 7) / 8, {}); }
+  /// Knows what the other one knows.
+  void copy(const Clock& other) { known_ = other.known_; }
+  /// For its pool.
+  void clear() {}
 
-  uint32_t operator[](size_t author) const { return known_[author / 8].epochs[author % 8]; }
-  void set(size_t author, uint32_t epoch) { known_[author / 8].epochs[author % 8] = epoch; }
+  uint32_t operator[](size_t author) const { return static_cast<uint32_t>(known_[author / 8].epochs[author % 8]); }
+  void set(size_t author, uint32_t epoch) { known_[author / 8].epochs[author % 8] = static_cast<int32_t>(epoch); }
 
   void join(const Clock& other) {
     for (size_t i = 0; i < other.known_.size(); ++i) {
-      uint32_t* const mine = known_[i].epochs;
-      const uint32_t* const theirs = other.known_[i].epochs;
+      int32_t* const mine = known_[i].epochs;
+      const int32_t* const theirs = other.known_[i].epochs;
       for (int k = 0; k < 8; ++k) mine[k] = mine[k] > theirs[k] ? mine[k] : theirs[k];
     }
+  }
+  /// Whether joining it would change nothing.
+  bool covers(const Clock& other) const {
+    for (size_t i = 0; i < other.known_.size(); ++i) {
+      const int32_t* const mine = known_[i].epochs;
+      const int32_t* const theirs = other.known_[i].epochs;
+      uint32_t more = 0;
+      for (int k = 0; k < 8; ++k) more |= static_cast<uint32_t>(theirs[k] > mine[k]);
+      if (more != 0) return false;
+    }
+    return true;
   }
 
  private:
   struct Eight {
-    uint32_t epochs[8] = {};
+    int32_t epochs[8] = {};  // signed: what SSE2 compares
   };
   std::vector<Eight> known_;
 };
 
-using ClockPointer = std::shared_ptr<const Clock>;
-
-/// Join of two clocks; one of the arguments if the other adds nothing.
-inline ClockPointer joined(const ClockPointer& a, const ClockPointer& b) {
-  if (!a || a == b) return b;
-  if (!b) return a;
-  auto out = std::make_shared<Clock>(*a);
-  out->join(*b);
-  return out;
-}
+using ClockPointer = Owner<Clock>;
 
 }  // namespace machine::ptx

@@ -84,9 +84,20 @@ void Machine::start(uint64_t seed) {
   slept_ = 0;
   random_ = Random(seed ^ 0xabcdef);
   mood = draw_mood(seed);
-  for (const Function& f : program_.functions) {
-    for (const Instruction& i : f.code) i.executed = 0;
-  }
+  for (Function* const f : entered_) f->executed.clear();
+  entered_.clear();
+}
+
+/// What it has allocated stays for the next launch.
+void Machine::restart(Thread& t) {
+  t.carry = false;
+  t.patience = 0;
+  t.asleep_until = 0;
+  t.frames.clear();
+  t.registers.clear();
+  t.stack.resize(stack_bytes / 8);
+  std::memset(t.bytes(), 0, t.stack_used);
+  t.stack_used = 0;
 }
 
 void Machine::prepare(const Function& kernel, const Launch& launch) {
@@ -105,11 +116,10 @@ void Machine::prepare(const Function& kernel, const Launch& launch) {
   memory_.begin(block_count * block_threads, block_count, seed_ * 1000003 + counts.instructions, seed_ == 0,
                 mood.memory);
   blocks_.assign(block_count, {});
-  warps_.clear();
   runnable_.clear();
-  threads_.assign(size_t{block_count} * block_threads, {});
+  threads_.resize(size_t{block_count} * block_threads);
   const uint32_t warps = (block_threads + 31) / 32;
-  warps_.resize(size_t{warps} * block_count);
+  warps_.assign(size_t{warps} * block_count, {});
   for (uint32_t b = 0; b < block_count; ++b) {
     blocks_[b].at = position(b, grid_);
     blocks_[b].shared.assign((shared_bytes_ + 7) / 8, 0xdeadbeefdeadbeefu);
@@ -123,11 +133,15 @@ void Machine::prepare(const Function& kernel, const Launch& launch) {
       t.lane = i % 32;
       t.warp = b * warps + i / 32;
       t.place = t.id;
-      t.stack.resize(stack_bytes / 8);
-      t.reader = memory_.reader(t.id, b);
+      restart(t);
+      memory_.reset(t.reader, t.id, b);
       push(t, program_.functions[static_cast<size_t>(program_.by_name.at(kernel.name))]);
       std::memcpy(t.bytes() + t.frames.back().parameters, launch.arguments, kernel.argument_bytes);
-      warps_[t.warp].push_back(t.id);
+      t.wrote_stack(t.frames.back().parameters + kernel.argument_bytes);
+      t.state = State::running;
+      Warp& warp = warps_[t.warp];
+      if (warp.count++ == 0) warp.first = t.id;
+      warp.in[static_cast<int>(State::running)] |= 1u << t.lane;
       blocks_[b].threads.push_back(t.id);
       runnable_.push_back(t.id);
     }
@@ -154,15 +168,24 @@ void Machine::run(const std::string& kernel, const Launch& launch) {
 
 uint64_t Machine::time() const { return nanoseconds ? nanoseconds() : 1'000'000'000 + counts.instructions + slept_; }
 
-void Machine::stop(Thread& thread, State state) {
+void Machine::become(Thread& thread, State state) {
+  Warp& warp = warps_[thread.warp];
+  warp.in[static_cast<int>(thread.state)] &= ~(1u << thread.lane);
+  warp.in[static_cast<int>(state)] |= 1u << thread.lane;
+  uint32_t& waiting = blocks_[thread.block].waiting;
+  waiting = waiting - (thread.state == State::at_barrier) + (state == State::at_barrier);
   thread.state = state;
+}
+
+void Machine::stop(Thread& thread, State state) {
+  become(thread, state);
   runnable_[thread.place] = runnable_.back();
   threads_[runnable_[thread.place]].place = thread.place;
   runnable_.pop_back();
 }
 
 void Machine::go_on(Thread& thread) {
-  thread.state = State::running;
+  become(thread, State::running);
   thread.place = static_cast<uint32_t>(runnable_.size());
   runnable_.push_back(thread.id);
 }
@@ -171,8 +194,9 @@ void Machine::go_on(Thread& thread) {
 void Machine::finish(Thread& thread) {
   stop(thread, State::done);
   --live_;
-  for (const uint32_t id : warps_[thread.warp]) {
-    if (threads_[id].state == State::gathering) complete(threads_[id]);
+  const Warp& warp = warps_[thread.warp];
+  for (uint32_t lane = 0; lane < warp.count; ++lane) {
+    if (warp.mask(State::gathering) >> lane & 1) complete(threads_[warp.first + lane]);
   }
   open_barrier(thread.block);
 }

@@ -63,7 +63,7 @@ class Machine final : public Gpu {
     uint32_t lane = 0;
     uint32_t warp = 0;  ///< of the grid
     uint32_t place = 0;
-    State state = State::running;
+    State state = State::running;  ///< see become()
     bool carry = false;
     uint32_t mask = 0;  ///< threads that it waits for
     uint32_t barrier = 0;
@@ -73,19 +73,33 @@ class Machine final : public Gpu {
     std::vector<Frame> frames;
     std::vector<uint64_t> registers;
     std::vector<uint64_t> stack;  ///< parameters and local memory
+    uint64_t stack_used = 0;      ///< bytes from its beginning, behind which nothing has been written
     Reader reader;
     char* bytes() { return reinterpret_cast<char*>(stack.data()); }
+    void wrote_stack(uint64_t end) {
+      if (end > stack_used) stack_used = end;
+    }
+  };
+  struct Warp {
+    uint32_t first = 0;              ///< id of its first thread
+    uint32_t count = 0;              ///< threads, whose lanes and ids are consecutive
+    uint32_t in[5] = {};             ///< lanes, by State
+    const Instruction* at[32] = {};  ///< by lane, of those that gather
+    uint32_t mask(State state) const { return in[static_cast<int>(state)]; }
   };
   struct Block {
     Extent at;
     std::vector<uint64_t> shared;
     std::vector<uint32_t> threads;
+    uint32_t waiting = 0;  ///< threads at a barrier
   };
 
   // Launch and schedule (machine.cpp).
   void prepare(const Function& kernel, const Launch& launch);
+  void restart(Thread& thread);
   void schedule();
   bool stalled(const Thread& thread);
+  void become(Thread& thread, State state);
   void stop(Thread& thread, State state);
   void go_on(Thread& thread);
   void finish(Thread& thread);
@@ -128,9 +142,8 @@ class Machine final : public Gpu {
   // Collective operations of threads (together.cpp).
   void gather(Thread& thread, const Instruction& instruction);
   void complete(Thread& thread);
-  void act(const std::vector<Thread*>& members);
-  void shuffle(Thread& thread, const Instruction& instruction, Thread* const (&by_lane)[32],
-               const uint64_t (&values)[32]);
+  void act(Warp& warp, uint32_t members);
+  void shuffle(Thread& thread, const Instruction& instruction, uint32_t members, const uint64_t (&values)[32]);
   void ask_who_is_here(Thread& thread);
   void arrive(Thread& thread, const Instruction& instruction);
   void open_barrier(uint32_t block);
@@ -141,8 +154,10 @@ class Machine final : public Gpu {
   std::vector<uint64_t> variables_;
   std::vector<Thread> threads_;
   std::vector<Block> blocks_;
-  std::vector<std::vector<uint32_t>> warps_;
+  std::vector<Warp> warps_;
   std::vector<uint32_t> runnable_;
+  std::vector<Reader*> meeting_;    ///< who meets at a barrier, while it opens
+  std::vector<Function*> entered_;  ///< since start()
   Extent grid_;
   Extent block_;
   uint32_t shared_bytes_ = 0;

@@ -74,7 +74,7 @@ uint64_t Memory::load(Reader& reader, uint64_t address, uint32_t bytes, Order or
   if (calm_) return read_word(address, bytes);
   touch(line, address);
   const uint32_t index = static_cast<uint32_t>(address >> 3 & 7);
-  const Granule* const g = line.granules[index].get();
+  const Granule* const g = line.granule(index);
   const uint64_t shift = 8 * (address & 7);
   const uint64_t mask = mask_of(address, bytes);
   if (g == nullptr || g->messages.empty()) {
@@ -103,9 +103,10 @@ uint64_t Memory::load(Reader& reader, uint64_t address, uint32_t bytes, Order or
   return value;
 }
 
-Memory::MessagePointer Memory::new_message(const Reader& reader, const Line& line, uint64_t address, uint32_t bytes,
+Memory::MessagePointer Memory::new_message(const Reader& reader, Line& line, uint64_t address, uint32_t bytes,
                                            uint64_t value) {
-  auto out = std::make_shared<Message>();
+  MessagePointer out = messages_.take();
+  out->line = &line;
   out->address = address;
   out->bytes = static_cast<uint8_t>(bytes);
   out->mask = mask_of(address, bytes);
@@ -154,7 +155,7 @@ void Memory::begin_pending(Reader& reader, const MessagePointer& message) {
   message->place = static_cast<uint32_t>(pending_.size());
   pending_.push_back(message);
   oldest_.push_back(message);
-  by_author_[reader.author].push_back({message->epoch, message});
+  by_author_[reader.author].push(message->epoch, message);
 }
 
 void Memory::store(Reader& reader, uint64_t address, uint32_t bytes, uint64_t value, Order order, Scope scope) {
@@ -171,7 +172,7 @@ void Memory::store(Reader& reader, uint64_t address, uint32_t bytes, uint64_t va
   const MessagePointer message = [&] {
     const uint64_t mask = mask_of(address, bytes);
     bool own = false;
-    std::shared_ptr<const Release> release;
+    ReleasePointer release;
     if (order != Order::weak) release = release_of(reader, order, scope, g, mask, nullptr, &own);
     MessagePointer out = new_message(reader, line, address, bytes, value);
     out->strong = order != Order::weak;
@@ -215,11 +216,12 @@ uint64_t Memory::atomic(Reader& reader, uint64_t address, uint32_t bytes, Order 
   Granule& g = granule(line, address);
   const uint64_t mask = mask_of(address, bytes);
   const uint64_t shift = 8 * (address & 7);
-  if (scope == Scope::sys) {  // devices must not come between
-    const std::vector<MessagePointer> all = g.messages;
-    for (const MessagePointer& one : all) {
-      if (one->mask & mask) arrive(one);
+  if (scope == Scope::sys) {          // devices must not come between
+    std::vector<MessagePointer> all;  // what arrives may change the granule's messages
+    for (const MessagePointer& one : g.messages) {
+      if ((one->mask & mask) && !one->arrived) all.push_back(one);
     }
+    for (const MessagePointer& one : all) arrive(one);
   }
   size_t newest = none;
   size_t arrived = none;
@@ -242,7 +244,7 @@ uint64_t Memory::atomic(Reader& reader, uint64_t address, uint32_t bytes, Order 
   if (sees) take(reader, *read, observe(reader, read), acquires(order), scope);
   if (!writes) return old;
   bool own = false;
-  std::shared_ptr<const Release> release = release_of(reader, order, scope, g, mask, sees ? read.get() : nullptr, &own);
+  ReleasePointer release = release_of(reader, order, scope, g, mask, sees ? read.get() : nullptr, &own);
   const MessagePointer message = new_message(reader, line, address, bytes, fresh);
   message->strong = true;
   message->scope = scope;

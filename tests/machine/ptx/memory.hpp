@@ -25,13 +25,14 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include <machine/core/address_space.hpp>
 #include <machine/core/counts.hpp>
 #include <machine/core/random.hpp>
 #include <machine/ptx/clock.hpp>
+#include <machine/ptx/line_table.hpp>
+#include <machine/ptx/pool.hpp>
 #include <machine/ptx/program.hpp>
 
 namespace machine::ptx {
@@ -51,6 +52,8 @@ struct Reader {
   uint32_t epoch = 1;
   Clock known;
   ClockPointer read[3];      ///< from relaxed reads, effective after a fence of that scope
+  bool news[3] = {};         ///< not all of it is known yet
+  ClockPointer taken[3];     ///< what was last acquired at that distance, which is known
   ClockPointer released[3];  ///< by the last fence of that scope or a wider one
 };
 
@@ -60,7 +63,8 @@ class Memory {
 
   /// Before a launch. Calm: sequential consistency, no messages.
   void begin(uint32_t threads, uint32_t blocks, uint64_t seed, bool calm, const MemoryMood& mood);
-  Reader reader(uint32_t thread, uint32_t block) const;
+  /// What a thread knows when a launch begins.
+  void reset(Reader& reader, uint32_t thread, uint32_t block) const;
   /// After a launch: all stores arrive.
   void end();
 
@@ -87,12 +91,18 @@ class Memory {
 
  private:
   /// Contents of a release, by the scope that reader and releasing thread share.
-  struct Release {
+  struct Release : Pooled<Release> {
     std::vector<std::pair<uint32_t, ClockPointer>> block;  ///< for threads of the same block
     ClockPointer gpu;
     ClockPointer system;
     ClockPointer device;  ///< released by a device
+    void clear() {
+      block.clear();
+      gpu = system = device = nullptr;
+    }
   };
+  using ReleasePointer = Owner<Release>;
+  struct Line;
   struct Observer {
     uint32_t author;
     uint32_t epoch;
@@ -104,7 +114,8 @@ class Memory {
     uint32_t block = 0;
     Scope scope = Scope::sys;
   };
-  struct Message {
+  struct Facts {
+    Line* line = nullptr;
     uint64_t address = 0;
     uint64_t value = 0;  ///< at its position in the 8 bytes, as `mask`
     uint64_t mask = 0;
@@ -121,41 +132,75 @@ class Memory {
     bool arrived = false;
     bool arriving = false;
     MemoryKind kind = MemoryKind::host;
-    std::vector<Claim> claims;
-    std::shared_ptr<const Release> release;
-    std::vector<Observer> observers;
   };
-  using MessagePointer = std::shared_ptr<Message>;
+  struct Message : Facts, Pooled<Message> {
+    std::vector<Claim> claims;
+    ReleasePointer release;
+    std::vector<Observer> observers;
+    void clear() {
+      static_cast<Facts&>(*this) = {};
+      claims.clear();
+      release = nullptr;
+      observers.clear();
+    }
+  };
+  using MessagePointer = Owner<Message>;
   /// 8 bytes.
   struct Granule {
     uint64_t before = 0;        ///< value before the first message
     uint64_t forgotten = 0;     ///< bytes whose older messages were dropped
     std::vector<Claim> claims;  ///< of the value before the first message
     std::vector<MessagePointer> messages;
+    void reset() {
+      before = forgotten = 0;
+      claims.clear();
+      messages.clear();
+    }
   };
-  struct Line {
+  struct LineFacts {
     uint64_t address = 0;
+    uint64_t begin = 0;  ///< of the bytes whose range is known; the range of others is looked up
+    uint64_t end = 0;
     uint64_t seen[8] = {};     ///< memory contents at the last comparison
     uint64_t touched = 0;      ///< time of the GPU's last use
     uint32_t looked_turn = 0;  ///< the device's turn of that comparison
     bool active = false;       ///< compared after each turn of a device
     bool own = false;
-    bool whole = false;  ///< its range covers all of it
     bool writable = true;
+    uint8_t used = 0;  ///< its granules
     MemoryKind kind = MemoryKind::host;
-    ClockPointer first;  ///< knowledge from a device's values older than any message
-    std::unique_ptr<Granule> granules[8];
   };
-  struct Known {
+  struct Line : LineFacts {
+    ClockPointer first;  ///< knowledge from a device's values older than any message
+    /// Null if nothing was stored there.
+    Granule* granule(uint32_t index) const { return used >> index & 1 ? granules[index].get() : nullptr; }
+    std::unique_ptr<Granule> granules[8];
+    void reset() {
+      for (uint32_t i = 0; i < 8; ++i)
+        if (used >> i & 1) granules[i]->reset();
+      static_cast<LineFacts&>(*this) = {};
+      first = nullptr;
+    }
+  };
+  struct KnownMessage {
     uint32_t epoch;
     MessagePointer message;
+  };
+  /// What an author stored or read, in the order of its epochs, as far as it has not arrived.
+  struct Known {
+    uint32_t next = ~0u;  ///< the first one's epoch
+    size_t begin = 0;
+    std::vector<KnownMessage> messages;
+    void push(uint32_t epoch, const MessagePointer& message);
+    MessagePointer pop();
+    void clear();
   };
 
   Line& line_of(uint64_t address, uint32_t bytes);
   Line& make_line(uint64_t address, uint32_t bytes);
   void check(Line& line, uint64_t address, uint32_t bytes, bool stores) const;
   static bool differs(const Line& line);
-  bool look_at(Line& line, uint32_t turn);
+  void look_at(Line& line, uint32_t turn);
   ClockPointer device_release();
   void touch(Line& line, uint64_t address);
   void advance();
@@ -166,18 +211,19 @@ class Memory {
   static bool strong(const Reader& reader, Order order, Scope scope, uint64_t address, uint32_t bytes,
                      const Message& message);
   bool observe(Reader& reader, const MessagePointer& message);
-  static void take(Reader& reader, const Message& message, bool first, bool now, Scope scope);
-  static void take_first(Reader& reader, const Line& line, Order order, Scope scope);
+  void take(Reader& reader, const Message& message, bool first, bool now, Scope scope);
+  void take_first(Reader& reader, const Line& line, Order order, Scope scope);
+  /// Adds what the other clock knows. Nobody else's clock changes.
+  void join(ClockPointer& so_far, const ClockPointer& more);
   ClockPointer snapshot(Reader& reader);
-  std::shared_ptr<const Release> release_of(Reader& reader, Order order, Scope scope, const Granule& granule,
-                                            uint64_t mask, const Message* read, bool* own);
-  std::shared_ptr<const Release> merged(const std::shared_ptr<const Release>& a,
-                                        const std::shared_ptr<const Release>& b) const;
+  ReleasePointer release_of(Reader& reader, Order order, Scope scope, const Granule& granule, uint64_t mask,
+                            const Message* read, bool* own);
+  void merge(ReleasePointer& so_far, const ReleasePointer& more);
   size_t choose(Reader& reader, const Granule& granule, uint64_t mask, bool non_coherent);
   static uint64_t value_at(const Granule& granule, uint64_t mask, size_t index);
   static bool may_follow(const Reader& reader, Scope scope, const Granule& granule, uint64_t mask, size_t at,
                          size_t newest, size_t arrived);
-  MessagePointer new_message(const Reader& reader, const Line& line, uint64_t address, uint32_t bytes, uint64_t value);
+  MessagePointer new_message(const Reader& reader, Line& line, uint64_t address, uint32_t bytes, uint64_t value);
   void insert(Reader& reader, Granule& granule, const MessagePointer& message);
   void begin_pending(Reader& reader, const MessagePointer& message);
   void forget_old(Granule& granule);
@@ -189,6 +235,9 @@ class Memory {
 
   AddressSpace& ranges_;
   Counts& counts_;
+  Pool<Clock> clocks_;  // before those who own some of them
+  Pool<Release> releases_;
+  Pool<Message> messages_;
   std::vector<Range> own_;
   Random random_{1};
   MemoryMood mood_;
@@ -200,12 +249,12 @@ class Memory {
   ClockPointer device_release_;
   std::vector<ClockPointer> sequential_block_;
   ClockPointer sequential_gpu_;
-  std::unordered_map<uint64_t, std::unique_ptr<Line>> lines_;
-  std::vector<Line*> recent_ = std::vector<Line*>(4096);
+  Clock meeting_;
+  LineTable<Line> lines_;
   std::vector<Line*> active_;
   std::vector<MessagePointer> pending_;
   std::deque<MessagePointer> oldest_;
-  std::vector<std::deque<Known>> by_author_;
+  std::vector<Known> by_author_;
   uint64_t last_write_end_ = 0;
 };
 

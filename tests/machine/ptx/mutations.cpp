@@ -83,7 +83,7 @@ std::vector<Mutation> Machine::mutations(const std::string& kernel) const {
 uint64_t Machine::executed(const Mutation& mutation) const {
   for (const Function& f : program_.functions) {
     if (mutation.instruction >= f.first && mutation.instruction < f.first + f.code.size())
-      return f.code[mutation.instruction - f.first].executed;
+      return f.executed.empty() ? 0 : f.executed[mutation.instruction - f.first];
   }
   return 0;
 }
@@ -91,9 +91,11 @@ uint64_t Machine::executed(const Mutation& mutation) const {
 void Machine::apply(const Mutation& mutation) {
   for (Function& f : program_.functions) {
     if (mutation.instruction < f.first || mutation.instruction >= f.first + f.code.size()) continue;
+    share_places(f);  // after which the original could not be put back
     Instruction& i = f.code[mutation.instruction - f.first];
     originals_.emplace_back(static_cast<uint32_t>(mutation.instruction), i);
     make(i, mutation.change);
+    f.quick.clear();
     return;
   }
   throw Fault("there is no instruction " + std::to_string(mutation.instruction));
@@ -103,7 +105,9 @@ void Machine::restore() {
   for (size_t k = originals_.size(); k-- > 0;) {
     for (Function& f : program_.functions) {
       const uint32_t at = originals_[k].first;
-      if (at >= f.first && at < f.first + f.code.size()) f.code[at - f.first] = originals_[k].second;
+      if (at < f.first || at >= f.first + f.code.size()) continue;
+      f.code[at - f.first] = originals_[k].second;
+      f.quick.clear();
     }
   }
   originals_.clear();

@@ -44,7 +44,7 @@ bool Memory::observe(Reader& reader, const MessagePointer& message) {
   const bool known = knows(reader, *message);
   if (known && !message->release) return false;
   message->observers.push_back({reader.author, reader.epoch});
-  if (!known && !message->arrived) by_author_[reader.author].push_back({reader.epoch, message});
+  if (!known && !message->arrived) by_author_[reader.author].push(reader.epoch, message);
   return true;
 }
 
@@ -54,9 +54,14 @@ void Memory::take(Reader& reader, const Message& message, bool first, bool now, 
   const Release& release = *message.release;
   const auto add = [&](Scope level, const ClockPointer& clock) {
     if (!clock) return;
-    ClockPointer& so_far = reader.read[static_cast<int>(level)];
-    if (first) so_far = joined(so_far, clock);
-    if (now && scope >= level) reader.known.join(*clock);
+    if (first) {
+      join(reader.read[static_cast<int>(level)], clock);
+      reader.news[static_cast<int>(level)] = true;
+    }
+    ClockPointer& taken = reader.taken[static_cast<int>(level)];
+    if (!now || scope < level || taken == clock) return;
+    reader.known.join(*clock);
+    taken = clock;
   };
   for (const auto& [block, clock] : release.block) {
     if (block == reader.block) add(Scope::cta, clock);
@@ -68,42 +73,64 @@ void Memory::take(Reader& reader, const Message& message, bool first, bool now, 
 /// What a device had written before the GPU first looked.
 void Memory::take_first(Reader& reader, const Line& line, Order order, Scope scope) {
   if (!line.first || order == Order::weak || scope != Scope::sys) return;
-  ClockPointer& so_far = reader.read[static_cast<int>(Scope::sys)];
-  so_far = joined(so_far, line.first);
+  join(reader.read[static_cast<int>(Scope::sys)], line.first);
+  reader.news[static_cast<int>(Scope::sys)] = true;
   if (acquire_order(order)) reader.known.join(*line.first);
 }
 
+void Memory::join(ClockPointer& so_far, const ClockPointer& more) {
+  if (!more || so_far == more) return;
+  if (!so_far) {
+    so_far = more;
+  } else if (so_far.alone()) {
+    so_far->join(*more);
+  } else if (!so_far->covers(*more)) {
+    ClockPointer out = clocks_.take();
+    out->copy(*so_far);
+    out->join(*more);
+    so_far = std::move(out);
+  }
+}
+
 ClockPointer Memory::snapshot(Reader& reader) {
-  auto out = std::make_shared<Clock>(reader.known);
+  ClockPointer out = clocks_.take();
+  out->copy(reader.known);
   out->set(reader.author, reader.epoch++);
   return out;
 }
 
-std::shared_ptr<const Memory::Release> Memory::merged(const std::shared_ptr<const Release>& a,
-                                                      const std::shared_ptr<const Release>& b) const {
-  if (!a || a == b) return b;
-  if (!b) return a;
-  auto out = std::make_shared<Release>(*a);
-  for (const auto& [block, clock] : b->block) {
+void Memory::merge(ReleasePointer& so_far, const ReleasePointer& more) {
+  if (!more || so_far == more) return;
+  if (!so_far) {
+    so_far = more;
+    return;
+  }
+  if (!so_far.alone()) {
+    ReleasePointer out = releases_.take();
+    out->block = so_far->block;
+    out->gpu = so_far->gpu;
+    out->system = so_far->system;
+    out->device = so_far->device;
+    so_far = std::move(out);
+  }
+  for (const auto& [block, clock] : more->block) {
     bool found = false;
-    for (auto& [there, so_far] : out->block) {
+    for (auto& [there, known] : so_far->block) {
       if (there != block) continue;
-      so_far = joined(so_far, clock);
+      join(known, clock);
       found = true;
     }
-    if (!found) out->block.emplace_back(block, clock);
+    if (!found) so_far->block.emplace_back(block, clock);
   }
-  out->gpu = joined(out->gpu, b->gpu);
-  out->system = joined(out->system, b->system);
-  out->device = joined(out->device, b->device);
-  return out;
+  join(so_far->gpu, more->gpu);
+  join(so_far->system, more->system);
+  join(so_far->device, more->device);
 }
 
 /// What a strong store takes along: its own release, that of the fences before it, that of an earlier release to the
 /// same bytes, and, for an RMW, that of what it read.
-std::shared_ptr<const Memory::Release> Memory::release_of(Reader& reader, Order order, Scope scope,
-                                                          const Granule& granule, uint64_t mask, const Message* read,
-                                                          bool* own) {
+Memory::ReleasePointer Memory::release_of(Reader& reader, Order order, Scope scope, const Granule& granule,
+                                          uint64_t mask, const Message* read, bool* own) {
   ClockPointer levels[3];
   for (int i = 0; i < 3; ++i) levels[i] = reader.released[i];
   if (releases(order)) {
@@ -111,20 +138,19 @@ std::shared_ptr<const Memory::Release> Memory::release_of(Reader& reader, Order 
     for (int i = 0; i <= static_cast<int>(scope); ++i) levels[i] = now;
     *own = true;
   }
-  std::shared_ptr<const Release> out;
+  ReleasePointer out;
   if (levels[0]) {
-    auto fresh = std::make_shared<Release>();
-    fresh->block.emplace_back(reader.block, levels[0]);
-    fresh->gpu = levels[1];
-    fresh->system = levels[2];
-    out = std::move(fresh);
+    out = releases_.take();
+    out->block.emplace_back(reader.block, levels[0]);
+    out->gpu = levels[1];
+    out->system = levels[2];
   }
   for (const MessagePointer& one : granule.messages) {
     if (one->author != reader.author || !one->own_release || one->mask != mask) continue;
-    out = merged(out, one->release);
+    merge(out, one->release);
     *own = true;
   }
-  if (read) out = merged(out, read->release);
+  if (read) merge(out, read->release);
   return out;
 }
 
@@ -132,8 +158,8 @@ void Memory::fence(Reader& reader, bool acquire, bool release, bool sequential, 
   if (calm_) return;
   const int wide = static_cast<int>(scope);
   for (int i = 0; acquire && i <= wide; ++i) {
-    if (reader.read[i]) reader.known.join(*reader.read[i]);
-    // What was read at a narrower distance stays: a later fence joins it again, which changes nothing.
+    if (reader.news[i]) reader.known.join(*reader.read[i]);
+    reader.news[i] = false;
   }
   if (sequential) {
     ClockPointer& block = sequential_block_[reader.block];
@@ -148,20 +174,21 @@ void Memory::fence(Reader& reader, bool acquire, bool release, bool sequential, 
   const ClockPointer now = snapshot(reader);
   for (int i = 0; i <= wide; ++i) reader.released[i] = now;
   if (!sequential) return;
-  sequential_block_[reader.block] = joined(sequential_block_[reader.block], now);
-  if (scope >= Scope::gpu) sequential_gpu_ = joined(sequential_gpu_, now);
+  join(sequential_block_[reader.block], now);
+  if (scope >= Scope::gpu) join(sequential_gpu_, now);
   if (scope == Scope::sys) arrive_known(*now);
 }
 
 void Memory::meet(const std::vector<Reader*>& readers) {
   if (calm_ || readers.empty()) return;
-  Clock all(authors_);
+  Clock& all = meeting_;
+  all.reset(authors_);
   for (const Reader* const one : readers) {
     all.join(one->known);
     if (all[one->author] < one->epoch) all.set(one->author, one->epoch);
   }
   for (Reader* const one : readers) {
-    one->known = all;
+    one->known.copy(all);
     ++one->epoch;
   }
 }

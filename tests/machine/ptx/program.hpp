@@ -148,7 +148,26 @@ struct Instruction {
   int32_t target = -1;  ///< of a branch; the index of a call's `calls` entry
   uint32_t line = 0;    ///< of the PTX text, from 1
   int32_t place = -1;
-  mutable uint64_t executed = 0;  ///< since start(); of accesses, fences and barriers only
+};
+
+/// Short form of an instruction that is executed often. Its operands are places relative to the first register of the
+/// function; the constants of the function are in front of it.
+struct Quick {
+  enum What : uint8_t {
+    compute_of_two,
+    compute_of_four,  ///< the same, with all inputs
+    copy,
+    branch,
+    removed,
+    other,  ///< see the instruction itself
+    end     ///< the closing brace
+  } what = other;
+  bool predicate_negated = false;
+  int32_t predicate = -1;
+  int32_t out = 0;
+  int32_t target = 0;
+  int32_t in[4] = {};
+  Compute compute = nullptr;
 };
 
 struct Parameter {
@@ -180,11 +199,17 @@ struct Function {
   std::vector<Parameter> results;
   uint32_t argument_bytes = 0;   ///< bytes of the parameters, which come first in the parameter area
   uint32_t parameter_bytes = 0;  ///< including results and arguments of calls
-  uint32_t registers = 0;
+  uint32_t registers = 0;        ///< declared
+  uint32_t places = 0;           ///< of registers, in a frame
+  bool shared_places = false;    ///< operands are places
   uint32_t local_bytes = 0;
   uint32_t shared_bytes = 0;
   uint32_t first = 0;  ///< index of its first instruction in the program
   std::vector<Instruction> code;
+  /// Per instruction, since start(); of accesses, fences and barriers only. Empty where nobody has called the function.
+  std::vector<uint64_t> executed;
+  std::vector<Quick> quick;         ///< of `code`; empty before the first call, and after a change
+  std::vector<uint64_t> constants;  ///< of `quick`, the one next to the registers first
   std::vector<Call> calls;
 };
 
@@ -221,6 +246,11 @@ struct Program {
   /// The text of an instruction's line, without surrounding white space.
   std::string line(const Instruction& instruction) const;
 };
+
+/// Gives the registers places in a frame, and makes operands of registers into operands of places.
+void share_places(Function& function);
+/// Fills in the short form.
+void shorten(Function& function);
 
 /// @throws Fault with line and text of an unknown construct
 Program parse(const std::string& text);

@@ -47,8 +47,8 @@ std::string Machine::where_all_stand(size_t most) const {
   std::string out;
   for (size_t warp = 0; warp < warps_.size() && most != 0; ++warp) {
     std::map<std::string, uint32_t> groups;
-    for (const uint32_t id : warps_[warp]) {
-      const Thread& one = threads_[id];
+    for (uint32_t k = 0; k < warps_[warp].count; ++k) {
+      const Thread& one = threads_[warps_[warp].first + k];
       std::string text = names[static_cast<int>(one.state)];
       if (one.state == State::gathering) {
         char mask[16];

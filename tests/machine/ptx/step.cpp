@@ -4,6 +4,7 @@
 
 #include <machine/ptx/machine.hpp>
 
+#include <algorithm>
 #include <cstring>
 
 namespace machine::ptx {
@@ -26,17 +27,30 @@ uint64_t low_bits(uint64_t value, uint32_t bits) { return bits >= 64 ? value : v
 }  // namespace
 
 void Machine::push(Thread& thread, Function& function) {
+  if (function.quick.empty()) {
+    share_places(function);
+    shorten(function);
+  }
   Frame frame;
   frame.function = &function;
+  frame.registers = static_cast<uint32_t>(function.constants.size());
   if (!thread.frames.empty()) {
     const Frame& caller = thread.frames.back();
-    frame.registers = caller.registers + caller.function->registers;
+    frame.registers += caller.registers + caller.function->places;
     frame.parameters = caller.end;
   }
   frame.local = frame.parameters + (function.parameter_bytes + 15) / 16 * 16;
   frame.end = frame.local + (function.local_bytes + 15) / 16 * 16;
   if (frame.end > thread.stack.size() * 8) fail(thread, "the stack of a thread is full");
-  thread.registers.resize(frame.registers + function.registers, 0xdeadbeefdeadbeefu);
+  const auto begin = static_cast<ptrdiff_t>(frame.registers);
+  thread.registers.resize(frame.registers + function.places);
+  std::copy(function.constants.rbegin(), function.constants.rend(),
+            thread.registers.begin() + begin - static_cast<ptrdiff_t>(function.constants.size()));
+  std::fill(thread.registers.begin() + begin, thread.registers.end(), 0xdeadbeefdeadbeefu);
+  if (function.executed.empty()) {
+    function.executed.resize(function.code.size());
+    entered_.push_back(&function);
+  }
   thread.frames.push_back(frame);
 }
 
@@ -46,8 +60,11 @@ void Machine::call(Thread& thread, const Call& call) {
   const uint32_t caller = thread.frames.back().parameters;
   push(thread, program_.functions[static_cast<size_t>(call.function)]);
   char* const bytes = thread.bytes();
-  for (const Copy& one : call.in)
-    std::memcpy(bytes + thread.frames.back().parameters + one.to, bytes + caller + one.from, one.bytes);
+  for (const Copy& one : call.in) {
+    const uint32_t to = thread.frames.back().parameters + one.to;
+    std::memcpy(bytes + to, bytes + caller + one.from, one.bytes);
+    thread.wrote_stack(to + one.bytes);
+  }
 }
 
 /// False where the thread has come to its end.
@@ -58,8 +75,10 @@ bool Machine::leave(Thread& thread) {
   Frame& frame = thread.frames.back();
   const Instruction& at = frame.function->code[frame.pc];
   char* const bytes = thread.bytes();
-  for (const Copy& one : frame.function->calls[static_cast<size_t>(at.target)].out)
+  for (const Copy& one : frame.function->calls[static_cast<size_t>(at.target)].out) {
     std::memcpy(bytes + frame.parameters + one.to, bytes + callee + one.from, one.bytes);
+    thread.wrote_stack(frame.parameters + one.to + one.bytes);
+  }
   ++frame.pc;
   return true;
 }
@@ -105,9 +124,12 @@ uint64_t Machine::special(Thread& thread, Special which) {
 void Machine::step(Thread& thread) {
   Frame* frame = &thread.frames.back();
   const Instruction* code = frame->function->code.data();
+  uint64_t* times = frame->function->executed.data();
+  const Quick* quick = frame->function->quick.data();
   uint64_t* registers = thread.registers.data() + frame->registers;
   uint32_t pc = frame->pc;
   uint64_t executed = 0;
+  const bool traced = static_cast<bool>(trace);
   const auto save = [&] {
     frame->pc = pc;
     counts.instructions += executed;
@@ -117,28 +139,55 @@ void Machine::step(Thread& thread) {
   const auto reload = [&] {
     frame = &thread.frames.back();
     code = frame->function->code.data();
+    times = frame->function->executed.data();
+    quick = frame->function->quick.data();
     registers = thread.registers.data() + frame->registers;
     pc = frame->pc;
   };
   for (;;) {
-    if (pc >= frame->function->code.size()) {  // the closing brace returns
+    // In variables that no other function can reach, so that they stay in registers.
+    const Quick* q = quick + pc;
+    uint64_t* const r = registers;
+    uint64_t count = executed;
+    for (;; ++q) {
+      ++count;
+      if (traced && q->what != Quick::end) {
+        pc = static_cast<uint32_t>(q - quick);
+        executed = count;
+        save();
+        count = 0;
+        trace_line(thread, code[pc]);
+      }
+      if (q->predicate >= 0 && (r[q->predicate] != 0) == q->predicate_negated) continue;
+      if (q->what == Quick::compute_of_two) {
+        r[q->out] = q->compute(r[q->in[0]], r[q->in[1]], 0, 0);
+      } else if (q->what == Quick::copy) {
+        r[q->out] = r[q->in[0]];
+      } else if (q->what == Quick::branch) {
+        if (count > longest_run) {
+          pc = static_cast<uint32_t>(q->target);
+          executed = count;
+          return save();
+        }
+        q = quick + q->target - 1;
+      } else if (q->what == Quick::compute_of_four) {
+        r[q->out] = q->compute(r[q->in[0]], r[q->in[1]], r[q->in[2]], r[q->in[3]]);
+      } else if (q->what == Quick::removed) {
+        ++times[q - quick];
+      } else {
+        break;
+      }
+    }
+    pc = static_cast<uint32_t>(q - quick);
+    executed = count;
+    if (q->what == Quick::end) {  // returns, without an instruction
+      --executed;
       save();
       if (!leave(thread)) return finish(thread);
       reload();
       continue;
     }
     const Instruction& i = code[pc];
-    ++executed;
-    if (trace) {
-      save();
-      trace_line(thread, i);
-    }
-    const bool skipped = i.predicate >= 0 && (registers[i.predicate] != 0) == i.predicate_negated;
-    if (i.removed || skipped) {
-      i.executed += !skipped;
-      ++pc;
-      continue;
-    }
     switch (i.kind) {
       case Kind::compute:
         set(registers, i.out[0],
@@ -199,13 +248,6 @@ void Machine::step(Thread& thread) {
         ++pc;
         break;
       }
-      case Kind::branch:
-        if (executed > longest_run) {
-          pc = static_cast<uint32_t>(i.target);
-          return save();
-        }
-        pc = static_cast<uint32_t>(i.target);
-        break;
       case Kind::call:
         save();
         call(thread, frame->function->calls[static_cast<size_t>(i.target)]);
@@ -221,7 +263,7 @@ void Machine::step(Thread& thread) {
       case Kind::load:
       case Kind::store: {
         save();
-        ++i.executed;
+        ++times[pc];
         const bool noticed = i.kind == Kind::load ? load(thread, i) : store(thread, i);
         ++pc;
         if (!noticed) break;
@@ -229,13 +271,13 @@ void Machine::step(Thread& thread) {
       }
       case Kind::atomic:
         save();
-        ++i.executed;
+        ++times[pc];
         atomic(thread, i);
         ++pc;
         return save();
       case Kind::fence:
         save();
-        ++i.executed;
+        ++times[pc];
         counts.write_backs += i.release_half;
         counts.invalidations += i.acquire_half;
         memory_.fence(thread.reader, i.acquire_half, i.release_half, i.order == Order::sc, i.scope);
@@ -249,7 +291,7 @@ void Machine::step(Thread& thread) {
         return save();
       case Kind::active_mask:
         save();
-        thread.state = State::parked;
+        become(thread, State::parked);
         thread.patience = 0;
         return;
       case Kind::warp_barrier:
@@ -258,12 +300,13 @@ void Machine::step(Thread& thread) {
       case Kind::reduce:
       case Kind::shuffle:
         save();
-        ++i.executed;
+        ++times[pc];
         return gather(thread, i);
       case Kind::block_barrier:
         save();
-        ++i.executed;
+        ++times[pc];
         return arrive(thread, i);
+      case Kind::branch:
       case Kind::nothing: save(); fail(thread, "an instruction that is not modelled");
     }
   }

@@ -16,6 +16,8 @@ constexpr uint32_t longest_patience = 3000;
 bool same_instruction(const Instruction& a, const Instruction& b) {
   return a.kind == b.kind && a.how == b.how && a.type.letter == b.type.letter && a.type.bits == b.type.bits;
 }
+/// The first of a set's lanes.
+uint32_t lowest(uint32_t set) { return static_cast<uint32_t>(__builtin_ctz(set)); }
 const Operand& mask_operand(const Instruction& i) {
   return i.kind == Kind::warp_barrier ? i.in[0] : i.in[i.inputs - 1];
 }
@@ -37,52 +39,52 @@ uint64_t reduced(const Instruction& i, uint64_t a, uint64_t b) {
 void Machine::gather(Thread& thread, const Instruction& i) {
   thread.mask = static_cast<uint32_t>(get(thread, mask_operand(i)));
   if (!(thread.mask >> thread.lane & 1)) fail(thread, "the mask does not name the thread that executes");
+  warps_[thread.warp].at[thread.lane] = &i;
   stop(thread, State::gathering);
   complete(thread);
 }
 
 /// Lets those go who wait for nobody any more. Threads that have ended need not come.
 void Machine::complete(Thread& thread) {
-  const Instruction& i = *instruction_of(thread);
-  std::vector<Thread*> members;
-  for (const uint32_t id : warps_[thread.warp]) {
-    Thread& other = threads_[id];
-    if (!(thread.mask >> other.lane & 1)) continue;
-    if (other.state == State::done) continue;
-    if (other.state != State::gathering) return;
-    if (!same_instruction(i, *instruction_of(other)) || other.mask != thread.mask) {
-      if (!(other.mask >> thread.lane & 1)) return;  // it waits for others, and may come here later
-      fail(thread, "two threads name each other at different instructions, or with different masks");
-    }
-    members.push_back(&other);
+  Warp& warp = warps_[thread.warp];
+  const Instruction& i = *warp.at[thread.lane];
+  const uint32_t missing =
+      thread.mask & (warp.mask(State::running) | warp.mask(State::parked) | warp.mask(State::at_barrier));
+  const uint32_t before = missing == 0 ? ~0u : (missing & (0 - missing)) - 1;
+  const uint32_t there = thread.mask & warp.mask(State::gathering);
+  for (uint32_t rest = there & before; rest != 0; rest &= rest - 1) {
+    const uint32_t lane = lowest(rest);
+    const Thread& other = threads_[warp.first + lane];
+    if (other.mask == thread.mask && (warp.at[lane] == &i || same_instruction(i, *warp.at[lane]))) continue;
+    if (!(other.mask >> thread.lane & 1)) return;  // it waits for others, and may come here later
+    fail(thread, "two threads name each other at different instructions, or with different masks");
   }
-  act(members);
+  if (missing == 0) act(warp, there);
 }
 
-void Machine::act(const std::vector<Thread*>& members) {
-  Thread* by_lane[32] = {};
+void Machine::act(Warp& warp, uint32_t there) {
   uint64_t values[32] = {};
   uint32_t votes = 0;
-  for (Thread* const one : members) {
-    const Instruction& i = *instruction_of(*one);
-    by_lane[one->lane] = one;
-    if (i.kind == Kind::warp_barrier) continue;
-    values[one->lane] = get(*one, i.in[0]);
-    if (values[one->lane] & 1) votes |= 1u << one->lane;
-  }
-  uint32_t there = 0;
-  for (const Thread* const one : members) there |= 1u << one->lane;
-  uint64_t results[32] = {};
-  const Instruction& first = *instruction_of(*members[0]);
+  const uint32_t first_lane = lowest(there);
+  const Instruction& first = *warp.at[first_lane];
   if (first.kind == Kind::warp_barrier) {
-    std::vector<Reader*> readers;
-    for (Thread* const one : members) readers.push_back(&one->reader);
-    memory_.meet(readers);
+    meeting_.clear();
+    for (uint32_t rest = there; rest != 0; rest &= rest - 1)
+      meeting_.push_back(&threads_[warp.first + lowest(rest)].reader);
+    memory_.meet(meeting_);
     ++counts.warp_barriers;
+  } else {
+    for (uint32_t rest = there; rest != 0; rest &= rest - 1) {
+      const uint32_t lane = lowest(rest);
+      values[lane] = get(threads_[warp.first + lane], warp.at[lane]->in[0]);
+      if (values[lane] & 1) votes |= 1u << lane;
+    }
   }
-  for (Thread* const one : members) {
-    const Instruction& i = *instruction_of(*one);
-    uint64_t& result = results[one->lane];
+  for (uint32_t rest = there; rest != 0; rest &= rest - 1) {
+    const uint32_t lane = lowest(rest);
+    Thread* const one = &threads_[warp.first + lane];
+    const Instruction& i = *warp.at[lane];
+    uint64_t result = 0;
     switch (i.kind) {
       case Kind::vote:
         if (i.how == How::ballot) result = votes;
@@ -94,8 +96,8 @@ void Machine::act(const std::vector<Thread*>& members) {
       case Kind::match: {
         const uint64_t ones = i.type.bits == 64 ? ~uint64_t{0} : 0xffffffffu;
         uint32_t same = 0;
-        for (const Thread* const other : members) {
-          if ((values[other->lane] & ones) == (values[one->lane] & ones)) same |= 1u << other->lane;
+        for (uint32_t others = there; others != 0; others &= others - 1) {
+          if ((values[lowest(others)] & ones) == (values[lane] & ones)) same |= others & (0 - others);
         }
         const bool all = same == there;
         set(*one, i.out[0], i.how == How::all && !all ? 0 : same);
@@ -103,22 +105,23 @@ void Machine::act(const std::vector<Thread*>& members) {
         break;
       }
       case Kind::reduce:
-        result = values[members[0]->lane] & 0xffffffffu;
-        for (size_t k = 1; k < members.size(); ++k) result = reduced(i, result, values[members[k]->lane] & 0xffffffffu);
+        result = values[first_lane] & 0xffffffffu;
+        for (uint32_t others = there & (there - 1); others != 0; others &= others - 1)
+          result = reduced(i, result, values[lowest(others)] & 0xffffffffu);
         set(*one, i.out[0], result);
         break;
-      case Kind::shuffle: shuffle(*one, i, by_lane, values); break;
+      case Kind::shuffle: shuffle(*one, i, there, values); break;
       default: break;
     }
   }
-  for (Thread* const one : members) {
-    ++one->frames.back().pc;
-    go_on(*one);
+  for (uint32_t rest = there; rest != 0; rest &= rest - 1) {
+    Thread& one = threads_[warp.first + lowest(rest)];
+    ++one.frames.back().pc;
+    go_on(one);
   }
 }
 
-void Machine::shuffle(Thread& thread, const Instruction& i, Thread* const (&by_lane)[32],
-                      const uint64_t (&values)[32]) {
+void Machine::shuffle(Thread& thread, const Instruction& i, uint32_t members, const uint64_t (&values)[32]) {
   const uint32_t by = static_cast<uint32_t>(get(thread, i.in[1])) & 31;
   const uint32_t limits_word = static_cast<uint32_t>(get(thread, i.in[2]));
   const uint32_t segment = limits_word >> 8 & 31;
@@ -143,7 +146,8 @@ void Machine::shuffle(Thread& thread, const Instruction& i, Thread* const (&by_l
     default: from = low | (by & ~segment); inside = from <= high;
   }
   if (!inside) from = thread.lane;
-  if (by_lane[from] == nullptr) fail(thread, "a shuffle from lane " + std::to_string(from) + ", which takes no part");
+  if (from > 31 || !(members >> from & 1))
+    fail(thread, "a shuffle from lane " + std::to_string(from) + ", which takes no part");
   set(thread, i.out[0], values[from] & 0xffffffffu);
   if (i.outputs > 1) set(thread, i.out[1], inside);
 }
@@ -153,9 +157,7 @@ void Machine::shuffle(Thread& thread, const Instruction& i, Thread* const (&by_l
 void Machine::ask_who_is_here(Thread& thread) {
   const Convergence how = seed_ == 0 ? Convergence::all : mood.convergence;
   if (how == Convergence::all && thread.patience < longest_patience) {
-    for (const uint32_t id : warps_[thread.warp]) {
-      const Thread& other = threads_[id];
-      if (other.state != State::running) continue;
+    if (warps_[thread.warp].mask(State::running) != 0) {
       ++thread.patience;
       return;
     }
@@ -169,18 +171,18 @@ void Machine::ask_who_is_here(Thread& thread) {
     return true;
   };
   uint32_t mask = 1u << thread.lane;
-  for (const uint32_t id : warps_[thread.warp]) {
-    const Thread& other = threads_[id];
-    if (other.state != State::parked || !same_place(other) || how == Convergence::one) continue;
+  const Warp& warp = warps_[thread.warp];
+  for (uint32_t rest = warp.mask(State::parked); rest != 0; rest &= rest - 1) {
+    const Thread& other = threads_[warp.first + lowest(rest)];
+    if (!same_place(other) || how == Convergence::one) continue;
     if (how == Convergence::random && random_.one_in(3)) continue;
     mask |= 1u << other.lane;
   }
-  for (const uint32_t id : warps_[thread.warp]) {
-    Thread& other = threads_[id];
-    if (!(mask >> other.lane & 1)) continue;
+  for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    Thread& other = threads_[warp.first + lowest(rest)];
     set(other, instruction_of(other)->out[0], mask);
     ++other.frames.back().pc;
-    other.state = State::running;
+    become(other, State::running);
   }
 }
 
@@ -195,6 +197,7 @@ void Machine::arrive(Thread& thread, const Instruction& i) {
 }
 
 void Machine::open_barrier(uint32_t block) {
+  if (blocks_[block].waiting == 0) return;
   uint32_t waiting[16] = {};
   uint32_t wanted[16] = {};
   uint32_t live = 0;
@@ -210,14 +213,14 @@ void Machine::open_barrier(uint32_t block) {
   for (uint32_t id = 0; id < 16; ++id) {
     if (waiting[id] == 0 || waiting[id] < (wanted[id] == 0 ? live : wanted[id])) continue;
     std::vector<Thread*> members;
-    std::vector<Reader*> readers;
+    meeting_.clear();
     for (const uint32_t which : blocks_[block].threads) {
       Thread& one = threads_[which];
       if (one.state != State::at_barrier || one.barrier != id) continue;
       members.push_back(&one);
-      readers.push_back(&one.reader);
+      meeting_.push_back(&one.reader);
     }
-    memory_.meet(readers);
+    memory_.meet(meeting_);
     for (Thread* const one : members) {
       ++one->frames.back().pc;
       go_on(*one);

@@ -6,6 +6,7 @@
 ///
 /// Each moves one queue entry or one doorbell value and knows nothing of rings. All of them work in constant
 /// evaluation, on plain objects.
+/// @snippet com.cpp constexpr
 
 #include <xio/device/arch/arch.hpp>
 
@@ -76,6 +77,8 @@ XIO_DEVICE_INLINE void store_chunks(arch::Vec16* ring, uint32_t offset, const ar
 /// Stores one queue entry in a slot of its ring. The device sees it after the next XioComDoorbell of this wave.
 ///
 /// @tparam How store::Stream, store::Through or store::Narrow, as the ring's memory requires.
+///
+/// @snippet com.cpp XioComEnqueue
 template <class How = store::Stream, class Entry>
 XIO_DEVICE_INLINE constexpr void XioComEnqueue(const Entry& entry, Entry* ring, uint32_t slot) {
   if (__builtin_is_constant_evaluated()) {
@@ -90,6 +93,7 @@ XIO_DEVICE_INLINE constexpr void XioComEnqueue(const Entry& entry, Entry* ring, 
 }
 
 /// Stores one queue entry at the address of its slot.
+/// @snippet com.cpp enqueue_address
 template <class How = store::Stream, class Entry>
 XIO_DEVICE_INLINE constexpr void XioComEnqueue(const Entry& entry, Entry* where) {
   XioComEnqueue<How>(entry, where, 0);
@@ -97,6 +101,7 @@ XIO_DEVICE_INLINE constexpr void XioComEnqueue(const Entry& entry, Entry* where)
 
 /// Stores `Size` raw bytes as a queue entry and, if `Fence`, makes them visible to the device. Both addresses and
 /// `Size` are multiples of 16.
+/// @snippet com.cpp enqueue_bytes
 template <uint32_t Size, bool Fence = false>
 XIO_DEVICE_INLINE void XioComEnqueue(const void* entry, void* where) {
   static_assert(Size % 16 == 0, "the entry size must be a multiple of 16 bytes");
@@ -107,6 +112,7 @@ XIO_DEVICE_INLINE void XioComEnqueue(const void* entry, void* where) {
 }
 
 /// Loads one queue entry that the device wrote. The caller has seen its valid bit with arch::observe.
+/// @snippet com.cpp XioComDequeue
 template <class Entry>
 XIO_DEVICE_INLINE constexpr Entry XioComDequeue(const Entry* where) {
   static_assert(sizeof(Entry) % 8 == 0, "the entry size must be a multiple of 8 bytes");
@@ -126,6 +132,8 @@ XIO_DEVICE_INLINE constexpr Entry XioComDequeue(const Entry* where) {
 /// merged.
 ///
 /// @tparam Order order::Release, order::Stored or order::Relaxed.
+///
+/// @snippet com.cpp XioComEnqueue
 template <class Order = order::Release, class Word>
 XIO_DEVICE_INLINE constexpr void XioComDoorbell(Word* where, Word value) {
   if (__builtin_is_constant_evaluated()) {
@@ -168,6 +176,8 @@ XIO_DEVICE_INLINE void transpose_quad(uint64_t mask, arch::Vec16 (&chunk)[4]) {
 /// All lanes of `group` call together; lanes in `storing` have an entry. Aligned groups of four lanes that all store
 /// write their entries together, one 16-byte part per lane; other lanes store their own entry.
 /// @param slot index in `ring` of the calling lane's entry.
+///
+/// @snippet com.cpp enqueue_wave
 template <class How = store::Stream, class Entry>
 XIO_DEVICE_INLINE void enqueue_wave(uint64_t group, uint64_t storing, const Entry& entry, Entry* ring, uint32_t slot) {
   static_assert(sizeof(Entry) == 64, "the quad transposition moves 64-byte entries");

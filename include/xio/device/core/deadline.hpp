@@ -24,6 +24,7 @@ XIO_DEVICE constexpr Duration operator""_s(unsigned long long n) { return {n * 1
 }  // namespace literals
 
 /// A point in time, in ticks of the executing side's constant-rate clock. There is no infinite deadline.
+/// @snippet com.cpp Deadline
 struct Deadline {
   uint64_t tick;
 
@@ -38,6 +39,8 @@ struct Now {
 
 /// The deadline `from_now` after this call.
 /// @param hz rate of the clock in Hz: pass the measured rate of a queue handle where available.
+///
+/// @snippet com.cpp wait_until
 XIO_DEVICE Deadline deadline(Duration from_now, uint64_t hz = arch::clock_hz) {
   const uint64_t whole = from_now.nanoseconds / 1000000000 * hz;
   const uint64_t part = from_now.nanoseconds % 1000000000 * (hz / 1000) / 1000000;
@@ -50,6 +53,7 @@ XIO_DEVICE Deadline deadline(Duration from_now, uint64_t hz = arch::clock_hz) {
 /// running is still seen. The clock is read once in arch::looks_per_clock polls. `look` reads with arch::load; what the
 /// writer stored before the awaited word is visible after arch::order_loads (coherent loads) or arch::acquire_system
 /// (all loads).
+/// @snippet com.cpp poll_until
 template <class Look>
 XIO_DEVICE Status poll_until(Look look, Deadline until) {
   for (uint32_t round = 0;; ++round) {
@@ -64,6 +68,7 @@ XIO_DEVICE Status poll_until(Look look, Deadline until) {
 /// host.
 ///
 /// On Status::ok everything written before the word is visible to the caller.
+/// @snippet com.cpp wait_until
 XIO_DEVICE Status wait_until(const uint64_t* word, uint64_t at_least, Deadline until) {
   const Status status = poll_until([=] { return arch::load<arch::Scope::system>(word) >= at_least; }, until);
   if (status.is_ok()) arch::acquire_system();

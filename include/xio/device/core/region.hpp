@@ -60,6 +60,7 @@ struct Region {
 
   /// The piece of `bytes` bytes at `offset`. Submitting a piece that is not inside is refused with
   /// Status::out_of_range.
+  /// @snippet com.cpp at
   XIO_HOST_DEVICE constexpr RegionSpan at(uint64_t offset, uint32_t bytes) const {
     return {base + offset, bytes, key, xio::reach(offset, bytes, length)};
   }

@@ -14,6 +14,7 @@ XIO_NAMESPACE_BEGIN
 ///
 /// `code` is common to all vendors. `vendor` holds the device's own status unmodified (NVMe: status field without the
 /// phase bit, see xio/vendors/nvme/decode.hpp; RDMA: the syndrome), or 0 where the library generated the status.
+/// @snippet com.cpp Status
 struct [[nodiscard]] Status {
   enum Code : uint16_t {
     ok = 0,
@@ -74,6 +75,7 @@ struct [[nodiscard]] Status {
 static_assert(sizeof(Status) == 4, "a status fits a register");
 
 /// Name of a code, spelled like the enumerator.
+/// @snippet com.cpp Status
 XIO_DEVICE constexpr const char* name(Status::Code code) {
   switch (code) {
     case Status::ok: return "ok";

@@ -24,6 +24,7 @@ struct Off {
 };
 
 /// Accumulates clock ticks and occurrences per step. A local variable of the kernel, stored once at its end.
+/// @snippet options.cpp measure
 struct Steps {
   static constexpr bool enabled = true;
   uint64_t ticks[step_count] = {};

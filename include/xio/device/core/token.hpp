@@ -14,6 +14,7 @@ XIO_NAMESPACE_BEGIN
 ///
 /// A token of a refused operation has `count == 0`; waiting for it returns `status` immediately, so a caller can check
 /// in one place. A token may be waited for any number of times until it is too old (Status::expired).
+/// @snippet com.cpp Token
 struct [[nodiscard]] Token {
   uint64_t last = 0;   ///< ticket of the last command, counted from the queue's creation
   uint32_t count = 0;  ///< number of consecutive commands that end with `last`; 0: refused

@@ -25,6 +25,7 @@ struct DriveToken {
 };
 
 /// Stripes blocks over drives of equal capacity, each with one or more queues. Trivially copyable.
+/// @snippet drive_set.cpp DriveSetHandle
 struct DriveSetHandle {
   const QueueHandle* queues;  ///< `drives * queues_per_drive` handles, all queues of drive 0 first
   uint32_t drives;
@@ -32,6 +33,7 @@ struct DriveSetHandle {
   uint32_t stripe_shift;  ///< log2 of the blocks in a stripe; a transfer must not cross the end of its stripe
 
   /// Location of `block`: stripe `n` lies on drive `n mod drives`.
+  /// @snippet drive_set.cpp locate
   XIO_HOST_DEVICE constexpr DriveAddress locate(uint64_t block) const {
     const uint64_t stripe = block >> stripe_shift;
     const uint64_t inside = block & ((uint64_t{1} << stripe_shift) - 1);
@@ -39,6 +41,7 @@ struct DriveSetHandle {
   }
 
   /// Whether `blocks` blocks from `block` lie in one stripe.
+  /// @snippet drive_set.cpp locate
   XIO_HOST_DEVICE constexpr bool in_one_stripe(uint64_t block, uint32_t blocks) const {
     return blocks != 0 && (block & ((uint64_t{1} << stripe_shift) - 1)) + blocks <= uint64_t{1} << stripe_shift;
   }
@@ -60,6 +63,7 @@ class DriveSet {
 
   /// Submits one command per calling lane: read, write or another command that addresses blocks, with block addresses
   /// of the set. Lanes that use the same drive are submitted together.
+  /// @snippet drive_set.cpp submit
   template <class Pages>
   XIO_DEVICE DriveToken submit(const Command& command, const Pages& pages, Deadline until) {
     DriveToken result;
@@ -77,6 +81,7 @@ class DriveSet {
   }
 
   /// Waits for the token of each calling lane.
+  /// @snippet drive_set.cpp submit
   XIO_DEVICE Status wait(const DriveToken& token, Deadline until) {
     Status status = token.token.status;
     for_each_queue(token.token.submitted(), token.queue, [&](uint32_t queue, uint64_t lanes) {

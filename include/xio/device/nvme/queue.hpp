@@ -4,12 +4,7 @@
 /// @file
 /// @brief An NVMe queue pair in a kernel: submit commands, wait for tokens.
 ///
-/// @code
-/// xio::nvme::Queue<xio::Sharing::wave> queue(handle);
-/// const auto until = xio::deadline(1_ms);
-/// const xio::Token token = queue.submit(xio::nvme::read(lba, blocks), xio::nvme::ContiguousPages{bus}, until);
-/// const xio::Status status = queue.wait(token, until);
-/// @endcode
+/// @snippet nvme.cpp queue
 
 #include <xio/device/nvme/batch.hpp>
 #include <xio/device/queue/options.hpp>
@@ -54,6 +49,7 @@ class BasicQueue {
 
   /// A view that keeps the queue's state in registers until its end() is called: for a loop of one thread, or of one
   /// wave whose active lanes all take part in every call.
+  /// @snippet nvme.cpp session
   XIO_DEVICE_INLINE BasicQueue<S, Policy, Doorbell, InRegisters> session() const {
     static_assert(!is_shared<S>, "only a queue that one thread or one wave owns can live in registers");
     return BasicQueue<S, Policy, Doorbell, InRegisters>(handle(), engine_.lanes());
@@ -65,6 +61,7 @@ class BasicQueue {
   }
 
   /// The deadline `from_now` after this call, with the clock rate that the handle holds.
+  /// @snippet nvme.cpp deadline
   XIO_DEVICE_INLINE Deadline deadline(Duration from_now) const {
     return xio::deadline(from_now, handle().clock_hz ? handle().clock_hz : arch::clock_hz);
   }
@@ -78,6 +75,8 @@ class BasicQueue {
   /// @return a token; a refused token carries the reason. Commands longer than QueueHandle::max_blocks (verify_blocks,
   ///         …) are split, and the token denotes all parts. A command is also refused with Status::invalid_argument if
   ///         its data size is unknown (CommandSetters::moves()), or if it is too long and cannot be split.
+  ///
+  /// @snippet nvme.cpp submit
   template <class Pages, class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token submit(const Command& command, const Pages& pages, Until until,
                                  const CallOptions& options = CallOptions()) {
@@ -89,6 +88,7 @@ class BasicQueue {
 
   /// Submits one command per calling lane without waiting and without taking completions. A lane that finds the queue
   /// full gets a token refused with Status::would_block.
+  /// @snippet nvme.cpp try_submit
   template <class Pages, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token try_submit(const Command& command, const Pages& pages,
                                      const CallOptions& options = CallOptions()) {
@@ -97,12 +97,14 @@ class BasicQueue {
 
   /// Reads logical blocks starting at `lba` into all of `to`. Refused with Status::out_of_range if `to` is not inside
   /// its Region, and with Status::invalid_argument if it is not a whole number of blocks.
+  /// @snippet nvme.cpp read
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token read(uint64_t lba, const RegionSpan& to, Until until,
                                const CallOptions& options = CallOptions()) {
     return move(Opcode::read, lba, to, until, options);
   }
   /// Writes all of `from` to logical blocks starting at `lba`. Refused like read().
+  /// @snippet nvme.cpp write
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token write(uint64_t lba, const RegionSpan& from, Until until,
                                 const CallOptions& options = CallOptions()) {
@@ -115,6 +117,8 @@ class BasicQueue {
   /// wait for it with wait_batch().
   /// @param count 1 to the queue's depth; transfer() accepts any number.
   /// @param until a Deadline; with Now{} the batch is refused with Status::would_block if it does not fit as a whole
+  ///
+  /// @snippet nvme.cpp submit_batch
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE Token submit_batch(Opcode operation, const Piece* pieces, uint32_t count, Until until,
                                 const CallOptions& options = CallOptions()) {
@@ -128,6 +132,8 @@ class BasicQueue {
   /// @param progress counts the pieces that have ended; zeroed by the caller, who may poll it
   /// @return the first error, or Status::timed_out with operations still in flight: `progress.done` is the number that
   ///         have ended
+  ///
+  /// @snippet nvme.cpp transfer
   XIO_DEVICE Status transfer(Opcode operation, const Piece* pieces, uint32_t count, Deadline until,
                              Notification& progress) {
     static_assert(Policy::notifications, "transfer() needs a policy with Notify");
@@ -136,6 +142,7 @@ class BasicQueue {
 
   /// Waits for a batch that the whole group submitted; each lane waits for its share. All lanes return the same status:
   /// the first error in lane order, else Status::ok.
+  /// @snippet nvme.cpp submit_batch
   XIO_DEVICE Status wait_batch(const Token& batch, Deadline until) {
     if constexpr (S == Sharing::thread) {
       return wait(batch, until);
@@ -147,6 +154,7 @@ class BasicQueue {
   /// Waits until the token's operation has ended, and returns its status. Each lane waits for its own token.
   ///
   /// After Status::timed_out the operation is still in flight: its buffer belongs to the device.
+  /// @snippet nvme.cpp wait
   template <class CallOptions = Options<>>
   XIO_DEVICE Status wait(const Token& token, Deadline until, const CallOptions& options = CallOptions()) {
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
@@ -154,6 +162,7 @@ class BasicQueue {
   }
 
   /// Polls once: returns Status::would_block if the operation has not ended yet.
+  /// @snippet nvme.cpp test
   XIO_DEVICE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order,
                   "data may arrive after its completion: use wait(), which flushes inbound writes");
@@ -163,6 +172,7 @@ class BasicQueue {
   }
 
   /// Waits for all of the calling lane's tokens. Returns the first error in array order, else Status::ok.
+  /// @snippet nvme.cpp wait_all
   XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
     const Group<S> group = engine_.callers();
     telemetry::Off off;
@@ -175,6 +185,7 @@ class BasicQueue {
   }
 
   /// Waits until one of the calling lane's tokens has ended. Sets `which` to its index and returns its status.
+  /// @snippet nvme.cpp wait_any
   XIO_DEVICE Status wait_any(const Token* tokens, uint32_t count, Deadline until, uint32_t& which) {
     return detail::wait_any(engine_, engine_.callers(), tokens, count, until, which);
   }
@@ -188,6 +199,7 @@ class BasicQueue {
   /// The completion table keeps it until as many further commands as the table has slots were submitted, then the call
   /// returns Status::expired: submit with a KeptResult if the result may be needed later. Returns Status::would_block
   /// if, as far as completions were taken, the operation has not ended.
+  /// @snippet nvme.cpp result
   XIO_DEVICE_INLINE Status result(const Token& token, uint64_t& value) {
     if (token.count == 0) return token.status;
     uint64_t word = 0;
@@ -202,12 +214,15 @@ class BasicQueue {
   }
 
   /// Announces deferred submissions (Deferred policies); otherwise does nothing.
+  /// @snippet nvme.cpp flush
   XIO_DEVICE_INLINE void flush() { engine_.flush(engine_.callers()); }
 
   /// Makes the caller's plain stores visible to the device: required before submissions under WriteThrough.
+  /// @snippet nvme.cpp publish_payload
   XIO_DEVICE_INLINE void publish_payload() const { arch::release_system(); }
 
   /// Takes the available completions and records them, without waiting. Returns how many.
+  /// @snippet nvme.cpp drain
   template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
@@ -222,6 +237,8 @@ class BasicQueue {
   /// commands. Completions that other calls take (waits, submissions with a deadline, drain()) are not passed to
   /// `each`.
   /// @param most stops after this number; a wave may take up to its number of lanes - 1 more.
+  ///
+  /// @snippet nvme.cpp process_completions
   template <class Each, class CallOptions = Options<>>
   XIO_DEVICE_INLINE uint32_t process_completions(Each&& each, uint32_t most = ~0u,
                                                  const CallOptions& options = CallOptions()) {
@@ -249,22 +266,27 @@ class BasicQueue {
   }
 
   /// Identifier of a submitted command, at most QueueHandle::slot_mask; for a split command, that of its last part.
+  /// @snippet nvme.cpp process_completions
   XIO_DEVICE_INLINE uint32_t slot_of(const Token& token) const { return ring::slot(token.last, handle().slot_mask); }
 
   /// Waits until every operation submitted before this call, by any user of the queue, has ended. NVMe does not order
   /// commands: a fence is the way to execute one after another.
+  /// @snippet nvme.cpp fence
   XIO_DEVICE Status fence(Deadline until) { return detail::fence(engine_, engine_.callers(), until); }
 
   /// Waits like fence(), then returns the first error that no caller has waited for, and clears all of them.
+  /// @snippet nvme.cpp quiet
   XIO_DEVICE Status quiet(Deadline until) { return detail::quiet(engine_, engine_.callers(), until); }
 
   /// Failed operations that no caller has waited for so far. Searches the completion table if there are any.
+  /// @snippet nvme.cpp errors
   XIO_DEVICE ErrorSummary errors() { return detail::errors(engine_, engine_.callers()); }
 
   /// Makes data that the device wrote before its last completion visible where PCIe does not order the two (data in
   /// device memory, completions in host memory): the controller reads back from the data's memory. This uses a Compare
   /// command, whose result is ignored; only a missing completion is an error. Returns Status::unsupported if the handle
   /// offers no buffer for it.
+  /// @snippet nvme.cpp flush_inbound
   XIO_DEVICE Status flush_inbound(Deadline until) { return detail::flush_inbound(engine_, engine_.callers(), until); }
 
  private:
@@ -280,10 +302,7 @@ class BasicQueue {
 /// The NVMe queue of a kernel: BasicQueue with its state in memory. All member functions (submit(), read(), write(),
 /// wait(), submit_batch(), transfer(), …) are described at BasicQueue.
 ///
-/// @code
-/// xio::nvme::Queue<xio::Sharing::grid> queue(handle);
-/// const xio::Status status = queue.wait(queue.read(lba, region.at(0, bytes), until), until);
-/// @endcode
+/// @snippet nvme.cpp read
 ///
 /// @tparam S        concurrent users of the queue pair
 /// @tparam Policy   xio::Policy<>, Unchecked, or a policy composed of tags

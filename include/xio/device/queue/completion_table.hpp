@@ -29,6 +29,7 @@ template <class From, class To>
 struct Matching {
   using type = To;
 };
+/// `To` with the constness of `From`, which is const.
 template <class From, class To>
 struct Matching<const From, To> {
   using type = const To;

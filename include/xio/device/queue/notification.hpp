@@ -12,6 +12,7 @@ XIO_NAMESPACE_BEGIN
 
 /// Two counters in memory that a drain increments as operations end: another kernel, a stream or the CPU can wait for
 /// them. Zeroed by its owner. `failed` is incremented before `done`.
+/// @snippet options.cpp Notification
 struct alignas(16) Notification {
   uint64_t done;    ///< operations ended, failed ones included
   uint64_t failed;  ///< operations ended with an error
@@ -19,6 +20,7 @@ struct alignas(16) Notification {
 
 /// Result of one operation, in its owner's memory, readable at any later time: for commands whose result matters (the
 /// LBA of a Zone Append). Zeroed by its owner before each use, like the memory of a Notification.
+/// @snippet options.cpp keep
 struct alignas(16) KeptResult {
   static constexpr uint64_t mark = 1;  // marks a pointer that does not point to a Notification
   static constexpr uint64_t has_ended = uint64_t{1} << 63;

@@ -32,6 +32,8 @@ struct Meter<telemetry::Off> {
 ///
 /// @tparam Notifies  whether notify() or keep() was called: for policies with notifications (Notify)
 /// @tparam Telemetry telemetry::Off, or the argument type of measure()
+///
+/// @snippet options.cpp notify
 template <bool Notifies = false, class Telemetry = telemetry::Off>
 class Options {
  public:
@@ -41,16 +43,20 @@ class Options {
   XIO_HOST_DEVICE constexpr Options(Notification* told, detail::Meter<Telemetry> meter) : told_(told), meter_(meter) {}
 
   /// Adds to `told` when the operation has ended; each part of a split command counts.
+  /// @snippet options.cpp notify
   XIO_HOST_DEVICE constexpr Options<true, Telemetry> notify(Notification& told) const { return {&told, meter_}; }
   /// Adds to `*told` when the operation has ended; null: no notification.
+  /// @snippet options.cpp notify
   XIO_HOST_DEVICE constexpr Options<true, Telemetry> notify(Notification* told) const { return {told, meter_}; }
   /// Stores the operation's status and result in `kept`, which the owner may read at any later time. It belongs to the
   /// queue until the operation has ended. For a split command it receives the result of the part that ends last.
+  /// @snippet options.cpp keep
   XIO_HOST_DEVICE Options<true, Telemetry> keep(KeptResult& kept) const {
     const auto marked = reinterpret_cast<uint64_t>(&kept) | KeptResult::mark;
     return {reinterpret_cast<Notification*>(marked), meter_};
   }
   /// Adds the steps of the call to `steps`, a telemetry::Steps or similar.
+  /// @snippet options.cpp measure
   template <class Steps>
   XIO_HOST_DEVICE constexpr Options<Notifies, Steps> measure(Steps& steps) const {
     return {told_, detail::Meter<Steps>{&steps}};

@@ -43,6 +43,7 @@ enum class Memory { host, device };
 /// Policy of a queue, composed of tags: `Policy<Deferred<16>, WriteThrough>`. Another policy may come first as the
 /// base: `Policy<Unchecked, Notify>`. `Policy<>` holds the defaults: everything is checked. For further changes, derive
 /// from a policy and hide a member.
+/// @snippet options.cpp Policy
 template <class... Parts>
 struct Policy;
 
@@ -130,10 +131,12 @@ struct Assemble<true, First, Tags...> : CheckTags<Tags...>, Tagged<First, Tags..
 }  // namespace detail
 
 /// A policy with the changes of its tags.
+/// @snippet options.cpp derived_policy
 template <class First, class... Tags>
 struct Policy<First, Tags...> : detail::Assemble<detail::is_policy<First>, First, Tags...>::type {};
 
 /// Tag: announces entries on flush(), every `Entries` entries, and before waits.
+/// @snippet nvme.cpp flush
 template <uint32_t Entries>
 struct Deferred {
   static_assert(Entries >= 1, "Deferred<N>: ring after at least one entry");
@@ -146,6 +149,7 @@ struct Deferred {
 };
 
 /// Tag: entries are stored through the caches. The ring must lie in uncached or fine-grained memory.
+/// @snippet nvme.cpp publish_payload
 struct WriteThrough {
   static constexpr detail::TagKind tag_kind = detail::TagKind::publication;
   template <class Base>
@@ -155,6 +159,7 @@ struct WriteThrough {
 };
 
 /// Tag: submissions may name a Notification that counts their completions, or a KeptResult.
+/// @snippet options.cpp notify
 struct Notify {
   static constexpr detail::TagKind tag_kind = detail::TagKind::notifications;
   template <class Base>
@@ -184,6 +189,7 @@ struct Unasked {
 
 /// Tag: location of completions and data. PCIe does not order a completion in host memory after data in device memory,
 /// so for that combination every wait flushes inbound writes.
+/// @snippet options.cpp tags
 template <Memory Completions, Memory Data>
 struct Placed {
   static constexpr detail::TagKind tag_kind = detail::TagKind::placement;
@@ -194,6 +200,7 @@ struct Placed {
 };
 
 /// Tag: doorbell back end of an NVMe queue: MmioDoorbell, ShadowDoorbell, or one of the program's own (doorbell.hpp).
+/// @snippet options.cpp tags
 template <class Kind>
 struct RingBy {
   static constexpr detail::TagKind tag_kind = detail::TagKind::doorbell;

@@ -31,6 +31,7 @@ struct RemoteMemory {
   bool atomics = true;
 
   /// The piece of `bytes` bytes at `offset`. Posting a piece that is not inside is refused with Status::out_of_range.
+  /// @snippet com.cpp remote_at
   XIO_HOST_DEVICE constexpr RemoteSpan at(uint64_t offset, uint32_t bytes) const {
     return {base + offset, bytes, rkey, xio::reach(offset, bytes, length), atomics};
   }

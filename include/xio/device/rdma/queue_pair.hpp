@@ -4,12 +4,7 @@
 /// @file
 /// @brief An RDMA queue pair in a kernel: put, get, send, atomics; wait for tokens.
 ///
-/// @code
-/// xio::rdma::QueuePair<xio::mlx5::Vendor<>, xio::Sharing::wave> qp(handle);
-/// const auto until = xio::deadline(1_ms);
-/// const xio::Token token = qp.put(remote.at(offset, bytes), local.at(offset, bytes), until);
-/// const xio::Status status = qp.wait(token, until);
-/// @endcode
+/// @snippet rdma.cpp queue_pair
 
 #include <xio/device/queue/options.hpp>
 #include <xio/device/rdma/batch.hpp>
@@ -39,6 +34,8 @@ namespace rdma {
 ///                exclusive modes (thread, wave) keep different state: do not mix them on one queue pair.
 /// @tparam Policy xio::Policy<>, Unchecked, or a policy derived from them (policy.hpp).
 /// @tparam Holder storage of the queue's state: InMemory, or InRegisters in a session().
+///
+/// @snippet rdma.cpp queue_pair
 template <class Vendor, Sharing S = Sharing::grid, class Policy = xio::Policy<>, class Holder = InMemory>
 class QueuePair {
  public:
@@ -134,6 +131,7 @@ class QueuePair {
     return submit_checked(fault, work, InlineValue{value}, until, options);
   }
   /// Sends a message, for which the receiver must have posted a receive.
+  /// @snippet rdma.cpp send
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token send(const RegionSpan& from, Until until, const CallOptions& options = CallOptions()) {
     Work work;
@@ -165,12 +163,15 @@ class QueuePair {
   /// memory must not be registered for relaxed ordering.
   /// @return the token of the second write, which ends after the first. If it is refused, the signal is not written;
   ///         the data may still arrive.
+  ///
+  /// @snippet rdma.cpp put_signal
   template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token put_signal(const RemoteSpan& to, const RegionSpan& from, const RemoteSpan& signal,
                                      uint64_t value, Deadline until, const CallOptions& options = CallOptions()) {
     return put_then(to, from, signal, Status(), InlineValue{value}, until, options);
   }
   /// RDMA write of data, then of an 8-byte signal from registered memory, for vendors without inline data.
+  /// @snippet rdma.cpp put_signal_from
   template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token put_signal(const RemoteSpan& to, const RegionSpan& from, const RemoteSpan& signal,
                                      const RegionSpan& value, Deadline until,

@@ -42,11 +42,14 @@ class ReceiveQueue {
 
   /// Posts one receive per calling lane; waits for space in the queue until the deadline (Now{}: Status::would_block).
   /// @param payload NoPayload (for writes with immediate), OneSge or SgeList.
+  ///
+  /// @snippet receive.cpp post_list
   template <class Payload, class Until>
   XIO_DEVICE_INLINE Token post(const Payload& payload, Until until) {
     return post_checked(Vendor::Receive::check(handle_.shape, payload), payload, until);
   }
   /// Posts one receive per calling lane for a piece of registered memory.
+  /// @snippet receive.cpp post
   template <class Until>
   XIO_DEVICE_INLINE Token post(const RegionSpan& to, Until until) {
     const OneSge payload{{to.address, to.length, to.key}};
@@ -56,6 +59,7 @@ class ReceiveQueue {
 
   /// Waits until a message has consumed the token's receive; each lane waits for its own token. A repeated call returns
   /// the same result until the ring slot is posted again, and then Status::expired.
+  /// @snippet receive.cpp wait
   XIO_DEVICE Received wait(const Token& token, Deadline until) {
     const Group<S> group = callers();
     bool late = false;
@@ -71,6 +75,7 @@ class ReceiveQueue {
   }
 
   /// Polls once: returns Status::would_block if nothing has arrived yet.
+  /// @snippet receive.cpp test
   XIO_DEVICE Received test(const Token& token) {
     const Group<S> group = callers();
     if (group.any(!has_ended(token))) drain_group(group);
@@ -78,9 +83,11 @@ class ReceiveQueue {
   }
 
   /// Takes the available completions, without waiting. Returns how many.
+  /// @snippet receive.cpp drain
   XIO_DEVICE_INLINE uint32_t drain() { return drain_group(callers()); }
 
   /// Releases the result of a token that will not be read. Its receive stays posted until a message consumes it.
+  /// @snippet receive.cpp forget
   XIO_DEVICE_INLINE void forget(const Token& token) const {
     if (token.count != 0) let_go(token.last);
   }

@@ -23,11 +23,12 @@ namespace host {
 namespace hsa {
 /// @addtogroup host_memory
 /// @{
-/// hsa_agent_t: a CPU or a GPU.
+
+/// `hsa_agent_t`: a CPU or a GPU.
 struct Agent {
   uint64_t handle;
 };
-/// hsa_amd_memory_pool_t.
+/// `hsa_amd_memory_pool_t`: memory of an agent.
 struct Pool {
   uint64_t handle;
 };

@@ -5,14 +5,7 @@
 /// @brief Kernels embedded in a program, loaded and launched at run time: running needs no GPU compiler, and building
 /// needs no GPU runtime.
 ///
-/// @code
-/// const auto gpu = xio::host::find_gpu().runtime;
-/// xio::host::GpuModule module(gpu, image);
-/// const auto kernel = module.kernel<xio::nvme::QueueHandle, uint64_t>("read_blocks");
-/// xio::host::GpuWork work(gpu);
-/// kernel.launch(work, xio::host::WaveBudget{8}, queue.handle(), first_lba);
-/// work.wait(std::chrono::seconds(10));
-/// @endcode
+/// @snippet host.cpp GpuModule
 
 #include <chrono>
 #include <memory>
@@ -44,9 +37,11 @@ class GpuWork {
 
   void* stream() const { return stream_; }
   /// Whether all work is complete. Throws Error if a kernel has failed.
+  /// @snippet host.cpp finished
   bool finished() { return gpu_->finished(stream_); }
   /// Waits until all work is complete. Returns false if that takes longer than `limit`: the kernel is still running,
   /// and the memory that it uses must not be freed. Throws Error if a kernel has failed.
+  /// @snippet host.cpp GpuModule
   template <class Limit>
   bool wait(Limit limit) {
     const auto end = std::chrono::steady_clock::now() + limit;
@@ -59,6 +54,7 @@ class GpuWork {
   }
   /// Abandons a stream whose kernel does not end: nothing waits for it any more. Its resources are leaked until the
   /// process ends.
+  /// @snippet host.cpp abandon
   void abandon() { stream_ = nullptr; }
 
  private:
@@ -77,11 +73,13 @@ class GpuKernel {
       : gpu_(std::move(gpu)), kernel_(kernel), name_(std::move(name)) {}
 
   /// Number of blocks that run concurrently on this GPU; 0 if not even one fits.
+  /// @snippet host.cpp resident_blocks
   uint32_t resident_blocks(uint32_t threads, size_t lds = 0) const {
     return gpu_->resident_blocks(kernel_, threads, lds);
   }
 
   /// Launches any grid, for kernels whose waves do not wait for each other.
+  /// @snippet host.cpp resident_blocks
   void launch(GpuWork& work, const GpuGrid& grid,
               const typename detail::SameType<Parameters>::type&... arguments) const {
     void* values[] = {const_cast<void*>(static_cast<const void*>(std::addressof(arguments)))..., nullptr};
@@ -90,6 +88,8 @@ class GpuKernel {
 
   /// Launches an I/O kernel whose waves all run concurrently.
   /// @throws Error if they do not fit on the GPU together, with the number that fits
+  ///
+  /// @snippet host.cpp GpuModule
   void launch(GpuWork& work, const WaveBudget& budget,
               const typename detail::SameType<Parameters>::type&... arguments) const {
     const uint32_t blocks = detail::blocks_of(budget);
@@ -121,6 +121,8 @@ class GpuModule {
   ~GpuModule() { gpu_->unload_module(module_); }
 
   /// @throws Error if there is no kernel of this name
+  ///
+  /// @snippet host.cpp GpuModule
   template <class... Parameters>
   GpuKernel<Parameters...> kernel(const std::string& name) const {
     return {gpu_, gpu_->find_kernel(module_, name.c_str()), name};

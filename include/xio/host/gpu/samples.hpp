@@ -44,7 +44,7 @@ struct SquaredDistance {
 
 }  // namespace detail
 
-/// Samples in memory of the current GPU, for figures_of(). Not thread-safe.
+/// Samples in memory of the current GPU, for figures_of(). Not thread-safe. @ingroup host_memory
 class GpuSamples {
  public:
   /// @param samples  in GPU memory, or in host memory that the GPU can access; not changed

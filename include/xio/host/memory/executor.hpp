@@ -26,11 +26,7 @@ namespace host {
 /// Executor of kernels: the CPU, or one GPU. Records the memory that its kernels can access, and at which address.
 /// Copies denote the same executor. Usable from several threads.
 ///
-/// @code
-/// const xio::host::Executor gpu(xio::host::find_gpu().runtime);         // the CPU where there is no GPU
-/// xio::host::NvmeQueue queue = controller.create_queue(on(gpu));
-/// xio::host::DmaBuffer data = gpu.share(controller.allocate(1 << 20));  // data.region() is for kernels
-/// @endcode
+/// @snippet host.cpp Executor
 class Executor {
  public:
   /// The CPU, whose kernels use host addresses.
@@ -48,6 +44,7 @@ class Executor {
   /// Frequency in Hz of the clock that kernels read.
   uint64_t clock_hz() const { return clock_hz_; }
   /// Translates a CPU address for kernels; addresses outside shared memory are returned unchanged.
+  /// @snippet host.cpp share
   template <class T>
   T* address(T* cpu) const {
     return reached_ ? static_cast<T*>(reached_->addresses(const_cast<std::remove_const_t<T>*>(cpu))) : cpu;
@@ -55,6 +52,8 @@ class Executor {
 
   /// Makes a controller's memory accessible to kernels, until the last copy of the result is destroyed.
   /// @param buffer  begins at a page boundary, and no other shared memory lies in its pages
+  ///
+  /// @snippet host.cpp share
   DmaBuffer share(DmaBuffer buffer) const {
     if (!reached_) return buffer;
     void* const cpu = buffer.data();
@@ -68,12 +67,15 @@ class Executor {
                               }}};
   }
   /// Adds the GPU's own memory, which it can access already: its addresses are translated from now on.
+  /// @snippet host.cpp add
   void add(const MemoryBuffer& buffer) const {
     if (reached_) reached_->addresses.add(buffer);
   }
   /// Lets kernels store doorbells, until the last copy of the result is destroyed; may be called repeatedly for the
   /// same doorbells.
   /// @param registers  false: the doorbells are words in memory, which are forwarded
+  ///
+  /// @snippet host.cpp share_doorbells
   std::shared_ptr<void> share_doorbells(void* words, size_t bytes, bool registers) const {
     if (!reached_) return nullptr;
     reached_->add(words, bytes, registers);

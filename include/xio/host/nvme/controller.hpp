@@ -33,11 +33,7 @@ namespace host {
 /// Every completion status is checked: a command that the controller rejects throws AdminError. Every wait has a
 /// deadline.
 ///
-/// @code
-/// xio::host::NvmeController controller(std::make_unique<xio::host::QemuNvme>());
-/// xio::host::NvmeQueue queue = controller.create_queue();
-/// kernel(queue.handle());
-/// @endcode
+/// @snippet host.cpp NvmeController
 class NvmeController {
  public:
   /// Brings the controller up, identifies it and requests I/O queues. A controller that the library owns is reset and
@@ -84,10 +80,12 @@ class NvmeController {
   }
 
   /// Allocates data memory by NvmeTransport::allocate, aligned to the controller's memory pages.
+  /// @snippet host.cpp allocate
   DmaBuffer allocate(size_t bytes) const { return transport().allocate(bytes, page_bytes()); }
 
   /// Creates an I/O queue pair: completion queue first, then submission queue. Throws Error if the controller does not
   /// support such a queue, and AdminError if it rejects the command.
+  /// @snippet host.cpp create_queue
   NvmeQueue create_queue(const QueueOptions& wanted = {}) {
     const QueueOptions options = detail::placed(wanted, transport());
     NamespaceInfo names;
@@ -126,6 +124,8 @@ class NvmeController {
   /// Requests I/O queue pairs (feature 07h) and returns the number granted; before the first queue is created. Where
   /// another driver keeps the controller, it only determines how many that driver left.
   /// @param count  1 to 65535
+  ///
+  /// @snippet host.cpp set_queue_count
   uint32_t set_queue_count(uint32_t count) {
     const std::lock_guard<std::mutex> lock(state_->mutex);
     state_->ids = state_->access().ask_for_queues(count);
@@ -133,21 +133,25 @@ class NvmeController {
   }
 
   /// Enables shadow doorbells (Doorbell Buffer Config) for all queues created from now on; no I/O queue may exist.
+  /// @snippet host.cpp enable_shadow_doorbells
   void enable_shadow_doorbells() {
     const std::lock_guard<std::mutex> lock(state_->mutex);
     enable_shadow_locked();
   }
 
   /// Runs any admin command and returns its result, whatever the status. Throws Error only if no completion arrives.
+  /// @snippet host.cpp admin
   AdminResult admin(const nvme::Command& command, const nvme::DataPointer& data = {}) const {
     return state_->run(command, data);
   }
   /// Runs an admin command; throws AdminError for every status but success.
+  /// @snippet host.cpp execute
   AdminResult execute(const nvme::Command& command, const nvme::DataPointer& data = {}) const {
     return state_->execute(command, data);
   }
   /// Runs a command that returns data (at most one page), and copies the first `bytes` of it. If the command does not
   /// define its transfer length, `bytes` is the length.
+  /// @snippet host.cpp fetch
   std::vector<uint8_t> fetch(const nvme::Command& command, size_t bytes) const {
     if (bytes == 0 || bytes > page_bytes()) throw Error("fetch: 1 to " + std::to_string(page_bytes()) + " bytes");
     if (command.data <= nvme::data_size::largest && command.data > page_bytes())
@@ -157,11 +161,14 @@ class NvmeController {
     return std::vector<uint8_t>(data, data + bytes);
   }
 
+  /// Capacity and format of a namespace.
+  /// @snippet host.cpp active_namespaces
   NamespaceInfo identify_namespace(uint32_t nsid) const {
     return {IdentifyPage(fetch_page(nvme::identify_namespace(nsid), nvme::identify_bytes)), nsid};
   }
   /// Command set of a namespace. A zoned namespace is recognised reliably only with
   /// ControllerOptions::all_command_sets.
+  /// @snippet host.cpp active_namespaces
   nvme::CommandSet command_set(uint32_t nsid) const {
     if ((state_->cap.css() >> 6 & 1) == 0) return nvme::CommandSet::nvm;
     nvme::IdentifyRequest request;
@@ -170,6 +177,7 @@ class NvmeController {
     return command_set_of(IdentifyPage(fetch_page(nvme::identify(request), nvme::identify_bytes)));
   }
   /// Identifiers of all active namespaces, in ascending order; none above the controller's highest (NN).
+  /// @snippet host.cpp active_namespaces
   std::vector<uint32_t> active_namespaces() const {
     const uint32_t highest = info().view().nn();
     std::vector<uint32_t> found;
@@ -185,11 +193,15 @@ class NvmeController {
   }
 
   /// Value of a feature, from dword 0 of the completion.
+  /// @snippet host.cpp get_feature
   uint32_t get_feature(nvme::FeatureId feature, nvme::FeatureSelect select = nvme::FeatureSelect::current) const {
     return execute(nvme::get_features(feature, select)).dw0;
   }
+  /// Sets a feature to `value`, until the next reset.
+  /// @snippet host.cpp get_feature
   void set_feature(nvme::FeatureId feature, uint32_t value) { execute(nvme::set_features(feature, value)); }
   /// The first `bytes` (a multiple of 4, at most one page) of a log page of the controller.
+  /// @snippet host.cpp get_log_page
   std::vector<uint8_t> get_log_page(nvme::LogId log, uint32_t bytes) const {
     nvme::LogPageRequest request;
     request.log = log;
@@ -198,18 +210,23 @@ class NvmeController {
   }
   /// Requests the abort of a command in flight. Returns true if the controller reports it as aborted; either way its
   /// completion is still to come.
+  /// @snippet host.cpp abort
   bool abort(uint32_t qid, uint32_t cid) { return (execute(nvme::abort(qid, cid)).dw0 & 1) == 0; }
 
   /// Submits one Asynchronous Event Request; at most ControllerInfo::max_events may be outstanding.
+  /// @snippet host.cpp request_event
   void request_event() { state_->access().request_event(); }
   /// Waits for the next requested event; empty if none arrives within `limit`.
+  /// @snippet host.cpp request_event
   std::optional<AsyncEvent> take_event(std::chrono::milliseconds limit) { return state_->access().take_event(limit); }
 
   /// Current value of CSTS.
+  /// @snippet host.cpp status
   nvme::Csts status() const { return {transport().read32(nvme::reg::csts)}; }
 
   /// Disables the controller, or deletes the library's queues where another driver keeps it. All queues become invalid;
   /// no admin command works until recover().
+  /// @snippet host.cpp reset
   void reset() {
     const std::lock_guard<std::mutex> lock(state_->mutex);
     state_->stop();
@@ -218,6 +235,7 @@ class NvmeController {
   /// Resets and enables the controller, or waits for the driver that keeps it, and recreates all queues with new
   /// memory: fetch their handles again. Commands in flight are lost. No kernel may use the queues meanwhile. Throws if
   /// a queue cannot be created; that queue and those after it stay invalid.
+  /// @snippet host.cpp recover
   void recover() {
     const std::lock_guard<std::mutex> lock(state_->mutex);
     state_->stop();

@@ -292,6 +292,7 @@ class QueuePair final : public QueueRecord {
 /// An I/O queue pair of an NvmeController; the destructor deletes it on the controller. Movable.
 ///
 /// No kernel may use the queue when it is destroyed, or while its controller is being reset or recovered.
+/// @snippet host.cpp create_queue
 class NvmeQueue {
  public:
   NvmeQueue() = default;
@@ -308,6 +309,7 @@ class NvmeQueue {
 
   /// False once the controller was reset without recover(), whether or not the reset succeeded, once the NvmeController
   /// is destroyed, and for a moved-from queue.
+  /// @snippet host.cpp valid
   bool valid() const {
     if (!pair_) return false;
     const std::lock_guard<std::mutex> lock(pair_->state().mutex);
@@ -316,6 +318,7 @@ class NvmeQueue {
 
   /// Handle for kernels, passed by value. Fetch it again after NvmeController::recover(): the queue then has new
   /// memory.
+  /// @snippet host.cpp recover
   nvme::QueueHandle handle() const {
     const std::lock_guard<std::mutex> lock(existing().state().mutex);
     if (!pair_->live())
@@ -336,6 +339,7 @@ class NvmeQueue {
 
   /// Deletes the queues on the controller now; throws AdminError if it rejects the command. The destructor does the
   /// same but ignores errors.
+  /// @snippet host.cpp remove
   void remove() {
     if (!pair_) return;
     const std::unique_ptr<detail::QueuePair> pair = std::move(pair_);

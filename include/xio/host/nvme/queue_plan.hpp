@@ -25,6 +25,7 @@ namespace host {
 /// @{
 
 /// Requested properties of a queue pair.
+/// @snippet host.cpp create_queue
 struct QueueOptions {
   uint32_t depth = 64;      ///< maximum commands in flight; 1 to the controller's largest queue (CAP.MQES + 1)
   uint32_t nsid = 1;        ///< namespace of commands that name none; 0: commands name theirs, and give their length
@@ -69,6 +70,7 @@ struct QueueOptions {
 };
 
 /// Returns options for a queue whose kernels `executor` runs: `controller.create_queue(on(gpu))`.
+/// @snippet host.cpp create_queue
 inline QueueOptions on(Executor executor, QueueOptions options = {}) {
   options.executor = std::move(executor);
   return options;

@@ -155,6 +155,8 @@ DirectQueues bnxt_queues(ibv_qp* qp, const BnxtMemory& memory) {
 /// and must destroy it, and free `memory`, after the returned object. Its completion queues must serve it alone. Throws
 /// Error if it cannot be adopted: always without `memory`, since no call reports where the rings lie.
 /// @param pages  needed if kernels do not run on the CPU
+///
+/// @snippet rdma_host.cpp adopt_bnxt
 template <class Variant = bnxt::Options>
 DirectQueuePair<bnxt::Vendor<Variant>> adopt_bnxt(ibv_qp* qp, const BnxtMemory& memory = {},
                                                   std::shared_ptr<ReachablePages> pages = nullptr) {

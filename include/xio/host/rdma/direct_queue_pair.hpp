@@ -67,6 +67,8 @@ struct DirectQueues {
 /// A queue pair driven by kernels; meanwhile nothing else may post to it or poll its completion queues. Movable:
 /// handles stay valid.
 /// @tparam V vendor traits, as for rdma::QueuePair
+///
+/// @snippet rdma_host.cpp DirectQueuePair
 template <class V>
 class DirectQueuePair {
  public:

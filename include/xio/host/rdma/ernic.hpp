@@ -119,6 +119,8 @@ inline DirectQueues ernic_queues(ibv_qp* qp, const ErnicMemory& memory) {
 /// and must destroy it, and free `memory`, after the returned object. Its completion queues must serve it alone. Throws
 /// Error if it cannot be adopted: always without `memory`, since no call reports where the rings lie.
 /// @param pages  needed if kernels do not run on the CPU
+///
+/// @snippet rdma_host.cpp adopt_ernic
 inline DirectQueuePair<ernic::Vendor> adopt_ernic(ibv_qp* qp, const ErnicMemory& memory = {},
                                                   std::shared_ptr<ReachablePages> pages = nullptr) {
   return DirectQueuePair<ernic::Vendor>(ernic_queues(qp, memory), std::move(pages));

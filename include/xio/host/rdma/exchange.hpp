@@ -119,6 +119,8 @@ class Exchange {
   /// Connects to an ExchangeServer, which may start later: retries until `limit` has passed.
   /// @param host   name or address
   /// @param limit  also bounds every later trade
+  ///
+  /// @snippet rdma_host.cpp connect
   static Exchange connect(const std::string& host, uint16_t port, std::chrono::milliseconds limit) {
     const Timeout deadline(limit);
     const std::shared_ptr<addrinfo> addresses = detail::resolve(host, port, 0);
@@ -150,6 +152,7 @@ class Exchange {
   }
 
   /// Sends `mine`, at most `largest` bytes, and returns the peer's message.
+  /// @snippet rdma_host.cpp connect
   std::string trade(const std::string& mine) {
     if (mine.size() > largest)
       throw Error("exchange: a message has " + std::to_string(mine.size()) + " bytes, at most " +
@@ -162,6 +165,7 @@ class Exchange {
   }
 
   /// Exchanges a plain struct; the peer's must have the same size, and both machines the same byte order.
+  /// @snippet rdma_host.cpp accept
   template <class T, std::enable_if_t<std::is_trivially_copyable<T>::value && !std::is_pointer<T>::value &&
                                           !std::is_array<T>::value,
                                       int> = 0>
@@ -176,9 +180,11 @@ class Exchange {
   }
 
   /// Sets the time limit of every trade from now on.
+  /// @snippet rdma_host.cpp set_limit
   void set_limit(std::chrono::milliseconds limit) { limit_ = limit; }
 
   /// Barrier: returns once the peer has called it too.
+  /// @snippet rdma_host.cpp connect
   void meet() {
     if (!trade(std::string()).empty()) throw Error("exchange: the peer called trade() instead of meet()");
   }
@@ -250,6 +256,8 @@ class ExchangeServer {
 
   /// Accepts the next client.
   /// @param limit  for the wait, and for every later trade
+  ///
+  /// @snippet rdma_host.cpp accept
   Exchange accept(std::chrono::milliseconds limit) {
     const Timeout deadline(limit);
     for (;;) {
@@ -264,6 +272,8 @@ class ExchangeServer {
   /// Accepts the first client whose first message is known; the next trade returns that message. Rejects all others.
   /// They cannot delay the server, and receive no data.
   /// @param limit  for the wait, and for every later trade
+  ///
+  /// @snippet rdma_host.cpp strangers
   Exchange accept(std::chrono::milliseconds limit, const Strangers& strangers) {
     const Timeout deadline(limit);
     for (;;) {

@@ -215,6 +215,8 @@ inline DirectQueues ionic_queues(ibv_qp* qp, bool collapsed = false) {
 /// (IONIC_CQ_INIT_ATTR_CCQE) is required if `Variant` specifies it, and rejected otherwise. Throws Error if it cannot
 /// be adopted.
 /// @param pages  needed if kernels do not run on the CPU
+///
+/// @snippet rdma_host.cpp adopt_ionic
 template <class Variant = ionic::Options>
 DirectQueuePair<ionic::Vendor<Variant>> adopt_ionic(ibv_qp* qp, std::shared_ptr<ReachablePages> pages = nullptr) {
   static_assert(Variant::spec == ionic::SpecFormat::none, "entries with SpecFormat have more than 2 SGEs");

@@ -140,6 +140,8 @@ inline DirectQueues mlx5_queues(ibv_qp* qp, const Mlx5AdoptOptions& options = {}
 ///
 /// Its completion queues must serve it alone, and must not be compressed. Throws Error if it cannot be adopted.
 /// @param pages  needed if kernels do not run on the CPU
+///
+/// @snippet rdma_host.cpp adopt_mlx5
 template <class Variant = mlx5::Options>
 DirectQueuePair<mlx5::Vendor<Variant>> adopt_mlx5(ibv_qp* qp, const Mlx5AdoptOptions& options = {},
                                                   std::shared_ptr<ReachablePages> pages = nullptr) {

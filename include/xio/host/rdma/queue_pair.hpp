@@ -53,6 +53,7 @@ struct QueuePairOptions {
 using QueuePairMaker = std::function<ibv_qp*(ibv_pd*, ibv_qp_init_attr*)>;
 
 /// A queue pair, from RESET to RTS. Movable. Not thread-safe.
+/// @snippet rdma_host.cpp VerbsQueuePair
 class VerbsQueuePair {
  public:
   VerbsQueuePair(const RdmaDevice& device, const ProtectionDomain& domain, const CompletionQueue& send_cq,
@@ -93,16 +94,19 @@ class VerbsQueuePair {
   }
 
   /// Moves the queue pair from RESET to RTS. The peer connects concurrently; send only once both have connected.
+  /// @snippet rdma_host.cpp VerbsQueuePair
   void connect(const QueuePairAddress& peer) {
     initialise();
     make_ready_to_receive(peer);
     make_ready_to_send();
   }
   /// Connects the queue pair to itself: it receives what it sends.
+  /// @snippet rdma_host.cpp connect_to_itself
   void connect_to_itself() { connect(address()); }
 
   /// Moves the queue pair to the error state: outstanding operations complete with status "flushed". Only reset()
   /// leaves this state.
+  /// @snippet rdma_host.cpp reset
   void fail() {
     ibv_qp_attr to{};
     to.qp_state = IBV_QPS_ERR;
@@ -111,6 +115,7 @@ class VerbsQueuePair {
 
   /// Returns to RESET, with a new first packet sequence number; then exchange addresses and connect again. Earlier
   /// completions may still be in the completion queues.
+  /// @snippet rdma_host.cpp reset
   void reset() {
     ibv_qp_attr to{};
     to.qp_state = IBV_QPS_RESET;

@@ -29,6 +29,7 @@ namespace host {
 
 /// Runs work items in order on a dedicated thread, like a GPU stream. After a failure, further items are discarded
 /// until synchronize() has reported it. Thread-safe.
+/// @snippet host.cpp HostStream
 class HostStream {
  public:
   /// @param wave_size  lanes per wave: 1, 8, 32 or 64
@@ -50,6 +51,7 @@ class HostStream {
   uint32_t wave_size() const { return wave_size_; }
 
   /// Queues `work` after all earlier work; returns immediately.
+  /// @snippet host.cpp HostStream
   void enqueue(std::function<void()> work) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -59,6 +61,7 @@ class HostStream {
   }
 
   /// Waits until the queue is empty; rethrows the first exception of the work. Has no timeout: kernels have deadlines.
+  /// @snippet host.cpp HostStream
   void synchronize() {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [this] { return waiting_.empty() && !busy_; });

@@ -7,9 +7,7 @@
 /// The kernel is the source that a GPU runs. It gets its indices from xio::arch (thread_index, block_index, lane, …)
 /// and may use all wave operations, block_barrier() and pause().
 ///
-/// @code
-///   xio::simt::launch({/*blocks*/ 2, /*threads_per_block*/ 128, /*wave_size*/ 64}, kernel, handle, buffer);
-/// @endcode
+/// @snippet host.cpp simt_launch
 ///
 /// Differences from a GPU:
 ///  - Between two wave operations the lanes of a wave run one after the other, not in lockstep: lanes that communicate
@@ -124,6 +122,8 @@ inline void run_grid(const Grid& grid, LaunchState::Kernel kernel, void* context
 /// counts.
 /// @throws host::Error if the grid is invalid, a thread cannot be started, or the waves deadlock
 /// @throws the first exception that a kernel threw
+///
+/// @snippet host.cpp simt_launch
 template <class Kernel, class... Arguments>
 void launch(const Grid& grid, Kernel&& kernel, Arguments&&... arguments) {
   auto body = [&kernel, copies = std::tuple<std::decay_t<Arguments>...>(std::forward<Arguments>(arguments)...)] {

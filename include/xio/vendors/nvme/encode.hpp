@@ -102,6 +102,7 @@ struct CommandWords {
 };
 
 /// Setters of a type that holds the words of a command.
+/// @snippet commands.cpp setters
 template <class Derived>
 struct CommandSetters : CommandWords {
   /// Namespace, if it is not the queue's own. Its format is not checked: it must have the queue's block size, and no
@@ -236,6 +237,7 @@ struct DataPointer {
 
 /// Encodes the entry of a command. The number of blocks is 1 to 65536 (the submission path rejects others beforehand);
 /// `cid` has 16 bits.
+/// @snippet commands.cpp encode
 XIO_DEVICE constexpr Sqe encode(const CommandWords& command, uint32_t cid, const DataPointer& data = {}) {
   Sqe entry{};
   entry.cdw0 = command.cdw0 | (data.sgl ? psdt_sgl : psdt_prp) | cid << 16;
@@ -276,6 +278,7 @@ XIO_DEVICE constexpr uint32_t data_of_ranges(uint32_t count, uint32_t bytes_each
 }  // namespace detail
 
 /// Any command of an I/O queue; set its words with range() and dword(), and its data size with moves().
+/// @snippet commands.cpp command
 XIO_DEVICE constexpr Command command(Opcode opcode) {
   Command result;
   result.cdw0 = static_cast<uint32_t>(opcode);
@@ -290,38 +293,47 @@ XIO_DEVICE constexpr Command block_command(Opcode opcode, uint64_t lba, uint32_t
 }  // namespace detail
 
 /// Reads `blocks` logical blocks, 1 to 65536, from `lba`.
+/// @snippet commands.cpp read
 XIO_DEVICE constexpr Command read(uint64_t lba, uint32_t blocks) {
   return detail::block_command(Opcode::read, lba, blocks);
 }
 /// Writes `blocks` logical blocks, 1 to 65536, at `lba`.
+/// @snippet commands.cpp write
 XIO_DEVICE constexpr Command write(uint64_t lba, uint32_t blocks) {
   return detail::block_command(Opcode::write, lba, blocks);
 }
 /// Compares blocks on the medium with the caller's data.
+/// @snippet commands.cpp compare
 XIO_DEVICE constexpr Command compare(uint64_t lba, uint32_t blocks) {
   return detail::block_command(Opcode::compare, lba, blocks);
 }
 /// Sets blocks to zero; no data is moved.
+/// @snippet commands.cpp write_zeroes
 XIO_DEVICE constexpr Command write_zeroes(uint64_t lba, uint32_t blocks) {
   return detail::block_command(Opcode::write_zeroes, lba, blocks);
 }
 /// Reads and checks blocks within the device; no data is moved.
+/// @snippet commands.cpp verify
 XIO_DEVICE constexpr Command verify(uint64_t lba, uint32_t blocks) {
   return detail::block_command(Opcode::verify, lba, blocks);
 }
 /// Marks blocks as invalid, so that reading them fails; for tests of error paths.
+/// @snippet commands.cpp write_uncorrectable
 XIO_DEVICE constexpr Command write_uncorrectable(uint64_t lba, uint32_t blocks) {
   return detail::block_command(Opcode::write_uncorrectable, lba, blocks);
 }
 /// Writes at the write pointer of the zone that starts at `zone_lba`; the completion's dw0 and dw1 hold the LBA that
 /// was written.
+/// @snippet commands.cpp zone_append
 XIO_DEVICE constexpr Command zone_append(uint64_t zone_lba, uint32_t blocks) {
   return detail::block_command(Opcode::zone_append, zone_lba, blocks);
 }
 /// Makes data of all previously completed writes non-volatile.
+/// @snippet commands.cpp flush
 XIO_DEVICE constexpr Command flush() { return command(Opcode::flush); }
 
 /// Applies attributes (namespace dsm) to 1 to 256 ranges; the data is an array of DsmRange.
+/// @snippet commands.cpp dataset_management
 XIO_DEVICE constexpr Command dataset_management(uint32_t ranges, uint32_t attributes) {
   return command(Opcode::dataset_management)
       .dword(10, ranges - 1)
@@ -329,6 +341,7 @@ XIO_DEVICE constexpr Command dataset_management(uint32_t ranges, uint32_t attrib
       .moves(detail::data_of_ranges(ranges, sizeof(DsmRange)));
 }
 /// Deallocates the blocks of 1 to 256 ranges; the data is an array of DsmRange.
+/// @snippet commands.cpp deallocate
 XIO_DEVICE constexpr Command deallocate(uint32_t ranges) { return dataset_management(ranges, dsm::deallocate); }
 
 /// @}

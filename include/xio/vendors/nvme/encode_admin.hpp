@@ -18,6 +18,7 @@ namespace nvme {
 /// @{
 
 /// Any command of the admin queue; set its words with dword(), and its data size with moves().
+/// @snippet host.cpp admin_command
 XIO_DEVICE constexpr Command command(AdminOpcode opcode) {
   Command result;
   result.cdw0 = static_cast<uint32_t>(opcode);
@@ -78,6 +79,7 @@ struct IdentifyRequest {
 };
 
 /// Fetches 4096 bytes of identify data.
+/// @snippet host.cpp fetch
 XIO_DEVICE constexpr Command identify(const IdentifyRequest& request) {
   return command(AdminOpcode::identify)
       .nsid(request.nsid)
@@ -123,6 +125,7 @@ XIO_DEVICE constexpr Command set_features(FeatureId feature, uint32_t value, boo
       .moves(extended_identifier ? 16 : detail::feature_data(feature));
 }
 /// Reads a feature; most are returned in dw0 of the completion.
+/// @snippet host.cpp execute
 XIO_DEVICE constexpr Command get_features(FeatureId feature, FeatureSelect select = FeatureSelect::current) {
   uint32_t data = feature == FeatureId::host_memory_buffer ? 4096 : detail::feature_data(feature);
   if (select == FeatureSelect::capabilities) data = 0;

@@ -25,6 +25,7 @@ XIO_DEVICE constexpr uint32_t copy_data(uint32_t ranges, uint32_t format) {
 
 /// Copies 1 to 256 source ranges to `lba` within the namespace; the data is an array of CopyRange (`format` 0), or of
 /// the structure of another descriptor format.
+/// @snippet commands.cpp copy
 XIO_DEVICE constexpr Command copy(uint64_t lba, uint32_t ranges, uint32_t format = 0) {
   return command(Opcode::copy)
       .range(lba, 1)
@@ -42,6 +43,7 @@ struct ZoneSendRequest {
 
 /// Zone Management Send. The data of set_descriptor_extension has the size that the namespace reports: set it with
 /// moves(). Other actions have no data.
+/// @snippet commands.cpp zone_management
 XIO_DEVICE constexpr Command zone_management_send(const ZoneSendRequest& request) {
   return command(Opcode::zone_management_send)
       .range(request.zone_lba, 1)
@@ -51,6 +53,7 @@ XIO_DEVICE constexpr Command zone_management_send(const ZoneSendRequest& request
 }
 
 /// Parameters of zone_management_receive.
+/// @snippet commands.cpp zone_management
 struct ZoneReceiveRequest {
   ZoneReceiveAction action = ZoneReceiveAction::report;
   uint64_t zone_lba = 0;  ///< first block of the first zone
@@ -70,6 +73,7 @@ XIO_DEVICE constexpr Command zone_management_receive(const ZoneReceiveRequest& r
 
 /// Registers (action 0), unregisters (1) or replaces (2) a reservation key; the data is {current key, new key}, 16
 /// bytes. `persist`: 0 no change, 2 released at power loss, 3 kept.
+/// @snippet commands.cpp reservation
 XIO_DEVICE constexpr Command reservation_register(uint32_t action, bool ignore_key = false, uint32_t persist = 0) {
   return command(Opcode::reservation_register)
       .dword(10, persist << 30 | static_cast<uint32_t>(ignore_key) << 3 | (action & 7))
@@ -78,6 +82,7 @@ XIO_DEVICE constexpr Command reservation_register(uint32_t action, bool ignore_k
 
 /// Acquires (action 0) or preempts (1; 2 with abort) a reservation of `type` 1 to 6; the data is {current key, key to
 /// preempt}.
+/// @snippet commands.cpp reservation
 XIO_DEVICE constexpr Command reservation_acquire(uint32_t action, uint32_t type, bool ignore_key = false) {
   return command(Opcode::reservation_acquire)
       .dword(10, (type & 0xff) << 8 | static_cast<uint32_t>(ignore_key) << 3 | (action & 7))
@@ -85,6 +90,7 @@ XIO_DEVICE constexpr Command reservation_acquire(uint32_t action, uint32_t type,
 }
 
 /// Releases (action 0) or clears (1) a reservation of `type`; the data is {current key}, 8 bytes.
+/// @snippet commands.cpp reservation
 XIO_DEVICE constexpr Command reservation_release(uint32_t action, uint32_t type, bool ignore_key = false) {
   return command(Opcode::reservation_release)
       .dword(10, (type & 0xff) << 8 | static_cast<uint32_t>(ignore_key) << 3 | (action & 7))
@@ -92,6 +98,7 @@ XIO_DEVICE constexpr Command reservation_release(uint32_t action, uint32_t type,
 }
 
 /// Fetches `bytes` of reservation status, a multiple of 4, at least 4; `extended`: with 128-bit host identifiers.
+/// @snippet commands.cpp reservation_report
 XIO_DEVICE constexpr Command reservation_report(uint32_t bytes, bool extended = false) {
   return command(Opcode::reservation_report)
       .dword(10, detail::last_dword(bytes))
@@ -101,6 +108,7 @@ XIO_DEVICE constexpr Command reservation_report(uint32_t bytes, bool extended = 
 
 /// Fetches `bytes` of I/O management data, a multiple of 4, at least 4: 8-bit operation (1: reclaim unit handle status)
 /// and its specific value.
+/// @snippet commands.cpp io_management
 XIO_DEVICE constexpr Command io_management_receive(uint32_t operation, uint32_t specific, uint32_t bytes) {
   return command(Opcode::io_management_receive)
       .dword(10, specific << 16 | (operation & 0xff))
@@ -110,6 +118,7 @@ XIO_DEVICE constexpr Command io_management_receive(uint32_t operation, uint32_t 
 
 /// I/O management: 8-bit operation (1: reclaim unit handle update) and its specific value (number of handles - 1). The
 /// data of operation 1 is an array of 16-bit placement identifiers.
+/// @snippet commands.cpp io_management_send
 XIO_DEVICE constexpr Command io_management_send(uint32_t operation, uint32_t specific) {
   operation &= 0xff;
   return command(Opcode::io_management_send)

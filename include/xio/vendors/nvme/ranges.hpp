@@ -25,6 +25,8 @@ struct CoveredBlocks {
 
 /// Writes ranges for as many of the `blocks` logical blocks from `lba` on as one command may cover.
 /// @param room  capacity of the array of ranges; the queue's dsm_ranges may be less
+///
+/// @snippet commands.cpp deallocate
 template <class Handle>
 XIO_DEVICE constexpr CoveredBlocks cover_ranges(const Handle& queue, uint64_t lba, uint64_t blocks, DsmRange* ranges,
                                                 uint32_t room = dsm_max_ranges) {

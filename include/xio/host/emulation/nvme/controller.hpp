@@ -46,6 +46,7 @@ namespace emulation {
 /// Doorbells are words in memory, doorbell_words(), that kernels store to with release order and the controller polls
 /// with acquire order. Unmapped memory: data, a PRP list or SGL segment ends a command with 004h, Data Transfer Error;
 /// queue memory and shadow doorbells set CSTS.CFS. violations() records these and all other host errors.
+/// @snippet emulation.cpp NvmeController
 class NvmeController final : public host::NvmeTransport {
  public:
   explicit NvmeController(NvmeConfig config = {}) : config_((check(config), std::move(config))), registers_(config_) {
@@ -140,8 +141,10 @@ class NvmeController final : public host::NvmeTransport {
   // Caller-owned memory.
 
   /// Maps caller-owned memory for the controller. Returns its bus address; PRPs call for whole pages.
+  /// @snippet emulation.cpp map
   uint64_t map(void* memory, size_t bytes) { return space_->map(memory, bytes); }
   /// Removes the mapping that begins at `bus`. After the return, the controller no longer accesses the memory.
+  /// @snippet emulation.cpp map
   void unmap(uint64_t bus) { space_->unmap(bus); }
 
   // Faults and counters.
@@ -150,19 +153,24 @@ class NvmeController final : public host::NvmeTransport {
   const NvmeConfig& config() const { return config_; }
   NvmeStatistics statistics() const { return counters_->snapshot(); }
   /// Resets the counters to zero, except for the current numbers in flight.
+  /// @snippet emulation.cpp reset_statistics
   void reset_statistics() {
     perform([this](Engine&) { counters_->reset(); });
   }
   /// Restarts QueueStatistics::low_water of a queue: it is recorded once `filled` commands have been in flight.
   /// @param filled  at least 1
+  ///
+  /// @snippet emulation.cpp watch_in_flight
   void watch_in_flight(uint16_t qid, uint32_t filled) {
     if (qid > config_.queues || filled == 0)
       throw host::Error("emulated NVMe controller: watch_in_flight needs an existing queue and a count of at least 1");
     counters_->queue(qid).watch.store(uint64_t{watches_.fetch_add(1) + 1} << 32 | filled);
   }
   /// Violations of the specification by the host; none in a correct run. The object outlives the controller.
+  /// @snippet emulation.cpp violations
   std::shared_ptr<NvmeViolations> violations() const { return violations_; }
   /// Sets the SMART critical warning (log 02h, byte 0); raises the events that Set Features 0Bh enabled.
+  /// @snippet emulation.cpp set_critical_warning
   void set_critical_warning(uint8_t bits) {
     perform([bits](Engine& engine) { engine.admin().set_critical_warning(bits); });
   }
@@ -170,9 +178,12 @@ class NvmeController final : public host::NvmeTransport {
   // Access to the medium, between two commands.
 
   /// Copies blocks from the medium, without faults. Throws host::Error if the blocks do not exist or data is discarded.
+  /// @snippet emulation.cpp read_blocks
   void read_blocks(uint32_t nsid, uint64_t lba, uint64_t count, void* to) {
     with_blocks(nsid, lba, count, [to](unsigned char* data, uint64_t bytes) { std::memcpy(to, data, bytes); });
   }
+  /// Stores blocks on the medium, without faults. Throws like read_blocks().
+  /// @snippet emulation.cpp write_blocks
   void write_blocks(uint32_t nsid, uint64_t lba, uint64_t count, const void* from) {
     with_blocks(nsid, lba, count, [from](unsigned char* data, uint64_t bytes) { std::memcpy(data, from, bytes); });
   }
@@ -181,12 +192,14 @@ class NvmeController final : public host::NvmeTransport {
 
   /// Runs one pass: register changes, doorbells, at most `limit` commands from each I/O queue, and due delays.
   /// Returns the amount of work done; 0: idle.
+  /// @snippet emulation.cpp step
   size_t step(uint32_t limit = ~uint32_t{0}) {
     if (!stepped()) throw host::Error("emulated NVMe controller: step() needs NvmeExecution::stepped");
     const std::lock_guard<std::mutex> lock(mutex_);
     return pass(limit, false);
   }
   /// Steps until a step does nothing, or `most` times. Returns the amount of work done.
+  /// @snippet emulation.cpp run
   size_t run(size_t most = 1u << 20) {
     size_t work = 0;
     for (size_t i = 0; i < most; ++i) {

@@ -108,6 +108,7 @@ class FaultRule {
 /// delayed, then reordered, then fail. Data is moved and PRP lists are read just before the completion is posted, which
 /// exposes a buffer or list that is reused too early. Rules stay until remove() or clear() and survive a controller
 /// reset; the reset discards held, delayed and dropped commands.
+/// @snippet emulation.cpp faults
 class FaultPlan {
  public:
   FaultPlan() = default;

@@ -33,6 +33,7 @@ constexpr uint32_t all = 15;
 class MemoryKeys {
  public:
   /// Registers memory; the key serves as local and as remote key.
+  /// @snippet emulation.cpp keys
   uint32_t add(void* memory, uint64_t bytes, uint32_t access = rdma_access::all) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const uint32_t key = next_;

@@ -28,6 +28,8 @@ namespace emulation {
 
 /// One queue pair of an emulated NIC with its rings.
 /// @tparam Kit  the vendor, see kits.hpp
+///
+/// @snippet emulation.cpp RdmaNic
 template <class Kit>
 class RdmaQueuePair {
  public:
@@ -52,6 +54,7 @@ class RdmaQueuePair {
   }
 
   /// Handle of the send queue for kernels. Valid for the lifetime of this object.
+  /// @snippet emulation.cpp handles
   rdma::QueuePairHandle handle() {
     const RdmaQueueMemory m = memory();
     rdma::QueuePairHandle h{};
@@ -76,6 +79,7 @@ class RdmaQueuePair {
   }
 
   /// Handle of the receive queue for kernels. Valid for the lifetime of this object.
+  /// @snippet emulation.cpp handles
   rdma::ReceiveQueueHandle receive_handle() {
     const RdmaQueueMemory m = memory();
     rdma::ReceiveQueueHandle h{};
@@ -97,6 +101,8 @@ class RdmaQueuePair {
   /// @param units       counter of the send ring
   /// @param cq_index    counter of its completion queue: a multiple of twice its size, since earlier entries are zero
   /// @param operations  number of operations with a message number
+  ///
+  /// @snippet emulation.cpp start_at
   void start_at(uint64_t units, uint64_t cq_index, uint64_t operations) {
     const rdma::QueuePairHandle h = handle();
     QueueState& s = state();
@@ -115,6 +121,8 @@ class RdmaQueuePair {
 
   /// Resets a failed queue pair to its initial state; number, peer and memory stay. Earlier tokens become invalid.
   /// @pre no kernel uses the queue pair, and its NIC is stopped
+  ///
+  /// @snippet emulation.cpp recover
   void recover() {
     const auto fill = [](const Memory& memory, size_t bytes, int value) { std::memset(memory.get(), value, bytes); };
     fill(cq_, size_t{config_.cq_entries} * Wire::cqe_bytes, Wire::cq_initial_byte);
@@ -127,6 +135,7 @@ class RdmaQueuePair {
   }
 
   /// Limits the units in flight.
+  /// @snippet emulation.cpp limit_depth
   void limit_depth(uint32_t units) { depth_ = units; }
   RdmaQueuePairModel<Wire>& model() { return model_; }
   const RdmaQueueConfig& config() const { return config_; }
@@ -199,6 +208,7 @@ class RdmaQueuePair {
 };
 
 /// Executes queue pairs: on a dedicated thread after start(), otherwise in each call of pass().
+/// @snippet emulation.cpp RdmaNic
 class RdmaNic {
  public:
   RdmaNic() = default;
@@ -207,15 +217,19 @@ class RdmaNic {
   ~RdmaNic() { stop(); }
 
   /// Adds a queue pair. To be called before start(); the queue pair must exist until stop().
+  /// @snippet emulation.cpp RdmaNic
   void add(RdmaModel& model) { models_.push_back(&model); }
 
   /// Runs one pass of every queue pair. Returns whether any work was done.
+  /// @snippet emulation.cpp pass
   bool pass() {
     bool worked = false;
     for (RdmaModel* model : models_) worked |= model->pass();
     return worked;
   }
 
+  /// Starts the thread that executes the queue pairs.
+  /// @snippet emulation.cpp start
   void start() {
     stop();
     stopping_.store(false);
@@ -230,6 +244,8 @@ class RdmaNic {
       }
     });
   }
+  /// Ends the thread after its current pass. The destructor does so too.
+  /// @snippet emulation.cpp start
   void stop() {
     stopping_.store(true);
     if (thread_.joinable()) thread_.join();

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Table of cache lines by their address. Lines are used again after clear(), with what they have allocated.
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace machine::ptx {
+
+/// Line has the member `address`, a multiple of 64, and reset().
+template <class Line>
+class LineTable {
+ public:
+  /// Null if there is none.
+  Line* find(uint64_t address) const {
+    for (size_t at = place(address);; at = (at + 1) & (slots_.size() - 1)) {
+      if (slots_[at] == nullptr || slots_[at]->address == address) return slots_[at];
+    }
+  }
+
+  /// A line that the table has not yet. It does not move.
+  Line& add(uint64_t address) {
+    if (used_ == lines_.size()) lines_.emplace_back();
+    Line& line = lines_[used_++];
+    line.address = address;
+    if (2 * used_ > slots_.size()) {
+      slots_.assign(2 * slots_.size(), nullptr);
+      for (size_t i = 0; i + 1 < used_; ++i) insert(lines_[i]);
+    }
+    insert(line);
+    return line;
+  }
+
+  void clear() {
+    for (size_t i = 0; i < used_; ++i) lines_[i].reset();
+    if (used_ != 0) slots_.assign(slots_.size(), nullptr);
+    used_ = 0;
+  }
+
+ private:
+  size_t place(uint64_t address) const { return (address >> 6) * 0x9e3779b97f4a7c15u >> 32 & (slots_.size() - 1); }
+  void insert(Line& line) {
+    size_t at = place(line.address);
+    while (slots_[at] != nullptr) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = &line;
+  }
+
+  std::deque<Line> lines_;
+  size_t used_ = 0;
+  std::vector<Line*> slots_ = std::vector<Line*>(1024);
+};
+
+}  // namespace machine::ptx
