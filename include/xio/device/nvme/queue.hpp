@@ -55,6 +55,7 @@ class BasicQueue {
     return BasicQueue<S, Policy, Doorbell, InRegisters>(handle(), engine_.lanes());
   }
   /// Of a session(): writes the state back; the session must not be used afterwards.
+  /// @snippet nvme.cpp session
   XIO_HOST_DEVICE void end() {
     static_assert(!stored_each_time, "only a session() ends");
     engine_.end();
@@ -190,7 +191,9 @@ class BasicQueue {
     return detail::wait_any(engine_, engine_.callers(), tokens, count, until, which);
   }
 
-  /// Whether every part of the operation has ended, as far as completions were taken.
+  /// Whether every part of the operation has ended, as far as completions were taken. Takes none, and makes nothing of
+  /// the data visible.
+  /// @snippet nvme.cpp ended
   XIO_DEVICE_INLINE bool ended(const Token& token) const { return engine_.ended(token); }
 
   /// Returns the command specific result of an operation that has ended: CQE dword 0 in bits 31:0, dword 1 in bits
