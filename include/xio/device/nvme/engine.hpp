@@ -108,17 +108,12 @@ class QueueEngine {
   template <class Telemetry>
   XIO_DEVICE_INLINE uint32_t drain(Group<S> group, Telemetry& telemetry) const {
     if constexpr (arch::calls_save_registers && IsSame<Telemetry, telemetry::Off>::value && stored_each_time) {
-      const QueueHandle& q = handle();
-      const auto drain_with = [&](auto... found) {
-        return drain_once(q.state, q.cq, q.slots, q.failures, q.notifications, q.cq_doorbell, q.cq_shadow,
-                          q.cq_event_index, q.cq_mask, q.slot_mask, q.depth, q.failure_entries, group.mask(), found...);
-      };
       if constexpr (is_shared<S>) {
-        return protocol::nobody_drains(state(), group) ? drain_with() : 0;
+        return protocol::nobody_drains(state(), group) ? drain_out_of_line(group) : 0;
       } else {
         protocol::Found found{};
         if (!protocol::begin_drain(*this, completions(), group, found)) return 0;
-        return drain_with(found.head, found.word, found.entry);
+        return drain_out_of_line(group, found.head, found.word, found.entry);
       }
     } else {
       return drain_here(group, telemetry);
@@ -190,6 +185,13 @@ class QueueEngine {
       if (!protocol::begin_drain(engine, engine.completions(), group, found)) return 0;
     }
     return engine.template take_completions<true>(engine.completions(), group, found, off, none);
+  }
+
+  template <class... Seen>
+  XIO_DEVICE_INLINE uint32_t drain_out_of_line(Group<S> group, Seen... seen) const {
+    const QueueHandle& q = handle();
+    return drain_once(q.state, q.cq, q.slots, q.failures, q.notifications, q.cq_doorbell, q.cq_shadow, q.cq_event_index,
+                      q.cq_mask, q.slot_mask, q.depth, q.failure_entries, group.mask(), seen...);
   }
 
   template <bool Errors, class Telemetry, class Record>

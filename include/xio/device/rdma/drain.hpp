@@ -56,7 +56,7 @@ XIO_DEVICE_INLINE uint32_t last_lane(Group<S> group, bool hit) {
   if constexpr (S == Sharing::thread) {
     return 0;
   } else {
-    return 63 - static_cast<uint32_t>(__builtin_clzll(group.members(hit)));
+    return arch::last_lane(group.members(hit));
   }
 }
 

@@ -114,7 +114,7 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const proto
   SendState& send = engine.send();
   const uint64_t end = claim.first + claim.count;
   if constexpr (S != Sharing::thread) {
-    const uint32_t last = 63 - static_cast<uint32_t>(__builtin_clzll(storing));
+    const uint32_t last = arch::last_lane(storing);
     if constexpr (Vendor::doorbell_repeats_entry) head = group.from_lane(head, last);
     signaled = group.from_lane(static_cast<uint32_t>(signaled), last) != 0;
   }
