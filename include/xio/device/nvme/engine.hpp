@@ -96,9 +96,8 @@ class QueueEngine {
   XIO_DEVICE_INLINE bool ended(const Token& token) const {
     uint64_t word = 0;
     for (uint32_t part = 0; part < token.count; ++part) {
-      if (protocol::look_up<S>(handle().slots, handle().slot_mask, token.last - part, word) ==
-          protocol::Outcome::pending)
-        return false;
+      const auto outcome = protocol::look_up<S>(handle().slots, handle().slot_mask, token.last - part, word);
+      if (outcome == protocol::Outcome::pending) return false;
     }
     return true;
   }
