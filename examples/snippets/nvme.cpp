@@ -141,6 +141,17 @@ XIO_KERNEL void test(nvme::QueueHandle handle, Region data, Status* status) {
   status[i] = how;
 }
 
+XIO_KERNEL void ended(nvme::QueueHandle handle, Region data, Status* status) {
+  const auto [i, lba, offset, bytes] = mine();
+  nvme::Queue<Sharing::grid> queue(handle);
+  const Deadline until = queue.deadline(5_s);
+  const Token token = queue.read(lba, data.at(offset, bytes), until);
+  //! [ended]
+  while (!queue.ended(token) && !until.passed()) queue.drain();
+  status[i] = queue.wait(token, until);  // makes the data visible, and tells how the operation ended
+  //! [ended]
+}
+
 XIO_KERNEL void wait_all(nvme::QueueHandle handle, Region data, Status* status) {
   const auto [i, lba, offset, bytes] = mine();
   nvme::Queue<Sharing::grid> queue(handle);
@@ -305,9 +316,9 @@ struct Call {
 
 void all() {
   Drive drive;
-  for (const Call& call :
-       {Call{"queue", queue}, Call{"deadline", deadline}, Call{"submit", submit}, Call{"try_submit", try_submit},
-        Call{"read", read}, Call{"wait", wait}, Call{"test", test}, Call{"flush_inbound", flush_inbound}})
+  for (const Call& call : {Call{"queue", queue}, Call{"deadline", deadline}, Call{"submit", submit},
+                           Call{"try_submit", try_submit}, Call{"read", read}, Call{"wait", wait}, Call{"test", test},
+                           Call{"ended", ended}, Call{"flush_inbound", flush_inbound}})
     drive.check_read(call.snippet, 64, 64, call.kernel);
   drive.check_read("session", 64, 1, session);
   drive.check_read("wait_all", 256, 64, wait_all);

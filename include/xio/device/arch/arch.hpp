@@ -104,6 +104,17 @@ XIO_DEVICE uint32_t first_lane(uint64_t mask) { return count_lanes(~mask & (mask
 XIO_DEVICE constexpr uint32_t first_lane(uint64_t mask) { return static_cast<uint32_t>(__builtin_ctzll(mask)); }
 #endif
 
+/// Highest lane of a non-empty mask.
+#if XIO_ARCH_NVPTX
+XIO_DEVICE uint32_t last_lane(uint64_t mask) {
+  uint32_t zeros;
+  asm("clz.b64 %0, %1;" : "=r"(zeros) : "l"(mask));
+  return 63 - zeros;
+}
+#else
+XIO_DEVICE constexpr uint32_t last_lane(uint64_t mask) { return 63 - static_cast<uint32_t>(__builtin_clzll(mask)); }
+#endif
+
 /// Whether the calling lane is the lowest of `mask`.
 XIO_DEVICE bool is_first(uint64_t mask) { return first_lane(mask) == lane(); }
 

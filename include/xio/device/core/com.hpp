@@ -83,7 +83,7 @@ template <class How = store::Stream, class Entry>
 XIO_DEVICE_INLINE constexpr void XioComEnqueue(const Entry& entry, Entry* ring, uint32_t slot) {
   if (__builtin_is_constant_evaluated()) {
     ring[slot] = entry;
-  } else if constexpr (arch::has_whole_entry_store && !__is_same(How, store::Narrow)) {
+  } else if constexpr (arch::has_whole_entry_store && !IsSame<How, store::Narrow>::value) {
     arch::store_whole_entry(ring + slot, entry);
   } else {
     const auto chunks = __builtin_bit_cast(detail::Chunks<Entry>, entry);

@@ -6,7 +6,7 @@
 ///
 /// @snippet nvme.cpp queue
 
-#include <xio/device/nvme/waits.hpp>
+#include <xio/device/nvme/batch.hpp>
 #include <xio/device/queue/options.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -37,22 +37,28 @@ namespace nvme {
 /// @tparam Doorbell MmioDoorbell or ShadowDoorbell (doorbell.hpp).
 /// @tparam Holder   storage of the queue's state: InMemory, or InRegisters in a session().
 template <Sharing S, class Policy, class Doorbell, class Holder>
-class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
-  using Core = QueueWaits<S, Policy, Doorbell, Holder>;
-
+class BasicQueue {
  public:
-  using Core::ended;
-  using Core::handle;
+  static constexpr Sharing sharing = S;
+  /// Whether the queue's state is in memory, and not in registers.
+  static constexpr bool stored_each_time = Holder::stored_each_time;
 
   /// @param lanes bit i for lane i: the lanes of the wave that use this object, all in every call; 0: as in the table.
-  XIO_HOST_DEVICE explicit BasicQueue(const QueueHandle& queue, uint64_t lanes = 0) : Core(queue, lanes) {}
+  XIO_HOST_DEVICE explicit BasicQueue(const QueueHandle& queue, uint64_t lanes = 0) : engine_(queue, lanes) {}
+  XIO_DEVICE_INLINE const QueueHandle& handle() const { return engine_.handle(); }
 
   /// A view that keeps the queue's state in registers until its end() is called: for a loop of one thread, or of one
   /// wave whose active lanes all take part in every call.
   /// @snippet nvme.cpp session
   XIO_DEVICE_INLINE BasicQueue<S, Policy, Doorbell, InRegisters> session() const {
     static_assert(!is_shared<S>, "only a queue that one thread or one wave owns can live in registers");
-    return BasicQueue<S, Policy, Doorbell, InRegisters>(handle(), lanes_);
+    return BasicQueue<S, Policy, Doorbell, InRegisters>(handle(), engine_.lanes());
+  }
+  /// Of a session(): writes the state back; the session must not be used afterwards.
+  /// @snippet nvme.cpp session
+  XIO_HOST_DEVICE void end() {
+    static_assert(!stored_each_time, "only a session() ends");
+    engine_.end();
   }
 
   /// The deadline `from_now` after this call, with the clock rate that the handle holds.
@@ -78,7 +84,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
     static_assert(Policy::notifications || !CallOptions::notifies, "notify() and keep() need a policy with Notify");
     static_assert(!detail::is_number<Pages>,
                   "a bare address has no length: pass region.at(offset, bytes) or a page source");
-    return submit_checked(callers(), command, pages, until, options.telemetry(), options.told());
+    return detail::submit(engine_, engine_.callers(), command, pages, until, options.told(), options.telemetry());
   }
 
   /// Submits one command per calling lane without waiting and without taking completions. A lane that finds the queue
@@ -118,21 +124,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
   XIO_DEVICE Token submit_batch(Opcode operation, const Piece* pieces, uint32_t count, Until until,
                                 const CallOptions& options = CallOptions()) {
     static_assert(Policy::notifications || !CallOptions::notifies, "notify() needs a policy with Notify");
-    const Group<S> group = all_callers();
-    if (count == 0 || count > handle().depth) return Token::refused(Status::invalid_argument);
-    constexpr bool check_later = Policy::argument_checks && !is_shared<S>;
-    if constexpr (Policy::argument_checks && is_shared<S>) {
-      const Status fault = check_pieces(group, operation, pieces, count);
-      if (!fault.is_ok()) return Token::refused(fault);
-    }
-    const protocol::Claim claim = claim_until(group, count, count, until);
-    if (claim.count == 0) return Token::refused(Core::template refusal<Until>(group));
-    const Status status = Core::template publish_pieces<check_later>(group, claim, operation, pieces, options.told());
-    if (!status.is_ok()) return Token::refused(status);
-    Token token;
-    token.last = claim.first + count - 1;
-    token.count = count;
-    return token;
+    return detail::submit_batch(engine_, engine_.all_callers(), operation, pieces, count, until, options.told());
   }
 
   /// Moves any number of pieces through the queue and waits for all of them, keeping the queue full.
@@ -146,37 +138,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
   XIO_DEVICE Status transfer(Opcode operation, const Piece* pieces, uint32_t count, Deadline until,
                              Notification& progress) {
     static_assert(Policy::notifications, "transfer() needs a policy with Notify");
-    const Group<S> group = all_callers();
-    if constexpr (Policy::argument_checks) {
-      const Status fault = check_pieces(group, operation, pieces, count);
-      if (!fault.is_ok()) return fault;
-    }
-    const uint32_t quarter = handle().depth / 4 + 1;
-    for (uint32_t done = 0; done < count;) {
-      const uint32_t left = count - done;
-      const uint32_t most = left < handle().depth ? left : handle().depth;
-      const protocol::Claim claim = claim_until(group, most, most < quarter ? most : quarter, until);
-      if (claim.count == 0) return Core::template refusal<Deadline>(group);
-      (void)Core::template publish_pieces<false>(group, claim, operation, pieces + done, &progress);
-      done += claim.count;
-    }
-    flush_group(group);
-    telemetry::Off off;
-    uint32_t looks = 0;
-    const bool over = group.poll(
-        [&] {
-          if (++looks % arch::looks_per_clock == 0) protocol::help(Core::device(), group);
-          drain_group(group, off);
-          const bool pending = arch::load<arch::Scope::system>(&progress.done) < count;
-          return !group.any(pending) || group.any(protocol::read<S>(state().broken) != 0);
-        },
-        until);
-    if (!over) return Status::timed_out;
-    if (group.any(arch::load<arch::Scope::system>(&progress.done) < count)) return Status::broken;
-    arch::acquire_system();
-    if (!group.any(arch::load<arch::Scope::system>(&progress.failed) != 0)) return inbound(group, until);
-    const ErrorSummary summary = errors_in(group);
-    return summary.count != 0 ? summary.first : Status(Status::device_error);
+    return detail::transfer(engine_, engine_.all_callers(), operation, pieces, count, until, progress);
   }
 
   /// Waits for a batch that the whole group submitted; each lane waits for its share. All lanes return the same status:
@@ -186,21 +148,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
     if constexpr (S == Sharing::thread) {
       return wait(batch, until);
     } else {
-      const Group<S> group = all_callers();
-      const uint32_t lanes = group.lanes();
-      const uint32_t rank = group.rank();
-      const uint32_t share = (batch.count + lanes - 1) / lanes;
-      const uint32_t begin = rank * share < batch.count ? rank * share : batch.count;
-      const uint32_t end = begin + share < batch.count ? begin + share : batch.count;
-      Token mine = batch;
-      mine.count = end - begin;
-      mine.last = batch.last - (batch.count - end);
-      telemetry::Off off;
-      const Status status = wait_in(group, mine, until, off);
-      group.converge();  // what one lane acquired is visible to all
-      const uint64_t failed = group.members(!status.is_ok());
-      if (!failed) return Status::ok;
-      return protocol::unpack(group.from_lane(protocol::pack(status), arch::first_lane(failed)));
+      return detail::wait_batch(engine_, engine_.all_callers(), batch, until);
     }
   }
 
@@ -211,7 +159,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
   template <class CallOptions = Options<>>
   XIO_DEVICE Status wait(const Token& token, Deadline until, const CallOptions& options = CallOptions()) {
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
-    return wait_in(callers(), token, until, options.telemetry());
+    return detail::wait(engine_, engine_.callers(), token, until, options.telemetry());
   }
 
   /// Polls once: returns Status::would_block if the operation has not ended yet.
@@ -219,19 +167,19 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
   XIO_DEVICE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order,
                   "data may arrive after its completion: use wait(), which flushes inbound writes");
-    const Group<S> group = callers();
-    flush_group(group);
-    return test_group(group, token);
+    const Group<S> group = engine_.callers();
+    engine_.flush(group);
+    return detail::test(engine_, group, token);
   }
 
   /// Waits for all of the calling lane's tokens. Returns the first error in array order, else Status::ok.
   /// @snippet nvme.cpp wait_all
   XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
-    const Group<S> group = callers();
+    const Group<S> group = engine_.callers();
     telemetry::Off off;
     Status result;
     for (uint32_t i = 0; group.any(i < count); ++i) {
-      const Status status = wait_in(group, i < count ? tokens[i] : Token(), until, off);
+      const Status status = detail::wait(engine_, group, i < count ? tokens[i] : Token(), until, off);
       if (result.is_ok()) result = status;
     }
     return result;
@@ -240,32 +188,13 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
   /// Waits until one of the calling lane's tokens has ended. Sets `which` to its index and returns its status.
   /// @snippet nvme.cpp wait_any
   XIO_DEVICE Status wait_any(const Token* tokens, uint32_t count, Deadline until, uint32_t& which) {
-    const Group<S> group = callers();
-    Status found = count != 0 ? Status::would_block : Status::invalid_argument;
-    which = 0;
-    flush_group(group);
-    const bool all = group.poll(
-        [&] {
-          for (uint32_t i = 0; group.any(i < count && found == Status::would_block); ++i) {
-            const Status status = test_group(group, i < count ? tokens[i] : Token());
-            if (i < count && found == Status::would_block && status != Status::would_block) {
-              found = status;
-              which = i;
-            }
-          }
-          return !group.any(found == Status::would_block);
-        },
-        until);
-    if (!all && found == Status::would_block) found = Status::timed_out;
-    if constexpr (!Policy::inbound_in_order) {
-      const bool moved = found.is_ok() && tokens[which].count != 0;
-      if (group.any(moved)) {
-        const Status flushed = flush_inbound_group(group, until);
-        if (moved) found = flushed;
-      }
-    }
-    return found;
+    return detail::wait_any(engine_, engine_.callers(), tokens, count, until, which);
   }
+
+  /// Whether every part of the operation has ended, as far as completions were taken. Takes none, and makes nothing of
+  /// the data visible.
+  /// @snippet nvme.cpp ended
+  XIO_DEVICE_INLINE bool ended(const Token& token) const { return engine_.ended(token); }
 
   /// Returns the command specific result of an operation that has ended: CQE dword 0 in bits 31:0, dword 1 in bits
   /// 63:32.
@@ -284,12 +213,12 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
     value = protocol::read<S>(protocol::slot_of(slots, handle().slot_mask, token.last).result);
     if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
     // The slot is overwritten only after the next command with this identifier was submitted.
-    return protocol::claimed(Core::device()) <= token.last + handle().slot_mask + 1 ? Status::ok : Status::expired;
+    return protocol::claimed(engine_) <= token.last + handle().slot_mask + 1 ? Status::ok : Status::expired;
   }
 
   /// Announces deferred submissions (Deferred policies); otherwise does nothing.
   /// @snippet nvme.cpp flush
-  XIO_DEVICE_INLINE void flush() { flush_group(callers()); }
+  XIO_DEVICE_INLINE void flush() { engine_.flush(engine_.callers()); }
 
   /// Makes the caller's plain stores visible to the device: required before submissions under WriteThrough.
   /// @snippet nvme.cpp publish_payload
@@ -300,7 +229,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
   template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
-    return Core::drain_here(callers(), options.telemetry());
+    return engine_.drain_here(engine_.callers(), options.telemetry());
   }
 
   /// Takes the available completions and calls `each(const Completion&)` for each, without waiting. Their tokens need
@@ -322,7 +251,21 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
     static_assert(Policy::inbound_in_order,
                   "data may arrive after its completion: use wait(), which flushes inbound writes");
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
-    return Core::process_group(callers(), each, most, options.telemetry());
+    const Group<S> group = engine_.callers();
+    uint32_t all = 0;
+    while (all < most) {
+      protocol::Taken mine;
+      const uint32_t taken = engine_.drain_recorded(group, options.telemetry(), mine);
+      if (taken == 0) break;
+      all += taken;
+      arch::acquire_system();
+      if (mine.hit) {
+        each(Completion{mine.ticket, mine.result, ring::slot(mine.ticket, handle().slot_mask),
+                        static_cast<uint16_t>(mine.status)});
+      }
+      group.converge();
+    }
+    return all;
   }
 
   /// Identifier of a submitted command, at most QueueHandle::slot_mask; for a split command, that of its last part.
@@ -332,28 +275,22 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
   /// Waits until every operation submitted before this call, by any user of the queue, has ended. NVMe does not order
   /// commands: a fence is the way to execute one after another.
   /// @snippet nvme.cpp fence
-  XIO_DEVICE Status fence(Deadline until) { return fence_in(callers(), until); }
+  XIO_DEVICE Status fence(Deadline until) { return detail::fence(engine_, engine_.callers(), until); }
 
   /// Waits like fence(), then returns the first error that no caller has waited for, and clears all of them.
   /// @snippet nvme.cpp quiet
-  XIO_DEVICE Status quiet(Deadline until) {
-    const Group<S> group = callers();
-    const Status fenced = fence_in(group, until);
-    if (!fenced.is_ok()) return fenced;
-    ErrorSummary summary;
-    return find_errors(group, true, until, summary) ? summary.first : Status(Status::timed_out);
-  }
+  XIO_DEVICE Status quiet(Deadline until) { return detail::quiet(engine_, engine_.callers(), until); }
 
   /// Failed operations that no caller has waited for so far. Searches the completion table if there are any.
   /// @snippet nvme.cpp errors
-  XIO_DEVICE ErrorSummary errors() { return errors_in(callers()); }
+  XIO_DEVICE ErrorSummary errors() { return detail::errors(engine_, engine_.callers()); }
 
   /// Makes data that the device wrote before its last completion visible where PCIe does not order the two (data in
   /// device memory, completions in host memory): the controller reads back from the data's memory. This uses a Compare
   /// command, whose result is ignored; only a missing completion is an error. Returns Status::unsupported if the handle
   /// offers no buffer for it.
   /// @snippet nvme.cpp flush_inbound
-  XIO_DEVICE Status flush_inbound(Deadline until) { return flush_inbound_group(callers(), until); }
+  XIO_DEVICE Status flush_inbound(Deadline until) { return detail::flush_inbound(engine_, engine_.callers(), until); }
 
  private:
   template <class Until, class CallOptions>
@@ -362,23 +299,7 @@ class BasicQueue : public QueueWaits<S, Policy, Doorbell, Holder> {
     return submit(command(operation).range(lba, data.length >> handle().block_shift), data, until, options);
   }
 
-  using Core::all_callers;
-  using Core::callers;
-  using Core::check_pieces;
-  using Core::claim_until;
-  using Core::completions;
-  using Core::drain_group;
-  using Core::errors_in;
-  using Core::fence_in;
-  using Core::find_errors;
-  using Core::flush_group;
-  using Core::flush_inbound_group;
-  using Core::inbound;
-  using Core::lanes_;
-  using Core::state;
-  using Core::submit_checked;
-  using Core::test_group;
-  using Core::wait_in;
+  QueueEngine<S, Policy, Doorbell, Holder> engine_;
 };
 
 /// The NVMe queue of a kernel: BasicQueue with its state in memory. All member functions (submit(), read(), write(),

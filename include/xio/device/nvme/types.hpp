@@ -6,6 +6,7 @@
 
 #include <xio/device/nvme/handle.hpp>
 #include <xio/device/queue/completion.hpp>
+#include <xio/device/queue/holder.hpp>
 #include <xio/vendors/nvme/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -14,7 +15,6 @@ namespace nvme {
 /// @addtogroup kernel_nvme
 /// @{
 
-namespace detail {
 /// The handle, with pointers used for plain accesses marked as global memory.
 XIO_DEVICE_INLINE QueueHandle in_global_memory(QueueHandle handle) {
   handle.state = arch::in_global(handle.state);
@@ -24,38 +24,11 @@ XIO_DEVICE_INLINE QueueHandle in_global_memory(QueueHandle handle) {
   handle.notifications = arch::in_global(handle.notifications);
   return handle;
 }
-}  // namespace detail
 
 /// Holder that keeps the queue's state in memory, accessible to all users of the queue.
-class InMemory {
- public:
-  static constexpr bool stored_each_time = true;
-  XIO_HOST_DEVICE explicit InMemory(const QueueHandle& handle, uint64_t lanes = 0)
-      : handle_(detail::in_global_memory(handle)), lanes_(lanes) {}
-  XIO_HOST_DEVICE const QueueHandle& handle() const { return handle_; }
-
- protected:
-  XIO_HOST_DEVICE QueueState& state() const { return *handle_.state; }
-  QueueHandle handle_;
-  uint64_t lanes_;  ///< lanes that call together, as a mask; 0: see Group::of_callers()
-};
-
+using InMemory = StateInMemory<QueueHandle>;
 /// Holder that keeps the queue's state in registers, for a loop of one user; see BasicQueue::session().
-class InRegisters {
- public:
-  static constexpr bool stored_each_time = false;
-  XIO_HOST_DEVICE InRegisters(const QueueHandle& handle, uint64_t lanes)
-      : handle_(detail::in_global_memory(handle)), lanes_(lanes), state_(*handle.state) {}
-  XIO_HOST_DEVICE const QueueHandle& handle() const { return handle_; }
-  /// Writes the state back; the session must not be used afterwards.
-  XIO_HOST_DEVICE void end() { *handle_.state = state_; }
-
- protected:
-  XIO_HOST_DEVICE QueueState& state() { return state_; }
-  QueueHandle handle_;
-  uint64_t lanes_;
-  QueueState state_;
-};
+using InRegisters = StateInRegisters<QueueHandle>;
 
 /// A command that has ended, as BasicQueue::process_completions() reports it.
 struct Completion {

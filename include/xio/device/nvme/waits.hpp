@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// @brief Waits of an NVMe queue pair: for one token, for everything, for remaining errors, and for data that arrives
-/// after its completion.
+/// @brief Waits of an NVMe queue pair: for tokens, for everything, for remaining errors, and for data that arrives
+/// after its completion. Functions of a QueueEngine and of the group of lanes that call.
 
-#include <xio/device/nvme/core.hpp>
+#include <xio/device/nvme/post.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -13,115 +13,173 @@ namespace nvme {
 /// @addtogroup kernel_nvme
 /// @{
 
-/// The waits of an NVMe queue pair for a known group of lanes; base class of BasicQueue.
-template <Sharing S, class Policy, class Doorbell, class Holder>
-class QueueWaits : public QueueCore<S, Policy, Doorbell, Holder> {
-  using Core = QueueCore<S, Policy, Doorbell, Holder>;
+namespace detail {
 
- public:
-  using Core::Core;
-  using Core::ended;
-  using Core::handle;
-
- protected:
-  using Core::completions;
-  using Core::device;
-  using Core::drain_group;
-  using Core::state;
-  using Core::submit_short;
-  using Core::wait_group;
-  using Core::wait_quietly;
-
-  XIO_DEVICE Status fence_in(Group<S> group, Deadline until) {
-    const uint64_t end = protocol::claimed_by_all(device(), group);
-    const uint64_t window = uint64_t{handle().slot_mask} + 1;
-    const uint32_t lanes = group.lanes();
-    uint32_t looks = 0;
-    // Each lane checks one ticket. Older ones have ended, or their slots could not be in use again.
-    for (uint64_t base = end > window ? end - window : 0; base < end; base += lanes) {
-      uint64_t retired = 0;
-      if constexpr (is_shared<S>) {
-        // The drain that advanced `retired` had seen the tickets, so the claims read next are not older.
-        retired = arch::observe<state_scope<S>>(&state().retired);
-      } else {
-        retired = state().retired;
-      }
-      if (!group.any(retired < protocol::claimed(device()))) break;
-      if (++looks % arch::looks_per_clock == 0 && !group.any(!until.passed())) return Status::timed_out;
-      Token mine;
-      mine.last = base + group.rank();
-      mine.count = mine.last < end;
-      if (!group.any(!ended(mine))) continue;
-      const Status status = wait_quietly(group, mine, until);
-      if (!status.is_ok()) return status;
-    }
-    arch::acquire_system();
-    // Each lane has checked operations of other lanes.
-    group.converge();
-    return inbound(group, until);
-  }
-
-  /// Replaces a deadline: never passes.
-  struct Always {
-    XIO_HOST_DEVICE static constexpr bool passed() { return false; }
-  };
-  XIO_DEVICE ErrorSummary errors_in(Group<S> group) {
-    ErrorSummary summary;
-    find_errors(group, false, Always{}, summary);
-    return summary;
-  }
-
-  /// Returns false if `until` passed; see protocol::find_errors().
-  template <class Until>
-  XIO_DEVICE bool find_errors(Group<S> group, bool take, Until until, ErrorSummary& summary) {
-    protocol::UnseenErrors found;
-    if (!protocol::find_errors<CompletionFormat, S>(completions(), state(), group, take, until, found)) return false;
-    summary = {found.count, found.first_ticket, CompletionFormat::decode(static_cast<uint16_t>(found.first_status))};
-    return true;
-  }
-
-  /// After a wait for everything: flush_inbound() if the policy requires it.
-  XIO_DEVICE Status inbound(Group<S> group, Deadline until) {
-    if constexpr (Policy::inbound_in_order) {
-      return Status::ok;
-    } else {
-      return flush_inbound_group(group, until);
-    }
-  }
-
-  XIO_DEVICE Status flush_inbound_group(Group<S> group, Deadline until) {
-    if (handle().flush_bus == 0) return Status::unsupported;
-    telemetry::Off off;
-    const Token own = submit_short(group, group.leads(), compare(0, 1), ContiguousPages{handle().flush_bus}, until,
-                                   nullptr, off, Token());
-    const Token flushing = Core::from_leader(group, own);
-    const Status status = wait_group(group, flushing, until, off);
-    // Any completion, a media error included, follows the drive's read of the data's memory.
-    const bool unanswered = status == Status::timed_out || status == Status::broken;
-    return flushing.submitted() && !unanswered ? Status(Status::ok) : status;
-  }
-
-  template <class Telemetry>
-  XIO_DEVICE_INLINE Status wait_in(Group<S> group, const Token& token, Deadline until, Telemetry& telemetry) {
-    Status status = wait_group(group, token, until, telemetry);
-    if constexpr (!Policy::inbound_in_order) {
-      const bool moved = status.is_ok() && token.count != 0;
-      if (group.any(moved)) {
-        const Status flushed = flush_inbound_group(group, until);
-        if (moved) status = flushed;
-      }
-    }
-    return status;
-  }
-
-  XIO_DEVICE Status test_group(Group<S> group, const Token& token) {
-    telemetry::Off off;
-    if (group.any(!ended(token))) drain_group(group, off);
-    const bool over = ended(token);
-    const Status status = wait_group(group, over ? token : Token(), Deadline{0}, off);
-    return over ? status : Status(Status::would_block);
-  }
+/// Replaces a deadline: never passes.
+struct Always {
+  XIO_HOST_DEVICE static constexpr bool passed() { return false; }
 };
+
+/// Announces deferred entries, then waits for each lane's token.
+template <class Engine, Sharing S, class Telemetry>
+XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Token& token, Deadline until,
+                                 Telemetry& telemetry) {
+  engine.flush(group);
+  return protocol::wait<CompletionFormat>(engine, engine.completions(), group, token, until,
+                                          [&] { return engine.drain(group, telemetry); });
+}
+
+/// Waits for each lane's token without marking errors as waited for.
+template <class Engine, Sharing S>
+XIO_DEVICE Status wait_quietly(const Engine& engine, Group<S> group, const Token& token, Deadline until) {
+  bool broken = false;
+  uint32_t looks = 0;
+  const bool done = group.poll(
+      [&] {
+        if (!group.any(!engine.ended(token))) return true;
+        // In every round, since other waves may not have published their entries yet, nor announce them soon.
+        engine.flush(group);
+        if (++looks % arch::looks_per_clock == 0) protocol::help(engine, group);
+        engine.drain(group);
+        broken = group.any(engine.is_dead());
+        return broken;
+      },
+      until);
+  if (!done) return Status::timed_out;
+  return broken && group.any(!engine.ended(token)) ? Status::broken : Status::ok;
+}
+
+/// BasicQueue::flush_inbound().
+template <class Engine, Sharing S>
+XIO_DEVICE Status flush_inbound(const Engine& engine, Group<S> group, Deadline until) {
+  const QueueHandle& q = engine.handle();
+  if (q.flush_bus == 0) return Status::unsupported;
+  telemetry::Off off;
+  const Command reading = compare(0, 1);
+  const ContiguousPages pages{q.flush_bus};
+  const Submission<ContiguousPages, Deadline, telemetry::Off> call{reading, pages, until, nullptr, off};
+  const Token flushing =
+      protocol::from_leader(group, post<false>(engine, group, group.leads() ? 1 : 0, false, call, Token()));
+  const Status status = wait_completed(engine, group, flushing, until, off);
+  // Any completion, a media error included, follows the drive's read of the data's memory.
+  const bool unanswered = status == Status::timed_out || status == Status::broken;
+  return flushing.submitted() && !unanswered ? Status(Status::ok) : status;
+}
+
+/// After a wait that ended with `status`: flush_inbound() if the policy requires it.
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE Status inbound(const Engine& engine, Group<S> group, Status status, bool moved, Deadline until) {
+  if constexpr (!Engine::Policy::inbound_in_order) {
+    moved = moved && status.is_ok();
+    if (group.any(moved)) {
+      const Status flushed = flush_inbound(engine, group, until);
+      if (moved) status = flushed;
+    }
+  }
+  return status;
+}
+
+/// BasicQueue::wait().
+template <class Engine, Sharing S, class Telemetry>
+XIO_DEVICE_INLINE Status wait(const Engine& engine, Group<S> group, const Token& token, Deadline until,
+                              Telemetry& telemetry) {
+  const Status status = wait_completed(engine, group, token, until, telemetry);
+  return inbound(engine, group, status, token.count != 0, until);
+}
+
+/// BasicQueue::test(), without the announcement of deferred entries.
+template <class Engine, Sharing S>
+XIO_DEVICE Status test(const Engine& engine, Group<S> group, const Token& token) {
+  telemetry::Off off;
+  if (group.any(!engine.ended(token))) engine.drain(group);
+  const bool over = engine.ended(token);
+  const Status status = wait_completed(engine, group, over ? token : Token(), Deadline{0}, off);
+  return over ? status : Status(Status::would_block);
+}
+
+/// BasicQueue::wait_any().
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE Status wait_any(const Engine& engine, Group<S> group, const Token* tokens, uint32_t count,
+                                  Deadline until, uint32_t& which) {
+  Status found = count != 0 ? Status::would_block : Status::invalid_argument;
+  which = 0;
+  engine.flush(group);
+  const bool all = group.poll(
+      [&] {
+        for (uint32_t i = 0; group.any(i < count && found == Status::would_block); ++i) {
+          const Status status = test(engine, group, i < count ? tokens[i] : Token());
+          if (i < count && found == Status::would_block && status != Status::would_block) {
+            found = status;
+            which = i;
+          }
+        }
+        return !group.any(found == Status::would_block);
+      },
+      until);
+  if (!all && found == Status::would_block) found = Status::timed_out;
+  return inbound(engine, group, found, count != 0 && tokens[which].count != 0, until);
+}
+
+/// BasicQueue::fence().
+template <class Engine, Sharing S>
+XIO_DEVICE Status fence(const Engine& engine, Group<S> group, Deadline until) {
+  const uint64_t end = protocol::claimed_by_all(engine, group);
+  const uint64_t window = uint64_t{engine.handle().slot_mask} + 1;
+  const uint32_t lanes = group.lanes();
+  uint32_t looks = 0;
+  // Each lane checks one ticket. Older ones have ended, or their slots could not be in use again.
+  for (uint64_t base = end > window ? end - window : 0; base < end; base += lanes) {
+    uint64_t retired = 0;
+    if constexpr (is_shared<S>) {
+      // The drain that advanced `retired` had seen the tickets, so the claims read next are not older.
+      retired = arch::observe<state_scope<S>>(&engine.state().retired);
+    } else {
+      retired = engine.state().retired;
+    }
+    if (!group.any(retired < protocol::claimed(engine))) break;
+    if (++looks % arch::looks_per_clock == 0 && !group.any(!until.passed())) return Status::timed_out;
+    Token mine;
+    mine.last = base + group.rank();
+    mine.count = mine.last < end;
+    if (!group.any(!engine.ended(mine))) continue;
+    const Status status = wait_quietly(engine, group, mine, until);
+    if (!status.is_ok()) return status;
+  }
+  arch::acquire_system();
+  // Each lane has checked operations of other lanes.
+  group.converge();
+  return inbound(engine, group, Status::ok, true, until);
+}
+
+/// Errors that no caller has waited for; with `take`, they are not reported again. Returns false if `until` passed; see
+/// protocol::find_errors().
+template <class Engine, Sharing S, class Until>
+XIO_DEVICE bool find_errors(const Engine& engine, Group<S> group, bool take, Until until, ErrorSummary& summary) {
+  protocol::UnseenErrors found;
+  if (!protocol::find_errors<CompletionFormat, S>(engine.completions(), engine.state(), group, take, until, found))
+    return false;
+  summary = {found.count, found.first_ticket, CompletionFormat::decode(static_cast<uint16_t>(found.first_status))};
+  return true;
+}
+
+/// BasicQueue::errors().
+template <class Engine, Sharing S>
+XIO_DEVICE ErrorSummary errors(const Engine& engine, Group<S> group) {
+  ErrorSummary summary;
+  find_errors(engine, group, false, Always{}, summary);
+  return summary;
+}
+
+/// BasicQueue::quiet().
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE Status quiet(const Engine& engine, Group<S> group, Deadline until) {
+  const Status fenced = fence(engine, group, until);
+  if (!fenced.is_ok()) return fenced;
+  ErrorSummary summary;
+  return find_errors(engine, group, true, until, summary) ? summary.first : Status(Status::timed_out);
+}
+
+}  // namespace detail
 
 /// @}
 }  // namespace nvme

@@ -5,7 +5,7 @@
 /// @brief The completion side of queues whose device may finish operations in any order: drain, notify, wait.
 
 #include <xio/device/core/telemetry.hpp>
-#include <xio/device/core/token.hpp>
+#include <xio/device/queue/agree.hpp>
 #include <xio/device/queue/completion_table.hpp>
 #include <xio/device/queue/notification.hpp>
 
@@ -14,14 +14,6 @@ XIO_NAMESPACE_BEGIN
 namespace protocol {
 /// @addtogroup kernel_queue
 /// @{
-
-/// Packs the status of a failed operation into one word.
-XIO_DEVICE constexpr uint32_t pack(Status status) {
-  return static_cast<uint32_t>(status.code) | static_cast<uint32_t>(status.vendor) << 16;
-}
-XIO_DEVICE constexpr Status unpack(uint32_t packed) {
-  return {static_cast<Status::Code>(packed & 0xffff), static_cast<uint16_t>(packed >> 16)};
-}
 
 /// Memory that a drain uses; common to all queues of one vendor.
 template <class Format>

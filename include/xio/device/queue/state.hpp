@@ -71,6 +71,27 @@ XIO_DEVICE_INLINE void write(T& word, T value) {
   }
 }
 
+/// write() by the leader, for all lanes of the group, which pass the same value and have read the word before.
+template <Sharing S, class T>
+XIO_DEVICE_INLINE void write_by_leader(Group<S> group, T& word, T value) {
+  if constexpr (is_shared<S>) {
+    if (group.leads()) arch::store<state_scope<S>>(&word, value);
+  } else {
+    group.before_writing();
+    word = value;
+  }
+}
+
+/// write_by_leader(), ordered after the leader's earlier writes.
+template <Sharing S, class T>
+XIO_DEVICE_INLINE void publish_by_leader(Group<S> group, T& word, T value) {
+  if constexpr (is_shared<S>) {
+    if (group.leads()) arch::publish<state_scope<S>>(&word, value);
+  } else {
+    write_by_leader(group, word, value);
+  }
+}
+
 /// Format of the claim word that counts tickets only.
 struct PlainTickets {
   /// Bits that are inverted when the queue breaks.

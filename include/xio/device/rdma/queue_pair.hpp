@@ -7,6 +7,7 @@
 /// @snippet rdma.cpp queue_pair
 
 #include <xio/device/queue/options.hpp>
+#include <xio/device/rdma/batch.hpp>
 #include <xio/device/rdma/waits.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -36,22 +37,28 @@ namespace rdma {
 ///
 /// @snippet rdma.cpp queue_pair
 template <class Vendor, Sharing S = Sharing::grid, class Policy = xio::Policy<>, class Holder = InMemory>
-class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
-  using Post = SendWaits<Vendor, S, Policy, Holder>;
-
+class QueuePair {
  public:
-  using Post::handle;
+  static constexpr Sharing sharing = S;
+  /// Whether the queue's state is in memory, and not in registers.
+  static constexpr bool stored_each_time = Holder::stored_each_time;
 
   /// @param lanes bit i for lane i: the lanes of the wave that use this object, all in every call; 0: all lanes of the
   ///              wave for Sharing::wave, the lanes that call at the same time for block and grid.
-  XIO_HOST_DEVICE explicit QueuePair(const QueuePairHandle& queues, uint64_t lanes = 0) : Post(queues, lanes) {}
+  XIO_HOST_DEVICE explicit QueuePair(const QueuePairHandle& queues, uint64_t lanes = 0) : engine_(queues, lanes) {}
+  XIO_DEVICE_INLINE const QueuePairHandle& handle() const { return engine_.handle(); }
 
   /// A view that keeps the queue's state in registers until its end() is called: for a loop of one thread, or of one
   /// wave whose active lanes all take part in every call.
   XIO_DEVICE_INLINE QueuePair<Vendor, S, Policy, InRegisters> session() const {
     static_assert(!is_shared<S>, "only a queue that one thread or one wave owns can live in registers");
     static_assert(Vendor::doorbell_stride == 0, "session(): this vendor's doorbell alternation must be kept in memory");
-    return QueuePair<Vendor, S, Policy, InRegisters>(handle(), lanes_);
+    return QueuePair<Vendor, S, Policy, InRegisters>(handle(), engine_.lanes());
+  }
+  /// Of a session(): writes the state back; the session must not be used afterwards.
+  XIO_HOST_DEVICE void end() {
+    static_assert(!stored_each_time, "only a session() ends");
+    engine_.end();
   }
 
   /// The deadline `from_now` after this call, with the clock rate that the handle holds.
@@ -70,10 +77,10 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
   template <class Payload, class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token submit(const Work& work, const Payload& payload, Until until,
                                  const CallOptions& options = CallOptions()) {
-    const Group<S> group = callers();
+    const Group<S> group = engine_.callers();
     Token token;
-    if constexpr (Policy::argument_checks) token.status = check(work, payload);
-    return submit_group(group, token.status.is_ok(), work, payload, until, token, meter(options));
+    if constexpr (Policy::argument_checks) token.status = detail::check(engine_, work, payload);
+    return detail::post(engine_, group, token.status.is_ok(), work, payload, until, token, meter(options));
   }
   /// Posts one operation per calling lane without waiting and without taking completions.
   template <class Payload, class CallOptions = Options<>>
@@ -93,7 +100,7 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE Token submit_batch(Operation operation, const Piece* pieces, uint32_t count, Until until,
                                 const CallOptions& options = CallOptions()) {
-    return Post::submit_pieces(all_callers(), operation, pieces, count, until, meter(options));
+    return detail::submit_batch(engine_, engine_.all_callers(), operation, pieces, count, until, meter(options));
   }
 
   /// RDMA write from local memory to remote memory of the same length.
@@ -196,25 +203,24 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
   /// @param options measurement: Step::cq_poll
   template <class CallOptions = Options<>>
   XIO_DEVICE Status wait(const Token& token, Deadline until, const CallOptions& options = CallOptions()) {
-    return wait_in(callers(), token, until, meter(options));
+    return detail::wait(engine_, engine_.callers(), token, until, meter(options));
   }
 
   /// Waits for a batch that the whole group posted. All lanes return the same status: that of the first failed piece,
   /// else Status::ok.
   XIO_DEVICE Status wait_batch(const Token& batch, Deadline until) {
-    const Group<S> group = all_callers();
+    const Group<S> group = engine_.all_callers();
     telemetry::Off off;
-    const Status status = wait_in(group, batch, until, off);
-    return protocol::unpack(group.from_leader(protocol::pack(status)));
+    return protocol::from_leader(group, detail::wait(engine_, group, batch, until, off));
   }
 
   /// Waits for all of the calling lane's tokens. Returns the first error in array order, else Status::ok.
   XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
-    const Group<S> group = callers();
+    const Group<S> group = engine_.callers();
     telemetry::Off off;
     Status result;
     for (uint32_t i = 0; group.any(i < count); ++i) {
-      const Status status = wait_in(group, i < count ? tokens[i] : Token(), until, off);
+      const Status status = detail::wait(engine_, group, i < count ? tokens[i] : Token(), until, off);
       if (result.is_ok()) result = status;
     }
     return result;
@@ -223,13 +229,13 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
   /// Waits until one of the calling lane's tokens has ended. Sets `which` to its index and returns its status.
   /// Operations of a queue pair end in posting order, so it is the oldest one, unless one was refused.
   XIO_DEVICE Status wait_any(const Token* tokens, uint32_t count, Deadline until, uint32_t& which) {
-    const Group<S> group = callers();
+    const Group<S> group = engine_.callers();
     which = 0;
     for (uint32_t i = 1; i < count && tokens[which].submitted(); ++i) {
       if (!tokens[i].submitted() || tokens[i].last < tokens[which].last) which = i;
     }
     telemetry::Off off;
-    const Status status = wait_in(group, count != 0 ? tokens[which] : Token(), until, off);
+    const Status status = detail::wait(engine_, group, count != 0 ? tokens[which] : Token(), until, off);
     return count != 0 ? status : Status(Status::invalid_argument);
   }
 
@@ -237,31 +243,31 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
   XIO_DEVICE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order,
                   "data may arrive after its completion: use wait(), which flushes inbound writes");
-    const Group<S> group = callers();
-    flush_group(group);
-    if (group.any(!has_ended(token))) drain_group(group);
-    const bool over = has_ended(token);
+    const Group<S> group = engine_.callers();
+    engine_.flush(group);
+    if (group.any(!engine_.has_ended(token))) engine_.drain(group);
+    const bool over = engine_.has_ended(token);
     if (group.any(over && token.count != 0)) arch::acquire_system();
-    if (over) return outcome(token);
-    return protocol::read<S>(state().broken) != 0 ? Status::broken : Status::would_block;
+    if (over) return engine_.outcome(token);
+    return protocol::read<S>(engine_.state().broken) != 0 ? Status::broken : Status::would_block;
   }
 
   /// Waits until every operation posted before this call, by any user of the queue pair, has ended.
   XIO_DEVICE Status fence(Deadline until) {
-    const Status status = quiet_in(callers(), until);
+    const Status status = detail::quiet(engine_, engine_.callers(), until);
     return status == Status::timed_out || status == Status::broken ? status : Status(Status::ok);
   }
 
   /// Waits like fence(), and returns the status of the first failed operation, if any.
-  XIO_DEVICE Status quiet(Deadline until) { return quiet_in(callers(), until); }
+  XIO_DEVICE Status quiet(Deadline until) { return detail::quiet(engine_, engine_.callers(), until); }
 
   /// Invalidates the key of local memory after every operation posted before on this queue pair, and waits for the end.
   /// Status::unsupported if the vendor's device does not offer it to its user. Exclusive queue pairs only; it serves
   /// devices that report the end of local operations out of order with the others.
   XIO_DEVICE Status invalidate(uint32_t lkey, Deadline until) {
     static_assert(!is_shared<S>, "invalidate() needs an exclusive queue pair: others could post in between");
-    const Group<S> group = callers();
-    const Status before = quiet_in(group, until);
+    const Group<S> group = engine_.callers();
+    const Status before = detail::quiet(engine_, group, until);
     if (!before.is_ok()) return before;
     Work work;
     work.operation = Operation::local_invalidate;
@@ -270,42 +276,26 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
     Token token;
     token.status = Vendor::Send::check(handle().shape, work, NoPayload{});
     telemetry::Off off;
-    token = submit_group(group, token.status.is_ok(), work, NoPayload{}, until, token, off);
-    return wait_group(group, token, until, Post::is_covered, off);
+    token = detail::post(engine_, group, token.status.is_ok(), work, NoPayload{}, until, token, off);
+    return detail::wait_completed(engine_, group, token, until, detail::is_covered, off);
   }
 
   /// Waits until the data of get() and atomics whose completions were seen is visible to the calling wave, in any
   /// memory. Needed if data and completion queue lie in different memories: the device reads the data's memory, and a
   /// read pushes earlier writes. wait() and quiet() do this themselves under policies with late data (Placed).
   /// @return Status::unsupported if the host provided no QueuePairHandle::flush
-  XIO_DEVICE Status flush_inbound(Deadline until) { return flush_inbound_group(callers(), until); }
+  XIO_DEVICE Status flush_inbound(Deadline until) { return detail::flush_inbound(engine_, engine_.callers(), until); }
 
   /// Announces deferred submissions (Deferred policies); otherwise does nothing.
-  XIO_DEVICE_INLINE void flush() { flush_group(callers()); }
+  XIO_DEVICE_INLINE void flush() { engine_.flush(engine_.callers()); }
 
   /// Takes the available completions, without waiting. Returns how many.
   template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
-    return drain_group(callers(), meter(options));
+    return engine_.drain(engine_.callers(), meter(options));
   }
 
  private:
-  using Post::all_callers;
-  using Post::callers;
-  using Post::check;
-  using Post::drain_group;
-  using Post::first_failure;
-  using Post::flush_group;
-  using Post::flush_inbound_group;
-  using Post::has_ended;
-  using Post::lanes_;
-  using Post::outcome;
-  using Post::quiet_in;
-  using Post::state;
-  using Post::submit_group;
-  using Post::wait_group;
-  using Post::wait_in;
-
   template <class CallOptions>
   XIO_HOST_DEVICE static constexpr auto& meter(const CallOptions& options) {
     static_assert(!CallOptions::notifies,
@@ -332,7 +322,7 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
   template <class Payload, class CallOptions>
   XIO_DEVICE_INLINE Token put_then(const RemoteSpan& to, const RegionSpan& from, const RemoteSpan& signal, Status fault,
                                    const Payload& value, Deadline until, const CallOptions& options) {
-    const Group<S> group = callers();
+    const Group<S> group = engine_.callers();
     Work first = of(Operation::put, to);
     first.flags = 0;
     const OneSge data{{from.address, from.length, from.key}};
@@ -341,14 +331,14 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
     if constexpr (Policy::argument_checks) {
       if (signal.length != 8 || to.length != from.length) fault = Status::invalid_argument;
       if (fault.is_ok()) fault = (to.reach & from.reach & signal.reach).status();
-      if (fault.is_ok()) fault = check(first, data);
-      if (fault.is_ok()) fault = check(second, value);
+      if (fault.is_ok()) fault = detail::check(engine_, first, data);
+      if (fault.is_ok()) fault = detail::check(engine_, second, value);
       token.status = fault;
     }
-    token = submit_group(group, token.status.is_ok(), first, data, until, token, meter(options));
+    token = detail::post(engine_, group, token.status.is_ok(), first, data, until, token, meter(options));
     const bool posted = token.count != 0;
     if (posted) token = Token();
-    return submit_group(group, posted, second, value, until, token, meter(options));
+    return detail::post(engine_, group, posted, second, value, until, token, meter(options));
   }
 
   template <class Until, class CallOptions>
@@ -370,23 +360,10 @@ class QueuePair : public SendWaits<Vendor, S, Policy, Holder> {
   template <class Payload, class Until, class CallOptions>
   XIO_DEVICE_INLINE Token submit_checked(Status fault, const Work& work, const Payload& payload, Until until,
                                          const CallOptions& options) {
-    const Group<S> group = callers();
-    Token token;
-    if constexpr (Policy::argument_checks && S == Sharing::thread) {
-      // No other lane needs this one's help: a refusal returns early.
-      if constexpr (arch::branches_are_cheap) {
-        if (XIO_UNLIKELY(!fault.is_ok())) return Token::refused(fault);
-        fault = check(work, payload);
-        if (XIO_UNLIKELY(!fault.is_ok())) return Token::refused(fault);
-      } else {
-        const Status verdict = check(work, payload);
-        if (XIO_UNLIKELY(!(fault.is_ok() && verdict.is_ok()))) return Token::refused(fault.is_ok() ? verdict : fault);
-      }
-    } else if constexpr (Policy::argument_checks) {
-      token.status = fault.is_ok() ? check(work, payload) : fault;
-    }
-    return submit_group(group, token.status.is_ok(), work, payload, until, token, meter(options));
+    return detail::submit(engine_, engine_.callers(), fault, work, payload, until, meter(options));
   }
+
+  SendEngine<Vendor, S, Policy, Holder> engine_;
 };
 
 /// @}

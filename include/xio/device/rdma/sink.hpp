@@ -64,13 +64,13 @@ struct RingSink {
   XIO_DEVICE_INLINE void store(char* address, uint32_t distance, const Segment& value) const {
     const auto chunk = __builtin_bit_cast(arch::Vec16, value);
     if constexpr (Policy::publication == Publication::write_through && !Policy::narrow_slots) {
-      detail::store_chunk(store::Through{}, static_cast<arch::Vec16*>(ring), position(distance), chunk);
+      xio::detail::store_chunk(store::Through{}, static_cast<arch::Vec16*>(ring), position(distance), chunk);
     } else {
       auto* const to = reinterpret_cast<arch::Vec16*>(address);
       if constexpr (Policy::narrow_slots) {
-        detail::store_chunk(store::Narrow{}, to, 0, chunk);
+        xio::detail::store_chunk(store::Narrow{}, to, 0, chunk);
       } else {
-        detail::store_chunk(store::Stream{}, to, 0, chunk);
+        xio::detail::store_chunk(store::Stream{}, to, 0, chunk);
       }
     }
   }

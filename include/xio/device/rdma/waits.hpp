@@ -3,8 +3,9 @@
 
 /// @file
 /// @brief Waits of an RDMA queue pair: for one token, for everything, and for data that arrives after its completion.
+/// Functions of a SendEngine and of the group of lanes that call.
 
-#include <xio/device/rdma/batch.hpp>
+#include <xio/device/rdma/post.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -12,68 +13,142 @@ namespace rdma {
 /// @addtogroup kernel_rdma
 /// @{
 
-/// The waits of an RDMA queue pair for a known group of lanes; base class of QueuePair.
-template <class Vendor, Sharing S, class Policy, class Holder>
-class SendWaits : public SendBatch<Vendor, S, Policy, Holder> {
-  using Batch = SendBatch<Vendor, S, Policy, Holder>;
+namespace detail {
 
- public:
-  using Batch::Batch;
-  using Batch::handle;
+/// Replaces a counter: an operation at or after the token's is known to be signalled.
+constexpr uint64_t is_covered = ~uint64_t{0};
 
- protected:
-  using Batch::device;
-  using Batch::first_failure;
-  using Batch::submit_group;
-  using Batch::wait_group;
-
-  template <class Telemetry>
-  XIO_DEVICE Status wait_in(Group<S> group, const Token& token, Deadline until, Telemetry& telemetry) {
-    return inbound(group, wait_group(group, token, until, token.last + 1, telemetry), token.count != 0, until);
-  }
-
-  XIO_DEVICE Status quiet_in(Group<S> group, Deadline until) {
-    Token all;
-    const uint64_t end = protocol::claimed_by_all(device(), group);
-    if (end == 0) return Status::ok;
-    all.last = end - 1;
-    all.count = 1;
-    telemetry::Off off;
-    const Status waited = inbound(group, wait_group(group, all, until, 0, off), true, until);
-    return waited == Status::timed_out || waited == Status::broken ? waited : first_failure();
-  }
-
-  XIO_DEVICE Status flush_inbound_group(Group<S> group, Deadline until) {
-    const FlushTarget& flush = handle().flush;
-    if (flush.local == 0) return Status::unsupported;
-    Work work;
-    work.flags = work_flag::signaled;
-    work.remote = flush.remote;
-    work.rkey = flush.rkey;
-    const OneSge one{{flush.local, 1, flush.lkey}};
-    Token token;
-    telemetry::Off off;
-    token = submit_group(group, group.leads(), work, one, until, token, off);
-    if constexpr (S != Sharing::thread) {
-      token.last = group.from_leader(token.last);
-      token.count = group.from_leader(token.count);
-      token.status = protocol::unpack(group.from_leader(protocol::pack(token.status)));
-    }
-    return wait_group(group, token, until, Batch::is_covered, off);
-  }
-
-  /// After a wait that ended with `status`: flush_inbound() if the policy requires it.
-  XIO_DEVICE_INLINE Status inbound(Group<S> group, Status status, bool moved, Deadline until) {
-    if constexpr (!Policy::inbound_in_order) {
-      moved = moved && status.is_ok();
-      if (group.any(moved)) {
-        const Status flushed = flush_inbound_group(group, until);
-        if (moved) status = flushed;
-      }
-    }
-    return status;
-  }
+/// Progress of a lane's wait.
+struct Waiting {
+  uint32_t round = 0;  ///< polls
+  bool late = false;
+  bool broken = false;
+  XIO_HOST_DEVICE bool has_given_up() const { return late || broken; }
 };
+
+/// Takes completions until the waits of all lanes are over, and returns true. On shared queues it returns false from
+/// time to time, so that the caller can check what other waves have posted.
+template <class Engine, Sharing S, class Telemetry>
+XIO_DEVICE_INLINE bool look(const Engine& engine, Group<S> group, const Token& token, Deadline until, Waiting& waiting,
+                            Telemetry& telemetry) {
+  while (group.any(!engine.has_ended(token) && !waiting.has_given_up())) {
+    const bool seldom = waiting.round % arch::looks_per_clock == arch::looks_per_clock - 1;
+    if (seldom) {
+      waiting.late = until.passed();
+      waiting.broken = protocol::read<S>(engine.state().broken) != 0;
+      protocol::help(engine, group);
+    }
+    if (engine.drain(group, telemetry) == 0) arch::pause(waiting.round);
+    ++waiting.round;
+    if (is_shared<S> && seldom && group.any(!waiting.has_given_up())) return false;
+  }
+  return true;
+}
+
+template <class Engine, Sharing S>
+XIO_COLD XIO_DEVICE void post_signaled(const Engine& engine, Group<S> group, Deadline until) {
+  Work work;
+  // A put without data accesses no memory. The peer accepts puts, as the unsignalled ones before show (is_signaled).
+  work.operation = Engine::Vendor::has_nop ? Operation::nop : Operation::put;
+  work.flags = work_flag::signaled;
+  telemetry::Off off;
+  (void)post(engine, group, group.leads(), work, NoPayload{}, until, Token(), off);
+}
+
+/// Posts a signalled operation if none exists at or after the token's operation, whose end would go unreported.
+///
+/// @param published producer counter, read before this call: a wave records that its operation is unsignalled before it
+///                  publishes it
+/// @return whether such a post may become necessary later: the token's operation, or what follows the last unsignalled
+///         one, is not published
+template <class Engine, Sharing S>
+XIO_DEVICE bool signal_tail(const Engine& engine, Group<S> group, const Token& token, uint64_t published,
+                            Deadline until) {
+  const uint64_t tail = protocol::read<S>(engine.send().unsignaled_end);
+  const bool reached = token.count != 0 && tail > token.last;
+  const bool needed = reached && published <= tail && tail == protocol::claimed(engine) && !engine.has_ended(token);
+  if (XIO_UNLIKELY(group.any(needed))) {
+    // After the operations of all lanes.
+    post_signaled(engine, group, until);
+    return false;
+  }
+  return published <= (reached ? tail : token.last);
+}
+
+/// Waits until everything that `token` denotes has ended. All lanes of `group` call, each with its own token.
+///
+/// On shared queues other waves may publish entries that they claimed earlier, unsignalled or unannounced, and not wait
+/// for them: these are checked again from time to time.
+/// @param published producer counter up to which operations are known to be published, or `is_covered`
+template <class Engine, Sharing S, class Telemetry>
+XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Token& token, Deadline until,
+                                 uint64_t published, Telemetry& telemetry) {
+  Waiting waiting;
+  for (;;) {
+    if (!signal_tail(engine, group, token, published, until)) published = is_covered;
+    engine.flush(group);
+    if (look(engine, group, token, until, waiting, telemetry)) break;
+    if (published != is_covered) {
+      published = protocol::published(arch::observe<state_scope<S>>(&engine.state().tail));
+    }
+  }
+  // Evaluated once: what ends after the acquire is left to the next call.
+  const bool over = engine.has_ended(token);
+  if (group.any(over && token.count != 0)) arch::acquire_system();
+  if (!over) return waiting.broken ? Status::broken : Status::timed_out;
+  return engine.outcome(token);
+}
+
+/// QueuePair::flush_inbound().
+template <class Engine, Sharing S>
+XIO_DEVICE Status flush_inbound(const Engine& engine, Group<S> group, Deadline until) {
+  const FlushTarget& flush = engine.handle().flush;
+  if (flush.local == 0) return Status::unsupported;
+  Work work;
+  work.flags = work_flag::signaled;
+  work.remote = flush.remote;
+  work.rkey = flush.rkey;
+  const OneSge one{{flush.local, 1, flush.lkey}};
+  telemetry::Off off;
+  Token token = post(engine, group, group.leads(), work, one, until, Token(), off);
+  if constexpr (S != Sharing::thread) token = protocol::from_leader(group, token);
+  return wait_completed(engine, group, token, until, is_covered, off);
+}
+
+/// After a wait that ended with `status`: flush_inbound() if the policy requires it.
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE Status inbound(const Engine& engine, Group<S> group, Status status, bool moved, Deadline until) {
+  if constexpr (!Engine::Policy::inbound_in_order) {
+    moved = moved && status.is_ok();
+    if (group.any(moved)) {
+      const Status flushed = flush_inbound(engine, group, until);
+      if (moved) status = flushed;
+    }
+  }
+  return status;
+}
+
+/// QueuePair::wait().
+template <class Engine, Sharing S, class Telemetry>
+XIO_DEVICE Status wait(const Engine& engine, Group<S> group, const Token& token, Deadline until, Telemetry& telemetry) {
+  const Status status = wait_completed(engine, group, token, until, token.last + 1, telemetry);
+  return inbound(engine, group, status, token.count != 0, until);
+}
+
+/// QueuePair::quiet().
+template <class Engine, Sharing S>
+XIO_DEVICE Status quiet(const Engine& engine, Group<S> group, Deadline until) {
+  Token all;
+  const uint64_t end = protocol::claimed_by_all(engine, group);
+  if (end == 0) return Status::ok;
+  all.last = end - 1;
+  all.count = 1;
+  telemetry::Off off;
+  const Status waited = inbound(engine, group, wait_completed(engine, group, all, until, 0, off), true, until);
+  return waited == Status::timed_out || waited == Status::broken ? waited : engine.first_failure();
+}
+
+}  // namespace detail
 
 /// @}
 }  // namespace rdma

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Batches on an NVMe queue pair: many pieces, posted together by all lanes of a group.
+
+#include <xio/device/nvme/waits.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace nvme {
+/// @addtogroup kernel_nvme
+/// @{
+
+namespace detail {
+
+/// Stores and publishes the entries of a claim, one per piece. With `Check`, which is for queues that are not shared
+/// (their claims can be dropped before publication), a refused piece makes it publish nothing and return the reason.
+template <bool Check, class Engine, Sharing S>
+XIO_DEVICE_INLINE Status publish_pieces(const Engine& engine, Group<S> group, protocol::Claim claim, Opcode operation,
+                                        const Piece* pieces, Notification* notification) {
+  static_assert(!Check || !is_shared<S>, "a claim of a shared queue must be published");
+  const QueueHandle& q = engine.handle();
+  const uint32_t lanes = group.lanes();
+  Status fault;
+  for (uint32_t base = 0; base < claim.count; base += lanes) {
+    const uint32_t mine = base + group.rank();
+    const bool storing = mine < claim.count;
+    const uint64_t ticket = claim.first + mine;
+    // Lanes without a piece process the first one too.
+    const Piece piece = pieces[storing ? mine : 0];
+    const CheckedPiece checked = check_piece(q, operation, piece, list_of(engine, ticket, storing));
+    const Sqe entry = encode(checked.command.nsid(q.nsid), ring::slot(ticket, q.slot_mask), checked.data);
+    if (Check && storing && fault.is_ok()) fault = checked.fault;
+    if constexpr (Engine::Policy::notifications) {
+      if (storing) set_notification(engine, ticket, notification);
+    }
+    store_entries(engine, group, group.members(storing), entry, ticket);
+  }
+  if constexpr (Check) {
+    fault = protocol::first_fault(group, fault);
+    if (!fault.is_ok()) return fault;
+  }
+  protocol::publish(engine, group, claim);
+  return Status::ok;
+}
+
+/// BasicQueue::submit_batch().
+template <class Engine, Sharing S, class Until>
+XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Opcode operation, const Piece* pieces,
+                                     uint32_t count, Until until, Notification* notification) {
+  constexpr bool checks = Engine::Policy::argument_checks;
+  if (count == 0 || count > engine.depth()) return Token::refused(Status::invalid_argument);
+  // 1. Check: before the claim if it could not be dropped, else while the entries are built.
+  constexpr bool check_later = checks && !is_shared<S>;
+  if constexpr (checks && is_shared<S>) {
+    const Status fault = check_pieces(engine.handle(), group, operation, pieces, count);
+    if (!fault.is_ok()) return Token::refused(fault);
+  }
+  // 2. Claim.
+  const protocol::Claim claim = protocol::claim_until(engine, group, count, count, until);
+  if (claim.count == 0) return Token::refused(engine.template refusal<Until>(group));
+  // 3. Build. 4. Store. 5. Publish. 6. Ring.
+  const Status status = publish_pieces<check_later>(engine, group, claim, operation, pieces, notification);
+  if (!status.is_ok()) return Token::refused(status);
+  Token token;
+  token.last = claim.first + count - 1;
+  token.count = count;
+  return token;
+}
+
+/// BasicQueue::transfer().
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE Status transfer(const Engine& engine, Group<S> group, Opcode operation, const Piece* pieces,
+                                  uint32_t count, Deadline until, Notification& progress) {
+  if constexpr (Engine::Policy::argument_checks) {
+    const Status fault = check_pieces(engine.handle(), group, operation, pieces, count);
+    if (!fault.is_ok()) return fault;
+  }
+  const uint32_t depth = engine.depth();
+  const uint32_t quarter = depth / 4 + 1;
+  for (uint32_t done = 0; done < count;) {
+    const uint32_t left = count - done;
+    const uint32_t most = left < depth ? left : depth;
+    const protocol::Claim claim = protocol::claim_until(engine, group, most, most < quarter ? most : quarter, until);
+    if (claim.count == 0) return engine.template refusal<Deadline>(group);
+    (void)publish_pieces<false>(engine, group, claim, operation, pieces + done, &progress);
+    done += claim.count;
+  }
+  engine.flush(group);
+  uint32_t looks = 0;
+  const bool over = group.poll(
+      [&] {
+        if (++looks % arch::looks_per_clock == 0) protocol::help(engine, group);
+        engine.drain(group);
+        const bool pending = arch::load<arch::Scope::system>(&progress.done) < count;
+        return !group.any(pending) || group.any(engine.is_dead());
+      },
+      until);
+  if (!over) return Status::timed_out;
+  if (group.any(arch::load<arch::Scope::system>(&progress.done) < count)) return Status::broken;
+  arch::acquire_system();
+  if (!group.any(arch::load<arch::Scope::system>(&progress.failed) != 0))
+    return inbound(engine, group, Status::ok, true, until);
+  const ErrorSummary summary = errors(engine, group);
+  return summary.count != 0 ? summary.first : Status(Status::device_error);
+}
+
+/// BasicQueue::wait_batch(): each lane waits for its share.
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE Status wait_batch(const Engine& engine, Group<S> group, const Token& batch, Deadline until) {
+  const uint32_t lanes = group.lanes();
+  const uint32_t rank = group.rank();
+  const uint32_t share = (batch.count + lanes - 1) / lanes;
+  const uint32_t begin = rank * share < batch.count ? rank * share : batch.count;
+  const uint32_t end = begin + share < batch.count ? begin + share : batch.count;
+  Token mine = batch;
+  mine.count = end - begin;
+  mine.last = batch.last - (batch.count - end);
+  telemetry::Off off;
+  const Status status = wait(engine, group, mine, until, off);
+  group.converge();  // what one lane acquired is visible to all
+  return protocol::first_fault(group, status);
+}
+
+}  // namespace detail
+
+/// @}
+}  // namespace nvme
+
+XIO_NAMESPACE_END

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Checking of commands before they are posted. Needs the queue's handle only.
+
+#include <xio/device/nvme/command.hpp>
+#include <xio/device/nvme/data.hpp>
+#include <xio/device/nvme/types.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace nvme {
+/// @addtogroup kernel_nvme
+/// @{
+
+namespace detail {
+
+/// Whether the command's data size is known. For another namespace the block size is not.
+template <class Pages>
+XIO_DEVICE_INLINE bool is_told(const QueueHandle& q, const Command& command) {
+  constexpr bool ready = IsReady<Pages>::value || IsSame<Pages, NoData>::value;
+  const bool foreign = command.namespace_id != 0 && command.namespace_id != q.nsid;
+  return is_told<Pages>(command) && (ready || !foreign || command.data != data_size::of_blocks);
+}
+
+/// Whether the command must be split.
+XIO_DEVICE_INLINE bool is_long(const QueueHandle& q, const Command& command) {
+  return splittable(command) && command.last_block >= most_blocks(command, q);
+}
+
+/// Whether the command takes the fast path: valid blocks of the namespace, a known data size, no split. A command that
+/// is not plain may still be valid.
+template <class Pages>
+XIO_DEVICE_INLINE bool is_plain(const QueueHandle& q, const Command& command, [[maybe_unused]] const Pages& pages) {
+  const uint64_t end = q.namespace_blocks - 1;  // 0 - 1: no limit
+  if (!splittable(command) || !is_told<Pages>(q, command) || (command.cdw12 & 0xffff) != 0) return false;
+  if (command.last_block >= most_blocks(command, q)) return false;
+  if constexpr (IsSame<Pages, RegionSpan>::value) {
+    if (!pages.reach.is_inside() || pages.length != data_bytes(command, q.block_shift)) return false;
+  }
+  return command.last_block <= end && command.lba() <= end - command.last_block;
+}
+
+/// Why the command is refused; Status::ok: it is not.
+template <class Pages>
+XIO_DEVICE_INLINE Status check(const QueueHandle& q, const Command& command, const Pages& pages) {
+  if (addresses_blocks(command)) {
+    const uint64_t last = uint64_t{command.last_block} + command.lba();
+    if (command.last_block == ~0u) return Status::invalid_argument;                          // no blocks at all
+    if (last > q.namespace_blocks - 1 || last < command.lba()) return Status::out_of_range;  // 0 - 1: no limit
+  }
+  if (!is_told<Pages>(q, command)) return Status::invalid_argument;
+  // Only last_block may hold a number of blocks.
+  if (counts_blocks(command) ? (command.cdw12 & 0xffff) != 0 : command.last_block != 0) return Status::invalid_argument;
+  const uint64_t bytes = command.data == data_size::unknown ? 0 : data_bytes(command, q.block_shift);
+  if constexpr (IsSame<Pages, RegionSpan>::value) {
+    if (!pages.reach.is_inside()) return Status::out_of_range;
+    if (pages.length != bytes) return Status::invalid_argument;
+  }
+  if (!splittable(command) && !fits_whole(command, bytes, q)) return Status::invalid_argument;
+  if (!has_data<Pages>(command)) return Status::ok;
+  // Tested before tickets are claimed, so that a refused command leaves no trace.
+  const RehearsedList list{q.lists_bus, q.lists ? q.list_bytes : 0};
+  const uint64_t longest = splittable(command) ? uint64_t{most_blocks(command, q)} << q.block_shift : bytes;
+  DataPointer ignored;
+  Status fault = point(pages, 0, static_cast<uint32_t>(bytes < longest ? bytes : longest), q.page_shift, list, ignored);
+  for (uint64_t done = longest; XIO_UNLIKELY(done < bytes && fault.is_ok()); done += longest) {
+    const uint64_t left = bytes - done;
+    fault = point(pages, done, static_cast<uint32_t>(left < longest ? left : longest), q.page_shift, list, ignored);
+  }
+  return fault;
+}
+
+/// A piece of a batch: its command, and its data pointer unless it is refused.
+struct CheckedPiece {
+  Command command;
+  DataPointer data;
+  Status fault;
+};
+
+/// Checks a piece and builds what its entry needs. Has no early return, so that a wave executes it once.
+template <class List>
+XIO_DEVICE_INLINE CheckedPiece check_piece(const QueueHandle& q, Opcode operation, const Piece& piece,
+                                           const List& list) {
+  CheckedPiece checked;
+  checked.command = command(operation).range(piece.lba, piece.blocks);
+  const uint64_t last = piece.lba + (piece.blocks - 1);
+  const bool fits = counts_blocks(checked.command) && piece.blocks - 1 < most_blocks(checked.command, q);
+  if (has_data<ContiguousPages>(checked.command)) {
+    checked.fault = point(ContiguousPages{piece.bus}, 0, (fits ? piece.blocks : 1) << q.block_shift, q.page_shift, list,
+                          checked.data);
+  }
+  if (last > q.namespace_blocks - 1 || last < piece.lba) checked.fault = Status::out_of_range;  // 0 - 1: no limit
+  if (!fits) checked.fault = Status::invalid_argument;
+  return checked;
+}
+
+/// check_piece() of a batch, shared among the lanes of `group`.
+template <Sharing S>
+XIO_DEVICE Status check_pieces(const QueueHandle& q, Group<S> group, Opcode operation, const Piece* pieces,
+                               uint32_t count) {
+  const RehearsedList list{q.lists_bus, q.list_bytes};
+  const uint32_t lanes = group.lanes();
+  Status fault;
+  for (uint32_t i = group.rank(); i < count && fault.is_ok(); i += lanes) {
+    fault = check_piece(q, operation, pieces[i], list).fault;
+  }
+  return protocol::first_fault(group, fault);
+}
+
+}  // namespace detail
+
+/// @}
+}  // namespace nvme
+
+XIO_NAMESPACE_END

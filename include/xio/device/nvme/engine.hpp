@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The engine of an NVMe queue pair: its state, its rings and its completions. Independent of commands.
+
+#include <xio/device/nvme/types.hpp>
+#include <xio/device/queue/doorbell.hpp>
+#include <xio/device/queue/room.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace nvme {
+/// @addtogroup kernel_nvme
+/// @{
+
+/// Doorbell of a submission queue, used to publish entries and to ring for them (queue/claim.hpp): few words.
+template <Sharing S, class QueuePolicy, class Doorbell>
+struct QueueBell {
+  using Policy = QueuePolicy;
+  static constexpr Sharing sharing = S;
+  static constexpr bool has_notes = false;
+
+  QueueState* state;
+  DoorbellTarget target;
+  uint32_t mask;
+  uint32_t depth;
+
+  XIO_DEVICE_INLINE uint64_t& link(uint64_t ticket) const {
+    return protocol::slot_of(reinterpret_cast<uint64_t*>(state + 1), mask, ticket);
+  }
+  XIO_DEVICE_INLINE void ring(uint64_t end, uint64_t) const {
+    if constexpr (S == Sharing::thread) {
+      Doorbell::ring_each(target, ring::slot(end, mask));
+    } else {
+      Doorbell::ring(target, ring::slot(end, mask));
+    }
+  }
+  XIO_DEVICE_INLINE static uint64_t note(uint64_t) { return 0; }
+};
+
+/// State, rings and completions of a queue pair, of which BasicQueue holds one; the `Device` of the queue protocol
+/// (queue/claim.hpp). Posting (post.hpp, batch.hpp) and waiting (waits.hpp) are functions of an engine and of the group
+/// of lanes that call. Parameters as of BasicQueue.
+template <Sharing S, class QueuePolicy, class Doorbell, class Holder>
+class QueueEngine {
+ public:
+  using Policy = QueuePolicy;
+  using Tickets = protocol::PlainTickets;
+  static constexpr Sharing sharing = S;
+  static constexpr bool stored_each_time = Holder::stored_each_time;
+
+  /// @param lanes lanes that call together, as a mask; 0: see Group::of_callers()
+  XIO_HOST_DEVICE QueueEngine(const QueueHandle& queue, uint64_t lanes) : holder_(queue), lanes_(lanes) {}
+
+  XIO_DEVICE_INLINE const QueueHandle& handle() const { return holder_.handle(); }
+  XIO_DEVICE_INLINE uint64_t lanes() const { return lanes_; }
+  /// Writes state that is kept in registers back to memory.
+  XIO_HOST_DEVICE void end() const { holder_.end(); }
+
+  /// The group of a call in which each lane acts for itself; determined once per call.
+  XIO_DEVICE_ALWAYS_INLINE Group<S> callers() const { return Group<S>::of_callers(lanes_); }
+  /// The group of a call that acts once for all lanes.
+  XIO_DEVICE_INLINE Group<S> all_callers() const { return Group<S>::of_all(lanes_); }
+
+  XIO_DEVICE_INLINE QueueState& state() const { return holder_.state(); }
+  XIO_DEVICE_INLINE uint64_t& claims() const { return state().reserved; }
+  XIO_DEVICE_INLINE uint32_t depth() const { return handle().depth; }
+  XIO_DEVICE_INLINE bool is_free(uint64_t ticket) const {
+    if constexpr (Policy::slot_checks) {
+      return protocol::slot_free<S>(handle().slots, handle().slot_mask, ticket);
+    } else {
+      return true;
+    }
+  }
+  XIO_DEVICE_INLINE bool is_dead() const { return protocol::read<S>(state().broken) != 0; }
+  XIO_DEVICE_INLINE QueueBell<S, Policy, Doorbell> bell() const {
+    const QueueHandle& q = handle();
+    return {q.state, {q.sq_doorbell, q.sq_shadow, q.sq_event_index}, q.sq_mask, q.depth};
+  }
+  XIO_DEVICE_INLINE protocol::CompletionRing<CompletionFormat> completions() const {
+    const QueueHandle& q = handle();
+    return {q.cq, q.slots, q.failures, q.notifications, q.cq_mask, q.slot_mask, q.depth, q.failure_entries};
+  }
+
+  /// The reason why a claim got no tickets.
+  template <class Until>
+  XIO_DEVICE_INLINE Status refusal(Group<S> group) const {
+    if (group.any(is_dead())) return Status::broken;
+    return IsSame<Until, Now>::value ? Status::would_block : Status::timed_out;
+  }
+  /// Announces deferred entries.
+  XIO_DEVICE_INLINE void flush(Group<S> group) const { protocol::flush(*this, group); }
+
+  /// Whether every part of the operation has ended, as far as completions were taken.
+  XIO_DEVICE_INLINE bool ended(const Token& token) const {
+    uint64_t word = 0;
+    for (uint32_t part = 0; part < token.count; ++part) {
+      const auto outcome = protocol::look_up<S>(handle().slots, handle().slot_mask, token.last - part, word);
+      if (outcome == protocol::Outcome::pending) return false;
+    }
+    return true;
+  }
+
+  /// Takes completions in the course of another call, at most one per lane. Out of line where the details of what is
+  /// taken are not needed.
+  template <class Telemetry>
+  XIO_DEVICE_INLINE uint32_t drain(Group<S> group, Telemetry& telemetry) const {
+    if constexpr (arch::calls_save_registers && IsSame<Telemetry, telemetry::Off>::value && stored_each_time) {
+      if constexpr (is_shared<S>) {
+        return protocol::nobody_drains(state(), group) ? drain_out_of_line(group) : 0;
+      } else {
+        protocol::Found found{};
+        if (!protocol::begin_drain(*this, completions(), group, found)) return 0;
+        return drain_out_of_line(group, found.head, found.word, found.entry);
+      }
+    } else {
+      return drain_here(group, telemetry);
+    }
+  }
+  XIO_DEVICE_INLINE uint32_t drain(Group<S> group) const {
+    telemetry::Off off;
+    return drain(group, off);
+  }
+
+  template <class Telemetry>
+  XIO_DEVICE_INLINE uint32_t drain_here(Group<S> group, Telemetry& telemetry) const {
+    protocol::NoRecord none;
+    return drain_recorded(group, telemetry, none);
+  }
+
+  /// @param record protocol::NoRecord, or protocol::Taken for what the calling lane takes
+  template <class Telemetry, class Record>
+  XIO_DEVICE_INLINE uint32_t drain_recorded(Group<S> group, Telemetry& telemetry, Record& record) const {
+    const uint64_t started = Telemetry::start();
+    uint32_t taken = 0;
+    protocol::Found found{};
+    const protocol::CompletionRing<CompletionFormat> ring = completions();
+    if (protocol::nobody_drains(state(), group) && protocol::begin_drain(*this, ring, group, found)) {
+      if constexpr (!is_shared<S> && !arch::calls_save_registers) {
+        taken = take_completions<false>(ring, group, found, telemetry, record);
+        if (XIO_UNLIKELY(taken == protocol::met_error)) {
+          // Not `record` itself: an object whose address is passed to a call is not kept in registers.
+          Record other;
+          taken = take_errors(group, telemetry, other);
+          record = other;
+        }
+      } else {
+        taken = take_completions<true>(ring, group, found, telemetry, record);
+      }
+    }
+    telemetry.stop(telemetry::Step::cq_poll, started);
+    return taken;
+  }
+
+ private:
+  /// drain() as one copy per kernel. Its parameters are single words, since these are passed in registers.
+  /// @param seen the result of begin_drain(); empty: drain_once() calls it
+  template <class... Seen>
+  XIO_LEAF XIO_DEVICE static uint32_t drain_once(QueueState* state, const Cqe* cq, CompletionSlot* slots,
+                                                 FailureLog* failures, Notification** notifications, uint32_t* doorbell,
+                                                 uint32_t* shadow, const uint32_t* event, uint32_t cq_mask,
+                                                 uint32_t slot_mask, uint32_t depth, uint32_t failure_entries,
+                                                 uint64_t lanes, Seen... seen) {
+    QueueHandle q{};
+    q.state = state;
+    q.cq = cq;
+    q.slots = slots;
+    q.failures = failures;
+    q.notifications = notifications;
+    q.cq_doorbell = doorbell;
+    q.cq_shadow = shadow;
+    q.cq_event_index = event;
+    q.cq_mask = cq_mask;
+    q.slot_mask = slot_mask;
+    q.depth = depth;
+    q.failure_entries = failure_entries;
+    telemetry::Off off;
+    protocol::NoRecord none;
+    const Group<S> group(lanes);
+    const QueueEngine engine(q, lanes);
+    protocol::Found found{seen...};
+    if constexpr (sizeof...(seen) == 0) {
+      if (!protocol::begin_drain(engine, engine.completions(), group, found)) return 0;
+    }
+    return engine.template take_completions<true>(engine.completions(), group, found, off, none);
+  }
+
+  template <class... Seen>
+  XIO_DEVICE_INLINE uint32_t drain_out_of_line(Group<S> group, Seen... seen) const {
+    const QueueHandle& q = handle();
+    return drain_once(q.state, q.cq, q.slots, q.failures, q.notifications, q.cq_doorbell, q.cq_shadow, q.cq_event_index,
+                      q.cq_mask, q.slot_mask, q.depth, q.failure_entries, group.mask(), seen...);
+  }
+
+  template <bool Errors, class Telemetry, class Record>
+  XIO_DEVICE_INLINE uint32_t take_completions(const protocol::CompletionRing<CompletionFormat>& ring, Group<S> group,
+                                              const protocol::Found& found, Telemetry& telemetry,
+                                              Record& record) const {
+    const QueueHandle& q = handle();
+    return protocol::drain<CompletionFormat, Errors>(
+        *this, ring, group, found,
+        [&](uint64_t head) {
+          const DoorbellTarget target{q.cq_doorbell, q.cq_shadow, q.cq_event_index};
+          if constexpr (S == Sharing::thread) {
+            Doorbell::ring_each(target, ring::slot(head, q.cq_mask));
+          } else {
+            Doorbell::ring(target, ring::slot(head, q.cq_mask));
+          }
+        },
+        telemetry, record);
+  }
+
+  /// Drain with error handling: out of line on a CPU only, since a GPU has enough registers, and no cheap calls.
+  template <class Telemetry, class Record>
+  XIO_COLD XIO_DEVICE uint32_t take_errors(Group<S> group, Telemetry& telemetry, Record& record) const {
+    protocol::Found found{};
+    const protocol::CompletionRing<CompletionFormat> ring = completions();
+    if (!protocol::begin_drain(*this, ring, group, found)) return 0;
+    return take_completions<true>(ring, group, found, telemetry, record);
+  }
+
+  Holder holder_;
+  uint64_t lanes_;
+};
+
+/// @}
+}  // namespace nvme
+
+XIO_NAMESPACE_END

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Statuses and tokens that the lanes of a group pass to each other.
+
+#include <xio/device/core/token.hpp>
+#include <xio/device/queue/group.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace protocol {
+/// @addtogroup kernel_queue
+/// @{
+
+/// Packs the status of a failed operation into one word.
+XIO_DEVICE constexpr uint32_t pack(Status status) {
+  return static_cast<uint32_t>(status.code) | static_cast<uint32_t>(status.vendor) << 16;
+}
+XIO_DEVICE constexpr Status unpack(uint32_t packed) {
+  return {static_cast<Status::Code>(packed & 0xffff), static_cast<uint16_t>(packed >> 16)};
+}
+
+/// The first of the lanes' faults, in all lanes; Status::ok: none has one.
+template <Sharing S>
+XIO_DEVICE_INLINE Status first_fault(Group<S> group, Status fault) {
+  const uint64_t faulty = group.members(!fault.is_ok());
+  if (XIO_LIKELY(faulty == 0)) return Status::ok;
+  return unpack(group.from_lane(pack(fault), arch::first_lane(faulty)));
+}
+
+/// The leader's status, in all lanes.
+template <Sharing S>
+XIO_DEVICE_INLINE Status from_leader(Group<S> group, Status status) {
+  return unpack(group.from_leader(pack(status)));
+}
+
+/// The leader's token, in all lanes.
+template <Sharing S>
+XIO_DEVICE_INLINE Token from_leader(Group<S> group, Token token) {
+  token.last = group.from_leader(token.last);
+  token.count = group.from_leader(token.count);
+  token.status = from_leader(group, token.status);
+  return token;
+}
+
+/// @}
+}  // namespace protocol
+
+XIO_NAMESPACE_END

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The engine of an RDMA send queue: its state, its ring and its progress. Independent of operations.
+///
+/// Operations of a queue pair end in the order in which they were posted, so one counter shows which have ended, and
+/// another the position of the first failure.
+
+#include <xio/device/rdma/drain.hpp>
+#include <xio/device/rdma/holder.hpp>
+#include <xio/vendors/rdma/require_vendor.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace rdma {
+/// @addtogroup kernel_rdma
+/// @{
+
+/// State, ring and progress of a send queue, of which QueuePair holds one; the `Device` of the queue protocol
+/// (queue/claim.hpp). Draining (drain.hpp), posting (post.hpp, batch.hpp) and waiting (waits.hpp) are functions of an
+/// engine and of the group of lanes that call. Parameters as of QueuePair.
+template <class VendorFormats, Sharing S, class QueuePolicy, class Holder>
+class SendEngine {
+  static_assert(require_vendor<VendorFormats>(),
+                "incomplete Vendor; requirements: xio/vendors/rdma/require_vendor.hpp");
+
+ public:
+  using Vendor = VendorFormats;
+  using Policy = QueuePolicy;
+  static constexpr Sharing sharing = S;
+  static constexpr bool stored_each_time = Holder::stored_each_time;
+  /// Whether a claim also takes packet and message numbers.
+  static constexpr bool sequenced = Vendor::has_side_table && is_shared<S>;
+  using Tickets = typename Choose<sequenced, SequencedTickets, protocol::PlainTickets>::type;
+
+  /// @param lanes lanes that call together, as a mask; 0: see Group::of_callers()
+  XIO_HOST_DEVICE SendEngine(const QueuePairHandle& queues, uint64_t lanes) : holder_(queues), lanes_(lanes) {}
+
+  XIO_DEVICE_INLINE const QueuePairHandle& handle() const { return holder_.handle(); }
+  XIO_DEVICE_INLINE uint64_t lanes() const { return lanes_; }
+  /// Writes state that is kept in registers back to memory.
+  XIO_HOST_DEVICE void end() const { holder_.end(); }
+
+  /// The group of a call in which each lane acts for itself; determined once per call.
+  XIO_DEVICE_ALWAYS_INLINE Group<S> callers() const { return Group<S>::of_callers(lanes_); }
+  /// The group of a call that acts once for all lanes.
+  XIO_DEVICE_INLINE Group<S> all_callers() const { return Group<S>::of_all(lanes_); }
+
+  XIO_DEVICE_INLINE QueueState& state() const { return holder_.state(); }
+  XIO_DEVICE_INLINE SendState& send() const { return holder_.extra(); }
+  XIO_DEVICE_INLINE uint64_t& claims() const {
+    if constexpr (sequenced) {
+      return send().claims;
+    } else {
+      return state().reserved;
+    }
+  }
+  XIO_DEVICE_INLINE uint32_t depth() const { return handle().depth; }
+  XIO_DEVICE_INLINE static bool is_free(uint64_t) { return true; }
+  XIO_DEVICE_INLINE bool is_dead() const {
+    return protocol::read<S>(state().broken) != 0 || protocol::read<S>(send().ended) != 0;
+  }
+  XIO_DEVICE_INLINE SendBell<Vendor, S, Policy> bell() const {
+    return SendBell<Vendor, S, Policy>(handle(), &state(), &send());
+  }
+  XIO_DEVICE_INLINE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>(handle().cq); }
+
+  /// The reason why a claim got no tickets.
+  template <class Until>
+  XIO_DEVICE_INLINE Status refusal(Group<S> group) const {
+    if (group.any(is_dead() || protocol::read<S>(send().failed_end) != 0)) return Status::broken;
+    return IsSame<Until, Now>::value ? Status::would_block : Status::timed_out;
+  }
+  /// Announces deferred entries.
+  XIO_DEVICE_INLINE void flush(Group<S> group) const { protocol::flush(*this, group); }
+
+  /// Takes the available completions, at most one per lane. Returns how many. Never waits: returns 0 while another wave
+  /// takes them.
+  XIO_DEVICE_INLINE uint32_t drain(Group<S> group) const { return detail::drain(*this, group); }
+  template <class Telemetry>
+  XIO_DEVICE_INLINE uint32_t drain(Group<S> group, Telemetry& telemetry) const {
+    return detail::drain(*this, group, telemetry);
+  }
+
+  /// Whether the token's operation has ended, as far as completions were taken.
+  XIO_DEVICE_INLINE bool has_ended(const Token& token) const {
+    if (token.count == 0 || protocol::read<S>(state().retired) > token.last) return true;
+    return protocol::read<S>(send().ended) != 0;
+  }
+
+  /// Status of an operation that has ended; after an acquire that followed has_ended().
+  XIO_DEVICE_INLINE Status outcome(const Token& token) const {
+    if (!token.status.is_ok() || token.count == 0) return token.status;
+    const uint64_t failed_end = protocol::read<S>(send().failed_end);
+    if (XIO_LIKELY(failed_end == 0 || token.last + 1 < failed_end)) return Status::ok;
+    if (failed_end > token.last + 1 - token.count) return protocol::unpack(protocol::read<S>(send().failed_status));
+    return Status::flushed;
+  }
+
+  /// Status of the first failed operation; Status::ok: none failed.
+  XIO_DEVICE_INLINE Status first_failure() const {
+    if (protocol::read<S>(send().failed_end) == 0) return Status::ok;
+    if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+    return protocol::unpack(protocol::read<S>(send().failed_status));
+  }
+
+ private:
+  Holder holder_;
+  uint64_t lanes_;
+};
+
+/// @}
+}  // namespace rdma
+
+XIO_NAMESPACE_END
