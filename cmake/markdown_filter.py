@@ -10,7 +10,7 @@ import sys
 
 FENCE = re.compile(r"^```(\w*)[^\n]*$")
 HEADING = re.compile(r"^(#+) +(.*?) *$")
-LINK = re.compile(r"\[((?:[^\[\]`]|`[^`]*`)*)\]\(([^()\s]+)\)")
+LINK = re.compile(r"(?<!!)\[((?:[^\[\]`]|`[^`]*`)*)\]\(([^()\s]+)\)")
 PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -38,7 +38,7 @@ def link(page, text, target):
     if inner.startswith("docs/") and inner.endswith(".md"):
         if heading:
             return f"[{text}](@ref {label(file)}_{anchor(heading)})"
-        if os.path.basename(page) == "README.md" and os.path.dirname(page) == os.path.dirname(file):
+        if os.path.basename(page) == "README.md" and file.startswith(os.path.dirname(page) + os.sep):
             return f'@subpage {label(file)} "{text}"'
         return f"[{text}](@ref {label(file)})"
     if inner.startswith("include/") and os.path.isfile(file):

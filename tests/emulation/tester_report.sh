@@ -38,7 +38,8 @@ for title in "Single operation" Batched Multi-queue Multi-LBA Sustained "Access 
   "Sub-steps, ns per operation" "CPU use" "Side by side: random reads of 4 KiB"; do
   check "the table '$title', and what it is not of" grep -qxF "## $title (in-process model, not a drive)" "$work/markdown"
 done
-check "the same in a file" cmp "$work/markdown" "$work/all/report.md"
+check "the same in a file" cmp <(grep . "$work/markdown") <(grep . "$work/all/report.md" | grep -v '^!\[')
+check "plots stand in it" test "$(grep -c '^!\[.*\](.*\.svg)$' "$work/all/report.md")" = "$(find "$work/all" -name '*.svg' | wc -l)"
 rows="[r for t in j['tables'] for r in t['rows']]"
 table="{t['id']: t['rows'] for t in j['tables']}"
 in_json "tables" "len(j['tables']) == 10" "j['exit_status'] == 0" "j['heading'] == 'in-process model, not a drive'" \

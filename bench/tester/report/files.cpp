@@ -71,12 +71,13 @@ void make_report_folder(const std::string& path) {
 
 void write_report_files(const Report& report, const std::string& folder) {
   if (folder.empty()) return;
-  write_file("--output", folder + "/report.md", to_markdown(report));
   write_file("--output", folder + "/report.csv", to_csv(report));
   write_file("--output", folder + "/report.json", to_json(report));
   // Plots of an earlier run may be present.
   const bool drawn = plot(folder);
-  write_file("--output", folder + "/report.html", to_html(report, drawn ? folder : ""));
+  const std::string plots = drawn ? folder : "";
+  write_file("--output", folder + "/report.md", to_markdown(report, plots));
+  write_file("--output", folder + "/report.html", to_html(report, plots));
 }
 
 }  // namespace tester

@@ -18,7 +18,8 @@ std::string earlier_report(const std::string& path);
 /// Throws BadInput.
 void make_report_folder(const std::string& path);
 
-/// Writes Markdown, CSV, JSON, plots, and HTML with embedded plots; nothing for an empty name. Throws Failed.
+/// Writes CSV, JSON, plots, Markdown that shows the plots, and HTML that contains them; nothing for an empty name.
+/// Throws Failed.
 void write_report_files(const Report& report, const std::string& folder);
 
 }  // namespace tester

@@ -2,6 +2,7 @@
 #include "tester/report/write.hpp"
 
 #include <algorithm>
+#include <fstream>
 
 #include <nlohmann/json.hpp>
 
@@ -147,7 +148,7 @@ void merge(ReportTable& into, std::vector<ReportRow> rows) {
 
 }  // namespace
 
-std::string to_markdown(const Report& report) {
+std::string to_markdown(const Report& report, const std::string& plots) {
   std::string text = "# xio-tester report: " + report.heading + "\n\n";
   text += "| | |\n|---|---|\n";
   for (const auto& [name, value] : facts_of(report)) text += "| " + name + " | " + in_markdown(value) + " |\n";
@@ -162,6 +163,9 @@ std::string to_markdown(const Report& report) {
       text += joined(cells);
     }
     for (const std::string& note : shown.notes) text += "\n" + note + "\n";
+    if (!plots.empty() && std::ifstream(plots + "/" + table.id + ".svg")) {
+      text += "\n![" + table.title + "](" + table.id + ".svg)\n";
+    }
   }
   if (report.interrupted) text += "\nInterrupted: these are partial results.\n";
   return text;

@@ -10,7 +10,9 @@
 
 namespace tester {
 
-std::string to_markdown(const Report& report);
+/// @param plots  folder of the text and of an SVG file per table that has a plot, named by the table's id; empty: no
+/// plots
+std::string to_markdown(const Report& report, const std::string& plots = "");
 
 /// CSV: a header line, then one line per row of all tables.
 std::string to_csv(const Report& report);

@@ -121,7 +121,7 @@ XIO_DEVICE_INLINE constexpr Entry XioComDequeue(const Entry* where) {
   } else {
     struct Words {
       uint64_t word[sizeof(Entry) / 8];
-    } words;
+    } words{};
     const auto* const from = reinterpret_cast<const uint64_t*>(where);
     for (uint32_t i = 0; i < sizeof(Entry) / 8; ++i) words.word[i] = arch::load<arch::Scope::system>(from + i);
     return __builtin_bit_cast(Entry, words);

@@ -50,18 +50,21 @@ class QueuePair {
 
   /// A view that keeps the queue's state in registers until its end() is called: for a loop of one thread, or of one
   /// wave whose active lanes all take part in every call.
+  /// @snippet rdma.cpp session
   XIO_DEVICE_INLINE QueuePair<Vendor, S, Policy, InRegisters> session() const {
     static_assert(!is_shared<S>, "only a queue that one thread or one wave owns can live in registers");
     static_assert(Vendor::doorbell_stride == 0, "session(): this vendor's doorbell alternation must be kept in memory");
     return QueuePair<Vendor, S, Policy, InRegisters>(handle(), engine_.lanes());
   }
   /// Of a session(): writes the state back; the session must not be used afterwards.
+  /// @snippet rdma.cpp session
   XIO_HOST_DEVICE void end() {
     static_assert(!stored_each_time, "only a session() ends");
     engine_.end();
   }
 
   /// The deadline `from_now` after this call, with the clock rate that the handle holds.
+  /// @snippet rdma.cpp deadline
   XIO_DEVICE_INLINE Deadline deadline(Duration from_now) const {
     return xio::deadline(from_now, handle().clock_hz ? handle().clock_hz : arch::clock_hz);
   }
@@ -74,6 +77,7 @@ class QueuePair {
   ///                Status::would_block.
   /// @param options measurement, here and in the calls below: Step::enqueue, building included, and sq_doorbell
   /// @return a token; a refused token carries the reason, and nothing was posted.
+  /// @snippet rdma.cpp submit
   template <class Payload, class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token submit(const Work& work, const Payload& payload, Until until,
                                  const CallOptions& options = CallOptions()) {
@@ -83,6 +87,7 @@ class QueuePair {
     return detail::post(engine_, group, token.status.is_ok(), work, payload, until, token, meter(options));
   }
   /// Posts one operation per calling lane without waiting and without taking completions.
+  /// @snippet rdma.cpp try_submit
   template <class Payload, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token try_submit(const Work& work, const Payload& payload,
                                      const CallOptions& options = CallOptions()) {
@@ -97,6 +102,7 @@ class QueuePair {
   /// @param count     1 to the number of entries that fit in the queue's depth
   /// @param until     a Deadline; with Now{} the batch is refused with Status::would_block if it does not fit as a
   ///                  whole
+  /// @snippet rdma.cpp submit_batch
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE Token submit_batch(Operation operation, const Piece* pieces, uint32_t count, Until until,
                                 const CallOptions& options = CallOptions()) {
@@ -104,6 +110,7 @@ class QueuePair {
   }
 
   /// RDMA write from local memory to remote memory of the same length.
+  /// @snippet rdma.cpp put
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token put(const RemoteSpan& to, const RegionSpan& from, Until until,
                               const CallOptions& options = CallOptions()) {
@@ -111,18 +118,21 @@ class QueuePair {
   }
   /// RDMA write like put() with immediate data: the write consumes a receive of the peer, whose completion carries
   /// `immediate`.
+  /// @snippet rdma.cpp put_immediate
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token put_immediate(const RemoteSpan& to, const RegionSpan& from, uint32_t immediate, Until until,
                                         const CallOptions& options = CallOptions()) {
     return transfer(Operation::put_immediate, to, from, immediate, until, options);
   }
   /// RDMA read from remote memory to local memory of the same length.
+  /// @snippet rdma.cpp get
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token get(const RegionSpan& to, const RemoteSpan& from, Until until,
                               const CallOptions& options = CallOptions()) {
     return transfer(Operation::get, from, to, 0, until, options);
   }
   /// RDMA write of an 8-byte value, inline in the entry.
+  /// @snippet rdma.cpp put_value
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token put_value(const RemoteSpan& to, uint64_t value, Until until,
                                     const CallOptions& options = CallOptions()) {
@@ -140,6 +150,7 @@ class QueuePair {
     return submit_span(from.reach.status(), work, from, until, options);
   }
   /// Sends a message like send(), with immediate data.
+  /// @snippet rdma.cpp send_immediate
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token send_immediate(const RegionSpan& from, uint32_t immediate, Until until,
                                          const CallOptions& options = CallOptions()) {
@@ -150,6 +161,7 @@ class QueuePair {
     return submit_span(from.reach.status(), work, from, until, options);
   }
   /// Sends a message like send(); its arrival invalidates the receiver's key `rkey`.
+  /// @snippet rdma.cpp send_invalidate
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token send_invalidate(const RegionSpan& from, uint32_t rkey, Until until,
                                           const CallOptions& options = CallOptions()) {
@@ -180,6 +192,7 @@ class QueuePair {
     return put_then(to, from, signal, fault, OneSge{{value.address, value.length, value.key}}, until, options);
   }
   /// Adds `add` atomically to 8 bytes of remote memory; `old` receives the previous value.
+  /// @snippet rdma.cpp fetch_add
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token fetch_add(const RemoteSpan& where, uint64_t add, const RegionSpan& old, Until until,
                                     const CallOptions& options = CallOptions()) {
@@ -188,6 +201,7 @@ class QueuePair {
     return submit_span(atomic_fault(where, old), work, old, until, options);
   }
   /// Stores `swap` atomically in 8 bytes of remote memory if they hold `compare`; `old` receives the previous value.
+  /// @snippet rdma.cpp compare_swap
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token compare_swap(const RemoteSpan& where, uint64_t compare, uint64_t swap, const RegionSpan& old,
                                        Until until, const CallOptions& options = CallOptions()) {
@@ -201,6 +215,7 @@ class QueuePair {
   ///
   /// After Status::timed_out the operation is still in flight: its buffer belongs to the device.
   /// @param options measurement: Step::cq_poll
+  /// @snippet rdma.cpp wait
   template <class CallOptions = Options<>>
   XIO_DEVICE Status wait(const Token& token, Deadline until, const CallOptions& options = CallOptions()) {
     return detail::wait(engine_, engine_.callers(), token, until, meter(options));
@@ -208,6 +223,7 @@ class QueuePair {
 
   /// Waits for a batch that the whole group posted. All lanes return the same status: that of the first failed piece,
   /// else Status::ok.
+  /// @snippet rdma.cpp submit_batch
   XIO_DEVICE Status wait_batch(const Token& batch, Deadline until) {
     const Group<S> group = engine_.all_callers();
     telemetry::Off off;
@@ -215,6 +231,7 @@ class QueuePair {
   }
 
   /// Waits for all of the calling lane's tokens. Returns the first error in array order, else Status::ok.
+  /// @snippet rdma.cpp wait_all
   XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
     const Group<S> group = engine_.callers();
     telemetry::Off off;
@@ -228,6 +245,7 @@ class QueuePair {
 
   /// Waits until one of the calling lane's tokens has ended. Sets `which` to its index and returns its status.
   /// Operations of a queue pair end in posting order, so it is the oldest one, unless one was refused.
+  /// @snippet rdma.cpp wait_any
   XIO_DEVICE Status wait_any(const Token* tokens, uint32_t count, Deadline until, uint32_t& which) {
     const Group<S> group = engine_.callers();
     which = 0;
@@ -240,6 +258,7 @@ class QueuePair {
   }
 
   /// Polls once: returns Status::would_block if the operation has not ended yet.
+  /// @snippet rdma.cpp test
   XIO_DEVICE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order,
                   "data may arrive after its completion: use wait(), which flushes inbound writes");
@@ -253,17 +272,20 @@ class QueuePair {
   }
 
   /// Waits until every operation posted before this call, by any user of the queue pair, has ended.
+  /// @snippet rdma.cpp fence
   XIO_DEVICE Status fence(Deadline until) {
     const Status status = detail::quiet(engine_, engine_.callers(), until);
     return status == Status::timed_out || status == Status::broken ? status : Status(Status::ok);
   }
 
   /// Waits like fence(), and returns the status of the first failed operation, if any.
+  /// @snippet rdma.cpp quiet
   XIO_DEVICE Status quiet(Deadline until) { return detail::quiet(engine_, engine_.callers(), until); }
 
   /// Invalidates the key of local memory after every operation posted before on this queue pair, and waits for the end.
   /// Status::unsupported if the vendor's device does not offer it to its user. Exclusive queue pairs only; it serves
   /// devices that report the end of local operations out of order with the others.
+  /// @snippet rdma.cpp invalidate
   XIO_DEVICE Status invalidate(uint32_t lkey, Deadline until) {
     static_assert(!is_shared<S>, "invalidate() needs an exclusive queue pair: others could post in between");
     const Group<S> group = engine_.callers();
@@ -284,12 +306,15 @@ class QueuePair {
   /// memory. Needed if data and completion queue lie in different memories: the device reads the data's memory, and a
   /// read pushes earlier writes. wait() and quiet() do this themselves under policies with late data (Placed).
   /// @return Status::unsupported if the host provided no QueuePairHandle::flush
+  /// @snippet rdma.cpp flush_inbound
   XIO_DEVICE Status flush_inbound(Deadline until) { return detail::flush_inbound(engine_, engine_.callers(), until); }
 
   /// Announces deferred submissions (Deferred policies); otherwise does nothing.
+  /// @snippet rdma.cpp flush
   XIO_DEVICE_INLINE void flush() { engine_.flush(engine_.callers()); }
 
   /// Takes the available completions, without waiting. Returns how many.
+  /// @snippet rdma.cpp drain
   template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
     return engine_.drain(engine_.callers(), meter(options));
