@@ -156,7 +156,7 @@ class Machine final : public Gpu {
   std::vector<Block> blocks_;
   std::vector<Warp> warps_;
   std::vector<uint32_t> runnable_;
-  std::vector<Reader*> meeting_;    ///< who meets at a barrier, while it opens
+  std::vector<Reader*> meeting_;    ///< threads at a barrier, while it opens
   std::vector<Function*> entered_;  ///< since start()
   Extent grid_;
   Extent block_;
