@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief An emulated drive for the snippets of NVMe queues: each snippet is a kernel with a queue of its own.
+/// @brief An emulated drive for the snippets of NVMe queues: each snippet is a kernel with its own queue.
 
 #include <memory>
 #include <type_traits>

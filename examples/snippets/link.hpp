@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Two connected queue pairs of emulated NICs for the snippets of RDMA: each snippet has a pair of its own.
+/// @brief Two connected queue pairs of emulated NICs for the snippets of RDMA: each snippet has its own pair.
 
 #include <type_traits>
 
