@@ -40,7 +40,7 @@ XIO_KERNEL void notify(nvme::QueueHandle handle, Region data, Status* status, No
   //! [notify]
   nvme::Queue<Sharing::grid, Policy<Notify>> queue(handle);
   const Token token = queue.read(lba, data.at(offset, bytes), until, Options().notify(*ended));
-  // The thread that consumes the completion counts it in ended->done: no thread must wait for the token.
+  // The thread that consumes the completion counts it in ended->done: no thread needs to wait for the token.
   //! [notify]
   status[i] = queue.wait(token, until);
 }
