@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""compare_image.py IMAGE REPORT: compares a raw image with what a run of `xio-tester nvme-ep --json REPORT` says it wrote.
+"""compare_image.py IMAGE REPORT: compares a raw image with the writes that `xio-tester nvme-ep --json REPORT` reported.
 
-Shares no code with xio-tester: the content of blocks and the order of operations are computed here a second time.
-Prints how many blocks are right; exit status 1 where one is not, or where that cannot be printed.
+Shares no code with xio-tester: computes the contents of blocks and the order of operations independently. Prints the
+number of correct blocks; exit status 1 if one is wrong, or if the result cannot be printed.
 """
 
 import json
@@ -37,7 +37,7 @@ def lfsr_block(seed, lba, size):
 
 
 class Shuffle:
-    """A random order of range(count): a Feistel network, walked until it gives a number below count."""
+    """A random permutation of range(count): a Feistel network, iterated until it gives a number below count."""
 
     FACTOR = 0xD6E8FEB86659FD93
 
@@ -91,7 +91,7 @@ def main():
 
 
 def checked_main():
-    """main(), and its output has arrived, or that is said."""
+    """Runs main() and flushes its output; returns an error message if that fails."""
     if sys.stdout is None:
         return "compare_image: standard output is closed"
     try:
@@ -99,7 +99,7 @@ def checked_main():
         sys.stdout.flush()
         return status
     except OSError as error:
-        # What is still buffered must not be tried again on the way out.
+        # Buffered output must not be written again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return f"compare_image: {error}"
 

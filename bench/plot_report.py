@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """plot_report.py REPORT FOLDER: draws the tables of `xio-tester report --json REPORT` as PNG and SVG files in FOLDER.
 
-One drawing for each table that has something to compare: rates as bars and latencies as percentile curves, the steps of
-the queue code, or rates and latencies by size. Needs matplotlib; without it says so, and the exit status is 77.
+Draws each table that has something to compare: rates as bars and latencies as percentile curves, the steps of the queue
+code, or rates and latencies by size. Needs matplotlib; without it, prints a message and exits with status 77.
 """
 
 import json
@@ -19,7 +19,7 @@ except ImportError:
     print("matplotlib is not installed (Debian: python3-matplotlib)")
     sys.exit(77)
 
-# Okabe and Ito's colours, which people tell apart whatever colours they see; the first one is for xio beside others.
+# Okabe and Ito's colours, distinguishable with colour vision deficiencies; the first one is for xio beside others.
 COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442"]
 OTHERS = "#999999"
 MARKERS = "os^Dv*Px"
@@ -33,7 +33,7 @@ def different(rows, key):
 
 
 def in_words(key, row):
-    """A member of a row as the tables show it."""
+    """A field of a row as the tables show it."""
     value = row.get(key, "")
     if key == "queues":
         return "1 queue" if value == 1 else f"{value} queues"
@@ -41,7 +41,7 @@ def in_words(key, row):
 
 
 def labels(rows):
-    """What tells the rows apart."""
+    """Labels made of the fields in which the rows differ."""
     names = {
         "submitter": "{}",
         "operation": "{}",
@@ -59,7 +59,7 @@ def labels(rows):
 
 
 def shared(rows):
-    """What the rows have in common, for the caption."""
+    """Values that all rows share, for the caption."""
     names = {"bytes": "{} B", "depth": "depth {}", "batch": "batch {}"}
     return [name.format(in_words(key, rows[0])) for key, name in names.items() if not different(rows, key)]
 
@@ -69,7 +69,7 @@ def short(value):
 
 
 def bars(axes, names, values, colours, title):
-    """Horizontal bars from zero, each with its value behind it."""
+    """Draws horizontal bars from zero, each with its value at the end."""
     drawn = axes.barh(range(len(values)), values, color=colours)
     axes.bar_label(drawn, [short(value) for value in values], padding=3)
     axes.set_yticks(range(len(names)), names)
@@ -81,9 +81,9 @@ def bars(axes, names, values, colours, title):
 
 
 def curves(axes, names, rows):
-    """Latencies by percentile, one line for each row; of a device of known latency, what was added to that."""
+    """Draws latencies by percentile, one line per row; if the device's latency is known, the latency added to it."""
     latencies = [row["figures"]["latency_us"] for row in rows]
-    # Reports of earlier versions have two of them.
+    # Reports of earlier versions have only two percentiles.
     known = [one for one in PERCENTILES if any(latency.get(one) is not None for latency in latencies)]
     for number, (name, latency, row) in enumerate(zip(names, latencies, rows)):
         known_part = row.get("device_us") or 0
@@ -109,7 +109,7 @@ def draw_rates(rows, figure):
     names = labels(rows)
     ours = [row["submitter"].startswith("xio") for row in rows]
     beside_others = any(ours) and not all(ours)
-    # The best one of each engine at a depth stands for it.
+    # Keeps the best row of each engine at each depth.
     kept = list(range(len(rows)))
     if beside_others:
         best = {}
@@ -143,7 +143,7 @@ def draw_steps(rows, figure):
 
 
 def draw_sizes(rows, figure):
-    """Lines over the size of an operation, one for each submitter."""
+    """Draws lines over the size of an operation, one per submitter."""
     sizes = sorted({row["bytes"] for row in rows})
     panels = figure.subplots(1, 2)
     for axes, title, value in (
@@ -173,12 +173,12 @@ def main():
         report = json.load(file)
     folder = pathlib.Path(sys.argv[2])
     for table in report["tables"]:
-        # Of an earlier run, which may have had other rows.
+        # Removes drawings of an earlier run, which may have had other rows.
         for ending in ("png", "svg"):
             (folder / f"{table['id']}.{ending}").unlink(missing_ok=True)
         rows = [row for row in table["rows"] if row["figures"]]
         has_steps = bool(rows) and "steps_ns" in rows[0]["figures"]
-        # One bar compares nothing; of steps, one bar shows its parts.
+        # A single bar compares nothing, except for steps, where it shows its parts.
         if not rows or (len(rows) == 1 and not has_steps):
             continue
         if has_steps:

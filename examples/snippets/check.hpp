@@ -9,19 +9,19 @@
 
 namespace snippets {
 
-/// Set by the argument "damage": other contents than those stored are expected, and the program must notice.
+/// Set by the argument "damage": the checks expect wrong contents, and must fail.
 inline uint64_t damage = 0;
 inline int wrong = 0;
 
-/// The 8 bytes number `i` of a drive or of a buffer.
+/// Word `i` (8 bytes) of a drive or a buffer.
 inline uint64_t word(uint64_t i) { return (i + 1) * 0x9e3779b97f4a7c15; }
-/// The 8 bytes that a check expects for word(i).
+/// The value that a check expects for word(i).
 inline uint64_t wanted(uint64_t i) { return word(i) ^ damage; }
 
 inline void fill(uint64_t* words, uint64_t count, uint64_t first) {
   for (uint64_t i = 0; i < count; ++i) words[i] = word(first + i);
 }
-/// Whether `count` words are those from number `first` on.
+/// Whether `words` holds the expected words `first` to `first + count - 1`.
 inline bool holds(const uint64_t* words, uint64_t count, uint64_t first) {
   for (uint64_t i = 0; i < count; ++i)
     if (words[i] != wanted(first + i)) return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Snippets of the reference: the primitives under a queue, results, deadlines and memory. The device is this
-/// program, which looks at the memory of the queue.
+/// @brief Snippets of the reference: the primitives under a queue, results, deadlines and memory. The program
+/// itself acts as the device and reads the queue's memory.
 
 #include <string>
 
@@ -93,7 +93,7 @@ void values() {
   const Region region{0x10000, 4096, 7};
   const uint64_t offset = 4000;
   //! [at]
-  const RegionSpan piece = region.at(offset, 512);  // a call refuses a piece that is not inside its region
+  const RegionSpan piece = region.at(offset, 512);  // calls reject a piece outside its region
   const bool refused = !piece.reach.is_inside();
   //! [at]
   check("at", refused != (damage != 0) && region.at(0, 4096).reach.is_inside());
@@ -118,7 +118,7 @@ void values() {
 
   const Token token = Token::refused(Status::out_of_range);
   //! [Token]
-  if (!token.submitted()) told = name(token.status.code);  // refused: nothing is in flight, and a wait returns at once
+  if (!token.submitted()) told = name(token.status.code);  // refused: nothing is in flight; a wait returns immediately
   //! [Token]
   check("Token", told == "out_of_range");
 

@@ -62,7 +62,7 @@ XIO_KERNEL void verify(nvme::QueueHandle handle, Region, Status* status) {
   ThreadQueue queue(handle);
   const Deadline until = queue.deadline(5_s);
   //! [verify]
-  const Token token = queue.submit(nvme::verify(0, 1024), nvme::NoData{}, until);  // the drive reads, and moves nothing
+  const Token token = queue.submit(nvme::verify(0, 1024), nvme::NoData{}, until);  // reads, but transfers no data
   *status = queue.wait(token, until);
   //! [verify]
 }
@@ -87,7 +87,7 @@ XIO_KERNEL void zone_append(nvme::QueueHandle handle, Region data, Status* statu
   //! [zone_append]
   const Token token = queue.submit(nvme::zone_append(zone, 8), data.at(0, 8 * 512), until);
   Status how = queue.wait(token, until);
-  if (how.is_ok()) how = queue.result(token, lba);  // the first block that was written
+  if (how.is_ok()) how = queue.result(token, lba);  // the first block written
   //! [zone_append]
   *status = lba != ~uint64_t{0} ? how : Status(Status::device_error);
 }
@@ -97,7 +97,7 @@ XIO_KERNEL void flush(nvme::QueueHandle handle, Region, Status* status) {
   const Deadline until = queue.deadline(5_s);
   //! [flush]
   const Token token = queue.submit(nvme::flush(), nvme::NoData{}, until);
-  *status = queue.wait(token, until);  // every write that had ended before is safe from a loss of power
+  *status = queue.wait(token, until);  // writes that had completed before survive a power loss
   //! [flush]
 }
 
@@ -261,7 +261,7 @@ void all() {
   drive.check_write("write", 8, 1, write);
   check("deallocate", drive.run(1, deallocate, ranges));
   clean("deallocate", 1000);
-  // The model takes the data of the other commands, and does nothing with it.
+  // The model accepts the data of the other commands and ignores it.
   auto* const sources = reinterpret_cast<nvme::CopyRange*>(drive.executor.address(drive.words()));
   check("copy", drive.run(1, copy, sources));
   check("command", drive.run(1, command));

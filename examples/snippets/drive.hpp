@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief An emulated drive for the snippets of NVMe queues: each snippet is a kernel with a queue of its own.
+/// @brief An emulated drive for the snippets of NVMe queues: each snippet is a kernel with its own queue.
 
 #include <memory>
 #include <type_traits>
@@ -22,7 +22,7 @@ constexpr uint64_t block_words = block_bytes / sizeof(uint64_t);
 constexpr uint64_t stored_blocks = 1024;  ///< the drive's first blocks hold word(0), word(1), ...
 constexpr uint64_t free_blocks = 4096;    ///< first block that the snippets write to
 
-/// What a thread works on: block `lba` of the drive, and `bytes` bytes at `offset` in the data memory.
+/// A thread's data: block `lba` of the drive, and `bytes` bytes at `offset` in the data memory.
 struct Mine {
   uint32_t i;
   uint64_t lba;

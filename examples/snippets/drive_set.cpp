@@ -24,7 +24,7 @@ XIO_KERNEL void submit(nvme::DriveSetHandle set, Status* status, const uint64_t*
   //! [submit]
   nvme::DriveSet<> drives(set, i / arch::wave_size());
   const Deadline until = deadline(5_s);
-  // Each drive has a bus address of its own for the same memory.
+  // Each drive has its own bus address for the same memory.
   const nvme::ContiguousPages pages{buses[set.locate(block).drive] + offset};
   const nvme::DriveToken token = drives.submit(nvme::read(block, 1), pages, until);
   status[i] = drives.wait(token, until);

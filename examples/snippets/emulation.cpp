@@ -38,7 +38,7 @@ void threaded() {
   std::vector<uint64_t> block(64);
   fill(block.data(), 64, 0);
   //! [write_blocks]
-  model.write_blocks(/*nsid*/ 1, lba, /*count*/ 1, block.data());  // straight to the medium
+  model.write_blocks(/*nsid*/ 1, lba, /*count*/ 1, block.data());  // directly to the medium
   //! [write_blocks]
   check("write_blocks", read(queue.handle(), lba, data.region().at(0, 512), 5_s).is_ok());
   check("write_blocks", holds(data.as<uint64_t>(), 64, 0));
@@ -57,7 +57,7 @@ void threaded() {
   model.watch_in_flight(static_cast<uint16_t>(queue.qid()), /*filled*/ 32);  // from the 32nd command in flight on
   //! [watch_in_flight]
   //! [violations]
-  const bool correct = model.violations()->count() == 0;  // what the host has done against the specification
+  const bool correct = model.violations()->count() == 0;  // the host's violations of the specification
   //! [violations]
   check("violations", correct);
 
@@ -77,7 +77,7 @@ void threaded() {
   //! [map]
   const uint64_t bus = model.map(memory, sizeof memory);
   const Status mapped = read(queue.handle(), lba, Region{bus, sizeof memory}.at(0, 512), 5_s);
-  model.unmap(bus);  // the controller does not touch it any more
+  model.unmap(bus);  // the controller no longer accesses it
   //! [map]
   check("map", mapped.is_ok() && holds(reinterpret_cast<const uint64_t*>(memory), 64, 0));
 }
@@ -93,7 +93,7 @@ void stepped() {
   //! [step]
   nvme::Queue<Sharing::thread> queue(made.handle());
   const Token token = queue.try_submit(nvme::read(0, 1), data.region().at(0, 512));
-  const Status before = queue.test(token);  // would_block: nothing happens by itself
+  const Status before = queue.test(token);  // would_block: nothing runs before step()
   model.step();
   const Status after = queue.test(token);
   //! [step]
@@ -132,7 +132,7 @@ void nics() {
   rdma::QueuePair<Kit::Vendor, Sharing::thread> qp(near.handle());
   const Token token = qp.put(remote.at(0, 512), local.at(0, 512), Now{});
   while (nic.pass()) {
-    // Every pass executes what was posted; without start() nothing happens by itself.
+    // Each pass executes what was posted; without start(), nothing else does.
   }
   const Status how = qp.test(token);
   //! [pass]
@@ -143,7 +143,7 @@ void nics() {
   //! [handles]
   check("handles", sends.sq != nullptr && receives.rq != nullptr);
   //! [start]
-  nic.start();  // a thread executes what is posted from here on
+  nic.start();  // from here on, a thread executes what is posted
   rdma::QueuePair<Kit::Vendor, Sharing::thread> running(sends);
   const Token put = running.put(remote.at(0, 512), local.at(0, 512), Now{});
   const Status ended = running.wait(put, deadline(5_s));
@@ -151,7 +151,7 @@ void nics() {
   //! [start]
   check("start", ended.is_ok());
   //! [limit_depth]
-  near.limit_depth(8);  // in handles from here on
+  near.limit_depth(8);  // for handles created from here on
   //! [limit_depth]
   check("limit_depth", near.handle().depth == 8 && near.posted() != 0);
 
@@ -175,7 +175,7 @@ void nics() {
   emulation::RdmaQueuePair<Kit> old(fabric, config);
   const uint64_t units = (uint64_t{1} << 32) - 2;
   //! [start_at]
-  old.start_at(units, /*cq_index*/ 0, /*operations*/ units);  // before anything is posted: counters that soon wrap
+  old.start_at(units, /*cq_index*/ 0, /*operations*/ units);  // before the first post: counters that soon wrap
   //! [start_at]
   check("start_at", old.posted() == (units ^ damage));
 }

@@ -66,7 +66,7 @@ void launches() {
   //! [HostStream]
   host::HostStream stream(/*wave_size*/ 32);
   stream.enqueue([&] { data.as<uint64_t>()[0] = 1; });
-  stream.enqueue([&] { simt::launch({1, 32, 32}, kernel, other.handle()); });  // after what came before
+  stream.enqueue([&] { simt::launch({1, 32, 32}, kernel, other.handle()); });  // after earlier work of the stream
   stream.synchronize();
   //! [HostStream]
   check("HostStream", all_ok(status, 64) && data.as<uint64_t>()[0] == 0);
@@ -150,7 +150,7 @@ void admin(host::NvmeController& controller) {
   const host::NvmeQueue queue = controller.create_queue();
   const uint32_t cid = 1;
   //! [abort]
-  const bool aborted = controller.abort(queue.qid(), cid);  // false: the command goes on, or has ended
+  const bool aborted = controller.abort(queue.qid(), cid);  // false: the command continues, or has ended
   //! [abort]
   check("abort", !aborted);
   //! [status]
@@ -162,7 +162,7 @@ void events(host::NvmeController& controller, emulation::NvmeController& drive) 
   controller.set_feature(nvme::FeatureId::async_event_configuration, 1);
   //! [request_event]
   controller.request_event();
-  // The next lines run later, perhaps in a thread of their own.
+  // The next lines run later, possibly in another thread.
   const std::optional<host::AsyncEvent> none = controller.take_event(std::chrono::milliseconds(1));
   //! [request_event]
   drive.set_critical_warning(1);
@@ -214,7 +214,7 @@ void executors(host::NvmeController& controller) {
   //! [add]
   const host::MemoryAllocator allocator(executor.gpu());
   const host::MemoryBuffer own = allocator.allocate(host::MemoryKind::vram_coarse, 4096, 4096);
-  executor.add(own);  // from here on, address() knows the GPU's own memory too
+  executor.add(own);  // from here on, address() also accepts the GPU's own memory
   //! [add]
   check("add", executor.address(static_cast<char*>(own.gpu())) == own.gpu());
   //! [share_doorbells]

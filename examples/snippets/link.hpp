@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Two connected queue pairs of emulated NICs for the snippets of RDMA: each snippet has a pair of its own.
+/// @brief Two connected queue pairs of emulated NICs for the snippets of RDMA: each snippet has its own pair.
 
 #include <type_traits>
 
@@ -20,7 +20,7 @@ using Vendor = Kit::Vendor;
 constexpr uint32_t piece_bytes = 64;
 constexpr uint64_t piece_words = piece_bytes / sizeof(uint64_t);
 
-/// What a thread works on: `bytes` bytes at `offset` in the memory of both sides.
+/// A thread's data: `bytes` bytes at `offset` in the memory of both sides.
 struct Part {
   uint32_t i;
   uint64_t offset;
@@ -79,7 +79,7 @@ class Link {
   std::vector<xio::Status> status;
 };
 
-/// Checks a kernel that moves this side's first `words` words to the peer; `receives`: of the peer.
+/// Checks a kernel that moves this side's first `words` words to the peer, which has posted `receives` receives.
 template <class K = Kit, class... More>
 void check_put(const char* snippet, uint64_t words, uint32_t threads, uint32_t receives,
                void (*kernel)(xio::rdma::QueuePairHandle, xio::Region, xio::rdma::RemoteMemory, xio::Status*, More...),

@@ -53,7 +53,7 @@ XIO_KERNEL void submit(nvme::QueueHandle handle, Region data, Status* status) {
   //! [submit]
   const nvme::Command command = nvme::read(lba, 1).limited_retry();
   const Token token = queue.submit(command, data.at(offset, bytes), until);
-  status[i] = queue.wait(token, until);  // of a refused token: the reason
+  status[i] = queue.wait(token, until);  // for a refused token: the reason
   //! [submit]
 }
 
@@ -148,7 +148,7 @@ XIO_KERNEL void ended(nvme::QueueHandle handle, Region data, Status* status) {
   const Token token = queue.read(lba, data.at(offset, bytes), until);
   //! [ended]
   while (!queue.ended(token) && !until.passed()) queue.drain();
-  status[i] = queue.wait(token, until);  // makes the data visible, and tells how the operation ended
+  status[i] = queue.wait(token, until);  // makes the data visible, and returns the operation's status
   //! [ended]
 }
 
@@ -186,7 +186,7 @@ XIO_KERNEL void result(nvme::QueueHandle handle, Region data, Status* status) {
   //! [result]
   const Token token = queue.submit(nvme::zone_append(zone, 1), data.at(offset, bytes), until);
   Status how = queue.wait(token, until);
-  if (how.is_ok()) how = queue.result(token, lba);  // the block that the drive has written
+  if (how.is_ok()) how = queue.result(token, lba);  // the block written by the drive
   //! [result]
   status[i] = lba != ~uint64_t{0} ? how : Status(Status::device_error);
 }
@@ -224,7 +224,7 @@ XIO_KERNEL void drain(nvme::QueueHandle handle, Region data, Status* status, Not
   nvme::Queue<Sharing::grid, Policy<Notify>> queue(handle);
   const Token token = queue.read(lba, data.at(offset, bytes), until, Options().notify(*ended));
   const auto all_ended = [&] {
-    queue.drain();  // somebody must take completions, or nothing is counted
+    queue.drain();  // some thread must consume completions, or none is counted
     return arch::observe<arch::Scope::system>(&ended->done) >= reads;
   };
   status[i] = token.submitted() ? poll_until(all_ended, until) : token.status;
@@ -277,7 +277,7 @@ XIO_KERNEL void quiet(nvme::QueueHandle handle, Region data, Status* status) {
     const Token token = queue.write(free_blocks + i, data.at(i * bytes, bytes), until);
     if (!token.submitted()) return;
   }
-  *status = queue.quiet(until);  // nobody has waited for the writes: the first error of any
+  *status = queue.quiet(until);  // no write was waited for: returns the first error of any
   //! [quiet]
 }
 
@@ -304,7 +304,7 @@ XIO_KERNEL void flush_inbound(nvme::QueueHandle handle, Region data, Status* sta
   //! [flush_inbound]
   const Token token = queue.read(lba, data.at(offset, bytes), until);  // data in the GPU's memory
   Status how = queue.wait(token, until);
-  if (how.is_ok()) how = queue.flush_inbound(until);  // the data is there from here on
+  if (how.is_ok()) how = queue.flush_inbound(until);  // the data is visible from here on
   //! [flush_inbound]
   status[i] = how;
 }

@@ -40,7 +40,7 @@ XIO_KERNEL void notify(nvme::QueueHandle handle, Region data, Status* status, No
   //! [notify]
   nvme::Queue<Sharing::grid, Policy<Notify>> queue(handle);
   const Token token = queue.read(lba, data.at(offset, bytes), until, Options().notify(*ended));
-  // Whoever takes the completion counts it in ended->done: nobody has to wait for the token.
+  // The thread that consumes the completion counts it in ended->done: no thread needs to wait for the token.
   //! [notify]
   status[i] = queue.wait(token, until);
 }
@@ -66,7 +66,7 @@ XIO_KERNEL void keep(nvme::QueueHandle handle, Region data, Status* status, Kept
   //! [keep]
   nvme::Queue<Sharing::grid, Policy<Notify>> queue(handle);
   const Token token = queue.submit(nvme::zone_append(lba, 1), data.at(offset, bytes), until, Options().keep(kept[i]));
-  status[i] = queue.wait(token, until);  // by anybody, at any time; then kept[i].result is the block that was written
+  status[i] = queue.wait(token, until);  // by any thread, at any time; then kept[i].result is the block written
   //! [keep]
 }
 

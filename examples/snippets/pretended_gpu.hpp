@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Stands for the runtime of a GPU where there is none: it shares the memory of the CPU, and counts launches.
+/// @brief GPU runtime for machines without a GPU: it shares the CPU's memory and counts launches.
 
 #include <cstdlib>
 #include <cstring>
@@ -30,7 +30,7 @@ class PretendedGpu final : public xio::host::GpuRuntime {
   void copy(void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
   xio::host::DmaBufExport export_dma_buf(void*, size_t) override { throw xio::host::Error("no GPU"); }
 
-  // Kernels know the memory of the process by other addresses.
+  // Kernels access the process's memory at other addresses.
   static constexpr uintptr_t shift = uintptr_t{1} << 40;
   void* map_memory(void* data, size_t) override { return static_cast<char*>(data) + shift; }
   void unmap_memory(void*) noexcept override {}

@@ -118,7 +118,7 @@ XIO_KERNEL void get(QueuePairHandle handle, Region local, RemoteMemory remote, S
   const Deadline until = qp.deadline(5_s);
   //! [get]
   const Token token = qp.get(local.at(offset, bytes), remote.at(offset, bytes), until);
-  status[i] = qp.wait(token, until);  // once it is ok, the data is there
+  status[i] = qp.wait(token, until);  // once it is ok, the data is visible
   //! [get]
 }
 
@@ -158,7 +158,7 @@ XIO_KERNEL void send_invalidate(QueuePairHandle handle, Region local, RemoteMemo
   rdma::QueuePair<Vendor, Sharing::thread> qp(handle);
   const Deadline until = qp.deadline(5_s);
   //! [send_invalidate]
-  const Token token = qp.send_invalidate(local.at(0, bytes), rkey, until);  // done with the memory behind `rkey`
+  const Token token = qp.send_invalidate(local.at(0, bytes), rkey, until);  // and the peer's `rkey` becomes invalid
   *status = qp.wait(token, until);
   //! [send_invalidate]
 }
@@ -170,7 +170,7 @@ XIO_KERNEL void put_signal(QueuePairHandle handle, Region local, RemoteMemory re
   //! [put_signal]
   const rdma::RemoteSpan signal = remote.at(4096, 8);
   const Token token = qp.put_signal(remote.at(0, bytes), local.at(0, bytes), signal, /*value*/ 1, until);
-  *status = qp.wait(token, until);  // of both; a kernel of the peer waits by wait_until(word, 1, until)
+  *status = qp.wait(token, until);  // for both; a kernel of the peer waits with wait_until(word, 1, until)
   //! [put_signal]
 }
 
@@ -192,7 +192,7 @@ XIO_KERNEL void fetch_add(QueuePairHandle handle, Region local, RemoteMemory rem
   //! [fetch_add]
   const RegionSpan old = local.at(uint64_t{i} * 8, 8);
   const Token token = qp.fetch_add(remote.at(0, 8), /*add*/ 1, old, until);
-  status[i] = qp.wait(token, until);  // then `old` holds the number before
+  status[i] = qp.wait(token, until);  // then `old` holds the previous value
   //! [fetch_add]
 }
 
@@ -299,7 +299,7 @@ XIO_KERNEL void flush_inbound(QueuePairHandle handle, Region local, RemoteMemory
   //! [flush_inbound]
   const Token token = qp.get(local.at(offset, bytes), remote.at(offset, bytes), until);  // to the GPU's memory
   Status how = qp.wait(token, until);
-  if (how.is_ok()) how = qp.flush_inbound(until);  // the data is there from here on
+  if (how.is_ok()) how = qp.flush_inbound(until);  // the data is visible from here on
   //! [flush_inbound]
   status[i] = how;
 }
@@ -325,7 +325,7 @@ XIO_KERNEL void drain(QueuePairHandle handle, Region local, RemoteMemory remote,
   uint32_t taken = 0;
   //! [drain]
   const auto look = [&] {
-    taken += qp.drain();  // takes what has arrived: the queue has room again
+    taken += qp.drain();  // consumes completions: the queue has space again
     return taken != 0;
   };
   const Status how = poll_until(look, until);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Snippets of the reference: queue pairs of a program in the hands of kernels. What needs a NIC is compiled,
-/// and runs where there is one.
+/// @brief Snippets of the reference: queue pairs of a program, passed to kernels. Code that needs a NIC is compiled,
+/// but runs only on machines with one.
 
 #include <chrono>
 #include <string>
@@ -68,7 +68,7 @@ void exchange() {
     //! [connect]
     host::Exchange other = host::Exchange::connect("127.0.0.1", port, std::chrono::seconds(20));
     theirs = other.trade(mine);
-    other.meet();  // both sides have come this far
+    other.meet();  // both sides have reached this point
     //! [connect]
   });
   const uint64_t mine = 1;
@@ -87,7 +87,7 @@ void exchange() {
   //! [strangers]
   host::Strangers strangers;
   strangers.is_known = [](const std::string& piece) { return piece == "of this job"; };
-  host::Exchange client = server.accept(std::chrono::seconds(20), strangers);  // whoever says anything else is rejected
+  host::Exchange client = server.accept(std::chrono::seconds(20), strangers);  // other clients are rejected
   const std::string first = client.trade(std::string());
   //! [strangers]
   //! [set_limit]
@@ -144,7 +144,7 @@ void adopt(ibv_qp* qp, const host::BnxtMemory& bnxt_memory, const host::ErnicMem
   }
 #if __has_include(<infiniband/mlx5dv.h>)
   //! [adopt_mlx5]
-  const auto adopted = host::adopt_mlx5<>(qp);                          // connected, and nobody else posts to it
+  const auto adopted = host::adopt_mlx5<>(qp);                          // connected, and nothing else posts to it
   const rdma::QueuePairHandle& handle = adopted.handle();               // for rdma::QueuePair<mlx5::Vendor<>>
   const rdma::ReceiveQueueHandle& receives = adopted.receive_handle();  // for rdma::ReceiveQueue<mlx5::Vendor<>>
   //! [adopt_mlx5]
@@ -152,7 +152,7 @@ void adopt(ibv_qp* qp, const host::BnxtMemory& bnxt_memory, const host::ErnicMem
 #endif
 }
 
-/// A queue pair that is none: each vendor says so.
+/// Adopts a null queue pair, which is refused.
 void refused() {
   uint32_t refusals = 0;
   try {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Snippets of the reference: the receive queue of an RDMA queue pair. In the same kernel, the peer sends.
+/// @brief Snippets of the reference: the receive queue of an RDMA queue pair. The peer sends in the same kernel.
 
 #include "link.hpp"
 
@@ -17,7 +17,7 @@ struct Sides {
   Region message;  ///< of the sender
 };
 
-/// Sends the message from `offset` on; the receive must be posted.
+/// Sends `bytes` bytes from `offset` on. @pre the receive is posted
 XIO_DEVICE Status send(const Sides& sides, uint64_t offset, uint32_t bytes, uint32_t immediate, Deadline until) {
   rdma::QueuePair<Vendor, Sharing::thread> qp(sides.peer);
   return qp.wait(qp.send_immediate(sides.message.at(offset, bytes), immediate, until), until);
@@ -93,7 +93,7 @@ XIO_KERNEL void drain(Sides sides, Status* status) {
   uint32_t arrived = 0;
   //! [drain]
   const auto look = [&] {
-    arrived += receives.drain();  // messages that have arrived since the last look
+    arrived += receives.drain();  // messages that have arrived since the last call
     return arrived != 0;
   };
   const Status how = poll_until(look, until);
@@ -110,7 +110,7 @@ XIO_KERNEL void forget(Sides sides, Status* status) {
     const uint64_t offset = uint64_t{i % 16} * bytes;
     //! [forget]
     const Token token = receives.post(sides.memory.at(offset, bytes), until);
-    receives.forget(token);  // nobody asks for the result: once a message has come, the slot is free again
+    receives.forget(token);  // the result is not needed: the slot is free once a message has arrived
     //! [forget]
     how = token.submitted() ? send(sides, offset, bytes, 0, until) : token.status;
   }

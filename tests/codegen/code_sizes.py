@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """code_sizes.py LIMITS COMPILER...: runs the compiler, which writes assembly for an AMD GPU to its standard output, and
-holds each kernel to its bytes of code, with every function that it calls counted once.
+checks the code size of each kernel, in which every function that it calls counts once.
 
-LIMITS: KERNEL=BYTES, with commas between."""
+LIMITS: KERNEL=BYTES, separated by commas."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ import sys
 
 
 def read(assembly):
-    """Bytes, and the functions called, of everything in `assembly`; and what is spilled of each kernel."""
+    """By function in `assembly`: bytes of code, functions called, and bytes of scratch memory."""
     size, calls, memory = {}, {}, {}
     name = None
     for line in assembly.splitlines():

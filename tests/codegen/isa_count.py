@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Counts what AMD GPU kernels issue, from the assembly that clang writes with -S.
+"""Counts the instructions of AMD GPU kernels in the assembly that clang writes with -S.
 
 For each kernel: registers, scratch and code size as the compiler reports them, then the instructions of the whole
 kernel and of its shortest path: the cheapest walk through the control-flow graph from entry to end that passes, in
-order, one block matching each --must expression. A conditional branch costs what its cheaper side costs, so without
---must the path is the one that finds nothing to do.
+order, one block matching each --must expression. A conditional branch takes its cheaper side, so without --must the
+path is the one without work.
 
-With --loop the path is one turn of a loop: from the block of the first --must back to itself, past the others.
+With --loop the path is one turn of a loop: from the block of the first --must back to itself, through the others.
 
-With --max NAME=N the path is held to a limit and the exit status is 1 when one is exceeded. Names: instructions,
+With --max NAME=N the path has a limit; the exit status is 1 if one is exceeded. Names: instructions,
 stores, loads, atomics, lds, waits, writebacks, invalidates, scalar_loads, scratch_accesses, branches, narrow_stores
-(below 32 bits) of the path; the same with kernel_ before it for the whole kernel, and with loop_ for all of its loops
-together; vgprs, sgprs, scratch_bytes, code_bytes of the kernel.
+(below 32 bits) of the path; with the prefix kernel_ for the whole kernel, with loop_ for all of its loops together;
+vgprs, sgprs, scratch_bytes, code_bytes of the kernel.
 
-With --record FILE the figures of the path are also written there, as JSON, by the same names: xio-vendors reads them.
+With --record FILE the figures of the path are also written to FILE, as JSON with these names, for xio-vendors.
 """
 
 import argparse
@@ -37,7 +37,7 @@ HINTS = {"s_delay_alu", "s_clause", "s_nop", "s_code_end", "s_set_inst_prefetch_
 END_OF_PATH = {"s_endpgm", "s_setpc_b64"}
 NEVER_ON_A_FAST_PATH = {"s_trap", "s_swappc_b64", "s_sethalt"}
 
-# `back`: where a branch to a label that is already known leads; numeric labels may come again.
+# `back`: target of a branch to a label that is already known; numeric labels may occur again.
 Instruction = collections.namedtuple("Instruction", "opcode operands back", defaults=(None,))
 
 
@@ -69,7 +69,7 @@ class Kernel:
 def read_kernels(path):
     kernels = []
     kernel = None
-    # Where scratch has instructions of its own, a buffer access is an ordinary one.
+    # On targets with scratch instructions, a buffer access is an ordinary access.
     buffer_is_scratch = True
     with open(path, encoding="utf-8") as lines:
         for line in lines:
@@ -142,7 +142,7 @@ def count(kernel, instructions):
 
 
 class Graph:
-    """Basic blocks [begin, end) of a kernel and the blocks that each may go to."""
+    """Basic blocks [begin, end) of a kernel, and the successors of each."""
 
     def __init__(self, kernel, whole_wave):
         self.code = kernel.instructions
@@ -173,7 +173,7 @@ class Graph:
         return [end, taken]
 
     def wave_targets(self, opcode, begin, end, taken):
-        """A whole wave walks through a masked block: some lane is active there. A loop it leaves when none is left."""
+        """Successors for a whole wave: it enters masked blocks, where some lane is active, and leaves a loop with none."""
         leaves_loop = any(re.match(r"s_(and_not1|andn2|and_andn2)_b(32|64) exec", text_of(i))
                           for i in self.code[max(begin, end - 4):end - 1])
         if opcode == "s_cbranch_execz":
@@ -192,7 +192,7 @@ class Graph:
         return end - begin + (1_000_000 if trapped else 0)
 
     def shortest(self, source, goals, avoided):
-        """Dijkstra over blocks; the list of blocks after `source`, or None. Goes somewhere even if `source` is a goal."""
+        """Dijkstra over blocks: the blocks after `source`, or None. At least one step, even if `source` is a goal."""
         best = {}
         came_from = {}
         queue = []
@@ -219,13 +219,13 @@ class Graph:
         return None
 
     def path(self, musts, avoid):
-        """Instructions of the walk past one block for each of `musts`, in their order; None if there is none."""
+        """Instructions of the walk through one block for each of `musts`, in their order; None if there is none."""
         avoided = self.matching(avoid) if avoid else set()
         walk = self.legs(0, [self.matching(must) for must in musts] + [self.ends], avoided)
         return walk and self.instructions(walk)
 
     def loop(self, musts, avoid):
-        """Instructions of the cheapest turn of a loop past one block for each of `musts`; None if there is none."""
+        """Instructions of the cheapest turn of a loop through one block for each of `musts`; None if there is none."""
         avoided = self.matching(avoid) if avoid else set()
         turns = []
         for start in self.matching(musts[0]):
@@ -236,7 +236,7 @@ class Graph:
         return min(turns, key=len, default=None)
 
     def looping(self):
-        """Instructions of all blocks that a walk can come back to."""
+        """Instructions of all blocks that are part of a loop."""
         return self.instructions(n for n in range(len(self.blocks)) if self.shortest(n, {n}, set()) is not None)
 
     def legs(self, start, stations, avoided):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The counter against assembly counted by hand."""
+"""Tests of isa_count.py against assembly counted by hand."""
 
 import os
 import subprocess

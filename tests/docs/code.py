@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""code.py PROJECT BUILD COMPILER...: compiles the C++ of the pages, word for word, and configures their CMake.
+"""code.py PROJECT BUILD COMPILER...: compiles the C++ of the pages verbatim, and configures their CMake.
 
-code/<page>.cpp is a source in which each line "// block N" stands for the page's Nth block of C++; code/<page>.cmake is a
-project for CMake with "# block N" for its Nth block of that. README.md's first block of C++ is examples/first_read.cpp; pages that are typed
-(typed.py) have a test of their own."""
+In code/<page>.cpp, each line "// block N" is replaced by the page's Nth block of C++; in the CMake project code/<page>.cmake, "# block N"
+by its Nth block of CMake. README.md's first block of C++ is examples/first_read.cpp. typed.py tests the pages that are typed."""
 import os
 import re
 import subprocess
@@ -17,7 +16,7 @@ MARKER = re.compile(r"^ *(?://|#) block (\d+)\n", re.MULTILINE)
 
 
 def fill(project, page, language, source):
-    """The source with the page's blocks in it, and what is wrong with it."""
+    """The source with the page's blocks inserted, and an error message."""
     found = [block for block in blocks(project, page) if block.language == language]
     with open(source, encoding="utf-8") as file:
         text = file.read()
@@ -35,7 +34,7 @@ def fill(project, page, language, source):
         rest = re.sub(r"^#include .*", "", block.content, flags=re.MULTILINE)
         return f'#line {block.line} "{os.path.join(project, page)}"\n{rest}#line {after} "{source}"\n'
 
-    # What a block includes it includes before a function that it stands in.
+    # Includes of blocks go to the top, since a block may be inside a function.
     includes = []
     text = MARKER.sub(content, text)
     return "".join(includes) + text, ""

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""commands.py PROJECT BUILD [--night] [--kinds KIND,...] [--page PAGE]: runs the commands of the pages, word for word.
+"""commands.py PROJECT BUILD [--night] [--kinds KIND,...] [--page PAGE]: runs the commands of the pages verbatim.
 
-Pages that are typed from start to end have a test of their own (typed.py). commands.toml has an entry for each command of the
-others, with how it ends; a command without one, and an entry without a command, are failures. The keys of an entry:
+typed.py tests the pages that are typed from start to end. commands.toml has an entry for each command of the other pages; a
+command without an entry and an entry without a command are failures. The keys of an entry:
 
-  command   as the page has it, without a comment at its end; a line that ends in a backslash and the next one are one
+  command   as on the page, without a trailing comment; a line that ends in a backslash is joined with the next one
   status    the exit status (0)
-  prints    words that the output has
-  by        it is not run here: a test of this name types it, or does what it does, or the file of this name runs it
-  kind      runs where --kinds has this word
-  night     runs with --night alone
-  before    a command that is run first
-  files     what the command needs beside the project: "name = from", relative to the project
+  prints    words that the output contains
+  by        not run here: the test of this name types it or does the same, or the file of this name runs it
+  kind      runs if --kinds contains this word
+  night     runs only with --night
+  before    a command to run first
+  files     files that the command needs beside the project: "name = from", relative to the project
   fresh     in a clone without a build folder"""
 import argparse
 import os
@@ -29,7 +29,7 @@ KEYS = {"command", "status", "prints", "by", "kind", "night", "before", "files",
 
 
 def commands_of(block):
-    """Its commands, each with the number of its line."""
+    """The commands of a block, each with its line number."""
     line, text, start = block.line, "", block.line
     for one in block.content.split("\n"):
         one = re.sub(r"\s+#\s.*$", "", one) if not one.startswith("#") else ""
@@ -55,7 +55,7 @@ def run(entry, project, build, limit):
             os.symlink(build, os.path.join(folder, "build"))
         for name, source in entry.get("files", {}).items():
             shutil.copy(os.path.join(project, source), os.path.join(folder, name))
-        # Without a terminal nobody can be asked for a password; root is who runs this in CI.
+        # sudo cannot ask for a password without a terminal; in CI, root runs this.
         script = "sudo() { \"$@\"; }\n" + "\n".join(filter(None, [entry.get("before"), entry["command"]]))
         try:
             done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=folder, env=environment, check=False, timeout=limit,

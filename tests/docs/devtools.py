@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A headless Chromium, driven by the DevTools protocol over two pipes."""
+"""A headless Chromium, driven through the DevTools protocol over two pipes."""
 import base64
 import fcntl
 import json
@@ -24,7 +24,7 @@ class Browser:
         to_browser, self.requests, self.answers, from_browser = (fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, 20) for one in near)
         for one in near:
             os.close(one)
-        # The browser reads descriptor 3 and writes descriptor 4; the shell moves ours there.
+        # The browser reads descriptor 3 and writes descriptor 4; the shell moves the pipes' ends there.
         command = [find(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                    "--disable-background-networking", "--allow-file-access-from-files", "--remote-debugging-pipe", f"--user-data-dir={self.profile.name}",
                    f"--window-size={width},{height}", "about:blank"]
@@ -90,7 +90,7 @@ class Browser:
         return result["result"].get("value")
 
     def wait(self, expression, seconds=20):
-        """The first value of the expression that counts as true."""
+        """The first value of the expression that is true."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             value = self.value(expression)

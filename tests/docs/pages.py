@@ -9,9 +9,9 @@ BLOCK = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 class Block(NamedTuple):
     page: str  # relative to the project
-    line: int  # of its first line of content, from 1
+    line: int  # of the first line of content, from 1
     language: str
-    kind: str  # the word behind the language: "sh amd"
+    kind: str  # the word after the language: "sh amd"
     content: str
 
 
@@ -32,12 +32,12 @@ def blocks(project, page):
 
 
 def is_typed(page):
-    """Whether the page is one that is typed from its first block to its last."""
+    """Whether the page is typed from its first block to its last."""
     return page == "docs/getting-started.md" or page.startswith("docs/guides/")
 
 
 def clone(project, folder, *more):
-    """Makes `folder` look like a clone of the project; `more`: names that are left out otherwise."""
+    """Makes `folder` look like a clone of the project; `more`: names that are otherwise omitted."""
     for name in os.listdir(project):
         if name in more or not name.startswith((".", "build")):
             os.symlink(os.path.join(project, name), os.path.join(folder, name))

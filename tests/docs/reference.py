@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""reference.py PROJECT REFERENCE: checks the reference that Doxygen has written into the folder REFERENCE (html and xml).
+"""reference.py PROJECT REFERENCE: checks the reference that Doxygen has written to the folder REFERENCE (html and xml).
 
 Every module has a page with members, every class of a header belongs to a module and has a brief, public calls show a snippet, the
-first page links to every module, guide and example, and no link inside the reference is dead. Warnings are those of the test
-docs.doxygen."""
+first page links to every module, guide and example, and no link inside the reference is dead. The test docs.doxygen checks
+warnings."""
 import os
 import re
 import sys
@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from markdown_filter import label  # noqa: E402
 
 CLASS = re.compile(r"^(?:template <.*> )?(?:class|struct)(?: alignas\(\w+\))? (\w+)(?: final)?(?: :.*| \{.*)?$")
-# Data of the tree view, of the index and of the search: strings that are links.
+# Strings that are links, in the data of the tree view, the index and the search.
 SCRIPT_LINK = re.compile(r"[\"'](?:\.\./)?([\w\-]+\.html(?:#[\w\-]+)?)[\"']")
 
 # Every documented public member function of these classes shows code (@snippet), except constructors, destructors, operators, accessors
@@ -26,12 +26,12 @@ FACADES = ["nvme::BasicQueue", "nvme::DriveSet", "nvme::DriveSetHandle", "rdma::
            "Options", "Region", "host::NvmeController", "host::NvmeQueue", "host::Executor", "host::DmaBuffer", "host::HostStream",
            "host::GpuModule", "host::GpuKernel", "host::GpuWork", "host::DirectQueuePair", "host::VerbsQueuePair", "host::Exchange",
            "host::ExchangeServer", "emulation::NvmeController", "emulation::RdmaNic", "emulation::RdmaQueuePair"]
-# The descriptions of these classes show code.
+# Classes whose descriptions show code.
 SHOWN = ["rdma::QueuePair", "nvme::DriveSetHandle", "nvme::CommandSetters", "Status", "Token", "Deadline",
          "Notification", "KeptResult", "Policy", "Options", "telemetry::Steps", "host::NvmeController", "host::NvmeQueue",
          "host::QueueOptions", "host::Executor", "host::DmaBuffer", "host::LaunchShape", "host::HostStream", "host::DirectQueuePair",
          "host::VerbsQueuePair", "emulation::NvmeController", "emulation::FaultPlan", "emulation::RdmaNic", "emulation::RdmaQueuePair"]
-# So does every documented overload of these functions.
+# Functions of which every documented overload shows code.
 FUNCTIONS = ["XioComEnqueue", "XioComDequeue", "XioComDoorbell", "enqueue_wave", "deadline", "poll_until", "wait_until", "name",
              "nvme::command", "nvme::read", "nvme::write", "nvme::compare", "nvme::write_zeroes", "nvme::verify",
              "nvme::write_uncorrectable", "nvme::zone_append", "nvme::flush", "nvme::dataset_management", "nvme::deallocate", "nvme::copy",
@@ -42,7 +42,7 @@ FUNCTIONS = ["XioComEnqueue", "XioComDequeue", "XioComDoorbell", "enqueue_wave",
 
 
 class Page(HTMLParser):
-    """The links of a page, and what a link to it may name."""
+    """The links of a page, and the anchors that links to it may name."""
 
     def __init__(self):
         super().__init__()
@@ -62,10 +62,10 @@ def read(path):
 
 
 def dead_links(html):
-    """Where each link of the reference that leads nowhere is; and the number of all.
+    """The places of dead links in the reference, and the number of all links.
 
-    Two kinds of anchors are Doxygen 1.9's own and not looked for: those of the tree view, whose entries open the right page, and the
-    summary's link to a list of nested classes where all are private."""
+    Two kinds of anchors that Doxygen 1.9 generates are not checked: those of the tree view, whose entries open the right page, and the
+    summary's link to a list of nested classes if all of them are private."""
     pages, scripts = {}, []
     for folder, _, names in os.walk(html):
         for name in names:
@@ -77,7 +77,7 @@ def dead_links(html):
             elif name.endswith(".js"):
                 scripts.append(path)
     links = [(path, link) for path, page in pages.items() for link in page.links]
-    # They are relative to the pages, wherever the script is.
+    # Links in scripts are relative to the pages, wherever the script is.
     links += [(os.path.join(html, "script"), link) for path in scripts for link in SCRIPT_LINK.findall(read(path))]
     dead = set()
     for source, link in links:
@@ -97,7 +97,7 @@ def modules(project):
 
 
 def classes_of_headers(project):
-    """The names of classes outside namespaces `detail`, each with its header. Back ends for GPUs are not shown."""
+    """The names of classes outside namespaces `detail`, each with its header. GPU back ends are excluded."""
     for folder, _, names in os.walk(os.path.join(project, "include/xio")):
         if os.path.basename(folder) in ("amdgcn", "nvptx"):
             continue
@@ -114,7 +114,7 @@ def classes_of_headers(project):
 
 
 def check_modules(project, folder):
-    """What is wrong with the modules, and the number of classes in them."""
+    """Errors in the modules, and the number of classes in them."""
     xml_folder, wrong, documented = os.path.join(folder, "xml"), [], set()
     for module in modules(project):
         path = os.path.join(xml_folder, f"group__{module.replace('_', '__')}.xml")
@@ -149,7 +149,7 @@ def shows_code(element):
 
 
 def needs_code(member, class_name):
-    """Whether a public member function is a call that a snippet must show; see FACADES."""
+    """Whether a snippet must show this public member function; see FACADES."""
     name = member.find("name").text
     accessor = member.get("const") == "yes" and member.find("param") is None and name not in CALLS
     return (member.get("kind") == "function" and member.get("prot") == "public"
@@ -158,7 +158,7 @@ def needs_code(member, class_name):
 
 
 def check_snippets(folder):
-    """Which calls show no code, and the number of those that do."""
+    """The calls that show no code, and the number of calls that do."""
     wrong, shown, members = [], 0, {}
     classes = {"xio::" + name: [] for name in FACADES + SHOWN}
     for name in sorted(os.listdir(os.path.join(folder, "xml"))):
@@ -198,7 +198,7 @@ def check_snippets(folder):
 
 
 def check_regions(project):
-    """The regions of snippets that nothing shows. Doxygen itself reports one that is shown and does not exist."""
+    """The regions of snippets that nothing shows. Doxygen itself reports references to missing regions."""
     shown, there = set(), set()
     for part in ("include/xio", "docs"):
         for folder, _, names in os.walk(os.path.join(project, part)):
@@ -218,7 +218,7 @@ def check_first_page(project, html):
     for folder, _, names in os.walk(os.path.join(project, "docs")):
         wanted += [label(os.path.join(folder, name)) for name in names if name.endswith(".md")]
     wanted = [name if name.endswith(".html") else name.replace("_", "__") + ".html" for name in wanted]
-    # Doxygen escapes the underscores of some names and not of others.
+    # Doxygen escapes the underscores of some names only.
     known = {name.replace("__", "_") for name in targets}
     wrong = [f"index.html does not link to {name}" for name in wanted if name.replace("__", "_") not in known]
     wrong += [f"index.html does not link to the example {name}" for name in os.listdir(os.path.join(project, "examples"))

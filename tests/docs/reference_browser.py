@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""reference_browser.py REFERENCE: opens the reference in a headless Chromium, searches it, and keeps pictures beside it.
+"""reference_browser.py REFERENCE: opens the reference in a headless Chromium, searches it, and saves pictures beside it.
 
-Ends with 77 where there is no Chromium."""
+Exits with status 77 if Chromium is missing."""
 import os
 import sys
 import time
@@ -10,7 +10,7 @@ import time
 import devtools
 
 SEARCHES = ["Queue", "QueuePair", "XioComEnqueue"]
-# The entries that are shown: each with its own text and those of its scopes. The list may be in a frame of its own.
+# The entries that are shown: the text of each one and of its scopes. The list may be in a separate frame.
 FOUND = """(() => {
   const frame = document.getElementById('MSearchResults');
   const page = frame && frame.contentDocument ? frame.contentDocument : document;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""typed.py PROJECT PAGE [KIND...]: types what a page of docs/ says, in its order, in a folder like a clone.
+"""typed.py PROJECT PAGE [KIND...]: types the blocks of a page of docs/ in order, in a folder like a clone.
 
-Blocks of "sh" are run, "text" is what the commands before it print on a terminal, "cmake" is what reader/CMakeLists.txt in the
-home folder holds from there on, and "cpp" stands in a source of examples/ that the page names, word for word. A block with another
-word ("sh amd") is taken where KIND names that word."""
+"sh" is run, "text" is the output of the preceding commands on a terminal, "cmake" becomes the contents of reader/CMakeLists.txt in the
+home folder, and "cpp" occurs verbatim in a source of examples/ that the page names. A block with a further word ("sh amd") is used if
+KIND contains that word."""
 import os
 import re
 import subprocess

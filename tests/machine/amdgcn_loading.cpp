@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Code objects as they are loaded and launched; and what is an error.
+/// @brief Tests of loading and launching code objects, and of the errors that are reported.
 
 #include <cstring>
 #include <string>
@@ -19,7 +19,7 @@ std::unique_ptr<machine::Gpu> gpu_of(const char* target) {
   return gpu;
 }
 
-/// Runs a kernel whose only argument is memory for its results. Answers with a fault's text.
+/// Runs a kernel whose only argument is memory for its results. Returns the text of a fault, or nothing.
 std::string run(machine::Gpu& gpu, const char* kernel, std::vector<uint32_t>& out, machine::Launch launch,
                 uint64_t seed, machine::MemoryKind kind = machine::MemoryKind::local) {
   uint32_t* const pointer = out.data();
@@ -137,7 +137,7 @@ TEST_CASE("Errors say what is wrong") {
     CHECK(contains(run(*gpu, "never_ends", out, threads(1), 3), "does not end"));
     CHECK(contains(run(*gpu, "not_known", out, threads(1), 3), "f64"));
     CHECK(contains(run(*gpu, "nothing", out, threads(1), 3), "no kernel nothing"));
-    // Both lanes store to one line: a device gets one of the two.
+    // Both lanes store to one line: the device receives only one of the stores.
     CHECK(run(*gpu, "two_lanes_ring", out, threads(2), 3, machine::MemoryKind::registers) == "");
     CHECK(gpu->counts.merged_doorbells == 1);
     CHECK(gpu->counts.doorbells == 1);

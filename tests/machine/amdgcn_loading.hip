@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a loader has to get right: arguments, indices in three dimensions, tables, variables, calls, private memory,
+// Kernels that depend on the loader: arguments, indices in three dimensions, tables, variables, calls, private memory,
 // LDS.
 
 #include <hip/hip_runtime.h>

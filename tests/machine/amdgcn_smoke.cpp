@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Machine code of AMD GPUs drives the in-process controller: every thread writes blocks and reads them back.
+/// @brief Compiled AMD GPU kernels drive the in-process controller: every thread writes blocks and reads them back.
 
 #include <cstdlib>
 #include <map>
@@ -17,7 +17,7 @@ namespace {
 
 using machine::MemoryKind;
 
-/// Targets without stores of system scope rely on host memory that their L2 does not hold.
+/// Kind of host memory. Targets without system-scope stores need memory that their L2 does not hold.
 MemoryKind host_memory(const std::string& target) {
   return target == "gfx90a" || target == "gfx1100" ? MemoryKind::uncached : MemoryKind::host;
 }
@@ -29,7 +29,7 @@ struct Case {
   uint32_t rounds;
 };
 
-/// Answers with what is wrong.
+/// Runs a case. Returns the error, or nothing.
 std::string drive(machine::Gpu& gpu, const Case& with, uint64_t seed) {
   xio::emulation::NvmeConfig config;
   config.execution = xio::emulation::NvmeExecution::stepped;

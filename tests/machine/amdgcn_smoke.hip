@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every thread writes a block, reads it back and compares it, over and over, by queues that the waves share.
+// Every thread repeatedly writes a block, reads it back and compares it, through queues that the waves share.
 
 #include <hip/hip_runtime.h>
 #include <xio/xio.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Each arithmetic instruction of AMD GPUs on random and corner operands, against what AMD's documents state:
-/// see arithmetic.py.
+/// @brief Runs each arithmetic instruction of AMD GPUs on random and corner operands, and compares the results with
+/// AMD's documents: see arithmetic.py.
 
 #include <sys/wait.h>
 
@@ -30,7 +30,7 @@ struct Tally {
 
 bool is_nan(uint32_t bits) { return (bits & 0x7fffffffu) > 0x7f800000u; }
 
-/// One instruction, and a wave for it to run on.
+/// One instruction, and a wave that executes it.
 class Replay {
  public:
   Replay(Processor& processor, const std::string& text) : processor_(processor) {
@@ -39,7 +39,7 @@ class Replay {
   }
   bool known() const { return instruction_.run != nullptr; }
 
-  /// Answers whether the results are the right ones.
+  /// Returns whether the results are correct.
   bool run(const std::string& line) {
     wave_ = Wave();
     wave_.processor = &processor_;

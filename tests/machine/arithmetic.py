@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""arithmetic.py OUTPUT [SEED] : what instructions of AMD GPUs give, by the pseudocode of AMD's documents
+"""arithmetic.py OUTPUT [SEED]: the results of AMD GPU instructions, from the pseudocode of AMD's documents.
 
-Writes instructions, operands and expected results to OUTPUT, for tests/machine/arithmetic.cpp. The pseudocode is that of PyPI's
-tinygrad (0.14); exits with 77 where it is missing, or where LLVM's assembler is.
+Writes instructions, operands and expected results to OUTPUT, for tests/machine/arithmetic.cpp. The pseudocode comes from PyPI's
+tinygrad (0.14); exits with status 77 if it or LLVM's assembler is missing.
 
 A line of OUTPUT is "T <target>", "I <instruction>", or "C <lane> <register>=<hex>... > <register>=<hex>...".
 """
@@ -37,7 +37,7 @@ def pseudocode_of(family):
 
 
 def width_of(name, text):
-    """Of a register: 64 bits where the text looks at so many."""
+    """Width of a register in bits: 64 if the pseudocode `text` accesses 64 bits of it."""
     return 64 if re.search(rf"\b{name}\.[uibf]64", text) or (name == "D0" and re.search(r"D0\.u32\[63", text)) else 32
 
 
@@ -50,14 +50,14 @@ def vector(first, width):
 
 
 class Form:
-    """How an instruction is written, and where its operands are."""
+    """The text of an instruction, and the registers of its operands."""
 
     def __init__(self, text, inputs, result, carry=False):
         self.text, self.inputs, self.result, self.carry = text, inputs, result, carry
 
 
 def forms(kind, name, text, lanes):
-    """All that may be right; the assembler says which is."""
+    """All forms that may be valid; the assembler decides which are."""
     used = [one for one in SOURCES if re.search(rf"\b{one}\b", text)]
     widths = {one: width_of(one, text) for one in used}
     result = width_of("D0", text)
@@ -88,7 +88,7 @@ def forms(kind, name, text, lanes):
 
 
 def assembled(target, texts):
-    """Which of the instructions there are. Answers with their text as the disassembler has it."""
+    """The instructions that exist, each with its text as in disassembly."""
     command = ["llvm-mc-19", "-arch=amdgcn", f"-mcpu={target}", "-filetype=asm"]
     run = subprocess.run(command, input="\n".join(texts) + "\n", capture_output=True, text=True, check=False)
     wrong = {int(line) for line in re.findall(r"<stdin>:(\d+):\d+: error", run.stderr)}
@@ -128,7 +128,7 @@ def case(rng, form, program, lanes, gen9):
         place(given, form.result, old)
     vcc = rng.getrandbits(64) & full
     scc = rng.getrandbits(1)
-    # Of scalar instructions, those that save it look at the mask of active lanes.
+    # Scalar instructions may save the mask of active lanes, so it is arbitrary.
     execute = rng.getrandbits(lanes) if form.text.startswith("s_") else full
     given.update(vcc=vcc, scc=scc, exec=execute)
     compares = form.result is None and form.carry
@@ -140,13 +140,13 @@ def case(rng, form, program, lanes, gen9):
     if form.result:
         value = machine.names["D0"]
         bits = value.bits
-        # Results of 16 bits: gfx9 clears the rest of the register.
+        # 16-bit results: gfx9 clears the rest of the register.
         if gen9 and re.search(r"_[biu]16[_ ]", form.text) and form.text.startswith("v_"):
             bits &= 0xFFFF
         if re.search(r"_f32", form.text) and value.kind == "f" and value.number() != value.number():
             wanted[f"{form.result[0]}{form.result[1]}"] = "nan"
         elif "rndne" in form.text and value.number() == 0:
-            # The pseudocode adds and takes off a half, which leaves no sign.
+            # The pseudocode adds and subtracts a half, which loses the sign of zero.
             wanted[f"{form.result[0]}{form.result[1]}"] = "zero"
         else:
             place(wanted, form.result, bits)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief What LLVM makes of orderings is enough under every seed; and with any part of it weakened, not under some.
+/// @brief LLVM's code for orderings suffices under every seed; with any part of it weakened, some seed fails.
 
 #include <cstdio>
 #include <cstring>
@@ -65,15 +65,14 @@ const std::vector<Test>& tests() {
   return all;
 }
 
-/// Answers with what went wrong.
+/// Runs a test. Returns the error, or nothing.
 std::string run(machine::Gpu& gpu, const Test& test, uint64_t seed) {
   static Memory memory;
   std::memset(&memory, 0, sizeof memory);
   const std::string& target = gpu.target();
   gpu.memory.clear();
   gpu.memory.add(&memory, sizeof memory, machine::MemoryKind::host, "memory");
-  // Devices see what is stored at system scope; targets without such stores have memory for it that the L2 does not
-  // hold.
+  // Devices see system-scope stores; targets without such stores need memory that the L2 does not hold.
   const bool by_device = std::strstr(test.kernel, "_device") != nullptr;
   if (by_device && (target == "gfx90a" || target == "gfx1100"))
     gpu.memory.add(memory.flags, sizeof memory.flags, machine::MemoryKind::uncached, "flags");
@@ -140,7 +139,7 @@ void check_target(const char* target) {
       const std::string reason = machine_tests::unneeded(target, test.kernel, mutation.text, mutation.change);
       gpu->apply(mutation);
       bool failed = !first_failure(*gpu, test, reason.empty() ? seeds : few_seeds).empty();
-      // Some need a rare course of things.
+      // Some failures need a rare interleaving.
       if (!failed && reason.empty()) failed = !first_failure(*gpu, test, many_seeds, seeds).empty();
       gpu->restore();
       ++(failed ? caught : unneeded);
@@ -158,7 +157,7 @@ TEST_CASE("Litmus: gfx1100") { check_target("gfx1100"); }
 TEST_CASE("Litmus: gfx1201") { check_target("gfx1201"); }
 
 TEST_CASE("Litmus: a write-back that LLVM does not wait for") {
-  // See ByStoresAndWait in amdgcn.hip: why the library has waits of its own.
+  // The reason for the library's own waits: see ByStoresAndWait in amdgcn.hip.
   const Test test{"chain_device_stores", 2, 1, none_bad};
   for (const char* target : {"gfx942", "gfx1201"}) {
     const auto gpu = machine::amdgcn::load(std::string(XIO_MACHINE_CODE) + "/litmus-amdgcn." + target + ".o");

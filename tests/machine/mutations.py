@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Weakens every ordering of the machine's kernels, one at a time, and says of which nothing is noticed.
+"""Weakens every ordering of the machine's kernels, one at a time, and reports those that no case detects.
 
-A place is one of the library's: the line of include/xio that asks for an instruction, the function that it is in, and
-what was done to the instruction. It is needed where some case with some seed notices that, in whatever kernel. What no
-case notices, or executes, must be in unneeded.txt with the reason why it is not needed, or not here; else the exit
-status is 1: lines "target<TAB>instruction and change<TAB>place<TAB>reason", the first three of them regular
-expressions. Places with a reason are not tried, but for --all, which says where one is noticed after all.
+A place is a line of include/xio that requests an instruction, with its function and the change made to the
+instruction. It is needed if some case with some seed, in any kernel, detects the change. A change that no case detects
+or executes must be in unneeded.txt with the reason why the ordering is not needed, or not needed here; otherwise the
+exit status is 1. Lines of unneeded.txt are "target<TAB>instruction and change<TAB>place<TAB>reason", of which the first
+three are regular expressions. Places with a reason are tried only with --all, which reports those detected after all.
 
-No reason is asked for waits that never had anything to wait for, nor for those that no primitive of device/arch asks
-for: the compiler places them, where a register is read or a function begins or ends, and a register that is read too
-early is noticed. The last line is the table's.
+Two kinds of waits need no reason: those that never had anything to wait for, and those that no primitive of
+device/arch requests. The compiler places the latter where a register is read or a function begins or ends, and the
+machine detects a register that is read too early. The last line is the table's.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def lines_of(file):
 
 @functools.lru_cache(None)
 def with_function(place):
-    """ "device/submission.hpp:234" with the function that the line is in behind it."""
+    """A place such as "device/submission.hpp:234", followed by the function that contains the line."""
     file, _, line = place.rpartition(":")
     for text in reversed(lines_of(file)[: int(line)]):
         match = FUNCTION.match(text)
@@ -63,12 +63,12 @@ def reason_for(reasons, target, key):
 
 
 def is_compilers(change, source):
-    """Whether no primitive of the library asks for a wait."""
+    """Whether the compiler placed a wait: no primitive of the library requests it."""
     return change.startswith("no wait") and "/device/arch/" not in source.partition(" < ")[0]
 
 
 def run(command):
-    """Yields outcome, key and what noticed it."""
+    """Yields outcome, key, and the case that detected the change."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             parts = line.rstrip("\n").split("\t")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Evaluates the pseudocode by which AMD's instruction set documents state what an instruction does."""
+"""Evaluates the pseudocode with which AMD's instruction set documents define instructions."""
 
 import math
 import re
@@ -76,7 +76,7 @@ def view_type(name):
 
 
 class Machine:
-    """Runs a program on named registers, which are Values."""
+    """Runs a program on named registers, whose contents are Values."""
 
     def __init__(self, registers):
         self.names = dict(registers)
@@ -113,7 +113,7 @@ class Machine:
     def assign(self, target, value):
         what = target[0]
         if what == "name":
-            # Registers keep their size, variables take what they are given.
+            # Registers keep their size; variables take the size of the value.
             old = self.names.get(target[1])
             fixed = old is not None and target[1].isupper() or target[1] in ("D0", "D1", "SCC")
             self.names[target[1]] = value.viewed(value.kind, old.width) if fixed and old else value
@@ -207,7 +207,7 @@ class Machine:
 
 
 def converted(value, kind, width):
-    """As another type: the number is kept, where it fits."""
+    """As another type. Keeps the number where it fits; a float as an integer keeps its bits."""
     if kind == "f":
         return value if value.kind == "f" and value.width == width else of_float(value.number(), width)
     if value.kind == "f":
@@ -220,7 +220,7 @@ def binary(operator, a, b):
         count = b.bits
         return Value(a.number() << count if operator == "<<" else a.number() >> count, a.width, a.kind)
     if operator in ("==", "!=", "<>", "<", "<=", ">", ">="):
-        # Of one signed and one that is not, the bits count, as in C.
+        # With mixed signedness, the bits are compared, as in C.
         x, y = (a.number(), b.number()) if a.kind == b.kind or "f" in (a.kind, b.kind) else (a.bits, b.bits)
         result = {"==": x == y, "!=": x != y, "<>": x < y or x > y, "<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y}
         return Value(result[operator], 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads the pseudocode by which AMD's instruction set documents state what an instruction does."""
+"""Parses the pseudocode with which AMD's instruction set documents define instructions."""
 
 import re
 
@@ -27,7 +27,7 @@ def tokens_of(text):
 
 
 class Parser:
-    """Makes nested tuples of the text."""
+    """Translates the text to nested tuples."""
 
     def __init__(self, text):
         self.tokens = tokens_of(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Values of AMD's pseudocode: bits that know their size, and what they mean."""
+"""Values of AMD's pseudocode: bits with a size and a type."""
 
 import math
 import struct
@@ -7,11 +7,11 @@ from fractions import Fraction
 
 
 class NotEvaluated(Exception):
-    """Something that this evaluator does not know."""
+    """A construct that this evaluator does not support."""
 
 
 class Value:
-    """Bits, how many, and what they mean: u(nsigned), i(nteger), f(loat), b(its)."""
+    """Bits, their number, and their type: u(nsigned), i(nteger), f(loat), b(its)."""
 
     def __init__(self, bits, width=32, kind="u"):
         self.bits = bits & ((1 << width) - 1)
@@ -26,7 +26,7 @@ class Value:
         return self.bits
 
     def viewed(self, kind, width):
-        """The same bits, or as many as there are; a wider integer keeps its number."""
+        """The same bits as another type, truncated if it is narrower; a widened signed integer keeps its number."""
         return Value(self.number() if width > self.width and self.kind == "i" else self.bits, width, kind)
 
 
@@ -37,7 +37,7 @@ def to_float(bits, width):
 
 
 def of_float(number, width=32):
-    """Rounded to nearest, ties to even, once."""
+    """A number rounded once, to nearest, ties to even."""
     if isinstance(number, Fraction):
         if number == 0:
             return Value(0, width, "f")

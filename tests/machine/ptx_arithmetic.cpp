@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Integer instructions of PTX against the host's own arithmetic.
+/// @brief Integer instructions of PTX, compared with the host's arithmetic.
 
 #include <machine/ptx_trial.hpp>
 
@@ -151,7 +151,7 @@ TEST_CASE("PTX: bits and bytes") {
                  return a == 0 || a == ~u64{0} ? ~u64{0} : u64(62 - __builtin_clrsbll(s64(a)));
                }});
   const auto extracted = [](u64 a, u64 b, u64 c, u32 width, bool is_signed) {
-    u64 out = 0;  // bit by bit, as the ISA's own pseudocode
+    u64 out = 0;  // bit by bit, as in the ISA's pseudocode
     const u64 at = b & 0xff;
     const u64 length = c & 0xff;
     const u64 last = std::min<u64>(at + length - 1, width - 1);

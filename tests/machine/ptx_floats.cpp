@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Conversions and floating point of PTX against the host's own arithmetic.
+/// @brief Conversions and floating point of PTX, compared with the host's arithmetic.
 
 #include <machine/ptx_trial.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief The machine's memory against the PTX memory model: what the model forbids never happens, what it allows
-/// happens under some seed.
+/// @brief The machine's memory against the PTX memory model: forbidden outcomes never happen, allowed outcomes happen
+/// under some seed.
 ///
 /// Each shape is one of the causality examples (message passing, store buffering, IRIW, WRC, ISA2, ...), with the
 /// orderings that suffice, and with each of them weakened by one step.
@@ -26,8 +26,8 @@ struct Words {
   alignas(64) uint32_t results[64] = {};
 };
 
-/// Who reads and writes which word: `[x]`, `[y]`, `[z]`, `[w]`, each in a line of its own unless `close`. `r0` to `r5`
-/// are results, for all threads together.
+/// Programs of threads on the words `[x]`, `[y]`, `[z]`, `[w]`, each in its own line unless `close`. The results `r0`
+/// to `r5` are shared by all threads.
 struct Shape {
   uint32_t blocks = 1;
   uint32_t threads = 1;               ///< of a block
@@ -67,7 +67,7 @@ std::string kernel_of(const Shape& shape) {
   return out + "ret;\n}\n";
 }
 
-/// Registers, then memory when all has ended: x, y, z, w.
+/// Takes the results, and the final memory: x, y, z, w.
 using Outcome = std::function<bool(const uint32_t* r, const uint32_t* end)>;
 
 bool happens(const Shape& shape, const Outcome& outcome, uint64_t first = 1, uint64_t count = seeds) {
@@ -109,7 +109,7 @@ void allowed(const std::string& name, const Shape& shape, const Outcome& outcome
   CHECK_FALSE(happens(shape, outcome, 0, 1));  // the calm machine is sequentially consistent
 }
 
-// What two threads of different blocks need to agree, and of one block.
+// Shapes with the threads in different blocks, and in one block.
 Shape apart(std::vector<std::string> programs) {
   const auto count = static_cast<uint32_t>(programs.size());
   return {count, 1, std::move(programs)};
@@ -177,7 +177,7 @@ TEST_CASE("barriers") {
   forbidden("bar.sync", both("bar.sync 0;"), stale);
   allowed("a vote orders nothing", both("vote.sync.ballot.b32 %v1, 1, 3;"), stale);
   allowed("a shuffle orders nothing", both("shfl.sync.idx.b32 %v1, %id3, 0, 31, 3;"), stale);
-  // What one thread has stored another passes on, to another block, behind a barrier.
+  // A thread passes on another thread's store to a different block, after a barrier.
   const Outcome late = [](const uint32_t* r, const uint32_t*) { return r[0] == 1 && r[1] == 0; };
   const auto passed_on = [](const std::string& there) {
     return Shape{2,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief The PTX machine by itself: what it refuses, calls and variables, threads that act together, devices.
+/// @brief Tests of the PTX machine: errors, calls and variables, collective operations, devices.
 
 #include <functional>
 #include <string>
@@ -164,7 +164,7 @@ TEST_CASE("PTX: variables of the module and shared memory") {
 }
 
 TEST_CASE("PTX: threads that act together") {
-  // Of each: its own lane, summed, voted and exchanged.
+  // Every thread contributes its lane: summed, voted and exchanged.
   Bench bench(
       kernel("shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1; redux.sync.add.u32 %r3, %r1, -1;\n"
              "and.b32 %r4, %r1, 1; setp.ne.u32 %p1, %r4, 0; vote.sync.ballot.b32 %r5, %p1, -1;\n"
@@ -193,14 +193,14 @@ TEST_CASE("PTX: masks that are wrong are faults") {
     return calm;
   };
   CHECK(fault("bar.warp.sync 15; ret;").empty());
-  CHECK(fault("bar.warp.sync -1; ret;").empty());  // lanes that do not exist need not come
+  CHECK(fault("bar.warp.sync -1; ret;").empty());  // lanes that do not exist are not waited for
   CHECK(contains(fault("bar.warp.sync 14; ret;"), "does not name the thread"));
   const std::string split = "setp.lt.u32 %p1, %r1, 2; @%p1 bra $a;";
   CHECK(contains(fault(split + "bar.warp.sync 15; ret; $a: vote.sync.any.pred %p2, 1, 15; ret;"),
                  "different instructions"));
   CHECK(contains(fault(split + "bar.warp.sync 15; ret; $a: bar.warp.sync 7; ret;"), "different"));
   CHECK(fault(split + "bar.warp.sync 15; ret; $a: add.u32 %r2, %r2, 1; bar.warp.sync 15; ret;").empty());
-  CHECK(fault(split + "bar.warp.sync 15; ret; $a: ret;").empty());  // ended threads need not come
+  CHECK(fault(split + "bar.warp.sync 15; ret; $a: ret;").empty());  // ended threads are not waited for
   CHECK(contains(fault(split + "shfl.sync.idx.b32 %r2, %r1, 0, 31, 12; ret; $a: ret;"), "takes no part"));
   CHECK(contains(fault(split + "bar.warp.sync 15; ret; $a: bar.sync 0; bar.warp.sync 15; ret;"), "nobody can go on"));
 }
@@ -246,7 +246,7 @@ TEST_CASE("PTX: who is here is answered with any set") {
 }
 
 TEST_CASE("PTX: threads of a warp drift apart") {
-  // Lane 0 waits for what lane 1 stores later.
+  // Lane 0 waits for a later store of lane 1.
   Bench bench(kernel(
       "setp.ne.u32 %p1, %r1, 0; @%p1 bra $b;\n$again: ld.relaxed.cta.u32 %r2, [%d1+64]; setp.eq.u32 %p2, %r2, 0; "
       "@%p2 bra $again; bra $end;\n$b: st.relaxed.cta.u32 [%d1+64], 1;\n$end: bar.warp.sync 3; ret;"));
@@ -275,7 +275,7 @@ TEST_CASE("PTX: mutations weaken one instruction and are undone") {
 
 namespace {
 
-/// Whether `outcome` is met under some seed, where `device` moves between instructions.
+/// Whether `outcome` happens under some seed; `device` runs between instructions.
 bool meets(const std::string& body, const std::function<bool(Bench&)>& device,
            const std::function<bool(Bench&)>& outcome, uint32_t blocks = 1) {
   Bench bench(std::string(head) +
@@ -295,7 +295,7 @@ bool meets(const std::string& body, const std::function<bool(Bench&)>& device,
 }  // namespace
 
 TEST_CASE("PTX: devices see what was released to them") {
-  // words[0]: data, words[16]: flag; the device notes what it saw behind the flag in words[32].
+  // words[0]: data, words[16]: flag; the device records the data that it saw after the flag in words[32].
   const auto looks = [](Bench& b) {
     if (b.words[16] == 0 || b.words[32] != 0) return false;
     b.words[32] = 1 + b.words[0];
@@ -312,7 +312,7 @@ TEST_CASE("PTX: devices see what was released to them") {
   CHECK(send("fence.acq_rel.sys; st.weak.u32 [%d1+64], 1;"));
   CHECK(send("fence.acq_rel.sys; st.relaxed.gpu.u32 [%d1+64], 1;"));
 
-  // The same by a doorbell, whose store a device sees at once.
+  // The same with a doorbell, whose store the device sees on arrival.
   const auto rings = [](Bench& b) {
     if (b.doorbell[0] == 0 || b.words[32] != 0) return false;
     b.words[32] = 1 + b.words[0];
@@ -334,7 +334,7 @@ TEST_CASE("PTX: devices see what was released to them") {
   };
   CHECK_FALSE(passed_on("st.release.gpu.u32 [%d1+64], 1;", "fence.acq_rel.sys;"));
   CHECK(passed_on("st.release.gpu.u32 [%d1+64], 1;", "fence.acq_rel.gpu;"));
-  CHECK(passed_on("fence.acq_rel.sys; st.release.gpu.u32 [%d1+64], 1;", ""));  // its fence is not the one that rings
+  CHECK(passed_on("fence.acq_rel.sys; st.release.gpu.u32 [%d1+64], 1;", ""));  // the ringing thread has no fence
   CHECK(passed_on("st.relaxed.gpu.u32 [%d1+64], 1;", "fence.acq_rel.sys;"));
 }
 

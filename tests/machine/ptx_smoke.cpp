@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief PTX kernels drive the controller of this process: ptx_smoke.cu over many seeds.
+/// @brief PTX kernels drive the in-process controller: ptx_smoke.cu over many seeds.
 ///
 ///     ptx_smoke FILE.ptx KERNEL FIRST-LAST [BLOCKS THREADS DEPTH ROUNDS] [trace | mutate]
 
@@ -29,7 +29,7 @@ struct Case {
   uint32_t rounds = 4;
 };
 
-/// What the controller allocates, at the same addresses in each run.
+/// Memory for the controller, at the same addresses in each run.
 class Arena {
  public:
   Arena()

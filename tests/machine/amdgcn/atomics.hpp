@@ -10,7 +10,7 @@
 
 namespace machine::amdgcn {
 
-/// The new value, of 4 or 8 bytes.
+/// New value of a word of 4 or 8 bytes.
 inline uint64_t changed(AtomicOperation operation, uint32_t bytes, uint64_t old, uint64_t data, uint64_t compare) {
   const uint64_t mask = bytes == 8 ? ~uint64_t{0} : 0xffffffffu;
   const auto is_signed = [bytes](uint64_t value) {

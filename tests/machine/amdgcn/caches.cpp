@@ -20,7 +20,7 @@ Caches::Line& Caches::line_at(uint64_t address) {
     line = std::make_unique<Line>();
     line->address = begin;
     line->used_at = static_cast<uint8_t>(address - begin);
-    // Nothing is in any cache: copies of an older epoch count for nothing.
+    // Every cache is empty: copies of an older epoch are invalid.
     for (Copy& copy : line->unit) copy.epoch = ~uint64_t{0};
     for (Copy& copy : line->array) copy.epoch = ~uint64_t{0};
     for (Copy& copy : line->scalar) copy.epoch = ~uint64_t{0};
@@ -43,7 +43,7 @@ void Caches::note_host_load(const Piece& piece) {
   ++counts_.host_loads;
 }
 
-/// Did a hit give bytes that memory, or the L2 above it, no longer holds?
+/// Counts a hit on outdated bytes: they differ from memory, or from the L2's dirty bytes above it.
 void Caches::note_stale(const Piece& piece, uint32_t unit, const uint8_t* got) {
   uint8_t current[line_bytes];
   std::memcpy(current, piece.memory(), piece.bytes);
@@ -55,7 +55,7 @@ void Caches::note_stale(const Piece& piece, uint32_t unit, const uint8_t* got) {
   if (std::memcmp(current, got, piece.bytes) != 0) ++counts_.stale_loads;
 }
 
-/// Loads from the L2 or from below it.
+/// Loads from the L2 or from memory.
 void Caches::load_second(const Piece& piece, Requester from, Scope scope, uint8_t* to) {
   if (piece.range->kind == MemoryKind::uncached) {
     note_host_load(piece);
@@ -71,7 +71,7 @@ void Caches::load_second(const Piece& piece, Requester from, Scope scope, uint8_
   if (past_second_level(scope)) {
     note_host_load(piece);
     std::memcpy(to, piece.memory(), piece.bytes);
-    // What the L2 itself is to write is never missed.
+    // Dirty bytes of the L2 are always returned.
     if (copy.dirty & piece.mask()) {
       for (uint32_t i = 0; i < piece.bytes; ++i)
         if (copy.dirty >> (piece.at + i) & 1) to[i] = copy.data[piece.at + i];
@@ -94,7 +94,7 @@ void Caches::load_second(const Piece& piece, Requester from, Scope scope, uint8_
   std::memcpy(to, copy.data + piece.at, piece.bytes);
 }
 
-/// Brings the bytes that a cache of reads does not have.
+/// Fetches the bytes that a read cache lacks.
 void Caches::fill(const Piece& piece, Copy& copy, uint64_t epoch, Requester from, bool through_array) {
   if (copy.epoch != epoch) {
     copy.valid = 0;
@@ -177,7 +177,7 @@ void Caches::store(Requester from, uint64_t address, uint32_t bytes, Scope scope
     if (!piece.range->writable) throw Fault("store to memory that is read only: " + piece.range->name);
     const uint8_t* const in = static_cast<const uint8_t*>(data) + done;
     const uint32_t array = from.unit / units_of_array;
-    // Written through; the caches of other units keep what they have.
+    // Write-through; the caches of other units keep their copies.
     update(piece.line->unit[from.unit], unit_epoch_[from.unit], piece, in);
     if (target_.array_cache) update(piece.line->array[array], array_epoch_[array], piece, in);
     if (piece.range->kind == MemoryKind::uncached) {
@@ -227,7 +227,7 @@ void Caches::write_back(Requester from, Scope scope, uint64_t begun, bool all) {
   }
 }
 
-/// Dirty bytes stay.
+/// Drops clean bytes; dirty bytes stay.
 void Caches::drop_clean(uint32_t which) { ++second_epoch_[which]; }
 
 void Caches::invalidate(Requester from, Scope scope, uint8_t levels) {
@@ -252,7 +252,7 @@ void Caches::tick() {
     line.scalar[random_.below(unit_arrays)].valid = 0;
   }
   if (random_.one_in(mood_.refetch)) {
-    // As if another wave of that unit had loaded it, which is not counted.
+    // A load by another wave of that unit, not counted.
     Line& line = any();
     const Counts kept = counts_;
     uint8_t byte;

@@ -6,7 +6,7 @@
 /// L2.
 ///
 /// No cache is coherent by itself. A load may hit arbitrarily old data; a store stays in the L2 until it is written
-/// back. Lines have 64 bytes, each with its own valid and dirty state.
+/// back. Lines have 64 bytes; each byte has its own valid and dirty state.
 
 #include <array>
 #include <cstdint>

@@ -47,7 +47,7 @@ void clock(Wave& wave, const Instruction& i) {
 
 void sleep(Wave& wave, const Instruction& i) { wave.processor->sleep(wave, (i.operand[0].value & 127) * 64 / 16); }
 
-/// gfx12: comes to the barrier here, and waits for the others at s_barrier_wait.
+/// gfx12: arrives at the barrier; s_barrier_wait waits for the other waves.
 void barrier_signal(Wave& wave, const Instruction& i) {
   if (i.operand[0].value != ~uint64_t{0}) throw Fault("barrier other than the workgroup's");
   wave.processor->signal(wave);
@@ -62,7 +62,7 @@ void write_back(Wave& wave, const Instruction& i) {
   auto access = wave.processor->new_access(wave, i, Access::Kind::write_back);
   wave.processor->issue(wave, std::move(access));
 }
-/// gfx90a has a bit for the scope of neither.
+/// Without scope bits (gfx90a) the write-back is of system scope.
 void write_back_all(Wave& wave, const Instruction& i) {
   if (wave.processor->model().scope_bits) return write_back(wave, i);
   auto access = wave.processor->new_access(wave, i, Access::Kind::write_back);
@@ -74,7 +74,7 @@ void invalidate(Wave& wave, Scope scope, uint8_t levels) {
   ++wave.processor->counts.invalidations;
   wave.processor->caches().invalidate(wave.requester, scope, levels);
 }
-/// gfx942 and gfx12: the caches that are nearer than the scope.
+/// gfx942 and gfx12: invalidates the caches inside the scope.
 void invalidate_scope(Wave& wave, const Instruction& i) {
   invalidate(wave, i.scope, i.scope == Scope::unit ? 0 : first_level | second_level);
 }
@@ -134,7 +134,7 @@ void add_control(HandlerTable& table) {
       XIO_HINT("s_set_inst_prefetch_distance"),
       XIO_HINT("s_icache_inv"),
       XIO_HINT("s_code_end"),
-      // Gives registers back, before the end.
+      // Releases registers before the end.
       XIO_HINT("s_sendmsg"),
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Accesses in flight: when they are performed, and when their results are there.
+/// @brief Accesses in flight: when they are performed, and when their results arrive.
 
 #include <algorithm>
 #include <cstring>
@@ -60,7 +60,7 @@ std::unique_ptr<Access> Processor::new_access(Wave& wave, const Instruction& ins
   return access;
 }
 
-/// Stores of one instruction to one line of registers leave as one write, of which a device takes one only.
+/// Merges stores of one instruction to one line of registers: they leave as one write, and the device takes only one.
 void Processor::merge_register_stores(Access& access) {
   uint64_t kept = 0;
   for (uint64_t lanes = access.left[0]; lanes != 0; lanes &= lanes - 1) {
@@ -150,7 +150,7 @@ void Processor::perform_all(Wave& wave, Access& access) {
   current_wave_ = &wave;
   current_ = access.instruction;
   if (access.kind == Access::Kind::write_back) {
-    // The wave's own earlier stores are ahead of it on the same way.
+    // The wave's earlier stores precede it on the same path.
     for (size_t i = 0; wave.flight[i].get() != &access; ++i)
       if (wave.flight[i]->kind != Access::Kind::load) perform_all(wave, *wave.flight[i]);
     caches_.write_back(wave.requester, access.scope, access.issued, true);
@@ -161,8 +161,8 @@ void Processor::perform_all(Wave& wave, Access& access) {
   perform(wave, access, 1, access.left[1]);
 }
 
-/// Performs a part of some lanes. Accesses of one unit to the same bytes stay in order: they go through its one cache,
-/// and this is all that the waves of a workgroup have where they share a unit.
+/// Performs a part of some lanes. Accesses of one unit to the same bytes stay in order, since they use one cache; the
+/// waves of a workgroup that share a unit have no other ordering.
 void Processor::perform(Wave& wave, Access& access, uint32_t part, uint64_t lanes) {
   if (lanes == 0) return;
   std::vector<Pending>& pending = pending_[wave.requester.unit];
@@ -174,7 +174,7 @@ void Processor::perform(Wave& wave, Access& access, uint32_t part, uint64_t lane
       continue;
     }
     perform_all(*before.wave, *before.access);
-    // It took itself out of the list, and maybe others.
+    // It removed itself, and possibly others, from the list.
     i = 0;
   }
   current_wave_ = &wave;
@@ -253,7 +253,7 @@ void Processor::return_data(Wave& wave, const Access& access) {
   }
 }
 
-/// Performed in any order, returned in the order of issue.
+/// Performs accesses in any order, and returns their results in issue order.
 void Processor::retire(Wave& wave, bool stores, size_t left) {
   const size_t all = outstanding(wave, stores);
   if (all <= left) return;
@@ -305,7 +305,7 @@ bool Processor::wait(Wave& wave, const Waits& waits) {
   retire(wave, false, waits.vector);
   retire(wave, true, waits.stores);
   retire_shared(wave, waits.shared);
-  // Scalar loads come back in any order: to know of one is to wait for all. Messages do not.
+  // Scalar loads return in any order, so only a wait for all of them is certain; messages return in order.
   const bool messages =
       std::all_of(wave.scalars.begin(), wave.scalars.end(), [](const auto& one) { return one.message; });
   if (waits.scalar == 0 || waits.shared_or_scalar == 0)
@@ -355,7 +355,7 @@ void Processor::retire_scalars(Wave& wave, size_t left) {
   wave.scalars.erase(wave.scalars.begin(), end);
 }
 
-/// Nobody waits, and something happens all the same.
+/// Performs some accesses although no wait requires them.
 void Processor::perform_some(Wave& wave) {
   for (size_t i = 0; i < wave.flight.size(); ++i) {
     Access& access = *wave.flight[i];

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief 32-bit floating point, as far as kernels need it for integer division. Round to nearest, denormals preserved.
+/// @brief 32-bit floating point as far as integer division needs it. Rounds to nearest and preserves denormals.
 
 #include <cmath>
 #include <cstdint>

@@ -26,7 +26,7 @@ const HandlerTable& handlers() {
   return table;
 }
 
-/// What the newer targets call otherwise.
+/// The older name of an instruction that newer targets renamed.
 const std::string& old_name(const std::string& name) {
   static const std::unordered_map<std::string, std::string> names = {
       {"v_add_nc_u32", "v_add_u32"},

@@ -17,7 +17,7 @@ uint8_t limit_of(const std::string& text) {
   return static_cast<uint8_t>(limit < Waits::any ? limit : Waits::any - 1);
 }
 
-/// "vmcnt(0) lgkmcnt(3)"
+/// Parses waits such as "vmcnt(0) lgkmcnt(3)".
 void parse_old_wait(Waits& waits, const std::string& text) {
   std::istringstream words(text);
   for (std::string word; words >> word;) {
@@ -57,14 +57,14 @@ bool parse_wait(Instruction& instruction, const std::string& rest) {
     (name == "s_wait_loadcnt_dscnt" ? waits.vector : waits.stores) = static_cast<uint8_t>(both >> 8 & 63);
   } else if (name == "s_wait_samplecnt" || name == "s_wait_bvhcnt" || name == "s_wait_expcnt" ||
              name == "s_waitcnt_depctr" || name == "s_wait_alu") {
-    // Of images, exports and hazards: nothing here is ever outstanding.
+    // Counters of images, exports and hazards: the machine never has any outstanding.
   } else {
     return false;
   }
   return true;
 }
 
-/// The operands are hints alone, or are said by the mnemonic's handler.
+/// Whether the operands are only hints, or are implied by the mnemonic's handler.
 bool takes_no_operands(const std::string& name) {
   for (const char* one : {"s_delay_alu", "s_clause", "s_code_end", "s_sendmsg", "s_nop", "s_set_inst_prefetch_distance",
                           "s_setprio", "s_barrier_wait", "s_endpgm", "s_barrier", "s_icache_inv", "s_dcache_inv"})
@@ -76,12 +76,12 @@ bool is_branch(const std::string& name) { return name == "s_branch" || starts_wi
 
 bool is_sign_extended(const std::string& name) { return name.find("_i64") != std::string::npos; }
 
-/// 64-bit operands: constants with a point are doubles there.
+/// Whether operands have 64 bits: constants with a decimal point are then doubles.
 bool is_wide(const std::string& name) {
   return ends_with(name, "_b64") || ends_with(name, "_u64") || ends_with(name, "_i64") || ends_with(name, "_f64");
 }
 
-/// Modifiers follow the last operand, or the mnemonic itself, with spaces between.
+/// Splits off the modifiers, which follow the last operand or the mnemonic, separated by spaces.
 std::vector<std::string> split_modifiers(std::string& rest) {
   std::vector<std::string> modifiers;
   const size_t comma = [&] {
@@ -130,7 +130,7 @@ void parse_half(Instruction& instruction, const std::string& text, const Target&
       throw Fault("hardware register " + rest);
     }
     if (starts_with(name, "v_cmpx_") && target.generation >= 11) {
-      // Writes the mask of lanes, and says it by its name alone.
+      // Writes the mask of lanes, which only the mnemonic indicates.
       instruction.operand[instruction.operands++] = parse_operand("exec", false, false);
     }
     for (const std::string& word : split_modifiers(rest)) parse_modifier(instruction, lanes, word, target);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief What the registers and the memory of arguments hold when a wave begins: LLVM's "Initial Kernel Execution
-/// State".
+/// @brief Initial registers and argument memory of a wave: LLVM's "Initial Kernel Execution State".
 
 #include <algorithm>
 #include <cstring>
@@ -13,7 +12,7 @@ namespace {
 
 constexpr uint64_t latest_group = 20000;
 
-/// Bits of the descriptor's kernel_code_properties: scalar registers that are set up.
+/// Bits of the descriptor's kernel_code_properties: which scalar registers are set up.
 enum : uint16_t {
   private_segment_buffer = 1,
   dispatch_pointer = 2,
@@ -26,7 +25,7 @@ enum : uint16_t {
 
 uint32_t threads(const Extent& extent) { return extent.x * extent.y * extent.z; }
 
-/// The value of a hidden argument. @throws Fault where the kernel asks for one that is not modelled
+/// The value of a hidden argument. @throws Fault if it is not modelled
 uint64_t hidden_value(const std::string& kind, const Launch& launch) {
   if (kind == "hidden_block_count_x") return launch.grid.x;
   if (kind == "hidden_block_count_y") return launch.grid.y;
@@ -39,7 +38,7 @@ uint64_t hidden_value(const std::string& kind, const Launch& launch) {
   if (kind == "hidden_dynamic_lds_size") return launch.dynamic_shared_bytes;
   if (kind == "hidden_private_base") return private_base >> 32;
   if (kind == "hidden_shared_base") return shared_base >> 32;
-  // Remainders and offsets are 0, since blocks are whole; services of the host (printf, heap) do not exist.
+  // Remainders and offsets are 0, since blocks are whole; host services (printf, heap) do not exist.
   return 0;
 }
 
@@ -59,7 +58,7 @@ void Processor::lay_out_arguments(const Kernel& kernel, const Launch& launch) {
     const uint64_t value = hidden_value(argument.kind, launch);
     std::memcpy(arguments_.data() + argument.offset, &value, std::min<size_t>(argument.bytes, sizeof value));
   }
-  // The dispatch packet of HSA, as far as kernels look at it.
+  // The fields of HSA's dispatch packet that kernels read.
   packet_.assign(64, 0);
   const uint16_t block[3] = {static_cast<uint16_t>(launch.block.x), static_cast<uint16_t>(launch.block.y),
                              static_cast<uint16_t>(launch.block.z)};
@@ -76,7 +75,7 @@ void Processor::set_scalars(const Kernel& kernel, Wave& wave) {
     next += 2;
   };
   if (kernel.properties & private_segment_buffer) {
-    // A base of 0, and the bit that says that lanes are interleaved: buffer instructions know private memory by it.
+    // Base 0, and the bit for interleaved lanes, by which buffer instructions recognise private memory.
     wave.set_pair(next, uint64_t{1} << 63);
     wave.set_pair(next + 2, 0);
     next += 4;
@@ -96,7 +95,7 @@ void Processor::set_scalars(const Kernel& kernel, Wave& wave) {
     for (uint32_t axis = 0; axis < 3; ++axis)
       if (kernel.resources2 & 1u << (7 + axis)) wave.s[next++] = index[axis];
     if (kernel.resources2 & 1u << 10) throw Fault(kernel.name + " asks for the workgroup's wave count");
-    // Where a wave's private memory begins: nowhere else than all others'.
+    // Start of the wave's private memory: the same for all waves.
     if (kernel.resources2 & 1) wave.s[next] = 0;
   }
 }
@@ -122,7 +121,7 @@ void Processor::make_wave(const Kernel& kernel, const Launch& launch, Group& gro
   wave.requester = {group.unit, wave.number};
   const bool work_group_processor = model().generation >= 11 && (kernel.resources1 >> 29 & 1) != 0;
   if (work_group_processor) {
-    // The waves of a workgroup are on both units of a pair.
+    // The waves of a workgroup run on both units of a pair.
     const uint32_t first = group.unit / units_of_array * units_of_array;
     wave.requester.unit = first + (mood_.calm ? number % units_of_array : random_.below(units_of_array));
   }
@@ -158,7 +157,7 @@ void Processor::make_group(const Kernel& kernel, const Launch& launch, uint32_t 
   for (uint32_t i = 0, count = group.waves; i < count; ++i) make_wave(kernel, launch, group, i);
 }
 
-/// What a kernel may come to must be known, before anything of it runs.
+/// Checks before a kernel runs that every instruction which it may execute is known.
 void Processor::check_reachable(const std::string& name) {
   if (std::find(checked_.begin(), checked_.end(), name) != checked_.end()) return;
   for (const uint32_t number : program_.reachable(name)) {

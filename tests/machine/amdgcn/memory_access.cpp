@@ -24,7 +24,7 @@ void take_data(const Wave& wave, const Instruction& i, const Operand& operand, u
   }
 }
 
-/// `vector` has an address of 64 bits, or an offset where there is a scalar base.
+/// Operand `vector` is a 64-bit address, or an offset if there is a scalar base.
 void take_addresses(const Wave& wave, const Instruction& i, uint32_t vector, uint32_t base, Access& access) {
   const Operand& index = i.operand[vector];
   const bool has_base = base < i.operands && i.operand[base].kind == Operand::Kind::scalar;
@@ -36,7 +36,7 @@ void take_addresses(const Wave& wave, const Instruction& i, uint32_t vector, uin
   });
 }
 
-/// Private memory, and LDS by flat addresses: done at once, in order; only what a load gives comes later.
+/// Private memory, and LDS through flat addresses: performed immediately and in order; only a load's result is delayed.
 void access_own(const Instruction& i, Access& access, uint32_t lane, uint8_t* memory) {
   for (uint32_t k = 0; k < words_of(i); ++k) {
     const uint32_t count = std::min(4u, i.bytes - 4 * k);
@@ -57,7 +57,7 @@ uint8_t* private_memory(Wave& wave, const Instruction& i, uint32_t lane, uint64_
   return wave.private_memory.data() + size_t{lane} * wave.private_bytes + offset;
 }
 
-/// Of flat accesses, the lanes that do not go to global memory.
+/// Performs the lanes of a flat access that do not address global memory.
 void take_out_own(Wave& wave, const Instruction& i, Access& access) {
   each_lane(access.mask, [&](uint32_t lane) {
     const uint64_t address = access.address[lane];
@@ -96,7 +96,7 @@ void atomic(Wave& wave, const Instruction& i) {
   const uint32_t vector = i.returns ? 1 : 0;
   take_addresses(wave, i, vector, vector + 2, *access);
   take_data(wave, i, i.operand[vector + 1], i.operand[vector + 1].width, *access);
-  // Never nearer than the L2.
+  // Atomics are performed in the L2 or beyond it.
   if (access->scope < Scope::agent) access->scope = Scope::agent;
   if (i.returns) {
     access->destination = i.operand[0].index;
@@ -105,7 +105,7 @@ void atomic(Wave& wave, const Instruction& i) {
   issue(wave, i, std::move(access));
 }
 
-/// Data, offset, descriptor, scalar offset.
+/// Address from a buffer descriptor. Operands: data, offset, descriptor, scalar offset.
 struct BufferAddress {
   bool is_private;
   uint64_t base;
@@ -115,7 +115,7 @@ struct BufferAddress {
 BufferAddress buffer_address(const Wave& wave, const Instruction& i) {
   const uint32_t first = i.operand[2].index;
   BufferAddress address{};
-  // Lanes are interleaved in private memory alone.
+  // Only private memory interleaves lanes.
   address.is_private = (wave.s[first + 1] >> 31) != 0;
   address.base = wave.pair(first) & ((uint64_t{1} << 48) - 1);
   address.bound = wave.s[first + 2];
@@ -136,7 +136,7 @@ void buffer(Wave& wave, const Instruction& i, Access::Kind kind) {
   each_lane(access->mask, [&](uint32_t lane) {
     const uint64_t offset = static_cast<uint64_t>(i.offset) + (i.offset_enabled ? wave.v[i.operand[1].index][lane] : 0);
     if (buffer.is_private) {
-      // The scalar offset counts the bytes of all lanes.
+      // The scalar offset counts bytes of all lanes.
       return access_own(i, *access, lane, private_memory(wave, i, lane, offset + extra / wave.lanes));
     }
     if (offset + extra + i.bytes > buffer.bound) throw Fault("buffer access out of bounds");
@@ -236,7 +236,7 @@ bool parse_atomic(const std::string& operation, Instruction& instruction) {
   if (ends_with(name, "_x2")) {
     name.resize(name.size() - 3);
   } else if (ends_with(name, "32") || ends_with(name, "64")) {
-    // "_u32", "_b64": of "min" and "max" the type matters.
+    // "_u32", "_b64": the type matters only for "min" and "max".
     const bool typed = starts_with(name, "min_") || starts_with(name, "max_");
     name.resize(name.size() - (typed ? 2 : 4));
   }

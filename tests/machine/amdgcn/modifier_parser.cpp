@@ -25,7 +25,7 @@ std::vector<uint32_t> numbers(const std::string& text) {
   return all;
 }
 
-/// `source` is given a lane, and answers with the one that it reads; -1: none.
+/// `source` maps a lane to the lane that it reads; -1: none.
 void permute(LaneChange& lanes, const std::function<int(int)>& source) {
   lanes.dpp = true;
   for (int lane = 0; lane < 64; ++lane) lanes.from[static_cast<size_t>(lane)] = static_cast<int8_t>(source(lane));
@@ -100,11 +100,11 @@ bool parse_sub_dword(LaneChange& lanes, const std::string& key, const std::strin
   return true;
 }
 
-/// gfx90a and gfx11 have one bit, past the caches of the unit; gfx942 has two, which are the scope; gfx12 names it.
+/// gfx90a and gfx11 have one bit, agent scope for loads; gfx942 encodes the scope in two bits; gfx12 names it.
 bool parse_cache_policy(Instruction& instruction, const std::string& key, const std::string& value,
                         const Target& target) {
   const bool atomic = instruction.mnemonic.find("_atomic_") != std::string::npos;
-  // The scalar cache is past no hint that is modelled.
+  // No modelled hint bypasses the scalar cache.
   if (starts_with(instruction.mnemonic, "s_")) return false;
   const auto widen = [&](uint32_t bits) {
     instruction.scope = static_cast<Scope>(static_cast<uint32_t>(instruction.scope) | bits);

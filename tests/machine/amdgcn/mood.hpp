@@ -25,7 +25,7 @@ struct Mood {
   uint32_t device = 1;   ///< the devices advance after a burst
   uint32_t yield = 1;    ///< at a wait: the wave continues immediately
   uint32_t second_levels = 1;
-  bool late_groups = false;  ///< workgroups start one after the other
+  bool late_groups = false;  ///< workgroups start at random times
 };
 
 inline Mood draw_mood(uint64_t seed, bool several_second_levels, Random& random) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief The orderings that machine code asks for, each weakened by one step.
+/// @brief The orderings that machine code requests, each weakened by one step.
 
 #include <machine/amdgcn/instruction_parser.hpp>
 #include <machine/amdgcn/operand_parser.hpp>
@@ -30,13 +30,13 @@ bool is_vector_access(const std::string& name) {
   return moves && (starts_with(name, "global_") || starts_with(name, "flat_") || starts_with(name, "buffer_"));
 }
 
-/// The next scope that makes a difference; the same where there is none.
+/// The next weaker scope that makes a difference; the instruction's own scope if there is none.
 Scope weaker(const Instruction& instruction, const Target& target) {
   const std::string& name = instruction.mnemonic;
   const bool control = is_cache_control(name);
   if (!control && !is_vector_access(name)) return instruction.scope;
   if (instruction.scope == Scope::system) return Scope::agent;
-  // Atomics are done in the L2; what writes back or stores for the agent need not do so where there is one L2.
+  // Atomics are performed in the L2; with one L2, agent-scope stores and write-backs have no effect beyond it.
   const bool stores = name.find("_store_") != std::string::npos || name.find("_wb") != std::string::npos;
   if (name.find("_atomic_") != std::string::npos || (stores && !target.several_second_levels)) return instruction.scope;
   if (instruction.scope == Scope::agent) return target.several_second_levels ? Scope::group : Scope::unit;

@@ -73,7 +73,7 @@ const std::map<std::string, Named>& named_operands() {
   return names;
 }
 
-/// "5" or "[4:7]"
+/// Parses "5" or "[4:7]".
 bool parse_range(const char* text, Operand& operand) {
   char* end = nullptr;
   if (*text == '[') {

@@ -29,8 +29,8 @@ class Processor final : public Gpu {
   std::vector<Mutation> mutations(const std::string& kernel) const override;
   void apply(const Mutation& mutation) override;
   void restore() override;
-  /// Waits count only if there was something to wait for.
   uint64_t executed(const Mutation& mutation) const override;
+  /// Waits matter only if there was something to wait for.
   bool mattered(const Mutation& mutation) const override;
 
   // Interface of instructions to the rest of the machine.

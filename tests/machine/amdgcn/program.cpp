@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t page = 4096;
 
-/// "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-"
+/// Target in a name such as "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-".
 std::string target_name(const std::string& text) {
   const size_t dashes = text.find("--");
   if (dashes == std::string::npos) return text;
@@ -126,7 +126,7 @@ void Program::parse(uint32_t number) {
     instruction.target = at(instruction.address + 4 + static_cast<uint64_t>(int64_t{instruction.offset} * 4));
 }
 
-/// s_getpc, and the two additions that make a function's address of it.
+/// Recognises a call target: s_getpc and the two additions that form a function's address.
 void Program::call_target(uint32_t number, std::vector<uint32_t>& todo) {
   const uint16_t base = code_[number].operand[0].index;
   uint64_t offset = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Scalar arithmetic. What sets SCC says so by its helper.
+/// @brief Scalar arithmetic. The helper of an instruction determines how it sets SCC.
 
 #include <machine/amdgcn/handlers.hpp>
 #include <machine/amdgcn/vector_source.hpp>
@@ -24,12 +24,12 @@ void plain64(Wave& wave, const Instruction& i, Function function) {
   const u64 b = i.operands > 2 ? scalar_value64(wave, i.operand[2]) : 0;
   write_scalar64(wave, i.operand[0], function(scalar_value64(wave, i.operand[1]), b));
 }
-/// A result of 64 bits, of sources of 32.
+/// A 64-bit result from 32-bit sources.
 template <class Function>
 void widening(Wave& wave, const Instruction& i, Function function) {
   write_scalar64(wave, i.operand[0], function(scalar_value(wave, i.operand[1]), scalar_value(wave, i.operand[2])));
 }
-/// A result of 32 bits, of a source of 64.
+/// A 32-bit result from a 64-bit source.
 template <class Function>
 void narrowing(Wave& wave, const Instruction& i, Function function) {
   write_scalar(wave, i.operand[0], function(scalar_value64(wave, i.operand[1])));
@@ -76,7 +76,7 @@ void condition(Wave& wave, const Instruction& i, Function function) {
   wave.scc = function(scalar_value(wave, i.operand[0]), scalar_value(wave, i.operand[1]));
 }
 
-/// The constant of the short forms has 16 bits.
+/// The 16-bit constant of the short forms.
 i32 short_constant(const Instruction& i) { return static_cast<int16_t>(i.operand[1].value); }
 
 u32 field(u32 value, u32 what) {

@@ -39,7 +39,7 @@ float float_value(const Wave& wave, const Operand& operand) {
     }                                                 \
   }
 
-/// gfx12 calculates with floating point in scalar registers.
+/// Floating point in scalar registers (gfx12).
 void add_scalar_floats(HandlerTable& table) {
   table.insert({
       XIO_ENTRY("s_add_f32", to_bits(a() + b())),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Scalar instructions on masks of lanes and on bits: SCC says whether the result has any.
+/// @brief Scalar instructions on lane masks and bits: SCC is set if the result is not 0.
 
 #include <machine/amdgcn/handlers.hpp>
 #include <machine/amdgcn/vector_source.hpp>
@@ -25,7 +25,7 @@ void bits64(Wave& wave, const Instruction& i, Function function) {
   write_scalar64(wave, i.operand[0], result);
   wave.scc = result != 0;
 }
-/// The old mask of active lanes into the first operand; the new one of that and of the second.
+/// Saves the mask of active lanes in the first operand, and computes the new mask from it and the second.
 template <class Function>
 void save32(Wave& wave, const Instruction& i, Function function) {
   const u32 old = wave.s[exec];
@@ -66,7 +66,7 @@ void move_if64(Wave& wave, const Instruction& i) {
 
 }  // namespace
 
-// For each: the instruction of 32 bits and of 64, and where there is one, that which saves the mask of active lanes.
+// Entries: the 32-bit and 64-bit instruction and, if there is one, the form that saves the mask of active lanes.
 #define XIO_BITS(name, result)                                                                         \
   {"s_" name "_b32",                                                                                   \
    {[](Wave& w, const Instruction& i) { bits32(w, i, [](u32 a, u32 b) { return result; }); }, plain}}, \

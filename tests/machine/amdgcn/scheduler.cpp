@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Who goes on, and for how long.
+/// @brief The scheduler: which wave runs, and for how long.
 
 #include <algorithm>
 #include <cstdio>
@@ -11,7 +11,7 @@ namespace machine::amdgcn {
 namespace {
 
 constexpr uint64_t idle_ticks = 64;
-/// What waiting may cost.
+/// Limit of ticks per permitted instruction, which allows for waiting.
 constexpr uint64_t ticks_of_instruction = 64;
 constexpr uint32_t longest_stall = 2000;
 
@@ -25,7 +25,7 @@ bool overlap(const Operand& operand, uint32_t first, uint32_t count) {
   return operand.index < first + count && first < operand.index + uint32_t{operand.width};
 }
 
-/// Does all that the instruction's result registers wait for come before it?
+/// Whether every outstanding result for the instruction's registers arrives before its own.
 bool comes_after_all(const Wave& wave, const Instruction& instruction) {
   const Operand& result = instruction.operand[0];
   if (instruction.arrival == Arrival::vector_memory) {
@@ -52,7 +52,7 @@ void Processor::check_poison(const Wave& wave, const Instruction& instruction) c
       const bool vector = operand.kind == Operand::Kind::vector;
       if (!vector && operand.kind != Operand::Kind::scalar) continue;
       if (operand.index == null_register && !vector) continue;
-      // A register that waits for one result may be given to a later one that comes the same way.
+      // A register may be overwritten while it awaits a result that arrives earlier by the same path.
       if (i == 0 && half->arrival != Arrival::at_once && comes_after_all(wave, *half)) continue;
       if (is_poisoned(vector ? wave.poisoned_vectors : wave.poisoned_scalars, operand.index, operand.width))
         throw Fault(std::string(vector ? "v" : "s") + std::to_string(operand.index) +
@@ -71,7 +71,7 @@ void Processor::report_trace(const Wave& wave, const Instruction& instruction) c
   trace(head + instruction.text);
 }
 
-/// Executes one instruction. False: the wave cannot go on for now.
+/// Executes one instruction. Returns false if the wave cannot continue for now.
 bool Processor::step(Wave& wave) {
   Instruction& instruction = program_.fetch(wave.counter);
   current_wave_ = &wave;
@@ -109,7 +109,7 @@ bool Processor::step(Wave& wave) {
   return !wave.done && !wave.at_barrier && wave.wake <= ticks_;
 }
 
-/// Between two bursts: accesses in flight, caches and devices go on.
+/// Advances accesses in flight, caches and devices between two bursts.
 void Processor::background() {
   if (!mood_.calm) {
     const auto count = static_cast<uint32_t>(waves_.size());
@@ -133,7 +133,7 @@ std::string Processor::where() const {
   try {
     source = program_.sources({program_.at(current_->address)}).at(0);
   } catch (const Fault&) {
-    // Without the tool, or for half of a dual instruction.
+    // The tool is missing, or this is half of a dual instruction.
   }
   return text + current_->text + (source.empty() ? "" : " (" + source + ")");
 }
@@ -158,7 +158,7 @@ void Processor::sleep(Wave& wave, uint64_t duration) {
   wave.wake = ticks_ + 1 + duration * (mood_.calm ? 1 : 1 + random_.below(8));
 }
 
-/// All waves have come: those that wait for it go on.
+/// All waves have arrived: releases the waiting ones.
 void Processor::open_barrier(Group& group) {
   group.arrived = 0;
   ++group.barriers;
@@ -179,7 +179,7 @@ void Processor::await(Wave& wave) {
   wave.at_barrier = wave.group->barriers == wave.barrier;
 }
 
-/// What is in flight is waited for. At barriers, a wave that has ended is not.
+/// Ends a wave after its accesses in flight. Barriers do not wait for a wave that has ended.
 void Processor::end(Wave& wave) {
   Waits all;
   all.vector = all.stores = all.shared = all.shared_or_scalar = all.scalar = 0;
@@ -214,7 +214,7 @@ void Processor::schedule(const std::string& kernel) {
     const uint32_t burst = mood_.calm ? mood_.burst : 1 + random_.below(mood_.burst);
     for (uint32_t left = burst; left > 0; --left) {
       if (step(wave)) continue;
-      // A wait that goes on takes time too.
+      // A blocked wait takes time too.
       if (!wave.done) ticks_ += 4;
       break;
     }

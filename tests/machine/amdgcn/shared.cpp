@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief LDS: one memory for a workgroup, without caches; the accesses of one wave stay in order, those of several do
+/// @brief LDS: one memory per workgroup, without caches; accesses of one wave stay in order, those of several waves do
 /// not.
 
 #include <cstring>
@@ -51,7 +51,7 @@ void Processor::issue(Wave& wave, const SharedAccess& access) {
   if (mood_.calm) perform_shared(wave, 0);
 }
 
-/// Performs the oldest, all but `keep`.
+/// Performs the oldest accesses, all except the last `keep`.
 void Processor::perform_shared(Wave& wave, size_t keep) {
   for (size_t i = 0; i + keep < wave.shared.size(); ++i) {
     SharedAccess& access = wave.shared[i];

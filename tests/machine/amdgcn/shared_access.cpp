@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Instructions of LDS, and permutations that go the same way.
+/// @brief LDS instructions, and permutations, which use the same path.
 
 #include <map>
 
@@ -73,7 +73,7 @@ void store_two(Wave& wave, const Instruction& i) {
   wave.processor->issue(wave, access);
 }
 
-/// Unlike those of global memory, compare and exchange has two operands; gfx9 names what is compared first.
+/// Unlike in global memory, compare and exchange are two operands; on gfx9 the comparand is the first.
 void atomic(Wave& wave, const Instruction& i) {
   const uint32_t first = i.returns ? 1 : 0;
   SharedAccess access = begin(wave, i, SharedAccess::Kind::atomic, first);
@@ -92,7 +92,7 @@ void atomic(Wave& wave, const Instruction& i) {
   wave.processor->issue(wave, access);
 }
 
-/// Each lane reads the register of the lane that its address names; 0 where that one is not active.
+/// Each lane reads the register of the lane that its address selects, or 0 if that lane is inactive.
 void backward_permute(Wave& wave, const Instruction& i) {
   SharedAccess access = begin(wave, i, SharedAccess::Kind::permutation, 1);
   const Lanes& from = wave.v[i.operand[2].index];
@@ -104,7 +104,7 @@ void backward_permute(Wave& wave, const Instruction& i) {
   access.registers = 1;
   wave.processor->issue(wave, access);
 }
-/// Each lane writes the register of another; the highest lane counts where several name one.
+/// Each lane writes the register of the lane that its address selects; of several writers, the highest lane wins.
 void forward_permute(Wave& wave, const Instruction& i) {
   SharedAccess access = begin(wave, i, SharedAccess::Kind::permutation, 1);
   const Lanes& from = wave.v[i.operand[2].index];

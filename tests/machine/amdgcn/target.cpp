@@ -12,7 +12,7 @@ Target target_of(const std::string& name) {
   if (name == "gfx942") {
     target.scope_bits = true;
     target.several_second_levels = true;
-    // The waves of a workgroup share a unit: their scope needs no more than its cache.
+    // The waves of a workgroup share a unit, so its cache serves workgroup scope.
     target.first_level_serves = Scope::group;
     return target;
   }

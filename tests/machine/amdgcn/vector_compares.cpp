@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Comparisons: a bit for each lane. Lanes that are not active give 0.
+/// @brief Comparisons: one bit per lane. Inactive lanes give 0.
 
 #include <cstring>
 
@@ -19,7 +19,7 @@ float as_float(u32 bits) {
   return value;
 }
 
-/// A comparison in the type that the mnemonic names.
+/// A comparison in the mnemonic's type.
 template <class Type>
 Type converted(u64 bits) {
   if constexpr (std::is_same_v<Type, float>) {
@@ -52,7 +52,7 @@ void compare(Wave& wave, const Instruction& i, Function function) {
   Source a(wave, i.operand[1]);
   Source b(wave, i.operand[2]);
   const u64 lanes = change_lanes(wave, i, a, &b);
-  // Whether such a lane gives 0, or keeps its bit, is not said.
+  // AMD's documents leave open whether such a lane gives 0 or keeps its bit.
   if (lanes != active) throw Fault("comparison by DPP with lanes that have no source");
   for (u32 lane = 0; lane < 64; ++lane)
     mask |= u64{function(converted<Type>(a[lane]), converted<Type>(b[lane]))} << lane;

@@ -6,7 +6,7 @@
 namespace machine::amdgcn {
 namespace {
 
-/// The result is the last source too.
+/// The result is also the last source.
 template <class Function>
 void accumulate(Wave& wave, const Instruction& i, Function function) {
   if (i.lanes) throw Fault("DPP of this instruction is not known");
@@ -102,7 +102,7 @@ void add_vector_floats(HandlerTable& table) {
         },
         signs}},
       {"v_mac_f32", {[](Wave& w, const Instruction& i) { accumulate(w, i, multiplied_and_added); }, signs}},
-      // A scalar result, of a unit for vectors.
+      // A scalar result, computed by the vector unit.
       {"v_s_rcp_f32",
        {[](Wave& w, const Instruction& i) {
           write_scalar(w, i.operand[0],

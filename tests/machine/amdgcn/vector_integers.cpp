@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Vector instructions whose results are integers of 32 or 16 bits.
+/// @brief Vector instructions with integer results of 32 or 16 bits.
 
 #include <algorithm>
 
@@ -28,7 +28,7 @@ u32 extract_signed(u32 value, u32 offset, u32 count) {
   return static_cast<u32>(as_signed(field << (32 - count)) >> (32 - count));
 }
 
-/// Four bytes, each chosen of eight, of the signs of four halves, or of two constants.
+/// v_perm: four bytes, each one of eight source bytes, a sign of one of four halves, or a constant (0 or 255).
 u32 choose_bytes(u32 high, u32 low, u32 choices) {
   const u64 bytes = u64{high} << 32 | low;
   u32 result = 0;
@@ -92,7 +92,7 @@ void conditional(Wave& wave, const Instruction& i) {
   write_result(wave, i, result, lanes);
 }
 
-/// With a carry out, and one in where there is a fifth operand.
+/// With a carry out, and a carry in if there is a fifth operand.
 template <class Function>
 void carry(Wave& wave, const Instruction& i, Function function) {
   Source a(wave, i.operand[2]);

@@ -10,7 +10,7 @@ namespace {
 
 using u32 = uint32_t;
 
-/// Counts the bits of lanes before the own one, in half of the wave.
+/// Counts the mask bits of lower lanes, in one half of the wave.
 template <u32 First>
 void count_before(Wave& wave, const Instruction& i) {
   Source a(wave, i.operand[1]);
@@ -23,7 +23,7 @@ void count_before(Wave& wave, const Instruction& i) {
   write_lanes(wave, i.operand[0].index, result, wave.active());
 }
 
-/// Lane 0 where none is active.
+/// Reads the first active lane; lane 0 if none is active.
 void read_first_lane(Wave& wave, const Instruction& i) {
   const uint64_t active = wave.active();
   const u32 lane = active == 0 ? 0 : static_cast<u32>(__builtin_ctzll(active));
@@ -40,14 +40,14 @@ void write_lane(Wave& wave, const Instruction& i) {
   wave.v[i.operand[0].index][lane] = scalar_value(wave, i.operand[1]);
 }
 
-/// Two registers change their contents.
+/// Swaps two registers.
 void swap(Wave& wave, const Instruction& i) {
   Lanes& a = wave.v[i.operand[0].index];
   Lanes& b = wave.v[i.operand[1].index];
   each_lane(wave.active(), [&](u32 lane) { std::swap(a[lane], b[lane]); });
 }
 
-/// Each lane reads one of its row of 16, or of the other row of the pair; which one, two scalar registers say.
+/// Each lane reads a lane of its row of 16, or of the pair's other row; two scalar registers select it.
 void permute_rows(Wave& wave, const Instruction& i, u32 other) {
   const uint64_t choices = scalar_value(wave, i.operand[2]) | uint64_t{scalar_value(wave, i.operand[3])} << 32;
   const Lanes from = wave.v[i.operand[1].index];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Vector instructions of 64 bits.
+/// @brief 64-bit vector instructions.
 
 #include <machine/amdgcn/handlers.hpp>
 #include <machine/amdgcn/vector_source.hpp>
@@ -18,7 +18,7 @@ void write_lanes64(Wave& wave, uint32_t index, const u64* values, u64 lanes) {
   });
 }
 
-/// The shift comes first.
+/// The shift amount is the first source.
 template <class Function>
 void shift(Wave& wave, const Instruction& i, Function function) {
   u64 result[64];
@@ -56,7 +56,7 @@ void multiply_and_add(Wave& wave, const Instruction& i) {
         Signed ? static_cast<u64>(int64_t{static_cast<int32_t>(a)} * static_cast<int32_t>(b)) : u64{a} * b;
     const u64 addend = lane_value64(wave, i.operand[4], lane);
     result[lane] = product + addend;
-    // The 65th bit of the sum.
+    // Bit 64 of the sum.
     const u64 top = Signed ? (product >> 63 ^ addend >> 63) & 1 : 0;
     carry |= (u64{result[lane] < product} ^ top) << lane;
   });
@@ -64,7 +64,7 @@ void multiply_and_add(Wave& wave, const Instruction& i) {
   write_mask(wave, i.operand[1], carry);
 }
 
-/// Each half of the result from a half of a source.
+/// Takes each half of the result from a half of a source.
 void move_pair(Wave& wave, const Instruction& i) {
   u64 result[64];
   each_lane(wave.active(), [&](u32 lane) {

@@ -32,7 +32,7 @@ struct Access {
   uint64_t left[2];  ///< lanes whose first 8 bytes, and whose further bytes, have not been performed
   uint64_t low, high;
   uint64_t issued;
-  uint64_t hold;  ///< not performed before this tick, unless a wait requires it
+  uint64_t hold;  ///< not performed before this tick, unless a later access must follow it
   uint64_t address[64];
   uint32_t data[4][64];
   bool pending() const { return (left[0] | left[1]) != 0; }

@@ -30,7 +30,7 @@ VENDOR(ionic, xio::ionic::Vendor<>, true)
 VENDOR(ernic, xio::ernic::Vendor, false)
 VENDOR(rxe, xio::rxe::Vendor<>, true)
 
-// What policies change is the same for all.
+// Policies have the same effect for all vendors: not every combination is tested.
 KERNEL(mlx5_wave_deferred, put_get<xio::mlx5::Vendor<>, Sharing::wave, xio::Policy<xio::Deferred<4>>, true>)
 KERNEL(mlx5_thread_puts, puts<xio::mlx5::Vendor<>, Sharing::thread>)
 KERNEL(mlx5_wave_puts, puts<xio::mlx5::Vendor<>, Sharing::wave>)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What LLVM makes of orderings, in programs that go wrong where one of them is missing. Workgroups are on any unit;
-// where scope is the workgroup's, the waves of one are.
+// Programs whose results are wrong if LLVM's code lacks one of their orderings. Workgroups run on any unit; at
+// workgroup scope, the waves of one workgroup communicate.
 
 #include <hip/hip_runtime.h>
 
@@ -18,7 +18,7 @@ constexpr int sys = __HIP_MEMORY_SCOPE_SYSTEM;
 __device__ uint32_t& data(const Place& p, uint32_t i) { return p.data[i * words_between]; }
 __device__ uint32_t* flag(const Place& p, uint32_t i) { return &p.flags[i * words_between]; }
 
-/// Each side has two words of its own.
+/// Stores to the two words of a side.
 __device__ void store_data(const Place& p, uint32_t side, uint32_t value) {
   data(p, 2 * side) = value;
   data(p, 2 * side + 1) = value;
@@ -46,7 +46,7 @@ __device__ void fence(int order) {
   }
 }
 
-/// A release store, and a load that acquires.
+/// A release store and an acquire load.
 template <int Scope>
 struct ByStores {
   static __device__ void tell(uint32_t* word, uint32_t value) {
@@ -54,7 +54,7 @@ struct ByStores {
   }
   static __device__ void learn(uint32_t* word, uint32_t value) { await<Scope>(word, value); }
 };
-/// Fences beside relaxed accesses.
+/// Fences and relaxed accesses.
 template <int Scope>
 struct ByFences {
   static __device__ void tell(uint32_t* word, uint32_t value) {
@@ -78,7 +78,7 @@ struct ByAtomics {
   }
 };
 
-/// Data, then a flag; and data and a flag back.
+/// One side stores data, then a flag; the other side responds likewise.
 template <class By>
 __device__ void pass(const Place& p, uint32_t side) {
   uint32_t bad = 0;
@@ -98,7 +98,7 @@ __device__ void pass(const Place& p, uint32_t side) {
   p.bad[side] = bad;
 }
 
-/// Each of three passes on what the one before has told it.
+/// A cycle of three sides: each passes on what it has learnt from the previous one.
 template <class By>
 __device__ void chain(const Place& p, uint32_t side) {
   uint32_t bad = 0;
@@ -118,7 +118,7 @@ __device__ void chain(const Place& p, uint32_t side) {
   p.bad[side] = bad;
 }
 
-/// Each stores its own word and looks at the other's: one of them sees the other's.
+/// Store buffering: each side stores its own word and loads the other's; at least one must see the other's store.
 template <int Scope>
 __device__ void buffering(const Place& p, uint32_t side) {
   for (uint32_t k = 1; k <= p.rounds; ++k) {
@@ -128,7 +128,7 @@ __device__ void buffering(const Place& p, uint32_t side) {
   }
 }
 
-/// A lock around a word that is not atomic.
+/// A lock protects a non-atomic word.
 template <int Scope>
 __device__ void lock(const Place& p) {
   for (uint32_t k = 0; k < p.rounds; ++k) {
@@ -142,7 +142,7 @@ __device__ void lock(const Place& p) {
   }
 }
 
-/// Relaxed: two add, and nothing is lost; the third looks until it has seen it all, and the word never goes back.
+/// Relaxed: two sides add, and no addition is lost; the third side polls for the sum, and the word never decreases.
 template <int Scope>
 __device__ void relaxed(const Place& p, uint32_t side) {
   if (side < 2) {
@@ -193,7 +193,7 @@ extern "C" __global__ void pass_fences_group(Place p) {
   if (threadIdx.x % warpSize == 0) pass<ByFences<group>>(p, threadIdx.x / warpSize);
 }
 
-/// The other side is a device: it sees memory, and none of our caches.
+/// The other side is a device: it sees memory, but none of the GPU's caches.
 template <class By>
 __device__ void pass_device(const Place& p) {
   uint32_t bad = 0;
@@ -211,7 +211,7 @@ extern "C" __global__ void pass_device_stores(Place p) {
 extern "C" __global__ void pass_device_fences(Place p) {
   if (threadIdx.x == 0) pass_device<ByFences<sys>>(p);
 }
-/// LLVM 19 leaves out the wait between a write-back and the store behind it where the wave has nothing else in flight.
+/// LLVM 19 omits the wait between a write-back and the following store if the wave has nothing else in flight.
 struct ByStoresAndWait : ByStores<sys> {
   static __device__ void tell(uint32_t* word, uint32_t value) {
     fence<sys>(__ATOMIC_RELEASE);
@@ -224,7 +224,7 @@ struct ByStoresAndWait : ByStores<sys> {
   }
 };
 
-/// One stores the data, and another tells the device, with a look at the data or without.
+/// One workgroup stores the data and another notifies the device. `Looks`: the other one also loads the data.
 template <class By, bool Looks>
 __device__ void chain_device(const Place& p) {
   uint32_t bad = 0;
@@ -252,7 +252,7 @@ extern "C" __global__ void chain_device_waits(Place p) {
   if (threadIdx.x == 0) chain_device<ByStoresAndWait, true>(p);
 }
 
-/// Through LDS, and through global memory, by one barrier in each round.
+/// Data through LDS and through global memory, with one barrier per round.
 extern "C" __global__ void barrier(Place p) {
   __shared__ uint32_t shared[4];
   const uint32_t wave = threadIdx.x / warpSize;

@@ -50,7 +50,7 @@ uint64_t changed(const Instruction& i, uint64_t old, uint64_t b) {
   }
 }
 
-// Copies of a length that the compiler knows are single instructions.
+// With a constant length, the compiler copies by single instructions.
 template <class T>
 uint64_t read_as(const char* from) {
   T value;
@@ -98,7 +98,7 @@ uint64_t Machine::address_of(Thread& thread, const Instruction& i) {
   return address;
 }
 
-/// Parameters and local memory, which nobody else reaches. Null where the address is elsewhere.
+/// Bytes of the thread's parameters or local memory, which no other thread can access; null for any other address.
 char* Machine::own_bytes(Thread& thread, uint64_t address, uint32_t bytes) {
   const auto begin = reinterpret_cast<uint64_t>(thread.bytes());
   if (address < begin || address + bytes > begin + thread.stack.size() * 8) return nullptr;

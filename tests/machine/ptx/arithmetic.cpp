@@ -26,7 +26,7 @@ T cut(uint64_t value) {
   return static_cast<T>(value);
 }
 
-// Sums and products are made of unsigned 64-bit numbers, where nothing overflows.
+// Sums and products are computed in unsigned 64-bit arithmetic, whose overflow is defined.
 
 struct Add {
   template <class T>
@@ -54,7 +54,7 @@ struct MultiplyHigh {
     return result<T>(cut<T>(static_cast<uint64_t>(full >> (8 * sizeof(T))) + c));
   }
 };
-/// A product of twice the width.
+/// A product with twice the operands' width.
 struct MultiplyWide {
   template <class T>
   static uint64_t run(uint64_t a, uint64_t b, uint64_t c, uint64_t) {
@@ -64,7 +64,7 @@ struct MultiplyWide {
     return sizeof(T) >= 4 ? full : full & ((uint64_t{1} << 16 * sizeof(T) % 64) - 1);
   }
 };
-/// Division by zero gives a value that is not specified: all ones, as the hardware does.
+/// Division by zero gives an unspecified value: all ones, as on hardware.
 struct Divide {
   template <class T>
   static uint64_t run(uint64_t a, uint64_t b, uint64_t, uint64_t) {
@@ -109,7 +109,7 @@ struct Absolute {
     return result<T>(cut<T>(cut<T>(a) < 0 ? 0 - a : a));
   }
 };
-/// Absolute difference, and a sum.
+/// sad: absolute difference plus the third operand.
 struct SumOfDifference {
   template <class T>
   static uint64_t run(uint64_t a, uint64_t b, uint64_t c, uint64_t) {
@@ -122,7 +122,7 @@ struct Select {
     return result<T>(cut<T>(c & 1 ? a : b));
   }
 };
-/// slct: by the sign of the third operand.
+/// slct: selects by the sign of the third operand.
 struct SelectBySign {
   template <class T>
   static uint64_t run(uint64_t a, uint64_t b, uint64_t c, uint64_t) {
@@ -239,7 +239,7 @@ Compute comparison(const std::string& relation, const Type& type) {
 
 Compute integer_computation(const Words& words, const Type& type, uint32_t& inputs) {
   const std::string& op = words[0];
-  // What may stand beside the name and the type.
+  // Modifiers that are valid beside the name and the type.
   const bool product = op == "mul" || op == "mad";
   for (size_t i = 1; i < words.size(); ++i) {
     Type ignored;

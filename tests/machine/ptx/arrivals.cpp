@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief How stores reach the memory that everybody sees, and what devices write there. See memory.hpp.
+/// @brief How stores arrive in the memory shared with devices, and how device writes are found. See memory.hpp.
 
 #include <machine/ptx/memory.hpp>
 
@@ -10,10 +10,10 @@ namespace machine::ptx {
 
 namespace {
 
-/// Accesses after which a line that the GPU does not use is no longer looked at in each turn.
+/// Accesses after which a line that the GPU does not use is no longer checked in each turn.
 constexpr uint64_t dormant_after = 60'000;
 
-/// A line may reach over the end of what is mapped, never over the end of its page.
+/// A line may extend beyond a mapped range, but never beyond its page.
 __attribute__((no_sanitize("address"), no_sanitize("thread"))) uint64_t word_at(uint64_t address) {
   return __atomic_load_n(reinterpret_cast<const uint64_t*>(address), __ATOMIC_ACQUIRE);
 }
@@ -102,7 +102,7 @@ Memory::Line& Memory::make_line(uint64_t address, uint32_t bytes) {
   if (line.kind != MemoryKind::registers && !calm_) {
     for (uint32_t i = 0; i < 8; ++i) line.seen[i] = word_at(line.address + 8 * i);
     if (!line.own && turn_ > 1) {
-      devices_moved();  // what a device wrote before it wrote what has just been read
+      devices_moved();  // finds earlier writes of the device that wrote the contents just read
       line.first = device_release();
       line.looked_turn = turn_;
     }
@@ -110,7 +110,7 @@ Memory::Line& Memory::make_line(uint64_t address, uint32_t bytes) {
   return line;
 }
 
-/// Lines of which only one range has bytes are checked by what is known of it.
+/// Checks an access. Lines with bytes of a single range use the range's cached bounds.
 void Memory::check(Line& line, uint64_t address, uint32_t bytes, bool stores) const {
   bool writable = line.writable;
   const bool known = address >= line.begin && address + bytes <= line.end;
@@ -145,7 +145,7 @@ void Memory::touch(Line& line, uint64_t address) {
     line.active = true;
     active_.push_back(&line);
   }
-  // A device that moves on its own.
+  // A device that runs concurrently.
   if (word_at(address & ~uint64_t{7}) != line.seen[address >> 3 & 7]) devices_moved();
 }
 
@@ -160,7 +160,8 @@ Memory::Granule& Memory::granule(Line& line, uint64_t address) {
   return *out;
 }
 
-/// Finds what a device wrote since: not before `turn`. What the device knew then is taken to be what it knows now.
+/// Records what a device has written since the last comparison, as of `turn` at the earliest. The device's knowledge at
+/// that time is taken to be its current knowledge.
 void Memory::look_at(Line& line, uint32_t turn) {
   for (uint32_t i = 0; i < 8; ++i) {
     const uint64_t address = line.address + 8 * i;
@@ -207,8 +208,8 @@ void Memory::devices_moved() {
   if (calm_) return;
   device_.set(0, ++turn_);
   device_release_ = nullptr;
-  // Once more where something was found: a device that runs beside us may have written to lines already looked at
-  // before it wrote to this one.
+  // Repeats if it found something: a concurrent device may have written to lines already compared before it wrote to
+  // this one.
   for (bool found = true; found;) {
     found = false;
     for (size_t i = 0; i < active_.size();) {
@@ -258,7 +259,7 @@ void Memory::arrive(const MessagePointer& message) {
     if (!one->arrived && (one->mask & message->mask)) earlier.push_back(one);
   }
   for (const MessagePointer& one : earlier) arrive(one);
-  // Only what is of system scope tells a device anything of other stores.
+  // Only a system-scope store makes other stores known to a device.
   const bool tells = message->strong && message->scope == Scope::sys;
   if (tells && message->release && message->release->system) arrive_known(*message->release->system);
   perform(*message);

@@ -44,14 +44,14 @@ struct Not {
     return static_cast<T>(~a);
   }
 };
-/// cnot: 1 for 0, else 0.
+/// cnot: 1 if the operand is 0, else 0.
 struct IsZero {
   template <class T>
   static uint64_t run(uint64_t a, uint64_t, uint64_t, uint64_t) {
     return static_cast<T>(a) == 0;
   }
 };
-/// The amount has 32 bits and is clamped to the width.
+/// The shift amount has 32 bits and is clamped to the width.
 struct ShiftLeft {
   template <class T>
   static uint64_t run(uint64_t a, uint64_t b, uint64_t, uint64_t) {
@@ -96,7 +96,7 @@ struct Reverse {
     return out;
   }
 };
-/// The highest bit that differs from the sign; of unsigned numbers, that is set. All ones: there is none.
+/// bfind: the highest bit that differs from the sign or, for unsigned types, is set; all ones if there is none.
 template <bool Amount>
 struct FindLeading {
   template <class T>

@@ -17,9 +17,9 @@ class Clock : public Pooled<Clock> {
  public:
   /// Nothing is known.
   void reset(size_t authors) { known_.assign((authors + 7) / 8, {}); }
-  /// Knows what the other one knows.
+  /// Copies the other clock's knowledge.
   void copy(const Clock& other) { known_ = other.known_; }
-  /// For its pool.
+  /// Called by the pool.
   void clear() {}
 
   uint32_t operator[](size_t author) const { return static_cast<uint32_t>(known_[author / 8].epochs[author % 8]); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief What an instruction's name and modifiers say.
+/// @brief Decodes an instruction's name and modifiers.
 
 #include <algorithm>
 #include <map>
@@ -60,7 +60,7 @@ bool space_word(const std::string& word, Instruction& out) {
   return true;
 }
 
-/// Hints for caches change nothing of what may be seen.
+/// Whether the word is a cache hint, which does not affect what an access may observe.
 bool cache_word(const std::string& word) {
   static const std::set<std::string> hints = {"ca",
                                               "cg",
@@ -243,7 +243,7 @@ void move(Parser& parser, const Words& name, const Words& operands, Instruction&
 }
 
 void compute(Parser& parser, const Words& name, const Words& operands, Instruction& out) {
-  for (size_t i = name.size(); i-- > 1;) {  // the type of the result stands first
+  for (size_t i = name.size(); i-- > 1;) {  // the result's type comes first
     Type type;
     if (parse_type(name[i], type)) out.type = type;
   }

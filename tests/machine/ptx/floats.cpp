@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Floating-point arithmetic, conversions, and which instruction computes what.
+/// @brief Floating-point arithmetic, conversions, and the mapping of instructions to computations.
 
 #include <machine/ptx/arithmetic.hpp>
 #include <machine/ptx/parser.hpp>
@@ -29,7 +29,7 @@ uint64_t bits_of(F value) {
   return out;
 }
 
-/// Of a sum, a product, a quotient, a root: the NaN that the hardware makes of 32 bits; of 64 none is specified.
+/// Result of an arithmetic instruction. NaNs become the hardware's 32-bit NaN; for 64 bits, none is specified.
 template <class F>
 uint64_t made(F value) {
   if (!std::isnan(value)) return bits_of(value);
@@ -125,7 +125,7 @@ struct Real {
   }
 };
 
-// cvt. Integers are brought to 64 bits first, and cut to the destination's register afterwards.
+// cvt. Integers are extended to 64 bits first, and then truncated to the destination register.
 
 template <class From, class To, uint32_t Bits>
 uint64_t integer_to_integer(uint64_t a, uint64_t, uint64_t, uint64_t) {
@@ -133,7 +133,7 @@ uint64_t integer_to_integer(uint64_t a, uint64_t, uint64_t, uint64_t) {
   const uint64_t wide = std::is_signed_v<To> ? value : static_cast<uint64_t>(static_cast<To>(value));
   return Bits == 64 ? wide : wide & ((uint64_t{1} << Bits % 64) - 1);
 }
-/// As integer_to_integer(), but what does not fit becomes the nearest number that does.
+/// As integer_to_integer(), but values out of range become the nearest number in range.
 template <class From, class To, uint32_t Bits>
 uint64_t saturated(uint64_t a, uint64_t, uint64_t, uint64_t) {
   Wide value = static_cast<From>(a);
@@ -160,7 +160,8 @@ F rounded(F value, Rounding how) {
     default: return std::ceil(value);
   }
 }
-/// What does not fit becomes the nearest number that does; not a number becomes 0.
+/// Values out of range become the nearest number in range. NaN becomes 0 or, if either type has 64 bits, only the
+/// result's top bit.
 template <class From, class To, Rounding How>
 uint64_t real_to_integer(uint64_t a, uint64_t, uint64_t, uint64_t) {
   using U = std::make_unsigned_t<To>;
@@ -246,7 +247,7 @@ Compute float_computation(const Words& words, const Type& type, uint32_t& inputs
   if (words[0] == "setp") return type.bits == 32 ? Real<float>::compare(words[1]) : Real<double>::compare(words[1]);
   for (size_t i = 1; i < words.size(); ++i) {
     Type ignored;
-    // Approximations may be off by some units in the last place: none of them is better than the exact result.
+    // Approximations may be off by some units in the last place; the exact result is always valid.
     if (words[i] != "rn" && words[i] != "approx" && words[i] != "full" && !parse_type(words[i], ignored))
       return nullptr;
   }
@@ -262,7 +263,7 @@ Compute computation(const Words& words, uint8_t bits, uint32_t& inputs) {
   Type type;
   for (size_t i = words.size(); i-- > 1;) {
     Type one;
-    if (parse_type(words[i], one)) type = one;  // the first is the result's
+    if (parse_type(words[i], one)) type = one;  // the first type is the result's
   }
   if (type.bits == 0) return nullptr;
   if (type.is_float() && op != "selp" && op != "slct") return float_computation(words, type, inputs);

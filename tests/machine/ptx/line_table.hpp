@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Table of cache lines by their address. Lines are used again after clear(), with what they have allocated.
+/// @brief Table of cache lines by address. Lines are reused after clear(), together with their allocations.
 
 #include <cstdint>
 #include <deque>
@@ -10,18 +10,18 @@
 
 namespace machine::ptx {
 
-/// Line has the member `address`, a multiple of 64, and reset().
+/// Lines by address. Line has the member `address`, a multiple of 64, and reset().
 template <class Line>
 class LineTable {
  public:
-  /// Null if there is none.
+  /// The line at an address; null if absent.
   Line* find(uint64_t address) const {
     for (size_t at = place(address);; at = (at + 1) & (slots_.size() - 1)) {
       if (slots_[at] == nullptr || slots_[at]->address == address) return slots_[at];
     }
   }
 
-  /// A line that the table has not yet. It does not move.
+  /// Adds a line that the table does not contain yet. The reference stays valid until clear().
   Line& add(uint64_t address) {
     if (used_ == lines_.size()) lines_.emplace_back();
     Line& line = lines_[used_++];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Launches, and whose turn it is.
+/// @brief Launches, and the schedule of threads.
 
 #include <machine/ptx/machine.hpp>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t stack_bytes = 64 << 10;
 
-/// Each seed is nasty in a way of its own.
+/// Each seed draws its own adversarial parameters.
 Mood draw_mood(uint64_t seed) {
   Mood mood;
   Random random(seed * 77 + 5);
@@ -88,7 +88,7 @@ void Machine::start(uint64_t seed) {
   entered_.clear();
 }
 
-/// What it has allocated stays for the next launch.
+/// Resets a thread, but keeps its allocations for the next launch.
 void Machine::restart(Thread& t) {
   t.carry = false;
   t.patience = 0;
@@ -159,7 +159,7 @@ void Machine::run(const std::string& kernel, const Launch& launch) {
     throw Fault("there is no kernel " + kernel);
   prepare(program_.functions[static_cast<size_t>(found->second)], launch);
   schedule();
-  // A kernel ends when all that it stored has arrived; devices do not wait for that.
+  // A kernel ends when all its stores have arrived; devices do not wait for that.
   while (memory_.arrive_one()) {
     if (step_devices && random_.one_in(mood.device_every) && step_devices(random_)) memory_.devices_moved();
   }
@@ -190,7 +190,7 @@ void Machine::go_on(Thread& thread) {
   runnable_.push_back(thread.id);
 }
 
-/// Who waits for it need not any more.
+/// Ends a thread and completes operations that waited for it.
 void Machine::finish(Thread& thread) {
   stop(thread, State::done);
   --live_;
@@ -201,7 +201,7 @@ void Machine::finish(Thread& thread) {
   open_barrier(thread.block);
 }
 
-/// A thread, a warp or a block stands still for a while.
+/// Whether the thread stalls; a thread, a warp or a block does so for a while.
 bool Machine::stalled(const Thread& thread) {
   if (mood.stall_for == 0) return false;
   if (turns_ >= stall_until_) {
@@ -226,7 +226,7 @@ void Machine::schedule() {
            "no end after " + std::to_string(counts.instructions - started_at_) + " instructions");
     const auto count = static_cast<uint32_t>(runnable_.size());
     Thread& t = threads_[runnable_[calm ? next++ % count : random_.below(count)]];
-    // Somebody else is sure to be found soon, unless all stand still.
+    // Another thread is found soon, unless all of them stall.
     if (!calm && stalled(t) && !random_.one_in(64)) continue;
     if (t.asleep_until > time() && !(!calm && random_.one_in(16))) {
       slept_ += 5;

@@ -73,7 +73,7 @@ class Machine final : public Gpu {
     std::vector<Frame> frames;
     std::vector<uint64_t> registers;
     std::vector<uint64_t> stack;  ///< parameters and local memory
-    uint64_t stack_used = 0;      ///< bytes from its beginning, behind which nothing has been written
+    uint64_t stack_used = 0;      ///< bytes from its beginning that may have been written
     Reader reader;
     char* bytes() { return reinterpret_cast<char*>(stack.data()); }
     void wrote_stack(uint64_t end) {
@@ -156,7 +156,7 @@ class Machine final : public Gpu {
   std::vector<Block> blocks_;
   std::vector<Warp> warps_;
   std::vector<uint32_t> runnable_;
-  std::vector<Reader*> meeting_;    ///< who meets at a barrier, while it opens
+  std::vector<Reader*> meeting_;    ///< threads at a barrier, while it opens
   std::vector<Function*> entered_;  ///< since start()
   Extent grid_;
   Extent block_;

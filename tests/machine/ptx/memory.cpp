@@ -41,7 +41,7 @@ uint64_t Memory::value_at(const Granule& granule, uint64_t mask, size_t index) {
   return value;
 }
 
-/// The index of the message that a load reads; none: what was there before.
+/// The index of the message that a load reads; none: the contents before the first message.
 size_t Memory::choose(Reader& reader, const Granule& granule, uint64_t mask, bool non_coherent) {
   bool back = random_.one_in(mood_.stale);
   size_t newest = none;
@@ -90,7 +90,7 @@ uint64_t Memory::load(Reader& reader, uint64_t address, uint32_t bytes, Order or
     if (strong(reader, order, scope, address, bytes, *message))
       take(reader, *message, observe(reader, message), acquires(order), scope);
   }
-  if (acquires(order)) {  // a relaxed read before it, of the same bytes, makes a pattern with it too
+  if (acquires(order)) {  // earlier relaxed reads of the same bytes also form an acquire pattern with it
     for (const MessagePointer& one : g->messages) {
       if (!one->release || one->mask != mask) continue;
       for (const Observer& by : one->observers) {
@@ -119,7 +119,8 @@ Memory::MessagePointer Memory::new_message(const Reader& reader, Line& line, uin
   return out;
 }
 
-/// Behind all of the same bytes that the thread knows or that have arrived; not between an RMW and what it read.
+/// Inserts a message behind all messages of the same bytes that the thread knows or that have arrived, but not between
+/// an RMW and the message that it read.
 void Memory::insert(Reader& reader, Granule& g, const MessagePointer& message) {
   size_t at = g.messages.size();
   bool before = random_.one_in(mood_.overtake);
@@ -136,7 +137,7 @@ void Memory::insert(Reader& reader, Granule& g, const MessagePointer& message) {
   forget_old(g);
 }
 
-/// Drops what has arrived and is covered by later messages.
+/// Drops messages that have arrived and are covered by later ones.
 void Memory::forget_old(Granule& g) {
   while (g.messages.size() > kept_messages) {
     const Message& first = *g.messages.front();
@@ -185,8 +186,8 @@ void Memory::store(Reader& reader, uint64_t address, uint32_t bytes, uint64_t va
   begin_pending(reader, message);
 }
 
-/// Whether an RMW may read the message at `at`, and be the next in coherence order: not where another has, which it
-/// must see, nor before what has arrived.
+/// Whether an RMW may read the message at `at` and follow it in coherence order: not if another RMW that it must see
+/// has done so, nor before a message that has arrived.
 bool Memory::may_follow(const Reader& reader, Scope scope, const Granule& g, uint64_t mask, size_t at, size_t newest,
                         size_t arrived) {
   if (at == newest) return true;
@@ -217,7 +218,7 @@ uint64_t Memory::atomic(Reader& reader, uint64_t address, uint32_t bytes, Order 
   const uint64_t mask = mask_of(address, bytes);
   const uint64_t shift = 8 * (address & 7);
   if (scope == Scope::sys) {          // devices must not come between
-    std::vector<MessagePointer> all;  // what arrives may change the granule's messages
+    std::vector<MessagePointer> all;  // arrivals may change the granule's messages
     for (const MessagePointer& one : g.messages) {
       if ((one->mask & mask) && !one->arrived) all.push_back(one);
     }

@@ -53,7 +53,7 @@ struct Reader {
   Clock known;
   ClockPointer read[3];      ///< from relaxed reads, effective after a fence of that scope
   bool news[3] = {};         ///< not all of it is known yet
-  ClockPointer taken[3];     ///< what was last acquired at that distance, which is known
+  ClockPointer taken[3];     ///< last acquired at that scope, and already known
   ClockPointer released[3];  ///< by the last fence of that scope or a wider one
 };
 
@@ -61,11 +61,11 @@ class Memory {
  public:
   Memory(AddressSpace& ranges, Counts& counts) : ranges_(ranges), counts_(counts) {}
 
-  /// Before a launch. Calm: sequential consistency, no messages.
+  /// Prepares a launch. `calm`: sequential consistency, no messages.
   void begin(uint32_t threads, uint32_t blocks, uint64_t seed, bool calm, const MemoryMood& mood);
-  /// What a thread knows when a launch begins.
+  /// Sets a thread's knowledge to that at the beginning of a launch.
   void reset(Reader& reader, uint32_t thread, uint32_t block) const;
-  /// After a launch: all stores arrive.
+  /// Ends a launch: all stores arrive.
   void end();
 
   uint64_t load(Reader& reader, uint64_t address, uint32_t bytes, Order order, Scope scope, bool non_coherent);
@@ -74,17 +74,17 @@ class Memory {
   using Change = std::function<bool(uint64_t old, uint64_t& fresh)>;
   uint64_t atomic(Reader& reader, uint64_t address, uint32_t bytes, Order order, Scope scope, const Change& change);
   void fence(Reader& reader, bool acquires, bool releases, bool sequential, Scope scope);
-  /// A barrier that all of the readers have reached.
+  /// Synchronises the knowledge of all readers at a barrier.
   void meet(const std::vector<Reader*>& readers);
 
-  /// Devices may have written.
+  /// Finds writes by devices, which may have run.
   void devices_moved();
 
-  /// Memory of the machine itself: shared memory, variables. No device writes it.
+  /// Adds memory of the machine itself: shared memory, variables. No device writes it.
   void add_own(const void* memory, size_t bytes, bool writable);
   void clear_own() { own_.clear(); }
 
-  /// A store to registers arrived.
+  /// Called when a store to registers arrives.
   std::function<void(uint64_t address, uint64_t value, uint32_t bytes)> write_register;
   /// Makes one more store arrive. Returns false if there is none.
   bool arrive_one();
@@ -186,7 +186,7 @@ class Memory {
     uint32_t epoch;
     MessagePointer message;
   };
-  /// What an author stored or read, in the order of its epochs, as far as it has not arrived.
+  /// Messages that an author stored or read and that have not arrived, in the order of its epochs.
   struct Known {
     uint32_t next = ~0u;  ///< the first one's epoch
     size_t begin = 0;
@@ -213,7 +213,7 @@ class Memory {
   bool observe(Reader& reader, const MessagePointer& message);
   void take(Reader& reader, const Message& message, bool first, bool now, Scope scope);
   void take_first(Reader& reader, const Line& line, Order order, Scope scope);
-  /// Adds what the other clock knows. Nobody else's clock changes.
+  /// Joins `more` into `so_far`. A clock with other owners is copied first.
   void join(ClockPointer& so_far, const ClockPointer& more);
   ClockPointer snapshot(Reader& reader);
   ReleasePointer release_of(Reader& reader, Order order, Scope scope, const Granule& granule, uint64_t mask,
@@ -235,7 +235,7 @@ class Memory {
 
   AddressSpace& ranges_;
   Counts& counts_;
-  Pool<Clock> clocks_;  // before those who own some of them
+  Pool<Clock> clocks_;  // declared before the members that own clocks
   Pool<Release> releases_;
   Pool<Message> messages_;
   std::vector<Range> own_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Each ordering that a kernel asks for, weakened by one step.
+/// @brief Each ordering that a kernel requests, weakened by one step.
 
 #include <machine/ptx/machine.hpp>
 
@@ -12,7 +12,7 @@ namespace {
 
 const char* narrower(Scope scope) { return scope == Scope::sys ? "scope gpu" : "scope cta"; }
 
-/// What can be made of an instruction.
+/// The weaker forms of an instruction.
 std::vector<std::string> weaker(const Instruction& i) {
   std::vector<std::string> out;
   switch (i.kind) {
@@ -91,7 +91,7 @@ uint64_t Machine::executed(const Mutation& mutation) const {
 void Machine::apply(const Mutation& mutation) {
   for (Function& f : program_.functions) {
     if (mutation.instruction < f.first || mutation.instruction >= f.first + f.code.size()) continue;
-    share_places(f);  // after which the original could not be put back
+    share_places(f);  // must come first: restore() could not put back the original afterwards
     Instruction& i = f.code[mutation.instruction - f.first];
     originals_.emplace_back(static_cast<uint32_t>(mutation.instruction), i);
     make(i, mutation.change);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief The parser's declarations and operands.
+/// @brief Parsing of declarations and operands.
 
 #include <cstdlib>
 #include <cstring>
@@ -18,7 +18,7 @@ bool is_number(const std::string& text) {
   return !text.empty() && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));
 }
 
-/// PTX writes floats as `0f3F800000` and `0d3FF0000000000000`: their bits.
+/// Bits of a number. PTX writes floats as `0f3F800000` and `0d3FF0000000000000`.
 uint64_t number(const std::string& text) {
   if (text.size() > 2 && text[0] == '0' && (text[1] == 'f' || text[1] == 'F' || text[1] == 'd' || text[1] == 'D'))
     return std::strtoull(text.c_str() + 2, nullptr, 16);
@@ -182,7 +182,7 @@ bool Parser::address_of_variable(const std::string& text, Instruction& out) {
   const auto found = program_.variables.find(name);
   if (found == program_.variables.end()) return false;
   out.space = found->second.space;
-  // Dynamic shared memory begins behind the static one, whose size is known when all has been read.
+  // Dynamic shared memory begins behind the static one, whose size is known only at the end of the text.
   out.offset = found->second.external ? INT64_MIN + more : static_cast<int64_t>(found->second.offset) + more;
   return true;
 }
@@ -206,7 +206,7 @@ void Parser::address(const std::string& text, Instruction& out) {
   }
   out.base.index = register_of(name, &out.base.bits);
   if (out.base.index >= 0) {
-    if (stated == Space::parameter) out.space = Space::generic;  // what the move of its name gave is an address
+    if (stated == Space::parameter) out.space = Space::generic;  // the register holds a parameter's generic address
     return;
   }
   Instruction variable;
@@ -214,7 +214,7 @@ void Parser::address(const std::string& text, Instruction& out) {
   if (stated != Space::generic && stated != variable.space) fail("the address is of another space");
   out.space = variable.space;
   out.offset = variable.offset + offset;
-  out.base.index = -2;  // the space's own begin
+  out.base.index = -2;  // the beginning of the space
 }
 
 void Parser::call(const std::vector<std::string>& operands, Instruction& out) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief What threads know of each other: morally strong reads, releases, acquires, fences, barriers. See memory.hpp.
+/// @brief What threads know of each other's stores: morally strong reads, releases, acquires, fences, barriers. See
+/// memory.hpp.
 
 #include <machine/ptx/memory.hpp>
 
@@ -18,7 +19,8 @@ Scope Memory::distance(uint32_t block, uint32_t author, uint32_t other_block, ui
   return block == other_block ? Scope::cta : Scope::gpu;
 }
 
-/// Both are strong, each scope holds the other's thread, and they overlap completely.
+/// Whether a read and a message are morally strong: both are strong, each scope includes the other's thread, and they
+/// overlap completely.
 bool Memory::strong(const Reader& reader, Order order, Scope scope, uint64_t address, uint32_t bytes,
                     const Message& message) {
   if (order == Order::weak || !message.strong) return false;
@@ -35,7 +37,7 @@ bool Memory::knows(const Reader& reader, const Message& message) const {
   return false;
 }
 
-/// Marks a morally strong read. False where the thread had read, or written, the same message before.
+/// Marks a morally strong read. Returns false if it adds nothing, as when the thread wrote or already read the message.
 bool Memory::observe(Reader& reader, const MessagePointer& message) {
   if (message->author == reader.author) return false;
   for (const Observer& one : message->observers) {
@@ -48,7 +50,7 @@ bool Memory::observe(Reader& reader, const MessagePointer& message) {
   return true;
 }
 
-/// A morally strong read: what it brings is known now, or after the next fence.
+/// Adds the knowledge of a morally strong read, effective now or after the next fence.
 void Memory::take(Reader& reader, const Message& message, bool first, bool now, Scope scope) {
   if (!message.release || !(first || now)) return;
   const Release& release = *message.release;
@@ -70,7 +72,7 @@ void Memory::take(Reader& reader, const Message& message, bool first, bool now, 
   add(Scope::sys, release.device);
 }
 
-/// What a device had written before the GPU first looked.
+/// A read of contents that a device wrote before the GPU first used the line.
 void Memory::take_first(Reader& reader, const Line& line, Order order, Scope scope) {
   if (!line.first || order == Order::weak || scope != Scope::sys) return;
   join(reader.read[static_cast<int>(Scope::sys)], line.first);
@@ -127,8 +129,8 @@ void Memory::merge(ReleasePointer& so_far, const ReleasePointer& more) {
   join(so_far->device, more->device);
 }
 
-/// What a strong store takes along: its own release, that of the fences before it, that of an earlier release to the
-/// same bytes, and, for an RMW, that of what it read.
+/// Knowledge attached to a strong store: its own release, the releases of fences before it and of the thread's earlier
+/// stores to the same bytes and, for an RMW, of the message that it read.
 Memory::ReleasePointer Memory::release_of(Reader& reader, Order order, Scope scope, const Granule& granule,
                                           uint64_t mask, const Message* read, bool* own) {
   ClockPointer levels[3];

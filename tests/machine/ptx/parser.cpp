@@ -231,7 +231,7 @@ void Parser::finish() {
   current_ = -1;
 }
 
-/// Which function a call means, and which bytes it takes along.
+/// Resolves the functions of calls, and the bytes that calls copy.
 void Parser::link() {
   uint32_t first = 0;
   for (Function& f : program_.functions) {

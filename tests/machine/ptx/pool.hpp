@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Objects with a count of their owners, which are used again with all that they have allocated.
+/// @brief Reference-counted objects, reused together with their allocations.
 
 #include <cstdint>
 #include <deque>
@@ -14,7 +14,7 @@ namespace machine::ptx {
 template <class T>
 class Pool;
 
-/// Base of T. T has clear(), which is called when nobody owns it any more.
+/// Base of T. T::clear() is called when the object's last owner releases it.
 template <class T>
 class Pooled {
   template <class>
@@ -54,7 +54,7 @@ class Owner {
   T* one_ = nullptr;
 };
 
-/// Outlives its objects' owners.
+/// Objects of one type. The pool must outlive their owners.
 template <class T>
 class Pool {
  public:

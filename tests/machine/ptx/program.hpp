@@ -206,7 +206,7 @@ struct Function {
   uint32_t shared_bytes = 0;
   uint32_t first = 0;  ///< index of its first instruction in the program
   std::vector<Instruction> code;
-  /// Per instruction, since start(); of accesses, fences and barriers only. Empty where nobody has called the function.
+  /// Per instruction, since start(); of accesses, fences and barriers only. Empty until the function is called.
   std::vector<uint64_t> executed;
   std::vector<Quick> quick;         ///< of `code`; empty before the first call, and after a change
   std::vector<uint64_t> constants;  ///< of `quick`, the one next to the registers first

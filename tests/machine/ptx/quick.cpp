@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief The short form of instructions that step() goes by.
+/// @brief The short form of instructions, which step() executes.
 
 #include <machine/ptx/arithmetic.hpp>
 #include <machine/ptx/program.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Where threads stand, in words.
+/// @brief The state of threads as text.
 
 #include <machine/ptx/machine.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Registers that are never in use at the same time share a place. A compiler declares thousands of them, and
-/// the threads of a launch would not fit in a cache.
+/// @brief Registers that are never live at the same time share a place: compilers declare thousands of them, and the
+/// threads of a launch would not fit in a cache.
 ///
 /// A register keeps its place from the first to the last instruction, in the order of the text, at which it is live.
 
@@ -97,7 +97,7 @@ class Sharing {
     for (uint32_t at = 0; at < function_.code.size(); ++at) {
       const auto meet = [&](int32_t which, bool writes) {
         Span& span = spans_[static_cast<size_t>(which)];
-        // Whoever is written first, and used in one block only, is not live anywhere else.
+        // A register that is written first and used in one block only is live nowhere else.
         if (span.block == ~0u) {
           span.wide = !writes;
           span.block = block_at_[at];
@@ -115,7 +115,7 @@ class Sharing {
     }
   }
 
-  /// Where registers are live that are used in several blocks.
+  /// Finds where registers that are used in several blocks are live.
   void spread() {
     const size_t words = (wide_.size() + 63) / 64;
     for (Block& one : blocks_) {

@@ -11,7 +11,7 @@ namespace machine::ptx {
 
 namespace {
 
-/// Instructions without an access, after which others get their turn all the same.
+/// Most instructions of a turn without an access.
 constexpr uint32_t longest_run = 2000;
 
 bool joined(How how, bool a, bool b) {
@@ -67,7 +67,7 @@ void Machine::call(Thread& thread, const Call& call) {
   }
 }
 
-/// False where the thread has come to its end.
+/// Returns from a function. Returns false if the thread has ended.
 bool Machine::leave(Thread& thread) {
   if (thread.frames.size() == 1) return false;
   const uint32_t callee = thread.frames.back().parameters;
@@ -120,7 +120,7 @@ uint64_t Machine::special(Thread& thread, Special which) {
   return 0;
 }
 
-/// Up to and with the next instruction that others can notice.
+/// Executes up to and including the next instruction that others can observe.
 void Machine::step(Thread& thread) {
   Frame* frame = &thread.frames.back();
   const Instruction* code = frame->function->code.data();
@@ -145,7 +145,7 @@ void Machine::step(Thread& thread) {
     pc = frame->pc;
   };
   for (;;) {
-    // In variables that no other function can reach, so that they stay in registers.
+    // In local variables whose address is not taken, so that they stay in registers.
     const Quick* q = quick + pc;
     uint64_t* const r = registers;
     uint64_t count = executed;
@@ -180,7 +180,7 @@ void Machine::step(Thread& thread) {
     }
     pc = static_cast<uint32_t>(q - quick);
     executed = count;
-    if (q->what == Quick::end) {  // returns, without an instruction
+    if (q->what == Quick::end) {  // return without an instruction
       --executed;
       save();
       if (!leave(thread)) return finish(thread);

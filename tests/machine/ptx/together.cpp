@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief What threads of a warp or of a block do together. Votes, matches and shuffles order no memory; barriers do.
+/// @brief Collective operations of a warp or a block. Votes, matches and shuffles order no memory; barriers do.
 
 #include <machine/ptx/machine.hpp>
 
@@ -10,13 +10,13 @@ namespace machine::ptx {
 
 namespace {
 
-/// Turns that a thread waits for others of its warp, where all that can come are to be in the mask.
+/// Most turns that a thread waits for others of its warp, if the mask is to include all that can arrive.
 constexpr uint32_t longest_patience = 3000;
 
 bool same_instruction(const Instruction& a, const Instruction& b) {
   return a.kind == b.kind && a.how == b.how && a.type.letter == b.type.letter && a.type.bits == b.type.bits;
 }
-/// The first of a set's lanes.
+/// The lowest lane of a set.
 uint32_t lowest(uint32_t set) { return static_cast<uint32_t>(__builtin_ctz(set)); }
 const Operand& mask_operand(const Instruction& i) {
   return i.kind == Kind::warp_barrier ? i.in[0] : i.in[i.inputs - 1];
@@ -44,7 +44,7 @@ void Machine::gather(Thread& thread, const Instruction& i) {
   complete(thread);
 }
 
-/// Lets those go who wait for nobody any more. Threads that have ended need not come.
+/// Completes a collective operation once no thread is missing. Ended threads are not waited for.
 void Machine::complete(Thread& thread) {
   Warp& warp = warps_[thread.warp];
   const Instruction& i = *warp.at[thread.lane];
@@ -152,8 +152,8 @@ void Machine::shuffle(Thread& thread, const Instruction& i, uint32_t members, co
   if (i.outputs > 1) set(thread, i.out[1], inside);
 }
 
-/// activemask. A thread waits until nobody of its warp can come any more, then answers for some of those that are at
-/// the same instruction.
+/// activemask: returns some of the threads at the same instruction. If all are wanted, the thread first waits until no
+/// other thread of its warp is running, for a limited number of turns.
 void Machine::ask_who_is_here(Thread& thread) {
   const Convergence how = seed_ == 0 ? Convergence::all : mood.convergence;
   if (how == Convergence::all && thread.patience < longest_patience) {
@@ -186,7 +186,7 @@ void Machine::ask_who_is_here(Thread& thread) {
   }
 }
 
-/// bar.sync and bar.arrive. Threads that have ended count as come, where all of the block are meant.
+/// bar.sync; bar.arrive is refused. A barrier of the whole block does not wait for ended threads.
 void Machine::arrive(Thread& thread, const Instruction& i) {
   thread.barrier = static_cast<uint32_t>(get(thread, i.in[0]));
   thread.barrier_threads = i.narrow_barrier ? static_cast<uint32_t>(get(thread, i.in[1])) : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Runs kernels on the machine over many seeds: one line for each case, exit status 1 where a run was wrong.
+/// @brief Runs kernels on the machine over many seeds: prints one line per case; exit status 1 if a run was wrong.
 
 #include <CLI/CLI.hpp>
 
@@ -44,7 +44,7 @@ void print_counts(const Counts& c, uint64_t operations) {
   std::printf("\n");
 }
 
-/// For xio-vendors.
+/// Writes the counts per operation as JSON, for xio-vendors.
 void write_counts(const std::string& folder, const std::string& target, const std::string& name, const Counts& c,
                   uint64_t operations) {
   std::filesystem::create_directories(folder);
@@ -58,7 +58,7 @@ void write_counts(const std::string& folder, const std::string& target, const st
   if (!file.flush()) throw Fault("cannot write " + path);
 }
 
-/// Runs one case over all seeds; the number of those that were wrong.
+/// Runs one case over all seeds. Returns the number of failed runs.
 uint64_t run(Gpu& gpu, const Case& one, const Options& options) {
   using Clock = std::chrono::steady_clock;
   uint64_t failed = 0;
@@ -72,7 +72,7 @@ uint64_t run(Gpu& gpu, const Case& one, const Options& options) {
     sum += outcome.counts;
     if (outcome.error.empty()) continue;
     ++failed;
-    // Each kind of failure once: the numbers in it differ.
+    // Prints each kind of failure once, whatever its numbers.
     std::string kind = outcome.error;
     for (char& c : kind)
       if (c >= '0' && c <= '9') c = '#';
@@ -134,7 +134,7 @@ int main(int argc, char** argv) {
       options.first = options.last = 3;  // a seed without trouble
     }
     if (options.trace) gpu->trace = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
-    // A hundred times what the longest case needs.
+    // A hundred times the instructions of the longest case.
     gpu->limits.instructions = 20'000'000;
     uint64_t failed = 0;
     uint32_t cases = 0;

@@ -19,7 +19,7 @@ std::string place_of(const std::string& source) {
     const std::string line = source.substr(at, end - at);
     at = end + 3;
     const size_t inside = line.find(library);
-    // A kernel's own, in a function that it hands to the library.
+    // The kernel's own, in a function that it passes to the library.
     if (inside == std::string::npos) return "";
     const std::string place = line.substr(inside + library.size());
     if (place.compare(0, 11, "device/arch") != 0) return place;
@@ -52,7 +52,7 @@ void mutate(Gpu& gpu, const Case& one, MutationChoice& choice) {
   std::vector<uint64_t> executed(all.size());
   std::vector<bool> mattered(all.size());
   uint64_t most = 0;              // instructions of a seed
-  constexpr uint64_t looks = 12;  // seeds that tell what is executed at all
+  constexpr uint64_t looks = 12;  // seeds that determine which instructions are executed
   for (uint64_t seed = choice.first; !choice.list && seed <= choice.last && seed < choice.first + looks; ++seed) {
     const Outcome outcome = one.run(gpu, one, seed);
     if (!outcome.error.empty()) throw Fault(one.name + " is wrong without a mutation: " + outcome.error);

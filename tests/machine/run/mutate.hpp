@@ -20,7 +20,7 @@ struct MutationChoice {
   /// "opcode<TAB>change<TAB>place": orderings caught in one case are skipped in the next.
   std::set<std::string> skipped;
 
-  /// Throws Fault.
+  /// Reads `skipped` from a file. @throws Fault if it cannot be read
   void read_skipped(const std::string& path);
 };
 

@@ -23,7 +23,7 @@ using xio::emulation::NvmeController;
 /// Status of commands that are made to fail: internal error.
 constexpr uint16_t made_to_fail = 0x06;
 
-/// A controller and what it needs, as the machine reaches it.
+/// A controller with its memory in the arena.
 class Drive {
  public:
   Drive(Arena& arena, const Case& one, MemoryKind kind, uint64_t seed) {
@@ -53,7 +53,7 @@ void trouble(Drive& drive, Trouble what, xio::emulation::FaultRule& failing) {
   if (what == Trouble::errors) failing = drive.model->faults().fail(Match().each(7), made_to_fail);
 }
 
-/// What a case asks of its drive besides, of `blocks` blocks.
+/// Sets up the drive's answers and failures for a case's features, on its first `blocks` blocks.
 void prepare(Drive& drive, const Case& one, uint64_t seed, uint64_t blocks) {
   using xio::emulation::Match;
   xio::emulation::FaultPlan& plan = drive.model->faults();
@@ -66,7 +66,7 @@ void prepare(Drive& drive, const Case& one, uint64_t seed, uint64_t blocks) {
   if ((one.features & twice) != 0) plan.duplicate(Match().at(seed % blocks));
 }
 
-/// What the specification forbids, or what was left over.
+/// Violations of the specification, and commands left over; empty if there are none.
 std::string violations(NvmeController& model) {
   const std::string text = model.violations()->text();
   if (!text.empty()) return "against the specification: " + text.substr(0, text.find('\n'));
@@ -79,7 +79,7 @@ std::string violations(NvmeController& model) {
   return {};
 }
 
-/// Where a queue stands: for the eyes of who looks for a fault.
+/// The state of a queue, for failure reports.
 std::string state_text(const xio::QueueState& state) {
   char text[160];
   std::snprintf(text, sizeof text, "; reserved %llu, tail %llu, retired %llu, unseen errors %u, draining %u, broken %u",
@@ -88,7 +88,7 @@ std::string state_text(const xio::QueueState& state) {
   return text;
 }
 
-/// How many operations a kernel reports.
+/// Number of operations that a kernel reports.
 uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves) {
   const std::string& name = one.name;
   const auto ends = [&](const char* what) { return name.find(what) != std::string::npos; };
@@ -98,10 +98,10 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves) {
   if (ends("processed")) return uint64_t{lanes} * (one.rounds * 2 + 8);
   if (ends("posts")) return uint64_t{waves} * machine_kernels::posting_lanes * one.rounds;
   if (ends("batches")) return uint64_t{one.rounds} * 2;
-  return uint64_t{lanes} * one.rounds * 2;  // a write and a read, or a submission and its end
+  return uint64_t{lanes} * one.rounds * 2;  // a write and a read, or a submission and its completion
 }
 
-/// What a kernel that does not wait for its operations leaves behind.
+/// Error in what a kernel that does not wait for its operations leaves behind; empty if there is none.
 std::string left_undone(const Case& one, const NvmeController& model, const xio::QueueState& state,
                         const Report& report, uint64_t operations) {
   using xio::emulation::QueueStatistics;
@@ -155,7 +155,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
     trouble(drive, what, failing);
     prepare(drive, one, seed, uint64_t{lanes} * one.rounds);
   }
-  // With several controllers, memory of the process is mapped for each at the same bus address.
+  // Each controller maps the process's memory at the same bus address.
   const uint32_t per_thread = (one.features & small_pages) != 0 ? one.count * 512 : thread_bytes;
   const uint32_t pieces = (one.features & pairs) != 0 ? one.count : lanes;
   const size_t bytes = size_t{per_thread} * (pieces > lanes ? pieces : lanes) + 4096;
@@ -201,7 +201,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
 
   Outcome outcome = launch_case(gpu, one, seed, threads, job, [&] {
     for (const auto& drive : all) {
-      // What is delayed goes on although nothing else does.
+      // Advances delayed commands, which need steps to complete.
       for (uint32_t i = 0; i < 100; ++i) drive->model->step(~0u);
       drive->model->run(100000);
     }
@@ -222,7 +222,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
 }  // namespace
 
 std::vector<Case> nvme_cases() {
-  constexpr uint32_t fair = 0b011;  // a failure ends what the kernel is about
+  constexpr uint32_t fair = 0b011;  // without errors: a failure would end what the kernel tests
   return {
       {"thread", run_nvme, 1, 4, 4, 3, 3, 0, own_queues},
       {"thread_deferred", run_nvme, 1, 4, 4, 8, 3, 0, own_queues},

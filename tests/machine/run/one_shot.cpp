@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief The kernels of the instruction budgets, executed: what was counted in the assembly is what runs.
+/// @brief Executes the kernels of the instruction budgets, and compares the counts with those of the assembly.
 ///
-/// one_shot FOLDER KERNEL=FILE...: each FILE holds the code object with the kernel, FOLDER what isa_count.py recorded
-/// of it.
+/// one_shot FOLDER KERNEL=FILE...: each FILE is the code object with the kernel; FOLDER holds the counts that
+/// isa_count.py recorded.
 
 #include <cstdio>
 #include <filesystem>
@@ -25,7 +25,7 @@ namespace {
 
 using namespace machine;
 
-/// One thread, on a GPU that takes no liberties: every path is the one without trouble.
+/// Runs one thread on a GPU that is not adversarial, so that every path is the undisturbed one.
 template <class Arguments>
 Counts run_one(Gpu& gpu, const std::string& kernel, const Arguments& arguments) {
   Launch launch;
@@ -36,7 +36,7 @@ Counts run_one(Gpu& gpu, const std::string& kernel, const Arguments& arguments) 
   return gpu.counts;
 }
 
-/// A queue of the in-process controller, as the kernels of tests/codegen/post.hip take it.
+/// Runs a kernel of tests/codegen/post.hip with a queue of the in-process controller.
 Counts post(Gpu& gpu, const std::string& kernel) {
   Arena arena;
   xio::emulation::NvmeConfig config;
@@ -74,7 +74,7 @@ struct ShortIonicKit : xio::emulation::IonicKit<> {
   }
 };
 
-/// A queue pair of an emulated NIC, as the kernels of tests/codegen/rdma_post.hip take it.
+/// Runs a kernel of tests/codegen/rdma_post.hip with a queue pair of an emulated NIC.
 template <class Kit>
 Counts put(Gpu& gpu, const std::string& kernel, bool checked) {
   Arena arena;

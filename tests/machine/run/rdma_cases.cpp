@@ -21,7 +21,7 @@ template <class Kit>
 RdmaQueueConfig numbered(const Case& one, uint32_t qpn) {
   RdmaQueueConfig config = Kit::config();
   if ((one.features & costs) != 0) {
-    // Nobody waits for room.
+    // No thread waits for space.
     config.sq_units *= 16;
     config.cq_entries *= 16;
     config.side_entries *= 16;
@@ -31,10 +31,10 @@ RdmaQueueConfig numbered(const Case& one, uint32_t qpn) {
   return config;
 }
 
-/// How many operations a kernel reports.
+/// Number of operations that a kernel reports.
 uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves, bool atomics) {
   const uint64_t turns = uint64_t{lanes} * one.rounds;
-  if (one.count != 0) return uint64_t{2} * one.blocks * one.rounds;  // batches: of one wave each
+  if (one.count != 0) return uint64_t{2} * one.blocks * one.rounds;  // one wave per batch
   if (one.name.find("posts") != std::string::npos) return uint64_t{waves} * machine_kernels::posting_lanes * one.rounds;
   for (const char* const alone : {"messages", "quiet", "puts"})
     if (one.name.find(alone) != std::string::npos) return turns;
@@ -69,7 +69,7 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   const bool messages = one.name.find("messages") != std::string::npos;
   if ((one.features & one_fails) != 0 && !messages)
     near.model().faults().fail(seed % turns, xio::emulation::RdmaOutcome::remote_operation);
-  // Not every completion is asked for: from here on, any.
+  // Not every operation is signalled, so every completion from here on is misnamed.
   for (uint64_t i = seed % turns; (one.features & stray) != 0 && i < 4 * turns; ++i) {
     if (messages) {
       far.model().faults().misname_receive(i / 2);
@@ -114,7 +114,7 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   for (Pair* pair : {&near, &far}) {
     const xio::emulation::RdmaQueueMemory m = pair->memory();
     gpu.memory.add(m.sq_doorbell, 4096, MemoryKind::registers, "doorbells");
-    // What the kernels alone use.
+    // Memory that only the kernels use.
     gpu.memory.add(&pair->state(), pair->state_bytes(), MemoryKind::local, "queue state");
   }
   const bool dies = (one.features & one_fails) != 0 && messages;
@@ -150,9 +150,9 @@ void add(std::vector<Case>& cases, const std::string& vendor, const std::string&
   cases.push_back({vendor + "_grid", run_rdma<Kit>, 2, 64, 0, 64, 1, 0, 0, late});
   cases.push_back({vendor + "_grid_puts", run_rdma<Kit>, 4, 64, 0, 64, 8, 0, costs, late});
   cases.push_back({vendor + "_quiet", run_rdma<Kit>, 2, 0, 0, 64, 2, 0, 0, late});
-  // One round: lanes that wait together wait for each other, and a second message would wait for both.
+  // One round: lanes that wait together wait for each other, so a second message would wait for both.
   cases.push_back({vendor + "_messages", run_rdma<Kit>, 2, 8, 0, 64, 1, 0, 0, late});
-  // A kernel that meets an error.
+  // Kernels that encounter an error.
   for (const auto& [name, feature] : {std::pair{"_failing", one_fails}, std::pair{"_stray", stray}}) {
     if (feature == stray || Kit::Wire::flushes) {
       const std::string kernel = vendor + "_messages";
@@ -174,7 +174,7 @@ std::vector<Case> rdma_cases() {
   cases.push_back({"mlx5_deferred_posts", run_rdma<xio::emulation::Mlx5Kit<>>, 6, 0, 0, 64, 2});
   add<xio::emulation::Mlx5Kit<>>(cases, "mlx5", "_wave_deferred");
   add<xio::emulation::BnxtKit<>>(cases, "bnxt", "_block");
-  // More than the ring holds, so that the waves wait for each other's room.
+  // More entries than the ring holds, so that the waves wait for space.
   cases.push_back({"bnxt_batches", run_rdma<xio::emulation::BnxtKit<>>, 2, 0, 0, 64, 1, 96, 0, 0b011});
   add<xio::emulation::IonicKit<>>(cases, "ionic", "_grid_deferred");
   add<xio::emulation::ErnicKit>(cases, "ernic", "");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief libcudart and libcuda with the played GPU, as far as programs use them here.
+/// @brief libcudart and libcuda for the emulated GPU, as far as programs of this project use them.
 
 #include <sys/mman.h>
 

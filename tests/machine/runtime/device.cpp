@@ -83,7 +83,7 @@ void Stream::run() {
     const Error error = one();
     lock.lock();
     busy_ = false;
-    // Nothing goes on after a failure, as on a GPU.
+    // After a failure nothing more is executed, as on a GPU.
     if (error != success && error_ == success) error_ = error;
     if (error_ != success) work_.clear();
     changed_.notify_all();
@@ -104,7 +104,7 @@ Device::Device()
 }
 
 Device& Device::get() {
-  // Never destroyed: programs end while kernels run.
+  // Never destroyed: programs may end while kernels run.
   static Device& one = *new Device;
   return one;
 }
@@ -202,7 +202,7 @@ Error Device::run(Kernel& kernel, const machine::Launch& launch, const std::vect
     return static_cast<uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count());
   };
-  // Devices are other threads and processes: they need a processor now and then, and may change memory at any time.
+  // Devices are other threads and processes: they need processor time, and may change memory at any time.
   gpu.step_devices = [turn = 0u](machine::Random&) mutable {
     if (++turn % 64 == 0) ::sched_yield();
     return true;

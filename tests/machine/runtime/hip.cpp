@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief libamdhip64 and libhsa-runtime64 with the played GPU, as far as programs use them here.
+/// @brief libamdhip64 and libhsa-runtime64 for the emulated GPU, as far as programs of this project use them.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace {
 constexpr unsigned coherent = 0x40000000;
 constexpr unsigned io_memory = 0x4;
 
-/// Address as HSA splits it.
+/// The GPU's PCI address in its parts, as HSA reports it.
 struct Address {
   unsigned domain = 0;
   unsigned bus = 0;
@@ -83,7 +83,7 @@ int hipHostRegister(void* data, size_t bytes, unsigned flags) {
 }
 int hipHostUnregister(void* data) { return Device::get().leave(data); }
 int hipExtMallocWithFlags(void** gpu, size_t bytes, unsigned flags) {
-  // Devices reach fine-grained and uncached memory past the caches.
+  // Fine-grained and uncached memory bypasses the caches.
   return Device::get().allocate(gpu, bytes, flags == 0 ? MemoryKind::local : MemoryKind::uncached);
 }
 int hipFree(void* gpu) { return Device::get().release(gpu); }
@@ -140,14 +140,14 @@ int hipModuleLaunchKernel(void* kernel, unsigned blocks_x, unsigned blocks_y, un
                               static_cast<played::Stream*>(stream));
 }
 int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* kernel, int threads, size_t lds) {
-  // As a compute unit of 64 KiB of LDS and 32 waves.
+  // A compute unit has 64 KiB of LDS and 32 waves.
   const auto waves = static_cast<size_t>(threads) / Device::get().wave_size();
   const size_t shared = static_cast<played::Kernel*>(kernel)->info.shared_bytes + lds;
   *blocks = shared > 65536 || threads > 1024 ? 0 : static_cast<int>(32 / (waves != 0 ? waves : 1));
   return played::success;
 }
 int hipMemGetHandleForAddressRange(void* handle, void*, size_t, int, unsigned long long) {
-  // Something that can be closed: nobody here imports it.
+  // Any descriptor that can be closed: no caller imports it.
   *static_cast<int*>(handle) = ::memfd_create("dma-buf", MFD_CLOEXEC);
   return played::success;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief What clang's programs for HIP call behind `kernel<<<...>>>(...)`: the kernels that are compiled into them,
-/// found by the address of their host side.
+/// @brief Functions that clang's HIP programs call for `kernel<<<...>>>(...)`: they find the compiled-in kernels by the
+/// address of the host stub.
 
 #include <map>
 #include <mutex>
@@ -19,7 +19,7 @@ struct Dim3 {
   unsigned x, y, z;
 };
 
-/// As the compiler lays it out.
+/// Layout as the compiler emits it.
 struct FatBinary {
   uint32_t magic;
   uint32_t version;
@@ -27,7 +27,7 @@ struct FatBinary {
   void* unused;
 };
 
-/// The code of a program, loaded when a kernel of it is asked for first.
+/// The code of a program, loaded on the first request for one of its kernels.
 struct Program {
   const void* image;
   played::Module* module = nullptr;
@@ -45,7 +45,7 @@ struct Configuration {
   void* stream;
 };
 
-/// Filled before main(), and never taken down: who registers last may be asked last.
+/// Filled before main() and never destroyed: requests may arrive as late as static destruction.
 struct Kernels {
   std::mutex mutex;
   std::map<const void*, KernelEntry> entries;
