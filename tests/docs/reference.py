@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import xml.etree.ElementTree
-from html.parser import HTMLParser
+from html import unescape
 from urllib.parse import unquote
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../cmake"))
@@ -41,19 +41,17 @@ FUNCTIONS = ["XioComEnqueue", "XioComDequeue", "XioComDoorbell", "enqueue_wave",
              "host::adopt_ionic", "host::adopt_ernic"]
 
 
-class Page(HTMLParser):
+# Doxygen quotes all attributes, and escapes quotes in text. A parser takes ten times as long.
+LINK = re.compile(r'<(?:a|link|area|img|script|iframe) [^>]*?\b(?:href|src)="([^"]*)"')
+NAME = re.compile(r'<[^>]*?\bid="([^"]*)"|<a [^>]*?\bname="([^"]*)"')
+
+
+class Page:
     """The links of a page, and the anchors that links to it may name."""
 
-    def __init__(self):
-        super().__init__()
-        self.links, self.names = [], set()
-
-    def handle_starttag(self, tag, attrs):
-        for key, value in attrs:
-            if key == "id" or (key == "name" and tag == "a"):
-                self.names.add(value)
-            elif (key == "href" and tag in ("a", "link", "area")) or (key == "src" and tag in ("img", "script", "iframe")):
-                self.links.append(value or "")
+    def __init__(self, text):
+        self.links = [unescape(link) for link in LINK.findall(text)]
+        self.names = {unescape(one or other) for one, other in NAME.findall(text)}
 
 
 def read(path):
@@ -71,9 +69,7 @@ def dead_links(html):
         for name in names:
             path = os.path.join(folder, name)
             if name.endswith(".html"):
-                page = Page()
-                page.feed(read(path))
-                pages[path] = page
+                pages[path] = Page(read(path))
             elif name.endswith(".js"):
                 scripts.append(path)
     links = [(path, link) for path, page in pages.items() for link in page.links]
@@ -211,8 +207,7 @@ def check_regions(project):
 
 
 def check_first_page(project, html):
-    page = Page()
-    page.feed(read(os.path.join(html, "index.html")))
+    page = Page(read(os.path.join(html, "index.html")))
     targets = {link.partition("#")[0] for link in page.links}
     wanted = [f"group__{module.replace('_', '__')}.html" for module in modules(project)]
     for folder, _, names in os.walk(os.path.join(project, "docs")):
