@@ -103,13 +103,13 @@ TEST_CASE("H2 the deepest queue: 16384 in flight, identifiers up to 32767") {
   CHECK(handle.slot_mask == 32767);
   Queue<Sharing::thread> view(handle);
   // More than there are identifiers, in either build.
-  constexpr uint32_t operations = XIO_TESTS_SHARE == 1 ? 100000 : 40000;
-  for (uint32_t i = 0; i < operations; ++i) {
+  constexpr uint32_t total = XIO_TESTS_SHARE == 1 ? 100000 : 40000;
+  for (uint32_t i = 0; i < total; ++i) {
     if (!view.submit(xio::nvme::read(i % 1000, 1), ContiguousPages{rig.bus()}, soon()).submitted())
       FAIL("not submitted");
   }
   CHECK(view.quiet(soon()).is_ok());
   const auto seen = rig.statistics(queue);
-  CHECK(seen.completions == operations);
+  CHECK(seen.completions == total);
   CHECK(seen.command_id_conflicts + seen.suspicious_tails + seen.suspicious_heads + seen.cq_full_stalls == 0);
 }
