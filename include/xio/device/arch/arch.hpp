@@ -74,6 +74,10 @@ namespace arch {
 /// @addtogroup kernel_arch
 /// @{
 
+/// Unsuccessful polls between two readings of the clock in a polling loop. On the CPU not more than pause() makes
+/// without giving way, so that a wait whose deadline has passed returns before other threads run.
+constexpr uint32_t looks_per_clock = XIO_INTERLEAVE ? 1 : 16;
+
 /// Whether two predictable branches cost less than one on the combined condition.
 constexpr bool branches_are_cheap = XIO_ARCH_HOST;
 

@@ -214,8 +214,6 @@ XIO_DEVICE_INLINE void pause(uint32_t round) {
   }
 }
 
-constexpr uint32_t looks_per_clock = 16;
-
 }  // namespace arch
 
 XIO_NAMESPACE_END

@@ -162,14 +162,6 @@ XIO_DEVICE_INLINE void pause(uint32_t round) {
   }
 }
 
-/// Unsuccessful polls between two readings of the clock in a polling loop. Not more than pause() makes without giving
-/// way, so that a wait whose deadline has passed returns before other threads run.
-#if XIO_INTERLEAVE
-constexpr uint32_t looks_per_clock = 1;
-#else
-constexpr uint32_t looks_per_clock = 16;
-#endif
-
 /// @}
 }  // namespace arch
 

@@ -143,8 +143,6 @@ XIO_DEVICE_INLINE void pause(uint32_t round) {
   asm volatile("nanosleep.u32 %0;" : : "r"(round < 8 ? 20u : 200u) : "memory");
 }
 
-constexpr uint32_t looks_per_clock = 16;
-
 }  // namespace arch
 
 XIO_NAMESPACE_END
