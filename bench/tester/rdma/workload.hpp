@@ -11,6 +11,7 @@
 
 #include "tester/rdma/judge.hpp"
 #include "tester/rdma/responder.hpp"
+#include "tester/rdma/window.hpp"
 #include "tester/rdma/work.hpp"
 
 namespace tester {
@@ -29,7 +30,9 @@ class RdmaLaneWork {
         queue_(phase.queues[xio::arch::block_index()]),
         receives_(phase.receivers[xio::arch::block_index()]),
         wave_(alone ? 1 : xio::arch::together(0)),
-        next_(lane.number) {}
+        next_(lane.number),
+        left_(operations_of(phase, lane.number)),
+        window_{phase.depth, phase.far_places} {}
 
   XIO_DEVICE void run() {
     lane_.began = xio::arch::clock();
@@ -68,10 +71,12 @@ class RdmaLaneWork {
     }
   }
 
-  XIO_DEVICE RdmaSlot& slot(uint64_t index) const { return lane_.slots[index % phase_.depth]; }
-  XIO_DEVICE uint64_t place(uint64_t index) const { return lane_.offset + index % phase_.depth * phase_.place_bytes; }
+  XIO_DEVICE RdmaSlot& slot(uint64_t index) const { return lane_.slots[window_.near_index(index)]; }
+  XIO_DEVICE uint64_t place(uint64_t index) const {
+    return lane_.offset + window_.near_index(index) * phase_.place_bytes;
+  }
   XIO_DEVICE uint64_t far_place(uint64_t index) const {
-    return lane_.far_offset + index % phase_.far_places * phase_.place_bytes;
+    return lane_.far_offset + window_.far_index(index) * phase_.place_bytes;
   }
   XIO_DEVICE bool has_both_sides() const { return phase_.side == RdmaSide::both; }
   /// Whether this lane posts and checks a receive per operation.
@@ -81,14 +86,15 @@ class RdmaLaneWork {
 
   XIO_DEVICE bool working() const {
     if (lane_.gave_up) return false;
-    return head_ != tail_ || left() != 0;
+    return !window_.empty() || left() != 0;
   }
 
   /// Number of operations not yet submitted.
-  XIO_DEVICE uint64_t left() const {
-    if (stopping_ || lane_.gave_up) return 0;
-    if (phase_.repeat) return ~uint64_t{0};
-    return next_ < phase_.operations ? (phase_.operations - 1 - next_) / phase_.stride + 1 : 0;
+  XIO_DEVICE uint64_t left() const { return stopping_ || lane_.gave_up ? 0 : left_; }
+  /// Number of operations of the lane whose first one is `first`.
+  XIO_DEVICE static uint64_t operations_of(const RdmaPhase& phase, uint64_t first) {
+    if (phase.repeat) return ~uint64_t{0};
+    return first < phase.operations ? (phase.operations - 1 - first) / phase.stride + 1 : 0;
   }
 
   // Submission.
@@ -111,7 +117,7 @@ class RdmaLaneWork {
 
   XIO_DEVICE uint32_t fitting_batch() const {
     const uint64_t to_come = left();
-    const auto in_flight = static_cast<uint32_t>(tail_ - head_);
+    const auto in_flight = window_.size();
     const uint32_t free = phase_.depth - in_flight;
     const bool more = to_come > free;
     const uint32_t fitting = more ? free : static_cast<uint32_t>(to_come);
@@ -124,7 +130,7 @@ class RdmaLaneWork {
     const uint32_t count = share();
     if (!any(count != 0)) return false;
     for (uint32_t i = 0; i < count; ++i) {
-      if (!stage(tail_ + i, tail_ + count)) return true;
+      if (!stage(window_.tail + i, window_.tail + count)) return true;
     }
     const uint64_t before = doorbells_stored();
     if (phase_.coarse_timing) posted_at_ = xio::arch::clock();
@@ -158,6 +164,7 @@ class RdmaLaneWork {
     it.batch_end = batch_end;
     it.notice = xio::Token{};
     next_ += phase_.stride;
+    if (!phase_.repeat) --left_;
     if (phase_.verb == RdmaVerb::fetch_add) {
       it.expected = sum_;
       sum_ += addend_of(phase_, it.number);
@@ -183,8 +190,8 @@ class RdmaLaneWork {
 
   /// Posts one operation of each of `lanes`.
   XIO_DEVICE void post(bool signaled, uint64_t lanes) {
-    RdmaSlot& it = slot(tail_);
-    const uint64_t far = phase_.verb == RdmaVerb::fetch_add ? lane_.far_offset : far_place(tail_);
+    RdmaSlot& it = slot(window_.tail);
+    const uint64_t far = phase_.verb == RdmaVerb::fetch_add ? lane_.far_offset : far_place(window_.tail);
     xio::rdma::Work work = work_of(phase_, it.number, far);
     work.flags = signaled ? xio::rdma::work_flag::signaled : 0;
     it.started = phase_.coarse_timing ? posted_at_ : xio::arch::clock();
@@ -200,12 +207,12 @@ class RdmaLaneWork {
       return;
     }
     ++lane_.submitted;
-    ++tail_;
+    ++window_.tail;
   }
 
   /// Announces the batch just posted to the other side, which is not notified of plain writes.
   XIO_DEVICE void close_batch(uint32_t count) {
-    RdmaSlot& last = slot(tail_ - 1);
+    RdmaSlot& last = slot(window_.tail - 1);
     xio::rdma::Work work;
     work.operation = xio::rdma::Operation::put_immediate;
     work.flags = xio::rdma::work_flag::signaled;
@@ -221,9 +228,9 @@ class RdmaLaneWork {
     if (phase_.bytes == 0) return queue.submit(work, xio::rdma::NoPayload{}, deadline);
     if constexpr (HasInline) {
       if (phase_.inline_data)
-        return queue.submit(work, xio::rdma::InlineBytes{phase_.near + place(tail_), phase_.bytes}, deadline);
+        return queue.submit(work, xio::rdma::InlineBytes{phase_.near + place(window_.tail), phase_.bytes}, deadline);
     }
-    const xio::RegionSpan from = span(phase_.local, tail_);
+    const xio::RegionSpan from = span(phase_.local, window_.tail);
     return queue.submit(work, xio::rdma::OneSge{{from.address, from.length, from.key}}, deadline);
   }
 
@@ -231,28 +238,28 @@ class RdmaLaneWork {
 
   /// Completes operations, in posting order per lane. Returns whether any completed.
   XIO_DEVICE bool complete() {
-    const uint64_t before = head_;
-    bool looking = head_ != tail_;
+    const uint64_t before = window_.head;
+    bool looking = !window_.empty();
     while (const uint64_t lanes = some(wave_, looking)) {
-      if (looking) looking = advance(lanes) && head_ != tail_;
+      if (looking) looking = advance(lanes) && !window_.empty();
     }
-    return head_ != before;
+    return window_.head != before;
   }
 
   /// Completes the oldest operation of each of `lanes`. Returns false if it has not ended yet.
   XIO_DEVICE bool advance(uint64_t lanes) {
-    bool over = head_ < ended_;
+    bool over = window_.head < ended_;
     const uint64_t asking = some(lanes, !over);
     if (!over) over = has_ended(asking);
     const uint64_t ending = some(lanes, over);
-    if (!over || !finish(head_, ending)) return false;
-    ++head_;
+    if (!over || !finish(window_.head, ending)) return false;
+    window_.pop();
     return true;
   }
 
   /// Whether the oldest operation of each of `lanes` has ended: only the last operation of its batch has a completion.
   XIO_DEVICE bool has_ended(uint64_t lanes) {
-    const uint64_t end = slot(head_).batch_end < tail_ ? slot(head_).batch_end : tail_;
+    const uint64_t end = slot(window_.head).batch_end < window_.tail ? slot(window_.head).batch_end : window_.tail;
     const RdmaSlot& last = slot(end - 1);
     const uint64_t looking = Telemetry::start();
     const xio::Status status = queue_of(lanes).test(last.notice.submitted() ? last.notice : last.token);
@@ -311,7 +318,7 @@ class RdmaLaneWork {
     if (phase_.verb == RdmaVerb::read) {
       ++lane_.checked;
       // In another process, each place holds the data of the first operation that uses it.
-      const uint64_t holder = has_both_sides() ? it.number : lane_.number + index % phase_.far_places * phase_.stride;
+      const uint64_t holder = has_both_sides() ? it.number : lane_.number + window_.far_index(index) * phase_.stride;
       return judge_.compare(phase_.near + place(index), holder, it.number);
     }
     if (!has_both_sides()) return;
@@ -328,13 +335,13 @@ class RdmaLaneWork {
     if (xio::arch::load<xio::arch::Scope::system>(phase_.stop) != 0) stopping_ = true;
     // A responder that ends before the requester has given up.
     if (!has_both_sides() && xio::arch::load<xio::arch::Scope::system>(phase_.peer_done) != 0) stopping_ = true;
-    if (head_ == tail_) {
+    if (window_.empty()) {
       // Nothing is submitted while the other side has no receives.
       if (waiting_since_ == 0) waiting_since_ = now;
       if (now - waiting_since_ > phase_.deadline_ticks) lane_.gave_up = 1;
       return;
     }
-    const uint64_t since = slot(head_).started;
+    const uint64_t since = slot(window_.head).started;
     if (now > since && now - since > phase_.deadline_ticks) lane_.gave_up = 1;
   }
 
@@ -343,7 +350,7 @@ class RdmaLaneWork {
   }
 
   XIO_DEVICE void leave() {
-    for (; head_ != tail_; ++head_) judge_.fail(xio::Status::timed_out, slot(head_).number);
+    for (; !window_.empty(); window_.pop()) judge_.fail(xio::Status::timed_out, slot(window_.head).number);
     lane_.sum = sum_;
     if constexpr (Telemetry::enabled) lane_.steps = telemetry_;
     if (has_both_sides() && phase_.verb == RdmaVerb::fetch_add && phase_.check && lane_.failed == 0) {
@@ -366,8 +373,8 @@ class RdmaLaneWork {
   Receives receives_;
   const uint64_t wave_;
   uint64_t next_;               // next operation to stage
-  uint64_t head_ = 0;           // index of the lane's oldest operation in flight
-  uint64_t tail_ = 0;           // index of the lane's next operation to post
+  uint64_t left_;               // number of operations not yet staged
+  RdmaWindow window_;           // the lane's operations in flight
   uint64_t ended_ = 0;          // operations before this index have ended on the requesting side
   uint64_t posted_at_ = 0;      // coarse timing: tick before the first post of a batch
   uint64_t ended_at_ = 0;       // tick of an observed completion; coarse timing: of the batch, 0: not read

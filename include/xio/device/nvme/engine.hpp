@@ -39,7 +39,7 @@ struct QueueBell {
   XIO_DEVICE_INLINE static uint64_t note(uint64_t) { return 0; }
 };
 
-/// State, rings and completions of a queue pair, of which BasicQueue holds one; the `Device` of the queue protocol
+/// State, rings and completions of a queue pair, of which BasicQueue holds one; the `Engine` of the queue protocol
 /// (queue/claim.hpp). Posting (post.hpp, batch.hpp) and waiting (waits.hpp) are functions of an engine and of the group
 /// of lanes that call. Parameters as of BasicQueue.
 template <Sharing S, class QueuePolicy, class Doorbell, class Holder>

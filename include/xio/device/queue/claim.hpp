@@ -9,7 +9,7 @@
 /// of several. A refused waiter therefore writes a reservation request (`wish`): other claims leave it space until it
 /// is served, or for a millisecond.
 ///
-/// A `Device`, here and in tail.hpp, is the interface of a queue to its protocol:
+/// An `Engine`, here and in tail.hpp, is the interface of a queue to its protocol:
 ///
 /// | member                                     | meaning                                                            |
 /// |--------------------------------------------|--------------------------------------------------------------------|
@@ -46,34 +46,34 @@ struct Claim {
 };
 
 /// Tickets claimed so far.
-template <class Device>
-XIO_DEVICE_INLINE uint64_t claimed(const Device& device) {
-  const uint64_t word = read<Device::sharing>(device.claims());
-  return Device::Tickets::ticket(word, read<Device::sharing>(device.state().retired));
+template <class Engine>
+XIO_DEVICE_INLINE uint64_t claimed(const Engine& engine) {
+  const uint64_t word = read<Engine::sharing>(engine.claims());
+  return Engine::Tickets::ticket(word, read<Engine::sharing>(engine.state().retired));
 }
 
 /// claimed() as a signed limit for comparisons: less than any ticket if the queue is broken and not shared.
-template <class Device>
-XIO_DEVICE_INLINE int64_t claimed_or_broken(const Device& device) {
-  return static_cast<int64_t>(is_shared<Device::sharing> ? claimed(device) : device.claims());
+template <class Engine>
+XIO_DEVICE_INLINE int64_t claimed_or_broken(const Engine& engine) {
+  return static_cast<int64_t>(is_shared<Engine::sharing> ? claimed(engine) : engine.claims());
 }
 
 /// claimed() in all lanes of the group, not less than any of them knows.
-template <class Device>
-XIO_DEVICE_INLINE uint64_t claimed_by_all(const Device& device, Group<Device::sharing> group) {
+template <class Engine>
+XIO_DEVICE_INLINE uint64_t claimed_by_all(const Engine& engine, Group<Engine::sharing> group) {
   group.converge();
-  return group.from_leader(claimed(device));
+  return group.from_leader(claimed(engine));
 }
 
 /// Number of consecutive tickets starting at `first`, up to `count`, that may be used now.
-template <class Device>
-XIO_DEVICE_INLINE uint32_t leading_free(const Device& device, Group<Device::sharing> group, uint64_t first,
+template <class Engine>
+XIO_DEVICE_INLINE uint32_t leading_free(const Engine& engine, Group<Engine::sharing> group, uint64_t first,
                                         uint32_t count) {
   const uint32_t lanes = group.lanes();
   for (uint32_t base = 0; base < count; base += lanes) {
     const uint32_t mine = base + group.rank();
     // Lanes beyond the count check the first ticket's slot again.
-    const uint64_t busy = group.members(!device.is_free(first + (mine < count ? mine : 0)));
+    const uint64_t busy = group.members(!engine.is_free(first + (mine < count ? mine : 0)));
     if (XIO_UNLIKELY(busy != 0)) {
       const uint32_t free_ones = base + group.before(busy);
       return free_ones < count ? free_ones : count;
@@ -149,56 +149,56 @@ struct ClaimWord {
 };
 
 /// Marks the queue as broken: all later claims are refused. All lanes of `group` call.
-template <class Device, Sharing S>
-XIO_DEVICE_INLINE void break_queue(const Device& device, Group<S> group) {
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE void break_queue(const Engine& engine, Group<S> group) {
   if constexpr (is_shared<S>) {
-    if (group.leads()) ClaimWord<S>::break_queue(&device.state(), &device.claims(), Device::Tickets::breaks);
+    if (group.leads()) ClaimWord<S>::break_queue(&engine.state(), &engine.claims(), Engine::Tickets::breaks);
   } else {
-    const bool again = (device.claims() & broken_bit) != 0;
+    const bool again = (engine.claims() & broken_bit) != 0;
     group.before_writing();
-    device.state().broken = 1;
-    if (!again) device.claims() ^= Device::Tickets::breaks;
+    engine.state().broken = 1;
+    if (!again) engine.claims() ^= Engine::Tickets::breaks;
   }
 }
 
 /// Claims up to `wanted` tickets if `least` fit, else none; if `wanted` is at most `least`, all of `wanted` or none.
 /// All lanes of `group` call and get the same claim.
-template <class Device, Sharing S>
-XIO_DEVICE_INLINE Claim claim_now(const Device& device, Group<S> group, uint32_t wanted, uint32_t least,
-                                  typename Device::Tickets::Step step = {}, uint64_t wish = 0) {
-  using Tickets = typename Device::Tickets;
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, uint32_t wanted, uint32_t least,
+                                  typename Engine::Tickets::Step step = {}, uint64_t wish = 0) {
+  using Tickets = typename Engine::Tickets;
   if constexpr (!is_shared<S>) {
-    const uint64_t first = device.claims();
+    const uint64_t first = engine.claims();
     // In a broken queue this exceeds any depth.
-    const auto in_flight = static_cast<uint32_t>(first - device.state().retired);
+    const auto in_flight = static_cast<uint32_t>(first - engine.state().retired);
     if constexpr (S == Sharing::thread) {
       // Both in one test: a branch costs more than an unnecessary check of a slot.
-      if (!(static_cast<int>(in_flight < device.depth()) & static_cast<int>(device.is_free(first))))
+      if (!(static_cast<int>(in_flight < engine.depth()) & static_cast<int>(engine.is_free(first))))
         return {first, 0, 0};
       if (wanted == 1 && least == 1) return {first, 1, 0};
     }
-    const uint32_t room = in_flight < device.depth() ? device.depth() - in_flight : 0;
+    const uint32_t room = in_flight < engine.depth() ? engine.depth() - in_flight : 0;
     if (XIO_UNLIKELY(room < least)) return {first, 0, 0};
-    const uint32_t count = leading_free(device, group, first, wanted < room ? wanted : room);
+    const uint32_t count = leading_free(engine, group, first, wanted < room ? wanted : room);
     // There are no other claimants: publish() takes the tickets.
     return {first, count < least && count < wanted ? 0 : count, 0};
   } else {
     constexpr arch::Scope scope = state_scope<S>;
-    uint64_t* const where = &device.claims();
+    uint64_t* const where = &engine.claims();
     uint64_t word = group.from_leader(arch::load<scope>(where));
     for (;;) {
       // Not older than `word`, if `word` is unchanged in the end.
-      const uint64_t retired = group.from_leader(arch::load<scope>(&device.state().retired));
-      uint32_t most = device.depth();
+      const uint64_t retired = group.from_leader(arch::load<scope>(&engine.state().retired));
+      uint32_t most = engine.depth();
       if (XIO_UNLIKELY((word & ~ticket_bits) != 0)) {
-        if (group.leads()) most = ClaimWord<S>::allowed(&device.state(), where, most, word, wish);
+        if (group.leads()) most = ClaimWord<S>::allowed(&engine.state(), where, most, word, wish);
         most = group.from_leader(most);
       }
       const uint64_t first = Tickets::ticket(word, retired);
       const uint64_t in_flight = first - retired;
       const uint32_t room = in_flight < most ? most - static_cast<uint32_t>(in_flight) : 0;
       uint32_t count = 0;
-      if (XIO_LIKELY(room >= least)) count = leading_free(device, group, first, wanted < room ? wanted : room);
+      if (XIO_LIKELY(room >= least)) count = leading_free(engine, group, first, wanted < room ? wanted : room);
       uint64_t found = word;
       if (XIO_UNLIKELY(count < least && count < wanted)) {
         found = group.from_leader(arch::load<scope>(where));
@@ -218,18 +218,18 @@ XIO_DEVICE_INLINE Claim claim_now(const Device& device, Group<S> group, uint32_t
 /// claim_now() and take_back(); 0 if another request exists. All lanes of `group` call, repeatedly, until they are
 /// served.
 /// @param own result of the caller's last call
-template <class Device>
-XIO_DEVICE_INLINE uint64_t make_wish(const Device& device, Group<Device::sharing> group, uint32_t count, uint64_t own) {
+template <class Engine>
+XIO_DEVICE_INLINE uint64_t make_wish(const Engine& engine, Group<Engine::sharing> group, uint32_t count, uint64_t own) {
   uint64_t answer = 0;
   if (group.leads()) {
-    answer = ClaimWord<Device::sharing>::make_wish(&device.state(), &device.claims(), count, own);
+    answer = ClaimWord<Engine::sharing>::make_wish(&engine.state(), &engine.claims(), count, own);
   }
   return group.from_leader(answer);
 }
 
-template <class Device>
-XIO_DEVICE_INLINE void take_back(const Device& device, Group<Device::sharing> group, uint64_t own) {
-  if (group.leads()) ClaimWord<Device::sharing>::take_back(&device.state(), &device.claims(), own);
+template <class Engine>
+XIO_DEVICE_INLINE void take_back(const Engine& engine, Group<Engine::sharing> group, uint64_t own) {
+  if (group.leads()) ClaimWord<Engine::sharing>::take_back(&engine.state(), &engine.claims(), own);
 }
 
 /// @}

@@ -85,10 +85,10 @@ struct Found {
 
 /// Whether a completion is available and the group may take it. Only one group at a time polls a shared queue, since
 /// its completions may be in distant memory. Call if nobody_drains().
-template <class Format, class Device, Sharing S>
-XIO_DEVICE_INLINE bool begin_drain(const Device& device, const CompletionRing<Format>& ring, Group<S> group,
+template <class Format, class Engine, Sharing S>
+XIO_DEVICE_INLINE bool begin_drain(const Engine& engine, const CompletionRing<Format>& ring, Group<S> group,
                                    Found& found) {
-  QueueState& state = device.state();
+  QueueState& state = engine.state();
   if (is_shared<S> && !claim_drain(state, group)) return false;
   const uint64_t head = group.agreed(read<S>(state.retired));
   const uint64_t mine = is_shared<S> ? head : head + group.rank();
@@ -109,12 +109,12 @@ XIO_DEVICE_INLINE bool begin_drain(const Device& device, const CompletionRing<Fo
 /// its ring was read. Returns how many completions were taken.
 /// @param record NoRecord, or Taken for what the calling lane took, whose errors then count as waited for.
 /// @tparam Errors whether failed operations are handled; if not, on queues that are not shared, it returns met_error.
-template <class Format, bool Errors, class Device, Sharing S, class Acknowledge, class Telemetry, class Record>
-XIO_DEVICE_INLINE uint32_t drain(const Device& device, const CompletionRing<Format>& ring, Group<S> group,
+template <class Format, bool Errors, class Engine, Sharing S, class Acknowledge, class Telemetry, class Record>
+XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const CompletionRing<Format>& ring, Group<S> group,
                                  const Found& found, Acknowledge acknowledge, Telemetry& telemetry, Record& record) {
-  using Policy = typename Device::Policy;
+  using Policy = typename Engine::Policy;
   constexpr arch::Scope scope = state_scope<S>;
-  QueueState& state = device.state();
+  QueueState& state = engine.state();
   const uint32_t position = group.rank();
   uint64_t head = found.head;
   const uint64_t mine = head + position;
@@ -128,7 +128,7 @@ XIO_DEVICE_INLINE uint32_t drain(const Device& device, const CompletionRing<Form
   bool hit = S == Sharing::thread || position < taken;
   // Without this order, the rest of an entry could be loaded before its valid bit, and be stale.
   arch::order_loads<arch::Scope::system>();
-  const int64_t reserved = claimed_or_broken(device);
+  const int64_t reserved = claimed_or_broken(engine);
   const uint32_t key = Format::key(word);
   CompletionSlot& slot = slot_of(ring.slots, ring.slot_mask, key);
   uint64_t ticket = 0;
@@ -152,7 +152,7 @@ XIO_DEVICE_INLINE uint32_t drain(const Device& device, const CompletionRing<Form
   } else if (XIO_UNLIKELY(group.any(strange))) {
     // A completion of an operation that is not in flight: the device and the library disagree on the queue's state. The
     // head does not advance over it.
-    break_queue(device, group);
+    break_queue(engine, group);
     taken = group.leading(hit && !strange);
     hit = position < taken;
     errors = errors && hit;
@@ -296,10 +296,10 @@ XIO_DEVICE_INLINE Status outcome(QueueState& state, const CompletionRing<Format>
 /// Waits until everything that `token` denotes has ended. All lanes of `group` call, each with its own token.
 ///
 /// `drain_now()` takes completions and returns how many; the whole group calls it.
-template <class Format, class Device, Sharing S, class Drain>
-XIO_DEVICE_INLINE Status wait(const Device& device, const CompletionRing<Format>& ring, Group<S> group,
+template <class Format, class Engine, Sharing S, class Drain>
+XIO_DEVICE_INLINE Status wait(const Engine& engine, const CompletionRing<Format>& ring, Group<S> group,
                               const Token& token, Deadline until, Drain drain_now) {
-  QueueState& state = device.state();
+  QueueState& state = engine.state();
   bool plain = true;  // whether all ended with success, and recently
   uint32_t left = token.count;
   bool late = false;
@@ -316,7 +316,7 @@ XIO_DEVICE_INLINE Status wait(const Device& device, const CompletionRing<Format>
     if (round % arch::looks_per_clock == arch::looks_per_clock - 1) {
       late = until.passed();
       broken = read<S>(state.broken) != 0;
-      help(device, group);
+      help(engine, group);
     }
     const uint32_t taken = drain_now();
     if (taken == 0) arch::pause(round);

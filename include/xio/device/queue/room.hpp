@@ -15,33 +15,33 @@ namespace protocol {
 /// Claims like claim_now(); while the queue is full, announces pending entries and takes completions. With Now it does
 /// not wait.
 ///
-/// In addition to the members that tail.hpp needs, the device has `uint32_t drain(group)`, which takes completions and
+/// In addition to the members that tail.hpp needs, the engine has `uint32_t drain(group)`, which takes completions and
 /// returns how many, and `bool is_dead()`: whether posted operations will never be executed.
-template <class Device, class Until>
-XIO_DEVICE_INLINE Claim claim_until(const Device& device, Group<Device::sharing> group, uint32_t wanted, uint32_t least,
-                                    Until until, typename Device::Tickets::Step step = {}) {
-  Claim claim = claim_now(device, group, wanted, least, step);
+template <class Engine, class Until>
+XIO_DEVICE_INLINE Claim claim_until(const Engine& engine, Group<Engine::sharing> group, uint32_t wanted, uint32_t least,
+                                    Until until, typename Engine::Tickets::Step step = {}) {
+  Claim claim = claim_now(engine, group, wanted, least, step);
   if constexpr (IsSame<Until, Now>::value) {
     // The queue may be full of entries that the device does not know of yet.
-    if (XIO_UNLIKELY(claim.count == 0)) flush(device, group);
+    if (XIO_UNLIKELY(claim.count == 0)) flush(engine, group);
   } else {
     uint64_t wish = 0;
     for (uint32_t round = 0; XIO_UNLIKELY(claim.count == 0); ++round) {
-      flush(device, group);
+      flush(engine, group);
       const bool look = round == 0 || round % arch::looks_per_clock == arch::looks_per_clock - 1;
       // The lanes stay together: they give up at the latest of their deadlines, or when the queue is dead.
-      const bool last = look && (!group.any(!until.passed()) || group.any(device.is_dead()));
-      if constexpr (is_shared<Device::sharing>) {
-        if (look && round != 0) help(device, group);
-        if (look && least > 1) wish = make_wish(device, group, least, wish);
+      const bool last = look && (!group.any(!until.passed()) || group.any(engine.is_dead()));
+      if constexpr (is_shared<Engine::sharing>) {
+        if (look && round != 0) help(engine, group);
+        if (look && least > 1) wish = make_wish(engine, group, least, wish);
       }
-      const uint32_t taken = device.drain(group);
-      claim = claim_now(device, group, wanted, least, step, wish);
+      const uint32_t taken = engine.drain(group);
+      claim = claim_now(engine, group, wanted, least, step, wish);
       if (claim.count != 0 || last) break;
       if (taken == 0) arch::pause(round);
     }
-    if constexpr (is_shared<Device::sharing>) {
-      if (XIO_UNLIKELY(wish != 0)) take_back(device, group, wish);
+    if constexpr (is_shared<Engine::sharing>) {
+      if (XIO_UNLIKELY(wish != 0)) take_back(engine, group, wish);
     }
   }
   return claim;

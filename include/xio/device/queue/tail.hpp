@@ -139,65 +139,65 @@ XIO_LEAF XIO_DEVICE void announce(Bell bell) {
 }
 
 /// Completes the work of a wave that was stopped in the middle of it. Waiting lanes call it from time to time.
-template <class Device>
-XIO_DEVICE_INLINE void help(const Device& device, Group<Device::sharing> group) {
-  if constexpr (is_shared<Device::sharing>) {
+template <class Engine>
+XIO_DEVICE_INLINE void help(const Engine& engine, Group<Engine::sharing> group) {
+  if constexpr (is_shared<Engine::sharing>) {
     if (group.leads()) {
-      advance(device.bell(), arch::observe<state_scope<Device::sharing>>(&device.state().tail), false);
-      if constexpr (Device::Policy::ringing == Ringing::deferred) announce(device.bell());
+      advance(engine.bell(), arch::observe<state_scope<Engine::sharing>>(&engine.state().tail), false);
+      if constexpr (Engine::Policy::ringing == Ringing::deferred) announce(engine.bell());
     }
   }
 }
 
 /// Announces entries that are published and not yet announced (deferred ringing). Any group may call at any time.
-template <class Device, Sharing S>
-XIO_DEVICE_INLINE void flush(const Device& device, Group<S> group) {
-  using Policy = typename Device::Policy;
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE void flush(const Engine& engine, Group<S> group) {
+  using Policy = typename Engine::Policy;
   if constexpr (Policy::ringing != Ringing::deferred) {
     return;
   } else if constexpr (!is_shared<S>) {
-    QueueState& state = device.state();
-    const uint64_t end = tickets(device.claims());
+    QueueState& state = engine.state();
+    const uint64_t end = tickets(engine.claims());
     if (state.rung == end) return;
     release_entries<Policy>();
     group.before_writing();
-    if (group.leads()) device.bell().ring(end, device.bell().note(end));
+    if (group.leads()) engine.bell().ring(end, engine.bell().note(end));
     state.rung = end;
   } else {
     // Each lane may have published on its own before.
     group.converge();
-    if (group.leads()) announce(device.bell());
+    if (group.leads()) announce(engine.bell());
   }
 }
 
 /// publish() of an exclusive queue, whose state has no other writers.
-template <class Device>
-XIO_DEVICE_INLINE void publish_alone(const Device& device, Group<Device::sharing> group, uint64_t end, uint64_t note) {
-  using Policy = typename Device::Policy;
+template <class Engine>
+XIO_DEVICE_INLINE void publish_alone(const Engine& engine, Group<Engine::sharing> group, uint64_t end, uint64_t note) {
+  using Policy = typename Engine::Policy;
   constexpr bool at_once = Policy::ringing != Ringing::deferred;
-  QueueState& state = device.state();
+  QueueState& state = engine.state();
   const uint64_t rung = at_once ? 0 : state.rung;
   group.converge();
-  device.claims() = end;
+  engine.claims() = end;
   if (!at_once && end - rung < Policy::ring_every) return;
   release_entries<Policy>();
-  if (group.leads()) device.bell().ring(end, note);
+  if (group.leads()) engine.bell().ring(end, note);
   if constexpr (!at_once) state.rung = end;
 }
 
 /// Publishes the entries of a claim and rings as the policy requires. All lanes of `group` call.
 ///
 /// @param note note that the doorbell of the claim's last entry carries
-template <class Device, Sharing S>
-XIO_DEVICE_INLINE void publish(const Device& device, Group<S> group, const Claim& claim, uint64_t note = 0) {
-  using Policy = typename Device::Policy;
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const Claim& claim, uint64_t note = 0) {
+  using Policy = typename Engine::Policy;
   const uint64_t end = claim.first + claim.count;
   if constexpr (!is_shared<S>) {
-    publish_alone(device, group, end, note);
+    publish_alone(engine, group, end, note);
   } else {
     constexpr arch::Scope scope = state_scope<S>;
     constexpr bool at_once = Policy::ringing != Ringing::deferred;
-    const auto bell = device.bell();
+    const auto bell = engine.bell();
     uint64_t* const where = &bell.state->tail;
     bool due = false;
     group.converge();
@@ -239,7 +239,7 @@ XIO_DEVICE_INLINE void publish(const Device& device, Group<S> group, const Claim
       if constexpr (!at_once) due = end - arch::load<scope>(&bell.state->rung) >= Policy::ring_every;
     }
     if constexpr (!at_once) {
-      if (group.any(due)) flush(device, group);
+      if (group.any(due)) flush(engine, group);
     }
   }
 }

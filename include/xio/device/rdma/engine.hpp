@@ -17,7 +17,7 @@ namespace rdma {
 /// @addtogroup kernel_rdma
 /// @{
 
-/// State, ring and progress of a send queue, of which QueuePair holds one; the `Device` of the queue protocol
+/// State, ring and progress of a send queue, of which QueuePair holds one; the `Engine` of the queue protocol
 /// (queue/claim.hpp). Draining (drain.hpp), posting (post.hpp, batch.hpp) and waiting (waits.hpp) are functions of an
 /// engine and of the group of lanes that call. Parameters as of QueuePair.
 template <class VendorFormats, Sharing S, class QueuePolicy, class Holder>
@@ -78,10 +78,6 @@ class SendEngine {
   /// Takes the available completions, at most one per lane. Returns how many. Never waits: returns 0 while another wave
   /// takes them.
   XIO_DEVICE_INLINE uint32_t drain(Group<S> group) const { return detail::drain(*this, group); }
-  template <class Telemetry>
-  XIO_DEVICE_INLINE uint32_t drain(Group<S> group, Telemetry& telemetry) const {
-    return detail::drain(*this, group, telemetry);
-  }
 
   /// Whether the token's operation has ended, as far as completions were taken.
   XIO_DEVICE_INLINE bool has_ended(const Token& token) const {

@@ -81,10 +81,7 @@ class QueuePair {
   template <class Payload, class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token submit(const Work& work, const Payload& payload, Until until,
                                  const CallOptions& options = CallOptions()) {
-    const Group<S> group = engine_.callers();
-    Token token;
-    if constexpr (Policy::argument_checks) token.status = detail::check(engine_, work, payload);
-    return detail::post(engine_, group, token.status.is_ok(), work, payload, until, token, meter(options));
+    return submit_checked(Status(), work, payload, until, options);
   }
   /// Posts one operation per calling lane without waiting and without taking completions.
   /// @snippet rdma.cpp try_submit
@@ -317,7 +314,7 @@ class QueuePair {
   /// @snippet rdma.cpp drain
   template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
-    return engine_.drain(engine_.callers(), meter(options));
+    return detail::drain(engine_, engine_.callers(), meter(options));
   }
 
  private:

@@ -38,7 +38,7 @@ XIO_DEVICE_INLINE bool look(const Engine& engine, Group<S> group, const Token& t
       waiting.broken = protocol::read<S>(engine.state().broken) != 0;
       protocol::help(engine, group);
     }
-    if (engine.drain(group, telemetry) == 0) arch::pause(waiting.round);
+    if (drain(engine, group, telemetry) == 0) arch::pause(waiting.round);
     ++waiting.round;
     if (is_shared<S> && seldom && group.any(!waiting.has_given_up())) return false;
   }

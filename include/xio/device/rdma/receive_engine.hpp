@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The engine of an RDMA receive queue: its state, its ring, and the slots that keep results. Posting, and
+/// reading of results, as functions of an engine and of the group of lanes that call.
+
+#include <xio/device/core/token.hpp>
+#include <xio/device/rdma/bell.hpp>
+#include <xio/device/rdma/completions.hpp>
+#include <xio/device/rdma/memory.hpp>
+#include <xio/vendors/rdma/require_vendor.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace rdma {
+/// @addtogroup kernel_rdma
+/// @{
+
+/// Result of a receive.
+struct Received {
+  Status status;            ///< status of the receive; the other members are valid if it is ok
+  uint32_t bytes = 0;       ///< length of the message
+  uint32_t flags = 0;       ///< receive_flag
+  uint32_t immediate = 0;   ///< immediate data in host byte order, or the local key that was invalidated
+  uint32_t source_qpn = 0;  ///< queue pair of the sender, if the vendor reports it
+};
+
+namespace detail {
+
+/// Stores the result of receive `index` in its slot.
+template <class Engine>
+XIO_DEVICE_INLINE void record_receive(const Engine& engine, uint64_t index, const WorkCompletion& completion) {
+  constexpr Sharing S = Engine::sharing;
+  ReceiveSlot& slot = engine.slot_of(index);
+  protocol::write<S>(slot.number, uint64_t{0});
+  if constexpr (is_shared<S>) arch::wait_stores();
+  protocol::write<S>(slot.status, protocol::pack(completion.status));
+  protocol::write<S>(slot.flags, static_cast<uint32_t>(completion.flags));
+  protocol::write<S>(slot.bytes, completion.bytes);
+  protocol::write<S>(slot.immediate, completion.immediate);
+  protocol::write<S>(slot.source_qpn, completion.source_qpn);
+  if constexpr (is_shared<S>) arch::wait_stores();
+  protocol::write<S>(slot.number, index + 1);
+}
+
+/// Records that completions up to `next` were taken, of which those of receives end the receives before `head`.
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE void advance_receives(const Engine& engine, Group<S> group, uint64_t head, uint64_t next, bool over) {
+  QueueState& state = engine.state();
+  ReceiveState& receives = engine.receives();
+  const auto unacknowledged = static_cast<uint32_t>(next - protocol::read<S>(state.acknowledged));
+  if (unacknowledged + engine.depth() >= engine.handle().cq.size - 1) {
+    group.before_writing();
+    if (group.leads()) engine.cq().template acknowledge<S>(next);
+    if (!is_shared<S> || group.leads()) protocol::write<S>(state.acknowledged, next);
+  }
+  if constexpr (is_shared<S>) {
+    if (group.leads()) {
+      arch::store<state_scope<S>>(&receives.passed_over, next - head);
+      arch::publish<state_scope<S>>(&state.retired, head);
+    }
+  } else {
+    group.before_writing();
+    receives.passed_over = next - head;
+    state.retired = head;
+  }
+  if (XIO_UNLIKELY(group.any(over))) {
+    if constexpr (is_shared<S>) arch::wait_stores();
+    protocol::write<S>(receives.ended, 1u);
+  }
+}
+
+/// ReceiveEngine::drain(). A completion of a receive ends the oldest one; some devices write other completions, which
+/// are ignored.
+template <class Engine, Sharing S>
+XIO_DEVICE uint32_t drain_receives(const Engine& engine, Group<S> group) {
+  QueueState& state = engine.state();
+  const auto cq = engine.cq();
+  const uint32_t position = group.rank();
+  if (is_shared<S> && !(protocol::nobody_drains(state, group) && protocol::claim_drain(state, group))) return 0;
+  const uint64_t head = group.agreed(protocol::read<S>(state.retired));
+  const uint64_t next = head + group.agreed(protocol::read<S>(engine.receives().passed_over));
+  if constexpr (is_shared<S>) {
+    if (!group.any(position == 0 && cq.is_new(cq.look(next), next, 0))) {
+      protocol::leave_drain(state, group);
+      return 0;
+    }
+  }
+  const uint64_t word = cq.look(next + position);
+  uint32_t taken = group.leading(cq.is_new(word, next, position));
+  if (taken != 0) {
+    arch::order_loads<arch::Scope::system>();
+    const uint64_t reserved = protocol::claimed(engine);
+    WorkCompletion completion;
+    bool foreign = false;
+    if (position < taken) {
+      completion = cq.read(word, next + position);
+      if constexpr (Engine::Policy::completion_checks) {
+        foreign = completion.kind != CompletionKind::nothing &&
+                  !cq.is_about(engine.handle().shape.qpn, completion, word, next + position);
+      }
+    }
+    bool over = completion.kind == CompletionKind::ended && !foreign;
+    // Some devices report a failure without its kind; this queue holds receives only.
+    bool ours = completion.kind == CompletionKind::receive || (!over && !completion.status.is_ok());
+    uint64_t ending = group.members(ours);
+    const uint64_t index = head + Group<S>::rank_in(ending);
+    const bool strange = foreign || completion.kind == CompletionKind::unknown ||
+                         (ours ? index >= reserved : completion.kind == CompletionKind::send);
+    if (XIO_UNLIKELY(group.any(strange))) {
+      // The device and the library disagree on the queue's state. The head does not advance over it.
+      protocol::break_queue(engine, group);
+      taken = group.leading(position < taken && !strange);
+      ours = ours && position < taken;
+      over = over && position < taken;
+      ending = group.members(ours);
+    }
+    if (ours) record_receive(engine, index, completion);
+    group.converge();
+    advance_receives(engine, group, head + arch::count_lanes(ending), next + taken, over);
+  }
+  if constexpr (is_shared<S>) {
+    if (group.leads()) arch::publish<state_scope<S>>(&state.draining, 0u);
+  }
+  return taken;
+}
+
+}  // namespace detail
+
+/// State, ring and results of a receive queue, of which ReceiveQueue holds one; the `Engine` of the queue protocol
+/// (queue/claim.hpp). Parameters as of ReceiveQueue.
+template <class VendorFormats, Sharing S, class QueuePolicy>
+class ReceiveEngine {
+  static_assert(require_vendor<VendorFormats>(),
+                "incomplete Vendor; requirements: xio/vendors/rdma/require_vendor.hpp");
+
+ public:
+  using Vendor = VendorFormats;
+  using Bell = ReceiveBell<Vendor, S, QueuePolicy>;
+  using Policy = typename Bell::Policy;
+  using Tickets = protocol::PlainTickets;
+  static constexpr Sharing sharing = S;
+
+  XIO_HOST_DEVICE ReceiveEngine(const ReceiveQueueHandle& handle, uint64_t lanes) : handle_(handle), lanes_(lanes) {}
+
+  XIO_HOST_DEVICE const ReceiveQueueHandle& handle() const { return handle_; }
+  /// The group of a call in which each lane acts for itself; determined once per call.
+  XIO_DEVICE_ALWAYS_INLINE Group<S> callers() const { return Group<S>::of_callers(lanes_); }
+
+  XIO_HOST_DEVICE QueueState& state() const { return handle_.state->queue; }
+  XIO_HOST_DEVICE ReceiveState& receives() const { return *handle_.state; }
+  XIO_DEVICE_INLINE uint64_t& claims() const { return state().reserved; }
+  XIO_DEVICE_INLINE uint32_t depth() const { return handle_.depth; }
+  /// Whether the result of the receive whose ring slot `ticket` takes was read. Each lap has its own value, so that a
+  /// stale one does not match.
+  XIO_DEVICE_INLINE bool is_free(uint64_t ticket) const {
+    return !QueuePolicy::keeps_receives || protocol::read<S>(slot_of(ticket).lap) == lap_of(ticket);
+  }
+  XIO_DEVICE_INLINE bool is_dead() const { return protocol::read<S>(state().broken) != 0; }
+  XIO_DEVICE_INLINE Bell bell() const { return Bell(handle_); }
+  XIO_HOST_DEVICE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>{handle_.cq}; }
+
+  /// Takes the available completions, at most one per lane, without waiting. Returns how many.
+  XIO_DEVICE_INLINE uint32_t drain(Group<S> group) const { return detail::drain_receives(*this, group); }
+
+  /// Whether a message has consumed the token's receive, or none will, as far as completions were taken.
+  XIO_DEVICE_INLINE bool has_ended(const Token& token) const {
+    return token.count == 0 || protocol::read<S>(state().retired) > token.last ||
+           protocol::read<S>(receives().ended) != 0;
+  }
+
+  XIO_DEVICE_INLINE ReceiveSlot& slot_of(uint64_t index) const {
+    return handle_.slots[ring::slot(index, handle_.shape.entries - 1)];
+  }
+  /// Releases the ring slot of receive `index`, effective once the receive has ended.
+  XIO_DEVICE_INLINE void let_go(uint64_t index) const {
+    if constexpr (QueuePolicy::keeps_receives) {
+      uint32_t& word = slot_of(index).lap;
+      uint32_t lap = lap_of(index);
+      const uint32_t next = lap + handle_.shape.entries;
+      if constexpr (is_shared<S>) {
+        // Of several readers of one result, the last may come when the slot is laps ahead.
+        arch::compare_exchange<state_scope<S>>(&word, lap, next);
+      } else {
+        if (word == lap) word = next;
+      }
+    }
+  }
+
+ private:
+  XIO_DEVICE_INLINE uint32_t lap_of(uint64_t index) const {
+    return static_cast<uint32_t>(index) & ~(handle_.shape.entries - 1);
+  }
+
+  ReceiveQueueHandle handle_;
+  uint64_t lanes_;  ///< lanes that call together, as a mask; 0: see Group::of_callers()
+};
+
+namespace detail {
+
+/// A receive ring in the form that RingSink expects.
+struct ReceiveRing {
+  static constexpr bool power_of_two = true;
+  static constexpr bool wraps = false;
+  XIO_HOST_DEVICE static constexpr uint32_t unit_shift(const SendShape& shape) { return shape.entry_shift; }
+};
+
+/// Posts a receive of each lane of `group`, unless the caller refuses it because of `fault`.
+template <class Engine, Sharing S, class Payload, class Until>
+XIO_DEVICE Token post_receive(const Engine& engine, Group<S> group, Status fault, const Payload& payload, Until until) {
+  const ReceiveQueueHandle& q = engine.handle();
+  Token token = Token::refused(fault);
+  for (uint64_t pending = group.members(fault.is_ok()); pending != 0;) {
+    const uint32_t wanted = S == Sharing::thread ? 1 : arch::count_lanes(pending);
+    const protocol::Claim claim = protocol::claim_until(engine, group, wanted, 1, until);
+    if (claim.count == 0) {
+      // The queue's failure may have been seen by one lane only.
+      const bool broken = group.any(engine.is_dead());
+      if (Group<S>::has(pending)) {
+        token = Token::refused(broken                      ? Status::broken
+                               : IsSame<Until, Now>::value ? Status::would_block
+                                                           : Status::timed_out);
+      }
+      break;
+    }
+    const uint32_t position = Group<S>::rank_in(pending);
+    const bool served = Group<S>::has(pending) && position < claim.count;
+    const uint64_t storing = group.members(served);
+    if (served) {
+      Place place;
+      place.index = claim.first + position;
+      place.wr_id = place.index;
+      SendShape shape;
+      shape.entries = q.shape.entries;
+      shape.entry_shift = q.shape.entry_shift;
+      const RingSink<ReceiveRing, typename Engine::Policy> sink(q.rq, shape, place.index, 1);
+      Engine::Vendor::Receive::encode(q.shape, payload, place, sink);
+      token.last = place.index;
+      token.count = 1;
+      token.status = Status::ok;
+    }
+    protocol::publish(engine, group, claim);
+    if constexpr (S == Sharing::thread) return token;
+    pending &= ~storing;
+  }
+  group.converge();
+  return token;
+}
+
+/// Current result of the token's receive. `pending`: the status if there is none yet.
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE Received result_of(const Engine& engine, Group<S> group, const Token& token, Status pending) {
+  // Read first because it is written last.
+  const bool over = protocol::read<S>(engine.receives().ended) != 0;
+  if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+  // Evaluated once: what ends after the acquire is left to the next call.
+  const bool arrived = token.count != 0 && protocol::read<S>(engine.state().retired) > token.last;
+  if (group.any(arrived || (over && token.count != 0))) arch::acquire_system();
+  Received received;
+  if (token.count == 0) {
+    received.status = token.status;
+  } else if (!arrived) {
+    received.status = over ? Status(Status::flushed) : engine.is_dead() ? Status(Status::broken) : pending;
+  } else {
+    const ReceiveSlot& slot = engine.slot_of(token.last);
+    received.status = protocol::unpack(protocol::read<S>(slot.status));
+    received.bytes = protocol::read<S>(slot.bytes);
+    received.flags = protocol::read<S>(slot.flags);
+    received.immediate = protocol::read<S>(slot.immediate);
+    received.source_qpn = protocol::read<S>(slot.source_qpn);
+    // Read last: a drain that records a later receive there changes it first.
+    if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+    if (protocol::read<S>(slot.number) == token.last + 1) {
+      engine.let_go(token.last);
+    } else {
+      received.status = engine.is_dead() ? Status::broken : Status::expired;
+    }
+  }
+  return received;
+}
+
+/// ReceiveQueue::wait().
+template <class Engine, Sharing S>
+XIO_DEVICE Received wait_received(const Engine& engine, Group<S> group, const Token& token, Deadline until) {
+  bool late = false;
+  for (uint32_t round = 0; group.any(!engine.has_ended(token) && !late); ++round) {
+    if (round % arch::looks_per_clock == arch::looks_per_clock - 1) {
+      late = until.passed() || engine.is_dead();
+      protocol::help(engine, group);
+    }
+    if (engine.drain(group) == 0) arch::pause(round);
+  }
+  return result_of(engine, group, token, Status::timed_out);
+}
+
+}  // namespace detail
+
+/// @}
+}  // namespace rdma
+
+XIO_NAMESPACE_END
