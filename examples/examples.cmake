@@ -34,9 +34,23 @@ if(XIO_BUILD_TESTS)
   if(NOT missing)
     set_tests_properties(examples.first_read_gpu.link PROPERTIES FIXTURES_SETUP first_read_gpu)
   endif()
-  xio_register_tool_test("${XIO_NVCC_MISSING}" NAME examples.first_read.compile.sm_90 LABELS examples nightly
-    COMMAND ${XIO_NVCC} ${XIO_NVCC_FLAGS} -x cu -arch=sm_90 -c -o ${XIO_EXAMPLES_BINARY_DIR}/first_read.sm_90.o
-      ${XIO_EXAMPLES_DIR}/first_read.cpp)
+  # For the played GPU: with the runtime as a shared library, and kernels that are not compressed.
+  set(missing_cuda "${XIO_NVCC_MISSING}")
+  if(NOT missing_cuda)
+    get_filename_component(folder ${XIO_NVCC} DIRECTORY)
+    file(GLOB XIO_CUDART ${folder}/../lib*/libcudart.so.1?)
+    list(APPEND XIO_CUDART missing)
+    list(GET XIO_CUDART 0 XIO_CUDART)
+    if(XIO_CUDART STREQUAL "missing")
+      set(missing_cuda "no libcudart.so beside ${XIO_NVCC}")
+    endif()
+  endif()
+  xio_register_tool_test("${missing_cuda}" NAME examples.first_read_nvidia.link LABELS examples nightly
+    COMMAND ${XIO_NVCC} ${XIO_NVCC_FLAGS} -x cu -arch=sm_90 -cudart none --compress-mode=none ${XIO_EXAMPLES_DIR}/first_read.cpp
+      -Xlinker ${XIO_CUDART} -o ${XIO_EXAMPLES_BINARY_DIR}/first_read_nvidia)
+  if(NOT missing_cuda)
+    set_tests_properties(examples.first_read_nvidia.link PROPERTIES FIXTURES_SETUP first_read_nvidia)
+  endif()
   set(program ${XIO_EXAMPLES_BINARY_DIR}/stream_io_gpu)
   xio_register_tool_test("${missing}" NAME examples.stream_io_gpu.link LABELS examples
     COMMAND ${XIO_HIP_CLANG_PATH} -x hip -std=c++17 -O1 -Xarch_host -O0 --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS}

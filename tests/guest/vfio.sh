@@ -4,9 +4,9 @@
 #
 # The 25 functional cases with blocks of 512 and of 4096 bytes and, with QEMU 10 (scripts/qemu10), with queues of 32
 # entries; data that goes from us to the kernel and from the kernel to us; refusals; a device that is removed. RECOVERY
-# is the program of vfio_recovery.cpp. --corners: all functional cases with blocks of 512 bytes only, and the outermost
-# of them elsewhere. --iommufd: by the devices' own nodes and iommufd, on a kernel that has it (scripts/iommufd-kernel);
-# refusals beside the group's node, and where interrupts are not remapped.
+# is the program of vfio_recovery.cpp. --corners: the outermost functional cases only. --iommufd: by the devices' own
+# nodes and iommufd, on a kernel that has it (scripts/iommufd-kernel); refusals beside the group's node, and where
+# interrupts are not remapped.
 
 set -uo pipefail
 corners=()
@@ -159,7 +159,7 @@ check "huge pages" run "$small,huge=2M" --write-io 64 --read-io 64 --verify --ba
 echo 0 >/proc/sys/vm/nr_hugepages
 # Data of 32 blocks for each of 4 queues of depth 32 is 16 MiB.
 functional() { "$root/tests/qemu/tester_functional.sh" "$tester" "$@"; }
-check "functional cases, 512-byte blocks" functional "$(by_vfio $small)"
+check "functional cases, 512-byte blocks" functional "$(by_vfio $small)" ${corners[@]+"${corners[@]}"}
 
 # From us to the kernel: a program that shares no code with the tester reads the kernel's block device.
 written=(--lbas-per-io 4 --access-pattern random --seed 5 --batch-size 8 --num-queues 3)

@@ -28,6 +28,16 @@ if(TARGET xio-tester AND NOT XIO_SANITIZE)
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/debs.sh ${PROJECT_BINARY_DIR} ${XIO_TESTS_BINARY_DIR}/install-debs ${CMAKE_CXX_COMPILER})
   xio_register_test(NAME install.chroot LABELS install once nightly TIMEOUT 1800
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/chroot.sh ${PROJECT_BINARY_DIR} ${XIO_TESTS_BINARY_DIR}/install-chroot)
+  if(NOT XIO_HIP_MISSING)
+    set(nvcc "")
+    if(NOT XIO_NVCC_MISSING)
+      get_filename_component(nvcc ${XIO_NVCC} DIRECTORY)
+      get_filename_component(nvcc ${nvcc} DIRECTORY)
+    endif()
+    xio_register_test(NAME install.stranger LABELS install once nightly TIMEOUT 1800
+      COMMAND ${CMAKE_CURRENT_LIST_DIR}/stranger.sh ${PROJECT_SOURCE_DIR} ${XIO_TESTS_BINARY_DIR}/install-stranger
+        ${XIO_TESTS_BINARY_DIR}/played-gpu "${nvcc}")
+  endif()
   xio_register_test(NAME install.completion LABELS install once
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/completion.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:xio-tester> $<TARGET_FILE:xio-vendors>)
   set(missing "")

@@ -113,8 +113,8 @@ endforeach()
 
 # Runtimes that a program finds by LD_LIBRARY_PATH, with a GPU that the machine plays.
 set(played_dir ${XIO_TESTS_BINARY_DIR}/played-gpu)
-add_library(played-gpu SHARED ${machine_dir}/runtime/device.cpp ${machine_dir}/runtime/hip.cpp ${machine_dir}/runtime/hip_program.cpp
-  ${machine_dir}/runtime/cuda.cpp)
+add_library(played-gpu SHARED ${machine_dir}/runtime/device.cpp ${machine_dir}/runtime/programs.cpp ${machine_dir}/runtime/hip.cpp
+  ${machine_dir}/runtime/hip_program.cpp ${machine_dir}/runtime/cuda.cpp ${machine_dir}/runtime/cuda_program.cpp)
 target_link_libraries(played-gpu PRIVATE xio_build_options machine Threads::Threads)
 target_link_options(played-gpu PRIVATE -Wl,--version-script=${machine_dir}/runtime/symbols.map)
 set_property(TARGET played-gpu PROPERTY LINK_DEPENDS ${machine_dir}/runtime/symbols.map)
@@ -132,10 +132,11 @@ set(missing "${XIO_HIP_MISSING}")
 if(NOT missing AND NOT XIO_AMDHIP64)
   set(missing "no libamdhip64 (Debian: libamdhip64-dev)")
 endif()
-# xio_played_program(<name> <program> <target>...): needs the fixture <name>, which links the program.
+# xio_played_program(<name> <program> <target>... [LABELS label...]): needs the fixture <name>, which links the program.
 function(xio_played_program name program)
-  foreach(arch IN LISTS ARGN)
-    xio_register_tool_test("${missing}" NAME machine.${name}.${arch} LABELS machine once TIMEOUT 600
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "LABELS")
+  foreach(arch IN LISTS arg_UNPARSED_ARGUMENTS)
+    xio_register_tool_test("${missing}" NAME machine.${name}.${arch} LABELS machine once ${arg_LABELS} TIMEOUT 600
       COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${played_dir} XIO_PLAYED_GPU=${arch} XIO_GPU_SHARE=20 ${program})
     if(NOT missing)
       set_tests_properties(machine.${name}.${arch} PROPERTIES FIXTURES_REQUIRED ${name} SKIP_RETURN_CODE -1)
@@ -153,6 +154,11 @@ xio_played_program(gpu_protocol ${program} gfx942)
 if(XIO_BUILD_EXAMPLES)
   xio_played_program(first_read_gpu ${PROJECT_BINARY_DIR}/examples/first_read_gpu gfx942 gfx1201)
   xio_played_program(stream_io_gpu ${PROJECT_BINARY_DIR}/examples/stream_io_gpu gfx942 gfx1201)
+  # Linked by nvcc, which takes its time.
+  set(missing_amd "${missing}")
+  set(missing "${XIO_NVCC_MISSING}")
+  xio_played_program(first_read_nvidia ${PROJECT_BINARY_DIR}/examples/first_read_nvidia sm_90 LABELS nightly)
+  set(missing "${missing_amd}")
 endif()
 
 # The tester itself, with the kernels that it carries, found as on a real machine.

@@ -41,6 +41,7 @@ const char* cudaGetErrorString(int error) {
   static thread_local std::string text;
   switch (error) {
     case played::out_of_memory: return "out of memory";
+    case played::no_binary_for_gpu: return "no kernel image is available for execution on the device";
     case played::no_device: return "no CUDA-capable device is detected";
     case played::launch_failed: text = "the kernel failed: " + Device::get().trouble(); return text.c_str();
     default: return "the played GPU refuses this";
@@ -94,8 +95,7 @@ int cudaStreamQuery(void* stream) { return static_cast<played::Stream*>(stream)-
 // The driver.
 
 int cuGetErrorString(int error, const char** text) {
-  *text = error == played::no_binary_for_gpu ? "no kernel image is available for execution on the device"
-                                             : cudaGetErrorString(error);
+  *text = cudaGetErrorString(error);
   return played::success;
 }
 int cuModuleLoadDataEx(void** module, const void* image, unsigned, int*, void**) {

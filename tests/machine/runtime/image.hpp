@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Image passed to a runtime for loading, without its size: a code object, a bundle of several, or PTX.
+/// @brief Image passed to a runtime for loading, without its size: a code object, a bundle of several, PTX, or what
+/// nvcc embeds into programs.
 
 #include <elf.h>
 
@@ -33,12 +34,37 @@ inline size_t elf_bytes(const unsigned char* data) {
   return end;
 }
 
+/// The PTX in the fat binary that nvcc embeds: a header, then entries, each with a header of its own. Bytes is 0 if
+/// there is none, or if it is compressed.
+inline Image find_embedded_ptx(const unsigned char* data) {
+  const auto number = [](const unsigned char* at, size_t bytes) {
+    uint64_t value = 0;
+    std::memcpy(&value, at, bytes);
+    return value;
+  };
+  constexpr uint64_t ptx = 1;
+  const unsigned char* at = data + number(data + 6, 2);
+  const unsigned char* const end = at + number(data + 8, 8);
+  while (at < end) {
+    const uint64_t kind = number(at, 2);
+    const uint64_t header = number(at + 4, 4);
+    const uint64_t bytes = number(at + 8, 8);
+    const uint64_t compressed = number(at + 16, 4);
+    const auto* const text = reinterpret_cast<const char*>(at + header);
+    if (kind == ptx && compressed == 0) return {at + header, ::strnlen(text, bytes), true};
+    at += header + bytes;
+  }
+  return {data, 0, true};
+}
+
 /// The part of an image for `target`.
 inline Image find_image(const void* image, const std::string& target) {
   const auto* const data = static_cast<const unsigned char*>(image);
   constexpr char bundle[] = "__CLANG_OFFLOAD_BUNDLE__";
   const bool nvidia = target.compare(0, 3, "sm_") == 0;
   if (std::memcmp(data, ELFMAG, SELFMAG) == 0) return {data, nvidia ? 0 : elf_bytes(data), true};
+  constexpr unsigned char embedded[] = {0x50, 0xed, 0x55, 0xba};
+  if (std::memcmp(data, embedded, sizeof embedded) == 0) return find_embedded_ptx(data);
   if (std::memcmp(data, bundle, sizeof bundle - 1) != 0) {
     // PTX text: comments, then the version directive.
     const auto* const text = reinterpret_cast<const char*>(data);
