@@ -33,7 +33,7 @@ XIO_KERNEL void produce_and_consume(nvme::QueueHandle handle, uint64_t first, Re
       return arch::observe<arch::Scope::system>(&ended->done) >= readers;
     };
     const Status waited = poll_until(all_ended, until);
-    arch::acquire_system();  // the data is there from here on
+    arch::acquire_system();  // from here on, the data of the reads is visible
     if (!waited.is_ok()) *status = waited;
   }
 }

@@ -23,7 +23,7 @@ XIO_KERNEL void write_and_read(nvme::DriveSetHandle set, uint64_t first, const u
   const uint32_t thread = arch::block_index() * arch::block_size() + arch::thread_index();
   nvme::DriveSet<> drives(set, thread / arch::wave_size());
   const uint64_t block = first + thread;
-  // Each drive has a bus address of its own for the same memory.
+  // The bus address of the same memory may differ from drive to drive.
   const nvme::ContiguousPages pages{buses[set.locate(block).drive] + uint64_t{thread} * 512};
   uint64_t* const word = data + uint64_t{thread} * 64;
   const Deadline until = deadline(1_s);

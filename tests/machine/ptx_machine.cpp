@@ -202,7 +202,7 @@ TEST_CASE("PTX: masks that are wrong are faults") {
   CHECK(fault(split + "bar.warp.sync 15; ret; $a: add.u32 %r2, %r2, 1; bar.warp.sync 15; ret;").empty());
   CHECK(fault(split + "bar.warp.sync 15; ret; $a: ret;").empty());  // ended threads are not waited for
   CHECK(contains(fault(split + "shfl.sync.idx.b32 %r2, %r1, 0, 31, 12; ret; $a: ret;"), "takes no part"));
-  CHECK(contains(fault(split + "bar.warp.sync 15; ret; $a: bar.sync 0; bar.warp.sync 15; ret;"), "nobody can go on"));
+  CHECK(contains(fault(split + "bar.warp.sync 15; ret; $a: bar.sync 0; bar.warp.sync 15; ret;"), "deadlock"));
 }
 
 TEST_CASE("PTX: a run that cannot end says where everybody stands") {

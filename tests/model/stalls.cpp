@@ -36,6 +36,7 @@ struct Shape {
   bool shadow = false;
   uint32_t batch = 1;  ///< entries of the first wave's claims
   uint64_t start = 0;  ///< of all counters
+  bool any = false;    ///< waits by wait_any()
 };
 
 /// Fails where a doorbell is given the value that it has: a controller answers that with an error.
@@ -96,7 +97,8 @@ class Stalls : public QueueProgram {
     if (!shape_.waits) queue.flush();
     for (uint32_t i = shape_.each; shape_.waits && i-- > 0;) {
       if (!tokens[i].submitted()) continue;
-      const Status status = queue.wait(tokens[i], until);
+      uint32_t which = 0;
+      const Status status = shape_.any ? queue.wait_any(&tokens[i], 1, until, which) : queue.wait(tokens[i], until);
       if (status == Status::timed_out && shape_.stops) {
         explorer_.require(!in_time[i] || blocked(tokens[i].last),
                           "an operation did not end that nothing stopped was in the way of");
@@ -163,6 +165,7 @@ TEMPLATE_TEST_CASE("A wave that stops at any step", "", xio::Policy<>, Impatient
   run<P>("stop: 2 waves x 2, ring of 2", {{2, 4, 4, 1}, 2, 2, false, true});
   run<P>("stop: 3 waves x 1", {{4, 8, 8, 3}, 3, 1, false, true});
   run<P>("stop: batch of 2 and a single", {{4, 8, 8, 3}, 2, 1, false, true, true, false, 2});
+  run<P>("stop, wait_any: 2 waves x 1", {{4, 8, 4, 2}, 2, 1, false, true, true, false, 1, 0, true});
   run<P>("stop, late stores: 2 waves x 1", {{4, 8, 4, 2}, 2, 1, true, true});
   run<P>("stop, late stores: 3 waves x 1", {{4, 8, 8, 3}, 3, 1, true, true});
 }

@@ -11,6 +11,7 @@
 #include <xio/host/nvme/kernel_use.hpp>
 #include <xio/host/nvme/vfio_options.hpp>
 
+#include "tester/cli/installed.hpp"
 #include "tester/doctor/checks.hpp"
 #include "tester/doctor/iommu.hpp"
 
@@ -32,7 +33,7 @@ Obstacle no_controller() {
   return {"this machine has no NVMe controller on PCI Express", "install one; --controller qemu needs none"};
 }
 
-std::string bind_command(const std::string& address) { return "scripts/xio-bind bind " + address + " --apply"; }
+std::string bind_command(const std::string& address) { return xio_bind() + " bind " + address + " --apply"; }
 
 std::string owner_of(const PciFunction& pci) {
   const std::string driver = pci.driver();
@@ -90,7 +91,7 @@ void check_vfio_node(const Machine& machine, const PciFunction& pci, std::vector
   const int error = machine.open_error(node);
   if (error == EACCES || error == EPERM)
     obstacles.push_back({node + " may not be opened by this user",
-                         "scripts/xio-bind udev " + pci.address() +
+                         xio_bind() + " udev " + pci.address() +
                              " > /etc/udev/rules.d/70-xio.rules && udevadm control --reload && udevadm trigger "
                              "--subsystem-match=vfio --subsystem-match=vfio-dev --subsystem-match=misc"});
   else if (error == EBUSY)
@@ -150,9 +151,8 @@ DeviceReport check_shared_device(const Machine& machine, const PciFunction& pci,
   DeviceReport report{names.empty() ? pci.address() : "/dev/" + names.front(), {}, {}};
   const std::string driver = pci.driver();
   if (driver != "nvme" || names.empty()) {
-    report.obstacles.push_back({owner_of(pci), driver == "vfio-pci"
-                                                   ? "scripts/xio-bind unbind " + pci.address() + " --apply"
-                                                   : "modprobe nvme"});
+    report.obstacles.push_back(
+        {owner_of(pci), driver == "vfio-pci" ? xio_bind() + " unbind " + pci.address() + " --apply" : "modprobe nvme"});
     return report;
   }
   const auto calls = machine.calls();

@@ -14,6 +14,7 @@
 #include "tester/cli/errors.hpp"
 #include "tester/cli/examples.hpp"
 #include "tester/cli/flags.hpp"
+#include "tester/cli/installed.hpp"
 #include "tester/cli/nearest.hpp"
 #include "tester/nvme/found_qemu.hpp"
 #include "tester/nvme/info.hpp"
@@ -71,7 +72,7 @@ void add_hardware(Json& found) {
     const std::string owner = driver.empty() ? "no driver" : "the driver " + driver;
     found.push_back(entry("vfio:" + pci.address(),
                           offered ? "NVMe controller, IOMMU group " + pci.iommu_group()
-                                  : "NVMe controller of " + owner + "; see scripts/xio-bind status",
+                                  : "NVMe controller of " + owner + "; see " + xio_bind() + " status",
                           offered));
   }
 }

@@ -89,7 +89,7 @@ CLI::App* add_report_command(CLI::App& app, ReportOptions& options) {
         "xio-tester report --controller vfio:0000:04:00.0 --runs 3 --output results"},
        {"fio on a drive of the kernel's driver, and later xio on the same one beside it",
         "xio-tester report --fio --fio-device /dev/nvme1n1 --json fio.json"},
-       {"once scripts/xio-bind has bound the drive to vfio-pci",
+       {"once xio-bind has bound the drive to vfio-pci",
         "xio-tester report --controller vfio:0000:04:00.0 --fio-results fio.json --output results"}});
   when_chosen(command, [command, &options] {
     add_work(*command, options);

@@ -220,7 +220,7 @@ void Machine::schedule() {
   while (live_ != 0) {
     ++turns_;
     if (step_devices && (calm || random_.one_in(mood.device_every)) && step_devices(random_)) memory_.devices_moved();
-    if (runnable_.empty()) fail(threads_[0], "nobody can go on: each waits for threads that do not come");
+    if (runnable_.empty()) fail(threads_[0], "deadlock: every thread waits for threads that never arrive");
     if (counts.instructions - started_at_ > limits.instructions)
       fail(threads_[runnable_[0]],
            "no end after " + std::to_string(counts.instructions - started_at_) + " instructions");

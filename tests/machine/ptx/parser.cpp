@@ -262,7 +262,8 @@ std::string Program::source(int32_t place, uint32_t most) const {
     const Place& one = places[static_cast<size_t>(place)];
     const auto found = files.find(one.file);
     std::string name = found == files.end() ? "?" : found->second;
-    name = name.substr(name.rfind('/') + 1);
+    const size_t library = name.rfind("/include/xio/");
+    name = name.substr((library != std::string::npos ? library : name.rfind('/')) + 1);
     if (!out.empty()) out += " < ";
     out += name + ":" + std::to_string(one.line);
   }

@@ -13,7 +13,7 @@ namespace machine {
 namespace {
 
 std::string place_of(const std::string& source) {
-  const std::string library = "/include/xio/";
+  const std::string library = "include/xio/";
   for (size_t at = 0; at < source.size();) {
     const size_t end = std::min(source.find(" < ", at), source.size());
     const std::string line = source.substr(at, end - at);

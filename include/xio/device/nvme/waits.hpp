@@ -104,8 +104,10 @@ XIO_DEVICE_INLINE Status wait_any(const Engine& engine, Group<S> group, const To
   Status found = count != 0 ? Status::would_block : Status::invalid_argument;
   which = 0;
   engine.flush(group);
+  uint32_t looks = 0;
   const bool all = group.poll(
       [&] {
+        if (++looks % arch::looks_per_clock == 0) protocol::help(engine, group);
         for (uint32_t i = 0; group.any(i < count && found == Status::would_block); ++i) {
           const Status status = test(engine, group, i < count ? tokens[i] : Token());
           if (i < count && found == Status::would_block && status != Status::would_block) {
@@ -129,13 +131,9 @@ XIO_DEVICE Status fence(const Engine& engine, Group<S> group, Deadline until) {
   uint32_t looks = 0;
   // Each lane checks one ticket. Older ones have ended, or their slots could not be in use again.
   for (uint64_t base = end > window ? end - window : 0; base < end; base += lanes) {
-    uint64_t retired = 0;
-    if constexpr (is_shared<S>) {
-      // The drain that advanced `retired` had seen the tickets, so the claims read next are not older.
-      retired = arch::observe<state_scope<S>>(&engine.state().retired);
-    } else {
-      retired = engine.state().retired;
-    }
+    // The drain that advanced `retired` had seen the tickets, so the claims read next are not older.
+    const uint64_t* const counter = &engine.state().retired;
+    const uint64_t retired = is_shared<S> ? arch::observe<state_scope<S>>(counter) : *counter;
     if (!group.any(retired < protocol::claimed(engine))) break;
     if (++looks % arch::looks_per_clock == 0 && !group.any(!until.passed())) return Status::timed_out;
     Token mine;
