@@ -139,7 +139,7 @@ class Workshop:
 
     def host_flags(self, tree):
         return ["-std=c++17", "-O0", "-pthread", f"-I{tree}/include", f"-I{tree}/tests",
-                f'-DXIO_TESTS_DIR="{tree}/tests"']
+                f'-DXIO_TESTS_DIR="{tree}/tests"', "-DXIO_TESTS_SHARE=1"]
 
     def main_object(self):
         """The test runner, compiled once; it includes nothing of the library."""
