@@ -28,26 +28,6 @@ if(XIO_HAVE_GOLD)
   target_link_options(xio_build_options INTERFACE -fuse-ld=gold)
 endif()
 
-# A compiler cache, where one is installed: what another clone on this machine has compiled is not compiled again. Not sources with a
-# precompiled header, which names files of its own clone: ccache leaves them alone.
-option(XIO_CCACHE "Compile with ccache where it is installed" ON)
-find_program(XIO_CCACHE_PATH ccache)
-set(XIO_COMPILER_LAUNCHER "")
-if(XIO_CCACHE AND XIO_CCACHE_PATH)
-  set(launcher ${CMAKE_COMMAND} -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 ${XIO_CCACHE_PATH})
-  # It cannot do without a folder that it may write to.
-  set(probe ${PROJECT_BINARY_DIR}/CMakeFiles/ccache_probe)
-  file(WRITE ${probe}.cpp "int probe;\n")
-  execute_process(COMMAND ${launcher} ${CMAKE_CXX_COMPILER} -MD -MF ${probe}.d -c ${probe}.cpp -o ${probe}.o
-    RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
-  if(result EQUAL 0)
-    set(XIO_COMPILER_LAUNCHER ${launcher})
-    if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
-      set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
-    endif()
-  endif()
-endif()
-
 # Compiles `batch` sources of a target as one (0: all of them), unless XIO_UNITY is off.
 function(xio_unity target batch)
   set_target_properties(${target} PROPERTIES

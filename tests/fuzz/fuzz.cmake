@@ -65,7 +65,7 @@ function(xio_add_fuzzer name)
     string(REPLACE "/" "-" stem ${source})
     set(object ${fuzz_binary_dir}/${name}.objects/${stem}.o)
     add_custom_command(OUTPUT ${object}
-      COMMAND ${XIO_COMPILER_LAUNCHER} ${XIO_FUZZ_CLANG_PATH} ${fuzz_compile_flags} ${arg_FLAGS} -MD -MT ${object} -MF ${object}.d
+      COMMAND ${XIO_FUZZ_CLANG_PATH} ${fuzz_compile_flags} ${arg_FLAGS} -MD -MT ${object} -MF ${object}.d
         -c ${PROJECT_SOURCE_DIR}/${source} -o ${object}
       DEPENDS ${PROJECT_SOURCE_DIR}/${source} ${common} DEPFILE ${object}.d COMMENT "Fuzzer ${name}: ${source}" VERBATIM)
     list(APPEND objects ${object})
