@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Fuzzers: what a device, a peer, a file or a user may hand to the library, at random and guided by coverage (libFuzzer).
-# Each first replays the inputs kept in corpus/<name>, then looks for new ones: all together a quarter of a minute on two processors, and
+# Each first replays the inputs kept in corpus/<name>, then looks for new ones: all together 20 seconds on two processors, and
 # an hour by the label nightly.
 
 # They do not depend on the host compiler or the build type: one configuration has them, that of the other slow tests.

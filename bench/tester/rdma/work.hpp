@@ -25,6 +25,12 @@ XIO_DEVICE uint64_t addend_of(const RdmaPhase& phase, uint64_t number) {
   return phase.check ? first_word(phase.content, number) : 1;
 }
 
+/// Number of operations of a lane whose first one is `first`.
+XIO_DEVICE uint64_t operations_of(const RdmaPhase& phase, uint64_t first) {
+  if (phase.repeat) return ~uint64_t{0};
+  return first < phase.operations ? (phase.operations - 1 - first) / phase.stride + 1 : 0;
+}
+
 /// Operation `number` of a phase, without its flags.
 /// @param far  offset of its place in the other side's memory
 XIO_DEVICE xio::rdma::Work work_of(const RdmaPhase& phase, uint64_t number, uint64_t far) {

@@ -91,11 +91,6 @@ class RdmaLaneWork {
 
   /// Number of operations not yet submitted.
   XIO_DEVICE uint64_t left() const { return stopping_ || lane_.gave_up ? 0 : left_; }
-  /// Number of operations of the lane whose first one is `first`.
-  XIO_DEVICE static uint64_t operations_of(const RdmaPhase& phase, uint64_t first) {
-    if (phase.repeat) return ~uint64_t{0};
-    return first < phase.operations ? (phase.operations - 1 - first) / phase.stride + 1 : 0;
-  }
 
   // Submission.
 
@@ -117,7 +112,7 @@ class RdmaLaneWork {
 
   XIO_DEVICE uint32_t fitting_batch() const {
     const uint64_t to_come = left();
-    const auto in_flight = window_.size();
+    const uint32_t in_flight = window_.size();
     const uint32_t free = phase_.depth - in_flight;
     const bool more = to_come > free;
     const uint32_t fitting = more ? free : static_cast<uint32_t>(to_come);

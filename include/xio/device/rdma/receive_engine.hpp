@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief The engine of an RDMA receive queue: its state, its ring, and the slots that keep results. Posting, and
-/// reading of results, as functions of an engine and of the group of lanes that call.
+/// @brief The engine of an RDMA receive queue: its state, its ring, and the slots that keep results. Taking
+/// completions, posting and reading results are functions of an engine and of the group of lanes that call.
 
 #include <xio/device/core/token.hpp>
 #include <xio/device/rdma/bell.hpp>
