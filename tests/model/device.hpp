@@ -11,8 +11,7 @@
 
 #include <xio/device/nvme/queue.hpp>
 
-#include "catch.hpp"
-#include "model/explorer.hpp"
+#include "model/explore.hpp"
 
 namespace model {
 
@@ -159,6 +158,8 @@ class QueueProgram : public Program {
  private:
   void device() {
     for (;;) {
+      // All that it knows is in memory.
+      explorer_.mark(1);
       explorer_.step();
       const uint32_t tail = announced();
       const uint32_t fetches = device_.fetched % sizes_.sq != tail ? 1 : 0;
@@ -193,6 +194,7 @@ class QueueProgram : public Program {
     if (memory_.sq_shadow == fetched) {
       // Idle: say from where on it wants to be woken, then look once more. Others may come in between.
       memory_.sq_event = fetched;
+      explorer_.mark(2);
       explorer_.step();
       device_.awake = memory_.sq_shadow != fetched;
     }
@@ -232,22 +234,5 @@ class QueueProgram : public Program {
     ++device_.completed;
   }
 };
-
-/// Explores programs of a type. In the environment: XIO_MODEL_FACTOR, so many times as many executions; XIO_MODEL_FULL,
-/// all of it, however long that takes.
-template <class P, class... Arguments>
-void explore(uint64_t executions, Arguments... arguments) {
-  Limits limits{executions, 2000};
-  if (const char* const factor = std::getenv("XIO_MODEL_FACTOR"))
-    limits.executions *= std::strtoull(factor, nullptr, 10);
-  if (std::getenv("XIO_MODEL_FULL") != nullptr) limits.executions = ~uint64_t{0};
-  Explorer explorer;
-  const Result result =
-      explorer.explore([&](Explorer& self) { return std::make_unique<P>(self, arguments...); }, limits);
-  INFO(result.failure << "\nafter " << result.executions << " executions: " << result.trace);
-  CHECK(result.failure.empty());
-  std::printf("%9llu executions, %9llu states, %s\n", static_cast<unsigned long long>(result.executions),
-              static_cast<unsigned long long>(result.states), result.complete ? "all schedules" : "limit reached");
-}
 
 }  // namespace model

@@ -15,7 +15,7 @@ using xio::Policy;
 using xio::Sharing;
 using xio::nvme::Queue;
 
-constexpr uint64_t enough = 40000;
+constexpr uint64_t enough = 16000;
 
 /// Each wave submits some reads, one after the other, and waits for them in reverse order.
 template <class Policy, class Doorbell = xio::MmioDoorbell>

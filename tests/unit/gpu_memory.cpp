@@ -15,6 +15,7 @@
 
 #include <xio/host/gpu/bus.hpp>
 #include <xio/host/memory/allocator.hpp>
+#include <xio/host/memory/executor.hpp>
 #include <xio/host/memory/placement.hpp>
 
 #include "catch.hpp"
@@ -135,6 +136,22 @@ TEST_CASE("kernels' addresses are found from the CPU's", "[gpu]") {
   CHECK(addresses(nullptr) == nullptr);
   addresses.remove(buffers[0].cpu());
   CHECK(addresses(inside(buffers[0], 0)) == buffers[0].cpu());
+}
+
+TEST_CASE("doorbells are translated until their last holder ends", "[gpu]") {
+  const fake_gpu::Machine machine;
+  machine->distance = 1 << 24;
+  const Executor executor(machine.hip());
+  alignas(4096) static unsigned char words[8192];
+  std::shared_ptr<void> first = executor.share_doorbells(words, 64, false);
+  std::shared_ptr<void> second = executor.share_doorbells(words, 8192, false);
+  CHECK(number(executor.address(words + 8191)) == number(words) + 8191 + machine->distance);
+  second.reset();
+  CHECK(number(executor.address(words)) == number(words) + machine->distance);
+  first.reset();
+  // Other memory may lie there from now on.
+  CHECK(executor.address(words) == words);
+  CHECK(machine->alive == 0);
 }
 
 TEST_CASE("page maps say where each byte lies", "[gpu]") {

@@ -118,6 +118,7 @@ class BasicQueue {
   /// wait for it with wait_batch().
   /// @param count 1 to the queue's depth; transfer() accepts any number.
   /// @param until a Deadline; with Now{} the batch is refused with Status::would_block if it does not fit as a whole
+  /// @param options notification: each piece counts; a KeptResult receives the result of the piece that ends last
   ///
   /// @snippet nvme.cpp submit_batch
   template <class Until, class CallOptions = Options<>>

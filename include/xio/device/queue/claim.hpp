@@ -186,9 +186,9 @@ XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, uint32_t
     constexpr arch::Scope scope = state_scope<S>;
     uint64_t* const where = &engine.claims();
     uint64_t word = group.from_leader(arch::load<scope>(where));
+    // Older than the word, it only says that there is less room; but tickets that wrap it would complete wrongly.
+    uint64_t retired = group.from_leader(arch::load<scope>(&engine.state().retired));
     for (;;) {
-      // Not older than `word`, if `word` is unchanged in the end.
-      const uint64_t retired = group.from_leader(arch::load<scope>(&engine.state().retired));
       uint32_t most = engine.depth();
       if (XIO_UNLIKELY((word & ~ticket_bits) != 0)) {
         if (group.leads()) most = ClaimWord<S>::allowed(&engine.state(), where, most, word, wish);
@@ -202,12 +202,15 @@ XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, uint32_t
       uint64_t found = word;
       if (XIO_UNLIKELY(count < least && count < wanted)) {
         found = group.from_leader(arch::load<scope>(where));
-        if (found == word) return {first, 0, 0};
+        const uint64_t older = retired;
+        retired = group.from_leader(arch::load<scope>(&engine.state().retired));
+        if (found == word && retired == older) return {first, 0, 0};
       } else {
         bool taken = false;
         if (group.leads()) taken = arch::compare_exchange<scope>(where, found, Tickets::after(word, count, step));
         if (group.any(taken)) return {first, count, word};
         found = group.from_leader(found);
+        if constexpr (Tickets::wraps) retired = group.from_leader(arch::load<scope>(&engine.state().retired));
       }
       word = found;
     }

@@ -60,7 +60,7 @@ struct Policy<> {
   static constexpr bool inbound_in_order = true;   ///< data is visible with its completion; else waits flush inbound
   static constexpr bool keeps_receives = true;     ///< a receive is not posted over an unread result
   static constexpr uint32_t ring_every = 16;       ///< with Ringing::deferred: maximum number of unannounced entries
-  static constexpr uint32_t most_doorbells = 8;    ///< consecutive doorbells of one call; then others may take over
+  static constexpr uint32_t most_doorbells = 8;    ///< doorbells of one call; then others may take over
 };
 
 /// Policy<> without argument checks: the caller guarantees valid arguments; nothing is refused or split.

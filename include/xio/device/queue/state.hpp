@@ -94,6 +94,8 @@ XIO_DEVICE_INLINE void publish_by_leader(Group<S> group, T& word, T value) {
 
 /// Format of the claim word that counts tickets only.
 struct PlainTickets {
+  /// Whether the word holds the lower bits of a ticket only.
+  static constexpr bool wraps = false;
   /// Bits that are inverted when the queue breaks.
   static constexpr uint64_t breaks = broken_bit | broken_bit >> 32;
   /// What a claim takes in addition to its tickets.

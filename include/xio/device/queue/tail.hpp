@@ -48,9 +48,21 @@ XIO_DEVICE_INLINE void release_entries() {
 
 /// End of the claim that begins at `tail` if it is linked; else `tail`.
 template <class Bell>
-XIO_DEVICE_INLINE uint64_t linked_end(const Bell& bell, uint64_t tail) {
+XIO_DEVICE_INLINE uint64_t link_of(const Bell& bell, uint64_t tail) {
   const uint64_t end = arch::observe<state_scope<Bell::sharing>>(&bell.link(tail));
   return end - tail - 1 < bell.depth ? end : tail;
+}
+
+/// End of the claims from `tail` on that are linked without a gap; `tail` if there is none. The only active lane calls.
+template <class Bell>
+XIO_DEVICE_INLINE uint64_t linked_end(const Bell& bell, uint64_t tail) {
+  // More than `depth` tickets can be linked only if another wave has moved the tail: the exchange fails then.
+  for (uint32_t claims = 0; claims < bell.depth; ++claims) {
+    const uint64_t end = link_of(bell, tail);
+    if (end == tail) break;
+    tail = end;
+  }
+  return tail;
 }
 
 /// compare_exchange_ordered() by the only active lane, which makes the value found uniform.
@@ -71,39 +83,40 @@ XIO_LEAF XIO_DEVICE void advance(Bell bell, uint64_t tail, bool rings) {
   constexpr arch::Scope scope = state_scope<Bell::sharing>;
   constexpr bool at_once = Bell::Policy::ringing != Ringing::deferred;
   uint64_t* const where = &bell.state->tail;
-  for (uint32_t in_a_row = 1;;) {
+  for (uint32_t doorbells = 0;;) {
+    const bool enough = doorbells >= Bell::Policy::most_doorbells;
+    uint64_t next = 0;
     if (at_once && rings) {
-      arch::pass_on();
-      bell.ring(published(tail), bell.note(published(tail)));
-      // Performed before anybody else may ring.
-      arch::wait_stores();
-      rings = !exchange_alone<scope>(where, tail, tail & ~ringing_bit);
-      if (!rings) {
-        tail &= ~ringing_bit;
+      next = tail & ~ringing_bit;
+      if (enough) {
+        next |= owed_bit;
       } else {
-        // Other waves published more meanwhile and returned.
-        if (in_a_row++ < Bell::Policy::most_doorbells) continue;
-        while (!exchange_alone<scope>(where, tail, (tail & ~ringing_bit) | owed_bit)) {
-        }
-        tail = (tail & ~ringing_bit) | owed_bit;
-        rings = false;
-        in_a_row = 1;
-        // Under contention another wave sees the bit by now.
-        for (uint32_t look = 0; look < 4 && (tail & owed_bit) != 0; ++look)
-          tail = arch::uniform(arch::observe<scope>(where));
-        if ((tail & owed_bit) == 0) return;
+        arch::pass_on();
+        bell.ring(published(tail), bell.note(published(tail)));
+        // Performed before anybody else may ring.
+        arch::wait_stores();
+        ++doorbells;
       }
+    } else {
+      // The tail is moved before the link is read: a wave that links later sees the move.
+      arch::full_fence<scope>();
+      const uint64_t end = linked_end(bell, published(tail));
+      if (end == published(tail) && !(at_once && (tail & owed_bit) != 0)) return;
+      next = end << 1 | (tail & ringing_bit);
+      if (at_once && next % 2 == 0) next |= enough ? owed_bit : ringing_bit;
     }
-    // The tail is moved before the link is read: a wave that links later sees the move.
-    arch::full_fence<scope>();
-    const uint64_t end = linked_end(bell, published(tail));
-    const bool owed = at_once && (tail & owed_bit) != 0;
-    if (end == published(tail) && !owed) return;
-    // The exchange passes on what the links' owners released.
-    const uint64_t next = end << 1 | (at_once ? ringing_bit : tail & ringing_bit);
+    // It passes on what the links' owners released. If it fails while this wave rings, others published more.
+    const uint64_t before = tail;
     if (!exchange_alone<scope>(where, tail, next)) continue;
-    rings = at_once && (tail & ringing_bit) == 0;
     tail = next;
+    rings = (next & ~before & ringing_bit) != 0;
+    if (at_once && (next & owed_bit) != 0) {
+      // Under contention another wave sees the bit by now.
+      for (uint32_t look = 0; look < 4 && (tail & owed_bit) != 0; ++look)
+        tail = arch::uniform(arch::observe<scope>(where));
+      if ((tail & owed_bit) == 0) return;
+      doorbells = 0;
+    }
   }
 }
 
@@ -220,7 +233,7 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const Claim
           tail = end << 1;
           // The tail is moved before the link is read: a wave that links later sees the move.
           arch::full_fence<scope>();
-          more = linked_end(bell, end) != end;
+          more = link_of(bell, end) != end;
         } else {
           more = true;
         }

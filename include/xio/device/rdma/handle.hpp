@@ -46,6 +46,7 @@ static_assert(sizeof(SendState) == 128, "must be two cache lines");
 /// | 37:22 | next MSN                                                         |
 /// | 21:0  | tickets claimed, lower bits                                      |
 struct SequencedTickets {
+  static constexpr bool wraps = true;
   static constexpr uint64_t breaks = protocol::broken_bit;
   /// What a claim takes in addition to its tickets.
   struct Step {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <xio/config.hpp>
+#include <xio/device/arch/host/give_way.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -36,6 +37,13 @@ std::thread start_service_thread(Body&& body) {
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;
   }
+}
+
+/// start_service_thread() for a thread that plays a device: see arch::give_way().
+template <class Body>
+std::thread start_device_thread(Body&& body) {
+  arch::devices_are_threads.store(true, std::memory_order_relaxed);
+  return start_service_thread(std::forward<Body>(body));
 }
 
 /// @}

@@ -6,7 +6,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -146,18 +148,23 @@ class ExecutorAddresses {
  public:
   /// Registers a buffer and keeps its memory alive.
   void add(const MemoryBuffer& buffer) { add(buffer.cpu(), buffer.gpu(), buffer.size(), buffer.owner()); }
-  /// Registers memory that is already mapped for kernels.
+  /// Registers memory that is already mapped for kernels; may be called repeatedly for the same start address.
   /// @param owner  keeps the memory alive; null: remove it before it is freed
   void add(void* cpu, void* gpu, size_t bytes, std::shared_ptr<void> owner = nullptr) {
     if (cpu == nullptr) return;
     const std::lock_guard<std::mutex> lock(mutex_);
-    pieces_[reinterpret_cast<uintptr_t>(cpu)] = {static_cast<unsigned char*>(gpu), bytes, std::move(owner)};
+    Piece& piece = pieces_[reinterpret_cast<uintptr_t>(cpu)];
+    piece.gpu = static_cast<unsigned char*>(gpu);
+    piece.bytes = std::max(piece.bytes, bytes);
+    piece.owner = std::move(owner);
+    ++piece.users;
   }
-  /// Removes a registration.
+  /// Removes one registration; the last one ends the translation.
   /// @param cpu  the start address given to add()
   void remove(const void* cpu) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    pieces_.erase(reinterpret_cast<uintptr_t>(cpu));
+    const auto piece = pieces_.find(reinterpret_cast<uintptr_t>(cpu));
+    if (piece != pieces_.end() && --piece->second.users == 0) pieces_.erase(piece);
   }
   /// Translates an address, for QueueOptions::executor_address. Addresses outside every buffer are returned unchanged.
   void* operator()(void* cpu) const {
@@ -175,6 +182,7 @@ class ExecutorAddresses {
     unsigned char* gpu;
     size_t bytes;
     std::shared_ptr<void> owner;
+    uint32_t users;
   };
   mutable std::mutex mutex_;
   std::map<uintptr_t, Piece> pieces_;  // keyed by the CPU address

@@ -79,7 +79,10 @@ class Executor {
   std::shared_ptr<void> share_doorbells(void* words, size_t bytes, bool registers) const {
     if (!reached_) return nullptr;
     reached_->add(words, bytes, registers);
-    return {words, [reached = reached_, bytes](void* data) { reached->pages.remove(data, bytes); }};
+    return {words, [reached = reached_, bytes](void* data) {
+              reached->addresses.remove(data);
+              reached->pages.remove(data, bytes);
+            }};
   }
 
  private:

@@ -18,10 +18,15 @@ namespace arch {
 /// @addtogroup kernel_arch
 /// @{
 
+/// Whether threads of this process play the devices. Set when the first one starts.
+inline std::atomic<bool> devices_are_threads{false};
+
 /// Lets other threads run. Yielding the time slice is cheap, but if several threads do nothing else, Linux can delay
-/// other woken threads for seconds: a short sleep in between avoids this. And where a busy thread shares the processor,
-/// one that yields gets it back after that thread's time slice, milliseconds later, but one that wakes within
-/// microseconds: after a slow yield it sleeps for a while.
+/// other woken threads for seconds: a short sleep in between avoids this.
+///
+/// Where a busy thread shares the processor, a thread that yields gets it back after that one's time slice,
+/// milliseconds later, but one that wakes up gets it within microseconds. If devices are threads, each operation takes
+/// several such changes: after a slow yield, threads sleep for a while instead.
 inline void give_way() {
   constexpr uint32_t yields_per_sleep = 64;
   constexpr uint32_t yields_per_look = 4;  // reading the clock costs a tenth of a yield
@@ -37,7 +42,7 @@ inline void give_way() {
     nanosleep(&moment, nullptr);
     return;
   }
-  if (times % yields_per_look != 0) {
+  if (times % yields_per_look != 0 || !devices_are_threads.load(std::memory_order_relaxed)) {
     sched_yield();
     return;
   }

@@ -58,7 +58,7 @@ class NvmeController final : public host::NvmeTransport {
     counters_ = std::make_unique<detail::NvmeCounters>(size_t{config_.queues} + 1);
     engine_ =
         std::make_unique<Engine>(config_, *space_, faults_, *counters_, *violations_, registers_, doorbell_words());
-    if (config_.execution == NvmeExecution::thread) worker_ = host::start_service_thread([this] { work(); });
+    if (config_.execution == NvmeExecution::thread) worker_ = host::start_device_thread([this] { work(); });
   }
 
   /// Stops the controller. Memory from allocate() stays accessible to the CPU.

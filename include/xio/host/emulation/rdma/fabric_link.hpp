@@ -43,7 +43,7 @@ class RdmaFabricLink {
     learns_ = &wires->answers[mine];
     is_asked_ = &wires->requests[1 - mine];
     tells_ = &wires->answers[1 - mine];
-    thread_ = host::start_service_thread([this] { serve(); });
+    thread_ = host::start_device_thread([this] { serve(); });
   }
   RdmaFabricLink(const RdmaFabricLink&) = delete;
   RdmaFabricLink& operator=(const RdmaFabricLink&) = delete;

@@ -233,7 +233,7 @@ class RdmaNic {
   void start() {
     stop();
     stopping_.store(false);
-    thread_ = host::start_service_thread([this] {
+    thread_ = host::start_device_thread([this] {
       host::Backoff backoff;
       while (!stopping_.load()) {
         if (pass()) {
