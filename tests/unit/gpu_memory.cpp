@@ -139,15 +139,16 @@ TEST_CASE("kernels' addresses are found from the CPU's", "[gpu]") {
 }
 
 TEST_CASE("doorbells are translated until their last holder ends", "[gpu]") {
+  constexpr uintptr_t distance = 1 << 24;
   const fake_gpu::Machine machine;
-  machine->distance = 1 << 24;
+  machine->distance = distance;
   const Executor executor(machine.hip());
   alignas(4096) static unsigned char words[8192];
   std::shared_ptr<void> first = executor.share_doorbells(words, 64, false);
   std::shared_ptr<void> second = executor.share_doorbells(words, 8192, false);
-  CHECK(number(executor.address(words + 8191)) == number(words) + 8191 + machine->distance);
+  CHECK(number(executor.address(words + 8191)) == number(words) + 8191 + distance);
   second.reset();
-  CHECK(number(executor.address(words)) == number(words) + machine->distance);
+  CHECK(number(executor.address(words)) == number(words) + distance);
   first.reset();
   // Other memory may lie there from now on.
   CHECK(executor.address(words) == words);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tester/nvme/run.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 
 #include <xio/host/error.hpp>
@@ -11,6 +9,7 @@
 #include "tester/cli/interrupt.hpp"
 #include "tester/cli/nearest.hpp"
 #include "tester/launch/gpu/executor.hpp"
+#include "tester/launch/spin.hpp"
 #include "tester/nvme/buffer_placement.hpp"
 #include "tester/nvme/loss_watch.hpp"
 #include "tester/nvme/phase_runner.hpp"
@@ -32,14 +31,6 @@ std::string scope_of(const NvmeOptions& o) {
   if (o.written != 0)
     return "blocks of the first " + std::to_string(o.written) + " operations, written by an earlier run";
   return no_scope + ": this run writes no blocks, and --written does not say that an earlier one did";
-}
-
-/// Number of polls before waiting threads yield: 0 if there are more threads than processors.
-uint32_t spin_of(const NvmeOptions& options) {
-  constexpr uint32_t looks = 4096;  // some 100 us
-  cpu_set_t allowed;
-  const int processors = ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
-  return uint64_t{options.num_queues} * options.waves <= static_cast<uint64_t>(processors) ? looks : 0;
 }
 
 void run_phases(const NvmeOptions& options, PhaseRunner& runner, NvmeReport& report) {
@@ -95,7 +86,7 @@ NvmeReport measure(const NvmeOptions& options, const Target& target, const std::
   report.options = &options;
   report.target = &target;
   report.plan = make_plan(options, *target.controller, chosen.gpu ? chosen.gpu->wave_size() : 0);
-  if (target.on_its_own) report.plan.spin = spin_of(options);
+  if (target.on_its_own) report.plan.spin = spin_of(uint64_t{options.num_queues} * options.waves);
   BufferPlacement buffers(options.memory_mode, gpu, target, memory);
   report.gpu = buffers.gpu();
   const std::vector<xio::host::NvmeQueue> queues = create_queues(options, report.plan, *target.controller, buffers);

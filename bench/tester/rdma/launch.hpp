@@ -23,11 +23,13 @@ void launch_rdma_requester(const xio::simt::Grid& grid, const RdmaPhase& phase) 
 }
 
 /// Runs the waves of all queue pairs; returns when all have finished.
+/// @param spin unsuccessful polls before a waiting thread yields its processor
 template <class Vendor, bool HasInline>
-void launch_rdma_workload(const RdmaLinkShape& shape, const RdmaPhase& phase) {
+void launch_rdma_workload(const RdmaLinkShape& shape, const RdmaPhase& phase, uint32_t spin = 0) {
   xio::simt::Grid grid = xio::simt::Grid::of_waves(shape.queues, shape.waves, shape.wave_size);
   // All queue pairs run concurrently.
   grid.resident_waves = shape.queues * shape.waves;
+  grid.spin = spin;
   if (phase.side == RdmaSide::responder)
     xio::simt::launch(grid, [](const RdmaPhase& one) { rdma_responder<Vendor>(one); }, phase);
   else if (phase.time_steps)

@@ -7,6 +7,7 @@
 #include <xio/host/rdma/driver.hpp>
 
 #include "tester/cli/errors.hpp"
+#include "tester/launch/spin.hpp"
 #include "tester/rdma/options.hpp"
 
 #if __has_include(<infiniband/verbs.h>)
@@ -80,7 +81,10 @@ class VerbsRdmaLink final : public RdmaLink {
   }
   void start() override {}
 
-  void run(const RdmaPhase& phase) override { launch_rdma_workload<RxeEndpoint::Vendor, true>(shape_, phase); }
+  /// The driver works in the calls that ring, and in interrupts.
+  void run(const RdmaPhase& phase) override {
+    launch_rdma_workload<RxeEndpoint::Vendor, true>(shape_, phase, spin_of(uint64_t{shape_.queues} * shape_.waves));
+  }
 
   /// The driver provides no counters; completions are those that the kernel consumed.
   RdmaSeen seen() const override {
