@@ -3,6 +3,10 @@
 # perftest.sh [XIO-TESTER]: writes between the two soft-RoCE devices of the guest, by perftest and by rdma-ep, side by
 # side. Prints a table: the median of XIO_PERFTEST_REPEATS (default 1) runs of XIO_PERFTEST_ITERATIONS (default 1024)
 #
+# With XIO_PERFTEST_INSTRUCTIONS=1 the guest has one processor, whose time counts instructions: the table shows the
+# instructions for each write, of the program and the kernel together, and hardly differs between runs. There is no
+# latency then: both sides of perftest's poll, and would share the processor.
+#
 # TCG makes every instruction dear, so the figures say how long the way through the software is, and nothing of a NIC or
 # a network. Both sides of both programs have the same four processors and the same low priority: they poll all the
 # time, and what the kernel does for them comes first.
@@ -11,15 +15,18 @@ set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 iterations=${XIO_PERFTEST_ITERATIONS:-1024}
 repeats=${XIO_PERFTEST_REPEATS:-1}
+instructions=${XIO_PERFTEST_INSTRUCTIONS:-0}
 
 if [ "${XIO_GUEST:-}" != 1 ]; then
   for tool in ib_write_bw ib_write_lat; do
     command -v $tool >/dev/null || { echo "skipped: no $tool (Debian: perftest)" && exit 77; }
   done
   # perftest reads the TSC. So that our clock does too, and not the HPET, which costs a guest an exit, the kernel keeps to it.
-  exec "$here/../../scripts/guest" --modules rdma_rxe,ib_uverbs,rdma_ucm,veth --cpus 4 --limit 540 \
+  processors=(--cpus 4)
+  if [ "$instructions" = 1 ]; then processors=(--instructions); fi
+  exec "$here/../../scripts/guest" --modules rdma_rxe,ib_uverbs,rdma_ucm,veth "${processors[@]}" --limit 540 \
     --kernel "clocksource=tsc tsc=reliable" -- \
-    env XIO_PERFTEST_ITERATIONS="$iterations" XIO_PERFTEST_REPEATS="$repeats" \
+    env XIO_PERFTEST_ITERATIONS="$iterations" XIO_PERFTEST_REPEATS="$repeats" XIO_PERFTEST_INSTRUCTIONS="$instructions" \
     "$here/rxe_devices.sh" nodes "$here/perftest.sh" "$@"
 fi
 tester=${1:-}
@@ -77,6 +84,8 @@ row() {
     printf "%-44s %12s %12s %8s\n", name " (" unit ")", known ? sprintf("%.1f", theirs * factor) : "-",
       ours == "" ? "-" : sprintf("%.1f", ours), ours == "" || !known ? "-" : sprintf("%.2f", ours / (theirs * factor)) }'
 }
+# inverse RATE [FACTOR]: FACTOR (default 1) / RATE; nothing where there is no rate
+inverse() { awk -v rate="$1" -v factor="${2:-1}" 'BEGIN { if (rate > 0) print factor / rate }'; }
 either() { if [ -n "$tester" ]; then median ours "$@"; fi; }
 
 printf '%-44s %12s %12s %8s\n' "guest under TCG, soft-RoCE over veth" perftest rdma-ep ratio
@@ -86,9 +95,14 @@ for bytes in 64 4096; do
     # Column 5 is the message rate in millions in a second.
     theirs=$(median perftest ib_write_bw "$bytes" 5 -t "$depth" -Q "$batch" -l "$batch")
     mine=$(either "operations per second" "$bytes" 4 --depth "$depth" --batch-size "$batch")
-    row "writes of $bytes B, depth $depth, batch $batch" "per second" 1000000 "$theirs" "$mine"
+    if [ "$instructions" = 1 ]; then
+      row "write of $bytes B, depth $depth, batch $batch" "instructions" 1000 "$(inverse "$theirs")" "$(inverse "$mine" 1000000000)"
+    else
+      row "writes of $bytes B, depth $depth, batch $batch" "per second" 1000000 "$theirs" "$mine"
+    fi
   done
 done
+if [ "$instructions" = 1 ]; then exit; fi
 for bytes in 64 4096; do
   # Column 5 is the typical one: half of a round trip in which both sides write and look at memory.
   theirs=$(median perftest ib_write_lat "$bytes" 5)
