@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,6 +15,7 @@
 
 #include "catch.hpp"
 #include "emulation/protocol.hpp"
+#include "emulation/rdma_vendors.hpp"
 
 namespace Catch {
 /// Failed checks print a status by name.
@@ -39,15 +39,6 @@ using xio::emulation::RdmaQueuePair;
 using xio::rdma::QueuePair;
 using xio::rdma::QueuePairHandle;
 using xio::rdma::RemoteMemory;
-
-using Mlx5 = xio::emulation::Mlx5Kit<>;
-using Bnxt = xio::emulation::BnxtKit<>;
-using Ionic = xio::emulation::IonicKit<>;
-using Ernic = xio::emulation::ErnicKit;
-using Rxe = xio::emulation::RxeKit<>;
-
-/// All vendors, for TEMPLATE_LIST_TEST_CASE.
-using Vendors = std::tuple<Mlx5, Bnxt, Ionic, Ernic, Rxe>;
 
 /// Runs passes of the NIC until it is idle.
 inline void settle(RdmaNic& nic) {

@@ -66,3 +66,5 @@ else()
 endif()
 xio_register_test(NAME guest.perftest LABELS guest once nightly TIMEOUT 600 LOCK guest
   COMMAND ${XIO_TESTS_DIR}/guest/perftest.sh ${tester})
+xio_register_test(NAME guest.perftest_instructions LABELS guest once nightly TIMEOUT 600 LOCK guest
+  COMMAND ${XIO_TESTS_DIR}/guest/perftest.sh ${tester} ENVIRONMENT XIO_PERFTEST_INSTRUCTIONS=1)

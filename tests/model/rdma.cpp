@@ -5,13 +5,14 @@
 /// packet and message numbers come in the order of their tickets, doorbells never announce what is not there, every
 /// token gets its own completion. Also with stores that are performed late, and beside a wave that stops.
 
-#include <tuple>
-
+#include "emulation/rdma_vendors.hpp"
 #include "model/rdma_device.hpp"
 
 namespace {
 
 using namespace model;
+using rdma_tests::Bnxt;
+using rdma_tests::Vendors;
 using xio::Deadline;
 using xio::Deferred;
 using xio::Policy;
@@ -21,13 +22,6 @@ using xio::protocol::ringing_bit;
 using xio::rdma::QueuePair;
 using xio::rdma::Received;
 using xio::rdma::ReceiveQueue;
-
-using Mlx5 = xio::emulation::Mlx5Kit<>;
-using Bnxt = xio::emulation::BnxtKit<>;
-using Ionic = xio::emulation::IonicKit<>;
-using Ernic = xio::emulation::ErnicKit;
-using Rxe = xio::emulation::RxeKit<>;
-using Vendors = std::tuple<Mlx5, Bnxt, Ionic, Ernic, Rxe>;
 
 constexpr uint64_t enough = 2000;
 
