@@ -96,11 +96,13 @@ TEST_CASE("4,096 lanes that compute between submission and wait are told how the
   FailingRig rig;
   // As few slots as the queue can have: they are used again twenty times.
   const NvmeQueue queue = rig.tight_queue(64);
-  Grid grid = Grid::of_waves(64, 1, 64);
-  grid.resident_waves = 64;
-  std::vector<Status> status(4096);
+  // A sanitizer sees in 16 waves what it sees in 64.
+  constexpr uint32_t waves = XIO_TESTS_SHARE == 1 ? 64 : 16;
+  Grid grid = Grid::of_waves(waves, 1, 64);
+  grid.resident_waves = waves;
+  std::vector<Status> status(waves * 64);
   REQUIRE_NOTHROW(xio::simt::launch(grid, read_compute_wait, queue.handle(), rig.bus(), 20000000u, status.data()));
-  for (uint32_t i = 0; i < 4096; ++i) {
+  for (uint32_t i = 0; i < waves * 64; ++i) {
     CAPTURE(i);
     REQUIRE(code_of(status[i]) == answer_of(i % region));
     REQUIRE(status[i].is_ok() == (i % region != bad_lba));

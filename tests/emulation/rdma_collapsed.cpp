@@ -322,6 +322,7 @@ TEST_CASE("H2 collapsed: IONIC's local operations end there too") {
   const Token held = put(rig, qp, 0);
   for (uint32_t i = 0; i < 10; ++i) REQUIRE(qp.test(held) == Status::would_block);
   rig.near.model().faults().hold(false);
+  CHECK(qp.wait(held, soon()).is_ok());
   stream(rig, 300, 20);
   CHECK_FALSE(qp.invalidate(key, soon()).is_ok());
 }

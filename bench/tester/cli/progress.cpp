@@ -29,7 +29,7 @@ Progress::~Progress() {
 
 void Progress::watch() {
   const auto begin = std::chrono::steady_clock::now();
-  auto wait = std::chrono::milliseconds(2000);
+  auto wait = std::chrono::milliseconds(1000);
   std::unique_lock<std::mutex> lock(mutex_);
   while (!changed_.wait_for(lock, wait, [this] { return stop_; })) {
     print(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
