@@ -31,3 +31,7 @@ target_link_libraries(xio-tester-tool PUBLIC xio-tester-parts)
 
 xio_add_bench(xio-tester SOURCES tester/main.cpp LIBS xio-tester-tool)
 xio_add_bench(test-rdma-loopback SOURCES tester/loopback_main.cpp LIBS xio-tester-tool)
+# Of an inline function that several sources define, the linker keeps the first one: here that of an optimised source.
+foreach(program xio-tester test-rdma-loopback)
+  target_sources(${program} PRIVATE $<TARGET_OBJECTS:xio-tester-parts>)
+endforeach()

@@ -123,7 +123,7 @@
 #define XIO_LIKELY(x) __builtin_expect(!!(x), 1)
 #define XIO_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/// Host only: counts stores, fences, atomics and doorbells of the calling thread (tests of the cost contract), and
+/// Host only: 1 counts stores, fences, atomics and doorbells of the calling thread (tests of the cost contract); 2 also
 /// reports stores and fences to arch::store_observer (tests of their order).
 #ifndef XIO_COUNT_OPERATIONS
 #define XIO_COUNT_OPERATIONS 0

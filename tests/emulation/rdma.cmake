@@ -35,6 +35,6 @@ else()
   xio_register_test(NAME emulation.rdma_sizes LABELS emulation protocol slow TIMEOUT 300
     COMMAND emulation-rdma_sizes ${XIO_CATCH2_STRICT} "*Vendors - 0")
   xio_register_test(NAME emulation.rdma_sizes_all LABELS emulation once nightly TIMEOUT 600 COMMAND emulation-rdma_sizes)
-  xio_add_tests(emulation rdma_counts LABELS protocol DEFINITIONS XIO_COUNT_OPERATIONS=1
+  xio_add_tests(emulation rdma_counts LABELS protocol DEFINITIONS XIO_COUNT_OPERATIONS=2
     SOURCES rdma_order rdma_doorbells)
 endif()

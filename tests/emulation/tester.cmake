@@ -17,6 +17,11 @@ if(TARGET xio-tester)
       COMMAND ${XIO_TESTS_DIR}/emulation/tester_unwritable.sh $<TARGET_FILE:xio-tester> $<TARGET_FILE:test-rdma-loopback>
         $<TARGET_FILE:xio-vendors>)
   endif()
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    xio_register_test(NAME emulation.tester_optimised LABELS emulation
+      COMMAND ${XIO_TESTS_DIR}/emulation/tester_optimised.py $<TARGET_FILE:xio-tester> $<TARGET_FILE:xio-tester-parts>
+        $<TARGET_FILE:xio-tester-tool>)
+  endif()
   xio_register_test(NAME emulation.tester_rdma_runs LABELS emulation TIMEOUT 600
     COMMAND ${XIO_TESTS_DIR}/emulation/tester_rdma.sh $<TARGET_FILE:xio-tester> $<TARGET_FILE:test-rdma-loopback>)
   xio_register_test(NAME emulation.tester_memory LABELS emulation TIMEOUT 300

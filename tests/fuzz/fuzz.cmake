@@ -102,7 +102,7 @@ if(XIO_NLOHMANN_JSON_INCLUDE)
   file(GLOB golden RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${XIO_TESTS_DIR}/golden/*.cpp)
   list(REMOVE_ITEM golden tests/golden/xio_golden.cpp)
   # Most of the time would go into compiling. By day xio-golden reads the kept inputs.
-  xio_add_fuzzer(golden_files LATER MORE ${golden} COMMON tests/golden/common.hpp FLAGS -O0 -fno-sanitize=undefined -DXIO_COUNT_OPERATIONS=1
+  xio_add_fuzzer(golden_files LATER MORE ${golden} COMMON tests/golden/common.hpp FLAGS -O0 -fno-sanitize=undefined -DXIO_COUNT_OPERATIONS=2
     OPTIONS -len_control=0 -max_len=6000 -malloc_limit_mb=1024 -rss_limit_mb=4096)
 endif()
 

@@ -81,7 +81,7 @@ class QueueProgram : public Program {
   }
 
   uint32_t actors() const final { return waves_ + 1; }
-  const void* memory() const final { return &memory_; }
+  void* memory() final { return &memory_; }
   size_t memory_bytes() const final { return sizeof memory_; }
   void run(uint32_t actor) final {
     if (actor == waves_) return device();

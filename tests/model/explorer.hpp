@@ -5,10 +5,11 @@
 /// @brief Runs small concurrent programs under every schedule: the real code, one coherent access at a time.
 ///
 /// A program is a number of actors. Each runs on a fibre as a wave of one lane; before every coherent access
-/// (XIO_INTERLEAVE) any other may go on first. An execution is determined by its choices; they are tried depth first.
-/// States that were met before are not explored again: a state is the shared memory and, for each actor, a digest of
-/// what it has read, which determines all that it knows. In a polling loop the digest goes back to what it was when the
-/// actor first paused there: a loop of the library keeps nothing of its fruitless rounds but their number.
+/// (XIO_INTERLEAVE) any other may go on first. Choices are tried depth first: where there is more than one, the whole
+/// execution is copied, stacks included, and restored for each further choice. States that were met before are not
+/// explored again: a state is the shared memory and, for each actor, a digest of what it has read, which determines all
+/// that it knows. In a polling loop the digest goes back to what it was when the actor first paused there: a loop of
+/// the library keeps nothing of its fruitless rounds but their number.
 ///
 /// Stores need not be performed at once (Program::weak): coherent ones, registers and queue entries wait, in any order
 /// but for those to one address, until the actor comes to a fence or a wait for stores, accesses the same address, or
@@ -21,101 +22,57 @@
 /// between, waits until memory is different. What it has changed itself and changed back is nothing to go on for. When
 /// all wait, the program is stuck: a failure.
 
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
-#include <unordered_set>
-#include <utility>
 #include <vector>
 
-#include <xio/device/arch/arch.hpp>
-#include <xio/host/simt/fibre.hpp>
-
-#if !XIO_INTERLEAVE
-#error "the explorer needs XIO_INTERLEAVE=1"
-#endif
+#include "model/snapshot.hpp"
+#include "model/state_set.hpp"
 
 namespace model {
-
-class Explorer;
-
-/// One small program. Made anew for each execution.
-class Program {
- public:
-  virtual ~Program() = default;
-  virtual uint32_t actors() const = 0;
-  /// The body of an actor. No memory may be allocated in it: a failure leaves it where it is.
-  virtual void run(uint32_t actor) = 0;
-  /// Everything that actors share, also what only checks look at; a multiple of 8 bytes.
-  virtual const void* memory() const = 0;
-  virtual size_t memory_bytes() const = 0;
-  /// Looks at the end of an execution; returns what is wrong, or an empty text.
-  virtual std::string judge() = 0;
-  /// Whether stores may be performed later.
-  virtual bool weak() const { return false; }
-  /// The actor that may be stopped; none if there is none.
-  virtual uint32_t victim() const { return ~0u; }
-  /// Looks when all others have ended, or wait for what the stopped one must do.
-  virtual std::string judge_stopped() { return {}; }
-};
-
-/// For programs: a time that all deadlines but the last lie before, once it has come.
-constexpr uint64_t early = 1000, late = 1000000000000;
-
-struct Limits {
-  uint64_t executions = ~uint64_t{0};  ///< stop after so many; the result says that it is not complete
-  uint64_t random = 0;                 ///< then so many executions with random choices
-};
-
-struct Result {
-  std::string failure;      ///< empty: none
-  std::string trace;        ///< the actors in the order in which they ran, where there was a failure
-  uint64_t executions = 0;  ///< of the search
-  uint64_t states = 0;      ///< different states met
-  bool complete = false;    ///< all schedules were tried
-};
 
 class Explorer {
  public:
   using Factory = std::function<std::unique_ptr<Program>(Explorer&)>;
 
+  /// Explores one program.
   Result explore(const Factory& factory, const Limits& limits) {
-    result_ = {};
-    path_.clear();
-    visited_.clear();
-    random_ = 0;
-    for (;;) {
-      execute(factory);
-      ++result_.executions;
-      result_.states = visited_.size();
-      if (!result_.failure.empty()) return result_;
-      while (!path_.empty() && path_.back().taken + 1 >= path_.back().options) path_.pop_back();
-      if (path_.empty()) {
-        result_.complete = true;
-        break;
-      }
-      ++path_.back().taken;
-      if (result_.executions >= limits.executions) break;
-    }
+    program_ = factory(*this);
+    for (uint32_t i = 0; i < program_->actors(); ++i) actors_.push_back(std::make_unique<Actor>(*this, main_, i));
+    words_.assign(program_->memory_bytes() / 8, 0);
+    look_at_memory(none);
+    Snapshot beginning;
+    beginning.save(position_, *program_, actors_);
+    xio::arch::WaveOps* const outer = xio::arch::current_wave;
+    search(limits.states);
     for (uint64_t i = 0; i < limits.random && result_.failure.empty(); ++i) {
+      go_back_to(beginning);
       random_ = (i + 1) * 0x9e3779b97f4a7c15;
-      path_.clear();
-      execute(factory);
+      run_at_random();
+    }
+    xio::arch::current_wave = outer;
+    result_.states = visited_.size();
+    if (!result_.failure.empty()) {
+      for (const uint8_t step : trace_) result_.trace += static_cast<char>(step == stop_step ? '!' : 'A' + step);
     }
     return result_;
   }
 
   /// For actors: one of `count` answers.
   uint32_t choose(uint32_t count) {
-    const uint32_t answer = pruned_ ? 0 : decide(count);
-    self().digest = mix(self().digest, answer);
-    return answer;
+    Actor& actor = self();
+    if (count > 1) {
+      actor.give_way(Request::choice, count);
+    } else {
+      actor.answer = 0;
+    }
+    actor.digest = mix(actor.digest, actor.answer);
+    return actor.answer;
   }
   /// For actors: a step that others may come before. They know nothing more after it.
-  void step() { pass(); }
+  void step() { self().give_way(Request::step); }
   /// For actors: nothing can be done before somebody changes memory. `site` tells the places where this is called
   /// apart.
   void wait(uint64_t site) {
@@ -126,10 +83,10 @@ class Explorer {
     }
     actor.digest = mix(actor.spin_digest, site);
     look_at_memory(actor.number);
-    actor.waiting = content_ == actor.seen && actor.foreign == actor.seen_foreign;
-    actor.seen = content_;
+    actor.waiting = position_.content == actor.seen && actor.foreign == actor.seen_foreign;
+    actor.seen = position_.content;
     actor.seen_foreign = actor.foreign;
-    pass();
+    actor.give_way(Request::step);
   }
   /// For actors: a new operation begins, and all that the actor knows is `value`.
   void mark(uint64_t value) {
@@ -140,246 +97,217 @@ class Explorer {
   /// For actors: ends the execution with a failure. Does not return.
   [[noreturn]] void fail(const std::string& what) {
     result_.failure = what;
-    Strand::transfer(*self().fibre, main_);
-    std::abort();  // not reached: nobody transfers back
+    self().give_way(Request::end);
+    std::abort();  // not reached: nobody lets it go on
   }
   void require(bool condition, const char* what) {
     if (!condition) fail(what);
   }
 
  private:
-  using Fibre = xio::simt::detail::Fibre;
-  using Strand = xio::simt::detail::Strand;
+  friend class Actor;
+  using Request = ActorState::Request;
+  using Stage = Position::Stage;
 
-  struct Choice {
-    uint32_t taken;
-    uint32_t options;
+  struct Node {
+    Snapshot snapshot;
+    uint32_t taken = 0;
+    uint32_t count = 0;
   };
 
-  struct Store {
-    unsigned char* to;
-    uint32_t bytes;
-    bool entry;
-    unsigned char value[64];
-  };
+  static constexpr uint32_t none = ~0u;
+  static constexpr uint32_t a_store = 0x10000;  ///< option: perform store `option & 0xff` of actor `option >> 8 & 0xff`
+  static constexpr uint8_t stop_step = 64, store_step = 32;
 
-  /// A wave of one lane.
-  struct Actor final : xio::arch::WaveOps {
-    Actor(Explorer& owner, uint32_t index) : explorer(owner), number(index) { block_index = index; }
-    uint64_t active(const xio::arch::CallSite&) override { return 1; }
-    uint64_t ballot(uint64_t, bool predicate) override { return predicate; }
-    uint64_t shuffle(uint64_t, uint64_t value, uint32_t) override { return value; }
-    void block_barrier() override {}
-    void yield(uint32_t) override {
-      const size_t depth = fibre->depth(__builtin_frame_address(0));
-      paused = true;
-      explorer.wait(mix(reinterpret_cast<uintptr_t>(__builtin_return_address(0)), depth));
-      paused = false;
-    }
-    uint64_t now() override {
-      digest = mix(digest, explorer.late_);
-      return explorer.late_ ? late : early;
-    }
-    void perform_stores() override {
-      if (!pending.empty()) explorer.pass();
-      while (!pending.empty()) explorer.perform(*this, 0);
-    }
-    bool store_later(void* to, const void* value, uint32_t bytes, bool entry) override {
-      if (!explorer.program_->weak()) return false;
-      digest = mix(digest, entry);
-      auto* const address = static_cast<unsigned char*>(to);
-      if (entry && !pending.empty()) {
-        Store& last = pending.back();
-        if (last.entry && last.to + last.bytes == address && last.bytes + bytes <= sizeof last.value) {
-          std::memcpy(last.value + last.bytes, value, bytes);
-          last.bytes += bytes;
-          return true;
+  Actor& self() { return *actors_[position_.current]; }
+
+  void search(uint64_t most) {
+    do {
+      for (;;) {
+        collect();
+        if (position_.count == 0 || !result_.failure.empty()) break;
+        if (position_.count > 1) {
+          if (position_.stage == Stage::schedule && !visited_.insert(state())) break;
+          if (visited_.size() > most) return;
+          if (depth_ == nodes_.size()) nodes_.emplace_back();
+          Node& node = nodes_[depth_++];
+          node.snapshot.save(position_, *program_, actors_);
+          node.taken = 0;
+          node.count = position_.count;
         }
+        take(0);
+        if (!result_.failure.empty()) break;
       }
-      Store store{address, bytes, entry, {}};
-      std::memcpy(store.value, value, bytes);
-      pending.push_back(store);
-      return true;
-    }
-    void access(const void* where, uint32_t bytes) override {
-      explorer.pass();
-      for (size_t i = 0; i < pending.size();) {
-        if (pending[i].to == where) {
-          explorer.perform(*this, i);
-        } else {
-          ++i;
-        }
-      }
-      // Others ran before; nobody runs between this and the access.
-      uint64_t value = 0;
-      std::memcpy(&value, where, bytes < 8 ? bytes : 8);
-      const auto offset = reinterpret_cast<uintptr_t>(where) - reinterpret_cast<uintptr_t>(explorer.program_->memory());
-      digest = mix(mix(digest, offset), value);
-    }
-
-    Explorer& explorer;
-    const uint32_t number;
-    Fibre* fibre = nullptr;
-    bool ended = false;
-    bool stopped = false;
-    bool paused = false;
-    bool waiting = false;
-    std::vector<Store> pending;
-    uint64_t seen = 0;     ///< what memory was when it paused
-    uint64_t foreign = 0;  ///< changes that others made
-    uint64_t seen_foreign = ~uint64_t{0};
-    uint64_t digest = 0;
-    uint64_t spin_site = 0;
-    uint64_t spin_digest = 0;
-  };
-
-  Actor& self() { return *actors_[current_]; }
-
-  static uint64_t mix(uint64_t a, uint64_t b) {
-    const uint64_t z = (a ^ (b + 0x9e3779b97f4a7c15 + (a << 6))) * 0xbf58476d1ce4e5b9;
-    return z ^ (z >> 29);
+      ++result_.executions;
+      if (position_.count == 0 && result_.failure.empty()) result_.failure = program_->judge();
+    } while (result_.failure.empty() && go_back());
+    result_.complete = result_.failure.empty();
   }
 
-  void execute(const Factory& factory) {
-    program_ = factory(*this);
-    const uint32_t count = program_->actors();
-    while (fibres_.size() < count) fibres_.push_back(std::make_unique<Fibre>(stack_bytes, fibres_.size()));
-    actors_.clear();
-    for (uint32_t i = 0; i < count; ++i) {
-      actors_.push_back(std::make_unique<Actor>(*this, i));
-      actors_[i]->fibre = fibres_[i].get();
-      fibres_[i]->assign(&Explorer::run_actor, actors_[i].get());
-    }
-    depth_ = 0;
-    pruned_ = false;
-    late_ = false;
-    was_stopped_ = false;
-    snapshot_.assign(program_->memory_bytes(), 0);
-    copy_memory();
-    trace_.clear();
-    xio::arch::WaveOps* const outer = xio::arch::current_wave;
-    enter(pick(count));
-    Strand::transfer(main_, *self().fibre);
-    xio::arch::current_wave = outer;
-    if (result_.failure.empty()) result_.failure = program_->judge();
-    if (result_.failure.empty()) return;
-    for (const uint32_t actor : trace_) result_.trace += static_cast<char>(actor == 64 ? '!' : 'A' + actor);
-    // The other actors stay where they are, on stacks that are not used again.
-    for (std::unique_ptr<Fibre>& fibre : fibres_) abandoned_.push_back(std::move(fibre));
-    fibres_.clear();
+  /// Takes the next choice of the last place where there is one. Returns false if there is none.
+  bool go_back() {
+    if (depth_ == 0) return false;
+    Node& node = nodes_[depth_ - 1];
+    go_back_to(node.snapshot);
+    const uint32_t next = ++node.taken;
+    if (next + 1 == node.count) --depth_;
+    take(next);
+    return true;
   }
 
-  static Strand& run_actor(void* argument) {
-    Actor& actor = *static_cast<Actor*>(argument);
-    Explorer& explorer = actor.explorer;
-    explorer.mark(0);  // has begun
-    explorer.program_->run(actor.number);
-    actor.ended = true;
-    const uint32_t next = explorer.pick(actor.number);
-    if (next == none) return explorer.main_;
-    explorer.enter(next);
-    return *explorer.actors_[next]->fibre;
+  void go_back_to(const Snapshot& snapshot) {
+    snapshot.restore(position_, *program_, actors_);
+    std::memcpy(words_.data(), program_->memory(), program_->memory_bytes());
+    trace_.resize(position_.trace);
   }
 
-  void copy_memory() {
-    std::memcpy(snapshot_.data(), program_->memory(), snapshot_.size());
-    content_ = 0;
-    for (size_t i = 0; i + 8 <= snapshot_.size(); i += 8) {
-      uint64_t word;
-      std::memcpy(&word, snapshot_.data() + i, 8);
-      content_ = mix(content_, word);
+  void run_at_random() {
+    for (;;) {
+      collect();
+      if (!result_.failure.empty()) return;
+      if (position_.count == 0) break;
+      random_ ^= random_ << 13;
+      random_ ^= random_ >> 7;
+      random_ ^= random_ << 17;
+      // Mostly straight on: a schedule that changes at each step explores little.
+      take(position_.count == 1 || random_ % 4 != 0 ? 0 : static_cast<uint32_t>((random_ >> 8) % position_.count));
+      if (!result_.failure.empty()) return;
     }
+    result_.failure = program_->judge();
   }
 
   /// To be called when memory may have changed, by `who`.
   void look_at_memory(uint32_t who) {
-    if (std::memcmp(snapshot_.data(), program_->memory(), snapshot_.size()) == 0) return;
-    copy_memory();
+    const auto* const memory = static_cast<const unsigned char*>(program_->memory());
+    if (std::memcmp(words_.data(), memory, program_->memory_bytes()) == 0) return;
+    for (size_t i = 0; i < words_.size(); ++i) {
+      uint64_t word;
+      std::memcpy(&word, memory + 8 * i, 8);
+      if (word == words_[i]) continue;
+      position_.content ^= mix(i, words_[i]) ^ mix(i, word);
+      words_[i] = word;
+    }
     for (uint32_t i = 0; i < actors_.size(); ++i) actors_[i]->foreign += i != who;
   }
 
   bool can_run(uint32_t actor) const {
     const Actor& one = *actors_[actor];
-    return !one.ended && !one.stopped && (!one.waiting || one.seen != content_ || (late_ && one.paused));
+    return !one.ended && !one.stopped &&
+           (!one.waiting || one.seen != position_.content || (position_.late && one.paused));
   }
 
-  void perform(Actor& actor, size_t which) {
-    const Store store = actor.pending[which];
-    actor.pending.erase(actor.pending.begin() + static_cast<long>(which));
-    std::memcpy(store.to, store.value, store.bytes);
+  void add_option(uint32_t option) {
+    if (position_.count < Position::most_options) position_.option[position_.count++] = option;
   }
 
-  /// The actor that takes the next step, or `none`.
-  uint32_t pick(uint32_t last) {
-    for (uint32_t changed = last;;) {
-      look_at_memory(changed);
-      uint32_t options[32];
-      uint32_t count = 0;
-      if (last < actors_.size() && can_run(last)) options[count++] = last;
+  /// Finds what can be done next; nothing when the execution is over, or has failed.
+  void collect() {
+    look_at_memory(position_.last);
+    if (position_.stage != Stage::schedule) return;
+    do {
+      position_.count = 0;
+      const uint32_t last = position_.last;
+      if (last < actors_.size() && can_run(last)) add_option(last);
       for (uint32_t i = 0; i < actors_.size(); ++i) {
-        if (i != last && can_run(i)) options[count++] = i;
+        if (i != last && can_run(i)) add_option(i);
       }
       // After the deadlines one schedule is as good as another.
-      if (late_ && count > 1) count = 1;
+      if (position_.late && position_.count > 1) position_.count = 1;
       // Stores that are on their way: those that are not behind another one to the same address.
       for (uint32_t i = 0; i < actors_.size(); ++i) {
-        const std::vector<Store>& pending = actors_[i]->pending;
-        for (uint32_t k = 0; k < pending.size() && count < 32; ++k) {
+        const Actor& one = *actors_[i];
+        for (uint32_t k = 0; k < one.stores; ++k) {
           bool behind = false;
-          for (uint32_t j = 0; j < k; ++j) behind = behind || pending[j].to == pending[k].to;
-          if (!behind) options[count++] = 0x10000 | i << 8 | k;
+          for (uint32_t j = 0; j < k; ++j) behind = behind || one.store[j].to == one.store[k].to;
+          if (!behind) add_option(a_store | i << 8 | k);
         }
       }
-      if (count == 0) {
-        if (!was_stopped_ && !result_.failure.empty()) return none;
-        bool others = false;
-        bool all = true;
-        uint32_t stopped = none;
-        for (uint32_t i = 0; i < actors_.size(); ++i) {
-          const Actor& one = *actors_[i];
-          if (one.stopped) stopped = i;
-          if (!one.ended && !one.stopped && one.paused) others = true;
-          if (!one.ended) all = false;
-        }
-        if (all) return none;
-        if (stopped != none && others && !late_) {
-          late_ = true;
-          continue;
-        }
-        if (stopped != none && !others) {
-          if (result_.failure.empty()) result_.failure = program_->judge_stopped();
-          actors_[stopped]->stopped = false;
-          late_ = false;
-          last = stopped;
-          continue;
-        }
-        for (uint32_t i = 0; i < actors_.size(); ++i) {
-          if (!actors_[i]->ended && result_.failure.empty()) {
-            result_.failure = "stuck: actor " + std::to_string(i) + " waits for ever";
-          }
-        }
-        return none;
-      }
-      uint32_t chosen = options[0];
-      if (count > 1) {
-        // States on the way to where this execution differs from the last one are known.
-        if (random_ == 0 && !pruned_ && depth_ == path_.size()) pruned_ = !visited_.insert(state()).second;
-        chosen = options[pruned_ ? 0 : decide(count)];
-      }
-      if ((chosen & 0x10000) == 0) return chosen;
-      changed = chosen >> 8 & 0xff;
-      perform(*actors_[changed], chosen & 0xff);
-      trace_.push_back(32 + (chosen >> 8 & 0xff));
+    } while (position_.count == 0 && time_passes());
+  }
+
+  /// Where nobody can do anything: lets the deadlines pass, or the stopped actor go on. Returns false if there is
+  /// nothing to wait for.
+  bool time_passes() {
+    bool others = false;
+    bool all = true;
+    uint32_t stopped = none;
+    for (uint32_t i = 0; i < actors_.size(); ++i) {
+      const Actor& one = *actors_[i];
+      if (one.stopped) stopped = i;
+      if (!one.ended && !one.stopped && one.paused) others = true;
+      if (!one.ended) all = false;
+    }
+    if (all) return false;
+    if (stopped != none && others && !position_.late) {
+      position_.late = true;
+      return true;
+    }
+    if (stopped != none && !others) {
+      result_.failure = program_->judge_stopped();
+      actors_[stopped]->stopped = false;
+      position_.late = false;
+      position_.last = stopped;
+      return result_.failure.empty();
+    }
+    for (uint32_t i = 0; i < actors_.size(); ++i) {
+      if (actors_[i]->ended || !result_.failure.empty()) continue;
+      result_.failure = "stuck: actor " + std::to_string(i) + " waits for ever";
+    }
+    return false;
+  }
+
+  void take(uint32_t which) {
+    const uint32_t option = position_.option[which];
+    switch (position_.stage) {
+      case Stage::answer: self().answer = which; return resume(position_.current);
+      case Stage::stop:
+        position_.stage = Stage::schedule;
+        if (which == 0) return;
+        self().stopped = position_.was_stopped = true;
+        return add_step(stop_step);
+      case Stage::schedule: break;
+    }
+    if ((option & a_store) == 0) return resume(option);
+    position_.last = option >> 8 & 0xff;
+    actors_[position_.last]->perform(option & 0xff);
+    add_step(static_cast<uint8_t>(store_step + position_.last));
+  }
+
+  /// Lets an actor run to its next step.
+  void resume(uint32_t actor) {
+    position_.current = position_.last = actor;
+    position_.stage = Stage::schedule;
+    Actor& one = *actors_[actor];
+    one.waiting = false;
+    xio::arch::current_wave = &one;
+    xio::simt::detail::Strand::transfer(main_, one.fibre);
+    if (one.request == Request::end) return;
+    if (one.request == Request::choice) {
+      position_.stage = Stage::answer;
+      position_.count = one.options;
+      return;
+    }
+    add_step(static_cast<uint8_t>(actor));
+    if (actor == program_->victim() && !position_.was_stopped) {
+      position_.stage = Stage::stop;
+      position_.count = 2;
     }
   }
 
+  void add_step(uint8_t step) {
+    trace_.push_back(step);
+    position_.trace = trace_.size();
+    if (trace_.size() >= 100000) result_.failure = "this execution does not end";
+  }
+
   uint64_t state() const {
-    uint64_t hash = content_;
+    uint64_t hash = position_.content;
     for (uint32_t i = 0; i < actors_.size(); ++i) {
       const Actor& actor = *actors_[i];
       hash = mix(hash, actor.ended ? 0 : actor.digest);
       hash = mix(hash, uint64_t{actor.ended} << 2 | uint64_t{actor.stopped} << 1 | can_run(i));
-      for (const Store& store : actor.pending) {
+      for (uint32_t s = 0; s < actor.stores; ++s) {
+        const Store& store = actor.store[s];
         hash = mix(hash, reinterpret_cast<uintptr_t>(store.to) - reinterpret_cast<uintptr_t>(program_->memory()));
         for (uint32_t b = 0; b < store.bytes; b += 4) {
           uint32_t part;
@@ -387,70 +315,85 @@ class Explorer {
           hash = mix(hash, part);
         }
       }
-      hash = mix(hash, actor.pending.size());
+      hash = mix(hash, actor.stores);
     }
-    return mix(hash, uint64_t{late_} << 1 | was_stopped_);
+    return mix(hash, uint64_t{position_.late} << 1 | position_.was_stopped);
   }
-
-  /// Before a step of the current actor.
-  void pass() {
-    Actor& actor = self();
-    if (trace_.size() >= 100000) fail("this execution does not end");
-    trace_.push_back(actor.number);
-    if (actor.number == program_->victim() && !was_stopped_ && !pruned_ && decide(2) == 1) {
-      actor.stopped = was_stopped_ = true;
-      trace_.push_back(64);
-    }
-    const uint32_t next = pick(actor.number);
-    if (next == none) {
-      Strand::transfer(*actor.fibre, main_);
-      std::abort();
-    }
-    enter(next);
-    if (next != actor.number) Strand::transfer(*actor.fibre, *actors_[next]->fibre);
-  }
-
-  void enter(uint32_t actor) {
-    current_ = actor;
-    actors_[actor]->waiting = false;
-    xio::arch::current_wave = actors_[actor].get();
-  }
-
-  uint32_t decide(uint32_t options) {
-    if (options <= 1) return 0;
-    if (random_ != 0) {
-      random_ ^= random_ << 13;
-      random_ ^= random_ >> 7;
-      random_ ^= random_ << 17;
-      // Mostly straight on: a schedule that changes at each step explores little.
-      return random_ % 4 != 0 ? 0 : static_cast<uint32_t>((random_ >> 8) % options);
-    }
-    if (depth_ == path_.size()) path_.push_back({0, options});
-    Choice& choice = path_[depth_++];
-    choice.options = options;
-    return choice.taken;
-  }
-
-  static constexpr uint32_t none = ~0u;
-  static constexpr size_t stack_bytes = XIO_ASAN || XIO_TSAN ? 512 * 1024 : 64 * 1024;
 
   Result result_;
   std::unique_ptr<Program> program_;
-  std::vector<std::unique_ptr<Actor>> actors_;
-  std::vector<std::unique_ptr<Fibre>> fibres_;
-  std::vector<std::unique_ptr<Fibre>> abandoned_;
-  Strand main_;
-  std::vector<Choice> path_;
-  std::vector<uint32_t> trace_;
-  std::unordered_set<uint64_t> visited_;
-  std::vector<unsigned char> snapshot_;
+  Actors actors_;
+  Position position_;
+  std::vector<Node> nodes_;  ///< the first depth_ of them are in use
   size_t depth_ = 0;
-  uint32_t current_ = 0;
-  uint64_t content_ = 0;  ///< a digest of snapshot_
+  StateSet visited_;
+  std::vector<uint64_t> words_;  ///< the program's memory, as it was last looked at
+  std::vector<uint8_t> trace_;
+  xio::simt::detail::Strand main_;
   uint64_t random_ = 0;
-  bool pruned_ = false;
-  bool late_ = false;
-  bool was_stopped_ = false;
 };
+
+inline void Actor::yield(uint32_t) {
+  const size_t depth = fibre.depth(__builtin_frame_address(0));
+  paused = true;
+  explorer_.wait(mix(reinterpret_cast<uintptr_t>(__builtin_return_address(0)), depth));
+  paused = false;
+}
+
+inline uint64_t Actor::now() {
+  digest = mix(digest, explorer_.position_.late);
+  return explorer_.position_.late ? late : early;
+}
+
+inline void Actor::perform_stores() {
+  if (stores != 0) give_way(Request::step);
+  while (stores != 0) perform(0);
+}
+
+inline bool Actor::store_later(void* to, const void* value, uint32_t bytes, bool entry) {
+  if (!explorer_.program_->weak()) return false;
+  digest = mix(digest, entry);
+  auto* const address = static_cast<unsigned char*>(to);
+  if (entry && stores != 0) {
+    Store& before = store[stores - 1];
+    if (before.entry && before.to + before.bytes == address && before.bytes + bytes <= sizeof before.value) {
+      std::memcpy(before.value + before.bytes, value, bytes);
+      before.bytes += bytes;
+      return true;
+    }
+  }
+  explorer_.require(stores < most_stores, "more stores are on their way than the explorer has room for");
+  Store& next = store[stores++];
+  next.to = address;
+  next.bytes = bytes;
+  next.entry = entry;
+  std::memcpy(next.value, value, bytes);
+  return true;
+}
+
+inline void Actor::access(const void* where, uint32_t bytes) {
+  give_way(Request::step);
+  for (uint32_t i = 0; i < stores;) {
+    if (store[i].to == where) {
+      perform(i);
+    } else {
+      ++i;
+    }
+  }
+  // Others ran before; nobody runs between this and the access.
+  uint64_t value = 0;
+  std::memcpy(&value, where, bytes < 8 ? bytes : 8);
+  const auto offset = reinterpret_cast<uintptr_t>(where) - reinterpret_cast<uintptr_t>(explorer_.program_->memory());
+  digest = mix(mix(digest, offset), value);
+}
+
+inline Actor::Strand& Actor::body(void* argument) {
+  Actor& actor = *static_cast<Actor*>(argument);
+  actor.explorer_.mark(0);  // has begun
+  actor.explorer_.program_->run(actor.number);
+  actor.ended = true;
+  actor.request = Request::end;
+  return actor.main_;
+}
 
 }  // namespace model

@@ -23,7 +23,7 @@ using xio::rdma::QueuePair;
 using xio::rdma::Received;
 using xio::rdma::ReceiveQueue;
 
-constexpr uint64_t enough = 2000;
+constexpr uint64_t enough = 50000;
 
 struct Shape {
   RdmaSizes sizes;

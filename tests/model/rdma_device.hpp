@@ -106,7 +106,7 @@ class RdmaProgram : public Program {
   }
 
   uint32_t actors() const final { return waves_ + 1; }
-  const void* memory() const final { return &memory_; }
+  void* memory() final { return &memory_; }
   size_t memory_bytes() const final {
     return offsetof(Memory, sq) + (size_t{config_.sq_units} << config_.sq_unit_shift);
   }

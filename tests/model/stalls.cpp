@@ -19,7 +19,7 @@ using xio::protocol::owed_bit;
 using xio::protocol::published;
 using xio::protocol::ringing_bit;
 
-constexpr uint64_t enough = 10000;
+constexpr uint64_t enough = 100000;
 
 /// Hands ringing on as soon as somebody else has published.
 struct Impatient : xio::Policy<> {

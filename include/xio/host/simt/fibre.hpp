@@ -278,6 +278,8 @@ class Fibre : public Strand {
   }
 
   size_t stack_bytes() const { return memory_.size(); }
+  /// End of this fibre's stack, which grows downwards from here.
+  const char* top() const { return top_; }
 
   /// Distance of a frame from the top of this fibre's stack in bytes.
   size_t depth(const void* frame) const { return static_cast<size_t>(top_ - static_cast<const char*>(frame)); }

@@ -70,7 +70,7 @@ enum class StoreKind {
 /// Guarantee of a fence.
 enum class FenceKind { release, store_wait, full };
 
-/// Observer of the calling thread's stores, in program order, if XIO_COUNT_OPERATIONS is set.
+/// Observer of the calling thread's stores, in program order, if XIO_COUNT_OPERATIONS is 2.
 class StoreObserver {
  public:
   virtual ~StoreObserver() = default;

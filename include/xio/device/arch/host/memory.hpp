@@ -39,25 +39,27 @@ XIO_DEVICE_INLINE void perform() {
 #endif
 }
 
-inline void count([[maybe_unused]] uint64_t OperationCounts::* what, [[maybe_unused]] uint64_t number = 1) {
+XIO_DEVICE_INLINE void count([[maybe_unused]] uint64_t OperationCounts::* what, [[maybe_unused]] uint64_t number = 1) {
 #if XIO_COUNT_OPERATIONS
   operation_counts.*what += number;
 #endif
 }
 
 template <class T>
-inline void show([[maybe_unused]] StoreKind kind, [[maybe_unused]] const T* to, [[maybe_unused]] const T& value) {
-#if XIO_COUNT_OPERATIONS
-  if (XIO_UNLIKELY(store_observer != nullptr)) {
-    // A copy: an object visible to others is not kept in registers.
-    const T shown = value;
-    store_observer->on_store(kind, to, &shown, static_cast<uint32_t>(sizeof(T)));
-  }
+void tell_observer(StoreKind kind, const T* to, T value) {
+  store_observer->on_store(kind, to, &value, static_cast<uint32_t>(sizeof(T)));
+}
+
+template <class T>
+XIO_DEVICE_INLINE void show([[maybe_unused]] StoreKind kind, [[maybe_unused]] const T* to,
+                            [[maybe_unused]] const T& value) {
+#if XIO_COUNT_OPERATIONS > 1
+  if (XIO_UNLIKELY(store_observer != nullptr)) tell_observer(kind, to, value);
 #endif
 }
 
-inline void show([[maybe_unused]] FenceKind kind) {
-#if XIO_COUNT_OPERATIONS
+XIO_DEVICE_INLINE void show([[maybe_unused]] FenceKind kind) {
+#if XIO_COUNT_OPERATIONS > 1
   if (store_observer) store_observer->on_fence(kind);
 #endif
 }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief An actor of the explorer: a wave of one lane on a fibre, which gives way before every coherent access.
+
+#include <cstring>
+#include <memory>
+
+#include <xio/device/arch/arch.hpp>
+#include <xio/host/simt/fibre.hpp>
+
+#include "model/program.hpp"
+
+#if !XIO_INTERLEAVE
+#error "the explorer needs XIO_INTERLEAVE=1"
+#endif
+
+namespace model {
+
+class Explorer;
+
+inline uint64_t mix(uint64_t a, uint64_t b) {
+  const uint64_t z = (a ^ (b + 0x9e3779b97f4a7c15 + (a << 6))) * 0xbf58476d1ce4e5b9;
+  return z ^ (z >> 29);
+}
+
+/// A store that is not performed yet.
+struct Store {
+  unsigned char* to;
+  uint32_t bytes;
+  bool entry;
+  unsigned char value[64];
+};
+
+/// All of an actor that changes, but for its stack. Copied byte by byte, up to the last store.
+struct ActorState {
+  /// Why it gave way.
+  enum class Request : uint32_t { step, choice, end };
+  static constexpr uint32_t most_stores = 16;
+
+  Request request = Request::step;
+  uint32_t options = 0;  ///< of a choice
+  uint32_t answer = 0;
+  bool ended = false;
+  bool stopped = false;
+  bool paused = false;
+  bool waiting = false;
+  uint64_t seen = 0;     ///< what memory was when it paused
+  uint64_t foreign = 0;  ///< changes that others made
+  uint64_t seen_foreign = ~uint64_t{0};
+  uint64_t digest = 0;  ///< of all that it has read
+  uint64_t spin_site = 0;
+  uint64_t spin_digest = 0;
+  uintptr_t low = 0;  ///< its stack is not in use below this address
+  uint32_t stores = 0;
+  Store store[most_stores];
+
+  size_t bytes() const { return reinterpret_cast<uintptr_t>(store + stores) - reinterpret_cast<uintptr_t>(this); }
+};
+
+class Actor final : public xio::arch::WaveOps, public ActorState {
+ public:
+  using Strand = xio::simt::detail::Strand;
+  using Fibre = xio::simt::detail::Fibre;
+
+  /// @param main  the explorer's own stack
+  Actor(Explorer& owner, Strand& main, uint32_t index)
+      : number(index), fibre(stack_bytes, index), explorer_(owner), main_(main) {
+    block_index = index;
+    low = top() - 64;
+    fibre.assign(&Actor::body, this);
+  }
+
+  uint64_t active(const xio::arch::CallSite&) override { return 1; }
+  uint64_t ballot(uint64_t, bool predicate) override { return predicate; }
+  uint64_t shuffle(uint64_t, uint64_t value, uint32_t) override { return value; }
+  void block_barrier() override {}
+  void yield(uint32_t) override;
+  uint64_t now() override;
+  void perform_stores() override;
+  bool store_later(void* to, const void* value, uint32_t bytes, bool entry) override;
+  void access(const void* where, uint32_t bytes) override;
+
+  /// Gives way. Returns when the explorer lets it go on.
+  __attribute__((noinline)) void give_way(Request what, uint32_t count = 0) {
+    request = what;
+    options = count;
+    low = reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) - frame_bytes;
+    Strand::transfer(fibre, main_);
+  }
+
+  void perform(uint32_t which) {
+    const Store one = store[which];
+    --stores;
+    for (uint32_t i = which; i < stores; ++i) store[i] = store[i + 1];
+    std::memcpy(one.to, one.value, one.bytes);
+  }
+
+  uintptr_t top() const { return reinterpret_cast<uintptr_t>(fibre.top()); }
+
+  const uint32_t number;
+  Fibre fibre;
+
+ private:
+  static constexpr size_t stack_bytes = 64 * 1024;
+  /// Bytes that the frames of Strand::transfer() and give_way() take at most.
+  static constexpr uintptr_t frame_bytes = 512;
+
+  static Strand& body(void* argument);
+
+  Explorer& explorer_;
+  Strand& main_;
+};
+
+}  // namespace model

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief The explorer itself, on programs whose outcomes are known.
+
+#include <set>
+
+#include "model/explore.hpp"
+
+namespace {
+
+using namespace model;
+using xio::arch::Scope;
+
+struct Words {
+  uint64_t x, y, seen[2], done;
+};
+
+class WordProgram : public Program {
+ public:
+  explicit WordProgram(Explorer& explorer) : explorer_(explorer) {}
+  uint32_t actors() const override { return 2; }
+  void* memory() override { return &words_; }
+  size_t memory_bytes() const override { return sizeof words_; }
+
+ protected:
+  static uint64_t load(const uint64_t& word) { return xio::arch::load<Scope::agent>(&word); }
+  static void store(uint64_t& word, uint64_t value) { xio::arch::store<Scope::agent>(&word, value); }
+
+  Explorer& explorer_;
+  Words words_{};
+};
+
+std::set<uint64_t> outcomes;
+
+/// Both add 1, without an atomic.
+class Race : public WordProgram {
+ public:
+  using WordProgram::WordProgram;
+  void run(uint32_t) override { store(words_.x, load(words_.x) + 1); }
+  std::string judge() override {
+    outcomes.insert(words_.x);
+    return {};
+  }
+};
+
+/// Each stores to its word and loads the other's.
+template <bool Weak>
+class StoreBuffers : public WordProgram {
+ public:
+  using WordProgram::WordProgram;
+  bool weak() const override { return Weak; }
+  void run(uint32_t actor) override {
+    store(actor == 0 ? words_.x : words_.y, 1);
+    words_.seen[actor] = load(actor == 0 ? words_.y : words_.x);
+  }
+  std::string judge() override {
+    outcomes.insert(words_.seen[0] << 1 | words_.seen[1]);
+    return {};
+  }
+};
+
+/// Actor 0 may stop before or after it sets a word; actor 1 waits for it, until a deadline.
+class Stopped : public WordProgram {
+ public:
+  using WordProgram::WordProgram;
+  uint32_t victim() const override { return 0; }
+  void run(uint32_t actor) override {
+    if (actor == 0) {
+      store(words_.x, 1);
+      store(words_.y, 1);
+      return;
+    }
+    while (load(words_.x) == 0) {
+      xio::arch::pause(0);
+      if (xio::arch::clock() == early) continue;
+      explorer_.require(words_.x == 0, "the deadline has passed although there was something to see");
+      words_.done = 2;
+      return;
+    }
+    words_.done = 1;
+  }
+  std::string judge() override {
+    outcomes.insert(words_.done);
+    return {};
+  }
+};
+
+/// One of three answers.
+class Choice : public WordProgram {
+ public:
+  using WordProgram::WordProgram;
+  void run(uint32_t actor) override {
+    if (actor == 0) store(words_.x, explorer_.choose(3));
+  }
+  std::string judge() override {
+    outcomes.insert(words_.x);
+    return {};
+  }
+};
+
+template <class P>
+std::set<uint64_t> outcomes_of() {
+  outcomes.clear();
+  explore_all<P>();
+  return outcomes;
+}
+
+}  // namespace
+
+TEST_CASE("The explorer finds every outcome, and no other one") {
+  using Set = std::set<uint64_t>;
+  CHECK(outcomes_of<Race>() == Set{1, 2});
+  CHECK(outcomes_of<StoreBuffers<false>>() == Set{1, 2, 3});
+  CHECK(outcomes_of<StoreBuffers<true>>() == Set{0, 1, 2, 3});
+  CHECK(outcomes_of<Stopped>() == Set{1, 2});
+  CHECK(outcomes_of<Choice>() == Set{0, 1, 2});
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Programs for the explorer: a few actors, and the memory that they share.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace model {
+
+/// One small program. Its object does not change during an execution, but for what memory() returns.
+class Program {
+ public:
+  virtual ~Program() = default;
+  virtual uint32_t actors() const = 0;
+  /// The body of an actor. At its steps, what lies on its stack may be copied byte by byte: no object there may own
+  /// memory.
+  virtual void run(uint32_t actor) = 0;
+  /// Everything that actors share, also what only checks look at; a multiple of 8 bytes.
+  virtual void* memory() = 0;
+  virtual size_t memory_bytes() const = 0;
+  /// Looks at the end of an execution; returns what is wrong, or an empty text.
+  virtual std::string judge() = 0;
+  /// Whether stores may be performed later.
+  virtual bool weak() const { return false; }
+  /// The actor that may be stopped; none if there is none.
+  virtual uint32_t victim() const { return ~0u; }
+  /// Looks when all others have ended, or wait for what the stopped one must do.
+  virtual std::string judge_stopped() { return {}; }
+};
+
+/// For programs: a time that all deadlines but the last lie before, once it has come.
+constexpr uint64_t early = 1000, late = 1000000000000;
+
+struct Limits {
+  uint64_t states = ~uint64_t{0};  ///< stop after so many; the result says that it is not complete
+  uint64_t random = 0;             ///< then so many executions with random choices
+};
+
+struct Result {
+  std::string failure;      ///< empty: none
+  std::string trace;        ///< the actors in the order in which they ran, where there was a failure
+  uint64_t executions = 0;  ///< of the search: to the end, or to a state that was met before
+  uint64_t states = 0;      ///< different states met
+  bool complete = false;    ///< all schedules were tried
+};
+
+}  // namespace model
