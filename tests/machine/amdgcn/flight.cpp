@@ -135,6 +135,7 @@ void Processor::issue(Wave& wave, std::unique_ptr<Access> access) {
       a.to_registers = caches_.range(first, a.bytes).kind == MemoryKind::registers;
       if (a.to_registers) merge_register_stores(a);
     }
+    if (!a.to_registers) wave.processor->program().code()[wave.counter - 1].to_memory = true;
     count(a);
   }
   set_bits(wave.poisoned_vectors, a.destination, a.registers);

@@ -120,8 +120,9 @@ struct Instruction {
   std::shared_ptr<Instruction> second;  ///< the other half of a dual instruction
   uint64_t address = 0;                 ///< in the code object
   uint64_t executed = 0;
-  Waits served;        ///< of a wait, since start(): `any` for counters without accesses in flight
-  bool begun = false;  ///< since start(), which clears `executed` and `served` of no others
+  Waits served;            ///< of a wait, since start(): `any` for counters without accesses in flight
+  bool to_memory = false;  ///< of an access, since start(): not only to registers of a device
+  bool begun = false;      ///< since start(), which clears `executed` and `served` of no others
   bool parsed = false;
   std::string text;
   std::string mnemonic;  ///< without the encoding suffix

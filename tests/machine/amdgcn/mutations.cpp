@@ -76,6 +76,8 @@ bool Processor::mattered(const Mutation& mutation) const {
   const Instruction& instruction = program_.code()[mutation.instruction];
   for (const Counter& counter : counters)
     if (mutation.change == std::string("no wait for ") + counter.name) return instruction.served.*counter.limit == 0;
+  // No cache holds a register: the scope of a store to it has no effect.
+  if (is_vector_access(instruction.mnemonic) && !instruction.to_memory) return false;
   return instruction.executed != 0;
 }
 

@@ -39,6 +39,7 @@ void Processor::start(uint64_t seed) {
     Instruction& instruction = program_.code()[number];
     instruction.executed = 0;
     instruction.served = Waits();
+    instruction.to_memory = false;
     instruction.begun = false;
   }
   begun_.clear();

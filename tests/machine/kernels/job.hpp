@@ -35,6 +35,13 @@ XIO_HOST_DEVICE constexpr bool is_bad(uint64_t lba) { return lba % 7 != 3; }
 /// Dword 0 of the completion of a command that starts at this block, in cases with `answers`.
 XIO_HOST_DEVICE constexpr uint64_t answer_of(uint64_t lba) { return lba + 1; }
 
+/// The host's answer to the end of an operation that it saw in its memory.
+struct alignas(64) Answer {
+  uint64_t ends;    ///< operations answered; stored last
+  uint64_t value;   ///< result of the last operation that kept it
+  uint64_t failed;  ///< Notification::failed when the last notification was seen
+};
+
 /// Blocks of 512 bytes. Thread i owns the blocks i + k * lanes of the namespace.
 struct NvmeJob {
   const xio::nvme::QueueHandle* queues;  ///< one, or as many as threads (Sharing::thread)
@@ -43,7 +50,8 @@ struct NvmeJob {
   Report* report;
   const xio::nvme::Piece* pieces;
   xio::Notification* notifications;  ///< one per thread, zero
-  xio::KeptResult* kept;             ///< one for each thread
+  xio::KeptResult* kept;             ///< one for each thread and round
+  Answer* answers;                   ///< one per thread
   uint32_t lanes;                    ///< threads that take part
   uint32_t rounds;
   uint32_t count;  ///< pieces of a batch, tokens of a thread, drives of a set

@@ -3,10 +3,20 @@
 /// @file
 /// @brief The NVMe kernels of the machine's tests.
 
-#include <machine/kernels/nvme.hpp>
+#include <machine/kernels/nvme_answered.hpp>
 
 using machine_kernels::NvmeJob;
 using xio::Sharing;
+
+namespace {
+
+/// The ringing wave hands over to others as soon as more entries are published.
+template <class Base>
+struct Hasty : Base {
+  static constexpr uint32_t most_doorbells = 1;
+};
+
+}  // namespace
 
 #define KERNEL(name, ...) \
   extern "C" __global__ void name(NvmeJob job) { machine_kernels::__VA_ARGS__(job); }
@@ -32,8 +42,9 @@ KERNEL(wave_batches_through, batches<xio::Policy<xio::WriteThrough>>)
 KERNEL(grid_transfers, transfers)
 KERNEL(thread_unwaited, unwaited<Sharing::thread>)
 KERNEL(grid_unwaited, unwaited<Sharing::grid>)
-KERNEL(grid_posts, posts<Sharing::grid, machine_kernels::Hasty>)
+KERNEL(grid_posts, posts<Sharing::grid, Hasty<xio::Policy<>>>)
 KERNEL(grid_deferred_posts, posts<Sharing::grid, xio::Policy<xio::Deferred<4>>>)
+KERNEL(grid_hasty_posts, posts<Sharing::grid, Hasty<xio::Policy<xio::Deferred<4>>>>)
 KERNEL(grid_shadow_posts, posts<Sharing::grid, xio::Policy<>, xio::ShadowDoorbell>)
 KERNEL(block_posts, posts<Sharing::block, xio::Policy<>>)
 KERNEL(thread_notified, notified<Sharing::thread>)
@@ -43,7 +54,10 @@ KERNEL(thread_reads, reads<Sharing::thread>)
 KERNEL(wave_reads, reads<Sharing::wave>)
 KERNEL(grid_reads, reads<Sharing::grid>)
 KERNEL(thread_processed, processed)
-KERNEL(grid_long, long_commands)
+KERNEL(thread_answered, answered<Sharing::thread>)
+KERNEL(grid_answered, answered<Sharing::grid>)
+KERNEL(grid_long, long_commands<xio::Policy<>>)
+KERNEL(grid_long_through, long_commands<xio::Policy<xio::WriteThrough>>)
 KERNEL(grid_striped, striped)
 
 #undef KERNEL

@@ -228,10 +228,12 @@ XIO_DEVICE void unwaited(const NvmeJob& job) {
     // The wave that consumes a completion notifies after recording it, possibly slightly after the fence.
     const Status told =
         poll_until([&] { return arch::load<arch::Scope::system>(&notification.done) >= round + 1; }, limit);
-    count(job.report, status, told.is_ok() && notification.done == round + 1, 9);
+    const uint64_t ends = arch::load<arch::Scope::system>(&notification.done);
+    count(job.report, status, told.is_ok() && ends == round + 1, 9);
     uint64_t result = 0;
     const Status known = queue.result(token, result);
-    if (known.is_ok() && result != answer_of(blocks.lba(round))) count(job.report, Status(), false, 18);
+    const bool told_late = status.is_ok() && known == Status::would_block;
+    if (told_late || (known.is_ok() && result != answer_of(blocks.lba(round)))) count(job.report, Status(), false, 18);
     KeptResult& kept = job.kept[self];
     arch::store<arch::Scope::system>(&kept.ended, uint64_t{0});
     const Token read = queue.submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()}, limit,
@@ -264,11 +266,6 @@ XIO_DEVICE void posts(const NvmeJob& job) {
   }
   queue.flush();
 }
-
-/// The ringing wave hands over to others as soon as more entries are published.
-struct Hasty : xio::Policy<> {
-  static constexpr uint32_t most_doorbells = 1;
-};
 
 /// Each wave counts the completions of its operations, including failed ones, in one notification.
 template <xio::Sharing S>
@@ -349,10 +346,11 @@ XIO_DEVICE void processed(const NvmeJob& job) {
 }
 
 /// Split commands, and data over several pages with a page list.
+template <class Policy>
 XIO_DEVICE void long_commands(const NvmeJob& job) {
   using namespace xio;
   if (thread_number() >= job.lanes) return;
-  nvme::Queue<Sharing::grid> queue(job.queues[0]);
+  nvme::Queue<Sharing::grid, Policy> queue(job.queues[0]);
   const Deadline limit = queue.deadline(Duration{job.patience_ns});
   const uint64_t bytes = uint64_t{job.count} * 512;
   const uint64_t offset = thread_number() * bytes;

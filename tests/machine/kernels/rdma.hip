@@ -35,6 +35,7 @@ KERNEL(mlx5_wave_deferred, put_get<xio::mlx5::Vendor<>, Sharing::wave, xio::Poli
 KERNEL(mlx5_thread_puts, puts<xio::mlx5::Vendor<>, Sharing::thread>)
 KERNEL(mlx5_wave_puts, puts<xio::mlx5::Vendor<>, Sharing::wave>)
 KERNEL(bnxt_batches, batches<xio::bnxt::Vendor<>>)
+KERNEL(mlx5_signals, signals<xio::mlx5::Vendor<>>)
 KERNEL(mlx5_posts, posts<xio::mlx5::Vendor<>, Sharing::grid, xio::Policy<>>)
 KERNEL(mlx5_deferred_posts, posts<xio::mlx5::Vendor<>, Sharing::grid, xio::Policy<xio::Deferred<4>>>)
 KERNEL(bnxt_block, put_get<xio::bnxt::Vendor<>, Sharing::block, xio::Policy<>, true>)

@@ -62,6 +62,32 @@ XIO_DEVICE void puts(const RdmaJob& job) {
   arch::fetch_add<arch::Scope::system>(&job.report->good, good);
 }
 
+/// A write, then a signal for which the same thread waits on the other side: its data has arrived then.
+template <class Vendor>
+XIO_DEVICE void signals(const RdmaJob& job) {
+  using namespace xio;
+  const uint32_t self = thread_number();
+  rdma::QueuePair<Vendor, Sharing::grid> qp(job.handle);
+  uint64_t* const out = job.data + uint64_t{self} * (thread_bytes / 8);
+  uint64_t* const in = job.inbox_data + uint64_t{self} * (thread_bytes / 8);
+  const uint64_t offset = self * thread_bytes;
+  const uint32_t bytes = job.words * 8;
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const uint64_t stamp = uint64_t{self} << 32 | round;
+    fill(out, stamp, job.words);
+    // From here on a cache may hold the current contents.
+    out[block_words - 1] = in[0];
+    const Deadline limit = qp.deadline(Duration{job.patience_ns});
+    const Token token = qp.put_signal(job.remote.at(offset, bytes), job.local.at(offset, bytes),
+                                      job.remote.at(offset + thread_bytes / 2, 8), round + 1, limit);
+    Status status = token.status;
+    if (token.submitted()) status = wait_until(in + block_words, round + 1, limit);
+    count(job.report, status, holds(in, stamp, job.words), 9);
+    if (token.submitted()) status = qp.wait(token, limit);
+    if (!status.is_ok()) count(job.report, status, true, 10);
+  }
+}
+
 /// No waits: all entries must be announced when the last wave has ended.
 template <class Vendor, xio::Sharing S, class Policy>
 XIO_DEVICE void posts(const RdmaJob& job) {

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Weakens the orderings of a case's kernel, one at a time.
+/// @brief Weakens the orderings of a case's kernel, one line of the library at a time.
 
 #include <cstdint>
 #include <set>

@@ -94,7 +94,7 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves) {
   const auto ends = [&](const char* what) { return name.find(what) != std::string::npos; };
   if (ends("tokens")) return uint64_t{lanes} * one.rounds * 3;
   if (ends("transfers")) return uint64_t{waves} * 2;
-  if (ends("reads") || ends("notified") || ends("forgotten")) return uint64_t{lanes} * one.rounds;
+  if (ends("reads") || ends("notified") || ends("forgotten") || ends("answered")) return uint64_t{lanes} * one.rounds;
   if (ends("processed")) return uint64_t{lanes} * (one.rounds * 2 + 8);
   if (ends("posts")) return uint64_t{waves} * machine_kernels::posting_lanes * one.rounds;
   if (ends("batches")) return uint64_t{one.rounds} * 2;
@@ -112,6 +112,28 @@ std::string left_undone(const Case& one, const NvmeController& model, const xio:
   if (errors && (report.told == 0 || state.error_count != 0))
     return "errors that nobody was told of" + state_text(state);
   return {};
+}
+
+/// Answers the operations of each thread that ended since its last answer, as far as the host sees them.
+size_t answer_ends(const NvmeJob& job) {
+  size_t done = 0;
+  const auto seen = [](const uint64_t& word) { return __atomic_load_n(&word, __ATOMIC_ACQUIRE); };
+  for (uint32_t i = 0; i < job.lanes; ++i) {
+    machine_kernels::Answer& answer = job.answers[i];
+    const uint64_t round = answer.ends;
+    if (round == job.rounds) continue;
+    const xio::KeptResult& kept = job.kept[i * job.rounds + round];
+    const xio::Notification& told = job.notifications[i];
+    if (round % 2 != 0 ? seen(kept.ended) == 0 : seen(told.done) <= round / 2) continue;
+    if (round % 2 != 0) {
+      answer.value = kept.result;
+    } else {
+      answer.failed = told.failed;
+    }
+    __atomic_store_n(&answer.ends, round + 1, __ATOMIC_RELEASE);
+    ++done;
+  }
+  return done;
 }
 
 Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
@@ -175,8 +197,11 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
   job.count = one.count;
   job.words = 6;
   job.patience_ns = 2'000'000'000;
-  job.notifications = arena.make<xio::Notification>(lanes, MemoryKind::local, "notifications");
-  job.kept = arena.make<xio::KeptResult>(lanes, MemoryKind::local, "kept results");
+  const bool answers_ends = (one.features & watched) != 0;
+  const MemoryKind told_in = answers_ends || seed % 2 == 0 ? kind : MemoryKind::local;
+  job.notifications = arena.make<xio::Notification>(lanes, told_in, "notifications");
+  job.kept = arena.make<xio::KeptResult>(size_t{lanes} * one.rounds, told_in, "kept results");
+  job.answers = arena.make<machine_kernels::Answer>(lanes, kind, "answers");
   if (one.count != 0) {
     const uint32_t each = (one.features & pairs) != 0 ? one.count : one.count * waves;
     auto* const list = arena.make<xio::nvme::Piece>(2 * each, MemoryKind::local, "pieces");
@@ -196,6 +221,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
   gpu.step_devices = [&](Random& random) {
     size_t done = 0;
     for (const auto& drive : all) done += drive->model->step(random.one_in(2) ? 1 + random.below(3) : ~0u);
+    if (answers_ends) done += answer_ends(job);
     return done != 0;
   };
 
@@ -253,15 +279,19 @@ std::vector<Case> nvme_cases() {
       {"grid_unwaited", run_nvme, 2, 0, 0, 32, 1, 0, answers, fair},
       {"grid_posts", run_nvme, 6, 0, 0, 64, 2, 0, 0, fair},
       {"grid_deferred_posts", run_nvme, 6, 0, 0, 64, 2, 0, 0, fair},
+      {"grid_hasty_posts", run_nvme, 6, 0, 0, 64, 2, 0, 0, fair},
       {"grid_shadow_posts", run_nvme, 4, 0, 0, 128, 6, 0, shadow, fair},
       {"block_posts", run_nvme, 1, 256, 0, 64, 2, 0, 0, fair},
       {"grid_notified", run_nvme, 2, 0, 0, 64, 2},
       {"thread_notified", run_nvme, 1, 0, 0, 3, 2, 0, own_queues},
+      {"thread_answered", run_nvme, 1, 4, 4, 3, 4, 0, own_queues | answers | watched},
+      {"grid_answered", run_nvme, 2, 0, 0, 32, 2, 0, answers | watched},
       {"grid_forgotten", run_nvme, 2, 0, 0, 16, 2, 0, bad_blocks, fair},
       {"wave_broken", run_nvme, 1, 0, 7, 5, 2, 0, twice, fair, "wave"},
       {"grid_broken", run_nvme, 2, 64, 0, 32, 1, 0, twice, fair, "grid"},
       {"grid_broken_deferred", run_nvme, 2, 64, 0, 16, 1, 0, twice, fair, "grid_deferred"},
       {"grid_long", run_nvme, 1, 4, 4, 4, 1, 40, small_pages, fair},
+      {"grid_long_through", run_nvme, 1, 4, 4, 4, 1, 40, small_pages | through, fair},
       {"grid_striped", run_nvme, 2, 0, 0, 16, 1, 3, drives, fair},
   };
 }

@@ -24,7 +24,7 @@
 /// | `wait_stores()`               | all earlier stores of this wave are performed; caches are not written back     |
 /// | `pass_on()`                   | what other waves released to this one precedes its later stores for devices    |
 /// | `acquire_system()`            | later loads see what any agent of the system released before                   |
-/// | `full_fence_system()`         | orders earlier stores before later loads (the shadow doorbell needs it)        |
+/// | `full_fence_system()`         | orders all earlier accesses before all later ones, cached ones included        |
 /// | `full_fence<S>()`             | orders earlier coherent stores before later coherent loads of scope S          |
 /// | `fenced_clock()`              | the clock: after all earlier accesses are performed, before any later one      |
 /// | `active()`                    | lanes that execute the call together; NVIDIA GPUs may return a subset          |

@@ -52,7 +52,7 @@ struct ShadowDoorbell {
     const uint32_t before = arch::load<arch::Scope::system>(target.shadow);
     arch::store<arch::Scope::system>(target.shadow, value);
     // The device stores EventIdx and then reads the shadow doorbell; this side must do the reverse, in this order.
-    arch::full_fence_system();
+    arch::full_fence<arch::Scope::system>();
     const uint32_t event = arch::load<arch::Scope::system>(target.event_index);
     return must_kick(event, before, value);
   }

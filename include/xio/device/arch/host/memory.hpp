@@ -201,7 +201,11 @@ XIO_DEVICE_INLINE void full_fence_system() {
 /// Orders the wave's coherent stores before its coherent loads of scope S.
 template <Scope S>
 XIO_DEVICE_INLINE void full_fence() {
-  detail::full_fence();
+  if constexpr (S == Scope::system) {
+    full_fence_system();
+  } else {
+    detail::full_fence();
+  }
 }
 
 template <class T>
