@@ -49,9 +49,12 @@ target_link_libraries(machine-run PRIVATE xio_build_options xio::emulation machi
 set_target_properties(machine-run PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${XIO_TESTS_BINARY_DIR})
 target_compile_options(machine-run PRIVATE -O2)
 
-# Every way of sharing, policy and call against the in-process devices; the nightly runs have more seeds. PTX is nvcc's for sm_90 and
-# clang's for sm_70: one of them for each kind of device, the other one at night.
-set(machine_seeds 40)
+# Every way of sharing, policy and call against the in-process devices; the nightly runs have more seeds. By day the cases that execute
+# most have fewer: as many as come to so many million instructions of waves (AMD) or threads (PTX). PTX is nvcc's for sm_90 and clang's
+# for sm_70: one of them for each kind of device, the other one at night.
+set(machine_seeds --seeds 200 --least 40 --enough)
+set(machine_enough_amd 2)
+set(machine_enough_ptx 10)
 set(later_nvme sm_70)
 set(later_rdma sm_90)
 foreach(kind nvme rdma)
@@ -61,6 +64,10 @@ foreach(kind nvme rdma)
   endif()
   foreach(arch IN LISTS XIO_HIP_TARGETS ITEMS sm_70 sm_90)
     set(missing "${XIO_HIP_MISSING}")
+    set(enough ${machine_enough_amd})
+    if(arch MATCHES "^sm_")
+      set(enough ${machine_enough_ptx})
+    endif()
     if(arch STREQUAL sm_90)
       set(missing "${XIO_NVCC_MISSING}")
     endif()
@@ -77,7 +84,7 @@ foreach(kind nvme rdma)
     xio_machine_kernels(${kind} ${arch} file ${later})
     set(names machine.${kind}.${arch} machine.${kind}_full.${arch})
     xio_register_test(NAME machine.${kind}.${arch} LABELS ${labels} TIMEOUT 900
-      COMMAND machine-run ${file} ${which} --seeds ${machine_seeds})
+      COMMAND machine-run ${file} ${which} ${machine_seeds} ${enough})
     xio_register_test(NAME machine.${kind}_full.${arch} LABELS machine once nightly TIMEOUT 36000
       COMMAND machine-run ${file} ${which} --seeds 10000)
     # What an operation costs in executed instructions.
