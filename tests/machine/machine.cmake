@@ -168,12 +168,48 @@ if(XIO_BUILD_EXAMPLES)
   set(missing "${missing_amd}")
 endif()
 
+# Code for a GPU's own target is preferred to generic code, as the library chooses from a bundle.
+if("gfx11-generic" IN_LIST XIO_HIP_GENERIC_TARGETS AND "gfx12-generic" IN_LIST XIO_HIP_GENERIC_TARGETS AND XIO_OFFLOAD_BUNDLER
+    AND NOT XIO_HIP_MISSING)
+  set(bundle ${machine_programs}/generic.hipfb)
+  set(objects "")
+  set(bundle_targets "host-x86_64-unknown-linux-gnu-")
+  set(bundle_inputs "-input=/dev/null")
+  foreach(arch IN ITEMS gfx11-generic gfx1100 gfx1201 gfx12-generic)
+    set(object ${machine_programs}/generic.${arch}.co)
+    xio_kernel_file(${object} ${machine_dir}/generic.hip ${arch})
+    list(APPEND objects ${object})
+    string(APPEND bundle_targets ",hipv4-amdgcn-amd-amdhsa--${arch}")
+    list(APPEND bundle_inputs -input=${object})
+  endforeach()
+  add_custom_command(OUTPUT ${bundle}
+    COMMAND ${XIO_OFFLOAD_BUNDLER_PATH} -type=o -bundle-align=4096 -targets=${bundle_targets} ${bundle_inputs} -output=${bundle}
+    DEPENDS ${objects} VERBATIM)
+  add_custom_target(machine-generic-kernels ALL DEPENDS ${bundle})
+  xio_add_test(machine/generic OWN_MAIN NO_TEST)
+  foreach(pair gfx1100=1100 gfx1102=11 gfx1150=11 gfx1200=12 gfx1201=1201)
+    string(REPLACE "=" ";" pair ${pair})
+    list(POP_FRONT pair arch number)
+    xio_register_test(NAME machine.generic.${arch} LABELS machine once COMMAND machine-generic ${bundle} ${number}
+      ENVIRONMENT LD_LIBRARY_PATH=${played_dir} XIO_PLAYED_GPU=${arch})
+  endforeach()
+endif()
+
 # The tester itself, with the kernels that it carries, found as on a real machine.
 if(XIO_BUILD_BENCH)
   set(played_targets ${XIO_KERNELS_AMD})
   if(XIO_KERNELS_NVIDIA)
     list(APPEND played_targets sm_90)
   endif()
+  # GPUs that only generic code is there for.
+  foreach(pair gfx9-4-generic=gfx950 gfx11-generic=gfx1102 gfx12-generic=gfx1200)
+    string(REPLACE "=" ";" pair ${pair})
+    list(POP_FRONT pair generic arch)
+    if(generic IN_LIST played_targets)
+      list(REMOVE_ITEM played_targets ${generic})
+      list(APPEND played_targets ${arch})
+    endif()
+  endforeach()
   foreach(arch IN LISTS played_targets)
     xio_register_test(NAME machine.tester.${arch} LABELS machine once TIMEOUT 600
       COMMAND ${machine_dir}/tester.sh $<TARGET_FILE:xio-tester> ${played_dir} ${arch})
