@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Kernels for GPUs that travel in a program: compiled for every AMD target by clang into one bundle, and to PTX by clang too, or by nvcc,
-# whose PTX newer drivers alone take. Where a compiler is missing the program is built without kernels for its GPUs, and says so when they are wanted.
+# Kernels for GPUs that travel in a program: compiled by clang for every AMD target and the generic ones into one bundle, and to PTX by
+# clang too, or by nvcc, whose PTX newer drivers alone take. Where a compiler is missing the program is built without kernels for its
+# GPUs, and says so when they are wanted.
 
 set(XIO_KERNEL_PTX "" CACHE STRING
   "oldest NVIDIA GPU that programs have kernels for, sm_NN by nvcc, clang:sm_NN by clang; empty: clang:sm_70, or the oldest that nvcc knows")
@@ -15,7 +16,7 @@ set(XIO_KERNELS_AMD "")
 set(XIO_TESTER_KERNELS ON CACHE STRING "xio-tester carries kernels for GPUs: ON, OFF, or for these AMD targets only, and NVIDIA's")
 # Sanitizers are for the host's code.
 if(XIO_TESTER_KERNELS AND NOT XIO_SANITIZE AND NOT XIO_HIP_MISSING AND XIO_OFFLOAD_BUNDLER AND XIO_LLD)
-  set(XIO_KERNELS_AMD ${XIO_HIP_TARGETS})
+  set(XIO_KERNELS_AMD ${XIO_HIP_TARGETS} ${XIO_HIP_GENERIC_TARGETS})
   if(XIO_TESTER_KERNELS MATCHES gfx)
     set(XIO_KERNELS_AMD ${XIO_TESTER_KERNELS})
   endif()

@@ -49,9 +49,12 @@ target_link_libraries(machine-run PRIVATE xio_build_options xio::emulation machi
 set_target_properties(machine-run PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${XIO_TESTS_BINARY_DIR})
 target_compile_options(machine-run PRIVATE -O2)
 
-# Every way of sharing, policy and call against the in-process devices; the nightly runs have more seeds. PTX is nvcc's for sm_90 and
-# clang's for sm_70: one of them for each kind of device, the other one at night.
-set(machine_seeds 40)
+# Every way of sharing, policy and call against the in-process devices; the nightly runs have more seeds. By day the cases that execute
+# most have fewer: as many as come to so many million instructions of waves (AMD) or threads (PTX). PTX is nvcc's for sm_90 and clang's
+# for sm_70: one of them for each kind of device, the other one at night.
+set(machine_seeds --seeds 200 --least 40 --enough)
+set(machine_enough_amd 2)
+set(machine_enough_ptx 10)
 set(later_nvme sm_70)
 set(later_rdma sm_90)
 foreach(kind nvme rdma)
@@ -61,6 +64,10 @@ foreach(kind nvme rdma)
   endif()
   foreach(arch IN LISTS XIO_HIP_TARGETS ITEMS sm_70 sm_90)
     set(missing "${XIO_HIP_MISSING}")
+    set(enough ${machine_enough_amd})
+    if(arch MATCHES "^sm_")
+      set(enough ${machine_enough_ptx})
+    endif()
     if(arch STREQUAL sm_90)
       set(missing "${XIO_NVCC_MISSING}")
     endif()
@@ -77,7 +84,7 @@ foreach(kind nvme rdma)
     xio_machine_kernels(${kind} ${arch} file ${later})
     set(names machine.${kind}.${arch} machine.${kind}_full.${arch})
     xio_register_test(NAME machine.${kind}.${arch} LABELS ${labels} TIMEOUT 900
-      COMMAND machine-run ${file} ${which} --seeds ${machine_seeds})
+      COMMAND machine-run ${file} ${which} ${machine_seeds} ${enough})
     xio_register_test(NAME machine.${kind}_full.${arch} LABELS machine once nightly TIMEOUT 36000
       COMMAND machine-run ${file} ${which} --seeds 10000)
     # What an operation costs in executed instructions.
@@ -161,12 +168,48 @@ if(XIO_BUILD_EXAMPLES)
   set(missing "${missing_amd}")
 endif()
 
+# Code for a GPU's own target is preferred to generic code, as the library chooses from a bundle.
+if("gfx11-generic" IN_LIST XIO_HIP_GENERIC_TARGETS AND "gfx12-generic" IN_LIST XIO_HIP_GENERIC_TARGETS AND XIO_OFFLOAD_BUNDLER
+    AND NOT XIO_HIP_MISSING)
+  set(bundle ${machine_programs}/generic.hipfb)
+  set(objects "")
+  set(bundle_targets "host-x86_64-unknown-linux-gnu-")
+  set(bundle_inputs "-input=/dev/null")
+  foreach(arch IN ITEMS gfx11-generic gfx1100 gfx1201 gfx12-generic)
+    set(object ${machine_programs}/generic.${arch}.co)
+    xio_kernel_file(${object} ${machine_dir}/generic.hip ${arch})
+    list(APPEND objects ${object})
+    string(APPEND bundle_targets ",hipv4-amdgcn-amd-amdhsa--${arch}")
+    list(APPEND bundle_inputs -input=${object})
+  endforeach()
+  add_custom_command(OUTPUT ${bundle}
+    COMMAND ${XIO_OFFLOAD_BUNDLER_PATH} -type=o -bundle-align=4096 -targets=${bundle_targets} ${bundle_inputs} -output=${bundle}
+    DEPENDS ${objects} VERBATIM)
+  add_custom_target(machine-generic-kernels ALL DEPENDS ${bundle})
+  xio_add_test(machine/generic OWN_MAIN NO_TEST)
+  foreach(pair gfx1100=1100 gfx1102=11 gfx1150=11 gfx1200=12 gfx1201=1201)
+    string(REPLACE "=" ";" pair ${pair})
+    list(POP_FRONT pair arch number)
+    xio_register_test(NAME machine.generic.${arch} LABELS machine once COMMAND machine-generic ${bundle} ${number}
+      ENVIRONMENT LD_LIBRARY_PATH=${played_dir} XIO_PLAYED_GPU=${arch})
+  endforeach()
+endif()
+
 # The tester itself, with the kernels that it carries, found as on a real machine.
 if(XIO_BUILD_BENCH)
   set(played_targets ${XIO_KERNELS_AMD})
   if(XIO_KERNELS_NVIDIA)
     list(APPEND played_targets sm_90)
   endif()
+  # GPUs that only generic code is there for.
+  foreach(pair gfx9-4-generic=gfx950 gfx11-generic=gfx1102 gfx12-generic=gfx1200)
+    string(REPLACE "=" ";" pair ${pair})
+    list(POP_FRONT pair generic arch)
+    if(generic IN_LIST played_targets)
+      list(REMOVE_ITEM played_targets ${generic})
+      list(APPEND played_targets ${arch})
+    endif()
+  endforeach()
   foreach(arch IN LISTS played_targets)
     xio_register_test(NAME machine.tester.${arch} LABELS machine once TIMEOUT 600
       COMMAND ${machine_dir}/tester.sh $<TARGET_FILE:xio-tester> ${played_dir} ${arch})

@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include <xio/host/gpu/module.hpp>
 
@@ -18,6 +20,24 @@ using host_tests::error_of;
 namespace {
 
 constexpr char image[] = "a program";
+
+/// A bundle as clang-offload-bundler makes it, with the targets' names as code objects.
+std::string bundle(const std::vector<std::string>& targets) {
+  const auto number = [](uint64_t value) { return std::string(reinterpret_cast<const char*>(&value), sizeof value); };
+  const auto head = [&](uint64_t offset) {
+    std::string out = "__CLANG_OFFLOAD_BUNDLE__" + number(targets.size() + 1);
+    out += number(0) + number(0) + number(29) + "host-x86_64-unknown-linux-gnu";
+    for (const std::string& target : targets) {
+      const std::string name = "hipv4-amdgcn-amd-amdhsa--" + target;
+      out += number(offset) + number(target.size() + 1) + number(name.size()) + name;
+      offset += target.size() + 1;
+    }
+    return out;
+  };
+  std::string out = head(head(0).size());
+  for (const std::string& target : targets) out += target + '\0';
+  return out;
+}
 
 /// Each test runs for both kinds of runtimes.
 template <class Body>
@@ -84,6 +104,36 @@ TEST_CASE("a program without kernels for this GPU says which one it is", "[gpu]"
   machine->jit_log = "line 3: unknown directive";
   CHECK(error_of([&] { GpuModule module(cuda, image); }) ==
         "cuModuleLoadDataEx (line 3: unknown directive): some driver error");
+}
+
+TEST_CASE("of a bundle, a GPU gets the code for its own target, or else for its generic one", "[gpu]") {
+  const fake_gpu::Machine machine;
+  const auto chosen = [&](const char* target, const std::vector<std::string>& entries) {
+    machine->target = target;
+    const std::string all = bundle(entries);
+    machine->last_image = nullptr;
+    const GpuModule module(machine.hip(), all.data());
+    const auto* const loaded = static_cast<const char*>(machine->last_image);
+    return loaded == all.data() ? std::string("all") : std::string(loaded);
+  };
+  const std::vector<std::string> entries = {"gfx11-generic", "gfx1100", "gfx1201", "gfx12-generic", "gfx9-4-generic"};
+  CHECK(chosen("gfx1100", entries) == "gfx1100");
+  CHECK(chosen("gfx1201", entries) == "gfx1201");
+  for (const char* target : {"gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"})
+    CHECK(chosen(target, entries) == "gfx11-generic");
+  CHECK(chosen("gfx1200", entries) == "gfx12-generic");
+  CHECK(chosen("gfx942", entries) == "gfx9-4-generic");
+  CHECK(chosen("gfx950", entries) == "gfx9-4-generic");
+  // What it does not find, and what depends on features, is left to the runtime.
+  CHECK(chosen("gfx90a", entries) == "all");
+  CHECK(chosen("gfx1030", entries) == "all");
+  CHECK(chosen("gfx110", entries) == "all");
+  CHECK(chosen("gfx942", {"gfx9-4-generic", "gfx942:xnack+"}) == "all");
+  machine->target = "gfx1102";
+  machine->module_error = 209;
+  const auto gpu = machine.hip();
+  const std::string all = bundle(entries);
+  CHECK(contains(error_of([&] { GpuModule module(gpu, all.data()); }), "gfx11-generic, which needs ROCm 6.3 or newer"));
 }
 
 TEST_CASE("a missing kernel and a failed launch are errors with their names", "[gpu]") {

@@ -4,6 +4,37 @@
 #include <cstring>
 
 namespace machine::amdgcn {
+namespace {
+
+// With a constant length, the compiler copies and compares by single instructions.
+void copy_bytes(void* to, const void* from, uint32_t bytes) {
+  if (bytes == 4) {
+    std::memcpy(to, from, 4);
+  } else if (bytes == 8) {
+    std::memcpy(to, from, 8);
+  } else {
+    std::memcpy(to, from, bytes);
+  }
+}
+bool same_bytes(const void* a, const void* b, uint32_t bytes) {
+  if (bytes == 4) return std::memcmp(a, b, 4) == 0;
+  if (bytes == 8) return std::memcmp(a, b, 8) == 0;
+  return std::memcmp(a, b, bytes) == 0;
+}
+
+/// Copies the bytes of a line that a mask selects, run by run.
+void copy_masked(uint8_t* to, const uint8_t* from, uint64_t mask) {
+  while (mask != 0) {
+    const int first = __builtin_ctzll(mask);
+    const uint64_t above = ~(mask >> first);
+    const int count = above == 0 ? 64 : __builtin_ctzll(above);
+    std::memcpy(to + first, from + first, static_cast<size_t>(count));
+    if (first + count == 64) return;
+    mask &= ~uint64_t{0} << (first + count);
+  }
+}
+
+}  // namespace
 
 void Caches::clear() {
   lines_.clear();
@@ -12,23 +43,12 @@ void Caches::clear() {
   for (auto& list : dirty_) list.clear();
 }
 
-Caches::Line& Caches::line_at(uint64_t address) {
-  const uint64_t begin = address & ~uint64_t{line_bytes - 1};
-  if (last_ != nullptr && last_->address == begin) return *last_;
-  std::unique_ptr<Line>& line = lines_[begin];
-  if (!line) {
-    line = std::make_unique<Line>();
-    line->address = begin;
-    line->used_at = static_cast<uint8_t>(address - begin);
-    // Every cache is empty: copies of an older epoch are invalid.
-    for (Copy& copy : line->unit) copy.epoch = ~uint64_t{0};
-    for (Copy& copy : line->array) copy.epoch = ~uint64_t{0};
-    for (Copy& copy : line->scalar) copy.epoch = ~uint64_t{0};
-    for (Copy& copy : line->second) copy.epoch = ~uint64_t{0};
-    order_.push_back(line.get());
-  }
-  last_ = line.get();
-  return *last_;
+Caches::Line& Caches::add_line(uint64_t address) {
+  Line& line = lines_.add(address & ~uint64_t{line_bytes - 1});
+  line.used_at = static_cast<uint8_t>(address - line.address);
+  order_.push_back(&line);
+  last_ = &line;
+  return line;
 }
 
 uint64_t Caches::within(const Range& range, const Line& line) {
@@ -45,21 +65,23 @@ void Caches::note_host_load(const Piece& piece) {
 
 /// Counts a hit on outdated bytes: they differ from memory, or from the L2's dirty bytes above it.
 void Caches::note_stale(const Piece& piece, uint32_t unit, const uint8_t* got) {
-  uint8_t current[line_bytes];
-  std::memcpy(current, piece.memory(), piece.bytes);
   const DirtyCopy& copy = second(*piece.line, unit);
-  if (copy.dirty & piece.mask()) {
-    for (uint32_t i = 0; i < piece.bytes; ++i)
-      if (copy.dirty >> (piece.at + i) & 1) current[i] = copy.data[piece.at + i];
+  if ((copy.dirty & piece.mask()) == 0) {
+    counts_.stale_loads += !same_bytes(piece.memory(), got, piece.bytes);
+    return;
   }
-  if (std::memcmp(current, got, piece.bytes) != 0) ++counts_.stale_loads;
+  uint8_t current[line_bytes];
+  copy_bytes(current, piece.memory(), piece.bytes);
+  for (uint32_t i = 0; i < piece.bytes; ++i)
+    if (copy.dirty >> (piece.at + i) & 1) current[i] = copy.data[piece.at + i];
+  counts_.stale_loads += !same_bytes(current, got, piece.bytes);
 }
 
 /// Loads from the L2 or from memory.
 void Caches::load_second(const Piece& piece, Requester from, Scope scope, uint8_t* to) {
   if (piece.range->kind == MemoryKind::uncached) {
     note_host_load(piece);
-    std::memcpy(to, piece.memory(), piece.bytes);
+    copy_bytes(to, piece.memory(), piece.bytes);
     return;
   }
   DirtyCopy& copy = second(*piece.line, from.unit);
@@ -70,7 +92,7 @@ void Caches::load_second(const Piece& piece, Requester from, Scope scope, uint8_
   }
   if (past_second_level(scope)) {
     note_host_load(piece);
-    std::memcpy(to, piece.memory(), piece.bytes);
+    copy_bytes(to, piece.memory(), piece.bytes);
     // Dirty bytes of the L2 are always returned.
     if (copy.dirty & piece.mask()) {
       for (uint32_t i = 0; i < piece.bytes; ++i)
@@ -79,19 +101,16 @@ void Caches::load_second(const Piece& piece, Requester from, Scope scope, uint8_
     return;
   }
   if ((copy.valid & piece.mask()) == piece.mask()) {
-    std::memcpy(to, copy.data + piece.at, piece.bytes);
+    copy_bytes(to, copy.data + piece.at, piece.bytes);
     note_stale(piece, from.unit, to);
     return;
   }
   note_host_load(piece);
   const uint64_t missing = within(*piece.range, *piece.line) & ~copy.valid;
   const auto* const memory = reinterpret_cast<const uint8_t*>(piece.line->address);
-  for (uint64_t bytes = missing; bytes != 0; bytes &= bytes - 1) {
-    const int i = __builtin_ctzll(bytes);
-    copy.data[i] = memory[i];
-  }
+  copy_masked(copy.data, memory, missing);
   copy.valid |= missing;
-  std::memcpy(to, copy.data + piece.at, piece.bytes);
+  copy_bytes(to, copy.data + piece.at, piece.bytes);
 }
 
 /// Fetches the bytes that a read cache lacks.
@@ -102,20 +121,17 @@ void Caches::fill(const Piece& piece, Copy& copy, uint64_t epoch, Requester from
   }
   const uint64_t whole = within(*piece.range, *piece.line);
   const auto first = static_cast<uint32_t>(__builtin_ctzll(whole));
-  const Piece all{piece.range, piece.line, first, static_cast<uint32_t>(__builtin_popcountll(whole))};
+  const Piece all{piece.range, piece.line, first, count_bits(whole)};
   uint8_t fresh[line_bytes];
   if (through_array) {
     const uint32_t array = from.unit / units_of_array;
     Copy& next = piece.line->array[array];
     if (!hits(next, array_epoch_[array], all.mask())) fill(piece, next, array_epoch_[array], from, false);
-    std::memcpy(fresh + first, next.data + first, all.bytes);
+    copy_bytes(fresh + first, next.data + first, all.bytes);
   } else {
     load_second(all, from, Scope::unit, fresh + first);
   }
-  for (uint64_t bytes = whole & ~copy.valid; bytes != 0; bytes &= bytes - 1) {
-    const int i = __builtin_ctzll(bytes);
-    copy.data[i] = fresh[i];
-  }
+  copy_masked(copy.data, fresh, whole & ~copy.valid);
   copy.valid |= whole;
 }
 
@@ -127,7 +143,7 @@ void Caches::load(Requester from, uint64_t address, uint32_t bytes, Scope scope,
     Copy& copy = piece.line->unit[from.unit];
     const bool hit = hits(copy, unit_epoch_[from.unit], piece.mask());
     if (!hit) fill(piece, copy, unit_epoch_[from.unit], from, target_.array_cache);
-    std::memcpy(out, copy.data + piece.at, piece.bytes);
+    copy_bytes(out, copy.data + piece.at, piece.bytes);
     if (hit) note_stale(piece, from.unit, out);
   });
 }
@@ -140,14 +156,14 @@ void Caches::scalar_load(Requester from, uint64_t address, uint32_t bytes, void*
     const bool hit = hits(copy, scalar_epoch_[which], piece.mask());
     if (!hit) fill(piece, copy, scalar_epoch_[which], from, target_.array_cache);
     uint8_t* const out = static_cast<uint8_t*>(to) + done;
-    std::memcpy(out, copy.data + piece.at, piece.bytes);
+    copy_bytes(out, copy.data + piece.at, piece.bytes);
     if (hit) note_stale(piece, from.unit, out);
   });
 }
 
 void Caches::update(Copy& copy, uint64_t epoch, const Piece& piece, const uint8_t* data) {
   if (copy.epoch != epoch) return;
-  std::memcpy(copy.data + piece.at, data, piece.bytes);
+  copy_bytes(copy.data + piece.at, data, piece.bytes);
   copy.valid |= piece.mask();
 }
 
@@ -163,7 +179,7 @@ void Caches::make_dirty(const Piece& piece, DirtyCopy& copy, Requester from, con
   } else if (copy.writer != from.wave) {
     copy.writer = several_writers;
   }
-  std::memcpy(copy.data + piece.at, data, piece.bytes);
+  copy_bytes(copy.data + piece.at, data, piece.bytes);
   copy.valid |= piece.mask();
   copy.dirty |= piece.mask();
   if (!copy.listed) {
@@ -181,14 +197,14 @@ void Caches::store(Requester from, uint64_t address, uint32_t bytes, Scope scope
     update(piece.line->unit[from.unit], unit_epoch_[from.unit], piece, in);
     if (target_.array_cache) update(piece.line->array[array], array_epoch_[array], piece, in);
     if (piece.range->kind == MemoryKind::uncached) {
-      std::memcpy(piece.memory(), in, piece.bytes);
+      copy_bytes(piece.memory(), in, piece.bytes);
       return;
     }
     DirtyCopy& copy = second(*piece.line, from.unit);
     if (!past_second_level(scope)) return make_dirty(piece, copy, from, in);
-    std::memcpy(piece.memory(), in, piece.bytes);
+    copy_bytes(piece.memory(), in, piece.bytes);
     if (copy.epoch == second_epoch_[second_of(from.unit)]) {
-      std::memcpy(copy.data + piece.at, in, piece.bytes);
+      copy_bytes(copy.data + piece.at, in, piece.bytes);
       copy.valid |= piece.mask();
     }
     copy.dirty &= ~piece.mask();
@@ -198,13 +214,10 @@ void Caches::store(Requester from, uint64_t address, uint32_t bytes, Scope scope
 void Caches::write_line_back(Line& line, DirtyCopy& copy) {
   if (copy.dirty == 0) return;
   auto* const memory = reinterpret_cast<uint8_t*>(line.address);
-  for (uint64_t bytes = copy.dirty; bytes != 0; bytes &= bytes - 1) {
-    const int i = __builtin_ctzll(bytes);
-    memory[i] = copy.data[i];
-  }
+  copy_masked(memory, copy.data, copy.dirty);
   if (range(line.address + static_cast<uint64_t>(__builtin_ctzll(copy.dirty)), 1).kind != MemoryKind::local) {
     counts_.host_writes += runs(copy.dirty);
-    counts_.host_bytes += static_cast<uint64_t>(__builtin_popcountll(copy.dirty));
+    counts_.host_bytes += count_bits(copy.dirty);
   }
   copy.dirty = 0;
 }
@@ -254,10 +267,12 @@ void Caches::tick() {
   if (random_.one_in(mood_.refetch)) {
     // A load by another wave of that unit, not counted.
     Line& line = any();
-    const Counts kept = counts_;
+    const uint64_t host_loads = counts_.host_loads;
+    const uint64_t stale_loads = counts_.stale_loads;
     uint8_t byte;
     load({random_.below(compute_units), several_writers}, line.address + line.used_at, 1, Scope::unit, &byte);
-    counts_ = kept;
+    counts_.host_loads = host_loads;
+    counts_.stale_loads = stale_loads;
   }
 }
 

@@ -10,14 +10,14 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include <machine/amdgcn/mood.hpp>
 #include <machine/amdgcn/range_map.hpp>
 #include <machine/amdgcn/target.hpp>
+#include <machine/core/bits.hpp>
 #include <machine/core/counts.hpp>
+#include <machine/core/line_table.hpp>
 
 namespace machine::amdgcn {
 
@@ -31,7 +31,7 @@ inline uint64_t byte_mask(uint32_t at, uint32_t count) {
   return (count >= line_bytes ? ~uint64_t{0} : (uint64_t{1} << count) - 1) << at;
 }
 /// Number of contiguous byte ranges: each is one write.
-inline uint32_t runs(uint64_t mask) { return static_cast<uint32_t>(__builtin_popcountll(mask & ~(mask << 1))); }
+inline uint32_t runs(uint64_t mask) { return count_bits(mask & ~(mask << 1)); }
 
 /// The wave that issues an access.
 struct Requester {
@@ -77,24 +77,43 @@ class Caches {
   uint64_t now = 0;
 
  private:
+  /// Of no cache: its copies are invalid.
+  static constexpr uint64_t no_epoch = ~uint64_t{0};
   struct Copy {
     uint64_t valid = 0;
-    uint64_t epoch = 0;
+    uint64_t epoch = no_epoch;
     uint8_t data[line_bytes];
+    void reset() {
+      valid = 0;
+      epoch = no_epoch;
+    }
   };
   struct DirtyCopy : Copy {
     uint64_t dirty = 0;
     uint64_t since = 0;  ///< tick at which it became dirty
     uint32_t writer = 0;
     bool listed = false;
+    void reset() {
+      Copy::reset();
+      dirty = since = writer = 0;
+      listed = false;
+    }
   };
   struct Line {
     uint64_t address = 0;
-    uint8_t used_at = 0;  ///< offset of a mapped byte
+    const Range* range = nullptr;  ///< of the last access
+    uint8_t used_at = 0;           ///< offset of a mapped byte
     Copy unit[compute_units];
     Copy array[unit_arrays];
     Copy scalar[unit_arrays];
     DirtyCopy second[unit_arrays];
+    void reset() {
+      range = nullptr;
+      for (Copy& copy : unit) copy.reset();
+      for (Copy& copy : array) copy.reset();
+      for (Copy& copy : scalar) copy.reset();
+      for (DirtyCopy& copy : second) copy.reset();
+    }
   };
   static constexpr uint32_t several_writers = ~0u;
 
@@ -110,7 +129,16 @@ class Caches {
   template <class Each>
   void pieces(uint64_t address, uint32_t bytes, Each each);
 
-  Line& line_at(uint64_t address);
+  Line* find_line(uint64_t address) {
+    const uint64_t begin = address & ~uint64_t{line_bytes - 1};
+    if (last_ == nullptr || last_->address != begin) last_ = lines_.find(begin);
+    return last_;
+  }
+  Line& line_at(uint64_t address) {
+    Line* const line = find_line(address);
+    return line != nullptr ? *line : add_line(address);
+  }
+  Line& add_line(uint64_t address);
   uint32_t second_of(uint32_t unit) const { return mood_.second_levels > 1 ? unit / units_of_array : 0; }
   DirtyCopy& second(Line& line, uint32_t unit) { return line.second[second_of(unit)]; }
   bool past_second_level(Scope scope) const {
@@ -134,7 +162,7 @@ class Caches {
   Counts& counts_;
   Mood mood_;
   RangeMap ranges_;
-  std::unordered_map<uint64_t, std::unique_ptr<Line>> lines_;
+  LineTable<Line> lines_;
   std::vector<Line*> order_;
   Line* last_ = nullptr;
   Line* last_host_load_ = nullptr;
@@ -184,11 +212,18 @@ uint64_t Caches::atomic(Requester from, uint64_t address, uint32_t bytes, Scope 
 
 template <class Each>
 void Caches::pieces(uint64_t address, uint32_t bytes, Each each) {
+  Line* const known = find_line(address);
+  if (known != nullptr && known->range->holds(address, bytes)) {
+    const auto at = static_cast<uint32_t>(address % line_bytes);
+    if (at + bytes <= line_bytes) return each(Piece{known->range, known, at, bytes}, 0);
+  }
   const Range& range = ranges_.find(address, bytes);
   for (uint32_t done = 0; done < bytes;) {
     const auto at = static_cast<uint32_t>((address + done) % line_bytes);
     const uint32_t count = std::min(bytes - done, line_bytes - at);
-    each(Piece{&range, range.kind == MemoryKind::registers ? nullptr : &line_at(address + done), at, count}, done);
+    Line* const line = range.kind == MemoryKind::registers ? nullptr : &line_at(address + done);
+    if (line != nullptr) line->range = &range;
+    each(Piece{&range, line, at, count}, done);
     done += count;
   }
 }

@@ -20,8 +20,14 @@ void set_bits(uint64_t* bits, uint32_t first, uint32_t count) {
   for (uint32_t i = first; i < first + count; ++i) bits[i / 64] |= uint64_t{1} << i % 64;
 }
 
+bool share_words(const Access& a, const Access& b) {
+  uint64_t common = 0;
+  for (uint32_t i = 0; i < 16; ++i) common |= a.words[i] & b.words[i];
+  return common != 0;
+}
+
 bool overlap(const Access& a, uint64_t lanes_a, const Access& b, uint64_t lanes_b) {
-  if (a.low >= b.high || b.low >= a.high) return false;
+  if (a.low >= b.high || b.low >= a.high || !share_words(a, b)) return false;
   for (uint64_t i = lanes_a; i != 0; i &= i - 1) {
     const int x = __builtin_ctzll(i);
     for (uint64_t j = lanes_b; j != 0; j &= j - 1) {
@@ -60,6 +66,18 @@ std::unique_ptr<Access> Processor::new_access(Wave& wave, const Instruction& ins
   return access;
 }
 
+void Processor::note_addresses(Access& access) {
+  for (uint64_t& word : access.words) word = 0;
+  for (uint64_t lanes = access.left[0]; lanes != 0; lanes &= lanes - 1) {
+    const uint64_t address = access.address[__builtin_ctzll(lanes)];
+    const uint64_t end = address + access.bytes;
+    access.low = std::min(access.low, address);
+    access.high = std::max(access.high, end);
+    for (uint64_t word = address / 8; word <= (end - 1) / 8; ++word)
+      access.words[word / 64 % 16] |= uint64_t{1} << word % 64;
+  }
+}
+
 /// Merges stores of one instruction to one line of registers: they leave as one write, and the device takes only one.
 void Processor::merge_register_stores(Access& access) {
   uint64_t kept = 0;
@@ -89,31 +107,32 @@ void Processor::count(const Access& access) {
   if (access.left[0] == 0) return;
   const Range& range = caches_.range(access.address[__builtin_ctzll(access.left[0])], 1);
   if (access.to_registers || range.kind == MemoryKind::local) return;
-  if (access.kind == Access::Kind::store)
-    counts.host_stores += static_cast<uint64_t>(__builtin_popcountll(access.left[0]));
+  if (access.kind == Access::Kind::store) counts.host_stores += count_bits(access.left[0]);
   if (!caches_.leaves(range, access.scope)) return;
   uint64_t lines[128];
   uint64_t masks[128];
   uint32_t known = 0;
+  uint8_t places[256] = {};  // by line: index + 1 of one in `lines`
   for (uint64_t lanes = access.left[0]; lanes != 0; lanes &= lanes - 1) {
     const uint64_t address = access.address[__builtin_ctzll(lanes)];
     for (uint32_t done = 0; done < access.bytes;) {
       const uint64_t line = (address + done) / line_bytes;
       const auto at = static_cast<uint32_t>((address + done) % line_bytes);
       const uint32_t bytes = std::min(access.bytes - done, line_bytes - at);
-      uint32_t i = 0;
-      while (i < known && lines[i] != line) ++i;
-      if (i == known) {
+      auto place = static_cast<uint8_t>(line);
+      while (places[place] != 0 && lines[places[place] - 1] != line) ++place;
+      if (places[place] == 0) {
         lines[known] = line;
         masks[known++] = 0;
+        places[place] = static_cast<uint8_t>(known);
       }
-      masks[i] |= byte_mask(at, bytes);
+      masks[places[place] - 1] |= byte_mask(at, bytes);
       done += bytes;
     }
   }
   for (uint32_t i = 0; i < known; ++i) {
     counts.host_writes += runs(masks[i]);
-    counts.host_bytes += static_cast<uint64_t>(__builtin_popcountll(masks[i]));
+    counts.host_bytes += count_bits(masks[i]);
   }
 }
 
@@ -125,11 +144,7 @@ void Processor::issue(Wave& wave, std::unique_ptr<Access> access) {
     a.left[0] = 1;
     a.left[1] = 0;
   } else {
-    for (uint64_t lanes = a.left[0]; lanes != 0; lanes &= lanes - 1) {
-      const uint64_t address = a.address[__builtin_ctzll(lanes)];
-      a.low = std::min(a.low, address);
-      a.high = std::max(a.high, address + a.bytes);
-    }
+    note_addresses(a);
     if (a.left[0] != 0 && a.kind != Access::Kind::load) {
       const uint64_t first = a.address[__builtin_ctzll(a.left[0])];
       a.to_registers = caches_.range(first, a.bytes).kind == MemoryKind::registers;
@@ -139,9 +154,11 @@ void Processor::issue(Wave& wave, std::unique_ptr<Access> access) {
     count(a);
   }
   set_bits(wave.poisoned_vectors, a.destination, a.registers);
+  wave.poisoned = wave.poisoned || a.registers != 0;
   if (random_.one_in(mood_.hold)) a.hold = ticks_ + random_.below(random_.one_in(8) ? long_hold : short_hold);
   if (a.kind != Access::Kind::load && random_.one_in(mood_.linger)) wave.wake = ticks_ + random_.below(longest_linger);
   wave.flight.push_back(std::move(access));
+  wave.stores += a.stores_counter;
   if (a.pending() && a.kind != Access::Kind::write_back) pending_[wave.requester.unit].push_back({&wave, &a});
   if (mood_.calm) perform_all(wave, a);
 }
@@ -232,9 +249,7 @@ uint64_t Processor::perform_atomic(Wave& wave, Access& access, uint32_t lane) {
 }
 
 size_t Processor::outstanding(const Wave& wave, bool stores) {
-  size_t count = 0;
-  for (const auto& access : wave.flight) count += access->stores_counter == stores;
-  return count;
+  return stores ? wave.stores : wave.flight.size() - wave.stores;
 }
 
 void Processor::return_data(Wave& wave, const Access& access) {
@@ -259,12 +274,14 @@ void Processor::retire(Wave& wave, bool stores, size_t left) {
   const size_t all = outstanding(wave, stores);
   if (all <= left) return;
   size_t count = all - left;
-  std::vector<size_t> order;
-  for (size_t i = 0; i < wave.flight.size() && order.size() < count; ++i)
-    if (wave.flight[i]->stores_counter == stores) order.push_back(i);
+  order_.clear();
+  for (size_t i = 0; i < wave.flight.size() && order_.size() < count; ++i)
+    if (wave.flight[i]->stores_counter == stores) order_.push_back(i);
   if (!mood_.calm)
-    for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.below(static_cast<uint32_t>(i))]);
-  for (const size_t i : order) perform_all(wave, *wave.flight[i]);
+    for (size_t i = order_.size(); i > 1; --i)
+      std::swap(order_[i - 1], order_[random_.below(static_cast<uint32_t>(i))]);
+  for (const size_t i : order_) perform_all(wave, *wave.flight[i]);
+  if (stores) wave.stores -= count;
   for (size_t i = 0; count > 0;) {
     if (wave.flight[i]->stores_counter != stores) {
       ++i;
@@ -283,6 +300,7 @@ void Processor::poison_again(Wave& wave) {
   for (const auto& access : wave.flight) set_bits(wave.poisoned_vectors, access->destination, access->registers);
   for (const SharedAccess& access : wave.shared) set_bits(wave.poisoned_vectors, access.destination, access.registers);
   for (const ScalarAccess& access : wave.scalars) set_bits(wave.poisoned_scalars, access.destination, access.registers);
+  wave.poisoned = wave.in_flight();
 }
 
 bool Processor::wait(Wave& wave, const Waits& waits) {
@@ -325,6 +343,7 @@ void Processor::issue(Wave& wave, const ScalarAccess& access) {
   if (!access.clock) ++counts.scalar_loads;
   wave.scalars.push_back(access);
   set_bits(wave.poisoned_scalars, access.destination, access.registers);
+  wave.poisoned = true;
   if (mood_.calm) sample(wave, wave.scalars.back());
 }
 

@@ -51,21 +51,22 @@ void Processor::lay_out_arguments(const Kernel& kernel, const Launch& launch) {
   if (launch.argument_bytes < visible)
     throw Fault(kernel.name + " takes " + std::to_string(visible) + " bytes of arguments, and has " +
                 std::to_string(launch.argument_bytes));
-  arguments_.assign(kernel.argument_bytes + 64, 0);
-  if (visible != 0) std::memcpy(arguments_.data(), launch.arguments, visible);
+  arguments_.assign(kernel.argument_bytes / line_bytes + 2, {});
+  uint8_t* const arguments = arguments_[0].bytes;
+  if (visible != 0) std::memcpy(arguments, launch.arguments, visible);
   for (const Argument& argument : kernel.arguments) {
     if (!argument.hidden()) continue;
     const uint64_t value = hidden_value(argument.kind, launch);
-    std::memcpy(arguments_.data() + argument.offset, &value, std::min<size_t>(argument.bytes, sizeof value));
+    std::memcpy(arguments + argument.offset, &value, std::min<size_t>(argument.bytes, sizeof value));
   }
   // The fields of HSA's dispatch packet that kernels read.
-  packet_.assign(64, 0);
+  packet_ = {};
   const uint16_t block[3] = {static_cast<uint16_t>(launch.block.x), static_cast<uint16_t>(launch.block.y),
                              static_cast<uint16_t>(launch.block.z)};
   const uint32_t grid[3] = {launch.grid.x * launch.block.x, launch.grid.y * launch.block.y,
                             launch.grid.z * launch.block.z};
-  std::memcpy(packet_.data() + 4, block, sizeof block);
-  std::memcpy(packet_.data() + 12, grid, sizeof grid);
+  std::memcpy(packet_.bytes + 4, block, sizeof block);
+  std::memcpy(packet_.bytes + 12, grid, sizeof grid);
 }
 
 void Processor::set_scalars(const Kernel& kernel, Wave& wave) {
@@ -80,7 +81,7 @@ void Processor::set_scalars(const Kernel& kernel, Wave& wave) {
     wave.set_pair(next + 2, 0);
     next += 4;
   }
-  if (kernel.properties & dispatch_pointer) pointer(packet_.data());
+  if (kernel.properties & dispatch_pointer) pointer(packet_.bytes);
   if (kernel.properties & queue_pointer) pointer(nullptr);
   if (kernel.properties & argument_pointer) pointer(arguments_.data());
   if (kernel.properties & dispatch_number) pointer(nullptr);
@@ -184,8 +185,8 @@ void Processor::run(const std::string& name, const Launch& launch) {
     for (auto& list : pending_) list.clear();
     AddressSpace all = memory;
     all.add(program_.image(), program_.image_bytes(), MemoryKind::local, "code object");
-    all.add(arguments_.data(), arguments_.size(), MemoryKind::local, "arguments", false);
-    all.add(packet_.data(), packet_.size(), MemoryKind::local, "dispatch packet", false);
+    all.add(arguments_.data(), kernel.argument_bytes + 64, MemoryKind::local, "arguments", false);
+    all.add(packet_.bytes, sizeof packet_.bytes, MemoryKind::local, "dispatch packet", false);
     caches_.clear();
     caches_.map(all.ranges());
     for (uint32_t number = 0; number < threads(launch.grid); ++number) make_group(kernel, launch, number);

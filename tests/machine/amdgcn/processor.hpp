@@ -63,6 +63,7 @@ class Processor final : public Gpu {
   void perform_all(Wave& wave, Access& access);
   void perform_lane(Wave& wave, Access& access, uint32_t part, uint32_t lane);
   void perform_some(Wave& wave);
+  void note_addresses(Access& access);
   void merge_register_stores(Access& access);
   void count(const Access& access);
   uint64_t perform_atomic(Wave& wave, Access& access, uint32_t lane);
@@ -106,8 +107,13 @@ class Processor final : public Gpu {
     Access* access;
   };
   std::array<std::vector<Pending>, compute_units> pending_;  ///< per unit, in issue order
-  std::vector<uint8_t> arguments_;
-  std::vector<uint8_t> packet_;
+  std::vector<size_t> order_;                                ///< of retire()
+  /// So that the heap does not decide which of them share a line.
+  struct alignas(line_bytes) Line {
+    uint8_t bytes[line_bytes] = {};
+  };
+  std::vector<Line> arguments_;
+  Line packet_;
   std::vector<std::string> checked_;
   std::vector<Saved> saved_;
   std::vector<uint32_t> begun_;  ///< instructions, since start()

@@ -77,7 +77,7 @@ bool Processor::step(Wave& wave) {
   current_wave_ = &wave;
   current_ = &instruction;
   if (instruction.run == nullptr) throw Fault(instruction.trouble);
-  if (wave.in_flight()) check_poison(wave, instruction);
+  if (wave.poisoned) check_poison(wave, instruction);
   if (trace) report_trace(wave, instruction);
   if (!instruction.begun) {
     instruction.begun = true;
@@ -105,7 +105,7 @@ bool Processor::step(Wave& wave) {
   ++ticks_;
   caches_.now = ticks_;
   ++counts.instructions;
-  counts.lane_instructions += instruction.of_lanes ? static_cast<uint64_t>(__builtin_popcountll(wave.active())) : 1;
+  counts.lane_instructions += instruction.of_lanes ? count_bits(wave.active()) : 1;
   return !wave.done && !wave.at_barrier && wave.wake <= ticks_;
 }
 

@@ -48,6 +48,7 @@ void Processor::issue(Wave& wave, const SharedAccess& access) {
   wave.shared.push_back(access);
   for (uint32_t i = access.destination; i < access.destination + uint32_t{access.registers}; ++i)
     wave.poisoned_vectors[i / 64] |= uint64_t{1} << i % 64;
+  wave.poisoned = wave.poisoned || access.registers != 0;
   if (mood_.calm) perform_shared(wave, 0);
 }
 

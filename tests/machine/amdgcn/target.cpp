@@ -9,7 +9,7 @@ Target target_of(const std::string& name) {
   Target target;
   target.name = name;
   if (name == "gfx90a") return target;
-  if (name == "gfx942") {
+  if (name == "gfx942" || name == "gfx9-4-generic") {
     target.scope_bits = true;
     target.several_second_levels = true;
     // The waves of a workgroup share a unit, so its cache serves workgroup scope.
@@ -18,17 +18,18 @@ Target target_of(const std::string& name) {
   }
   target.lanes = 32;
   target.store_counter = true;
-  if (name == "gfx1100") {
+  if (name == "gfx1100" || name == "gfx11-generic") {
     target.generation = 11;
     target.array_cache = true;
     return target;
   }
-  if (name == "gfx1201") {
+  if (name == "gfx1201" || name == "gfx12-generic") {
     target.generation = 12;
     target.split_counters = true;
     return target;
   }
-  throw Fault("code for " + name + ": there are models of gfx90a, gfx942, gfx1100 and gfx1201 only");
+  throw Fault("code for " + name +
+              ": there are models of gfx90a, gfx942, gfx1100, gfx1201 and their generic targets only");
 }
 
 }  // namespace machine::amdgcn

@@ -54,8 +54,8 @@ void compare(Wave& wave, const Instruction& i, Function function) {
   const u64 lanes = change_lanes(wave, i, a, &b);
   // AMD's documents leave open whether such a lane gives 0 or keeps its bit.
   if (lanes != active) throw Fault("comparison by DPP with lanes that have no source");
-  for (u32 lane = 0; lane < 64; ++lane)
-    mask |= u64{function(converted<Type>(a[lane]), converted<Type>(b[lane]))} << lane;
+  every_lane(wave,
+             [&](u32 lane) { mask |= u64{function(converted<Type>(a[lane]), converted<Type>(b[lane]))} << lane; });
   write_mask(wave, i.operand[0], mask & lanes);
 }
 

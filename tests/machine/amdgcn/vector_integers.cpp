@@ -88,7 +88,7 @@ void conditional(Wave& wave, const Instruction& i) {
   Source b(wave, i.operand[2]);
   const u64 lanes = change_lanes(wave, i, a, &b);
   u32 result[64];
-  for (u32 lane = 0; lane < 64; ++lane) result[lane] = mask >> lane & 1 ? b[lane] : a[lane];
+  every_lane(wave, [&](u32 lane) { result[lane] = mask >> lane & 1 ? b[lane] : a[lane]; });
   write_result(wave, i, result, lanes);
 }
 
@@ -101,11 +101,11 @@ void carry(Wave& wave, const Instruction& i, Function function) {
   const u64 in = i.operands > 4 ? mask_value(wave, i.operand[4]) : 0;
   u32 result[64];
   u64 out = 0;
-  for (u32 lane = 0; lane < 64; ++lane) {
+  every_lane(wave, [&](u32 lane) {
     const u64 sum = function(u64{a[lane]}, u64{b[lane]}, in >> lane & 1);
     result[lane] = static_cast<u32>(sum);
     out |= (sum >> 32 & 1) << lane;
-  }
+  });
   write_result(wave, i, result, lanes);
   write_mask(wave, i.operand[1], out & lanes);
 }

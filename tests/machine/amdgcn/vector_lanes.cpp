@@ -16,10 +16,10 @@ void count_before(Wave& wave, const Instruction& i) {
   Source a(wave, i.operand[1]);
   Source b(wave, i.operand[2]);
   u32 result[64];
-  for (u32 lane = 0; lane < 64; ++lane) {
+  every_lane(wave, [&](u32 lane) {
     const u32 before = lane < First ? 0 : lane - First >= 32 ? ~u32{0} : (1u << (lane - First)) - 1;
-    result[lane] = b[lane] + static_cast<u32>(__builtin_popcount(a[lane] & before));
-  }
+    result[lane] = b[lane] + count_bits(a[lane] & before);
+  });
   write_lanes(wave, i.operand[0].index, result, wave.active());
 }
 

@@ -39,6 +39,14 @@ inline uint64_t lane_value64(const Wave& wave, const Operand& operand, uint32_t 
   return lane_value(wave, operand, lane) | uint64_t{lane_value(wave, operand, lane, 1)} << 32;
 }
 
+/// Calls a function for every lane, active or not: loops of constant length, which the compiler vectorises.
+template <class Function>
+void every_lane(const Wave& wave, Function function) {
+  for (uint32_t lane = 0; lane < 32; ++lane) function(lane);
+  if (wave.lanes == 64)
+    for (uint32_t lane = 32; lane < 64; ++lane) function(lane);
+}
+
 /// All lanes of an operand; a plain vector register is used without a copy.
 class Source {
  public:
@@ -111,6 +119,10 @@ inline void write_lanes(Wave& wave, uint32_t index, const uint32_t* values, uint
     std::memcpy(to, values, sizeof(Lanes));
     return;
   }
+  if (lanes == 0xffffffffu) {
+    std::memcpy(to, values, sizeof(Lanes) / 2);
+    return;
+  }
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctzll(lanes);
     to[lane] = values[lane];
@@ -154,7 +166,9 @@ inline uint64_t vcc_mask(const Wave& wave) { return wave.lanes == 64 ? wave.pair
 
 /// Whether only few lanes are active, as when one lane leads: then only these are processed.
 inline bool is_sparse(const Instruction& instruction, uint64_t active) {
-  return !instruction.lanes && __builtin_popcountll(active) <= 6;
+  if (instruction.lanes) return false;
+  for (uint32_t i = 0; i < 6; ++i) active &= active - 1;
+  return active == 0;
 }
 
 template <class Function>
@@ -173,7 +187,7 @@ void unary(Wave& wave, const Instruction& i, Function function) {
   Source a(wave, i.operand[1]);
   const uint64_t lanes = change_lanes(wave, i, a);
   uint32_t result[64];
-  for (uint32_t lane = 0; lane < 64; ++lane) result[lane] = function(a[lane]);
+  every_lane(wave, [&](uint32_t lane) { result[lane] = function(a[lane]); });
   write_result(wave, i, result, lanes);
 }
 
@@ -191,7 +205,7 @@ void binary(Wave& wave, const Instruction& i, Function function) {
   Source b(wave, i.operand[2]);
   const uint64_t lanes = change_lanes(wave, i, a, &b);
   uint32_t result[64];
-  for (uint32_t lane = 0; lane < 64; ++lane) result[lane] = function(a[lane], b[lane]);
+  every_lane(wave, [&](uint32_t lane) { result[lane] = function(a[lane], b[lane]); });
   write_result(wave, i, result, lanes);
 }
 
@@ -211,7 +225,7 @@ void ternary(Wave& wave, const Instruction& i, Function function) {
   Source c(wave, i.operand[3]);
   const uint64_t lanes = change_lanes(wave, i, a, &b);
   uint32_t result[64];
-  for (uint32_t lane = 0; lane < 64; ++lane) result[lane] = function(a[lane], b[lane], c[lane]);
+  every_lane(wave, [&](uint32_t lane) { result[lane] = function(a[lane], b[lane], c[lane]); });
   write_result(wave, i, result, lanes);
 }
 

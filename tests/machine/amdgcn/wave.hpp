@@ -31,6 +31,8 @@ struct Access {
   uint64_t mask;     ///< lanes
   uint64_t left[2];  ///< lanes whose first 8 bytes, and whose further bytes, have not been performed
   uint64_t low, high;
+  /// Words of 8 bytes that it accesses, modulo 1024: accesses without a common bit do not overlap.
+  uint64_t words[16];
   uint64_t issued;
   uint64_t hold;  ///< not performed before this tick, unless a later access must follow it
   uint64_t address[64];
@@ -95,8 +97,10 @@ struct Wave {
   uint32_t s[scalar_registers] = {};
   std::vector<Lanes> v;
   std::vector<std::unique_ptr<Access>> flight;
+  size_t stores = 0;  ///< of them, those that the store counter counts
   std::vector<ScalarAccess> scalars;
   std::deque<SharedAccess> shared;
+  bool poisoned = false;  ///< some register is
   uint64_t poisoned_vectors[vector_registers / 64] = {};
   uint64_t poisoned_scalars[scalar_registers / 64] = {};
   uint32_t private_bytes = 0;  ///< per lane

@@ -31,6 +31,7 @@ struct Range {
   MemoryKind kind = MemoryKind::host;
   bool writable = true;
   std::string name;
+  bool holds(uint64_t address, uint32_t bytes) const { return address >= begin && address + bytes <= end; }
 };
 
 /// The ranges of one GPU. Of overlapping ranges, the one added later takes precedence.
@@ -60,9 +61,9 @@ class AddressSpace {
   /// @throws Fault if there is none
   const Range& find(uint64_t address, uint32_t bytes) const {
     // Ranges may be nested: only the last range cannot be overlapped by a later one, so only it is cached.
-    if (last_ + 1 == ranges_.size() && holds(ranges_[last_], address, bytes)) return ranges_[last_];
+    if (last_ + 1 == ranges_.size() && ranges_[last_].holds(address, bytes)) return ranges_[last_];
     for (size_t i = ranges_.size(); i-- > 0;) {
-      if (holds(ranges_[i], address, bytes)) return ranges_[i];
+      if (ranges_[i].holds(address, bytes)) return ranges_[i];
     }
     char text[96];
     std::snprintf(text, sizeof text, "access of %u bytes to 0x%llx, where nothing is mapped", bytes,
@@ -71,9 +72,6 @@ class AddressSpace {
   }
 
  private:
-  static bool holds(const Range& range, uint64_t address, uint32_t bytes) {
-    return address >= range.begin && address + bytes <= range.end;
-  }
   std::vector<Range> ranges_;
   size_t last_ = 0;
 };

@@ -9,7 +9,7 @@
 namespace machine {
 
 namespace amdgcn {
-/// A code object (ELF) of gfx90a, gfx942, gfx1100 or gfx1201, from a file.
+/// A code object (ELF) of gfx90a, gfx942, gfx1100, gfx1201 or a generic target, from a file.
 /// @throws Fault if its target or an instruction is unknown
 std::unique_ptr<Gpu> load(const std::string& path);
 }  // namespace amdgcn

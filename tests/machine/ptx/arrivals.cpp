@@ -272,7 +272,7 @@ void Memory::arrive(const MessagePointer& message) {
       device_.join(*message->release->system);
       device_release_ = nullptr;
     }
-    message->observers.push_back({0, turn_ + 1});
+    message->add_observer({0, turn_ + 1});
   }
   if (message->kind == MemoryKind::registers)
     g.messages.erase(std::find(g.messages.begin(), g.messages.end(), message));

@@ -12,6 +12,9 @@
 
 namespace machine::ptx {
 
+/// Keeps the later one of each two epochs. `count` is a multiple of 8.
+void join_epochs(int32_t* mine, const int32_t* theirs, size_t count);
+
 /// Per author the last known epoch. Sizes are multiples of 8.
 class Clock : public Pooled<Clock> {
  public:
@@ -26,11 +29,7 @@ class Clock : public Pooled<Clock> {
   void set(size_t author, uint32_t epoch) { known_[author / 8].epochs[author % 8] = static_cast<int32_t>(epoch); }
 
   void join(const Clock& other) {
-    for (size_t i = 0; i < other.known_.size(); ++i) {
-      int32_t* const mine = known_[i].epochs;
-      const int32_t* const theirs = other.known_[i].epochs;
-      for (int k = 0; k < 8; ++k) mine[k] = mine[k] > theirs[k] ? mine[k] : theirs[k];
-    }
+    if (!other.known_.empty()) join_epochs(known_[0].epochs, other.known_[0].epochs, 8 * other.known_.size());
   }
   /// Whether joining it would change nothing.
   bool covers(const Clock& other) const {

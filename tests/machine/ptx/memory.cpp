@@ -31,14 +31,16 @@ uint64_t read_word(uint64_t address, uint32_t bytes) {
 
 }  // namespace
 
+/// The bytes of a mask as of the message at `index`.
 uint64_t Memory::value_at(const Granule& granule, uint64_t mask, size_t index) {
-  uint64_t value = granule.before;
-  if (index == none) return value;
-  for (size_t i = 0; i <= index; ++i) {
+  uint64_t value = 0;
+  uint64_t missing = mask;
+  for (size_t i = index + 1; i-- > 0 && missing != 0;) {
     const Message& one = *granule.messages[i];
-    if (one.mask & mask) value = (value & ~one.mask) | one.value;
+    value |= one.value & missing;
+    missing &= ~one.mask;
   }
-  return value;
+  return value | (granule.before & missing);
 }
 
 /// The index of the message that a load reads; none: the contents before the first message.
@@ -82,7 +84,7 @@ uint64_t Memory::load(Reader& reader, uint64_t address, uint32_t bytes, Order or
     return (line.seen[index] & mask) >> shift;
   }
   const size_t at = choose(reader, *g, mask, non_coherent);
-  const uint64_t value = (value_at(*g, mask, at) & mask) >> shift;
+  const uint64_t value = value_at(*g, mask, at) >> shift;
   if (at == none) {
     take_first(reader, line, order, scope);
   } else {
@@ -93,11 +95,7 @@ uint64_t Memory::load(Reader& reader, uint64_t address, uint32_t bytes, Order or
   if (acquires(order)) {  // earlier relaxed reads of the same bytes also form an acquire pattern with it
     for (const MessagePointer& one : g->messages) {
       if (!one->release || one->mask != mask) continue;
-      for (const Observer& by : one->observers) {
-        if (by.author != reader.author) continue;
-        take(reader, *one, false, true, scope);
-        break;
-      }
+      if (one->is_observed_by(reader.author, authors_)) take(reader, *one, false, true, scope);
     }
   }
   return value;
@@ -232,11 +230,11 @@ uint64_t Memory::atomic(Reader& reader, uint64_t address, uint32_t bytes, Order 
     if (g.messages[i]->arrived) arrived = i;
   }
   size_t at = scope == Scope::sys ? newest : choose(reader, g, mask, false);
-  uint64_t old = (value_at(g, mask, at) & mask) >> shift;
+  uint64_t old = value_at(g, mask, at) >> shift;
   bool writes = change(old, fresh);
   if (writes && !may_follow(reader, scope, g, mask, at, newest, arrived)) {
     at = newest;
-    old = (value_at(g, mask, at) & mask) >> shift;
+    old = value_at(g, mask, at) >> shift;
     writes = change(old, fresh);
   }
   const MessagePointer read = at == none ? nullptr : g.messages[at];

@@ -29,9 +29,9 @@
 
 #include <machine/core/address_space.hpp>
 #include <machine/core/counts.hpp>
+#include <machine/core/line_table.hpp>
 #include <machine/core/random.hpp>
 #include <machine/ptx/clock.hpp>
-#include <machine/ptx/line_table.hpp>
 #include <machine/ptx/pool.hpp>
 #include <machine/ptx/program.hpp>
 
@@ -137,11 +137,25 @@ class Memory {
     std::vector<Claim> claims;
     ReleasePointer release;
     std::vector<Observer> observers;
+    uint64_t observed[4] = {};  ///< one bit for each author among them, modulo 256
+    void add_observer(const Observer& one) {
+      observers.push_back(one);
+      observed[one.author / 64 % 4] |= uint64_t{1} << one.author % 64;
+    }
+    bool is_observed_by(uint32_t who, uint32_t authors) const {
+      if ((observed[who / 64 % 4] >> who % 64 & 1) == 0) return false;
+      if (authors <= 256) return true;
+      for (const Observer& one : observers)
+        if (one.author == who) return true;
+      return false;
+    }
     void clear() {
       static_cast<Facts&>(*this) = {};
       claims.clear();
       release = nullptr;
+      if (observers.empty()) return;
       observers.clear();
+      for (uint64_t& bits : observed) bits = 0;
     }
   };
   using MessagePointer = Owner<Message>;

@@ -31,8 +31,9 @@ bool Memory::strong(const Reader& reader, Order order, Scope scope, uint64_t add
 
 bool Memory::knows(const Reader& reader, const Message& message) const {
   if (message.author == reader.author || message.epoch <= reader.known[message.author]) return true;
+  if (message.is_observed_by(reader.author, authors_)) return true;
   for (const Observer& one : message.observers) {
-    if (one.author == reader.author || one.epoch <= reader.known[one.author]) return true;
+    if (one.epoch <= reader.known[one.author]) return true;
   }
   return false;
 }
@@ -40,12 +41,10 @@ bool Memory::knows(const Reader& reader, const Message& message) const {
 /// Marks a morally strong read. Returns false if it adds nothing, as when the thread wrote or already read the message.
 bool Memory::observe(Reader& reader, const MessagePointer& message) {
   if (message->author == reader.author) return false;
-  for (const Observer& one : message->observers) {
-    if (one.author == reader.author) return false;
-  }
+  if (message->is_observed_by(reader.author, authors_)) return false;
   const bool known = knows(reader, *message);
   if (known && !message->release) return false;
-  message->observers.push_back({reader.author, reader.epoch});
+  message->add_observer({reader.author, reader.epoch});
   if (!known && !message->arrived) by_author_[reader.author].push(reader.epoch, message);
   return true;
 }
@@ -54,6 +53,7 @@ bool Memory::observe(Reader& reader, const MessagePointer& message) {
 void Memory::take(Reader& reader, const Message& message, bool first, bool now, Scope scope) {
   if (!message.release || !(first || now)) return;
   const Release& release = *message.release;
+  const Clock* joined = nullptr;  // often the clocks of several scopes are one
   const auto add = [&](Scope level, const ClockPointer& clock) {
     if (!clock) return;
     if (first) {
@@ -62,7 +62,8 @@ void Memory::take(Reader& reader, const Message& message, bool first, bool now, 
     }
     ClockPointer& taken = reader.taken[static_cast<int>(level)];
     if (!now || scope < level || taken == clock) return;
-    reader.known.join(*clock);
+    if (clock.get() != joined) reader.known.join(*clock);
+    joined = clock.get();
     taken = clock;
   };
   for (const auto& [block, clock] : release.block) {
@@ -159,8 +160,11 @@ Memory::ReleasePointer Memory::release_of(Reader& reader, Order order, Scope sco
 void Memory::fence(Reader& reader, bool acquire, bool release, bool sequential, Scope scope) {
   if (calm_) return;
   const int wide = static_cast<int>(scope);
+  const Clock* joined = nullptr;
   for (int i = 0; acquire && i <= wide; ++i) {
-    if (reader.news[i]) reader.known.join(*reader.read[i]);
+    const Clock* const one = reader.news[i] ? reader.read[i].get() : nullptr;
+    if (one != joined && one != nullptr) reader.known.join(*one);
+    if (one != nullptr) joined = one;
     reader.news[i] = false;
   }
   if (sequential) {

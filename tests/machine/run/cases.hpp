@@ -77,7 +77,7 @@ inline Trouble trouble_of(const Case& one, uint64_t seed) {
 /// Memory kind of rings and data: coherent for the target's accesses of system scope.
 inline MemoryKind shared_kind(const Gpu& gpu, const Case& one, uint64_t seed) {
   const std::string& target = gpu.target();
-  if (target == "gfx90a" || target == "gfx1100") return MemoryKind::uncached;
+  if (target == "gfx90a" || target.compare(0, 5, "gfx11") == 0) return MemoryKind::uncached;
   if ((one.features & through) != 0) return MemoryKind::uncached;
   return seed / 3 % 4 == 3 ? MemoryKind::uncached : MemoryKind::host;
 }

@@ -26,6 +26,8 @@ struct Options {
   std::string only;
   uint64_t first = 1;
   uint64_t last = 20;
+  uint64_t least = 1;  ///< seeds, whatever they cost
+  double enough = 0;   ///< million instructions; 0: all seeds
   bool rdma = false;
   bool trace = false;
   bool counts = false;
@@ -63,10 +65,14 @@ uint64_t run(Gpu& gpu, const Case& one, const Options& options) {
   using Clock = std::chrono::steady_clock;
   uint64_t failed = 0;
   uint64_t operations = 0;
+  uint64_t seeds = 0;
   Counts sum;
   std::map<std::string, uint64_t> known;
   const auto began = Clock::now();
   for (uint64_t seed = options.first; seed <= options.last; ++seed) {
+    if (options.enough != 0 && seeds >= options.least && static_cast<double>(sum.instructions) >= options.enough * 1e6)
+      break;
+    ++seeds;
     const Outcome outcome = one.run(gpu, one, seed);
     operations += outcome.operations;
     sum += outcome.counts;
@@ -83,7 +89,7 @@ uint64_t run(Gpu& gpu, const Case& one, const Options& options) {
   const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
   std::printf(
       "%-8s %-22s %6llu seeds, %llu wrong, %llu operations, %.2f s, %.2f M lane instructions/s, %llu stale loads\n",
-      gpu.target().c_str(), one.name.c_str(), static_cast<unsigned long long>(options.last - options.first + 1),
+      gpu.target().c_str(), one.name.c_str(), static_cast<unsigned long long>(seeds),
       static_cast<unsigned long long>(failed), static_cast<unsigned long long>(operations), seconds,
       static_cast<double>(sum.lane_instructions) / seconds * 1e-6, static_cast<unsigned long long>(sum.stale_loads));
   if (options.counts) print_counts(sum, operations);
@@ -103,6 +109,8 @@ int main(int argc, char** argv) {
   CLI::App app("Runs the kernels of a compiled program on the machine");
   app.add_option("program", options.program, "code object or PTX")->required();
   app.add_option("--seeds", seeds, "N or A-B");
+  app.add_option("--enough", options.enough, "million instructions (of waves or PTX threads) that end a case early");
+  app.add_option("--least", options.least, "seeds that a case runs although that is enough");
   app.add_option("--case", options.only, "this one only");
   app.add_flag("--rdma", options.rdma, "the RDMA cases instead of NVMe's");
   app.add_flag("--trace", options.trace, "every instruction");

@@ -163,7 +163,7 @@ Error Device::load(Module** module, const void* image) {
   try {
     if (stored) {
       std::unique_ptr<machine::Gpu> gpu = machine::load(path);
-      error = gpu->target() == target_ || is_nvidia() ? success : no_binary_for_gpu;
+      error = executes(target_, gpu->target()) || is_nvidia() ? success : no_binary_for_gpu;
       if (error == success) *module = new Module(std::move(gpu));
     }
   } catch (const std::exception& reason) {

@@ -7,10 +7,13 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <string>
+#include <vector>
 
 namespace played {
 
@@ -57,7 +60,18 @@ inline Image find_embedded_ptx(const unsigned char* data) {
   return {data, 0, true};
 }
 
-/// The part of an image for `target`.
+/// Whether a GPU executes code for `target`: its own, or LLVM's generic target of its family.
+inline bool executes(const std::string& gpu, const std::string& target) {
+  static const std::map<std::string, std::vector<const char*>> families = {
+      {"gfx9-4-generic", {"gfx940", "gfx941", "gfx942", "gfx950"}},
+      {"gfx11-generic", {"gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"}},
+      {"gfx12-generic", {"gfx1200", "gfx1201"}}};
+  const auto family = families.find(target);
+  if (family == families.end()) return gpu == target;
+  return std::find(family->second.begin(), family->second.end(), gpu) != family->second.end();
+}
+
+/// The part of an image for `target`: code for itself is preferred to generic code.
 inline Image find_image(const void* image, const std::string& target) {
   const auto* const data = static_cast<const unsigned char*>(image);
   constexpr char bundle[] = "__CLANG_OFFLOAD_BUNDLE__";
@@ -87,10 +101,10 @@ inline Image find_image(const void* image, const std::string& target) {
     const uint64_t length = number();
     const std::string name(reinterpret_cast<const char*>(at), length);
     at += length;
-    const size_t dash = name.rfind('-');
-    std::string arch = dash == std::string::npos ? name : name.substr(dash + 1);
+    const size_t dashes = name.find("--");
+    std::string arch = dashes == std::string::npos ? name : name.substr(dashes + 2);
     arch = arch.substr(0, arch.find(':'));
-    if (arch == target) found = {data + offset, bytes, true};
+    if (arch == target || (found.bytes == 0 && executes(target, arch))) found = {data + offset, bytes, true};
   }
   return found;
 }

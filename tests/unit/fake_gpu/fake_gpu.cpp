@@ -228,7 +228,7 @@ int hsa_iterate_agents(int (*call)(uint64_t, void*), void* data) {
 int hsa_agent_get_info(uint64_t agent, int what, void* value) {
   if (what != 17 && agent != 2) return 1;
   if (what == 0) {
-    std::strcpy(static_cast<char*>(value), "gfx942");
+    std::strcpy(static_cast<char*>(value), fake.target);
     return 0;
   }
   *static_cast<uint32_t*>(value) = what == 17 ? (agent == 2 ? 1 : 0) : what == 0xa006 ? fake.bdf : fake.domain;

@@ -51,7 +51,10 @@ int hipStreamCreateWithFlags(void** stream, unsigned flags) {
 }
 int hipStreamDestroy(void*) { return forget(); }
 int hipStreamQuery(void*) { return fake.query_error; }
-int hipModuleLoadData(void** module, const void*) { return load(module); }
+int hipModuleLoadData(void** module, const void* image) {
+  fake.last_image = image;
+  return load(module);
+}
 int hipModuleUnload(void*) { return forget(); }
 int hipModuleGetFunction(void** kernel, void* module, const char*) { return find(kernel, module); }
 int hipModuleLaunchKernel(void*, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned,

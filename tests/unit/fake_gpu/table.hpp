@@ -44,7 +44,8 @@ struct FakeGpu {
   int processors = 4;
   int blocks_of_each = 2;  ///< that a processor runs at the same time
   int warp_size = 64;
-  const char* jit_log = "";  ///< what CUDA's compiler says
+  const char* target = "gfx942";  ///< as HSA names it
+  const char* jit_log = "";       ///< what CUDA's compiler says
 
   // What went on.
   int alive = 0;  ///< allocations, mappings and references to HSA
@@ -52,7 +53,8 @@ struct FakeGpu {
   unsigned last_blocks = 0;
   unsigned last_threads = 0;
   unsigned last_lds = 0;
-  uint64_t first_argument = 0;  ///< of a launch, as 8 bytes
-  char log[8192] = {};          ///< names of calls that allocate, map, store or export, with a space behind each
+  const void* last_image = nullptr;  ///< of a module
+  uint64_t first_argument = 0;       ///< of a launch, as 8 bytes
+  char log[8192] = {};               ///< names of calls that allocate, map, store or export, with a space behind each
   size_t logged = 0;
 };

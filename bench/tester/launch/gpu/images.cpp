@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include <xio/host/gpu/code_object.hpp>
+
 #include "tester/cli/errors.hpp"
 
 // Embeds a file in the program. The build defines the file names; a GPU type that it could not compile for has none.
@@ -58,7 +60,11 @@ bool has_image(const std::string& target) {
   // PTX runs on its target and on all later GPUs.
   const std::string nvidia = XIO_TESTER_NVIDIA_TARGET;
   if (is_nvidia(target)) return !nvidia.empty() && std::stoi(target.substr(3)) >= std::stoi(nvidia.substr(3));
-  return (", " + std::string(XIO_TESTER_AMD_TARGETS) + ",").find(", " + target + ",") != std::string::npos;
+  const auto offered = [](const std::string& one) {
+    return (", " + std::string(XIO_TESTER_AMD_TARGETS) + ",").find(", " + one + ",") != std::string::npos;
+  };
+  const std::string generic = xio::host::detail::generic_target(target);
+  return offered(target) || (!generic.empty() && offered(generic));
 }
 
 std::unique_ptr<xio::host::GpuModule> load_image(const std::shared_ptr<xio::host::GpuRuntime>& gpu, KernelImage image) {

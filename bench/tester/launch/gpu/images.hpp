@@ -19,7 +19,7 @@ enum class KernelImage {
 
 /// Targets of the embedded kernels: "gfx90a, gfx942, sm_70 and later"; empty: none.
 std::string image_targets();
-/// Whether there are kernels for a target such as "gfx942" or "sm_90".
+/// Whether there are kernels for a target such as "gfx942" or "sm_90", or for its generic target.
 bool has_image(const std::string& target);
 
 /// @throws CannotRun if this build has no kernels for the GPU

@@ -12,6 +12,7 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/gpu/code_object.hpp>
 #include <xio/host/gpu/hip_library.hpp>
 #include <xio/host/gpu/hsa_agent.hpp>
 #include <xio/host/gpu/runtime.hpp>
@@ -147,7 +148,11 @@ class HipRuntime final : public GpuRuntime {
   void* load_module(const void* image) override {
     use();
     void* module = nullptr;
-    const int status = hip_.module_load_data(&module, image);
+    detail::CodeObject found;
+    if (detail::is_bundle(image)) found = detail::find_code_object(image, target());
+    const int status = hip_.module_load_data(&module, found.code != nullptr ? found.code : image);
+    if (status != hip::success && !found.generic.empty())
+      check(status, ("hipModuleLoadData (code for " + found.generic + ", which needs ROCm 6.3 or newer)").c_str());
     if (status == hip::error_no_binary_for_gpu)
       throw Error("this program has no kernels for " + description() + ", a " + target());
     check(status, "hipModuleLoadData");

@@ -8,16 +8,16 @@
 #include <deque>
 #include <vector>
 
-namespace machine::ptx {
+namespace machine {
 
 /// Lines by address. Line has the member `address`, a multiple of 64, and reset().
 template <class Line>
 class LineTable {
  public:
-  /// The line at an address; null if absent.
+  /// The line that begins at an address; null if absent.
   Line* find(uint64_t address) const {
     for (size_t at = place(address);; at = (at + 1) & (slots_.size() - 1)) {
-      if (slots_[at] == nullptr || slots_[at]->address == address) return slots_[at];
+      if (slots_[at].address == address || slots_[at].line == nullptr) return slots_[at].line;
     }
   }
 
@@ -27,7 +27,7 @@ class LineTable {
     Line& line = lines_[used_++];
     line.address = address;
     if (2 * used_ > slots_.size()) {
-      slots_.assign(2 * slots_.size(), nullptr);
+      slots_.assign(2 * slots_.size(), {});
       for (size_t i = 0; i + 1 < used_; ++i) insert(lines_[i]);
     }
     insert(line);
@@ -36,21 +36,26 @@ class LineTable {
 
   void clear() {
     for (size_t i = 0; i < used_; ++i) lines_[i].reset();
-    if (used_ != 0) slots_.assign(slots_.size(), nullptr);
+    if (used_ != 0) slots_.assign(slots_.size(), {});
     used_ = 0;
   }
 
  private:
+  struct Slot {
+    uint64_t address = 1;  // of no line
+    Line* line = nullptr;
+  };
+
   size_t place(uint64_t address) const { return (address >> 6) * 0x9e3779b97f4a7c15u >> 32 & (slots_.size() - 1); }
   void insert(Line& line) {
     size_t at = place(line.address);
-    while (slots_[at] != nullptr) at = (at + 1) & (slots_.size() - 1);
-    slots_[at] = &line;
+    while (slots_[at].line != nullptr) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = {line.address, &line};
   }
 
   std::deque<Line> lines_;
   size_t used_ = 0;
-  std::vector<Line*> slots_ = std::vector<Line*>(1024);
+  std::vector<Slot> slots_ = std::vector<Slot>(1024);
 };
 
-}  // namespace machine::ptx
+}  // namespace machine
