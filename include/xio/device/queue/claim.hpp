@@ -161,6 +161,14 @@ XIO_DEVICE_INLINE void break_queue(const Engine& engine, Group<S> group) {
   }
 }
 
+/// compare_exchange() by the leader. Returns the value found, in all lanes: `expected`, if it was exchanged.
+template <arch::Scope Scope, Sharing S>
+XIO_DEVICE_INLINE uint64_t exchange_by_leader(Group<S> group, uint64_t* where, uint64_t expected, uint64_t desired) {
+  uint64_t found = expected;
+  if (group.leads()) arch::compare_exchange<Scope>(where, found, desired);
+  return group.from_leader(found);
+}
+
 /// Claims up to `wanted` tickets if `least` fit, else none; if `wanted` is at most `least`, all of `wanted` or none.
 /// All lanes of `group` call and get the same claim.
 template <class Engine, Sharing S>
@@ -199,20 +207,17 @@ XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, uint32_t
       const uint32_t room = in_flight < most ? most - static_cast<uint32_t>(in_flight) : 0;
       uint32_t count = 0;
       if (XIO_LIKELY(room >= least)) count = leading_free(engine, group, first, wanted < room ? wanted : room);
-      uint64_t found = word;
+      const uint64_t before = word;
       if (XIO_UNLIKELY(count < least && count < wanted)) {
-        found = group.from_leader(arch::load<scope>(where));
         const uint64_t older = retired;
+        word = group.from_leader(arch::load<scope>(where));
         retired = group.from_leader(arch::load<scope>(&engine.state().retired));
-        if (found == word && retired == older) return {first, 0, 0};
+        if (word == before && retired == older) return {first, 0, 0};
       } else {
-        bool taken = false;
-        if (group.leads()) taken = arch::compare_exchange<scope>(where, found, Tickets::after(word, count, step));
-        if (group.any(taken)) return {first, count, word};
-        found = group.from_leader(found);
+        word = exchange_by_leader<scope>(group, where, before, Tickets::after(before, count, step));
+        if (word == before) return {first, count, before};
         if constexpr (Tickets::wraps) retired = group.from_leader(arch::load<scope>(&engine.state().retired));
       }
-      word = found;
     }
   }
 }
