@@ -215,10 +215,6 @@ XIO_DEVICE_INLINE Token submit_any(const Engine& engine, Group<S> group, const C
         entries = 0;
       }
     }
-    if constexpr (S == Sharing::thread) {
-      // Lanes that each execute the loop alone pay for every branch in it.
-      if (XIO_LIKELY(!split)) return post<false>(engine, group, entries, false, call, token);
-    }
     return post<true>(engine, group, entries, split, call, token);
   } else if (!is_told<typename Call::Data>(q, command)) {
     // Without checks too, the data size must be known.
