@@ -26,11 +26,11 @@ struct Waiting {
   XIO_HOST_DEVICE bool has_given_up() const { return late || broken; }
 };
 
-/// Takes completions until the waits of all lanes are over, and returns true. From time to time it returns false on
-/// shared queues, so that the caller can check what other waves have posted, and on others if `unsure`.
+/// Takes completions until the waits of all lanes are over, and returns true. On shared queues it returns false from
+/// time to time, so that the caller can check what other waves have posted.
 template <class Engine, Sharing S, class Telemetry>
-XIO_DEVICE_INLINE bool look(const Engine& engine, Group<S> group, const Token& token, Deadline until, bool unsure,
-                            Waiting& waiting, Telemetry& telemetry) {
+XIO_DEVICE_INLINE bool look(const Engine& engine, Group<S> group, const Token& token, Deadline until, Waiting& waiting,
+                            Telemetry& telemetry) {
   while (group.any(!engine.has_ended(token) && !waiting.has_given_up())) {
     const bool seldom = waiting.round % arch::looks_per_clock == arch::looks_per_clock - 1;
     if (seldom) {
@@ -40,20 +40,25 @@ XIO_DEVICE_INLINE bool look(const Engine& engine, Group<S> group, const Token& t
     }
     if (drain(engine, group, telemetry) == 0) arch::pause(waiting.round);
     ++waiting.round;
-    if (seldom && group.any((is_shared<S> || unsure) && !waiting.has_given_up())) return false;
+    if (is_shared<S> && seldom && group.any(!waiting.has_given_up())) return false;
   }
   return true;
 }
 
-/// Posts a signalled operation if there is room. Returns whether it did.
+/// Posts a signalled operation. Returns whether it did; waits for room only if the queue is not shared.
 template <class Engine, Sharing S>
-XIO_COLD XIO_DEVICE bool post_signaled(const Engine& engine, Group<S> group) {
+XIO_COLD XIO_DEVICE bool post_signaled(const Engine& engine, Group<S> group, Deadline until) {
   Work work;
   // A put without data accesses no memory. The peer accepts puts, as the unsignalled ones before show (is_signaled).
   work.operation = Engine::Vendor::has_nop ? Operation::nop : Operation::put;
   work.flags = work_flag::signaled;
   telemetry::Off off;
-  return group.any(post(engine, group, group.leads(), work, NoPayload{}, Now{}, Token(), off).submitted());
+  if constexpr (is_shared<S>) {
+    return group.any(post(engine, group, group.leads(), work, NoPayload{}, Now{}, Token(), off).submitted());
+  } else {
+    (void)post(engine, group, group.leads(), work, NoPayload{}, until, Token(), off);
+    return true;
+  }
 }
 
 /// Posts a signalled operation if none exists at or after the token's operation, whose end would go unreported.
@@ -63,12 +68,13 @@ XIO_COLD XIO_DEVICE bool post_signaled(const Engine& engine, Group<S> group) {
 /// @return whether such a post may become necessary later: there was no room for it; or the token's operation, or what
 ///         follows the last unsignalled one, is not published
 template <class Engine, Sharing S>
-XIO_DEVICE bool signal_tail(const Engine& engine, Group<S> group, const Token& token, uint64_t published) {
+XIO_DEVICE bool signal_tail(const Engine& engine, Group<S> group, const Token& token, uint64_t published,
+                            Deadline until) {
   const uint64_t tail = protocol::read<S>(engine.send().unsignaled_end);
   const bool reached = token.count != 0 && tail > token.last;
   const bool needed = reached && published <= tail && tail == protocol::claimed(engine) && !engine.has_ended(token);
   // After the operations of all lanes.
-  if (XIO_UNLIKELY(group.any(needed))) return !post_signaled(engine, group);
+  if (XIO_UNLIKELY(group.any(needed))) return !post_signaled(engine, group, until);
   return published <= (reached ? tail : token.last);
 }
 
@@ -82,10 +88,10 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
                                  uint64_t published, Telemetry& telemetry) {
   Waiting waiting;
   for (;;) {
-    if (!signal_tail(engine, group, token, published)) published = is_covered;
+    if (!signal_tail(engine, group, token, published, until)) published = is_covered;
     engine.flush(group);
-    if (look(engine, group, token, until, published != is_covered, waiting, telemetry)) break;
-    if (is_shared<S> && published != is_covered) {
+    if (look(engine, group, token, until, waiting, telemetry)) break;
+    if (published != is_covered) {
       published = protocol::published(arch::observe<state_scope<S>>(&engine.state().tail));
     }
   }
