@@ -29,7 +29,7 @@ XIO_DEVICE_INLINE Claim claim_until(const Engine& engine, Group<Engine::sharing>
     if (claim.count == 0) flush(engine, group);
     if (XIO_LIKELY(claim.count != 0) || last) {
       if constexpr (is_shared<Engine::sharing>) {
-        if (XIO_UNLIKELY(wish != 0)) take_back(engine, group, wish);
+        if (XIO_UNLIKELY(wish != 0)) make_wish(engine, group, 0, wish);
       }
       return claim;
     }
