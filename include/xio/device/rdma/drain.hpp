@@ -229,7 +229,7 @@ template <class Engine, class... Seen>
 XIO_LEAF XIO_DEVICE uint32_t drain_once(QueueState* state, SendState* send, void* sq, const void* entries,
                                         const uint32_t* producer, uint32_t* record, void* doorbell, uint64_t cookie,
                                         uint32_t size, uint32_t number, uint32_t qpn, uint32_t units, uint32_t depth,
-                                        uint64_t lanes, Seen... seen) {
+                                        Seen... seen) {
   QueuePairHandle q{};
   q.state = state;
   q.send = send;
@@ -238,8 +238,8 @@ XIO_LEAF XIO_DEVICE uint32_t drain_once(QueueState* state, SendState* send, void
   q.shape.entries = units;
   q.depth = depth;
   q.cq = {entries, producer, record, doorbell, size, number, cookie};
-  const Engine engine(q, lanes);
-  const Group<Engine::sharing> group(lanes);
+  const Engine engine(q, 0);
+  const auto group = engine.all_callers();
   if constexpr (sizeof...(seen) == 0) {
     return drain_here(engine, group);
   } else {
@@ -247,18 +247,18 @@ XIO_LEAF XIO_DEVICE uint32_t drain_once(QueueState* state, SendState* send, void
   }
 }
 
-template <class Engine, Sharing S, class... Seen>
-XIO_DEVICE_INLINE uint32_t drain_out_of_line(const Engine& engine, Group<S> group, Seen... seen) {
+template <class Engine, class... Seen>
+XIO_DEVICE_INLINE uint32_t drain_out_of_line(const Engine& engine, Seen... seen) {
   const QueuePairHandle& q = engine.handle();
   return drain_once<Engine>(q.state, q.send, q.sq, q.cq.entries, q.cq.producer, q.cq.record, q.cq.doorbell, q.cq.cookie,
-                            q.cq.size, q.cq.number, q.shape.qpn, q.shape.entries, q.depth, group.mask(), seen...);
+                            q.cq.size, q.cq.number, q.shape.qpn, q.shape.entries, q.depth, seen...);
 }
 
 /// Takes what begin_drain() found, an entry that reports anything but success among it.
 template <class Engine, Sharing S>
 XIO_COLD XIO_DEVICE uint32_t drain_any(const Engine& engine, Group<S> group, protocol::Found found) {
   if constexpr (arch::calls_save_registers && Engine::stored_each_time) {
-    return drain_out_of_line(engine, group, found.head, found.word);
+    return drain_out_of_line(engine, found.head, found.word);
   } else {
     return drain_ring<true>(engine, engine.cq(), group, found);
   }
@@ -286,7 +286,7 @@ template <class Engine, Sharing S>
 XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, Group<S> group) {
   if (!protocol::nobody_drains(engine.state(), group)) return 0;
   if constexpr (arch::calls_save_registers && is_shared<S> && !Engine::Vendor::has_collapsed_cq) {
-    return drain_out_of_line(engine, group);
+    return drain_out_of_line(engine);
   } else {
     return drain_here(engine, group);
   }
