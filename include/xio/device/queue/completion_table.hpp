@@ -53,7 +53,7 @@ XIO_DEVICE_INLINE Element& slot_of(Element* ring, uint32_t mask, uint64_t index)
 /// Whether `ticket` may use its slot.
 template <Sharing S>
 XIO_DEVICE_INLINE bool slot_free(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket) {
-  return read<S>(slot_of(slots, slot_mask, ticket).word) >> 16 == lap_begin(ticket, slot_mask);
+  return (read<S>(slot_of(slots, slot_mask, ticket).word) >> 16 | slot_mask) == (ticket | slot_mask);
 }
 
 /// State of one ticket in the table. `ended`: the slot holds its result; `replaced`: it has ended, and the slot was
