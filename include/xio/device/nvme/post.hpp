@@ -163,7 +163,7 @@ XIO_DEVICE_INLINE Token post(const Engine& engine, Group<S> group, uint32_t left
     do {
       // 3. Build.
       uint64_t started = Call::Meter::start();
-      Sqe entry;
+      Sqe entry;  // lanes that store none need no value
       if (served) {
         entry = build_entry(engine, call.command, call.pages, Split && split, done + i, ticket + i);
         set_notification(engine, ticket + i, call.notification);

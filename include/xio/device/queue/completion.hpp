@@ -247,6 +247,7 @@ struct Collected {
 };
 
 /// Collects the results of `count` tickets starting at `ticket`, all of which have ended. Each lane calls for itself.
+/// @param state of a shared queue, whose count of errors is reduced here; otherwise the caller does it
 template <class Format, Sharing S>
 XIO_LEAF XIO_DEVICE Collected collect([[maybe_unused]] QueueState* state, CompletionSlot* slots, FailureLog* log,
                                       uint32_t slot_mask, uint64_t ticket, uint32_t count) {
@@ -274,9 +275,7 @@ XIO_LEAF XIO_DEVICE Collected collect([[maybe_unused]] QueueState* state, Comple
     ++ticket;
     --count;
   }
-  if constexpr (is_shared<S>) {
-    arch::fetch_add<state_scope<S>>(&state->error_count, 0u - all.seen);
-  }
+  if constexpr (is_shared<S>) arch::fetch_add<state_scope<S>>(&state->error_count, 0u - all.seen);
   if (all.first != 0) {
     const bool known = all.first != not_on_record;
     all.first = pack(known ? Format::decode(static_cast<uint16_t>(all.first)) : Status(Status::expired));
@@ -291,12 +290,13 @@ XIO_DEVICE_INLINE Status outcome(QueueState& state, const CompletionRing<Format>
                                  const Token& token, uint32_t ended) {
   Collected all{0, 0};
   if (ended != 0)
-    all = collect<Format, S>(is_shared<S> ? &state : nullptr, ring.slots, ring.failures, ring.slot_mask, token.last + 1 - token.count, ended);
+    all = collect<Format, S>(is_shared<S> ? &state : nullptr, ring.slots, ring.failures, ring.slot_mask,
+                             token.last + 1 - token.count, ended);
   if constexpr (!is_shared<S>) {
-  for (uint64_t lanes = group.members(all.seen != 0); lanes != 0; lanes = group.members(all.seen != 0)) {
-    add_errors<S>(state, group, 0u - arch::count_lanes(lanes));
-    if (all.seen != 0) --all.seen;
-  }
+    for (uint64_t lanes = group.members(all.seen != 0); lanes != 0; lanes = group.members(all.seen != 0)) {
+      add_errors<S>(state, group, 0u - arch::count_lanes(lanes));
+      if (all.seen != 0) --all.seen;
+    }
   }
   return token.status.is_ok() && all.first != 0 ? unpack(all.first) : token.status;
 }
@@ -313,10 +313,15 @@ XIO_DEVICE_INLINE Status wait(const Engine& engine, const CompletionRing<Format>
   bool late = false;
   bool broken = false;
   for (uint32_t round = 0;; ++round) {
-    for (bool more = left != 0; more;) {
-      const bool ended = has_ended<S>(ring.slots, ring.slot_mask, token.last + 1 - left, plain);
-      left -= static_cast<uint32_t>(ended);
-      more = static_cast<int>(ended) & static_cast<int>(left != 0);
+    if constexpr (arch::branches_are_cheap) {
+      while (left != 0 && has_ended<S>(ring.slots, ring.slot_mask, token.last + 1 - left, plain)) --left;
+    } else {
+      // One exit: for each, a wave keeps the lanes that took it.
+      for (bool more = left != 0; more;) {
+        const bool ended = has_ended<S>(ring.slots, ring.slot_mask, token.last + 1 - left, plain);
+        left -= static_cast<uint32_t>(ended);
+        more = static_cast<int>(ended) & static_cast<int>(left != 0);
+      }
     }
     if (!group.any(left != 0 && !late && !broken)) break;
     // Read before the drain: completions that arrived while the waiter was not running are still taken.

@@ -41,9 +41,11 @@ XIO_DEVICE_INLINE uint64_t together(uint64_t) { return active(); }
 namespace detail {
 // clang 19 has no builtin for it.
 #if XIO_WAVE64
-extern "C" XIO_HOST_DEVICE __attribute__((convergent)) bool inverse_ballot(uint64_t) __asm("llvm.amdgcn.inverse.ballot.i64");
+extern "C" XIO_HOST_DEVICE __attribute__((convergent)) bool inverse_ballot(uint64_t) __asm(
+    "llvm.amdgcn.inverse.ballot.i64");
 #else
-extern "C" XIO_HOST_DEVICE __attribute__((convergent)) bool inverse_ballot(uint32_t) __asm("llvm.amdgcn.inverse.ballot.i32");
+extern "C" XIO_HOST_DEVICE __attribute__((convergent)) bool inverse_ballot(uint32_t) __asm(
+    "llvm.amdgcn.inverse.ballot.i32");
 #endif
 }  // namespace detail
 
