@@ -88,10 +88,10 @@ foreach(arch IN LISTS XIO_HIP_TARGETS)
 endforeach()
 
 # What a kernel takes that makes one call and waits, in bytes of code, with every function that it calls.
-set(sizes_gfx942 read_thread=8200 read_wave=8200 read_grid=13000 read_grid_twice=20900 put_thread=6200 put_wave=9300
-  put_grid=11000)
-set(sizes_gfx1100 read_thread=9900 read_wave=9400 read_grid=14900 read_grid_twice=23600 put_thread=7300 put_wave=10900
-  put_grid=13200)
+set(sizes_gfx942 read_thread=5820 read_wave=6840 read_grid=10360 read_grid_twice=15800 put_thread=5020 put_wave=7040
+  put_grid=8690)
+set(sizes_gfx1100 read_thread=6980 read_wave=7960 read_grid=12040 read_grid_twice=18040 put_thread=6040 put_wave=8080
+  put_grid=10250)
 foreach(arch gfx942 gfx1100)
   string(REPLACE ";" "," sizes "${sizes_${arch}}")
   xio_register_tool_test("${XIO_HIP_MISSING}" NAME codegen.sizes.${arch} LABELS codegen budget

@@ -122,9 +122,6 @@ XIO_DEVICE constexpr uint32_t last_lane(uint64_t mask) { return 63 - static_cast
 /// Whether the calling lane is the lowest of `mask`.
 XIO_DEVICE bool is_first(uint64_t mask) { return first_lane(mask) == lane(); }
 
-/// Whether the calling lane is in `mask`.
-XIO_DEVICE bool is_in(uint64_t mask) { return (mask >> lane() & 1) != 0; }
-
 #if !XIO_ARCH_HOST
 /// Does nothing: servers of doorbell words poll them.
 XIO_DEVICE_INLINE void serve_doorbell(const void*) {}
@@ -148,6 +145,9 @@ template <class T>
 XIO_DEVICE_INLINE T* in_global(T* pointer) {
   return pointer;
 }
+
+/// Whether the calling lane is in `mask`, which is the same in all lanes.
+XIO_DEVICE bool is_in(uint64_t mask) { return (mask >> lane() & 1) != 0; }
 
 /// Position of the calling lane among the lanes of `mask`, counted from 0.
 XIO_DEVICE uint32_t rank_in(uint64_t mask) { return count_lanes(mask & ((uint64_t{1} << lane()) - 1)); }

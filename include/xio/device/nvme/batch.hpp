@@ -29,7 +29,7 @@ XIO_DEVICE_INLINE Status publish_pieces(const Engine& engine, Group<S> group, pr
     const uint64_t ticket = claim.first + mine;
     // Lanes without a piece process the first one too.
     const Piece piece = pieces[storing ? mine : 0];
-    const CheckedPiece checked = check_piece(q, operation, piece, list_of(engine, ticket, storing));
+    const CheckedPiece checked = check_piece(q, operation, piece, list_of<false>(engine, ticket, storing));
     const Sqe entry = encode(checked.command.nsid(q.nsid), ring::slot(ticket, q.slot_mask), checked.data);
     if (Check && storing && fault.is_ok()) fault = checked.fault;
     if constexpr (Engine::Policy::notifications) {

@@ -64,11 +64,13 @@ XIO_DEVICE_INLINE Status check(const QueueHandle& q, const Command& command, con
   const RehearsedList list{q.lists_bus, q.lists ? q.list_bytes : 0};
   const uint64_t longest = splittable(command) ? uint64_t{most_blocks(command, q)} << q.block_shift : bytes;
   DataPointer ignored;
-  Status fault = point(pages, 0, static_cast<uint32_t>(bytes < longest ? bytes : longest), q.page_shift, list, ignored);
-  for (uint64_t done = longest; XIO_UNLIKELY(done < bytes && fault.is_ok()); done += longest) {
+  Status fault;
+  uint64_t done = 0;
+  do {
     const uint64_t left = bytes - done;
     fault = point(pages, done, static_cast<uint32_t>(left < longest ? left : longest), q.page_shift, list, ignored);
-  }
+    done += longest;
+  } while (XIO_UNLIKELY(done < bytes && fault.is_ok()));
   return fault;
 }
 

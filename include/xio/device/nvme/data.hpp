@@ -75,8 +75,10 @@ XIO_DEVICE_INLINE constexpr bool has_data(const CommandWords& command) {
 
 /// List memory of a submission: plain stores if a release follows, stores through the cache otherwise.
 /// @tparam InStep whether many lanes build at the same time
-template <class Policy, bool InStep>
+/// @tparam Fits   whether the command was checked before: the list fits
+template <class Policy, bool InStep, bool Fits>
 struct PublishedList {
+  static constexpr bool known_to_fit = Fits;
   uint64_t* words;
   uint64_t bus;
   uint32_t bytes;

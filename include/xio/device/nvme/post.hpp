@@ -31,8 +31,9 @@ struct Submission {
 };
 
 /// List memory of a ticket's slot; empty unless `usable`.
-template <class Engine>
-XIO_DEVICE_INLINE PublishedList<typename Engine::Policy, Engine::sharing != Sharing::thread> list_of(
+/// @tparam Fits whether the list is known to fit
+template <bool Fits, class Engine>
+XIO_DEVICE_INLINE PublishedList<typename Engine::Policy, Engine::sharing != Sharing::thread, Fits> list_of(
     const Engine& engine, uint64_t ticket, bool usable) {
   const QueueHandle& q = engine.handle();
   const uint64_t at = uint64_t{ring::slot(ticket, q.slot_mask)} * q.list_bytes;  // 0 without lists
@@ -56,7 +57,7 @@ XIO_DEVICE_INLINE Sqe build_entry(const Engine& engine, const Command& command, 
   DataPointer data;
   if (has_data<Pages>(piece)) {
     (void)point(pages, offset, static_cast<uint32_t>(data_bytes(piece, q.block_shift)), q.page_shift,
-                list_of(engine, ticket, true), data);
+                list_of<Engine::Policy::argument_checks>(engine, ticket, true), data);
   }
   return encode(piece.nsid(piece.namespace_id ? piece.namespace_id : q.nsid), ring::slot(ticket, q.slot_mask), data);
 }
@@ -162,7 +163,7 @@ XIO_DEVICE_INLINE Token post(const Engine& engine, Group<S> group, uint32_t left
     do {
       // 3. Build.
       uint64_t started = Call::Meter::start();
-      Sqe entry{};
+      Sqe entry;  // lanes that store none need no value
       if (served) {
         entry = build_entry(engine, call.command, call.pages, Split && split, done + i, ticket + i);
         set_notification(engine, ticket + i, call.notification);
@@ -213,10 +214,6 @@ XIO_DEVICE_INLINE Token submit_any(const Engine& engine, Group<S> group, const C
         token = Token::refused(Status::invalid_argument);
         entries = 0;
       }
-    }
-    if constexpr (S == Sharing::thread) {
-      // Lanes that each execute the loop alone pay for every branch in it.
-      if (XIO_LIKELY(!split)) return post<false>(engine, group, entries, false, call, token);
     }
     return post<true>(engine, group, entries, split, call, token);
   } else if (!is_told<typename Call::Data>(q, command)) {

@@ -82,24 +82,18 @@ XIO_DEVICE_INLINE uint32_t leading_free(const Engine& engine, Group<Engine::shar
   return count;
 }
 
-/// Rare paths of a claim, which use the counters and the claim word. They are called, and exist once per kernel. One
-/// lane calls.
+/// The time of a reservation request is 48 bits of the clock, which take at least days to wrap.
+constexpr uint64_t wish_time_bits = ~uint64_t{0} >> 16;
+
+/// Whether the time of a reservation request is over: any caller may replace it, and no claim heeds it.
+XIO_DEVICE_INLINE bool is_over(uint64_t wish, uint64_t now) {
+  return ((now - (wish >> 16)) & wish_time_bits) < wish_time_bits / 2;
+}
+
+/// Rare paths of a claim, which use the counters and the claim word. One lane calls.
 template <Sharing S>
 struct ClaimWord {
   static constexpr arch::Scope scope = state_scope<S>;
-  /// The time of a reservation request is 48 bits of the clock, which take at least days to wrap.
-  static constexpr uint64_t time_bits = ~uint64_t{0} >> 16;
-
-  /// Sets and clears bits other than the ticket's.
-  XIO_DEVICE_INLINE static void change_flags(uint64_t* word, uint64_t set, uint64_t clear) {
-    uint64_t now = arch::load<scope>(word);
-    while (((now | set) & ~clear) != now && !arch::compare_exchange<scope>(word, now, (now | set) & ~clear)) {
-    }
-  }
-
-  XIO_DEVICE_INLINE static bool is_over(uint64_t wish) {
-    return ((arch::clock() - (wish >> 16)) & time_bits) < time_bits / 2;
-  }
 
   XIO_DEVICE_INLINE static void break_queue(QueueState* state, uint64_t* word, uint64_t bits) {
     arch::store<scope>(&state->broken, 1u);
@@ -108,43 +102,29 @@ struct ClaimWord {
     }
   }
 
-  /// Number of operations that may be in flight for a claim that found `now`, which has flags.
-  /// @param own reservation request that the caller wrote to QueueState::wish; 0: none
-  XIO_LEAF XIO_DEVICE static uint32_t allowed(QueueState* state, uint64_t* word, uint32_t depth, uint64_t now,
-                                              uint64_t own) {
-    if ((now & broken_bit) != 0) return 0;
-    uint64_t wish = arch::load<scope>(&state->wish);
-    if (wish != 0 && wish == own) return depth;
-    const bool over = wish != 0 && is_over(wish);
-    if (over && !arch::compare_exchange<scope>(&state->wish, wish, uint64_t{0})) return 0;  // renewed: check again
-    if (over || wish == 0) {
-      // If a new request exists by now, its owner sets the bit again.
-      change_flags(word, 0, wish_bit);
-      return depth;
-    }
-    const auto held = static_cast<uint32_t>(wish & 0xffff);
-    return held < depth ? depth - held : 0;
-  }
-
+  /// Makes a reservation request for `count` tickets, or with 0 withdraws the caller's. One copy per kernel.
+  /// @param own reservation request that the caller wrote; 0: none
+  /// @return the caller's request; 0: there is none
   XIO_LEAF XIO_DEVICE static uint64_t make_wish(QueueState* state, uint64_t* word, uint32_t count, uint64_t own) {
     constexpr uint64_t hold = arch::clock_hz / 1000;
     const uint64_t now = arch::clock();
-    uint64_t there = arch::load<scope>(&state->wish);
-    uint64_t answer = 0;
-    // The caller's request is renewed in the second half of its time; an expired one may be replaced by any caller.
-    if (there != 0 && there == own && ((now + hold / 2 - (there >> 16)) & time_bits) > time_bits / 2) {
-      answer = own;
-    } else if (there == 0 || there == own || is_over(there)) {
-      const uint64_t wish = ((now + hold) & time_bits) << 16 | (count < 0xffff ? count : 0xffff);
-      if (arch::compare_exchange<scope>(&state->wish, there, wish)) answer = wish;
+    uint64_t wish = arch::load<scope>(&state->wish);
+    const bool mine = wish != 0 && wish == own;
+    if (!mine && (count == 0 || (wish != 0 && !is_over(wish, now)))) return 0;
+    uint64_t next = 0;
+    if (count != 0) next = ((now + hold) & wish_time_bits) << 16 | (count < 0xffff ? count : 0xffff);
+    // The caller's request is renewed in the second half of its time.
+    if (count != 0 && mine && !is_over(wish, now + hold / 2)) {
+      next = own;
+    } else if (!arch::compare_exchange<scope>(&state->wish, wish, next)) {
+      return 0;
     }
-    // The owner of an older request may have cleared the bit when it withdrew it.
-    if (answer != 0) change_flags(word, wish_bit, 0);
-    return answer;
-  }
-
-  XIO_LEAF XIO_DEVICE static void take_back(QueueState* state, uint64_t* word, uint64_t own) {
-    if (arch::compare_exchange<scope>(&state->wish, own, uint64_t{0})) change_flags(word, 0, wish_bit);
+    // Whoever withdraws a request may clear the bit after another caller has made one: that one sets it again.
+    const uint64_t bit = count != 0 ? wish_bit : 0;
+    uint64_t flags = arch::load<scope>(word);
+    while ((flags & wish_bit) != bit && !arch::compare_exchange<scope>(word, flags, flags ^ wish_bit)) {
+    }
+    return next;
   }
 };
 
@@ -159,6 +139,34 @@ XIO_DEVICE_INLINE void break_queue(const Engine& engine, Group<S> group) {
     engine.state().broken = 1;
     if (!again) engine.claims() ^= Engine::Tickets::breaks;
   }
+}
+
+/// Number of tickets, at most the depth, that a reservation request holds for another claim than that of its owner.
+/// @param own the caller's request; 0: none
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE uint32_t reserved_for_others(const Engine& engine, Group<S> group, uint64_t own) {
+  const uint64_t wish = group.from_leader(arch::load<state_scope<S>>(&engine.state().wish));
+  const uint64_t now = group.from_leader(arch::clock());
+  if (wish == 0 || wish == own || is_over(wish, now)) return 0;
+  const uint32_t held = wish & 0xffff;
+  return held < engine.depth() ? held : engine.depth();
+}
+
+/// ClaimWord::make_wish() for all lanes of `group`. A waiter repeats its request, with the result of its last call as
+/// `own`, until it is served, passes it to claim_now(), and withdraws it.
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE uint64_t make_wish(const Engine& engine, Group<S> group, uint32_t count, uint64_t own) {
+  uint64_t answer = 0;
+  if (group.leads()) answer = ClaimWord<S>::make_wish(&engine.state(), &engine.claims(), count, own);
+  return group.from_leader(answer);
+}
+
+/// compare_exchange() by the leader. Returns the value found, in all lanes: `expected`, if it was exchanged.
+template <arch::Scope Scope, Sharing S>
+XIO_DEVICE_INLINE uint64_t exchange_by_leader(Group<S> group, uint64_t* where, uint64_t expected, uint64_t desired) {
+  uint64_t found = expected;
+  if (group.leads()) arch::compare_exchange<Scope>(where, found, desired);
+  return group.from_leader(found);
 }
 
 /// Claims up to `wanted` tickets if `least` fit, else none; if `wanted` is at most `least`, all of `wanted` or none.
@@ -191,48 +199,26 @@ XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, uint32_t
     for (;;) {
       uint32_t most = engine.depth();
       if (XIO_UNLIKELY((word & ~ticket_bits) != 0)) {
-        if (group.leads()) most = ClaimWord<S>::allowed(&engine.state(), where, most, word, wish);
-        most = group.from_leader(most);
+        most = (word & broken_bit) != 0 ? 0 : most - reserved_for_others(engine, group, wish);
       }
       const uint64_t first = Tickets::ticket(word, retired);
       const uint64_t in_flight = first - retired;
       const uint32_t room = in_flight < most ? most - static_cast<uint32_t>(in_flight) : 0;
       uint32_t count = 0;
       if (XIO_LIKELY(room >= least)) count = leading_free(engine, group, first, wanted < room ? wanted : room);
-      uint64_t found = word;
+      const uint64_t before = word;
       if (XIO_UNLIKELY(count < least && count < wanted)) {
-        found = group.from_leader(arch::load<scope>(where));
         const uint64_t older = retired;
+        word = group.from_leader(arch::load<scope>(where));
         retired = group.from_leader(arch::load<scope>(&engine.state().retired));
-        if (found == word && retired == older) return {first, 0, 0};
+        if (word == before && retired == older) return {first, 0, 0};
       } else {
-        bool taken = false;
-        if (group.leads()) taken = arch::compare_exchange<scope>(where, found, Tickets::after(word, count, step));
-        if (group.any(taken)) return {first, count, word};
-        found = group.from_leader(found);
+        word = exchange_by_leader<scope>(group, where, before, Tickets::after(before, count, step));
+        if (word == before) return {first, count, before};
         if constexpr (Tickets::wraps) retired = group.from_leader(arch::load<scope>(&engine.state().retired));
       }
-      word = found;
     }
   }
-}
-
-/// Writes a reservation request for `count` tickets unless another one exists. Returns what it wrote, to be passed to
-/// claim_now() and take_back(); 0 if another request exists. All lanes of `group` call, repeatedly, until they are
-/// served.
-/// @param own result of the caller's last call
-template <class Engine>
-XIO_DEVICE_INLINE uint64_t make_wish(const Engine& engine, Group<Engine::sharing> group, uint32_t count, uint64_t own) {
-  uint64_t answer = 0;
-  if (group.leads()) {
-    answer = ClaimWord<Engine::sharing>::make_wish(&engine.state(), &engine.claims(), count, own);
-  }
-  return group.from_leader(answer);
-}
-
-template <class Engine>
-XIO_DEVICE_INLINE void take_back(const Engine& engine, Group<Engine::sharing> group, uint64_t own) {
-  if (group.leads()) ClaimWord<Engine::sharing>::take_back(&engine.state(), &engine.claims(), own);
 }
 
 /// @}

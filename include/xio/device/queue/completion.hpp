@@ -242,14 +242,15 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const CompletionRing<Form
 /// Result of operations that have ended, of which some need more than a check of their slots: they failed, or ended
 /// long ago.
 struct Collected {
-  uint32_t first;  ///< first status that is not success, as reported by the device; or not_on_record; 0: none
+  uint32_t first;  ///< first status that is not success, packed; 0: none
   uint32_t seen;   ///< errors that no caller had waited for before
 };
 
 /// Collects the results of `count` tickets starting at `ticket`, all of which have ended. Each lane calls for itself.
+/// @param state of a shared queue, whose count of errors is reduced here; otherwise the caller does it
 template <class Format, Sharing S>
-XIO_LEAF XIO_DEVICE Collected collect(CompletionSlot* slots, FailureLog* log, uint32_t slot_mask, uint64_t ticket,
-                                      uint32_t count) {
+XIO_LEAF XIO_DEVICE Collected collect([[maybe_unused]] QueueState* state, CompletionSlot* slots, FailureLog* log,
+                                      uint32_t slot_mask, uint64_t ticket, uint32_t count) {
   slots = arch::in_global(slots);
   Collected all{0, 0};
   while (count != 0) {
@@ -274,6 +275,11 @@ XIO_LEAF XIO_DEVICE Collected collect(CompletionSlot* slots, FailureLog* log, ui
     ++ticket;
     --count;
   }
+  if constexpr (is_shared<S>) arch::fetch_add<state_scope<S>>(&state->error_count, 0u - all.seen);
+  if (all.first != 0) {
+    const bool known = all.first != not_on_record;
+    all.first = pack(known ? Format::decode(static_cast<uint16_t>(all.first)) : Status(Status::expired));
+  }
   return all;
 }
 
@@ -284,13 +290,15 @@ XIO_DEVICE_INLINE Status outcome(QueueState& state, const CompletionRing<Format>
                                  const Token& token, uint32_t ended) {
   Collected all{0, 0};
   if (ended != 0)
-    all = collect<Format, S>(ring.slots, ring.failures, ring.slot_mask, token.last + 1 - token.count, ended);
-  for (uint64_t lanes = group.members(all.seen != 0); lanes != 0; lanes = group.members(all.seen != 0)) {
-    add_errors<S>(state, group, 0u - arch::count_lanes(lanes));
-    if (all.seen != 0) --all.seen;
+    all = collect<Format, S>(is_shared<S> ? &state : nullptr, ring.slots, ring.failures, ring.slot_mask,
+                             token.last + 1 - token.count, ended);
+  if constexpr (!is_shared<S>) {
+    for (uint64_t lanes = group.members(all.seen != 0); lanes != 0; lanes = group.members(all.seen != 0)) {
+      add_errors<S>(state, group, 0u - arch::count_lanes(lanes));
+      if (all.seen != 0) --all.seen;
+    }
   }
-  if (!token.status.is_ok() || all.first == 0) return token.status;
-  return all.first == not_on_record ? Status(Status::expired) : Format::decode(static_cast<uint16_t>(all.first));
+  return token.status.is_ok() && all.first != 0 ? unpack(all.first) : token.status;
 }
 
 /// Waits until everything that `token` denotes has ended. All lanes of `group` call, each with its own token.
@@ -305,11 +313,15 @@ XIO_DEVICE_INLINE Status wait(const Engine& engine, const CompletionRing<Format>
   bool late = false;
   bool broken = false;
   for (uint32_t round = 0;; ++round) {
-    for (; left != 0; --left) {
-      uint64_t word = 0;
-      const Outcome outcome = look_up<S>(ring.slots, ring.slot_mask, token.last + 1 - left, word);
-      if (outcome == Outcome::pending) break;
-      plain = plain && outcome == Outcome::ended && (word & 0xffff) == 0;
+    if constexpr (arch::branches_are_cheap) {
+      while (left != 0 && has_ended<S>(ring.slots, ring.slot_mask, token.last + 1 - left, plain)) --left;
+    } else {
+      // One exit: for each, a wave keeps the lanes that took it.
+      for (bool more = left != 0; more;) {
+        const bool ended = has_ended<S>(ring.slots, ring.slot_mask, token.last + 1 - left, plain);
+        left -= static_cast<uint32_t>(ended);
+        more = static_cast<int>(ended) & static_cast<int>(left != 0);
+      }
     }
     if (!group.any(left != 0 && !late && !broken)) break;
     // Read before the drain: completions that arrived while the waiter was not running are still taken.

@@ -53,7 +53,7 @@ XIO_DEVICE_INLINE Element& slot_of(Element* ring, uint32_t mask, uint64_t index)
 /// Whether `ticket` may use its slot.
 template <Sharing S>
 XIO_DEVICE_INLINE bool slot_free(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket) {
-  return read<S>(slot_of(slots, slot_mask, ticket).word) >> 16 == lap_begin(ticket, slot_mask);
+  return (read<S>(slot_of(slots, slot_mask, ticket).word) >> 16 | slot_mask) == (ticket | slot_mask);
 }
 
 /// State of one ticket in the table. `ended`: the slot holds its result; `replaced`: it has ended, and the slot was
@@ -72,6 +72,15 @@ XIO_DEVICE_INLINE Outcome look_up(const CompletionSlot* slots, uint32_t slot_mas
   const uint64_t end = lap_end(ticket, slot_mask);
   if (word >> 16 < end) return Outcome::pending;
   return word >> 16 == end ? Outcome::ended : Outcome::replaced;
+}
+
+/// Whether `ticket` has ended. Clears `plain` unless it has ended with success, and its slot shows it.
+template <Sharing S>
+XIO_DEVICE_INLINE bool has_ended(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket, bool& plain) {
+  const uint64_t word = read<S>(slot_of(slots, slot_mask, ticket).word);
+  const uint64_t success = lap_end(ticket, slot_mask) << 16;
+  plain = plain && word <= success;
+  return word >= success;
 }
 
 /// Adds to the count of errors that no caller has waited for. All lanes pass the same number.

@@ -20,31 +20,31 @@ namespace protocol {
 template <class Engine, class Until>
 XIO_DEVICE_INLINE Claim claim_until(const Engine& engine, Group<Engine::sharing> group, uint32_t wanted, uint32_t least,
                                     Until until, typename Engine::Tickets::Step step = {}) {
-  Claim claim = claim_now(engine, group, wanted, least, step);
-  if constexpr (IsSame<Until, Now>::value) {
+  uint64_t wish = 0;
+  uint32_t taken = 1;
+  bool last = IsSame<Until, Now>::value;
+  for (uint32_t round = 0;; ++round) {
+    const Claim claim = claim_now(engine, group, wanted, least, step, wish);
     // The queue may be full of entries that the device does not know of yet.
-    if (XIO_UNLIKELY(claim.count == 0)) flush(engine, group);
-  } else {
-    uint64_t wish = 0;
-    for (uint32_t round = 0; XIO_UNLIKELY(claim.count == 0); ++round) {
-      flush(engine, group);
+    if (claim.count == 0) flush(engine, group);
+    if (XIO_LIKELY(claim.count != 0) || last) {
+      if constexpr (is_shared<Engine::sharing>) {
+        if (XIO_UNLIKELY(wish != 0)) make_wish(engine, group, 0, wish);
+      }
+      return claim;
+    }
+    if constexpr (!IsSame<Until, Now>::value) {
+      if (taken == 0) arch::pause(round);
       const bool look = round == 0 || round % arch::looks_per_clock == arch::looks_per_clock - 1;
       // The lanes stay together: they give up at the latest of their deadlines, or when the queue is dead.
-      const bool last = look && (!group.any(!until.passed()) || group.any(engine.is_dead()));
+      last = look && (!group.any(!until.passed()) || group.any(engine.is_dead()));
       if constexpr (is_shared<Engine::sharing>) {
         if (look && round != 0) help(engine, group);
         if (look && least > 1) wish = make_wish(engine, group, least, wish);
       }
-      const uint32_t taken = engine.drain(group);
-      claim = claim_now(engine, group, wanted, least, step, wish);
-      if (claim.count != 0 || last) break;
-      if (taken == 0) arch::pause(round);
-    }
-    if constexpr (is_shared<Engine::sharing>) {
-      if (XIO_UNLIKELY(wish != 0)) take_back(engine, group, wish);
+      taken = engine.drain(group);
     }
   }
-  return claim;
 }
 
 /// @}

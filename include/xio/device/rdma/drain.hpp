@@ -161,11 +161,6 @@ XIO_DEVICE_INLINE uint32_t drain_ring(const Engine& engine, const Reader& queue,
   return taken;
 }
 
-template <class Engine, Sharing S>
-XIO_COLD XIO_DEVICE uint32_t drain_any(const Engine& engine, Group<S> group, protocol::Found found) {
-  return drain_ring<true>(engine, engine.cq(), group, found);
-}
-
 /// Whether a completion is available and the group may take it.
 template <class Engine, class Reader, Sharing S>
 XIO_DEVICE_INLINE bool begin_drain(const Engine& engine, const Reader& queue, Group<S> group, protocol::Found& found) {
@@ -226,25 +221,15 @@ XIO_DEVICE_INLINE uint32_t drain_collapsed(const Engine& engine, Group<S> group)
 }
 
 template <class Engine, Sharing S>
-XIO_DEVICE_INLINE uint32_t drain_here(const Engine& engine, Group<S> group) {
-  if constexpr (Engine::Vendor::has_collapsed_cq) {
-    return XIO_LIKELY(begin_collapsed(engine, group)) ? drain_collapsed(engine, group) : 0;
-  } else {
-    const auto queue = engine.cq();
-    protocol::Found found{};
-    if (XIO_UNLIKELY(!begin_drain(engine, queue, group, found))) return 0;
-    const uint32_t taken = drain_ring<is_shared<S>>(engine, queue, group, found);
-    if (!is_shared<S> && XIO_UNLIKELY(taken == protocol::met_error)) return drain_any(engine, group, found);
-    return taken;
-  }
-}
+XIO_DEVICE_INLINE uint32_t drain_here(const Engine& engine, Group<S> group);
 
-/// drain() as one copy per kernel. Its parameters are single words, since these are passed in registers.
-template <class Engine>
+/// drain_here() as one copy per kernel. Its parameters are single words, since these are passed in registers.
+/// @param seen the result of begin_drain(); empty: drain_once() calls it
+template <class Engine, class... Seen>
 XIO_LEAF XIO_DEVICE uint32_t drain_once(QueueState* state, SendState* send, void* sq, const void* entries,
                                         const uint32_t* producer, uint32_t* record, void* doorbell, uint64_t cookie,
                                         uint32_t size, uint32_t number, uint32_t qpn, uint32_t units, uint32_t depth,
-                                        uint64_t lanes) {
+                                        Seen... seen) {
   QueuePairHandle q{};
   q.state = state;
   q.send = send;
@@ -253,7 +238,47 @@ XIO_LEAF XIO_DEVICE uint32_t drain_once(QueueState* state, SendState* send, void
   q.shape.entries = units;
   q.depth = depth;
   q.cq = {entries, producer, record, doorbell, size, number, cookie};
-  return drain_here(Engine(q, lanes), Group<Engine::sharing>(lanes));
+  const Engine engine(q, 0);
+  const auto group = engine.all_callers();
+  if constexpr (sizeof...(seen) == 0) {
+    return drain_here(engine, group);
+  } else {
+    return drain_ring<true>(engine, engine.cq(), group, protocol::Found{seen..., nullptr});
+  }
+}
+
+template <class Engine, class... Seen>
+XIO_DEVICE_INLINE uint32_t drain_out_of_line(const Engine& engine, Seen... seen) {
+  const QueuePairHandle& q = engine.handle();
+  return drain_once<Engine>(q.state, q.send, q.sq, q.cq.entries, q.cq.producer, q.cq.record, q.cq.doorbell, q.cq.cookie,
+                            q.cq.size, q.cq.number, q.shape.qpn, q.shape.entries, q.depth, seen...);
+}
+
+/// Takes what begin_drain() found, an entry that reports anything but success among it.
+template <class Engine, Sharing S>
+XIO_COLD XIO_DEVICE uint32_t drain_any(const Engine& engine, Group<S> group, protocol::Found found) {
+  if constexpr (arch::calls_save_registers && Engine::stored_each_time) {
+    return drain_out_of_line(engine, found.head, found.word);
+  } else {
+    return drain_ring<true>(engine, engine.cq(), group, found);
+  }
+}
+
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE uint32_t drain_here(const Engine& engine, Group<S> group) {
+  if constexpr (Engine::Vendor::has_collapsed_cq) {
+    return XIO_LIKELY(begin_collapsed(engine, group)) ? drain_collapsed(engine, group) : 0;
+  } else {
+    const auto queue = engine.cq();
+    protocol::Found found{};
+    if (XIO_UNLIKELY(!begin_drain(engine, queue, group, found))) return 0;
+    if constexpr (is_shared<S>) {
+      return drain_ring<true>(engine, queue, group, found);
+    } else {
+      const uint32_t taken = drain_ring<false>(engine, queue, group, found);
+      return XIO_UNLIKELY(taken == protocol::met_error) ? drain_any(engine, group, found) : taken;
+    }
+  }
 }
 
 /// SendEngine::drain().
@@ -261,9 +286,7 @@ template <class Engine, Sharing S>
 XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, Group<S> group) {
   if (!protocol::nobody_drains(engine.state(), group)) return 0;
   if constexpr (arch::calls_save_registers && is_shared<S> && !Engine::Vendor::has_collapsed_cq) {
-    const QueuePairHandle& q = engine.handle();
-    return drain_once<Engine>(q.state, q.send, q.sq, q.cq.entries, q.cq.producer, q.cq.record, q.cq.doorbell,
-                              q.cq.cookie, q.cq.size, q.cq.number, q.shape.qpn, q.shape.entries, q.depth, group.mask());
+    return drain_out_of_line(engine);
   } else {
     return drain_here(engine, group);
   }

@@ -45,33 +45,36 @@ XIO_DEVICE_INLINE bool look(const Engine& engine, Group<S> group, const Token& t
   return true;
 }
 
+/// Posts a signalled operation. Returns whether it did; waits for room only if the queue is not shared.
 template <class Engine, Sharing S>
-XIO_COLD XIO_DEVICE void post_signaled(const Engine& engine, Group<S> group, Deadline until) {
+XIO_COLD XIO_DEVICE bool post_signaled(const Engine& engine, Group<S> group, Deadline until) {
   Work work;
   // A put without data accesses no memory. The peer accepts puts, as the unsignalled ones before show (is_signaled).
   work.operation = Engine::Vendor::has_nop ? Operation::nop : Operation::put;
   work.flags = work_flag::signaled;
   telemetry::Off off;
-  (void)post(engine, group, group.leads(), work, NoPayload{}, until, Token(), off);
+  if constexpr (is_shared<S>) {
+    return group.any(post(engine, group, group.leads(), work, NoPayload{}, Now{}, Token(), off).submitted());
+  } else {
+    (void)post(engine, group, group.leads(), work, NoPayload{}, until, Token(), off);
+    return true;
+  }
 }
 
 /// Posts a signalled operation if none exists at or after the token's operation, whose end would go unreported.
 ///
 /// @param published producer counter, read before this call: a wave records that its operation is unsignalled before it
 ///                  publishes it
-/// @return whether such a post may become necessary later: the token's operation, or what follows the last unsignalled
-///         one, is not published
+/// @return whether such a post may become necessary later: there was no room for it; or the token's operation, or what
+///         follows the last unsignalled one, is not published
 template <class Engine, Sharing S>
 XIO_DEVICE bool signal_tail(const Engine& engine, Group<S> group, const Token& token, uint64_t published,
                             Deadline until) {
   const uint64_t tail = protocol::read<S>(engine.send().unsignaled_end);
   const bool reached = token.count != 0 && tail > token.last;
   const bool needed = reached && published <= tail && tail == protocol::claimed(engine) && !engine.has_ended(token);
-  if (XIO_UNLIKELY(group.any(needed))) {
-    // After the operations of all lanes.
-    post_signaled(engine, group, until);
-    return false;
-  }
+  // After the operations of all lanes.
+  if (XIO_UNLIKELY(group.any(needed))) return !post_signaled(engine, group, until);
   return published <= (reached ? tail : token.last);
 }
 

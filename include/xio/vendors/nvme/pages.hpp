@@ -105,6 +105,12 @@ XIO_DEVICE_INLINE constexpr bool seldom(bool condition) {
   }
 }
 
+/// Whether a list of type List was compared with its size before: List::known_to_fit, if List has it.
+template <class List, class = void>
+constexpr bool known_to_fit = false;
+template <class List>
+constexpr bool known_to_fit<List, typename MakeVoid<decltype(List::known_to_fit)>::type> = List::known_to_fit;
+
 template <class Source, class = void>
 struct HasRun {
   static constexpr bool value = false;

@@ -55,8 +55,10 @@ XIO_DEVICE constexpr Status fill_prp_list(const Pages& pages, PrpListPlan plan, 
   const uint32_t page = 1u << plan.page_shift;
   const uint32_t words_per_page = page >> 3;
   const uint32_t room = (page - (static_cast<uint32_t>(list.bus) & (page - 1))) >> 3;
-  if ((list.bus & 7) != 0) return Status::misaligned;
-  if (list_words(plan.entries, room, words_per_page) > list.bytes / 8) return Status::out_of_range;
+  if constexpr (!known_to_fit<List>) {
+    if ((list.bus & 7) != 0) return Status::misaligned;
+    if (list_words(plan.entries, room, words_per_page) > list.bytes / 8) return Status::out_of_range;
+  }
 
   prp2 = list.bus;
   uint64_t wrong = 0;

@@ -38,6 +38,20 @@ XIO_DEVICE_INLINE uint64_t active() { return ballot(0, true); }
 /// The execution mask is exact.
 XIO_DEVICE_INLINE uint64_t together(uint64_t) { return active(); }
 
+namespace detail {
+// clang 19 has no builtin for it.
+#if XIO_WAVE64
+extern "C" XIO_HOST_DEVICE __attribute__((convergent)) bool inverse_ballot(uint64_t) __asm(
+    "llvm.amdgcn.inverse.ballot.i64");
+#else
+extern "C" XIO_HOST_DEVICE __attribute__((convergent)) bool inverse_ballot(uint32_t) __asm(
+    "llvm.amdgcn.inverse.ballot.i32");
+#endif
+}  // namespace detail
+
+/// The mask becomes the execution mask of a branch.
+XIO_DEVICE_INLINE bool is_in(uint64_t mask) { return detail::inverse_ballot(mask); }
+
 XIO_DEVICE_INLINE uint32_t rank_in(uint64_t mask) {
   const uint32_t low = __builtin_amdgcn_mbcnt_lo(static_cast<uint32_t>(mask), 0);
   return XIO_WAVE64 ? __builtin_amdgcn_mbcnt_hi(static_cast<uint32_t>(mask >> 32), low) : low;
