@@ -137,7 +137,7 @@ XIO_LEAF XIO_DEVICE void announce(Bell bell) {
       if (arch::uniform(arch::load<scope>(&state.rung)) != end) {
         arch::pass_on();
         bell.ring(end, bell.note(end));
-        arch::publish<scope>(&state.rung, end);
+        arch::store<scope>(&state.rung, end);
       }
       // Both are performed before anybody else may ring.
       arch::wait_stores();
