@@ -38,6 +38,21 @@ struct Latency {
     return uint64_t{fine + bucket % fine} << shift;
   }
 
+  /// Records operations of the same latency that fits 32 bits, else one by one.
+  XIO_HOST_DEVICE void record(uint64_t ticks, uint32_t times) {
+    if (XIO_UNLIKELY(ticks >> 32 != 0 || times == 0)) {
+      for (; times != 0; --times) record(ticks);
+      return;
+    }
+    if (count == 0 || ticks < least) least = ticks;
+    if (ticks > most) most = ticks;
+    count += times;
+    sum += ticks * times;
+    const uint64_t square = ticks * ticks;
+    for (uint32_t i = 0; i < times; ++i) add_square(square, 0);
+    buckets[bucket_of(ticks)] += times;
+  }
+
   /// Records one operation.
   XIO_HOST_DEVICE void record(uint64_t ticks) {
     if (count == 0 || ticks < least) least = ticks;

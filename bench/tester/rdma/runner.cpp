@@ -128,8 +128,8 @@ std::vector<RdmaTotals> RdmaRunner::totals() const {
 /// Waits for the end of the requester, without a kernel: used if nothing is received.
 void RdmaRunner::wait_for_requester() const {
   const auto is_set = [](const uint32_t* word) { return xio::arch::load<xio::arch::Scope::system>(word) != 0; };
-  // The other side reports every 20 ms; until then this process leaves the processors to it.
-  xio::host::Backoff backoff(std::chrono::microseconds(200), std::chrono::milliseconds(10));
+  // The other side's report is looked for every 20 ms; until then this process leaves the processors to it.
+  xio::host::Backoff backoff(std::chrono::microseconds(200), std::chrono::milliseconds(20));
   while (!is_set(phase_.peer_done) && !is_set(phase_.abandoned)) backoff.pause();
 }
 

@@ -26,11 +26,11 @@ struct RdmaWindow {
   /// Position of operation `index`, between head and head + near_size, in the ring of the other side.
   XIO_DEVICE uint32_t far_index(uint64_t index) const { return wrapped(far_head, index, far_size); }
 
-  /// Removes the oldest operation in flight.
-  XIO_DEVICE void pop() {
-    near_head = near_index(head + 1);
-    far_head = far_index(head + 1);
-    ++head;
+  /// Removes the oldest operations in flight.
+  XIO_DEVICE void pop(uint32_t count = 1) {
+    near_head = near_index(head + count);
+    far_head = far_index(head + count);
+    head += count;
   }
 
  private:

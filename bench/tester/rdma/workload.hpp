@@ -9,30 +9,25 @@
 #include <xio/device/rdma/queue_pair.hpp>
 #include <xio/device/rdma/receive.hpp>
 
-#include "tester/rdma/judge.hpp"
 #include "tester/rdma/responder.hpp"
-#include "tester/rdma/window.hpp"
-#include "tester/rdma/work.hpp"
+#include "tester/rdma/solo_work.hpp"
 
 namespace tester {
 
 /// One lane's part of a run. All lanes of a wave call run() together.
 /// @tparam Telemetry  xio::telemetry::Steps or Off. A post is Step::enqueue: it builds and stores the entry.
 template <class Vendor, bool HasInline, xio::Sharing S, class Telemetry = xio::telemetry::Off>
-class RdmaLaneWork {
+class RdmaLaneWork : RdmaLaneBase<Telemetry> {
+  using Base = RdmaLaneBase<Telemetry>;
+
  public:
   static constexpr bool alone = S == xio::Sharing::thread;
 
   XIO_DEVICE RdmaLaneWork(const RdmaPhase& phase, RdmaLane& lane)
-      : phase_(phase),
-        lane_(lane),
-        judge_(phase, lane),
+      : Base(phase, lane),
         queue_(phase.queues[xio::arch::block_index()]),
         receives_(phase.receivers[xio::arch::block_index()]),
-        wave_(alone ? 1 : xio::arch::together(0)),
-        next_(lane.number),
-        left_(operations_of(phase, lane.number)),
-        window_{phase.depth, phase.far_places} {}
+        wave_(alone ? 1 : xio::arch::together(0)) {}
 
   XIO_DEVICE void run() {
     lane_.began = xio::arch::clock();
@@ -42,18 +37,33 @@ class RdmaLaneWork {
       const bool completed = complete();
       idle = any(submitted || completed) ? 0 : idle + 1;
       if (idle != 0) xio::arch::pause(idle);
-      if (round % rounds_per_glance == 0) glance();
+      if (round % Base::rounds_per_glance == 0) Base::glance();
     }
     lane_.ended = xio::arch::clock();
-    leave();
+    finish_sum();
+    Base::leave();
   }
 
  private:
   // Only flush() rings doorbells, once per batch.
   using Queue = xio::rdma::QueuePair<Vendor, S, xio::Policy<xio::Deferred<32768>>>;
   using Receives = xio::rdma::ReceiveQueue<Vendor, xio::Sharing::thread>;
-  using Step = xio::telemetry::Step;
-  static constexpr uint32_t rounds_per_glance = 64;
+  using typename Base::Step;
+
+  using Base::all_right_;
+  using Base::ended_;
+  using Base::has_both_sides;
+  using Base::judge_;
+  using Base::lane_;
+  using Base::left_;
+  using Base::next_;
+  using Base::phase_;
+  using Base::slot;
+  using Base::stopping_;
+  using Base::telemetry_;
+  using Base::waiting_since_;
+  using Base::window_;
+  using Base::working;
 
   /// Mask of the `lanes` for which the predicate holds.
   XIO_DEVICE uint64_t some(uint64_t lanes, bool predicate) const {
@@ -71,32 +81,22 @@ class RdmaLaneWork {
     }
   }
 
-  XIO_DEVICE RdmaSlot& slot(uint64_t index) const { return lane_.slots[window_.near_index(index)]; }
   XIO_DEVICE uint64_t place(uint64_t index) const {
     return lane_.offset + window_.near_index(index) * phase_.place_bytes;
   }
   XIO_DEVICE uint64_t far_place(uint64_t index) const {
     return lane_.far_offset + window_.far_index(index) * phase_.place_bytes;
   }
-  XIO_DEVICE bool has_both_sides() const { return phase_.side == RdmaSide::both; }
   /// Whether this lane posts and checks a receive per operation.
   XIO_DEVICE bool takes_receive() const {
     return alone && has_both_sides() && (phase_.immediate || phase_.verb == RdmaVerb::send);
   }
 
-  XIO_DEVICE bool working() const {
-    if (lane_.gave_up) return false;
-    return !window_.empty() || left() != 0;
-  }
-
-  /// Number of operations not yet submitted.
-  XIO_DEVICE uint64_t left() const { return stopping_ || lane_.gave_up ? 0 : left_; }
-
   // Submission.
 
   /// Number of operations to submit now: a batch, or 0 while it does not fit or the other side has no receives.
   XIO_DEVICE uint32_t share() const {
-    const uint32_t count = fitting_batch();
+    const uint32_t count = Base::fitting_batch();
     if (!alone || count == 0 || phase_.receives == 0 || has_both_sides()) return count;
     const uint64_t posted = xio::arch::load<xio::arch::Scope::system>(credits());
     return posted - lane_.messages < messages_of(count) ? 0 : count;
@@ -109,17 +109,6 @@ class RdmaLaneWork {
   }
   /// Receives that a batch consumes.
   XIO_DEVICE uint32_t messages_of(uint32_t count) const { return phase_.notices ? 1 : count; }
-
-  XIO_DEVICE uint32_t fitting_batch() const {
-    const uint64_t to_come = left();
-    const uint32_t in_flight = window_.size();
-    const uint32_t free = phase_.depth - in_flight;
-    const bool more = to_come > free;
-    const uint32_t fitting = more ? free : static_cast<uint32_t>(to_come);
-    if (phase_.batch == 0) return fitting;
-    if (fitting >= phase_.batch) return phase_.batch;
-    return !more || in_flight == 0 ? fitting : 0;
-  }
 
   XIO_DEVICE bool submit() {
     const uint32_t count = share();
@@ -321,38 +310,13 @@ class RdmaLaneWork {
     if (judge_.announced(it.number, received)) judge_.compare(phase_.far + far_place(index), it.number, it.number);
   }
 
-  // Periodic checks.
-
-  XIO_DEVICE void glance() {
-    const uint64_t now = xio::arch::clock();
-    report();
-    if (phase_.duration_ticks != 0 && now - lane_.began >= phase_.duration_ticks) stopping_ = true;
-    if (xio::arch::load<xio::arch::Scope::system>(phase_.stop) != 0) stopping_ = true;
-    // A responder that ends before the requester has given up.
-    if (!has_both_sides() && xio::arch::load<xio::arch::Scope::system>(phase_.peer_done) != 0) stopping_ = true;
-    if (window_.empty()) {
-      // Nothing is submitted while the other side has no receives.
-      if (waiting_since_ == 0) waiting_since_ = now;
-      if (now - waiting_since_ > phase_.deadline_ticks) lane_.gave_up = 1;
-      return;
-    }
-    const uint64_t since = slot(window_.head).started;
-    if (now > since && now - since > phase_.deadline_ticks) lane_.gave_up = 1;
-  }
-
-  XIO_DEVICE void report() {
-    xio::arch::store<xio::arch::Scope::system>(lane_.progress, lane_.completed + lane_.failed);
-  }
-
-  XIO_DEVICE void leave() {
-    for (; !window_.empty(); window_.pop()) judge_.fail(xio::Status::timed_out, slot(window_.head).number);
+  /// Compares the final value of the word that fetch-adds have changed.
+  XIO_DEVICE void finish_sum() {
     lane_.sum = sum_;
-    if constexpr (Telemetry::enabled) lane_.steps = telemetry_;
-    if (has_both_sides() && phase_.verb == RdmaVerb::fetch_add && phase_.check && lane_.failed == 0) {
-      const uint64_t found = *reinterpret_cast<const uint64_t*>(phase_.far + lane_.far_offset);
-      if (found != sum_) judge_.wrong({next_, {found, sum_}, RdmaFaultKind::sum, 0});
-    }
-    report();
+    if (!has_both_sides() || phase_.verb != RdmaVerb::fetch_add || !phase_.check) return;
+    if (lane_.failed != 0 || !window_.empty()) return;
+    const uint64_t found = *reinterpret_cast<const uint64_t*>(phase_.far + lane_.far_offset);
+    if (found != sum_) judge_.wrong({next_, {found, sum_}, RdmaFaultKind::sum, 0});
   }
 
   XIO_DEVICE xio::Deadline until() const { return {xio::arch::clock() + phase_.deadline_ticks}; }
@@ -360,23 +324,12 @@ class RdmaLaneWork {
     return memory.at(place(index), phase_.bytes);
   }
 
-  const RdmaPhase& phase_;
-  RdmaLane& lane_;
-  RdmaJudge judge_;
-  Telemetry telemetry_;
   Queue queue_;
   Receives receives_;
   const uint64_t wave_;
-  uint64_t next_;               // next operation to stage
-  uint64_t left_;               // number of operations not yet staged
-  RdmaWindow window_;           // the lane's operations in flight
-  uint64_t ended_ = 0;          // operations before this index have ended on the requesting side
-  uint64_t posted_at_ = 0;      // coarse timing: tick before the first post of a batch
-  uint64_t ended_at_ = 0;       // tick of an observed completion; coarse timing: of the batch, 0: not read
-  uint64_t waiting_since_ = 0;  // tick since which nothing is in flight; 0: operations are in flight
-  uint64_t sum_ = 0;            // fetch-add: sum of the addends
-  bool all_right_ = false;      // all operations that have ended succeeded
-  bool stopping_ = false;
+  uint64_t posted_at_ = 0;  // coarse timing: tick before the first post of a batch
+  uint64_t ended_at_ = 0;   // tick of an observed completion; coarse timing: of the batch, 0: not read
+  uint64_t sum_ = 0;        // fetch-add: sum of the addends
 };
 
 /// The kernel: block `b` drives queue pair `b`, whose other side may be in another process. S is xio::Sharing::thread
@@ -384,6 +337,9 @@ class RdmaLaneWork {
 template <class Vendor, bool HasInline, xio::Sharing S, class Telemetry = xio::telemetry::Off>
 XIO_DEVICE void rdma_workload(const RdmaPhase& phase) {
   RdmaLane& lane = phase.lanes[uint64_t{xio::arch::block_index()} * phase.lanes_per_queue + xio::arch::thread_index()];
+  if constexpr (S == xio::Sharing::thread) {
+    if (RdmaSoloWork<Vendor, Telemetry>::fits(phase)) return RdmaSoloWork<Vendor, Telemetry>(phase, lane).run();
+  }
   RdmaLaneWork<Vendor, HasInline, S, Telemetry>(phase, lane).run();
 }
 

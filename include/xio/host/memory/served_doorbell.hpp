@@ -30,10 +30,10 @@ class ServedDoorbell {
   /// @param ring  called by any thread that runs kernels, one at a time for each queue; must not throw
   /// @throws Error if all words of the process are in use, or kernels are compiled for a GPU
   explicit ServedDoorbell(std::function<void()> ring) : ring_(std::move(ring)), index_(take()) {
-    place().word = 0;
-    place().context = this;
-    place().serve = [](void* self) { static_cast<ServedDoorbell*>(self)->ring_(); };
+    set([](void* self) { static_cast<ServedDoorbell*>(self)->ring_(); }, this);
   }
+  /// The same with a plain function, which costs fewer instructions.
+  ServedDoorbell(void (*ring)(void* context), void* context) : index_(take()) { set(ring, context); }
   ServedDoorbell(const ServedDoorbell&) = delete;
   ServedDoorbell& operator=(const ServedDoorbell&) = delete;
   ~ServedDoorbell() {
@@ -71,6 +71,11 @@ class ServedDoorbell {
                 "let a separate thread serve more");
   }
 
+  void set(void (*ring)(void* context), void* context) {
+    place().word = 0;
+    place().context = context;
+    place().serve = ring;
+  }
   arch::ServedDoorbell& place() const { return arch::served_doorbells[index_]; }
 
   std::function<void()> ring_;

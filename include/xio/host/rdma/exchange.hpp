@@ -179,6 +179,12 @@ class Exchange {
     return value;
   }
 
+  /// Whether the peer has begun to send its next message, or is gone: trade() then learns it without waiting for long.
+  bool has_news() const {
+    pollfd entry{fd_.get(), POLLIN, 0};
+    return ::poll(&entry, 1, 0) > 0;
+  }
+
   /// Sets the time limit of every trade from now on.
   /// @snippet rdma_host.cpp set_limit
   void set_limit(std::chrono::milliseconds limit) { limit_ = limit; }

@@ -43,7 +43,7 @@ class RxeDoorbell {
                        const DoorbellProxy::Options& options = {})
       : kick_(queue_pair.kick()) {
     if (by == RungBy::caller) {
-      served_ = std::make_unique<ServedDoorbell>([this] { kick(); });
+      served_ = std::make_unique<ServedDoorbell>([](void* self) { static_cast<RxeDoorbell*>(self)->kick(); }, this);
       word_ = served_->word();
       return;
     }

@@ -117,8 +117,8 @@ struct SendEncoder {
   /// Stores the entry's words; words of SendWqe::operation that the operation does not use are left unchanged. Returns
   /// 0: there is no doorbell register, the kernel must be called.
   template <class Payload, class Sink>
-  XIO_HOST_DEVICE static constexpr uint64_t encode(const rdma::SendShape&, const rdma::Work& work,
-                                                   const Payload& payload, const rdma::Place& place, Sink& sink) {
+  XIO_DEVICE_INLINE static constexpr uint64_t encode(const rdma::SendShape&, const rdma::Work& work,
+                                                     const Payload& payload, const rdma::Place& place, Sink& sink) {
     using detail::at;
     using detail::halves;
     sink.put8(at(XIO_OFFSETOF(SendHeader, wr_id)), place.wr_id);

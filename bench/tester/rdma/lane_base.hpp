@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Common part of one lane's work in the RDMA workload: its window, its batches, and periodic checks.
+
+#include "tester/rdma/judge.hpp"
+#include "tester/rdma/window.hpp"
+#include "tester/rdma/work.hpp"
+
+namespace tester {
+
+template <class Telemetry>
+class RdmaLaneBase {
+ protected:
+  using Step = xio::telemetry::Step;
+  static constexpr uint32_t rounds_per_glance = 64;
+
+  XIO_DEVICE RdmaLaneBase(const RdmaPhase& phase, RdmaLane& lane)
+      : phase_(phase),
+        lane_(lane),
+        judge_(phase, lane),
+        next_(lane.number),
+        left_(operations_of(phase, lane.number)),
+        window_{phase.depth, phase.far_places} {}
+
+  XIO_DEVICE RdmaSlot& slot(uint64_t index) const { return lane_.slots[window_.near_index(index)]; }
+  XIO_DEVICE bool has_both_sides() const { return phase_.side == RdmaSide::both; }
+
+  XIO_DEVICE bool working() const {
+    if (lane_.gave_up) return false;
+    return !window_.empty() || left() != 0;
+  }
+
+  /// Number of operations not yet submitted.
+  XIO_DEVICE uint64_t left() const { return stopping_ || lane_.gave_up ? 0 : left_; }
+
+  /// Number of operations to submit now: a batch, or 0 while it does not fit.
+  XIO_DEVICE uint32_t fitting_batch() const {
+    const uint64_t to_come = left();
+    const uint32_t in_flight = window_.size();
+    const uint32_t free = phase_.depth - in_flight;
+    const bool more = to_come > free;
+    const uint32_t fitting = more ? free : static_cast<uint32_t>(to_come);
+    if (phase_.batch == 0) return fitting;
+    if (fitting >= phase_.batch) return phase_.batch;
+    return !more || in_flight == 0 ? fitting : 0;
+  }
+
+  /// Periodic checks.
+  XIO_DEVICE void glance() {
+    const uint64_t now = xio::arch::clock();
+    report();
+    if (phase_.duration_ticks != 0 && now - lane_.began >= phase_.duration_ticks) stopping_ = true;
+    if (xio::arch::load<xio::arch::Scope::system>(phase_.stop) != 0) stopping_ = true;
+    // A responder that ends before the requester has given up.
+    if (!has_both_sides() && xio::arch::load<xio::arch::Scope::system>(phase_.peer_done) != 0) stopping_ = true;
+    if (window_.empty()) {
+      // Nothing is submitted while the other side has no receives.
+      if (waiting_since_ == 0) waiting_since_ = now;
+      if (now - waiting_since_ > phase_.deadline_ticks) lane_.gave_up = 1;
+      return;
+    }
+    const uint64_t since = slot(window_.head).started;
+    if (now > since && now - since > phase_.deadline_ticks) lane_.gave_up = 1;
+  }
+
+  XIO_DEVICE void report() {
+    xio::arch::store<xio::arch::Scope::system>(lane_.progress, lane_.completed + lane_.failed);
+  }
+
+  /// Counts what is still in flight as failed.
+  XIO_DEVICE void leave() {
+    for (; !window_.empty(); window_.pop()) judge_.fail(xio::Status::timed_out, slot(window_.head).number);
+    if constexpr (Telemetry::enabled) lane_.steps = telemetry_;
+    report();
+  }
+
+  const RdmaPhase& phase_;
+  RdmaLane& lane_;
+  RdmaJudge judge_;
+  Telemetry telemetry_;
+  uint64_t next_;               // next operation to stage
+  uint64_t left_;               // number of operations not yet staged
+  RdmaWindow window_;           // the lane's operations in flight
+  uint64_t ended_ = 0;          // operations before this index have ended on the requesting side
+  uint64_t waiting_since_ = 0;  // tick since which nothing is in flight; 0: operations are in flight
+  bool all_right_ = false;      // all operations that have ended succeeded
+  bool stopping_ = false;
+};
+
+}  // namespace tester

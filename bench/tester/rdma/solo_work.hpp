@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The RDMA workload of a lane with its own queue pair whose operations need nothing but their completion: plain
+/// writes and reads without receives and without comparison. It keeps the cost of an operation low.
+
+#include <xio/device/rdma/queue_pair.hpp>
+
+#include "tester/rdma/lane_base.hpp"
+
+namespace tester {
+
+/// Work of one lane, for the phases that fits() accepts.
+template <class Vendor, class Telemetry>
+class RdmaSoloWork : RdmaLaneBase<Telemetry> {
+  using Base = RdmaLaneBase<Telemetry>;
+
+ public:
+  XIO_DEVICE static bool fits(const RdmaPhase& phase) {
+    const bool plain = phase.verb == RdmaVerb::read || (phase.verb == RdmaVerb::write && !phase.immediate);
+    const bool one_sge = phase.bytes != 0 && !phase.inline_data;
+    return plain && one_sge && !phase.check && !phase.notices && phase.receives == 0;
+  }
+
+  XIO_DEVICE RdmaSoloWork(const RdmaPhase& phase, RdmaLane& lane)
+      : Base(phase, lane),
+        queue_(phase.queues[xio::arch::block_index()]),
+        near_(phase.local.base + lane.offset),
+        far_(phase.remote.base + lane.far_offset) {}
+
+  /// Without calls: each of them would cost a dozen instructions.
+  [[gnu::flatten]] XIO_DEVICE void run() {
+    lane_.began = xio::arch::clock();
+    const uint64_t doorbells = doorbells_stored();
+    uint32_t idle = 0;
+    for (uint32_t round = 1; Base::working(); ++round) {
+      const bool submitted = submit();
+      const bool completed = complete();
+      idle = submitted || completed ? 0 : idle + 1;
+      if (completed && round % Base::rounds_per_glance != 0) continue;
+      now_ = 0;
+      if (idle != 0) xio::arch::pause(idle);
+      if (round % Base::rounds_per_glance == 0) Base::glance();
+    }
+    lane_.ended = xio::arch::clock();
+    lane_.doorbells += doorbells_stored() - doorbells;
+    if constexpr (!Queue::stored_each_time) queue_.end();
+    Base::leave();
+  }
+
+ private:
+  // Only flush() rings doorbells, once per batch. Registers hold the queue's state if the vendor allows it.
+  using Holder = typename xio::Choose<Vendor::doorbell_stride == 0, xio::rdma::InRegisters, xio::rdma::InMemory>::type;
+  using Queue = xio::rdma::QueuePair<Vendor, xio::Sharing::thread, xio::Policy<xio::Deferred<32768>>, Holder>;
+  using typename Base::Step;
+
+  using Base::judge_;
+  using Base::lane_;
+  using Base::left_;
+  using Base::next_;
+  using Base::phase_;
+  using Base::stopping_;
+  using Base::telemetry_;
+  using Base::window_;
+
+  /// Submits the batches that fit. Returns whether there were any.
+  XIO_DEVICE_INLINE bool submit() {
+    bool any = false;
+    while (const uint32_t count = Base::fitting_batch()) {
+      if (!phase_.repeat) left_ -= count;
+      // What was read when the last completion was found is the time of the submission that follows at once.
+      const uint64_t now = now_ != 0 ? now_ : xio::arch::clock();
+      now_ = 0;
+      // Separate calls let the compiler resolve what depends on the operation.
+      if (phase_.verb == RdmaVerb::write) {
+        post<xio::rdma::Operation::put>(count, now);
+      } else {
+        post<xio::rdma::Operation::get>(count, now);
+      }
+      const uint64_t ringing = Telemetry::start();
+      queue_.flush();
+      telemetry_.stop(Step::sq_doorbell, ringing);
+      ++lane_.batches;
+      any = true;
+    }
+    return any;
+  }
+
+  /// Posts a batch, whose first operation starts at `now`.
+  template <xio::rdma::Operation O>
+  XIO_DEVICE_INLINE void post(uint32_t count, uint64_t now) {
+    const uint64_t first = window_.tail;
+    const uint64_t place_bytes = phase_.place_bytes;
+    const uint32_t bytes = phase_.bytes;
+    RdmaSlot* const slots = lane_.slots;
+    uint32_t near = near_tail_;
+    uint32_t far = far_tail_;
+    slots[near].batch_end = first + count;
+    xio::rdma::Work work;
+    work.operation = O;
+    work.rkey = phase_.remote.rkey;
+    for (uint32_t left = count;;) {
+      RdmaSlot& it = slots[near];
+      it.started = now;
+      it.number = next_;
+      if (--left == 0) work.flags = xio::rdma::work_flag::signaled;
+      work.remote = far_ + far * place_bytes;
+      const uint64_t posting = Telemetry::start();
+      it.token = queue_.submit(work, xio::rdma::OneSge{{near_ + near * place_bytes, bytes, phase_.local.key}},
+                               xio::Deadline{now + phase_.deadline_ticks});
+      telemetry_.stop(Step::enqueue, posting);
+      if (XIO_UNLIKELY(!it.token.submitted())) {
+        judge_.fail(it.token.status, it.number);
+        stopping_ = true;
+        break;
+      }
+      next_ += phase_.stride;
+      ++window_.tail;
+      near = near + 1 == window_.near_size ? 0 : near + 1;
+      far = far + 1 == window_.far_size ? 0 : far + 1;
+      if (left == 0) break;
+      if (!phase_.coarse_timing) now = xio::arch::clock();
+    }
+    near_tail_ = near;
+    far_tail_ = far;
+    lane_.submitted += window_.tail - first;
+  }
+
+  /// Completes operations in posting order. Returns whether any completed.
+  XIO_DEVICE_INLINE bool complete() {
+    // Only the last operation of a batch has a completion.
+    const uint64_t before = window_.head;
+    uint64_t now = 0;
+    while (!window_.empty()) {
+      RdmaSlot& first = lane_.slots[window_.near_head];
+      // After a refusal the last batch is shorter.
+      const uint64_t end = first.batch_end < window_.tail ? first.batch_end : window_.tail;
+      const auto count = static_cast<uint32_t>(end - window_.head);
+      const xio::Token& last = count == 1 ? first.token : Base::slot(end - 1).token;
+      const uint64_t looking = Telemetry::start();
+      const xio::Status status = queue_.test(last);
+      telemetry_.stop(Step::cq_poll, looking);
+      if (status == xio::Status::would_block) break;
+      // One clock reading for all that one poll finds.
+      if (now == 0) now = xio::arch::clock();
+      if (XIO_LIKELY(status.is_ok()) && (count == 1 || phase_.coarse_timing)) {
+        lane_.completed += count;
+        lane_.latency->record(now - first.started, count);
+        window_.pop(count);
+      } else {
+        for (; window_.head != end; window_.pop()) finish(Base::slot(window_.head), status.is_ok(), now);
+      }
+    }
+    now_ = now;
+    return window_.head != before;
+  }
+
+  XIO_DEVICE void finish(const RdmaSlot& it, bool all_right, uint64_t now) {
+    const xio::Status status = all_right ? xio::Status(xio::Status::ok) : queue_.test(it.token);
+    if (status.is_ok()) {
+      ++lane_.completed;
+      lane_.latency->record(now - it.started);
+    } else {
+      // Later operations of this queue pair are flushed.
+      judge_.fail(status, it.number);
+      stopping_ = true;
+    }
+  }
+
+  Queue queue_;
+  const uint64_t near_;  // addresses of the lane's memory on both sides
+  const uint64_t far_;
+  uint32_t near_tail_ = 0;  // positions of the next operation to post
+  uint32_t far_tail_ = 0;
+  uint64_t now_ = 0;  // tick of the completions that were just found; 0: none
+};
+
+}  // namespace tester
