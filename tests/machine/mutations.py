@@ -67,7 +67,7 @@ def reason_for(reasons, target, key):
     return None
 
 
-REQUESTS_WAIT = re.compile(r"\basm\b|__builtin_amdgcn_(fence|s_waitcnt)")
+REQUESTS_WAIT = re.compile(r"\basm volatile\b|__builtin_amdgcn_(fence|s_waitcnt)")
 
 
 @functools.lru_cache(None)
