@@ -140,9 +140,10 @@ int main(int argc, char** argv) {
     if (!budgets.empty()) {
       options.budgets = Budgets(budgets);
       options.calm = true;
-      // Seeds without trouble. Waves that share a queue meet in other ways with each: one says little.
-      options.first = options.step = 3;
-      options.last = 8 * options.step;
+      // Seeds without trouble, in memory that caches hold. Waves that share a queue meet in other ways with each of them.
+      options.first = 3;
+      options.step = 12;
+      options.last = options.first + 7 * options.step;
     }
     if (options.trace) gpu->trace = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
     // A hundred times the instructions of the longest case.
