@@ -108,11 +108,11 @@ class QueueEngine {
   XIO_DEVICE_INLINE uint32_t drain(Group<S> group, Telemetry& telemetry) const {
     if constexpr (arch::calls_save_registers && IsSame<Telemetry, telemetry::Off>::value && stored_each_time) {
       if constexpr (is_shared<S>) {
-        return protocol::nobody_drains(state(), group) ? drain_out_of_line() : 0;
+        return protocol::nobody_drains(state(), group) ? drain_out_of_line(group) : 0;
       } else {
         protocol::Found found{};
         if (!protocol::begin_drain(*this, completions(), group, found)) return 0;
-        return drain_out_of_line(found.head, found.word, found.entry);
+        return drain_out_of_line(group, found.head, found.word, found.entry);
       }
     } else {
       return drain_here(group, telemetry);
@@ -161,7 +161,7 @@ class QueueEngine {
                                                  FailureLog* failures, Notification** notifications, uint32_t* doorbell,
                                                  uint32_t* shadow, const uint32_t* event, uint32_t cq_mask,
                                                  uint32_t slot_mask, uint32_t depth, uint32_t failure_entries,
-                                                 Seen... seen) {
+                                                 uint64_t lanes, Seen... seen) {
     QueueHandle q{};
     q.state = state;
     q.cq = cq;
@@ -177,8 +177,8 @@ class QueueEngine {
     q.failure_entries = failure_entries;
     telemetry::Off off;
     protocol::NoRecord none;
-    const QueueEngine engine(q, 0);
-    const Group<S> group = engine.all_callers();
+    const Group<S> group(lanes);
+    const QueueEngine engine(q, lanes);
     protocol::Found found{seen...};
     if constexpr (sizeof...(seen) == 0) {
       if (!protocol::begin_drain(engine, engine.completions(), group, found)) return 0;
@@ -187,10 +187,10 @@ class QueueEngine {
   }
 
   template <class... Seen>
-  XIO_DEVICE_INLINE uint32_t drain_out_of_line(Seen... seen) const {
+  XIO_DEVICE_INLINE uint32_t drain_out_of_line(Group<S> group, Seen... seen) const {
     const QueueHandle& q = handle();
     return drain_once(q.state, q.cq, q.slots, q.failures, q.notifications, q.cq_doorbell, q.cq_shadow, q.cq_event_index,
-                      q.cq_mask, q.slot_mask, q.depth, q.failure_entries, seen...);
+                      q.cq_mask, q.slot_mask, q.depth, q.failure_entries, group.mask(), seen...);
   }
 
   template <bool Errors, class Telemetry, class Record>
