@@ -43,7 +43,8 @@ XIO_DEVICE_INLINE bool is_plain(const QueueHandle& q, const Command& command, [[
 }
 
 /// Why the command is refused; Status::ok: it is not.
-template <class Pages>
+/// @tparam Alone whether a lane calls alone: it pays for each branch of the loop, which commands in one part skip then
+template <bool Alone, class Pages>
 XIO_DEVICE_INLINE Status check(const QueueHandle& q, const Command& command, const Pages& pages) {
   if (addresses_blocks(command)) {
     const uint64_t last = uint64_t{command.last_block} + command.lba();
@@ -64,11 +65,19 @@ XIO_DEVICE_INLINE Status check(const QueueHandle& q, const Command& command, con
   const RehearsedList list{q.lists_bus, q.lists ? q.list_bytes : 0};
   const uint64_t longest = splittable(command) ? uint64_t{most_blocks(command, q)} << q.block_shift : bytes;
   DataPointer ignored;
+  const auto part = [&](uint64_t done) {
+    const uint64_t left = bytes - done;
+    return point(pages, done, static_cast<uint32_t>(left < longest ? left : longest), q.page_shift, list, ignored);
+  };
   Status fault;
   uint64_t done = 0;
+  if constexpr (Alone) {
+    fault = part(0);
+    done = longest;
+    if (XIO_LIKELY(done >= bytes) || !fault.is_ok()) return fault;
+  }
   do {
-    const uint64_t left = bytes - done;
-    fault = point(pages, done, static_cast<uint32_t>(left < longest ? left : longest), q.page_shift, list, ignored);
+    fault = part(done);
     done += longest;
   } while (XIO_UNLIKELY(done < bytes && fault.is_ok()));
   return fault;
