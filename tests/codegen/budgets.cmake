@@ -37,8 +37,10 @@ foreach(arch IN LISTS XIO_HIP_TARGETS)
     MAX instructions=${token} vgprs=${registers} ${one_release})
   xio_budget_test(${post} KERNEL post_guard ARCH ${arch} MUST ${slot_look} ${entry_store} ${doorbell_store}
     MAX instructions=${guard} vgprs=${registers} ${one_release})
-  # The page's mask: its block checks the command, and a walk around it would be one of a command that is refused.
-  xio_budget_test(${post} KERNEL post_checked ARCH ${arch} MUST s_bfm_b32 ${slot_look} ${entry_store} ${doorbell_store}
+  # The page's mask: its block checks the command, and a walk around it would be one of a command that is refused. The sum: the address of
+  # a second page, which the command that is executed has.
+  xio_budget_test(${post} KERNEL post_checked ARCH ${arch}
+    MUST s_bfm_b32 ${slot_look} "s_add(_co|_nc)?_u(32|64) " ${entry_store} ${doorbell_store}
     MAX instructions=${checked} vgprs=64 kernel_writebacks=2 kernel_invalidates=0 scratch_bytes=0)
   xio_budget_test(${post} KERNEL post_loop ARCH ${arch} LOOP MUST ${entry_store} ${doorbell_store}
     MAX instructions=${loop} loads=0 scalar_loads=0 stores=5 waits=2 vgprs=${registers} ${one_release})
