@@ -140,7 +140,8 @@ int main(int argc, char** argv) {
     if (!budgets.empty()) {
       options.budgets = Budgets(budgets);
       options.calm = true;
-      // Seeds without trouble, in memory that caches hold. Waves that share a queue meet in other ways with each of them.
+      // Seeds without trouble, in memory that caches hold. Waves that share a queue meet in other ways with each of
+      // them.
       options.first = 3;
       options.step = 12;
       options.last = options.first + 7 * options.step;
