@@ -36,8 +36,8 @@ extern "C" {
 __global__ void nvme_thread_mmio(Phase phase) { workload<Sharing::thread, MmioDoorbell, Off>(phase); }
 __global__ void nvme_thread_shadow(Phase phase) { workload<Sharing::thread, ShadowDoorbell, Off>(phase); }
 __global__ void nvme_thread_steps(Phase phase) { workload<Sharing::thread, EitherDoorbell, Steps>(phase); }
-__global__ void nvme_wave_mmio(Phase phase) { workload<Sharing::wave, MmioDoorbell, Off>(phase); }
-__global__ void nvme_wave_shadow(Phase phase) { workload<Sharing::wave, ShadowDoorbell, Off>(phase); }
+ONE_WAVE __global__ void nvme_wave_mmio(Phase phase) { workload<Sharing::wave, MmioDoorbell, Off>(phase); }
+ONE_WAVE __global__ void nvme_wave_shadow(Phase phase) { workload<Sharing::wave, ShadowDoorbell, Off>(phase); }
 ONE_WAVE __global__ void nvme_wave_steps(Phase phase) { workload<Sharing::wave, EitherDoorbell, Steps>(phase); }
 __global__ void nvme_grid_mmio(Phase phase) { workload<Sharing::grid, MmioDoorbell, Off>(phase); }
 __global__ void nvme_grid_shadow(Phase phase) { workload<Sharing::grid, ShadowDoorbell, Off>(phase); }
