@@ -4,17 +4,16 @@ if(NOT XIO_BUILD_PROTOCOL_TESTS)
 endif()
 # The queue protocol against the in-process controller. The tests instantiate it many times: the sharing modes are two programs, so
 # that two processors can compile them.
-
-if(XIO_SANITIZE OR XIO_BUILD_SANITIZED_TESTS)
-  xio_add_tests(emulation protocol_lanes LABELS protocol TIMEOUT 300 SOURCES protocol_thread protocol_wave)
-  xio_add_tests(emulation protocol_groups LABELS protocol TIMEOUT 300 SOURCES protocol_block protocol_grid)
-  xio_add_tests(emulation protocol LABELS protocol TIMEOUT 300
-    SOURCES protocol_commands protocol_inbound protocol_late protocol_offsets protocol_polling protocol_deadlines protocol_order
-      protocol_regions protocol_rows protocol_limits protocol_process protocol_sizes protocol_status protocol_transfers)
-else()
-  # Which a sanitizer has with fewer operations.
-  xio_add_tests(emulation protocol LABELS protocol TIMEOUT 300 SOURCES protocol_late)
-endif()
+xio_sanitized_sources(lanes THREAD protocol_thread protocol_wave)
+xio_sanitized_sources(groups THREAD protocol_block protocol_grid)
+xio_sanitized_sources(sources BOTH protocol_deadlines protocol_transfers
+  THREAD protocol_order protocol_polling protocol_rows
+  ADDRESS protocol_commands protocol_inbound protocol_limits protocol_offsets protocol_process protocol_regions protocol_sizes
+    protocol_status)
+xio_add_tests(emulation protocol_lanes LABELS protocol TIMEOUT 300 SOURCES ${lanes})
+xio_add_tests(emulation protocol_groups LABELS protocol TIMEOUT 300 SOURCES ${groups})
+# Sanitizers have fewer operations of protocol_late.
+xio_add_tests(emulation protocol LABELS protocol TIMEOUT 300 SOURCES protocol_late ${sources})
 # What every queue does, of all formats. Sanitizers look at each of them elsewhere.
 if(NOT XIO_SANITIZE)
   xio_add_test(emulation/conformance LABELS protocol TIMEOUT 300)

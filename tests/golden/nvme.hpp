@@ -68,6 +68,14 @@ std::optional<uint8_t> opcode_of(const std::string& name, bool& admin);
 /// @throws Skipped where the library has none for its opcode.
 xio::nvme::Command build(const Request& request);
 
+inline bool is_power_of_two(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
+/// The smallest n with 2^n >= `value`.
+inline uint32_t log2_of(uint64_t value) {
+  uint32_t shift = 0;
+  while (uint64_t{1} << shift < value) ++shift;
+  return shift;
+}
+
 /// Bytes of data that a command moves, for logical blocks of `block_bytes`; 0 where it moves none.
 uint64_t data_bytes(const xio::nvme::Command& command, bool admin, uint64_t block_bytes);
 

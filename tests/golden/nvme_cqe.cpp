@@ -11,8 +11,6 @@ namespace golden::nvme {
 
 namespace {
 
-bool is_power_of_two(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
-
 /// Fills the completion ring as the case says, before its completions are put there.
 void fill_background(const std::string& background, lib::Cqe* ring, uint32_t entries, uint32_t head, uint32_t phase) {
   if (background.find("zero") != std::string::npos) return;

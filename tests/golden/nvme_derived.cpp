@@ -14,12 +14,6 @@ namespace lib = xio::nvme;
 
 namespace {
 
-uint32_t log2_of(uint64_t value) {
-  uint32_t shift = 0;
-  while (uint64_t{1} << shift < value) ++shift;
-  return shift;
-}
-
 void replay_prp(const Json& recorded) {
   const uint64_t page = number_within("bytes of a page", number_or(recorded, "page_size", 4096), 4096, 1u << 27);
   const Json& pages = list_or_empty(recorded, "list_pages");

@@ -33,12 +33,6 @@ struct Step {
   bool announce = true;
 };
 
-uint32_t log2_of(uint64_t value) {
-  uint32_t shift = 0;
-  while (uint64_t{1} << shift < value) ++shift;
-  return shift;
-}
-
 template <class Queue>
 xio::Token submit(Queue& queue, const Step& step) {
   // Recorded entries without an address are what they are, whatever their commands move.
@@ -117,8 +111,6 @@ void expect_entry(const Json& recorded, const Bench& bench, const Fetched& fetch
                mask);
   expect_lists(recorded, fetched);
 }
-
-bool is_power_of_two(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
 /// Ranges that a case lists are laid out by the library's struct as in its buffer.
 void expect_ranges(const Json& params) {

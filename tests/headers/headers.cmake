@@ -12,6 +12,16 @@ list(APPEND all_headers xio/device/arch/arch.hpp)
 set(device_headers ${all_headers})
 list(FILTER device_headers EXCLUDE REGEX "^xio/host/")
 
+# Of the host's headers those that examples and documents include; at night all.
+file(GLOB_RECURSE texts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/*.md
+  ${PROJECT_SOURCE_DIR}/examples/*.?pp)
+set(included_headers "")
+foreach(text IN LISTS texts)
+  file(STRINGS ${text} lines REGEX "#include <xio/host/")
+  list(TRANSFORM lines REPLACE ".*#include <(xio/host/[^>]+)>.*" "\\1")
+  list(APPEND included_headers ${lines})
+endforeach()
+
 # One source for each header (included twice: the guard is there), and one that has them all.
 set(all_sources "")
 set(device_sources "")
@@ -23,7 +33,7 @@ foreach(header IN LISTS all_headers)
   list(APPEND all_sources ${source})
   if(header IN_LIST device_headers)
     list(APPEND device_sources ${source})
-  else()
+  elseif(header IN_LIST included_headers)
     list(APPEND host_sources ${source})
   endif()
 endforeach()
