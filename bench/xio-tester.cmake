@@ -3,7 +3,7 @@
 set(tester_parts nvme/buffer_placement clock/run nvme/executor launch/choice nvme/executor_grid nvme/executor_thread nvme/executor_wave
   launch/gpu/clock launch/gpu/images launch/gpu/executor cli/interrupt launch/launcher nvme/plan nvme/phase_runner cli/progress
   rdma/bnxt rdma/ernic rdma/ionic rdma/mlx5 rdma/plan rdma/providers rdma/pulse rdma/role rdma/runner rdma/rxe
-  rdma/session rdma/verbs measure/summary nvme/target nvme/verification)
+  rdma/session rdma/verbs measure/result measure/summary nvme/target nvme/verification)
 list(TRANSFORM tester_parts PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_parts APPEND .cpp)
 add_library(xio-tester-parts STATIC ${tester_parts})
@@ -17,7 +17,7 @@ target_compile_definitions(xio-tester-parts PUBLIC XIO_COUNT_OPERATIONS=1)
 
 # What reads options and prints tables: optimising it would be most of the build.
 set(tester_tool clock/test doctor/doctor doctor/checks doctor/doorbells doctor/gpu_checks doctor/iommu doctor/machine doctor/machine_calls doctor/nvme_checks
-  doctor/rdma_checks report/fio nvme/found_qemu nvme/info report/json_report nvme/list cli/machine cli/nearest cli/suggestion nvme/options nvme/run nvme/tables
+  doctor/rdma_checks report/fio nvme/found_qemu nvme/info cli/invocation report/json_report nvme/list cli/machine cli/nearest cli/suggestion nvme/options nvme/run nvme/tables
   rdma/json rdma/options rdma/run rdma/tables report/columns report/endpoint_table report/files report/html report/options
   report/plan report/rdma_tables report/run report/text_table report/write cli/table tool)
 list(TRANSFORM tester_tool PREPEND ${XIO_BENCH_DIR}/tester/)

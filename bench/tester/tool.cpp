@@ -10,6 +10,7 @@
 #include <xio/version.hpp>
 
 #include "tester/cli/errors.hpp"
+#include "tester/cli/invocation.hpp"
 #include "tester/cli/output.hpp"
 #include "tester/cli/suggestion.hpp"
 #include "tester/clock/test.hpp"
@@ -111,6 +112,7 @@ int run(int argc, const char* const* argv) {
         (left_over ? not_expected(app) : std::string(error.what())) + "; " + help_of(app) + " lists what is accepted",
         tester::exit_bad_input);
   }
+  tester::remember_flags(*app.get_subcommands().front());
   if (nvme_command->parsed()) return tester::run_nvme(nvme);
   if (rdma_command->parsed()) return tester::run_rdma(rdma);
   if (endpoint_command->parsed()) return tester::run_endpoint(endpoint);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "tester/measure/result.hpp"
 #include "tester/measure/summary.hpp"
 #include "tester/nvme/access_pattern.hpp"
 #include "tester/nvme/block_content.hpp"
@@ -181,4 +182,47 @@ TEST_CASE("lanes divide the depth among themselves") {
       }
     }
   }
+}
+
+TEST_CASE("Records of lanes are added up, in ticks of the clock that the lanes read") {
+  constexpr double tick_ns = 10;  // 100 MHz
+  LaneRecord lanes[3] = {};
+  std::vector<Latency> latencies(3);
+  for (uint32_t i = 0; i < 2; ++i) {
+    lanes[i].submitted = 4;
+    lanes[i].completed = 3;
+    lanes[i].began = 1000 + 100 * i;
+    lanes[i].ended = 5000 + 100 * i;
+    lanes[i].steps.ticks[static_cast<uint32_t>(xio::telemetry::Step::enqueue)] = 16;
+    for (int k = 0; k < 3; ++k) latencies[i].record(50 + 10 * i);
+    lanes[i].fail(xio::Status(xio::Status::read_error, 0x281), 70 - i);
+  }
+  Result result;
+  LaneSum sum(result, tick_ns);
+  for (uint32_t i = 0; i < 3; ++i) {
+    sum.add(lanes[i], latencies[i]);
+    sum.add_steps(lanes[i]);
+  }
+  CHECK(result.submitted == 8);
+  CHECK(sum.completed() == 6);
+  CHECK(result.completed == 6);
+  CHECK(result.failed == 2);
+  // From the first lane's first submission to the second lane's last completion; the third one did nothing.
+  CHECK(std::abs(sum.seconds() - 4100 * tick_ns * 1e-9) < 1e-12);
+  CHECK(result.latency.most() == 60 * tick_ns);
+  CHECK(result.step_ns(xio::telemetry::Step::enqueue) == 32 * tick_ns / 8);
+  REQUIRE(result.statuses.size() == 1);
+  CHECK(result.statuses[0].count == 2);
+  CHECK(result.statuses[0].first == 69);
+}
+
+TEST_CASE("A lane counts eight statuses separately, the others with the last one") {
+  LaneRecord lane = {};
+  for (uint16_t status = 1; status <= 10; ++status) lane.fail(xio::Status(xio::Status::read_error, status), status);
+  lane.fail(xio::Status(xio::Status::read_error, 1), 11);
+  CHECK(lane.failed == 11);
+  REQUIRE(lane.statuses_used == LaneRecord::status_room);
+  CHECK(lane.statuses[0].count == 2);
+  CHECK(lane.statuses[0].first == 1);
+  CHECK(lane.statuses[LaneRecord::status_room - 1].count == 3);
 }

@@ -64,6 +64,7 @@ run_case "sum(b['count'] for b in s['histogram_us']) == 400" --histogram --cq-de
 "$tester" rdma-ep --executor host --less-timing --transfer-size 64,4K --iterations 16 --batch-size 16 --depth 16 --verify --json "$report" \
   >"$work/out" 2>&1 &&
   check_json "$report" "all(s['verified'] == 16 and s['latency_us']['min'] == s['latency_us']['max'] > 0 for s in j['sizes'])" \
+    "j['flags']['--iterations'] == '16' and j['flags']['--less-timing'] is True and '--seed' not in j['flags']" \
     "j['setup']['less_timing'] and not j['setup']['substep_timing'] and 'steps_ns' not in j['sizes'][0]" &&
   grep -q "timing      one clock reading for a batch" "$work/out" && pass || fail "--less-timing"
 run_case "s['latency_us']['min'] < s['latency_us']['max']" --executor host --batch-size 16 --depth 16

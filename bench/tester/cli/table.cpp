@@ -45,4 +45,22 @@ std::string microseconds(double nanoseconds) {
   return fixed(value, value < 10 ? 2 : value < 1000 ? 1 : 0);
 }
 
+void print_histogram(const Summary& latency) {
+  const auto bars = latency.bars();
+  uint64_t highest = 1;
+  for (const auto& bar : bars) highest = std::max(highest, bar.count);
+  Table table;
+  table.add({"", "from us", "to us", "operations", ""});
+  for (const auto& bar : bars) {
+    const auto length = static_cast<size_t>(40 * bar.count / highest);
+    table.add({"", microseconds(bar.from), microseconds(bar.to), grouped(bar.count),
+               std::string(length, '#') + std::string(40 - length, ' ')});
+  }
+  table.print("");
+}
+
+std::string latency_text(const LatencyFigure& figure, const Summary& latency) {
+  return latency.count() == 0 ? "-" : microseconds(figure.of(latency));
+}
+
 }  // namespace tester

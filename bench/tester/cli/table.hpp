@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tester/measure/summary.hpp"
+
 namespace tester {
 
 /// Columns as wide as their widest cell; the first one is aligned left, the others right.
@@ -28,5 +30,10 @@ std::string fixed(double value, int digits);
 std::string grouped(unsigned long long value);
 /// Nanoseconds as microseconds, with more decimals for smaller values.
 std::string microseconds(double nanoseconds);
+
+/// Prints the distribution of latencies.
+void print_histogram(const Summary& latency);
+/// A figure of latencies, in microseconds; "-" if there are none.
+std::string latency_text(const LatencyFigure& figure, const Summary& latency);
 
 }  // namespace tester

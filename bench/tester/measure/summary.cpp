@@ -64,4 +64,15 @@ std::vector<Summary::Bar> Summary::bars() const {
   return result;
 }
 
+const LatencyFigure latency_figures[latency_figure_count] = {
+    {"min", [](const Summary& s) { return s.least(); }},
+    {"mean", [](const Summary& s) { return s.mean(); }},
+    {"std", [](const Summary& s) { return s.deviation(); }},
+    {"p50", [](const Summary& s) { return s.percentile(0.5); }},
+    {"p90", [](const Summary& s) { return s.percentile(0.9); }},
+    {"p99", [](const Summary& s) { return s.percentile(0.99); }},
+    {"p99.9", [](const Summary& s) { return s.percentile(0.999); }},
+    {"p99.99", [](const Summary& s) { return s.percentile(0.9999); }},
+    {"max", [](const Summary& s) { return s.most(); }}};
+
 }  // namespace tester

@@ -12,6 +12,16 @@
 
 namespace tester {
 
+class Summary;
+
+/// A figure that tables and JSON show of latencies.
+struct LatencyFigure {
+  const char* name;
+  double (*of)(const Summary&);  ///< nanoseconds
+};
+constexpr size_t latency_figure_count = 9;
+extern const LatencyFigure latency_figures[latency_figure_count];
+
 /// Latencies of any number of lanes, in nanoseconds.
 class Summary {
  public:

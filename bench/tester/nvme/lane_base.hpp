@@ -75,24 +75,8 @@ class LaneBase {
 
   /// Records an operation that was not submitted; after some statuses the lane gives up.
   XIO_DEVICE void refused(xio::Status status, uint64_t lba) {
-    fail(status, lba);
+    lane_.fail(status, lba);
     if (status == xio::Status::broken || status == xio::Status::timed_out) lane_.gave_up = 1;
-  }
-
-  XIO_DEVICE void fail(xio::Status status, uint64_t lba) {
-    ++lane_.failed;
-    for (uint32_t i = 0; i < status_room; ++i) {
-      StatusCount& entry = lane_.statuses[i];
-      if (i == lane_.statuses_used) {
-        entry = {status, 0, lba};
-        ++lane_.statuses_used;
-      }
-      // The last entry counts all further statuses.
-      if (entry.status == status || i + 1 == status_room) {
-        ++entry.count;
-        return;
-      }
-    }
   }
 
   /// Checks time limits and the host's stop request, and reports progress: not in every round, since accesses to host

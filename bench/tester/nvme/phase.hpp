@@ -4,12 +4,11 @@
 /// @file
 /// @brief Input and output of the workload kernel: plain structs in memory that host and kernel can access.
 
-#include <xio/device/core/status.hpp>
-#include <xio/device/core/telemetry.hpp>
 #include <xio/device/core/token.hpp>
 #include <xio/device/nvme/handle.hpp>
 
 #include "tester/cli/stop_request.hpp"
+#include "tester/measure/lane_record.hpp"
 #include "tester/measure/latency.hpp"
 #include "tester/nvme/access_pattern.hpp"
 #include "tester/nvme/block_content.hpp"
@@ -38,18 +37,13 @@ struct WrongBlock {
   uint32_t reserved;
 };
 
-/// Number of operations that ended with one status.
-struct StatusCount {
-  xio::Status status;
-  uint64_t count;
-  uint64_t first_lba;
-};
-constexpr uint32_t status_room = 8;  ///< distinct statuses that a lane counts separately
+/// One lane of a wave that does I/O: its record, and what the host sets.
+struct alignas(64) Lane : LaneRecord {
+  uint64_t sq_rings;  ///< SQ doorbells stored; counted on the CPU, by the first lane of a wave
+  uint64_t cq_rings;
 
-/// One lane of a wave that does I/O. The host sets the upper part; the kernel writes the lower part, initially zero.
-struct alignas(64) Lane {
-  Slot* slots = nullptr;    ///< `window` of them
-  uint64_t first_slot = 0;  ///< index of the first slot among the slots of all lanes; determines the buffers
+  alignas(64) Slot* slots = nullptr;  ///< `window` of them
+  uint64_t first_slot = 0;            ///< index of the first slot among the slots of all lanes; determines the buffers
   // Lanes with their own queue: places by command identifier, initially no_place, and a ring of free places whose size
   // is the window rounded up to a power of two.
   uint32_t* place_of = nullptr;
@@ -57,23 +51,9 @@ struct alignas(64) Lane {
   uint64_t number = 0;  ///< index among the lanes that have a window; determines the operations
   Latency* latency = nullptr;
   WrongBlock* wrong = nullptr;
-  uint32_t wrong_room = 0;
+  uint32_t wrong_room = 0;       ///< of the blocks that differed, the first ones are in `wrong`
   uint32_t window = 0;           ///< most operations in flight; 0: the lane only takes part in the wave's operations
   uint64_t* progress = nullptr;  ///< completed operations, updated periodically and read concurrently by the host
-
-  alignas(64) uint64_t submitted;
-  uint64_t completed;    ///< with success
-  uint64_t failed;       ///< with another status, including timeouts
-  uint64_t began;        ///< tick
-  uint64_t ended;        ///< tick
-  uint64_t checked;      ///< blocks compared with their expected contents
-  uint64_t wrong_count;  ///< blocks that differed; the first `wrong_room` are in `wrong`
-  uint64_t sq_rings;     ///< SQ doorbells stored; counted on the CPU, by the first lane of a wave
-  uint64_t cq_rings;
-  uint32_t gave_up;  ///< not 0: operations were left in flight, at their deadline or on the host's request
-  uint32_t statuses_used;
-  StatusCount statuses[status_room];
-  xio::telemetry::Steps steps;
 };
 
 /// Parameters of a phase of reads or of writes.

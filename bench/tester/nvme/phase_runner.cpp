@@ -16,15 +16,6 @@ namespace {
 
 constexpr uint32_t wrong_room = 256;  // differing blocks that a lane records
 
-void add(std::vector<StatusCount>& all, const StatusCount& one) {
-  for (StatusCount& known : all) {
-    if (known.status != one.status) continue;
-    known.count += one.count;
-    return;
-  }
-  all.push_back(one);
-}
-
 std::string kernel_name(const NvmePlan& plan, const NvmeOptions& options) {
   const char* const sharing = plan.sharing == xio::Sharing::thread ? "thread"
                               : plan.sharing == xio::Sharing::wave ? "wave"
@@ -171,33 +162,19 @@ PhaseResult PhaseRunner::run(Direction direction, uint64_t operations, const Acc
 }
 
 void PhaseRunner::collect(PhaseResult& result) const {
-  uint64_t began = ~uint64_t{0};
-  uint64_t ended = 0;
+  LaneSum sum(result, tick_ns_);
   for (const Lane& lane : lanes_) {
     result.sq_rings += lane.sq_rings;
     result.cq_rings += lane.cq_rings;
-    for (uint32_t i = 0; i < xio::telemetry::step_count; ++i) {
-      result.steps.ticks[i] += lane.steps.ticks[i];
-      result.steps.times[i] += lane.steps.times[i];
-    }
+    sum.add_steps(lane);
     if (lane.window == 0) continue;
-    result.submitted += lane.submitted;
-    result.completed += lane.completed;
-    result.failed += lane.failed;
-    result.checked += lane.checked;
-    result.wrong_count += lane.wrong_count;
-    result.gave_up = result.gave_up || lane.gave_up != 0;
-    for (uint32_t i = 0; i < lane.statuses_used; ++i) add(result.statuses, lane.statuses[i]);
+    sum.add(lane, latencies_[lane.number]);
     const auto kept = static_cast<size_t>(std::min<uint64_t>(lane.wrong_count, lane.wrong_room));
     const WrongBlock* const wrong = wrong_.data() + lane.number * wrong_room;
     result.wrong.insert(result.wrong.end(), wrong, wrong + kept);
-    result.latency.add(latencies_[lane.number], tick_ns_);
-    if (lane.submitted == 0) continue;
-    began = std::min(began, lane.began);
-    ended = std::max(ended, lane.ended);
   }
   result.bytes = result.completed * plan_.operation_bytes;
-  result.seconds = ended > began ? static_cast<double>(ended - began) * tick_ns_ * 1e-9 : 0;
+  result.seconds = sum.seconds();
 }
 
 }  // namespace tester

@@ -126,7 +126,7 @@ class SoloWork : LaneBase<Queue, Telemetry> {
       lane_.free_places[free_end_++ & room_mask_] = place;
       if (XIO_UNLIKELY(!completion.is_ok())) {
         Slot& slot = lane_.slots[place];
-        Base::fail(completion.status(), slot.lba);
+        lane_.fail(completion.status(), slot.lba);
         slot.started = 0;
       }
     };
@@ -161,7 +161,7 @@ class SoloWork : LaneBase<Queue, Telemetry> {
   XIO_DEVICE void leave() {
     // Iterates only if the lane gave up.
     for (uint32_t place = 0; place < lane_.window && !all_free(); ++place) {
-      if (lane_.slots[place].started != 0) Base::fail(xio::Status::timed_out, lane_.slots[place].lba);
+      if (lane_.slots[place].started != 0) lane_.fail(xio::Status::timed_out, lane_.slots[place].lba);
     }
     if constexpr (Telemetry::enabled) lane_.steps = telemetry_;
     Base::tell_progress();

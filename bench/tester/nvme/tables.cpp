@@ -103,19 +103,11 @@ void print_figures(const NvmeReport& report) {
   table.add(row(report, "seconds", [](const PhaseResult& p) { return fixed(p.seconds, 3); }));
   table.add(row(report, "IOPS", [](const PhaseResult& p) { return fixed(p.iops(), 0); }));
   table.add(row(report, "MB/s", [](const PhaseResult& p) { return fixed(p.megabytes_per_second(), 1); }));
-  const auto latency = [&](const char* title, auto value) {
-    table.add(row(report, title,
-                  [&](const PhaseResult& p) { return p.completed == 0 ? "-" : microseconds(value(p.latency)); }));
-  };
-  latency("latency us, min", [](const Summary& s) { return s.least(); });
-  latency("  mean", [](const Summary& s) { return s.mean(); });
-  latency("  std", [](const Summary& s) { return s.deviation(); });
-  latency("  p50", [](const Summary& s) { return s.percentile(0.5); });
-  latency("  p90", [](const Summary& s) { return s.percentile(0.9); });
-  latency("  p99", [](const Summary& s) { return s.percentile(0.99); });
-  latency("  p99.9", [](const Summary& s) { return s.percentile(0.999); });
-  latency("  p99.99", [](const Summary& s) { return s.percentile(0.9999); });
-  latency("  max", [](const Summary& s) { return s.most(); });
+  for (const LatencyFigure& figure : latency_figures) {
+    const bool first = &figure == latency_figures;
+    table.add(row(report, std::string(first ? "latency us, " : "  ") + figure.name,
+                  [&](const PhaseResult& p) { return latency_text(figure, p.latency); }));
+  }
   table.add(row(report, "doorbells per operation",
                 [](const PhaseResult& p) { return fixed(p.per_operation(p.sq_rings + p.cq_rings), 4); }));
   table.add(row(report, "  SQ", [](const PhaseResult& p) { return fixed(p.per_operation(p.sq_rings), 4); }));
@@ -136,9 +128,8 @@ void print_figures(const NvmeReport& report) {
   };
   table.add(row(report, "CPU % user", [&](const PhaseResult& p) { return percent(p.usage.user, p); }));
   table.add(row(report, "CPU % system", [&](const PhaseResult& p) { return percent(p.usage.system, p); }));
-  table.add(row(report, "CPU us per operation", [](const PhaseResult& p) {
-    return p.completed == 0 ? "-" : fixed((p.usage.user + p.usage.system) * 1e6 / static_cast<double>(p.completed), 2);
-  }));
+  table.add(row(report, "CPU us per operation",
+                [](const PhaseResult& p) { return p.completed == 0 ? "-" : fixed(p.cpu_us(), 2); }));
   table.print();
   std::printf("  Doorbells are counted where the queue code stores them%s%s.\n",
               seen_by.empty() ? "" : "; the other side is ", seen_by.c_str());
@@ -161,20 +152,10 @@ void print_steps(const NvmeReport& report) {
   std::puts("  CQ poll includes polls that found nothing. Each reading of the clock is part of the step that it ends.");
 }
 
-void print_histogram(const NvmeReport& report) {
+void print_histograms(const NvmeReport& report) {
   for (const PhaseResult& phase : report.phases) {
     heading(report, std::string(name_of(phase.direction)) + " latency");
-    const auto bars = phase.latency.bars();
-    uint64_t highest = 1;
-    for (const auto& bar : bars) highest = std::max(highest, bar.count);
-    Table table;
-    table.add({"", "from us", "to us", "operations", ""});
-    for (const auto& bar : bars) {
-      const auto length = static_cast<size_t>(40 * bar.count / highest);
-      table.add({"", microseconds(bar.from), microseconds(bar.to), grouped(bar.count),
-                 std::string(length, '#') + std::string(40 - length, ' ')});
-    }
-    table.print("");
+    print_histogram(phase.latency);
   }
 }
 
@@ -183,7 +164,7 @@ void print_errors(const NvmeReport& report) {
     for (const StatusCount& entry : phase.statuses)
       std::printf("%s error: %s, %s times, first at LBA %llu\n", name_of(phase.direction),
                   status_text(entry.status).c_str(), grouped(entry.count).c_str(),
-                  static_cast<unsigned long long>(entry.first_lba));
+                  static_cast<unsigned long long>(entry.first));
 }
 
 void print_verification(const NvmeReport& report) {
@@ -201,12 +182,10 @@ void print_verification(const NvmeReport& report) {
 }  // namespace
 
 double step_ns(const PhaseResult& phase, uint32_t step) {
-  const auto& ticks = phase.steps.ticks;
-  uint64_t own = ticks[step];
+  using xio::telemetry::Step;
+  const double ns = phase.step_ns(static_cast<Step>(step));
   // The completion queue's doorbell is rung during polling.
-  if (step == static_cast<uint32_t>(xio::telemetry::Step::cq_poll))
-    own -= ticks[static_cast<uint32_t>(xio::telemetry::Step::cq_doorbell)];
-  return phase.per_operation(own) * (1e9 / static_cast<double>(xio::arch::clock_hz));
+  return static_cast<Step>(step) == Step::cq_poll ? ns - phase.step_ns(Step::cq_doorbell) : ns;
 }
 
 std::string status_text(xio::Status status) {
@@ -222,7 +201,7 @@ void print_tables(const NvmeReport& report) {
   print_setup(report);
   if (!report.phases.empty()) print_figures(report);
   if (report.options->substep_timing) print_steps(report);
-  if (report.options->histogram) print_histogram(report);
+  if (report.options->histogram) print_histograms(report);
   print_errors(report);
   print_verification(report);
   if (report.interrupted) std::puts("\ninterrupted: these are partial results");

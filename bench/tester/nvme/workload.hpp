@@ -250,7 +250,7 @@ class LaneWork : LaneBase<Queue, Telemetry> {
       lane_.latency->record(slot.started);
       if (phase_.check) Base::check(slot);
     } else {
-      Base::fail(status, slot.lba);
+      lane_.fail(status, slot.lba);
     }
     free_.push_back(lane_.slots, place);
   }
@@ -264,7 +264,7 @@ class LaneWork : LaneBase<Queue, Telemetry> {
   XIO_DEVICE void leave() {
     if (lane_.gave_up) {
       for (; in_flight_.size != 0;) {
-        Base::fail(xio::Status::timed_out, lane_.slots[in_flight_.pop_front(lane_.slots)].lba);
+        lane_.fail(xio::Status::timed_out, lane_.slots[in_flight_.pop_front(lane_.slots)].lba);
       }
     }
     if constexpr (Telemetry::enabled) lane_.steps = telemetry_;

@@ -59,7 +59,6 @@ Json runs_json(const RdmaResult& result) {
 }
 
 Json result_json(const RdmaReport& report, const RdmaResult& r) {
-  const double cpu = r.usage.user + r.usage.system;
   Json json = {{"transfer_size", r.plan.bytes},
                {"inline", r.plan.inline_data},
                {"depth", r.plan.depth},
@@ -67,55 +66,28 @@ Json result_json(const RdmaReport& report, const RdmaResult& r) {
                {"sq_depth", r.plan.sq_depth},
                {"sq_units", r.plan.shape.sq_units},
                {"units_per_operation", r.plan.units},
-               {"cq_entries", r.plan.shape.cq_entries},
-               {"repeated", r.repeated},
-               {"submitted", r.submitted},
-               {"completed", r.completed},
-               {"failed", r.failed},
-               {"batches", r.batches},
-               {"received", r.received},
-               {"seconds", r.seconds},
-               {"latency_us", json_latency(r.latency)},
-               {"mb_per_s", spread_json(r, &RdmaRun::megabytes_per_second)},
-               {"iops", spread_json(r, &RdmaRun::per_second)},
-               {"runs", runs_json(r)},
-               {"doorbells",
-                {{"sq", r.doorbells},
-                 {"per_operation", r.per_operation(r.doorbells)},
-                 {"register_stores", r.counts.mmio_stores},
-                 {"seen", r.seen.doorbells}}},
-               {"completions",
-                {{"signalled", r.seen.signaled},
-                 {"per_batch", r.per_batch(r.seen.signaled)},
-                 {"written", r.seen.completions},
-                 {"receive", r.seen.receive_completions}}},
-               {"counts",
-                {{"entry_stores", r.counts.entry_stores},
-                 {"releases", r.counts.releases},
-                 {"acquires", r.counts.acquires},
-                 {"full_fences", r.counts.full_fences},
-                 {"atomics", r.counts.atomics}}},
-               {"cpu",
-                {{"user_seconds", r.usage.user},
-                 {"system_seconds", r.usage.system},
-                 {"us_per_operation", r.completed == 0 ? 0 : cpu * 1e6 / static_cast<double>(r.completed)}}},
-               {"verified", r.checked - r.wrong_count},
-               {"wrong", r.wrong_count},
-               {"wrong_operations", r.wrong},
-               {"violations", r.seen.violations}};
-  json["errors"] = Json::array();
-  for (const RdmaStatusCount& entry : r.statuses)
-    json["errors"].push_back({{"status", xio::name(entry.status.code)},
-                              {"device_status", entry.status.vendor},
-                              {"count", entry.count},
-                              {"first_operation", entry.first}});
+               {"cq_entries", r.plan.shape.cq_entries}};
+  add_result(json, r, report.options->histogram);
+  json["batches"] = r.batches;
+  json["received"] = r.received;
+  json["mb_per_s"] = spread_json(r, &RdmaRun::megabytes_per_second);
+  json["iops"] = spread_json(r, &RdmaRun::per_second);
+  json["runs"] = runs_json(r);
+  json["doorbells"] = {{"sq", r.doorbells},
+                       {"per_operation", r.per_operation(r.doorbells)},
+                       {"register_stores", r.counts.mmio_stores},
+                       {"seen", r.seen.doorbells}};
+  json["completions"] = {{"signalled", r.seen.signaled},
+                         {"per_batch", r.per_batch(r.seen.signaled)},
+                         {"written", r.seen.completions},
+                         {"receive", r.seen.receive_completions}};
+  json["verified"] = r.checked - r.wrong_count;
+  json["wrong"] = r.wrong_count;
+  json["wrong_operations"] = r.wrong;
+  json["violations"] = r.seen.violations;
+  json["errors"] = json_errors(r, "first_operation", rdma_status_text);
   if (report.options->substep_timing)
     for (const RdmaStep& step : rdma_steps) json["steps_ns"][step.id] = r.step_ns(step.step);
-  if (report.options->histogram) {
-    json["histogram_us"] = Json::array();
-    for (const auto& bar : r.latency.bars())
-      json["histogram_us"].push_back({{"from", bar.from / 1000}, {"to", bar.to / 1000}, {"count", bar.count}});
-  }
   return json;
 }
 

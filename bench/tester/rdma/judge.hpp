@@ -20,21 +20,7 @@ class RdmaJudge {
     ++lane_.wrong_count;
   }
 
-  XIO_DEVICE void fail(xio::Status status, uint64_t number) const {
-    ++lane_.failed;
-    for (uint32_t i = 0; i < rdma_status_room; ++i) {
-      RdmaStatusCount& entry = lane_.statuses[i];
-      if (i == lane_.statuses_used) {
-        entry = {status, 0, number};
-        ++lane_.statuses_used;
-      }
-      // The last entry counts all further statuses.
-      if (entry.status == status || i + 1 == rdma_status_room) {
-        ++entry.count;
-        return;
-      }
-    }
-  }
+  XIO_DEVICE void fail(xio::Status status, uint64_t number) const { lane_.fail(status, number); }
 
   /// Whether the completion on the receiving side matches operation `number`.
   XIO_DEVICE bool announced(uint64_t number, const xio::rdma::Received& received) const {

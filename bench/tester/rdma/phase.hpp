@@ -4,12 +4,11 @@
 /// @file
 /// @brief Input and output of the RDMA workload kernel: plain structs in memory that host and kernel can access.
 
-#include <xio/device/core/status.hpp>
-#include <xio/device/core/telemetry.hpp>
 #include <xio/device/core/token.hpp>
 #include <xio/device/rdma/handle.hpp>
 #include <xio/device/rdma/memory.hpp>
 
+#include "tester/measure/lane_record.hpp"
 #include "tester/measure/latency.hpp"
 #include "tester/nvme/block_content.hpp"
 
@@ -45,14 +44,6 @@ struct RdmaWrong {
   uint32_t offset;  ///< content: first 8 bytes that differ
 };
 
-/// Number of operations that ended with one status.
-struct RdmaStatusCount {
-  xio::Status status;
-  uint64_t count;
-  uint64_t first;  ///< index of the first such operation
-};
-constexpr uint32_t rdma_status_room = 8;  ///< distinct statuses that a lane counts separately
-
 /// Totals of a queue pair that the requester sends to the responder at the end of a run.
 struct RdmaTotals {
   uint64_t completed = 0;  ///< number of operations
@@ -60,34 +51,23 @@ struct RdmaTotals {
   uint64_t sum = 0;        ///< fetch-add: sum of the addends, if nothing failed
 };
 
-/// One lane that uses a queue pair. The host sets the upper part; the kernel writes the lower part, initially zero.
-struct alignas(64) RdmaLane {
-  RdmaSlot* slots = nullptr;  ///< as many as operations may be in flight
-  uint64_t offset = 0;        ///< offset of the lane's part of the requesting side's memory
-  uint64_t far_offset = 0;    ///< offset of its part of the other side's memory
-  uint64_t number = 0;        ///< index of its first operation
+/// One lane that uses a queue pair: its record, and what the host sets.
+struct alignas(64) RdmaLane : LaneRecord {
+  uint64_t batches;    ///< batches of the wave, counted by its first lane
+  uint64_t received;   ///< completions on the receiving side
+  uint64_t sum;        ///< fetch-add: sum of the addends
+  uint64_t doorbells;  ///< stores to the send queue's doorbell; counted on the CPU, by the first lane of a wave
+
+  alignas(64) RdmaSlot* slots = nullptr;  ///< as many as operations may be in flight
+  uint64_t offset = 0;                    ///< offset of the lane's part of the requesting side's memory
+  uint64_t far_offset = 0;                ///< offset of its part of the other side's memory
+  uint64_t number = 0;                    ///< index of its first operation
   Latency* latency = nullptr;
   RdmaWrong* wrong = nullptr;
-  uint32_t wrong_room = 0;
+  uint32_t wrong_room = 0;       ///< of the operations with wrong data, the first ones are in `wrong`
   uint64_t* progress = nullptr;  ///< completed operations; updated periodically, read by the host
   uint64_t messages = 0;         ///< two nodes: receives used, or posted, since the queue pair's creation
   uint64_t taken = 0;            ///< number of them that completed at the responder
-
-  alignas(64) uint64_t submitted;
-  uint64_t completed;  ///< with success, on both sides
-  uint64_t failed;
-  uint64_t batches;   ///< batches of the wave, counted by its first lane
-  uint64_t received;  ///< completions on the receiving side
-  uint64_t checked;
-  uint64_t wrong_count;  ///< the first `wrong_room` are in `wrong`
-  uint64_t sum;          ///< fetch-add: sum of the addends
-  uint64_t doorbells;    ///< stores to the send queue's doorbell; counted on the CPU, by the first lane of a wave
-  uint64_t began;        ///< tick
-  uint64_t ended;        ///< tick
-  uint32_t gave_up;      ///< not 0: operations were left in flight at their deadline
-  uint32_t statuses_used;
-  RdmaStatusCount statuses[rdma_status_room];
-  xio::telemetry::Steps steps;  ///< zero unless RdmaPhase::time_steps
 };
 
 /// Parameters of one run.

@@ -19,16 +19,6 @@ namespace {
 constexpr uint32_t wrong_room = 64;  // wrong data that a lane records
 constexpr size_t most_texts = 32;
 
-void add(std::vector<RdmaStatusCount>& all, const RdmaStatusCount& one) {
-  for (RdmaStatusCount& known : all) {
-    if (known.status != one.status) continue;
-    known.count += one.count;
-    known.first = std::min(known.first, one.first);
-    return;
-  }
-  all.push_back(one);
-}
-
 }  // namespace
 
 RdmaRunner::RdmaRunner(const RdmaOptions& options, const RdmaPlan& plan, bool repeat, RdmaLink& link,
@@ -172,41 +162,26 @@ void RdmaRunner::execute(RdmaResult& result) {
 }
 
 void RdmaRunner::collect(RdmaResult& result) const {
-  RdmaRun one;
-  one.seed = options_.seed + runs_ - 1;
-  uint64_t began = ~uint64_t{0};
-  uint64_t ended = 0;
-  for (const RdmaLane& lane : lanes_) {
-    result.submitted += lane.submitted;
-    result.failed += lane.failed;
+  LaneSum sum(result, tick_ns_);
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    const RdmaLane& lane = lanes_[i];
+    sum.add_steps(lane);
+    sum.add(lane, latencies_[i]);
     result.batches += lane.batches;
     result.received += lane.received;
-    result.checked += lane.checked;
-    result.wrong_count += lane.wrong_count;
     result.doorbells += lane.doorbells;
-    for (uint32_t i = 0; i < xio::telemetry::step_count; ++i) {
-      result.steps.ticks[i] += lane.steps.ticks[i];
-      result.steps.times[i] += lane.steps.times[i];
-    }
-    result.gave_up = result.gave_up || lane.gave_up != 0;
-    one.completed += lane.completed;
-    for (uint32_t i = 0; i < lane.statuses_used; ++i) add(result.statuses, lane.statuses[i]);
     const uint64_t kept = std::min<uint64_t>(lane.wrong_count, lane.wrong_room);
-    const size_t index = static_cast<size_t>(&lane - lanes_.begin());
-    for (uint64_t i = 0; i < kept && result.wrong.size() < most_texts; ++i)
-      result.wrong.push_back(describe(wrong_[index * wrong_room + i], phase_.content));
-    result.latency.add(latencies_[index], tick_ns_);
-    if (lane.submitted == 0) continue;
-    began = std::min(began, lane.began);
-    ended = std::max(ended, lane.ended);
+    for (uint64_t k = 0; k < kept && result.wrong.size() < most_texts; ++k)
+      result.wrong.push_back(describe(wrong_[i * wrong_room + k], phase_.content));
   }
-  one.seconds = ended > began ? static_cast<double>(ended - began) * tick_ns_ * 1e-9 : 0;
+  RdmaRun one;
+  one.seed = options_.seed + runs_ - 1;
+  one.completed = sum.completed();
+  one.seconds = sum.seconds();
   if (one.seconds > 0) {
     one.per_second = static_cast<double>(one.completed) / one.seconds;
     one.megabytes_per_second = one.per_second * plan_.bytes / 1e6;
   }
-  result.tick_ns = tick_ns_;
-  result.completed += one.completed;
   result.seconds += one.seconds;
   result.runs.push_back(one);
   result.seen = link_.seen();

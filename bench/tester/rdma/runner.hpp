@@ -7,12 +7,10 @@
 #include <string>
 #include <vector>
 
-#include <xio/device/arch/arch.hpp>
 #include <xio/host/memory/allocator.hpp>
 
-#include "tester/cli/usage.hpp"
 #include "tester/launch/memory.hpp"
-#include "tester/measure/summary.hpp"
+#include "tester/measure/result.hpp"
 #include "tester/measure/zeroed_array.hpp"
 #include "tester/rdma/plan.hpp"
 
@@ -28,42 +26,17 @@ struct RdmaRun {
 };
 
 /// All runs with one transfer size.
-struct RdmaResult {
+struct RdmaResult : Result {
   RdmaPlan plan;
   std::vector<RdmaRun> runs;
-  Summary latency;
-  uint64_t submitted = 0;
-  uint64_t completed = 0;
-  uint64_t failed = 0;
   uint64_t batches = 0;
   uint64_t received = 0;
-  uint64_t checked = 0;
-  uint64_t wrong_count = 0;
   uint64_t doorbells = 0;  ///< doorbells of the send queues
-  double seconds = 0;
   RdmaSeen seen;
-  xio::telemetry::Steps steps;  ///< in ticks of the executor's clock
-  double tick_ns = 1;           ///< length of a tick
-  xio::arch::OperationCounts counts;
-  Usage usage;
-  std::vector<RdmaStatusCount> statuses;
   std::vector<std::string> wrong;  ///< descriptions of wrong data; incomplete if there are many
-  bool repeated = false;
-  bool gave_up = false;
-  std::string lost;  ///< two nodes: why the other side was lost; empty if it was not
+  std::string lost;                ///< two nodes: why the other side was lost; empty if it was not
 
-  /// `what` per operation; 0 if there was none.
-  double per_operation(uint64_t what) const { return share(what, completed + failed); }
-  double per_batch(uint64_t what) const { return share(what, batches); }
-  /// Nanoseconds of a step per operation.
-  double step_ns(xio::telemetry::Step step) const {
-    return per_operation(steps.ticks[static_cast<uint32_t>(step)]) * tick_ns;
-  }
-
- private:
-  static double share(uint64_t what, uint64_t of) {
-    return of == 0 ? 0 : static_cast<double>(what) / static_cast<double>(of);
-  }
+  double per_batch(uint64_t what) const { return share(static_cast<double>(what), batches); }
 };
 
 /// Data of one side, in host or GPU memory.

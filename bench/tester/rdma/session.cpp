@@ -185,7 +185,7 @@ void RdmaSession::merge(RdmaResult& result) {
   result.checked += head.checked;
   result.wrong_count += head.wrong_count;
   result.gave_up = result.gave_up || head.gave_up != 0;
-  for (uint32_t i = 0; i < head.statuses; ++i) result.statuses.push_back(reader.next<RdmaStatusCount>());
+  for (uint32_t i = 0; i < head.statuses; ++i) result.add(reader.next<StatusCount>());
   std::vector<RdmaRun> runs;
   for (uint32_t i = 0; i < head.runs; ++i) runs.push_back(reader.next<RdmaRun>());
   // The requester has measured the time.

@@ -86,13 +86,12 @@ void print_setup(const RdmaReport& report) {
 void print_latency(const RdmaReport& report) {
   heading(report, "latency, us");
   Table table;
-  table.add({"size", "min", "mean", "std", "p50", "p90", "p99", "p99.9", "p99.99", "max"});
+  std::vector<std::string> titles{"size"};
+  for (const LatencyFigure& figure : latency_figures) titles.emplace_back(figure.name);
+  table.add(titles);
   for (const RdmaResult& result : report.results) {
-    const Summary& s = result.latency;
     std::vector<std::string> row{size_text(result.plan.bytes)};
-    for (const double value : {s.least(), s.mean(), s.deviation(), s.percentile(0.5), s.percentile(0.9),
-                               s.percentile(0.99), s.percentile(0.999), s.percentile(0.9999), s.most()})
-      row.push_back(s.count() == 0 ? "-" : microseconds(value));
+    for (const LatencyFigure& figure : latency_figures) row.push_back(latency_text(figure, result.latency));
     table.add(row);
   }
   table.print();
@@ -120,12 +119,10 @@ void print_costs(const RdmaReport& report) {
   const auto stored = [&](const RdmaResult& r, uint64_t what) {
     return report.options->executes ? std::string("-") : fixed(r.per_operation(what), 4);
   };
-  for (const RdmaResult& r : report.results) {
-    const double cpu = r.completed == 0 ? 0 : (r.usage.user + r.usage.system) * 1e6 / static_cast<double>(r.completed);
+  for (const RdmaResult& r : report.results)
     table.add({size_text(r.plan.bytes), stored(r, r.doorbells), fixed(r.per_operation(r.seen.doorbells), 4),
                stored(r, r.counts.mmio_stores), stored(r, r.counts.releases), stored(r, r.counts.acquires),
-               stored(r, r.counts.atomics), fixed(cpu, 2), fixed(r.per_batch(r.seen.signaled), 4)});
-  }
+               stored(r, r.counts.atomics), fixed(r.cpu_us(), 2), fixed(r.per_batch(r.seen.signaled), 4)});
   table.print();
   std::puts(
       "  Doorbells are those of send queues, counted where they are stored; several of them between two polls by");
@@ -167,20 +164,10 @@ void print_counts(const RdmaReport& report) {
   table.print();
 }
 
-void print_histogram(const RdmaReport& report) {
+void print_histograms(const RdmaReport& report) {
   for (const RdmaResult& result : report.results) {
     heading(report, "latency of " + size_text(result.plan.bytes));
-    const auto bars = result.latency.bars();
-    uint64_t highest = 1;
-    for (const auto& bar : bars) highest = std::max(highest, bar.count);
-    Table table;
-    table.add({"", "from us", "to us", "operations", ""});
-    for (const auto& bar : bars) {
-      const auto length = static_cast<size_t>(40 * bar.count / highest);
-      table.add({"", microseconds(bar.from), microseconds(bar.to), grouped(bar.count),
-                 std::string(length, '#') + std::string(40 - length, ' ')});
-    }
-    table.print("");
+    print_histogram(result.latency);
   }
 }
 
@@ -194,7 +181,7 @@ const char* receiving_side(const RdmaOptions& o) {
 
 void print_outcome(const RdmaReport& report) {
   for (const RdmaResult& result : report.results) {
-    for (const RdmaStatusCount& entry : result.statuses)
+    for (const StatusCount& entry : result.statuses)
       std::printf("\n%s: %s, %s times, first in operation %llu", size_text(result.plan.bytes).c_str(),
                   rdma_status_text(entry.status).c_str(), grouped(entry.count).c_str(),
                   static_cast<unsigned long long>(entry.first));
@@ -233,7 +220,7 @@ void print_tables(const RdmaReport& report) {
     if (requests && report.options->substep_timing) print_steps(report);
     if (requests) print_costs(report);
     print_counts(report);
-    if (report.options->histogram) print_histogram(report);
+    if (report.options->histogram) print_histograms(report);
   }
   print_outcome(report);
   std::fflush(stdout);

@@ -8,6 +8,7 @@
 #include <xio/version.hpp>
 
 #include "tester/cli/errors.hpp"
+#include "tester/cli/invocation.hpp"
 #include "tester/cli/output.hpp"
 #include "tester/nvme/tables.hpp"
 
@@ -85,13 +86,6 @@ Json doorbell_json(const NvmeReport& report, const PhaseResult& phase) {
   return json;
 }
 
-Json cpu_json(const PhaseResult& phase) {
-  const double seconds = phase.usage.user + phase.usage.system;
-  Json json = {{"user_seconds", phase.usage.user}, {"system_seconds", phase.usage.system}};
-  json["us_per_operation"] = phase.completed == 0 ? 0 : seconds * 1e6 / static_cast<double>(phase.completed);
-  return json;
-}
-
 Json steps_json(const PhaseResult& phase) {
   static const char* const names[] = {"build", "enqueue", "sq_doorbell", "cq_poll", "cq_doorbell"};
   Json json;
@@ -105,38 +99,14 @@ Json steps_json(const PhaseResult& phase) {
 }
 
 Json phase_json(const NvmeReport& report, const PhaseResult& phase) {
-  Json json = {{"operation", phase.direction == Direction::write ? "write" : "read"},
-               {"asked", phase.asked},
-               {"repeated", phase.repeated},
-               {"submitted", phase.submitted},
-               {"completed", phase.completed},
-               {"failed", phase.failed},
-               {"bytes", phase.bytes},
-               {"seconds", phase.seconds},
-               {"iops", phase.iops()},
-               {"mb_per_s", phase.megabytes_per_second()},
-               {"latency_us", json_latency(phase.latency)},
-               {"doorbells", doorbell_json(report, phase)},
-               {"counts",
-                {{"entry_stores", phase.counts.entry_stores},
-                 {"releases", phase.counts.releases},
-                 {"acquires", phase.counts.acquires},
-                 {"full_fences", phase.counts.full_fences},
-                 {"atomics", phase.counts.atomics}}},
-               {"cpu", cpu_json(phase)}};
-  json["errors"] = Json::array();
-  for (const StatusCount& entry : phase.statuses)
-    json["errors"].push_back({{"status", xio::name(entry.status.code)},
-                              {"device_status", entry.status.vendor},
-                              {"text", status_text(entry.status)},
-                              {"count", entry.count},
-                              {"first_lba", entry.first_lba}});
+  Json json = {{"operation", phase.direction == Direction::write ? "write" : "read"}, {"asked", phase.asked}};
+  add_result(json, phase, report.options->histogram);
+  json["bytes"] = phase.bytes;
+  json["iops"] = phase.iops();
+  json["mb_per_s"] = phase.megabytes_per_second();
+  json["doorbells"] = doorbell_json(report, phase);
+  json["errors"] = json_errors(phase, "first_lba", status_text);
   if (report.options->substep_timing) json["steps_ns"] = steps_json(phase);
-  if (report.options->histogram) {
-    json["histogram_us"] = Json::array();
-    for (const auto& bar : phase.latency.bars())
-      json["histogram_us"].push_back({{"from", bar.from / 1000}, {"to", bar.to / 1000}, {"count", bar.count}});
-  }
   return json;
 }
 
@@ -159,24 +129,58 @@ Json verification_json(const Verification& v) {
 }  // namespace
 
 Json json_header(const std::string& command) {
-  return {{"tool", "xio-tester"},
-          {"version", std::to_string(XIO_VERSION_MAJOR) + "." + std::to_string(XIO_VERSION_MINOR) + "." +
-                          std::to_string(XIO_VERSION_PATCH)},
-          {"schema", json_schema},
-          {"command", command}};
+  Json json = {{"tool", "xio-tester"},
+               {"version", std::to_string(XIO_VERSION_MAJOR) + "." + std::to_string(XIO_VERSION_MINOR) + "." +
+                               std::to_string(XIO_VERSION_PATCH)},
+               {"schema", json_schema},
+               {"command", command}};
+  json["flags"] = Json::object();
+  for (const auto& [flag, value] : given_flags()) {
+    if (value.empty())
+      json["flags"][flag] = true;
+    else
+      json["flags"][flag] = value;
+  }
+  return json;
 }
 
 Json json_latency(const Summary& latency) {
   if (latency.count() == 0) return nullptr;
-  return {{"min", latency.least() / 1000},
-          {"mean", latency.mean() / 1000},
-          {"std", latency.deviation() / 1000},
-          {"max", latency.most() / 1000},
-          {"p50", latency.percentile(0.5) / 1000},
-          {"p90", latency.percentile(0.9) / 1000},
-          {"p99", latency.percentile(0.99) / 1000},
-          {"p99.9", latency.percentile(0.999) / 1000},
-          {"p99.99", latency.percentile(0.9999) / 1000}};
+  Json json;
+  for (const LatencyFigure& figure : latency_figures) json[figure.name] = figure.of(latency) / 1000;
+  return json;
+}
+
+void add_result(Json& json, const Result& result, bool histogram) {
+  json["repeated"] = result.repeated;
+  json["submitted"] = result.submitted;
+  json["completed"] = result.completed;
+  json["failed"] = result.failed;
+  json["seconds"] = result.seconds;
+  json["latency_us"] = json_latency(result.latency);
+  json["counts"] = {{"entry_stores", result.counts.entry_stores},
+                    {"releases", result.counts.releases},
+                    {"acquires", result.counts.acquires},
+                    {"full_fences", result.counts.full_fences},
+                    {"atomics", result.counts.atomics}};
+  json["cpu"] = {{"user_seconds", result.usage.user},
+                 {"system_seconds", result.usage.system},
+                 {"us_per_operation", result.cpu_us()}};
+  if (!histogram) return;
+  json["histogram_us"] = Json::array();
+  for (const auto& bar : result.latency.bars())
+    json["histogram_us"].push_back({{"from", bar.from / 1000}, {"to", bar.to / 1000}, {"count", bar.count}});
+}
+
+Json json_errors(const Result& result, const char* first, std::string (*text)(xio::Status)) {
+  Json json = Json::array();
+  for (const StatusCount& entry : result.statuses)
+    json.push_back({{"status", xio::name(entry.status.code)},
+                    {"device_status", entry.status.vendor},
+                    {"text", text(entry.status)},
+                    {"count", entry.count},
+                    {first, entry.first}});
+  return json;
 }
 
 void check_json_file(const std::string& path) {

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "tester/measure/summary.hpp"
+#include "tester/measure/result.hpp"
 #include "tester/nvme/run.hpp"
 
 namespace tester {
@@ -16,11 +16,18 @@ namespace tester {
 /// Schema version: changes when a member changes its meaning or is removed.
 constexpr int json_schema = 1;
 
-/// Tool, version, schema and command: the first members of every JSON file.
+/// Tool, version, schema, command and the flags given: the first members of every JSON file.
 nlohmann::ordered_json json_header(const std::string& command);
 
 /// Microseconds: least, mean, std, most and percentiles.
 nlohmann::ordered_json json_latency(const Summary& latency);
+
+/// Adds to `json` what is said of every workload: operations, latency, counts, CPU time and, with `histogram`, the
+/// distribution of the latencies.
+void add_result(nlohmann::ordered_json& json, const Result& result, bool histogram);
+/// Statuses of failed operations.
+/// @param first  member that holds StatusCount::first
+nlohmann::ordered_json json_errors(const Result& result, const char* first, std::string (*text)(xio::Status));
 
 /// Throws BadInput if the file cannot be written; does nothing for an empty name and for "-".
 void check_json_file(const std::string& path);
