@@ -7,22 +7,28 @@
 
 #include <xio/device/nvme/queue.hpp>
 
+#include "tester/measure/lane_loop.hpp"
 #include "tester/nvme/phase.hpp"
 
 namespace tester {
 
 template <class Queue, class Telemetry>
-class LaneBase {
+class LaneBase : protected LaneLoop<Phase, Lane, Telemetry> {
+  using Loop = LaneLoop<Phase, Lane, Telemetry>;
+
  protected:
-  static constexpr uint32_t rounds_per_glance = 64;
   static constexpr uint32_t most_at_once = 64;  // completions taken before new operations are submitted
 
   XIO_DEVICE LaneBase(Queue& queue, const Phase& phase, Lane& lane)
-      : queue_(queue), phase_(phase), lane_(lane), next_(lane.number), commands_(commands_of(queue, phase)) {
-    if (lane.window != 0 && next_ < phase.operations)
-      left_ = phase.repeat ? ~uint64_t{0} : (phase.operations - 1 - next_) / phase.stride + 1;
+      : Loop(phase, lane, operations_of(phase, lane)), queue_(queue), commands_(commands_of(queue, phase)) {
     const uint64_t span = phase.buffers_per_slot * phase.buffer_bytes;
     for (uint32_t i = 0; i < lane.window; ++i) lane.slots[i].buffer = (lane.first_slot + i) * span;
+  }
+
+  /// Operations of a lane.
+  XIO_DEVICE static uint64_t operations_of(const Phase& phase, const Lane& lane) {
+    if (lane.window == 0 || lane.number >= phase.operations) return 0;
+    return phase.repeat ? ~uint64_t{0} : (phase.operations - 1 - lane.number) / phase.stride + 1;
   }
 
   /// Commands of one operation.
@@ -79,43 +85,28 @@ class LaneBase {
     if (status == xio::Status::broken || status == xio::Status::timed_out) lane_.gave_up = 1;
   }
 
-  /// Checks time limits and the host's stop request, and reports progress: not in every round, since accesses to host
-  /// memory are slow for a GPU.
+  /// Checks time limits and the host's stop request, and reports progress.
   XIO_DEVICE void glance(uint64_t now, bool any_in_flight, bool any_staged) {
-    tell_progress();
-    if (phase_.duration_ticks != 0 && now - lane_.began >= phase_.duration_ticks) stopping_ = true;
-    const uint32_t stop = xio::arch::load<xio::arch::Scope::system>(phase_.stop);
-    if (stop != 0) stopping_ = true;
-    if (stop == stop_waiting && any_in_flight) lane_.gave_up = 1;
+    if (Loop::check_limits(now) == stop_waiting && any_in_flight) lane_.gave_up = 1;
     // The queue is full although this lane has nothing in flight: other lanes fill it, possibly indefinitely.
     if (!any_staged || any_in_flight) {
       blocked_since_ = 0;
     } else if (blocked_since_ == 0) {
       blocked_since_ = now;
-    } else if (overdue(now, blocked_since_)) {
+    } else if (Loop::overdue(now, blocked_since_)) {
       lane_.gave_up = 1;
     }
   }
 
-  XIO_DEVICE bool overdue(uint64_t now, uint64_t since) const {
-    return now > since && now - since > phase_.deadline_ticks;
-  }
-
-  XIO_DEVICE void tell_progress() const {
-    xio::arch::store<xio::arch::Scope::system>(lane_.progress, lane_.completed + lane_.failed);
-  }
-
   XIO_DEVICE uint32_t block_bytes() const { return 1u << queue_.handle().block_shift; }
 
+  using Loop::lane_;
+  using Loop::left_;
+  using Loop::next_;
+  using Loop::phase_;
   Queue& queue_;
-  const Phase& phase_;
-  Lane& lane_;
-  Telemetry telemetry_;
-  uint64_t next_;      // next operation to prepare
-  uint64_t left_ = 0;  // operations not yet prepared
   uint64_t blocked_since_ = 0;
   const uint32_t commands_;
-  bool stopping_ = false;
 };
 
 }  // namespace tester

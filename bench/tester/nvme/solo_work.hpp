@@ -163,8 +163,7 @@ class SoloWork : LaneBase<Queue, Telemetry> {
     for (uint32_t place = 0; place < lane_.window && !all_free(); ++place) {
       if (lane_.slots[place].started != 0) lane_.fail(xio::Status::timed_out, lane_.slots[place].lba);
     }
-    if constexpr (Telemetry::enabled) lane_.steps = telemetry_;
-    Base::tell_progress();
+    Base::close_record();
   }
 
   static constexpr uint64_t scans_per_deadline = 16;

@@ -267,8 +267,7 @@ class LaneWork : LaneBase<Queue, Telemetry> {
         lane_.fail(xio::Status::timed_out, lane_.slots[in_flight_.pop_front(lane_.slots)].lba);
       }
     }
-    if constexpr (Telemetry::enabled) lane_.steps = telemetry_;
-    Base::tell_progress();
+    Base::close_record();
   }
 
   const uint64_t wave_;

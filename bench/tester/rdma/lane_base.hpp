@@ -4,6 +4,7 @@
 /// @file
 /// @brief Common part of one lane's work in the RDMA workload: its window, its batches, and periodic checks.
 
+#include "tester/measure/lane_loop.hpp"
 #include "tester/rdma/judge.hpp"
 #include "tester/rdma/window.hpp"
 #include "tester/rdma/work.hpp"
@@ -11,17 +12,15 @@
 namespace tester {
 
 template <class Telemetry>
-class RdmaLaneBase {
+class RdmaLaneBase : protected LaneLoop<RdmaPhase, RdmaLane, Telemetry> {
+  using Loop = LaneLoop<RdmaPhase, RdmaLane, Telemetry>;
+
  protected:
   using Step = xio::telemetry::Step;
-  static constexpr uint32_t rounds_per_glance = 64;
 
   XIO_DEVICE RdmaLaneBase(const RdmaPhase& phase, RdmaLane& lane)
-      : phase_(phase),
-        lane_(lane),
+      : Loop(phase, lane, operations_of(phase, lane.number)),
         judge_(phase, lane),
-        next_(lane.number),
-        left_(operations_of(phase, lane.number)),
         window_{phase.depth, phase.far_places} {}
 
   XIO_DEVICE RdmaSlot& slot(uint64_t index) const { return lane_.slots[window_.near_index(index)]; }
@@ -50,9 +49,7 @@ class RdmaLaneBase {
   /// Periodic checks.
   XIO_DEVICE void glance() {
     const uint64_t now = xio::arch::clock();
-    report();
-    if (phase_.duration_ticks != 0 && now - lane_.began >= phase_.duration_ticks) stopping_ = true;
-    if (xio::arch::load<xio::arch::Scope::system>(phase_.stop) != 0) stopping_ = true;
+    Loop::check_limits(now);
     // A responder that ends before the requester has given up.
     if (!has_both_sides() && xio::arch::load<xio::arch::Scope::system>(phase_.peer_done) != 0) stopping_ = true;
     if (window_.empty()) {
@@ -61,32 +58,25 @@ class RdmaLaneBase {
       if (now - waiting_since_ > phase_.deadline_ticks) lane_.gave_up = 1;
       return;
     }
-    const uint64_t since = slot(window_.head).started;
-    if (now > since && now - since > phase_.deadline_ticks) lane_.gave_up = 1;
-  }
-
-  XIO_DEVICE void report() {
-    xio::arch::store<xio::arch::Scope::system>(lane_.progress, lane_.completed + lane_.failed);
+    if (Loop::overdue(now, slot(window_.head).started)) lane_.gave_up = 1;
   }
 
   /// Counts what is still in flight as failed.
   XIO_DEVICE void leave() {
     for (; !window_.empty(); window_.pop()) judge_.fail(xio::Status::timed_out, slot(window_.head).number);
-    if constexpr (Telemetry::enabled) lane_.steps = telemetry_;
-    report();
+    Loop::close_record();
   }
 
-  const RdmaPhase& phase_;
-  RdmaLane& lane_;
+  using Loop::lane_;
+  using Loop::left_;
+  using Loop::next_;
+  using Loop::phase_;
+  using Loop::stopping_;
   RdmaJudge judge_;
-  Telemetry telemetry_;
-  uint64_t next_;               // next operation to stage
-  uint64_t left_;               // number of operations not yet staged
   RdmaWindow window_;           // the lane's operations in flight
   uint64_t ended_ = 0;          // operations before this index have ended on the requesting side
   uint64_t waiting_since_ = 0;  // tick since which nothing is in flight; 0: operations are in flight
   bool all_right_ = false;      // all operations that have ended succeeded
-  bool stopping_ = false;
 };
 
 }  // namespace tester

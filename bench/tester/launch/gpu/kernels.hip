@@ -3,10 +3,11 @@
 /// @file
 /// @brief GPU entry points of xio-tester's kernels.
 
-#include <xio/device/queue/doorbell.hpp>
 #include <xio/device/core/telemetry.hpp>
+#include <xio/device/queue/doorbell.hpp>
 
 #include "tester/clock/kernel.hpp"
+#include "tester/launch/gpu/one_wave.hpp"
 #include "tester/nvme/endpoint_kernel.hpp"
 #include "tester/nvme/workload.hpp"
 
@@ -23,19 +24,12 @@ using xio::telemetry::Steps;
 
 }  // namespace
 
-// For kernels with one wave per block: allows more registers than sixteen waves per block.
-#if XIO_ARCH_AMDGCN
-#define ONE_WAVE __attribute__((amdgpu_flat_work_group_size(1, 64)))
-#else
-#define ONE_WAVE
-#endif
-
 extern "C" {
 
 // nvme-ep. A block is the waves of one queue.
-__global__ void nvme_thread_mmio(Phase phase) { workload<Sharing::thread, MmioDoorbell, Off>(phase); }
-__global__ void nvme_thread_shadow(Phase phase) { workload<Sharing::thread, ShadowDoorbell, Off>(phase); }
-__global__ void nvme_thread_steps(Phase phase) { workload<Sharing::thread, EitherDoorbell, Steps>(phase); }
+ONE_WAVE __global__ void nvme_thread_mmio(Phase phase) { workload<Sharing::thread, MmioDoorbell, Off>(phase); }
+ONE_WAVE __global__ void nvme_thread_shadow(Phase phase) { workload<Sharing::thread, ShadowDoorbell, Off>(phase); }
+ONE_WAVE __global__ void nvme_thread_steps(Phase phase) { workload<Sharing::thread, EitherDoorbell, Steps>(phase); }
 ONE_WAVE __global__ void nvme_wave_mmio(Phase phase) { workload<Sharing::wave, MmioDoorbell, Off>(phase); }
 ONE_WAVE __global__ void nvme_wave_shadow(Phase phase) { workload<Sharing::wave, ShadowDoorbell, Off>(phase); }
 ONE_WAVE __global__ void nvme_wave_steps(Phase phase) { workload<Sharing::wave, EitherDoorbell, Steps>(phase); }

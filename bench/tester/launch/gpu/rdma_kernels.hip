@@ -10,6 +10,7 @@
 #include <xio/vendors/mlx5/traits.hpp>
 #include <xio/vendors/rxe/traits.hpp>
 
+#include "tester/launch/gpu/one_wave.hpp"
 #include "tester/rdma/workload.hpp"
 
 namespace {
@@ -22,17 +23,25 @@ using xio::Sharing;
 
 extern "C" {
 
-__global__ void rdma_mlx5_thread(RdmaPhase phase) { rdma_workload<xio::mlx5::Vendor<>, true, Sharing::thread>(phase); }
+ONE_WAVE __global__ void rdma_mlx5_thread(RdmaPhase phase) {
+  rdma_workload<xio::mlx5::Vendor<>, true, Sharing::thread>(phase);
+}
 __global__ void rdma_mlx5_grid(RdmaPhase phase) { rdma_workload<xio::mlx5::Vendor<>, true, Sharing::grid>(phase); }
-__global__ void rdma_bnxt_thread(RdmaPhase phase) { rdma_workload<xio::bnxt::Vendor<>, true, Sharing::thread>(phase); }
+ONE_WAVE __global__ void rdma_bnxt_thread(RdmaPhase phase) {
+  rdma_workload<xio::bnxt::Vendor<>, true, Sharing::thread>(phase);
+}
 __global__ void rdma_bnxt_grid(RdmaPhase phase) { rdma_workload<xio::bnxt::Vendor<>, true, Sharing::grid>(phase); }
-__global__ void rdma_ionic_thread(RdmaPhase phase) {
+ONE_WAVE __global__ void rdma_ionic_thread(RdmaPhase phase) {
   rdma_workload<xio::ionic::Vendor<>, true, Sharing::thread>(phase);
 }
 __global__ void rdma_ionic_grid(RdmaPhase phase) { rdma_workload<xio::ionic::Vendor<>, true, Sharing::grid>(phase); }
-__global__ void rdma_ernic_thread(RdmaPhase phase) { rdma_workload<xio::ernic::Vendor, false, Sharing::thread>(phase); }
+ONE_WAVE __global__ void rdma_ernic_thread(RdmaPhase phase) {
+  rdma_workload<xio::ernic::Vendor, false, Sharing::thread>(phase);
+}
 __global__ void rdma_ernic_grid(RdmaPhase phase) { rdma_workload<xio::ernic::Vendor, false, Sharing::grid>(phase); }
-__global__ void rdma_rxe_thread(RdmaPhase phase) { rdma_workload<xio::rxe::Vendor<>, true, Sharing::thread>(phase); }
+ONE_WAVE __global__ void rdma_rxe_thread(RdmaPhase phase) {
+  rdma_workload<xio::rxe::Vendor<>, true, Sharing::thread>(phase);
+}
 __global__ void rdma_rxe_grid(RdmaPhase phase) { rdma_workload<xio::rxe::Vendor<>, true, Sharing::grid>(phase); }
 
 }  // extern "C"
