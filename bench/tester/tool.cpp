@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <xio/host/clock.hpp>
 #include <xio/version.hpp>
 
 #include "tester/cli/errors.hpp"
@@ -111,6 +112,8 @@ int run(int argc, const char* const* argv) {
         (left_over ? not_expected(app) : std::string(error.what())) + "; " + help_of(app) + " lists what is accepted",
         tester::exit_bad_input);
   }
+  // clock-test compares what the operating system says.
+  if (!clock_command->parsed()) xio::host::use_time_stamp_counter();
   if (nvme_command->parsed()) return tester::run_nvme(nvme);
   if (rdma_command->parsed()) return tester::run_rdma(rdma);
   if (endpoint_command->parsed()) return tester::run_endpoint(endpoint);
