@@ -136,8 +136,15 @@ def open_port():
 def told(port, words):
     port.write((words + "\n").encode())
     answer = b""
+    until = time.monotonic() + 30
     while not answer.endswith(b"\n"):
-        answer += port.read(1)
+        # Nothing is read while nobody is connected outside.
+        more = port.read(1)
+        answer += more
+        if not more:
+            if time.monotonic() > until:
+                sys.exit("bench-guest: nobody answers outside of the guest")
+            time.sleep(0.1)
 
 
 def measure(options):
