@@ -3,6 +3,7 @@
 
 #include <xio/host/clock.hpp>
 
+#include <cmath>
 #include <vector>
 
 #include "catch.hpp"
@@ -112,6 +113,23 @@ TEST_CASE("a clock that is ahead is seen") {
   const uint32_t first = run.readings.front().thread;
   for (ClockReading& one : run.readings) one.tick += one.thread == first ? 3600 * xio::arch::clock_hz : 0;
   CHECK(check_order(run.readings).backward > 0);
+}
+
+TEST_CASE("the time stamp counter in place of the operating system's clock") {
+  const xio::host::ClockRate rate = xio::host::use_time_stamp_counter();
+  if (rate.hz == 0) {
+    // This machine's clock is another one.
+    CHECK(xio::arch::time_stamp_scale == 0);
+    return;
+  }
+  const auto read = [] { return xio::arch::clock(); };
+  const xio::host::ClockRate clock = xio::host::measure_clock_rate(read);
+  const uint64_t before = xio::arch::clock();
+  const uint64_t after = xio::arch::clock();
+  xio::arch::time_stamp_scale = 0;
+  CHECK(std::abs(clock.hz - 1e9) < 1e9 * (rate.uncertainty + clock.uncertainty + 1e-6));
+  CHECK(after >= before);
+  CHECK(after - before < 1000000000);
 }
 
 TEST_CASE("the rate of a clock") {

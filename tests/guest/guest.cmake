@@ -57,6 +57,9 @@ if(TARGET xio-tester)
   xio_register_test(NAME guest.bench_instructions LABELS guest once nightly TIMEOUT 900 LOCK guest
     COMMAND ${PROJECT_SOURCE_DIR}/scripts/bench-guest --instructions --check --operations 4096 --limit 840
       --output ${XIO_TESTS_BINARY_DIR}/bench-guest-instructions $<TARGET_FILE:xio-tester>)
+  xio_register_test(NAME guest.bench_client LABELS guest once nightly TIMEOUT 400 LOCK guest
+    COMMAND ${PROJECT_SOURCE_DIR}/scripts/bench-guest --client --check --runs 1 --seconds 0.5 --limit 340
+      --output ${XIO_TESTS_BINARY_DIR}/bench-guest-client $<TARGET_FILE:xio-tester>)
   xio_register_test(NAME guest.gpu_memory LABELS guest once TIMEOUT 400 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/gpu_memory.sh $<TARGET_FILE:xio-tester> ${XIO_TESTS_BINARY_DIR}/libfake-gpu-new.so
       $<TARGET_FILE:guest-gpu_mapping>)

@@ -19,6 +19,8 @@ class Interrupt {
   /// A StopRequest word that kernels poll.
   static const uint32_t* word();
   static bool requested();
+  /// Readable from the first request on, for poll(); -1 if there is none.
+  static int descriptor();
   /// Requests a stop as a signal does.
   static void request();
   /// Stops kernels that wait for operations that cannot complete.

@@ -48,8 +48,11 @@ struct Latency {
     if (ticks > most) most = ticks;
     count += times;
     sum += ticks * times;
+    // The square has 64 bits and `times` 32: the product is two products of 32 bits by 32 and more.
     const uint64_t square = ticks * ticks;
-    for (uint32_t i = 0; i < times; ++i) add_square(square, 0);
+    const uint64_t high = (square >> 32) * times;
+    add_square((square & 0xffffffffu) * times, 0);
+    add_square(high << 32, high >> 32);
     buckets[bucket_of(ticks)] += times;
   }
 

@@ -99,8 +99,8 @@ RdmaPlan make_plan(const RdmaOptions& options, const RdmaProvider& provider, uin
   plan_flow(options, plan);
   plan.units = provider.units(options.verb, options.write_imm, plan.bytes, plan.inline_data);
   plan_rings(options, provider, plan);
-  // The bytes behind the data of an operation are also checked.
-  plan.place_bytes = (bytes + line - 1) / line * line + line;
+  // If data is checked, so are the bytes behind it. Otherwise pages of data are pages of memory.
+  plan.place_bytes = std::max((bytes + line - 1) / line * line, line) + (options.verify ? line : 0);
   const uint64_t credits = plan.receives == 0 ? 0 : rdma_credit_bytes * options.num_queues;
   plan.near_credits = plan.place_bytes * plan.depth * options.num_queues;
   plan.far_credits = plan.place_bytes * plan.far_places * plan.lanes * options.num_queues;

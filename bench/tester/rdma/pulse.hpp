@@ -12,14 +12,15 @@
 #include <thread>
 #include <vector>
 
+#include <xio/host/linux/file_descriptor.hpp>
 #include <xio/host/rdma/exchange.hpp>
 
 #include "tester/rdma/phase.hpp"
 
 namespace tester {
 
-/// A thread that exchanges a few bytes with the other side several times a second during a run. It owns the words that
-/// kernels poll.
+/// A thread that exchanges a few bytes with the other side during a run: at once if either has something to say, and
+/// once a second otherwise. It owns the words that kernels poll.
 class RdmaPulse {
  public:
   /// @param exchange  used exclusively by this object
@@ -38,6 +39,9 @@ class RdmaPulse {
   const uint32_t* abandoned() const { return &abandoned_; }
   const RdmaTotals* totals() const { return totals_.data(); }
 
+  /// Returns when the other side's kernel has ended, or that side is gone.
+  void wait_for_peer();
+
   /// Reports that this side's kernel has ended; returns when the other side's has, too. Throws host::Error if that side
   /// is gone.
   /// @param mine  requester: totals, one per queue pair
@@ -52,17 +56,22 @@ class RdmaPulse {
   };
   void run();
   bool swap();
+  void wait_for_news();
+  void wake() const;
+  void tell(uint32_t& word);
   std::string message(bool& finished);
   bool take(const std::string& theirs);
 
   xio::host::Exchange& exchange_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable changed_;  // peer_done_ or abandoned_
+  xio::host::FileDescriptor wake_;   // readable: finished_ or given_up_ was set
   std::vector<RdmaTotals> mine_;
   std::vector<RdmaTotals> totals_;
   std::string error_;
   bool finished_ = false;
   bool given_up_ = false;
+  bool interrupted_ = false;  // a request to stop was passed on
   bool peer_interrupted_ = false;
   alignas(64) uint32_t stop_ = 0;
   uint32_t peer_done_ = 0;

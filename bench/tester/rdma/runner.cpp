@@ -5,7 +5,6 @@
 
 #include <xio/host/memory/placement.hpp>
 #include <xio/host/text.hpp>
-#include <xio/host/wait.hpp>
 
 #include "tester/cli/errors.hpp"
 #include "tester/cli/interrupt.hpp"
@@ -115,14 +114,6 @@ std::vector<RdmaTotals> RdmaRunner::totals() const {
   return all;
 }
 
-/// Waits for the end of the requester, without a kernel: used if nothing is received.
-void RdmaRunner::wait_for_requester() const {
-  const auto is_set = [](const uint32_t* word) { return xio::arch::load<xio::arch::Scope::system>(word) != 0; };
-  // The other side's report is looked for every 20 ms; until then this process leaves the processors to it.
-  xio::host::Backoff backoff(std::chrono::microseconds(200), std::chrono::milliseconds(20));
-  while (!is_set(phase_.peer_done) && !is_set(phase_.abandoned)) backoff.pause();
-}
-
 void RdmaRunner::run_on_gpu(const std::function<uint64_t()>& done) const {
   queues_.push();
   receivers_.push();
@@ -138,7 +129,7 @@ void RdmaRunner::run_on_gpu(const std::function<uint64_t()>& done) const {
   lanes_.pull();
 }
 
-void RdmaRunner::execute(RdmaResult& result) {
+void RdmaRunner::execute(RdmaResult& result, const std::function<void()>& wait_for_requester) {
   const xio::arch::OperationCounts counts = xio::arch::operation_counts;
   const Usage usage = Usage::now();
   {

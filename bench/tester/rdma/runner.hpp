@@ -92,7 +92,9 @@ class RdmaRunner {
   /// First part of run(): prepares memory and lanes. Either side may start when both are prepared.
   void prepare();
   /// Second part of run().
-  void execute(RdmaResult& result);
+  /// @param wait_for_requester  returns when the other side's kernel has ended; called by a responder that receives
+  ///                            nothing, in place of a kernel
+  void execute(RdmaResult& result, const std::function<void()>& wait_for_requester = [] {});
 
   /// Totals of the queue pairs in the last run.
   std::vector<RdmaTotals> totals() const;
@@ -101,7 +103,6 @@ class RdmaRunner {
   RdmaPhase& phase() { return phase_; }
 
  private:
-  void wait_for_requester() const;
   void run_on_gpu(const std::function<uint64_t()>& done) const;
   void fill_places(const RdmaLane& lane) const;
   void collect(RdmaResult& result) const;

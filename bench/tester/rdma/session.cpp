@@ -162,7 +162,7 @@ bool RdmaSession::run_once(RdmaRunner& runner, RdmaResult& result) {
   phase.peer_done = pulse.peer_done();
   phase.abandoned = pulse.abandoned();
   phase.totals = pulse.totals();
-  runner.execute(result);
+  runner.execute(result, [&] { pulse.wait_for_peer(); });
   pulse.finish(runner.totals());
   const Ending mine{result.failed != 0 || result.gave_up ? 1u : 0u, Interrupt::requested() ? 1u : 0u};
   const Ending theirs = exchange_.trade(mine);

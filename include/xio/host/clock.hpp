@@ -10,9 +10,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <fstream>
+#include <string>
 #include <thread>
 
-#include <xio/config.hpp>
+#include <xio/device/arch/arch.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -78,6 +80,20 @@ ClockRate measure_clock_rate(Read&& read, std::chrono::milliseconds interval = s
   ClockRate rate;
   rate.hz = static_cast<double>(last.tick - first.tick) * 2e9 / doubled;
   rate.uncertainty = doubt / doubled;
+  return rate;
+}
+
+/// Makes arch::clock() on the CPU read the processor's time stamp counter instead of asking the operating system.
+/// Before any kernel runs: deadlines from before are void. Times are off by the uncertainty that is returned.
+///
+/// Returns a rate of 0, and changes nothing, where the operating system itself does not trust the counter: its rate may
+/// change then, or differ between processors.
+inline ClockRate use_time_stamp_counter(std::chrono::milliseconds interval = std::chrono::milliseconds(20)) {
+  std::string source;
+  std::ifstream("/sys/devices/system/clocksource/clocksource0/current_clocksource") >> source;
+  if (source != "tsc" || arch::time_stamp() == 0) return {};
+  const ClockRate rate = measure_clock_rate([] { return arch::time_stamp(); }, interval);
+  arch::time_stamp_scale = static_cast<uint64_t>(std::llround(1e9 / rate.hz * 4294967296.0));
   return rate;
 }
 

@@ -185,6 +185,9 @@ class Exchange {
     return ::poll(&entry, 1, 0) > 0;
   }
 
+  /// The socket, for poll(): readable when has_news().
+  int descriptor() const { return fd_.get(); }
+
   /// Sets the time limit of every trade from now on.
   /// @snippet rdma_host.cpp set_limit
   void set_limit(std::chrono::milliseconds limit) { limit_ = limit; }

@@ -48,7 +48,7 @@ XIO_DEVICE constexpr uint32_t at(uint64_t offset) { return static_cast<uint32_t>
 
 /// Stores the initial DmaState.
 template <class Sink>
-XIO_DEVICE constexpr void put_dma(uint32_t next, uint32_t bytes, uint32_t sges, Sink& sink) {
+XIO_DEVICE_INLINE constexpr void put_dma(uint32_t next, uint32_t bytes, uint32_t sges, Sink& sink) {
   sink.put8(next, halves(bytes, bytes));
   sink.put8(next + 1, halves(0, sges));
   sink.put8(next + 2, 0);
@@ -56,7 +56,7 @@ XIO_DEVICE constexpr void put_dma(uint32_t next, uint32_t bytes, uint32_t sges, 
 
 /// Stores SGEs.
 template <class Payload, class Sink>
-XIO_DEVICE constexpr void put_sges(uint32_t next, const Payload& payload, Sink& sink) {
+XIO_DEVICE_INLINE constexpr void put_sges(uint32_t next, const Payload& payload, Sink& sink) {
   for (uint32_t i = 0; i < payload.count(); ++i) {
     const rdma::Sge piece = payload.at(i);
     sink.put8(next++, piece.address);

@@ -114,12 +114,29 @@ XIO_DEVICE_INLINE void block_barrier() {
   if (current_wave) current_wave->block_barrier();
 }
 
+/// 2^32 times the nanoseconds of a tick of the processor's time stamp counter, if clock() reads it; 0: clock() asks the
+/// operating system, which takes ten times as many instructions. See host::use_time_stamp_counter().
+inline uint64_t time_stamp_scale = 0;
+
+/// The processor's time stamp counter; 0 where there is none.
+XIO_DEVICE_INLINE uint64_t time_stamp() {
+#if defined(__x86_64__)
+  return __rdtsc();
+#else
+  return 0;
+#endif
+}
+
 /// Ticks of a clock of constant rate.
 XIO_DEVICE_INLINE uint64_t clock() {
 #if XIO_INTERLEAVE
   if (current_wave) {
     if (const uint64_t shown = current_wave->now()) return shown;
   }
+#endif
+#if defined(__x86_64__)
+  __extension__ using Wide = unsigned __int128;
+  if (const uint64_t scale = time_stamp_scale) return static_cast<uint64_t>(Wide{time_stamp()} * scale >> 32);
 #endif
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
