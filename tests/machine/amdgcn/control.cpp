@@ -33,7 +33,9 @@ void swap_counter(Wave& wave, const Instruction& i) {
 
 void wait(Wave& wave, const Instruction& i) {
   wave.yielded = !wave.processor->wait(wave, i.waits);
-  if (!wave.yielded) ++wave.processor->counts.waits;
+  if (wave.yielded) return;
+  ++wave.processor->counts.waits;
+  wave.processor->hold_back(wave, i.dropped);
 }
 
 void clock(Wave& wave, const Instruction& i) {

@@ -150,7 +150,7 @@ void Processor::issue(Wave& wave, std::unique_ptr<Access> access) {
       a.to_registers = caches_.range(first, a.bytes).kind == MemoryKind::registers;
       if (a.to_registers) merge_register_stores(a);
     }
-    if (!a.to_registers) wave.processor->program().code()[wave.counter - 1].to_memory = true;
+    if (!a.to_registers && a.left[0] != 0) wave.processor->program().code()[wave.counter - 1].to_memory = true;
     count(a);
   }
   set_bits(wave.poisoned_vectors, a.destination, a.registers);
@@ -306,18 +306,18 @@ void Processor::poison_again(Wave& wave) {
 bool Processor::wait(Wave& wave, const Waits& waits) {
   if (!wave.in_flight()) return true;
   const size_t vectors = outstanding(wave, false);
-  const size_t stores = wave.flight.size() - vectors;
   const size_t scalars = wave.scalars.size();
   const size_t shared = wave.shared.size();
-  const bool busy = (waits.vector < vectors) || (waits.stores < stores) || (waits.shared < shared) ||
-                    (waits.scalar < scalars) || (waits.shared_or_scalar < scalars + shared);
+  const bool needed[2] = {waits.vector < vectors, waits.stores < wave.stores};
+  const bool busy = needed[0] || needed[1] || (waits.shared < shared) || (waits.scalar < scalars) ||
+                    (waits.shared_or_scalar < scalars + shared);
   if (!busy) return true;
   if (!random_.one_in(mood_.yield)) return false;
   for (const auto& access : wave.flight)
-    if (access->pending() && access->hold > ticks_) return false;
+    if (needed[access->stores_counter] && access->pending() && access->hold > ticks_) return false;
   Waits& served = wave.processor->program().code()[wave.counter - 1].served;
-  if (waits.vector < vectors) served.vector = 0;
-  if (waits.stores < stores) served.stores = 0;
+  if (needed[0]) served.vector = 0;
+  if (needed[1]) served.stores = 0;
   if (waits.shared < shared) served.shared = 0;
   if (waits.scalar < scalars) served.scalar = 0;
   if (waits.shared_or_scalar < scalars + shared) served.shared_or_scalar = 0;

@@ -116,6 +116,7 @@ struct Instruction {
   int32_t second_offset = 0;
   Operand operand[6];
   Waits waits;
+  Waits dropped;  ///< what a mutation removed from `waits`
   std::shared_ptr<const LaneChange> lanes;
   std::shared_ptr<Instruction> second;  ///< the other half of a dual instruction
   uint64_t address = 0;                 ///< in the code object

@@ -9,6 +9,8 @@
 namespace machine::amdgcn {
 namespace {
 
+constexpr uint32_t longest_hold = 20000;
+
 struct Counter {
   const char* name;
   uint8_t Waits::* limit;
@@ -90,6 +92,7 @@ void Processor::apply(const Mutation& mutation) {
   }
   for (const Counter& counter : counters) {
     if (mutation.change != std::string("no wait for ") + counter.name) continue;
+    instruction.dropped.*counter.limit = instruction.waits.*counter.limit;
     instruction.waits.*counter.limit = Waits::any;
     return;
   }
@@ -105,6 +108,14 @@ void Processor::restore() {
     begun_.push_back(static_cast<uint32_t>(saved_[i].instruction));
   }
   saved_.clear();
+}
+
+void Processor::hold_back(Wave& wave, const Waits& dropped) {
+  if (mood_.calm || (dropped.vector == Waits::any && dropped.stores == Waits::any) || !random_.one_in(2)) return;
+  for (const auto& access : wave.flight) {
+    const uint8_t limit = access->stores_counter ? dropped.stores : dropped.vector;
+    if (limit == 0 && access->pending() && random_.one_in(2)) access->hold = ticks_ + random_.below(longest_hold);
+  }
 }
 
 }  // namespace machine::amdgcn

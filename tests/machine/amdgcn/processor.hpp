@@ -45,6 +45,9 @@ class Processor final : public Gpu {
   void issue(Wave& wave, const SharedAccess& access);
   /// Performs and retires the accesses that a wait requires. Returns false if the wave must try again.
   bool wait(Wave& wave, const Waits& waits);
+  /// Delays accesses that a weakened wait leaves in flight, now and then, so that others see the wave's later ones
+  /// first.
+  void hold_back(Wave& wave, const Waits& dropped);
   void perform_shared(Wave& wave, size_t keep);
   void sleep(Wave& wave, uint64_t duration);
   /// A barrier of the workgroup in two steps: a wave arrives, and waits for the others.

@@ -4,6 +4,7 @@
 /// @brief The NVMe kernels of the machine's tests.
 
 #include <machine/kernels/nvme_answered.hpp>
+#include <machine/kernels/nvme_forgotten.hpp>
 
 using machine_kernels::NvmeJob;
 using xio::Sharing;

@@ -294,23 +294,6 @@ XIO_DEVICE void notified(const NvmeJob& job) {
   }
 }
 
-/// Operations queried late or never; those on bad blocks fail, more than fit in the log.
-XIO_DEVICE void forgotten(const NvmeJob& job) {
-  using namespace xio;
-  nvme::Queue<> queue(job.queues[0]);
-  Blocks<decltype(queue)> blocks(queue, job, thread_number());
-  const Deadline limit = blocks.until();
-  Token tokens[2];
-  for (uint32_t round = 0; round < 2; ++round)
-    tokens[round] = queue.submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()}, limit);
-  const Status first = queue.wait(tokens[0], limit);
-  const bool right = first == Status::expired || (first.is_ok() != is_bad(blocks.lba(0)) && first != Status::timed_out);
-  count(job.report, Status(), right, 22);
-  const Status others = queue.quiet(limit);
-  if (!others.is_ok()) arch::fetch_add<arch::Scope::system>(&job.report->told, uint64_t{1});
-  count(job.report, tokens[1].status, others != Status::timed_out && others != Status::broken, 23);
-}
-
 /// Completions handed to the kernel one by one.
 XIO_DEVICE void processed(const NvmeJob& job) {
   using namespace xio;

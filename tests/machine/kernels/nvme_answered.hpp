@@ -28,6 +28,9 @@ XIO_DEVICE void answered(const NvmeJob& job) {
         queue.submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()}, limit, how);
     const Status status = queue.wait(token, limit);
     if (!keeps && !status.is_ok()) ++failures;
+    uint64_t result = 0;
+    const Status known = queue.result(token, result);
+    if (known.is_ok() && result != answer_of(blocks.lba(round))) count(job.report, Status(), false, 29);
     // From here on a cache may hold the last answer.
     blocks.out()[block_words - 1] = answer.value + answer.failed;
     const Status told = wait_until(&answer.ends, round + 1, limit);

@@ -26,10 +26,10 @@ constexpr uint16_t made_to_fail = 0x06;
 /// A controller with its memory in the arena.
 class Drive {
  public:
-  Drive(Arena& arena, const Case& one, MemoryKind kind, uint64_t seed) {
+  Drive(Arena& arena, const Case& one, MemoryKind kind, uint32_t queue_pairs, uint64_t seed) {
     xio::emulation::NvmeConfig config;
     config.execution = xio::emulation::NvmeExecution::stepped;
-    config.queues = (one.features & own_queues) != 0 ? 64 : 1;
+    config.queues = queue_pairs;
     config.poison_fetched_entries = true;
     config.namespaces[0].blocks = 1u << 16;
     if ((one.features & small_pages) != 0) config.mdts = 1;
@@ -154,7 +154,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
   xio::host::DmaBuffer data;
   xio::host::DmaBuffer flushed;
   for (uint32_t i = 0; i < controllers; ++i) {
-    all.push_back(std::make_unique<Drive>(arena, one, kind, seed + i));
+    all.push_back(std::make_unique<Drive>(arena, one, kind, queues, seed + i));
     Drive& drive = *all.back();
     xio::host::QueueOptions options;
     options.depth = one.depth;
@@ -286,7 +286,7 @@ std::vector<Case> nvme_cases() {
       {"thread_notified", run_nvme, 1, 0, 0, 3, 2, 0, own_queues},
       {"thread_answered", run_nvme, 1, 4, 4, 3, 4, 0, own_queues | answers | watched},
       {"grid_answered", run_nvme, 2, 0, 0, 32, 2, 0, answers | watched},
-      {"grid_forgotten", run_nvme, 2, 0, 0, 16, 2, 0, bad_blocks, fair},
+      {"grid_forgotten", run_nvme, 4, 16, 0, 16, 5, 0, bad_blocks, fair},
       {"wave_broken", run_nvme, 1, 0, 7, 5, 2, 0, twice, fair, "wave"},
       {"grid_broken", run_nvme, 2, 64, 0, 32, 1, 0, twice, fair, "grid"},
       {"grid_broken_deferred", run_nvme, 2, 64, 0, 16, 1, 0, twice, fair, "grid_deferred"},

@@ -113,8 +113,8 @@ XIO_DEVICE_INLINE uint64_t* keep_failure(FailureLog* log, uint32_t entries, uint
   const uint32_t used = read<S>(log->used);
   if (used < entries) {
     uint64_t* const free = entries_of(log) + used;
+    // In any order: both are performed before the slot is used again, and nobody searches for the failure here earlier.
     write<S>(*free, entry);
-    if constexpr (is_shared<S>) arch::wait_stores();
     write<S>(log->used, used + 1);
     return free;
   }

@@ -85,6 +85,7 @@ class RdmaQueuePairModel final : public RdmaModel {
     wire_psn_ = config_.first_psn;
     not_ready_ = 0;
     broken_ = false;
+    receives_ended_ = false;
   }
 
   bool pass() override {
@@ -94,6 +95,7 @@ class RdmaQueuePairModel final : public RdmaModel {
     if constexpr (Wire::doorbell_stride != 0)
       worked |= look_at_doorbell(memory_.sq_doorbell + Wire::doorbell_stride / sizeof(uint64_t));
     if (Wire::flushes && broken_) worked |= flush_receives();
+    if constexpr (Wire::ends_receives) worked |= end_receives();
     for (uint32_t burst = 0; burst < 64 && consumer_ < producer_; ++burst) {
       if (!execute_next()) break;
       worked = true;
@@ -235,6 +237,17 @@ class RdmaQueuePairModel final : public RdmaModel {
     return worked;
   }
 
+  /// Writes the last completion of the receive queue of a queue pair in error, for devices that do.
+  bool end_receives() {
+    if (!broken_ || receives_ended_) return false;
+    receives_ended_ = true;
+    RdmaQueueConfig config = config_;
+    config.cq_entries = config_.receive_cq_entries;
+    fabric_.alone(
+        [&] { Wire::write_last(config, memory_.receive_cq, memory_.receive_cq_producer, receive_cq_index_++, {}); });
+    return true;
+  }
+
   RdmaOutcome execute(const RdmaWork& work) {
     MemoryKeys& keys = fabric_.keys();
     RdmaRequest request;
@@ -349,6 +362,7 @@ class RdmaQueuePairModel final : public RdmaModel {
   uint64_t cq_index_ = 0;
   uint64_t cq_consumer_ = 0;
   std::atomic<bool> broken_{false};
+  bool receives_ended_ = false;
   // Protected by the fabric's lock, which answer() is called under:
   uint64_t rq_producer_ = 0;
   uint64_t rq_consumer_ = 0;
