@@ -198,10 +198,13 @@ XIO_DEVICE void send_receive(const RdmaJob& job) {
       // A device retries only a limited number of times if no receive is posted. Each lane sends as soon as there is
       // one: messages of other lanes may be what the next receive waits for.
       const uint64_t own = arch::fetch_add<arch::Scope::system>(&job.report->sending, uint64_t{1});
+      const uint64_t wave = arch::together(0);
       Token token;
-      for (bool sent = false; !sent;) {
-        sent = arch::observe<arch::Scope::system>(&job.report->posted) > own || limit.passed();
-        if (sent) token = qp.send(job.local.at(self * thread_bytes, bytes), limit);
+      bool sent = false;
+      while (arch::ballot(wave, !sent) != 0) {
+        if (sent || !(arch::observe<arch::Scope::system>(&job.report->posted) > own || limit.passed())) continue;
+        token = qp.send(job.local.at(self * thread_bytes, bytes), limit);
+        sent = true;
       }
       const Status status = qp.wait(token, limit);
       count(job.report, status, true, 5);

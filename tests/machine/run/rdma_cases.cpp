@@ -33,7 +33,7 @@ RdmaQueueConfig numbered(const Case& one, uint32_t qpn) {
     config.sq_units = 16;
     if (config.side_entries != 0) config.side_entries = 16;
     config.cq_entries = 32;
-    config.rq_entries = 16;
+    config.rq_entries = 32;
     config.receive_cq_entries = 32;
   }
   config.qpn = qpn;
@@ -51,8 +51,9 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves, bool atomics)
   return turns * (atomics ? 3 : 2);
 }
 
-/// Sends a message for each receive that the device sees, to the kernel's threads in turn.
-void send_to_each(xio::emulation::RdmaFabric& fabric, uint32_t qpn, const RdmaJob& job, uint64_t& sent) {
+/// Sends a message for each receive that the device sees. Returns whether there was one.
+bool send_to_each(xio::emulation::RdmaFabric& fabric, uint32_t qpn, const RdmaJob& job, uint64_t& sent) {
+  const uint64_t before = sent;
   for (; sent < uint64_t{job.lanes} * job.rounds; ++sent) {
     std::vector<uint8_t> data(job.words * 8);
     const uint64_t stamp = sent % job.lanes << 32 | sent / job.lanes;
@@ -63,8 +64,9 @@ void send_to_each(xio::emulation::RdmaFabric& fabric, uint32_t qpn, const RdmaJo
     xio::emulation::RdmaRequest request;
     request.operation = xio::emulation::RdmaOperation::send;
     request.data = &data;
-    if (fabric.send(qpn, request) != xio::emulation::RdmaOutcome::ok) return;
+    if (fabric.send(qpn, request) != xio::emulation::RdmaOutcome::ok) break;
   }
+  return sent != before;
 }
 
 template <class Kit>
@@ -147,9 +149,12 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   const bool from_host = one.name.find("receives") != std::string::npos;
   uint64_t sent = 0;
   gpu.step_devices = [&, passes = uint64_t{0}](Random&) mutable {
-    if (from_host) send_to_each(fabric, far.config().qpn, job, sent);
-    if (dies && ++passes == 1 + seed * 7 % 100) far.model().fail();
-    return nic.pass();
+    const bool took = from_host && send_to_each(fabric, far.config().qpn, job, sent);
+    // At some time, or with a message just taken.
+    if (dies && (seed % 4 == 0 ? ++passes == 1 + seed * 7 % 100
+                               : far.model().statistics().receive_completions > seed % (lanes / 2)))
+      far.model().fail();
+    return nic.pass() || took;
   };
 
   Outcome outcome = launch_case(gpu, one, seed, threads, job, [&] {

@@ -65,10 +65,8 @@ XIO_DEVICE_INLINE void advance_receives(const Engine& engine, Group<S> group, ui
     receives.passed_over = next - head;
     state.retired = head;
   }
-  if (XIO_UNLIKELY(group.any(over))) {
-    if constexpr (is_shared<S>) arch::wait_stores();
-    protocol::write<S>(receives.ended, 1u);
-  }
+  // By the leader, which has stored `retired`: other lanes are not ordered behind it.
+  if (XIO_UNLIKELY(group.any(over))) protocol::publish_by_leader(group, receives.ended, 1u);
 }
 
 /// ReceiveEngine::drain(). A completion of a receive ends the oldest one; some devices write other completions, which
