@@ -4,6 +4,7 @@
 /// @file
 /// @brief Statistics of many latencies: exact count, minimum, mean, deviation and maximum; percentiles to 1/128.
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>

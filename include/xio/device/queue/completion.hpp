@@ -163,6 +163,7 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const CompletionRing<Form
   // Counted before they are visible: a waiter that takes note of an error subtracts it from the count.
   if (Errors && XIO_UNLIKELY(group.any(errors))) {
     add_errors<S>(state, group, arch::count_lanes(group.members(failed && !Record::kept)));
+    group.converge();  // the leader has counted for all lanes
     const bool leaving = errors && Format::is_error(before & 0x7fff);
     leaves = group.any(leaving);
     if (leaves) {

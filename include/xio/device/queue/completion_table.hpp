@@ -115,8 +115,14 @@ struct UnseenErrors {
 template <class Format, Sharing S, class Ring, class Until>
 XIO_DEVICE bool unseen_errors(const Ring& ring, bool take, Until until, UnseenErrors& unseen) {
   const uint32_t slots = ring.slot_mask + 1;
-  // A failure that leaves the table meanwhile is in the log when the log is searched.
-  for (uint32_t i = 0; i < slots || i - slots < read<S>(ring.failures->used); ++i) {
+  for (uint32_t i = 0;; ++i) {
+    if (i >= slots) {
+      // A failure that has left the table is in the log, which is searched afterwards.
+      if constexpr (is_shared<S>) {
+        if (i == slots) arch::order_loads<state_scope<S>>();
+      }
+      if (i - slots >= read<S>(ring.failures->used)) return true;
+    }
     if (i % (4 * arch::looks_per_clock) == 4 * arch::looks_per_clock - 1 && until.passed()) return false;
     uint64_t* const where = i < slots ? &ring.slots[i].word : entries_of(ring.failures) + (i - slots);
     const uint64_t word = read<S>(*where);
@@ -124,7 +130,6 @@ XIO_DEVICE bool unseen_errors(const Ring& ring, bool take, Until until, UnseenEr
     if (take && !mark_seen<S>(where, word)) continue;
     unseen.add(1, i < slots ? (word >> 16) - slots + i : (word >> 16) - 1, static_cast<uint32_t>(word & 0x7fff));
   }
-  return true;
 }
 
 /// Failed operations that no caller has waited for, including those no longer in table or log; with `take`, they are
