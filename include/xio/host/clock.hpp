@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-#include <xio/device/arch/arch.hpp>
+#include <xio/device/arch/host/time_stamp.hpp>
 
 XIO_NAMESPACE_BEGIN
 

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include <xio/device/arch/host/memory.hpp>
+#include <xio/device/arch/host/time_stamp.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -112,19 +113,6 @@ XIO_DEVICE_INLINE T per_lane(T value) {
 
 XIO_DEVICE_INLINE void block_barrier() {
   if (current_wave) current_wave->block_barrier();
-}
-
-/// 2^32 times the nanoseconds of a tick of the processor's time stamp counter, if clock() reads it; 0: clock() asks the
-/// operating system, which takes ten times as many instructions. See host::use_time_stamp_counter().
-inline uint64_t time_stamp_scale = 0;
-
-/// The processor's time stamp counter; 0 where there is none.
-XIO_DEVICE_INLINE uint64_t time_stamp() {
-#if defined(__x86_64__)
-  return __rdtsc();
-#else
-  return 0;
-#endif
 }
 
 /// Ticks of a clock of constant rate.
