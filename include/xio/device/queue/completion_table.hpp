@@ -116,13 +116,9 @@ template <class Format, Sharing S, class Ring, class Until>
 XIO_DEVICE bool unseen_errors(const Ring& ring, bool take, Until until, UnseenErrors& unseen) {
   const uint32_t slots = ring.slot_mask + 1;
   for (uint32_t i = 0;; ++i) {
-    if (i >= slots) {
-      // A failure that has left the table is in the log, which is searched afterwards.
-      if constexpr (is_shared<S>) {
-        if (i == slots) arch::order_loads<state_scope<S>>();
-      }
-      if (i - slots >= read<S>(ring.failures->used)) return true;
-    }
+    // A failure that has left the table is in the log, which is searched afterwards.
+    if (is_shared<S> && i == slots) arch::order_loads<state_scope<S>>();
+    if (i >= slots && i - slots >= read<S>(ring.failures->used)) return true;
     if (i % (4 * arch::looks_per_clock) == 4 * arch::looks_per_clock - 1 && until.passed()) return false;
     uint64_t* const where = i < slots ? &ring.slots[i].word : entries_of(ring.failures) + (i - slots);
     const uint64_t word = read<S>(*where);
