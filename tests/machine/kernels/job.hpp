@@ -19,7 +19,6 @@ struct Report {
   uint32_t statuses;  ///< the first failure: code | vendor << 16
   uint32_t where;     ///< the kernel's step at the first failure
   uint64_t posted;    ///< receives
-  uint64_t sending;   ///< messages that have a receive, or wait for one
   uint64_t late;      ///< part of `failed`: missed deadlines
   uint64_t told;      ///< calls of quiet() that reported an error
 };

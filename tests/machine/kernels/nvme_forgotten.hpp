@@ -45,31 +45,4 @@ XIO_DEVICE void forgotten(const NvmeJob& job) {
   count(job.report, last.status, others != Status::timed_out && others != Status::broken, 23);
 }
 
-/// One thread asks for its failures with quiet() alone, while the others' operations use its slots again.
-XIO_DEVICE void asked_once(const NvmeJob& job) {
-  using namespace xio;
-  constexpr uint64_t good = 3;
-  constexpr uint64_t bad = 0;
-  static_assert(!is_bad(good) && is_bad(bad));
-  nvme::Queue<> queue(job.queues[0]);
-  Blocks<decltype(queue)> blocks(queue, job, thread_number());
-  const Deadline limit = blocks.until();
-  const bool asks = thread_number() == 0;
-  for (uint32_t round = 0; round < job.rounds; ++round) {
-    if (arch::block_index() == 0 && !asks) {
-      count(job.report, Status(), true, 24);
-      continue;
-    }
-    const Token token = queue.submit(nvme::read(asks ? bad : good, 1), nvme::ContiguousPages{blocks.in_bus()}, limit);
-    if (asks) {
-      const Status status = queue.quiet(limit);
-      const bool told = token.submitted() && !status.is_ok() && status != Status::timed_out;
-      if (told) arch::fetch_add<arch::Scope::system>(&job.report->told, uint64_t{1});
-      count(job.report, token.status, told, 24);
-    } else {
-      count(job.report, queue.wait(token, limit), true, 24);
-    }
-  }
-}
-
 }  // namespace machine_kernels

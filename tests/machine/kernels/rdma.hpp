@@ -149,38 +149,6 @@ XIO_DEVICE void batches(const RdmaJob& job) {
   }
 }
 
-/// Receives messages and compares them with what `senders` threads, or the host, send.
-template <class Vendor>
-XIO_DEVICE void receive_each(const RdmaJob& job, uint32_t own, uint32_t senders) {
-  using namespace xio;
-  rdma::ReceiveQueue<Vendor, Sharing::grid> queue(job.receive);
-  const uint32_t bytes = job.words * 8;
-  uint64_t* const in = job.inbox_data + uint64_t{own} * (thread_bytes / 8);
-  for (uint32_t round = 0; round < job.rounds; ++round) {
-    const Deadline limit =
-        xio::deadline(Duration{job.patience_ns}, job.handle.clock_hz ? job.handle.clock_hz : arch::clock_hz);
-    // From here on a cache may hold the current contents.
-    job.data[uint64_t{thread_number()} * (thread_bytes / 8)] = in[0];
-    const Token token = queue.post(job.inbox.at(own * thread_bytes, bytes), limit);
-    rdma::Received got;
-    got.status = token.status;
-    arch::fetch_add<arch::Scope::system>(&job.report->posted, uint64_t{1});
-    if (token.submitted()) got = queue.wait(token, limit);
-    // The sender is unknown; the words show that the message is complete and from one sender.
-    bool right = false;
-    for (uint32_t r = 0; r < job.rounds; ++r)
-      for (uint32_t s = 0; s < senders && !right; ++s)
-        right = in[0] == word_of(uint64_t{s} << 32 | r, 0) && holds(in, uint64_t{s} << 32 | r, job.words);
-    count(job.report, got.status, right && got.bytes == bytes, 6);
-  }
-}
-
-/// The host sends: nothing else writes back what announces the last receive.
-template <class Vendor>
-XIO_DEVICE void receives(const RdmaJob& job) {
-  receive_each<Vendor>(job, thread_number(), job.lanes);
-}
-
 /// The first half of the blocks sends, the other half receives; threads pair up by messages, not by number.
 template <class Vendor>
 XIO_DEVICE void send_receive(const RdmaJob& job) {
@@ -195,23 +163,34 @@ XIO_DEVICE void send_receive(const RdmaJob& job) {
     for (uint32_t round = 0; round < job.rounds; ++round) {
       fill(out, uint64_t{self} << 32 | round, job.words);
       const Deadline limit = qp.deadline(Duration{job.patience_ns});
-      // A device retries only a limited number of times if no receive is posted. Each lane sends as soon as there is
-      // one: messages of other lanes may be what the next receive waits for.
-      const uint64_t own = arch::fetch_add<arch::Scope::system>(&job.report->sending, uint64_t{1});
-      const uint64_t wave = arch::together(0);
-      Token token;
-      bool sent = false;
-      while (arch::ballot(wave, !sent) != 0) {
-        if (sent || !(arch::observe<arch::Scope::system>(&job.report->posted) > own || limit.passed())) continue;
-        token = qp.send(job.local.at(self * thread_bytes, bytes), limit);
-        sent = true;
-      }
+      // A device retries only a limited number of times if no receive is posted.
+      (void)wait_until(&job.report->posted, uint64_t{half} * (round + 1), limit);
+      const Token token = qp.send(job.local.at(self * thread_bytes, bytes), limit);
       const Status status = qp.wait(token, limit);
       count(job.report, status, true, 5);
     }
     return;
   }
-  receive_each<Vendor>(job, self - half, half);
+  rdma::ReceiveQueue<Vendor, Sharing::grid> queue(job.receive);
+  const uint32_t own = self - half;
+  uint64_t* const in = job.inbox_data + uint64_t{own} * (thread_bytes / 8);
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const Deadline limit =
+        xio::deadline(Duration{job.patience_ns}, job.handle.clock_hz ? job.handle.clock_hz : arch::clock_hz);
+    // From here on a cache may hold the current contents.
+    job.data[uint64_t{self} * (thread_bytes / 8)] = in[0];
+    const Token token = queue.post(job.inbox.at(own * thread_bytes, bytes), limit);
+    rdma::Received got;
+    got.status = token.status;
+    arch::fetch_add<arch::Scope::system>(&job.report->posted, uint64_t{1});
+    if (token.submitted()) got = queue.wait(token, limit);
+    // The sender is unknown; the words show that the message is complete and from one sender.
+    bool right = false;
+    for (uint32_t r = 0; r < job.rounds; ++r)
+      for (uint32_t s = 0; s < half && !right; ++s)
+        right = in[0] == word_of(uint64_t{s} << 32 | r, 0) && holds(in, uint64_t{s} << 32 | r, job.words);
+    count(job.report, got.status, right && got.bytes == bytes, 6);
+  }
 }
 
 }  // namespace machine_kernels

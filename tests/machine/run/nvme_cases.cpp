@@ -94,7 +94,7 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves) {
   const auto ends = [&](const char* what) { return name.find(what) != std::string::npos; };
   if (ends("tokens")) return uint64_t{lanes} * one.rounds * 3;
   if (ends("transfers")) return uint64_t{waves} * 2;
-  if (ends("reads") || ends("notified") || ends("forgotten") || ends("asked_once") || ends("answered")) return uint64_t{lanes} * one.rounds;
+  if (ends("reads") || ends("notified") || ends("forgotten") || ends("answered")) return uint64_t{lanes} * one.rounds;
   if (ends("processed")) return uint64_t{lanes} * (one.rounds * 2 + 8);
   if (ends("posts")) return uint64_t{waves} * machine_kernels::posting_lanes * one.rounds;
   if (ends("batches")) return uint64_t{one.rounds} * 2;
@@ -287,7 +287,6 @@ std::vector<Case> nvme_cases() {
       {"thread_answered", run_nvme, 1, 4, 4, 3, 4, 0, own_queues | answers | watched},
       {"grid_answered", run_nvme, 2, 0, 0, 32, 2, 0, answers | watched},
       {"grid_forgotten", run_nvme, 4, 16, 0, 16, 5, 0, bad_blocks, fair},
-      {"grid_asked_once", run_nvme, 2, 4, 0, 4, 16, 0, bad_blocks, fair},
       {"wave_broken", run_nvme, 1, 0, 7, 5, 2, 0, twice, fair, "wave"},
       {"grid_broken", run_nvme, 2, 64, 0, 32, 1, 0, twice, fair, "grid"},
       {"grid_broken_deferred", run_nvme, 2, 64, 0, 16, 1, 0, twice, fair, "grid_deferred"},
