@@ -39,8 +39,9 @@ struct Mlx5Wire : RdmaWireDefaults {
     const uint32_t second = byte_swap(static_cast<uint32_t>(value >> 32));
     if (second >> 8 != config.qpn) violation = "doorbell names another queue pair";
     const uint32_t last = first >> 8 & 0xffff;
-    // The record may be ahead of the doorbell, never behind.
-    if (((end - 1 - last) & mlx5::record_counter_mask) >= config.sq_units)
+    // The record may be ahead of the doorbell, never behind: by a full ring if an earlier doorbell's record had covered
+    // the entry, so that it had been executed before its own doorbell was seen.
+    if (((end - 1 - last) & mlx5::record_counter_mask) > config.sq_units)
       violation = "the doorbell's entry is not covered by the doorbell record";
     return end;
   }
