@@ -65,6 +65,26 @@ TEMPLATE_LIST_TEST_CASE("an entry of any content is read within its bounds", "",
   }
 }
 
+TEST_CASE("mlx5: the doorbell record is ahead of the doorbell by a full ring at most, and never behind") {
+  Rig rig;
+  rig.config.sq_units = 4;
+  uint32_t record = byte_swap(0x10002u);
+  rig.memory.sq_record = &record;
+  std::string violation;
+  const auto ring = [&](uint32_t entry) {
+    const uint64_t bell = byte_swap(entry << 8) | uint64_t{byte_swap(rig.config.qpn << 8 | 1)} << 32;
+    return rung<Mlx5Wire<>>(rig, bell, 0xfffe, violation);
+  };
+  for (const uint32_t entry : {0x1u, 0x0u, 0xffffu, 0xfffeu, 0xfffdu}) {
+    CAPTURE(entry);
+    CHECK(ring(entry) == 0x10002);
+  }
+  for (const uint32_t entry : {0x2u, 0x3u, 0xfffcu, 0x8000u}) {
+    CAPTURE(entry);
+    CHECK(ring(entry) == 0);
+  }
+}
+
 TEST_CASE("mlx5: inline data has the rest of its entry, and no more") {
   Rig rig;
   rig.config = config<Mlx5Wire<>>();
