@@ -9,7 +9,6 @@ through QMP (block-latency-histogram-set, query-blockstats).
 
 import argparse
 import bisect
-import csv
 import datetime
 import json
 import pathlib
@@ -18,6 +17,8 @@ import socket
 import subprocess
 import sys
 import time
+
+import pages
 
 BLOCK = 4096
 SHAPES = [(1, 1), (16, 1), (16, 16), (64, 1), (64, 16)]  # depth, batch
@@ -254,15 +255,7 @@ def write_report(options):
         "resolution": RESOLUTION,
         "rows": [figures_of(one, edges) for one in runs.values()],
     }
-    output = pathlib.Path(options.output)
-    text = "\n".join(markdown(report)) + "\n"
-    (output / "client.md").write_text(text, encoding="utf-8")
-    (output / "client.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    with open(output / "client.csv", "w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, fieldnames=list(COLUMNS), extrasaction="ignore")
-        table.writeheader()
-        table.writerows(report["rows"])
-    print(text)
+    pages.write(options.output, "client", markdown(report), report, list(COLUMNS))
     if options.check:
         check(report)
 

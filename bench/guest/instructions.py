@@ -9,7 +9,6 @@ times the program's doorbells, divided by its operations, are instructions for e
 """
 
 import argparse
-import csv
 import ctypes
 import datetime
 import json
@@ -19,6 +18,8 @@ import platform
 import statistics
 import subprocess
 import sys
+
+import pages
 
 BLOCK = 4096
 SPAN = 64 << 20
@@ -261,15 +262,7 @@ def write_report(options):
         "rows": rows,
         "compared": compare(rows),
     }
-    output = pathlib.Path(options.output)
-    text = "\n".join(markdown(report)) + "\n"
-    (output / "instructions.md").write_text(text, encoding="utf-8")
-    (output / "instructions.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    with open(output / "instructions.csv", "w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, fieldnames=list(report["rows"][0]))
-        table.writeheader()
-        table.writerows(report["rows"])
-    print(text)
+    pages.write(options.output, "instructions", markdown(report), report, list(rows[0]))
     if options.check:
         check(report)
 

@@ -48,7 +48,7 @@ struct Latency {
     if (ticks > most) most = ticks;
     count += times;
     sum += ticks * times;
-    // The square has 64 bits and `times` 32: the product is two products of 32 bits by 32 and more.
+    // The square times `times` has 96 bits: the products of its lower and its upper half.
     const uint64_t square = ticks * ticks;
     const uint64_t high = (square >> 32) * times;
     add_square((square & 0xffffffffu) * times, 0);

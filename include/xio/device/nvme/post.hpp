@@ -202,7 +202,7 @@ XIO_DEVICE_INLINE Token submit_any(const Engine& engine, Group<S> group, const C
   uint32_t entries = 1;
   if constexpr (Engine::Policy::argument_checks) {
     // 1. Check. The other steps follow in post().
-    token.status = check < S == Sharing::thread > (q, command, call.pages);
+    token.status = check<(S == Sharing::thread)>(q, command, call.pages);
     entries = token.status.is_ok() ? 1 : 0;
     const bool split = group.any(token.status.is_ok() && is_long(q, command));
     if (XIO_UNLIKELY(split)) {

@@ -31,8 +31,7 @@ struct BnxtWire : RdmaWireDefaults {
   static constexpr uint8_t cq_initial_byte = 0;
   static constexpr bool flushes = false;        ///< entries after a failed one get no completion
   static constexpr bool has_last_entry = true;  ///< CqeType::terminal
-  static constexpr bool ends_receives =
-      true;  ///< a failed queue pair has a CqeType::terminal in its receive queue's completions
+  static constexpr bool ends_receives = true;   ///< by a CqeType::terminal
   static constexpr bool has_side_table = true;
   static constexpr bool doorbell_is_wide = true;  ///< 8 bytes
   static constexpr bool receive_needs_doorbell = true;

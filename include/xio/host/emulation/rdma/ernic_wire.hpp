@@ -23,7 +23,6 @@ struct BasicErnicWire : RdmaWireDefaults {
   static constexpr uint32_t cqe_bytes = sizeof(ernic::Cqe);
   static constexpr uint8_t cq_initial_byte = 0;
   static constexpr bool flushes = true;  ///< every entry after a failed one gets a completion
-  static constexpr bool ends_receives = false;
   static constexpr bool has_side_table = false;
   static constexpr bool doorbell_is_wide = false;  ///< 4 bytes
   static constexpr bool receive_needs_doorbell = true;

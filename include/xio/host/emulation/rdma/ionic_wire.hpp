@@ -25,7 +25,6 @@ struct IonicWire : RdmaWireDefaults {
   static constexpr uint8_t cq_initial_byte = 0;
   static constexpr bool flushes = false;        ///< entries after a failed one get no completion
   static constexpr bool has_last_entry = true;  ///< reports that the queue is being flushed
-  static constexpr bool ends_receives = false;
   static constexpr bool has_side_table = false;
   static constexpr bool doorbell_is_wide = true;  ///< 8 bytes
   static constexpr bool receive_needs_doorbell = true;

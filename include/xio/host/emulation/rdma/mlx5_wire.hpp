@@ -25,7 +25,6 @@ struct Mlx5Wire : RdmaWireDefaults {
   static constexpr uint32_t doorbell_stride = Stride;
   static constexpr uint8_t cq_initial_byte = mlx5::initial_opcode_owner;
   static constexpr bool flushes = true;  ///< every entry after a failed one gets a completion
-  static constexpr bool ends_receives = false;
   static constexpr bool has_side_table = false;
   static constexpr bool doorbell_is_wide = true;  ///< 8 bytes
   static constexpr bool receive_needs_doorbell = false;

@@ -114,7 +114,8 @@ void replace_entry(uint8_t* to, const Entry& entry, size_t offset, uint64_t none
 
 /// Default members of wire formats, which derive from it.
 struct RdmaWireDefaults {
-  static constexpr bool has_last_entry = false;   ///< whether write_last() follows the first failure's completion
+  static constexpr bool has_last_entry = false;  ///< whether write_last() follows the first failure's completion
+  static constexpr bool ends_receives = false;   ///< a failed queue pair has a last completion in its receive queue too
   static constexpr uint32_t doorbell_stride = 0;  ///< bytes between the two doorbells of a send queue; 0: it has one
   static constexpr bool collapsed = false;        ///< send completions overwrite one entry; there is no consumer index
 
