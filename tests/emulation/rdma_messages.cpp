@@ -138,6 +138,7 @@ TEMPLATE_LIST_TEST_CASE("atomics return what was there and change what they shal
 TEMPLATE_LIST_TEST_CASE("a message without a receive, and one that is too long for its", "", Vendors) {
   {
     Pair<TestType> pair;
+    pair.near.model().faults().wait_for_receives(1000);
     const Token token = pair.qp.send(pair.local.at(0, 8), soon());
     CHECK(pair.qp.wait(token, soon()) == Status::receiver_not_ready);
   }
@@ -147,6 +148,21 @@ TEMPLATE_LIST_TEST_CASE("a message without a receive, and one that is too long f
   CHECK(pair.qp.wait(token, soon()) == Status::remote_error);
   CHECK(pair.receives.wait(receive, soon()).status == Status::length_error);
   CHECK(pair.violations() == "");
+}
+
+TEMPLATE_LIST_TEST_CASE("a message waits for its receive, however long that takes", "", Vendors) {
+  RdmaRig<TestType> rig;
+  QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
+  ReceiveQueue<typename TestType::Vendor, Sharing::thread, xio::Policy<>> receives(rig.far.receive_handle());
+  const Token token = qp.send(rig.local.at(0, 8), xio::Now{});
+  for (uint32_t i = 0; i < 5000; ++i) rig.nic.pass();
+  CHECK(qp.test(token) == Status::would_block);
+  const Region far{rig.remote.base, rig.remote.length, rig.remote.rkey};
+  const Token receive = receives.post(far.at(0, 8), xio::Now{});
+  settle(rig.nic);
+  CHECK(qp.wait(token, shortly()).is_ok());
+  CHECK(receives.wait(receive, shortly()).bytes == 8);
+  CHECK(rig.violations() == "");
 }
 
 TEMPLATE_LIST_TEST_CASE("several pieces of memory make one message", "", Vendors) {

@@ -123,8 +123,12 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
     gpu.memory.add(&pair->state(), pair->state_bytes(), MemoryKind::local, "queue state");
   }
   const bool dies = (one.features & one_fails) != 0 && messages;
+  const bool strays = (one.features & stray) != 0 && messages;
   gpu.step_devices = [&, passes = uint64_t{0}](Random&) mutable {
     if (dies && ++passes == 1 + seed * 7 % 100) far.model().fail();
+    // A broken receive queue refuses receives: their messages fail.
+    if (strays && far.model().statistics().receive_completions > seed % turns / 2)
+      near.model().faults().wait_for_receives(1000);
     return nic.pass();
   };
 

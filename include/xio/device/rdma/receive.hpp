@@ -27,6 +27,8 @@ class ReceiveQueue {
   XIO_HOST_DEVICE const ReceiveQueueHandle& handle() const { return engine_.handle(); }
 
   /// Posts one receive per calling lane; waits for space in the queue until the deadline (Now{}: Status::would_block).
+  /// On a shared queue it may return while another wave has yet to announce the receive to the device: a sender that is
+  /// told of it retries until then (QueuePairOptions::receiver_not_ready_retries).
   /// @param payload NoPayload (for writes with immediate), OneSge or SgeList.
   ///
   /// @snippet receive.cpp post_list

@@ -66,6 +66,11 @@ class RdmaFaultPlan {
     const std::lock_guard<std::mutex> lock(mutex_);
     inbound_held_ = held;
   }
+  /// Lets a message fail that has found no receive in this many passes. Without it, messages wait indefinitely.
+  void wait_for_receives(uint64_t passes) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    receive_passes_ = passes;
+  }
   /// Removes all faults.
   void clear() {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -75,6 +80,7 @@ class RdmaFaultPlan {
     misnamed_.clear();
     misnamed_receives_.clear();
     delay_ = 0;
+    receive_passes_ = indefinitely;
     held_ = inbound_held_ = single_ = false;
   }
 
@@ -86,6 +92,10 @@ class RdmaFaultPlan {
   uint32_t delay_passes() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return delay_;
+  }
+  uint64_t receive_passes() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return receive_passes_;
   }
   bool is_one_a_pass() const {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -117,6 +127,8 @@ class RdmaFaultPlan {
   }
 
  private:
+  static constexpr uint64_t indefinitely = ~uint64_t{0};
+
   mutable std::mutex mutex_;
   std::map<uint64_t, RdmaOutcome> failures_;
   std::map<uint64_t, bool> duplicates_;
@@ -124,6 +136,7 @@ class RdmaFaultPlan {
   std::map<uint64_t, bool> misnamed_;
   std::map<uint64_t, bool> misnamed_receives_;
   uint32_t delay_ = 0;
+  uint64_t receive_passes_ = indefinitely;
   bool held_ = false;
   bool inbound_held_ = false;
   bool single_ = false;

@@ -192,7 +192,7 @@ class RdmaQueuePairModel final : public RdmaModel {
     RdmaOutcome outcome = broken_ ? RdmaOutcome::flushed : faults_.outcome(operations_);
     if (outcome == RdmaOutcome::ok) outcome = fault.empty() ? execute(work) : RdmaOutcome::local_operation;
     if (outcome == RdmaOutcome::receiver_not_ready && faults_.outcome(operations_) == RdmaOutcome::ok &&
-        ++not_ready_ < not_ready_limit) {
+        ++not_ready_ < faults_.receive_passes()) {
       return false;  // retried in a later pass
     }
     not_ready_ = 0;
@@ -341,8 +341,6 @@ class RdmaQueuePairModel final : public RdmaModel {
     statistics_.violations.push_back(what);
   }
 
-  static constexpr uint32_t not_ready_limit = 1000;
-
   RdmaFabric& fabric_;
   RdmaQueueConfig config_;
   RdmaQueueMemory memory_;
@@ -358,7 +356,7 @@ class RdmaQueuePairModel final : public RdmaModel {
   uint64_t operations_ = 0;
   uint64_t messages_ = 0;
   uint32_t wire_psn_;
-  uint32_t not_ready_ = 0;
+  uint64_t not_ready_ = 0;
   uint64_t cq_index_ = 0;
   uint64_t cq_consumer_ = 0;
   std::atomic<bool> broken_{false};
