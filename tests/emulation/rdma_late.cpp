@@ -178,6 +178,24 @@ TEMPLATE_LIST_TEST_CASE("H16 a hundred thousand messages, asked for late and in 
   ask_for_many_messages<TestType, Sharing::block>(10 / XIO_TESTS_SHARE);
 }
 
+TEMPLATE_LIST_TEST_CASE("lanes that wait for room for their receives get it together, or none does", "", Vendors) {
+  Messages<TestType, Sharing::grid, xio::Policy<>> it;
+  const uint32_t depth = it.receives.handle().depth;
+  for (uint32_t i = 0; i + late_lanes - 1 < depth; ++i) REQUIRE(it.post().submitted());
+  std::vector<Token> tokens(late_lanes);
+  const auto post = [&](auto until) {
+    xio::simt::launch(Grid::of_waves(1, 1, late_lanes),
+                      [&] { tokens[xio::arch::lane()] = it.receives.post(xio::rdma::NoPayload{}, until()); });
+  };
+  // Nobody would read the results of lanes that were served while the last one waits for a place of theirs.
+  post([] { return xio::deadline(1_ms); });
+  for (const Token& token : tokens) CHECK(token.status == Status::timed_out);
+  CHECK(it.receives.handle().state->queue.reserved == depth + 1 - late_lanes);
+  post([] { return xio::Now{}; });
+  for (uint32_t lane = 0; lane + 1 < late_lanes; ++lane) CHECK(tokens[lane].submitted());
+  CHECK(tokens[late_lanes - 1].status == Status::would_block);
+}
+
 TEMPLATE_LIST_TEST_CASE("what arrived is not posted over until somebody has asked or given up", "", Vendors) {
   Messages<TestType, Sharing::grid, xio::Policy<>> it;
   const uint32_t depth = it.receives.handle().depth;

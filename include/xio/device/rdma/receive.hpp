@@ -26,9 +26,10 @@ class ReceiveQueue {
       : engine_(handle, lanes) {}
   XIO_HOST_DEVICE const ReceiveQueueHandle& handle() const { return engine_.handle(); }
 
-  /// Posts one receive per calling lane; waits for space in the queue until the deadline (Now{}: Status::would_block).
-  /// On a shared queue it may return while another wave has yet to announce the receive to the device: a sender that is
-  /// told of it retries until then (QueuePairOptions::receiver_not_ready_retries).
+  /// Posts one receive per calling lane; waits until the deadline for space in the queue for all of them (Now{}: posts
+  /// as many as there is space for, Status::would_block for the others). On a shared queue it may return while another
+  /// wave has yet to announce the receive to the device: a sender that is told of it retries until then
+  /// (QueuePairOptions::receiver_not_ready_retries).
   /// @param payload NoPayload (for writes with immediate), OneSge or SgeList.
   ///
   /// @snippet receive.cpp post_list
