@@ -18,7 +18,6 @@ struct Report {
   uint64_t wrong;     ///< ended ok with wrong data, or with an impossible report
   uint32_t statuses;  ///< the first failure: code | vendor << 16
   uint32_t where;     ///< the kernel's step at the first failure
-  uint64_t posted;    ///< receives
   uint64_t late;      ///< part of `failed`: missed deadlines
   uint64_t told;      ///< calls of quiet() that reported an error
 };
@@ -70,6 +69,7 @@ struct RdmaJob {
   Report* report;
   const xio::rdma::Piece* pieces;  ///< `count` to write for each wave; then as many to read
   uint32_t lanes;
+  uint32_t senders;  ///< lanes that send messages to the others; 0: the host sends
   uint32_t rounds;
   uint32_t words;
   uint32_t count;

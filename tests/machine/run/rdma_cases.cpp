@@ -3,6 +3,9 @@
 /// @file
 /// @brief RDMA kernels against emulated NICs, which the machine steps.
 
+#include <cstring>
+#include <vector>
+
 #include <xio/host/emulation/rdma/nic.hpp>
 
 #include <machine/run/arena.hpp>
@@ -30,6 +33,8 @@ RdmaQueueConfig numbered(const Case& one, uint32_t qpn) {
     config.sq_units = 16;
     if (config.side_entries != 0) config.side_entries = 16;
     config.cq_entries = 32;
+    config.rq_entries = 16;
+    config.receive_cq_entries = 32;
   }
   config.qpn = qpn;
   if (config.handle != 0) config.handle = qpn + 0x1000;
@@ -41,9 +46,27 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves, bool atomics)
   const uint64_t turns = uint64_t{lanes} * one.rounds;
   if (one.count != 0) return uint64_t{2} * one.blocks * one.rounds;  // one wave per batch
   if (one.name.find("posts") != std::string::npos) return uint64_t{waves} * machine_kernels::posting_lanes * one.rounds;
-  for (const char* const alone : {"messages", "quiet", "puts", "signals"})
+  for (const char* const alone : {"messages", "quiet", "puts", "signals", "receives"})
     if (one.name.find(alone) != std::string::npos) return turns;
   return turns * (atomics ? 3 : 2);
+}
+
+/// Sends a message for each receive that the device sees. Returns whether there was one.
+bool send_to_each(xio::emulation::RdmaFabric& fabric, uint32_t qpn, const RdmaJob& job, uint64_t& sent) {
+  const uint64_t before = sent;
+  for (; sent < uint64_t{job.lanes} * job.rounds; ++sent) {
+    std::vector<uint8_t> data(job.words * 8);
+    const uint64_t stamp = sent % job.lanes << 32 | sent / job.lanes;
+    for (uint32_t i = 0; i < job.words; ++i) {
+      const uint64_t word = machine_kernels::word_of(stamp, i);
+      std::memcpy(&data[i * 8], &word, 8);
+    }
+    xio::emulation::RdmaRequest request;
+    request.operation = xio::emulation::RdmaOperation::send;
+    request.data = &data;
+    if (fabric.send(qpn, request) != xio::emulation::RdmaOutcome::ok) break;
+  }
+  return sent != before;
 }
 
 template <class Kit>
@@ -110,7 +133,9 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
     job.pieces = list;
     job.count = one.count;
   }
+  const bool from_host = one.name.find("receives") != std::string::npos;
   job.lanes = lanes;
+  job.senders = from_host ? 0 : lanes / 2;
   job.rounds = one.rounds;
   job.words = 4;
   job.patience_ns = 2'000'000'000;
@@ -124,12 +149,17 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   }
   const bool dies = (one.features & one_fails) != 0 && messages;
   const bool strays = (one.features & stray) != 0 && messages;
+  uint64_t sent = 0;
   gpu.step_devices = [&, passes = uint64_t{0}](Random&) mutable {
-    if (dies && ++passes == 1 + seed * 7 % 100) far.model().fail();
+    const bool took = from_host && send_to_each(fabric, far.config().qpn, job, sent);
+    // At some time, or with a message just taken.
+    if (dies && (seed % 4 == 0 ? ++passes == 1 + seed * 7 % 100
+                               : far.model().statistics().receive_completions > seed % (lanes / 2)))
+      far.model().fail();
     // A broken receive queue refuses receives: their messages fail.
     if (strays && far.model().statistics().receive_completions > seed % turns / 2)
       near.model().faults().wait_for_receives(1000);
-    return nic.pass();
+    return nic.pass() || took;
   };
 
   Outcome outcome = launch_case(gpu, one, seed, threads, job, [&] {
@@ -144,6 +174,10 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
     if (error.empty() && (one.features & one_fails) != 0 && asks_each && report->good > seed % turns)
       error = std::to_string(report->good) + " operations reported as successful, of which " +
               std::to_string(seed % turns) + " were";
+    // Each message that the device took ended a send and a receive, however the queue ended.
+    const uint64_t taken = far.model().statistics().receive_completions;
+    if (error.empty() && dies && Kit::Wire::ends_receives && report->good != 2 * taken)
+      error = std::to_string(report->good) + " sends and receives of " + std::to_string(taken) + " messages";
     const bool posts = one.name.find("posts") != std::string::npos;
     if (error.empty() && posts && near.model().statistics().operations != operations)
       error = "operations that were not announced";
@@ -164,11 +198,10 @@ void add(std::vector<Case>& cases, const std::string& vendor, const std::string&
   cases.push_back({vendor + "_grid", run_rdma<Kit>, 2, 64, 0, 64, 1, 0, 0, late});
   cases.push_back({vendor + "_grid_puts", run_rdma<Kit>, 4, 64, 0, 64, 8, 0, costs, late});
   cases.push_back({vendor + "_quiet", run_rdma<Kit>, 2, 0, 0, 64, 2, 0, 0, late});
-  // One round: lanes that wait together wait for each other, so a second message would wait for both.
   cases.push_back({vendor + "_messages", run_rdma<Kit>, 2, 8, 0, 64, 1, 0, 0, late});
   // Kernels that encounter an error.
   for (const auto& [name, feature] : {std::pair{"_failing", one_fails}, std::pair{"_stray", stray}}) {
-    if (feature == stray || Kit::Wire::flushes) {
+    if (feature == stray || Kit::Wire::flushes || Kit::Wire::ends_receives) {
       const std::string kernel = vendor + "_messages";
       cases.push_back({kernel + name, run_rdma<Kit>, 2, 8, 0, 64, 1, 0, feature, late, kernel});
     }
@@ -190,11 +223,17 @@ std::vector<Case> rdma_cases() {
   // Two waves receive, and take completions for each other.
   cases.push_back(
       {"mlx5_messages_shared", run_rdma<xio::emulation::Mlx5Kit<>>, 4, 8, 0, 64, 1, 0, 0, 0b011, "mlx5_messages"});
+  cases.push_back(
+      {"mlx5_receives", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 4, 0, 16, 3, 0, small_rings, 0b011, "mlx5_messages"});
+  cases.push_back({"mlx5_messages_small", run_rdma<xio::emulation::Mlx5Kit<>>, 6, 4, 0, 16, 6, 0, small_rings, 0b011,
+                   "mlx5_messages"});
   cases.push_back({"mlx5_signals", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 0, 0, 64, 2, 0, 0, 0b011});
   cases.push_back({"mlx5_posts", run_rdma<xio::emulation::Mlx5Kit<>>, 6, 0, 0, 64, 2});
   cases.push_back({"mlx5_deferred_posts", run_rdma<xio::emulation::Mlx5Kit<>>, 6, 0, 0, 64, 2});
   add<xio::emulation::Mlx5Kit<>>(cases, "mlx5", "_wave_deferred");
   add<xio::emulation::BnxtKit<>>(cases, "bnxt", "_block");
+  cases.push_back({"bnxt_messages_shared_failing", run_rdma<xio::emulation::BnxtKit<>>, 6, 4, 0, 64, 1, 0, one_fails,
+                   0b011, "bnxt_messages"});
   // More entries than the ring holds, so that the waves wait for space.
   cases.push_back({"bnxt_batches", run_rdma<xio::emulation::BnxtKit<>>, 2, 0, 0, 64, 1, 96, 0, 0b011});
   add<xio::emulation::IonicKit<>>(cases, "ionic", "_grid_deferred");
