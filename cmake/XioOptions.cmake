@@ -32,7 +32,7 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYP
 endif()
 
 option(XIO_BUILD_PROTOCOL_TESTS "Build the tests of the queue protocol, the longest to compile" ON)
-option(XIO_BUILD_SANITIZED_TESTS "Build also those tests of the queue protocol that the builds with sanitizers have" ON)
+option(XIO_BUILD_SANITIZED_TESTS "Build also those tests of the queue protocol and of the host side that the builds with sanitizers have" ON)
 option(XIO_BUILD_GOLDEN_TESTS "Build the tests that replay recorded drivers" ON)
 option(XIO_BUILD_FUZZ_TESTS "Build the fuzzers, where XIO_BUILD_PROTOCOL_TESTS is on and g++ optimises" ON)
 set(XIO_FUZZ_CLANG clang++-19 CACHE STRING "clang++ that the fuzzers are compiled with")

@@ -52,11 +52,11 @@ if(XIO_BUILD_TESTS)
     set_tests_properties(examples.first_read_nvidia.link PROPERTIES FIXTURES_SETUP first_read_nvidia)
   endif()
   set(program ${XIO_EXAMPLES_BINARY_DIR}/stream_io_gpu)
-  xio_register_tool_test("${missing}" NAME examples.stream_io_gpu.link LABELS examples
+  xio_register_tool_test("${missing}" NAME examples.stream_io_gpu.link LABELS examples nightly
     COMMAND ${XIO_HIP_CLANG_PATH} -x hip -std=c++17 -O1 -Xarch_host -O0 --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS}
       --offload-arch=gfx942 --offload-arch=gfx1201 -Wall -Wextra -Wshadow -Werror -I${PROJECT_SOURCE_DIR}/include
       ${XIO_EXAMPLES_DIR}/gpu/stream_io.hip -x none ${XIO_AMDHIP64} -lpthread -ldl -o ${program})
-  xio_register_tool_test("${missing}" NAME examples.stream_io_gpu LABELS examples COMMAND ${program})
+  xio_register_tool_test("${missing}" NAME examples.stream_io_gpu LABELS examples nightly COMMAND ${program})
   if(NOT missing)
     set_tests_properties(examples.stream_io_gpu.link PROPERTIES FIXTURES_SETUP stream_io_gpu)
     set_tests_properties(examples.stream_io_gpu PROPERTIES FIXTURES_REQUIRED stream_io_gpu)

@@ -40,15 +40,11 @@ if(TARGET xio-tester)
   # Makes a kernel first.
   xio_register_test(NAME guest.vfio_iommufd LABELS guest once nightly TIMEOUT 1500 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/vfio.sh --corners --iommufd $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-vfio_recovery>)
-  xio_register_test(NAME guest.topology LABELS guest once TIMEOUT 300 LOCK guest
+  xio_register_test(NAME guest.topology LABELS guest once nightly TIMEOUT 300 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/topology.sh $<TARGET_FILE:xio-tester>)
-  # A guest each: the one with the most to find, and the others at night.
+  # A guest each.
   foreach(kind bare group nobody queues)
-    set(labels guest once)
-    if(NOT kind STREQUAL "queues")
-      list(APPEND labels nightly)
-    endif()
-    xio_register_test(NAME guest.doctor_${kind} LABELS ${labels} TIMEOUT 400 LOCK guest
+    xio_register_test(NAME guest.doctor_${kind} LABELS guest once nightly TIMEOUT 400 LOCK guest
       COMMAND ${XIO_TESTS_DIR}/guest/doctor.sh $<TARGET_FILE:xio-tester> ${kind})
   endforeach()
   xio_register_test(NAME guest.bench LABELS guest once nightly TIMEOUT 600 LOCK guest
@@ -60,7 +56,7 @@ if(TARGET xio-tester)
   xio_register_test(NAME guest.bench_client LABELS guest once nightly TIMEOUT 400 LOCK guest
     COMMAND ${PROJECT_SOURCE_DIR}/scripts/bench-guest --client --check --runs 1 --seconds 0.5 --limit 340
       --output ${XIO_TESTS_BINARY_DIR}/bench-guest-client $<TARGET_FILE:xio-tester>)
-  xio_register_test(NAME guest.gpu_memory LABELS guest once TIMEOUT 400 LOCK guest
+  xio_register_test(NAME guest.gpu_memory LABELS guest once nightly TIMEOUT 400 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/gpu_memory.sh $<TARGET_FILE:xio-tester> ${XIO_TESTS_BINARY_DIR}/libfake-gpu-new.so
       $<TARGET_FILE:guest-gpu_mapping>)
   xio_register_test(NAME guest.gpu_memory_iommufd LABELS guest once nightly TIMEOUT 1500 LOCK guest

@@ -160,7 +160,7 @@ endif()
 xio_played_program(gpu_protocol ${program} gfx942)
 if(XIO_BUILD_EXAMPLES)
   xio_played_program(first_read_gpu ${PROJECT_BINARY_DIR}/examples/first_read_gpu gfx942 gfx1201)
-  xio_played_program(stream_io_gpu ${PROJECT_BINARY_DIR}/examples/stream_io_gpu gfx942 gfx1201)
+  xio_played_program(stream_io_gpu ${PROJECT_BINARY_DIR}/examples/stream_io_gpu gfx942 gfx1201 LABELS nightly)
   # Linked by nvcc, which takes its time.
   set(missing_amd "${missing}")
   set(missing "${XIO_NVCC_MISSING}")

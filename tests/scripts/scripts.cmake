@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # The scripts that build and test: what they do to build folders, and which tests they repeat.
-foreach(name configure progress retry)
+foreach(name progress retry)
   xio_register_test(NAME scripts.${name} LABELS scripts once TIMEOUT 600
     COMMAND ${XIO_TESTS_DIR}/scripts/${name}.sh ${PROJECT_SOURCE_DIR})
 endforeach()
-# Each build folder that a user may leave behind costs a few seconds.
+# Each build folder that a user may leave behind costs a few seconds. That of the demo, which .ci/run leaves to the tests, is seen by day.
 xio_register_test(NAME scripts.configure_all LABELS scripts once nightly TIMEOUT 1200
   COMMAND ${XIO_TESTS_DIR}/scripts/configure.sh ${PROJECT_SOURCE_DIR} --all)

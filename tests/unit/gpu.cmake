@@ -14,6 +14,9 @@ set_source_files_properties(${XIO_TESTS_DIR}/unit/fake_gpu/fake_gpu.cpp PROPERTI
 if(XIO_SANITIZE MATCHES thread)
   return()
 endif()
-xio_add_tests(unit gpu SOURCES gpu_runtime gpu_memory gpu_modules gpu_doorbell
+xio_sanitized_sources(sources ADDRESS gpu_runtime gpu_memory gpu_modules gpu_doorbell)
+xio_add_tests(unit gpu SOURCES ${sources}
   DEFINITIONS XIO_FAKE_GPU="$<TARGET_FILE:fake-gpu-new>" XIO_FAKE_GPU_OLD="$<TARGET_FILE:fake-gpu-old>")
-add_dependencies(unit-gpu fake-gpu-new fake-gpu-old)
+if(TARGET unit-gpu)
+  add_dependencies(unit-gpu fake-gpu-new fake-gpu-old)
+endif()

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 # The host side of RDMA, as far as it needs no device.
-xio_add_tests(unit host_rdma SOURCES host_rdma_exchange host_rdma_gid host_rdma_rings host_executor_reach host_served_doorbell)
+xio_sanitized_sources(sources BOTH host_rdma_exchange host_served_doorbell ADDRESS host_rdma_gid host_rdma_rings host_executor_reach)
+xio_add_tests(unit host_rdma SOURCES ${sources})
 
 # Queue pairs of the vendors' NICs, found through direct verbs. The libraries are the test's own: the dynamic linker finds
 # them first, under the names of the real ones.
 set(adoption_tests host_adopt_mlx5 host_adopt_vendors host_dma_buf host_mlx5_endpoint)
 set(verbs_tests ${adoption_tests} host_direct_verbs)
-if(XIO_SANITIZE MATCHES thread)
+xio_sanitized_sources(wanted ADDRESS ${verbs_tests})
+if(NOT wanted OR XIO_SANITIZE MATCHES thread)
   # These have one thread.
 elseif(XIO_MLX5DV_HEADER)
   xio_add_test(unit/host_direct_verbs)

@@ -2,8 +2,11 @@
 # Controllers by vfio, and beside the kernel's driver, without a device: the kernel is played. libnvme finds this program's ioctl().
 # One thread; and children that a signal ends hang under ThreadSanitizer.
 if(NOT XIO_SANITIZE MATCHES thread)
-  xio_add_tests(unit host_kernel SOURCES host_vfio host_kernel_shared host_kernel_records host_revocable_mapping)
-  set_target_properties(unit-host_kernel PROPERTIES ENABLE_EXPORTS ON)
+  xio_sanitized_sources(sources ADDRESS host_vfio host_kernel_shared host_kernel_records host_revocable_mapping)
+  xio_add_tests(unit host_kernel SOURCES ${sources})
+  if(TARGET unit-host_kernel)
+    set_target_properties(unit-host_kernel PROPERTIES ENABLE_EXPORTS ON)
+  endif()
 endif()
 xio_register_test(NAME unit.xio_bind LABELS unit once COMMAND ${XIO_TESTS_DIR}/unit/xio_bind.sh)
 # What doctor finds, likewise.
