@@ -19,7 +19,7 @@ uint64_t next_address(const Wave& wave) {
 }
 
 void jump(Wave& wave, uint64_t address) {
-  const Program& program = wave.processor->program();
+  Program& program = wave.processor->program();
   wave.counter = program.at(address - reinterpret_cast<uint64_t>(program.image()));
 }
 

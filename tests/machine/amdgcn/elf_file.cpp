@@ -88,7 +88,8 @@ ElfFile read_elf(const std::string& path) {
     const auto segment = read.at<Elf64_Phdr>(head.e_phoff + i * sizeof(Elf64_Phdr));
     if (segment.p_type != PT_LOAD) continue;
     read.check(segment.p_offset, segment.p_filesz);
-    file.segments.push_back({segment.p_vaddr, segment.p_offset, segment.p_filesz, segment.p_memsz});
+    file.segments.push_back(
+        {segment.p_vaddr, segment.p_offset, segment.p_filesz, segment.p_memsz, (segment.p_flags & PF_X) != 0});
   }
   if (file.segments.empty()) throw Fault(path + " is not linked: it has no segments");
   const auto section = [&](uint64_t i) { return read.at<Elf64_Shdr>(head.e_shoff + i * sizeof(Elf64_Shdr)); };

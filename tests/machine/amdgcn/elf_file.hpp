@@ -15,6 +15,7 @@ struct ElfSegment {
   uint64_t offset = 0;
   uint64_t file_bytes = 0;
   uint64_t memory_bytes = 0;
+  bool executable = false;
 };
 
 struct ElfSymbol {

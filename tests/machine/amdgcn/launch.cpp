@@ -118,7 +118,7 @@ void Processor::make_wave(const Kernel& kernel, const Launch& launch, Group& gro
   wave.group = &group;
   wave.lanes = model().lanes;
   wave.number = static_cast<uint32_t>(waves_.size());
-  wave.counter = kernel.first;
+  wave.counter = program_.at(kernel.entry);
   wave.requester = {group.unit, wave.number};
   const bool work_group_processor = model().generation >= 11 && (kernel.resources1 >> 29 & 1) != 0;
   if (work_group_processor) {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include <machine/amdgcn/program.hpp>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
+#include <string_view>
 
 #include <machine/amdgcn/elf_file.hpp>
 #include <machine/amdgcn/instruction_parser.hpp>
@@ -17,6 +21,13 @@ namespace machine::amdgcn {
 namespace {
 
 constexpr uint64_t page = 4096;
+constexpr uint32_t none = ~0u;
+/// Kernels that are disassembled one by one before all others are at once.
+constexpr uint32_t single_kernels = 4;
+constexpr uint32_t all_parts = single_kernels + 1;
+
+/// The mark behind code that was disassembled together.
+bool is_end(const Instruction& instruction) { return instruction.text.empty(); }
 
 /// Target in a name such as "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-".
 std::string target_name(const std::string& text) {
@@ -39,20 +50,35 @@ void relocate(const ElfFile& file, uint8_t* image, uint64_t image_bytes) {
 
 }  // namespace
 
-Program::Program(const std::string& path) : path_(path) {
+OpenFile::OpenFile(const std::string& path) : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+
+OpenFile::~OpenFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+std::string OpenFile::name() const {
+  return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(descriptor_);
+}
+
+Program::Program(const std::string& path) : path_(path), file_(path) {
   const ElfFile file = read_elf(path);
   for (const ElfSegment& segment : file.segments)
     image_bytes_ = std::max(image_bytes_, segment.address + segment.memory_bytes);
   image_bytes_ = (image_bytes_ + page - 1) / page * page;
   image_ = {static_cast<uint8_t*>(std::aligned_alloc(page, image_bytes_)), std::free};
   std::memset(image_.get(), 0, image_bytes_);
-  for (const ElfSegment& segment : file.segments)
+  for (const ElfSegment& segment : file.segments) {
     std::memcpy(image_.get() + segment.address, file.bytes.data() + segment.offset, segment.file_bytes);
+    if (!segment.executable) continue;
+    if (!numbers_.empty()) throw Fault(path + " has several segments of code");
+    code_begin_ = segment.address;
+    numbers_.assign((segment.memory_bytes + 3) / 4, none);
+  }
+  code_.reserve(numbers_.size() + all_parts);  // with the marks
   relocate(file, image_.get(), image_bytes_);
   read_metadata(file.metadata);
-  read_code();
   for (const ElfSymbol& symbol : file.symbols) {
-    if (symbol.function) functions_.push_back({symbol.address, symbol.name});
+    if (symbol.function) functions_.push_back({symbol.address, symbol.address + symbol.bytes, symbol.name});
     if (ends_with(symbol.name, ".kd")) read_descriptor(symbol.name.substr(0, symbol.name.size() - 3), symbol.address);
   }
 }
@@ -88,21 +114,52 @@ void Program::read_descriptor(const std::string& name, uint64_t address) {
   std::memcpy(&kernel.resources1, descriptor + 48, 4);
   std::memcpy(&kernel.resources2, descriptor + 52, 4);
   std::memcpy(&kernel.properties, descriptor + 56, 2);
-  kernel.first = at(address + static_cast<uint64_t>(entry));
+  kernel.entry = address + static_cast<uint64_t>(entry);
 }
 
-void Program::read_code() {
-  std::istringstream lines(output_of({"llvm-objdump-19", "-d", path_}));
-  for (std::string line; std::getline(lines, line);) {
-    const size_t comment = line.rfind("// ");
-    if (line.empty() || line[0] != '\t' || comment == std::string::npos) continue;
-    Instruction instruction;
-    instruction.address = std::strtoull(line.c_str() + comment + 3, nullptr, 16);
-    instruction.text = trimmed(line.substr(0, comment));
-    at_[instruction.address] = static_cast<uint32_t>(code_.size());
-    code_.push_back(std::move(instruction));
+/// Disassembles what is needed of an address: a run needs few kernels, and the tool takes its time.
+void Program::read_code(uint64_t address) {
+  const auto function = std::find_if(functions_.begin(), functions_.end(),
+                                     [&](const Function& one) { return address >= one.begin && address < one.end; });
+  if (parts_read_ == single_kernels || function == functions_.end()) {
+    parts_read_ = all_parts;
+    return disassemble({});
   }
-  if (code_.empty()) throw Fault(path_ + " has no instructions");
+  std::string names = function->name;
+  if (parts_read_++ == 0) {  // small, and called by any of the kernels
+    for (const Function& one : functions_)
+      if (kernels_.count(one.name) == 0) names += "," + one.name;
+  }
+  disassemble({"--disassemble-symbols=" + names});
+}
+
+void Program::disassemble(const std::vector<std::string>& options) {
+  std::vector<std::string> command{"llvm-objdump-19", "-d"};
+  command.insert(command.end(), options.begin(), options.end());
+  command.push_back(file_.name());
+  const std::string text = output_of(command);
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line(text.data() + begin, end - begin);
+    begin = end + 1;
+    const size_t comment = line.rfind("// ");
+    if (line.empty() || line[0] != '\t' || comment == std::string_view::npos) continue;
+    const uint64_t address = std::strtoull(line.data() + comment + 3, nullptr, 16);
+    uint32_t* const number = number_at(address);
+    if (number == nullptr || *number != none) continue;
+    *number = static_cast<uint32_t>(code_.size());
+    code_.emplace_back();
+    code_.back().address = address;
+    code_.back().text = trimmed(std::string(line.substr(0, comment)));
+  }
+  code_.emplace_back();  // where code that goes on behind its end stops
+  code_.back().parsed = true;
+  code_.back().trouble = "the end of the code";
+}
+
+uint32_t* Program::number_at(uint64_t address) {
+  const uint64_t place = (address - code_begin_) / 4;
+  return address % 4 == 0 && place < numbers_.size() ? &numbers_[place] : nullptr;
 }
 
 const Kernel& Program::kernel(const std::string& name) const {
@@ -111,9 +168,10 @@ const Kernel& Program::kernel(const std::string& name) const {
   return found->second;
 }
 
-uint32_t Program::at(uint64_t address) const {
-  const auto found = at_.find(address);
-  if (found != at_.end()) return found->second;
+uint32_t Program::at(uint64_t address) {
+  const uint32_t* const number = number_at(address);
+  while (number != nullptr && *number == none && parts_read_ != all_parts) read_code(address);
+  if (number != nullptr && *number != none) return *number;
   char text[64];
   std::snprintf(text, sizeof text, "no instruction begins at 0x%llx", static_cast<unsigned long long>(address));
   throw Fault(text);
@@ -150,21 +208,23 @@ void Program::call_target(uint32_t number, std::vector<uint32_t>& todo) {
 const std::vector<uint32_t>& Program::reachable(const std::string& name) {
   std::vector<uint32_t>& all = reachable_[name];
   if (!all.empty()) return all;
-  std::vector<bool> seen(code_.size());
-  std::vector<uint32_t> todo{kernel(name).first};
+  std::vector<bool> seen;
+  std::vector<uint32_t> todo{at(kernel(name).entry)};
   while (!todo.empty()) {
     uint32_t number = todo.back();
     todo.pop_back();
-    for (; number < code_.size() && !seen[number]; ++number) {
+    seen.resize(code_.size());
+    for (; number < seen.size() && !seen[number]; ++number) {
+      const Instruction& one = fetch(number);
+      if (is_end(one)) break;
       seen[number] = true;
       all.push_back(number);
-      const Instruction& one = fetch(number);
       if (one.target != ~0u) todo.push_back(one.target);
       if (one.mnemonic == "s_getpc_b64") call_target(number, todo);
       if (one.mnemonic == "s_branch" || one.mnemonic == "s_endpgm" || one.mnemonic == "s_setpc_b64") break;
     }
   }
-  std::sort(all.begin(), all.end());
+  std::sort(all.begin(), all.end(), [&](uint32_t a, uint32_t b) { return code_[a].address < code_[b].address; });
   return all;
 }
 
@@ -173,7 +233,7 @@ std::vector<std::string> Program::sources(const std::vector<uint32_t>& numbers) 
   std::vector<std::string> all;
   for (size_t begin = 0; begin < numbers.size(); begin += at_once) {
     const size_t end = std::min(begin + at_once, numbers.size());
-    std::vector<std::string> command{"llvm-symbolizer-19", "--obj=" + path_, "--functions=none", "--inlines"};
+    std::vector<std::string> command{"llvm-symbolizer-19", "--obj=" + file_.name(), "--functions=none", "--inlines"};
     for (size_t i = begin; i < end; ++i) command.push_back(std::to_string(code_[numbers[i]].address));
     std::istringstream lines(output_of(command));
     std::string one;

@@ -22,10 +22,24 @@ struct Argument {
   bool hidden() const { return kind.compare(0, 7, "hidden_") == 0; }
 };
 
+/// A file that stays readable under a name of its own, also after it was removed.
+class OpenFile {
+ public:
+  explicit OpenFile(const std::string& path);
+  ~OpenFile();
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  /// For other programs, as long as this one has it open.
+  std::string name() const;
+
+ private:
+  int descriptor_;
+};
+
 /// A kernel, described by its descriptor (LLVM's "Kernel Descriptor") and its metadata.
 struct Kernel {
   std::string name;
-  uint32_t first = 0;  ///< instruction
+  uint64_t entry = 0;  ///< address of its first instruction
   uint32_t shared_bytes = 0;
   uint32_t private_bytes = 0;
   uint32_t argument_bytes = 0;  ///< with hidden ones
@@ -39,6 +53,7 @@ struct Kernel {
 
 struct Function {
   uint64_t begin = 0;
+  uint64_t end = 0;
   std::string name;
 };
 
@@ -47,17 +62,17 @@ class Program {
   /// @throws Fault if the file is not a code object of a known target
   explicit Program(const std::string& path);
 
-  const std::string& path() const { return path_; }
   const Target& target() const { return target_; }
   uint8_t* image() const { return image_.get(); }
   uint64_t image_bytes() const { return image_bytes_; }
   const std::map<std::string, Kernel>& kernels() const { return kernels_; }
   const Kernel& kernel(const std::string& name) const;
 
+  /// The instructions that have been disassembled. References stay valid.
   std::vector<Instruction>& code() { return code_; }
   const std::vector<Instruction>& code() const { return code_; }
   /// Index of the instruction at `address`. @throws Fault if none starts there
-  uint32_t at(uint64_t address) const;
+  uint32_t at(uint64_t address);
   /// The instruction, parsed.
   Instruction& fetch(uint32_t number) {
     Instruction& instruction = code_[number];
@@ -71,17 +86,22 @@ class Program {
 
  private:
   void parse(uint32_t number);
-  void read_code();
+  void read_code(uint64_t address);
+  void disassemble(const std::vector<std::string>& options);
+  uint32_t* number_at(uint64_t address);
   void read_metadata(const std::vector<uint8_t>& file);
   void read_descriptor(const std::string& name, uint64_t address);
   void call_target(uint32_t number, std::vector<uint32_t>& todo);
 
   std::string path_;
+  OpenFile file_;
   Target target_;
   std::unique_ptr<uint8_t, void (*)(void*)> image_{nullptr, nullptr};
   uint64_t image_bytes_ = 0;
   std::vector<Instruction> code_;
-  std::map<uint64_t, uint32_t> at_;
+  uint64_t code_begin_ = 0;
+  std::vector<uint32_t> numbers_;  ///< by (address - code_begin_) / 4: of an instruction, or `none`
+  uint32_t parts_read_ = 0;
   std::map<std::string, Kernel> kernels_;
   std::vector<Function> functions_;
   std::map<std::string, std::vector<uint32_t>> reachable_;
