@@ -238,7 +238,7 @@ Compute comparison(const std::string& relation, const Type& type) {
 }
 
 Compute integer_computation(const Words& words, const Type& type, uint32_t& inputs) {
-  const std::string& op = words[0];
+  const std::string_view op = words[0];
   // Modifiers that are valid beside the name and the type.
   const bool product = op == "mul" || op == "mad";
   for (size_t i = 1; i < words.size(); ++i) {
@@ -272,7 +272,7 @@ Compute integer_computation(const Words& words, const Type& type, uint32_t& inpu
 
 Carry carrying(const Words& words, uint32_t& inputs) {
   const bool out = has(words, "cc");
-  const std::string& op = words[0];
+  const std::string_view op = words[0];
   const bool in = op == "addc" || op == "subc" || op == "madc";
   Type type;
   for (const std::string& word : words) {

@@ -176,7 +176,7 @@ uint64_t not_predicate(uint64_t a, uint64_t, uint64_t, uint64_t) { return ~a & 1
 Compute move_of(const Type& type) { return of_unsigned<Move>(type.bits == 1 ? 8u : type.bits); }
 
 Compute bit_computation(const Words& words, const Type& type, uint32_t& inputs) {
-  const std::string& op = words[0];
+  const std::string_view op = words[0];
   const uint32_t bits = type.letter == 'p' ? 8u : type.bits;
   const bool plain = words.size() == 2;
   inputs = 2;

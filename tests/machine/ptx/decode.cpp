@@ -264,7 +264,7 @@ void compute(Parser& parser, const Words& name, const Words& operands, Instructi
 }  // namespace
 
 void decode(Parser& parser, const Words& name, const Words& operands, Instruction& out) {
-  const std::string& op = name[0];
+  const std::string_view op = name[0];
   if (op == "bra") {
     out.kind = Kind::branch;
     if (name.size() > 2 || (name.size() == 2 && name[1] != "uni")) parser.fail("unknown modifier");

@@ -255,7 +255,7 @@ Compute float_computation(const Words& words, const Type& type, uint32_t& inputs
 }
 
 Compute computation(const Words& words, uint8_t bits, uint32_t& inputs) {
-  const std::string& op = words[0];
+  const std::string_view op = words[0];
   if (op == "cvt") {
     inputs = 1;
     return conversion(words, bits);

@@ -26,6 +26,7 @@ std::string trimmed(std::string_view text) {
 
 std::vector<std::string> split(std::string_view text, char by) {
   std::vector<std::string> out;
+  out.reserve(4);
   int depth = 0;
   size_t begin = 0;
   for (size_t i = 0; i <= text.size(); ++i) {
@@ -46,6 +47,8 @@ void Lexer::skip_blank() {
     if (text_[at_] == '\n') ++line_;
     if (is_space(text_[at_])) {
       ++at_;
+    } else if (text_[at_] != '/') {
+      return;
     } else if (text_.compare(at_, 2, "//") == 0) {
       while (at_ < text_.size() && text_[at_] != '\n') ++at_;
     } else if (text_.compare(at_, 2, "/*") == 0) {
@@ -114,7 +117,8 @@ Statement Lexer::next() {
   int depth = 0;
   bool header = false;
   for (; at_ < text_.size(); ++at_) {
-    if (text_.compare(at_, 2, "//") == 0 || text_.compare(at_, 2, "/*") == 0 || is_space(text_[at_])) {
+    const bool comments = text_[at_] == '/' && (text_.compare(at_, 2, "//") == 0 || text_.compare(at_, 2, "/*") == 0);
+    if (comments || is_space(text_[at_])) {
       skip_blank();
       --at_;
       if (!out.text.empty() && out.text.back() != ' ') out.text += ' ';

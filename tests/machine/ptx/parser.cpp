@@ -6,12 +6,22 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
 #include <machine/ptx/parser.hpp>
 
 namespace machine::ptx {
 
 namespace {
+
+/// Reads a file's number, a line and a column.
+void read_place(const char* text, uint32_t (&place)[3]) {
+  char* end = nullptr;
+  for (uint32_t& one : place) {
+    one = static_cast<uint32_t>(std::strtoul(text, &end, 10));
+    text = end;
+  }
+}
 
 uint32_t aligned(uint64_t at, uint32_t to) { return static_cast<uint32_t>((at + to - 1) / to * to); }
 
@@ -29,14 +39,13 @@ bool parse_type(const std::string& text, Type& out) {
     out = {'p', 1};
     return true;
   }
-  static const char* const all[] = {"b8",  "b16", "b32", "b64", "u8",  "u16", "u32",
-                                    "u64", "s8",  "s16", "s32", "s64", "f32", "f64"};
-  for (const char* const one : all) {
-    if (text != one) continue;
-    out = {one[0], static_cast<uint8_t>(std::atoi(one + 1))};
-    return true;
-  }
-  return false;
+  const char letter = text.empty() ? ' ' : text[0];
+  if (letter != 'b' && letter != 'u' && letter != 's' && letter != 'f') return false;
+  const std::string_view width = std::string_view(text).substr(1);
+  const int bits = width == "64" ? 64 : width == "32" ? 32 : width == "16" ? 16 : width == "8" ? 8 : 0;
+  if (bits == 0 || (letter == 'f' && bits < 32)) return false;
+  out = {letter, static_cast<uint8_t>(bits)};
+  return true;
 }
 
 Parser::Parser(const std::string& text) : lexer_(text) {
@@ -88,7 +97,7 @@ void Parser::run() {
 }
 
 void Parser::directive(const std::string& text) {
-  const std::string word = text.substr(0, text.find_first_of(" \t"));
+  const std::string_view word = std::string_view(text).substr(0, text.find_first_of(" \t"));
   if (word == ".loc") return location(text);
   if (word == ".reg") return declare_registers(text);
   if (word == ".param") return declare_parameter(text);
@@ -119,14 +128,14 @@ void Parser::directive(const std::string& text) {
 
 void Parser::location(const std::string& text) {
   uint32_t here[3] = {};
-  std::sscanf(text.c_str() + 4, "%u %u %u", here, here + 1, here + 2);
+  read_place(text.c_str() + 4, here);
   const auto key = [](const uint32_t* at) {
     return uint64_t{at[0]} << 48 | uint64_t{at[1] & 0xffffffu} << 16 | (at[2] & 0xffffu);
   };
   int32_t up = -1;
   if (const size_t in = text.find("inlined_at"); in != text.npos) {
     uint32_t at[3] = {};
-    std::sscanf(text.c_str() + in + 10, "%u %u %u", at, at + 1, at + 2);
+    read_place(text.c_str() + in + 10, at);
     const auto found = inlined_.find(key(at));
     if (found != inlined_.end()) {
       up = found->second;
