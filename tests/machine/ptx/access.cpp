@@ -79,7 +79,7 @@ uint64_t Machine::space_begin(Thread& thread, Space space) {
   switch (space) {
     case Space::shared: return reinterpret_cast<uint64_t>(blocks_[thread.block].shared.data());
     case Space::local: return reinterpret_cast<uint64_t>(thread.bytes());
-    case Space::parameter: return reinterpret_cast<uint64_t>(thread.bytes()) + thread.frames.back().parameters;
+    case Space::parameter: return reinterpret_cast<uint64_t>(thread.bytes()) + thread.frame.parameters;
     default: return 0;
   }
 }
@@ -91,7 +91,7 @@ uint64_t Machine::address_of(Thread& thread, const Instruction& i) {
   } else if (i.base.index == -1) {
     address += i.base.value;
   } else if (i.space == Space::local) {
-    address += thread.frames.back().local;
+    address += thread.frame.local;
   } else if (i.space == Space::global || i.space == Space::constant) {
     address += reinterpret_cast<uint64_t>(variables_.data());
   }
@@ -113,7 +113,7 @@ bool Machine::load(Thread& thread, const Instruction& i) {
   const char* const own = own_bytes(thread, address, all_bytes);
   if (own == nullptr && (i.space == Space::parameter || i.space == Space::local))
     fail(thread, "access behind the end of local memory");
-  uint64_t* const registers = thread.registers.data() + thread.frames.back().registers;
+  uint64_t* const registers = thread.registers.data() + thread.frame.registers;
   if (own != nullptr) {
     for (uint32_t k = 0; k < i.outputs; ++k)
       set(registers, i.out[k], extended(read_own(own + k * bytes, bytes), i.type, i.out[k].bits));
@@ -141,7 +141,7 @@ bool Machine::store(Thread& thread, const Instruction& i) {
   char* const own = own_bytes(thread, address, all_bytes);
   if (own == nullptr && (i.space == Space::parameter || i.space == Space::local))
     fail(thread, "access behind the end of local memory");
-  const uint64_t* const registers = thread.registers.data() + thread.frames.back().registers;
+  const uint64_t* const registers = thread.registers.data() + thread.frame.registers;
   if (own != nullptr) {
     for (uint32_t k = 0; k < i.outputs; ++k) write_own(own + k * bytes, get(registers, i.out[k]), bytes);
     thread.wrote_stack(static_cast<uint64_t>(own - thread.bytes()) + all_bytes);

@@ -19,20 +19,39 @@ void join_epochs(int32_t* mine, const int32_t* theirs, size_t count);
 class Clock : public Pooled<Clock> {
  public:
   /// Nothing is known.
-  void reset(size_t authors) { known_.assign((authors + 7) / 8, {}); }
+  void reset(size_t authors) {
+    known_.assign((authors + 7) / 8, {});
+    author_ = 0;
+  }
   /// Copies the other clock's knowledge.
-  void copy(const Clock& other) { known_ = other.known_; }
+  void copy(const Clock& other) {
+    known_ = other.known_;
+    author_ = 0;
+  }
+  /// Copies all that an author (not 0) knows in an epoch, which thereby ends.
+  void copy(const Clock& other, uint32_t author, uint32_t epoch) {
+    known_ = other.known_;
+    set(author, epoch);
+    author_ = author;
+    epoch_ = epoch;
+  }
   /// Called by the pool.
   void clear() {}
 
   uint32_t operator[](size_t author) const { return static_cast<uint32_t>(known_[author / 8].epochs[author % 8]); }
-  void set(size_t author, uint32_t epoch) { known_[author / 8].epochs[author % 8] = static_cast<int32_t>(epoch); }
+  void set(size_t author, uint32_t epoch) {
+    known_[author / 8].epochs[author % 8] = static_cast<int32_t>(epoch);
+    author_ = 0;
+  }
 
   void join(const Clock& other) {
+    if (includes(other)) return;
+    author_ = 0;
     if (!other.known_.empty()) join_epochs(known_[0].epochs, other.known_[0].epochs, 8 * other.known_.size());
   }
   /// Whether joining it would change nothing.
   bool covers(const Clock& other) const {
+    if (includes(other)) return true;
     for (size_t i = 0; i < other.known_.size(); ++i) {
       const int32_t* const mine = known_[i].epochs;
       const int32_t* const theirs = other.known_[i].epochs;
@@ -44,10 +63,16 @@ class Clock : public Pooled<Clock> {
   }
 
  private:
+  /// Whether this is certain because of one epoch: who knows an author's epoch knows what the author knew at its end.
+  bool includes(const Clock& other) const {
+    return other.author_ != 0 && !known_.empty() && (*this)[other.author_] >= other.epoch_;
+  }
   struct Eight {
     int32_t epochs[8] = {};  // signed: what SSE2 compares
   };
   std::vector<Eight> known_;
+  uint32_t author_ = 0;  ///< whose knowledge at the end of `epoch_` this is; 0: of several
+  uint32_t epoch_ = 0;
 };
 
 using ClockPointer = Owner<Clock>;

@@ -93,7 +93,8 @@ void Machine::restart(Thread& t) {
   t.carry = false;
   t.patience = 0;
   t.asleep_until = 0;
-  t.frames.clear();
+  t.frame = {};
+  t.callers.clear();
   t.registers.clear();
   t.stack.resize(stack_bytes / 8);
   std::memset(t.bytes(), 0, t.stack_used);
@@ -136,8 +137,8 @@ void Machine::prepare(const Function& kernel, const Launch& launch) {
       restart(t);
       memory_.reset(t.reader, t.id, b);
       push(t, program_.functions[static_cast<size_t>(program_.by_name.at(kernel.name))]);
-      std::memcpy(t.bytes() + t.frames.back().parameters, launch.arguments, kernel.argument_bytes);
-      t.wrote_stack(t.frames.back().parameters + kernel.argument_bytes);
+      std::memcpy(t.bytes() + t.frame.parameters, launch.arguments, kernel.argument_bytes);
+      t.wrote_stack(t.frame.parameters + kernel.argument_bytes);
       t.state = State::running;
       Warp& warp = warps_[t.warp];
       if (warp.count++ == 0) warp.first = t.id;

@@ -55,7 +55,11 @@ class Machine final : public Gpu {
     uint32_t local = 0;
     uint32_t end = 0;
   };
-  struct Thread {
+  struct alignas(64) Thread {
+    // First what each turn needs.
+    Frame frame;
+    uint64_t asleep_until = 0;
+    std::vector<uint64_t> registers;
     uint32_t id = 0;
     uint32_t block = 0;
     uint32_t index = 0;  ///< in the block
@@ -69,9 +73,7 @@ class Machine final : public Gpu {
     uint32_t barrier = 0;
     uint32_t barrier_threads = 0;
     uint32_t patience = 0;
-    uint64_t asleep_until = 0;
-    std::vector<Frame> frames;
-    std::vector<uint64_t> registers;
+    std::vector<Frame> callers;
     std::vector<uint64_t> stack;  ///< parameters and local memory
     uint64_t stack_used = 0;      ///< bytes from its beginning that may have been written
     Reader reader;
@@ -125,10 +127,10 @@ class Machine final : public Gpu {
     if (operand.index >= 0) registers[operand.index] = value;
   }
   uint64_t get(const Thread& thread, const Operand& operand) const {
-    return get(thread.registers.data() + thread.frames.back().registers, operand);
+    return get(thread.registers.data() + thread.frame.registers, operand);
   }
   void set(Thread& thread, const Operand& operand, uint64_t value) {
-    set(thread.registers.data() + thread.frames.back().registers, operand, value);
+    set(thread.registers.data() + thread.frame.registers, operand, value);
   }
 
   // Memory (access.cpp). The first two return whether others can observe the access.

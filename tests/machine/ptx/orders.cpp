@@ -97,8 +97,7 @@ void Memory::join(ClockPointer& so_far, const ClockPointer& more) {
 
 ClockPointer Memory::snapshot(Reader& reader) {
   ClockPointer out = clocks_.take();
-  out->copy(reader.known);
-  out->set(reader.author, reader.epoch++);
+  out->copy(reader.known, reader.author, reader.epoch++);
   return out;
 }
 

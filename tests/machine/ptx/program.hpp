@@ -120,7 +120,8 @@ using Compute = uint64_t (*)(uint64_t a, uint64_t b, uint64_t c, uint64_t d);
 /// `carry` is an input and an output.
 using Carry = uint64_t (*)(uint64_t a, uint64_t b, uint64_t c, bool& carry);
 
-struct Instruction {
+/// What an access with one value needs is in the first line.
+struct alignas(64) Instruction {
   Kind kind = Kind::nothing;
   How how = How::none;
   Order order = Order::weak;
@@ -137,12 +138,12 @@ struct Instruction {
   bool arrive_only = false;     ///< of a block barrier
   uint8_t outputs = 0;
   uint8_t inputs = 0;
-  int32_t predicate = -1;
   bool predicate_negated = false;
+  int32_t predicate = -1;
+  int64_t offset = 0;  ///< of an address; in the parameter area for the parameter space
+  Operand base;        ///< of an address
   Operand out[4];
   Operand in[4];
-  Operand base;        ///< of an address
-  int64_t offset = 0;  ///< of an address; in the parameter area for the parameter space
   Compute compute = nullptr;
   Carry carry = nullptr;
   int32_t target = -1;  ///< of a branch; the index of a call's `calls` entry
@@ -154,8 +155,10 @@ struct Instruction {
 /// function; the constants of the function are in front of it.
 struct Quick {
   enum What : uint8_t {
+    compute_with_constant,  ///< of a register and a constant
     compute_of_two,
     compute_of_four,  ///< the same, with all inputs
+    constant_only,
     copy,
     branch,
     removed,
@@ -166,7 +169,11 @@ struct Quick {
   int32_t predicate = -1;
   int32_t out = 0;
   int32_t target = 0;
-  int32_t in[4] = {};
+  int32_t in[2] = {};
+  union {
+    int32_t more[2];  ///< the last two of four inputs
+    uint64_t constant = 0;
+  };
   Compute compute = nullptr;
 };
 

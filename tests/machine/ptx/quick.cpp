@@ -44,15 +44,22 @@ class Shortener {
     for (const Operand& one : i.in) known = known && one.index < 0;
     out.out = i.out[0].index;
     if (known) {
-      out.what = Quick::copy;
-      out.in[0] = constant(i.compute(i.in[0].value, i.in[1].value, i.in[2].value, i.in[3].value));
+      out.what = Quick::constant_only;
+      out.constant = i.compute(i.in[0].value, i.in[1].value, i.in[2].value, i.in[3].value);
     } else if (i.compute == move_of_64_) {
       out.what = Quick::copy;
       out.in[0] = i.in[0].index;
     } else {
-      out.what = i.inputs > 2 ? Quick::compute_of_four : Quick::compute_of_two;
       out.compute = i.compute;
-      for (uint32_t k = 0; k < 4; ++k) out.in[k] = place(i.in[k]);
+      out.in[0] = place(i.in[0]);
+      if (i.inputs <= 2 && i.in[1].index < 0) {
+        out.what = Quick::compute_with_constant;
+        out.constant = i.in[1].value;
+        return;
+      }
+      out.what = i.inputs > 2 ? Quick::compute_of_four : Quick::compute_of_two;
+      out.in[1] = place(i.in[1]);
+      for (uint32_t k = 0; k < 2 && i.inputs > 2; ++k) out.more[k] = place(i.in[2 + k]);
     }
   }
   void copy(const Instruction& i, Quick& out) {

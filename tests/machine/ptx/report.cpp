@@ -10,9 +10,9 @@
 namespace machine::ptx {
 
 const Instruction* Machine::instruction_of(const Thread& thread) const {
-  if (thread.frames.empty()) return nullptr;
-  const Frame& frame = thread.frames.back();
-  return frame.pc < frame.function->code.size() ? &frame.function->code[frame.pc] : nullptr;
+  const Frame& frame = thread.frame;
+  return frame.function != nullptr && frame.pc < frame.function->code.size() ? &frame.function->code[frame.pc]
+                                                                             : nullptr;
 }
 
 void Machine::trace_line(const Thread& thread, const Instruction& i) {
@@ -35,8 +35,8 @@ void Machine::fail(const Thread& thread, const std::string& what) {
                      " thread " + std::to_string(thread.index) + " (lane " + std::to_string(thread.lane) + "): " + what;
   if (const Instruction* const i = instruction_of(thread)) {
     text += "\n  PTX " + std::to_string(i->line) + ": " + program_.line(*i) + "\n  at " + program_.source(i->place);
-    for (size_t k = thread.frames.size() - 1; k-- > 0;)
-      text += "\n  called at " + program_.source(thread.frames[k].function->code[thread.frames[k].pc].place);
+    for (size_t k = thread.callers.size(); k-- > 0;)
+      text += "\n  called at " + program_.source(thread.callers[k].function->code[thread.callers[k].pc].place);
   }
   throw Fault(text + where_all_stand(24));
 }

@@ -34,8 +34,8 @@ void Machine::push(Thread& thread, Function& function) {
   Frame frame;
   frame.function = &function;
   frame.registers = static_cast<uint32_t>(function.constants.size());
-  if (!thread.frames.empty()) {
-    const Frame& caller = thread.frames.back();
+  const Frame& caller = thread.frame;
+  if (caller.function != nullptr) {
     frame.registers += caller.registers + caller.function->places;
     frame.parameters = caller.end;
   }
@@ -51,17 +51,18 @@ void Machine::push(Thread& thread, Function& function) {
     function.executed.resize(function.code.size());
     entered_.push_back(&function);
   }
-  thread.frames.push_back(frame);
+  if (caller.function != nullptr) thread.callers.push_back(caller);
+  thread.frame = frame;
 }
 
 void Machine::call(Thread& thread, const Call& call) {
   if (call.function < 0 || !program_.functions[static_cast<size_t>(call.function)].defined)
     fail(thread, call.name + " is not defined");
-  const uint32_t caller = thread.frames.back().parameters;
+  const uint32_t caller = thread.frame.parameters;
   push(thread, program_.functions[static_cast<size_t>(call.function)]);
   char* const bytes = thread.bytes();
   for (const Copy& one : call.in) {
-    const uint32_t to = thread.frames.back().parameters + one.to;
+    const uint32_t to = thread.frame.parameters + one.to;
     std::memcpy(bytes + to, bytes + caller + one.from, one.bytes);
     thread.wrote_stack(to + one.bytes);
   }
@@ -69,10 +70,11 @@ void Machine::call(Thread& thread, const Call& call) {
 
 /// Returns from a function. Returns false if the thread has ended.
 bool Machine::leave(Thread& thread) {
-  if (thread.frames.size() == 1) return false;
-  const uint32_t callee = thread.frames.back().parameters;
-  thread.frames.pop_back();
-  Frame& frame = thread.frames.back();
+  if (thread.callers.empty()) return false;
+  const uint32_t callee = thread.frame.parameters;
+  thread.frame = thread.callers.back();
+  thread.callers.pop_back();
+  Frame& frame = thread.frame;
   const Instruction& at = frame.function->code[frame.pc];
   char* const bytes = thread.bytes();
   for (const Copy& one : frame.function->calls[static_cast<size_t>(at.target)].out) {
@@ -122,7 +124,7 @@ uint64_t Machine::special(Thread& thread, Special which) {
 
 /// Executes up to and including the next instruction that others can observe.
 void Machine::step(Thread& thread) {
-  Frame* frame = &thread.frames.back();
+  Frame* const frame = &thread.frame;
   const Instruction* code = frame->function->code.data();
   uint64_t* times = frame->function->executed.data();
   const Quick* quick = frame->function->quick.data();
@@ -137,7 +139,6 @@ void Machine::step(Thread& thread) {
     executed = 0;
   };
   const auto reload = [&] {
-    frame = &thread.frames.back();
     code = frame->function->code.data();
     times = frame->function->executed.data();
     quick = frame->function->quick.data();
@@ -159,7 +160,9 @@ void Machine::step(Thread& thread) {
         trace_line(thread, code[pc]);
       }
       if (q->predicate >= 0 && (r[q->predicate] != 0) == q->predicate_negated) continue;
-      if (q->what == Quick::compute_of_two) {
+      if (q->what == Quick::compute_with_constant) {
+        r[q->out] = q->compute(r[q->in[0]], q->constant, 0, 0);
+      } else if (q->what == Quick::compute_of_two) {
         r[q->out] = q->compute(r[q->in[0]], r[q->in[1]], 0, 0);
       } else if (q->what == Quick::copy) {
         r[q->out] = r[q->in[0]];
@@ -171,7 +174,9 @@ void Machine::step(Thread& thread) {
         }
         q = quick + q->target - 1;
       } else if (q->what == Quick::compute_of_four) {
-        r[q->out] = q->compute(r[q->in[0]], r[q->in[1]], r[q->in[2]], r[q->in[3]]);
+        r[q->out] = q->compute(r[q->in[0]], r[q->in[1]], r[q->more[0]], r[q->more[1]]);
+      } else if (q->what == Quick::constant_only) {
+        r[q->out] = q->constant;
       } else if (q->what == Quick::removed) {
         ++times[q - quick];
       } else {

@@ -4,6 +4,7 @@
 
 #include <machine/ptx/machine.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace machine::ptx {
@@ -116,7 +117,7 @@ void Machine::act(Warp& warp, uint32_t there) {
   }
   for (uint32_t rest = there; rest != 0; rest &= rest - 1) {
     Thread& one = threads_[warp.first + lowest(rest)];
-    ++one.frames.back().pc;
+    ++one.frame.pc;
     go_on(one);
   }
 }
@@ -163,12 +164,9 @@ void Machine::ask_who_is_here(Thread& thread) {
     }
   }
   const auto same_place = [&](const Thread& other) {
-    if (other.frames.size() != thread.frames.size()) return false;
-    for (size_t k = 0; k < thread.frames.size(); ++k) {
-      if (other.frames[k].function != thread.frames[k].function || other.frames[k].pc != thread.frames[k].pc)
-        return false;
-    }
-    return true;
+    const auto same = [](const Frame& a, const Frame& b) { return a.function == b.function && a.pc == b.pc; };
+    return same(other.frame, thread.frame) &&
+           std::equal(other.callers.begin(), other.callers.end(), thread.callers.begin(), thread.callers.end(), same);
   };
   uint32_t mask = 1u << thread.lane;
   const Warp& warp = warps_[thread.warp];
@@ -181,7 +179,7 @@ void Machine::ask_who_is_here(Thread& thread) {
   for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     Thread& other = threads_[warp.first + lowest(rest)];
     set(other, instruction_of(other)->out[0], mask);
-    ++other.frames.back().pc;
+    ++other.frame.pc;
     become(other, State::running);
   }
 }
@@ -222,7 +220,7 @@ void Machine::open_barrier(uint32_t block) {
     }
     memory_.meet(meeting_);
     for (Thread* const one : members) {
-      ++one->frames.back().pc;
+      ++one->frame.pc;
       go_on(*one);
     }
   }
