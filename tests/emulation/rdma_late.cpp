@@ -196,6 +196,23 @@ TEMPLATE_LIST_TEST_CASE("lanes that wait for room for their receives get it toge
   CHECK(tokens[late_lanes - 1].status == Status::would_block);
 }
 
+TEMPLATE_LIST_TEST_CASE("lanes that wait for room for their receives keep none from others", "", Vendors) {
+  Messages<TestType, Sharing::grid, xio::Policy<>> it;
+  const uint32_t depth = it.receives.handle().depth;
+  for (uint32_t i = 0; i + late_lanes - 1 < depth; ++i) REQUIRE(it.post().submitted());
+  Token token;
+  xio::simt::launch(Grid::of_waves(2, 1, late_lanes), [&] {
+    if (xio::arch::block_index() == 0) {
+      (void)it.receives.post(xio::rdma::NoPayload{}, xio::deadline(100_ms));
+    } else if (xio::arch::lane() == 0) {
+      // The others wait by now.
+      for (const Deadline until = xio::deadline(20_ms); !until.passed();) xio::arch::pause(8);
+      token = it.receives.post(xio::rdma::NoPayload{}, xio::deadline(40_ms));
+    }
+  });
+  CHECK(token.submitted());
+}
+
 TEMPLATE_LIST_TEST_CASE("what arrived is not posted over until somebody has asked or given up", "", Vendors) {
   Messages<TestType, Sharing::grid, xio::Policy<>> it;
   const uint32_t depth = it.receives.handle().depth;

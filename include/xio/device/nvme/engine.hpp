@@ -48,6 +48,7 @@ class QueueEngine {
   using Policy = QueuePolicy;
   using Tickets = protocol::PlainTickets;
   static constexpr Sharing sharing = S;
+  static constexpr bool reserves_room = true;
   static constexpr bool stored_each_time = Holder::stored_each_time;
 
   /// @param lanes lanes that call together, as a mask; 0: see Group::of_callers()

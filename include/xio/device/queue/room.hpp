@@ -16,7 +16,8 @@ namespace protocol {
 /// not wait.
 ///
 /// In addition to the members that tail.hpp needs, the engine has `uint32_t drain(group)`, which takes completions and
-/// returns how many, and `bool is_dead()`: whether posted operations will never be executed.
+/// returns how many, `bool is_dead()`: whether posted operations will never be executed, and `reserves_room`: whether
+/// claims of several tickets make reservation requests, because completions alone free tickets.
 template <class Engine, class Until>
 XIO_DEVICE_INLINE Claim claim_until(const Engine& engine, Group<Engine::sharing> group, uint32_t wanted, uint32_t least,
                                     Until until, typename Engine::Tickets::Step step = {}) {
@@ -40,7 +41,7 @@ XIO_DEVICE_INLINE Claim claim_until(const Engine& engine, Group<Engine::sharing>
       last = look && (!group.any(!until.passed()) || group.any(engine.is_dead()));
       if constexpr (is_shared<Engine::sharing>) {
         if (look && round != 0) help(engine, group);
-        if (look && least > 1) wish = make_wish(engine, group, least, wish);
+        if (Engine::reserves_room && look && least > 1) wish = make_wish(engine, group, least, wish);
       }
       taken = engine.drain(group);
     }

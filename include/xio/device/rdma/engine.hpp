@@ -29,6 +29,7 @@ class SendEngine {
   using Vendor = VendorFormats;
   using Policy = QueuePolicy;
   static constexpr Sharing sharing = S;
+  static constexpr bool reserves_room = true;
   static constexpr bool stored_each_time = Holder::stored_each_time;
   /// Whether a claim also takes packet and message numbers.
   static constexpr bool sequenced = Vendor::has_side_table && is_shared<S>;

@@ -139,6 +139,8 @@ class ReceiveEngine {
   using Policy = typename Bell::Policy;
   using Tickets = protocol::PlainTickets;
   static constexpr Sharing sharing = S;
+  /// Not from a wave that would read the very result for which the others wait, once its own receives are posted.
+  static constexpr bool reserves_room = !Policy::keeps_receives;
 
   XIO_HOST_DEVICE ReceiveEngine(const ReceiveQueueHandle& handle, uint64_t lanes) : handle_(handle), lanes_(lanes) {}
 
