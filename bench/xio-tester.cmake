@@ -25,7 +25,7 @@ list(TRANSFORM tester_tool APPEND .cpp)
 add_library(xio-tester-tool STATIC ${tester_tool} ${XIO_BENCH_DIR}/tester/nvme/endpoint.cpp)
 target_compile_options(xio-tester-tool PRIVATE -O0)
 target_compile_definitions(xio-tester-tool PRIVATE ${XIO_DATA_DIR} XIO_PLOT_SCRIPT="${XIO_BENCH_DIR}/plot_report.py")
-xio_unity(xio-tester-tool 8)
+xio_unity(xio-tester-tool 20)
 target_link_libraries(xio-tester-tool PRIVATE xio_build_options CLI11::CLI11 nlohmann_json::nlohmann_json)
 target_link_libraries(xio-tester-tool PUBLIC xio-tester-parts)
 

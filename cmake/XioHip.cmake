@@ -40,6 +40,16 @@ set(XIO_HIP_FLAGS
 set(XIO_CODEGEN_DIR ${PROJECT_SOURCE_DIR}/tests/codegen)
 set(XIO_CODEGEN_BINARY_DIR ${PROJECT_BINARY_DIR}/tests/codegen)
 
+# Tests of what the compiler makes for one target: by day there is one for each size of a wave.
+set(XIO_HIP_NIGHTLY gfx90a gfx1100)
+function(xio_target_labels arch result)
+  set(labels ${ARGN})
+  if(arch IN_LIST XIO_HIP_NIGHTLY)
+    list(APPEND labels nightly)
+  endif()
+  set(${result} ${labels} PARENT_SCOPE)
+endfunction()
+
 # Registers a command that needs a tool; where the tool is missing, a test that says so and counts as skipped.
 function(xio_register_tool_test missing)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAME;TIMEOUT" "COMMAND;LABELS")
@@ -120,7 +130,8 @@ function(xio_codegen_test source)
     if(NOT missing AND NOT XIO_FILECHECK_PATH)
       set(missing "${XIO_FILECHECK} is not installed (Debian: llvm-19-tools)")
     endif()
-    xio_register_tool_test("${missing}" NAME ${name}.${arch} LABELS codegen
+    xio_target_labels(${arch} labels codegen)
+    xio_register_tool_test("${missing}" NAME ${name}.${arch} LABELS ${labels}
       COMMAND ${XIO_CODEGEN_DIR}/run_filecheck.sh ${XIO_FILECHECK_PATH} ${path} ${prefixes} ${output}
         "{{^[[:space:]]+(flat_|scratch_|[a-z]+_store_(byte|short|b8|b16|d16))}}" ${command})
   endforeach()
@@ -151,7 +162,7 @@ function(xio_compile_kernels source)
   foreach(arch IN LISTS arg_ARCHS)
     xio_codegen_output(${source} compile ${arch} s output)
     xio_assembly_command(${path} ${arch} "${arg_FLAGS}" ${output} command missing)
-    set(labels codegen)
+    xio_target_labels(${arch} labels codegen)
     if(arch IN_LIST arg_NIGHTLY)
       list(APPEND labels nightly)
     endif()
@@ -171,8 +182,9 @@ function(xio_budget_test source)
   xio_codegen_output(${source} budget${variant} ${arg_ARCH} s output)
   get_filename_component(assembly ${output} NAME_WLE)
   xio_assembly_command(${PROJECT_SOURCE_DIR}/tests/${source} ${arg_ARCH} "${arg_FLAGS}" ${output} command missing)
+  xio_target_labels(${arg_ARCH} labels codegen)
   if(NOT missing AND NOT TEST assembly.${assembly})
-    xio_register_tool_test("" NAME assembly.${assembly} LABELS codegen
+    xio_register_tool_test("" NAME assembly.${assembly} LABELS ${labels}
       COMMAND ${XIO_CODEGEN_DIR}/run_compiler.sh ${output} ${command})
     set_tests_properties(assembly.${assembly} PROPERTIES FIXTURES_SETUP ${assembly})
   endif()
@@ -197,7 +209,7 @@ function(xio_budget_test source)
   endif()
   # bench/xio-vendors.cmake names this folder too.
   list(APPEND count --record ${XIO_CODEGEN_BINARY_DIR}/counts/${arg_KERNEL}.${arg_ARCH}.json)
-  xio_register_tool_test("${missing}" NAME budget.${arg_KERNEL}.${arg_ARCH} LABELS codegen budget
+  xio_register_tool_test("${missing}" NAME budget.${arg_KERNEL}.${arg_ARCH} LABELS ${labels} budget
     COMMAND ${XIO_CODEGEN_DIR}/isa_count.py ${output} ${count})
   if(NOT missing)
     set_tests_properties(budget.${arg_KERNEL}.${arg_ARCH} PROPERTIES

@@ -22,14 +22,16 @@ endif()
 
 # telemetry::Off adds no instruction.
 foreach(arch IN LISTS XIO_HIP_TARGETS)
-  xio_register_tool_test("${XIO_HIP_MISSING}" NAME codegen.telemetry_off.${arch} LABELS codegen
+  xio_target_labels(${arch} labels codegen)
+  xio_register_tool_test("${XIO_HIP_MISSING}" NAME codegen.telemetry_off.${arch} LABELS ${labels}
     COMMAND ${XIO_CODEGEN_DIR}/telemetry_off.sh ${XIO_CODEGEN_BINARY_DIR}/telemetry.${arch}
       ${XIO_HIP_CLANG_PATH} ${XIO_HIP_FLAGS} --offload-arch=${arch} -S ${XIO_CODEGEN_DIR}/telemetry.hip)
 endforeach()
 
 # The assembler takes our inline assembly, and NVIDIA's kernels need no stack.
 foreach(arch IN LISTS XIO_HIP_TARGETS)
-  xio_register_tool_test("${XIO_HIP_MISSING}" NAME codegen.assembled.${arch} LABELS codegen
+  xio_target_labels(${arch} labels codegen)
+  xio_register_tool_test("${XIO_HIP_MISSING}" NAME codegen.assembled.${arch} LABELS ${labels}
     COMMAND ${XIO_HIP_CLANG_PATH} ${XIO_HIP_FLAGS} --offload-arch=${arch} -c
       -o ${XIO_CODEGEN_BINARY_DIR}/assembled.${arch}.o ${XIO_CODEGEN_DIR}/one_lane_rings.hip)
 endforeach()

@@ -32,7 +32,12 @@ if(fuzz_missing)
   xio_left_out("fuzzers" "${fuzz_missing}")
 endif()
 
-set(fuzz_flags -std=c++17 -O1 -gline-tables-only -fno-omit-frame-pointer -pthread
+# By day, when they have seconds to run and most is to read the kept inputs, optimising would take longer than it saves.
+set(fuzz_level -O0)
+if(XIO_BUILD_SANITIZED_TESTS)
+  set(fuzz_level -O1)
+endif()
+set(fuzz_flags -std=c++17 ${fuzz_level} -gline-tables-only -fno-omit-frame-pointer -pthread
   -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
 set(fuzz_compile_flags ${fuzz_flags} -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
   -I${PROJECT_SOURCE_DIR}/include -I${XIO_TESTS_DIR} -I${PROJECT_SOURCE_DIR}/bench)

@@ -50,13 +50,13 @@ set_target_properties(machine-run PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${XIO_TEST
 target_compile_options(machine-run PRIVATE -O2)
 
 # Every way of sharing, policy and call against the in-process devices; the nightly runs have more seeds. By day the cases that execute
-# most have fewer: as many as come to so many million instructions of waves (AMD) or threads (PTX). PTX is nvcc's for sm_90 and clang's
-# for sm_70: one of them for each kind of device, the other one at night.
+# most have fewer: as many as come to so many million instructions of waves (AMD) or threads (PTX). By day each
+# target executes one kind, with either size of a wave for each kind; PTX is nvcc's for sm_90 and clang's for sm_70.
 set(machine_seeds --seeds 200 --least 40 --enough)
 set(machine_enough_amd 2)
 set(machine_enough_ptx 10)
-set(later_nvme sm_70)
-set(later_rdma sm_90)
+set(later_nvme gfx90a gfx1100 sm_70)
+set(later_rdma gfx942 gfx1201 sm_90)
 foreach(kind nvme rdma)
   set(which "")
   if(kind STREQUAL rdma)
@@ -77,7 +77,7 @@ foreach(kind nvme rdma)
     endif()
     set(labels machine once)
     set(later "")
-    if(arch STREQUAL later_${kind})
+    if(arch IN_LIST later_${kind})
       list(APPEND labels nightly)
       set(later LATER)
     endif()
@@ -110,7 +110,8 @@ foreach(arch IN LISTS XIO_HIP_TARGETS)
   xio_codegen_output(codegen/rdma_post.hip budget ${arch} s put)
   set(fixtures ${posts} ${puts})
   list(TRANSFORM fixtures REPLACE "(.+)" "counted.\\1.${arch}")
-  xio_register_tool_test("${XIO_HIP_MISSING}" NAME machine.one_shot.${arch} LABELS machine once
+  xio_target_labels(${arch} labels machine once)
+  xio_register_tool_test("${XIO_HIP_MISSING}" NAME machine.one_shot.${arch} LABELS ${labels}
     COMMAND ${machine_dir}/one_shot.sh $<TARGET_FILE:machine-one-shot> ${XIO_HIP_CLANG_PATH} ${arch} ${XIO_CODEGEN_BINARY_DIR}/counts
       ${post} ${posts} -- ${put} ${puts})
   if(NOT XIO_HIP_MISSING)
