@@ -13,22 +13,22 @@ using namespace model_test;
 
 namespace {
 
-constexpr uint32_t depth = 16;
+constexpr uint32_t queue_depth = 16;
 
 /// Writes, reads back and compares stamped blocks at full depth; completions in any order. Returns the number of
 /// errors.
 /// @param lap  called now and then
 template <class Lap>
 uint32_t exercise(Host& host, Queue& queue, uint32_t operations, uint64_t first_lba, Lap lap) {
-  DmaBuffer memory = host.controller.allocate(depth * 512, 4096);
+  DmaBuffer memory = host.controller.allocate(queue_depth * 512, 4096);
   enum Step { idle, writing, reading };
-  std::vector<Step> steps(depth, idle);
-  std::vector<uint64_t> stamps(depth);
+  std::vector<Step> steps(queue_depth, idle);
+  std::vector<uint64_t> stamps(queue_depth);
   uint32_t begun = 0, ended = 0, errors = 0;
   const xio::host::Timeout deadline(std::chrono::seconds(120));
   while (ended < operations && !deadline.passed()) {
     bool rung = false;
-    for (uint32_t slot = 0; slot < depth; ++slot) {
+    for (uint32_t slot = 0; slot < queue_depth; ++slot) {
       if (steps[slot] != idle || begun == operations) continue;
       stamps[slot] = first_lba * 1000003 + begun++;
       for (uint32_t i = 0; i < 64; ++i) memory.as<uint64_t>(slot * 512)[i] = stamps[slot] + i;
