@@ -6,6 +6,7 @@ xio_compile_fail_header(header xio/xio.hpp header)
 function(refused name number expected)
   xio_compile_fail_test(compile_fail/refused.cpp "${expected}" NAME compile_fail.${name} HEADER ${header} FLAGS -DCASE=${number} ${ARGN})
 endfunction()
+
 refused(policy_unknown 1 "unknown tag")
 refused(policy_twice 2 "duplicate tag")
 refused(policy_contradiction 3 "two tags contradict each other")

@@ -200,16 +200,21 @@ TEMPLATE_LIST_TEST_CASE("lanes that wait for room for their receives keep none f
   Messages<TestType, Sharing::grid, xio::Policy<>> it;
   const uint32_t depth = it.receives.handle().depth;
   for (uint32_t i = 0; i + late_lanes - 1 < depth; ++i) REQUIRE(it.post().submitted());
+  const uint64_t& wish = it.receives.handle().state->queue.wish;
+  bool reserved = false;
   Token token;
   xio::simt::launch(Grid::of_waves(2, 1, late_lanes), [&] {
     if (xio::arch::block_index() == 0) {
       (void)it.receives.post(xio::rdma::NoPayload{}, xio::deadline(100_ms));
     } else if (xio::arch::lane() == 0) {
-      // The others wait by now.
-      for (const Deadline until = xio::deadline(20_ms); !until.passed();) xio::arch::pause(8);
-      token = it.receives.post(xio::rdma::NoPayload{}, xio::deadline(40_ms));
+      for (const Deadline until = xio::deadline(60_ms); !until.passed();) {
+        reserved = reserved || xio::arch::load<xio::arch::Scope::agent>(&wish) != 0;
+        xio::arch::pause(8);
+      }
+      token = it.receives.post(xio::rdma::NoPayload{}, xio::deadline(20_ms));
     }
   });
+  CHECK(!reserved);
   CHECK(token.submitted());
 }
 
