@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Tests of what the compiler must refuse.
 
-set(xio_compile_fail_command ${CMAKE_CXX_COMPILER} -std=c++17 -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tests)
+set(xio_compile_fail_command ${XIO_TESTS_CXX} -std=c++17 -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tests)
 
 # <build>/compile_fail/<name>.hpp, which includes a header and is compiled once, by the test compile_fail.<name>. The compiler takes what
 # was compiled in its place.

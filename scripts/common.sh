@@ -75,23 +75,36 @@ configure() {
 # cached DIRECTORY VARIABLE: its value in the cache of a build folder; empty where there is none.
 cached() { sed -n "s/^$2:[A-Z]*=//p" "$1/CMakeCache.txt" 2>/dev/null || true; }
 
+# What the preset release is compiled with: what its folder is compiled with already, else clang, where it is installed: it takes two
+# thirds of g++'s time for templates like ours.
+release_compiler() {
+  local cxx
+  cxx=$(cached "$project_dir/build" CMAKE_CXX_COMPILER)
+  case ${cxx##*/} in
+    g++ | "clang++-$llvm_version") have "$cxx" && printf %s "$cxx" && return ;;
+  esac
+  if have "clang++-$llvm_version"; then command -v "clang++-$llvm_version"; else printf g++; fi
+}
+
 # configure_demo LOG: for xio-tester alone, in the folder of the preset release. Where the tests are in it, they stay.
 configure_demo() {
-  local log=$1 part options=()
+  local log=$1 part options=("-DCMAKE_CXX_COMPILER=$(release_compiler)")
   for part in TESTS EXAMPLES; do
     if [ "$(cached "$project_dir/build" XIO_BUILD_$part)" != ON ]; then options+=("-DXIO_BUILD_$part=OFF"); fi
   done
   # The first figures come sooner without kernels for GPUs; what has them already keeps them.
   if [ "$(cached "$project_dir/build" XIO_BUILD_TESTS)" != ON ]; then options+=(-DXIO_TESTER_KERNELS=OFF); fi
   # Tests that an earlier run asked for may need what is not installed here.
-  configure release "$log" ${options[@]+"${options[@]}"} ||
-    configure release "$log" -DXIO_BUILD_TESTS=OFF -DXIO_BUILD_EXAMPLES=OFF
+  configure release "$log" "${options[@]}" || configure release "$log" "${options[0]}" -DXIO_BUILD_TESTS=OFF -DXIO_BUILD_EXAMPLES=OFF
 }
 
-# configure_tests PRESET LOG PROTOCOL GOLDEN [KERNELS [SANITIZED [UNITY]]]: everything; PROTOCOL, GOLDEN and SANITIZED: ON or OFF, whether
-# the tests of that name too; KERNELS: see XIO_TESTER_KERNELS; UNITY: OFF compiles each source by itself.
+# configure_tests PRESET LOG PROTOCOL GOLDEN [KERNELS [SANITIZED [UNITY [CXX]]]]: everything; PROTOCOL, GOLDEN and SANITIZED: ON or OFF, whether
+# the tests of that name too; KERNELS: see XIO_TESTER_KERNELS; UNITY: OFF compiles each source by itself. What tests of the preset release
+# compile by themselves is compiled by g++, as most users do; CXX, for this preset: another compiler than release_compiler's.
 configure_tests() {
-  configure "$1" "$2" -DXIO_TESTER_KERNELS="${5:-ON}" -DXIO_BUILD_PROTOCOL_TESTS="$3" -DXIO_BUILD_GOLDEN_TESTS="$4" \
+  local compilers=()
+  if [ "$1" = release ]; then compilers=("-DCMAKE_CXX_COMPILER=${8:-$(release_compiler)}" -DXIO_TESTS_CXX=g++); fi
+  configure "$1" "$2" ${compilers[@]+"${compilers[@]}"} -DXIO_TESTER_KERNELS="${5:-ON}" -DXIO_BUILD_PROTOCOL_TESTS="$3" -DXIO_BUILD_GOLDEN_TESTS="$4" \
     -DXIO_BUILD_SANITIZED_TESTS="${6:-ON}" ${7:+-DXIO_UNITY="$7"}
 }
 

@@ -37,7 +37,7 @@ refused(rdma_notify 25 "queue pairs do not support notify")
 xio_register_test(NAME compile_fail.vendors LABELS compile_fail
   COMMAND ${XIO_TESTS_DIR}/compile_fail/every_message.sh ${XIO_TESTS_DIR}/compile_fail/vendors.cpp " vendor: "
     ${PROJECT_SOURCE_DIR}/include/xio/vendors/rdma/require_vendor.hpp ${PROJECT_SOURCE_DIR}/include/xio/vendors/nvme/require_vendor.hpp
-    -- ${CMAKE_CXX_COMPILER} -std=c++17 -I${PROJECT_SOURCE_DIR}/include)
+    -- ${XIO_TESTS_CXX} -std=c++17 -I${PROJECT_SOURCE_DIR}/include)
 
 xio_register_tool_test("${XIO_HIP_MISSING}" NAME compile_fail.simt_on_gpu LABELS compile_fail
   COMMAND ${XIO_TESTS_DIR}/compile_fail/compile_fail.sh ${XIO_TESTS_DIR}/compile_fail/simt_on_gpu.cpp "call xio::host::launch"

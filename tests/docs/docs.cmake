@@ -27,7 +27,7 @@ foreach(page IN ITEMS docs/getting-started.md LISTS docs_typed)
 endforeach()
 
 xio_register_test(NAME docs.code LABELS docs once
-  COMMAND ${docs_dir}/code.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} ${CMAKE_CXX_COMPILER} -std=c++17 -Wall -Wextra -Werror -Wno-unused
+  COMMAND ${docs_dir}/code.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} ${XIO_TESTS_CXX} -std=c++17 -Wall -Wextra -Werror -Wno-unused
     -I${PROJECT_SOURCE_DIR}/include)
 if(TARGET xio-tester)
   xio_register_test(NAME docs.commands LABELS docs qemu once TIMEOUT 600

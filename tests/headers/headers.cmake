@@ -52,7 +52,7 @@ set(warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
 set(include -I${PROJECT_SOURCE_DIR}/include)
 
 # Those of the device side are compiled alone for each GPU, too, which is faster.
-set(alone ${CMAKE_CXX_COMPILER} -std=c++17 ${warnings} ${include} -fsyntax-only)
+set(alone ${XIO_TESTS_CXX} -std=c++17 ${warnings} ${include} -fsyntax-only)
 # With what most of them include of the standard library, which takes half of the time; at night without.
 set(given ${headers_binary_dir}/given.hpp)
 set(includes algorithm atomic chrono cstdint cstring functional map memory mutex optional string thread utility vector)
@@ -61,14 +61,14 @@ list(JOIN includes "\n" includes)
 file(CONFIGURE OUTPUT ${given} CONTENT "${includes}\n")
 xio_register_test(NAME headers.host LABELS headers once TIMEOUT 600
   COMMAND ${check_headers} ${headers_binary_dir}/host_sources.txt --given ${given}
-    ${CMAKE_CXX_COMPILER} -std=c++17 ${warnings} ${include})
+    ${XIO_TESTS_CXX} -std=c++17 ${warnings} ${include})
 xio_register_test(NAME headers.host_all LABELS headers once nightly TIMEOUT 900
   COMMAND ${check_headers} ${headers_binary_dir}/all_sources.txt ${alone})
 xio_register_test(NAME headers.cxx20 LABELS headers
-  COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 ${warnings} ${include} -fsyntax-only
+  COMMAND ${XIO_TESTS_CXX} -std=c++20 ${warnings} ${include} -fsyntax-only
     -x c++ ${headers_binary_dir}/xio_all_headers.hpp)
 xio_register_test(NAME headers.umbrella LABELS headers once
-  COMMAND ${headers_dir}/umbrella.sh ${PROJECT_SOURCE_DIR}/include ${CMAKE_CXX_COMPILER} -std=c++17 ${include})
+  COMMAND ${headers_dir}/umbrella.sh ${PROJECT_SOURCE_DIR}/include ${XIO_TESTS_CXX} -std=c++17 ${include})
 
 xio_register_test(NAME headers.layers LABELS headers once
   COMMAND ${headers_dir}/layers.py ${PROJECT_SOURCE_DIR}/include)

@@ -7,16 +7,16 @@ if(NOT XIO_HIP_MISSING)
 endif()
 xio_register_tool_test("" NAME install.consumer LABELS install TIMEOUT 300
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/run.sh ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR}
-    ${XIO_TESTS_BINARY_DIR}/install ${CMAKE_CXX_COMPILER} ${PROJECT_VERSION} ${hip_command})
+    ${XIO_TESTS_BINARY_DIR}/install ${XIO_TESTS_CXX} ${PROJECT_VERSION} ${hip_command})
 xio_register_tool_test("" NAME install.components LABELS install TIMEOUT 600
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/components.sh ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR}
-    ${XIO_TESTS_BINARY_DIR}/install-components ${CMAKE_CXX_COMPILER})
+    ${XIO_TESTS_BINARY_DIR}/install-components ${XIO_TESTS_CXX})
 # The reference is installed where it was built: all of it, or nothing.
 set_tests_properties(install.consumer install.components PROPERTIES DEPENDS docs.doxygen)
 xio_register_test(NAME install.left_out LABELS install once nightly TIMEOUT 600
-  COMMAND ${CMAKE_CURRENT_LIST_DIR}/left_out.sh ${PROJECT_SOURCE_DIR} ${XIO_TESTS_BINARY_DIR}/install-left-out ${CMAKE_CXX_COMPILER})
+  COMMAND ${CMAKE_CURRENT_LIST_DIR}/left_out.sh ${PROJECT_SOURCE_DIR} ${XIO_TESTS_BINARY_DIR}/install-left-out ${XIO_TESTS_CXX})
 xio_register_test(NAME install.embedding LABELS install once
-  COMMAND ${CMAKE_CURRENT_LIST_DIR}/embedding.sh ${PROJECT_SOURCE_DIR} ${XIO_TESTS_BINARY_DIR}/install-embedding ${CMAKE_CXX_COMPILER})
+  COMMAND ${CMAKE_CURRENT_LIST_DIR}/embedding.sh ${PROJECT_SOURCE_DIR} ${XIO_TESTS_BINARY_DIR}/install-embedding ${XIO_TESTS_CXX})
 xio_register_test(NAME install.recipes LABELS install once
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/recipes.py ${PROJECT_SOURCE_DIR} ${PROJECT_VERSION})
 xio_register_test(NAME install.conan LABELS install once nightly TIMEOUT 600
@@ -25,7 +25,7 @@ xio_register_test(NAME install.conan LABELS install once nightly TIMEOUT 600
 # The packages hold the programs, which come without sanitizers.
 if(TARGET xio-tester AND NOT XIO_SANITIZE)
   xio_register_test(NAME install.debs LABELS install once nightly TIMEOUT 600
-    COMMAND ${CMAKE_CURRENT_LIST_DIR}/debs.sh ${PROJECT_BINARY_DIR} ${XIO_TESTS_BINARY_DIR}/install-debs ${CMAKE_CXX_COMPILER})
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/debs.sh ${PROJECT_BINARY_DIR} ${XIO_TESTS_BINARY_DIR}/install-debs ${XIO_TESTS_CXX})
   xio_register_test(NAME install.chroot LABELS install once nightly TIMEOUT 1800
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/chroot.sh ${PROJECT_BINARY_DIR} ${XIO_TESTS_BINARY_DIR}/install-chroot)
   if(NOT XIO_HIP_MISSING)

@@ -20,7 +20,7 @@ function(xio_gpu_parity name include missing)
   endif()
   list(TRANSFORM ARGN PREPEND -D OUTPUT_VARIABLE definitions)
   xio_register_tool_test("${missing}" NAME layout.gpu_parity.${name} LABELS layout
-    COMMAND ${CMAKE_CXX_COMPILER} -std=c++17 -Wall -Wextra -Werror -fsyntax-only ${definitions}
+    COMMAND ${XIO_TESTS_CXX} -std=c++17 -Wall -Wextra -Werror -fsyntax-only ${definitions}
       -I${PROJECT_SOURCE_DIR}/include ${include_flags} ${XIO_TESTS_DIR}/layout/gpu_parity.cpp)
 endfunction()
 xio_gpu_parity(hip "${XIO_HIP_INCLUDE}" "no HIP headers (Debian: libamdhip64-dev)" XIO_PARITY_ROCM)

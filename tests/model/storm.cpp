@@ -44,7 +44,7 @@ class Storm {
     void yield(uint32_t) override { storm.pass(*this, 1); }
     void access(const void*, uint32_t) override { storm.pass(*this, 1); }
     bool store_later(void* to, const void*, uint32_t, bool entry) override {
-      const auto offset = static_cast<char*>(to) - reinterpret_cast<char*>(storm.sq_.data());
+      const auto offset = static_cast<size_t>(static_cast<char*>(to) - reinterpret_cast<char*>(storm.sq_.data()));
       if (entry && offset % sizeof(xio::nvme::Sqe) == 0) storm.pass(*this, 1 + storm.random_() % 64);
       return false;
     }
@@ -129,7 +129,6 @@ class Storm {
   std::vector<xio::nvme::Cqe> cq_ = std::vector<xio::nvme::Cqe>(2 * entries);
   std::vector<xio::CompletionSlot> slots_ = std::vector<xio::CompletionSlot>(entries);
   xio::FailureLog failures_{};
-  uint64_t failure_entries_[2] = {};
   uint32_t sq_doorbell_ = 0, cq_doorbell_ = 0;
 };
 

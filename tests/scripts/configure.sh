@@ -17,6 +17,9 @@ copy "$clone"
 # shellcheck source=scripts/common.sh
 . "$clone/scripts/common.sh"
 build=$clone/build
+# That of a folder where nothing was configured.
+compiler=g++
+if have "clang++-$llvm_version"; then compiler=clang++-$llvm_version; fi
 failed=0
 fail() {
   failed=$((failed + 1))
@@ -35,7 +38,9 @@ ready() {
     [ "$(cached "$build" "$name")" = "${wanted[$name]}" ] || fail "$title: $name is '$(cached "$build" "$name")'"
   done
   if [ ! -e "$build/compile_commands.json" ]; then fail "$title: no compile_commands.json"; fi
-  case $(cached "$build" CMAKE_CXX_COMPILER) in g++ | */g++) ;; *) fail "$title: another compiler" ;; esac
+  local cxx
+  cxx=$(cached "$build" CMAKE_CXX_COMPILER)
+  case ${cxx##*/} in "$compiler") ;; *) fail "$title: compiled by $cxx, not by $compiler" ;; esac
 }
 demo() { if configure_demo "$work/log"; then ready "$1" "$2"; else fail "$1: $(tail -n 5 "$work/log")"; fi; }
 tests() { if configure_tests release "$work/log" ON ON; then ready "$1" ON; else fail "$1: $(tail -n 5 "$work/log")"; fi; }
@@ -61,8 +66,14 @@ if [ -e /usr/include/infiniband/verbs.h ]; then
   built_with_verbs || fail "test after a demo without verbs: programs stay without them"
 fi
 
-# By hand: another name of the compiler, another generator, a sanitizer; what an interrupted first look at the compiler leaves.
 by_hand() { cmake -S "$clone" -B "$build" "$@" >"$work/log" 2>&1; }
+
+# A folder that g++ has compiled stays g++'s.
+fresh
+by_hand -G Ninja -DCMAKE_CXX_COMPILER=g++ -DXIO_BUILD_TESTS=OFF
+compiler=g++ tests "test where g++ was asked for"
+
+# By hand: another name of the compiler, another generator, a sanitizer; what an interrupted first look at the compiler leaves.
 commands=(tests)
 if [ "${2:-}" = --all ]; then commands+=(demo); fi
 for command in "${commands[@]}"; do
@@ -94,7 +105,7 @@ if [ "${2:-}" = --all ]; then
   # The run that was interrupted as README's order was broken before: CMake had thrown away what it was told.
   fresh
   by_hand -G Ninja -DCMAKE_BUILD_TYPE=Release -DXIO_BUILD_TESTS=OFF -DXIO_BUILD_EXAMPLES=OFF
-  by_hand -G Ninja -DCMAKE_CXX_COMPILER=g++ -DXIO_BUILD_TESTS=OFF
+  by_hand -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DXIO_BUILD_TESTS=OFF
   tests "test after a cache that was thrown away"
 fi
 

@@ -19,7 +19,7 @@ namespace tester {
 namespace {
 
 constexpr uint64_t limit_seconds = 20;
-constexpr std::chrono::seconds patience(30);
+constexpr std::chrono::seconds answer_limit(30);
 
 class GpuClockReader final : public ClockReader {
  public:
@@ -81,7 +81,7 @@ class GpuClockReader final : public ClockReader {
   uint64_t limit_ticks() const { return limit_seconds * memory_.clock_hz(); }
 
   void finish(const char* what) {
-    if (work_.wait(patience)) return;
+    if (work_.wait(answer_limit)) return;
     work_.abandon();
     throw Failed(std::string("the GPU does not finish: ") + what);
   }

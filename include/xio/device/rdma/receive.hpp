@@ -29,7 +29,9 @@ class ReceiveQueue {
   /// Posts one receive per calling lane; waits until the deadline for space in the queue for all of them (Now{}: posts
   /// as many as there is space for, Status::would_block for the others). On a shared queue it may return while another
   /// wave has yet to announce the receive to the device: a sender that is told of it retries until then
-  /// (QueuePairOptions::receiver_not_ready_retries).
+  /// (QueuePairOptions::receiver_not_ready_retries). Of more calling lanes than the queue has entries, those that
+  /// find no space get Status::timed_out, or would_block with Now{}. No space is reserved for such a wait: while other
+  /// waves keep the queue full with single receives, a wait for many may reach its deadline.
   /// @param payload NoPayload (for writes with immediate), OneSge or SgeList.
   ///
   /// @snippet receive.cpp post_list
