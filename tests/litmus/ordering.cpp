@@ -20,6 +20,10 @@ namespace {
 constexpr uint64_t rounds = 2000;
 constexpr uint32_t slots = 8;
 
+// What threads share is on the heap: clang's ThreadSanitizer passes over elements of arrays on the stack.
+template <class T>
+using Shared = std::vector<T>;
+
 bool wrong = false;
 
 void require(bool condition, const char* what) {
@@ -43,7 +47,7 @@ bool is_entry_of(const nvme::Sqe& entry, uint64_t index) {
 
 /// Entry, then doorbell: a device that saw the doorbell reads the whole entry. It frees the slot by a word of its own.
 void entry_before_doorbell() {
-  nvme::Sqe ring[slots]{};
+  Shared<nvme::Sqe> ring(slots);
   uint32_t doorbell = 0;
   uint32_t head = 0;
   std::thread device([&] {
@@ -55,7 +59,7 @@ void entry_before_doorbell() {
   });
   for (uint32_t i = 0; i < rounds; ++i) {
     if (i >= slots) wait_for(&head, i + 1 - slots);
-    XioComEnqueue(entry_of(i), ring, i % slots);
+    XioComEnqueue(entry_of(i), ring.data(), i % slots);
     XioComDoorbell(&doorbell, i + 1);
   }
   device.join();
@@ -64,7 +68,7 @@ void entry_before_doorbell() {
 /// Entry, doorbell record, doorbell: a device that saw the doorbell finds a record that is as new, and the entries up
 /// to it.
 void entry_before_record_before_doorbell() {
-  nvme::Sqe ring[slots]{};
+  Shared<nvme::Sqe> ring(slots);
   uint32_t record = 0;
   uint32_t doorbell = 0;
   uint32_t head = 0;
@@ -80,7 +84,7 @@ void entry_before_record_before_doorbell() {
   });
   for (uint32_t i = 0; i < rounds; ++i) {
     if (i >= slots) wait_for(&head, i + 1 - slots);
-    XioComEnqueue(entry_of(i), ring, i % slots);
+    XioComEnqueue(entry_of(i), ring.data(), i % slots);
     XioComDoorbell<order::Release>(&record, i + 1);
     XioComDoorbell<order::Stored>(&doorbell, i + 1);
   }
@@ -89,8 +93,8 @@ void entry_before_record_before_doorbell() {
 
 /// Data, then the entry's other half, then the word with the phase: whoever saw the phase reads both.
 void data_before_completion() {
-  nvme::Cqe ring[slots]{};
-  uint64_t data[slots]{};
+  Shared<nvme::Cqe> ring(slots);
+  Shared<uint64_t> data(slots);
   uint32_t acknowledged = 0;
   std::thread device([&] {
     for (uint32_t i = 0; i < rounds; ++i) {
@@ -118,7 +122,7 @@ void data_before_completion() {
 
 /// Two waves publish in turn, and the second rings for both: the device finds the first one's entry too.
 void entries_before_turns_before_doorbell() {
-  nvme::Sqe ring[2 * slots]{};
+  Shared<nvme::Sqe> ring(2 * slots);
   uint32_t published = 0;
   uint32_t doorbell = 0;
   uint32_t head = 0;
@@ -134,14 +138,14 @@ void entries_before_turns_before_doorbell() {
     for (uint32_t i = 0; i < rounds; ++i) {
       while (arch::observe<Scope::agent>(&published) != 2 * i) std::this_thread::yield();
       if (i >= slots) wait_for(&head, 2 * (i + 1 - slots));
-      XioComEnqueue(entry_of(2 * i), ring, 2 * i % (2 * slots));
+      XioComEnqueue(entry_of(2 * i), ring.data(), 2 * i % (2 * slots));
       arch::release_system();
       arch::publish<Scope::agent>(&published, 2 * i + 1);
     }
   });
   for (uint32_t i = 0; i < rounds; ++i) {
     if (i >= slots) wait_for(&head, 2 * (i + 1 - slots));
-    XioComEnqueue(entry_of(2 * i + 1), ring, (2 * i + 1) % (2 * slots));
+    XioComEnqueue(entry_of(2 * i + 1), ring.data(), (2 * i + 1) % (2 * slots));
     arch::release_system();
     while (arch::observe<Scope::agent>(&published) != 2 * i + 1) std::this_thread::yield();
     XioComDoorbell<order::Relaxed>(&doorbell, 2 * i + 2);
@@ -154,7 +158,7 @@ void entries_before_turns_before_doorbell() {
 /// Several threads finish work and count it; who sees the whole count sees all of the work.
 void work_before_notification() {
   constexpr uint32_t workers = 3;
-  uint64_t work[workers]{};
+  Shared<uint64_t> work(workers);
   Notification progress{};
   for (uint64_t round = 0; round < rounds / 10; ++round) {
     std::vector<std::thread> threads;
