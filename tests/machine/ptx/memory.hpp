@@ -176,9 +176,9 @@ class Memory {
     uint64_t begin = 0;  ///< of the bytes whose range is known; the range of others is looked up
     uint64_t end = 0;
     alignas(16) uint64_t seen[8] = {};  ///< memory contents at the last comparison, two words at a time
-    uint64_t touched = 0;      ///< time of the GPU's last use
-    uint32_t looked_turn = 0;  ///< the device's turn of that comparison
-    bool active = false;       ///< compared after each turn of a device
+    uint64_t touched = 0;               ///< time of the GPU's last use
+    uint32_t looked_turn = 0;           ///< the device's turn of that comparison
+    bool active = false;                ///< compared after each turn of a device
     bool own = false;
     bool writable = true;
     uint8_t used = 0;  ///< its granules
