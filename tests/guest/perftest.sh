@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # perftest.sh [XIO-TESTER]: writes between the two soft-RoCE devices of the guest, by perftest and by rdma-ep, side by
-# side. Prints a table: the median of XIO_PERFTEST_REPEATS (default 1) runs of XIO_PERFTEST_ITERATIONS (default 1024, and
-# 8192 where instructions are counted)
+# side. Prints a table: the medians of XIO_PERFTEST_REPEATS (default 1) runs of XIO_PERFTEST_ITERATIONS (default 1024, and
+# 8192 where instructions are counted), of which each of perftest is followed by one of ours, and the median of the ratios of such pairs
 #
 # With XIO_PERFTEST_INSTRUCTIONS=1 the guest has one processor, whose time counts instructions: the table shows the
 # instructions for each write, of the program and the kernel together, and hardly differs between runs. There is no
@@ -74,43 +74,59 @@ ours() {
     print $column; found = 1; exit } END { exit !found }' /run/client
 }
 
-# median COMMAND...
-median() {
-  for _ in $(seq "$repeats"); do "$@" || return 1; done | sort -g |
-    awk '{ value[NR] = $1 } END { if (NR) print value[int((NR + 1) / 2)]; exit !NR }'
+# runs THEIRS OURS: what the two commands print, "-" where there is no rdma-ep, a line for each repetition
+runs() {
+  local theirs mine=-
+  for _ in $(seq "$repeats"); do
+    theirs=$($1) || return 1
+    if [ -n "$tester" ]; then mine=$($2) || return 1; fi
+    echo "$theirs $mine"
+  done
 }
 
-# row NAME UNIT FACTOR THEIRS OURS: prints a line; their figure is multiplied first. Where perftest has taken no time, as
-# it says of too few operations, there is no ratio
+# row NAME UNIT FACTOR INVERSE THEIRS OURS: runs the two commands, and prints a line; their figure is multiplied first; INVERSE, if
+# not 0, is divided by both. Where perftest has taken no time, as it says of too few operations, there is no ratio
 row() {
-  awk -v name="$1" -v unit="$2" -v factor="$3" -v theirs="$4" -v ours="$5" 'BEGIN {
-    known = theirs ~ /^[0-9.]+$/ && theirs > 0
-    printf "%-44s %12s %12s %8s\n", name " (" unit ")", known ? sprintf("%.1f", theirs * factor) : "-",
-      ours == "" ? "-" : sprintf("%.1f", ours), ours == "" || !known ? "-" : sprintf("%.2f", ours / (theirs * factor)) }'
+  local lines
+  lines=$(runs "$5" "$6") || exit 1
+  awk -v name="$1 ($2)" -v factor="$3" -v inverse="$4" '
+    function median(of, count, i, j, swap) {
+      for (i = 2; i <= count; ++i)
+        for (j = i; j > 1 && of[j - 1] > of[j]; --j) { swap = of[j]; of[j] = of[j - 1]; of[j - 1] = swap }
+      return count ? of[int((count + 1) / 2)] : "-"
+    }
+    function figure(value, form) { return value == "-" ? "-" : sprintf(form, value) }
+    {
+      their = $1 ~ /^[0-9.]+$/ && $1 > 0 ? $1 * factor : 0
+      our = $2 ~ /^[0-9.]+$/ ? $2 : 0
+      if (inverse) { their = their ? inverse / their : 0; our = our ? inverse / our : 0 }
+      if (their) theirs[++known] = their
+      if (our) ours[++own] = our
+      if (their && our) ratios[++pairs] = our / their
+    }
+    END {
+      printf "%-44s %12s %12s %8s\n", name, figure(median(theirs, known), "%.1f"), figure(median(ours, own), "%.1f"),
+        figure(median(ratios, pairs), "%.3f")
+    }' <<<"$lines"
 }
-# inverse RATE [FACTOR]: FACTOR (default 1) / RATE; nothing where there is no rate
-inverse() { awk -v rate="$1" -v factor="${2:-1}" 'BEGIN { if (rate > 0) print factor / rate }'; }
-either() { if [ -n "$tester" ]; then median ours "$@"; fi; }
 
 printf '%-44s %12s %12s %8s\n' "guest under TCG, soft-RoCE over veth" perftest rdma-ep ratio
 for bytes in 64 4096; do
   for shape in "1 1" "64 1" "64 16"; do
     read -r depth batch <<<"$shape"
     # Column 5 is the message rate in millions in a second.
-    theirs=$(median perftest ib_write_bw "$bytes" 5 -t "$depth" -Q "$batch" -l "$batch")
+    theirs="perftest ib_write_bw $bytes 5 -t $depth -Q $batch -l $batch"
     # perftest reads the clock for each call that posts, and for each completion.
-    mine=$(either "operations per second" "$bytes" 4 --depth "$depth" --batch-size "$batch" --less-timing)
+    mine="ours operations.per.second $bytes 4 --depth $depth --batch-size $batch --less-timing"
     if [ "$instructions" = 1 ]; then
-      row "write of $bytes B, depth $depth, batch $batch" "instructions" 1000 "$(inverse "$theirs")" "$(inverse "$mine" 1000000000)"
+      row "write of $bytes B, depth $depth, batch $batch" "instructions" 1000000 1000000000 "$theirs" "$mine"
     else
-      row "writes of $bytes B, depth $depth, batch $batch" "per second" 1000000 "$theirs" "$mine"
+      row "writes of $bytes B, depth $depth, batch $batch" "per second" 1000000 0 "$theirs" "$mine"
     fi
   done
 done
 if [ "$instructions" = 1 ]; then exit; fi
 for bytes in 64 4096; do
   # Column 5 is the typical one: half of a round trip in which both sides write and look at memory.
-  theirs=$(median perftest ib_write_lat "$bytes" 5)
-  mine=$(either "latency, us" "$bytes" 6 --depth 1)
-  row "write of $bytes B: there / there and back" us 1 "$theirs" "$mine"
+  row "write of $bytes B: there / there and back" us 1 0 "perftest ib_write_lat $bytes 5" "ours latency,.us $bytes 6 --depth 1"
 done

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include <xio/host/rdma/exchange.hpp>
 

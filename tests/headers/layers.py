@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""layers.py INCLUDE: folders of xio include only what lies below them, and each what it names."""
+"""layers.py INCLUDE: folders of xio include only what lies below them, and each what it names; nothing includes what takes long to compile."""
 import os
 import re
 import sys
@@ -38,6 +38,8 @@ EVERYWHERE = ("xio/config.hpp", "xio/version.hpp")
 # What differs between the CPU and the GPUs is decided in one folder.
 ARCH_MACRO = re.compile(r"\bXIO_ARCH_\w+")
 ARCH_HOMES = ("device/arch",)
+# Together three quarters as long as all that a program with queues needs: xio/host/files.hpp, std::printf and builtins do without.
+LONG = re.compile(r"\s*#\s*include\s+<((?:io|i|o|f|s)stream|ios|iomanip|locale|codecvt|filesystem|regex|future|random|\w*intrin\.h)>")
 
 
 def folder_of(header):
@@ -72,6 +74,8 @@ def main():
                 found = re.match(r"\s*#\s*include\s+[<\"](xio/[^>\"]+)[>\"]", line)
                 if found and found[1] not in EVERYWHERE and not allowed(header, folder, folder_of(found[1])):
                     faults.append(f"{header}:{number}: {folder or 'xio'} may not include {found[1]}")
+                if LONG.match(line):
+                    faults.append(f"{header}:{number}: <{LONG.match(line)[1]}> takes long to compile")
                 if ARCH_MACRO.search(line) and header != "xio/config.hpp" and folder not in ARCH_HOMES:
                     faults.append(f"{header}:{number}: {ARCH_MACRO.search(line)[0]} outside of device/arch")
     print("\n".join(faults) if faults else f"{count} headers include what lies below them")

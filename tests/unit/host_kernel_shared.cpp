@@ -10,6 +10,8 @@
 
 #include <cstdarg>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>

@@ -7,7 +7,6 @@
 
 #include <cstdlib>
 #include <memory>
-#include <sstream>
 #include <string>
 
 #include <xio/host/memory/dma_arena.hpp>
@@ -90,7 +89,7 @@ TEST_CASE("what is no queue", "[host][rdma]") {
 }
 
 TEST_CASE("the mappings of a device file, in the order of their offsets", "[host][rdma]") {
-  std::istringstream maps(
+  const std::string maps(
       "55d0c8a00000-55d0c8a21000 rw-p 00000000 00:00 0                          [heap]\n"
       "7f0000005000-7f0000007000 rw-s 00009000 00:05 337                        /dev/infiniband/uverbs0\n"
       "7f0000010000-7f0000011000 rw-s 00004000 00:05 337                        /dev/infiniband/uverbs0\n"

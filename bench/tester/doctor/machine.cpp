@@ -2,6 +2,7 @@
 #include "tester/doctor/machine.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 

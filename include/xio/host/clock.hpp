@@ -10,11 +10,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <thread>
 
 #include <xio/device/arch/host/time_stamp.hpp>
+#include <xio/host/files.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -89,8 +89,7 @@ ClockRate measure_clock_rate(Read&& read, std::chrono::milliseconds interval = s
 /// Returns a rate of 0, and changes nothing, where the operating system itself does not trust the counter: its rate may
 /// change then, or differ between processors.
 inline ClockRate use_time_stamp_counter(std::chrono::milliseconds interval = std::chrono::milliseconds(20)) {
-  std::string source;
-  std::ifstream("/sys/devices/system/clocksource/clocksource0/current_clocksource") >> source;
+  const std::string source = detail::first_word("/sys/devices/system/clocksource/clocksource0/current_clocksource");
   if (source != "tsc" || arch::time_stamp() == 0) return {};
   const ClockRate rate = measure_clock_rate([] { return arch::time_stamp(); }, interval);
   arch::time_stamp_scale = static_cast<uint64_t>(std::llround(1e9 / rate.hz * 4294967296.0));

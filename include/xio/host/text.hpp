@@ -4,9 +4,11 @@
 /// @file
 /// @brief Conversions between numbers and text, for options and messages.
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <xio/config.hpp>
 
@@ -38,6 +40,17 @@ inline std::string printable(const std::string& text, size_t most = 200) {
     }
   }
   return text.size() > most ? safe + "..." : safe;
+}
+
+/// Pieces of a text between characters of `separators`; empty ones are left out.
+inline std::vector<std::string> pieces_of(const std::string& text, const char* separators) {
+  std::vector<std::string> pieces;
+  size_t end = 0;
+  for (size_t at; (at = text.find_first_not_of(separators, end)) != std::string::npos;) {
+    end = std::min(text.find_first_of(separators, at), text.size());
+    pieces.push_back(text.substr(at, end - at));
+  }
+  return pieces;
 }
 
 /// Parses a decimal number, or a hexadecimal one after 0x. Empty for anything else, signs and spaces included.

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include <cstddef>
-#include <filesystem>
 #include <string>
 
 #include <xio/config.hpp>
+#include <xio/host/files.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -55,10 +55,7 @@ class KernelCalls {
     return entry;
   }
   /// Resolves the symbolic links of `path`; empty if the target does not exist.
-  virtual std::string resolve(const std::string& path) {
-    std::error_code error;
-    return std::filesystem::canonical(path, error).string();
-  }
+  virtual std::string resolve(const std::string& path) { return detail::real_path(path); }
   /// Root of sysfs, without a trailing slash.
   virtual std::string sysfs() const { return "/sys"; }
   /// Root of procfs, without a trailing slash.

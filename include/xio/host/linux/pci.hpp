@@ -5,14 +5,13 @@
 /// @brief A PCI function in sysfs: identification, driver, IOMMU group, BARs.
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <xio/config.hpp>
+#include <xio/host/files.hpp>
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -38,38 +37,6 @@ inline std::optional<std::string> parse_pci_address(const std::string& text) {
   if (address[8] > '1' || address.back() > '7') return std::nullopt;
   return address;
 }
-
-namespace detail {
-
-/// Names of the entries of a directory, sorted; empty if it cannot be read.
-inline std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  std::filesystem::directory_iterator entry(folder, error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
-    names.push_back(entry->path().filename().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-/// First word of a file; empty if there is none.
-inline std::string first_word(const std::string& path) {
-  std::ifstream file(path);
-  std::string word;
-  file >> word;
-  return word;
-}
-
-/// Parses the first word of a file as a signed number; empty if it is not one.
-inline std::optional<int> signed_number(const std::string& path) {
-  const std::string word = first_word(path);
-  const bool negative = !word.empty() && word[0] == '-';
-  const std::optional<uint64_t> value = parse_number(negative ? word.substr(1) : word);
-  if (!value || *value > 0x7fffffff) return std::nullopt;
-  return negative ? -static_cast<int>(*value) : static_cast<int>(*value);
-}
-
-}  // namespace detail
 
 /// A base address register (BAR) of a PCI function.
 struct PciBar {
@@ -97,10 +64,7 @@ class PciFunction {
   PciFunction(std::string address, std::string sysfs) : address_(std::move(address)), sysfs_(std::move(sysfs)) {}
 
   const std::string& address() const { return address_; }
-  bool present() const {
-    std::error_code error;
-    return std::filesystem::exists(folder(), error);
-  }
+  bool present() const { return detail::exists(folder()); }
   uint32_t class_code() const { return number("class"); }
   uint32_t vendor() const { return number("vendor"); }
   uint32_t device() const { return number("device"); }
@@ -124,10 +88,7 @@ class PciFunction {
   /// NUMA node reported by firmware; -1 if none.
   int numa_node() const { return detail::signed_number(folder() + "/numa_node").value_or(-1); }
   /// Canonical path in the device tree: `/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0`.
-  std::filesystem::path real_path() const {
-    std::error_code error;
-    return std::filesystem::canonical(folder(), error);
-  }
+  std::string real_path() const { return detail::real_path(folder()); }
   /// Address of the physical function of a virtual function; empty for others.
   std::string physical_function() const { return link_name("physfn"); }
   /// Names in a subdirectory, sorted: "nvme" contains the NVMe controllers, "net" the network interfaces, "infiniband"
@@ -140,14 +101,13 @@ class PciFunction {
   /// Assigned BARs, sorted by number.
   std::vector<PciBar> bars() const {
     std::vector<PciBar> all;
-    std::ifstream file(folder() + "/resource");
-    std::string first;
-    std::string last;
-    std::string flags;
+    const std::vector<std::string> lines = detail::lines_of(folder() + "/resource");
     // Lines 0 to 5 are BARs; the expansion ROM and a bridge's windows follow.
-    for (uint32_t number = 0; number < 6 && file >> first >> last >> flags; ++number) {
-      const PciBar bar{number, parse_number(first).value_or(0), parse_number(last).value_or(0),
-                       parse_number(flags).value_or(0)};
+    for (uint32_t number = 0; number < 6 && number < lines.size(); ++number) {
+      const std::vector<std::string> words = pieces_of(lines[number], detail::blanks);
+      if (words.size() != 3) break;
+      const PciBar bar{number, parse_number(words[0]).value_or(0), parse_number(words[1]).value_or(0),
+                       parse_number(words[2]).value_or(0)};
       if (bar.flags != 0 && bar.last > bar.first) all.push_back(bar);
     }
     return all;
@@ -163,8 +123,7 @@ class PciFunction {
     return static_cast<uint32_t>(parse_number(first_word(folder() + "/" + file)).value_or(0));
   }
   std::string link_name(const char* link) const {
-    std::error_code error;
-    return std::filesystem::read_symlink(folder() + "/" + link, error).filename().string();
+    return detail::last_part(detail::link_target(folder() + "/" + link));
   }
 
   std::string address_;

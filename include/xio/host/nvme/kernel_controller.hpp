@@ -4,14 +4,13 @@
 /// @file
 /// @brief NVMe controllers of the kernel's driver, and their namespaces, as reported by sysfs.
 
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <xio/config.hpp>
+#include <xio/host/files.hpp>
 #include <xio/host/linux/kernel_calls.hpp>
 #include <xio/host/linux/pci.hpp>
 #include <xio/host/text.hpp>
@@ -58,10 +57,7 @@ class KernelController {
   KernelController(std::string name, std::string sysfs) : name_(std::move(name)), sysfs_(std::move(sysfs)) {}
 
   const std::string& name() const { return name_; }
-  bool present() const {
-    std::error_code error;
-    return std::filesystem::exists(folder(), error);
-  }
+  bool present() const { return detail::exists(folder()); }
   /// "pcie", or a fabric.
   std::string transport() const { return word("transport"); }
   /// "live", "resetting", "connecting", "dead" ...
@@ -71,10 +67,7 @@ class KernelController {
   /// Queues that the driver uses, including its admin queue: the highest identifier plus one.
   uint32_t queue_count() const { return static_cast<uint32_t>(parse_number(word("queue_count")).value_or(0)); }
   /// PCI function of the controller.
-  PciFunction pci() const {
-    std::error_code error;
-    return {std::filesystem::read_symlink(folder() + "/device", error).filename().string(), sysfs_};
-  }
+  PciFunction pci() const { return {detail::last_part(detail::link_target(folder() + "/device")), sysfs_}; }
   std::vector<KernelNamespace> namespaces() const {
     std::vector<KernelNamespace> all;
     for (const std::string& entry : detail::names_in(folder())) {
@@ -86,17 +79,9 @@ class KernelController {
 
  private:
   std::string folder() const { return sysfs_ + "/class/nvme/" + name_; }
-  std::string word(const char* file) const {
-    std::ifstream stream(folder() + "/" + file);
-    std::string text;
-    stream >> text;
-    return text;
-  }
+  std::string word(const char* file) const { return detail::first_word(folder() + "/" + file); }
   static uint32_t number_in(const std::string& path) {
-    std::ifstream stream(path);
-    std::string text;
-    stream >> text;
-    return static_cast<uint32_t>(parse_number(text).value_or(0));
+    return static_cast<uint32_t>(parse_number(detail::first_word(path)).value_or(0));
   }
 
   std::string name_;
@@ -112,7 +97,7 @@ struct KernelNvmePath {
 
 inline KernelNvmePath find_kernel_nvme(KernelCalls& calls, const std::string& path) {
   KernelNvmePath found;
-  const std::string name = std::filesystem::path(calls.resolve(path)).filename().string();
+  const std::string name = detail::last_part(calls.resolve(path));
   const std::string wanted = detail::namespace_name(name);
   for (const std::string& one : detail::names_in(calls.sysfs() + "/class/nvme")) {
     if (one == name) found.controller = one;

@@ -5,11 +5,11 @@
 /// @brief Huge pages of 2 MiB: where they are available, and what is missing if they are not.
 
 #include <cstddef>
-#include <fstream>
-#include <sstream>
 #include <string>
+#include <vector>
 
 #include <xio/config.hpp>
+#include <xio/host/files.hpp>
 #include <xio/host/linux/kernel_calls.hpp>
 #include <xio/host/linux/pci.hpp>
 #include <xio/host/linux/trusted_files.hpp>
@@ -34,17 +34,16 @@ struct HugePageFolder {
 
 inline HugePageFolder find_hugetlbfs(KernelCalls& calls) {
   // A mount without a page size option uses the kernel's default size.
-  std::ifstream meminfo(calls.procfs() + "/meminfo");
   bool usual = false;
-  for (std::string line; std::getline(meminfo, line);)
+  for (const std::string& line : lines_of(calls.procfs() + "/meminfo"))
     if (line.compare(0, 13, "Hugepagesize:") == 0) usual = line.find(" 2048 kB") != std::string::npos;
   HugePageFolder found;
-  std::ifstream mounts(calls.procfs() + "/self/mounts");
-  for (std::string line; std::getline(mounts, line);) {
-    std::istringstream words(line);
-    std::string source, place, type, options;
-    words >> source >> place >> type >> options;
-    if (type != "hugetlbfs") continue;
+  for (const std::string& line : lines_of(calls.procfs() + "/self/mounts")) {
+    // source, mount point, type, options
+    const std::vector<std::string> words = pieces_of(line, blanks);
+    if (words.size() < 4 || words[2] != "hugetlbfs") continue;
+    const std::string& place = words[1];
+    const std::string& options = words[3];
     const size_t size = options.find("pagesize=");
     if (size == std::string::npos ? !usual : options.compare(size, 11, "pagesize=2M") != 0) continue;
     const std::string why = why_untrusted_folder(calls, place);

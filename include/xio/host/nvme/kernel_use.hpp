@@ -6,16 +6,17 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include <xio/config.hpp>
+#include <xio/host/files.hpp>
 #include <xio/host/linux/kernel_calls.hpp>
 #include <xio/host/linux/pci.hpp>
 #include <xio/host/nvme/kernel_controller.hpp>
+#include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -41,18 +42,15 @@ inline void add_named_uses(KernelCalls& calls, const std::string& name, std::vec
   const auto add = [&](const std::string& use, const std::string& end) {
     uses.push_back({std::string(name).append(" is ").append(use), end});
   };
-  std::ifstream mounts(calls.procfs() + "/self/mountinfo");
-  for (std::string line; std::getline(mounts, line);) {
+  for (const std::string& line : lines_of(calls.procfs() + "/self/mountinfo")) {
     // id, parent, major:minor, root, mount point, options ... - type, source. btrfs reports its own device numbers.
-    std::istringstream words(line);
-    std::string id, parent, at, root, place, word, type, source;
-    words >> id >> parent >> at >> root >> place;
-    while (words >> word && word != "-") continue;
-    words >> type >> source;
-    if ((!number.empty() && at == number) || is_node(source)) add("mounted on " + place, "umount " + place);
+    const std::vector<std::string> words = pieces_of(line, blanks);
+    if (words.size() < 5) continue;
+    const auto dash = std::find(words.begin() + 5, words.end(), "-");
+    const std::string source = words.end() - dash > 2 ? dash[2] : std::string();
+    if ((!number.empty() && words[2] == number) || is_node(source)) add("mounted on " + words[4], "umount " + words[4]);
   }
-  std::ifstream swaps(calls.procfs() + "/swaps");
-  for (std::string line; std::getline(swaps, line);)
+  for (const std::string& line : lines_of(calls.procfs() + "/swaps"))
     if (is_node(line.substr(0, line.find_first_of(" \t")))) add("swap", "swapoff " + node);
   for (const std::string& holder : names_in(calls.sysfs() + "/class/block/" + name + "/holders"))
     add("part of " + holder,

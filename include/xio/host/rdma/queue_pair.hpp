@@ -9,12 +9,13 @@
 
 #if __has_include(<infiniband/verbs.h>)
 
+#include <sys/random.h>
+
 #include <cerrno>
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 
 #include <xio/host/error.hpp>
@@ -28,6 +29,16 @@ XIO_NAMESPACE_BEGIN
 namespace host {
 /// @addtogroup host_rdma
 /// @{
+
+namespace detail {
+
+inline uint32_t random_number() {
+  uint32_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) throw_system_error("getrandom", errno);
+  return number;
+}
+
+}  // namespace detail
 
 /// Sizes, access rights and retry parameters of a queue pair.
 struct QueuePairOptions {
@@ -79,7 +90,7 @@ class VerbsQueuePair {
                          errno);
     qp_ = std::shared_ptr<ibv_qp>(qp, [pd = domain.shared(), send = send_cq.shared(),
                                        receive = receive_cq.shared()](ibv_qp* owned) { verbs().destroy_qp(owned); });
-    psn_ = (options.psn ? *options.psn : std::random_device{}()) & 0xffffff;
+    psn_ = (options.psn ? *options.psn : detail::random_number()) & 0xffffff;
   }
 
   ibv_qp* get() const { return qp_.get(); }
@@ -120,7 +131,7 @@ class VerbsQueuePair {
     ibv_qp_attr to{};
     to.qp_state = IBV_QPS_RESET;
     modify(to, IBV_QP_STATE, "RESET");
-    psn_ = (options_.psn ? *options_.psn : std::random_device{}()) & 0xffffff;
+    psn_ = (options_.psn ? *options_.psn : detail::random_number()) & 0xffffff;
   }
 
   ibv_qp_state state() const {

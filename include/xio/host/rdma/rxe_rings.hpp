@@ -5,21 +5,18 @@
 /// @brief Location of soft-RoCE queues: the memory that the driver has mapped into this process, checked to be a queue.
 /// Needs no verbs.
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <fstream>
 #include <mutex>
-#include <sstream>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/files.hpp>
 #include <xio/host/text.hpp>
 #include <xio/vendors/rxe/layout.hpp>
 
@@ -38,9 +35,9 @@ struct DeviceMapping {
 
 /// Parses a text in the format of /proc/self/maps, and returns the mappings of the file `path`, ordered by their
 /// offset.
-inline std::vector<DeviceMapping> parse_mappings(std::istream& maps, const std::string& path) {
+inline std::vector<DeviceMapping> parse_mappings(const std::string& maps, const std::string& path) {
   std::vector<DeviceMapping> found;
-  for (std::string line; std::getline(maps, line);) {
+  for (const std::string& line : pieces_of(maps, "\n")) {
     uint64_t begin = 0;
     uint64_t end = 0;
     uint64_t offset = 0;
@@ -115,17 +112,16 @@ namespace detail {
 
 /// Path of an open file as it appears in /proc/self/maps.
 inline std::string path_of_descriptor(int fd) {
-  char path[4096];
-  const ssize_t length = ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path, sizeof path);
-  if (length <= 0 || static_cast<size_t>(length) == sizeof path)
+  std::string path = link_target("/proc/self/fd/" + std::to_string(fd));
+  if (path.empty())
     throw Error("rxe: cannot find the device file of descriptor " + std::to_string(fd) + "; is /proc mounted?");
-  return {path, static_cast<size_t>(length)};
+  return path;
 }
 
 inline std::vector<DeviceMapping> mappings_of(const std::string& path) {
-  std::ifstream maps("/proc/self/maps");
+  const std::optional<std::string> maps = contents_of("/proc/self/maps");
   if (!maps) throw Error("rxe: cannot read /proc/self/maps; is /proc mounted?");
-  return parse_mappings(maps, path);
+  return parse_mappings(*maps, path);
 }
 
 /// Returns the mappings in `after` that are not in `before`.

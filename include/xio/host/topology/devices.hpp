@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <xio/config.hpp>
+#include <xio/host/files.hpp>
 #include <xio/host/linux/pci.hpp>
 #include <xio/host/topology/place.hpp>
 
@@ -64,12 +65,11 @@ inline bool is_nic(uint32_t class_code) { return class_code >> 16 == 0x02; }
 /// Returns the PCI function of a network interface, resolved through lower interfaces (bonds, VLANs); empty if none.
 inline std::string function_of_net(const std::string& sysfs, const std::string& net, int depth = 4) {
   const std::string folder = sysfs + "/class/net/" + net;
-  std::error_code error;
-  std::string device = std::filesystem::canonical(folder + "/device", error).filename().string();
-  if (!error && PciFunction(device, sysfs).present()) return device;
+  std::string device = last_part(real_path(folder + "/device"));
+  if (!device.empty() && PciFunction(device, sysfs).present()) return device;
   // A virtio interface is one directory below its function.
-  std::string above = std::filesystem::canonical(folder + "/device/..", error).filename().string();
-  if (!error && PciFunction(above, sysfs).present()) return above;
+  std::string above = last_part(real_path(folder + "/device/.."));
+  if (!above.empty() && PciFunction(above, sysfs).present()) return above;
   const std::string lower = "lower_";
   for (const std::string& entry : names_in(folder)) {
     if (depth == 0 || entry.compare(0, lower.size(), lower) != 0) continue;
@@ -93,9 +93,8 @@ inline std::vector<MachineDevice> other_verbs_devices(const std::string& sysfs, 
   std::vector<MachineDevice> all;
   const std::string folder = sysfs + "/class/infiniband/";
   for (const std::string& name : names_in(folder)) {
-    std::error_code error;
-    const std::string device = std::filesystem::canonical(folder + name + "/device", error).filename().string();
-    if (!error && PciFunction(device, sysfs).present()) continue;
+    const std::string device = last_part(real_path(folder + name + "/device"));
+    if (!device.empty() && PciFunction(device, sysfs).present()) continue;
     MachineDevice one;
     one.kind = DeviceKind::nic;
     one.names = {name};
@@ -107,7 +106,7 @@ inline std::vector<MachineDevice> other_verbs_devices(const std::string& sysfs, 
       const std::string function = function_of_net(sysfs, net);
       if (!function.empty()) one.place = place_of(PciFunction(function, sysfs), numa);
     } else {
-      one.driver = std::filesystem::read_symlink(folder + name + "/device/driver", error).filename().string();
+      one.driver = last_part(link_target(folder + name + "/device/driver"));
       one.place.numa_node = numa.resolve(signed_number(folder + name + "/device/numa_node").value_or(-1));
     }
     all.push_back(std::move(one));

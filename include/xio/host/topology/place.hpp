@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include <xio/config.hpp>
+#include <xio/host/files.hpp>
 #include <xio/host/linux/pci.hpp>
 #include <xio/host/text.hpp>
 
@@ -58,9 +60,13 @@ struct NumaNodes {
       Node& node = all.nodes[number];
       node.cpus = parse_number_list(detail::first_word(of_node + "/cpulist"));
       // One distance per online node, in ascending order of node numbers.
-      std::ifstream distances(of_node + "/distance");
-      for (const uint32_t other : online)
-        if (uint32_t distance = 0; distances >> distance) node.distances[other] = distance;
+      const std::string distances = detail::contents_of(of_node + "/distance").value_or(std::string());
+      size_t at = 0;
+      for (const std::string& word : pieces_of(distances, detail::blanks)) {
+        const std::optional<uint64_t> distance = parse_number(word);
+        if (at == online.size() || !distance) break;
+        node.distances[online[at++]] = static_cast<uint32_t>(*distance);
+      }
     }
     return all;
   }
@@ -95,8 +101,7 @@ inline Place place_of(const PciFunction& pci, const NumaNodes& numa) {
   place.slot = own.substr(0, own.rfind('.'));
   place.numa_node = pci.numa_node();
   // The host bridge is the first directory of the form pci0000:00; a volume management device has another one below.
-  for (const std::filesystem::path& part : pci.real_path()) {
-    const std::string name = part.string();
+  for (const std::string& name : pieces_of(pci.real_path(), "/")) {
     const bool bridge = name.compare(0, 3, "pci") == 0 && name.find(':') != std::string::npos;
     if (!bridge && place.path.empty()) continue;
     place.path.push_back(name);

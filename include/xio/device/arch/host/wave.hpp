@@ -7,9 +7,6 @@
 /// A plain thread is a wave of one lane. xio/host/simt/simt.hpp runs kernels whose waves have several lanes: it
 /// installs a WaveOps for the thread before a lane runs.
 
-#if defined(__x86_64__) || defined(__i386__)
-#include <immintrin.h>
-#endif
 #include <time.h>
 
 #include <xio/device/arch/host/memory.hpp>
@@ -135,12 +132,12 @@ XIO_DEVICE_INLINE uint64_t clock() {
 XIO_DEVICE_INLINE uint64_t fenced_clock() {
   full_fence_system();
 #if defined(__x86_64__)
-  _mm_mfence();
-  _mm_lfence();
+  __builtin_ia32_mfence();
+  __builtin_ia32_lfence();
 #endif
   const uint64_t now = clock();
 #if defined(__x86_64__)
-  _mm_lfence();
+  __builtin_ia32_lfence();
 #endif
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   return now;
@@ -152,7 +149,7 @@ constexpr uint64_t clock_hz = 1000000000;
 /// Pause hint of a polling loop, for a processor that shares its core.
 inline void relax() {
 #if defined(__x86_64__) || defined(__i386__)
-  _mm_pause();
+  __builtin_ia32_pause();
 #endif
 }
 
