@@ -276,14 +276,17 @@ TEST_CASE("PTX: mutations weaken one instruction and are undone") {
 namespace {
 
 /// Whether `outcome` happens under some seed; `device` runs between instructions.
+/// @param rung runs while stores arrive, when one has reached the doorbell
 bool meets(const std::string& body, const std::function<bool(Bench&)>& device,
-           const std::function<bool(Bench&)>& outcome, uint32_t blocks = 1) {
+           const std::function<bool(Bench&)>& outcome, uint32_t blocks = 1,
+           const std::function<void(Bench&)>& rung = {}) {
   Bench bench(std::string(head) +
               ".visible .entry k(.param .u64 memory, .param .u64 doorbell)\n{\n.reg .pred %p<8>; .reg .b32 "
               "%r<16>; .reg .b64 %d<16>;\nld.param.u64 %d1, [memory]; ld.param.u64 %d4, [doorbell]; "
               "mov.u32 %r1, %ctaid.x; setp.ne.u32 %p1, %r1, 0;\n" +
               body + "\n}\n");
   bench.gpu.step_devices = [&](machine::Random&) { return device(bench); };
+  if (rung) bench.gpu.write_register = [&](uint64_t, uint64_t, uint32_t) { rung(bench); };
   for (uint64_t seed = 1; seed < 1500; ++seed) {
     bench.doorbell[0] = 0;
     bench.run(blocks, 1, seed);
@@ -377,6 +380,23 @@ TEST_CASE("PTX: doorbells that follow each other by causality arrive in that ord
   CHECK_FALSE(turns("st.release", "ld.acquire"));
   CHECK(turns("st.relaxed", "ld.acquire"));
   CHECK(turns("st.release", "ld.relaxed"));
+}
+
+TEST_CASE("PTX: a device that runs while stores arrive") {
+  // words[0] is the GPU's, words[16] the device's: each stores its own and then reads the other's.
+  const auto none = [](Bench&) { return false; };
+  const auto rung = [](Bench& b) {
+    b.words[16] = 1;
+    b.words[32] = 1 + b.words[0];
+  };
+  const auto both_old = [](Bench& b) { return b.words[32] == 1 && b.words[48] == 0; };
+  const auto buffered = [&](const std::string& fence) {
+    return meets("ld.relaxed.sys.u32 %r2, [%d1+64]; st.relaxed.sys.u32 [%d4], 1; st.relaxed.sys.u32 [%d1], 1;" + fence +
+                     "ld.relaxed.sys.u32 %r2, [%d1+64]; st.u32 [%d1+192], %r2; ret;",
+                 none, both_old, 1, rung);
+  };
+  CHECK_FALSE(buffered("fence.sc.sys;"));
+  CHECK(buffered("fence.acq_rel.sys;"));
 }
 
 TEST_CASE("PTX: 16 bytes are stored and loaded piece by piece") {

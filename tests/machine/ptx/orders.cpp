@@ -171,6 +171,10 @@ void Memory::fence(Reader& reader, bool acquire, bool release, bool sequential, 
     if (block) reader.known.join(*block);
     if (scope >= Scope::gpu && sequential_gpu_) reader.known.join(*sequential_gpu_);
     if (scope == Scope::sys) {
+      // Stores arrive before the device is looked at, which may run at the same time: either it has seen them, or the
+      // thread knows what it wrote.
+      if (release) arrive_known(*snapshot(reader));
+      __atomic_thread_fence(__ATOMIC_SEQ_CST);
       devices_moved();
       reader.known.join(device_);
     }
