@@ -293,7 +293,9 @@ XIO_DEVICE_INLINE Status outcome(QueueState& state, const CompletionRing<Format>
   if (ended != 0)
     all = collect<Format, S>(is_shared<S> ? &state : nullptr, ring.slots, ring.failures, ring.slot_mask,
                              token.last + 1 - token.count, ended);
-  if constexpr (!is_shared<S>) {
+  if constexpr (S == Sharing::thread) {
+    add_errors<S>(state, group, 0u - all.seen);
+  } else if constexpr (!is_shared<S>) {
     for (uint64_t lanes = group.members(all.seen != 0); lanes != 0; lanes = group.members(all.seen != 0)) {
       add_errors<S>(state, group, 0u - arch::count_lanes(lanes));
       if (all.seen != 0) --all.seen;

@@ -110,31 +110,29 @@ template <Sharing S>
 XIO_DEVICE_INLINE uint64_t* keep_failure(FailureLog* log, uint32_t entries, uint64_t ticket, uint64_t word) {
   log = arch::in_global(log);
   const uint64_t entry = (ticket + 1) << 16 | (word & 0xffff);
-  const uint32_t used = read<S>(log->used);
-  if (used < entries) {
-    uint64_t* const free = entries_of(log) + used;
-    // In any order: both are performed before the slot is used again, and nobody searches for the failure here earlier.
-    write<S>(*free, entry);
-    write<S>(log->used, used + 1);
-    return free;
-  }
-  // Replaces the next entry in turn, but prefers entries that were seen by a waiter.
-  const uint32_t first = log->next;
-  uint32_t at = first;
-  for (uint32_t tries = entries < failures_kept ? entries : failures_kept; tries != 0; --tries) {
-    if ((read<S>(entries_of(log)[at]) & seen_bit) != 0) break;
-    at = at + 1 < entries ? at + 1 : 0;
+  uint32_t at = read<S>(log->used);
+  if (at < entries) {
+    // Before or after its entry: both are performed before the slot is used again, and nobody searches for the failure
+    // here earlier.
+    write<S>(log->used, at + 1);
+  } else {
+    // Replaces the next entry in turn, but prefers entries that were seen by a waiter.
+    at = log->next;
+    for (uint32_t tries = entries < failures_kept ? entries : failures_kept; tries != 0; --tries) {
+      if ((read<S>(entries_of(log)[at]) & seen_bit) != 0) break;
+      at = at + 1 < entries ? at + 1 : 0;
+    }
+    log->next = at + 1 < entries ? at + 1 : 0;
   }
   uint64_t* const where = entries_of(log) + at;
-  log->next = at + 1 < entries ? at + 1 : 0;
-  uint64_t replaced = read<S>(*where);
+  uint64_t replaced = read<S>(*where);  // 0: none
   if (replaced >> 16 > read<S>(log->floor)) write<S>(log->floor, replaced >> 16);
   if constexpr (is_shared<S>) {
     replaced = arch::publish_exchange<state_scope<S>>(where, entry);
   } else {
     *where = entry;
   }
-  if ((replaced & seen_bit) == 0) {
+  if (replaced != 0 && (replaced & seen_bit) == 0) {
     add_lost<S>(log, 1, (replaced >> 16) - 1, static_cast<uint32_t>(replaced & 0x7fff));
   }
   return where;
