@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief A doorbell that counts its rings when kernels run on the CPU.
+/// @brief The doorbell of the tester's queues. It counts its rings when kernels run on the CPU.
 
 #include <xio/device/nvme/handle.hpp>
 #include <xio/device/queue/doorbell.hpp>
@@ -42,25 +42,14 @@ XIO_DEVICE void end_counting([[maybe_unused]] uint64_t& sq, [[maybe_unused]] uin
 #endif
 }
 
-/// `Base` with counting.
-template <class Base>
-struct CountingDoorbell {
+/// Rings the shadow doorbell if there is one, else the register: one kernel serves both.
+struct TesterDoorbell {
   XIO_DEVICE_INLINE static void ring(const xio::DoorbellTarget& target, uint32_t value) {
     count_ring(target);
-    Base::ring(target, value);
-  }
-  XIO_DEVICE_INLINE static void ring_each(const xio::DoorbellTarget& target, uint32_t value) {
-    count_ring(target);
-    Base::ring_each(target, value);
-  }
-};
-
-/// Rings the shadow doorbell if there is one, else the register: one kernel serves both when steps are timed.
-struct EitherDoorbell {
-  XIO_DEVICE_INLINE static void ring(const xio::DoorbellTarget& target, uint32_t value) {
     target.shadow != nullptr ? xio::ShadowDoorbell::ring(target, value) : xio::MmioDoorbell::ring(target, value);
   }
   XIO_DEVICE_INLINE static void ring_each(const xio::DoorbellTarget& target, uint32_t value) {
+    count_ring(target);
     target.shadow != nullptr ? xio::ShadowDoorbell::ring_each(target, value)
                              : xio::MmioDoorbell::ring_each(target, value);
   }

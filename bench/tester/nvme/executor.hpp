@@ -6,20 +6,19 @@
 
 #include <cstdint>
 
-#include "tester/nvme/options.hpp"
 #include "tester/nvme/phase.hpp"
 #include "tester/nvme/plan.hpp"
 
 namespace tester {
 
 /// Runs one phase: all lanes of all queues concurrently. Returns when all have finished.
-void execute(const NvmePlan& plan, const Phase& phase, uint32_t queues, DoorbellKind doorbell, bool substeps);
+void execute(const NvmePlan& plan, const Phase& phase, uint32_t queues, bool substeps);
 
 namespace detail {
-// One source file each, since each instantiates four kernels.
-void execute_thread(const NvmePlan& plan, const Phase& phase, uint32_t queues, DoorbellKind doorbell, bool substeps);
-void execute_wave(const NvmePlan& plan, const Phase& phase, uint32_t queues, DoorbellKind doorbell, bool substeps);
-void execute_grid(const NvmePlan& plan, const Phase& phase, uint32_t queues, DoorbellKind doorbell, bool substeps);
+// One source file each, since kernels take long to compile.
+void execute_thread(const NvmePlan& plan, const Phase& phase, uint32_t queues, bool substeps);
+void execute_wave(const NvmePlan& plan, const Phase& phase, uint32_t queues, bool substeps);
+void execute_grid(const NvmePlan& plan, const Phase& phase, uint32_t queues, bool substeps);
 }  // namespace detail
 
 }  // namespace tester

@@ -3,8 +3,8 @@
 
 namespace tester::detail {
 
-void execute_grid(const NvmePlan& plan, const Phase& phase, uint32_t queues, DoorbellKind doorbell, bool substeps) {
-  execute<xio::Sharing::grid>(plan, phase, queues, doorbell, substeps);
+void execute_grid(const NvmePlan& plan, const Phase& phase, uint32_t queues, bool substeps) {
+  execute<xio::Sharing::grid>(plan, phase, queues, substeps);
 }
 
 }  // namespace tester::detail

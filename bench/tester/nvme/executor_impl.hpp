@@ -5,7 +5,6 @@
 /// @brief Chooses the kernel of a sharing mode.
 
 #include <xio/device/core/telemetry.hpp>
-#include <xio/device/queue/doorbell.hpp>
 #include <xio/host/simt/simt.hpp>
 
 #include "tester/nvme/executor.hpp"
@@ -13,25 +12,21 @@
 
 namespace tester::detail {
 
-template <xio::Sharing S, class Doorbell, class Telemetry>
+template <xio::Sharing S, class Telemetry>
 void launch(const NvmePlan& plan, const Phase& phase, uint32_t queues) {
   xio::simt::Grid grid = xio::simt::Grid::of_waves(queues, plan.waves, plan.wave_size);
   // All queues run concurrently.
   grid.resident_waves = queues * plan.waves;
   grid.spin = plan.spin;
-  xio::simt::launch(grid, [](const Phase& one) { workload<S, Doorbell, Telemetry>(one); }, phase);
+  xio::simt::launch(grid, [](const Phase& one) { workload<S, Telemetry>(one); }, phase);
 }
 
 template <xio::Sharing S>
-void execute(const NvmePlan& plan, const Phase& phase, uint32_t queues, DoorbellKind doorbell, bool substeps) {
-  using xio::telemetry::Off;
-  using xio::telemetry::Steps;
+void execute(const NvmePlan& plan, const Phase& phase, uint32_t queues, bool substeps) {
   if (substeps) {
-    launch<S, EitherDoorbell, Steps>(plan, phase, queues);
-  } else if (doorbell == DoorbellKind::shadow) {
-    launch<S, xio::ShadowDoorbell, Off>(plan, phase, queues);
+    launch<S, xio::telemetry::Steps>(plan, phase, queues);
   } else {
-    launch<S, xio::MmioDoorbell, Off>(plan, phase, queues);
+    launch<S, xio::telemetry::Off>(plan, phase, queues);
   }
 }
 

@@ -3,8 +3,8 @@
 
 namespace tester::detail {
 
-void execute_thread(const NvmePlan& plan, const Phase& phase, uint32_t queues, DoorbellKind doorbell, bool substeps) {
-  execute<xio::Sharing::thread>(plan, phase, queues, doorbell, substeps);
+void execute_thread(const NvmePlan& plan, const Phase& phase, uint32_t queues, bool substeps) {
+  execute<xio::Sharing::thread>(plan, phase, queues, substeps);
 }
 
 }  // namespace tester::detail

@@ -55,6 +55,20 @@ class LaneBase : protected LaneLoop<Phase, Lane, Telemetry> {
     if (phase_.fill) fill(slot);
   }
 
+  /// Whether writes and reads are submitted by separate calls, which lets the compiler resolve what depends on the kind
+  /// of command. On a GPU, one call keeps the kernel small.
+  static constexpr bool has_separate_calls = xio::arch::branches_are_cheap;
+
+  XIO_DEVICE_INLINE xio::nvme::Command write(const Slot& slot) const {
+    return xio::nvme::write(slot.lba, phase_.pattern.blocks);
+  }
+  /// The command of an operation; with separate calls, of a read.
+  XIO_DEVICE_INLINE xio::nvme::Command command(const Slot& slot) const {
+    const bool writes = !has_separate_calls && phase_.direction == Direction::write;
+    return xio::nvme::command(writes ? xio::nvme::Opcode::write : xio::nvme::Opcode::read)
+        .range(slot.lba, phase_.pattern.blocks);
+  }
+
   XIO_DEVICE xio::nvme::ContiguousPages pages(const Slot& slot) const { return {phase_.data_bus + slot.buffer}; }
 
   XIO_DEVICE void fill(const Slot& slot) const {

@@ -20,10 +20,7 @@ std::string kernel_name(const NvmePlan& plan, const NvmeOptions& options) {
   const char* const sharing = plan.sharing == xio::Sharing::thread ? "thread"
                               : plan.sharing == xio::Sharing::wave ? "wave"
                                                                    : "grid";
-  const char* const kind = options.substep_timing                     ? "_steps"
-                           : options.doorbell == DoorbellKind::shadow ? "_shadow"
-                                                                      : "_mmio";
-  return std::string("nvme_") + sharing + kind;
+  return std::string("nvme_") + sharing + (options.substep_timing ? "_steps" : "");
 }
 
 }  // namespace
@@ -136,7 +133,7 @@ PhaseResult PhaseRunner::run(Direction direction, uint64_t operations, const Acc
     const Progress progress(what, repeat ? 0 : operations, done, options_.progress);
     const auto queues = static_cast<uint32_t>(handles_.size());
     if (gpu_ == nullptr) {
-      execute(plan_, phase, queues, options_.doorbell, options_.substep_timing);
+      execute(plan_, phase, queues, options_.substep_timing);
     } else {
       handles_.push();
       slots_.push();

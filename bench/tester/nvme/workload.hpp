@@ -138,11 +138,10 @@ class LaneWork : LaneBase<Queue, Telemetry> {
     Slot& slot = lane_.slots[place];
     if (notified_) slot.ended = {0, 0};
     slot.started = phase_.coarse_timing ? now : xio::arch::clock();
-    // Separate calls let the compiler resolve what depends on the kind of command.
-    if (phase_.direction == Direction::write) {
-      send(slot, xio::nvme::write(slot.lba, phase_.pattern.blocks), lanes);
+    if (Base::has_separate_calls && phase_.direction == Direction::write) {
+      send(slot, Base::write(slot), lanes);
     } else {
-      send(slot, xio::nvme::read(slot.lba, phase_.pattern.blocks), lanes);
+      send(slot, Base::command(slot), lanes);
     }
     if (slot.token.status == xio::Status::would_block) return false;
     staged_.pop_front(lane_.slots);
@@ -190,7 +189,7 @@ class LaneWork : LaneBase<Queue, Telemetry> {
     return taken != 0 || found;
   }
 
-  /// Moves completed operations to `ended`; a lane with its own queue that compares no data finishes them immediately.
+  /// Moves completed operations to `ended`: comparing their data at once would delay the operations behind.
   XIO_DEVICE bool find_ended(SlotList& ended, bool look_at_all) {
     bool found = false;
     uint64_t now = phase_.coarse_timing ? xio::arch::clock() : 0;
@@ -204,12 +203,7 @@ class LaneWork : LaneBase<Queue, Telemetry> {
         slot.started = now - slot.started;  // from now on its latency
         in_flight_.remove_after(lane_.slots, before, place);
         found = true;
-        if (alone && !phase_.check) {
-          finish(place, wave_);
-        } else {
-          // Comparing now would delay the operations behind.
-          ended.push_back(lane_.slots, place);
-        }
+        ended.push_back(lane_.slots, place);
       } else {
         before = place;
         if (!look_at_all && ++looks == short_scan) break;
@@ -278,27 +272,24 @@ class LaneWork : LaneBase<Queue, Telemetry> {
 };
 
 /// The kernel: block `b` drives queue `b`. S is xio::Sharing::thread, wave or grid.
-template <xio::Sharing S, class Doorbell, class Telemetry>
+template <xio::Sharing S, class Telemetry>
 XIO_DEVICE void workload(const Phase& phase) {
   const uint32_t number = xio::arch::block_index();
   Lane& lane = phase.lanes[uint64_t{number} * phase.lanes_per_queue + xio::arch::thread_index()];
   // Only flush() rings doorbells, once per batch.
   using Policy = xio::Policy<xio::Deferred<32768>>;
-  using Queue = xio::nvme::Queue<S, Policy, CountingDoorbell<Doorbell>>;
-  using NotifyingQueue = xio::nvme::Queue<S, xio::Policy<Policy, xio::Notify>, CountingDoorbell<Doorbell>>;
+  using Queue = xio::nvme::Queue<S, Policy, TesterDoorbell>;
+  using NotifyingQueue = xio::nvme::Queue<S, xio::Policy<Policy, xio::Notify>, TesterDoorbell>;
   const xio::nvme::QueueHandle& handle = phase.queues[number];
   begin_counting(handle);
+  bool done = false;
   if constexpr (S == xio::Sharing::thread) {
     auto session = Queue(handle).session();
-    if (SoloWork<decltype(session), Telemetry>::fits(session, phase)) {
-      SoloWork<decltype(session), Telemetry>(session, phase, lane).run();
-      session.end();
-    } else {
-      auto notifying = NotifyingQueue(handle).session();
-      LaneWork<decltype(notifying), Telemetry>(notifying, phase, lane).run();
-      notifying.end();
-    }
-  } else {
+    done = SoloWork<decltype(session), Telemetry>::fits(session, phase);
+    if (done) SoloWork<decltype(session), Telemetry>(session, phase, lane).run();
+    session.end();
+  }
+  if (!done) {
     NotifyingQueue queue(handle);
     LaneWork<NotifyingQueue, Telemetry>(queue, phase, lane).run();
   }

@@ -72,11 +72,13 @@ class RdmaSoloWork : RdmaLaneBase<Telemetry> {
       // What was read when the last completion was found is the time of the submission that follows at once.
       const uint64_t now = now_ != 0 ? now_ : xio::arch::clock();
       now_ = 0;
-      // Separate calls let the compiler resolve what depends on the operation.
-      if (phase_.verb == RdmaVerb::write) {
-        post<xio::rdma::Operation::put>(count, now);
+      const bool writes = phase_.verb == RdmaVerb::write;
+      if constexpr (xio::arch::branches_are_cheap) {
+        // Separate calls let the compiler resolve what depends on the operation.
+        writes ? post(xio::rdma::Operation::put, count, now) : post(xio::rdma::Operation::get, count, now);
       } else {
-        post<xio::rdma::Operation::get>(count, now);
+        // One call: the kernel should fit into the instruction cache.
+        post(writes ? xio::rdma::Operation::put : xio::rdma::Operation::get, count, now);
       }
       const uint64_t ringing = Telemetry::start();
       queue_.flush();
@@ -89,8 +91,7 @@ class RdmaSoloWork : RdmaLaneBase<Telemetry> {
 
   /// Posts a batch, whose first operation starts at `now`. What changes with each operation is in local variables: the
   /// compiler would reload members after each store to the ring.
-  template <xio::rdma::Operation O>
-  XIO_DEVICE_INLINE void post(uint32_t count, uint64_t now) {
+  XIO_DEVICE_INLINE void post(xio::rdma::Operation operation, uint32_t count, uint64_t now) {
     const uint64_t place_bytes = phase_.place_bytes;
     const uint64_t stride = phase_.stride;
     RdmaSlot* const slots = lane_.slots;
@@ -100,7 +101,7 @@ class RdmaSoloWork : RdmaLaneBase<Telemetry> {
     slots[near].batch_end = window_.tail + count;
     xio::rdma::Sge data{near_ + near * place_bytes, phase_.bytes, phase_.local.key};
     xio::rdma::Work work;
-    work.operation = O;
+    work.operation = operation;
     work.remote = far_ + far * place_bytes;
     work.rkey = phase_.remote.rkey;
     uint32_t posted = 0;
@@ -146,7 +147,8 @@ class RdmaSoloWork : RdmaLaneBase<Telemetry> {
     while (!window_.empty()) {
       RdmaSlot& first = lane_.slots[window_.near_head];
       // After a refusal the last batch is shorter.
-      const uint64_t end = first.batch_end < window_.tail ? first.batch_end : window_.tail;
+      uint64_t end = first.batch_end < window_.tail ? first.batch_end : window_.tail;
+      if (XIO_UNLIKELY(window_.head < each_until_)) end = window_.head + 1;
       const auto count = static_cast<uint32_t>(end - window_.head);
       const xio::Token& last = count == 1 ? first.token : Base::slot(end - 1).token;
       const uint64_t looking = Telemetry::start();
@@ -155,32 +157,25 @@ class RdmaSoloWork : RdmaLaneBase<Telemetry> {
       if (status == xio::Status::would_block) break;
       // One clock reading for all that one poll finds.
       if (now == 0) now = xio::arch::clock();
-      if (XIO_LIKELY(status.is_ok() && count == 1)) {
-        ++lane_.completed;
-        lane_.latency->record(now - first.started);
+      if (XIO_UNLIKELY(!status.is_ok())) {
+        each_until_ = end;
+        if (count != 1) continue;
+        // Later operations of this queue pair are flushed.
+        judge_.fail(status, first.number);
+        stopping_ = true;
         window_.pop(1);
-      } else if (XIO_LIKELY(status.is_ok()) && phase_.coarse_timing) {
-        lane_.completed += count;
+        continue;
+      }
+      lane_.completed += count;
+      if (XIO_LIKELY(count == 1 || phase_.coarse_timing)) {
         lane_.latency->record(now - first.started, count);
         window_.pop(count);
       } else {
-        for (; window_.head != end; window_.pop()) finish(Base::slot(window_.head), status.is_ok(), now);
+        for (; window_.head != end; window_.pop()) lane_.latency->record(now - Base::slot(window_.head).started);
       }
     }
     now_ = now;
     return window_.head != before;
-  }
-
-  XIO_DEVICE void finish(const RdmaSlot& it, bool all_right, uint64_t now) {
-    const xio::Status status = all_right ? xio::Status(xio::Status::ok) : queue_.test(it.token);
-    if (status.is_ok()) {
-      ++lane_.completed;
-      lane_.latency->record(now - it.started);
-    } else {
-      // Later operations of this queue pair are flushed.
-      judge_.fail(status, it.number);
-      stopping_ = true;
-    }
   }
 
   Queue queue_;
@@ -188,7 +183,8 @@ class RdmaSoloWork : RdmaLaneBase<Telemetry> {
   const uint64_t far_;
   uint32_t near_tail_ = 0;  // positions of the next operation to post
   uint32_t far_tail_ = 0;
-  uint64_t now_ = 0;  // tick of the completions that were just found; 0: none
+  uint64_t each_until_ = 0;  // index up to which operations are tested one by one, since their batch failed
+  uint64_t now_ = 0;         // tick of the completions that were just found; 0: none
 };
 
 }  // namespace tester

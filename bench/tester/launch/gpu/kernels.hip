@@ -4,7 +4,6 @@
 /// @brief GPU entry points of xio-tester's kernels.
 
 #include <xio/device/core/telemetry.hpp>
-#include <xio/device/queue/doorbell.hpp>
 
 #include "tester/clock/kernel.hpp"
 #include "tester/launch/gpu/one_wave.hpp"
@@ -13,11 +12,8 @@
 
 namespace {
 
-using tester::EitherDoorbell;
 using tester::Phase;
 using tester::workload;
-using xio::MmioDoorbell;
-using xio::ShadowDoorbell;
 using xio::Sharing;
 using xio::telemetry::Off;
 using xio::telemetry::Steps;
@@ -27,15 +23,12 @@ using xio::telemetry::Steps;
 extern "C" {
 
 // nvme-ep. A block is the waves of one queue.
-ONE_WAVE __global__ void nvme_thread_mmio(Phase phase) { workload<Sharing::thread, MmioDoorbell, Off>(phase); }
-ONE_WAVE __global__ void nvme_thread_shadow(Phase phase) { workload<Sharing::thread, ShadowDoorbell, Off>(phase); }
-ONE_WAVE __global__ void nvme_thread_steps(Phase phase) { workload<Sharing::thread, EitherDoorbell, Steps>(phase); }
-ONE_WAVE __global__ void nvme_wave_mmio(Phase phase) { workload<Sharing::wave, MmioDoorbell, Off>(phase); }
-ONE_WAVE __global__ void nvme_wave_shadow(Phase phase) { workload<Sharing::wave, ShadowDoorbell, Off>(phase); }
-ONE_WAVE __global__ void nvme_wave_steps(Phase phase) { workload<Sharing::wave, EitherDoorbell, Steps>(phase); }
-__global__ void nvme_grid_mmio(Phase phase) { workload<Sharing::grid, MmioDoorbell, Off>(phase); }
-__global__ void nvme_grid_shadow(Phase phase) { workload<Sharing::grid, ShadowDoorbell, Off>(phase); }
-__global__ void nvme_grid_steps(Phase phase) { workload<Sharing::grid, EitherDoorbell, Steps>(phase); }
+ONE_WAVE __global__ void nvme_thread(Phase phase) { workload<Sharing::thread, Off>(phase); }
+ONE_WAVE __global__ void nvme_thread_steps(Phase phase) { workload<Sharing::thread, Steps>(phase); }
+ONE_WAVE __global__ void nvme_wave(Phase phase) { workload<Sharing::wave, Off>(phase); }
+ONE_WAVE __global__ void nvme_wave_steps(Phase phase) { workload<Sharing::wave, Steps>(phase); }
+__global__ void nvme_grid(Phase phase) { workload<Sharing::grid, Off>(phase); }
+__global__ void nvme_grid_steps(Phase phase) { workload<Sharing::grid, Steps>(phase); }
 
 // test-ep. A block is one thread.
 __global__ void endpoints(tester::EndpointJob job) { tester::endpoint_kernel(job); }
