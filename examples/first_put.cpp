@@ -62,7 +62,7 @@ int main(int argc, char** argv) try {
   uint32_t good = 0;
   for (const Status one : status) good += one.is_ok() ? 1 : 0;
   const size_t moved = size_t{threads} * bytes;
-  const bool same = moved <= target.size() && std::equal(source.begin(), source.begin() + moved, target.begin());
+  const bool same = moved <= target.size() && std::equal(target.data(), target.data() + moved, source.data());
   std::printf("%u of %u writes ended well: %s\n", good, threads, same ? "all arrived" : name(status.back().code));
   return good == threads && same ? 0 : 1;
 } catch (const std::exception& error) {

@@ -31,10 +31,10 @@ struct Introduction {
 
 template <class Kit>
 struct Side {
-  Side(const std::string& name, RdmaLinkEnd end)
+  Side(const std::string& name, RdmaLinkEnd end, std::chrono::milliseconds limit = std::chrono::seconds(3))
       : bytes(size_t{1} << 21, end == RdmaLinkEnd::first ? 0x11 : 0x22),
         queue(fabric, numbered(number_of(end))),
-        link(fabric, name, end, std::chrono::seconds(3)) {
+        link(fabric, name, end, limit) {
     const uint32_t peer = 0x303 - number_of(end);
     link.add(peer);
     queue.model().connect(peer);
@@ -168,7 +168,7 @@ TEMPLATE_LIST_TEST_CASE("H14 a process that dies is a peer that does not answer"
     return 0;
   };
   const auto parent = [&](const Introduction& peer, pid_t process) {
-    Side<TestType> side(name, RdmaLinkEnd::first);
+    Side<TestType> side(name, RdmaLinkEnd::first, std::chrono::seconds(1));
     SharedMemory::remove(name);  // both have it
     QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(side.queue.handle());
     CHECK(qp.wait(qp.put(peer.memory.at(0, 64), side.local().at(0, 64), soon()), soon()).is_ok());

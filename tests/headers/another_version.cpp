@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief The other version; its definitions come from the build.
+/// @brief Another version of the library; its definitions come from the build.
 
 #include <xio_all_headers.hpp>
 

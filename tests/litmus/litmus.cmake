@@ -2,7 +2,7 @@
 # Memory ordering in the host build. What a GPU makes of the same primitives is in tests/codegen.
 
 xio_add_test(litmus/ordering OPTIMISE -O1 OWN_MAIN)
-xio_register_test(NAME litmus.weakened LABELS litmus once TIMEOUT 300
+xio_register_test(NAME litmus.weakened LABELS litmus once nightly TIMEOUT 300
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/weakened.sh ${PROJECT_SOURCE_DIR}/include ${CMAKE_CURRENT_LIST_DIR}/ordering.cpp
     ${CMAKE_CXX_COMPILER})
 

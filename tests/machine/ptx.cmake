@@ -19,7 +19,7 @@ target_compile_options(machine_ptx PRIVATE -fno-semantic-interposition)
 
 xio_add_tests(machine ptx SOURCES ptx_machine ptx_litmus ptx_arithmetic ptx_floats LIBS machine_ptx LABELS once SEPARATE)
 
-xio_add_test(machine/ptx_smoke OWN_MAIN NO_TEST LIBS machine_ptx OPTIMISE -O1)
+xio_add_test(machine/ptx_smoke OWN_MAIN NO_TEST LIBS machine_ptx)
 if(NOT XIO_NVCC_MISSING)
   set(ptx_smoke ${XIO_TESTS_BINARY_DIR}/machine/ptx_smoke.ptx)
   xio_kernel_file(${ptx_smoke} ${CMAKE_CURRENT_LIST_DIR}/ptx_smoke.cu sm_90 -lineinfo)

@@ -3,7 +3,7 @@ if(NOT XIO_BUILD_PROTOCOL_TESTS)
   return()
 endif()
 # Faults, hazards and heavy traffic on QEMU's controller, through the device API; without QEMU these end with 77.
-xio_sanitized_sources(sources BOTH hazards ADDRESS faults_media faults_commands faults_namespaces)
+xio_sanitized_sources(sources ADDRESS hazards faults_media faults_commands faults_namespaces)
 xio_add_tests(qemu protocol LABELS protocol TIMEOUT 300 SOURCES ${sources})
 # Many threads, whose data others test.
 if(XIO_SANITIZE MATCHES address)
