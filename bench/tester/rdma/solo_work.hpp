@@ -158,8 +158,10 @@ class RdmaSoloWork : RdmaLaneBase<Telemetry> {
       // One clock reading for all that one poll finds.
       if (now == 0) now = xio::arch::clock();
       if (XIO_UNLIKELY(!status.is_ok())) {
-        each_until_ = end;
-        if (count != 1) continue;
+        if (count != 1) {
+          each_until_ = end;
+          continue;
+        }
         // Later operations of this queue pair are flushed.
         judge_.fail(status, first.number);
         stopping_ = true;
@@ -167,7 +169,10 @@ class RdmaSoloWork : RdmaLaneBase<Telemetry> {
         continue;
       }
       lane_.completed += count;
-      if (XIO_LIKELY(count == 1 || phase_.coarse_timing)) {
+      if (XIO_LIKELY(count == 1)) {
+        lane_.latency->record(now - first.started);
+        window_.pop(1);
+      } else if (phase_.coarse_timing) {
         lane_.latency->record(now - first.started, count);
         window_.pop(count);
       } else {
