@@ -90,9 +90,9 @@ foreach(arch IN LISTS XIO_HIP_TARGETS)
 endforeach()
 
 # What a kernel takes that makes one call and waits, in bytes of code, with every function that it calls.
-set(sizes_gfx942 read_thread=5720 read_wave=6830 read_grid=10360 read_grid_twice=15800 put_thread=5020 put_wave=7040
+set(sizes_gfx942 read_thread=7100 read_wave=6830 read_grid=10360 read_grid_twice=15800 put_thread=5020 put_wave=7040
   put_grid=8690)
-set(sizes_gfx1100 read_thread=6830 read_wave=7920 read_grid=12040 read_grid_twice=18040 put_thread=6040 put_wave=8080
+set(sizes_gfx1100 read_thread=8570 read_wave=7920 read_grid=12040 read_grid_twice=18040 put_thread=6040 put_wave=8080
   put_grid=10250)
 foreach(arch gfx942 gfx1100)
   string(REPLACE ";" "," sizes "${sizes_${arch}}")

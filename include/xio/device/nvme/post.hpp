@@ -202,7 +202,7 @@ XIO_DEVICE_INLINE Token submit_any(const Engine& engine, Group<S> group, const C
   uint32_t entries = 1;
   if constexpr (Engine::Policy::argument_checks) {
     // 1. Check. The other steps follow in post().
-    token.status = check(q, command, call.pages);
+    token.status = check<(S == Sharing::thread)>(q, command, call.pages);
     entries = token.status.is_ok() ? 1 : 0;
     const bool split = group.any(token.status.is_ok() && is_long(q, command));
     if (XIO_UNLIKELY(split)) {
@@ -214,6 +214,10 @@ XIO_DEVICE_INLINE Token submit_any(const Engine& engine, Group<S> group, const C
         token = Token::refused(Status::invalid_argument);
         entries = 0;
       }
+    }
+    if constexpr (S == Sharing::thread) {
+      // Lanes that each execute the loop alone pay for every branch in it.
+      if (XIO_LIKELY(!split)) return post<false>(engine, group, entries, false, call, token);
     }
     return post<true>(engine, group, entries, split, call, token);
   } else if (!is_told<typename Call::Data>(q, command)) {
