@@ -224,11 +224,12 @@ if(XIO_BUILD_BENCH)
     endif()
   endforeach()
   # What scripts/gpu does with it.
-  foreach(pair gfx942=64 sm_90=32)
-    string(REPLACE "=" ";" pair ${pair})
-    list(POP_FRONT pair arch lanes)
+  # Target, lanes of a wave, and operations of a job, which has a minute.
+  foreach(jobs gfx942=64=256 sm_90=32=96)
+    string(REPLACE "=" ";" jobs ${jobs})
+    list(POP_FRONT jobs arch lanes operations)
     xio_register_test(NAME machine.tester_jobs.${arch} LABELS machine once nightly TIMEOUT 7200
       COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${played_dir} XIO_PLAYED_GPU=${arch} ${XIO_TESTS_DIR}/gpu/tester_jobs.sh
-        $<TARGET_FILE:xio-tester> ${XIO_TESTS_BINARY_DIR}/tester-jobs-${arch} ${lanes} 256 7000)
+        $<TARGET_FILE:xio-tester> ${XIO_TESTS_BINARY_DIR}/tester-jobs-${arch} ${lanes} ${operations} 7000)
   endforeach()
 endif()
