@@ -74,13 +74,12 @@ class SoloWork : LaneBase<Queue, Telemetry> {
   XIO_DEVICE bool submit() {
     const uint32_t count = share();
     if (count == 0) return false;
-    uint64_t now = 0;  // coarse timing: tick before the first submission
+    if (prepares_first_) {
+      for (; prepared_ < count; ++prepared_) Base::prepare(lane_.free_places[(free_begin_ + prepared_) & room_mask_]);
+    }
+    const uint64_t now = phase_.coarse_timing ? xio::arch::clock() : 0;
     uint32_t done = 0;
-    do {
-      const uint32_t ahead = prepares_first_ ? count - done : 1;
-      for (; prepared_ < ahead; ++prepared_) Base::prepare(lane_.free_places[(free_begin_ + prepared_) & room_mask_]);
-      if (done == 0 || !phase_.coarse_timing) now = xio::arch::clock();
-    } while (submit_one(now) && ++done < count);
+    while (done < count && submit_one(now)) ++done;
     const uint64_t started = Telemetry::start();
     queue_.flush();
     telemetry_.stop(xio::telemetry::Step::sq_doorbell, started);
@@ -88,9 +87,14 @@ class SoloWork : LaneBase<Queue, Telemetry> {
   }
 
   /// Returns false if the queue is full; the operation stays prepared.
-  XIO_DEVICE_INLINE bool submit_one(uint64_t started) {
+  XIO_DEVICE_INLINE bool submit_one(uint64_t now) {
     const uint32_t place = lane_.free_places[free_begin_ & room_mask_];
     Slot& slot = lane_.slots[place];
+    if (prepared_ == 0) {
+      Base::prepare(place);
+      prepared_ = 1;
+    }
+    const uint64_t started = phase_.coarse_timing ? now : xio::arch::clock();
     const xio::Token token = Base::has_separate_calls && phase_.direction == Direction::write
                                  ? send(slot, Base::write(slot))
                                  : send(slot, Base::command(slot));
