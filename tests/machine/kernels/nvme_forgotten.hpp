@@ -11,6 +11,14 @@ namespace machine_kernels {
 /// Failures of which the queue knows each one, at most.
 constexpr uint32_t in_table_and_log = 32 + 64;
 
+/// Asks for the summary of unseen failures, and counts one without a failure in it. Returns their number.
+template <class Queue>
+XIO_DEVICE uint32_t look_at_errors(Queue& queue, const NvmeJob& job) {
+  const xio::nvme::ErrorSummary unseen = queue.errors();
+  if (unseen.count != 0 && unseen.first.is_ok()) count(job.report, xio::Status(), false, 28);
+  return unseen.count;
+}
+
 /// Operations queried late, by every other thread, or never; those on bad blocks fail, more than fit in the log. The
 /// first wave only looks on until failures were lost: all others may wait for the one that takes completions.
 XIO_DEVICE void forgotten(const NvmeJob& job) {
@@ -19,13 +27,8 @@ XIO_DEVICE void forgotten(const NvmeJob& job) {
   Blocks<decltype(queue)> blocks(queue, job, thread_number());
   const Deadline limit = blocks.until();
   const bool asks = thread_number() % 2 == 1;
-  const auto look = [&] {
-    const nvme::ErrorSummary unseen = queue.errors();
-    if (unseen.count != 0 && unseen.first.is_ok()) count(job.report, Status(), false, 28);
-    return unseen.count;
-  };
   if (arch::block_index() == 0) {
-    for (uint32_t looks = 0; looks < 150 && look() < in_table_and_log; ++looks) {
+    for (uint32_t looks = 0; looks < 150 && look_at_errors(queue, job) < in_table_and_log; ++looks) {
     }
     for (uint32_t round = 0; round < job.rounds; ++round) count(job.report, Status(), true, 22);
     return;
@@ -43,6 +46,33 @@ XIO_DEVICE void forgotten(const NvmeJob& job) {
   const Status others = queue.quiet(limit);
   if (!others.is_ok()) arch::fetch_add<arch::Scope::system>(&job.report->told, uint64_t{1});
   count(job.report, last.status, others != Status::timed_out && others != Status::broken, 23);
+}
+
+/// Operations that nobody waits for, by two waves: most fail, more than fit in table and log. Meanwhile all other waves
+/// look at the summary, most of all when the first failure is lost.
+XIO_DEVICE void lost(const NvmeJob& job) {
+  using namespace xio;
+  nvme::Queue<> queue(job.queues[0]);
+  Blocks<decltype(queue)> blocks(queue, job, thread_number());
+  const Deadline limit = blocks.until();
+  const uint32_t block = arch::block_index();
+  Status ended;
+  if (block < 2) {
+    for (uint32_t round = 0; round < job.rounds; ++round) {
+      const nvme::Command command = nvme::read(blocks.lba(round), 1);
+      const Token token = queue.submit(command, nvme::ContiguousPages{blocks.in_bus()}, limit);
+      if (!token.status.is_ok()) ended = token.status;
+    }
+  } else {
+    const uint64_t posting = 2 * arch::block_size();
+    while (arch::load<arch::Scope::system>(&job.report->good) < posting && !limit.passed()) look_at_errors(queue, job);
+    if (block == 2) {
+      const Status others = queue.quiet(limit);
+      if (!others.is_ok()) arch::fetch_add<arch::Scope::system>(&job.report->told, uint64_t{1});
+      if (others == Status::timed_out || others == Status::broken) ended = others;
+    }
+  }
+  count(job.report, ended, true, 29);
 }
 
 }  // namespace machine_kernels

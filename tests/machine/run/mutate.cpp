@@ -89,18 +89,30 @@ void mutate(Gpu& gpu, const Case& one, MutationChoice& choice) {
     return {"caught", one.name + ", seed " + std::to_string(seed - 1) + ": " + error.substr(0, error.find('\n'))};
   };
   std::vector<Place> places;
+  std::vector<std::pair<size_t, std::string>> empty;  // mutations that changed nothing, and their keys
   for (size_t i = 0; i < all.size(); ++i) {
     const std::string place = place_of(all[i].source);
     const std::string key = all[i].text.substr(0, all[i].text.find(' ')) + "\t" + all[i].change + "\t" + place;
     if (choice.list) {
       print({"listed", ""}, all[i], place);
-    } else if (!mattered[i]) {
-      print({executed[i] == 0 ? "idle" : "empty", ""}, all[i], place);
+    } else if (executed[i] == 0) {
+      print({"idle", ""}, all[i], place);
     } else if (place.empty() || choice.skipped.count(key) != 0) {
       print({"skipped", ""}, all[i], place);
+    } else if (!mattered[i]) {
+      empty.emplace_back(i, key);
     } else {
       auto found = std::find_if(places.begin(), places.end(), [&](const Place& known) { return known.key == key; });
       if (found == places.end()) found = places.insert(found, {key, place, {}});
+      found->mutations.push_back(i);
+    }
+  }
+  // The second of two waits in a row has nothing left to wait for, unless the first is weakened.
+  for (const auto& [i, key] : empty) {
+    auto found = std::find_if(places.begin(), places.end(), [&](const Place& known) { return known.key == key; });
+    if (found == places.end()) {
+      print({"empty", ""}, all[i], place_of(all[i].source));
+    } else {
       found->mutations.push_back(i);
     }
   }

@@ -93,6 +93,7 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves) {
   const std::string& name = one.name;
   const auto ends = [&](const char* what) { return name.find(what) != std::string::npos; };
   if (ends("tokens")) return uint64_t{lanes} * one.rounds * 3;
+  if (ends("lost")) return lanes;
   if (ends("transfers")) return uint64_t{waves} * 2;
   if (ends("reads") || ends("notified") || ends("forgotten") || ends("answered")) return uint64_t{lanes} * one.rounds;
   if (ends("processed")) return uint64_t{lanes} * (one.rounds * 2 + 8);
@@ -159,7 +160,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
     xio::host::QueueOptions options;
     options.depth = one.depth;
     options.failures_on_record = 64;
-    if ((one.features & bad_blocks) != 0) options.completion_slots = 32;
+    if ((one.features & bad_blocks) != 0) options.completion_slots = (one.features & small_log) != 0 ? 4 : 32;
     options.shadow_doorbells = (one.features & shadow) != 0;
     if ((one.features & small_pages) == 0) options.list_bytes = 0;
     if ((one.features & inbound) != 0) {
@@ -173,6 +174,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
     for (uint32_t q = 0; q < queues; ++q) {
       drive.queues.push_back(drive.controller->create_queue(options));
       handles.push_back(drive.queues.back().handle());
+      if ((one.features & small_log) != 0) handles.back().failure_entries = 1;
     }
     trouble(drive, what, failing);
     prepare(drive, one, seed, uint64_t{lanes} * one.rounds);
@@ -287,6 +289,7 @@ std::vector<Case> nvme_cases() {
       {"thread_answered", run_nvme, 1, 4, 4, 3, 4, 0, own_queues | answers | watched},
       {"grid_answered", run_nvme, 2, 0, 0, 32, 2, 0, answers | watched},
       {"grid_forgotten", run_nvme, 4, 16, 0, 16, 5, 0, bad_blocks, fair},
+      {"grid_lost", run_nvme, 6, 2, 0, 2, 8, 0, bad_blocks | small_log, fair},
       {"wave_broken", run_nvme, 1, 0, 7, 5, 2, 0, twice, fair, "wave"},
       {"grid_broken", run_nvme, 2, 64, 0, 32, 1, 0, twice, fair, "grid"},
       {"grid_broken_deferred", run_nvme, 2, 64, 0, 16, 1, 0, twice, fair, "grid_deferred"},
