@@ -48,6 +48,38 @@ XIO_DEVICE void forgotten(const NvmeJob& job) {
   count(job.report, last.status, others != Status::timed_out && others != Status::broken, 23);
 }
 
+/// Asks for the result of each operation as soon as it ends, whose slot held a failure before; and late for the status of
+/// the one before it.
+XIO_DEVICE void failing(const NvmeJob& job) {
+  using namespace xio;
+  nvme::Queue<> queue(job.queues[0]);
+  Blocks<decltype(queue)> blocks(queue, job, thread_number());
+  const Deadline limit = blocks.until();
+  Token last;
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const uint64_t lba = blocks.lba(round);
+    const Token token = queue.submit(nvme::read(lba, 1), nvme::ContiguousPages{blocks.in_bus()}, limit);
+    uint64_t result = 0;
+    Status known = Status::would_block;
+    const auto is_known = [&] {
+      queue.drain();
+      known = queue.result(token, result);
+      return known != Status::would_block;
+    };
+    const Status status = poll_until(is_known, limit);
+    count(job.report, status, known == Status::expired || result == answer_of(lba), 31);
+    if (round != 0) {
+      const Status before = queue.wait(last, limit);
+      const bool failed = !before.is_ok() && before != Status::timed_out;
+      count(job.report, Status(), before == Status::expired || failed == is_bad(blocks.lba(round - 1)), 32);
+    }
+    last = token;
+  }
+  const Status others = queue.quiet(limit);
+  if (!others.is_ok()) arch::fetch_add<arch::Scope::system>(&job.report->told, uint64_t{1});
+  count(job.report, Status(), others != Status::timed_out && others != Status::broken, 33);
+}
+
 /// Operations that nobody waits for, by two waves: most fail, more than fit in table and log. Meanwhile all other waves
 /// look at the summary, most of all when the first failure is lost.
 XIO_DEVICE void lost(const NvmeJob& job) {

@@ -289,6 +289,7 @@ std::vector<Case> nvme_cases() {
       {"thread_answered", run_nvme, 1, 4, 4, 3, 4, 0, own_queues | answers | watched},
       {"grid_answered", run_nvme, 2, 0, 0, 32, 2, 0, answers | watched},
       {"grid_forgotten", run_nvme, 4, 16, 0, 16, 5, 0, bad_blocks, fair},
+      {"grid_failing", run_nvme, 4, 2, 0, 2, 6, 0, answers | bad_blocks | small_log, fair},
       {"grid_lost", run_nvme, 6, 2, 0, 2, 8, 0, bad_blocks | small_log, fair},
       {"wave_broken", run_nvme, 1, 0, 7, 5, 2, 0, twice, fair, "wave"},
       {"grid_broken", run_nvme, 2, 64, 0, 32, 1, 0, twice, fair, "grid"},
