@@ -84,6 +84,7 @@ foreach(kind nvme rdma)
       set(later LATER)
     endif()
     xio_machine_kernels(${kind} ${arch} file ${later})
+    set(kernels_${kind}_${arch} ${file})
     set(names machine.${kind}.${arch} machine.${kind}_full.${arch})
     xio_register_test(NAME machine.${kind}.${arch} LABELS ${labels} TIMEOUT 900
       COMMAND machine-run ${file} ${which} ${machine_seeds} ${enough})
@@ -96,6 +97,18 @@ foreach(kind nvme rdma)
         --write ${XIO_CODEGEN_BINARY_DIR}/counts)
     if(later)
       set_tests_properties(${names} PROPERTIES FIXTURES_REQUIRED machine-kernels-${kind}-${arch})
+    endif()
+  endforeach()
+endforeach()
+
+# Each ordering of this code, weakened: some case must detect it, or unneeded.txt has the reason why it is not needed.
+foreach(arch IN LISTS XIO_HIP_TARGETS)
+  xio_register_tool_test("${XIO_HIP_MISSING}" NAME machine.mutations.${arch} LABELS machine once nightly TIMEOUT 3600
+    COMMAND python3 ${machine_dir}/mutations.py $<TARGET_FILE:machine-run> ${arch} ${kernels_nvme_${arch}}
+      rdma:${kernels_rdma_${arch}} --seeds 60)
+  foreach(kind nvme rdma)
+    if(arch IN_LIST later_${kind} AND NOT XIO_HIP_MISSING)
+      set_tests_properties(machine.mutations.${arch} PROPERTIES FIXTURES_REQUIRED machine-kernels-${kind}-${arch})
     endif()
   endforeach()
 endforeach()

@@ -9,9 +9,9 @@ exit status is 1. Lines of unneeded.txt are "target<TAB>instruction and change<T
 three are regular expressions. Places with a reason are tried only with --all, which reports those detected after all.
 
 No reason is needed where nothing happens: waits that never had anything to wait for, scopes of stores to registers,
-which no cache holds. Nor for waits that no line of device/arch requests (by inline assembly, a fence, or the builtin
-for waits). The compiler places those where a register is read or a function begins or ends, and the machine detects a
-register that is read too early. The last line is the table's.
+which no cache holds. Nor for waits that the compiler placed, where a register is read or a function begins or ends: the
+machine detects a register that is read too early. They are told from those that the library requests in the same line.
+The last line is the table's.
 """
 
 import argparse
@@ -60,26 +60,11 @@ def read_reasons(path):
 
 
 def reason_for(reasons, target, key):
-    opcode, change, place = key
+    opcode, change, place, _ = key
     for of_target, of_change, of_place, reason in reasons:
         if of_target.search(target) and of_change.search(f"{opcode} {change}") and of_place.search(with_function(place)):
             return reason
     return None
-
-
-REQUESTS_WAIT = re.compile(r"\basm volatile\b|__builtin_amdgcn_(fence|s_waitcnt)")
-
-
-@functools.lru_cache(None)
-def is_compilers(change, source):
-    """Whether the compiler placed a wait: no primitive of the library requests it."""
-    if not change.startswith("no wait"):
-        return False
-    innermost, _, line = source.partition(" < ")[0].rpartition(":")
-    _, arch, file = innermost.rpartition("/device/arch/")
-    if not arch or line == "0":
-        return True
-    return not REQUESTS_WAIT.search(lines_of(f"device/arch/{file}")[int(line) - 1])
 
 
 def run(command):
@@ -87,11 +72,11 @@ def run(command):
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             parts = line.rstrip("\n").split("\t")
-            if len(parts) == 6:
-                outcome, text, change, source, place, noticed = parts
-                if is_compilers(change, source) and outcome in ("survives", "idle"):
+            if len(parts) == 7:
+                outcome, text, change, _, place, origin, noticed = parts
+                if origin == "compiler" and outcome in ("survives", "idle"):
                     outcome = "compiler's"
-                yield outcome, (text.split()[0], change, place), noticed
+                yield outcome, (text.split()[0], change, place, origin), noticed
     if process.returncode != 0:
         sys.exit(f"{' '.join(command)}: exit status {process.returncode}")
 
@@ -134,7 +119,7 @@ def main():
 
     compilers = "the compiler's own"
     caught, unneeded, unexplained, without = 0, collections.Counter(), [], collections.Counter()
-    for key, counts in sorted(outcomes.items(), key=lambda item: item[0][::-1]):
+    for key, counts in sorted(outcomes.items(), key=lambda item: item[0][2::-1]):
         name = f"{key[0]} {key[1]}: {with_function(key[2])}"
         reason = reason_for(reasons, arguments.target, key)
         if counts["caught"]:

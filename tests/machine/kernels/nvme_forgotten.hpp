@@ -48,8 +48,8 @@ XIO_DEVICE void forgotten(const NvmeJob& job) {
   count(job.report, last.status, others != Status::timed_out && others != Status::broken, 23);
 }
 
-/// Asks for the result of each operation as soon as it ends, whose slot held a failure before; and late for the status of
-/// the one before it.
+/// Asks for the result of each operation as soon as it ends, whose slot held a failure before; and late for the status
+/// of the one before it.
 XIO_DEVICE void failing(const NvmeJob& job) {
   using namespace xio;
   nvme::Queue<> queue(job.queues[0]);

@@ -45,20 +45,20 @@ struct Case {
 };
 
 enum Feature : uint32_t {
-  own_queues = 1,      ///< one queue per thread
-  shadow = 2,          ///< shadow doorbells
-  through = 4,         ///< rings in memory that the GPU does not cache
-  drives = 8,          ///< `count` controllers
-  inbound = 16,        ///< data in the GPU's memory
-  pairs = 32,          ///< batches: pieces to write, then as many to read
-  small_pages = 64,    ///< transfers of at most two pages: longer ones are split
-  costs = 128,         ///< large, for counting: only on a calm GPU
-  answers = 256,       ///< completions carry a block-specific result
-  bad_blocks = 512,    ///< reading most blocks fails
-  twice = 1024,        ///< one completion is written twice, which breaks the queue
-  one_fails = 2048,    ///< one operation fails, and later ones are flushed
-  stray = 4096,        ///< one completion is about another queue pair
-  watched = 8192,      ///< the host sees notifications and kept results in its memory, and answers
+  own_queues = 1,       ///< one queue per thread
+  shadow = 2,           ///< shadow doorbells
+  through = 4,          ///< rings in memory that the GPU does not cache
+  drives = 8,           ///< `count` controllers
+  inbound = 16,         ///< data in the GPU's memory
+  pairs = 32,           ///< batches: pieces to write, then as many to read
+  small_pages = 64,     ///< transfers of at most two pages: longer ones are split
+  costs = 128,          ///< large, for counting: only on a calm GPU
+  answers = 256,        ///< completions carry a block-specific result
+  bad_blocks = 512,     ///< reading most blocks fails
+  twice = 1024,         ///< one completion is written twice, which breaks the queue
+  one_fails = 2048,     ///< one operation fails, and later ones are flushed
+  stray = 4096,         ///< one completion is about another queue pair
+  watched = 8192,       ///< the host sees notifications and kept results in its memory, and answers
   small_rings = 16384,  ///< rings that wrap several times
   small_log = 32768     ///< a log of one failure, fewer than the host's set-up gives: soon searched, soon full
 };

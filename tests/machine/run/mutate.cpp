@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
+#include <map>
 #include <vector>
 
 #include <machine/core/address_space.hpp>
@@ -40,16 +42,35 @@ struct Place {
   std::vector<size_t> mutations;
 };
 
-/// Whether the compiler placed a wait for a register: no primitive of the library requests it. Reading a register too
-/// early is detected when it happens.
-bool is_compilers(const Mutation& mutation) {
+/// A line of source, "path:line"; empty if it cannot be read.
+std::string line_at(const std::string& where) {
+  static std::map<std::string, std::vector<std::string>> files;
+  const size_t colon = where.rfind(':');
+  std::vector<std::string>& lines = files[where.substr(0, colon)];
+  if (lines.empty()) {
+    std::ifstream file(where.substr(0, colon));
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+  }
+  const auto number = static_cast<size_t>(std::atoi(where.c_str() + colon + 1));
+  return number != 0 && number <= lines.size() ? lines[number - 1] : "";
+}
+
+/// Who asks for the instruction: "compiler" for a wait that no line of device/arch requests (by inline assembly, a
+/// fence, or the builtin for waits), else "library". The compiler waits where a register is read or a function begins
+/// or ends; reading a register too early is detected when it happens.
+const char* origin_of(const Mutation& mutation) {
+  if (mutation.change.compare(0, 7, "no wait") != 0) return "library";
   const std::string innermost = mutation.source.substr(0, mutation.source.find(" < "));
-  return mutation.change.compare(0, 7, "no wait") == 0 && innermost.find("/device/arch/") == std::string::npos;
+  if (innermost.find("/device/arch/") == std::string::npos) return "compiler";
+  const std::string line = line_at(innermost);
+  for (const char* request : {"asm volatile", "__builtin_amdgcn_fence", "__builtin_amdgcn_s_waitcnt"})
+    if (line.find(request) != std::string::npos) return "library";
+  return "compiler";
 }
 
 void print(const Tried& tried, const Mutation& mutation, const std::string& place) {
-  std::printf("%s\t%s\t%s\t%s\t%s\t%s\n", tried.outcome, mutation.text.c_str(), mutation.change.c_str(),
-              mutation.source.c_str(), place.c_str(), tried.noticed.c_str());
+  std::printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\n", tried.outcome, mutation.text.c_str(), mutation.change.c_str(),
+              mutation.source.c_str(), place.c_str(), origin_of(mutation), tried.noticed.c_str());
   std::fflush(stdout);
 }
 
@@ -92,7 +113,8 @@ void mutate(Gpu& gpu, const Case& one, MutationChoice& choice) {
   std::vector<std::pair<size_t, std::string>> empty;  // mutations that changed nothing, and their keys
   for (size_t i = 0; i < all.size(); ++i) {
     const std::string place = place_of(all[i].source);
-    const std::string key = all[i].text.substr(0, all[i].text.find(' ')) + "\t" + all[i].change + "\t" + place;
+    const std::string key =
+        all[i].text.substr(0, all[i].text.find(' ')) + "\t" + all[i].change + "\t" + place + "\t" + origin_of(all[i]);
     if (choice.list) {
       print({"listed", ""}, all[i], place);
     } else if (executed[i] == 0) {
@@ -117,8 +139,7 @@ void mutate(Gpu& gpu, const Case& one, MutationChoice& choice) {
     }
   }
   for (const Place& place : places) {
-    const bool compilers =
-        std::all_of(place.mutations.begin(), place.mutations.end(), [&](size_t i) { return is_compilers(all[i]); });
+    const bool compilers = origin_of(all[place.mutations.front()]) == std::string("compiler");
     constexpr uint64_t few = 2;
     const Tried tried = attempt(place, compilers ? std::min(choice.last, choice.first + few - 1) : choice.last);
     if (tried.outcome == std::string("caught")) choice.skipped.insert(place.key);
