@@ -105,7 +105,7 @@ endforeach()
 foreach(arch IN LISTS XIO_HIP_TARGETS)
   xio_register_tool_test("${XIO_HIP_MISSING}" NAME machine.mutations.${arch} LABELS machine once nightly TIMEOUT 3600
     COMMAND python3 ${machine_dir}/mutations.py $<TARGET_FILE:machine-run> ${arch} ${kernels_nvme_${arch}}
-      rdma:${kernels_rdma_${arch}} --seeds 60)
+      rdma:${kernels_rdma_${arch}} --seeds 300)
   foreach(kind nvme rdma)
     if(arch IN_LIST later_${kind} AND NOT XIO_HIP_MISSING)
       set_tests_properties(machine.mutations.${arch} PROPERTIES FIXTURES_REQUIRED machine-kernels-${kind}-${arch})

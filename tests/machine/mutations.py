@@ -25,7 +25,7 @@ import sys
 import tempfile
 
 LIBRARY = pathlib.Path(__file__).resolve().parents[2] / "include" / "xio"
-FEW = 3
+STAGES = (3, 60)
 FUNCTION = re.compile(r"^ *(?:template <.*> )?(?:XIO_LEAF )?XIO_(?:DEVICE|HOST_DEVICE|COLD)\w*\b.*?\b(~?\w+)\(")
 
 
@@ -96,7 +96,8 @@ def main():
     outcomes = collections.defaultdict(collections.Counter)
     noticed_by = {}
     # Most changes are detected by some case with one of the first seeds: the others are tried with more.
-    stages = [f"1-{min(FEW, arguments.seeds)}"] + ([f"{FEW + 1}-{arguments.seeds}"] if arguments.seeds > FEW else [])
+    ends = [end for end in STAGES if end < arguments.seeds] + [arguments.seeds]
+    stages = [f"{before + 1}-{end}" for before, end in zip([0] + ends, ends)]
     for seeds, kernels in itertools.product(stages, arguments.kernels):
         command = [arguments.program, kernels.removeprefix("rdma:"), "--mutate", "--seeds", seeds]
         if kernels.startswith("rdma:"):

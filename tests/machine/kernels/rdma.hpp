@@ -190,4 +190,37 @@ XIO_DEVICE void send_receive(const RdmaJob& job) {
   }
 }
 
+/// Receives what the host sends, whose immediate data are the messages' numbers. Results are asked for late, when the
+/// slot may belong to a later receive: each must be that of its own message, or expired.
+template <class Vendor>
+XIO_DEVICE void receive_late(const RdmaJob& job) {
+  using namespace xio;
+  const uint32_t self = thread_number();
+  if (self >= job.lanes) return;
+  rdma::ReceiveQueue<Vendor, Sharing::grid, Policy<Unasked>> queue(job.receive);
+  constexpr uint64_t place = 64;  // each message has one of its own
+  const uint32_t bytes = job.words * 8;
+  const Deadline limit =
+      xio::deadline(Duration{job.patience_ns}, job.handle.clock_hz ? job.handle.clock_hz : arch::clock_hz);
+  Token last;
+  for (uint32_t round = 0; round <= job.rounds; ++round) {
+    const uint64_t offset = self * thread_bytes + round * place;
+    Token token = Token::refused(Status::ok);
+    if (round != job.rounds) token = queue.post(job.inbox.at(offset, bytes), limit);
+    if (round != 0) {
+      const uint64_t* const in = job.inbox_data + (offset - place) / 8;
+      rdma::Received got;
+      got.status = last.status;
+      bool right = true;
+      for (uint32_t asks = 0; last.submitted() && asks < 6 && got.status != Status::expired; ++asks) {
+        got = queue.wait(last, limit);
+        const uint64_t stamp = uint64_t{got.immediate % job.lanes} << 32 | got.immediate / job.lanes;
+        right = right && (!got.status.is_ok() || (got.bytes == bytes && holds(in, stamp, job.words)));
+      }
+      count(job.report, got.status == Status::expired ? Status() : got.status, right, 10);
+    }
+    last = token;
+  }
+}
+
 }  // namespace machine_kernels

@@ -62,7 +62,8 @@ bool send_to_each(xio::emulation::RdmaFabric& fabric, uint32_t qpn, const RdmaJo
       std::memcpy(&data[i * 8], &word, 8);
     }
     xio::emulation::RdmaRequest request;
-    request.operation = xio::emulation::RdmaOperation::send;
+    request.operation = xio::emulation::RdmaOperation::send_immediate;
+    request.immediate = static_cast<uint32_t>(sent);
     request.data = &data;
     if (fabric.send(qpn, request) != xio::emulation::RdmaOutcome::ok) break;
   }
@@ -225,6 +226,7 @@ std::vector<Case> rdma_cases() {
       {"mlx5_messages_shared", run_rdma<xio::emulation::Mlx5Kit<>>, 4, 8, 0, 64, 1, 0, 0, 0b011, "mlx5_messages"});
   cases.push_back(
       {"mlx5_receives", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 4, 0, 16, 3, 0, small_rings, 0b011, "mlx5_messages"});
+  cases.push_back({"mlx5_receives_late", run_rdma<xio::emulation::Mlx5Kit<>>, 4, 4, 0, 16, 12, 0, small_rings, 0b011});
   cases.push_back({"mlx5_messages_small", run_rdma<xio::emulation::Mlx5Kit<>>, 6, 4, 0, 16, 6, 0, small_rings, 0b011,
                    "mlx5_messages"});
   cases.push_back({"mlx5_signals", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 0, 0, 64, 2, 0, 0, 0b011});

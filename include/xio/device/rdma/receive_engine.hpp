@@ -40,7 +40,7 @@ XIO_DEVICE_INLINE void record_receive(const Engine& engine, uint64_t index, cons
   protocol::write<S>(slot.bytes, completion.bytes);
   protocol::write<S>(slot.immediate, completion.immediate);
   protocol::write<S>(slot.source_qpn, completion.source_qpn);
-  if constexpr (is_shared<S>) arch::wait_stores();
+  // Looked at by those who have seen the count of receives taken, which is published after all of this.
   protocol::write<S>(slot.number, index + 1);
 }
 
@@ -254,9 +254,8 @@ XIO_DEVICE Token post_receive(const Engine& engine, Group<S> group, Status fault
 /// Current result of the token's receive. `pending`: the status if there is none yet.
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE Received result_of(const Engine& engine, Group<S> group, const Token& token, Status pending) {
-  // Read first because it is written last.
   const bool over = protocol::read<S>(engine.receives().ended) != 0;
-  if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+  if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();  // `ended` is written last, and read first
   // Evaluated once: what ends after the acquire is left to the next call.
   const bool arrived = token.count != 0 && protocol::read<S>(engine.state().retired) > token.last;
   if (group.any(arrived || (over && token.count != 0))) arch::acquire_system();
