@@ -130,12 +130,13 @@ void mutate(Gpu& gpu, const Case& one, MutationChoice& choice) {
     }
   }
   // The second of two waits in a row has nothing left to wait for, unless the first is weakened.
-  for (const auto& [i, key] : empty) {
-    auto found = std::find_if(places.begin(), places.end(), [&](const Place& known) { return known.key == key; });
+  for (const auto& one : empty) {
+    auto found =
+        std::find_if(places.begin(), places.end(), [&](const Place& known) { return known.key == one.second; });
     if (found == places.end()) {
-      print({"empty", ""}, all[i], place_of(all[i].source));
+      print({"empty", ""}, all[one.first], place_of(all[one.first].source));
     } else {
-      found->mutations.push_back(i);
+      found->mutations.push_back(one.first);
     }
   }
   for (const Place& place : places) {
