@@ -130,13 +130,13 @@ void mutate(Gpu& gpu, const Case& one, MutationChoice& choice) {
     }
   }
   // The second of two waits in a row has nothing left to wait for, unless the first is weakened.
-  for (const auto& one : empty) {
+  for (const auto& left : empty) {
     auto found =
-        std::find_if(places.begin(), places.end(), [&](const Place& known) { return known.key == one.second; });
+        std::find_if(places.begin(), places.end(), [&](const Place& known) { return known.key == left.second; });
     if (found == places.end()) {
-      print({"empty", ""}, all[one.first], place_of(all[one.first].source));
+      print({"empty", ""}, all[left.first], place_of(all[left.first].source));
     } else {
-      found->mutations.push_back(one.first);
+      found->mutations.push_back(left.first);
     }
   }
   for (const Place& place : places) {
