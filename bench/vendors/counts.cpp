@@ -47,7 +47,7 @@ CountedPosts averages(const OperationCounts& post, const OperationCounts& take, 
   const auto per_round = [](uint64_t sum) { return static_cast<double>(sum) / rounds; };
   CountedPosts counted;
   counted.operations = lanes;
-  counted.stores16 = per_round(post.entry_stores - post.narrow_entry_stores) / lanes;
+  counted.stores16 = per_round(post.wide_entry_stores) / lanes;
   counted.stores8 = per_round(post.narrow_entry_stores) / lanes;
   counted.stores4 = per_round(post.word_stores);
   counted.releases = per_round(post.releases) / lanes;
@@ -60,7 +60,7 @@ CountedPosts averages(const OperationCounts& post, const OperationCounts& take, 
   counted.acknowledgements = per_round(take.mmio_stores + take.word_stores);
   counted.acknowledged_bytes = per_round(take.mmio_bytes + take.word_stores * sizeof(uint32_t));
   counted.bytes_per_operation =
-      pcie_bytes(counted, per_round(post.entry_stores), per_round(post.narrow_entry_stores), completion_bytes);
+      pcie_bytes(counted, per_round(post.entry_stores()), per_round(post.narrow_entry_stores), completion_bytes);
   return counted;
 }
 

@@ -121,13 +121,13 @@ Totals run_wave(bool as_batch) {
 void check_wave(const Totals& totals, uint64_t atomics_to_submit, uint64_t atomics_to_wait) {
   const uint64_t lanes = 64;
   const uint64_t laps = rounds * batch / 256 + 1;
-  CHECK(totals.submit.entry_stores == rounds * batch * 4);  // 64 lanes store 4 parts: 4 instructions for 64 entries
-  CHECK(totals.submit.releases == rounds * lanes);          // one instruction for each batch
+  CHECK(totals.submit.entry_stores() == rounds * batch * 4);  // 64 lanes store 4 parts: 4 instructions for 64 entries
+  CHECK(totals.submit.releases == rounds * lanes);            // one instruction for each batch
   CHECK(totals.submit.mmio_stores == rounds);
   CHECK(totals.submit.atomics == rounds * atomics_to_submit);
   CHECK(totals.submit.acquires == 0);
   CHECK(totals.wait.acquires == rounds * lanes);
-  CHECK(totals.wait.entry_stores + totals.wait.releases == 0);
+  CHECK(totals.wait.entry_stores() + totals.wait.releases == 0);
   CHECK(totals.wait.atomics == rounds * atomics_to_wait);
   CHECK(totals.wait.mmio_stores <= 2 * laps);
   CHECK(totals.cq_doorbells == totals.wait.mmio_stores);
@@ -149,7 +149,7 @@ TEST_CASE("Cost H9: one thread pays 4 stores, one release and one doorbell for a
     Token token;
     const OperationCounts one =
         count([&] { token = view.submit(xio::nvme::read(i, 1), ContiguousPages{rig.bus()}, soon()); });
-    REQUIRE(one.entry_stores == 4);
+    REQUIRE(one.entry_stores() == 4);
     REQUIRE(one.releases == 1);
     REQUIRE(one.mmio_stores == 1);
     REQUIRE(one.atomics + one.acquires + one.full_fences == 0);
@@ -157,7 +157,7 @@ TEST_CASE("Cost H9: one thread pays 4 stores, one release and one doorbell for a
     rig.model.run();
     const OperationCounts other = count([&] { REQUIRE(view.wait(token, soon()).is_ok()); });
     REQUIRE(other.acquires == 1);
-    REQUIRE(other.entry_stores + other.releases + other.atomics + other.full_fences == 0);
+    REQUIRE(other.entry_stores() + other.releases + other.atomics + other.full_fences == 0);
     cq_doorbells += other.mmio_stores;
   }
   CHECK(cq_doorbells <= 2 * (total / 64));
@@ -166,7 +166,7 @@ TEST_CASE("Cost H9: one thread pays 4 stores, one release and one doorbell for a
   std::vector<xio::nvme::Piece> pieces(31, {0, rig.bus(), 1});
   const OperationCounts many =
       count([&] { REQUIRE(view.submit_batch(xio::nvme::Opcode::read, pieces.data(), 31, soon()).submitted()); });
-  CHECK(many.entry_stores == 31 * 4);
+  CHECK(many.entry_stores() == 31 * 4);
   CHECK(many.releases == 1);
   CHECK(many.mmio_stores == 1);
   CHECK(many.atomics == 0);
@@ -200,7 +200,7 @@ TEST_CASE("Cost: WriteThrough releases nothing, and waits for its stores before 
   const Totals wave = run_wave<Queue<Sharing::wave, Policy<WriteThrough>, CheckedDoorbell>>(false);
   CHECK(wave.submit.releases + wave.wait.releases == 0);
   CHECK(wave.submit.store_waits >= rounds);
-  CHECK(wave.submit.entry_stores == rounds * batch * 4);
+  CHECK(wave.submit.entry_stores() == rounds * batch * 4);
   const Totals grid = run_wave<Queue<Sharing::grid, Policy<WriteThrough>, CheckedDoorbell>>(false);
   CHECK(grid.submit.releases + grid.wait.releases == 0);
   CheckedDoorbell::write_through = false;
@@ -208,11 +208,11 @@ TEST_CASE("Cost: WriteThrough releases nothing, and waits for its stores before 
 
 TEST_CASE("H18 narrow slots get stores of 8 bytes and nothing else") {
   const Totals wave = run_wave<Queue<Sharing::wave, xio::Policy<xio::NarrowSlots>, CheckedDoorbell>>(false);
-  CHECK(wave.submit.entry_stores == rounds * batch * 8);
+  CHECK(wave.submit.entry_stores() == rounds * batch * 8);
   CheckedDoorbell::write_through = true;
   const Totals whole =
       run_wave<Queue<Sharing::grid, xio::Policy<WriteThrough, xio::NarrowSlots>, CheckedDoorbell>>(true);
-  CHECK(whole.submit.entry_stores == rounds * batch * 8);
+  CHECK(whole.submit.entry_stores() == rounds * batch * 8);
   CHECK(whole.submit.releases == 0);
   CheckedDoorbell::write_through = false;
 }

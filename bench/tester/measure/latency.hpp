@@ -57,7 +57,7 @@ struct Latency {
   }
 
   /// Records one operation.
-  XIO_HOST_DEVICE void record(uint64_t ticks) {
+  XIO_DEVICE_INLINE void record(uint64_t ticks) {
     if (count == 0 || ticks < least) least = ticks;
     if (ticks > most) most = ticks;
     ++count;

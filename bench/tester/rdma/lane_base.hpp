@@ -35,9 +35,8 @@ class RdmaLaneBase : protected LaneLoop<RdmaPhase, RdmaLane, Telemetry> {
   XIO_DEVICE uint64_t left() const { return stopping_ || lane_.gave_up ? 0 : left_; }
 
   /// Number of operations to submit now: a batch, or 0 while it does not fit.
-  XIO_DEVICE uint32_t fitting_batch() const {
-    const uint64_t to_come = left();
-    const uint32_t in_flight = window_.size();
+  XIO_DEVICE uint32_t fitting_batch() const { return fitting_batch(left(), window_.size()); }
+  XIO_DEVICE uint32_t fitting_batch(uint64_t to_come, uint32_t in_flight) const {
     const uint32_t free = phase_.depth - in_flight;
     const bool more = to_come > free;
     const uint32_t fitting = more ? free : static_cast<uint32_t>(to_come);

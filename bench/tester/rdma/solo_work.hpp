@@ -66,91 +66,109 @@ class RdmaSoloWork : RdmaLaneBase<Telemetry> {
 
   /// Submits the batches that fit. Returns whether there were any.
   XIO_DEVICE_INLINE bool submit() {
-    bool any = false;
-    while (const uint32_t count = Base::fitting_batch()) {
-      if (!phase_.repeat) left_ -= count;
-      // What was read when the last completion was found is the time of the submission that follows at once.
-      const uint64_t now = now_ != 0 ? now_ : xio::arch::clock();
-      now_ = 0;
-      const bool writes = phase_.verb == RdmaVerb::write;
-      if constexpr (xio::arch::branches_are_cheap) {
-        // Separate calls let the compiler resolve what depends on the operation.
-        writes ? post(xio::rdma::Operation::put, count, now) : post(xio::rdma::Operation::get, count, now);
-      } else {
-        // One call: the kernel should fit into the instruction cache.
-        post(writes ? xio::rdma::Operation::put : xio::rdma::Operation::get, count, now);
-      }
-      const uint64_t ringing = Telemetry::start();
-      queue_.flush();
-      telemetry_.stop(Step::sq_doorbell, ringing);
-      ++lane_.batches;
-      any = true;
+    const uint32_t count = Base::fitting_batch();
+    if (count == 0) return false;
+    const bool writes = phase_.verb == RdmaVerb::write;
+    if constexpr (xio::arch::branches_are_cheap) {
+      // Separate calls let the compiler resolve what depends on the operation.
+      writes ? post(xio::rdma::Operation::put, count) : post(xio::rdma::Operation::get, count);
+    } else {
+      // One call: the kernel should fit into the instruction cache.
+      post(writes ? xio::rdma::Operation::put : xio::rdma::Operation::get, count);
     }
-    return any;
+    return true;
   }
 
-  /// Posts a batch, whose first operation starts at `now`. What changes with each operation is in local variables: the
-  /// compiler would reload members after each store to the ring.
-  XIO_DEVICE_INLINE void post(xio::rdma::Operation operation, uint32_t count, uint64_t now) {
+  /// Posts batches, the first of `count` operations, while they fit. What it reads and changes is in local variables:
+  /// the compiler would reload members after each store to the ring.
+  XIO_DEVICE_INLINE void post(xio::rdma::Operation operation, uint32_t count) {
     const uint64_t place_bytes = phase_.place_bytes;
     const uint64_t stride = phase_.stride;
+    const uint64_t taken = phase_.repeat ? 0 : 1;  // operations that a submitted one takes from those that are left
+    const bool one_time = phase_.coarse_timing;
+    const uint64_t head = window_.head;
+    const uint64_t first = window_.tail;
     RdmaSlot* const slots = lane_.slots;
     uint32_t near = near_tail_;
     uint32_t far = far_tail_;
+    uint64_t tail = first;
     uint64_t number = next_;
-    slots[near].batch_end = window_.tail + count;
+    uint64_t left = Base::left();
+    uint64_t batches = 0;
+    // What was read when the last completion was found is the time of the submission that follows at once.
+    uint64_t now = now_;
+    now_ = 0;
     xio::rdma::Sge data{near_ + near * place_bytes, phase_.bytes, phase_.local.key};
     xio::rdma::Work work;
     work.operation = operation;
     work.remote = far_ + far * place_bytes;
     work.rkey = phase_.remote.rkey;
-    uint32_t posted = 0;
-    for (;;) {
-      RdmaSlot& it = slots[near];
-      it.started = now;
-      it.number = number;
-      if (posted + 1 == count) work.flags = xio::rdma::work_flag::signaled;
-      const uint64_t posting = Telemetry::start();
-      it.token = queue_.submit(work, xio::rdma::OneSge{data}, xio::Deadline{now + phase_.deadline_ticks});
-      telemetry_.stop(Step::enqueue, posting);
-      if (XIO_UNLIKELY(!it.token.submitted())) {
-        judge_.fail(it.token.status, number);
-        stopping_ = true;
-        break;
+    do {
+      if (now == 0) now = xio::arch::clock();
+      left -= count * taken;
+      const uint64_t end = tail + count;
+      slots[near].batch_end = end;
+      for (;;) {
+        RdmaSlot& it = slots[near];
+        it.started = now;
+        it.number = number;
+        work.flags = tail + 1 == end ? xio::rdma::work_flag::signaled : 0;
+        const uint64_t posting = Telemetry::start();
+        it.token = queue_.submit(work, xio::rdma::OneSge{data}, xio::Deadline{now + phase_.deadline_ticks});
+        telemetry_.stop(Step::enqueue, posting);
+        if (XIO_UNLIKELY(!it.token.submitted())) {
+          judge_.fail(it.token.status, number);
+          stopping_ = true;
+          left = 0;
+          break;
+        }
+        number += stride;
+        data.address += place_bytes;
+        work.remote += place_bytes;
+        if (++near == window_.near_size) {
+          near = 0;
+          data.address = near_;
+        }
+        if (++far == window_.far_size) {
+          far = 0;
+          work.remote = far_;
+        }
+        if (++tail == end) break;
+        if (!one_time) now = xio::arch::clock();
       }
-      number += stride;
-      data.address += place_bytes;
-      work.remote += place_bytes;
-      if (++near == window_.near_size) {
-        near = 0;
-        data.address = near_;
-      }
-      if (++far == window_.far_size) {
-        far = 0;
-        work.remote = far_;
-      }
-      if (++posted == count) break;
-      if (!phase_.coarse_timing) now = xio::arch::clock();
-    }
+      const uint64_t ringing = Telemetry::start();
+      queue_.flush();
+      telemetry_.stop(Step::sq_doorbell, ringing);
+      ++batches;
+      now = 0;
+      count = Base::fitting_batch(left, static_cast<uint32_t>(tail - head));
+    } while (count != 0);
+    left_ = left;
     next_ = number;
     near_tail_ = near;
     far_tail_ = far;
-    window_.tail += posted;
-    lane_.submitted += posted;
+    window_.tail = tail;
+    lane_.submitted += tail - first;
+    lane_.batches += batches;
   }
 
   /// Completes operations in posting order. Returns whether any completed.
   XIO_DEVICE_INLINE bool complete() {
-    // Only the last operation of a batch has a completion.
+    RdmaSlot* const slots = lane_.slots;
     const uint64_t before = window_.head;
+    const uint64_t tail = window_.tail;
+    uint64_t head = before;
+    uint32_t near = window_.near_head;
+    uint64_t completed = 0;
     uint64_t now = 0;
-    while (!window_.empty()) {
-      RdmaSlot& first = lane_.slots[window_.near_head];
+    while (head != tail) {
+      // Only the last operation of a batch has a completion.
+      RdmaSlot& first = slots[near];
       // After a refusal the last batch is shorter.
-      uint64_t end = first.batch_end < window_.tail ? first.batch_end : window_.tail;
-      if (XIO_UNLIKELY(window_.head < each_until_)) end = window_.head + 1;
-      const auto count = static_cast<uint32_t>(end - window_.head);
-      const xio::Token& last = count == 1 ? first.token : Base::slot(end - 1).token;
+      uint64_t end = first.batch_end < tail ? first.batch_end : tail;
+      if (XIO_UNLIKELY(head < each_until_)) end = head + 1;
+      const auto count = static_cast<uint32_t>(end - head);
+      const xio::Token& last = count == 1 ? first.token : slots[window_.near_after(near, count - 1)].token;
       const uint64_t looking = Telemetry::start();
       const xio::Status status = queue_.test(last);
       telemetry_.stop(Step::cq_poll, looking);
@@ -165,22 +183,24 @@ class RdmaSoloWork : RdmaLaneBase<Telemetry> {
         // Later operations of this queue pair are flushed.
         judge_.fail(status, first.number);
         stopping_ = true;
-        window_.pop(1);
-        continue;
-      }
-      lane_.completed += count;
-      if (XIO_LIKELY(count == 1)) {
-        lane_.latency->record(now - first.started);
-        window_.pop(1);
-      } else if (phase_.coarse_timing) {
-        lane_.latency->record(now - first.started, count);
-        window_.pop(count);
       } else {
-        for (; window_.head != end; window_.pop()) lane_.latency->record(now - Base::slot(window_.head).started);
+        completed += count;
+        if (XIO_LIKELY(count == 1)) {
+          lane_.latency->record(now - first.started);
+        } else if (phase_.coarse_timing) {
+          lane_.latency->record(now - first.started, count);
+        } else {
+          for (uint32_t i = 0; i < count; ++i) lane_.latency->record(now - slots[window_.near_after(near, i)].started);
+        }
       }
+      near = window_.near_after(near, count);
+      head = end;
     }
+    window_.near_head = near;
+    window_.head = head;
+    lane_.completed += completed;
     now_ = now;
-    return window_.head != before;
+    return head != before;
   }
 
   Queue queue_;

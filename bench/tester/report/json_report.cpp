@@ -158,7 +158,7 @@ void add_result(Json& json, const Result& result, bool histogram) {
   json["failed"] = result.failed;
   json["seconds"] = result.seconds;
   json["latency_us"] = json_latency(result.latency);
-  json["counts"] = {{"entry_stores", result.counts.entry_stores},
+  json["counts"] = {{"entry_stores", result.counts.entry_stores()},
                     {"releases", result.counts.releases},
                     {"acquires", result.counts.acquires},
                     {"full_fences", result.counts.full_fences},

@@ -12,20 +12,16 @@ namespace protocol {
 /// @addtogroup kernel_queue
 /// @{
 
-/// Claims like claim_now(); while the queue is full, announces pending entries and takes completions. With Now it does
-/// not wait.
-///
-/// In addition to the members that tail.hpp needs, the engine has `uint32_t drain(group)`, which takes completions and
-/// returns how many, `bool is_dead()`: whether posted operations will never be executed, and `reserves_room`: whether
-/// claims of several tickets make reservation requests, because completions alone free tickets.
-template <class Engine, class Until>
-XIO_DEVICE_INLINE Claim claim_until(const Engine& engine, Group<Engine::sharing> group, uint32_t wanted, uint32_t least,
-                                    Until until, typename Engine::Tickets::Step step = {}) {
+/// Claims like claim_now() until there is room or the caller gives up. `claim` is the result of the first attempt, if
+/// Attempted.
+template <bool Attempted, class Engine, class Until>
+XIO_COLD XIO_DEVICE Claim claim_in_loop(const Engine& engine, Group<Engine::sharing> group, uint32_t wanted,
+                                        uint32_t least, Until until, typename Engine::Tickets::Step step, Claim claim) {
   uint64_t wish = 0;
   uint32_t taken = 1;
   bool last = IsSame<Until, Now>::value;
   for (uint32_t round = 0;; ++round) {
-    const Claim claim = claim_now(engine, group, wanted, least, step, wish);
+    if (!Attempted || round != 0) claim = claim_now(engine, group, wanted, least, step, wish);
     // The queue may be full of entries that the device does not know of yet.
     if (claim.count == 0) flush(engine, group);
     if (XIO_LIKELY(claim.count != 0) || last) {
@@ -45,6 +41,27 @@ XIO_DEVICE_INLINE Claim claim_until(const Engine& engine, Group<Engine::sharing>
       }
       taken = engine.drain(group);
     }
+  }
+}
+
+/// Claims like claim_now(); while the queue is full, announces pending entries and takes completions. With Now it does
+/// not wait.
+///
+/// In addition to the members that tail.hpp needs, the engine has `uint32_t drain(group)`, which takes completions and
+/// returns how many, `bool is_dead()`: whether posted operations will never be executed, and `reserves_room`: whether
+/// claims of several tickets make reservation requests, because completions alone free tickets.
+template <class Engine, class Until>
+XIO_DEVICE_INLINE Claim claim_until(const Engine& engine, Group<Engine::sharing> group, uint32_t wanted, uint32_t least,
+                                    Until until, typename Engine::Tickets::Step step = {}) {
+  if constexpr (arch::branches_are_cheap) {
+    // Waiting is a call, so that the registers that it needs are not saved by each post.
+    const Claim claim = claim_now(engine, group, wanted, least, step);
+    if (XIO_LIKELY(claim.count != 0)) return claim;
+    const Claim late = claim_in_loop<true>(engine, group, wanted, least, until, step, claim);
+    // Copied: an object that a call writes stays in memory.
+    return {late.first, late.count, late.word};
+  } else {
+    return claim_in_loop<false>(engine, group, wanted, least, until, step, Claim{});
   }
 }
 

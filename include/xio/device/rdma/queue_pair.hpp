@@ -256,7 +256,7 @@ class QueuePair {
 
   /// Polls once: returns Status::would_block if the operation has not ended yet.
   /// @snippet rdma.cpp test
-  XIO_DEVICE Status test(const Token& token) {
+  XIO_DEVICE_INLINE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order,
                   "data may arrive after its completion: use wait(), which flushes inbound writes");
     const Group<S> group = engine_.callers();

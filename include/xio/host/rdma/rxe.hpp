@@ -52,26 +52,25 @@ inline void require_rxe(const RdmaDevice& device) {
 /// Receives need no kick: the driver finds them when a packet arrives.
 class RxeKick {
  public:
-  explicit RxeKick(std::shared_ptr<ibv_qp> qp) : qp_(std::move(qp)) {}
+  explicit RxeKick(std::shared_ptr<ibv_qp> qp) : qp_(std::move(qp)), fd_(qp_->context->cmd_fd) {
+    // A request to post nothing: the entries are already in the ring.
+    request_.command = IB_USER_VERBS_CMD_POST_SEND;
+    request_.in_words = sizeof request_ / 4;
+    request_.out_words = sizeof response_ / 4;
+    request_.response = reinterpret_cast<uintptr_t>(&response_);
+    request_.qp_handle = qp_->handle;
+    request_.wqe_bytes = sizeof(ib_uverbs_send_wr);
+  }
 
   /// Sends the operations in the send queue as far as possible immediately; the driver does the rest on its own. The
   /// work is done in this call, which can last as long as entries keep arriving.
   ///
   /// Returns 0 or an errno: EINVAL if the queue pair is not connected. Usable from several threads.
   int send() const {
-    // A request to post nothing: the entries are already in the ring.
-    uint32_t response = 0;
-    Command words{};
-    words.command = IB_USER_VERBS_CMD_POST_SEND;
-    words.in_words = sizeof words / 4;
-    words.out_words = sizeof response / 4;
-    words.response = reinterpret_cast<uintptr_t>(&response);
-    words.qp_handle = qp_->handle;
-    words.wqe_bytes = sizeof(ib_uverbs_send_wr);
     for (;;) {
       // Not write(): in a process with several threads that is a cancellation point, which costs more.
-      const long written = ::syscall(SYS_write, qp_->context->cmd_fd, &words, sizeof words);
-      if (written == static_cast<long>(sizeof words)) return 0;
+      const long written = ::syscall(SYS_write, fd_, &request_, sizeof request_);
+      if (written == static_cast<long>(sizeof request_)) return 0;
       if (written >= 0) return EIO;
       if (errno != EINTR) return errno;
     }
@@ -92,6 +91,11 @@ class RxeKick {
   static_assert(sizeof(Command) == sizeof(ib_uverbs_cmd_hdr) + sizeof(ib_uverbs_post_send), "as in ib_user_verbs.h");
 
   std::shared_ptr<ibv_qp> qp_;
+  int fd_;
+  Command request_{};
+  /// The number of the entry that was refused: there are none in the request. Of all objects and threads; nobody reads
+  /// it.
+  inline static uint32_t response_ = 0;
 };
 
 /// A completion queue and its ring. When the ring is full, the driver drops completions and reports the event "CQ

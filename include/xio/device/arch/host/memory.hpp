@@ -227,7 +227,7 @@ XIO_DEVICE_INLINE void serve_doorbell(const void* word) {
 }
 
 XIO_DEVICE_INLINE void store_entry(Vec16* to, const Vec16& value) {
-  detail::count(&OperationCounts::entry_stores);
+  detail::count(&OperationCounts::wide_entry_stores);
   detail::show(StoreKind::entry, to, value);
   if (detail::later(to, value, true)) return;
   // As two words: otherwise the compiler first gathers four in a vector register.
@@ -241,7 +241,7 @@ XIO_DEVICE_INLINE void store_entry(Vec16* to, const Vec16& value) {
 constexpr bool has_whole_entry_store = true;
 template <class Entry>
 XIO_DEVICE_INLINE void store_whole_entry(Entry* to, const Entry& entry) {
-  for (uint32_t i = 0; i < sizeof(Entry) / sizeof(Vec16); ++i) detail::count(&OperationCounts::entry_stores);
+  for (uint32_t i = 0; i < sizeof(Entry) / sizeof(Vec16); ++i) detail::count(&OperationCounts::wide_entry_stores);
   detail::show(StoreKind::entry, to, entry);
   if (detail::later(to, entry, true)) return;
   *to = entry;
@@ -255,7 +255,6 @@ XIO_DEVICE_INLINE void store_entry_through(Vec16* ring, uint32_t offset, const V
 
 /// Stores 8 bytes of an entry, for memory that supports at most 8-byte accesses (some controller memory buffers).
 XIO_DEVICE_INLINE void store_entry8(uint64_t* to, uint64_t value) {
-  detail::count(&OperationCounts::entry_stores);
   detail::count(&OperationCounts::narrow_entry_stores);
   detail::show(StoreKind::entry, to, value);
   if (detail::later(to, value, true)) return;

@@ -17,8 +17,8 @@ namespace arch {
 
 /// Operation counts of a thread.
 struct OperationCounts {
-  uint64_t entry_stores = 0;         ///< 16-byte (or narrower) stores of queue entries
-  uint64_t narrow_entry_stores = 0;  ///< those of 8 bytes among entry_stores
+  uint64_t wide_entry_stores = 0;    ///< 16-byte stores of queue entries
+  uint64_t narrow_entry_stores = 0;  ///< 8-byte stores of queue entries
   uint64_t word_stores = 0;  ///< of words that the device reads in memory: doorbell records, shadow doorbells, lists
   uint64_t releases = 0;     ///< system releases: a cache write-back on a GPU
   uint64_t store_waits = 0;  ///< waits for stores without a write-back
@@ -27,6 +27,9 @@ struct OperationCounts {
   uint64_t atomics = 0;  ///< read-modify-write operations
   uint64_t mmio_stores = 0;
   uint64_t mmio_bytes = 0;  ///< bytes of mmio_stores
+
+  /// Stores of queue entries.
+  uint64_t entry_stores() const { return wide_entry_stores + narrow_entry_stores; }
 
   OperationCounts& operator+=(const OperationCounts& other) {
     return combine(other, [](uint64_t a, uint64_t b) { return a + b; });
@@ -45,11 +48,11 @@ struct OperationCounts {
  private:
   using Member = uint64_t OperationCounts::*;
   static constexpr std::array<Member, 10> members() {
-    return {&OperationCounts::entry_stores, &OperationCounts::narrow_entry_stores,
-            &OperationCounts::word_stores,  &OperationCounts::releases,
-            &OperationCounts::store_waits,  &OperationCounts::acquires,
-            &OperationCounts::full_fences,  &OperationCounts::atomics,
-            &OperationCounts::mmio_stores,  &OperationCounts::mmio_bytes};
+    return {&OperationCounts::wide_entry_stores, &OperationCounts::narrow_entry_stores,
+            &OperationCounts::word_stores,       &OperationCounts::releases,
+            &OperationCounts::store_waits,       &OperationCounts::acquires,
+            &OperationCounts::full_fences,       &OperationCounts::atomics,
+            &OperationCounts::mmio_stores,       &OperationCounts::mmio_bytes};
   }
   template <class Combine>
   OperationCounts& combine(const OperationCounts& other, Combine with) {
