@@ -12,16 +12,16 @@ namespace protocol {
 /// @addtogroup kernel_queue
 /// @{
 
-/// Claims like claim_now() until there is room or the caller gives up. `claim` is the result of the first attempt, if
-/// Attempted.
-template <bool Attempted, class Engine, class Until>
+/// The loop of claim_until(). Where that makes the first attempt itself, it has failed.
+template <class Engine, class Until>
 XIO_COLD XIO_DEVICE Claim claim_in_loop(const Engine& engine, Group<Engine::sharing> group, uint32_t wanted,
-                                        uint32_t least, Until until, typename Engine::Tickets::Step step, Claim claim) {
+                                        uint32_t least, Until until, typename Engine::Tickets::Step step) {
   uint64_t wish = 0;
   uint32_t taken = 1;
   bool last = IsSame<Until, Now>::value;
   for (uint32_t round = 0;; ++round) {
-    if (!Attempted || round != 0) claim = claim_now(engine, group, wanted, least, step, wish);
+    Claim claim{0, 0, 0};
+    if (!arch::branches_are_cheap || round != 0) claim = claim_now(engine, group, wanted, least, step, wish);
     // The queue may be full of entries that the device does not know of yet.
     if (claim.count == 0) flush(engine, group);
     if (XIO_LIKELY(claim.count != 0) || last) {
@@ -54,15 +54,17 @@ template <class Engine, class Until>
 XIO_DEVICE_INLINE Claim claim_until(const Engine& engine, Group<Engine::sharing> group, uint32_t wanted, uint32_t least,
                                     Until until, typename Engine::Tickets::Step step = {}) {
   if constexpr (arch::branches_are_cheap) {
-    // Waiting is a call, so that the registers that it needs are not saved by each post.
     const Claim claim = claim_now(engine, group, wanted, least, step);
     if (XIO_LIKELY(claim.count != 0)) return claim;
-    const Claim late = claim_in_loop<true>(engine, group, wanted, least, until, step, claim);
-    // Copied: an object that a call writes stays in memory.
-    return {late.first, late.count, late.word};
-  } else {
-    return claim_in_loop<false>(engine, group, wanted, least, until, step, Claim{});
+    if constexpr (!IsSame<Until, Now>::value) {
+      // Waiting is a call, so that the registers that it needs are not saved by each post.
+      const Claim late = claim_in_loop(engine, group, wanted, least, until, step);
+      return {late.first, late.count, late.word};
+    }
+    flush(engine, group);
+    return claim;
   }
+  return claim_in_loop(engine, group, wanted, least, until, step);
 }
 
 /// @}

@@ -170,11 +170,8 @@ XIO_DEVICE_INLINE void flush(const Engine& engine, Group<S> group) {
     return;
   } else if constexpr (!is_shared<S>) {
     QueueState& state = engine.state();
-    const uint64_t word = engine.claims();
-    if (state.rung == word) return;
-    const uint64_t end = tickets(word);
-    // Of a broken queue, whose word has other bits set, all may be announced.
-    if (XIO_UNLIKELY(state.rung == end)) return;
+    const uint64_t end = tickets(engine.claims());
+    if (state.rung == end) return;
     release_entries<Policy>();
     group.before_writing();
     if (group.leads()) engine.bell().ring(end, engine.bell().note(end));

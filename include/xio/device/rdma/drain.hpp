@@ -110,10 +110,10 @@ XIO_DEVICE_INLINE bool file(const Engine& engine, const Reader& queue, Group<S> 
   }
   const uint32_t newest = last_lane(group, hit);
   const uint64_t last = group.from_lane(now.units, newest);
-  if constexpr (Errors) {
+  if (Errors && XIO_UNLIKELY(group.any(hit && !completion.status.is_ok()))) {
     const uint64_t failures =
         group.members(hit && completion.kind == CompletionKind::send && !completion.status.is_ok());
-    if (XIO_UNLIKELY(failures != 0)) record_failure(engine, group, failures, now.units, completion.status);
+    if (failures != 0) record_failure(engine, group, failures, now.units, completion.status);
     if (group.any(hit && completion.kind == CompletionKind::ended)) record_end(engine, group, last);
   }
 
