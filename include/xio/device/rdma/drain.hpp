@@ -80,12 +80,12 @@ XIO_DEVICE_INLINE bool file(const Engine& engine, const Reader& queue, Group<S> 
       const bool ours = queue.is_about(q.shape.qpn, completion, word, mine);
       if (completion.kind != CompletionKind::nothing && !ours) completion.kind = CompletionKind::unknown;
     }
-  }
-  if (completion.kind == CompletionKind::send) {
-    now = Vendor::progress(q.shape, known, completion, [&](uint64_t offset) {
-      return arch::load<arch::Scope::system>(
-          reinterpret_cast<const uint32_t*>(static_cast<const char*>(q.sq) + offset));
-    });
+    if (completion.kind == CompletionKind::send) {
+      now = Vendor::progress(q.shape, known, completion, [&](uint64_t offset) {
+        return arch::load<arch::Scope::system>(
+            reinterpret_cast<const uint32_t*>(static_cast<const char*>(q.sq) + offset));
+      });
+    }
   }
   // A completion of an operation that is not in flight, or of another queue pair: the device and the library disagree
   // on the queue's state. These two counters count on from `known` and never decrease: no comparison is needed.
@@ -150,8 +150,7 @@ XIO_DEVICE_INLINE uint32_t drain_ring(const Engine& engine, const Reader& queue,
   const uint64_t head = found.head;
   const uint64_t word = is_shared<S> ? queue.look(head + position) : found.word;
   const bool fresh = queue.is_new(word, head, position);
-  // In vector registers: gfx90a would spill scalar ones.
-  uint32_t taken = S == Sharing::thread ? 1 : arch::per_lane(group.leading(fresh));
+  uint32_t taken = S == Sharing::thread ? 1 : group.leading(fresh);
   const bool hit = S == Sharing::thread || position < taken;
   if constexpr (is_shared<S>) {
     file<Errors>(engine, queue, group, head, head + position, word, hit, taken);

@@ -65,28 +65,33 @@ struct CompletionDecoder {
     completion.qpn = what >> cqe_word::qid_shift;
     completion.status = to_status(what, status_length);
     const auto type = static_cast<CqeType>(what >> cqe_word::type_shift & cqe_word::type_mask);
-    if (type == CqeType::send_msn || type == CqeType::send_npg) {
-      const bool message = type == CqeType::send_msn;
-      const uint64_t place = read(message ? 0 : 16);
-      // A flush is reported once and names no operation.
-      const bool over = !message && completion.status == Status::flushed;
-      completion.kind = over ? rdma::CompletionKind::ended : rdma::CompletionKind::send;
-      completion.counts = message ? rdma::Counter::next_message : rdma::Counter::entry;
-      completion.counter = message ? byte_swap(static_cast<uint32_t>(place >> 32)) & msn_mask
-                                   : static_cast<uint32_t>(place) & cqe_index_mask;
-    } else if (type == CqeType::receive) {
-      completion.kind = rdma::CompletionKind::receive;
-      completion.counts = rdma::Counter::entry;
-      completion.counter = static_cast<uint32_t>(read(0)) & cqe_index_mask;
-      const uint32_t source = byte_swap(static_cast<uint32_t>(read(8)));
-      completion.source_qpn = source & receive_qpn_mask;
-      completion.flags =
-          flags(static_cast<ReceiveOperation>(source >> receive_operation_shift & receive_operation_mask));
-      completion.immediate = byte_swap(static_cast<uint32_t>(read(16) >> 32));
-      if ((what & cqe_word::error) == 0) completion.bytes = status_length;
-    } else if (type != CqeType::receive_indirect) {
-      completion.kind = rdma::CompletionKind::unknown;
-      completion.status = Status();
+    switch (type) {
+      case CqeType::send_msn:
+      case CqeType::send_npg: {
+        const bool message = type == CqeType::send_msn;
+        const uint64_t place = read(message ? 0 : 16);
+        // A flush is reported once and names no operation.
+        const bool over = !message && completion.status == Status::flushed;
+        completion.kind = over ? rdma::CompletionKind::ended : rdma::CompletionKind::send;
+        completion.counts = message ? rdma::Counter::next_message : rdma::Counter::entry;
+        completion.counter = message ? byte_swap(static_cast<uint32_t>(place >> 32)) & msn_mask
+                                     : static_cast<uint32_t>(place) & cqe_index_mask;
+        break;
+      }
+      case CqeType::receive: {
+        completion.kind = rdma::CompletionKind::receive;
+        completion.counts = rdma::Counter::entry;
+        completion.counter = static_cast<uint32_t>(read(0)) & cqe_index_mask;
+        const uint32_t source = byte_swap(static_cast<uint32_t>(read(8)));
+        completion.source_qpn = source & receive_qpn_mask;
+        completion.flags =
+            flags(static_cast<ReceiveOperation>(source >> receive_operation_shift & receive_operation_mask));
+        completion.immediate = byte_swap(static_cast<uint32_t>(read(16) >> 32));
+        if ((what & cqe_word::error) == 0) completion.bytes = status_length;
+        break;
+      }
+      case CqeType::receive_indirect: break;
+      default: completion.kind = rdma::CompletionKind::unknown; completion.status = Status();
     }
     return completion;
   }
