@@ -208,11 +208,13 @@ TEST_CASE("Cost: WriteThrough releases nothing, and waits for its stores before 
 
 TEST_CASE("H18 narrow slots get stores of 8 bytes and nothing else") {
   const Totals wave = run_wave<Queue<Sharing::wave, xio::Policy<xio::NarrowSlots>, CheckedDoorbell>>(false);
-  CHECK(wave.submit.entry_stores() == rounds * batch * 8);
+  CHECK(wave.submit.narrow_entry_stores == rounds * batch * 8);
+  CHECK(wave.submit.wide_entry_stores == 0);
   CheckedDoorbell::write_through = true;
   const Totals whole =
       run_wave<Queue<Sharing::grid, xio::Policy<WriteThrough, xio::NarrowSlots>, CheckedDoorbell>>(true);
-  CHECK(whole.submit.entry_stores() == rounds * batch * 8);
+  CHECK(whole.submit.narrow_entry_stores == rounds * batch * 8);
+  CHECK(whole.submit.wide_entry_stores == 0);
   CHECK(whole.submit.releases == 0);
   CheckedDoorbell::write_through = false;
 }
