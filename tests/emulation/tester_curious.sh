@@ -100,6 +100,7 @@ expect 2 "--server-host" rdma-ep --server-host 10.0.0.1
 expect 2 "--loopback is for one process" rdma-ep --device rxe0 --server --loopback
 expect 2 "--write-imm is for --op write" rdma-ep --op read --write-imm
 expect 2 "--infinite is one run" rdma-ep --infinite --runs 2
+expect 2 "--depth 64: --ping-pong has one write at a time" rdma-ep --ping-pong --depth 64
 expect 2 "--depth 9 is more than --sq-depth 8" rdma-ep --depth 9 --sq-depth 8
 expect 77 "--waves 2" rdma-ep --waves 2 --op send
 expect 77 "--executor gpu" rdma-ep --device rxe0 --executor gpu

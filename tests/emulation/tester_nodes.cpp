@@ -203,6 +203,95 @@ TEST_CASE("two nodes: without verification writes are silent, and no message clo
   CHECK(nodes.client.result.seen.operations == 100);
 }
 
+namespace {
+
+RdmaOptions ping_pong() {
+  RdmaOptions options = options_for(RdmaVerb::write);
+  options.ping_pong = true;
+  options.num_queues = 2;
+  options.runs = 2;
+  return options;
+}
+
+template <class Kit>
+void there_and_back() {
+  for (const bool verify : {true, false}) {
+    RdmaOptions options = ping_pong();
+    options.verify = verify;
+    CAPTURE(Kit::Vendor::name, verify);
+    Pair<Kit> pair;
+    const Nodes nodes = pair.run(options, 333);
+    for (const Outcome* const node : {&nodes.server, &nodes.client}) {
+      REQUIRE(node->refused.empty());
+      const RdmaResult& result = node->result;
+      CHECK(result.lost.empty());
+      CHECK(result.completed == 200);
+      CHECK(result.failed == 0);
+      CHECK(result.checked == (verify ? 200 : 0));
+      CHECK(result.wrong_count == 0);
+      CHECK(result.batches == 200);
+      CHECK(result.received == 0);
+      CHECK(result.doorbells == 200);
+      CHECK(result.seen.operations == 200);
+      CHECK(result.seen.completions == 200);
+      CHECK(result.seen.violations.empty());
+    }
+    CHECK(nodes.client.result.latency.count() == 200);
+    CHECK(nodes.server.result.latency.count() == 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("two nodes: each write is answered by one") {
+  there_and_back<Mlx5>();
+  there_and_back<xio::emulation::BnxtKit<>>();
+  there_and_back<xio::emulation::IonicKit<>>();
+  there_and_back<xio::emulation::ErnicKit>();
+  there_and_back<xio::emulation::RxeKit<>>();
+}
+
+TEST_CASE("two nodes: the time is up, and the last write is answered") {
+  RdmaOptions options = ping_pong();
+  options.duration = 0.05;
+  Pair<Mlx5> pair;
+  const Nodes nodes = pair.run(options, 64);
+  CHECK(nodes.client.result.completed > 0);
+  CHECK(nodes.client.result.completed == nodes.client.result.checked);
+  CHECK(nodes.server.result.seen.operations == nodes.client.result.completed);
+  CHECK_FALSE(nodes.server.result.gave_up);
+}
+
+TEST_CASE("two nodes: a write that is not answered, and an answer that fails, end both") {
+  RdmaOptions options = ping_pong();
+  options.num_queues = options.runs = 1;
+  options.deadline_ms = 200;
+  {
+    Pair<Mlx5> pair;
+    // It looks for writes elsewhere.
+    auto memory = std::make_shared<std::vector<uint8_t>>(4096);
+    pair.at_server = [memory](RdmaPhase& phase) { phase.far = memory->data(); };
+    const Nodes nodes = pair.run(options, 64);
+    CHECK(nodes.server.result.gave_up);
+    CHECK(nodes.client.result.gave_up);
+    CHECK(nodes.client.result.completed == 0);
+  }
+  {
+    Pair<Mlx5> pair;
+    options.deadline_ms = 60000;
+    pair.at_server = [](RdmaPhase& phase) { phase.remote.rkey ^= 1; };
+    const Nodes nodes = pair.run(options, 64);
+    for (const Outcome* const node : {&nodes.server, &nodes.client}) {
+      CHECK(node->result.lost.empty());
+      CHECK_FALSE(node->result.gave_up);
+      CHECK(node->result.completed == 0);
+      CHECK(node->result.failed == 1);
+      REQUIRE(node->result.statuses.size() == 1);
+      CHECK(node->result.statuses[0].status == xio::Status::access_denied);
+    }
+  }
+}
+
 TEST_CASE("two nodes: a server that is slow to look holds the client back, and misses nothing") {
   for (const RdmaVerb verb : {RdmaVerb::write, RdmaVerb::send}) {
     for (const bool immediate : {false, true}) {

@@ -224,6 +224,96 @@ TEST_CASE("a completion that never comes ends the run at its deadline") {
   CHECK(run.result.statuses[0].status == xio::Status::timed_out);
 }
 
+TEST_CASE("ping-pong: each write is answered by one, on every provider") {
+  for (const char* const provider : providers) {
+    for (const uint64_t bytes : {1u, 2u, 8u, 9u, 64u, 65u, 4096u}) {
+      CAPTURE(provider, bytes);
+      RdmaOptions options = options_for(provider);
+      options.ping_pong = true;
+      options.loopback = false;
+      options.num_queues = 2;
+      options.runs = 2;
+      const RdmaProvider found = find_rdma_provider(provider);
+      if (found.max_inline != 0) options.inline_threshold = 64;
+      const RdmaPlan plan = make_plan(options, found, bytes);
+      CHECK(plan.inline_data == (found.max_inline != 0 && bytes <= 64));
+      const RdmaResult result = measure(options, found, plan, true);
+      CHECK(result.completed == 200);
+      CHECK(result.checked == 200);
+      CHECK(result.wrong_count == 0);
+      CHECK(result.failed == 0);
+      CHECK(result.latency.count() == 200);
+      CHECK(result.batches == 200);
+      CHECK(result.doorbells == 400);
+      CHECK(result.seen.operations == 400);
+      CHECK(result.seen.completions == 400);
+      CHECK(result.seen.violations.empty());
+    }
+  }
+}
+
+TEST_CASE("ping-pong: messages that go elsewhere, that hold other data, or that fail are noticed") {
+  RdmaOptions options = options_for("mlx5");
+  options.ping_pong = true;
+  options.loopback = false;
+  options.deadline_ms = 200;
+  SECTION("elsewhere, so that they never arrive") {
+    Run run(options);
+    run.runner.phase().remote.base -= run.plan.place_bytes;
+    run.run();
+    CHECK(run.result.gave_up);
+    CHECK(run.result.completed == 0);
+    CHECK(run.result.checked == 0);
+  }
+  SECTION("from other memory") {
+    Run run(options);
+    std::vector<uint8_t> elsewhere(run.plan.near_bytes);
+    for (uint32_t i = 0; i < 2; ++i) elsewhere[i * run.plan.place_bytes + 255] = static_cast<uint8_t>(2 * i + 1);
+    run.runner.phase().local = {reinterpret_cast<uint64_t>(elsewhere.data()), elsewhere.size(),
+                                run.link.add_memory(elsewhere.data(), elsewhere.size()).local};
+    run.runner.phase().operations = 2;
+    run.run();
+    CHECK(run.result.completed == 2);
+    CHECK(run.result.wrong_count == 2);
+  }
+  SECTION("memory behind the data") {
+    Run run(options, 100);
+    run.memory.near.data()[2 * run.plan.place_bytes + 127] = 0;
+    REQUIRE(run.run().wrong_count == 100);
+    CHECK(run.result.wrong.front() == "operation 0: memory after the data changed, at byte 127");
+  }
+  SECTION("a write that fails") {
+    Run run(options);
+    run.link.faults(0).fail(41, RdmaOutcome::remote_access);
+    run.run();
+    CHECK(run.result.completed == 41);
+    CHECK(run.result.failed == 1);
+    REQUIRE(run.result.statuses.size() == 1);
+    CHECK(run.result.statuses[0].first == 41);
+    CHECK(run.result.statuses[0].status == xio::Status::access_denied);
+    CHECK_FALSE(run.result.gave_up);
+  }
+  SECTION("an answer that fails") {
+    Run run(options);
+    run.runner.phase().returning.rkey ^= 1;
+    run.run();
+    CHECK(run.result.completed == 0);
+    CHECK(run.result.failed == 1);
+    REQUIRE(run.result.statuses.size() == 1);
+    CHECK(run.result.statuses[0].status == xio::Status::access_denied);
+    CHECK_FALSE(run.result.gave_up);
+  }
+  SECTION("a completion that never comes") {
+    Run run(options);
+    // Completions of later writes end earlier ones, too.
+    run.link.faults(0).drop(99);
+    run.run();
+    CHECK(run.result.completed == 100);
+    REQUIRE(run.result.statuses.size() == 1);
+    CHECK(run.result.statuses[0].status == xio::Status::timed_out);
+  }
+}
+
 TEST_CASE("rings hold what was asked for") {
   for (const char* const provider : providers) {
     for (const uint32_t sq_depth : {1u, 2u, 31u, 32u, 100u}) {

@@ -60,6 +60,25 @@ run_case "s['transfer_size'] == 8" --op fetch-add --batch-size 0 --num-queues 3
 run_case "s['inline']" --inline-threshold 64 --transfer-size 8,64 --lfsr-seed 0x1234
 run_case "sum(b['count'] for b in s['histogram_us']) == 400" --histogram --cq-depth 2 --transfer-size 1K
 
+# Ping-pong: two writes of each operation, none of them in a batch.
+for provider in mlx5 bnxt ionic ernic rxe; do
+  for flags in "--transfer-size 1,64,4K" "--transfer-size 250 --num-queues 3 --runs 2" "--transfer-size 8 --duration 0.1"; do
+    # shellcheck disable=SC2086  # several flags
+    if "$tester" rdma-ep --provider $provider --ping-pong --verify --iterations 100 --json "$report" $flags >"$work/out" 2>&1 &&
+      check_json "$report" "j['exit_status'] == 0 and j['setup']['ping_pong'] and not j['setup']['loopback'] and j['sizes']" \
+        "all(s['completed'] == s['verified'] == s['batches'] for s in j['sizes'])" \
+        "all(s['completed'] == 100 * j['setup']['runs'] or s['repeated'] and s['completed'] > 0 for s in j['sizes'])" \
+        "all(s['completions']['written'] == s['doorbells']['sq'] == 2 * s['completed'] for s in j['sizes'])" \
+        "all(s['failed'] == s['wrong'] == 0 and s['depth'] == 1 and not s['violations'] for s in j['sizes'])" >>"$work/out" 2>&1 &&
+      grep -q "^latency, us: half of a round trip (in-process model, not a NIC)" "$work/out" && grep -q "operations, on both sides" "$work/out"; then
+      pass
+    else
+      fail "--ping-pong $provider $flags"
+      cat "$work/out"
+    fi
+  done
+done
+
 # What the clock is read for. One batch that leaves together: its operations share both readings.
 "$tester" rdma-ep --executor host --less-timing --transfer-size 64,4K --iterations 16 --batch-size 16 --depth 16 --verify --json "$report" \
   >"$work/out" 2>&1 &&
@@ -187,6 +206,16 @@ expect 2 "0 to 64" --inline-threshold 65
 expect 2 "hold no data" --provider ernic --inline-threshold 1
 expect 2 "8 bytes" --op fetch-add --transfer-size 16
 expect 2 "--write-imm" --op read --write-imm
+expect 2 "--op read: --ping-pong writes" --ping-pong --op read
+expect 2 "--write-imm: --ping-pong" --ping-pong --write-imm
+expect 2 "--loopback: --ping-pong needs two queue pairs" --ping-pong --loopback
+expect 2 "--batch-size 0: --ping-pong" --ping-pong --batch-size 0
+expect 2 "--depth 2: --ping-pong has one write" --ping-pong --depth 2
+expect 2 "--waves 2: --ping-pong" --ping-pong --waves 2
+expect 2 "--wave-size 32: --ping-pong" --ping-pong --wave-size 32
+expect 2 "--less-timing: --ping-pong" --ping-pong --less-timing
+expect 2 "--substep-timing: --ping-pong" --ping-pong --substep-timing
+expect 2 "--transfer-size 0: --ping-pong polls the last byte" --ping-pong --transfer-size 64,0
 expect 2 "exclude" --infinite --duration 1
 expect 2 "--runs" --infinite --runs 2
 expect 2 "8 GiB" --transfer-size 1G --sq-depth 16 --batch-size 0

@@ -157,6 +157,7 @@ TEST_CASE("a flag that differs is named") {
         "--batch-size: 1 here, 16 on the other side; give both sides the same");
   CHECK(contains(difference([](RdmaOptions& o) { o.verb = RdmaVerb::send; }), "--op: write here, send on"));
   CHECK(contains(difference([](RdmaOptions& o) { o.write_imm = true; }), "--write-imm: not given here, given on"));
+  CHECK(contains(difference([](RdmaOptions& o) { o.ping_pong = true; }), "--ping-pong: not given here, given on"));
   CHECK(contains(difference([](RdmaOptions& o) { o.transfer_sizes = {64, 256}; }),
                  "--transfer-size: (default) here, 64,256 on"));
   CHECK(contains(difference([](RdmaOptions& o) { o.iterations = 7; }), "--iterations: "));

@@ -44,6 +44,7 @@ for provider in mlx5 bnxt ionic ernic rxe; do
   rdma=(rdma-ep --provider $provider --iterations "$operations" --verify)
   job rdma-$provider "${rdma[@]}" --transfer-size 64,4K --batch-size 16 --depth 64 --num-queues 4
   job rdma-$provider-send "${rdma[@]}" --transfer-size 64 --op send --batch-size 16 --no-loopback
+  job rdma-$provider-ping-pong "${rdma[@]}" --transfer-size 8,4K --ping-pong
   job rdma-$provider-waves "${rdma[@]}" --transfer-size 64,4K --waves 4 --wave-size "$lanes" --batch-size 0 --depth 512
 done
 job report report --controller emulated --write --span 4M --quick --output "$out/report"

@@ -24,16 +24,16 @@ wrong() {
   fail "$@"
 }
 
-# right FILE OPERATIONS BATCHES: every size has so many operations, and one completion for each batch; all verified
+# right FILE OPERATIONS BATCHES [COMPLETIONS]: every size has so many operations, and one completion for each batch; all verified
 right() {
-  local file=$1 operations=$2 batches=$3
+  local file=$1 operations=$2 batches=$3 completions=${4:-$3}
   grep -q "^rdma-ep on rxe.*: soft-RoCE: the kernel's rxe driver" "$file" &&
-    awk -v operations="$operations" -v batches="$batches" '
+    awk -v operations="$operations" -v batches="$batches" -v completions="$completions" '
       /^counts/ { counts = 1; next }
       counts && /^$/ { counts = 0 }
       counts && $2 ~ /^(B|KiB)$/ {
         ++rows
-        if ($3 != operations || $4 != 0 || $5 != batches || (!server && ($6 != batches || $7 != batches))) wrong = 1
+        if ($3 != operations || $4 != 0 || $5 != batches || (!server && ($6 != completions || $7 != completions))) wrong = 1
       }
       /each connected to one of the client/ { server = 1 }
       /^verified/ { if ($2 != $4 || $2 != rows * operations) wrong = 1; verified = 1 }
@@ -130,6 +130,17 @@ fi
 nodes 96 6 --batch-size 16 --num-queues 2 --transfer-size 61,64K
 nodes 64 4 --write-imm --batch-size 0 --sq-depth 16 "${sizes[@]}"
 nodes 64 16 --op send --batch-size 4 "${sizes[@]}"
+
+# Both sides write, and poll for what the other one writes.
+rm -f "$work"/*
+if "$tester" rdma-ep --device rxe_lo --verify "${patient[@]}" --iterations 32 --ping-pong --transfer-size "1,61" \
+  >"$work/run.out" 2>"$work/run.err" && right "$work/run.out" 32 32 64; then
+  pass "ping-pong in one process"
+else
+  wrong "ping-pong in one process"
+fi
+nodes 32 32 --ping-pong --transfer-size "1,61,64K"
+nodes 33 33 --ping-pong --num-queues 2 --transfer-size 61 --inline-threshold 64
 
 # As mpirun starts them: the same command line twice.
 both=(--iterations 32 --transfer-size 256)

@@ -75,6 +75,8 @@ done
 run "waves that share a queue pair" "verified 128 of 128 operations" "${rdma[@]}" --iterations 128 --transfer-size 256 --waves 2 --wave-size "$lanes"
 run "sends, two NICs, data in the entries" "verified 32 of 32 operations" "${rdma[@]}" --iterations 32 --op send --no-loopback --transfer-size 48 --inline-threshold 64
 run "immediate data, two runs" "verified 64 of 64 operations" "${rdma[@]}" "${small[@]}" --write-imm --runs 2 --histogram
+run "ping-pong" "verified 32 of 32 operations" "${rdma[@]}" --iterations 32 --transfer-size 250 --ping-pong --num-queues 2
+grep -q "executor *gpu: " "$scratch/out"
 run "sums" "verified 32 of 32 operations" "${rdma[@]}" --iterations 32 --op fetch-add --batch-size 0
 grep -q "executor *gpu: " "$scratch/out"
 run "a NIC by itself" "executor    gpu: " rdma-ep --iterations 8 --transfer-size 64

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "tester/rdma/run.hpp"
@@ -22,6 +24,7 @@ Json setup_json(const RdmaOptions& o) {
                {"loopback", o.role == RdmaRole::alone && o.loopback},
                {"operation", name_of(o.verb)},
                {"write_imm", o.write_imm},
+               {"ping_pong", o.ping_pong},
                {"queues", o.num_queues},
                {"batch_size", o.batch_size},
                {"inline_threshold", o.inline_threshold},
@@ -81,7 +84,7 @@ Json result_json(const RdmaReport& report, const RdmaResult& r) {
                          {"per_batch", r.per_batch(r.seen.signaled)},
                          {"written", r.seen.completions},
                          {"receive", r.seen.receive_completions}};
-  json["verified"] = r.checked - r.wrong_count;
+  json["verified"] = r.checked - std::min(r.checked, r.wrong_count);
   json["wrong"] = r.wrong_count;
   json["wrong_operations"] = r.wrong;
   json["violations"] = r.seen.violations;

@@ -41,8 +41,12 @@ class RdmaJudge {
   /// Compares a place with the data of operation `number`, and the bytes behind it with their initial value.
   /// @param reported  operation to report a difference for
   XIO_DEVICE void compare(const uint8_t* data, uint64_t number, uint64_t reported) const {
-    const uint32_t differs = message_difference(phase_.content, data, number, phase_.bytes);
-    if (differs < phase_.bytes) {
+    compare(data, number, reported, phase_.bytes);
+  }
+  /// Only the first `bytes` bytes of the place are data of the operation.
+  XIO_DEVICE void compare(const uint8_t* data, uint64_t number, uint64_t reported, uint32_t bytes) const {
+    const uint32_t differs = message_difference(phase_.content, data, number, bytes);
+    if (differs < bytes) {
       const auto* const words = reinterpret_cast<const uint64_t*>(data);
       return wrong({reported, {words[0], words[1]}, RdmaFaultKind::content, differs});
     }

@@ -7,6 +7,7 @@
 #include <xio/host/simt/simt.hpp>
 
 #include "tester/rdma/link.hpp"
+#include "tester/rdma/ping_pong.hpp"
 #include "tester/rdma/workload.hpp"
 
 namespace tester {
@@ -26,11 +27,15 @@ void launch_rdma_requester(const xio::simt::Grid& grid, const RdmaPhase& phase) 
 /// @param spin unsuccessful polls before a waiting thread yields its processor
 template <class Vendor, bool HasInline>
 void launch_rdma_workload(const RdmaLinkShape& shape, const RdmaPhase& phase, uint32_t spin = 0) {
-  xio::simt::Grid grid = xio::simt::Grid::of_waves(shape.queues, shape.waves, shape.wave_size);
+  // Ping-pong in one process: the peers' kernels, too.
+  const uint32_t blocks = phase.ping_pong && phase.side == RdmaSide::both ? 2 * shape.queues : shape.queues;
+  xio::simt::Grid grid = xio::simt::Grid::of_waves(blocks, shape.waves, shape.wave_size);
   // All queue pairs run concurrently.
-  grid.resident_waves = shape.queues * shape.waves;
+  grid.resident_waves = blocks * shape.waves;
   grid.spin = spin;
-  if (phase.side == RdmaSide::responder)
+  if (phase.ping_pong)
+    xio::simt::launch(grid, [](const RdmaPhase& one) { rdma_ping_pong<Vendor, HasInline>(one); }, phase);
+  else if (phase.side == RdmaSide::responder)
     xio::simt::launch(grid, [](const RdmaPhase& one) { rdma_responder<Vendor>(one); }, phase);
   else if (phase.time_steps)
     launch_rdma_requester<Vendor, HasInline, xio::telemetry::Steps>(grid, phase);

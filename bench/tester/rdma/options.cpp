@@ -62,6 +62,10 @@ void add_work(CLI::App& app, RdmaOptions& o) {
       ->group(group);
   app.add_flag("--write-imm", o.write_imm, "writes carry 32 bits of immediate data, and the receiver completes")
       ->group(group);
+  app.add_flag("--ping-pong", o.ping_pong,
+               "the two sides write in turn, each polls its memory for the other's write, and the latency is half of a "
+               "round trip, as in perftest's ib_write_lat")
+      ->group(group);
   const auto parse_sizes = [&o](const std::string& text) {
     for (const std::string& one : split_list("--transfer-size", text)) {
       const auto value = xio::host::parse_bytes(one);
@@ -151,6 +155,8 @@ CLI::App* add_rdma_command(CLI::App& app, RdmaOptions& options) {
                  "xio-tester rdma-ep --provider mlx5 --verify"},
                 {"writes with immediate data, 16 for each doorbell, on 4 queue pairs",
                  "xio-tester rdma-ep --provider bnxt --write-imm --transfer-size 0,4K --batch-size 16 --num-queues 4"},
+                {"half of the round trip of a write and the write that answers it, as perftest's ib_write_lat gives it",
+                 "xio-tester rdma-ep --provider mlx5 --ping-pong --transfer-size 64"},
                 {"Linux's soft-RoCE driver, which `rdma link add rxe0 type rxe netdev eth0` sets up",
                  "xio-tester rdma-ep --device rxe0 --op read --verify"},
                 {"two machines: the first command on one, the second on the other",
@@ -166,7 +172,31 @@ CLI::App* add_rdma_command(CLI::App& app, RdmaOptions& options) {
   return command;
 }
 
+namespace {
+
+void check_ping_pong(const RdmaOptions& o) {
+  if (!o.ping_pong) return;
+  const auto refuse = [](const std::string& flag, const std::string& why) {
+    throw BadInput(flag + ": --ping-pong " + why + "; omit one of them");
+  };
+  if (o.verb != RdmaVerb::write) refuse(std::string("--op ") + name_of(o.verb), "writes");
+  if (o.write_imm) refuse("--write-imm", "polls memory, and uses no receives");
+  if (o.role == RdmaRole::alone && o.loopback) refuse("--loopback", "needs two queue pairs");
+  const std::string once = "has one write at a time on a queue pair";
+  if (o.batch_size != 1) refuse("--batch-size " + std::to_string(o.batch_size), once);
+  if (o.depth > 1) refuse("--depth " + std::to_string(o.depth), once);
+  if (o.waves != 1) refuse("--waves " + std::to_string(o.waves), once);
+  if (o.wave_size != 1) refuse("--wave-size " + std::to_string(o.wave_size), once);
+  if (o.less_timing) refuse("--less-timing", "reads the clock once for a round trip");
+  if (o.substep_timing) refuse("--substep-timing", "times round trips");
+  for (const uint64_t bytes : o.transfer_sizes)
+    if (bytes == 0) refuse("--transfer-size 0", "polls the last byte of the data");
+}
+
+}  // namespace
+
 void check(const RdmaOptions& o) {
+  check_ping_pong(o);
   if (o.write_imm && o.verb != RdmaVerb::write) throw BadInput("--write-imm is for --op write; omit one of them");
   if (o.infinite && o.duration > 0) throw BadInput("--infinite and --duration exclude each other; give one of them");
   if (o.infinite && o.runs > 1) throw BadInput("--infinite is one run; omit --runs");

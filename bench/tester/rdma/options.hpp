@@ -33,6 +33,7 @@ struct RdmaOptions {
   bool loopback_given = false;  ///< either way
   RdmaVerb verb = RdmaVerb::write;
   bool write_imm = false;
+  bool ping_pong = false;
   std::vector<uint64_t> transfer_sizes;  ///< bytes; empty: the sizes of the published tables
   uint64_t iterations = 1000;
   uint32_t runs = 1;
@@ -77,6 +78,11 @@ struct RdmaOptions {
 
 /// Whether operations consume receives, which complete in the queue pair's order, whichever lane posted them.
 inline bool takes_receives(const RdmaOptions& o) { return o.write_imm || o.verb == RdmaVerb::send; }
+
+/// Queue pairs that kernels of this process drive: with ping-pong in one process, also the peers.
+inline uint32_t driven_queues(const RdmaOptions& o) {
+  return o.num_queues * (o.ping_pong && o.role == RdmaRole::alone ? 2 : 1);
+}
 
 const char* name_of(RdmaVerb verb);
 const char* name_of(RdmaRole role);

@@ -68,6 +68,10 @@ struct alignas(64) RdmaLane : LaneRecord {
   uint64_t* progress = nullptr;  ///< completed operations; updated periodically, read by the host
   uint64_t messages = 0;         ///< two nodes: receives used, or posted, since the queue pair's creation
   uint64_t taken = 0;            ///< number of them that completed at the responder
+  // For ping-pong, where `messages` counts the writes in one direction.
+  bool responds = false;              ///< the lane answers the other side's writes
+  const RdmaLane* partner = nullptr;  ///< lane of the other side, if it is in this process
+  uint32_t over = 0;                  ///< not 0: the lane has ended
 };
 
 /// Parameters of one run.
@@ -78,6 +82,7 @@ struct RdmaPhase {
   uint32_t lanes_per_queue = 1;                              ///< more than 1: only with writes, reads and fetch-add
   RdmaSide side = RdmaSide::both;
   RdmaVerb verb = RdmaVerb::write;
+  bool ping_pong = false;       ///< writes go there and back: see ping_pong.hpp
   bool immediate = false;       ///< writes carry immediate data
   bool inline_data = false;     ///< data is stored in the entries
   bool repeat = false;          ///< repeat operations until the time is up or a stop is requested
@@ -104,14 +109,16 @@ struct RdmaPhase {
   uint8_t* far = nullptr;
   xio::Region local{};
   xio::rdma::RemoteMemory remote{};
-  xio::Region receiving{};         ///< the other side's memory, as registered there
-  const uint32_t* stop = nullptr;  ///< not 0: submit no more
+  xio::Region receiving{};              ///< the other side's memory, as registered there
+  xio::rdma::RemoteMemory returning{};  ///< one process: the requesting side's memory, for the other side
+  const uint32_t* stop = nullptr;       ///< not 0: submit no more
   // For two nodes.
   const uint32_t* peer_done = nullptr;  ///< not 0: the other side's kernel has ended, and `totals` are valid
   const uint32_t* abandoned = nullptr;  ///< not 0: the other side is gone
   const RdmaTotals* totals = nullptr;   ///< one per queue pair
 };
 
+constexpr uint32_t ping_pong_places = 3;    ///< two messages that leave, in turn, and one that arrives
 constexpr uint64_t rdma_credit_bytes = 64;  ///< distance of the queue pairs' words
 constexpr uint8_t rdma_untouched = 0x5a;    ///< value of the bytes behind the data of each place
 

@@ -39,6 +39,7 @@ void plan_depths(const RdmaOptions& o, RdmaPlan& plan) {
   plan.window = plan.depth / plan.lanes;
   plan.depth = plan.window * plan.lanes;
   // Lanes of a wave post together: a batch is a multiple of the wave size.
+  if (o.ping_pong) plan.window = ping_pong_places;
   plan.lane_batch = o.batch_size == 0 ? 0 : std::min(std::max(1u, o.batch_size / o.wave_size), plan.window);
   plan.batch = plan.lane_batch * o.wave_size;
 }
@@ -46,7 +47,7 @@ void plan_depths(const RdmaOptions& o, RdmaPlan& plan) {
 /// Flow control of the requester by receives: see responder.hpp.
 void plan_flow(const RdmaOptions& o, RdmaPlan& plan) {
   plan.far_places = plan.window;
-  if (o.role == RdmaRole::alone) return;
+  if (o.role == RdmaRole::alone || o.ping_pong) return;
   plan.notices = o.verify && o.verb == RdmaVerb::write && !o.write_imm;
   if (!plan.notices && !o.write_imm && o.verb != RdmaVerb::send) return;
   // Operations that a receive admits: one, or a batch of at most this size.
@@ -64,7 +65,8 @@ void plan_rings(const RdmaOptions& o, const RdmaProvider& provider, RdmaPlan& pl
   shape.remote = o.role != RdmaRole::alone;
   shape.inline_bytes = o.inline_threshold;
   // At most one message per operation, which occupies no more units than it.
-  const uint32_t messages = plan.notices ? 2 : 1;
+  // Ping-pong consumes a write's completion while the next one is on its way.
+  const uint32_t messages = plan.notices || o.ping_pong ? 2 : 1;
   shape.sq_units = power_of_two(messages * plan.sq_depth * plan.units + provider.spare_units);
   shape.units_in_flight = messages * plan.depth * plan.units;
   // With twice the send ring's size, the queue code acknowledges half a ring at a time.
@@ -102,7 +104,7 @@ RdmaPlan make_plan(const RdmaOptions& options, const RdmaProvider& provider, uin
   // If data is checked, so are the bytes behind it. Otherwise pages of data are pages of memory.
   plan.place_bytes = std::max((bytes + line - 1) / line * line, line) + (options.verify ? line : 0);
   const uint64_t credits = plan.receives == 0 ? 0 : rdma_credit_bytes * options.num_queues;
-  plan.near_credits = plan.place_bytes * plan.depth * options.num_queues;
+  plan.near_credits = plan.place_bytes * plan.window * plan.lanes * options.num_queues;
   plan.far_credits = plan.place_bytes * plan.far_places * plan.lanes * options.num_queues;
   plan.near_bytes = plan.near_credits + credits;
   plan.far_bytes = plan.far_credits + credits;

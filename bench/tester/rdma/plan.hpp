@@ -15,7 +15,7 @@ struct RdmaPlan {
   uint32_t depth = 0;       ///< operations in flight on a queue pair
   uint32_t batch = 0;       ///< entries of a wave per doorbell; 0: as many as fit
   uint32_t lanes = 1;       ///< lanes that share a queue pair
-  uint32_t window = 0;      ///< operations in flight of a lane
+  uint32_t window = 0;      ///< operations in flight of a lane; ping-pong: its places
   uint32_t lane_batch = 0;  ///< entries of one lane per doorbell
   uint32_t units = 1;       ///< units of a send ring per operation
   bool inline_data = false;

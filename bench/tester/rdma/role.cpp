@@ -37,6 +37,7 @@ void resolve_role(RdmaOptions& o, const std::optional<Launcher>& launcher) {
   o.role = o.server ? RdmaRole::server : o.client ? RdmaRole::client : RdmaRole::alone;
   const bool launched = launcher && launcher->size > 1;
   if (o.role == RdmaRole::alone && launched && !wants_to_be_alone(o)) take_role_of(*launcher, o);
+  if (o.ping_pong && !o.loopback_given) o.loopback = false;
   if (o.role == RdmaRole::alone) {
     if (!o.server_host.empty())
       throw BadInput("--server-host specifies where --client finds the server; give --client too, or omit it");
@@ -62,6 +63,7 @@ std::string agreement_of(const RdmaOptions& o) {
   all << "version " << XIO_VERSION_MAJOR << '.' << XIO_VERSION_MINOR << '.' << XIO_VERSION_PATCH << '\n';
   all << "--op " << name_of(o.verb) << '\n';
   all << "--write-imm " << word(o.write_imm) << '\n';
+  all << "--ping-pong " << word(o.ping_pong) << '\n';
   all << "--transfer-size " << size_list(o.transfer_sizes) << '\n';
   all << "--iterations " << o.iterations << '\n';
   all << "--runs " << o.runs << '\n';

@@ -27,10 +27,10 @@ RdmaRunner::RdmaRunner(const RdmaOptions& options, const RdmaPlan& plan, bool re
       link_(link),
       memory_(memory),
       tick_ns_(1e9 / static_cast<double>(memory.executor.clock_hz())),
-      queues_(memory.executor, options.num_queues),
+      queues_(memory.executor, driven_queues(options)),
       receivers_(memory.executor, options.num_queues),
-      slots_(memory.executor, size_t{options.num_queues} * plan.lanes * std::max(plan.window, plan.receives)),
-      lanes_(memory.executor, size_t{options.num_queues} * plan.lanes),
+      slots_(memory.executor, size_t{driven_queues(options)} * plan.lanes * std::max(plan.window, plan.receives)),
+      lanes_(memory.executor, size_t{driven_queues(options)} * plan.lanes),
       progress_(memory.executor, lanes_.size()),
       stop_(memory.executor, 1) {
   memory.add_to(link, plan, phase_);
@@ -40,6 +40,7 @@ RdmaRunner::RdmaRunner(const RdmaOptions& options, const RdmaPlan& plan, bool re
   phase_.lanes_per_queue = plan.lanes;
   phase_.side = side_of(options.role);
   phase_.verb = options.verb;
+  phase_.ping_pong = options.ping_pong;
   phase_.immediate = options.write_imm;
   phase_.inline_data = plan.inline_data;
   phase_.repeat = repeat;
@@ -55,7 +56,7 @@ RdmaRunner::RdmaRunner(const RdmaOptions& options, const RdmaPlan& plan, bool re
   phase_.near_credits = plan.near_credits;
   phase_.far_credits = plan.far_credits;
   phase_.operations = options.iterations;
-  phase_.stride = lanes_.size();
+  phase_.stride = options.num_queues * plan.lanes;
   phase_.place_bytes = plan.place_bytes;
   phase_.deadline_ticks = uint64_t{options.deadline_ms} * (memory.executor.clock_hz() / 1000);
   if (repeat && options.duration > 0)
@@ -70,10 +71,9 @@ void RdmaRunner::prepare() {
   ++runs_;
   latencies_ = MirroredArray<Latency>(memory_.executor, lanes_.size());
   wrong_ = MirroredArray<RdmaWrong>(memory_.executor, lanes_.size() * wrong_room);
-  for (uint32_t i = 0; i < queues_.size(); ++i) {
-    queues_[i] = link_.queue(i);
-    receivers_[i] = link_.receives(i);
-  }
+  for (uint32_t i = 0; i < queues_.size(); ++i) queues_[i] = link_.queue(i);
+  for (uint32_t i = 0; i < receivers_.size(); ++i) receivers_[i] = link_.receives(i);
+  const uint32_t requesters = options_.num_queues * plan_.lanes;
   for (uint32_t i = 0; i < lanes_.size(); ++i) {
     RdmaLane& lane = lanes_[i];
     progress_[i] = 0;
@@ -84,9 +84,11 @@ void RdmaRunner::prepare() {
     lane.messages = messages;
     lane.taken = taken;
     lane.slots = slots_.executor() + size_t{i} * std::max(plan_.window, plan_.receives);
-    lane.offset = plan_.place_bytes * plan_.window * i;
-    lane.far_offset = plan_.place_bytes * plan_.far_places * i;
-    lane.number = i;
+    lane.number = i % requesters;
+    lane.offset = plan_.place_bytes * plan_.window * lane.number;
+    lane.far_offset = plan_.place_bytes * plan_.far_places * lane.number;
+    lane.responds = i >= requesters || phase_.side == RdmaSide::responder;
+    if (lanes_.size() != requesters) lane.partner = lanes_.executor() + (i + requesters) % lanes_.size();
     lane.latency = latencies_.executor() + i;
     lane.wrong = wrong_.executor() + size_t{i} * wrong_room;
     lane.wrong_room = wrong_room;
@@ -121,8 +123,11 @@ void RdmaRunner::run_on_gpu(const std::function<uint64_t()>& done) const {
   latencies_.push();
   lanes_.push();
   const auto ask = [this] { xio::arch::store<xio::arch::Scope::system>(&stop_[0], *Interrupt::word()); };
-  const std::string kernel = "rdma_" + options_.provider + (plan_.lanes == 1 ? "_thread" : "_grid");
-  options_.executes->run(kernel, phase_, options_.num_queues, plan_.lanes,
+  const std::string kernel = "rdma_" + options_.provider +
+                             (options_.ping_pong ? "_ping_pong"
+                              : plan_.lanes == 1 ? "_thread"
+                                                 : "_grid");
+  options_.executes->run(kernel, phase_, static_cast<uint32_t>(queues_.size()), plan_.lanes,
                          std::chrono::milliseconds(options_.deadline_ms), done, ask);
   latencies_.pull();
   wrong_.pull();
@@ -139,7 +144,7 @@ void RdmaRunner::execute(RdmaResult& result, const std::function<void()>& wait_f
       return sum;
     };
     const Progress progress("operations", phase_.repeat ? 0 : phase_.operations, done, options_.progress);
-    if (phase_.side == RdmaSide::responder && phase_.receives == 0) wait_for_requester();
+    if (phase_.side == RdmaSide::responder && phase_.receives == 0 && !phase_.ping_pong) wait_for_requester();
     if (options_.executes)
       run_on_gpu(done);
     else
@@ -206,6 +211,7 @@ void RdmaMemory::add_to(RdmaLink& link, const RdmaPlan& plan, RdmaPhase& phase) 
     const RdmaKeys keys = far.add_to(link, plan.far_bytes);
     phase.receiving = {reinterpret_cast<uint64_t>(far.data()), plan.far_bytes, keys.local};
     phase.remote = {phase.receiving.base, plan.far_bytes, keys.remote, keys.atomics};
+    phase.returning = {phase.local.base, plan.near_bytes, near_keys.remote, near_keys.atomics};
   } else {
     phase.remote = {phase.local.base, plan.near_bytes, near_keys.remote, near_keys.atomics};
   }

@@ -72,10 +72,14 @@ void print_setup(const RdmaReport& report) {
   table.add({"placement   " + std::string(o.memory_mode != 0 ? "mode 8: data in GPU memory, queues in host memory"
                                           : o.vram ? "--queue-mem vram: without a GPU, queues and data in host memory"
                                                    : "queues and data in host memory")});
-  table.add({"operations  " + std::string(name_of(o.verb)) + (o.write_imm ? " with immediate data" : "") +
+  table.add({"operations  " + std::string(o.ping_pong ? "write there, and a write back" : name_of(o.verb)) +
+             (o.write_imm ? " with immediate data" : "") +
              (o.inline_threshold != 0 ? ", inline up to " + std::to_string(o.inline_threshold) + " bytes" : "")});
   table.add({"data        " + data_text(o)});
-  table.add({"timing      " + std::string(o.less_timing ? "one clock reading for a batch" : "each operation") +
+  table.add({"timing      " +
+             std::string(o.less_timing ? "one clock reading for a batch"
+                         : o.ping_pong ? "each round trip"
+                                       : "each operation") +
              (o.substep_timing ? ", and each step" : "")});
   if (plan.notices)
     table.add({"notices     a write without data closes each batch, and carries the number of writes to check"});
@@ -84,7 +88,7 @@ void print_setup(const RdmaReport& report) {
 }
 
 void print_latency(const RdmaReport& report) {
-  heading(report, "latency, us");
+  heading(report, report.options->ping_pong ? "latency, us: half of a round trip" : "latency, us");
   Table table;
   std::vector<std::string> titles{"size"};
   for (const LatencyFigure& figure : latency_figures) titles.emplace_back(figure.name);
@@ -173,6 +177,7 @@ void print_histograms(const RdmaReport& report) {
 
 /// The side that receives data.
 const char* receiving_side(const RdmaOptions& o) {
+  if (o.ping_pong) return "both sides";
   if (o.role == RdmaRole::alone) return "the receiving side";
   if (o.verb == RdmaVerb::fetch_add) return "the client's side, and the sums on the server's";
   return o.verb == RdmaVerb::read ? "the receiving side, which is the client's"
