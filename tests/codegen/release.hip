@@ -87,3 +87,25 @@ extern "C" __global__ void record_then_ring(arch::Vec16* entry, arch::Vec16 valu
   arch::wait_stores();
   XioComDoorbell<order::Relaxed>(doorbell, tail);
 }
+
+// A doorbell, and the exchange after which another wave may ring: a wait on AMD; on NVIDIA the exchange releases.
+// AMD-LABEL:   {{^}}ring_then_pass:
+// AMD:         global_store_{{dword|b32}}
+// AMD-NOT:     {{wbl2|global_wb}}
+// GFX9:        s_waitcnt vmcnt(0)
+// GFX11:       s_waitcnt_vscnt null, 0x0
+// GFX12:       s_wait_storecnt 0x0
+// AMD-NOT:     {{wbl2|global_wb}}
+// AMD:         global_atomic_cmp{{swap_x2|swap_b64}}
+// AMD:         .amdhsa_kernel
+// PTX:         .entry ring_then_pass(
+// PTX-NOT:     {{fence|membar}}
+// PTX:         st.relaxed.sys.b32
+// PTX-NOT:     {{fence|membar}}
+// PTX:         atom.cas.acq_rel.gpu.b64
+// PTX:         {{^[}]}}
+extern "C" __global__ void ring_then_pass(uint32_t* doorbell, uint32_t value, uint64_t* tail, uint64_t expected) {
+  XioComDoorbell<order::Relaxed>(doorbell, value);
+  arch::wait_before_exchange();
+  arch::compare_exchange_ordered<arch::Scope::agent>(tail, expected, expected + 2);
+}

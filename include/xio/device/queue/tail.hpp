@@ -94,7 +94,7 @@ XIO_LEAF XIO_DEVICE void advance(Bell bell, uint64_t tail, bool rings) {
         arch::pass_on();
         bell.ring(published(tail), bell.note(published(tail)));
         // Performed before anybody else may ring.
-        arch::wait_stores();
+        arch::wait_before_exchange();
         ++doorbells;
       }
     } else {
@@ -140,7 +140,7 @@ XIO_LEAF XIO_DEVICE void announce(Bell bell) {
         arch::store<scope>(&state.rung, end);
       }
       // Both are performed before anybody else may ring.
-      arch::wait_stores();
+      arch::wait_before_exchange();
       if (exchange_alone<scope>(&state.tail, tail, tail & ~ringing_bit)) return;
       last = in_a_row >= Bell::Policy::most_doorbells;
     }
@@ -227,7 +227,7 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const Claim
         arch::store<scope>(where, tail);
         bell.ring(end, note);
         // Performed before anybody else may ring.
-        arch::wait_stores();
+        arch::wait_before_exchange();
         rings = !arch::compare_exchange_ordered<scope>(where, tail, end << 1);
         if (!rings) {
           tail = end << 1;

@@ -103,6 +103,8 @@ XIO_DEVICE_INLINE void wait_stores() {
 #endif
 }
 
+XIO_DEVICE_INLINE void wait_before_exchange() { wait_stores(); }
+
 template <Scope S, class T>
 XIO_DEVICE_INLINE void publish_add(T* to, T value) {
   wait_stores();

@@ -171,6 +171,8 @@ XIO_DEVICE_INLINE void wait_stores() {
   __atomic_signal_fence(__ATOMIC_RELEASE);
 }
 
+XIO_DEVICE_INLINE void wait_before_exchange() { wait_stores(); }
+
 XIO_DEVICE_INLINE void acquire_system() {
   detail::count(&OperationCounts::acquires);
   __atomic_signal_fence(__ATOMIC_ACQUIRE);

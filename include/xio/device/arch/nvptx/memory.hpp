@@ -185,6 +185,8 @@ XIO_DEVICE_INLINE void pass_on() { release_system(); }
 
 /// PTX has no weaker wait than a fence.
 XIO_DEVICE_INLINE void wait_stores() { release_system(); }
+/// The exchange itself releases.
+XIO_DEVICE_INLINE void wait_before_exchange() {}
 
 template <class T>
 XIO_DEVICE_INLINE void store_mmio(T* to, T value) {
