@@ -102,12 +102,18 @@ foreach(kind nvme rdma)
 endforeach()
 
 # Each ordering of this code, weakened: some case must detect it, or unneeded.txt has the reason why it is not needed.
-foreach(arch IN LISTS XIO_HIP_TARGETS)
-  xio_register_tool_test("${XIO_HIP_MISSING}" NAME machine.mutations.${arch} LABELS machine once nightly TIMEOUT 3600
+foreach(arch IN LISTS XIO_HIP_TARGETS ITEMS sm_90)
+  set(missing "${XIO_HIP_MISSING}")
+  set(seeds 300)
+  if(arch STREQUAL sm_90)
+    set(missing "${XIO_NVCC_MISSING}")
+    set(seeds 60)
+  endif()
+  xio_register_tool_test("${missing}" NAME machine.mutations.${arch} LABELS machine once nightly TIMEOUT 3600
     COMMAND python3 ${machine_dir}/mutations.py $<TARGET_FILE:machine-run> ${arch} ${kernels_nvme_${arch}}
-      rdma:${kernels_rdma_${arch}} --seeds 300)
+      rdma:${kernels_rdma_${arch}} --seeds ${seeds})
   foreach(kind nvme rdma)
-    if(arch IN_LIST later_${kind} AND NOT XIO_HIP_MISSING)
+    if(arch IN_LIST later_${kind} AND NOT missing)
       set_tests_properties(machine.mutations.${arch} PROPERTIES FIXTURES_REQUIRED machine-kernels-${kind}-${arch})
     endif()
   endforeach()
