@@ -199,7 +199,8 @@ def check_regions(project):
     for part in ("include/xio", "docs"):
         for folder, _, names in os.walk(os.path.join(project, part)):
             for name in names:
-                shown.update(re.findall(r"@snippet (\S+ \S+)", read(os.path.join(folder, name))))
+                if name.endswith((".hpp", ".h", ".md", ".dox")):
+                    shown.update(re.findall(r"@snippet (\S+ \S+)", read(os.path.join(folder, name))))
     snippets = os.path.join(project, "examples/snippets")
     for name in os.listdir(snippets):
         there.update(f"{name} {region}" for region in re.findall(r"//! \[(\w+)\]", read(os.path.join(snippets, name))))
