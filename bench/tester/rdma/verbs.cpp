@@ -83,7 +83,11 @@ class VerbsRdmaLink final : public RdmaLink {
 
   /// The driver works in the calls that ring, and in interrupts.
   void run(const RdmaPhase& phase) override {
-    launch_rdma_workload<RxeEndpoint::Vendor, true>(shape_, phase, spin_of(uint64_t{shape_.queues} * shape_.waves));
+    const bool twice = phase.ping_pong && !shape_.remote;  // the peers' kernels, too
+    uint32_t spin = spin_of(uint64_t{shape_.queues} * shape_.waves * (twice ? 2 : 1));
+    // Who yields while a message is on its way can get the processor back a tick later.
+    if (phase.ping_pong) spin *= 256;
+    launch_rdma_workload<RxeEndpoint::Vendor, true>(shape_, phase, spin);
   }
 
   /// The driver provides no counters; completions are those that the kernel consumed.
