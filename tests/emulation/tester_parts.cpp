@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "tester/measure/lane_loop.hpp"
 #include "tester/measure/result.hpp"
 #include "tester/measure/summary.hpp"
 #include "tester/nvme/access_pattern.hpp"
@@ -214,6 +215,44 @@ TEST_CASE("Records of lanes are added up, in ticks of the clock that the lanes r
   REQUIRE(result.statuses.size() == 1);
   CHECK(result.statuses[0].count == 2);
   CHECK(result.statuses[0].first == 69);
+}
+
+TEST_CASE("a lane accesses the host's words once in a millisecond, however often it looks at its limits") {
+  struct Limits {
+    uint64_t duration_ticks = 0;
+    uint64_t deadline_ticks = 0;
+    const uint32_t* stop = nullptr;
+  };
+  struct Counted : LaneRecord {
+    uint64_t number = 0;
+    uint64_t* progress = nullptr;
+  };
+  struct Loop : LaneLoop<Limits, Counted, xio::telemetry::Off> {
+    using Base = LaneLoop<Limits, Counted, xio::telemetry::Off>;
+    Loop(const Limits& limits, Counted& lane) : Base(limits, lane, 1) {}
+    using Base::check_limits;
+    using Base::stopping_;
+  };
+  uint64_t progress = 0;
+  uint32_t stop = 0;
+  Limits limits;
+  limits.stop = &stop;
+  Counted lane{};
+  lane.progress = &progress;
+  Loop loop(limits, lane);
+  std::set<uint64_t> told;
+  const uint64_t began = xio::arch::clock_hz * 3600;
+  const uint64_t step = xio::arch::clock_hz / 1000000;
+  for (uint64_t i = 0; i < 10000; ++i) {  // 10 ms in steps of 1 us
+    ++lane.completed;
+    CHECK_FALSE(loop.check_limits(began + i * step) != 0);
+    told.insert(progress);
+  }
+  CHECK(told.size() == 10);
+  stop = 1;
+  CHECK(loop.check_limits(began + 9500 * step) == 0);
+  CHECK(loop.check_limits(began + 10000 * step) == 1);
+  CHECK(loop.stopping_);
 }
 
 TEST_CASE("A lane counts eight statuses separately, the others with the last one") {

@@ -8,12 +8,24 @@
 
 namespace tester {
 
+/// Number of the calling lane in the grid.
+XIO_DEVICE uint32_t lane_in_grid() {
+  return xio::arch::block_index() * xio::arch::block_size() + xio::arch::thread_index();
+}
+
+/// Number of the queue that the calling lane uses: `lanes_per_queue` lanes, which follow each other in the grid, share
+/// one.
+template <class Phase>
+XIO_DEVICE uint32_t queue_of_lane(const Phase& phase) {
+  return lane_in_grid() / phase.lanes_per_queue;
+}
+
 /// @tparam Phase  with duration_ticks, deadline_ticks and stop
 /// @tparam Lane   a LaneRecord with number and progress
 template <class Phase, class Lane, class Telemetry>
 class LaneLoop {
  protected:
-  /// Limits and requests are looked at once in so many rounds: accesses to host memory are slow for a GPU.
+  /// Limits are looked at once in so many rounds.
   static constexpr uint32_t rounds_per_glance = 64;
 
   XIO_DEVICE LaneLoop(const Phase& phase, Lane& lane, uint64_t left)
@@ -22,11 +34,15 @@ class LaneLoop {
   /// Stops submissions when the time is up or on the host's request, and reports progress.
   /// @returns the host's request
   XIO_DEVICE uint32_t check_limits(uint64_t now) {
-    tell_progress();
     if (phase_.duration_ticks != 0 && now - lane_.began >= phase_.duration_ticks) stopping_ = true;
-    const uint32_t stop = xio::arch::load<xio::arch::Scope::system>(phase_.stop);
-    if (stop != 0) stopping_ = true;
-    return stop;
+    // Once in a millisecond: more often, thousands of lanes would fill a GPU's bus with accesses to host memory.
+    if (now - exchanged_at_ >= xio::arch::clock_hz / 1000) {
+      exchanged_at_ = now;
+      tell_progress();
+      request_ = xio::arch::load<xio::arch::Scope::system>(phase_.stop);
+    }
+    if (request_ != 0) stopping_ = true;
+    return request_;
   }
 
   XIO_DEVICE bool overdue(uint64_t now, uint64_t since) const {
@@ -49,6 +65,10 @@ class LaneLoop {
   uint64_t next_;  // next operation to prepare
   uint64_t left_;  // operations not yet prepared
   bool stopping_ = false;
+
+ private:
+  uint64_t exchanged_at_ = 0;  // tick of the last exchange with the host
+  uint32_t request_ = 0;       // the host's
 };
 
 }  // namespace tester

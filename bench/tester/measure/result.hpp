@@ -28,6 +28,7 @@ struct Result {
   xio::telemetry::Steps steps;  ///< in ticks of the executor's clock
   double tick_ns = 1;           ///< length of a tick
   xio::arch::OperationCounts counts;
+  bool counted = true;  ///< whether stores, fences and atomics were counted: on a GPU they are not
   Usage usage;
   std::vector<StatusCount> statuses;
   bool gave_up = false;

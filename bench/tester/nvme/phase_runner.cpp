@@ -150,6 +150,7 @@ PhaseResult PhaseRunner::run(Direction direction, uint64_t operations, const Acc
   }
   result.usage = Usage::now().since(usage);
   result.counts = xio::arch::operation_counts - counts;
+  result.counted = gpu_ == nullptr;
   const SeenDoorbells seen_after = target_.seen_doorbells();
   result.seen_rings = seen_after.sq - seen.sq + seen_after.cq - seen.cq;
   result.interrupted = Interrupt::requested();

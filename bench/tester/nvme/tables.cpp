@@ -108,21 +108,21 @@ void print_figures(const NvmeReport& report) {
     table.add(row(report, std::string(first ? "latency us, " : "  ") + figure.name,
                   [&](const PhaseResult& p) { return latency_text(figure, p.latency); }));
   }
-  table.add(row(report, "doorbells per operation",
-                [](const PhaseResult& p) { return fixed(p.per_operation(p.sq_rings + p.cq_rings), 4); }));
-  table.add(row(report, "  SQ", [](const PhaseResult& p) { return fixed(p.per_operation(p.sq_rings), 4); }));
-  table.add(row(report, "  CQ", [](const PhaseResult& p) { return fixed(p.per_operation(p.cq_rings), 4); }));
+  const auto stored = [](const PhaseResult& p, uint64_t what) {
+    return p.counted ? fixed(p.per_operation(what), 4) : std::string("-");
+  };
+  table.add(
+      row(report, "doorbells per operation", [&](const PhaseResult& p) { return stored(p, p.sq_rings + p.cq_rings); }));
+  table.add(row(report, "  SQ", [&](const PhaseResult& p) { return stored(p, p.sq_rings); }));
+  table.add(row(report, "  CQ", [&](const PhaseResult& p) { return stored(p, p.cq_rings); }));
   if (report.options->doorbell == DoorbellKind::shadow)
-    table.add(row(report, "  register stores",
-                  [](const PhaseResult& p) { return fixed(p.per_operation(p.counts.mmio_stores), 4); }));
+    table.add(row(report, "  register stores", [&](const PhaseResult& p) { return stored(p, p.counts.mmio_stores); }));
   const std::string seen_by = report.target->seen_doorbells().source;
   if (!seen_by.empty())
     table.add(row(report, "  seen by the other side",
                   [](const PhaseResult& p) { return fixed(p.per_operation(p.seen_rings), 4); }));
-  table.add(row(report, "releases per operation",
-                [](const PhaseResult& p) { return fixed(p.per_operation(p.counts.releases), 4); }));
-  table.add(row(report, "atomics per operation",
-                [](const PhaseResult& p) { return fixed(p.per_operation(p.counts.atomics), 4); }));
+  table.add(row(report, "releases per operation", [&](const PhaseResult& p) { return stored(p, p.counts.releases); }));
+  table.add(row(report, "atomics per operation", [&](const PhaseResult& p) { return stored(p, p.counts.atomics); }));
   const auto percent = [](double cpu, const PhaseResult& p) {
     return p.seconds > 0 ? fixed(100 * cpu / p.seconds, 0) : "-";
   };
@@ -131,8 +131,9 @@ void print_figures(const NvmeReport& report) {
   table.add(row(report, "CPU us per operation",
                 [](const PhaseResult& p) { return p.completed == 0 ? "-" : fixed(p.cpu_us(), 2); }));
   table.print();
-  std::printf("  Doorbells are counted where the queue code stores them%s%s.\n",
-              seen_by.empty() ? "" : "; the other side is ", seen_by.c_str());
+  std::printf("  Doorbells are counted where the queue code stores them%s%s%s.\n",
+              report.executor.empty() ? "" : ", but not on a GPU", seen_by.empty() ? "" : "; the other side is ",
+              seen_by.c_str());
   std::puts("  CPU time is this process's, kernels and helper threads included. Percentiles are exact to 1/128.");
 }
 

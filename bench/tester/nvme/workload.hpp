@@ -271,16 +271,16 @@ class LaneWork : LaneBase<Queue, Telemetry> {
   bool notified_ = false;
 };
 
-/// The kernel: block `b` drives queue `b`. S is xio::Sharing::thread, wave or grid.
+/// The kernel: `lanes_per_queue` lanes drive one queue, in one block or in several. S is xio::Sharing::thread, wave or
+/// grid.
 template <xio::Sharing S, class Telemetry>
 XIO_DEVICE void workload(const Phase& phase) {
-  const uint32_t number = xio::arch::block_index();
-  Lane& lane = phase.lanes[uint64_t{number} * phase.lanes_per_queue + xio::arch::thread_index()];
+  Lane& lane = phase.lanes[lane_in_grid()];
   // Only flush() rings doorbells, once per batch.
   using Policy = xio::Policy<xio::Deferred<32768>>;
   using Queue = xio::nvme::Queue<S, Policy, TesterDoorbell>;
   using NotifyingQueue = xio::nvme::Queue<S, xio::Policy<Policy, xio::Notify>, TesterDoorbell>;
-  const xio::nvme::QueueHandle& handle = phase.queues[number];
+  const xio::nvme::QueueHandle& handle = phase.queues[queue_of_lane(phase)];
   begin_counting(handle);
   bool done = false;
   if constexpr (S == xio::Sharing::thread) {

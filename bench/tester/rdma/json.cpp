@@ -76,9 +76,9 @@ Json result_json(const RdmaReport& report, const RdmaResult& r) {
   json["mb_per_s"] = spread_json(r, &RdmaRun::megabytes_per_second);
   json["iops"] = spread_json(r, &RdmaRun::per_second);
   json["runs"] = runs_json(r);
-  json["doorbells"] = {{"sq", r.doorbells},
-                       {"per_operation", r.per_operation(r.doorbells)},
-                       {"register_stores", r.counts.mmio_stores},
+  json["doorbells"] = {{"sq", counted(r, r.doorbells)},
+                       {"per_operation", counted(r, r.per_operation(r.doorbells))},
+                       {"register_stores", counted(r, r.counts.mmio_stores)},
                        {"seen", r.seen.doorbells}};
   json["completions"] = {{"signalled", r.seen.signaled},
                          {"per_batch", r.per_batch(r.seen.signaled)},

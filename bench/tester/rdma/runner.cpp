@@ -154,6 +154,7 @@ void RdmaRunner::execute(RdmaResult& result, const std::function<void()>& wait_f
   result.usage.user += used.user;
   result.usage.system += used.system;
   result.counts += xio::arch::operation_counts - counts;
+  result.counted = !options_.executes;
   collect(result);
 }
 

@@ -119,9 +119,8 @@ void print_costs(const RdmaReport& report) {
   Table table;
   table.add({"size", "doorbells", report.provider->seen_by, "all registers", "releases", "acquires", "atomics",
              "CPU us", "completions per batch"});
-  // Stores are not counted on a GPU.
-  const auto stored = [&](const RdmaResult& r, uint64_t what) {
-    return report.options->executes ? std::string("-") : fixed(r.per_operation(what), 4);
+  const auto stored = [](const RdmaResult& r, uint64_t what) {
+    return r.counted ? fixed(r.per_operation(what), 4) : std::string("-");
   };
   for (const RdmaResult& r : report.results)
     table.add({size_text(r.plan.bytes), stored(r, r.doorbells), fixed(r.per_operation(r.seen.doorbells), 4),

@@ -25,8 +25,8 @@ class RdmaLaneWork : RdmaLaneBase<Telemetry> {
 
   XIO_DEVICE RdmaLaneWork(const RdmaPhase& phase, RdmaLane& lane)
       : Base(phase, lane),
-        queue_(phase.queues[xio::arch::block_index()]),
-        receives_(phase.receivers[xio::arch::block_index()]),
+        queue_(phase.queues[queue_of_lane(phase)]),
+        receives_(phase.receivers[queue_of_lane(phase)]),
         wave_(alone ? 1 : xio::arch::together(0)) {}
 
   XIO_DEVICE void run() {
@@ -332,11 +332,11 @@ class RdmaLaneWork : RdmaLaneBase<Telemetry> {
   uint64_t sum_ = 0;        // fetch-add: sum of the addends
 };
 
-/// The kernel: block `b` drives queue pair `b`, whose other side may be in another process. S is xio::Sharing::thread
-/// or grid, Telemetry as for RdmaLaneWork.
+/// The kernel: `lanes_per_queue` lanes drive one queue pair, whose other side may be in another process. S is
+/// xio::Sharing::thread or grid, Telemetry as for RdmaLaneWork.
 template <class Vendor, bool HasInline, xio::Sharing S, class Telemetry = xio::telemetry::Off>
 XIO_DEVICE void rdma_workload(const RdmaPhase& phase) {
-  RdmaLane& lane = phase.lanes[uint64_t{xio::arch::block_index()} * phase.lanes_per_queue + xio::arch::thread_index()];
+  RdmaLane& lane = phase.lanes[lane_in_grid()];
   if constexpr (S == xio::Sharing::thread) {
     if (RdmaSoloWork<Vendor, Telemetry>::fits(phase)) return RdmaSoloWork<Vendor, Telemetry>(phase, lane).run();
   }

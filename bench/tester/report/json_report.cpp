@@ -75,10 +75,10 @@ Json setup_json(const NvmeReport& report) {
 }
 
 Json doorbell_json(const NvmeReport& report, const PhaseResult& phase) {
-  Json json = {{"sq", phase.sq_rings},
-               {"cq", phase.cq_rings},
-               {"per_operation", phase.per_operation(phase.sq_rings + phase.cq_rings)},
-               {"register_stores", phase.counts.mmio_stores}};
+  Json json = {{"sq", counted(phase, phase.sq_rings)},
+               {"cq", counted(phase, phase.cq_rings)},
+               {"per_operation", counted(phase, phase.per_operation(phase.sq_rings + phase.cq_rings))},
+               {"register_stores", counted(phase, phase.counts.mmio_stores)}};
   const std::string seen_by = report.target->seen_doorbells().source;
   if (seen_by.empty()) return json;
   json["seen"] = phase.seen_rings;
@@ -151,6 +151,9 @@ Json json_latency(const Summary& latency) {
   return json;
 }
 
+Json counted(const Result& result, uint64_t figure) { return result.counted ? Json(figure) : Json(); }
+Json counted(const Result& result, double figure) { return result.counted ? Json(figure) : Json(); }
+
 void add_result(Json& json, const Result& result, bool histogram) {
   json["repeated"] = result.repeated;
   json["submitted"] = result.submitted;
@@ -158,11 +161,11 @@ void add_result(Json& json, const Result& result, bool histogram) {
   json["failed"] = result.failed;
   json["seconds"] = result.seconds;
   json["latency_us"] = json_latency(result.latency);
-  json["counts"] = {{"entry_stores", result.counts.entry_stores()},
-                    {"releases", result.counts.releases},
-                    {"acquires", result.counts.acquires},
-                    {"full_fences", result.counts.full_fences},
-                    {"atomics", result.counts.atomics}};
+  json["counts"] = {{"entry_stores", counted(result, result.counts.entry_stores())},
+                    {"releases", counted(result, result.counts.releases)},
+                    {"acquires", counted(result, result.counts.acquires)},
+                    {"full_fences", counted(result, result.counts.full_fences)},
+                    {"atomics", counted(result, result.counts.atomics)}};
   json["cpu"] = {{"user_seconds", result.usage.user},
                  {"system_seconds", result.usage.system},
                  {"us_per_operation", result.cpu_us()}};

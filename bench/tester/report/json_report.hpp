@@ -22,6 +22,10 @@ nlohmann::ordered_json json_header(const std::string& command);
 /// Microseconds: least, mean, std, most and percentiles.
 nlohmann::ordered_json json_latency(const Summary& latency);
 
+/// A figure that the executor counts; null where it does not.
+nlohmann::ordered_json counted(const Result& result, uint64_t figure);
+nlohmann::ordered_json counted(const Result& result, double figure);
+
 /// Adds to `json` what is said of every workload: operations, latency, counts, CPU time and, with `histogram`, the
 /// distribution of the latencies.
 void add_result(nlohmann::ordered_json& json, const Result& result, bool histogram);

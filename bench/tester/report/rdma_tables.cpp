@@ -52,7 +52,7 @@ const std::vector<RdmaTableKind>& rdma_kinds() {
   return all;
 }
 
-Figures rdma_figures(const RdmaOptions& options, const RdmaResult& result) {
+Figures rdma_figures(const RdmaResult& result) {
   Figures f;
   f.operations = result.completed;
   f.seconds = result.seconds;
@@ -60,8 +60,7 @@ Figures rdma_figures(const RdmaOptions& options, const RdmaResult& result) {
   f.mb_per_s = spread(result, &RdmaRun::megabytes_per_second).mean;
   set_latency(f, result.latency);
   set_usage(f, result.usage);
-  // Stores are not counted on a GPU.
-  if (!options.executes) {
+  if (result.counted) {
     f.doorbells = result.per_operation(result.doorbells);
     f.releases = result.per_operation(result.counts.releases);
   }
@@ -79,7 +78,7 @@ ReportRow rdma_row(const RdmaTarget& target, const RdmaTableKind& kind, uint64_t
   try {
     check(options);
     const RdmaResult result = measure(options, target.provider, make_plan(options, target.provider, bytes), true);
-    if (result.completed != 0) row.figures = rdma_figures(options, result);
+    if (result.completed != 0) row.figures = rdma_figures(result);
     for (const RdmaRun& run : result.runs) row.iops_of_runs.push_back(run.per_second);
     row.remark = trouble_of(options, result);
     if (result.wrong_count != 0) row.remark = "wrong: " + result.wrong.front();

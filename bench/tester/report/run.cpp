@@ -52,8 +52,7 @@ Figures figures_of(const NvmeReport& report, bool steps) {
   f.mb_per_s = phase.megabytes_per_second();
   set_latency(f, phase.latency);
   set_usage(f, phase.usage);
-  // Stores are not counted on a GPU.
-  if (report.executor.empty()) {
+  if (phase.counted) {
     f.doorbells = phase.per_operation(phase.sq_rings + phase.cq_rings);
     f.releases = phase.per_operation(phase.counts.releases);
   }

@@ -22,13 +22,13 @@ using xio::telemetry::Steps;
 
 extern "C" {
 
-// nvme-ep. A block is the waves of one queue.
+// nvme-ep. A block is one wave, or one lane.
 ONE_WAVE __global__ void nvme_thread(Phase phase) { workload<Sharing::thread, Off>(phase); }
 ONE_WAVE __global__ void nvme_thread_steps(Phase phase) { workload<Sharing::thread, Steps>(phase); }
 ONE_WAVE __global__ void nvme_wave(Phase phase) { workload<Sharing::wave, Off>(phase); }
 ONE_WAVE __global__ void nvme_wave_steps(Phase phase) { workload<Sharing::wave, Steps>(phase); }
-__global__ void nvme_grid(Phase phase) { workload<Sharing::grid, Off>(phase); }
-__global__ void nvme_grid_steps(Phase phase) { workload<Sharing::grid, Steps>(phase); }
+ONE_WAVE __global__ void nvme_grid(Phase phase) { workload<Sharing::grid, Off>(phase); }
+ONE_WAVE __global__ void nvme_grid_steps(Phase phase) { workload<Sharing::grid, Steps>(phase); }
 
 // test-ep. A block is one thread.
 __global__ void endpoints(tester::EndpointJob job) { tester::endpoint_kernel(job); }
