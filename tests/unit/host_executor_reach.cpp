@@ -204,6 +204,39 @@ TEST_CASE("handles carry the addresses of those who use them", "[host][rdma]") {
   CHECK(rig.elsewhere->held.empty());
 }
 
+TEST_CASE("the state of a queue pair is copied to the memory of those who poll it", "[host][rdma]") {
+  struct Nearer : Elsewhere {
+    std::vector<std::weak_ptr<void>> copies;
+    std::shared_ptr<void> copy(const void* from, size_t bytes) override {
+      std::shared_ptr<void> made(std::aligned_alloc(page_bytes, bytes), std::free);
+      std::memcpy(made.get(), from, bytes);
+      copies.push_back(made);
+      return made;
+    }
+  };
+  Emulated emulated;
+  DirectQueues queues = emulated.queues();
+  queues.send_index = 77;
+  const auto nearer = std::make_shared<Nearer>();
+  {
+    DirectQueuePair<Kit::Vendor> made(queues, std::make_shared<ReachablePages>(nearer));
+    const DirectQueuePair<Kit::Vendor> direct(std::move(made));
+    REQUIRE(nearer->copies.size() == 1);
+    const auto* const copy = static_cast<const char*>(nearer->copies[0].lock().get());
+    const xio::rdma::QueuePairHandle& h = direct.handle();
+    CHECK(reinterpret_cast<const char*>(h.state) == copy);
+    CHECK(h.state->reserved == 77);
+    CHECK(h.state->tail == 2 * 77);
+    CHECK(number(h.send) > number(copy));
+    CHECK(number(direct.receive_handle().slots) > number(direct.receive_handle().state));
+    CHECK(direct.receive_handle().slots[0].number == 0);
+    // The rings stay where they were.
+    CHECK(number(h.sq) == number(queues.sq) + nearer->distance);
+  }
+  CHECK(nearer->copies[0].expired());
+  CHECK(nearer->held.empty());
+}
+
 TEST_CASE("H5 a completion queue that was not initialised is refused", "[host][rdma]") {
   Emulated emulated;
   const DirectQueues queues = emulated.queues();

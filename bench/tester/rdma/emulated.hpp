@@ -29,6 +29,7 @@ class EmulatedRdmaLink final : public RdmaLink {
       pairs_.push_back(std::make_unique<Pair>(*fabric_, config_of(shape, first + i), ring_memory(memory_)));
       pairs_.back()->limit_depth(shape.units_in_flight);
       nic_.add(pairs_.back()->model());
+      if (memory_.gpu()) place_state(*pairs_.back());
     }
     if (shape.remote) return;
     for (uint32_t i = 0; i < shape.queues; ++i) {
@@ -39,11 +40,16 @@ class EmulatedRdmaLink final : public RdmaLink {
 
   xio::rdma::QueuePairHandle queue(uint32_t number) override {
     xio::rdma::QueuePairHandle handle = for_executor(pair(number).handle(), memory_);
+    in_gpu(handle.state, pair(number));
+    in_gpu(handle.send, pair(number));
     handle.signal_every = 0;  // only the last operation of each batch
     return handle;
   }
   xio::rdma::ReceiveQueueHandle receives(uint32_t number) override {
-    return for_executor(peer(number).receive_handle(), memory_);
+    xio::rdma::ReceiveQueueHandle handle = for_executor(peer(number).receive_handle(), memory_);
+    in_gpu(handle.state, peer(number));
+    in_gpu(handle.slots, peer(number));
+    return handle;
   }
   xio::host::QueuePairAddress address(uint32_t number) const override {
     return {pair(number).config().qpn, 0, 4096, 0, {}};
@@ -81,6 +87,24 @@ class EmulatedRdmaLink final : public RdmaLink {
  private:
   using Pair = xio::emulation::RdmaQueuePair<Kit>;
 
+  /// Copies the state of a queue pair to the GPU, whose waves poll it.
+  void place_state(Pair& pair) {
+    states_.push_back(
+        xio::host::MemoryAllocator(memory_.gpu()).allocate(xio::host::MemoryKind::vram_coarse, pair.state_bytes()));
+    memory_.gpu()->copy(states_.back().gpu(), &pair.state(), pair.state_bytes());
+  }
+
+  /// With a GPU, changes the address of a part of the pair's state to that of its copy.
+  template <class T>
+  void in_gpu(T*& part, Pair& pair) const {
+    if (!memory_.gpu()) return;
+    size_t number = 0;
+    while (pairs_[number].get() != &pair) ++number;
+    const auto* const first = reinterpret_cast<const char*>(memory_.address(&pair.state()));
+    const auto offset = reinterpret_cast<const char*>(part) - first;
+    part = reinterpret_cast<T*>(static_cast<char*>(states_[number].gpu()) + offset);
+  }
+
   static xio::emulation::RdmaQueueConfig config_of(const RdmaLinkShape& shape, uint32_t number) {
     xio::emulation::RdmaQueueConfig config = Kit::config();
     config.qpn = 0x100 + number;
@@ -104,7 +128,8 @@ class EmulatedRdmaLink final : public RdmaLink {
   ExecutorMemory memory_;
   std::shared_ptr<Fabric> fabric_;
   std::vector<std::unique_ptr<Pair>> pairs_;
-  xio::emulation::RdmaNic nic_;  // destroyed first
+  std::vector<xio::host::MemoryBuffer> states_;  // of each pair, on a GPU
+  xio::emulation::RdmaNic nic_;                  // destroyed first
 };
 
 template <class Kit>

@@ -38,6 +38,9 @@ class ExecutorReach {
   virtual void* add_registers(void* first, size_t bytes) = 0;
   /// Undoes add_memory() or add_registers() of the same range.
   virtual void remove(void* first, size_t bytes) noexcept = 0;
+  /// Returns a copy of `bytes` bytes in the executor's own memory, for words that only kernels access: waves that share
+  /// a queue poll them. Null: it has none, and kernels use the original.
+  virtual std::shared_ptr<void> copy(const void* /*from*/, size_t /*bytes*/) { return nullptr; }
 };
 
 /// Reference-counted pages added to an ExecutorReach: rings share pages, and so do the doorbell records and registers
@@ -66,6 +69,9 @@ class ReachablePages {
     for (Runs::iterator run = begin; run != runs_.end() && run->first < last; ++run) ++run->second.users;
     return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(data) + distance);
   }
+
+  /// ExecutorReach::copy().
+  std::shared_ptr<void> copy(const void* from, size_t bytes) { return reach_->copy(from, bytes); }
 
   void remove(void* data, size_t bytes) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -139,8 +145,7 @@ class ReachablePages {
 class ReachedMemory {
  public:
   explicit ReachedMemory(std::shared_ptr<ReachablePages> pages) : pages_(std::move(pages)) {}
-  ReachedMemory(ReachedMemory&& other) noexcept
-      : pages_(std::move(other.pages_)), added_(std::exchange(other.added_, {})) {}
+  ReachedMemory(ReachedMemory&&) noexcept = default;
   ReachedMemory& operator=(ReachedMemory&&) = delete;
   ~ReachedMemory() {
     for (const auto& [data, bytes] : added_) pages_->remove(data, bytes);
@@ -155,6 +160,13 @@ class ReachedMemory {
   T* registers(T* data, size_t bytes) {
     return static_cast<T*>(add(data, bytes, true));
   }
+  /// Returns the address of a copy in the executor's own memory, which the host no longer sees; memory(), if there is
+  /// no such memory.
+  void* copy(void* data, size_t bytes) {
+    if (!pages_) return data;
+    copies_.push_back(pages_->copy(data, bytes));
+    return copies_.back() ? copies_.back().get() : memory(data, bytes);
+  }
 
  private:
   void* add(const void* data, size_t bytes, bool registers) {
@@ -168,6 +180,7 @@ class ReachedMemory {
 
   std::shared_ptr<ReachablePages> pages_;
   std::vector<std::pair<void*, size_t>> added_;
+  std::vector<std::shared_ptr<void>> copies_;
 };
 
 /// @}

@@ -49,6 +49,12 @@ class GpuReach final : public ExecutorReach {
     throw Error("the registers of this device cannot be mapped for " + gpu_->description() + ": " + why +
                 "; let the CPU run the kernels");
   }
+  std::shared_ptr<void> copy(const void* from, size_t bytes) override {
+    const GpuAllocation made = gpu_->allocate(MemoryKind::vram_coarse, bytes);
+    std::shared_ptr<void> owner(made.gpu, [gpu = gpu_, made](void*) { gpu->release(MemoryKind::vram_coarse, made); });
+    gpu_->copy(made.gpu, from, bytes);
+    return owner;
+  }
   void remove(void* first, size_t) noexcept override {
     By by = By::memory;
     {

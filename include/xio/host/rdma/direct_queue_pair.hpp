@@ -81,7 +81,7 @@ class DirectQueuePair {
       : name_(queues.name), no_receives_(queues.no_receives), reached_(std::move(pages)) {
     check_send(queues);
     if (no_receives_.empty()) check_receives(queues);
-    make_state(queues.shape.entries, no_receives_.empty() ? queues.receive_shape.entries : 0);
+    make_state(queues);
     fill_handle(queues);
     if (no_receives_.empty()) fill_receive_handle(queues);
   }
@@ -189,15 +189,26 @@ class DirectQueuePair {
     }
   }
 
-  void make_state(uint32_t send_entries, uint32_t receive_entries) {
+  void make_state(const DirectQueues& q) {
+    const uint32_t send_entries = q.shape.entries;
+    const uint32_t receive_entries = no_receives_.empty() ? q.receive_shape.entries : 0;
     // Whole pages: a GPU that maps them should not see other data of the process.
     constexpr size_t page = 4096;
     bytes_ = (RdmaQueueStates::bytes(send_entries, receive_entries) + page - 1) / page * page;
     memory_.reset(std::aligned_alloc(page, bytes_));
     if (!memory_) throw std::bad_alloc();
     std::memset(memory_.get(), 0, bytes_);
-    states_ = RdmaQueueStates(memory_.get(), send_entries, receive_entries);
-    reached_states_ = RdmaQueueStates(reached_.memory(memory_.get(), bytes_), send_entries, receive_entries);
+    const RdmaQueueStates states(memory_.get(), send_entries, receive_entries);
+    rdma::begin_at(*states.send(), *states.more(), q.send_index, q.first_psn);
+    states.send()->acknowledged = q.cq.index;
+    states.more()->cq_head = q.cq.index;
+    if (no_receives_.empty()) {
+      QueueState& receives = states.receive()->queue;
+      protocol::begin_at(receives, q.receive_cq.index);
+      receives.acknowledged = q.receive_cq.index;
+      begin_slots(states.slots(), receive_entries, q.receive_cq.index);
+    }
+    reached_states_ = RdmaQueueStates(reached_.copy(memory_.get(), bytes_), send_entries, receive_entries);
   }
 
   static uint32_t depth_of(uint32_t wanted, uint32_t entries) {
@@ -235,9 +246,6 @@ class DirectQueuePair {
     h.signal_every = 1;
     while (h.signal_every * 8 <= h.depth) h.signal_every *= 2;
     h.cq = reach(q.cq);
-    rdma::begin_at(*states_.send(), *states_.more(), q.send_index, q.first_psn);
-    states_.send()->acknowledged = q.cq.index;
-    states_.more()->cq_head = q.cq.index;
   }
 
   void fill_receive_handle(const DirectQueues& q) {
@@ -251,17 +259,12 @@ class DirectQueuePair {
     h.shape = q.receive_shape;
     h.depth = depth_of(q.receive_depth, q.receive_shape.entries, q.receive_cq);
     h.cq = reach(q.receive_cq);
-    QueueState& s = states_.receive()->queue;
-    protocol::begin_at(s, q.receive_cq.index);
-    s.acknowledged = q.receive_cq.index;
-    begin_slots(states_.slots(), q.receive_shape.entries, q.receive_cq.index);
   }
 
   std::string name_;
   std::string no_receives_;
   std::unique_ptr<void, Free> memory_;
   size_t bytes_ = 0;
-  RdmaQueueStates states_;
   RdmaQueueStates reached_states_;
   ReachedMemory reached_;  // destroyed before the memory
   rdma::QueuePairHandle handle_{};
