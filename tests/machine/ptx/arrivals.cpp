@@ -141,6 +141,8 @@ void Memory::touch(Line& line, uint64_t address) {
     if (differs(line)) {
       devices_moved();
       look_at(line, line.looked_turn + 1);
+      // A device that runs concurrently may have written here since, and to other lines before: of the same turn.
+      find_writes();
     }
     line.active = true;
     active_.push_back(&line);
@@ -208,6 +210,10 @@ void Memory::devices_moved() {
   if (calm_) return;
   device_.set(0, ++turn_);
   device_release_ = nullptr;
+  find_writes();
+}
+
+void Memory::find_writes() {
   // Repeats if it found something: a concurrent device may have written to lines already compared before it wrote to
   // this one.
   for (bool found = true; found;) {

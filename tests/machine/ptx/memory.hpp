@@ -215,6 +215,8 @@ class Memory {
   void check(Line& line, uint64_t address, uint32_t bytes, bool stores) const;
   static bool differs(const Line& line);
   void look_at(Line& line, uint32_t turn);
+  /// Records what devices have written to lines that the GPU uses, as of the current turn.
+  void find_writes();
   ClockPointer device_release();
   void touch(Line& line, uint64_t address);
   void advance();

@@ -16,7 +16,7 @@
 /// | `compare_exchange_acquire<S>` | on success, later accesses are not performed before it                         |
 /// | `compare_exchange_ordered<S>` | acquires on success and failure; and passes on what was acquired before        |
 /// | `publish<S>(word, v)`         | as `store<S>`, after earlier coherent stores of this wave are performed        |
-/// | `publish_add<S>`              | as `fetch_add<S>`, ordered like `publish<S>`                                   |
+/// | `publish_add<S>`              | as `fetch_add<S>`, for those who acquire, after an earlier `wait_stores()`     |
 /// | `publish_exchange<S>`         | as `exchange<S>`, ordered like `publish<S>`                                    |
 /// | `observe<S>(word)`            | as `load<S>`; later coherent loads are not performed before it                 |
 /// | `order_loads<S>()`            | earlier `load<S>`s are performed before later ones                             |
@@ -25,6 +25,7 @@
 /// | `wait_before_exchange()`      | as `wait_stores()`, for those who acquire the next exchange (ordered)          |
 /// | `pass_on()`                   | what other waves released to this one precedes its later stores for devices    |
 /// | `acquire_system()`            | later loads see what any agent of the system released before                   |
+/// | `acquire_published<S>()`      | the same, for what another lane acquired and then published to this one        |
 /// | `full_fence_system()`         | orders all earlier accesses before all later ones, cached ones included        |
 /// | `full_fence<S>()`             | orders earlier coherent stores before later coherent loads of scope S          |
 /// | `fenced_clock()`              | the clock: after all earlier accesses are performed, before any later one      |

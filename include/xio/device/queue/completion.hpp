@@ -104,9 +104,10 @@ XIO_DEVICE_INLINE bool begin_drain(const Engine& engine, const CompletionRing<Fo
 /// begin_drain().
 ///
 /// Format describes an entry: `Entry`; `uint64_t look(const Entry*)`, the word with the valid bit, loaded with
-/// arch::load; `bool valid(word, phase)`; `uint32_t key(word)`, the command identifier; `uint64_t status(word)`, 15
-/// bits; `bool is_error(status)`; `uint64_t result(const Entry*)`. `acknowledge(head)` reports to the device how far
-/// its ring was read. Returns how many completions were taken.
+/// arch::load, and `observe(const Entry*)`, the same with arch::observe; `bool valid(word, phase)`; `uint32_t
+/// key(word)`, the command identifier; `uint64_t status(word)`, 15 bits; `bool is_error(status)`; `uint64_t
+/// result(const Entry*)`. `acknowledge(head)` reports to the device how far its ring was read. Returns how many
+/// completions were taken.
 /// @param record NoRecord, or Taken for what the calling lane took, whose errors then count as waited for.
 /// @tparam Errors whether failed operations are handled; if not, on queues that are not shared, it returns met_error.
 template <class Format, bool Errors, class Engine, Sharing S, class Acknowledge, class Telemetry, class Record>
@@ -121,13 +122,13 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const CompletionRing<Form
   using Entry = typename Format::Entry;
   const Entry* const entry =
       is_shared<S> ? &slot_of(ring.entries, ring.mask, mine) : static_cast<const Entry*>(found.entry);
-  const uint64_t word = is_shared<S> ? Format::look(entry) : found.word;
+  // Without this order, the rest of an entry could be loaded before its valid bit, and be stale.
+  const uint64_t word = is_shared<S> ? Format::observe(entry) : found.word;
+  if constexpr (!is_shared<S>) arch::order_loads<arch::Scope::system>();
   const bool fresh = position <= ring.mask && Format::valid(word, ring::phase(mine, ring.mask));
   // Only consecutive entries from the head: a device may write entries of one lap in any order.
   uint32_t taken = S == Sharing::thread ? 1 : group.leading(fresh);
   bool hit = S == Sharing::thread || position < taken;
-  // Without this order, the rest of an entry could be loaded before its valid bit, and be stale.
-  arch::order_loads<arch::Scope::system>();
   const int64_t reserved = claimed_or_broken(engine);
   const uint32_t key = Format::key(word);
   CompletionSlot& slot = slot_of(ring.slots, ring.slot_mask, key);
@@ -340,7 +341,7 @@ XIO_DEVICE_INLINE Status wait(const Engine& engine, const CompletionRing<Format>
   if (XIO_UNLIKELY(group.any(!plain))) {
     status = outcome<Format>(state, ring, group, token, plain ? 0 : token.count - left);
   }
-  if (group.any(token.count != 0)) arch::acquire_system();
+  if (group.any(token.count != 0)) arch::acquire_published<state_scope<S>>();
   if (left != 0) return broken ? Status::broken : Status::timed_out;
   return status;
 }

@@ -36,31 +36,28 @@ namespace protocol {
 /// Adds one operation, and `failed`, to each lane's notification, merging lanes with the same target.
 template <Sharing S>
 XIO_DEVICE_INLINE void notify(Group<S> group, Notification* target, bool failed) {
-  for (;;) {
-    uint64_t holders = 1;
-    if constexpr (S == Sharing::thread) {
-      if (!target) return;
-    } else {
-      holders = group.members(target != nullptr);
-      if (!holders) return;
-    }
-    const auto mine = reinterpret_cast<uint64_t>(target);
-    const uint64_t chosen = group.from_lane(mine, arch::first_lane(holders));
+  if (group.any(target != nullptr)) arch::wait_stores();  // once for all counters
+  while (group.any(target != nullptr)) {
     uint64_t done = 1;
     uint64_t errors = failed;
+    bool chosen = true;
+    bool adds = true;
     if constexpr (S != Sharing::thread) {
-      const uint64_t same = group.members(mine == chosen);
+      const auto mine = reinterpret_cast<uint64_t>(target);
+      chosen = mine == group.from_lane(mine, arch::first_lane(group.members(target != nullptr)));
+      const uint64_t same = group.members(chosen);
       done = arch::count_lanes(same);
-      errors = arch::count_lanes(group.members(mine == chosen && failed));
-      if (arch::is_first(same) && mine == chosen) {
-        if (errors) arch::fetch_add<arch::Scope::system>(&target->failed, errors);
-        arch::publish_add<arch::Scope::system>(&target->done, done);
+      errors = arch::count_lanes(group.members(chosen && failed));
+      adds = chosen && arch::is_first(same);
+    }
+    if (adds) {
+      if (errors != 0) {
+        arch::fetch_add<arch::Scope::system>(&target->failed, errors);
+        arch::wait_stores();
       }
-    } else {
-      if (errors) arch::fetch_add<arch::Scope::system>(&target->failed, errors);
       arch::publish_add<arch::Scope::system>(&target->done, done);
     }
-    if (mine == chosen) target = nullptr;
+    if (chosen) target = nullptr;
   }
 }
 

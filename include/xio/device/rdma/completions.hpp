@@ -35,6 +35,14 @@ struct CompletionReader {
       return load_word(index, Completions::word_offset);
     }
   }
+  /// look(), which later loads of the entry follow.
+  XIO_DEVICE_INLINE uint64_t observe(uint64_t index) const {
+    if constexpr (Completions::by_index) {
+      return arch::observe<arch::Scope::system>(queue.producer);
+    } else {
+      return arch::observe<arch::Scope::system>(word_at(index, Completions::word_offset));
+    }
+  }
 
   /// Whether the entry `position` entries after `head`, the first unread one, is new. `word`: from look().
   XIO_DEVICE_INLINE bool is_new(uint64_t word, uint64_t head, uint32_t position) const {
@@ -45,7 +53,7 @@ struct CompletionReader {
     }
   }
 
-  /// Decodes the new entry at `index`; after arch::order_loads.
+  /// Decodes the new entry at `index`; after observe(), or look() and arch::order_loads.
   XIO_DEVICE_INLINE WorkCompletion read(uint64_t word, uint64_t index) const {
     if constexpr (Completions::by_index) word = load_word(index, Completions::word_offset);
     return Completions::decode(word, [&](uint32_t offset) { return load_word(index, offset); });
@@ -84,9 +92,12 @@ struct CompletionReader {
   }
 
  private:
-  XIO_DEVICE_INLINE uint64_t load_word(uint64_t index, uint32_t offset) const {
+  XIO_DEVICE_INLINE const uint64_t* word_at(uint64_t index, uint32_t offset) const {
     const char* const entry = entries + ring::slot(index, size - 1) * Completions::entry_bytes;
-    return arch::load<arch::Scope::system>(reinterpret_cast<const uint64_t*>(entry + offset));
+    return reinterpret_cast<const uint64_t*>(entry + offset);
+  }
+  XIO_DEVICE_INLINE uint64_t load_word(uint64_t index, uint32_t offset) const {
+    return arch::load<arch::Scope::system>(word_at(index, offset));
   }
 };
 

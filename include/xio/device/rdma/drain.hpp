@@ -67,8 +67,6 @@ template <bool Errors, class Engine, class Reader, Sharing S>
 XIO_DEVICE_INLINE bool file(const Engine& engine, const Reader& queue, Group<S> group, uint64_t head, uint64_t mine,
                             uint64_t word, bool hit, uint32_t& taken) {
   using Vendor = typename Engine::Vendor;
-  // Without this order, the rest of an entry could be loaded before its valid bit, and be stale.
-  arch::order_loads<arch::Scope::system>();
   const QueuePairHandle& q = engine.handle();
   const Progress known = known_now(engine);
   const int64_t reserved = protocol::claimed_or_broken(engine);
@@ -148,7 +146,9 @@ XIO_DEVICE_INLINE uint32_t drain_ring(const Engine& engine, const Reader& queue,
                                       const protocol::Found& found) {
   const uint32_t position = group.rank();
   const uint64_t head = found.head;
-  const uint64_t word = is_shared<S> ? queue.look(head + position) : found.word;
+  // Without this order, the rest of an entry could be loaded before its valid bit, and be stale.
+  const uint64_t word = is_shared<S> ? queue.observe(head + position) : found.word;
+  if constexpr (!is_shared<S>) arch::order_loads<arch::Scope::system>();
   const bool fresh = queue.is_new(word, head, position);
   uint32_t taken = S == Sharing::thread ? 1 : group.leading(fresh);
   const bool hit = S == Sharing::thread || position < taken;

@@ -85,10 +85,10 @@ XIO_DEVICE uint32_t drain_receives(const Engine& engine, Group<S> group) {
       return 0;
     }
   }
-  const uint64_t word = cq.look(next + position);
+  const uint64_t word = is_shared<S> ? cq.observe(next + position) : cq.look(next + position);
   uint32_t taken = group.leading(cq.is_new(word, next, position));
   if (taken != 0) {
-    arch::order_loads<arch::Scope::system>();
+    if constexpr (!is_shared<S>) arch::order_loads<arch::Scope::system>();
     const uint64_t reserved = protocol::claimed(engine);
     WorkCompletion completion;
     bool foreign = false;
@@ -258,7 +258,7 @@ XIO_DEVICE_INLINE Received result_of(const Engine& engine, Group<S> group, const
   if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();  // `ended` is written last, and read first
   // Evaluated once: what ends after the acquire is left to the next call.
   const bool arrived = token.count != 0 && protocol::read<S>(engine.state().retired) > token.last;
-  if (group.any(arrived || (over && token.count != 0))) arch::acquire_system();
+  if (group.any(arrived || (over && token.count != 0))) arch::acquire_published<state_scope<S>>();
   Received received;
   if (token.count == 0) {
     received.status = token.status;

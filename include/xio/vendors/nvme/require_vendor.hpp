@@ -10,8 +10,9 @@
 /// | `Entry`, `Completion`                 | an entry of either ring, in its memory layout            |
 /// | `is_new(entry, lap)`, `status(entry)` | state of a copy of a completion                          |
 /// | `Completions`                         | access to completions in the ring, for the protocol      |
-/// |                                       | (device/queue/completion.hpp): `Entry`, `look`, `valid`, |
-/// |                                       | `key`, `status`, `is_error`, `result`, `decode`          |
+/// |                                       | (device/queue/completion.hpp): `Entry`, `look`,          |
+/// |                                       | `observe`, `valid`, `key`, `status`, `is_error`,         |
+/// |                                       | `result`, `decode`                                       |
 
 #include <xio/device/core/status.hpp>
 #include <xio/vendors/member.hpp>
@@ -41,6 +42,8 @@ using SameEntry = member::Constant<IsSame<typename V::Completions::Entry, typena
 template <class V>
 using Look = decltype(V::Completions::look(member::made<const typename V::Completions::Entry*>()));
 template <class V>
+using Observe = decltype(V::Completions::observe(member::made<const typename V::Completions::Entry*>()));
+template <class V>
 using Result = decltype(V::Completions::result(member::made<const typename V::Completions::Entry*>()));
 template <class V>
 using Valid = decltype(V::Completions::valid(uint64_t{}, bool{}));
@@ -69,6 +72,7 @@ XIO_HOST_DEVICE constexpr bool require_vendor() {
   static_assert(is<GetStatus, V, Status>, "NVMe vendor: status(entry) must return a Status");
   static_assert(is_set<SameEntry, V>, "NVMe vendor: Completions::Entry must be Completion");
   static_assert(is<Look, V, uint64_t>, "NVMe vendor: Completions::look(entry) must return a uint64_t");
+  static_assert(is<Observe, V, uint64_t>, "NVMe vendor: Completions::observe(entry) must return a uint64_t");
   static_assert(is<Result, V, uint64_t>, "NVMe vendor: Completions::result(entry) must return a uint64_t");
   static_assert(is<Valid, V, bool>, "NVMe vendor: Completions::valid(word, phase) must return a bool");
   static_assert(is<Key, V, uint32_t>, "NVMe vendor: Completions::key(word) must return a uint32_t");

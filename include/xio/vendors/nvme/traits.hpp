@@ -23,6 +23,10 @@ struct CompletionFormat {
   XIO_DEVICE_INLINE static uint64_t look(const Cqe* entry) {
     return arch::load<arch::Scope::system>(reinterpret_cast<const uint64_t*>(entry) + 1);
   }
+  /// look(), which later loads of the entry follow.
+  XIO_DEVICE_INLINE static uint64_t observe(const Cqe* entry) {
+    return arch::observe<arch::Scope::system>(reinterpret_cast<const uint64_t*>(entry) + 1);
+  }
   XIO_HOST_DEVICE static constexpr bool valid(uint64_t word, bool phase) {
     constexpr uint32_t phase_bit = 0x10000;  // of the upper dword
     const auto upper = static_cast<uint32_t>(word >> 32);

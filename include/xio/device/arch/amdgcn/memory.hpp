@@ -107,7 +107,6 @@ XIO_DEVICE_INLINE void wait_before_exchange() { wait_stores(); }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE void publish_add(T* to, T value) {
-  wait_stores();
   fetch_add<S>(to, value);
 }
 
@@ -156,6 +155,11 @@ XIO_DEVICE_INLINE void acquire_system() {
   // To the compiler a fence does not change memory: without this it may load data that a device wrote through the
   // scalar cache, which the invalidation does not reach.
   asm volatile("" ::: "memory");
+}
+/// Caches that the other lane invalidated need not be those of this one.
+template <Scope S>
+XIO_DEVICE_INLINE void acquire_published() {
+  acquire_system();
 }
 
 /// Does nothing: a wave that releases writes back and waits, so its data is already visible to devices.

@@ -139,11 +139,8 @@ XIO_DEVICE_INLINE bool compare_exchange_ordered(T* to, T& expected, T desired) {
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE void publish_add(T* to, T value) {
-  detail::perform();
   detail::interleave(to);
-  detail::count(&OperationCounts::store_waits);
   detail::count(&OperationCounts::atomics);
-  detail::show(FenceKind::store_wait);
   __atomic_fetch_add(to, value, __ATOMIC_RELEASE);
 }
 
@@ -176,6 +173,10 @@ XIO_DEVICE_INLINE void wait_before_exchange() { wait_stores(); }
 XIO_DEVICE_INLINE void acquire_system() {
   detail::count(&OperationCounts::acquires);
   __atomic_signal_fence(__ATOMIC_ACQUIRE);
+}
+template <Scope S>
+XIO_DEVICE_INLINE void acquire_published() {
+  acquire_system();
 }
 
 /// Does nothing: doorbells are stored with release order, which covers what was acquired.

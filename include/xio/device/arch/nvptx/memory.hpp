@@ -92,9 +92,9 @@ XIO_DEVICE_INLINE T fetch_add(T* to, T value) {
 template <Scope S, class T>
 XIO_DEVICE_INLINE void publish_add(T* to, T value) {
   if constexpr (detail::is_narrow<T>()) {
-    XIO_AT_SCOPE(S, asm volatile, "red.add.release", ".u32 [%0], %1;", : : "l"(to), "r"(value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "red.add.relaxed", ".u32 [%0], %1;", : : "l"(to), "r"(value) : "memory");
   } else {
-    XIO_AT_SCOPE(S, asm volatile, "red.add.release", ".u64 [%0], %1;", : : "l"(to), "l"(value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "red.add.relaxed", ".u64 [%0], %1;", : : "l"(to), "l"(value) : "memory");
   }
 }
 
@@ -173,6 +173,11 @@ XIO_DEVICE_INLINE bool compare_exchange_ordered(T* to, T& expected, T desired) {
 
 XIO_DEVICE_INLINE void release_system() { detail::fence<Scope::system>(); }
 XIO_DEVICE_INLINE void acquire_system() { detail::fence<Scope::system>(); }
+/// Causality is transitive: the scope of the publication is enough.
+template <Scope S>
+XIO_DEVICE_INLINE void acquire_published() {
+  detail::fence<S>();
+}
 XIO_DEVICE_INLINE void full_fence_system() { asm volatile("fence.sc.sys;" : : : "memory"); }
 
 template <Scope S>
