@@ -50,6 +50,15 @@ inline uint32_t share_of(uint32_t usual) {
   return share < 2 ? usual : std::max(1u, usual / share);
 }
 
+/// Options for a queue whose state, which only kernels access, lies in the GPU's memory.
+inline xio::host::QueueOptions state_on_gpu(xio::host::QueueOptions options = {}) {
+  options.allocate_state = [](size_t bytes, size_t) {
+    char* const memory = allocate_device<char>(bytes);
+    return xio::host::DmaBuffer(memory, 0, bytes, std::shared_ptr<void>(memory, free_device));
+  };
+  return options;
+}
+
 /// A controller, and access to its model.
 struct ModelController {
   explicit ModelController(xio::emulation::NvmeConfig config = {}) {

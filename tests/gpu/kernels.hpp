@@ -34,19 +34,20 @@ XIO_DEVICE void count(Outcome* outcome, xio::Status status, bool right) {
   }
 }
 
-/// Lanes 0 to `lanes - 1` each write a page of their own, read it back into another page, and compare.
+/// Lanes 0 to `lanes - 1` each write blocks of their own, read them back into other memory, and compare.
+/// @param bytes  of one write; `data` holds twice as much for each lane
 template <xio::Sharing S, class Policy>
-__global__ void write_read_compare(xio::nvme::QueueHandle handle, uint64_t bus, uint64_t* data, uint32_t lanes,
-                                   uint32_t rounds, Outcome* outcome) {
+__global__ void write_read_compare(xio::nvme::QueueHandle handle, uint64_t bus, uint64_t* data, uint32_t bytes,
+                                   uint32_t lanes, uint32_t rounds, Outcome* outcome) {
   using namespace xio;
   const uint32_t self = lane_number();
   if (self >= lanes) return;
-  constexpr uint32_t words = 512;
+  const uint32_t words = bytes / 8;
   nvme::Queue<S, Policy> queue(handle);
-  const uint32_t blocks = 4096u >> handle.block_shift;
+  const uint32_t blocks = bytes >> handle.block_shift;
   uint64_t* const out = data + uint64_t{self} * 2 * words;
   uint64_t* const in = out + words;
-  const uint64_t out_bus = bus + uint64_t{self} * 8192;
+  const uint64_t out_bus = bus + uint64_t{self} * 2 * bytes;
   for (uint32_t round = 0; round < rounds; ++round) {
     const uint64_t stamp = uint64_t{self} << 32 | round;
     for (uint32_t i = 0; i < words; ++i) {
@@ -58,7 +59,7 @@ __global__ void write_read_compare(xio::nvme::QueueHandle handle, uint64_t bus, 
     Token token = queue.submit(nvme::write(uint64_t{self} * blocks, blocks), nvme::ContiguousPages{out_bus}, until);
     Status status = queue.wait(token, until);
     if (status.is_ok()) {
-      token = queue.submit(nvme::read(uint64_t{self} * blocks, blocks), nvme::ContiguousPages{out_bus + 4096}, until);
+      token = queue.submit(nvme::read(uint64_t{self} * blocks, blocks), nvme::ContiguousPages{out_bus + bytes}, until);
       status = queue.wait(token, until);
     }
     bool right = true;

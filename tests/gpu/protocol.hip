@@ -4,6 +4,7 @@
 #define CATCH_CONFIG_RUNNER
 #include <catch.hpp>
 
+#include <algorithm>
 #include <vector>
 
 #include <gpu/fixture.hpp>
@@ -23,16 +24,16 @@ struct Result {
 };
 
 template <Sharing S, class Policy>
-void write_read_compare(uint32_t blocks, uint32_t threads, uint32_t lanes, uint32_t depth) {
+void write_read_compare(uint32_t blocks, uint32_t threads, uint32_t lanes, uint32_t depth, uint32_t bytes = 4096,
+                        uint32_t rounds = gpu::share_of(20)) {
   gpu::ModelController model;
   host::QueueOptions options;
   options.depth = depth;
-  host::NvmeQueue queue = model.controller->create_queue(options);
-  host::DmaBuffer data = model.controller->allocate(size_t{lanes} * 8192);
+  host::NvmeQueue queue = model.controller->create_queue(gpu::state_on_gpu(options));
+  host::DmaBuffer data = model.controller->allocate(size_t{lanes} * 2 * bytes);
   Result result;
-  const uint32_t rounds = gpu::share_of(20);
-  gpu::write_read_compare<S, Policy><<<blocks, threads>>>(queue.handle(), data.bus(), data.as<uint64_t>(), lanes, rounds,
-                                                         result.outcome);
+  gpu::write_read_compare<S, Policy><<<blocks, threads>>>(queue.handle(), data.bus(), data.as<uint64_t>(), bytes, lanes,
+                                                         rounds, result.outcome);
   gpu::synchronize();
   CHECK(result.outcome->first_status == 0);
   CHECK(result.outcome->failed == 0);
@@ -61,9 +62,19 @@ TEST_CASE("all waves share the queue") {
   write_read_compare<Sharing::grid, Policy<WriteThrough>>(4, 128, 512, 64);
 }
 
+TEST_CASE("every thread that the GPU runs at the same time shares one queue") {
+  constexpr uint32_t threads = 128;
+  constexpr uint32_t most = 131072;  // blocks of the model
+  const auto kernel = gpu::write_read_compare<Sharing::grid, xio::Policy<>>;
+  const uint32_t blocks = std::min(gpu::share_of(host::resident_blocks(kernel, threads)), most / threads);
+  INFO(blocks * threads << " threads");
+  write_read_compare<Sharing::grid, xio::Policy<>>(blocks, threads, blocks * threads, 1023, 512, 2);
+  write_read_compare<Sharing::grid, Policy<Deferred<8>>>(blocks, threads, blocks * threads, 64, 512, 1);
+}
+
 TEST_CASE("errors reach every lane") {
   gpu::ModelController model;
-  host::NvmeQueue queue = model.controller->create_queue();
+  host::NvmeQueue queue = model.controller->create_queue(gpu::state_on_gpu());
   host::DmaBuffer data = model.controller->allocate(4096);
   Result result;
   gpu::refused<Sharing::grid><<<2, 64>>>(queue.handle(), data.bus(), 128, result.outcome);
@@ -74,7 +85,7 @@ TEST_CASE("errors reach every lane") {
 
 TEST_CASE("a wave submits batches") {
   gpu::ModelController model;
-  host::NvmeQueue queue = model.controller->create_queue();
+  host::NvmeQueue queue = model.controller->create_queue(gpu::state_on_gpu());
   host::DmaBuffer data = model.controller->allocate(64 * 4096);
   host::DmaBuffer list = model.controller->allocate(64 * sizeof(nvme::Piece));
   auto* const pieces = list.as<nvme::Piece>();
@@ -89,7 +100,7 @@ TEST_CASE("a wave submits batches") {
 
 TEST_CASE("waves transfer more pieces than the queue holds") {
   gpu::ModelController model;
-  host::NvmeQueue queue = model.controller->create_queue();
+  host::NvmeQueue queue = model.controller->create_queue(gpu::state_on_gpu());
   constexpr uint32_t waves = 4;
   const uint32_t per_wave = gpu::share_of(500);
   host::DmaBuffer data = model.controller->allocate(4096);

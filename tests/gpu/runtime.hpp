@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
@@ -102,8 +103,10 @@ class Stream {
   XIO_GPU(Stream_t) stream_;
 };
 
-/// Prints why nothing can be shown here, for exit status 77.
+/// Prints why nothing can be shown here, for exit status 77. Call it first.
 inline bool unavailable() {
+  // CUDA loads a kernel at its first launch, and may wait until all others have ended.
+  (void)::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   if (device_count() > 0) return false;
   std::printf("skipped: no GPU that this program can use\n");
   return true;

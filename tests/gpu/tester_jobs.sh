@@ -33,6 +33,8 @@ verified=(nvme-ep --controller emulated --write-io "$operations" --read-io "$ope
 job one-lane "${verified[@]}" --wave-size 1 --batch-size 16
 job one-wave "${verified[@]}" --batch-size 64
 job shared "${verified[@]}" --waves 8 --queue-length 512 --depth 256 --batch-size 32
+job crowd "${verified[@]}" --waves 256 --queue-length 1023 --depth 1023 --batch-size 64
+job crowds "${verified[@]}" --waves 32 --num-queues 16 --queue-length 255 --depth 255 --batch-size 32
 job shadow "${verified[@]}" --waves 4 --doorbell shadow --depth 128 --batch-size 16
 job split "${verified[@]}" --lbas-per-io 300
 job many-queues "${verified[@]}" --num-queues 16 --batch-size 32
@@ -46,7 +48,18 @@ for provider in mlx5 bnxt ionic ernic rxe; do
   job rdma-$provider-send "${rdma[@]}" --transfer-size 64 --op send --batch-size 16 --no-loopback
   job rdma-$provider-ping-pong "${rdma[@]}" --transfer-size 8,4K --ping-pong
   job rdma-$provider-waves "${rdma[@]}" --transfer-size 64,4K --waves 4 --wave-size "$lanes" --batch-size 0 --depth 512
+  job rdma-$provider-crowd "${rdma[@]}" --transfer-size 64 --waves 32 --wave-size "$lanes" --batch-size 0 --depth 2048
 done
+# A real controller's rules for what the GPU stored, where this machine has a QEMU.
+if "${XIO_QEMU:-qemu-system-x86_64}" --version >/dev/null 2>&1; then
+  qemu=(nvme-ep --controller qemu:lba=4096 --write-io "$few" --read-io "$few" --verify)
+  job qemu-one-lane "${qemu[@]}" --wave-size 1 --batch-size 16
+  job qemu-waves "${qemu[@]}" --waves 4 --batch-size 16 --num-queues 2
+  job qemu-shadow "${qemu[@]}" --doorbell shadow --batch-size 16
+  job qemu-split "${qemu[@]}" --lbas-per-io 300
+else
+  skipped=$((skipped + 4))
+fi
 job report report --controller emulated --write --span 4M --quick --output "$out/report"
 for waves in 1 2 4 8 16; do
   for depth in 16 64 256 1024; do

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief A ConnectX that completes every entry at once and lives on the GPU: one wave that reads the entries that the
+/// doorbell record announces and writes completions. It moves no data and does not look at the doorbell register.
+///
+/// It takes PCIe, the network and the NIC out of a measurement: what is left is the cost of the queue code.
+
+#include <xio/device/arch/arch.hpp>
+#include <xio/device/core/ring.hpp>
+#include <xio/vendors/mlx5/layout.hpp>
+
+namespace gpu {
+
+/// Rings and records of one queue pair in device memory.
+struct NullNic {
+  const xio::mlx5::ControlSegment* sq;  ///< the first of the four segments of each WQEBB
+  xio::mlx5::Cqe* cq;
+  const uint32_t* sq_record;
+  uint32_t entries;     ///< WQEBBs: a power of two
+  uint32_t cq_entries;  ///< a power of two
+  uint32_t qpn;
+  /// What the NIC saw that no driver may do: an entry that is not the expected one.
+  uint32_t* violations;
+};
+
+/// One wave serves one queue pair, whose entries have one WQEBB each, until `*stop` is set.
+XIO_DEVICE void serve_null_nic(const NullNic& nic, const uint32_t* stop) {
+  using namespace xio;
+  constexpr arch::Scope system = arch::Scope::system;
+  uint64_t fetched = 0;
+  uint64_t completions = 0;
+  const uint32_t lane = arch::lane();
+  const uint64_t group = arch::together(0);
+  for (uint32_t round = 0; round % 1024 != 0 || arch::load<system>(stop) == 0; ++round) {
+    const uint32_t record = byte_swap(arch::observe<system>(nic.sq_record));
+    auto count = static_cast<uint32_t>(record - fetched) & mlx5::record_counter_mask;
+    if (count > nic.entries) {
+      arch::store<system>(nic.violations, 1u);
+      count = 0;
+    }
+    if (count > arch::wave_size()) count = arch::wave_size();
+    count = arch::broadcast(group, count, 0);
+    bool signaled = false;
+    const uint64_t index = fetched + lane;
+    if (lane < count) {
+      const auto* const words = reinterpret_cast<const uint32_t*>(nic.sq + 4 * (index & (nic.entries - 1)));
+      const uint32_t first = byte_swap(arch::load<system>(words));
+      const uint32_t second = byte_swap(arch::load<system>(words + 1));
+      const uint32_t flags = byte_swap(arch::load<system>(words + 2)) & 0xff;
+      signaled = (flags & mlx5::control_flag::completion_mask) == mlx5::control_flag::completion;
+      if ((first >> 8 & 0xffff) != (index & 0xffff) || second != (nic.qpn << 8 | 3) ||
+          (first & 0xff) != static_cast<uint32_t>(mlx5::Opcode::rdma_write))
+        arch::store<system>(nic.violations, 2u);
+    }
+    const uint64_t with = arch::ballot(group, signaled);
+    if (signaled) {
+      const uint64_t number = completions + arch::rank_in(with);
+      auto* const words = reinterpret_cast<uint64_t*>(nic.cq + (number & (nic.cq_entries - 1)));
+      const uint32_t owner = (number & nic.cq_entries) != 0 ? 1 : 0;
+      const uint32_t tail = static_cast<uint32_t>(index & 0xffff) << 16 | owner;  // opcode 0: a send queue's entry
+      for (uint32_t i = 0; i < 7; ++i) arch::store<system>(words + i, uint64_t{0});
+      arch::publish<system>(words + 7, uint64_t{byte_swap(tail)} << 32 | byte_swap(nic.qpn));
+    }
+    arch::converge(group);
+    fetched += count;
+    completions += arch::count_lanes(with);
+  }
+}
+
+/// The NIC as a kernel of one wave.
+[[maybe_unused]] static __global__ void null_nic(const NullNic* nic, const uint32_t* stop) {
+  serve_null_nic(*nic, stop);
+}
+
+}  // namespace gpu
