@@ -43,12 +43,13 @@ int main(int argc, char** argv) try {
   for (uint32_t i = 0; i < count; ++i)
     pieces.as<nvme::Piece>()[i] = {uint64_t{count - 1 - i} * blocks, data.bus() + uint64_t{i} * 4096, blocks};
 
+  const host::LaunchShape one_wave{1, executor.wave_size()};  // more waves cannot use a queue with Sharing::wave
   const uint32_t few = count < handle.depth ? count : handle.depth;
-  host::launch(executor, {1, 64}, read_batch, handle, executor.address(pieces.as<const nvme::Piece>()), few,
+  host::launch(executor, one_wave, read_batch, handle, executor.address(pieces.as<const nvme::Piece>()), few,
                executor.address(status.as<Status>()));
   std::printf("a batch of %u: %s\n", few, name(status.as<Status>()->code));
   bool good = status.as<Status>()->is_ok();
-  host::launch(executor, {1, 64}, read_any, handle, executor.address(pieces.as<const nvme::Piece>()), count,
+  host::launch(executor, one_wave, read_any, handle, executor.address(pieces.as<const nvme::Piece>()), count,
                executor.address(progress.as<Notification>()), executor.address(status.as<Status>()));
   std::printf("a transfer of %u: %s, %llu ended\n", count, name(status.as<Status>()->code),
               static_cast<unsigned long long>(progress.as<Notification>()->done));

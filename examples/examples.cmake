@@ -45,12 +45,14 @@ if(XIO_BUILD_TESTS)
       set(missing_cuda "no libcudart.so beside ${XIO_NVCC}")
     endif()
   endif()
-  xio_register_tool_test("${missing_cuda}" NAME examples.first_read_nvidia.link LABELS examples nightly
-    COMMAND ${XIO_NVCC} ${XIO_NVCC_FLAGS} -x cu -arch=sm_90 -cudart none --compress-mode=none ${XIO_EXAMPLES_DIR}/first_read.cpp
-      -Xlinker ${XIO_CUDART} -o ${XIO_EXAMPLES_BINARY_DIR}/first_read_nvidia)
-  if(NOT missing_cuda)
-    set_tests_properties(examples.first_read_nvidia.link PROPERTIES FIXTURES_SETUP first_read_nvidia)
-  endif()
+  foreach(name first_read batch several_drives notifications)
+    xio_register_tool_test("${missing_cuda}" NAME examples.${name}_nvidia.link LABELS examples nightly
+      COMMAND ${XIO_NVCC} ${XIO_NVCC_FLAGS} -x cu -arch=sm_90 -cudart none --compress-mode=none ${XIO_EXAMPLES_DIR}/${name}.cpp
+        -Xlinker ${XIO_CUDART} -o ${XIO_EXAMPLES_BINARY_DIR}/${name}_nvidia)
+    if(NOT missing_cuda)
+      set_tests_properties(examples.${name}_nvidia.link PROPERTIES FIXTURES_SETUP ${name}_nvidia)
+    endif()
+  endforeach()
   set(program ${XIO_EXAMPLES_BINARY_DIR}/stream_io_gpu)
   xio_register_tool_test("${missing}" NAME examples.stream_io_gpu.link LABELS examples nightly
     COMMAND ${XIO_HIP_CLANG_PATH} -x hip -std=c++17 -O1 -Xarch_host -O0 --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS}

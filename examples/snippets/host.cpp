@@ -201,8 +201,9 @@ void executors(host::NvmeController& controller) {
     const host::NvmeQueue queue = controller.create_queue(on(gpu));
     const host::DmaBuffer data = gpu.share(controller.allocate(1 << 20));  // data.region() is for kernels
     auto* const words = gpu.address(data.as<uint64_t>());                  // and so is this address
+    const host::LaunchShape one_wave{1, gpu.wave_size()};
     //! [Executor]
-    check("Executor", queue.valid() && words != nullptr);
+    check("Executor", queue.valid() && words != nullptr && one_wave.threads != 0);
   }
   const host::Executor executor(std::make_shared<PretendedGpu>());
   //! [share]

@@ -186,7 +186,9 @@ if(XIO_BUILD_EXAMPLES)
   # Linked by nvcc, which takes its time.
   set(missing_amd "${missing}")
   set(missing "${XIO_NVCC_MISSING}")
-  xio_played_program(first_read_nvidia ${PROJECT_BINARY_DIR}/examples/first_read_nvidia sm_90 LABELS nightly)
+  foreach(name first_read batch several_drives notifications)
+    xio_played_program(${name}_nvidia ${PROJECT_BINARY_DIR}/examples/${name}_nvidia sm_90 LABELS nightly)
+  endforeach()
   set(missing "${missing_amd}")
 endif()
 

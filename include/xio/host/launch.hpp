@@ -92,7 +92,7 @@ void launch(const Executor& executor, const LaunchShape& shape, void (*kernel)(P
   simt::Grid grid;
   grid.blocks = shape.blocks;
   grid.threads_per_block = shape.threads;
-  grid.wave_size = 64;
+  grid.wave_size = executor.wave_size();
   simt::launch(grid, kernel, arguments...);
 }
 

@@ -227,6 +227,8 @@ void Memory::find_writes() {
       line.looked_turn = turn_;
       if (line.touched + dormant_after < now_) {
         line.active = false;
+        // A device may still write here before it writes to a line that this turn finds changed.
+        line.looked_turn = turn_ - 1;
         active_[i] = active_.back();
         active_.pop_back();
       } else {

@@ -43,6 +43,9 @@ class Executor {
   const std::shared_ptr<GpuRuntime>& gpu() const { return gpu_; }
   /// Frequency in Hz of the clock that kernels read.
   uint64_t clock_hz() const { return clock_hz_; }
+  /// Lanes of a wave: for blocks of one wave, which alone may use a queue with Sharing::wave.
+  /// @snippet host.cpp Executor
+  uint32_t wave_size() const { return gpu_ ? gpu_->wave_size() : 64; }
   /// Translates a CPU address for kernels; addresses outside shared memory are returned unchanged.
   /// @snippet host.cpp share
   template <class T>
