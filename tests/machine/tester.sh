@@ -50,6 +50,9 @@ fi
 
 job=(nvme-ep --executor gpu --controller emulated --verify --write-io 64 --read-io 64)
 run "one wave" "verified 64 of 64 blocks" "${job[@]}" --batch-size 16
+"$tester" "${job[@]}" --json "$scratch/json" >/dev/null
+grep -q '"sq": null' "$scratch/json" || { echo "FAILED: doorbells that a GPU does not count are not null" && exit 1; }
+run "more waves than a block has room for" "verified 64 of 64 blocks" "${job[@]}" --waves 40 --depth 80 --queue-length 80
 run "one lane" "verified 64 of 64 blocks" "${job[@]}" --wave-size 1
 run "waves that share a queue, two queues" "verified 64 of 64 blocks" "${job[@]}" --waves 2 --num-queues 2 --depth 32
 run "shadow doorbells, steps, histogram" "verified 64 of 64 blocks" "${job[@]}" --doorbell shadow --substep-timing --histogram

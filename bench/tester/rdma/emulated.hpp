@@ -6,6 +6,7 @@
 /// xio/host/emulation/rdma/kits.hpp).
 
 #include <xio/host/emulation/rdma/nic.hpp>
+#include <xio/host/memory/gpu_reach.hpp>
 
 #include "tester/rdma/launch.hpp"
 #include "tester/rdma/link.hpp"
@@ -29,7 +30,10 @@ class EmulatedRdmaLink final : public RdmaLink {
       pairs_.push_back(std::make_unique<Pair>(*fabric_, config_of(shape, first + i), ring_memory(memory_)));
       pairs_.back()->limit_depth(shape.units_in_flight);
       nic_.add(pairs_.back()->model());
-      if (memory_.gpu()) place_state(*pairs_.back());
+      // Waves of a GPU poll the state.
+      if (memory_.gpu())
+        states_.push_back(
+            xio::host::GpuReach(memory_.gpu()).copy(&pairs_.back()->state(), pairs_.back()->state_bytes()));
     }
     if (shape.remote) return;
     for (uint32_t i = 0; i < shape.queues; ++i) {
@@ -87,13 +91,6 @@ class EmulatedRdmaLink final : public RdmaLink {
  private:
   using Pair = xio::emulation::RdmaQueuePair<Kit>;
 
-  /// Copies the state of a queue pair to the GPU, whose waves poll it.
-  void place_state(Pair& pair) {
-    states_.push_back(
-        xio::host::MemoryAllocator(memory_.gpu()).allocate(xio::host::MemoryKind::vram_coarse, pair.state_bytes()));
-    memory_.gpu()->copy(states_.back().gpu(), &pair.state(), pair.state_bytes());
-  }
-
   /// With a GPU, changes the address of a part of the pair's state to that of its copy.
   template <class T>
   void in_gpu(T*& part, Pair& pair) const {
@@ -102,7 +99,7 @@ class EmulatedRdmaLink final : public RdmaLink {
     while (pairs_[number].get() != &pair) ++number;
     const auto* const first = reinterpret_cast<const char*>(memory_.address(&pair.state()));
     const auto offset = reinterpret_cast<const char*>(part) - first;
-    part = reinterpret_cast<T*>(static_cast<char*>(states_[number].gpu()) + offset);
+    part = reinterpret_cast<T*>(static_cast<char*>(states_[number].get()) + offset);
   }
 
   static xio::emulation::RdmaQueueConfig config_of(const RdmaLinkShape& shape, uint32_t number) {
@@ -128,8 +125,8 @@ class EmulatedRdmaLink final : public RdmaLink {
   ExecutorMemory memory_;
   std::shared_ptr<Fabric> fabric_;
   std::vector<std::unique_ptr<Pair>> pairs_;
-  std::vector<xio::host::MemoryBuffer> states_;  // of each pair, on a GPU
-  xio::emulation::RdmaNic nic_;                  // destroyed first
+  std::vector<std::shared_ptr<void>> states_;  // of each pair, on a GPU
+  xio::emulation::RdmaNic nic_;                // destroyed first
 };
 
 template <class Kit>
