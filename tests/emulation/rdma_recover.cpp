@@ -78,6 +78,12 @@ TEMPLATE_LIST_TEST_CASE("H16 receives of a queue pair in error end, or are given
     const Status status = receives.wait(token, told ? soon() : xio::deadline(2_ms)).status;
     CHECK(status == (told ? Status::flushed : Status::timed_out));
   }
+  // Once full, the queue refuses receives at once: no completion will make room.
+  if constexpr (TestType::Wire::ends_receives) {
+    Token more;
+    for (uint32_t i = 0; i < 5000 && more.status.is_ok(); ++i) more = receives.post(far.at(0, 64), soon());
+    CHECK(more.status == Status::broken);
+  }
   // Who writes to it learns that it does not answer.
   QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
   CHECK(qp.wait(qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), soon()), soon()) == Status::retry_exceeded);

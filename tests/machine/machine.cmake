@@ -52,13 +52,11 @@ target_compile_options(machine-run PRIVATE -O2)
 set_property(SOURCE ${machine_dir}/run/main.cpp ${machine_dir}/run/mutate.cpp APPEND PROPERTY COMPILE_OPTIONS -O0)
 
 # Every way of sharing, policy and call against the in-process devices; the nightly runs have more seeds. By day the cases that execute
-# most have fewer: as many as come to so many million instructions of waves (AMD) or threads (PTX). By day each
-# target executes one kind, with either size of a wave for each kind; PTX is nvcc's for sm_90 and clang's for sm_70.
+# most have fewer: as many as come to so many million instructions of waves (AMD) or threads (PTX). PTX is nvcc's for
+# sm_90 and clang's for sm_70, which is executed at night.
 set(machine_seeds --seeds 200 --least 40 --enough)
 set(machine_enough_amd 2)
 set(machine_enough_ptx 10)
-set(later_nvme gfx90a gfx1100 sm_70)
-set(later_rdma gfx942 gfx1201 sm_90)
 foreach(kind nvme rdma)
   set(which "")
   if(kind STREQUAL rdma)
@@ -79,7 +77,7 @@ foreach(kind nvme rdma)
     endif()
     set(labels machine once)
     set(later "")
-    if(arch IN_LIST later_${kind})
+    if(arch STREQUAL sm_70)
       list(APPEND labels nightly)
       set(later LATER)
     endif()
@@ -112,11 +110,6 @@ foreach(arch IN LISTS XIO_HIP_TARGETS ITEMS sm_90)
   xio_register_tool_test("${missing}" NAME machine.mutations.${arch} LABELS machine once nightly TIMEOUT 3600
     COMMAND python3 ${machine_dir}/mutations.py $<TARGET_FILE:machine-run> ${arch} ${kernels_nvme_${arch}}
       rdma:${kernels_rdma_${arch}} --seeds ${seeds})
-  foreach(kind nvme rdma)
-    if(arch IN_LIST later_${kind} AND NOT missing)
-      set_tests_properties(machine.mutations.${arch} PROPERTIES FIXTURES_REQUIRED machine-kernels-${kind}-${arch})
-    endif()
-  endforeach()
 endforeach()
 
 # What one call was counted to be in the assembly, executed: the same assembly, made into a code object.

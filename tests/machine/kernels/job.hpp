@@ -8,6 +8,8 @@
 #include <xio/device/nvme/queue.hpp>
 #include <xio/device/rdma/queue_pair.hpp>
 #include <xio/device/rdma/receive.hpp>
+#include <xio/vendors/ionic/traits.hpp>
+#include <xio/vendors/mlx5/traits.hpp>
 
 namespace machine_kernels {
 
@@ -25,9 +27,18 @@ struct Report {
 /// One thread's blocks: 512 bytes that it writes from, 512 that it reads into.
 constexpr uint64_t thread_bytes = 1024;
 constexpr uint32_t block_words = 64;
+constexpr uint32_t block_bytes = 512;
+
+/// Failures of cases in which one wave fails and others look on.
+constexpr uint32_t watched_failures = 16;
 
 /// Lanes per wave that post in cases without waits: many waves with few operations.
 constexpr uint32_t posting_lanes = 3;
+/// The same in cases whose operations fail, and in those that compare the data of other waves.
+constexpr uint32_t failing_lanes = 2;
+constexpr uint32_t comparing_lanes = 8;
+/// The same in cases that ask late.
+constexpr uint32_t late_lanes = 4;
 
 /// Bad blocks of cases that have them: most are bad, so that more operations fail than fit in the log.
 XIO_HOST_DEVICE constexpr bool is_bad(uint64_t lba) { return lba % 7 != 3; }
@@ -41,6 +52,20 @@ struct alignas(64) Answer {
   uint64_t failed;  ///< Notification::failed when the last notification was seen
 };
 
+/// What a thread tells the wave before its own.
+struct alignas(64) Turn {
+  uint64_t step;    ///< stored last
+  uint64_t ticket;  ///< of the operation to wait for
+};
+
+/// Devices whose completions overwrite one entry.
+struct Mlx5Collapsed : xio::mlx5::Options {
+  static constexpr bool collapsed = true;
+};
+struct IonicCollapsed : xio::ionic::Options {
+  static constexpr bool collapsed = true;
+};
+
 /// Blocks of 512 bytes. Thread i owns the blocks i + k * lanes of the namespace.
 struct NvmeJob {
   const xio::nvme::QueueHandle* queues;  ///< one, or as many as threads (Sharing::thread)
@@ -51,9 +76,10 @@ struct NvmeJob {
   xio::Notification* notifications;  ///< one per thread, zero
   xio::KeptResult* kept;             ///< one for each thread and round
   Answer* answers;                   ///< one per thread
+  Turn* turns;                       ///< one per thread, zero
   uint32_t lanes;                    ///< threads that take part
   uint32_t rounds;
-  uint32_t count;  ///< pieces of a batch, tokens of a thread, drives of a set
+  uint32_t count;  ///< pieces of a batch, blocks of a command, drives of a set, entries of a log for all failures
   uint32_t words;  ///< words of a block that are filled and compared, at most block_words
   uint64_t patience_ns;
 };
@@ -67,6 +93,7 @@ struct RdmaJob {
   xio::Region inbox;  ///< of the peer: thread_bytes for each thread
   uint64_t* inbox_data;
   Report* report;
+  Turn* turns;                     ///< one per thread, zero
   const xio::rdma::Piece* pieces;  ///< `count` to write for each wave; then as many to read
   uint32_t lanes;
   uint32_t senders;  ///< lanes that send messages to the others; 0: the host sends

@@ -5,6 +5,7 @@
 
 #include <machine/kernels/nvme_answered.hpp>
 #include <machine/kernels/nvme_forgotten.hpp>
+#include <machine/kernels/nvme_others.hpp>
 
 using machine_kernels::NvmeJob;
 using xio::Sharing;
@@ -47,12 +48,19 @@ KERNEL(grid_posts, posts<Sharing::grid, Hasty<xio::Policy<>>>)
 KERNEL(grid_deferred_posts, posts<Sharing::grid, xio::Policy<xio::Deferred<4>>>)
 KERNEL(grid_hasty_posts, posts<Sharing::grid, Hasty<xio::Policy<xio::Deferred<4>>>>)
 KERNEL(grid_shadow_posts, posts<Sharing::grid, xio::Policy<>, xio::ShadowDoorbell>)
+KERNEL(block_hasty_posts, posts<Sharing::block, Hasty<xio::Policy<>>>)
 KERNEL(block_posts, posts<Sharing::block, xio::Policy<>>)
 KERNEL(thread_notified, notified<Sharing::thread>)
 KERNEL(grid_notified, notified<Sharing::grid>)
 KERNEL(grid_forgotten, forgotten)
-KERNEL(grid_failing, failing)
+KERNEL(grid_failing, failing<Sharing::grid>)
+KERNEL(block_failing, failing<Sharing::block>)
+KERNEL(block_others, others<Sharing::block>)
+KERNEL(grid_others, others<Sharing::grid>)
 KERNEL(grid_lost, lost)
+KERNEL(grid_watched, watched<Sharing::grid, false>)
+KERNEL(block_watched, watched<Sharing::block, false>)
+KERNEL(grid_taken, watched<Sharing::grid, true>)
 KERNEL(thread_reads, reads<Sharing::thread>)
 KERNEL(wave_reads, reads<Sharing::wave>)
 KERNEL(grid_reads, reads<Sharing::grid>)
@@ -61,6 +69,10 @@ KERNEL(thread_answered, answered<Sharing::thread>)
 KERNEL(grid_answered, answered<Sharing::grid>)
 KERNEL(grid_long, long_commands<xio::Policy<>>)
 KERNEL(grid_long_through, long_commands<xio::Policy<xio::WriteThrough>>)
+KERNEL(grid_long_failing, failing_early<Sharing::grid>)
+KERNEL(block_long_failing, failing_early<Sharing::block>)
+KERNEL(wave_apart, apart<Sharing::wave>)
+KERNEL(grid_apart, apart<Sharing::grid>)
 KERNEL(grid_striped, striped)
 
 #undef KERNEL

@@ -23,8 +23,7 @@ class Blocks {
   XIO_DEVICE uint64_t stamp(uint32_t round) const { return uint64_t{self_} << 32 | round; }
   XIO_DEVICE xio::Deadline until() const { return queue_.deadline(xio::Duration{job_.patience_ns}); }
 
-  /// Writes a block and reads it back, waiting for each. The read goes to the buffer of the previous one, which a cache
-  /// may hold.
+  /// Writes a block and reads it back, waiting for each. The read goes to a buffer that a cache may hold.
   XIO_DEVICE void write_and_read(uint32_t round) {
     using namespace xio;
     fill(out(), stamp(round), job_.words);
@@ -34,6 +33,7 @@ class Blocks {
     Status status = queue_.wait(token, limit);
     count(job_.report, status, true, 1);
     const bool written = status.is_ok();
+    out()[block_words - 1] = in()[0];
     token = queue_.submit(nvme::read(lba(round), 1), nvme::ContiguousPages{in_bus()}, limit);
     status = queue_.wait(token, limit);
     count(job_.report, status, !written || holds(in(), stamp(round), job_.words), 2);
@@ -352,6 +352,54 @@ XIO_DEVICE void long_commands(const NvmeJob& job) {
     bool right = true;
     for (uint32_t i = 0; i < job.count; ++i) right = right && holds(data + i * block_words, lba + i + round, 2);
     count(job.report, status, right, 14);
+  }
+}
+
+/// Split commands of more parts than the queue has entries, of which the first fails.
+template <xio::Sharing S>
+XIO_DEVICE void failing_early(const NvmeJob& job) {
+  using namespace xio;
+  if (arch::lane() >= failing_lanes) return;
+  nvme::Queue<S> queue(job.queues[0]);
+  const Deadline limit = queue.deadline(Duration{job.patience_ns});
+  const uint64_t lba = uint64_t{thread_number()} * job.count;
+  for (uint32_t round = 0; round < 2 * job.rounds; ++round) {
+    const Token token =
+        queue.submit(nvme::read(lba, job.count), nvme::ContiguousPages{job.bus + lba * block_bytes}, limit);
+    const Status status = queue.wait(token, limit);
+    count(job.report, Status(), !status.is_ok() && status != Status::timed_out, 36);
+  }
+}
+
+/// Part of a wave's lanes use the queue before all of them do.
+template <xio::Sharing S>
+XIO_DEVICE void apart(const NvmeJob& job) {
+  using namespace xio;
+  using Queue = nvme::Queue<S>;
+  const uint32_t self = thread_number();
+  const uint64_t wave = arch::together(0);
+  const bool first = arch::lane() % 4 == 1;
+  const uint64_t lanes = arch::ballot(wave, first);
+  Queue queue(job.queues[0]);
+  Blocks<Queue> blocks(queue, job, self);
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    if (first) {
+      Queue part(job.queues[0], lanes);
+      Blocks<Queue>(part, job, self).write_and_read(round);
+    } else {
+      count(job.report, Status(), true, 37);
+      count(job.report, Status(), true, 37);
+    }
+    Status status;
+    if (job.count != 0) {
+      const Token token = queue.submit_batch(nvme::Opcode::read, job.pieces, job.count, blocks.until());
+      status = queue.wait_batch(token, blocks.until());
+    } else {
+      const nvme::ContiguousPages in{blocks.in_bus()};
+      const Token token = queue.submit(nvme::read(blocks.lba(round), 1), in, blocks.until());
+      status = queue.wait(token, blocks.until());
+    }
+    count(job.report, status, !first || holds(blocks.in(), blocks.stamp(round), job.words), 38);
   }
 }
 

@@ -11,6 +11,9 @@ namespace machine_kernels {
 /// Failures of which the queue knows each one, at most.
 constexpr uint32_t in_table_and_log = 32 + 64;
 
+/// A block that is not bad.
+constexpr uint64_t good_block = 3;
+
 /// Asks for the summary of unseen failures, and counts one without a failure in it. Returns their number.
 template <class Queue>
 XIO_DEVICE uint32_t look_at_errors(Queue& queue, const NvmeJob& job) {
@@ -50,9 +53,11 @@ XIO_DEVICE void forgotten(const NvmeJob& job) {
 
 /// Asks for the result of each operation as soon as it ends, whose slot held a failure before; and late for the status
 /// of the one before it.
+template <xio::Sharing S>
 XIO_DEVICE void failing(const NvmeJob& job) {
   using namespace xio;
-  nvme::Queue<> queue(job.queues[0]);
+  if (arch::lane() >= failing_lanes) return;
+  nvme::Queue<S> queue(job.queues[0]);
   Blocks<decltype(queue)> blocks(queue, job, thread_number());
   const Deadline limit = blocks.until();
   Token last;
@@ -105,6 +110,58 @@ XIO_DEVICE void lost(const NvmeJob& job) {
     }
   }
   count(job.report, ended, true, 29);
+}
+
+/// One thread fails and waits for nothing. Threads of other waves ask for the summary, which has all failures that
+/// they know of, except one that leaves the log at that moment; or they take the failures by quiet(), which leaves
+/// none.
+template <xio::Sharing S, bool Takes>
+XIO_DEVICE void watched(const NvmeJob& job) {
+  using namespace xio;
+  constexpr arch::Scope scope = arch::Scope::agent;
+  if (arch::lane() != 0) return;
+  const uint32_t self = thread_number() / arch::wave_size();
+  const uint32_t all = job.lanes / arch::wave_size();
+  nvme::Queue<S> queue(job.queues[0]);
+  Blocks<decltype(queue)> blocks(queue, job, thread_number());
+  const Deadline limit = blocks.until();
+  const auto step_of = [&](uint32_t wave) { return arch::observe<scope>(&job.turns[wave].step); };
+  const auto takes = [&] {
+    const Status others = queue.quiet(limit);
+    if (!others.is_ok()) arch::fetch_add<arch::Scope::system>(&job.report->told, uint64_t{1});
+    return others != Status::timed_out && others != Status::broken;
+  };
+  Status ended;
+  bool right = true;
+  if (self == 0) {
+    for (uint32_t round = 0; round <= watched_failures && ended.is_ok(); ++round) {
+      const uint64_t lba = round == 0 ? good_block : 0;
+      const Token token = queue.submit(nvme::read(lba, 1), nvme::ContiguousPages{blocks.in_bus()}, limit);
+      const auto over = [&] {
+        queue.drain();
+        return queue.ended(token);
+      };
+      ended = token.submitted() ? poll_until(over, limit) : token.status;
+      arch::publish<scope>(&job.turns[0].step, uint64_t{round});
+    }
+    for (uint32_t other = 1; other < all && ended.is_ok(); ++other)
+      ended = poll_until([&] { return step_of(other) != 0; }, limit);
+    right = takes();
+  } else {
+    for (uint64_t known = 0; known < watched_failures && right && !limit.passed();) {
+      known = step_of(0);
+      if constexpr (Takes) {
+        right = takes();
+      } else {
+        const nvme::ErrorSummary unseen = queue.errors();
+        right = unseen.count + (job.count == 0) >= known && (unseen.count == 0 || !unseen.first.is_ok());
+        // The first failure has left the log, if that has room for one.
+        if (known > 8 || (known != 0 && job.count != 0)) right = right && unseen.first_ticket == 1;
+      }
+    }
+    arch::publish<scope>(&job.turns[self].step, uint64_t{1});
+  }
+  count(job.report, ended, right, 39);
 }
 
 }  // namespace machine_kernels

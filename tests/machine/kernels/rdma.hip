@@ -5,12 +5,12 @@
 
 #include <xio/vendors/bnxt/traits.hpp>
 #include <xio/vendors/ernic/traits.hpp>
-#include <xio/vendors/ionic/traits.hpp>
-#include <xio/vendors/mlx5/traits.hpp>
 #include <xio/vendors/rxe/traits.hpp>
 
 #include <machine/kernels/rdma.hpp>
 
+using machine_kernels::IonicCollapsed;
+using machine_kernels::Mlx5Collapsed;
 using machine_kernels::RdmaJob;
 using xio::Sharing;
 
@@ -22,7 +22,7 @@ using xio::Sharing;
   KERNEL(name##_grid, put_get<Vendor, Sharing::grid, xio::Policy<>, atomics>)     \
   KERNEL(name##_grid_puts, puts<Vendor, Sharing::grid>)                           \
   KERNEL(name##_quiet, put_quiet<Vendor>)                                         \
-  KERNEL(name##_messages, send_receive<Vendor>)
+  KERNEL(name##_messages, send_receive<Vendor, Sharing::grid>)
 
 VENDOR(mlx5, xio::mlx5::Vendor<>, true)
 VENDOR(bnxt, xio::bnxt::Vendor<>, true)
@@ -36,11 +36,20 @@ KERNEL(mlx5_thread_puts, puts<xio::mlx5::Vendor<>, Sharing::thread>)
 KERNEL(mlx5_wave_puts, puts<xio::mlx5::Vendor<>, Sharing::wave>)
 KERNEL(bnxt_batches, batches<xio::bnxt::Vendor<>>)
 KERNEL(mlx5_signals, signals<xio::mlx5::Vendor<>>)
-KERNEL(mlx5_receives_late, receive_late<xio::mlx5::Vendor<>>)
+KERNEL(mlx5_receives_late, receive_late<xio::mlx5::Vendor<>, Sharing::grid>)
+KERNEL(mlx5_block_receives_late, receive_late<xio::mlx5::Vendor<>, Sharing::block>)
+KERNEL(mlx5_block_others, others<xio::mlx5::Vendor<>, Sharing::block>)
+KERNEL(mlx5_grid_others, others<xio::mlx5::Vendor<>, Sharing::grid>)
 KERNEL(mlx5_posts, posts<xio::mlx5::Vendor<>, Sharing::grid, xio::Policy<>>)
 KERNEL(mlx5_deferred_posts, posts<xio::mlx5::Vendor<>, Sharing::grid, xio::Policy<xio::Deferred<4>>>)
+KERNEL(bnxt_block_messages, send_receive<xio::bnxt::Vendor<>, Sharing::block>)
 KERNEL(bnxt_block, put_get<xio::bnxt::Vendor<>, Sharing::block, xio::Policy<>, true>)
 KERNEL(ionic_grid_deferred, put_get<xio::ionic::Vendor<>, Sharing::grid, xio::Policy<xio::Deferred<4>>, true>)
+KERNEL(mlx5_collapsed_thread, put_get<xio::mlx5::Vendor<Mlx5Collapsed>, Sharing::thread, xio::Policy<>, true>)
+KERNEL(mlx5_collapsed_wave, put_get<xio::mlx5::Vendor<Mlx5Collapsed>, Sharing::wave, xio::Policy<>, true>)
+KERNEL(mlx5_collapsed_grid, put_get<xio::mlx5::Vendor<Mlx5Collapsed>, Sharing::grid, xio::Policy<>, true>)
+KERNEL(ionic_collapsed_wave, put_get<xio::ionic::Vendor<IonicCollapsed>, Sharing::wave, xio::Policy<>, true>)
+KERNEL(ionic_collapsed_grid, put_get<xio::ionic::Vendor<IonicCollapsed>, Sharing::grid, xio::Policy<>, true>)
 KERNEL(rxe_grid_through, put_get<xio::rxe::Vendor<>, Sharing::grid, xio::Policy<xio::WriteThrough>, true>)
 
 #undef VENDOR

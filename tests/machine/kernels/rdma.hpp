@@ -28,6 +28,8 @@ XIO_DEVICE void put_get(const RdmaJob& job) {
     Token token = qp.put(job.remote.at(offset, bytes), job.local.at(offset, bytes), limit);
     Status status = qp.wait(token, limit);
     count(job.report, status, true, 1);
+    // From here on a cache may hold the current contents.
+    out[block_words - 1] = in[0];
     token = qp.get(job.local.at(offset + thread_bytes / 2, bytes), job.remote.at(offset, bytes), limit);
     if constexpr (S == Sharing::thread) {
       status = qp.test(token);
@@ -43,6 +45,52 @@ XIO_DEVICE void put_get(const RdmaJob& job) {
       const uint64_t before = in[0];
       count(job.report, status, before < uint64_t{job.lanes} * job.rounds, 3);
     }
+  }
+}
+
+/// Each wave reads from the peer without waiting. The wave before it waits, by fence(), quiet() or with test(), and
+/// compares the data. Every second wave takes completions before.
+template <class Vendor, xio::Sharing S>
+XIO_DEVICE void others(const RdmaJob& job) {
+  using namespace xio;
+  if (arch::lane() >= comparing_lanes) return;
+  constexpr arch::Scope scope = arch::Scope::agent;
+  const uint32_t self = thread_number();
+  const uint32_t next = (self + arch::wave_size()) % job.lanes;
+  const uint32_t previous = (self + job.lanes - arch::wave_size()) % job.lanes;
+  rdma::QueuePair<Vendor, S> qp(job.handle);
+  uint64_t* const out = job.data + uint64_t{self} * (thread_bytes / 8);
+  const uint64_t* const theirs = job.data + uint64_t{next} * (thread_bytes / 8) + block_words;
+  const uint64_t offset = self * thread_bytes;
+  const uint32_t bytes = job.words * 8;
+  const auto reached = [&](uint32_t thread, uint64_t step, Deadline limit) {
+    return poll_until([&] { return arch::observe<scope>(&job.turns[thread].step) >= step; }, limit);
+  };
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    fill(out, uint64_t{self} << 32 | round, job.words);
+    const Deadline limit = qp.deadline(Duration{job.patience_ns});
+    const Token put = qp.put(job.remote.at(offset, bytes), job.local.at(offset, bytes), limit);
+    count(job.report, qp.wait(put, limit), true, 11);
+    Status status = reached(previous, uint64_t{2} * round, limit);
+    const Token get = qp.get(job.local.at(offset + thread_bytes / 2, bytes), job.remote.at(offset, bytes), limit);
+    arch::store<scope>(&job.turns[self].ticket, get.last);
+    arch::publish<scope>(&job.turns[self].step, uint64_t{2} * round + 1);
+    const Status told = reached(next, uint64_t{2} * round + 1, limit);
+    // From here on a cache may hold the current contents.
+    out[block_words - 1] = theirs[0];
+    Token token;
+    token.last = arch::load<scope>(&job.turns[next].ticket);
+    token.count = told.is_ok();
+    const auto test = [&] { return qp.test(token) != Status::would_block; };
+    if (self / arch::wave_size() % 2 == 1) (void)qp.wait(get, limit);
+    const uint32_t way = round % 3;
+    const Status waited = way == 0 ? qp.fence(limit) : way == 1 ? qp.quiet(limit) : poll_until(test, limit);
+    const bool right = holds(theirs, uint64_t{next} << 32 | round, job.words);
+    const Status statuses[] = {told, waited, qp.wait(get, limit)};
+    for (const Status& one : statuses)
+      if (status.is_ok()) status = one;
+    count(job.report, status, right, 12);
+    arch::publish<scope>(&job.turns[self].step, uint64_t{2} * round + 2);
   }
 }
 
@@ -151,14 +199,14 @@ XIO_DEVICE void batches(const RdmaJob& job) {
 
 /// The first lanes send, the others receive; threads pair up by messages, not by number. No thread waits for a receive
 /// to be posted: post() may return before it is announced, and the device waits for it.
-template <class Vendor>
+template <class Vendor, xio::Sharing S>
 XIO_DEVICE void send_receive(const RdmaJob& job) {
   using namespace xio;
   const uint32_t self = thread_number();
   if (self >= job.lanes) return;
   const uint32_t bytes = job.words * 8;
   if (self < job.senders) {
-    rdma::QueuePair<Vendor, Sharing::grid> qp(job.handle);
+    rdma::QueuePair<Vendor, S> qp(job.handle);
     uint64_t* const out = job.data + uint64_t{self} * (thread_bytes / 8);
     for (uint32_t round = 0; round < job.rounds; ++round) {
       fill(out, uint64_t{self} << 32 | round, job.words);
@@ -169,7 +217,7 @@ XIO_DEVICE void send_receive(const RdmaJob& job) {
     }
     return;
   }
-  rdma::ReceiveQueue<Vendor, Sharing::grid> queue(job.receive);
+  rdma::ReceiveQueue<Vendor, S> queue(job.receive);
   const uint32_t own = self - job.senders;
   uint64_t* const in = job.inbox_data + uint64_t{own} * (thread_bytes / 8);
   for (uint32_t round = 0; round < job.rounds; ++round) {
@@ -192,12 +240,12 @@ XIO_DEVICE void send_receive(const RdmaJob& job) {
 
 /// Receives what the host sends, whose immediate data are the messages' numbers. Results are asked for late, when the
 /// slot may belong to a later receive: each must be that of its own message, or expired.
-template <class Vendor>
+template <class Vendor, xio::Sharing S>
 XIO_DEVICE void receive_late(const RdmaJob& job) {
   using namespace xio;
-  const uint32_t self = thread_number();
-  if (self >= job.lanes) return;
-  rdma::ReceiveQueue<Vendor, Sharing::grid, Policy<Unasked>> queue(job.receive);
+  const uint32_t self = thread_number() / arch::wave_size() * late_lanes + arch::lane();
+  if (arch::lane() >= late_lanes || self >= job.lanes) return;
+  rdma::ReceiveQueue<Vendor, S, Policy<Unasked>> queue(job.receive);
   constexpr uint64_t place = 64;  // each message has one of its own
   const uint32_t bytes = job.words * 8;
   const Deadline limit =

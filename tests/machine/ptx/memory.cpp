@@ -137,16 +137,20 @@ void Memory::insert(Reader& reader, Granule& g, const MessagePointer& message) {
 
 /// Drops messages that have arrived and are covered by later ones.
 void Memory::forget_old(Granule& g) {
-  while (g.messages.size() > kept_messages) {
-    const Message& first = *g.messages.front();
-    if (!first.arrived) return;
+  uint64_t kept = 0;  // bytes of older messages, which may concern other bytes alone
+  for (size_t at = 0; at < g.messages.size() && g.messages.size() > kept_messages && kept != ~uint64_t{0};) {
+    const Message& one = *g.messages[at];
     bool covered = false;
-    for (size_t i = 1; i < g.messages.size() && !covered; ++i)
-      covered = (g.messages[i]->mask & first.mask) == first.mask && g.messages[i]->arrived;
-    if (!covered) return;
-    g.before = (g.before & ~first.mask) | first.value;
-    g.forgotten |= first.mask;
-    g.messages.erase(g.messages.begin());
+    for (size_t i = at + 1; one.arrived && i < g.messages.size() && !covered; ++i)
+      covered = (g.messages[i]->mask & one.mask) == one.mask && g.messages[i]->arrived;
+    if (!covered || (one.mask & kept) != 0) {
+      kept |= one.mask;
+      ++at;
+      continue;
+    }
+    g.before = (g.before & ~one.mask) | one.value;
+    g.forgotten |= one.mask;
+    g.messages.erase(g.messages.begin() + static_cast<ptrdiff_t>(at));
   }
 }
 

@@ -3,6 +3,7 @@
 /// @file
 /// @brief NVMe kernels against the in-process controller, which the machine steps.
 
+#include <algorithm>
 #include <memory>
 
 #include <xio/host/emulation/nvme/controller.hpp>
@@ -60,8 +61,8 @@ void prepare(Drive& drive, const Case& one, uint64_t seed, uint64_t blocks) {
   for (uint64_t lba = 0; lba < blocks; ++lba) {
     if ((one.features & answers) != 0)
       plan.answer(Match().with_lba(lba, lba), static_cast<uint32_t>(machine_kernels::answer_of(lba)));
-    if ((one.features & bad_blocks) != 0 && machine_kernels::is_bad(lba))
-      plan.fail(Match().with_lba(lba, lba), made_to_fail);
+    const bool bad = (one.features & small_pages) != 0 ? lba % one.count == 0 : machine_kernels::is_bad(lba);
+    if ((one.features & bad_blocks) != 0 && bad) plan.fail(Match().with_lba(lba, lba), made_to_fail);
   }
   if ((one.features & twice) != 0) plan.duplicate(Match().at(seed % blocks));
 }
@@ -94,9 +95,13 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves) {
   const auto ends = [&](const char* what) { return name.find(what) != std::string::npos; };
   if (ends("tokens")) return uint64_t{lanes} * one.rounds * 3;
   if (ends("lost")) return lanes;
+  if (ends("watched") || ends("taken")) return waves;
+  if (ends("apart")) return uint64_t{lanes} * one.rounds * 3;
   if (ends("transfers")) return uint64_t{waves} * 2;
   if (ends("reads") || ends("notified") || ends("forgotten") || ends("answered")) return uint64_t{lanes} * one.rounds;
   if (ends("processed")) return uint64_t{lanes} * (one.rounds * 2 + 8);
+  if (ends("failing")) return uint64_t{waves} * machine_kernels::failing_lanes * one.rounds * 2;
+  if (ends("others")) return uint64_t{waves} * machine_kernels::comparing_lanes * one.rounds * 2;
   if (ends("posts")) return uint64_t{waves} * machine_kernels::posting_lanes * one.rounds;
   if (ends("batches")) return uint64_t{one.rounds} * 2;
   return uint64_t{lanes} * one.rounds * 2;  // a write and a read, or a submission and its completion
@@ -109,7 +114,7 @@ std::string left_undone(const Case& one, const NvmeController& model, const xio:
   const bool posts = one.name.find("posts") != std::string::npos;
   if (posts && model.statistics().total(&QueueStatistics::commands) != operations)
     return "operations that were not announced" + state_text(state);
-  const bool errors = (one.features & bad_blocks) != 0;
+  const bool errors = (one.features & bad_blocks) != 0 && (one.features & small_pages) == 0;
   if (errors && (report.told == 0 || state.error_count != 0))
     return "errors that nobody was told of" + state_text(state);
   return {};
@@ -160,7 +165,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
     xio::host::QueueOptions options;
     options.depth = one.depth;
     options.failures_on_record = 64;
-    if ((one.features & bad_blocks) != 0) options.completion_slots = (one.features & small_log) != 0 ? 4 : 32;
+    if ((one.features & bad_blocks) != 0) options.completion_slots = (one.features & small_table) != 0 ? 4 : 32;
     options.shadow_doorbells = (one.features & shadow) != 0;
     if ((one.features & small_pages) == 0) options.list_bytes = 0;
     if ((one.features & inbound) != 0) {
@@ -177,7 +182,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
       if ((one.features & small_log) != 0) handles.back().failure_entries = 1;
     }
     trouble(drive, what, failing);
-    prepare(drive, one, seed, uint64_t{lanes} * one.rounds);
+    prepare(drive, one, seed, uint64_t{lanes} * std::max(one.rounds, one.count));
   }
   // Each controller maps the process's memory at the same bus address.
   const uint32_t per_thread = (one.features & small_pages) != 0 ? one.count * 512 : thread_bytes;
@@ -204,6 +209,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
   job.notifications = arena.make<xio::Notification>(lanes, told_in, "notifications");
   job.kept = arena.make<xio::KeptResult>(size_t{lanes} * one.rounds, told_in, "kept results");
   job.answers = arena.make<machine_kernels::Answer>(lanes, kind, "answers");
+  job.turns = arena.make<machine_kernels::Turn>(lanes, MemoryKind::local, "turns");
   if (one.count != 0) {
     const uint32_t each = (one.features & pairs) != 0 ? one.count : one.count * waves;
     auto* const list = arena.make<xio::nvme::Piece>(2 * each, MemoryKind::local, "pieces");
@@ -264,6 +270,9 @@ std::vector<Case> nvme_cases() {
       {"wave_in_part", run_nvme, 1, 0, 7, 5, 2, 0, 0, 0b111, "wave"},
       {"wave_through", run_nvme, 1, 0, 0, 64, 2, 0, through},
       {"wave_shadow", run_nvme, 1, 0, 0, 64, 2, 0, shadow},
+      {"wave_apart", run_nvme, 1, 0, 0, 16, 2, 0, 0, fair},
+      {"wave_apart_batches", run_nvme, 1, 0, 0, 16, 2, 8, pairs, fair, "wave_apart"},
+      {"grid_apart", run_nvme, 2, 0, 0, 16, 2, 0, 0, fair},
       {"wave_placed", run_nvme, 1, 0, 0, 64, 1, 0, inbound, fair},
       {"wave_session", run_nvme, 1, 0, 0, 64, 2},
       {"wave_tokens", run_nvme, 1, 0, 0, 64, 3},
@@ -283,19 +292,30 @@ std::vector<Case> nvme_cases() {
       {"grid_deferred_posts", run_nvme, 6, 0, 0, 64, 2, 0, 0, fair},
       {"grid_hasty_posts", run_nvme, 6, 0, 0, 64, 2, 0, 0, fair},
       {"grid_shadow_posts", run_nvme, 4, 0, 0, 128, 6, 0, shadow, fair},
+      {"block_hasty_posts", run_nvme, 1, 256, 0, 64, 2, 0, 0, fair},
       {"block_posts", run_nvme, 1, 256, 0, 64, 2, 0, 0, fair},
       {"grid_notified", run_nvme, 2, 0, 0, 64, 2},
       {"thread_notified", run_nvme, 1, 0, 0, 3, 2, 0, own_queues},
       {"thread_answered", run_nvme, 1, 4, 4, 3, 4, 0, own_queues | answers | watched},
       {"grid_answered", run_nvme, 2, 0, 0, 32, 2, 0, answers | watched},
       {"grid_forgotten", run_nvme, 4, 16, 0, 16, 5, 0, bad_blocks, fair},
-      {"grid_failing", run_nvme, 4, 2, 0, 2, 6, 0, answers | bad_blocks | small_log, fair},
-      {"grid_lost", run_nvme, 6, 2, 0, 2, 8, 0, bad_blocks | small_log, fair},
+      {"grid_failing", run_nvme, 4, 2, 0, 2, 6, 0, answers | bad_blocks | small_table | small_log, fair},
+      {"block_failing", run_nvme, 1, 128, 0, 2, 6, 0, answers | bad_blocks | small_table | small_log, fair},
+      {"block_others", run_nvme, 1, 128, 0, 64, 3, 0, 0, fair},
+      {"grid_others", run_nvme, 2, 0, 0, 64, 3, 0, 0, fair},
+      {"grid_lost", run_nvme, 6, 2, 0, 2, 8, 0, bad_blocks | small_table | small_log, fair},
+      {"grid_watched", run_nvme, 3, 0, 0, 2, 1, 64, bad_blocks | small_table, fair},
+      {"grid_watched_full", run_nvme, 3, 0, 0, 2, 1, 0, bad_blocks | small_table | small_log, fair, "grid_watched"},
+      {"block_watched", run_nvme, 1, 192, 0, 2, 1, 64, bad_blocks | small_table, fair},
+      {"block_watched_full", run_nvme, 1, 192, 0, 2, 1, 0, bad_blocks | small_table | small_log, fair, "block_watched"},
+      {"grid_taken", run_nvme, 3, 0, 0, 2, 1, 0, bad_blocks | small_table | small_log, fair},
       {"wave_broken", run_nvme, 1, 0, 7, 5, 2, 0, twice, fair, "wave"},
       {"grid_broken", run_nvme, 2, 64, 0, 32, 1, 0, twice, fair, "grid"},
       {"grid_broken_deferred", run_nvme, 2, 64, 0, 16, 1, 0, twice, fair, "grid_deferred"},
       {"grid_long", run_nvme, 1, 4, 4, 4, 1, 40, small_pages, fair},
       {"grid_long_through", run_nvme, 1, 4, 4, 4, 1, 40, small_pages | through, fair},
+      {"grid_long_failing", run_nvme, 2, 2, 0, 2, 1, 40, small_pages | bad_blocks, fair},
+      {"block_long_failing", run_nvme, 1, 128, 0, 2, 1, 40, small_pages | bad_blocks, fair},
       {"grid_striped", run_nvme, 2, 0, 0, 16, 1, 3, drives, fair},
   };
 }

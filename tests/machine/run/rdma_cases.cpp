@@ -44,6 +44,8 @@ RdmaQueueConfig numbered(const Case& one, uint32_t qpn) {
 /// Number of operations that a kernel reports.
 uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves, bool atomics) {
   const uint64_t turns = uint64_t{lanes} * one.rounds;
+  if (one.name.find("others") != std::string::npos)
+    return uint64_t{waves} * machine_kernels::comparing_lanes * one.rounds * 2;
   if (one.count != 0) return uint64_t{2} * one.blocks * one.rounds;  // one wave per batch
   if (one.name.find("posts") != std::string::npos) return uint64_t{waves} * machine_kernels::posting_lanes * one.rounds;
   for (const char* const alone : {"messages", "quiet", "puts", "signals", "receives"})
@@ -123,6 +125,7 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   job.inbox = {reinterpret_cast<uint64_t>(remote), bytes + 8, rkey};
   job.inbox_data = remote;
   job.report = report;
+  job.turns = arena.make<machine_kernels::Turn>(lanes, MemoryKind::local, "turns");
   if (one.count != 0) {
     auto* const list = arena.make<xio::rdma::Piece>(2 * waves * one.count, MemoryKind::local, "pieces");
     for (uint32_t i = 0; i < waves * one.count; ++i) {
@@ -226,19 +229,35 @@ std::vector<Case> rdma_cases() {
       {"mlx5_messages_shared", run_rdma<xio::emulation::Mlx5Kit<>>, 4, 8, 0, 64, 1, 0, 0, 0b011, "mlx5_messages"});
   cases.push_back(
       {"mlx5_receives", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 4, 0, 16, 3, 0, small_rings, 0b011, "mlx5_messages"});
-  cases.push_back({"mlx5_receives_late", run_rdma<xio::emulation::Mlx5Kit<>>, 4, 4, 0, 16, 12, 0, small_rings, 0b011});
+  cases.push_back({"mlx5_receives_late", run_rdma<xio::emulation::Mlx5Kit<>>, 4, 0, 16, 16, 12, 0, small_rings, 0b011});
+  cases.push_back(
+      {"mlx5_block_receives_late", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 256, 16, 16, 12, 0, small_rings, 0b011});
   cases.push_back({"mlx5_messages_small", run_rdma<xio::emulation::Mlx5Kit<>>, 6, 4, 0, 16, 6, 0, small_rings, 0b011,
                    "mlx5_messages"});
   cases.push_back({"mlx5_signals", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 0, 0, 64, 2, 0, 0, 0b011});
+  cases.push_back({"mlx5_block_others", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 128, 0, 64, 3, 0, 0, 0b011});
+  cases.push_back({"mlx5_grid_others", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 0, 0, 64, 3, 0, 0, 0b011});
   cases.push_back({"mlx5_posts", run_rdma<xio::emulation::Mlx5Kit<>>, 6, 0, 0, 64, 2});
   cases.push_back({"mlx5_deferred_posts", run_rdma<xio::emulation::Mlx5Kit<>>, 6, 0, 0, 64, 2});
   add<xio::emulation::Mlx5Kit<>>(cases, "mlx5", "_wave_deferred");
   add<xio::emulation::BnxtKit<>>(cases, "bnxt", "_block");
   cases.push_back({"bnxt_messages_shared_failing", run_rdma<xio::emulation::BnxtKit<>>, 6, 4, 0, 64, 1, 0, one_fails,
                    0b011, "bnxt_messages"});
+  cases.push_back({"bnxt_block_messages", run_rdma<xio::emulation::BnxtKit<>>, 1, 128, 0, 64, 1, 0, 0, 0b011});
+  cases.push_back({"bnxt_block_messages_failing", run_rdma<xio::emulation::BnxtKit<>>, 1, 128, 0, 64, 1, 0, one_fails,
+                   0b011, "bnxt_block_messages"});
   // More entries than the ring holds, so that the waves wait for space.
   cases.push_back({"bnxt_batches", run_rdma<xio::emulation::BnxtKit<>>, 2, 0, 0, 64, 1, 96, 0, 0b011});
   add<xio::emulation::IonicKit<>>(cases, "ionic", "_grid_deferred");
+  using Mlx5 = xio::emulation::Mlx5Kit<machine_kernels::Mlx5Collapsed>;
+  using Ionic = xio::emulation::IonicKit<machine_kernels::IonicCollapsed>;
+  cases.push_back({"mlx5_collapsed_thread", run_rdma<Mlx5>, 1, 1, 1, 64, 4, 0, 0, 0b011});
+  cases.push_back({"mlx5_collapsed_wave", run_rdma<Mlx5>, 1, 0, 0, 64, 1, 0, 0, 0b011});
+  cases.push_back({"mlx5_collapsed_grid", run_rdma<Mlx5>, 3, 0, 0, 64, 1, 0, 0, 0b011});
+  cases.push_back({"ionic_collapsed_wave", run_rdma<Ionic>, 1, 0, 0, 64, 1, 0, 0, 0b011});
+  cases.push_back({"ionic_collapsed_grid", run_rdma<Ionic>, 3, 0, 0, 64, 1, 0, 0, 0b011});
+  cases.push_back(
+      {"mlx5_collapsed_grid_failing", run_rdma<Mlx5>, 3, 0, 0, 64, 1, 0, one_fails, 0b011, "mlx5_collapsed_grid"});
   add<xio::emulation::ErnicKit>(cases, "ernic", "");
   add<xio::emulation::RxeKit<>>(cases, "rxe", "_grid_through", through);
   return cases;

@@ -89,6 +89,9 @@ constexpr bool calls_are_cheap = XIO_ARCH_HOST;
 /// Whether code used at several places of a kernel should be called instead of repeated at each.
 constexpr bool calls_save_registers = XIO_ARCH_AMDGCN;
 
+/// Whether order_loads<S>() does what acquire_published<S>() does.
+constexpr bool order_loads_acquires = XIO_ARCH_NVPTX;
+
 /// Whether serve_doorbell() has an effect.
 constexpr bool doorbells_call = XIO_ARCH_HOST;
 

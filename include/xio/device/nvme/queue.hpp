@@ -214,7 +214,8 @@ class BasicQueue {
     value = protocol::read<S>(protocol::slot_of(slots, handle().slot_mask, token.last).result);
     if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
     // The slot is overwritten only after the next command with this identifier was submitted.
-    return protocol::claimed(engine_) <= token.last + handle().slot_mask + 1 ? Status::ok : Status::expired;
+    const uint64_t next = token.last + handle().slot_mask + 1;
+    return protocol::claimed_until_now(engine_) <= next ? Status::ok : Status::expired;
   }
 
   /// Announces deferred submissions (Deferred policies); otherwise does nothing.
@@ -259,7 +260,7 @@ class BasicQueue {
       const uint32_t taken = engine_.drain_recorded(group, options.telemetry(), mine);
       if (taken == 0) break;
       all += taken;
-      arch::acquire_published<state_scope<S>>();
+      protocol::acquire_taken<S>();
       if (mine.hit) {
         each(Completion{mine.ticket, mine.result, ring::slot(mine.ticket, handle().slot_mask),
                         static_cast<uint16_t>(mine.status)});

@@ -52,6 +52,17 @@ XIO_DEVICE_INLINE uint64_t claimed(const Engine& engine) {
   return Engine::Tickets::ticket(word, read<Engine::sharing>(engine.state().retired));
 }
 
+/// claimed(), including every claim that an earlier load of the caller depends on. A load of the word would not do: who
+/// stored what the caller has loaded need not have released the claim.
+template <class Engine>
+XIO_DEVICE_INLINE uint64_t claimed_until_now(const Engine& engine) {
+  if constexpr (is_shared<Engine::sharing>) {
+    return tickets(arch::fetch_add<state_scope<Engine::sharing>>(&engine.claims(), uint64_t{0}));
+  } else {
+    return claimed(engine);
+  }
+}
+
 /// claimed() as a signed limit for comparisons: less than any ticket if the queue is broken and not shared.
 template <class Engine>
 XIO_DEVICE_INLINE int64_t claimed_or_broken(const Engine& engine) {

@@ -66,8 +66,8 @@ class CollapsedReader {
       news = {completion.kind, known, known.units + 1, completion.status};
     } else if (completion.kind == CompletionKind::send) {
       news.now = Vendor::progress(queue_.shape, known, completion, [&](uint64_t offset) {
-        return arch::load<arch::Scope::system>(
-            reinterpret_cast<const uint32_t*>(static_cast<const char*>(queue_.sq) + offset));
+        const auto* const at = reinterpret_cast<const uint32_t*>(static_cast<const char*>(queue_.sq) + offset);
+        return group_.from_leader(arch::load<arch::Scope::system>(at));  // only the first lane has acquired it
       });
       // Not an operation in flight: an old entry, or an invalid one.
       if (news.now.units - known.units - 1 >= in_flight) return news;

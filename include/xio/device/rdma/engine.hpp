@@ -95,12 +95,8 @@ class SendEngine {
     return Status::flushed;
   }
 
-  /// Status of the first failed operation; Status::ok: none failed.
-  XIO_DEVICE_INLINE Status first_failure() const {
-    if (protocol::read<S>(send().failed_end) == 0) return Status::ok;
-    if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
-    return protocol::unpack(protocol::read<S>(send().failed_status));
-  }
+  /// Status of the first failed operation, as far as the caller has acquired it; Status::ok: none failed.
+  XIO_DEVICE_INLINE Status first_failure() const { return protocol::unpack(protocol::read<S>(send().failed_status)); }
 
  private:
   Holder holder_;

@@ -157,7 +157,9 @@ class ReceiveEngine {
   XIO_DEVICE_INLINE bool is_free(uint64_t ticket) const {
     return !QueuePolicy::keeps_receives || protocol::read<S>(slot_of(ticket).lap) == lap_of(ticket);
   }
-  XIO_DEVICE_INLINE bool is_dead() const { return protocol::read<S>(state().broken) != 0; }
+  XIO_DEVICE_INLINE bool is_dead() const {
+    return protocol::read<S>(state().broken) != 0 || protocol::read<S>(receives().ended) != 0;
+  }
   XIO_DEVICE_INLINE Bell bell() const { return Bell(handle_); }
   XIO_HOST_DEVICE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>{handle_.cq}; }
 
@@ -258,7 +260,9 @@ XIO_DEVICE_INLINE Received result_of(const Engine& engine, Group<S> group, const
   if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();  // `ended` is written last, and read first
   // Evaluated once: what ends after the acquire is left to the next call.
   const bool arrived = token.count != 0 && protocol::read<S>(engine.state().retired) > token.last;
-  if (group.any(arrived || (over && token.count != 0))) arch::acquire_published<state_scope<S>>();
+  if constexpr (!arch::order_loads_acquires) {  // else the drain has acquired, or the order below does
+    if (group.any(arrived || (over && token.count != 0))) arch::acquire_published<state_scope<S>>();
+  }
   Received received;
   if (token.count == 0) {
     received.status = token.status;
@@ -276,7 +280,7 @@ XIO_DEVICE_INLINE Received result_of(const Engine& engine, Group<S> group, const
     if (protocol::read<S>(slot.number) == token.last + 1) {
       engine.let_go(token.last);
     } else {
-      received.status = engine.is_dead() ? Status::broken : Status::expired;
+      received.status = protocol::read<S>(engine.state().broken) != 0 ? Status::broken : Status::expired;
     }
   }
   return received;
