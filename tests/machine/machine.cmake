@@ -105,7 +105,7 @@ foreach(arch IN LISTS XIO_HIP_TARGETS ITEMS sm_90)
   set(seeds 300)
   if(arch STREQUAL sm_90)
     set(missing "${XIO_NVCC_MISSING}")
-    set(seeds 60)
+    set(seeds 200)
   endif()
   xio_register_tool_test("${missing}" NAME machine.mutations.${arch} LABELS machine once nightly TIMEOUT 3600
     COMMAND python3 ${machine_dir}/mutations.py $<TARGET_FILE:machine-run> ${arch} ${kernels_nvme_${arch}}

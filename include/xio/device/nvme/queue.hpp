@@ -212,7 +212,7 @@ class BasicQueue {
     if (outcome == protocol::Outcome::pending) return Status::would_block;
     if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
     value = protocol::read<S>(protocol::slot_of(slots, handle().slot_mask, token.last).result);
-    if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+    if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();  // the value first
     // The slot is overwritten only after the next command with this identifier was submitted.
     const uint64_t next = token.last + handle().slot_mask + 1;
     return protocol::claimed_until_now(engine_) <= next ? Status::ok : Status::expired;
