@@ -355,54 +355,6 @@ XIO_DEVICE void long_commands(const NvmeJob& job) {
   }
 }
 
-/// Split commands of more parts than the queue has entries, of which the first fails.
-template <xio::Sharing S>
-XIO_DEVICE void failing_early(const NvmeJob& job) {
-  using namespace xio;
-  if (arch::lane() >= failing_lanes) return;
-  nvme::Queue<S> queue(job.queues[0]);
-  const Deadline limit = queue.deadline(Duration{job.patience_ns});
-  const uint64_t lba = uint64_t{thread_number()} * job.count;
-  for (uint32_t round = 0; round < 2 * job.rounds; ++round) {
-    const Token token =
-        queue.submit(nvme::read(lba, job.count), nvme::ContiguousPages{job.bus + lba * block_bytes}, limit);
-    const Status status = queue.wait(token, limit);
-    count(job.report, Status(), !status.is_ok() && status != Status::timed_out, 36);
-  }
-}
-
-/// Part of a wave's lanes use the queue before all of them do.
-template <xio::Sharing S>
-XIO_DEVICE void apart(const NvmeJob& job) {
-  using namespace xio;
-  using Queue = nvme::Queue<S>;
-  const uint32_t self = thread_number();
-  const uint64_t wave = arch::together(0);
-  const bool first = arch::lane() % 4 == 1;
-  const uint64_t lanes = arch::ballot(wave, first);
-  Queue queue(job.queues[0]);
-  Blocks<Queue> blocks(queue, job, self);
-  for (uint32_t round = 0; round < job.rounds; ++round) {
-    if (first) {
-      Queue part(job.queues[0], lanes);
-      Blocks<Queue>(part, job, self).write_and_read(round);
-    } else {
-      count(job.report, Status(), true, 37);
-      count(job.report, Status(), true, 37);
-    }
-    Status status;
-    if (job.count != 0) {
-      const Token token = queue.submit_batch(nvme::Opcode::read, job.pieces, job.count, blocks.until());
-      status = queue.wait_batch(token, blocks.until());
-    } else {
-      const nvme::ContiguousPages in{blocks.in_bus()};
-      const Token token = queue.submit(nvme::read(blocks.lba(round), 1), in, blocks.until());
-      status = queue.wait(token, blocks.until());
-    }
-    count(job.report, status, !first || holds(blocks.in(), blocks.stamp(round), job.words), 38);
-  }
-}
-
 /// Blocks striped over drives.
 XIO_DEVICE void striped(const NvmeJob& job) {
   using namespace xio;

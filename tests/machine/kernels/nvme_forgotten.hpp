@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Failures that nobody waits for in time.
+/// @brief Failures that nobody waits for in time, or whose operation has parts yet to be posted.
 
 #include <machine/kernels/nvme.hpp>
 
@@ -162,6 +162,22 @@ XIO_DEVICE void watched(const NvmeJob& job) {
     arch::publish<scope>(&job.turns[self].step, uint64_t{1});
   }
   count(job.report, ended, right, 39);
+}
+
+/// Split commands of more parts than the queue has entries, of which the first fails.
+template <xio::Sharing S>
+XIO_DEVICE void failing_early(const NvmeJob& job) {
+  using namespace xio;
+  if (arch::lane() >= failing_lanes) return;
+  nvme::Queue<S> queue(job.queues[0]);
+  const Deadline limit = queue.deadline(Duration{job.patience_ns});
+  const uint64_t lba = uint64_t{thread_number()} * job.count;
+  for (uint32_t round = 0; round < 2 * job.rounds; ++round) {
+    const Token token =
+        queue.submit(nvme::read(lba, job.count), nvme::ContiguousPages{job.bus + lba * block_bytes}, limit);
+    const Status status = queue.wait(token, limit);
+    count(job.report, Status(), !status.is_ok() && status != Status::timed_out, 36);
+  }
 }
 
 }  // namespace machine_kernels

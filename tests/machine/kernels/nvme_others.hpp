@@ -2,9 +2,10 @@
 #pragma once
 
 /// @file
-/// @brief Data of operations that another wave has submitted.
+/// @brief Operations of other waves, and of a part of a wave.
 
 #include <machine/kernels/nvme.hpp>
+#include <machine/kernels/turns.hpp>
 
 namespace machine_kernels {
 
@@ -14,42 +15,59 @@ template <xio::Sharing S>
 XIO_DEVICE void others(const NvmeJob& job) {
   using namespace xio;
   if (arch::lane() >= comparing_lanes) return;
-  constexpr arch::Scope scope = arch::Scope::agent;
-  const uint32_t self = thread_number();
-  const uint32_t next = (self + arch::wave_size()) % job.lanes;
-  const uint32_t previous = (self + job.lanes - arch::wave_size()) % job.lanes;
   nvme::Queue<S> queue(job.queues[0]);
-  Blocks<decltype(queue)> own(queue, job, self);
-  Blocks<decltype(queue)> theirs(queue, job, next);
-  const auto reached = [&](uint32_t thread, uint64_t step, Deadline limit) {
-    return poll_until([&] { return arch::observe<scope>(&job.turns[thread].step) >= step; }, limit);
-  };
+  const Turns turns(job.turns, job.lanes);
+  Blocks<decltype(queue)> own(queue, job, thread_number());
+  Blocks<decltype(queue)> theirs(queue, job, turns.next());
   for (uint32_t round = 0; round < job.rounds; ++round) {
     fill(own.out(), own.stamp(round), job.words);
     queue.publish_payload();
     const Deadline limit = own.until();
     const Token write = queue.submit(nvme::write(own.lba(round), 1), nvme::ContiguousPages{own.out_bus()}, limit);
-    const Status written = queue.wait(write, limit);
-    count(job.report, written, true, 34);
-    Status status = reached(previous, uint64_t{2} * round, limit);
+    count(job.report, queue.wait(write, limit), true, 34);
+    const Status began = turns.begin(round, limit);
     const Token read = queue.submit(nvme::read(own.lba(round), 1), nvme::ContiguousPages{own.in_bus()}, limit);
-    arch::store<scope>(&job.turns[self].ticket, read.last);
-    arch::publish<scope>(&job.turns[self].step, uint64_t{2} * round + 1);
-    const Status told = reached(next, uint64_t{2} * round + 1, limit);
+    const Token token = turns.exchange(round, read, limit);
     // From here on a cache may hold the current contents.
     own.out()[block_words - 1] = theirs.in()[0];
-    Token token;
-    token.last = arch::load<scope>(&job.turns[next].ticket);
-    token.count = told.is_ok();
-    if (self / arch::wave_size() % 2 == 1) (void)queue.wait(read, limit);
+    if (turns.drains_first()) (void)queue.wait(read, limit);
     const uint32_t way = round % 3;
     const Status waited = way == 0 ? queue.fence(limit) : way == 1 ? queue.quiet(limit) : queue.wait(token, limit);
     const bool right = holds(theirs.in(), theirs.stamp(round), job.words);
-    const Status statuses[] = {told, waited, queue.wait(read, limit)};
-    for (const Status& one : statuses)
-      if (status.is_ok()) status = one;
-    count(job.report, status, right, 35);
-    arch::publish<scope>(&job.turns[self].step, uint64_t{2} * round + 2);
+    count(job.report, first_of({began, token.status, waited, queue.wait(read, limit)}), right, 35);
+    turns.end(round);
+  }
+}
+
+/// Part of a wave's lanes use the queue before all of them do.
+template <xio::Sharing S>
+XIO_DEVICE void apart(const NvmeJob& job) {
+  using namespace xio;
+  using Queue = nvme::Queue<S>;
+  const uint32_t self = thread_number();
+  const uint64_t wave = arch::together(0);
+  const bool first = arch::lane() % 4 == 1;
+  const uint64_t lanes = arch::ballot(wave, first);
+  Queue queue(job.queues[0]);
+  Blocks<Queue> blocks(queue, job, self);
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    if (first) {
+      Queue part(job.queues[0], lanes);
+      Blocks<Queue>(part, job, self).write_and_read(round);
+    } else {
+      count(job.report, Status(), true, 37);
+      count(job.report, Status(), true, 37);
+    }
+    Status status;
+    if (job.count != 0) {
+      const Token token = queue.submit_batch(nvme::Opcode::read, job.pieces, job.count, blocks.until());
+      status = queue.wait_batch(token, blocks.until());
+    } else {
+      const nvme::ContiguousPages in{blocks.in_bus()};
+      const Token token = queue.submit(nvme::read(blocks.lba(round), 1), in, blocks.until());
+      status = queue.wait(token, blocks.until());
+    }
+    count(job.report, status, !first || holds(blocks.in(), blocks.stamp(round), job.words), 38);
   }
 }
 

@@ -4,7 +4,7 @@
 /// @file
 /// @brief Kernels that use every call of an RDMA queue pair, the same for all vendors.
 
-#include <machine/kernels/job.hpp>
+#include <machine/kernels/turns.hpp>
 
 namespace machine_kernels {
 
@@ -54,43 +54,30 @@ template <class Vendor, xio::Sharing S>
 XIO_DEVICE void others(const RdmaJob& job) {
   using namespace xio;
   if (arch::lane() >= comparing_lanes) return;
-  constexpr arch::Scope scope = arch::Scope::agent;
-  const uint32_t self = thread_number();
-  const uint32_t next = (self + arch::wave_size()) % job.lanes;
-  const uint32_t previous = (self + job.lanes - arch::wave_size()) % job.lanes;
   rdma::QueuePair<Vendor, S> qp(job.handle);
+  const Turns turns(job.turns, job.lanes);
+  const uint32_t self = thread_number();
   uint64_t* const out = job.data + uint64_t{self} * (thread_bytes / 8);
-  const uint64_t* const theirs = job.data + uint64_t{next} * (thread_bytes / 8) + block_words;
+  const uint64_t* const theirs = job.data + uint64_t{turns.next()} * (thread_bytes / 8) + block_words;
   const uint64_t offset = self * thread_bytes;
   const uint32_t bytes = job.words * 8;
-  const auto reached = [&](uint32_t thread, uint64_t step, Deadline limit) {
-    return poll_until([&] { return arch::observe<scope>(&job.turns[thread].step) >= step; }, limit);
-  };
   for (uint32_t round = 0; round < job.rounds; ++round) {
     fill(out, uint64_t{self} << 32 | round, job.words);
     const Deadline limit = qp.deadline(Duration{job.patience_ns});
     const Token put = qp.put(job.remote.at(offset, bytes), job.local.at(offset, bytes), limit);
     count(job.report, qp.wait(put, limit), true, 11);
-    Status status = reached(previous, uint64_t{2} * round, limit);
+    const Status began = turns.begin(round, limit);
     const Token get = qp.get(job.local.at(offset + thread_bytes / 2, bytes), job.remote.at(offset, bytes), limit);
-    arch::store<scope>(&job.turns[self].ticket, get.last);
-    arch::publish<scope>(&job.turns[self].step, uint64_t{2} * round + 1);
-    const Status told = reached(next, uint64_t{2} * round + 1, limit);
+    const Token token = turns.exchange(round, get, limit);
     // From here on a cache may hold the current contents.
     out[block_words - 1] = theirs[0];
-    Token token;
-    token.last = arch::load<scope>(&job.turns[next].ticket);
-    token.count = told.is_ok();
     const auto test = [&] { return qp.test(token) != Status::would_block; };
-    if (self / arch::wave_size() % 2 == 1) (void)qp.wait(get, limit);
+    if (turns.drains_first()) (void)qp.wait(get, limit);
     const uint32_t way = round % 3;
     const Status waited = way == 0 ? qp.fence(limit) : way == 1 ? qp.quiet(limit) : poll_until(test, limit);
-    const bool right = holds(theirs, uint64_t{next} << 32 | round, job.words);
-    const Status statuses[] = {told, waited, qp.wait(get, limit)};
-    for (const Status& one : statuses)
-      if (status.is_ok()) status = one;
-    count(job.report, status, right, 12);
-    arch::publish<scope>(&job.turns[self].step, uint64_t{2} * round + 2);
+    const bool right = holds(theirs, uint64_t{turns.next()} << 32 | round, job.words);
+    count(job.report, first_of({began, token.status, waited, qp.wait(get, limit)}), right, 12);
+    turns.end(round);
   }
 }
 
