@@ -26,6 +26,7 @@
 /// | `pass_on()`                   | what other waves released to this one precedes its later stores for devices    |
 /// | `acquire_system()`            | later loads see what any agent of the system released before                   |
 /// | `acquire_published<S>()`      | the same, for what another lane acquired and then published to this one        |
+/// | `acquire_published<S, false>()` | the same, if the calling lanes themselves have ordered loads behind it       |
 /// | `full_fence_system()`         | orders all earlier accesses before all later ones, cached ones included        |
 /// | `full_fence<S>()`             | orders earlier coherent stores before later coherent loads of scope S          |
 /// | `fenced_clock()`              | the clock: after all earlier accesses are performed, before any later one      |
@@ -88,9 +89,6 @@ constexpr bool calls_are_cheap = XIO_ARCH_HOST;
 
 /// Whether code used at several places of a kernel should be called instead of repeated at each.
 constexpr bool calls_save_registers = XIO_ARCH_AMDGCN;
-
-/// Whether order_loads<S>() does what acquire_published<S>() does.
-constexpr bool order_loads_acquires = XIO_ARCH_NVPTX;
 
 /// Whether serve_doorbell() has an effect.
 constexpr bool doorbells_call = XIO_ARCH_HOST;

@@ -260,7 +260,7 @@ class BasicQueue {
       const uint32_t taken = engine_.drain_recorded(group, options.telemetry(), mine);
       if (taken == 0) break;
       all += taken;
-      protocol::acquire_taken<S>();
+      arch::acquire_published<state_scope<S>, is_shared<S>>();
       if (mine.hit) {
         each(Completion{mine.ticket, mine.result, ring::slot(mine.ticket, handle().slot_mask),
                         static_cast<uint16_t>(mine.status)});

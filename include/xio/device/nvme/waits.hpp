@@ -143,7 +143,7 @@ XIO_DEVICE Status fence(const Engine& engine, Group<S> group, Deadline until) {
     const Status status = wait_quietly(engine, group, mine, until);
     if (!status.is_ok()) return status;
   }
-  protocol::acquire_taken<S>();
+  arch::acquire_published<state_scope<S>, is_shared<S>>();
   // Each lane has checked operations of other lanes.
   group.converge();
   return inbound(engine, group, Status::ok, true, until);

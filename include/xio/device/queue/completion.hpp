@@ -341,7 +341,7 @@ XIO_DEVICE_INLINE Status wait(const Engine& engine, const CompletionRing<Format>
   if (XIO_UNLIKELY(group.any(!plain))) {
     status = outcome<Format>(state, ring, group, token, plain ? 0 : token.count - left);
   }
-  if (group.any(token.count != 0)) acquire_taken<S>();
+  if (group.any(token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
   if (left != 0) return broken ? Status::broken : Status::timed_out;
   return status;
 }

@@ -92,13 +92,6 @@ XIO_DEVICE_INLINE void publish_by_leader(Group<S> group, T& word, T value) {
   }
 }
 
-/// Makes visible what the device wrote before completions that this group, or another one, has taken. All lanes call. A
-/// group that owns its queue has acquired it where its drains order loads.
-template <Sharing S>
-XIO_DEVICE_INLINE void acquire_taken() {
-  if constexpr (is_shared<S> || !arch::order_loads_acquires) arch::acquire_published<state_scope<S>>();
-}
-
 /// Format of the claim word that counts tickets only.
 struct PlainTickets {
   /// Whether the word holds the lower bits of a ticket only.

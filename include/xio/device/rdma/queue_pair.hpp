@@ -263,7 +263,7 @@ class QueuePair {
     engine_.flush(group);
     if (group.any(!engine_.has_ended(token))) engine_.drain(group);
     const bool over = engine_.has_ended(token);
-    if (group.any(over && token.count != 0)) protocol::acquire_taken<S>();
+    if (group.any(over && token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
     if (over) return engine_.outcome(token);
     return protocol::read<S>(engine_.state().broken) != 0 ? Status::broken : Status::would_block;
   }

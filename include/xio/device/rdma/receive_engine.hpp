@@ -260,9 +260,8 @@ XIO_DEVICE_INLINE Received result_of(const Engine& engine, Group<S> group, const
   if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();  // `ended` is written last, and read first
   // Evaluated once: what ends after the acquire is left to the next call.
   const bool arrived = token.count != 0 && protocol::read<S>(engine.state().retired) > token.last;
-  if constexpr (!arch::order_loads_acquires) {  // else the drain has acquired, or the order below does
-    if (group.any(arrived || (over && token.count != 0))) arch::acquire_published<state_scope<S>>();
-  }
+  // Loads are ordered in the drain of a queue that is not shared, and below.
+  if (group.any(arrived || (over && token.count != 0))) arch::acquire_published<state_scope<S>, false>();
   Received received;
   if (token.count == 0) {
     received.status = token.status;

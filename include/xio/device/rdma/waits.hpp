@@ -97,7 +97,7 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
   }
   // Evaluated once: what ends after the acquire is left to the next call.
   const bool over = engine.has_ended(token);
-  if (group.any(over && token.count != 0)) protocol::acquire_taken<S>();
+  if (group.any(over && token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
   if (!over) return waiting.broken ? Status::broken : Status::timed_out;
   return engine.outcome(token);
 }

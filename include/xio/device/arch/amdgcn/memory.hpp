@@ -157,7 +157,7 @@ XIO_DEVICE_INLINE void acquire_system() {
   asm volatile("" ::: "memory");
 }
 /// Caches that the other lane invalidated need not be those of this one.
-template <Scope S>
+template <Scope S, bool Elsewhere = true>
 XIO_DEVICE_INLINE void acquire_published() {
   acquire_system();
 }

@@ -174,7 +174,7 @@ XIO_DEVICE_INLINE void acquire_system() {
   detail::count(&OperationCounts::acquires);
   __atomic_signal_fence(__ATOMIC_ACQUIRE);
 }
-template <Scope S>
+template <Scope S, bool Elsewhere = true>
 XIO_DEVICE_INLINE void acquire_published() {
   acquire_system();
 }

@@ -173,10 +173,10 @@ XIO_DEVICE_INLINE bool compare_exchange_ordered(T* to, T& expected, T desired) {
 
 XIO_DEVICE_INLINE void release_system() { detail::fence<Scope::system>(); }
 XIO_DEVICE_INLINE void acquire_system() { detail::fence<Scope::system>(); }
-/// Causality is transitive: the scope of the publication is enough.
-template <Scope S>
+/// Causality is transitive: the scope of the publication is enough, and lanes that have ordered loads have acquired.
+template <Scope S, bool Elsewhere = true>
 XIO_DEVICE_INLINE void acquire_published() {
-  detail::fence<S>();
+  if constexpr (Elsewhere) detail::fence<S>();
 }
 XIO_DEVICE_INLINE void full_fence_system() { asm volatile("fence.sc.sys;" : : : "memory"); }
 
