@@ -15,6 +15,7 @@ constexpr uint32_t short_hold = 500;
 constexpr uint32_t long_hold = 20000;
 constexpr uint32_t longest_linger = 4000;
 constexpr uint32_t piece_bytes = 8;
+constexpr uint32_t blocked_ticks = 8;
 
 void set_bits(uint64_t* bits, uint32_t first, uint32_t count) {
   for (uint32_t i = first; i < first + count; ++i) bits[i / 64] |= uint64_t{1} << i % 64;
@@ -312,9 +313,16 @@ bool Processor::wait(Wave& wave, const Waits& waits) {
   const bool busy = needed[0] || needed[1] || (waits.shared < shared) || (waits.scalar < scalars) ||
                     (waits.shared_or_scalar < scalars + shared);
   if (!busy) return true;
-  if (!random_.one_in(mood_.yield)) return false;
+  uint64_t until = ticks_;
   for (const auto& access : wave.flight)
-    if (needed[access->stores_counter] && access->pending() && access->hold > ticks_) return false;
+    if (needed[access->stores_counter] && access->pending()) until = std::max(until, access->hold);
+  if (until == ticks_ && !wave.blocked && !random_.one_in(mood_.yield))
+    until += random_.below(2 * mood_.yield) * blocked_ticks * waves_.size();
+  wave.blocked = until != ticks_;
+  if (wave.blocked) {
+    wave.wake = std::max(wave.wake, until);
+    return false;
+  }
   Waits& served = wave.processor->program().code()[wave.counter - 1].served;
   if (needed[0]) served.vector = 0;
   if (needed[1]) served.stores = 0;

@@ -153,9 +153,12 @@ void Processor::make_group(const Kernel& kernel, const Launch& launch, uint32_t 
   group.index[2] = number / launch.grid.x / launch.grid.y;
   group.unit = mood_.calm ? number % compute_units : random_.below(compute_units);
   group.waves = (threads(launch.block) + model().lanes - 1) / model().lanes;
-  group.begins = mood_.late_groups ? ticks_ + random_.below(latest_group) : 0;
+  const uint64_t begins = mood_.late_groups ? ticks_ + random_.below(latest_group) : 0;
   group.shared.assign(kernel.shared_bytes + launch.dynamic_shared_bytes, static_cast<uint8_t>(random_.next()));
-  for (uint32_t i = 0, count = group.waves; i < count; ++i) make_wave(kernel, launch, group, i);
+  for (uint32_t i = 0, count = group.waves; i < count; ++i) {
+    make_wave(kernel, launch, group, i);
+    waves_.back()->wake = begins;
+  }
 }
 
 /// Checks before a kernel runs that every instruction which it may execute is known.

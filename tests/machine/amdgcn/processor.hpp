@@ -86,6 +86,7 @@ class Processor final : public Gpu {
   void check_reachable(const std::string& kernel);
 
   // scheduler.cpp
+  Wave* choose_wave(uint32_t& turn);
   void schedule(const std::string& kernel);
   bool step(Wave& wave);
   void open_barrier(Group& group);

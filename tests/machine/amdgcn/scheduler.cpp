@@ -191,38 +191,43 @@ void Processor::end(Wave& wave) {
   if (group.waves != 0 && group.arrived >= group.waves) open_barrier(group);
 }
 
+/// The next wave that can run, or none.
+Wave* Processor::choose_wave(uint32_t& turn) {
+  const auto count = static_cast<uint32_t>(waves_.size());
+  uint32_t chosen = mood_.calm ? turn % count : random_.below(count);
+  for (uint32_t tried = 0; tried < count; ++tried) {
+    Wave& wave = *waves_[chosen];
+    chosen = chosen + 1 < count ? chosen + 1 : 0;
+    if (wave.at_barrier || wave.wake > ticks_) continue;
+    turn = chosen;
+    return &wave;
+  }
+  return nullptr;
+}
+
 void Processor::schedule(const std::string& kernel) {
   const uint64_t last = counts.instructions + limits.instructions;
   const uint64_t last_tick = ticks_ + limits.instructions * ticks_of_instruction;
   uint32_t turn = 0;
-  uint32_t idle = 0;
   while (!waves_.empty()) {
-    const auto count = static_cast<uint32_t>(waves_.size());
-    const uint32_t chosen = mood_.calm ? turn++ % count : random_.below(count);
-    Wave& wave = *waves_[chosen];
     if (counts.instructions > last || ticks_ > last_tick) never_ends(kernel);
-    if (wave.at_barrier || wave.wake > ticks_ || wave.group->begins > ticks_) {
-      if (++idle > count * 2) {
-        ticks_ += idle_ticks;
-        idle = 0;
-        background();
-      }
-      continue;
-    }
-    idle = 0;
+    Wave* const wave = choose_wave(turn);
+    if (wave == nullptr) ticks_ += idle_ticks;
     background();
+    if (wave == nullptr) continue;
     const uint32_t burst = mood_.calm ? mood_.burst : 1 + random_.below(mood_.burst);
     for (uint32_t left = burst; left > 0; --left) {
-      if (step(wave)) continue;
+      if (step(*wave)) continue;
       // A blocked wait takes time too.
-      if (!wave.done) ticks_ += 4;
+      if (!wave->done) ticks_ += 4;
       break;
     }
-    if (wave.done) {
-      free_waves_.push_back(std::move(waves_[chosen]));
-      waves_.erase(waves_.begin() + chosen);
+    if (wave->done) {
+      const auto at = std::find_if(waves_.begin(), waves_.end(), [&](const auto& one) { return one.get() == wave; });
+      free_waves_.push_back(std::move(*at));
+      waves_.erase(at);
     } else if (random_.one_in(mood_.stall)) {
-      wave.wake = std::max(wave.wake, ticks_ + random_.below(longest_stall));
+      wave->wake = std::max(wave->wake, ticks_ + random_.below(longest_stall));
     }
   }
 }

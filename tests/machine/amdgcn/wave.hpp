@@ -74,7 +74,6 @@ struct Group {
   uint32_t waves = 0;     ///< waves that have not ended
   uint32_t arrived = 0;   ///< waves at the barrier
   uint64_t barriers = 0;  ///< barriers that all waves have reached
-  uint64_t begins = 0;
   std::vector<uint8_t> shared;
 };
 
@@ -92,6 +91,7 @@ struct Wave {
   bool at_barrier = false;
   bool signalled = false;  ///< has arrived at the barrier, but not yet waited
   bool yielded = false;    ///< the instruction was blocked and is retried
+  bool blocked = false;    ///< a wait has slept
   uint64_t barrier = 0;    ///< number of the signalled barrier
   uint64_t wake = 0;
   uint32_t s[scalar_registers] = {};
