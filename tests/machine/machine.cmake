@@ -51,11 +51,8 @@ target_compile_options(machine-run PRIVATE -O2)
 # Instructions and devices are executed elsewhere.
 set_property(SOURCE ${machine_dir}/run/main.cpp ${machine_dir}/run/mutate.cpp APPEND PROPERTY COMPILE_OPTIONS -O0)
 
-# Every way of sharing, policy and call against the in-process devices; the nightly runs have more seeds. By day the cases that execute
-# most PTX have fewer: as many as come to so many million instructions of threads. PTX is nvcc's for sm_90 and clang's
-# for sm_70, which is executed at night.
-set(machine_seeds --seeds 200)
-set(machine_fewer_of_ptx --least 50 --enough 26)
+# Every way of sharing, policy and call against the in-process devices; the nightly runs have more seeds. PTX is nvcc's for
+# sm_90 and clang's for sm_70, which is executed at night.
 foreach(kind nvme rdma)
   set(which "")
   if(kind STREQUAL rdma)
@@ -63,10 +60,6 @@ foreach(kind nvme rdma)
   endif()
   foreach(arch IN LISTS XIO_HIP_TARGETS ITEMS sm_70 sm_90)
     set(missing "${XIO_HIP_MISSING}")
-    set(fewer "")
-    if(arch MATCHES "^sm_")
-      set(fewer ${machine_fewer_of_ptx})
-    endif()
     if(arch STREQUAL sm_90)
       set(missing "${XIO_NVCC_MISSING}")
     endif()
@@ -84,7 +77,7 @@ foreach(kind nvme rdma)
     set(kernels_${kind}_${arch} ${file})
     set(names machine.${kind}.${arch} machine.${kind}_full.${arch})
     xio_register_test(NAME machine.${kind}.${arch} LABELS ${labels} TIMEOUT 900
-      COMMAND machine-run ${file} ${which} ${machine_seeds} ${fewer})
+      COMMAND machine-run ${file} ${which} --seeds 200)
     xio_register_test(NAME machine.${kind}_full.${arch} LABELS machine once nightly TIMEOUT 36000
       COMMAND machine-run ${file} ${which} --seeds 10000)
     # What an operation costs in executed instructions.

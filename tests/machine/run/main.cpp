@@ -27,8 +27,6 @@ struct Options {
   uint64_t first = 1;
   uint64_t last = 20;
   uint64_t step = 1;
-  uint64_t least = 1;  ///< seeds, whatever they cost
-  double enough = 0;   ///< million instructions; 0: all seeds
   bool rdma = false;
   bool trace = false;
   bool counts = false;
@@ -71,8 +69,6 @@ uint64_t run(Gpu& gpu, const Case& one, const Options& options) {
   std::map<std::string, uint64_t> known;
   const auto began = Clock::now();
   for (uint64_t seed = options.first; seed <= options.last; seed += options.step) {
-    if (options.enough != 0 && seeds >= options.least && static_cast<double>(sum.instructions) >= options.enough * 1e6)
-      break;
     ++seeds;
     const Outcome outcome = one.run(gpu, one, seed);
     operations += outcome.operations;
@@ -110,8 +106,6 @@ int main(int argc, char** argv) {
   CLI::App app("Runs the kernels of a compiled program on the machine");
   app.add_option("program", options.program, "code object or PTX")->required();
   app.add_option("--seeds", seeds, "N or A-B");
-  app.add_option("--enough", options.enough, "million instructions (of waves or PTX threads) that end a case early");
-  app.add_option("--least", options.least, "seeds that a case runs although that is enough");
   app.add_option("--case", options.only, "this one only");
   app.add_flag("--rdma", options.rdma, "the RDMA cases instead of NVMe's");
   app.add_flag("--trace", options.trace, "every instruction");

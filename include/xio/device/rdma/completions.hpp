@@ -54,9 +54,11 @@ struct CompletionReader {
   }
 
   /// Decodes the new entry at `index`; after observe(), or look() and arch::order_loads.
+  /// @tparam Receives whether the details of receives are read
+  template <bool Receives>
   XIO_DEVICE_INLINE WorkCompletion read(uint64_t word, uint64_t index) const {
     if constexpr (Completions::by_index) word = load_word(index, Completions::word_offset);
-    return Completions::decode(word, [&](uint32_t offset) { return load_word(index, offset); });
+    return Completions::template decode<Receives>(word, [&](uint32_t offset) { return load_word(index, offset); });
   }
 
   /// Decodes the entry like read() if it only reports successful operations of a send queue; else returns

@@ -73,7 +73,7 @@ XIO_DEVICE_INLINE bool file(const Engine& engine, const Reader& queue, Group<S> 
   Progress now = known;
   WorkCompletion completion;
   if (hit) {
-    completion = Errors ? queue.read(word, mine) : queue.read_success(word, mine);
+    completion = Errors ? queue.template read<false>(word, mine) : queue.read_success(word, mine);
     if constexpr (Engine::Policy::completion_checks) {
       const bool ours = queue.is_about(q.shape.qpn, completion, word, mine);
       if (completion.kind != CompletionKind::nothing && !ours) completion.kind = CompletionKind::unknown;
@@ -151,6 +151,8 @@ XIO_DEVICE_INLINE uint32_t drain_ring(const Engine& engine, const Reader& queue,
   if constexpr (!is_shared<S>) arch::order_loads<arch::Scope::system>();
   const bool fresh = queue.is_new(word, head, position);
   uint32_t taken = S == Sharing::thread ? 1 : group.leading(fresh);
+  // In a vector register: with one scalar register more, drain_once() would save its return address in memory.
+  if constexpr (is_shared<S>) taken = arch::per_lane(taken);
   const bool hit = S == Sharing::thread || position < taken;
   if constexpr (is_shared<S>) {
     file<Errors>(engine, queue, group, head, head + position, word, hit, taken);
@@ -170,7 +172,7 @@ XIO_DEVICE_INLINE bool begin_drain(const Engine& engine, const Reader& queue, Gr
   const uint64_t head = group.agreed(protocol::read<S>(engine.send().cq_head));
   found = {head, 0, nullptr};
   if (!is_shared<S> || position == 0) found.word = queue.look(is_shared<S> ? head : head + position);
-  if (group.any(position == 0 && queue.is_new(found.word, head, 0))) return true;
+  if (XIO_LIKELY(group.any(position == 0 && queue.is_new(found.word, head, 0)))) return true;
   if constexpr (is_shared<S>) protocol::leave_drain(state, group);
   return false;
 }

@@ -93,7 +93,7 @@ XIO_DEVICE uint32_t drain_receives(const Engine& engine, Group<S> group) {
     WorkCompletion completion;
     bool foreign = false;
     if (position < taken) {
-      completion = cq.read(word, next + position);
+      completion = cq.template read<true>(word, next + position);
       if constexpr (Engine::Policy::completion_checks) {
         foreign = completion.kind != CompletionKind::nothing &&
                   !cq.is_about(engine.handle().shape.qpn, completion, word, next + position);

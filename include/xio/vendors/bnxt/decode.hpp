@@ -62,7 +62,8 @@ struct CompletionDecoder {
 
   /// Decodes an entry. `read(offset)` returns 8 bytes of it; the offset is a multiple of 8. An entry whose queue pair
   /// handle (64 bits) is 0 is stale.
-  template <class Read>
+  /// @tparam Receives whether the details of receives are read; a send queue's completions have none.
+  template <bool Receives = true, class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(uint64_t word, Read read) {
     rdma::WorkCompletion completion;
     const auto status = static_cast<uint8_t>(word >> cqe_word::status_shift);
@@ -81,6 +82,7 @@ struct CompletionDecoder {
         if (completion.queue == 0 || static_cast<ResponderStatus>(status) == ResponderStatus::hardware_flush) break;
         completion.kind = rdma::CompletionKind::receive;
         completion.status = to_status(static_cast<ResponderStatus>(status));
+        if constexpr (!Receives) break;
         completion.counter = static_cast<uint32_t>(word >> 32) & cqe_word::wr_id_mask;
         const uint64_t message = read(0);
         completion.bytes = static_cast<uint32_t>(message);

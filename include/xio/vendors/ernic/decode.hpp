@@ -53,7 +53,8 @@ struct CompletionDecoder {
 
   /// Decodes an entry. `word`: its 8 bytes at word_offset. `read(offset)` returns 8 bytes of it; the offset is a
   /// multiple of 8.
-  template <class Read>
+  /// @tparam Receives whether the details of receives are read; a send queue's completions have none.
+  template <bool Receives = true, class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(uint64_t word, Read read) {
     rdma::WorkCompletion completion;
     const auto opcode = static_cast<CqeOpcode>(static_cast<uint32_t>(word));
@@ -66,6 +67,7 @@ struct CompletionDecoder {
       return completion;
     }
     completion.kind = rdma::CompletionKind::receive;
+    if constexpr (!Receives) return completion;
     const uint64_t message = read(XIO_OFFSETOF(Cqe, byte_count));
     const uint64_t source = read(XIO_OFFSETOF(Cqe, source_qpn));
     const auto flags = static_cast<uint32_t>(source >> 32);

@@ -57,7 +57,8 @@ struct CompletionDecoder {
   }
 
   /// Decodes an entry. `read(offset)` returns 8 bytes of it; the offset is a multiple of 8.
-  template <class Read>
+  /// @tparam Receives whether the details of receives are read; a send queue's completions have none.
+  template <bool Receives = true, class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(uint64_t word, Read read) {
     rdma::WorkCompletion completion;
     const uint32_t what = byte_swap(static_cast<uint32_t>(word >> 32));
@@ -80,6 +81,7 @@ struct CompletionDecoder {
       }
       case CqeType::receive: {
         completion.kind = rdma::CompletionKind::receive;
+        if constexpr (!Receives) break;
         completion.counts = rdma::Counter::entry;
         completion.counter = static_cast<uint32_t>(read(0)) & cqe_index_mask;
         const uint32_t source = byte_swap(static_cast<uint32_t>(read(8)));
@@ -148,7 +150,7 @@ struct CollapsedDecoder {
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(Read read, rdma::Progress known, uint64_t in_flight) {
     const uint64_t flags = read(Ring::word_offset);
-    const rdma::WorkCompletion completion = Ring::decode(flags, read);
+    const rdma::WorkCompletion completion = Ring::template decode<false>(flags, read);
     if (read(Ring::word_offset) != flags) return {};
     const uint64_t distance = completion.counts == rdma::Counter::next_message
                                   ? (completion.counter - 1 - static_cast<uint32_t>(known.operations)) & msn_mask

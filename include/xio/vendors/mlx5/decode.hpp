@@ -55,7 +55,8 @@ struct CompletionDecoder {
   }
 
   /// Decodes an entry. `read(offset)` returns 8 bytes of it; the offset is a multiple of 8.
-  template <class Read>
+  /// @tparam Receives whether the details of receives are read; a send queue's completions have none.
+  template <bool Receives = true, class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(uint64_t word, Read read) {
     rdma::WorkCompletion completion;
     const auto last = static_cast<uint8_t>(word >> 56);
@@ -76,6 +77,7 @@ struct CompletionDecoder {
       case CqeOpcode::response_send_immediate:
       case CqeOpcode::response_send_invalidate: {
         completion.kind = rdma::CompletionKind::receive;
+        if constexpr (!Receives) break;
         completion.bytes = high(read(base + 40));
         completion.immediate = high(read(base + 32));
         completion.source_qpn = low(read(base + 24)) & key_mask;
@@ -136,7 +138,7 @@ struct CollapsedDecoder {
   template <class Read>
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(Read read, rdma::Progress known, uint64_t in_flight) {
     const uint64_t word = look(read);
-    const rdma::WorkCompletion completion = Ring::decode(word, read);
+    const rdma::WorkCompletion completion = Ring::template decode<false>(word, read);
     if (!is_new(word, known, in_flight) || look(read) != word) return {};
     return completion;
   }

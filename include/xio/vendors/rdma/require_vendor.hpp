@@ -18,8 +18,8 @@
 /// | `Receive::check(shape, payload)`                  | why a receive cannot be posted, or Status::ok             |
 /// | `Receive::encode(shape, payload, place, sink)`    | stores its entry                                          |
 /// | `Completions`                                     | completion decoder: `by_index`, `entry_bytes`,            |
-/// |                                                   | `word_offset`, `is_new`, `decode`, `decode_success`,      |
-/// |                                                   | `is_about`                                                |
+/// |                                                   | `word_offset`, `is_new`, `decode<receives>`,              |
+/// |                                                   | `decode_success`, `is_about`                              |
 /// | `progress(shape, known, completion, read)`        | progress of the send queue after a completion             |
 /// | `counts_operations`                               | progress() uses Progress::operations                      |
 /// | `has_flush_completions`                           | entries after a failed one also have completions          |
@@ -143,7 +143,7 @@ using WordOffset = decltype(V::Completions::word_offset);
 template <class V>
 using IsNew = decltype(V::Completions::is_new(uint64_t{}, uint64_t{}, uint32_t{}));
 template <class V>
-using Decode = decltype(V::Completions::decode(uint64_t{}, EntryWords{}));
+using Decode = decltype(V::Completions::template decode<false>(uint64_t{}, EntryWords{}));
 template <class V>
 using DecodeSuccess = decltype(V::Completions::decode_success(uint64_t{}, EntryWords{}));
 template <class V>
