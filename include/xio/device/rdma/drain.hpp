@@ -20,8 +20,8 @@ namespace detail {
 
 template <class Engine>
 XIO_DEVICE_INLINE Progress known_now(const Engine& engine) {
-  constexpr Sharing S = Engine::sharing;
-  return {protocol::read<S>(engine.state().retired), protocol::read<S>(engine.send().operations)};
+  constexpr Sharing sharing = Engine::sharing;
+  return {protocol::read<sharing>(engine.state().retired), protocol::read<sharing>(engine.send().operations)};
 }
 
 /// Records the first failure; all later operations were flushed.

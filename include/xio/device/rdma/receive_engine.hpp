@@ -31,17 +31,17 @@ namespace detail {
 /// Stores the result of receive `index` in its slot.
 template <class Engine>
 XIO_DEVICE_INLINE void record_receive(const Engine& engine, uint64_t index, const WorkCompletion& completion) {
-  constexpr Sharing S = Engine::sharing;
+  constexpr Sharing sharing = Engine::sharing;
   ReceiveSlot& slot = engine.slot_of(index);
-  protocol::write<S>(slot.number, uint64_t{0});
-  if constexpr (is_shared<S>) arch::wait_stores();
-  protocol::write<S>(slot.status, protocol::pack(completion.status));
-  protocol::write<S>(slot.flags, static_cast<uint32_t>(completion.flags));
-  protocol::write<S>(slot.bytes, completion.bytes);
-  protocol::write<S>(slot.immediate, completion.immediate);
-  protocol::write<S>(slot.source_qpn, completion.source_qpn);
+  protocol::write<sharing>(slot.number, uint64_t{0});
+  if constexpr (is_shared<sharing>) arch::wait_stores();
+  protocol::write<sharing>(slot.status, protocol::pack(completion.status));
+  protocol::write<sharing>(slot.flags, static_cast<uint32_t>(completion.flags));
+  protocol::write<sharing>(slot.bytes, completion.bytes);
+  protocol::write<sharing>(slot.immediate, completion.immediate);
+  protocol::write<sharing>(slot.source_qpn, completion.source_qpn);
   // Looked at by those who have seen the count of receives taken, which is published after all of this.
-  protocol::write<S>(slot.number, index + 1);
+  protocol::write<sharing>(slot.number, index + 1);
 }
 
 /// Records that completions up to `next` were taken, of which those of receives end the receives before `head`.

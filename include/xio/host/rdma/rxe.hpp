@@ -56,8 +56,8 @@ class RxeKick {
     // A request to post nothing: the entries are already in the ring.
     request_.command = IB_USER_VERBS_CMD_POST_SEND;
     request_.in_words = sizeof request_ / 4;
-    request_.out_words = sizeof response_ / 4;
-    request_.response = reinterpret_cast<uintptr_t>(&response_);
+    request_.out_words = sizeof response / 4;
+    request_.response = reinterpret_cast<uintptr_t>(&response);
     request_.qp_handle = qp_->handle;
     request_.wqe_bytes = sizeof(ib_uverbs_send_wr);
   }
@@ -95,7 +95,7 @@ class RxeKick {
   Command request_{};
   /// The number of the entry that was refused: there are none in the request. Of all objects and threads; nobody reads
   /// it.
-  inline static uint32_t response_ = 0;
+  inline static uint32_t response = 0;
 };
 
 /// A completion queue and its ring. When the ring is full, the driver drops completions and reports the event "CQ
