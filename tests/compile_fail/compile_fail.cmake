@@ -35,7 +35,7 @@ refused(rdma_notify 25 "queue pairs do not support notify")
 
 # Every message of require_vendor(), each by a mistake of its own.
 set(every_error "")
-if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+if(XIO_TESTS_CXX MATCHES clang)
   set(every_error -ferror-limit=0)
 endif()
 xio_register_test(NAME compile_fail.vendors LABELS compile_fail

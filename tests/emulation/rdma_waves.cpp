@@ -170,6 +170,57 @@ void publish_behind_waiters(uint32_t wave_size) {
   publish_behind_a_waiter<Kit, S, xio::Policy<>>(wave_size, true, 0, 1, fence);
 }
 
+/// Posts one unsignalled operation, for which nobody waits.
+template <class Rig, class Queue>
+Token post_unsignaled(Rig& rig, Queue& qp) {
+  xio::rdma::Work work;
+  work.remote = rig.remote.base;
+  work.rkey = rig.remote.rkey;
+  return qp.submit(work, xio::rdma::OneSge{{rig.local.base, 64, rig.local.key}}, soon());
+}
+
+/// Behind it, a batch of as many pieces as may be.
+template <class Kit, Sharing S>
+void longest_batch_behind_unsignaled() {
+  CAPTURE(static_cast<int>(S));
+  RdmaRig<Kit> rig;
+  rig.running();
+  const auto handle = rig.near.handle();
+  REQUIRE(handle.signal_every > 1);
+  QueuePair<typename Kit::Vendor, S> qp(handle);
+  REQUIRE(post_unsignaled(rig, qp).submitted());
+  const xio::rdma::OneSge piece{{rig.local.base, 64, rig.local.key}};
+  const uint32_t most = handle.most_units() / Kit::Vendor::Send::units(handle.shape, xio::rdma::Work{}, piece);
+  const std::vector<xio::rdma::Piece> pieces(most + 1, {rig.remote.at(0, 64), rig.local.at(0, 64)});
+  const auto put = xio::rdma::Operation::put;
+  CHECK(qp.submit_batch(put, pieces.data(), most + 1, soon()).status == Status::invalid_argument);
+  const Token batch = qp.submit_batch(put, pieces.data(), most, soon());
+  CHECK(batch.status == Status::ok);
+  CHECK(qp.wait_batch(batch, soon()) == Status::ok);
+  rig.nic.stop();
+  CHECK(rig.violations() == "");
+}
+
+/// Behind it, all lanes of a wave post together.
+template <class Kit>
+void row_behind_unsignaled() {
+  RdmaRig<Kit> rig;
+  rig.running();
+  const auto handle = rig.near.handle();
+  const auto kernel = [&] {
+    QueuePair<typename Kit::Vendor, Sharing::grid> qp(handle);
+    if (xio::arch::lane() == 0) EXPECT(post_unsignaled(rig, qp).submitted());
+    xio::arch::converge(~uint64_t{0});
+    const uint64_t at = uint64_t{xio::arch::lane()} * 64;
+    const Token token = qp.put(rig.remote.at(at, 64), rig.local.at(at, 64), soon());
+    EXPECT_OK(token.status);
+    EXPECT_OK(qp.wait(token, soon()));
+  };
+  CHECK_NOTHROW(xio::simt::launch(Grid::of_waves(1, 1, 64), kernel));
+  rig.nic.stop();
+  CHECK(rig.violations() == "");
+}
+
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("H4 quiet and fence: the caller's own operations have ended, however late completions are", "",
@@ -229,4 +280,12 @@ TEMPLATE_LIST_TEST_CASE("H4 who waits for a signalled operation posts nothing, w
   // Nobody posts in vain for what has ended either.
   CHECK(qp.wait(token, soon()).is_ok());
   CHECK(rig.near.posted() == 2);
+}
+
+TEMPLATE_LIST_TEST_CASE("H4 what needs most of the queue is served behind an operation that nobody waits for", "",
+                        Vendors) {
+  longest_batch_behind_unsignaled<TestType, Sharing::thread>();
+  longest_batch_behind_unsignaled<TestType, Sharing::wave>();
+  longest_batch_behind_unsignaled<TestType, Sharing::grid>();
+  row_behind_unsignaled<TestType>();
 }

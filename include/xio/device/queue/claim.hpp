@@ -232,6 +232,22 @@ XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, uint32_t
   }
 }
 
+/// One attempt of claim_now() on a shared queue for `count` tickets, or none. It fails, too, if another group claims at
+/// the same time, or has made a reservation request.
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE Claim claim_once(const Engine& engine, Group<S> group, uint32_t count,
+                                   typename Engine::Tickets::Step step) {
+  constexpr arch::Scope scope = state_scope<S>;
+  using Tickets = typename Engine::Tickets;
+  const uint64_t word = group.from_leader(arch::load<scope>(&engine.claims()));
+  const uint64_t retired = group.from_leader(arch::load<scope>(&engine.state().retired));
+  const uint64_t first = Tickets::ticket(word, retired);
+  const bool fits = (word & ~ticket_bits) == 0 && first + count - retired <= engine.depth();
+  if (!fits || leading_free(engine, group, first, count) < count) return {first, 0, 0};
+  const uint64_t found = exchange_by_leader<scope>(group, &engine.claims(), word, Tickets::after(word, count, step));
+  return {first, found == word ? count : 0, word};
+}
+
 /// @}
 }  // namespace protocol
 

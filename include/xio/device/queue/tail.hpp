@@ -201,7 +201,8 @@ XIO_DEVICE_INLINE void publish_alone(const Engine& engine, Group<Engine::sharing
 /// Publishes the entries of a claim and rings as the policy requires. All lanes of `group` call.
 ///
 /// @param note note that the doorbell of the claim's last entry carries
-template <class Engine, Sharing S>
+/// @tparam Brief less code: no short path for a claim that the tail of a shared queue has reached
+template <bool Brief = false, class Engine, Sharing S>
 XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const Claim& claim, uint64_t note = 0) {
   using Policy = typename Engine::Policy;
   const uint64_t end = claim.first + claim.count;
@@ -219,7 +220,7 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const Claim
     if (group.leads()) tail = arch::observe<scope>(where);
     release_entries<Policy>();
     if (group.leads()) {
-      bool rings = at_once && tail == claim.first << 1;
+      bool rings = !Brief && at_once && tail == claim.first << 1;
       bool more = false;
       if (XIO_LIKELY(rings)) {
         // No wave moves the tail over a claim without a link, none rings, and nothing is owed: this wave owns the word.

@@ -66,7 +66,7 @@ XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Opera
   const SendShape& shape = engine.handle().shape;
   // All entries with one piece of memory have the same length.
   const uint32_t units = Engine::Vendor::Send::units(shape, work_of(operation, Piece{}), OneSge{});
-  if (count == 0 || count > engine.depth() / units) return Token::refused(Status::invalid_argument);
+  if (count == 0 || count > engine.handle().most_units() / units) return Token::refused(Status::invalid_argument);
   // 1. Check.
   typename Engine::Tickets::Step step{};
   if constexpr (Engine::Policy::argument_checks || Engine::sequenced) {
@@ -99,7 +99,7 @@ XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Opera
       telemetry.stop(telemetry::Step::enqueue, started);
       // 5. Publish. 6. Ring.
       started = Telemetry::start();
-      publish(engine, group, claim, group.members(storing), head, signaled, numbers, sequence, work);
+      publish<false>(engine, group, claim, group.members(storing), head, signaled, numbers, sequence, work);
       telemetry.stop(telemetry::Step::sq_doorbell, started);
       break;
     }

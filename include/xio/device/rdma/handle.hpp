@@ -119,14 +119,21 @@ struct QueuePairHandle {
   uint32_t depth;         ///< maximum units in flight; at most SendShape::entries, less any that must stay free
   void* side_table;       ///< PSN or MSN table (BNXT)
   uint32_t side_entries;  ///< entries of the side table
-  /// At least one operation in this many units is signalled: a power of two. 0: only the operations that the caller
-  /// signals; others can be waited for only if the peer allows writes or the vendor has a nop.
+  /// At least one operation in this many units is signalled: a power of two, at most half the depth. 0: only the
+  /// operations that the caller signals; others can be waited for only if the peer allows writes or the vendor has a
+  /// nop.
   uint32_t signal_every;
 
   // Completions of the send queue.
   CompletionQueueHandle cq;
   uint64_t clock_hz;  ///< ticks per second of the executing side's clock, as measured; 0: not measured
   FlushTarget flush;  ///< for flush_inbound(); zero: not offered
+
+  /// The most units that one claim can wait for. Up to signal_every - 1 units more may belong to unsignalled
+  /// operations, whose end nobody learns until somebody waits for them or posts more.
+  XIO_HOST_DEVICE constexpr uint32_t most_units() const {
+    return signal_every != 0 && signal_every <= depth ? depth - signal_every + 1 : depth;
+  }
 };
 
 /// Result of a receive. Written by the wave that takes completions, except `lap`.

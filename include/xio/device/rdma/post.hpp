@@ -31,7 +31,7 @@ XIO_DEVICE_INLINE Status check(const Engine& engine, const Work& work, const Pay
   if (!status.is_ok()) return status;
   // A constant 1 removes the comparison.
   const uint32_t units = Vendor::Send::units(engine.handle().shape, work, payload);
-  return units == 1 || units <= engine.depth() ? Status::ok : Status::out_of_range;
+  return units == 1 || units <= engine.handle().most_units() ? Status::ok : Status::out_of_range;
 }
 
 /// Placement of the lanes' consecutive entries.
@@ -50,18 +50,20 @@ XIO_DEVICE_INLINE Row row_of(const Engine& engine, Group<S> group, uint64_t pend
   } else {
     const uint32_t common = group.from_lane(own, arch::first_lane(pending));
     if (XIO_LIKELY(!group.any(Group<S>::has(pending) && own != common))) {
-      const uint32_t fitting = engine.depth() / common;
-      const uint32_t lanes = arch::count_lanes(pending);
-      const uint32_t total = (lanes < fitting ? lanes : fitting) * common;
       // Packet and message numbers are claimed for all entries or for none.
       const bool in_parts = common == 1 && !Engine::Vendor::has_side_table;
-      return {Group<S>::rank_in(pending) * common, own, total, in_parts ? 1 : total};
+      const uint32_t lanes = arch::count_lanes(pending);
+      if (in_parts) return {Group<S>::rank_in(pending), own, lanes < engine.depth() ? lanes : engine.depth(), 1};
+      const uint32_t most = engine.handle().most_units();
+      uint32_t total = lanes * common;
+      if (XIO_UNLIKELY(total > most)) total = most / common * common;
+      return {Group<S>::rank_in(pending) * common, own, total, total};
     }
     Row row{0, own, 0, 0};
     for (uint64_t left = pending; left != 0; left &= left - 1) {
       const uint32_t lane = arch::first_lane(left);
       const uint32_t units = group.from_lane(own, lane);
-      if (row.total + units > engine.depth()) break;
+      if (row.total + units > engine.handle().most_units()) break;
       if (lane < arch::lane()) row.before += units;
       row.total += units;
     }
@@ -106,7 +108,7 @@ XIO_DEVICE_INLINE uint64_t store_entry(const Engine& engine, const Work& work, b
 /// Publishes the entries of a claim, and rings.
 /// @param storing        lanes with an entry in the claim's last row
 /// @param head, signaled of the calling lane's entry
-template <class Engine, Sharing S>
+template <bool Brief, class Engine, Sharing S>
 XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const protocol::Claim& claim, uint64_t storing,
                                uint64_t head, bool signaled, [[maybe_unused]] const NumbersOf<Engine>& numbers,
                                [[maybe_unused]] const Sequence& sequence, const Work& work) {
@@ -149,11 +151,12 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const proto
       send.last_head = head;
     }
   }
-  protocol::publish(engine, group, claim, head);
+  protocol::publish<Brief>(engine, group, claim, head);
 }
 
 /// Posts the checked operation of each lane that is `wanting`; other lanes assist and keep `token`.
-template <class Engine, Sharing S, class Payload, class Until, class Telemetry>
+/// @tparam Brief less code, for a post on a shared queue that is seldom and is tried again: one attempt to claim
+template <bool Brief = false, class Engine, Sharing S, class Payload, class Until, class Telemetry>
 XIO_DEVICE_INLINE Token post(const Engine& engine, Group<S> group, bool wanting, const Work& work,
                              const Payload& payload, Until until, Token token, Telemetry& telemetry) {
   const SendShape& shape = engine.handle().shape;
@@ -169,7 +172,13 @@ XIO_DEVICE_INLINE Token post(const Engine& engine, Group<S> group, bool wanting,
     const bool fits = Group<S>::has(pending) && row.before + units <= row.total;
     const NumbersOf<Engine> numbers(group, shape, fits, payload);
     if constexpr (S == Sharing::thread) arch::prefer_vector_loads();
-    protocol::Claim claim = protocol::claim_until(engine, group, row.total, row.least, until, step_of<Engine>(numbers));
+    protocol::Claim claim{};
+    if constexpr (Brief) {
+      claim = protocol::claim_once(engine, group, row.total, step_of<Engine>(numbers));
+      if (claim.count == 0) break;
+    } else {
+      claim = protocol::claim_until(engine, group, row.total, row.least, until, step_of<Engine>(numbers));
+    }
     if (XIO_UNLIKELY(claim.count == 0)) {
       const Status why = engine.template refusal<Until>(group);
       if constexpr (S == Sharing::thread) return Token::refused(why);
@@ -196,7 +205,7 @@ XIO_DEVICE_INLINE Token post(const Engine& engine, Group<S> group, bool wanting,
     telemetry.stop(telemetry::Step::enqueue, started);
     // 5. Publish. 6. Ring.
     started = Telemetry::start();
-    publish(engine, group, claim, storing, head, signaled, numbers, sequence, work);
+    publish<Brief>(engine, group, claim, storing, head, signaled, numbers, sequence, work);
     telemetry.stop(telemetry::Step::sq_doorbell, started);
     // No other lane needs this one's help.
     if constexpr (S == Sharing::thread) return token;

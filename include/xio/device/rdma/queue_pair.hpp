@@ -96,7 +96,7 @@ class QueuePair {
   /// All lanes of the wave, or the lanes named to the constructor, pass the same arguments. The token is identical in
   /// all lanes and denotes the whole batch; wait for it with wait_batch(), which returns the first failure.
   /// @param operation Operation::put or Operation::get
-  /// @param count     1 to the number of entries that fit in the queue's depth
+  /// @param count     1 to the number of entries that fit in QueuePairHandle::most_units()
   /// @param until     a Deadline; with Now{} the batch is refused with Status::would_block if it does not fit as a
   ///                  whole
   /// @snippet rdma.cpp submit_batch

@@ -54,7 +54,7 @@ XIO_COLD XIO_DEVICE bool post_signaled(const Engine& engine, Group<S> group, Dea
   work.flags = work_flag::signaled;
   telemetry::Off off;
   if constexpr (is_shared<S>) {
-    return group.any(post(engine, group, group.leads(), work, NoPayload{}, Now{}, Token(), off).submitted());
+    return group.any(post<true>(engine, group, group.leads(), work, NoPayload{}, Now{}, Token(), off).submitted());
   } else {
     (void)post(engine, group, group.leads(), work, NoPayload{}, until, Token(), off);
     return true;
