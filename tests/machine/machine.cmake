@@ -69,6 +69,10 @@ foreach(kind nvme rdma)
     endif()
     set(labels machine once)
     set(later "")
+    set(cost 100)  # the longest tests begin first
+    if(arch MATCHES "^sm_")
+      set(cost 400)
+    endif()
     if(arch STREQUAL sm_70)
       list(APPEND labels nightly)
       set(later LATER)
@@ -78,6 +82,7 @@ foreach(kind nvme rdma)
     set(names machine.${kind}.${arch} machine.${kind}_full.${arch})
     xio_register_test(NAME machine.${kind}.${arch} LABELS ${labels} TIMEOUT 900
       COMMAND machine-run ${file} ${which} --seeds 200)
+    set_tests_properties(machine.${kind}.${arch} PROPERTIES COST ${cost})
     xio_register_test(NAME machine.${kind}_full.${arch} LABELS machine once nightly TIMEOUT 36000
       COMMAND machine-run ${file} ${which} --seeds 10000)
     # What an operation costs in executed instructions.

@@ -158,6 +158,28 @@ XIO_DEVICE void put_quiet(const RdmaJob& job) {
   }
 }
 
+/// Writes that ask for no completion: fence and quiet post an operation that does.
+template <class Vendor>
+XIO_DEVICE void quiet_unsignaled(const RdmaJob& job) {
+  using namespace xio;
+  const uint32_t self = thread_number();
+  if (self >= job.lanes) return;
+  rdma::QueuePair<Vendor, Sharing::grid> qp(job.handle);
+  const uint64_t offset = self * thread_bytes;
+  rdma::Work work;
+  work.remote = job.remote.base + offset;
+  work.rkey = job.remote.rkey;
+  const rdma::OneSge from{{job.local.base + offset, job.words * 8, job.local.key}};
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    fill(job.data + offset / 8, uint64_t{self} << 32 | round, job.words);
+    const Deadline limit = qp.deadline(Duration{job.patience_ns});
+    const Token token = qp.submit(work, from, limit);
+    Status status = token.status;
+    if (token.submitted()) status = round % 2 == 0 ? qp.fence(limit) : qp.quiet(limit);
+    count(job.report, status, true, 4);
+  }
+}
+
 /// Every wave writes a batch of pieces and reads it back into other memory, at its threads' locations.
 template <class Vendor>
 XIO_DEVICE void batches(const RdmaJob& job) {

@@ -235,6 +235,9 @@ std::vector<Case> rdma_cases() {
   cases.push_back({"mlx5_messages_small", run_rdma<xio::emulation::Mlx5Kit<>>, 6, 4, 0, 16, 6, 0, small_rings, 0b011,
                    "mlx5_messages"});
   cases.push_back({"mlx5_signals", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 0, 0, 64, 2, 0, 0, 0b011});
+  // So few lanes that no operation of theirs must be signalled.
+  cases.push_back({"mlx5_quiet_unsignaled", run_rdma<xio::emulation::Mlx5Kit<>>, 3, 3, 0, 64, 4, 0, 0, 0b011});
+  cases.push_back({"bnxt_quiet_unsignaled", run_rdma<xio::emulation::BnxtKit<>>, 3, 3, 0, 64, 4, 0, 0, 0b011});
   cases.push_back({"mlx5_block_others", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 128, 0, 64, 3, 0, 0, 0b011});
   cases.push_back({"mlx5_grid_others", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 0, 0, 64, 3, 0, 0, 0b011});
   cases.push_back({"mlx5_posts", run_rdma<xio::emulation::Mlx5Kit<>>, 6, 0, 0, 64, 2});
