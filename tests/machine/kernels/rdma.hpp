@@ -158,7 +158,7 @@ XIO_DEVICE void put_quiet(const RdmaJob& job) {
   }
 }
 
-/// Writes that ask for no completion: fence and quiet post an operation that does.
+/// Writes that ask for no completion: fence and quiet post an operation that does. The peer has what was written then.
 template <class Vendor>
 XIO_DEVICE void quiet_unsignaled(const RdmaJob& job) {
   using namespace xio;
@@ -171,12 +171,13 @@ XIO_DEVICE void quiet_unsignaled(const RdmaJob& job) {
   work.rkey = job.remote.rkey;
   const rdma::OneSge from{{job.local.base + offset, job.words * 8, job.local.key}};
   for (uint32_t round = 0; round < job.rounds; ++round) {
-    fill(job.data + offset / 8, uint64_t{self} << 32 | round, job.words);
+    const uint64_t stamp = uint64_t{self} << 32 | round;
+    fill(job.data + offset / 8, stamp, job.words);
     const Deadline limit = qp.deadline(Duration{job.patience_ns});
     const Token token = qp.submit(work, from, limit);
     Status status = token.status;
     if (token.submitted()) status = round % 2 == 0 ? qp.fence(limit) : qp.quiet(limit);
-    count(job.report, status, true, 4);
+    count(job.report, status, holds(job.inbox_data + offset / 8, stamp, job.words), 4);
   }
 }
 

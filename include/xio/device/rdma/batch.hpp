@@ -99,7 +99,7 @@ XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Opera
       telemetry.stop(telemetry::Step::enqueue, started);
       // 5. Publish. 6. Ring.
       started = Telemetry::start();
-      publish<false>(engine, group, claim, group.members(storing), head, signaled, numbers, sequence, work);
+      publish(engine, group, claim, group.members(storing), head, signaled, numbers, sequence, work);
       telemetry.stop(telemetry::Step::sq_doorbell, started);
       break;
     }

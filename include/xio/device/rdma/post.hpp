@@ -108,7 +108,7 @@ XIO_DEVICE_INLINE uint64_t store_entry(const Engine& engine, const Work& work, b
 /// Publishes the entries of a claim, and rings.
 /// @param storing        lanes with an entry in the claim's last row
 /// @param head, signaled of the calling lane's entry
-template <bool Brief, class Engine, Sharing S>
+template <bool Brief = false, class Engine, Sharing S>
 XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const protocol::Claim& claim, uint64_t storing,
                                uint64_t head, bool signaled, [[maybe_unused]] const NumbersOf<Engine>& numbers,
                                [[maybe_unused]] const Sequence& sequence, const Work& work) {
