@@ -3,7 +3,7 @@
 """code_sizes.py LIMITS COMPILER...: runs the compiler, which writes assembly for an AMD GPU to its standard output, and
 checks the code size of each kernel, in which every function that it calls counts once.
 
-LIMITS: KERNEL=BYTES, separated by commas."""
+LIMITS: KERNEL=BYTES, separated by commas; KERNEL=BYTES/REGISTERS if it may spill registers to others."""
 
 import re
 import subprocess
@@ -11,8 +11,9 @@ import sys
 
 
 def read(assembly):
-    """By function in `assembly`: bytes of code, functions called, and bytes of scratch memory."""
-    size, calls, memory = {}, {}, {}
+    """By function in `assembly`: bytes of code, functions called, and bytes of scratch memory; by kernel, registers
+    spilled."""
+    size, calls, memory, spilled = {}, {}, {}, {}
     name = None
     for line in assembly.splitlines():
         if start := re.match(r"\s*\.type\s+([\w.$]+),@function", line):
@@ -22,9 +23,13 @@ def read(assembly):
             size[name] = int(length[1])
         elif scratch := re.match(r"; ScratchSize: (\d+)", line):
             memory[name] = int(scratch[1])
+        elif kernel := re.match(r"\s+\.name:\s+([\w.$]+)$", line):
+            described = kernel[1]
+        elif spills := re.match(r"\s+\.[sv]gpr_spill_count:\s+(\d+)", line):
+            spilled[described] = spilled.get(described, 0) + int(spills[1])
         elif name:
             calls[name].update(re.findall(r"([\w.$]+)@(?:rel32|gotpcrel32)", line))
-    return size, calls, memory
+    return size, calls, memory, spilled
 
 
 def reached(name, calls, known):
@@ -39,10 +44,11 @@ def main():
     result = subprocess.run(sys.argv[2:], stdout=subprocess.PIPE, check=False)
     if result.returncode != 0:
         sys.exit(result.returncode)
-    size, calls, memory = read(result.stdout.decode())
+    size, calls, memory, spilled = read(result.stdout.decode())
     failed = False
     for limit in sys.argv[1].split(","):
         kernel, most = limit.split("=")
+        most, _, spills = most.partition("/")
         if kernel not in size:
             sys.exit(f"no kernel {kernel}")
         called = [name for name in reached(kernel, calls, set()) if name in size]
@@ -50,6 +56,9 @@ def main():
         print(f"{kernel}: {whole} bytes, at most {most}; {size[kernel]} without the {len(called)} functions that it calls")
         if whole > int(most):
             print("  EXCEEDED")
+            failed = True
+        if spilled[kernel] > int(spills or 0):
+            print(f"  it spills {spilled[kernel]} registers")
             failed = True
         if any(memory.get(name) for name in [kernel, *called]):
             print("  it uses scratch memory")

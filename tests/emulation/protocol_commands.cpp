@@ -145,6 +145,25 @@ TEST_CASE("Every command moves what it says, and finds all of it") {
   run_all<Sharing::grid, Policy<Deferred<2>>>(rig);
 }
 
+TEST_CASE("H25 a command that may not be split is posted whole") {
+  Rig rig(with_everything());
+  const auto run = [&](auto kind) {
+    const NvmeQueue made = rig.queue(8);
+    nvme::QueueHandle handle = made.handle();
+    handle.max_blocks = 4;
+    handle.max_bytes = 0;
+    Queue<decltype(kind)::value> queue(handle);
+    const Token token = queue.submit(nvme::zone_append(0, 8), ContiguousPages{rig.bus()}, soon());
+    CHECK(queue.wait(token, soon()).is_ok());
+    CHECK(token.count == 1);
+    CHECK((handle.sq[token.last & handle.sq_mask].cdw12 & 0xffff) == 7);
+  };
+  run(std::integral_constant<Sharing, Sharing::thread>());
+  run(std::integral_constant<Sharing, Sharing::wave>());
+  run(std::integral_constant<Sharing, Sharing::grid>());
+  CHECK(rig.model.violations()->count() == 0);
+}
+
 TEST_CASE("Commands without data name none, whatever they are submitted with") {
   Rig rig(with_everything());
   const NvmeQueue made = rig.queue(8);

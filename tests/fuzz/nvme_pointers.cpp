@@ -60,9 +60,12 @@ void check_prps(const Source& source, const std::optional<Extents>& data, const 
   const Status status = nvme::build_prps(source, job.offset, job.bytes, job.page_shift, list, pointer);
 
   nvme::DataPointer ignored;
-  const nvme::detail::RehearsedList rehearsal{job.list_bus, job.list_bytes};
-  expect(nvme::build_prps(source, job.offset, job.bytes, job.page_shift, rehearsal, ignored) == status,
-         "a rehearsal says the same");
+  const uint64_t in_page = job.list_bus % job.page();
+  if (in_page == 0 || (in_page % 8 == 0 && in_page + job.list_bytes <= job.page())) {
+    const nvme::detail::RehearsedList rehearsal{job.list_bytes};
+    expect(nvme::build_prps(source, job.offset, job.bytes, job.page_shift, rehearsal, ignored) == status,
+           "a rehearsal says the same");
+  }
 
   const auto entries = data ? pages_of(*data, job.page()) : std::nullopt;
   const bool needs_list = entries && entries->size() > 2;

@@ -230,6 +230,19 @@ TEST_CASE("list memory that suffices for every start") {
   CHECK(nvme::needed_list_bytes(2u * 4096, 12, 0xff8) == 3 * 8);
 }
 
+TEST_CASE("what a list holds, by its place in a page and its size") {
+  constexpr uint32_t shift = 4;
+  constexpr uint32_t page = 1u << shift;  // qwords
+  for (uint32_t skipped = 0; skipped < page; ++skipped) {
+    for (uint32_t words = 0; words < 5 * page; ++words) {
+      const uint32_t most = nvme::detail::list_entries(words, skipped, shift);
+      INFO(words << " qwords, " << skipped << " into a page: " << most);
+      CHECK(nvme::detail::list_words(most, page - skipped, page) <= words);
+      CHECK(nvme::detail::list_words(most + 1, page - skipped, page) > words);
+    }
+  }
+}
+
 namespace {
 
 constexpr bool built_by_the_compiler() {

@@ -18,14 +18,16 @@ Mood draw_mood(uint64_t seed) {
   Mood mood;
   Random random(seed * 77 + 5);
   static constexpr uint32_t stale[] = {2, 3, 8, 30};
-  static constexpr uint32_t drain[] = {2, 4, 10, 40, 150};
+  static constexpr uint32_t drain[] = {2, 4, 10, 40, 100};
   static constexpr uint32_t overtake[] = {2, 4, 16};
-  static constexpr uint64_t patience[] = {200, 1000, 5000, 20000};
+  static constexpr uint64_t patience[] = {200, 1000, 3000, 8000};
   static constexpr uint32_t device[] = {4, 10, 40, 150};
   static constexpr uint32_t burst[] = {1, 3, 8, 32};
   static constexpr uint32_t stall[] = {0, 200, 2000, 20000};
-  static constexpr Convergence convergence[] = {Convergence::all, Convergence::all, Convergence::random,
-                                                Convergence::one};
+  // Threads that always go alone cost most, and find little.
+  static constexpr Convergence convergence[] = {Convergence::all,    Convergence::all,    Convergence::all,
+                                                Convergence::all,    Convergence::random, Convergence::random,
+                                                Convergence::random, Convergence::one};
   mood.memory.stale = random.pick(stale);
   mood.memory.drain = random.pick(drain);
   mood.memory.overtake = random.pick(overtake);

@@ -84,9 +84,6 @@ constexpr uint32_t looks_per_clock = XIO_INTERLEAVE ? 1 : 16;
 /// Whether two predictable branches cost less than one on the combined condition.
 constexpr bool branches_are_cheap = XIO_ARCH_HOST;
 
-/// Whether rarely taken paths should be called, since inlined they would take registers of their callers.
-constexpr bool calls_are_cheap = XIO_ARCH_HOST;
-
 /// Whether code used at several places of a kernel should be called instead of repeated at each.
 constexpr bool calls_save_registers = XIO_ARCH_AMDGCN;
 

@@ -43,8 +43,7 @@ XIO_DEVICE_INLINE bool is_plain(const QueueHandle& q, const Command& command, [[
 }
 
 /// Why the command is refused; Status::ok: it is not.
-/// @tparam Alone whether a lane calls alone: it pays for each branch of the loop, which commands in one part skip then
-template <bool Alone, class Pages>
+template <class Pages>
 XIO_DEVICE_INLINE Status check(const QueueHandle& q, const Command& command, const Pages& pages) {
   if (addresses_blocks(command)) {
     const uint64_t last = uint64_t{command.last_block} + command.lba();
@@ -62,24 +61,23 @@ XIO_DEVICE_INLINE Status check(const QueueHandle& q, const Command& command, con
   if (!splittable(command) && !fits_whole(command, bytes, q)) return Status::invalid_argument;
   if (!has_data<Pages>(command)) return Status::ok;
   // Tested before tickets are claimed, so that a refused command leaves no trace.
-  const RehearsedList list{q.lists_bus, q.lists ? q.list_bytes : 0};
-  const uint64_t longest = splittable(command) ? uint64_t{most_blocks(command, q)} << q.block_shift : bytes;
+  const RehearsedList list{q.lists ? q.list_bytes : 0};
+  const bool splits = splittable(command);
+  const uint32_t most = most_blocks(command, q);
   DataPointer ignored;
-  const auto part = [&](uint64_t done) {
-    const uint64_t left = bytes - done;
-    return point(pages, done, static_cast<uint32_t>(left < longest ? left : longest), q.page_shift, list, ignored);
-  };
   Status fault;
-  uint64_t done = 0;
-  if constexpr (Alone) {
-    fault = part(0);
-    done = longest;
-    if (XIO_LIKELY(done >= bytes) || !fault.is_ok()) return fault;
-  }
+  uint64_t offset = 0;
+  uint32_t left = splits ? command.last_block : 0;  // blocks, less one
+  bool more = false;
   do {
-    fault = part(done);
-    done += longest;
-  } while (XIO_UNLIKELY(done < bytes && fault.is_ok()));
+    more = left >= most;
+    const uint32_t part = !splits ? static_cast<uint32_t>(bytes)
+                          : more  ? most << q.block_shift
+                                  : (left + 1) << q.block_shift;
+    fault = point(pages, offset, part, q.page_shift, list, ignored);
+    offset += part;
+    left -= most;
+  } while (XIO_UNLIKELY(more && fault.is_ok()));
   return fault;
 }
 
@@ -111,7 +109,7 @@ XIO_DEVICE_INLINE CheckedPiece check_piece(const QueueHandle& q, Opcode operatio
 template <Sharing S>
 XIO_DEVICE Status check_pieces(const QueueHandle& q, Group<S> group, Opcode operation, const Piece* pieces,
                                uint32_t count) {
-  const RehearsedList list{q.lists_bus, q.list_bytes};
+  const RehearsedList list{q.list_bytes};
   const uint32_t lanes = group.lanes();
   Status fault;
   for (uint32_t i = group.rank(); i < count && fault.is_ok(); i += lanes) {

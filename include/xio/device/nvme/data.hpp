@@ -93,21 +93,10 @@ struct PublishedList {
   XIO_DEVICE_INLINE static bool seldom(bool condition) { return InStep ? arch::seldom(condition) : condition; }
 };
 
-/// A page source with its data pointer, which is valid unless a list is needed.
-template <class Pages>
-struct Prepared {
-  const Pages& pages;
-  DataPointer data;
-  bool needs_list;
-};
-template <class Pages>
-struct IsReady<Prepared<Pages>> {
-  static constexpr bool value = true;
-};
-
-/// List memory that stores nothing: tests whether a list would fit.
+/// List memory that stores nothing: tests whether a list would fit in that of a slot, which begins a page or lies
+/// within one (QueueHandle::lists_bus).
 struct RehearsedList {
-  uint64_t bus;
+  static constexpr uint64_t bus = 0;
   uint32_t bytes;
 
   XIO_HOST_DEVICE constexpr void put(uint32_t, uint64_t) const {}
@@ -130,14 +119,6 @@ XIO_DEVICE_INLINE Status point(const DataPointer& given, uint64_t offset, uint32
                                DataPointer& data) {
   data = given;
   return offset == 0 ? Status::ok : Status::invalid_argument;
-}
-
-template <class Pages, class List>
-XIO_DEVICE_INLINE Status point(const Prepared<Pages>& prepared, uint64_t offset, uint32_t bytes, uint32_t page_shift,
-                               const List& list, DataPointer& data) {
-  if (XIO_UNLIKELY(prepared.needs_list)) return point(prepared.pages, offset, bytes, page_shift, list, data);
-  data = prepared.data;
-  return Status::ok;
 }
 
 template <class List>

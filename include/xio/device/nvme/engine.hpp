@@ -52,7 +52,8 @@ class QueueEngine {
   static constexpr bool stored_each_time = Holder::stored_each_time;
 
   /// @param lanes lanes that call together, as a mask; 0: see Group::of_callers()
-  XIO_HOST_DEVICE QueueEngine(const QueueHandle& queue, uint64_t lanes) : holder_(queue), lanes_(lanes) {}
+  XIO_HOST_DEVICE QueueEngine(const QueueHandle& queue, uint64_t lanes)
+      : holder_(is_shared<S> ? in_vector_registers(queue) : queue), lanes_(lanes) {}
 
   XIO_DEVICE_INLINE const QueueHandle& handle() const { return holder_.handle(); }
   XIO_DEVICE_INLINE uint64_t lanes() const { return lanes_; }

@@ -37,7 +37,13 @@ XIO_DEVICE_INLINE PublishedList<typename Engine::Policy, Engine::sharing != Shar
     const Engine& engine, uint64_t ticket, bool usable) {
   const QueueHandle& q = engine.handle();
   const uint64_t at = uint64_t{ring::slot(ticket, q.slot_mask)} * q.list_bytes;  // 0 without lists
-  return {q.lists + at / sizeof(uint64_t), q.lists_bus + at, usable ? q.list_bytes : 0};
+  auto* const words = reinterpret_cast<uint64_t*>(reinterpret_cast<char*>(q.lists) + at);
+  return {words, q.lists_bus + at, usable ? q.list_bytes : 0};
+}
+
+/// The command, for the queue's namespace unless it names one.
+XIO_DEVICE_INLINE Command of_queue(Command command, const QueueHandle& q) {
+  return command.nsid(command.namespace_id ? command.namespace_id : q.nsid);
 }
 
 /// The entry of a command; of a split command, entry number `part`.
@@ -59,7 +65,7 @@ XIO_DEVICE_INLINE Sqe build_entry(const Engine& engine, const Command& command, 
     (void)point(pages, offset, static_cast<uint32_t>(data_bytes(piece, q.block_shift)), q.page_shift,
                 list_of<Engine::Policy::argument_checks>(engine, ticket, true), data);
   }
-  return encode(piece.nsid(piece.namespace_id ? piece.namespace_id : q.nsid), ring::slot(ticket, q.slot_mask), data);
+  return encode(of_queue(piece, q), ring::slot(ticket, q.slot_mask), data);
 }
 
 /// Sets the notification of an operation before the device can know of the operation.
@@ -122,10 +128,37 @@ XIO_DEVICE Token with_status(const Engine& engine, Group<S> group, bool ended, T
     arch::order_loads<state_scope<S>>();
     group.converge();
   }
-  const Status status =
-      protocol::outcome<CompletionFormat>(engine.state(), engine.completions(), group, before, before.count);
+  const Status status = protocol::outcome<CompletionFormat>(engine, engine.completions(), group, before, before.count);
   if (ended) token.status = status;
   return token;
+}
+
+/// Builds an entry and stores it.
+/// @param split, part as of build_entry()
+template <class Engine, Sharing S, class Call>
+XIO_DEVICE_INLINE void post_entry(const Engine& engine, Group<S> group, bool served, uint64_t storing, const Call& call,
+                                  bool split, uint32_t part, uint64_t ticket) {
+  // 3. Build.
+  uint64_t started = Call::Meter::start();
+  Sqe entry;  // lanes that store none need no value
+  if (served) {
+    entry = build_entry(engine, call.command, call.pages, split, part, ticket);
+    set_notification(engine, ticket, call.notification);
+  }
+  call.telemetry.stop(telemetry::Step::build, started);
+  // 4. Store.
+  started = Call::Meter::start();
+  store_entries(engine, group, storing, entry, ticket);
+  call.telemetry.stop(telemetry::Step::enqueue, started);
+}
+
+/// Publishes and rings.
+template <class Engine, Sharing S, class Call>
+XIO_DEVICE_INLINE void announce(const Engine& engine, Group<S> group, const protocol::Claim& claim, const Call& call) {
+  // 5. Publish. 6. Ring.
+  const uint64_t started = Call::Meter::start();
+  protocol::publish(engine, group, claim);
+  call.telemetry.stop(telemetry::Step::sq_doorbell, started);
 }
 
 /// Posts the checked command of each lane as `left` entries and returns a new token; lanes with none assist and keep
@@ -135,49 +168,30 @@ XIO_DEVICE Token with_status(const Engine& engine, Group<S> group, bool ended, T
 template <bool Split, class Engine, Sharing S, class Call>
 XIO_DEVICE_INLINE Token post(const Engine& engine, Group<S> group, uint32_t left, bool split, const Call& call,
                              Token token) {
-  constexpr bool single = S == Sharing::thread && !Split;
   uint32_t done = 0;
   for (uint64_t pending = group.members(left != 0); pending != 0; pending = group.members(left != 0)) {
-    Round round{pending, 1, S == Sharing::thread ? 1 : arch::count_lanes(pending), 1};
+    Round round{pending, 1, arch::count_lanes(pending), 1};
     if (Split && XIO_UNLIKELY(split)) split = serve_split(engine, group, left, done, round);
     // 2. Claim.
-    protocol::Claim claim = protocol::claim_until(engine, group, round.wanted, round.least, call.until);
+    const protocol::Claim claim = protocol::claim_until(engine, group, round.wanted, round.least, call.until);
     if (XIO_UNLIKELY(claim.count == 0)) {
       const Status why = engine.template refusal<typename Call::Until>(group);
       if (Group<S>::has(round.lanes)) {
         token.status = why;
         left = 0;
       }
-      if constexpr (single) return token;
       continue;
     }
     const uint32_t position = Group<S>::rank_in(round.lanes);
-    uint64_t ticket = claim.first + position;
-    if constexpr (S == Sharing::thread) ticket = arch::per_lane(ticket);
-    if constexpr (single) claim.count = 1;
-    if constexpr (S == Sharing::thread && Engine::stored_each_time) claim.first = ticket;
+    const uint64_t ticket = claim.first + position;
     const bool served = Group<S>::has(round.lanes) && position < claim.count;
     const uint64_t storing = group.members(served);
     if (Split && XIO_UNLIKELY(split)) token = with_status(engine, group, served && done != 0, token);
     uint32_t i = 0;
     do {
-      // 3. Build.
-      uint64_t started = Call::Meter::start();
-      Sqe entry;  // lanes that store none need no value
-      if (served) {
-        entry = build_entry(engine, call.command, call.pages, Split && split, done + i, ticket + i);
-        set_notification(engine, ticket + i, call.notification);
-      }
-      call.telemetry.stop(telemetry::Step::build, started);
-      // 4. Store.
-      started = Call::Meter::start();
-      store_entries(engine, group, storing, entry, ticket + i);
-      call.telemetry.stop(telemetry::Step::enqueue, started);
+      post_entry(engine, group, served, storing, call, Split && split, done + i, ticket + i);
     } while (Split && XIO_UNLIKELY(++i < round.each));
-    // 5. Publish. 6. Ring.
-    const uint64_t started = Call::Meter::start();
-    protocol::publish(engine, group, claim);
-    call.telemetry.stop(telemetry::Step::sq_doorbell, started);
+    announce(engine, group, claim, call);
     if (served) {
       token.last = ticket;
       token.count = round.each;
@@ -187,9 +201,41 @@ XIO_DEVICE_INLINE Token post(const Engine& engine, Group<S> group, uint32_t left
         done += round.each;
       }
     }
-    if constexpr (single) return token;
   }
   group.converge();
+  return token;
+}
+
+/// post() of a lane that has the queue for itself.
+/// @tparam Split whether a command of several `entries` is possible
+template <bool Split, class Engine, class Call>
+XIO_DEVICE_INLINE Token post_alone(const Engine& engine, Group<Sharing::thread> group, uint32_t entries,
+                                   const Call& call, Token token) {
+  const uint32_t depth = engine.depth();
+  uint32_t left = entries;
+  do {
+    const bool again = Split && left != entries;
+    const uint32_t row = !Split ? 1 : left < depth ? left : depth;
+    // 2. Claim. If the whole depth is free, everything submitted before has ended.
+    protocol::Claim claim = protocol::claim_until<Split>(engine, group, row, again ? depth : row, call.until);
+    if (XIO_UNLIKELY(claim.count == 0)) {
+      token.status = engine.template refusal<typename Call::Until>(group);
+      break;
+    }
+    if (XIO_UNLIKELY(again)) token = with_status(engine, group, true, token);
+    uint64_t ticket = arch::per_lane(claim.first);
+    const uint32_t rest = left - row;
+    do {
+      post_entry(engine, group, true, 1, call, Split && entries != 1, entries - left, ticket);
+      ++ticket;
+      --left;
+    } while (Split && XIO_UNLIKELY(left != rest));
+    if constexpr (Engine::stored_each_time) claim.first = ticket - row;
+    claim.count = row;
+    announce(engine, group, claim, call);
+    token.last = ticket - 1;
+    token.count = row;
+  } while (Split && XIO_UNLIKELY(left != 0));
   return token;
 }
 
@@ -202,7 +248,7 @@ XIO_DEVICE_INLINE Token submit_any(const Engine& engine, Group<S> group, const C
   uint32_t entries = 1;
   if constexpr (Engine::Policy::argument_checks) {
     // 1. Check. The other steps follow in post().
-    token.status = check<(S == Sharing::thread)>(q, command, call.pages);
+    token.status = check(q, command, call.pages);
     entries = token.status.is_ok() ? 1 : 0;
     const bool split = group.any(token.status.is_ok() && is_long(q, command));
     if (XIO_UNLIKELY(split)) {
@@ -216,59 +262,76 @@ XIO_DEVICE_INLINE Token submit_any(const Engine& engine, Group<S> group, const C
       }
     }
     if constexpr (S == Sharing::thread) {
-      // Lanes that each execute the loop alone pay for every branch in it.
-      if (XIO_LIKELY(!split)) return post<false>(engine, group, entries, false, call, token);
+      return entries == 0 ? token : post_alone<true>(engine, group, entries, call, token);
+    } else {
+      return post<true>(engine, group, entries, split, call, token);
     }
-    return post<true>(engine, group, entries, split, call, token);
   } else if (!is_told<typename Call::Data>(q, command)) {
     // Without checks too, the data size must be known.
     token = Token::refused(Status::invalid_argument);
     entries = 0;
   }
-  return post<false>(engine, group, entries, false, call, token);
+  if constexpr (S == Sharing::thread) {
+    return entries == 0 ? token : post_alone<false>(engine, group, entries, call, token);
+  } else {
+    return post<false>(engine, group, entries, false, call, token);
+  }
 }
 
-/// submit_any() without forced inlining, for commands that are refused or split.
+/// submit_any() for commands that post_plain() does not post.
 template <class Engine, class Call>
-XIO_DEVICE Token submit_elsewhere(const Engine& engine, const Call& call) {
+XIO_COLD XIO_DEVICE Token submit_elsewhere(const Engine& engine, const Call& call) {
   return submit_any(engine, Group<Engine::sharing>(1), call);
 }
 
-/// submit() where calls are cheap and branches are not divergent: plain commands take a path of their own.
-template <class Engine, Sharing S, class Call>
-XIO_DEVICE_INLINE Token submit_plain(const Engine& engine, Group<S> group, const Call& call) {
-  using Pages = typename Call::Data;
+/// Posts a plain command, unless there is no room for it now or its data needs a list: then it returns false. One
+/// straight path, of a lane that has the queue for itself.
+template <class Engine, class Call>
+XIO_DEVICE_INLINE bool post_plain(const Engine& engine, Group<Sharing::thread> group, const Call& call, Token& token) {
   const QueueHandle& q = engine.handle();
   const Command& command = call.command;
-  if (XIO_UNLIKELY(!is_plain(q, command, call.pages))) {
-    // A copy: an object whose address is passed to a call is not kept in registers.
-    const Command other = command;
-    return submit_elsewhere(engine, Call{other, call.pages, call.until, call.notification, call.telemetry});
+  // 1. Check.
+  if (!is_plain(q, command, call.pages)) return false;
+  DataPointer data;
+  if (has_data<typename Call::Data>(command)) {
+    const auto bytes = static_cast<uint32_t>(data_bytes(command, q.block_shift));
+    if (!point(call.pages, 0, bytes, q.page_shift, NoList{}, data).is_ok()) return false;
   }
-  const auto bytes = static_cast<uint32_t>(data_bytes(command, q.block_shift));
-  Prepared<Pages> prepared{call.pages, {}, false};
-  if (has_data<Pages>(command) &&
-      XIO_UNLIKELY(!point(call.pages, 0, bytes, q.page_shift, NoList{}, prepared.data).is_ok())) {
-    prepared.needs_list = true;
-    DataPointer ignored;
-    const RehearsedList list{q.lists_bus, q.lists ? q.list_bytes : 0};
-    const Status fault = point(call.pages, 0, bytes, q.page_shift, list, ignored);
-    if (XIO_UNLIKELY(!fault.is_ok())) return Token::refused(fault);
-  }
-  using Ready = Submission<Prepared<Pages>, typename Call::Until, typename Call::Meter>;
-  return post<false>(engine, group, 1, false, Ready{command, prepared, call.until, call.notification, call.telemetry},
-                     Token());
+  // 2. Claim.
+  protocol::Claim claim = protocol::claim_now(engine, group, 1, 1);
+  if (claim.count == 0) return false;
+  const uint64_t ticket = arch::per_lane(claim.first);
+  claim.count = 1;
+  if constexpr (Engine::stored_each_time) claim.first = ticket;
+  // 3. Build.
+  uint64_t started = Call::Meter::start();
+  const Sqe entry = encode(of_queue(command, q), ring::slot(ticket, q.slot_mask), data);
+  set_notification(engine, ticket, call.notification);
+  call.telemetry.stop(telemetry::Step::build, started);
+  // 4. Store.
+  started = Call::Meter::start();
+  store_entries(engine, group, 1, entry, ticket);
+  call.telemetry.stop(telemetry::Step::enqueue, started);
+  announce(engine, group, claim, call);
+  token.last = ticket;
+  token.count = 1;
+  return true;
 }
 
 /// BasicQueue::submit(): checks and posts the command of each lane of `group`.
 template <class Engine, Sharing S, class Pages, class Until, class Telemetry>
 XIO_DEVICE_INLINE Token submit(const Engine& engine, Group<S> group, const Command& command, const Pages& pages,
                                Until until, Notification* notification, Telemetry& telemetry) {
-  const Submission<Pages, Until, Telemetry> call{command, pages, until, notification, telemetry};
-  if constexpr (arch::calls_are_cheap && Engine::Policy::argument_checks && S == Sharing::thread) {
-    return submit_plain(engine, group, call);
+  using Call = Submission<Pages, Until, Telemetry>;
+  if constexpr (Engine::Policy::argument_checks && S == Sharing::thread) {
+    Token token;
+    if (XIO_LIKELY(post_plain(engine, group, Call{command, pages, until, notification, telemetry}, token)))
+      return token;
+    // A copy: an object whose address is passed to a call is not kept in registers.
+    const Command other = command;
+    return submit_elsewhere(engine, Call{other, pages, until, notification, telemetry});
   } else {
-    return submit_any(engine, group, call);
+    return submit_any(engine, group, Call{command, pages, until, notification, telemetry});
   }
 }
 

@@ -25,6 +25,19 @@ XIO_DEVICE_INLINE QueueHandle in_global_memory(QueueHandle handle) {
   return handle;
 }
 
+/// The handle, with members that each lane uses for itself or that are passed to functions in vector registers: a
+/// kernel that uses a shared queue has no scalar register to spare.
+XIO_DEVICE_INLINE QueueHandle in_vector_registers(QueueHandle handle) {
+  handle.lists = arch::per_lane(handle.lists);
+  handle.lists_bus = arch::per_lane(handle.lists_bus);
+  handle.cq = arch::per_lane(handle.cq);
+  handle.notifications = arch::per_lane(handle.notifications);
+  handle.failures = arch::per_lane(handle.failures);
+  handle.cq_shadow = arch::per_lane(handle.cq_shadow);
+  handle.cq_event_index = arch::per_lane(handle.cq_event_index);
+  return handle;
+}
+
 /// Holder that keeps the queue's state in memory, accessible to all users of the queue.
 using InMemory = StateInMemory<QueueHandle>;
 /// Holder that keeps the queue's state in registers, for a loop of one user; see BasicQueue::session().

@@ -80,17 +80,23 @@ XIO_DEVICE_INLINE uint64_t claimed_by_all(const Engine& engine, Group<Engine::sh
 template <class Engine>
 XIO_DEVICE_INLINE uint32_t leading_free(const Engine& engine, Group<Engine::sharing> group, uint64_t first,
                                         uint32_t count) {
-  const uint32_t lanes = group.lanes();
-  for (uint32_t base = 0; base < count; base += lanes) {
-    const uint32_t mine = base + group.rank();
-    // Lanes beyond the count check the first ticket's slot again.
-    const uint64_t busy = group.members(!engine.is_free(first + (mine < count ? mine : 0)));
-    if (XIO_UNLIKELY(busy != 0)) {
-      const uint32_t free_ones = base + group.before(busy);
-      return free_ones < count ? free_ones : count;
+  if constexpr (Engine::sharing == Sharing::thread) {
+    uint32_t free_ones = 0;
+    while (static_cast<int>(free_ones < count) & static_cast<int>(engine.is_free(first + free_ones))) ++free_ones;
+    return free_ones;
+  } else {
+    const uint32_t lanes = group.lanes();
+    for (uint32_t base = 0; base < count; base += lanes) {
+      const uint32_t mine = base + group.rank();
+      // Lanes beyond the count check the first ticket's slot again.
+      const uint64_t busy = group.members(!engine.is_free(first + (mine < count ? mine : 0)));
+      if (XIO_UNLIKELY(busy != 0)) {
+        const uint32_t free_ones = base + group.before(busy);
+        return free_ones < count ? free_ones : count;
+      }
     }
+    return count;
   }
-  return count;
 }
 
 /// The time of a reservation request is 48 bits of the clock, which take at least days to wrap.
@@ -109,7 +115,7 @@ struct ClaimWord {
   XIO_DEVICE_INLINE static void break_queue(QueueState* state, uint64_t* word, uint64_t bits) {
     arch::store<scope>(&state->broken, 1u);
     uint64_t now = arch::load<scope>(word);
-    while ((now & broken_bit) == 0 && !arch::compare_exchange<scope>(word, now, now ^ bits)) {
+    while (!arch::compare_exchange<scope>(word, now, (now & broken_bit) != 0 ? now : now ^ bits)) {
     }
   }
 
@@ -182,7 +188,8 @@ XIO_DEVICE_INLINE uint64_t exchange_by_leader(Group<S> group, uint64_t* where, u
 
 /// Claims up to `wanted` tickets if `least` fit, else none; if `wanted` is at most `least`, all of `wanted` or none.
 /// All lanes of `group` call and get the same claim.
-template <class Engine, Sharing S>
+/// @tparam Several `wanted` may be more than one and is at most `least`; else a lane alone tests first whether one fits
+template <bool Several = false, class Engine, Sharing S>
 XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, uint32_t wanted, uint32_t least,
                                   typename Engine::Tickets::Step step = {}, uint64_t wish = 0) {
   using Tickets = typename Engine::Tickets;
@@ -190,17 +197,20 @@ XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, uint32_t
     const uint64_t first = engine.claims();
     // In a broken queue this exceeds any depth.
     const auto in_flight = static_cast<uint32_t>(first - engine.state().retired);
-    if constexpr (S == Sharing::thread) {
+    if constexpr (S == Sharing::thread && !Several) {
       // Both in one test: a branch costs more than an unnecessary check of a slot.
-      if (!(static_cast<int>(in_flight < engine.depth()) & static_cast<int>(engine.is_free(first))))
-        return {first, 0, 0};
-      if (wanted == 1 && least == 1) return {first, 1, 0};
+      const bool one = static_cast<int>(in_flight < engine.depth()) & static_cast<int>(engine.is_free(first));
+      if (wanted == 1 && least == 1) return {first, one, 0};
     }
     const uint32_t room = in_flight < engine.depth() ? engine.depth() - in_flight : 0;
     if (XIO_UNLIKELY(room < least)) return {first, 0, 0};
-    const uint32_t count = leading_free(engine, group, first, wanted < room ? wanted : room);
     // There are no other claimants: publish() takes the tickets.
-    return {first, count < least && count < wanted ? 0 : count, 0};
+    if constexpr (Several) {
+      return {first, leading_free(engine, group, first, wanted) == wanted ? wanted : 0, 0};
+    } else {
+      const uint32_t count = leading_free(engine, group, first, wanted < room ? wanted : room);
+      return {first, count < least && count < wanted ? 0 : count, 0};
+    }
   } else {
     constexpr arch::Scope scope = state_scope<S>;
     uint64_t* const where = &engine.claims();

@@ -126,37 +126,39 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const CompletionRing<Form
   const uint64_t word = is_shared<S> ? Format::observe(entry) : found.word;
   if constexpr (!is_shared<S>) arch::order_loads<arch::Scope::system>();
   const bool fresh = position <= ring.mask && Format::valid(word, ring::phase(mine, ring.mask));
-  // Only consecutive entries from the head: a device may write entries of one lap in any order.
-  uint32_t taken = S == Sharing::thread ? 1 : group.leading(fresh);
-  bool hit = S == Sharing::thread || position < taken;
   const int64_t reserved = claimed_or_broken(engine);
   const uint32_t key = Format::key(word);
   CompletionSlot& slot = slot_of(ring.slots, ring.slot_mask, key);
   uint64_t ticket = 0;
+  uint64_t before = 0;
   bool strange = false;
   Notification* target = nullptr;
   const uint64_t status = Format::status(word);
-  uint64_t before = 0;
-  if (hit) {
+  if (S == Sharing::thread || fresh) {
     // The slot holds the lap in flight. If there is none, or the key is beyond the slots, the ticket is not claimed
     // yet.
     before = read<S>(slot.word);
     ticket = (before >> 16) + key;
     strange = static_cast<int64_t>(ticket) >= reserved;
+    // More completions than operations in flight: a duplicate.
+    if constexpr (S != Sharing::thread) strange = strange || static_cast<int64_t>(mine) >= reserved;
   }
-  // More completions than operations in flight: a duplicate. Lanes without a hit may have read an older `reserved`.
-  if constexpr (S != Sharing::thread) strange = strange || (hit && static_cast<int64_t>(mine) >= reserved);
-  bool errors = hit && (Format::is_error(status) || Format::is_error(before & 0x7fff));
+  // Only consecutive entries from the head: a device may write entries of one lap in any order.
+  uint32_t taken = 1;
+  if constexpr (S != Sharing::thread) {
+    taken = group.leading(fresh && !strange);
+  } else if constexpr (Errors) {
+    taken = static_cast<uint32_t>(!strange);
+  }
+  const bool hit = (S == Sharing::thread && !Errors) || position < taken;
+  const bool errors = hit && (Format::is_error(status) || Format::is_error(before & 0x7fff));
   if constexpr (!Errors) {
     static_assert(!is_shared<S>, "a shared queue must have been claimed");
     if (XIO_UNLIKELY(group.any(strange || errors))) return met_error;
-  } else if (XIO_UNLIKELY(group.any(strange))) {
+  } else if (XIO_UNLIKELY(group.any(strange && position == taken))) {
     // A completion of an operation that is not in flight: the device and the library disagree on the queue's state. The
     // head does not advance over it.
     break_queue(engine, group);
-    taken = group.leading(hit && !strange);
-    hit = position < taken;
-    errors = errors && hit;
   }
   bool leaves = false;
   uint64_t* moved = nullptr;  // new place of the failure that the slot held
@@ -248,14 +250,16 @@ struct Collected {
   uint32_t seen;   ///< errors that no caller had waited for before
 };
 
-/// Collects the results of `count` tickets starting at `ticket`, all of which have ended. Each lane calls for itself.
-/// @param state of a shared queue, whose count of errors is reduced here; otherwise the caller does it
-template <class Format, Sharing S>
+/// Collects the results of `count` tickets, at least one, starting at `ticket`, all of which have ended. Each lane
+/// calls for itself.
+/// @param state if not null, its count of errors is reduced; otherwise the caller does that
+/// @tparam Counts whether `state` is given
+template <class Format, Sharing S, bool Counts>
 XIO_LEAF XIO_DEVICE Collected collect([[maybe_unused]] QueueState* state, CompletionSlot* slots, FailureLog* log,
                                       uint32_t slot_mask, uint64_t ticket, uint32_t count) {
   slots = arch::in_global(slots);
   Collected all{0, 0};
-  while (count != 0) {
+  for (;;) {
     uint64_t word = 0;
     uint64_t* where = &slot_of(slots, slot_mask, ticket).word;
     if (look_up<S>(slots, slot_mask, ticket, word) == Outcome::replaced) {
@@ -264,43 +268,47 @@ XIO_LEAF XIO_DEVICE Collected collect([[maybe_unused]] QueueState* state, Comple
       where = found.where;
     }
     const auto status = static_cast<uint32_t>(word & 0x7fff);
-    if (Format::is_error(status)) {
-      if ((word & seen_bit) == 0) {
-        if (!mark_seen<S>(where, word)) continue;  // changed: check again
-        ++all.seen;
-      }
-      if (!Format::is_error(all.first)) all.first = status;
-    } else if ((word & 0xffff) != 0 && !Format::is_error(all.first) && all.first != not_on_record) {
-      // A success can carry further bits.
-      all.first = word == not_on_record ? static_cast<uint32_t>(not_on_record) : status;
+    const bool failed = Format::is_error(status);
+    if (failed && (word & seen_bit) == 0) {
+      if (!mark_seen<S>(where, word)) continue;  // changed: check again
+      ++all.seen;
     }
+    // A success can carry further bits.
+    const uint32_t now = word == not_on_record ? static_cast<uint32_t>(not_on_record) : status;
+    if (!Format::is_error(all.first) && (failed || (now != 0 && all.first != not_on_record))) all.first = now;
+    if (--count == 0) break;
     ++ticket;
-    --count;
   }
-  if constexpr (is_shared<S>) arch::fetch_add<state_scope<S>>(&state->error_count, 0u - all.seen);
-  if (all.first != 0) {
-    const bool known = all.first != not_on_record;
-    all.first = pack(known ? Format::decode(static_cast<uint16_t>(all.first)) : Status(Status::expired));
+  if constexpr (is_shared<S>) {
+    arch::fetch_add<state_scope<S>>(&state->error_count, 0u - all.seen);
+  } else if constexpr (Counts) {
+    arch::in_global(state)->error_count -= all.seen;
   }
+  Status first = Format::decode(static_cast<uint16_t>(all.first));
+  if (all.first == not_on_record) first = Status(Status::expired);
+  all.first = pack(first);
   return all;
 }
 
 /// Status of the first `ended` operations of each lane's token, which have ended: the first error wins. All lanes of
-/// `group` call. The errors count as waited for.
-template <class Format, Sharing S>
-XIO_DEVICE_INLINE Status outcome(QueueState& state, const CompletionRing<Format>& ring, Group<S> group,
+/// `group` call; one that is alone, with at least one operation. The errors count as waited for.
+template <class Format, class Engine, Sharing S>
+XIO_DEVICE_INLINE Status outcome(const Engine& engine, const CompletionRing<Format>& ring, Group<S> group,
                                  const Token& token, uint32_t ended) {
+  QueueState& state = engine.state();
+  // The lanes of a wave reduce the count together, and a state in registers is not passed to a function.
+  constexpr bool counts = is_shared<S> || (S == Sharing::thread && Engine::stored_each_time);
   Collected all{0, 0};
-  if (ended != 0)
-    all = collect<Format, S>(is_shared<S> ? &state : nullptr, ring.slots, ring.failures, ring.slot_mask,
-                             token.last + 1 - token.count, ended);
-  if constexpr (S == Sharing::thread) {
-    add_errors<S>(state, group, 0u - all.seen);
-  } else if constexpr (!is_shared<S>) {
+  if (S == Sharing::thread || ended != 0)
+    all = collect<Format, S, counts>(counts ? &state : nullptr, ring.slots, ring.failures, ring.slot_mask,
+                                     token.last + 1 - token.count, ended);
+  if constexpr (S == Sharing::wave) {
     for (uint64_t lanes = group.members(all.seen != 0); lanes != 0; lanes = group.members(all.seen != 0)) {
       add_errors<S>(state, group, 0u - arch::count_lanes(lanes));
       if (all.seen != 0) --all.seen;
     }
+  } else if constexpr (!counts) {
+    add_errors<S>(state, group, 0u - all.seen);
   }
   return token.status.is_ok() && all.first != 0 ? unpack(all.first) : token.status;
 }
@@ -312,37 +320,36 @@ template <class Format, class Engine, Sharing S, class Drain>
 XIO_DEVICE_INLINE Status wait(const Engine& engine, const CompletionRing<Format>& ring, Group<S> group,
                               const Token& token, Deadline until, Drain drain_now) {
   QueueState& state = engine.state();
-  bool plain = true;  // whether all ended with success, and recently
+  uint32_t odd = 0;  // not 0: some failed, or ended long ago
   uint32_t left = token.count;
-  bool late = false;
-  bool broken = false;
+  uint32_t given_up = 0;  // Status::Code of the reason
   for (uint32_t round = 0;; ++round) {
     if constexpr (arch::branches_are_cheap) {
-      while (left != 0 && has_ended<S>(ring.slots, ring.slot_mask, token.last + 1 - left, plain)) --left;
+      while (left != 0 && has_ended<S>(ring.slots, ring.slot_mask, token.last + 1 - left, odd)) --left;
     } else {
       // One exit: for each, a wave keeps the lanes that took it.
       for (bool more = left != 0; more;) {
-        const bool ended = has_ended<S>(ring.slots, ring.slot_mask, token.last + 1 - left, plain);
+        const bool ended = has_ended<S>(ring.slots, ring.slot_mask, token.last + 1 - left, odd);
         left -= static_cast<uint32_t>(ended);
         more = static_cast<int>(ended) & static_cast<int>(left != 0);
       }
     }
-    if (!group.any(left != 0 && !late && !broken)) break;
+    if (!group.any(static_cast<int>(left != 0) & static_cast<int>(given_up == 0))) break;
     // Read before the drain: completions that arrived while the waiter was not running are still taken.
     if (round % arch::looks_per_clock == arch::looks_per_clock - 1) {
-      late = until.passed();
-      broken = read<S>(state.broken) != 0;
+      if (until.passed()) given_up = Status::timed_out;
+      if (read<S>(state.broken) != 0) given_up = Status::broken;
       help(engine, group);
     }
     const uint32_t taken = drain_now();
     if (taken == 0) arch::pause(round);
   }
   Status status = token.status;
-  if (XIO_UNLIKELY(group.any(!plain))) {
-    status = outcome<Format>(state, ring, group, token, plain ? 0 : token.count - left);
+  if (XIO_UNLIKELY(group.any(odd != 0))) {
+    status = outcome<Format>(engine, ring, group, token, odd == 0 ? 0 : token.count - left);
   }
   if (group.any(token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
-  if (left != 0) return broken ? Status::broken : Status::timed_out;
+  if (left != 0) return static_cast<Status::Code>(given_up);
   return status;
 }
 

@@ -74,12 +74,13 @@ XIO_DEVICE_INLINE Outcome look_up(const CompletionSlot* slots, uint32_t slot_mas
   return word >> 16 == end ? Outcome::ended : Outcome::replaced;
 }
 
-/// Whether `ticket` has ended. Clears `plain` unless it has ended with success, and its slot shows it.
+/// Whether `ticket` has ended. If so, `odd` becomes other than 0 unless it has ended with success, and its slot shows
+/// it.
 template <Sharing S>
-XIO_DEVICE_INLINE bool has_ended(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket, bool& plain) {
+XIO_DEVICE_INLINE bool has_ended(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket, uint32_t& odd) {
   const uint64_t word = read<S>(slot_of(slots, slot_mask, ticket).word);
   const uint64_t success = lap_end(ticket, slot_mask) << 16;
-  plain = plain && word <= success;
+  odd |= static_cast<uint32_t>(word > success);
   return word >= success;
 }
 

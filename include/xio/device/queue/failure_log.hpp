@@ -74,12 +74,13 @@ XIO_DEVICE_INLINE OnRecord find_failure(FailureLog* log, uint64_t ticket) {
   log = arch::in_global(log);
   // An entry is stored before its slot is used again, and the floor before an entry is replaced.
   if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
-  const uint32_t used = read<S>(log->used);
-  for (uint32_t i = 0; i < used; ++i) {
-    uint64_t* const where = entries_of(log) + i;
-    const uint64_t word = read<S>(*where);
-    if (word >> 16 == ticket + 1) return {word, where};
+  uint64_t* where = entries_of(log);
+  uint64_t word = 0;
+  for (uint32_t left = read<S>(log->used); static_cast<int>(left != 0) & static_cast<int>(word >> 16 != ticket + 1);
+       --left) {
+    word = read<S>(*where++);
   }
+  if (word >> 16 == ticket + 1) return {word, where - 1};
   if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
   return {ticket < read<S>(log->floor) ? not_on_record : 0, nullptr};
 }
@@ -89,7 +90,8 @@ template <Sharing S>
 XIO_DEVICE_INLINE void add_lost(FailureLog* log, uint32_t number, uint64_t ticket, uint32_t status) {
   for (;;) {
     uint32_t before = read<S>(log->lost);
-    if (before == 0 || ticket < read<S>(log->lost_ticket)) {
+    const uint64_t first = read<S>(log->lost_ticket);
+    if (static_cast<int>(before == 0) | static_cast<int>(ticket < first)) {
       write<S>(log->lost_ticket, ticket);
       write<S>(log->lost_status, status);
       if constexpr (is_shared<S>) arch::wait_stores();
@@ -110,23 +112,24 @@ template <Sharing S>
 XIO_DEVICE_INLINE uint64_t* keep_failure(FailureLog* log, uint32_t entries, uint64_t ticket, uint64_t word) {
   log = arch::in_global(log);
   const uint64_t entry = (ticket + 1) << 16 | (word & 0xffff);
-  uint32_t at = read<S>(log->used);
-  if (at < entries) {
-    // Before or after its entry: both are performed before the slot is used again, and nobody searches for the failure
-    // here earlier.
-    write<S>(log->used, at + 1);
-  } else {
-    // Replaces the next entry in turn, but prefers entries that were seen by a waiter.
-    at = log->next;
-    for (uint32_t tries = entries < failures_kept ? entries : failures_kept; tries != 0; --tries) {
-      if ((read<S>(entries_of(log)[at]) & seen_bit) != 0) break;
-      at = at + 1 < entries ? at + 1 : 0;
-    }
-    log->next = at + 1 < entries ? at + 1 : 0;
+  // The next one in turn, but rather one that is free or was seen by a waiter.
+  uint32_t at = log->next;
+  uint32_t tries = entries < failures_kept ? entries : failures_kept;
+  for (bool looking = true; looking;) {
+    const uint64_t there = read<S>(entries_of(log)[at]);
+    looking = static_cast<int>(there != 0) & static_cast<int>((there & seen_bit) == 0) & static_cast<int>(tries != 0);
+    at = !looking ? at : at + 1 < entries ? at + 1 : 0;
+    --tries;
   }
+  log->next = at + 1 < entries ? at + 1 : 0;
+  // Before or after its entry: both are performed before the slot is used again, and nobody searches for the failure
+  // here earlier.
+  const uint32_t used = read<S>(log->used);
+  write<S>(log->used, used > at ? used : at + 1);
   uint64_t* const where = entries_of(log) + at;
   uint64_t replaced = read<S>(*where);  // 0: none
-  if (replaced >> 16 > read<S>(log->floor)) write<S>(log->floor, replaced >> 16);
+  const uint64_t floor = read<S>(log->floor);
+  write<S>(log->floor, replaced >> 16 > floor ? replaced >> 16 : floor);
   if constexpr (is_shared<S>) {
     replaced = arch::publish_exchange<state_scope<S>>(where, entry);
   } else {

@@ -50,9 +50,9 @@ class Group {
   }
   XIO_DEVICE_INLINE bool any(bool predicate) const { return members(predicate) != 0; }
 
-  /// Number of lanes of the group before the first of `members`, which is not empty.
+  /// Number of lanes of the group before the first of `members`; all, if there are none.
   XIO_DEVICE_INLINE uint32_t before(uint64_t members) const {
-    return alone ? 0 : arch::count_lanes(mask_ & ((uint64_t{1} << arch::first_lane(members)) - 1));
+    return alone ? 0 : arch::count_lanes(mask_ & ((members & (0 - members)) - 1));
   }
 
   /// Number of consecutive lanes, from the group's first, that have `predicate`.
@@ -60,8 +60,7 @@ class Group {
     if constexpr (alone) {
       return predicate;
     } else {
-      const uint64_t missing = arch::ballot(mask_, !predicate);
-      return missing == 0 ? lanes() : before(missing);
+      return before(arch::ballot(mask_, !predicate));  // all, if it is empty
     }
   }
 

@@ -13,7 +13,7 @@ namespace protocol {
 /// @{
 
 /// The loop of claim_until(). Where that makes the first attempt itself, it has failed.
-template <class Engine, class Until>
+template <bool Several, class Engine, class Until>
 XIO_COLD XIO_DEVICE Claim claim_in_loop(const Engine& engine, Group<Engine::sharing> group, uint32_t wanted,
                                         uint32_t least, Until until, typename Engine::Tickets::Step step) {
   uint64_t wish = 0;
@@ -21,7 +21,7 @@ XIO_COLD XIO_DEVICE Claim claim_in_loop(const Engine& engine, Group<Engine::shar
   bool last = IsSame<Until, Now>::value;
   for (uint32_t round = 0;; ++round) {
     Claim claim{0, 0, 0};
-    if (!arch::branches_are_cheap || round != 0) claim = claim_now(engine, group, wanted, least, step, wish);
+    if (!arch::branches_are_cheap || round != 0) claim = claim_now<Several>(engine, group, wanted, least, step, wish);
     // The queue may be full of entries that the device does not know of yet.
     if (claim.count == 0) flush(engine, group);
     if (XIO_LIKELY(claim.count != 0) || last) {
@@ -50,21 +50,21 @@ XIO_COLD XIO_DEVICE Claim claim_in_loop(const Engine& engine, Group<Engine::shar
 /// In addition to the members that tail.hpp needs, the engine has `uint32_t drain(group)`, which takes completions and
 /// returns how many, `bool is_dead()`: whether posted operations will never be executed, and `reserves_room`: whether
 /// claims of several tickets make reservation requests, because completions alone free tickets.
-template <class Engine, class Until>
+template <bool Several = false, class Engine, class Until>
 XIO_DEVICE_INLINE Claim claim_until(const Engine& engine, Group<Engine::sharing> group, uint32_t wanted, uint32_t least,
                                     Until until, typename Engine::Tickets::Step step = {}) {
   if constexpr (arch::branches_are_cheap) {
-    const Claim claim = claim_now(engine, group, wanted, least, step);
+    const Claim claim = claim_now<Several>(engine, group, wanted, least, step);
     if (XIO_LIKELY(claim.count != 0)) return claim;
     if constexpr (!IsSame<Until, Now>::value) {
       // Waiting is a call, so that the registers that it needs are not saved by each post.
-      const Claim late = claim_in_loop(engine, group, wanted, least, until, step);
+      const Claim late = claim_in_loop<Several>(engine, group, wanted, least, until, step);
       return {late.first, late.count, late.word};
     }
     flush(engine, group);
     return claim;
   }
-  return claim_in_loop(engine, group, wanted, least, until, step);
+  return claim_in_loop<Several>(engine, group, wanted, least, until, step);
 }
 
 /// @}

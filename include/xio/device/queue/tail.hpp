@@ -198,11 +198,31 @@ XIO_DEVICE_INLINE void publish_alone(const Engine& engine, Group<Engine::sharing
   if constexpr (!at_once) state.rung = end;
 }
 
+/// Links a claim that ends at `end`, whose entries are released. Observe the tail afterwards: either it is at `first`,
+/// or whoever brings it there sees the link. One lane calls.
+template <class Bell>
+XIO_DEVICE_INLINE void link(const Bell& bell, uint64_t first, uint64_t end, [[maybe_unused]] uint64_t note) {
+  constexpr arch::Scope scope = state_scope<Bell::sharing>;
+  if constexpr (Bell::has_notes) {
+    bell.leave_note(end, note);
+    arch::wait_stores();
+  }
+  arch::store<scope>(&bell.link(first), end);
+  arch::full_fence<scope>();
+}
+
+/// publish() on a shared queue whose caller calls help() afterwards, which advances the tail over the claim.
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE void publish_before_help(const Engine& engine, Group<S> group, const Claim& claim, uint64_t note) {
+  group.converge();
+  release_entries<typename Engine::Policy>();
+  if (group.leads()) link(engine.bell(), claim.first, claim.first + claim.count, note);
+}
+
 /// Publishes the entries of a claim and rings as the policy requires. All lanes of `group` call.
 ///
 /// @param note note that the doorbell of the claim's last entry carries
-/// @tparam Brief less code: no short path for a claim that the tail of a shared queue has reached
-template <bool Brief = false, class Engine, Sharing S>
+template <class Engine, Sharing S>
 XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const Claim& claim, uint64_t note = 0) {
   using Policy = typename Engine::Policy;
   const uint64_t end = claim.first + claim.count;
@@ -220,7 +240,7 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const Claim
     if (group.leads()) tail = arch::observe<scope>(where);
     release_entries<Policy>();
     if (group.leads()) {
-      bool rings = !Brief && at_once && tail == claim.first << 1;
+      bool rings = at_once && tail == claim.first << 1;
       bool more = false;
       if (XIO_LIKELY(rings)) {
         // No wave moves the tail over a claim without a link, none rings, and nothing is owed: this wave owns the word.
@@ -239,13 +259,7 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const Claim
           more = true;
         }
       } else {
-        if constexpr (decltype(bell)::has_notes) {
-          bell.leave_note(end, note);
-          arch::wait_stores();
-        }
-        arch::store<scope>(&bell.link(claim.first), end);
-        // Either the tail is seen at the first ticket, or whoever brings it there sees the link.
-        arch::full_fence<scope>();
+        link(bell, claim.first, end, note);
         tail = arch::observe<scope>(where);
         more = published(tail) == claim.first || (at_once && (tail & owed_bit) != 0);
       }

@@ -60,19 +60,22 @@ XIO_DEVICE_INLINE uint32_t last_lane(Group<S> group, bool hit) {
   }
 }
 
-/// Takes `taken` entries starting at `head`; if `hit`, the calling lane holds entry number `mine`.
-/// @tparam Errors whether all kinds of entries are handled; if not, it returns false, without effect, if an entry
-///                reports anything but success.
+/// Takes the consecutive new entries from `head` on; returns how many. `word` is of the calling lane's entry.
+/// @tparam Errors whether all kinds of entries are handled; if not, it returns protocol::met_error, without effect, if
+///                an entry reports anything but success.
 template <bool Errors, class Engine, class Reader, Sharing S>
-XIO_DEVICE_INLINE bool file(const Engine& engine, const Reader& queue, Group<S> group, uint64_t head, uint64_t mine,
-                            uint64_t word, bool hit, uint32_t& taken) {
+XIO_DEVICE_INLINE uint32_t file(const Engine& engine, const Reader& queue, Group<S> group, uint64_t head,
+                                uint64_t word) {
   using Vendor = typename Engine::Vendor;
   const QueuePairHandle& q = engine.handle();
   const Progress known = known_now(engine);
   const int64_t reserved = protocol::claimed_or_broken(engine);
   Progress now = known;
   WorkCompletion completion;
-  if (hit) {
+  const uint32_t position = group.rank();
+  const uint64_t mine = head + position;
+  const bool fresh = S == Sharing::thread || queue.is_new(word, head, position);
+  if (fresh) {
     completion = Errors ? queue.template read<false>(word, mine) : queue.read_success(word, mine);
     if constexpr (Engine::Policy::completion_checks) {
       const bool ours = queue.is_about(q.shape.qpn, completion, word, mine);
@@ -86,25 +89,34 @@ XIO_DEVICE_INLINE bool file(const Engine& engine, const Reader& queue, Group<S> 
     }
   }
   // A completion of an operation that is not in flight, or of another queue pair: the device and the library disagree
-  // on the queue's state. These two counters count on from `known` and never decrease: no comparison is needed.
+  // on the queue's state. Lanes without an entry may have read `reserved` before the progress was made.
+  bool strange = static_cast<int64_t>(now.units) > reserved;
+  // These two counters count on from `known` and never decrease.
   const bool adds = !Errors && (completion.counts == Counter::next_unit || completion.counts == Counter::next_message);
-  // Lanes without an entry may have read `reserved` before the progress was made.
-  const bool strange =
-      hit && (static_cast<int64_t>(now.units) > reserved ||
-              (!adds && static_cast<int64_t>(now.units) < static_cast<int64_t>(known.units)) ||
-              (Errors &&
-               (completion.kind == CompletionKind::unknown || completion.kind == CompletionKind::receive ||
-                // A failure of an operation that has already ended.
-                (!completion.status.is_ok() && completion.kind == CompletionKind::send && now.units == known.units))));
-  if constexpr (!Errors) {
-    if (group.any(hit && (completion.kind != CompletionKind::send || strange))) return false;
+  if (!adds) strange |= static_cast<int64_t>(now.units) < static_cast<int64_t>(known.units);
+  if constexpr (Errors) {
+    strange |= completion.kind == CompletionKind::unknown;
+    strange |= completion.kind == CompletionKind::receive;
+    // A failure of an operation that has already ended.
+    bool again = !completion.status.is_ok();
+    again &= completion.kind == CompletionKind::send;
+    again &= now.units == known.units;
+    strange |= again;
   }
-  if (Errors && XIO_UNLIKELY(group.any(strange))) {
+  strange &= fresh;
+  uint32_t taken = 1;
+  if constexpr (S != Sharing::thread) {
+    taken = group.leading(fresh && !strange);
+  } else if constexpr (Errors) {
+    taken = static_cast<uint32_t>(!strange);
+  }
+  const bool hit = (S == Sharing::thread && !Errors) || position < taken;
+  if constexpr (!Errors) {
+    if (group.any(fresh && (completion.kind != CompletionKind::send || strange))) return protocol::met_error;
+  } else if (XIO_UNLIKELY(group.any(strange && position == taken))) {
     // The head does not advance over it.
     protocol::break_queue(engine, group);
-    taken = group.leading(hit && !strange);
-    hit = group.rank() < taken;
-    if (taken == 0) return true;
+    if (taken == 0) return 0;
   }
   const uint32_t newest = last_lane(group, hit);
   const uint64_t last = group.from_lane(now.units, newest);
@@ -135,7 +147,7 @@ XIO_DEVICE_INLINE bool file(const Engine& engine, const Reader& queue, Group<S> 
   } else {
     state.retired = last;
   }
-  return true;
+  return taken;
 }
 
 /// Takes the entries that begin_drain() found. Returns how many.
@@ -144,21 +156,13 @@ XIO_DEVICE_INLINE bool file(const Engine& engine, const Reader& queue, Group<S> 
 template <bool Errors, class Engine, class Reader, Sharing S>
 XIO_DEVICE_INLINE uint32_t drain_ring(const Engine& engine, const Reader& queue, Group<S> group,
                                       const protocol::Found& found) {
-  const uint32_t position = group.rank();
   const uint64_t head = found.head;
   // Without this order, the rest of an entry could be loaded before its valid bit, and be stale.
-  const uint64_t word = is_shared<S> ? queue.observe(head + position) : found.word;
+  const uint64_t word = is_shared<S> ? queue.observe(head + group.rank()) : found.word;
   if constexpr (!is_shared<S>) arch::order_loads<arch::Scope::system>();
-  const bool fresh = queue.is_new(word, head, position);
-  uint32_t taken = S == Sharing::thread ? 1 : group.leading(fresh);
-  // In a vector register: with one scalar register more, drain_once() would save its return address in memory.
-  if constexpr (is_shared<S>) taken = arch::per_lane(taken);
-  const bool hit = S == Sharing::thread || position < taken;
+  const uint32_t taken = file<Errors>(engine, queue, group, head, word);
   if constexpr (is_shared<S>) {
-    file<Errors>(engine, queue, group, head, head + position, word, hit, taken);
     if (group.leads()) arch::publish<state_scope<S>>(&engine.state().draining, 0u);
-  } else if (XIO_UNLIKELY(!file<Errors>(engine, queue, group, head, head + position, word, hit, taken))) {
-    return protocol::met_error;
   }
   return taken;
 }

@@ -105,7 +105,7 @@ XIO_DEVICE_INLINE uint64_t store_entry(const Engine& engine, const Work& work, b
   return Vendor::Send::encode(q.shape, signed_work, payload, place, sink);
 }
 
-/// Publishes the entries of a claim, and rings.
+/// Publishes the entries of a claim, and rings; the latter not if `Brief`, see post().
 /// @param storing        lanes with an entry in the claim's last row
 /// @param head, signaled of the calling lane's entry
 template <bool Brief = false, class Engine, Sharing S>
@@ -118,7 +118,7 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const proto
   if constexpr (S != Sharing::thread) {
     const uint32_t last = arch::last_lane(storing);
     if constexpr (Vendor::doorbell_repeats_entry) head = group.from_lane(head, last);
-    signaled = group.from_lane(static_cast<uint32_t>(signaled), last) != 0;
+    signaled = Brief || group.from_lane(static_cast<uint32_t>(signaled), last) != 0;
   }
   if (XIO_UNLIKELY(!signaled)) {
     // Before the entries are published: a waiter that finds them to be the last ones must find this too.
@@ -151,11 +151,16 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const proto
       send.last_head = head;
     }
   }
-  protocol::publish<Brief>(engine, group, claim, head);
+  if constexpr (Brief) {
+    protocol::publish_before_help(engine, group, claim, head);
+  } else {
+    protocol::publish(engine, group, claim, head);
+  }
 }
 
 /// Posts the checked operation of each lane that is `wanting`; other lanes assist and keep `token`.
-/// @tparam Brief less code, for a post on a shared queue that is seldom and is tried again: one attempt to claim
+/// @tparam Brief less code, for one signalled operation on a shared queue that is seldom posted: one attempt to claim,
+///               and the caller calls protocol::help() afterwards
 template <bool Brief = false, class Engine, Sharing S, class Payload, class Until, class Telemetry>
 XIO_DEVICE_INLINE Token post(const Engine& engine, Group<S> group, bool wanting, const Work& work,
                              const Payload& payload, Until until, Token token, Telemetry& telemetry) {
@@ -194,7 +199,7 @@ XIO_DEVICE_INLINE Token post(const Engine& engine, Group<S> group, bool wanting,
     bool signaled = true;
     uint64_t started = Telemetry::start();
     if (served) {
-      signaled = is_signaled(engine, work, first, first + units, row.before + units == claim.count);
+      signaled = Brief || is_signaled(engine, work, first, first + units, row.before + units == claim.count);
       head = store_entry(engine, work, signaled, payload, first, units);
       token.last = first + units - 1;
       token.count = S == Sharing::thread ? arch::per_lane(units) : units;

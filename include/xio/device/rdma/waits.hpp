@@ -27,7 +27,7 @@ struct Waiting {
 };
 
 /// Takes completions until the waits of all lanes are over, and returns true. On shared queues it returns false from
-/// time to time, so that the caller can check what other waves have posted.
+/// time to time, and before it gives up, so that the caller can check what other waves have posted, and help them.
 template <class Engine, Sharing S, class Telemetry>
 XIO_DEVICE_INLINE bool look(const Engine& engine, Group<S> group, const Token& token, Deadline until, Waiting& waiting,
                             Telemetry& telemetry) {
@@ -36,11 +36,10 @@ XIO_DEVICE_INLINE bool look(const Engine& engine, Group<S> group, const Token& t
     if (seldom) {
       waiting.late = until.passed();
       waiting.broken = protocol::read<S>(engine.state().broken) != 0;
-      protocol::help(engine, group);
     }
     if (drain(engine, group, telemetry) == 0) arch::pause(waiting.round);
     ++waiting.round;
-    if (is_shared<S> && seldom && group.any(!waiting.has_given_up())) return false;
+    if (is_shared<S> && seldom) return false;
   }
   return true;
 }
@@ -65,16 +64,21 @@ XIO_COLD XIO_DEVICE bool post_signaled(const Engine& engine, Group<S> group, Dea
 ///
 /// @param published producer counter, read before this call: a wave records that its operation is unsignalled before it
 ///                  publishes it
+/// @param posted set if it did on a shared queue: call protocol::help() next
 /// @return whether such a post may become necessary later: there was no room for it; or the token's operation, or what
 ///         follows the last unsignalled one, is not published
 template <class Engine, Sharing S>
 XIO_DEVICE bool signal_tail(const Engine& engine, Group<S> group, const Token& token, uint64_t published,
-                            Deadline until) {
+                            Deadline until, bool& posted) {
   const uint64_t tail = protocol::read<S>(engine.send().unsignaled_end);
   const bool reached = token.count != 0 && tail > token.last;
   const bool needed = reached && published <= tail && tail == protocol::claimed(engine) && !engine.has_ended(token);
   // After the operations of all lanes.
-  if (XIO_UNLIKELY(group.any(needed))) return !post_signaled(engine, group, until);
+  if (XIO_UNLIKELY(group.any(needed))) {
+    const bool done = post_signaled(engine, group, until);
+    posted = posted || done;
+    return !done;
+  }
   return published <= (reached ? tail : token.last);
 }
 
@@ -87,8 +91,9 @@ template <class Engine, Sharing S, class Telemetry>
 XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Token& token, Deadline until,
                                  uint64_t published, Telemetry& telemetry) {
   Waiting waiting;
-  for (;;) {
-    if (!signal_tail(engine, group, token, published, until)) published = is_covered;
+  for (bool helps = false;; helps = true) {
+    if (!signal_tail(engine, group, token, published, until, helps)) published = is_covered;
+    if (helps) protocol::help(engine, group);
     engine.flush(group);
     if (look(engine, group, token, until, waiting, telemetry)) break;
     if (published != is_covered) {

@@ -62,37 +62,30 @@ struct CompletionDecoder {
     const auto last = static_cast<uint8_t>(word >> 56);
     completion.counter = byte_swap(static_cast<uint16_t>(word >> 32));
     completion.qpn = byte_swap(static_cast<uint32_t>(word)) & key_mask;
-    switch (cqe_opcode(last)) {
-      case CqeOpcode::request: completion.kind = rdma::CompletionKind::send; break;
-      case CqeOpcode::request_error:
-      case CqeOpcode::response_error: {
-        completion.kind =
-            cqe_opcode(last) == CqeOpcode::request_error ? rdma::CompletionKind::send : rdma::CompletionKind::receive;
-        const uint64_t detail = read(base + 48);
-        completion.status = to_status(static_cast<Syndrome>(detail >> 56), static_cast<uint8_t>(detail >> 48 & 0xff));
-        break;
-      }
-      case CqeOpcode::response_write_immediate:
-      case CqeOpcode::response_send:
-      case CqeOpcode::response_send_immediate:
-      case CqeOpcode::response_send_invalidate: {
-        completion.kind = rdma::CompletionKind::receive;
-        if constexpr (!Receives) break;
-        completion.bytes = high(read(base + 40));
-        completion.immediate = high(read(base + 32));
-        completion.source_qpn = low(read(base + 24)) & key_mask;
-        completion.flags = flags(cqe_opcode(last));
-        if ((last & 2) != 0) completion.flags |= rdma::receive_flag::solicited;
-        // The data is in the CQE, not in the posted memory: set-up must disable scatter to CQE.
-        if ((last & (inline_scatter_32 | inline_scatter_64)) != 0) completion.status = Status::unsupported;
-        break;
-      }
-      default: break;
+    const CqeOpcode opcode = cqe_opcode(last);
+    constexpr uint32_t sends = bit(CqeOpcode::request) | bit(CqeOpcode::request_error);
+    constexpr uint32_t receives = bit(CqeOpcode::response_write_immediate) | bit(CqeOpcode::response_send) |
+                                  bit(CqeOpcode::response_send_immediate) | bit(CqeOpcode::response_send_invalidate) |
+                                  bit(CqeOpcode::response_error);
+    if ((bit(opcode) & receives) != 0) completion.kind = rdma::CompletionKind::receive;
+    if ((bit(opcode) & sends) != 0) completion.kind = rdma::CompletionKind::send;
+    if (Receives ? is_error(opcode) : opcode == CqeOpcode::request_error) {
+      const uint64_t detail = read(base + 48);
+      completion.status = to_status(static_cast<Syndrome>(detail >> 56), static_cast<uint8_t>(detail >> 48 & 0xff));
+    } else if (Receives && completion.kind == rdma::CompletionKind::receive) {
+      completion.bytes = high(read(base + 40));
+      completion.immediate = high(read(base + 32));
+      completion.source_qpn = low(read(base + 24)) & key_mask;
+      completion.flags = flags(opcode);
+      if ((last & 2) != 0) completion.flags |= rdma::receive_flag::solicited;
+      // The data is in the CQE, not in the posted memory: set-up must disable scatter to CQE.
+      if ((last & (inline_scatter_32 | inline_scatter_64)) != 0) completion.status = Status::unsupported;
     }
     return completion;
   }
 
  private:
+  XIO_HOST_DEVICE static constexpr uint32_t bit(CqeOpcode opcode) { return 1u << static_cast<uint32_t>(opcode); }
   XIO_HOST_DEVICE static constexpr uint32_t low(uint64_t word) { return byte_swap(static_cast<uint32_t>(word)); }
   XIO_HOST_DEVICE static constexpr uint32_t high(uint64_t word) { return byte_swap(static_cast<uint32_t>(word >> 32)); }
 

@@ -147,11 +147,11 @@ XIO_DEVICE constexpr Status::Code known_code(uint32_t value) {
 XIO_DEVICE constexpr Status to_status(uint16_t field) {
   const uint32_t value = field & 0x7ffu;
   if (XIO_LIKELY(value == sc::success)) return Status(Status::ok, field);
-  if (value < detail::known_codes) {
-    return Status(xio::detail::look_up_code<uint32_t, detail::known_code, detail::known_codes>(value), field);
-  }
-  if (status_code_type(field) != sct::path) return Status(Status::device_error, field);
-  return Status(value == sc::aborted_by_host ? Status::aborted : Status::path_error, field);
+  Status::Code code = value == sc::aborted_by_host ? Status::aborted : Status::path_error;
+  if (status_code_type(field) != sct::path) code = Status::device_error;
+  if (value < detail::known_codes)
+    code = xio::detail::look_up_code<uint32_t, detail::known_code, detail::known_codes>(value);
+  return Status(code, field);
 }
 
 /// Whether the command may succeed if it is submitted again: the device reported the status and did not set "do not

@@ -42,6 +42,12 @@ XIO_DEVICE constexpr uint32_t list_words(uint32_t entries, uint32_t room, uint32
   return words + entries;
 }
 
+/// The most addresses that a list of `words` qwords can hold beside its chain pointers. `skipped`: qwords of its first
+/// page before it; a page has 2^shift of them.
+XIO_DEVICE constexpr uint32_t list_entries(uint32_t words, uint32_t skipped, uint32_t shift) {
+  return words == 0 ? 0 : words - ((skipped + words - 1) >> shift);
+}
+
 /// State that build_prps passes to its long path.
 struct PrpListPlan {
   uint64_t offset;   ///< offset of the second page in the source
@@ -57,7 +63,8 @@ XIO_DEVICE constexpr Status fill_prp_list(const Pages& pages, PrpListPlan plan, 
   const uint32_t room = (page - (static_cast<uint32_t>(list.bus) & (page - 1))) >> 3;
   if constexpr (!known_to_fit<List>) {
     if ((list.bus & 7) != 0) return Status::misaligned;
-    if (list_words(plan.entries, room, words_per_page) > list.bytes / 8) return Status::out_of_range;
+    const uint32_t most = list_entries(list.bytes / 8, words_per_page - room, plan.page_shift - 3);
+    if (plan.entries > most) return Status::out_of_range;
   }
 
   prp2 = list.bus;
