@@ -257,6 +257,8 @@ std::vector<Case> rdma_cases() {
   using Mlx5 = xio::emulation::Mlx5Kit<machine_kernels::Mlx5Collapsed>;
   using Ionic = xio::emulation::IonicKit<machine_kernels::IonicCollapsed>;
   cases.push_back({"mlx5_collapsed_thread", run_rdma<Mlx5>, 1, 1, 1, 64, 4, 0, 0, 0b011});
+  cases.push_back(
+      {"mlx5_collapsed_thread_failing", run_rdma<Mlx5>, 1, 1, 1, 64, 4, 0, one_fails, 0b011, "mlx5_collapsed_thread"});
   cases.push_back({"mlx5_collapsed_wave", run_rdma<Mlx5>, 1, 0, 0, 64, 1, 0, 0, 0b011});
   cases.push_back({"mlx5_collapsed_grid", run_rdma<Mlx5>, 3, 0, 0, 64, 1, 0, 0, 0b011});
   cases.push_back({"ionic_collapsed_wave", run_rdma<Ionic>, 1, 0, 0, 64, 1, 0, 0, 0b011});
