@@ -99,14 +99,12 @@ endforeach()
 # Each ordering of this code, weakened: some case must detect it, or unneeded.txt has the reason why it is not needed.
 foreach(arch IN LISTS XIO_HIP_TARGETS ITEMS sm_90)
   set(missing "${XIO_HIP_MISSING}")
-  set(seeds 300)
   if(arch STREQUAL sm_90)
     set(missing "${XIO_NVCC_MISSING}")
-    set(seeds 200)
   endif()
   xio_register_tool_test("${missing}" NAME machine.mutations.${arch} LABELS machine once nightly TIMEOUT 3600
     COMMAND python3 ${machine_dir}/mutations.py $<TARGET_FILE:machine-run> ${arch} ${kernels_nvme_${arch}}
-      rdma:${kernels_rdma_${arch}} --seeds ${seeds})
+      rdma:${kernels_rdma_${arch}} --seeds 300)
 endforeach()
 
 # What one call was counted to be in the assembly, executed: the same assembly, made into a code object.
