@@ -24,7 +24,7 @@ Mood draw_mood(uint64_t seed) {
   static constexpr uint32_t device[] = {4, 10, 40, 150};
   static constexpr uint32_t burst[] = {1, 3, 8, 32};
   static constexpr uint32_t stall[] = {0, 200, 2000, 20000};
-  // Threads that always go alone cost most, and find little.
+  // Runs whose threads always go alone are rare: they take several times as long as the others.
   static constexpr Convergence convergence[] = {Convergence::all,    Convergence::all,    Convergence::all,
                                                 Convergence::all,    Convergence::random, Convergence::random,
                                                 Convergence::random, Convergence::one};
