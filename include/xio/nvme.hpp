@@ -4,8 +4,8 @@
 /// @file
 /// @brief Everything a kernel needs to drive NVMe controllers. Host code includes what it uses from xio/host.
 
+#include <xio/device/core/placement.hpp>
 #include <xio/device/core/ring.hpp>
 #include <xio/device/nvme/drive_set.hpp>
-#include <xio/device/queue/placement.hpp>
 #include <xio/vendors/nvme/traits.hpp>
 #include <xio/version.hpp>

@@ -5,7 +5,7 @@
 /// @brief Everything a kernel needs to drive RDMA NICs, with the formats of all vendors. Host code includes what it
 /// uses from xio/host.
 
-#include <xio/device/queue/placement.hpp>
+#include <xio/device/core/placement.hpp>
 #include <xio/device/rdma/queue_pair.hpp>
 #include <xio/device/rdma/receive.hpp>
 #include <xio/vendors/bnxt/traits.hpp>

@@ -21,7 +21,7 @@ struct QueueMemory {
   uint64_t links[ring_size]{};
   alignas(64) nvme::Sqe sq[ring_size]{};
   alignas(64) nvme::Cqe cq[slots]{};
-  CompletionSlot completions[slots]{};
+  nvme::CompletionSlot completions[slots]{};
   uint32_t sq_doorbell = 0;
   uint32_t cq_doorbell = 0;
 

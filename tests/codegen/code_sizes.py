@@ -3,7 +3,8 @@
 """code_sizes.py LIMITS COMPILER...: runs the compiler, which writes assembly for an AMD GPU to its standard output, and
 checks the code size of each kernel, in which every function that it calls counts once.
 
-LIMITS: KERNEL=BYTES, separated by commas; KERNEL=BYTES/REGISTERS if it may spill registers to others."""
+LIMITS: KERNEL=BYTES, separated by commas; KERNEL=BYTES/REGISTERS/SCRATCH if it may spill registers to others or use
+bytes of scratch memory; KERNEL-OTHER=BYTES for what it has more than another one."""
 
 import re
 import subprocess
@@ -48,20 +49,28 @@ def main():
     failed = False
     for limit in sys.argv[1].split(","):
         kernel, most = limit.split("=")
-        most, _, spills = most.partition("/")
-        if kernel not in size:
-            sys.exit(f"no kernel {kernel}")
+        kernel, _, other = kernel.partition("-")
+        most, spills, scratch = (int(number) for number in (most + "/0/0").split("/")[:3])
+        if {kernel, other} - {""} - set(size):
+            sys.exit(f"no kernel {kernel} {other}")
         called = [name for name in reached(kernel, calls, set()) if name in size]
-        whole = size[kernel] + sum(size[name] for name in called)
-        print(f"{kernel}: {whole} bytes, at most {most}; {size[kernel]} without the {len(called)} functions that it calls")
-        if whole > int(most):
+        if other:
+            whole = size[kernel] - size[other]
+            print(f"{kernel}: {whole} bytes more than {other}, at most {most}")
+        else:
+            whole = size[kernel] + sum(size[name] for name in called)
+            print(f"{kernel}: {whole} bytes, at most {most}; {size[kernel]} without the {len(called)} functions that it calls")
+        if whole > most:
             print("  EXCEEDED")
             failed = True
-        if spilled[kernel] > int(spills or 0):
+        if other:
+            continue
+        if spilled[kernel] > spills:
             print(f"  it spills {spilled[kernel]} registers")
             failed = True
-        if any(memory.get(name) for name in [kernel, *called]):
-            print("  it uses scratch memory")
+        used = max(memory.get(name, 0) for name in [kernel, *called])
+        if used > scratch:
+            print(f"  it uses {used} bytes of scratch memory")
             failed = True
     sys.exit(failed)
 

@@ -97,7 +97,7 @@ extern "C" __global__ void look(const nvme::Cqe* entries, uint32_t head, uint32_
 
 // The same, with both worked out of the number of the completion.
 extern "C" __global__ void look_at(const nvme::Cqe* entries, uint32_t index, uint32_t mask, uint32_t* answer) {
-  const uint64_t word = nvme::CompletionFormat::look(&protocol::slot_of(entries, mask, index));
+  const uint64_t word = nvme::CompletionFormat::look(&ring::element(entries, mask, index));
   if (nvme::CompletionFormat::valid(word, ring::phase(index, mask))) {
     *answer = nvme::CompletionFormat::status(word) == 0 ? 1 : 2;
   }

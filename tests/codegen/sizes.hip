@@ -52,3 +52,19 @@ extern "C" __global__ void read_grid_twice(nvme::QueueHandle handle, uint64_t bu
   read(queue, bus, out, uint64_t{me()} * 8);
   read(queue, bus + 1048576, out + 4096, uint64_t{me()} * 16);
 }
+
+// The same in a function of the program, which is called once or twice.
+#define XIO_OF_256 __attribute__((amdgpu_flat_work_group_size(1, 256)))
+static __device__ __attribute__((noinline)) Status read_one(const nvme::QueueHandle& handle, uint64_t lba,
+                                                            const RegionSpan& data) {
+  nvme::Queue<Sharing::grid> queue(handle);
+  const Deadline until = queue.deadline(1_s);
+  return queue.wait(queue.read(lba, data, until), until);
+}
+extern "C" __global__ XIO_OF_256 void read_called(const nvme::QueueHandle* handle, Region data, Status* out) {
+  out[me()] = read_one(*handle, uint64_t{me()} * 8, data.at(uint64_t{me()} * 4096, 4096));
+}
+extern "C" __global__ XIO_OF_256 void read_called_twice(const nvme::QueueHandle* handle, Region data, Status* out) {
+  out[me()] = read_one(*handle, uint64_t{me()} * 8, data.at(uint64_t{me()} * 4096, 4096));
+  out[4096 + me()] = read_one(*handle, uint64_t{me()} * 16, data.at(uint64_t{me()} * 4096, 4096));
+}

@@ -153,7 +153,7 @@ TEST_CASE("A failure that somebody is told of while it moves to the log is count
   (void)run(0);
 
   uint64_t* const in_table = &handle.slots[0].word;
-  uint64_t* const in_log = xio::protocol::entries_of(handle.failures);
+  uint64_t* const in_log = xio::nvme::detail::entries_of(handle.failures);
   bool by_table = false;
   bool by_log = false;
   const bool both = GENERATE(false, true);
@@ -161,7 +161,7 @@ TEST_CASE("A failure that somebody is told of while it moves to the log is count
     const auto tell = [&](uint64_t* where, bool& done) {
       if (done || (*where & 0x7fff) != 0x281) return;
       done = true;
-      *where |= xio::protocol::seen_bit;
+      *where |= xio::nvme::detail::seen_bit;
       --handle.state->error_count;
     };
     WatchedWave wave([&](const void* where) {
@@ -173,7 +173,7 @@ TEST_CASE("A failure that somebody is told of while it moves to the log is count
   REQUIRE(by_table);
   REQUIRE(by_log == both);
   CHECK(handle.state->error_count == 0);
-  CHECK((*in_log & xio::protocol::seen_bit) != 0);
+  CHECK((*in_log & xio::nvme::detail::seen_bit) != 0);
   CHECK(view.errors().count == 0);
   CHECK(code_of(view.wait(failed, soon())) == 0x281);
 }

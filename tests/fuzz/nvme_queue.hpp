@@ -46,7 +46,7 @@ struct NvmeQueueMemory {
   uint64_t links[32]{};
   std::vector<nvme::Sqe> sq;
   std::vector<nvme::Cqe> cq;
-  std::vector<xio::CompletionSlot> slots;
+  std::vector<xio::nvme::CompletionSlot> slots;
   std::vector<xio::Notification*> notifications;
   std::vector<uint64_t> lists;
   FailureMemory<nvme::QueueHandle> failures;

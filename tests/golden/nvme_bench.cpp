@@ -58,8 +58,8 @@ Bench::Bench(const BenchOptions& options) : options_(options) {
   while (slots < options.slots || slots < 2 * options.entries) slots *= 2;
   sq_ = AlignedMemory(options.entries * sizeof(lib::Sqe), 4096, fill);
   cq_ = AlignedMemory(options.entries * sizeof(lib::Cqe), 4096, 0);
-  slots_ = AlignedMemory(slots * sizeof(xio::CompletionSlot), 64, 0);
-  failures_ = AlignedMemory(xio::protocol::failure_log_bytes(64), 64, 0);
+  slots_ = AlignedMemory(slots * sizeof(xio::nvme::CompletionSlot), 64, 0);
+  failures_ = AlignedMemory(xio::nvme::failure_log_bytes(64), 64, 0);
   lists_ = AlignedMemory(size_t{slots} * options.list_bytes, 64, fill);
   state_ = AlignedMemory(sizeof(xio::QueueState) + xio::link_bytes(options.entries), 64, 0);
   doorbells_ = make_window(tail, head, fill);
@@ -75,8 +75,8 @@ Bench::Bench(const BenchOptions& options) : options_(options) {
   handle_.sq_event_index = event_.word(tail);
   handle_.cq_event_index = event_.word(head);
   handle_.state = state_.as<xio::QueueState>();
-  handle_.slots = slots_.as<xio::CompletionSlot>();
-  handle_.failures = failures_.as<xio::FailureLog>();
+  handle_.slots = slots_.as<xio::nvme::CompletionSlot>();
+  handle_.failures = failures_.as<xio::nvme::FailureLog>();
   handle_.failure_entries = 64;
   handle_.sq_mask = options.entries - 1;
   handle_.cq_mask = options.entries - 1;

@@ -100,7 +100,7 @@ class Bench {
   const lib::QueueHandle& handle() const { return handle_; }
   xio::QueueState& state() { return *handle_.state; }
   lib::Cqe* cq() const { return cq_.as<lib::Cqe>(); }
-  xio::CompletionSlot* slots() const { return slots_.as<xio::CompletionSlot>(); }
+  xio::nvme::CompletionSlot* slots() const { return slots_.as<xio::nvme::CompletionSlot>(); }
   uint32_t& shadow(bool submission) const { return *shadow_.word(slot_offset(submission)); }
   uint32_t& event_index(bool submission) const { return *event_.word(slot_offset(submission)); }
 

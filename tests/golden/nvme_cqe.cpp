@@ -50,7 +50,7 @@ uint32_t drain(Bench& bench, uint32_t lanes, bool all) {
 }
 
 /// Compares one completion: as the entry decodes, and as the library filed it for the operation's owner.
-void expect_completion(const Json& expected, const lib::Cqe& entry, const xio::CompletionSlot& slot) {
+void expect_completion(const Json& expected, const lib::Cqe& entry, const xio::nvme::CompletionSlot& slot) {
   const uint16_t field = lib::status_field(entry);
   for (const auto& [key, value] : expected.items()) {
     uint64_t actual = 0;

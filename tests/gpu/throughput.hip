@@ -45,9 +45,9 @@ struct DeviceQueue {
     handle.sq_doorbell = gpu::allocate_device<uint32_t>(64);
     handle.cq_doorbell = handle.sq_doorbell + 32;
     handle.state = reinterpret_cast<QueueState*>(gpu::allocate_device<char>(sizeof(QueueState) + link_bytes(entries)));
-    handle.slots = gpu::allocate_device<CompletionSlot>(2 * size_t{entries});
+    handle.slots = gpu::allocate_device<nvme::CompletionSlot>(2 * size_t{entries});
     handle.failure_entries = 64;
-    handle.failures = reinterpret_cast<FailureLog*>(gpu::allocate_device<char>(protocol::failure_log_bytes(64)));
+    handle.failures = reinterpret_cast<nvme::FailureLog*>(gpu::allocate_device<char>(nvme::failure_log_bytes(64)));
     handle.notifications = gpu::allocate_device<Notification*>(2 * size_t{entries});
     handle.sq_mask = entries - 1;
     handle.cq_mask = 2 * entries - 1;

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include <xio/device/core/deadline.hpp>
-#include <xio/device/queue/doorbell.hpp>
+#include <xio/device/core/doorbell.hpp>
 
 using namespace xio;
 

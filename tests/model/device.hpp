@@ -15,13 +15,13 @@
 
 namespace model {
 
-using xio::CompletionSlot;
-using xio::FailureLog;
 using xio::Notification;
 using xio::QueueState;
 using xio::Status;
 using xio::Token;
+using xio::nvme::CompletionSlot;
 using xio::nvme::Cqe;
+using xio::nvme::FailureLog;
 using xio::nvme::QueueHandle;
 using xio::nvme::Sqe;
 

@@ -127,8 +127,8 @@ class Storm {
   std::vector<Shared> memory_ = std::vector<Shared>(1);
   std::vector<xio::nvme::Sqe> sq_ = std::vector<xio::nvme::Sqe>(entries);
   std::vector<xio::nvme::Cqe> cq_ = std::vector<xio::nvme::Cqe>(2 * entries);
-  std::vector<xio::CompletionSlot> slots_ = std::vector<xio::CompletionSlot>(entries);
-  xio::FailureLog failures_{};
+  std::vector<xio::nvme::CompletionSlot> slots_ = std::vector<xio::nvme::CompletionSlot>(entries);
+  xio::nvme::FailureLog failures_{};
   uint32_t sq_doorbell_ = 0, cq_doorbell_ = 0;
 };
 

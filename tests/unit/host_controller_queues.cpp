@@ -458,7 +458,7 @@ TEST_CASE("memory and addresses of the executing side are the user's choice", "[
   options.flush_bus = 0x1234;
   const NvmeQueue queue = controller.create_queue(options);
   const xio::nvme::QueueHandle handle = queue.handle();
-  CHECK(state_bytes == 64 + xio::link_bytes(128) + 128 * 16 + 128 * 8 + xio::protocol::failure_log_bytes(1024));
+  CHECK(state_bytes == 64 + xio::link_bytes(128) + 128 * 16 + 128 * 8 + xio::nvme::failure_log_bytes(1024));
   CHECK(ring_bytes == 128 * 64 + 256 * 16 + 128 * 256);
   CHECK(reinterpret_cast<uintptr_t>(handle.sq) - 0x100000000 + FakeNvme::bus_offset == fixture.world->live_sqs[1]);
   CHECK(reinterpret_cast<char*>(handle.sq_doorbell) - 0x100000000 ==

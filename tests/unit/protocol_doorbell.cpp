@@ -3,7 +3,7 @@
 /// @file
 /// @brief Doorbell back ends: the EventIdx rule against its definition, and what is stored where.
 
-#include <xio/device/queue/doorbell.hpp>
+#include <xio/device/core/doorbell.hpp>
 
 #include "catch.hpp"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <xio/device/queue/completion.hpp>
+#include <xio/device/nvme/completion_table.hpp>
 
 #include "catch.hpp"
 
@@ -56,21 +56,21 @@ TEST_CASE("H2 a counter is found again from its low bits and a bound that is kno
 }
 
 TEST_CASE("H2 a completion slot knows its lap at every counter value") {
-  using xio::protocol::Outcome;
-  std::vector<xio::CompletionSlot> slots(32768);
+  using xio::nvme::detail::Outcome;
+  std::vector<xio::nvme::CompletionSlot> slots(32768);
   for_all(32768, [&](uint32_t size, uint64_t ticket) {
     const uint32_t mask = size - 1;
     const uint64_t lap = ticket / size;
-    bool right = xio::protocol::lap_begin(ticket, mask) == lap * size &&
-                 xio::protocol::lap_end(ticket, mask) == (lap + 1) * size;
+    bool right = xio::nvme::detail::lap_begin(ticket, mask) == lap * size &&
+                 xio::nvme::detail::lap_end(ticket, mask) == (lap + 1) * size;
     // What the slot holds after `laps` operations have used it, and what a holder of `ticket` makes of that.
     uint64_t& word = slots[ticket % size].word;
     uint64_t seen = 0;
     const auto outcome = [&](uint64_t laps) {
       word = laps * size << 16 | 0x1234;
-      return xio::protocol::look_up<xio::Sharing::thread>(slots.data(), mask, ticket, seen);
+      return xio::nvme::detail::look_up<xio::Sharing::thread>(slots.data(), mask, ticket, seen);
     };
-    const auto may_use = [&] { return xio::protocol::slot_free<xio::Sharing::thread>(slots.data(), mask, ticket); };
+    const auto may_use = [&] { return xio::nvme::detail::slot_free<xio::Sharing::thread>(slots.data(), mask, ticket); };
     right = right && outcome(lap) == Outcome::pending && may_use();
     right = right && outcome(lap + 1) == Outcome::ended && !may_use() && (seen & 0x7fff) == 0x1234;
     right = right && outcome(lap + 2) == Outcome::replaced && !may_use();

@@ -4,8 +4,8 @@
 /// @file
 /// @brief The doorbell of the tester's queues. It counts its rings when kernels run on the CPU.
 
+#include <xio/device/core/doorbell.hpp>
 #include <xio/device/nvme/handle.hpp>
-#include <xio/device/queue/doorbell.hpp>
 
 namespace tester {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <xio/device/queue/placement.hpp>
+#include <xio/device/core/placement.hpp>
 
 #include "tester/cli/interrupt.hpp"
 #include "tester/cli/progress.hpp"

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <xio/device/queue/policy.hpp>
+#include <xio/device/core/policy.hpp>
 #include <xio/host/nvme/controller.hpp>
 
 #include "tester/nvme/access_pattern.hpp"

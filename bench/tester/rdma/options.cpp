@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include <xio/device/queue/placement.hpp>
+#include <xio/device/core/placement.hpp>
 
 #include "tester/cli/errors.hpp"
 #include "tester/cli/examples.hpp"

@@ -30,7 +30,7 @@ std::vector<KernelInfo> Processor::kernels() const {
 
 void Processor::start(uint64_t seed) {
   seed_ = seed;
-  random_ = Random(seed);
+  random_ = Random(seed != 0 ? seed : order);
   counts = {};
   ticks_ = 0;
   mood_ = draw_mood(seed, model().several_second_levels, random_);

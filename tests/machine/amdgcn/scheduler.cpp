@@ -194,7 +194,7 @@ void Processor::end(Wave& wave) {
 /// The next wave that can run, or none.
 Wave* Processor::choose_wave(uint32_t& turn) {
   const auto count = static_cast<uint32_t>(waves_.size());
-  uint32_t chosen = mood_.calm ? turn % count : random_.below(count);
+  uint32_t chosen = mood_.calm && order == 0 ? turn % count : random_.below(count);
   for (uint32_t tried = 0; tried < count; ++tried) {
     Wave& wave = *waves_[chosen];
     chosen = chosen + 1 < count ? chosen + 1 : 0;

@@ -88,6 +88,10 @@ class Gpu {
   /// Undoes apply().
   virtual void restore() = 0;
 
+  /// With seed 0: waves take turns in an order drawn from this number; 0: one after the other. In lockstep they meet in
+  /// always the same way, by which the cost of a shared queue would be that of one meeting.
+  uint64_t order = 0;
+
   AddressSpace memory;
   Counts counts;
   Limits limits;

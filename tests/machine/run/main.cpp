@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
       // them.
       options.first = 3;
       options.step = 12;
-      options.last = options.first + 7 * options.step;
+      options.last = options.first + 31 * options.step;
     }
     if (options.trace) gpu->trace = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
     // A hundred times the instructions of the longest case.

@@ -36,6 +36,26 @@ XIO_DEVICE constexpr uint64_t widen_below(uint64_t limit, uint32_t wire, uint32_
   return limit - 1 - ((static_cast<uint32_t>(limit) - 1 - wire) & mask);
 }
 
+/// `To` with the constness of `From`.
+template <class From, class To>
+struct Matching {
+  using type = To;
+};
+/// `To` with the constness of `From`, which is const.
+template <class From, class To>
+struct Matching<const From, To> {
+  using type = const To;
+};
+
+/// The element of a ring of any type for counter value `index`. A base shared by all lanes plus a 32-bit offset is a
+/// single addressing mode of the hardware.
+template <class Element>
+XIO_DEVICE_INLINE Element& element(Element* ring, uint32_t mask, uint64_t index) {
+  using Byte = typename Matching<Element, char>::type;
+  const uint32_t distance = slot(index, mask) * static_cast<uint32_t>(sizeof(Element));
+  return *reinterpret_cast<Element*>(reinterpret_cast<Byte*>(ring) + distance);
+}
+
 /// @}
 }  // namespace ring
 

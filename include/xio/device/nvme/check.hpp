@@ -7,6 +7,7 @@
 #include <xio/device/nvme/command.hpp>
 #include <xio/device/nvme/data.hpp>
 #include <xio/device/nvme/types.hpp>
+#include <xio/device/queue/agree.hpp>
 
 XIO_NAMESPACE_BEGIN
 

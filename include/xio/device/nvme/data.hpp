@@ -14,8 +14,8 @@
 ///
 /// The first two need the size of the command's data (CommandWords::data); if it is 0, the data pointer is empty.
 
+#include <xio/device/core/policy.hpp>
 #include <xio/device/core/region.hpp>
-#include <xio/device/queue/policy.hpp>
 #include <xio/vendors/nvme/prp.hpp>
 #include <xio/vendors/nvme/sgl.hpp>
 

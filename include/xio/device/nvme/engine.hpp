@@ -4,8 +4,9 @@
 /// @file
 /// @brief The engine of an NVMe queue pair: its state, its rings and its completions. Independent of commands.
 
+#include <xio/device/core/token.hpp>
+#include <xio/device/nvme/drain.hpp>
 #include <xio/device/nvme/types.hpp>
-#include <xio/device/queue/doorbell.hpp>
 #include <xio/device/queue/room.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -27,7 +28,7 @@ struct QueueBell {
   uint32_t depth;
 
   XIO_DEVICE_INLINE uint64_t& link(uint64_t ticket) const {
-    return protocol::slot_of(reinterpret_cast<uint64_t*>(state + 1), mask, ticket);
+    return ring::element(reinterpret_cast<uint64_t*>(state + 1), mask, ticket);
   }
   XIO_DEVICE_INLINE void ring(uint64_t end, uint64_t) const {
     if constexpr (S == Sharing::thread) {
@@ -70,7 +71,7 @@ class QueueEngine {
   XIO_DEVICE_INLINE uint32_t depth() const { return handle().depth; }
   XIO_DEVICE_INLINE bool is_free(uint64_t ticket) const {
     if constexpr (Policy::slot_checks) {
-      return protocol::slot_free<S>(handle().slots, handle().slot_mask, ticket);
+      return detail::slot_free<S>(handle().slots, handle().slot_mask, ticket);
     } else {
       return true;
     }
@@ -80,9 +81,10 @@ class QueueEngine {
     const QueueHandle& q = handle();
     return {q.state, {q.sq_doorbell, q.sq_shadow, q.sq_event_index}, q.sq_mask, q.depth};
   }
-  XIO_DEVICE_INLINE protocol::CompletionRing<CompletionFormat> completions() const {
+  XIO_DEVICE_INLINE uint64_t cq_head() const { return protocol::read<S>(state().retired); }
+  XIO_DEVICE_INLINE detail::CompletionTable table() const {
     const QueueHandle& q = handle();
-    return {q.cq, q.slots, q.failures, q.notifications, q.cq_mask, q.slot_mask, q.depth, q.failure_entries};
+    return {q.slots, q.failures, q.notifications, q.slot_mask, q.failure_entries};
   }
 
   /// The reason why a claim got no tickets.
@@ -98,8 +100,8 @@ class QueueEngine {
   XIO_DEVICE_INLINE bool ended(const Token& token) const {
     uint64_t word = 0;
     for (uint32_t part = 0; part < token.count; ++part) {
-      const auto outcome = protocol::look_up<S>(handle().slots, handle().slot_mask, token.last - part, word);
-      if (outcome == protocol::Outcome::pending) return false;
+      const auto outcome = detail::look_up<S>(handle().slots, handle().slot_mask, token.last - part, word);
+      if (outcome == detail::Outcome::pending) return false;
     }
     return true;
   }
@@ -113,8 +115,8 @@ class QueueEngine {
         return protocol::nobody_drains(state(), group) ? drain_out_of_line(group) : 0;
       } else {
         protocol::Found found{};
-        if (!protocol::begin_drain(*this, completions(), group, found)) return 0;
-        return drain_out_of_line(group, found.head, found.word, found.entry);
+        if (!protocol::begin_drain(*this, cq(telemetry), group, found)) return 0;
+        return drain_out_of_line(group, found.head, found.word);
       }
     } else {
       return drain_here(group, telemetry);
@@ -127,20 +129,20 @@ class QueueEngine {
 
   template <class Telemetry>
   XIO_DEVICE_INLINE uint32_t drain_here(Group<S> group, Telemetry& telemetry) const {
-    protocol::NoRecord none;
+    detail::NoRecord none;
     return drain_recorded(group, telemetry, none);
   }
 
-  /// @param record protocol::NoRecord, or protocol::Taken for what the calling lane takes
+  /// @param record detail::NoRecord, or detail::Taken for what the calling lane takes
   template <class Telemetry, class Record>
   XIO_DEVICE_INLINE uint32_t drain_recorded(Group<S> group, Telemetry& telemetry, Record& record) const {
     const uint64_t started = Telemetry::start();
     uint32_t taken = 0;
     protocol::Found found{};
-    const protocol::CompletionRing<CompletionFormat> ring = completions();
-    if (protocol::nobody_drains(state(), group) && protocol::begin_drain(*this, ring, group, found)) {
+    const auto source = cq(telemetry);
+    if (protocol::nobody_drains(state(), group) && protocol::begin_drain(*this, source, group, found)) {
       if constexpr (!is_shared<S> && !arch::calls_save_registers) {
-        taken = take_completions<false>(ring, group, found, telemetry, record);
+        taken = take_completions<false>(source, group, found, record);
         if (XIO_UNLIKELY(taken == protocol::met_error)) {
           // Not `record` itself: an object whose address is passed to a call is not kept in registers.
           Record other;
@@ -148,7 +150,7 @@ class QueueEngine {
           record = other;
         }
       } else {
-        taken = take_completions<true>(ring, group, found, telemetry, record);
+        taken = take_completions<true>(source, group, found, record);
       }
     }
     telemetry.stop(telemetry::Step::cq_poll, started);
@@ -178,14 +180,15 @@ class QueueEngine {
     q.depth = depth;
     q.failure_entries = failure_entries;
     telemetry::Off off;
-    protocol::NoRecord none;
+    detail::NoRecord none;
     const Group<S> group(lanes);
     const QueueEngine engine(q, lanes);
     protocol::Found found{seen...};
+    const auto source = engine.cq(off);
     if constexpr (sizeof...(seen) == 0) {
-      if (!protocol::begin_drain(engine, engine.completions(), group, found)) return 0;
+      if (!protocol::begin_drain(engine, source, group, found)) return 0;
     }
-    return engine.template take_completions<true>(engine.completions(), group, found, off, none);
+    return engine.template take_completions<true>(source, group, found, none);
   }
 
   template <class... Seen>
@@ -195,31 +198,26 @@ class QueueEngine {
                       q.cq_mask, q.slot_mask, q.depth, q.failure_entries, group.mask(), seen...);
   }
 
-  template <bool Errors, class Telemetry, class Record>
-  XIO_DEVICE_INLINE uint32_t take_completions(const protocol::CompletionRing<CompletionFormat>& ring, Group<S> group,
-                                              const protocol::Found& found, Telemetry& telemetry,
+  template <bool Errors, class Source, class Record>
+  XIO_DEVICE_INLINE uint32_t take_completions(const Source& source, Group<S> group, const protocol::Found& found,
                                               Record& record) const {
-    const QueueHandle& q = handle();
-    return protocol::drain<CompletionFormat, Errors>(
-        *this, ring, group, found,
-        [&](uint64_t head) {
-          const DoorbellTarget target{q.cq_doorbell, q.cq_shadow, q.cq_event_index};
-          if constexpr (S == Sharing::thread) {
-            Doorbell::ring_each(target, ring::slot(head, q.cq_mask));
-          } else {
-            Doorbell::ring(target, ring::slot(head, q.cq_mask));
-          }
-        },
-        telemetry, record);
+    detail::TableSink<QueueEngine, Record> sink(*this, table(), record);
+    return protocol::drain<Errors>(*this, source, sink, group, found);
   }
 
   /// Drain with error handling: out of line on a CPU only, since a GPU has enough registers, and no cheap calls.
   template <class Telemetry, class Record>
   XIO_COLD XIO_DEVICE uint32_t take_errors(Group<S> group, Telemetry& telemetry, Record& record) const {
     protocol::Found found{};
-    const protocol::CompletionRing<CompletionFormat> ring = completions();
-    if (!protocol::begin_drain(*this, ring, group, found)) return 0;
-    return take_completions<true>(ring, group, found, telemetry, record);
+    const auto source = cq(telemetry);
+    if (!protocol::begin_drain(*this, source, group, found)) return 0;
+    return take_completions<true>(source, group, found, record);
+  }
+
+  template <class Telemetry>
+  XIO_DEVICE_INLINE detail::CompletionReader<Doorbell, Telemetry> cq(Telemetry& telemetry) const {
+    const QueueHandle& q = handle();
+    return {q.cq, {q.cq_doorbell, q.cq_shadow, q.cq_event_index}, q.cq_mask, telemetry};
   }
 
   Holder holder_;

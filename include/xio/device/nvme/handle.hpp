@@ -4,8 +4,8 @@
 /// @file
 /// @brief Handle of one NVMe queue pair: a trivially copyable struct that the host passes to a kernel by value.
 
-#include <xio/device/queue/completion.hpp>
-#include <xio/device/queue/room.hpp>
+#include <xio/device/core/notification.hpp>
+#include <xio/device/nvme/completion_table.hpp>
 #include <xio/vendors/nvme/layout.hpp>
 
 XIO_NAMESPACE_BEGIN

@@ -8,6 +8,7 @@
 #include <xio/device/core/com.hpp>
 #include <xio/device/nvme/check.hpp>
 #include <xio/device/nvme/engine.hpp>
+#include <xio/device/nvme/outcome.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -128,7 +129,7 @@ XIO_DEVICE Token with_status(const Engine& engine, Group<S> group, bool ended, T
     arch::order_loads<state_scope<S>>();
     group.converge();
   }
-  const Status status = protocol::outcome<CompletionFormat>(engine, engine.completions(), group, before, before.count);
+  const Status status = outcome(engine, engine.table(), group, before, before.count);
   if (ended) token.status = status;
   return token;
 }

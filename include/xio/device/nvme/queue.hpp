@@ -6,8 +6,8 @@
 ///
 /// @snippet nvme.cpp queue
 
+#include <xio/device/core/options.hpp>
 #include <xio/device/nvme/batch.hpp>
-#include <xio/device/queue/options.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -208,10 +208,10 @@ class BasicQueue {
     if (token.count == 0) return token.status;
     uint64_t word = 0;
     const CompletionSlot* const slots = handle().slots;
-    const protocol::Outcome outcome = protocol::look_up<S>(slots, handle().slot_mask, token.last, word);
-    if (outcome == protocol::Outcome::pending) return Status::would_block;
+    const detail::Outcome outcome = detail::look_up<S>(slots, handle().slot_mask, token.last, word);
+    if (outcome == detail::Outcome::pending) return Status::would_block;
     if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
-    value = protocol::read<S>(protocol::slot_of(slots, handle().slot_mask, token.last).result);
+    value = protocol::read<S>(ring::element(slots, handle().slot_mask, token.last).result);
     if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();  // the value first
     // The slot is overwritten only after the next command with this identifier was submitted.
     const uint64_t next = token.last + handle().slot_mask + 1;
@@ -256,7 +256,7 @@ class BasicQueue {
     const Group<S> group = engine_.callers();
     uint32_t all = 0;
     while (all < most) {
-      protocol::Taken mine;
+      detail::Taken mine;
       const uint32_t taken = engine_.drain_recorded(group, options.telemetry(), mine);
       if (taken == 0) break;
       all += taken;

@@ -5,7 +5,6 @@
 /// @brief Small types of the NVMe queue: storage of its state, completions, pieces of a batch.
 
 #include <xio/device/nvme/handle.hpp>
-#include <xio/device/queue/completion.hpp>
 #include <xio/device/queue/holder.hpp>
 #include <xio/vendors/nvme/traits.hpp>
 

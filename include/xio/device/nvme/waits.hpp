@@ -25,8 +25,7 @@ template <class Engine, Sharing S, class Telemetry>
 XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Token& token, Deadline until,
                                  Telemetry& telemetry) {
   engine.flush(group);
-  return protocol::wait<CompletionFormat>(engine, engine.completions(), group, token, until,
-                                          [&] { return engine.drain(group, telemetry); });
+  return wait(engine, engine.table(), group, token, until, [&] { return engine.drain(group, telemetry); });
 }
 
 /// Waits for each lane's token without marking errors as waited for.
@@ -150,12 +149,11 @@ XIO_DEVICE Status fence(const Engine& engine, Group<S> group, Deadline until) {
 }
 
 /// Errors that no caller has waited for; with `take`, they are not reported again. Returns false if `until` passed; see
-/// protocol::find_errors().
+/// find_errors().
 template <class Engine, Sharing S, class Until>
 XIO_DEVICE bool find_errors(const Engine& engine, Group<S> group, bool take, Until until, ErrorSummary& summary) {
-  protocol::UnseenErrors found;
-  if (!protocol::find_errors<CompletionFormat, S>(engine.completions(), engine.state(), group, take, until, found))
-    return false;
+  UnseenErrors found;
+  if (!find_errors<S>(engine.table(), engine.state(), group, take, until, found)) return false;
   summary = {found.count, found.first_ticket, CompletionFormat::decode(static_cast<uint16_t>(found.first_status))};
   return true;
 }

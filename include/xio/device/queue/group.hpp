@@ -5,7 +5,7 @@
 /// @brief The lanes of a wave that make one call of a queue together.
 
 #include <xio/device/core/deadline.hpp>
-#include <xio/device/queue/policy.hpp>
+#include <xio/device/core/policy.hpp>
 
 XIO_NAMESPACE_BEGIN
 /// @addtogroup kernel_queue

@@ -5,7 +5,8 @@
 /// @brief Reading an RDMA completion queue: new entries, their contents, acknowledgement.
 
 #include <xio/device/core/com.hpp>
-#include <xio/device/queue/completion.hpp>
+#include <xio/device/queue/agree.hpp>
+#include <xio/device/queue/drain.hpp>
 #include <xio/device/rdma/handle.hpp>
 #include <xio/vendors/rdma/completion.hpp>
 
@@ -23,9 +24,10 @@ struct CompletionReader {
   // Copied once per drain: the compiler reloads the handle's members after each coherent access.
   const char* entries;
   uint32_t size;
+  uint32_t mask;  ///< size - 1
 
   XIO_HOST_DEVICE explicit CompletionReader(const CompletionQueueHandle& handle)
-      : queue(handle), entries(static_cast<const char*>(handle.entries)), size(handle.size) {}
+      : queue(handle), entries(static_cast<const char*>(handle.entries)), size(handle.size), mask(handle.size - 1) {}
 
   /// Loads the word that shows whether the entry at `index` is new.
   XIO_DEVICE_INLINE uint64_t look(uint64_t index) const {
@@ -95,7 +97,7 @@ struct CompletionReader {
 
  private:
   XIO_DEVICE_INLINE const uint64_t* word_at(uint64_t index, uint32_t offset) const {
-    const char* const entry = entries + ring::slot(index, size - 1) * Completions::entry_bytes;
+    const char* const entry = entries + ring::slot(index, mask) * Completions::entry_bytes;
     return reinterpret_cast<const uint64_t*>(entry + offset);
   }
   XIO_DEVICE_INLINE uint64_t load_word(uint64_t index, uint32_t offset) const {

@@ -50,135 +50,97 @@ XIO_COLD XIO_DEVICE void record_end(const Engine& engine, Group<S> group, uint64
   protocol::publish_by_leader(group, send.ended, 1u);
 }
 
-/// The last lane with `hit`, which is set in the lowest lanes of the group.
-template <Sharing S>
-XIO_DEVICE_INLINE uint32_t last_lane(Group<S> group, bool hit) {
-  if constexpr (S == Sharing::thread) {
-    return 0;
-  } else {
-    return arch::last_lane(group.members(hit));
-  }
-}
-
-/// Takes the consecutive new entries from `head` on; returns how many. `word` is of the calling lane's entry.
-/// @tparam Errors whether all kinds of entries are handled; if not, it returns protocol::met_error, without effect, if
-///                an entry reports anything but success.
-template <bool Errors, class Engine, class Reader, Sharing S>
-XIO_DEVICE_INLINE uint32_t file(const Engine& engine, const Reader& queue, Group<S> group, uint64_t head,
-                                uint64_t word) {
+/// Sink of a protocol::drain() that counts the operations of a send queue, which end in order.
+template <class Engine>
+class SendSink {
+  static constexpr Sharing sharing = Engine::sharing;
   using Vendor = typename Engine::Vendor;
-  const QueuePairHandle& q = engine.handle();
-  const Progress known = known_now(engine);
-  const int64_t reserved = protocol::claimed_or_broken(engine);
-  Progress now = known;
-  WorkCompletion completion;
-  const uint32_t position = group.rank();
-  const uint64_t mine = head + position;
-  const bool fresh = S == Sharing::thread || queue.is_new(word, head, position);
-  if (fresh) {
-    completion = Errors ? queue.template read<false>(word, mine) : queue.read_success(word, mine);
-    if constexpr (Engine::Policy::completion_checks) {
-      const bool ours = queue.is_about(q.shape.qpn, completion, word, mine);
-      if (completion.kind != CompletionKind::nothing && !ours) completion.kind = CompletionKind::unknown;
+
+ public:
+  XIO_DEVICE_INLINE explicit SendSink(const Engine& engine) : engine_(engine) {}
+
+  template <bool Errors, class Source>
+  XIO_DEVICE_INLINE bool judge(const Source& source, Group<sharing>, uint64_t word, uint64_t index, bool fresh) {
+    const QueuePairHandle& q = engine_.handle();
+    known_ = now_ = known_now(engine_);
+    const int64_t reserved = protocol::claimed_or_broken(engine_);
+    if (fresh) {
+      completion_ = Errors ? source.template read<false>(word, index) : source.read_success(word, index);
+      if constexpr (Engine::Policy::completion_checks) {
+        const bool ours = source.is_about(q.shape.qpn, completion_, word, index);
+        if (completion_.kind != CompletionKind::nothing && !ours) completion_.kind = CompletionKind::unknown;
+      }
+      if (completion_.kind == CompletionKind::send) {
+        now_ = Vendor::progress(q.shape, known_, completion_, [&](uint64_t offset) {
+          return arch::load<arch::Scope::system>(
+              reinterpret_cast<const uint32_t*>(static_cast<const char*>(q.sq) + offset));
+        });
+      }
     }
-    if (completion.kind == CompletionKind::send) {
-      now = Vendor::progress(q.shape, known, completion, [&](uint64_t offset) {
-        return arch::load<arch::Scope::system>(
-            reinterpret_cast<const uint32_t*>(static_cast<const char*>(q.sq) + offset));
-      });
+    // A completion of an operation that is not in flight, or of another queue pair. Lanes without an entry may have
+    // read `reserved` before the progress was made.
+    bool strange = static_cast<int64_t>(now_.units) > reserved;
+    // These two counters count on from `known` and never decrease.
+    const bool adds =
+        !Errors && (completion_.counts == Counter::next_unit || completion_.counts == Counter::next_message);
+    if (!adds) strange |= static_cast<int64_t>(now_.units) < static_cast<int64_t>(known_.units);
+    if constexpr (Errors) {
+      strange |= completion_.kind == CompletionKind::unknown;
+      strange |= completion_.kind == CompletionKind::receive;
+      // A failure of an operation that has already ended.
+      bool again = !completion_.status.is_ok();
+      again &= completion_.kind == CompletionKind::send;
+      again &= now_.units == known_.units;
+      strange |= again;
+    }
+    strange &= fresh;
+    return strange;
+  }
+
+  XIO_DEVICE_INLINE bool is_special(bool present) const { return present && completion_.kind != CompletionKind::send; }
+
+  template <bool Errors, class Source>
+  XIO_DEVICE_INLINE void record(const Source&, Group<sharing> group, bool hit) {
+    if constexpr (sharing != Sharing::thread) {
+      const uint32_t newest = arch::last_lane(group.members(hit));
+      last_ = {group.from_lane(now_.units, newest), 0};
+      if constexpr (Vendor::counts_operations) last_.operations = group.from_lane(now_.operations, newest);
+    } else {
+      last_ = now_;
+    }
+    if (Errors && XIO_UNLIKELY(group.any(hit && !completion_.status.is_ok()))) {
+      const uint64_t failures =
+          group.members(hit && completion_.kind == CompletionKind::send && !completion_.status.is_ok());
+      if (failures != 0) record_failure(engine_, group, failures, now_.units, completion_.status);
+      if (group.any(hit && completion_.kind == CompletionKind::ended)) record_end(engine_, group, last_.units);
     }
   }
-  // A completion of an operation that is not in flight, or of another queue pair: the device and the library disagree
-  // on the queue's state. Lanes without an entry may have read `reserved` before the progress was made.
-  bool strange = static_cast<int64_t>(now.units) > reserved;
-  // These two counters count on from `known` and never decrease.
-  const bool adds = !Errors && (completion.counts == Counter::next_unit || completion.counts == Counter::next_message);
-  if (!adds) strange |= static_cast<int64_t>(now.units) < static_cast<int64_t>(known.units);
-  if constexpr (Errors) {
-    strange |= completion.kind == CompletionKind::unknown;
-    strange |= completion.kind == CompletionKind::receive;
-    // A failure of an operation that has already ended.
-    bool again = !completion.status.is_ok();
-    again &= completion.kind == CompletionKind::send;
-    again &= now.units == known.units;
-    strange |= again;
-  }
-  strange &= fresh;
-  uint32_t taken = 1;
-  if constexpr (S != Sharing::thread) {
-    taken = group.leading(fresh && !strange);
-  } else if constexpr (Errors) {
-    taken = static_cast<uint32_t>(!strange);
-  }
-  const bool hit = (S == Sharing::thread && !Errors) || position < taken;
-  if constexpr (!Errors) {
-    if (group.any(fresh && (completion.kind != CompletionKind::send || strange))) return protocol::met_error;
-  } else if (XIO_UNLIKELY(group.any(strange && position == taken))) {
-    // The head does not advance over it.
-    protocol::break_queue(engine, group);
-    if (taken == 0) return 0;
-  }
-  const uint32_t newest = last_lane(group, hit);
-  const uint64_t last = group.from_lane(now.units, newest);
-  if (Errors && XIO_UNLIKELY(group.any(hit && !completion.status.is_ok()))) {
-    const uint64_t failures =
-        group.members(hit && completion.kind == CompletionKind::send && !completion.status.is_ok());
-    if (failures != 0) record_failure(engine, group, failures, now.units, completion.status);
-    if (group.any(hit && completion.kind == CompletionKind::ended)) record_end(engine, group, last);
+
+  XIO_DEVICE_INLINE void advance(Group<sharing> group, uint64_t head) const {
+    SendState& send = engine_.send();
+    protocol::write_by_leader(group, send.cq_head, head);
+    if constexpr (Vendor::counts_operations) protocol::write_by_leader(group, send.operations, last_.operations);
+    if constexpr (is_shared<sharing>) {
+      protocol::publish_by_leader(group, engine_.state().retired, last_.units);
+    } else {
+      engine_.state().retired = last_.units;
+    }
   }
 
-  QueueState& state = engine.state();
-  SendState& send = engine.send();
-  head += taken;
-  group.converge();
-  const auto unacknowledged = static_cast<uint32_t>(head - protocol::read<S>(state.acknowledged));
-  // While fewer are unacknowledged than the ring has spare entries, `depth` operations in flight cannot overrun it.
-  if (group.any(unacknowledged + q.depth >= queue.size - 1)) {
-    group.before_writing();
-    if (group.leads()) queue.template acknowledge<S>(head);
-    protocol::write_by_leader(group, state.acknowledged, head);
-  }
-  protocol::write_by_leader(group, send.cq_head, head);
-  if constexpr (Vendor::counts_operations) {
-    protocol::write_by_leader(group, send.operations, group.from_lane(now.operations, newest));
-  }
-  if constexpr (is_shared<S>) {
-    protocol::publish_by_leader(group, state.retired, last);
-  } else {
-    state.retired = last;
-  }
-  return taken;
-}
+ private:
+  const Engine& engine_;
+  Progress known_{};  ///< before
+  Progress now_{};    ///< with the lane's entry
+  Progress last_{};   ///< with all entries that are taken
+  WorkCompletion completion_;
+};
 
-/// Takes the entries that begin_drain() found. Returns how many.
-/// @tparam Errors whether all kinds of entries are handled; if not, on queues that are not shared, it returns
-///                protocol::met_error if an entry reports anything but success.
-template <bool Errors, class Engine, class Reader, Sharing S>
-XIO_DEVICE_INLINE uint32_t drain_ring(const Engine& engine, const Reader& queue, Group<S> group,
-                                      const protocol::Found& found) {
-  const uint64_t head = found.head;
-  // Without this order, the rest of an entry could be loaded before its valid bit, and be stale.
-  const uint64_t word = is_shared<S> ? queue.observe(head + group.rank()) : found.word;
-  if constexpr (!is_shared<S>) arch::order_loads<arch::Scope::system>();
-  const uint32_t taken = file<Errors>(engine, queue, group, head, word);
-  if constexpr (is_shared<S>) {
-    if (group.leads()) arch::publish<state_scope<S>>(&engine.state().draining, 0u);
-  }
-  return taken;
-}
-
-/// Whether a completion is available and the group may take it.
-template <class Engine, class Reader, Sharing S>
-XIO_DEVICE_INLINE bool begin_drain(const Engine& engine, const Reader& queue, Group<S> group, protocol::Found& found) {
-  QueueState& state = engine.state();
-  if (is_shared<S> && !protocol::claim_drain(state, group)) return false;
-  const uint32_t position = group.rank();
-  const uint64_t head = group.agreed(protocol::read<S>(engine.send().cq_head));
-  found = {head, 0, nullptr};
-  if (!is_shared<S> || position == 0) found.word = queue.look(is_shared<S> ? head : head + position);
-  if (XIO_LIKELY(group.any(position == 0 && queue.is_new(found.word, head, 0)))) return true;
-  if constexpr (is_shared<S>) protocol::leave_drain(state, group);
-  return false;
+/// Takes the entries that begin_drain() found; see protocol::drain().
+template <bool Errors, class Engine, class Source, Sharing S>
+XIO_DEVICE_INLINE uint32_t take(const Engine& engine, const Source& source, Group<S> group,
+                                const protocol::Found& found) {
+  SendSink<Engine> sink(engine);
+  return protocol::drain<Errors>(engine, source, sink, group, found);
 }
 
 /// begin_drain() of a collapsed completion queue.
@@ -249,7 +211,7 @@ XIO_LEAF XIO_DEVICE uint32_t drain_once(QueueState* state, SendState* send, void
   if constexpr (sizeof...(seen) == 0) {
     return drain_here(engine, group);
   } else {
-    return drain_ring<true>(engine, engine.cq(), group, protocol::Found{seen..., nullptr});
+    return take<true>(engine, engine.cq(), group, protocol::Found{seen...});
   }
 }
 
@@ -266,7 +228,7 @@ XIO_COLD XIO_DEVICE uint32_t drain_any(const Engine& engine, Group<S> group, pro
   if constexpr (arch::calls_save_registers && Engine::stored_each_time) {
     return drain_out_of_line(engine, found.head, found.word);
   } else {
-    return drain_ring<true>(engine, engine.cq(), group, found);
+    return take<true>(engine, engine.cq(), group, found);
   }
 }
 
@@ -275,13 +237,13 @@ XIO_DEVICE_INLINE uint32_t drain_here(const Engine& engine, Group<S> group) {
   if constexpr (Engine::Vendor::has_collapsed_cq) {
     return XIO_LIKELY(begin_collapsed(engine, group)) ? drain_collapsed(engine, group) : 0;
   } else {
-    const auto queue = engine.cq();
+    const auto source = engine.cq();
     protocol::Found found{};
-    if (XIO_UNLIKELY(!begin_drain(engine, queue, group, found))) return 0;
+    if (!protocol::begin_drain(engine, source, group, found)) return 0;
     if constexpr (is_shared<S>) {
-      return drain_ring<true>(engine, queue, group, found);
+      return take<true>(engine, source, group, found);
     } else {
-      const uint32_t taken = drain_ring<false>(engine, queue, group, found);
+      const uint32_t taken = take<false>(engine, source, group, found);
       return XIO_UNLIKELY(taken == protocol::met_error) ? drain_any(engine, group, found) : taken;
     }
   }

@@ -65,6 +65,7 @@ class SendEngine {
   XIO_DEVICE_INLINE SendBell<Vendor, S, Policy> bell() const {
     return SendBell<Vendor, S, Policy>(handle(), &state(), &send());
   }
+  XIO_DEVICE_INLINE uint64_t cq_head() const { return protocol::read<S>(send().cq_head); }
   XIO_DEVICE_INLINE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>(handle().cq); }
 
   /// The reason why a claim got no tickets.

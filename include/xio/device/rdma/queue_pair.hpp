@@ -6,7 +6,7 @@
 ///
 /// @snippet rdma.cpp queue_pair
 
-#include <xio/device/queue/options.hpp>
+#include <xio/device/core/options.hpp>
 #include <xio/device/rdma/batch.hpp>
 #include <xio/device/rdma/waits.hpp>
 

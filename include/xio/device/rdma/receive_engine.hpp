@@ -44,84 +44,78 @@ XIO_DEVICE_INLINE void record_receive(const Engine& engine, uint64_t index, cons
   protocol::write<sharing>(slot.number, index + 1);
 }
 
-/// Records that completions up to `next` were taken, of which those of receives end the receives before `head`.
-template <class Engine, Sharing S>
-XIO_DEVICE_INLINE void advance_receives(const Engine& engine, Group<S> group, uint64_t head, uint64_t next, bool over) {
-  QueueState& state = engine.state();
-  ReceiveState& receives = engine.receives();
-  const auto unacknowledged = static_cast<uint32_t>(next - protocol::read<S>(state.acknowledged));
-  if (unacknowledged + engine.depth() >= engine.handle().cq.size - 1) {
-    group.before_writing();
-    if (group.leads()) engine.cq().template acknowledge<S>(next);
-    if (!is_shared<S> || group.leads()) protocol::write<S>(state.acknowledged, next);
-  }
-  if constexpr (is_shared<S>) {
-    if (group.leads()) {
-      arch::store<state_scope<S>>(&receives.passed_over, next - head);
-      arch::publish<state_scope<S>>(&state.retired, head);
-    }
-  } else {
-    group.before_writing();
-    receives.passed_over = next - head;
-    state.retired = head;
-  }
-  // By the leader, which has stored `retired`: other lanes are not ordered behind it.
-  if (XIO_UNLIKELY(group.any(over))) protocol::publish_by_leader(group, receives.ended, 1u);
-}
+/// Sink of a protocol::drain() that keeps what receives report. A completion of a receive ends the oldest one; some
+/// devices write other completions, which are ignored.
+template <class Engine>
+class ReceiveSink {
+  static constexpr Sharing sharing = Engine::sharing;
 
-/// ReceiveEngine::drain(). A completion of a receive ends the oldest one; some devices write other completions, which
-/// are ignored.
-template <class Engine, Sharing S>
-XIO_DEVICE uint32_t drain_receives(const Engine& engine, Group<S> group) {
-  QueueState& state = engine.state();
-  const auto cq = engine.cq();
-  const uint32_t position = group.rank();
-  if (is_shared<S> && !(protocol::nobody_drains(state, group) && protocol::claim_drain(state, group))) return 0;
-  const uint64_t head = group.agreed(protocol::read<S>(state.retired));
-  const uint64_t next = head + group.agreed(protocol::read<S>(engine.receives().passed_over));
-  if constexpr (is_shared<S>) {
-    if (!group.any(position == 0 && cq.is_new(cq.look(next), next, 0))) {
-      protocol::leave_drain(state, group);
-      return 0;
-    }
-  }
-  const uint64_t word = is_shared<S> ? cq.observe(next + position) : cq.look(next + position);
-  uint32_t taken = group.leading(cq.is_new(word, next, position));
-  if (taken != 0) {
-    if constexpr (!is_shared<S>) arch::order_loads<arch::Scope::system>();
-    const uint64_t reserved = protocol::claimed(engine);
-    WorkCompletion completion;
+ public:
+  XIO_DEVICE_INLINE explicit ReceiveSink(const Engine& engine) : engine_(engine) {}
+
+  template <bool Errors, class Source>
+  XIO_DEVICE_INLINE bool judge(const Source& source, Group<sharing> group, uint64_t word, uint64_t index, bool fresh) {
+    const uint64_t reserved = protocol::claimed(engine_);
+    retired_ = group.agreed(protocol::read<sharing>(engine_.state().retired));
     bool foreign = false;
-    if (position < taken) {
-      completion = cq.template read<true>(word, next + position);
+    if (fresh) {
+      completion_ = source.template read<true>(word, index);
       if constexpr (Engine::Policy::completion_checks) {
-        foreign = completion.kind != CompletionKind::nothing &&
-                  !cq.is_about(engine.handle().shape.qpn, completion, word, next + position);
+        foreign = completion_.kind != CompletionKind::nothing &&
+                  !source.is_about(engine_.handle().shape.qpn, completion_, word, index);
       }
     }
-    bool over = completion.kind == CompletionKind::ended && !foreign;
+    over_ = completion_.kind == CompletionKind::ended && !foreign;
     // Some devices report a failure without its kind; this queue holds receives only.
-    bool ours = completion.kind == CompletionKind::receive || (!over && !completion.status.is_ok());
-    uint64_t ending = group.members(ours);
-    const uint64_t index = head + Group<S>::rank_in(ending);
-    const bool strange = foreign || completion.kind == CompletionKind::unknown ||
-                         (ours ? index >= reserved : completion.kind == CompletionKind::send);
-    if (XIO_UNLIKELY(group.any(strange))) {
-      // The device and the library disagree on the queue's state. The head does not advance over it.
-      protocol::break_queue(engine, group);
-      taken = group.leading(position < taken && !strange);
-      ours = ours && position < taken;
-      over = over && position < taken;
-      ending = group.members(ours);
+    ends_ = completion_.kind == CompletionKind::receive || (!over_ && !completion_.status.is_ok());
+    receive_ = retired_ + Group<sharing>::rank_in(group.members(ends_));
+    const bool strange = foreign || completion_.kind == CompletionKind::unknown ||
+                         (ends_ ? receive_ >= reserved : completion_.kind == CompletionKind::send);
+    return fresh && strange;
+  }
+
+  template <bool Errors, class Source>
+  XIO_DEVICE_INLINE void record(const Source&, Group<sharing> group, bool hit) {
+    over_ = group.any(hit && over_);
+    ends_ = hit && ends_;
+    retired_ += arch::count_lanes(group.members(ends_));
+    if (ends_) record_receive(engine_, receive_, completion_);
+  }
+
+  XIO_DEVICE_INLINE void advance(Group<sharing> group, uint64_t head) const {
+    ReceiveState& receives = engine_.receives();
+    if constexpr (is_shared<sharing>) {
+      if (group.leads()) {
+        arch::store<state_scope<sharing>>(&receives.passed_over, head - retired_);
+        arch::publish<state_scope<sharing>>(&engine_.state().retired, retired_);
+      }
+    } else {
+      group.before_writing();
+      receives.passed_over = head - retired_;
+      engine_.state().retired = retired_;
     }
-    if (ours) record_receive(engine, index, completion);
-    group.converge();
-    advance_receives(engine, group, head + arch::count_lanes(ending), next + taken, over);
+    // By the leader, which has stored `retired`: other lanes are not ordered behind it.
+    if (XIO_UNLIKELY(over_)) protocol::publish_by_leader(group, receives.ended, 1u);
   }
-  if constexpr (is_shared<S>) {
-    if (group.leads()) arch::publish<state_scope<S>>(&state.draining, 0u);
-  }
-  return taken;
+
+ private:
+  const Engine& engine_;
+  WorkCompletion completion_;
+  uint64_t retired_ = 0;
+  uint64_t receive_ = 0;  ///< the receive that the lane's entry ends
+  bool ends_ = false;     ///< whether it ends one
+  bool over_ = false;     ///< whether no more will end
+};
+
+/// ReceiveEngine::drain().
+template <class Engine, Sharing S>
+XIO_DEVICE uint32_t drain_receives(const Engine& engine, Group<S> group) {
+  if (!protocol::nobody_drains(engine.state(), group)) return 0;
+  const auto source = engine.cq();
+  protocol::Found found{};
+  if (!protocol::begin_drain(engine, source, group, found)) return 0;
+  ReceiveSink<Engine> sink(engine);
+  return protocol::drain<true>(engine, source, sink, group, found);
 }
 
 }  // namespace detail
@@ -161,6 +155,9 @@ class ReceiveEngine {
     return protocol::read<S>(state().broken) != 0 || protocol::read<S>(receives().ended) != 0;
   }
   XIO_DEVICE_INLINE Bell bell() const { return Bell(handle_); }
+  XIO_DEVICE_INLINE uint64_t cq_head() const {
+    return protocol::read<S>(state().retired) + protocol::read<S>(receives().passed_over);
+  }
   XIO_HOST_DEVICE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>{handle_.cq}; }
 
   /// Takes the available completions, at most one per lane, without waiting. Returns how many.

@@ -5,8 +5,8 @@
 /// @brief Stores the segments of an RDMA encoder in the send ring.
 
 #include <xio/device/core/com.hpp>
+#include <xio/device/core/policy.hpp>
 #include <xio/device/core/ring.hpp>
-#include <xio/device/queue/policy.hpp>
 #include <xio/vendors/rdma/work.hpp>
 
 XIO_NAMESPACE_BEGIN

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include <xio/config.hpp>
-#include <xio/device/queue/placement.hpp>
+#include <xio/device/core/placement.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/gpu/memory_kind.hpp>
 #include <xio/host/memory.hpp>

@@ -158,8 +158,8 @@ class QueuePair final : public QueueRecord {
     cq_ = options_.allocate_cq(plan_.cq_entries * sizeof(nvme::Cqe), page);
     if (plan_.list_bytes != 0) lists_ = options_.allocate_rings(size_t{plan_.list_bytes} * plan_.slots, page);
     state_memory_ = options_.allocate_state(sizeof(QueueState) + link_bytes(plan_.sq_entries), alignof(QueueState));
-    slots_ = options_.allocate_state(plan_.slots * sizeof(CompletionSlot), 64);
-    failures_ = options_.allocate_state(protocol::failure_log_bytes(plan_.failure_entries), alignof(FailureLog));
+    slots_ = options_.allocate_state(plan_.slots * sizeof(nvme::CompletionSlot), 64);
+    failures_ = options_.allocate_state(nvme::failure_log_bytes(plan_.failure_entries), alignof(nvme::FailureLog));
     notifications_ = options_.allocate_state(plan_.slots * sizeof(Notification*), 64);
     if (!options_.non_contiguous) return;
     sq_pages_ = list_pages(sq_);
@@ -232,8 +232,8 @@ class QueuePair final : public QueueRecord {
       handle.cq_event_index = for_executor<uint32_t>(state_->event_word(cq_word()));
     }
     handle.state = for_executor<QueueState>(state_memory_.data());
-    handle.slots = for_executor<CompletionSlot>(slots_.data());
-    handle.failures = for_executor<FailureLog>(failures_.data());
+    handle.slots = for_executor<nvme::CompletionSlot>(slots_.data());
+    handle.failures = for_executor<nvme::FailureLog>(failures_.data());
     handle.failure_entries = plan_.failure_entries;
     handle.notifications = for_executor<Notification*>(notifications_.data());
     handle.lists = for_executor<uint64_t>(lists_.data());

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include <xio/config.hpp>
-#include <xio/device/queue/failure_log.hpp>
+#include <xio/device/nvme/failure_log.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/memory.hpp>
 #include <xio/host/memory/executor.hpp>
@@ -216,9 +216,9 @@ inline QueuePlan plan_queue(const QueueOptions& wanted, const QueueLimits& limit
   for (const uint32_t bound : {plan.sq_entries - 1, plan.cq_entries - 1, detail::max_completion_slots / 2})
     if (plan.depth > bound) plan.depth = bound;
   detail::plan_lists(wanted, limits, plan);
-  if (wanted.failures_on_record < protocol::failures_kept || wanted.failures_on_record > 1u << 20)
+  if (wanted.failures_on_record < nvme::failures_kept || wanted.failures_on_record > 1u << 20)
     throw Error("failures_on_record = " + std::to_string(wanted.failures_on_record) + " is not accepted; expected " +
-                std::to_string(protocol::failures_kept) + " to 1048576");
+                std::to_string(nvme::failures_kept) + " to 1048576");
   plan.failure_entries = wanted.failures_on_record;
   detail::plan_limits(limits, plan);
   plan.slots = detail::plan_slots(wanted.completion_slots, plan.depth, plan.list_bytes);

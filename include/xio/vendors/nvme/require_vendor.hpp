@@ -10,7 +10,7 @@
 /// | `Entry`, `Completion`                 | an entry of either ring, in its memory layout            |
 /// | `is_new(entry, lap)`, `status(entry)` | state of a copy of a completion                          |
 /// | `Completions`                         | access to completions in the ring, for the protocol      |
-/// |                                       | (device/queue/completion.hpp): `Entry`, `look`,          |
+/// |                                       | (device/nvme/drain.hpp): `Entry`, `look`,                |
 /// |                                       | `observe`, `valid`, `key`, `status`, `is_error`,         |
 /// |                                       | `result`, `decode`                                       |
 

@@ -4,7 +4,7 @@
 /// @file
 /// @brief Location of each part of a queue pair, as a type.
 
-#include <xio/device/queue/policy.hpp>
+#include <xio/device/core/policy.hpp>
 
 XIO_NAMESPACE_BEGIN
 /// @addtogroup kernel_queue

@@ -9,10 +9,12 @@
 /// The log has a fixed size. If an entry is replaced, `floor` rises above its ticket; the outcome of a ticket below the
 /// floor is unknown (Status::expired).
 
-#include <xio/device/queue/room.hpp>
+#include <xio/device/queue/state.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_queue
+
+namespace nvme {
+/// @addtogroup kernel_nvme
 /// @{
 
 /// Head of the log, followed by its entries. One line in memory, zeroed at creation like the entries. An entry is:
@@ -28,15 +30,6 @@ struct alignas(64) FailureLog {
 };
 static_assert(sizeof(FailureLog) == 64, "entries must start on their own cache line");
 
-namespace protocol {
-/// @addtogroup kernel_queue
-/// @{
-
-constexpr uint64_t seen_bit = 0x8000;
-
-/// Replaces an entry: the outcome is not on record. A success never has the seen bit.
-constexpr uint64_t not_on_record = seen_bit;
-
 /// Up to this many entries that no caller has waited for are never replaced while there are others.
 constexpr uint32_t failures_kept = 64;
 
@@ -44,6 +37,16 @@ constexpr uint32_t failures_kept = 64;
 XIO_HOST_DEVICE constexpr uint64_t failure_log_bytes(uint32_t entries) {
   return sizeof(FailureLog) + uint64_t{entries} * sizeof(uint64_t);
 }
+
+namespace detail {
+
+using protocol::read;
+using protocol::write;
+
+constexpr uint64_t seen_bit = 0x8000;
+
+/// Replaces an entry: the outcome is not on record. A success never has the seen bit.
+constexpr uint64_t not_on_record = seen_bit;
 
 XIO_DEVICE_INLINE uint64_t* entries_of(FailureLog* log) {
   return arch::in_global(reinterpret_cast<uint64_t*>(log + 1));
@@ -141,8 +144,9 @@ XIO_DEVICE_INLINE uint64_t* keep_failure(FailureLog* log, uint32_t entries, uint
   return where;
 }
 
-/// @}
-}  // namespace protocol
+}  // namespace detail
 
 /// @}
+}  // namespace nvme
+
 XIO_NAMESPACE_END

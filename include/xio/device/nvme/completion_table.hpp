@@ -2,37 +2,37 @@
 #pragma once
 
 /// @file
-/// @brief Table of completion slots, for queues whose device may finish operations in any order, and the errors in it.
+/// @brief Table of completion slots, since a controller may finish commands in any order, and the errors in it.
 ///
 /// Ticket i uses command identifier i mod W, where W is the number of slots. A slot holds the result of the last
 /// operation that used it, until the next one ends. Failures then move to a log (failure_log.hpp).
 
-#include <xio/device/queue/failure_log.hpp>
+#include <xio/device/core/notification.hpp>
+#include <xio/device/nvme/failure_log.hpp>
+#include <xio/vendors/nvme/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
-/// @addtogroup kernel_queue
+
+namespace nvme {
+/// @addtogroup kernel_nvme
 /// @{
 
 /// Result of the last operation with one command identifier. Zeroed at creation.
 struct alignas(16) CompletionSlot {
   uint64_t word;    ///< first ticket of the next lap << 16 | seen by a waiter, bit 15 | device status, bits 14:0
-  uint64_t result;  ///< command specific result (NVMe: CQE dwords 0 and 1); stored before `word`
+  uint64_t result;  ///< command specific result: CQE dwords 0 and 1; stored before `word`
 };
 static_assert(sizeof(CompletionSlot) == 16, "one 16-byte slot for each command identifier");
 
-namespace protocol {
-/// @addtogroup kernel_queue
-/// @{
+namespace detail {
 
-/// `To` with the constness of `From`.
-template <class From, class To>
-struct Matching {
-  using type = To;
-};
-/// `To` with the constness of `From`, which is const.
-template <class From, class To>
-struct Matching<const From, To> {
-  using type = const To;
+/// The completion table of a queue and what belongs to it.
+struct CompletionTable {
+  CompletionSlot* slots;
+  FailureLog* failures;
+  Notification** notifications;  ///< one pointer per slot; null if the policy has no notifications
+  uint32_t slot_mask;
+  uint32_t failure_entries;
 };
 
 /// Value of a slot's upper 48 bits that permits `ticket` to use it: all operations of earlier laps have ended.
@@ -41,19 +41,10 @@ XIO_DEVICE constexpr uint64_t lap_begin(uint64_t ticket, uint32_t slot_mask) { r
 /// Value of a slot's upper 48 bits once `ticket` has ended.
 XIO_DEVICE constexpr uint64_t lap_end(uint64_t ticket, uint32_t slot_mask) { return (ticket | slot_mask) + 1; }
 
-/// The ring element of `index`. A base shared by all lanes plus a 32-bit offset is a single addressing mode of the
-/// hardware.
-template <class Element>
-XIO_DEVICE_INLINE Element& slot_of(Element* ring, uint32_t mask, uint64_t index) {
-  using Byte = typename Matching<Element, char>::type;
-  const uint32_t distance = ring::slot(index, mask) * static_cast<uint32_t>(sizeof(Element));
-  return *reinterpret_cast<Element*>(reinterpret_cast<Byte*>(ring) + distance);
-}
-
 /// Whether `ticket` may use its slot.
 template <Sharing S>
 XIO_DEVICE_INLINE bool slot_free(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket) {
-  return (read<S>(slot_of(slots, slot_mask, ticket).word) >> 16 | slot_mask) == (ticket | slot_mask);
+  return (read<S>(ring::element(slots, slot_mask, ticket).word) >> 16 | slot_mask) == (ticket | slot_mask);
 }
 
 /// State of one ticket in the table. `ended`: the slot holds its result; `replaced`: it has ended, and the slot was
@@ -63,7 +54,7 @@ enum class Outcome : uint32_t { pending, ended, replaced };
 /// Looks up one ticket; `word` receives its slot's word.
 template <Sharing S>
 XIO_DEVICE_INLINE Outcome look_up(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket, uint64_t& word) {
-  const uint64_t* const where = &slot_of(slots, slot_mask, ticket).word;
+  const uint64_t* const where = &ring::element(slots, slot_mask, ticket).word;
   if constexpr (is_shared<S>) {
     word = arch::load<state_scope<S>>(where);
   } else {
@@ -78,7 +69,7 @@ XIO_DEVICE_INLINE Outcome look_up(const CompletionSlot* slots, uint32_t slot_mas
 /// it.
 template <Sharing S>
 XIO_DEVICE_INLINE bool has_ended(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket, uint32_t& odd) {
-  const uint64_t word = read<S>(slot_of(slots, slot_mask, ticket).word);
+  const uint64_t word = read<S>(ring::element(slots, slot_mask, ticket).word);
   const uint64_t success = lap_end(ticket, slot_mask) << 16;
   odd |= static_cast<uint32_t>(word > success);
   return word >= success;
@@ -113,17 +104,17 @@ struct UnseenErrors {
 
 /// Searches the table and the log for errors that no caller has waited for; with `take`, marks them as waited for. One
 /// lane calls. Returns false if `until` passed before the end was reached.
-template <class Format, Sharing S, class Ring, class Until>
-XIO_DEVICE bool unseen_errors(const Ring& ring, bool take, Until until, UnseenErrors& unseen) {
-  const uint32_t slots = ring.slot_mask + 1;
+template <Sharing S, class Until>
+XIO_DEVICE bool unseen_errors(const CompletionTable& table, bool take, Until until, UnseenErrors& unseen) {
+  const uint32_t slots = table.slot_mask + 1;
   for (uint32_t i = 0;; ++i) {
     // A failure that has left the table is in the log, which is searched afterwards.
     if (is_shared<S> && i == slots) arch::order_loads<state_scope<S>>();
-    if (i >= slots && i - slots >= read<S>(ring.failures->used)) return true;
+    if (i >= slots && i - slots >= read<S>(table.failures->used)) return true;
     if (i % (4 * arch::looks_per_clock) == 4 * arch::looks_per_clock - 1 && until.passed()) return false;
-    uint64_t* const where = i < slots ? &ring.slots[i].word : entries_of(ring.failures) + (i - slots);
+    uint64_t* const where = i < slots ? &table.slots[i].word : entries_of(table.failures) + (i - slots);
     const uint64_t word = read<S>(*where);
-    if (!Format::is_error(word & 0x7fff) || (word & seen_bit) != 0) continue;
+    if (!CompletionFormat::is_error(word & 0x7fff) || (word & seen_bit) != 0) continue;
     if (take && !mark_seen<S>(where, word)) continue;
     unseen.add(1, i < slots ? (word >> 16) - slots + i : (word >> 16) - 1, static_cast<uint32_t>(word & 0x7fff));
   }
@@ -132,16 +123,16 @@ XIO_DEVICE bool unseen_errors(const Ring& ring, bool take, Until until, UnseenEr
 /// Failed operations that no caller has waited for, including those no longer in table or log; with `take`, they are
 /// not reported again. All lanes of `group` call and get the same summary. Returns false if the latest of the lanes'
 /// deadlines passed before all were found; then they are still unreported.
-template <class Format, Sharing S, class Ring, class Until>
-XIO_DEVICE bool find_errors(const Ring& ring, QueueState& state, Group<S> group, bool take, Until until,
+template <Sharing S, class Until>
+XIO_DEVICE bool find_errors(const CompletionTable& table, QueueState& state, Group<S> group, bool take, Until until,
                             UnseenErrors& all) {
   all = {};
   const uint32_t known = group.from_leader(read<S>(state.error_count));
   if (known == 0) return true;
-  FailureLog* const log = ring.failures;
+  FailureLog* const log = table.failures;
   bool complete = true;
   if (group.leads()) {
-    complete = unseen_errors<Format, S>(ring, take, until, all);
+    complete = unseen_errors<S>(table, take, until, all);
     uint32_t lost = read<S>(log->lost);
     if (!complete) {
       if (take && all.count != 0) add_lost<S>(log, all.count, all.first_ticket, all.first_status);
@@ -165,8 +156,9 @@ XIO_DEVICE bool find_errors(const Ring& ring, QueueState& state, Group<S> group,
   return true;
 }
 
-/// @}
-}  // namespace protocol
+}  // namespace detail
 
 /// @}
+}  // namespace nvme
+
 XIO_NAMESPACE_END

@@ -4,8 +4,8 @@
 /// @file
 /// @brief Optional last argument of queue calls: notification and measurement.
 
+#include <xio/device/core/notification.hpp>
 #include <xio/device/core/telemetry.hpp>
-#include <xio/device/queue/notification.hpp>
 
 XIO_NAMESPACE_BEGIN
 /// @addtogroup kernel_queue

@@ -8,7 +8,7 @@
 /// called by several lanes of a wave together, each for its own queue.
 
 #include <xio/device/core/com.hpp>
-#include <xio/device/queue/policy.hpp>
+#include <xio/device/core/policy.hpp>
 
 XIO_NAMESPACE_BEGIN
 /// @addtogroup kernel_queue

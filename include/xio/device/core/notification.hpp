@@ -4,7 +4,7 @@
 /// @file
 /// @brief Notification of the end of operations: counters that a drain adds to, and results that are kept.
 
-#include <xio/device/queue/group.hpp>
+#include <xio/config.hpp>
 
 XIO_NAMESPACE_BEGIN
 /// @addtogroup kernel_queue
@@ -28,41 +28,6 @@ struct alignas(16) KeptResult {
   uint64_t ended;   ///< 0, or has_ended | status reported by the device
   uint64_t result;  ///< command specific result (NVMe: CQE dwords 0 and 1); valid once `ended` is not 0
 };
-
-namespace protocol {
-/// @addtogroup kernel_queue
-/// @{
-
-/// Adds one operation, and `failed`, to each lane's notification, merging lanes with the same target.
-template <Sharing S>
-XIO_DEVICE_INLINE void notify(Group<S> group, Notification* target, bool failed) {
-  if (group.any(target != nullptr)) arch::wait_stores();  // once for all counters
-  while (group.any(target != nullptr)) {
-    uint64_t done = 1;
-    uint64_t errors = failed;
-    bool chosen = true;
-    bool adds = true;
-    if constexpr (S != Sharing::thread) {
-      const auto mine = reinterpret_cast<uint64_t>(target);
-      chosen = mine == group.from_lane(mine, arch::first_lane(group.members(target != nullptr)));
-      const uint64_t same = group.members(chosen);
-      done = arch::count_lanes(same);
-      errors = arch::count_lanes(group.members(chosen && failed));
-      adds = chosen && arch::is_first(same);
-    }
-    if (adds) {
-      if (errors != 0) {
-        arch::fetch_add<arch::Scope::system>(&target->failed, errors);
-        arch::wait_stores();
-      }
-      arch::publish_add<arch::Scope::system>(&target->done, done);
-    }
-    if (chosen) target = nullptr;
-  }
-}
-
-/// @}
-}  // namespace protocol
 
 /// @}
 XIO_NAMESPACE_END

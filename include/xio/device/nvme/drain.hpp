@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Taking NVMe completions: the source and the sink of protocol::drain().
+
+#include <xio/device/core/doorbell.hpp>
+#include <xio/device/core/notification.hpp>
+#include <xio/device/core/telemetry.hpp>
+#include <xio/device/nvme/completion_table.hpp>
+#include <xio/device/queue/drain.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace nvme {
+/// @addtogroup kernel_nvme
+/// @{
+
+namespace detail {
+
+/// Source of protocol::drain(): a completion ring.
+template <class Doorbell, class Telemetry>
+struct CompletionReader {
+  const Cqe* entries;
+  DoorbellTarget target;
+  uint32_t mask;
+  Telemetry& telemetry;
+
+  XIO_DEVICE_INLINE uint64_t look(uint64_t index) const { return CompletionFormat::look(entry(index)); }
+  XIO_DEVICE_INLINE uint64_t observe(uint64_t index) const { return CompletionFormat::observe(entry(index)); }
+  XIO_DEVICE_INLINE bool is_new(uint64_t word, uint64_t head, uint32_t position) const {
+    return position <= mask && CompletionFormat::valid(word, ring::phase(head + position, mask));
+  }
+  XIO_DEVICE_INLINE uint64_t result(uint64_t index) const { return CompletionFormat::result(entry(index)); }
+
+  template <Sharing S>
+  XIO_DEVICE_INLINE void acknowledge(uint64_t head) const {
+    const uint64_t started = Telemetry::start();
+    if constexpr (S == Sharing::thread) {
+      Doorbell::ring_each(target, ring::slot(head, mask));
+    } else {
+      Doorbell::ring(target, ring::slot(head, mask));
+    }
+    telemetry.stop(telemetry::Step::cq_doorbell, started);
+  }
+
+ private:
+  XIO_DEVICE_INLINE const Cqe* entry(uint64_t index) const {
+    return arch::as_base(&ring::element(entries, mask, index));
+  }
+};
+
+/// Replaces Taken if no record of what drain() took is kept.
+struct NoRecord {
+  static constexpr bool kept = false;
+};
+
+/// Record of what the calling lane took in one drain().
+struct Taken {
+  static constexpr bool kept = true;
+  bool hit = false;  ///< whether it took an operation; the other members are set only then
+  uint64_t ticket = 0;
+  uint64_t status = 0;  ///< status reported by the device
+  uint64_t result = 0;
+};
+
+/// Adds one operation, and `failed`, to each lane's notification, merging lanes with the same target.
+template <Sharing S>
+XIO_DEVICE_INLINE void notify(Group<S> group, Notification* target, bool failed) {
+  if (group.any(target != nullptr)) arch::wait_stores();  // once for all counters
+  while (group.any(target != nullptr)) {
+    uint64_t done = 1;
+    uint64_t errors = failed;
+    bool chosen = true;
+    bool adds = true;
+    if constexpr (S != Sharing::thread) {
+      const auto mine = reinterpret_cast<uint64_t>(target);
+      chosen = mine == group.from_lane(mine, arch::first_lane(group.members(target != nullptr)));
+      const uint64_t same = group.members(chosen);
+      done = arch::count_lanes(same);
+      errors = arch::count_lanes(group.members(chosen && failed));
+      adds = chosen && arch::is_first(same);
+    }
+    if (adds) {
+      if (errors != 0) {
+        arch::fetch_add<arch::Scope::system>(&target->failed, errors);
+        arch::wait_stores();
+      }
+      arch::publish_add<arch::Scope::system>(&target->done, done);
+    }
+    if (chosen) target = nullptr;
+  }
+}
+
+/// Sink of protocol::drain() that stores results in a completion table.
+/// @tparam Record NoRecord, or Taken for what the calling lane took, whose errors then count as waited for
+template <class Engine, class Record>
+class TableSink {
+  static constexpr Sharing sharing = Engine::sharing;
+  static constexpr arch::Scope scope = state_scope<sharing>;
+  using Policy = typename Engine::Policy;
+
+ public:
+  XIO_DEVICE_INLINE TableSink(const Engine& engine, const CompletionTable& table, Record& record)
+      : engine_(engine), table_(table), record_(record) {}
+
+  template <bool Errors, class Source>
+  XIO_DEVICE_INLINE bool judge(const Source&, Group<sharing>, uint64_t word, uint64_t index, bool fresh) {
+    const int64_t reserved = protocol::claimed_or_broken(engine_);
+    index_ = index;
+    key_ = CompletionFormat::key(word);
+    status_ = CompletionFormat::status(word);
+    slot_ = &ring::element(table_.slots, table_.slot_mask, key_);
+    bool strange = false;
+    if (sharing == Sharing::thread || fresh) {
+      // The slot holds the lap in flight. If there is none, or the key is beyond the slots, the ticket is not claimed
+      // yet.
+      before_ = read<sharing>(slot_->word);
+      ticket_ = (before_ >> 16) + key_;
+      strange = static_cast<int64_t>(ticket_) >= reserved;
+      // More completions than operations in flight: a duplicate.
+      if constexpr (sharing != Sharing::thread) strange = strange || static_cast<int64_t>(index) >= reserved;
+    }
+    return strange;
+  }
+
+  XIO_DEVICE_INLINE bool is_special(bool present) const {
+    return present && (CompletionFormat::is_error(status_) || CompletionFormat::is_error(before_ & 0x7fff));
+  }
+
+  template <bool Errors, class Source>
+  XIO_DEVICE_INLINE void record(const Source& source, Group<sharing> group, bool hit) {
+    const bool errors = Errors && is_special(hit);
+    const bool failed = errors && CompletionFormat::is_error(status_);
+    bool leaves = false;
+    uint64_t* moved = nullptr;  // new place of the failure that the slot held
+    // Counted before they are visible: a waiter that takes note of an error subtracts it from the count.
+    if (Errors && XIO_UNLIKELY(group.any(errors))) {
+      add_errors<sharing>(engine_.state(), group, arch::count_lanes(group.members(failed && !Record::kept)));
+      group.converge();  // the leader has counted for all lanes
+      const bool leaving = errors && CompletionFormat::is_error(before_ & 0x7fff);
+      leaves = group.any(leaving);
+      if (leaves) {
+        // One lane after the other: the log has one writer at a time.
+        for (uint64_t lanes = group.members(leaving); lanes != 0; lanes &= lanes - 1) {
+          if (sharing == Sharing::thread || arch::lane() == arch::first_lane(lanes)) {
+            moved =
+                keep_failure<sharing>(table_.failures, table_.failure_entries, ticket_ - table_.slot_mask - 1, before_);
+          }
+          group.converge();
+        }
+      }
+    }
+    Notification* target = nullptr;
+    if (hit) {
+      const uint64_t result = source.result(index_);
+      if constexpr (Policy::notifications) target = tell_kept(result);
+      const uint64_t seen = Record::kept && failed ? seen_bit : 0;
+      const uint64_t next = ((before_ >> 16) + table_.slot_mask + 1) << 16 | status_ | seen;
+      if constexpr (is_shared<sharing>) {
+        arch::store<scope>(&slot_->result, result);
+        if (XIO_UNLIKELY(leaves)) {
+          // A waiter may have marked it meanwhile, and another found it in the log.
+          const uint64_t last = arch::publish_exchange<scope>(&slot_->word, next);
+          const bool told = moved && ((last ^ before_) & seen_bit) != 0;
+          const uint64_t logged = (ticket_ - table_.slot_mask) << 16 | (before_ & 0xffff);
+          if (told && !mark_seen<sharing>(moved, logged)) arch::fetch_add<scope>(&engine_.state().error_count, 1u);
+        } else {
+          arch::publish<scope>(&slot_->word, next);
+        }
+      } else {
+        slot_->result = result;
+        slot_->word = next;
+      }
+      if constexpr (Record::kept) {
+        record_.hit = true;
+        record_.ticket = ticket_;
+        record_.status = status_;
+        record_.result = result;
+      }
+    }
+    if constexpr (Policy::notifications) {
+      group.converge();
+      notify(group, target, failed);
+    }
+  }
+
+  XIO_DEVICE_INLINE void advance(Group<sharing> group, uint64_t head) const {
+    if constexpr (is_shared<sharing>) {
+      if (group.leads()) arch::publish<scope>(&engine_.state().retired, head);
+    } else {
+      engine_.state().retired = head;
+    }
+  }
+
+ private:
+  /// Stores the result for an owner that keeps it; returns the notification if there is one instead.
+  XIO_DEVICE_INLINE Notification* tell_kept(uint64_t result) const {
+    const uint64_t told = read<sharing>(reinterpret_cast<const uint64_t&>(table_.notifications[key_]));
+    if (XIO_LIKELY((told & KeptResult::mark) == 0)) return reinterpret_cast<Notification*>(told);
+    auto* const kept = reinterpret_cast<KeptResult*>(told - KeptResult::mark);
+    arch::store<arch::Scope::system>(&kept->result, result);
+    arch::publish<arch::Scope::system>(&kept->ended, KeptResult::has_ended | status_);
+    return nullptr;
+  }
+
+  const Engine& engine_;
+  const CompletionTable table_;
+  Record& record_;
+  CompletionSlot* slot_ = nullptr;
+  uint64_t index_ = 0;
+  uint64_t before_ = 0;  ///< the slot's word before the completion
+  uint64_t ticket_ = 0;
+  uint64_t status_ = 0;
+  uint32_t key_ = 0;
+};
+
+}  // namespace detail
+
+/// @}
+}  // namespace nvme
+
+XIO_NAMESPACE_END

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Waiting until operations have ended, and their statuses.
+
+#include <xio/device/nvme/completion_table.hpp>
+#include <xio/device/queue/agree.hpp>
+#include <xio/device/queue/tail.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace nvme {
+/// @addtogroup kernel_nvme
+/// @{
+
+namespace detail {
+
+/// Result of operations that have ended, of which some need more than a check of their slots: they failed, or ended
+/// long ago.
+struct Collected {
+  uint32_t first;  ///< first status that is not success, packed; 0: none
+  uint32_t seen;   ///< errors that no caller had waited for before
+};
+
+/// Collects the results of `count` tickets, at least one, starting at `ticket`, all of which have ended. Each lane
+/// calls for itself.
+/// @param state if not null, its count of errors is reduced; otherwise the caller does that
+/// @tparam Counts whether `state` is given
+template <Sharing S, bool Counts>
+XIO_LEAF XIO_DEVICE Collected collect([[maybe_unused]] QueueState* state, CompletionSlot* slots, FailureLog* log,
+                                      uint32_t slot_mask, uint64_t ticket, uint32_t count) {
+  slots = arch::in_global(slots);
+  Collected all{0, 0};
+  for (;;) {
+    uint64_t word = 0;
+    uint64_t* where = &ring::element(slots, slot_mask, ticket).word;
+    if (look_up<S>(slots, slot_mask, ticket, word) == Outcome::replaced) {
+      const OnRecord found = find_failure<S>(log, ticket);
+      word = found.word;
+      where = found.where;
+    }
+    const auto status = static_cast<uint32_t>(word & 0x7fff);
+    const bool failed = CompletionFormat::is_error(status);
+    if (failed && (word & seen_bit) == 0) {
+      if (!mark_seen<S>(where, word)) continue;  // changed: check again
+      ++all.seen;
+    }
+    // A success can carry further bits.
+    const uint32_t now = word == not_on_record ? static_cast<uint32_t>(not_on_record) : status;
+    if (!CompletionFormat::is_error(all.first) && (failed || (now != 0 && all.first != not_on_record))) all.first = now;
+    if (--count == 0) break;
+    ++ticket;
+  }
+  if constexpr (is_shared<S>) {
+    arch::fetch_add<state_scope<S>>(&state->error_count, 0u - all.seen);
+  } else if constexpr (Counts) {
+    arch::in_global(state)->error_count -= all.seen;
+  }
+  Status first = CompletionFormat::decode(static_cast<uint16_t>(all.first));
+  if (all.first == not_on_record) first = Status(Status::expired);
+  all.first = protocol::pack(first);
+  return all;
+}
+
+/// Status of the first `ended` operations of each lane's token, which have ended: the first error wins. All lanes of
+/// `group` call; one that is alone, with at least one operation. The errors count as waited for.
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE Status outcome(const Engine& engine, const CompletionTable& table, Group<S> group, const Token& token,
+                                 uint32_t ended) {
+  QueueState& state = engine.state();
+  // The lanes of a wave reduce the count together, and a state in registers is not passed to a function.
+  constexpr bool counts = is_shared<S> || (S == Sharing::thread && Engine::stored_each_time);
+  Collected all{0, 0};
+  if (S == Sharing::thread || ended != 0)
+    all = collect<S, counts>(counts ? &state : nullptr, table.slots, table.failures, table.slot_mask,
+                             token.last + 1 - token.count, ended);
+  if constexpr (S == Sharing::wave) {
+    for (uint64_t lanes = group.members(all.seen != 0); lanes != 0; lanes = group.members(all.seen != 0)) {
+      add_errors<S>(state, group, 0u - arch::count_lanes(lanes));
+      if (all.seen != 0) --all.seen;
+    }
+  } else if constexpr (!counts) {
+    add_errors<S>(state, group, 0u - all.seen);
+  }
+  return token.status.is_ok() && all.first != 0 ? protocol::unpack(all.first) : token.status;
+}
+
+/// Waits until everything that `token` denotes has ended. All lanes of `group` call, each with its own token.
+///
+/// `drain_now()` takes completions and returns how many; the whole group calls it.
+template <class Engine, Sharing S, class Drain>
+XIO_DEVICE_INLINE Status wait(const Engine& engine, const CompletionTable& table, Group<S> group, const Token& token,
+                              Deadline until, Drain drain_now) {
+  QueueState& state = engine.state();
+  uint32_t odd = 0;  // not 0: some failed, or ended long ago
+  uint32_t left = token.count;
+  uint32_t given_up = 0;  // Status::Code of the reason
+  for (uint32_t round = 0;; ++round) {
+    if constexpr (arch::branches_are_cheap) {
+      while (left != 0 && has_ended<S>(table.slots, table.slot_mask, token.last + 1 - left, odd)) --left;
+    } else {
+      // One exit: for each, a wave keeps the lanes that took it.
+      for (bool more = left != 0; more;) {
+        const bool ended = has_ended<S>(table.slots, table.slot_mask, token.last + 1 - left, odd);
+        left -= static_cast<uint32_t>(ended);
+        more = static_cast<int>(ended) & static_cast<int>(left != 0);
+      }
+    }
+    if (!group.any(static_cast<int>(left != 0) & static_cast<int>(given_up == 0))) break;
+    // Read before the drain: completions that arrived while the waiter was not running are still taken.
+    if (round % arch::looks_per_clock == arch::looks_per_clock - 1) {
+      if (until.passed()) given_up = Status::timed_out;
+      if (read<S>(state.broken) != 0) given_up = Status::broken;
+      protocol::help(engine, group);
+    }
+    const uint32_t taken = drain_now();
+    if (taken == 0) arch::pause(round);
+  }
+  Status status = token.status;
+  if (XIO_UNLIKELY(group.any(odd != 0))) {
+    status = outcome(engine, table, group, token, odd == 0 ? 0 : token.count - left);
+  }
+  if (group.any(token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
+  if (left != 0) return static_cast<Status::Code>(given_up);
+  return status;
+}
+
+}  // namespace detail
+
+/// @}
+}  // namespace nvme
+
+XIO_NAMESPACE_END

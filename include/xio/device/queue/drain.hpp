@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Taking completions from a ring: poll, judge, record, acknowledge, advance. Independent of vendors.
+///
+/// One drain serves all completion rings. A *source* reads one kind of ring, a *sink* keeps what its entries report,
+/// and an engine (claim.hpp) holds the counters. All lanes of a group drain together, each one entry.
+///
+/// | member of a source                         | meaning                                                            |
+/// |--------------------------------------------|--------------------------------------------------------------------|
+/// | `uint64_t look(uint64_t index)`            | loads the word that shows whether the entry is new                 |
+/// | `uint64_t observe(uint64_t index)`         | look(), which later loads of the entry follow                      |
+/// | `bool is_new(word, head, position)`        | whether the entry `position` entries after the first unread one is |
+/// | `uint32_t mask`                            | entries of the ring - 1                                            |
+/// | `acknowledge<S>(uint64_t head)`            | reports to the device how far its ring was read; one lane calls    |
+///
+/// | member of a sink                           | meaning                                                            |
+/// |--------------------------------------------|--------------------------------------------------------------------|
+/// | `judge<Errors>(source, group, word, …)`    | decodes the lane's entry; whether it is of no operation in flight  |
+/// | `bool is_special(bool present)`            | whether the lane's entry, if present, needs a drain with `Errors`  |
+/// | `record<Errors>(source, group, hit)`       | stores the results of the lanes whose entries are taken            |
+/// | `advance(group, uint64_t head)`            | counts entries before `head` as taken, after everything else       |
+///
+/// A sink lives for one drain. An engine has, in addition, `uint64_t cq_head()`, the index of the first unread entry.
+
+#include <xio/device/queue/claim.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace protocol {
+/// @addtogroup kernel_queue
+/// @{
+
+/// Result of a drain() without error handling that met an error and had no effect.
+constexpr uint32_t met_error = ~0u;
+
+/// Whether no group drains a shared queue, so that a claim_drain() is worthwhile. True for queues that are not shared.
+template <Sharing S>
+XIO_DEVICE_INLINE bool nobody_drains(QueueState& state, Group<S> group) {
+  if constexpr (is_shared<S>) {
+    return group.any(group.leads() && arch::load<state_scope<S>>(&state.draining) == 0);
+  } else {
+    return true;
+  }
+}
+
+/// Makes the group the only one that polls a shared queue for completions and takes them, if there is none yet, until
+/// it stores 0 in QueueState::draining or calls leave_drain(). All lanes see what the previous group stored. Never
+/// waits.
+template <Sharing S>
+XIO_DEVICE_INLINE bool claim_drain(QueueState& state, Group<S> group) {
+  uint32_t idle = 0;
+  bool claimed = false;
+  if (group.leads()) claimed = arch::compare_exchange_acquire<state_scope<S>>(&state.draining, idle, 1u);
+  if (!group.any(claimed)) return false;
+  // Only the leader has acquired, and a vote orders nothing.
+  group.converge();
+  return true;
+}
+
+/// Releases what claim_drain() took, if no completion was available.
+template <Sharing S>
+XIO_DEVICE_INLINE void leave_drain(QueueState& state, Group<S> group) {
+  // An exchange passes on what the previous group released; a store would not.
+  if (group.leads()) arch::exchange<state_scope<S>>(&state.draining, 0u);
+}
+
+/// Result of begin_drain().
+struct Found {
+  uint64_t head;  ///< index of the first unread entry
+  uint64_t word;  ///< word of the lane's entry, or of the first unread entry if the queue is shared
+};
+
+/// Whether a completion is available and the group may take it. Only one group at a time polls a shared queue, since
+/// its completions may be in distant memory. Call if nobody_drains().
+template <class Engine, class Source, Sharing S>
+XIO_DEVICE_INLINE bool begin_drain(const Engine& engine, const Source& source, Group<S> group, Found& found) {
+  if (is_shared<S> && !claim_drain(engine.state(), group)) return false;
+  const uint64_t head = group.agreed(engine.cq_head());
+  found = {head, 0};
+  if (!is_shared<S> || group.leads()) found.word = source.look(is_shared<S> ? head : head + group.rank());
+  if (XIO_LIKELY(group.any(group.rank() == 0 && source.is_new(found.word, head, 0)))) return true;
+  if constexpr (is_shared<S>) leave_drain(engine.state(), group);
+  return false;
+}
+
+/// Takes the available completions, at most one per lane of `group`; after begin_drain(). Returns how many were taken.
+/// @tparam Errors whether failed operations are handled; if not, on queues that are not shared, it returns met_error.
+template <bool Errors, class Engine, class Source, class Sink, Sharing S>
+XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sink& sink, Group<S> group,
+                                 const Found& found) {
+  static_assert(Errors || !is_shared<S>, "a shared queue must have been claimed");
+  // 1. Read. Without this order, the rest of an entry could be loaded before its valid bit, and be stale.
+  const uint32_t position = group.rank();
+  const uint64_t mine = found.head + position;
+  const uint64_t word = is_shared<S> ? source.observe(mine) : found.word;
+  if constexpr (!is_shared<S>) arch::order_loads<arch::Scope::system>();
+  const bool fresh = S == Sharing::thread || source.is_new(word, found.head, position);
+
+  // 2. Judge. Only consecutive entries from the head are taken: a device may write entries of one lap in any order.
+  const bool strange = sink.template judge<Errors>(source, group, word, mine, fresh);
+  uint32_t taken = 1;
+  if constexpr (S != Sharing::thread) {
+    taken = group.leading(fresh && !strange);
+  } else if constexpr (Errors) {
+    taken = static_cast<uint32_t>(!strange);
+  }
+  const bool hit = (S == Sharing::thread && !Errors) || position < taken;
+  if constexpr (!Errors) {
+    if (XIO_UNLIKELY(group.any(strange || sink.is_special(fresh)))) return met_error;
+  } else if (XIO_UNLIKELY(group.any(strange && position == taken))) {
+    // A completion of no operation in flight: the device and the library disagree on the queue's state. The head does
+    // not advance over it.
+    break_queue(engine, group);
+  }
+
+  if (!Errors || taken != 0) {
+    // 3. Record. All entries are read and all results stored before any of them is counted.
+    sink.template record<Errors>(source, group, hit);
+    group.converge();
+
+    // 4. Acknowledge. While fewer entries are unacknowledged than the ring has to spare, `depth` operations in flight
+    // cannot overrun it.
+    QueueState& state = engine.state();
+    const uint64_t head = found.head + taken;
+    const auto unacknowledged = static_cast<uint32_t>(head - read<S>(state.acknowledged));
+    if (group.any(unacknowledged + engine.depth() >= source.mask)) {
+      group.before_writing();
+      if (group.leads()) source.template acknowledge<S>(head);
+      if constexpr (is_shared<S>) {
+        if (group.leads()) arch::store<state_scope<S>>(&state.acknowledged, head);
+      } else {
+        state.acknowledged = head;
+      }
+    }
+
+    // 5. Advance.
+    sink.advance(group, head);
+  }
+  if constexpr (is_shared<S>) {
+    if (group.leads()) arch::publish<state_scope<S>>(&engine.state().draining, 0u);
+  }
+  return taken;
+}
+
+/// @}
+}  // namespace protocol
+
+XIO_NAMESPACE_END
