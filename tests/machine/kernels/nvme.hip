@@ -4,6 +4,7 @@
 /// @brief The NVMe kernels of the machine's tests.
 
 #include <machine/kernels/nvme_answered.hpp>
+#include <machine/kernels/nvme_called.hpp>
 #include <machine/kernels/nvme_forgotten.hpp>
 #include <machine/kernels/nvme_others.hpp>
 
@@ -74,5 +75,14 @@ KERNEL(block_long_failing, failing_early<Sharing::block>)
 KERNEL(wave_apart, apart<Sharing::wave>)
 KERNEL(grid_apart, apart<Sharing::grid>)
 KERNEL(grid_striped, striped)
+
+
+#if defined(__HIP__)
+#define OF_256_THREADS __attribute__((amdgpu_flat_work_group_size(1, 256)))
+#else
+#define OF_256_THREADS
+#endif
+// On AMD GPUs a kernel has the registers of the functions that it calls: here more than 1024 threads can have.
+extern "C" __global__ OF_256_THREADS void grid_called(NvmeJob job) { machine_kernels::called<Sharing::grid>(job); }
 
 #undef KERNEL

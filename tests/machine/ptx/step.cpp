@@ -239,7 +239,9 @@ void Machine::step(Thread& thread) {
       case Kind::address: {
         uint64_t address = static_cast<uint64_t>(i.offset);
         if (i.space == Space::local) address += frame->local;
-        if (i.space == Space::parameter) address += reinterpret_cast<uint64_t>(thread.bytes()) + frame->parameters;
+        // Of a kernel's parameter, a generic address; a device function's parameter is then copied to local memory.
+        if (i.space == Space::parameter) address += frame->parameters;
+        if (i.space == Space::parameter && frame->function->entry) address += space_begin(thread, Space::local);
         if (i.space == Space::global || i.space == Space::constant)
           address += reinterpret_cast<uint64_t>(variables_.data());
         set(registers, i.out[0], low_bits(address, i.type.bits));

@@ -317,6 +317,7 @@ std::vector<Case> nvme_cases() {
       {"grid_long_failing", run_nvme, 2, 2, 0, 2, 1, 40, small_pages | bad_blocks, fair},
       {"block_long_failing", run_nvme, 1, 128, 0, 2, 1, 40, small_pages | bad_blocks, fair},
       {"grid_striped", run_nvme, 2, 0, 0, 16, 1, 3, drives, fair},
+      {"grid_called", run_nvme, 2, 64, 0, 32, 1},
   };
 }
 
