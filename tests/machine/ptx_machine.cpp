@@ -131,14 +131,15 @@ TEST_CASE("PTX: a parameter of a device function whose address is taken lies in 
   Bench bench(std::string(head) +
               ".func (.param .b32 out) second(.param .b32 n, .param .align 8 .b8 pair[16])\n{\n.reg .b32 %r<4>; .reg "
               ".b64 %d<4>;\n"
-              "mov.u64 %d1, pair; ld.local.u32 %r1, [%d1+8]; st.param.b32 [out], %r1; ret;\n}\n" +
+              "mov.u64 %d1, pair; ld.local.u32 %r1, [%d1+8]; ld.param.u32 %r2, [%d1+12]; add.u32 %r1, %r1, %r2;\n"
+              "st.param.b32 [out], %r1; ret;\n}\n" +
               begin_kernel +
               "add.u32 %r2, %r1, 100;\n{\n.param .b32 param0; st.param.b32 [param0+0], %r1;\n"
-              ".param .align 8 .b8 param1[16]; st.param.b32 [param1+8], %r2;\n"
+              ".param .align 8 .b8 param1[16]; st.param.b32 [param1+8], %r2; st.param.b32 [param1+12], 11;\n"
               ".param .b32 retval0; call.uni (retval0), second, (param0, param1);\nld.param.b32 %r3, [retval0+0];\n}\n"
               "st.global.u32 [%d2], %r3; ret;\n}\n");
   bench.run(1, 32);
-  for (uint32_t i = 0; i < 32; ++i) CHECK(bench.words[i] == i + 100);
+  for (uint32_t i = 0; i < 32; ++i) CHECK(bench.words[i] == i + 111);
 }
 
 TEST_CASE("PTX: variables of the module and shared memory") {

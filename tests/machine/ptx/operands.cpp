@@ -206,7 +206,8 @@ void Parser::address(const std::string& text, Instruction& out) {
   }
   out.base.index = register_of(name, &out.base.bits);
   if (out.base.index >= 0) {
-    if (stated == Space::parameter) out.space = Space::generic;  // the register holds a parameter's generic address
+    // The register holds what mov gives: a generic address in a kernel, one of local memory in a device function.
+    if (stated == Space::parameter) out.space = function().entry ? Space::generic : Space::local;
     return;
   }
   Instruction variable;
