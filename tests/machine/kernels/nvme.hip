@@ -76,7 +76,6 @@ KERNEL(wave_apart, apart<Sharing::wave>)
 KERNEL(grid_apart, apart<Sharing::grid>)
 KERNEL(grid_striped, striped)
 
-
 #if defined(__HIP__)
 #define OF_256_THREADS __attribute__((amdgpu_flat_work_group_size(1, 256)))
 #else

@@ -44,7 +44,7 @@ XIO_DEVICE constexpr uint64_t lap_end(uint64_t ticket, uint32_t slot_mask) { ret
 /// Whether `ticket` may use its slot.
 template <Sharing S>
 XIO_DEVICE_INLINE bool slot_free(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket) {
-  return (read<S>(ring::element(slots, slot_mask, ticket).word) >> 16 | slot_mask) == (ticket | slot_mask);
+  return (protocol::read<S>(ring::element(slots, slot_mask, ticket).word) >> 16 | slot_mask) == (ticket | slot_mask);
 }
 
 /// State of one ticket in the table. `ended`: the slot holds its result; `replaced`: it has ended, and the slot was
@@ -69,7 +69,7 @@ XIO_DEVICE_INLINE Outcome look_up(const CompletionSlot* slots, uint32_t slot_mas
 /// it.
 template <Sharing S>
 XIO_DEVICE_INLINE bool has_ended(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket, uint32_t& odd) {
-  const uint64_t word = read<S>(ring::element(slots, slot_mask, ticket).word);
+  const uint64_t word = protocol::read<S>(ring::element(slots, slot_mask, ticket).word);
   const uint64_t success = lap_end(ticket, slot_mask) << 16;
   odd |= static_cast<uint32_t>(word > success);
   return word >= success;
@@ -110,10 +110,10 @@ XIO_DEVICE bool unseen_errors(const CompletionTable& table, bool take, Until unt
   for (uint32_t i = 0;; ++i) {
     // A failure that has left the table is in the log, which is searched afterwards.
     if (is_shared<S> && i == slots) arch::order_loads<state_scope<S>>();
-    if (i >= slots && i - slots >= read<S>(table.failures->used)) return true;
+    if (i >= slots && i - slots >= protocol::read<S>(table.failures->used)) return true;
     if (i % (4 * arch::looks_per_clock) == 4 * arch::looks_per_clock - 1 && until.passed()) return false;
     uint64_t* const where = i < slots ? &table.slots[i].word : entries_of(table.failures) + (i - slots);
-    const uint64_t word = read<S>(*where);
+    const uint64_t word = protocol::read<S>(*where);
     if (!CompletionFormat::is_error(word & 0x7fff) || (word & seen_bit) != 0) continue;
     if (take && !mark_seen<S>(where, word)) continue;
     unseen.add(1, i < slots ? (word >> 16) - slots + i : (word >> 16) - 1, static_cast<uint32_t>(word & 0x7fff));
@@ -127,19 +127,19 @@ template <Sharing S, class Until>
 XIO_DEVICE bool find_errors(const CompletionTable& table, QueueState& state, Group<S> group, bool take, Until until,
                             UnseenErrors& all) {
   all = {};
-  const uint32_t known = group.from_leader(read<S>(state.error_count));
+  const uint32_t known = group.from_leader(protocol::read<S>(state.error_count));
   if (known == 0) return true;
   FailureLog* const log = table.failures;
   bool complete = true;
   if (group.leads()) {
     complete = unseen_errors<S>(table, take, until, all);
-    uint32_t lost = read<S>(log->lost);
+    uint32_t lost = protocol::read<S>(log->lost);
     if (!complete) {
       if (take && all.count != 0) add_lost<S>(log, all.count, all.first_ticket, all.first_status);
     } else if (lost != 0) {
       if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
-      const uint64_t ticket = read<S>(log->lost_ticket);
-      const uint32_t status = read<S>(log->lost_status);
+      const uint64_t ticket = protocol::read<S>(log->lost_ticket);
+      const uint32_t status = protocol::read<S>(log->lost_status);
       if constexpr (is_shared<S>) {
         if (take) lost = arch::exchange<state_scope<S>>(&log->lost, 0u);
       } else {

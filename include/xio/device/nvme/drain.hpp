@@ -115,7 +115,7 @@ class TableSink {
     if (sharing == Sharing::thread || fresh) {
       // The slot holds the lap in flight. If there is none, or the key is beyond the slots, the ticket is not claimed
       // yet.
-      before_ = read<sharing>(slot_->word);
+      before_ = protocol::read<sharing>(slot_->word);
       ticket_ = (before_ >> 16) + key_;
       strange = static_cast<int64_t>(ticket_) >= reserved;
       // More completions than operations in flight: a duplicate.
@@ -196,7 +196,7 @@ class TableSink {
  private:
   /// Stores the result for an owner that keeps it; returns the notification if there is one instead.
   XIO_DEVICE_INLINE Notification* tell_kept(uint64_t result) const {
-    const uint64_t told = read<sharing>(reinterpret_cast<const uint64_t&>(table_.notifications[key_]));
+    const uint64_t told = protocol::read<sharing>(reinterpret_cast<const uint64_t&>(table_.notifications[key_]));
     if (XIO_LIKELY((told & KeptResult::mark) == 0)) return reinterpret_cast<Notification*>(told);
     auto* const kept = reinterpret_cast<KeptResult*>(told - KeptResult::mark);
     arch::store<arch::Scope::system>(&kept->result, result);

@@ -40,9 +40,6 @@ XIO_HOST_DEVICE constexpr uint64_t failure_log_bytes(uint32_t entries) {
 
 namespace detail {
 
-using protocol::read;
-using protocol::write;
-
 constexpr uint64_t seen_bit = 0x8000;
 
 /// Replaces an entry: the outcome is not on record. A success never has the seen bit.
@@ -79,24 +76,24 @@ XIO_DEVICE_INLINE OnRecord find_failure(FailureLog* log, uint64_t ticket) {
   if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
   uint64_t* where = entries_of(log);
   uint64_t word = 0;
-  for (uint32_t left = read<S>(log->used); static_cast<int>(left != 0) & static_cast<int>(word >> 16 != ticket + 1);
-       --left) {
-    word = read<S>(*where++);
+  for (uint32_t left = protocol::read<S>(log->used);
+       static_cast<int>(left != 0) & static_cast<int>(word >> 16 != ticket + 1); --left) {
+    word = protocol::read<S>(*where++);
   }
   if (word >> 16 == ticket + 1) return {word, where - 1};
   if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
-  return {ticket < read<S>(log->floor) ? not_on_record : 0, nullptr};
+  return {ticket < protocol::read<S>(log->floor) ? not_on_record : 0, nullptr};
 }
 
 /// Counts failures that can no longer be reported by token. One lane calls.
 template <Sharing S>
 XIO_DEVICE_INLINE void add_lost(FailureLog* log, uint32_t number, uint64_t ticket, uint32_t status) {
   for (;;) {
-    uint32_t before = read<S>(log->lost);
-    const uint64_t first = read<S>(log->lost_ticket);
+    uint32_t before = protocol::read<S>(log->lost);
+    const uint64_t first = protocol::read<S>(log->lost_ticket);
     if (static_cast<int>(before == 0) | static_cast<int>(ticket < first)) {
-      write<S>(log->lost_ticket, ticket);
-      write<S>(log->lost_status, status);
+      protocol::write<S>(log->lost_ticket, ticket);
+      protocol::write<S>(log->lost_status, status);
       if constexpr (is_shared<S>) arch::wait_stores();
     }
     if constexpr (is_shared<S>) {
@@ -119,7 +116,7 @@ XIO_DEVICE_INLINE uint64_t* keep_failure(FailureLog* log, uint32_t entries, uint
   uint32_t at = log->next;
   uint32_t tries = entries < failures_kept ? entries : failures_kept;
   for (bool looking = true; looking;) {
-    const uint64_t there = read<S>(entries_of(log)[at]);
+    const uint64_t there = protocol::read<S>(entries_of(log)[at]);
     looking = static_cast<int>(there != 0) & static_cast<int>((there & seen_bit) == 0) & static_cast<int>(tries != 0);
     at = !looking ? at : at + 1 < entries ? at + 1 : 0;
     --tries;
@@ -127,12 +124,12 @@ XIO_DEVICE_INLINE uint64_t* keep_failure(FailureLog* log, uint32_t entries, uint
   log->next = at + 1 < entries ? at + 1 : 0;
   // Before or after its entry: both are performed before the slot is used again, and nobody searches for the failure
   // here earlier.
-  const uint32_t used = read<S>(log->used);
-  write<S>(log->used, used > at ? used : at + 1);
+  const uint32_t used = protocol::read<S>(log->used);
+  protocol::write<S>(log->used, used > at ? used : at + 1);
   uint64_t* const where = entries_of(log) + at;
-  uint64_t replaced = read<S>(*where);  // 0: none
-  const uint64_t floor = read<S>(log->floor);
-  write<S>(log->floor, replaced >> 16 > floor ? replaced >> 16 : floor);
+  uint64_t replaced = protocol::read<S>(*where);  // 0: none
+  const uint64_t floor = protocol::read<S>(log->floor);
+  protocol::write<S>(log->floor, replaced >> 16 > floor ? replaced >> 16 : floor);
   if constexpr (is_shared<S>) {
     replaced = arch::publish_exchange<state_scope<S>>(where, entry);
   } else {
