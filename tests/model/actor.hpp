@@ -49,7 +49,9 @@ struct ActorState {
   uint64_t seen = 0;     ///< what memory was when it paused
   uint64_t foreign = 0;  ///< changes that others made
   uint64_t seen_foreign = ~uint64_t{0};
-  uint64_t digest = 0;  ///< of all that it has read
+  uint64_t digest = 0;   ///< of all that it has read
+  uint32_t local = 0;    ///< name of what it knows: LocalStates
+  bool changed = false;  ///< it has changed memory
   uint64_t spin_site = 0;
   uint64_t spin_digest = 0;
   uintptr_t low = 0;  ///< its stack is not in use below this address
@@ -87,7 +89,23 @@ class Actor final : public xio::arch::WaveOps, public ActorState {
     request = what;
     options = count;
     low = reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) - frame_bytes;
+    wipe();
     Strand::transfer(fibre, main_);
+  }
+
+  /// Digest of the stack of an actor that has given way, which holds its registers, too.
+  uint64_t stack_digest() const {
+    // In two sums, which a processor computes at the same time.
+    uint64_t sums[2] = {1, 2};
+    for (uintptr_t at = low & ~uintptr_t{15}; at < top(); at += 16) {
+      uint64_t words[2];
+      std::memcpy(words, reinterpret_cast<const void*>(at), sizeof words);
+      sums[0] = (sums[0] ^ words[0]) * 0x9e3779b97f4a7c15;
+      sums[1] = (sums[1] ^ words[1]) * 0xbf58476d1ce4e5b9;
+      sums[0] ^= sums[0] >> 29;
+      sums[1] ^= sums[1] >> 31;
+    }
+    return mix(sums[0], sums[1]);
   }
 
   void perform(uint32_t which) {
@@ -108,6 +126,15 @@ class Actor final : public xio::arch::WaveOps, public ActorState {
   static constexpr uintptr_t frame_bytes = 512;
 
   static Strand& body(void* argument);
+
+  /// Not inlined: what its frame holds is no part of the actor's stack at the next step.
+  __attribute__((noinline)) void read(const void* where, uint32_t bytes);
+
+  /// Clears what earlier calls left where the frames of Strand::transfer() will be, and below.
+  __attribute__((noinline)) static void wipe() {
+    volatile unsigned char area[frame_bytes];
+    for (size_t i = 0; i < frame_bytes; i += 8) *reinterpret_cast<volatile uint64_t*>(area + i) = 0;
+  }
 
   Explorer& explorer_;
   Strand& main_;

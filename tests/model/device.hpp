@@ -214,7 +214,10 @@ class QueueProgram : public Program {
     explorer_.require(block < 64 && (device_.seen >> block & 1) == 0, "an entry was announced twice");
     device_.seen |= uint64_t{1} << block;
     std::memset(static_cast<void*>(&entry), 0xff, sizeof entry);
-    device_.live[device_.live_count++] = {cid, block};
+    // In the order of their identifiers: what else differs between two states does not matter.
+    uint32_t at = device_.live_count++;
+    for (; at > 0 && device_.live[at - 1].cid > cid; --at) device_.live[at] = device_.live[at - 1];
+    device_.live[at] = {cid, block};
     ++device_.fetched;
   }
 
@@ -224,7 +227,7 @@ class QueueProgram : public Program {
     explorer_.require(used < sizes_.cq - 1, "the completion ring is full");
     const Live last = device_.live[which];
     for (uint32_t i = which; i + 1 < device_.live_count; ++i) device_.live[i] = device_.live[i + 1];
-    --device_.live_count;
+    device_.live[--device_.live_count] = {};
     auto* const words = reinterpret_cast<uint64_t*>(&memory_.cq[device_.completed % sizes_.cq]);
     const uint64_t phase = (device_.completed / sizes_.cq) % 2 == 0;
     __atomic_store_n(words, uint64_t{last.block} * 1000 + 7, __ATOMIC_RELAXED);

@@ -99,6 +99,66 @@ class Choice : public WordProgram {
   }
 };
 
+/// Actor 0 changes a word only where it sees what actor 1 did first; actor 1 loads that word twice.
+class RareChange : public WordProgram {
+ public:
+  using WordProgram::WordProgram;
+  void run(uint32_t actor) override {
+    if (actor == 0) {
+      if (load(words_.x) == 1) store(words_.y, 1);
+      return;
+    }
+    store(words_.x, 1);
+    words_.seen[0] = load(words_.y);
+    words_.seen[1] = load(words_.y);
+  }
+  std::string judge() override {
+    outcomes.insert(words_.seen[0] << 1 | words_.seen[1]);
+    return {};
+  }
+};
+
+/// Each takes a number; what counts is that of actor 0.
+template <uint32_t Alike>
+class Numbers : public WordProgram {
+ public:
+  using WordProgram::WordProgram;
+  uint32_t actors() const override { return 3; }
+  uint32_t alike() const override { return Alike; }
+  void run(uint32_t actor) override {
+    (void)load(words_.x);
+    const uint64_t taken = xio::arch::fetch_add<Scope::agent>(&words_.x, uint64_t{1});
+    if (actor == 0) words_.seen[0] = taken;
+  }
+  std::string judge() override {
+    outcomes.insert(words_.seen[0]);
+    return {};
+  }
+};
+
+/// Actor 0 changes a word three times. Actor 1 loads it each time and adds up what it sees, or forgets it.
+template <bool Remembers>
+class Loads : public WordProgram {
+ public:
+  using WordProgram::WordProgram;
+  void run(uint32_t actor) override {
+    uint64_t sum = 0;
+    for (uint64_t i = 1; i <= 3; ++i) {
+      if (actor == 0) {
+        store(words_.x, i);
+      } else {
+        const uint64_t seen = load(words_.x);
+        if (Remembers) sum = sum << 2 | seen;
+      }
+    }
+    if (Remembers && actor == 1) words_.seen[1] = sum;
+  }
+  std::string judge() override {
+    outcomes.insert(words_.seen[1]);
+    return {};
+  }
+};
+
 template <class P>
 std::set<uint64_t> outcomes_of() {
   outcomes.clear();
@@ -115,4 +175,21 @@ TEST_CASE("The explorer finds every outcome, and no other one") {
   CHECK(outcomes_of<StoreBuffers<true>>() == Set{0, 1, 2, 3});
   CHECK(outcomes_of<Stopped>() == Set{1, 2});
   CHECK(outcomes_of<Choice>() == Set{0, 1, 2});
+}
+
+TEST_CASE("The explorer tries all orders around a word that few executions change") {
+  CHECK(outcomes_of<RareChange>() == std::set<uint64_t>{0, 1, 3});
+}
+
+TEST_CASE("Of actors that are alike, the explorer lets the first one change memory first") {
+  CHECK(outcomes_of<Numbers<0>>() == std::set<uint64_t>{0, 1, 2});
+  CHECK(outcomes_of<Numbers<2>>() == std::set<uint64_t>{0, 1});
+  CHECK(outcomes_of<Numbers<3>>() == std::set<uint64_t>{0});
+}
+
+TEST_CASE("The explorer takes states for one that differ in forgotten values only") {
+  outcomes.clear();
+  const uint64_t kept = explore_with<Loads<true>>(Limits{}).states;
+  CHECK(outcomes.size() == 20);  // three loads of 0 to 3, in ascending order
+  CHECK(explore_with<Loads<false>>(Limits{}).states < kept);
 }

@@ -7,9 +7,13 @@
 /// A program is a number of actors. Each runs on a fibre as a wave of one lane; before every coherent access
 /// (XIO_INTERLEAVE) any other may go on first. Choices are tried depth first: where there is more than one, the whole
 /// execution is copied, stacks included, and restored for each further choice. States that were met before are not
-/// explored again: a state is the shared memory and, for each actor, a digest of what it has read, which determines all
-/// that it knows. In a polling loop the digest goes back to what it was when the actor first paused there: a loop of
-/// the library keeps nothing of its fruitless rounds but their number.
+/// explored again: a state is the shared memory and, for each actor, what it knows. That is determined by a digest of
+/// what it has read, and as well by its stack (LocalStates). In a polling loop the digest goes back to what it was when
+/// the actor first paused there: a loop of the library keeps nothing of its fruitless rounds but their number.
+///
+/// Two kinds of schedules are left out, because others are like them. An access to a word that nobody ever changes is
+/// done at once (SharedWords): when a word changes for the first time, the search begins anew. Of actors that are alike
+/// (Program::alike()), the first one changes memory first.
 ///
 /// Stores need not be performed at once (Program::weak): coherent ones, registers and queue entries wait, in any order
 /// but for those to one address, until the actor comes to a fence or a wait for stores, accesses the same address, or
@@ -28,6 +32,8 @@
 #include <string>
 #include <vector>
 
+#include "model/local_states.hpp"
+#include "model/shared_words.hpp"
 #include "model/snapshot.hpp"
 #include "model/state_set.hpp"
 
@@ -41,12 +47,17 @@ class Explorer {
   Result explore(const Factory& factory, const Limits& limits) {
     program_ = factory(*this);
     for (uint32_t i = 0; i < program_->actors(); ++i) actors_.push_back(std::make_unique<Actor>(*this, main_, i));
-    words_.assign(program_->memory_bytes() / 8, 0);
-    look_at_memory(none);
+    words_ = std::make_unique<SharedWords>(*program_);
+    local_.resize(actors_.size());
     Snapshot beginning;
     beginning.save(position_, *program_, actors_);
     xio::arch::WaveOps* const outer = xio::arch::current_wave;
-    search(limits.states);
+    while (!search(limits.states)) {
+      visited_ = {};
+      depth_ = 0;
+      result_.executions = 0;
+      go_back_to(beginning);
+    }
     for (uint64_t i = 0; i < limits.random && result_.failure.empty(); ++i) {
       go_back_to(beginning);
       random_ = (i + 1) * 0x9e3779b97f4a7c15;
@@ -121,14 +132,16 @@ class Explorer {
 
   Actor& self() { return *actors_[position_.current]; }
 
-  void search(uint64_t most) {
+  /// Returns false where it must begin anew: an access was not taken for a step that is one.
+  bool search(uint64_t most) {
     do {
       for (;;) {
         collect();
+        if (words_->found_change() && result_.failure.empty()) return false;
         if (position_.count == 0 || !result_.failure.empty()) break;
         if (position_.count > 1) {
           if (position_.stage == Stage::schedule && !visited_.insert(state())) break;
-          if (visited_.size() > most) return;
+          if (visited_.size() > most) return true;
           if (depth_ == nodes_.size()) nodes_.emplace_back();
           Node& node = nodes_[depth_++];
           node.snapshot.save(position_, *program_, actors_);
@@ -139,9 +152,10 @@ class Explorer {
         if (!result_.failure.empty()) break;
       }
       ++result_.executions;
-      if (position_.count == 0 && result_.failure.empty()) result_.failure = program_->judge();
+      if (position_.count == 0 && !position_.renamed && result_.failure.empty()) result_.failure = program_->judge();
     } while (result_.failure.empty() && go_back());
     result_.complete = result_.failure.empty();
+    return true;
   }
 
   /// Takes the next choice of the last place where there is one. Returns false if there is none.
@@ -157,7 +171,7 @@ class Explorer {
 
   void go_back_to(const Snapshot& snapshot) {
     snapshot.restore(position_, *program_, actors_);
-    std::memcpy(words_.data(), program_->memory(), program_->memory_bytes());
+    words_->remember();
     trace_.resize(position_.trace);
   }
 
@@ -165,6 +179,7 @@ class Explorer {
     for (;;) {
       collect();
       if (!result_.failure.empty()) return;
+      if (position_.renamed) return;
       if (position_.count == 0) break;
       random_ ^= random_ << 13;
       random_ ^= random_ >> 7;
@@ -178,14 +193,10 @@ class Explorer {
 
   /// To be called when memory may have changed, by `who`.
   void look_at_memory(uint32_t who) {
-    const auto* const memory = static_cast<const unsigned char*>(program_->memory());
-    if (std::memcmp(words_.data(), memory, program_->memory_bytes()) == 0) return;
-    for (size_t i = 0; i < words_.size(); ++i) {
-      uint64_t word;
-      std::memcpy(&word, memory + 8 * i, 8);
-      if (word == words_[i]) continue;
-      position_.content ^= mix(i, words_[i]) ^ mix(i, word);
-      words_[i] = word;
+    if (!words_->look(position_.content)) return;
+    if (who < actors_.size()) {
+      actors_[who]->changed = true;
+      if (random_ == 0 && who != 0 && who < program_->alike() && !actors_[who - 1]->changed) position_.renamed = true;
     }
     for (uint32_t i = 0; i < actors_.size(); ++i) actors_[i]->foreign += i != who;
   }
@@ -203,6 +214,10 @@ class Explorer {
   /// Finds what can be done next; nothing when the execution is over, or has failed.
   void collect() {
     look_at_memory(position_.last);
+    if (position_.renamed) {
+      position_.count = 0;
+      return;
+    }
     if (position_.stage != Stage::schedule) return;
     do {
       position_.count = 0;
@@ -282,6 +297,7 @@ class Explorer {
     xio::arch::current_wave = &one;
     xio::simt::detail::Strand::transfer(main_, one.fibre);
     if (one.request == Request::end) return;
+    one.local = local_[actor].name(one.digest, one.stack_digest());
     if (one.request == Request::choice) {
       position_.stage = Stage::answer;
       position_.count = one.options;
@@ -300,11 +316,11 @@ class Explorer {
     if (trace_.size() >= 100000) result_.failure = "this execution does not end";
   }
 
-  uint64_t state() const {
+  uint64_t state() {
     uint64_t hash = position_.content;
     for (uint32_t i = 0; i < actors_.size(); ++i) {
       const Actor& actor = *actors_[i];
-      hash = mix(hash, actor.ended ? 0 : actor.digest);
+      hash = mix(hash, actor.ended ? 0 : local_[i].current(actor.local) + uint64_t{1});
       hash = mix(hash, uint64_t{actor.ended} << 2 | uint64_t{actor.stopped} << 1 | can_run(i));
       for (uint32_t s = 0; s < actor.stores; ++s) {
         const Store& store = actor.store[s];
@@ -327,73 +343,11 @@ class Explorer {
   std::vector<Node> nodes_;  ///< the first depth_ of them are in use
   size_t depth_ = 0;
   StateSet visited_;
-  std::vector<uint64_t> words_;  ///< the program's memory, as it was last looked at
+  std::unique_ptr<SharedWords> words_;
+  std::vector<LocalStates> local_;  ///< of each actor
   std::vector<uint8_t> trace_;
   xio::simt::detail::Strand main_;
   uint64_t random_ = 0;
 };
-
-inline void Actor::yield(uint32_t) {
-  const size_t depth = fibre.depth(__builtin_frame_address(0));
-  paused = true;
-  explorer_.wait(mix(reinterpret_cast<uintptr_t>(__builtin_return_address(0)), depth));
-  paused = false;
-}
-
-inline uint64_t Actor::now() {
-  digest = mix(digest, explorer_.position_.late);
-  return explorer_.position_.late ? late : early;
-}
-
-inline void Actor::perform_stores() {
-  if (stores != 0) give_way(Request::step);
-  while (stores != 0) perform(0);
-}
-
-inline bool Actor::store_later(void* to, const void* value, uint32_t bytes, bool entry) {
-  if (!explorer_.program_->weak()) return false;
-  digest = mix(digest, entry);
-  auto* const address = static_cast<unsigned char*>(to);
-  if (entry && stores != 0) {
-    Store& before = store[stores - 1];
-    if (before.entry && before.to + before.bytes == address && before.bytes + bytes <= sizeof before.value) {
-      std::memcpy(before.value + before.bytes, value, bytes);
-      before.bytes += bytes;
-      return true;
-    }
-  }
-  explorer_.require(stores < most_stores, "more stores are on their way than the explorer has room for");
-  Store& next = store[stores++];
-  next.to = address;
-  next.bytes = bytes;
-  next.entry = entry;
-  std::memcpy(next.value, value, bytes);
-  return true;
-}
-
-inline void Actor::access(const void* where, uint32_t bytes) {
-  give_way(Request::step);
-  for (uint32_t i = 0; i < stores;) {
-    if (store[i].to == where) {
-      perform(i);
-    } else {
-      ++i;
-    }
-  }
-  // Others ran before; nobody runs between this and the access.
-  uint64_t value = 0;
-  std::memcpy(&value, where, bytes < 8 ? bytes : 8);
-  const auto offset = reinterpret_cast<uintptr_t>(where) - reinterpret_cast<uintptr_t>(explorer_.program_->memory());
-  digest = mix(mix(digest, offset), value);
-}
-
-inline Actor::Strand& Actor::body(void* argument) {
-  Actor& actor = *static_cast<Actor*>(argument);
-  actor.explorer_.mark(0);  // has begun
-  actor.explorer_.program_->run(actor.number);
-  actor.ended = true;
-  actor.request = Request::end;
-  return actor.main_;
-}
 
 }  // namespace model

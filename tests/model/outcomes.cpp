@@ -22,6 +22,7 @@ template <class Policy>
 class Refused : public QueueProgram {
  public:
   using QueueProgram::QueueProgram;
+  uint32_t alike() const override { return waves_; }
 
  protected:
   void wave(uint32_t number) override {
@@ -51,12 +52,14 @@ class Fenced : public QueueProgram {
     Queue<Sharing::grid, Policy> queue(handle());
     if (number == 0) {
       const Token token = read(queue, 0, forever());
+      explorer_.mark(mix(2, token.last));
       explorer_.require(queue.fence(forever()).is_ok(), "the fence failed");
       explorer_.require(done(0), "the fence returned while the operation was in flight");
       explorer_.require(queue.test(token).is_ok(), "the fence returned before the completion was filed");
     } else {
       for (uint32_t i = 0; i < 2; ++i) {
         const Token token = read(queue, number * 2 + i, forever());
+        explorer_.mark(mix(i + 2, token.last));
         explorer_.require(queue.wait(token, forever()).is_ok(), "a wait failed");
         explorer_.mark(i);
       }
@@ -75,6 +78,7 @@ class Failing : public QueueProgram {
     Queue<Sharing::grid> queue(handle());
     const Token token = read(queue, number * 2 + 1, forever());
     const Status error(Status::read_error, 0x281);
+    explorer_.mark(mix(2, token.last));
     if (number == 0) {
       explorer_.require(queue.wait(token, forever()) == error, "the error did not reach the waiter");
     } else {
@@ -121,6 +125,7 @@ class Notified : public QueueProgram {
 class Split : public QueueProgram {
  public:
   using QueueProgram::QueueProgram;
+  uint32_t alike() const override { return waves_; }
 
  protected:
   void wave(uint32_t number) override {
@@ -128,6 +133,7 @@ class Split : public QueueProgram {
     const Token token = queue.submit(xio::nvme::read(number * 32, 8 * 2 + 3), Anywhere{}, forever());
     device_.accepted += 3;
     explorer_.require(token.submitted(), "refused");
+    explorer_.mark(mix(token.status.is_ok() ? 2 : 3, token.last));
     explorer_.require(queue.wait(token, forever()).is_ok(), "a part failed, or was forgotten");
     for (uint32_t part = 0; part < 3; ++part) {
       explorer_.require(done(number * 32 + part * 8), "the token ended before its parts");

@@ -3,11 +3,25 @@
 if(XIO_SANITIZE OR NOT XIO_BUILD_PROTOCOL_TESTS)
   return()
 endif()
-# The protocol code under the schedules of a few waves: as many as a limit allows, and 200 times as many at night.
+# The protocol code under the schedules of a few waves: as many as a limit allows, and all of them at night.
 foreach(name explorer protocol outcomes stalls rdma storm)
   xio_add_test(model/${name} LABELS protocol TIMEOUT 600 OPTIMISE -O1 DEFINITIONS XIO_INTERLEAVE=1)
 endforeach()
-foreach(name protocol outcomes stalls rdma)
-  xio_register_test(NAME model.${name}_long LABELS model once nightly TIMEOUT 3600 COMMAND model-${name}
-    ENVIRONMENT XIO_MODEL_FACTOR=200)
+
+# All schedules of the test cases whose name matches a pattern of Catch2; up to 4 GB of memory each.
+function(xio_explore_all program name pattern)
+  xio_register_test(NAME model.${program}_all.${name} LABELS model once nightly TIMEOUT 7200 LOCK memory
+    COMMAND model-${program} ${pattern} ENVIRONMENT XIO_MODEL_ALL=1)
+endfunction()
+xio_explore_all(protocol puts "H10*")
+xio_explore_all(protocol shadow "H34*")
+xio_explore_all(outcomes calls "*")
+set(number 0)
+foreach(vendor mlx5 bnxt ionic ernic rxe)
+  xio_explore_all(rdma ${vendor} "*Vendors - ${number}")
+  math(EXPR number "${number} + 1")
+endforeach()
+xio_explore_all(rdma wrap "H2:*")
+foreach(policy "default;*- xio::Policy<>" "impatient;*- Impatient" "deferred;*- Policy<Deferred<2>>")
+  xio_explore_all(stalls ${policy})
 endforeach()

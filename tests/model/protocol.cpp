@@ -25,6 +25,7 @@ class SubmitAndWait : public QueueProgram {
       : QueueProgram(explorer, sizes, waves), each_(each) {
     shadow_ = shadow;
   }
+  uint32_t alike() const override { return waves_; }
 
  protected:
   void wave(uint32_t number) override {
@@ -35,9 +36,10 @@ class SubmitAndWait : public QueueProgram {
       explorer_.mark(known);
       tokens[i] = read(queue, number * each_ + i, forever());
       explorer_.require(tokens[i].submitted(), "a submission was refused");
-      known = known << 8 | tokens[i].last << 1 | 1;
+      known = mix(known, tokens[i].last);
     }
     for (uint32_t i = each_; i-- > 0;) {
+      explorer_.mark(mix(known, i));
       explorer_.require(queue.wait(tokens[i], forever()).is_ok(), "a wait failed");
       uint64_t result = 0;
       explorer_.require(queue.result(tokens[i], result).is_ok(), "a result is not known any more");

@@ -40,6 +40,7 @@ class Puts : public RdmaProgram<Kit> {
   Puts(Explorer& explorer, const Shape& shape) : RdmaProgram<Kit>(explorer, shape.sizes, shape.waves), shape_(shape) {}
   bool weak() const override { return shape_.weak; }
   uint32_t victim() const override { return shape_.stops ? 0 : ~0u; }
+  uint32_t alike() const override { return shape_.stops ? 0 : shape_.waves; }
 
  protected:
   using Base = RdmaProgram<Kit>;
@@ -52,7 +53,7 @@ class Puts : public RdmaProgram<Kit> {
     QueuePair<typename Kit::Vendor, Sharing::grid, Policy> queue(this->handle());
     const Deadline until{number == victim() || !shape_.stops ? ~uint64_t{0} : 5000};
     Token tokens[4];
-    bool in_time[4];
+    bool in_time[4]{};
     uint64_t known = 1;
     for (uint32_t i = 0; i < shape_.each; ++i) {
       explorer_.mark(known);
@@ -65,9 +66,10 @@ class Puts : public RdmaProgram<Kit> {
         explorer_.require(tokens[i].status == Status::timed_out, "refused for another reason than time");
         explorer_.require(blocked(~uint64_t{0}), "refused although there was room, or should have been");
       }
-      known = known << 8 | tokens[i].last << 1 | 1;
+      known = mix(known, tokens[i].last << 2 | uint64_t{tokens[i].submitted()} << 1 | in_time[i]);
     }
     for (uint32_t i = shape_.each; i-- > 0;) {
+      explorer_.mark(mix(known, i));
       if (!tokens[i].submitted()) continue;
       const Status status = queue.wait(tokens[i], until);
       if (status == Status::timed_out && shape_.stops) {
@@ -106,6 +108,7 @@ class Receives : public RdmaProgram<Kit> {
   Receives(Explorer& explorer, const Shape& shape)
       : RdmaProgram<Kit>(explorer, shape.sizes, shape.waves), shape_(shape) {}
   bool weak() const override { return shape_.weak; }
+  uint32_t alike() const override { return shape_.waves; }
 
  protected:
   void wave(uint32_t) override {
@@ -186,6 +189,8 @@ TEMPLATE_LIST_TEST_CASE("H10 H17: puts of waves that share a queue pair", "", Ve
 TEMPLATE_LIST_TEST_CASE("H17: puts whose stores are performed late", "", Vendors) {
   run<Puts<TestType>>("late: 2 waves x 1", {{4, 8, 2}, 2, 1, true});
   run<Puts<TestType>>("late: 2 waves x 2, a ring of 2", {{2, 4, 1}, 2, 2, true});
+  run<Puts<TestType>>("late: 3 waves x 1", {{4, 8, 3}, 3, 1, true});
+  run<Puts<TestType, Policy<Deferred<2>>>>("late, deferred: 2 waves x 2", {{4, 8, 2}, 2, 2, true});
 }
 
 TEMPLATE_LIST_TEST_CASE("puts beside a wave that stops at any step", "", Vendors) {

@@ -22,6 +22,7 @@ struct Position {
   uint32_t last = ~0u;   ///< the actor that ran last
   bool late = false;
   bool was_stopped = false;
+  bool renamed = false;  ///< another execution is like this one, with actors that are alike renamed
   uint64_t content = 0;  ///< a digest of the program's memory
   size_t trace = 0;      ///< steps so far
   uint32_t count = 0;

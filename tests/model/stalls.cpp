@@ -65,13 +65,14 @@ class Stalls : public QueueProgram {
   }
   bool weak() const override { return shape_.weak; }
   uint32_t victim() const override { return shape_.stops ? 0 : ~0u; }
+  uint32_t alike() const override { return shape_.stops || shape_.batch > 1 ? 0 : shape_.waves; }
 
  protected:
   void wave(uint32_t number) override {
     Queue<Sharing::grid, Policy, Doorbell> queue(handle());
     const Deadline until{number == victim() || !shape_.stops ? ~uint64_t{0} : 5000};
     Token tokens[4];
-    bool in_time[4];
+    bool in_time[4]{};
     uint64_t known = 1;
     for (uint32_t i = 0; i < shape_.each; ++i) {
       explorer_.mark(known);
@@ -92,10 +93,12 @@ class Stalls : public QueueProgram {
         explorer_.require(tokens[i].status == Status::timed_out, "refused for another reason than time");
         explorer_.require(blocked(~uint64_t{0}), "refused although there was room, or should have been");
       }
-      known = known << 8 | tokens[i].last << 1 | 1;
+      known = mix(known, tokens[i].last << 2 | uint64_t{tokens[i].submitted()} << 1 | in_time[i]);
     }
+    explorer_.mark(mix(known, 100));
     if (!shape_.waits) queue.flush();
     for (uint32_t i = shape_.each; shape_.waits && i-- > 0;) {
+      explorer_.mark(mix(known, i));
       if (!tokens[i].submitted()) continue;
       uint32_t which = 0;
       const Status status = shape_.any ? queue.wait_any(&tokens[i], 1, until, which) : queue.wait(tokens[i], until);
@@ -152,6 +155,7 @@ TEMPLATE_TEST_CASE("Stores that are performed late", "", xio::Policy<>, Impatien
   run<P>("2 waves x 1, submit and leave", {{4, 8, 4, 2}, 2, 1, true, false, false});
   run<P>("2 waves x 1, wait", {{4, 8, 4, 2}, 2, 1, true});
   run<P>("3 waves x 1, submit and leave", {{4, 8, 8, 3}, 3, 1, true, false, false});
+  run<P>("3 waves x 1, wait", {{4, 8, 8, 3}, 3, 1, true});
   run<P>("2 waves x 2, submit and leave", {{8, 8, 8, 4}, 2, 2, true, false, false});
   run<P>("2 waves x 2, ring of 2", {{2, 4, 4, 1}, 2, 2, true});
   run<P>("2 waves x 2, ring of 4, depth 3", {{4, 8, 8, 3}, 2, 2, true});

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What an actor does at its steps: it gives way, accesses memory, and its stores wait.
+
+#include "model/explorer.hpp"
+
+namespace model {
+
+inline void Actor::yield(uint32_t) {
+  const size_t depth = fibre.depth(__builtin_frame_address(0));
+  paused = true;
+  explorer_.wait(mix(reinterpret_cast<uintptr_t>(__builtin_return_address(0)), depth));
+  paused = false;
+}
+
+inline uint64_t Actor::now() {
+  digest = mix(digest, explorer_.position_.late);
+  return explorer_.position_.late ? late : early;
+}
+
+inline void Actor::perform_stores() {
+  if (stores != 0) give_way(Request::step);
+  while (stores != 0) perform(0);
+}
+
+inline bool Actor::store_later(void* to, const void* value, uint32_t bytes, bool entry) {
+  if (!explorer_.program_->weak()) return false;
+  digest = mix(digest, entry);
+  auto* const address = static_cast<unsigned char*>(to);
+  if (entry && stores != 0) {
+    Store& before = store[stores - 1];
+    if (before.entry && before.to + before.bytes == address && before.bytes + bytes <= sizeof before.value) {
+      std::memcpy(before.value + before.bytes, value, bytes);
+      before.bytes += bytes;
+      return true;
+    }
+  }
+  explorer_.require(stores < most_stores, "more stores are on their way than the explorer has room for");
+  Store& next = store[stores++];
+  next.to = address;
+  next.bytes = bytes;
+  next.entry = entry;
+  std::memcpy(next.value, value, bytes);
+  return true;
+}
+
+inline void Actor::access(const void* where, uint32_t bytes) {
+  if (stores != 0 || explorer_.words_->ever_changes(where)) give_way(Request::step);
+  for (uint32_t i = 0; i < stores;) {
+    if (store[i].to == where) {
+      perform(i);
+    } else {
+      ++i;
+    }
+  }
+  // Others ran before; nobody runs between this and the access.
+  read(where, bytes);
+}
+
+inline void Actor::read(const void* where, uint32_t bytes) {
+  uint64_t value = 0;
+  std::memcpy(&value, where, bytes < 8 ? bytes : 8);
+  const auto offset = reinterpret_cast<uintptr_t>(where) - reinterpret_cast<uintptr_t>(explorer_.program_->memory());
+  digest = mix(mix(digest, offset), value);
+}
+
+inline Actor::Strand& Actor::body(void* argument) {
+  Actor& actor = *static_cast<Actor*>(argument);
+  actor.explorer_.mark(0);  // has begun
+  actor.explorer_.program_->run(actor.number);
+  actor.ended = true;
+  actor.request = Request::end;
+  return actor.main_;
+}
+
+}  // namespace model
