@@ -124,7 +124,7 @@ class Numbers : public WordProgram {
  public:
   using WordProgram::WordProgram;
   uint32_t actors() const override { return 3; }
-  uint32_t alike() const override { return Alike; }
+  bool like_previous(uint32_t actor) const override { return actor < Alike; }
   void run(uint32_t actor) override {
     (void)load(words_.x);
     const uint64_t taken = xio::arch::fetch_add<Scope::agent>(&words_.x, uint64_t{1});

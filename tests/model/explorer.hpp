@@ -13,7 +13,7 @@
 ///
 /// Two kinds of schedules are left out, because others are like them. An access to a word that nobody ever changes is
 /// done at once (SharedWords): when a word changes for the first time, the search begins anew. Of actors that are alike
-/// (Program::alike()), the first one changes memory first.
+/// (Program::like_previous()), the first one changes memory first.
 ///
 /// Stores need not be performed at once (Program::weak): coherent ones, registers and queue entries wait, in any order
 /// but for those to one address, until the actor comes to a fence or a wait for stores, accesses the same address, or
@@ -196,7 +196,8 @@ class Explorer {
     if (!words_->look(position_.content)) return;
     if (who < actors_.size()) {
       actors_[who]->changed = true;
-      if (random_ == 0 && who != 0 && who < program_->alike() && !actors_[who - 1]->changed) position_.renamed = true;
+      if (random_ == 0 && who != 0 && program_->like_previous(who) && !actors_[who - 1]->changed)
+        position_.renamed = true;
     }
     for (uint32_t i = 0; i < actors_.size(); ++i) actors_[i]->foreign += i != who;
   }
@@ -221,12 +222,12 @@ class Explorer {
     if (position_.stage != Stage::schedule) return;
     do {
       position_.count = 0;
-      const uint32_t last = position_.last;
+      // After the deadlines one schedule is as good as another: the one in the order of the actors.
+      const uint32_t last = position_.late ? none : position_.last;
       if (last < actors_.size() && can_run(last)) add_option(last);
       for (uint32_t i = 0; i < actors_.size(); ++i) {
         if (i != last && can_run(i)) add_option(i);
       }
-      // After the deadlines one schedule is as good as another.
       if (position_.late && position_.count > 1) position_.count = 1;
       // Stores that are on their way: those that are not behind another one to the same address.
       for (uint32_t i = 0; i < actors_.size(); ++i) {

@@ -22,7 +22,7 @@ template <class Policy>
 class Refused : public QueueProgram {
  public:
   using QueueProgram::QueueProgram;
-  uint32_t alike() const override { return waves_; }
+  bool like_previous(uint32_t actor) const override { return actor < waves_; }
 
  protected:
   void wave(uint32_t number) override {
@@ -125,7 +125,7 @@ class Notified : public QueueProgram {
 class Split : public QueueProgram {
  public:
   using QueueProgram::QueueProgram;
-  uint32_t alike() const override { return waves_; }
+  bool like_previous(uint32_t actor) const override { return actor < waves_; }
 
  protected:
   void wave(uint32_t number) override {

@@ -25,9 +25,9 @@ class Program {
   virtual std::string judge() = 0;
   /// Whether stores may be performed later.
   virtual bool weak() const { return false; }
-  /// So many actors, from the first one, do the same, and what they do it with differs in names only: it is enough to
-  /// see them change memory for the first time in this order.
-  virtual uint32_t alike() const { return 0; }
+  /// Whether this actor does the same as the one before it, and what they do it with differs in names only: then it is
+  /// enough to see that one change memory first.
+  virtual bool like_previous(uint32_t /*actor*/) const { return false; }
   /// The actor that may be stopped; none if there is none.
   virtual uint32_t victim() const { return ~0u; }
   /// Looks when all others have ended, or wait for what the stopped one must do.

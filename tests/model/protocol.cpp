@@ -25,7 +25,7 @@ class SubmitAndWait : public QueueProgram {
       : QueueProgram(explorer, sizes, waves), each_(each) {
     shadow_ = shadow;
   }
-  uint32_t alike() const override { return waves_; }
+  bool like_previous(uint32_t actor) const override { return actor < waves_; }
 
  protected:
   void wave(uint32_t number) override {

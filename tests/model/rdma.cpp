@@ -40,7 +40,7 @@ class Puts : public RdmaProgram<Kit> {
   Puts(Explorer& explorer, const Shape& shape) : RdmaProgram<Kit>(explorer, shape.sizes, shape.waves), shape_(shape) {}
   bool weak() const override { return shape_.weak; }
   uint32_t victim() const override { return shape_.stops ? 0 : ~0u; }
-  uint32_t alike() const override { return shape_.stops ? 0 : shape_.waves; }
+  bool like_previous(uint32_t actor) const override { return actor < shape_.waves && (actor > 1 || !shape_.stops); }
 
  protected:
   using Base = RdmaProgram<Kit>;
@@ -108,7 +108,7 @@ class Receives : public RdmaProgram<Kit> {
   Receives(Explorer& explorer, const Shape& shape)
       : RdmaProgram<Kit>(explorer, shape.sizes, shape.waves), shape_(shape) {}
   bool weak() const override { return shape_.weak; }
-  uint32_t alike() const override { return shape_.waves; }
+  bool like_previous(uint32_t actor) const override { return actor < shape_.waves; }
 
  protected:
   void wave(uint32_t) override {
