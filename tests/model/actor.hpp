@@ -54,7 +54,8 @@ struct ActorState {
   bool changed = false;  ///< it has changed memory
   uint64_t spin_site = 0;
   uint64_t spin_digest = 0;
-  uintptr_t low = 0;  ///< its stack is not in use below this address
+  uintptr_t low = 0;              ///< its stack is not in use below this address
+  const void* no_step = nullptr;  ///< its last access, where that was not a step
   uint32_t stores = 0;
   Store store[most_stores];
 

@@ -47,7 +47,10 @@ inline bool Actor::store_later(void* to, const void* value, uint32_t bytes, bool
 }
 
 inline void Actor::access(const void* where, uint32_t bytes) {
-  if (stores != 0 || explorer_.words_->ever_changes(where)) give_way(Request::step);
+  SharedWords& words = *explorer_.words_;
+  if (no_step != nullptr) words.accessed(no_step);
+  no_step = stores != 0 || words.ever_changes(where) ? nullptr : where;
+  if (no_step == nullptr) give_way(Request::step);
   for (uint32_t i = 0; i < stores;) {
     if (store[i].to == where) {
       perform(i);

@@ -20,6 +20,7 @@ Result explore_with(const Limits& limits, Arguments... arguments) {
       explorer.explore([&](Explorer& self) { return std::make_unique<P>(self, arguments...); }, limits);
   INFO(result.failure << "\nafter " << result.executions << " executions: " << result.trace);
   CHECK(result.failure.empty());
+  if (result.complete) CHECK(result.ends != 0);
   std::printf("%9llu states, %9llu executions, %s\n", static_cast<unsigned long long>(result.states),
               static_cast<unsigned long long>(result.executions), result.complete ? "all schedules" : "limit reached");
   return result;

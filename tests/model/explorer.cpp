@@ -99,15 +99,18 @@ class Choice : public WordProgram {
   }
 };
 
-/// Actor 0 changes a word only where it sees what actor 1 did first; actor 1 loads that word twice.
+/// Actor 0 changes a word only where it sees what actor 1 does once actor 0 has begun. Actor 1 then loads that word
+/// twice.
 class RareChange : public WordProgram {
  public:
   using WordProgram::WordProgram;
   void run(uint32_t actor) override {
     if (actor == 0) {
+      store(words_.done, 1);
       if (load(words_.x) == 1) store(words_.y, 1);
       return;
     }
+    while (load(words_.done) == 0) xio::arch::pause(0);
     store(words_.x, 1);
     words_.seen[0] = load(words_.y);
     words_.seen[1] = load(words_.y);
@@ -132,6 +135,48 @@ class Numbers : public WordProgram {
   }
   std::string judge() override {
     outcomes.insert(words_.seen[0]);
+    return {};
+  }
+};
+
+/// Each may change a word and change it back first. Then, while that word is as it was, each takes a number; what
+/// counts is that of actor 0.
+template <uint32_t Alike>
+class ChangedBack : public WordProgram {
+ public:
+  using WordProgram::WordProgram;
+  bool like_previous(uint32_t actor) const override { return actor < Alike; }
+  void run(uint32_t actor) override {
+    if (explorer_.choose(2) == 1) {
+      xio::arch::fetch_add<Scope::agent>(&words_.y, uint64_t{1});
+      xio::arch::fetch_add<Scope::agent>(&words_.y, ~uint64_t{0});
+    }
+    explorer_.mark(2);
+    while (load(words_.y) != 0) xio::arch::pause(0);
+    explorer_.mark(3);
+    const uint64_t taken = xio::arch::fetch_add<Scope::agent>(&words_.x, uint64_t{1});
+    if (actor == 0) words_.seen[0] = taken;
+  }
+  std::string judge() override {
+    outcomes.insert(words_.seen[0]);
+    return {};
+  }
+};
+
+/// Actor 0 sets a word and clears it at once. Actor 1 loads it.
+class SetAndCleared : public WordProgram {
+ public:
+  using WordProgram::WordProgram;
+  void run(uint32_t actor) override {
+    if (actor == 0) {
+      store(words_.x, 1);
+      store(words_.x, 0);
+    } else {
+      words_.seen[1] = load(words_.x);
+    }
+  }
+  std::string judge() override {
+    outcomes.insert(words_.seen[1]);
     return {};
   }
 };
@@ -179,12 +224,15 @@ TEST_CASE("The explorer finds every outcome, and no other one") {
 
 TEST_CASE("The explorer tries all orders around a word that few executions change") {
   CHECK(outcomes_of<RareChange>() == std::set<uint64_t>{0, 1, 3});
+  CHECK(outcomes_of<SetAndCleared>() == std::set<uint64_t>{0, 1});
 }
 
 TEST_CASE("Of actors that are alike, the explorer lets the first one change memory first") {
   CHECK(outcomes_of<Numbers<0>>() == std::set<uint64_t>{0, 1, 2});
   CHECK(outcomes_of<Numbers<2>>() == std::set<uint64_t>{0, 1});
   CHECK(outcomes_of<Numbers<3>>() == std::set<uint64_t>{0});
+  CHECK(outcomes_of<ChangedBack<0>>() == std::set<uint64_t>{0, 1});
+  CHECK(outcomes_of<ChangedBack<2>>() == std::set<uint64_t>{0, 1});
 }
 
 TEST_CASE("The explorer takes states for one that differ in forgotten values only") {

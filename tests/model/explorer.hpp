@@ -55,7 +55,7 @@ class Explorer {
     while (!search(limits.states)) {
       visited_ = {};
       depth_ = 0;
-      result_.executions = 0;
+      result_.executions = result_.ends = 0;
       go_back_to(beginning);
     }
     for (uint64_t i = 0; i < limits.random && result_.failure.empty(); ++i) {
@@ -98,6 +98,8 @@ class Explorer {
     actor.seen = position_.content;
     actor.seen_foreign = actor.foreign;
     actor.give_way(Request::step);
+    // What it does next is a step, even if it reads nothing before.
+    actor.digest = mix(actor.digest, 0);
   }
   /// For actors: a new operation begins, and all that the actor knows is `value`.
   void mark(uint64_t value) {
@@ -152,7 +154,10 @@ class Explorer {
         if (!result_.failure.empty()) break;
       }
       ++result_.executions;
-      if (position_.count == 0 && !position_.renamed && result_.failure.empty()) result_.failure = program_->judge();
+      if (position_.count == 0 && !position_.renamed && result_.failure.empty()) {
+        ++result_.ends;
+        result_.failure = program_->judge();
+      }
     } while (result_.failure.empty() && go_back());
     result_.complete = result_.failure.empty();
     return true;
@@ -322,7 +327,8 @@ class Explorer {
     for (uint32_t i = 0; i < actors_.size(); ++i) {
       const Actor& actor = *actors_[i];
       hash = mix(hash, actor.ended ? 0 : local_[i].current(actor.local) + uint64_t{1});
-      hash = mix(hash, uint64_t{actor.ended} << 2 | uint64_t{actor.stopped} << 1 | can_run(i));
+      hash = mix(hash,
+                 uint64_t{actor.changed} << 3 | uint64_t{actor.ended} << 2 | uint64_t{actor.stopped} << 1 | can_run(i));
       for (uint32_t s = 0; s < actor.stores; ++s) {
         const Store& store = actor.store[s];
         hash = mix(hash, reinterpret_cast<uintptr_t>(store.to) - reinterpret_cast<uintptr_t>(program_->memory()));

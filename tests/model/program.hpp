@@ -46,6 +46,7 @@ struct Result {
   std::string failure;      ///< empty: none
   std::string trace;        ///< the actors in the order in which they ran, where there was a failure
   uint64_t executions = 0;  ///< of the search: to the end, or to a state that was met before
+  uint64_t ends = 0;        ///< of these, to the end
   uint64_t states = 0;      ///< different states met
   bool complete = false;    ///< all schedules were tried
 };

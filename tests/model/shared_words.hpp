@@ -41,8 +41,13 @@ class SharedWords {
   /// Whether anybody has changed the word at this address in any execution. An access to one that nobody changes can
   /// come before or after any step of others.
   bool ever_changes(const void* where) const {
-    const auto offset = reinterpret_cast<uintptr_t>(where) - reinterpret_cast<uintptr_t>(memory_);
-    return offset / 8 >= words_.size() || ever_changed_[offset / 8] != 0;
+    const size_t word = number(where);
+    return word >= words_.size() || ever_changed_[word] != 0;
+  }
+  /// To be called after an access for which ever_changes() was false: it may have changed the word.
+  void accessed(const void* where) {
+    const size_t word = number(where);
+    if (std::memcmp(&words_[word], memory_ + 8 * word, 8) != 0) found_ = ever_changed_[word] = 1;
   }
   /// Whether ever_changes() has changed since this was last called.
   bool found_change() {
@@ -52,6 +57,10 @@ class SharedWords {
   }
 
  private:
+  size_t number(const void* where) const {
+    return (reinterpret_cast<uintptr_t>(where) - reinterpret_cast<uintptr_t>(memory_)) / 8;
+  }
+
   const unsigned char* memory_;
   std::vector<uint64_t> words_;
   std::vector<uint64_t> keys_;  ///< of the digest
