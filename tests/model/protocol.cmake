@@ -3,25 +3,25 @@
 if(XIO_SANITIZE OR NOT XIO_BUILD_PROTOCOL_TESTS)
   return()
 endif()
-# The protocol code under the schedules of a few waves: as many as a limit allows, and all of them at night.
+# The protocol code under the schedules of a few waves: as many as a limit allows, at night mostly all of them.
 foreach(name explorer protocol outcomes stalls rdma storm)
   xio_add_test(model/${name} LABELS protocol TIMEOUT 600 OPTIMISE -O1 DEFINITIONS XIO_INTERLEAVE=1)
 endforeach()
 
-# All schedules of the test cases whose name matches a pattern of Catch2; up to 4 GB of memory each.
-function(xio_explore_all program name pattern)
-  xio_register_test(NAME model.${program}_all.${name} LABELS model once nightly TIMEOUT 7200 LOCK memory
-    COMMAND model-${program} ${pattern} ENVIRONMENT XIO_MODEL_ALL=1)
+# The test cases whose name matches a pattern of Catch2; up to 3 GB of memory each.
+function(xio_explore_at_night program name pattern)
+  xio_register_test(NAME model.${program}_night.${name} LABELS model once nightly TIMEOUT 7200 LOCK memory
+    COMMAND model-${program} ${pattern} ENVIRONMENT XIO_MODEL_NIGHT=1)
 endfunction()
-xio_explore_all(protocol puts "H10*")
-xio_explore_all(protocol shadow "H34*")
-xio_explore_all(outcomes calls "*")
+xio_explore_at_night(protocol puts "H10*")
+xio_explore_at_night(protocol shadow "H34*")
+xio_explore_at_night(outcomes calls "*")
 set(number 0)
 foreach(vendor mlx5 bnxt ionic ernic rxe)
-  xio_explore_all(rdma ${vendor} "*Vendors - ${number}")
+  xio_explore_at_night(rdma ${vendor} "*Vendors - ${number}")
   math(EXPR number "${number} + 1")
 endforeach()
-xio_explore_all(rdma wrap "H2:*")
+xio_explore_at_night(rdma wrap "H2:*")
 foreach(policy "default;*- xio::Policy<>" "impatient;*- Impatient" "deferred;*- Policy<Deferred<2>>")
-  xio_explore_all(stalls ${policy})
+  xio_explore_at_night(stalls ${policy})
 endforeach()
