@@ -129,7 +129,12 @@ class Actor final : public xio::arch::WaveOps, public ActorState {
   static Strand& body(void* argument);
 
   /// Not inlined: what its frame holds is no part of the actor's stack at the next step.
-  __attribute__((noinline)) void read(const void* where, uint32_t bytes);
+  __attribute__((noinline)) void read(const void* where, uint32_t bytes, const void* memory) {
+    uint64_t value = 0;
+    std::memcpy(&value, where, bytes < 8 ? bytes : 8);
+    const auto offset = reinterpret_cast<uintptr_t>(where) - reinterpret_cast<uintptr_t>(memory);
+    digest = mix(mix(digest, offset), value);
+  }
 
   /// Clears what earlier calls left where the frames of Strand::transfer() will be, and below.
   __attribute__((noinline)) static void wipe() {

@@ -59,14 +59,7 @@ inline void Actor::access(const void* where, uint32_t bytes) {
     }
   }
   // Others ran before; nobody runs between this and the access.
-  read(where, bytes);
-}
-
-inline void Actor::read(const void* where, uint32_t bytes) {
-  uint64_t value = 0;
-  std::memcpy(&value, where, bytes < 8 ? bytes : 8);
-  const auto offset = reinterpret_cast<uintptr_t>(where) - reinterpret_cast<uintptr_t>(explorer_.program_->memory());
-  digest = mix(mix(digest, offset), value);
+  read(where, bytes, explorer_.program_->memory());
 }
 
 inline Actor::Strand& Actor::body(void* argument) {
