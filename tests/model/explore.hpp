@@ -38,8 +38,8 @@ inline bool at_night() { return std::getenv("XIO_MODEL_NIGHT") != nullptr; }
 /// Explores so many states of a program in order, and for each 40 of them one execution with random choices. At night:
 /// all schedules, or 50 million states, which take some minutes and 1 GB of memory.
 template <class P, class... Arguments>
-Result explore(uint64_t states, Arguments... arguments) {
-  return explore_with<P>(at_night() ? Limits{50000000, 0} : Limits{states, states / 40}, arguments...);
+void explore(uint64_t states, Arguments... arguments) {
+  explore_with<P>(at_night() ? Limits{50000000, 0} : Limits{states, states / 40}, arguments...);
 }
 
 /// Explores so many states by day as explore() does, and all schedules at night.

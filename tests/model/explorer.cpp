@@ -139,27 +139,30 @@ class Numbers : public WordProgram {
   }
 };
 
-/// Each may change a word and change it back first. Then, while that word is as it was, each takes a number; what
-/// counts is that of actor 0.
+/// Each may lock a word and unlock it first. Then each takes a number from it, while nobody locks it; what counts is
+/// that of actor 0.
 template <uint32_t Alike>
 class ChangedBack : public WordProgram {
  public:
   using WordProgram::WordProgram;
   bool like_previous(uint32_t actor) const override { return actor < Alike; }
   void run(uint32_t actor) override {
-    if (explorer_.choose(2) == 1) {
-      xio::arch::fetch_add<Scope::agent>(&words_.y, uint64_t{1});
-      xio::arch::fetch_add<Scope::agent>(&words_.y, ~uint64_t{0});
+    if (explorer_.choose(2) == 1 && exchange(0, 1)) store(words_.x, 0);
+    for (;;) {
+      explorer_.mark(2);
+      if (exchange(0, 2) || exchange(2, 4)) break;
+      xio::arch::pause(0);
     }
-    explorer_.mark(2);
-    while (load(words_.y) != 0) xio::arch::pause(0);
-    explorer_.mark(3);
-    const uint64_t taken = xio::arch::fetch_add<Scope::agent>(&words_.x, uint64_t{1});
-    if (actor == 0) words_.seen[0] = taken;
+    if (actor == 0) words_.seen[0] = words_.x;
   }
   std::string judge() override {
-    outcomes.insert(words_.seen[0]);
+    outcomes.insert(words_.seen[0] / 2 - 1);
     return {};
+  }
+
+ private:
+  bool exchange(uint64_t expected, uint64_t desired) {
+    return xio::arch::compare_exchange<Scope::agent>(&words_.x, expected, desired);
   }
 };
 

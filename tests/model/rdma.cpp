@@ -205,7 +205,7 @@ TEMPLATE_LIST_TEST_CASE("H17: puts whose stores are performed late", "", Vendors
 
 TEMPLATE_LIST_TEST_CASE("puts beside a wave that stops at any step", "", Vendors) {
   run_whole<Puts<TestType>>("stop: 2 waves x 1", {{4, 8, 2}, 2, 1, false, true});
-  run<Puts<TestType>>("stop: 2 waves x 2", {{4, 8, 2}, 2, 2, false, true});
+  run_whole<Puts<TestType>>("stop: 2 waves x 2", {{4, 8, 2}, 2, 2, false, true});
   run_whole<Puts<TestType>>("stop: 3 waves x 1, a ring of 2", {{2, 4, 1}, 3, 1, false, true});
 }
 
