@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include <xio/device/arch/arch.hpp>
 #include <xio/host/simt/fibre.hpp>
@@ -18,7 +19,7 @@
 
 namespace model {
 
-class Explorer;
+class Execution;
 
 inline uint64_t mix(uint64_t a, uint64_t b) {
   const uint64_t z = (a ^ (b + 0x9e3779b97f4a7c15 + (a << 6))) * 0xbf58476d1ce4e5b9;
@@ -31,6 +32,10 @@ struct Store {
   uint32_t bytes;
   bool entry;
   unsigned char value[64];
+
+  bool operator==(const Store& other) const {
+    return to == other.to && bytes == other.bytes && std::memcmp(value, other.value, bytes) == 0;
+  }
 };
 
 /// All of an actor that changes, but for its stack. Copied byte by byte, up to the last store.
@@ -43,22 +48,31 @@ struct ActorState {
   uint32_t options = 0;  ///< of a choice
   uint32_t answer = 0;
   bool ended = false;
-  bool stopped = false;
   bool paused = false;
   bool waiting = false;
-  uint64_t seen = 0;     ///< what memory was when it paused
-  uint64_t foreign = 0;  ///< changes that others made
-  uint64_t seen_foreign = ~uint64_t{0};
-  uint64_t digest = 0;   ///< of all that it has read
-  uint32_t local = 0;    ///< name of what it knows: LocalStates
-  bool changed = false;  ///< it has changed memory
+  bool changed = false;   ///< it has changed memory
+  bool disturbed = true;  ///< others have changed memory since it paused
+  uint64_t seen = 0;      ///< what memory was when it paused
+  uint64_t digest = 0;    ///< of all that it has read
   uint64_t spin_site = 0;
   uint64_t spin_digest = 0;
-  uintptr_t low = 0;              ///< its stack is not in use below this address
-  const void* no_step = nullptr;  ///< its last access, where that was not a step
+  uintptr_t low = 0;  ///< its stack is not in use below this address
   uint32_t stores = 0;
   Store store[most_stores];
 
+  /// Whether such a store is among those that wait.
+  bool has(const Store& one) const {
+    for (uint32_t i = 0; i < stores; ++i) {
+      if (store[i] == one) return true;
+    }
+    return false;
+  }
+  bool has_more_stores(const ActorState& before) const {
+    for (uint32_t i = 0; i < stores; ++i) {
+      if (!before.has(store[i])) return true;
+    }
+    return false;
+  }
   size_t bytes() const { return reinterpret_cast<uintptr_t>(store + stores) - reinterpret_cast<uintptr_t>(this); }
 };
 
@@ -67,9 +81,9 @@ class Actor final : public xio::arch::WaveOps, public ActorState {
   using Strand = xio::simt::detail::Strand;
   using Fibre = xio::simt::detail::Fibre;
 
-  /// @param main  the explorer's own stack
-  Actor(Explorer& owner, Strand& main, uint32_t index)
-      : number(index), fibre(stack_bytes, index), explorer_(owner), main_(main) {
+  /// @param main  the stack of what lets it go on
+  Actor(Execution& owner, Strand& main, uint32_t index)
+      : number(index), fibre(most_stack_bytes, index), execution_(owner), main_(main) {
     block_index = index;
     low = top() - 64;
     fibre.assign(&Actor::body, this);
@@ -94,21 +108,17 @@ class Actor final : public xio::arch::WaveOps, public ActorState {
     Strand::transfer(fibre, main_);
   }
 
-  /// Digest of the stack of an actor that has given way, which holds its registers, too.
-  uint64_t stack_digest() const {
-    // In two sums, which a processor computes at the same time.
-    uint64_t sums[2] = {1, 2};
-    for (uintptr_t at = low & ~uintptr_t{15}; at < top(); at += 16) {
-      uint64_t words[2];
-      std::memcpy(words, reinterpret_cast<const void*>(at), sizeof words);
-      sums[0] = (sums[0] ^ words[0]) * 0x9e3779b97f4a7c15;
-      sums[1] = (sums[1] ^ words[1]) * 0xbf58476d1ce4e5b9;
-      sums[0] ^= sums[0] >> 29;
-      sums[1] ^= sums[1] >> 31;
-    }
-    return mix(sums[0], sums[1]);
-  }
+  /// The stack of an actor that has given way.
+  unsigned char* stack() const { return reinterpret_cast<unsigned char*>(low & ~uintptr_t{15}); }
+  size_t stack_bytes() const { return top() - (low & ~uintptr_t{15}); }
 
+  /// Whether a store must wait for another one, to the same address.
+  bool is_behind(uint32_t which) const {
+    for (uint32_t i = 0; i < which; ++i) {
+      if (store[i].to == store[which].to) return true;
+    }
+    return false;
+  }
   void perform(uint32_t which) {
     const Store one = store[which];
     --stores;
@@ -120,9 +130,10 @@ class Actor final : public xio::arch::WaveOps, public ActorState {
 
   const uint32_t number;
   Fibre fibre;
+  std::vector<uint32_t> reads;  ///< words, in its last step
 
  private:
-  static constexpr size_t stack_bytes = 64 * 1024;
+  static constexpr size_t most_stack_bytes = 64 * 1024;
   /// Bytes that the frames of Strand::transfer() and give_way() take at most.
   static constexpr uintptr_t frame_bytes = 512;
 
@@ -134,6 +145,14 @@ class Actor final : public xio::arch::WaveOps, public ActorState {
     std::memcpy(&value, where, bytes < 8 ? bytes : 8);
     const auto offset = reinterpret_cast<uintptr_t>(where) - reinterpret_cast<uintptr_t>(memory);
     digest = mix(mix(digest, offset), value);
+    note(where, bytes, memory);
+  }
+
+  /// Counts these bytes among those that the step has read.
+  void note(const void* where, uint32_t bytes, const void* memory) {
+    const auto offset = reinterpret_cast<uintptr_t>(where) - reinterpret_cast<uintptr_t>(memory);
+    for (uintptr_t word = offset / 8; word <= (offset + bytes - 1) / 8; ++word)
+      reads.push_back(static_cast<uint32_t>(word));
   }
 
   /// Clears what earlier calls left where the frames of Strand::transfer() will be, and below.
@@ -142,7 +161,7 @@ class Actor final : public xio::arch::WaveOps, public ActorState {
     for (size_t i = 0; i < frame_bytes; i += 8) *reinterpret_cast<volatile uint64_t*>(area + i) = 0;
   }
 
-  Explorer& explorer_;
+  Execution& execution_;
   Strand& main_;
 };
 

@@ -4,20 +4,20 @@
 /// @file
 /// @brief What an actor does at its steps: it gives way, accesses memory, and its stores wait.
 
-#include "model/explorer.hpp"
+#include "model/execution.hpp"
 
 namespace model {
 
 inline void Actor::yield(uint32_t) {
   const size_t depth = fibre.depth(__builtin_frame_address(0));
   paused = true;
-  explorer_.wait(mix(reinterpret_cast<uintptr_t>(__builtin_return_address(0)), depth));
+  execution_.wait(mix(reinterpret_cast<uintptr_t>(__builtin_return_address(0)), depth));
   paused = false;
 }
 
 inline uint64_t Actor::now() {
-  digest = mix(digest, explorer_.position_.late);
-  return explorer_.position_.late ? late : early;
+  digest = mix(digest, execution_.phase_.late);
+  return execution_.phase_.late ? late : early;
 }
 
 inline void Actor::perform_stores() {
@@ -26,7 +26,11 @@ inline void Actor::perform_stores() {
 }
 
 inline bool Actor::store_later(void* to, const void* value, uint32_t bytes, bool entry) {
-  if (!explorer_.program_->weak()) return false;
+  if (!execution_.program_->weak()) {
+    // Where it changes nothing it must not come later than a change of others.
+    note(to, bytes, execution_.program_->memory());
+    return false;
+  }
   digest = mix(digest, entry);
   auto* const address = static_cast<unsigned char*>(to);
   if (entry && stores != 0) {
@@ -37,7 +41,7 @@ inline bool Actor::store_later(void* to, const void* value, uint32_t bytes, bool
       return true;
     }
   }
-  explorer_.require(stores < most_stores, "more stores are on their way than the explorer has room for");
+  execution_.require(stores < most_stores, "more stores are on their way than the explorer has room for");
   Store& next = store[stores++];
   next.to = address;
   next.bytes = bytes;
@@ -47,10 +51,7 @@ inline bool Actor::store_later(void* to, const void* value, uint32_t bytes, bool
 }
 
 inline void Actor::access(const void* where, uint32_t bytes) {
-  SharedWords& words = *explorer_.words_;
-  if (no_step != nullptr) words.accessed(no_step);
-  no_step = stores != 0 || words.ever_changes(where) ? nullptr : where;
-  if (no_step == nullptr) give_way(Request::step);
+  give_way(Request::step);
   for (uint32_t i = 0; i < stores;) {
     if (store[i].to == where) {
       perform(i);
@@ -59,13 +60,13 @@ inline void Actor::access(const void* where, uint32_t bytes) {
     }
   }
   // Others ran before; nobody runs between this and the access.
-  read(where, bytes, explorer_.program_->memory());
+  read(where, bytes, execution_.program_->memory());
 }
 
 inline Actor::Strand& Actor::body(void* argument) {
   Actor& actor = *static_cast<Actor*>(argument);
-  actor.explorer_.mark(0);  // has begun
-  actor.explorer_.program_->run(actor.number);
+  actor.execution_.mark(0);  // has begun
+  actor.execution_.program_->run(actor.number);
   actor.ended = true;
   actor.request = Request::end;
   return actor.main_;

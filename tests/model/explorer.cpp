@@ -207,6 +207,69 @@ class Loads : public WordProgram {
   }
 };
 
+/// Actor 0 may stop. Actor 1 waits for it, sets and clears a word in each round, and reads the time in each seventh
+/// one.
+class SlowDeadline : public WordProgram {
+ public:
+  using WordProgram::WordProgram;
+  uint32_t victim() const override { return 0; }
+  void run(uint32_t actor) override {
+    if (actor == 0) return store(words_.x, 1);
+    for (uint32_t round = 1; load(words_.x) == 0; ++round) {
+      store(words_.y, 1);
+      store(words_.y, 0);
+      if (round % 7 == 0 && xio::arch::clock() != early) {
+        words_.done = 2;
+        return;
+      }
+      xio::arch::pause(0);
+    }
+    words_.done = 1;
+  }
+  std::string judge() override {
+    outcomes.insert(words_.done);
+    return {};
+  }
+};
+
+/// Actor 0 sets and clears a word in each round, until actor 1 has ended, which hopes to see the word set three times.
+class Blinks : public WordProgram {
+ public:
+  using WordProgram::WordProgram;
+  void run(uint32_t actor) override {
+    if (actor == 0) {
+      while (load(words_.done) == 0) {
+        store(words_.x, 1);
+        store(words_.x, 0);
+        xio::arch::pause(0);
+      }
+      return;
+    }
+    bool all = true;
+    for (uint64_t i = 0; i < 5 && all; ++i) all = load(words_.x) == (i + 1) % 2;
+    words_.seen[1] = all;
+    store(words_.done, 1);
+  }
+  std::string judge() override {
+    outcomes.insert(words_.seen[1]);
+    return {};
+  }
+};
+
+/// Both lock a word and unlock it in each round. What they wait for does not come.
+class BothWait : public WordProgram {
+ public:
+  using WordProgram::WordProgram;
+  void run(uint32_t) override {
+    while (load(words_.y) == 0) {
+      uint64_t free = 0;
+      if (xio::arch::compare_exchange<Scope::agent>(&words_.x, free, uint64_t{1})) store(words_.x, 0);
+      xio::arch::pause(0);
+    }
+  }
+  std::string judge() override { return {}; }
+};
+
 template <class P>
 std::set<uint64_t> outcomes_of() {
   outcomes.clear();
@@ -228,6 +291,22 @@ TEST_CASE("The explorer finds every outcome, and no other one") {
 TEST_CASE("The explorer tries all orders around a word that few executions change") {
   CHECK(outcomes_of<RareChange>() == std::set<uint64_t>{0, 1, 3});
   CHECK(outcomes_of<SetAndCleared>() == std::set<uint64_t>{0, 1});
+}
+
+TEST_CASE("The explorer lets an actor that waits go on with what others can see") {
+  CHECK(outcomes_of<Blinks>() == std::set<uint64_t>{0, 1});
+}
+
+TEST_CASE("The explorer lets time pass until all rounds of a deadline are over") {
+  CHECK(outcomes_of<SlowDeadline>() == std::set<uint64_t>{1, 2});
+}
+
+TEST_CASE("The explorer finds out that all wait for ever, though each changes memory and changes it back") {
+  for (const Limits limits : {Limits{}, Limits{0, 1}}) {
+    Explorer explorer;
+    const Result result = explorer.explore([](Explorer& self) { return std::make_unique<BothWait>(self); }, limits);
+    CHECK(result.failure == "stuck: actor 0 waits for ever");
+  }
 }
 
 TEST_CASE("Of actors that are alike, the explorer lets the first one change memory first") {

@@ -15,7 +15,7 @@ using xio::Policy;
 using xio::Sharing;
 using xio::nvme::Queue;
 
-constexpr uint64_t enough = 80000;
+constexpr uint64_t enough = 60000;
 
 /// Waves submit without waiting until some of their reads are accepted; nobody else is in their way for ever.
 template <class Policy>

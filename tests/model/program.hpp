@@ -43,12 +43,12 @@ struct Limits {
 };
 
 struct Result {
-  std::string failure;      ///< empty: none
-  std::string trace;        ///< the actors in the order in which they ran, where there was a failure
-  uint64_t executions = 0;  ///< of the search: to the end, or to a state that was met before
-  uint64_t ends = 0;        ///< of these, to the end
-  uint64_t states = 0;      ///< different states met
-  bool complete = false;    ///< all schedules were tried
+  std::string failure;    ///< empty: none
+  std::string trace;      ///< the actors in the order in which they ran, where there was a failure
+  uint64_t steps = 0;     ///< of the search: from a state to one that follows
+  uint64_t ends = 0;      ///< states that nothing follows
+  uint64_t states = 0;    ///< different states met
+  bool complete = false;  ///< all schedules were tried
 };
 
 }  // namespace model

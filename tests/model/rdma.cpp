@@ -23,7 +23,7 @@ using xio::rdma::QueuePair;
 using xio::rdma::Received;
 using xio::rdma::ReceiveQueue;
 
-constexpr uint64_t enough = 25000;
+constexpr uint64_t enough = 20000;
 
 struct Shape {
   RdmaSizes sizes;
@@ -213,6 +213,13 @@ TEMPLATE_LIST_TEST_CASE("receives of waves that share a queue", "", Vendors) {
   run_whole<Receives<TestType>>("receives: 2 waves x 2, a ring of 2", {{2, 4, 1, 2}, 2, 2});
   run<Receives<TestType>>("receives: 3 waves x 1, rings of 4", {{4, 8, 3, 4}, 3, 1});
   run_whole<Receives<TestType>>("receives, late: 2 waves x 1", {{4, 8, 2, 4}, 2, 1, true});
+}
+
+TEST_CASE("H10 H17: two waves that share a queue pair of a small ring: all schedules") {
+  explore_all<Puts<Bnxt>>(Shape{{2, 4, 1}, 2, 2});
+  explore_all<Puts<Bnxt>>(Shape{{4, 8, 2}, 2, 1, true});
+  explore_all<Puts<Bnxt>>(Shape{{2, 4, 1}, 2, 1, false, true});
+  explore_all<Receives<Bnxt>>(Shape{{2, 4, 1, 2}, 2, 1});
 }
 
 TEST_CASE("H2: a put while the tickets of the claim word wrap") {

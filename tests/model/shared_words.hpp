@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief The memory of a program in words of 8 bytes.
+/// @brief The memory of a program in words of 8 bytes, and what changes in it.
 
 #include <cstring>
 #include <vector>
@@ -11,61 +11,63 @@
 
 namespace model {
 
-/// Finds changes of a program's memory, and keeps a digest of it.
+using Bytes = std::vector<unsigned char>;
+
+/// Compares a program's memory with what it was, the *base*.
 class SharedWords {
  public:
-  explicit SharedWords(Program& program) : memory_(static_cast<const unsigned char*>(program.memory())) {
-    words_.resize(program.memory_bytes() / 8);
-    ever_changed_.resize(words_.size());
-    for (size_t i = 0; i < words_.size(); ++i) keys_.push_back(mix(mix(3, i), i));
-    remember();
+  explicit SharedWords(Program& program)
+      : memory_(static_cast<unsigned char*>(program.memory())), base_(memory_, memory_ + program.memory_bytes()) {
+    for (size_t i = 0; i < base_.size() / 8; ++i) keys_.push_back(mix(mix(3, i), i));
   }
 
-  /// Takes memory as it is for unchanged.
-  void remember() { std::memcpy(words_.data(), memory_, 8 * words_.size()); }
+  /// Makes this the content of memory, and the base.
+  void restore(const Bytes& content, uint64_t digest) {
+    base_ = content;
+    digest_ = digest;
+    undo();
+  }
+  /// Takes back what has changed since the base.
+  void undo() { std::memcpy(memory_, base_.data(), base_.size()); }
+  /// Makes what memory is the base.
+  void keep() {
+    digest_ = digest();
+    base_ = content();
+  }
+  Bytes content() const { return {memory_, memory_ + base_.size()}; }
 
-  /// Returns whether memory has changed since it was last looked at, and updates `digest`.
-  bool look(uint64_t& digest) {
-    if (std::memcmp(words_.data(), memory_, 8 * words_.size()) == 0) return false;
-    for (size_t i = 0; i < words_.size(); ++i) {
-      uint64_t word;
-      std::memcpy(&word, memory_ + 8 * i, 8);
-      if (word == words_[i]) continue;
-      digest ^= mix(words_[i], keys_[i]) ^ mix(word, keys_[i]);
-      words_[i] = word;
-      if (ever_changed_[i] == 0) found_ = ever_changed_[i] = 1;
+  bool changed() const { return std::memcmp(base_.data(), memory_, base_.size()) != 0; }
+  /// The words that differ from the base.
+  std::vector<uint32_t> changes() const {
+    std::vector<uint32_t> found;
+    for (uint32_t i = 0; i < keys_.size(); ++i) {
+      if (word(memory_, i) != word(base_.data(), i)) found.push_back(i);
     }
-    return true;
-  }
-
-  /// Whether anybody has changed the word at this address in any execution. An access to one that nobody changes can
-  /// come before or after any step of others.
-  bool ever_changes(const void* where) const {
-    const size_t word = number(where);
-    return word >= words_.size() || ever_changed_[word] != 0;
-  }
-  /// To be called after an access for which ever_changes() was false: it may have changed the word.
-  void accessed(const void* where) {
-    const size_t word = number(where);
-    if (std::memcmp(&words_[word], memory_ + 8 * word, 8) != 0) found_ = ever_changed_[word] = 1;
-  }
-  /// Whether ever_changes() has changed since this was last called.
-  bool found_change() {
-    const bool found = found_ != 0;
-    found_ = 0;
     return found;
+  }
+  /// A digest of memory.
+  uint64_t digest() const {
+    uint64_t result = digest_;
+    if (!changed()) return result;
+    for (uint32_t i = 0; i < keys_.size(); ++i) {
+      const uint64_t before = word(base_.data(), i);
+      const uint64_t now = word(memory_, i);
+      if (now != before) result ^= mix(before, keys_[i]) ^ mix(now, keys_[i]);
+    }
+    return result;
   }
 
  private:
-  size_t number(const void* where) const {
-    return (reinterpret_cast<uintptr_t>(where) - reinterpret_cast<uintptr_t>(memory_)) / 8;
+  static uint64_t word(const unsigned char* bytes, uint32_t number) {
+    uint64_t value;
+    std::memcpy(&value, bytes + size_t{8} * number, sizeof value);
+    return value;
   }
 
-  const unsigned char* memory_;
-  std::vector<uint64_t> words_;
+  unsigned char* memory_;
+  Bytes base_;
+  uint64_t digest_ = 0;
   std::vector<uint64_t> keys_;  ///< of the digest
-  std::vector<uint8_t> ever_changed_;
-  uint8_t found_ = 0;
 };
 
 }  // namespace model

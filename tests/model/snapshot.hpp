@@ -2,73 +2,94 @@
 #pragma once
 
 /// @file
-/// @brief Copies of an execution, to go back to: the scheduler's position, the program's memory, and the actors with
-/// their stacks.
+/// @brief Copies of actors, with their stacks, and states of an execution.
 
 #include <memory>
 #include <vector>
 
-#include "model/actor.hpp"
+#include "model/local_states.hpp"
+#include "model/shared_words.hpp"
 
 namespace model {
 
-/// Where the scheduler is, and what it may do next. Copied byte by byte.
-struct Position {
-  enum class Stage : uint32_t { schedule, stop, answer };
-  static constexpr uint32_t most_options = 32;
-
-  Stage stage = Stage::schedule;
-  uint32_t current = 0;  ///< the actor that runs
-  uint32_t last = ~0u;   ///< the actor that ran last
-  bool late = false;
-  bool was_stopped = false;
-  bool renamed = false;  ///< another execution is like this one, with actors that are alike renamed
-  uint64_t content = 0;  ///< a digest of the program's memory
-  size_t trace = 0;      ///< steps so far
-  uint32_t count = 0;
-  uint32_t option[most_options];
-};
-
-using Actors = std::vector<std::unique_ptr<Actor>>;
-
-class Snapshot {
+/// A copy of an actor that has given way.
+class ActorImage {
  public:
-  void save(const Position& position, Program& program, const Actors& actors) {
-    bytes_.clear();
-    put(&position, sizeof position);
-    put(program.memory(), program.memory_bytes());
-    for (const std::unique_ptr<Actor>& one : actors) {
-      const ActorState& state = *one;
-      put(&state, state.bytes());
-      put(&one->fibre, sizeof one->fibre);
-      put(reinterpret_cast<const void*>(one->low), one->top() - one->low);
-    }
+  static std::shared_ptr<const ActorImage> shared(const Actor& actor) {
+    const auto image = std::make_shared<ActorImage>();
+    image->save(actor);
+    return image;
   }
 
-  void restore(Position& position, Program& program, const Actors& actors) const {
-    const unsigned char* from = bytes_.data();
-    take(from, &position, sizeof position);
-    take(from, program.memory(), program.memory_bytes());
-    for (const std::unique_ptr<Actor>& one : actors) {
-      ActorState& state = *one;
-      take(from, &state, offsetof(ActorState, store));
-      take(from, state.store, state.bytes() - offsetof(ActorState, store));
-      take(from, &one->fibre, sizeof one->fibre);
-      take(from, reinterpret_cast<void*>(one->low), one->top() - one->low);
+  void save(const Actor& actor) {
+    const ActorState& state = actor;
+    const unsigned char* const stack = actor.stack();
+    const size_t stack_bytes = actor.stack_bytes();
+    const size_t state_bytes = state.bytes();
+    stack_at_ = state_bytes + sizeof actor.fibre;
+    bytes_.resize(stack_at_ + stack_bytes);
+    std::memcpy(bytes_.data(), &state, state_bytes);
+    std::memcpy(bytes_.data() + state_bytes, &actor.fibre, sizeof actor.fibre);
+    std::memcpy(bytes_.data() + stack_at_, stack, stack_bytes);
+  }
+
+  void restore(Actor& actor) const {
+    ActorState& state = actor;
+    const size_t state_bytes = stack_at_ - sizeof actor.fibre;
+    std::memcpy(static_cast<void*>(&state), bytes_.data(), state_bytes);
+    std::memcpy(static_cast<void*>(&actor.fibre), bytes_.data() + state_bytes, sizeof actor.fibre);
+    std::memcpy(actor.stack(), bytes_.data() + stack_at_, bytes_.size() - stack_at_);
+  }
+
+  /// The actor's state; of its stores, those that are in use.
+  const ActorState& state() const { return *reinterpret_cast<const ActorState*>(bytes_.data()); }
+
+  /// Digest of the stack, which holds the registers, too.
+  uint64_t stack_digest() const {
+    // In two sums, which a processor computes at the same time.
+    uint64_t sums[2] = {1, 2};
+    for (size_t at = stack_at_; at < bytes_.size(); at += 16) {
+      uint64_t words[2];
+      std::memcpy(words, bytes_.data() + at, sizeof words);
+      sums[0] = (sums[0] ^ words[0]) * 0x9e3779b97f4a7c15;
+      sums[1] = (sums[1] ^ words[1]) * 0xbf58476d1ce4e5b9;
+      sums[0] ^= sums[0] >> 29;
+      sums[1] ^= sums[1] >> 31;
     }
+    return mix(sums[0], sums[1]);
   }
 
  private:
-  void put(const void* from, size_t bytes) {
-    const auto* const begin = static_cast<const unsigned char*>(from);
-    bytes_.insert(bytes_.end(), begin, begin + bytes);
-  }
-  static void take(const unsigned char*& from, void* to, size_t bytes) {
-    std::memcpy(to, from, bytes);
-    from += bytes;
-  }
-
   std::vector<unsigned char> bytes_;
+  size_t stack_at_ = 0;
+};
+
+/// Where an actor is in a state.
+struct ActorAt {
+  std::shared_ptr<const ActorImage> image;
+  LocalStates::Name name = 0;  ///< of what it knows
+  bool disturbed = true;       ///< ActorState::disturbed, which other actors change
+
+  void restore(Actor& actor) const {
+    image->restore(actor);
+    actor.disturbed = disturbed;
+  }
+};
+
+/// What is neither in memory nor known to an actor.
+struct Phase {
+  enum class Victim : uint8_t { runs, is_stopped, goes_on };
+  Victim victim = Victim::runs;
+  bool late = false;  ///< the deadlines have passed
+};
+
+/// A state of an execution.
+struct State {
+  std::vector<ActorAt> actors;
+  std::shared_ptr<const Bytes> memory;
+  uint64_t digest = 0;  ///< of memory
+  Phase phase;
+  char step = 0;  ///< the last one
 };
 
 }  // namespace model

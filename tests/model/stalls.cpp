@@ -19,7 +19,7 @@ using xio::protocol::owed_bit;
 using xio::protocol::published;
 using xio::protocol::ringing_bit;
 
-constexpr uint64_t enough = 50000;
+constexpr uint64_t enough = 40000;
 
 /// Hands ringing on as soon as somebody else has published.
 struct Impatient : xio::Policy<> {
@@ -184,4 +184,11 @@ TEMPLATE_TEST_CASE("A wave that stops at any step", "", xio::Policy<>, Impatient
   run<P>("stop, wait_any: 2 waves x 1", {{4, 8, 4, 2}, 2, 1, false, true, true, false, 1, 0, true});
   run<P>("stop, late stores: 2 waves x 1", {{4, 8, 4, 2}, 2, 1, true, true});
   run<P>("stop, late stores: 3 waves x 1", {{4, 8, 8, 3}, 3, 1, true, true});
+}
+
+TEST_CASE("Two waves with one operation each: all schedules of late stores, and of a stop") {
+  using P = Stalls<xio::Policy<>>;
+  explore_all<P>(Shape{{4, 8, 4, 2}, 2, 1, true});
+  explore_all<P>(Shape{{2, 4, 4, 1}, 2, 1, false, true});
+  explore_all<Stalls<Policy<Deferred<2>>>>(Shape{{2, 4, 4, 1}, 2, 1, true});
 }
