@@ -18,7 +18,6 @@
 /// all deadlines with it. When the others have come to their ends, Program::judge_stopped() looks; then it goes on.
 
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
