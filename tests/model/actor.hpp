@@ -48,12 +48,10 @@ struct ActorState {
   uint32_t options = 0;  ///< of a choice
   uint32_t answer = 0;
   bool ended = false;
-  bool paused = false;
-  bool waiting = false;
-  bool changed = false;   ///< it has changed memory
-  bool disturbed = true;  ///< others have changed memory since it paused
-  uint64_t seen = 0;      ///< what memory was when it paused
-  uint64_t digest = 0;    ///< of all that it has read
+  bool pauses = false;   ///< it has given way by Execution::wait()
+  bool hurries = false;  ///< in a pause: it goes on once its deadline has passed
+  bool changed = false;  ///< it has changed memory
+  uint64_t digest = 0;   ///< of all that it has read
   uint64_t spin_site = 0;
   uint64_t spin_digest = 0;
   uintptr_t low = 0;  ///< its stack is not in use below this address
@@ -72,6 +70,10 @@ struct ActorState {
       if (!before.has(store[i])) return true;
     }
     return false;
+  }
+  /// Whether it has paused, and so has this one, and they go on alike.
+  bool pauses_like(const ActorState& other) const {
+    return pauses && other.pauses && digest == other.digest && stores == other.stores && !has_more_stores(other);
   }
   size_t bytes() const { return reinterpret_cast<uintptr_t>(store + stores) - reinterpret_cast<uintptr_t>(this); }
 };

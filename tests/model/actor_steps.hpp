@@ -10,9 +10,9 @@ namespace model {
 
 inline void Actor::yield(uint32_t) {
   const size_t depth = fibre.depth(__builtin_frame_address(0));
-  paused = true;
+  hurries = true;
   execution_.wait(mix(reinterpret_cast<uintptr_t>(__builtin_return_address(0)), depth));
-  paused = false;
+  hurries = false;
 }
 
 inline uint64_t Actor::now() {

@@ -12,10 +12,10 @@
 /// but for those to one address, until the actor comes to a fence or a wait for stores, accesses the same address, or
 /// until they are performed on their own.
 ///
-/// An actor that pauses for the second time, where memory is as it was the first time and nobody else has changed it in
-/// between, waits: what it has changed itself and changed back is nothing to go on for. When all wait that have not
-/// ended, the program is stuck, which is a failure. But where an actor was stopped (Program::victim), time passes, and
-/// all deadlines with it. When the others have come to their ends, Program::judge_stopped() looks; then it goes on.
+/// An actor waits where it pauses, and if it went on alone, would come back to this pause and leave memory as it is:
+/// what it changes itself and changes back is nothing to go on for. When all wait that have not ended, the program is
+/// stuck, which is a failure. But where an actor was stopped (Program::victim), time passes, and all deadlines with it.
+/// When the others have come to their ends, Program::judge_stopped() looks; then it goes on.
 
 #include <cstdlib>
 #include <memory>
@@ -42,8 +42,8 @@ class Execution {
   }
   /// For actors: a step that others may come before. They know nothing more after it.
   void step() { self().give_way(Request::step); }
-  /// For actors: nothing can be done before somebody changes memory. `site` tells the places where this is called
-  /// apart.
+  /// For actors: a pause. Nothing can be done before somebody changes memory, or a choice is made. `site` tells the
+  /// places where this is called apart.
   void wait(uint64_t site) {
     Actor& actor = self();
     if (site != actor.spin_site) {
@@ -52,10 +52,7 @@ class Execution {
     }
     // A loop of the library keeps nothing of its fruitless rounds but their number, which matters after the deadlines.
     actor.digest = mix(phase_.late ? actor.digest : actor.spin_digest, site);
-    const uint64_t now = words_->digest();
-    actor.waiting = actor.seen == now && !actor.disturbed;
-    actor.seen = now;
-    actor.disturbed = false;
+    actor.pauses = true;
     actor.give_way(Request::step);
     // What it does next is a step, even if it reads nothing before.
     actor.digest = mix(actor.digest, 0);
@@ -90,7 +87,7 @@ class Execution {
     State beginning;
     for (uint32_t i = 0; i < program_->actors(); ++i) {
       actors_.push_back(std::make_unique<Actor>(*this, main_, i));
-      beginning.actors.push_back({ActorImage::shared(*actors_[i]), 0, true});
+      beginning.actors.push_back({ActorImage::shared(*actors_[i]), 0});
     }
     beginning.memory = std::make_shared<Bytes>(words_->content());
     return beginning;
@@ -103,24 +100,20 @@ class Execution {
   /// Lets an actor go on up to where it gives way.
   void resume(Actor& actor) {
     current_ = actor.number;
-    actor.waiting = false;
+    actor.pauses = false;
     xio::arch::current_wave = &actor;
     xio::simt::detail::Strand::transfer(main_, actor.fibre);
   }
 
   bool is_stopped(uint32_t actor) const { return phase_.victim == Victim::is_stopped && actor == program_->victim(); }
-  /// Whether there is anything to do for an actor, unless it is stopped.
-  bool can_run(const Actor& one) const {
-    return !one.ended && (!one.waiting || one.seen != words_->digest() || (phase_.late && one.paused));
-  }
 
-  /// Where nobody can run: lets the deadlines pass, or the stopped actor go on. Returns false if there is nothing to
-  /// wait for: all have ended, or it is a failure.
+  /// Where all have ended, wait or are stopped: lets the deadlines pass, or the stopped actor go on. Returns false if
+  /// there is nothing to wait for: all have ended, or it is a failure.
   bool time_passes(Phase& phase) {
     bool others = false;
     bool all = true;
     for (const std::unique_ptr<Actor>& one : actors_) {
-      others = others || (!one->ended && !is_stopped(one->number) && one->paused);
+      others = others || (!one->ended && !is_stopped(one->number) && one->hurries);
       all = all && one->ended;
     }
     if (all) {
@@ -144,7 +137,8 @@ class Execution {
   void run_at_random(const State& beginning, uint64_t random) {
     words_->restore(*beginning.memory, beginning.digest);
     phase_ = beginning.phase;
-    for (uint32_t i = 0; i < actors_.size(); ++i) beginning.actors[i].restore(*actors_[i]);
+    for (uint32_t i = 0; i < actors_.size(); ++i) beginning.actors[i].image->restore(*actors_[i]);
+    std::vector<Round> rounds(actors_.size());
     // Mostly the first: a schedule that changes at each step explores little.
     const auto one_of = [&random](size_t count) {
       random ^= random << 13;
@@ -153,7 +147,7 @@ class Execution {
       return random % 4 != 0 ? 0 : static_cast<uint32_t>((random >> 8) % count);
     };
     for (result_.trace.clear(); result_.trace.size() < most_steps && !failed();) {
-      const std::vector<Option> options = find_options();
+      const std::vector<Option> options = find_options(rounds);
       if (options.empty()) {
         if (!time_passes(phase_)) return;
         continue;
@@ -172,9 +166,11 @@ class Execution {
         if (current_ == program_->victim() && phase_.victim == Victim::runs && one_of(2) == 1)
           phase_.victim = Victim::is_stopped;
       }
-      if (!words_->changed()) continue;
-      words_->keep();
-      for (uint32_t i = 0; i < actors_.size(); ++i) actors_[i]->disturbed |= i != current_;
+      if (words_->changed()) {
+        words_->keep();
+        for (uint32_t i = 0; i < actors_.size(); ++i) rounds[i].alone &= i == current_;
+      }
+      if (option.store == go_on) rounds[current_].end_step(self(), words_->digest());
     }
     if (!failed()) result_.failure = "this execution does not end";
   }
@@ -193,11 +189,26 @@ class Execution {
     uint32_t store;  ///< the one that is performed, or go_on
   };
 
+  /// What an actor of a random execution has done since its last pause.
+  struct Round {
+    uint64_t before = 0;  ///< digest of memory at the last pause
+    bool alone = false;   ///< nobody else has changed memory since then
+    bool waits = false;   ///< it pauses, after a round alone that has left memory as it was
+
+    void end_step(const Actor& actor, uint64_t memory) {
+      waits = actor.pauses && alone && before == memory;
+      if (!actor.pauses) return;
+      before = memory;
+      alone = true;
+    }
+  };
+
   /// What can be done next, first what the last actor does.
-  std::vector<Option> find_options() const {
+  std::vector<Option> find_options(const std::vector<Round>& rounds) const {
     std::vector<Option> options;
     for (uint32_t i = 0; i < actors_.size(); ++i) {
-      if (!can_run(*actors_[i]) || is_stopped(i)) continue;
+      const bool waits = rounds[i].waits && rounds[i].before == words_->digest();
+      if (actors_[i]->ended || is_stopped(i) || (waits && !(phase_.late && actors_[i]->hurries))) continue;
       options.push_back({i, go_on});
       if (i == current_) std::swap(options.front(), options.back());
     }

@@ -11,11 +11,12 @@
 /// reads so must not decide what it does, but for require() and where it changes memory.
 ///
 /// States are compared after each change. One that was met before is not explored again. A state is the shared memory
-/// and, for each actor, what it knows (LocalStates), its stores that wait, and whether it will wait when it pauses.
+/// and, for each actor, what it knows (LocalStates) and its stores that wait.
 ///
 /// Of actors that are alike (Program::like_previous()), the first one changes memory first. An actor may be stopped in
 /// any state (Program::victim).
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -107,16 +108,14 @@ class Explorer : public Execution {
   void find_places(const State& state, uint32_t number) {
     Actor& actor = *actors_[number];
     const ActorAt& at = state.actors[number];
-    at.restore(actor);
+    at.image->restore(actor);
     current_ = number;
     // Another execution is like this one, with actors that are alike renamed.
     renamed_ = number != 0 && program_->like_previous(number) && !state.actors[number - 1].image->state().changed;
     Run& run = runs_[number];
     run.clear();
     Place& here = run.add(actor);
-    here.last = !can_run(actor);
     perform_stores(actor, here, nullptr);
-    // Where it waits, what it changes and changes back can matter to others.
     if (!actor.ended) go_on(actor, 0);
   }
 
@@ -162,12 +161,12 @@ class Explorer : public Execution {
     }
     // What a stopped actor reads it has read before it was stopped. Its stores are on their way since then.
     if (is_stopped(actor.number) && actor.has_more_stores(run[0].image.state())) return none;
+    const bool was_here = run.has_pause(actor);
     const uint32_t number = run.size();
     Place& place = run.add(actor);
     place.reads = actor.reads;
-    place.last = !can_run(actor);
     perform_stores(actor, place, &run[before]);
-    return place.last ? none : number;
+    return was_here || actor.ended ? none : number;
   }
 
   /// Performs each store of an actor that may come next. Those of the place before have been performed from there.
@@ -184,14 +183,18 @@ class Explorer : public Execution {
   void add_change(Actor& actor) {
     if (renamed_) return;
     actor.changed = true;
-    changes_.push_back({actor.number, standing(actor.number, ActorImage::shared(actor)), words_->changes(),
-                        std::make_shared<Bytes>(words_->content()), words_->digest()});
+    std::vector<uint32_t> words = words_->changes();
+    const uint64_t digest = words_->digest(words);
+    changes_.push_back({actor.number, standing(actor.number, ActorImage::shared(actor)), std::move(words),
+                        std::make_shared<Bytes>(words_->content()), digest});
   }
 
   ActorAt standing(uint32_t actor, std::shared_ptr<const ActorImage> image) {
     const ActorState& state = image->state();
-    const LocalStates::Name name = local_[actor].name(state.digest, image->stack_digest());
-    return {std::move(image), name, state.disturbed};
+    // After the deadlines, what differs in the number of rounds is not the same any more.
+    const LocalStates::Name name =
+        local_[actor].name(mix(state.digest, phase_.late), mix(image->stack_digest(), phase_.late));
+    return {std::move(image), name};
   }
 
   // States
@@ -218,9 +221,9 @@ class Explorer : public Execution {
     }
     for_each_way(places, [&](const std::vector<uint32_t>& numbers) {
       State one;
+      one.actors.reserve(actors_.size());
       for (uint32_t i = 0; i < actors_.size(); ++i) {
         one.actors.push_back(i == change.actor ? change.after : at(state, i, numbers[i]));
-        if (i != change.actor) one.actors.back().disturbed = true;
       }
       one.memory = change.memory;
       one.digest = change.digest;
@@ -237,25 +240,57 @@ class Explorer : public Execution {
     return place.known;
   }
 
-  /// Adds what follows where all get no further without a change of memory.
+  /// Adds what follows where all wait, have ended or are stopped.
   void come_to_rest(const State& state, std::vector<State>& next) {
     std::vector<std::vector<uint32_t>> places(actors_.size());
     for (uint32_t i = 0; i < actors_.size(); ++i) {
-      const bool stays = is_stopped(i) || runs_[i][0].last;
-      for (uint32_t p = 0; p < (stays ? 1 : runs_[i].size()); ++p) {
-        if ((stays || runs_[i][p].last) && runs_[i][p].image.state().stores == 0) places[i].push_back(p);
-      }
+      places[i] = places_of_rest(i);
+      if (places[i].empty()) return;
+    }
+    for (uint32_t i = 0; i < actors_.size(); ++i) {
+      const auto ends = std::remove_if(places[i].begin(), places[i].end(), [&](uint32_t p) { return !rests(i, p); });
+      places[i].erase(ends, places[i].end());
       if (places[i].empty()) return;
     }
     for_each_way(places, [&](const std::vector<uint32_t>& numbers) {
       State one = state;
       for (uint32_t i = 0; i < actors_.size(); ++i) {
         one.actors[i] = at(state, i, numbers[i]);
-        one.actors[i].restore(*actors_[i]);
+        one.actors[i].image->restore(*actors_[i]);
       }
       words_->undo();
       if (!failed() && time_passes(one.phase)) add(std::move(one), next);
     });
+  }
+
+  /// The places where an actor has ended, pauses or is stopped, without stores that wait.
+  std::vector<uint32_t> places_of_rest(uint32_t number) {
+    Run& run = runs_[number];
+    std::vector<uint32_t> found;
+    for (uint32_t p = 0; p < (is_stopped(number) ? 1 : run.size()); ++p) {
+      const ActorState& actor = run[p].image.state();
+      const bool known = std::any_of(found.begin(), found.end(),
+                                     [&](uint32_t other) { return actor.pauses_like(run[other].image.state()); });
+      if ((is_stopped(number) || actor.ended || actor.pauses) && actor.stores == 0 && !known) found.push_back(p);
+    }
+    return found;
+  }
+
+  /// Whether an actor that goes on alone from one of these comes back to it, and leaves memory as it is. An actor that
+  /// has a choice does not wait.
+  bool rests(uint32_t number, uint32_t place) {
+    Actor& actor = *actors_[number];
+    const ActorImage& image = runs_[number][place].image;
+    if (is_stopped(number) || image.state().ended) return true;
+    image.restore(actor);
+    words_->undo();
+    uint64_t steps = 0;
+    do {
+      resume(actor);
+      while (actor.stores != 0) actor.perform(0);
+      if (++steps > most_steps) result_.failure = "this execution does not end";
+    } while (!failed() && !actor.ended && !actor.pauses && actor.request != Request::choice);
+    return image.state().pauses_like(actor) && !words_->changed();
   }
 
   uint64_t digest(const State& state) {
@@ -264,9 +299,7 @@ class Explorer : public Execution {
       const ActorAt& at = state.actors[i];
       const ActorState& actor = at.image->state();
       hash = mix(hash, actor.ended ? 0 : local_[i].current(at.name) + uint64_t{1});
-      hash = mix(hash, uint64_t{actor.changed} << 2 | uint64_t{actor.ended} << 1 | actor.waiting);
-      // Whether it waits, or will.
-      hash = mix(hash, actor.waiting || !at.disturbed ? mix(1, actor.seen) : 0);
+      hash = mix(hash, uint64_t{actor.changed} << 1 | actor.ended);
       for (uint32_t s = 0; s < actor.stores; ++s) {
         const Store& store = actor.store[s];
         hash = mix(hash, reinterpret_cast<uintptr_t>(store.to) - reinterpret_cast<uintptr_t>(program_->memory()));

@@ -18,7 +18,6 @@ namespace model {
 struct Place {
   ActorImage image;
   std::vector<uint32_t> reads;  ///< words that the step to this place has read
-  bool last = false;            ///< the actor gets no further
   ActorAt known;                ///< the same, once a state has needed it
 };
 
@@ -32,6 +31,13 @@ class Run {
     place.image.save(actor);
     place.known.image = nullptr;
     return place;
+  }
+  /// Whether it has a place where the actor has paused as it does now.
+  bool has_pause(const Actor& actor) const {
+    for (uint32_t i = 0; i < size_; ++i) {
+      if (places_[i].image.state().pauses_like(actor)) return true;
+    }
+    return false;
   }
   uint32_t size() const { return size_; }
   Place& operator[](uint32_t number) { return places_[number]; }

@@ -4,6 +4,7 @@
 /// @file
 /// @brief The memory of a program in words of 8 bytes, and what changes in it.
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -39,23 +40,24 @@ class SharedWords {
   bool changed() const { return std::memcmp(base_.data(), memory_, base_.size()) != 0; }
   /// The words that differ from the base.
   std::vector<uint32_t> changes() const {
+    constexpr size_t block = 64;  // compared at once
     std::vector<uint32_t> found;
-    for (uint32_t i = 0; i < keys_.size(); ++i) {
-      if (word(memory_, i) != word(base_.data(), i)) found.push_back(i);
+    for (size_t at = 0; at < base_.size(); at += block) {
+      const size_t end = std::min(at + block, base_.size());
+      if (std::memcmp(memory_ + at, base_.data() + at, end - at) == 0) continue;
+      for (auto i = static_cast<uint32_t>(at / 8); i < end / 8; ++i) {
+        if (word(memory_, i) != word(base_.data(), i)) found.push_back(i);
+      }
     }
     return found;
   }
-  /// A digest of memory.
-  uint64_t digest() const {
+  /// A digest of memory, which differs from the base in these words.
+  uint64_t digest(const std::vector<uint32_t>& changes) const {
     uint64_t result = digest_;
-    if (!changed()) return result;
-    for (uint32_t i = 0; i < keys_.size(); ++i) {
-      const uint64_t before = word(base_.data(), i);
-      const uint64_t now = word(memory_, i);
-      if (now != before) result ^= mix(before, keys_[i]) ^ mix(now, keys_[i]);
-    }
+    for (const uint32_t i : changes) result ^= mix(word(base_.data(), i), keys_[i]) ^ mix(word(memory_, i), keys_[i]);
     return result;
   }
+  uint64_t digest() const { return digest(changes()); }
 
  private:
   static uint64_t word(const unsigned char* bytes, uint32_t number) {

@@ -23,14 +23,12 @@ class ActorImage {
 
   void save(const Actor& actor) {
     const ActorState& state = actor;
-    const unsigned char* const stack = actor.stack();
-    const size_t stack_bytes = actor.stack_bytes();
-    const size_t state_bytes = state.bytes();
-    stack_at_ = state_bytes + sizeof actor.fibre;
-    bytes_.resize(stack_at_ + stack_bytes);
-    std::memcpy(bytes_.data(), &state, state_bytes);
-    std::memcpy(bytes_.data() + state_bytes, &actor.fibre, sizeof actor.fibre);
-    std::memcpy(bytes_.data() + stack_at_, stack, stack_bytes);
+    bytes_.clear();
+    bytes_.reserve(state.bytes() + sizeof actor.fibre + actor.stack_bytes());
+    add(&state, state.bytes());
+    add(&actor.fibre, sizeof actor.fibre);
+    stack_at_ = bytes_.size();
+    add(actor.stack(), actor.stack_bytes());
   }
 
   void restore(Actor& actor) const {
@@ -60,6 +58,11 @@ class ActorImage {
   }
 
  private:
+  void add(const void* what, size_t bytes) {
+    const auto* const first = static_cast<const unsigned char*>(what);
+    bytes_.insert(bytes_.end(), first, first + bytes);
+  }
+
   std::vector<unsigned char> bytes_;
   size_t stack_at_ = 0;
 };
@@ -68,12 +71,6 @@ class ActorImage {
 struct ActorAt {
   std::shared_ptr<const ActorImage> image;
   LocalStates::Name name = 0;  ///< of what it knows
-  bool disturbed = true;       ///< ActorState::disturbed, which other actors change
-
-  void restore(Actor& actor) const {
-    image->restore(actor);
-    actor.disturbed = disturbed;
-  }
 };
 
 /// What is neither in memory nor known to an actor.
