@@ -239,6 +239,13 @@ TEST_CASE("a refused queue leaves nothing behind", "[host][queue]") {
     CHECK(contains(error_of([&] { controller.create_queue(); }), "completion queue invalid (status 0x100)"));
     CHECK(fixture.world->live_cqs.empty());
   }
+  SECTION("doorbells") {
+    const uint32_t word = GENERATE(2u, 3u);
+    fixture.world->closed_words.insert(word);
+    CHECK(error_of([&] { controller.create_queue(); }) == "no doorbell " + std::to_string(word));
+    CHECK(fixture.world->open_words.empty());
+    fixture.world->closed_words.clear();
+  }
   CHECK(fixture.world->memory.size() == before);
   CHECK(controller.create_queue().qid() == 1);
 }

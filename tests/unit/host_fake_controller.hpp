@@ -56,6 +56,7 @@ struct FakeWorld {
   bool broken = false;       ///< nor does a reset by the bus
   bool gone = false;
   bool alive = true;
+  std::set<uint32_t> closed_words;                   ///< doorbells that cannot be opened
   std::set<uint8_t> silent;                          ///< opcodes that are never answered
   std::set<uint8_t> fatal;                           ///< opcodes that end in CSTS.CFS
   std::map<uint8_t, std::deque<uint16_t>> statuses;  ///< status fields for the next commands of an opcode
@@ -132,6 +133,7 @@ class FakeNvme final : public xio::host::NvmeTransport {
   uint32_t* doorbell_words() override { return words_.data(); }
   bool doorbells_are_registers() const override { return false; }
   void open_doorbell(uint32_t index) override {
+    if (world_->closed_words.count(index) != 0) throw xio::host::Error("no doorbell " + std::to_string(index));
     world_->log.push_back("open " + std::to_string(index));
     if (!world_->open_words.insert(index).second) violate("opened twice", index);
   }

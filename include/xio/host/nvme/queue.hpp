@@ -202,9 +202,15 @@ class QueuePair final : public QueueRecord {
         __atomic_store_n(state_->event_word(word), 0u, __ATOMIC_RELEASE);
       }
     }
+    NvmeTransport& transport = state_->transport();
+    transport.open_doorbell(sq_word());
+    try {
+      transport.open_doorbell(cq_word());
+    } catch (...) {
+      transport.close_doorbell(sq_word());
+      throw;
+    }
     open_ = true;
-    state_->transport().open_doorbell(sq_word());
-    state_->transport().open_doorbell(cq_word());
   }
 
   void detain() {
