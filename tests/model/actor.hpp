@@ -21,9 +21,12 @@ namespace model {
 
 class Execution;
 
+/// A digest of two values. Each bit of them matters to all of its bits: the digest of memory is a sum of such.
 inline uint64_t mix(uint64_t a, uint64_t b) {
-  const uint64_t z = (a ^ (b + 0x9e3779b97f4a7c15 + (a << 6))) * 0xbf58476d1ce4e5b9;
-  return z ^ (z >> 29);
+  uint64_t z = a * 0x9e3779b97f4a7c15 + b + 1;
+  z = (z ^ (z >> 32)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 32)) * 0x94d049bb133111eb;
+  return z ^ (z >> 32);
 }
 
 /// A store that is not performed yet.
@@ -54,6 +57,7 @@ struct ActorState {
   uint64_t digest = 0;   ///< of all that it has read
   uint64_t spin_site = 0;
   uint64_t spin_digest = 0;
+  uint64_t call = 0;  ///< not 0: the digest before a call that keeps nothing where it pauses
   uintptr_t low = 0;  ///< its stack is not in use below this address
   uint32_t stores = 0;
   Store store[most_stores];

@@ -48,7 +48,7 @@ class Execution {
     Actor& actor = self();
     if (site != actor.spin_site) {
       actor.spin_site = site;
-      actor.spin_digest = actor.digest;
+      actor.spin_digest = actor.call != 0 ? actor.call : actor.digest;
     }
     // A loop of the library keeps nothing of its fruitless rounds but their number, which matters after the deadlines.
     actor.digest = mix(phase_.late ? actor.digest : actor.spin_digest, site);
@@ -61,6 +61,13 @@ class Execution {
   void mark(uint64_t value) {
     self().digest = mix(1, value);
     self().spin_site = 0;
+    self().call = 0;
+  }
+  /// For actors: mark() before a call that has kept nothing of what it has read where it pauses, but the number of
+  /// rounds.
+  void mark_call(uint64_t value) {
+    mark(value);
+    self().call = self().digest;
   }
 
   /// For actors: ends the execution with a failure. Does not return.

@@ -33,13 +33,13 @@ class SubmitAndWait : public QueueProgram {
     Token tokens[4];
     uint64_t known = 1;
     for (uint32_t i = 0; i < each_; ++i) {
-      explorer_.mark(known);
+      explorer_.mark_call(known);
       tokens[i] = read(queue, number * each_ + i, forever());
       explorer_.require(tokens[i].submitted(), "a submission was refused");
       known = mix(known, tokens[i].last);
     }
     for (uint32_t i = each_; i-- > 0;) {
-      explorer_.mark(mix(known, i));
+      explorer_.mark_call(mix(known, i));
       explorer_.require(queue.wait(tokens[i], forever()).is_ok(), "a wait failed");
       uint64_t result = 0;
       explorer_.require(queue.result(tokens[i], result).is_ok(), "a result is not known any more");

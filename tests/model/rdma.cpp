@@ -56,7 +56,7 @@ class Puts : public RdmaProgram<Kit> {
     bool in_time[4]{};
     uint64_t known = 1;
     for (uint32_t i = 0; i < shape_.each; ++i) {
-      explorer_.mark(known);
+      explorer_.mark_call(known);
       tokens[i] = Token::refused(Status::timed_out);
       // Once the deadline has passed, nothing is asked of the queue any more.
       if (xio::arch::clock() != early) continue;
@@ -69,7 +69,8 @@ class Puts : public RdmaProgram<Kit> {
       known = mix(known, tokens[i].last << 2 | uint64_t{tokens[i].submitted()} << 1 | in_time[i]);
     }
     for (uint32_t i = shape_.each; i-- > 0;) {
-      explorer_.mark(mix(known, i));
+      // Where it pauses, a wait keeps an earlier value of the producer counter, which it reads again.
+      explorer_.mark_call(mix(known, i));
       if (!tokens[i].submitted()) continue;
       const Status status = queue.wait(tokens[i], until);
       if (status == Status::timed_out && shape_.stops) {
@@ -114,9 +115,10 @@ class Receives : public RdmaProgram<Kit> {
   void wave(uint32_t) override {
     ReceiveQueue<typename Kit::Vendor, Sharing::grid> queue(this->receive_handle());
     for (uint32_t i = 0; i < shape_.each; ++i) {
-      this->explorer_.mark(i);
+      this->explorer_.mark_call(mix(1, i));
       const Token token = this->receive(queue, this->forever());
       this->explorer_.require(token.submitted(), "a receive was refused");
+      this->explorer_.mark_call(mix(2 + i, token.last));
       const Received received = queue.wait(token, this->forever());
       this->explorer_.require(received.status.is_ok(), "a receive failed");
       this->explorer_.require(received.bytes == token.last + 1, "a receive got another's message");

@@ -77,7 +77,7 @@ class Stalls : public QueueProgram {
     bool in_time[4]{};
     uint64_t known = 1;
     for (uint32_t i = 0; i < shape_.each; ++i) {
-      explorer_.mark(known);
+      begin(known, number);
       tokens[i] = Token::refused(Status::timed_out);
       // Once the deadline has passed, nothing is asked of the queue any more.
       if (xio::arch::clock() != early) continue;
@@ -100,7 +100,7 @@ class Stalls : public QueueProgram {
     explorer_.mark(mix(known, 100));
     if (!shape_.waits) queue.flush();
     for (uint32_t i = shape_.each; shape_.waits && i-- > 0;) {
-      explorer_.mark(mix(known, i));
+      begin(mix(known, i), number);
       if (!tokens[i].submitted()) continue;
       uint32_t which = 0;
       const Status status = shape_.any ? queue.wait_any(&tokens[i], 1, until, which) : queue.wait(tokens[i], until);
@@ -110,6 +110,15 @@ class Stalls : public QueueProgram {
       } else {
         explorer_.require(status.is_ok(), "a wait failed");
       }
+    }
+  }
+
+  /// A call on a wave's queue begins. That of a batch keeps what it has reserved, and how many of it have ended.
+  void begin(uint64_t known, uint32_t number) {
+    if (number == 0 && shape_.batch > 1) {
+      explorer_.mark(known);
+    } else {
+      explorer_.mark_call(known);
     }
   }
 
