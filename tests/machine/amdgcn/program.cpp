@@ -56,10 +56,6 @@ OpenFile::~OpenFile() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-std::string OpenFile::name() const {
-  return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(descriptor_);
-}
-
 Program::Program(const std::string& path) : path_(path), file_(path) {
   const ElfFile file = read_elf(path);
   for (const ElfSegment& segment : file.segments)
@@ -136,8 +132,8 @@ void Program::read_code(uint64_t address) {
 void Program::disassemble(const std::vector<std::string>& options) {
   std::vector<std::string> command{"llvm-objdump-19", "-d"};
   command.insert(command.end(), options.begin(), options.end());
-  command.push_back(file_.name());
-  const std::string text = output_of(command);
+  command.emplace_back("-");
+  const std::string text = output_of(command, file_.descriptor());
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     const std::string_view line(text.data() + begin, end - begin);
@@ -233,9 +229,9 @@ std::vector<std::string> Program::sources(const std::vector<uint32_t>& numbers) 
   std::vector<std::string> all;
   for (size_t begin = 0; begin < numbers.size(); begin += at_once) {
     const size_t end = std::min(begin + at_once, numbers.size());
-    std::vector<std::string> command{"llvm-symbolizer-19", "--obj=" + file_.name(), "--functions=none", "--inlines"};
+    std::vector<std::string> command{"llvm-symbolizer-19", "--obj=-", "--functions=none", "--inlines"};
     for (size_t i = begin; i < end; ++i) command.push_back(std::to_string(code_[numbers[i]].address));
-    std::istringstream lines(output_of(command));
+    std::istringstream lines(output_of(command, file_.descriptor()));
     std::string one;
     for (std::string line; std::getline(lines, line);) {
       if (line.empty()) {

@@ -22,15 +22,14 @@ struct Argument {
   bool hidden() const { return kind.compare(0, 7, "hidden_") == 0; }
 };
 
-/// A file that stays readable under a name of its own, also after it was removed.
+/// A file that stays readable after it was removed.
 class OpenFile {
  public:
   explicit OpenFile(const std::string& path);
   ~OpenFile();
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
-  /// For other programs, as long as this one has it open.
-  std::string name() const;
+  int descriptor() const { return descriptor_; }
 
  private:
   int descriptor_;

@@ -9,7 +9,7 @@
 
 namespace machine::amdgcn {
 
-std::string output_of(const std::vector<std::string>& command) {
+std::string output_of(const std::vector<std::string>& command, int input) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw Fault("no pipe for " + command[0]);
   std::vector<char*> arguments;
@@ -18,6 +18,8 @@ std::string output_of(const std::vector<std::string>& command) {
   const pid_t child = fork();
   if (child == 0) {
     dup2(ends[1], STDOUT_FILENO);
+    dup2(input, STDIN_FILENO);
+    lseek(STDIN_FILENO, 0, SEEK_SET);
     execvp(arguments[0], arguments.data());
     _exit(127);
   }

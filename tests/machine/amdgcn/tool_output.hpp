@@ -10,6 +10,7 @@
 namespace machine::amdgcn {
 
 /// Output of a command. @throws Fault if the program is missing or fails
-std::string output_of(const std::vector<std::string>& command);
+/// @param input  descriptor of a file, which the command reads as its standard input from the beginning
+std::string output_of(const std::vector<std::string>& command, int input);
 
 }  // namespace machine::amdgcn
