@@ -202,7 +202,8 @@ TEMPLATE_LIST_TEST_CASE("H17: puts whose stores are performed late", "", Vendors
   run_whole<Puts<TestType>>("late: 2 waves x 1", {{4, 8, 2}, 2, 1, true});
   run_whole<Puts<TestType>>("late: 2 waves x 2, a ring of 2", {{2, 4, 1}, 2, 2, true});
   run_whole<Puts<TestType>>("late: 3 waves x 1, a ring of 2", {{2, 4, 1}, 3, 1, true});
-  run<Puts<TestType, Policy<Deferred<2>>>>("late, deferred: 2 waves x 2", {{4, 8, 2}, 2, 2, true});
+  run_whole<Puts<TestType, Policy<Deferred<2>>>>("late, deferred: 2 waves x 2", {{4, 8, 2}, 2, 2, true});
+  run_whole<Puts<TestType, Policy<Deferred<2>>>>("late, deferred: 3 waves x 1, a ring of 2", {{2, 4, 1}, 3, 1, true});
 }
 
 TEMPLATE_LIST_TEST_CASE("puts beside a wave that stops at any step", "", Vendors) {
