@@ -9,7 +9,7 @@ foreach(name explorer protocol outcomes stalls rdma storm)
   xio_add_test(model/${name} LABELS protocol TIMEOUT 600 OPTIMISE -Oz DEFINITIONS XIO_INTERLEAVE=1)
 endforeach()
 
-# The test cases whose name matches a pattern of Catch2; some need more than 2 GB of memory.
+# The test cases whose name matches a pattern of Catch2; the largest search has 20 million states.
 function(xio_explore_at_night program name pattern)
   xio_register_test(NAME model.${program}_night.${name} LABELS model once nightly TIMEOUT 7200 LOCK memory
     COMMAND model-${program} ${pattern} ENVIRONMENT XIO_MODEL_NIGHT=1)
