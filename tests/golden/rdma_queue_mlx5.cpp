@@ -49,6 +49,7 @@ class Mlx5Queue : public LibraryPoster<mlx5::Vendor<Variant<Signature, Toggles>>
 
     // The provider counts operations, the library units: as many as the largest operation takes.
     most_ = number32(info, "sq_max_post");
+    if (most_ == 0) throw Mismatch("a send queue for no operations");
     posts_ = number_or(before, "sq_head", 0) - number_or(before, "sq_tail", 0);
     const uint32_t units = sends_.shape.entries / most_;
     Standing sends;

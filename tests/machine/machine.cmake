@@ -233,12 +233,13 @@ if(XIO_BUILD_BENCH)
     endif()
   endforeach()
   # What scripts/gpu does with it.
-  # Target, lanes of a wave, and operations of a job, which has a minute.
+  # Target, lanes of a wave, and operations of a job.
   foreach(jobs gfx942=64=256 sm_90=32=96)
     string(REPLACE "=" ";" jobs ${jobs})
     list(POP_FRONT jobs arch lanes operations)
     xio_register_test(NAME machine.tester_jobs.${arch} LABELS machine once nightly TIMEOUT 7200
-      COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${played_dir} XIO_PLAYED_GPU=${arch} ${XIO_TESTS_DIR}/gpu/tester_jobs.sh
+      COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${played_dir} XIO_PLAYED_GPU=${arch} XIO_JOB_SECONDS=300
+        ${XIO_TESTS_DIR}/gpu/tester_jobs.sh
         $<TARGET_FILE:xio-tester> ${XIO_TESTS_BINARY_DIR}/tester-jobs-${arch} ${lanes} ${operations} 7000)
   endforeach()
 endif()
