@@ -24,6 +24,7 @@ job() {
     passed=$((passed + 1))
   elif [ $status -eq 2 ] && grep -q 'do not run on this GPU at the same time' "$out/tester-$name.log"; then
     skipped=$((skipped + 1))
+    printf 'skipped: %s: %s\n' "$name" "$(tail -n 1 "$out/tester-$name.log")"
   else
     failed=$((failed + 1))
     printf 'FAILED: xio-tester %s (exit status %s)\n' "$*" $status

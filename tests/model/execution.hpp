@@ -64,7 +64,7 @@ class Execution {
     self().call = 0;
   }
   /// For actors: mark() before a call that has kept nothing of what it has read where it pauses, but the number of
-  /// rounds.
+  /// rounds. Nothing checks this: a call that keeps something loses states.
   void mark_call(uint64_t value) {
     mark(value);
     self().call = self().digest;
