@@ -141,7 +141,9 @@ class RdmaSoloWork : RdmaLaneBase<Telemetry> {
       telemetry_.stop(Step::sq_doorbell, ringing);
       ++batches;
       now = 0;
-      count = Base::fitting_batch(left, static_cast<uint32_t>(tail - head));
+      const auto in_flight = static_cast<uint32_t>(tail - head);
+      if (in_flight == phase_.depth) break;
+      count = Base::fitting_batch(left, in_flight);
     } while (count != 0);
     left_ = left;
     next_ = number;
