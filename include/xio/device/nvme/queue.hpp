@@ -29,7 +29,8 @@ namespace nvme {
 ///
 /// An NVIDIA GPU may execute the lanes of a warp in arbitrary subsets, so the group of a call cannot be detected. If
 /// only some lanes of a wave call a function of the last column, or use a queue of their wave, the constructor must
-/// name these lanes, and all of them must call. AMD GPUs execute lanes in lockstep, and the group is detected.
+/// name these lanes, and all of them must call. AMD GPUs execute lanes in lockstep, and the group is detected. Groups
+/// of lanes that use the queue of their wave in turn need a lane in common, or must meet in between (`__syncwarp()`).
 ///
 /// @tparam S        concurrent users of the queue pair; wider use is a data race. Shared modes (block, grid) and
 ///                  exclusive modes (thread, wave) keep different state: do not mix them on one queue pair.
@@ -168,7 +169,7 @@ class BasicQueue {
   XIO_DEVICE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order,
                   "data may arrive after its completion: use wait(), which flushes inbound writes");
-    const Group<S> group = engine_.callers();
+    const auto group = engine_.callers();
     engine_.flush(group);
     return detail::test(engine_, group, token);
   }
@@ -176,7 +177,7 @@ class BasicQueue {
   /// Waits for all of the calling lane's tokens. Returns the first error in array order, else Status::ok.
   /// @snippet nvme.cpp wait_all
   XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
-    const Group<S> group = engine_.callers();
+    const auto group = engine_.callers();
     telemetry::Off off;
     Status result;
     for (uint32_t i = 0; group.any(i < count); ++i) {
@@ -253,7 +254,7 @@ class BasicQueue {
     static_assert(Policy::inbound_in_order,
                   "data may arrive after its completion: use wait(), which flushes inbound writes");
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
-    const Group<S> group = engine_.callers();
+    const auto group = engine_.callers();
     uint32_t all = 0;
     while (all < most) {
       detail::Taken mine;

@@ -123,5 +123,20 @@ class Group {
   uint64_t mask_;
 };
 
+/// The group of one call of a queue that a wave owns. The lanes wait for each other where the call ends: a part of them
+/// may use the queue next, and what the others have written must come first.
+template <Sharing S>
+class WaveCall : public Group<S> {
+ public:
+  XIO_DEVICE_INLINE explicit WaveCall(Group<S> group) : Group<S>(group) {}
+  WaveCall(const WaveCall&) = delete;
+  WaveCall& operator=(const WaveCall&) = delete;
+  XIO_DEVICE_INLINE ~WaveCall() { this->converge(); }
+};
+
+/// The group of one call, held by the function that a kernel calls until it returns.
+template <Sharing S>
+using Callers = typename Choose<S == Sharing::wave && !arch::votes_order_memory, WaveCall<S>, Group<S>>::type;
+
 /// @}
 XIO_NAMESPACE_END

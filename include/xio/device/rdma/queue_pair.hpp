@@ -22,7 +22,8 @@ namespace rdma {
 /// doorbell for all of them, and one completion entry, since operations end in the order in which they were posted.
 /// Each lane gets its own Status or Token. An NVIDIA GPU may execute the lanes of a warp in arbitrary subsets, so the
 /// group of a Sharing::wave queue pair is all lanes of the wave, or the lanes named to the constructor. AMD GPUs
-/// execute lanes in lockstep, and the group is detected.
+/// execute lanes in lockstep, and the group is detected. Groups of lanes that use such a queue pair in turn need a lane
+/// in common, or must meet in between (`__syncwarp()`).
 ///
 /// A token's `count` is in units of the send ring (MLX5: 64 bytes; BNXT in variable mode: 16 bytes; others: entries).
 ///
@@ -222,7 +223,7 @@ class QueuePair {
   /// else Status::ok.
   /// @snippet rdma.cpp submit_batch
   XIO_DEVICE Status wait_batch(const Token& batch, Deadline until) {
-    const Group<S> group = engine_.all_callers();
+    const auto group = engine_.all_callers();
     telemetry::Off off;
     return protocol::from_leader(group, detail::wait(engine_, group, batch, until, off));
   }
@@ -230,7 +231,7 @@ class QueuePair {
   /// Waits for all of the calling lane's tokens. Returns the first error in array order, else Status::ok.
   /// @snippet rdma.cpp wait_all
   XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
-    const Group<S> group = engine_.callers();
+    const auto group = engine_.callers();
     telemetry::Off off;
     Status result;
     for (uint32_t i = 0; group.any(i < count); ++i) {
@@ -244,7 +245,7 @@ class QueuePair {
   /// Operations of a queue pair end in posting order, so it is the oldest one, unless one was refused.
   /// @snippet rdma.cpp wait_any
   XIO_DEVICE Status wait_any(const Token* tokens, uint32_t count, Deadline until, uint32_t& which) {
-    const Group<S> group = engine_.callers();
+    const auto group = engine_.callers();
     which = 0;
     for (uint32_t i = 1; i < count && tokens[which].submitted(); ++i) {
       if (!tokens[i].submitted() || tokens[i].last < tokens[which].last) which = i;
@@ -259,13 +260,14 @@ class QueuePair {
   XIO_DEVICE_INLINE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order,
                   "data may arrive after its completion: use wait(), which flushes inbound writes");
-    const Group<S> group = engine_.callers();
+    const auto group = engine_.callers();
     engine_.flush(group);
     if (group.any(!engine_.has_ended(token))) engine_.drain(group);
     const bool over = engine_.has_ended(token);
     if (group.any(over && token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
-    if (over) return engine_.outcome(token);
-    return protocol::read<S>(engine_.state().broken) != 0 ? Status::broken : Status::would_block;
+    return over                                             ? engine_.outcome(token)
+           : protocol::read<S>(engine_.state().broken) != 0 ? Status(Status::broken)
+                                                            : Status(Status::would_block);
   }
 
   /// Waits until every operation posted before this call, by any user of the queue pair, has ended.
@@ -285,7 +287,7 @@ class QueuePair {
   /// @snippet rdma.cpp invalidate
   XIO_DEVICE Status invalidate(uint32_t lkey, Deadline until) {
     static_assert(!is_shared<S>, "invalidate() needs an exclusive queue pair: others could post in between");
-    const Group<S> group = engine_.callers();
+    const auto group = engine_.callers();
     const Status before = detail::quiet(engine_, group, until);
     if (!before.is_ok()) return before;
     Work work;
@@ -344,7 +346,7 @@ class QueuePair {
   template <class Payload, class CallOptions>
   XIO_DEVICE_INLINE Token put_then(const RemoteSpan& to, const RegionSpan& from, const RemoteSpan& signal, Status fault,
                                    const Payload& value, Deadline until, const CallOptions& options) {
-    const Group<S> group = engine_.callers();
+    const auto group = engine_.callers();
     Work first = of(Operation::put, to);
     first.flags = 0;
     const OneSge data{{from.address, from.length, from.key}};

@@ -59,7 +59,7 @@ class ReceiveQueue {
   /// Polls once: returns Status::would_block if nothing has arrived yet.
   /// @snippet receive.cpp test
   XIO_DEVICE Received test(const Token& token) {
-    const Group<S> group = engine_.callers();
+    const auto group = engine_.callers();
     if (group.any(!engine_.has_ended(token))) engine_.drain(group);
     return detail::result_of(engine_, group, token, Status::would_block);
   }

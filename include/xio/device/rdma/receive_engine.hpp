@@ -140,7 +140,7 @@ class ReceiveEngine {
 
   XIO_HOST_DEVICE const ReceiveQueueHandle& handle() const { return handle_; }
   /// The group of a call in which each lane acts for itself; determined once per call.
-  XIO_DEVICE_ALWAYS_INLINE Group<S> callers() const { return Group<S>::of_callers(lanes_); }
+  XIO_DEVICE_ALWAYS_INLINE Callers<S> callers() const { return Callers<S>(Group<S>::of_callers(lanes_)); }
 
   XIO_HOST_DEVICE QueueState& state() const { return handle_.state->queue; }
   XIO_HOST_DEVICE ReceiveState& receives() const { return *handle_.state; }

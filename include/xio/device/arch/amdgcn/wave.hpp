@@ -65,6 +65,9 @@ XIO_DEVICE_INLINE constexpr bool seldom(bool condition) {
 /// The lanes of a wave run in lockstep: only the compiler must not move accesses across this.
 XIO_DEVICE_INLINE void converge(uint64_t) { __builtin_amdgcn_wave_barrier(); }
 
+/// Whether ballot() and shuffle() order memory as converge() does.
+constexpr bool votes_order_memory = true;
+
 template <class T>
 XIO_DEVICE_INLINE T shuffle(uint64_t, T value, uint32_t source) {
   static_assert(sizeof(T) <= 8, "a shuffle moves at most 8 bytes");

@@ -59,6 +59,9 @@ XIO_DEVICE_INLINE void converge(uint64_t mask) {
   if (current_wave) current_wave->ballot(mask, true);
 }
 
+/// Whether ballot() and shuffle() order memory as converge() does.
+constexpr bool votes_order_memory = true;
+
 template <class T>
 XIO_DEVICE_INLINE T shuffle(uint64_t mask, T value, uint32_t source) {
   static_assert(sizeof(T) <= 8, "a shuffle moves at most 8 bytes");

@@ -47,6 +47,9 @@ XIO_DEVICE_INLINE void converge(uint64_t mask) {
   asm volatile("bar.warp.sync %0;" : : "r"(static_cast<uint32_t>(mask)) : "memory");
 }
 
+/// Whether ballot() and shuffle() order memory as converge() does: PTX says so of bar.warp.sync only.
+constexpr bool votes_order_memory = false;
+
 /// The named lanes. active() may return a subset of the lanes that will arrive, so lanes that must act together are
 /// named. They wait for each other, so that effects of their earlier calls are known to all of them.
 XIO_DEVICE_INLINE uint64_t together(uint64_t lanes) {
