@@ -81,6 +81,38 @@ XIO_DEVICE void others(const RdmaJob& job) {
   }
 }
 
+/// Part of a wave's lanes write before all of them read.
+template <class Vendor>
+XIO_DEVICE void apart(const RdmaJob& job) {
+  using namespace xio;
+  using QueuePair = rdma::QueuePair<Vendor, Sharing::wave>;
+  const uint32_t self = thread_number();
+  const bool first = arch::lane() % 4 == 1;
+  const uint64_t lanes = arch::ballot(arch::together(0), first);
+  QueuePair qp(job.handle);
+  uint64_t* const out = job.data + uint64_t{self} * (thread_bytes / 8);
+  uint64_t* const in = out + block_words;
+  const uint64_t offset = self * thread_bytes;
+  const uint32_t bytes = job.words * 8;
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const uint64_t stamp = uint64_t{self} << 32 | round;
+    const Deadline limit = qp.deadline(Duration{job.patience_ns});
+    Status status;
+    if (first) {
+      fill(out, stamp, job.words);
+      QueuePair part(job.handle, lanes);
+      const Token token = part.put(job.remote.at(offset, bytes), job.local.at(offset, bytes), limit);
+      status = part.wait(token, limit);
+      // From here on a cache may hold the current contents.
+      out[block_words - 1] = in[0];
+    }
+    count(job.report, status, true, 15);
+    const Token token = qp.get(job.local.at(offset + thread_bytes / 2, bytes), job.remote.at(offset, bytes), limit);
+    status = qp.wait(token, limit);
+    count(job.report, status, !first || holds(in, stamp, job.words), 16);
+  }
+}
+
 /// Only writes and waits, to measure the cost of an operation.
 template <class Vendor, xio::Sharing S>
 XIO_DEVICE void puts(const RdmaJob& job) {
