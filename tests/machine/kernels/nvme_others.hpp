@@ -63,9 +63,22 @@ XIO_DEVICE void apart(const NvmeJob& job) {
       const Token token = queue.submit_batch(nvme::Opcode::read, job.pieces, job.count, blocks.until());
       status = queue.wait_batch(token, blocks.until());
     } else {
-      const nvme::ContiguousPages in{blocks.in_bus()};
-      const Token token = queue.submit(nvme::read(blocks.lba(round), 1), in, blocks.until());
-      status = queue.wait(token, blocks.until());
+      const auto read = [&](auto& whole) {
+        const nvme::ContiguousPages in{blocks.in_bus()};
+        const Token token = whole.submit(nvme::read(blocks.lba(round), 1), in, blocks.until());
+        return whole.wait(token, blocks.until());
+      };
+      if constexpr (S == Sharing::wave) {
+        if (round % 3 == 2) {
+          auto session = queue.session();
+          status = read(session);
+          session.end();
+        } else {
+          status = read(queue);
+        }
+      } else {
+        status = read(queue);
+      }
     }
     count(job.report, status, !first || holds(blocks.in(), blocks.stamp(round), job.words), 38);
   }

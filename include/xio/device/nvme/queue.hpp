@@ -53,12 +53,14 @@ class BasicQueue {
   /// @snippet nvme.cpp session
   XIO_DEVICE_INLINE BasicQueue<S, Policy, Doorbell, InRegisters> session() const {
     static_assert(!is_shared<S>, "only a queue that one thread or one wave owns can live in registers");
+    [[maybe_unused]] const auto group = engine_.callers();
     return BasicQueue<S, Policy, Doorbell, InRegisters>(handle(), engine_.lanes());
   }
   /// Of a session(): writes the state back; the session must not be used afterwards.
   /// @snippet nvme.cpp session
-  XIO_HOST_DEVICE void end() {
+  XIO_DEVICE_INLINE void end() {
     static_assert(!stored_each_time, "only a session() ends");
+    [[maybe_unused]] const auto group = engine_.callers();
     engine_.end();
   }
 

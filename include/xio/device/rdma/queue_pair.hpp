@@ -55,12 +55,14 @@ class QueuePair {
   XIO_DEVICE_INLINE QueuePair<Vendor, S, Policy, InRegisters> session() const {
     static_assert(!is_shared<S>, "only a queue that one thread or one wave owns can live in registers");
     static_assert(Vendor::doorbell_stride == 0, "session(): this vendor's doorbell alternation must be kept in memory");
+    [[maybe_unused]] const auto group = engine_.callers();
     return QueuePair<Vendor, S, Policy, InRegisters>(handle(), engine_.lanes());
   }
   /// Of a session(): writes the state back; the session must not be used afterwards.
   /// @snippet rdma.cpp session
-  XIO_HOST_DEVICE void end() {
+  XIO_DEVICE_INLINE void end() {
     static_assert(!stored_each_time, "only a session() ends");
+    [[maybe_unused]] const auto group = engine_.callers();
     engine_.end();
   }
 
