@@ -130,7 +130,6 @@ class WaveCall : public Group<S> {
  public:
   XIO_DEVICE_INLINE explicit WaveCall(Group<S> group) : Group<S>(group) {}
   WaveCall(const WaveCall&) = delete;
-  WaveCall& operator=(const WaveCall&) = delete;
   XIO_DEVICE_INLINE ~WaveCall() { this->converge(); }
 };
 
