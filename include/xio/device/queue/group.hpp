@@ -130,7 +130,7 @@ class WaveCall : public Group<S> {
  public:
   XIO_DEVICE_INLINE explicit WaveCall(Group<S> group) : Group<S>(group) {}
   WaveCall(const WaveCall&) = delete;
-  XIO_DEVICE_INLINE ~WaveCall() { this->converge(); }
+  XIO_DEVICE_INLINE ~WaveCall() { arch::converge(this->mask()); }
 };
 
 /// The group of one call, held by the function that a kernel calls until it returns.
