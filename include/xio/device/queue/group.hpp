@@ -133,7 +133,8 @@ class WaveCall : public Group<S> {
   XIO_DEVICE_INLINE ~WaveCall() { arch::converge(this->mask()); }
 };
 
-/// The group of one call, held by the function that a kernel calls until it returns.
+/// The group of one call, held by the function that a kernel calls until it returns. All lanes leave that function by
+/// the same return statement.
 template <Sharing S>
 using Callers = typename Choose<S == Sharing::wave && !arch::votes_order_memory, WaveCall<S>, Group<S>>::type;
 
