@@ -271,7 +271,7 @@ std::vector<Case> nvme_cases() {
       {"wave_through", run_nvme, 1, 0, 0, 64, 2, 0, through},
       {"wave_shadow", run_nvme, 1, 0, 0, 64, 2, 0, shadow},
       {"wave_apart", run_nvme, 1, 0, 0, 16, 2, 0, 0, fair},
-      {"wave_apart_often", run_nvme, 1, 0, 0, 16, 24, 0, 0, fair, "wave_apart"},
+      {"wave_apart_often", run_nvme, 1, 0, 0, 16, 12, 0, 0, fair, "wave_apart"},
       {"wave_apart_batches", run_nvme, 1, 0, 0, 16, 2, 8, pairs, fair, "wave_apart"},
       {"grid_apart", run_nvme, 2, 0, 0, 16, 2, 0, 0, fair},
       {"wave_placed", run_nvme, 1, 0, 0, 64, 1, 0, inbound, fair},
