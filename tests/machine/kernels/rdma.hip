@@ -7,7 +7,7 @@
 #include <xio/vendors/ernic/traits.hpp>
 #include <xio/vendors/rxe/traits.hpp>
 
-#include <machine/kernels/rdma.hpp>
+#include <machine/kernels/rdma_called.hpp>
 
 using machine_kernels::IonicCollapsed;
 using machine_kernels::Mlx5Collapsed;
@@ -43,8 +43,11 @@ KERNEL(mlx5_receives_late, receive_late<xio::mlx5::Vendor<>, Sharing::grid>)
 KERNEL(mlx5_block_receives_late, receive_late<xio::mlx5::Vendor<>, Sharing::block>)
 KERNEL(mlx5_block_others, others<xio::mlx5::Vendor<>, Sharing::block>)
 KERNEL(mlx5_grid_others, others<xio::mlx5::Vendor<>, Sharing::grid>)
+KERNEL(ionic_grid_others, others<xio::ionic::Vendor<>, Sharing::grid>)
 KERNEL(mlx5_posts, posts<xio::mlx5::Vendor<>, Sharing::grid, xio::Policy<>>)
 KERNEL(mlx5_deferred_posts, posts<xio::mlx5::Vendor<>, Sharing::grid, xio::Policy<xio::Deferred<4>>>)
+KERNEL(mlx5_messages_polled, send_receive<xio::mlx5::Vendor<>, Sharing::grid, true>)
+KERNEL(bnxt_messages_polled, send_receive<xio::bnxt::Vendor<>, Sharing::grid, true>)
 KERNEL(bnxt_block_messages, send_receive<xio::bnxt::Vendor<>, Sharing::block>)
 KERNEL(bnxt_block, put_get<xio::bnxt::Vendor<>, Sharing::block, xio::Policy<>, true>)
 KERNEL(ionic_grid_deferred, put_get<xio::ionic::Vendor<>, Sharing::grid, xio::Policy<xio::Deferred<4>>, true>)
@@ -54,6 +57,17 @@ KERNEL(mlx5_collapsed_grid, put_get<xio::mlx5::Vendor<Mlx5Collapsed>, Sharing::g
 KERNEL(ionic_collapsed_wave, put_get<xio::ionic::Vendor<IonicCollapsed>, Sharing::wave, xio::Policy<>, true>)
 KERNEL(ionic_collapsed_grid, put_get<xio::ionic::Vendor<IonicCollapsed>, Sharing::grid, xio::Policy<>, true>)
 KERNEL(rxe_grid_through, put_get<xio::rxe::Vendor<>, Sharing::grid, xio::Policy<xio::WriteThrough>, true>)
+KERNEL(mlx5_several, several<xio::mlx5::Vendor<>, Sharing::grid>)
+KERNEL(bnxt_several, several<xio::bnxt::Vendor<>, Sharing::block>)
+KERNEL(rxe_several, several<xio::rxe::Vendor<>, Sharing::wave>)
+KERNEL(bnxt_sessions, sessions<xio::bnxt::Vendor<>, Sharing::thread>)
+KERNEL(ionic_sessions, sessions<xio::ionic::Vendor<>, Sharing::wave>)
+KERNEL(mlx5_messages_immediate, immediates<xio::mlx5::Vendor<>>)
+KERNEL(ernic_messages_immediate, immediates<xio::ernic::Vendor>)
+KERNEL(ernic_signals, signals<xio::ernic::Vendor, false>)
+using Placed = xio::Policy<xio::Placed<xio::Memory::host, xio::Memory::device>>;
+KERNEL(mlx5_wave_placed, put_get<xio::mlx5::Vendor<>, Sharing::wave, Placed, true>)
+KERNEL(rxe_grid_placed, put_get<xio::rxe::Vendor<>, Sharing::grid, Placed, true>)
 
 #undef VENDOR
 #undef KERNEL

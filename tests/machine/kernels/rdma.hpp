@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Kernels that use every call of an RDMA queue pair, the same for all vendors.
+/// @brief Kernels that write, read and send by RDMA, the same for all vendors.
 
 #include <machine/kernels/turns.hpp>
 
@@ -68,7 +68,11 @@ XIO_DEVICE void others(const RdmaJob& job) {
     count(job.report, qp.wait(put, limit), true, 11);
     const Status began = turns.begin(round, limit);
     const Token get = qp.get(job.local.at(offset + thread_bytes / 2, bytes), job.remote.at(offset, bytes), limit);
-    const Token token = turns.exchange(round, get, limit);
+    constexpr uint64_t refused = ~uint64_t{0};
+    Token shown = get;
+    if (!get.submitted()) shown.last = refused;
+    Token token = turns.exchange(round, shown, limit);
+    if (token.last == refused) token = Token::refused(Status::broken);
     // From here on a cache may hold the current contents.
     out[block_words - 1] = theirs[0];
     const auto test = [&] { return qp.test(token) != Status::would_block; };
@@ -76,7 +80,9 @@ XIO_DEVICE void others(const RdmaJob& job) {
     const uint32_t way = round % 3;
     const Status waited = way == 0 ? qp.fence(limit) : way == 1 ? qp.quiet(limit) : poll_until(test, limit);
     const bool right = holds(theirs, uint64_t{turns.next()} << 32 | round, job.words);
-    count(job.report, first_of({began, token.status, waited, qp.wait(get, limit)}), right, 12);
+    // Not before the data is compared: this orders loads.
+    const Status theirs_ended = token.submitted() ? qp.test(token) : token.status;
+    count(job.report, first_of({began, waited, theirs_ended, qp.wait(get, limit)}), right, 12);
     turns.end(round);
   }
 }
@@ -130,7 +136,8 @@ XIO_DEVICE void puts(const RdmaJob& job) {
 }
 
 /// A write, then a signal for which the same thread waits on the other side: its data has arrived then.
-template <class Vendor>
+/// @tparam Inline whether entries can hold the signal
+template <class Vendor, bool Inline = true>
 XIO_DEVICE void signals(const RdmaJob& job) {
   using namespace xio;
   const uint32_t self = thread_number();
@@ -145,8 +152,16 @@ XIO_DEVICE void signals(const RdmaJob& job) {
     // From here on a cache may hold the current contents.
     out[block_words - 1] = in[0];
     const Deadline limit = qp.deadline(Duration{job.patience_ns});
-    const Token token = qp.put_signal(job.remote.at(offset, bytes), job.local.at(offset, bytes),
-                                      job.remote.at(offset + thread_bytes / 2, 8), round + 1, limit);
+    Token token;
+    if constexpr (Inline) {
+      token = qp.put_signal(job.remote.at(offset, bytes), job.local.at(offset, bytes),
+                            job.remote.at(offset + thread_bytes / 2, 8), round + 1, limit);
+    } else {
+      constexpr uint32_t apart = block_words / 2;
+      out[apart] = round + 1;
+      token = qp.put_signal(job.remote.at(offset, bytes), job.local.at(offset, bytes),
+                            job.remote.at(offset + thread_bytes / 2, 8), job.local.at(offset + apart * 8, 8), limit);
+    }
     Status status = token.status;
     if (token.submitted()) status = wait_until(in + block_words, round + 1, limit);
     count(job.report, status, holds(in, stamp, job.words), 9);
@@ -241,7 +256,8 @@ XIO_DEVICE void batches(const RdmaJob& job) {
 
 /// The first lanes send, the others receive; threads pair up by messages, not by number. No thread waits for a receive
 /// to be posted: post() may return before it is announced, and the device waits for it.
-template <class Vendor, xio::Sharing S>
+/// @tparam Polls whether test() waits
+template <class Vendor, xio::Sharing S, bool Polls = false>
 XIO_DEVICE void send_receive(const RdmaJob& job) {
   using namespace xio;
   const uint32_t self = thread_number();
@@ -270,7 +286,16 @@ XIO_DEVICE void send_receive(const RdmaJob& job) {
     const Token token = queue.post(job.inbox.at(own * thread_bytes, bytes), limit);
     rdma::Received got;
     got.status = token.status;
-    if (token.submitted()) got = queue.wait(token, limit);
+    if constexpr (Polls) {
+      if (token.submitted()) got.status = Status::would_block;
+      // Of two lanes one takes completions for both.
+      while (got.status == Status::would_block && !limit.passed()) {
+        if (own % 2 == 0) queue.drain();
+        got = queue.test(token);
+      }
+    } else {
+      if (token.submitted()) got = queue.wait(token, limit);
+    }
     // The sender is unknown; the words show that the message is complete and from one sender.
     bool right = false;
     for (uint32_t r = 0; r < job.rounds; ++r)

@@ -50,7 +50,10 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves, bool atomics)
   if (one.name.find("posts") != std::string::npos) return uint64_t{waves} * machine_kernels::posting_lanes * one.rounds;
   for (const char* const alone : {"messages", "quiet", "puts", "signals", "receives"})
     if (one.name.find(alone) != std::string::npos) return turns;
-  return turns * (atomics && one.name.find("apart") == std::string::npos ? 3 : 2);
+  if (one.name.find("several") != std::string::npos) return turns * 4;
+  for (const char* const pairs : {"apart", "sessions"})
+    if (one.name.find(pairs) != std::string::npos) return turns * 2;
+  return turns * (atomics ? 3 : 2);
 }
 
 /// Sends a message for each receive that the device sees. Returns whether there was one.
@@ -101,6 +104,7 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   if ((one.features & one_fails) != 0 && !messages)
     near.model().faults().fail(seed % turns, xio::emulation::RdmaOutcome::remote_operation);
   // Not every operation is signalled, so every completion from here on is misnamed.
+  near.model().faults().hold_inbound((one.features & inbound) != 0);
   for (uint64_t i = seed % turns; (one.features & stray) != 0 && i < 4 * turns; ++i) {
     if (messages) {
       far.model().faults().misname_receive(i / 2);
@@ -120,6 +124,8 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   job.handle = near.handle();
   job.receive = far.receive_handle();
   job.remote = {reinterpret_cast<uint64_t>(remote), bytes + 8, rkey};
+  if ((one.features & inbound) != 0)
+    job.handle.flush = {reinterpret_cast<uint64_t>(data) + bytes - 1, job.remote.base + thread_bytes - 1, key, rkey};
   job.local = {reinterpret_cast<uint64_t>(data), bytes, key};
   job.data = data;
   job.inbox = {reinterpret_cast<uint64_t>(remote), bytes + 8, rkey};
@@ -230,6 +236,9 @@ std::vector<Case> rdma_cases() {
   // Two waves receive, and take completions for each other.
   cases.push_back(
       {"mlx5_messages_shared", run_rdma<xio::emulation::Mlx5Kit<>>, 4, 8, 0, 64, 1, 0, 0, 0b011, "mlx5_messages"});
+  cases.push_back({"mlx5_messages_polled", run_rdma<xio::emulation::Mlx5Kit<>>, 4, 8, 0, 64, 2, 0, 0, 0b011});
+  cases.push_back({"bnxt_messages_polled_failing", run_rdma<xio::emulation::BnxtKit<>>, 6, 4, 0, 64, 1, 0, one_fails,
+                   0b011, "bnxt_messages_polled"});
   cases.push_back(
       {"mlx5_receives", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 4, 0, 16, 3, 0, small_rings, 0b011, "mlx5_messages"});
   cases.push_back({"mlx5_receives_late", run_rdma<xio::emulation::Mlx5Kit<>>, 4, 0, 16, 16, 12, 0, small_rings, 0b011});
@@ -243,6 +252,8 @@ std::vector<Case> rdma_cases() {
   cases.push_back({"bnxt_quiet_unsignaled", run_rdma<xio::emulation::BnxtKit<>>, 3, 3, 0, 64, 4, 0, 0, 0b011});
   cases.push_back({"mlx5_block_others", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 128, 0, 64, 3, 0, 0, 0b011});
   cases.push_back({"mlx5_grid_others", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 0, 0, 64, 3, 0, 0, 0b011});
+  cases.push_back({"ionic_grid_others_failing", run_rdma<xio::emulation::IonicKit<>>, 4, 0, 0, 64, 3, 0, one_fails,
+                   0b011, "ionic_grid_others"});
   cases.push_back({"mlx5_posts", run_rdma<xio::emulation::Mlx5Kit<>>, 6, 0, 0, 64, 2});
   cases.push_back({"mlx5_deferred_posts", run_rdma<xio::emulation::Mlx5Kit<>>, 6, 0, 0, 64, 2});
   add<xio::emulation::Mlx5Kit<>>(cases, "mlx5", "_wave_deferred");
@@ -267,7 +278,19 @@ std::vector<Case> rdma_cases() {
   cases.push_back(
       {"mlx5_collapsed_grid_failing", run_rdma<Mlx5>, 3, 0, 0, 64, 1, 0, one_fails, 0b011, "mlx5_collapsed_grid"});
   add<xio::emulation::ErnicKit>(cases, "ernic", "");
+  cases.push_back({"ernic_signals", run_rdma<xio::emulation::ErnicKit>, 2, 0, 0, 64, 2, 0, 0, 0b011});
   add<xio::emulation::RxeKit<>>(cases, "rxe", "_grid_through", through);
+  cases.push_back({"mlx5_several", run_rdma<xio::emulation::Mlx5Kit<>>, 3, 8, 0, 16, 2, 0, small_rings, 0b011});
+  cases.push_back({"bnxt_several", run_rdma<xio::emulation::BnxtKit<>>, 1, 64, 0, 64, 1, 0, 0, 0b011});
+  cases.push_back({"rxe_several", run_rdma<xio::emulation::RxeKit<>>, 1, 0, 0, 64, 2, 0, 0, 0b011});
+  cases.push_back({"bnxt_sessions", run_rdma<xio::emulation::BnxtKit<>>, 1, 1, 1, 64, 4, 0, 0, 0b011});
+  cases.push_back({"ionic_sessions", run_rdma<xio::emulation::IonicKit<>>, 1, 0, 0, 64, 2, 0, 0, 0b011});
+  cases.push_back(
+      {"mlx5_messages_immediate", run_rdma<xio::emulation::Mlx5Kit<>>, 4, 8, 0, 16, 6, 0, small_rings, 0b011});
+  cases.push_back({"ernic_messages_immediate", run_rdma<xio::emulation::ErnicKit>, 2, 8, 0, 64, 2, 0, 0, 0b011});
+  // The devices deliver data after its completion.
+  cases.push_back({"mlx5_wave_placed", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 1, 0, inbound, 0b011});
+  cases.push_back({"rxe_grid_placed", run_rdma<xio::emulation::RxeKit<>>, 2, 8, 0, 64, 1, 0, inbound, 0b011});
   return cases;
 }
 

@@ -109,6 +109,8 @@ class SendSink {
       last_ = now_;
     }
     if (Errors && XIO_UNLIKELY(group.any(hit && !completion_.status.is_ok()))) {
+      // SendState::ended ends waits for the operations before, whose entries other lanes have read.
+      group.converge();
       const uint64_t failures =
           group.members(hit && completion_.kind == CompletionKind::send && !completion_.status.is_ok());
       if (failures != 0) record_failure(engine_, group, failures, now_.units, completion_.status);

@@ -257,13 +257,15 @@ XIO_DEVICE_INLINE Received result_of(const Engine& engine, Group<S> group, const
   if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();  // `ended` is written last, and read first
   // Evaluated once: what ends after the acquire is left to the next call.
   const bool arrived = token.count != 0 && protocol::read<S>(engine.state().retired) > token.last;
-  // Loads are ordered in the drain of a queue that is not shared, and below.
-  if (group.any(arrived || (over && token.count != 0))) arch::acquire_published<state_scope<S>, false>();
+  // The drain of a queue that is not shared has ordered its loads.
+  if (group.any(arrived || (over && token.count != 0))) arch::acquire_published<state_scope<S>, is_shared<S>>();
   Received received;
   if (token.count == 0) {
     received.status = token.status;
   } else if (!arrived) {
-    received.status = over ? Status(Status::flushed) : engine.is_dead() ? Status(Status::broken) : pending;
+    // Not `ended`, which may have been stored since together with a count that includes this receive.
+    const bool broken = protocol::read<S>(engine.state().broken) != 0;
+    received.status = over ? Status(Status::flushed) : broken ? Status(Status::broken) : pending;
   } else {
     const ReceiveSlot& slot = engine.slot_of(token.last);
     received.status = protocol::unpack(protocol::read<S>(slot.status));

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Kernels with the calls of RDMA queues that the kernels of rdma.hpp do not use.
+
+#include <machine/kernels/rdma.hpp>
+
+namespace machine_kernels {
+
+/// Several operations of each lane in flight: waits for all, waits for any, posts that do not wait.
+template <class Vendor, xio::Sharing S>
+XIO_DEVICE void several(const RdmaJob& job) {
+  using namespace xio;
+  const uint32_t self = thread_number();
+  if (self >= job.lanes) return;
+  rdma::QueuePair<Vendor, S> qp(job.handle);
+  uint64_t* const out = job.data + uint64_t{self} * (thread_bytes / 8);
+  uint64_t* const in = out + block_words;
+  uint64_t* const old = in + block_words / 2;
+  const uint64_t offset = self * thread_bytes;
+  const uint32_t bytes = job.words * 8;
+  const rdma::RemoteSpan block = job.remote.at(offset, bytes);
+  const rdma::RemoteSpan word = job.remote.at(offset + thread_bytes / 2, 8);
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const uint64_t stamp = uint64_t{self} << 32 | round;
+    const uint64_t value = word_of(stamp, job.words);
+    fill(out, stamp, job.words);
+    const Deadline limit = qp.deadline(Duration{job.patience_ns});
+    const RegionSpan from = job.local.at(offset, bytes);
+    const Token writes[2] = {qp.put(block, from, limit), qp.put_value(word, value, limit)};
+    count(job.report, qp.wait_all(writes, 2, limit), true, 17);
+    // From here on a cache may hold the current contents.
+    out[block_words - 1] = in[0] + *old;
+    Token both[2];
+    both[1] = qp.get(job.local.at(offset + thread_bytes / 2, bytes), block, limit);
+    both[0] = qp.compare_swap(word, value, stamp, job.local.at(offset + 3 * thread_bytes / 4, 8), limit);
+    uint32_t which = 0;
+    Status status = qp.wait_any(both, 2, limit, which);
+    count(job.report, status, which == 1 && holds(in, stamp, job.words), 18);
+    status = qp.wait_any(both, 1, limit, which);
+    count(job.report, status, which == 0 && *old == value, 19);
+    rdma::Work work;
+    work.flags = rdma::work_flag::signaled;
+    work.remote = block.address;
+    work.rkey = block.rkey;
+    const rdma::OneSge one{{from.address, from.length, from.key}};
+    Token token = qp.try_submit(work, one);
+    while (token.status == Status::would_block && !limit.passed()) {
+      qp.drain();
+      token = qp.try_submit(work, one);
+    }
+    count(job.report, token.submitted() ? qp.wait(token, limit) : token.status, true, 20);
+  }
+}
+
+/// put_get() with the queue's state in registers for each round.
+template <class Vendor, xio::Sharing S>
+XIO_DEVICE void sessions(const RdmaJob& job) {
+  using namespace xio;
+  const uint32_t self = thread_number();
+  if (self >= job.lanes) return;
+  const rdma::QueuePair<Vendor, S> qp(job.handle);
+  uint64_t* const out = job.data + uint64_t{self} * (thread_bytes / 8);
+  uint64_t* const in = out + block_words;
+  const uint64_t offset = self * thread_bytes;
+  const uint32_t bytes = job.words * 8;
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const uint64_t stamp = uint64_t{self} << 32 | round;
+    fill(out, stamp, job.words);
+    auto own = qp.session();
+    const Deadline limit = own.deadline(Duration{job.patience_ns});
+    Token token = own.put(job.remote.at(offset, bytes), job.local.at(offset, bytes), limit);
+    Status status = own.wait(token, limit);
+    count(job.report, status, true, 21);
+    // From here on a cache may hold the current contents.
+    out[block_words - 1] = in[0];
+    token = own.get(job.local.at(offset + thread_bytes / 2, bytes), job.remote.at(offset, bytes), limit);
+    status = own.wait(token, limit);
+    count(job.report, status, holds(in, stamp, job.words), 22);
+    own.end();
+  }
+}
+
+/// The first lanes write with immediate data and send with immediate data in turn, the others receive, and look for the
+/// data where the immediate data says. Every fourth receiver does not ask for its messages.
+template <class Vendor>
+XIO_DEVICE void immediates(const RdmaJob& job) {
+  using namespace xio;
+  const uint32_t self = thread_number();
+  if (self >= job.lanes) return;
+  const uint32_t bytes = job.words * 8;
+  if (self < job.senders) {
+    rdma::QueuePair<Vendor, Sharing::grid> qp(job.handle);
+    const RegionSpan from = job.local.at(self * thread_bytes, bytes);
+    for (uint32_t round = 0; round < job.rounds; ++round) {
+      fill(job.data + uint64_t{self} * (thread_bytes / 8), uint64_t{self} << 32 | round, job.words);
+      const Deadline limit = qp.deadline(Duration{job.patience_ns});
+      const uint32_t number = self * job.rounds + round;
+      // Each write has its own place.
+      const uint64_t place = thread_bytes / 2 + round * 64;
+      const Token token = round % 2 == 0
+                              ? qp.put_immediate(job.remote.at(self * thread_bytes + place, bytes), from, number, limit)
+                              : qp.send_immediate(from, number, limit);
+      count(job.report, qp.wait(token, limit), true, 23);
+    }
+    return;
+  }
+  rdma::ReceiveQueue<Vendor, Sharing::grid> queue(job.receive);
+  const uint32_t own = self - job.senders;
+  uint64_t* const in = job.inbox_data + uint64_t{own} * (thread_bytes / 8);
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const Deadline limit =
+        xio::deadline(Duration{job.patience_ns}, job.handle.clock_hz ? job.handle.clock_hz : arch::clock_hz);
+    const Token token = queue.post(job.inbox.at(own * thread_bytes, bytes), limit);
+    if (own % 4 == 3) {
+      queue.forget(token);
+      count(job.report, token.status, true, 24);
+      continue;
+    }
+    const rdma::Received got = queue.wait(token, limit);
+    bool right = false;
+    if (got.status.is_ok()) {
+      const uint32_t sender = got.immediate / job.rounds;
+      const uint32_t sent = got.immediate % job.rounds;
+      const bool writes = (got.flags & rdma::receive_flag::write) != 0;
+      const uint64_t* const at =
+          writes ? job.inbox_data + (sender * thread_bytes + thread_bytes / 2 + sent * 64) / 8 : in;
+      right = (got.flags & rdma::receive_flag::immediate) != 0 && sender < job.senders && writes == (sent % 2 == 0) &&
+              got.bytes == bytes && holds(at, uint64_t{sender} << 32 | sent, job.words);
+    }
+    count(job.report, got.status, right, 25);
+  }
+}
+
+}  // namespace machine_kernels
