@@ -49,6 +49,7 @@ KERNEL(mlx5_deferred_posts, posts<xio::mlx5::Vendor<>, Sharing::grid, xio::Polic
 KERNEL(mlx5_messages_polled, send_receive<xio::mlx5::Vendor<>, Sharing::grid, true>)
 KERNEL(bnxt_messages_polled, send_receive<xio::bnxt::Vendor<>, Sharing::grid, true>)
 KERNEL(bnxt_block_messages, send_receive<xio::bnxt::Vendor<>, Sharing::block>)
+KERNEL(bnxt_block_messages_polled, send_receive<xio::bnxt::Vendor<>, Sharing::block, true>)
 KERNEL(bnxt_block, put_get<xio::bnxt::Vendor<>, Sharing::block, xio::Policy<>, true>)
 KERNEL(ionic_grid_deferred, put_get<xio::ionic::Vendor<>, Sharing::grid, xio::Policy<xio::Deferred<4>>, true>)
 KERNEL(mlx5_collapsed_thread, put_get<xio::mlx5::Vendor<Mlx5Collapsed>, Sharing::thread, xio::Policy<>, true>)

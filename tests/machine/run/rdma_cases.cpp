@@ -261,6 +261,7 @@ std::vector<Case> rdma_cases() {
   cases.push_back({"bnxt_messages_shared_failing", run_rdma<xio::emulation::BnxtKit<>>, 6, 4, 0, 64, 1, 0, one_fails,
                    0b011, "bnxt_messages"});
   cases.push_back({"bnxt_block_messages", run_rdma<xio::emulation::BnxtKit<>>, 1, 128, 0, 64, 1, 0, 0, 0b011});
+  cases.push_back({"bnxt_block_messages_polled", run_rdma<xio::emulation::BnxtKit<>>, 1, 128, 0, 64, 1, 0, 0, 0b011});
   cases.push_back({"bnxt_block_messages_failing", run_rdma<xio::emulation::BnxtKit<>>, 1, 128, 0, 64, 1, 0, one_fails,
                    0b011, "bnxt_block_messages"});
   // More entries than the ring holds, so that the waves wait for space.
