@@ -286,7 +286,18 @@ XIO_DEVICE void send_receive(const RdmaJob& job) {
     const Token token = queue.post(job.inbox.at(own * thread_bytes, bytes), limit);
     rdma::Received got;
     got.status = token.status;
-    if constexpr (Polls) {
+    if constexpr (S == Sharing::wave) {
+      // All lanes take part in every call.
+      if constexpr (Polls) {
+        const auto test = [&] {
+          got = queue.test(token);
+          return arch::ballot(arch::together(0), got.status == Status::would_block) == 0;
+        };
+        (void)poll_until(test, limit);
+      } else {
+        got = queue.wait(token, limit);
+      }
+    } else if constexpr (Polls) {
       if (token.submitted()) got.status = Status::would_block;
       // Of two lanes one takes completions for both.
       while (got.status == Status::would_block && !limit.passed()) {

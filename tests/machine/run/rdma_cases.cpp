@@ -281,6 +281,17 @@ std::vector<Case> rdma_cases() {
   add<xio::emulation::ErnicKit>(cases, "ernic", "");
   cases.push_back({"ernic_signals", run_rdma<xio::emulation::ErnicKit>, 2, 0, 0, 64, 2, 0, 0, 0b011});
   add<xio::emulation::RxeKit<>>(cases, "rxe", "_grid_through", through);
+  // One wave or one thread receives.
+  cases.push_back({"mlx5_wave_messages", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 0, 0, 64, 4, 0, 0, 0b011});
+  cases.push_back({"mlx5_wave_messages_failing", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 0, 0, 64, 4, 0, one_fails,
+                   0b011, "mlx5_wave_messages"});
+  cases.push_back({"mlx5_wave_messages_stray", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 0, 0, 64, 4, 0, stray, 0b011,
+                   "mlx5_wave_messages"});
+  cases.push_back({"bnxt_thread_messages", run_rdma<xio::emulation::BnxtKit<>>, 2, 1, 2, 64, 8, 0, 0, 0b011});
+  cases.push_back({"bnxt_thread_messages_failing", run_rdma<xio::emulation::BnxtKit<>>, 2, 1, 2, 64, 8, 0, one_fails,
+                   0b011, "bnxt_thread_messages"});
+  cases.push_back({"rxe_wave_messages_polled", run_rdma<xio::emulation::RxeKit<>>, 2, 0, 0, 64, 4, 0, 0, 0b011});
+  cases.push_back({"ionic_thread_messages_polled", run_rdma<xio::emulation::IonicKit<>>, 2, 1, 2, 64, 8, 0, 0, 0b011});
   cases.push_back({"mlx5_several", run_rdma<xio::emulation::Mlx5Kit<>>, 3, 8, 0, 16, 2, 0, small_rings, 0b011});
   cases.push_back({"bnxt_several", run_rdma<xio::emulation::BnxtKit<>>, 1, 64, 0, 64, 1, 0, 0, 0b011});
   cases.push_back({"rxe_several", run_rdma<xio::emulation::RxeKit<>>, 1, 0, 0, 64, 2, 0, 0, 0b011});
