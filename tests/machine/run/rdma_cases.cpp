@@ -103,8 +103,8 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   const bool messages = one.name.find("messages") != std::string::npos;
   if ((one.features & one_fails) != 0 && !messages)
     near.model().faults().fail(seed % turns, xio::emulation::RdmaOutcome::remote_operation);
-  // Not every operation is signalled, so every completion from here on is misnamed.
   near.model().faults().hold_inbound((one.features & inbound) != 0);
+  // Not every operation is signalled, so every completion from here on is misnamed.
   for (uint64_t i = seed % turns; (one.features & stray) != 0 && i < 4 * turns; ++i) {
     if (messages) {
       far.model().faults().misname_receive(i / 2);
