@@ -45,7 +45,8 @@ struct SendBell {
     if constexpr (!has_notes) {
       return 0;
     } else if constexpr (is_shared<S>) {
-      return arch::load<state_scope<S>>(&word(end - 1, entries));
+      // Loaded before the record is stored: the device may then execute the entry, and another wave reuse its place.
+      return arch::observe<state_scope<S>>(&word(end - 1, entries));
     } else {
       return send->last_head;
     }
