@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -47,6 +48,7 @@ struct FakeWorld {
   std::vector<uint8_t> descriptors;  ///< that identify a namespace (CNS 03h)
 
   // Misbehaviour.
+  std::optional<uint32_t> reported_head;  ///< SQHD of every completion; empty: the right one
   bool stays_unready = false;
   bool stays_ready = false;
   bool fails_on_enable = false;
@@ -306,7 +308,7 @@ class FakeNvme final : public xio::host::NvmeTransport {
     const uint32_t entries = aqa_.acqs() + 1;
     auto* entry = static_cast<xio::nvme::Cqe*>(at(acq_ + cq_tail_ * sizeof(xio::nvme::Cqe), sizeof(xio::nvme::Cqe)));
     entry->dw0 = dw0;
-    entry->sqhd = static_cast<uint16_t>(head_);
+    entry->sqhd = static_cast<uint16_t>(world_->reported_head.value_or(head_));
     entry->sqid = 0;
     entry->cid = cid;
     entry->status = static_cast<uint16_t>(field << 1 | (lap_ % 2 == 0));

@@ -72,6 +72,12 @@ class ControllerFailure : public Error {
   using Error::Error;
 };
 
+/// An admin command was not submitted: the controller is disabled or being recovered, or the admin queue is full.
+class CommandNotSent : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Event reported by an Asynchronous Event Request (Base Specification 2.0, figure 146).
 struct AsyncEvent {
   uint32_t raw = 0;  ///< dword 0 of the completion

@@ -48,6 +48,7 @@ class NvmeController {
                                     12 + state_->cap.mpsmin());
       ask_for_limits();
       state_->ids = state_->access().ask_for_queues(options.queue_count);
+      state_->access().open();
     } catch (...) {
       state_->close();
       throw;
@@ -213,7 +214,8 @@ class NvmeController {
   /// @snippet host.cpp abort
   bool abort(uint32_t qid, uint32_t cid) { return (execute(nvme::abort(qid, cid)).dw0 & 1) == 0; }
 
-  /// Submits one Asynchronous Event Request; at most ControllerInfo::max_events may be outstanding.
+  /// Submits one Asynchronous Event Request; at most ControllerInfo::max_events may be outstanding. Throws Error if the
+  /// admin queue has two entries: one is kept for commands.
   /// @snippet host.cpp request_event
   void request_event() { state_->access().request_event(); }
   /// Waits for the next requested event; empty if none arrives within `limit`.
@@ -224,8 +226,9 @@ class NvmeController {
   /// @snippet host.cpp status
   nvme::Csts status() const { return {transport().read32(nvme::reg::csts)}; }
 
-  /// Disables the controller, or deletes the library's queues where another driver keeps it. All queues become invalid;
-  /// no admin command works until recover().
+  /// Disables the controller, or deletes the library's queues where another driver keeps it. All queues become invalid.
+  /// Where the library owns the controller, admin commands that wait end with ControllerFailure, and all others throw
+  /// CommandNotSent until recover() has returned.
   /// @snippet host.cpp reset
   void reset() {
     const std::lock_guard<std::mutex> lock(state_->mutex);
@@ -233,16 +236,13 @@ class NvmeController {
   }
 
   /// Resets and enables the controller, or waits for the driver that keeps it, and recreates all queues with new
-  /// memory: fetch their handles again. Commands in flight are lost. No kernel may use the queues meanwhile. Throws if
-  /// a queue cannot be created; that queue and those after it stay invalid.
+  /// memory: fetch their handles again. Commands in flight are lost, as are requests for events. No kernel may use the
+  /// queues meanwhile; admin commands of other threads are refused, as after reset(). Throws if a queue cannot be
+  /// created; that queue and those after it stay invalid.
   /// @snippet host.cpp recover
   void recover() {
     const std::lock_guard<std::mutex> lock(state_->mutex);
-    state_->stop();
-    state_->access().start();
-    state_->ids = state_->access().ask_for_queues(state_->options.queue_count);
-    state_->activate_shadow();
-    for (detail::QueueRecord* queue : state_->queues()) queue->create();
+    state_->recover();
   }
 
  private:
@@ -270,6 +270,8 @@ class NvmeController {
     try {
       execute(command, {page.bus(), 0});
     } catch (const AdminError&) {
+      throw;
+    } catch (const CommandNotSent&) {
       throw;
     } catch (...) {
       // Without a completion the controller may still write to the page.

@@ -44,8 +44,10 @@ class ControllerAccess {
   ControllerAccess(const ControllerAccess&) = delete;
   ControllerAccess& operator=(const ControllerAccess&) = delete;
 
-  /// Makes the controller operational, after stop(). Throws Error if it is not within a deadline.
+  /// Makes the controller operational, after stop(). Throws Error if it is not within a deadline. Where the library
+  /// owns the admin queue, commands of other threads are refused from stop() until open().
   virtual void start() = 0;
+  virtual void open() {}  ///< ends that refusal
   /// Deletes all I/O queues of the library; on return the controller no longer uses their memory. Throws Error if that
   /// cannot be achieved.
   virtual void stop() = 0;

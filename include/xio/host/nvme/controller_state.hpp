@@ -119,6 +119,21 @@ class ControllerState {
     shadow_active_ = false;
   }
 
+  /// Starts the controller again and recreates its queues. No other thread's admin commands come between.
+  void recover() {
+    stop();
+    access().start();
+    try {
+      ids = access().ask_for_queues(options.queue_count);
+      activate_shadow();
+      for (QueueRecord* queue : queues_) queue->create();
+    } catch (...) {
+      access().open();
+      throw;
+    }
+    access().open();
+  }
+
   /// Releases the controller permanently; failures are ignored.
   void close() noexcept {
     const std::lock_guard<std::mutex> lock(mutex);

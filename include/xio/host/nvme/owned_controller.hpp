@@ -50,8 +50,11 @@ class OwnedController final : public ControllerAccess {
         Timeout(ready_limit()), "become ready (CC.EN = 1)");
   }
 
+  void open() override { admin_.open(); }
+
   /// Disables the controller: it stops all memory accesses, and its queues are deleted.
   void stop() override {
+    admin_.close();
     try {
       disable_by_register();
       if (!keeps_fatal_status()) return;
@@ -86,7 +89,7 @@ class OwnedController final : public ControllerAccess {
     return {1, std::min(result.dw0 & 0xffffu, result.dw0 >> 16) + 1};
   }
   uint32_t page_shift() const override { return page_shift_; }
-  void request_event() override { admin_.request_event(); }
+  void request_event() override { admin_.request_event(options_.admin_deadline); }
   std::optional<AsyncEvent> take_event(std::chrono::milliseconds limit) override { return admin_.take_event(limit); }
   void use_shadow(uint32_t* sq_shadow, uint32_t* cq_shadow) override { admin_.use_shadow(sq_shadow, cq_shadow); }
 
