@@ -98,6 +98,7 @@ extern "C" __global__ void block_queue(nvme::QueueHandle handle, uint64_t lba, u
 // GFX12-NOT:   {{global_(wb|atomic|load)|global_store_b(32|64)}}
 // GFX12:       global_load_b64 v[{{[0-9:]+}}], v{{[0-9]+}}, s[{{[0-9:]+}}] offset:16 scope:SCOPE_SE
 // GFX12-NOT:   {{global_(wb|store|atomic)}}
+// GFX12:       s_wait_loadcnt 0x0
 // GFX12:       s_wait_storecnt 0x0
 // GFX12-NOT:   {{global_wb|global_store_b128}}
 // AMD:         .amdhsa_kernel

@@ -26,13 +26,16 @@ using namespace xio;
 // PTX:         {{^[}]}}
 extern "C" __global__ void ring_only(uint32_t* doorbell, uint32_t tail) { XioComDoorbell(doorbell, tail); }
 
-// After stores that were written through: a wait and no write-back, except where nothing can be written through.
+// After stores that were written through: waits for them and for loads, whose memory the device may be told to write, and no
+// write-back, except where nothing can be written through.
 // AMD-LABEL:   {{^}}ring_stored:
 // GFX90A:      buffer_wbl2
 // GFX942-NOT:  {{wbl2|buffer_inv}}
 // GFX10PLUS-NOT: {{global_wb|(global|buffer|gl0|gl1)_inv}}
 // GFX9:        s_waitcnt vmcnt(0)
+// GFX11:       s_waitcnt vmcnt(0)
 // GFX11:       s_waitcnt_vscnt null, 0x0
+// GFX12:       s_wait_loadcnt 0x0
 // GFX12:       s_wait_storecnt 0x0
 // AMD-NOT:     {{wbl2|global_wb|(global|buffer|gl0|gl1)_inv}}
 // AMD:         global_store_{{dword|b32}}

@@ -17,7 +17,9 @@ using namespace xio;
 // GFX942-NOT:   {{wbl2|buffer_inv}}
 // GFX10PLUS-NOT: {{global_wb|(global|buffer|gl0|gl1)_inv}}
 // GFX9:         s_waitcnt vmcnt(0)
+// GFX11:        s_waitcnt vmcnt(0)
 // GFX11:        s_waitcnt_vscnt null, 0x0
+// GFX12:        s_wait_loadcnt 0x0
 // GFX12:        s_wait_storecnt 0x0
 // GFX942-NOT:   {{wbl2|buffer_inv}}
 // GFX10PLUS-NOT: {{global_wb|(global|buffer|gl0|gl1)_inv}}

@@ -7,6 +7,7 @@
 #include <machine/kernels/nvme_called.hpp>
 #include <machine/kernels/nvme_forgotten.hpp>
 #include <machine/kernels/nvme_others.hpp>
+#include <machine/kernels/nvme_reused.hpp>
 
 using machine_kernels::NvmeJob;
 using xio::Sharing;
@@ -75,6 +76,8 @@ KERNEL(block_long_failing, failing_early<Sharing::block>)
 KERNEL(wave_apart, apart<Sharing::wave>)
 KERNEL(grid_apart, apart<Sharing::grid>)
 KERNEL(grid_striped, striped)
+KERNEL(thread_loaded, loaded<Sharing::thread, xio::Policy<xio::Unchecked>>)
+KERNEL(thread_loaded_through, loaded<Sharing::thread, xio::Policy<xio::Unchecked, xio::WriteThrough>>)
 
 #if defined(__HIP__)
 #define OF_256_THREADS __attribute__((amdgpu_flat_work_group_size(1, 256)))

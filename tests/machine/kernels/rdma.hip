@@ -8,6 +8,7 @@
 #include <xio/vendors/rxe/traits.hpp>
 
 #include <machine/kernels/rdma_called.hpp>
+#include <machine/kernels/rdma_reused.hpp>
 
 using machine_kernels::IonicCollapsed;
 using machine_kernels::Mlx5Collapsed;
@@ -72,6 +73,8 @@ KERNEL(ernic_messages_immediate, immediates<xio::ernic::Vendor>)
 KERNEL(ernic_signals, signals<xio::ernic::Vendor, false>)
 using Placed = xio::Policy<xio::Placed<xio::Memory::host, xio::Memory::device>>;
 KERNEL(mlx5_wave_placed, put_get<xio::mlx5::Vendor<>, Sharing::wave, Placed, true>)
+KERNEL(bnxt_thread_loaded, loaded<xio::bnxt::Vendor<>, xio::Policy<xio::Unchecked>>)
+KERNEL(bnxt_thread_loaded_through, loaded<xio::bnxt::Vendor<>, xio::Policy<xio::Unchecked, xio::WriteThrough>>)
 KERNEL(rxe_grid_placed, put_get<xio::rxe::Vendor<>, Sharing::grid, Placed, true>)
 
 #undef VENDOR

@@ -61,7 +61,8 @@ enum Feature : uint32_t {
   watched = 8192,       ///< the host sees notifications and kept results in its memory, and answers
   small_rings = 16384,  ///< rings that wrap several times
   small_log = 32768,    ///< a log of one failure, fewer than the host's set-up gives: soon searched, soon full
-  small_table = 65536   ///< a table of four operations, so that failures soon leave it
+  small_table = 65536,  ///< a table of four operations, so that failures soon leave it
+  filled = 131072       ///< each block that is read into holds words of its thread's number
 };
 
 std::vector<Case> nvme_cases();

@@ -38,6 +38,12 @@ inline std::string complaint_of_bad_end(const machine_kernels::Report& report, u
   return words_of(report, expected, expected);
 }
 
+/// Fills the blocks that threads read into, as Feature::filled says.
+inline void fill_blocks(uint64_t* data, uint32_t lanes) {
+  using namespace machine_kernels;
+  for (uint32_t i = 0; i < lanes; ++i) fill(data + i * (thread_bytes / 8) + block_words, i, block_words);
+}
+
 /// Launches a case's kernel with its memory and devices attached to the GPU, and detaches them afterwards.
 /// @param judge  returns the error after the kernel has ended
 template <class Job, class Judge>

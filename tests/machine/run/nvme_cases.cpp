@@ -157,7 +157,6 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
   xio::emulation::FaultRule failing;
   const uint32_t controllers = (one.features & drives) != 0 ? one.count : 1;
   const uint32_t queues = (one.features & own_queues) != 0 ? lanes : 1;
-  xio::host::DmaBuffer data;
   xio::host::DmaBuffer flushed;
   for (uint32_t i = 0; i < controllers; ++i) {
     all.push_back(std::make_unique<Drive>(arena, one, kind, queues, seed + i));
@@ -188,16 +187,18 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
   const uint32_t per_thread = (one.features & small_pages) != 0 ? one.count * 512 : thread_bytes;
   const uint32_t pieces = (one.features & pairs) != 0 ? one.count : lanes;
   const size_t bytes = size_t{per_thread} * (pieces > lanes ? pieces : lanes) + 4096;
-  data = all[0]->controller->allocate(bytes);
-  for (uint32_t i = 1; i < controllers; ++i) all[i]->model->map(data.data(), bytes);
+  auto* const data = static_cast<uint64_t*>(arena.allocate(bytes, 4096, kind, "data"));
+  uint64_t bus = 0;
+  for (const auto& drive : all) bus = drive->model->map(data, bytes);
+  if ((one.features & filled) != 0) fill_blocks(data, lanes);
 
   auto* const report = arena.make<Report>(1, MemoryKind::local, "report");
   auto* const own = arena.make<xio::nvme::QueueHandle>(handles.size(), MemoryKind::local, "handles");
   for (size_t i = 0; i < handles.size(); ++i) own[i] = handles[i];
   NvmeJob job{};
   job.queues = own;
-  job.bus = data.bus();
-  job.data = data.as<uint64_t>();
+  job.bus = bus;
+  job.data = data;
   job.report = report;
   job.lanes = lanes;
   job.rounds = one.rounds;
@@ -215,8 +216,8 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
     auto* const list = arena.make<xio::nvme::Piece>(2 * each, MemoryKind::local, "pieces");
     for (uint32_t i = 0; i < each; ++i) {
       const uint32_t place = (one.features & pairs) != 0 ? i : i % lanes;
-      list[i] = {i, data.bus() + place * thread_bytes, 1};
-      list[each + i] = {i, data.bus() + place * thread_bytes + thread_bytes / 2, 1};
+      list[i] = {i, bus + place * thread_bytes, 1};
+      list[each + i] = {i, bus + place * thread_bytes + thread_bytes / 2, 1};
     }
     job.pieces = list;
   }
@@ -319,6 +320,8 @@ std::vector<Case> nvme_cases() {
       {"block_long_failing", run_nvme, 1, 128, 0, 2, 1, 40, small_pages | bad_blocks, fair},
       {"grid_striped", run_nvme, 2, 0, 0, 16, 1, 3, drives, fair},
       {"grid_called", run_nvme, 2, 64, 0, 32, 1},
+      {"thread_loaded", run_nvme, 1, 8, 8, 4, 1, 0, own_queues | filled, fair},
+      {"thread_loaded_through", run_nvme, 1, 8, 8, 4, 1, 0, own_queues | filled | through, fair},
   };
 }
 

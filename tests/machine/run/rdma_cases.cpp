@@ -51,7 +51,7 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves, bool atomics)
   for (const char* const alone : {"messages", "quiet", "puts", "signals", "receives"})
     if (one.name.find(alone) != std::string::npos) return turns;
   if (one.name.find("several") != std::string::npos) return turns * 4;
-  for (const char* const pairs : {"apart", "sessions"})
+  for (const char* const pairs : {"apart", "sessions", "loaded"})
     if (one.name.find(pairs) != std::string::npos) return turns * 2;
   return turns * (atomics ? 3 : 2);
 }
@@ -116,6 +116,7 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   const size_t bytes = lanes * thread_bytes;
   auto* const data = static_cast<uint64_t*>(arena.allocate(bytes, 4096, kind, "data"));
   auto* const remote = static_cast<uint64_t*>(arena.allocate(bytes + 8, 4096, kind, "remote data"));
+  if ((one.features & filled) != 0) fill_blocks(data, lanes);
   const uint32_t key = fabric.keys().add(data, bytes);
   const uint32_t rkey = fabric.keys().add(remote, bytes + 8);
   auto* const report = arena.make<Report>(1, MemoryKind::local, "report");
@@ -300,6 +301,9 @@ std::vector<Case> rdma_cases() {
   cases.push_back(
       {"mlx5_messages_immediate", run_rdma<xio::emulation::Mlx5Kit<>>, 4, 8, 0, 16, 6, 0, small_rings, 0b011});
   cases.push_back({"ernic_messages_immediate", run_rdma<xio::emulation::ErnicKit>, 2, 8, 0, 64, 2, 0, 0, 0b011});
+  cases.push_back({"bnxt_thread_loaded", run_rdma<xio::emulation::BnxtKit<>>, 1, 1, 1, 64, 1, 0, filled, 0b011});
+  cases.push_back(
+      {"bnxt_thread_loaded_through", run_rdma<xio::emulation::BnxtKit<>>, 1, 1, 1, 64, 1, 0, filled | through, 0b011});
   // The devices deliver data after its completion.
   cases.push_back({"mlx5_wave_placed", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 1, 0, inbound, 0b011});
   cases.push_back({"rxe_grid_placed", run_rdma<xio::emulation::RxeKit<>>, 2, 8, 0, 64, 1, 0, inbound, 0b011});

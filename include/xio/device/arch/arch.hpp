@@ -22,6 +22,7 @@
 /// | `order_loads<S>()`            | earlier `load<S>`s are performed before later ones                             |
 /// | `release_system()`            | all earlier stores of this wave, cached ones included, are at system scope     |
 /// | `wait_stores()`               | all earlier stores of this wave are performed; caches are not written back     |
+/// | `wait_accesses()`             | all earlier loads and stores of this wave are performed; no write-back         |
 /// | `wait_before_exchange()`      | as `wait_stores()`, for those who acquire the next exchange (ordered)          |
 /// | `pass_on()`                   | what other waves released to this one precedes its later stores for devices    |
 /// | `acquire_system()`            | later loads see what any agent of the system released before                   |

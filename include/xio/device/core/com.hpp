@@ -29,7 +29,7 @@ namespace order {
 /// @addtogroup kernel_core
 /// @{
 struct Release {};  ///< releases earlier stores, cached ones included, before the doorbell
-struct Stored {};   ///< earlier stores were written through; waits for them only
+struct Stored {};   ///< earlier stores were written through; waits for them and for loads, and writes nothing back
 struct Relaxed {};  ///< the caller has already released
 /// @}
 }  // namespace order
@@ -144,7 +144,7 @@ XIO_DEVICE_INLINE constexpr void XioComDoorbell(Word* where, Word value) {
     } else if constexpr (IsSame<Order, order::Stored>::value) {
       // Without write-through stores, entries may still be in the cache.
       if constexpr (arch::has_write_through) {
-        arch::wait_stores();
+        arch::wait_accesses();
       } else {
         arch::release_system();
       }

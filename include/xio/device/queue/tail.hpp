@@ -36,13 +36,14 @@ constexpr uint64_t owed_bit = uint64_t{1} << 63;
 /// Number of published entries in a value of QueueState::tail.
 XIO_HOST_DEVICE constexpr uint64_t published(uint64_t tail) { return (tail & ~owed_bit) >> 1; }
 
-/// Makes this wave's entries visible to the device, as the policy requires.
+/// Makes this wave's entries visible to the device, as the policy requires. Its loads have been performed, too: the
+/// device may write the memory that they read.
 template <class Policy>
 XIO_DEVICE_INLINE void release_entries() {
   if constexpr (Policy::publication == Publication::release || !arch::has_write_through) {
     arch::release_system();
   } else {
-    arch::wait_stores();
+    arch::wait_accesses();
   }
 }
 

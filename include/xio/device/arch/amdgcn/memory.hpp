@@ -130,6 +130,12 @@ XIO_DEVICE_INLINE void order_loads() {
 #endif
 }
 
+/// A device that is told to write the memory of a load in flight could overtake it. On gfx9 one counter is for both.
+XIO_DEVICE_INLINE void wait_accesses() {
+  if constexpr (!detail::is_gfx9) order_loads<Scope::system>();
+  wait_stores();
+}
+
 template <Scope S, class T>
 XIO_DEVICE_INLINE void publish(T* to, T value) {
   wait_stores();

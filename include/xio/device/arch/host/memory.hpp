@@ -168,6 +168,9 @@ XIO_DEVICE_INLINE void wait_stores() {
   __atomic_signal_fence(__ATOMIC_RELEASE);
 }
 
+/// Loads acquire, so later stores follow them.
+XIO_DEVICE_INLINE void wait_accesses() { wait_stores(); }
+
 XIO_DEVICE_INLINE void wait_before_exchange() { wait_stores(); }
 
 XIO_DEVICE_INLINE void acquire_system() {

@@ -190,6 +190,8 @@ XIO_DEVICE_INLINE void pass_on() { release_system(); }
 
 /// PTX has no weaker wait than a fence.
 XIO_DEVICE_INLINE void wait_stores() { release_system(); }
+/// A fence orders loads as well.
+XIO_DEVICE_INLINE void wait_accesses() { release_system(); }
 /// The exchange itself releases.
 XIO_DEVICE_INLINE void wait_before_exchange() {}
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Buffers that are used again: a read into memory from which the kernel has just loaded. The host has filled
+/// each block that is read into with words of the thread's number.
+
+#include <machine/kernels/nvme.hpp>
+
+namespace machine_kernels {
+
+/// Loads a block, and reads zeros into it while the loads may be under way: they must not see what the device writes.
+template <xio::Sharing S, class Policy>
+XIO_DEVICE void loaded(const NvmeJob& job) {
+  using namespace xio;
+  const uint32_t self = thread_number();
+  if (self >= job.lanes) return;
+  nvme::Queue<S, Policy> queue(own_queue<S>(job));
+  auto session = queue.session();
+  Blocks<decltype(session)> blocks(session, job, self);
+  const Deadline limit = blocks.until();
+  const uint64_t first = blocks.in()[0];
+  const uint64_t last = blocks.in()[block_words - 1];
+  const Token token = session.submit(nvme::read(self, 1), nvme::ContiguousPages{blocks.in_bus()}, limit);
+  const Status status = session.wait(token, limit);
+  count(job.report, status, first == word_of(self, 0) && last == word_of(self, block_words - 1), 39);
+  count(job.report, status, blocks.in()[0] == 0 && blocks.in()[block_words - 1] == 0, 40);
+  session.end();
+}
+
+}  // namespace machine_kernels

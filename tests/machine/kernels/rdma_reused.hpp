@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Buffers that are used again: a get into memory from which the kernel has just loaded.
+
+#include <machine/kernels/job.hpp>
+
+namespace machine_kernels {
+
+/// Loads a block that the host has filled, and gets zeros into it while the loads may be under way: they must not see
+/// what the device writes.
+template <class Vendor, class Policy>
+XIO_DEVICE void loaded(const RdmaJob& job) {
+  using namespace xio;
+  const uint32_t self = thread_number();
+  if (self >= job.lanes) return;
+  rdma::QueuePair<Vendor, Sharing::thread, Policy> qp(job.handle);
+  auto session = qp.session();
+  const uint64_t at = self * thread_bytes;
+  const uint64_t* const in = job.data + at / 8 + block_words;
+  const Deadline limit = session.deadline(Duration{job.patience_ns});
+  const uint64_t first = in[0];
+  const uint64_t last = in[block_words - 1];
+  const Token token =
+      session.get(job.local.at(at + block_bytes, block_bytes), job.remote.at(at + block_bytes, block_bytes), limit);
+  const Status status = session.wait(token, limit);
+  count(job.report, status, first == word_of(self, 0) && last == word_of(self, block_words - 1), 17);
+  count(job.report, status, in[0] == 0 && in[block_words - 1] == 0, 18);
+  session.end();
+}
+
+}  // namespace machine_kernels
