@@ -213,8 +213,12 @@ XIO_KERNEL void publish_payload(nvme::QueueHandle handle, Region data, Status* s
   const Deadline until = queue.deadline(5_s);
   words[offset / 8] = value;  // a plain store, which may stay in a cache
   queue.publish_payload();
-  status[i] = queue.wait(queue.write(lba, data.at(offset, bytes), until), until);
+  Status how = queue.wait(queue.write(lba, data.at(offset, bytes), until), until);
+  words[offset / 8] = 0;
+  queue.publish_payload();  // before a read, too: else the zero may be written back over the data that was read
+  if (how.is_ok()) how = queue.wait(queue.read(lba, data.at(offset, bytes), until), until);
   //! [publish_payload]
+  status[i] = how.is_ok() && words[offset / 8] != value ? Status(Status::internal_error) : how;
 }
 
 XIO_KERNEL void drain(nvme::QueueHandle handle, Region data, Status* status, Notification* ended, uint64_t reads) {

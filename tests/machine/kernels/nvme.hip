@@ -78,6 +78,8 @@ KERNEL(grid_apart, apart<Sharing::grid>)
 KERNEL(grid_striped, striped)
 KERNEL(thread_loaded, loaded<Sharing::thread, xio::Policy<xio::Unchecked>>)
 KERNEL(thread_loaded_through, loaded<Sharing::thread, xio::Policy<xio::Unchecked, xio::WriteThrough>>)
+KERNEL(grid_zeroed, zeroed<xio::Policy<>>)
+KERNEL(grid_zeroed_through, zeroed<xio::Policy<xio::WriteThrough>>)
 
 #if defined(__HIP__)
 #define OF_256_THREADS __attribute__((amdgpu_flat_work_group_size(1, 256)))

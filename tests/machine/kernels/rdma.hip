@@ -75,6 +75,7 @@ using Placed = xio::Policy<xio::Placed<xio::Memory::host, xio::Memory::device>>;
 KERNEL(mlx5_wave_placed, put_get<xio::mlx5::Vendor<>, Sharing::wave, Placed, true>)
 KERNEL(bnxt_thread_loaded, loaded<xio::bnxt::Vendor<>, xio::Policy<xio::Unchecked>>)
 KERNEL(bnxt_thread_loaded_through, loaded<xio::bnxt::Vendor<>, xio::Policy<xio::Unchecked, xio::WriteThrough>>)
+KERNEL(rxe_grid_zeroed_through, zeroed<xio::rxe::Vendor<>, xio::Policy<xio::WriteThrough>>)
 KERNEL(rxe_grid_placed, put_get<xio::rxe::Vendor<>, Sharing::grid, Placed, true>)
 
 #undef VENDOR

@@ -47,7 +47,7 @@ struct Case {
 enum Feature : uint32_t {
   own_queues = 1,       ///< one queue per thread
   shadow = 2,           ///< shadow doorbells
-  through = 4,          ///< rings in memory that the GPU does not cache
+  through = 4,          ///< rings in memory that the GPU does not cache; data elsewhere as in other cases
   drives = 8,           ///< `count` controllers
   inbound = 16,         ///< data in the GPU's memory
   pairs = 32,           ///< batches: pieces to write, then as many to read
@@ -77,12 +77,16 @@ inline Trouble trouble_of(const Case& one, uint64_t seed) {
   return (one.troubles >> static_cast<uint32_t>(wanted) & 1) != 0 ? wanted : Trouble::none;
 }
 
-/// Memory kind of rings and data: coherent for the target's accesses of system scope.
-inline MemoryKind shared_kind(const Gpu& gpu, const Case& one, uint64_t seed) {
+/// Memory kind of data, and of what the device writes: coherent for the target's accesses of system scope.
+inline MemoryKind shared_kind(const Gpu& gpu, uint64_t seed) {
   const std::string& target = gpu.target();
   if (target == "gfx90a" || target.compare(0, 5, "gfx11") == 0) return MemoryKind::uncached;
-  if ((one.features & through) != 0) return MemoryKind::uncached;
   return seed / 3 % 4 == 3 ? MemoryKind::uncached : MemoryKind::host;
+}
+
+/// Memory kind of rings and lists.
+inline MemoryKind ring_kind(const Gpu& gpu, const Case& one, uint64_t seed) {
+  return (one.features & through) != 0 ? MemoryKind::uncached : shared_kind(gpu, seed);
 }
 
 }  // namespace machine

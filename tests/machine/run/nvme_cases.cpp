@@ -148,7 +148,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
   const uint32_t lanes = one.lanes != 0 ? one.lanes : one.blocks * threads;
   const uint32_t waves = one.blocks * ((threads + wave - 1) / wave);
   const Trouble what = trouble_of(one, seed);
-  const MemoryKind kind = shared_kind(gpu, one, seed);
+  const MemoryKind kind = shared_kind(gpu, seed);
 
   Arena arena;
   gpu.memory.clear();
@@ -159,7 +159,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
   const uint32_t queues = (one.features & own_queues) != 0 ? lanes : 1;
   xio::host::DmaBuffer flushed;
   for (uint32_t i = 0; i < controllers; ++i) {
-    all.push_back(std::make_unique<Drive>(arena, one, kind, queues, seed + i));
+    all.push_back(std::make_unique<Drive>(arena, one, ring_kind(gpu, one, seed), queues, seed + i));
     Drive& drive = *all.back();
     xio::host::QueueOptions options;
     options.depth = one.depth;
@@ -322,6 +322,8 @@ std::vector<Case> nvme_cases() {
       {"grid_called", run_nvme, 2, 64, 0, 32, 1},
       {"thread_loaded", run_nvme, 1, 8, 8, 4, 1, 0, own_queues | filled, fair},
       {"thread_loaded_through", run_nvme, 1, 8, 8, 4, 1, 0, own_queues | filled | through, fair},
+      {"grid_zeroed", run_nvme, 2, 0, 0, 32, 2, 0, 0, fair},
+      {"grid_zeroed_through", run_nvme, 2, 0, 0, 32, 2, 0, through, fair},
   };
 }
 

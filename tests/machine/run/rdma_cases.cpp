@@ -51,7 +51,7 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves, bool atomics)
   for (const char* const alone : {"messages", "quiet", "puts", "signals", "receives"})
     if (one.name.find(alone) != std::string::npos) return turns;
   if (one.name.find("several") != std::string::npos) return turns * 4;
-  for (const char* const pairs : {"apart", "sessions", "loaded"})
+  for (const char* const pairs : {"apart", "sessions", "loaded", "zeroed"})
     if (one.name.find(pairs) != std::string::npos) return turns * 2;
   return turns * (atomics ? 3 : 2);
 }
@@ -85,10 +85,11 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
 
   Arena arena;
   gpu.memory.clear();
-  const MemoryKind kind = shared_kind(gpu, one, seed);
+  const MemoryKind kind = shared_kind(gpu, seed);
+  const MemoryKind rings = ring_kind(gpu, one, seed);
   xio::emulation::RdmaFabric fabric;
-  Pair near(fabric, numbered<Kit>(one, 0x101), arena.source(kind, "queue pair"));
-  Pair far(fabric, numbered<Kit>(one, 0x202), arena.source(kind, "peer's queue pair"));
+  Pair near(fabric, numbered<Kit>(one, 0x101), arena.source(rings, "queue pair"));
+  Pair far(fabric, numbered<Kit>(one, 0x202), arena.source(rings, "peer's queue pair"));
   near.model().connect(far.config().qpn);
   far.model().connect(near.config().qpn);
   xio::emulation::RdmaNic nic;
@@ -304,6 +305,7 @@ std::vector<Case> rdma_cases() {
   cases.push_back({"bnxt_thread_loaded", run_rdma<xio::emulation::BnxtKit<>>, 1, 1, 1, 64, 1, 0, filled, 0b011});
   cases.push_back(
       {"bnxt_thread_loaded_through", run_rdma<xio::emulation::BnxtKit<>>, 1, 1, 1, 64, 1, 0, filled | through, 0b011});
+  cases.push_back({"rxe_grid_zeroed_through", run_rdma<xio::emulation::RxeKit<>>, 2, 8, 0, 64, 2, 0, through, 0b011});
   // The devices deliver data after its completion.
   cases.push_back({"mlx5_wave_placed", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 1, 0, inbound, 0b011});
   cases.push_back({"rxe_grid_placed", run_rdma<xio::emulation::RxeKit<>>, 2, 8, 0, 64, 1, 0, inbound, 0b011});

@@ -34,7 +34,8 @@ enum class Ringing {
 /// How entries become visible to the device.
 enum class Publication {
   release,       ///< plain stores; one cache write-back before the doorbell covers them and the caller's payload
-  write_through  ///< stores through the caches, no write-back: the caller's payload needs publish_payload()
+  write_through  ///< stores through the caches, no write-back: what the caller stored in buffers needs
+                 ///< publish_payload(), before writes, and before reads into them
 };
 
 /// Location of a queue's rings or data.
@@ -148,7 +149,9 @@ struct Deferred {
   };
 };
 
-/// Tag: entries are stored through the caches. The ring must lie in uncached or fine-grained memory.
+/// Tag: entries are stored through the caches. The ring must lie in uncached or fine-grained memory. Before every
+/// submission whose buffer the kernel has stored to, reads included, call publish_payload() (RDMA:
+/// arch::release_system()): a store that is left in a cache is written back later, over what the device wrote.
 /// @snippet nvme.cpp publish_payload
 struct WriteThrough {
   static constexpr detail::TagKind tag_kind = detail::TagKind::publication;

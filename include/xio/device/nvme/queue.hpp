@@ -225,7 +225,8 @@ class BasicQueue {
   /// @snippet nvme.cpp flush
   XIO_DEVICE_INLINE void flush() { engine_.flush(engine_.callers()); }
 
-  /// Makes the caller's plain stores visible to the device: required before submissions under WriteThrough.
+  /// Makes the caller's plain stores visible to the device. Required before submissions under WriteThrough, reads
+  /// included: a store that a cache still holds would be written back over what the device reads into the buffer.
   /// @snippet nvme.cpp publish_payload
   XIO_DEVICE_INLINE void publish_payload() const { arch::release_system(); }
 
