@@ -189,8 +189,8 @@ TEST_CASE("H28: every admin status is read and named", "[host][controller]") {
         xio::Status::internal_error);
   // Set-up fails by name, too.
   Fixture other;
-  other.world->statuses[0x09].push_back(0x006);
-  CHECK(other.failure() == "Set Features failed: internal error (status 0x006)");
+  other.world->statuses[0x06].push_back(0x006);
+  CHECK(other.failure() == "Identify failed: internal error (status 0x006)");
   CHECK(other.world->memory.empty());
 }
 

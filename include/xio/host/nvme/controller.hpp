@@ -70,8 +70,8 @@ class NvmeController {
   const ControllerInfo& info() const { return state_->info; }
   /// Memory page size of the controller in bytes: the alignment of everything but the start of a data buffer.
   size_t page_bytes() const { return state_->page_bytes(); }
-  /// Entries of the largest queue: CAP.MQES + 1.
-  uint32_t max_queue_entries() const { return state_->cap.mqes() + 1; }
+  /// Entries of the largest queue: CAP.MQES + 1, or 64 if CAP.MQES = 0.
+  uint32_t max_queue_entries() const { return state_->max_queue_entries(); }
   /// Number of I/O queue pairs that can be created.
   uint32_t granted_queues() const { return queue_ids().count(); }
   /// Queue identifiers available for these pairs.
@@ -181,9 +181,17 @@ class NvmeController {
   /// @snippet host.cpp active_namespaces
   std::vector<uint32_t> active_namespaces() const {
     const uint32_t highest = info().view().nn();
+    // Version 1.0 has no list of namespaces.
+    if (state_->version.raw < 0x00010100) return try_namespaces();
     std::vector<uint32_t> found;
     for (uint32_t above = 0; above < highest;) {
-      const DmaBuffer page = fetch_page(nvme::identify_active_namespaces(above), nvme::identify_bytes);
+      DmaBuffer page;
+      try {
+        page = fetch_page(nvme::identify_active_namespaces(above), nvme::identify_bytes);
+      } catch (const AdminError& refusal) {
+        if (above == 0 && refusal.code() == nvme::sc::invalid_field) return try_namespaces();
+        throw;
+      }
       for (const uint32_t nsid : page.span<uint32_t>()) {
         // The list ends, or does not ascend.
         if (nsid <= above || nsid > highest) return found;
@@ -246,6 +254,24 @@ class NvmeController {
   }
 
  private:
+  /// Active namespaces of a controller that does not list them.
+  std::vector<uint32_t> try_namespaces() const {
+    constexpr uint32_t most = 4096;
+    const uint32_t highest = info().view().nn();
+    if (highest > most)
+      throw Error(transport().description() + " does not list its namespaces, of up to " + std::to_string(highest) +
+                  "; only namespaces that are named can be used");
+    std::vector<uint32_t> found;
+    for (uint32_t nsid = 1; nsid <= highest; ++nsid) {
+      try {
+        if (identify_namespace(nsid).blocks != 0) found.push_back(nsid);
+      } catch (const AdminError& refusal) {
+        if (refusal.code() != nvme::sc::invalid_namespace_or_format && refusal.code() != nvme::sc::invalid_field) throw;
+      }
+    }
+    return found;
+  }
+
   /// Reads the limits of single commands; a controller without this Identify page reports none.
   void ask_for_limits() {
     // Before version 1.2 the upper bits of CNS are reserved: the controller would return another page.

@@ -4,6 +4,7 @@
 /// @file
 /// @brief Interface to start and stop a controller and to run admin commands, whichever driver owns it.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -26,6 +27,9 @@ struct ControllerOptions {
   std::chrono::milliseconds admin_deadline{30000};  ///< for the completion of one admin command
   /// Time limit to become ready and to become idle; 0: the limit that the controller reports (CAP.TO).
   std::chrono::milliseconds ready_deadline{0};
+  /// Time limit of the shutdown in the destructor, after which the controller is disabled anyway; 0: what it reports
+  /// (RTD3E), at least 10 s and at most 60 s.
+  std::chrono::milliseconds shutdown_deadline{0};
 };
 
 /// Identifiers available for the library's I/O queue pairs: `first` to `last`.
@@ -36,6 +40,9 @@ struct QueueIds {
 
   uint32_t count() const { return last < first ? 0 : last - first + 1; }
 };
+
+/// I/O queue pairs that dword 0 of Number of Queues reports: SQs and CQs, minus 1 each. FFFFh is no valid number.
+inline uint32_t queue_pairs(uint32_t dword0) { return std::min({dword0 & 0xffffu, dword0 >> 16, 0xfffeu}) + 1; }
 
 /// Access to a controller for NvmeController. Usable from several threads, except for start(), stop() and shut_down().
 class ControllerAccess {
@@ -52,14 +59,15 @@ class ControllerAccess {
   /// cannot be achieved.
   virtual void stop() = 0;
   /// Final stop().
-  virtual void shut_down() = 0;
+  /// @param limit  for a shutdown notification, if the library owns the controller
+  virtual void shut_down(std::chrono::milliseconds limit) = 0;
 
   /// Runs a command and returns its result, whatever the status; throws Error if no completion arrives.
   /// @param data   memory of NvmeTransport::allocate
   /// @param limit  for the completion, if the library owns the admin queue
   virtual AdminResult run(const nvme::Command& command, const nvme::DataPointer& data,
                           std::chrono::milliseconds limit) = 0;
-  /// Determines which queue pairs can be created; throws AdminError if the controller does not report it.
+  /// Determines which queue pairs can be created.
   /// @param count  number requested, 1 to 65535; fewer or more may be granted
   virtual QueueIds ask_for_queues(uint32_t count) = 0;
   /// log2 of the memory page size in bytes that the controller is configured with (CC.MPS).

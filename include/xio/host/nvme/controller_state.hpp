@@ -6,6 +6,8 @@
 /// doorbells.
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -52,6 +54,11 @@ class QueueRecord {
   explicit QueueRecord(uint32_t number) : qid(number) {}
 };
 
+/// How long a shutdown may take, for a controller that reports `us` microseconds (RTD3E).
+inline std::chrono::milliseconds shutdown_time(uint32_t us) {
+  return std::chrono::milliseconds(std::min(std::max(us / 1000 + 1, 10000u), 60000u));
+}
+
 /// State that NvmeController and its queues share. Lives as long as the controller object or one of its queues; the
 /// transport lives only as long as the controller object.
 class ControllerState {
@@ -66,7 +73,6 @@ class ControllerState {
     cap.raw = transport_->read64(nvme::reg::cap);
     if (~cap.raw == 0)
       throw ControllerFailure(transport_->description() + " does not respond: registers read as all ones");
-    if (cap.mqes() == 0) throw Error(transport_->description() + " has queues of one entry (CAP.MQES = 0); unusable");
     version.raw = transport_->read32(nvme::reg::vs);
     access_ = transport_->keeper();
     if (access_ == nullptr) {
@@ -84,6 +90,8 @@ class ControllerState {
   std::mutex mutex;          ///< guards the queues and the shadow doorbells
   QueueIds ids;              ///< under `mutex`
 
+  /// Entries of the largest queue. Some drives report CAP.MQES = 0, and have at least 64.
+  uint32_t max_queue_entries() const { return cap.mqes() != 0 ? cap.mqes() + 1 : 64; }
   size_t page_bytes() const { return size_t{1} << page_shift; }
 
   NvmeTransport& transport() const {
@@ -100,7 +108,9 @@ class ControllerState {
     if (nowhere || command.data == nvme::data_size::impossible)
       throw Error(admin_command_name(command.opcode()) +
                   (nowhere ? " moves data: set a data pointer" : " was made for a data size that no command supports"));
-    return access().run(command, data, options.admin_deadline);
+    const AdminResult result = access().run(command, data, options.admin_deadline);
+    silent_.store(false);
+    return result;
   }
   /// Runs an admin command; throws AdminError for every status but success.
   AdminResult execute(const nvme::Command& command, const nvme::DataPointer& data = {},
@@ -110,8 +120,13 @@ class ControllerState {
     return result;
   }
 
+  /// Whether the controller did not answer the deletion of a queue, or anything since: another would wait in vain.
+  bool silent() const { return silent_.load(); }
+  void note_silence() { silent_.store(true); }
+
   /// Deletes all queues of the library on the controller, which stops its access to their memory.
   void stop() {
+    silent_.store(false);
     for (QueueRecord* queue : queues_) queue->close_doorbells();
     access().stop();
     for (QueueRecord* queue : queues_) queue->forget();
@@ -147,7 +162,7 @@ class ControllerState {
     };
     for (QueueRecord* queue : queues_) quietly([queue] { queue->close_doorbells(); });
     quietly([this] {
-      if (transport_->alive()) access().shut_down();
+      if (transport_->alive()) access().shut_down(shutdown_limit());
     });
     for (QueueRecord* queue : queues_) queue->forget();
     access_ = nullptr;
@@ -200,6 +215,11 @@ class ControllerState {
   uint32_t cq_word(uint32_t qid) const { return (2 * qid + 1) * doorbell_words_per_slot(); }
 
  private:
+  std::chrono::milliseconds shutdown_limit() const {
+    if (options.shutdown_deadline.count() != 0) return options.shutdown_deadline;
+    return shutdown_time(info.view().rtd3e());
+  }
+
   void release_detained() {
     const std::lock_guard<std::mutex> lock(detained_mutex_);
     detained_.clear();
@@ -217,6 +237,7 @@ class ControllerState {
   std::vector<QueueRecord*> queues_;
   std::mutex detained_mutex_;
   std::vector<DmaBuffer> detained_;
+  mutable std::atomic<bool> silent_{false};
   DmaBuffer shadow_;
   DmaBuffer event_index_;
   bool shadow_active_ = false;

@@ -93,7 +93,7 @@ class KernelSharedAccess final : public ControllerAccess {
     }
     if (failure) std::rethrow_exception(failure);
   }
-  void shut_down() override { stop(); }
+  void shut_down(std::chrono::milliseconds) override { stop(); }
 
   AdminResult run(const nvme::Command& command, const nvme::DataPointer& data,
                   std::chrono::milliseconds limit) override {
@@ -138,7 +138,7 @@ class KernelSharedAccess final : public ControllerAccess {
     if (!result.status.is_ok()) throw AdminError(command.opcode(), result.status, "");
     QueueIds ids;
     ids.first = first_spare();
-    ids.last = std::min(result.dw0 & 0xffffu, result.dw0 >> 16) + 1;
+    ids.last = queue_pairs(result.dw0);
     ids.from_top = true;
     return ids;
   }

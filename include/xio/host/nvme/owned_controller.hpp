@@ -41,6 +41,7 @@ class OwnedController final : public ControllerAccess {
     transport_.write64(nvme::reg::acq, admin_.cq_bus());
     const nvme::Cc cc = nvme::Cc{}.css(command_sets()).mps(page_shift_ - 12).iosqes(6).iocqes(4);
     transport_.write32(nvme::reg::cc, cc.en(true).raw);
+    late_ = true;
     wait_for(
         [this](nvme::Csts status) {
           if (status.cfs())
@@ -48,6 +49,7 @@ class OwnedController final : public ControllerAccess {
           return status.rdy();
         },
         Timeout(ready_limit()), "become ready (CC.EN = 1)");
+    late_ = false;
   }
 
   void open() override { admin_.open(); }
@@ -56,24 +58,26 @@ class OwnedController final : public ControllerAccess {
   void stop() override {
     admin_.close();
     try {
-      disable_by_register();
-      if (!keeps_fatal_status()) return;
+      const bool was_late = !disable_by_register();
+      if (!keeps_fatal_status() && !was_late) return;
     } catch (const ControllerFailure&) {
       // A controller that ignores its registers may still respond to a bus reset.
       if (!reset_by_bus()) throw;
       return;
     }
-    // It is idle, but has failed. If the bus has no reset, or the reset does not help, start() detects the failure.
+    // It is idle, but has failed or was never ready. If the bus has no reset, or the reset does not help, start()
+    // detects the failure.
     reset_by_bus();
   }
 
-  /// Notifies a working controller of the shutdown, then disables it.
-  void shut_down() override {
+  /// Notifies a working controller of the shutdown, then disables it, whether or not it has finished.
+  void shut_down(std::chrono::milliseconds limit) override {
+    admin_.close();
     const nvme::Cc cc{transport_.read32(nvme::reg::cc)};
-    if (cc.en()) {
+    const nvme::Csts csts{transport_.read32(nvme::reg::csts)};
+    if (cc.en() && csts.rdy() && !csts.cfs()) {
       transport_.write32(nvme::reg::cc, cc.shn(1).raw);
-      wait_for([](nvme::Csts status) { return status.shst() == 2 || status.cfs(); }, Timeout(shutdown_limit),
-               "shut down");
+      reached([](nvme::Csts status) { return status.shst() == 2 || status.cfs(); }, Timeout(limit));
     }
     stop();
   }
@@ -83,10 +87,11 @@ class OwnedController final : public ControllerAccess {
     return admin_.run(command, data, limit);
   }
   QueueIds ask_for_queues(uint32_t count) override {
-    const nvme::Command command = nvme::set_number_of_queues(count, count);
-    const AdminResult result = run(command, {}, options_.admin_deadline);
-    if (!result.status.is_ok()) throw AdminError(command.opcode(), result.status, "");
-    return {1, std::min(result.dw0 & 0xffffu, result.dw0 >> 16) + 1};
+    AdminResult result = run(nvme::set_number_of_queues(count, count), {}, options_.admin_deadline);
+    // A controller with a fixed number may refuse to set it; one that has only one may not know the feature.
+    if (!result.status.is_ok())
+      result = run(nvme::get_features(nvme::FeatureId::number_of_queues), {}, options_.admin_deadline);
+    return {1, result.status.is_ok() ? queue_pairs(result.dw0) : 1};
   }
   uint32_t page_shift() const override { return page_shift_; }
   void request_event() override { admin_.request_event(options_.admin_deadline); }
@@ -94,7 +99,6 @@ class OwnedController final : public ControllerAccess {
   void use_shadow(uint32_t* sq_shadow, uint32_t* cq_shadow) override { admin_.use_shadow(sq_shadow, cq_shadow); }
 
  private:
-  static constexpr std::chrono::milliseconds shutdown_limit{2000};
   static constexpr std::chrono::milliseconds fatal_limit{500};  ///< for clearing a fatal status when disabled
 
   uint32_t choose_page_shift() const {
@@ -120,13 +124,16 @@ class OwnedController final : public ControllerAccess {
     return std::chrono::milliseconds(500) * units;
   }
 
-  void disable_by_register() {
-    const Timeout deadline(ready_limit());
+  /// Clears CC.EN. Returns whether the controller was ready before, or need not have been.
+  bool disable_by_register() {
     nvme::Cc cc{transport_.read32(nvme::reg::cc)};
-    // Between EN = 1 and RDY = 1 the controller must not be disabled, unless it has failed.
-    if (cc.en()) wait_for([](nvme::Csts status) { return status.rdy() || status.cfs(); }, deadline, "become ready");
+    // Between EN = 1 and RDY = 1 the controller must not be disabled, unless it has failed, was shut down, or is late.
+    const auto settled = [](nvme::Csts status) { return status.rdy() || status.cfs() || status.shst() != 0; };
+    const bool in_time = !cc.en() || (!late_ && reached(settled, Timeout(ready_limit())));
+    late_ = false;
     transport_.write32(nvme::reg::cc, cc.en(false).shn(0).raw);
-    wait_for([](nvme::Csts status) { return !status.rdy(); }, deadline, "become idle (CC.EN = 0)");
+    wait_for([](nvme::Csts status) { return !status.rdy(); }, Timeout(ready_limit()), "become idle (CC.EN = 0)");
+    return in_time;
   }
 
   /// Whether a disabled controller keeps CSTS.CFS, which disabling should clear.
@@ -154,19 +161,28 @@ class OwnedController final : public ControllerAccess {
     }
   }
 
+  /// Waits for a state of CSTS. Returns the last value read, or nothing if the state was reached.
   template <class Done>
-  void wait_for(Done&& done, const Timeout& deadline, const char* what) const {
+  std::optional<nvme::Csts> missed(Done&& done, const Timeout& deadline) const {
     Backoff backoff;
     for (;;) {
       const bool late = deadline.passed();
       const nvme::Csts status{transport_.read32(nvme::reg::csts)};
       if (status.gone()) throw ControllerFailure(transport_.description() + " is gone: its registers read as all ones");
-      if (done(status)) return;
-      if (late)
-        throw ControllerFailure(transport_.description() + " did not " + what + " within " + deadline.text() +
-                                "; CSTS = " + to_hex(status.raw, 8));
+      if (done(status)) return std::nullopt;
+      if (late) return status;
       backoff.pause();
     }
+  }
+  template <class Done>
+  bool reached(Done&& done, const Timeout& deadline) const {
+    return !missed(done, deadline);
+  }
+  template <class Done>
+  void wait_for(Done&& done, const Timeout& deadline, const char* what) const {
+    if (const std::optional<nvme::Csts> status = missed(done, deadline))
+      throw ControllerFailure(transport_.description() + " did not " + what + " within " + deadline.text() +
+                              "; CSTS = " + to_hex(status->raw, 8));
   }
 
   NvmeTransport& transport_;
@@ -174,6 +190,7 @@ class OwnedController final : public ControllerAccess {
   const nvme::Cap cap_;
   const uint32_t page_shift_;
   AdminQueue admin_;
+  bool late_ = false;  // it was enabled, and has not become ready within its time
 };
 
 }  // namespace host::detail

@@ -100,12 +100,17 @@ class QueuePair final : public QueueRecord {
   void destroy() {
     if (!live_) return;
     live_ = false;
+    // In any case of failure the controller may still use the rings.
     try {
       close_doorbells();
+      if (state_->silent()) throw Error("the controller answers no more; reset it: recover()");
       state_->execute(nvme::delete_io_sq(qid), {}, context(plan_.sq_entries));
       state_->execute(nvme::delete_io_cq(qid), {}, context(plan_.cq_entries));
+    } catch (const AdminError&) {
+      detain();
+      throw;
     } catch (...) {
-      // The controller may still use the rings.
+      state_->note_silence();
       detain();
       throw;
     }

@@ -56,6 +56,9 @@ struct IdentifyController {
   XIO_HOST_DEVICE constexpr uint8_t mdts() const { return get8(77); }
   XIO_HOST_DEVICE constexpr uint16_t cntlid() const { return get16(78); }
   XIO_HOST_DEVICE constexpr uint32_t ver() const { return get32(80); }  ///< as register VS
+  XIO_HOST_DEVICE constexpr uint32_t rtd3e() const {
+    return get32(88);
+  }  ///< shutdown takes up to as many us; 0: unknown
   XIO_HOST_DEVICE constexpr uint32_t oaes() const { return get32(92); }
   XIO_HOST_DEVICE constexpr uint32_t ctratt() const { return get32(96); }
   XIO_HOST_DEVICE constexpr uint8_t cntrltype() const { return get8(111); }  ///< 1 I/O, 2 discovery, 3 administrative

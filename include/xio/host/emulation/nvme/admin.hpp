@@ -54,6 +54,26 @@ class AdminCommands {
   /// @param kept    set if the command must not be completed yet
   uint16_t execute(const nvme::Sqe& sqe, uint32_t& result, bool& kept) {
     if ((sqe.cdw0 >> 8 & 3) != 0 || (sqe.cdw0 >> 14 & 3) != 0) return spec::final_status(spec::invalid_field);
+    const NvmeQuirks& quirks = core_.config.quirks;
+    if (const auto* const refused = NvmeQuirks::find(quirks.refused, sqe.cdw0, sqe.cdw10))
+      return static_cast<uint16_t>(refused->value);
+    const uint16_t status = carry_out(sqe, result, kept);
+    const auto* const other = NvmeQuirks::find(quirks.answers, sqe.cdw0, sqe.cdw10);
+    if (other != nullptr && status == spec::success) result = other->value;
+    return status;
+  }
+
+  /// Returns whether the data pointer of a command is used. No supported feature has a data structure.
+  static bool moves_data(const nvme::Sqe& sqe) {
+    const uint32_t opcode = sqe.cdw0 & 0xff;
+    return opcode != spec::admin_set_features && opcode != spec::admin_get_features;
+  }
+
+ private:
+  static constexpr uint32_t feature_temperature = 4, feature_write_cache = 6, feature_queues = 7,
+                            feature_async_events = 11;
+
+  uint16_t carry_out(const nvme::Sqe& sqe, uint32_t& result, bool& kept) {
     switch (static_cast<uint8_t>(sqe.cdw0)) {
       case spec::admin_delete_sq: return queues_.delete_sq(sqe);
       case spec::admin_create_sq: return queues_.create_sq(sqe);
@@ -72,16 +92,6 @@ class AdminCommands {
     }
   }
 
-  /// Returns whether the data pointer of a command is used. No supported feature has a data structure.
-  static bool moves_data(const nvme::Sqe& sqe) {
-    const uint32_t opcode = sqe.cdw0 & 0xff;
-    return opcode != spec::admin_set_features && opcode != spec::admin_get_features;
-  }
-
- private:
-  static constexpr uint32_t feature_temperature = 4, feature_write_cache = 6, feature_queues = 7,
-                            feature_async_events = 11;
-
   uint32_t granted_queues() const { return (core_.config.queues - 1) | (core_.config.queues - 1) << 16; }
 
   uint16_t send(const nvme::Sqe& sqe, const PageWriter& page, uint64_t offset, uint64_t bytes) {
@@ -92,7 +102,7 @@ class AdminCommands {
 
   uint16_t identify(const nvme::Sqe& sqe) {
     PageWriter page;
-    const uint32_t cns = sqe.cdw10 & 0xff;
+    const uint32_t cns = sqe.cdw10 & core_.config.quirks.cns_bits;
     Medium* const medium = core_.medium(sqe.nsid);
     switch (cns) {
       case 0:

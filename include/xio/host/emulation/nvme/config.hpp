@@ -10,6 +10,7 @@
 
 #include <xio/config.hpp>
 #include <xio/host/emulation/memory_source.hpp>
+#include <xio/host/emulation/nvme/quirks.hpp>
 #include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -86,6 +87,8 @@ struct NvmeConfig {
   std::string serial = "XIO-MODEL-0001";            ///< at most 20 characters
   std::string model = "xio in-process NVMe model";  ///< at most 40 characters
   std::string firmware = "1.0";                     ///< at most 8 characters
+
+  NvmeQuirks quirks;  ///< deviations of real controllers; add_quirk() adds one by name
 };
 
 /// Validates a configuration. Throws host::Error if it is invalid.

@@ -81,6 +81,7 @@ inline bool flag(const std::string& key, const std::string& text) { return numbe
 /// | `reorder` | window of random completion order | 0 |
 /// | `seed` | seed of delays and reordering | 1 |
 /// | `serial` | serial number | |
+/// | `quirks` | deviations of real controllers, names of nvme_quirks joined by `/`: `nvme-1.0/no-head` | |
 ///
 /// K, M, G and T may follow a number.
 inline EmulatedSpec parse_emulated_spec(const std::string& text) {
@@ -141,6 +142,10 @@ inline EmulatedSpec parse_emulated_spec(const std::string& text) {
       spec.seed = number(0, ~uint64_t{0});
     else if (key == "serial")
       config.serial = value;
+    else if (key == "quirks")
+      for (const std::string& one : detail::split(value, '/')) {
+        if (!add_quirk(one, config.quirks)) detail::refuse("unknown quirk '" + one + "'; known: " + nvme_quirk_names());
+      }
     else if (key == "delay") {
       const std::vector<std::string> ends = detail::split(value, '-');
       if (ends.size() > 2) detail::refuse("delay=" + value + " is not accepted; expected microseconds, as 20 or 5-50");
@@ -149,7 +154,7 @@ inline EmulatedSpec parse_emulated_spec(const std::string& text) {
     } else {
       detail::refuse("unknown key '" + key +
                      "'; known: lba, size, queues, mdts, vsl, wzsl, mqes, dstrd, mpsmin, cqr, sgl, dbbuf, vwc, "
-                     "aborts, cid_check, poison, discard, delay, reorder, seed, serial");
+                     "aborts, cid_check, poison, discard, delay, reorder, seed, serial, quirks");
     }
   }
   const size_t count = blocks.size() > sizes.size() ? blocks.size() : sizes.size();

@@ -323,8 +323,8 @@ class Engine final : private CommandControl {
       return watch_.fail();
     }
     auto* const words = reinterpret_cast<uint64_t*>(entry);
-    const uint64_t high = sq.head | uint64_t{sq.id} << 16 | uint64_t{sqe.cdw0 >> 16} << 32 | uint64_t{status} << 49 |
-                          uint64_t{cq.phase} << 48;
+    const uint64_t high = (core_.config.quirks.reports_head ? sq.head : 0u) | uint64_t{sq.id} << 16 |
+                          uint64_t{sqe.cdw0 >> 16} << 32 | uint64_t{status} << 49 | uint64_t{cq.phase} << 48;
     // The half with the phase bit publishes the entry.
     __atomic_store_n(words, uint64_t{result}, __ATOMIC_RELAXED);
     __atomic_store_n(words + 1, high, __ATOMIC_RELEASE);

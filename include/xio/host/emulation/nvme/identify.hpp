@@ -28,7 +28,8 @@ inline void write_identify_controller(const NvmeConfig& config, PageWriter& page
   page.put(72, 6, 1);  // recommended arbitration burst
   page.put(77, config.mdts, 1);
   page.put(78, 1, 2);  // controller identifier
-  page.put(80, spec::version_1_4, 4);
+  page.put(80, config.quirks.version, 4);
+  page.put(88, config.quirks.shutdown_us, 4);
   page.put(111, 1, 1);  // I/O controller
   page.put(256, config.shadow_doorbells ? 1u << 8 : 0u, 2);
   page.put(258, 3, 1);  // Abort Command Limit, minus 1

@@ -34,7 +34,12 @@ inline uint64_t monotonic_ns() {
 class LifeCycle {
  public:
   LifeCycle(ControllerCore& core, AdminCommands& admin, DoorbellWatch& watch, CommandStore& store, Registers& registers)
-      : core_(core), admin_(admin), watch_(watch), store_(store), registers_(registers) {}
+      : core_(core),
+        admin_(admin),
+        watch_(watch),
+        store_(store),
+        registers_(registers),
+        enabled_((registers.cc() & 1) != 0) {}
 
   /// Returns whether the controller is enabled and ready.
   bool ready() const { return ready_; }
@@ -65,12 +70,21 @@ class LifeCycle {
       ++work;
     }
     const uint32_t csts = (ready_ ? Registers::csts_ready : 0u) | (watch_.failed() ? Registers::csts_fatal : 0u) |
-                          ((cc >> 14 & 3) != 0 ? Registers::csts_shutdown_complete : 0u);
+                          shutdown((cc >> 14 & 3) != 0);
     if (csts != registers_.csts()) registers_.set_csts(csts);
     return work;
   }
 
  private:
+  /// Returns the shutdown status, for CSTS.
+  uint32_t shutdown(bool notified) {
+    if (!notified) shutdown_time_ = 0;
+    if (!notified) return 0;
+    if (shutdown_time_ == 0) shutdown_time_ = monotonic_ns();
+    const uint64_t due = shutdown_time_ + uint64_t{1000000} * core_.config.quirks.shutdown_ms;
+    return monotonic_ns() >= due ? Registers::csts_shutdown_complete : Registers::csts_shutdown_occurring;
+  }
+
   /// Starts the controller. Unsupported CC settings and invalid admin queues are fatal.
   void start(uint32_t cc) {
     const uint32_t page = cc >> 7 & 0xf;
@@ -125,8 +139,9 @@ class LifeCycle {
   CommandStore& store_;
   Registers& registers_;
   uint64_t enable_time_ = 0;
+  uint64_t shutdown_time_ = 0;  // when CC.SHN was first seen; 0: it is 0
   uint64_t failures_ = 0;
-  bool enabled_ = false;
+  bool enabled_;
   bool starting_ = false;
   bool ready_ = false;
 };

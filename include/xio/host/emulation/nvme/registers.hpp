@@ -23,19 +23,22 @@ class Registers {
  public:
   static constexpr uint32_t csts_ready = 1u << 0;
   static constexpr uint32_t csts_fatal = 1u << 1;
+  static constexpr uint32_t csts_shutdown_occurring = 1u << 2;
   static constexpr uint32_t csts_shutdown_complete = 2u << 2;
 
   explicit Registers(const NvmeConfig& config)
-      : cap_(uint64_t{config.mqes} | uint64_t{config.contiguous_queues_required} << 16 |
+      : version_(config.quirks.version),
+        cap_(uint64_t{config.quirks.mqes.value_or(config.mqes)} | uint64_t{config.contiguous_queues_required} << 16 |
              uint64_t{config.ready_timeout} << 24 | uint64_t{config.dstrd} << 32 | uint64_t{1} << 37 |
-             uint64_t{config.mpsmin} << 48 | uint64_t{config.mpsmax} << 52) {}
+             uint64_t{config.mpsmin} << 48 | uint64_t{config.mpsmax} << 52),
+        cc_(config.quirks.found_cc) {}
 
   /// Reads a register. Doorbells and registers that do not exist read as 0.
   uint32_t read32(uint64_t offset) const {
     switch (offset) {
       case spec::reg_cap: return static_cast<uint32_t>(cap_);
       case spec::reg_cap + 4: return static_cast<uint32_t>(cap_ >> 32);
-      case spec::reg_vs: return spec::version_1_4;
+      case spec::reg_vs: return version_;
       case spec::reg_intms:
       case spec::reg_intmc: return interrupt_mask_.load();
       case spec::reg_cc: return cc_.load();
@@ -85,7 +88,9 @@ class Registers {
         if (enabled && (value & 1) != 0 && ((value ^ cc) & fixed_while_enabled) != 0)
           return "CC.CSS, MPS or AMS changed while the controller is enabled";
         if (!enabled && (value & 1) != 0 && (csts & csts_ready) != 0) return "CC.EN set while CSTS.RDY is 1";
-        if (enabled && (value & 1) == 0 && (csts & (csts_ready | csts_fatal)) == 0)
+        // One that was found so, or was shut down, need not become ready.
+        if (enabled && (value & 1) == 0 && admin_cq() != 0 &&
+            (csts & (csts_ready | csts_fatal | csts_shutdown_complete)) == 0)
           return "CC.EN cleared before CSTS.RDY was 1";
         return nullptr;
       }
@@ -125,9 +130,10 @@ class Registers {
     }
   }
 
+  const uint32_t version_;
   const uint64_t cap_;
   std::atomic<uint32_t> interrupt_mask_{0};
-  std::atomic<uint32_t> cc_{0};
+  std::atomic<uint32_t> cc_;
   std::atomic<uint32_t> csts_{0};
   std::atomic<uint32_t> aqa_{0};
   std::atomic<uint64_t> asq_{0};
