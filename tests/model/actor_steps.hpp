@@ -16,8 +16,10 @@ inline void Actor::yield(uint32_t) {
 }
 
 inline uint64_t Actor::now() {
+  const uint64_t* const clock = execution_.program_->clock();
+  if (clock != nullptr) access(clock, sizeof *clock);
   digest = mix(digest, execution_.phase_.late);
-  return execution_.phase_.late ? late : early;
+  return (execution_.phase_.late ? late : early) + (clock != nullptr ? *clock : 0);
 }
 
 inline void Actor::perform_stores() {

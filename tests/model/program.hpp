@@ -30,6 +30,9 @@ class Program {
   virtual bool like_previous(uint32_t /*actor*/) const { return false; }
   /// The actor that may be stopped; none if there is none.
   virtual uint32_t victim() const { return ~0u; }
+  /// A word of memory() that is added to the time, so that an actor can let time pass; null: only that of a stop
+  /// passes.
+  virtual const uint64_t* clock() { return nullptr; }
   /// Looks when all others have ended, or wait for what the stopped one must do.
   virtual std::string judge_stopped() { return {}; }
 };

@@ -62,7 +62,8 @@ enum Feature : uint32_t {
   small_rings = 16384,  ///< rings that wrap several times
   small_log = 32768,    ///< a log of one failure, fewer than the host's set-up gives: soon searched, soon full
   small_table = 65536,  ///< a table of four operations, so that failures soon leave it
-  filled = 131072       ///< each block that is read into holds words of its thread's number
+  filled = 131072,      ///< each block that is read into holds words of its thread's number
+  requested = 262144    ///< a wave that stopped has left the bit of a reservation request, or a request that is over
 };
 
 std::vector<Case> nvme_cases();

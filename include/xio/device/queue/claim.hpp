@@ -127,16 +127,16 @@ struct ClaimWord {
     const uint64_t now = arch::clock();
     uint64_t wish = arch::load<scope>(&state->wish);
     const bool mine = wish != 0 && wish == own;
-    if (!mine && (count == 0 || (wish != 0 && !is_over(wish, now)))) return 0;
+    // Another caller's request is replaced when its time is over, and never withdrawn.
+    if (wish != 0 && !mine && (count == 0 || !is_over(wish, now))) return 0;
     uint64_t next = 0;
     if (count != 0) next = ((now + hold) & wish_time_bits) << 16 | (count < 0xffff ? count : 0xffff);
     // The caller's request is renewed in the second half of its time.
-    if (count != 0 && mine && !is_over(wish, now + hold / 2)) {
-      next = own;
-    } else if (!arch::compare_exchange<scope>(&state->wish, wish, next)) {
-      return 0;
-    }
-    // Whoever withdraws a request may clear the bit after another caller has made one: that one sets it again.
+    if (count != 0 && mine && !is_over(wish, now + hold / 2)) next = own;
+    if (next != wish && !arch::compare_exchange<scope>(&state->wish, wish, next)) return 0;
+    // The bit follows the request, later. Whoever withdraws a request may clear it after another caller has made one:
+    // that one sets it again. Whoever made one may set it when the request was replaced and withdrawn: a withdrawal
+    // clears it even if there is no request.
     const uint64_t bit = count != 0 ? wish_bit : 0;
     uint64_t flags = arch::load<scope>(word);
     while ((flags & wish_bit) != bit && !arch::compare_exchange<scope>(word, flags, flags ^ wish_bit)) {
@@ -243,7 +243,8 @@ XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, uint32_t
 }
 
 /// One attempt of claim_now() on a shared queue for `count` tickets, or none. It fails, too, if another group claims at
-/// the same time, or has made a reservation request.
+/// the same time. It takes what a reservation request holds: the operation is one with which others end, and so what
+/// the request waits for.
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE Claim claim_once(const Engine& engine, Group<S> group, uint32_t count,
                                    typename Engine::Tickets::Step step) {
@@ -252,7 +253,7 @@ XIO_DEVICE_INLINE Claim claim_once(const Engine& engine, Group<S> group, uint32_
   const uint64_t word = group.from_leader(arch::load<scope>(&engine.claims()));
   const uint64_t retired = group.from_leader(arch::load<scope>(&engine.state().retired));
   const uint64_t first = Tickets::ticket(word, retired);
-  const bool fits = (word & ~ticket_bits) == 0 && first + count - retired <= engine.depth();
+  const bool fits = (word & broken_bit) == 0 && first + count - retired <= engine.depth();
   if (!fits || leading_free(engine, group, first, count) < count) return {first, 0, 0};
   const uint64_t found = exchange_by_leader<scope>(group, &engine.claims(), word, Tickets::after(word, count, step));
   return {first, found == word ? count : 0, word};
