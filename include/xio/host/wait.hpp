@@ -5,6 +5,7 @@
 /// @brief Deadlines and back-off for host threads.
 
 #include <chrono>
+#include <limits>
 #include <string>
 #include <thread>
 
@@ -17,17 +18,28 @@ namespace host {
 /// @addtogroup host_support
 /// @{
 
-/// Deadline of a wait.
+/// Deadline of a wait. Lengths that the clock cannot express last for ever; negative ones are over at once.
 class Timeout {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit Timeout(std::chrono::milliseconds from_now) : length_(from_now), end_(Clock::now() + from_now) {}
+  explicit Timeout(std::chrono::milliseconds from_now) : length_(from_now), end_(after(Clock::now(), from_now)) {}
+
+  /// A time `length` after `now`, or the end of time.
+  template <class Rep, class Period>
+  static Clock::time_point after(Clock::time_point now, std::chrono::duration<Rep, Period> length) {
+    using Seconds = std::chrono::duration<double>;
+    // An hour is more than the rounding of the comparison.
+    if (Seconds(length) >= Seconds(Clock::time_point::max() - now - std::chrono::hours(1)))
+      return Clock::time_point::max();
+    return length.count() < 0 ? now : now + std::chrono::duration_cast<Clock::duration>(length);
+  }
 
   bool passed() const { return Clock::now() >= end_; }
-  /// Milliseconds left, at least 0, rounded up; suitable for poll(2).
+  /// Milliseconds left, from 0 to the largest int, rounded up; suitable for poll(2).
   int poll_timeout() const {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count();
+    if (left >= std::numeric_limits<int>::max()) return std::numeric_limits<int>::max();
     return left < 0 ? 0 : static_cast<int>(left) + 1;
   }
   /// Time left, as poll_timeout() computes it.

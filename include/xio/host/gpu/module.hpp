@@ -44,10 +44,10 @@ class GpuWork {
   /// @snippet host.cpp GpuModule
   template <class Limit>
   bool wait(Limit limit) {
-    const auto end = std::chrono::steady_clock::now() + limit;
+    const auto end = Timeout::after(Timeout::Clock::now(), limit);
     Backoff backoff;
     while (!finished()) {
-      if (std::chrono::steady_clock::now() >= end) return false;
+      if (Timeout::Clock::now() >= end) return false;
       backoff.pause();
     }
     return true;

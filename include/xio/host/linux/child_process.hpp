@@ -27,6 +27,7 @@
 #include <xio/host/error.hpp>
 #include <xio/host/linux/file_descriptor.hpp>
 #include <xio/host/linux/service_thread.hpp>
+#include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -102,7 +103,8 @@ class ChildProcess {
   /// Waits until the child has ended. Returns false on timeout.
   bool wait_end(std::chrono::milliseconds limit) {
     std::unique_lock<std::mutex> lock(mutex_);
-    return changed_.wait_for(lock, limit, [this] { return state_ == State::ended; });
+    return changed_.wait_until(lock, Timeout::after(Timeout::Clock::now(), limit),
+                               [this] { return state_ == State::ended; });
   }
 
   /// Status for messages, on one line: how the child ended, or that it runs, and the end of its output.
