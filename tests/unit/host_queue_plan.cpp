@@ -3,6 +3,7 @@
 /// @file
 /// @brief Sizes of queues for every depth and every largest queue.
 
+#include <algorithm>
 #include <string>
 
 #include <xio/host/nvme/queue_plan.hpp>
@@ -163,6 +164,13 @@ TEST_CASE("lists hold the longest command, or bound it", "[host][queue]") {
   for (const uint32_t wrong : {4u, 24u, 4104u, 6000u}) {
     options.list_bytes = wrong;
     CHECK(contains(error_of(plan), "list_bytes = " + std::to_string(wrong) + " is not accepted"));
+  }
+  // However large blocks and lists are, the size of a command fits into 32 bits.
+  options.list_bytes = 1 << 24;
+  limits.max_transfer_bytes = GENERATE(uint64_t{0}, uint64_t{1} << 32, uint64_t{1} << 40);
+  for (limits.block_shift = 9; limits.block_shift <= 24; ++limits.block_shift) {
+    const uint64_t most = uint64_t{plan().max_blocks} << limits.block_shift;
+    REQUIRE(most == std::min(uint64_t{65536} << limits.block_shift, uint64_t{xio::nvme::data_size::largest}));
   }
   // The field counts 65536 blocks at most.
   options.list_bytes = 1 << 20;

@@ -48,7 +48,9 @@ struct QueueOptions {
   bool metadata_by_caller = false;
 
   /// Memory for the PRP or SGL list of one command, in bytes: a power of two up to the controller's page, or whole
-  /// pages. 0: none, commands move at most one page. Empty: enough for the longest command, at most a page.
+  /// pages. 0: none, commands move at most one page. Empty: enough for the PRP list of the longest command, at most a
+  /// page. An SGL of n pieces takes nvme::needed_sgl_bytes(n) bytes: for scattered pages more than twice as much, so
+  /// that as_sgl() of many pieces needs a larger value; such a command is refused with Status::out_of_range.
   std::optional<uint32_t> list_bytes;
 
   /// Executor of the kernels; on() sets it. For a GPU, the following members are filled in if unset: its clock rate,
@@ -146,6 +148,8 @@ inline uint64_t list_capacity(uint64_t list_bytes, uint64_t page_bytes) {
 inline void plan_lists(const QueueOptions& wanted, const QueueLimits& limits, QueuePlan& plan) {
   const uint64_t page = uint64_t{1} << limits.page_shift;
   uint64_t longest = uint64_t{max_command_blocks} << limits.block_shift;
+  // Sizes on the device have 32 bits.
+  if (longest > nvme::data_size::largest) longest = nvme::data_size::largest;
   if (limits.max_transfer_bytes != 0 && limits.max_transfer_bytes < longest) longest = limits.max_transfer_bytes;
   uint64_t reach = page;  // bytes that a command can address for any start of its buffer
   if (wanted.list_bytes) {
