@@ -101,6 +101,13 @@ list(TRANSFORM session PREPEND bench/tester/)
 list(TRANSFORM session APPEND .cpp)
 xio_add_fuzzer(exchange MORE ${session} OPTIONS -len_control=0 -max_len=3000)
 
+# Most of the time would go into compiling. By day machine.damaged_files damages files of its own.
+set(loaders amdgcn/elf_file amdgcn/message_pack amdgcn/operand_parser amdgcn/program amdgcn/target ptx/arithmetic ptx/bits ptx/decode ptx/floats
+  ptx/lexer ptx/operands ptx/parser ptx/quick ptx/sharing ptx/special)
+list(TRANSFORM loaders PREPEND tests/machine/)
+list(TRANSFORM loaders APPEND .cpp)
+xio_add_fuzzer(machine_files LATER MORE ${loaders} FLAGS -O1 OPTIONS -max_len=4000)
+
 find_path(XIO_NLOHMANN_JSON_INCLUDE nlohmann/json.hpp DOC "JSON for Modern C++ (Debian: nlohmann-json3-dev)")
 if(XIO_NLOHMANN_JSON_INCLUDE)
   file(GLOB golden RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${XIO_TESTS_DIR}/golden/*.cpp)

@@ -17,6 +17,8 @@ add_library(machine STATIC ${machine_dir}/core/load.cpp)
 target_include_directories(machine PUBLIC ${XIO_TESTS_DIR})
 target_link_libraries(machine PRIVATE xio_build_options PUBLIC machine_amdgcn machine_ptx)
 
+xio_add_tests(machine damaged_files SOURCES damaged_files LIBS machine LABELS once SEPARATE)
+
 # Compiles tests/machine/kernels/<kind>.hip for a target, with lines; the result names the file. LATER: not with everything else, but by
 # the test machine.kernels.<kind>.<target>, which those of these kernels require.
 function(xio_machine_kernels kind arch result)

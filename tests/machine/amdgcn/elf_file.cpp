@@ -14,6 +14,7 @@ namespace {
 
 constexpr uint16_t amdgpu_machine = 224;
 constexpr uint32_t metadata_note = 32;
+constexpr uint64_t most_image_bytes = 64 << 20;
 
 class Reader {
  public:
@@ -88,11 +89,20 @@ ElfFile read_elf(const std::string& path) {
     const auto segment = read.at<Elf64_Phdr>(head.e_phoff + i * sizeof(Elf64_Phdr));
     if (segment.p_type != PT_LOAD) continue;
     read.check(segment.p_offset, segment.p_filesz);
+    if (segment.p_filesz > segment.p_memsz || segment.p_memsz > most_image_bytes ||
+        segment.p_vaddr > most_image_bytes - segment.p_memsz)
+      throw Fault(path + " has a segment that does not fit: " + std::to_string(segment.p_memsz) + " bytes at " +
+                  std::to_string(segment.p_vaddr));
     file.segments.push_back(
         {segment.p_vaddr, segment.p_offset, segment.p_filesz, segment.p_memsz, (segment.p_flags & PF_X) != 0});
   }
   if (file.segments.empty()) throw Fault(path + " is not linked: it has no segments");
-  const auto section = [&](uint64_t i) { return read.at<Elf64_Shdr>(head.e_shoff + i * sizeof(Elf64_Shdr)); };
+  const auto section = [&](uint64_t i) {
+    if (i >= head.e_shnum) throw Fault(path + " has no section " + std::to_string(i));
+    const auto one = read.at<Elf64_Shdr>(head.e_shoff + i * sizeof(Elf64_Shdr));
+    if (one.sh_type != SHT_NOBITS) read.check(one.sh_offset, one.sh_size);
+    return one;
+  };
   for (uint64_t i = 0; i < head.e_shnum; ++i) {
     const Elf64_Shdr one = section(i);
     if (one.sh_type == SHT_SYMTAB) read_symbols(read, one, section(one.sh_link), file);

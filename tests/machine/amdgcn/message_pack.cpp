@@ -11,6 +11,17 @@ class Reader {
   explicit Reader(const std::vector<uint8_t>& bytes) : bytes_(bytes) {}
 
   Value read() {
+    if (depth_ == most_depth) throw Fault("metadata is nested too deeply");
+    ++depth_;
+    Value value = read_value();
+    --depth_;
+    return value;
+  }
+
+ private:
+  static constexpr uint32_t most_depth = 32;
+
+  Value read_value() {
     const uint8_t tag = byte();
     if (tag <= 0x7f) return integer(tag);
     if (tag >= 0xe0) return integer(static_cast<int8_t>(tag));
@@ -43,8 +54,6 @@ class Reader {
       default: throw Fault("metadata has a value of type " + std::to_string(tag));
     }
   }
-
- private:
   uint8_t byte() {
     if (at_ >= bytes_.size()) throw Fault("metadata is cut short");
     return bytes_[at_++];
@@ -84,6 +93,7 @@ class Reader {
 
   const std::vector<uint8_t>& bytes_;
   size_t at_ = 0;
+  uint32_t depth_ = 0;
 };
 
 }  // namespace

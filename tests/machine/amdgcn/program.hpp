@@ -84,6 +84,11 @@ class Program {
   std::vector<std::string> sources(const std::vector<uint32_t>& numbers) const;
 
  private:
+  static constexpr uint32_t none = ~0u;
+  /// Kernels that are disassembled one by one before all others are at once.
+  static constexpr uint32_t single_kernels = 4;
+  static constexpr uint32_t all_parts = single_kernels + 1;
+
   void parse(uint32_t number);
   void read_code(uint64_t address);
   void disassemble(const std::vector<std::string>& options);

@@ -101,8 +101,9 @@ uint64_t Machine::address_of(Thread& thread, const Instruction& i) {
 /// Bytes of the thread's parameters or local memory, which no other thread can access; null for any other address.
 char* Machine::own_bytes(Thread& thread, uint64_t address, uint32_t bytes) {
   const auto begin = reinterpret_cast<uint64_t>(thread.bytes());
-  if (address < begin || address + bytes > begin + thread.stack.size() * 8) return nullptr;
-  return thread.bytes() + (address - begin);
+  const uint64_t at = address - begin;
+  if (at > thread.stack.size() * 8 - bytes) return nullptr;
+  return thread.bytes() + at;
 }
 
 bool Machine::load(Thread& thread, const Instruction& i) {

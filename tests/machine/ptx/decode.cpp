@@ -91,6 +91,13 @@ void vector_or_one(Parser& parser, const std::string& text, Instruction& out) {
   }
 }
 
+/// Results such as `%r1|%p1`.
+void one_or_two(Parser& parser, const std::string& text, Instruction& out) {
+  const Words results = split(text, '|');
+  if (results.empty() || results.size() > 2) parser.fail("one or two results are wanted");
+  for (const std::string& one : results) out.out[out.outputs++] = parser.operand(one);
+}
+
 void inputs(Parser& parser, const Words& operands, size_t from, Instruction& out) {
   for (size_t i = from; i < operands.size(); ++i) {
     if (out.inputs == 4) parser.fail("more than 4 operands");
@@ -116,7 +123,7 @@ void access(Parser& parser, const Words& name, const Words& operands, Instructio
       parser.fail("unknown modifier ." + word);
     }
   }
-  if (!typed || operands.size() != 2) parser.fail("a type and two operands are wanted");
+  if (!typed || out.type.bytes() == 0 || operands.size() != 2) parser.fail("a type and two operands are wanted");
   parser.address(operands[loads ? 1 : 0], out);
   vector_or_one(parser, operands[loads ? 0 : 1], out);
   if (out.outputs != elements) parser.fail("another number of elements");
@@ -191,11 +198,9 @@ void collective(Parser& parser, const Words& name, const Words& operands, Instru
     }
   }
   if (!sync) parser.fail("only .sync is known");
-  const Words outputs = split(operands.at(0), '|');
-  for (const std::string& one : outputs) out.out[out.outputs++] = parser.operand(one);
+  one_or_two(parser, operands.at(0), out);
   inputs(parser, operands, 1, out);
-  if (out.inputs != (out.kind == Kind::shuffle ? 4 : 2) || outputs.size() > 2)
-    parser.fail("another number of operands");
+  if (out.inputs != (out.kind == Kind::shuffle ? 4 : 2)) parser.fail("another number of operands");
 }
 
 void compare(Parser& parser, const Words& name, const Words& operands, Instruction& out) {
@@ -210,7 +215,7 @@ void compare(Parser& parser, const Words& name, const Words& operands, Instructi
   }
   out.compute = comparison(relation, out.type);
   if (out.compute == nullptr) parser.fail("unknown comparison");
-  for (const std::string& one : split(operands.at(0), '|')) out.out[out.outputs++] = parser.operand(one);
+  one_or_two(parser, operands.at(0), out);
   inputs(parser, operands, 1, out);
   if (out.inputs != (out.how == How::none ? 2 : 3)) parser.fail("another number of operands");
 }
@@ -220,6 +225,7 @@ void move(Parser& parser, const Words& name, const Words& operands, Instruction&
   if (operands[0][0] == '{') {
     out.kind = Kind::unpack;
     vector_or_one(parser, operands[0], out);
+    if (out.outputs == 0) parser.fail("elements are missing");
     out.in[out.inputs++] = parser.operand(operands[1]);
     return;
   }
@@ -227,6 +233,7 @@ void move(Parser& parser, const Words& name, const Words& operands, Instruction&
   if (operands[1][0] == '{') {
     out.kind = Kind::pack;
     inputs(parser, split(operands[1].substr(1, operands[1].size() - 2), ','), 0, out);
+    if (out.inputs == 0) parser.fail("elements are missing");
     return;
   }
   if (special_register(operands[1], out.special)) {
@@ -334,11 +341,7 @@ void Parser::instruction(std::string text) {
   const size_t space = text.find_first_of(" \t");
   const std::vector<std::string> operands =
       space == text.npos ? std::vector<std::string>{} : split(text.substr(space), ',');
-  try {
-    decode(*this, split(text.substr(0, space), '.'), operands, out);
-  } catch (const std::out_of_range&) {
-    fail("operands are missing");
-  }
+  decode(*this, split(text.substr(0, space), '.'), operands, out);
   function().code.push_back(out);
 }
 

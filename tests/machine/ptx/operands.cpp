@@ -12,8 +12,6 @@ namespace machine::ptx {
 
 namespace {
 
-uint64_t aligned(uint64_t at, uint64_t to) { return (at + to - 1) / to * to; }
-
 bool is_number(const std::string& text) {
   return !text.empty() && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));
 }
@@ -32,17 +30,23 @@ uint64_t number(const std::string& text) {
 
 void Parser::declare_registers(const std::string& text) {
   if (current_ < 0) fail("registers outside of a function");
+  constexpr uint32_t most_registers = 1 << 20;
   const size_t space = text.find_first_of(" \t", 5);
+  if (space == text.npos) fail("registers without a name");
   Type type;
   const std::string type_name = trimmed(text.substr(5, space - 5));
-  if (!parse_type(type_name.substr(1), type)) fail("unknown type of registers");
+  if (type_name[0] != '.' || !parse_type(type_name.substr(1), type)) fail("unknown type of registers");
   for (const std::string& one : split(text.substr(space), ',')) {
     const size_t bracket = one.find('<');
     Registers r;
     r.first = static_cast<int32_t>(function().registers);
-    r.count = bracket == one.npos ? 0 : std::atoi(one.c_str() + bracket + 1);
+    const unsigned long count = bracket == one.npos ? 0 : std::strtoul(one.c_str() + bracket + 1, nullptr, 10);
+    if (one.empty() || bracket == 0) fail("registers without a name");
+    if (count > most_registers ||
+        (function().registers += count == 0 ? 1u : static_cast<uint32_t>(count)) > most_registers)
+      fail("more registers than are modelled");
+    r.count = static_cast<int32_t>(count);
     r.bits = type.bits;
-    function().registers += r.count == 0 ? 1u : static_cast<uint32_t>(r.count);
     blocks_.back().registers[one.substr(0, bracket)] = r;
   }
 }
@@ -50,19 +54,19 @@ void Parser::declare_registers(const std::string& text) {
 void Parser::declare_parameter(const std::string& text) {
   if (current_ < 0) fail("a parameter outside of a function");
   const Declaration d = declaration(text);
-  const auto offset = static_cast<uint32_t>(aligned(function().parameter_bytes, d.align));
+  const uint32_t offset = place(function().parameter_bytes, d);
   blocks_.back().parameters[d.name] = {offset, static_cast<uint32_t>(d.bytes)};
   function().parameter_bytes = offset + static_cast<uint32_t>(d.bytes);
 }
 
 void Parser::declare_variable(const std::string& text) {
   const size_t equals = text.find('=');
-  const Declaration d = declaration(text.substr(0, equals));
+  Declaration d = declaration(text.substr(0, equals));
   if (text.find(".local") != text.npos) {
     if (current_ < 0) fail("a local variable outside of a function");
-    const uint64_t offset = aligned(function().local_bytes, d.align);
-    blocks_.back().locals[d.name] = static_cast<uint32_t>(offset);
-    function().local_bytes = static_cast<uint32_t>(offset + d.bytes);
+    const uint32_t offset = place(function().local_bytes, d);
+    blocks_.back().locals[d.name] = offset;
+    function().local_bytes = offset + static_cast<uint32_t>(d.bytes);
     return;
   }
   Variable out;
@@ -72,7 +76,7 @@ void Parser::declare_variable(const std::string& text) {
     out.space = Space::shared;
     out.external = d.open_ended;
     if (!out.external) {
-      out.offset = aligned(program_.shared_bytes, d.align);
+      out.offset = place(program_.shared_bytes, d);
       program_.shared_bytes = out.offset + d.bytes;
     }
     if (equals != text.npos) fail("shared memory with an initialiser");
@@ -80,7 +84,9 @@ void Parser::declare_variable(const std::string& text) {
     if (text.find(".extern") != text.npos) fail("a variable of another module");
     out.space = text.find(".const") != text.npos ? Space::constant : Space::global;
     if (equals != text.npos) initialise(trimmed(text.substr(equals + 1)), d.type, out);
-    out.offset = aligned(program_.global_bytes, d.align < 8 ? 8 : d.align);
+    d.align = std::max(d.align, 8u);
+    d.bytes = out.bytes;
+    out.offset = place(program_.global_bytes, d);
     program_.global_bytes = out.offset + out.bytes;
   }
   program_.variables[d.name] = out;

@@ -23,8 +23,6 @@ void read_place(const char* text, uint32_t (&place)[3]) {
   }
 }
 
-uint32_t aligned(uint64_t at, uint32_t to) { return static_cast<uint32_t>((at + to - 1) / to * to); }
-
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> out;
   std::istringstream in(text);
@@ -67,32 +65,40 @@ void Parser::run() {
   for (;;) {
     const Statement one = lexer_.next();
     line_ = one.line;
-    switch (one.kind) {
-      case Statement::end:
-        if (!blocks_.empty()) fail("the text ends inside of a function");
-        return;
-      case Statement::open:
-        if (current_ < 0) fail("a block outside of a function");
-        blocks_.emplace_back();
-        break;
-      case Statement::close:
-        if (blocks_.size() <= 1) fail("a brace too many");
-        blocks_.pop_back();
-        if (blocks_.size() == 1) finish();
-        break;
-      case Statement::label:
-        if (current_ < 0) fail("a label outside of a function");
-        labels_[one.text] = function().code.size();
-        break;
-      case Statement::header: header(one.text); break;
-      case Statement::simple:
-        if (one.text[0] == '.') {
-          directive(one.text);
-        } else {
-          instruction(one.text);
-        }
-        break;
+    if (one.kind == Statement::end) break;
+    try {
+      statement(one);
+    } catch (const std::out_of_range&) {
+      fail("something is missing");
     }
+  }
+  if (!blocks_.empty()) fail("the text ends inside of a function");
+}
+
+void Parser::statement(const Statement& one) {
+  switch (one.kind) {
+    case Statement::end: break;
+    case Statement::open:
+      if (current_ < 0) fail("a block outside of a function");
+      blocks_.emplace_back();
+      break;
+    case Statement::close:
+      if (blocks_.size() <= 1) fail("a brace too many");
+      blocks_.pop_back();
+      if (blocks_.size() == 1) finish();
+      break;
+    case Statement::label:
+      if (current_ < 0) fail("a label outside of a function");
+      labels_[one.text] = function().code.size();
+      break;
+    case Statement::header: header(one.text); break;
+    case Statement::simple:
+      if (one.text[0] == '.') {
+        directive(one.text);
+      } else {
+        instruction(one.text);
+      }
+      break;
   }
 }
 
@@ -106,11 +112,12 @@ void Parser::directive(const std::string& text) {
   }
   if (word == ".target") {
     program_.target = trimmed(text.substr(7, text.find(',') == std::string::npos ? text.npos : text.find(',') - 7));
-    if (std::atoi(program_.target.c_str() + 3) < 70) fail("a target before sm_70");
+    if (program_.target.rfind("sm_", 0) != 0 || std::atoi(program_.target.c_str() + 3) < 70)
+      fail("a target before sm_70");
     return;
   }
   if (word == ".address_size") {
-    if (std::atoi(text.c_str() + 13) != 64) fail("addresses of 64 bits are wanted");
+    if (std::atoi(text.c_str() + word.size()) != 64) fail("addresses of 64 bits are wanted");
     return;
   }
   if (word == ".file") {
@@ -156,7 +163,8 @@ Parser::Declaration Parser::declaration(const std::string& text) const {
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (word == ".align") {
-      out.align = static_cast<uint32_t>(std::atoi(words.at(++i).c_str()));
+      out.align = static_cast<uint32_t>(std::strtoul(words.at(++i).c_str(), nullptr, 10));
+      if (out.align == 0 || out.align > most_bytes || (out.align & (out.align - 1)) != 0) fail("unknown alignment");
     } else if (word == ".param" || word == ".ptr" || word == ".global" || word == ".const" || word == ".shared" ||
                word == ".local" || word == ".visible" || word == ".extern" || word == ".weak" || word == ".common") {
     } else if (word[0] == '.') {
@@ -172,16 +180,25 @@ Parser::Declaration Parser::declaration(const std::string& text) const {
     for (size_t at = bracket; at != std::string::npos; at = out.name.find('[', at + 1)) {
       const uint64_t here = std::strtoull(out.name.c_str() + at + 1, nullptr, 10);
       if (here == 0) out.open_ended = true;
+      if (here > most_bytes || count * here > most_bytes) fail("more memory than is modelled");
       count *= here;
     }
     out.name.resize(bracket);
   }
+  if (out.name.empty()) fail("a declaration without a name");
   out.bytes = count * out.type.bytes();
   out.align = std::max(out.align, out.type.bytes());
   return out;
 }
 
+uint32_t Parser::place(uint64_t used, const Declaration& declared) const {
+  const uint64_t begin = aligned(used, declared.align);
+  if (begin + declared.bytes > most_bytes) fail("more memory than is modelled");
+  return static_cast<uint32_t>(begin);
+}
+
 void Parser::header(std::string text) {
+  if (current_ >= 0) fail("a function inside of a function");
   const bool declared_only = text.back() == ';';
   if (declared_only) text.pop_back();
   Function f;
@@ -189,9 +206,10 @@ void Parser::header(std::string text) {
   std::string rest = trimmed(text.substr(text.find(f.entry ? ".entry" : ".func") + (f.entry ? 6 : 5)));
   const auto list = [&](std::vector<Parameter>& to) {
     const size_t close = rest.find(')');
+    if (close == rest.npos) fail("a bracket is missing");
     for (const std::string& one : split(rest.substr(1, close - 1), ',')) {
       const Declaration d = declaration(one);
-      const uint32_t offset = aligned(f.parameter_bytes, d.align);
+      const uint32_t offset = place(f.parameter_bytes, d);
       to.push_back({d.name, offset, static_cast<uint32_t>(d.bytes)});
       f.parameter_bytes = offset + static_cast<uint32_t>(d.bytes);
     }
@@ -202,10 +220,11 @@ void Parser::header(std::string text) {
   size_t end = rest.find_first_of(" (");
   f.name = trimmed(rest.substr(0, end));
   rest = end == rest.npos ? "" : trimmed(rest.substr(end));
+  if (f.name.empty()) fail("a function without a name");
   if (f.entry && result_bytes != 0) fail("a kernel with a result");
   if (!rest.empty() && rest[0] == '(') list(f.parameters);
   f.argument_bytes = f.parameter_bytes;
-  f.parameter_bytes = aligned(f.parameter_bytes, 16);
+  f.parameter_bytes = static_cast<uint32_t>(aligned(f.parameter_bytes, 16));
   for (const std::string& word : words_of(rest)) {
     if (word[0] == '.' && word.rfind(".max", 0) != 0 && word.rfind(".min", 0) != 0 && word.rfind(".req", 0) != 0 &&
         word != ".noreturn")
@@ -257,10 +276,18 @@ void Parser::link() {
       const Function& to = program_.functions[static_cast<size_t>(one.function)];
       if (to.parameters.size() != one.arguments.size() || to.results.size() != one.results.size())
         throw Fault("PTX: call of " + one.name + " with another number of arguments");
-      for (size_t i = 0; i < one.arguments.size(); ++i)
+      const auto inside = [&](uint32_t offset, uint32_t bytes) {
+        if (uint64_t{offset} + bytes > f.parameter_bytes)
+          throw Fault("PTX: call of " + one.name + " with an argument of another size");
+      };
+      for (size_t i = 0; i < one.arguments.size(); ++i) {
+        inside(one.arguments[i], to.parameters[i].bytes);
         one.in.push_back({one.arguments[i], to.parameters[i].offset, to.parameters[i].bytes});
-      for (size_t i = 0; i < one.results.size(); ++i)
+      }
+      for (size_t i = 0; i < one.results.size(); ++i) {
+        inside(one.results[i], to.results[i].bytes);
         one.out.push_back({to.results[i].offset, one.results[i], to.results[i].bytes});
+      }
     }
   }
 }

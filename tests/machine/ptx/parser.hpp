@@ -57,7 +57,11 @@ class Parser {
     bool open_ended = false;  ///< `name[]`
   };
 
+  /// Most bytes of a variable, and of all variables of a space.
+  static constexpr uint64_t most_bytes = 64 << 20;
+
   void run();
+  void statement(const Statement& one);
   void directive(const std::string& text);
   void location(const std::string& text);
   void header(std::string text);
@@ -68,7 +72,8 @@ class Parser {
   void declare_variable(const std::string& text);
   void initialise(const std::string& text, const Type& type, Variable& out);
   Declaration declaration(const std::string& text) const;
-  void statement(const std::string& text);
+  /// Where a variable begins that is declared after `used` bytes of others.
+  uint32_t place(uint64_t used, const Declaration& declared) const;
   void instruction(std::string text);
   const Area& parameter(const std::string& name) const;
 
@@ -86,6 +91,8 @@ class Parser {
 /// `setp.eq.and.s32`, split at the dots, with its operands.
 void decode(Parser& parser, const std::vector<std::string>& name, const std::vector<std::string>& operands,
             Instruction& out);
+
+inline uint64_t aligned(uint64_t at, uint64_t to) { return (at + to - 1) / to * to; }
 
 /// @throws Fault through the parser if it is not a type
 bool parse_type(const std::string& text, Type& out);
