@@ -29,26 +29,59 @@ step() {
 }
 end_step() { if [ -t 2 ]; then printf '\r\033[K' >&2; fi; }
 
-# build_quietly LOG WORDS COMMAND...: runs a build whose output is added to LOG. On a terminal the step's line shows what ninja has
-# counted, such as [12/345].
+# in_group COMMAND...: runs a command that does not outlive the script, however the script ends. A shell that is ended leaves behind
+# what it waits for; this command and all that it starts are a process group. $progress, if set, is called every second.
+progress=""
+in_group() {
+  local status=0 watcher one
+  setsid "$@" <&0 &
+  running=$!
+  for one in INT TERM HUP; do
+    # shellcheck disable=SC2064  # this signal
+    trap "end_group $one" "$one"
+  done
+  # Nothing tells a script that it is killed.
+  while sleep 1 2>/dev/null; do
+    if ! is_alive $$; then kill -TERM -- "-$running" && break; fi
+    $progress
+  done >/dev/null &
+  watcher=$!
+  wait "$running" || status=$?
+  trap - INT TERM HUP
+  kill "$watcher" 2>/dev/null || true
+  wait "$watcher" 2>/dev/null || true
+  return $status
+}
+# end_group SIGNAL: ends what in_group runs, and then the script by the signal that it got.
+end_group() {
+  trap - "$1"
+  kill -TERM -- "-$running" 2>/dev/null || true
+  wait "$running" 2>/dev/null || true
+  kill -s "$1" $$
+}
+
+is_alive() {
+  local state
+  read -r _ _ state _ 2>/dev/null <"/proc/$1/stat" && [ "$state" != Z ]
+}
+
+# build_quietly LOG WORDS COMMAND...: runs a build whose output is added to LOG, and shows what ninja has counted, such as [12/345]: on
+# a terminal in the step's line, elsewhere by a line every $XIO_PROGRESS seconds (60).
 build_quietly() {
-  local log=$1 words=$2 watcher="" status=0
+  local log=$1 words=$2 status=0 progress=show_count shown=$SECONDS
   shift 2
   step "$words"
-  if [ -t 2 ]; then
-    # The shell lets Ctrl-C pass by what runs in the background.
-    while sleep 1 && kill -0 $$ 2>/dev/null; do
-      step "$words $(tail -c 20000 "$log" 2>/dev/null | grep -o '^\[[0-9]*/[0-9]*\]' | tail -n 1)"
-    done &
-    watcher=$!
-  fi
-  "$@" >>"$log" 2>&1 || status=$?
-  if [ -n "$watcher" ]; then
-    kill "$watcher" 2>/dev/null || true
-    wait "$watcher" 2>/dev/null || true
-  fi
+  # shellcheck disable=SC2016  # for the other shell
+  in_group sh -c 'log=$1 && shift && exec "$@" >>"$log" 2>&1' sh "$log" "$@" || status=$?
   end_step
   return $status
+}
+show_count() {
+  if [ ! -t 2 ]; then
+    if [ $((SECONDS - shown)) -lt "${XIO_PROGRESS:-60}" ]; then return; fi
+    shown=$SECONDS
+  fi
+  step "$words $(tail -c 20000 "$log" 2>/dev/null | grep -o '^\[[0-9]*/[0-9]*\]' | tail -n 1)"
 }
 
 have() { command -v "$1" >/dev/null 2>&1; }
