@@ -230,10 +230,10 @@ void modules(host::NvmeController& controller) {
   const auto pretended = std::make_shared<PretendedGpu>();
   const std::shared_ptr<host::GpuRuntime> gpu = pretended;  // of host::find_gpu().runtime
   const host::NvmeQueue queue = controller.create_queue();
-  const char* const image = "a code object";
+  const char image[] = "a code object";
   const uint64_t first_lba = 0;
   //! [GpuModule]
-  const host::GpuModule module(gpu, image);
+  const host::GpuModule module(gpu, image, sizeof image);
   const auto kernel = module.kernel<nvme::QueueHandle, uint64_t>("read_blocks");
   host::GpuWork work(gpu);
   kernel.launch(work, host::WaveBudget{8}, queue.handle(), first_lba);

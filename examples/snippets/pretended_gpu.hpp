@@ -40,7 +40,7 @@ class PretendedGpu final : public xio::host::GpuRuntime {
 
   std::string target() const override { return "none"; }
   uint32_t wave_size() const override { return 64; }
-  void* load_module(const void* image) override { return const_cast<void*>(image); }
+  void* load_module(const void* image, size_t) override { return const_cast<void*>(image); }
   void unload_module(void*) noexcept override {}
   void* find_kernel(void* module, const char*) override { return module; }
   uint32_t resident_blocks(void*, uint32_t, size_t) override { return 16; }

@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
     const auto memory = found.runtime->allocate(xio::host::MemoryKind::host_coherent, 4096);
     auto* const number = static_cast<uint32_t*>(memory.cpu);
     {
-      const xio::host::GpuModule module(found.runtime, image.data());
+      const xio::host::GpuModule module(found.runtime, image.data(), image.size());
       xio::host::GpuWork work(found.runtime);
       module.kernel<uint32_t*>("tell_target")
           .launch(work, xio::host::GpuGrid{1, found.runtime->wave_size(), 0}, static_cast<uint32_t*>(memory.gpu));

@@ -155,6 +155,26 @@ TEST_CASE("doorbells are translated until their last holder ends", "[gpu]") {
   CHECK(machine->alive == 0);
 }
 
+TEST_CASE("executors of one GPU register the doorbells of a drive once", "[gpu]") {
+  constexpr uintptr_t distance = 1 << 24;
+  const fake_gpu::Machine machine;
+  machine->distance = distance;
+  alignas(4096) static unsigned char words[8192];
+  std::shared_ptr<void> kept;
+  {
+    const Executor first(machine.hip());
+    const Executor second(machine.hip());
+    const std::shared_ptr<void> shared = first.share_doorbells(words, 64, false);
+    kept = second.share_doorbells(words, 64, false);
+    CHECK(number(first.address(words)) == number(words) + distance);
+    CHECK(number(second.address(words)) == number(words) + distance);
+    CHECK(machine.log() == "hipHostRegister ");
+  }
+  CHECK(machine->alive == 1);
+  kept.reset();
+  CHECK(machine->alive == 0);
+}
+
 TEST_CASE("page maps say where each byte lies", "[gpu]") {
   const PageMap line = PageMap::contiguous(0x10000, 10000);
   CHECK(line.pages() == std::vector<uint64_t>{0x10000, 0x11000, 0x12000});

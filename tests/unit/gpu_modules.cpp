@@ -56,7 +56,7 @@ void on_both(Body body) {
 
 TEST_CASE("a kernel is launched with the bytes of its arguments", "[gpu]") {
   on_both([](const fake_gpu::Machine& machine, const std::shared_ptr<GpuRuntime>& gpu) {
-    const GpuModule module(gpu, image);
+    const GpuModule module(gpu, image, sizeof image);
     const auto kernel = module.kernel<uint64_t, uint32_t>("copy");
     GpuWork work(gpu);
     // Arguments become what the kernel takes: an int here is 8 bytes there.
@@ -73,7 +73,7 @@ TEST_CASE("an I/O kernel gets as many waves as run together, or none", "[gpu]") 
   on_both([](const fake_gpu::Machine& machine, const std::shared_ptr<GpuRuntime>& gpu) {
     machine->processors = 3;
     machine->blocks_of_each = 2;
-    const GpuModule module(gpu, image);
+    const GpuModule module(gpu, image, sizeof image);
     const auto kernel = module.kernel<uint64_t>("io");
     CHECK(kernel.resident_blocks(64) == 6);
     GpuWork work(gpu);
@@ -90,7 +90,7 @@ TEST_CASE("an I/O kernel gets as many waves as run together, or none", "[gpu]") 
 TEST_CASE("a program without kernels for this GPU says which one it is", "[gpu]") {
   on_both([](const fake_gpu::Machine& machine, const std::shared_ptr<GpuRuntime>& gpu) {
     machine->module_error = 209;
-    const std::string error = error_of([&] { GpuModule module(gpu, image); });
+    const std::string error = error_of([&] { GpuModule module(gpu, image, sizeof image); });
     CHECK(contains(error, "this program has no kernels for " + gpu->description()));
     CHECK(contains(error, gpu->target()));
   });
@@ -99,10 +99,10 @@ TEST_CASE("a program without kernels for this GPU says which one it is", "[gpu]"
   CHECK(machine.cuda()->target() == "sm_90");
   machine->module_error = 222;
   const auto cuda = machine.cuda();
-  CHECK(contains(error_of([&] { GpuModule module(cuda, image); }), "install a newer driver"));
+  CHECK(contains(error_of([&] { GpuModule module(cuda, image, sizeof image); }), "install a newer driver"));
   machine->module_error = 218;
   machine->jit_log = "line 3: unknown directive";
-  CHECK(error_of([&] { GpuModule module(cuda, image); }) ==
+  CHECK(error_of([&] { GpuModule module(cuda, image, sizeof image); }) ==
         "cuModuleLoadDataEx (line 3: unknown directive): some driver error");
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("of a bundle, a GPU gets the code for its own target, or else for its 
     machine->target = target;
     const std::string all = bundle(entries);
     machine->last_image = nullptr;
-    const GpuModule module(machine.hip(), all.data());
+    const GpuModule module(machine.hip(), all.data(), all.size());
     const auto* const loaded = static_cast<const char*>(machine->last_image);
     return loaded == all.data() ? std::string("all") : std::string(loaded);
   };
@@ -133,12 +133,39 @@ TEST_CASE("of a bundle, a GPU gets the code for its own target, or else for its 
   machine->module_error = 209;
   const auto gpu = machine.hip();
   const std::string all = bundle(entries);
-  CHECK(contains(error_of([&] { GpuModule module(gpu, all.data()); }), "gfx11-generic, which needs ROCm 6.3 or newer"));
+  CHECK(contains(error_of([&] { GpuModule module(gpu, all.data(), all.size()); }),
+                 "gfx11-generic, which needs ROCm 6.3 or newer"));
+}
+
+TEST_CASE("a bundle that is cut short, or names bytes beyond its end, is refused", "[gpu]") {
+  const fake_gpu::Machine machine;
+  machine->target = "gfx942";
+  const auto gpu = machine.hip();
+  const std::string all = bundle({"gfx1100", "gfx942"});
+  const auto error = [&](const std::string& text) {
+    // Of exactly its size, so that a sanitizer sees what is read behind the end.
+    const std::vector<char> bytes(text.begin(), text.end());
+    return error_of([&] { GpuModule module(gpu, bytes.data(), bytes.size()); });
+  };
+  CHECK(error(all).empty());
+  for (size_t bytes = 24; bytes < all.size(); ++bytes) {
+    INFO(bytes);
+    CHECK(contains(error(all.substr(0, bytes)), "the bundle of code objects is cut short"));
+  }
+  // The count, and of the first entry the offset, the size and the length of the name.
+  for (size_t at = 24; at < 56; at += 8) {
+    INFO(at);
+    std::string damaged = all;
+    damaged.replace(at, 8, 8, '\xff');
+    CHECK(contains(error(damaged), "the bundle of code objects is cut short"));
+  }
+  CHECK(contains(error_of([&] { GpuModule module(machine.cuda(), ".version 8.0", 12); }), "add a null"));
+  CHECK(error_of([&] { GpuModule module(machine.cuda(), ".version 8.0", 13); }).empty());
 }
 
 TEST_CASE("a missing kernel and a failed launch are errors with their names", "[gpu]") {
   on_both([](const fake_gpu::Machine& machine, const std::shared_ptr<GpuRuntime>& gpu) {
-    const GpuModule module(gpu, image);
+    const GpuModule module(gpu, image, sizeof image);
     machine->kernel_error = 500;
     CHECK(error_of([&] { (void)module.kernel<int>("absent"); }) == "this program has no kernel absent");
     machine->kernel_error = 0;

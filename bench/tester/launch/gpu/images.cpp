@@ -12,22 +12,28 @@
   asm(".pushsection .rodata, \"a\"\n"           \
       ".balign 4096\n" name ": .incbin \"" file \
       "\"\n"                                    \
-      ".byte 0\n"                               \
+      ".byte 0\n" name                          \
+      "_end:\n"                                 \
       ".popsection\n")
+
+#define XIO_EMBEDDED(name)                                                     \
+  extern "C" const unsigned char name[] __attribute__((visibility("hidden"))); \
+  extern "C" const unsigned char name##_end[] __attribute__((visibility("hidden")))
 
 #if defined(XIO_TESTER_KERNELS_AMD)
 XIO_EMBED("xio_tester_kernels_amd", XIO_TESTER_KERNELS_AMD);
 XIO_EMBED("xio_tester_rdma_kernels_amd", XIO_TESTER_RDMA_KERNELS_AMD);
-extern "C" const unsigned char xio_tester_kernels_amd[] __attribute__((visibility("hidden")));
-extern "C" const unsigned char xio_tester_rdma_kernels_amd[] __attribute__((visibility("hidden")));
+XIO_EMBEDDED(xio_tester_kernels_amd);
+XIO_EMBEDDED(xio_tester_rdma_kernels_amd);
 #endif
 #if defined(XIO_TESTER_KERNELS_NVIDIA)
 XIO_EMBED("xio_tester_kernels_nvidia", XIO_TESTER_KERNELS_NVIDIA);
 XIO_EMBED("xio_tester_rdma_kernels_nvidia", XIO_TESTER_RDMA_KERNELS_NVIDIA);
-extern "C" const unsigned char xio_tester_kernels_nvidia[] __attribute__((visibility("hidden")));
-extern "C" const unsigned char xio_tester_rdma_kernels_nvidia[] __attribute__((visibility("hidden")));
+XIO_EMBEDDED(xio_tester_kernels_nvidia);
+XIO_EMBEDDED(xio_tester_rdma_kernels_nvidia);
 #endif
 #undef XIO_EMBED
+#undef XIO_EMBEDDED
 
 namespace tester {
 
@@ -35,15 +41,20 @@ namespace {
 
 bool is_nvidia(const std::string& target) { return target.compare(0, 3, "sm_") == 0; }
 
-const void* find_image(KernelImage image, bool nvidia) {
-  const void* found[2][2] = {};
+struct Image {
+  const unsigned char* begin = nullptr;  ///< null: none
+  const unsigned char* end = nullptr;
+};
+
+Image find_image(KernelImage image, bool nvidia) {
+  Image found[2][2];
 #if defined(XIO_TESTER_KERNELS_AMD)
-  found[0][0] = xio_tester_kernels_amd;
-  found[1][0] = xio_tester_rdma_kernels_amd;
+  found[0][0] = {xio_tester_kernels_amd, xio_tester_kernels_amd_end};
+  found[1][0] = {xio_tester_rdma_kernels_amd, xio_tester_rdma_kernels_amd_end};
 #endif
 #if defined(XIO_TESTER_KERNELS_NVIDIA)
-  found[0][1] = xio_tester_kernels_nvidia;
-  found[1][1] = xio_tester_rdma_kernels_nvidia;
+  found[0][1] = {xio_tester_kernels_nvidia, xio_tester_kernels_nvidia_end};
+  found[1][1] = {xio_tester_rdma_kernels_nvidia, xio_tester_rdma_kernels_nvidia_end};
 #endif
   return found[image == KernelImage::rdma ? 1 : 0][nvidia ? 1 : 0];
 }
@@ -69,13 +80,13 @@ bool has_image(const std::string& target) {
 
 std::unique_ptr<xio::host::GpuModule> load_image(const std::shared_ptr<xio::host::GpuRuntime>& gpu, KernelImage image) {
   const std::string target = gpu->target();
-  const void* const found = find_image(image, is_nvidia(target));
+  const Image found = find_image(image, is_nvidia(target));
   const std::string offered = image_targets();
-  if (found == nullptr)
+  if (found.begin == nullptr)
     throw CannotRun("this build has no kernels for " + gpu->description() + ", a " + target + "; it has " +
                     (offered.empty() ? "none for GPUs: build it with clang 19" : "some for " + offered));
   try {
-    return std::make_unique<xio::host::GpuModule>(gpu, found);
+    return std::make_unique<xio::host::GpuModule>(gpu, found.begin, static_cast<size_t>(found.end - found.begin));
   } catch (const xio::host::Error& reason) {
     throw CannotRun(std::string(reason.what()) + "; it has some for " + offered);
   }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include <xio/config.hpp>
+#include <xio/host/error.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -27,8 +28,8 @@ inline std::string generic_target(const std::string& target) {
 }
 
 /// Whether an image is an uncompressed bundle.
-inline bool is_bundle(const void* image) {
-  return std::strncmp(static_cast<const char*>(image), "__CLANG_OFFLOAD_BUNDLE__", 24) == 0;
+inline bool is_bundle(const void* image, size_t bytes) {
+  return bytes >= 24 && std::memcmp(image, "__CLANG_OFFLOAD_BUNDLE__", 24) == 0;
 }
 
 /// What find_code_object() found.
@@ -40,22 +41,30 @@ struct CodeObject {
 /// The code object of a bundle for a GPU: the one for its own target, or else the one for its generic target. None if
 /// the bundle has neither, or if it has code for features of the target, such as "gfx942:xnack+", which the runtime
 /// must choose from.
-inline CodeObject find_code_object(const void* bundle, const std::string& target) {
+/// @throws Error if the bundle names bytes that it does not have
+inline CodeObject find_code_object(const void* bundle, size_t bytes, const std::string& target) {
   const auto* const data = static_cast<const char*>(bundle);
-  const char* at = data + 24;
-  const auto number = [&at] {
+  const auto check = [bytes](uint64_t begin, uint64_t length) {
+    if (begin > bytes || length > bytes - begin)
+      throw Error("the bundle of code objects is cut short, or not one: it has " + std::to_string(bytes) + " bytes");
+  };
+  size_t at = 24;
+  const auto number = [&] {
     uint64_t value = 0;
-    std::memcpy(&value, at, sizeof value);
+    check(at, sizeof value);
+    std::memcpy(&value, data + at, sizeof value);
     at += sizeof value;
     return value;
   };
   const std::string generic = generic_target(target);
   CodeObject found;
   for (uint64_t left = number(); left != 0; --left) {
-    const char* const code = data + number();
-    at += sizeof(uint64_t);  // its size
+    const uint64_t begin = number();
+    check(begin, number());
+    const char* const code = data + begin;
     const uint64_t length = number();
-    const std::string entry(at, length);
+    check(at, length);
+    const std::string entry(data + at, length);
     at += length;
     // "hipv4-amdgcn-amd-amdhsa--gfx942:xnack+"
     const size_t dashes = entry.find("--");

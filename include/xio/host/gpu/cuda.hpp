@@ -4,6 +4,7 @@
 /// @file
 /// @brief GpuRuntime through CUDA, loaded at run time.
 
+#include <cstring>
 #include <string>
 
 #include <xio/config.hpp>
@@ -114,7 +115,10 @@ class CudaRuntime final : public GpuRuntime {
            std::to_string(attribute(cuda::attribute_capability_minor));
   }
   uint32_t wave_size() const override { return static_cast<uint32_t>(attribute(cuda::attribute_warp_size)); }
-  void* load_module(const void* image) override {
+  void* load_module(const void* image, size_t bytes) override {
+    // PTX has no size of its own.
+    if (!has_size(image, bytes) && std::memchr(image, 0, bytes) == nullptr)
+      throw Error("this program's PTX does not end within its " + std::to_string(bytes) + " bytes: add a null");
     use();
     check(cuda_.free(nullptr), "cudaFree");  // creates the context that the driver calls need
     char log[2048] = {};
@@ -179,6 +183,11 @@ class CudaRuntime final : public GpuRuntime {
     int value = 0;
     check(cuda_.device_get_attribute(&value, number_of_it, device_), "cudaDeviceGetAttribute");
     return value;
+  }
+  /// Whether an image is an ELF file or a fat binary of nvcc.
+  static bool has_size(const void* image, size_t bytes) {
+    constexpr unsigned char fat_binary[] = {0x50, 0xed, 0x55, 0xba};
+    return bytes >= 4 && (std::memcmp(image, "\177ELF", 4) == 0 || std::memcmp(image, fat_binary, 4) == 0);
   }
   static unsigned long long number(const void* gpu) { return reinterpret_cast<uintptr_t>(gpu); }
 

@@ -145,11 +145,11 @@ class HipRuntime final : public GpuRuntime {
 
   std::string target() const override { return agent().name(); }
   uint32_t wave_size() const override { return wave_size_; }
-  void* load_module(const void* image) override {
+  void* load_module(const void* image, size_t bytes) override {
     use();
     void* module = nullptr;
     detail::CodeObject found;
-    if (detail::is_bundle(image)) found = detail::find_code_object(image, target());
+    if (detail::is_bundle(image, bytes)) found = detail::find_code_object(image, bytes, target());
     const int status = hip_.module_load_data(&module, found.code != nullptr ? found.code : image);
     if (status != hip::success && !found.generic.empty())
       check(status, ("hipModuleLoadData (code for " + found.generic + ", which needs ROCm 6.3 or newer)").c_str());

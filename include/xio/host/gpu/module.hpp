@@ -113,9 +113,10 @@ class GpuModule {
  public:
   /// @param image  a code object, a fat binary (of clang-offload-bundler or nvcc) that includes this GPU as a target,
   ///               or null-terminated PTX text
-  /// @throws Error if it contains no code for this GPU, or the driver is too old for it
-  GpuModule(std::shared_ptr<GpuRuntime> gpu, const void* image)
-      : gpu_(std::move(gpu)), module_(gpu_->load_module(image)) {}
+  /// @param bytes  of the image, a terminating null included
+  /// @throws Error if it contains no code for this GPU, is cut short, or the driver is too old for it
+  GpuModule(std::shared_ptr<GpuRuntime> gpu, const void* image, size_t bytes)
+      : gpu_(std::move(gpu)), module_(gpu_->load_module(image, bytes)) {}
   GpuModule(const GpuModule&) = delete;
   GpuModule& operator=(const GpuModule&) = delete;
   ~GpuModule() { gpu_->unload_module(module_); }

@@ -87,7 +87,8 @@ class GpuRuntime {
   /// Number of lanes in a wave.
   virtual uint32_t wave_size() const = 0;
   /// Loads a code object, a fat binary (clang-offload-bundler, nvcc) or null-terminated PTX text.
-  virtual void* load_module(const void* image) = 0;
+  /// @param bytes  of the image, a terminating null included
+  virtual void* load_module(const void* image, size_t bytes) = 0;
   virtual void unload_module(void* module) noexcept = 0;
   virtual void* find_kernel(void* module, const char* name) = 0;
   /// Number of blocks of a kernel that run concurrently; 0 if not even one fits.

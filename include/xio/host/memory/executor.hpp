@@ -5,7 +5,10 @@
 /// @brief The executor of kernels, the CPU or a GPU, and its access to host memory.
 
 #include <cstddef>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -24,7 +27,7 @@ namespace host {
 /// @{
 
 /// Executor of kernels: the CPU, or one GPU. Records the memory that its kernels can access, and at which address.
-/// Copies denote the same executor. Usable from several threads.
+/// Copies, and other executors of the same GPU in this process, share that record. Usable from several threads.
 ///
 /// @snippet host.cpp Executor
 class Executor {
@@ -35,7 +38,7 @@ class Executor {
   explicit Executor(std::shared_ptr<GpuRuntime> gpu)
       : gpu_(std::move(gpu)), clock_hz_(gpu_ ? gpu_->clock_hz() : arch::clock_hz) {
     if (!gpu_) return;
-    reached_ = std::make_shared<Reached>(gpu_);
+    reached_ = reached_by(gpu_);
     // HIP before 6 does not report the rate; all AMD GPUs that it supports use this one.
     if (clock_hz_ == 0) clock_hz_ = 100000000;
   }
@@ -96,6 +99,17 @@ class Executor {
     ReachablePages pages;
     ExecutorAddresses addresses;
   };
+
+  /// One for each GPU: its runtime refuses to register a page twice.
+  static std::shared_ptr<Reached> reached_by(const std::shared_ptr<GpuRuntime>& gpu) {
+    static std::mutex mutex;
+    static std::map<std::string, std::weak_ptr<Reached>> all;
+    const std::lock_guard<std::mutex> lock(mutex);
+    std::weak_ptr<Reached>& known = all[gpu->description()];
+    std::shared_ptr<Reached> found = known.lock();
+    if (!found) known = found = std::make_shared<Reached>(gpu);
+    return found;
+  }
 
   std::shared_ptr<GpuRuntime> gpu_;
   std::shared_ptr<Reached> reached_;
