@@ -86,6 +86,24 @@ TEST_CASE("a QEMU that does not answer is an error after the deadline", "[qemu]"
   CHECK_FALSE(runs(pid));
 }
 
+TEST_CASE("a QEMU that a signal has stopped is not waited for until the deadline", "[qemu]") {
+  if (host_tests::qemu_is_missing()) return;
+  const QemuProtocol protocol = GENERATE(QemuProtocol::remote, QemuProtocol::qtest);
+  INFO(host_tests::protocol_name(protocol));
+  QemuController machine(options_for(protocol));
+  NvmeQueue queue = machine.controller.create_queue();
+  ChildProcess& process = machine.qemu->process();
+  CHECK_FALSE(process.stopped());
+  process.kill(SIGSTOP);
+  CHECK(host_tests::eventually([&] { return process.stopped(); }));
+  process.kill(SIGCONT);
+  CHECK(host_tests::eventually([&] { return !process.stopped(); }));
+  CHECK(machine.controller.identify_namespace(1).blocks != 0);
+  process.kill(SIGSTOP);
+  CHECK(contains(error_of([&] { queue.remove(); }), "was stopped by a signal, and not continued within 2000 ms"));
+  CHECK_FALSE(machine.qemu->alive());
+}
+
 TEST_CASE("QEMU ends with the object", "[qemu]") {
   if (host_tests::qemu_is_missing()) return;
   pid_t pid = -1;

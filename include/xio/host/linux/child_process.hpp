@@ -94,6 +94,14 @@ class ChildProcess {
     return state_ == State::running;
   }
 
+  /// Whether a signal has stopped the child, and it was not continued.
+  bool stopped() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    siginfo_t info{};
+    return state_ == State::running &&
+           ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+  }
+
   /// Sends a signal to the child's process group, unless the child has ended.
   void kill(int signal_number) {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -118,6 +118,7 @@ struct QemuMachine {
             options.protocol == QemuProtocol::automatic && remote);
     monitor->set_limit(options.deadline);
     channel->set_limit(options.deadline);
+    channel->set_stopped([this] { return process->stopped(); });
   }
 
   /// @param another  whether another protocol remains to be tried, which needs time too
@@ -181,8 +182,9 @@ inline std::unique_ptr<QemuMachine> start_qemu(const QemuOptions& options) {
 ///
 /// Queues and data lie in memory that is shared with QEMU. Doorbell words are memory too: a DoorbellProxy forwards the
 /// values that kernels store there. QEMU ends with this object, or with this process, however the process ends. Once
-/// QEMU has ended or does not respond within the deadline, every access throws Error, and alive() is false. Kernels do
-/// not observe such failures: the host thread that waits for them should check alive() periodically.
+/// QEMU has ended, or does not respond within the deadline (2 s while a signal has stopped it), every access throws
+/// Error, and alive() is false. Kernels do not observe such failures: the host thread that waits for them should check
+/// alive() periodically.
 ///
 /// QEMU itself (7.2 and 10.0) occasionally crashes with a segmentation fault when a controller backed by image= or by
 /// memory is reset or recovered over x-remote while reads are in flight. The crash was not seen with qtest, nor with

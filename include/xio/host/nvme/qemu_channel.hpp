@@ -7,10 +7,13 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -45,6 +48,9 @@ class DeadlineSocket {
   std::chrono::milliseconds limit() const { return limit_; }
   /// Sets the deadline of every wait from now on.
   void set_limit(std::chrono::milliseconds limit) { limit_ = limit; }
+  /// Sets what tells whether a signal has stopped the peer: one that stays stopped is not waited for until the
+  /// deadline.
+  void set_stopped(std::function<bool()> stopped) { stopped_ = std::move(stopped); }
 
   /// Sends all bytes. While the socket is full, `make_room()` is called whenever data can be read: the peer may be
   /// blocked on replies that have not been consumed.
@@ -80,17 +86,30 @@ class DeadlineSocket {
   }
 
  private:
+  static constexpr int look_ms = 100;  ///< between looks at whether the peer is stopped
+  static constexpr std::chrono::milliseconds stopped_limit{2000};
+
   short wait(short events, const Timeout& deadline) {
+    std::optional<Timeout> continued;  // the deadline of a peer that was seen to be stopped
     for (;;) {
       pollfd entry{fd_.get(), events, 0};
-      const int ready = ::poll(&entry, 1, deadline.poll_timeout());
+      const int left = deadline.poll_timeout();
+      const int ready = ::poll(&entry, 1, stopped_ ? std::min(left, look_ms) : left);
       if (ready > 0) return entry.revents;
       if (ready < 0 && errno != EINTR) throw_system_error("the connection to QEMU failed", errno);
       if (deadline.passed()) throw Error("QEMU has not answered within " + deadline.text());
+      if (!stopped_ || !stopped_()) {
+        continued.reset();
+      } else if (!continued) {
+        continued.emplace(stopped_limit);
+      } else if (continued->passed()) {
+        throw Error("QEMU was stopped by a signal, and not continued within " + continued->text());
+      }
     }
   }
 
   FileDescriptor fd_;
+  std::function<bool()> stopped_;
   std::chrono::milliseconds limit_;
 };
 
@@ -134,6 +153,10 @@ class QemuChannel {
   void set_limit(std::chrono::milliseconds limit) {
     guarded([&] { return do_set_limit(limit); });
   }
+  /// Sets what tells whether a signal has stopped QEMU, as DeadlineSocket::set_stopped().
+  void set_stopped(std::function<bool()> stopped) {
+    guarded([&] { return do_set_stopped(std::move(stopped)); });
+  }
 
  protected:
   QemuChannel() = default;
@@ -144,6 +167,7 @@ class QemuChannel {
   virtual void do_write(uint64_t address, uint64_t value, uint32_t bytes) = 0;
   virtual void do_post(const PostedWrite* writes, size_t count) = 0;
   virtual void do_set_limit(std::chrono::milliseconds limit) = 0;
+  virtual void do_set_stopped(std::function<bool()> stopped) = 0;
 
   /// Outstanding posted writes above which available replies are consumed,
   static constexpr size_t collect_above = 16;

@@ -57,6 +57,7 @@ class QemuQtestChannel final : public QemuChannel {
   }
 
   void do_set_limit(std::chrono::milliseconds limit) override { socket_.set_limit(limit); }
+  void do_set_stopped(std::function<bool()> stopped) override { socket_.set_stopped(std::move(stopped)); }
 
   void select(uint32_t offset) {
     call("outl " + to_hex(config_address_port) + " " + to_hex(0x80000000u | slot_ << 11 | (offset & 0xfc)));

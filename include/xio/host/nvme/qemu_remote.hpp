@@ -131,6 +131,7 @@ class QemuRemoteChannel final : public QemuChannel {
   }
 
   void do_set_limit(std::chrono::milliseconds limit) override { socket_.set_limit(limit); }
+  void do_set_stopped(std::function<bool()> stopped) override { socket_.set_stopped(std::move(stopped)); }
 
   static AccessMessage access(Command command, uint64_t address, uint64_t value, uint32_t bytes) {
     return {{command, 0, access_payload_bytes}, address, value, bytes, 1, {}};
