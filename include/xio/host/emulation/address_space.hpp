@@ -14,6 +14,7 @@
 #include <xio/config.hpp>
 #include <xio/device/arch/host/give_way.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/linux/fork.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -70,7 +71,8 @@ class AddressSpace {
       regions_.erase(after - 1);
       version = version_.fetch_add(1) + 1;
     }
-    while (reading_.load() && acknowledged_.load() < version) arch::give_way();
+    // In a child of fork() no controller runs that could acknowledge it.
+    while (maker_.is_here() && reading_.load() && acknowledged_.load() < version) arch::give_way();
     return true;
   }
 
@@ -89,6 +91,7 @@ class AddressSpace {
   std::atomic<uint64_t> version_{1};
   // unmap and the device synchronize as in Dekker's algorithm: each side stores, then loads the other's flag.
   std::atomic<bool> reading_{false};
+  const host::Maker maker_;
   std::atomic<uint64_t> acknowledged_{0};
 };
 

@@ -57,7 +57,8 @@ inline std::string find_program(const std::string& program) {
   return {};
 }
 
-/// A child process. The kernel kills it when this process ends, however that happens; the destructor kills it too.
+/// A child process. The kernel kills it when this process ends, however that happens; the destructor kills it too, but
+/// not that of a copy in another process, after fork().
 ///
 /// A dedicated thread forks the child (PR_SET_PDEATHSIG is bound to the forking thread), collects its standard output
 /// and error, and reaps it. The child runs in a new session, so that Ctrl-C on the terminal does not signal it. Its own
@@ -105,7 +106,7 @@ class ChildProcess {
   /// Sends a signal to the child's process group, unless the child has ended.
   void kill(int signal_number) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (state_ == State::running) ::kill(-pid_, signal_number);
+    if (state_ == State::running && thread_.is_here()) ::kill(-pid_, signal_number);
   }
 
   /// Waits until the child has ended. Returns false on timeout.
@@ -265,7 +266,7 @@ class ChildProcess {
   pid_t pid_ = -1;  // written before state_ leaves `starting`
   std::string text_;
   std::string ending_;
-  std::thread thread_;
+  ServiceThread thread_;
 };
 
 /// @}

@@ -8,11 +8,13 @@
 #include <signal.h>
 
 #include <initializer_list>
+#include <memory>
 #include <thread>
 #include <utility>
 
 #include <xio/config.hpp>
 #include <xio/device/arch/host/give_way.hpp>
+#include <xio/host/linux/fork.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -38,6 +40,26 @@ std::thread start_service_thread(Body&& body) {
     throw;
   }
 }
+
+/// A thread of start_service_thread(), or none. In a child of fork() there is no such thread: join() returns at once.
+class ServiceThread {
+ public:
+  ServiceThread() = default;
+  ServiceThread(std::thread thread) : thread_(std::make_unique<std::thread>(std::move(thread))) {}
+
+  bool joinable() const { return thread_ != nullptr; }
+  bool is_here() const { return maker_.is_here(); }
+  void join() {
+    if (is_here())
+      std::exchange(thread_, nullptr)->join();
+    else
+      abandon(std::move(thread_));
+  }
+
+ private:
+  std::unique_ptr<std::thread> thread_;
+  Maker maker_;
+};
 
 /// start_service_thread() for a thread that plays a device: see arch::give_way().
 template <class Body>

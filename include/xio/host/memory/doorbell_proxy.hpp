@@ -134,6 +134,7 @@ class DoorbellProxy {
 
   void unwatch_locked(uint32_t index) {
     if ((watched_[index / 64].fetch_and(~bit(index)) & bit(index)) == 0) return;
+    if (!thread_.is_here()) return;  // a copy in a child of fork(): nothing polls there
     // A poll that began before the bit was cleared may still use the word; the second poll from now cannot.
     const uint64_t now = looks_.load();
     Backoff backoff;
@@ -205,7 +206,7 @@ class DoorbellProxy {
   std::atomic<uint64_t> looks_{0};
   std::atomic<uint64_t> words_forwarded_{0};
   std::atomic<uint64_t> messages_{0};
-  std::thread thread_;
+  ServiceThread thread_;
 };
 
 /// @}

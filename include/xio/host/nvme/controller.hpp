@@ -15,6 +15,7 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/linux/fork.hpp>
 #include <xio/host/nvme/admin.hpp>
 #include <xio/host/nvme/controller_state.hpp>
 #include <xio/host/nvme/identify.hpp>
@@ -60,8 +61,13 @@ class NvmeController {
   NvmeController& operator=(NvmeController&&) = delete;
   /// Shuts the controller down, or deletes the library's queues where another driver keeps it, and ends the transport.
   /// Remaining queues become invalid; their memory stays allocated until they are destroyed.
+  /// In a child of fork() the destructor does nothing: only the process that made the controller ends it.
   ~NvmeController() {
-    if (state_) state_->close();
+    if (!state_) return;
+    if (state_->is_here())
+      state_->close();
+    else
+      abandon(std::move(state_));
   }
 
   NvmeTransport& transport() const { return state_->transport(); }

@@ -17,6 +17,7 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/linux/fork.hpp>
 #include <xio/host/memory.hpp>
 #include <xio/host/nvme/admin_result.hpp>
 #include <xio/host/nvme/controller_access.hpp>
@@ -94,11 +95,16 @@ class ControllerState {
   uint32_t max_queue_entries() const { return cap.mqes() != 0 ? cap.mqes() + 1 : 64; }
   size_t page_bytes() const { return size_t{1} << page_shift; }
 
+  /// False in a child of fork(), whose copy of the controller must not be used or ended.
+  bool is_here() const { return maker_.is_here(); }
+
   NvmeTransport& transport() const {
+    check_maker();
     if (!transport_) throw Error("the NvmeController of this queue is gone");
     return *transport_;
   }
   ControllerAccess& access() const {
+    check_maker();
     if (access_ == nullptr) throw Error("the NvmeController is gone");
     return *access_;
   }
@@ -215,6 +221,12 @@ class ControllerState {
   uint32_t cq_word(uint32_t qid) const { return (2 * qid + 1) * doorbell_words_per_slot(); }
 
  private:
+  void check_maker() const {
+    if (!is_here())
+      throw Error("this NvmeController was made by process " + std::to_string(maker_.pid()) +
+                  ", which forked this one; only that process can use it");
+  }
+
   std::chrono::milliseconds shutdown_limit() const {
     if (options.shutdown_deadline.count() != 0) return options.shutdown_deadline;
     return shutdown_time(info.view().rtd3e());
@@ -231,6 +243,7 @@ class ControllerState {
     return page.as<uint32_t>(index * sizeof(uint32_t));
   }
 
+  const Maker maker_;
   std::unique_ptr<NvmeTransport> transport_;
   std::unique_ptr<OwnedController> owned_;
   ControllerAccess* access_ = nullptr;

@@ -13,6 +13,7 @@
 #include <xio/config.hpp>
 #include <xio/device/nvme/handle.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/linux/fork.hpp>
 #include <xio/host/memory.hpp>
 #include <xio/host/nvme/controller_state.hpp>
 #include <xio/host/nvme/queue_plan.hpp>
@@ -302,7 +303,8 @@ class QueuePair final : public QueueRecord {
 
 /// An I/O queue pair of an NvmeController; the destructor deletes it on the controller. Movable.
 ///
-/// No kernel may use the queue when it is destroyed, or while its controller is being reset or recovered.
+/// No kernel may use the queue when it is destroyed, or while its controller is being reset or recovered. In a child of
+/// fork() the destructor does nothing.
 /// @snippet host.cpp create_queue
 class NvmeQueue {
  public:
@@ -353,6 +355,7 @@ class NvmeQueue {
   /// @snippet host.cpp remove
   void remove() {
     if (!pair_) return;
+    if (!pair_->state().is_here()) return abandon(std::move(pair_));
     const std::unique_ptr<detail::QueuePair> pair = std::move(pair_);
     const std::lock_guard<std::mutex> lock(pair->state().mutex);
     pair->state().remove(pair.get());

@@ -13,6 +13,7 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/linux/fork.hpp>
 #include <xio/host/linux/kernel_calls.hpp>
 #include <xio/host/linux/pci.hpp>
 #include <xio/host/memory/dma_arena.hpp>
@@ -89,6 +90,10 @@ class VfioNvme final : public NvmeTransport {
   }
 
   ~VfioNvme() override {
+    if (!maker_.is_here()) {  // a copy in a child of fork()
+      abandon(std::move(access_));
+      return;
+    }
     try {
       quiesce();
       device_.change_command(0, VfioDevice::bus_master);
@@ -163,6 +168,7 @@ class VfioNvme final : public NvmeTransport {
   }
 
   // Destroyed in reverse order: memory mappings, then the device, then the address space.
+  const Maker maker_;
   PciFunction pci_;
   std::unique_ptr<VfioAccess> access_;
   VfioSpace space_;

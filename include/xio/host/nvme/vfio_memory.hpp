@@ -16,6 +16,7 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/linux/fork.hpp>
 #include <xio/host/memory.hpp>
 #include <xio/host/memory/dma_arena.hpp>
 #include <xio/host/memory/range_allocator.hpp>
@@ -95,7 +96,8 @@ class VfioSpace {
 
     bool try_unmap(uint64_t iova, uint64_t bytes) noexcept {
       try {
-        if (access != nullptr) access->unmap(iova, bytes);
+        // In a child of fork() the descriptors are the parent's, whose mapping it is.
+        if (access != nullptr && maker.is_here()) access->unmap(iova, bytes);
         return true;
       } catch (const std::exception&) {
         return false;
@@ -103,6 +105,7 @@ class VfioSpace {
     }
 
     std::mutex mutex;
+    const Maker maker;
     VfioAccess* access;
     uint64_t page;
     RangeAllocator ranges;

@@ -100,7 +100,7 @@ class HostStream {
   std::exception_ptr failure_;
   bool busy_ = false;
   bool ending_ = false;
-  std::thread thread_;
+  ServiceThread thread_;
 };
 
 /// Launches an I/O kernel into a stream on the CPU; counterpart of launch_io() of gpu/stream.hpp.

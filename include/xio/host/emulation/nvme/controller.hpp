@@ -302,7 +302,7 @@ class NvmeController final : public host::NvmeTransport {
   std::atomic<bool> broken_{false};
   std::atomic<uint64_t> strays_{0};
   std::atomic<uint32_t> watches_{0};
-  std::thread worker_;
+  host::ServiceThread worker_;
 };
 
 /// @}

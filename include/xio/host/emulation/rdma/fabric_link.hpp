@@ -176,7 +176,7 @@ class RdmaFabricLink {
   std::mutex mutex_;  // one request at a time
   std::atomic<bool> cut_{false};
   std::atomic<bool> stopping_{false};
-  std::thread thread_;
+  host::ServiceThread thread_;
 };
 
 /// @}

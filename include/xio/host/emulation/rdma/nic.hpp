@@ -254,7 +254,7 @@ class RdmaNic {
  private:
   std::vector<RdmaModel*> models_;
   std::atomic<bool> stopping_{false};
-  std::thread thread_;
+  host::ServiceThread thread_;
 };
 
 /// @}
