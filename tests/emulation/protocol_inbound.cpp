@@ -95,3 +95,57 @@ TEST_CASE("H15 a flush that is not answered at all is an error") {
   made.handle().state->broken = 1;
   CHECK(view.flush_inbound(soon()) == Status::broken);
 }
+
+TEMPLATE_TEST_CASE_SIG("H15 H16 a flush that is answered after its wait gave up is reported to nobody", "",
+                       ((Sharing S), S), Sharing::thread, Sharing::wave, Sharing::block, Sharing::grid) {
+  Rig rig;
+  for (const uint16_t answer : flush_answers) {
+    CAPTURE(answer);
+    const NvmeQueue made = rig.queue(8, [&](QueueOptions& options) { options.flush_bus = rig.bus(65536); });
+    Queue<S, Policy<Notify>> plain(made.handle());
+    Queue<S, InDevice> view(made.handle());
+    auto& faults = rig.model.faults();
+    const auto rule = faults.fail(Match().with_opcode(op_compare), answer);
+    const auto read = [&](uint64_t lba) {
+      return plain.submit(xio::nvme::read(lba, 1), ContiguousPages{rig.bus()}, soon());
+    };
+    // Errors of the caller's own, before and behind it in the same slots.
+    const auto bad = faults.fail(Match().with_lba(2, 2), 0x281);
+    const uint32_t slots = made.handle().slot_mask + 1;
+    for (const uint32_t late : {1u, 3u}) {
+      auto held = faults.hold(Match().with_opcode(op_compare));
+      for (uint32_t i = 0; i < late; ++i) CHECK(view.flush_inbound(xio::deadline(2_ms)) == Status::timed_out);
+      faults.resume(held);
+      CHECK(plain.fence(soon()).is_ok());
+      CHECK(plain.errors().count == 0);
+      CHECK(plain.quiet(soon()).is_ok());
+      if constexpr (!xio::is_shared<S>) {
+        held = faults.hold(Match().with_opcode(op_compare));
+        CHECK(view.flush_inbound(xio::deadline(2_ms)) == Status::timed_out);
+        const Token own = read(1);
+        faults.resume(held);
+        uint64_t seen = 0;
+        uint32_t taken = 0;
+        const Deadline until = soon();
+        const xio::QueueState& state = *made.handle().state;
+        while (state.retired != state.reserved && !until.passed()) {
+          taken += plain.process_completions([&](const xio::nvme::Completion& one) {
+            CHECK(one.ticket == own.last);
+            ++seen;
+          });
+        }
+        CHECK(seen == 1);
+        CHECK(taken == 1);
+        CHECK(plain.quiet(soon()).is_ok());
+      }
+      CHECK(code_of(plain.wait(read(2), soon())) == 0x281);
+      for (uint32_t i = 0; i < slots; ++i) (void)plain.wait(read(1), soon());
+      (void)read(2);
+      CHECK(plain.fence(soon()).is_ok());
+      CHECK(plain.errors().count == 1);
+      CHECK(code_of(plain.quiet(soon())) == 0x281);
+    }
+    faults.remove(bad);
+    faults.remove(rule);
+  }
+}

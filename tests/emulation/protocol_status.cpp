@@ -123,7 +123,8 @@ TEST_CASE("H16 a batch, a transfer and a split command report the first error") 
   CHECK(view.transfer(xio::nvme::Opcode::read, pieces.data(), 20, soon(), progress) == read_error);
   CHECK(progress.done == 20);
   CHECK(progress.failed == 2);
-  (void)view.quiet(soon());
+  CHECK((progress.status & Notification::device_status) == 0x281);
+  CHECK(view.quiet(soon()).is_ok());
 
   // A command of many parts: the third part has the bad block.
   const uint32_t most = queue.handle().max_blocks;
@@ -296,4 +297,45 @@ TEST_CASE("Errors of many lanes are counted once each, whoever waits") {
       }
     }
   }
+}
+
+TEMPLATE_TEST_CASE_SIG("H16 a transfer reports errors of its own pieces, and nobody else does", "", ((Sharing S), S),
+                       Sharing::thread, Sharing::wave, Sharing::block, Sharing::grid) {
+  Rig rig(stepped());
+  const NvmeQueue queue = rig.tight_queue(4);
+  Queue<S, Policy<Notify>> view(queue.handle());
+  PausingWave wave([&](uint64_t) { rig.model.run(); });
+  rig.model.faults().fail(Match().with_lba(1, 1), 0x281);
+  rig.model.faults().fail(Match().with_lba(7, 7), 0x282);
+  const auto read = [&](uint64_t lba) {
+    return view.submit(xio::nvme::read(lba, 1), ContiguousPages{rig.bus()}, soon());
+  };
+  // Another's error, which nobody has waited for.
+  const Token other = read(1);
+  REQUIRE(view.fence(soon()).is_ok());
+  REQUIRE(view.errors().count == 1);
+  const auto transfer = [&](uint64_t lba, uint32_t count) {
+    std::vector<xio::nvme::Piece> pieces;
+    for (uint32_t i = 0; i < count; ++i) pieces.push_back({lba + i, rig.bus(), 1});
+    Notification progress{};
+    const Status status = view.transfer(xio::nvme::Opcode::read, pieces.data(), count, soon(), progress);
+    CHECK(progress.done == count);
+    return status;
+  };
+  CHECK(transfer(20, 3).is_ok());
+  CHECK(code_of(transfer(5, 4)) == 0x282);
+  // The failure leaves its slot, and remains known.
+  CHECK(code_of(transfer(4, 30)) == 0x282);
+  CHECK(view.errors().count == 1);
+  CHECK(view.errors().first_ticket == other.last);
+  CHECK(code_of(view.wait(other, soon())) == 0x281);
+  CHECK(view.quiet(soon()).is_ok());
+  // One of which only a notification tells is still reported.
+  Notification told{};
+  (void)view.submit(xio::nvme::read(1, 1), ContiguousPages{rig.bus()}, soon(), xio::Options().notify(told));
+  REQUIRE(view.fence(soon()).is_ok());
+  CHECK(told.failed == 1);
+  CHECK(told.status == 0x281);
+  CHECK(view.errors().count == 1);
+  CHECK(code_of(view.quiet(soon())) == 0x281);
 }

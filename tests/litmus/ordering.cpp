@@ -165,7 +165,7 @@ void work_before_notification() {
     for (uint32_t i = 0; i < workers; ++i) {
       threads.emplace_back([&, i] {
         work[i] = round + i;
-        nvme::detail::notify(Group<Sharing::thread>(1), &progress, i == 0);
+        nvme::detail::notify(Group<Sharing::thread>(1), &progress, i == 0 ? 6 : 0);
       });
     }
     const Status status = wait_until(&progress.done, (round + 1) * workers, deadline(60_s));

@@ -7,6 +7,7 @@
 #include <machine/kernels/nvme_called.hpp>
 #include <machine/kernels/nvme_forgotten.hpp>
 #include <machine/kernels/nvme_others.hpp>
+#include <machine/kernels/nvme_own.hpp>
 #include <machine/kernels/nvme_reused.hpp>
 
 using machine_kernels::NvmeJob;
@@ -31,6 +32,9 @@ KERNEL(wave, write_read<Sharing::wave, xio::Policy<>>)
 KERNEL(wave_through, write_read<Sharing::wave, xio::Policy<xio::WriteThrough>>)
 KERNEL(wave_shadow, write_read<Sharing::wave, xio::Policy<>, xio::ShadowDoorbell>)
 KERNEL(wave_placed, write_read<Sharing::wave, xio::Policy<xio::Placed<xio::Memory::host, xio::Memory::device>>>)
+KERNEL(thread_gives_up, gives_up<Sharing::thread>)
+KERNEL(wave_gives_up, gives_up<Sharing::wave>)
+KERNEL(grid_gives_up, gives_up<Sharing::grid>)
 KERNEL(block, write_read<Sharing::block, xio::Policy<>>)
 KERNEL(grid, write_read<Sharing::grid, xio::Policy<>>)
 KERNEL(grid_deferred, write_read<Sharing::grid, xio::Policy<xio::Deferred<8>>>)
@@ -44,6 +48,7 @@ KERNEL(grid_tokens, many_tokens<Sharing::grid>)
 KERNEL(wave_batches, batches<xio::Policy<>>)
 KERNEL(wave_batches_through, batches<xio::Policy<xio::WriteThrough>>)
 KERNEL(grid_transfers, transfers)
+KERNEL(grid_transfers_failing, transfers_failing)
 KERNEL(thread_unwaited, unwaited<Sharing::thread>)
 KERNEL(grid_unwaited, unwaited<Sharing::grid>)
 KERNEL(grid_posts, posts<Sharing::grid, Hasty<xio::Policy<>>>)

@@ -97,6 +97,7 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves) {
   if (ends("lost")) return lanes;
   if (ends("watched") || ends("taken")) return waves;
   if (ends("apart")) return uint64_t{lanes} * one.rounds * 3;
+  if (ends("transfers_failing")) return uint64_t{lanes} + uint64_t{waves} * 2;
   if (ends("transfers")) return uint64_t{waves} * 2;
   if (ends("reads") || ends("notified") || ends("forgotten") || ends("answered")) return uint64_t{lanes} * one.rounds;
   if (ends("processed")) return uint64_t{lanes} * (one.rounds * 2 + 8);
@@ -276,6 +277,9 @@ std::vector<Case> nvme_cases() {
       {"wave_apart_batches", run_nvme, 1, 0, 0, 16, 2, 8, pairs, fair, "wave_apart"},
       {"grid_apart", run_nvme, 2, 0, 0, 16, 2, 0, 0, fair},
       {"wave_placed", run_nvme, 1, 0, 0, 64, 1, 0, inbound, fair},
+      {"thread_gives_up", run_nvme, 1, 4, 4, 3, 2, 0, own_queues | inbound, fair},
+      {"wave_gives_up", run_nvme, 1, 0, 0, 64, 2, 0, inbound, fair},
+      {"grid_gives_up", run_nvme, 2, 4, 0, 16, 2, 0, inbound, fair},
       {"wave_session", run_nvme, 1, 0, 0, 64, 2},
       {"wave_tokens", run_nvme, 1, 0, 0, 64, 3},
       {"wave_batches", run_nvme, 1, 0, 0, 64, 2, 40, pairs, fair},
@@ -289,6 +293,7 @@ std::vector<Case> nvme_cases() {
       {"grid_shadow", run_nvme, 2, 0, 0, 32, 1, 0, shadow},
       {"grid_tokens", run_nvme, 2, 0, 0, 32, 3},
       {"grid_transfers", run_nvme, 3, 0, 0, 16, 1, 30, 0, fair},
+      {"grid_transfers_failing", run_nvme, 2, 0, 0, 16, 1, 14, bad_blocks, fair},
       {"grid_unwaited", run_nvme, 2, 0, 0, 32, 1, 0, answers, fair},
       {"grid_posts", run_nvme, 6, 0, 0, 64, 2, 0, 0, fair},
       {"grid_deferred_posts", run_nvme, 6, 0, 0, 64, 2, 0, 0, fair},

@@ -10,12 +10,16 @@ XIO_NAMESPACE_BEGIN
 /// @addtogroup kernel_queue
 /// @{
 
-/// Two counters in memory that a drain increments as operations end: another kernel, a stream or the CPU can wait for
-/// them. Zeroed by its owner. `failed` is incremented before `done`.
+/// Counters in memory that a drain increments as operations end: another kernel, a stream or the CPU can wait for them.
+/// Zeroed by its owner. `done` is incremented last.
 /// @snippet options.cpp Notification
 struct alignas(16) Notification {
+  static constexpr uint32_t owned = 0x80000000;      // of `status`: the failures are reported by transfer() alone
+  static constexpr uint32_t device_status = 0x7fff;  // of `status`
+
   uint64_t done;    ///< operations ended, failed ones included
-  uint64_t failed;  ///< operations ended with an error
+  uint32_t failed;  ///< operations ended with an error
+  uint32_t status;  ///< bits 14:0: status reported by the device for one of the first that failed; 0: none has
 };
 
 /// Result of one operation, in its owner's memory, readable at any later time: for commands whose result matters (the

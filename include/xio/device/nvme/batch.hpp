@@ -77,6 +77,8 @@ XIO_DEVICE_INLINE Status transfer(const Engine& engine, Group<S> group, Opcode o
     const Status fault = check_pieces(engine.handle(), group, operation, pieces, count);
     if (!fault.is_ok()) return fault;
   }
+  // Failures of these pieces are told to this call: not to errors() and quiet(), nor those of others to this call.
+  if (group.leads()) arch::store<arch::Scope::system>(&progress.status, Notification::owned);
   const uint32_t depth = engine.depth();
   const uint32_t quarter = depth / 4 + 1;
   for (uint32_t done = 0; done < count;) {
@@ -100,10 +102,9 @@ XIO_DEVICE_INLINE Status transfer(const Engine& engine, Group<S> group, Opcode o
   if (!over) return Status::timed_out;
   if (group.any(arch::load<arch::Scope::system>(&progress.done) < count)) return Status::broken;
   arch::acquire_system();
-  if (!group.any(arch::load<arch::Scope::system>(&progress.failed) != 0))
-    return inbound(engine, group, Status::ok, true, until);
-  const ErrorSummary summary = errors(engine, group);
-  return summary.count != 0 ? summary.first : Status(Status::device_error);
+  const uint32_t failure = arch::load<arch::Scope::system>(&progress.status) & Notification::device_status;
+  if (!group.any(failure != 0)) return inbound(engine, group, Status::ok, true, until);
+  return CompletionFormat::decode(static_cast<uint16_t>(failure));
 }
 
 /// BasicQueue::wait_batch(): each lane waits for its share.

@@ -41,6 +41,23 @@ XIO_DEVICE constexpr uint64_t lap_begin(uint64_t ticket, uint32_t slot_mask) { r
 /// Value of a slot's upper 48 bits once `ticket` has ended.
 XIO_DEVICE constexpr uint64_t lap_end(uint64_t ticket, uint32_t slot_mask) { return (ticket | slot_mask) + 1; }
 
+/// What stands in place of a notification for a command of the library's own, of whose end nobody is told. It stays if
+/// the wait for the command gave up.
+XIO_DEVICE constexpr uint64_t own_mark(uint64_t ticket) { return ticket << 2 | 2; }
+XIO_DEVICE constexpr bool is_own_mark(uint64_t note) { return (note & 3) == 2; }
+
+/// The word of a notification, for `ticket`.
+XIO_DEVICE_INLINE uint64_t& note_of(Notification** notifications, uint32_t slot_mask, uint64_t ticket) {
+  return reinterpret_cast<uint64_t&>(ring::element(notifications, slot_mask, ticket));
+}
+
+/// Whether the wait for a command of the library's own, which has this ticket, gave up.
+template <Sharing S>
+XIO_DEVICE_INLINE bool is_abandoned(const CompletionTable& table, uint64_t ticket) {
+  if (table.notifications == nullptr) return false;
+  return protocol::read<S>(note_of(table.notifications, table.slot_mask, ticket)) == own_mark(ticket);
+}
+
 /// Whether `ticket` may use its slot.
 template <Sharing S>
 XIO_DEVICE_INLINE bool slot_free(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket) {
@@ -92,6 +109,7 @@ struct UnseenErrors {
   uint32_t count;
   uint64_t first_ticket;
   uint32_t first_status;  ///< status reported by the device
+  uint32_t own;           ///< further ones, of commands of the library's own
 
   XIO_HOST_DEVICE void add(uint32_t number, uint64_t ticket, uint32_t status) {
     if (count == 0 || ticket < first_ticket) {
@@ -115,8 +133,16 @@ XIO_DEVICE bool unseen_errors(const CompletionTable& table, bool take, Until unt
     uint64_t* const where = i < slots ? &table.slots[i].word : entries_of(table.failures) + (i - slots);
     const uint64_t word = protocol::read<S>(*where);
     if (!CompletionFormat::is_error(word & 0x7fff) || (word & seen_bit) != 0) continue;
-    if (take && !mark_seen<S>(where, word)) continue;
-    unseen.add(1, i < slots ? (word >> 16) - slots + i : (word >> 16) - 1, static_cast<uint32_t>(word & 0x7fff));
+    const uint64_t ticket = i < slots ? (word >> 16) - slots + i : (word >> 16) - 1;
+    // The mark was stored before the command was published.
+    if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+    const bool own = is_abandoned<S>(table, ticket);
+    if ((take || own) && !mark_seen<S>(where, word)) continue;
+    if (own) {
+      ++unseen.own;
+    } else {
+      unseen.add(1, ticket, static_cast<uint32_t>(word & 0x7fff));
+    }
   }
 }
 
@@ -148,6 +174,7 @@ XIO_DEVICE bool find_errors(const CompletionTable& table, QueueState& state, Gro
       all.add(lost, ticket, status);
     }
   }
+  if (group.any(all.own != 0)) add_errors<S>(state, group, 0u - group.from_leader(all.own));
   if (group.any(!complete)) return false;
   all.count = group.from_leader(all.count);
   all.first_ticket = group.from_leader(all.first_ticket);

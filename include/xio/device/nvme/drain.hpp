@@ -64,13 +64,25 @@ struct Taken {
   uint64_t result = 0;
 };
 
-/// Adds one operation, and `failed`, to each lane's notification, merging lanes with the same target.
+/// Counts a failure of one or several lanes in a notification, which keeps the first one's status.
+XIO_DEVICE_INLINE void notify_failures(Notification* target, uint32_t failures, uint32_t status) {
+  constexpr arch::Scope scope = arch::Scope::system;
+  uint32_t before = arch::load<scope>(&target->status);
+  if ((before & Notification::device_status) == 0)
+    arch::compare_exchange<scope>(&target->status, before, before | status);
+  arch::fetch_add<scope>(&target->failed, failures);
+  arch::wait_stores();
+}
+
+/// Adds one operation, and a failure if `status` is not 0, to each lane's notification, merging lanes with the same
+/// target.
 template <Sharing S>
-XIO_DEVICE_INLINE void notify(Group<S> group, Notification* target, bool failed) {
+XIO_DEVICE_INLINE void notify(Group<S> group, Notification* target, uint32_t status) {
   if (group.any(target != nullptr)) arch::wait_stores();  // once for all counters
   while (group.any(target != nullptr)) {
     uint64_t done = 1;
-    uint64_t errors = failed;
+    auto errors = static_cast<uint32_t>(status != 0);
+    uint32_t first = status;
     bool chosen = true;
     bool adds = true;
     if constexpr (S != Sharing::thread) {
@@ -78,14 +90,13 @@ XIO_DEVICE_INLINE void notify(Group<S> group, Notification* target, bool failed)
       chosen = mine == group.from_lane(mine, arch::first_lane(group.members(target != nullptr)));
       const uint64_t same = group.members(chosen);
       done = arch::count_lanes(same);
-      errors = arch::count_lanes(group.members(chosen && failed));
+      const uint64_t failing = group.members(chosen && status != 0);
+      errors = arch::count_lanes(failing);
+      if (errors != 0) first = group.from_lane(status, arch::first_lane(failing));
       adds = chosen && arch::is_first(same);
     }
     if (adds) {
-      if (errors != 0) {
-        arch::fetch_add<arch::Scope::system>(&target->failed, errors);
-        arch::wait_stores();
-      }
+      if (errors != 0) notify_failures(target, errors, first);
       arch::publish_add<arch::Scope::system>(&target->done, done);
     }
     if (chosen) target = nullptr;
@@ -131,12 +142,19 @@ class TableSink {
   template <bool Errors, class Source>
   XIO_DEVICE_INLINE void record(const Source& source, Group<sharing> group, bool hit) {
     const bool errors = Errors && is_special(hit);
-    const bool failed = errors && CompletionFormat::is_error(status_);
+    bool failed = errors && CompletionFormat::is_error(status_);
     bool leaves = false;
     uint64_t* moved = nullptr;  // new place of the failure that the slot held
     // Counted before they are visible: a waiter that takes note of an error subtracts it from the count.
     if (Errors && XIO_UNLIKELY(group.any(errors))) {
-      add_errors<sharing>(engine_.state(), group, arch::count_lanes(group.members(failed && !Record::kept)));
+      if (failed && is_own()) {
+        // A library's own command is only waited for: however it ended, it has served.
+        status_ = 0;
+        failed = false;
+      }
+      if (failed && (Record::kept || is_owned())) status_ |= seen_bit;
+      add_errors<sharing>(engine_.state(), group,
+                          arch::count_lanes(group.members(failed && (status_ & seen_bit) == 0)));
       group.converge();  // the leader has counted for all lanes
       const bool leaving = errors && CompletionFormat::is_error(before_ & 0x7fff);
       leaves = group.any(leaving);
@@ -155,8 +173,7 @@ class TableSink {
     if (hit) {
       const uint64_t result = source.result(index_);
       if constexpr (Policy::notifications) target = tell_kept(result);
-      const uint64_t seen = Record::kept && failed ? seen_bit : 0;
-      const uint64_t next = ((before_ >> 16) + table_.slot_mask + 1) << 16 | status_ | seen;
+      const uint64_t next = ((before_ >> 16) + table_.slot_mask + 1) << 16 | status_;
       if constexpr (is_shared<sharing>) {
         arch::store<scope>(&slot_->result, result);
         if (XIO_UNLIKELY(leaves)) {
@@ -175,13 +192,13 @@ class TableSink {
       if constexpr (Record::kept) {
         record_.hit = true;
         record_.ticket = ticket_;
-        record_.status = status_;
+        record_.status = status_ & ~seen_bit;
         record_.result = result;
       }
     }
     if constexpr (Policy::notifications) {
       group.converge();
-      notify(group, target, failed);
+      notify(group, target, failed ? static_cast<uint32_t>(status_ & Notification::device_status) : 0);
     }
   }
 
@@ -194,13 +211,36 @@ class TableSink {
   }
 
  private:
+  /// What the operation's end is told to.
+  XIO_DEVICE_INLINE uint64_t note() const {
+    return protocol::read<sharing>(reinterpret_cast<const uint64_t&>(table_.notifications[key_]));
+  }
+
+  /// Whether the command is the library's own. Without notifications, whoever asks for errors finds out.
+  XIO_DEVICE_INLINE bool is_own() const {
+    if constexpr (Policy::notifications) return note() == own_mark(ticket_);
+    return false;
+  }
+
+  /// Whether the failure is reported by transfer(), and by nobody else.
+  XIO_DEVICE_INLINE bool is_owned() const {
+    if constexpr (Policy::notifications) {
+      const uint64_t told = note();
+      if (told == 0 || (told & 3) != 0) return false;
+      const auto* const target = reinterpret_cast<const Notification*>(told);
+      return (arch::load<arch::Scope::system>(&target->status) & Notification::owned) != 0;
+    }
+    return false;
+  }
+
   /// Stores the result for an owner that keeps it; returns the notification if there is one instead.
   XIO_DEVICE_INLINE Notification* tell_kept(uint64_t result) const {
-    const uint64_t told = protocol::read<sharing>(reinterpret_cast<const uint64_t&>(table_.notifications[key_]));
-    if (XIO_LIKELY((told & KeptResult::mark) == 0)) return reinterpret_cast<Notification*>(told);
+    const uint64_t told = note();
+    if (XIO_LIKELY((told & 3) == 0)) return reinterpret_cast<Notification*>(told);
+    if (is_own_mark(told)) return nullptr;
     auto* const kept = reinterpret_cast<KeptResult*>(told - KeptResult::mark);
     arch::store<arch::Scope::system>(&kept->result, result);
-    arch::publish<arch::Scope::system>(&kept->ended, KeptResult::has_ended | status_);
+    arch::publish<arch::Scope::system>(&kept->ended, KeptResult::has_ended | (status_ & ~seen_bit));
     return nullptr;
   }
 
@@ -211,7 +251,7 @@ class TableSink {
   uint64_t index_ = 0;
   uint64_t before_ = 0;  ///< the slot's word before the completion
   uint64_t ticket_ = 0;
-  uint64_t status_ = 0;
+  uint64_t status_ = 0;  ///< reported by the device; with seen_bit if it counts as waited for
   uint32_t key_ = 0;
 };
 

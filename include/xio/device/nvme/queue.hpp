@@ -134,9 +134,11 @@ class BasicQueue {
   /// Moves any number of pieces through the queue and waits for all of them, keeping the queue full.
   ///
   /// All lanes of the group pass the same arguments.
-  /// @param progress counts the pieces that have ended; zeroed by the caller, who may poll it
-  /// @return the first error, or Status::timed_out with operations still in flight: `progress.done` is the number that
-  ///         have ended
+  /// @param progress counts the pieces that have ended; zeroed by the caller, who may poll it, for one call only. Under
+  ///                 policies with late data (Placed) their data is visible when the call has returned Status::ok
+  /// @return the error of one of the first pieces that failed, or Status::timed_out with operations still in flight:
+  ///         `progress.done` is the number that have ended. Errors of the pieces are reported here and in `progress`,
+  ///         and not by errors() and quiet().
   ///
   /// @snippet nvme.cpp transfer
   XIO_DEVICE Status transfer(Opcode operation, const Piece* pieces, uint32_t count, Deadline until,
@@ -264,6 +266,11 @@ class BasicQueue {
       const uint32_t taken = engine_.drain_recorded(group, options.telemetry(), mine);
       if (taken == 0) break;
       all += taken;
+      if (XIO_UNLIKELY(engine_.state().abandoned != 0)) {
+        const bool own = mine.hit && detail::is_abandoned<S>(engine_.table(), mine.ticket);
+        all -= S == Sharing::thread ? own : arch::count_lanes(group.members(own));
+        if (own) mine.hit = false;
+      }
       arch::acquire_published<state_scope<S>, is_shared<S>>();
       if (mine.hit) {
         each(Completion{mine.ticket, mine.result, ring::slot(mine.ticket, handle().slot_mask),

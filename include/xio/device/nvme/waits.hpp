@@ -48,21 +48,66 @@ XIO_DEVICE Status wait_quietly(const Engine& engine, Group<S> group, const Token
   return broken && group.any(!engine.ended(token)) ? Status::broken : Status::ok;
 }
 
-/// BasicQueue::flush_inbound().
+/// Marks `ticket` as a command of the library's own, before it is published.
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE void begin_own(const Engine& engine, Group<S> group, uint64_t ticket) {
+  const QueueHandle& q = engine.handle();
+  if (q.notifications == nullptr) return;
+  uint64_t& note = note_of(q.notifications, q.slot_mask, ticket);
+  const uint64_t before = group.from_leader(protocol::read<S>(note));
+  if (XIO_UNLIKELY(is_own_mark(before))) {
+    // An earlier one in this slot, which nobody has waited for: its failure, if any, loses its mark.
+    Token earlier;
+    earlier.last = before >> 2;
+    earlier.count = 1;
+    (void)outcome(engine, engine.table(), group, earlier, group.leads() ? 1 : 0);
+  }
+  group.before_writing();
+  if (group.leads()) protocol::write<S>(note, own_mark(ticket));
+}
+
+/// Ends the mark, after a wait for the command.
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE void end_own(const Engine& engine, Group<S> group, uint64_t ticket) {
+  const QueueHandle& q = engine.handle();
+  if (q.notifications == nullptr || !group.leads()) return;
+  uint64_t& note = note_of(q.notifications, q.slot_mask, ticket);
+  uint64_t mine = own_mark(ticket);
+  if constexpr (is_shared<S>) {
+    // The next command in this slot may have its own note there.
+    arch::compare_exchange<state_scope<S>>(&note, mine, uint64_t{0});
+  } else {
+    if (note == mine) note = 0;
+  }
+}
+
+/// BasicQueue::flush_inbound(). Nobody is told how the command ended, not even if the wait for it gives up: any
+/// completion, a media error included, follows the drive's read of the data's memory.
 template <class Engine, Sharing S>
 XIO_DEVICE Status flush_inbound(const Engine& engine, Group<S> group, Deadline until) {
   const QueueHandle& q = engine.handle();
   if (q.flush_bus == 0) return Status::unsupported;
-  telemetry::Off off;
+  const protocol::Claim claim = protocol::claim_until(engine, group, 1, 1, until);
+  if (claim.count == 0) return engine.template refusal<Deadline>(group);
+  const uint64_t ticket = claim.first;
   const Command reading = compare(0, 1);
-  const ContiguousPages pages{q.flush_bus};
-  const Submission<ContiguousPages, Deadline, telemetry::Off> call{reading, pages, until, nullptr, off};
-  const Token flushing =
-      protocol::from_leader(group, post<false>(engine, group, group.leads() ? 1 : 0, false, call, Token()));
+  begin_own(engine, group, ticket);
+  Sqe entry;
+  if (group.leads()) entry = build_entry(engine, reading, ContiguousPages{q.flush_bus}, false, 0, ticket);
+  store_entries(engine, group, group.members(group.leads()), entry, ticket);
+  protocol::publish(engine, group, claim);
+  Token flushing;
+  flushing.last = ticket;
+  flushing.count = 1;
+  telemetry::Off off;
   const Status status = wait_completed(engine, group, flushing, until, off);
-  // Any completion, a media error included, follows the drive's read of the data's memory.
-  const bool unanswered = status == Status::timed_out || status == Status::broken;
-  return flushing.submitted() && !unanswered ? Status(Status::ok) : status;
+  // The lanes' deadlines may differ.
+  if (!group.any(status == Status::timed_out || status == Status::broken)) {
+    end_own(engine, group, ticket);
+    return Status::ok;
+  }
+  protocol::write_by_leader(group, engine.state().abandoned, 1u);
+  return status == Status::timed_out || status == Status::broken ? status : Status(Status::ok);
 }
 
 /// After a wait that ended with `status`: flush_inbound() if the policy requires it.

@@ -23,7 +23,7 @@ struct alignas(64) QueueState {
   uint32_t error_count;   ///< failed operations that no caller has waited for
   uint32_t draining;      ///< 1 while a wave takes completions
   uint32_t broken;        ///< not 0: unusable until the host recovers the queue
-  uint32_t unused;
+  uint32_t abandoned;     ///< not 0: the wait for a command of the library's own has given up
 };
 static_assert(sizeof(QueueState) == 64, "QueueState must be one cache line");
 
