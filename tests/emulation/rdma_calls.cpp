@@ -191,6 +191,9 @@ TEMPLATE_LIST_TEST_CASE("H15 data that is later than its completion: a wait make
   auto handle = rig.near.handle();
   QueuePair<Vendor, Sharing::thread, Late> unable(handle);
   CHECK(unable.flush_inbound(soon()) == Status::unsupported);
+  CHECK(unable.get(rig.local.at(0, 64), rig.remote.at(0, 64), soon()).submitted());
+  CHECK(unable.quiet(soon()) == Status::unsupported);
+  CHECK(unable.fence(soon()) == Status::unsupported);
   handle.flush = flush_target(rig.local, rig.remote);
   // A policy that says nothing of it: the completion is there and the data is not.
   QueuePair<Vendor, Sharing::thread, xio::Policy<>> unaware(handle);
@@ -204,6 +207,9 @@ TEMPLATE_LIST_TEST_CASE("H15 data that is later than its completion: a wait make
   CHECK(qp.get(rig.local.at(128, 64), rig.remote.at(0, 64), soon()).submitted());
   CHECK(qp.quiet(soon()).is_ok());
   CHECK(rig.near_bytes[128] == 0x22);
+  CHECK(qp.get(rig.local.at(192, 64), rig.remote.at(0, 64), soon()).submitted());
+  CHECK(qp.fence(soon()).is_ok());
+  CHECK(rig.near_bytes[192] == 0x22);
   // A wave: one flush for all of its lanes.
   const auto kernel = [&] {
     QueuePair<Vendor, Sharing::wave, Late> own(handle);

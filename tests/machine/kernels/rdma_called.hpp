@@ -133,4 +133,35 @@ XIO_DEVICE void immediates(const RdmaJob& job) {
   }
 }
 
+/// Reads whose data may arrive after its completion: fence() and quiet() make it visible, or say that they cannot.
+template <class Vendor, xio::Sharing S>
+XIO_DEVICE void placed_quiet(const RdmaJob& job) {
+  using namespace xio;
+  const uint32_t self = thread_number();
+  if (self >= job.lanes) return;
+  rdma::QueuePair<Vendor, S, Policy<Placed<Memory::host, Memory::device>>> qp(job.handle);
+  const bool able = job.handle.flush.local != 0;
+  uint64_t* const out = job.data + uint64_t{self} * (thread_bytes / 8);
+  uint64_t* const in = out + block_words;
+  const uint64_t offset = self * thread_bytes;
+  const uint32_t bytes = job.words * 8;
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const uint64_t stamp = uint64_t{self} << 32 | round;
+    fill(out, stamp, job.words);
+    const Deadline limit = qp.deadline(Duration{job.patience_ns});
+    const Token put = qp.put(job.remote.at(offset, bytes), job.local.at(offset, bytes), limit);
+    const Status put_ended = qp.wait(put, limit);
+    // From here on a cache may hold the current contents.
+    out[block_words - 1] = in[0];
+    const Token get = qp.get(job.local.at(offset + thread_bytes / 2, bytes), job.remote.at(offset, bytes), limit);
+    Status all = round % 2 == 0 ? qp.quiet(limit) : qp.fence(limit);
+    bool right = holds(in, stamp, job.words);
+    if (!able) {
+      right = put_ended == Status::unsupported && all == Status::unsupported;
+      all = Status();
+    }
+    count(job.report, first_of({put.status, get.status, all}), right, 31);
+  }
+}
+
 }  // namespace machine_kernels

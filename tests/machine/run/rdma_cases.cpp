@@ -317,6 +317,11 @@ std::vector<Case> rdma_cases() {
   cases.push_back({"rxe_grid_zeroed_through", run_rdma<xio::emulation::RxeKit<>>, 2, 8, 0, 64, 2, 0, through, 0b011});
   // The devices deliver data after its completion.
   cases.push_back({"mlx5_wave_placed", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 1, 0, inbound, 0b011});
+  cases.push_back({"mlx5_wave_placed_quiet", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 2, 0, inbound, 0b011});
+  cases.push_back({"bnxt_grid_placed_quiet", run_rdma<xio::emulation::BnxtKit<>>, 2, 8, 0, 64, 2, 0, inbound, 0b011});
+  // There is nothing to flush with.
+  cases.push_back({"mlx5_wave_placed_quiet_unable", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 2, 0, 0, 0b011,
+                   "mlx5_wave_placed_quiet"});
   cases.push_back({"rxe_grid_placed", run_rdma<xio::emulation::RxeKit<>>, 2, 8, 0, 64, 1, 0, inbound, 0b011});
   return cases;
 }

@@ -272,16 +272,15 @@ class QueuePair {
                                                             : Status(Status::would_block);
   }
 
-  /// Waits until every operation posted before this call, by any user of the queue pair, has ended.
+  /// Waits until every operation posted before this call, by any user of the queue pair, has ended. Under policies with
+  /// late data (Placed) their data is visible then; of a queue pair that has failed it cannot be made visible, and the
+  /// status says so.
   /// @snippet rdma.cpp fence
-  XIO_DEVICE Status fence(Deadline until) {
-    const Status status = detail::quiet(engine_, engine_.callers(), until);
-    return status == Status::timed_out || status == Status::broken ? status : Status(Status::ok);
-  }
+  XIO_DEVICE Status fence(Deadline until) { return detail::wait_for_all<false>(engine_, engine_.callers(), until); }
 
   /// Waits like fence(), and returns the status of the first failed operation, if any.
   /// @snippet rdma.cpp quiet
-  XIO_DEVICE Status quiet(Deadline until) { return detail::quiet(engine_, engine_.callers(), until); }
+  XIO_DEVICE Status quiet(Deadline until) { return detail::wait_for_all<true>(engine_, engine_.callers(), until); }
 
   /// Invalidates the key of local memory after every operation posted before on this queue pair, and waits for the end.
   /// Status::unsupported if the vendor's device does not offer it to its user. Exclusive queue pairs only; it serves
@@ -290,7 +289,7 @@ class QueuePair {
   XIO_DEVICE Status invalidate(uint32_t lkey, Deadline until) {
     static_assert(!is_shared<S>, "invalidate() needs an exclusive queue pair: others could post in between");
     const auto group = engine_.callers();
-    const Status before = detail::quiet(engine_, group, until);
+    const Status before = detail::wait_for_all<true>(engine_, group, until);
     if (!before.is_ok()) return before;
     Work work;
     work.operation = Operation::local_invalidate;
@@ -305,7 +304,8 @@ class QueuePair {
 
   /// Waits until the data of get() and atomics whose completions were seen is visible to the calling wave, in any
   /// memory. Needed if data and completion queue lie in different memories: the device reads the data's memory, and a
-  /// read pushes earlier writes. wait() and quiet() do this themselves under policies with late data (Placed).
+  /// read pushes earlier writes. All waits, quiet() and fence() do this themselves under policies with late data
+  /// (Placed).
   /// @return Status::unsupported if the host provided no QueuePairHandle::flush
   /// @snippet rdma.cpp flush_inbound
   XIO_DEVICE Status flush_inbound(Deadline until) { return detail::flush_inbound(engine_, engine_.callers(), until); }

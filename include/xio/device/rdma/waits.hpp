@@ -143,17 +143,19 @@ XIO_DEVICE Status wait(const Engine& engine, Group<S> group, const Token& token,
   return inbound(engine, group, status, token.count != 0, until);
 }
 
-/// QueuePair::quiet().
-template <class Engine, Sharing S>
-XIO_DEVICE Status quiet(const Engine& engine, Group<S> group, Deadline until) {
+/// QueuePair::quiet(), and without `Reports`, which returns failures, fence().
+template <bool Reports, class Engine, Sharing S>
+XIO_DEVICE Status wait_for_all(const Engine& engine, Group<S> group, Deadline until) {
   Token all;
   const uint64_t end = protocol::claimed_by_all(engine, group);
   if (end == 0) return Status::ok;
   all.last = end - 1;
   all.count = 1;
   telemetry::Off off;
-  const Status waited = inbound(engine, group, wait_completed(engine, group, all, until, 0, off), true, until);
-  return waited == Status::timed_out || waited == Status::broken ? waited : engine.first_failure();
+  Status status = wait_completed(engine, group, all, until, 0, off);
+  const bool over = status != Status::timed_out && status != Status::broken;
+  if (over) status = Reports ? engine.first_failure() : Status();
+  return inbound(engine, group, status, over, until);
 }
 
 }  // namespace detail
