@@ -93,11 +93,11 @@ void stepped() {
   //! [step]
   nvme::Queue<Sharing::thread> queue(made.handle());
   const Token token = queue.try_submit(nvme::read(0, 1), data.region().at(0, 512));
-  const Status before = queue.test(token);  // would_block: nothing runs before step()
+  const Status before = queue.test(token);  // pending: nothing runs before step()
   model.step();
   const Status after = queue.test(token);
   //! [step]
-  check("step", before == Status::would_block && after.is_ok() == (damage == 0));
+  check("step", before == Status::pending && after.is_ok() == (damage == 0));
   const Token more = queue.try_submit(nvme::read(0, 1), data.region().at(0, 512));
   //! [run]
   const size_t work = model.run();  // until nothing is left to do

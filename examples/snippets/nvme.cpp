@@ -133,7 +133,7 @@ XIO_KERNEL void test(nvme::QueueHandle handle, Region data, Status* status) {
   //! [test]
   const Token token = queue.read(lba, data.at(offset, bytes), until);
   Status how = queue.test(token);
-  for (uint32_t round = 0; how == Status::would_block && !until.passed(); ++round) {
+  for (uint32_t round = 0; how == Status::pending && !until.passed(); ++round) {
     arch::pause(round);  // or other work
     how = queue.test(token);
   }

@@ -254,7 +254,7 @@ XIO_KERNEL void test(QueuePairHandle handle, Region local, RemoteMemory remote, 
   //! [test]
   const Token token = qp.put(remote.at(offset, bytes), local.at(offset, bytes), until);
   Status how = qp.test(token);
-  for (uint32_t round = 0; how == Status::would_block && !until.passed(); ++round) {
+  for (uint32_t round = 0; how == Status::pending && !until.passed(); ++round) {
     arch::pause(round);  // or other work
     how = qp.test(token);
   }

@@ -76,7 +76,7 @@ XIO_KERNEL void test(Sides sides, Status* status) {
   const Status sent = token.submitted() ? send(sides, 0, bytes, 0, until) : token.status;
   //! [test]
   rdma::Received message = receives.test(token);
-  for (uint32_t round = 0; message.status == Status::would_block && !until.passed(); ++round) {
+  for (uint32_t round = 0; message.status == Status::pending && !until.passed(); ++round) {
     arch::pause(round);  // or other work
     message = receives.test(token);
   }

@@ -72,6 +72,12 @@ void is_full(Maker make, Setup setup) {
   // A refused one is answered at once.
   const Token refused = Token::refused(Status::would_block);
   CHECK(queue->wait(refused, Deadline{0}) == Status::would_block);
+  CHECK(queue->test(refused) == Status::would_block);
+  CHECK(queue->test(token) == Status::pending);
+  const Token either[] = {token, refused};
+  uint32_t which = 9;
+  CHECK(queue->wait_any(either, 2, soon(), which) == Status::would_block);
+  CHECK(which == 1);
   device->settle();
   CHECK(queue->wait(token, soon()).is_ok());
   CHECK(device->operations() == setup.depth + 1);
@@ -82,7 +88,7 @@ void ends_at_the_deadline(Maker make, Setup setup) {
   const auto queue = device->queue();
   const Token token = queue->try_put(0);
   uint32_t which = 9;
-  CHECK(queue->test(token) == Status::would_block);
+  CHECK(queue->test(token) == Status::pending);
   CHECK(queue->wait(token, shortly()) == Status::timed_out);
   CHECK(queue->wait(token, Deadline{0}) == Status::timed_out);
   CHECK(queue->wait_all(&token, 1, shortly()) == Status::timed_out);

@@ -95,13 +95,17 @@ TEMPLATE_TEST_CASE("test looks once and never pauses", "", xio::Policy<>, Policy
   const auto once = [](auto&& bench) {
     PausingWave wave([](uint64_t) { FAIL("test pauses"); });
     const Token token = bench.read(1);
-    REQUIRE(bench.view.test(token) == Status::would_block);
-    REQUIRE(bench.view.test(token) == Status::would_block);
+    REQUIRE(bench.view.test(token) == Status::pending);
+    REQUIRE(bench.view.test(token) == Status::pending);
     bench.rig.model.run();
     REQUIRE(bench.view.test(token).is_ok());
     REQUIRE(bench.view.test(token).is_ok());
     REQUIRE(bench.view.test(Token::refused(Status::would_block)) == Status::would_block);
     REQUIRE(bench.view.test(Token::refused(Status::out_of_range)) == Status::out_of_range);
+    uint32_t which = 9;
+    const Token refused = Token::refused(Status::would_block);
+    REQUIRE(bench.view.wait_any(&refused, 1, soon(), which) == Status::would_block);
+    REQUIRE(which == 0);
   };
   once(Bench<Sharing::thread, TestType>());
   once(Bench<Sharing::wave, TestType>());
@@ -138,8 +142,8 @@ TEST_CASE("H3 every wait announces deferred entries first") {
   each([](auto& queue, const Token&) { return queue.fence(soon()); });
   each([](auto& queue, const Token&) { return queue.quiet(soon()); });
   each([](auto& queue, const Token& token) {
-    Status status = Status::would_block;
-    while (status == Status::would_block) {
+    Status status = Status::pending;
+    while (status == Status::pending) {
       status = queue.test(token);
       xio::arch::pause(0);
     }

@@ -121,7 +121,7 @@ TEMPLATE_LIST_TEST_CASE("H2 collapsed: the last completion, which stays, is not 
       if (tokens.size() == 1 + round % 130) break;
     }
     REQUIRE(!tokens.empty());
-    for (const Token& token : tokens) REQUIRE(qp.test(token) == Status::would_block);
+    for (const Token& token : tokens) REQUIRE(qp.test(token) == Status::pending);
     settle(rig.nic);
     for (const Token& token : tokens) REQUIRE(qp.test(token).is_ok());
     REQUIRE(qp.drain() == 0);
@@ -229,9 +229,9 @@ TEMPLATE_LIST_TEST_CASE("H6 collapsed: an error that comes after any number of p
     rig.near.model().faults().delay(polls);
     rig.near.model().faults().one_a_pass(true);
     const Token token = put(rig, qp, 0);
-    Status status = Status::would_block;
+    Status status = Status::pending;
     uint32_t looks = 0;
-    for (; status == Status::would_block && looks < 100; ++looks) {
+    for (; status == Status::pending && looks < 100; ++looks) {
       rig.nic.pass();
       status = qp.test(token);
     }
@@ -266,14 +266,14 @@ TEMPLATE_LIST_TEST_CASE("H5 collapsed: what lies in the entry before the first c
   Pair<TestType> qp(rig.near.handle());
   auto* const entry = rig.near.memory().cq;
   const Token token = put(rig, qp, 0);
-  for (uint32_t i = 0; i < 50; ++i) REQUIRE(qp.test(token) == Status::would_block);
+  for (uint32_t i = 0; i < 50; ++i) REQUIRE(qp.test(token) == Status::pending);
   // Whatever it is, it names nothing that is in flight.
   for (uint32_t fill = 1; fill < 256; ++fill) {
     CAPTURE(fill);
     const bool is_last = fill >> 5 == 3;  // IONIC: the end of a local operation, which is 0
     if (is_last) continue;
     std::memset(entry, static_cast<int>(fill), TestType::Wire::cqe_bytes);
-    REQUIRE(qp.test(token) == Status::would_block);
+    REQUIRE(qp.test(token) == Status::pending);
   }
   settle(rig.nic);
   CHECK(qp.test(token).is_ok());
@@ -320,7 +320,7 @@ TEST_CASE("H2 collapsed: IONIC's local operations end there too") {
   CHECK(qp.invalidate(key, soon()).is_ok());
   rig.near.model().faults().hold(true);
   const Token held = put(rig, qp, 0);
-  for (uint32_t i = 0; i < 10; ++i) REQUIRE(qp.test(held) == Status::would_block);
+  for (uint32_t i = 0; i < 10; ++i) REQUIRE(qp.test(held) == Status::pending);
   rig.near.model().faults().hold(false);
   CHECK(qp.wait(held, soon()).is_ok());
   stream(rig, 300, 20);

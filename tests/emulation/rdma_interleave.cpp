@@ -194,9 +194,9 @@ void call_everything(RdmaRig<Kit>& rig, const QueuePairHandle& handle, const xio
                                        rig.remote.at(65536 + 8 * me, 8), rig.local.at(at, 8), soon());
     EXPECT_OK(signal.status);
     qp.flush();
-    Status status = Status::would_block;
+    Status status = Status::pending;
     const auto is_over = [&] {
-      const bool over = status != Status::would_block;
+      const bool over = status != Status::pending;
       // The lanes of a wave's own queue make every call together.
       return S == Sharing::wave ? xio::arch::ballot(in_wave(~uint64_t{0}), !over) == 0 : over;
     };

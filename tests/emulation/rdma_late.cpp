@@ -105,7 +105,7 @@ struct Messages {
     Received received;
     for (uint32_t looks = 0; looks < 200; ++looks) {
       received = receives.test(token);
-      if (received.status != Status::would_block) break;
+      if (received.status != Status::pending) break;
     }
     return received;
   }
@@ -233,7 +233,7 @@ TEMPLATE_LIST_TEST_CASE("what arrived is not posted over until somebody has aske
   fill();
   REQUIRE(tokens.size() == depth);
   // Who has not got an answer has not asked.
-  CHECK(it.receives.test(tokens[0]).status == Status::would_block);
+  CHECK(it.receives.test(tokens[0]).status == Status::pending);
   CHECK(it.receives.wait(tokens[0], Deadline{0}).status == Status::timed_out);
   for (uint32_t i = 0; i < depth; ++i) it.send();
   fill();

@@ -219,7 +219,7 @@ class Run {
   }
 
   void judge(const Token& token, Status status) const {
-    if (status == Status::would_block || status == Status::timed_out) return;
+    if (status == Status::pending || status == Status::would_block || status == Status::timed_out) return;
     if (status == Status::broken) {
       expect(is_broken_, "only a broken queue is broken");
       return;

@@ -243,7 +243,7 @@ class Run {
       if (controller_.has_ended(ticket) && (controller_.status(ticket) & 0x7ff) != 0 && error == 0)
         error = controller_.status(ticket);
     }
-    if (status == Status::would_block || status == Status::timed_out) return;
+    if (status == Status::pending || status == Status::would_block || status == Status::timed_out) return;
     if (status == Status::expired) {
       expect(xio::protocol::tickets(shape_.state.reserved) - token.last > shape_.handle.slot_mask - shape_.handle.depth,
              "a token expires not before its slot was used again");

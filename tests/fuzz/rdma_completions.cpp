@@ -24,7 +24,9 @@ using namespace fuzz;
 namespace emulation = xio::emulation;
 namespace rdma = xio::rdma;
 
-bool is_final(Status status) { return status != Status::would_block && status != Status::timed_out; }
+bool is_final(Status status) {
+  return status != Status::pending && status != Status::would_block && status != Status::timed_out;
+}
 
 template <class Kit, Sharing S>
 class Run {

@@ -384,7 +384,7 @@ class Sequence {
   void check_wait(Operation& one) { check_answer(one, queue_.wait(one.token, soon())); }
   void check_test(Operation& one) {
     const Status status = queue_.test(one.token);
-    if (status == Status::would_block) {
+    if (status == Status::pending) {
       REQUIRE_FALSE(one.ended);
       return;
     }

@@ -109,8 +109,7 @@ class Lane {
     Status status;
     if (!at_last && random_.below(3) == 0) {
       status = queue_.test(mine.token);
-      if (status == Status::would_block && !mine.token.status.is_ok()) return;
-      if (status == Status::would_block) return;
+      if (status == Status::pending) return;
     } else {
       status = queue_.wait(mine.token, soon());
     }

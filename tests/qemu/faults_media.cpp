@@ -89,7 +89,7 @@ TEST_CASE("H26 H36: one command is held by the medium, the others overtake it fo
     REQUIRE(other.submitted());
     REQUIRE(queue.wait(other, soon()).is_ok());
     REQUIRE(machine.holds(0x42, 512, 4096));
-    REQUIRE(queue.test(held) == Status::would_block);
+    REQUIRE(queue.test(held) == Status::pending);
   }
   // The identifier of the held command comes round: it is not given to anybody else.
   CHECK(queue.submit(xio::nvme::read(8, 1), ContiguousPages{machine.bus(4096)}, shortly()).status == Status::timed_out);
@@ -119,7 +119,7 @@ TEST_CASE("a slow medium: a wait ends at its deadline, and a later one gets the 
     REQUIRE(tokens[i].submitted());
   }
   CHECK(queue.wait(tokens[19], shortly()) == Status::timed_out);
-  CHECK(queue.test(tokens[19]) == Status::would_block);
+  CHECK(queue.test(tokens[19]) == Status::pending);
   uint32_t which = 99;
   CHECK(queue.wait_any(tokens, 20, soon(), which).is_ok());
   CHECK(which < 19);

@@ -106,7 +106,7 @@ TEST_CASE("a completion ring whose head is not told fills up, and goes on when i
   // Seven of them end, whichever.
   const auto ended = [&] {
     return std::count_if(tokens.begin(), tokens.end(),
-                         [&](const Token& token) { return queue.test(token) != Status::would_block; });
+                         [&](const Token& token) { return queue.test(token) != Status::pending; });
   };
   CHECK(xio::poll_until([&] { return ended() >= 7; }, soon()).is_ok());
   CHECK(xio::poll_until([&] { return ended() > 7; }, shortly()) == Status::timed_out);

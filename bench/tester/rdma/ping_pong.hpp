@@ -155,7 +155,7 @@ class RdmaPingPong : LaneLoop<RdmaPhase, RdmaLane, xio::telemetry::Off> {
     Loop::check_limits(now);
     const xio::Token& mine = tokens_[(lane_.messages + lane_.responds) % 2];
     const xio::Status status = mine.submitted() ? queue_.test(mine) : xio::Status(xio::Status::ok);
-    if (!status.is_ok() && status != xio::Status::would_block) {
+    if (!status.is_ok() && status != xio::Status::pending) {
       judge_.fail(status, next_);
       return false;
     }

@@ -81,7 +81,7 @@ class RdmaResponderWork {
   XIO_DEVICE bool take() {
     if (lane_.taken == lane_.messages || over_) return false;
     const xio::rdma::Received received = receives_.test(lane_.slots[lane_.taken % phase_.receives].receive);
-    if (received.status == xio::Status::would_block) return false;
+    if (received.status == xio::Status::pending) return false;
     if (!received.status.is_ok()) {
       give_up(received.status);
       return true;

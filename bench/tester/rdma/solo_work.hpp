@@ -174,7 +174,7 @@ class RdmaSoloWork : RdmaLaneBase<Telemetry> {
       const uint64_t looking = Telemetry::start();
       const xio::Status status = queue_.test(last);
       telemetry_.stop(Step::cq_poll, looking);
-      if (status == xio::Status::would_block) break;
+      if (status == xio::Status::pending) break;
       // One clock reading for all that one poll finds.
       if (now == 0) now = xio::arch::clock();
       if (XIO_UNLIKELY(!status.is_ok())) {

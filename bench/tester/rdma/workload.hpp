@@ -248,7 +248,7 @@ class RdmaLaneWork : RdmaLaneBase<Telemetry> {
     const uint64_t looking = Telemetry::start();
     const xio::Status status = queue_of(lanes).test(last.notice.submitted() ? last.notice : last.token);
     telemetry_.stop(Step::cq_poll, looking);
-    if (status == xio::Status::would_block) return false;
+    if (status == xio::Status::pending) return false;
     ended_ = end;
     ended_at_ = 0;
     all_right_ = status.is_ok();
@@ -271,7 +271,7 @@ class RdmaLaneWork : RdmaLaneBase<Telemetry> {
     if constexpr (alone) {
       if (status.is_ok() && takes_receive()) {
         received = receives_.test(it.receive);
-        if (received.status == xio::Status::would_block) {
+        if (received.status == xio::Status::pending) {
           ended_at_ = 0;
           return false;
         }

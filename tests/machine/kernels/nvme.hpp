@@ -140,7 +140,7 @@ XIO_DEVICE void many_tokens(const NvmeJob& job) {
       for (uint32_t i = 0; i < most; ++i) {
         Status status = queue.test(tokens[i]);
         // The lanes of a wave's queue call together, including those whose status is already known.
-        const auto asks = [&] { return status == Status::would_block && !limit.passed(); };
+        const auto asks = [&] { return status == Status::pending && !limit.passed(); };
         if constexpr (S == Sharing::wave) {
           while (arch::ballot(arch::together(0), asks()) != 0) status = queue.test(tokens[i]);
         } else {
@@ -232,7 +232,7 @@ XIO_DEVICE void unwaited(const NvmeJob& job) {
     count(job.report, status, told.is_ok() && ends == round + 1, 9);
     uint64_t result = 0;
     const Status known = queue.result(token, result);
-    const bool told_late = status.is_ok() && known == Status::would_block;
+    const bool told_late = status.is_ok() && known == Status::pending;
     if (told_late || (known.is_ok() && result != answer_of(blocks.lba(round)))) count(job.report, Status(), false, 18);
     KeptResult& kept = job.kept[self];
     arch::store<arch::Scope::system>(&kept.ended, uint64_t{0});

@@ -65,11 +65,11 @@ XIO_DEVICE void failing(const NvmeJob& job) {
     const uint64_t lba = blocks.lba(round);
     const Token token = queue.submit(nvme::read(lba, 1), nvme::ContiguousPages{blocks.in_bus()}, limit);
     uint64_t result = 0;
-    Status known = Status::would_block;
+    Status known = Status::pending;
     const auto is_known = [&] {
       queue.drain();
       known = queue.result(token, result);
-      return known != Status::would_block;
+      return known != Status::pending;
     };
     const Status status = poll_until(is_known, limit);
     count(job.report, status, known == Status::expired || result == answer_of(lba), 31);

@@ -33,7 +33,7 @@ XIO_DEVICE void put_get(const RdmaJob& job) {
     token = qp.get(job.local.at(offset + thread_bytes / 2, bytes), job.remote.at(offset, bytes), limit);
     if constexpr (S == Sharing::thread) {
       status = qp.test(token);
-      while (status == Status::would_block && !limit.passed()) status = qp.test(token);
+      while (status == Status::pending && !limit.passed()) status = qp.test(token);
     } else {
       status = qp.wait(token, limit);
     }
@@ -75,7 +75,7 @@ XIO_DEVICE void others(const RdmaJob& job) {
     if (token.last == refused) token = Token::refused(Status::broken);
     // From here on a cache may hold the current contents.
     out[block_words - 1] = theirs[0];
-    const auto test = [&] { return qp.test(token) != Status::would_block; };
+    const auto test = [&] { return qp.test(token) != Status::pending; };
     if (turns.drains_first()) (void)qp.wait(get, limit);
     const uint32_t way = round % 3;
     const Status waited = way == 0 ? qp.fence(limit) : way == 1 ? qp.quiet(limit) : poll_until(test, limit);
@@ -291,16 +291,16 @@ XIO_DEVICE void send_receive(const RdmaJob& job) {
       if constexpr (Polls) {
         const auto test = [&] {
           got = queue.test(token);
-          return arch::ballot(arch::together(0), got.status == Status::would_block) == 0;
+          return arch::ballot(arch::together(0), got.status == Status::pending) == 0;
         };
         (void)poll_until(test, limit);
       } else {
         got = queue.wait(token, limit);
       }
     } else if constexpr (Polls) {
-      if (token.submitted()) got.status = Status::would_block;
+      if (token.submitted()) got.status = Status::pending;
       // Of two lanes one takes completions for both.
-      while (got.status == Status::would_block && !limit.passed()) {
+      while (got.status == Status::pending && !limit.passed()) {
         if (own % 2 == 0) queue.drain();
         got = queue.test(token);
       }

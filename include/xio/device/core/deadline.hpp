@@ -16,11 +16,22 @@ struct Duration {
   uint64_t nanoseconds;
 };
 
+/// The longest time that a deadline can be away: 18 years. Longer durations, `Duration{~uint64_t{0}}` among them, count
+/// as this one.
+constexpr Duration longest_duration{uint64_t{1} << 59};
+
+namespace detail {
+/// `n` times `unit` nanoseconds, or longest_duration.
+XIO_DEVICE constexpr Duration times(uint64_t n, uint64_t unit) {
+  return n <= longest_duration.nanoseconds / unit ? Duration{n * unit} : longest_duration;
+}
+}  // namespace detail
+
 inline namespace literals {
-XIO_DEVICE constexpr Duration operator""_ns(unsigned long long n) { return {n}; }
-XIO_DEVICE constexpr Duration operator""_us(unsigned long long n) { return {n * 1000}; }
-XIO_DEVICE constexpr Duration operator""_ms(unsigned long long n) { return {n * 1000000}; }
-XIO_DEVICE constexpr Duration operator""_s(unsigned long long n) { return {n * 1000000000}; }
+XIO_DEVICE constexpr Duration operator""_ns(unsigned long long n) { return detail::times(n, 1); }
+XIO_DEVICE constexpr Duration operator""_us(unsigned long long n) { return detail::times(n, 1000); }
+XIO_DEVICE constexpr Duration operator""_ms(unsigned long long n) { return detail::times(n, 1000000); }
+XIO_DEVICE constexpr Duration operator""_s(unsigned long long n) { return detail::times(n, 1000000000); }
 }  // namespace literals
 
 /// A point in time, in ticks of the executing side's constant-rate clock. There is no infinite deadline.
@@ -37,13 +48,16 @@ struct Now {
   XIO_HOST_DEVICE static constexpr bool passed() { return true; }
 };
 
-/// The deadline `from_now` after this call.
+/// The deadline `from_now` after this call, at most longest_duration.
 /// @param hz rate of the clock in Hz: pass the measured rate of a queue handle where available.
 ///
 /// @snippet com.cpp wait_until
 XIO_DEVICE Deadline deadline(Duration from_now, uint64_t hz = arch::clock_hz) {
-  const uint64_t whole = from_now.nanoseconds / 1000000000 * hz;
-  const uint64_t part = from_now.nanoseconds % 1000000000 * (hz / 1000) / 1000000;
+  // With any clock below 15 GHz the sum stays within 64 bits; of a constant the compiler compares nothing.
+  constexpr uint64_t most = longest_duration.nanoseconds;
+  const uint64_t nanoseconds = from_now.nanoseconds < most ? from_now.nanoseconds : most;
+  const uint64_t whole = nanoseconds / 1000000000 * hz;
+  const uint64_t part = nanoseconds % 1000000000 * (hz / 1000) / 1000000;
   return {arch::clock() + whole + part};
 }
 

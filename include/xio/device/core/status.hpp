@@ -29,6 +29,7 @@ struct [[nodiscard]] Status {
     misaligned,        ///< address alignment not usable by the device; refused before it reached the device
     unsupported,       ///< not supported by this queue or device
     layout_mismatch,   ///< host and kernel were compiled against different layouts
+    pending,           ///< the operation has not ended yet
 
     // Reported by a device.
     invalid_command = 64,  ///< opcode, field, namespace or key refused by the device
@@ -88,6 +89,7 @@ XIO_DEVICE constexpr const char* name(Status::Code code) {
     case Status::misaligned: return "misaligned";
     case Status::unsupported: return "unsupported";
     case Status::layout_mismatch: return "layout_mismatch";
+    case Status::pending: return "pending";
     case Status::invalid_command: return "invalid_command";
     case Status::bad_address: return "bad_address";
     case Status::aborted: return "aborted";

@@ -168,7 +168,7 @@ class BasicQueue {
     return detail::wait(engine_, engine_.callers(), token, until, options.telemetry());
   }
 
-  /// Polls once: returns Status::would_block if the operation has not ended yet.
+  /// Polls once: returns Status::pending if the operation has not ended yet.
   /// @snippet nvme.cpp test
   XIO_DEVICE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order,
@@ -206,7 +206,7 @@ class BasicQueue {
   /// 63:32.
   ///
   /// The completion table keeps it until as many further commands as the table has slots were submitted, then the call
-  /// returns Status::expired: submit with a KeptResult if the result may be needed later. Returns Status::would_block
+  /// returns Status::expired: submit with a KeptResult if the result may be needed later. Returns Status::pending
   /// if, as far as completions were taken, the operation has not ended.
   /// @snippet nvme.cpp result
   XIO_DEVICE_INLINE Status result(const Token& token, uint64_t& value) {
@@ -214,7 +214,7 @@ class BasicQueue {
     uint64_t word = 0;
     const CompletionSlot* const slots = handle().slots;
     const detail::Outcome outcome = detail::look_up<S>(slots, handle().slot_mask, token.last, word);
-    if (outcome == detail::Outcome::pending) return Status::would_block;
+    if (outcome == detail::Outcome::pending) return Status::pending;
     if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
     value = protocol::read<S>(ring::element(slots, handle().slot_mask, token.last).result);
     if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();  // the value first

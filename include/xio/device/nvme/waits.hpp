@@ -138,31 +138,31 @@ XIO_DEVICE Status test(const Engine& engine, Group<S> group, const Token& token)
   if (group.any(!engine.ended(token))) engine.drain(group);
   const bool over = engine.ended(token);
   const Status status = wait_completed(engine, group, over ? token : Token(), Deadline{0}, off);
-  return over ? status : Status(Status::would_block);
+  return over ? status : Status(Status::pending);
 }
 
 /// BasicQueue::wait_any().
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE Status wait_any(const Engine& engine, Group<S> group, const Token* tokens, uint32_t count,
                                   Deadline until, uint32_t& which) {
-  Status found = count != 0 ? Status::would_block : Status::invalid_argument;
+  Status found = count != 0 ? Status::pending : Status::invalid_argument;
   which = 0;
   engine.flush(group);
   uint32_t looks = 0;
   const bool all = group.poll(
       [&] {
         if (++looks % arch::looks_per_clock == 0) protocol::help(engine, group);
-        for (uint32_t i = 0; group.any(i < count && found == Status::would_block); ++i) {
+        for (uint32_t i = 0; group.any(i < count && found == Status::pending); ++i) {
           const Status status = test(engine, group, i < count ? tokens[i] : Token());
-          if (i < count && found == Status::would_block && status != Status::would_block) {
+          if (i < count && found == Status::pending && status != Status::pending) {
             found = status;
             which = i;
           }
         }
-        return !group.any(found == Status::would_block);
+        return !group.any(found == Status::pending);
       },
       until);
-  if (!all && found == Status::would_block) found = Status::timed_out;
+  if (!all && found == Status::pending) found = Status::timed_out;
   return inbound(engine, group, found, count != 0 && tokens[which].count != 0, until);
 }
 

@@ -257,7 +257,7 @@ class QueuePair {
     return count != 0 ? status : Status(Status::invalid_argument);
   }
 
-  /// Polls once: returns Status::would_block if the operation has not ended yet.
+  /// Polls once: returns Status::pending if the operation has not ended yet.
   /// @snippet rdma.cpp test
   XIO_DEVICE_INLINE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order,
@@ -269,7 +269,7 @@ class QueuePair {
     if (group.any(over && token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
     return over                                             ? engine_.outcome(token)
            : protocol::read<S>(engine_.state().broken) != 0 ? Status(Status::broken)
-                                                            : Status(Status::would_block);
+                                                            : Status(Status::pending);
   }
 
   /// Waits until every operation posted before this call, by any user of the queue pair, has ended. Under policies with

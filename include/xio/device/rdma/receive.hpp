@@ -56,12 +56,12 @@ class ReceiveQueue {
     return detail::wait_received(engine_, engine_.callers(), token, until);
   }
 
-  /// Polls once: returns Status::would_block if nothing has arrived yet.
+  /// Polls once: returns Status::pending if nothing has arrived yet.
   /// @snippet receive.cpp test
   XIO_DEVICE Received test(const Token& token) {
     const auto group = engine_.callers();
     if (group.any(!engine_.has_ended(token))) engine_.drain(group);
-    return detail::result_of(engine_, group, token, Status::would_block);
+    return detail::result_of(engine_, group, token, Status::pending);
   }
 
   /// Takes the available completions, without waiting. Returns how many.
