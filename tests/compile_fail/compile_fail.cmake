@@ -33,11 +33,22 @@ refused(vendor_of_queue_pair 23 "RDMA vendor: has_nop must be")
 refused(vendor_of_receive_queue 24 "RDMA vendor: has_nop must be")
 refused(rdma_notify 25 "queue pairs do not support notify")
 
-# Every message of require_vendor(), each by a mistake of its own.
+refused(late_notify 26 "data may arrive after its notification")
+refused(late_batch_notify 27 "data may arrive after its notification")
+refused(late_receives 28 "a receive queue cannot flush inbound data")
+refused(no_inline_data 29 "a RegionSpan of 8 bytes that hold the value")
+refused(no_invalidate 30 "deregister the memory on the host")
+
 set(every_error "")
 if(XIO_TESTS_CXX MATCHES clang)
   set(every_error -ferror-limit=0)
 endif()
+# Every call with every policy, sharing mode and vendor, as the documents have it.
+xio_register_test(NAME compile_fail.table LABELS compile_fail
+  COMMAND python3 ${XIO_TESTS_DIR}/compile_fail/table.py ${PROJECT_SOURCE_DIR}/docs/policies.md ${PROJECT_SOURCE_DIR}/docs/rdma.md
+    -- ${XIO_TESTS_CXX} -std=c++17 ${every_error} -I${PROJECT_SOURCE_DIR}/include)
+
+# Every message of require_vendor(), each by a mistake of its own.
 xio_register_test(NAME compile_fail.vendors LABELS compile_fail
   COMMAND ${XIO_TESTS_DIR}/compile_fail/every_message.sh ${XIO_TESTS_DIR}/compile_fail/vendors.cpp " vendor: "
     ${PROJECT_SOURCE_DIR}/include/xio/vendors/rdma/require_vendor.hpp ${PROJECT_SOURCE_DIR}/include/xio/vendors/nvme/require_vendor.hpp

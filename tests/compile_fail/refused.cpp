@@ -65,7 +65,7 @@ Status look(mlx5::QueuePair<Sharing::grid, Late> queue, Token token) {
   return queue.W(test(token), wait(token, soon()));
 }
 #elif CASE == 16  // shared_invalidate
-Status end(mlx5::QueuePair<Sharing::W(grid, wave)> queue) { return queue.invalidate(1, soon()); }
+Status end(ionic::QueuePair<Sharing::W(grid, wave)> queue) { return queue.invalidate(1, soon()); }
 #elif CASE == 17  // drive_set
 Status wait(nvme::DriveSet<Sharing::W(thread, block)> set, nvme::DriveToken token) { return set.wait(token, soon()); }
 #elif CASE == 18  // unused_status
@@ -97,4 +97,25 @@ Token post(rdma::ReceiveQueue<Wrong> queue, Region region) { return queue.post(r
 Token send(mlx5::QueuePair<> queue, Region region, Notification& told) {
   return queue.send(region.at(0, 8), soon(), W(Options().notify(told), Options()));
 }
+#elif CASE == 26  // late_notify
+using Late = Policy<Notify, Placed<Memory::host, Memory::W(device, host)> >;
+Token read(nvme::Queue<Sharing::grid, Late> queue, Region region, KeptResult& kept) {
+  return queue.read(0, region.at(0, 512), soon(), Options().keep(kept));
+}
+#elif CASE == 27  // late_batch_notify
+using Late = Policy<Notify, Placed<Memory::host, Memory::W(device, host)> >;
+Token read(nvme::Queue<Sharing::grid, Late> queue, const nvme::Piece* pieces, Notification& told) {
+  return queue.submit_batch(nvme::Opcode::read, pieces, 4, soon(), Options().notify(told));
+}
+#elif CASE == 28  // late_receives
+using Late = Policy<Placed<Memory::host, Memory::device> >;
+rdma::Received wait(mlx5::ReceiveQueue<Sharing::grid, W(Late, xio::Policy<>)> queue, Token token) {
+  return queue.wait(token, soon());
+}
+#elif CASE == 29  // no_inline_data
+Token tell(W(ernic, rxe)::QueuePair<> queue, Region region, rdma::RemoteMemory remote) {
+  return queue.put_signal(remote.at(0, 64), region.at(0, 64), remote.at(64, 8), 1, soon());
+}
+#elif CASE == 30  // no_invalidate
+Status end(W(bnxt, ionic)::QueuePair<Sharing::wave> queue) { return queue.invalidate(1, soon()); }
 #endif

@@ -146,8 +146,7 @@ class SendDrain {
   /// Posts an operation; returns the producer counter after it.
   uint64_t post(const Request& request) {
     Queue queue(handle_);
-    const xio::Token token =
-        with_payload(request, [&](const auto& payload) { return queue.try_submit(request.work, payload); });
+    const xio::Token token = post_on<V>(queue, request);
     if (!token.status.is_ok()) throw Mismatch(std::string("not posted: ") + xio::name(token.status.code));
     posted_.push_back({request, token});
     return token.last + 1;
@@ -160,12 +159,12 @@ class SendDrain {
     for (const Posted& one : posted_) {
       if (drained.reports.size() == limit) break;
       xio::Status status = queue.test(one.token);
-      const auto goes_on = [&] { return status == xio::Status::would_block && state_.broken == 0; };
+      const auto goes_on = [&] { return status == xio::Status::pending && state_.broken == 0; };
       for (uint64_t read = ~uint64_t{0}; goes_on() && read != send_.cq_head;) {
         read = send_.cq_head;
         status = queue.test(one.token);
       }
-      if (status == xio::Status::would_block || status == xio::Status::broken) break;
+      if (status == xio::Status::pending || status == xio::Status::broken) break;
       if (status.is_ok() && !one.request.work.has(lib::work_flag::signaled)) continue;
       drained.reports.push_back({one.request.wr_id, false, status, {}, false});
     }
@@ -232,11 +231,11 @@ class ReceiveDrain {
     Drained drained;
     for (uint64_t i = 0; i < number && drained.reports.size() < limit; ++i) {
       lib::Received received = queue.test(tokens[i]);
-      for (uint64_t read = ~uint64_t{0}; received.status == xio::Status::would_block && read != state_.acknowledged;) {
+      for (uint64_t read = ~uint64_t{0}; received.status == xio::Status::pending && read != state_.acknowledged;) {
         read = state_.acknowledged;
         received = queue.test(tokens[i]);
       }
-      if (received.status == xio::Status::would_block || received.status == xio::Status::broken) break;
+      if (received.status == xio::Status::pending || received.status == xio::Status::broken) break;
       lib::WorkCompletion completion;
       completion.bytes = received.bytes;
       completion.flags = static_cast<uint8_t>(received.flags);

@@ -172,8 +172,7 @@ class LibraryPoster : public QueuePoster {
     {
       const Stage::Watch watch(stage_);
       for (const Request& request : requests) {
-        const xio::Token token =
-            with_payload(request, [&](const auto& payload) { return queue.try_submit(request.work, payload); });
+        const xio::Token token = post_on<V>(queue, request);
         posted.status = token.status;
         if (!token.status.is_ok()) break;
         ++posted.accepted;

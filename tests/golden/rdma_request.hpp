@@ -10,10 +10,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <xio/device/arch/arch.hpp>
 #include <xio/device/core/status.hpp>
+#include <xio/device/core/token.hpp>
 #include <xio/vendors/rdma/work.hpp>
 
 #include "golden.hpp"
@@ -47,6 +49,19 @@ auto with_payload(const Request& request, F&& f) {
   if (request.sges.empty()) return f(lib::NoPayload{});
   if (request.sges.size() == 1) return f(lib::OneSge{request.sges[0]});
   return f(lib::SgeList{request.sges.data(), static_cast<uint32_t>(request.sges.size())});
+}
+
+/// Posts the request. Inline data of no bytes is no data to a vendor whose entries hold none.
+template <class Vendor, class Queue>
+xio::Token post_on(Queue& queue, const Request& request) {
+  return with_payload(request, [&](const auto& payload) {
+    if constexpr (Vendor::has_inline || !std::decay_t<decltype(payload)>::is_inline) {
+      return queue.try_submit(request.work, payload);
+    } else {
+      return payload.bytes() == 0 ? queue.try_submit(request.work, lib::NoPayload{})
+                                  : xio::Token::refused(xio::Status::unsupported);
+    }
+  });
 }
 
 /// Where bytes were copied from.

@@ -191,7 +191,8 @@ struct Unasked {
 };
 
 /// Tag: location of completions and data. PCIe does not order a completion in host memory after data in device memory,
-/// so for that combination every wait flushes inbound writes.
+/// so for that combination every wait flushes inbound writes. Calls that cannot do that do not compile (test(),
+/// process_completions(), notifications, receive queues): docs/policies.md.
 /// @snippet options.cpp tags
 template <Memory Completions, Memory Data>
 struct Placed {

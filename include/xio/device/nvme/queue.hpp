@@ -85,6 +85,9 @@ class BasicQueue {
   XIO_DEVICE_INLINE Token submit(const Command& command, const Pages& pages, Until until,
                                  const CallOptions& options = CallOptions()) {
     static_assert(Policy::notifications || !CallOptions::notifies, "notify() and keep() need a policy with Notify");
+    static_assert(Policy::inbound_in_order || !CallOptions::notifies,
+                  "data may arrive after its notification: wait for the token, which flushes inbound writes; for "
+                  "commands that write no data into memory use a queue object whose policy has no Placed");
     static_assert(!detail::is_number<Pages>,
                   "a bare address has no length: pass region.at(offset, bytes) or a page source");
     return detail::submit(engine_, engine_.callers(), command, pages, until, options.told(), options.telemetry());
@@ -128,6 +131,9 @@ class BasicQueue {
   XIO_DEVICE Token submit_batch(Opcode operation, const Piece* pieces, uint32_t count, Until until,
                                 const CallOptions& options = CallOptions()) {
     static_assert(Policy::notifications || !CallOptions::notifies, "notify() needs a policy with Notify");
+    static_assert(Policy::inbound_in_order || !CallOptions::notifies,
+                  "data may arrive after its notification: wait for the token, which flushes inbound writes; for "
+                  "commands that write no data into memory use a queue object whose policy has no Placed");
     return detail::submit_batch(engine_, engine_.all_callers(), operation, pieces, count, until, options.told());
   }
 

@@ -15,12 +15,12 @@ namespace rdma {
 
 namespace detail {
 
-XIO_HOST_DEVICE constexpr Work work_of(Operation operation, const Piece& piece) {
+XIO_HOST_DEVICE constexpr Work work_of(Operation operation, const RemoteSpan& remote) {
   Work work;
   work.operation = operation;
   work.flags = work_flag::signaled;
-  work.remote = piece.remote.address;
-  work.rkey = piece.remote.rkey;
+  work.remote = remote.address;
+  work.rkey = remote.rkey;
   return work;
 }
 XIO_HOST_DEVICE constexpr OneSge payload_of(const Piece& piece) {
@@ -32,7 +32,7 @@ XIO_DEVICE_INLINE Status check_piece(const Engine& engine, Operation operation, 
   if (operation != Operation::put && operation != Operation::get) return Status::invalid_argument;
   if (piece.remote.length != piece.local.length) return Status::invalid_argument;
   const Status fault = (piece.remote.reach & piece.local.reach).status();
-  return fault.is_ok() ? check(engine, work_of(operation, piece), payload_of(piece)) : fault;
+  return fault.is_ok() ? check(engine, work_of(operation, piece.remote), payload_of(piece)) : fault;
 }
 
 /// Checks the batch and returns why it is refused; otherwise sets `step` to what its claim takes in addition to
@@ -65,7 +65,7 @@ XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Opera
                                      uint32_t count, Until until, Telemetry& telemetry) {
   const SendShape& shape = engine.handle().shape;
   // All entries with one piece of memory have the same length.
-  const uint32_t units = Engine::Vendor::Send::units(shape, work_of(operation, Piece{}), OneSge{});
+  const uint32_t units = Engine::Vendor::Send::units(shape, work_of(operation, RemoteSpan{}), OneSge{});
   if (count == 0 || count > engine.handle().most_units() / units) return Token::refused(Status::invalid_argument);
   // 1. Check.
   typename Engine::Tickets::Step step{};
@@ -84,7 +84,7 @@ XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Opera
     const bool storing = mine < count;
     // Lanes without a piece process the first one too.
     const Piece piece = pieces[storing ? mine : 0];
-    const Work work = work_of(operation, piece);
+    const Work work = work_of(operation, piece.remote);
     const OneSge payload = payload_of(piece);
     const NumbersOf<Engine> numbers(group, shape, storing, payload);
     const uint64_t first = claim.first + uint64_t{mine} * units;

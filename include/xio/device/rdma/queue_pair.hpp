@@ -136,7 +136,7 @@ class QueuePair {
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token put_value(const RemoteSpan& to, uint64_t value, Until until,
                                     const CallOptions& options = CallOptions()) {
-    Work work = of(Operation::put, to);
+    Work work = detail::work_of(Operation::put, to);
     const Status fault = to.length == 8 ? to.reach.status() : Status(Status::invalid_argument);
     return submit_checked(fault, work, InlineValue{value}, until, options);
   }
@@ -144,9 +144,7 @@ class QueuePair {
   /// @snippet rdma.cpp send
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token send(const RegionSpan& from, Until until, const CallOptions& options = CallOptions()) {
-    Work work;
-    work.operation = Operation::send;
-    work.flags = work_flag::signaled;
+    const Work work = detail::work_of(Operation::send, {});
     return submit_span(from.reach.status(), work, from, until, options);
   }
   /// Sends a message like send(), with immediate data.
@@ -154,9 +152,7 @@ class QueuePair {
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token send_immediate(const RegionSpan& from, uint32_t immediate, Until until,
                                          const CallOptions& options = CallOptions()) {
-    Work work;
-    work.operation = Operation::send_immediate;
-    work.flags = work_flag::signaled;
+    Work work = detail::work_of(Operation::send_immediate, {});
     work.immediate = immediate;
     return submit_span(from.reach.status(), work, from, until, options);
   }
@@ -165,9 +161,7 @@ class QueuePair {
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token send_invalidate(const RegionSpan& from, uint32_t rkey, Until until,
                                           const CallOptions& options = CallOptions()) {
-    Work work;
-    work.operation = Operation::send_invalidate;
-    work.flags = work_flag::signaled;
+    Work work = detail::work_of(Operation::send_invalidate, {});
     work.immediate = rkey;
     return submit_span(from.reach.status(), work, from, until, options);
   }
@@ -196,7 +190,7 @@ class QueuePair {
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token fetch_add(const RemoteSpan& where, uint64_t add, const RegionSpan& old, Until until,
                                     const CallOptions& options = CallOptions()) {
-    Work work = of(Operation::fetch_add, where);
+    Work work = detail::work_of(Operation::fetch_add, where);
     work.swap_add = add;
     return submit_span(atomic_fault(where, old), work, old, until, options);
   }
@@ -205,7 +199,7 @@ class QueuePair {
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token compare_swap(const RemoteSpan& where, uint64_t compare, uint64_t swap, const RegionSpan& old,
                                        Until until, const CallOptions& options = CallOptions()) {
-    Work work = of(Operation::compare_swap, where);
+    Work work = detail::work_of(Operation::compare_swap, where);
     work.swap_add = swap;
     work.compare = compare;
     return submit_span(atomic_fault(where, old), work, old, until, options);
@@ -283,17 +277,18 @@ class QueuePair {
   XIO_DEVICE Status quiet(Deadline until) { return detail::wait_for_all<true>(engine_, engine_.callers(), until); }
 
   /// Invalidates the key of local memory after every operation posted before on this queue pair, and waits for the end.
-  /// Status::unsupported if the vendor's device does not offer it to its user. Exclusive queue pairs only; it serves
+  /// Vendors whose devices offer it to their users (`has_local_invalidate`), and exclusive queue pairs, only; it serves
   /// devices that report the end of local operations out of order with the others.
   /// @snippet rdma.cpp invalidate
   XIO_DEVICE Status invalidate(uint32_t lkey, Deadline until) {
     static_assert(!is_shared<S>, "invalidate() needs an exclusive queue pair: others could post in between");
+    static_assert(Vendor::has_local_invalidate,
+                  "this vendor's device does not let its users invalidate keys: deregister the memory on the host "
+                  "(MLX5 offers it as an option of the vendor type: Options::memory_operations)");
     const auto group = engine_.callers();
     const Status before = detail::wait_for_all<true>(engine_, group, until);
     if (!before.is_ok()) return before;
-    Work work;
-    work.operation = Operation::local_invalidate;
-    work.flags = work_flag::signaled;
+    Work work = detail::work_of(Operation::local_invalidate, {});
     work.immediate = lkey;
     Token token;
     token.status = Vendor::Send::check(handle().shape, work, NoPayload{});
@@ -329,14 +324,6 @@ class QueuePair {
     return options.telemetry();
   }
 
-  XIO_HOST_DEVICE static constexpr Work of(Operation operation, const RemoteSpan& remote) {
-    Work work;
-    work.operation = operation;
-    work.flags = work_flag::signaled;
-    work.remote = remote.address;
-    work.rkey = remote.rkey;
-    return work;
-  }
   XIO_HOST_DEVICE static constexpr Status atomic_fault(const RemoteSpan& where, const RegionSpan& old) {
     if (where.length != atomic_bytes || old.length != atomic_bytes) return Status::invalid_argument;
     if (where.address % atomic_bytes != 0) return Status::misaligned;
@@ -344,15 +331,24 @@ class QueuePair {
     return (where.reach & old.reach).status();
   }
 
+  /// Refuses data in entries of vendors whose entries hold none.
+  template <class Payload>
+  XIO_HOST_DEVICE static constexpr void require_payload() {
+    static_assert(Vendor::has_inline || !Payload::is_inline,
+                  "this vendor's entries hold no data: pass registered memory (a RegionSpan, OneSge or SgeList); for "
+                  "put_signal() a RegionSpan of 8 bytes that hold the value");
+  }
+
   /// A write of data followed by a write of 8 bytes. Arguments of both are checked before either is posted.
   template <class Payload, class CallOptions>
   XIO_DEVICE_INLINE Token put_then(const RemoteSpan& to, const RegionSpan& from, const RemoteSpan& signal, Status fault,
                                    const Payload& value, Deadline until, const CallOptions& options) {
+    require_payload<Payload>();
     const auto group = engine_.callers();
-    Work first = of(Operation::put, to);
+    Work first = detail::work_of(Operation::put, to);
     first.flags = 0;
     const OneSge data{{from.address, from.length, from.key}};
-    const Work second = of(Operation::put, signal);
+    const Work second = detail::work_of(Operation::put, signal);
     Token token;
     if constexpr (Policy::argument_checks) {
       if (signal.length != 8 || to.length != from.length) fault = Status::invalid_argument;
@@ -370,7 +366,7 @@ class QueuePair {
   template <class Until, class CallOptions>
   XIO_DEVICE_INLINE Token transfer(Operation operation, const RemoteSpan& remote, const RegionSpan& local,
                                    uint32_t immediate, Until until, const CallOptions& options) {
-    Work work = of(operation, remote);
+    Work work = detail::work_of(operation, remote);
     work.immediate = immediate;
     Status fault = (remote.reach & local.reach).status();
     if (remote.length != local.length) fault = Status::invalid_argument;
@@ -386,6 +382,7 @@ class QueuePair {
   template <class Payload, class Until, class CallOptions>
   XIO_DEVICE_INLINE Token submit_checked(Status fault, const Work& work, const Payload& payload, Until until,
                                          const CallOptions& options) {
+    require_payload<Payload>();
     return detail::submit(engine_, engine_.callers(), fault, work, payload, until, meter(options));
   }
 

@@ -18,8 +18,16 @@ namespace rdma {
 /// A result is kept until it is read: the ring slot of a receive is free again once wait() or test() has returned its
 /// result, or forget() was called. Until then post() finds the queue full. A caller that never reads results uses a
 /// policy with Unasked.
+///
+/// It has no means to flush inbound data, and does not compile with a policy that needs it (Placed): a message in
+/// device memory whose completion lies in host memory is visible after QueuePair::flush_inbound() of a queue pair whose
+/// QueuePairHandle::flush lies in the same memory.
 template <class Vendor, Sharing S = Sharing::grid, class Policy = xio::Policy<>>
 class ReceiveQueue {
+  static_assert(Policy::inbound_in_order,
+                "a receive queue cannot flush inbound data: use a policy without Placed, and call "
+                "QueuePair::flush_inbound() between wait() and the use of the data");
+
  public:
   /// @param lanes as in QueuePair
   XIO_HOST_DEVICE explicit ReceiveQueue(const ReceiveQueueHandle& handle, uint64_t lanes = 0)

@@ -46,7 +46,10 @@ struct Vendor {
   static constexpr bool has_cq_record = true;
   static constexpr bool has_collapsed_cq = Variant::collapsed;  ///< Collapsed reads the send queue's completions
   static constexpr bool has_cq_doorbell = false;
-  static constexpr bool has_nop = true;  ///< Operation::nop is supported
+  static constexpr bool has_nop = true;     ///< Operation::nop is supported
+  static constexpr bool has_inline = true;  ///< entries can hold data
+  static constexpr bool has_local_invalidate =
+      Variant::memory_operations;  ///< Operation::local_invalidate is supported
   static constexpr bool fence_after_memory_operation = Variant::memory_operations;
   static constexpr bool has_receive_record = true;
   static constexpr bool has_receive_doorbell = false;

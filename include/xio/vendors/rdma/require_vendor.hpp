@@ -24,6 +24,8 @@
 /// | `counts_operations`                               | progress() uses Progress::operations                      |
 /// | `has_flush_completions`                           | entries after a failed one also have completions          |
 /// | `has_nop`                                         | Operation::nop is supported                               |
+/// | `has_inline`                                      | entries can hold data: InlineBytes, InlineValue           |
+/// | `has_local_invalidate`                            | Operation::local_invalidate is supported                  |
 /// | `fence_after_memory_operation`                    | entries depend on whether the previous one changed a key  |
 /// | `doorbell_repeats_entry`                          | send_doorbell() needs the last entry's first 8 bytes      |
 /// | `doorbell_stride`                                 | bytes between two registers used in turn; 0: one register |
@@ -94,6 +96,10 @@ template <class V>
 using HasFlushCompletions = Constant<V::has_flush_completions>;
 template <class V>
 using HasNop = Constant<V::has_nop>;
+template <class V>
+using HasInline = Constant<V::has_inline>;
+template <class V>
+using HasLocalInvalidate = Constant<V::has_local_invalidate>;
 template <class V>
 using FenceAfterMemoryOperation = Constant<V::fence_after_memory_operation>;
 template <class V>
@@ -209,6 +215,8 @@ XIO_HOST_DEVICE constexpr bool require_vendor() {
   static_assert(is_flag<CountsOperations, V>, "RDMA vendor: counts_operations must be a static constexpr bool");
   static_assert(is_flag<HasFlushCompletions, V>, "RDMA vendor: has_flush_completions must be a static constexpr bool");
   static_assert(is_flag<HasNop, V>, "RDMA vendor: has_nop must be a static constexpr bool");
+  static_assert(is_flag<HasInline, V>, "RDMA vendor: has_inline must be a static constexpr bool");
+  static_assert(is_flag<HasLocalInvalidate, V>, "RDMA vendor: has_local_invalidate must be a static constexpr bool");
   static_assert(is_flag<FenceAfterMemoryOperation, V>,
                 "RDMA vendor: fence_after_memory_operation must be a static constexpr bool");
   static_assert(is_flag<DoorbellRepeatsEntry, V>,

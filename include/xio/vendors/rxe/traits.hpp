@@ -42,7 +42,9 @@ struct Vendor {
   static constexpr bool has_receive_doorbell = false;
   static constexpr bool has_flush_completions = true;
   static constexpr bool doorbell_repeats_entry = false;
-  static constexpr bool has_nop = false;  ///< Operation::nop is supported
+  static constexpr bool has_nop = false;              ///< Operation::nop is supported
+  static constexpr bool has_inline = true;            ///< entries can hold data
+  static constexpr bool has_local_invalidate = true;  ///< Operation::local_invalidate is supported
   static constexpr bool fence_after_memory_operation = false;
   using Doorbell = uint32_t;
 

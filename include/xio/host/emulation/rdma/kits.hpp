@@ -45,8 +45,8 @@ struct Mlx5Kit {
   using Wire = Mlx5Wire<Variant::cqe_bytes, Variant::collapsed, Variant::doorbell_stride>;
   static constexpr RdmaWords words{RdmaWords::sq + mlx5::send_record, RdmaWords::sq + mlx5::receive_record,
                                    mlx5::consumer_record, RdmaWords::none};
-  static constexpr bool has_inline = true;
-  static constexpr bool has_local_invalidate = Variant::memory_operations;
+  static constexpr bool has_inline = Vendor::has_inline;
+  static constexpr bool has_local_invalidate = Vendor::has_local_invalidate;
   static RdmaQueueConfig config() {
     RdmaQueueConfig config;
     if (Variant::collapsed) config.cq_entries = 1;
@@ -62,8 +62,8 @@ struct BnxtKit {
   using Vendor = bnxt::Vendor<Variant>;
   using Wire = BnxtWire<Variant::mode, static_cast<BnxtSideTable>(Variant::side_table)>;
   static constexpr RdmaWords words{};
-  static constexpr bool has_inline = true;
-  static constexpr bool has_local_invalidate = false;
+  static constexpr bool has_inline = Vendor::has_inline;
+  static constexpr bool has_local_invalidate = Vendor::has_local_invalidate;
   static RdmaQueueConfig config() {
     RdmaQueueConfig config;
     config.sq_unit_shift = Vendor::Send::unit_shift;
@@ -79,8 +79,8 @@ struct IonicKit {
   using Vendor = ionic::Vendor<Variant>;
   using Wire = IonicWire<Variant::version == ionic::Version::v1 ? 1 : 2, Variant::collapsed>;
   static constexpr RdmaWords words{};
-  static constexpr bool has_inline = true;
-  static constexpr bool has_local_invalidate = true;
+  static constexpr bool has_inline = Vendor::has_inline;
+  static constexpr bool has_local_invalidate = Vendor::has_local_invalidate;
   static RdmaQueueConfig config() {
     RdmaQueueConfig config;
     config.sq_unit_shift = 7;
@@ -95,8 +95,8 @@ struct ErnicKit {
   using Vendor = ernic::Vendor;
   using Wire = ErnicWire;
   static constexpr RdmaWords words{RdmaWords::sq, RdmaWords::sq + 2, 3, 2};
-  static constexpr bool has_inline = false;
-  static constexpr bool has_local_invalidate = false;
+  static constexpr bool has_inline = Vendor::has_inline;
+  static constexpr bool has_local_invalidate = Vendor::has_local_invalidate;
   static RdmaQueueConfig config() {
     RdmaQueueConfig config;
     config.sq_unit_shift = 8;
@@ -114,8 +114,8 @@ struct RxeKit {
   static constexpr uint32_t producer = XIO_OFFSETOF(rxe::QueueHeader, producer_index) / sizeof(uint32_t);
   static constexpr uint32_t consumer = XIO_OFFSETOF(rxe::QueueHeader, consumer_index) / sizeof(uint32_t);
   static constexpr RdmaWords words{RdmaWords::sq + producer, RdmaWords::rq + producer, consumer, producer};
-  static constexpr bool has_inline = true;
-  static constexpr bool has_local_invalidate = true;
+  static constexpr bool has_inline = Vendor::has_inline;
+  static constexpr bool has_local_invalidate = Vendor::has_local_invalidate;
   static RdmaQueueConfig config() {
     RdmaQueueConfig config;
     config.sq_unit_shift = 9;
