@@ -307,3 +307,54 @@ TEST_CASE("Data where no memory is: the command fails, and the queue goes on") {
   }
   rig.strictness.provoked({Kind::memory});
 }
+
+TEMPLATE_TEST_CASE_SIG("H8 a namespace with metadata of its own: commands that have no buffer for it are refused", "",
+                       ((Sharing S), S), Sharing::thread, Sharing::wave, Sharing::grid) {
+  Rig rig;
+  const NvmeQueue made = rig.queue(8);
+  // As the host sets it.
+  QueueHandle handle = made.handle();
+  handle.metadata_blocks = handle.max_blocks;
+  handle.protection_blocks = 0;
+  handle.max_blocks = 0;
+  Queue<S, Policy<Notify>> view(handle);
+  const xio::Region region = rig.data.region();
+  const ContiguousPages pages{rig.bus()};
+  const auto refused = [](const Token& token) {
+    CHECK_FALSE(token.submitted());
+    CHECK(token.status == Status::invalid_argument);
+  };
+  for (const uint32_t blocks : {1u, 4u, 300u}) {
+    CAPTURE(blocks);
+    refused(view.submit(xio::nvme::read(0, blocks), pages, soon()));
+    refused(view.submit(xio::nvme::write(0, blocks), xio::nvme::as_sgl(pages), soon()));
+    refused(view.try_submit(xio::nvme::compare(0, blocks), pages));
+    refused(view.try_submit(xio::nvme::read(0, blocks).protection_action(), pages));
+    refused(view.read(0, region.at(0, blocks * 512), soon()));
+    refused(view.write(0, region.at(0, blocks * 512), soon()));
+  }
+  refused(view.submit(xio::nvme::read(0, 1).fused_first(), pages, soon()));
+  refused(view.submit(xio::nvme::read(0, 1), xio::nvme::DataPointer{rig.bus()}, soon()));
+  const xio::nvme::Piece pieces[2] = {{0, rig.bus(), 1}, {1, rig.bus(), 4}};
+  for (const auto operation : {xio::nvme::Opcode::read, xio::nvme::Opcode::write}) {
+    refused(view.submit_batch(operation, pieces, 2, soon()));
+    Notification progress{};
+    CHECK(view.transfer(operation, pieces, 2, soon(), progress) == Status::invalid_argument);
+    CHECK(progress.done == 0);
+  }
+  CHECK(rig.statistics(made).commands == 0);
+  // Those that have one, and those that move none.
+  const Token token = view.submit(xio::nvme::read(0, 4).metadata(rig.bus(65536)), pages, soon());
+  CHECK(token.submitted());
+  CHECK(view.wait(token, soon()) != Status::timed_out);
+  const Token zeroes = view.submit(xio::nvme::write_zeroes(0, 4), NoData{}, soon());
+  CHECK(view.wait(zeroes, soon()).is_ok());
+  handle.protection_blocks = handle.metadata_blocks;
+  Queue<S> protecting(handle);
+  refused(protecting.submit(xio::nvme::read(0, 4), pages, soon()));
+  const Token action = protecting.submit(xio::nvme::read(0, 4).protection_action(), pages, soon());
+  CHECK(action.submitted());
+  CHECK(protecting.wait(action, soon()) != Status::timed_out);
+  // The emulated namespace has none.
+  rig.strictness.provoked({Kind::reserved});
+}

@@ -212,7 +212,12 @@ TEST_CASE("namespaces are checked before a queue is made for them", "[host][queu
     options.flush_bus = 4096;
     CHECK(contains(error_of([&] { controller.create_queue(options); }), "for which flush_inbound() has no buffer"));
     options.flush_bus = 0;
-    CHECK(controller.create_queue(options).handle().block_shift == 12);
+    const NvmeQueue queue = controller.create_queue(options);
+    CHECK(queue.handle().block_shift == 12);
+    // Commands without a buffer for it are refused.
+    CHECK(queue.handle().max_blocks == 0);
+    CHECK(queue.handle().metadata_blocks == queue.plan().max_blocks);
+    CHECK(queue.handle().protection_blocks == 0);
   }
   SECTION("none at all") {
     NvmeController controller = fixture.make();

@@ -72,6 +72,7 @@ XIO_DEVICE_INLINE Status check(const QueueHandle& q, const Command& command, con
   bool more = false;
   do {
     more = left >= most;
+    if (XIO_UNLIKELY(more && most == 0)) return Status::invalid_argument;
     const uint32_t part = !splits ? static_cast<uint32_t>(bytes)
                           : more  ? most << q.block_shift
                                   : (left + 1) << q.block_shift;

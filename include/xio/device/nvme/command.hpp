@@ -44,7 +44,8 @@ XIO_DEVICE_INLINE constexpr uint64_t data_bytes(const CommandWords& command, uin
   return command.data == data_size::of_blocks ? (uint64_t{command.last_block} + 1) << block_shift : command.data;
 }
 
-/// Maximum number of logical blocks of one command; larger commands are split or refused.
+/// Maximum number of logical blocks of one command; larger commands are split or refused. 0: the command is refused,
+/// since the controller would take the metadata from bus address 0, or put it there.
 XIO_DEVICE_INLINE constexpr uint32_t most_blocks(const CommandWords& command, const QueueHandle& queue) {
   uint32_t own = 0;
   switch (static_cast<Opcode>(command.opcode())) {
@@ -53,6 +54,8 @@ XIO_DEVICE_INLINE constexpr uint32_t most_blocks(const CommandWords& command, co
     case Opcode::write_uncorrectable: own = queue.uncorrectable_blocks; break;
     default: break;
   }
+  if (own == 0 && command.mptr != 0) own = queue.metadata_blocks;
+  if (own == 0 && (command.cdw12 & cdw12::protection_action) != 0) own = queue.protection_blocks;
   return own != 0 ? own : queue.max_blocks;
 }
 
@@ -69,6 +72,7 @@ XIO_DEVICE_INLINE constexpr bool fits_whole(const CommandWords& command, uint64_
       break;
     default: break;
   }
+  if (counts_blocks(command) && command.data != 0 && most_blocks(command, queue) == 0) return false;
   if (addresses_blocks(command) && command.data == 0) return command.last_block < most_blocks(command, queue);
   return command.last_block <= 0xffff && bytes <= (most != 0 ? most : data_size::largest);
 }

@@ -32,7 +32,8 @@ struct QueueHandle {
   uint32_t page_shift;    ///< log2 of the controller's memory page size (CC.MPS): 12 means 4096 bytes
   CompletionSlot* slots;  ///< completion table, `slot_mask + 1` entries, zeroed before the first use
   uint32_t block_shift;   ///< log2 of the logical block size in bytes
-  uint32_t max_blocks;    ///< maximum logical blocks per command (MDTS and the 16-bit field); larger commands are split
+  uint32_t max_blocks;    ///< maximum logical blocks per command (MDTS and the 16-bit field), less than 4 GiB of data;
+                          ///< larger commands are split. 0: refused without metadata() or protection_action()
   uint64_t namespace_blocks;  ///< capacity of the namespace in logical blocks; 0: not checked by the kernel
   uint64_t* lists;            ///< list memory: `list_bytes` per completion slot; null: no command needs a list
   uint64_t lists_bus;         ///< bus address of `lists`; aligned to the lesser of `list_bytes` and the page size
@@ -41,7 +42,8 @@ struct QueueHandle {
   uint32_t* cq_doorbell;         ///< CQ head doorbell, like `sq_doorbell`
   uint32_t cq_mask;              ///< CQ size - 1; the size is a power of two
   uint32_t qid;                  ///< identifier of the SQ and of the CQ
-  Notification** notifications;  ///< one pointer per completion slot, zeroed; null if no policy uses notifications
+  Notification** notifications;  ///< one pointer per completion slot, zeroed; null if no policy uses notifications, and
+                                 ///< flush_inbound() is not used: late failures of its commands would be reported
   FailureLog* failures;          ///< followed by `failure_entries` words, all zeroed before the first use
   uint64_t flush_bus;            ///< bus address of one block in the data's memory, for flush_inbound(); 0: not offered
   uint64_t clock_hz;             ///< measured rate of the executing side's clock; 0: arch::clock_hz
@@ -61,6 +63,8 @@ struct QueueHandle {
   uint32_t dsm_ranges;            ///< ranges of Dataset Management (DMRL), at most 256; 0: not checked by the kernel
   uint32_t dsm_range_blocks;      ///< logical blocks of one range (DMRSL), for cover_ranges(); 0: no limit
   uint64_t dsm_blocks;            ///< logical blocks of all ranges of a command (DMSL), likewise
+  uint32_t metadata_blocks;       ///< max_blocks of commands with metadata(); 0: max_blocks
+  uint32_t protection_blocks;     ///< max_blocks of commands with protection_action() only; 0: max_blocks
 
   uint32_t abi;           ///< XIO_ABI_NUMBER of the side that filled the handle
   uint32_t handle_bytes;  ///< sizeof(QueueHandle) on that side

@@ -63,6 +63,8 @@ class QueuePair final : public QueueRecord {
         limits_(state_->info.limits),
         namespace_blocks_(names.blocks),
         block_shift_(names.block_shift),
+        metadata_bytes_(names.metadata_bytes),
+        only_protection_(names.protection_type != 0 && names.metadata_bytes == protection_bytes),
         doorbells_(reach_doorbells()) {
     if (!options_.allocate_rings) options_.allocate_rings = from_transport();
     if (!options_.allocate_sq) options_.allocate_sq = options_.allocate_rings;
@@ -125,6 +127,8 @@ class QueuePair final : public QueueRecord {
   ControllerState& state() const { return *state_; }
 
  private:
+  static constexpr uint32_t protection_bytes = 8;
+
   QueueOptions::Allocate from_transport() const {
     return [state = state_.get()](size_t bytes, size_t alignment) {
       return state->transport().allocate(bytes, alignment);
@@ -255,7 +259,10 @@ class QueuePair final : public QueueRecord {
     handle.cq_mask = plan_.cq_entries - 1;
     handle.slot_mask = plan_.slots - 1;
     handle.depth = plan_.depth;
-    handle.max_blocks = plan_.max_blocks;
+    // Without a buffer the controller would use bus address 0 for metadata.
+    handle.max_blocks = metadata_bytes_ != 0 ? 0 : plan_.max_blocks;
+    handle.metadata_blocks = plan_.max_blocks;
+    handle.protection_blocks = only_protection_ ? plan_.max_blocks : 0;
     handle.max_bytes = plan_.max_bytes;
     handle.append_bytes = plan_.append_bytes;
     handle.verify_blocks = plan_.verify_blocks;
@@ -291,6 +298,8 @@ class QueuePair final : public QueueRecord {
   CommandLimits limits_;
   uint64_t namespace_blocks_;
   uint32_t block_shift_;
+  uint32_t metadata_bytes_;
+  bool only_protection_;             // the metadata is protection information, which the controller can generate
   std::shared_ptr<void> doorbells_;  // gives a GPU access to them
   DmaBuffer sq_, cq_, lists_, state_memory_, slots_, failures_, notifications_, sq_pages_, cq_pages_;
   nvme::QueueHandle handle_{};

@@ -43,8 +43,11 @@ struct QueueOptions {
   bool shadow_doorbells = false;  ///< Doorbell Buffer Config; once enabled, every new queue has shadow doorbells
   bool non_contiguous = false;    ///< describe the rings by lists of pages (PC = 0); needs CAP.CQR = 0
   /// Accepts a namespace with separate metadata. Each command that moves or compares blocks then gives its metadata
-  /// buffer by metadata(), or lets the controller generate it by protection_action(), if the metadata is protection
-  /// information only: without either, the controller accesses bus address 0. Interleaved metadata is always rejected.
+  /// buffer by metadata(), or lets the controller generate it by protection_action(), if the metadata is 8 bytes of
+  /// protection information only. Commands with neither are refused with Status::invalid_argument, and so are
+  /// `read(lba, region)`, `write(lba, region)`, submit_batch() and transfer(), which have no metadata: the controller
+  /// would access bus address 0. Policies without argument checks refuse nothing. Interleaved metadata is always
+  /// rejected.
   bool metadata_by_caller = false;
 
   /// Memory for the PRP or SGL list of one command, in bytes: a power of two up to the controller's page, or whole
