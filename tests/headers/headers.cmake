@@ -70,6 +70,9 @@ xio_register_test(NAME headers.cxx20 LABELS headers
 xio_register_test(NAME headers.umbrella LABELS headers once
   COMMAND ${headers_dir}/umbrella.sh ${PROJECT_SOURCE_DIR}/include ${XIO_TESTS_CXX} -std=c++17 ${include})
 
+xio_register_test(NAME headers.user_names LABELS headers once
+  COMMAND ${alone} ${headers_dir}/user_names.cpp)
+
 xio_register_test(NAME headers.layers LABELS headers once
   COMMAND ${headers_dir}/layers.py ${PROJECT_SOURCE_DIR}/include)
 

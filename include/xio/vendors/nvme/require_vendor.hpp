@@ -56,14 +56,10 @@ using IsError = decltype(V::Completions::is_error(uint64_t{}));
 template <class V>
 using Decode = decltype(V::Completions::decode(uint16_t{}));
 
-/// @}
-}  // namespace required
-
 /// Fails to compile, with a message per member, if a member of NVMe's traits is missing or has the wrong type; see the
 /// table above. Returns true.
 template <class V>
 XIO_HOST_DEVICE constexpr bool require_vendor() {
-  using namespace required;
   using member::is;
   using member::is_set;
   static_assert(is<Name, V, const char* const>, "NVMe vendor: name must be a static constexpr const char*");
@@ -81,6 +77,12 @@ XIO_HOST_DEVICE constexpr bool require_vendor() {
   static_assert(is<Decode, V, Status>, "NVMe vendor: Completions::decode(status) must return a Status");
   return true;
 }
+
+/// @}
+}  // namespace required
+
+// A member of `required`, so that a program's own names in the outer namespace do not hide the detectors.
+using required::require_vendor;
 
 /// @}
 }  // namespace nvme

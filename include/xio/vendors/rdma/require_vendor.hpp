@@ -198,14 +198,10 @@ using TableIndex = decltype(V::Table::index(uint32_t{}, uint64_t{}, uint32_t{}))
 template <class V>
 using TableWord = decltype(V::Table::word(uint32_t{}, Operation::put, uint32_t{}, uint32_t{}, uint32_t{}));
 
-/// @}
-}  // namespace required
-
 /// Fails to compile, with a message per member, if a member of a vendor's traits is missing or has the wrong type; see
 /// the tables above. Returns true. QueuePair and ReceiveQueue call it.
 template <class V>
 XIO_HOST_DEVICE constexpr bool require_vendor() {
-  using namespace required;
   using member::is;
   using member::is_flag;
   using member::is_set;
@@ -303,6 +299,12 @@ XIO_HOST_DEVICE constexpr bool require_vendor() {
   }
   return true;
 }
+
+/// @}
+}  // namespace required
+
+// A member of `required`, so that a program's own names in the outer namespace do not hide the detectors.
+using required::require_vendor;
 
 /// @}
 }  // namespace rdma
