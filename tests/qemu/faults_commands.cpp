@@ -127,6 +127,25 @@ TEST_CASE("compare, write zeroes, deallocate, verify, flush and SGLs", "[qemu]")
   CHECK(queue.quiet(soon()).is_ok());
 }
 
+TEST_CASE("the namespace that QEMU has by default copies blocks", "[qemu]") {
+  if (host_tests::qemu_is_missing()) return;
+  const QemuProtocol protocol = GENERATE(QemuProtocol::remote, QemuProtocol::qtest);
+  INFO(host_tests::protocol_name(protocol));
+  Machine machine(host_tests::options_for(protocol));
+  Queue<Sharing::grid> queue(machine.queue.handle());
+  const ContiguousPages pages{machine.bus()};
+  machine.fill(0x33);
+  CHECK(host_tests::run(queue, xio::nvme::write(16, 8), pages).is_ok());
+  // One source range of format 0: bytes 8 to 15 are the first block, 16 and 17 the number of blocks, less one.
+  machine.fill(0);
+  *machine.bytes(8) = 16;
+  *machine.bytes(16) = 7;
+  CHECK(host_tests::run(queue, xio::nvme::copy(64, 1), pages).is_ok());
+  machine.fill(0);
+  CHECK(host_tests::run(queue, xio::nvme::read(64, 8), pages).is_ok());
+  CHECK(machine.holds(0x33));
+}
+
 TEST_CASE("commands without data keep to the limits that the controller tells", "[qemu]") {
   if (host_tests::qemu_is_missing()) return;
   const QemuProtocol protocol = GENERATE(QemuProtocol::remote, QemuProtocol::qtest);

@@ -184,8 +184,9 @@ TEST_CASE("options turn into QEMU's arguments", "[host][qemu]") {
   const detail::QemuDevices one(options, "addr=4");
   CHECK(contains(value_after(one.arguments, "-blockdev"), "a,,b.img"));
   CHECK(value_after(one.arguments, "-device") ==
-        "nvme,id=nvme0,serial=xio,addr=4,max_ioqpairs=3,mdts=5,drive=drive0,logical_block_size=4096,"
-        "physical_block_size=4096,mqes=31,dbcs=off");
+        "nvme,id=nvme0,serial=xio,addr=4,max_ioqpairs=3,mdts=5,mqes=31,dbcs=off");
+  CHECK(value_after(one.arguments, "-device", 1) ==
+        "nvme-ns,drive=drive0,logical_block_size=4096,physical_block_size=4096");
   CHECK(one.images.empty());
 
   QemuOptions formatted = parse_qemu_spec("qemu:ms=8,pi=1,mdts=5");

@@ -96,8 +96,6 @@ struct QemuDevices {
   /// @param slot  option that the machine requires in the controller's `-device`, for instance "addr=4"; may be empty
   QemuDevices(const QemuOptions& options, const std::string& slot) {
     const bool many = !options.namespaces.empty();
-    // The namespace that the controller creates from its own `drive` takes no such options.
-    const bool apart = many || !options.device.empty();
     const size_t count = many ? options.namespaces.size() : 1;
     const auto one_of = [&](size_t i) -> const QemuNamespace& { return many ? options.namespaces[i] : options; };
     for (size_t i = 0; i < count; ++i) add_storage(one_of(i), i);
@@ -106,9 +104,9 @@ struct QemuDevices {
     controller = with_options(controller, slot);
     if (options.queues != 0) controller += ",max_ioqpairs=" + std::to_string(options.queues);
     if (options.mdts >= 0) controller += ",mdts=" + std::to_string(options.mdts);
-    if (!apart) controller += ",drive=drive0" + block_size(options);
     add("-device", with_options(controller, options.device_options));
-    for (size_t i = 0; apart && i < count; ++i) {
+    // A namespace that the controller creates from its own `drive` takes no options, and refuses every Copy (183h).
+    for (size_t i = 0; i < count; ++i) {
       const QemuNamespace& one = one_of(i);
       std::string device = "nvme-ns,drive=drive" + std::to_string(i) + block_size(one);
       if (one.nsid != 0) device += ",nsid=" + std::to_string(one.nsid);
