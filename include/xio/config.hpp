@@ -6,6 +6,11 @@
 
 #include <xio/version.hpp>
 
+#if __cplusplus < 201703L
+#error "xio needs C++17: compile with -std=c++17 or later"
+#include "what follows are errors of the older language: a missing file ends the compilation"
+#endif
+
 #if defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__)
 #define XIO_RTC 1
 #else

@@ -69,6 +69,8 @@ xio_register_test(NAME headers.cxx20 LABELS headers
     -x c++ ${headers_binary_dir}/xio_all_headers.hpp)
 xio_register_test(NAME headers.umbrella LABELS headers once
   COMMAND ${headers_dir}/umbrella.sh ${PROJECT_SOURCE_DIR}/include ${XIO_TESTS_CXX} -std=c++17 ${include})
+xio_register_test(NAME headers.older_standard LABELS headers once
+  COMMAND ${headers_dir}/older_standard.sh ${PROJECT_SOURCE_DIR}/include ${XIO_TESTS_CXX})
 
 xio_register_test(NAME headers.user_names LABELS headers once
   COMMAND ${alone} ${headers_dir}/user_names.cpp)
