@@ -23,7 +23,7 @@ import sys
 import tempfile
 import tomllib
 
-from pages import blocks, clone, is_typed, pages
+from pages import blocks, clone, dirt, is_typed, pages
 
 KEYS = {"command", "status", "prints", "by", "kind", "night", "before", "files", "fresh"}
 
@@ -62,9 +62,12 @@ def run(entry, project, build, limit):
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         except subprocess.TimeoutExpired:
             return f"it did not end within {limit} s", ""
+        left = set(dirt(project, folder)) - set(entry.get("files", {}))
     wanted = entry.get("status", 0)
     if done.returncode != wanted:
         return f"exit status {done.returncode}, not {wanted}", done.stdout
+    if left:
+        return f"a clone has new files after it: {' '.join(sorted(left))}", done.stdout
     if entry.get("prints", "") not in done.stdout:
         return f"it does not print: {entry['prints']}", done.stdout
     return "", ""

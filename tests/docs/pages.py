@@ -2,6 +2,7 @@
 """The code blocks of README.md, CONTRIBUTING.md and docs/*.md."""
 import os
 import re
+import subprocess
 from typing import NamedTuple
 
 BLOCK = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -34,6 +35,17 @@ def blocks(project, page):
 def is_typed(page):
     """Whether the page is typed from its first block to its last."""
     return page == "docs/getting-started.md" or page.startswith("docs/guides/")
+
+
+def dirt(project, folder):
+    """What was made in such a folder that git would list as new in a clone; nothing where the project is no clone."""
+    made = [name for name in sorted(os.listdir(folder)) if not os.path.islink(os.path.join(folder, name))]
+    if not made or not os.path.exists(os.path.join(project, ".git")):
+        return []
+    # A folder is ignored as such.
+    made = [name + "/" * os.path.isdir(os.path.join(folder, name)) for name in made]
+    done = subprocess.run(["git", "-C", project, "check-ignore", "--no-index", *made], stdout=subprocess.PIPE, text=True, check=False)
+    return sorted(set(made) - set(done.stdout.split("\n"))) if done.returncode < 2 else []
 
 
 def clone(project, folder, *more):

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from pages import blocks, clone
+from pages import blocks, clone, dirt
 
 
 def examples_of(project, page):
@@ -54,6 +54,9 @@ def main():
             else:
                 print(f"{where}: a block of '{block.language}', which nobody tests")
                 return 1
+        if left := dirt(project, folder):
+            print(f"{page}: a clone has new files after this: {' '.join(left)}")
+            return 1
     print(f"{ran} blocks of commands did what the page says")
     return 0 if ran else 1
 

@@ -22,6 +22,9 @@ xio_register_test(NAME install.recipes LABELS install once
 xio_register_test(NAME install.conan LABELS install once nightly TIMEOUT 600
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/conan.sh ${PROJECT_SOURCE_DIR} ${XIO_TESTS_BINARY_DIR}/install-conan)
 
+xio_register_test(NAME install.prepared LABELS install once nightly TIMEOUT 3600
+  COMMAND ${CMAKE_CURRENT_LIST_DIR}/prepared.sh ${PROJECT_SOURCE_DIR} ${XIO_TESTS_BINARY_DIR}/install-prepared)
+
 # The packages hold the programs, which come without sanitizers.
 if(TARGET xio-tester AND NOT XIO_SANITIZE)
   xio_register_test(NAME install.debs LABELS install once nightly TIMEOUT 600
