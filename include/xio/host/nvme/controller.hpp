@@ -134,6 +134,7 @@ class NvmeController {
   ///
   /// @snippet host.cpp set_queue_count
   uint32_t set_queue_count(uint32_t count) {
+    detail::check_queue_count(count);
     const std::lock_guard<std::mutex> lock(state_->mutex);
     state_->ids = state_->access().ask_for_queues(count);
     return state_->ids.count();

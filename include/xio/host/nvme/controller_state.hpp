@@ -55,6 +55,11 @@ class QueueRecord {
   explicit QueueRecord(uint32_t number) : qid(number) {}
 };
 
+inline void check_queue_count(uint32_t count) {
+  if (count < 1 || count > 65535)
+    throw Error("queue_count = " + std::to_string(count) + " is not accepted; expected 1 to 65535");
+}
+
 /// How long a shutdown may take, for a controller that reports `us` microseconds (RTD3E).
 inline std::chrono::milliseconds shutdown_time(uint32_t us) {
   return std::chrono::milliseconds(std::min(std::max(us / 1000 + 1, 10000u), 60000u));
@@ -69,8 +74,7 @@ class ControllerState {
     if (!transport_) throw Error("NvmeController: no transport given");
     if (options.admin_entries < 2 || options.admin_entries > 4096)
       throw Error("admin_entries = " + std::to_string(options.admin_entries) + " is not accepted; expected 2 to 4096");
-    if (options.queue_count < 1 || options.queue_count > 65535)
-      throw Error("queue_count = " + std::to_string(options.queue_count) + " is not accepted; expected 1 to 65535");
+    check_queue_count(options.queue_count);
     cap.raw = transport_->read64(nvme::reg::cap);
     if (~cap.raw == 0)
       throw ControllerFailure(transport_->description() + " does not respond: registers read as all ones");
