@@ -4,7 +4,7 @@
 /// @file
 /// @brief Errors belong to operations: commands of the library's own, and transfers beside failures of others.
 
-#include <machine/kernels/nvme.hpp>
+#include <machine/kernels/nvme_forgotten.hpp>
 
 namespace machine_kernels {
 
@@ -32,7 +32,8 @@ XIO_DEVICE void gives_up(const NvmeJob& job) {
   }
 }
 
-/// Each wave transfers pieces of which most are bad, and then a good one, beside failures that nobody waits for.
+/// Each wave transfers pieces of which most are bad, and then a good one, beside failures of another kind that nobody
+/// waits for.
 XIO_DEVICE void transfers_failing(const NvmeJob& job) {
   using namespace xio;
   nvme::Queue<Sharing::grid, Policy<Notify>> queue(job.queues[0]);
@@ -41,7 +42,9 @@ XIO_DEVICE void transfers_failing(const NvmeJob& job) {
   const uint32_t waves = job.lanes / arch::wave_size();
   const nvme::Piece* const pieces = job.pieces + uint64_t{waves + wave} * job.count;
   const Deadline limit = blocks.until();
-  const Token lost = queue.submit(nvme::read(arch::lane() % 3, 1), nvme::ContiguousPages{blocks.in_bus()}, limit);
+  fill(blocks.out(), blocks.stamp(0), job.words);
+  queue.publish_payload();
+  const Token lost = queue.submit(nvme::compare(good_block, 1), nvme::ContiguousPages{blocks.out_bus()}, limit);
   uint32_t bad = 0;
   uint32_t good = 0;
   for (uint32_t i = 0; i < job.count; ++i) {
@@ -59,8 +62,7 @@ XIO_DEVICE void transfers_failing(const NvmeJob& job) {
   if (arch::lane() == 0) count(job.report, status, true, 53);
   const Status others = queue.quiet(limit);
   if (!others.is_ok()) arch::fetch_add<arch::Scope::system>(&job.report->told, uint64_t{1});
-  const bool over = others != Status::timed_out && others != Status::broken;
-  count(job.report, lost.status, over, 54);
+  count(job.report, lost.status, others.is_ok() || others == Status::compare_failed, 54);
 }
 
 }  // namespace machine_kernels
