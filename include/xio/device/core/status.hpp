@@ -14,6 +14,8 @@ XIO_NAMESPACE_BEGIN
 ///
 /// `code` is common to all vendors. `vendor` holds the device's own status unmodified (NVMe: status field without the
 /// phase bit, see xio/vendors/nvme/decode.hpp; RDMA: the syndrome), or 0 where the library generated the status.
+///
+/// Memory that holds zeros reads as `ok`: store `pending` in it before a kernel that may not write it.
 /// @snippet com.cpp Status
 struct [[nodiscard]] Status {
   enum Code : uint16_t {
