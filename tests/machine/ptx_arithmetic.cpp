@@ -73,6 +73,12 @@ TEST_CASE("PTX: integer arithmetic") {
         t.push_back({std::string("setp.") + name + ".xor" + suffix + " {0}|%p6, {1}, {2}, !{3}",
                      {'p', k, k, 'p'},
                      [=](u64 a, u64 b, u64 c, u64) { return u64{holds(a, b) != !(c & 1)}; }});
+        t.push_back({std::string("set.") + name + ".u32" + suffix + " {0}, {1}, {2}",
+                     {'w', k, k},
+                     [=](u64 a, u64 b, u64, u64) { return holds(a, b) ? ~u64{0} : 0; }});
+        t.push_back({std::string("set.") + name + ".and.f32" + suffix + " {0}, {1}, {2}, !{3}",
+                     {'w', k, k, 'p'},
+                     [=](u64 a, u64 b, u64 c, u64) { return holds(a, b) && !(c & 1) ? bits(1.0f) : 0; }});
         t.push_back({std::string("setp.") + name + ".or" + suffix + " %p6|{0}, {1}, {2}, {3}",
                      {'p', k, k, 'p'},
                      [=](u64 a, u64 b, u64 c, u64) { return u64{!holds(a, b) || (c & 1)}; }});
@@ -115,6 +121,45 @@ TEST_CASE("PTX: integer arithmetic") {
                }});
   t.push_back({"mad.lo.cc.u64 %d6, {1}, {2}, {3}; madc.hi.u64 {0}, {1}, {2}, {4}", "ddddd",
                [](u64 a, u64 b, u64 c, u64 d) { return static_cast<u64>((u128{a} * b + (u128{d} << 64 | c)) >> 64); }});
+  const auto unsigned24 = [](u64 a) { return s64(a & 0xffffff); };
+  const auto signed24 = [](u64 a) { return sign(a, 24); };
+  t.push_back({"mul24.lo.u32 {0}, {1}, {2}", "www",
+               [=](u64 a, u64 b, u64, u64) { return u64(unsigned24(a) * unsigned24(b)); }});
+  t.push_back({"mul24.hi.u32 {0}, {1}, {2}", "www",
+               [=](u64 a, u64 b, u64, u64) { return u64(unsigned24(a) * unsigned24(b) / 0x10000); }});
+  t.push_back(
+      {"mul24.lo.s32 {0}, {1}, {2}", "www", [=](u64 a, u64 b, u64, u64) { return u64(signed24(a) * signed24(b)); }});
+  t.push_back({"mul24.hi.s32 {0}, {1}, {2}", "www",
+               [=](u64 a, u64 b, u64, u64) { return u64(signed24(a) * signed24(b)) >> 16; }});
+  t.push_back({"mad24.lo.s32 {0}, {1}, {2}, {3}", "wwww",
+               [=](u64 a, u64 b, u64 c, u64) { return u64(signed24(a) * signed24(b)) + c; }});
+  t.push_back({"mad24.hi.u32 {0}, {1}, {2}, {3}", "wwww",
+               [=](u64 a, u64 b, u64 c, u64) { return u64(unsigned24(a) * unsigned24(b)) / 0x10000 + c; }});
+  const auto part = [](u64 a, u32 width, u32 index, bool is_signed) {
+    const u64 value = a >> width * index & ((1u << width) - 1);
+    return is_signed ? sign(value, width) : s64(value);
+  };
+  for (const bool first : {false, true}) {
+    for (const bool second : {false, true}) {
+      const std::string types =
+          std::string(first ? ".s32" : ".u32") + (second ? ".s32" : ".u32") + " {0}, {1}, {2}, {3}";
+      t.push_back({"dp4a" + types, "wwww", [=](u64 a, u64 b, u64 c, u64) {
+                     s64 sum = s64(c & 0xffffffff);
+                     for (u32 i = 0; i < 4; ++i) sum += part(a, 8, i, first) * part(b, 8, i, second);
+                     return u64(sum);
+                   }});
+      t.push_back({"dp2a.lo" + types, "wwww", [=](u64 a, u64 b, u64 c, u64) {
+                     return u64(part(a, 16, 0, first) * part(b, 8, 0, second) +
+                                part(a, 16, 1, first) * part(b, 8, 1, second)) +
+                            c;
+                   }});
+      t.push_back({"dp2a.hi" + types, "wwww", [=](u64 a, u64 b, u64 c, u64) {
+                     return u64(part(a, 16, 0, first) * part(b, 8, 2, second) +
+                                part(a, 16, 1, first) * part(b, 8, 3, second)) +
+                            c;
+                   }});
+    }
+  }
   t.push_back({"not.pred {0}, {1}", "pp", [](u64 a, u64, u64, u64) { return ~a & 1; }});
   t.push_back({"and.pred {0}, {1}, {2}", "ppp", [](u64 a, u64 b, u64, u64) { return a & b & 1; }});
   t.push_back({"or.pred {0}, {1}, {2}", "ppp", [](u64 a, u64 b, u64, u64) { return (a | b) & 1; }});
@@ -207,6 +252,33 @@ TEST_CASE("PTX: bits and bytes") {
                  std::memcpy(&out, to, 4);
                  return u64{out};
                }});
+  const auto bytes = [](u64 a, u64 b, const std::function<u64(u64)>& source) {
+    u64 out = 0;  // byte i of the result is byte source(i) of the pair
+    for (u64 i = 0; i < 4; ++i) out |= ((u64{u32(a)} | b << 32) >> 8 * source(i) & 0xff) << 8 * i;
+    return out;
+  };
+  t.push_back({"prmt.b32.f4e {0}, {1}, {2}, {3}", "wwww",
+               [=](u64 a, u64 b, u64 c, u64) { return bytes(a, b, [=](u64 i) { return i + (c & 3); }); }});
+  t.push_back({"prmt.b32.b4e {0}, {1}, {2}, {3}", "wwww",
+               [=](u64 a, u64 b, u64 c, u64) { return bytes(a, b, [=](u64 i) { return ((c & 3) - i) & 7; }); }});
+  t.push_back({"prmt.b32.rc8 {0}, {1}, {2}, {3}", "wwww",
+               [=](u64 a, u64 b, u64 c, u64) { return bytes(a, b, [=](u64) { return c & 3; }); }});
+  t.push_back({"prmt.b32.ecl {0}, {1}, {2}, {3}", "wwww",
+               [=](u64 a, u64 b, u64 c, u64) { return bytes(a, b, [=](u64 i) { return std::max(i, c & 3); }); }});
+  t.push_back({"prmt.b32.ecr {0}, {1}, {2}, {3}", "wwww",
+               [=](u64 a, u64 b, u64 c, u64) { return bytes(a, b, [=](u64 i) { return std::min(i, c & 3); }); }});
+  t.push_back({"prmt.b32.rc16 {0}, {1}, {2}, {3}", "wwww",
+               [=](u64 a, u64 b, u64 c, u64) { return bytes(a, b, [=](u64 i) { return (c & 1) * 2 + (i & 1); }); }});
+  for (const u32 low_base : {0u, 5u, 31u}) {  // a base above 31 is undefined
+    t.push_back({"fns.b32 {0}, {1}, " + std::to_string(low_base) + ", {2}", "www", [=](u64 a, u64 b, u64, u64) {
+                   if (u32(b) == 0) return a >> low_base & 1 ? u64{low_base} : ~u64{0};
+                   const s64 step = s32(u32(b)) < 0 ? -1 : 1;
+                   s64 count = step * s64{s32(u32(b))} - 1;
+                   for (s64 at = low_base; at >= 0 && at < 32; at += step)
+                     if ((a >> at & 1) != 0 && count-- == 0) return u64(at);
+                   return ~u64{0};
+                 }});
+  }
   t.push_back({"lop3.b32 {0}, {1}, {2}, {3}, 0x96", "wwww", [](u64 a, u64 b, u64 c, u64) { return a ^ b ^ c; }});
   t.push_back(
       {"lop3.b32 {0}, {1}, {2}, {3}, 0xca", "wwww", [](u64 a, u64 b, u64 c, u64) { return (a & b) | (~a & c); }});

@@ -90,7 +90,13 @@ TEST_CASE("PTX: what is not known is refused with its line") {
                                 "prefetch.L1 [%d1];",
                                 "call (%r1), f;",
                                 "ld.global.u32 %r1, [unknown];",
-                                "setp.lo.s32 %p1, %r1, %r1;"}) {
+                                "setp.lo.s32 %p1, %r1, %r1;",
+                                "set.lt.u32 %r1, %r1, %r1;",
+                                "set.lt.u16.u32 %h1, %r1, %r1;",
+                                "mul24.wide.u32 %d1, %r1, %r1;",
+                                "mad24.hi.sat.s32 %r1, %r1, %r1, %r1;",
+                                "dp4a.u32 %r1, %r1, %r1, %r1;",
+                                "prmt.b32.rc4 %r1, %r1, %r1, %r1;"}) {
     INFO(bad);
     const std::string why = refused(kernel(std::string("\n") + bad));
     CHECK(contains(why, "PTX line "));
@@ -98,6 +104,16 @@ TEST_CASE("PTX: what is not known is refused with its line") {
   }
   CHECK(contains(refused(".version 6.0\n.target sm_60\n"), "sm_70"));
   CHECK(contains(refused(std::string(head) + ".extern .global .u32 x;\n"), "another module"));
+}
+
+TEST_CASE("PTX: a label ends with one colon, a modifier may contain two") {
+  Bench bench(
+      kernel(".shared .align 4 .b8 own[4];\n"
+             "ld.global.L1::no_allocate.L2::128B.u32 %r2, [%d2]; add.u32 %r2, %r2, 7;\n"
+             "st.shared::cta.u32 [own], %r2;\n$on : ld.shared::cta.u32 %r3, [own];\n"
+             "st.global.L1::evict_last.u32 [%d2], %r3; ret;"));
+  bench.run(1, 1);
+  CHECK(bench.words[0] == 7);
 }
 
 TEST_CASE("PTX: calls take parameters along and bring results back") {

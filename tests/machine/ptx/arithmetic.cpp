@@ -116,6 +116,39 @@ struct SumOfDifference {
     return result<T>(cut<T>((cut<T>(a) < cut<T>(b) ? b - a : a - b) + c));
   }
 };
+/// mul24, mad24: bits 31:0 (lo) or 47:16 (hi) of a product of 24-bit numbers, plus the third operand.
+template <uint32_t Shift>
+struct Multiply24 {
+  template <class T>
+  static uint64_t run(uint64_t a, uint64_t b, uint64_t c, uint64_t) {
+    const auto low24 = [](uint64_t x) { return static_cast<int64_t>(static_cast<T>(x << 8) >> 8); };
+    return result<uint32_t>(cut<uint32_t>(static_cast<uint64_t>(low24(a) * low24(b) >> Shift) + c));
+  }
+};
+/// dp4a (dp2a): sum of the products of four bytes (two halves of `a`, two bytes of `b`), plus the third operand.
+template <class A, class B, uint32_t Parts, uint32_t First>
+uint64_t dot_product(uint64_t a, uint64_t b, uint64_t c, uint64_t) {
+  uint64_t sum = c;
+  for (uint32_t i = 0; i < Parts; ++i) {
+    const auto x = static_cast<int64_t>(static_cast<A>(a >> 8 * sizeof(A) * i));
+    const auto y = static_cast<int64_t>(static_cast<B>(b >> 8 * (First + i)));
+    sum += static_cast<uint64_t>(x * y);
+  }
+  return cut<uint32_t>(sum);
+}
+template <uint32_t Parts, uint32_t First, class Unsigned, class Signed>
+Compute dot_product_of(const std::string& a, const std::string& b) {
+  if (a == "u32" && b == "u32") return &dot_product<Unsigned, uint8_t, Parts, First>;
+  if (a == "u32" && b == "s32") return &dot_product<Unsigned, int8_t, Parts, First>;
+  if (a == "s32" && b == "u32") return &dot_product<Signed, uint8_t, Parts, First>;
+  return a == "s32" && b == "s32" ? &dot_product<Signed, int8_t, Parts, First> : nullptr;
+}
+Compute dot_product_of(const Words& words) {
+  if (words[0] == "dp4a" && words.size() == 3) return dot_product_of<4, 0, uint8_t, int8_t>(words[1], words[2]);
+  if (words[0] != "dp2a" || words.size() != 4) return nullptr;
+  if (words[1] == "lo") return dot_product_of<2, 0, uint16_t, int16_t>(words[2], words[3]);
+  return words[1] == "hi" ? dot_product_of<2, 2, uint16_t, int16_t>(words[2], words[3]) : nullptr;
+}
 struct Select {
   template <class T>
   static uint64_t run(uint64_t a, uint64_t b, uint64_t c, uint64_t) {
@@ -239,6 +272,16 @@ Compute comparison(const std::string& relation, const Type& type) {
 
 Compute integer_computation(const Words& words, const Type& type, uint32_t& inputs) {
   const std::string_view op = words[0];
+  if (op == "dp4a" || op == "dp2a") {
+    inputs = 3;
+    return dot_product_of(words);
+  }
+  if (op == "mul24" || op == "mad24") {
+    inputs = op == "mad24" ? 3 : 2;
+    if (words.size() != 3 || type.bits != 32 || type.letter == 'b') return nullptr;
+    if (words[1] == "lo") return of_integer<Multiply24<0>>(type);
+    return words[1] == "hi" ? of_integer<Multiply24<16>>(type) : nullptr;
+  }
   // Modifiers that are valid beside the name and the type.
   const bool product = op == "mul" || op == "mad";
   for (size_t i = 1; i < words.size(); ++i) {

@@ -164,6 +164,34 @@ uint64_t permute(uint64_t a, uint64_t b, uint64_t c, uint64_t) {
   }
   return out;
 }
+/// prmt with a mode: the bytes of the result, highest first, for each value of the selector's lowest two bits.
+enum class Permutation { f4e, b4e, rc8, ecl, ecr, rc16 };
+constexpr uint16_t permutations[][4] = {{0x3210, 0x4321, 0x5432, 0x6543}, {0x5670, 0x6701, 0x7012, 0x0123},
+                                        {0x0000, 0x1111, 0x2222, 0x3333}, {0x3210, 0x3211, 0x3222, 0x3333},
+                                        {0x0000, 0x1110, 0x2210, 0x3210}, {0x1010, 0x3232, 0x1010, 0x3232}};
+template <Permutation P>
+uint64_t permute_by(uint64_t a, uint64_t b, uint64_t c, uint64_t) {
+  return permute(a, b, permutations[static_cast<int>(P)][c & 3], 0);
+}
+Compute permutation(const std::string& mode) {
+  if (mode == "f4e") return &permute_by<Permutation::f4e>;
+  if (mode == "b4e") return &permute_by<Permutation::b4e>;
+  if (mode == "rc8") return &permute_by<Permutation::rc8>;
+  if (mode == "ecl") return &permute_by<Permutation::ecl>;
+  if (mode == "ecr") return &permute_by<Permutation::ecr>;
+  return mode == "rc16" ? &permute_by<Permutation::rc16> : nullptr;
+}
+/// fns: the position of the n-th set bit of a mask, counted from a base, backwards if n is negative.
+uint64_t find_nth(uint64_t mask, uint64_t base, uint64_t n, uint64_t) {
+  const auto by = static_cast<int32_t>(n);
+  auto at = static_cast<int32_t>(base);
+  if (by == 0) return at >= 0 && at < 32 && (mask >> at & 1) != 0 ? base : 0xffffffffu;
+  for (uint32_t left = by < 0 ? 0u - static_cast<uint32_t>(by) : static_cast<uint32_t>(by); at >= 0 && at < 32;
+       at += by < 0 ? -1 : 1) {
+    if ((mask >> at & 1) != 0 && --left == 0) return static_cast<uint32_t>(at);
+  }
+  return 0xffffffffu;
+}
 uint64_t logic3(uint64_t a, uint64_t b, uint64_t c, uint64_t table) {
   uint64_t out = 0;
   for (uint32_t i = 0; i < 32; ++i) out |= (table >> ((a >> i & 1) << 2 | (b >> i & 1) << 1 | (c >> i & 1)) & 1) << i;
@@ -192,6 +220,10 @@ Compute bit_computation(const Words& words, const Type& type, uint32_t& inputs) 
     if (words.size() == 3) return words[1] == "shiftamt" ? of_integer<FindLeading<true>>(type) : nullptr;
     return of_integer<FindLeading<false>>(type);
   }
+  if (op == "prmt" && words.size() == 3 && type.bits == 32) {
+    inputs = 3;
+    return permutation(words[2]);
+  }
   if (!plain || type.is_float()) return nullptr;
   if (op == "and") return of_unsigned<And>(bits);
   if (op == "or") return of_unsigned<Or>(bits);
@@ -207,6 +239,7 @@ Compute bit_computation(const Words& words, const Type& type, uint32_t& inputs) 
   inputs = 3;
   if (op == "bfe" && bits >= 32) return of_integer<Extract>(type);
   if (op == "prmt") return &permute;
+  if (op == "fns" && bits == 32) return &find_nth;
   inputs = 4;
   if (op == "bfi" && bits >= 32) return of_unsigned<Insert>(bits);
   if (op == "lop3") return &logic3;

@@ -203,21 +203,29 @@ void collective(Parser& parser, const Words& name, const Words& operands, Instru
   if (out.inputs != (out.kind == Kind::shuffle ? 4 : 2)) parser.fail("another number of operands");
 }
 
+/// setp, and set, which has a number for true: all ones, or 1.0.
 void compare(Parser& parser, const Words& name, const Words& operands, Instruction& out) {
   out.kind = Kind::compare;
+  out.value_of_true = 1;
   const std::string& relation = name.at(1);
+  uint32_t types = 0;
   for (size_t i = 2; i < name.size(); ++i) {
     if (name[i] == "and" || name[i] == "or" || name[i] == "xor") {
       out.how = variants().at(name[i]);
     } else if (name[i] != "ftz" && !parse_type(name[i], out.type)) {
       parser.fail("unknown modifier ." + name[i]);
+    } else if (name[i] != "ftz" && types++ == 0 && name[0] == "set") {
+      if (out.type.bits != 32 || out.type.letter == 'b') parser.fail("another type of result");
+      out.value_of_true = out.type.is_float() ? 0x3f800000u : 0xffffffffu;
     }
   }
+  if (types != (name[0] == "set" ? 2 : 1)) parser.fail("another number of types");
   out.compute = comparison(relation, out.type);
   if (out.compute == nullptr) parser.fail("unknown comparison");
   one_or_two(parser, operands.at(0), out);
   inputs(parser, operands, 1, out);
-  if (out.inputs != (out.how == How::none ? 2 : 3)) parser.fail("another number of operands");
+  if (out.inputs != (out.how == How::none ? 2 : 3) || (name[0] == "set" && out.outputs != 1))
+    parser.fail("another number of operands");
 }
 
 void move(Parser& parser, const Words& name, const Words& operands, Instruction& out) {
@@ -288,7 +296,7 @@ void decode(Parser& parser, const Words& name, const Words& operands, Instructio
   if (op == "ld" || op == "ldu" || op == "st") return access(parser, name, operands, out);
   if (op == "atom" || op == "red") return atomic(parser, name, operands, out);
   if (op == "fence" || op == "membar") return fence(parser, name, out);
-  if (op == "setp") return compare(parser, name, operands, out);
+  if (op == "setp" || op == "set") return compare(parser, name, operands, out);
   if (op == "mov") return move(parser, name, operands, out);
   if (op == "vote" || op == "match" || op == "redux" || op == "shfl") return collective(parser, name, operands, out);
   if ((op == "bar" || op == "barrier") && name.size() == 3 && name[1] == "warp" && name[2] == "sync") {

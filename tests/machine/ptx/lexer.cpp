@@ -105,7 +105,8 @@ Statement Lexer::next() {
     if (!word.empty() && word[0] != '.') {
       size_t after = at_ + word.size();
       while (after < text_.size() && (text_[after] == ' ' || text_[after] == '\t')) ++after;
-      if (after < text_.size() && text_[after] == ':') {
+      // Not the colons within a modifier, as in ld.global.L1::no_allocate.
+      if (after < text_.size() && text_[after] == ':' && text_.compare(after, 2, "::") != 0) {
         at_ = after + 1;
         out.kind = Statement::label;
         out.text = word;

@@ -146,8 +146,9 @@ struct alignas(64) Instruction {
   Operand in[4];
   Compute compute = nullptr;
   Carry carry = nullptr;
-  int32_t target = -1;  ///< of a branch; the index of a call's `calls` entry
-  uint32_t line = 0;    ///< of the PTX text, from 1
+  int32_t target = -1;         ///< of a branch; the index of a call's `calls` entry
+  uint32_t value_of_true = 1;  ///< of a comparison
+  uint32_t line = 0;           ///< of the PTX text, from 1
   int32_t place = -1;
 };
 

@@ -24,7 +24,8 @@ class Shortener {
     } else if (i.kind == Kind::branch) {
       out.what = Quick::branch;
       out.target = i.target;
-    } else if (i.kind == Kind::compute || (i.kind == Kind::compare && i.how == How::none && i.outputs == 1)) {
+    } else if (i.kind == Kind::compute ||
+               (i.kind == Kind::compare && i.how == How::none && i.outputs == 1 && i.value_of_true == 1)) {
       compute(i, out);
     } else if (i.kind == Kind::convert_address && i.space != Space::shared && i.space != Space::local) {
       copy(i, out);

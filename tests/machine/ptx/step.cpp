@@ -203,7 +203,7 @@ void Machine::step(Thread& thread) {
       case Kind::compare: {
         const bool is = i.compute(get(registers, i.in[0]), get(registers, i.in[1]), 0, 0) != 0;
         const bool with = i.how != How::none && (get(registers, i.in[2]) & 1) != 0;
-        set(registers, i.out[0], joined(i.how, is, with));
+        set(registers, i.out[0], joined(i.how, is, with) ? i.value_of_true : 0);
         if (i.outputs > 1) set(registers, i.out[1], joined(i.how, !is, with));
         ++pc;
         break;
