@@ -175,8 +175,8 @@ void Caches::make_dirty(const Piece& piece, DirtyCopy& copy, Requester from, con
   }
   if (copy.dirty == 0) {
     copy.since = now;
-    copy.writer = from.wave;
-  } else if (copy.writer != from.wave) {
+    copy.writer = from.sender;
+  } else if (copy.writer != from.sender) {
     copy.writer = several_writers;
   }
   copy_bytes(copy.data + piece.at, data, piece.bytes);
@@ -228,7 +228,7 @@ void Caches::write_back(Requester from, Scope scope, uint64_t begun, bool all) {
   std::vector<Line*>& list = dirty_[which];
   for (size_t i = 0; i < list.size();) {
     DirtyCopy& copy = list[i]->second[which];
-    const bool needed = copy.since <= begun || copy.writer == from.wave || copy.writer == several_writers;
+    const bool needed = copy.since <= begun || copy.writer == from.sender || copy.writer == several_writers;
     if (copy.dirty != 0 && ((all && needed) || random_.one_in(4))) write_line_back(*list[i], copy);
     if (copy.dirty != 0) {
       ++i;

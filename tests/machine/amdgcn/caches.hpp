@@ -33,10 +33,10 @@ inline uint64_t byte_mask(uint32_t at, uint32_t count) {
 /// Number of contiguous byte ranges: each is one write.
 inline uint32_t runs(uint64_t mask) { return count_bits(mask & ~(mask << 1)); }
 
-/// The wave that issues an access.
+/// Who issues an access.
 struct Requester {
   uint32_t unit = 0;
-  uint32_t wave = 0;
+  uint32_t sender = 0;  ///< wave, or the workgroup where its waves' accesses stay in order: a write-back follows them
 };
 
 class Caches {

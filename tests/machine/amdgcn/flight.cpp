@@ -172,12 +172,28 @@ void Processor::perform_all(Wave& wave, Access& access) {
     // The wave's earlier stores precede it on the same path.
     for (size_t i = 0; wave.flight[i].get() != &access; ++i)
       if (wave.flight[i]->kind != Access::Kind::load) perform_all(wave, *wave.flight[i]);
+    if (wave.group->in_order) perform_others(wave, access.issued);
     caches_.write_back(wave.requester, access.scope, access.issued, true);
     access.left[0] = 0;
     return;
   }
   perform(wave, access, 0, access.left[0]);
   perform(wave, access, 1, access.left[1]);
+}
+
+/// Performs what the other waves of a workgroup issued before, but for stores to devices' registers.
+void Processor::perform_others(const Wave& wave, uint64_t before) {
+  const std::vector<Pending>& pending = pending_[wave.requester.unit];
+  for (size_t i = 0; i < pending.size() && pending[i].access->issued < before;) {
+    const Pending one = pending[i];
+    if (one.wave == &wave || one.wave->group != wave.group || one.access->to_registers) {
+      ++i;
+      continue;
+    }
+    perform_all(*one.wave, *one.access);
+    // It removed itself, and possibly others, from the list.
+    i = 0;
+  }
 }
 
 /// Performs a part of some lanes. Accesses of one unit to the same bytes stay in order, since they use one cache; the
@@ -345,42 +361,6 @@ bool Processor::wait(Wave& wave, const Waits& waits) {
     retire_shared(wave, waits.shared_or_scalar == 0 ? 0 : waits.shared_or_scalar + wave.scalars.size());
   poison_again(wave);
   return true;
-}
-
-void Processor::issue(Wave& wave, const ScalarAccess& access) {
-  if (!access.clock) ++counts.scalar_loads;
-  wave.scalars.push_back(access);
-  set_bits(wave.poisoned_scalars, access.destination, access.registers);
-  wave.poisoned = true;
-  if (mood_.calm) sample(wave, wave.scalars.back());
-}
-
-void Processor::sample(Wave& wave, ScalarAccess& access) {
-  if (access.sampled) return;
-  access.sampled = true;
-  current_wave_ = &wave;
-  if (access.clock) {
-    const uint64_t now = clock();
-    access.data[0] = static_cast<uint32_t>(now);
-    access.data[1] = static_cast<uint32_t>(now >> 32);
-    return;
-  }
-  access.data[0] = 0;
-  caches_.scalar_load(wave.requester, access.address, access.bytes, access.data);
-  if (access.sign_extend)
-    access.data[0] = static_cast<uint32_t>(access.bytes == 1 ? int32_t{static_cast<int8_t>(access.data[0])}
-                                                             : int32_t{static_cast<int16_t>(access.data[0])});
-}
-
-void Processor::retire_scalars(Wave& wave, size_t left) {
-  const auto end = wave.scalars.end() - static_cast<ptrdiff_t>(left);
-  for (auto at = wave.scalars.begin(); at != end; ++at) {
-    ScalarAccess& access = *at;
-    sample(wave, access);
-    if (access.destination == null_register) continue;
-    for (uint32_t i = 0; i < access.registers; ++i) wave.s[access.destination + i] = access.data[i];
-  }
-  wave.scalars.erase(wave.scalars.begin(), end);
 }
 
 /// Performs some accesses although no wait requires them.

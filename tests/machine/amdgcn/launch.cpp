@@ -25,6 +25,11 @@ enum : uint16_t {
 
 uint32_t threads(const Extent& extent) { return extent.x * extent.y * extent.z; }
 
+/// Whether the waves of a workgroup run on several units (threadgroup split mode of gfx9).
+bool is_split(const Kernel& kernel, const Target& target) {
+  return target.generation == 9 && (kernel.resources3 >> 16 & 1) != 0;
+}
+
 /// The value of a hidden argument. @throws Fault if it is not modelled
 uint64_t hidden_value(const std::string& kind, const Launch& launch) {
   if (kind == "hidden_block_count_x") return launch.grid.x;
@@ -119,9 +124,9 @@ void Processor::make_wave(const Kernel& kernel, const Launch& launch, Group& gro
   wave.lanes = model().lanes;
   wave.number = static_cast<uint32_t>(waves_.size());
   wave.counter = program_.at(kernel.entry);
-  wave.requester = {group.unit, wave.number};
+  wave.requester = {group.unit, group.in_order ? static_cast<uint32_t>(groups_.size()) : wave.number};
   const bool work_group_processor = model().generation >= 11 && (kernel.resources1 >> 29 & 1) != 0;
-  if (work_group_processor) {
+  if (work_group_processor || is_split(kernel, model())) {
     // The waves of a workgroup run on both units of a pair.
     const uint32_t first = group.unit / units_of_array * units_of_array;
     wave.requester.unit = first + (mood_.calm ? number % units_of_array : random_.below(units_of_array));
@@ -152,6 +157,7 @@ void Processor::make_group(const Kernel& kernel, const Launch& launch, uint32_t 
   group.index[1] = number / launch.grid.x % launch.grid.y;
   group.index[2] = number / launch.grid.x / launch.grid.y;
   group.unit = mood_.calm ? number % compute_units : random_.below(compute_units);
+  group.in_order = model().groups_in_order && !is_split(kernel, model());
   group.waves = (threads(launch.block) + model().lanes - 1) / model().lanes;
   const uint64_t begins = mood_.late_groups ? ticks_ + random_.below(latest_group) : 0;
   group.shared.assign(kernel.shared_bytes + launch.dynamic_shared_bytes, static_cast<uint8_t>(random_.next()));

@@ -64,6 +64,7 @@ class Processor final : public Gpu {
   // flight.cpp
   void perform(Wave& wave, Access& access, uint32_t part, uint64_t lanes);
   void perform_all(Wave& wave, Access& access);
+  void perform_others(const Wave& wave, uint64_t before);
   void perform_lane(Wave& wave, Access& access, uint32_t part, uint32_t lane);
   void perform_some(Wave& wave);
   void note_addresses(Access& access);

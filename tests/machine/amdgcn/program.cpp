@@ -107,6 +107,7 @@ void Program::read_descriptor(const std::string& name, uint64_t address) {
   std::memcpy(&kernel.shared_bytes, descriptor, 4);
   std::memcpy(&kernel.private_bytes, descriptor + 4, 4);
   std::memcpy(&entry, descriptor + 16, 8);
+  std::memcpy(&kernel.resources3, descriptor + 44, 4);
   std::memcpy(&kernel.resources1, descriptor + 48, 4);
   std::memcpy(&kernel.resources2, descriptor + 52, 4);
   std::memcpy(&kernel.properties, descriptor + 56, 2);

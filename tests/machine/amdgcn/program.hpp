@@ -45,6 +45,7 @@ struct Kernel {
   uint32_t vector_registers = 0;
   uint32_t resources1 = 0;
   uint32_t resources2 = 0;
+  uint32_t resources3 = 0;
   uint16_t properties = 0;
   bool dynamic_stack = false;
   std::vector<Argument> arguments;

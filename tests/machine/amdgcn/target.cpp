@@ -8,6 +8,7 @@ namespace machine::amdgcn {
 Target target_of(const std::string& name) {
   Target target;
   target.name = name;
+  target.groups_in_order = name == "gfx90a" || name == "gfx942" || name == "gfx9-4-generic";
   if (name == "gfx90a") return target;
   if (name == "gfx942" || name == "gfx9-4-generic") {
     target.scope_bits = true;

@@ -71,6 +71,7 @@ struct SharedAccess {
 struct Group {
   uint32_t index[3] = {0, 0, 0};
   uint32_t unit = 0;
+  bool in_order = false;  ///< one cache keeps the accesses of its waves in order
   uint32_t waves = 0;     ///< waves that have not ended
   uint32_t arrived = 0;   ///< waves at the barrier
   uint64_t barriers = 0;  ///< barriers that all waves have reached

@@ -6,6 +6,7 @@
 #include <machine/kernels/nvme_answered.hpp>
 #include <machine/kernels/nvme_called.hpp>
 #include <machine/kernels/nvme_forgotten.hpp>
+#include <machine/kernels/nvme_handed.hpp>
 #include <machine/kernels/nvme_others.hpp>
 #include <machine/kernels/nvme_own.hpp>
 #include <machine/kernels/nvme_reused.hpp>
@@ -81,6 +82,9 @@ KERNEL(block_long_failing, failing_early<Sharing::block>)
 KERNEL(wave_apart, apart<Sharing::wave>)
 KERNEL(grid_apart, apart<Sharing::grid>)
 KERNEL(grid_striped, striped)
+KERNEL(block_handed, handed<xio::Policy<>, machine_kernels::BlockBarrier>)
+KERNEL(block_handed_through, handed<xio::Policy<xio::WriteThrough>, machine_kernels::BlockBarrier>)
+KERNEL(block_synced, handed<xio::Policy<>, machine_kernels::SyncThreads>)
 KERNEL(thread_loaded, loaded<Sharing::thread, xio::Policy<xio::Unchecked>>)
 KERNEL(thread_loaded_through, loaded<Sharing::thread, xio::Policy<xio::Unchecked, xio::WriteThrough>>)
 KERNEL(grid_zeroed, zeroed<xio::Policy<>>)

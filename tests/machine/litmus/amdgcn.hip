@@ -215,7 +215,7 @@ extern "C" __global__ void pass_device_fences(Place p) {
 struct ByStoresAndWait : ByStores<sys> {
   static __device__ void tell(uint32_t* word, uint32_t value) {
     fence<sys>(__ATOMIC_RELEASE);
-#if defined(__gfx942__)
+#if defined(__GFX9__)
     asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
 #elif defined(__GFX12__)
     asm volatile("s_wait_storecnt 0x0" ::: "memory");
@@ -251,6 +251,28 @@ extern "C" __global__ void chain_device_stores(Place p) {
 extern "C" __global__ void chain_device_waits(Place p) {
   if (threadIdx.x == 0) chain_device<ByStoresAndWait, true>(p);
 }
+
+/// One wave stores the data; another tells the device after a barrier of the workgroup.
+__device__ void barrier_with_device(const Place& p) {
+  const uint32_t wave = threadIdx.x / warpSize;
+  const bool leads = threadIdx.x % warpSize == 0;
+  uint32_t bad = 0;
+  for (uint32_t k = 1; k <= p.rounds; ++k) {
+    if (leads && wave == 0) store_data(p, 0, k);
+    __syncthreads();
+    if (leads && wave == 1) {
+      ByStoresAndWait::tell(flag(p, 0), k);
+      ByStoresAndWait::learn(flag(p, 1), k);
+    }
+    __syncthreads();
+    if (leads && wave == 0) bad += wrong_data(p, 0, k + 1000);
+  }
+  if (leads) p.bad[wave] = bad;
+}
+extern "C" __global__ void barrier_device(Place p) { barrier_with_device(p); }
+#if defined(__GFX9__)
+extern "C" __global__ __attribute__((target("tgsplit"))) void barrier_device_split(Place p) { barrier_with_device(p); }
+#endif
 
 /// Data through LDS and through global memory, with one barrier per round.
 extern "C" __global__ void barrier(Place p) {

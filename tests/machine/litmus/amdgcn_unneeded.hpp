@@ -29,6 +29,10 @@ inline std::string unneeded(const std::string& target, const std::string& kernel
   if (has(kernel, "chain_device") &&
       (has(text, "vscnt") || has(text, "storecnt") || text == "s_waitcnt vmcnt(0)" || text == "buffer_wbl2 sc1"))
     return "the wave between stores nothing but flags: what it tells the first needs no release";
+  if (has(kernel, "barrier_device") && (has(text, "inv") || has(text, "vscnt") || has(text, "storecnt")))
+    return "of the two barriers of a round, the first needs no acquire and the second no release";
+  if (kernel == "barrier_device" && text == "s_waitcnt vmcnt(0)")
+    return "LLVM's wait and the kernel's own after a write-back, of which one is enough";
   return "";
 }
 

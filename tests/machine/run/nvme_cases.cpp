@@ -102,7 +102,8 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves) {
   if (ends("reads") || ends("notified") || ends("forgotten") || ends("answered")) return uint64_t{lanes} * one.rounds;
   if (ends("processed")) return uint64_t{lanes} * (one.rounds * 2 + 8);
   if (ends("failing")) return uint64_t{waves} * machine_kernels::failing_lanes * one.rounds * 2;
-  if (ends("others")) return uint64_t{waves} * machine_kernels::comparing_lanes * one.rounds * 2;
+  if (ends("others") || ends("handed") || ends("synced"))
+    return uint64_t{waves} * machine_kernels::comparing_lanes * one.rounds * 2;
   if (ends("posts")) return uint64_t{waves} * machine_kernels::posting_lanes * one.rounds;
   if (ends("batches")) return uint64_t{one.rounds} * 2;
   return uint64_t{lanes} * one.rounds * 2;  // a write and a read, or a submission and its completion
@@ -325,10 +326,13 @@ std::vector<Case> nvme_cases() {
       {"block_long_failing", run_nvme, 1, 128, 0, 2, 1, 40, small_pages | bad_blocks, fair},
       {"grid_striped", run_nvme, 2, 0, 0, 16, 1, 3, drives, fair},
       {"grid_called", run_nvme, 2, 64, 0, 32, 1},
+      {"block_handed", run_nvme, 1, 192, 0, 64, 2, 0, filled, fair},
+      {"block_handed_through", run_nvme, 1, 192, 0, 64, 2, 0, filled | through, fair},
+      {"block_synced", run_nvme, 1, 192, 0, 64, 2, 0, filled, fair},
       {"thread_loaded", run_nvme, 1, 8, 8, 4, 1, 0, own_queues | filled, fair},
       {"thread_loaded_through", run_nvme, 1, 8, 8, 4, 1, 0, own_queues | filled | through, fair},
-      {"grid_zeroed", run_nvme, 2, 0, 0, 32, 2, 0, 0, fair},
-      {"grid_zeroed_through", run_nvme, 2, 0, 0, 32, 2, 0, through, fair},
+      {"grid_zeroed", run_nvme, 2, 0, 0, 32, 1, 0, 0, fair},
+      {"grid_zeroed_through", run_nvme, 2, 0, 0, 32, 1, 0, through, fair},
   };
 }
 

@@ -34,7 +34,7 @@
 /// | `active()`                    | lanes that execute the call together; NVIDIA GPUs may return a subset          |
 /// | `together(lanes)`             | lanes that call by contract: `lanes`, or all lanes of the wave if it is 0      |
 /// | `converge(mask)`              | the lanes have converged; their earlier stores precede their later ones        |
-/// | `block_barrier()`             | all threads of the block have arrived; their earlier stores are performed      |
+/// | `block_barrier()`             | all threads of the block have arrived; their earlier accesses are performed    |
 /// | `store_mmio(reg, v)`          | one store of exactly this width to a device register                           |
 /// | `serve_doorbell(word)`        | on the CPU calls the handler of a doorbell word; on GPUs does nothing          |
 /// | `store_entry(slot, v)`        | 16 bytes of a queue entry; ordered by the release that precedes the doorbell   |

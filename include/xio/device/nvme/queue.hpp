@@ -32,6 +32,9 @@ namespace nvme {
 /// name these lanes, and all of them must call. AMD GPUs execute lanes in lockstep, and the group is detected. Groups
 /// of lanes that use the queue of their wave in turn need a lane in common, or must meet in between (`__syncwarp()`).
 ///
+/// Before a wave submits what another wave of its block has stored, or reads into a buffer that the other one has
+/// loaded from, both pass an arch::block_barrier(). `__syncthreads()` is enough with policies other than WriteThrough.
+///
 /// @tparam S        concurrent users of the queue pair; wider use is a data race. Shared modes (block, grid) and
 ///                  exclusive modes (thread, wave) keep different state: do not mix them on one queue pair.
 /// @tparam Policy   xio::Policy<>, Unchecked, or a policy derived from them (policy.hpp).

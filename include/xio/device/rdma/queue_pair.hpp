@@ -23,7 +23,7 @@ namespace rdma {
 /// Each lane gets its own Status or Token. An NVIDIA GPU may execute the lanes of a warp in arbitrary subsets, so the
 /// group of a Sharing::wave queue pair is all lanes of the wave, or the lanes named to the constructor. AMD GPUs
 /// execute lanes in lockstep, and the group is detected. Groups of lanes that use such a queue pair in turn need a lane
-/// in common, or must meet in between (`__syncwarp()`).
+/// in common, or must meet in between (`__syncwarp()`). Buffers of other waves of the block: as for nvme::BasicQueue.
 ///
 /// A token's `count` is in units of the send ring (MLX5: 64 bytes; BNXT in variable mode: 16 bytes; others: entries).
 ///
