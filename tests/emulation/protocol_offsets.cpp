@@ -32,22 +32,44 @@ void write_and_read(const QueueHandle& handle, unsigned char* data, uint64_t bus
   EXPECT_OK(queue.quiet(soon()));
 }
 
+/// A queue of 128 slots that has done `start` operations before, as far as its counters tell.
+NvmeQueue queue_at(Rig& rig, uint64_t start) {
+  NvmeQueue queue = rig.queue(13, [](QueueOptions& options) {
+    options.cq_entries = 64;
+    options.completion_slots = 128;
+  });
+  const QueueHandle handle = queue.handle();
+  REQUIRE(start % 128 == 0);  // the controller's rings start at entry 0, with phase 1
+  xio::protocol::begin_at(*handle.state, start);
+  handle.state->acknowledged = start;
+  for (uint32_t i = 0; i <= handle.slot_mask; ++i) handle.slots[i].word = start << 16;
+  return queue;
+}
+
+/// An operation of the last lap is never said to have ended before it has.
+template <Sharing S>
+void end_at(uint64_t start) {
+  Rig rig(NvmeConfig(), 4096);
+  const NvmeQueue queue = queue_at(rig, start - 128);
+  Queue<S> view(queue.handle());
+  const auto post = [&] { return view.submit(xio::nvme::read(1, 1), ContiguousPages{rig.bus()}, soon()); };
+  for (int i = 0; i < 128; ++i) REQUIRE(view.wait(post(), soon()).is_ok());
+  const auto held = rig.model.faults().hold(xio::emulation::Match());
+  const Token token = post();
+  REQUIRE(token.submitted());
+  CHECK(view.wait(token, soon()) == Status::broken);
+  rig.model.faults().resume(held);
+}
+
 /// A queue that has done `start` operations before, as far as its counters tell.
 template <Sharing S, class Policy>
 void start_at(uint64_t start, uint32_t wave_size) {
   CAPTURE(start, wave_size);
   Rig rig(NvmeConfig(), 64 * 512);
   rig.model.faults().reorder(4);
-  const NvmeQueue queue = rig.queue(13, [](QueueOptions& options) {
-    options.cq_entries = 64;
-    options.completion_slots = 128;
-  });
+  const NvmeQueue queue = queue_at(rig, start);
   const QueueHandle handle = queue.handle();
-  REQUIRE(start % 128 == 0);  // the controller's rings start at entry 0, with phase 1
-  xio::QueueState& state = *handle.state;
-  xio::protocol::begin_at(state, start);
-  state.acknowledged = start;
-  for (uint32_t i = 0; i <= handle.slot_mask; ++i) handle.slots[i].word = start << 16;
+  const xio::QueueState& state = *handle.state;
 
   const Grid grid = Grid::of_waves(1, 1, wave_size);
   xio::simt::launch(grid, write_and_read<S, Policy>, handle, rig.bytes(), rig.bus());
@@ -70,6 +92,12 @@ TEMPLATE_TEST_CASE("H2 queues work across every wrap of short counters", "", xio
     start_at<Sharing::wave, TestType>(start, 8);
     start_at<Sharing::grid, TestType>(start, 8);
   }
+}
+
+TEST_CASE("H2 a queue that can count no further is broken") {
+  end_at<Sharing::thread>((uint64_t{1} << 48) - 128);
+  end_at<Sharing::wave>((uint64_t{1} << 48) - 128);
+  end_at<Sharing::grid>((uint64_t{1} << 48) - 128);
 }
 
 TEST_CASE("H2 every depth has a table twice as large, and works over several laps") {

@@ -30,10 +30,13 @@ struct QueueHandle {
   uint32_t slot_mask;     ///< completion slots - 1; a power of two >= 2 * depth and <= 32768
   uint32_t nsid;          ///< default namespace of commands
   uint32_t page_shift;    ///< log2 of the controller's memory page size (CC.MPS): 12 means 4096 bytes
-  CompletionSlot* slots;  ///< completion table, `slot_mask + 1` entries, zeroed before the first use
-  uint32_t block_shift;   ///< log2 of the logical block size in bytes
-  uint32_t max_blocks;    ///< maximum logical blocks per command (MDTS and the 16-bit field), less than 4 GiB of data;
-                          ///< larger commands are split. 0: refused without metadata() or protection_action()
+  /// Completion table, `slot_mask + 1` entries, zeroed before the first use. It counts 2^48 operations; those of its
+  /// last lap, the last `slot_mask + 1` of them, end with Status::broken, or time out: the host then recovers the
+  /// queue.
+  CompletionSlot* slots;
+  uint32_t block_shift;  ///< log2 of the logical block size in bytes
+  uint32_t max_blocks;   ///< maximum logical blocks per command (MDTS and the 16-bit field), less than 4 GiB of data;
+                         ///< larger commands are split. 0: refused without metadata() or protection_action()
   uint64_t namespace_blocks;  ///< capacity of the namespace in logical blocks; 0: not checked by the kernel
   uint64_t* lists;            ///< list memory: `list_bytes` per completion slot; null: no command needs a list
   uint64_t lists_bus;         ///< bus address of `lists`; aligned to the lesser of `list_bytes` and the page size

@@ -59,6 +59,8 @@ XIO_LEAF XIO_DEVICE Collected collect([[maybe_unused]] QueueState* state, Comple
   }
   Status first = CompletionFormat::decode(static_cast<uint16_t>(all.first));
   if (all.first == not_on_record) first = Status(Status::expired);
+  // In the last lap that the table can count (QueueHandle::slots), has_ended() is true of everything.
+  if (lap_end(ticket, slot_mask) >> 48 != 0) first = Status(Status::broken);
   all.first = protocol::pack(first);
   return all;
 }
