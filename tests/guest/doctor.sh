@@ -147,13 +147,16 @@ case $guest in
     ;;
   nobody)
     ulimit -l 8192
+    shared=$(name_of 0000:00:04.0)
+    unseen="may be in use: /dev/${shared}n1 cannot be opened to see whether ${shared}n1 is used: Permission denied"
     examine setpriv --reuid=65534 --regid=65534 --clear-groups --
     finds vfio fails \
       "-: the IOMMU is off: firmware describes one, and the kernel does not use it (intel_iommu=on)" \
       "-: the module vfio-pci is not loaded" "-: the module vfio_iommu_type1 is not loaded" \
       "-: this user may lock 8192 KiB of memory; a controller's is 65536 KiB (dma=)" \
-      "vfio:0000:00:04.0: $owned"
-    finds kernel-shared fails "-: not root; only root may map registers and see physical addresses" "$no_pages" "$no_mount"
+      "vfio:0000:00:04.0: $unseen" "vfio:0000:00:04.0: $owned"
+    finds kernel-shared fails "-: not root; only root may map registers and see physical addresses" "$no_pages" "$no_mount" \
+      "/dev/$shared: $unseen"
     finds rxe fails "$no_rxe"
     ;;
   queues)

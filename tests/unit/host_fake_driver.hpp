@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -29,7 +30,7 @@
 namespace host_tests {
 
 /// One controller, nvme0 at 0000:04:00.0, with one namespace; the kernel has queues 1 to 8 of 64.
-class FakeDriver final : public xio::host::KernelCalls {
+class FakeDriver : public xio::host::KernelCalls {
  public:
   static constexpr const char* address = "0000:04:00.0";
   static constexpr const char* by_id = "/dev/disk/by-id/nvme-drive";
@@ -69,8 +70,12 @@ class FakeDriver final : public xio::host::KernelCalls {
   // What it is like.
   uint16_t oacs = 0x006;
   uint32_t number_of_queues = 0x3f003f;
+  uint64_t blocks = 1000;
+  uint8_t block_shift = 9;
   std::set<uint32_t> foreign{};                   ///< queues that somebody else has
   std::map<std::string, int> open_errors{};       ///< path -> errno
+  std::set<std::string> stale_numbers{};          ///< block devices whose nodes are of another device
+  int allocate_error = 0;                         ///< errno of allocating huge pages
   int map_error = 0;                              ///< errno of mapping registers
   bool tells_frames = true;                       ///< /proc/self/pagemap tells where pages are
   std::vector<uint64_t> frames{};                 ///< of the 2 MiB pages of our file, in 2 MiB; empty: side by side
@@ -85,6 +90,7 @@ class FakeDriver final : public xio::host::KernelCalls {
       if (one.opcode == static_cast<uint8_t>(opcode)) found.push_back(one);
     return found;
   }
+  size_t allocated = 0;  ///< bytes of huge pages, by the last call
   std::set<uint32_t> cqs{};
   std::set<uint32_t> sqs{};
 
@@ -95,6 +101,23 @@ class FakeDriver final : public xio::host::KernelCalls {
   void set_domain(const std::string& type) const {
     set("/sys/groups/7/type", type);
     std::filesystem::create_directory_symlink(root_ + "/sys/groups/7", pci_folder() + "/iommu_group");
+  }
+  /// A second controller, with one namespace that has a partition; without multipath in the kernel.
+  /// @param files  of the block device in sysfs: {"wwid", "eui.01"}
+  void add_controller(const std::string& name, const std::string& subsystem, uint32_t nsid,
+                      const std::map<std::string, std::string>& files) {
+    const std::string block = name + "n" + std::to_string(nsid);
+    const std::string part = block + "p1";
+    for (const std::string& one : {"nvme/" + name + "/" + block, "block/" + block + "/holders",
+                                   "block/" + block + "/" + part, "block/" + part + "/holders"})
+      std::filesystem::create_directories(root_ + "/sys/class/" + one);
+    set("/sys/class/nvme/" + name + "/subsysnqn", subsystem);
+    set("/sys/class/block/" + block + "/nsid", std::to_string(nsid));
+    set("/sys/class/block/" + block + "/dev", "259:16");
+    set("/sys/class/block/" + part + "/dev", "259:17");
+    for (const auto& [file, text] : files) set("/sys/class/block/" + block + "/" + file, text);
+    nodes_.insert("/dev/" + block);
+    nodes_.insert("/dev/" + part);
   }
   void add_holder(const std::string& block, const std::string& name) const {
     std::filesystem::create_directories(root_ + "/sys/class/block/" + block + "/holders/" + name);
@@ -110,6 +133,19 @@ class FakeDriver final : public xio::host::KernelCalls {
     file.seekg(static_cast<std::streamoff>(offset));
     file.read(reinterpret_cast<char*>(&value), sizeof value);
     return value;
+  }
+  /// Block devices that this process has open.
+  std::vector<std::string> claimed() const {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code error;
+      const std::string target = std::filesystem::read_symlink(entry.path(), error).string();
+      const size_t at = target.find("/dev/");
+      if (target.compare(0, 7, "/memfd:") == 0 && at != std::string::npos)
+        found.push_back(target.substr(at, target.find(' ') - at));
+    }
+    std::sort(found.begin(), found.end());
+    return found;
   }
   /// Names of the files that processes keep their queues in.
   std::vector<std::string> queue_files() const {
@@ -127,7 +163,7 @@ class FakeDriver final : public xio::host::KernelCalls {
     if (path == by_id || path == "/dev/disk/by-id/../../nvme0n1") return "/dev/nvme0n1";
     for (const char* known : {"/dev/nvme0", "/dev/nvme0n1", "/dev/nvme0n1p1", "/dev/null"})
       if (path == known) return path;
-    return {};
+    return nodes_.count(path) != 0 ? path : std::string();
   }
   int open(const std::string& path) override {
     if (const auto error = open_errors.find(path); error != open_errors.end()) return refuse(error->second);
@@ -136,12 +172,18 @@ class FakeDriver final : public xio::host::KernelCalls {
   }
   int open_exclusive(const std::string& path) override {
     if (const auto error = open_errors.find(path); error != open_errors.end()) return refuse(error->second);
-    return resolve(path).empty() ? refuse(ENOENT) : ::memfd_create("block", MFD_CLOEXEC);
+    if (resolve(path).empty()) return refuse(ENOENT);
+    return ::memfd_create(path.c_str(), MFD_CLOEXEC);
   }
+  bool is_block_device(int, const std::string& number) override { return stale_numbers.count(number) == 0; }
   void* map(int fd, size_t bytes) override {
     if (map_error == 0) return KernelCalls::map(fd, bytes);
     errno = map_error;
     return MAP_FAILED;
+  }
+  int allocate(int fd, size_t bytes) override {
+    allocated = bytes;
+    return allocate_error != 0 ? refuse(allocate_error) : KernelCalls::allocate(fd, bytes);
   }
   uint64_t pagemap_entry(const void* page) override {
     const uint64_t present = uint64_t{1} << 63;
@@ -200,9 +242,8 @@ class FakeDriver final : public xio::host::KernelCalls {
     } else if ((command.cdw10 & 0xff) == 6) {
       return no_such_structure;
     } else {
-      const uint64_t blocks = 1000;
       std::memcpy(page, &blocks, sizeof blocks);
-      page[130] = 9;
+      page[130] = block_shift;
     }
     return 0;
   }
@@ -222,6 +263,7 @@ class FakeDriver final : public xio::host::KernelCalls {
   }
 
   std::string root_;
+  std::set<std::string> nodes_{};  // of further controllers
   int node_ = -1;
 };
 

@@ -70,6 +70,7 @@ class PlayedMachine final : public tester::doctor::Machine {
       const auto found = machine_.claim_errors.find(path);
       return found != machine_.claim_errors.end() ? refuse(found->second) : MachineCalls::open_exclusive(path);
     }
+    bool is_block_device(int, const std::string&) override { return true; }
     void* map(int fd, size_t bytes) override {
       if (machine_.mapping == 0) return MachineCalls::map(fd, bytes);
       errno = machine_.mapping;
@@ -130,6 +131,7 @@ struct GoodMachine : MachineTree {
     write("sys/class/block/nvme0n1/dev", "259:0");
     write("sys/class/block/nvme0n1/nvme0n1p1/dev", "259:1");
     write("sys/class/block/nvme0n1p1/dev", "259:1");
+    for (const char* node : {"dev/nvme0n1", "dev/nvme0n1p1"}) write(node, "");
     iommu_group("0000:00:04.0", "4", "identity");
     function("pci0000:00/0000:00:05.0", "0x010802", "0x144d", "vfio-pci");
     iommu_group("0000:00:05.0", "5", "identity");

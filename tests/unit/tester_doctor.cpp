@@ -296,6 +296,13 @@ TEST_CASE("drives that are in use") {
 
 TEST_CASE("verbs devices and soft-RoCE") {
   GoodMachine tree;
+  machine.claim_errors = {{"/dev/nvme0n1", EPERM}};
+  const std::string unseen =
+      "may be in use: /dev/nvme0n1 cannot be opened to see whether nvme0n1 is used: Operation not permitted";
+  CHECK(check_mode(machine, "kernel-shared").usable().empty());
+  CHECK(of_drive("kernel-shared") == Lines{"/dev/nvme0: " + unseen});
+  CHECK(of_drive("vfio") == Lines{"vfio:0000:00:04.0: " + unseen});
+  CHECK(fix(machine, "kernel-shared", "may be in use") == "give this process /dev/nvme0n1, as a container's --device");
   PlayedMachine machine(tree);
   tree.write("sys/class/infiniband/mlx5_0/ports/1/state", "1: DOWN");
   CHECK(obstacles(machine, "rdma") == Lines{"mlx5_0: its port is down"});

@@ -6,9 +6,18 @@ set -uo pipefail
 bind=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)/scripts/xio-bind
 machine=$(mktemp -d)
 output=$(mktemp)
-trap 'rm -rf "$machine" "$output"' EXIT
+trap 'rm -rf "$machine" "$machine.bin" "$output"' EXIT
 export XIO_SYSFS=$machine/sys XIO_PROCFS=$machine/proc XIO_DEV=$machine/dev
 pci=$XIO_SYSFS/bus/pci
+# Whether a block device is claimed is asked of the kernel, by python3: here the node says it.
+mkdir "$machine.bin"
+cat >"$machine.bin/python3" <<'END'
+#!/bin/sh
+cat >/dev/null
+cat "$3" 2>/dev/null || echo "No such file or directory"
+END
+chmod +x "$machine.bin/python3"
+PATH=$machine.bin:$PATH
 
 passed=0
 failed=0
@@ -51,12 +60,12 @@ block() {
   local name=$1 path=$XIO_SYSFS/class/block/$1
   mkdir -p "$path/holders"
   echo "$2" >"$path/dev"
-  : >"$XIO_DEV/$name"
+  echo free >"$XIO_DEV/$name"
   shift 2
   while [ $# -gt 0 ]; do
     mkdir -p "$path/$1" "$XIO_SYSFS/class/block/$1/holders"
     echo "$2" >"$XIO_SYSFS/class/block/$1/dev"
-    : >"$XIO_DEV/$1"
+    echo free >"$XIO_DEV/$1"
     shift 2
   done
 }
@@ -136,6 +145,53 @@ expect "second device of btrfs" 1 "nvme0n1p1 is part of a btrfs file system" bin
 make_machine
 mounted 259:6 /mnt ext4 /dev/root
 expect "mounted, by one of two paths" 1 "0000:03:00.0 is in use and stays bound: nvme2n1p1 is mounted on /mnt" bind 0000:03:00.0 --apply
+
+# What nothing names is the kernel's to say.
+make_machine
+echo held >"$XIO_DEV/nvme0n2"
+expect "held" 1 "$stays nvme0n2 is held by something" bind $first --apply
+make_machine
+rm "$XIO_DEV/nvme0n2"
+unseen="it cannot be seen whether anything uses nvme0n2: No such file or directory"
+expect "what cannot be seen" 1 "$first may be in use and stays bound: $unseen" bind $first --apply
+expect "what cannot be seen, without --apply" 0 "$first may be in use, and --apply would refuse it: $unseen" bind $first
+expect "what cannot be seen, said by status" 0 "may be in use: $unseen" status
+mounted 259:0 /mnt ext4 /dev/root
+expect "what can be seen comes first" 1 "$stays nvme0n1 is mounted on /mnt" bind $first
+
+# Without multipath in the kernel each controller has a block device of a namespace that they share.
+# two_paths NQN NSID WWID: nvme3 with a namespace, as another controller's than that at $first
+two_paths() {
+  make_machine
+  mkdir -p "$pci/devices/0000:06:00.0/nvme/nvme3/nvme3n1" "$XIO_SYSFS/class/nvme"
+  local number
+  for number in 0 3; do
+    ln -s "$pci/devices/0000:0$((number == 0 ? 1 : 6)):00.0/nvme/nvme$number" "$XIO_SYSFS/class/nvme/nvme$number"
+  done
+  block nvme3n1 259:7 nvme3n1p1 259:8
+  echo nqn.shared >"$XIO_SYSFS/class/nvme/nvme0/subsysnqn"
+  echo 1 >"$XIO_SYSFS/class/block/nvme0n1/nsid"
+  echo eui.1 >"$XIO_SYSFS/class/block/nvme0n1/wwid"
+  echo 00000000-0000-0000-0000-000000000000 >"$XIO_SYSFS/class/block/nvme0n1/uuid"
+  echo "$1" >"$XIO_SYSFS/class/nvme/nvme3/subsysnqn"
+  echo "$2" >"$XIO_SYSFS/class/block/nvme3n1/nsid"
+  echo "$3" >"$XIO_SYSFS/class/block/nvme3n1/wwid"
+  echo 00000000-0000-0000-0000-000000000000 >"$XIO_SYSFS/class/block/nvme3n1/uuid"
+}
+for same in "nqn.shared 1 eui.2" "nqn.other 5 eui.1"; do
+  # shellcheck disable=SC2086 # several words
+  two_paths $same
+  expect "another path: $same" 0 "would write" bind $first
+  mounted 259:8 /mnt ext4 /dev/root
+  expect "mounted by another path: $same" 1 "$stays nvme3n1p1 is mounted on /mnt" bind $first --apply
+  expect "mounted by another path, status: $same" 0 "in use: nvme3n1p1 is mounted on /mnt" status
+done
+for other in "nqn.shared 2 eui.2" "nqn.other 1 eui.2"; do
+  # shellcheck disable=SC2086 # several words
+  two_paths $other
+  mounted 259:8 /mnt ext4 /dev/root
+  expect "another namespace: $other" 0 "would write" bind $first
+done
 
 make_machine
 expect "a neighbour in the group" 0 "IOMMU group 12 as a whole" bind 0000:02:00.0

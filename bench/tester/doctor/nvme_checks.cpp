@@ -46,7 +46,7 @@ bool add_uses(const Machine& machine, const PciFunction& pci, std::vector<Obstac
   const auto calls = machine.calls();
   for (const std::string& name : pci.names_in("nvme"))
     for (const xio::host::BlockUse& use : uses_of(*calls, KernelController(name, calls->sysfs())))
-      obstacles.push_back({"in use: " + use.what, use.end});
+      obstacles.push_back({(use.known ? "in use: " : "may be in use: ") + use.what, use.end});
   return obstacles.size() != before;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -36,6 +37,13 @@ class KernelCalls {
   virtual int open(const std::string& path) { return ::open(path.c_str(), O_RDWR | O_CLOEXEC); }
   /// Opens a block device for reading and claims it exclusively, as a file system does: EBUSY if it is claimed already.
   virtual int open_exclusive(const std::string& path) { return ::open(path.c_str(), O_RDONLY | O_EXCL | O_CLOEXEC); }
+  /// Whether an open file is the block device of a number.
+  /// @param number  "259:0", as sysfs reports it
+  virtual bool is_block_device(int fd, const std::string& number) {
+    struct stat info{};
+    return ::fstat(fd, &info) == 0 && S_ISBLK(info.st_mode) &&
+           std::to_string(major(info.st_rdev)) + ":" + std::to_string(minor(info.st_rdev)) == number;
+  }
   virtual bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
   /// lstat(2).
   virtual int look(const std::string& path, struct stat& found) { return ::lstat(path.c_str(), &found); }
@@ -44,6 +52,8 @@ class KernelCalls {
   virtual int ioctl(int fd, unsigned long request, uintptr_t argument) { return ::ioctl(fd, request, argument); }
   /// Maps the first `bytes` of `fd`, shared, for reading and writing. Returns MAP_FAILED on failure.
   virtual void* map(int fd, size_t bytes) { return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0); }
+  /// Allocates the first `bytes` of a file, by fallocate(2).
+  virtual int allocate(int fd, size_t bytes) { return ::fallocate(fd, 0, 0, static_cast<off_t>(bytes)); }
   /// Entry of /proc/self/pagemap for the page of `address`; 0 if it cannot be read.
   virtual uint64_t pagemap_entry(const void* address) {
     const int fd = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);

@@ -60,6 +60,8 @@ class KernelController {
   bool present() const { return detail::exists(folder()); }
   /// "pcie", or a fabric.
   std::string transport() const { return word("transport"); }
+  /// NVMe qualified name of the subsystem that the controller belongs to; several controllers may share its namespaces.
+  std::string subsystem() const { return word("subsysnqn"); }
   /// "live", "resetting", "connecting", "dead" ...
   std::string state() const { return word("state"); }
   /// Whether a controller in this state is lost permanently; one that is being reset is not.
@@ -88,6 +90,13 @@ class KernelController {
   std::string sysfs_;
 };
 
+/// All controllers of the kernel's driver, sorted by name.
+inline std::vector<KernelController> kernel_controllers(const std::string& sysfs) {
+  std::vector<KernelController> all;
+  for (const std::string& name : detail::names_in(sysfs + "/class/nvme")) all.emplace_back(name, sysfs);
+  return all;
+}
+
 /// Target of a path: a controller, or a namespace and its controller.
 struct KernelNvmePath {
   std::string controller;                        ///< "nvme0"; empty: the path leads to neither
@@ -99,12 +108,12 @@ inline KernelNvmePath find_kernel_nvme(KernelCalls& calls, const std::string& pa
   KernelNvmePath found;
   const std::string name = detail::last_part(calls.resolve(path));
   const std::string wanted = detail::namespace_name(name);
-  for (const std::string& one : detail::names_in(calls.sysfs() + "/class/nvme")) {
-    if (one == name) found.controller = one;
+  for (const KernelController& one : kernel_controllers(calls.sysfs())) {
+    if (one.name() == name) found.controller = name;
     if (wanted.empty() || !found.controller.empty()) continue;
-    for (const KernelNamespace& candidate : KernelController(one, calls.sysfs()).namespaces()) {
+    for (const KernelNamespace& candidate : one.namespaces()) {
       if (candidate.name != wanted) continue;
-      found.controller = one;
+      found.controller = one.name();
       found.one_namespace = candidate;
     }
   }

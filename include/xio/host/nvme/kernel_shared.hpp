@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
@@ -48,14 +49,17 @@ class KernelSharedNvme final : public NvmeTransport {
         controller_(path_.controller, calls->sysfs()),
         pci_(controller_.pci()) {
     RefuseSharing refuse;
+    detail::check_transport(controller_, refuse);
+    detail::check_state(controller_, refuse);
+    // Whoever may not open its node is told so, and not what else cannot be seen.
+    access_ = std::make_unique<detail::KernelSharedAccess>(calls, controller_, options);
     inspect_from_outside(*calls, controller_, options, refuse);
     why_read_only_ = detail::why_read_only(*calls, controller_, path_, options);
-    access_ = std::make_unique<detail::KernelSharedAccess>(calls, controller_, options);
     InspectedController found =
         detail::inspect_as_root(*calls, controller_, *access_, detail::KernelSharedAccess::reset_limit, refuse);
     registers_ = std::move(found.registers);
     access_->set_page_shift(found.page_shift);
-    if (writable() && path_.one_namespace) claim_ = detail::claim(*calls, *path_.one_namespace);
+    if (writable() && path_.one_namespace) claims_ = detail::claim(*calls, controller_, *path_.one_namespace);
     folder_ = std::make_unique<detail::SharedFolder>(*calls, pci_.address());
     const FileDescriptor lock = folder_->lock();
     folder_->clean([this](uint32_t qid, uint64_t process) {
@@ -125,7 +129,7 @@ class KernelSharedNvme final : public NvmeTransport {
   KernelController controller_;
   PciFunction pci_;
   std::string why_read_only_;
-  FileDescriptor claim_;
+  std::vector<FileDescriptor> claims_;
   std::unique_ptr<detail::KernelSharedAccess> access_;
   std::unique_ptr<KernelRegisters> registers_;
   std::unique_ptr<detail::SharedFolder> folder_;

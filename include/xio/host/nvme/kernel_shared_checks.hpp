@@ -95,10 +95,11 @@ inline void check_iommu(const PciFunction& pci, SharingFindings& findings) {
 inline void check_uses(KernelCalls& calls, const KernelController& controller, const KernelSharedOptions& options,
                        SharingFindings& findings) {
   for (const BlockUse& use : uses_of(calls, controller))
-    findings.add(sharing_obstacle(
-        "in use: " + use.what,
-        controller.name() + " is in use: " + use.what + "; end that, or read only: " + options.path + ",mounted=read",
-        use.end));
+    findings.add(sharing_obstacle((use.known ? "in use: " : "may be in use: ") + use.what,
+                                  controller.name() + (use.known ? " is in use: " : " may be in use: ") + use.what +
+                                      "; " + (use.known ? "end that" : use.end) + ", or read only: " + options.path +
+                                      ",mounted=read",
+                                  use.end));
 }
 
 /// Why writes are not allowed, with a remedy; empty if they are. Requires unused namespaces, or mounted=read.
@@ -116,10 +117,13 @@ inline std::string why_read_only(KernelCalls& calls, const KernelController& con
   return {};
 }
 
-/// Claims a namespace that is to be written to, so that nothing else can mount it.
-inline FileDescriptor claim(KernelCalls& calls, const KernelNamespace& one) {
-  const std::string node = "/dev/" + one.name;
-  return {calls.open_exclusive(node), "kernel-shared: " + node + " cannot be claimed"};
+/// Claims a namespace that is to be written to, so that nothing else can mount it, through whichever controller.
+inline std::vector<FileDescriptor> claim(KernelCalls& calls, const KernelController& controller,
+                                         const KernelNamespace& one) {
+  std::vector<FileDescriptor> claims;
+  for (const std::string& name : blocks_of(calls, controller, one))
+    claims.emplace_back(open_claimed(calls, name), "kernel-shared: /dev/" + name + " cannot be claimed");
+  return claims;
 }
 
 inline SharingObstacle unmapped_registers(const PciFunction& pci, int error) {
