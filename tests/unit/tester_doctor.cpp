@@ -232,6 +232,16 @@ TEST_CASE("kernel-shared: every refusal") {
   tree.owned_folder("mnt/huge", 01777);
   only("-: no hugetlbfs is root's alone: /mnt/huge may be written to by others (mode 1777)");
   tree.owned_folder("mnt/huge");
+  // A container's limit.
+  tree.write("proc/self/cgroup", "0::/pod");
+  tree.write("proc/self/mountinfo", "30 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw");
+  tree.write("sys/fs/cgroup/pod/hugetlb.2MB.max", "4194304");
+  tree.write("sys/fs/cgroup/pod/hugetlb.2MB.current", "2097152");
+  only("-: this cgroup has 2 of 4 MiB of huge pages left; a controller's are 16 MiB (dma=)");
+  CHECK(fix(machine, "kernel-shared", "this cgroup has").find("/sys/fs/cgroup/pod/hugetlb.2MB.max (Kubernetes: ") !=
+        std::string::npos);
+  CHECK(facts_of(machine)[2].text == "1 of 16 of 2 MiB free; this cgroup has 2 of 4 MiB of huge pages left");
+  tree.remove("sys/fs/cgroup/pod/hugetlb.2MB.max");
 
   const std::string own = "sys/devices/" + std::string(drive) + "/nvme/nvme0/";
   tree.write(own + "transport", "apple-nvme");
@@ -286,6 +296,13 @@ TEST_CASE("drives that are in use") {
   tree.remove("sys/class/block/nvme0n1p1/holders/dm-3");
   machine.claim_errors = {{"/dev/nvme0n1p1", EBUSY}};
   CHECK(of_drive("vfio") == Lines{"vfio:0000:00:04.0: in use: nvme0n1p1 is held by something"});
+  machine.claim_errors = {{"/dev/nvme0n1", EPERM}};
+  const std::string unseen =
+      "may be in use: /dev/nvme0n1 cannot be opened to see whether nvme0n1 is used: Operation not permitted";
+  CHECK(check_mode(machine, "kernel-shared").usable().empty());
+  CHECK(of_drive("kernel-shared") == Lines{"/dev/nvme0: " + unseen});
+  CHECK(of_drive("vfio") == Lines{"vfio:0000:00:04.0: " + unseen});
+  CHECK(fix(machine, "kernel-shared", "may be in use") == "give this process /dev/nvme0n1, as a container's --device");
   machine.claim_errors.clear();
   // One of several paths to the namespace.
   tree.remove("sys/devices/" + std::string(drive) + "/nvme/nvme0/nvme0n1");
@@ -296,13 +313,6 @@ TEST_CASE("drives that are in use") {
 
 TEST_CASE("verbs devices and soft-RoCE") {
   GoodMachine tree;
-  machine.claim_errors = {{"/dev/nvme0n1", EPERM}};
-  const std::string unseen =
-      "may be in use: /dev/nvme0n1 cannot be opened to see whether nvme0n1 is used: Operation not permitted";
-  CHECK(check_mode(machine, "kernel-shared").usable().empty());
-  CHECK(of_drive("kernel-shared") == Lines{"/dev/nvme0: " + unseen});
-  CHECK(of_drive("vfio") == Lines{"vfio:0000:00:04.0: " + unseen});
-  CHECK(fix(machine, "kernel-shared", "may be in use") == "give this process /dev/nvme0n1, as a container's --device");
   PlayedMachine machine(tree);
   tree.write("sys/class/infiniband/mlx5_0/ports/1/state", "1: DOWN");
   CHECK(obstacles(machine, "rdma") == Lines{"mlx5_0: its port is down"});

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include <xio/host/linux/huge_page_limit.hpp>
 #include <xio/host/topology/devices.hpp>
 
 #include "tester/doctor/iommu.hpp"
@@ -37,8 +38,11 @@ Fact huge_pages_fact(const Machine& machine) {
     text += (text.empty() ? "" : ", ") + machine.word(path + "/free_hugepages") + " of " +
             machine.word(path + "/nr_hugepages") + " of " + size + " free";
   }
-  const bool mounted = machine.has_word("/proc/self/mounts", "hugetlbfs");
-  return {"huge pages", (text.empty() ? "none in this kernel" : text) + (mounted ? "" : "; hugetlbfs is not mounted")};
+  if (text.empty()) text = "none in this kernel";
+  if (!machine.has_word("/proc/self/mounts", "hugetlbfs")) text += "; hugetlbfs is not mounted";
+  if (const auto limit = xio::host::detail::huge_page_limit(*machine.calls(), size_t{2} << 20))
+    text += "; this cgroup has " + left_text(*limit) + " left";
+  return {"huge pages", text};
 }
 
 Fact registers_fact(const Machine& machine) {

@@ -16,6 +16,8 @@
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/linux/file_descriptor.hpp>
+#include <xio/host/linux/huge_page_limit.hpp>
+#include <xio/host/linux/kernel_calls.hpp>
 #include <xio/host/memory.hpp>
 #include <xio/host/memory/range_allocator.hpp>
 
@@ -32,7 +34,7 @@ namespace host {
 /// Memory mapped here that another process can map by file descriptor. Not movable.
 class SharedMemory {
  public:
-  /// @param bytes  a multiple of the page size; physical memory is allocated on first access only
+  /// @param bytes  a multiple of the page size; ordinary pages are allocated on first access, huge pages at once
   /// @param huge_page_bytes  size of the huge pages to use, a power of two; 0: ordinary pages. Throws Error if not
   ///                         enough huge pages are reserved.
   SharedMemory(const std::string& name, size_t bytes, size_t huge_page_bytes = 0)
@@ -41,13 +43,8 @@ class SharedMemory {
         size_(bytes) {
     if (::ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0)
       throw_system_error("cannot allocate " + std::to_string(bytes) + " bytes for shared memory '" + name + "'", errno);
+    if (huge_page_bytes != 0) allocate_huge_pages(huge_page_bytes);
     data_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
-    if (data_ == MAP_FAILED && huge_page_bytes != 0)
-      throw_system_error("no " + std::to_string(bytes / huge_page_bytes) + " huge pages of " +
-                             std::to_string(huge_page_bytes >> 10) +
-                             " kB are free: reserve them in /sys/kernel/mm/hugepages/hugepages-" +
-                             std::to_string(huge_page_bytes >> 10) + "kB/nr_hugepages",
-                         errno);
     if (data_ == MAP_FAILED)
       throw_system_error("cannot map " + std::to_string(bytes) + " bytes of shared memory '" + name + "'", errno);
   }
@@ -64,6 +61,18 @@ class SharedMemory {
     if (huge_page_bytes == 0) return 0;
     return MFD_HUGETLB | static_cast<unsigned>(__builtin_ctzll(huge_page_bytes))
                              << 26;  // linux/memfd.h: MFD_HUGE_SHIFT
+  }
+
+  /// Allocates all pages by a call that reports: where a cgroup limits them, the first access would be a SIGBUS.
+  void allocate_huge_pages(size_t page) const {
+    KernelCalls calls;
+    if (const std::string why = detail::why_limited(calls, page, size_); !why.empty()) throw Error(why);
+    if (calls.allocate(fd_.get(), size_) == 0) return;
+    const std::string kilobytes = std::to_string(page >> 10);
+    throw_system_error("no " + std::to_string(size_ / page) + " huge pages of " + kilobytes +
+                           " kB are free: reserve them in /sys/kernel/mm/hugepages/hugepages-" + kilobytes +
+                           "kB/nr_hugepages",
+                       errno);
   }
 
   FileDescriptor fd_;

@@ -5,15 +5,18 @@
 /// @brief Huge pages of 2 MiB: where they are available, and what is missing if they are not.
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <xio/config.hpp>
 #include <xio/host/files.hpp>
+#include <xio/host/linux/huge_page_limit.hpp>
 #include <xio/host/linux/kernel_calls.hpp>
 #include <xio/host/linux/pci.hpp>
 #include <xio/host/linux/trusted_files.hpp>
 #include <xio/host/nvme/kernel_obstacle.hpp>
+#include <xio/host/nvme/kernel_shared_options.hpp>
 #include <xio/host/text.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -75,18 +78,31 @@ inline SharingObstacle no_huge_pages(size_t wanted) {
   const std::string file = std::string("/sys") + huge_pages_folder + "nr_hugepages";
   return {"no huge page of 2 MiB is free",
           "kernel-shared: no " + std::to_string(wanted) + " huge pages of 2 MiB are free: reserve them in " + file +
-              ", or lower dma=",
+              ", or lower dma= (KernelSharedOptions::dma_bytes); a container may have a lower limit",
           "echo 16 > " + file,
           {}};
 }
 
+/// Adds an obstacle if a cgroup leaves less than a controller's memory.
+inline void check_huge_page_limit(KernelCalls& calls, SharingFindings& findings) {
+  const size_t wanted = KernelSharedOptions().dma_bytes;
+  const std::optional<HugePageLimit> limit = huge_page_limit(calls, size_t{2} << 20);
+  if (!limit || limit->left >= wanted) return;
+  findings.add({"this cgroup has " + left_text(*limit) + " left; a controller's are " + std::to_string(wanted >> 20) +
+                    " MiB (dma=)",
+                "kernel-shared: " + why_limited(calls, size_t{2} << 20, wanted),
+                raise_limit(*limit),
+                {}});
+}
+
 }  // namespace detail
 
-/// Checks that a huge page is free, and a hugetlbfs to allocate from is mounted. Whether there are enough shows only on
-/// allocation.
+/// Checks that a huge page is free and permitted, and a hugetlbfs to allocate from is mounted. Whether there are enough
+/// shows only on allocation.
 inline void inspect_huge_pages(KernelCalls& calls, SharingFindings& findings) {
   const std::string free = detail::first_word(calls.sysfs() + detail::huge_pages_folder + "free_hugepages");
   if (parse_number(free).value_or(0) == 0) findings.add(detail::no_huge_pages(1));
+  detail::check_huge_page_limit(calls, findings);
   const detail::HugePageFolder folder = detail::find_hugetlbfs(calls);
   if (folder.path.empty()) findings.add(detail::no_hugetlbfs(folder));
 }

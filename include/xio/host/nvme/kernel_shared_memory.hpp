@@ -21,6 +21,7 @@
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/linux/file_descriptor.hpp>
+#include <xio/host/linux/huge_page_limit.hpp>
 #include <xio/host/linux/kernel_calls.hpp>
 #include <xio/host/memory.hpp>
 #include <xio/host/memory/range_allocator.hpp>
@@ -110,7 +111,7 @@ class KernelSharedMemory {
     ~State() { ::munmap(data, bytes); }
 
     void map(KernelCalls& calls) {
-      if (::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) throw_system_error("kernel-shared: " + path, errno);
+      allocate_pages(calls);
       // Address space for all pages, aligned to the page size.
       void* const room = ::mmap(nullptr, bytes + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (room == MAP_FAILED) throw_system_error("kernel-shared: cannot reserve addresses for memory", errno);
@@ -138,6 +139,16 @@ class KernelSharedMemory {
       __atomic_store_n(&record->magic, QueueRecordPage::known_magic, __ATOMIC_RELEASE);
     }
 
+    /// Allocates all pages by a call that reports: where a cgroup limits them, the first access would be a SIGBUS.
+    void allocate_pages(KernelCalls& calls) const {
+      if (const std::string why = why_limited(calls, page, bytes); !why.empty())
+        throw Error("kernel-shared: " + why + ", or lower dma= (KernelSharedOptions::dma_bytes)");
+      if (::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) throw_system_error("kernel-shared: " + path, errno);
+      if (calls.allocate(file.get(), bytes) == 0) return;
+      if (errno == ENOSPC || errno == ENOMEM) throw Error(no_huge_pages(bytes / page).message);
+      throw_system_error("kernel-shared: " + path + " cannot be allocated", errno);
+    }
+
     /// Adjacent pages form one range; the record is excluded.
     void add_ranges() {
       for (size_t i = 0; i < pieces.size();) {
@@ -153,10 +164,8 @@ class KernelSharedMemory {
 
     void place(unsigned char* where, size_t length, size_t offset) const {
       if (::mmap(where, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, file.get(),
-                 static_cast<off_t>(offset)) != MAP_FAILED)
-        return;
-      if (errno != ENOMEM) throw_system_error("kernel-shared: " + path + " cannot be mapped", errno);
-      throw Error(no_huge_pages(bytes / page).message);
+                 static_cast<off_t>(offset)) == MAP_FAILED)
+        throw_system_error("kernel-shared: " + path + " cannot be mapped", errno);
     }
 
     void* at(uint64_t bus, size_t length) const {
