@@ -153,6 +153,9 @@ void admin(host::NvmeController& controller) {
   const bool aborted = controller.abort(queue.qid(), cid);  // false: the command continues, or has ended
   //! [abort]
   check("abort", !aborted);
+  //! [alive]
+  if (!controller.alive()) throw host::Error("the drive is gone; " + controller.namespace_change());
+  //! [alive]
   //! [status]
   if (controller.status().cfs()) controller.recover();  // a fatal error: all queues are new afterwards
   //! [status]

@@ -40,6 +40,9 @@ struct FakeWorld {
   uint64_t blocks = 1000;
   uint32_t block_shift = 12;
   uint32_t format_metadata = 0;
+  uint64_t eui64 = 0;
+  std::string serial = "SERIAL";
+  std::set<uint32_t> detached{2};  ///< namespaces that are not active
   uint32_t version = 0x00010400;
   std::vector<uint8_t> limits;  ///< CNS 06h begins with them; empty: it is not known
   bool extended = false;
@@ -289,10 +292,11 @@ class FakeNvme final : public xio::host::NvmeTransport {
     } else if ((entry.cdw10 & 0xff) == 6) {
       std::memcpy(page, w.limits.data(), w.limits.size());
     } else if ((entry.cdw10 & 0xff) == 0) {
-      if (entry.nsid == 2) return;  // inactive
+      if (w.detached.count(entry.nsid) != 0) return;
       std::memcpy(page, &w.blocks, 8);
       page[26] = w.extended ? 0x10 : 0;
       std::memcpy(page + 128, &w.format_metadata, 2);
+      std::memcpy(page + 120, &w.eui64, sizeof w.eui64);
       page[130] = static_cast<uint8_t>(w.block_shift);
     } else if ((entry.cdw10 & 0xff) == 3) {
       std::copy(w.descriptors.begin(), w.descriptors.end(), page);

@@ -2,7 +2,7 @@
 # Controllers by vfio, and beside the kernel's driver, without a device: the kernel is played. libnvme finds this program's ioctl().
 # One thread; and children that a signal ends hang under ThreadSanitizer.
 if(NOT XIO_SANITIZE MATCHES thread)
-  xio_sanitized_sources(sources ADDRESS host_vfio host_kernel_shared host_kernel_records host_kernel_use host_huge_page_limit host_revocable_mapping)
+  xio_sanitized_sources(sources ADDRESS host_vfio host_kernel_shared host_kernel_records host_kernel_use host_huge_page_limit host_namespaces host_revocable_mapping)
   xio_add_tests(unit host_kernel SOURCES ${sources})
   if(TARGET unit-host_kernel)
     set_target_properties(unit-host_kernel PROPERTIES ENABLE_EXPORTS ON)

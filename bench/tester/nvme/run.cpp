@@ -94,8 +94,8 @@ NvmeReport measure(const NvmeOptions& options, const Target& target, const std::
   PhaseRunner runner(options, report.plan, target, memory, executor.get(), queues,
                      buffers.data(report.plan.data_bytes));
 
-  const xio::host::NvmeTransport& transport = target.controller->transport();
-  LossWatch watch([&transport] { return transport.alive(); });
+  const xio::host::NvmeController& controller = *target.controller;
+  LossWatch watch([&controller] { return controller.alive(); });
   try {
     run_phases(options, runner, report);
     report.verification.wanted = options.verify;
@@ -109,7 +109,7 @@ NvmeReport measure(const NvmeOptions& options, const Target& target, const std::
   const auto add_trouble = [&report](const std::string& what) {
     report.trouble += (report.trouble.empty() ? "" : "; ") + what;
   };
-  const bool gone = lost || !transport.alive();
+  const bool gone = lost || !controller.alive();
   if (gone) add_trouble(target.loss());
   if (target.model != nullptr) {
     const std::string wrong = target.model->violations()->text();

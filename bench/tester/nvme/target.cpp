@@ -85,6 +85,7 @@ void Target::check_writable(uint32_t wanted) const {
 }
 
 std::string Target::loss() const {
+  if (const std::string change = controller->namespace_change(); !change.empty()) return change;
   if (qemu != nullptr)
     return qemu->process().running() ? "QEMU is gone: it no longer responds"
                                      : "QEMU is gone: " + qemu->process().summary();

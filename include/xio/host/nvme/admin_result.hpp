@@ -84,7 +84,9 @@ struct AsyncEvent {
 
   uint32_t type() const { return raw & 7; }                 ///< 0 error, 1 SMART, 2 notice, 6 command set, 7 vendor
   uint32_t information() const { return raw >> 8 & 0xff; }  ///< depends on the type
-  uint32_t log_page() const { return raw >> 16 & 0xff; }    ///< reading this page re-enables events of the type
+  /// Whether a namespace was formatted, resized, attached or detached (Namespace Attribute Changed).
+  bool is_namespace_change() const { return type() == 2 && information() == 0; }
+  uint32_t log_page() const { return raw >> 16 & 0xff; }  ///< reading this page re-enables events of the type
 };
 
 /// @}

@@ -21,6 +21,7 @@
 #include <xio/host/nvme/identify.hpp>
 #include <xio/host/nvme/queue.hpp>
 #include <xio/host/nvme/queue_plan.hpp>
+#include <xio/host/nvme/queue_setup.hpp>
 #include <xio/host/nvme/transport.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -97,6 +98,7 @@ class NvmeController {
     const QueueOptions options = detail::placed(wanted, transport());
     NamespaceInfo names;
     names.block_shift = 9;
+    const std::string stamp = state_->access().namespace_stamp(options.nsid);
     if (options.nsid != 0) names = namespace_for_queue(options);
     QueueLimits limits;
     limits.max_entries = max_queue_entries();
@@ -111,7 +113,7 @@ class NvmeController {
     if (options.shadow_doorbells) enable_shadow_locked(options.allocate_record);
     const std::vector<uint32_t> candidates = free_qids(options.qid);
     for (const uint32_t qid : candidates) {
-      auto pair = std::make_unique<detail::QueuePair>(state_, qid, options, plan, names);
+      auto pair = std::make_unique<detail::QueuePair>(state_, qid, options, plan, names, stamp);
       try {
         pair->create();
       } catch (const AdminError& refusal) {
@@ -150,12 +152,16 @@ class NvmeController {
   /// Runs any admin command and returns its result, whatever the status. Throws Error only if no completion arrives.
   /// @snippet host.cpp admin
   AdminResult admin(const nvme::Command& command, const nvme::DataPointer& data = {}) const {
-    return state_->run(command, data);
+    const AdminResult result = state_->run(command, data);
+    state_->follow(command.opcode());
+    return result;
   }
   /// Runs an admin command; throws AdminError for every status but success.
   /// @snippet host.cpp execute
   AdminResult execute(const nvme::Command& command, const nvme::DataPointer& data = {}) const {
-    return state_->execute(command, data);
+    const AdminResult result = state_->execute(command, data);
+    state_->follow(command.opcode());
+    return result;
   }
   /// Runs a command that returns data (at most one page), and copies the first `bytes` of it. If the command does not
   /// define its transfer length, `bytes` is the length.
@@ -235,7 +241,31 @@ class NvmeController {
   void request_event() { state_->access().request_event(); }
   /// Waits for the next requested event; empty if none arrives within `limit`.
   /// @snippet host.cpp request_event
-  std::optional<AsyncEvent> take_event(std::chrono::milliseconds limit) { return state_->access().take_event(limit); }
+  std::optional<AsyncEvent> take_event(std::chrono::milliseconds limit) {
+    const std::optional<AsyncEvent> event = state_->access().take_event(limit);
+    if (event) state_->follow(*event);
+    return event;
+  }
+
+  /// Whether the controller can respond (NvmeTransport::alive()), and the namespaces of its queues are as they were
+  /// when the queues were created. The queues of a namespace that was formatted, resized or detached are deleted on the
+  /// controller, and NvmeQueue::handle() throws: kernels would move blocks of the wrong size. Operations of a kernel
+  /// that still runs end at their deadlines.
+  ///
+  /// Poll it while kernels run. It sends Identify Namespace at most once a second; where another driver keeps the
+  /// controller, it reads what that driver reports, and sends nothing.
+  /// @snippet host.cpp alive
+  bool alive() const {
+    const std::lock_guard<std::mutex> lock(state_->mutex);
+    if (!transport().alive()) return false;
+    state_->look_at_namespaces();
+    return state_->failure().empty();
+  }
+  /// Which namespace has changed, and how, as alive() found it; empty if none has, or its queues are gone.
+  std::string namespace_change() const {
+    const std::lock_guard<std::mutex> lock(state_->mutex);
+    return state_->failure();
+  }
 
   /// Current value of CSTS.
   /// @snippet host.cpp status
@@ -253,7 +283,7 @@ class NvmeController {
   /// Resets and enables the controller, or waits for the driver that keeps it, and recreates all queues with new
   /// memory: fetch their handles again. Commands in flight are lost, as are requests for events. No kernel may use the
   /// queues meanwhile; admin commands of other threads are refused, as after reset(). Throws if a queue cannot be
-  /// created; that queue and those after it stay invalid.
+  /// created, or its namespace has changed; that queue and those after it stay invalid.
   /// @snippet host.cpp recover
   void recover() {
     const std::lock_guard<std::mutex> lock(state_->mutex);
@@ -322,23 +352,8 @@ class NvmeController {
     const NamespaceInfo names = identify_namespace(nsid);
     if (names.blocks == 0) throw Error(name + " is not active; active_namespaces() lists the active ones");
     if (names.block_shift < 9 || names.block_shift > 24) throw Error(name + " has an unsupported block size");
-    if (names.metadata_bytes != 0) check_metadata(name, names, wanted);
+    if (names.metadata_bytes != 0) detail::check_metadata(name, names, wanted);
     return names;
-  }
-
-  /// Commands queued without metadata_by_caller have no metadata buffer, and flush_inbound() never has one.
-  static void check_metadata(const std::string& name, const NamespaceInfo& names, const QueueOptions& wanted) {
-    if (wanted.metadata_by_caller && !names.extended_blocks && wanted.flush_bus == 0) return;
-    const std::string type =
-        names.protection_type == 0 ? "" : " (protection type " + std::to_string(names.protection_type) + ")";
-    const std::string bytes = std::to_string(names.metadata_bytes) + " bytes of metadata";
-    const std::string without = "format it without (nvme format --lbaf, which erases it)";
-    if (names.extended_blocks) throw Error(name + " mixes " + bytes + " into its blocks" + type + "; " + without);
-    if (wanted.metadata_by_caller)
-      throw Error(name + " keeps " + bytes + " apart from its blocks" + type +
-                  ", for which flush_inbound() has no buffer; leave flush_bus out");
-    throw Error(name + " keeps " + bytes + " apart from its blocks" + type + ", for which commands have no buffer; " +
-                without + ", or see QueueOptions::metadata_by_caller");
   }
 
   /// Queue identifiers to try, in this order; not empty.

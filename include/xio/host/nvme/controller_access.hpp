@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include <xio/config.hpp>
 #include <xio/host/nvme/admin_result.hpp>
@@ -72,6 +73,13 @@ class ControllerAccess {
   virtual QueueIds ask_for_queues(uint32_t count) = 0;
   /// log2 of the memory page size in bytes that the controller is configured with (CC.MPS).
   virtual uint32_t page_shift() const = 0;
+
+  /// Text that changes when a namespace is formatted, resized, detached or attached, found without a command; empty:
+  /// only the controller can tell.
+  virtual std::string namespace_stamp(uint32_t nsid) {
+    static_cast<void>(nsid);
+    return {};
+  }
 
   /// Events and shadow doorbells: see the functions of AdminQueue with these names.
   virtual void request_event() = 0;

@@ -22,6 +22,7 @@
 #include <xio/host/nvme/admin_result.hpp>
 #include <xio/host/nvme/controller_access.hpp>
 #include <xio/host/nvme/identify.hpp>
+#include <xio/host/nvme/namespace_watch.hpp>
 #include <xio/host/nvme/owned_controller.hpp>
 #include <xio/host/nvme/queue_plan.hpp>
 #include <xio/host/nvme/transport.hpp>
@@ -48,6 +49,10 @@ class QueueRecord {
   virtual void close_doorbells() = 0;
   /// Called once the queues no longer exist on the controller.
   virtual void forget() = 0;
+  /// Deletes the queues if their namespace has changed since they were created; returns whether it has not.
+  virtual bool check(NamespaceWatch::Look& look) = 0;
+  /// Why check() deleted the queues; empty if it did not.
+  virtual const std::string& failure() const = 0;
 
   const uint32_t qid;
 
@@ -142,6 +147,7 @@ class ControllerState {
     for (QueueRecord* queue : queues_) queue->forget();
     release_detained();
     shadow_active_ = false;
+    watch_.restart();
   }
 
   /// Starts the controller again and recreates its queues. No other thread's admin commands come between.
@@ -151,7 +157,7 @@ class ControllerState {
     try {
       ids = access().ask_for_queues(options.queue_count);
       activate_shadow();
-      for (QueueRecord* queue : queues_) queue->create();
+      recreate_queues();
     } catch (...) {
       access().open();
       throw;
@@ -179,6 +185,41 @@ class ControllerState {
     owned_.reset();
     transport_.reset();
     release_detained();
+  }
+
+  // Namespaces of queues; `mutex` is held.
+  /// Looks at the namespaces of all queues, and deletes the queues of those that have changed.
+  void look_at_namespaces() {
+    NamespaceWatch::Look look(watch_, transport(), access(), watch_.due());
+    for (QueueRecord* queue : queues_) queue->check(look);
+  }
+  /// Recreates the queues; throws Error for one whose namespace has changed.
+  void recreate_queues() {
+    NamespaceWatch::Look look(watch_, transport(), access(), true);
+    for (QueueRecord* queue : queues_) {
+      if (!queue->check(look))
+        throw Error("queue " + std::to_string(queue->qid) + " cannot be created anew: " + queue->failure() +
+                    "; destroy it, and create another");
+      queue->create();
+    }
+  }
+  /// Why queues were deleted; empty if none were.
+  std::string failure() const {
+    for (const QueueRecord* queue : queues_)
+      if (!queue->failure().empty()) return queue->failure();
+    return {};
+  }
+  /// Looks at the namespaces after an admin command that may have changed them. Needs no lock.
+  void follow(uint8_t opcode) {
+    if (!NamespaceWatch::is_changed_by(opcode)) return;
+    const std::lock_guard<std::mutex> lock(mutex);
+    watch_.hurry();
+    look_at_namespaces();
+  }
+  void follow(const AsyncEvent& event) {
+    if (!event.is_namespace_change()) return;
+    const std::lock_guard<std::mutex> lock(mutex);
+    watch_.hurry();
   }
 
   // Queues; `mutex` is held.
@@ -258,6 +299,7 @@ class ControllerState {
   DmaBuffer shadow_;
   DmaBuffer event_index_;
   bool shadow_active_ = false;
+  NamespaceWatch watch_;
 };
 
 }  // namespace detail

@@ -15,6 +15,7 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/files.hpp>
 #include <xio/host/linux/file_descriptor.hpp>
 #include <xio/host/linux/kernel_calls.hpp>
 #include <xio/host/nvme/controller_access.hpp>
@@ -155,6 +156,19 @@ class KernelSharedAccess final : public ControllerAccess {
     RefuseSharing refuse;
     check_spare_queues(controller_, ids, refuse);
     return ids;
+  }
+
+  /// What the driver reports of the block device. The number of the disk (diskseq) is another after it was detached.
+  std::string namespace_stamp(uint32_t nsid) override {
+    for (const KernelNamespace& one : controller_.namespaces()) {
+      if (one.nsid != nsid) continue;
+      const std::string folder = calls_->sysfs() + "/class/block/" + one.name + "/";
+      std::string stamp = one.name;
+      for (const char* file : {"size", "queue/logical_block_size", "metadata_bytes", "diskseq"})
+        stamp.append(" ").append(first_word(folder + file));
+      return stamp;
+    }
+    return "no block device";
   }
 
   uint32_t page_shift() const override { return page_shift_; }

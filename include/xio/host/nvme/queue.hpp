@@ -27,35 +27,11 @@ namespace host {
 
 namespace detail {
 
-/// Returns `options` with unset members filled in for a GPU that is to run the kernels.
-inline QueueOptions placed(QueueOptions options, NvmeTransport& transport) {
-  const Executor& executor = options.executor;
-  if (!executor.gpu()) return options;
-  if (options.clock_hz == 0) options.clock_hz = executor.clock_hz();
-  if (!options.executor_address) options.executor_address = [executor](void* cpu) { return executor.address(cpu); };
-  if (!options.allocate_rings) {
-    options.allocate_rings = [executor, &transport](size_t bytes, size_t alignment) {
-      // GPU runtimes register whole pages.
-      const size_t page = PageMap::page_bytes();
-      return executor.share(transport.allocate((bytes + page - 1) / page * page, alignment < page ? page : alignment));
-    };
-  }
-  if (!options.allocate_record) options.allocate_record = options.allocate_rings;
-  if (!options.allocate_state) {
-    // Only kernels access this state.
-    options.allocate_state = [gpu = executor.gpu()](size_t bytes, size_t alignment) {
-      const MemoryBuffer buffer = MemoryAllocator(gpu).allocate(MemoryKind::vram_coarse, bytes, alignment);
-      return DmaBuffer(buffer.gpu(), 0, buffer.size(), buffer.owner());
-    };
-  }
-  return options;
-}
-
 /// A queue pair with everything that a kernel needs to use it.
 class QueuePair final : public QueueRecord {
  public:
   QueuePair(std::shared_ptr<ControllerState> state, uint32_t number, const QueueOptions& options, const QueuePlan& plan,
-            const NamespaceInfo& names)
+            const NamespaceInfo& names, const std::string& stamp)
       : QueueRecord(number),
         state_(std::move(state)),
         options_(options),
@@ -65,6 +41,7 @@ class QueuePair final : public QueueRecord {
         block_shift_(names.block_shift),
         metadata_bytes_(names.metadata_bytes),
         only_protection_(names.protection_type != 0 && names.metadata_bytes == protection_bytes),
+        namespace_(names, stamp),
         doorbells_(reach_doorbells()) {
     if (!options_.allocate_rings) options_.allocate_rings = from_transport();
     if (!options_.allocate_sq) options_.allocate_sq = options_.allocate_rings;
@@ -97,7 +74,20 @@ class QueuePair final : public QueueRecord {
     state_->transport().close_doorbell(sq_word());
     state_->transport().close_doorbell(cq_word());
   }
-  void forget() override { live_ = false; }
+  void forget() override {
+    live_ = false;
+    namespace_.forget_change();
+  }
+
+  bool check(NamespaceWatch::Look& look) override {
+    if (!namespace_.has_changed(look)) return true;
+    try {
+      destroy();
+    } catch (const Error&) {  // its memory was kept
+    }
+    return false;
+  }
+  const std::string& failure() const override { return namespace_.change(); }
 
   /// Deletes the queues on the controller, SQ first.
   void destroy() {
@@ -299,7 +289,8 @@ class QueuePair final : public QueueRecord {
   uint64_t namespace_blocks_;
   uint32_t block_shift_;
   uint32_t metadata_bytes_;
-  bool only_protection_;             // the metadata is protection information, which the controller can generate
+  bool only_protection_;  // the metadata is protection information, which the controller can generate
+  WatchedNamespace namespace_;
   std::shared_ptr<void> doorbells_;  // gives a GPU access to them
   DmaBuffer sq_, cq_, lists_, state_memory_, slots_, failures_, notifications_, sq_pages_, cq_pages_;
   nvme::QueueHandle handle_{};
@@ -329,8 +320,8 @@ class NvmeQueue {
   }
   ~NvmeQueue() { drop(); }
 
-  /// False once the controller was reset without recover(), whether or not the reset succeeded, once the NvmeController
-  /// is destroyed, and for a moved-from queue.
+  /// False once NvmeController::alive() found its namespace changed, the controller was reset without recover(),
+  /// whether or not the reset succeeded, once the NvmeController is destroyed, and for a moved-from queue.
   /// @snippet host.cpp valid
   bool valid() const {
     if (!pair_) return false;
@@ -343,8 +334,11 @@ class NvmeQueue {
   /// @snippet host.cpp recover
   nvme::QueueHandle handle() const {
     const std::lock_guard<std::mutex> lock(existing().state().mutex);
-    if (!pair_->live())
-      throw Error("queue " + std::to_string(pair_->qid) + " does not exist on the controller any more; call recover()");
+    if (!pair_->live()) {
+      const std::string& why = pair_->failure();
+      throw Error("queue " + std::to_string(pair_->qid) + " does not exist on the controller any more; " +
+                  (why.empty() ? "call recover()" : "create another: " + why));
+    }
     return pair_->handle();
   }
 
