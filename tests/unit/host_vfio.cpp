@@ -63,6 +63,12 @@ TEST_CASE("a controller is described by its address and options", "[host][vfio]"
   CHECK(all.huge_pages == HugePages::mib2);
   CHECK(all.interface == VfioInterface::iommufd);
 
+  // Domains that the kernel invents, as for Intel's VMD, have five digits or more.
+  CHECK(parse_vfio_spec("vfio:10000:e1:00.0,dma=12M").address == "10000:e1:00.0");
+  CHECK(parse_vfio_spec("vfio:ABCDEF01:00:1f.7").address == "abcdef01:00:1f.7");
+  CHECK(parse_vfio_spec("vfio:00000000:04:00.0").address == "0000:04:00.0");
+  CHECK(parse_vfio_spec("vfio:00010000:04:00.0").address == "10000:04:00.0");
+
   const auto complaint = [](const std::string& spec) { return error_of([&] { parse_vfio_spec(spec); }); };
   for (const char* wrong : {"vfio:", "vfio:nvme0", "vfio:04:20.0", "vfio:04:00.8", "vfio:4:0.0", "vfio:0000:04:00:0",
                             "vfio:dma=1M", "vfio:0000:04:00.0 "})

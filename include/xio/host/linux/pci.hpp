@@ -20,11 +20,14 @@ namespace host {
 /// @addtogroup host_support
 /// @{
 
-/// Parses a PCI address `DDDD:BB:DD.F` or `BB:DD.F` (domain 0). Returns it in long form and lower case; empty for
-/// anything else.
+/// Parses a PCI address `DDDD:BB:DD.F` or `BB:DD.F` (domain 0). A domain has up to eight digits: those that the kernel
+/// invents, as for Intel's VMD, begin at 10000. Returns it as sysfs names it, in lower case; empty for anything else.
 inline std::optional<std::string> parse_pci_address(const std::string& text) {
-  const std::string full = text.size() == 7 ? "0000:" + text : text;
-  const std::string form = "xxxx:xx:xx.x";
+  std::string full = text.size() == 7 ? "0000:" + text : text;
+  std::string form = "xxxx:xx:xx.x";
+  // At least four digits are shown, and no more than are needed.
+  while (full.size() > form.size() && full[0] == '0') full.erase(0, 1);
+  if (full.size() > form.size() && full.size() <= form.size() + 4) form.insert(0, full.size() - form.size(), 'x');
   if (full.size() != form.size()) return std::nullopt;
   std::string address;
   for (size_t i = 0; i < form.size(); ++i) {
@@ -34,7 +37,7 @@ inline std::optional<std::string> parse_pci_address(const std::string& text) {
     address += c;
   }
   // A device number has five bits, a function number three.
-  if (address[8] > '1' || address.back() > '7') return std::nullopt;
+  if (address[address.size() - 4] > '1' || address.back() > '7') return std::nullopt;
   return address;
 }
 
