@@ -8,6 +8,8 @@
 #include <vector>
 
 #include <xio/host/clock.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/nvme/admin_result.hpp>
 #include <xio/version.hpp>
 
 #include "tester/cli/errors.hpp"
@@ -135,7 +137,11 @@ int run_tool(int argc, const char* const* argv) {
       return run(argc, argv);
     } catch (const CannotRun& reason) {
       return complain(reason.what(), exit_cannot_run);
+    } catch (const xio::host::Unavailable& reason) {
+      return complain(reason.what(), exit_cannot_run);
     } catch (const Failed& failure) {
+      return complain(failure.what(), exit_failed);
+    } catch (const xio::host::ControllerFailure& failure) {
       return complain(failure.what(), exit_failed);
     } catch (const std::bad_alloc&) {
       return complain("out of memory; ask for fewer queues, a smaller depth or smaller operations", exit_bad_input);

@@ -204,7 +204,7 @@ TEST_CASE("what keeps QEMU from starting is said in one line", "[qemu]") {
   };
   SECTION("missing program") {
     options.binary = "no-such-qemu";
-    CHECK(complaint() == "no-such-qemu not found: install qemu-system-x86 or give binary=...");
+    CHECK(complaint() == "no-such-qemu not found: install qemu-system-x86, or give binary= (QemuOptions::binary)");
   }
   SECTION("missing program of the environment") {
     ::setenv("XIO_QEMU", "/no/such/qemu", 1);

@@ -62,6 +62,13 @@ fi
 expect 2 "not found" nvme-ep --controller qemu:binary=/nowhere/qemu --read-io 4
 expect 2 "bad_option" nvme-ep --controller "qemu:device=serial=$serial,bad_option=1" --read-io 4
 
+# What is asked for is in order, and this machine does not have it.
+XIO_QEMU=/nowhere/qemu expect 77 "not found" nvme-ep --controller qemu --read-io 4
+printf '#!/bin/sh\necho no such machine >&2\nexit 1\n' >"$work/ends" && chmod +x "$work/ends"
+XIO_QEMU=$work/ends expect 77 "no such machine" nvme-ep --controller qemu --read-io 4
+XIO_QEMU=$work/ends expect 77 "no such machine" info --controller qemu:size=1M
+expect 2 "no such machine" nvme-ep --controller "qemu:binary=$work/ends" --read-io 4
+
 # A program that never answers is not waited for twice.
 printf '#!/bin/sh\nexec sleep 1000\n' >"$work/silent" && chmod +x "$work/silent"
 began=$SECONDS

@@ -72,6 +72,13 @@ TEST_CASE("registers are written in the order of the specification", "[host][con
   CHECK(fixture.world->memory.empty());
 }
 
+TEST_CASE("what a controller calls itself can be shown", "[host][controller]") {
+  Fixture fixture;
+  fixture.world->serial = "A\x1b[31m\x07\xff\n B\\";
+  const NvmeController controller = fixture.make();
+  CHECK(controller.info().serial == "A\\x1b[31m\\x07\\xff\\x0a B\\\\");
+}
+
 TEST_CASE("H28: the smallest memory page of the controller is honoured", "[host][controller]") {
   Fixture fixture;
   fixture.world->mpsmin = 1;

@@ -281,7 +281,8 @@ class FakeNvme final : public xio::host::NvmeTransport {
     auto* page = static_cast<uint8_t*>(at(entry.prp1, 4096));
     const FakeWorld& w = *world_;
     if ((entry.cdw10 & 0xff) == 1) {
-      std::memcpy(page + 4, "SERIAL              ", 20);
+      std::memset(page + 4, ' ', 20);
+      std::copy_n(w.serial.begin(), std::min<size_t>(w.serial.size(), 20), page + 4);
       std::memcpy(page + 24, "a fake model                            ", 40);
       std::memcpy(page + 64, "fw 1.0  ", 8);
       page[77] = w.mdts;
@@ -295,8 +296,8 @@ class FakeNvme final : public xio::host::NvmeTransport {
       if (w.detached.count(entry.nsid) != 0) return;
       std::memcpy(page, &w.blocks, 8);
       page[26] = w.extended ? 0x10 : 0;
-      std::memcpy(page + 128, &w.format_metadata, 2);
       std::memcpy(page + 120, &w.eui64, sizeof w.eui64);
+      std::memcpy(page + 128, &w.format_metadata, 2);
       page[130] = static_cast<uint8_t>(w.block_shift);
     } else if ((entry.cdw10 & 0xff) == 3) {
       std::copy(w.descriptors.begin(), w.descriptors.end(), page);

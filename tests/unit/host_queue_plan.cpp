@@ -161,6 +161,12 @@ TEST_CASE("lists hold the longest command, or bound it", "[host][queue]") {
   CHECK(plan().max_blocks == 1);
   limits.block_shift = 13;
   CHECK(contains(error_of(plan), "a block of 8192 bytes is more than one command can move; raise list_bytes"));
+  // What no list helps against.
+  limits.max_transfer_bytes = 4096;
+  CHECK(contains(error_of(plan),
+                 "a block of 8192 bytes is more than one command can move; this controller moves at most "
+                 "4096 bytes (MDTS): format the namespace with smaller blocks"));
+  limits.max_transfer_bytes = 0;
   for (const uint32_t wrong : {4u, 24u, 4104u, 6000u}) {
     options.list_bytes = wrong;
     CHECK(contains(error_of(plan), "list_bytes = " + std::to_string(wrong) + " is not accepted"));

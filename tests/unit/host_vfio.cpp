@@ -70,8 +70,9 @@ TEST_CASE("a controller is described by its address and options", "[host][vfio]"
   CHECK(parse_vfio_spec("vfio:00010000:04:00.0").address == "10000:04:00.0");
 
   const auto complaint = [](const std::string& spec) { return error_of([&] { parse_vfio_spec(spec); }); };
-  for (const char* wrong : {"vfio:", "vfio:nvme0", "vfio:04:20.0", "vfio:04:00.8", "vfio:4:0.0", "vfio:0000:04:00:0",
-                            "vfio:dma=1M", "vfio:0000:04:00.0 "})
+  for (const char* wrong : {"vfio:10000:04:20.0", "vfio:10000:04:00.8", "vfio:1g000:04:00.0", "vfio:100000000:04:00.0",
+                            "vfio:000:04:00.0", "vfio:10000:4:00.0", "vfio:", "vfio:nvme0", "vfio:04:20.0",
+                            "vfio:04:00.8", "vfio:4:0.0", "vfio:0000:04:00:0", "vfio:dma=1M", "vfio:0000:04:00.0 "})
     CHECK(contains(complaint(wrong), "is not a PCI address"));
   CHECK(contains(complaint("vfio"), "not of the form vfio:BDF[,key=value,...]"));
   CHECK(contains(complaint("vfio:04:00.0,"), "nothing follows the last comma"));

@@ -23,6 +23,13 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What was asked for is in order, but this machine does not provide it: a program or a library is not installed, or
+/// does not start.
+class Unavailable : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Throws an Error whose message is `what: strerror(error_number)`.
 /// @param error_number  a value of errno
 [[noreturn]] inline void throw_system_error(const std::string& what, int error_number) {

@@ -40,7 +40,7 @@ class SharedLibrary {
       if (handle_ != nullptr) return;
       why += (why.empty() ? "" : "; ") + std::string(::dlerror());
     }
-    throw Error("cannot load a library: " + why + "; " + needed_);
+    throw Unavailable("cannot load a library: " + why + "; " + needed_);
   }
 
   /// Looks up a symbol and sets `function`. Throws Error if the library does not export it.

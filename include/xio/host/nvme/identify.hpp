@@ -10,6 +10,7 @@
 
 #include <xio/config.hpp>
 #include <xio/host/memory.hpp>
+#include <xio/host/text.hpp>
 #include <xio/vendors/nvme/identify.hpp>
 #include <xio/vendors/nvme/opcodes.hpp>
 #include <xio/vendors/nvme/opcodes_admin.hpp>
@@ -20,8 +21,11 @@ namespace host {
 /// @addtogroup host_nvme
 /// @{
 
-/// Converts a text field of identify data to a string.
-inline std::string to_string(const nvme::Text& text) { return {reinterpret_cast<const char*>(text.data), text.bytes}; }
+/// Converts a text field of identify data to a string that can be shown: what is not printable ASCII, as the
+/// specification wants it to be, is escaped (printable()).
+inline std::string to_string(const nvme::Text& text) {
+  return printable(std::string(reinterpret_cast<const char*>(text.data), text.bytes));
+}
 
 /// A copy of the 4096 bytes that an Identify command returns.
 class IdentifyPage {
@@ -71,7 +75,7 @@ struct CommandLimits {
 /// Identify Controller: the fields that the library uses; view() gives all others.
 struct ControllerInfo {
   IdentifyPage page;
-  std::string serial;
+  std::string serial;  ///< this and the next two can be shown: see to_string(); view() has their bytes
   std::string model;
   std::string firmware;
   uint64_t max_transfer_bytes = 0;  ///< data of one command (MDTS in bytes); 0: no limit

@@ -44,7 +44,7 @@ inline SharingObstacle sharing_obstacle(const std::string& what, const std::stri
 /// Resolves the path.
 inline KernelNvmePath check_path(KernelCalls& calls, const KernelSharedOptions& options) {
   if (!calls.exists(options.path))
-    throw Error("kernel-shared: " + options.path + " does not exist; see `xio-tester list`");
+    throw Error("kernel-shared: " + options.path + " does not exist; /sys/class/nvme lists the controllers");
   KernelNvmePath found = find_kernel_nvme(calls, options.path);
   if (found.controller.empty())
     throw Error("kernel-shared: " + options.path +

@@ -4,6 +4,7 @@
 /// @file
 /// @brief QEMU's NVMe controller as a transport: a real implementation of the specification, without a guest.
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -34,6 +35,21 @@ namespace host {
 
 namespace detail {
 
+/// Throws Unavailable for a QEMU that does not start, and Error if the caller chose it, or wrote words of its command
+/// line.
+[[noreturn]] inline void fail_to_start(const QemuOptions& options, const std::string& why) {
+  const auto worded = [](const QemuNamespace& one) { return !one.device.empty() || !one.blockdevs.empty(); };
+  const bool own_words = !options.device_options.empty() || !options.arguments.empty() || worded(options) ||
+                         std::any_of(options.namespaces.begin(), options.namespaces.end(), worded);
+  if (own_words || !options.binary.empty()) throw Error(why);
+  throw Unavailable(why);
+}
+
+[[noreturn]] inline void fail_without_qemu(const QemuOptions& options) {
+  fail_to_start(options,
+                qemu_binary(options) + " not found: install qemu-system-x86, or give binary= (QemuOptions::binary)");
+}
+
 /// One running QEMU with its memory and connections. Members are destroyed in reverse order: the process before the
 /// memory.
 struct QemuMachine {
@@ -57,7 +73,7 @@ struct QemuMachine {
       if (!process) throw;
       // A QEMU that rejects its options is about to exit; wait for its error message.
       process->wait_end(until.passed() ? std::chrono::milliseconds(0) : std::chrono::milliseconds(500));
-      throw Error(std::string(failure.what()) + "; QEMU: " + process->summary());
+      fail_to_start(options, std::string(failure.what()) + "; QEMU: " + process->summary());
     }
   }
 
@@ -71,8 +87,9 @@ struct QemuMachine {
     // A PC has holes below 1 MiB, and its memory is in one piece only below 2 GiB.
     wanted.reserved = remote ? 0 : mib;
     wanted.advice = "raise dma= (QemuOptions::dma_bytes)";
-    if (wanted.bytes <= mib) throw Error("qemu: dma= must be more than 1 MiB");
-    if (!remote && wanted.bytes > 2048 * mib) throw Error("qemu: transport=qtest takes at most dma=2G");
+    if (wanted.bytes <= mib) throw Error("qemu: dma= (QemuOptions::dma_bytes) must be more than 1 MiB");
+    if (!remote && wanted.bytes > 2048 * mib)
+      throw Error("qemu: transport=qtest takes at most dma=2G (QemuOptions::dma_bytes)");
     return wanted;
   }
 
@@ -109,8 +126,7 @@ struct QemuMachine {
     append(devices.arguments);
     if (remote) append({"-object", "x-remote-object,id=remote0,devid=nvme0,fd=" + device_fd});
 
-    if (find_program(command.program).empty())
-      throw Error(command.program + " not found: install qemu-system-x86 or give binary=...");
+    if (find_program(command.program).empty()) fail_without_qemu(options);
     process = std::make_unique<ChildProcess>(command);
     device_end.reset();
     monitor_end.reset();
@@ -152,8 +168,7 @@ struct QemuMachine {
 };
 
 inline std::unique_ptr<QemuMachine> start_qemu(const QemuOptions& options) {
-  if (find_program(qemu_binary(options)).empty())
-    throw Error(qemu_binary(options) + " not found: install qemu-system-x86 or give binary=...");
+  if (find_program(qemu_binary(options)).empty()) fail_without_qemu(options);
   const Timeout until(options.start_deadline);
   if (options.protocol != QemuProtocol::automatic)
     return std::make_unique<QemuMachine>(options, options.protocol == QemuProtocol::remote, until);
@@ -172,7 +187,7 @@ inline std::unique_ptr<QemuMachine> start_qemu(const QemuOptions& options) {
     const std::string qtest_failure = failure.what();
     const auto reason = [](const std::string& text) { return text.substr(text.rfind(": ") + 1); };
     if (reason(remote_failure) == reason(qtest_failure)) throw;
-    throw Error("neither protocol of QEMU works. x-remote: " + remote_failure + ". qtest: " + qtest_failure);
+    fail_to_start(options, "neither protocol of QEMU works. x-remote: " + remote_failure + ". qtest: " + qtest_failure);
   }
 }
 

@@ -171,7 +171,11 @@ inline void plan_lists(const QueueOptions& wanted, const QueueLimits& limits, Qu
   plan.max_blocks = static_cast<uint32_t>(longest >> limits.block_shift);
   if (plan.max_blocks == 0)
     throw Error("a block of " + std::to_string(uint64_t{1} << limits.block_shift) +
-                " bytes is more than one command can move; raise list_bytes");
+                " bytes is more than one command can move; " +
+                (limits.max_transfer_bytes >> limits.block_shift == 0 && limits.max_transfer_bytes != 0
+                     ? "this controller moves at most " + std::to_string(limits.max_transfer_bytes) +
+                           " bytes (MDTS): format the namespace with smaller blocks"
+                     : "raise list_bytes"));
 }
 
 /// Maximum logical blocks of a command without data; at least 1, since no controller rejects every size.

@@ -39,7 +39,7 @@ namespace detail {
 /// Throws, with a remedy, unless the function is an NVMe controller bound to vfio-pci.
 inline void check_vfio_function(const PciFunction& pci) {
   const std::string name = "vfio: " + pci.address();
-  if (!pci.present()) throw Error(name + " does not exist; see `xio-tester list` or `lspci -D`");
+  if (!pci.present()) throw Error(name + " does not exist; `lspci -D` lists what does");
   if (pci.class_code() != PciFunction::nvme_class)
     throw Error(name + " is no NVMe controller: its class is " + to_hex(pci.class_code(), 6));
   if (pci.iommu_group().empty())

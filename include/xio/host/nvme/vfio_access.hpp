@@ -151,7 +151,7 @@ inline std::string held_by_other_drivers(const PciFunction& pci) {
   const bool limited = ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   if (error == ENOMEM && limited)
     throw Error(start + ": this user may lock " + std::to_string(limit.rlim_cur >> 10) +
-                " KiB; raise ulimit -l (memlock in /etc/security/limits.conf), or lower dma=");
+                " KiB; raise ulimit -l (memlock in /etc/security/limits.conf), or lower dma= (VfioOptions::dma_bytes)");
   if (error == ENOSPC) throw Error(start + ": the kernel's limit of mappings is reached; map larger pieces");
   if (error == EFAULT)
     throw Error(start +

@@ -74,8 +74,7 @@ inline VfioOptions parse_vfio_spec(const std::string& spec) {
   const size_t comma = rest.find(',');
   const auto address = parse_pci_address(rest.substr(0, comma));
   if (!address)
-    throw Error("vfio: '" + rest.substr(0, comma) +
-                "' is not a PCI address as 0000:04:00.0 is; `xio-tester list` and `lspci -D` show them");
+    throw Error("vfio: '" + rest.substr(0, comma) + "' is not a PCI address as 0000:04:00.0 is; `lspci -D` shows them");
   VfioOptions options;
   options.address = *address;
   if (comma == std::string::npos) return options;
