@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # kernel_shared.sh [--long] XIO-TESTER [RECOVERY]: xio-tester beside the kernel's nvme driver on one controller, in the guest of scripts/guest
 #
-# Refusals, each for real, that of a controller by TCP among them; the functional cases; data that goes from us to the
+# Refusals, each for real, that of a controller by TCP among them; a namespace that two controllers share, and limits of cgroups (kernel_shared_uses.sh);
+# the functional cases; data that goes from us to the
 # kernel and from the kernel to us; fio on the kernel's queues beside ours, with a reset in the middle, and with
 # processes of ours that are killed. RECOVERY is the program of kernel_shared_recovery.cpp. --long: all functional cases,
 # 1 000 000 commands beside fio, 20 kills, a guest of two processors, and one without an IOMMU too. Needs QEMU 10 (scripts/qemu10), whose
@@ -47,6 +48,13 @@ if [ "${XIO_GUEST:-}" != 1 ]; then
     form=(--long)
   fi
   add small 6 ,dbcs=off,max_ioqpairs=$processors
+  # A namespace that two controllers share.
+  truncate -s 64M "$images/shared"
+  devices+=(--qemu -blockdev --qemu "driver=file,node-name=shared,filename=$images/shared"
+    --qemu -device --qemu nvme-subsys,id=subsystem
+    --qemu -device --qemu nvme,id=left,serial=shared,subsys=subsystem,dbcs=off,addr=8
+    --qemu -device --qemu nvme,id=right,serial=shared,subsys=subsystem,dbcs=off,addr=9
+    --qemu -device --qemu nvme-ns,drive=shared,bus=left,nsid=1,shared=on)
   # boot PART KERNEL-PARAMETERS ARGUMENTS: runs a part of this script
   boot() {
     local part=$1 parameters=$2
@@ -56,7 +64,7 @@ if [ "${XIO_GUEST:-}" != 1 ]; then
       env "XIO_PART=$part" "$here/kernel_shared.sh" ${form[@]+"${form[@]}"} "$tester" ${recovery:+"$recovery"}
   }
   iommu=(--qemu -device --qemu "intel-iommu,intremap=on")
-  boot work "intel_iommu=on iommu=pt iomem=relaxed" "${iommu[@]}" || exit
+  boot work "intel_iommu=on iommu=pt iomem=relaxed nvme_core.multipath=N" "${iommu[@]}" || exit
   boot refusals "intel_iommu=on" "${iommu[@]}" || exit
   if [ $long = yes ]; then boot plain iomem=relaxed || exit; fi
   exit
@@ -248,6 +256,9 @@ few=corners
 if [ $long = yes ]; then few=; fi
 check "functional cases" "$root/tests/qemu/tester_functional.sh" "$tester" "$by_id" $few
 check "the longest queue of 2048" "$tester" nvme-ep --controller "$node,dma=32M" --queue-length 2048 --read-io 2100 --batch-size 0
+
+# shellcheck source=tests/guest/kernel_shared_uses.sh
+. "$here/kernel_shared_uses.sh"
 
 # From us to the kernel: programs that share no code with the tester read through the kernel.
 written=(--lbas-per-io 4 --seed 5 --batch-size 8 --num-queues 3)

@@ -159,6 +159,16 @@ check "huge pages where there are none" run "$small,huge=auto" --read-io 4
 refused "huge pages that are not there" "no 6 huge pages of 2048 kB are free" run "$small,huge=2M" --read-io 4
 echo 8 >/proc/sys/vm/nr_hugepages
 check "huge pages" run "$small,huge=2M" --write-io 64 --read-io 64 --verify --batch-size 16
+# A limit, as containers have it.
+mkdir -p /sys/fs/cgroup
+mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup
+echo +hugetlb >/sys/fs/cgroup/cgroup.subtree_control
+mkdir /sys/fs/cgroup/pod
+echo 4194304 >/sys/fs/cgroup/pod/hugetlb.2MB.max
+within() { (echo "$BASHPID" >/sys/fs/cgroup/pod/cgroup.procs && exec "$@"); }
+refused "huge pages that a cgroup does not permit" "a cgroup leaves this process 4 of 4 MiB of huge pages, and 12 MiB are wanted: raise /sys" \
+  within "$tester" nvme-ep --controller "$(by_vfio "$small,huge=2M")" --read-io 4
+check "ordinary pages instead" within "$tester" nvme-ep --controller "$(by_vfio "$small,huge=auto")" --read-io 4
 echo 0 >/proc/sys/vm/nr_hugepages
 # Data of 32 blocks for each of 4 queues of depth 32 is 16 MiB.
 functional() { "$root/tests/qemu/tester_functional.sh" "$tester" "$@"; }
