@@ -136,7 +136,7 @@ class LaneWork : LaneBase<Queue, Telemetry> {
   XIO_DEVICE_INLINE bool submit_one(uint64_t now, uint64_t lanes) {
     const uint32_t place = staged_.head;
     Slot& slot = lane_.slots[place];
-    if (notified_) slot.ended = {0, 0};
+    if (notified_) slot.ended = {};
     slot.started = phase_.coarse_timing ? now : xio::arch::clock();
     if (Base::has_separate_calls && phase_.direction == Direction::write) {
       send(slot, Base::write(slot), lanes);
