@@ -36,6 +36,9 @@ Mood draw_mood(uint64_t seed) {
   mood.burst = random.pick(burst);
   mood.stall_for = random.pick(stall);
   mood.convergence = random.pick(convergence);
+  // So that a device writes between two loads of a thread: of the words of an entry, or of an entry and its data.
+  static constexpr uint32_t within[] = {0, 0, 2, 6};
+  mood.device_within = random.pick(within);
   return mood;
 }
 
@@ -240,7 +243,12 @@ void Machine::schedule() {
       continue;
     }
     uint32_t turns = calm ? 1 : 1 + random_.below(2 * mood.burst);
-    while (turns-- != 0 && t.state == State::running && t.asleep_until <= time()) step(t);
+    while (turns-- != 0 && t.state == State::running && t.asleep_until <= time()) {
+      step(t);
+      if (mood.device_within != 0 && !calm && step_devices && random_.one_in(mood.device_within) &&
+          step_devices(random_))
+        memory_.devices_moved();
+    }
   }
 }
 

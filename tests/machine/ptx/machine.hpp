@@ -24,6 +24,7 @@ struct Mood {
   MemoryMood memory;
   Convergence convergence = Convergence::all;
   uint32_t device_every = 30;  ///< turns of threads between those of a device, on average
+  uint32_t device_within = 0;  ///< a device moves after one in n instructions of such a turn; 0: between turns alone
   uint32_t burst = 8;          ///< accesses of a thread in a row, on average
   uint32_t stall_for = 2000;   ///< most turns that a thread, warp or block may stall
 };
