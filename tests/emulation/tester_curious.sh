@@ -39,6 +39,15 @@ expect 2 "'-x' is no flag of xio-tester; the flags of a sub-command follow it" -
 expect 2 "follow it; xio-tester nvme-ep --help" --controller emulated nvme-ep --read-io 4
 expect 2 "'list' is no argument of info" info list
 
+# What contradicts itself is refused before it runs.
+expect 2 "--batch-size 8 is more than --depth 4; give at most that" "${reads[@]}" --batch-size 8 --depth 4
+expect 2 "--batch-size 8 is more than --queue-length 4; give at most that" "${reads[@]}" --batch-size 8 --queue-length 4
+expect 2 "--batch-size 8 is more than --depth 4; give at most that" rdma-ep --batch-size 8 --depth 4
+expect 2 "nothing is known of it; give --write-io, or --written" "${reads[@]}" --verify
+expect 2 "this run does not read; give --read-io" "${model[@]}" --write-io 4 --verify
+expect 2 "--read-io: 18446744073709551616 is not accepted; an integer from 0 to 18446744073709551615 is" "${model[@]}" --read-io 18446744073709551616
+expect 2 "from 1 to 18446744073709551615" test-ep --iterations 99999999999T
+
 # Flags that are nearly right, or another program's.
 expect 2 "'--raed-io' is no flag of nvme-ep; did you mean --read-io?; xio-tester nvme-ep --help" "${model[@]}" --raed-io 4
 expect 2 "did you mean --read-io?" "${model[@]}" --read_io 4

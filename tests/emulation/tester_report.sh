@@ -53,6 +53,7 @@ notes() { awk -v title="## $1 " 'index($0, "## ") == 1 { on = index($0, title) =
 is() { if [ "$2" = "$3" ]; then pass; else fail "$1: $2, not $3"; fi; }
 is "rows that refer to a note" "$(notes "Single operation" '| (1) |$')" 3
 is "notes" "$(notes "Single operation" "needs the memory of a GPU")" 1
+is "the reason why there is no GPU" "$(grep -c "there is none (HIP: " "$work/markdown")" 1
 is "what is said of all rows" "$(notes "Write and read, verified" "^All rows: right: 64 of 64 blocks$")" 1
 is "rows of one remark do not refer to it" "$(notes "Write and read, verified" "right: 64 of 64")" 1
 in_json "figures" "all(r['figures']['latency_us']['min'] <= r['figures']['latency_us']['p50'] <= r['figures']['latency_us']['max'] for r in $rows if r['figures'])" \

@@ -39,6 +39,7 @@ done
 longest=2048
 for length in 1 2 3 64 1023 $longest; do
   for batch in 0 16; do
+    [ $batch -le $length ] || continue
     run_case 2100 1 "lba=4096,mdts=3" --queue-length $length --batch-size $batch --access-pattern random
   done
 done

@@ -55,18 +55,4 @@ for lba in 512 4096; do
   done
 done
 
-# Without --written nothing is known of the blocks, and nothing is claimed: who asked for verification is told that there
-# was none.
-for only in --read-io --write-io; do
-  "$tester" nvme-ep --controller "$controller" $only 10 --verify --json "$work/report.json" >"$work/out" 2>"$work/err"
-  status=$?
-  if [ $status -eq 1 ] && grep -q "^verified 0 of 0 blocks: nothing" "$work/out" && [ "$(wc -l <"$work/err")" -eq 1 ] &&
-    grep -qF -- "--verify compared nothing: this run" "$work/err" &&
-    check_json "$work/report.json" "j['exit_status'] == 1" "j['verification']['expected_blocks'] == 0" >>"$work/out"; then
-    pass
-  else
-    fail "a run with $only alone: exit status $status"
-    cat "$work/out" "$work/err"
-  fi
-done
 finish "swapped and damaged blocks"

@@ -33,11 +33,8 @@ CLI::Option* add_number(CLI::App& app, const std::string& flag, Number& to, uint
   const auto parse = [flag, least, most, &to](const std::string& text) {
     const auto value = xio::host::parse_bytes(text);
     if (!value || *value < least || *value > most) {
-      const bool bounded = most != std::numeric_limits<uint64_t>::max();
-      throw CLI::ValidationError(flag, text + " is not accepted; an integer " +
-                                           (bounded ? "from " + std::to_string(least) + " to " + std::to_string(most)
-                                                    : "of at least " + std::to_string(least)) +
-                                           " is");
+      throw CLI::ValidationError(flag, text + " is not accepted; an integer from " + std::to_string(least) + " to " +
+                                           std::to_string(most) + " is");
     }
     to = static_cast<Number>(*value);
   };

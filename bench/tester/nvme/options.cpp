@@ -133,6 +133,15 @@ void check(const NvmeOptions& o) {
   if (o.written != 0 && o.write_io != 0)
     throw BadInput("--written is for runs that only read; with --write-io the blocks of this run are read");
   if (o.infinite && o.duration > 0) throw BadInput("--infinite and --duration exclude each other; give one of them");
+  check_batch(o.batch_size, o.depth);
+  if (o.queue_length != 0 && o.batch_size > o.queue_length)
+    throw BadInput("--batch-size " + std::to_string(o.batch_size) + " is more than --queue-length " +
+                   std::to_string(o.queue_length) + "; give at most that");
+  if (!o.verify) return;
+  if (o.read_io == 0) throw BadInput("--verify compares what is read, and this run does not read; give --read-io");
+  if (o.write_io == 0 && o.written == 0)
+    throw BadInput(
+        "--verify compares with what was written, and nothing is known of it; give --write-io, or --written");
 }
 
 }  // namespace tester

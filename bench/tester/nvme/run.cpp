@@ -20,17 +20,11 @@ namespace tester {
 
 namespace {
 
-/// Beginning of the scope text of a verification without expected contents.
-const std::string no_scope = "nothing";
-
 /// Expected contents that this run's reads can be compared with.
 std::string scope_of(const NvmeOptions& o) {
   if (!o.verify) return "not requested";
-  if (o.read_io == 0) return no_scope + ": this run does not read";
   if (o.write_io != 0) return "blocks that this run wrote";
-  if (o.written != 0)
-    return "blocks of the first " + std::to_string(o.written) + " operations, written by an earlier run";
-  return no_scope + ": this run writes no blocks, and --written does not say that an earlier one did";
+  return "blocks of the first " + std::to_string(o.written) + " operations, written by an earlier run";
 }
 
 void run_phases(const NvmeOptions& options, PhaseRunner& runner, NvmeReport& report) {
@@ -140,11 +134,7 @@ int run_nvme(const NvmeOptions& given) {
   const NvmeReport report = measure(options, target, gpu, chosen);
   print_tables(report);
   write_json(report);
-  if (report.verification.idle() && report.exit_status() == exit_failed) {
-    const std::string& scope = report.verification.scope;
-    const bool known = scope.compare(0, no_scope.size(), no_scope) == 0;
-    complain_of_verification(known ? scope.substr(no_scope.size()) : "");
-  }
+  if (report.verification.idle() && report.exit_status() == exit_failed) complain_of_verification();
   return report.exit_status();
 }
 

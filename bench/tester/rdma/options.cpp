@@ -199,6 +199,7 @@ void check(const RdmaOptions& o) {
   check_ping_pong(o);
   if (o.write_imm && o.verb != RdmaVerb::write) throw BadInput("--write-imm is for --op write; omit one of them");
   if (o.infinite && o.duration > 0) throw BadInput("--infinite and --duration exclude each other; give one of them");
+  check_batch(o.batch_size, o.depth);
   if (o.infinite && o.runs > 1) throw BadInput("--infinite is one run; omit --runs");
   if (o.executor == Executor::gpu && o.device != rdma_emulated)
     throw CannotRun("--executor gpu: the doorbells of " + o.device +

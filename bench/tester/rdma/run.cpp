@@ -139,7 +139,7 @@ int run_rdma(const RdmaOptions& given) {
   }
   print_tables(report);
   write_json(report);
-  if (report.verified_nothing() && report.exit_status() == exit_failed) complain_of_verification("");
+  if (report.verified_nothing() && report.exit_status() == exit_failed) complain_of_verification();
   return report.exit_status();
 }
 
