@@ -56,6 +56,20 @@ inline void create_image(const std::string& path, uint64_t bytes, const std::str
   }
 }
 
+/// Whether another QEMU writes to an image, or lets nobody else write to it: QEMU locks a byte for each
+/// (block/file-posix.c: 100 and 200 are its first bytes, and writing is the second permission).
+inline bool is_image_in_use(int fd) {
+  for (const off_t byte : {101, 201}) {
+    struct flock lock{};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = byte;
+    lock.l_len = 1;
+    if (::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK) return true;
+  }
+  return false;
+}
+
 /// Checks that a raw image can be used, or creates it if it is absent and a size is known.
 inline void prepare_image(const QemuNamespace& wanted) {
   const std::string name = "image " + wanted.image;
@@ -68,6 +82,8 @@ inline void prepare_image(const QemuNamespace& wanted) {
   if (!S_ISREG(info.st_mode)) throw Error("qemu: " + name + " is not a regular file; use a raw image file");
   const FileDescriptor probe(::open(wanted.image.c_str(), O_RDWR | O_CLOEXEC),
                              "qemu: cannot open " + name + " for reading and writing");
+  if (is_image_in_use(probe.get()))
+    throw Error("qemu: " + name + " is in use by another QEMU; end that one, or use a copy of the image");
   const auto bytes = static_cast<uint64_t>(info.st_size);
   if (wanted.size != 0 && wanted.size != bytes)
     throw Error("qemu: " + name + " has " + std::to_string(bytes) + " bytes, not " + std::to_string(wanted.size) +
