@@ -23,6 +23,11 @@ install(FILES ${PROJECT_BINARY_DIR}/xioConfig.cmake ${PROJECT_BINARY_DIR}/xioCon
 
 # The folder of the headers seen from that of xio.pc: the installation may be moved.
 file(RELATIVE_PATH xio_pc_includes ${CMAKE_INSTALL_FULL_DATADIR}/pkgconfig ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+file(RELATIVE_PATH xio_pc_prefix ${CMAKE_INSTALL_FULL_DATADIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+set(xio_pc_url "")
+if(XIO_HOMEPAGE)
+  set(xio_pc_url "URL: ${XIO_HOMEPAGE}\n")
+endif()
 configure_file(cmake/xio.pc.in ${PROJECT_BINARY_DIR}/xio.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/xio.pc DESTINATION ${xio_pkgconfig_dir} COMPONENT dev)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT dev

@@ -19,6 +19,7 @@ add_custom_command(OUTPUT ${pages}.stamp
     $<TARGET_FILE:xio-tester> $<TARGET_FILE:xio-vendors> ${PROJECT_SOURCE_DIR}/scripts/xio-bind
   COMMAND ${CMAKE_COMMAND} -E touch ${pages}.stamp
   DEPENDS xio-tester xio-vendors ${PROJECT_SOURCE_DIR}/scripts/xio-bind ${PROJECT_SOURCE_DIR}/packaging/manual/make-pages
+    ${PROJECT_SOURCE_DIR}/docs/xio-tester.md ${PROJECT_SOURCE_DIR}/docs/xio-vendors.md
   COMMENT "Pages of the manual" VERBATIM)
 add_custom_target(manual ALL DEPENDS ${pages}.stamp)
 install(DIRECTORY ${pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools OPTIONAL FILES_MATCHING PATTERN "*.1")

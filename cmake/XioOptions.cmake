@@ -7,6 +7,7 @@ option(XIO_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(XIO_BUILD_BENCH "Build xio-tester and the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(XIO_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(XIO_INSTALL "Add install rules, and the target uninstall" ${PROJECT_IS_TOP_LEVEL})
+set(XIO_HOMEPAGE "" CACHE STRING "URL of the project, for its packages and for xio.pc")
 option(XIO_BUILD_DOCS "Add the target docs (Doxygen, warnings are errors)" OFF)
 
 set(XIO_SANITIZE "" CACHE STRING "Sanitizers for our own targets: empty, thread, or address,undefined")

@@ -25,6 +25,12 @@ offers "--version" "$tester" --v
 offers "--write-io" "$tester" nvme-ep --depth 4 --write-i
 offers "-h" "$tester" nvme-ep -h
 offers "" "$tester" nvme-ep --json ""
+offers "" "$tester" nvme-ep --depth ""
+offers "mmio shadow" "$tester" nvme-ep --doorbell ""
+offers "host" "$tester" nvme-ep --read-io 4 --executor h
+offers "polling" "$tester" test-ep --mode p
+offers "qemu emulated vfio:" "$tester" nvme-ep --controller ""
+offers "emulated" "$tester" info --controller e
 offers "" "$tester" no-such-command --
 offers "--repetitions" "$vendors" --rep
 offers "bind" "$project/scripts/xio-bind" b

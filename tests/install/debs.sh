@@ -26,6 +26,10 @@ cpack --config "$build/CPackConfig.cmake" -B "$work" -D CPACK_CMAKE_GENERATOR=Ni
 field() { dpkg-deb -f "$work/$1"_*.deb "$2"; }
 [ "$(field libxio-dev Architecture)" = all ] || fail "libxio-dev is for one architecture"
 [ "$(field xio-tools Architecture)" = "$(dpkg --print-architecture)" ] || fail "xio-tools: architecture"
+for package in libxio-dev xio-doc xio-tools; do
+  field $package Maintainer | grep -qv "@example\." || fail "$package is maintained by $(field $package Maintainer)"
+  field $package Maintainer | grep -q "^[^<>]* <[^<>@]*@[^<>@]*>$" || fail "$package is maintained by $(field $package Maintainer)"
+done
 field xio-tools Depends | grep -q "libc6 (>= .*libstdc++6 (>= " || fail "xio-tools depends on $(field xio-tools Depends)"
 for package in libxio-dev xio-doc xio-tools; do
   dpkg-deb -c "$work/$package"_*.deb >"$work/files"
@@ -45,6 +49,8 @@ grep -q "^xio_DIR:.*=$root/" "$work/consumer/CMakeCache.txt" || fail "another xi
 "$work/consumer/consumer" || fail "the program that find_package has built"
 echo "ok: find_package"
 if command -v pkg-config >/dev/null; then
+  [ "$(PKG_CONFIG_LIBDIR=$root/usr/share/pkgconfig pkg-config --variable=prefix xio | xargs realpath)" = "$(realpath "$root")/usr" ] ||
+    fail "pkg-config's prefix"
   flags=$(PKG_CONFIG_LIBDIR=$root/usr/share/pkgconfig pkg-config --cflags --libs xio)
   # shellcheck disable=SC2086
   "$cxx" -std=c++17 -O0 "$consumer/main.cpp" $flags -o "$work/by_pkg_config"

@@ -23,6 +23,19 @@ page() {
   grep '^\.TH' "$file" | tr -d '\\"' | grep -qi "^.TH $name 1 .*$version" || fail "$name: $(grep '^\.TH' "$file")"
   grep -A 1 '^\.SH NAME' "$file" | grep -E '\\- [A-Za-z].{20}' | grep -qv 'manual page for' || fail "$name: no line for whatis: $(grep -A 1 'SH NAME' "$file")"
   grep -q '^\.SH SYNOPSIS' "$file" || fail "$name: no synopsis"
+  grep -qi 'exit status' "$file" || fail "$name: no exit status"
+  if [[ $name == xio-tester* ]]; then
+    tr -d '\\' <"$file" >"$file.plain"
+    for words in XIO_QEMU ".B77" ".B130"; do
+      grep -qE -- "${words/.B/fB}" "$file.plain" || fail "$name: nothing of ${words#.B}"
+    done
+    if "$1" ${2:+"$2"} --help | grep -q -e --controller; then
+      for key in image transport mqes mounted interface; do
+        grep -qE "Keys:.*\b$key\b" "$file.plain" || fail "$name: no key $key of a controller"
+      done
+    fi
+    rm "$file.plain"
+  fi
   while read -r option; do
     grep -qF -- "${option//-/\\-}" "$file" || fail "$name does not have $option"
   done < <("$1" ${2:+"$2"} --help | sed -n 's/^ *\(-[^ ]*\).*/\1/p' | tr , '\n')
