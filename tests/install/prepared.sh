@@ -32,6 +32,9 @@ with open(os.path.join(folder, f"{count:03}.sh"), "w", encoding="utf-8") as file
 PYTHON
 
 fresh_debian "$work" ""
+# QEMU and its memory are found below /proc.
+mount -t proc proc "$root/proc" || skip "/proc cannot be mounted in a chroot"
+trap 'umount "$root/proc" && rm -rf "$root"' EXIT
 git clone -q --bare "$project" "$root/srv/xio.git"
 inside 'apt-get update && apt-get install -y --no-install-recommends git' >"$work/git.log" 2>&1 || { tail -n 20 "$work/git.log" && fail "git"; }
 inside 'cd /root && git clone -q /srv/xio.git xio && xio/scripts/setup --demo' >"$work/setup.log" 2>&1 ||
@@ -43,7 +46,7 @@ for block in "$work"/blocks/*; do
     continue
   fi
   cp "$block" "$root/tmp/block"
-  inside 'cd /root/xio && bash -euo pipefail /tmp/block' >"$work/out" 2>&1 || { cat "$block" && tail -n 20 "$work/out" && fail "exit status $?"; }
+  inside 'cd /root/xio && bash -euo pipefail /tmp/block' >"$work/out" 2>&1 || { cat "$block" "$work/out" && fail "a block of commands"; }
   typed=$((typed + 1))
 done
 [ -z "$(inside 'cd /root/xio && git status --porcelain')" ] || fail "the clone: $(inside 'cd /root/xio && git status --porcelain')"
