@@ -50,6 +50,7 @@ template <class Engine, Sharing S, class Until>
 XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Opcode operation, const Piece* pieces,
                                      uint32_t count, Until until, Notification* notification) {
   constexpr bool checks = Engine::Policy::argument_checks;
+  if (checks && !protocol::agree(group, operation, count)) return Token::refused(Status::invalid_argument);
   if (count == 0 || count > engine.depth()) return Token::refused(Status::invalid_argument);
   // 1. Check: before the claim if it could not be dropped, else while the entries are built.
   constexpr bool check_later = checks && !is_shared<S>;
@@ -74,6 +75,7 @@ template <class Engine, Sharing S>
 XIO_DEVICE_INLINE Status transfer(const Engine& engine, Group<S> group, Opcode operation, const Piece* pieces,
                                   uint32_t count, Deadline until, Notification& progress) {
   if constexpr (Engine::Policy::argument_checks) {
+    if (!protocol::agree(group, operation, count)) return Status::invalid_argument;
     const Status fault = check_pieces(engine.handle(), group, operation, pieces, count);
     if (!fault.is_ok()) return fault;
   }

@@ -29,6 +29,18 @@ XIO_DEVICE_INLINE Status first_fault(Group<S> group, Status fault) {
   return unpack(group.from_lane(pack(fault), arch::first_lane(faulty)));
 }
 
+/// Whether all lanes of the group pass the same arguments of a batch. Lanes that disagree on them would claim and post
+/// different entries.
+template <Sharing S, class Operation>
+XIO_DEVICE_INLINE bool agree(Group<S> group, Operation operation, uint32_t count) {
+  if constexpr (S == Sharing::thread) {
+    return true;
+  } else {
+    const uint64_t own = uint64_t{count} << 32 | static_cast<uint32_t>(operation);
+    return !group.any(own != group.from_leader(own));
+  }
+}
+
 /// The leader's status, in all lanes.
 template <Sharing S>
 XIO_DEVICE_INLINE Status from_leader(Group<S> group, Status status) {

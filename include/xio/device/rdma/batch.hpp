@@ -64,6 +64,9 @@ template <class Engine, Sharing S, class Until, class Telemetry>
 XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Operation operation, const Piece* pieces,
                                      uint32_t count, Until until, Telemetry& telemetry) {
   const SendShape& shape = engine.handle().shape;
+  if (Engine::Policy::argument_checks && !protocol::agree(group, operation, count)) {
+    return Token::refused(Status::invalid_argument);
+  }
   // All entries with one piece of memory have the same length.
   const uint32_t units = Engine::Vendor::Send::units(shape, work_of(operation, RemoteSpan{}), OneSge{});
   if (count == 0 || count > engine.handle().most_units() / units) return Token::refused(Status::invalid_argument);
