@@ -21,6 +21,21 @@ XIO_KERNEL void queue(nvme::QueueHandle handle, Region data, Status* status) {
   //! [queue]
 }
 
+XIO_KERNEL void tail(nvme::QueueHandle handle, Region data, Status* status, uint64_t blocks) {
+  const auto [i, lba, offset, bytes] = mine();
+  status[i] = Status::ok;
+  //! [tail]
+  // A branch that some lanes do not take: those that do are named. (Or `if (lba >= blocks) return;`, and no names:
+  // lanes that have ended take no part.)
+  const uint64_t lanes = arch::ballot(arch::together(0), lba < blocks);
+  if (lba < blocks) {
+    nvme::Queue<Sharing::wave> queue(handle, lanes);
+    const Deadline until = queue.deadline(5_s);
+    status[i] = queue.wait(queue.read(lba, data.at(offset, bytes), until), until);
+  }
+  //! [tail]
+}
+
 XIO_KERNEL void session(nvme::QueueHandle handle, Region data, Status* status) {
   const uint32_t bytes = block_bytes;
   Status how;
@@ -325,6 +340,7 @@ void all() {
                            Call{"ended", ended}, Call{"flush_inbound", flush_inbound}})
     drive.check_read(call.snippet, 64, 64, call.kernel);
   drive.check_read("session", 64, 1, session);
+  drive.check_read("tail", 40, 64, tail, uint64_t{40});
   drive.check_read("wait_all", 256, 64, wait_all);
   drive.check_read("wait_any", 128, 64, wait_any);
   drive.check_read("flush", 128, 64, flush);

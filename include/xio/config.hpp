@@ -182,6 +182,13 @@
 #define XIO_DEVICE_INLINE XIO_DEVICE_ALWAYS_INLINE
 #endif
 
+/// XIO_DEVICE_INLINE for a lambda; it follows the parameters.
+#if XIO_ARCH_HOST && (XIO_TSAN || XIO_ASAN || !defined(__OPTIMIZE__))
+#define XIO_INLINE_LAMBDA
+#else
+#define XIO_INLINE_LAMBDA __attribute__((always_inline))
+#endif
+
 #define XIO_NAMESPACE_BEGIN \
   namespace xio {           \
   inline namespace XIO_ABI {

@@ -64,14 +64,19 @@ foreach(arch IN LISTS XIO_HIP_TARGETS)
   xio_budget_test(codegen/write_through.hip KERNEL through_thread ARCH ${arch} MUST store ${doorbell_store}
     MAX instructions=56 vgprs=${registers} kernel_writebacks=${through_writebacks} kernel_invalidates=0 scratch_bytes=0)
 
-  # Waiting: no fence in any loop, one acquire behind them (two instructions where caches are invalidated one by one).
+  # Waiting: no fence in any polling loop, one acquire behind them (two instructions where caches are invalidated one by
+  # one). A call of a shared queue is itself a loop, whose turns are the queues of the wave's lanes.
   set(acquire 1)
   if(arch MATCHES "^gfx(90a|11)")
     set(acquire 2)
   endif()
   foreach(kernel wait_word wait_token wait_token_grid drain)
+    set(polls loop)
+    if(kernel STREQUAL wait_token_grid)
+      set(polls inner_loop)
+    endif()
     xio_budget_test(codegen/poll.hip KERNEL ${kernel} ARCH ${arch}
-      MAX loop_invalidates=0 loop_writebacks=0 kernel_invalidates=${acquire} kernel_writebacks=0 scratch_bytes=0)
+      MAX ${polls}_invalidates=0 ${polls}_writebacks=0 kernel_invalidates=${acquire} kernel_writebacks=0 scratch_bytes=0)
   endforeach()
 
   # Steps counts in registers: in the loop only the entry and the doorbell are stored, and nothing is read.

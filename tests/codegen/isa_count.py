@@ -11,7 +11,7 @@ With --loop the path is one turn of a loop: from the block of the first --must b
 
 With --max NAME=N the path has a limit; the exit status is 1 if one is exceeded. Names: instructions,
 stores, loads, atomics, lds, waits, writebacks, invalidates, scalar_loads, scratch_accesses, branches, narrow_stores
-(below 32 bits) of the path; with the prefix kernel_ for the whole kernel, with loop_ for all of its loops together;
+(below 32 bits) of the path; with the prefix kernel_ for the whole kernel, with loop_ for all of its loops together, with inner_loop_ for loops within loops;
 vgprs, sgprs, scratch_bytes, code_bytes of the kernel.
 
 With --record FILE the figures of the path are also written to FILE, as JSON with these names, for xio-vendors.
@@ -239,6 +239,15 @@ class Graph:
         """Instructions of all blocks that are part of a loop."""
         return self.instructions(n for n in range(len(self.blocks)) if self.shortest(n, {n}, set()) is not None)
 
+    def looping_within(self):
+        """Instructions of all blocks that are part of a loop within another loop."""
+        def in_loop(number, avoided):
+            return self.shortest(number, {number}, avoided) is not None
+
+        heads = {head for number, following in enumerate(self.successors) for head in following
+                 if in_loop(head, set()) and self.shortest(head, {number}, set()) is None}
+        return self.instructions(n for n in range(len(self.blocks)) if n not in heads and in_loop(n, heads))
+
     def legs(self, start, stations, avoided):
         walk = [start]
         for goals in stations:
@@ -310,7 +319,8 @@ def main():
         print("  path: " + describe(totals, stores, loads))
         values = collections.Counter(resources)
         values.update(totals)
-        for prefix, instructions in ("kernel_", kernel.instructions), ("loop_", graph.looping()):
+        for prefix, instructions in (("kernel_", kernel.instructions), ("loop_", graph.looping()),
+                                     ("inner_loop_", graph.looping_within())):
             for name, number in count(kernel, instructions)[0].items():
                 values[prefix + name] = number
         if arguments.record:
@@ -325,7 +335,7 @@ def main():
 
 COUNTED = ("instructions", "stores", "loads", "atomics", "lds", "waits", "writebacks", "invalidates", "scalar_loads",
            "scratch_accesses", "branches", "narrow_stores")
-KNOWN_LIMITS = tuple(p + name for p in ("", "kernel_", "loop_") for name in COUNTED) + (
+KNOWN_LIMITS = tuple(p + name for p in ("", "kernel_", "loop_", "inner_loop_") for name in COUNTED) + (
     "vgprs", "sgprs", "scratch_bytes", "code_bytes")
 
 if __name__ == "__main__":

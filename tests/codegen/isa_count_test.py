@@ -89,6 +89,11 @@ class IsaCount(unittest.TestCase):
         self.assertIsNone(graph.loop(["buffer_wbl2"], None))
         totals = isa_count.count(kernel, graph.looping())[0]
         self.assertEqual((totals["instructions"], totals["loads"], totals["stores"]), (6, 1, 0))
+        self.assertEqual(graph.looping_within(), [])
+        # 1 and 3 turn around 2, which turns on its own.
+        graph.blocks = [(n, n + 1) for n in range(5)]
+        graph.successors = [[1], [2], [2, 3], [1, 4], []]
+        self.assertEqual(graph.looping_within(), [graph.code[2]])
 
     def test_limits_decide_the_exit_status(self):
         with tempfile.NamedTemporaryFile("w", suffix=".s") as file:

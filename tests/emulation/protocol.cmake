@@ -6,7 +6,7 @@ endif()
 # that two processors can compile them.
 xio_sanitized_sources(lanes THREAD protocol_thread protocol_wave)
 xio_sanitized_sources(groups THREAD protocol_block protocol_grid)
-xio_sanitized_sources(sources THREAD protocol_order protocol_polling protocol_rows
+xio_sanitized_sources(sources THREAD protocol_order protocol_parts protocol_polling protocol_rows
   ADDRESS protocol_commands protocol_deadlines protocol_inbound protocol_limits protocol_offsets protocol_process protocol_regions
     protocol_sizes protocol_status protocol_transfers)
 # Also without a sanitizer, where it has more operations.

@@ -86,7 +86,9 @@ struct NvmeJob {
 
 struct RdmaJob {
   xio::rdma::QueuePairHandle handle;
-  xio::rdma::ReceiveQueueHandle receive;  ///< of the peer
+  xio::rdma::ReceiveQueueHandle receive;         ///< of the peer
+  xio::rdma::QueuePairHandle peer;               ///< the peer's queue pair
+  xio::rdma::ReceiveQueueHandle peers_messages;  ///< where the peer's messages arrive
   xio::rdma::RemoteMemory remote;
   xio::Region local;  ///< thread_bytes for each thread
   uint64_t* data;     ///< the same as `local`

@@ -4,6 +4,7 @@
 /// @brief The NVMe kernels of the machine's tests.
 
 #include <machine/kernels/nvme_answered.hpp>
+#include <machine/kernels/nvme_by_lane.hpp>
 #include <machine/kernels/nvme_called.hpp>
 #include <machine/kernels/nvme_forgotten.hpp>
 #include <machine/kernels/nvme_handed.hpp>
@@ -89,6 +90,11 @@ KERNEL(thread_loaded, loaded<Sharing::thread, xio::Policy<xio::Unchecked>>)
 KERNEL(thread_loaded_through, loaded<Sharing::thread, xio::Policy<xio::Unchecked, xio::WriteThrough>>)
 KERNEL(grid_zeroed, zeroed<xio::Policy<>>)
 KERNEL(grid_zeroed_through, zeroed<xio::Policy<xio::WriteThrough>>)
+KERNEL(wave_tail, tail)
+KERNEL(wave_by_lane, by_lane<Sharing::wave, xio::Policy<>>)
+KERNEL(block_by_lane, by_lane<Sharing::block, xio::Policy<>>)
+KERNEL(grid_by_lane, by_lane<Sharing::grid, xio::Policy<>>)
+KERNEL(grid_by_lane_deferred, by_lane<Sharing::grid, xio::Policy<xio::Deferred<8>>>)
 
 #if defined(__HIP__)
 #define OF_256_THREADS __attribute__((amdgpu_flat_work_group_size(1, 256)))

@@ -7,6 +7,7 @@
 #include <xio/vendors/ernic/traits.hpp>
 #include <xio/vendors/rxe/traits.hpp>
 
+#include <machine/kernels/rdma_by_lane.hpp>
 #include <machine/kernels/rdma_called.hpp>
 #include <machine/kernels/rdma_reused.hpp>
 
@@ -70,6 +71,9 @@ KERNEL(bnxt_sessions, sessions<xio::bnxt::Vendor<>, Sharing::thread>)
 KERNEL(ionic_sessions, sessions<xio::ionic::Vendor<>, Sharing::wave>)
 KERNEL(mlx5_messages_immediate, immediates<xio::mlx5::Vendor<>>)
 KERNEL(ernic_messages_immediate, immediates<xio::ernic::Vendor>)
+KERNEL(mlx5_wave_by_lane, by_lane<xio::mlx5::Vendor<>, Sharing::wave>)
+KERNEL(mlx5_grid_by_lane, by_lane<xio::mlx5::Vendor<>, Sharing::grid>)
+KERNEL(bnxt_block_by_lane, by_lane<xio::bnxt::Vendor<>, Sharing::block>)
 KERNEL(ernic_signals, signals<xio::ernic::Vendor, false>)
 using Placed = xio::Policy<xio::Placed<xio::Memory::host, xio::Memory::device>>;
 KERNEL(mlx5_wave_placed, put_get<xio::mlx5::Vendor<>, Sharing::wave, Placed, true>)

@@ -93,7 +93,7 @@ std::string state_text(const xio::QueueState& state) {
 uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves) {
   const std::string& name = one.name;
   const auto ends = [&](const char* what) { return name.find(what) != std::string::npos; };
-  if (ends("tokens")) return uint64_t{lanes} * one.rounds * 3;
+  if (ends("tokens") || ends("by_lane") || ends("tail")) return uint64_t{lanes} * one.rounds * 3;
   if (ends("lost")) return lanes;
   if (ends("watched") || ends("taken")) return waves;
   if (ends("apart")) return uint64_t{lanes} * one.rounds * 3;
@@ -144,11 +144,21 @@ size_t answer_ends(const NvmeJob& job) {
   return done;
 }
 
+/// Commands that belong to another drive: each lane gives a write and three reads in each round to its own.
+std::string misdirected(const NvmeController& model, const Case& one, uint32_t lanes, ptrdiff_t drive) {
+  uint64_t due = 0;
+  for (auto lane = static_cast<uint32_t>(drive); lane < lanes; lane += one.count) due += uint64_t{one.rounds} * 4;
+  const uint64_t got = model.statistics().total(&xio::emulation::QueueStatistics::commands);
+  if (got == due) return {};
+  return "drive " + std::to_string(drive) + " got " + std::to_string(got) + " commands, not " + std::to_string(due);
+}
+
 Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
   const uint32_t wave = gpu.wave_size();
   const uint32_t threads = one.threads != 0 ? one.threads : wave;
   const uint32_t lanes = one.lanes != 0 ? one.lanes : one.blocks * threads;
   const uint32_t waves = one.blocks * ((threads + wave - 1) / wave);
+  const bool by_lane = one.name.find("by_lane") != std::string::npos;
   const Trouble what = trouble_of(one, seed);
   const MemoryKind kind = shared_kind(gpu, seed);
 
@@ -252,8 +262,10 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
       error = words_of(*report, operations, failures);
     if (!error.empty()) error += state_text(*handles[0].state);
     if (error.empty()) error = left_undone(one, *all[0]->model, *handles[0].state, *report, operations);
-    for (const auto& drive : all)
+    for (const auto& drive : all) {
       if (error.empty()) error = violations(*drive->model);
+      if (error.empty() && by_lane) error = misdirected(*drive->model, one, lanes, &drive - all.data());
+    }
     return error;
   });
   for (const auto& drive : all)
@@ -276,6 +288,12 @@ std::vector<Case> nvme_cases() {
       {"grid_reads", run_nvme, 4, 64, 0, 256, 8, 0, costs, fair},
       {"wave", run_nvme, 1, 0, 0, 64, 2},
       {"wave_in_part", run_nvme, 1, 0, 7, 5, 2, 0, 0, 0b111, "wave"},
+      {"wave_in_part_deep", run_nvme, 1, 0, 7, 64, 2, 0, 0, 0b111, "wave"},
+      {"wave_tokens_in_part", run_nvme, 1, 0, 7, 32, 3, 0, 0, 0b111, "wave_tokens"},
+      {"wave_tail", run_nvme, 1, 0, 7, 5, 2, 0, 0, fair},
+      {"wave_tail_deep", run_nvme, 1, 0, 7, 64, 2, 0, 0, fair, "wave_tail"},
+      {"wave_tail_behind", run_nvme, 1, 0, 7, 5, 2, 3, 0, fair, "wave_tail"},
+      {"wave_tail_behind_deep", run_nvme, 1, 0, 7, 64, 2, 3, 0, fair, "wave_tail"},
       {"wave_through", run_nvme, 1, 0, 0, 64, 2, 0, through},
       {"wave_shadow", run_nvme, 1, 0, 0, 64, 2, 0, shadow},
       {"wave_apart", run_nvme, 1, 0, 0, 16, 2, 0, 0, fair},
@@ -331,6 +349,11 @@ std::vector<Case> nvme_cases() {
       {"grid_long_failing", run_nvme, 2, 2, 0, 2, 1, 40, small_pages | bad_blocks, fair},
       {"block_long_failing", run_nvme, 1, 128, 0, 2, 1, 40, small_pages | bad_blocks, fair},
       {"grid_striped", run_nvme, 2, 0, 0, 16, 1, 3, drives, fair},
+      {"wave_by_lane", run_nvme, 1, 0, 0, 64, 2, 3, drives, fair},
+      {"block_by_lane", run_nvme, 1, 128, 0, 16, 1, 3, drives, fair},
+      {"grid_by_lane", run_nvme, 2, 0, 0, 64, 1, 3, drives, fair},
+      {"grid_by_lane_narrow", run_nvme, 2, 0, 0, 5, 1, 2, drives, fair, "grid_by_lane"},
+      {"grid_by_lane_deferred", run_nvme, 2, 0, 0, 32, 1, 3, drives, fair},
       {"grid_called", run_nvme, 2, 64, 0, 32, 1},
       {"block_handed", run_nvme, 1, 192, 0, 64, 2, 0, filled, fair},
       {"block_handed_through", run_nvme, 1, 192, 0, 64, 2, 0, filled | through, fair},

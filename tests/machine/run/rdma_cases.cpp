@@ -48,6 +48,7 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves, bool atomics)
     return uint64_t{waves} * machine_kernels::comparing_lanes * one.rounds * 2;
   if (one.count != 0) return uint64_t{2} * one.blocks * one.rounds;  // one wave per batch
   if (one.name.find("posts") != std::string::npos) return uint64_t{waves} * machine_kernels::posting_lanes * one.rounds;
+  if (one.name.find("by_lane") != std::string::npos) return turns * 4;
   for (const char* const alone : {"messages", "quiet", "puts", "signals", "receives"})
     if (one.name.find(alone) != std::string::npos) return turns;
   if (one.name.find("several") != std::string::npos) return turns * 4;
@@ -130,6 +131,8 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
     near.state().wish = seed % 2 == 0 ? 0 : uint64_t{1} << 16 | 4;
   }
   job.receive = far.receive_handle();
+  job.peer = far.handle();
+  job.peers_messages = near.receive_handle();
   job.remote = {reinterpret_cast<uint64_t>(remote), bytes + 8, rkey};
   if ((one.features & inbound) != 0)
     job.handle.flush = {reinterpret_cast<uint64_t>(data) + bytes - 1, job.remote.base + thread_bytes - 1, key, rkey};
@@ -315,6 +318,14 @@ std::vector<Case> rdma_cases() {
   cases.push_back(
       {"bnxt_thread_loaded_through", run_rdma<xio::emulation::BnxtKit<>>, 1, 1, 1, 64, 1, 0, filled | through, 0b011});
   cases.push_back({"rxe_grid_zeroed_through", run_rdma<xio::emulation::RxeKit<>>, 2, 8, 0, 64, 2, 0, through, 0b011});
+  // The other lanes have ended.
+  cases.push_back({"mlx5_wave_in_part", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 7, 64, 2, 0, 0, 0b011, "mlx5_wave"});
+  cases.push_back(
+      {"bnxt_wave_in_part", run_rdma<xio::emulation::BnxtKit<>>, 1, 0, 23, 16, 2, 0, small_rings, 0b011, "bnxt_wave"});
+  // Every second lane uses the peer's queues.
+  cases.push_back({"mlx5_wave_by_lane", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 2, 0, 0, 0b011});
+  cases.push_back({"mlx5_grid_by_lane", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 0, 0, 64, 1, 0, 0, 0b011});
+  cases.push_back({"bnxt_block_by_lane", run_rdma<xio::emulation::BnxtKit<>>, 1, 128, 0, 64, 1, 0, 0, 0b011});
   // The devices deliver data after its completion.
   cases.push_back({"mlx5_wave_placed", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 1, 0, inbound, 0b011});
   cases.push_back({"mlx5_wave_placed_quiet", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 2, 0, inbound, 0b011});

@@ -33,6 +33,7 @@
 /// | `fenced_clock()`              | the clock: after all earlier accesses are performed, before any later one      |
 /// | `active()`                    | lanes that execute the call together; NVIDIA GPUs may return a subset          |
 /// | `together(lanes)`             | lanes that call by contract: `lanes`, or all lanes of the wave if it is 0      |
+/// | `alike(mask, p)`              | lanes of `mask` that have not ended and pass the same pointer as the caller    |
 /// | `converge(mask)`              | the lanes have converged; their earlier stores precede their later ones        |
 /// | `block_barrier()`             | all threads of the block have arrived; their earlier accesses are performed    |
 /// | `store_mmio(reg, v)`          | one store of exactly this width to a device register                           |
@@ -88,6 +89,9 @@ constexpr bool branches_are_cheap = XIO_ARCH_HOST;
 /// Whether code used at several places of a kernel should be called instead of repeated at each.
 constexpr bool calls_save_registers = XIO_ARCH_AMDGCN;
 
+/// Whether lanes act apart from others only where a branch separates them; else a mask is enough (alike()).
+constexpr bool branches_separate_lanes = XIO_ARCH_AMDGCN;
+
 /// Whether serve_doorbell() has an effect.
 constexpr bool doorbells_call = XIO_ARCH_HOST;
 
@@ -119,6 +123,16 @@ XIO_DEVICE uint32_t last_lane(uint64_t mask) {
 #else
 XIO_DEVICE constexpr uint32_t last_lane(uint64_t mask) { return 63 - static_cast<uint32_t>(__builtin_clzll(mask)); }
 #endif
+
+/// Value of the lowest lane of `mask`, which are the lanes that call.
+template <class T>
+XIO_DEVICE_INLINE T from_first(uint64_t mask, T value) {
+  if constexpr (branches_separate_lanes) {
+    return uniform(value);
+  } else {
+    return broadcast(mask, value, first_lane(mask));
+  }
+}
 
 /// Whether the calling lane is the lowest of `mask`.
 XIO_DEVICE bool is_first(uint64_t mask) { return first_lane(mask) == lane(); }
@@ -156,6 +170,13 @@ XIO_DEVICE uint32_t rank_in(uint64_t mask) { return count_lanes(mask & ((uint64_
 /// Returns `condition`, or whether any lane in lockstep with this one has it: a branch on it before a branch on
 /// `condition` lets a wave skip a rarely taken path.
 XIO_DEVICE_INLINE constexpr bool seldom(bool condition) { return condition; }
+
+/// Returns `act()` of each calling lane. On AMD GPUs lanes that pass different pointers act one after the other, so
+/// that `active()` are the lanes that pass the same one; elsewhere alike() names these.
+template <class Act>
+XIO_DEVICE_ALWAYS_INLINE auto apart(const void*, Act act) {
+  return act();
+}
 
 /// On AMD GPUs, makes later plain loads use vector registers even if all lanes load the same address: arithmetic that
 /// ends in a vector store then needs no moves from scalar registers.

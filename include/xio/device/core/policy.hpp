@@ -13,7 +13,7 @@ XIO_NAMESPACE_BEGIN
 /// Concurrent users of one queue pair.
 enum class Sharing {
   thread,  ///< one thread; other threads of the wave may use other queues
-  wave,    ///< the active lanes of one wave, together
+  wave,    ///< one wave: all of its lanes that have not ended, together, or the lanes that the queue object names
   block,   ///< all waves of one workgroup
   grid     ///< all waves of the GPU
 };

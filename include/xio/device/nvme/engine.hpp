@@ -61,10 +61,12 @@ class QueueEngine {
   /// Writes state that is kept in registers back to memory.
   XIO_HOST_DEVICE void end() const { holder_.end(); }
 
-  /// The group of a call in which each lane acts for itself; determined once per call.
-  XIO_DEVICE_ALWAYS_INLINE Callers<S> callers() const { return Callers<S>(Group<S>::of_callers(lanes_)); }
+  /// Tells queues apart.
+  XIO_DEVICE_INLINE const void* key() const { return handle().state; }
+  /// The group of a call in which each lane acts for itself; determined once per call, in in_groups().
+  XIO_DEVICE_ALWAYS_INLINE Callers<S> callers() const { return Callers<S>(Group<S>::of_callers(lanes_, key())); }
   /// The group of a call that acts once for all lanes.
-  XIO_DEVICE_INLINE Callers<S> all_callers() const { return Callers<S>(Group<S>::of_all(lanes_)); }
+  XIO_DEVICE_INLINE Callers<S> all_callers() const { return Callers<S>(Group<S>::of_all(lanes_, key())); }
 
   XIO_DEVICE_INLINE QueueState& state() const { return holder_.state(); }
   XIO_DEVICE_INLINE uint64_t& claims() const { return state().reserved; }

@@ -27,10 +27,16 @@ namespace nvme {
 /// | `wave`        | all lanes of the wave, or the lanes named           | all lanes of the wave, or those named |
 /// | `block, grid` | the lanes that call at the same time                | all lanes of the wave, or those named |
 ///
+/// Of these, lanes that have ended take no part, and lanes that use different queues are groups of their own: a wave
+/// whose lanes choose their queues acts on one queue after the other.
+///
 /// An NVIDIA GPU may execute the lanes of a warp in arbitrary subsets, so the group of a call cannot be detected. If
-/// only some lanes of a wave call a function of the last column, or use a queue of their wave, the constructor must
-/// name these lanes, and all of them must call. AMD GPUs execute lanes in lockstep, and the group is detected. Groups
-/// of lanes that use the queue of their wave in turn need a lane in common, or must meet in between (`__syncwarp()`).
+/// lanes of a wave that have not ended do not call a function of the last column, or do not use a queue of their wave,
+/// the constructor must name those that do, and all of them must call: for a lane that does not come, the others wait
+/// without end. AMD GPUs execute lanes in lockstep, and the group is detected. Groups of lanes that use the queue of
+/// their wave in turn need a lane in common, or must meet in between (`__syncwarp()`).
+///
+/// @snippet nvme.cpp tail
 ///
 /// Before a wave submits what another wave of its block has stored, or reads into a buffer that the other one has
 /// loaded from, both pass an arch::block_barrier(). `__syncthreads()` is enough with policies other than WriteThrough.
@@ -52,7 +58,7 @@ class BasicQueue {
   XIO_DEVICE_INLINE const QueueHandle& handle() const { return engine_.handle(); }
 
   /// A view that keeps the queue's state in registers until its end() is called: for a loop of one thread, or of one
-  /// wave whose active lanes all take part in every call.
+  /// wave whose lanes all take part in every call.
   /// @snippet nvme.cpp session
   XIO_DEVICE_INLINE BasicQueue<S, Policy, Doorbell, InRegisters> session() const {
     static_assert(!is_shared<S>, "only a queue that one thread or one wave owns can live in registers");
@@ -77,7 +83,8 @@ class BasicQueue {
   ///
   /// @param pages   the data: a piece of a Region, or any type with `uint64_t bus(uint64_t offset) const`
   ///                (xio/vendors/nvme/pages.hpp); NoData for commands that move none.
-  /// @param until   a Deadline; with Now{} the call behaves like try_submit()
+  /// @param until   a Deadline; with Now{} the call behaves like try_submit(). Lanes that call together wait until the
+  ///                latest of theirs.
   /// @param options notification of completion (Notify policies), and measurement
   /// @return a token; a refused token carries the reason. Commands longer than QueueHandle::max_blocks (verify_blocks,
   ///         …) are split, and the token denotes all parts. A command is also refused with Status::invalid_argument if
@@ -93,7 +100,9 @@ class BasicQueue {
                   "commands that write no data into memory use a queue object whose policy has no Placed");
     static_assert(!detail::is_number<Pages>,
                   "a bare address has no length: pass region.at(offset, bytes) or a page source");
-    return detail::submit(engine_, engine_.callers(), command, pages, until, options.told(), options.telemetry());
+    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      return detail::submit(engine_, group, command, pages, until, options.told(), options.telemetry());
+    });
   }
 
   /// Submits one command per calling lane without waiting and without taking completions. A lane that finds the queue
@@ -123,8 +132,9 @@ class BasicQueue {
 
   /// Submits `count` pieces together as one operation: one claim, one release, one doorbell.
   ///
-  /// All lanes of the group pass the same arguments. The token is identical in all lanes and denotes the whole batch;
-  /// wait for it with wait_batch().
+  /// All lanes of the group pass the same arguments; if they differ in `operation` or `count`, the batch is refused
+  /// with Status::invalid_argument. The token is identical in all lanes and denotes the whole batch; wait for it with
+  /// wait_batch().
   /// @param count 1 to the queue's depth; transfer() accepts any number.
   /// @param until a Deadline; with Now{} the batch is refused with Status::would_block if it does not fit as a whole
   /// @param options notification: each piece counts; a KeptResult receives the result of the piece that ends last
@@ -137,12 +147,14 @@ class BasicQueue {
     static_assert(Policy::inbound_in_order || !CallOptions::notifies,
                   "data may arrive after its notification: wait for the token, which flushes inbound writes; for "
                   "commands that write no data into memory use a queue object whose policy has no Placed");
-    return detail::submit_batch(engine_, engine_.all_callers(), operation, pieces, count, until, options.told());
+    return in_whole_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      return detail::submit_batch(engine_, group, operation, pieces, count, until, options.told());
+    });
   }
 
   /// Moves any number of pieces through the queue and waits for all of them, keeping the queue full.
   ///
-  /// All lanes of the group pass the same arguments.
+  /// All lanes of the group pass the same arguments, as of submit_batch().
   /// @param progress counts the pieces that have ended; zeroed by the caller, who may poll it, for one call only. Under
   ///                 policies with late data (Placed) their data is visible when the call has returned Status::ok
   /// @return the error of one of the first pieces that failed, or Status::timed_out with operations still in flight:
@@ -153,7 +165,9 @@ class BasicQueue {
   XIO_DEVICE Status transfer(Opcode operation, const Piece* pieces, uint32_t count, Deadline until,
                              Notification& progress) {
     static_assert(Policy::notifications, "transfer() needs a policy with Notify");
-    return detail::transfer(engine_, engine_.all_callers(), operation, pieces, count, until, progress);
+    return in_whole_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      return detail::transfer(engine_, group, operation, pieces, count, until, progress);
+    });
   }
 
   /// Waits for a batch that the whole group submitted; each lane waits for its share. All lanes return the same status:
@@ -163,7 +177,9 @@ class BasicQueue {
     if constexpr (S == Sharing::thread) {
       return wait(batch, until);
     } else {
-      return detail::wait_batch(engine_, engine_.all_callers(), batch, until);
+      return in_whole_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+        return detail::wait_batch(engine_, group, batch, until);
+      });
     }
   }
 
@@ -174,7 +190,9 @@ class BasicQueue {
   template <class CallOptions = Options<>>
   XIO_DEVICE Status wait(const Token& token, Deadline until, const CallOptions& options = CallOptions()) {
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
-    return detail::wait(engine_, engine_.callers(), token, until, options.telemetry());
+    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      return detail::wait(engine_, group, token, until, options.telemetry());
+    });
   }
 
   /// Polls once: returns Status::pending if the operation has not ended yet.
@@ -182,28 +200,32 @@ class BasicQueue {
   XIO_DEVICE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order,
                   "data may arrive after its completion: use wait(), which flushes inbound writes");
-    const auto group = engine_.callers();
-    engine_.flush(group);
-    return detail::test(engine_, group, token);
+    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      engine_.flush(group);
+      return detail::test(engine_, group, token);
+    });
   }
 
   /// Waits for all of the calling lane's tokens. Returns the first error in array order, else Status::ok.
   /// @snippet nvme.cpp wait_all
   XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
-    const auto group = engine_.callers();
-    telemetry::Off off;
-    Status result;
-    for (uint32_t i = 0; group.any(i < count); ++i) {
-      const Status status = detail::wait(engine_, group, i < count ? tokens[i] : Token(), until, off);
-      if (result.is_ok()) result = status;
-    }
-    return result;
+    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      telemetry::Off off;
+      Status result;
+      for (uint32_t i = 0; group.any(i < count); ++i) {
+        const Status status = detail::wait(engine_, group, i < count ? tokens[i] : Token(), until, off);
+        if (result.is_ok()) result = status;
+      }
+      return result;
+    });
   }
 
   /// Waits until one of the calling lane's tokens has ended. Sets `which` to its index and returns its status.
   /// @snippet nvme.cpp wait_any
   XIO_DEVICE Status wait_any(const Token* tokens, uint32_t count, Deadline until, uint32_t& which) {
-    return detail::wait_any(engine_, engine_.callers(), tokens, count, until, which);
+    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      return detail::wait_any(engine_, group, tokens, count, until, which);
+    });
   }
 
   /// Whether every part of the operation has ended, as far as completions were taken. Takes none, and makes nothing of
@@ -234,7 +256,11 @@ class BasicQueue {
 
   /// Announces deferred submissions (Deferred policies); otherwise does nothing.
   /// @snippet nvme.cpp flush
-  XIO_DEVICE_INLINE void flush() { engine_.flush(engine_.callers()); }
+  XIO_DEVICE_INLINE void flush() {
+    if constexpr (Policy::ringing == Ringing::deferred) {
+      (void)in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA { return engine_.flush(group), true; });
+    }
+  }
 
   /// Makes the caller's plain stores visible to the device. Required before submissions under WriteThrough, reads
   /// included: a store that a cache still holds would be written back over what the device reads into the buffer.
@@ -246,7 +272,8 @@ class BasicQueue {
   template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
-    return engine_.drain_here(engine_.callers(), options.telemetry());
+    return in_groups(
+        engine_, [&](const auto& group) XIO_INLINE_LAMBDA { return engine_.drain_here(group, options.telemetry()); });
   }
 
   /// Takes the available completions and calls `each(const Completion&)` for each, without waiting. Their tokens need
@@ -256,7 +283,8 @@ class BasicQueue {
   /// Sharing::thread: `each` may submit. Sharing::wave: each lane gets the completions that it took, of any lane's
   /// commands. Completions that other calls take (waits, submissions with a deadline, drain()) are not passed to
   /// `each`.
-  /// @param most stops after this number; a wave may take up to its number of lanes - 1 more.
+  /// @param most stops after this number, the largest of the lanes'; a wave may take up to its number of lanes - 1
+  /// more.
   ///
   /// @snippet nvme.cpp process_completions
   template <class Each, class CallOptions = Options<>>
@@ -268,26 +296,27 @@ class BasicQueue {
     static_assert(Policy::inbound_in_order,
                   "data may arrive after its completion: use wait(), which flushes inbound writes");
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
-    const auto group = engine_.callers();
-    uint32_t all = 0;
-    while (all < most) {
-      detail::Taken mine;
-      const uint32_t taken = engine_.drain_recorded(group, options.telemetry(), mine);
-      if (taken == 0) break;
-      all += taken;
-      if (XIO_UNLIKELY(engine_.state().abandoned != 0)) {
-        const bool own = mine.hit && detail::is_abandoned<S>(engine_.table(), mine.ticket);
-        all -= S == Sharing::thread ? own : arch::count_lanes(group.members(own));
-        if (own) mine.hit = false;
+    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      uint32_t all = 0;
+      while (group.any(all < most)) {
+        detail::Taken mine;
+        const uint32_t taken = engine_.drain_recorded(group, options.telemetry(), mine);
+        if (taken == 0) break;
+        all += taken;
+        if (XIO_UNLIKELY(engine_.state().abandoned != 0)) {
+          const bool own = mine.hit && detail::is_abandoned<S>(engine_.table(), mine.ticket);
+          all -= S == Sharing::thread ? own : arch::count_lanes(group.members(own));
+          if (own) mine.hit = false;
+        }
+        arch::acquire_published<state_scope<S>, is_shared<S>>();
+        if (mine.hit) {
+          each(Completion{mine.ticket, mine.result, ring::slot(mine.ticket, handle().slot_mask),
+                          static_cast<uint16_t>(mine.status)});
+        }
+        group.converge();
       }
-      arch::acquire_published<state_scope<S>, is_shared<S>>();
-      if (mine.hit) {
-        each(Completion{mine.ticket, mine.result, ring::slot(mine.ticket, handle().slot_mask),
-                        static_cast<uint16_t>(mine.status)});
-      }
-      group.converge();
-    }
-    return all;
+      return all;
+    });
   }
 
   /// Identifier of a submitted command, at most QueueHandle::slot_mask; for a split command, that of its last part.
@@ -297,22 +326,33 @@ class BasicQueue {
   /// Waits until every operation submitted before this call, by any user of the queue, has ended. NVMe does not order
   /// commands: a fence is the way to execute one after another.
   /// @snippet nvme.cpp fence
-  XIO_DEVICE Status fence(Deadline until) { return detail::fence(engine_, engine_.callers(), until); }
+  XIO_DEVICE Status fence(Deadline until) {
+    return in_groups(engine_,
+                     [&](const auto& group) XIO_INLINE_LAMBDA { return detail::fence(engine_, group, until); });
+  }
 
   /// Waits like fence(), then returns the first error that no caller has waited for, and clears all of them.
   /// @snippet nvme.cpp quiet
-  XIO_DEVICE Status quiet(Deadline until) { return detail::quiet(engine_, engine_.callers(), until); }
+  XIO_DEVICE Status quiet(Deadline until) {
+    return in_groups(engine_,
+                     [&](const auto& group) XIO_INLINE_LAMBDA { return detail::quiet(engine_, group, until); });
+  }
 
   /// Failed operations that no caller has waited for so far. Searches the completion table if there are any.
   /// @snippet nvme.cpp errors
-  XIO_DEVICE ErrorSummary errors() { return detail::errors(engine_, engine_.callers()); }
+  XIO_DEVICE ErrorSummary errors() {
+    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA { return detail::errors(engine_, group); });
+  }
 
   /// Makes data that the device wrote before its last completion visible where PCIe does not order the two (data in
   /// device memory, completions in host memory): the controller reads back from the data's memory. This uses a Compare
   /// command, whose result is ignored; only a missing completion is an error. Returns Status::unsupported if the handle
   /// offers no buffer for it.
   /// @snippet nvme.cpp flush_inbound
-  XIO_DEVICE Status flush_inbound(Deadline until) { return detail::flush_inbound(engine_, engine_.callers(), until); }
+  XIO_DEVICE Status flush_inbound(Deadline until) {
+    return in_groups(engine_,
+                     [&](const auto& group) XIO_INLINE_LAMBDA { return detail::flush_inbound(engine_, group, until); });
+  }
 
  private:
   template <class Until, class CallOptions>

@@ -30,6 +30,7 @@ XIO_DEVICE_INLINE QueueHandle in_vector_registers(QueueHandle handle) {
   handle.lists = arch::per_lane(handle.lists);
   handle.lists_bus = arch::per_lane(handle.lists_bus);
   handle.cq = arch::per_lane(handle.cq);
+  handle.cq_doorbell = arch::per_lane(handle.cq_doorbell);
   handle.notifications = arch::per_lane(handle.notifications);
   handle.failures = arch::per_lane(handle.failures);
   handle.cq_shadow = arch::per_lane(handle.cq_shadow);

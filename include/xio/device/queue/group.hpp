@@ -22,20 +22,24 @@ class Group {
   XIO_HOST_DEVICE explicit constexpr Group(uint64_t mask) : mask_(mask) {}
 
   /// The group of a call in which each lane acts for itself: if one wave owns the queue, all of `lanes` (0: of the
-  /// wave); if the queue is shared, the lanes that call at the same time, unless `lanes` names them. Evaluate once per
-  /// call: the result may differ the next time.
-  XIO_DEVICE_ALWAYS_INLINE static Group of_callers(uint64_t lanes) {
+  /// wave); if the queue is shared, the lanes that call at the same time, unless `lanes` names them. Of these, the
+  /// lanes that use the same queue: in_groups(). Evaluate once per call: the result may differ the next time.
+  /// @param queue tells queues apart
+  XIO_DEVICE_ALWAYS_INLINE static Group of_callers(uint64_t lanes, const void* queue) {
     if constexpr (alone) {
       return Group(1);
     } else if constexpr (S == Sharing::wave) {
-      return Group(arch::together(lanes));
+      return of_all(lanes, queue);
     } else {
-      return Group(lanes != 0 ? arch::together(lanes) : arch::active());
+      return Group(arch::alike(lanes != 0 ? arch::together(lanes) : arch::active(), queue));
     }
   }
 
-  /// The group of a call that acts once for all lanes, and would act twice if a wave arrived in two parts.
-  XIO_DEVICE_INLINE static Group of_all(uint64_t lanes) { return Group(alone ? 1 : arch::together(lanes)); }
+  /// The group of a call that acts once for all lanes, and would act twice if a wave arrived in two parts; parameters
+  /// as of of_callers().
+  XIO_DEVICE_INLINE static Group of_all(uint64_t lanes, const void* queue) {
+    return Group(alone ? 1 : arch::alike(arch::together(lanes), queue));
+  }
 
   XIO_HOST_DEVICE constexpr uint64_t mask() const { return mask_; }
   XIO_DEVICE_INLINE uint32_t lanes() const { return alone ? 1 : arch::count_lanes(mask_); }
@@ -86,7 +90,7 @@ class Group {
     if constexpr (alone) {
       return value;
     } else {
-      return arch::broadcast(mask_, value, arch::first_lane(mask_));
+      return arch::from_first(mask_, value);
     }
   }
 
@@ -137,6 +141,30 @@ class WaveCall : public Group<S> {
 /// the same return statement.
 template <Sharing S>
 using Callers = typename Choose<S == Sharing::wave && !arch::votes_order_memory, WaveCall<S>, Group<S>>::type;
+
+/// Returns `act()` of each calling lane; lanes that use different queues act one queue after the other.
+/// @param queue tells queues apart
+template <Sharing S, class Act>
+XIO_DEVICE_ALWAYS_INLINE auto by_queue([[maybe_unused]] const void* queue, Act act) {
+  if constexpr (S == Sharing::thread) {
+    return act();
+  } else {
+    return arch::apart(queue, act);
+  }
+}
+
+/// Returns `call(group)`, where `group` are the lanes of a call in which each acts for itself, and which use the same
+/// queue.
+template <class Engine, class Call>
+XIO_DEVICE_ALWAYS_INLINE auto in_groups(const Engine& engine, Call call) {
+  return by_queue<Engine::sharing>(engine.key(), [&]() XIO_INLINE_LAMBDA { return call(engine.callers()); });
+}
+
+/// in_groups() for a call that acts once for all lanes.
+template <class Engine, class Call>
+XIO_DEVICE_ALWAYS_INLINE auto in_whole_groups(const Engine& engine, Call call) {
+  return by_queue<Engine::sharing>(engine.key(), [&]() XIO_INLINE_LAMBDA { return call(engine.all_callers()); });
+}
 
 /// @}
 XIO_NAMESPACE_END

@@ -3,8 +3,6 @@
 
 /// @file
 /// @brief An RDMA queue pair in a kernel: put, get, send, atomics; wait for tokens.
-///
-/// @snippet rdma.cpp queue_pair
 
 #include <xio/device/core/options.hpp>
 #include <xio/device/rdma/batch.hpp>
@@ -20,10 +18,9 @@ namespace rdma {
 ///
 /// Lanes that call a function together act as a group (Sharing::wave, block and grid): one claim, one release and one
 /// doorbell for all of them, and one completion entry, since operations end in the order in which they were posted.
-/// Each lane gets its own Status or Token. An NVIDIA GPU may execute the lanes of a warp in arbitrary subsets, so the
-/// group of a Sharing::wave queue pair is all lanes of the wave, or the lanes named to the constructor. AMD GPUs
-/// execute lanes in lockstep, and the group is detected. Groups of lanes that use such a queue pair in turn need a lane
-/// in common, or must meet in between (`__syncwarp()`). Buffers of other waves of the block: as for nvme::BasicQueue.
+/// Each lane gets its own Status or Token. Which lanes that are, what holds if lanes of a wave use different queue
+/// pairs or only a part of a wave uses one, and for buffers of other waves of the block, is described at
+/// nvme::BasicQueue.
 ///
 /// A token's `count` is in units of the send ring (MLX5: 64 bytes; BNXT in variable mode: 16 bytes; others: entries).
 ///
@@ -50,7 +47,7 @@ class QueuePair {
   XIO_DEVICE_INLINE const QueuePairHandle& handle() const { return engine_.handle(); }
 
   /// A view that keeps the queue's state in registers until its end() is called: for a loop of one thread, or of one
-  /// wave whose active lanes all take part in every call.
+  /// wave whose lanes all take part in every call.
   /// @snippet rdma.cpp session
   XIO_DEVICE_INLINE QueuePair<Vendor, S, Policy, InRegisters> session() const {
     static_assert(!is_shared<S>, "only a queue that one thread or one wave owns can live in registers");
@@ -96,8 +93,9 @@ class QueuePair {
 
   /// Posts `count` pieces together as one operation: one claim, one release, one doorbell and one completion.
   ///
-  /// All lanes of the wave, or the lanes named to the constructor, pass the same arguments. The token is identical in
-  /// all lanes and denotes the whole batch; wait for it with wait_batch(), which returns the first failure.
+  /// All lanes of the wave, or the lanes named to the constructor, pass the same arguments; if they differ in
+  /// `operation` or `count`, the batch is refused with Status::invalid_argument. The token is identical in all lanes
+  /// and denotes the whole batch; wait for it with wait_batch(), which returns the first failure.
   /// @param operation Operation::put or Operation::get
   /// @param count     1 to the number of entries that fit in QueuePairHandle::most_units()
   /// @param until     a Deadline; with Now{} the batch is refused with Status::would_block if it does not fit as a
@@ -106,7 +104,9 @@ class QueuePair {
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE Token submit_batch(Operation operation, const Piece* pieces, uint32_t count, Until until,
                                 const CallOptions& options = CallOptions()) {
-    return detail::submit_batch(engine_, engine_.all_callers(), operation, pieces, count, until, meter(options));
+    return in_whole_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      return detail::submit_batch(engine_, group, operation, pieces, count, until, meter(options));
+    });
   }
 
   /// RDMA write from local memory to remote memory of the same length.
@@ -212,42 +212,44 @@ class QueuePair {
   /// @snippet rdma.cpp wait
   template <class CallOptions = Options<>>
   XIO_DEVICE Status wait(const Token& token, Deadline until, const CallOptions& options = CallOptions()) {
-    return detail::wait(engine_, engine_.callers(), token, until, meter(options));
+    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      return detail::wait(engine_, group, token, until, meter(options));
+    });
   }
 
   /// Waits for a batch that the whole group posted. All lanes return the same status: that of the first failed piece,
   /// else Status::ok.
   /// @snippet rdma.cpp submit_batch
   XIO_DEVICE Status wait_batch(const Token& batch, Deadline until) {
-    const auto group = engine_.all_callers();
-    telemetry::Off off;
-    return protocol::from_leader(group, detail::wait(engine_, group, batch, until, off));
+    return in_whole_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      telemetry::Off off;
+      return protocol::from_leader(group, detail::wait(engine_, group, batch, until, off));
+    });
   }
 
   /// Waits for all of the calling lane's tokens. Returns the first error in array order, else Status::ok.
   /// @snippet rdma.cpp wait_all
   XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
-    const auto group = engine_.callers();
-    telemetry::Off off;
-    Status result;
-    for (uint32_t i = 0; group.any(i < count); ++i) {
-      const Status status = detail::wait(engine_, group, i < count ? tokens[i] : Token(), until, off);
-      if (result.is_ok()) result = status;
-    }
-    return result;
+    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      telemetry::Off off;
+      Status result;
+      for (uint32_t i = 0; group.any(i < count); ++i) {
+        const Status status = detail::wait(engine_, group, i < count ? tokens[i] : Token(), until, off);
+        if (result.is_ok()) result = status;
+      }
+      return result;
+    });
   }
 
   /// Waits until one of the calling lane's tokens has ended. Sets `which` to its index and returns its status.
   /// Operations of a queue pair end in posting order, so it is the oldest one, unless one was refused.
   /// @snippet rdma.cpp wait_any
   XIO_DEVICE Status wait_any(const Token* tokens, uint32_t count, Deadline until, uint32_t& which) {
-    const auto group = engine_.callers();
     which = 0;
     for (uint32_t i = 1; i < count && tokens[which].submitted(); ++i) {
       if (!tokens[i].submitted() || tokens[i].last < tokens[which].last) which = i;
     }
-    telemetry::Off off;
-    const Status status = detail::wait(engine_, group, count != 0 ? tokens[which] : Token(), until, off);
+    const Status status = wait(count != 0 ? tokens[which] : Token(), until);
     return count != 0 ? status : Status(Status::invalid_argument);
   }
 
@@ -256,25 +258,24 @@ class QueuePair {
   XIO_DEVICE_INLINE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order,
                   "data may arrive after its completion: use wait(), which flushes inbound writes");
-    const auto group = engine_.callers();
-    engine_.flush(group);
-    if (group.any(!engine_.has_ended(token))) engine_.drain(group);
-    const bool over = engine_.has_ended(token);
-    if (group.any(over && token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
-    return over                                             ? engine_.outcome(token)
-           : protocol::read<S>(engine_.state().broken) != 0 ? Status(Status::broken)
-                                                            : Status(Status::pending);
+    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA { return detail::test(engine_, group, token); });
   }
 
   /// Waits until every operation posted before this call, by any user of the queue pair, has ended. Under policies with
   /// late data (Placed) their data is visible then; of a queue pair that has failed it cannot be made visible, and the
   /// status says so.
   /// @snippet rdma.cpp fence
-  XIO_DEVICE Status fence(Deadline until) { return detail::wait_for_all<false>(engine_, engine_.callers(), until); }
+  XIO_DEVICE Status fence(Deadline until) {
+    return in_groups(engine_, [&](const auto& group)
+                                  XIO_INLINE_LAMBDA { return detail::wait_for_all<false>(engine_, group, until); });
+  }
 
   /// Waits like fence(), and returns the status of the first failed operation, if any.
   /// @snippet rdma.cpp quiet
-  XIO_DEVICE Status quiet(Deadline until) { return detail::wait_for_all<true>(engine_, engine_.callers(), until); }
+  XIO_DEVICE Status quiet(Deadline until) {
+    return in_groups(engine_, [&](const auto& group)
+                                  XIO_INLINE_LAMBDA { return detail::wait_for_all<true>(engine_, group, until); });
+  }
 
   /// Invalidates the key of local memory after every operation posted before on this queue pair, and waits for the end.
   /// Vendors whose devices offer it to their users (`has_local_invalidate`), and exclusive queue pairs, only; it serves
@@ -285,16 +286,8 @@ class QueuePair {
     static_assert(Vendor::has_local_invalidate,
                   "this vendor's device does not let its users invalidate keys: deregister the memory on the host "
                   "(MLX5 offers it as an option of the vendor type: Options::memory_operations)");
-    const auto group = engine_.callers();
-    const Status before = detail::wait_for_all<true>(engine_, group, until);
-    if (!before.is_ok()) return before;
-    Work work = detail::work_of(Operation::local_invalidate, {});
-    work.immediate = lkey;
-    Token token;
-    token.status = Vendor::Send::check(handle().shape, work, NoPayload{});
-    telemetry::Off off;
-    token = detail::post(engine_, group, token.status.is_ok(), work, NoPayload{}, until, token, off);
-    return detail::wait_completed(engine_, group, token, until, detail::is_covered, off);
+    return in_groups(
+        engine_, [&](const auto& group) XIO_INLINE_LAMBDA { return detail::invalidate(engine_, group, lkey, until); });
   }
 
   /// Waits until the data of get() and atomics whose completions were seen is visible to the calling wave, in any
@@ -303,17 +296,25 @@ class QueuePair {
   /// (Placed).
   /// @return Status::unsupported if the host provided no QueuePairHandle::flush
   /// @snippet rdma.cpp flush_inbound
-  XIO_DEVICE Status flush_inbound(Deadline until) { return detail::flush_inbound(engine_, engine_.callers(), until); }
+  XIO_DEVICE Status flush_inbound(Deadline until) {
+    return in_groups(engine_,
+                     [&](const auto& group) XIO_INLINE_LAMBDA { return detail::flush_inbound(engine_, group, until); });
+  }
 
   /// Announces deferred submissions (Deferred policies); otherwise does nothing.
   /// @snippet rdma.cpp flush
-  XIO_DEVICE_INLINE void flush() { engine_.flush(engine_.callers()); }
+  XIO_DEVICE_INLINE void flush() {
+    if constexpr (Policy::ringing == Ringing::deferred) {
+      (void)in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA { return engine_.flush(group), true; });
+    }
+  }
 
   /// Takes the available completions, without waiting. Returns how many.
   /// @snippet rdma.cpp drain
   template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
-    return detail::drain(engine_, engine_.callers(), meter(options));
+    return in_groups(
+        engine_, [&](const auto& group) XIO_INLINE_LAMBDA { return detail::drain(engine_, group, meter(options)); });
   }
 
  private:
@@ -344,7 +345,6 @@ class QueuePair {
   XIO_DEVICE_INLINE Token put_then(const RemoteSpan& to, const RegionSpan& from, const RemoteSpan& signal, Status fault,
                                    const Payload& value, Deadline until, const CallOptions& options) {
     require_payload<Payload>();
-    const auto group = engine_.callers();
     Work first = detail::work_of(Operation::put, to);
     first.flags = 0;
     const OneSge data{{from.address, from.length, from.key}};
@@ -357,10 +357,12 @@ class QueuePair {
       if (fault.is_ok()) fault = detail::check(engine_, second, value);
       token.status = fault;
     }
-    token = detail::post(engine_, group, token.status.is_ok(), first, data, until, token, meter(options));
-    const bool posted = token.count != 0;
-    if (posted) token = Token();
-    return detail::post(engine_, group, posted, second, value, until, token, meter(options));
+    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      Token last = detail::post(engine_, group, token.status.is_ok(), first, data, until, token, meter(options));
+      const bool posted = last.count != 0;
+      if (posted) last = Token();
+      return detail::post(engine_, group, posted, second, value, until, last, meter(options));
+    });
   }
 
   template <class Until, class CallOptions>
@@ -383,7 +385,9 @@ class QueuePair {
   XIO_DEVICE_INLINE Token submit_checked(Status fault, const Work& work, const Payload& payload, Until until,
                                          const CallOptions& options) {
     require_payload<Payload>();
-    return detail::submit(engine_, engine_.callers(), fault, work, payload, until, meter(options));
+    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      return detail::submit(engine_, group, fault, work, payload, until, meter(options));
+    });
   }
 
   SendEngine<Vendor, S, Policy, Holder> engine_;

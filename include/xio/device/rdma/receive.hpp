@@ -45,8 +45,7 @@ class ReceiveQueue {
   /// @snippet receive.cpp post_list
   template <class Payload, class Until>
   XIO_DEVICE_INLINE Token post(const Payload& payload, Until until) {
-    return detail::post_receive(engine_, engine_.callers(), Vendor::Receive::check(handle().shape, payload), payload,
-                                until);
+    return post(Vendor::Receive::check(handle().shape, payload), payload, until);
   }
   /// Posts one receive per calling lane for a piece of registered memory.
   /// @snippet receive.cpp post
@@ -54,27 +53,31 @@ class ReceiveQueue {
   XIO_DEVICE_INLINE Token post(const RegionSpan& to, Until until) {
     const OneSge payload{{to.address, to.length, to.key}};
     const Status fault = to.reach.is_inside() ? Vendor::Receive::check(handle().shape, payload) : to.reach.status();
-    return detail::post_receive(engine_, engine_.callers(), fault, payload, until);
+    return post(fault, payload, until);
   }
 
   /// Waits until a message has consumed the token's receive; each lane waits for its own token. A repeated call returns
   /// the same result until the ring slot is posted again, and then Status::expired.
   /// @snippet receive.cpp wait
   XIO_DEVICE Received wait(const Token& token, Deadline until) {
-    return detail::wait_received(engine_, engine_.callers(), token, until);
+    return in_groups(engine_, [&](const auto& group)
+                                  XIO_INLINE_LAMBDA { return detail::wait_received(engine_, group, token, until); });
   }
 
   /// Polls once: returns Status::pending if nothing has arrived yet.
   /// @snippet receive.cpp test
   XIO_DEVICE Received test(const Token& token) {
-    const auto group = engine_.callers();
-    if (group.any(!engine_.has_ended(token))) engine_.drain(group);
-    return detail::result_of(engine_, group, token, Status::pending);
+    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      if (group.any(!engine_.has_ended(token))) engine_.drain(group);
+      return detail::result_of(engine_, group, token, Status::pending);
+    });
   }
 
   /// Takes the available completions, without waiting. Returns how many.
   /// @snippet receive.cpp drain
-  XIO_DEVICE_INLINE uint32_t drain() { return engine_.drain(engine_.callers()); }
+  XIO_DEVICE_INLINE uint32_t drain() {
+    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA { return engine_.drain(group); });
+  }
 
   /// Releases the result of a token that will not be read. Its receive stays posted until a message consumes it.
   /// @snippet receive.cpp forget
@@ -83,6 +86,13 @@ class ReceiveQueue {
   }
 
  private:
+  template <class Payload, class Until>
+  XIO_DEVICE_INLINE Token post(Status fault, const Payload& payload, Until until) {
+    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      return detail::post_receive(engine_, group, fault, payload, until);
+    });
+  }
+
   ReceiveEngine<Vendor, S, Policy> engine_;
 };
 

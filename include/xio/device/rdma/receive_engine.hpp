@@ -139,8 +139,10 @@ class ReceiveEngine {
   XIO_HOST_DEVICE ReceiveEngine(const ReceiveQueueHandle& handle, uint64_t lanes) : handle_(handle), lanes_(lanes) {}
 
   XIO_HOST_DEVICE const ReceiveQueueHandle& handle() const { return handle_; }
-  /// The group of a call in which each lane acts for itself; determined once per call.
-  XIO_DEVICE_ALWAYS_INLINE Callers<S> callers() const { return Callers<S>(Group<S>::of_callers(lanes_)); }
+  /// Tells queues apart.
+  XIO_DEVICE_INLINE const void* key() const { return handle_.state; }
+  /// The group of a call in which each lane acts for itself; determined once per call, in in_groups().
+  XIO_DEVICE_ALWAYS_INLINE Callers<S> callers() const { return Callers<S>(Group<S>::of_callers(lanes_, key())); }
 
   XIO_HOST_DEVICE QueueState& state() const { return handle_.state->queue; }
   XIO_HOST_DEVICE ReceiveState& receives() const { return *handle_.state; }

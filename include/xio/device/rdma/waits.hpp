@@ -158,6 +158,32 @@ XIO_DEVICE Status wait_for_all(const Engine& engine, Group<S> group, Deadline un
   return inbound(engine, group, status, over, until);
 }
 
+/// QueuePair::test().
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE Status test(const Engine& engine, Group<S> group, const Token& token) {
+  engine.flush(group);
+  if (group.any(!engine.has_ended(token))) engine.drain(group);
+  const bool over = engine.has_ended(token);
+  if (group.any(over && token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
+  return over                                            ? engine.outcome(token)
+         : protocol::read<S>(engine.state().broken) != 0 ? Status(Status::broken)
+                                                         : Status(Status::pending);
+}
+
+/// QueuePair::invalidate().
+template <class Engine, Sharing S>
+XIO_DEVICE Status invalidate(const Engine& engine, Group<S> group, uint32_t lkey, Deadline until) {
+  const Status before = wait_for_all<true>(engine, group, until);
+  if (!before.is_ok()) return before;
+  Work work = work_of(Operation::local_invalidate, {});
+  work.immediate = lkey;
+  Token token;
+  token.status = Engine::Vendor::Send::check(engine.handle().shape, work, NoPayload{});
+  telemetry::Off off;
+  token = post(engine, group, token.status.is_ok(), work, NoPayload{}, until, token, off);
+  return wait_completed(engine, group, token, until, is_covered, off);
+}
+
 }  // namespace detail
 
 /// @}

@@ -106,6 +106,17 @@ class FibreWave final : public arch::WaveOps {
     return result_[self];
   }
 
+  uint64_t alike(uint64_t mask, uint64_t value) override {
+    const uint32_t self = lane;
+    if (enter()) return bit(self);
+    check(mask & live_, self, "a function of a queue");
+    Group& group = join(WaitKind::alike, mask);
+    group.arrived |= bit(self);
+    value_[self] = value;
+    if (!release_alike(group) && wait()) return bit(self);
+    return result_[self];
+  }
+
   void block_barrier() override {
     if (enter()) return;
     at_barrier_ |= bit(lane);
@@ -244,6 +255,19 @@ class FibreWave final : public arch::WaveOps {
     sites_.next_step();
   }
 
+  /// Releases a group of alike() if no lane is missing.
+  bool release_alike(Group& group) {
+    if ((group.mask & live_ & ~group.arrived) != 0) return false;
+    for_each(group.arrived, [&](uint32_t each) {
+      result_[each] = 0;
+      for_each(group.arrived, [&](uint32_t other) {
+        if (value_[other] == value_[each]) result_[each] |= bit(other);
+      });
+    });
+    release(group, group.arrived);
+    return true;
+  }
+
   /// Makes lanes of a group runnable; closes the group when it is empty.
   void release(Group& group, uint64_t lanes) {
     runnable_ |= lanes;
@@ -279,8 +303,10 @@ class FibreWave final : public arch::WaveOps {
   void fail_those_that_wait_for(uint32_t ended) {
     if (launch_.cancelled()) return;
     for_each(open_, [&](uint32_t number) {
-      const Group& group = groups_[number];
-      if (group.mask & bit(ended)) {
+      Group& group = groups_[number];
+      if (group.kind == WaitKind::alike) {
+        release_alike(group);
+      } else if (group.mask & bit(ended)) {
         fail("lane " + std::to_string(ended) + " has ended, but " + waiting());
       }
     });

@@ -14,7 +14,7 @@ XIO_NAMESPACE_BEGIN
 namespace simt::detail {
 
 /// The operation that a lane waits in.
-enum class WaitKind : uint8_t { active, ballot, shuffle, barrier, spin };
+enum class WaitKind : uint8_t { active, ballot, shuffle, alike, barrier, spin };
 
 inline std::string hexadecimal(uint64_t value) {
   char text[24];
@@ -45,6 +45,7 @@ inline std::string wait_text(WaitKind kind, uint64_t mask) {
     case WaitKind::active: return "active()";
     case WaitKind::ballot: return "ballot(mask " + hexadecimal(mask) + ")";
     case WaitKind::shuffle: return "shuffle(mask " + hexadecimal(mask) + ")";
+    case WaitKind::alike: return "a call of the lanes " + hexadecimal(mask);
     case WaitKind::barrier: return "block_barrier()";
     case WaitKind::spin: return "pause()";
   }

@@ -38,6 +38,9 @@ XIO_DEVICE_INLINE uint64_t active() { return ballot(0, true); }
 /// The execution mask is exact.
 XIO_DEVICE_INLINE uint64_t together(uint64_t) { return active(); }
 
+/// The group of lanes is the execution mask: see `branches_separate_lanes`.
+XIO_DEVICE_INLINE uint64_t alike(uint64_t mask, const void*) { return mask; }
+
 namespace detail {
 // clang 19 has no builtin for it.
 #if XIO_WAVE64
@@ -118,6 +121,28 @@ XIO_DEVICE_INLINE T uniform(T value) {
   if (sizeof(T) <= 4) return (T)(uint64_t)low;
   const uint32_t high = __builtin_amdgcn_readfirstlane(static_cast<int>(wide >> 32));
   return (T)(static_cast<uint64_t>(high) << 32 | low);
+}
+
+namespace detail {
+/// A value that is assigned later: registers need no value before.
+template <class T>
+union Later {
+  XIO_DEVICE_INLINE Later() {}
+  T value;
+};
+}  // namespace detail
+
+template <class Act>
+XIO_DEVICE_ALWAYS_INLINE auto apart(const void* pointer, Act act) {
+  detail::Later<decltype(act())> result;
+  for (bool waiting = true; waiting;) {
+    if (pointer == uniform(pointer)) {
+      result.value = act();
+      // False; but if the compiler knew, it might move `act` behind the loop, where all lanes have met again.
+      waiting = active() == 0;
+    }
+  }
+  return result.value;
 }
 
 /// Returns the value in vector registers: arithmetic that ends in a store then needs no moves from scalar registers.

@@ -30,6 +30,9 @@ class WaveOps {
   virtual uint64_t ballot(uint64_t mask, bool predicate) = 0;
   /// Every lane of `mask` calls; each gets the value of lane `source`, which is in `mask`.
   virtual uint64_t shuffle(uint64_t mask, uint64_t value, uint32_t source) = 0;
+  /// Every lane of `mask` that has not ended calls; each gets the mask of those that passed its value. For waves of one
+  /// lane.
+  virtual uint64_t alike(uint64_t mask, uint64_t /*value*/) { return mask; }
   /// Every lane of every wave of the block calls.
   virtual void block_barrier() = 0;
   /// The calling lane cannot continue now: lets other lanes and waves run. `round` counts its unsuccessful polls.

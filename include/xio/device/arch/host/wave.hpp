@@ -74,6 +74,12 @@ XIO_DEVICE_INLINE T broadcast(uint64_t mask, T value, uint32_t source) {
   return shuffle(mask, value, source);
 }
 
+/// The lanes of `mask` that pass the same pointer as the caller: groups that may act independently of each other. Lanes
+/// that have ended are not among them.
+XIO_DEVICE_INLINE uint64_t alike(uint64_t mask, const void* value) {
+  return current_wave ? current_wave->alike(mask, reinterpret_cast<uint64_t>(value)) : mask;
+}
+
 /// Value of the lane whose number differs in bit `Bit`; `mask` holds whole quads.
 template <uint32_t Bit>
 XIO_DEVICE_INLINE uint32_t quad_exchange(uint64_t mask, uint32_t value) {

@@ -73,6 +73,16 @@ XIO_DEVICE_INLINE uint64_t ballot(uint64_t mask, bool predicate) {
   return lanes;
 }
 
+/// The lanes of `mask` that pass the same pointer as the caller: groups that may act independently of each other. Lanes
+/// that have ended are not among them.
+XIO_DEVICE_INLINE uint64_t alike(uint64_t mask, const void* value) {
+  uint32_t lanes;
+  asm volatile("match.any.sync.b64 %0, %1, %2;"
+               : "=r"(lanes)
+               : "l"(reinterpret_cast<uint64_t>(value)), "r"(static_cast<uint32_t>(mask)));
+  return lanes;
+}
+
 namespace detail {
 XIO_DEVICE_INLINE uint32_t shuffle_word(uint64_t mask, uint32_t value, uint32_t source) {
   uint32_t result;
