@@ -11,4 +11,5 @@ shift "$length"
 mkdir -p "$(dirname -- "$output")"
 rm -f "$output"
 "$@"
+case $output in *.sm_*) ;; *) "$(dirname -- "${BASH_SOURCE[0]}")/spills.py" "$output" ;; esac
 exec "$(dirname -- "${BASH_SOURCE[0]}")/isa_count.py" "$output" "${arguments[@]}"

@@ -9,5 +9,6 @@ shift 5
 mkdir -p "$(dirname -- "$output")"
 rm -f "$output"
 "$@"
+case $output in *.sm_*) ;; *) "$(dirname -- "${BASH_SOURCE[0]}")/spills.py" "$output" ;; esac
 exec "$filecheck" "$source" --input-file="$output" --check-prefixes="$prefixes" --allow-unused-prefixes \
   --implicit-check-not="$never" --dump-input-context=8
