@@ -53,7 +53,16 @@ extern "C" XIO_HOST_DEVICE __attribute__((convergent)) bool inverse_ballot(uint3
 }  // namespace detail
 
 /// The mask becomes the execution mask of a branch.
-XIO_DEVICE_INLINE bool is_in(uint64_t mask) { return detail::inverse_ballot(mask); }
+XIO_DEVICE_INLINE bool is_in(uint64_t mask) {
+#if XIO_WAVE64
+  return detail::inverse_ballot(mask);
+#else
+  // In a register of its own: LLVM asserts that the condition of a branch is no half of a pair.
+  uint32_t low = static_cast<uint32_t>(mask);
+  asm("" : "+s"(low));
+  return detail::inverse_ballot(low);
+#endif
+}
 
 XIO_DEVICE_INLINE uint32_t rank_in(uint64_t mask) {
   const uint32_t low = __builtin_amdgcn_mbcnt_lo(static_cast<uint32_t>(mask), 0);
