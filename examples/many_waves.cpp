@@ -19,8 +19,9 @@ using namespace xio;
 
 constexpr uint32_t in_flight = 4;  // commands of a thread
 
-XIO_KERNEL void read_all(const nvme::QueueHandle* queues, uint32_t count, uint64_t blocks, Region data,
-                         uint64_t* failed) {
+// Blocks have at most 64 threads: for as many the compiler may put the tokens into LDS.
+XIO_BOUNDED_KERNEL(64)
+void read_all(const nvme::QueueHandle* queues, uint32_t count, uint64_t blocks, Region data, uint64_t* failed) {
   const uint32_t thread = arch::block_index() * arch::block_size() + arch::thread_index();
   const uint32_t threads = arch::grid_size() * arch::block_size();
   nvme::Queue<Sharing::grid> queue(queues[thread / arch::wave_size() % count]);  // one queue for all lanes of a wave

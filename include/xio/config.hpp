@@ -40,11 +40,26 @@
 /// @addtogroup kernel_core
 /// @{
 
-/// Declares a kernel entry point: `__global__` where the source is compiled for a GPU, nothing elsewhere.
+/// Declares a kernel entry point: `__global__` where the source is compiled for a GPU, nothing elsewhere. If you know
+/// the largest block, XIO_BOUNDED_KERNEL is better.
 #if defined(__HIP__) || defined(__CUDACC__) || defined(__CUDA__)
 #define XIO_KERNEL __global__
 #else
 #define XIO_KERNEL
+#endif
+
+/// XIO_KERNEL for blocks of at most `threads` threads, a constant. Without a bound AMD's compilers allow for 1,024,
+/// with two consequences: a thread has no more than 128 registers on CDNA, so that large kernels save some in scratch
+/// memory, which clang 19 gets wrong at times (docs/gpu.md); and arrays of a thread, such as `Token tokens[4]`, may be
+/// put into LDS for all 1,024: up to all that a block has.
+#if defined(__HIP__)
+#define XIO_BOUNDED_KERNEL(threads) __global__ __attribute__((amdgpu_flat_work_group_size(1, threads)))
+#elif defined(__CUDACC__) && !defined(__clang__)
+#define XIO_BOUNDED_KERNEL(threads) __global__ __launch_bounds__(threads)
+#elif defined(__CUDA__)
+#define XIO_BOUNDED_KERNEL(threads) __global__ __attribute__((launch_bounds(threads)))
+#else
+#define XIO_BOUNDED_KERNEL(threads)
 #endif
 
 /// Whether this compilation pass can run kernels on the CPU (xio/host/simt).

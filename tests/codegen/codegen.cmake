@@ -21,6 +21,11 @@ else()
     COMMAND ${XIO_TESTS_DIR}/unavailable.sh "no rocPRIM (Debian: librocprim-dev)")
 endif()
 
+# 16 bytes for each token of each of 64 threads; without the bound it would be for 1,024: all of the LDS of a block on gfx1100.
+foreach(arch IN LISTS XIO_HIP_TARGETS)
+  xio_budget_test(codegen/tokens.hip KERNEL tokens_in_flight ARCH ${arch} MAX lds_bytes=4096)
+endforeach()
+
 # telemetry::Off adds no instruction.
 foreach(arch IN LISTS XIO_HIP_TARGETS)
   xio_target_labels(${arch} labels codegen)

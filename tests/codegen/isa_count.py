@@ -12,7 +12,7 @@ With --loop the path is one turn of a loop: from the block of the first --must b
 With --max NAME=N the path has a limit; the exit status is 1 if one is exceeded. Names: instructions,
 stores, loads, atomics, lds, waits, writebacks, invalidates, scalar_loads, scratch_accesses, branches, narrow_stores
 (below 32 bits) of the path; with the prefix kernel_ for the whole kernel, with loop_ for all of its loops together, with inner_loop_ for loops within loops;
-vgprs, sgprs, scratch_bytes, code_bytes of the kernel.
+vgprs, sgprs, scratch_bytes, lds_bytes (of a block), code_bytes of the kernel.
 
 With --record FILE the figures of the path are also written to FILE, as JSON with these names, for xio-vendors.
 """
@@ -63,7 +63,8 @@ class Kernel:
 
     def resources(self):
         return {"code_bytes": self.note("codeLenInByte"), "vgprs": self.note("NumVgprs"),
-                "sgprs": self.note("TotalNumSgprs", "NumSgprs"), "scratch_bytes": self.note("ScratchSize")}
+                "sgprs": self.note("TotalNumSgprs", "NumSgprs"), "scratch_bytes": self.note("ScratchSize"),
+                "lds_bytes": self.note("LDSByteSize")}
 
 
 def read_kernels(path):
@@ -336,7 +337,7 @@ def main():
 COUNTED = ("instructions", "stores", "loads", "atomics", "lds", "waits", "writebacks", "invalidates", "scalar_loads",
            "scratch_accesses", "branches", "narrow_stores")
 KNOWN_LIMITS = tuple(p + name for p in ("", "kernel_", "loop_", "inner_loop_") for name in COUNTED) + (
-    "vgprs", "sgprs", "scratch_bytes", "code_bytes")
+    "vgprs", "sgprs", "scratch_bytes", "lds_bytes", "code_bytes")
 
 if __name__ == "__main__":
     main()

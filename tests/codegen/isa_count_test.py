@@ -44,6 +44,7 @@ post:                                   ; @post
 ; NumSgprs: 16
 ; NumVgprs: 6
 ; ScratchSize: 8
+; LDSByteSize: 512 bytes/workgroup (compile time only)
 """
 
 
@@ -58,7 +59,7 @@ class IsaCount(unittest.TestCase):
 
     def test_resources(self):
         self.assertEqual(self.kernel().resources(),
-                         {"code_bytes": 120, "vgprs": 6, "sgprs": 16, "scratch_bytes": 8})
+                         {"code_bytes": 120, "vgprs": 6, "sgprs": 16, "scratch_bytes": 8, "lds_bytes": 512})
 
     def test_whole_kernel(self):
         kernel = self.kernel()
