@@ -8,6 +8,7 @@
 #include <machine/kernels/nvme_called.hpp>
 #include <machine/kernels/nvme_forgotten.hpp>
 #include <machine/kernels/nvme_handed.hpp>
+#include <machine/kernels/nvme_mixed.hpp>
 #include <machine/kernels/nvme_others.hpp>
 #include <machine/kernels/nvme_own.hpp>
 #include <machine/kernels/nvme_reused.hpp>
@@ -95,6 +96,9 @@ KERNEL(wave_by_lane, by_lane<Sharing::wave, xio::Policy<>>)
 KERNEL(block_by_lane, by_lane<Sharing::block, xio::Policy<>>)
 KERNEL(grid_by_lane, by_lane<Sharing::grid, xio::Policy<>>)
 KERNEL(grid_by_lane_deferred, by_lane<Sharing::grid, xio::Policy<xio::Deferred<8>>>)
+KERNEL(thread_mixed, mixed<Sharing::thread>)
+KERNEL(thread_untold, untold<Sharing::thread>)
+KERNEL(grid_untold, untold<Sharing::grid>)
 
 #if defined(__HIP__)
 #define OF_256_THREADS __attribute__((amdgpu_flat_work_group_size(1, 256)))

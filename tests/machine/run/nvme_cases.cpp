@@ -96,10 +96,11 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves) {
   if (ends("tokens") || ends("by_lane") || ends("tail")) return uint64_t{lanes} * one.rounds * 3;
   if (ends("lost")) return lanes;
   if (ends("watched") || ends("taken")) return waves;
-  if (ends("apart")) return uint64_t{lanes} * one.rounds * 3;
+  if (ends("apart") || ends("mixed")) return uint64_t{lanes} * one.rounds * 3;
   if (ends("transfers_failing")) return uint64_t{lanes} + uint64_t{waves} * 2;
   if (ends("transfers")) return uint64_t{waves} * 2;
-  if (ends("reads") || ends("notified") || ends("forgotten") || ends("answered")) return uint64_t{lanes} * one.rounds;
+  if (ends("reads") || ends("notified") || ends("forgotten") || ends("answered") || ends("untold"))
+    return uint64_t{lanes} * one.rounds;
   if (ends("processed")) return uint64_t{lanes} * (one.rounds * 2 + 8);
   if (ends("failing")) return uint64_t{waves} * machine_kernels::failing_lanes * one.rounds * 2;
   if (ends("others") || ends("handed") || ends("synced"))
@@ -176,7 +177,8 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
     xio::host::QueueOptions options;
     options.depth = one.depth;
     options.failures_on_record = 64;
-    if ((one.features & bad_blocks) != 0) options.completion_slots = (one.features & small_table) != 0 ? 4 : 32;
+    if ((one.features & bad_blocks) != 0) options.completion_slots = 32;
+    if ((one.features & small_table) != 0) options.completion_slots = 4;
     options.shadow_doorbells = (one.features & shadow) != 0;
     if ((one.features & small_pages) == 0) options.list_bytes = 0;
     if ((one.features & inbound) != 0) {
@@ -354,6 +356,9 @@ std::vector<Case> nvme_cases() {
       {"grid_by_lane", run_nvme, 2, 0, 0, 64, 1, 3, drives, fair},
       {"grid_by_lane_narrow", run_nvme, 2, 0, 0, 5, 1, 2, drives, fair, "grid_by_lane"},
       {"grid_by_lane_deferred", run_nvme, 2, 0, 0, 32, 1, 3, drives, fair},
+      {"thread_mixed", run_nvme, 1, 4, 4, 2, 6, 0, own_queues | small_table, fair},
+      {"thread_untold", run_nvme, 1, 4, 4, 3, 2, 0, own_queues, fair},
+      {"grid_untold", run_nvme, 2, 0, 0, 256, 2, 0, 0, fair},
       {"grid_called", run_nvme, 2, 64, 0, 32, 1},
       {"block_handed", run_nvme, 1, 192, 0, 64, 2, 0, filled, fair},
       {"block_handed_through", run_nvme, 1, 192, 0, 64, 2, 0, filled | through, fair},

@@ -161,7 +161,8 @@ struct WriteThrough {
   };
 };
 
-/// Tag: submissions may name a Notification that counts their completions, or a KeptResult.
+/// Tag: submissions may name a Notification that counts their completions, or a KeptResult. All users of a queue that
+/// take completions use this tag if one submits so: for others such a completion breaks the queue.
 /// @snippet options.cpp notify
 struct Notify {
   static constexpr detail::TagKind tag_kind = detail::TagKind::notifications;

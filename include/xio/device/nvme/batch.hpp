@@ -30,11 +30,10 @@ XIO_DEVICE_INLINE Status publish_pieces(const Engine& engine, Group<S> group, pr
     // Lanes without a piece process the first one too.
     const Piece piece = pieces[storing ? mine : 0];
     const CheckedPiece checked = check_piece(q, operation, piece, list_of<false>(engine, ticket, storing));
-    const Sqe entry = encode(checked.command.nsid(q.nsid), ring::slot(ticket, q.slot_mask), checked.data);
+    // Lanes without a piece have no ticket, and set no notification.
+    const uint32_t identifier = identify(engine, ticket, storing ? notification : nullptr);
+    const Sqe entry = encode(checked.command.nsid(q.nsid), identifier, checked.data);
     if (Check && storing && fault.is_ok()) fault = checked.fault;
-    if constexpr (Engine::Policy::notifications) {
-      if (storing) set_notification(engine, ticket, notification);
-    }
     store_entries(engine, group, group.members(storing), entry, ticket);
   }
   if constexpr (Check) {

@@ -26,6 +26,11 @@ static_assert(sizeof(CompletionSlot) == 16, "one 16-byte slot for each command i
 
 namespace detail {
 
+/// Bit of the command identifier of an operation with a notification; a table has at most as many slots. Only drains
+/// with Notify know it, and look for a notification where it is set. For others no such command is in flight, so that
+/// they break the queue: a notification must not be lost.
+constexpr uint32_t told_bit = 0x8000;
+
 /// The completion table of a queue and what belongs to it.
 struct CompletionTable {
   CompletionSlot* slots;

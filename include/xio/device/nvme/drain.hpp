@@ -120,6 +120,10 @@ class TableSink {
     const int64_t reserved = protocol::claimed_or_broken(engine_);
     index_ = index;
     key_ = CompletionFormat::key(word);
+    if constexpr (Policy::notifications) {
+      is_told_ = (key_ & told_bit) != 0;
+      key_ &= ~told_bit;
+    }
     status_ = CompletionFormat::status(word);
     slot_ = &ring::element(table_.slots, table_.slot_mask, key_);
     bool strange = false;
@@ -172,7 +176,9 @@ class TableSink {
     Notification* target = nullptr;
     if (hit) {
       const uint64_t result = source.result(index_);
-      if constexpr (Policy::notifications) target = tell_kept(result);
+      if constexpr (Policy::notifications) {
+        if (is_told_) target = tell_kept(result);
+      }
       const uint64_t next = ((before_ >> 16) + table_.slot_mask + 1) << 16 | status_;
       if constexpr (is_shared<sharing>) {
         arch::store<scope>(&slot_->result, result);
@@ -226,7 +232,7 @@ class TableSink {
   XIO_DEVICE_INLINE bool is_owned() const {
     if constexpr (Policy::notifications) {
       const uint64_t told = note();
-      if (told == 0 || (told & 3) != 0) return false;
+      if (!is_told_ || (told & 3) != 0) return false;
       const auto* const target = reinterpret_cast<const Notification*>(told);
       return (arch::load<arch::Scope::system>(&target->status) & Notification::owned) != 0;
     }
@@ -237,7 +243,6 @@ class TableSink {
   XIO_DEVICE_INLINE Notification* tell_kept(uint64_t result) const {
     const uint64_t told = note();
     if (XIO_LIKELY((told & 3) == 0)) return reinterpret_cast<Notification*>(told);
-    if (is_own_mark(told)) return nullptr;
     auto* const kept = reinterpret_cast<KeptResult*>(told - KeptResult::mark);
     arch::store<arch::Scope::system>(&kept->result, result);
     arch::publish<arch::Scope::system>(&kept->ended, KeptResult::has_ended | (status_ & ~seen_bit));
@@ -253,6 +258,7 @@ class TableSink {
   uint64_t ticket_ = 0;
   uint64_t status_ = 0;  ///< reported by the device; with seen_bit if it counts as waited for
   uint32_t key_ = 0;
+  bool is_told_ = false;  ///< the lane's operation has a notification
 };
 
 }  // namespace detail

@@ -47,10 +47,25 @@ XIO_DEVICE_INLINE Command of_queue(Command command, const QueueHandle& q) {
   return command.nsid(command.namespace_id ? command.namespace_id : q.nsid);
 }
 
+/// Command identifier of an operation. Sets its notification before the device can know of the operation.
+template <class Engine>
+XIO_DEVICE_INLINE uint32_t identify(const Engine& engine, uint64_t ticket, [[maybe_unused]] Notification* told) {
+  const QueueHandle& q = engine.handle();
+  const uint32_t slot = ring::slot(ticket, q.slot_mask);
+  if constexpr (Engine::Policy::notifications) {
+    if (told != nullptr) {
+      auto& target = reinterpret_cast<uint64_t&>(q.notifications[slot]);
+      protocol::write<Engine::sharing>(target, reinterpret_cast<uint64_t>(told));
+      return slot | told_bit;
+    }
+  }
+  return slot;
+}
+
 /// The entry of a command; of a split command, entry number `part`.
 template <class Engine, class Pages>
 XIO_DEVICE_INLINE Sqe build_entry(const Engine& engine, const Command& command, const Pages& pages, bool split,
-                                  uint32_t part, uint64_t ticket) {
+                                  uint32_t part, uint64_t ticket, Notification* told) {
   const QueueHandle& q = engine.handle();
   Command piece = command;
   uint64_t offset = 0;
@@ -66,16 +81,7 @@ XIO_DEVICE_INLINE Sqe build_entry(const Engine& engine, const Command& command, 
     (void)point(pages, offset, static_cast<uint32_t>(data_bytes(piece, q.block_shift)), q.page_shift,
                 list_of<Engine::Policy::argument_checks>(engine, ticket, true), data);
   }
-  return encode(of_queue(piece, q), ring::slot(ticket, q.slot_mask), data);
-}
-
-/// Sets the notification of an operation before the device can know of the operation.
-template <class Engine>
-XIO_DEVICE_INLINE void set_notification(const Engine& engine, uint64_t ticket, Notification* notification) {
-  if constexpr (Engine::Policy::notifications) {
-    auto& target = reinterpret_cast<uint64_t&>(engine.handle().notifications[ticket & engine.handle().slot_mask]);
-    protocol::write<Engine::sharing>(target, reinterpret_cast<uint64_t>(notification));
-  }
+  return encode(of_queue(piece, q), identify(engine, ticket, told), data);
 }
 
 /// Stores the entries of the lanes `storing`; the other lanes assist.
@@ -142,10 +148,7 @@ XIO_DEVICE_INLINE void post_entry(const Engine& engine, Group<S> group, bool ser
   // 3. Build.
   uint64_t started = Call::Meter::start();
   Sqe entry;  // lanes that store none need no value
-  if (served) {
-    entry = build_entry(engine, call.command, call.pages, split, part, ticket);
-    set_notification(engine, ticket, call.notification);
-  }
+  if (served) entry = build_entry(engine, call.command, call.pages, split, part, ticket, call.notification);
   call.telemetry.stop(telemetry::Step::build, started);
   // 4. Store.
   started = Call::Meter::start();
@@ -306,8 +309,7 @@ XIO_DEVICE_INLINE bool post_plain(const Engine& engine, Group<Sharing::thread> g
   if constexpr (Engine::stored_each_time) claim.first = ticket;
   // 3. Build.
   uint64_t started = Call::Meter::start();
-  const Sqe entry = encode(of_queue(command, q), ring::slot(ticket, q.slot_mask), data);
-  set_notification(engine, ticket, call.notification);
+  const Sqe entry = encode(of_queue(command, q), identify(engine, ticket, call.notification), data);
   call.telemetry.stop(telemetry::Step::build, started);
   // 4. Store.
   started = Call::Meter::start();

@@ -93,7 +93,7 @@ XIO_DEVICE Status flush_inbound(const Engine& engine, Group<S> group, Deadline u
   const Command reading = compare(0, 1);
   begin_own(engine, group, ticket);
   Sqe entry;
-  if (group.leads()) entry = build_entry(engine, reading, ContiguousPages{q.flush_bus}, false, 0, ticket);
+  if (group.leads()) entry = build_entry(engine, reading, ContiguousPages{q.flush_bus}, false, 0, ticket, nullptr);
   store_entries(engine, group, group.members(group.leads()), entry, ticket);
   protocol::publish(engine, group, claim);
   Token flushing;
