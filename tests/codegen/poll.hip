@@ -97,12 +97,12 @@ extern "C" __global__ void wait_token_grid(nvme::QueueHandle handle, Token token
 // next load is issued. What a drain stored is performed before the counter of completions, and that before the drain is
 // given back.
 // AMD-LABEL:   {{^}}drain_grid:
-// AMD:         global_atomic_cmpswap{{(_b32)?}} {{.*}}, [[STATE:s\[[0-9:]+\]]] offset:52
+// AMD:         global_atomic_cmpswap{{(_b32)?}} {{.*}}, [[STATE:s\[[0-9:]+\]]] offset:56
 // GFX9:        s_waitcnt vmcnt(0)
 // GFX11:       s_waitcnt vmcnt(0)
 // GFX12:       s_wait_loadcnt 0x0
 // AMD:         global_load_{{dwordx2|b64}}
-// AMD-NOT:     global_store_{{dword|b32}} {{.*}}, [[STATE]] offset:52
+// AMD-NOT:     global_store_{{dword|b32}} {{.*}}, [[STATE]] offset:56
 // AMD:         global_store_{{dwordx2|b64}} {{.*}}, [[STATE]] offset:32
 // AMD-NOT:     global_store
 // GFX9:        s_waitcnt vmcnt(0)
@@ -115,7 +115,7 @@ extern "C" __global__ void wait_token_grid(nvme::QueueHandle handle, Token token
 // GFX11:       s_waitcnt_vscnt null, 0x0
 // GFX12:       s_wait_storecnt 0x0
 // AMD-NOT:     {{global_(store|atomic)}}
-// AMD:         global_store_{{dword|b32}} {{.*}}, [[STATE]] offset:52
+// AMD:         global_store_{{dword|b32}} {{.*}}, [[STATE]] offset:56
 // AMD-NOT:     {{global_store.*}}, [[STATE]]
 // AMD:         .amdhsa_kernel
 //

@@ -8,7 +8,7 @@ xio_sanitized_sources(lanes THREAD protocol_thread protocol_wave)
 xio_sanitized_sources(groups THREAD protocol_block protocol_grid)
 xio_sanitized_sources(sources THREAD protocol_order protocol_parts protocol_polling protocol_rows
   ADDRESS protocol_commands protocol_deadlines protocol_inbound protocol_limits protocol_offsets protocol_process protocol_regions
-    protocol_sizes protocol_status protocol_transfers)
+    protocol_sizes protocol_status protocol_transfers protocol_users)
 # Also without a sanitizer, where it has more operations.
 if(XIO_BUILD_SANITIZED_TESTS OR NOT XIO_SANITIZE MATCHES address)
   list(APPEND sources protocol_late)

@@ -21,6 +21,9 @@ struct QueueBell {
   using Policy = QueuePolicy;
   static constexpr Sharing sharing = S;
   static constexpr bool has_notes = false;
+  static constexpr uint32_t kind = IsSame<Doorbell, MmioDoorbell>::value     ? 0
+                                   : IsSame<Doorbell, ShadowDoorbell>::value ? 1
+                                                                             : 2;
 
   QueueState* state;
   DoorbellTarget target;
@@ -78,7 +81,7 @@ class QueueEngine {
       return true;
     }
   }
-  XIO_DEVICE_INLINE bool is_dead() const { return protocol::read<S>(state().broken) != 0; }
+  XIO_DEVICE_INLINE bool is_dead() const { return protocol::is_lost<S>(state()); }
   XIO_DEVICE_INLINE QueueBell<S, Policy, Doorbell> bell() const {
     const QueueHandle& q = handle();
     return {q.state, {q.sq_doorbell, q.sq_shadow, q.sq_event_index}, q.sq_mask, q.depth};

@@ -113,7 +113,7 @@ XIO_DEVICE_INLINE Status wait(const Engine& engine, const CompletionTable& table
     // Read before the drain: completions that arrived while the waiter was not running are still taken.
     if (round % arch::looks_per_clock == arch::looks_per_clock - 1) {
       if (until.passed()) given_up = Status::timed_out;
-      if (protocol::read<S>(state.broken) != 0) given_up = Status::broken;
+      if (protocol::is_lost<S>(state)) given_up = Status::broken;
       protocol::help(engine, group);
     }
     const uint32_t taken = drain_now();

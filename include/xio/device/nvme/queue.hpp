@@ -303,7 +303,7 @@ class BasicQueue {
         const uint32_t taken = engine_.drain_recorded(group, options.telemetry(), mine);
         if (taken == 0) break;
         all += taken;
-        if (XIO_UNLIKELY(engine_.state().abandoned != 0)) {
+        if (XIO_UNLIKELY(engine_.state().way_of_use != 0)) {
           const bool own = mine.hit && detail::is_abandoned<S>(engine_.table(), mine.ticket);
           all -= S == Sharing::thread ? own : arch::count_lanes(group.members(own));
           if (own) mine.hit = false;

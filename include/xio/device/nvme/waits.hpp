@@ -106,7 +106,10 @@ XIO_DEVICE Status flush_inbound(const Engine& engine, Group<S> group, Deadline u
     end_own(engine, group, ticket);
     return Status::ok;
   }
-  protocol::write_by_leader(group, engine.state().abandoned, 1u);
+  if constexpr (!is_shared<S>) {
+    if (engine.state().way_of_use == 0)
+      protocol::write_by_leader(group, engine.state().way_of_use, protocol::has_abandoned);
+  }
   return status == Status::timed_out || status == Status::broken ? status : Status(Status::ok);
 }
 

@@ -22,9 +22,6 @@ XIO_NAMESPACE_BEGIN
 struct NoState {};
 
 namespace detail {
-/// A word of any state.
-using StateWord __attribute__((may_alias)) = uint64_t;
-
 /// Copies word by word: of a larger copy the compiler would keep in scratch memory what is not used in between.
 template <class State>
 XIO_DEVICE_INLINE void copy_words(State& to, const State& from) {

@@ -21,14 +21,20 @@ struct alignas(64) QueueState {
   uint64_t acknowledged;  ///< completions acknowledged to the device
   uint64_t wish;          ///< shared queues: reservation request: end of its time << 16 | number of tickets; 0: none
   uint32_t error_count;   ///< failed operations that no caller has waited for
-  uint32_t draining;      ///< 1 while a wave takes completions
-  uint32_t broken;        ///< not 0: unusable until the host recovers the queue
-  uint32_t abandoned;     ///< not 0: the wait for a command of the library's own has given up
+  uint32_t way_of_use;    ///< shared queues: protocol::way_of_use, 0: not known yet; or protocol::has_abandoned
+  uint32_t draining;      ///< shared queues: 1 while a wave takes completions
+  uint32_t broken;        ///< not 0: unusable until the host recovers the queue; not 1: others use it differently
 };
 static_assert(sizeof(QueueState) == 64, "QueueState must be one cache line");
+static_assert(XIO_OFFSETOF(QueueState, draining) % 8 == 0, "`draining` and `broken` are read as one word");
 
 /// Size in bytes of a queue's links after its QueueState, for a ring of `entries` entries.
 XIO_HOST_DEVICE constexpr uint64_t link_bytes(uint32_t entries) { return uint64_t{entries} * sizeof(uint64_t); }
+
+namespace detail {
+/// A word of any state.
+using StateWord __attribute__((may_alias)) = uint64_t;
+}  // namespace detail
 
 namespace protocol {
 /// @addtogroup kernel_queue
@@ -38,6 +44,8 @@ namespace protocol {
 constexpr uint64_t broken_bit = uint64_t{1} << 63;  ///< claims are refused
 constexpr uint64_t wish_bit = uint64_t{1} << 62;    ///< a reservation request exists: QueueState::wish
 constexpr uint64_t ticket_bits = wish_bit - 1;
+/// Value of QueueState::way_of_use of an exclusive queue once the wait for a command of the library's own has given up.
+constexpr uint32_t has_abandoned = 1;
 
 /// Tickets claimed in a value of QueueState::reserved. In a broken queue bit 31 is inverted, so that the lower half
 /// alone shows more operations in flight than are possible.
@@ -89,6 +97,18 @@ XIO_DEVICE_INLINE void publish_by_leader(Group<S> group, T& word, T value) {
     if (group.leads()) arch::publish<state_scope<S>>(&word, value);
   } else {
     write_by_leader(group, word, value);
+  }
+}
+
+/// Whether the queue is of no use to the caller: it is broken, or others share a queue that the calling wave has taken
+/// for its own, and take its completions. Threads with a queue each are not told: their waits would become longer.
+template <Sharing S>
+XIO_DEVICE_INLINE bool is_lost(const QueueState& state) {
+  if constexpr (S != Sharing::wave) {
+    return read<S>(state.broken) != 0;
+  } else {
+    // As one word, at the price of one.
+    return *reinterpret_cast<const detail::StateWord*>(&state.draining) != 0;
   }
 }
 

@@ -75,6 +75,22 @@ XIO_DEVICE_INLINE bool exchange_alone(uint64_t* where, uint64_t& expected, uint6
   return expected == before;
 }
 
+/// How a shared queue is used, on which all its users must agree: more than has_abandoned.
+template <class Bell>
+constexpr uint32_t way_of_use = 2 | (Bell::sharing == Sharing::block ? 4 : 0) |
+                                (Bell::Policy::ringing == Ringing::deferred ? 8 : 0) | Bell::kind << 4;
+
+/// Notes how the caller uses a shared queue; marks it as broken if others use it in another way. One lane calls.
+template <class Bell>
+XIO_DEVICE_INLINE void check_use(const Bell& bell) {
+  constexpr arch::Scope scope = state_scope<Bell::sharing>;
+  QueueState& state = *bell.state;
+  const uint32_t found = arch::load<scope>(&state.way_of_use);
+  if (XIO_LIKELY(found == way_of_use<Bell>)) return;
+  // Of two that come at once, one finds what the other has stored when it comes again.
+  arch::store<scope>(found <= has_abandoned ? &state.way_of_use : &state.broken, way_of_use<Bell>);
+}
+
 /// Advances the tail over all linked claims of any wave and rings as the policy requires. One lane calls.
 ///
 /// @param tail  QueueState::tail as it was observed
@@ -102,7 +118,11 @@ XIO_LEAF XIO_DEVICE void advance(Bell bell, uint64_t tail, bool rings) {
       // The tail is moved before the link is read: a wave that links later sees the move.
       arch::full_fence<scope>();
       const uint64_t end = linked_end(bell, published(tail));
-      if (end == published(tail) && !(at_once && (tail & owed_bit) != 0)) return;
+      if (end == published(tail) && !(at_once && (tail & owed_bit) != 0)) {
+        // A wave that waits, and helps in vain.
+        if (Bell::Policy::argument_checks && doorbells == 0) check_use(bell);
+        return;
+      }
       next = end << 1 | (tail & ringing_bit);
       if (at_once && next % 2 == 0) next |= enough ? owed_bit : ringing_bit;
     }

@@ -20,6 +20,7 @@ struct SendBell {
   using Policy = QueuePolicy;
   static constexpr Sharing sharing = S;
   static constexpr bool has_notes = Vendor::doorbell_repeats_entry;
+  static constexpr uint32_t kind = 0;
 
   QueueState* state;
   SendState* send;
@@ -106,6 +107,7 @@ struct ReceiveBell {
   };
   static constexpr Sharing sharing = S;
   static constexpr bool has_notes = false;
+  static constexpr uint32_t kind = Policy::keeps_receives;
 
   QueueState* state;
   ReceiveState* receives;

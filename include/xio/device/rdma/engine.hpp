@@ -62,7 +62,7 @@ class SendEngine {
   XIO_DEVICE_INLINE uint32_t depth() const { return handle().depth; }
   XIO_DEVICE_INLINE static bool is_free(uint64_t) { return true; }
   XIO_DEVICE_INLINE bool is_dead() const {
-    return protocol::read<S>(state().broken) != 0 || protocol::read<S>(send().ended) != 0;
+    return protocol::is_lost<S>(state()) || protocol::read<S>(send().ended) != 0;
   }
   XIO_DEVICE_INLINE SendBell<Vendor, S, Policy> bell() const {
     return SendBell<Vendor, S, Policy>(handle(), &state(), &send());

@@ -154,7 +154,7 @@ class ReceiveEngine {
     return !QueuePolicy::keeps_receives || protocol::read<S>(slot_of(ticket).lap) == lap_of(ticket);
   }
   XIO_DEVICE_INLINE bool is_dead() const {
-    return protocol::read<S>(state().broken) != 0 || protocol::read<S>(receives().ended) != 0;
+    return protocol::is_lost<S>(state()) || protocol::read<S>(receives().ended) != 0;
   }
   XIO_DEVICE_INLINE Bell bell() const { return Bell(handle_); }
   XIO_DEVICE_INLINE uint64_t cq_head() const {
@@ -266,7 +266,7 @@ XIO_DEVICE_INLINE Received result_of(const Engine& engine, Group<S> group, const
     received.status = token.status;
   } else if (!arrived) {
     // Not `ended`, which may have been stored since together with a count that includes this receive.
-    const bool broken = protocol::read<S>(engine.state().broken) != 0;
+    const bool broken = protocol::is_lost<S>(engine.state());
     received.status = over ? Status(Status::flushed) : broken ? Status(Status::broken) : pending;
   } else {
     const ReceiveSlot& slot = engine.slot_of(token.last);
@@ -280,7 +280,7 @@ XIO_DEVICE_INLINE Received result_of(const Engine& engine, Group<S> group, const
     if (protocol::read<S>(slot.number) == token.last + 1) {
       engine.let_go(token.last);
     } else {
-      received.status = protocol::read<S>(engine.state().broken) != 0 ? Status::broken : Status::expired;
+      received.status = protocol::is_lost<S>(engine.state()) ? Status::broken : Status::expired;
     }
   }
   return received;

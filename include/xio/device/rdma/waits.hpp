@@ -35,7 +35,7 @@ XIO_DEVICE_INLINE bool look(const Engine& engine, Group<S> group, const Token& t
     const bool seldom = waiting.round % arch::looks_per_clock == arch::looks_per_clock - 1;
     if (seldom) {
       waiting.late = until.passed();
-      waiting.broken = protocol::read<S>(engine.state().broken) != 0;
+      waiting.broken = protocol::is_lost<S>(engine.state());
     }
     if (drain(engine, group, telemetry) == 0) arch::pause(waiting.round);
     ++waiting.round;
@@ -166,7 +166,7 @@ XIO_DEVICE_INLINE Status test(const Engine& engine, Group<S> group, const Token&
   const bool over = engine.has_ended(token);
   if (group.any(over && token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
   return over                                            ? engine.outcome(token)
-         : protocol::read<S>(engine.state().broken) != 0 ? Status(Status::broken)
+         : protocol::is_lost<S>(engine.state()) ? Status(Status::broken)
                                                          : Status(Status::pending);
 }
 
