@@ -180,3 +180,30 @@ TEST_CASE("H3 a full deferred ring is announced also where the caller does not w
   fill(Bench<Sharing::wave, Policy<Deferred<1000>>>());
   fill(Bench<Sharing::grid, Policy<Deferred<1000>>>());
 }
+
+TEST_CASE("H3 a deferred queue that stays full is not rung for each command") {
+  constexpr uint32_t all = 200;
+  constexpr uint32_t every = 4;
+  const auto fill = [](auto&& bench) {
+    PausingWave wave([&](uint64_t) { bench.rig.model.step(1); });
+    for (uint32_t i = 0; i < all; ++i) REQUIRE(bench.read(i % 10).submitted());
+    CHECK(bench.doorbells() <= all / every + 1);
+    REQUIRE(bench.view.quiet(soon()).is_ok());
+  };
+  fill(Bench<Sharing::thread, Policy<Deferred<every>>>());
+  fill(Bench<Sharing::wave, Policy<Deferred<every>>>());
+  fill(Bench<Sharing::grid, Policy<Deferred<every>>>());
+  // Also where the caller does not wait for room.
+  const auto try_all = [](auto&& bench) {
+    for (uint32_t submitted = 0; submitted < all;) {
+      const Token token = bench.view.try_submit(xio::nvme::read(1, 1), ContiguousPages{bench.rig.bus()});
+      submitted += token.count;
+      if (token.submitted()) continue;
+      bench.rig.model.step(1);
+      bench.view.drain();
+    }
+    CHECK(bench.doorbells() <= all / every + 1);
+  };
+  try_all(Bench<Sharing::thread, Policy<Deferred<every>>>());
+  try_all(Bench<Sharing::grid, Policy<Deferred<every>>>());
+}

@@ -289,3 +289,19 @@ TEMPLATE_LIST_TEST_CASE("H4 what needs most of the queue is served behind an ope
   longest_batch_behind_unsignaled<TestType, Sharing::grid>();
   row_behind_unsignaled<TestType>();
 }
+
+TEMPLATE_LIST_TEST_CASE("H3 a deferred queue pair that stays full is not rung for each operation", "", Vendors) {
+  constexpr uint32_t all = 200;
+  constexpr uint32_t every = 4;
+  RdmaQueueConfig config = TestType::config();
+  RdmaRig<TestType> rig(config);
+  rig.near.limit_depth(16);
+  QueuePairHandle handle = rig.near.handle();
+  handle.signal_every = 4;
+  rig.near.model().faults().one_a_pass(true);
+  PausingWave wave([&](uint64_t) { rig.nic.pass(); });
+  QueuePair<typename TestType::Vendor, Sharing::thread, xio::Policy<xio::Deferred<every>>> qp(handle);
+  for (uint32_t i = 0; i < all; ++i) REQUIRE(qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), soon()).submitted());
+  CHECK(rig.near.model().statistics().doorbells <= all / every + 1);
+  CHECK(qp.quiet(soon()).is_ok());
+}

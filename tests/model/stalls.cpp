@@ -34,9 +34,10 @@ struct Shape {
   bool stops = false;
   bool waits = true;  ///< else: submits, flushes and leaves
   bool shadow = false;
-  uint32_t batch = 1;  ///< entries of the first wave's claims
-  uint64_t start = 0;  ///< of all counters
-  bool any = false;    ///< waits by wait_any()
+  uint32_t batch = 1;   ///< entries of the first wave's claims
+  uint64_t start = 0;   ///< of all counters
+  bool any = false;     ///< waits by wait_any()
+  bool drains = false;  ///< waits by drain() and ended() alone
 };
 
 /// Fails where a doorbell is given the value that it has: a controller answers that with an error.
@@ -103,7 +104,9 @@ class Stalls : public QueueProgram {
       begin(mix(known, i), number);
       if (!tokens[i].submitted()) continue;
       uint32_t which = 0;
-      const Status status = shape_.any ? queue.wait_any(&tokens[i], 1, until, which) : queue.wait(tokens[i], until);
+      const Status status = shape_.drains ? drain_until_ended(queue, tokens[i])
+                            : shape_.any  ? queue.wait_any(&tokens[i], 1, until, which)
+                                          : queue.wait(tokens[i], until);
       if (status == Status::timed_out && shape_.stops) {
         explorer_.require(!in_time[i] || blocked(tokens[i].last),
                           "an operation did not end that nothing stopped was in the way of");
@@ -111,6 +114,21 @@ class Stalls : public QueueProgram {
         explorer_.require(status.is_ok(), "a wait failed");
       }
     }
+  }
+
+  /// Waits as one that is told otherwise of the end, and takes completions meanwhile.
+  template <class Q>
+  Status drain_until_ended(Q& queue, const Token& token) {
+    for (;;) {
+      explorer_.mark(mix(200, token.last));
+      if (queue.ended(token)) break;
+      const bool late_now = shape_.stops && xio::arch::clock() != early;
+      queue.flush();
+      queue.drain();
+      if (late_now && !queue.ended(token)) return Status::timed_out;
+      xio::arch::pause(0);
+    }
+    return queue.test(token);
   }
 
   /// A call on a wave's queue begins. That of a batch keeps what it has reserved, and how many of it have ended.
@@ -191,6 +209,7 @@ TEMPLATE_TEST_CASE("A wave that stops at any step", "", xio::Policy<>, Impatient
   run_whole<P>("stop: 3 waves x 1, ring of 2", {{2, 4, 4, 1}, 3, 1, false, true});
   run_whole<P>("stop: batch of 2 and a single", {{4, 8, 8, 3}, 2, 1, false, true, true, false, 2});
   run_whole<P>("stop, wait_any: 2 waves x 1", {{4, 8, 4, 2}, 2, 1, false, true, true, false, 1, 0, true});
+  run_whole<P>("stop, drain: 2 waves x 1", {{4, 8, 4, 2}, 2, 1, false, true, true, false, 1, 0, false, true});
   run_whole<P>("stop, late stores: 2 waves x 1", {{4, 8, 4, 2}, 2, 1, true, true});
   run<P>("stop, late stores: 3 waves x 1", {{4, 8, 8, 3}, 3, 1, true, true});
 }

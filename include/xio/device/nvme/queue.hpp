@@ -272,8 +272,11 @@ class BasicQueue {
   template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
-    return in_groups(
-        engine_, [&](const auto& group) XIO_INLINE_LAMBDA { return engine_.drain_here(group, options.telemetry()); });
+    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      const uint32_t taken = engine_.drain_here(group, options.telemetry());
+      if (taken == 0) protocol::help<false>(engine_, group);
+      return taken;
+    });
   }
 
   /// Takes the available completions and calls `each(const Completion&)` for each, without waiting. Their tokens need

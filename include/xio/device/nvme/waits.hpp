@@ -138,7 +138,7 @@ XIO_DEVICE_INLINE Status wait(const Engine& engine, Group<S> group, const Token&
 template <class Engine, Sharing S>
 XIO_DEVICE Status test(const Engine& engine, Group<S> group, const Token& token) {
   telemetry::Off off;
-  if (group.any(!engine.ended(token))) engine.drain(group);
+  if (group.any(!engine.ended(token)) && engine.drain(group) == 0) protocol::help<false>(engine, group);
   const bool over = engine.ended(token);
   const Status status = wait_completed(engine, group, over ? token : Token(), Deadline{0}, off);
   return over ? status : Status(Status::pending);

@@ -23,7 +23,7 @@ XIO_COLD XIO_DEVICE Claim claim_in_loop(const Engine& engine, Group<Engine::shar
     Claim claim{0, 0, 0};
     if (!arch::branches_are_cheap || round != 0) claim = claim_now<Several>(engine, group, wanted, least, step, wish);
     // The queue may be full of entries that the device does not know of yet.
-    if (claim.count == 0) flush(engine, group);
+    if (claim.count == 0) flush_for_room(engine, group);
     if (XIO_LIKELY(claim.count != 0) || last) {
       if constexpr (is_shared<Engine::sharing>) {
         if (XIO_UNLIKELY(wish != 0)) make_wish(engine, group, 0, wish);
@@ -36,7 +36,7 @@ XIO_COLD XIO_DEVICE Claim claim_in_loop(const Engine& engine, Group<Engine::shar
       // The lanes stay together: they give up at the latest of their deadlines, or when the queue is dead.
       last = look && (!group.any(!until.passed()) || group.any(engine.is_dead()));
       if constexpr (is_shared<Engine::sharing>) {
-        if (look && round != 0) help(engine, group);
+        if (look && round != 0) help<false>(engine, group);
         if (Engine::reserves_room && look && least > 1) wish = make_wish(engine, group, least, wish);
       }
       taken = engine.drain(group);
@@ -48,8 +48,9 @@ XIO_COLD XIO_DEVICE Claim claim_in_loop(const Engine& engine, Group<Engine::shar
 /// not wait.
 ///
 /// In addition to the members that tail.hpp needs, the engine has `uint32_t drain(group)`, which takes completions and
-/// returns how many, `bool is_dead()`: whether posted operations will never be executed, and `reserves_room`: whether
-/// claims of several tickets make reservation requests, because completions alone free tickets.
+/// returns how many, `bool is_dead()`: whether posted operations will never be executed, `reserves_room`: whether
+/// claims of several tickets make reservation requests, because completions alone free tickets, and
+/// `uint64_t reported_after()`: the number of tickets in flight of which the device reports at least one.
 template <bool Several = false, class Engine, class Until>
 XIO_DEVICE_INLINE Claim claim_until(const Engine& engine, Group<Engine::sharing> group, uint32_t wanted, uint32_t least,
                                     Until until, typename Engine::Tickets::Step step = {}) {
@@ -61,7 +62,7 @@ XIO_DEVICE_INLINE Claim claim_until(const Engine& engine, Group<Engine::sharing>
       const Claim late = claim_in_loop<Several>(engine, group, wanted, least, until, step);
       return {late.first, late.count, late.word};
     }
-    flush(engine, group);
+    flush_for_room(engine, group);
     return claim;
   }
   return claim_in_loop<Several>(engine, group, wanted, least, until, step);

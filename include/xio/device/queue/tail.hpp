@@ -173,12 +173,13 @@ XIO_LEAF XIO_DEVICE void announce(Bell bell) {
 }
 
 /// Completes the work of a wave that was stopped in the middle of it. Waiting lanes call it from time to time.
-template <class Engine>
+/// @tparam Announces whether deferred entries are announced, too
+template <bool Announces = true, class Engine>
 XIO_DEVICE_INLINE void help(const Engine& engine, Group<Engine::sharing> group) {
   if constexpr (is_shared<Engine::sharing>) {
     if (group.leads()) {
       advance(engine.bell(), arch::observe<state_scope<Engine::sharing>>(&engine.state().tail), false);
-      if constexpr (Engine::Policy::ringing == Ringing::deferred) announce(engine.bell());
+      if constexpr (Announces && Engine::Policy::ringing == Ringing::deferred) announce(engine.bell());
     }
   }
 }
@@ -201,6 +202,17 @@ XIO_DEVICE_INLINE void flush(const Engine& engine, Group<S> group) {
     // Each lane may have published on its own before.
     group.converge();
     if (group.leads()) announce(engine.bell());
+  }
+}
+
+/// flush() by a caller that finds no room, unless so much is announced and in flight that some of it will be reported:
+/// in a queue that stays full, each post would ring otherwise.
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE void flush_for_room(const Engine& engine, Group<S> group) {
+  if constexpr (Engine::Policy::ringing == Ringing::deferred) {
+    const QueueState& state = engine.state();
+    const uint64_t in_flight = read<S>(state.rung) - read<S>(state.retired);
+    if (group.any(in_flight < engine.reported_after())) flush(engine, group);
   }
 }
 

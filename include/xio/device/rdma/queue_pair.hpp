@@ -313,8 +313,11 @@ class QueuePair {
   /// @snippet rdma.cpp drain
   template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
-    return in_groups(
-        engine_, [&](const auto& group) XIO_INLINE_LAMBDA { return detail::drain(engine_, group, meter(options)); });
+    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      const uint32_t taken = detail::drain(engine_, group, meter(options));
+      if (taken == 0) protocol::help<false>(engine_, group);
+      return taken;
+    });
   }
 
  private:

@@ -68,7 +68,7 @@ class ReceiveQueue {
   /// @snippet receive.cpp test
   XIO_DEVICE Received test(const Token& token) {
     return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
-      if (group.any(!engine_.has_ended(token))) engine_.drain(group);
+      if (group.any(!engine_.has_ended(token)) && engine_.drain(group) == 0) protocol::help(engine_, group);
       return detail::result_of(engine_, group, token, Status::pending);
     });
   }
@@ -76,7 +76,11 @@ class ReceiveQueue {
   /// Takes the available completions, without waiting. Returns how many.
   /// @snippet receive.cpp drain
   XIO_DEVICE_INLINE uint32_t drain() {
-    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA { return engine_.drain(group); });
+    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      const uint32_t taken = engine_.drain(group);
+      if (taken == 0) protocol::help(engine_, group);
+      return taken;
+    });
   }
 
   /// Releases the result of a token that will not be read. Its receive stays posted until a message consumes it.

@@ -162,12 +162,12 @@ XIO_DEVICE Status wait_for_all(const Engine& engine, Group<S> group, Deadline un
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE Status test(const Engine& engine, Group<S> group, const Token& token) {
   engine.flush(group);
-  if (group.any(!engine.has_ended(token))) engine.drain(group);
+  if (group.any(!engine.has_ended(token)) && engine.drain(group) == 0) protocol::help<false>(engine, group);
   const bool over = engine.has_ended(token);
   if (group.any(over && token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
-  return over                                            ? engine.outcome(token)
+  return over                                   ? engine.outcome(token)
          : protocol::is_lost<S>(engine.state()) ? Status(Status::broken)
-                                                         : Status(Status::pending);
+                                                : Status(Status::pending);
 }
 
 /// QueuePair::invalidate().
