@@ -101,17 +101,6 @@ TEST_CASE("Users of a queue that differ in what concerns none but themselves go 
   CHECK(other.use<Queue<Sharing::thread>>() == Status::ok);
 }
 
-TEMPLATE_TEST_CASE("Users who use a shared queue pair in several ways are told that it is broken", "", Mlx5, Bnxt) {
-  using Place = Pair<TestType>;
-  using Vendor = typename TestType::Vendor;
-  using Plain = QueuePair<Vendor, Sharing::grid>;
-  check_refused<Place, Plain, QueuePair<Vendor, Sharing::block>>();
-  check_refused<Place, Plain, QueuePair<Vendor, Sharing::grid, Policy<Deferred<4>>>>();
-  Place place;
-  CHECK(place.template use<Plain>() == Status::ok);
-  CHECK(place.template use<QueuePair<Vendor, Sharing::grid, Policy<WriteThrough>>>() == Status::ok);
-}
-
 TEST_CASE("Users of a receive queue, some of whom ask for their messages, are told that it is broken") {
   Pair<Mlx5> place;
   const auto receive = [&](auto queue) {

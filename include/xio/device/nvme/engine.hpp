@@ -21,6 +21,7 @@ struct QueueBell {
   using Policy = QueuePolicy;
   static constexpr Sharing sharing = S;
   static constexpr bool has_notes = false;
+  static constexpr bool checks_use = Policy::argument_checks;
   static constexpr uint32_t kind = IsSame<Doorbell, MmioDoorbell>::value     ? 0
                                    : IsSame<Doorbell, ShadowDoorbell>::value ? 1
                                                                              : 2;

@@ -26,6 +26,7 @@
 /// | `QueueState* state`, `uint32_t depth`      | as above                                                           |
 /// | `uint64_t& link(uint64_t ticket)`          | the link at the ticket's ring slot                                 |
 /// | `void ring(uint64_t end, uint64_t note)`   | stores the doorbell for all entries before `end`                   |
+/// | `checks_use`                               | whether users who use a shared queue in several ways are noticed   |
 /// | `kind`                                     | number of what else all users of a shared queue must agree about   |
 /// | `has_notes`                                | whether a doorbell carries a note in addition to `end`             |
 /// | `uint64_t note(uint64_t end)`              | … the note, if another wave published the entries                  |

@@ -120,7 +120,7 @@ XIO_LEAF XIO_DEVICE void advance(Bell bell, uint64_t tail, bool rings) {
       const uint64_t end = linked_end(bell, published(tail));
       if (end == published(tail) && !(at_once && (tail & owed_bit) != 0)) {
         // A wave that waits, and helps in vain.
-        if (Bell::Policy::argument_checks && doorbells == 0) check_use(bell);
+        if (Bell::checks_use && doorbells == 0) check_use(bell);
         return;
       }
       next = end << 1 | (tail & ringing_bit);

@@ -20,6 +20,8 @@ struct SendBell {
   using Policy = QueuePolicy;
   static constexpr Sharing sharing = S;
   static constexpr bool has_notes = Vendor::doorbell_repeats_entry;
+  /// Its code has no room for that (docs/instruction-budgets.md).
+  static constexpr bool checks_use = false;
   static constexpr uint32_t kind = 0;
 
   QueueState* state;
@@ -107,6 +109,7 @@ struct ReceiveBell {
   };
   static constexpr Sharing sharing = S;
   static constexpr bool has_notes = false;
+  static constexpr bool checks_use = Policy::argument_checks;
   static constexpr uint32_t kind = Policy::keeps_receives;
 
   QueueState* state;
