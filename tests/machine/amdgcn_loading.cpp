@@ -145,3 +145,18 @@ TEST_CASE("Errors say what is wrong") {
     CHECK(contains(run(*gpu, "variables", out, threads(64), 3), "where nothing is mapped"));
   }
 }
+
+TEST_CASE("Private memory that a lane has not stored") {
+  for (const char* target : targets) {
+    INFO(target);
+    const auto gpu = gpu_of(target);
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      std::vector<uint32_t> out(64);
+      CHECK(run(*gpu, "saved_and_not_used", out, threads(64), seed) == "");
+      CHECK(out[63] == 64);
+      for (const char* kernel :
+           {"stored_without_saving", "decided_without_saving", "addressed_without_saving", "given_without_saving"})
+        CHECK(contains(run(*gpu, kernel, out, threads(64), seed), "lane 0 uses private memory at "));
+    }
+  }
+}

@@ -63,6 +63,27 @@ extern "C" __global__ void shared_memory(uint32_t* out) {
   __syncthreads();
   out[threadIdx.x] = (other == 0 ? fixed[0] - blockDim.x : fixed[other]) + more[other] + __shfl_xor(threadIdx.x, 5);
 }
+// Odd lanes save a value, all load it: what the others get is nobody's.
+__device__ uint32_t saved_by_odd_lanes() {
+  volatile uint32_t values[4];
+  if (threadIdx.x & 1) values[1] = threadIdx.x;
+  const uint32_t loaded = values[1];
+  values[2] = loaded;
+  return values[2] + 1;
+}
+extern "C" __global__ void saved_and_not_used(uint32_t* out) {
+  const uint32_t value = saved_by_odd_lanes();
+  if (threadIdx.x & 1) out[threadIdx.x] = value;
+}
+extern "C" __global__ void stored_without_saving(uint32_t* out) { out[threadIdx.x] = saved_by_odd_lanes(); }
+extern "C" __global__ void decided_without_saving(uint32_t* out) {
+  if (saved_by_odd_lanes() == 0) out[0] = 1;
+}
+extern "C" __global__ void addressed_without_saving(uint32_t* out) { out[saved_by_odd_lanes() & 15] = 1; }
+extern "C" __global__ void given_without_saving(uint32_t* out) {
+  const uint32_t value = __builtin_amdgcn_ds_bpermute(4 * (threadIdx.x - 1), saved_by_odd_lanes());
+  if (threadIdx.x & 1) out[threadIdx.x] = value;
+}
 extern "C" __global__ void two_lanes_ring(uint32_t* bell) {
   if (threadIdx.x < 2)
     __hip_atomic_store(bell + threadIdx.x, threadIdx.x + 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);

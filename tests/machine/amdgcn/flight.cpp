@@ -7,6 +7,7 @@
 
 #include <machine/amdgcn/atomics.hpp>
 #include <machine/amdgcn/processor.hpp>
+#include <machine/amdgcn/unstored.hpp>
 
 namespace machine::amdgcn {
 namespace {
@@ -64,6 +65,7 @@ std::unique_ptr<Access> Processor::new_access(Wave& wave, const Instruction& ins
   access->high = 0;
   access->issued = ticks_;
   access->hold = 0;
+  for (uint64_t& lanes : access->unstored) lanes = 0;
   return access;
 }
 
@@ -273,6 +275,7 @@ void Processor::return_data(Wave& wave, const Access& access) {
   const Instruction& by = *access.instruction;
   for (uint32_t k = 0; k < access.registers; ++k) {
     Lanes& to = wave.v[access.destination + k];
+    note_unstored(wave, access.destination + k, access.mask, access.unstored[k], access.unstored_at);
     for (uint64_t lanes = access.mask; lanes != 0; lanes &= lanes - 1) {
       const int lane = __builtin_ctzll(lanes);
       uint32_t value = access.data[k][lane];

@@ -146,6 +146,7 @@ void Processor::make_wave(const Kernel& kernel, const Launch& launch, Group& gro
   }
   wave.private_bytes = kernel.private_bytes + (kernel.dynamic_stack ? 16384 : 0);
   wave.private_memory.assign(size_t{wave.private_bytes} * wave.lanes, static_cast<uint8_t>(garbage));
+  wave.private_stored.assign(wave.private_memory.size(), false);
   set_scalars(kernel, wave);
   waves_.push_back(std::move(made));
 }

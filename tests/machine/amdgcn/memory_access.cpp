@@ -7,6 +7,7 @@
 #include <machine/amdgcn/handlers.hpp>
 #include <machine/amdgcn/operand_parser.hpp>
 #include <machine/amdgcn/processor.hpp>
+#include <machine/amdgcn/unstored.hpp>
 #include <machine/amdgcn/vector_source.hpp>
 
 namespace machine::amdgcn {
@@ -20,6 +21,7 @@ bool is_shared(uint64_t address) { return address >> 56 == shared_base >> 56; }
 void take_data(const Wave& wave, const Instruction& i, const Operand& operand, uint32_t words, Access& access) {
   for (uint32_t k = 0; k < words; ++k) {
     const Lanes& from = wave.v[operand.index + k];
+    if (wave.any_unstored) take_unstored(wave, operand.index + k, k, access);
     each_lane(access.mask, [&](uint32_t lane) { access.data[k][lane] = i.high_half ? from[lane] >> 16 : from[lane]; });
   }
 }
@@ -51,10 +53,20 @@ void access_own(const Instruction& i, Access& access, uint32_t lane, uint8_t* me
   access.left[1] &= ~(uint64_t{1} << lane);
 }
 
-uint8_t* private_memory(Wave& wave, const Instruction& i, uint32_t lane, uint64_t offset) {
+void access_private(Wave& wave, const Instruction& i, Access& access, uint32_t lane, uint64_t offset) {
   if (offset > wave.private_bytes || i.bytes > wave.private_bytes - offset)
     throw Fault("private memory at " + std::to_string(offset) + " of " + std::to_string(wave.private_bytes));
-  return wave.private_memory.data() + size_t{lane} * wave.private_bytes + offset;
+  const size_t at = size_t{lane} * wave.private_bytes + offset;
+  access_own(i, access, lane, wave.private_memory.data() + at);
+  for (uint32_t k = 0; k < i.bytes; ++k) {
+    uint64_t& unstored = access.unstored[k / 4];
+    if (access.kind == Access::Kind::store) {
+      wave.private_stored[at + k] = (unstored >> lane & 1) == 0;
+    } else if (!wave.private_stored[at + k]) {
+      unstored |= uint64_t{1} << lane;
+      access.unstored_at = static_cast<uint32_t>(offset) + k / 4 * 4;
+    }
+  }
 }
 
 /// Performs the lanes of a flat access that do not address global memory.
@@ -64,17 +76,19 @@ void take_out_own(Wave& wave, const Instruction& i, Access& access) {
     const uint64_t offset = address & ((uint64_t{1} << 56) - 1);
     if (!is_private(address) && !is_shared(address)) return;
     if (access.kind == Access::Kind::atomic) throw Fault("flat atomic access to LDS or private memory");
-    if (is_private(address)) return access_own(i, access, lane, private_memory(wave, i, lane, offset));
+    if (is_private(address)) return access_private(wave, i, access, lane, offset);
     wave.processor->perform_shared(wave, 0);
     std::vector<uint8_t>& shared = wave.group->shared;
     if (offset > shared.size() || i.bytes > shared.size() - offset)
       throw Fault("LDS address " + std::to_string(offset) + " of " + std::to_string(shared.size()));
+    check_stored(access, uint64_t{1} << lane);
     access_own(i, access, lane, shared.data() + offset);
   });
 }
 
 void issue(Wave& wave, const Instruction& i, std::unique_ptr<Access> access) {
   if (starts_with(i.mnemonic, "flat_")) take_out_own(wave, i, *access);
+  check_stored(*access, access->left[0]);
   wave.processor->issue(wave, std::move(access));
 }
 
@@ -137,7 +151,7 @@ void buffer(Wave& wave, const Instruction& i, Access::Kind kind) {
     const uint64_t offset = static_cast<uint64_t>(i.offset) + (i.offset_enabled ? wave.v[i.operand[1].index][lane] : 0);
     if (buffer.is_private) {
       // The scalar offset counts bytes of all lanes.
-      return access_own(i, *access, lane, private_memory(wave, i, lane, offset + extra / wave.lanes));
+      return access_private(wave, i, *access, lane, offset + extra / wave.lanes);
     }
     if (offset + extra + i.bytes > buffer.bound) throw Fault("buffer access out of bounds");
     access->address[lane] = buffer.base + offset + extra;
@@ -160,7 +174,7 @@ void scratch(Wave& wave, const Instruction& i, Access::Kind kind) {
   const uint32_t base = i.operand[2].kind == Operand::Kind::scalar ? scalar_value(wave, i.operand[2]) : 0;
   each_lane(access->mask, [&](uint32_t lane) {
     const uint32_t own = index.kind == Operand::Kind::vector ? wave.v[index.index][lane] : 0;
-    access_own(i, *access, lane, private_memory(wave, i, lane, base + own + static_cast<uint32_t>(i.offset)));
+    access_private(wave, i, *access, lane, base + own + static_cast<uint32_t>(i.offset));
   });
   wave.processor->issue(wave, std::move(access));
 }

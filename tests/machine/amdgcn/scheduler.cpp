@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include <machine/amdgcn/processor.hpp>
+#include <machine/amdgcn/unstored.hpp>
 
 namespace machine::amdgcn {
 namespace {
@@ -78,6 +79,7 @@ bool Processor::step(Wave& wave) {
   current_ = &instruction;
   if (instruction.run == nullptr) throw Fault(instruction.trouble);
   if (wave.poisoned) check_poison(wave, instruction);
+  if (wave.any_unstored) track_unstored(wave, instruction);
   if (trace) report_trace(wave, instruction);
   if (!instruction.begun) {
     instruction.begun = true;

@@ -7,6 +7,7 @@
 
 #include <machine/amdgcn/atomics.hpp>
 #include <machine/amdgcn/processor.hpp>
+#include <machine/amdgcn/unstored.hpp>
 
 namespace machine::amdgcn {
 namespace {
@@ -74,6 +75,7 @@ void Processor::retire_shared(Wave& wave, size_t left) {
     const Instruction& by = *access.instruction;
     for (uint32_t k = 0; k < access.registers; ++k) {
       Lanes& to = wave.v[access.destination + k];
+      note_unstored(wave, access.destination + k, access.mask, 0, 0);
       for (uint64_t lanes = access.mask; lanes != 0; lanes &= lanes - 1) {
         const auto lane = static_cast<size_t>(__builtin_ctzll(lanes));
         uint32_t value = access.data[k][lane];

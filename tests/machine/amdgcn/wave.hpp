@@ -37,6 +37,9 @@ struct Access {
   uint64_t hold;  ///< not performed before this tick, unless a later access must follow it
   uint64_t address[64];
   uint32_t data[4][64];
+  /// Of private memory: lanes whose part of `data` the lane has never stored, and where it was loaded from.
+  uint64_t unstored[4];
+  uint32_t unstored_at;
   bool pending() const { return (left[0] | left[1]) != 0; }
 };
 
@@ -106,6 +109,11 @@ struct Wave {
   uint64_t poisoned_scalars[scalar_registers / 64] = {};
   uint32_t private_bytes = 0;  ///< per lane
   std::vector<uint8_t> private_memory;
+  std::vector<bool> private_stored;  ///< by byte of `private_memory`
+  /// Lanes of each register that hold bytes of private memory which the lane has never stored; see unstored.cpp.
+  bool any_unstored = false;
+  uint64_t unstored[vector_registers] = {};
+  uint32_t unstored_at[vector_registers] = {};
 
   uint64_t active() const { return lanes == 64 ? pair(exec) : s[exec]; }
   uint64_t pair(uint32_t index) const { return s[index] | uint64_t{s[index + 1]} << 32; }
