@@ -12,6 +12,7 @@ const HandlerTable& handlers() {
   static const HandlerTable table = [] {
     HandlerTable all;
     add_vector_integers(all);
+    add_vector_halves(all);
     add_vector_wide(all);
     add_vector_floats(all);
     add_vector_compares(all);
@@ -34,6 +35,9 @@ const std::string& old_name(const std::string& name) {
       {"v_subrev_nc_u32", "v_subrev_u32"},
       {"v_add_nc_u16", "v_add_u16"},
       {"v_sub_nc_u16", "v_sub_u16"},
+      {"s_get_pc_i64", "s_getpc_b64"},
+      {"s_set_pc_i64", "s_setpc_b64"},
+      {"s_swap_pc_i64", "s_swappc_b64"},
       {"v_add_co_ci_u32", "v_addc_co_u32"},
       {"v_sub_co_ci_u32", "v_subb_co_u32"},
       {"v_subrev_co_ci_u32", "v_subbrev_co_u32"},
@@ -66,8 +70,10 @@ void check_takes(const Instruction& instruction, uint8_t takes) {
   if (instruction.lanes && !(takes & lane_changes)) throw Fault("DPP or SDWA of this instruction is not known");
   if (instruction.clamp && !(takes & clamping)) throw Fault("clamp of this instruction is not known");
   if (instruction.op_select != 0 && !(takes & halves)) throw Fault("op_sel of this instruction is not known");
-  for (uint32_t i = 0; i < instruction.operands; ++i)
-    if (instruction.operand[i].has_modifiers() && !(takes & signs)) throw Fault("sign of an operand is not known");
+  for (uint32_t i = 0; i < instruction.operands; ++i) {
+    if (instruction.operand[i].has_signs() && !(takes & signs)) throw Fault("sign of an operand is not known");
+    if (instruction.operand[i].half != 0 && !(takes & halves)) throw Fault("half of a register is not known");
+  }
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ struct HandlerEntry {
 using HandlerTable = std::unordered_map<std::string, HandlerEntry>;
 
 void add_vector_integers(HandlerTable& table);
+void add_vector_halves(HandlerTable& table);
 void add_vector_wide(HandlerTable& table);
 void add_vector_floats(HandlerTable& table);
 void add_vector_compares(HandlerTable& table);

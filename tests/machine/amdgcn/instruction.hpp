@@ -22,13 +22,16 @@ enum ScalarRegister : uint16_t {
   scalar_registers = 128
 };
 
-/// The accumulation registers of gfx90a and gfx942 follow the 256 others.
+/// The accumulation registers of gfx90a and gfx942 follow the 256 others; gfx1250 has more of these.
 constexpr uint16_t accumulators = 256;
 constexpr uint16_t vector_registers = 512;
 
 /// Start of the generic addresses of LDS and of private memory, which no process uses.
 constexpr uint64_t shared_base = uint64_t{1} << 56;
 constexpr uint64_t private_base = uint64_t{2} << 56;
+/// Where the generic address of private memory names the lane, in bits 52 and up (gfx1250).
+constexpr uint64_t lanes_private_base = uint64_t{4} << 56;
+constexpr uint32_t lane_shift = 52;
 
 struct Operand {
   enum class Kind : uint8_t { none, vector, scalar, constant, condition, off };
@@ -36,9 +39,11 @@ struct Operand {
   uint8_t width = 1;  ///< in dwords
   bool negate = false;
   bool absolute = false;
+  uint8_t half = 0;  ///< of the register, with 16 bits: 1 the lower, 2 the upper
   uint16_t index = 0;
   uint64_t value = 0;  ///< of a constant
-  bool has_modifiers() const { return negate || absolute; }
+  bool has_signs() const { return negate || absolute; }
+  bool is_changed() const { return has_signs() || half != 0; }
 };
 
 enum class AtomicOperation : uint8_t {
@@ -106,12 +111,15 @@ struct Instruction {
   bool returns = false;         ///< an atomic that returns the old value
   bool offset_enabled = false;  ///< buffers: offen
   bool clamp = false;
-  bool sign_extend = false;  ///< loads of less than 32 bits
-  bool high_half = false;    ///< loads and stores of 16 bits or less: the upper half of the register
-  bool low_half = false;     ///< loads that preserve the upper half
-  bool of_lanes = false;     ///< every active lane takes part
-  uint8_t op_select = 0;     ///< one bit per operand: use the upper half
-  uint32_t target = ~0u;     ///< branch target: index of an instruction
+  bool sign_extend = false;    ///< loads of less than 32 bits
+  bool high_half = false;      ///< loads and stores of 16 bits or less: the upper half of the register
+  bool low_half = false;       ///< loads that preserve the upper half
+  bool of_lanes = false;       ///< every active lane takes part
+  uint8_t truth_table = 0;     ///< of a logical operation of three operands
+  bool scaled = false;         ///< an offset in a register counts accesses, not bytes
+  uint8_t op_select_high = 7;  ///< likewise, for the upper half of a packed result
+  uint8_t op_select = 0;       ///< one bit per operand: use the upper half
+  uint32_t target = ~0u;       ///< branch target: index of an instruction
   int32_t offset = 0;
   int32_t second_offset = 0;
   Operand operand[6];

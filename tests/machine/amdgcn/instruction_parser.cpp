@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <machine/amdgcn/instruction_parser.hpp>
 
+#include <cctype>
 #include <cstdlib>
 #include <sstream>
 #include <vector>
@@ -56,8 +57,8 @@ bool parse_wait(Instruction& instruction, const std::string& rest) {
     waits.shared = static_cast<uint8_t>(both & 63);
     (name == "s_wait_loadcnt_dscnt" ? waits.vector : waits.stores) = static_cast<uint8_t>(both >> 8 & 63);
   } else if (name == "s_wait_samplecnt" || name == "s_wait_bvhcnt" || name == "s_wait_expcnt" ||
-             name == "s_waitcnt_depctr" || name == "s_wait_alu") {
-    // Counters of images, exports and hazards: the machine never has any outstanding.
+             name == "s_waitcnt_depctr" || name == "s_wait_alu" || name == "s_wait_xcnt") {
+    // Counters of images, exports, hazards and address translations: the machine never has any outstanding.
   } else {
     return false;
   }
@@ -66,8 +67,9 @@ bool parse_wait(Instruction& instruction, const std::string& rest) {
 
 /// Whether the operands are only hints, or are implied by the mnemonic's handler.
 bool takes_no_operands(const std::string& name) {
-  for (const char* one : {"s_delay_alu", "s_clause", "s_code_end", "s_sendmsg", "s_nop", "s_set_inst_prefetch_distance",
-                          "s_setprio", "s_barrier_wait", "s_endpgm", "s_barrier", "s_icache_inv", "s_dcache_inv"})
+  for (const char* one :
+       {"s_delay_alu", "s_clause", "s_code_end", "s_sendmsg", "s_nop", "s_set_inst_prefetch_distance", "s_setprio",
+        "s_set_vgpr_msb", "s_barrier_wait", "s_endpgm", "s_barrier", "s_icache_inv", "s_dcache_inv"})
     if (name == one) return true;
   return false;
 }
@@ -102,9 +104,23 @@ std::vector<std::string> split_modifiers(std::string& rest) {
   return modifiers;
 }
 
+/// "v9 /*v265*/": registers from 256 on, whose number is partly in s_set_vgpr_msb (gfx1250).
+void take_whole_numbers(std::string& text) {
+  for (size_t open; (open = text.find(" /*")) != std::string::npos;) {
+    const size_t close = text.find("*/", open);
+    if (close == std::string::npos) return;
+    size_t begin = open;
+    while (begin > 0 && (std::isalnum(static_cast<unsigned char>(text[begin - 1])) != 0 ||
+                         std::string("[:].").find(text[begin - 1]) != std::string::npos))
+      --begin;
+    text.replace(begin, close + 2 - begin, text.substr(open + 3, close - open - 3));
+  }
+}
+
 void parse_half(Instruction& instruction, const std::string& text, const Target& target) {
   const size_t space = text.find_first_of(" \t");
   std::string rest = space == std::string::npos ? std::string() : trimmed(text.substr(space));
+  take_whole_numbers(rest);
   std::string& name = instruction.mnemonic;
   name = text.substr(0, space);
   if (starts_with(name, "v_dual_")) name.erase(2, 5);
@@ -127,7 +143,13 @@ void parse_half(Instruction& instruction, const std::string& text, const Target&
       if (!ends_with(rest, "sendmsg(MSG_RTN_GET_REALTIME)")) throw Fault("message " + rest);
       rest.resize(rest.find(','));
     } else if (name == "s_getreg_b32") {
-      throw Fault("hardware register " + rest);
+      // The extent of a cluster of workgroups: there is none.
+      if (rest.find("hwreg(HW_REG_IB_STS2, 6, 4)") == std::string::npos) throw Fault("hardware register " + rest);
+      rest.replace(rest.find(','), std::string::npos, ", 0");
+    } else if (name == "s_setreg_imm32_b32") {
+      // How addresses of instructions are translated.
+      if (!starts_with(rest, "hwreg(HW_REG_WAVE_MODE, 25, 1)")) throw Fault("hardware register " + rest);
+      rest.clear();
     }
     if (starts_with(name, "v_cmpx_") && target.generation >= 11) {
       // Writes the mask of lanes, which only the mnemonic indicates.
@@ -139,6 +161,9 @@ void parse_half(Instruction& instruction, const std::string& text, const Target&
       instruction.operand[instruction.operands++] = parse_operand(part, is_wide(name), is_sign_extended(name));
     }
   }
+  // What the names of halves say already.
+  for (uint32_t i = 0; i < instruction.operands; ++i)
+    if (instruction.operand[i].half != 0) instruction.op_select = 0;
   if (lanes.dpp || lanes.sdwa) instruction.lanes = std::make_shared<const LaneChange>(lanes);
   instruction.run = find_handler(instruction, target);
   if (instruction.run == nullptr) throw Fault("instruction not known");

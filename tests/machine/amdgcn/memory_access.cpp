@@ -15,7 +15,8 @@ namespace {
 
 uint32_t words_of(const Instruction& i) { return (i.bytes + 3u) / 4; }
 
-bool is_private(uint64_t address) { return address >> 56 == private_base >> 56; }
+bool names_lane(uint64_t address) { return address >> 57 == lanes_private_base >> 57; }
+bool is_private(uint64_t address) { return address >> 56 == private_base >> 56 || names_lane(address); }
 bool is_shared(uint64_t address) { return address >> 56 == shared_base >> 56; }
 
 void take_data(const Wave& wave, const Instruction& i, const Operand& operand, uint32_t words, Access& access) {
@@ -32,7 +33,7 @@ void take_addresses(const Wave& wave, const Instruction& i, uint32_t vector, uin
   const bool has_base = base < i.operands && i.operand[base].kind == Operand::Kind::scalar;
   const uint64_t begin = (has_base ? wave.pair(i.operand[base].index) : 0) + static_cast<uint64_t>(int64_t{i.offset});
   each_lane(access.mask, [&](uint32_t lane) {
-    uint64_t address = wave.v[index.index][lane];
+    uint64_t address = uint64_t{wave.v[index.index][lane]} * (i.scaled ? i.bytes : 1);
     if (!has_base) address |= uint64_t{wave.v[index.index + 1][lane]} << 32;
     access.address[lane] = begin + address;
   });
@@ -53,10 +54,11 @@ void access_own(const Instruction& i, Access& access, uint32_t lane, uint8_t* me
   access.left[1] &= ~(uint64_t{1} << lane);
 }
 
-void access_private(Wave& wave, const Instruction& i, Access& access, uint32_t lane, uint64_t offset) {
+/// `owner`: the lane whose memory it is.
+void access_private(Wave& wave, const Instruction& i, Access& access, uint32_t lane, uint32_t owner, uint64_t offset) {
   if (offset > wave.private_bytes || i.bytes > wave.private_bytes - offset)
     throw Fault("private memory at " + std::to_string(offset) + " of " + std::to_string(wave.private_bytes));
-  const size_t at = size_t{lane} * wave.private_bytes + offset;
+  const size_t at = size_t{owner} * wave.private_bytes + offset;
   access_own(i, access, lane, wave.private_memory.data() + at);
   for (uint32_t k = 0; k < i.bytes; ++k) {
     uint64_t& unstored = access.unstored[k / 4];
@@ -76,7 +78,11 @@ void take_out_own(Wave& wave, const Instruction& i, Access& access) {
     const uint64_t offset = address & ((uint64_t{1} << 56) - 1);
     if (!is_private(address) && !is_shared(address)) return;
     if (access.kind == Access::Kind::atomic) throw Fault("flat atomic access to LDS or private memory");
-    if (is_private(address)) return access_private(wave, i, access, lane, offset);
+    if (names_lane(address)) {
+      const auto owner = static_cast<uint32_t>((address - lanes_private_base) >> lane_shift);
+      return access_private(wave, i, access, lane, owner, address & ((uint64_t{1} << lane_shift) - 1));
+    }
+    if (is_private(address)) return access_private(wave, i, access, lane, lane, offset);
     wave.processor->perform_shared(wave, 0);
     std::vector<uint8_t>& shared = wave.group->shared;
     if (offset > shared.size() || i.bytes > shared.size() - offset)
@@ -151,7 +157,7 @@ void buffer(Wave& wave, const Instruction& i, Access::Kind kind) {
     const uint64_t offset = static_cast<uint64_t>(i.offset) + (i.offset_enabled ? wave.v[i.operand[1].index][lane] : 0);
     if (buffer.is_private) {
       // The scalar offset counts bytes of all lanes.
-      return access_private(wave, i, *access, lane, offset + extra / wave.lanes);
+      return access_private(wave, i, *access, lane, lane, offset + extra / wave.lanes);
     }
     if (offset + extra + i.bytes > buffer.bound) throw Fault("buffer access out of bounds");
     access->address[lane] = buffer.base + offset + extra;
@@ -174,7 +180,7 @@ void scratch(Wave& wave, const Instruction& i, Access::Kind kind) {
   const uint32_t base = i.operand[2].kind == Operand::Kind::scalar ? scalar_value(wave, i.operand[2]) : 0;
   each_lane(access->mask, [&](uint32_t lane) {
     const uint32_t own = index.kind == Operand::Kind::vector ? wave.v[index.index][lane] : 0;
-    access_private(wave, i, *access, lane, base + own + static_cast<uint32_t>(i.offset));
+    access_private(wave, i, *access, lane, lane, base + own + static_cast<uint32_t>(i.offset));
   });
   wave.processor->issue(wave, std::move(access));
 }

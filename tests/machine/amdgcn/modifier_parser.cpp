@@ -167,9 +167,17 @@ void parse_modifier(Instruction& instruction, LaneChange& lanes, const std::stri
   } else if (key == "clamp" && value.empty()) {
     instruction.clamp = true;
     return;
-  } else if (key == "op_sel") {
+  } else if (key == "bitop3") {
+    instruction.truth_table = static_cast<uint8_t>(std::strtoul(value.c_str(), nullptr, 0));
+    return;
+  } else if (key == "scale_offset" && value.empty()) {
+    instruction.scaled = true;
+    return;
+  } else if (key == "op_sel" || key == "op_sel_hi") {
     const std::vector<uint32_t> list = numbers(value);
-    for (size_t i = 0; i < list.size(); ++i) instruction.op_select |= static_cast<uint8_t>(list[i] << i);
+    uint8_t& select = key == "op_sel" ? instruction.op_select : instruction.op_select_high;
+    select = 0;
+    for (size_t i = 0; i < list.size(); ++i) select |= static_cast<uint8_t>(list[i] << i);
     return;
   } else if (key == "row_mask" || key == "bank_mask") {
     lanes.written &= masked_lanes(numbers(value).at(0), key == "row_mask" ? 4 : 2);

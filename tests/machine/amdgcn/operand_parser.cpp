@@ -68,6 +68,7 @@ const std::map<std::string, Named>& named_operands() {
       {"src_scc", {Kind::condition, 0, 1, 0}},
       {"off", {Kind::off, 0, 1, 0}},
       {"src_shared_base", {Kind::constant, 0, 2, shared_base}},
+      {"src_flat_scratch_base_lo", {Kind::constant, 0, 2, lanes_private_base}},
       {"src_private_base", {Kind::constant, 0, 2, private_base}},
   };
   return names;
@@ -122,6 +123,10 @@ bool parse_constant(const std::string& text, bool wide, bool sign, uint64_t& val
 Operand parse_operand(std::string text, bool wide, bool sign) {
   Operand operand;
   const std::string whole = text;
+  // "lit(0x40)": a literal, although there is a shorter form of the constant.
+  for (const char* mark : {"lit(", "lit64("})
+    if (starts_with(text, mark) && text.back() == ')')
+      text = text.substr(std::strlen(mark), text.size() - std::strlen(mark) - 1);
   if (parse_constant(text, wide, sign, operand.value)) {
     operand.kind = Operand::Kind::constant;
     operand.width = 2;
@@ -148,11 +153,15 @@ Operand parse_operand(std::string text, bool wide, bool sign) {
     operand.index = static_cast<uint16_t>(operand.index + ttmp);
     return operand;
   }
+  if (text.size() > 3 && (ends_with(text, ".l") || ends_with(text, ".h"))) {
+    operand.half = text.back() == 'l' ? 1 : 2;
+    text.resize(text.size() - 2);
+  }
   const char bank = text[0];
   if ((bank == 'v' || bank == 's' || bank == 'a') && parse_range(text.c_str() + 1, operand)) {
     operand.kind = bank == 's' ? Operand::Kind::scalar : Operand::Kind::vector;
     if (bank == 'a') operand.index = static_cast<uint16_t>(operand.index + accumulators);
-    const uint32_t count = bank == 's' ? uint32_t{vcc} : bank == 'a' ? vector_registers : accumulators;
+    const uint32_t count = bank == 's' ? uint32_t{vcc} : vector_registers;
     if (operand.index + operand.width <= count) return operand;
   }
   throw Fault("operand " + whole);

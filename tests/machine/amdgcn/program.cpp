@@ -41,6 +41,17 @@ void relocate(const ElfFile& file, uint8_t* image, uint64_t image_bytes) {
   }
 }
 
+/// LLVM's version from the comment that clang leaves; empty if there is none.
+std::string compiler_version(const std::vector<uint8_t>& file) {
+  static const std::string mark = "clang version ";
+  auto at = std::search(file.begin(), file.end(), mark.begin(), mark.end());
+  std::string version;
+  if (at == file.end()) return version;
+  for (at += static_cast<ptrdiff_t>(mark.size()); at != file.end() && *at >= '0' && *at <= '9'; ++at)
+    version += static_cast<char>(*at);
+  return version;
+}
+
 }  // namespace
 
 OpenFile::OpenFile(const std::string& path) : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
@@ -64,6 +75,7 @@ Program::Program(const std::string& path) : path_(path), file_(path) {
     code_begin_ = segment.address;
     numbers_.assign((segment.file_bytes + 3) / 4, none);
   }
+  made_by_ = compiler_version(file.bytes);
   code_.reserve(numbers_.size() + all_parts);  // with the marks
   relocate(file, image_.get(), image_bytes_);
   read_metadata(file.metadata);

@@ -98,7 +98,11 @@ class Program {
   void read_descriptor(const std::string& name, uint64_t address);
   void call_target(uint32_t number, std::vector<uint32_t>& todo);
 
+  /// A tool of the LLVM that made the code, which knows its instructions; of another, if that is not installed.
+  std::string tool(const std::string& name) const;
+
   std::string path_;
+  std::string made_by_;  ///< LLVM's version
   OpenFile file_;
   Target target_;
   std::unique_ptr<uint8_t, void (*)(void*)> image_{nullptr, nullptr};

@@ -38,8 +38,14 @@ void Program::read_code(uint64_t address) {
   disassemble({"--disassemble-symbols=" + names});
 }
 
+std::string Program::tool(const std::string& name) const {
+  for (const std::string& version : {made_by_, std::string("22"), std::string("19")})
+    if (!version.empty() && is_installed(name + "-" + version)) return name + "-" + version;
+  return name + "-" + (made_by_.empty() ? "19" : made_by_);
+}
+
 void Program::disassemble(const std::vector<std::string>& options) {
-  std::vector<std::string> command{"llvm-objdump-19", "-d"};
+  std::vector<std::string> command{tool("llvm-objdump"), "-d"};
   command.insert(command.end(), options.begin(), options.end());
   command.emplace_back("-");
   const std::string text = output_of(command, file_.descriptor());
@@ -91,6 +97,11 @@ void Program::call_target(uint32_t number, std::vector<uint32_t>& todo) {
   for (uint32_t next = number + 1; next < code_.size() && next < number + 12 && parts < 2; ++next) {
     const Instruction& one = fetch(next);
     const std::string& name = one.mnemonic;
+    if (name == "s_add_nc_u64" && one.operand[0].index == base && one.operand[2].kind == Operand::Kind::constant) {
+      offset = one.operand[2].value;
+      parts = 2;
+      break;
+    }
     const bool low = name == "s_add_u32" || name == "s_add_co_u32";
     const bool high = name == "s_addc_u32" || name == "s_add_co_ci_u32";
     if ((!low && !high) || one.operand[0].index != base + (high ? 1 : 0)) continue;
@@ -119,8 +130,10 @@ const std::vector<uint32_t>& Program::reachable(const std::string& name) {
       seen[number] = true;
       all.push_back(number);
       if (one.target != ~0u) todo.push_back(one.target);
-      if (one.mnemonic == "s_getpc_b64") call_target(number, todo);
-      if (one.mnemonic == "s_branch" || one.mnemonic == "s_endpgm" || one.mnemonic == "s_setpc_b64") break;
+      if (one.mnemonic == "s_getpc_b64" || one.mnemonic == "s_get_pc_i64") call_target(number, todo);
+      if (one.mnemonic == "s_branch" || one.mnemonic == "s_endpgm" || one.mnemonic == "s_setpc_b64" ||
+          one.mnemonic == "s_set_pc_i64")
+        break;
     }
   }
   std::sort(all.begin(), all.end(), [&](uint32_t a, uint32_t b) { return code_[a].address < code_[b].address; });
@@ -132,7 +145,7 @@ std::vector<std::string> Program::sources(const std::vector<uint32_t>& numbers) 
   std::vector<std::string> all;
   for (size_t begin = 0; begin < numbers.size(); begin += at_once) {
     const size_t end = std::min(begin + at_once, numbers.size());
-    std::vector<std::string> command{"llvm-symbolizer-19", "--obj=-", "--functions=none", "--inlines"};
+    std::vector<std::string> command{tool("llvm-symbolizer"), "--obj=-", "--functions=none", "--inlines"};
     for (size_t i = begin; i < end; ++i) command.push_back(std::to_string(code_[numbers[i]].address));
     std::istringstream lines(output_of(command, file_.descriptor()));
     std::string one;

@@ -126,6 +126,10 @@ void set_bit(Wave& wave, const Instruction& i) {
 void clear_bit(Wave& wave, const Instruction& i) {
   write_scalar(wave, i.operand[0], scalar_value(wave, i.operand[0]) & ~(1u << (scalar_value(wave, i.operand[1]) & 31)));
 }
+template <bool Set>
+void compare_bit64(Wave& wave, const Instruction& i) {
+  wave.scc = (scalar_value64(wave, i.operand[0]) >> (scalar_value(wave, i.operand[1]) & 63) & 1) == Set;
+}
 void field_of_64(Wave& wave, const Instruction& i) {
   const u64 result = field64(scalar_value64(wave, i.operand[1]), scalar_value(wave, i.operand[2]));
   write_scalar64(wave, i.operand[0], result);
@@ -154,6 +158,7 @@ void field_of_64(Wave& wave, const Instruction& i) {
 void add_scalar_arithmetic(HandlerTable& table) {
   table.insert({
       XIO_PLAIN("s_mov_b32", a),
+      XIO_PLAIN("s_getreg_b32", a),
       XIO_PLAIN("s_movk_i32", static_cast<u32>(i32{static_cast<int16_t>(a)})),
       XIO_PLAIN("s_mul_i32", a * b),
       XIO_PLAIN("s_mul_hi_u32", static_cast<u32>(u64{a} * b >> 32)),
@@ -204,6 +209,8 @@ void add_scalar_arithmetic(HandlerTable& table) {
       {"s_bitset0_b32", {clear_bit, plain}},
       XIO_CONDITION("s_bitcmp1_b32", (a >> (b & 31) & 1) != 0),
       XIO_CONDITION("s_bitcmp0_b32", (a >> (b & 31) & 1) == 0),
+      {"s_bitcmp1_b64", {compare_bit64<true>, plain}},
+      {"s_bitcmp0_b64", {compare_bit64<false>, plain}},
       XIO_CONDITIONS("eq", ==),
       XIO_CONDITIONS("lg", !=),
       XIO_CONDITIONS("lt", <),

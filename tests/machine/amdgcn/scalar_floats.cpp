@@ -7,7 +7,7 @@ namespace machine::amdgcn {
 namespace {
 
 float float_value(const Wave& wave, const Operand& operand) {
-  return to_float(with_sign(operand, scalar_value(wave, operand)));
+  return to_float(changed_value(operand, scalar_value(wave, operand)));
 }
 
 }  // namespace

@@ -8,9 +8,9 @@ namespace machine::amdgcn {
 Target target_of(const std::string& name) {
   Target target;
   target.name = name;
-  target.groups_in_order = name == "gfx90a" || name == "gfx942" || name == "gfx9-4-generic";
+  target.groups_in_order = name == "gfx90a" || name == "gfx942" || name == "gfx950" || name == "gfx9-4-generic";
   if (name == "gfx90a") return target;
-  if (name == "gfx942" || name == "gfx9-4-generic") {
+  if (name == "gfx942" || name == "gfx950" || name == "gfx9-4-generic") {
     target.scope_bits = true;
     target.several_second_levels = true;
     // The waves of a workgroup share a unit, so its cache serves workgroup scope.
@@ -29,8 +29,16 @@ Target target_of(const std::string& name) {
     target.split_counters = true;
     return target;
   }
+  if (name == "gfx1250") {
+    target.generation = 12;
+    target.split_counters = true;
+    target.several_second_levels = true;
+    // One cache for the processor on which a workgroup runs.
+    target.first_level_serves = Scope::group;
+    return target;
+  }
   throw Fault("code for " + name +
-              ": there are models of gfx90a, gfx942, gfx1100, gfx1201 and their generic targets only");
+              ": there are models of gfx90a, gfx942, gfx950, gfx1100, gfx1201, gfx1250 and generic targets only");
 }
 
 }  // namespace machine::amdgcn

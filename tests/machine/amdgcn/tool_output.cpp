@@ -5,9 +5,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <sstream>
+
 #include <machine/core/address_space.hpp>
 
 namespace machine::amdgcn {
+
+bool is_installed(const std::string& program) {
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+  return false;
+}
 
 std::string output_of(const std::vector<std::string>& command, int input) {
   int ends[2];

@@ -76,8 +76,8 @@ void add_vector_compares(HandlerTable& table) {
   table.insert({
       XIO_COMPARES("u32", uint32_t, lane_changes),
       XIO_COMPARES("i32", int32_t, lane_changes),
-      XIO_COMPARES("u16", uint16_t, lane_changes),
-      XIO_COMPARES("i16", int16_t, lane_changes),
+      XIO_COMPARES("u16", uint16_t, lane_changes | halves),
+      XIO_COMPARES("i16", int16_t, lane_changes | halves),
       XIO_COMPARES("u64", uint64_t, plain),
       XIO_COMPARES("i64", int64_t, plain),
       XIO_COMPARE("eq_f32", float, signs, a == b),

@@ -89,6 +89,12 @@ void add_vector_floats(HandlerTable& table) {
       XIO_BINARY("v_sub_f32", a - b),
       XIO_BINARY("v_subrev_f32", b - a),
       XIO_BINARY("v_mul_f32", a * b),
+      {"v_ldexp_f32",
+       {[](Wave& w, const Instruction& i) {
+          binary(w, i,
+                 [](uint32_t a, uint32_t b) { return to_bits(std::ldexp(to_float(a), static_cast<int32_t>(b))); });
+        },
+        signs}},
       XIO_TERNARY("v_fma_f32", std::fma(a, b, c)),
       XIO_TERNARY("v_fmaak_f32", std::fma(a, b, c)),
       // The constant is the second operand, which is multiplied.
@@ -106,7 +112,7 @@ void add_vector_floats(HandlerTable& table) {
       {"v_s_rcp_f32",
        {[](Wave& w, const Instruction& i) {
           write_scalar(w, i.operand[0],
-                       to_bits(1.0f / to_float(with_sign(i.operand[1], scalar_value(w, i.operand[1])))));
+                       to_bits(1.0f / to_float(changed_value(i.operand[1], scalar_value(w, i.operand[1])))));
         },
         signs}},
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// @brief Vector instructions with integer results of 32 or 16 bits.
+/// @brief Vector instructions with integer results of 32 bits.
 
 #include <algorithm>
 
@@ -17,7 +17,6 @@ using u64 = uint64_t;
 
 i32 as_signed(u32 value) { return static_cast<i32>(value); }
 i32 signed24(u32 value) { return as_signed(value << 8) >> 8; }
-int16_t signed16(u32 value) { return static_cast<int16_t>(value); }
 u32 low_bits(u32 count) { return count == 0 ? 0 : ~u32{0} >> (32 - count); }
 
 u32 extract(u32 value, u32 offset, u32 count) { return value >> (offset & 31) & low_bits(count & 31); }
@@ -51,19 +50,6 @@ u32 reversed(u32 value) {
   u32 result = 0;
   for (u32 k = 0; k < 32; ++k) result |= (value >> k & 1) << (31 - k);
   return result;
-}
-
-/// Results of 16 bits: gfx9 clears the upper half of the register, the others keep it.
-template <class Function>
-void binary16(Wave& wave, const Instruction& i, Function function) {
-  const auto low = [&](u32 a, u32 b) { return static_cast<u32>(static_cast<uint16_t>(function(a, b))); };
-  if (wave.processor->model().generation == 9) return binary(wave, i, low);
-  if (i.lanes) throw Fault("DPP of 16 bits is not known");
-  Lanes& to = wave.v[i.operand[0].index];
-  each_lane(wave.active(), [&](u32 lane) {
-    to[lane] =
-        (to[lane] & 0xffff0000u) | low(lane_value(wave, i.operand[1], lane), lane_value(wave, i.operand[2], lane));
-  });
 }
 
 template <class Function>
@@ -110,6 +96,22 @@ void carry(Wave& wave, const Instruction& i, Function function) {
   write_mask(wave, i.operand[1], out & lanes);
 }
 
+/// Any function of the bits of three operands; of two, the third is 0.
+template <u32 Operands>
+void logical(Wave& wave, const Instruction& i) {
+  const auto apply = [table = i.truth_table](u32 a, u32 b, u32 c) {
+    u32 result = 0;
+    for (u32 k = 0; k < 8; ++k)
+      if (table >> k & 1) result |= (k & 4 ? a : ~a) & (k & 2 ? b : ~b) & (k & 1 ? c : ~c);
+    return result;
+  };
+  if constexpr (Operands == 3) {
+    ternary(wave, i, apply);
+  } else {
+    binary(wave, i, [&](u32 a, u32 b) { return apply(a, b, 0); });
+  }
+}
+
 }  // namespace
 
 // Entries: the mnemonic, and the result of operands a, b and c.
@@ -124,12 +126,6 @@ void carry(Wave& wave, const Instruction& i, Function function) {
     name, {                                                                                                         \
       [](Wave& w, const Instruction& i) { binary(w, i, [](u32 a, u32 b) -> u32 { return result; }); }, lane_changes \
     }                                                                                                               \
-  }
-#define XIO_BINARY16(name, result)                                                                             \
-  {                                                                                                            \
-    name, {                                                                                                    \
-      [](Wave& w, const Instruction& i) { binary16(w, i, [](u32 a, u32 b) { return result; }); }, lane_changes \
-    }                                                                                                          \
   }
 #define XIO_TERNARY(name, result)                                                                                    \
   {                                                                                                                  \
@@ -178,18 +174,12 @@ void add_vector_integers(HandlerTable& table) {
       XIO_BINARY("v_mul_i32_i24", static_cast<u32>(signed24(a)) * static_cast<u32>(signed24(b))),
       XIO_BINARY("v_bcnt_u32_b32", static_cast<u32>(__builtin_popcount(a)) + b),
       XIO_BINARY("v_bfm_b32", low_bits(a & 31) << (b & 31)),
-      XIO_BINARY16("v_lshlrev_b16", b << (a & 15)),
-      XIO_BINARY16("v_lshrrev_b16", (b & 0xffff) >> (a & 15)),
-      XIO_BINARY16("v_ashrrev_i16", signed16(b) >> (a & 15)),
-      XIO_BINARY16("v_add_u16", a + b),
-      XIO_BINARY16("v_sub_u16", a - b),
-      XIO_BINARY16("v_subrev_u16", b - a),
-      XIO_BINARY16("v_mul_lo_u16", (a & 0xffff) * (b & 0xffff)),
-      XIO_BINARY16("v_min_u16", (a & 0xffff) < (b & 0xffff) ? a : b),
-      XIO_BINARY16("v_max_u16", (a & 0xffff) > (b & 0xffff) ? a : b),
       XIO_TERNARY("v_and_or_b32", (a & b) | c),
       XIO_TERNARY("v_or3_b32", a | b | c),
       XIO_TERNARY("v_xor3_b32", a ^ b ^ c),
+      XIO_TERNARY("v_mad_u32", a * b + c),
+      {"v_bitop3_b32", {logical<3>, lane_changes}},
+      {"v_bitop2_b32", {logical<2>, plain}},
       XIO_TERNARY("v_lshl_or_b32", a << (b & 31) | c),
       XIO_TERNARY("v_lshl_add_u32", (a << (b & 31)) + c),
       XIO_TERNARY("v_add_lshl_u32", (a + b) << (c & 31)),
@@ -218,7 +208,6 @@ void add_vector_integers(HandlerTable& table) {
 
 #undef XIO_UNARY
 #undef XIO_BINARY
-#undef XIO_BINARY16
 #undef XIO_TERNARY
 #undef XIO_CARRY
 

@@ -23,7 +23,9 @@ inline uint64_t scalar_value64(const Wave& wave, const Operand& operand) {
   return scalar_value(wave, operand, 0) | uint64_t{scalar_value(wave, operand, 1)} << 32;
 }
 
-inline uint32_t with_sign(const Operand& operand, uint32_t value) {
+/// The part of a value that the operand selects, with its sign.
+inline uint32_t changed_value(const Operand& operand, uint32_t value) {
+  if (operand.half != 0) value = operand.half == 2 ? value >> 16 : value & 0xffffu;
   if (operand.absolute) value &= 0x7fffffffu;
   if (operand.negate) value ^= 0x80000000u;
   return value;
@@ -33,7 +35,7 @@ inline uint32_t with_sign(const Operand& operand, uint32_t value) {
 inline uint32_t lane_value(const Wave& wave, const Operand& operand, uint32_t lane, uint32_t part = 0) {
   const uint32_t value =
       operand.kind == Operand::Kind::vector ? wave.v[operand.index + part][lane] : scalar_value(wave, operand, part);
-  return operand.has_modifiers() ? with_sign(operand, value) : value;
+  return operand.is_changed() ? changed_value(operand, value) : value;
 }
 inline uint64_t lane_value64(const Wave& wave, const Operand& operand, uint32_t lane) {
   return lane_value(wave, operand, lane) | uint64_t{lane_value(wave, operand, lane, 1)} << 32;
@@ -53,10 +55,10 @@ class Source {
   Source(const Wave& wave, const Operand& operand, uint32_t part = 0) {
     if (operand.kind == Operand::Kind::vector) {
       lanes_ = wave.v[operand.index + part].data();
-      if (!operand.has_modifiers()) return;
-      for (uint32_t lane = 0; lane < 64; ++lane) own_[lane] = with_sign(operand, lanes_[lane]);
+      if (!operand.is_changed()) return;
+      for (uint32_t lane = 0; lane < 64; ++lane) own_[lane] = changed_value(operand, lanes_[lane]);
     } else {
-      const uint32_t value = with_sign(operand, scalar_value(wave, operand, part));
+      const uint32_t value = changed_value(operand, scalar_value(wave, operand, part));
       for (uint32_t& one : own_) one = value;
     }
     lanes_ = own_;

@@ -35,6 +35,29 @@ void move64(Wave& wave, const Instruction& i) {
   write_lanes64(wave, i.operand[0].index, result, wave.active());
 }
 
+template <class Function>
+void binary64(Wave& wave, const Instruction& i, Function function) {
+  u64 result[64];
+  each_lane(wave.active(), [&](u32 lane) {
+    result[lane] = function(lane_value64(wave, i.operand[1], lane), lane_value64(wave, i.operand[2], lane));
+  });
+  write_lanes64(wave, i.operand[0].index, result, wave.active());
+}
+
+/// A product of 32 bits each, and a sum of 64; without a carry.
+template <bool Signed>
+void multiply_and_add64(Wave& wave, const Instruction& i) {
+  u64 result[64];
+  each_lane(wave.active(), [&](u32 lane) {
+    const u32 a = lane_value(wave, i.operand[1], lane);
+    const u32 b = lane_value(wave, i.operand[2], lane);
+    result[lane] =
+        (Signed ? static_cast<u64>(int64_t{static_cast<int32_t>(a)} * static_cast<int32_t>(b)) : u64{a} * b) +
+        lane_value64(wave, i.operand[3], lane);
+  });
+  write_lanes64(wave, i.operand[0].index, result, wave.active());
+}
+
 void shift_and_add(Wave& wave, const Instruction& i) {
   u64 result[64];
   each_lane(wave.active(), [&](u32 lane) {
@@ -86,7 +109,25 @@ void add_vector_wide(HandlerTable& table) {
                                         [](u64 x, u32 n) { return static_cast<u64>(static_cast<int64_t>(x) >> n); });
                                 },
                                 plain};
+  const auto of_two = [](Handler run) { return HandlerEntry{run, plain}; };
   table.insert({
+      {"v_add_nc_u64",
+       of_two([](Wave& w, const Instruction& i) { binary64(w, i, [](u64 a, u64 b) { return a + b; }); })},
+      {"v_sub_nc_u64",
+       of_two([](Wave& w, const Instruction& i) { binary64(w, i, [](u64 a, u64 b) { return a - b; }); })},
+      {"v_mul_u64", of_two([](Wave& w, const Instruction& i) { binary64(w, i, [](u64 a, u64 b) { return a * b; }); })},
+      {"v_min_u64",
+       of_two([](Wave& w, const Instruction& i) { binary64(w, i, [](u64 a, u64 b) { return a < b ? a : b; }); })},
+      {"v_max_u64",
+       of_two([](Wave& w, const Instruction& i) { binary64(w, i, [](u64 a, u64 b) { return a > b ? a : b; }); })},
+      {"v_min_i64", of_two([](Wave& w, const Instruction& i) {
+         binary64(w, i, [](u64 a, u64 b) { return static_cast<int64_t>(a) < static_cast<int64_t>(b) ? a : b; });
+       })},
+      {"v_max_i64", of_two([](Wave& w, const Instruction& i) {
+         binary64(w, i, [](u64 a, u64 b) { return static_cast<int64_t>(a) > static_cast<int64_t>(b) ? a : b; });
+       })},
+      {"v_mad_nc_u64_u32", {multiply_and_add64<false>, plain}},
+      {"v_mad_nc_i64_i32", {multiply_and_add64<true>, plain}},
       {"v_lshlrev_b64", left},
       {"v_lshrrev_b64", right},
       {"v_ashrrev_i64", arithmetic},
