@@ -31,6 +31,41 @@ elseif(XIO_BUILD_TESTS AND NOT XIO_FILECHECK_PATH)
   xio_left_out("tests that compare assembly" "no ${XIO_FILECHECK} (Debian: llvm-19-tools)")
 endif()
 
+# The newer compiler: it knows more targets, and does without HIP's headers and ROCm's device libraries, which Debian has for older ones.
+# XIO_HIP_NEWER_MISSING says why it cannot be used; the rest of the build does without it.
+find_program(XIO_HIP_NEWER_PATH ${XIO_HIP_NEWER})
+set(XIO_HIP_NEWER_MISSING "")
+set(XIO_HIP_NEWER_VERSION "")
+set(XIO_HIP_NEWER_TARGETS "")  # those that XIO_HIP_CLANG does not know
+set(XIO_HIP_NEWER_GENERIC_TARGETS "")
+if(NOT XIO_HIP_NEWER_PATH)
+  set(XIO_HIP_NEWER_MISSING "${XIO_HIP_NEWER} is not installed (Debian: clang-22, lld-22, llvm-22)")
+else()
+  foreach(arch IN LISTS XIO_HIP_TARGETS ITEMS gfx950 gfx1250 gfx9-4-generic gfx11-generic gfx12-generic)
+    execute_process(COMMAND ${XIO_HIP_NEWER_PATH} --target=amdgcn-amd-amdhsa -mcpu=${arch} -nogpulib -x c /dev/null
+        -o ${PROJECT_BINARY_DIR}/newer-clang.co
+      RESULT_VARIABLE refused OUTPUT_QUIET ERROR_VARIABLE refusal)
+    if(refused EQUAL 0 AND arch MATCHES "generic")
+      list(APPEND XIO_HIP_NEWER_GENERIC_TARGETS ${arch})
+    elseif(refused EQUAL 0 AND NOT arch IN_LIST XIO_HIP_TARGETS)
+      list(APPEND XIO_HIP_NEWER_TARGETS ${arch})
+    elseif(arch IN_LIST XIO_HIP_TARGETS AND NOT refused EQUAL 0)
+      string(STRIP "${refusal}" refusal)
+      set(XIO_HIP_NEWER_MISSING "${XIO_HIP_NEWER} compiles nothing for ${arch} (Debian: lld-22): ${refusal}")
+    endif()
+  endforeach()
+  execute_process(COMMAND ${XIO_HIP_NEWER_PATH} -dumpversion OUTPUT_VARIABLE XIO_HIP_NEWER_VERSION)
+  string(REGEX MATCH "^[0-9]+" XIO_HIP_NEWER_VERSION "${XIO_HIP_NEWER_VERSION}")
+endif()
+if(XIO_HIP_NEWER_MISSING)
+  xio_left_out("kernels for gfx950 and gfx1250, and tests of what a newer compiler makes" "${XIO_HIP_NEWER_MISSING}")
+endif()
+set(XIO_HIP_NEWER_FLAGS
+  -x hip -std=c++17 -O3 --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib
+  "-D__host__=__attribute__((host))" "-D__device__=__attribute__((device))" "-D__global__=__attribute__((global))"
+  -Wall -Wextra -Wshadow -Werror -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tests
+  -I${PROJECT_SOURCE_DIR}/bench)
+
 set(XIO_HIP_FLAGS
   -x hip -std=c++17 -O3 --cuda-device-only --no-gpu-bundle-output
   --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS}
@@ -40,11 +75,17 @@ set(XIO_HIP_FLAGS
 set(XIO_CODEGEN_DIR ${PROJECT_SOURCE_DIR}/tests/codegen)
 set(XIO_CODEGEN_BINARY_DIR ${PROJECT_BINARY_DIR}/tests/codegen)
 
+# The name of a target in those of files and tests: newer:gfx942 is gfx942.clang22.
+function(xio_target_name arch result)
+  string(REGEX REPLACE "^newer:(.+)" "\\1.clang${XIO_HIP_NEWER_VERSION}" arch ${arch})
+  set(${result} ${arch} PARENT_SCOPE)
+endfunction()
+
 # Tests of what the compiler makes for one target: by day there is one for each size of a wave.
 set(XIO_HIP_NIGHTLY gfx90a gfx1100)
 function(xio_target_labels arch result)
   set(labels ${ARGN})
-  if(arch IN_LIST XIO_HIP_NIGHTLY)
+  if(arch IN_LIST XIO_HIP_NIGHTLY OR arch MATCHES "^newer:")
     list(APPEND labels nightly)
   endif()
   set(${result} ${labels} PARENT_SCOPE)
@@ -62,7 +103,11 @@ endfunction()
 
 # Prefixes that FileCheck reads for a target: its own, its family's, its wave size and CHECK.
 function(xio_check_prefixes arch result)
+  string(REPLACE "newer:" "" arch ${arch})
   string(TOUPPER ${arch} own)
+  if(arch STREQUAL "gfx950")
+    list(APPEND own GFX942)  # the same memory instructions
+  endif()
   set(prefixes CHECK)
   if(arch MATCHES "^gfx9")
     list(APPEND prefixes AMD GFX9 WAVE64)
@@ -78,6 +123,7 @@ endfunction()
 
 # Where the compiler's output of a test goes: <build>/tests/codegen/<group>-<name>[.<variant>].<arch>.<suffix>
 function(xio_codegen_output source variant arch suffix result)
+  xio_target_name(${arch} arch)
   string(REGEX REPLACE "\\.[a-z]+$" "" stem ${source})
   string(REPLACE "/" "-" stem ${stem})
   if(variant)
@@ -100,6 +146,9 @@ function(xio_assembly_command source arch flags output command_result missing_re
   if(arch MATCHES "^sm_")
     set(command ${XIO_NVCC} ${XIO_NVCC_FLAGS} -arch=${arch} ${flags} -ptx -o ${output} ${source})
     set(missing "${XIO_NVCC_MISSING}")
+  elseif(arch MATCHES "^newer:(.+)")
+    set(command ${XIO_HIP_NEWER_PATH} ${XIO_HIP_NEWER_FLAGS} --offload-arch=${CMAKE_MATCH_1} ${flags} -S -o ${output} ${source})
+    set(missing "${XIO_HIP_NEWER_MISSING}")
   else()
     set(command ${XIO_HIP_CLANG_PATH} ${XIO_HIP_FLAGS} --offload-arch=${arch} ${flags} -S -o ${output} ${source})
     set(missing "${XIO_HIP_MISSING}")
@@ -110,7 +159,7 @@ endfunction()
 
 # Compares the code generated for tests/<source> with the FileCheck comments in it; one test for each target.
 #   xio_codegen_test(<group>/<file>.hip [ARCHS target...] [FLAGS flag...] [VARIANT name] [PREFIXES PREFIX...])
-# ARCHS: XIO_HIP_TARGETS unless given; sm_90 (PTX) is possible too. VARIANT tells apart tests of one file.
+# ARCHS: XIO_HIP_TARGETS unless given; sm_90 (PTX) and newer:<target> (by the newer clang, at night) are possible too. VARIANT tells apart tests of one file.
 # No kernel in these files may use flat or scratch instructions, or store less than 32 bits at once.
 function(xio_codegen_test source)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "VARIANT" "ARCHS;FLAGS;PREFIXES")
@@ -131,6 +180,7 @@ function(xio_codegen_test source)
       set(missing "${XIO_FILECHECK} is not installed (Debian: llvm-19-tools)")
     endif()
     xio_target_labels(${arch} labels codegen)
+    xio_target_name(${arch} arch)
     xio_register_tool_test("${missing}" NAME ${name}.${arch} LABELS ${labels}
       COMMAND ${XIO_CODEGEN_DIR}/run_filecheck.sh ${XIO_FILECHECK_PATH} ${path} ${prefixes} ${output}
         "{{^[[:space:]]+(flat_|scratch_|[a-z]+_store_(byte|short|b8|b16|d16))}}" ${command})
@@ -166,6 +216,7 @@ function(xio_compile_kernels source)
     if(arch IN_LIST arg_NIGHTLY)
       list(APPEND labels nightly)
     endif()
+    xio_target_name(${arch} arch)
     xio_register_tool_test("${missing}" NAME ${arg_NAME}.${arch} LABELS ${labels}
       COMMAND ${XIO_CODEGEN_DIR}/run_budget.sh ${output} ${count_length} ${count} ${command})
   endforeach()
@@ -224,10 +275,13 @@ set(XIO_CLANG_PTX_FLAGS
   -Wall -Wextra -Wshadow -Werror -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tests -I${PROJECT_SOURCE_DIR}/bench)
 
 # A file of the build that holds what a GPU loads, made of a source of kernels and made anew when that changes: a code object for an
-# AMD target, PTX for sm_NN or compute_NN by nvcc, PTX for clang:sm_NN by clang. Asked for only where the compiler is there.
+# AMD target (newer:gfxNNN by the newer clang), PTX for sm_NN or compute_NN by nvcc, PTX for clang:sm_NN by clang. Asked for only where the
+# compiler is there.
 #   xio_kernel_file(<output> <source> <target> [flag...])
 function(xio_kernel_file output source arch)
-  if(arch MATCHES "^gfx")
+  if(arch MATCHES "^newer:(.+)")
+    set(command ${XIO_HIP_NEWER_PATH} ${XIO_HIP_NEWER_FLAGS} --offload-arch=${CMAKE_MATCH_1} ${ARGN} -c)
+  elseif(arch MATCHES "^gfx")
     set(command ${XIO_HIP_CLANG_PATH} ${XIO_HIP_FLAGS} --offload-arch=${arch} ${ARGN} -c)
     if(arch MATCHES "-generic$")
       # clang 19 warns of this version, whatever the source; the source's own warnings are seen for the other targets.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Kernels for GPUs that travel in a program: compiled by clang for every AMD target and the generic ones into one bundle, and to PTX by
-# clang too, or by nvcc, whose PTX newer drivers alone take. Where a compiler is missing the program is built without kernels for its
+# Kernels for GPUs that travel in a program: compiled by clang, the newer one where it is installed, for every AMD target and the generic
+# ones into one bundle, and to PTX by clang too, or by nvcc, whose PTX newer drivers alone take. Where a compiler is missing the program is built without kernels for its
 # GPUs, and says so when they are wanted.
 
 set(XIO_KERNEL_PTX "" CACHE STRING
@@ -15,8 +15,16 @@ find_program(XIO_LLD NAMES ld.lld-19 ld.lld)
 set(XIO_KERNELS_AMD "")
 set(XIO_TESTER_KERNELS ON CACHE STRING "xio-tester carries kernels for GPUs: ON, OFF, or for these AMD targets only, and NVIDIA's")
 # Sanitizers are for the host's code.
-if(XIO_TESTER_KERNELS AND NOT XIO_SANITIZE AND NOT XIO_HIP_MISSING AND XIO_OFFLOAD_BUNDLER AND XIO_LLD)
-  set(XIO_KERNELS_AMD ${XIO_HIP_TARGETS} ${XIO_HIP_GENERIC_TARGETS})
+set(XIO_KERNELS_BY "")
+if(NOT XIO_HIP_NEWER_MISSING)
+  set(XIO_KERNELS_BY "newer:")
+endif()
+if(XIO_TESTER_KERNELS AND NOT XIO_SANITIZE AND NOT (XIO_HIP_MISSING AND XIO_HIP_NEWER_MISSING) AND XIO_OFFLOAD_BUNDLER AND XIO_LLD)
+  if(XIO_KERNELS_BY)
+    set(XIO_KERNELS_AMD ${XIO_HIP_TARGETS} ${XIO_HIP_NEWER_TARGETS} ${XIO_HIP_NEWER_GENERIC_TARGETS})
+  else()
+    set(XIO_KERNELS_AMD ${XIO_HIP_TARGETS} ${XIO_HIP_GENERIC_TARGETS})
+  endif()
   if(XIO_TESTER_KERNELS MATCHES gfx)
     set(XIO_KERNELS_AMD ${XIO_TESTER_KERNELS})
   endif()
@@ -51,7 +59,7 @@ function(xio_embed_kernels target name user source)
   set(bundle_inputs "-input=/dev/null")
   foreach(arch IN LISTS XIO_KERNELS_AMD)
     set(object ${folder}/${name}.${arch}.co)
-    xio_kernel_file(${object} ${source} ${arch})
+    xio_kernel_file(${object} ${source} ${XIO_KERNELS_BY}${arch})
     list(APPEND objects ${object})
     string(APPEND bundle_targets ",hipv4-amdgcn-amd-amdhsa--${arch}")
     list(APPEND bundle_inputs -input=${object})

@@ -19,13 +19,16 @@ target_link_libraries(machine PRIVATE xio_build_options PUBLIC machine_amdgcn ma
 
 xio_add_tests(machine damaged_files SOURCES damaged_files LIBS machine LABELS once SEPARATE)
 
-# Compiles tests/machine/kernels/<kind>.hip for a target, with lines; the result names the file. LATER: not with everything else, but by
+# Compiles tests/machine/kernels/<kind>.hip for a target, with lines; the result names the file. newer:<target> is by the newer clang, named
+# <target>.clang<version>. LATER: not with everything else, but by
 # the test machine.kernels.<kind>.<target>, which those of these kernels require.
 function(xio_machine_kernels kind arch result)
   cmake_parse_arguments(PARSE_ARGV 3 arg "LATER" "" "")
-  if(arch MATCHES "^gfx")
+  if(arch MATCHES "gfx")
+    set(by ${arch})
+    xio_target_name(${by} arch)
     set(output ${machine_programs}/${kind}.${arch}.co)
-    xio_kernel_file(${output} ${machine_dir}/kernels/${kind}.hip ${arch} -gline-tables-only)
+    xio_kernel_file(${output} ${machine_dir}/kernels/${kind}.hip ${by} -gline-tables-only)
   elseif(arch STREQUAL sm_70)
     set(output ${machine_programs}/${kind}.${arch}.ptx)
     xio_kernel_file(${output} ${machine_dir}/kernels/${kind}.hip clang:${arch} -gline-tables-only)
@@ -39,6 +42,10 @@ function(xio_machine_kernels kind arch result)
     xio_register_test(NAME machine.kernels.${kind}.${arch} LABELS machine once nightly TIMEOUT 600
       COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target ${target})
     set_tests_properties(machine.kernels.${kind}.${arch} PROPERTIES FIXTURES_SETUP ${target})
+    if(arch MATCHES "gfx")
+      xio_register_test(NAME codegen.spills.${kind}.${arch} LABELS codegen once nightly COMMAND ${XIO_CODEGEN_DIR}/spills.py ${output})
+      set_tests_properties(codegen.spills.${kind}.${arch} PROPERTIES FIXTURES_REQUIRED ${target})
+    endif()
   else()
     add_custom_target(${target} ALL DEPENDS ${output})
   endif()
@@ -54,16 +61,31 @@ target_compile_options(machine-run PRIVATE -O2)
 set_property(SOURCE ${machine_dir}/run/main.cpp ${machine_dir}/run/mutate.cpp APPEND PROPERTY COMPILE_OPTIONS -O0)
 
 # Every way of sharing, policy and call against the in-process devices; the nightly runs have more seeds. PTX is nvcc's for
-# sm_90 and clang's for sm_70, which is executed at night.
+# sm_90 and clang's for sm_70, which is executed at night. AMD's code is that of both compilers: by day gfx942's of the newer one, if it
+# is there, and the others' of clang 19; at night all, and gfx950's and gfx1250's, of the newer one.
+set(machine_targets ${XIO_HIP_TARGETS})
+set(machine_later sm_70)
+if(NOT XIO_HIP_NEWER_MISSING)
+  foreach(arch IN LISTS XIO_HIP_TARGETS XIO_HIP_NEWER_TARGETS)
+    list(APPEND machine_targets newer:${arch})
+    if(NOT arch STREQUAL "gfx942")
+      list(APPEND machine_later newer:${arch})
+    endif()
+  endforeach()
+  list(APPEND machine_later gfx942)
+endif()
 foreach(kind nvme rdma)
   set(which "")
   if(kind STREQUAL rdma)
     set(which --rdma)
   endif()
-  foreach(arch IN LISTS XIO_HIP_TARGETS ITEMS sm_70 sm_90)
+  foreach(by IN LISTS machine_targets ITEMS sm_70 sm_90)
+    xio_target_name(${by} arch)
     set(missing "${XIO_HIP_MISSING}")
     if(arch STREQUAL sm_90)
       set(missing "${XIO_NVCC_MISSING}")
+    elseif(by MATCHES "newer:")
+      set(missing "")
     endif()
     if(missing)
       xio_register_tool_test("${missing}" NAME machine.${kind}.${arch} LABELS machine)
@@ -75,11 +97,11 @@ foreach(kind nvme rdma)
     if(arch MATCHES "^sm_")
       set(cost 400)
     endif()
-    if(arch STREQUAL sm_70)
+    if(by IN_LIST machine_later)
       list(APPEND labels nightly)
       set(later LATER)
     endif()
-    xio_machine_kernels(${kind} ${arch} file ${later})
+    xio_machine_kernels(${kind} ${by} file ${later})
     set(kernels_${kind}_${arch} ${file})
     set(names machine.${kind}.${arch} machine.${kind}_full.${arch})
     xio_register_test(NAME machine.${kind}.${arch} LABELS ${labels} TIMEOUT 900
@@ -87,11 +109,13 @@ foreach(kind nvme rdma)
     set_tests_properties(machine.${kind}.${arch} PROPERTIES COST ${cost})
     xio_register_test(NAME machine.${kind}_full.${arch} LABELS machine once nightly TIMEOUT 36000
       COMMAND machine-run ${file} ${which} --seeds 10000)
-    # What an operation costs in executed instructions.
-    list(APPEND names machine.${kind}_costs.${arch})
-    xio_register_test(NAME machine.${kind}_costs.${arch} LABELS ${labels} budget
-      COMMAND machine-run ${file} ${which} --counts --budgets ${machine_dir}/budgets.txt
-        --write ${XIO_CODEGEN_BINARY_DIR}/counts)
+    # What an operation costs in executed instructions: limits are of clang 19's code, and nvcc's.
+    if(NOT by MATCHES "newer:")
+      list(APPEND names machine.${kind}_costs.${arch})
+      xio_register_test(NAME machine.${kind}_costs.${arch} LABELS ${labels} budget
+        COMMAND machine-run ${file} ${which} --counts --budgets ${machine_dir}/budgets.txt
+          --write ${XIO_CODEGEN_BINARY_DIR}/counts)
+    endif()
     if(later)
       set_tests_properties(${names} PROPERTIES FIXTURES_REQUIRED machine-kernels-${kind}-${arch})
     endif()
@@ -99,14 +123,22 @@ foreach(kind nvme rdma)
 endforeach()
 
 # Each ordering of this code, weakened: some case must detect it, or unneeded.txt has the reason why it is not needed.
-foreach(arch IN LISTS XIO_HIP_TARGETS ITEMS sm_90)
+foreach(by IN LISTS machine_targets ITEMS sm_90)
+  xio_target_name(${by} arch)
   set(missing "${XIO_HIP_MISSING}")
   if(arch STREQUAL sm_90)
     set(missing "${XIO_NVCC_MISSING}")
+  elseif(by MATCHES "newer:")
+    set(missing "")
   endif()
+  string(REGEX REPLACE "\\.clang.*" "" target ${arch})
   xio_register_tool_test("${missing}" NAME machine.mutations.${arch} LABELS machine once nightly TIMEOUT 3600
-    COMMAND python3 ${machine_dir}/mutations.py $<TARGET_FILE:machine-run> ${arch} ${kernels_nvme_${arch}}
+    COMMAND python3 ${machine_dir}/mutations.py $<TARGET_FILE:machine-run> ${target} ${kernels_nvme_${arch}}
       rdma:${kernels_rdma_${arch}} --seeds 300)
+  if(by IN_LIST machine_later)
+    set_tests_properties(machine.mutations.${arch} PROPERTIES
+      FIXTURES_REQUIRED "machine-kernels-nvme-${arch};machine-kernels-rdma-${arch}")
+  endif()
 endforeach()
 
 # What one call was counted to be in the assembly, executed: the same assembly, made into a code object.
