@@ -18,9 +18,8 @@ namespace rdma {
 ///
 /// Lanes that call a function together act as a group (Sharing::wave, block and grid): one claim, one release and one
 /// doorbell for all of them, and one completion entry, since operations end in the order in which they were posted.
-/// Each lane gets its own Status or Token. Which lanes that are, what holds if lanes of a wave use different queue
-/// pairs or only a part of a wave uses one, and for buffers of other waves of the block, is described at
-/// nvme::BasicQueue.
+/// Each lane gets its own Status or Token. nvme::BasicQueue describes which lanes those are, lanes that use different
+/// queue pairs, a part of a wave, and buffers of other waves of the block.
 ///
 /// A token's `count` is in units of the send ring (MLX5: 64 bytes; BNXT in variable mode: 16 bytes; others: entries).
 ///
@@ -292,8 +291,7 @@ class QueuePair {
 
   /// Waits until the data of get() and atomics whose completions were seen is visible to the calling wave, in any
   /// memory. Needed if data and completion queue lie in different memories: the device reads the data's memory, and a
-  /// read pushes earlier writes. All waits, quiet() and fence() do this themselves under policies with late data
-  /// (Placed).
+  /// read pushes earlier writes. Waits, quiet() and fence() do this themselves under policies with late data (Placed).
   /// @return Status::unsupported if the host provided no QueuePairHandle::flush
   /// @snippet rdma.cpp flush_inbound
   XIO_DEVICE Status flush_inbound(Deadline until) {
