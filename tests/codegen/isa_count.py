@@ -34,8 +34,10 @@ WRITEBACKS = {"buffer_wbl2", "global_wb", "global_wbinv"}
 INVALIDATES = {"buffer_inv", "buffer_invl2", "buffer_wbinvl1", "buffer_wbinvl1_vol", "buffer_gl0_inv",
                "buffer_gl1_inv", "global_inv", "s_dcache_inv"}
 HINTS = {"s_delay_alu", "s_clause", "s_nop", "s_code_end", "s_set_inst_prefetch_distance", "s_sendmsg", "s_setprio"}
-END_OF_PATH = {"s_endpgm", "s_setpc_b64"}
-NEVER_ON_A_FAST_PATH = {"s_trap", "s_swappc_b64", "s_sethalt"}
+RETURNS = {"s_setpc_b64", "s_set_pc_i64"}  # gfx1250 has the second name
+CALLS = {"s_swappc_b64", "s_swap_pc_i64"}
+END_OF_PATH = {"s_endpgm", *RETURNS}
+NEVER_ON_A_FAST_PATH = {"s_trap", "s_sethalt", *CALLS}
 
 # `back`: target of a branch to a label that is already known; numeric labels may occur again.
 Instruction = collections.namedtuple("Instruction", "opcode operands back", defaults=(None,))
@@ -135,7 +137,7 @@ def count(kernel, instructions):
             totals["waits"] += 1
         elif opcode.startswith(("s_load", "s_buffer_load")):
             totals["scalar_loads"] += 1
-        elif opcode.startswith("s_cbranch") or opcode in ("s_branch", "s_setpc_b64", "s_swappc_b64"):
+        elif opcode.startswith("s_cbranch") or opcode == "s_branch" or opcode in RETURNS or opcode in CALLS:
             totals["branches"] += 1
         elif opcode in HINTS:
             totals["hints"] += 1
