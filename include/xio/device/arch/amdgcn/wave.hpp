@@ -58,7 +58,7 @@ XIO_DEVICE_INLINE bool is_in(uint64_t mask) {
   return detail::inverse_ballot(mask);
 #else
   // In a register of its own: LLVM asserts that the condition of a branch is no half of a pair.
-  uint32_t low = static_cast<uint32_t>(mask);
+  uint32_t low = __builtin_amdgcn_readfirstlane(static_cast<int>(mask));
   asm("" : "+s"(low));
   return detail::inverse_ballot(low);
 #endif
