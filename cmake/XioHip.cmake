@@ -298,6 +298,11 @@ function(xio_kernel_file output source arch)
   if(arch MATCHES "gfx")
     set_property(GLOBAL APPEND_STRING PROPERTY XIO_KERNEL_FILES "${output}\n")
   endif()
-  add_custom_command(OUTPUT ${output} COMMAND ${command} -MD -MF ${output}.d -MT ${output} -o ${output} ${source}
+  set(depends -MD -MF ${output}.d -MT ${output})
+  if(arch MATCHES "^newer:")
+    # clang 22 hands these options to no compilation for a device alone.
+    set(depends -Xclang -dependency-file -Xclang ${output}.d -Xclang -MT -Xclang ${output})
+  endif()
+  add_custom_command(OUTPUT ${output} COMMAND ${command} ${depends} -o ${output} ${source}
     DEPENDS ${source} DEPFILE ${output}.d COMMENT "Kernels: ${name}" VERBATIM)
 endfunction()
