@@ -74,8 +74,10 @@ class DriveSet {
     result.queue = where.drive * set_.queues_per_drive + lane_queue_;
     bool pending = result.token.status.is_ok();
     for_each_queue(pending, result.queue, [&](uint32_t queue, uint64_t lanes) {
-      Queue<S, Policy, Doorbell> one(set_.queues[queue], lanes);
-      result.token = one.submit(command.range(where.lba, command.blocks()), pages, until);
+      const Engine one(set_.queues[queue], lanes);
+      telemetry::Off off;
+      result.token = detail::submit(one, one.callers(), command.range(where.lba, command.blocks()), pages, until,
+                                    static_cast<Notification*>(nullptr), off);
     });
     return result;
   }
@@ -85,13 +87,17 @@ class DriveSet {
   XIO_DEVICE Status wait(const DriveToken& token, Deadline until) {
     Status status = token.token.status;
     for_each_queue(token.token.submitted(), token.queue, [&](uint32_t queue, uint64_t lanes) {
-      Queue<S, Policy, Doorbell> one(set_.queues[queue], lanes);
-      status = one.wait(token.token, until);
+      const Engine one(set_.queues[queue], lanes);
+      telemetry::Off off;
+      status = detail::wait(one, one.callers(), token.token, until, off);
     });
     return status;
   }
 
  private:
+  /// Of one queue: the lanes that use it are known here, and need not be looked for by a Queue.
+  using Engine = QueueEngine<S, Policy, Doorbell, InMemory>;
+
   /// Calls `action(queue, lanes)` once per distinct queue, by exactly those participating lanes that use it.
   template <class Action>
   XIO_DEVICE void for_each_queue(bool takes_part, uint32_t queue, Action action) {
