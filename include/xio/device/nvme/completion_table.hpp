@@ -46,8 +46,8 @@ XIO_DEVICE constexpr uint64_t lap_begin(uint64_t ticket, uint32_t slot_mask) { r
 /// Value of a slot's upper 48 bits once `ticket` has ended.
 XIO_DEVICE constexpr uint64_t lap_end(uint64_t ticket, uint32_t slot_mask) { return (ticket | slot_mask) + 1; }
 
-/// What stands in place of a notification for a command of the library's own, of whose end nobody is told. It stays if
-/// the wait for the command gave up.
+/// What stands in place of a notification for a command of the library's own, of whose end nobody is told. It stays
+/// until the slot has another: who looks for errors may find the failure late, in the log.
 XIO_DEVICE constexpr uint64_t own_mark(uint64_t ticket) { return ticket << 2 | 2; }
 XIO_DEVICE constexpr bool is_own_mark(uint64_t note) { return (note & 3) == 2; }
 

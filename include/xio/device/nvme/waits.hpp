@@ -56,7 +56,7 @@ XIO_DEVICE_INLINE void begin_own(const Engine& engine, Group<S> group, uint64_t 
   uint64_t& note = note_of(q.notifications, q.slot_mask, ticket);
   const uint64_t before = group.from_leader(protocol::read<S>(note));
   if (XIO_UNLIKELY(is_own_mark(before))) {
-    // An earlier one in this slot, which nobody has waited for: its failure, if any, loses its mark.
+    // An earlier one in this slot: its failure, if any, loses its mark, and must have been seen.
     Token earlier;
     earlier.last = before >> 2;
     earlier.count = 1;
@@ -64,21 +64,6 @@ XIO_DEVICE_INLINE void begin_own(const Engine& engine, Group<S> group, uint64_t 
   }
   group.before_writing();
   if (group.leads()) protocol::write<S>(note, own_mark(ticket));
-}
-
-/// Ends the mark, after a wait for the command.
-template <class Engine, Sharing S>
-XIO_DEVICE_INLINE void end_own(const Engine& engine, Group<S> group, uint64_t ticket) {
-  const QueueHandle& q = engine.handle();
-  if (q.notifications == nullptr || !group.leads()) return;
-  uint64_t& note = note_of(q.notifications, q.slot_mask, ticket);
-  uint64_t mine = own_mark(ticket);
-  if constexpr (is_shared<S>) {
-    // The next command in this slot may have its own note there.
-    arch::compare_exchange<state_scope<S>>(&note, mine, uint64_t{0});
-  } else {
-    if (note == mine) note = 0;
-  }
 }
 
 /// BasicQueue::flush_inbound(). Nobody is told how the command ended, not even if the wait for it gives up: any
@@ -102,10 +87,7 @@ XIO_DEVICE Status flush_inbound(const Engine& engine, Group<S> group, Deadline u
   telemetry::Off off;
   const Status status = wait_completed(engine, group, flushing, until, off);
   // The lanes' deadlines may differ.
-  if (!group.any(status == Status::timed_out || status == Status::broken)) {
-    end_own(engine, group, ticket);
-    return Status::ok;
-  }
+  if (!group.any(status == Status::timed_out || status == Status::broken)) return Status::ok;
   if constexpr (!is_shared<S>) {
     if (engine.state().way_of_use == 0)
       protocol::write_by_leader(group, engine.state().way_of_use, protocol::has_abandoned);
