@@ -99,6 +99,13 @@ void check_handle(const NvmeController& controller, const xio::nvme::QueueHandle
   expect(pages <= 1 || h.list_bytes / 8 >= (pages > h.list_bytes / 8 ? ~uint64_t{0} : pages), "the list fits");
 }
 
+/// A text of so many bytes, each of which takes four when it is escaped.
+bool can_be_shown(const std::string& text, size_t bytes) {
+  for (const char one : text)
+    if (one < ' ' || one > '~') return false;
+  return text.size() <= 4 * bytes;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -117,7 +124,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     NvmeController controller(std::make_unique<Changed>(world, answers));
     const ControllerInfo& info = controller.info();
-    expect(info.serial.size() <= 20 && info.model.size() <= 40 && info.firmware.size() <= 8, "texts");
+    expect(can_be_shown(info.serial, 20) && can_be_shown(info.model, 40) && can_be_shown(info.firmware, 8), "texts");
     expect(info.max_events >= 1 && info.max_events <= 256, "events");
     expect(controller.granted_queues() >= 1 && controller.granted_queues() <= 65535, "queues");
     const NvmeQueue queue = controller.create_queue(options);
