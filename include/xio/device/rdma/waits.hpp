@@ -5,7 +5,7 @@
 /// @brief Waits of an RDMA queue pair: for one token, for everything, and for data that arrives after its completion.
 /// Functions of a SendEngine and of the group of lanes that call.
 
-#include <xio/device/rdma/post.hpp>
+#include <xio/device/rdma/batch.hpp>
 
 XIO_NAMESPACE_BEGIN
 
