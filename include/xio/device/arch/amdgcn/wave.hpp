@@ -57,9 +57,11 @@ XIO_DEVICE_INLINE bool is_in(uint64_t mask) {
 #if XIO_WAVE64
   return detail::inverse_ballot(mask);
 #else
-  // In a register of its own: LLVM asserts that the condition of a branch is no half of a pair.
   uint32_t low = __builtin_amdgcn_readfirstlane(static_cast<int>(mask));
+#ifdef __OPTIMIZE__
+  // In a register of its own: LLVM asserts that the condition of a branch is no half of a pair.
   asm("" : "+s"(low));
+#endif
   return detail::inverse_ballot(low);
 #endif
 }
