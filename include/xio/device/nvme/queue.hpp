@@ -100,7 +100,7 @@ class BasicQueue {
                   "commands that write no data into memory use a queue object whose policy has no Placed");
     static_assert(!detail::is_number<Pages>,
                   "a bare address has no length: pass region.at(offset, bytes) or a page source");
-    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+    return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       return detail::submit(engine_, group, command, pages, until, options.told(), options.telemetry());
     });
   }
@@ -147,7 +147,7 @@ class BasicQueue {
     static_assert(Policy::inbound_in_order || !CallOptions::notifies,
                   "data may arrive after its notification: wait for the token, which flushes inbound writes; for "
                   "commands that write no data into memory use a queue object whose policy has no Placed");
-    return in_whole_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+    return in_whole_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       return detail::submit_batch(engine_, group, operation, pieces, count, until, options.told());
     });
   }
@@ -165,7 +165,7 @@ class BasicQueue {
   XIO_DEVICE Status transfer(Opcode operation, const Piece* pieces, uint32_t count, Deadline until,
                              Notification& progress) {
     static_assert(Policy::notifications, "transfer() needs a policy with Notify");
-    return in_whole_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+    return in_whole_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       return detail::transfer(engine_, group, operation, pieces, count, until, progress);
     });
   }
@@ -177,7 +177,7 @@ class BasicQueue {
     if constexpr (S == Sharing::thread) {
       return wait(batch, until);
     } else {
-      return in_whole_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+      return in_whole_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
         return detail::wait_batch(engine_, group, batch, until);
       });
     }
@@ -190,7 +190,7 @@ class BasicQueue {
   template <class CallOptions = Options<>>
   XIO_DEVICE Status wait(const Token& token, Deadline until, const CallOptions& options = CallOptions()) {
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
-    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+    return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       return detail::wait(engine_, group, token, until, options.telemetry());
     });
   }
@@ -200,7 +200,7 @@ class BasicQueue {
   XIO_DEVICE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order,
                   "data may arrive after its completion: use wait(), which flushes inbound writes");
-    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+    return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       engine_.flush(group);
       return detail::test(engine_, group, token);
     });
@@ -209,7 +209,7 @@ class BasicQueue {
   /// Waits for all of the calling lane's tokens. Returns the first error in array order, else Status::ok.
   /// @snippet nvme.cpp wait_all
   XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
-    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+    return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       telemetry::Off off;
       Status result;
       for (uint32_t i = 0; group.any(i < count); ++i) {
@@ -223,7 +223,7 @@ class BasicQueue {
   /// Waits until one of the calling lane's tokens has ended. Sets `which` to its index and returns its status.
   /// @snippet nvme.cpp wait_any
   XIO_DEVICE Status wait_any(const Token* tokens, uint32_t count, Deadline until, uint32_t& which) {
-    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+    return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       return detail::wait_any(engine_, group, tokens, count, until, which);
     });
   }
@@ -258,7 +258,7 @@ class BasicQueue {
   /// @snippet nvme.cpp flush
   XIO_DEVICE_INLINE void flush() {
     if constexpr (Policy::ringing == Ringing::deferred) {
-      (void)in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA { return engine_.flush(group), true; });
+      (void)in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA { return engine_.flush(group), true; });
     }
   }
 
@@ -272,7 +272,7 @@ class BasicQueue {
   template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
-    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+    return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       const uint32_t taken = engine_.drain_here(group, options.telemetry());
       if (taken == 0) protocol::help<false>(engine_, group);
       return taken;
@@ -299,7 +299,7 @@ class BasicQueue {
     static_assert(Policy::inbound_in_order,
                   "data may arrive after its completion: use wait(), which flushes inbound writes");
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
-    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+    return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       uint32_t all = 0;
       while (group.any(all < most)) {
         detail::Taken mine;
@@ -331,20 +331,21 @@ class BasicQueue {
   /// @snippet nvme.cpp fence
   XIO_DEVICE Status fence(Deadline until) {
     return in_groups(engine_,
-                     [&](const auto& group) XIO_INLINE_LAMBDA { return detail::fence(engine_, group, until); });
+                     [&](const Callers<S>& group) XIO_INLINE_LAMBDA { return detail::fence(engine_, group, until); });
   }
 
   /// Waits like fence(), then returns the first error that no caller has waited for, and clears all of them.
   /// @snippet nvme.cpp quiet
   XIO_DEVICE Status quiet(Deadline until) {
     return in_groups(engine_,
-                     [&](const auto& group) XIO_INLINE_LAMBDA { return detail::quiet(engine_, group, until); });
+                     [&](const Callers<S>& group) XIO_INLINE_LAMBDA { return detail::quiet(engine_, group, until); });
   }
 
   /// Failed operations that no caller has waited for so far. Searches the completion table if there are any.
   /// @snippet nvme.cpp errors
   XIO_DEVICE ErrorSummary errors() {
-    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA { return detail::errors(engine_, group); });
+    return in_groups(engine_,
+                     [&](const Callers<S>& group) XIO_INLINE_LAMBDA { return detail::errors(engine_, group); });
   }
 
   /// Makes data that the device wrote before its last completion visible where PCIe does not order the two (data in
@@ -353,8 +354,8 @@ class BasicQueue {
   /// offers no buffer for it.
   /// @snippet nvme.cpp flush_inbound
   XIO_DEVICE Status flush_inbound(Deadline until) {
-    return in_groups(engine_,
-                     [&](const auto& group) XIO_INLINE_LAMBDA { return detail::flush_inbound(engine_, group, until); });
+    return in_groups(engine_, [&](const Callers<S>& group)
+                                  XIO_INLINE_LAMBDA { return detail::flush_inbound(engine_, group, until); });
   }
 
  private:

@@ -18,8 +18,8 @@ namespace rdma {
 ///
 /// Lanes that call a function together act as a group (Sharing::wave, block and grid): one claim, one release and one
 /// doorbell for all of them, and one completion entry, since operations end in the order in which they were posted.
-/// Each lane gets its own Status or Token. nvme::BasicQueue describes which lanes those are, lanes that use different
-/// queue pairs, a part of a wave, and buffers of other waves of the block.
+/// Each lane gets its own Status or Token. For lanes that use different queue pairs, a part of a wave, and buffers of
+/// other waves of the block see nvme::BasicQueue.
 ///
 /// A token's `count` is in units of the send ring (MLX5: 64 bytes; BNXT in variable mode: 16 bytes; others: entries).
 ///
@@ -103,7 +103,7 @@ class QueuePair {
   template <class Until, class CallOptions = Options<>>
   XIO_DEVICE Token submit_batch(Operation operation, const Piece* pieces, uint32_t count, Until until,
                                 const CallOptions& options = CallOptions()) {
-    return in_whole_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+    return in_whole_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       return detail::submit_batch(engine_, group, operation, pieces, count, until, meter(options));
     });
   }
@@ -211,7 +211,7 @@ class QueuePair {
   /// @snippet rdma.cpp wait
   template <class CallOptions = Options<>>
   XIO_DEVICE Status wait(const Token& token, Deadline until, const CallOptions& options = CallOptions()) {
-    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+    return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       return detail::wait(engine_, group, token, until, meter(options));
     });
   }
@@ -220,7 +220,7 @@ class QueuePair {
   /// else Status::ok.
   /// @snippet rdma.cpp submit_batch
   XIO_DEVICE Status wait_batch(const Token& batch, Deadline until) {
-    return in_whole_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+    return in_whole_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       telemetry::Off off;
       return protocol::from_leader(group, detail::wait(engine_, group, batch, until, off));
     });
@@ -229,7 +229,7 @@ class QueuePair {
   /// Waits for all of the calling lane's tokens. Returns the first error in array order, else Status::ok.
   /// @snippet rdma.cpp wait_all
   XIO_DEVICE Status wait_all(const Token* tokens, uint32_t count, Deadline until) {
-    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+    return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       telemetry::Off off;
       Status result;
       for (uint32_t i = 0; group.any(i < count); ++i) {
@@ -257,22 +257,22 @@ class QueuePair {
   XIO_DEVICE_INLINE Status test(const Token& token) {
     static_assert(Policy::inbound_in_order,
                   "data may arrive after its completion: use wait(), which flushes inbound writes");
-    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA { return detail::test(engine_, group, token); });
+    return in_groups(engine_,
+                     [&](const Callers<S>& group) XIO_INLINE_LAMBDA { return detail::test(engine_, group, token); });
   }
 
   /// Waits until every operation posted before this call, by any user of the queue pair, has ended. Under policies with
-  /// late data (Placed) their data is visible then; of a queue pair that has failed it cannot be made visible, and the
-  /// status says so.
+  /// late data (Placed) their data is visible then, unless the queue pair has failed, which the status tells.
   /// @snippet rdma.cpp fence
   XIO_DEVICE Status fence(Deadline until) {
-    return in_groups(engine_, [&](const auto& group)
+    return in_groups(engine_, [&](const Callers<S>& group)
                                   XIO_INLINE_LAMBDA { return detail::wait_for_all<false>(engine_, group, until); });
   }
 
   /// Waits like fence(), and returns the status of the first failed operation, if any.
   /// @snippet rdma.cpp quiet
   XIO_DEVICE Status quiet(Deadline until) {
-    return in_groups(engine_, [&](const auto& group)
+    return in_groups(engine_, [&](const Callers<S>& group)
                                   XIO_INLINE_LAMBDA { return detail::wait_for_all<true>(engine_, group, until); });
   }
 
@@ -285,25 +285,25 @@ class QueuePair {
     static_assert(Vendor::has_local_invalidate,
                   "this vendor's device does not let its users invalidate keys: deregister the memory on the host "
                   "(MLX5 offers it as an option of the vendor type: Options::memory_operations)");
-    return in_groups(
-        engine_, [&](const auto& group) XIO_INLINE_LAMBDA { return detail::invalidate(engine_, group, lkey, until); });
+    return in_groups(engine_, [&](const Callers<S>& group)
+                                  XIO_INLINE_LAMBDA { return detail::invalidate(engine_, group, lkey, until); });
   }
 
-  /// Waits until the data of get() and atomics whose completions were seen is visible to the calling wave, in any
-  /// memory. Needed if data and completion queue lie in different memories: the device reads the data's memory, and a
-  /// read pushes earlier writes. Waits, quiet() and fence() do this themselves under policies with late data (Placed).
+  /// Waits until the data of get() and atomics whose completions were seen is visible to the calling wave. Needed if data
+  /// and completion queue lie in different memories: a read of the data's memory by the device pushes earlier writes.
+  /// Waits, quiet() and fence() do this themselves under policies with late data (Placed).
   /// @return Status::unsupported if the host provided no QueuePairHandle::flush
   /// @snippet rdma.cpp flush_inbound
   XIO_DEVICE Status flush_inbound(Deadline until) {
-    return in_groups(engine_,
-                     [&](const auto& group) XIO_INLINE_LAMBDA { return detail::flush_inbound(engine_, group, until); });
+    return in_groups(engine_, [&](const Callers<S>& group)
+                                  XIO_INLINE_LAMBDA { return detail::flush_inbound(engine_, group, until); });
   }
 
   /// Announces deferred submissions (Deferred policies); otherwise does nothing.
   /// @snippet rdma.cpp flush
   XIO_DEVICE_INLINE void flush() {
     if constexpr (Policy::ringing == Ringing::deferred) {
-      (void)in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA { return engine_.flush(group), true; });
+      (void)in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA { return engine_.flush(group), true; });
     }
   }
 
@@ -311,7 +311,7 @@ class QueuePair {
   /// @snippet rdma.cpp drain
   template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
-    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+    return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       const uint32_t taken = detail::drain(engine_, group, meter(options));
       if (taken == 0) protocol::help<false>(engine_, group);
       return taken;
@@ -358,7 +358,7 @@ class QueuePair {
       if (fault.is_ok()) fault = detail::check(engine_, second, value);
       token.status = fault;
     }
-    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+    return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       Token last = detail::post(engine_, group, token.status.is_ok(), first, data, until, token, meter(options));
       const bool posted = last.count != 0;
       if (posted) last = Token();
@@ -386,7 +386,7 @@ class QueuePair {
   XIO_DEVICE_INLINE Token submit_checked(Status fault, const Work& work, const Payload& payload, Until until,
                                          const CallOptions& options) {
     require_payload<Payload>();
-    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+    return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       return detail::submit(engine_, group, fault, work, payload, until, meter(options));
     });
   }

@@ -60,14 +60,14 @@ class ReceiveQueue {
   /// the same result until the ring slot is posted again, and then Status::expired.
   /// @snippet receive.cpp wait
   XIO_DEVICE Received wait(const Token& token, Deadline until) {
-    return in_groups(engine_, [&](const auto& group)
+    return in_groups(engine_, [&](const Callers<S>& group)
                                   XIO_INLINE_LAMBDA { return detail::wait_received(engine_, group, token, until); });
   }
 
   /// Polls once: returns Status::pending if nothing has arrived yet.
   /// @snippet receive.cpp test
   XIO_DEVICE Received test(const Token& token) {
-    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+    return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       if (group.any(!engine_.has_ended(token)) && engine_.drain(group) == 0) protocol::help(engine_, group);
       return detail::result_of(engine_, group, token, Status::pending);
     });
@@ -76,7 +76,7 @@ class ReceiveQueue {
   /// Takes the available completions, without waiting. Returns how many.
   /// @snippet receive.cpp drain
   XIO_DEVICE_INLINE uint32_t drain() {
-    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+    return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       const uint32_t taken = engine_.drain(group);
       if (taken == 0) protocol::help(engine_, group);
       return taken;
@@ -92,7 +92,7 @@ class ReceiveQueue {
  private:
   template <class Payload, class Until>
   XIO_DEVICE_INLINE Token post(Status fault, const Payload& payload, Until until) {
-    return in_groups(engine_, [&](const auto& group) XIO_INLINE_LAMBDA {
+    return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       return detail::post_receive(engine_, group, fault, payload, until);
     });
   }
