@@ -33,13 +33,15 @@ endif()
 
 # The newer compiler: it knows more targets, and does without HIP's headers and ROCm's device libraries, which Debian has for older ones.
 # XIO_HIP_NEWER_MISSING says why it cannot be used; the rest of the build does without it.
-find_program(XIO_HIP_NEWER_PATH ${XIO_HIP_NEWER})
+if(XIO_HIP_NEWER)
+  find_program(XIO_HIP_NEWER_PATH ${XIO_HIP_NEWER})
+endif()
 set(XIO_HIP_NEWER_MISSING "")
 set(XIO_HIP_NEWER_VERSION "")
 set(XIO_HIP_NEWER_TARGETS "")  # those that XIO_HIP_CLANG does not know
 set(XIO_HIP_NEWER_GENERIC_TARGETS "")
 if(NOT XIO_HIP_NEWER_PATH)
-  set(XIO_HIP_NEWER_MISSING "${XIO_HIP_NEWER} is not installed (Debian: clang-22, lld-22, llvm-22)")
+  set(XIO_HIP_NEWER_MISSING "XIO_HIP_NEWER names no newer clang++ (clang++-22; Debian: clang-22, lld-22, llvm-22)")
 else()
   foreach(arch IN LISTS XIO_HIP_TARGETS ITEMS gfx950 gfx1250 gfx9-4-generic gfx11-generic gfx12-generic)
     execute_process(COMMAND ${XIO_HIP_NEWER_PATH} --target=amdgcn-amd-amdhsa -mcpu=${arch} -nogpulib -x c /dev/null
@@ -57,7 +59,7 @@ else()
   execute_process(COMMAND ${XIO_HIP_NEWER_PATH} -dumpversion OUTPUT_VARIABLE XIO_HIP_NEWER_VERSION)
   string(REGEX MATCH "^[0-9]+" XIO_HIP_NEWER_VERSION "${XIO_HIP_NEWER_VERSION}")
 endif()
-if(XIO_HIP_NEWER_MISSING)
+if(XIO_HIP_NEWER AND XIO_HIP_NEWER_MISSING)
   xio_left_out("kernels for gfx950 and gfx1250, and tests of what a newer compiler makes" "${XIO_HIP_NEWER_MISSING}")
 endif()
 set(XIO_HIP_NEWER_FLAGS

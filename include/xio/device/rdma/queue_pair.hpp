@@ -289,9 +289,9 @@ class QueuePair {
                                   XIO_INLINE_LAMBDA { return detail::invalidate(engine_, group, lkey, until); });
   }
 
-  /// Waits until the data of get() and atomics whose completions were seen is visible to the calling wave. Needed if data
-  /// and completion queue lie in different memories: a read of the data's memory by the device pushes earlier writes.
-  /// Waits, quiet() and fence() do this themselves under policies with late data (Placed).
+  /// Waits until the data of get() and atomics whose completions were seen is visible to the calling wave. Needed if
+  /// data and completion queue lie in different memories: the device reads the data's memory, which pushes earlier
+  /// writes. Waits, quiet() and fence() do this themselves under policies with late data (Placed).
   /// @return Status::unsupported if the host provided no QueuePairHandle::flush
   /// @snippet rdma.cpp flush_inbound
   XIO_DEVICE Status flush_inbound(Deadline until) {
