@@ -245,7 +245,7 @@ TEST_CASE("what keeps QEMU from starting is said in one line", "[qemu]") {
   }
   SECTION("too little memory") {
     options.dma_bytes = 4096;
-    CHECK(contains(complaint(), "dma= must be more than 1 MiB"));
+    CHECK(contains(complaint(), "(QemuOptions::dma_bytes) must be more than 1 MiB"));
   }
   SECTION("too much memory for a board") {
     options.dma_bytes = size_t{4} << 30;
