@@ -112,12 +112,6 @@ constexpr uint8_t of_halves = lane_changes | halves;
       [](Wave& w, const Instruction& i) { unary(w, i, [](u32 a) -> u32 { return result; }); }, of_halves \
     }                                                                                                    \
   }
-#define XIO_MULTIPLIED(name, result)                                                                                  \
-  {                                                                                                                   \
-    name, {                                                                                                           \
-      [](Wave& w, const Instruction& i) { ternary(w, i, [](u32 a, u32 b, u32 c) -> u32 { return result; }); }, halves \
-    }                                                                                                                 \
-  }
 
 void add_vector_halves(HandlerTable& table) {
   table.insert({
@@ -141,8 +135,6 @@ void add_vector_halves(HandlerTable& table) {
       {"v_cndmask_b16", {conditional16, halves}},
       XIO_WIDENED("v_cvt_u32_u16", a & 0xffff),
       XIO_WIDENED("v_cvt_i32_i16", static_cast<u32>(i32{signed16(a)})),
-      XIO_MULTIPLIED("v_mad_u32_u16", (a & 0xffff) * (b & 0xffff) + c),
-      XIO_MULTIPLIED("v_mad_i32_i16", static_cast<u32>(i32{signed16(a)} * i32{signed16(b)}) + c),
       XIO_PACKED("v_pk_add_u16", a + b),
       XIO_PACKED("v_pk_sub_u16", a - b),
       XIO_PACKED("v_pk_mul_lo_u16", a * b),
@@ -158,6 +150,5 @@ void add_vector_halves(HandlerTable& table) {
 #undef XIO_TERNARY
 #undef XIO_PACKED
 #undef XIO_WIDENED
-#undef XIO_MULTIPLIED
 
 }  // namespace machine::amdgcn
