@@ -93,7 +93,7 @@ class QueueEngine {
     return {q.slots, q.failures, q.notifications, q.slot_mask, q.failure_entries};
   }
 
-  XIO_DEVICE_INLINE static uint64_t reported_after() { return 1; }
+  XIO_DEVICE_INLINE static int64_t reported_after() { return 1; }
 
   /// The reason why a claim got no tickets.
   template <class Until>

@@ -50,7 +50,7 @@ XIO_COLD XIO_DEVICE Claim claim_in_loop(const Engine& engine, Group<Engine::shar
 /// In addition to the members that tail.hpp needs, the engine has `uint32_t drain(group)`, which takes completions and
 /// returns how many, `bool is_dead()`: whether posted operations will never be executed, `reserves_room`: whether
 /// claims of several tickets make reservation requests, because completions alone free tickets, and
-/// `uint64_t reported_after()`: the number of tickets in flight of which the device reports at least one.
+/// `int64_t reported_after()`: the number of tickets in flight of which the device reports at least one.
 template <bool Several = false, class Engine, class Until>
 XIO_DEVICE_INLINE Claim claim_until(const Engine& engine, Group<Engine::sharing> group, uint32_t wanted, uint32_t least,
                                     Until until, typename Engine::Tickets::Step step = {}) {

@@ -211,7 +211,8 @@ template <class Engine, Sharing S>
 XIO_DEVICE_INLINE void flush_for_room(const Engine& engine, Group<S> group) {
   if constexpr (Engine::Policy::ringing == Ringing::deferred) {
     const QueueState& state = engine.state();
-    const uint64_t in_flight = read<S>(state.rung) - read<S>(state.retired);
+    // Negative where a device has completed what it was not told of.
+    const auto in_flight = static_cast<int64_t>(read<S>(state.rung) - read<S>(state.retired));
     if (group.any(in_flight < engine.reported_after())) flush(engine, group);
   }
 }

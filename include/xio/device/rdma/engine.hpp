@@ -70,8 +70,8 @@ class SendEngine {
   XIO_DEVICE_INLINE uint64_t cq_head() const { return protocol::read<S>(send().cq_head); }
   XIO_DEVICE_INLINE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>(handle().cq); }
 
-  XIO_DEVICE_INLINE uint64_t reported_after() const {
-    return handle().signal_every != 0 ? handle().signal_every : ~uint64_t{0};
+  XIO_DEVICE_INLINE int64_t reported_after() const {
+    return handle().signal_every != 0 ? handle().signal_every : static_cast<int64_t>(~uint64_t{0} >> 1);
   }
 
   /// The reason why a claim got no tickets.
