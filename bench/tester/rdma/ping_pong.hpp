@@ -42,8 +42,7 @@ class RdmaPingPong : LaneLoop<RdmaPhase, RdmaLane, xio::telemetry::Off> {
       if (!phase_.repeat) --left_;
     }
     record();
-    for (const xio::Token& last : tokens_)
-      if (lane_.failed == 0 && lane_.gave_up == 0) finish(last);
+    if (lane_.failed == 0 && lane_.gave_up == 0) finish(last_);
     lane_.ended = xio::arch::clock();
     if constexpr (!Queue::stored_each_time) queue_.end();
     Loop::close_record();
@@ -84,10 +83,10 @@ class RdmaPingPong : LaneLoop<RdmaPhase, RdmaLane, xio::telemetry::Off> {
     work.remote = remote_.base + remote_offset_ + place(2);
     work.rkey = remote_.rkey;
     const uint64_t doorbells = doorbells_stored();
-    tokens_[at] = submit(work, at, data);
+    const xio::Token token = submit(work, at, data);
     lane_.doorbells += doorbells_stored() - doorbells;
-    if (!tokens_[at].submitted()) {
-      judge_.fail(tokens_[at].status, next_);
+    if (!token.submitted()) {
+      judge_.fail(token.status, next_);
       return false;
     }
     if (!lane_.responds) {
@@ -95,7 +94,9 @@ class RdmaPingPong : LaneLoop<RdmaPhase, RdmaLane, xio::telemetry::Off> {
       ++lane_.batches;
     }
     record();
-    return finish(tokens_[1 - at]);
+    const xio::Token before = last_;
+    last_ = token;
+    return finish(before);
   }
 
   XIO_DEVICE_INLINE xio::Token submit(const xio::rdma::Work& work, uint32_t at, [[maybe_unused]] const uint8_t* data) {
@@ -153,8 +154,7 @@ class RdmaPingPong : LaneLoop<RdmaPhase, RdmaLane, xio::telemetry::Off> {
   XIO_DEVICE bool may_arrive() {
     const uint64_t now = xio::arch::clock();
     Loop::check_limits(now);
-    const xio::Token& mine = tokens_[(lane_.messages + lane_.responds) % 2];
-    const xio::Status status = mine.submitted() ? queue_.test(mine) : xio::Status(xio::Status::ok);
+    const xio::Status status = last_.submitted() ? queue_.test(last_) : xio::Status(xio::Status::ok);
     if (!status.is_ok() && status != xio::Status::pending) {
       judge_.fail(status, next_);
       return false;
@@ -199,7 +199,7 @@ class RdmaPingPong : LaneLoop<RdmaPhase, RdmaLane, xio::telemetry::Off> {
   const uint32_t local_key_;
   const xio::rdma::RemoteMemory remote_;  // the other side's memory
   const uint64_t remote_offset_;
-  xio::Token tokens_[2];  // of the last two writes
+  xio::Token last_;       // of the last write; the one before it has ended
   uint64_t since_ = 0;    // requester: tick before its last post; responder: after the last arrival
   uint64_t took_ = 0;     // ticks of the last round trip
   bool waiting_ = false;  // that it waits to be recorded
