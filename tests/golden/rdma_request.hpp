@@ -51,15 +51,16 @@ auto with_payload(const Request& request, F&& f) {
   return f(lib::SgeList{request.sges.data(), static_cast<uint32_t>(request.sges.size())});
 }
 
-/// Posts the request. Inline data of no bytes is no data to a vendor whose entries hold none.
+/// Posts the request.
+/// @throws EncodersAlone for inline data of no bytes, on a vendor whose queue pairs take no inline data
 template <class Vendor, class Queue>
 xio::Token post_on(Queue& queue, const Request& request) {
   return with_payload(request, [&](const auto& payload) {
     if constexpr (Vendor::has_inline || !std::decay_t<decltype(payload)>::is_inline) {
       return queue.try_submit(request.work, payload);
     } else {
-      return payload.bytes() == 0 ? queue.try_submit(request.work, lib::NoPayload{})
-                                  : xio::Token::refused(xio::Status::unsupported);
+      throw EncodersAlone{"inline_payload"};
+      return xio::Token();
     }
   });
 }

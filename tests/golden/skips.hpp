@@ -70,7 +70,7 @@ struct EncodersRule {
   const char* reason;
 };
 
-inline constexpr std::array<EncodersRule, 11> encoders_rules{{
+inline constexpr std::array<EncodersRule, 12> encoders_rules{{
     {"both_queues", "the library's completion queues belong to a send queue or to a receive queue"},
     {"completion_ring_not_power_of_two", "the library's completion queues have a power of two of entries"},
     {"completions_out_of_order", "MLX5: the case's entries name operations that cannot have been posted in this order"},
@@ -79,6 +79,8 @@ inline constexpr std::array<EncodersRule, 11> encoders_rules{{
     {"express_doorbell", "IONIC: entries that ring for themselves are no option of the library's queue pairs"},
     {"impossible_counter",
      "ERNIC: a producer counter that no queue can have; the library's own cannot be brought there"},
+    {"inline_payload",
+     "ERNIC: the driver takes the flag, though entries hold no data; the library's queue pairs refuse it"},
     {"local_invalidate", "IONIC: a local invalidate does not end in its turn; the library's queue pairs refuse it"},
     {"receive_entry_not_power_of_two", "the library's receive queues have entries of a power of two of bytes"},
     {"receives_out_of_order", "messages take the library's receives in the order in which those were posted"},
