@@ -55,6 +55,10 @@ void ternary16(Wave& wave, const Instruction& i, Function function) {
   });
 }
 
+void logical16(Wave& wave, const Instruction& i) {
+  ternary16(wave, i, [&](u32 a, u32 b, u32 c) { return by_truth_table(i, a, b, c); });
+}
+
 void conditional16(Wave& wave, const Instruction& i) {
   const u64 mask = i.operands > 3 ? mask_value(wave, i.operand[3]) : vcc_mask(wave);
   each_half(wave, i, [&](u32 lane) { return lane_value(wave, i.operand[mask >> lane & 1 ? 2 : 1], lane); });
@@ -133,6 +137,7 @@ void add_vector_halves(HandlerTable& table) {
       XIO_BINARY("v_max_i16", signed16(a) > signed16(b) ? a : b),
       XIO_TERNARY("v_mad_u16", (a & 0xffff) * (b & 0xffff) + c),
       {"v_cndmask_b16", {conditional16, halves}},
+      {"v_bitop3_b16", {logical16, halves}},
       XIO_WIDENED("v_cvt_u32_u16", a & 0xffff),
       XIO_WIDENED("v_cvt_i32_i16", static_cast<u32>(i32{signed16(a)})),
       XIO_PACKED("v_pk_add_u16", a + b),

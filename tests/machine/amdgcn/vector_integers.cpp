@@ -99,16 +99,10 @@ void carry(Wave& wave, const Instruction& i, Function function) {
 /// Any function of the bits of three operands; of two, the third is 0.
 template <u32 Operands>
 void logical(Wave& wave, const Instruction& i) {
-  const auto apply = [table = i.truth_table](u32 a, u32 b, u32 c) {
-    u32 result = 0;
-    for (u32 k = 0; k < 8; ++k)
-      if (table >> k & 1) result |= (k & 4 ? a : ~a) & (k & 2 ? b : ~b) & (k & 1 ? c : ~c);
-    return result;
-  };
   if constexpr (Operands == 3) {
-    ternary(wave, i, apply);
+    ternary(wave, i, [&](u32 a, u32 b, u32 c) { return by_truth_table(i, a, b, c); });
   } else {
-    binary(wave, i, [&](u32 a, u32 b) { return apply(a, b, 0); });
+    binary(wave, i, [&](u32 a, u32 b) { return by_truth_table(i, a, b, 0); });
   }
 }
 

@@ -147,6 +147,14 @@ inline void write_result(Wave& wave, const Instruction& instruction, uint32_t* v
   write_lanes(wave, index, values, lanes);
 }
 
+/// Bit by bit, what the instruction's truth table says of three operands.
+inline uint32_t by_truth_table(const Instruction& instruction, uint32_t a, uint32_t b, uint32_t c) {
+  uint32_t result = 0;
+  for (uint32_t k = 0; k < 8; ++k)
+    if (instruction.truth_table >> k & 1) result |= (k & 4 ? a : ~a) & (k & 2 ? b : ~b) & (k & 1 ? c : ~c);
+  return result;
+}
+
 /// A mask of lanes: two scalar registers, or one in waves of 32.
 inline uint64_t mask_value(const Wave& wave, const Operand& operand) {
   return wave.lanes == 64 ? scalar_value64(wave, operand) : scalar_value(wave, operand);
