@@ -27,6 +27,7 @@ struct Options {
   uint64_t first = 1;
   uint64_t last = 20;
   uint64_t step = 1;
+  uint64_t operations = ~uint64_t{0};
   bool rdma = false;
   bool trace = false;
   bool counts = false;
@@ -59,6 +60,9 @@ void write_counts(const std::string& folder, const std::string& target, const st
   if (!file.flush()) throw Fault("cannot write " + path);
 }
 
+/// Seeds of a case that many operations do not cut short.
+constexpr uint64_t least_seeds = 50;
+
 /// Runs one case over all seeds. Returns the number of failed runs.
 uint64_t run(Gpu& gpu, const Case& one, const Options& options) {
   using Clock = std::chrono::steady_clock;
@@ -69,6 +73,7 @@ uint64_t run(Gpu& gpu, const Case& one, const Options& options) {
   std::map<std::string, uint64_t> known;
   const auto began = Clock::now();
   for (uint64_t seed = options.first; seed <= options.last; seed += options.step) {
+    if (operations >= options.operations && seeds >= least_seeds) break;
     ++seeds;
     const Outcome outcome = one.run(gpu, one, seed);
     operations += outcome.operations;
@@ -106,6 +111,7 @@ int main(int argc, char** argv) {
   CLI::App app("Runs the kernels of a compiled program on the machine");
   app.add_option("program", options.program, "code object or PTX")->required();
   app.add_option("--seeds", seeds, "N or A-B");
+  app.add_option("--operations", options.operations, "fewer seeds, but 50, of a case that reaches this number");
   app.add_option("--case", options.only, "this one only");
   app.add_flag("--rdma", options.rdma, "the RDMA cases instead of NVMe's");
   app.add_flag("--trace", options.trace, "every instruction");
