@@ -154,3 +154,30 @@ retry_timing() {
   done < <(comm -12 <(sed 's/^[0-9]*://' "$dir/Testing/Temporary/LastTestsFailed.log" | sort) \
     <(ctest --test-dir "$dir" -N -L '^timing$' | sed -n 's/^ *Test *#[0-9]*: //p' | sort))
 }
+
+# python_environment NAME REQUIREMENT [--force]: installs a package from PyPI into an environment of its own in the cache folder, and prints
+# the path of its Python. Where it cannot be had, says so and exits with 77.
+python_environment() {
+  local environment=$cache_dir/$1
+  case ${3:-} in
+    -h | --help) print_help "$0" && exit 0 ;;
+    --force) rm -rf "$environment" ;;
+    "") ;;
+    *) die "unknown argument $3; see --help" ;;
+  esac
+  if ! "$environment/bin/python" -c "import $1" >/dev/null 2>&1; then
+    rm -rf "$environment"
+    mkdir -p "$cache_dir"
+    if ! python3 -m venv "$environment" >/dev/null; then
+      warn "no $1: python3 -m venv fails (Debian: python3-venv)"
+    elif ! "$environment/bin/pip" install --quiet --disable-pip-version-check "$2"; then
+      warn "no $1: the package could not be installed"
+    else
+      say "$environment/bin/python"
+      return
+    fi
+    rm -rf "$environment"
+    exit 77
+  fi
+  say "$environment/bin/python"
+}
