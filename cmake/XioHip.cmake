@@ -41,9 +41,9 @@ set(XIO_HIP_NEWER_VERSION "")
 set(XIO_HIP_NEWER_TARGETS "")  # those that XIO_HIP_CLANG does not know
 set(XIO_HIP_NEWER_GENERIC_TARGETS "")
 if(NOT XIO_HIP_NEWER_PATH)
-  set(XIO_HIP_NEWER_MISSING "XIO_HIP_NEWER names no newer clang++ (clang++-22; Debian: clang-22, lld-22, llvm-22)")
+  set(XIO_HIP_NEWER_MISSING "no ${XIO_HIP_NEWER} (XIO_HIP_NEWER; Debian: clang-22, lld-22, llvm-22)")
 else()
-  foreach(arch IN LISTS XIO_HIP_TARGETS ITEMS gfx950 gfx1250 gfx9-4-generic gfx11-generic gfx12-generic)
+  foreach(arch IN LISTS XIO_HIP_TARGETS ITEMS gfx950 gfx1250 gfx11-generic gfx12-generic)
     execute_process(COMMAND ${XIO_HIP_NEWER_PATH} --target=amdgcn-amd-amdhsa -mcpu=${arch} -nogpulib -x c /dev/null
         -o ${PROJECT_BINARY_DIR}/newer-clang.co
       RESULT_VARIABLE refused OUTPUT_QUIET ERROR_VARIABLE refusal)

@@ -14,7 +14,7 @@ set(XIO_SANITIZE "" CACHE STRING "Sanitizers for our own targets: empty, thread,
 set_property(CACHE XIO_SANITIZE PROPERTY STRINGS "" "thread" "address,undefined")
 
 set(XIO_HIP_CLANG clang++-19 CACHE STRING "clang++ that compiles HIP device code in the tests")
-set(XIO_HIP_NEWER "" CACHE STRING "newer clang++, such as clang++-22: compiles the kernels of xio-tester, for gfx950 and gfx1250 too, and the tests' kernels once more")
+set(XIO_HIP_NEWER clang++-22 CACHE STRING "newer clang++, if it is installed: compiles the kernels of xio-tester, for gfx950 and gfx1250 too, and the tests' kernels once more")
 set(XIO_HIP_TARGETS "gfx90a;gfx942;gfx1100;gfx1201" CACHE STRING "AMD targets that the tests compile for")
 set(XIO_FILECHECK FileCheck-19 CACHE STRING "LLVM FileCheck of the same version as XIO_HIP_CLANG")
 

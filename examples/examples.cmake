@@ -26,13 +26,36 @@ if(XIO_BUILD_TESTS)
   if(NOT missing AND NOT XIO_AMDHIP64)
     set(missing "no libamdhip64 (Debian: libamdhip64-dev)")
   endif()
-  # The first one is the same source as for the CPU.
+  # The first one is the same source as for the CPU; as a reader's first command compiles it: not optimised.
+  set(first_read -x hip -std=c++17 --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS} --offload-arch=gfx942 --offload-arch=gfx1201
+    -Wall -Wextra -Wshadow -Werror -I${PROJECT_SOURCE_DIR}/include ${XIO_EXAMPLES_DIR}/first_read.cpp
+    -x none ${XIO_AMDHIP64} -lpthread -ldl)
   xio_register_tool_test("${missing}" NAME examples.first_read_gpu.link LABELS examples
-    COMMAND ${XIO_HIP_CLANG_PATH} -x hip -std=c++17 -O1 -Xarch_host -O0 --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS}
-      --offload-arch=gfx942 --offload-arch=gfx1201 -Wall -Wextra -Wshadow -Werror -I${PROJECT_SOURCE_DIR}/include
-      ${XIO_EXAMPLES_DIR}/first_read.cpp -x none ${XIO_AMDHIP64} -lpthread -ldl -o ${XIO_EXAMPLES_BINARY_DIR}/first_read_gpu)
+    COMMAND ${XIO_HIP_CLANG_PATH} ${first_read} -o ${XIO_EXAMPLES_BINARY_DIR}/first_read_gpu)
   if(NOT missing)
     set_tests_properties(examples.first_read_gpu.link PROPERTIES FIXTURES_SETUP first_read_gpu)
+  endif()
+  # The newer compiler wants a newer ROCm's headers, and a bundler of its own.
+  find_path(XIO_ROCM_HEADERS hip/hip_runtime_api.h PATHS ${XIO_CACHE}/rocm-headers/usr/include NO_DEFAULT_PATH
+    DOC "headers of a newer ROCm (scripts/rocm-headers)")
+  set(missing_newer "${missing}")
+  if(NOT missing_newer)
+    set(missing_newer "${XIO_HIP_NEWER_MISSING}")
+  endif()
+  if(NOT missing_newer)
+    get_filename_component(folder ${XIO_HIP_NEWER_PATH} REALPATH)
+    get_filename_component(folder ${folder} DIRECTORY)
+    if(NOT EXISTS ${folder}/clang-offload-bundler)
+      set(missing_newer "no clang-offload-bundler of ${XIO_HIP_NEWER} (Debian: clang-tools-22)")
+    elseif(NOT XIO_ROCM_HEADERS)
+      set(missing_newer "no headers of a newer ROCm (scripts/rocm-headers)")
+    endif()
+  endif()
+  set(XIO_FIRST_READ_NEWER_MISSING "${missing_newer}" CACHE INTERNAL "")
+  xio_register_tool_test("${missing_newer}" NAME examples.first_read_newer.link LABELS examples nightly
+    COMMAND ${XIO_HIP_NEWER_PATH} -isystem ${XIO_ROCM_HEADERS} ${first_read} -o ${XIO_EXAMPLES_BINARY_DIR}/first_read_newer)
+  if(NOT missing_newer)
+    set_tests_properties(examples.first_read_newer.link PROPERTIES FIXTURES_SETUP first_read_newer)
   endif()
   # For the played GPU: with the runtime as a shared library, and kernels that are not compressed.
   set(missing_cuda "${XIO_NVCC_MISSING}")

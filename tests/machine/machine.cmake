@@ -105,7 +105,7 @@ foreach(kind nvme rdma)
     set(kernels_${kind}_${arch} ${file})
     set(names machine.${kind}.${arch} machine.${kind}_full.${arch})
     xio_register_test(NAME machine.${kind}.${arch} LABELS ${labels} TIMEOUT 900
-      COMMAND machine-run ${file} ${which} --seeds 200)
+      COMMAND machine-run ${file} ${which} --seeds 200 --operations 25600)
     set_tests_properties(machine.${kind}.${arch} PROPERTIES COST ${cost})
     xio_register_test(NAME machine.${kind}_full.${arch} LABELS machine once nightly TIMEOUT 36000
       COMMAND machine-run ${file} ${which} --seeds 10000)
@@ -119,6 +119,20 @@ foreach(kind nvme rdma)
     if(later)
       set_tests_properties(${names} PROPERTIES FIXTURES_REQUIRED machine-kernels-${kind}-${arch})
     endif()
+  endforeach()
+endforeach()
+
+# The same kernels by an LLVM with assertions.
+set(XIO_TRITON_PYTHON ${XIO_CACHE}/triton/bin/python)
+set(missing "${XIO_HIP_NEWER_MISSING}")
+if(NOT missing AND NOT EXISTS ${XIO_TRITON_PYTHON})
+  set(missing "no triton (scripts/triton-env)")
+endif()
+foreach(arch IN LISTS XIO_HIP_TARGETS)
+  foreach(kind nvme rdma)
+    xio_register_tool_test("${missing}" NAME codegen.assertions.${kind}.${arch} LABELS codegen once nightly TIMEOUT 900
+      COMMAND ${XIO_TRITON_PYTHON} ${XIO_CODEGEN_DIR}/triton_llvm.py ${arch} ${XIO_HIP_NEWER_PATH} ${XIO_HIP_NEWER_FLAGS}
+        ${machine_dir}/kernels/${kind}.hip)
   endforeach()
 endforeach()
 
@@ -204,6 +218,10 @@ endif()
 xio_played_program(gpu_protocol ${program} gfx942 LABELS nightly)
 if(XIO_BUILD_EXAMPLES)
   xio_played_program(first_read_gpu ${PROJECT_BINARY_DIR}/examples/first_read_gpu gfx942 gfx1201)
+  set(missing_amd "${missing}")
+  set(missing "${XIO_FIRST_READ_NEWER_MISSING}")
+  xio_played_program(first_read_newer ${PROJECT_BINARY_DIR}/examples/first_read_newer gfx942 gfx1201 LABELS nightly)
+  set(missing "${missing_amd}")
   xio_played_program(stream_io_gpu ${PROJECT_BINARY_DIR}/examples/stream_io_gpu gfx942 gfx1201 LABELS nightly)
   # Linked by nvcc, which takes its time.
   set(missing_amd "${missing}")
@@ -256,6 +274,7 @@ if(XIO_BUILD_BENCH)
       list(APPEND played_targets ${arch})
     endif()
   endforeach()
+  list(REMOVE_DUPLICATES played_targets)
   foreach(arch IN LISTS played_targets)
     xio_register_test(NAME machine.tester.${arch} LABELS machine once TIMEOUT 600
       COMMAND ${machine_dir}/tester.sh $<TARGET_FILE:xio-tester> ${played_dir} ${arch})
