@@ -150,7 +150,9 @@ XIO_DEVICE_ALWAYS_INLINE auto apart(const void* pointer, Act act) {
     if (pointer == uniform(pointer)) {
       result.value = act();
       // False; but if the compiler knew, it might move `act` behind the loop, where all lanes have met again.
-      waiting = active() == 0;
+      uint32_t again = 0;
+      asm volatile("" : "+s"(again));
+      waiting = again != 0;
     }
   }
   return result.value;
