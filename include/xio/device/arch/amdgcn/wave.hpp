@@ -151,7 +151,9 @@ XIO_DEVICE_ALWAYS_INLINE auto apart(const void* pointer, Act act) {
       result.value = act();
       // False; but if the compiler knew, it might move `act` behind the loop, where all lanes have met again.
       uint32_t again = 0;
+#ifdef __OPTIMIZE__
       asm volatile("" : "+s"(again));
+#endif
       waiting = again != 0;
     }
   }
