@@ -100,6 +100,16 @@ huge_pages() {
   mkdir -p /dev/hugepages
   mountpoint -q /dev/hugepages || mount -t hugetlbfs none /dev/hugepages
 }
+with_queues() { find /dev/hugepages -name 'xio-*-*' | wc -l; }
+# under_way: the run in the background has queues, and uses them
+under_way() {
+  local _
+  for _ in {1..600}; do
+    if [ "$(with_queues)" -gt 0 ]; then break; fi
+    sleep 0.1
+  done
+  sleep 1
+}
 read_some() { "$tester" nvme-ep --controller "$1" --read-io 4 "${@:2}"; }
 
 name=$(controller_of $main)
@@ -141,7 +151,7 @@ if [ "$XIO_PART" = plain ]; then
   # The driver lets go of the drive while we use it.
   "$tester" nvme-ep --controller "$node" --read-io 1 --infinite --depth 8 --deadline 600000 >"$work/out" 2>&1 &
   other=$!
-  sleep 3
+  under_way
   echo $main >/sys/bus/pci/drivers/nvme/unbind
   wait $other
   status=$?
@@ -240,7 +250,7 @@ umount "$work/mounted"
 # Our turn: nobody mounts what we write to.
 "$tester" nvme-ep --controller $by_id --read-io 1 --infinite --queue-id 9 >"$work/long" 2>&1 &
 other=$!
-sleep 2
+under_way
 check "nobody mounts what may be written" bash -c "! mount '$disk' '$work/mounted'"
 refused "a queue that another process has" "queue 9 is in use by another process or driver" read_some "$node,mounted=read" --queue-id 9
 check "a queue beside another process's" read_some "$node,mounted=read"
@@ -336,7 +346,7 @@ clean_log
 fio_start
 "$tester" nvme-ep --controller $by_id --read-io 1 --infinite --deadline 1500 "${behind[@]}" >"$work/long" 2>&1 &
 other=$!
-sleep 3
+under_way
 # It rings no doorbell meanwhile: QEMU (10.0 at least) frees the queues under commands that it fetches while it drains for a
 # reset, and crashes when they end.
 kill -STOP $other
@@ -358,7 +368,6 @@ if [ -n "$recovery" ]; then
 fi
 
 # Killed wherever it is, the last one when it has queues: the next one finds what is left, and takes the same queue.
-with_queues() { find /dev/hugepages -name 'xio-*-*' | wc -l; }
 fio_start
 wrong=0
 left=0
@@ -388,7 +397,7 @@ clean_log
 # The drive is removed from the bus under a run that does not see it at once, and rings its doorbells.
 "$tester" nvme-ep --controller "$node" --read-io 1 --infinite --deadline 600000 "${behind[@]}" >"$work/long" 2>&1 &
 other=$!
-sleep 2
+under_way
 kill -STOP $other
 sleep 0.5
 echo 1 >"/sys/bus/pci/devices/$main/remove"

@@ -61,7 +61,7 @@ mv /dev/elsewhere "/dev/${left}n1"
 more check "once all is free" write_shared
 "$tester" nvme-ep --controller $shared_id --write-io 16 --infinite >"$work/long" 2>&1 &
 other=$!
-sleep 2
+under_way
 check "nobody mounts what may be written, through whichever controller" bash -c "! mount '/dev/${left}n1' '$work/mounted'"
 kill -INT $other
 wait $other
