@@ -68,6 +68,10 @@ set(XIO_HIP_NEWER_FLAGS
   -Wall -Wextra -Wshadow -Werror -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tests
   -I${PROJECT_SOURCE_DIR}/bench)
 
+# Of a newer ROCm than the distribution's; tests alone use them.
+find_path(XIO_ROCM_HEADERS hip/hip_runtime_api.h PATHS ${XIO_CACHE}/rocm-headers/usr/include NO_DEFAULT_PATH
+  DOC "headers of a newer ROCm (scripts/rocm-headers)")
+
 set(XIO_HIP_FLAGS
   -x hip -std=c++17 -O3 --cuda-device-only --no-gpu-bundle-output
   --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS}

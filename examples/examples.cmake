@@ -36,8 +36,6 @@ if(XIO_BUILD_TESTS)
     set_tests_properties(examples.first_read_gpu.link PROPERTIES FIXTURES_SETUP first_read_gpu)
   endif()
   # The newer compiler wants a newer ROCm's headers, and a bundler of its own.
-  find_path(XIO_ROCM_HEADERS hip/hip_runtime_api.h PATHS ${XIO_CACHE}/rocm-headers/usr/include NO_DEFAULT_PATH
-    DOC "headers of a newer ROCm (scripts/rocm-headers)")
   set(missing_newer "${missing}")
   if(NOT missing_newer)
     set(missing_newer "${XIO_HIP_NEWER_MISSING}")

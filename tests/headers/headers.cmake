@@ -121,8 +121,6 @@ foreach(arch IN LISTS XIO_HIP_TARGETS)
     COMMAND ${hip_host} --cuda-device-only --offload-arch=${arch} ${headers_binary_dir}/hip_host.hip)
 endforeach()
 # The same with a newer ROCm's headers (scripts/rocm-headers).
-find_path(XIO_ROCM_HEADERS hip/hip_runtime_api.h PATHS ${XIO_CACHE}/rocm-headers/usr/include NO_DEFAULT_PATH
-  DOC "headers of a newer ROCm (scripts/rocm-headers)")
 set(missing "${XIO_HIP_MISSING}")
 if(NOT XIO_ROCM_HEADERS)
   set(missing "no headers of a newer ROCm (scripts/rocm-headers)")

@@ -3,8 +3,6 @@
 # ROCm (scripts/rocm-headers), and those of nvcc. Only compiled.
 
 find_path(XIO_HIP_INCLUDE hip/hip_runtime_api.h DOC "HIP's headers (Debian: libamdhip64-dev)")
-find_path(XIO_ROCM_HEADERS hip/hip_runtime_api.h PATHS ${XIO_CACHE}/rocm-headers/usr/include NO_DEFAULT_PATH
-  DOC "headers of a newer ROCm (scripts/rocm-headers)")
 get_filename_component(cuda_include "${XIO_NVCC}" DIRECTORY)
 set(cuda_include ${cuda_include}/../include)
 
