@@ -168,16 +168,17 @@ python_environment() {
   if ! "$environment/bin/python" -c "import $1" >/dev/null 2>&1; then
     rm -rf "$environment"
     mkdir -p "$cache_dir"
+    local trouble=""
     if ! python3 -m venv "$environment" >/dev/null; then
-      warn "no $1: python3 -m venv fails (Debian: python3-venv)"
+      trouble="python3 -m venv fails (Debian: python3-venv)"
     elif ! "$environment/bin/pip" install --quiet --disable-pip-version-check "$2"; then
-      warn "no $1: the package could not be installed"
-    else
-      say "$environment/bin/python"
-      return
+      trouble="the package could not be installed"
     fi
-    rm -rf "$environment"
-    exit 77
+    if [ -n "$trouble" ]; then
+      warn "no $1: $trouble"
+      rm -rf "$environment"
+      exit 77
+    fi
   fi
   say "$environment/bin/python"
 }
