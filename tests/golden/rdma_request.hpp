@@ -55,12 +55,11 @@ auto with_payload(const Request& request, F&& f) {
 /// @throws EncodersAlone for inline data of no bytes, on a vendor whose queue pairs take no inline data
 template <class Vendor, class Queue>
 xio::Token post_on(Queue& queue, const Request& request) {
-  return with_payload(request, [&](const auto& payload) {
+  return with_payload(request, [&](const auto& payload) -> xio::Token {
     if constexpr (Vendor::has_inline || !std::decay_t<decltype(payload)>::is_inline) {
       return queue.try_submit(request.work, payload);
     } else {
       throw EncodersAlone{"inline_payload"};
-      return xio::Token();
     }
   });
 }
