@@ -11,6 +11,7 @@ if(XIO_TOOLS_MISSING)
 endif()
 
 set(machine_dir ${XIO_TESTS_DIR}/machine)
+set(scenarios_dir ${XIO_TESTS_DIR}/scenarios)
 set(machine_programs ${XIO_TESTS_BINARY_DIR}/machine)
 
 add_library(machine STATIC ${machine_dir}/core/load.cpp)
@@ -19,22 +20,22 @@ target_link_libraries(machine PRIVATE xio_build_options PUBLIC machine_amdgcn ma
 
 xio_add_tests(machine damaged_files SOURCES damaged_files LIBS machine LABELS once SEPARATE)
 
-# Compiles tests/machine/kernels/<kind>.hip for a target, with lines; the result names the file. newer:<target> is by the newer clang, named
+# Compiles tests/scenarios/kernels/<kind>.hip for a target, with lines; the result names the file. newer:<target> is by the newer clang, named
 # <target>.clang<version>. LATER: not with everything else, but by
 # the test machine.kernels.<kind>.<target>, which those of these kernels require.
-function(xio_machine_kernels kind arch result)
+function(xio_scenarios kind arch result)
   cmake_parse_arguments(PARSE_ARGV 3 arg "LATER" "" "")
   if(arch MATCHES "gfx")
     set(by ${arch})
     xio_target_name(${by} arch)
     set(output ${machine_programs}/${kind}.${arch}.co)
-    xio_kernel_file(${output} ${machine_dir}/kernels/${kind}.hip ${by} -gline-tables-only)
+    xio_kernel_file(${output} ${scenarios_dir}/kernels/${kind}.hip ${by} -gline-tables-only)
   elseif(arch STREQUAL sm_70)
     set(output ${machine_programs}/${kind}.${arch}.ptx)
-    xio_kernel_file(${output} ${machine_dir}/kernels/${kind}.hip clang:${arch} -gline-tables-only)
+    xio_kernel_file(${output} ${scenarios_dir}/kernels/${kind}.hip clang:${arch} -gline-tables-only)
   else()
     set(output ${machine_programs}/${kind}.${arch}.ptx)
-    xio_kernel_file(${output} ${machine_dir}/kernels/${kind}.hip ${arch} -lineinfo)
+    xio_kernel_file(${output} ${scenarios_dir}/kernels/${kind}.hip ${arch} -lineinfo)
   endif()
   set(target machine-kernels-${kind}-${arch})
   if(arg_LATER)
@@ -52,8 +53,8 @@ function(xio_machine_kernels kind arch result)
   set(${result} ${output} PARENT_SCOPE)
 endfunction()
 
-add_executable(machine-run ${machine_dir}/run/main.cpp ${machine_dir}/run/mutate.cpp ${machine_dir}/run/nvme_cases.cpp
-  ${machine_dir}/run/rdma_cases.cpp)
+add_executable(machine-run ${machine_dir}/run/main.cpp ${machine_dir}/run/mutate.cpp ${scenarios_dir}/nvme_cases.cpp
+  ${scenarios_dir}/rdma_cases.cpp)
 target_link_libraries(machine-run PRIVATE xio_build_options xio::emulation machine CLI11::CLI11)
 set_target_properties(machine-run PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${XIO_TESTS_BINARY_DIR})
 target_compile_options(machine-run PRIVATE -O2)
@@ -101,7 +102,7 @@ foreach(kind nvme rdma)
       list(APPEND labels nightly)
       set(later LATER)
     endif()
-    xio_machine_kernels(${kind} ${by} file ${later})
+    xio_scenarios(${kind} ${by} file ${later})
     set(kernels_${kind}_${arch} ${file})
     set(names machine.${kind}.${arch} machine.${kind}_full.${arch})
     xio_register_test(NAME machine.${kind}.${arch} LABELS ${labels} TIMEOUT 900
@@ -132,7 +133,7 @@ foreach(arch IN LISTS XIO_HIP_TARGETS)
   foreach(kind nvme rdma)
     xio_register_tool_test("${missing}" NAME codegen.assertions.${kind}.${arch} LABELS codegen once nightly TIMEOUT 900
       COMMAND ${XIO_TRITON_PYTHON} ${XIO_CODEGEN_DIR}/triton_llvm.py ${arch} ${XIO_HIP_NEWER_PATH} ${XIO_HIP_NEWER_FLAGS}
-        ${machine_dir}/kernels/${kind}.hip)
+        ${scenarios_dir}/kernels/${kind}.hip)
   endforeach()
 endforeach()
 

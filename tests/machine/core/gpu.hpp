@@ -75,6 +75,9 @@ class Gpu {
   /// @throws Fault with seed, instruction and source line
   virtual void run(const std::string& kernel, const Launch& launch) = 0;
 
+  /// Time that no wait of a kernel takes unless its device never answers, in the clock that the kernel reads.
+  virtual uint64_t patience_ns() const { return 2'000'000'000; }
+
   /// The ordering instructions of a kernel, each weakened by one step.
   virtual std::vector<Mutation> mutations(const std::string& kernel) const = 0;
   /// Executions of a mutation's instruction since start(): a mutation that is never executed cannot be detected.

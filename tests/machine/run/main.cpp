@@ -1,39 +1,33 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Runs kernels on the machine over many seeds: prints one line per case; exit status 1 if a run was wrong.
+/// @brief Runs the scenarios' kernels on the machine over many seeds: prints one line per case; exit status 1 if a run
+/// was wrong.
 
 #include <CLI/CLI.hpp>
 
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <map>
 
 #include <machine/core/load.hpp>
 #include <machine/run/budgets.hpp>
-#include <machine/run/cases.hpp>
 #include <machine/run/mutate.hpp>
+#include <scenarios/program.hpp>
 
 namespace {
 
 using namespace machine;
+using scenarios::Program;
+using scenarios::Runs;
 
 struct Options {
   std::string program;
-  std::string only;
-  uint64_t first = 1;
-  uint64_t last = 20;
-  uint64_t step = 1;
-  uint64_t operations = ~uint64_t{0};
-  bool rdma = false;
   bool trace = false;
   bool counts = false;
   bool mutate = false;
-  MutationChoice mutations;
   bool calm = false;
+  MutationChoice mutations;
   std::string figures;
   Budgets budgets;
 };
@@ -60,60 +54,28 @@ void write_counts(const std::string& folder, const std::string& target, const st
   if (!file.flush()) throw Fault("cannot write " + path);
 }
 
-/// Seeds of a case that many operations do not cut short.
-constexpr uint64_t least_seeds = 50;
-
-/// Runs one case over all seeds. Returns the number of failed runs.
-uint64_t run(Gpu& gpu, const Case& one, const Options& options) {
-  using Clock = std::chrono::steady_clock;
-  uint64_t failed = 0;
-  uint64_t operations = 0;
-  uint64_t seeds = 0;
-  Counts sum;
-  std::map<std::string, uint64_t> known;
-  const auto began = Clock::now();
-  for (uint64_t seed = options.first; seed <= options.last; seed += options.step) {
-    if (operations >= options.operations && seeds >= least_seeds) break;
-    ++seeds;
-    const Outcome outcome = one.run(gpu, one, seed);
-    operations += outcome.operations;
-    sum += outcome.counts;
-    if (outcome.error.empty()) continue;
-    ++failed;
-    // Prints each kind of failure once, whatever its numbers.
-    std::string kind = outcome.error;
-    for (char& c : kind)
-      if (c >= '0' && c <= '9') c = '#';
-    if (known[kind]++ == 0)
-      std::printf("  %s, seed %llu: %s\n", one.name.c_str(), static_cast<unsigned long long>(seed),
-                  outcome.error.c_str());
-  }
-  const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
-  std::printf(
-      "%-8s %-22s %6llu seeds, %llu wrong, %llu operations, %.2f s, %.2f M lane instructions/s, %llu stale loads\n",
-      gpu.target().c_str(), one.name.c_str(), static_cast<unsigned long long>(seeds),
-      static_cast<unsigned long long>(failed), static_cast<unsigned long long>(operations), seconds,
-      static_cast<double>(sum.lane_instructions) / seconds * 1e-6, static_cast<unsigned long long>(sum.stale_loads));
-  if (options.counts) print_counts(sum, operations);
-  if (!options.figures.empty()) write_counts(options.figures, gpu.target(), one.name, sum, operations);
-  failed += options.budgets.check(gpu.target(), one.name, sum, operations);
+/// Runs one case over all seeds. Returns the number of failed runs, and of counters above their limits.
+uint64_t run(Gpu& gpu, const Case& one, const Program& program, const Options& options) {
+  const Runs runs = program.run(gpu, one);
+  std::printf(", %.2f M lane instructions/s, %llu stale loads\n",
+              static_cast<double>(runs.counts.lane_instructions) / runs.seconds * 1e-6,
+              static_cast<unsigned long long>(runs.counts.stale_loads));
+  if (options.counts) print_counts(runs.counts, runs.operations);
+  if (!options.figures.empty()) write_counts(options.figures, gpu.target(), one.name, runs.counts, runs.operations);
+  const uint64_t above = options.budgets.check(gpu.target(), one.name, runs.counts, runs.operations);
   std::fflush(stdout);
-  return failed;
+  return runs.failed + above;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
-  std::string seeds;
   std::string budgets;
   std::string skip;
   CLI::App app("Runs the kernels of a compiled program on the machine");
   app.add_option("program", options.program, "code object or PTX")->required();
-  app.add_option("--seeds", seeds, "N or A-B");
-  app.add_option("--operations", options.operations, "fewer seeds, but 50, of a case that reaches this number");
-  app.add_option("--case", options.only, "this one only");
-  app.add_flag("--rdma", options.rdma, "the RDMA cases instead of NVMe's");
+  Program program(app);
   app.add_flag("--trace", options.trace, "every instruction");
   app.add_flag("--counts", options.counts, "what an operation costs");
   app.add_option("--write", options.figures, "the same, a file for each case, to this folder");
@@ -123,18 +85,10 @@ int main(int argc, char** argv) {
   app.add_flag("--list", options.mutations.list, "only name them");
   app.add_option("--skip", skip, "file: places that are not weakened");
   CLI11_PARSE(app, argc, argv);
-  if (seeds.empty()) {
-    const char* const told = std::getenv("XIO_MACHINE_SEEDS");
-    if (told != nullptr) seeds = told;
-  }
-  if (!seeds.empty()) {
-    const size_t dash = seeds.find('-');
-    options.first = dash == std::string::npos ? 1 : std::stoull(seeds);
-    options.last = std::stoull(dash == std::string::npos ? seeds : seeds.substr(dash + 1));
-  }
   try {
-    options.mutations.first = options.first;
-    options.mutations.last = options.last;
+    std::vector<Case> all = program.cases();
+    options.mutations.first = program.first;
+    options.mutations.last = program.last;
     if (!skip.empty()) options.mutations.read_skipped(skip);
     const std::unique_ptr<Gpu> gpu = load(options.program);
     if (!budgets.empty()) {
@@ -142,28 +96,26 @@ int main(int argc, char** argv) {
       options.calm = true;
       // Seeds without trouble, in memory that caches hold. Waves that share a queue meet in other ways with each of
       // them.
-      options.first = 3;
-      options.step = 12;
-      options.last = options.first + 31 * options.step;
+      program.first = 3;
+      program.step = 12;
+      program.last = program.first + 31 * program.step;
     }
     if (options.trace) gpu->trace = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
     // A hundred times the instructions of the longest case.
     gpu->limits.instructions = 20'000'000;
     uint64_t failed = 0;
-    uint32_t cases = 0;
-    std::vector<Case> all = options.rdma ? rdma_cases() : nvme_cases();
+    uint32_t ran = 0;
     for (Case& one : all) {
       one.calm = options.calm;
-      if (!options.only.empty() && options.only != one.name) continue;
-      if ((one.features & costs) != 0 && !options.calm) continue;
+      if ((one.features & scenarios::costs) != 0 && !options.calm) continue;
       if (!budgets.empty() && !options.budgets.has(gpu->target(), one.name)) continue;
-      ++cases;
+      ++ran;
       if (options.mutate)
         mutate(*gpu, one, options.mutations);
       else
-        failed += run(*gpu, one, options);
+        failed += run(*gpu, one, program, options);
     }
-    if (cases == 0) throw Fault("no case " + options.only);
+    if (ran == 0) throw Fault("no case that runs here");
     return failed == 0 ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

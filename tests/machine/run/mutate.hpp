@@ -8,9 +8,12 @@
 #include <set>
 #include <string>
 
-#include <machine/run/cases.hpp>
+#include <scenarios/cases.hpp>
 
 namespace machine {
+
+using scenarios::Case;
+using scenarios::Outcome;
 
 /// Selection of the orderings to weaken, and parameters of the runs.
 struct MutationChoice {

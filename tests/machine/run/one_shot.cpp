@@ -19,7 +19,7 @@
 #include <xio/host/nvme/controller.hpp>
 
 #include <machine/core/load.hpp>
-#include <machine/run/arena.hpp>
+#include <scenarios/arena.hpp>
 
 namespace {
 

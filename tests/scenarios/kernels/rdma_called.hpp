@@ -4,9 +4,9 @@
 /// @file
 /// @brief Kernels with the calls of RDMA queues that the kernels of rdma.hpp do not use.
 
-#include <machine/kernels/rdma.hpp>
+#include <scenarios/kernels/rdma.hpp>
 
-namespace machine_kernels {
+namespace scenarios {
 
 /// Several operations of each lane in flight: waits for all, waits for any, posts that do not wait.
 template <class Vendor, xio::Sharing S>
@@ -30,8 +30,7 @@ XIO_DEVICE void several(const RdmaJob& job) {
     const RegionSpan from = job.local.at(offset, bytes);
     const Token writes[2] = {qp.put(block, from, limit), qp.put_value(word, value, limit)};
     count(job.report, qp.wait_all(writes, 2, limit), true, 17);
-    // From here on a cache may hold the current contents.
-    out[block_words - 1] = in[0] + *old;
+    hold_in_cache(out[block_words - 1], in[0], *old);
     Token both[2];
     both[1] = qp.get(job.local.at(offset + thread_bytes / 2, bytes), block, limit);
     both[0] = qp.compare_swap(word, value, stamp, job.local.at(offset + 3 * thread_bytes / 4, 8), limit);
@@ -73,8 +72,7 @@ XIO_DEVICE void sessions(const RdmaJob& job) {
     Token token = own.put(job.remote.at(offset, bytes), job.local.at(offset, bytes), limit);
     Status status = own.wait(token, limit);
     count(job.report, status, true, 21);
-    // From here on a cache may hold the current contents.
-    out[block_words - 1] = in[0];
+    hold_in_cache(out[block_words - 1], in[0]);
     token = own.get(job.local.at(offset + thread_bytes / 2, bytes), job.remote.at(offset, bytes), limit);
     status = own.wait(token, limit);
     count(job.report, status, holds(in, stamp, job.words), 22);
@@ -151,8 +149,7 @@ XIO_DEVICE void placed_quiet(const RdmaJob& job) {
     const Deadline limit = qp.deadline(Duration{job.patience_ns});
     const Token put = qp.put(job.remote.at(offset, bytes), job.local.at(offset, bytes), limit);
     const Status put_ended = qp.wait(put, limit);
-    // From here on a cache may hold the current contents.
-    out[block_words - 1] = in[0];
+    hold_in_cache(out[block_words - 1], in[0]);
     const Token get = qp.get(job.local.at(offset + thread_bytes / 2, bytes), job.remote.at(offset, bytes), limit);
     Status all = round % 2 == 0 ? qp.quiet(limit) : qp.fence(limit);
     bool right = holds(in, stamp, job.words);
@@ -164,4 +161,4 @@ XIO_DEVICE void placed_quiet(const RdmaJob& job) {
   }
 }
 
-}  // namespace machine_kernels
+}  // namespace scenarios

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Cases of the machine: kernels with the devices that they drive.
+/// @brief Rows of the table of scenarios: a kernel, its shape, and the devices that it drives.
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,14 @@
 
 #include <machine/core/gpu.hpp>
 
-namespace machine {
+namespace scenarios {
+
+using machine::Counts;
+using machine::Fault;
+using machine::Gpu;
+using machine::Launch;
+using machine::MemoryKind;
+using machine::Random;
 
 /// Disturbances by the device; they alternate with the seed.
 enum class Trouble : uint8_t {
@@ -39,6 +46,7 @@ struct Case {
   uint32_t features = 0;      ///< bits of Feature
   uint32_t troubles = 0b111;  ///< one bit per Trouble that the kernel supports
   std::string kernel = {};    ///< empty: `name`
+  uint32_t least_wave = 8;    ///< lanes of a wave for which the shape is made
   bool calm = false;          ///< the GPU is not adversarial: the seed affects only the devices
 
   std::string kernel_name() const { return kernel.empty() ? name : kernel; }
@@ -69,6 +77,12 @@ enum Feature : uint32_t {
 std::vector<Case> nvme_cases();
 std::vector<Case> rdma_cases();
 
+/// A row whose shape needs waves of 32 lanes or more.
+inline Case wide(Case one) {
+  one.least_wave = 32;
+  return one;
+}
+
 /// Whether the queue enters the error state, so that any number of operations may fail.
 inline bool ends_badly(const Case& one) { return (one.features & (twice | one_fails | stray)) != 0; }
 
@@ -90,4 +104,4 @@ inline MemoryKind ring_kind(const Gpu& gpu, const Case& one, uint64_t seed) {
   return (one.features & through) != 0 ? MemoryKind::uncached : shared_kind(gpu, seed);
 }
 
-}  // namespace machine
+}  // namespace scenarios

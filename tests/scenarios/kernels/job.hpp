@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Input and output of the machine's kernels.
+/// @brief Input and output of the scenarios' kernels.
 
 #include <xio/device/nvme/drive_set.hpp>
 #include <xio/device/nvme/queue.hpp>
@@ -11,7 +11,7 @@
 #include <xio/vendors/ionic/traits.hpp>
 #include <xio/vendors/mlx5/traits.hpp>
 
-namespace machine_kernels {
+namespace scenarios {
 
 /// Outcome of operations, summed over all threads.
 struct Report {
@@ -129,6 +129,13 @@ XIO_DEVICE void count(Report* report, xio::Status status, bool right, uint32_t w
   xio::arch::store<Scope::system>(&report->where, where);
 }
 
+/// Loads words that a device may store at any time, so that from here on a cache may hold what they are now: a load
+/// that a later completion must not be answered from. ThreadSanitizer would call that a race.
+template <class... Words>
+XIO_DEVICE void hold_in_cache(uint64_t& kept, const Words&... words) {
+  if constexpr (!XIO_TSAN) kept = (words + ...);
+}
+
 XIO_DEVICE void fill(uint64_t* block, uint64_t stamp, uint32_t words) {
   for (uint32_t i = 0; i < words; ++i) block[i] = word_of(stamp, i);
 }
@@ -139,4 +146,4 @@ XIO_DEVICE bool holds(const uint64_t* block, uint64_t stamp, uint32_t words) {
   return right;
 }
 
-}  // namespace machine_kernels
+}  // namespace scenarios

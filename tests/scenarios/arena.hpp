@@ -18,15 +18,21 @@
 
 #include <machine/core/address_space.hpp>
 
-namespace machine {
+namespace scenarios {
+
+using machine::AddressSpace;
+using machine::MemoryKind;
 
 /// Allocates memory from its beginning; nothing is freed before the arena is destroyed.
 class Arena {
  public:
   explicit Arena(size_t bytes = size_t{16} << 20) : bytes_(bytes) {
-    void* const wanted = reinterpret_cast<void*>(uintptr_t{0x100000000000});
-    void* const got = ::mmap(wanted, bytes, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    constexpr bool sanitized = XIO_TSAN || XIO_ASAN;
+    // Sanitizers have their own memory there.
+    void* const wanted = sanitized ? nullptr : reinterpret_cast<void*>(uintptr_t{0x100000000000});
+    constexpr int fixed = sanitized ? 0 : MAP_FIXED_NOREPLACE;
+    void* const got =
+        ::mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
     if (got == MAP_FAILED) throw std::runtime_error("the arena's addresses are in use");
     begin_ = static_cast<unsigned char*>(got);
   }
@@ -70,4 +76,4 @@ class Arena {
   std::vector<Piece> pieces_;
 };
 
-}  // namespace machine
+}  // namespace scenarios

@@ -9,16 +9,13 @@
 #include <xio/host/emulation/nvme/controller.hpp>
 #include <xio/host/nvme/controller.hpp>
 
-#include <machine/run/arena.hpp>
-#include <machine/run/launch.hpp>
+#include <scenarios/arena.hpp>
+#include <scenarios/launch.hpp>
 
-namespace machine {
+namespace scenarios {
 
 namespace {
 
-using machine_kernels::NvmeJob;
-using machine_kernels::Report;
-using machine_kernels::thread_bytes;
 using xio::emulation::NvmeController;
 
 /// Status of commands that are made to fail: internal error.
@@ -59,9 +56,8 @@ void prepare(Drive& drive, const Case& one, uint64_t seed, uint64_t blocks) {
   using xio::emulation::Match;
   xio::emulation::FaultPlan& plan = drive.model->faults();
   for (uint64_t lba = 0; lba < blocks; ++lba) {
-    if ((one.features & answers) != 0)
-      plan.answer(Match().with_lba(lba, lba), static_cast<uint32_t>(machine_kernels::answer_of(lba)));
-    const bool bad = (one.features & small_pages) != 0 ? lba % one.count == 0 : machine_kernels::is_bad(lba);
+    if ((one.features & answers) != 0) plan.answer(Match().with_lba(lba, lba), static_cast<uint32_t>(answer_of(lba)));
+    const bool bad = (one.features & small_pages) != 0 ? lba % one.count == 0 : is_bad(lba);
     if ((one.features & bad_blocks) != 0 && bad) plan.fail(Match().with_lba(lba, lba), made_to_fail);
   }
   if ((one.features & twice) != 0) plan.duplicate(Match().at(seed % blocks));
@@ -102,10 +98,9 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves) {
   if (ends("reads") || ends("notified") || ends("forgotten") || ends("answered") || ends("untold"))
     return uint64_t{lanes} * one.rounds;
   if (ends("processed")) return uint64_t{lanes} * (one.rounds * 2 + 8);
-  if (ends("failing")) return uint64_t{waves} * machine_kernels::failing_lanes * one.rounds * 2;
-  if (ends("others") || ends("handed") || ends("synced"))
-    return uint64_t{waves} * machine_kernels::comparing_lanes * one.rounds * 2;
-  if (ends("posts")) return uint64_t{waves} * machine_kernels::posting_lanes * one.rounds;
+  if (ends("failing")) return uint64_t{waves} * failing_lanes * one.rounds * 2;
+  if (ends("others") || ends("handed") || ends("synced")) return uint64_t{waves} * comparing_lanes * one.rounds * 2;
+  if (ends("posts")) return uint64_t{waves} * posting_lanes * one.rounds;
   if (ends("batches")) return uint64_t{one.rounds} * 2;
   return uint64_t{lanes} * one.rounds * 2;  // a write and a read, or a submission and its completion
 }
@@ -128,7 +123,7 @@ size_t answer_ends(const NvmeJob& job) {
   size_t done = 0;
   const auto seen = [](const uint64_t& word) { return __atomic_load_n(&word, __ATOMIC_ACQUIRE); };
   for (uint32_t i = 0; i < job.lanes; ++i) {
-    machine_kernels::Answer& answer = job.answers[i];
+    Answer& answer = job.answers[i];
     const uint64_t round = answer.ends;
     if (round == job.rounds) continue;
     const xio::KeptResult& kept = job.kept[i * job.rounds + round];
@@ -218,13 +213,13 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
   job.rounds = one.rounds;
   job.count = one.count;
   job.words = 6;
-  job.patience_ns = 2'000'000'000;
+  job.patience_ns = gpu.patience_ns();
   const bool answers_ends = (one.features & watched) != 0;
   const MemoryKind told_in = answers_ends || seed % 2 == 0 ? kind : MemoryKind::local;
   job.notifications = arena.make<xio::Notification>(lanes, told_in, "notifications");
   job.kept = arena.make<xio::KeptResult>(size_t{lanes} * one.rounds, told_in, "kept results");
-  job.answers = arena.make<machine_kernels::Answer>(lanes, kind, "answers");
-  job.turns = arena.make<machine_kernels::Turn>(lanes, MemoryKind::local, "turns");
+  job.answers = arena.make<Answer>(lanes, kind, "answers");
+  job.turns = arena.make<Turn>(lanes, MemoryKind::local, "turns");
   if (one.count != 0) {
     const uint32_t each = (one.features & pairs) != 0 ? one.count : one.count * waves;
     auto* const list = arena.make<xio::nvme::Piece>(2 * each, MemoryKind::local, "pieces");
@@ -294,8 +289,8 @@ std::vector<Case> nvme_cases() {
       {"wave_tokens_in_part", run_nvme, 1, 0, 7, 32, 3, 0, 0, 0b111, "wave_tokens"},
       {"wave_tail", run_nvme, 1, 0, 7, 5, 2, 0, 0, fair},
       {"wave_tail_deep", run_nvme, 1, 0, 7, 64, 2, 0, 0, fair, "wave_tail"},
-      {"wave_tail_behind", run_nvme, 1, 0, 7, 5, 2, 3, 0, fair, "wave_tail"},
-      {"wave_tail_behind_deep", run_nvme, 1, 0, 7, 64, 2, 3, 0, fair, "wave_tail"},
+      wide({"wave_tail_behind", run_nvme, 1, 0, 7, 5, 2, 3, 0, fair, "wave_tail"}),
+      wide({"wave_tail_behind_deep", run_nvme, 1, 0, 7, 64, 2, 3, 0, fair, "wave_tail"}),
       {"wave_through", run_nvme, 1, 0, 0, 64, 2, 0, through},
       {"wave_shadow", run_nvme, 1, 0, 0, 64, 2, 0, shadow},
       {"wave_apart", run_nvme, 1, 0, 0, 16, 2, 0, 0, fair},
@@ -319,15 +314,15 @@ std::vector<Case> nvme_cases() {
       {"grid_through", run_nvme, 2, 0, 0, 32, 1, 0, through},
       {"grid_shadow", run_nvme, 2, 0, 0, 32, 1, 0, shadow},
       {"grid_tokens", run_nvme, 2, 0, 0, 32, 3},
-      {"grid_transfers", run_nvme, 3, 0, 0, 16, 1, 30, 0, fair},
+      wide({"grid_transfers", run_nvme, 3, 0, 0, 16, 1, 30, 0, fair}),
       {"grid_transfers_failing", run_nvme, 2, 0, 0, 16, 1, 14, bad_blocks, fair},
       {"grid_unwaited", run_nvme, 2, 0, 0, 32, 1, 0, answers, fair},
       {"grid_posts", run_nvme, 6, 0, 0, 64, 2, 0, 0, fair},
       {"grid_deferred_posts", run_nvme, 6, 0, 0, 64, 2, 0, 0, fair},
       {"grid_hasty_posts", run_nvme, 6, 0, 0, 64, 2, 0, 0, fair},
       {"grid_shadow_posts", run_nvme, 4, 0, 0, 128, 6, 0, shadow, fair},
-      {"block_hasty_posts", run_nvme, 1, 256, 0, 64, 2, 0, 0, fair},
-      {"block_posts", run_nvme, 1, 256, 0, 64, 2, 0, 0, fair},
+      wide({"block_hasty_posts", run_nvme, 1, 256, 0, 64, 2, 0, 0, fair}),
+      wide({"block_posts", run_nvme, 1, 256, 0, 64, 2, 0, 0, fair}),
       {"grid_notified", run_nvme, 2, 0, 0, 64, 2},
       {"thread_notified", run_nvme, 1, 0, 0, 3, 2, 0, own_queues},
       {"thread_answered", run_nvme, 1, 4, 4, 3, 4, 0, own_queues | answers | watched},
@@ -370,4 +365,4 @@ std::vector<Case> nvme_cases() {
   };
 }
 
-}  // namespace machine
+}  // namespace scenarios

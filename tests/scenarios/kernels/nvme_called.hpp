@@ -4,9 +4,9 @@
 /// @file
 /// @brief A call and its wait in a function of the program, which the kernel calls in two places.
 
-#include <machine/kernels/nvme.hpp>
+#include <scenarios/kernels/nvme.hpp>
 
-namespace machine_kernels {
+namespace scenarios {
 
 /// One command and its wait. It calls functions, so that AMD GPUs keep its return address in scratch memory.
 template <xio::Sharing S>
@@ -38,4 +38,4 @@ XIO_DEVICE void called(const NvmeJob& job) {
   }
 }
 
-}  // namespace machine_kernels
+}  // namespace scenarios

@@ -4,9 +4,9 @@
 /// @file
 /// @brief Kernels that write, read and send by RDMA, the same for all vendors.
 
-#include <machine/kernels/turns.hpp>
+#include <scenarios/kernels/turns.hpp>
 
-namespace machine_kernels {
+namespace scenarios {
 
 /// Writes a block to the peer and reads it back into other memory; if the device has atomics, all threads count rounds
 /// in one word of the peer, the last 8 bytes of its memory.
@@ -28,8 +28,7 @@ XIO_DEVICE void put_get(const RdmaJob& job) {
     Token token = qp.put(job.remote.at(offset, bytes), job.local.at(offset, bytes), limit);
     Status status = qp.wait(token, limit);
     count(job.report, status, true, 1);
-    // From here on a cache may hold the current contents.
-    out[block_words - 1] = in[0];
+    hold_in_cache(out[block_words - 1], in[0]);
     token = qp.get(job.local.at(offset + thread_bytes / 2, bytes), job.remote.at(offset, bytes), limit);
     if constexpr (S == Sharing::thread) {
       status = qp.test(token);
@@ -73,8 +72,7 @@ XIO_DEVICE void others(const RdmaJob& job) {
     if (!get.submitted()) shown.last = refused;
     Token token = turns.exchange(round, shown, limit);
     if (token.last == refused) token = Token::refused(Status::broken);
-    // From here on a cache may hold the current contents.
-    out[block_words - 1] = theirs[0];
+    hold_in_cache(out[block_words - 1], theirs[0]);
     const auto test = [&] { return qp.test(token) != Status::pending; };
     if (turns.drains_first()) (void)qp.wait(get, limit);
     const uint32_t way = round % 3;
@@ -109,8 +107,7 @@ XIO_DEVICE void apart(const RdmaJob& job) {
       QueuePair part(job.handle, lanes);
       const Token token = part.put(job.remote.at(offset, bytes), job.local.at(offset, bytes), limit);
       status = part.wait(token, limit);
-      // From here on a cache may hold the current contents.
-      out[block_words - 1] = in[0];
+      hold_in_cache(out[block_words - 1], in[0]);
     }
     count(job.report, status, true, 15);
     const Token token = qp.get(job.local.at(offset + thread_bytes / 2, bytes), job.remote.at(offset, bytes), limit);
@@ -149,8 +146,7 @@ XIO_DEVICE void signals(const RdmaJob& job) {
   for (uint32_t round = 0; round < job.rounds; ++round) {
     const uint64_t stamp = uint64_t{self} << 32 | round;
     fill(out, stamp, job.words);
-    // From here on a cache may hold the current contents.
-    out[block_words - 1] = in[0];
+    hold_in_cache(out[block_words - 1], in[0]);
     const Deadline limit = qp.deadline(Duration{job.patience_ns});
     Token token;
     if constexpr (Inline) {
@@ -240,8 +236,7 @@ XIO_DEVICE void batches(const RdmaJob& job) {
   for (uint32_t round = 0; round < job.rounds; ++round) {
     const uint64_t stamp = uint64_t{self} << 32 | round;
     fill(out, stamp, job.words);
-    // From here on a cache may hold the current contents.
-    out[block_words - 1] = out[block_words];
+    hold_in_cache(out[block_words - 1], out[block_words]);
     const Deadline limit = qp.deadline(Duration{job.patience_ns});
     Token token = qp.submit_batch(rdma::Operation::put, job.pieces + first, job.count, limit);
     Status status = qp.wait_batch(token, limit);
@@ -281,8 +276,7 @@ XIO_DEVICE void send_receive(const RdmaJob& job) {
   for (uint32_t round = 0; round < job.rounds; ++round) {
     const Deadline limit =
         xio::deadline(Duration{job.patience_ns}, job.handle.clock_hz ? job.handle.clock_hz : arch::clock_hz);
-    // From here on a cache may hold the current contents.
-    job.data[uint64_t{self} * (thread_bytes / 8)] = in[0];
+    hold_in_cache(job.data[uint64_t{self} * (thread_bytes / 8)], in[0]);
     const Token token = queue.post(job.inbox.at(own * thread_bytes, bytes), limit);
     rdma::Received got;
     got.status = token.status;
@@ -309,7 +303,7 @@ XIO_DEVICE void send_receive(const RdmaJob& job) {
     }
     // The sender is unknown; the words show that the message is complete and from one sender.
     bool right = false;
-    for (uint32_t r = 0; r < job.rounds; ++r)
+    for (uint32_t r = 0; r < job.rounds && got.status.is_ok(); ++r)
       for (uint32_t s = 0; s < job.lanes - job.senders && !right; ++s)
         right = in[0] == word_of(uint64_t{s} << 32 | r, 0) && holds(in, uint64_t{s} << 32 | r, job.words);
     count(job.report, got.status, right && got.bytes == bytes, 6);
@@ -349,4 +343,4 @@ XIO_DEVICE void receive_late(const RdmaJob& job) {
   }
 }
 
-}  // namespace machine_kernels
+}  // namespace scenarios

@@ -4,9 +4,9 @@
 /// @file
 /// @brief Errors belong to operations: commands of the library's own, and transfers beside failures of others.
 
-#include <machine/kernels/nvme_forgotten.hpp>
+#include <scenarios/kernels/nvme_forgotten.hpp>
 
-namespace machine_kernels {
+namespace scenarios {
 
 /// Waits for inbound data give up, or nearly. How the library's own commands end then is reported to nobody.
 template <xio::Sharing S>
@@ -22,8 +22,7 @@ XIO_DEVICE void gives_up(const NvmeJob& job) {
     const Deadline limit = blocks.until();
     const Token write = queue.submit(nvme::write(blocks.lba(round), 1), nvme::ContiguousPages{blocks.out_bus()}, limit);
     count(job.report, queue.wait(write, limit), true, 50);
-    // From here on a cache may hold the current contents.
-    blocks.out()[block_words - 1] = blocks.in()[0];
+    hold_in_cache(blocks.out()[block_words - 1], blocks.in()[0]);
     const Token read = queue.submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()}, limit);
     for (uint32_t i = 0; i < 2; ++i) (void)queue.flush_inbound(queue.deadline(Duration{1000}));
     const Status rest = queue.quiet(limit);
@@ -65,4 +64,4 @@ XIO_DEVICE void transfers_failing(const NvmeJob& job) {
   count(job.report, lost.status, others.is_ok() || others == Status::compare_failed, 54);
 }
 
-}  // namespace machine_kernels
+}  // namespace scenarios

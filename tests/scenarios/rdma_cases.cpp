@@ -8,16 +8,13 @@
 
 #include <xio/host/emulation/rdma/nic.hpp>
 
-#include <machine/run/arena.hpp>
-#include <machine/run/launch.hpp>
+#include <scenarios/arena.hpp>
+#include <scenarios/launch.hpp>
 
-namespace machine {
+namespace scenarios {
 
 namespace {
 
-using machine_kernels::RdmaJob;
-using machine_kernels::Report;
-using machine_kernels::thread_bytes;
 using xio::emulation::RdmaQueueConfig;
 
 template <class Kit>
@@ -44,10 +41,9 @@ RdmaQueueConfig numbered(const Case& one, uint32_t qpn) {
 /// Number of operations that a kernel reports.
 uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves, bool atomics) {
   const uint64_t turns = uint64_t{lanes} * one.rounds;
-  if (one.name.find("others") != std::string::npos)
-    return uint64_t{waves} * machine_kernels::comparing_lanes * one.rounds * 2;
+  if (one.name.find("others") != std::string::npos) return uint64_t{waves} * comparing_lanes * one.rounds * 2;
   if (one.count != 0) return uint64_t{2} * one.blocks * one.rounds;  // one wave per batch
-  if (one.name.find("posts") != std::string::npos) return uint64_t{waves} * machine_kernels::posting_lanes * one.rounds;
+  if (one.name.find("posts") != std::string::npos) return uint64_t{waves} * posting_lanes * one.rounds;
   if (one.name.find("by_lane") != std::string::npos) return turns * 4;
   for (const char* const alone : {"messages", "quiet", "puts", "signals", "receives"})
     if (one.name.find(alone) != std::string::npos) return turns;
@@ -64,7 +60,7 @@ bool send_to_each(xio::emulation::RdmaFabric& fabric, uint32_t qpn, const RdmaJo
     std::vector<uint8_t> data(job.words * 8);
     const uint64_t stamp = sent % job.lanes << 32 | sent / job.lanes;
     for (uint32_t i = 0; i < job.words; ++i) {
-      const uint64_t word = machine_kernels::word_of(stamp, i);
+      const uint64_t word = word_of(stamp, i);
       std::memcpy(&data[i * 8], &word, 8);
     }
     xio::emulation::RdmaRequest request;
@@ -141,7 +137,7 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   job.inbox = {reinterpret_cast<uint64_t>(remote), bytes + 8, rkey};
   job.inbox_data = remote;
   job.report = report;
-  job.turns = arena.make<machine_kernels::Turn>(lanes, MemoryKind::local, "turns");
+  job.turns = arena.make<Turn>(lanes, MemoryKind::local, "turns");
   if (one.count != 0) {
     auto* const list = arena.make<xio::rdma::Piece>(2 * waves * one.count, MemoryKind::local, "pieces");
     for (uint32_t i = 0; i < waves * one.count; ++i) {
@@ -158,7 +154,7 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   job.senders = from_host ? 0 : lanes / 2;
   job.rounds = one.rounds;
   job.words = 4;
-  job.patience_ns = 2'000'000'000;
+  job.patience_ns = gpu.patience_ns();
 
   arena.map(gpu.memory);
   for (Pair* pair : {&near, &far}) {
@@ -281,8 +277,8 @@ std::vector<Case> rdma_cases() {
   // More entries than the ring holds, so that the waves wait for space.
   cases.push_back({"bnxt_batches", run_rdma<xio::emulation::BnxtKit<>>, 2, 0, 0, 64, 1, 96, 0, 0b011});
   add<xio::emulation::IonicKit<>>(cases, "ionic", "_grid_deferred");
-  using Mlx5 = xio::emulation::Mlx5Kit<machine_kernels::Mlx5Collapsed>;
-  using Ionic = xio::emulation::IonicKit<machine_kernels::IonicCollapsed>;
+  using Mlx5 = xio::emulation::Mlx5Kit<Mlx5Collapsed>;
+  using Ionic = xio::emulation::IonicKit<IonicCollapsed>;
   cases.push_back({"mlx5_collapsed_thread", run_rdma<Mlx5>, 1, 1, 1, 64, 4, 0, 0, 0b011});
   cases.push_back(
       {"mlx5_collapsed_thread_failing", run_rdma<Mlx5>, 1, 1, 1, 64, 4, 0, one_fails, 0b011, "mlx5_collapsed_thread"});
@@ -320,8 +316,8 @@ std::vector<Case> rdma_cases() {
   cases.push_back({"rxe_grid_zeroed_through", run_rdma<xio::emulation::RxeKit<>>, 2, 8, 0, 64, 2, 0, through, 0b011});
   // The other lanes have ended.
   cases.push_back({"mlx5_wave_in_part", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 7, 64, 2, 0, 0, 0b011, "mlx5_wave"});
-  cases.push_back(
-      {"bnxt_wave_in_part", run_rdma<xio::emulation::BnxtKit<>>, 1, 0, 23, 16, 2, 0, small_rings, 0b011, "bnxt_wave"});
+  cases.push_back(wide(
+      {"bnxt_wave_in_part", run_rdma<xio::emulation::BnxtKit<>>, 1, 0, 23, 16, 2, 0, small_rings, 0b011, "bnxt_wave"}));
   // Every second lane uses the peer's queues.
   cases.push_back({"mlx5_wave_by_lane", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 2, 0, 0, 0b011});
   cases.push_back({"mlx5_grid_by_lane", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 0, 0, 64, 1, 0, 0, 0b011});
@@ -337,4 +333,4 @@ std::vector<Case> rdma_cases() {
   return cases;
 }
 
-}  // namespace machine
+}  // namespace scenarios

@@ -4,10 +4,10 @@
 /// @file
 /// @brief Operations of other waves, and of a part of a wave.
 
-#include <machine/kernels/nvme.hpp>
-#include <machine/kernels/turns.hpp>
+#include <scenarios/kernels/nvme.hpp>
+#include <scenarios/kernels/turns.hpp>
 
-namespace machine_kernels {
+namespace scenarios {
 
 /// Each wave reads its blocks without waiting for them. The wave before it waits, by fence(), quiet() or for the token,
 /// and compares the data. Every second wave takes completions before.
@@ -28,8 +28,7 @@ XIO_DEVICE void others(const NvmeJob& job) {
     const Status began = turns.begin(round, limit);
     const Token read = queue.submit(nvme::read(own.lba(round), 1), nvme::ContiguousPages{own.in_bus()}, limit);
     const Token token = turns.exchange(round, read, limit);
-    // From here on a cache may hold the current contents.
-    own.out()[block_words - 1] = theirs.in()[0];
+    hold_in_cache(own.out()[block_words - 1], theirs.in()[0]);
     if (turns.drains_first()) (void)queue.wait(read, limit);
     const uint32_t way = round % 3;
     const Status waited = way == 0 ? queue.fence(limit) : way == 1 ? queue.quiet(limit) : queue.wait(token, limit);
@@ -84,4 +83,4 @@ XIO_DEVICE void apart(const NvmeJob& job) {
   }
 }
 
-}  // namespace machine_kernels
+}  // namespace scenarios

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief The RDMA kernels of the machine's tests, for each vendor.
+/// @brief The RDMA kernels of the scenarios, for each vendor.
 
 #include <xio/vendors/bnxt/traits.hpp>
 #include <xio/vendors/ernic/traits.hpp>
 #include <xio/vendors/rxe/traits.hpp>
 
-#include <machine/kernels/rdma_by_lane.hpp>
-#include <machine/kernels/rdma_called.hpp>
-#include <machine/kernels/rdma_reused.hpp>
+#include <scenarios/kernels/kernel.hpp>
+#include <scenarios/kernels/rdma_by_lane.hpp>
+#include <scenarios/kernels/rdma_called.hpp>
+#include <scenarios/kernels/rdma_reused.hpp>
 
-using machine_kernels::IonicCollapsed;
-using machine_kernels::Mlx5Collapsed;
-using machine_kernels::RdmaJob;
+using scenarios::IonicCollapsed;
+using scenarios::Mlx5Collapsed;
+using scenarios::RdmaJob;
 using xio::Sharing;
 
-#define KERNEL(name, ...) \
-  extern "C" __global__ void name(RdmaJob job) { machine_kernels::__VA_ARGS__(job); }
+#define KERNEL(name, ...) SCENARIO(RdmaJob, name, __VA_ARGS__)
 #define VENDOR(name, Vendor, atomics)                                             \
   KERNEL(name##_thread, put_get<Vendor, Sharing::thread, xio::Policy<>, atomics>) \
   KERNEL(name##_wave, put_get<Vendor, Sharing::wave, xio::Policy<>, atomics>)     \

@@ -4,9 +4,9 @@
 /// @file
 /// @brief Kernels in which users of one queue have different policies.
 
-#include <machine/kernels/nvme.hpp>
+#include <scenarios/kernels/nvme.hpp>
 
-namespace machine_kernels {
+namespace scenarios {
 
 /// Reads that name a notification, and reads of a user without Notify, in turn. The one with Notify takes all
 /// completions: each notification counts its own operations only.
@@ -56,4 +56,4 @@ XIO_DEVICE void untold(const NvmeJob& job) {
   }
 }
 
-}  // namespace machine_kernels
+}  // namespace scenarios

@@ -4,9 +4,9 @@
 /// @file
 /// @brief Buffers that a barrier of the block hands over to another wave.
 
-#include <machine/kernels/nvme.hpp>
+#include <scenarios/kernels/nvme.hpp>
 
-namespace machine_kernels {
+namespace scenarios {
 
 /// The library's barrier.
 struct BlockBarrier {
@@ -66,4 +66,4 @@ XIO_DEVICE void handed(const NvmeJob& job) {
   }
 }
 
-}  // namespace machine_kernels
+}  // namespace scenarios

@@ -4,9 +4,9 @@
 /// @file
 /// @brief Failures that nobody waits for in time, or whose operation has parts yet to be posted.
 
-#include <machine/kernels/nvme.hpp>
+#include <scenarios/kernels/nvme.hpp>
 
-namespace machine_kernels {
+namespace scenarios {
 
 /// Failures of which the queue knows each one, at most.
 constexpr uint32_t in_table_and_log = 32 + 64;
@@ -180,4 +180,4 @@ XIO_DEVICE void failing_early(const NvmeJob& job) {
   }
 }
 
-}  // namespace machine_kernels
+}  // namespace scenarios

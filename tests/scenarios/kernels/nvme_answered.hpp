@@ -4,9 +4,9 @@
 /// @file
 /// @brief Operations that the host follows in its own memory, and answers.
 
-#include <machine/kernels/nvme.hpp>
+#include <scenarios/kernels/nvme.hpp>
 
-namespace machine_kernels {
+namespace scenarios {
 
 /// The host sees the end of each operation in a Notification or, in odd rounds, a KeptResult, and stores an answer that
 /// the thread waits for.
@@ -31,8 +31,7 @@ XIO_DEVICE void answered(const NvmeJob& job) {
     uint64_t result = 0;
     const Status known = queue.result(token, result);
     if (known.is_ok() && result != answer_of(blocks.lba(round))) count(job.report, Status(), false, 29);
-    // From here on a cache may hold the last answer.
-    blocks.out()[block_words - 1] = answer.value + answer.failed;
+    hold_in_cache(blocks.out()[block_words - 1], answer.value, answer.failed);
     const Status told = wait_until(&answer.ends, round + 1, limit);
     const bool right =
         keeps ? !status.is_ok() || answer.value == answer_of(blocks.lba(round)) : answer.failed == failures;
@@ -41,4 +40,4 @@ XIO_DEVICE void answered(const NvmeJob& job) {
   }
 }
 
-}  // namespace machine_kernels
+}  // namespace scenarios

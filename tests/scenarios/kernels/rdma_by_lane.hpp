@@ -4,9 +4,9 @@
 /// @file
 /// @brief Lanes of one wave that use different queue pairs and receive queues.
 
-#include <machine/kernels/rdma.hpp>
+#include <scenarios/kernels/rdma.hpp>
 
-namespace machine_kernels {
+namespace scenarios {
 
 /// Every second lane uses the peer's queue pair. Each writes, reads it back, and sends a message for which it has
 /// posted a receive on the other side; any lane's message may arrive there that was sent the same way.
@@ -29,8 +29,7 @@ XIO_DEVICE void by_lane(const RdmaJob& job) {
     Token token = qp.put(job.remote.at(offset, bytes), job.local.at(offset, bytes), limit);
     Status status = qp.wait(token, limit);
     count(job.report, status, true, 41);
-    // From here on a cache may hold the current contents.
-    out[block_words - 1] = in[0];
+    hold_in_cache(out[block_words - 1], in[0]);
     token = qp.get(job.local.at(offset + thread_bytes / 2, bytes), job.remote.at(offset, bytes), limit);
     status = qp.wait(token, limit);
     count(job.report, first_of({status, qp.quiet(limit)}), holds(in, stamp, job.words), 42);
@@ -43,4 +42,4 @@ XIO_DEVICE void by_lane(const RdmaJob& job) {
   }
 }
 
-}  // namespace machine_kernels
+}  // namespace scenarios

@@ -5,9 +5,9 @@
 /// @brief Buffers that are used again: a get into memory from which the kernel has just loaded, or which it has filled
 /// by plain stores.
 
-#include <machine/kernels/job.hpp>
+#include <scenarios/kernels/job.hpp>
 
-namespace machine_kernels {
+namespace scenarios {
 
 /// Loads a block that the host has filled, and gets zeros into it while the loads may be under way: they must not see
 /// what the device writes.
@@ -55,4 +55,4 @@ XIO_DEVICE void zeroed(const RdmaJob& job) {
   }
 }
 
-}  // namespace machine_kernels
+}  // namespace scenarios

@@ -4,9 +4,9 @@
 /// @file
 /// @brief Kernels that use every call of an NVMe queue, and compare the data read with the data written.
 
-#include <machine/kernels/job.hpp>
+#include <scenarios/kernels/job.hpp>
 
-namespace machine_kernels {
+namespace scenarios {
 
 /// A thread's buffers, its blocks in the namespace, and its operations on them.
 template <class Queue>
@@ -33,7 +33,7 @@ class Blocks {
     Status status = queue_.wait(token, limit);
     count(job_.report, status, true, 1);
     const bool written = status.is_ok();
-    out()[block_words - 1] = in()[0];
+    hold_in_cache(out()[block_words - 1], in()[0]);
     token = queue_.submit(nvme::read(lba(round), 1), nvme::ContiguousPages{in_bus()}, limit);
     status = queue_.wait(token, limit);
     count(job_.report, status, !written || holds(in(), stamp(round), job_.words), 2);
@@ -142,7 +142,8 @@ XIO_DEVICE void many_tokens(const NvmeJob& job) {
         // The lanes of a wave's queue call together, including those whose status is already known.
         const auto asks = [&] { return status == Status::pending && !limit.passed(); };
         if constexpr (S == Sharing::wave) {
-          while (arch::ballot(arch::together(0), asks()) != 0) status = queue.test(tokens[i]);
+          const uint64_t all = job.lanes < arch::wave_size() ? (uint64_t{1} << job.lanes) - 1 : 0;
+          while (arch::ballot(arch::together(all), asks()) != 0) status = queue.test(tokens[i]);
         } else {
           while (asks()) status = queue.test(tokens[i]);
         }
@@ -189,8 +190,7 @@ XIO_DEVICE void transfers(const NvmeJob& job) {
   for (uint32_t i = first + arch::lane(); i < first + job.count; i += arch::wave_size()) {
     uint64_t* const out = job.data + uint64_t{i} * (thread_bytes / 8);
     fill(out, i, job.words);
-    // From here on a cache may hold the current contents.
-    out[block_words - 1] = out[block_words];
+    hold_in_cache(out[block_words - 1], out[block_words]);
   }
   queue.publish_payload();
   const auto run = [&](nvme::Opcode opcode, const nvme::Piece* pieces, Notification& progress) {
@@ -317,8 +317,7 @@ XIO_DEVICE void processed(const NvmeJob& job) {
     const Token write = queue.submit(nvme::write(blocks.lba(round), 1), nvme::ContiguousPages{blocks.out_bus()}, limit);
     const Status written = queue.wait(write, limit);
     count(job.report, written, true, 24);
-    // From here on a cache may hold the current contents.
-    blocks.out()[block_words - 1] = blocks.in()[0];
+    hold_in_cache(blocks.out()[block_words - 1], blocks.in()[0]);
     (void)queue.try_submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()});
     const auto look = [&](const nvme::Completion& one) {
       count(job.report, one.status(), !written.is_ok() || holds(blocks.in(), blocks.stamp(round), job.words), 25);
@@ -378,4 +377,4 @@ XIO_DEVICE void striped(const NvmeJob& job) {
   }
 }
 
-}  // namespace machine_kernels
+}  // namespace scenarios

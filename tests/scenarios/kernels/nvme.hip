@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief The NVMe kernels of the machine's tests.
+/// @brief The NVMe kernels of the scenarios.
 
-#include <machine/kernels/nvme_answered.hpp>
-#include <machine/kernels/nvme_by_lane.hpp>
-#include <machine/kernels/nvme_called.hpp>
-#include <machine/kernels/nvme_forgotten.hpp>
-#include <machine/kernels/nvme_handed.hpp>
-#include <machine/kernels/nvme_mixed.hpp>
-#include <machine/kernels/nvme_others.hpp>
-#include <machine/kernels/nvme_own.hpp>
-#include <machine/kernels/nvme_reused.hpp>
+#include <scenarios/kernels/kernel.hpp>
+#include <scenarios/kernels/nvme_answered.hpp>
+#include <scenarios/kernels/nvme_by_lane.hpp>
+#include <scenarios/kernels/nvme_called.hpp>
+#include <scenarios/kernels/nvme_forgotten.hpp>
+#include <scenarios/kernels/nvme_handed.hpp>
+#include <scenarios/kernels/nvme_mixed.hpp>
+#include <scenarios/kernels/nvme_others.hpp>
+#include <scenarios/kernels/nvme_own.hpp>
+#include <scenarios/kernels/nvme_reused.hpp>
 
-using machine_kernels::NvmeJob;
+using scenarios::NvmeJob;
 using xio::Sharing;
 
 namespace {
@@ -26,8 +27,7 @@ struct Hasty : Base {
 
 }  // namespace
 
-#define KERNEL(name, ...) \
-  extern "C" __global__ void name(NvmeJob job) { machine_kernels::__VA_ARGS__(job); }
+#define KERNEL(name, ...) SCENARIO(NvmeJob, name, __VA_ARGS__)
 
 KERNEL(thread, write_read<Sharing::thread, xio::Policy<>>)
 KERNEL(thread_deferred, write_read<Sharing::thread, xio::Policy<xio::Deferred<4>>>)
@@ -84,9 +84,9 @@ KERNEL(block_long_failing, failing_early<Sharing::block>)
 KERNEL(wave_apart, apart<Sharing::wave>)
 KERNEL(grid_apart, apart<Sharing::grid>)
 KERNEL(grid_striped, striped)
-KERNEL(block_handed, handed<xio::Policy<>, machine_kernels::BlockBarrier>)
-KERNEL(block_handed_through, handed<xio::Policy<xio::WriteThrough>, machine_kernels::BlockBarrier>)
-KERNEL(block_synced, handed<xio::Policy<>, machine_kernels::SyncThreads>)
+KERNEL(block_handed, handed<xio::Policy<>, scenarios::BlockBarrier>)
+KERNEL(block_handed_through, handed<xio::Policy<xio::WriteThrough>, scenarios::BlockBarrier>)
+KERNEL(block_synced, handed<xio::Policy<>, scenarios::SyncThreads>)
 KERNEL(thread_loaded, loaded<Sharing::thread, xio::Policy<xio::Unchecked>>)
 KERNEL(thread_loaded_through, loaded<Sharing::thread, xio::Policy<xio::Unchecked, xio::WriteThrough>>)
 KERNEL(grid_zeroed, zeroed<xio::Policy<>>)
@@ -100,12 +100,7 @@ KERNEL(thread_mixed, mixed<Sharing::thread>)
 KERNEL(thread_untold, untold<Sharing::thread>)
 KERNEL(grid_untold, untold<Sharing::grid>)
 
-#if defined(__HIP__)
-#define OF_256_THREADS __attribute__((amdgpu_flat_work_group_size(1, 256)))
-#else
-#define OF_256_THREADS
-#endif
 // On AMD GPUs a kernel has the registers of the functions that it calls: here more than 1024 threads can have.
-extern "C" __global__ OF_256_THREADS void grid_called(NvmeJob job) { machine_kernels::called<Sharing::grid>(job); }
+SCENARIO_OF(256, NvmeJob, grid_called, called<Sharing::grid>)
 
 #undef KERNEL

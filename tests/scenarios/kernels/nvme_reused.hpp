@@ -5,9 +5,9 @@
 /// @brief Buffers that are used again: a read into memory from which the kernel has just loaded, or which it has
 /// filled by plain stores. The host has filled each block that is read into with words of the thread's number.
 
-#include <machine/kernels/nvme.hpp>
+#include <scenarios/kernels/nvme.hpp>
 
-namespace machine_kernels {
+namespace scenarios {
 
 /// Loads a block, and reads zeros into it while the loads may be under way: they must not see what the device writes.
 template <xio::Sharing S, class Policy>
@@ -49,4 +49,4 @@ XIO_DEVICE void zeroed(const NvmeJob& job) {
   }
 }
 
-}  // namespace machine_kernels
+}  // namespace scenarios

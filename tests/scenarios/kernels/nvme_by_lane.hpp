@@ -4,10 +4,10 @@
 /// @file
 /// @brief Lanes of one wave that use queues of different drives, and waves of which some lanes have ended.
 
-#include <machine/kernels/nvme.hpp>
-#include <machine/kernels/turns.hpp>
+#include <scenarios/kernels/nvme.hpp>
+#include <scenarios/kernels/turns.hpp>
 
-namespace machine_kernels {
+namespace scenarios {
 
 /// Each lane chooses its drive.
 template <xio::Sharing S, class Policy>
@@ -57,4 +57,4 @@ XIO_DEVICE void tail(const NvmeJob& job) {
   }
 }
 
-}  // namespace machine_kernels
+}  // namespace scenarios

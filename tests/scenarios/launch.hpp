@@ -7,14 +7,14 @@
 #include <cstdio>
 #include <string>
 
-#include <machine/kernels/job.hpp>
-#include <machine/run/cases.hpp>
+#include <scenarios/cases.hpp>
+#include <scenarios/kernels/job.hpp>
 
-namespace machine {
+namespace scenarios {
 
 /// A kernel's report as text.
 /// @param failing  number of injected failures
-inline std::string words_of(const machine_kernels::Report& report, uint64_t expected, uint64_t failing) {
+inline std::string words_of(const Report& report, uint64_t expected, uint64_t failing) {
   char text[220];
   std::snprintf(text, sizeof text,
                 "%llu good, %llu failed (%llu late), %llu wrong of %llu (%llu were to fail); first: %s %u at %u",
@@ -27,20 +27,19 @@ inline std::string words_of(const machine_kernels::Report& report, uint64_t expe
 }
 
 /// Error in a kernel's report; empty if there is none.
-inline std::string complaint(const machine_kernels::Report& report, uint64_t expected, uint64_t failing = 0) {
+inline std::string complaint(const Report& report, uint64_t expected, uint64_t failing = 0) {
   if (report.good + report.failed == expected && report.failed == failing && report.wrong == 0) return {};
   return words_of(report, expected, failing);
 }
 
 /// Error in the report of a run whose queue fails: no operation may be left waiting or reported as successful wrongly.
-inline std::string complaint_of_bad_end(const machine_kernels::Report& report, uint64_t expected) {
+inline std::string complaint_of_bad_end(const Report& report, uint64_t expected) {
   if (report.good + report.failed == expected && report.wrong == 0 && report.late == 0) return {};
   return words_of(report, expected, expected);
 }
 
 /// Fills the blocks that threads read into, as Feature::filled says.
 inline void fill_blocks(uint64_t* data, uint32_t lanes) {
-  using namespace machine_kernels;
   for (uint32_t i = 0; i < lanes; ++i) fill(data + i * (thread_bytes / 8) + block_words, i, block_words);
 }
 
@@ -69,4 +68,4 @@ Outcome launch_case(Gpu& gpu, const Case& one, uint64_t seed, uint32_t threads, 
   return outcome;
 }
 
-}  // namespace machine
+}  // namespace scenarios

@@ -4,9 +4,9 @@
 /// @file
 /// @brief Waves that wait for each other's operations.
 
-#include <machine/kernels/job.hpp>
+#include <scenarios/kernels/job.hpp>
 
-namespace machine_kernels {
+namespace scenarios {
 
 /// A thread's turns with the same lanes of the wave after its own, whose operation it waits for, and of the wave
 /// before, which waits for its own. The last wave is before the first. Each round: begin(), post, exchange(), wait,
@@ -55,4 +55,4 @@ XIO_DEVICE xio::Status first_of(const xio::Status (&statuses)[N]) {
   return xio::Status();
 }
 
-}  // namespace machine_kernels
+}  // namespace scenarios
