@@ -140,7 +140,7 @@ class WaveCall : public Group<S> {
 /// The group of one call, held by the function that a kernel calls until it returns. All lanes leave that function by
 /// the same return statement.
 template <Sharing S>
-using Callers = typename Choose<S == Sharing::wave && !arch::votes_order_memory, WaveCall<S>, Group<S>>::type;
+using Callers = typename Choose<S == Sharing::wave && !arch::lanes_in_step, WaveCall<S>, Group<S>>::type;
 
 /// Returns `act()` of each calling lane; lanes that use different queues act one queue after the other.
 /// @param queue tells queues apart

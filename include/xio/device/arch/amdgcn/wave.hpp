@@ -79,8 +79,9 @@ XIO_DEVICE_INLINE constexpr bool seldom(bool condition) {
 /// The lanes of a wave run in lockstep: only the compiler must not move accesses across this.
 XIO_DEVICE_INLINE void converge(uint64_t) { __builtin_amdgcn_wave_barrier(); }
 
-/// Whether ballot() and shuffle() order memory as converge() does.
-constexpr bool votes_order_memory = true;
+/// Whether the lanes of a wave execute each instruction together. If not, a lane may run ahead of others that have yet
+/// to store, until the next converge() of all of them.
+constexpr bool lanes_in_step = true;
 
 template <class T>
 XIO_DEVICE_INLINE T shuffle(uint64_t, T value, uint32_t source) {

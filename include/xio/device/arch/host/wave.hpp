@@ -59,8 +59,9 @@ XIO_DEVICE_INLINE void converge(uint64_t mask) {
   if (current_wave) current_wave->ballot(mask, true);
 }
 
-/// Whether ballot() and shuffle() order memory as converge() does.
-constexpr bool votes_order_memory = true;
+/// Whether the lanes of a wave execute each instruction together. If not, a lane may run ahead of others that have yet
+/// to store, until the next converge() of all of them.
+constexpr bool lanes_in_step = false;
 
 template <class T>
 XIO_DEVICE_INLINE T shuffle(uint64_t mask, T value, uint32_t source) {

@@ -47,8 +47,9 @@ XIO_DEVICE_INLINE void converge(uint64_t mask) {
   asm volatile("bar.warp.sync %0;" : : "r"(static_cast<uint32_t>(mask)) : "memory");
 }
 
-/// Whether ballot() and shuffle() order memory as converge() does: PTX says so of bar.warp.sync only.
-constexpr bool votes_order_memory = false;
+/// Whether the lanes of a wave execute each instruction together. If not, a lane may run ahead of others that have yet
+/// to store, until the next converge() of all of them.
+constexpr bool lanes_in_step = false;
 
 /// The named lanes. active() may return a subset of the lanes that will arrive, so lanes that must act together are
 /// named. They wait for each other, so that effects of their earlier calls are known to all of them.
