@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Instructions, registers and fences that a call may cost; docs/instruction-budgets.md is the table. The limits hold for
+# Instructions, registers and fences that a call may cost; docs/internals/instruction-budgets.md is the table. The limits hold for
 # gfx942, where the peers were counted; the other targets are counted too, so that the table can be kept.
 
 # What a path must pass, so that no infeasible one is counted. Entries are stored with cache hints, state words are not.

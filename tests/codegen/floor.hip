@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The least that posting and looking can cost with this compiler: no state, no check, no token, arguments as plain as they can
-// be. Not a queue; the table in docs/instruction-budgets.md compares the library with it.
+// be. Not a queue; the table in docs/internals/instruction-budgets.md compares the library with it.
 
 #include <xio/device/core/com.hpp>
 #include <xio/vendors/nvme/layout.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What each primitive of xio::arch emits: the tables of docs/memory-model.md, line by line. Cache bits must be those that
+// What each primitive of xio::arch emits: the tables of docs/internals/memory-model.md, line by line. Cache bits must be those that
 // the compiler itself gives to atomics of the same scope.
 
 #include <xio/device/arch/arch.hpp>

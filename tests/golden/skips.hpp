@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief The skip table: which recorded cases this library rightly does not reproduce, and why. docs/golden-skips.md
-/// is its readable form; a test holds the two together.
+/// @brief The skip table: which recorded cases this library rightly does not reproduce, and why.
+/// docs/internals/golden-skips.md is its readable form; a test holds the two together.
 
 #include <array>
 #include <string>

@@ -32,7 +32,7 @@ has dev/include/xio/xio.hpp dev/share/cmake/xio/xio{Config,ConfigVersion,Targets
 only dev '^\./(include/xio/|share/(cmake/xio|pkgconfig|doc/xio/examples)/)'
 has tools/bin/xio-bind tools/share/xio/plot_report.py
 only tools '^\./(bin/xio-|share/(xio|man/man1|bash-completion/completions)/)'
-has doc/share/doc/xio/{README.md,CHANGELOG.md,LICENSE,docs/building.md,docs/design/decisions.md}
+has doc/share/doc/xio/{README.md,CHANGELOG.md,LICENSE,docs/building.md,docs/internals/decisions.md}
 only doc '^\./share/doc/xio/'
 if grep -rlF "$build" "$work/dev" "$work/doc"; then fail "the files above name the build folder"; fi
 cmake --install "$build" --prefix "$work/all" >"$work/all.log"

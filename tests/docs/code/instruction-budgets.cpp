@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The code of docs/instruction-budgets.md.
+// The code of docs/internals/instruction-budgets.md.
 #include <xio/nvme.hpp>
 
 // HIP and CUDA define them.

@@ -5,8 +5,8 @@
 /// @brief Interface to the architecture: scopes, fences, atomics, stores to queues, wave operations, clock.
 ///
 /// Every builtin and all inline assembly of the library is in one of three back ends, from which this header selects.
-/// All of them provide the same functions in namespace xio::arch; `docs/memory-model.md` specifies the code of each. In
-/// short:
+/// All of them provide the same functions in namespace xio::arch; `docs/internals/memory-model.md` specifies the code
+/// of each. In short:
 ///
 /// | function                      | guarantee                                                                      |
 /// |-------------------------------|--------------------------------------------------------------------------------|

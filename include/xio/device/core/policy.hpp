@@ -11,8 +11,8 @@ XIO_NAMESPACE_BEGIN
 /// @{
 
 /// Concurrent users of one queue pair. All of them name the same one, and ring by the same policy and doorbell: where a
-/// shared NVMe or receive queue is used otherwise, waits return Status::broken (docs/memory-model.md, Users of one
-/// queue).
+/// shared NVMe or receive queue is used otherwise, waits return Status::broken (docs/internals/memory-model.md, Users
+/// of one queue).
 enum class Sharing {
   thread,  ///< one thread; other threads of the wave may use other queues
   wave,    ///< one wave: all of its lanes that have not ended, together, or the lanes that the queue object names

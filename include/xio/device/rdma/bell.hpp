@@ -20,7 +20,7 @@ struct SendBell {
   using Policy = QueuePolicy;
   static constexpr Sharing sharing = S;
   static constexpr bool has_notes = Vendor::doorbell_repeats_entry;
-  /// Its code has no room for that (docs/instruction-budgets.md).
+  /// Its code has no room for that (docs/internals/instruction-budgets.md).
   static constexpr bool checks_use = false;
   static constexpr uint32_t kind = 0;
 
