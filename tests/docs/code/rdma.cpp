@@ -19,9 +19,15 @@ void adopt(ibv_qp* qp, Kernel kernel) {
   // block 5
 }
 
+void on_a_gpu(const xio::host::RdmaDevice& device, const xio::host::ProtectionDomain& domain,
+              const xio::host::QueuePairAddress& peer_address, rdma::RemoteMemory remote, Region local,
+              uint32_t* failed) {
+  // block 6
+}
+
 template <class Kernel>
 void on_soft_roce(const xio::host::QueuePairAddress& peer_address, Kernel kernel) {
-  // block 6
+  // block 7
 }
 
 void instances(ibv_qp* qp, const xio::host::QueuePairAddress& peer) {
