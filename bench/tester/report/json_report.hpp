@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief JSON output of the tester; docs/xio-tester.md describes the format.
+/// @brief JSON output of the tester; docs/internals/xio-tester.md describes the format.
 
 #include <string>
 
