@@ -45,7 +45,7 @@ if(XIO_TESTS_CXX MATCHES clang)
 endif()
 # Every call with every policy, sharing mode and vendor, as the documents have it.
 xio_register_test(NAME compile_fail.table LABELS compile_fail
-  COMMAND python3 ${XIO_TESTS_DIR}/compile_fail/table.py ${PROJECT_SOURCE_DIR}/docs/policies.md ${PROJECT_SOURCE_DIR}/docs/rdma.md
+  COMMAND python3 ${XIO_TESTS_DIR}/compile_fail/table.py ${PROJECT_SOURCE_DIR}/docs/internals/refused-calls.md
     -- ${XIO_TESTS_CXX} -std=c++17 ${every_error} -I${PROJECT_SOURCE_DIR}/include)
 
 # Every message of require_vendor(), each by a mistake of its own.
