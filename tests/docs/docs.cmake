@@ -40,8 +40,10 @@ endif()
 # What the test docs.doxygen has written.
 xio_register_tool_test("${XIO_DOXYGEN_MISSING}" NAME docs.reference LABELS docs
   COMMAND ${docs_dir}/reference.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/docs)
+xio_register_tool_test("${XIO_DOXYGEN_MISSING}" NAME docs.calls LABELS docs
+  COMMAND ${docs_dir}/calls.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/docs)
 xio_register_tool_test("${XIO_DOXYGEN_MISSING}" NAME docs.reference_browser LABELS docs nightly
   COMMAND ${docs_dir}/reference_browser.py ${PROJECT_BINARY_DIR}/docs)
 if(NOT XIO_DOXYGEN_MISSING)
-  set_tests_properties(docs.reference docs.reference_browser PROPERTIES FIXTURES_REQUIRED reference)
+  set_tests_properties(docs.reference docs.calls docs.reference_browser PROPERTIES FIXTURES_REQUIRED reference)
 endif()
