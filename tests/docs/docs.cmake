@@ -27,6 +27,7 @@ foreach(page IN ITEMS docs/getting-started.md LISTS docs_typed)
 endforeach()
 
 xio_register_test(NAME docs.words LABELS docs COMMAND ${docs_dir}/words.py ${PROJECT_SOURCE_DIR})
+xio_register_test(NAME docs.hazards LABELS docs COMMAND ${docs_dir}/hazards.py ${PROJECT_SOURCE_DIR})
 xio_register_test(NAME docs.code LABELS docs once
   COMMAND ${docs_dir}/code.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} ${XIO_TESTS_CXX} -std=c++17 -Wall -Wextra -Werror -Wno-unused
     -I${PROJECT_SOURCE_DIR}/include)
