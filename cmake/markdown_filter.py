@@ -11,6 +11,7 @@ import sys
 FENCE = re.compile(r"^```(\w*)[^\n]*$")
 HEADING = re.compile(r"^(#+) +(.*?) *$")
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]`]|`[^`]*`)*)\]\(([^()\s]+)\)")
+IMAGE = re.compile(r"(!\[[^\[\]]*\]\()(?![a-z]+:)([^()\s]+/)([^()/\s]+\))")
 PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -71,6 +72,8 @@ def main():
                         own += f"_{seen[own] - 1}"
                 line = f"{heading.group(1)} {title} {{#{own}}}"
             else:
+                # Doxygen finds images by their names, in IMAGE_PATH.
+                line = IMAGE.sub(r"\1\3", line)
                 line = LINK.sub(lambda match: link(page, match.group(1), match.group(2)), line)
             print(line)
 

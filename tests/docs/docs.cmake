@@ -28,6 +28,8 @@ endforeach()
 
 xio_register_test(NAME docs.words LABELS docs COMMAND ${docs_dir}/words.py ${PROJECT_SOURCE_DIR})
 xio_register_test(NAME docs.hazards LABELS docs COMMAND ${docs_dir}/hazards.py ${PROJECT_SOURCE_DIR})
+xio_register_test(NAME docs.picture LABELS docs COMMAND ${PROJECT_SOURCE_DIR}/docs/pictures/draw.py
+  ${PROJECT_SOURCE_DIR}/docs/pictures/queue-protocol.txt ${PROJECT_SOURCE_DIR}/docs/pictures/queue-protocol.svg --check)
 xio_register_test(NAME docs.code LABELS docs once
   COMMAND ${docs_dir}/code.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} ${XIO_TESTS_CXX} -std=c++17 -Wall -Wextra -Werror -Wno-unused
     -I${PROJECT_SOURCE_DIR}/include)
