@@ -27,6 +27,7 @@ foreach(page IN ITEMS docs/getting-started.md LISTS docs_typed)
 endforeach()
 
 xio_register_test(NAME docs.words LABELS docs COMMAND ${docs_dir}/words.py ${PROJECT_SOURCE_DIR})
+xio_register_test(NAME docs.claims LABELS docs COMMAND ${docs_dir}/claims.py ${PROJECT_SOURCE_DIR})
 xio_register_test(NAME docs.hazards LABELS docs COMMAND ${docs_dir}/hazards.py ${PROJECT_SOURCE_DIR})
 xio_register_test(NAME docs.picture LABELS docs COMMAND ${PROJECT_SOURCE_DIR}/docs/pictures/draw.py
   ${PROJECT_SOURCE_DIR}/docs/pictures/queue-protocol.txt ${PROJECT_SOURCE_DIR}/docs/pictures/queue-protocol.svg --check)
