@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""draw.py TEXT SVG [--check]: draws the sequence charts that a text describes, side by side; --check only compares the SVG with it."""
+"""draw.py TEXT SVG [--check]: draws the sequence charts of a text, side by side; --check only compares the SVG."""
 import re
 import sys
 from html import escape
 
 ROW, TOP, PLACE, MARGIN, WORDS = 40, 74, 180, 16, 70
-STYLE = ("text{font:13px sans-serif;fill:#222}.t{font-weight:bold;font-size:15px}.p{font-weight:bold;text-anchor:middle}"
-         ".s{font-weight:bold;fill:#1a5fb4}.c{text-anchor:middle}line{stroke:#ddd}path{stroke:#1a5fb4;stroke-width:1.5;fill:none}"
-         "rect.d{fill:#1a5fb4}")
+STYLE = ("text{font:13px sans-serif;fill:#222}.t{font-weight:bold;font-size:15px}"
+         ".p{font-weight:bold;text-anchor:middle}.s{font-weight:bold;fill:#1a5fb4}.c{text-anchor:middle}"
+         "line{stroke:#ddd}path{stroke:#1a5fb4;stroke-width:1.5;fill:none}rect.d{fill:#1a5fb4}")
 
 
 def panels(text):
@@ -30,7 +30,8 @@ def draw_panel(left, title, places, steps, height):
     at = {name: left + WORDS + PLACE * (0.5 + number) for number, name in enumerate(places)}
     parts = [f'<text class="t" x="{left + MARGIN}" y="26">{escape(title)}</text>']
     for name, x in at.items():
-        parts.append(f'<text class="p" x="{x:g}" y="54">{escape(name)}</text><line x1="{x:g}" y1="62" x2="{x:g}" y2="{height - 12}"/>')
+        parts.append(f'<text class="p" x="{x:g}" y="54">{escape(name)}</text>'
+                     f'<line x1="{x:g}" y1="62" x2="{x:g}" y2="{height - 12}"/>')
     for number, (start, end, word, remark) in enumerate(steps):
         y = TOP + ROW * (number + 0.7)
         unknown = {start, end or start} - set(at)
@@ -39,7 +40,8 @@ def draw_panel(left, title, places, steps, height):
         parts.append(f'<text class="s" x="{left + MARGIN}" y="{y:g}">{escape(word)}</text>')
         remark = escape(remark, quote=False)
         if end is None:
-            parts.append(f'<rect class="d" x="{at[start] - 4:g}" y="{y - 8:g}" width="8" height="8"/><text x="{at[start] + 12:g}" y="{y:g}">{remark}</text>')
+            parts.append(f'<rect class="d" x="{at[start] - 4:g}" y="{y - 8:g}" width="8" height="8"/>'
+                         f'<text x="{at[start] + 12:g}" y="{y:g}">{remark}</text>')
             continue
         way = 1 if at[end] > at[start] else -1
         parts.append(f'<path marker-end="url(#a)" d="M{at[start]:g} {y:g}H{at[end] - 3 * way:g}"/>'
@@ -54,8 +56,9 @@ def draw(text):
     for title, places, steps in found:
         parts += draw_panel(left, title, places, steps, height)
         left += WORDS + PLACE * len(places) + MARGIN
-    head = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left} {height}" width="{left}" height="{height}"><style>{STYLE}</style>'
-            '<defs><marker id="a" markerWidth="8" markerHeight="8" refX="6" refY="4" orient="auto"><path d="M1 1L7 4L1 7"/></marker></defs>'
+    head = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left} {height}" width="{left}" height="{height}">'
+            f'<style>{STYLE}</style><defs><marker id="a" markerWidth="8" markerHeight="8" refX="6" refY="4"'
+            ' orient="auto"><path d="M1 1L7 4L1 7"/></marker></defs>'
             '<rect width="100%" height="100%" fill="#fff"/>')
     return "\n".join([head, *parts, "</svg>"]) + "\n"
 

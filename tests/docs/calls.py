@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """calls.py PROJECT REFERENCE [--write]: compares docs/calls.md with the headers, or writes it.
 
-The page has a line for each documented public call of the classes and namespaces below, from the XML that Doxygen has written to the folder
-REFERENCE; for xio::arch, the rows of the table in arch.hpp."""
+The page has a line for each documented public call of the classes and namespaces below, from the XML that Doxygen has
+written to the folder REFERENCE; for xio::arch, the rows of the table in arch.hpp."""
 import os
 import re
 import sys
@@ -11,32 +11,39 @@ import xml.etree.ElementTree
 
 HEAD = """# All calls on one page
 
-Made from the headers by `tests/docs/calls.py`, which a test compares with them: one line for each call, the arguments of its first form, the first sentence of its
-description. Arguments in brackets have defaults. The [reference](building.md#presets-and-options) (`XIO_BUILD_DOCS`) has types, errors and examples.
+Made from the headers by `tests/docs/calls.py`, and compared with them by a test: one line for each call, the arguments
+of its first form, the first sentence of its description. Arguments in brackets have defaults.
+The [reference](building.md#presets-and-options) (`XIO_BUILD_DOCS`) has types, errors and examples.
 """
 SIDES = [
     ("In a kernel", [
         ("NVMe queue", "xio::nvme::BasicQueue", "`nvme::Queue<Sharing, Policy>`, made from a `QueueHandle`."),
         ("Many drives", "xio::nvme::DriveSet", "`nvme::DriveSet`, one address space over several queues."),
         ("NVMe commands", "xio::nvme::", "Arguments of `submit`."),
-        ("RDMA queue pair", "xio::rdma::QueuePair", "`mlx5::QueuePair<Sharing, Policy>` and those of the other vendors."),
+        ("RDMA queue pair", "xio::rdma::QueuePair",
+         "`mlx5::QueuePair<Sharing, Policy>` and those of the other vendors."),
         ("RDMA receives", "xio::rdma::ReceiveQueue", ""),
         ("Memory", "xio::Region", "`Region` of this machine, `rdma::RemoteMemory` of another one."),
         ("Options of a call", "xio::Options", "`Options()`, the last argument of calls that submit or wait."),
         ("Waiting and time", "xio::", ""),
-        ("Architecture", "xio/device/arch/arch.hpp", "`xio::arch`, on every GPU and on the CPU; also `thread_index()`, `block_index()`, `block_size()`, `grid_size()`, `lane()`,\n"
-         "`wave_size()`, `ballot(mask, predicate)` and `clock()`, which are what GPUs call so."),
+        ("Architecture", "xio/device/arch/arch.hpp",
+         "`xio::arch`, on every GPU and on the CPU; also `thread_index()`, `block_index()`, `block_size()`, "
+         "`grid_size()`,\n`lane()`, `wave_size()`, `ballot(mask, predicate)`"
+         " and `clock()`, which are what GPUs call so."),
     ]),
     ("On the host", [
-        ("NVMe controller", "xio::host::NvmeController", "Over a transport: `QemuNvme`, `VfioNvme`, `KernelSharedNvme`, `emulation::NvmeController`."),
+        ("NVMe controller", "xio::host::NvmeController",
+         "Over a transport: `QemuNvme`, `VfioNvme`, `KernelSharedNvme`, `emulation::NvmeController`."),
         ("NVMe queue on the host", "xio::host::NvmeQueue", ""),
         ("Executor and memory", "xio::host::Executor", ""),
         ("Buffer of a controller", "xio::host::DmaBuffer", ""),
         ("Launch, adopt, find", "xio::host::", ""),
         ("Stream of kernels on the CPU", "xio::host::HostStream", ""),
-        ("GPU code loaded at run time", "xio::host::GpuKernel", "Of a `GpuModule`, by `kernel<Parameters...>(name)`; it runs on a `GpuWork`."),
+        ("GPU code loaded at run time", "xio::host::GpuKernel",
+         "Of a `GpuModule`, by `kernel<Parameters...>(name)`; it runs on a `GpuWork`."),
         ("RDMA queue pair of verbs", "xio::host::VerbsQueuePair", ""),
-        ("RDMA queue pair for kernels", "xio::host::DirectQueuePair", "From `host::adopt_...`, `Mlx5Endpoint`, `RxeEndpoint`."),
+        ("RDMA queue pair for kernels", "xio::host::DirectQueuePair",
+         "From `host::adopt_...`, `Mlx5Endpoint`, `RxeEndpoint`."),
         ("Emulated NVMe controller", "xio::emulation::NvmeController", ""),
         ("Emulated NIC", "xio::emulation::RdmaNic", ""),
     ]),
@@ -45,14 +52,17 @@ SIDES = [
 HEADERS = {
     "xio::nvme::": r"vendors/nvme/encode(_more)?\.hpp",
     "xio::": r"device/core/(com|deadline|poll|status|pattern)|device/queue/notification",
-    "xio::host::": r"host/(launch|rdma/(mlx5|bnxt|ionic|ernic|exchange)|memory/executor|gpu/(find|occupancy|stream|samples)|clock)",
+    "xio::host::": r"host/(launch|rdma/(mlx5|bnxt|ionic|ernic|exchange)|memory/executor|clock)"
+                   r"|host/gpu/(find|occupancy|stream|samples)",
 }
 # Public for the library's own use, or for tests of a transport.
-INTERNAL = re.compile(r"_library$|^(mlx5|bnxt|ionic|ernic)_queues$|^(told|telemetry|slot_of|encode|read64|write32|doorbell_words|doorbells_are_registers|description"
+INTERNAL = re.compile(r"_library$|^(mlx5|bnxt|ionic|ernic)_queues$|^(told|telemetry|slot_of|encode|read64|write32"
+                      r"|doorbell_words|doorbells_are_registers|description"
                       r"|watch_in_flight|by_queue|in_groups|in_whole_groups)$")
 
 # Of the architecture, what a program that uses queues calls; the others are named only.
-OF_USERS = re.compile(r"^`(load|fetch_add|compare_exchange|publish|observe|release_system|acquire_system|block_barrier|active|together|fenced_clock)[<(]")
+OF_USERS = re.compile(r"^`(load|fetch_add|compare_exchange|publish|observe|release_system|acquire_system|block_barrier"
+                      r"|active|together|fenced_clock)[<(]")
 
 
 def text(element):
@@ -74,16 +84,18 @@ def call(member):
     return f"{text(member.find('name'))}({', '.join(names)})"
 
 
+def parse(folder, name):
+    return xml.etree.ElementTree.parse(os.path.join(folder, name + ".xml")).getroot()
+
+
 def members_of(folder, name):
     """The public documented functions of a class, or of a namespace ("xio::arch::") in its headers."""
-    is_namespace = name.endswith("::")
-    kind = "namespace" if is_namespace else None
-    for entry in xml.etree.ElementTree.parse(os.path.join(folder, "index.xml")).getroot().findall("compound"):
+    kinds = ("namespace",) if name.endswith("::") else ("class", "struct")
+    for entry in parse(folder, "index").findall("compound"):
         plain = re.sub(r"<.*", "", entry.find("name").text).strip()
-        if plain != name.removesuffix("::") or (entry.get("kind") != "namespace" if kind else entry.get("kind") not in ("class", "struct")):
+        if plain != name.removesuffix("::") or entry.get("kind") not in kinds:
             continue
-        compound = xml.etree.ElementTree.parse(os.path.join(folder, entry.get("refid") + ".xml")).getroot().find("compounddef")
-        for member in compound.findall(".//memberdef"):
+        for member in parse(folder, entry.get("refid")).find("compounddef").findall(".//memberdef"):
             if member.get("kind") == "function" and member.get("prot") == "public":
                 yield member
 
@@ -92,7 +104,9 @@ def lines_of(folder, name):
     short, seen = name.removesuffix("::").split("::")[-1], {}
     for member in members_of(folder, name):
         own, brief = text(member.find("name")), text(member.find("briefdescription"))
-        if own == short.removeprefix("Basic") or own in (short, "~" + short) or own.startswith("operator") or INTERNAL.search(own) or not brief:
+        if own in (short.removeprefix("Basic"), short, "~" + short) or own.startswith("operator"):
+            continue
+        if INTERNAL.search(own) or not brief:
             continue
         if name.endswith("::") and not re.search(HEADERS[name], member.find("location").get("file")):
             continue
@@ -106,7 +120,8 @@ def rows_of(path):
         rows = re.findall(r"^/// \| (`.*?) +\| (.*?) +\|$", file.read(), re.MULTILINE)
     own = [(function, guarantee) for function, guarantee in rows if OF_USERS.search(function)]
     others = [function for function, _ in rows if not OF_USERS.search(function)]
-    return [f"- {function}: {guarantee}" for function, guarantee in own] + ["- For protocols of your own: " + ", ".join(others)]
+    described = [f"- {function}: {guarantee}" for function, guarantee in own]
+    return [*described, "- For protocols of your own: " + ", ".join(others)]
 
 
 def page(project, folder):
@@ -121,7 +136,8 @@ def page(project, folder):
             same = [line for line in lines if before.get(line) == side]
             before.update(dict.fromkeys(lines, side))
             if same:
-                lines = ["- As above: " + ", ".join(line[2:line.index("(")] + "`" for line in same)] + [line for line in lines if line not in same]
+                named = ", ".join(line[2:line.index("(")] + "`" for line in same)
+                lines = [f"- As above: {named}"] + [line for line in lines if line not in same]
             parts.append(f"\n### {title}\n\n" + (note + "\n\n" if note else "") + "\n".join(lines) + "\n")
     return "".join(parts)
 
@@ -137,7 +153,8 @@ def main():
         there = file.read()
     if there != made:
         old, new = set(there.split("\n")), set(made.split("\n"))
-        print("\n".join([f"not in the headers: {line}" for line in sorted(old - new)] + [f"not on the page: {line}" for line in sorted(new - old)]))
+        for line in sorted(old ^ new):
+            print(f"not {'in the headers' if line in old else 'on the page'}: {line}")
         print(f"{path} is out of date: {sys.argv[0]} {sys.argv[1]} {sys.argv[2]} --write")
         return 1
     print(f"{made.count(chr(10) + '- ')} calls")

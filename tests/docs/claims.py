@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""claims.py PROJECT: a row, an item or a paragraph of a page for users that names a GPU which has run the library names the commit, too."""
+"""claims.py PROJECT: a row, an item or a paragraph of a page for users that names a GPU names a commit, too."""
 import os
 import re
 import sys

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """hazards.py PROJECT: checks docs/internals/hazards.md.
 
-Each file of a row exists and has the hazard's number, or the words in quotes behind its name; each number that a test or a mutation
-names has a row."""
+Each file of a row exists and has the hazard's number, or the words in quotes behind its name; each number that a test
+or a mutation names has a row."""
 import os
 import re
 import sys
@@ -39,8 +39,8 @@ def main():
         for name in names:
             path = os.path.join(folder, name)
             if name.endswith(SOURCES) and os.path.abspath(__file__) != path:
-                wrong += [f"tests/{os.path.relpath(path, tests)}: H{number} has no row" for number in sorted(set(NUMBER.findall(read(path))))
-                          if f"H{number}" not in known]
+                unknown = {f"H{number}" for number in NUMBER.findall(read(path))} - known
+                wrong += [f"tests/{os.path.relpath(path, tests)}: {hazard} has no row" for hazard in sorted(unknown)]
     print("\n".join(wrong + [f"{len(known)} hazards, {len(wrong)} wrong"]))
     return 1 if wrong or not rows else 0
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""words.py PROJECT: counts the words that users are asked to read, as wc -w does, and checks that the internals have a map.
+"""words.py PROJECT: counts the words for users, as wc -w does, and checks that the internals have a map.
 
-README.md has at most 1,000 words; README.md, docs/*.md and docs/guides together at most 20,000. What does not fit belongs to
+README.md has at most 1,000 words; README.md, docs/*.md and docs/guides together at most 20,000. The rest belongs to
 docs/internals, whose README.md links to each of its pages."""
 import os
 import sys
@@ -31,7 +31,7 @@ def main():
     if counts["README.md"] > README_WORDS:
         wrong.append(f"README.md has {counts['README.md']} words, more than {README_WORDS}")
     if total > USER_WORDS:
-        wrong.append(f"the pages for users have {total} words, more than {USER_WORDS}: move what only developers need to docs/internals")
+        wrong.append(f"the pages for users have {total} words, more than {USER_WORDS}: docs/internals takes more")
     readme = read(project, "docs/internals/README.md")
     for page in pages(project):
         folder, name = os.path.split(page)
