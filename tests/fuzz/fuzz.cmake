@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Fuzzers: what a device, a peer, a file or a user may hand to the library, at random and guided by coverage (libFuzzer).
-# Each first replays the inputs kept in corpus/<name>, then looks for new ones: all together 20 seconds on two processors, and
+# Each first replays its inputs in corpus.tar.xz, then looks for new ones: all together 20 seconds on two processors, and
 # an hour by the label nightly.
 
 # They depend on neither the host compiler nor the build type: of the presets, release has them.
@@ -11,6 +11,9 @@ endif()
 set(fuzz_dir ${XIO_TESTS_DIR}/fuzz)
 set(fuzz_binary_dir ${XIO_TESTS_BINARY_DIR}/fuzz)
 set(fuzz_names "")
+
+include(${XIO_TESTS_DIR}/unpack.cmake)
+xio_unpack(${fuzz_dir}/corpus.tar.xz ${fuzz_binary_dir}/corpus)
 
 # libFuzzer comes with clang, in Debian in a package of its own.
 find_program(XIO_FUZZ_CLANG_PATH ${XIO_FUZZ_CLANG})
@@ -124,7 +127,7 @@ math(EXPR long_seconds "7200 / ${count}")
 math(EXPR timeout "${seconds} + 280")
 math(EXPR long_timeout "${long_seconds} + 600")
 foreach(name IN LISTS fuzz_names)
-  set(program ${fuzz_binary_dir}/${name} ${fuzz_dir}/corpus/${name} ${fuzz_binary_dir}/found)
+  set(program ${fuzz_binary_dir}/${name} ${fuzz_binary_dir}/corpus/${name} ${fuzz_binary_dir}/found)
   set(labels fuzz slow)
   if(fuzz_later_${name})
     list(APPEND labels nightly)

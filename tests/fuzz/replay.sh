@@ -12,9 +12,10 @@ if ! command -v "$clang" >/dev/null || ! echo 'extern "C" int LLVMFuzzerTestOneI
   printf 'skipped: no %s with libFuzzer\n' "$clang"
   exit 77
 fi
+cmake -P "$tree/tests/unpack.cmake" "$tree/tests/fuzz/corpus.tar.xz" "$tree/corpus"
 "$clang" "${flags[@]}" "$tree/tests/fuzz/$name.cpp" -o "$program"
 status=0
-output=$("$program" -artifact_prefix="$tree/" "$tree/tests/fuzz/corpus/$name"/* 2>&1) || status=$?
+output=$("$program" -artifact_prefix="$tree/" "$tree/corpus/$name"/* 2>&1) || status=$?
 grep -a '^SUMMARY' <<<"$output" || true
 grep -a '^does not hold' <<<"$output" || true
 exit $((status != 0))

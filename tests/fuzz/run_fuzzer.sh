@@ -18,7 +18,8 @@ fail() {
   printf 'FAILED: %s\n' "$1"
   for input in "$found"/crash-* "$found"/timeout-* "$found"/oom-* "$found"/leak-*; do
     [ -e "$input" ] || continue
-    printf '  input: %s\n  again: %s %s\n  keep:  cp %s %s/\n' "$input" "$program" "$input" "$input" "$corpus"
+    printf '  input: %s\n  again: %s %s\n  keep:  cp %s found-NAME && scripts/pack-data corpus/%s found-NAME\n' \
+      "$input" "$program" "$input" "$input" "${corpus##*/}"
   done
   exit 1
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Submission queue entries that another driver stored (tests/golden/data/nvme.json), encoded by the compiler: that this
-// file compiles is the test.
+// Submission queue entries that another driver stored (nvme.json in tests/golden/data.tar.xz), encoded by the compiler:
+// that this file compiles is the test.
 
 #include <xio/vendors/nvme/encode.hpp>
 #include <xio/vendors/nvme/encode_admin.hpp>
