@@ -19,7 +19,7 @@ target_compile_definitions(xio-tester-parts PUBLIC XIO_COUNT_OPERATIONS=1)
 set(tester_tool clock/test doctor/doctor doctor/checks doctor/doorbells doctor/gpu_checks doctor/iommu doctor/machine doctor/machine_calls doctor/nvme_checks
   doctor/rdma_checks report/fio nvme/found_qemu nvme/info cli/invocation report/json_report nvme/list cli/machine cli/nearest cli/suggestion nvme/options nvme/run nvme/tables
   rdma/json rdma/options rdma/run rdma/tables report/columns report/endpoint_table report/files report/html report/options
-  report/plan report/rdma_tables report/run report/text_table report/write cli/table tool)
+  report/plan report/rdma_tables report/remarks report/run report/spread report/text_table report/write cli/table tool)
 list(TRANSFORM tester_tool PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_tool APPEND .cpp)
 add_library(xio-tester-tool STATIC ${tester_tool} ${XIO_BENCH_DIR}/tester/nvme/endpoint.cpp)

@@ -35,7 +35,7 @@ if ! "$tester" report --controller "$model" --quick --write --runs 3 --output "$
   cat "$work/err"
 fi
 for title in "Single operation" Batched Multi-queue Multi-LBA Sustained "Access pattern" "Write and read, verified" \
-  "Sub-steps, ns per operation" "CPU use" "Side by side: random reads of 4 KiB"; do
+  "Sub-steps, ns per operation" "CPU use" "Random reads of 4 KiB"; do
   check "the table '$title', and what it is not of" grep -qxF "## $title (in-process model, not a drive)" "$work/markdown"
 done
 check "the same in a file" cmp <(grep . "$work/markdown") <(grep . "$work/all/report.md" | grep -v '^!\[')
@@ -85,11 +85,14 @@ steps = [float(next(row for row in rows if row["table"] == "sub-steps")[name])
 assert abs(sum(steps[:5]) - steps[5]) < 0.5, steps
 END
 if "${XIO_PYTHON:-python3}" -c 'import matplotlib' 2>/dev/null; then
+  # One run each: its spread, which depends on what else this machine does, is not known.
+  "$tester" report --controller "$model" --duration 0.3 --tables multi-queue,sub-steps,side-by-side --output "$work/drawn" >"$work/out" 2>&1 ||
+    fail "report with plots: exit status"
   for name in multi-queue sub-steps side-by-side; do
-    check "plot of $name" cmp -n 4 "$work/all/$name.png" <(printf '\x89PNG')
+    check "plot of $name" cmp -n 4 "$work/drawn/$name.png" <(printf '\x89PNG')
   done
+  check "plots in the HTML file" test "$(grep -c '<svg' "$work/drawn/report.html")" = 3
   check "no plot of one bar" test ! -e "$work/all/sustained.png"
-  check "plots in the HTML file" test "$(grep -c '<svg' "$work/all/report.html")" -ge 5
 else
   check "no plots without matplotlib, and it is said" grep -q "no plots: .*matplotlib is not installed" "$work/err"
 fi
@@ -110,7 +113,7 @@ class Cells(html.parser.HTMLParser):
         self.drawing += tag == "svg"
         if not self.drawing:
             for name, value in attrs:
-                assert name not in ("src", "href"), (tag, value)
+                assert name not in ("src", "href") or value.startswith("#"), (tag, value)
         if tag in ("td", "th") and not self.drawing:
             self.open = ""
 
@@ -129,7 +132,7 @@ page = Cells()
 page.feed(open(sys.argv[1], encoding="utf-8").read())
 assert page.drawing == 0
 lines = [line for line in open(sys.argv[2], encoding="utf-8") if line.startswith("| ") and line != "| | |\n"]
-wanted = [cell.strip().replace("\\|", "|") for line in lines for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+wanted = [re.sub(r"^\[(.*)\]\(#[^)]*\)$", r"\1", cell.strip()).replace("\\|", "|") for line in lines for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
 assert len(wanted) > 50 and page.cells == wanted, [pair for pair in zip(page.cells, wanted) if pair[0] != pair[1]][:3]
 END
 check "HTML" python3 "$work/same.py" "$work/all/report.html" "$work/all/report.md"
@@ -146,7 +149,8 @@ others "rows of RDMA" "not any(r['failed'] for r in $rows)" \
   "[r['submitter'] for r in ($table)['rdma-immediate']] == ['xio, mlx5', 'xio, bnxt', 'xio, ionic', 'xio, ernic', 'xio, rxe']" \
   "all(len(r['iops_of_runs']) == 10 for t in ('rdma-write', 'rdma-immediate') for r in ($table)[t])" \
   "all(r['figures'] is None and 'host memory' in r['remark'] for r in ($table)['rdma-placement'] if r['placement'] == 'GPU memory')" \
-  "all(r['figures']['latency_us']['p50'] <= r['figures']['latency_us']['p90'] <= r['figures']['latency_us']['p99.99'] for r in $rows if r['figures'])" \
+  "all(p == sorted(p) for r in $rows if r['figures'] for p in [[v for n, v in r['figures']['latency_us'].items() if n[0] == 'p' and v is not None]])" \
+  "all((r['figures']['latency_us'][n] is None) == (r['figures']['operations'] < least) for r in $rows if r['figures'] for n, least in (('p90', 100), ('p99', 1000), ('p99.9', 10000), ('p99.99', 100000)))" \
   "[(r['operation'], r['batch']) for r in ($table)['test-ep']] == [('polling', 1), ('polling', 16), ('doorbell', 1), ('doorbell', 16)]"
 check "the words of the tables" grep -qxF "## RDMA write, one in flight, 10 runs (in-process model, not a NIC)" "$work/markdown"
 check "HTML of RDMA" python3 "$work/same.py" "$work/others/report.html" "$work/others/report.md"
@@ -163,6 +167,8 @@ import sys
 
 for row in csv.DictReader(open(sys.argv[1], encoding="utf-8")):
     for name in ("p50", "p99"):
+        if row[name] == "" == row["added_" + name]:
+            continue
         assert abs(float(row[name]) - float(row["device_us"]) - float(row["added_" + name])) < 0.011, row
 END
 

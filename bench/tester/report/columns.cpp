@@ -51,10 +51,11 @@ std::string cpu_us(const ReportRow& row) { return row.figures ? fixed(row.figure
 std::string placement(const ReportRow& row) { return row.shape.placement; }
 std::string device_us(const ReportRow& row) { return row.shape.device_us ? fixed(*row.shape.device_us, 0) : ""; }
 /// A latency without the device's own.
-template <double Figures::* Member>
-std::string added(const ReportRow& row) {
-  return row.shape.device_us && row.figures ? fixed((*row.figures).*Member - *row.shape.device_us, 2) : "";
+std::string added(const ReportRow& row, const std::optional<double>& latency) {
+  return row.shape.device_us && latency ? fixed(*latency - *row.shape.device_us, 2) : "";
 }
+std::string added_p50(const ReportRow& row) { return row.figures ? added(row, row.figures->p50) : ""; }
+std::string added_p99(const ReportRow& row) { return row.figures ? added(row, row.figures->p99) : ""; }
 /// Population standard deviation over the runs of a row; empty for a single run.
 std::string spread_of_runs(const ReportRow& row, double factor, int digits) {
   if (row.iops_of_runs.size() < 2) return "";
@@ -96,11 +97,11 @@ const std::vector<Column>& all_columns() {
       {"device_us", "device us", device_us},
       {"p50", "p50 us", figure<&Figures::p50, 2>},
       {"p90", "p90 us", later_figure<&Figures::p90, 2>},
-      {"p99", "p99 us", figure<&Figures::p99, 2>},
+      {"p99", "p99 us", later_figure<&Figures::p99, 2>},
       {"p99.9", "p99.9 us", later_figure<&Figures::p999, 2>},
       {"p99.99", "p99.99 us", later_figure<&Figures::p9999, 2>},
-      {"added_p50", "added p50 us", added<&Figures::p50>},
-      {"added_p99", "added p99 us", added<&Figures::p99>},
+      {"added_p50", "added p50 us", added_p50},
+      {"added_p99", "added p99 us", added_p99},
       {"user", "user %", figure<&Figures::cpu_user, 1>},
       {"system", "system %", figure<&Figures::cpu_system, 1>},
       {"cpu_us", "CPU us per operation", cpu_us},

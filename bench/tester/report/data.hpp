@@ -37,8 +37,8 @@ struct Figures {
   double std = 0;  ///< population standard deviation
   double max = 0;
   double p50 = 0;
-  std::optional<double> p90;  ///< like p99.9 and p99.99, absent in reports of earlier versions
-  double p99 = 0;
+  std::optional<double> p90;  ///< like those below, absent where too few operations lie beyond it
+  std::optional<double> p99;
   std::optional<double> p999;
   std::optional<double> p9999;
   double cpu_user = 0;  ///< percent of one processor
@@ -47,6 +47,15 @@ struct Figures {
   std::optional<double> releases;              ///< per operation
   std::optional<std::array<double, 5>> steps;  ///< ns: build, enqueue, SQ doorbell, CQ poll, CQ doorbell
 
+  /// Drops the percentiles that fewer than ten operations lie beyond: p90 needs 100 operations, p99 1000, and so on.
+  /// What few operations took is chance.
+  void drop_uncertain_percentiles() {
+    uint64_t needed = 100;
+    for (std::optional<double>* const one : {&p90, &p99, &p999, &p9999}) {
+      if (operations < needed) one->reset();
+      needed *= 10;
+    }
+  }
   /// CPU time per operation in microseconds; 0 if none completed.
   double cpu_us() const {
     return operations == 0 ? 0 : (cpu_user + cpu_system) / 100 * seconds * 1e6 / static_cast<double>(operations);

@@ -10,6 +10,7 @@
 
 namespace tester {
 
+/// Sets the latencies that Figures::operations, which must be set, suffice for.
 inline void set_latency(Figures& figures, const Summary& latency) {
   figures.min = latency.least() / 1e3;
   figures.mean = latency.mean() / 1e3;
@@ -20,6 +21,7 @@ inline void set_latency(Figures& figures, const Summary& latency) {
   figures.p99 = latency.percentile(0.99) / 1e3;
   figures.p999 = latency.percentile(0.999) / 1e3;
   figures.p9999 = latency.percentile(0.9999) / 1e3;
+  figures.drop_uncertain_percentiles();
 }
 
 /// Sets the CPU percentages from Figures::seconds, which must be set.

@@ -75,6 +75,7 @@ Figures figures_of(const Json& job) {
   figures.p99 = percentile("99.000000");
   figures.p999 = percentile("99.900000");
   figures.p9999 = percentile("99.990000");
+  figures.drop_uncertain_percentiles();
   figures.cpu_user = job.at("usr_cpu");
   figures.cpu_system = job.at("sys_cpu");
   return figures;

@@ -35,10 +35,26 @@ std::string in_html(const std::string& text) {
   return safe;
 }
 
-std::string html_row(const std::vector<std::string>& cells, const std::string& tag) {
+/// @param target  id that the first cell links to; empty: none
+std::string html_row(const std::vector<std::string>& cells, const std::string& tag, const std::string& target = "") {
   std::string text = "<tr>";
-  for (const std::string& cell : cells) text += "<" + tag + ">" + in_html(cell.empty() ? "-" : cell) + "</" + tag + ">";
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const std::string cell = in_html(cells[i].empty() ? "-" : cells[i]);
+    const bool link = i == 0 && !target.empty();
+    text += "<" + tag + ">" + (link ? "<a href=\"#" + target + "\">" + cell + "</a>" : cell) + "</" + tag + ">";
+  }
   return text + "</tr>\n";
+}
+
+/// @param target  of each row
+template <class Target>
+std::string html_table(const std::string& id, const TextTable& table, const Target& target) {
+  std::string text = "<h2 id=\"" + id + "\">" + in_html(table.title) + "</h2>\n<div class=\"wide\"><table>\n" +
+                     html_row(table.columns, "th");
+  for (size_t i = 0; i < table.rows.size(); ++i) text += html_row(table.rows[i], "td", target(i));
+  text += "</table></div>\n";
+  for (const std::string& note : table.notes) text += "<p class=\"note\">" + in_html(note) + "</p>\n";
+  return text;
 }
 
 /// The svg element of an SVG file, without its prologue; empty if there is no such file.
@@ -58,14 +74,12 @@ std::string to_html(const Report& report, const std::string& plots) {
                      "</h1>\n<table class=\"facts\">\n";
   for (const auto& [name, value] : facts_of(report)) text += html_row({name, value}, "td");
   text += "</table>\n";
-  for (const ReportTable& table : report.tables) {
-    const TextTable shown = text_table(table);
-    text += "<h2 id=\"" + table.id + "\">" + in_html(shown.title) + "</h2>\n<div class=\"wide\"><table>\n" +
-            html_row(shown.columns, "th");
-    for (const auto& row : shown.rows) text += html_row(row, "td");
-    text += "</table></div>\n";
-    for (const std::string& note : shown.notes) text += "<p class=\"note\">" + in_html(note) + "</p>\n";
-    if (!plots.empty()) text += drawing(plots + "/" + table.id + ".svg");
+  const std::vector<TextTable> tables = text_tables(report);
+  text += html_table("summary", summary_of(report), [&report](size_t row) { return report.tables[row].id; });
+  for (size_t i = 0; i < tables.size(); ++i) {
+    const std::string& id = report.tables[i].id;
+    text += html_table(id, tables[i], [](size_t) { return std::string(); });
+    if (!plots.empty()) text += drawing(plots + "/" + id + ".svg");
   }
   if (report.interrupted) text += "<p>Interrupted: these are partial results.</p>\n";
   return text + "</body>\n</html>\n";

@@ -150,6 +150,8 @@ Rows side_by_side(const PlanBasis& basis) {
   return rows;
 }
 
+constexpr const char* side_by_side_id = "side-by-side";
+
 struct TableKind {
   const char* id;
   const char* title;
@@ -187,8 +189,8 @@ const std::vector<TableKind>& kinds() {
        {"submitter", "bytes", "pattern", "depth", "iops", "mb_per_s", "mean", "p99", "user", "system", "remark"},
        fio_baseline},
       {"cpu", "CPU use", {"submitter", "depth", "iops", "user", "system", "cpu_us", "remark"}, cpu_use},
-      {"side-by-side",
-       "Side by side: random reads of 4 KiB",
+      {side_by_side_id,
+       "Random reads of 4 KiB",
        {"submitter", "depth", "batch", "iops", "p50", "p99", "cpu_us", "remark"},
        side_by_side}};
   return all;
@@ -203,6 +205,14 @@ std::vector<RowPlan> client_rows(const PlanBasis& basis, uint32_t device_us) {
     rows.back().shape.device_us = device_us;
   }
   return rows;
+}
+
+void name_sides(ReportTable& table) {
+  if (table.id != side_by_side_id) return;
+  const auto is_ours = [](const ReportRow& row) { return row.shape.submitter == "xio"; };
+  const bool ours = std::any_of(table.rows.begin(), table.rows.end(), is_ours);
+  const bool both = ours && !std::all_of(table.rows.begin(), table.rows.end(), is_ours);
+  table.title = both ? "Side by side: random reads of 4 KiB" : "Random reads of 4 KiB";
 }
 
 std::vector<std::string> table_ids() {

@@ -47,6 +47,9 @@ std::vector<RowPlan> client_rows(const PlanBasis& basis, uint32_t device_us);
 /// Ids of the tables of a controller, in order.
 std::vector<std::string> table_ids();
 
+/// Titles the table of xio beside fio by what it has: rows of both, or of one of them.
+void name_sides(ReportTable& table);
+
 /// All tables that have rows.
 std::vector<TablePlan> plan_tables(const PlanBasis& basis);
 

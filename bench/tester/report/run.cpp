@@ -36,8 +36,6 @@ struct Place {
   uint32_t block_bytes = 0;
 };
 
-const std::string needs_gpu = "needs the memory of a GPU, and there is none";
-
 /// Target and executors of the rows.
 struct Site {
   const Target& target;
@@ -100,7 +98,7 @@ ReportRow run_xio(const RowPlan& plan, const ReportOptions& options, const Place
   const NvmeOptions wanted = options_of(plan, options, place, site.executor);
   const auto& memory_gpu = wanted.memory_mode == 0 ? nullptr : site.memory_gpu.runtime;
   if (wanted.memory_mode != 0 && !memory_gpu) {
-    row.remark = needs_gpu;
+    row.remark = "needs the memory of a GPU, and there is none (" + one_line(site.memory_gpu.why_none) + ")";
     return row;
   }
   try {
@@ -181,7 +179,6 @@ class Reporter {
     }
     if (headings.empty() && !drive_.empty()) headings.push_back(drive_);
     report_.heading = joined(headings, everywhere_);
-    say_why_no_gpu();
     report_.interrupted = Interrupt::requested();
     return report_;
   }
@@ -189,19 +186,6 @@ class Reporter {
   Report& report() { return report_; }
 
  private:
-  /// The reason is long: the first of the tables has it, once below its rows.
-  void say_why_no_gpu() {
-    bool told = false;
-    for (ReportTable& table : report_.tables) {
-      for (ReportRow& row : table.rows) {
-        if (row.remark != needs_gpu) continue;
-        row.remark += " (" + one_line(memory_gpu_.why_none) + ")";
-        told = true;
-      }
-      if (told) return;
-    }
-  }
-
   static std::string joined(const std::vector<std::string>& first, const std::vector<std::string>& then) {
     std::string text;
     for (const auto* const part : {&first, &then})
@@ -363,6 +347,7 @@ int run_report(const ReportOptions& options) {
   reporter.run();
   Report& report = reporter.report();
   if (!earlier.empty()) add_fio_rows(report, earlier, options.tables.empty());
+  for (ReportTable& table : report.tables) name_sides(table);
   if (options.json != "-") std::fputs(to_markdown(report).c_str(), stdout);
   std::fflush(stdout);
   write_report_files(report, options.output);

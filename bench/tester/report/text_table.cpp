@@ -3,21 +3,16 @@
 
 #include <algorithm>
 
+#include "tester/cli/table.hpp"
 #include "tester/report/columns.hpp"
+#include "tester/report/remarks.hpp"
+#include "tester/report/spread.hpp"
 
 namespace tester {
 
 namespace {
 
 constexpr const char* remark_id = "remark";
-
-std::vector<std::string> different_remarks(const ReportTable& table) {
-  std::vector<std::string> texts;
-  for (const ReportRow& row : table.rows)
-    if (!row.remark.empty() && std::find(texts.begin(), texts.end(), row.remark) == texts.end())
-      texts.push_back(row.remark);
-  return texts;
-}
 
 std::vector<Column> filled_columns(const ReportTable& table) {
   std::vector<Column> columns;
@@ -31,31 +26,64 @@ std::vector<Column> filled_columns(const ReportTable& table) {
   return columns;
 }
 
-}  // namespace
-
-TextTable text_table(const ReportTable& table) {
+TextTable text_table(const ReportTable& table, const Remarks& remarks) {
   TextTable shown;
   shown.title = table.title + " (" + table.heading + ")";
   const std::vector<Column> columns = filled_columns(table);
-  const std::vector<std::string> remarks = different_remarks(table);
-  const bool numbered = std::any_of(table.rows.begin(), table.rows.end(), [&remarks](const ReportRow& row) {
-    return !remarks.empty() && row.remark != remarks.front();
-  });
-  const auto number_of = [](size_t index) { return "(" + std::to_string(index + 1) + ")"; };
+  const bool refer = Remarks::differ(table);
   for (const Column& one : columns) shown.columns.emplace_back(one.title);
-  if (numbered) shown.columns.emplace_back("note");
+  if (refer) shown.columns.emplace_back("note");
   for (const ReportRow& row : table.rows) {
     std::vector<std::string> cells;
     for (const Column& one : columns) cells.push_back(one.text(row));
-    if (numbered) {
-      const auto at = std::find(remarks.begin(), remarks.end(), row.remark);
-      cells.push_back(at == remarks.end() ? "" : number_of(static_cast<size_t>(at - remarks.begin())));
-    }
+    if (refer) cells.push_back(remarks.reference(row));
     shown.rows.push_back(std::move(cells));
   }
-  const std::string all = table.rows.size() == 1 ? "" : "All rows: ";
-  for (size_t i = 0; i < remarks.size(); ++i) shown.notes.push_back((numbered ? number_of(i) + " " : all) + remarks[i]);
+  shown.notes = remarks.notes(table);
+  const std::string spread = spread_text(table);
+  if (!spread.empty()) shown.notes.push_back(spread);
   return shown;
+}
+
+/// The least and the greatest figure of a table's column; empty if the table does not show it.
+std::string range_of(const ReportTable& table, const std::string& id, double (*figure)(const Figures&), int digits) {
+  if (std::find(table.columns.begin(), table.columns.end(), id) == table.columns.end()) return "";
+  std::vector<double> values;
+  for (const ReportRow& row : table.rows)
+    if (row.figures) values.push_back(figure(*row.figures));
+  if (values.empty()) return "";
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  const std::string from = fixed(*least, digits);
+  const std::string to = fixed(*most, digits);
+  return from == to ? from : from + " to " + to;
+}
+
+std::string with_figures(const std::vector<ReportRow>& rows) {
+  return std::to_string(
+      std::count_if(rows.begin(), rows.end(), [](const ReportRow& row) { return row.figures.has_value(); }));
+}
+std::string failed(const std::vector<ReportRow>& rows) {
+  return std::to_string(std::count_if(rows.begin(), rows.end(), [](const ReportRow& row) { return row.failed; }));
+}
+
+}  // namespace
+
+std::vector<TextTable> text_tables(const Report& report) {
+  const Remarks remarks(report);
+  std::vector<TextTable> tables;
+  for (const ReportTable& table : report.tables) tables.push_back(text_table(table, remarks));
+  return tables;
+}
+
+TextTable summary_of(const Report& report) {
+  TextTable summary{"Summary", {"table", "measured", "rows", "with figures", "failed", "IOPS", "p50 us"}, {}, {}};
+  for (const ReportTable& table : report.tables)
+    summary.rows.push_back({table.title, table.heading, std::to_string(table.rows.size()), with_figures(table.rows),
+                            failed(table.rows),
+                            range_of(
+                                table, "iops", [](const Figures& f) { return f.iops; }, 0),
+                            range_of(table, "p50", [](const Figures& f) { return f.p50; }, 2)});
+  return summary;
 }
 
 std::vector<std::pair<std::string, std::string>> facts_of(const Report& report) {
@@ -70,6 +98,13 @@ std::vector<std::pair<std::string, std::string>> facts_of(const Report& report) 
   add("blocks read", report.blocks);
   add("each row",
       std::to_string(report.runs) + (report.runs == 1 ? " run" : " runs, the one with the median of the IOPS"));
+  add("percentiles", "p90 and above where at least ten operations took longer: p99 of 1000 operations or more");
+  const auto within = [](const ReportTable& table) { return !sizes_within_spread(table).empty(); };
+  if (std::any_of(report.tables.begin(), report.tables.end(), within))
+    add("spread",
+        "rows of one size that differ no more than the runs of one of them are within the spread of the runs: they "
+        "show "
+        "no difference");
   return facts;
 }
 

@@ -12,8 +12,9 @@
 
 namespace tester {
 
-/// A table of text cells, without columns that are empty in all rows. Each distinct remark is one note below the table:
-/// rows refer to it by number, unless all rows have the same remark.
+/// A table of text cells, without columns that are empty in all rows. A remark is one note below the first table that
+/// has it: rows and later tables refer to it by its number, unless all rows of one table have it and no other table
+/// does.
 struct TextTable {
   std::string title;  ///< with the heading
   std::vector<std::string> columns;
@@ -21,9 +22,13 @@ struct TextTable {
   std::vector<std::string> notes;
 };
 
-TextTable text_table(const ReportTable& table);
+/// The tables of a report, in its order.
+std::vector<TextTable> text_tables(const Report& report);
 
 /// Facts about the whole report: device, machine, date and so on.
 std::vector<std::pair<std::string, std::string>> facts_of(const Report& report);
+
+/// What the report begins with: a row for each of its tables, in its order.
+TextTable summary_of(const Report& report);
 
 }  // namespace tester

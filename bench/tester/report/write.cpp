@@ -2,6 +2,7 @@
 #include "tester/report/write.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "tester/cli/errors.hpp"
 #include "tester/report/columns.hpp"
 #include "tester/report/json_report.hpp"
+#include "tester/report/spread.hpp"
 #include "tester/report/text_table.hpp"
 
 namespace tester {
@@ -28,6 +30,33 @@ std::string in_markdown(std::string text) {
   return text;
 }
 
+/// What viewers of Markdown name a heading in links: lower case, hyphens for spaces, no punctuation.
+std::string anchor(const std::string& title) {
+  std::string name;
+  for (const char c : title) {
+    const int code = static_cast<unsigned char>(c);
+    if (std::isalnum(code) != 0 || c == '-' || c == '_') {
+      name += static_cast<char>(std::tolower(code));
+    } else if (c == ' ') {
+      name += '-';
+    }
+  }
+  return name;
+}
+
+std::string markdown_table(const TextTable& table) {
+  std::string text = "\n## " + table.title + "\n\n" + joined(table.columns) + "|";
+  for (size_t i = 0; i < table.columns.size(); ++i) text += "---|";
+  text += "\n";
+  for (const auto& row : table.rows) {
+    std::vector<std::string> cells;
+    for (const std::string& cell : row) cells.push_back(in_markdown(cell));
+    text += joined(cells);
+  }
+  for (const std::string& note : table.notes) text += "\n" + note + "\n";
+  return text;
+}
+
 std::string in_csv(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -39,7 +68,7 @@ const char* const step_names[] = {"build", "enqueue", "sq_doorbell", "cq_poll", 
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
-/// A latency that reports of earlier versions lack.
+/// A latency that some rows, and reports of earlier versions, lack.
 std::optional<double> later_latency(const Json& latency, const char* name) {
   const auto found = latency.find(name);
   if (found == latency.end() || found->is_null()) return std::nullopt;
@@ -59,7 +88,7 @@ Json figures_json(const Figures& f) {
         {"max", f.max},
         {"p50", f.p50},
         {"p90", or_null(f.p90)},
-        {"p99", f.p99},
+        {"p99", or_null(f.p99)},
         {"p99.9", or_null(f.p999)},
         {"p99.99", or_null(f.p9999)}}},
       {"cpu", {{"user_percent", f.cpu_user}, {"system_percent", f.cpu_system}, {"us_per_operation", f.cpu_us()}}}};
@@ -101,10 +130,11 @@ Figures read_figures(const Json& json) {
   f.std = latency.at("std");
   f.max = latency.at("max");
   f.p50 = latency.at("p50");
-  f.p99 = latency.at("p99");
   f.p90 = later_latency(latency, "p90");
+  f.p99 = later_latency(latency, "p99");
   f.p999 = later_latency(latency, "p99.9");
   f.p9999 = later_latency(latency, "p99.99");
+  f.drop_uncertain_percentiles();
   f.cpu_user = json.at("cpu").at("user_percent");
   f.cpu_system = json.at("cpu").at("system_percent");
   return f;
@@ -152,17 +182,14 @@ std::string to_markdown(const Report& report, const std::string& plots) {
   std::string text = "# xio-tester report: " + report.heading + "\n\n";
   text += "| | |\n|---|---|\n";
   for (const auto& [name, value] : facts_of(report)) text += "| " + name + " | " + in_markdown(value) + " |\n";
-  for (const ReportTable& table : report.tables) {
-    const TextTable shown = text_table(table);
-    text += "\n## " + shown.title + "\n\n" + joined(shown.columns) + "|";
-    for (size_t i = 0; i < shown.columns.size(); ++i) text += "---|";
-    text += "\n";
-    for (const auto& row : shown.rows) {
-      std::vector<std::string> cells;
-      for (const std::string& cell : row) cells.push_back(in_markdown(cell));
-      text += joined(cells);
-    }
-    for (const std::string& note : shown.notes) text += "\n" + note + "\n";
+  const std::vector<TextTable> tables = text_tables(report);
+  TextTable summary = summary_of(report);
+  for (size_t i = 0; i < tables.size(); ++i)
+    summary.rows[i][0] = "[" + summary.rows[i][0] + "](#" + anchor(tables[i].title) + ")";
+  text += markdown_table(summary);
+  for (size_t i = 0; i < tables.size(); ++i) {
+    text += markdown_table(tables[i]);
+    const ReportTable& table = report.tables[i];
     if (!plots.empty() && std::ifstream(plots + "/" + table.id + ".svg")) {
       text += "\n![" + table.title + "](" + table.id + ".svg)\n";
     }
@@ -203,6 +230,7 @@ std::string to_json(const Report& report) {
                               {"title", table.title},
                               {"heading", table.heading},
                               {"columns", table.columns},
+                              {"within_spread", sizes_within_spread(table)},
                               {"rows", std::move(rows)}});
   }
   json["interrupted"] = report.interrupted;
