@@ -12,6 +12,8 @@ if(TARGET xio-tester)
     xio_register_test(NAME emulation.tester_${name} LABELS emulation
       COMMAND ${XIO_TESTS_DIR}/emulation/tester_${name}.sh $<TARGET_FILE:xio-tester>)
   endforeach()
+  xio_register_test(NAME emulation.tester_plots LABELS emulation once
+    COMMAND ${XIO_TESTS_DIR}/emulation/tester_plots.py ${PROJECT_SOURCE_DIR}/bench/plot_report.py)
   if(TARGET xio-vendors)
     xio_register_test(NAME emulation.tester_unwritable LABELS emulation TIMEOUT 600
       COMMAND ${XIO_TESTS_DIR}/emulation/tester_unwritable.sh $<TARGET_FILE:xio-tester> $<TARGET_FILE:test-rdma-loopback>

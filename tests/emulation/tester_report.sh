@@ -93,6 +93,7 @@ if "${XIO_PYTHON:-python3}" -c 'import matplotlib' 2>/dev/null; then
   done
   check "plots in the HTML file" test "$(grep -c '<svg' "$work/drawn/report.html")" = 3
   check "no plot of one bar" test ! -e "$work/all/sustained.png"
+  check "no plot of 64 operations" test ! -e "$work/all/verified.png"
 else
   check "no plots without matplotlib, and it is said" grep -q "no plots: .*matplotlib is not installed" "$work/err"
 fi
