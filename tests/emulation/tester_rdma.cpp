@@ -76,6 +76,25 @@ TEST_CASE("every byte of a message counts") {
   }
 }
 
+TEST_CASE("runs of several measurements take turns, and a device that pauses goes on") {
+  RdmaOptions options = options_for("mlx5");
+  options.deadline_ms = 5000;
+  const RdmaProvider found[] = {mlx5_provider(), rxe_provider()};
+  const RdmaPlan plans[] = {make_plan(options, found[0], 256), make_plan(options, found[1], 256)};
+  RdmaMeasurement first(options, found[0], plans[0], true);
+  RdmaMeasurement second(options, found[1], plans[1], true);
+  for (uint64_t run = 1; run <= 3; ++run) {
+    for (RdmaMeasurement* const one : {&first, &second}) {
+      CHECK(one->run());
+      one->pause();
+      CHECK(one->result().runs.size() == run);
+      CHECK(one->result().checked == 100 * run);
+      CHECK(one->result().failed == 0);
+      CHECK(one->result().seen.violations.empty());
+    }
+  }
+}
+
 TEST_CASE("one doorbell and one completion for each batch, on every provider") {
   for (const char* const provider : providers) {
     for (const bool loopback : {true, false}) {

@@ -66,6 +66,7 @@ class EmulatedRdmaLink final : public RdmaLink {
     return {key, key};
   }
   void start() override { nic_.start(); }
+  void stop() override { nic_.stop(); }
 
   void run(const RdmaPhase& phase) override {
     launch_rdma_workload<typename Kit::Vendor, Kit::has_inline>(shape_, phase);

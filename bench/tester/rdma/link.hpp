@@ -69,6 +69,8 @@ class RdmaLink {
   }
   /// Starts the device.
   virtual void start() = 0;
+  /// Stops a device that this process emulates, until start(): it needs a processor.
+  virtual void stop() {}
   /// Runs the workload kernel on the CPU, on all queue pairs; returns when all have finished.
   virtual void run(const RdmaPhase& phase) = 0;
   virtual RdmaSeen seen() const = 0;

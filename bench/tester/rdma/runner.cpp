@@ -229,19 +229,33 @@ RdmaSide side_of(RdmaRole role) {
                                     : RdmaSide::both;
 }
 
+RdmaMeasurement::RdmaMeasurement(const RdmaOptions& options, const RdmaProvider& provider, const RdmaPlan& plan,
+                                 bool last)
+    : memory_(memory_for(options, plan)),
+      link_(provider.open(plan.shape, memory_.executor)),
+      repeat_(options.duration > 0 || (options.infinite && last)),
+      runner_(options, plan, repeat_, *link_, memory_) {
+  result_.plan = plan;
+  result_.repeated = repeat_;
+}
+
+bool RdmaMeasurement::run() {
+  if (!started_) link_->start();
+  started_ = true;
+  runner_.run(result_);
+  return result_.failed == 0 && !Interrupt::requested();
+}
+
+void RdmaMeasurement::pause() {
+  link_->stop();
+  started_ = false;
+}
+
 RdmaResult measure(const RdmaOptions& options, const RdmaProvider& provider, const RdmaPlan& plan, bool last) {
-  RdmaResult result;
-  result.plan = plan;
-  result.repeated = options.duration > 0 || (options.infinite && last);
-  const RdmaMemory memory = memory_for(options, plan);
-  const std::unique_ptr<RdmaLink> link = provider.open(plan.shape, memory.executor);
-  RdmaRunner runner(options, plan, result.repeated, *link, memory);
-  link->start();
-  for (uint32_t i = 0; i < options.runs; ++i) {
-    runner.run(result);
-    if (result.failed != 0 || Interrupt::requested()) break;
-  }
-  return result;
+  RdmaMeasurement measurement(options, provider, plan, last);
+  for (uint32_t i = 0; i < options.runs; ++i)
+    if (!measurement.run()) break;
+  return measurement.result();
 }
 
 std::string describe(const RdmaWrong& wrong, const BlockContent& content) {

@@ -130,6 +130,27 @@ RdmaMemory memory_for(const RdmaOptions& options, const RdmaPlan& plan);
 /// Side that the kernel of a process with this role runs.
 RdmaSide side_of(RdmaRole role);
 
+/// Runs with one transfer size, in one process; those of other measurements may lie between them.
+class RdmaMeasurement {
+ public:
+  /// The arguments must outlive this object.
+  RdmaMeasurement(const RdmaOptions& options, const RdmaProvider& provider, const RdmaPlan& plan, bool last);
+
+  /// One more run. Returns whether another may follow.
+  bool run();
+  /// Stops the device until the next run.
+  void pause();
+  const RdmaResult& result() const { return result_; }
+
+ private:
+  RdmaResult result_;
+  RdmaMemory memory_;
+  std::unique_ptr<RdmaLink> link_;
+  bool repeat_;
+  RdmaRunner runner_;
+  bool started_ = false;
+};
+
 /// All runs with one transfer size, in one process.
 RdmaResult measure(const RdmaOptions& options, const RdmaProvider& provider, const RdmaPlan& plan, bool last);
 

@@ -2,6 +2,8 @@
 #include "tester/report/rdma_tables.hpp"
 
 #include <algorithm>
+#include <list>
+#include <memory>
 
 #include <xio/host/error.hpp>
 
@@ -67,32 +69,83 @@ Figures rdma_figures(const RdmaResult& result) {
   return f;
 }
 
-ReportRow rdma_row(const RdmaTarget& target, const RdmaTableKind& kind, uint64_t bytes) {
-  ReportRow row;
-  row.shape.submitter = "xio, " + target.name;
-  row.shape.operation = kind.immediate ? "write with immediate data" : "write";
-  row.shape.bytes = bytes;
-  if (kind.placement) row.shape.placement = "host memory";
-  RdmaOptions options = target.options;
-  options.write_imm = kind.immediate;
-  try {
-    check(options);
-    const RdmaResult result = measure(options, target.provider, make_plan(options, target.provider, bytes), true);
-    if (result.completed != 0) row.figures = rdma_figures(result);
-    for (const RdmaRun& run : result.runs) row.iops_of_runs.push_back(run.per_second);
-    row.remark = trouble_of(options, result);
-    if (result.wrong_count != 0) row.remark = "wrong: " + result.wrong.front();
-    row.failed = !row.remark.empty();
-    if (!row.failed) row.remark = "what arrived was compared";
-  } catch (const CannotRun& reason) {
-    row.remark = one_line(reason.what());
-  } catch (const BadInput& reason) {
-    row.remark = one_line(reason.what());
-  } catch (const xio::host::Error& failure) {
-    row.remark = one_line(failure.what());
-    row.failed = true;
+/// A row that is being measured.
+class RunningRow {
+ public:
+  RunningRow(const RdmaTarget& target, const RdmaTableKind& kind, uint64_t bytes)
+      : target_(target), options_(target.options) {
+    row_.shape.submitter = "xio, " + target.name;
+    row_.shape.operation = kind.immediate ? "write with immediate data" : "write";
+    row_.shape.bytes = bytes;
+    if (kind.placement) row_.shape.placement = "host memory";
+    options_.write_imm = kind.immediate;
+    attempt([&] {
+      check(options_);
+      plan_ = make_plan(options_, target_.provider, bytes);
+      measurement_ = std::make_unique<RdmaMeasurement>(options_, target_.provider, plan_, true);
+    });
+    more_ = measurement_ != nullptr;
   }
-  return row;
+
+  /// One more run, unless an earlier one rules it out.
+  void run() {
+    if (!more_) return;
+    more_ = false;
+    attempt([this] {
+      more_ = measurement_->run();
+      measurement_->pause();
+    });
+  }
+
+  ReportRow finished() {
+    if (!row_.remark.empty()) return row_;
+    const RdmaResult& result = measurement_->result();
+    if (result.runs.empty()) {
+      row_.remark = "interrupted before its first run";
+      return row_;
+    }
+    if (result.completed != 0) row_.figures = rdma_figures(result);
+    for (const RdmaRun& run : result.runs) row_.iops_of_runs.push_back(run.per_second);
+    row_.remark = trouble_of(options_, result);
+    if (result.wrong_count != 0) row_.remark = "wrong: " + result.wrong.front();
+    row_.failed = !row_.remark.empty();
+    if (!row_.failed) row_.remark = "what arrived was compared";
+    return row_;
+  }
+
+ private:
+  template <class Step>
+  void attempt(const Step& step) {
+    try {
+      step();
+    } catch (const CannotRun& reason) {
+      row_.remark = one_line(reason.what());
+    } catch (const BadInput& reason) {
+      row_.remark = one_line(reason.what());
+    } catch (const xio::host::Error& failure) {
+      row_.remark = one_line(failure.what());
+      row_.failed = true;
+    }
+  }
+
+  const RdmaTarget& target_;
+  RdmaOptions options_;
+  RdmaPlan plan_;
+  std::unique_ptr<RdmaMeasurement> measurement_;
+  ReportRow row_;
+  bool more_ = false;
+};
+
+/// A row for each target. The runs go round the targets: what else the machine does meanwhile meets all of them.
+std::vector<ReportRow> rows_of_size(const std::vector<RdmaTarget>& targets, const RdmaTableKind& kind, uint64_t bytes) {
+  std::list<RunningRow> running;
+  for (const RdmaTarget& target : targets) running.emplace_back(target, kind, bytes);
+  for (uint32_t i = 0; i < runs_of_a_row; ++i)
+    for (RunningRow& one : running)
+      if (!Interrupt::requested()) one.run();
+  std::vector<ReportRow> rows;
+  for (RunningRow& one : running) rows.push_back(one.finished());
+  return rows;
 }
 
 /// Row without figures for queues in GPU memory: neither the model nor the driver places queues there.
@@ -161,11 +214,13 @@ std::vector<ReportTable> run_rdma_tables(const ReportOptions& report, const std:
   for (const RdmaTableKind& kind : rdma_kinds()) {
     if (!report.wants(kind.id) || Interrupt::requested()) continue;
     ReportTable table{kind.id, kind.title, kind.columns, {}, heading_of(targets)};
-    for (const RdmaTarget& target : targets) {
-      for (const uint64_t bytes : kind.sizes) {
-        if (Interrupt::requested()) break;
-        table.rows.push_back(rdma_row(target, kind, bytes));
-        if (kind.placement) table.rows.push_back(no_vram_row(target, bytes));
+    std::vector<std::vector<ReportRow>> sizes;
+    for (const uint64_t bytes : kind.sizes)
+      if (!Interrupt::requested()) sizes.push_back(rows_of_size(targets, kind, bytes));
+    for (size_t i = 0; i < targets.size(); ++i) {
+      for (const std::vector<ReportRow>& rows : sizes) {
+        table.rows.push_back(rows[i]);
+        if (kind.placement) table.rows.push_back(no_vram_row(targets[i], rows[i].shape.bytes));
       }
     }
     tables.push_back(std::move(table));
