@@ -91,6 +91,8 @@ def bars(axes, names, values, colours, title, ranges=None):
 
 def log_axis(axes, values):
     """A logarithmic axis from a label below the values to one above: 1, 2 and 5 times powers of ten, or these alone."""
+    # A run without an operation has no place on it.
+    values = [value for value in values if value > 0] or [1]
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     ticks = [one * 10**power for power in range(low, high + 1) for one in (1, 2, 5)]
     first = max(tick for tick in ticks if tick <= min(values) * 1.0001)

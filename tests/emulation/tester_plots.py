@@ -127,6 +127,11 @@ class Plots(unittest.TestCase):
         self.assertIn("xio, nic1", words)
         self.assertIn("MB/s, and the range of the runs", words)
 
+    def test_a_run_without_operations_is_drawn(self):
+        rows = vendors(1000, 1010) + vendors(500, 505, bytes=65536)
+        rows[0]["iops_of_runs"][0] = 0.0
+        self.assertIn("xio, nic1", self.plot("rdma-write", rows))
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
