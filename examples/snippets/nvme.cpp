@@ -206,15 +206,15 @@ XIO_KERNEL void result(nvme::QueueHandle handle, Region data, Status* status) {
   status[i] = lba != ~uint64_t{0} ? how : Status(Status::device_error);
 }
 
-XIO_KERNEL void flush(nvme::QueueHandle handle, Region data, Status* status) {
+XIO_KERNEL void ring_once(nvme::QueueHandle handle, Region data, Status* status) {
   const auto [i, lba, offset, bytes] = mine();
-  //! [flush]
+  //! [ring]
   nvme::Queue<Sharing::grid, Policy<Deferred<64>>> queue(handle);
   const Deadline until = queue.deadline(5_s);
   const Token first = queue.read(2 * lba, data.at(2 * offset, bytes), until);
   const Token second = queue.read(2 * lba + 1, data.at(2 * offset + bytes, bytes), until);
-  queue.flush();  // rings the doorbell once for both
-  //! [flush]
+  queue.ring();  // rings the doorbell once for both
+  //! [ring]
   const Status how = queue.wait(first, until);
   status[i] = how.is_ok() ? queue.wait(second, until) : how;
 }
@@ -343,7 +343,7 @@ void all() {
   drive.check_read("tail", 40, 64, tail, uint64_t{40});
   drive.check_read("wait_all", 256, 64, wait_all);
   drive.check_read("wait_any", 128, 64, wait_any);
-  drive.check_read("flush", 128, 64, flush);
+  drive.check_read("ring", 128, 64, ring_once);
   drive.check_write("write", 64, 64, write);
   drive.check_write("fence", 64, 64, fence);
   drive.check_write("quiet", 64, 1, quiet);

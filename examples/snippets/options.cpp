@@ -10,7 +10,7 @@ using namespace xio;
 namespace snippets::option_calls {
 
 //! [Policy]
-using Quick = Policy<Unchecked, Deferred<16>>;  // trusts its caller; announces 16 commands at a time, or by flush()
+using Quick = Policy<Unchecked, Deferred<16>>;  // trusts its caller; announces 16 commands at a time, or by ring()
 using QuickQueue = nvme::Queue<Sharing::wave, Quick>;
 //! [Policy]
 

@@ -304,15 +304,15 @@ XIO_KERNEL void flush_inbound(QueuePairHandle handle, Region local, RemoteMemory
   status[i] = how;
 }
 
-XIO_KERNEL void flush(QueuePairHandle handle, Region local, RemoteMemory remote, Status* status) {
+XIO_KERNEL void ring_once(QueuePairHandle handle, Region local, RemoteMemory remote, Status* status) {
   const uint32_t bytes = piece_bytes;
-  //! [flush]
+  //! [ring]
   rdma::QueuePair<Vendor, Sharing::thread, Policy<Deferred<16>>> qp(handle);
   const Deadline until = qp.deadline(5_s);
   const Token first = qp.put(remote.at(0, bytes), local.at(0, bytes), until);
   const Token second = qp.put(remote.at(bytes, bytes), local.at(bytes, bytes), until);
-  qp.flush();  // rings the doorbell once for both
-  //! [flush]
+  qp.ring();  // rings the doorbell once for both
+  //! [ring]
   const Status how = qp.wait(first, until);
   *status = how.is_ok() ? qp.wait(second, until) : how;
 }
@@ -376,7 +376,7 @@ void all() {
   check_put("session", 64 * piece_words, 1, 0, session);
   check_put("wait_all", 256 * piece_words, 64, 0, wait_all);
   check_put("wait_any", 2 * piece_words, 1, 0, wait_any);
-  check_put("flush", 2 * piece_words, 1, 0, flush);
+  check_put("ring", 2 * piece_words, 1, 0, ring_once);
   check_put("drain", piece_words, 1, 0, drain);
   check_get("get", 64 * piece_words, 64, get);
   check_get("flush_inbound", 64 * piece_words, 64, flush_inbound);

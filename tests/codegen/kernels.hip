@@ -40,7 +40,7 @@ XIO_DEVICE void other_waits(Queue queue, const Work& work) {
   const uint32_t thread = arch::thread_index();
   const Deadline until = queue.deadline(1_ms);
   (void)queue.submit(nvme::flush(), nvme::NoData{}, until);
-  queue.flush();
+  queue.ring();
   uint32_t which = 0;
   work.statuses[thread] = queue.wait_any(work.tokens, work.count, until, which);
   const Status all = queue.wait_all(work.tokens, work.count, until);

@@ -38,6 +38,8 @@ refused(late_batch_notify 27 "data may arrive after its notification")
 refused(late_receives 28 "a receive queue cannot flush inbound data")
 refused(no_inline_data 29 "a RegionSpan of 8 bytes that hold the value")
 refused(no_invalidate 30 "deregister the memory on the host")
+refused(former_flush 31 "flush\\(\\) is now ring\\(\\)")
+refused(former_rdma_flush 32 "flush\\(\\) is now ring\\(\\)")
 
 set(every_error "")
 if(XIO_TESTS_CXX MATCHES clang)

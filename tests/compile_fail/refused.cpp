@@ -118,4 +118,8 @@ Token tell(W(ernic, rxe)::QueuePair<> queue, Region region, rdma::RemoteMemory r
 }
 #elif CASE == 30  // no_invalidate
 Status end(W(bnxt, ionic)::QueuePair<Sharing::wave> queue) { return queue.invalidate(1, soon()); }
+#elif CASE == 31  // former_flush
+void begin(nvme::Queue<> queue) { queue.W(flush, ring)(); }
+#elif CASE == 32  // former_rdma_flush
+void begin(mlx5::QueuePair<> queue) { queue.W(flush, ring)(); }
 #endif

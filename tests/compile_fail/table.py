@@ -57,7 +57,7 @@ NVME = {
     'errors': 'q.errors()',
     'drain': 'q.drain()',
     'process_completions': 'q.process_completions([](const nvme::Completion&) {})',
-    'flush, publish_payload': 'q.flush(); q.publish_payload()',
+    'ring, publish_payload': 'q.ring(); q.publish_payload()',
     'flush_inbound': 'q.flush_inbound(until)',
     'session': 'q.session().end()',
 }
@@ -80,7 +80,7 @@ PAIR = {
     'wait, wait_all, wait_any': 'q.wait(token, until); q.wait_all(&token, 1, until); q.wait_any(&token, 1, until, which)',
     'test': 'q.test(token)',
     'fence, quiet': 'q.fence(until); q.quiet(until)',
-    'flush, drain': 'q.flush(); q.drain()',
+    'ring, drain': 'q.ring(); q.drain()',
     'flush_inbound': 'q.flush_inbound(until)',
     'invalidate': 'q.invalidate(1, until)',
     'session': 'q.session().end()',

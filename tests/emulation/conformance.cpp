@@ -183,7 +183,7 @@ void waits_unannounced(Maker make, Setup setup) {
   };
   Token token = put(0, 3);
   CHECK(device->operations() == 0);
-  queue->flush();
+  queue->ring();
   device->settle();
   CHECK(device->operations() == 3);
   CHECK(queue->wait(token, soon()).is_ok());
@@ -347,7 +347,7 @@ TEMPLATE_LIST_TEST_CASE("H14 a broken queue refuses every call at once", "", For
   for_each_sharing(make<TestType>, refuses_when_broken);
 }
 
-TEMPLATE_LIST_TEST_CASE("H3 deferred entries wait for more, for flush(), and for nobody who waits for them", "",
+TEMPLATE_LIST_TEST_CASE("H3 deferred entries wait for more, for ring(), and for nobody who waits for them", "",
                         Formats) {
   for_each_sharing(make<TestType>, waits_unannounced);
 }

@@ -38,7 +38,7 @@ class AnyQueue {
   virtual Status test(const Token& token) = 0;
   virtual Status fence(Deadline until) = 0;
   virtual Status quiet(Deadline until) = 0;
-  virtual void flush() = 0;
+  virtual void ring() = 0;
 };
 
 /// A queue's device, and the memory of `pieces` pieces on both sides.
@@ -97,7 +97,7 @@ class QueueView final : public AnyQueue {
   Status test(const Token& token) override { return queue_.test(token); }
   Status fence(Deadline until) override { return queue_.fence(until); }
   Status quiet(Deadline until) override { return queue_.quiet(until); }
-  void flush() override { queue_.flush(); }
+  void ring() override { queue_.ring(); }
 
  private:
   Queue queue_;

@@ -35,7 +35,7 @@ void error_after(uint64_t pauses) {
     if (number == pauses) bench.rig.model.run();
   });
   if (pauses == 0) {
-    bench.view.flush();
+    bench.view.ring();
     bench.rig.model.run();
   }
   const Status status = bench.view.wait(bad, soon());
@@ -71,7 +71,7 @@ TEMPLATE_TEST_CASE("H21 quiet on an idle queue returns at once, any number of ti
   const auto twice = [&](auto&& bench) {
     idle(bench);
     const Token token = bench.read(1);
-    bench.view.flush();
+    bench.view.ring();
     bench.rig.model.run();
     REQUIRE(bench.view.quiet(soon()).is_ok());
     idle(bench);

@@ -48,7 +48,7 @@ TEST_CASE("H16 H22 each completion is handed over once, with its status, in what
       if (!token.submitted()) break;
       REQUIRE(in_flight.emplace(view.slot_of(token), std::pair(token, next)).second);
     }
-    view.flush();
+    view.ring();
     const auto take = [&](const Completion& completion) {
       const auto found = in_flight.find(completion.slot);
       REQUIRE(found != in_flight.end());

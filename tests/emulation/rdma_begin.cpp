@@ -26,7 +26,7 @@ void use(RdmaRig<Kit>& rig, const QueuePairHandle& handle) {
   CAPTURE(static_cast<int>(S), Policy::ring_every);
   QueuePair<typename Kit::Vendor, S, Policy> qp(handle);
   const auto before = told(rig);
-  qp.flush();
+  qp.ring();
   CHECK(qp.quiet(Deadline{0}) == Status::ok);
   CHECK(told(rig) == before);
   for (uint32_t round = 0; round < 2 * rig.near.config().sq_units / 4; ++round) {
@@ -38,7 +38,7 @@ void use(RdmaRig<Kit>& rig, const QueuePairHandle& handle) {
     settle(rig.nic);
     REQUIRE(qp.wait(token, Deadline{0}).is_ok());
   }
-  qp.flush();
+  qp.ring();
   CHECK(qp.quiet(Deadline{0}).is_ok());
   CHECK(rig.far_bytes[0] == 0x11);
   CHECK(rig.violations() == "");

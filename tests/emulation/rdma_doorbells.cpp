@@ -168,7 +168,7 @@ TEST_CASE(
   REQUIRE(second.count == 2);
   // Its wave has stored it, and is about to publish it.
   rig.near.state().tail = (first.last + 1) << 1;
-  qp.flush();
+  qp.ring();
   const auto memory = rig.near.memory();
   CHECK(xio::byte_swap(*memory.sq_record) == 1);
   CHECK(end_of(*memory.sq_doorbell) == 1);

@@ -193,7 +193,7 @@ void call_everything(RdmaRig<Kit>& rig, const QueuePairHandle& handle, const xio
     const Token signal = qp.put_signal(rig.remote.at(at, piece), rig.local.at(at, piece),
                                        rig.remote.at(65536 + 8 * me, 8), rig.local.at(at, 8), soon());
     EXPECT_OK(signal.status);
-    qp.flush();
+    qp.ring();
     Status status = Status::pending;
     const auto is_over = [&] {
       const bool over = status != Status::pending;
@@ -214,7 +214,7 @@ void call_everything(RdmaRig<Kit>& rig, const QueuePairHandle& handle, const xio
     EXPECT_OK(receive.status);
     const Token sent = qp.send(rig.local.at(at, piece), soon());
     EXPECT_OK(sent.status);
-    qp.flush();
+    qp.ring();
     const Received arrived = receives.wait(receive, soon());
     // What arrived can be another lane's message: this lane's may still be on its way.
     EXPECT_OK(qp.wait(sent, soon()));

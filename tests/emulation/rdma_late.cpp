@@ -37,7 +37,7 @@ uint32_t ask_for_operations(uint32_t each, uint64_t failing, Random& random) {
     QueuePair<typename Kit::Vendor, S, Policy> qp(handle);
     for (uint32_t i = 0; i < each; ++i)
       tokens[me() * each + i] = qp.put(rig.remote.at(64 * me(), 64), rig.local.at(64 * me(), 64), soon());
-    qp.flush();
+    qp.ring();
   });
   std::shuffle(tokens.begin(), tokens.end(), random);
   std::vector<uint32_t> wrong(grid.blocks * grid.threads_per_block);

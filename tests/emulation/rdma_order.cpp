@@ -121,9 +121,9 @@ TEMPLATE_LIST_TEST_CASE("H9 deferred operations are announced together", "", Ven
   for (uint32_t i = 0; i < 3; ++i) (void)qp.put(rig.remote.at(64 * i, 64), rig.local.at(64 * i, 64), xio::Now{});
   const std::string entries = Vendor::has_side_table ? "etetet" : "e";
   CHECK(trace.events == entries);
-  qp.flush();
+  qp.ring();
   CHECK(trace.events == entries + send_events<Vendor>().substr(Vendor::has_side_table ? 2 : 1));
-  qp.flush();
+  qp.ring();
   CHECK(trace.events == entries + send_events<Vendor>().substr(Vendor::has_side_table ? 2 : 1));
 }
 

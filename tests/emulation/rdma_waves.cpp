@@ -78,7 +78,7 @@ struct TwoWaves {
     work.rkey = rig.remote.rkey;
     put_bytes = {{rig.local.base, piece_bytes, rig.local.key}};
     REQUIRE(pair.put(rig.remote.at(0, 8), rig.local.at(0, 8), xio::Now{}).submitted());
-    pair.flush();
+    pair.ring();
     rig.nic.pass();  // now there is a completion that nobody has taken
     rig.running();
   }

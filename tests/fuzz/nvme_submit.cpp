@@ -259,14 +259,14 @@ class Run {
   void finish() {
     for (uint32_t round = 0; shape_.state.retired != xio::protocol::tickets(shape_.state.reserved); ++round) {
       expect(round < 200, "a controller that completes everything empties the queue");
-      queue_.flush();
+      queue_.ring();
       controller_.fetch();
       for (uint32_t i = 0; i <= shape_.handle.depth; ++i) {
         controller_.complete(input_.take(), 0, 0);
         queue_.drain();
       }
     }
-    queue_.flush();
+    queue_.ring();
     controller_.fetch();
     expect_same(controller_.due(), xio::protocol::tickets(shape_.state.reserved),
                 "everything that was accepted was announced");

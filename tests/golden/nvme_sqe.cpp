@@ -55,7 +55,7 @@ template <class Policy, class Doorbell>
 void post(Bench& bench, const Step& step, bool flush) {
   lib::Queue<xio::Sharing::thread, Policy, Bench::Watched<Doorbell>> queue(bench.handle());
   (void)submit(queue, step);
-  if (flush) queue.flush();
+  if (flush) queue.ring();
 }
 
 void post(Bench& bench, const Step& step, bool shadow, bool patient) {

@@ -177,7 +177,7 @@ class LibraryPoster : public QueuePoster {
         if (!token.status.is_ok()) break;
         ++posted.accepted;
       }
-      queue.flush();
+      queue.ring();
     }
     finish(posted, units_posted(), shift);
     return posted;

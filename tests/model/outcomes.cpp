@@ -37,7 +37,7 @@ class Refused : public QueueProgram {
         xio::arch::pause(0);
       }
     }
-    queue.flush();
+    queue.ring();
   }
 };
 

@@ -99,7 +99,7 @@ class Stalls : public QueueProgram {
       known = mix(known, tokens[i].last << 2 | uint64_t{tokens[i].submitted()} << 1 | in_time[i]);
     }
     explorer_.mark(mix(known, 100));
-    if (!shape_.waits) queue.flush();
+    if (!shape_.waits) queue.ring();
     for (uint32_t i = shape_.each; shape_.waits && i-- > 0;) {
       begin(mix(known, i), number);
       if (!tokens[i].submitted()) continue;
@@ -123,7 +123,7 @@ class Stalls : public QueueProgram {
       explorer_.mark(mix(200, token.last));
       if (queue.ended(token)) break;
       const bool late_now = shape_.stops && xio::arch::clock() != early;
-      queue.flush();
+      queue.ring();
       queue.drain();
       if (late_now && !queue.ended(token)) return Status::timed_out;
       xio::arch::pause(0);

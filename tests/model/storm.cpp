@@ -165,7 +165,7 @@ void Storm::submit(Wave& wave) {
     const uint64_t block = wave.block_index * each + i;
     if (!queue.submit(xio::nvme::read(block, 1), xio::nvme::DataPointer{block << 12}, until).submitted()) ++refused;
   }
-  queue.flush();
+  queue.ring();
 }
 
 }  // namespace

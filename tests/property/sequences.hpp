@@ -146,7 +146,7 @@ class Sequence {
       case 13: return chance(4) ? check_fence() : check_errors();
       case 14:
         return chance(4) ? check_errors_by_quiet() : with_old([&](Operation& operation) { check_wait(operation); });
-      default: chance(2) ? queue_.flush() : static_cast<void>(queue_.drain());
+      default: chance(2) ? queue_.ring() : static_cast<void>(queue_.drain());
     }
   }
 

@@ -81,7 +81,7 @@ class SoloWork : LaneBase<Queue, Telemetry> {
     uint32_t done = 0;
     while (done < count && submit_one(now)) ++done;
     const uint64_t started = Telemetry::start();
-    queue_.flush();
+    queue_.ring();
     telemetry_.stop(xio::telemetry::Step::sq_doorbell, started);
     return done != 0;
   }

@@ -121,7 +121,7 @@ class LaneWork : LaneBase<Queue, Telemetry> {
       }
     }
     const uint64_t started = Telemetry::start();
-    queue_.flush();
+    queue_.ring();
     telemetry_.stop(xio::telemetry::Step::sq_doorbell, started);
     return done != 0;
   }
@@ -276,7 +276,7 @@ class LaneWork : LaneBase<Queue, Telemetry> {
 template <xio::Sharing S, class Telemetry>
 XIO_DEVICE void workload(const Phase& phase) {
   Lane& lane = phase.lanes[lane_in_grid()];
-  // Only flush() rings doorbells, once per batch.
+  // Only ring() rings doorbells, once per batch.
   using Policy = xio::Policy<xio::Deferred<32768>>;
   using Queue = xio::nvme::Queue<S, Policy, TesterDoorbell>;
   using NotifyingQueue = xio::nvme::Queue<S, xio::Policy<Policy, xio::Notify>, TesterDoorbell>;

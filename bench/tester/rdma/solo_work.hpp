@@ -50,7 +50,7 @@ class RdmaSoloWork : RdmaLaneBase<Telemetry> {
   }
 
  private:
-  // Only flush() rings doorbells, once per batch. Registers hold the queue's state if the vendor allows it.
+  // Only ring() rings doorbells, once per batch. Registers hold the queue's state if the vendor allows it.
   using Holder = typename xio::Choose<Vendor::doorbell_stride == 0, xio::rdma::InRegisters, xio::rdma::InMemory>::type;
   using Queue = xio::rdma::QueuePair<Vendor, xio::Sharing::thread, xio::Policy<xio::Deferred<32768>>, Holder>;
   using typename Base::Step;
@@ -137,7 +137,7 @@ class RdmaSoloWork : RdmaLaneBase<Telemetry> {
         if (!one_time) now = xio::arch::clock();
       }
       const uint64_t ringing = Telemetry::start();
-      queue_.flush();
+      queue_.ring();
       telemetry_.stop(Step::sq_doorbell, ringing);
       ++batches;
       now = 0;

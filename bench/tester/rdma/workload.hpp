@@ -45,7 +45,7 @@ class RdmaLaneWork : RdmaLaneBase<Telemetry> {
   }
 
  private:
-  // Only flush() rings doorbells, once per batch.
+  // Only ring() rings doorbells, once per batch.
   using Queue = xio::rdma::QueuePair<Vendor, S, xio::Policy<xio::Deferred<32768>>>;
   using Receives = xio::rdma::ReceiveQueue<Vendor, xio::Sharing::thread>;
   using typename Base::Step;
@@ -129,7 +129,7 @@ class RdmaLaneWork : RdmaLaneBase<Telemetry> {
       if (phase_.notices && !stopping_) close_batch(count);
     }
     const uint64_t ringing = Telemetry::start();
-    queue_.flush();
+    queue_.ring();
     telemetry_.stop(Step::sq_doorbell, ringing);
     if (alone || xio::arch::rank_in(wave_) == 0) {
       lane_.doorbells += doorbells_stored() - before;

@@ -92,7 +92,7 @@ XIO_DEVICE void in_parts(const NvmeJob& job) {
       token = Queue(job.queues[0], lanes)
                   .submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()}, limit);
     }
-    queue.flush();
+    queue.ring();
     count(job.report, queue.wait(token, limit), true, 17);
   }
 }
@@ -264,7 +264,7 @@ XIO_DEVICE void posts(const NvmeJob& job) {
     const Token token = queue.try_submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()});
     count(job.report, token.status, true, 19);
   }
-  queue.flush();
+  queue.ring();
 }
 
 /// Each wave counts the completions of its operations, including failed ones, in one notification.

@@ -178,7 +178,7 @@ XIO_DEVICE void posts(const RdmaJob& job) {
     const Token token = qp.put(job.remote.at(offset, bytes), job.local.at(offset, bytes), Now{});
     count(job.report, token.status, true, 7);
   }
-  qp.flush();
+  qp.ring();
 }
 
 /// Writes that are not waited for individually: fence and quiet.

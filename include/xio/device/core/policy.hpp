@@ -30,7 +30,7 @@ constexpr arch::Scope state_scope = S == Sharing::block ? arch::Scope::workgroup
 /// When published entries are announced to the device.
 enum class Ringing {
   immediate,  ///< immediately; entries published during a doorbell store share the next one
-  deferred    ///< when `ring_every` entries are pending, on flush(), and before any wait of the library
+  deferred    ///< when `ring_every` entries are pending, on ring(), and before any wait of the library
 };
 
 /// How entries become visible to the device.
@@ -138,7 +138,7 @@ struct Assemble<true, First, Tags...> : CheckTags<Tags...>, Tagged<First, Tags..
 template <class First, class... Tags>
 struct Policy<First, Tags...> : detail::Assemble<detail::is_policy<First>, First, Tags...>::type {};
 
-/// Tag: announces entries on flush(), every `Entries` entries, and before waits.
+/// Tag: announces entries on ring(), every `Entries` entries, and before waits.
 /// @snippet nvme.cpp flush
 template <uint32_t Entries>
 struct Deferred {

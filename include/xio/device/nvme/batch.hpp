@@ -90,7 +90,7 @@ XIO_DEVICE_INLINE Status transfer(const Engine& engine, Group<S> group, Opcode o
     (void)publish_pieces<false>(engine, group, claim, operation, pieces + done, &progress);
     done += claim.count;
   }
-  engine.flush(group);
+  engine.ring(group);
   uint32_t looks = 0;
   const bool over = group.poll(
       [&] {

@@ -102,7 +102,7 @@ class QueueEngine {
     return IsSame<Until, Now>::value ? Status::would_block : Status::timed_out;
   }
   /// Announces deferred entries.
-  XIO_DEVICE_INLINE void flush(Group<S> group) const { protocol::flush(*this, group); }
+  XIO_DEVICE_INLINE void ring(Group<S> group) const { protocol::ring_deferred(*this, group); }
 
   /// Whether every part of the operation has ended, as far as completions were taken.
   XIO_DEVICE_INLINE bool ended(const Token& token) const {

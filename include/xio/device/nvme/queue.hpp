@@ -201,7 +201,7 @@ class BasicQueue {
     static_assert(Policy::inbound_in_order,
                   "data may arrive after its completion: use wait(), which flushes inbound writes");
     return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
-      engine_.flush(group);
+      engine_.ring(group);
       return detail::test(engine_, group, token);
     });
   }
@@ -255,11 +255,15 @@ class BasicQueue {
   }
 
   /// Announces deferred submissions (Deferred policies); otherwise does nothing.
-  /// @snippet nvme.cpp flush
-  XIO_DEVICE_INLINE void flush() {
-    if constexpr (Policy::ringing == Ringing::deferred) {
-      (void)in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA { return engine_.flush(group), true; });
-    }
+  /// @snippet nvme.cpp ring
+  XIO_DEVICE_INLINE void ring() {
+    if constexpr (Policy::ringing == Ringing::deferred)
+      (void)in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA { return engine_.ring(group), true; });
+  }
+  /// The former name of ring(), refused with advice.
+  template <bool IsFormer = true>
+  XIO_DEVICE void flush() const {
+    static_assert(!IsFormer, "flush() is now ring(): it rings the doorbell");
   }
 
   /// Makes the caller's plain stores visible to the device. Required before submissions under WriteThrough, reads

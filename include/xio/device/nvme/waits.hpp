@@ -24,7 +24,7 @@ struct Always {
 template <class Engine, Sharing S, class Telemetry>
 XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Token& token, Deadline until,
                                  Telemetry& telemetry) {
-  engine.flush(group);
+  engine.ring(group);
   return wait(engine, engine.table(), group, token, until, [&] { return engine.drain(group, telemetry); });
 }
 
@@ -37,7 +37,7 @@ XIO_DEVICE Status wait_quietly(const Engine& engine, Group<S> group, const Token
       [&] {
         if (!group.any(!engine.ended(token))) return true;
         // In every round, since other waves may not have published their entries yet, nor announce them soon.
-        engine.flush(group);
+        engine.ring(group);
         if (++looks % arch::looks_per_clock == 0) protocol::help(engine, group);
         engine.drain(group);
         broken = group.any(engine.is_dead());
@@ -132,7 +132,7 @@ XIO_DEVICE_INLINE Status wait_any(const Engine& engine, Group<S> group, const To
                                   Deadline until, uint32_t& which) {
   Status found = count != 0 ? Status::pending : Status::invalid_argument;
   which = 0;
-  engine.flush(group);
+  engine.ring(group);
   uint32_t looks = 0;
   const bool all = group.poll(
       [&] {

@@ -23,7 +23,7 @@ XIO_COLD XIO_DEVICE Claim claim_in_loop(const Engine& engine, Group<Engine::shar
     Claim claim{0, 0, 0};
     if (!arch::branches_are_cheap || round != 0) claim = claim_now<Several>(engine, group, wanted, least, step, wish);
     // The queue may be full of entries that the device does not know of yet.
-    if (claim.count == 0) flush_for_room(engine, group);
+    if (claim.count == 0) ring_for_room(engine, group);
     if (XIO_LIKELY(claim.count != 0) || last) {
       if constexpr (is_shared<Engine::sharing>) {
         if (XIO_UNLIKELY(wish != 0)) make_wish(engine, group, 0, wish);
@@ -62,7 +62,7 @@ XIO_DEVICE_INLINE Claim claim_until(const Engine& engine, Group<Engine::sharing>
       const Claim late = claim_in_loop<Several>(engine, group, wanted, least, until, step);
       return {late.first, late.count, late.word};
     }
-    flush_for_room(engine, group);
+    ring_for_room(engine, group);
     return claim;
   }
   return claim_in_loop<Several>(engine, group, wanted, least, until, step);

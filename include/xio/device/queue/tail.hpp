@@ -186,7 +186,7 @@ XIO_DEVICE_INLINE void help(const Engine& engine, Group<Engine::sharing> group) 
 
 /// Announces entries that are published and not yet announced (deferred ringing). Any group may call at any time.
 template <class Engine, Sharing S>
-XIO_DEVICE_INLINE void flush(const Engine& engine, Group<S> group) {
+XIO_DEVICE_INLINE void ring_deferred(const Engine& engine, Group<S> group) {
   using Policy = typename Engine::Policy;
   if constexpr (Policy::ringing != Ringing::deferred) {
     return;
@@ -205,15 +205,15 @@ XIO_DEVICE_INLINE void flush(const Engine& engine, Group<S> group) {
   }
 }
 
-/// flush() by a caller that finds no room, unless so much is announced and in flight that some of it will be reported:
-/// in a queue that stays full, each post would ring otherwise.
+/// ring_deferred() by a caller that finds no room, unless so much is announced and in flight that some of it will be
+/// reported: in a queue that stays full, each post would ring otherwise.
 template <class Engine, Sharing S>
-XIO_DEVICE_INLINE void flush_for_room(const Engine& engine, Group<S> group) {
+XIO_DEVICE_INLINE void ring_for_room(const Engine& engine, Group<S> group) {
   if constexpr (Engine::Policy::ringing == Ringing::deferred) {
     const QueueState& state = engine.state();
     // Negative where a device has completed what it was not told of.
     const auto in_flight = static_cast<int64_t>(read<S>(state.rung) - read<S>(state.retired));
-    if (group.any(in_flight < engine.reported_after())) flush(engine, group);
+    if (group.any(in_flight < engine.reported_after())) ring_deferred(engine, group);
   }
 }
 
@@ -301,7 +301,7 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const Claim
       if constexpr (!at_once) due = end - arch::load<scope>(&bell.state->rung) >= Policy::ring_every;
     }
     if constexpr (!at_once) {
-      if (group.any(due)) flush(engine, group);
+      if (group.any(due)) ring_deferred(engine, group);
     }
   }
 }

@@ -81,7 +81,7 @@ class SendEngine {
     return IsSame<Until, Now>::value ? Status::would_block : Status::timed_out;
   }
   /// Announces deferred entries.
-  XIO_DEVICE_INLINE void flush(Group<S> group) const { protocol::flush(*this, group); }
+  XIO_DEVICE_INLINE void ring(Group<S> group) const { protocol::ring_deferred(*this, group); }
 
   /// Takes the available completions, at most one per lane. Returns how many. Never waits: returns 0 while another wave
   /// takes them.

@@ -22,7 +22,6 @@ namespace rdma {
 /// other waves of the block see nvme::BasicQueue.
 ///
 /// A token's `count` is in units of the send ring (MLX5: 64 bytes; BNXT in variable mode: 16 bytes; others: entries).
-///
 /// After an operation has failed, every later one ends with Status::flushed, and once the ring is full submissions are
 /// refused with Status::broken until the host recovers the queue pair.
 ///
@@ -70,7 +69,6 @@ class QueuePair {
 
   /// Posts one operation per calling lane; waits for space in the queue until the deadline. Of lanes that post
   /// together, only the last lane's operation is signalled.
-  ///
   /// @param payload the data: NoPayload, OneSge, SgeList, InlineBytes or InlineValue.
   /// @param until   a Deadline, or Now{}: a lane that finds the queue full gets a token refused with
   ///                Status::would_block.
@@ -168,7 +166,6 @@ class QueuePair {
   /// memory must not be registered for relaxed ordering.
   /// @return the token of the second write, which ends after the first. If it is refused, the signal is not written;
   ///         the data may still arrive.
-  ///
   /// @snippet rdma.cpp put_signal
   template <class CallOptions = Options<>>
   XIO_DEVICE_INLINE Token put_signal(const RemoteSpan& to, const RegionSpan& from, const RemoteSpan& signal,
@@ -205,7 +202,6 @@ class QueuePair {
   }
 
   /// Waits until the token's operation has ended, and returns its status. Each lane waits for its own token.
-  ///
   /// After Status::timed_out the operation is still in flight: its buffer belongs to the device.
   /// @param options measurement: Step::cq_poll
   /// @snippet rdma.cpp wait
@@ -300,11 +296,15 @@ class QueuePair {
   }
 
   /// Announces deferred submissions (Deferred policies); otherwise does nothing.
-  /// @snippet rdma.cpp flush
-  XIO_DEVICE_INLINE void flush() {
-    if constexpr (Policy::ringing == Ringing::deferred) {
-      (void)in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA { return engine_.flush(group), true; });
-    }
+  /// @snippet rdma.cpp ring
+  XIO_DEVICE_INLINE void ring() {
+    if constexpr (Policy::ringing == Ringing::deferred)
+      (void)in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA { return engine_.ring(group), true; });
+  }
+  /// The former name of ring(), refused with advice.
+  template <bool IsFormer = true>
+  XIO_DEVICE void flush() const {
+    static_assert(!IsFormer, "flush() is now ring(): it rings the doorbell");
   }
 
   /// Takes the available completions, without waiting. Returns how many.

@@ -94,7 +94,7 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
   for (bool helps = false;; helps = true) {
     if (!signal_tail(engine, group, token, published, until, helps)) published = is_covered;
     if (helps) protocol::help(engine, group);
-    engine.flush(group);
+    engine.ring(group);
     if (look(engine, group, token, until, waiting, telemetry)) break;
     if (published != is_covered) {
       published = protocol::published(arch::observe<state_scope<S>>(&engine.state().tail));
@@ -161,7 +161,7 @@ XIO_DEVICE Status wait_for_all(const Engine& engine, Group<S> group, Deadline un
 /// QueuePair::test().
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE Status test(const Engine& engine, Group<S> group, const Token& token) {
-  engine.flush(group);
+  engine.ring(group);
   if (group.any(!engine.has_ended(token)) && engine.drain(group) == 0) protocol::help<false>(engine, group);
   const bool over = engine.has_ended(token);
   if (group.any(over && token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
