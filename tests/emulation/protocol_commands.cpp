@@ -287,6 +287,58 @@ TEST_CASE("Who tells the size, or where the data lies, may submit anything") {
   CHECK(none.is_ok());
 }
 
+TEST_CASE("A command of another command set has no blocks, though its opcode is that of a write or a read") {
+  Rig rig(with_everything());
+  constexpr uint32_t bytes = 3000;
+  // Key Value Command Set: the size of the value, the length of the key, and the key.
+  const auto words = [](Opcode opcode) {
+    const Command command = nvme::command(opcode).dword(2, 0xabcdef01).dword(3, 0x23456789);
+    return command.dword(10, bytes).dword(11, 16 | 3u << 8).dword(14, 0x01020304).dword(15, 0x05060708);
+  };
+  const auto check = [&](auto kind, auto policy) {
+    const NvmeQueue made = rig.queue(8);
+    nvme::QueueHandle handle = made.handle();
+    handle.max_blocks = 4;
+    Queue<decltype(kind)::value, decltype(policy)> queue(handle);
+    for (const Opcode opcode : {Opcode::write, Opcode::read}) {
+      const ContiguousPages pages{rig.bus(4000)};
+      CHECK(queue.submit(words(opcode), pages, soon()).status == Status::invalid_argument);  // how much is not said
+      const Token token = queue.submit(words(opcode).moves(bytes), pages, soon());
+      REQUIRE(token.submitted());
+      CHECK(token.count == 1);
+      const nvme::Sqe& entry = handle.sq[token.last & handle.sq_mask];
+      CHECK((entry.cdw0 & 0xff) == static_cast<uint32_t>(opcode));
+      CHECK(entry.cdw10 == bytes);
+      CHECK(entry.cdw11 == (16 | 3u << 8));
+      CHECK(entry.cdw12 == 0);
+      CHECK(entry.prp2 == rig.bus(4096));                         // the part in the second page
+      CHECK(queue.wait(token, soon()).code == Status::capacity);  // this drive takes the words for blocks
+    }
+  };
+  check(std::integral_constant<Sharing, Sharing::thread>(), xio::Policy<>());
+  check(std::integral_constant<Sharing, Sharing::thread>(), xio::Trusting());
+  check(std::integral_constant<Sharing, Sharing::wave>(), xio::Policy<>());
+  check(std::integral_constant<Sharing, Sharing::grid>(), xio::Policy<>());
+  // To this drive dword 3 of a read and a write is reserved.
+  CHECK(rig.model.violations()->take().size() == 8);
+}
+
+TEST_CASE("An opcode of a vendor's own has the range that its builder gives it") {
+  Rig rig(with_everything());
+  const NvmeQueue made = rig.queue(8);
+  Queue<Sharing::thread> queue(made.handle());
+  const Command command = nvme::command(static_cast<Opcode>(0xc2)).moves(1024);
+  const ContiguousPages pages{rig.bus()};
+  const Token token = queue.submit(command.range(8, 2), pages, soon());
+  REQUIRE(token.submitted());
+  CHECK((made.handle().sq[token.last & made.handle().sq_mask].cdw12 & 0xffff) == 1);
+  CHECK(queue.wait(token, soon()).code == Status::invalid_command);
+  CHECK(refusal(queue, command.range(made.handle().namespace_blocks, 1), pages) == Status::out_of_range);
+  // Dwords 10 and 11 cannot hold both.
+  CHECK(refusal(queue, command.dword(10, 1).range(0, 1), pages) == Status::invalid_argument);
+  CHECK(refusal(queue, nvme::flush().range(0, 1), NoData{}) == Status::invalid_argument);
+}
+
 TEST_CASE("Blocks of another namespace are of a size that must be told") {
   NvmeConfig config;
   config.namespaces = {{1, 4096, 512}, {2, 4096, 4096}};

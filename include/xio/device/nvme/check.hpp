@@ -17,12 +17,14 @@ namespace nvme {
 
 namespace detail {
 
-/// Whether the command's data size is known. For another namespace the block size is not.
+/// Whether the command's data size is known: without a number of blocks, and for another namespace, that of blocks is
+/// not.
 template <class Pages>
 XIO_DEVICE_INLINE bool is_told(const QueueHandle& q, const Command& command) {
   constexpr bool ready = IsReady<Pages>::value || IsSame<Pages, NoData>::value;
   const bool foreign = command.namespace_id != 0 && command.namespace_id != q.nsid;
-  return is_told<Pages>(command) && (ready || !foreign || command.data != data_size::of_blocks);
+  const bool has_size = counts_blocks(command) && !foreign;
+  return is_told<Pages>(command) && (ready || has_size || command.data != data_size::of_blocks);
 }
 
 /// Whether the command must be split.
@@ -97,7 +99,7 @@ XIO_DEVICE_INLINE CheckedPiece check_piece(const QueueHandle& q, Opcode operatio
   CheckedPiece checked;
   checked.command = command(operation).range(piece.lba, piece.blocks);
   const uint64_t last = piece.lba + (piece.blocks - 1);
-  const bool fits = counts_blocks(checked.command) && piece.blocks - 1 < most_blocks(checked.command, q);
+  const bool fits = counts_blocks(operation) && piece.blocks - 1 < most_blocks(checked.command, q);
   if (has_data<ContiguousPages>(checked.command)) {
     checked.fault = point(ContiguousPages{piece.bus}, 0, (fits ? piece.blocks : 1) << q.block_shift, q.page_shift, list,
                           checked.data);

@@ -16,23 +16,20 @@ namespace nvme {
 
 /// Whether the command addresses a range of logical blocks.
 XIO_DEVICE_INLINE constexpr bool addresses_blocks(const CommandWords& command) {
-  switch (static_cast<Opcode>(command.opcode())) {
-    case Opcode::read:
-    case Opcode::write:
-    case Opcode::compare:
-    case Opcode::write_zeroes:
-    case Opcode::verify:
-    case Opcode::write_uncorrectable: return true;
-    default: return false;
-  }
+  return command.named == Blocks::range;
 }
 
 /// Whether the command's entry holds a number of blocks.
 XIO_DEVICE_INLINE constexpr bool counts_blocks(const CommandWords& command) {
-  return addresses_blocks(command) || static_cast<Opcode>(command.opcode()) == Opcode::zone_append;
+  return addresses_blocks(command) || command.named == Blocks::zone;
 }
 
-/// Whether the command may be split. Fused commands, Zone Append and commands composed by hand may not.
+/// Whether the command that the NVM or the Zoned Namespace Command Set has for an opcode names blocks.
+XIO_DEVICE_INLINE constexpr bool counts_blocks(Opcode opcode) {
+  return opcode != Opcode::flush && detail::data_of(opcode) != data_size::unknown;
+}
+
+/// Whether the command may be split. Fused commands, Zone Append and commands whose data is not their blocks may not.
 XIO_DEVICE_INLINE constexpr bool splittable(const CommandWords& command) {
   return addresses_blocks(command) && (command.cdw0 & (fused_first_bit | fused_second_bit)) == 0 &&
          (command.data == data_size::of_blocks || command.data == 0);
@@ -63,15 +60,9 @@ XIO_DEVICE_INLINE constexpr uint32_t most_blocks(const CommandWords& command, co
 /// @param bytes size of its data
 XIO_DEVICE_INLINE constexpr bool fits_whole(const CommandWords& command, uint64_t bytes, const QueueHandle& queue) {
   uint32_t most = queue.max_bytes;
-  switch (static_cast<Opcode>(command.opcode())) {
-    case Opcode::dataset_management:
-      if (queue.dsm_ranges != 0 && (command.cdw10 & 0xff) >= queue.dsm_ranges) return false;
-      break;
-    case Opcode::zone_append:
-      if (queue.append_bytes != 0) most = queue.append_bytes;
-      break;
-    default: break;
-  }
+  if (command.named == Blocks::zone && queue.append_bytes != 0) most = queue.append_bytes;
+  const bool has_ranges = command.opcode() == static_cast<uint8_t>(Opcode::dataset_management);
+  if (has_ranges && queue.dsm_ranges != 0 && (command.cdw10 & 0xff) >= queue.dsm_ranges) return false;
   if (counts_blocks(command) && command.data != 0 && most_blocks(command, queue) == 0) return false;
   if (addresses_blocks(command) && command.data == 0) return command.last_block < most_blocks(command, queue);
   return command.last_block <= 0xffff && bytes <= (most != 0 ? most : data_size::largest);

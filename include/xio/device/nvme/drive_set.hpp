@@ -76,7 +76,7 @@ class DriveSet {
     for_each_queue(pending, result.queue, [&](uint32_t queue, uint64_t lanes) {
       const Engine one(set_.queues[queue], lanes);
       telemetry::Off off;
-      result.token = detail::submit(one, one.callers(), command.range(where.lba, command.blocks()), pages, until,
+      result.token = detail::submit(one, one.callers(), command.starts_at(where.lba), pages, until,
                                     static_cast<Notification*>(nullptr), off);
     });
     return result;

@@ -78,6 +78,15 @@ constexpr uint32_t unknown = 0xffffffff;     ///< unknown: see CommandSetters::m
 /// @}
 }  // namespace data_size
 
+/// Whether a command names a range of logical blocks. Its builder says so: an opcode means something else in another
+/// command set.
+enum class Blocks : uint32_t {
+  unsaid,  ///< it names none unless range() is called
+  none,    ///< dwords 10 and 11 hold something else
+  zone,    ///< as many as follow the write pointer of the zone at lba()
+  range,   ///< those from lba() on
+};
+
 /// The words of a command, in the order of its entry.
 struct CommandWords {
   uint32_t cdw0 = 0;  ///< opcode 7:0, fused operation 9:8; encode() adds the command identifier and PSDT
@@ -93,6 +102,7 @@ struct CommandWords {
   uint32_t cdw15 = 0;
   uint32_t last_block = 0;             ///< logical blocks - 1; 0 for commands without a range of blocks
   uint32_t data = data_size::unknown;  ///< bytes that the device moves, 0: none; or one of namespace data_size
+  Blocks named = Blocks::unsaid;       ///< whether lba() and blocks() mean anything
 
   XIO_HOST_DEVICE constexpr uint8_t opcode() const { return static_cast<uint8_t>(cdw0); }
   /// First logical block.
@@ -178,18 +188,28 @@ struct CommandSetters : CommandWords {
     changed.cdw0 |= fused_second_bit;
     return changed;
   }
-  /// Another range of blocks, 1 to 65536.
+  /// A range of 1 to 65536 blocks. The queue checks that they exist, and splits a long command that moves just them, or
+  /// nothing. A command whose dword 10 or 11 was set otherwise becomes impossible.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived range(uint64_t lba, uint32_t blocks) const {
+    Derived changed = starts_at(lba);
+    changed.last_block = blocks - 1;
+    if (self().named == Blocks::none) changed.data = data_size::impossible;
+    if (self().named == Blocks::unsaid) changed.named = Blocks::range;
+    return changed;
+  }
+  /// Another first block. A command without a range does not get one: it has an address only.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived starts_at(uint64_t lba) const {
     Derived changed = self();
     changed.cdw10 = static_cast<uint32_t>(lba);
     changed.cdw11 = static_cast<uint32_t>(lba >> 32);
-    changed.last_block = blocks - 1;
+    if (changed.named == Blocks::unsaid) changed.named = Blocks::none;
     return changed;
   }
   /// Part of this command from its block `first` on. With protection information the reference tag advances by block,
   /// as types 1 and 2 require.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived piece(uint64_t first, uint32_t blocks) const {
-    Derived changed = range(lba() + first, blocks);
+    Derived changed = starts_at(lba() + first);
+    changed.last_block = blocks - 1;
     constexpr uint32_t protection = cdw12::protection_action | cdw12::check_reference_tag;
     if ((changed.cdw12 & protection) != 0) changed.cdw14 += static_cast<uint32_t>(first);
     return changed;
@@ -203,10 +223,11 @@ struct CommandSetters : CommandWords {
   }
   /// Raw command dword 2, 3 or 10 to 15, for fields without a setter. Other numbers have no effect. Dwords 10 to 13 may
   /// hold a length: call moves() after setting one, unless the command is submitted with a data pointer or without
-  /// data.
+  /// data. A command without a range whose dword 10 or 11 is set does not get one.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived dword(uint32_t number, uint32_t value) const {
     Derived changed = self();
     if (number >= 10 && number <= 13) changed.data = data_size::unknown;
+    if ((number == 10 || number == 11) && changed.named == Blocks::unsaid) changed.named = Blocks::none;
     switch (number) {
       case 2: changed.cdw2 = value; break;
       case 3: changed.cdw3 = value; break;
@@ -277,12 +298,14 @@ XIO_DEVICE constexpr uint32_t data_of_ranges(uint32_t count, uint32_t bytes_each
 }
 }  // namespace detail
 
-/// Any command of an I/O queue; set its words with range() and dword(), and its data size with moves().
+/// Any command of an I/O queue; set its words with range() and dword(), and its data size with moves(). Of an opcode of
+/// the NVM Command Set with a range() the size is known.
 /// @snippet commands.cpp command
 XIO_DEVICE constexpr Command command(Opcode opcode) {
   Command result;
   result.cdw0 = static_cast<uint32_t>(opcode);
   result.data = detail::data_of(opcode);
+  if (opcode == Opcode::zone_append) result.named = Blocks::zone;
   return result;
 }
 
@@ -330,7 +353,11 @@ XIO_DEVICE constexpr Command zone_append(uint64_t zone_lba, uint32_t blocks) {
 }
 /// Makes data of all previously completed writes non-volatile.
 /// @snippet commands.cpp flush
-XIO_DEVICE constexpr Command flush() { return command(Opcode::flush); }
+XIO_DEVICE constexpr Command flush() {
+  Command result = command(Opcode::flush);
+  result.named = Blocks::none;
+  return result;
+}
 
 /// Applies attributes (namespace dsm) to 1 to 256 ranges; the data is an array of DsmRange.
 /// @snippet commands.cpp dataset_management

@@ -28,7 +28,7 @@ XIO_DEVICE constexpr uint32_t copy_data(uint32_t ranges, uint32_t format) {
 /// @snippet commands.cpp copy
 XIO_DEVICE constexpr Command copy(uint64_t lba, uint32_t ranges, uint32_t format = 0) {
   return command(Opcode::copy)
-      .range(lba, 1)
+      .starts_at(lba)
       .flags(((ranges - 1) & 0xff) | (format & 0xf) << 8)
       .moves(detail::copy_data(ranges, format));
 }
@@ -46,7 +46,7 @@ struct ZoneSendRequest {
 /// @snippet commands.cpp zone_management
 XIO_DEVICE constexpr Command zone_management_send(const ZoneSendRequest& request) {
   return command(Opcode::zone_management_send)
-      .range(request.zone_lba, 1)
+      .starts_at(request.zone_lba)
       .dword(13, static_cast<uint32_t>(request.option) << 9 | static_cast<uint32_t>(request.all_zones) << 8 |
                      static_cast<uint32_t>(request.action))
       .moves(request.action == ZoneSendAction::set_descriptor_extension ? data_size::unknown : 0);
@@ -64,7 +64,7 @@ struct ZoneReceiveRequest {
 
 XIO_DEVICE constexpr Command zone_management_receive(const ZoneReceiveRequest& request) {
   return command(Opcode::zone_management_receive)
-      .range(request.zone_lba, 1)
+      .starts_at(request.zone_lba)
       .dword(12, detail::last_dword(request.bytes))
       .dword(13, static_cast<uint32_t>(request.partial) << 16 | (request.state & 0xff) << 8 |
                      static_cast<uint32_t>(request.action))
