@@ -13,9 +13,26 @@ XIO_NAMESPACE_BEGIN
 /// Concurrent users of one queue pair. All of them name the same one, and ring by the same policy and doorbell: where a
 /// shared NVMe or receive queue is used otherwise, waits return Status::broken (docs/internals/memory-model.md, Users
 /// of one queue).
+///
+/// Lanes that make a call together are a group, with one claim, one release and one doorbell for all of them:
+///
+/// | Sharing       | per-lane calls (submit, wait, test, …)   | submit_batch, transfer, wait_batch |
+/// |---------------|------------------------------------------|------------------------------------|
+/// | `thread`      | the caller                               | the caller                         |
+/// | `wave`        | all lanes of the wave                    | all lanes of the wave              |
+/// | `block, grid` | the lanes that call at the same time     | all lanes of the wave              |
+///
+/// *All lanes* are those of the wave that have not ended, or those that the queue object's constructor names. All of
+/// them make the call: for a lane that does not, the others wait without end on an NVIDIA GPU, beyond every deadline,
+/// and the CPU reports it. An AMD GPU executes lanes in lockstep and takes those that call at the same time, so that it
+/// does not notice. A lane that returned early has ended; one that took another branch, or left a loop, has not: name
+/// those that call. Lanes that use different queues are groups of their own, one after the other.
+///
+/// Groups that use the queue of their wave in turn have a lane in common, as all lanes and a part of them have, or meet
+/// in between (`__syncwarp()`): a call of the second may begin before that of the first has ended otherwise.
 enum class Sharing {
   thread,  ///< one thread; other threads of the wave may use other queues
-  wave,    ///< one wave: all of its lanes that have not ended, together, or the lanes that the queue object names
+  wave,    ///< one wave
   block,   ///< all waves of one workgroup
   grid     ///< all waves of the GPU
 };

@@ -18,24 +18,7 @@ namespace nvme {
 /// An NVMe queue pair, which kernels usually name nvme::Queue. Trivially copyable; a kernel constructs it from a
 /// handle.
 ///
-/// Lanes that call a function together act as a group: one claim, one release and one doorbell for all of them. Each
-/// lane gets its own Status or Token. The group is:
-///
-/// | Sharing       | per-lane calls (submit, wait, test, …)              | submit_batch, transfer, wait_batch    |
-/// |---------------|-----------------------------------------------------|---------------------------------------|
-/// | `thread`      | the caller                                          | the caller                            |
-/// | `wave`        | all lanes of the wave, or the lanes named           | all lanes of the wave, or those named |
-/// | `block, grid` | the lanes that call at the same time                | all lanes of the wave, or those named |
-///
-/// Of these, lanes that have ended take no part, and lanes that use different queues are groups of their own: a wave
-/// whose lanes choose their queues acts on one queue after the other.
-///
-/// An NVIDIA GPU may execute the lanes of a warp in arbitrary subsets, so the group of a call cannot be detected. If
-/// lanes of a wave that have not ended do not call a function of the last column, or do not use a queue of their wave,
-/// the constructor must name those that do, and all of them must call: for a lane that does not come, the others wait
-/// without end. AMD GPUs execute lanes in lockstep, and the group is detected. Groups of lanes that use the queue of
-/// their wave in turn need a lane in common, or must meet in between (`__syncwarp()`).
-///
+/// Lanes that call a function together act as a group (see Sharing). Each lane gets its own Status or Token.
 /// @snippet nvme.cpp tail
 ///
 /// Before a wave submits what another wave of its block has stored, or reads into a buffer that the other one has
@@ -53,7 +36,7 @@ class BasicQueue {
   /// Whether the queue's state is in memory, and not in registers.
   static constexpr bool stored_each_time = Holder::stored_each_time;
 
-  /// @param lanes bit i for lane i: the lanes of the wave that use this object, all in every call; 0: as in the table.
+  /// @param lanes bit i for lane i: the lanes of the wave that use this object, all in every call; 0: see Sharing.
   XIO_HOST_DEVICE explicit BasicQueue(const QueueHandle& queue, uint64_t lanes = 0) : engine_(queue, lanes) {}
   XIO_DEVICE_INLINE const QueueHandle& handle() const { return engine_.handle(); }
 

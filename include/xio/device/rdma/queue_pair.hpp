@@ -16,10 +16,9 @@ namespace rdma {
 
 /// The send side of an RDMA queue pair. Trivially copyable; a kernel constructs it from a handle.
 ///
-/// Lanes that call a function together act as a group (Sharing::wave, block and grid): one claim, one release and one
-/// doorbell for all of them, and one completion entry, since operations end in the order in which they were posted.
-/// Each lane gets its own Status or Token. For lanes that use different queue pairs, a part of a wave, and buffers of
-/// other waves of the block see nvme::BasicQueue.
+/// Lanes that call a function together act as a group (see Sharing), with one completion entry for all of them, since
+/// operations end in the order in which they were posted. Each lane gets its own Status or Token. For buffers of other
+/// waves of the block see nvme::BasicQueue.
 ///
 /// A token's `count` is in units of the send ring (MLX5: 64 bytes; BNXT in variable mode: 16 bytes; others: entries).
 /// After an operation has failed, every later one ends with Status::flushed, and once the ring is full submissions are
@@ -39,8 +38,7 @@ class QueuePair {
   /// Whether the queue's state is in memory, and not in registers.
   static constexpr bool stored_each_time = Holder::stored_each_time;
 
-  /// @param lanes bit i for lane i: the lanes of the wave that use this object, all in every call; 0: all lanes of the
-  ///              wave for Sharing::wave, the lanes that call at the same time for block and grid.
+  /// @param lanes bit i for lane i: the lanes of the wave that use this object, all in every call; 0: see Sharing.
   XIO_HOST_DEVICE explicit QueuePair(const QueuePairHandle& queues, uint64_t lanes = 0) : engine_(queues, lanes) {}
   XIO_DEVICE_INLINE const QueuePairHandle& handle() const { return engine_.handle(); }
 
