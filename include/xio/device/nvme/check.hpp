@@ -27,6 +27,11 @@ XIO_DEVICE_INLINE bool is_told(const QueueHandle& q, const Command& command) {
   return is_told<Pages>(command) && (ready || has_size || command.data != data_size::of_blocks);
 }
 
+/// Whether the namespace has the blocks from `lba` on, of which there are `last_block` + 1.
+XIO_DEVICE_INLINE bool has_blocks(const QueueHandle& q, uint64_t lba, uint32_t last_block) {
+  return lba + last_block <= q.namespace_blocks - 1 && lba + last_block >= lba;  // 0 - 1: no limit
+}
+
 /// Whether the command must be split.
 XIO_DEVICE_INLINE bool is_long(const QueueHandle& q, const Command& command) {
   return splittable(command) && command.last_block >= most_blocks(command, q);
@@ -36,12 +41,12 @@ XIO_DEVICE_INLINE bool is_long(const QueueHandle& q, const Command& command) {
 /// is not plain may still be valid.
 template <class Pages>
 XIO_DEVICE_INLINE bool is_plain(const QueueHandle& q, const Command& command, [[maybe_unused]] const Pages& pages) {
-  const uint64_t end = q.namespace_blocks - 1;  // 0 - 1: no limit
   if (!splittable(command) || !is_told<Pages>(q, command) || (command.cdw12 & 0xffff) != 0) return false;
   if (command.last_block >= most_blocks(command, q)) return false;
   if constexpr (IsSame<Pages, RegionSpan>::value) {
     if (!pages.reach.is_inside() || pages.length != data_bytes(command, q.block_shift)) return false;
   }
+  const uint64_t end = q.namespace_blocks - 1;  // as has_blocks(), in a form that makes post_checked shorter
   return command.last_block <= end && command.lba() <= end - command.last_block;
 }
 
@@ -49,9 +54,8 @@ XIO_DEVICE_INLINE bool is_plain(const QueueHandle& q, const Command& command, [[
 template <class Pages>
 XIO_DEVICE_INLINE Status check(const QueueHandle& q, const Command& command, const Pages& pages) {
   if (addresses_blocks(command)) {
-    const uint64_t last = uint64_t{command.last_block} + command.lba();
-    if (command.last_block == ~0u) return Status::invalid_argument;                          // no blocks at all
-    if (last > q.namespace_blocks - 1 || last < command.lba()) return Status::out_of_range;  // 0 - 1: no limit
+    if (command.last_block == ~0u) return Status::invalid_argument;  // no blocks at all
+    if (!has_blocks(q, command.lba(), command.last_block)) return Status::out_of_range;
   }
   if (!is_told<Pages>(q, command)) return Status::invalid_argument;
   // Only last_block may hold a number of blocks.
@@ -98,13 +102,13 @@ XIO_DEVICE_INLINE CheckedPiece check_piece(const QueueHandle& q, Opcode operatio
                                            const List& list) {
   CheckedPiece checked;
   checked.command = command(operation).range(piece.lba, piece.blocks);
-  const uint64_t last = piece.lba + (piece.blocks - 1);
-  const bool fits = counts_blocks(operation) && piece.blocks - 1 < most_blocks(checked.command, q);
+  const bool counts = operation != Opcode::flush && checked.command.data != data_size::unknown;
+  const bool fits = counts && piece.blocks - 1 < most_blocks(checked.command, q);
   if (has_data<ContiguousPages>(checked.command)) {
     checked.fault = point(ContiguousPages{piece.bus}, 0, (fits ? piece.blocks : 1) << q.block_shift, q.page_shift, list,
                           checked.data);
   }
-  if (last > q.namespace_blocks - 1 || last < piece.lba) checked.fault = Status::out_of_range;  // 0 - 1: no limit
+  if (!has_blocks(q, piece.lba, piece.blocks - 1)) checked.fault = Status::out_of_range;
   if (!fits) checked.fault = Status::invalid_argument;
   return checked;
 }

@@ -24,11 +24,6 @@ XIO_DEVICE_INLINE constexpr bool counts_blocks(const CommandWords& command) {
   return addresses_blocks(command) || command.named == Blocks::zone;
 }
 
-/// Whether the command that the NVM or the Zoned Namespace Command Set has for an opcode names blocks.
-XIO_DEVICE_INLINE constexpr bool counts_blocks(Opcode opcode) {
-  return opcode != Opcode::flush && detail::data_of(opcode) != data_size::unknown;
-}
-
 /// Whether the command may be split. Fused commands, Zone Append and commands whose data is not their blocks may not.
 XIO_DEVICE_INLINE constexpr bool splittable(const CommandWords& command) {
   return addresses_blocks(command) && (command.cdw0 & (fused_first_bit | fused_second_bit)) == 0 &&

@@ -353,11 +353,7 @@ XIO_DEVICE constexpr Command zone_append(uint64_t zone_lba, uint32_t blocks) {
 }
 /// Makes data of all previously completed writes non-volatile.
 /// @snippet commands.cpp flush
-XIO_DEVICE constexpr Command flush() {
-  Command result = command(Opcode::flush);
-  result.named = Blocks::none;
-  return result;
-}
+XIO_DEVICE constexpr Command flush() { return command(Opcode::flush).starts_at(0); }
 
 /// Applies attributes (namespace dsm) to 1 to 256 ranges; the data is an array of DsmRange.
 /// @snippet commands.cpp dataset_management
