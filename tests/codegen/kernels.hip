@@ -55,7 +55,7 @@ extern "C" __global__ void thread_mode(nvme::QueueHandle handle, Work work) {
   submit_and_wait(nvme::Queue<Sharing::thread, xio::Policy<>>(handle), work);
 }
 extern "C" __global__ void thread_mode_shadow(nvme::QueueHandle handle, Work work) {
-  batch_and_wait(nvme::Queue<Sharing::thread, xio::Policy<>, ShadowDoorbell>(handle), work);
+  batch_and_wait(nvme::Queue<Sharing::thread, xio::Policy<xio::RingBy<ShadowDoorbell>>>(handle), work);
 }
 extern "C" __global__ void thread_mode_narrow(nvme::QueueHandle handle, Work work) {
   batch_and_wait(nvme::Queue<Sharing::thread, Policy<NarrowSlots>>(handle), work);
@@ -81,7 +81,7 @@ extern "C" __global__ void grid_mode(nvme::QueueHandle handle, Work work) {
   submit_and_wait(nvme::Queue<Sharing::grid, xio::Policy<>>(handle), work);
 }
 extern "C" __global__ void grid_mode_shadow(nvme::QueueHandle handle, Work work) {
-  batch_and_wait(nvme::Queue<Sharing::grid, xio::Policy<>, ShadowDoorbell>(handle), work);
+  batch_and_wait(nvme::Queue<Sharing::grid, xio::Policy<xio::RingBy<ShadowDoorbell>>>(handle), work);
 }
 extern "C" __global__ void grid_mode_waits(nvme::QueueHandle handle, Work work) {
   other_waits(nvme::Queue<Sharing::grid, xio::Policy<>>(handle), work);

@@ -22,7 +22,7 @@ SCRIPT_LINK = re.compile(r"[\"'](?:\.\./)?([\w\-]+\.html(?:#[\w\-]+)?)[\"']")
 # Every documented public member function of these classes shows code (@snippet), except constructors, destructors, operators, accessors
 # (const and without parameters, but not CALLS) and implementations of an interface's functions.
 CALLS = ["session", "publish_payload", "active_namespaces", "status", "region", "span", "valid", "violations"]
-FACADES = ["nvme::BasicQueue", "nvme::DriveSet", "nvme::DriveSetHandle", "rdma::QueuePair", "rdma::ReceiveQueue", "rdma::RemoteMemory",
+FACADES = ["nvme::Queue", "nvme::DriveSet", "nvme::DriveSetHandle", "rdma::QueuePair", "rdma::ReceiveQueue", "rdma::RemoteMemory",
            "Options", "Region", "host::NvmeController", "host::NvmeQueue", "host::Executor", "host::DmaBuffer", "host::HostStream",
            "host::GpuModule", "host::GpuKernel", "host::GpuWork", "host::DirectQueuePair", "host::VerbsQueuePair", "host::Exchange",
            "host::ExchangeServer", "emulation::NvmeController", "emulation::RdmaNic", "emulation::RdmaQueuePair"]

@@ -141,7 +141,7 @@ TEST_CASE("Cost H9: one thread pays 4 stores, one release and one doorbell for a
   const NvmeQueue queue = rig.queue(31);
   const QueueHandle handle = queue.handle();
   REQUIRE(handle.cq_mask == 63);
-  Queue<Sharing::thread, xio::Policy<>, CheckedDoorbell> view(handle);
+  Queue<Sharing::thread, xio::Policy<xio::RingBy<CheckedDoorbell>>> view(handle);
   const uint64_t total = 640;
   CheckedDoorbell::begin(handle, 1);
   uint64_t cq_doorbells = 0;
@@ -173,7 +173,7 @@ TEST_CASE("Cost H9: one thread pays 4 stores, one release and one doorbell for a
 }
 
 TEST_CASE("Cost H9: a wave of 64 pays one release, one doorbell and one acquire for 64 operations, and no atomic") {
-  using Q = Queue<Sharing::wave, xio::Policy<>, CheckedDoorbell>;
+  using Q = Queue<Sharing::wave, xio::Policy<xio::RingBy<CheckedDoorbell>>>;
   for (const bool as_batch : {false, true}) {
     CAPTURE(as_batch);
     check_wave(run_wave<Q>(as_batch), 0, 0);
@@ -182,7 +182,7 @@ TEST_CASE("Cost H9: a wave of 64 pays one release, one doorbell and one acquire 
 
 TEST_CASE(
     "Cost H9: in a queue of the grid 64 submissions cost two atomics: the leader's claim, and the end of its ring") {
-  using Q = Queue<Sharing::grid, xio::Policy<>, CheckedDoorbell>;
+  using Q = Queue<Sharing::grid, xio::Policy<xio::RingBy<CheckedDoorbell>>>;
   for (const bool as_batch : {false, true}) {
     CAPTURE(as_batch);
     // To take the completions of the batch costs one claim of the drain.
@@ -191,28 +191,29 @@ TEST_CASE(
 }
 
 TEST_CASE("Cost: policies that ring at once, and blocks, pay the same") {
-  check_wave(run_wave<Queue<Sharing::grid, xio::Policy<>, CheckedDoorbell>>(false), 2, 1);
-  check_wave(run_wave<Queue<Sharing::block, xio::Policy<>, CheckedDoorbell>>(true), 2, 1);
+  check_wave(run_wave<Queue<Sharing::grid, xio::Policy<xio::RingBy<CheckedDoorbell>>>>(false), 2, 1);
+  check_wave(run_wave<Queue<Sharing::block, xio::Policy<xio::RingBy<CheckedDoorbell>>>>(true), 2, 1);
 }
 
 TEST_CASE("Cost: WriteThrough releases nothing, and waits for its stores before the doorbell") {
   CheckedDoorbell::write_through = true;
-  const Totals wave = run_wave<Queue<Sharing::wave, Policy<WriteThrough>, CheckedDoorbell>>(false);
+  const Totals wave = run_wave<Queue<Sharing::wave, xio::Policy<WriteThrough, xio::RingBy<CheckedDoorbell>>>>(false);
   CHECK(wave.submit.releases + wave.wait.releases == 0);
   CHECK(wave.submit.store_waits >= rounds);
   CHECK(wave.submit.entry_stores() == rounds * batch * 4);
-  const Totals grid = run_wave<Queue<Sharing::grid, Policy<WriteThrough>, CheckedDoorbell>>(false);
+  const Totals grid = run_wave<Queue<Sharing::grid, xio::Policy<WriteThrough, xio::RingBy<CheckedDoorbell>>>>(false);
   CHECK(grid.submit.releases + grid.wait.releases == 0);
   CheckedDoorbell::write_through = false;
 }
 
 TEST_CASE("H18 narrow slots get stores of 8 bytes and nothing else") {
-  const Totals wave = run_wave<Queue<Sharing::wave, xio::Policy<xio::NarrowSlots>, CheckedDoorbell>>(false);
+  const Totals wave =
+      run_wave<Queue<Sharing::wave, xio::Policy<xio::NarrowSlots, xio::RingBy<CheckedDoorbell>>>>(false);
   CHECK(wave.submit.narrow_entry_stores == rounds * batch * 8);
   CHECK(wave.submit.wide_entry_stores == 0);
   CheckedDoorbell::write_through = true;
   const Totals whole =
-      run_wave<Queue<Sharing::grid, xio::Policy<WriteThrough, xio::NarrowSlots>, CheckedDoorbell>>(true);
+      run_wave<Queue<Sharing::grid, xio::Policy<WriteThrough, xio::NarrowSlots, xio::RingBy<CheckedDoorbell>>>>(true);
   CHECK(whole.submit.narrow_entry_stores == rounds * batch * 8);
   CHECK(whole.submit.wide_entry_stores == 0);
   CHECK(whole.submit.releases == 0);

@@ -40,7 +40,7 @@ struct WatchedDoorbell {
 
 template <Sharing S, class Policy>
 void reads(const QueueHandle& handle, uint64_t bus, uint32_t rounds) {
-  Queue<S, Policy, WatchedDoorbell> queue(handle);
+  Queue<S, xio::Policy<Policy, xio::RingBy<WatchedDoorbell>>> queue(handle);
   for (uint32_t i = 0; i < rounds; ++i) {
     const Token first = queue.submit(xio::nvme::read(i, 1), ContiguousPages{bus}, soon());
     const Token second = queue.submit(xio::nvme::read(i + 1, 1), ContiguousPages{bus}, soon());

@@ -18,7 +18,7 @@ namespace {
 /// Each lane writes and reads blocks of its own, a few at a time; without stamps, for speed.
 template <Sharing S, class Policy, class Doorbell = xio::MmioDoorbell>
 void churn(const QueueHandle& handle, uint64_t bus, uint32_t rounds) {
-  Queue<S, Policy, Doorbell> queue(handle);
+  Queue<S, xio::Policy<Policy, xio::RingBy<Doorbell>>> queue(handle);
   Token tokens[4];
   for (uint32_t round = 0; round < rounds; ++round) {
     for (Token& token : tokens) token = queue.submit(xio::nvme::read(round % 100, 1), ContiguousPages{bus}, soon());
@@ -221,7 +221,7 @@ TEST_CASE("H34 a queue that is created again with shadow doorbells is heard at i
     const NvmeQueue queue = rig.queue(7, with_shadow);
     const QueueHandle handle = queue.handle();
     REQUIRE(handle.sq_shadow != nullptr);
-    Queue<Sharing::grid, xio::Policy<>, xio::ShadowDoorbell> view(handle);
+    Queue<Sharing::grid, xio::Policy<xio::RingBy<xio::ShadowDoorbell>>> view(handle);
     // An odd number of operations: the words hold something when the queue goes.
     for (uint32_t i = 0; i < 5 + again; ++i) {
       const Token token = view.submit(xio::nvme::read(i, 1), ContiguousPages{rig.bus()}, soon());

@@ -30,7 +30,7 @@ void put_completion(const Json& recorded, lib::Cqe* ring, uint32_t entries) {
 /// Takes completions with a wave of `lanes` lanes, once, or as long as there are any.
 template <class Doorbell>
 uint32_t drain(Bench& bench, uint32_t lanes, bool all) {
-  using Queue = lib::Queue<xio::Sharing::wave, xio::Policy<>, Bench::Watched<Doorbell>>;
+  using Queue = lib::Queue<xio::Sharing::wave, xio::Policy<xio::RingBy<Bench::Watched<Doorbell>>>>;
   uint32_t taken = 0;
   const auto kernel = [](const lib::QueueHandle& handle, uint32_t* result) {
     Queue queue(handle);

@@ -53,7 +53,7 @@ using Patient = xio::Policy<xio::Deferred<1u << 30>>;
 
 template <class Policy, class Doorbell>
 void post(Bench& bench, const Step& step, bool flush) {
-  lib::Queue<xio::Sharing::thread, Policy, Bench::Watched<Doorbell>> queue(bench.handle());
+  lib::Queue<xio::Sharing::thread, xio::Policy<Policy, xio::RingBy<Bench::Watched<Doorbell>>>> queue(bench.handle());
   (void)submit(queue, step);
   if (flush) queue.ring();
 }

@@ -75,6 +75,13 @@ xio_register_test(NAME headers.older_standard LABELS headers once
 xio_register_test(NAME headers.user_names LABELS headers once
   COMMAND ${alone} ${headers_dir}/user_names.cpp)
 
+xio_register_test(NAME headers.instances LABELS headers once
+  COMMAND ${alone} ${headers_dir}/instances.cpp)
+xio_register_test(NAME headers.found_by_ctags LABELS headers once
+  COMMAND ${headers_dir}/found_by_ctags.sh ${PROJECT_SOURCE_DIR}/include/xio/device/nvme/queue.hpp
+    ${PROJECT_SOURCE_DIR}/include/xio/device/nvme/drive_set.hpp ${PROJECT_SOURCE_DIR}/include/xio/device/rdma/queue_pair.hpp
+    ${PROJECT_SOURCE_DIR}/include/xio/device/rdma/receive.hpp)
+
 xio_register_test(NAME headers.layers LABELS headers once
   COMMAND ${headers_dir}/layers.py ${PROJECT_SOURCE_DIR}/include)
 

@@ -29,7 +29,7 @@ class SubmitAndWait : public QueueProgram {
 
  protected:
   void wave(uint32_t number) override {
-    Queue<Sharing::grid, Policy, Doorbell> queue(handle());
+    Queue<Sharing::grid, xio::Policy<Policy, xio::RingBy<Doorbell>>> queue(handle());
     Token tokens[4];
     uint64_t known = 1;
     for (uint32_t i = 0; i < each_; ++i) {

@@ -72,7 +72,7 @@ class Stalls : public QueueProgram {
 
  protected:
   void wave(uint32_t number) override {
-    Queue<Sharing::grid, Policy, Doorbell> queue(handle());
+    Queue<Sharing::grid, xio::Policy<Policy, xio::RingBy<Doorbell>>> queue(handle());
     const Deadline until{number == victim() || !shape_.stops ? ~uint64_t{0} : 5000};
     Token tokens[4];
     bool in_time[4]{};

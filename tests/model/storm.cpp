@@ -158,7 +158,7 @@ void Storm::submit(Wave& wave) {
   h.block_shift = 9;
   h.page_shift = 12;
   h.nsid = 1;
-  xio::nvme::Queue<Sharing::grid, xio::Policy<>, StormDoorbell> queue(h);
+  xio::nvme::Queue<Sharing::grid, xio::Policy<xio::RingBy<StormDoorbell>>> queue(h);
   const xio::Deadline until{~uint64_t{0}};
   for (uint32_t i = 0; i < each; ++i) {
     wave.doorbells = 0;

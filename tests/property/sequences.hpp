@@ -486,11 +486,11 @@ class Sequence {
   PausingWave wave_;
 };
 
-/// Queue<S, Policy, Doorbell> that tells its policy.
+/// A queue that tells its policy.
 template <Sharing S, class Policy, class Doorbell = xio::MmioDoorbell>
-struct Subject : Queue<S, Policy, Doorbell> {
+struct Subject : Queue<S, xio::Policy<Policy, xio::RingBy<Doorbell>>> {
   using policy = Policy;
-  using Queue<S, Policy, Doorbell>::Queue;
+  using Queue<S, xio::Policy<Policy, xio::RingBy<Doorbell>>>::Queue;
 };
 
 inline Setting draw_setting(uint64_t seed, bool shadow) {

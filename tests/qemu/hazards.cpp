@@ -26,7 +26,7 @@ void read_some(Q& queue, Machine& machine, uint32_t count) {
 }
 
 void kernel(const xio::nvme::QueueHandle& handle, uint64_t bus, uint32_t rounds) {
-  Queue<Sharing::grid, xio::Policy<>, xio::ShadowDoorbell> queue(handle);
+  Queue<Sharing::grid, xio::Policy<xio::RingBy<xio::ShadowDoorbell>>> queue(handle);
   for (uint32_t i = 0; i < rounds; ++i) {
     const Token token = queue.submit(xio::nvme::read(i, 1), ContiguousPages{bus}, soon());
     if (!queue.wait(token, soon()).is_ok()) throw xio::host::Error("a read failed");
@@ -207,7 +207,7 @@ TEST_CASE("H34 H5: queues that are made again are heard at their first doorbell,
         }
       };
       if (shadow) {
-        run(Queue<Sharing::grid, xio::Policy<>, xio::ShadowDoorbell>(queue.handle()));
+        run(Queue<Sharing::grid, xio::Policy<xio::RingBy<xio::ShadowDoorbell>>>(queue.handle()));
       } else {
         run(Queue<Sharing::grid>(queue.handle()));
       }

@@ -90,7 +90,7 @@ TEST_CASE("H34: queues are made again with and without shadow doorbells", "[qemu
     const uint32_t count = counts[life];
     uint64_t wrong = 1;
     if (shadow) {
-      nvme::Queue<xio::Sharing::thread, xio::Policy<>, xio::ShadowDoorbell> io(queue.handle());
+      nvme::Queue<xio::Sharing::thread, xio::Policy<xio::RingBy<xio::ShadowDoorbell>>> io(queue.handle());
       wrong = read_many(io, page.bus(), count);
     } else {
       nvme::Queue<xio::Sharing::thread> io(queue.handle());

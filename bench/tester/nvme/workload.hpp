@@ -278,8 +278,8 @@ XIO_DEVICE void workload(const Phase& phase) {
   Lane& lane = phase.lanes[lane_in_grid()];
   // Only ring() rings doorbells, once per batch.
   using Policy = xio::Policy<xio::Deferred<32768>>;
-  using Queue = xio::nvme::Queue<S, Policy, TesterDoorbell>;
-  using NotifyingQueue = xio::nvme::Queue<S, xio::Policy<Policy, xio::Notify>, TesterDoorbell>;
+  using Queue = xio::nvme::Queue<S, xio::Policy<Policy, xio::RingBy<TesterDoorbell>>>;
+  using NotifyingQueue = xio::nvme::Queue<S, xio::Policy<Policy, xio::Notify, xio::RingBy<TesterDoorbell>>>;
   const xio::nvme::QueueHandle& handle = phase.queues[queue_of_lane(phase)];
   begin_counting(handle);
   bool done = false;

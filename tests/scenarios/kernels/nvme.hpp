@@ -54,7 +54,7 @@ XIO_DEVICE const xio::nvme::QueueHandle& own_queue(const NvmeJob& job) {
 template <xio::Sharing S, class Policy, class Doorbell = xio::MmioDoorbell>
 XIO_DEVICE void write_read(const NvmeJob& job) {
   if (thread_number() >= job.lanes) return;
-  xio::nvme::Queue<S, Policy, Doorbell> queue(own_queue<S>(job));
+  xio::nvme::Queue<S, xio::Policy<Policy, xio::RingBy<Doorbell>>> queue(own_queue<S>(job));
   Blocks<decltype(queue)> blocks(queue, job, thread_number());
   for (uint32_t round = 0; round < job.rounds; ++round) blocks.write_and_read(round);
 }
@@ -258,7 +258,7 @@ template <xio::Sharing S, class Policy, class Doorbell = xio::MmioDoorbell>
 XIO_DEVICE void posts(const NvmeJob& job) {
   using namespace xio;
   if (arch::lane() >= posting_lanes) return;
-  nvme::Queue<S, Policy, Doorbell> queue(job.queues[0]);
+  nvme::Queue<S, xio::Policy<Policy, xio::RingBy<Doorbell>>> queue(job.queues[0]);
   Blocks<decltype(queue)> blocks(queue, job, thread_number());
   for (uint32_t round = 0; round < job.rounds; ++round) {
     const Token token = queue.try_submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()});

@@ -59,18 +59,15 @@ struct ShadowDoorbell {
 };
 
 namespace detail {
+template <class Policy>
+typename Policy::Doorbell doorbell_of(int);
+template <class Policy>
+MmioDoorbell doorbell_of(...);
+}  // namespace detail
 
 /// Doorbell back end that a policy selects with RingBy; default MmioDoorbell.
-template <class Policy, class = void>
-struct DoorbellOf {
-  using type = MmioDoorbell;
-};
 template <class Policy>
-struct DoorbellOf<Policy, decltype(void(sizeof(typename Policy::Doorbell)))> {
-  using type = typename Policy::Doorbell;
-};
-
-}  // namespace detail
+using DoorbellOf = decltype(detail::doorbell_of<Policy>(0));
 
 /// @}
 XIO_NAMESPACE_END

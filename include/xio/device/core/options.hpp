@@ -73,5 +73,8 @@ class Options {
   detail::Meter<Telemetry> meter_;
 };
 
+/// What a call does that is given no Options. A name, since tools that index sources stumble over `Options<>>`.
+using NoOptions = Options<>;
+
 /// @}
 XIO_NAMESPACE_END

@@ -44,7 +44,7 @@ XIO_DEVICE_INLINE Status publish_pieces(const Engine& engine, Group<S> group, pr
   return Status::ok;
 }
 
-/// BasicQueue::submit_batch().
+/// Queue::submit_batch().
 template <class Engine, Sharing S, class Until>
 XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Opcode operation, const Piece* pieces,
                                      uint32_t count, Until until, Notification* notification) {
@@ -69,7 +69,7 @@ XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Opcod
   return token;
 }
 
-/// BasicQueue::transfer().
+/// Queue::transfer().
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE Status transfer(const Engine& engine, Group<S> group, Opcode operation, const Piece* pieces,
                                   uint32_t count, Deadline until, Notification& progress) {
@@ -108,7 +108,7 @@ XIO_DEVICE_INLINE Status transfer(const Engine& engine, Group<S> group, Opcode o
   return CompletionFormat::decode(static_cast<uint16_t>(failure));
 }
 
-/// BasicQueue::wait_batch(): each lane waits for its share.
+/// Queue::wait_batch(): each lane waits for its share.
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE Status wait_batch(const Engine& engine, Group<S> group, const Token& batch, Deadline until) {
   const uint32_t lanes = group.lanes();

@@ -51,8 +51,7 @@ struct DriveSetHandle {
 /// wave that use one drive share one queue and submit together.
 ///
 /// @tparam S  Sharing::grid or Sharing::block; the waves that use a set always share its queues.
-template <Sharing S = Sharing::grid, class Policy = xio::Policy<>,
-          class Doorbell = typename xio::detail::DoorbellOf<Policy>::type>
+template <Sharing S = Sharing::grid, class Policy = xio::Policy<>>
 class DriveSet {
  public:
   static_assert(is_shared<S>, "DriveSet needs Sharing::grid or Sharing::block");
@@ -96,7 +95,7 @@ class DriveSet {
 
  private:
   /// Of one queue: the lanes that use it are known here, and need not be looked for by a Queue.
-  using Engine = QueueEngine<S, Policy, Doorbell, InMemory>;
+  using Engine = QueueEngine<S, Policy, InMemory>;
 
   /// Calls `action(queue, lanes)` once per distinct queue, by exactly those participating lanes that use it.
   template <class Action>

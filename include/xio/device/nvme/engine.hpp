@@ -16,9 +16,10 @@ namespace nvme {
 /// @{
 
 /// Doorbell of a submission queue, used to publish entries and to ring for them (queue/claim.hpp): few words.
-template <Sharing S, class QueuePolicy, class Doorbell>
+template <Sharing S, class QueuePolicy>
 struct QueueBell {
   using Policy = QueuePolicy;
+  using Doorbell = DoorbellOf<Policy>;
   static constexpr Sharing sharing = S;
   static constexpr bool has_notes = false;
   static constexpr bool checks_use = Policy::argument_checks;
@@ -44,10 +45,10 @@ struct QueueBell {
   XIO_DEVICE_INLINE static uint64_t note(uint64_t) { return 0; }
 };
 
-/// State, rings and completions of a queue pair, of which BasicQueue holds one; the `Engine` of the queue protocol
+/// State, rings and completions of a queue pair, of which Queue holds one; the `Engine` of the queue protocol
 /// (queue/claim.hpp). Posting (post.hpp, batch.hpp) and waiting (waits.hpp) are functions of an engine and of the group
-/// of lanes that call. Parameters as of BasicQueue.
-template <Sharing S, class QueuePolicy, class Doorbell, class Holder>
+/// of lanes that call. Parameters as of Queue.
+template <Sharing S, class QueuePolicy, class Holder>
 class QueueEngine {
  public:
   using Policy = QueuePolicy;
@@ -83,7 +84,7 @@ class QueueEngine {
     }
   }
   XIO_DEVICE_INLINE bool is_dead() const { return protocol::is_lost<S>(state()); }
-  XIO_DEVICE_INLINE QueueBell<S, Policy, Doorbell> bell() const {
+  XIO_DEVICE_INLINE QueueBell<S, Policy> bell() const {
     const QueueHandle& q = handle();
     return {q.state, {q.sq_doorbell, q.sq_shadow, q.sq_event_index}, q.sq_mask, q.depth};
   }
@@ -223,7 +224,7 @@ class QueueEngine {
   }
 
   template <class Telemetry>
-  XIO_DEVICE_INLINE detail::CompletionReader<Doorbell, Telemetry> cq(Telemetry& telemetry) const {
+  XIO_DEVICE_INLINE detail::CompletionReader<DoorbellOf<Policy>, Telemetry> cq(Telemetry& telemetry) const {
     const QueueHandle& q = handle();
     return {q.cq, {q.cq_doorbell, q.cq_shadow, q.cq_event_index}, q.cq_mask, telemetry};
   }

@@ -18,7 +18,7 @@ namespace nvme {
 
 namespace detail {
 
-/// One call of BasicQueue::submit().
+/// One call of Queue::submit().
 template <class Pages, class UntilType, class Telemetry>
 struct Submission {
   using Data = Pages;
@@ -321,7 +321,7 @@ XIO_DEVICE_INLINE bool post_plain(const Engine& engine, Group<Sharing::thread> g
   return true;
 }
 
-/// BasicQueue::submit(): checks and posts the command of each lane of `group`.
+/// Queue::submit(): checks and posts the command of each lane of `group`.
 template <class Engine, Sharing S, class Pages, class Until, class Telemetry>
 XIO_DEVICE_INLINE Token submit(const Engine& engine, Group<S> group, const Command& command, const Pages& pages,
                                Until until, Notification* notification, Telemetry& telemetry) {

@@ -15,8 +15,9 @@ namespace nvme {
 /// @addtogroup kernel_nvme
 /// @{
 
-/// An NVMe queue pair, which kernels usually name nvme::Queue. Trivially copyable; a kernel constructs it from a
-/// handle.
+/// An NVMe queue pair. Trivially copyable; a kernel constructs it from a handle.
+///
+/// @snippet nvme.cpp read
 ///
 /// Lanes that call a function together act as a group (see Sharing). Each lane gets its own Status or Token.
 /// @snippet nvme.cpp tail
@@ -26,32 +27,35 @@ namespace nvme {
 ///
 /// @tparam S        concurrent users of the queue pair; wider use is a data race. Shared modes (block, grid) and
 ///                  exclusive modes (thread, wave) keep different state: do not mix them on one queue pair.
-/// @tparam Policy   xio::Policy<>, Unchecked, or a policy derived from them (policy.hpp).
-/// @tparam Doorbell MmioDoorbell or ShadowDoorbell (doorbell.hpp).
+/// @tparam Policy   xio::Policy<>, Unchecked, or a policy derived from them (policy.hpp); RingBy names a doorbell other
+///                  than MmioDoorbell.
 /// @tparam Holder   storage of the queue's state: InMemory, or InRegisters in a session().
-template <Sharing S, class Policy, class Doorbell, class Holder>
-class BasicQueue {
+template <Sharing S = Sharing::grid, class Policy = xio::Policy<>, class Holder = InMemory>
+class Queue {
+  // Members that do not suit every queue are templates: the class can be instantiated as a whole.
  public:
   static constexpr Sharing sharing = S;
   /// Whether the queue's state is in memory, and not in registers.
   static constexpr bool stored_each_time = Holder::stored_each_time;
 
   /// @param lanes bit i for lane i: the lanes of the wave that use this object, all in every call; 0: see Sharing.
-  XIO_HOST_DEVICE explicit BasicQueue(const QueueHandle& queue, uint64_t lanes = 0) : engine_(queue, lanes) {}
+  XIO_HOST_DEVICE explicit Queue(const QueueHandle& queue, uint64_t lanes = 0) : engine_(queue, lanes) {}
   XIO_DEVICE_INLINE const QueueHandle& handle() const { return engine_.handle(); }
 
   /// A view that keeps the queue's state in registers until its end() is called: for a loop of one thread, or of one
   /// wave whose lanes all take part in every call.
   /// @snippet nvme.cpp session
-  XIO_DEVICE_INLINE BasicQueue<S, Policy, Doorbell, InRegisters> session() const {
-    static_assert(!is_shared<S>, "only a queue that one thread or one wave owns can live in registers");
+  template <Sharing Used = S>
+  XIO_DEVICE_INLINE Queue<S, Policy, InRegisters> session() const {
+    static_assert(!is_shared<Used>, "only a queue that one thread or one wave owns can live in registers");
     [[maybe_unused]] const auto group = engine_.callers();
-    return BasicQueue<S, Policy, Doorbell, InRegisters>(handle(), engine_.lanes());
+    return Queue<S, Policy, InRegisters>(handle(), engine_.lanes());
   }
   /// Of a session(): writes the state back; the session must not be used afterwards.
   /// @snippet nvme.cpp session
+  template <class Used = Holder>
   XIO_DEVICE_INLINE void end() {
-    static_assert(!stored_each_time, "only a session() ends");
+    static_assert(!Used::stored_each_time, "only a session() ends");
     [[maybe_unused]] const auto group = engine_.callers();
     engine_.end();
   }
@@ -74,7 +78,7 @@ class BasicQueue {
   ///         its data size is unknown (CommandSetters::moves()), or if it is too long and cannot be split.
   ///
   /// @snippet nvme.cpp submit
-  template <class Pages, class Until, class CallOptions = Options<>>
+  template <class Pages, class Until, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token submit(const Command& command, const Pages& pages, Until until,
                                  const CallOptions& options = CallOptions()) {
     static_assert(Policy::notifications || !CallOptions::notifies, "notify() and keep() need a policy with Notify");
@@ -91,7 +95,7 @@ class BasicQueue {
   /// Submits one command per calling lane without waiting and without taking completions. A lane that finds the queue
   /// full gets a token refused with Status::would_block.
   /// @snippet nvme.cpp try_submit
-  template <class Pages, class CallOptions = Options<>>
+  template <class Pages, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token try_submit(const Command& command, const Pages& pages,
                                      const CallOptions& options = CallOptions()) {
     return submit(command, pages, Now{}, options);
@@ -100,14 +104,14 @@ class BasicQueue {
   /// Reads logical blocks starting at `lba` into all of `to`. Refused with Status::out_of_range if `to` is not inside
   /// its Region, and with Status::invalid_argument if it is not a whole number of blocks.
   /// @snippet nvme.cpp read
-  template <class Until, class CallOptions = Options<>>
+  template <class Until, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token read(uint64_t lba, const RegionSpan& to, Until until,
                                const CallOptions& options = CallOptions()) {
     return move(Opcode::read, lba, to, until, options);
   }
   /// Writes all of `from` to logical blocks starting at `lba`. Refused like read().
   /// @snippet nvme.cpp write
-  template <class Until, class CallOptions = Options<>>
+  template <class Until, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token write(uint64_t lba, const RegionSpan& from, Until until,
                                 const CallOptions& options = CallOptions()) {
     return move(Opcode::write, lba, from, until, options);
@@ -123,7 +127,7 @@ class BasicQueue {
   /// @param options notification: each piece counts; a KeptResult receives the result of the piece that ends last
   ///
   /// @snippet nvme.cpp submit_batch
-  template <class Until, class CallOptions = Options<>>
+  template <class Until, class CallOptions = NoOptions>
   XIO_DEVICE Token submit_batch(Opcode operation, const Piece* pieces, uint32_t count, Until until,
                                 const CallOptions& options = CallOptions()) {
     static_assert(Policy::notifications || !CallOptions::notifies, "notify() needs a policy with Notify");
@@ -145,9 +149,10 @@ class BasicQueue {
   ///         and not by errors() and quiet().
   ///
   /// @snippet nvme.cpp transfer
+  template <class Used = Policy>
   XIO_DEVICE Status transfer(Opcode operation, const Piece* pieces, uint32_t count, Deadline until,
                              Notification& progress) {
-    static_assert(Policy::notifications, "transfer() needs a policy with Notify");
+    static_assert(Used::notifications, "transfer() needs a policy with Notify");
     return in_whole_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       return detail::transfer(engine_, group, operation, pieces, count, until, progress);
     });
@@ -170,7 +175,7 @@ class BasicQueue {
   ///
   /// After Status::timed_out the operation is still in flight: its buffer belongs to the device.
   /// @snippet nvme.cpp wait
-  template <class CallOptions = Options<>>
+  template <class CallOptions = NoOptions>
   XIO_DEVICE Status wait(const Token& token, Deadline until, const CallOptions& options = CallOptions()) {
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
     return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
@@ -180,8 +185,9 @@ class BasicQueue {
 
   /// Polls once: returns Status::pending if the operation has not ended yet.
   /// @snippet nvme.cpp test
+  template <class Used = Policy>
   XIO_DEVICE Status test(const Token& token) {
-    static_assert(Policy::inbound_in_order,
+    static_assert(Used::inbound_in_order,
                   "data may arrive after its completion: use wait(), which flushes inbound writes");
     return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       engine_.ring(group);
@@ -243,11 +249,7 @@ class BasicQueue {
     if constexpr (Policy::ringing == Ringing::deferred)
       (void)in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA { return engine_.ring(group), true; });
   }
-  /// The former name of ring(), refused with advice.
-  template <bool IsFormer = true>
-  XIO_DEVICE void flush() const {
-    static_assert(!IsFormer, "flush() is now ring(): it rings the doorbell");
-  }
+  void flush() = delete;  ///< flush() is now ring(): compilers quote this line to who calls it
 
   /// Makes the caller's plain stores visible to the device. Required before submissions under WriteThrough, reads
   /// included: a store that a cache still holds would be written back over what the device reads into the buffer.
@@ -256,7 +258,7 @@ class BasicQueue {
 
   /// Takes the available completions and records them, without waiting. Returns how many.
   /// @snippet nvme.cpp drain
-  template <class CallOptions = Options<>>
+  template <class CallOptions = NoOptions>
   XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
     return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
@@ -277,7 +279,7 @@ class BasicQueue {
   /// more.
   ///
   /// @snippet nvme.cpp process_completions
-  template <class Each, class CallOptions = Options<>>
+  template <class Each, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE uint32_t process_completions(Each&& each, uint32_t most = ~0u,
                                                  const CallOptions& options = CallOptions()) {
     static_assert(
@@ -352,20 +354,8 @@ class BasicQueue {
     return submit(command(operation).range(lba, data.length >> handle().block_shift), data, until, options);
   }
 
-  QueueEngine<S, Policy, Doorbell, Holder> engine_;
+  QueueEngine<S, Policy, Holder> engine_;
 };
-
-/// The NVMe queue of a kernel: BasicQueue with its state in memory. All member functions (submit(), read(), write(),
-/// wait(), submit_batch(), transfer(), …) are described at BasicQueue.
-///
-/// @snippet nvme.cpp read
-///
-/// @tparam S        concurrent users of the queue pair
-/// @tparam Policy   xio::Policy<>, Unchecked, or a policy composed of tags
-/// @tparam Doorbell MmioDoorbell unless the policy names another by RingBy
-template <Sharing S = Sharing::grid, class Policy = xio::Policy<>,
-          class Doorbell = typename xio::detail::DoorbellOf<Policy>::type>
-using Queue = BasicQueue<S, Policy, Doorbell, InMemory>;
 
 /// @}
 }  // namespace nvme

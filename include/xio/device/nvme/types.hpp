@@ -40,13 +40,13 @@ XIO_DEVICE_INLINE QueueHandle in_vector_registers(QueueHandle handle) {
 
 /// Holder that keeps the queue's state in memory, accessible to all users of the queue.
 using InMemory = StateInMemory<QueueHandle>;
-/// Holder that keeps the queue's state in registers, for a loop of one user; see BasicQueue::session().
+/// Holder that keeps the queue's state in registers, for a loop of one user; see Queue::session().
 using InRegisters = StateInRegisters<QueueHandle>;
 
-/// A command that has ended, as BasicQueue::process_completions() reports it.
+/// A command that has ended, as Queue::process_completions() reports it.
 struct Completion {
   uint64_t ticket;        ///< its ticket: Token::last of a command that was not split
-  uint64_t result;        ///< as BasicQueue::result(): CQE dword 0 in bits 31:0, dword 1 above
+  uint64_t result;        ///< as Queue::result(): CQE dword 0 in bits 31:0, dword 1 above
   uint32_t slot;          ///< command identifier, at most QueueHandle::slot_mask; unique among commands in flight
   uint16_t status_field;  ///< status field of the CQE without the phase bit
 

@@ -66,7 +66,7 @@ XIO_DEVICE_INLINE void begin_own(const Engine& engine, Group<S> group, uint64_t 
   if (group.leads()) protocol::write<S>(note, own_mark(ticket));
 }
 
-/// BasicQueue::flush_inbound(). Nobody is told how the command ended, not even if the wait for it gives up: any
+/// Queue::flush_inbound(). Nobody is told how the command ended, not even if the wait for it gives up: any
 /// completion, a media error included, follows the drive's read of the data's memory.
 template <class Engine, Sharing S>
 XIO_DEVICE Status flush_inbound(const Engine& engine, Group<S> group, Deadline until) {
@@ -108,7 +108,7 @@ XIO_DEVICE_INLINE Status inbound(const Engine& engine, Group<S> group, Status st
   return status;
 }
 
-/// BasicQueue::wait().
+/// Queue::wait().
 template <class Engine, Sharing S, class Telemetry>
 XIO_DEVICE_INLINE Status wait(const Engine& engine, Group<S> group, const Token& token, Deadline until,
                               Telemetry& telemetry) {
@@ -116,7 +116,7 @@ XIO_DEVICE_INLINE Status wait(const Engine& engine, Group<S> group, const Token&
   return inbound(engine, group, status, token.count != 0, until);
 }
 
-/// BasicQueue::test(), without the announcement of deferred entries.
+/// Queue::test(), without the announcement of deferred entries.
 template <class Engine, Sharing S>
 XIO_DEVICE Status test(const Engine& engine, Group<S> group, const Token& token) {
   telemetry::Off off;
@@ -126,7 +126,7 @@ XIO_DEVICE Status test(const Engine& engine, Group<S> group, const Token& token)
   return over ? status : Status(Status::pending);
 }
 
-/// BasicQueue::wait_any().
+/// Queue::wait_any().
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE Status wait_any(const Engine& engine, Group<S> group, const Token* tokens, uint32_t count,
                                   Deadline until, uint32_t& which) {
@@ -151,7 +151,7 @@ XIO_DEVICE_INLINE Status wait_any(const Engine& engine, Group<S> group, const To
   return inbound(engine, group, found, count != 0 && tokens[which].count != 0, until);
 }
 
-/// BasicQueue::fence().
+/// Queue::fence().
 template <class Engine, Sharing S>
 XIO_DEVICE Status fence(const Engine& engine, Group<S> group, Deadline until) {
   const uint64_t end = protocol::claimed_by_all(engine, group);
@@ -188,7 +188,7 @@ XIO_DEVICE bool find_errors(const Engine& engine, Group<S> group, bool take, Unt
   return true;
 }
 
-/// BasicQueue::errors().
+/// Queue::errors().
 template <class Engine, Sharing S>
 XIO_DEVICE ErrorSummary errors(const Engine& engine, Group<S> group) {
   ErrorSummary summary;
@@ -196,7 +196,7 @@ XIO_DEVICE ErrorSummary errors(const Engine& engine, Group<S> group) {
   return summary;
 }
 
-/// BasicQueue::quiet().
+/// Queue::quiet().
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE Status quiet(const Engine& engine, Group<S> group, Deadline until) {
   const Status fenced = fence(engine, group, until);

@@ -18,21 +18,19 @@ namespace rdma {
 ///
 /// Lanes that call a function together act as a group (see Sharing), with one completion entry for all of them, since
 /// operations end in the order in which they were posted. Each lane gets its own Status or Token. For buffers of other
-/// waves of the block see nvme::BasicQueue.
+/// waves of the block see nvme::Queue.
 ///
 /// A token's `count` is in units of the send ring (MLX5: 64 bytes; BNXT in variable mode: 16 bytes; others: entries).
 /// After an operation has failed, every later one ends with Status::flushed, and once the ring is full submissions are
 /// refused with Status::broken until the host recovers the queue pair.
-///
 /// @tparam Vendor mlx5::Vendor or another vendor (xio/vendors/*/traits.hpp).
 /// @tparam S      concurrent users of the queue pair; wider use is a data race. Shared modes (block, grid) and
 ///                exclusive modes (thread, wave) keep different state: do not mix them on one queue pair.
 /// @tparam Policy xio::Policy<>, Unchecked, or a policy derived from them (policy.hpp).
 /// @tparam Holder storage of the queue's state: InMemory, or InRegisters in a session().
-///
 /// @snippet rdma.cpp queue_pair
 template <class Vendor, Sharing S = Sharing::grid, class Policy = xio::Policy<>, class Holder = InMemory>
-class QueuePair {
+class QueuePair {  // for member templates see nvme::Queue
  public:
   static constexpr Sharing sharing = S;
   /// Whether the queue's state is in memory, and not in registers.
@@ -45,16 +43,18 @@ class QueuePair {
   /// A view that keeps the queue's state in registers until its end() is called: for a loop of one thread, or of one
   /// wave whose lanes all take part in every call.
   /// @snippet rdma.cpp session
+  template <Sharing Used = S>
   XIO_DEVICE_INLINE QueuePair<Vendor, S, Policy, InRegisters> session() const {
-    static_assert(!is_shared<S>, "only a queue that one thread or one wave owns can live in registers");
+    static_assert(!is_shared<Used>, "only a queue that one thread or one wave owns can live in registers");
     static_assert(Vendor::doorbell_stride == 0, "session(): this vendor's doorbell alternation must be kept in memory");
     [[maybe_unused]] const auto group = engine_.callers();
     return QueuePair<Vendor, S, Policy, InRegisters>(handle(), engine_.lanes());
   }
   /// Of a session(): writes the state back; the session must not be used afterwards.
   /// @snippet rdma.cpp session
+  template <class Used = Holder>
   XIO_DEVICE_INLINE void end() {
-    static_assert(!stored_each_time, "only a session() ends");
+    static_assert(!Used::stored_each_time, "only a session() ends");
     [[maybe_unused]] const auto group = engine_.callers();
     engine_.end();
   }
@@ -73,14 +73,14 @@ class QueuePair {
   /// @param options measurement, here and in the calls below: Step::enqueue, building included, and sq_doorbell
   /// @return a token; a refused token carries the reason, and nothing was posted.
   /// @snippet rdma.cpp submit
-  template <class Payload, class Until, class CallOptions = Options<>>
+  template <class Payload, class Until, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token submit(const Work& work, const Payload& payload, Until until,
                                  const CallOptions& options = CallOptions()) {
     return submit_checked(Status(), work, payload, until, options);
   }
   /// Posts one operation per calling lane without waiting and without taking completions.
   /// @snippet rdma.cpp try_submit
-  template <class Payload, class CallOptions = Options<>>
+  template <class Payload, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token try_submit(const Work& work, const Payload& payload,
                                      const CallOptions& options = CallOptions()) {
     return submit(work, payload, Now{}, options);
@@ -96,7 +96,7 @@ class QueuePair {
   /// @param until     a Deadline; with Now{} the batch is refused with Status::would_block if it does not fit as a
   ///                  whole
   /// @snippet rdma.cpp submit_batch
-  template <class Until, class CallOptions = Options<>>
+  template <class Until, class CallOptions = NoOptions>
   XIO_DEVICE Token submit_batch(Operation operation, const Piece* pieces, uint32_t count, Until until,
                                 const CallOptions& options = CallOptions()) {
     return in_whole_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
@@ -106,7 +106,7 @@ class QueuePair {
 
   /// RDMA write from local memory to remote memory of the same length.
   /// @snippet rdma.cpp put
-  template <class Until, class CallOptions = Options<>>
+  template <class Until, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token put(const RemoteSpan& to, const RegionSpan& from, Until until,
                               const CallOptions& options = CallOptions()) {
     return transfer(Operation::put, to, from, 0, until, options);
@@ -114,21 +114,21 @@ class QueuePair {
   /// RDMA write like put() with immediate data: the write consumes a receive of the peer, whose completion carries
   /// `immediate`.
   /// @snippet rdma.cpp put_immediate
-  template <class Until, class CallOptions = Options<>>
+  template <class Until, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token put_immediate(const RemoteSpan& to, const RegionSpan& from, uint32_t immediate, Until until,
                                         const CallOptions& options = CallOptions()) {
     return transfer(Operation::put_immediate, to, from, immediate, until, options);
   }
   /// RDMA read from remote memory to local memory of the same length.
   /// @snippet rdma.cpp get
-  template <class Until, class CallOptions = Options<>>
+  template <class Until, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token get(const RegionSpan& to, const RemoteSpan& from, Until until,
                               const CallOptions& options = CallOptions()) {
     return transfer(Operation::get, from, to, 0, until, options);
   }
   /// RDMA write of an 8-byte value, inline in the entry.
   /// @snippet rdma.cpp put_value
-  template <class Until, class CallOptions = Options<>>
+  template <class Until, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token put_value(const RemoteSpan& to, uint64_t value, Until until,
                                     const CallOptions& options = CallOptions()) {
     Work work = detail::work_of(Operation::put, to);
@@ -137,14 +137,14 @@ class QueuePair {
   }
   /// Sends a message, for which the receiver must have posted a receive.
   /// @snippet rdma.cpp send
-  template <class Until, class CallOptions = Options<>>
+  template <class Until, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token send(const RegionSpan& from, Until until, const CallOptions& options = CallOptions()) {
     const Work work = detail::work_of(Operation::send, {});
     return submit_span(from.reach.status(), work, from, until, options);
   }
   /// Sends a message like send(), with immediate data.
   /// @snippet rdma.cpp send_immediate
-  template <class Until, class CallOptions = Options<>>
+  template <class Until, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token send_immediate(const RegionSpan& from, uint32_t immediate, Until until,
                                          const CallOptions& options = CallOptions()) {
     Work work = detail::work_of(Operation::send_immediate, {});
@@ -153,7 +153,7 @@ class QueuePair {
   }
   /// Sends a message like send(); its arrival invalidates the receiver's key `rkey`.
   /// @snippet rdma.cpp send_invalidate
-  template <class Until, class CallOptions = Options<>>
+  template <class Until, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token send_invalidate(const RegionSpan& from, uint32_t rkey, Until until,
                                           const CallOptions& options = CallOptions()) {
     Work work = detail::work_of(Operation::send_invalidate, {});
@@ -165,14 +165,14 @@ class QueuePair {
   /// @return the token of the second write, which ends after the first. If it is refused, the signal is not written;
   ///         the data may still arrive.
   /// @snippet rdma.cpp put_signal
-  template <class CallOptions = Options<>>
+  template <class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token put_signal(const RemoteSpan& to, const RegionSpan& from, const RemoteSpan& signal,
                                      uint64_t value, Deadline until, const CallOptions& options = CallOptions()) {
     return put_then(to, from, signal, Status(), InlineValue{value}, until, options);
   }
   /// RDMA write of data, then of an 8-byte signal from registered memory, for vendors without inline data.
   /// @snippet rdma.cpp put_signal_from
-  template <class CallOptions = Options<>>
+  template <class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token put_signal(const RemoteSpan& to, const RegionSpan& from, const RemoteSpan& signal,
                                      const RegionSpan& value, Deadline until,
                                      const CallOptions& options = CallOptions()) {
@@ -181,7 +181,7 @@ class QueuePair {
   }
   /// Adds `add` atomically to 8 bytes of remote memory; `old` receives the previous value.
   /// @snippet rdma.cpp fetch_add
-  template <class Until, class CallOptions = Options<>>
+  template <class Until, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token fetch_add(const RemoteSpan& where, uint64_t add, const RegionSpan& old, Until until,
                                     const CallOptions& options = CallOptions()) {
     Work work = detail::work_of(Operation::fetch_add, where);
@@ -190,7 +190,7 @@ class QueuePair {
   }
   /// Stores `swap` atomically in 8 bytes of remote memory if they hold `compare`; `old` receives the previous value.
   /// @snippet rdma.cpp compare_swap
-  template <class Until, class CallOptions = Options<>>
+  template <class Until, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token compare_swap(const RemoteSpan& where, uint64_t compare, uint64_t swap, const RegionSpan& old,
                                        Until until, const CallOptions& options = CallOptions()) {
     Work work = detail::work_of(Operation::compare_swap, where);
@@ -203,7 +203,7 @@ class QueuePair {
   /// After Status::timed_out the operation is still in flight: its buffer belongs to the device.
   /// @param options measurement: Step::cq_poll
   /// @snippet rdma.cpp wait
-  template <class CallOptions = Options<>>
+  template <class CallOptions = NoOptions>
   XIO_DEVICE Status wait(const Token& token, Deadline until, const CallOptions& options = CallOptions()) {
     return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       return detail::wait(engine_, group, token, until, meter(options));
@@ -248,8 +248,9 @@ class QueuePair {
 
   /// Polls once: returns Status::pending if the operation has not ended yet.
   /// @snippet rdma.cpp test
+  template <class Used = Policy>
   XIO_DEVICE_INLINE Status test(const Token& token) {
-    static_assert(Policy::inbound_in_order,
+    static_assert(Used::inbound_in_order,
                   "data may arrive after its completion: use wait(), which flushes inbound writes");
     return in_groups(engine_,
                      [&](const Callers<S>& group) XIO_INLINE_LAMBDA { return detail::test(engine_, group, token); });
@@ -274,11 +275,11 @@ class QueuePair {
   /// Vendors whose devices offer it to their users (`has_local_invalidate`), and exclusive queue pairs, only; it serves
   /// devices that report the end of local operations out of order with the others.
   /// @snippet rdma.cpp invalidate
+  template <Sharing Used = S>
   XIO_DEVICE Status invalidate(uint32_t lkey, Deadline until) {
-    static_assert(!is_shared<S>, "invalidate() needs an exclusive queue pair: others could post in between");
+    static_assert(!is_shared<Used>, "invalidate() needs an exclusive queue pair: others could post in between");
     static_assert(Vendor::has_local_invalidate,
-                  "this vendor's device does not let its users invalidate keys: deregister the memory on the host "
-                  "(MLX5 offers it as an option of the vendor type: Options::memory_operations)");
+                  "not for users of this device: deregister the memory on the host (MLX5: Options::memory_operations)");
     return in_groups(engine_, [&](const Callers<S>& group)
                                   XIO_INLINE_LAMBDA { return detail::invalidate(engine_, group, lkey, until); });
   }
@@ -299,15 +300,11 @@ class QueuePair {
     if constexpr (Policy::ringing == Ringing::deferred)
       (void)in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA { return engine_.ring(group), true; });
   }
-  /// The former name of ring(), refused with advice.
-  template <bool IsFormer = true>
-  XIO_DEVICE void flush() const {
-    static_assert(!IsFormer, "flush() is now ring(): it rings the doorbell");
-  }
+  void flush() = delete;  ///< flush() is now ring(): compilers quote this line to who calls it
 
   /// Takes the available completions, without waiting. Returns how many.
   /// @snippet rdma.cpp drain
-  template <class CallOptions = Options<>>
+  template <class CallOptions = NoOptions>
   XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
     return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       const uint32_t taken = detail::drain(engine_, group, meter(options));
