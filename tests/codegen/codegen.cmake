@@ -22,15 +22,6 @@ endif()
 # At night for waves of 32, whose code is that of the machine's kernels.
 xio_compile_kernels(codegen/kernels.hip NIGHTLY gfx1201)
 
-# rocPRIM is for gfx9 in Debian's version; its kernels are theirs.
-find_path(XIO_ROCPRIM_INCLUDE rocprim/rocprim.hpp DOC "rocPRIM's headers (Debian: librocprim-dev)")
-if(XIO_ROCPRIM_INCLUDE)
-  xio_compile_kernels(codegen/samples.hip ARCHS gfx90a gfx942 FLAGS -O1 SCRATCH_ALLOWED)
-else()
-  xio_register_test(NAME codegen.samples LABELS codegen once
-    COMMAND ${XIO_TESTS_DIR}/unavailable.sh "no rocPRIM (Debian: librocprim-dev)")
-endif()
-
 # 16 bytes for each token of each of 64 threads; without the bound it would be for 1,024: all of the LDS of a block on gfx1100.
 foreach(arch IN LISTS XIO_HIP_TARGETS)
   xio_budget_test(codegen/tokens.hip KERNEL tokens_in_flight ARCH ${arch} MAX lds_bytes=4096)

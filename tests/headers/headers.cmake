@@ -107,9 +107,9 @@ foreach(arch IN LISTS XIO_HIP_TARGETS)
       -S -o ${headers_binary_dir}/hiprtc.${arch}.s ${headers_dir}/rtc_kernel.hip)
 endforeach()
 # All host headers in a source of HIP, beside its runtime: for the host, and as each target's pass reads them. What plays
-# a GPU on the CPU is empty there, but for its inner parts; rocPRIM has a test of its own (codegen/samples.hip).
+# a GPU on the CPU is empty there, but for its inner parts.
 set(hip_host_headers ${all_headers})
-list(FILTER hip_host_headers EXCLUDE REGEX "^xio/host/simt/|^xio/host/gpu/samples.hpp")
+list(FILTER hip_host_headers EXCLUDE REGEX "^xio/host/simt/")
 list(TRANSFORM hip_host_headers REPLACE "(.+)" "#include <\\1>" OUTPUT_VARIABLE includes)
 list(JOIN includes "\n" includes)
 file(CONFIGURE OUTPUT ${headers_binary_dir}/hip_host.hip CONTENT "#include <hip/hip_runtime.h>\n${includes}\n" @ONLY)

@@ -3,7 +3,6 @@
 /// @file
 /// @brief Statistics against figures that exact rational arithmetic gives for the same samples.
 
-#include <xio/host/sample_figures.hpp>
 #include <xio/host/statistics.hpp>
 
 #include <cmath>
@@ -247,34 +246,4 @@ TEST_CASE("Picture of a histogram") {
           ">= 0.512                   8  88.889 %  ################\n"
           ">= 1.024                   0   0.000 %\n"
           ">= 2.048                   1  11.111 %  ##\n");
-}
-
-TEST_CASE("figures of an array are those of its samples one by one", "[statistics]") {
-  uint64_t state = 7;
-  const auto next = [&state] { return state = state * 6364136223846793005u + 1442695040888963407u; };
-  for (const size_t count : {size_t{1}, size_t{2}, size_t{999}, size_t{10000}}) {
-    // From 0 to numbers of all lengths.
-    for (const uint32_t bits : {1u, 12u, 31u, 40u, 64u}) {
-      CAPTURE(count, bits);
-      std::vector<uint64_t> samples;
-      Statistics statistics;
-      Histogram histogram;
-      for (size_t i = 0; i < count; ++i) {
-        const uint64_t sample = bits == 64 && i == 0 ? ~uint64_t{0} : next() >> (64 - bits) >> (next() >> 58) % bits;
-        samples.push_back(sample);
-        statistics.add(sample);
-        histogram.add(sample);
-      }
-      const xio::host::SampleFigures figures = xio::host::figures_of_host({samples.data(), samples.size()});
-      const Summary expected = statistics.summary();
-      CHECK(figures.summary.count == count);
-      for (const auto member : {&Summary::min, &Summary::max, &Summary::p50, &Summary::p90, &Summary::p99,
-                                &Summary::p99_9, &Summary::p99_99})
-        CHECK(figures.summary.*member == expected.*member);
-      CHECK(figures.summary.mean == Approx(expected.mean).epsilon(1e-14));
-      CHECK(figures.summary.deviation == Approx(expected.deviation).epsilon(1e-9).margin(1e-6));
-      for (size_t i = 0; i < Histogram::bucket_count; ++i) CHECK(figures.histogram[i] == histogram[i]);
-    }
-  }
-  CHECK(xio::host::figures_of_host({}).summary.count == 0);
 }
