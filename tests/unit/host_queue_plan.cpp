@@ -30,7 +30,7 @@ QueuePlan plan_of(uint32_t depth, const QueueLimits& limits) {
   return plan_queue(options, limits);
 }
 
-bool is_power_of_two(uint32_t value) { return value != 0 && (value & (value - 1)) == 0; }
+using xio::host::is_power_of_two;
 
 }  // namespace
 

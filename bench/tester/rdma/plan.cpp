@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <xio/host/power_of_two.hpp>
+
 #include "tester/cli/errors.hpp"
 
 namespace tester {
@@ -14,11 +16,8 @@ constexpr uint64_t line = 64;
 
 std::string text(uint64_t number) { return std::to_string(number); }
 
-uint32_t power_of_two(uint32_t least) {
-  uint32_t result = 2;
-  while (result < least) result *= 2;
-  return result;
-}
+/// Entries of a ring for at least so many.
+uint32_t ring_for(uint32_t least) { return static_cast<uint32_t>(xio::host::power_of_two_from(std::max(least, 2u))); }
 
 void plan_depths(const RdmaOptions& o, RdmaPlan& plan) {
   plan.lanes = o.waves * o.wave_size;
@@ -67,15 +66,15 @@ void plan_rings(const RdmaOptions& o, const RdmaProvider& provider, RdmaPlan& pl
   // At most one message per operation, which occupies no more units than it.
   // Ping-pong consumes a write's completion while the next one is on its way.
   const uint32_t messages = plan.notices || o.ping_pong ? 2 : 1;
-  shape.sq_units = power_of_two(messages * plan.sq_depth * plan.units + provider.spare_units);
+  shape.sq_units = ring_for(messages * plan.sq_depth * plan.units + provider.spare_units);
   shape.units_in_flight = messages * plan.depth * plan.units;
   // With twice the send ring's size, the queue code acknowledges half a ring at a time.
-  shape.cq_entries = o.cq_depth != 0 ? power_of_two(o.cq_depth) : 2 * shape.sq_units;
+  shape.cq_entries = o.cq_depth != 0 ? ring_for(o.cq_depth) : 2 * shape.sq_units;
   // A failure completes every operation in flight with its own entry.
   if (shape.cq_entries <= shape.units_in_flight)
     throw BadInput("--cq-depth " + text(o.cq_depth) + " is less than what may be in flight; at least " +
                    text(shape.units_in_flight + 1) + " is accepted for " + text(plan.depth) + " operations");
-  shape.rq_entries = power_of_two(std::max(plan.depth, plan.receives) + 2);
+  shape.rq_entries = ring_for(std::max(plan.depth, plan.receives) + 2);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include <xio/host/linux/kernel_calls.hpp>
 #include <xio/host/memory.hpp>
 #include <xio/host/memory/range_allocator.hpp>
+#include <xio/host/power_of_two.hpp>
 
 #if __has_include(<sanitizer/asan_interface.h>)
 #include <sanitizer/asan_interface.h>
@@ -107,7 +108,7 @@ class DmaArena {
   /// @param bytes      at least 1
   /// @param alignment  power of two up to the page size, for both addresses
   DmaBuffer allocate(size_t bytes, size_t alignment) {
-    if (bytes == 0 || alignment == 0 || (alignment & (alignment - 1)) != 0)
+    if (bytes == 0 || !is_power_of_two(alignment))
       throw Error("DMA memory: a size of at least 1 and an alignment that is a power of two are needed");
     // The mapping and the bus base are page aligned only, and alignment applies to offsets.
     if (alignment > page_bytes() && (bus_base() % alignment != 0 || address_of(data()) % alignment != 0))

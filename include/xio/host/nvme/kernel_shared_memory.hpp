@@ -27,6 +27,7 @@
 #include <xio/host/memory/range_allocator.hpp>
 #include <xio/host/nvme/kernel_huge_pages.hpp>
 #include <xio/host/nvme/kernel_shared_record.hpp>
+#include <xio/host/power_of_two.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -63,7 +64,7 @@ class KernelSharedMemory {
   /// Allocates zeroed memory, contiguous on the bus.
   DmaBuffer allocate(size_t bytes, size_t alignment) const {
     constexpr size_t line_bytes = 64;
-    if (bytes == 0 || alignment == 0 || (alignment & (alignment - 1)) != 0)
+    if (bytes == 0 || !is_power_of_two(alignment))
       throw Error("DMA memory: a size of at least 1 and an alignment that is a power of two are needed");
     if (alignment > SharedFolder::huge_page_bytes) throw Error("DMA memory: the largest alignment is 2 MiB");
     const size_t length = (bytes + line_bytes - 1) & ~(line_bytes - 1);

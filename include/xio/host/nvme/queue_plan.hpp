@@ -16,6 +16,7 @@
 #include <xio/host/memory.hpp>
 #include <xio/host/memory/executor.hpp>
 #include <xio/host/nvme/identify.hpp>
+#include <xio/host/power_of_two.hpp>
 #include <xio/vendors/nvme/encode.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -113,14 +114,6 @@ namespace detail {
 constexpr uint32_t max_completion_slots = 32768;
 constexpr uint32_t max_command_blocks = 65536;
 
-inline uint64_t power_of_two_from(uint64_t value) {
-  uint64_t power = 1;
-  while (power < value) power <<= 1;
-  return power;
-}
-
-inline uint32_t power_of_two_up_to(uint32_t value) { return 1u << (31 - static_cast<uint32_t>(__builtin_clz(value))); }
-
 inline uint32_t plan_slots(uint32_t wanted, uint32_t depth, uint32_t list_bytes) {
   const auto least = static_cast<uint32_t>(power_of_two_from(uint64_t{depth} * 2));
   if (wanted == 0) {
@@ -128,7 +121,7 @@ inline uint32_t plan_slots(uint32_t wanted, uint32_t depth, uint32_t list_bytes)
     while (slots > least && uint64_t{slots} * list_bytes > uint64_t{1} << 20) slots /= 2;
     return least < slots ? slots : least;
   }
-  if (wanted < least || wanted > max_completion_slots || (wanted & (wanted - 1)) != 0)
+  if (wanted < least || wanted > max_completion_slots || !is_power_of_two(wanted))
     throw Error("completion_slots = " + std::to_string(wanted) + " is not accepted; expected a power of two from " +
                 std::to_string(least) + " to " + std::to_string(max_completion_slots));
   return wanted;
@@ -136,7 +129,7 @@ inline uint32_t plan_slots(uint32_t wanted, uint32_t depth, uint32_t list_bytes)
 
 /// Checks a ring size that the user set.
 inline uint32_t fixed_ring(const char* name, uint32_t entries, uint32_t largest) {
-  if (entries < 2 || (entries & (entries - 1)) != 0 || entries > largest)
+  if (entries < 2 || !is_power_of_two(entries) || entries > largest)
     throw Error(std::string(name) + " = " + std::to_string(entries) +
                 " is not accepted; expected a power of two from 2 to " + std::to_string(largest));
   return entries;
@@ -157,7 +150,7 @@ inline void plan_lists(const QueueOptions& wanted, const QueueLimits& limits, Qu
   uint64_t reach = page;  // bytes that a command can address for any start of its buffer
   if (wanted.list_bytes) {
     const uint64_t bytes = *wanted.list_bytes;
-    const bool fits = bytes <= page ? (bytes & (bytes - 1)) == 0 && bytes % 8 == 0 : bytes % page == 0;
+    const bool fits = bytes == 0 || (bytes <= page ? is_power_of_two(bytes) && bytes >= 8 : bytes % page == 0);
     if (!fits)
       throw Error("list_bytes = " + std::to_string(bytes) + " is not accepted; expected 0, a power of two from 8 to " +
                   std::to_string(page) + ", or a multiple of " + std::to_string(page));
@@ -213,8 +206,8 @@ inline QueuePlan plan_queue(const QueueOptions& wanted, const QueueLimits& limit
     throw Error("this controller requires contiguous queues (CAP.CQR = 1); leave non_contiguous out");
 
   QueuePlan plan;
-  const uint32_t largest = detail::power_of_two_up_to(limits.max_entries);
-  const auto holds_depth = static_cast<uint32_t>(detail::power_of_two_from(uint64_t{wanted.depth} + 1));
+  const auto largest = static_cast<uint32_t>(power_of_two_up_to(limits.max_entries));
+  const auto holds_depth = static_cast<uint32_t>(power_of_two_from(uint64_t{wanted.depth} + 1));
   plan.sq_entries = wanted.sq_entries != 0  ? detail::fixed_ring("sq_entries", wanted.sq_entries, largest)
                     : holds_depth < largest ? holds_depth
                                             : largest;

@@ -21,6 +21,7 @@
 
 #include <xio/host/error.hpp>
 #include <xio/host/linux/shared_library.hpp>
+#include <xio/host/power_of_two.hpp>
 #include <xio/host/rdma/adoption.hpp>
 #include <xio/host/rdma/direct_queue_pair.hpp>
 #include <xio/vendors/bnxt/traits.hpp>
@@ -97,7 +98,7 @@ DirectQueues bnxt_queues(ibv_qp* qp, const BnxtMemory& memory) {
     refuse(
         "libbnxt_re does not report ring addresses; make it with bnxt_re_dv_create_qp() on memory of your own, "
         "and pass BnxtMemory");
-  if (memory.mtu < 256 || memory.mtu > 4096 || (memory.mtu & (memory.mtu - 1)) != 0)
+  if (memory.mtu < 256 || memory.mtu > 4096 || !is_power_of_two(memory.mtu))
     refuse("BnxtMemory::mtu is " + std::to_string(memory.mtu) + ", which is no path MTU");
   using Vendor = bnxt::Vendor<Variant>;
   if (Variant::side_table == bnxt::SideTableKind::msn && (memory.table_entries & (memory.table_entries - 1)) != 0)

@@ -17,6 +17,7 @@
 #include <xio/device/rdma/handle.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/memory/executor_reach.hpp>
+#include <xio/host/power_of_two.hpp>
 #include <xio/host/rdma/queue_states.hpp>
 #include <xio/host/rdma/receive_slots.hpp>
 #include <xio/host/text.hpp>
@@ -108,7 +109,6 @@ class DirectQueuePair {
     if (!good) refuse(why);
   }
 
-  static bool is_power_of_two(uint32_t value) { return value != 0 && (value & (value - 1)) == 0; }
   static bool is_aligned(const void* data, uintptr_t alignment) {
     return data != nullptr && reinterpret_cast<uintptr_t>(data) % alignment == 0;
   }

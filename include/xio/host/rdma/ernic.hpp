@@ -18,6 +18,7 @@
 #include <utility>
 
 #include <xio/host/error.hpp>
+#include <xio/host/power_of_two.hpp>
 #include <xio/host/rdma/adoption.hpp>
 #include <xio/host/rdma/direct_queue_pair.hpp>
 #include <xio/vendors/ernic/traits.hpp>
@@ -64,7 +65,7 @@ inline DirectCompletionRing ernic_completions(const ErnicCompletionMemory& memor
 }
 
 inline uint32_t ernic_shift(const std::string& name, uint32_t entry_bytes, uint32_t least) {
-  if (entry_bytes < least || (entry_bytes & (entry_bytes - 1)) != 0)
+  if (entry_bytes < least || !is_power_of_two(entry_bytes))
     throw Error(name + " cannot be adopted: its entries have " + std::to_string(entry_bytes) +
                 " bytes; a power of two of at least " + std::to_string(least) + " is needed");
   return static_cast<uint32_t>(__builtin_ctz(entry_bytes));

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include <xio/host/error.hpp>
+#include <xio/host/power_of_two.hpp>
 #include <xio/host/rdma/adoption.hpp>
 #include <xio/host/rdma/direct_queue_pair.hpp>
 #include <xio/host/rdma/mlx5_library.hpp>
@@ -121,7 +122,7 @@ inline DirectQueues mlx5_queues(ibv_qp* qp, const Mlx5AdoptOptions& options = {}
   if (queues.no_receives.empty()) {
     detail::mlx5_check_record(queues.name, found.dbrec + mlx5::receive_record, options.receives, "receives");
     const uint32_t stride = found.rq.stride;
-    if (stride < mlx5::segment_bytes || (stride & (stride - 1)) != 0)
+    if (stride < mlx5::segment_bytes || !is_power_of_two(stride))
       refuse("its receive ring has entries of " + std::to_string(stride) + " bytes");
     queues.rq = found.rq.buf;
     queues.rq_record = reinterpret_cast<uint32_t*>(found.dbrec) + mlx5::receive_record;

@@ -12,6 +12,7 @@
 #include <xio/host/emulation/memory_source.hpp>
 #include <xio/host/emulation/nvme/quirks.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/power_of_two.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -101,7 +102,7 @@ inline void check(const NvmeConfig& config) {
     const NvmeNamespaceConfig& one = config.namespaces[i];
     require(one.nsid >= 1 && one.nsid <= config.max_nsid, "a namespace identifier must be 1 to max_nsid");
     require(one.blocks >= 1 && one.blocks <= uint64_t{1} << 46, "a namespace must have 1 to 2^46 blocks");
-    require(one.block_bytes >= 512 && one.block_bytes <= 65536 && (one.block_bytes & (one.block_bytes - 1)) == 0,
+    require(one.block_bytes >= 512 && one.block_bytes <= 65536 && host::is_power_of_two(one.block_bytes),
             "the block size must be a power of two from 512 to 65536");
     for (size_t j = 0; j < i; ++j)
       require(config.namespaces[j].nsid != one.nsid, "two namespaces have the same identifier");

@@ -33,6 +33,7 @@
 #include <xio/host/linux/service_thread.hpp>
 #include <xio/host/memory.hpp>
 #include <xio/host/nvme/transport.hpp>
+#include <xio/host/power_of_two.hpp>
 #include <xio/host/wait.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -105,7 +106,7 @@ class NvmeController final : public host::NvmeTransport {
   /// @param bytes      at least 1
   /// @param alignment  in bytes: a power of two, at most 2 MiB
   host::DmaBuffer allocate(size_t bytes, size_t alignment) override {
-    if (bytes == 0 || alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > size_t{1} << 21)
+    if (bytes == 0 || !host::is_power_of_two(alignment) || alignment > size_t{1} << 21)
       throw host::Error(
           "emulated NVMe controller: allocate needs at least 1 byte and an alignment that is a power of two "
           "up to 2 MiB");

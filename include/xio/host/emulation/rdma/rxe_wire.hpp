@@ -5,6 +5,7 @@
 /// @brief Wire format of emulated soft-RoCE: how the kernel reads and writes the queues.
 
 #include <xio/host/emulation/rdma/wire.hpp>
+#include <xio/host/power_of_two.hpp>
 #include <xio/vendors/rxe/layout.hpp>
 #include <xio/vendors/rxe/status.hpp>
 
@@ -20,7 +21,7 @@ namespace emulation {
 /// @tparam CqeBytes 1 << QueueHeader::log2_entry_bytes of the completion queue
 template <uint32_t CqeBytes = 128>
 struct RxeWire : RdmaWireDefaults {
-  static_assert(CqeBytes >= sizeof(rxe::Cqe) && (CqeBytes & (CqeBytes - 1)) == 0,
+  static_assert(CqeBytes >= sizeof(rxe::Cqe) && host::is_power_of_two(CqeBytes),
                 "CqeBytes must be a power of two that holds a CQE");
   static constexpr uint32_t cqe_bytes = CqeBytes;
   static constexpr uint8_t cq_initial_byte = 0;
