@@ -156,7 +156,7 @@ template <class First, class... Tags>
 struct Policy<First, Tags...> : detail::Assemble<detail::is_policy<First>, First, Tags...>::type {};
 
 /// Tag: announces entries on ring(), every `Entries` entries, and before waits.
-/// @snippet nvme.cpp flush
+/// @snippet nvme.cpp ring
 template <uint32_t Entries>
 struct Deferred {
   static_assert(Entries >= 1, "Deferred<N>: ring after at least one entry");

@@ -249,7 +249,7 @@ class Queue {
     if constexpr (Policy::ringing == Ringing::deferred)
       (void)in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA { return engine_.ring(group), true; });
   }
-  void flush() = delete;  ///< flush() is now ring(): compilers quote this line to who calls it
+  void flush() = delete;  // flush() is now ring(): compilers quote this line to who calls it
 
   /// Makes the caller's plain stores visible to the device. Required before submissions under WriteThrough, reads
   /// included: a store that a cache still holds would be written back over what the device reads into the buffer.

@@ -300,7 +300,7 @@ class QueuePair {  // for member templates see nvme::Queue
     if constexpr (Policy::ringing == Ringing::deferred)
       (void)in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA { return engine_.ring(group), true; });
   }
-  void flush() = delete;  ///< flush() is now ring(): compilers quote this line to who calls it
+  void flush() = delete;  // flush() is now ring(): compilers quote this line to who calls it
 
   /// Takes the available completions, without waiting. Returns how many.
   /// @snippet rdma.cpp drain
