@@ -19,8 +19,9 @@ CLASS = re.compile(r"^(?:template <.*> )?(?:class|struct)(?: alignas\(\w+\))? (\
 # Strings that are links, in the data of the tree view, the index and the search.
 SCRIPT_LINK = re.compile(r"[\"'](?:\.\./)?([\w\-]+\.html(?:#[\w\-]+)?)[\"']")
 
-# Every documented public member function of these classes shows code (@snippet), except constructors, destructors, operators, accessors
-# (const and without parameters, but not CALLS) and implementations of an interface's functions.
+# Every public member function of these classes has a description, and shows code (@snippet), except constructors, destructors, operators,
+# swap and implementations of an interface's functions. Accessors (without parameters, and const or returning a reference; but not CALLS)
+# need not show code.
 CALLS = ["session", "publish_payload", "active_namespaces", "status", "region", "span", "valid", "violations"]
 FACADES = ["nvme::Queue", "nvme::DriveSet", "nvme::DriveSetHandle", "rdma::QueuePair", "rdma::ReceiveQueue", "rdma::RemoteMemory",
            "Options", "Region", "host::NvmeController", "host::NvmeQueue", "host::Executor", "host::DmaBuffer", "host::HostStream",
@@ -144,13 +145,20 @@ def shows_code(element):
     return element.find("detaileddescription").find(".//programlisting") is not None
 
 
-def needs_code(member, class_name):
-    """Whether a snippet must show this public member function; see FACADES."""
+def is_call(member, class_name):
+    """Whether it is a public member function that must be described; see FACADES."""
     name = member.find("name").text
-    accessor = member.get("const") == "yes" and member.find("param") is None and name not in CALLS
-    return (member.get("kind") == "function" and member.get("prot") == "public"
-            and name.lstrip("~") != class_name and not name.startswith("operator") and not accessor
-            and member.find("reimplements") is None and text_of(member, "briefdescription", "detaileddescription") != "")
+    return (member.get("kind") == "function" and member.get("prot") == "public" and name.lstrip("~") != class_name
+            and not name.startswith("operator") and member.find("reimplements") is None
+            and not (member.find("argsstring").text or "").endswith("=delete"))
+
+
+def needs_code(member):
+    """Whether a snippet must show this call."""
+    name = member.find("name").text
+    returns_reference = "".join(member.find("type").itertext()).endswith("&")
+    accessor = member.find("param") is None and (member.get("const") == "yes" or returns_reference) and name not in CALLS
+    return name != "swap" and not accessor
 
 
 def check_snippets(folder):
@@ -172,7 +180,11 @@ def check_snippets(folder):
             wrong.append(f"there is no class {name}, whose calls show snippets")
         for compound in classes["xio::" + name]:
             for member in compound.iter("memberdef"):
-                if not needs_code(member, name.split("::")[-1]):
+                if not is_call(member, name.split("::")[-1]):
+                    continue
+                if not text_of(member, "briefdescription", "detaileddescription"):
+                    wrong.append(f"{name}::{member.find('name').text}{member.find('argsstring').text}: no description")
+                if not needs_code(member):
                     continue
                 shown += shows_code(member)
                 if not shows_code(member):

@@ -82,6 +82,8 @@ xio_register_test(NAME headers.found_by_ctags LABELS headers once
     ${PROJECT_SOURCE_DIR}/include/xio/device/nvme/drive_set.hpp ${PROJECT_SOURCE_DIR}/include/xio/device/rdma/queue_pair.hpp
     ${PROJECT_SOURCE_DIR}/include/xio/device/rdma/receive.hpp)
 
+xio_register_test(NAME headers.lengths LABELS headers once
+  COMMAND ${headers_dir}/lengths.py ${PROJECT_SOURCE_DIR})
 xio_register_test(NAME headers.layers LABELS headers once
   COMMAND ${headers_dir}/layers.py ${PROJECT_SOURCE_DIR}/include)
 

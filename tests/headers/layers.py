@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""layers.py INCLUDE: folders of xio include only what lies below them, and each what it names; nothing includes what takes long to compile."""
+"""layers.py INCLUDE: folders of xio include only what lies below them, and each what it names; nothing includes what takes long to compile.
+What is one GPU's or one processor's own, and macros, have their places."""
 import os
 import re
 import sys
@@ -40,6 +41,12 @@ MOST_LINES = {"device/queue": 1250}
 # What differs between the CPU and the GPUs is decided in one folder.
 ARCH_MACRO = re.compile(r"\bXIO_ARCH_\w+")
 ARCH_HOMES = ("device/arch",)
+# Builtins of a target, and inline assembly; the fibres of the CPU executor switch stacks.
+TARGET = re.compile(r"\b(?:__builtin_(?:amdgcn|ia32|nvvm|ptx|arm)\w*|__nvvm?_\w+|asm\s*(?:volatile\s*)?\(|asm$|__asm__?\b)|llvm\.amdgcn")
+TARGET_HOMES = ("device/arch",)
+FIBRES = "xio/host/simt/fibre.hpp"
+MACROS = re.compile(r"\s*#\s*define\s+(\w+)")
+MACRO_HOMES = ("xio/config.hpp", "xio/version.hpp")
 # Together three quarters as long as all that a program with queues needs: xio/host/files.hpp, std::printf and builtins do without.
 LONG = re.compile(r"\s*#\s*include\s+<((?:io|i|o|f|s)stream|ios|iomanip|locale|codecvt|filesystem|regex|future|random|\w*intrin\.h)>")
 
@@ -80,6 +87,11 @@ def main():
                     faults.append(f"{header}:{number}: {folder or 'xio'} may not include {found[1]}")
                 if LONG.match(line):
                     faults.append(f"{header}:{number}: <{LONG.match(line)[1]}> takes long to compile")
+                code = line.split("//")[0]
+                if TARGET.search(code) and folder not in TARGET_HOMES and header != FIBRES:
+                    faults.append(f"{header}:{number}: {TARGET.search(code)[0]} outside of device/arch")
+                if MACROS.match(line) and header not in MACRO_HOMES:
+                    faults.append(f"{header}:{number}: {MACROS.match(line)[1]} is defined outside of {' and '.join(MACRO_HOMES)}")
                 if ARCH_MACRO.search(line) and header != "xio/config.hpp" and folder not in ARCH_HOMES:
                     faults.append(f"{header}:{number}: {ARCH_MACRO.search(line)[0]} outside of device/arch")
     faults += [f"{folder}: {lengths.get(folder)} lines, at most {most}" for folder, most in MOST_LINES.items() if lengths.get(folder, most + 1) > most]

@@ -64,7 +64,7 @@ class DmaBuffer {
   }
   ~DmaBuffer() = default;
 
-  void* data() const { return data_; }
+  void* data() const { return data_; }  ///< address for the CPU; null: it has none
   /// Bus address of the first byte.
   uint64_t bus() const { return bus_; }
   /// Bus address of a byte of the buffer; one past the end is allowed. Throws Error for any other address.
@@ -98,6 +98,7 @@ class DmaBuffer {
     return {reinterpret_cast<T*>(data_), size_ / sizeof(T)};
   }
 
+  /// Exchanges two buffers; their memory stays where it is.
   void swap(DmaBuffer& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bus_, other.bus_);

@@ -61,6 +61,8 @@ class Options {
   XIO_HOST_DEVICE constexpr Options<Notifies, Steps> measure(Steps& steps) const {
     return {told_, detail::Meter<Steps>{&steps}};
   }
+  /// Measures nothing: for callers whose telemetry is a template argument.
+  /// @snippet options.cpp measure
   XIO_HOST_DEVICE constexpr Options<Notifies, telemetry::Off> measure(telemetry::Off&) const { return {told_, {}}; }
 
   /// For the queues: the notification, with KeptResult::mark if a result is kept; null: none.

@@ -40,7 +40,7 @@ class Queue {
 
   /// @param lanes bit i for lane i: the lanes of the wave that use this object, all in every call; 0: see Sharing.
   XIO_HOST_DEVICE explicit Queue(const QueueHandle& queue, uint64_t lanes = 0) : engine_(queue, lanes) {}
-  XIO_DEVICE_INLINE const QueueHandle& handle() const { return engine_.handle(); }
+  XIO_DEVICE_INLINE const QueueHandle& handle() const { return engine_.handle(); }  ///< what it was made from
 
   /// A view that keeps the queue's state in registers until its end() is called: for a loop of one thread, or of one
   /// wave whose lanes all take part in every call.

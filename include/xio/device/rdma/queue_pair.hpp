@@ -38,7 +38,7 @@ class QueuePair {  // for member templates see nvme::Queue
 
   /// @param lanes bit i for lane i: the lanes of the wave that use this object, all in every call; 0: see Sharing.
   XIO_HOST_DEVICE explicit QueuePair(const QueuePairHandle& queues, uint64_t lanes = 0) : engine_(queues, lanes) {}
-  XIO_DEVICE_INLINE const QueuePairHandle& handle() const { return engine_.handle(); }
+  XIO_DEVICE_INLINE const QueuePairHandle& handle() const { return engine_.handle(); }  ///< what it was made from
 
   /// A view that keeps the queue's state in registers until its end() is called: for a loop of one thread, or of one
   /// wave whose lanes all take part in every call.

@@ -32,7 +32,7 @@ class ReceiveQueue {
   /// @param lanes as in QueuePair
   XIO_HOST_DEVICE explicit ReceiveQueue(const ReceiveQueueHandle& handle, uint64_t lanes = 0)
       : engine_(handle, lanes) {}
-  XIO_HOST_DEVICE const ReceiveQueueHandle& handle() const { return engine_.handle(); }
+  XIO_HOST_DEVICE const ReceiveQueueHandle& handle() const { return engine_.handle(); }  ///< what it was made from
 
   /// Posts one receive per calling lane; waits until the deadline for space in the queue for all of them (Now{}: posts
   /// as many as there is space for, Status::would_block for the others). On a shared queue it may return while another

@@ -35,7 +35,7 @@ class GpuWork {
     if (stream_ != nullptr) gpu_->destroy_stream(stream_);
   }
 
-  void* stream() const { return stream_; }
+  void* stream() const { return stream_; }  ///< the stream of the launch, a hipStream_t or CUstream
   /// Whether all work is complete. Throws Error if a kernel has failed.
   /// @snippet host.cpp finished
   bool finished() { return gpu_->finished(stream_); }
@@ -128,7 +128,7 @@ class GpuModule {
   GpuKernel<Parameters...> kernel(const std::string& name) const {
     return {gpu_, gpu_->find_kernel(module_, name.c_str()), name};
   }
-  const std::shared_ptr<GpuRuntime>& gpu() const { return gpu_; }
+  const std::shared_ptr<GpuRuntime>& gpu() const { return gpu_; }  ///< the GPU that it is loaded on
 
  private:
   std::shared_ptr<GpuRuntime> gpu_;

@@ -43,7 +43,7 @@ class Executor {
     if (clock_hz_ == 0) clock_hz_ = 100000000;
   }
 
-  const std::shared_ptr<GpuRuntime>& gpu() const { return gpu_; }
+  const std::shared_ptr<GpuRuntime>& gpu() const { return gpu_; }  ///< null: the CPU
   /// Frequency in Hz of the clock that kernels read.
   uint64_t clock_hz() const { return clock_hz_; }
   /// Lanes of a wave: for blocks of one wave, which alone may use a queue with Sharing::wave.

@@ -71,10 +71,10 @@ class NvmeController {
       abandon(std::move(state_));
   }
 
-  NvmeTransport& transport() const { return state_->transport(); }
-  const nvme::Cap& capabilities() const { return state_->cap; }
-  const nvme::Vs& version() const { return state_->version; }
-  const ControllerInfo& info() const { return state_->info; }
+  NvmeTransport& transport() const { return state_->transport(); }  ///< access to its registers
+  const nvme::Cap& capabilities() const { return state_->cap; }     ///< register CAP
+  const nvme::Vs& version() const { return state_->version; }       ///< register VS
+  const ControllerInfo& info() const { return state_->info; }       ///< what Identify told
   /// Memory page size of the controller in bytes: the alignment of everything but the start of a data buffer.
   size_t page_bytes() const { return state_->page_bytes(); }
   /// Entries of the largest queue: CAP.MQES + 1, or 64 if CAP.MQES = 0.

@@ -349,7 +349,7 @@ class NvmeQueue {
     return pair_->generation();
   }
 
-  uint32_t qid() const { return existing().qid; }
+  uint32_t qid() const { return existing().qid; }  ///< identifier of both of its queues
   /// Actual sizes; `depth` may be less than requested.
   const QueuePlan& plan() const { return existing().plan(); }
 

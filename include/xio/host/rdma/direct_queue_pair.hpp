@@ -92,7 +92,7 @@ class DirectQueuePair {
   /// Handle from which a kernel posts operations.
   const rdma::QueuePairHandle& handle() const { return handle_; }
 
-  bool has_receive_queue() const { return no_receives_.empty(); }
+  bool has_receive_queue() const { return no_receives_.empty(); }  ///< whether kernels can receive with it
   /// Handle from which a kernel posts receives. Throws Error if kernels have no receive queue.
   const rdma::ReceiveQueueHandle& receive_handle() const {
     if (!no_receives_.empty()) throw Error(name_ + " has no receive queue for kernels: " + no_receives_);

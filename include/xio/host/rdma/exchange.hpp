@@ -261,7 +261,7 @@ class ExchangeServer {
   }
   ExchangeServer(uint16_t port, const std::string& host) : ExchangeServer(port, std::vector<std::string>{host}) {}
 
-  uint16_t port() const { return port_; }
+  uint16_t port() const { return port_; }  ///< the TCP port that it listens on
 
   /// Accepts the next client.
   /// @param limit  for the wait, and for every later trade

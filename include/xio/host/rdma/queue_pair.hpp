@@ -93,10 +93,10 @@ class VerbsQueuePair {
     psn_ = (options.psn ? *options.psn : detail::random_number()) & 0xffffff;
   }
 
-  ibv_qp* get() const { return qp_.get(); }
-  std::shared_ptr<ibv_qp> shared() const { return qp_; }
-  uint32_t qpn() const { return qp_->qp_num; }
-  const QueuePairOptions& options() const { return options_; }
+  ibv_qp* get() const { return qp_.get(); }                     ///< for calls of libibverbs
+  std::shared_ptr<ibv_qp> shared() const { return qp_; }        ///< get(), kept alive
+  uint32_t qpn() const { return qp_->qp_num; }                  ///< number of the queue pair
+  const QueuePairOptions& options() const { return options_; }  ///< as given to the constructor
 
   /// Address data that the peer needs to connect to this queue pair.
   QueuePairAddress address() const {
@@ -134,6 +134,7 @@ class VerbsQueuePair {
     psn_ = (options_.psn ? *options_.psn : detail::random_number()) & 0xffffff;
   }
 
+  /// Its state, as the driver tells it.
   ibv_qp_state state() const {
     ibv_qp_attr now{};
     ibv_qp_init_attr made{};

@@ -48,7 +48,7 @@ class HostStream {
     thread_.join();
   }
 
-  uint32_t wave_size() const { return wave_size_; }
+  uint32_t wave_size() const { return wave_size_; }  ///< lanes of a wave
 
   /// Queues `work` after all earlier work; returns immediately.
   /// @snippet host.cpp HostStream

@@ -129,7 +129,7 @@ class NvmeController final : public host::NvmeTransport {
   /// Doorbell words, laid out like the registers: 2 * (queues + 1) doorbells at a stride of 4 << DSTRD bytes.
   uint32_t* doorbell_words() override { return static_cast<uint32_t*>(doorbells_.get()); }
   bool doorbells_are_registers() const override { return false; }
-  size_t doorbell_bytes() const { return doorbell_bytes_; }
+  size_t doorbell_bytes() const { return doorbell_bytes_; }  ///< size of the page of doorbells
 
   std::string description() const override {
     std::string text = "in-process NVMe model, not a drive (";
@@ -150,9 +150,9 @@ class NvmeController final : public host::NvmeTransport {
 
   // Faults and counters.
 
-  FaultPlan& faults() { return faults_; }
-  const NvmeConfig& config() const { return config_; }
-  NvmeStatistics statistics() const { return counters_->snapshot(); }
+  FaultPlan& faults() { return faults_; }                              ///< what goes wrong, for the caller to set
+  const NvmeConfig& config() const { return config_; }                 ///< as given to the constructor
+  NvmeStatistics statistics() const { return counters_->snapshot(); }  ///< what it has done so far
   /// Resets the counters to zero, except for the current numbers in flight.
   /// @snippet emulation.cpp reset_statistics
   void reset_statistics() {

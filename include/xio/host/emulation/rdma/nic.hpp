@@ -137,9 +137,9 @@ class RdmaQueuePair {
   /// Limits the units in flight.
   /// @snippet emulation.cpp limit_depth
   void limit_depth(uint32_t units) { depth_ = units; }
-  RdmaQueuePairModel<Wire>& model() { return model_; }
-  const RdmaQueueConfig& config() const { return config_; }
-  QueueState& state() { return *states_.send(); }
+  RdmaQueuePairModel<Wire>& model() { return model_; }       ///< the device's side
+  const RdmaQueueConfig& config() const { return config_; }  ///< sizes and addresses of its rings
+  QueueState& state() { return *states_.send(); }            ///< state of the send queue, which kernels modify
   /// Number of units of the send ring that kernels have claimed so far.
   uint64_t posted() const {
     const auto read = [](const uint64_t& word) { return __atomic_load_n(&word, __ATOMIC_ACQUIRE); };
@@ -151,9 +151,10 @@ class RdmaQueuePair {
   }
   /// Number of bytes that kernels modify, starting at state().
   size_t state_bytes() const { return host::RdmaQueueStates::bytes(config_.sq_units, config_.rq_entries); }
-  rdma::SendState& send() { return *states_.more(); }
+  rdma::SendState& send() { return *states_.more(); }  ///< the part of it that RDMA adds
 
-  RdmaQueueMemory memory() {
+  /// Where its rings, records and doorbells lie.
+  RdmaQueueMemory memory() const {
     auto* const words = reinterpret_cast<uint32_t*>(words_.get());
     auto* const doorbells = reinterpret_cast<uint64_t*>(doorbells_.get());
     const auto word = [&](uint32_t base, uint32_t at) { return at == RdmaWords::none ? nullptr : words + base + at; };
