@@ -200,7 +200,7 @@ TEMPLATE_LIST_TEST_CASE("lanes that wait for room for their receives keep none f
   Messages<TestType, Sharing::grid, xio::Policy<>> it;
   const uint32_t depth = it.receives.handle().depth;
   for (uint32_t i = 0; i + late_lanes - 1 < depth; ++i) REQUIRE(it.post().submitted());
-  const uint64_t& wish = it.receives.handle().state->queue.wish;
+  const uint64_t& reservation = it.receives.handle().state->queue.reservation;
   bool reserved = false;
   Token token;
   xio::simt::launch(Grid::of_waves(2, 1, late_lanes), [&] {
@@ -208,7 +208,7 @@ TEMPLATE_LIST_TEST_CASE("lanes that wait for room for their receives keep none f
       (void)it.receives.post(xio::rdma::NoPayload{}, xio::deadline(100_ms));
     } else if (xio::arch::lane() == 0) {
       for (const Deadline until = xio::deadline(60_ms); !until.passed();) {
-        reserved = reserved || xio::arch::load<xio::arch::Scope::agent>(&wish) != 0;
+        reserved = reserved || xio::arch::load<xio::arch::Scope::agent>(&reservation) != 0;
         xio::arch::pause(8);
       }
       token = it.receives.post(xio::rdma::NoPayload{}, xio::deadline(20_ms));

@@ -94,7 +94,8 @@ class QueueProgram : public Program {
     if (state.draining != 0) return "a drain was not given back";
     if (xio::protocol::tickets(state.reserved) != device_.accepted)
       return "tickets were taken that nobody has, or lost";
-    if (state.wish != 0 || state.reserved > xio::protocol::ticket_bits) return "a wish was not taken back";
+    if (state.reservation != 0 || state.reserved > xio::protocol::ticket_bits)
+      return "a reservation was not taken back";
     if (device_.fetched != device_.accepted || device_.completed != device_.accepted) return "an entry was lost";
     if (state.retired > device_.completed) return "a completion was taken twice";
     return verdict();

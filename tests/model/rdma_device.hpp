@@ -120,7 +120,8 @@ class RdmaProgram : public Program {
     if (memory_.state.draining != 0 || memory_.receives.queue.draining != 0) return "a drain was not given back";
     if (claimed() != nic_.accepted || memory_.receives.queue.reserved != nic_.posted)
       return "tickets were taken that nobody has, or lost";
-    if (memory_.state.wish != 0 || memory_.receives.queue.wish != 0) return "a wish was not taken back";
+    if (memory_.state.reservation != 0 || memory_.receives.queue.reservation != 0)
+      return "a reservation was not taken back";
     if (nic_.executed != nic_.accepted || nic_.completed != nic_.accepted) return "an entry was lost";
     if (memory_.state.retired > nic_.completed) return "a completion was taken twice";
     if (memory_.state.error_count != 0) return "errors were counted";

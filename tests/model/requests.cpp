@@ -75,7 +75,7 @@ class Requests : public Program {
   }
 
   std::string judge() override {
-    if (words_.state.wish != 0) return "a request was not taken back";
+    if (words_.state.reservation != 0) return "a request was not taken back";
     if ((words_.claims & ~xio::protocol::ticket_bits) != 0) return "the bit of a request stays";
     if (Format::ticket(words_.claims, words_.state.retired) != words_.state.retired) return "tickets were lost";
     return {};
@@ -90,18 +90,18 @@ class Requests : public Program {
 
   /// As a wave that waits for several tickets does (room.hpp).
   void claim_several(uint32_t actor) {
-    uint64_t wish = 0;
+    uint64_t reservation = 0;
     for (;;) {
-      explorer_.mark(mix(1, wish));
-      const auto claim = xio::protocol::claim_now<true>(engine(), group(), shape_.depth, shape_.depth, {}, wish);
-      if (claim.count != 0) hold(actor, claim, wish);
+      explorer_.mark(mix(1, reservation));
+      const auto claim = xio::protocol::claim_now<true>(engine(), group(), shape_.depth, shape_.depth, {}, reservation);
+      if (claim.count != 0) hold(actor, claim, reservation);
       if (claim.count != 0 || gives_up(actor, shape_.depth)) {
-        if (wish != 0) xio::protocol::make_wish(engine(), group(), 0, wish);
+        if (reservation != 0) xio::protocol::reserve(engine(), group(), 0, reservation);
         if (claim.count != 0) release(actor, claim);
         return;
       }
-      wish = xio::protocol::make_wish(engine(), group(), shape_.depth, wish);
-      explorer_.mark(mix(2, wish));
+      reservation = xio::protocol::reserve(engine(), group(), shape_.depth, reservation);
+      explorer_.mark(mix(2, reservation));
       xio::arch::pause(0);
     }
   }
@@ -126,10 +126,10 @@ class Requests : public Program {
     return xio::arch::load<Scope::agent>(&words_.held) + wanted > shape_.depth;
   }
 
-  void hold(uint32_t actor, const xio::protocol::Claim& claim, uint64_t wish) {
+  void hold(uint32_t actor, const xio::protocol::Claim& claim, uint64_t reservation) {
     explorer_.require(claim.first + claim.count - words_.state.retired <= shape_.depth, "more tickets than there are");
     if (actor == shape_.stops) words_.held = claim.count;
-    explorer_.mark(mix(5 + claim.count, wish));
+    explorer_.mark(mix(5 + claim.count, reservation));
   }
   void release(uint32_t actor, const xio::protocol::Claim& claim) {
     give_back(claim.count);

@@ -123,8 +123,8 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   job.handle = near.handle();
   if ((one.features & requested) != 0) {
     constexpr bool sequenced = Kit::Vendor::has_side_table;
-    (sequenced ? job.handle.send->claims : near.state().reserved) |= xio::protocol::wish_bit;
-    near.state().wish = seed % 2 == 0 ? 0 : uint64_t{1} << 16 | 4;
+    (sequenced ? job.handle.send->claims : near.state().reserved) |= xio::protocol::reservation_bit;
+    near.state().reservation = seed % 2 == 0 ? 0 : uint64_t{1} << 16 | 4;
   }
   job.receive = far.receive_handle();
   job.peer = far.handle();
@@ -258,7 +258,7 @@ std::vector<Case> rdma_cases() {
   cases.push_back({"bnxt_quiet_unsignaled", run_rdma<xio::emulation::BnxtKit<>>, 3, 3, 0, 64, 4, 0, 0, 0b011});
   for (const std::string kernel : {"mlx5_quiet_unsignaled", "bnxt_quiet_unsignaled"}) {
     const auto run = kernel[0] == 'm' ? run_rdma<xio::emulation::Mlx5Kit<>> : run_rdma<xio::emulation::BnxtKit<>>;
-    cases.push_back({"wish_" + kernel, run, 3, 3, 0, 64, 4, 0, requested, 0b011, kernel});
+    cases.push_back({"reservation_" + kernel, run, 3, 3, 0, 64, 4, 0, requested, 0b011, kernel});
   }
   cases.push_back({"mlx5_block_others", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 128, 0, 64, 3, 0, 0, 0b011});
   cases.push_back({"mlx5_grid_others", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 0, 0, 64, 3, 0, 0, 0b011});

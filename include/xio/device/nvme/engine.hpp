@@ -21,7 +21,7 @@ struct QueueBell {
   using Policy = QueuePolicy;
   using Doorbell = DoorbellOf<Policy>;
   static constexpr Sharing sharing = S;
-  static constexpr bool has_notes = false;
+  static constexpr bool has_heads = false;
   static constexpr bool checks_use = Policy::argument_checks;
   static constexpr uint32_t kind = IsSame<Doorbell, MmioDoorbell>::value     ? 0
                                    : IsSame<Doorbell, ShadowDoorbell>::value ? 1
@@ -42,7 +42,7 @@ struct QueueBell {
       Doorbell::ring(target, ring::slot(end, mask));
     }
   }
-  XIO_DEVICE_INLINE static uint64_t note(uint64_t) { return 0; }
+  XIO_DEVICE_INLINE static uint64_t head(uint64_t) { return 0; }
 };
 
 /// State, rings and completions of a queue pair, of which Queue holds one; the `Engine` of the queue protocol

@@ -6,8 +6,8 @@
 /// trace. Independent of vendors.
 ///
 /// A ticket is the number of an operation, counted from the queue's creation. Claims of one ticket can starve a claim
-/// of several. A refused waiter therefore writes a reservation request (`wish`): other claims leave it space until it
-/// is served, or for a millisecond.
+/// of several. A refused waiter therefore writes a reservation: other claims leave it space until it is served, or for
+/// a millisecond.
 ///
 /// An `Engine`, here and in tail.hpp, is the interface of a queue to its protocol:
 ///
@@ -25,12 +25,12 @@
 /// | `sharing`, `Policy`                        | as above                                                           |
 /// | `QueueState* state`, `uint32_t depth`      | as above                                                           |
 /// | `uint64_t& link(uint64_t ticket)`          | the link at the ticket's ring slot                                 |
-/// | `void ring(uint64_t end, uint64_t note)`   | stores the doorbell for all entries before `end`                   |
+/// | `void ring(uint64_t end, uint64_t head)`   | stores the doorbell for all entries before `end`                   |
 /// | `checks_use`                               | whether users who use a shared queue in several ways are noticed   |
 /// | `kind`                                     | number of what else all users of a shared queue must agree about   |
-/// | `has_notes`                                | whether a doorbell carries a note in addition to `end`             |
-/// | `uint64_t note(uint64_t end)`              | … the note, if another wave published the entries                  |
-/// | `void leave_note(uint64_t end, note)`      | … stores the note for other waves                                  |
+/// | `has_heads`                                | whether a doorbell repeats an entry's head, its first 8 bytes      |
+/// | `uint64_t head(uint64_t end)`              | … the head of the entry before `end`, which any wave published     |
+/// | `void leave_head(uint64_t end, head)`      | … stores it for other waves                                        |
 
 #include <xio/device/queue/state.hpp>
 
@@ -101,12 +101,12 @@ XIO_DEVICE_INLINE uint32_t leading_free(const Engine& engine, Group<Engine::shar
   }
 }
 
-/// The time of a reservation request is 48 bits of the clock, which take at least days to wrap.
-constexpr uint64_t wish_time_bits = ~uint64_t{0} >> 16;
+/// The time of a reservation is 48 bits of the clock, which take at least days to wrap.
+constexpr uint64_t reservation_time_bits = ~uint64_t{0} >> 16;
 
-/// Whether the time of a reservation request is over: any caller may replace it, and no claim heeds it.
-XIO_DEVICE_INLINE bool is_over(uint64_t wish, uint64_t now) {
-  return ((now - (wish >> 16)) & wish_time_bits) < wish_time_bits / 2;
+/// Whether the time of a reservation is over: any caller may replace it, and no claim heeds it.
+XIO_DEVICE_INLINE bool is_over(uint64_t reservation, uint64_t now) {
+  return ((now - (reservation >> 16)) & reservation_time_bits) < reservation_time_bits / 2;
 }
 
 /// Rare paths of a claim, which use the counters and the claim word. One lane calls.
@@ -121,27 +121,27 @@ struct ClaimWord {
     }
   }
 
-  /// Makes a reservation request for `count` tickets, or with 0 withdraws the caller's. One copy per kernel.
-  /// @param own reservation request that the caller wrote; 0: none
+  /// Makes a reservation for `count` tickets, or with 0 withdraws the caller's. One copy per kernel.
+  /// @param own reservation that the caller wrote; 0: none
   /// @return the caller's request; 0: there is none
-  XIO_LEAF XIO_DEVICE static uint64_t make_wish(QueueState* state, uint64_t* word, uint32_t count, uint64_t own) {
+  XIO_LEAF XIO_DEVICE static uint64_t reserve(QueueState* state, uint64_t* word, uint32_t count, uint64_t own) {
     constexpr uint64_t hold = arch::clock_hz / 1000;
     const uint64_t now = arch::clock();
-    uint64_t wish = arch::load<scope>(&state->wish);
-    const bool mine = wish != 0 && wish == own;
+    uint64_t reservation = arch::load<scope>(&state->reservation);
+    const bool mine = reservation != 0 && reservation == own;
     // Another caller's request is replaced when its time is over, and never withdrawn.
-    if (wish != 0 && !mine && (count == 0 || !is_over(wish, now))) return 0;
+    if (reservation != 0 && !mine && (count == 0 || !is_over(reservation, now))) return 0;
     uint64_t next = 0;
-    if (count != 0) next = ((now + hold) & wish_time_bits) << 16 | (count < 0xffff ? count : 0xffff);
+    if (count != 0) next = ((now + hold) & reservation_time_bits) << 16 | (count < 0xffff ? count : 0xffff);
     // The caller's request is renewed in the second half of its time.
-    if (count != 0 && mine && !is_over(wish, now + hold / 2)) next = own;
-    if (next != wish && !arch::compare_exchange<scope>(&state->wish, wish, next)) return 0;
+    if (count != 0 && mine && !is_over(reservation, now + hold / 2)) next = own;
+    if (next != reservation && !arch::compare_exchange<scope>(&state->reservation, reservation, next)) return 0;
     // The bit follows the request, later. Whoever withdraws a request may clear it after another caller has made one:
     // that one sets it again. Whoever made one may set it when the request was replaced and withdrawn: a withdrawal
     // clears it even if there is no request.
-    const uint64_t bit = count != 0 ? wish_bit : 0;
+    const uint64_t bit = count != 0 ? reservation_bit : 0;
     uint64_t flags = arch::load<scope>(word);
-    while ((flags & wish_bit) != bit && !arch::compare_exchange<scope>(word, flags, flags ^ wish_bit)) {
+    while ((flags & reservation_bit) != bit && !arch::compare_exchange<scope>(word, flags, flags ^ reservation_bit)) {
     }
     return next;
   }
@@ -160,23 +160,23 @@ XIO_DEVICE_INLINE void break_queue(const Engine& engine, Group<S> group) {
   }
 }
 
-/// Number of tickets, at most the depth, that a reservation request holds for another claim than that of its owner.
+/// Number of tickets, at most the depth, that a reservation holds for another claim than that of its owner.
 /// @param own the caller's request; 0: none
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE uint32_t reserved_for_others(const Engine& engine, Group<S> group, uint64_t own) {
-  const uint64_t wish = group.from_leader(arch::load<state_scope<S>>(&engine.state().wish));
+  const uint64_t reservation = group.from_leader(arch::load<state_scope<S>>(&engine.state().reservation));
   const uint64_t now = group.from_leader(arch::clock());
-  if (wish == 0 || wish == own || is_over(wish, now)) return 0;
-  const uint32_t held = wish & 0xffff;
+  if (reservation == 0 || reservation == own || is_over(reservation, now)) return 0;
+  const uint32_t held = reservation & 0xffff;
   return held < engine.depth() ? held : engine.depth();
 }
 
-/// ClaimWord::make_wish() for all lanes of `group`. A waiter repeats its request, with the result of its last call as
-/// `own`, until it is served, passes it to claim_now(), and withdraws it.
+/// ClaimWord::reserve() for all lanes of `group`. A waiter repeats its request, with the result of its last
+/// call as `own`, until it is served, passes it to claim_now(), and withdraws it.
 template <class Engine, Sharing S>
-XIO_DEVICE_INLINE uint64_t make_wish(const Engine& engine, Group<S> group, uint32_t count, uint64_t own) {
+XIO_DEVICE_INLINE uint64_t reserve(const Engine& engine, Group<S> group, uint32_t count, uint64_t own) {
   uint64_t answer = 0;
-  if (group.leads()) answer = ClaimWord<S>::make_wish(&engine.state(), &engine.claims(), count, own);
+  if (group.leads()) answer = ClaimWord<S>::reserve(&engine.state(), &engine.claims(), count, own);
   return group.from_leader(answer);
 }
 
@@ -193,7 +193,7 @@ XIO_DEVICE_INLINE uint64_t exchange_by_leader(Group<S> group, uint64_t* where, u
 /// @tparam Several `wanted` may be more than one and is at most `least`; else a lane alone tests first whether one fits
 template <bool Several = false, class Engine, Sharing S>
 XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, uint32_t wanted, uint32_t least,
-                                  typename Engine::Tickets::Step step = {}, uint64_t wish = 0) {
+                                  typename Engine::Tickets::Step step = {}, uint64_t reservation = 0) {
   using Tickets = typename Engine::Tickets;
   if constexpr (!is_shared<S>) {
     const uint64_t first = engine.claims();
@@ -222,7 +222,7 @@ XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, uint32_t
     for (;;) {
       uint32_t most = engine.depth();
       if (XIO_UNLIKELY((word & ~ticket_bits) != 0)) {
-        most = (word & broken_bit) != 0 ? 0 : most - reserved_for_others(engine, group, wish);
+        most = (word & broken_bit) != 0 ? 0 : most - reserved_for_others(engine, group, reservation);
       }
       const uint64_t first = Tickets::ticket(word, retired);
       const uint64_t in_flight = first - retired;
@@ -245,7 +245,7 @@ XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, uint32_t
 }
 
 /// One attempt of claim_now() on a shared queue for `count` tickets, or none. It fails, too, if another group claims at
-/// the same time. It takes what a reservation request holds: the operation is one with which others end, and so what
+/// the same time. It takes what a reservation holds: the operation is one with which others end, and so what
 /// the request waits for.
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE Claim claim_once(const Engine& engine, Group<S> group, uint32_t count,

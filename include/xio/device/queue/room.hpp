@@ -16,17 +16,17 @@ namespace protocol {
 template <bool Several, class Engine, class Until>
 XIO_COLD XIO_DEVICE Claim claim_in_loop(const Engine& engine, Group<Engine::sharing> group, uint32_t wanted,
                                         uint32_t least, Until until, typename Engine::Tickets::Step step) {
-  uint64_t wish = 0;
+  uint64_t own = 0;
   uint32_t taken = 1;
   bool last = IsSame<Until, Now>::value;
   for (uint32_t round = 0;; ++round) {
     Claim claim{0, 0, 0};
-    if (!arch::branches_are_cheap || round != 0) claim = claim_now<Several>(engine, group, wanted, least, step, wish);
+    if (!arch::branches_are_cheap || round != 0) claim = claim_now<Several>(engine, group, wanted, least, step, own);
     // The queue may be full of entries that the device does not know of yet.
     if (claim.count == 0) ring_for_room(engine, group);
     if (XIO_LIKELY(claim.count != 0) || last) {
       if constexpr (is_shared<Engine::sharing>) {
-        if (XIO_UNLIKELY(wish != 0)) make_wish(engine, group, 0, wish);
+        if (XIO_UNLIKELY(own != 0)) reserve(engine, group, 0, own);
       }
       return claim;
     }
@@ -37,7 +37,7 @@ XIO_COLD XIO_DEVICE Claim claim_in_loop(const Engine& engine, Group<Engine::shar
       last = look && (!group.any(!until.passed()) || group.any(engine.is_dead()));
       if constexpr (is_shared<Engine::sharing>) {
         if (look && round != 0) help<false>(engine, group);
-        if (Engine::reserves_room && look && least > 1) wish = make_wish(engine, group, least, wish);
+        if (Engine::reserves_room && look && least > 1) own = reserve(engine, group, least, own);
       }
       taken = engine.drain(group);
     }
@@ -49,7 +49,7 @@ XIO_COLD XIO_DEVICE Claim claim_in_loop(const Engine& engine, Group<Engine::shar
 ///
 /// In addition to the members that tail.hpp needs, the engine has `uint32_t drain(group)`, which takes completions and
 /// returns how many, `bool is_dead()`: whether posted operations will never be executed, `reserves_room`: whether
-/// claims of several tickets make reservation requests, because completions alone free tickets, and
+/// claims of several tickets make reservations, because completions alone free tickets, and
 /// `int64_t reported_after()`: the number of tickets in flight of which the device reports at least one.
 template <bool Several = false, class Engine, class Until>
 XIO_DEVICE_INLINE Claim claim_until(const Engine& engine, Group<Engine::sharing> group, uint32_t wanted, uint32_t least,

@@ -14,12 +14,12 @@ XIO_NAMESPACE_BEGIN
 /// The mutable state of one queue: a 64-byte line in memory shared by all its users, zeroed at creation. The links of a
 /// shared queue follow it (tail.hpp): link_bytes().
 struct alignas(64) QueueState {
-  uint64_t reserved;      ///< tickets claimed, bits 61:0; see protocol::broken_bit and protocol::wish_bit
+  uint64_t reserved;      ///< tickets claimed, bits 61:0; see protocol::broken_bit and protocol::reservation_bit
   uint64_t retired;       ///< completions taken
   uint64_t tail;          ///< shared queues: entries published << 1; see protocol::ringing_bit and protocol::owed_bit
   uint64_t rung;          ///< entries announced; deferred ringing only
   uint64_t acknowledged;  ///< completions acknowledged to the device
-  uint64_t wish;          ///< shared queues: reservation request: end of its time << 16 | number of tickets; 0: none
+  uint64_t reservation;   ///< shared queues: of a waiter: end of its time << 16 | number of tickets; 0: none
   uint32_t error_count;   ///< failed operations that no caller has waited for
   uint32_t way_of_use;    ///< shared queues: protocol::way_of_use, 0: not known yet; or protocol::has_abandoned
   uint32_t draining;      ///< shared queues: 1 while a wave takes completions
@@ -41,9 +41,9 @@ namespace protocol {
 /// @{
 
 /// Bits of QueueState::reserved above the ticket, which a claim must check and rarely finds set.
-constexpr uint64_t broken_bit = uint64_t{1} << 63;  ///< claims are refused
-constexpr uint64_t wish_bit = uint64_t{1} << 62;    ///< a reservation request exists: QueueState::wish
-constexpr uint64_t ticket_bits = wish_bit - 1;
+constexpr uint64_t broken_bit = uint64_t{1} << 63;       ///< claims are refused
+constexpr uint64_t reservation_bit = uint64_t{1} << 62;  ///< somebody has a QueueState::reservation
+constexpr uint64_t ticket_bits = reservation_bit - 1;
 /// Value of QueueState::way_of_use of an exclusive queue once the wait for a command of the library's own has given up.
 constexpr uint32_t has_abandoned = 1;
 

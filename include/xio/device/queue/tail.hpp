@@ -109,7 +109,7 @@ XIO_LEAF XIO_DEVICE void advance(Bell bell, uint64_t tail, bool rings) {
         next |= owed_bit;
       } else {
         arch::pass_on();
-        bell.ring(published(tail), bell.note(published(tail)));
+        bell.ring(published(tail), bell.head(published(tail)));
         // Performed before anybody else may ring.
         arch::wait_before_exchange();
         ++doorbells;
@@ -157,7 +157,7 @@ XIO_LEAF XIO_DEVICE void announce(Bell bell) {
       const uint64_t end = published(tail);
       if (arch::uniform(arch::load<scope>(&state.rung)) != end) {
         arch::pass_on();
-        bell.ring(end, bell.note(end));
+        bell.ring(end, bell.head(end));
         arch::store<scope>(&state.rung, end);
       }
       // Both are performed before anybody else may ring.
@@ -196,7 +196,7 @@ XIO_DEVICE_INLINE void ring_deferred(const Engine& engine, Group<S> group) {
     if (state.rung == end) return;
     release_entries<Policy>();
     group.before_writing();
-    if (group.leads()) engine.bell().ring(end, engine.bell().note(end));
+    if (group.leads()) engine.bell().ring(end, engine.bell().head(end));
     state.rung = end;
   } else {
     // Each lane may have published on its own before.
@@ -219,7 +219,7 @@ XIO_DEVICE_INLINE void ring_for_room(const Engine& engine, Group<S> group) {
 
 /// publish() of an exclusive queue, whose state has no other writers.
 template <class Engine>
-XIO_DEVICE_INLINE void publish_alone(const Engine& engine, Group<Engine::sharing> group, uint64_t end, uint64_t note) {
+XIO_DEVICE_INLINE void publish_alone(const Engine& engine, Group<Engine::sharing> group, uint64_t end, uint64_t head) {
   using Policy = typename Engine::Policy;
   constexpr bool at_once = Policy::ringing != Ringing::deferred;
   QueueState& state = engine.state();
@@ -228,17 +228,17 @@ XIO_DEVICE_INLINE void publish_alone(const Engine& engine, Group<Engine::sharing
   engine.claims() = end;
   if (!at_once && end - rung < Policy::ring_every) return;
   release_entries<Policy>();
-  if (group.leads()) engine.bell().ring(end, note);
+  if (group.leads()) engine.bell().ring(end, head);
   if constexpr (!at_once) state.rung = end;
 }
 
 /// Links a claim that ends at `end`, whose entries are released. Observe the tail afterwards: either it is at `first`,
 /// or whoever brings it there sees the link. One lane calls.
 template <class Bell>
-XIO_DEVICE_INLINE void link(const Bell& bell, uint64_t first, uint64_t end, [[maybe_unused]] uint64_t note) {
+XIO_DEVICE_INLINE void link(const Bell& bell, uint64_t first, uint64_t end, [[maybe_unused]] uint64_t head) {
   constexpr arch::Scope scope = state_scope<Bell::sharing>;
-  if constexpr (Bell::has_notes) {
-    bell.leave_note(end, note);
+  if constexpr (Bell::has_heads) {
+    bell.leave_head(end, head);
     arch::wait_stores();
   }
   arch::store<scope>(&bell.link(first), end);
@@ -247,21 +247,21 @@ XIO_DEVICE_INLINE void link(const Bell& bell, uint64_t first, uint64_t end, [[ma
 
 /// publish() on a shared queue whose caller calls help() afterwards, which advances the tail over the claim.
 template <class Engine, Sharing S>
-XIO_DEVICE_INLINE void publish_before_help(const Engine& engine, Group<S> group, const Claim& claim, uint64_t note) {
+XIO_DEVICE_INLINE void publish_before_help(const Engine& engine, Group<S> group, const Claim& claim, uint64_t head) {
   group.converge();
   release_entries<typename Engine::Policy>();
-  if (group.leads()) link(engine.bell(), claim.first, claim.first + claim.count, note);
+  if (group.leads()) link(engine.bell(), claim.first, claim.first + claim.count, head);
 }
 
 /// Publishes the entries of a claim and rings as the policy requires. All lanes of `group` call.
 ///
-/// @param note note that the doorbell of the claim's last entry carries
+/// @param head head of the claim's last entry, for doorbells that repeat it
 template <class Engine, Sharing S>
-XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const Claim& claim, uint64_t note = 0) {
+XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const Claim& claim, uint64_t head = 0) {
   using Policy = typename Engine::Policy;
   const uint64_t end = claim.first + claim.count;
   if constexpr (!is_shared<S>) {
-    publish_alone(engine, group, end, note);
+    publish_alone(engine, group, end, head);
   } else {
     constexpr arch::Scope scope = state_scope<S>;
     constexpr bool at_once = Policy::ringing != Ringing::deferred;
@@ -280,7 +280,7 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const Claim
         // No wave moves the tail over a claim without a link, none rings, and nothing is owed: this wave owns the word.
         tail = end << 1 | ringing_bit;
         arch::store<scope>(where, tail);
-        bell.ring(end, note);
+        bell.ring(end, head);
         // Performed before anybody else may ring.
         arch::wait_before_exchange();
         rings = !arch::compare_exchange_ordered<scope>(where, tail, end << 1);
@@ -293,7 +293,7 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const Claim
           more = true;
         }
       } else {
-        link(bell, claim.first, end, note);
+        link(bell, claim.first, end, head);
         tail = arch::observe<scope>(where);
         more = published(tail) == claim.first || (at_once && (tail & owed_bit) != 0);
       }

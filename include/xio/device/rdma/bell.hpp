@@ -19,7 +19,7 @@ template <class Vendor, Sharing S, class QueuePolicy>
 struct SendBell {
   using Policy = QueuePolicy;
   static constexpr Sharing sharing = S;
-  static constexpr bool has_notes = Vendor::doorbell_repeats_entry;
+  static constexpr bool has_heads = Vendor::doorbell_repeats_entry;
   /// Its code has no room for that (docs/internals/instruction-budgets.md).
   static constexpr bool checks_use = false;
   static constexpr uint32_t kind = 0;
@@ -44,8 +44,8 @@ struct SendBell {
   XIO_DEVICE_INLINE uint64_t& link(uint64_t ticket) const { return word(ticket, 0); }
 
   /// First 8 bytes of the entry that ends at `end`.
-  XIO_DEVICE_INLINE uint64_t note([[maybe_unused]] uint64_t end) const {
-    if constexpr (!has_notes) {
+  XIO_DEVICE_INLINE uint64_t head([[maybe_unused]] uint64_t end) const {
+    if constexpr (!has_heads) {
       return 0;
     } else if constexpr (is_shared<S>) {
       // Loaded before the record is stored: the device may then execute the entry, and another wave reuse its place.
@@ -54,7 +54,7 @@ struct SendBell {
       return send->last_head;
     }
   }
-  XIO_DEVICE_INLINE void leave_note(uint64_t end, uint64_t head) const {
+  XIO_DEVICE_INLINE void leave_head(uint64_t end, uint64_t head) const {
     arch::store<state_scope<S>>(&word(end - 1, entries), head);
   }
 
@@ -108,7 +108,7 @@ struct ReceiveBell {
     static constexpr Ringing ringing = Ringing::immediate;
   };
   static constexpr Sharing sharing = S;
-  static constexpr bool has_notes = false;
+  static constexpr bool has_heads = false;
   static constexpr bool checks_use = Policy::argument_checks;
   static constexpr uint32_t kind = Policy::keeps_receives;
 
@@ -132,7 +132,7 @@ struct ReceiveBell {
   XIO_DEVICE_INLINE uint64_t& link(uint64_t ticket) const {
     return reinterpret_cast<uint64_t*>(receives + 1)[ring::slot(ticket, entries - 1)];
   }
-  XIO_DEVICE_INLINE static uint64_t note(uint64_t) { return 0; }
+  XIO_DEVICE_INLINE static uint64_t head(uint64_t) { return 0; }
 
   XIO_DEVICE_INLINE void ring(uint64_t end, uint64_t) const {
     ReceiveShape shape;

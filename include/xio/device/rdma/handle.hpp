@@ -41,7 +41,7 @@ static_assert(sizeof(SendState) == 128, "must be two cache lines");
 ///
 /// | bits  | meaning                                                          |
 /// |-------|------------------------------------------------------------------|
-/// | 63:62 | protocol::broken_bit, protocol::wish_bit                         |
+/// | 63:62 | protocol::broken_bit, protocol::reservation_bit                         |
 /// | 61:38 | next PSN                                                         |
 /// | 37:22 | next MSN                                                         |
 /// | 21:0  | tickets claimed, lower bits                                      |
