@@ -206,7 +206,7 @@ class QueueProgram : public Program {
     Sqe& entry = memory_.sq[device_.fetched % sizes_.sq];
     explorer_.require(entry.cdw0 != 0xffffffff, "the doorbell announced an entry that is not there, or went backwards");
     const uint32_t cid = entry.cdw0 >> 16;
-    explorer_.require((cid & ~xio::nvme::detail::told_bit) < sizes_.slots, "an identifier beyond the table");
+    explorer_.require((cid & ~xio::nvme::detail::notified_bit) < sizes_.slots, "an identifier beyond the table");
     for (uint32_t i = 0; i < device_.live_count; ++i) {
       explorer_.require(device_.live[i].cid != cid, "an identifier is used twice");
     }

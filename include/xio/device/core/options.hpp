@@ -39,15 +39,15 @@ class Options {
  public:
   static constexpr bool notifies = Notifies;
 
-  XIO_HOST_DEVICE constexpr Options() : told_(nullptr), meter_{} {}
-  XIO_HOST_DEVICE constexpr Options(Notification* told, detail::Meter<Telemetry> meter) : told_(told), meter_(meter) {}
+  XIO_HOST_DEVICE constexpr Options() : notified_(nullptr), meter_{} {}
+  XIO_HOST_DEVICE constexpr Options(Notification* to, detail::Meter<Telemetry> meter) : notified_(to), meter_(meter) {}
 
-  /// Adds to `told` when the operation has ended; each part of a split command counts.
+  /// Adds to `to` when the operation has ended; each part of a split command counts.
   /// @snippet options.cpp notify
-  XIO_HOST_DEVICE constexpr Options<true, Telemetry> notify(Notification& told) const { return {&told, meter_}; }
-  /// Adds to `*told` when the operation has ended; null: no notification.
+  XIO_HOST_DEVICE constexpr Options<true, Telemetry> notify(Notification& to) const { return {&to, meter_}; }
+  /// Adds to `*to` when the operation has ended; null: no notification.
   /// @snippet options.cpp notify
-  XIO_HOST_DEVICE constexpr Options<true, Telemetry> notify(Notification* told) const { return {told, meter_}; }
+  XIO_HOST_DEVICE constexpr Options<true, Telemetry> notify(Notification* to) const { return {to, meter_}; }
   /// Stores the operation's status and result in `kept`, which the owner may read at any later time. It belongs to the
   /// queue until the operation has ended. For a split command it receives the result of the part that ends last.
   /// @snippet options.cpp keep
@@ -59,19 +59,19 @@ class Options {
   /// @snippet options.cpp measure
   template <class Steps>
   XIO_HOST_DEVICE constexpr Options<Notifies, Steps> measure(Steps& steps) const {
-    return {told_, detail::Meter<Steps>{&steps}};
+    return {notified_, detail::Meter<Steps>{&steps}};
   }
   /// Measures nothing: for callers whose telemetry is a template argument.
   /// @snippet options.cpp measure
-  XIO_HOST_DEVICE constexpr Options<Notifies, telemetry::Off> measure(telemetry::Off&) const { return {told_, {}}; }
+  XIO_HOST_DEVICE constexpr Options<Notifies, telemetry::Off> measure(telemetry::Off&) const { return {notified_, {}}; }
 
   /// For the queues: the notification, with KeptResult::mark if a result is kept; null: none.
-  XIO_HOST_DEVICE constexpr Notification* told() const { return told_; }
+  XIO_HOST_DEVICE constexpr Notification* notified() const { return notified_; }
   /// For the queues: the telemetry.
   XIO_HOST_DEVICE constexpr Telemetry& telemetry() const { return meter_.get(); }
 
  private:
-  Notification* told_;
+  Notification* notified_;
   detail::Meter<Telemetry> meter_;
 };
 

@@ -20,11 +20,11 @@ namespace detail {
 /// Whether the command's data size is known: without a number of blocks, and for another namespace, that of blocks is
 /// not.
 template <class Pages>
-XIO_DEVICE_INLINE bool is_told(const QueueHandle& q, const Command& command) {
+XIO_DEVICE_INLINE bool knows_size(const QueueHandle& q, const Command& command) {
   constexpr bool ready = IsReady<Pages>::value || IsSame<Pages, NoData>::value;
   const bool foreign = command.namespace_id != 0 && command.namespace_id != q.nsid;
   const bool has_size = counts_blocks(command) && !foreign;
-  return is_told<Pages>(command) && (ready || has_size || command.data != data_size::of_blocks);
+  return knows_size<Pages>(command) && (ready || has_size || command.data != data_size::of_blocks);
 }
 
 /// Whether the namespace has the blocks from `lba` on, of which there are `last_block` + 1.
@@ -41,7 +41,7 @@ XIO_DEVICE_INLINE bool is_long(const QueueHandle& q, const Command& command) {
 /// is not plain may still be valid.
 template <class Pages>
 XIO_DEVICE_INLINE bool is_plain(const QueueHandle& q, const Command& command, [[maybe_unused]] const Pages& pages) {
-  if (!splittable(command) || !is_told<Pages>(q, command) || (command.cdw12 & 0xffff) != 0) return false;
+  if (!splittable(command) || !knows_size<Pages>(q, command) || (command.cdw12 & 0xffff) != 0) return false;
   if (command.last_block >= most_blocks(command, q)) return false;
   if constexpr (IsSame<Pages, RegionSpan>::value) {
     if (!pages.reach.is_inside() || pages.length != data_bytes(command, q.block_shift)) return false;
@@ -57,7 +57,7 @@ XIO_DEVICE_INLINE Status check(const QueueHandle& q, const Command& command, con
     if (command.last_block == ~0u) return Status::invalid_argument;  // no blocks at all
     if (!has_blocks(q, command.lba(), command.last_block)) return Status::out_of_range;
   }
-  if (!is_told<Pages>(q, command)) return Status::invalid_argument;
+  if (!knows_size<Pages>(q, command)) return Status::invalid_argument;
   // Only last_block may hold a number of blocks.
   if (counts_blocks(command) ? (command.cdw12 & 0xffff) != 0 : command.last_block != 0) return Status::invalid_argument;
   const uint64_t bytes = command.data == data_size::unknown ? 0 : data_bytes(command, q.block_shift);

@@ -29,7 +29,7 @@ namespace detail {
 /// Bit of the command identifier of an operation with a notification; a table has at most as many slots. Only drains
 /// with Notify know it, and look for a notification where it is set. For others no such command is in flight, so that
 /// they break the queue: a notification must not be lost.
-constexpr uint32_t told_bit = 0x8000;
+constexpr uint32_t notified_bit = 0x8000;
 
 /// The completion table of a queue and what belongs to it.
 struct CompletionTable {
@@ -87,13 +87,13 @@ XIO_DEVICE_INLINE Outcome look_up(const CompletionSlot* slots, uint32_t slot_mas
   return word >> 16 == end ? Outcome::ended : Outcome::replaced;
 }
 
-/// Whether `ticket` has ended. If so, `odd` becomes other than 0 unless it has ended with success, and its slot shows
-/// it.
+/// Whether `ticket` has ended. If so, `bad` becomes other than 0 unless it has ended with success, and its slot
+/// shows it.
 template <Sharing S>
-XIO_DEVICE_INLINE bool has_ended(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket, uint32_t& odd) {
+XIO_DEVICE_INLINE bool has_ended(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket, uint32_t& bad) {
   const uint64_t word = protocol::read<S>(ring::element(slots, slot_mask, ticket).word);
   const uint64_t success = lap_end(ticket, slot_mask) << 16;
-  odd |= static_cast<uint32_t>(word > success);
+  bad |= static_cast<uint32_t>(word > success);
   return word >= success;
 }
 

@@ -53,7 +53,7 @@ constexpr bool is_number<T*> = true;
 /// Whether the data size of a command submitted with `Pages` is known. A caller that passes a DataPointer, or NoData
 /// with a command unknown to the library, is responsible for the size.
 template <class Pages>
-XIO_DEVICE_INLINE constexpr bool is_told(const CommandWords& command) {
+XIO_DEVICE_INLINE constexpr bool knows_size(const CommandWords& command) {
   if constexpr (IsSame<Pages, DataPointer>::value) {
     return command.data != data_size::impossible;
   } else if constexpr (IsSame<Pages, NoData>::value) {

@@ -121,22 +121,22 @@ class TableSink {
     index_ = index;
     key_ = CompletionFormat::key(word);
     if constexpr (Policy::notifications) {
-      is_told_ = (key_ & told_bit) != 0;
-      key_ &= ~told_bit;
+      is_notified_ = (key_ & notified_bit) != 0;
+      key_ &= ~notified_bit;
     }
     status_ = CompletionFormat::status(word);
     slot_ = &ring::element(table_.slots, table_.slot_mask, key_);
-    bool strange = false;
+    bool stray = false;
     if (sharing == Sharing::thread || fresh) {
       // The slot holds the lap in flight. If there is none, or the key is beyond the slots, the ticket is not claimed
       // yet.
       before_ = protocol::read<sharing>(slot_->word);
       ticket_ = (before_ >> 16) + key_;
-      strange = static_cast<int64_t>(ticket_) >= reserved;
+      stray = static_cast<int64_t>(ticket_) >= reserved;
       // More completions than operations in flight: a duplicate.
-      if constexpr (sharing != Sharing::thread) strange = strange || static_cast<int64_t>(index) >= reserved;
+      if constexpr (sharing != Sharing::thread) stray = stray || static_cast<int64_t>(index) >= reserved;
     }
-    return strange;
+    return stray;
   }
 
   XIO_DEVICE_INLINE bool is_special(bool present) const {
@@ -177,7 +177,7 @@ class TableSink {
     if (hit) {
       const uint64_t result = source.result(index_);
       if constexpr (Policy::notifications) {
-        if (is_told_) target = tell_kept(result);
+        if (is_notified_) target = tell_kept(result);
       }
       const uint64_t next = ((before_ >> 16) + table_.slot_mask + 1) << 16 | status_;
       if constexpr (is_shared<sharing>) {
@@ -185,9 +185,9 @@ class TableSink {
         if (XIO_UNLIKELY(leaves)) {
           // A waiter may have marked it meanwhile, and another found it in the log.
           const uint64_t last = arch::publish_exchange<scope>(&slot_->word, next);
-          const bool told = moved && ((last ^ before_) & seen_bit) != 0;
+          const bool was_seen = moved && ((last ^ before_) & seen_bit) != 0;
           const uint64_t logged = (ticket_ - table_.slot_mask) << 16 | (before_ & 0xffff);
-          if (told && !mark_seen<sharing>(moved, logged)) arch::fetch_add<scope>(&engine_.state().error_count, 1u);
+          if (was_seen && !mark_seen<sharing>(moved, logged)) arch::fetch_add<scope>(&engine_.state().error_count, 1u);
         } else {
           arch::publish<scope>(&slot_->word, next);
         }
@@ -217,23 +217,23 @@ class TableSink {
   }
 
  private:
-  /// What the operation's end is told to.
-  XIO_DEVICE_INLINE uint64_t note() const {
+  /// What is notified of the operation's end.
+  XIO_DEVICE_INLINE uint64_t notified() const {
     return protocol::read<sharing>(reinterpret_cast<const uint64_t&>(table_.notifications[key_]));
   }
 
   /// Whether the command is the library's own. Without notifications, whoever asks for errors finds out.
   XIO_DEVICE_INLINE bool is_own() const {
-    if constexpr (Policy::notifications) return note() == own_mark(ticket_);
+    if constexpr (Policy::notifications) return notified() == own_mark(ticket_);
     return false;
   }
 
   /// Whether the failure is reported by transfer(), and by nobody else.
   XIO_DEVICE_INLINE bool is_owned() const {
     if constexpr (Policy::notifications) {
-      const uint64_t told = note();
-      if (!is_told_ || (told & 3) != 0) return false;
-      const auto* const target = reinterpret_cast<const Notification*>(told);
+      const uint64_t address = notified();
+      if (!is_notified_ || (address & 3) != 0) return false;
+      const auto* const target = reinterpret_cast<const Notification*>(address);
       return (arch::load<arch::Scope::system>(&target->status) & Notification::owned) != 0;
     }
     return false;
@@ -241,9 +241,9 @@ class TableSink {
 
   /// Stores the result for an owner that keeps it; returns the notification if there is one instead.
   XIO_DEVICE_INLINE Notification* tell_kept(uint64_t result) const {
-    const uint64_t told = note();
-    if (XIO_LIKELY((told & 3) == 0)) return reinterpret_cast<Notification*>(told);
-    auto* const kept = reinterpret_cast<KeptResult*>(told - KeptResult::mark);
+    const uint64_t address = notified();
+    if (XIO_LIKELY((address & 3) == 0)) return reinterpret_cast<Notification*>(address);
+    auto* const kept = reinterpret_cast<KeptResult*>(address - KeptResult::mark);
     arch::store<arch::Scope::system>(&kept->result, result);
     arch::publish<arch::Scope::system>(&kept->ended, KeptResult::has_ended | (status_ & ~seen_bit));
     return nullptr;
@@ -258,7 +258,7 @@ class TableSink {
   uint64_t ticket_ = 0;
   uint64_t status_ = 0;  ///< reported by the device; with seen_bit if it counts as waited for
   uint32_t key_ = 0;
-  bool is_told_ = false;  ///< the lane's operation has a notification
+  bool is_notified_ = false;  ///< the lane's operation has a notification
 };
 
 }  // namespace detail

@@ -95,16 +95,16 @@ template <class Engine, Sharing S, class Drain>
 XIO_DEVICE_INLINE Status wait(const Engine& engine, const CompletionTable& table, Group<S> group, const Token& token,
                               Deadline until, Drain drain_now) {
   QueueState& state = engine.state();
-  uint32_t odd = 0;  // not 0: some failed, or ended long ago
+  uint32_t bad = 0;  // not 0: some failed, or ended long ago
   uint32_t left = token.count;
   uint32_t given_up = 0;  // Status::Code of the reason
   for (uint32_t round = 0;; ++round) {
     if constexpr (arch::branches_are_cheap) {
-      while (left != 0 && has_ended<S>(table.slots, table.slot_mask, token.last + 1 - left, odd)) --left;
+      while (left != 0 && has_ended<S>(table.slots, table.slot_mask, token.last + 1 - left, bad)) --left;
     } else {
       // One exit: for each, a wave keeps the lanes that took it.
       for (bool more = left != 0; more;) {
-        const bool ended = has_ended<S>(table.slots, table.slot_mask, token.last + 1 - left, odd);
+        const bool ended = has_ended<S>(table.slots, table.slot_mask, token.last + 1 - left, bad);
         left -= static_cast<uint32_t>(ended);
         more = static_cast<int>(ended) & static_cast<int>(left != 0);
       }
@@ -120,8 +120,8 @@ XIO_DEVICE_INLINE Status wait(const Engine& engine, const CompletionTable& table
     if (taken == 0) arch::pause(round);
   }
   Status status = token.status;
-  if (XIO_UNLIKELY(group.any(odd != 0))) {
-    status = outcome(engine, table, group, token, odd == 0 ? 0 : token.count - left);
+  if (XIO_UNLIKELY(group.any(bad != 0))) {
+    status = outcome(engine, table, group, token, bad == 0 ? 0 : token.count - left);
   }
   if (group.any(token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
   if (left != 0) return static_cast<Status::Code>(given_up);

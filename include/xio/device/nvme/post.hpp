@@ -49,14 +49,14 @@ XIO_DEVICE_INLINE Command of_queue(Command command, const QueueHandle& q) {
 
 /// Command identifier of an operation. Sets its notification before the device can know of the operation.
 template <class Engine>
-XIO_DEVICE_INLINE uint32_t identify(const Engine& engine, uint64_t ticket, [[maybe_unused]] Notification* told) {
+XIO_DEVICE_INLINE uint32_t identify(const Engine& engine, uint64_t ticket, [[maybe_unused]] Notification* notified) {
   const QueueHandle& q = engine.handle();
   const uint32_t slot = ring::slot(ticket, q.slot_mask);
   if constexpr (Engine::Policy::notifications) {
-    if (told != nullptr) {
+    if (notified != nullptr) {
       auto& target = reinterpret_cast<uint64_t&>(q.notifications[slot]);
-      protocol::write<Engine::sharing>(target, reinterpret_cast<uint64_t>(told));
-      return slot | told_bit;
+      protocol::write<Engine::sharing>(target, reinterpret_cast<uint64_t>(notified));
+      return slot | notified_bit;
     }
   }
   return slot;
@@ -65,7 +65,7 @@ XIO_DEVICE_INLINE uint32_t identify(const Engine& engine, uint64_t ticket, [[may
 /// The entry of a command; of a split command, entry number `part`.
 template <class Engine, class Pages>
 XIO_DEVICE_INLINE Sqe build_entry(const Engine& engine, const Command& command, const Pages& pages, bool split,
-                                  uint32_t part, uint64_t ticket, Notification* told) {
+                                  uint32_t part, uint64_t ticket, Notification* notified) {
   const QueueHandle& q = engine.handle();
   Command piece = command;
   uint64_t offset = 0;
@@ -81,7 +81,7 @@ XIO_DEVICE_INLINE Sqe build_entry(const Engine& engine, const Command& command, 
     (void)point(pages, offset, static_cast<uint32_t>(data_bytes(piece, q.block_shift)), q.page_shift,
                 list_of<Engine::Policy::argument_checks>(engine, ticket, true), data);
   }
-  return encode(of_queue(piece, q), identify(engine, ticket, told), data);
+  return encode(of_queue(piece, q), identify(engine, ticket, notified), data);
 }
 
 /// Stores the entries of the lanes `storing`; the other lanes assist.
@@ -270,7 +270,7 @@ XIO_DEVICE_INLINE Token submit_any(const Engine& engine, Group<S> group, const C
     } else {
       return post<true>(engine, group, entries, split, call, token);
     }
-  } else if (!is_told<typename Call::Data>(q, command)) {
+  } else if (!knows_size<typename Call::Data>(q, command)) {
     // Without checks too, the data size must be known.
     token = Token::refused(Status::invalid_argument);
     entries = 0;

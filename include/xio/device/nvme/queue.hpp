@@ -88,7 +88,7 @@ class Queue {
     static_assert(!detail::is_number<Pages>,
                   "a bare address has no length: pass region.at(offset, bytes) or a page source");
     return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
-      return detail::submit(engine_, group, command, pages, until, options.told(), options.telemetry());
+      return detail::submit(engine_, group, command, pages, until, options.notified(), options.telemetry());
     });
   }
 
@@ -135,7 +135,7 @@ class Queue {
                   "data may arrive after its notification: wait for the token, which flushes inbound writes; for "
                   "commands that write no data into memory use a queue object whose policy has no Placed");
     return in_whole_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
-      return detail::submit_batch(engine_, group, operation, pieces, count, until, options.told());
+      return detail::submit_batch(engine_, group, operation, pieces, count, until, options.notified());
     });
   }
 

@@ -99,17 +99,17 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
   const bool fresh = S == Sharing::thread || source.is_new(word, found.head, position);
 
   // 2. Judge. Only consecutive entries from the head are taken: a device may write entries of one lap in any order.
-  const bool strange = sink.template judge<Errors>(source, group, word, mine, fresh);
+  const bool stray = sink.template judge<Errors>(source, group, word, mine, fresh);
   uint32_t taken = 1;
   if constexpr (S != Sharing::thread) {
-    taken = group.leading(fresh && !strange);
+    taken = group.leading(fresh && !stray);
   } else if constexpr (Errors) {
-    taken = static_cast<uint32_t>(!strange);
+    taken = static_cast<uint32_t>(!stray);
   }
   const bool hit = (S == Sharing::thread && !Errors) || position < taken;
   if constexpr (!Errors) {
-    if (XIO_UNLIKELY(group.any(strange || sink.is_special(fresh)))) return met_error;
-  } else if (XIO_UNLIKELY(group.any(strange && position == taken))) {
+    if (XIO_UNLIKELY(group.any(stray || sink.is_special(fresh)))) return met_error;
+  } else if (XIO_UNLIKELY(group.any(stray && position == taken))) {
     // A completion of no operation in flight: the device and the library disagree on the queue's state. The head does
     // not advance over it.
     break_queue(engine, group);

@@ -79,22 +79,22 @@ class SendSink {
     }
     // A completion of an operation that is not in flight, or of another queue pair. Lanes without an entry may have
     // read `reserved` before the progress was made.
-    bool strange = static_cast<int64_t>(now_.units) > reserved;
+    bool stray = static_cast<int64_t>(now_.units) > reserved;
     // These two counters count on from `known` and never decrease.
     const bool adds =
         !Errors && (completion_.counts == Counter::next_unit || completion_.counts == Counter::next_message);
-    if (!adds) strange |= static_cast<int64_t>(now_.units) < static_cast<int64_t>(known_.units);
+    if (!adds) stray |= static_cast<int64_t>(now_.units) < static_cast<int64_t>(known_.units);
     if constexpr (Errors) {
-      strange |= completion_.kind == CompletionKind::unknown;
-      strange |= completion_.kind == CompletionKind::receive;
+      stray |= completion_.kind == CompletionKind::unknown;
+      stray |= completion_.kind == CompletionKind::receive;
       // A failure of an operation that has already ended.
       bool again = !completion_.status.is_ok();
       again &= completion_.kind == CompletionKind::send;
       again &= now_.units == known_.units;
-      strange |= again;
+      stray |= again;
     }
-    strange &= fresh;
-    return strange;
+    stray &= fresh;
+    return stray;
   }
 
   XIO_DEVICE_INLINE bool is_special(bool present) const { return present && completion_.kind != CompletionKind::send; }

@@ -69,9 +69,9 @@ class ReceiveSink {
     // Some devices report a failure without its kind; this queue holds receives only.
     ends_ = completion_.kind == CompletionKind::receive || (!over_ && !completion_.status.is_ok());
     receive_ = retired_ + Group<sharing>::rank_in(group.members(ends_));
-    const bool strange = foreign || completion_.kind == CompletionKind::unknown ||
-                         (ends_ ? receive_ >= reserved : completion_.kind == CompletionKind::send);
-    return fresh && strange;
+    const bool stray = foreign || completion_.kind == CompletionKind::unknown ||
+                       (ends_ ? receive_ >= reserved : completion_.kind == CompletionKind::send);
+    return fresh && stray;
   }
 
   template <bool Errors, class Source>
