@@ -42,12 +42,11 @@ XIO_DEVICE_INLINE bool is_long(const QueueHandle& q, const Command& command) {
 template <class Pages>
 XIO_DEVICE_INLINE bool is_plain(const QueueHandle& q, const Command& command, [[maybe_unused]] const Pages& pages) {
   if (!splittable(command) || !knows_size<Pages>(q, command) || (command.cdw12 & 0xffff) != 0) return false;
-  if (command.last_block >= most_blocks(command, q)) return false;
+  if (!has_blocks(q, command.lba(), command.last_block)) return false;
   if constexpr (IsSame<Pages, RegionSpan>::value) {
     if (!pages.reach.is_inside() || pages.length != data_bytes(command, q.block_shift)) return false;
   }
-  const uint64_t end = q.namespace_blocks - 1;  // as has_blocks(), in a form that makes post_checked shorter
-  return command.last_block <= end && command.lba() <= end - command.last_block;
+  return command.last_block < most_blocks(command, q);
 }
 
 /// Why the command is refused; Status::ok: it is not.
