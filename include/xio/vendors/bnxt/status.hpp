@@ -7,6 +7,7 @@
 
 #include <xio/config.hpp>
 #include <xio/device/core/status.hpp>
+#include <xio/vendors/rdma/status.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -80,86 +81,58 @@ XIO_DEVICE constexpr const char* name(CqeType type) {
   }
 }
 
-/// Name of a requester's status; never null.
-XIO_DEVICE constexpr const char* name(RequesterStatus status) {
+/// The verbs' status for a requester's.
+XIO_DEVICE constexpr rdma::VerbsStatus to_verbs(RequesterStatus status) {
   switch (status) {
-    case RequesterStatus::ok: return "ok";
-    case RequesterStatus::bad_response: return "bad response";
-    case RequesterStatus::local_length: return "local length error";
-    case RequesterStatus::local_qp_operation: return "local queue pair operation error";
-    case RequesterStatus::local_protection: return "local protection error";
-    case RequesterStatus::memory_operation: return "memory management operation error";
-    case RequesterStatus::remote_invalid_request: return "remote invalid request";
-    case RequesterStatus::remote_access: return "remote access error";
-    case RequesterStatus::remote_operation: return "remote operation error";
-    case RequesterStatus::rnr_retry_exceeded: return "receiver-not-ready retries exceeded";
-    case RequesterStatus::transport_retry_exceeded: return "transport retries exceeded";
-    case RequesterStatus::flushed: return "work request flushed";
-    default: return "unknown status";
+    case RequesterStatus::ok: return rdma::VerbsStatus::ok;
+    case RequesterStatus::bad_response: return rdma::VerbsStatus::bad_response;
+    case RequesterStatus::local_length: return rdma::VerbsStatus::local_length;
+    case RequesterStatus::local_qp_operation: return rdma::VerbsStatus::local_qp_operation;
+    case RequesterStatus::local_protection: return rdma::VerbsStatus::local_protection;
+    case RequesterStatus::memory_operation: return rdma::VerbsStatus::memory_operation;
+    case RequesterStatus::remote_invalid_request: return rdma::VerbsStatus::remote_invalid_request;
+    case RequesterStatus::remote_access: return rdma::VerbsStatus::remote_access;
+    case RequesterStatus::remote_operation: return rdma::VerbsStatus::remote_operation;
+    case RequesterStatus::rnr_retry_exceeded: return rdma::VerbsStatus::rnr_retry_exceeded;
+    case RequesterStatus::transport_retry_exceeded: return rdma::VerbsStatus::transport_retry_exceeded;
+    case RequesterStatus::flushed: return rdma::VerbsStatus::flushed;
+    default: return rdma::VerbsStatus::unknown;
   }
 }
 
+/// The verbs' status for a responder's.
+XIO_DEVICE constexpr rdma::VerbsStatus to_verbs(ResponderStatus status) {
+  switch (status) {
+    case ResponderStatus::ok: return rdma::VerbsStatus::ok;
+    case ResponderStatus::local_access: return rdma::VerbsStatus::local_access;
+    case ResponderStatus::local_length: return rdma::VerbsStatus::local_length;
+    case ResponderStatus::local_protection: return rdma::VerbsStatus::local_protection;
+    case ResponderStatus::local_qp_operation: return rdma::VerbsStatus::local_qp_operation;
+    case ResponderStatus::memory_operation: return rdma::VerbsStatus::memory_operation;
+    case ResponderStatus::remote_invalid_request: return rdma::VerbsStatus::remote_invalid_request;
+    case ResponderStatus::flushed: return rdma::VerbsStatus::flushed;
+    case ResponderStatus::hardware_flush: return rdma::VerbsStatus::flushed;
+    default: return rdma::VerbsStatus::unknown;
+  }
+}
+
+/// Name of a requester's status; never null.
+XIO_DEVICE constexpr const char* name(RequesterStatus status) { return rdma::name(to_verbs(status)); }
+
 /// Name of a responder's status; never null.
 XIO_DEVICE constexpr const char* name(ResponderStatus status) {
-  switch (status) {
-    case ResponderStatus::ok: return "ok";
-    case ResponderStatus::local_access: return "local access error";
-    case ResponderStatus::local_length: return "local length error";
-    case ResponderStatus::local_protection: return "local protection error";
-    case ResponderStatus::local_qp_operation: return "local queue pair operation error";
-    case ResponderStatus::memory_operation: return "memory management operation error";
-    case ResponderStatus::remote_invalid_request: return "remote invalid request";
-    case ResponderStatus::flushed: return "work request flushed";
-    case ResponderStatus::hardware_flush: return "hardware flush";
-    default: return "unknown status";
-  }
+  return status == ResponderStatus::hardware_flush ? "hardware flush" : rdma::name(to_verbs(status));
 }
 
 namespace detail {
 
-XIO_DEVICE constexpr Status::Code status_code(RequesterStatus status) {
-  switch (status) {
-    case RequesterStatus::ok: return Status::ok;
-    case RequesterStatus::bad_response: return Status::path_error;
-    case RequesterStatus::local_length: return Status::length_error;
-    case RequesterStatus::local_qp_operation:
-    case RequesterStatus::memory_operation: return Status::invalid_command;
-    case RequesterStatus::local_protection: return Status::bad_address;
-    case RequesterStatus::remote_access: return Status::access_denied;
-    case RequesterStatus::remote_invalid_request:
-    case RequesterStatus::remote_operation: return Status::remote_error;
-    case RequesterStatus::rnr_retry_exceeded: return Status::receiver_not_ready;
-    case RequesterStatus::transport_retry_exceeded: return Status::retry_exceeded;
-    case RequesterStatus::flushed: return Status::flushed;
-    default: return Status::device_error;
-  }
+XIO_DEVICE constexpr Status::Code look_up(RequesterStatus status) {
+  return rdma::detail::look_up<RequesterStatus, to_verbs, RequesterStatus::flushed>(static_cast<uint32_t>(status));
 }
 
-XIO_DEVICE constexpr Status::Code status_code(ResponderStatus status) {
-  switch (status) {
-    case ResponderStatus::ok: return Status::ok;
-    case ResponderStatus::local_access: return Status::access_denied;
-    case ResponderStatus::local_length: return Status::length_error;
-    case ResponderStatus::local_protection: return Status::bad_address;
-    case ResponderStatus::local_qp_operation:
-    case ResponderStatus::memory_operation: return Status::invalid_command;
-    case ResponderStatus::remote_invalid_request: return Status::remote_error;
-    case ResponderStatus::flushed:
-    case ResponderStatus::hardware_flush: return Status::flushed;
-    default: return Status::device_error;
-  }
-}
-
-XIO_DEVICE constexpr Status::Code look_up(RequesterStatus number) {
-  constexpr uint32_t count = static_cast<uint32_t>(RequesterStatus::flushed) + 1;
-  if (static_cast<uint32_t>(number) >= count) return Status::device_error;
-  return xio::detail::look_up_code<RequesterStatus, status_code, count>(number);
-}
-
-XIO_DEVICE constexpr Status::Code look_up(ResponderStatus number) {
-  constexpr uint32_t count = static_cast<uint32_t>(ResponderStatus::hardware_flush) + 1;
-  if (static_cast<uint32_t>(number) >= count) return Status::device_error;
-  return xio::detail::look_up_code<ResponderStatus, status_code, count>(number);
+XIO_DEVICE constexpr Status::Code look_up(ResponderStatus status) {
+  return rdma::detail::look_up<ResponderStatus, to_verbs, ResponderStatus::hardware_flush>(
+      static_cast<uint32_t>(status));
 }
 
 }  // namespace detail

@@ -8,6 +8,7 @@
 #include <xio/config.hpp>
 #include <xio/device/core/status.hpp>
 #include <xio/vendors/ionic/layout.hpp>
+#include <xio/vendors/rdma/status.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -60,60 +61,38 @@ XIO_DEVICE constexpr const char* name(CqeType type) {
   }
 }
 
+/// The verbs' status for that of an entry whose error bit is set; CqeStatus::ok is none.
+XIO_DEVICE constexpr rdma::VerbsStatus to_verbs(CqeStatus status) {
+  switch (status) {
+    case CqeStatus::local_length: return rdma::VerbsStatus::local_length;
+    case CqeStatus::local_qp_operation: return rdma::VerbsStatus::local_qp_operation;
+    case CqeStatus::local_protection: return rdma::VerbsStatus::local_protection;
+    case CqeStatus::flushed: return rdma::VerbsStatus::flushed;
+    case CqeStatus::memory_operation: return rdma::VerbsStatus::memory_operation;
+    case CqeStatus::bad_response: return rdma::VerbsStatus::bad_response;
+    case CqeStatus::local_access: return rdma::VerbsStatus::local_access;
+    case CqeStatus::remote_invalid_request: return rdma::VerbsStatus::remote_invalid_request;
+    case CqeStatus::remote_access: return rdma::VerbsStatus::remote_access;
+    case CqeStatus::remote_operation: return rdma::VerbsStatus::remote_operation;
+    case CqeStatus::transport_retry_exceeded: return rdma::VerbsStatus::transport_retry_exceeded;
+    case CqeStatus::rnr_retry_exceeded: return rdma::VerbsStatus::rnr_retry_exceeded;
+    case CqeStatus::xrc_violation: return rdma::VerbsStatus::general;
+    default: return rdma::VerbsStatus::unknown;
+  }
+}
+
 /// Name of a status; never null.
 XIO_DEVICE constexpr const char* name(CqeStatus status) {
-  switch (status) {
-    case CqeStatus::ok: return "ok";
-    case CqeStatus::local_length: return "local length error";
-    case CqeStatus::local_qp_operation: return "local queue pair operation error";
-    case CqeStatus::local_protection: return "local protection error";
-    case CqeStatus::flushed: return "work request flushed";
-    case CqeStatus::memory_operation: return "memory management operation error";
-    case CqeStatus::bad_response: return "bad response";
-    case CqeStatus::local_access: return "local access error";
-    case CqeStatus::remote_invalid_request: return "remote invalid request";
-    case CqeStatus::remote_access: return "remote access error";
-    case CqeStatus::remote_operation: return "remote operation error";
-    case CqeStatus::transport_retry_exceeded: return "transport retries exceeded";
-    case CqeStatus::rnr_retry_exceeded: return "receiver-not-ready retries exceeded";
-    case CqeStatus::xrc_violation: return "XRC violation";
-    default: return "unknown status";
-  }
+  if (status == CqeStatus::ok) return "ok";
+  return status == CqeStatus::xrc_violation ? "XRC violation" : rdma::name(to_verbs(status));
 }
-
-namespace detail {
-
-XIO_DEVICE constexpr Status::Code status_code(CqeStatus status) {
-  switch (status) {
-    case CqeStatus::local_length: return Status::length_error;
-    case CqeStatus::local_qp_operation:
-    case CqeStatus::memory_operation: return Status::invalid_command;
-    case CqeStatus::local_protection: return Status::bad_address;
-    case CqeStatus::flushed: return Status::flushed;
-    case CqeStatus::bad_response: return Status::path_error;
-    case CqeStatus::local_access:
-    case CqeStatus::remote_access: return Status::access_denied;
-    case CqeStatus::remote_invalid_request:
-    case CqeStatus::remote_operation: return Status::remote_error;
-    case CqeStatus::transport_retry_exceeded: return Status::retry_exceeded;
-    case CqeStatus::rnr_retry_exceeded: return Status::receiver_not_ready;
-    default: return Status::device_error;
-  }
-}
-
-XIO_DEVICE constexpr Status::Code look_up(uint32_t number) {
-  constexpr uint32_t count = static_cast<uint32_t>(CqeStatus::xrc_violation) + 1;
-  if (number >= count) return Status::device_error;
-  return xio::detail::look_up_code<CqeStatus, status_code, count>(static_cast<CqeStatus>(number));
-}
-
-}  // namespace detail
 
 /// The library's status for the last two words of an entry, in native byte order. If the error bit is set, the result
 /// is never ok, whatever the status. Status::vendor keeps bits 15:0 of the status.
 XIO_DEVICE constexpr Status to_status(uint32_t word, uint32_t status_length) {
   if ((word & cqe_word::error) == 0) return Status();
-  return Status(detail::look_up(status_length), static_cast<uint16_t>(status_length));
+  return Status(rdma::detail::look_up<CqeStatus, to_verbs, CqeStatus::xrc_violation>(status_length),
+                static_cast<uint16_t>(status_length));
 }
 
 /// @}

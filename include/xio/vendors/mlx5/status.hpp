@@ -7,6 +7,7 @@
 
 #include <xio/config.hpp>
 #include <xio/device/core/status.hpp>
+#include <xio/vendors/rdma/status.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -72,59 +73,33 @@ XIO_DEVICE constexpr const char* name(CqeOpcode opcode) {
   }
 }
 
+/// The verbs' status for a syndrome.
+XIO_DEVICE constexpr rdma::VerbsStatus to_verbs(Syndrome syndrome) {
+  switch (syndrome) {
+    case Syndrome::local_length: return rdma::VerbsStatus::local_length;
+    case Syndrome::local_qp_operation: return rdma::VerbsStatus::local_qp_operation;
+    case Syndrome::local_protection: return rdma::VerbsStatus::local_protection;
+    case Syndrome::flushed: return rdma::VerbsStatus::flushed;
+    case Syndrome::memory_window_bind: return rdma::VerbsStatus::memory_window_bind;
+    case Syndrome::bad_response: return rdma::VerbsStatus::bad_response;
+    case Syndrome::local_access: return rdma::VerbsStatus::local_access;
+    case Syndrome::remote_invalid_request: return rdma::VerbsStatus::remote_invalid_request;
+    case Syndrome::remote_access: return rdma::VerbsStatus::remote_access;
+    case Syndrome::remote_operation: return rdma::VerbsStatus::remote_operation;
+    case Syndrome::transport_retry_exceeded: return rdma::VerbsStatus::transport_retry_exceeded;
+    case Syndrome::rnr_retry_exceeded: return rdma::VerbsStatus::rnr_retry_exceeded;
+    case Syndrome::remote_aborted: return rdma::VerbsStatus::remote_aborted;
+    default: return rdma::VerbsStatus::unknown;
+  }
+}
+
 /// Name of a syndrome; never null.
-XIO_DEVICE constexpr const char* name(Syndrome syndrome) {
-  switch (syndrome) {
-    case Syndrome::local_length: return "local length error";
-    case Syndrome::local_qp_operation: return "local queue pair operation error";
-    case Syndrome::local_protection: return "local protection error";
-    case Syndrome::flushed: return "work request flushed";
-    case Syndrome::memory_window_bind: return "memory window bind error";
-    case Syndrome::bad_response: return "bad response";
-    case Syndrome::local_access: return "local access error";
-    case Syndrome::remote_invalid_request: return "remote invalid request";
-    case Syndrome::remote_access: return "remote access error";
-    case Syndrome::remote_operation: return "remote operation error";
-    case Syndrome::transport_retry_exceeded: return "transport retries exceeded";
-    case Syndrome::rnr_retry_exceeded: return "receiver-not-ready retries exceeded";
-    case Syndrome::remote_aborted: return "remote aborted";
-    default: return "unknown syndrome";
-  }
-}
-
-namespace detail {
-
-XIO_DEVICE constexpr Status::Code status_code(Syndrome syndrome) {
-  switch (syndrome) {
-    case Syndrome::local_length: return Status::length_error;
-    case Syndrome::local_qp_operation:
-    case Syndrome::memory_window_bind: return Status::invalid_command;
-    case Syndrome::local_protection: return Status::bad_address;
-    case Syndrome::flushed: return Status::flushed;
-    case Syndrome::bad_response: return Status::path_error;
-    case Syndrome::local_access:
-    case Syndrome::remote_access: return Status::access_denied;
-    case Syndrome::remote_invalid_request:
-    case Syndrome::remote_operation: return Status::remote_error;
-    case Syndrome::transport_retry_exceeded: return Status::retry_exceeded;
-    case Syndrome::rnr_retry_exceeded: return Status::receiver_not_ready;
-    case Syndrome::remote_aborted: return Status::aborted;
-    default: return Status::device_error;
-  }
-}
-
-XIO_DEVICE constexpr Status::Code look_up(Syndrome number) {
-  constexpr uint32_t count = static_cast<uint32_t>(Syndrome::remote_aborted) + 1;
-  if (static_cast<uint32_t>(number) >= count) return Status::device_error;
-  return xio::detail::look_up_code<Syndrome, status_code, count>(number);
-}
-
-}  // namespace detail
+XIO_DEVICE constexpr const char* name(Syndrome syndrome) { return rdma::name(to_verbs(syndrome)); }
 
 /// The library's status for the syndrome of an ErrorCqe. Every syndrome, including 0, is an error. Status::vendor holds
 /// the syndrome in 7:0 and the vendor syndrome in 15:8.
 XIO_DEVICE constexpr Status to_status(Syndrome syndrome, uint8_t vendor_syndrome = 0) {
-  return Status(detail::look_up(syndrome),
+  return Status(rdma::detail::look_up<Syndrome, to_verbs, Syndrome::remote_aborted>(static_cast<uint32_t>(syndrome)),
                 static_cast<uint16_t>(static_cast<uint32_t>(syndrome) | uint32_t{vendor_syndrome} << 8));
 }
 
