@@ -8,6 +8,7 @@
 #include <xio/config.hpp>
 #include <xio/device/core/status.hpp>
 #include <xio/vendors/ernic/layout.hpp>
+#include <xio/vendors/rdma/verbs.hpp>
 #include <xio/vendors/rdma/work.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -23,29 +24,7 @@ XIO_DEVICE constexpr uint32_t ring_index(uint64_t counter, uint32_t entries) {
 
 /// Entries of an ERNIC send queue. Counters count entries of 1 << SendShape::entry_shift bytes; SendShape::qpn is the
 /// queue pair's handle. Entries cannot hold inline data; an inline payload of length 0 is an entry without data.
-struct SendEncoder {
-  XIO_HOST_DEVICE static constexpr Opcode opcode(rdma::Operation operation) {
-    switch (operation) {
-      case rdma::Operation::put: return Opcode::rdma_write;
-      case rdma::Operation::put_immediate: return Opcode::rdma_write_immediate;
-      case rdma::Operation::send: return Opcode::send;
-      case rdma::Operation::send_immediate: return Opcode::send_immediate;
-      case rdma::Operation::send_invalidate: return Opcode::send_invalidate;
-      case rdma::Operation::get: return Opcode::rdma_read;
-      case rdma::Operation::compare_swap: return Opcode::compare_swap;
-      case rdma::Operation::fetch_add: return Opcode::fetch_add;
-      case rdma::Operation::local_invalidate: return Opcode::local_invalidate;
-      case rdma::Operation::nop: break;
-    }
-    return Opcode::error;
-  }
-
-  /// Units of the entry.
-  template <class Payload>
-  XIO_HOST_DEVICE static constexpr uint32_t units(const rdma::SendShape&, const rdma::Work&, const Payload&) {
-    return 1;
-  }
-
+struct SendEncoder : rdma::verbs::SendBase<Opcode, Opcode::error> {
   /// Returns why the operation cannot be posted, or Status::ok; called before a ticket is claimed. Local invalidates
   /// are not supported: no user-space provider posts them.
   template <class Payload>
@@ -56,14 +35,7 @@ struct SendEncoder {
       if (payload.bytes() != 0) return Status::unsupported;
       if (rdma::fills_local(work.operation)) return Status::invalid_argument;
     }
-    const uint64_t room = (uint64_t{1} << shape.entry_shift) - sq_sge_offset;
-    const bool fits = payload.count() <= shape.max_sges && payload.count() * sizeof(Sge) <= room;
-    if (!Payload::is_single && !fits) return Status::out_of_range;
-    if (payload.bytes() > rdma::max_message_bytes) return Status::out_of_range;
-    if (rdma::is_atomic(work.operation)) {
-      if (payload.count() != 1 || payload.bytes() != rdma::atomic_bytes) return Status::invalid_argument;
-    }
-    return Status::ok;
+    return check_sges(shape, work, payload, (uint64_t{1} << shape.entry_shift) - sq_sge_offset);
   }
 
   /// Stores the entry's segments; segments that the operation does not use are left unchanged. Returns the doorbell
@@ -77,7 +49,7 @@ struct SendEncoder {
     header.total_bytes = static_cast<uint32_t>(payload.bytes());
     header.opcode = static_cast<uint32_t>(opcode(work.operation));
     // The provider passes the flag on; devices ignore it.
-    header.send_flags = flags(work) | (Payload::is_inline ? uint32_t{send_flag::inline_data} : 0);
+    header.send_flags = flags<Payload>(work);
     if (rdma::has_immediate(work.operation)) header.immediate = Be32(work.immediate);
     // A key is not wire data: the device reads it as a little-endian integer.
     if (rdma::has_invalidate_key(work.operation)) header.immediate.raw = work.immediate;
@@ -117,27 +89,11 @@ struct SendEncoder {
   struct Two {
     rdma::Segment part[2];
   };
-
-  XIO_HOST_DEVICE static constexpr uint32_t flags(const rdma::Work& work) {
-    uint32_t flags = 0;
-    if (work.has(rdma::work_flag::signaled)) flags |= send_flag::signaled;
-    if (work.has(rdma::work_flag::fence)) flags |= send_flag::fence;
-    if (work.has(rdma::work_flag::solicited)) flags |= send_flag::solicited;
-    return flags;
-  }
 };
 
 /// Entries of an ERNIC receive queue, of 1 << ReceiveShape::entry_shift bytes each. Their doorbell is doorbell(handle,
 /// uar_qp_receive).
-struct ReceiveEncoder {
-  /// Returns why the entry cannot be posted, or Status::ok.
-  template <class Payload>
-  XIO_HOST_DEVICE static constexpr Status check(const rdma::ReceiveShape& shape, const Payload& payload) {
-    const uint64_t room = (uint64_t{1} << shape.entry_shift) - rq_sge_offset;
-    if (payload.count() > shape.max_sges || payload.count() * sizeof(Sge) > room) return Status::out_of_range;
-    return payload.bytes() <= rdma::max_message_bytes ? Status::ok : Status::out_of_range;
-  }
-
+struct ReceiveEncoder : rdma::verbs::ReceiveBase<rq_sge_offset> {
   /// Stores the entry's segments.
   template <class Payload, class Sink>
   XIO_HOST_DEVICE static constexpr void encode(const rdma::ReceiveShape&, const Payload& payload,

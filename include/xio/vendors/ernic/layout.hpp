@@ -11,6 +11,7 @@
 
 #include <xio/config.hpp>
 #include <xio/vendors/endian.hpp>
+#include <xio/vendors/rdma/verbs_layout.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -47,14 +48,11 @@ enum class Opcode : uint32_t {
   send_dc = 17,  ///< ERNIC only
 };
 
-/// Flags of an operation: SqHeader::send_flags.
+/// Flags of an operation: SqHeader::send_flags. inline_data has no effect: entries cannot hold inline data.
 namespace send_flag {
 /// @addtogroup vendors_ernic
 /// @{
-constexpr uint32_t fence = 1;         ///< wait for reads and atomics before this one
-constexpr uint32_t signaled = 2;      ///< write a completion entry
-constexpr uint32_t solicited = 4;     ///< the receiver's completion raises a solicited event
-constexpr uint32_t inline_data = 8;   ///< has no effect: entries cannot hold inline data
+using namespace rdma::verbs::send_flag;
 constexpr uint32_t ip_checksum = 16;  ///< checksum offload
 /// @}
 }  // namespace send_flag
@@ -101,27 +99,9 @@ static_assert(XIO_OFFSETOF(SqHeader, sges) == 8 && XIO_OFFSETOF(SqHeader, total_
                   XIO_OFFSETOF(SqHeader, immediate) == 24,
               "offsets as in vmw_pvrdma-abi.h");
 
-/// Reads and writes, at sq_operation_offset.
-struct alignas(16) RdmaOperation {
-  uint64_t remote_address;  ///< remote virtual address
-  uint32_t rkey;            ///< remote key
-  uint32_t reserved;        ///< 0
-};
-static_assert(sizeof(RdmaOperation) == 16, "a read or write has 16 bytes");
-static_assert(XIO_OFFSETOF(RdmaOperation, rkey) == 8, "offsets as in vmw_pvrdma-abi.h");
-
-/// Atomics, at sq_operation_offset.
-struct alignas(16) AtomicOperation {
-  uint64_t remote_address;  ///< remote virtual address
-  uint64_t compare_add;     ///< compare or add operand
-  uint64_t swap;            ///< swap operand; not read by fetch-and-add
-  uint32_t rkey;            ///< remote key
-  uint32_t reserved;        ///< 0
-};
-static_assert(sizeof(AtomicOperation) == 32, "an atomic has 32 bytes");
-static_assert(XIO_OFFSETOF(AtomicOperation, compare_add) == 8 && XIO_OFFSETOF(AtomicOperation, swap) == 16 &&
-                  XIO_OFFSETOF(AtomicOperation, rkey) == 24,
-              "offsets as in vmw_pvrdma-abi.h");
+using rdma::verbs::AtomicOperation;  ///< at sq_operation_offset
+using rdma::verbs::RdmaOperation;    ///< at sq_operation_offset
+using rdma::verbs::Sge;
 
 /// Address vector of datagrams.
 struct alignas(4) AddressVector {
@@ -162,15 +142,6 @@ struct alignas(16) DcOperation {
 static_assert(sizeof(DcOperation) == 16, "a DC operation has 16 bytes");
 static_assert(XIO_OFFSETOF(DcOperation, access_key) == 4 && XIO_OFFSETOF(DcOperation, address_handle) == 8,
               "offsets as in rocm_ernic-abi.h");
-
-/// Scatter/gather entry: a range of local memory.
-struct alignas(16) Sge {
-  uint64_t address;  ///< local virtual address
-  uint32_t length;   ///< bytes
-  uint32_t lkey;     ///< local key
-};
-static_assert(sizeof(Sge) == 16, "an SGE has 16 bytes");
-static_assert(XIO_OFFSETOF(Sge, length) == 8 && XIO_OFFSETOF(Sge, lkey) == 12, "offsets as in vmw_pvrdma-abi.h");
 
 /// First 16 bytes of a receive queue entry; the SGEs follow.
 struct alignas(16) RqHeader {
@@ -216,8 +187,7 @@ static_assert(XIO_OFFSETOF(Cqe, qp) == 8 && XIO_OFFSETOF(Cqe, opcode) == 16 && X
 namespace cqe_flag {
 /// @addtogroup vendors_ernic
 /// @{
-constexpr uint32_t grh = 1;          ///< a global routing header precedes the data
-constexpr uint32_t immediate = 2;    ///< has immediate data
+using namespace rdma::verbs::cqe_flag;
 constexpr uint32_t invalidated = 4;  ///< a key was invalidated
 constexpr uint32_t checksum_ok = 8;  ///< checksum offload
 /// @}

@@ -11,6 +11,7 @@
 
 #include <xio/config.hpp>
 #include <xio/device/core/status.hpp>
+#include <xio/vendors/rdma/verbs.hpp>
 #include <xio/vendors/rdma/work.hpp>
 #include <xio/vendors/rxe/layout.hpp>
 
@@ -68,29 +69,7 @@ XIO_DEVICE_INLINE constexpr void put_sges(uint32_t next, const Payload& payload,
 
 /// Entries of a Soft-RoCE send queue. Counters count entries of 1 << SendShape::entry_shift bytes. A ring of n entries
 /// holds at most n - 1.
-struct SendEncoder {
-  XIO_HOST_DEVICE static constexpr Opcode opcode(rdma::Operation operation) {
-    switch (operation) {
-      case rdma::Operation::put: return Opcode::rdma_write;
-      case rdma::Operation::put_immediate: return Opcode::rdma_write_immediate;
-      case rdma::Operation::send: return Opcode::send;
-      case rdma::Operation::send_immediate: return Opcode::send_immediate;
-      case rdma::Operation::send_invalidate: return Opcode::send_invalidate;
-      case rdma::Operation::get: return Opcode::rdma_read;
-      case rdma::Operation::compare_swap: return Opcode::compare_swap;
-      case rdma::Operation::fetch_add: return Opcode::fetch_add;
-      case rdma::Operation::local_invalidate: return Opcode::local_invalidate;
-      case rdma::Operation::nop: break;
-    }
-    return Opcode::send;
-  }
-
-  /// Units of the entry.
-  template <class Payload>
-  XIO_HOST_DEVICE static constexpr uint32_t units(const rdma::SendShape&, const rdma::Work&, const Payload&) {
-    return 1;
-  }
-
+struct SendEncoder : rdma::verbs::SendBase<Opcode, Opcode::send> {
   /// Returns why the operation cannot be posted, or Status::ok; called before a ticket is claimed.
   template <class Payload>
   XIO_HOST_DEVICE static constexpr Status check(const rdma::SendShape& shape, const rdma::Work& work,
@@ -103,13 +82,9 @@ struct SendEncoder {
       }
       if (payload.bytes() > shape.max_inline || payload.bytes() > room) return Status::out_of_range;
     } else {
-      const bool fits = payload.count() <= shape.max_sges && payload.count() * sizeof(Sge) <= room;
-      if (!Payload::is_single && !fits) return Status::out_of_range;
-      if (payload.bytes() > rdma::max_message_bytes) return Status::out_of_range;
-      if (rdma::is_atomic(work.operation)) {
-        if (payload.count() != 1 || payload.bytes() != rdma::atomic_bytes) return Status::invalid_argument;
-        if ((work.remote & 7) != 0) return Status::invalid_argument;
-      }
+      const Status refusal = check_sges(shape, work, payload, room);
+      if (!refusal.is_ok()) return refusal;
+      if (rdma::is_atomic(work.operation) && (work.remote & 7) != 0) return Status::invalid_argument;
     }
     return Status::ok;
   }
@@ -155,15 +130,6 @@ struct SendEncoder {
   }
 
  private:
-  template <class Payload>
-  XIO_HOST_DEVICE static constexpr uint32_t flags(const rdma::Work& work) {
-    uint32_t flags = Payload::is_inline ? send_flag::inline_data : 0;
-    if (work.has(rdma::work_flag::signaled)) flags |= send_flag::signaled;
-    if (work.has(rdma::work_flag::fence)) flags |= send_flag::fence;
-    if (work.has(rdma::work_flag::solicited)) flags |= send_flag::solicited;
-    return flags;
-  }
-
   /// Immediate data in network byte order; a key in native byte order.
   XIO_HOST_DEVICE static constexpr uint32_t immediate(const rdma::Work& work) {
     if (rdma::has_immediate(work.operation)) return byte_swap(work.immediate);
@@ -175,15 +141,7 @@ static_assert(XIO_OFFSETOF(SendHeader, send_flags) % 8 == 0 && XIO_OFFSETOF(Send
               "words begin at these fields");
 
 /// Entries of a Soft-RoCE receive queue, of 1 << ReceiveShape::entry_shift bytes each.
-struct ReceiveEncoder {
-  /// Returns why the entry cannot be posted, or Status::ok.
-  template <class Payload>
-  XIO_HOST_DEVICE static constexpr Status check(const rdma::ReceiveShape& shape, const Payload& payload) {
-    const uint64_t room = (uint64_t{1} << shape.entry_shift) - sizeof(ReceiveWqe);
-    if (payload.count() > shape.max_sges || payload.count() * sizeof(Sge) > room) return Status::out_of_range;
-    return payload.bytes() <= rdma::max_message_bytes ? Status::ok : Status::out_of_range;
-  }
-
+struct ReceiveEncoder : rdma::verbs::ReceiveBase<sizeof(ReceiveWqe)> {
   /// Stores the entry's words.
   template <class Payload, class Sink>
   XIO_HOST_DEVICE static constexpr void encode(const rdma::ReceiveShape&, const Payload& payload,

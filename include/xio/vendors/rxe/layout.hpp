@@ -11,6 +11,7 @@
 
 #include <xio/config.hpp>
 #include <xio/vendors/endian.hpp>
+#include <xio/vendors/rdma/verbs_layout.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -32,16 +33,10 @@ enum class Opcode : uint32_t {
   send_invalidate = 9,
 };
 
-/// Flags of an operation: SendHeader::send_flags; the values of the verbs.
-namespace send_flag {
-/// @addtogroup vendors_rxe
-/// @{
-constexpr uint32_t fence = 1;        ///< wait for reads and atomics before this one
-constexpr uint32_t signaled = 2;     ///< write a completion entry
-constexpr uint32_t solicited = 4;    ///< the receiver's completion raises a solicited event
-constexpr uint32_t inline_data = 8;  ///< inline data follows instead of SGEs
-/// @}
-}  // namespace send_flag
+namespace send_flag = rdma::verbs::send_flag;  ///< flags of an operation: SendHeader::send_flags
+using rdma::verbs::AtomicOperation;            ///< at SendWqe::operation
+using rdma::verbs::RdmaOperation;              ///< at SendWqe::operation
+using rdma::verbs::Sge;
 
 /// Start of a queue's memory; the entries follow. The kernel masks the indices that it reads; each index has its own
 /// cache line.
@@ -72,28 +67,6 @@ static_assert(XIO_OFFSETOF(SendHeader, opcode) == 12 && XIO_OFFSETOF(SendHeader,
                   XIO_OFFSETOF(SendHeader, immediate) == 20,
               "offsets as in rdma_user_rxe.h");
 
-/// Reads and writes, at SendWqe::operation.
-struct alignas(8) RdmaOperation {
-  uint64_t remote_address;  ///< remote virtual address
-  uint32_t rkey;            ///< remote key
-  uint32_t reserved;        ///< 0
-};
-static_assert(sizeof(RdmaOperation) == 16, "a read or write has 16 bytes");
-static_assert(XIO_OFFSETOF(RdmaOperation, rkey) == 8, "offsets as in rdma_user_rxe.h");
-
-/// Atomics, at SendWqe::operation.
-struct alignas(8) AtomicOperation {
-  uint64_t remote_address;  ///< remote virtual address
-  uint64_t compare_add;     ///< compare or add operand
-  uint64_t swap;            ///< swap operand
-  uint32_t rkey;            ///< remote key
-  uint32_t reserved;        ///< 0
-};
-static_assert(sizeof(AtomicOperation) == 32, "an atomic has 32 bytes");
-static_assert(XIO_OFFSETOF(AtomicOperation, compare_add) == 8 && XIO_OFFSETOF(AtomicOperation, swap) == 16 &&
-                  XIO_OFFSETOF(AtomicOperation, rkey) == 24,
-              "offsets as in rdma_user_rxe.h");
-
 /// Binding a memory window, at SendWqe::operation.
 struct alignas(8) BindOperation {
   uint64_t address;  ///< virtual address
@@ -108,15 +81,6 @@ static_assert(XIO_OFFSETOF(BindOperation, length) == 8 && XIO_OFFSETOF(BindOpera
                   XIO_OFFSETOF(BindOperation, mw_rkey) == 20 && XIO_OFFSETOF(BindOperation, rkey) == 24 &&
                   XIO_OFFSETOF(BindOperation, access) == 28,
               "offsets as in rdma_user_rxe.h");
-
-/// Scatter/gather entry: a range of local memory.
-struct alignas(8) Sge {
-  uint64_t address;  ///< local virtual address
-  uint32_t length;   ///< bytes
-  uint32_t lkey;     ///< local key
-};
-static_assert(sizeof(Sge) == 16, "an SGE has 16 bytes");
-static_assert(XIO_OFFSETOF(Sge, length) == 8 && XIO_OFFSETOF(Sge, lkey) == 12, "offsets as in rdma_user_rxe.h");
 
 /// Transfer progress of an entry's data; SGEs or inline data follow immediately.
 struct alignas(8) DmaState {
@@ -197,8 +161,7 @@ static_assert(XIO_OFFSETOF(Cqe, status) == 8 && XIO_OFFSETOF(Cqe, opcode) == 12 
 namespace cqe_flag {
 /// @addtogroup vendors_rxe
 /// @{
-constexpr uint32_t grh = 1;          ///< a global routing header precedes the data
-constexpr uint32_t immediate = 2;    ///< has immediate data
+using namespace rdma::verbs::cqe_flag;
 constexpr uint32_t invalidated = 8;  ///< a key was invalidated
 /// @}
 }  // namespace cqe_flag
