@@ -11,8 +11,10 @@
 
 #ifdef XIO_CORRECTED
 #define MISTAKE(...)
+using Alone = xio::mlx5::Vendor<>;
 #else
 #define MISTAKE(...) __VA_ARGS__
+struct Alone {};
 #endif
 
 using namespace xio;
@@ -41,6 +43,7 @@ struct Wrong;
   };                               \
   static_assert(protocol::require_vendor<Wrong<__LINE__>>(), "")
 
+static_assert(rdma::require_vendor<Alone>());
 WRONG(rdma, Mlx5, static constexpr int name = 0;);
 WRONG(rdma, Mlx5, static constexpr int power_of_two = 0;);
 WRONG(rdma, Mlx5, static constexpr int wraps = 0;);
@@ -77,6 +80,8 @@ WRONG(rdma, Mlx5, struct Completions : Mlx5::Completions { static void decode_su
 WRONG(rdma, Mlx5, struct Completions : Mlx5::Completions { static void is_about(); };);
 WRONG(rdma, Ernic, static uint64_t available(uint32_t, uint64_t, uint32_t););
 WRONG(rdma, Rxe, static constexpr bool has_send_record = false; static constexpr bool has_send_doorbell = false;);
+WRONG(rdma, Rxe, static constexpr bool has_receive_record = false;);
+WRONG(rdma, Rxe, static constexpr bool has_cq_record = false;);
 WRONG(rdma, Mlx5, static uint64_t send_record(rdma::SendShape, uint64_t););
 WRONG(rdma, Mlx5, using Doorbell = uint16_t;);
 WRONG(rdma, Mlx5, static uint64_t receive_record(rdma::ReceiveShape, uint64_t););

@@ -7,6 +7,7 @@
 #include <xio/config.hpp>
 #include <xio/vendors/bnxt/decode.hpp>
 #include <xio/vendors/bnxt/encode.hpp>
+#include <xio/vendors/rdma/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -23,7 +24,7 @@ struct Options {
 
 /// NetXtreme-E as a vendor of rdma::QueuePair.
 template <class Variant = Options>
-struct Vendor {
+struct Vendor : rdma::VendorDefaults {
   static constexpr const char* name = "bnxt";
   using Send = SendEncoder<Variant::mode>;
   using Receive = ReceiveEncoder;
@@ -37,24 +38,10 @@ struct Vendor {
 
   static constexpr bool power_of_two = Variant::power_of_two;
   static constexpr bool wraps = Variant::mode == WqeMode::variable;
-  static constexpr bool counts_operations =
-      Variant::mode == WqeMode::variable;  ///< progress() uses Progress::operations
+  static constexpr bool counts_operations = Variant::mode == WqeMode::variable;
   static constexpr bool has_side_table = true;
-  static constexpr bool has_send_record = false;
-  static constexpr bool has_send_doorbell = true;
-  static constexpr bool doorbell_is_served = false;
-  static constexpr uint32_t doorbell_stride = 0;
-  static constexpr bool has_cq_record = false;
-  static constexpr bool has_collapsed_cq = false;
   static constexpr bool has_cq_doorbell = true;
-  static constexpr bool has_receive_record = false;
   static constexpr bool has_receive_doorbell = true;
-  static constexpr bool has_flush_completions = false;
-  static constexpr bool doorbell_repeats_entry = false;
-  static constexpr bool has_nop = false;               ///< Operation::nop is supported
-  static constexpr bool has_inline = true;             ///< entries can hold data
-  static constexpr bool has_local_invalidate = false;  ///< Operation::local_invalidate is supported
-  static constexpr bool fence_after_memory_operation = false;
   using Doorbell = uint64_t;
   using CqDoorbell = uint64_t;
 

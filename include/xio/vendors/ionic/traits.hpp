@@ -8,6 +8,7 @@
 #include <xio/device/core/ring.hpp>
 #include <xio/vendors/ionic/decode.hpp>
 #include <xio/vendors/ionic/encode.hpp>
+#include <xio/vendors/rdma/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -24,32 +25,18 @@ struct Options {
 
 /// Pensando DSC as a vendor of rdma::QueuePair.
 template <class Variant = Options>
-struct Vendor {
+struct Vendor : rdma::VendorDefaults {
   static constexpr const char* name = "ionic";
   using Send = SendEncoder<Variant::version, Variant::spec>;
   using Receive = ReceiveEncoder<Variant::spec>;
   using Completions = CompletionDecoder;
   using Collapsed = CollapsedDecoder;
 
-  static constexpr bool power_of_two = true;
-  static constexpr bool wraps = false;
-  static constexpr bool counts_operations = true;  ///< progress() uses Progress::operations
-  static constexpr bool has_side_table = false;
-  static constexpr bool has_send_record = false;
-  static constexpr bool has_send_doorbell = true;
-  static constexpr bool doorbell_is_served = false;
-  static constexpr uint32_t doorbell_stride = 0;
-  static constexpr bool has_cq_record = false;
-  static constexpr bool has_collapsed_cq = Variant::collapsed;  ///< Collapsed reads the send queue's completions
+  static constexpr bool counts_operations = true;
+  static constexpr bool has_collapsed_cq = Variant::collapsed;
   static constexpr bool has_cq_doorbell = true;
-  static constexpr bool has_receive_record = false;
   static constexpr bool has_receive_doorbell = true;
-  static constexpr bool has_flush_completions = false;
-  static constexpr bool doorbell_repeats_entry = false;
-  static constexpr bool has_nop = false;              ///< Operation::nop is supported
-  static constexpr bool has_inline = true;            ///< entries can hold data
-  static constexpr bool has_local_invalidate = true;  ///< Operation::local_invalidate is supported
-  static constexpr bool fence_after_memory_operation = false;
+  static constexpr bool has_local_invalidate = true;
   using Doorbell = uint64_t;
   using CqDoorbell = uint64_t;
 

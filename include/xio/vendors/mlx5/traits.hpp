@@ -8,6 +8,7 @@
 #include <xio/device/core/ring.hpp>
 #include <xio/vendors/mlx5/decode.hpp>
 #include <xio/vendors/mlx5/encode.hpp>
+#include <xio/vendors/rdma/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -28,33 +29,24 @@ struct Options {
 
 /// ConnectX as a vendor of rdma::QueuePair.
 template <class Variant = Options>
-struct Vendor {
+struct Vendor : rdma::VendorDefaults {
   static constexpr const char* name = "mlx5";
   using Send = SendEncoder<Variant::signature, Variant::memory_operations>;
   using Receive = ReceiveEncoder;
   using Completions = CompletionDecoder<Variant::cqe_bytes>;
   using Collapsed = CollapsedDecoder<Variant::cqe_bytes>;
 
-  static constexpr bool power_of_two = true;        ///< the ring has a power-of-two number of units
-  static constexpr bool wraps = true;               ///< an entry that reaches the ring's end continues at its start
-  static constexpr bool counts_operations = false;  ///< progress() uses Progress::operations
-  static constexpr bool has_side_table = false;
+  static constexpr bool wraps = true;
   static constexpr bool has_send_record = true;
-  static constexpr bool has_send_doorbell = true;
-  static constexpr bool doorbell_is_served = false;
   static constexpr uint32_t doorbell_stride = Variant::doorbell_stride;
   static constexpr bool has_cq_record = true;
-  static constexpr bool has_collapsed_cq = Variant::collapsed;  ///< Collapsed reads the send queue's completions
-  static constexpr bool has_cq_doorbell = false;
-  static constexpr bool has_nop = true;     ///< Operation::nop is supported
-  static constexpr bool has_inline = true;  ///< entries can hold data
-  static constexpr bool has_local_invalidate =
-      Variant::memory_operations;  ///< Operation::local_invalidate is supported
+  static constexpr bool has_collapsed_cq = Variant::collapsed;
+  static constexpr bool has_nop = true;
+  static constexpr bool has_local_invalidate = Variant::memory_operations;
   static constexpr bool fence_after_memory_operation = Variant::memory_operations;
   static constexpr bool has_receive_record = true;
-  static constexpr bool has_receive_doorbell = false;
-  static constexpr bool has_flush_completions = true;   ///< every entry after a failed one also gets a completion
-  static constexpr bool doorbell_repeats_entry = true;  ///< send_doorbell() needs the last entry's first 8 bytes
+  static constexpr bool has_flush_completions = true;
+  static constexpr bool doorbell_repeats_entry = true;
   using Doorbell = uint64_t;
 
   /// log2 of the size of a unit in bytes.

@@ -4,13 +4,12 @@
 /// @file
 /// @brief Members that the traits of an RDMA vendor must have, checked when a queue is instantiated.
 ///
-/// All members are static. Members of the second table are required only if the flags of the first table announce them.
+/// The traits derive from VendorDefaults, which has the flags. All members are static. Members of the second table are
+/// required only if the flags announce them.
 ///
 /// | member                                            | meaning                                                   |
 /// |---------------------------------------------------|-----------------------------------------------------------|
 /// | `name`                                            | name for messages                                         |
-/// | `power_of_two`                                    | the send ring has a power-of-two number of units          |
-/// | `wraps`                                           | an entry may continue at the start of the ring            |
 /// | `unit_shift(shape)`                               | log2 of the size of a unit in bytes; counters count units |
 /// | `Send::units(shape, work, payload)`               | units of an entry                                         |
 /// | `Send::check(shape, work, payload)`               | why it cannot be posted, or Status::ok                    |
@@ -21,19 +20,6 @@
 /// |                                                   | `word_offset`, `is_new`, `decode<receives>`,              |
 /// |                                                   | `decode_success`, `is_about`                              |
 /// | `progress(shape, known, completion, read)`        | progress of the send queue after a completion             |
-/// | `counts_operations`                               | progress() uses Progress::operations                      |
-/// | `has_flush_completions`                           | entries after a failed one also have completions          |
-/// | `has_nop`                                         | Operation::nop is supported                               |
-/// | `has_inline`                                      | entries can hold data: InlineBytes, InlineValue           |
-/// | `has_local_invalidate`                            | Operation::local_invalidate is supported                  |
-/// | `fence_after_memory_operation`                    | entries depend on whether the previous one changed a key  |
-/// | `doorbell_repeats_entry`                          | send_doorbell() needs the last entry's first 8 bytes      |
-/// | `doorbell_stride`                                 | bytes between two registers used in turn; 0: one register |
-/// | `has_send_record`, `has_send_doorbell`            | how entries are announced: at least one of the two        |
-/// | `doorbell_is_served`                              | a host thread serves the word: arch::serve_doorbell()     |
-/// | `has_receive_record`, `has_receive_doorbell`      | how receives are announced                                |
-/// | `has_cq_record`, `has_cq_doorbell`                | how read completions are released to the device           |
-/// | `has_collapsed_cq`, `has_side_table`              | the vendor has a `Collapsed`; it has a `Table`            |
 ///
 /// | optional member                                   | meaning                                                   |
 /// |---------------------------------------------------|-----------------------------------------------------------|
@@ -52,6 +38,7 @@
 
 #include <xio/vendors/member.hpp>
 #include <xio/vendors/rdma/completion.hpp>
+#include <xio/vendors/rdma/traits.hpp>
 #include <xio/vendors/rdma/work.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -86,44 +73,9 @@ struct EntryWords {
 
 template <class V>
 using Name = decltype(V::name);
-template <class V>
-using PowerOfTwo = Constant<V::power_of_two>;
-template <class V>
-using Wraps = Constant<V::wraps>;
-template <class V>
-using CountsOperations = Constant<V::counts_operations>;
-template <class V>
-using HasFlushCompletions = Constant<V::has_flush_completions>;
-template <class V>
-using HasNop = Constant<V::has_nop>;
-template <class V>
-using HasInline = Constant<V::has_inline>;
-template <class V>
-using HasLocalInvalidate = Constant<V::has_local_invalidate>;
-template <class V>
-using FenceAfterMemoryOperation = Constant<V::fence_after_memory_operation>;
-template <class V>
-using DoorbellRepeatsEntry = Constant<V::doorbell_repeats_entry>;
-template <class V>
-using HasSendRecord = Constant<V::has_send_record>;
-template <class V>
-using HasSendDoorbell = Constant<V::has_send_doorbell>;
-template <class V>
-using DoorbellIsServed = Constant<V::doorbell_is_served>;
-template <class V>
-using HasReceiveRecord = Constant<V::has_receive_record>;
-template <class V>
-using HasReceiveDoorbell = Constant<V::has_receive_doorbell>;
-template <class V>
-using HasCqRecord = Constant<V::has_cq_record>;
-template <class V>
-using HasCqDoorbell = Constant<V::has_cq_doorbell>;
-template <class V>
-using HasCollapsedCq = Constant<V::has_collapsed_cq>;
-template <class V>
-using HasSideTable = Constant<V::has_side_table>;
-template <class V>
-using DoorbellStride = decltype(V::doorbell_stride);
+/// Whether a flag is a bool.
+template <auto Value>
+constexpr bool is_bool = IsSame<decltype(Value), bool>::value;
 
 template <class V>
 using UnitShift = decltype(V::unit_shift(SendShape{}));
@@ -202,31 +154,33 @@ using TableWord = decltype(V::Table::word(uint32_t{}, Operation::put, uint32_t{}
 /// the tables above. Returns true. QueuePair and ReceiveQueue call it.
 template <class V>
 XIO_HOST_DEVICE constexpr bool require_vendor() {
+  static_assert(__is_base_of(VendorDefaults, V), "RDMA vendor: its traits must derive from rdma::VendorDefaults");
   using member::is;
   using member::is_flag;
   using member::is_set;
   static_assert(is<Name, V, const char* const>, "RDMA vendor: name must be a static constexpr const char*");
-  static_assert(is_flag<PowerOfTwo, V>, "RDMA vendor: power_of_two must be a static constexpr bool");
-  static_assert(is_flag<Wraps, V>, "RDMA vendor: wraps must be a static constexpr bool");
-  static_assert(is_flag<CountsOperations, V>, "RDMA vendor: counts_operations must be a static constexpr bool");
-  static_assert(is_flag<HasFlushCompletions, V>, "RDMA vendor: has_flush_completions must be a static constexpr bool");
-  static_assert(is_flag<HasNop, V>, "RDMA vendor: has_nop must be a static constexpr bool");
-  static_assert(is_flag<HasInline, V>, "RDMA vendor: has_inline must be a static constexpr bool");
-  static_assert(is_flag<HasLocalInvalidate, V>, "RDMA vendor: has_local_invalidate must be a static constexpr bool");
-  static_assert(is_flag<FenceAfterMemoryOperation, V>,
+  static_assert(is_bool<V::power_of_two>, "RDMA vendor: power_of_two must be a static constexpr bool");
+  static_assert(is_bool<V::wraps>, "RDMA vendor: wraps must be a static constexpr bool");
+  static_assert(is_bool<V::counts_operations>, "RDMA vendor: counts_operations must be a static constexpr bool");
+  static_assert(is_bool<V::has_nop>, "RDMA vendor: has_nop must be a static constexpr bool");
+  static_assert(is_bool<V::has_inline>, "RDMA vendor: has_inline must be a static constexpr bool");
+  static_assert(is_bool<V::has_local_invalidate>, "RDMA vendor: has_local_invalidate must be a static constexpr bool");
+  static_assert(is_bool<V::fence_after_memory_operation>,
                 "RDMA vendor: fence_after_memory_operation must be a static constexpr bool");
-  static_assert(is_flag<DoorbellRepeatsEntry, V>,
+  static_assert(is_bool<V::has_flush_completions>,
+                "RDMA vendor: has_flush_completions must be a static constexpr bool");
+  static_assert(is_bool<V::has_send_record>, "RDMA vendor: has_send_record must be a static constexpr bool");
+  static_assert(is_bool<V::has_send_doorbell>, "RDMA vendor: has_send_doorbell must be a static constexpr bool");
+  static_assert(is_bool<V::doorbell_repeats_entry>,
                 "RDMA vendor: doorbell_repeats_entry must be a static constexpr bool");
-  static_assert(is_flag<HasSendRecord, V>, "RDMA vendor: has_send_record must be a static constexpr bool");
-  static_assert(is_flag<HasSendDoorbell, V>, "RDMA vendor: has_send_doorbell must be a static constexpr bool");
-  static_assert(is_flag<DoorbellIsServed, V>, "RDMA vendor: doorbell_is_served must be a static constexpr bool");
-  static_assert(is_flag<HasReceiveRecord, V>, "RDMA vendor: has_receive_record must be a static constexpr bool");
-  static_assert(is_flag<HasReceiveDoorbell, V>, "RDMA vendor: has_receive_doorbell must be a static constexpr bool");
-  static_assert(is_flag<HasCqRecord, V>, "RDMA vendor: has_cq_record must be a static constexpr bool");
-  static_assert(is_flag<HasCqDoorbell, V>, "RDMA vendor: has_cq_doorbell must be a static constexpr bool");
-  static_assert(is_flag<HasCollapsedCq, V>, "RDMA vendor: has_collapsed_cq must be a static constexpr bool");
-  static_assert(is_flag<HasSideTable, V>, "RDMA vendor: has_side_table must be a static constexpr bool");
-  static_assert(is<DoorbellStride, V, const uint32_t>,
+  static_assert(is_bool<V::doorbell_is_served>, "RDMA vendor: doorbell_is_served must be a static constexpr bool");
+  static_assert(is_bool<V::has_receive_record>, "RDMA vendor: has_receive_record must be a static constexpr bool");
+  static_assert(is_bool<V::has_receive_doorbell>, "RDMA vendor: has_receive_doorbell must be a static constexpr bool");
+  static_assert(is_bool<V::has_cq_record>, "RDMA vendor: has_cq_record must be a static constexpr bool");
+  static_assert(is_bool<V::has_cq_doorbell>, "RDMA vendor: has_cq_doorbell must be a static constexpr bool");
+  static_assert(is_bool<V::has_collapsed_cq>, "RDMA vendor: has_collapsed_cq must be a static constexpr bool");
+  static_assert(is_bool<V::has_side_table>, "RDMA vendor: has_side_table must be a static constexpr bool");
+  static_assert(IsSame<decltype(V::doorbell_stride), const uint32_t>::value,
                 "RDMA vendor: doorbell_stride must be a static constexpr uint32_t, 0 where there is one register");
 
   static_assert(is<UnitShift, V, uint32_t>, "RDMA vendor: unit_shift(shape) must return a uint32_t");
@@ -256,22 +210,26 @@ XIO_HOST_DEVICE constexpr bool require_vendor() {
   static_assert(!is_set<ByIndex, V> || is<Available, V, uint32_t>,
                 "RDMA vendor: with Completions::by_index, available(producer, head, entries) must return a uint32_t");
 
-  static_assert(is_set<HasSendRecord, V> || is_set<HasSendDoorbell, V>,
+  static_assert(V::has_send_record || V::has_send_doorbell,
                 "RDMA vendor: entries are announced by a send record or a send doorbell, and it has neither");
-  static_assert(!is_set<HasSendRecord, V> || is<SendRecord, V, uint32_t>,
+  static_assert(V::has_receive_record || V::has_receive_doorbell,
+                "RDMA vendor: receives are announced by a receive record or a receive doorbell, and it has neither");
+  static_assert(V::has_cq_record || V::has_cq_doorbell,
+                "RDMA vendor: completions are released by a completion queue record or doorbell, and it has neither");
+  static_assert(!V::has_send_record || is<SendRecord, V, uint32_t>,
                 "RDMA vendor: with has_send_record, send_record(shape, end) must return a uint32_t");
-  static_assert(!is_set<HasSendDoorbell, V> || is_set<SendDoorbell, V>,
+  static_assert(!V::has_send_doorbell || is_set<SendDoorbell, V>,
                 "RDMA vendor: with has_send_doorbell, send_doorbell(shape, end, head) must return a Doorbell");
-  static_assert(!is_set<HasReceiveRecord, V> || is<ReceiveRecord, V, uint32_t>,
+  static_assert(!V::has_receive_record || is<ReceiveRecord, V, uint32_t>,
                 "RDMA vendor: with has_receive_record, receive_record(shape, end) must return a uint32_t");
-  static_assert(!is_set<HasReceiveDoorbell, V> || is_set<ReceiveDoorbell, V>,
+  static_assert(!V::has_receive_doorbell || is_set<ReceiveDoorbell, V>,
                 "RDMA vendor: with has_receive_doorbell, receive_doorbell(shape, end) must return a Doorbell");
-  static_assert(!is_set<HasCqRecord, V> || is<CqRecord, V, uint32_t>,
+  static_assert(!V::has_cq_record || is<CqRecord, V, uint32_t>,
                 "RDMA vendor: with has_cq_record, cq_record(head, entries) must return a uint32_t");
-  static_assert(!is_set<HasCqDoorbell, V> || is_set<CqDoorbell, V>,
+  static_assert(!V::has_cq_doorbell || is_set<CqDoorbell, V>,
                 "RDMA vendor: with has_cq_doorbell, cq_doorbell(number, head, entries) must return a CqDoorbell");
 
-  if constexpr (is_set<HasCollapsedCq, V>) {
+  if constexpr (V::has_collapsed_cq) {
     static_assert(is<CollapsedIsAbout, V, bool>,
                   "RDMA vendor: with has_collapsed_cq, Collapsed::Ring must have is_about() as Completions has it");
     static_assert(is<CollapsedLook, V, uint64_t>,
@@ -283,7 +241,7 @@ XIO_HOST_DEVICE constexpr bool require_vendor() {
     static_assert(is<CollapsedSuccess, V, WorkCompletion>,
                   "RDMA vendor: with has_collapsed_cq, Collapsed::decode_success(…) must return a WorkCompletion");
   }
-  if constexpr (is_set<HasSideTable, V>) {
+  if constexpr (V::has_side_table) {
     static_assert(is<DoorbellIndex, V, uint32_t>,
                   "RDMA vendor: with has_side_table, doorbell_index(shape, index) must return a uint32_t");
     static_assert(is<TableWords, V, const uint32_t>,
