@@ -11,7 +11,8 @@ if(NOT XIO_NVCC)
 endif()
 
 set(XIO_NVCC_FLAGS
-  -x cu -std=c++17 -O3 -Werror all-warnings -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tests -I${PROJECT_SOURCE_DIR}/bench)
+  -x cu -std=c++17 -O3 -Werror all-warnings -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tests -I${PROJECT_SOURCE_DIR}/bench
+  -I${XIO_VENDORS_DIR})
 
 # Compiles tests/<source> (.cu or .hip), or a file given by its full path, for sm_90; device and host pass.
 #   xio_nvcc_compile_test(<group>/<file>.cu [ARCH sm_90] [FLAGS flag...] [NAME test-name] [LABELS label...])

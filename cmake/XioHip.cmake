@@ -66,7 +66,7 @@ set(XIO_HIP_NEWER_FLAGS
   -x hip -std=c++17 -O3 --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib
   "-D__host__=__attribute__((host))" "-D__device__=__attribute__((device))" "-D__global__=__attribute__((global))"
   -Wall -Wextra -Wshadow -Werror -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tests
-  -I${PROJECT_SOURCE_DIR}/bench)
+  -I${PROJECT_SOURCE_DIR}/bench -I${XIO_VENDORS_DIR})
 
 # Of a newer ROCm than the distribution's; tests alone use them.
 find_path(XIO_ROCM_HEADERS hip/hip_runtime_api.h PATHS ${XIO_CACHE}/rocm-headers/usr/include NO_DEFAULT_PATH
@@ -76,7 +76,7 @@ set(XIO_HIP_FLAGS
   -x hip -std=c++17 -O3 --cuda-device-only --no-gpu-bundle-output
   --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS}
   -Wall -Wextra -Wshadow -Werror -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tests
-  -I${PROJECT_SOURCE_DIR}/bench)
+  -I${PROJECT_SOURCE_DIR}/bench -I${XIO_VENDORS_DIR})
 
 set(XIO_CODEGEN_DIR ${PROJECT_SOURCE_DIR}/tests/codegen)
 set(XIO_CODEGEN_BINARY_DIR ${PROJECT_BINARY_DIR}/tests/codegen)
@@ -278,7 +278,8 @@ endfunction()
 set(XIO_CLANG_PTX_FLAGS
   -x cuda -std=c++17 -O3 --cuda-device-only -nocudainc -nocudalib -Xclang -target-feature -Xclang +ptx70
   "-D__host__=__attribute__((host))" "-D__device__=__attribute__((device))" "-D__global__=__attribute__((global))"
-  -Wall -Wextra -Wshadow -Werror -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tests -I${PROJECT_SOURCE_DIR}/bench)
+  -Wall -Wextra -Wshadow -Werror -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tests -I${PROJECT_SOURCE_DIR}/bench
+  -I${XIO_VENDORS_DIR})
 
 # A file of the build that holds what a GPU loads, made of a source of kernels and made anew when that changes: a code object for an
 # AMD target (newer:gfxNNN by the newer clang), PTX for sm_NN or compute_NN by nvcc, PTX for clang:sm_NN by clang. Asked for only where the

@@ -10,6 +10,8 @@
 #include <xio/device/rdma/queue_pair.hpp>
 #include <xio/host/emulation/rdma/nic.hpp>
 
+#include "each_vendor.hpp"
+
 using namespace xio;
 
 namespace {
@@ -43,12 +45,7 @@ template <class Kit>
 int run(const char* function, uint64_t calls) {
   alignas(64) static unsigned char data[2][4096];
   emulation::RdmaFabric fabric;
-  emulation::RdmaQueueConfig config = Kit::config();
-  // Entries of 64 bytes, as the driver makes them for few pieces of memory and as it was counted.
-  if constexpr (std::is_same_v<Kit, emulation::IonicKit<>>) {
-    config.sq_unit_shift = 6;
-    config.max_sges = 2;
-  }
+  const emulation::RdmaQueueConfig config = Kit::shortest(Kit::config());
   emulation::RdmaQueuePair<Kit> pair(fabric, config);
   pair.model().connect(config.qpn);  // to itself
   const uint32_t key = fabric.keys().add(data, sizeof data);
@@ -84,11 +81,9 @@ int main(int argc, char** argv) {
   }
   const auto calls = std::strtoull(argv[2], nullptr, 10);
   const char* const vendor = argv[3];
-  if (std::strcmp(vendor, "mlx5") == 0) return run<emulation::Mlx5Kit<>>(argv[1], calls);
-  if (std::strcmp(vendor, "bnxt") == 0) return run<emulation::BnxtKit<>>(argv[1], calls);
-  if (std::strcmp(vendor, "ionic") == 0) return run<emulation::IonicKit<>>(argv[1], calls);
-  if (std::strcmp(vendor, "ernic") == 0) return run<emulation::ErnicKit>(argv[1], calls);
-  if (std::strcmp(vendor, "rxe") == 0) return run<emulation::RxeKit<>>(argv[1], calls);
+#define RUN(name, Vendor) \
+  if (std::strcmp(vendor, #name) == 0) return run<emulation::KitOf<Vendor>::type>(argv[1], calls);
+  XIO_EACH_VENDOR(RUN)
   std::fprintf(stderr, "no vendor %s\n", vendor);
   return 2;
 }

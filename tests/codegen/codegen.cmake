@@ -57,7 +57,7 @@ function(xio_counted_program name)
   set(program ${XIO_TESTS_BINARY_DIR}/codegen-${name})
   add_custom_command(OUTPUT ${program}
     COMMAND ${counted_cxx} -std=c++17 -O3 -DNDEBUG -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -pthread
-      -I${PROJECT_SOURCE_DIR}/include -I${XIO_TESTS_DIR} -MD -MT ${program} -MF ${program}.d
+      -I${PROJECT_SOURCE_DIR}/include -I${XIO_TESTS_DIR} -I${XIO_VENDORS_DIR} -MD -MT ${program} -MF ${program}.d
       ${XIO_CODEGEN_DIR}/${name}.cpp -o ${program} -ldl
     DEPENDS ${XIO_CODEGEN_DIR}/${name}.cpp DEPFILE ${program}.d VERBATIM COMMENT "Counted: ${name}")
   add_custom_target(counted-${name} ALL DEPENDS ${program})
@@ -73,11 +73,9 @@ if(NOT XIO_SANITIZE AND counted_cxx)
 
   # One RDMA write of one piece of memory: with everything checked, limits are at what was reached.
   xio_counted_program(callgrind_rdma)
-  foreach(budget mlx5=80 bnxt=100 ionic=93 ernic=68 rxe=79)
-    string(REPLACE "=" ";" budget ${budget})
-    list(GET budget 0 vendor)
-    list(GET budget 1 checked)
-    foreach(call post_unchecked=80 post_checked=${checked} poll_one=60)
+  foreach(vendor IN LISTS XIO_RDMA_VENDORS)
+    include(${XIO_CODEGEN_DIR}/vendors/${vendor}.cmake)
+    foreach(call post_unchecked=80 post_checked=${host_checked} poll_one=60)
       string(REPLACE "=" ";" call ${call})
       list(GET call 0 function)
       xio_register_test(NAME budget.${function}_${vendor}.host LABELS codegen budget once

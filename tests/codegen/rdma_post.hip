@@ -2,11 +2,8 @@
 // One lane posts one RDMA write, for each vendor. The kernels' instructions are held to budgets (rdma_budgets.cmake).
 
 #include <xio/device/rdma/queue_pair.hpp>
-#include <xio/vendors/bnxt/traits.hpp>
-#include <xio/vendors/ernic/traits.hpp>
-#include <xio/vendors/ionic/traits.hpp>
-#include <xio/vendors/mlx5/traits.hpp>
-#include <xio/vendors/rxe/traits.hpp>
+
+#include "each_vendor.hpp"
 
 using namespace xio;
 
@@ -27,21 +24,11 @@ XIO_DEVICE_INLINE Token put(const rdma::QueuePairHandle& handle, const Put& what
 }
 }  // namespace
 
-extern "C" __global__ void put_mlx5(rdma::QueuePairHandle handle, Put what) {
-  (void)put<mlx5::Vendor<>, Unchecked>(handle, what);
-}
-extern "C" __global__ void put_bnxt(rdma::QueuePairHandle handle, Put what) {
-  (void)put<bnxt::Vendor<>, Unchecked>(handle, what);
-}
-extern "C" __global__ void put_ionic(rdma::QueuePairHandle handle, Put what) {
-  (void)put<ionic::Vendor<>, Unchecked>(handle, what);
-}
-extern "C" __global__ void put_ernic(rdma::QueuePairHandle handle, Put what) {
-  (void)put<ernic::Vendor, Unchecked>(handle, what);
-}
-extern "C" __global__ void put_rxe(rdma::QueuePairHandle handle, Put what) {
-  (void)put<rxe::Vendor<>, Unchecked>(handle, what);
-}
+#define PUT(name, Vendor)                                                            \
+  extern "C" __global__ void put_##name(rdma::QueuePairHandle handle, Put what) {     \
+    (void)put<Vendor, Unchecked>(handle, what);                                       \
+  }
+XIO_EACH_VENDOR(PUT)
 
 // Bounds checked, the token stored. One argument: the address of a second one would be computed.
 struct Checked {

@@ -5,11 +5,8 @@
 // under masks of one lane, one after the other.
 
 #include <xio/device/rdma/queue_pair.hpp>
-#include <xio/vendors/bnxt/traits.hpp>
-#include <xio/vendors/ernic/traits.hpp>
-#include <xio/vendors/ionic/traits.hpp>
-#include <xio/vendors/mlx5/traits.hpp>
-#include <xio/vendors/rxe/traits.hpp>
+
+#include "each_vendor.hpp"
 
 using namespace xio;
 
@@ -22,6 +19,19 @@ XIO_DEVICE_INLINE void put(const rdma::QueuePairHandle& handle, const rdma::Remo
   (void)qp.put(remote.at(offset, 4096), local.at(offset, 4096), xio::Now{});
 }
 }  // namespace
+
+#define WAVE(name, Vendor)                                                                                   \
+  extern "C" __global__ void wave_##name(rdma::QueuePairHandle handle, rdma::RemoteMemory remote,          \
+                                         Region local) {                                                     \
+    put<Vendor, Sharing::wave>(handle, remote, local);                                                       \
+  }
+#define THREADS(name, Vendor)                                                                                \
+  extern "C" __global__ void threads_##name(const rdma::QueuePairHandle* handles, rdma::RemoteMemory remote, \
+                                            Region local) {                                                  \
+    put<Vendor, Sharing::thread>(handles[arch::thread_index()], remote, local);                              \
+  }
+XIO_EACH_VENDOR(WAVE)
+XIO_EACH_VENDOR(THREADS)
 
 // AMD-LABEL:  {{^}}wave_mlx5:
 // GFX9:       buffer_wbl2
@@ -46,9 +56,6 @@ XIO_DEVICE_INLINE void put(const rdma::QueuePairHandle& handle, const rdma::Remo
 // GFX12:      global_store_b64 v{{[0-9]+}}, v[{{[0-9:]+}}], s[{{[0-9:]+}}] scope:SCOPE_SYS
 // AMD-NOT:    {{global_store|buffer_wbl2|global_wb}}
 // AMD:        .amdhsa_kernel
-extern "C" __global__ void wave_mlx5(rdma::QueuePairHandle handle, rdma::RemoteMemory remote, Region local) {
-  put<mlx5::Vendor<>, Sharing::wave>(handle, remote, local);
-}
 
 // AMD-LABEL:  {{^}}wave_bnxt:
 // GFX9:       buffer_wbl2
@@ -66,9 +73,6 @@ extern "C" __global__ void wave_mlx5(rdma::QueuePairHandle handle, rdma::RemoteM
 // GFX12:      global_store_b64 v{{[0-9]+}}, v[{{[0-9:]+}}], s[{{[0-9:]+}}] scope:SCOPE_SYS
 // AMD-NOT:    {{global_store|buffer_wbl2|global_wb}}
 // AMD:        .amdhsa_kernel
-extern "C" __global__ void wave_bnxt(rdma::QueuePairHandle handle, rdma::RemoteMemory remote, Region local) {
-  put<bnxt::Vendor<>, Sharing::wave>(handle, remote, local);
-}
 
 // AMD-LABEL:  {{^}}wave_ionic:
 // GFX9:       buffer_wbl2
@@ -86,9 +90,6 @@ extern "C" __global__ void wave_bnxt(rdma::QueuePairHandle handle, rdma::RemoteM
 // GFX12:      global_store_b64 v{{[0-9]+}}, v[{{[0-9:]+}}], s[{{[0-9:]+}}] scope:SCOPE_SYS
 // AMD-NOT:    {{global_store|buffer_wbl2|global_wb}}
 // AMD:        .amdhsa_kernel
-extern "C" __global__ void wave_ionic(rdma::QueuePairHandle handle, rdma::RemoteMemory remote, Region local) {
-  put<ionic::Vendor<>, Sharing::wave>(handle, remote, local);
-}
 
 // AMD-LABEL:  {{^}}wave_ernic:
 // GFX9:       buffer_wbl2
@@ -113,9 +114,6 @@ extern "C" __global__ void wave_ionic(rdma::QueuePairHandle handle, rdma::Remote
 // GFX12:      global_store_b32 v{{[0-9]+}}, v{{[0-9]+}}, s[{{[0-9:]+}}] scope:SCOPE_SYS
 // AMD-NOT:    {{global_store|buffer_wbl2|global_wb}}
 // AMD:        .amdhsa_kernel
-extern "C" __global__ void wave_ernic(rdma::QueuePairHandle handle, rdma::RemoteMemory remote, Region local) {
-  put<ernic::Vendor, Sharing::wave>(handle, remote, local);
-}
 
 // AMD-LABEL:  {{^}}wave_rxe:
 // GFX9:       buffer_wbl2
@@ -140,9 +138,6 @@ extern "C" __global__ void wave_ernic(rdma::QueuePairHandle handle, rdma::Remote
 // GFX12:      global_store_b32 v{{[0-9]+}}, v{{[0-9]+}}, s[{{[0-9:]+}}] scope:SCOPE_SYS
 // AMD-NOT:    {{global_store|buffer_wbl2|global_wb}}
 // AMD:        .amdhsa_kernel
-extern "C" __global__ void wave_rxe(rdma::QueuePairHandle handle, rdma::RemoteMemory remote, Region local) {
-  put<rxe::Vendor<>, Sharing::wave>(handle, remote, local);
-}
 
 // AMD-LABEL:   {{^}}threads_mlx5:
 // AMD-NOT:     s_bfm
@@ -163,10 +158,6 @@ extern "C" __global__ void wave_rxe(rdma::QueuePairHandle handle, rdma::RemoteMe
 // WAVE32-NEXT: s_mov_b32 exec_lo, [[ALL]]
 // AMD-NOT:     global_store
 // AMD:         .amdhsa_kernel
-extern "C" __global__ void threads_mlx5(const rdma::QueuePairHandle* handles, rdma::RemoteMemory remote,
-                                        Region local) {
-  put<mlx5::Vendor<>, Sharing::thread>(handles[arch::thread_index()], remote, local);
-}
 
 // AMD-LABEL:   {{^}}threads_bnxt:
 // AMD-NOT:     s_bfm
@@ -187,10 +178,6 @@ extern "C" __global__ void threads_mlx5(const rdma::QueuePairHandle* handles, rd
 // WAVE32-NEXT: s_mov_b32 exec_lo, [[ALL]]
 // AMD-NOT:     global_store
 // AMD:         .amdhsa_kernel
-extern "C" __global__ void threads_bnxt(const rdma::QueuePairHandle* handles, rdma::RemoteMemory remote,
-                                        Region local) {
-  put<bnxt::Vendor<>, Sharing::thread>(handles[arch::thread_index()], remote, local);
-}
 
 // AMD-LABEL:   {{^}}threads_ionic:
 // AMD-NOT:     s_bfm
@@ -211,10 +198,6 @@ extern "C" __global__ void threads_bnxt(const rdma::QueuePairHandle* handles, rd
 // WAVE32-NEXT: s_mov_b32 exec_lo, [[ALL]]
 // AMD-NOT:     global_store
 // AMD:         .amdhsa_kernel
-extern "C" __global__ void threads_ionic(const rdma::QueuePairHandle* handles, rdma::RemoteMemory remote,
-                                        Region local) {
-  put<ionic::Vendor<>, Sharing::thread>(handles[arch::thread_index()], remote, local);
-}
 
 // AMD-LABEL:   {{^}}threads_ernic:
 // AMD-NOT:     s_bfm
@@ -235,10 +218,6 @@ extern "C" __global__ void threads_ionic(const rdma::QueuePairHandle* handles, r
 // WAVE32-NEXT: s_mov_b32 exec_lo, [[ALL]]
 // AMD-NOT:     global_store
 // AMD:         .amdhsa_kernel
-extern "C" __global__ void threads_ernic(const rdma::QueuePairHandle* handles, rdma::RemoteMemory remote,
-                                        Region local) {
-  put<ernic::Vendor, Sharing::thread>(handles[arch::thread_index()], remote, local);
-}
 
 // AMD-LABEL:   {{^}}threads_rxe:
 // AMD-NOT:     s_bfm
@@ -259,7 +238,3 @@ extern "C" __global__ void threads_ernic(const rdma::QueuePairHandle* handles, r
 // WAVE32-NEXT: s_mov_b32 exec_lo, [[ALL]]
 // AMD-NOT:     global_store
 // AMD:         .amdhsa_kernel
-extern "C" __global__ void threads_rxe(const rdma::QueuePairHandle* handles, rdma::RemoteMemory remote,
-                                        Region local) {
-  put<rxe::Vendor<>, Sharing::thread>(handles[arch::thread_index()], remote, local);
-}

@@ -233,8 +233,13 @@ class RdmaDevice final : public Device {
   std::vector<xio::rdma::Piece> list_;
 };
 
+template <class Kits>
+struct FormatsOf;
+template <class... Kit>
+struct FormatsOf<std::tuple<Kit...>> {
+  using type = std::tuple<NvmeDevice, RdmaDevice<Kit>...>;
+};
 /// All formats, for TEMPLATE_LIST_TEST_CASE.
-using Formats =
-    std::tuple<NvmeDevice, RdmaDevice<Mlx5>, RdmaDevice<Bnxt>, RdmaDevice<Ionic>, RdmaDevice<Ernic>, RdmaDevice<Rxe>>;
+using Formats = FormatsOf<xio::emulation::RdmaKits>::type;
 
 }  // namespace conformance

@@ -29,8 +29,8 @@ struct Variable : xio::bnxt::Options {
   static constexpr xio::bnxt::WqeMode mode = xio::bnxt::WqeMode::variable;
 };
 using Collapsed = std::tuple<xio::emulation::Mlx5Kit<Mlx5Collapsed>, xio::emulation::IonicKit<IonicCollapsed>>;
-using Named =
-    std::tuple<Mlx5, Bnxt, Ionic, Ernic, Rxe, xio::emulation::Mlx5Kit<LargeCqes>, xio::emulation::BnxtKit<Variable>>;
+using Named = decltype(std::tuple_cat(
+    Vendors{}, std::tuple<xio::emulation::Mlx5Kit<LargeCqes>, xio::emulation::BnxtKit<Variable>>{}));
 
 /// As many puts as there are statuses, of which the completion of the one before the last names another queue pair.
 template <class Kit, Sharing S, class Policy, size_t Number>

@@ -20,10 +20,14 @@ struct WithInvalidate : xio::mlx5::Options {
 };
 using Mlx5Keys = xio::emulation::Mlx5Kit<WithInvalidate>;
 
-/// As Vendors, each as it offers most.
-using Full = std::tuple<Mlx5Keys, Bnxt, Ionic, Ernic, Rxe>;
+/// Vendors, and what one of them offers as an option.
+using Full = decltype(std::tuple_cat(Vendors{}, std::tuple<Mlx5Keys>{}));
+template <class Kit>
+using IfInvalidating = std::conditional_t<Kit::has_local_invalidate, std::tuple<Kit>, std::tuple<>>;
+template <class... Kit>
+auto invalidating(std::tuple<Kit...>) -> decltype(std::tuple_cat(IfInvalidating<Kit>{}...));
 /// Those that invalidate keys of their own memory.
-using Invalidating = std::tuple<Mlx5Keys, Ionic, Rxe>;
+using Invalidating = decltype(invalidating(Full{}));
 
 /// Completions in host memory, data in the GPU's: the device may deliver it later.
 using Late = xio::Policy<xio::Placed<xio::Memory::host, xio::Memory::device>>;

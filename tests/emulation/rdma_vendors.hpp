@@ -4,8 +4,6 @@
 /// @file
 /// @brief The emulated NICs of all RDMA vendors, for tests that run with each of them.
 
-#include <tuple>
-
 #include <xio/host/emulation/rdma/kits.hpp>
 
 namespace rdma_tests {
@@ -17,6 +15,6 @@ using Ernic = xio::emulation::ErnicKit;
 using Rxe = xio::emulation::RxeKit<>;
 
 /// All vendors, for TEMPLATE_LIST_TEST_CASE.
-using Vendors = std::tuple<Mlx5, Bnxt, Ionic, Ernic, Rxe>;
+using Vendors = xio::emulation::RdmaKits;
 
 }  // namespace rdma_tests

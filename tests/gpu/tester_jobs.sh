@@ -46,7 +46,7 @@ job steps "${verified[@]}" --substep-timing --histogram --batch-size 32
 job messages test-ep --iterations "$few" --threads 4
 job flags test-ep --iterations "$few" --mode polling --batch-size 16
 job clock clock-test --readings "$few" --threads 64
-for provider in mlx5 bnxt ionic ernic rxe; do
+for provider in $("${BASH_SOURCE[0]%/*}/../../scripts/vendors"); do
   rdma=(rdma-ep --provider $provider --iterations "$operations" --verify)
   job rdma-$provider "${rdma[@]}" --transfer-size 64,4K --batch-size 16 --depth 64 --num-queues 4
   job rdma-$provider-send "${rdma[@]}" --transfer-size 64 --op send --batch-size 16 --no-loopback

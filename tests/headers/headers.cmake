@@ -165,6 +165,7 @@ set_property(SOURCE ${headers_dir}/another_version.cpp APPEND PROPERTY COMPILE_D
 
 # All RDMA vendors in each of two sources of one program; and no macro that selects one.
 xio_add_test(headers/two_vendors SOURCES two_vendors_other.cpp)
+xio_register_test(NAME headers.vendors LABELS headers once COMMAND ${PROJECT_SOURCE_DIR}/scripts/vendors --check)
 xio_register_test(NAME headers.vendor_macros LABELS headers once
   COMMAND ${headers_dir}/vendor_macros.sh ${PROJECT_SOURCE_DIR}/include)
 

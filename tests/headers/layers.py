@@ -4,19 +4,22 @@
 What is one GPU's or one processor's own, and macros, have their places."""
 import os
 import re
+import subprocess
 import sys
 
 # Each folder, with the folders that it may include; itself, xio/config.hpp and xio/version.hpp always.
 CORE = ["device/arch", "device/core"]
 KERNEL = CORE + ["device/queue"]
 SETUP = ["device/arch", "device/core", "host", "host/linux"]
+NICS = subprocess.run([os.path.join(os.path.dirname(__file__), "../../scripts/vendors")], check=True, capture_output=True,
+                      text=True).stdout.split()
 BELOW = {
     "device/arch": [],
     "device/core": ["device/arch"],
     "vendors": CORE,
     "vendors/rdma": CORE + ["vendors"],
     "vendors/nvme": CORE + ["vendors"],
-    **{f"vendors/{nic}": CORE + ["vendors", "vendors/rdma"] for nic in ("mlx5", "bnxt", "ionic", "ernic", "rxe")},
+    **{f"vendors/{nic}": CORE + ["vendors", "vendors/rdma"] for nic in NICS},
     "device/queue": CORE,
     "device/nvme": KERNEL + ["vendors/nvme"],
     "device/rdma": KERNEL + ["vendors/rdma"],
@@ -34,7 +37,9 @@ BELOW = {
     "host/emulation/rdma": SETUP + ["host/memory", "host/rdma", "host/emulation", "device/rdma", "vendors/*"],
 }
 # Headers that bring several folders together.
-ABOVE = {"xio/host/launch.hpp": ["host/gpu", "host/memory", "host/simt"]}
+ABOVE = {"xio/host/launch.hpp": ["host/gpu", "host/memory", "host/simt"],
+         "xio/vendors/list.hpp": [f"vendors/{nic}" for nic in NICS],
+         **{f"xio/vendors/{nic}/queues.hpp": ["device/rdma"] for nic in NICS}}
 EVERYWHERE = ("xio/config.hpp", "xio/version.hpp")
 # The queue protocol is to be read at one go.
 MOST_LINES = {"device/queue": 1250}

@@ -51,11 +51,11 @@ std::string exchange() {
   return Vendor::name;
 }
 
-/// exchange() for all five vendors.
+/// exchange() for all vendors.
 inline std::vector<std::string> exchange_all() {
-  using namespace xio::emulation;
-  return {exchange<Mlx5Kit<>>(), exchange<BnxtKit<>>(), exchange<IonicKit<>>(), exchange<ErnicKit>(),
-          exchange<RxeKit<>>()};
+  std::vector<std::string> names;
+  xio::emulation::for_each_kit([&names](auto kit) { names.push_back(exchange<decltype(kit)>()); });
+  return names;
 }
 
 }  // namespace two_vendors

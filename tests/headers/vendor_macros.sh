@@ -5,7 +5,9 @@
 set -uo pipefail
 
 include=${1:?usage: ${0##*/} INCLUDE}
-vendors='mlx5|bnxt|ionic|ernic|rxe|pvrdma|connectx|nvme'
+# Names of folders and of devices.
+vendors="$("${0%/*}/../../scripts/vendors" | tr '\n' '|')pvrdma|connectx|nvme"
+first=${vendors%%|*}
 
 # Prints the conditionals below a folder that name a vendor; lines that end in a backslash go on.
 conditionals() {
@@ -19,8 +21,8 @@ conditionals() {
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # What must be found is found, and what may be there is not.
-printf '#ifdef GDA_MLX5\n#endif\n# if defined(A) || \\\n  defined(USE_Bnxt)\n#endif\n' >"$work/wrong.hpp"
-printf '#if __has_include(<infiniband/mlx5dv.h>)\n#endif\n#include <xio/vendors/mlx5/traits.hpp>\n' >"$work/right.hpp"
+printf '#ifdef GDA_%s\n#endif\n# if defined(A) || \\\n  defined(USE_ConnectX)\n#endif\n' "${first^^}" >"$work/wrong.hpp"
+printf '#if __has_include(<infiniband/mlx5dv.h>)\n#endif\n#include <xio/vendors/%s/traits.hpp>\n' "$first" >"$work/right.hpp"
 [ "$(conditionals "$work" | wc -l)" -eq 2 ] || { echo "the search itself is wrong"; conditionals "$work"; exit 1; }
 
 [ -n "$(find "$include" -name '*.hpp' -print -quit)" ] || { echo "no headers in $include"; exit 1; }

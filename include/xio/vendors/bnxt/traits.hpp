@@ -4,6 +4,13 @@
 /// @file
 /// @brief Vendor traits of NetXtreme-E for the queue protocol (rdma-core, providers/bnxt_re/verbs.c and db.c).
 
+/// @defgroup vendors_bnxt NetXtreme-E format
+/// @ingroup vendors_rdma
+/// Layouts, encoders, decoders and status codes of namespace xio::bnxt.
+
+/// @namespace xio::bnxt
+/// @brief Queues and queue formats of NetXtreme-E.
+
 #include <xio/config.hpp>
 #include <xio/vendors/bnxt/decode.hpp>
 #include <xio/vendors/bnxt/encode.hpp>

@@ -4,6 +4,13 @@
 /// @file
 /// @brief Vendor traits of ERNIC for the queue protocol (rdma-core, providers/vmw_pvrdma/qp.c and cq.c).
 
+/// @defgroup vendors_ernic ERNIC format
+/// @ingroup vendors_rdma
+/// Layouts, encoders, decoders and status codes of namespace xio::ernic.
+
+/// @namespace xio::ernic
+/// @brief Queues and queue formats of ERNIC, which are those of PVRDMA.
+
 #include <xio/config.hpp>
 #include <xio/vendors/ernic/decode.hpp>
 #include <xio/vendors/ernic/encode.hpp>

@@ -4,6 +4,13 @@
 /// @file
 /// @brief Vendor traits of Pensando DSC for the queue protocol (rdma-core, providers/ionic/ionic_verbs.c).
 
+/// @defgroup vendors_ionic Pensando format
+/// @ingroup vendors_rdma
+/// Layouts, encoders, decoders and status codes of namespace xio::ionic.
+
+/// @namespace xio::ionic
+/// @brief Queues and queue formats of Pensando's NICs.
+
 #include <xio/config.hpp>
 #include <xio/device/core/ring.hpp>
 #include <xio/vendors/ionic/decode.hpp>

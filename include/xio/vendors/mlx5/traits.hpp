@@ -4,6 +4,13 @@
 /// @file
 /// @brief Vendor traits of ConnectX for the queue protocol (rdma-core, providers/mlx5/qp.c and cq.c).
 
+/// @defgroup vendors_mlx5 ConnectX format
+/// @ingroup vendors_rdma
+/// Layouts, encoders, decoders and status codes of namespace xio::mlx5.
+
+/// @namespace xio::mlx5
+/// @brief Queues and queue formats of ConnectX.
+
 #include <xio/config.hpp>
 #include <xio/device/core/ring.hpp>
 #include <xio/vendors/mlx5/decode.hpp>

@@ -4,6 +4,13 @@
 /// @file
 /// @brief Vendor traits of Soft-RoCE for the queue protocol (Linux UAPI, rdma/rdma_user_rxe.h).
 
+/// @defgroup vendors_rxe Soft-RoCE format
+/// @ingroup vendors_rdma
+/// Layouts, encoders, decoders and status codes of namespace xio::rxe.
+
+/// @namespace xio::rxe
+/// @brief Queues and queue formats of Linux soft-RoCE.
+
 #include <xio/config.hpp>
 #include <xio/vendors/rdma/verbs.hpp>
 #include <xio/vendors/rxe/decode.hpp>
