@@ -78,15 +78,10 @@ class RdmaRig {
 
  private:
   static xio::emulation::RdmaQueueConfig config() {
-    xio::emulation::RdmaQueueConfig config = Kit::config();
+    xio::emulation::RdmaQueueConfig config = Kit::shortest(Kit::config());
     config.sq_units = ring_units;
     config.cq_entries = 2 * ring_units;
     if (config.side_entries != 0) config.side_entries = ring_units;
-    // Entries of 64 bytes, as its driver allocates for one or two SGEs.
-    if (std::string(name) == "ionic") {
-      config.sq_unit_shift = 6;
-      config.max_sges = 2;
-    }
     return config;
   }
 
@@ -164,11 +159,7 @@ inline void require_ok(const char* name, xio::Status status) {
 template <class Body>
 void for_each_kind(Body body) {
   body.template run<NvmeRig>();
-  body.template run<RdmaRig<xio::emulation::Mlx5Kit<>>>();
-  body.template run<RdmaRig<xio::emulation::BnxtKit<>>>();
-  body.template run<RdmaRig<xio::emulation::IonicKit<>>>();
-  body.template run<RdmaRig<xio::emulation::ErnicKit>>();
-  body.template run<RdmaRig<xio::emulation::RxeKit<>>>();
+  xio::emulation::for_each_kit([&body](auto kit) { body.template run<RdmaRig<decltype(kit)>>(); });
 }
 
 }  // namespace XIO_ABI

@@ -42,7 +42,7 @@ endif()
 set(fuzz_flags -std=c++17 ${fuzz_level} -gline-tables-only -fno-omit-frame-pointer -pthread
   -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
 set(fuzz_compile_flags ${fuzz_flags} -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
-  -I${PROJECT_SOURCE_DIR}/include -I${XIO_TESTS_DIR} -I${PROJECT_SOURCE_DIR}/bench)
+  -I${PROJECT_SOURCE_DIR}/include -I${XIO_TESTS_DIR} -I${PROJECT_SOURCE_DIR}/bench -I${XIO_VENDORS_DIR})
 
 # Builds tests/fuzz/<name>.cpp into <build>/tests/fuzz/<name>, and registers it as fuzz.<name> and fuzz.<name>.long.
 #   xio_add_fuzzer(<name> [LATER] [MORE source...] [COMMON header] [FLAGS flag...] [OPTIONS option...])

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Arbitrary bytes in the completion memory of five RDMA vendors' queue pairs, among entries that an emulated
+/// @brief Arbitrary bytes in the completion memory of all RDMA vendors' queue pairs, among entries that an emulated
 /// NIC writes as it should: nothing is read or written beyond the queue's memory, every call returns, counters stay
 /// sane, and what was once said of an operation holds.
 
 #include <map>
+#include <tuple>
+#include <vector>
 
 #include <xio/device/rdma/queue_pair.hpp>
 #include <xio/device/rdma/receive.hpp>
@@ -253,26 +255,28 @@ struct VariableBnxt : xio::bnxt::Options {
   static constexpr xio::bnxt::WqeMode mode = xio::bnxt::WqeMode::variable;
 };
 
+/// Adds a run for each of some kits.
+template <Sharing S, class... Kit>
+void add(std::vector<void (*)(Input&)>& runs, std::tuple<Kit...>) {
+  (runs.push_back([](Input& input) { Run<Kit, S>(input).all(); }), ...);
+}
+
+std::vector<void (*)(Input&)> all_runs() {
+  std::vector<void (*)(Input&)> runs;
+  add<Sharing::thread>(runs, emulation::RdmaKits{});
+  add<Sharing::thread>(runs, std::tuple<emulation::Mlx5Kit<CollapsedMlx5>, emulation::IonicKit<CollapsedIonic>,
+                                        emulation::BnxtKit<VariableBnxt>>{});
+  add<Sharing::grid>(runs, emulation::RdmaKits{});
+  return runs;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const std::vector<void (*)(Input&)> runs = all_runs();
   const OneLane lane;
   Input input(data, size);
   const uint8_t kind = input.take();
-  switch (kind % 13) {
-    case 0: Run<emulation::Mlx5Kit<>, Sharing::thread>(input).all(); break;
-    case 1: Run<emulation::BnxtKit<>, Sharing::thread>(input).all(); break;
-    case 2: Run<emulation::IonicKit<>, Sharing::thread>(input).all(); break;
-    case 3: Run<emulation::ErnicKit, Sharing::thread>(input).all(); break;
-    case 4: Run<emulation::RxeKit<>, Sharing::thread>(input).all(); break;
-    case 5: Run<emulation::Mlx5Kit<CollapsedMlx5>, Sharing::thread>(input).all(); break;
-    case 6: Run<emulation::IonicKit<CollapsedIonic>, Sharing::thread>(input).all(); break;
-    case 7: Run<emulation::BnxtKit<VariableBnxt>, Sharing::thread>(input).all(); break;
-    case 8: Run<emulation::Mlx5Kit<>, Sharing::grid>(input).all(); break;
-    case 9: Run<emulation::BnxtKit<>, Sharing::grid>(input).all(); break;
-    case 10: Run<emulation::IonicKit<>, Sharing::grid>(input).all(); break;
-    case 11: Run<emulation::ErnicKit, Sharing::grid>(input).all(); break;
-    default: Run<emulation::RxeKit<>, Sharing::grid>(input).all(); break;
-  }
+  runs[kind % runs.size()](input);
   return 0;
 }
