@@ -2,10 +2,16 @@
 # What the program and its tests share. The tables state doorbells, fences and atomics for each operation.
 set(tester_parts nvme/buffer_placement clock/run nvme/executor launch/choice nvme/executor_grid nvme/executor_thread nvme/executor_wave
   launch/gpu/clock launch/gpu/images launch/gpu/executor cli/interrupt launch/launcher nvme/plan nvme/phase_runner cli/progress
-  rdma/bnxt rdma/ernic rdma/ionic rdma/mlx5 rdma/plan rdma/providers rdma/pulse rdma/role rdma/runner rdma/rxe
+  rdma/plan rdma/providers rdma/pulse rdma/role rdma/runner
   rdma/session rdma/verbs measure/result measure/summary nvme/target nvme/verification)
 list(TRANSFORM tester_parts PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_parts APPEND .cpp)
+# One source for each vendor, since each instantiates a kernel.
+foreach(vendor IN LISTS XIO_RDMA_VENDORS)
+  set(type ${XIO_RDMA_VENDOR_TYPE_${vendor}})
+  configure_file(${XIO_BENCH_DIR}/tester/rdma/provider.cpp.in ${XIO_VENDORS_DIR}/provider_${vendor}.cpp @ONLY)
+  list(APPEND tester_parts ${XIO_VENDORS_DIR}/provider_${vendor}.cpp)
+endforeach()
 add_library(xio-tester-parts STATIC ${tester_parts})
 xio_embed_kernels(xio-tester-parts kernels ${XIO_BENCH_DIR}/tester/launch/gpu/images.cpp ${XIO_BENCH_DIR}/tester/launch/gpu/kernels.hip)
 xio_embed_kernels(xio-tester-parts rdma_kernels ${XIO_BENCH_DIR}/tester/launch/gpu/images.cpp ${XIO_BENCH_DIR}/tester/launch/gpu/rdma_kernels.hip)

@@ -140,7 +140,7 @@ for keys in lba=1000 size=0 queues=0 colour=red delay=50-5 delay=5- lba=512,,siz
 done
 expect 2 "--namespace 3" "${reads[@]}" --namespace 3
 expect 2 "beyond the end" "${reads[@]}" --base-lba 1T
-expect 2 "mlx5|bnxt|ionic|ernic|rxe" rdma-ep --provider mlx6
+expect 2 "$("$here/../../scripts/vendors" | paste -sd "|")" rdma-ep --provider mlx6
 expect 2 "hold no data" rdma-ep --provider ernic --inline-threshold 1
 expect 2 "--tables rdma is not accepted; single, batched" report --rdma all --tables rdma
 expect 2 "list items must not be empty" report --rdma mlx5,,rxe

@@ -186,11 +186,7 @@ void every_operation() {
 
 }  // namespace
 
-TEST_CASE("two nodes: every operation of mlx5") { every_operation<Mlx5>(); }
-TEST_CASE("two nodes: every operation of bnxt") { every_operation<xio::emulation::BnxtKit<>>(); }
-TEST_CASE("two nodes: every operation of ionic") { every_operation<xio::emulation::IonicKit<>>(); }
-TEST_CASE("two nodes: every operation of ernic") { every_operation<xio::emulation::ErnicKit>(); }
-TEST_CASE("two nodes: every operation of rxe") { every_operation<xio::emulation::RxeKit<>>(); }
+TEMPLATE_LIST_TEST_CASE("two nodes: every operation", "", xio::emulation::RdmaKits) { every_operation<TestType>(); }
 
 TEST_CASE("two nodes: without verification writes are silent, and no message closes a batch") {
   RdmaOptions options = options_for(RdmaVerb::write);
@@ -243,12 +239,8 @@ void there_and_back() {
 
 }  // namespace
 
-TEST_CASE("two nodes: each write is answered by one") {
-  there_and_back<Mlx5>();
-  there_and_back<xio::emulation::BnxtKit<>>();
-  there_and_back<xio::emulation::IonicKit<>>();
-  there_and_back<xio::emulation::ErnicKit>();
-  there_and_back<xio::emulation::RxeKit<>>();
+TEMPLATE_LIST_TEST_CASE("two nodes: each write is answered by one", "", xio::emulation::RdmaKits) {
+  there_and_back<TestType>();
 }
 
 TEST_CASE("two nodes: the time is up, and the last write is answered") {

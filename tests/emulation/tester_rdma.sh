@@ -6,6 +6,7 @@ set -- "$1" emulated
 # shellcheck source=tests/qemu/tester_common.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../qemu/tester_common.sh"
 report=$work/report.json
+mapfile -t vendors < <("$here/../../scripts/vendors")
 
 # run_case EXPRESSION FLAGS...: everything arrives; the Python expression holds for each transfer size `s`.
 run_case() {
@@ -26,7 +27,7 @@ run_case() {
 }
 
 # Waves that share a queue pair.
-for provider in mlx5 bnxt ionic ernic rxe; do
+for provider in "${vendors[@]}"; do
   for flags in "--waves 2 --wave-size 8 --batch-size 16" "--waves 3 --op read --depth 7 --num-queues 2" \
     "--wave-size 8 --op fetch-add --batch-size 0" "--waves 2 --wave-size 32 --no-loopback --batch-size 1 --runs 2"; do
     # shellcheck disable=SC2086  # several flags
@@ -43,7 +44,7 @@ for provider in mlx5 bnxt ionic ernic rxe; do
   done
 done
 
-for provider in mlx5 bnxt ionic ernic rxe; do
+for provider in "${vendors[@]}"; do
   for queues in 1 4; do
     for immediate in "" --write-imm; do
       common=(--provider $provider --num-queues $queues --transfer-size 0,8,250,4K ${immediate:+"$immediate"})
@@ -61,7 +62,7 @@ run_case "s['inline']" --inline-threshold 64 --transfer-size 8,64 --lfsr-seed 0x
 run_case "sum(b['count'] for b in s['histogram_us']) == 400" --histogram --cq-depth 2 --transfer-size 1K
 
 # Ping-pong: two writes of each operation, none of them in a batch.
-for provider in mlx5 bnxt ionic ernic rxe; do
+for provider in "${vendors[@]}"; do
   for flags in "--transfer-size 1,64,4K" "--transfer-size 250 --num-queues 3 --runs 2" "--transfer-size 8 --duration 0.1"; do
     # shellcheck disable=SC2086  # several flags
     if "$tester" rdma-ep --provider $provider --ping-pong --verify --iterations 100 --json "$report" $flags >"$work/out" 2>&1 &&
@@ -187,7 +188,7 @@ expect 2 "1 to 65535" --port 65536
 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=3 expect 2 "Open MPI has started 3 processes" --device rxe0
 PMI_RANK=1 PMI_SIZE=2 expect 2 "--device emulated" --transfer-size 64
 SLURM_PROCID=x SLURM_NTASKS=2 expect 2 "SLURM_PROCID is 'x'" --transfer-size 64
-expect 2 "mlx5|bnxt|ionic|ernic|rxe" --provider infiniband
+expect 2 "$(IFS="|" && echo "${vendors[*]}")" --provider infiniband
 expect 2 "write|read|send|fetch-add" --op scatter
 expect 2 "host|vram" --queue-mem disk
 for flag in --iterations --num-queues --batch-size --depth --sq-depth --cq-depth --inline-threshold --seed --runs \

@@ -92,12 +92,8 @@ struct RdmaProvider {
   std::function<std::unique_ptr<RdmaLink>(const RdmaLinkShape& shape, const ExecutorMemory& memory)> open;
 };
 
-// One source file each, since each instantiates a kernel.
-RdmaProvider mlx5_provider();
-RdmaProvider bnxt_provider();
-RdmaProvider ionic_provider();
-RdmaProvider ernic_provider();
-RdmaProvider rxe_provider();
+/// Names of the emulated NICs' providers.
+std::vector<std::string> rdma_provider_names();
 
 /// Provider by name. Throws BadInput for an unknown name.
 RdmaProvider find_rdma_provider(const std::string& name);

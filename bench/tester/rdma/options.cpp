@@ -8,6 +8,7 @@
 #include "tester/cli/errors.hpp"
 #include "tester/cli/examples.hpp"
 #include "tester/cli/flags.hpp"
+#include "tester/rdma/link.hpp"
 
 namespace tester {
 
@@ -17,8 +18,9 @@ constexpr uint64_t longest_transfer = uint64_t{1} << 30;
 
 void add_target(CLI::App& app, RdmaOptions& o) {
   const std::string group = "Target";
-  add_choice<std::string>(app, "--provider", o.provider,
-                          {{"mlx5", "mlx5"}, {"bnxt", "bnxt"}, {"ionic", "ionic"}, {"ernic", "ernic"}, {"rxe", "rxe"}},
+  std::vector<std::pair<std::string, std::string>> providers;
+  for (const std::string& name : rdma_provider_names()) providers.emplace_back(name, name);
+  add_choice<std::string>(app, "--provider", o.provider, providers,
                           "whose queue formats are used (default: the device's; mlx5 with emulated)")
       ->group(group);
   app.add_option("--device", o.device,

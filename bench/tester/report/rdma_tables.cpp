@@ -172,7 +172,7 @@ std::string heading_of(const std::vector<RdmaTarget>& targets) {
 
 }  // namespace
 
-std::vector<std::string> rdma_providers() { return {"mlx5", "bnxt", "ionic", "ernic", "rxe"}; }
+std::vector<std::string> rdma_providers() { return rdma_provider_names(); }
 
 std::vector<std::string> rdma_table_ids() {
   std::vector<std::string> ids;
@@ -193,7 +193,9 @@ std::vector<RdmaTarget> open_rdma_targets(const ReportOptions& report) {
     options.gpu_number = report.gpu;
     const bool is_device = std::find(emulated.begin(), emulated.end(), name) == emulated.end();
     (is_device ? options.device : options.provider) = name;
-    const std::string instead = "; emulated are mlx5, bnxt, ionic, ernic, rxe, and all of them with --rdma all";
+    std::string instead = "; emulated are ";
+    for (const std::string& one : emulated) instead += one + ", ";
+    instead += "and all of them with --rdma all";
     try {
       check(options);
       choose_processor(options);

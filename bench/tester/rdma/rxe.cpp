@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: MIT
-#include "tester/rdma/emulated.hpp"
-
-namespace tester {
-
-RdmaProvider rxe_provider() { return emulated_provider<xio::emulation::RxeKit<>>(); }
-
-}  // namespace tester
