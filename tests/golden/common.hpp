@@ -14,4 +14,3 @@
 #include "rdma_compare.hpp"
 #include "rdma_drain.hpp"
 #include "rdma_queue_poster.hpp"
-#include "rdma_vendors.hpp"

@@ -109,6 +109,10 @@ class Report {
 
 /// Replays all cases of a file of one vendor. @throws UnknownForm
 using Handler = void (*)(const Json& file, Report& report);
+/// A vendor's source registers the handler of its files by a constant of this type.
+struct Registered {
+  Registered(const char* vendor, Handler handler);
+};
 
 /// The handler of a vendor; null where there is none.
 Handler find_handler(const std::string& vendor);

@@ -3,9 +3,9 @@
 
 #include <xio/vendors/bnxt/encode.hpp>
 
+#include "rdma_bnxt.hpp"
 #include "rdma_compare.hpp"
 #include "rdma_shapes.hpp"
-#include "rdma_vendors.hpp"
 #include "rdma_wc.hpp"
 
 namespace golden::rdma {
@@ -230,7 +230,7 @@ Shapes bnxt_shapes(const Json& file, const std::string& config) {
   return possible(shapes);
 }
 
-void replay_bnxt(const Json& file, Report& report) {
+static void replay_bnxt(const Json& file, Report& report) {
   const Vendor vendor{[](const Json& all, const std::string& config, const Json& before) -> std::unique_ptr<Poster> {
                         return std::make_unique<BnxtPoster>(all, config, before);
                       },
@@ -241,5 +241,7 @@ void replay_bnxt(const Json& file, Report& report) {
                       drain_bnxt};
   replay_file(file, report, vendor);
 }
+
+static const Registered registered_bnxt("bnxt_re", replay_bnxt);
 
 }  // namespace golden::rdma

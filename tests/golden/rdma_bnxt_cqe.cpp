@@ -5,8 +5,8 @@
 
 #include <xio/vendors/bnxt/decode.hpp>
 
+#include "rdma_bnxt.hpp"
 #include "rdma_compare.hpp"
-#include "rdma_vendors.hpp"
 #include "rdma_wc.hpp"
 
 namespace golden::rdma {

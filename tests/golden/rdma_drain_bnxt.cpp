@@ -3,9 +3,9 @@
 
 #include <xio/vendors/bnxt/traits.hpp>
 
+#include "rdma_bnxt.hpp"
 #include "rdma_drain.hpp"
 #include "rdma_shapes.hpp"
-#include "rdma_vendors.hpp"
 
 namespace golden::rdma {
 

@@ -6,8 +6,8 @@
 #include <xio/vendors/ernic/traits.hpp>
 
 #include "rdma_drain.hpp"
+#include "rdma_ernic.hpp"
 #include "rdma_shapes.hpp"
-#include "rdma_vendors.hpp"
 
 namespace golden::rdma {
 

@@ -4,8 +4,8 @@
 #include <xio/vendors/ionic/traits.hpp>
 
 #include "rdma_drain.hpp"
+#include "rdma_ionic.hpp"
 #include "rdma_shapes.hpp"
-#include "rdma_vendors.hpp"
 
 namespace golden::rdma {
 

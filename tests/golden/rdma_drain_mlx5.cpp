@@ -4,8 +4,8 @@
 #include <xio/vendors/mlx5/traits.hpp>
 
 #include "rdma_drain.hpp"
+#include "rdma_mlx5.hpp"
 #include "rdma_shapes.hpp"
-#include "rdma_vendors.hpp"
 
 namespace golden::rdma {
 

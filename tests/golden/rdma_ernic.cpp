@@ -5,8 +5,8 @@
 #include <xio/vendors/ernic/encode.hpp>
 
 #include "rdma_compare.hpp"
+#include "rdma_ernic.hpp"
 #include "rdma_shapes.hpp"
-#include "rdma_vendors.hpp"
 #include "rdma_wc.hpp"
 
 namespace golden::rdma {
@@ -250,7 +250,7 @@ Shapes ernic_shapes(const Json& file, const std::string& config) {
   return possible(shapes);
 }
 
-void replay_ernic(const Json& file, Report& report) {
+static void replay_ernic(const Json& file, Report& report) {
   const Vendor vendor{[](const Json& all, const std::string& config, const Json& before) -> std::unique_ptr<Poster> {
                         return std::make_unique<ErnicPoster>(all, config, before);
                       },
@@ -269,5 +269,7 @@ void replay_ernic(const Json& file, Report& report) {
   }
   replay_file(adapted, report, vendor);
 }
+
+static const Registered registered_ernic("ernic (PVRDMA wire ABI)", replay_ernic);
 
 }  // namespace golden::rdma

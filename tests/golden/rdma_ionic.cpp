@@ -8,7 +8,6 @@
 #include "rdma_compare.hpp"
 #include "rdma_ionic.hpp"
 #include "rdma_shapes.hpp"
-#include "rdma_vendors.hpp"
 #include "rdma_wc.hpp"
 
 namespace golden::rdma {
@@ -239,7 +238,7 @@ SpecFormat ionic_spec(const Json& made, const char* sges) {
   return offered > ionic::spec32_sges ? SpecFormat::up_to_16 : SpecFormat::up_to_8;
 }
 
-void replay_ionic(const Json& file, Report& report) {
+static void replay_ionic(const Json& file, Report& report) {
   const Vendor vendor{[](const Json& all, const std::string& config, const Json& before) -> std::unique_ptr<Poster> {
                         return std::make_unique<IonicPoster>(all, config, before);
                       },
@@ -250,5 +249,7 @@ void replay_ionic(const Json& file, Report& report) {
                       drain_ionic};
   replay_file(file, report, vendor);
 }
+
+static const Registered registered_ionic("ionic", replay_ionic);
 
 }  // namespace golden::rdma

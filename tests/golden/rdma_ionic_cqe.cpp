@@ -5,7 +5,7 @@
 #include <xio/vendors/ionic/encode.hpp>
 
 #include "rdma_compare.hpp"
-#include "rdma_vendors.hpp"
+#include "rdma_ionic.hpp"
 #include "rdma_wc.hpp"
 
 namespace golden::rdma {

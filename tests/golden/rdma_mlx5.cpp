@@ -5,8 +5,8 @@
 #include <xio/vendors/mlx5/encode.hpp>
 
 #include "rdma_compare.hpp"
+#include "rdma_mlx5.hpp"
 #include "rdma_shapes.hpp"
-#include "rdma_vendors.hpp"
 #include "rdma_wc.hpp"
 
 namespace golden::rdma {
@@ -251,7 +251,7 @@ Shapes mlx5_shapes(const Json& file, const std::string& config) {
   return possible(shapes);
 }
 
-void replay_mlx5(const Json& file, Report& report) {
+static void replay_mlx5(const Json& file, Report& report) {
   const Vendor vendor{[](const Json& all, const std::string& config, const Json& before) -> std::unique_ptr<Poster> {
                         return std::make_unique<Mlx5Poster>(all, config, before);
                       },
@@ -262,5 +262,7 @@ void replay_mlx5(const Json& file, Report& report) {
                       drain_mlx5};
   replay_file(file, report, vendor);
 }
+
+static const Registered registered_mlx5("mlx5", replay_mlx5);
 
 }  // namespace golden::rdma

@@ -3,6 +3,7 @@
 
 #include <xio/vendors/bnxt/traits.hpp>
 
+#include "rdma_bnxt.hpp"
 #include "rdma_queue_poster.hpp"
 
 namespace golden::rdma {

@@ -3,6 +3,7 @@
 
 #include <xio/vendors/ernic/traits.hpp>
 
+#include "rdma_ernic.hpp"
 #include "rdma_queue_poster.hpp"
 
 namespace golden::rdma {

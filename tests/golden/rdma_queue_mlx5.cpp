@@ -3,6 +3,7 @@
 
 #include <xio/vendors/mlx5/traits.hpp>
 
+#include "rdma_mlx5.hpp"
 #include "rdma_queue_poster.hpp"
 
 namespace golden::rdma {

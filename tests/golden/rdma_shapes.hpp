@@ -26,16 +26,4 @@ inline Shapes possible(const Shapes& shapes) {
   return shapes;
 }
 
-/// @param config name in the file's "configs"
-Shapes mlx5_shapes(const Json& file, const std::string& config);
-Shapes bnxt_shapes(const Json& file, const std::string& config);
-Shapes ionic_shapes(const Json& file, const std::string& config);
-Shapes ernic_shapes(const Json& file, const std::string& config);
-
-// Queue pairs of the library, see Vendor::queue.
-std::unique_ptr<QueuePoster> mlx5_queue(const Json& file, const std::string& config, const Json& before, Use use);
-std::unique_ptr<QueuePoster> bnxt_queue(const Json& file, const std::string& config, const Json& before, Use use);
-std::unique_ptr<QueuePoster> ionic_queue(const Json& file, const std::string& config, const Json& before, Use use);
-std::unique_ptr<QueuePoster> ernic_queue(const Json& file, const std::string& config, const Json& before, Use use);
-
 }  // namespace golden::rdma

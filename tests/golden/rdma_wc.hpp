@@ -81,12 +81,6 @@ class CompletionRing {
   Bytes memory_;
 };
 
-// The completion queue of a case, one function for each vendor.
-CompletionRing mlx5_completions(const Json& recorded);
-CompletionRing bnxt_completions(const Json& recorded);
-CompletionRing ionic_completions(const Json& recorded);
-CompletionRing ernic_completions(const Json& recorded);
-
 /// A number in a recorded entry. Cases are skipped for what the recording holds, never for what the library makes of
 /// it.
 uint64_t little_endian(const Bytes& entry, size_t offset, size_t bytes);

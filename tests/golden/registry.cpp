@@ -1,39 +1,32 @@
 // SPDX-License-Identifier: MIT
-// Which vendors' files can be replayed: one line each.
+// Which vendors' files can be replayed: each vendor's source registers itself.
+
+#include <map>
 
 #include "golden.hpp"
 #include "nvme.hpp"
-#include "rdma_vendors.hpp"
 
 namespace golden {
 
 namespace {
 
-struct Entry {
-  const char* vendor;
-  Handler handler;
-};
-
-constexpr Entry entries[] = {
-    {"nvme", nvme::replay_file},
-    {"mlx5", rdma::replay_mlx5},
-    {"bnxt_re", rdma::replay_bnxt},
-    {"ionic", rdma::replay_ionic},
-    {"ernic (PVRDMA wire ABI)", rdma::replay_ernic},
-};
+std::map<std::string, Handler>& handlers() {
+  static std::map<std::string, Handler> all{{"nvme", nvme::replay_file}};
+  return all;
+}
 
 }  // namespace
 
+Registered::Registered(const char* vendor, Handler handler) { handlers()[vendor] = handler; }
+
 Handler find_handler(const std::string& vendor) {
-  for (const Entry& entry : entries) {
-    if (vendor == entry.vendor) return entry.handler;
-  }
-  return nullptr;
+  const auto found = handlers().find(vendor);
+  return found != handlers().end() ? found->second : nullptr;
 }
 
 std::string known_vendors() {
   std::string names;
-  for (const Entry& entry : entries) names += (names.empty() ? "" : ", ") + std::string(entry.vendor);
+  for (const auto& [vendor, handler] : handlers()) names += (names.empty() ? "" : ", ") + vendor;
   return names;
 }
 

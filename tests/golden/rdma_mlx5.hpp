@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief What the sources of mlx5's replay share.
+
+#include "rdma_shapes.hpp"
+#include "rdma_wc.hpp"
+
+namespace golden::rdma {
+
+/// @param config name in the file's "configs"
+Shapes mlx5_shapes(const Json& file, const std::string& config);
+/// A queue pair of the library, see Vendor::queue.
+std::unique_ptr<QueuePoster> mlx5_queue(const Json& file, const std::string& config, const Json& before, Use use);
+/// The completion queue of a case.
+CompletionRing mlx5_completions(const Json& recorded);
+/// "poll_cq" through the library's own queues. @throws Mismatch, EncodersAlone
+void drain_mlx5(const Json& file, const Json& recorded);
+
+}  // namespace golden::rdma
