@@ -3,9 +3,10 @@
 """table.py DOCUMENT... -- COMPILER...: what the compiler refuses is what the documents' tables say.
 
 Each call is compiled with each policy, sharing mode and vendor. A table is one whose header begins with "call"; a cell
-with "no" means that the compiler refuses the call, with advice. Every call below is in some table.
+with "no" means that the compiler refuses the call, with advice. Every call and every vendor is in some table.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -27,15 +28,14 @@ POLICIES = {
     '`Notify`, `Placed`, late': 'Policy<Notify, Placed<Memory::host, Memory::device>>',
 }
 SHARING = ['thread', 'wave', 'block', 'grid']
-VENDORS = {
-    'MLX5': 'mlx5::Vendor<>',
-    'MLX5, `memory_operations`': 'mlx5::Vendor<Invalidating>',
-    'MLX5, `doorbell_stride`': 'mlx5::Vendor<TwoRegisters>',
-    'BNXT': 'bnxt::Vendor<>',
-    'IONIC': 'ionic::Vendor<>',
-    'ERNIC': 'ernic::Vendor',
-    'soft-RoCE': 'rxe::Vendor<>',
-}
+# Variants stand beside their vendor, see `source()`.
+VARIANTS = {'mlx5': {'memory_operations': 'Invalidating', 'doorbell_stride': 'TwoRegisters'}}
+VENDORS = {}
+for line in subprocess.run([os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../scripts/vendors'), '--titles'],
+                           check=True, capture_output=True, text=True).stdout.splitlines():
+    name, type_, title = line.split(' ', 2)
+    VENDORS[title] = type_
+    VENDORS.update({f'{title}, `{option}`': f'{name}::Vendor<{variant}>' for option, variant in VARIANTS.get(name, {}).items()})
 
 NVME = {
     'submit': 'q.submit(nvme::read(0, 1), data, until)',
@@ -179,6 +179,7 @@ def main():
     split = sys.argv.index('--')
     rows = [row for path in sys.argv[1:split] for row in tables(path)]
     failures = [f'{call} is in no table' for call in CALLS if call not in {row[0] for row in rows}]
+    failures += [f'{vendor} is a column of no table' for vendor in VENDORS if vendor not in {row[1] for row in rows}]
     refused = refusals(rows, range(len(rows)), sys.argv[split + 1:], failures)
     left = [number for number, row in enumerate(rows) if row[2] and number not in refused]
     while left:

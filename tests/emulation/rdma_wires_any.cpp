@@ -6,11 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include <xio/host/emulation/rdma/bnxt_wire.hpp>
-#include <xio/host/emulation/rdma/ernic_wire.hpp>
-#include <xio/host/emulation/rdma/ionic_wire.hpp>
-#include <xio/host/emulation/rdma/mlx5_wire.hpp>
-#include <xio/host/emulation/rdma/rxe_wire.hpp>
+#include <xio/host/emulation/rdma/kits.hpp>
 
 #include "catch.hpp"
 #include "emulation/rdma_wires.hpp"
@@ -19,8 +15,13 @@ using namespace wires;
 
 namespace {
 
-using Wires = std::tuple<Mlx5Wire<>, BnxtWire<bnxt::WqeMode::fixed>, BnxtWire<bnxt::WqeMode::variable>, IonicWire<1>,
-                         IonicWire<2>, ErnicWire, RxeWire<>>;
+template <class Kits>
+struct WiresOf;
+template <class... Kit>
+struct WiresOf<std::tuple<Kit...>> {
+  using type = std::tuple<typename Kit::Wire..., BnxtWire<bnxt::WqeMode::variable>, IonicWire<2>>;
+};
+using Wires = WiresOf<xio::emulation::RdmaKits>::type;
 
 /// A ring of 16 KiB with entries as the vendor has them.
 template <class Wire>

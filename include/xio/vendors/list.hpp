@@ -27,9 +27,9 @@ struct VendorList {
 };
 
 /// All vendors, each with the formats of its current devices and the name that it has in tables.
-using Vendors = VendorList<mlx5::Vendor<>,   // ConnectX
-                           bnxt::Vendor<>,   // NetXtreme-E
-                           ionic::Vendor<>,  // Pensando DSC
+using Vendors = VendorList<mlx5::Vendor<>,   // MLX5
+                           bnxt::Vendor<>,   // BNXT
+                           ionic::Vendor<>,  // IONIC
                            ernic::Vendor,    // ERNIC
                            rxe::Vendor<>>;   // soft-RoCE
 
