@@ -132,35 +132,15 @@ XIO_DEVICE constexpr CodeTable<Count> make_code_table() {
   return table;
 }
 
-/// `Of` for eight numbers from `first` on, a byte each.
-template <class Number, Status::Code (*Of)(Number), uint32_t Count>
-XIO_DEVICE constexpr uint64_t pack_codes(uint32_t first) {
-  uint64_t codes = 0;
-  for (uint32_t i = 0; i < 8 && first + i < Count; ++i) {
-    codes |= uint64_t{Of(static_cast<Number>(first + i))} << (8 * i);
-  }
-  return codes;
-}
-
-template <class Number, Status::Code (*Of)(Number), uint32_t Count, uint32_t First = 0>
-XIO_DEVICE constexpr Status::Code unpack_code(uint32_t number) {
-  if constexpr (First + 8 < Count) {
-    if (number >= First + 8) return unpack_code<Number, Of, Count, First + 8>(number);
-  }
-  constexpr uint64_t codes = pack_codes<Number, Of, Count>(First);
-  return static_cast<Status::Code>(codes >> (8 * (number - First)) & 0xff);
-}
-
 /// `Of(number)` for a number below `Count`. For AMD GPUs clang compiles a switch into hundreds of instructions under
-/// register-hungry masks, and this table into a byte load; nvcc would build the table on the stack. There few codes are
-/// constants of eight bytes, and many a switch.
+/// register-hungry masks, and this table into a byte load; nvcc would build the table on the stack, and does better
+/// with the switch.
 template <class Number, Status::Code (*Of)(Number), uint32_t Count>
 XIO_DEVICE constexpr Status::Code look_up_code(Number number) {
 #if XIO_TABLES_ARE_CONSTANT
   constexpr CodeTable<Count> table = make_code_table<Number, Of, Count>();
   return static_cast<Status::Code>(table.code[static_cast<uint32_t>(number)]);
 #else
-  if constexpr (Count <= 40) return unpack_code<Number, Of, Count>(static_cast<uint32_t>(number));
   return Of(number);
 #endif
 }
