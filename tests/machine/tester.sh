@@ -66,7 +66,7 @@ run "the CPU where a GPU does not fit what is asked for" "executor    host: " nv
 run "the CPU where it is asked for" "executor    host: " nvme-ep --controller emulated --read-io 8 --executor host
 rdma=(rdma-ep --executor gpu --verify)
 small=(--iterations 32 --transfer-size 256)
-providers=(mlx5 bnxt ionic ernic rxe)
+mapfile -t providers < <("${BASH_SOURCE[0]%/*}/../../scripts/vendors")
 case $XIO_PLAYED_GPU in
   gfx942 | sm_*) ;;
   *) providers=(mlx5 bnxt) ;;

@@ -75,7 +75,7 @@ bool send_to_each(xio::emulation::RdmaFabric& fabric, uint32_t qpn, const RdmaJo
 template <class Kit>
 Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   using Pair = xio::emulation::RdmaQueuePair<Kit>;
-  constexpr bool atomics = !std::is_same_v<Kit, xio::emulation::ErnicKit>;
+  constexpr bool atomics = has_atomics<typename Kit::Vendor>;
   const uint32_t threads = one.threads != 0 ? one.threads : gpu.wave_size();
   const uint32_t lanes = one.lanes != 0 ? one.lanes : one.blocks * threads;
   const uint32_t waves = one.blocks * ((threads + gpu.wave_size() - 1) / gpu.wave_size());
@@ -207,7 +207,8 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
 }
 
 template <class Kit>
-void add(std::vector<Case>& cases, const std::string& vendor, const std::string& more, uint32_t features = 0) {
+void add(std::vector<Case>& cases) {
+  const std::string vendor = Kit::Vendor::name;
   constexpr uint32_t late = 0b011;
   cases.push_back({vendor + "_thread", run_rdma<Kit>, 1, 1, 1, 64, 4, 0, 0, late});
   cases.push_back({vendor + "_wave", run_rdma<Kit>, 1, 0, 0, 64, 1, 0, 0, late});
@@ -229,13 +230,13 @@ void add(std::vector<Case>& cases, const std::string& vendor, const std::string&
   cases.push_back({vendor + "_quiet_failing", run_rdma<Kit>, 2, 0, 0, 64, 2, 0, one_fails, late, vendor + "_quiet"});
   cases.push_back({vendor + "_grid_small", run_rdma<Kit>, 2, 0, 0, 16, 1, 0, small_rings, late, vendor + "_grid"});
   cases.push_back({vendor + "_thread_small", run_rdma<Kit>, 1, 1, 1, 16, 16, 0, small_rings, late, vendor + "_thread"});
-  if (!more.empty()) cases.push_back({vendor + more, run_rdma<Kit>, 1, 0, 0, 64, 1, 0, features, late});
 }
 
 }  // namespace
 
 std::vector<Case> rdma_cases() {
   std::vector<Case> cases;
+  xio::emulation::for_each_kit([&cases](auto kit) { add<decltype(kit)>(cases); });
   cases.push_back({"mlx5_thread_puts", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 1, 1, 64, 64, 0, costs});
   cases.push_back({"mlx5_wave_puts", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 8, 0, costs});
   cases.push_back({"mlx5_wave_apart", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 24, 0, 0, 0b011});
@@ -266,8 +267,8 @@ std::vector<Case> rdma_cases() {
                    0b011, "ionic_grid_others"});
   cases.push_back({"mlx5_posts", run_rdma<xio::emulation::Mlx5Kit<>>, 6, 0, 0, 64, 2});
   cases.push_back({"mlx5_deferred_posts", run_rdma<xio::emulation::Mlx5Kit<>>, 6, 0, 0, 64, 2});
-  add<xio::emulation::Mlx5Kit<>>(cases, "mlx5", "_wave_deferred");
-  add<xio::emulation::BnxtKit<>>(cases, "bnxt", "_block");
+  cases.push_back({"mlx5_wave_deferred", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 1, 0, 0, 0b011});
+  cases.push_back({"bnxt_block", run_rdma<xio::emulation::BnxtKit<>>, 1, 0, 0, 64, 1, 0, 0, 0b011});
   cases.push_back({"bnxt_messages_shared_failing", run_rdma<xio::emulation::BnxtKit<>>, 6, 4, 0, 64, 1, 0, one_fails,
                    0b011, "bnxt_messages"});
   cases.push_back({"bnxt_block_messages", run_rdma<xio::emulation::BnxtKit<>>, 1, 128, 0, 64, 1, 0, 0, 0b011});
@@ -276,7 +277,7 @@ std::vector<Case> rdma_cases() {
                    0b011, "bnxt_block_messages"});
   // More entries than the ring holds, so that the waves wait for space.
   cases.push_back({"bnxt_batches", run_rdma<xio::emulation::BnxtKit<>>, 2, 0, 0, 64, 1, 96, 0, 0b011});
-  add<xio::emulation::IonicKit<>>(cases, "ionic", "_grid_deferred");
+  cases.push_back({"ionic_grid_deferred", run_rdma<xio::emulation::IonicKit<>>, 1, 0, 0, 64, 1, 0, 0, 0b011});
   using Mlx5 = xio::emulation::Mlx5Kit<Mlx5Collapsed>;
   using Ionic = xio::emulation::IonicKit<IonicCollapsed>;
   cases.push_back({"mlx5_collapsed_thread", run_rdma<Mlx5>, 1, 1, 1, 64, 4, 0, 0, 0b011});
@@ -288,9 +289,8 @@ std::vector<Case> rdma_cases() {
   cases.push_back({"ionic_collapsed_grid", run_rdma<Ionic>, 3, 0, 0, 64, 1, 0, 0, 0b011});
   cases.push_back(
       {"mlx5_collapsed_grid_failing", run_rdma<Mlx5>, 3, 0, 0, 64, 1, 0, one_fails, 0b011, "mlx5_collapsed_grid"});
-  add<xio::emulation::ErnicKit>(cases, "ernic", "");
   cases.push_back({"ernic_signals", run_rdma<xio::emulation::ErnicKit>, 2, 0, 0, 64, 2, 0, 0, 0b011});
-  add<xio::emulation::RxeKit<>>(cases, "rxe", "_grid_through", through);
+  cases.push_back({"rxe_grid_through", run_rdma<xio::emulation::RxeKit<>>, 1, 0, 0, 64, 1, 0, through, 0b011});
   // One wave or one thread receives.
   cases.push_back({"mlx5_wave_messages", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 0, 0, 64, 4, 0, 0, 0b011});
   cases.push_back({"mlx5_wave_messages_failing", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 0, 0, 64, 4, 0, one_fails,

@@ -21,6 +21,8 @@
 #include <machine/core/load.hpp>
 #include <scenarios/arena.hpp>
 
+#include "each_vendor.hpp"
+
 namespace {
 
 using namespace machine;
@@ -65,21 +67,14 @@ Counts post(Gpu& gpu, const std::string& kernel) {
   return counts;
 }
 
-/// The shortest entries that the NIC takes: unused parts of longer ones are zeroed, which costs more.
-struct ShortIonicKit : xio::emulation::IonicKit<> {
-  static xio::emulation::RdmaQueueConfig config() {
-    xio::emulation::RdmaQueueConfig config = IonicKit::config();
-    config.sq_unit_shift = 6;
-    return config;
-  }
-};
-
-/// Runs a kernel of tests/codegen/rdma_post.hip with a queue pair of an emulated NIC.
+/// Runs a kernel of tests/codegen/rdma_post.hip with a queue pair of an emulated NIC, of the shortest entries that it
+/// takes: unused parts of longer ones are zeroed, which costs more.
 template <class Kit>
 Counts put(Gpu& gpu, const std::string& kernel, bool checked) {
   Arena arena;
   xio::emulation::RdmaFabric fabric;
-  xio::emulation::RdmaQueuePair<Kit> pair(fabric, Kit::config(), arena.source(MemoryKind::host, "queue pair"));
+  xio::emulation::RdmaQueuePair<Kit> pair(fabric, Kit::shortest(Kit::config()),
+                                          arena.source(MemoryKind::host, "queue pair"));
   void* const data = arena.allocate(4096, 4096, MemoryKind::host, "data");
   const uint32_t key = fabric.keys().add(data, 4096);
   const auto at = reinterpret_cast<uint64_t>(data);
@@ -110,12 +105,10 @@ Counts put(Gpu& gpu, const std::string& kernel, bool checked) {
 Counts execute(Gpu& gpu, const std::string& kernel) {
   using namespace xio::emulation;
   if (kernel.rfind("post_", 0) == 0) return post(gpu, kernel);
-  const bool checked = kernel == "put_checked_mlx5";
-  if (kernel.find("mlx5") != std::string::npos) return put<Mlx5Kit<>>(gpu, kernel, checked);
-  if (kernel == "put_bnxt") return put<BnxtKit<>>(gpu, kernel, false);
-  if (kernel == "put_ionic") return put<ShortIonicKit>(gpu, kernel, false);
-  if (kernel == "put_ernic") return put<ErnicKit>(gpu, kernel, false);
-  if (kernel == "put_rxe") return put<RxeKit<>>(gpu, kernel, false);
+  if (kernel == "put_checked_mlx5") return put<Mlx5Kit<>>(gpu, kernel, true);
+#define PUT(name, Vendor) \
+  if (kernel == "put_" #name) return put<KitOf<Vendor>::type>(gpu, kernel, false);
+  XIO_EACH_VENDOR(PUT)
   throw Fault("no kernel " + kernel);
 }
 

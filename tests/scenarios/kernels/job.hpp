@@ -8,10 +8,15 @@
 #include <xio/device/nvme/queue.hpp>
 #include <xio/device/rdma/queue_pair.hpp>
 #include <xio/device/rdma/receive.hpp>
+#include <xio/vendors/ernic/traits.hpp>
 #include <xio/vendors/ionic/traits.hpp>
 #include <xio/vendors/mlx5/traits.hpp>
 
 namespace scenarios {
+
+/// Whether cases count rounds in the peer's memory: ERNIC stands for devices without atomics.
+template <class Vendor>
+constexpr bool has_atomics = !xio::IsSame<Vendor, xio::ernic::Vendor>::value;
 
 /// Outcome of operations, summed over all threads.
 struct Report {

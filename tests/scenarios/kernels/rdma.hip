@@ -3,34 +3,28 @@
 /// @file
 /// @brief The RDMA kernels of the scenarios, for each vendor.
 
-#include <xio/vendors/bnxt/traits.hpp>
-#include <xio/vendors/ernic/traits.hpp>
-#include <xio/vendors/rxe/traits.hpp>
-
+#include <each_vendor.hpp>
 #include <scenarios/kernels/kernel.hpp>
 #include <scenarios/kernels/rdma_by_lane.hpp>
 #include <scenarios/kernels/rdma_called.hpp>
 #include <scenarios/kernels/rdma_reused.hpp>
 
+using scenarios::has_atomics;
 using scenarios::IonicCollapsed;
 using scenarios::Mlx5Collapsed;
 using scenarios::RdmaJob;
 using xio::Sharing;
 
 #define KERNEL(name, ...) SCENARIO(RdmaJob, name, __VA_ARGS__)
-#define VENDOR(name, Vendor, atomics)                                             \
-  KERNEL(name##_thread, put_get<Vendor, Sharing::thread, xio::Policy<>, atomics>) \
-  KERNEL(name##_wave, put_get<Vendor, Sharing::wave, xio::Policy<>, atomics>)     \
-  KERNEL(name##_grid, put_get<Vendor, Sharing::grid, xio::Policy<>, atomics>)     \
-  KERNEL(name##_grid_puts, puts<Vendor, Sharing::grid>)                           \
-  KERNEL(name##_quiet, put_quiet<Vendor>)                                         \
+#define VENDOR(name, Vendor)                                                                           \
+  KERNEL(name##_thread, put_get<Vendor, Sharing::thread, xio::Policy<>, has_atomics<Vendor>>)          \
+  KERNEL(name##_wave, put_get<Vendor, Sharing::wave, xio::Policy<>, has_atomics<Vendor>>)              \
+  KERNEL(name##_grid, put_get<Vendor, Sharing::grid, xio::Policy<>, has_atomics<Vendor>>)              \
+  KERNEL(name##_grid_puts, puts<Vendor, Sharing::grid>)                                                \
+  KERNEL(name##_quiet, put_quiet<Vendor>)                                                              \
   KERNEL(name##_messages, send_receive<Vendor, Sharing::grid>)
 
-VENDOR(mlx5, xio::mlx5::Vendor<>, true)
-VENDOR(bnxt, xio::bnxt::Vendor<>, true)
-VENDOR(ionic, xio::ionic::Vendor<>, true)
-VENDOR(ernic, xio::ernic::Vendor, false)
-VENDOR(rxe, xio::rxe::Vendor<>, true)
+XIO_EACH_VENDOR(VENDOR)
 
 // Policies have the same effect for all vendors: not every combination is tested.
 KERNEL(mlx5_wave_deferred, put_get<xio::mlx5::Vendor<>, Sharing::wave, xio::Policy<xio::Deferred<4>>, true>)
