@@ -38,8 +38,6 @@ bool exchange_with(uint32_t bytes) {
 int main(int argc, char** argv) {
   return example::run([&] {
     const auto bytes = static_cast<uint32_t>(std::stoul(example::argument(argc, argv, 1, "4096")));
-    using namespace xio::emulation;
-    return exchange_with<Mlx5Kit<>>(bytes) && exchange_with<BnxtKit<>>(bytes) && exchange_with<IonicKit<>>(bytes) &&
-           exchange_with<ErnicKit>(bytes) && exchange_with<RxeKit<>>(bytes);
+    return xio::emulation::all_kits([&](auto kit) { return exchange_with<decltype(kit)>(bytes); });
   });
 }

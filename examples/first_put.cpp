@@ -15,7 +15,7 @@
 #include <xio/rdma.hpp>
 
 using namespace xio;
-using Kit = emulation::Mlx5Kit<>;  // or BnxtKit<>, IonicKit<>, ErnicKit, RxeKit<>
+using Kit = emulation::Mlx5Kit<>;  // or another one of emulation::RdmaKits
 
 XIO_KERNEL void put(rdma::QueuePairHandle handle, Region local, rdma::RemoteMemory remote, uint32_t bytes,
                     Status* status) {

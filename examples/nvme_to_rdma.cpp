@@ -55,10 +55,6 @@ int main(int argc, char** argv) {
   return example::run([&] {
     xio::host::NvmeController controller(example::open(example::argument(argc, argv, 1, "qemu")));
     const auto blocks = static_cast<uint32_t>(std::stoul(example::argument(argc, argv, 2, "8")));
-    return copy_with<xio::emulation::Mlx5Kit<>>(controller, blocks) &&
-           copy_with<xio::emulation::BnxtKit<>>(controller, blocks) &&
-           copy_with<xio::emulation::IonicKit<>>(controller, blocks) &&
-           copy_with<xio::emulation::ErnicKit>(controller, blocks) &&
-           copy_with<xio::emulation::RxeKit<>>(controller, blocks);
+    return xio::emulation::all_kits([&](auto kit) { return copy_with<decltype(kit)>(controller, blocks); });
   });
 }

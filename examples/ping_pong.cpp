@@ -43,8 +43,6 @@ int main(int argc, char** argv) {
   return example::run([&] {
     const uint64_t rounds = std::stoull(example::argument(argc, argv, 1, "1000"));
     const bool damage = example::argument(argc, argv, 2, "") == "damage";
-    using namespace xio::emulation;
-    return play<Mlx5Kit<>>(rounds, damage) && play<BnxtKit<>>(rounds, damage) && play<IonicKit<>>(rounds, damage) &&
-           play<ErnicKit>(rounds, damage) && play<RxeKit<>>(rounds, damage);
+    return xio::emulation::all_kits([&](auto kit) { return play<decltype(kit)>(rounds, damage); });
   });
 }

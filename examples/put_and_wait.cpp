@@ -38,9 +38,6 @@ bool put_with(uint32_t bytes) {
 int main(int argc, char** argv) {
   return example::run([&] {
     const auto bytes = static_cast<uint32_t>(std::stoul(example::argument(argc, argv, 1, "1024")));
-    const bool all[] = {put_with<xio::emulation::Mlx5Kit<>>(bytes), put_with<xio::emulation::BnxtKit<>>(bytes),
-                        put_with<xio::emulation::IonicKit<>>(bytes), put_with<xio::emulation::ErnicKit>(bytes),
-                        put_with<xio::emulation::RxeKit<>>(bytes)};
-    return all[0] && all[1] && all[2] && all[3] && all[4];
+    return xio::emulation::all_kits([&](auto kit) { return put_with<decltype(kit)>(bytes); });
   });
 }
