@@ -8,8 +8,6 @@ endif()
 xio_add_test(executors/cpu OWN_MAIN NO_TEST OPTIMISE -O1 LIBS CLI11::CLI11 DEFINITIONS XIO_INTERLEAVE=1
   SOURCES cpu_nvme.cpp cpu_rdma.cpp ../scenarios/nvme_cases.cpp ../scenarios/rdma_cases.cpp)
 
-target_include_directories(executors-cpu PRIVATE ${XIO_VENDORS_DIR})
-
 # A sanitizer looks at the code, not at how lanes are numbered.
 set(waves 8 32 64)
 set(seeds 10)
