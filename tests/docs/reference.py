@@ -5,6 +5,7 @@
 Every module has a page with members, every class of a header belongs to a module and has a brief, public calls show a snippet, the
 first page links to every module, guide and example, and no link inside the reference is dead. The test docs.doxygen checks
 warnings."""
+import glob
 import os
 import re
 import sys
@@ -90,7 +91,9 @@ def dead_links(html):
 
 
 def modules(project):
-    return re.findall(r"@defgroup (\w+) ", read(os.path.join(project, "docs/reference.dox")))
+    # A vendor's module is defined in its folder.
+    pages = [os.path.join(project, "docs/reference.dox"), *glob.glob(os.path.join(project, "include/xio/vendors/*/traits.hpp"))]
+    return [module for page in pages for module in re.findall(r"@defgroup (\w+) ", read(page))]
 
 
 def classes_of_headers(project):

@@ -26,6 +26,7 @@ struct BnxtKit
   }
 };
 
+/// BnxtKit is the kit of these traits.
 template <class Variant>
 struct KitOf<bnxt::Vendor<Variant>> {
   using type = BnxtKit<Variant>;

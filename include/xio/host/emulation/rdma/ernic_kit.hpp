@@ -26,6 +26,7 @@ struct ErnicKit : RdmaKitBase<ernic::Vendor, ErnicWire> {
   static uint32_t depth(const RdmaQueueConfig& config) { return config.sq_units; }
 };
 
+/// ErnicKit is the kit of these traits.
 template <>
 struct KitOf<ernic::Vendor> {
   using type = ErnicKit;

@@ -32,6 +32,7 @@ struct IonicKit : RdmaKitBase<ionic::Vendor<Variant>,
   }
 };
 
+/// IonicKit is the kit of these traits.
 template <class Variant>
 struct KitOf<ionic::Vendor<Variant>> {
   using type = IonicKit<Variant>;

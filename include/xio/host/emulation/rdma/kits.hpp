@@ -19,8 +19,10 @@ namespace emulation {
 /// @addtogroup emulation_rdma
 /// @{
 
+/// The kits of a list of vendors.
 template <class List>
 struct KitsOf;
+/// The kits of a list of vendors, as a tuple.
 template <class... Vendor>
 struct KitsOf<rdma::VendorList<Vendor...>> {
   using type = std::tuple<typename KitOf<Vendor>::type...>;

@@ -28,6 +28,7 @@ struct Mlx5Kit
   static uint32_t depth(const RdmaQueueConfig& config) { return config.sq_units; }
 };
 
+/// Mlx5Kit is the kit of these traits.
 template <class Variant>
 struct KitOf<mlx5::Vendor<Variant>> {
   using type = Mlx5Kit<Variant>;

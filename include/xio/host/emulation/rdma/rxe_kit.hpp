@@ -27,6 +27,7 @@ struct RxeKit : RdmaKitBase<rxe::Vendor<Variant>, RxeWire<Variant::cqe_bytes>> {
   }
 };
 
+/// RxeKit is the kit of these traits.
 template <class Variant>
 struct KitOf<rxe::Vendor<Variant>> {
   using type = RxeKit<Variant>;
