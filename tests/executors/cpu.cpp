@@ -15,10 +15,9 @@ namespace {
 /// Why a row is not run here; null if it is.
 const char* left_out(const scenarios::Case& one, uint32_t lanes) {
   if ((one.features & scenarios::costs) != 0) return "its instructions are counted on GPUs";
-  if (one.least_wave > lanes) return "its shape needs waves of more lanes";
   // What ends twice may be the next operation in its place, whose data the device is about to store.
   if (XIO_TSAN && (one.features & scenarios::twice) != 0) return "its device breaks the order that is looked at";
-  return nullptr;
+  return scenarios::misfit(one, lanes);
 }
 
 }  // namespace

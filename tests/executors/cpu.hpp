@@ -5,6 +5,7 @@
 /// @brief The CPU executor as a device that runs scenarios: waves are threads, and so are the devices.
 
 #include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <thread>
@@ -67,7 +68,11 @@ class Cpu final : public machine::Gpu {
     if (launch.argument_bytes == sizeof(scenarios::NvmeJob)) return run<scenarios::NvmeJob>(kernel, launch);
     run<scenarios::RdmaJob>(kernel, launch);
   }
-  uint64_t patience_ns() const override { return 60'000'000'000; }
+  /// XIO_TESTS_PATIENCE in seconds, for runs that are to fail.
+  uint64_t patience_ns() const override {
+    const char* const seconds = std::getenv("XIO_TESTS_PATIENCE");
+    return (seconds != nullptr ? std::strtoull(seconds, nullptr, 10) : 60) * 1'000'000'000;
+  }
 
   // What a CPU's compiler orders is looked at by ThreadSanitizer.
   std::vector<machine::Mutation> mutations(const std::string& kernel) const override {

@@ -28,7 +28,7 @@ LIST = pathlib.Path(__file__).resolve().parent / "list.toml"
 COPIED = ("include", "tests", "examples")
 TEXTS = {"hazard", "name", "why", "file", "test"}
 OPTIONS = {"case", "limit", "tries", "compile", "crash", "timeout"}
-TEST_KEYS = {"source", "flags", "main", "run", "filecheck"}
+TEST_KEYS = {"source", "more", "flags", "main", "run", "filecheck"}
 LIMIT = 60  # seconds for one run
 # Seconds that a test waits for what a mistake may keep from coming.
 ENVIRONMENT = {"XIO_TESTS_PATIENCE": "3", "TSAN_OPTIONS": "halt_on_error=1:exitcode=1"}
@@ -112,6 +112,7 @@ class Test:
         self.run = options.get("run")
         self.own_main = options.get("main", False)
         self.flags = options.get("flags", [])
+        self.more = options.get("more", [])
         default = None if self.run else f"tests/{name}.cpp"
         self.source = options.get("source", f"tests/{name}.hip" if self.arch else default)
         self.title = name.replace("/", ".") + (f".{self.arch}" if self.arch else "")
@@ -171,7 +172,8 @@ class Workshop:
         if test.arch or not test.source:
             return None
         objects = [] if test.own_main else [self.main_object()]
-        command = [tool(self.compiler), *self.host_flags(tree), *test.flags, str(tree / test.source), *objects,
+        command = [tool(self.compiler), *self.host_flags(tree), *test.flags, str(tree / test.source),
+                   *(str(tree / name) for name in test.more), *objects,
                    "-o", str(tree / "program")]
         status, output = run(command, cwd=tree)
         return None if status == 0 else output

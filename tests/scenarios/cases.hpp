@@ -77,10 +77,15 @@ enum Feature : uint32_t {
 std::vector<Case> nvme_cases();
 std::vector<Case> rdma_cases();
 
-/// A row whose shape needs waves of 32 lanes or more.
-inline Case wide(Case one) {
-  one.least_wave = 32;
+/// A row whose shape needs waves of so many lanes or more.
+inline Case wide(Case one, uint32_t lanes = 32) {
+  one.least_wave = lanes;
   return one;
+}
+
+/// Why a row cannot be run with waves of so many lanes; null if it can.
+inline const char* misfit(const Case& one, uint32_t wave_size) {
+  return one.least_wave > wave_size ? "its shape needs waves of more lanes" : nullptr;
 }
 
 /// Whether the queue enters the error state, so that any number of operations may fail.

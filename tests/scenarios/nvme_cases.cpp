@@ -274,6 +274,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
 
 std::vector<Case> nvme_cases() {
   constexpr uint32_t fair = 0b011;  // without errors: a failure would end what the kernel tests
+  // H17, H22, H38: every sharing mode moves blocks, with completions late and in any order.
   return {
       {"thread", run_nvme, 1, 4, 4, 3, 3, 0, own_queues},
       {"thread_deferred", run_nvme, 1, 4, 4, 8, 3, 0, own_queues},
@@ -291,6 +292,9 @@ std::vector<Case> nvme_cases() {
       {"wave_tail_deep", run_nvme, 1, 0, 7, 64, 2, 0, 0, fair, "wave_tail"},
       wide({"wave_tail_behind", run_nvme, 1, 0, 7, 5, 2, 3, 0, fair, "wave_tail"}),
       wide({"wave_tail_behind_deep", run_nvme, 1, 0, 7, 64, 2, 3, 0, fair, "wave_tail"}),
+      // H23: lanes of which only the upper half, or the last one, takes part.
+      wide({"wave_tail_upper", run_nvme, 1, 0, 32, 5, 2, 32, 0, fair, "wave_tail"}, 64),
+      wide({"wave_tail_last", run_nvme, 1, 0, 1, 3, 2, 63, 0, fair, "wave_tail"}, 64),
       {"wave_through", run_nvme, 1, 0, 0, 64, 2, 0, through},
       {"wave_shadow", run_nvme, 1, 0, 0, 64, 2, 0, shadow},
       {"wave_apart", run_nvme, 1, 0, 0, 16, 2, 0, 0, fair},

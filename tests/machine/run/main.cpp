@@ -108,6 +108,7 @@ int main(int argc, char** argv) {
     for (Case& one : all) {
       one.calm = options.calm;
       if ((one.features & scenarios::costs) != 0 && !options.calm) continue;
+      if (scenarios::misfit(one, gpu->wave_size()) != nullptr) continue;
       if (!budgets.empty() && !options.budgets.has(gpu->target(), one.name)) continue;
       ++ran;
       if (options.mutate)
