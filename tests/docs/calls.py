@@ -17,7 +17,7 @@ The [reference](building.md#presets-and-options) (`XIO_BUILD_DOCS`) has types, e
 """
 SIDES = [
     ("In a kernel", [
-        ("NVMe queue", "xio::nvme::BasicQueue", "`nvme::Queue<Sharing, Policy>`, made from a `QueueHandle`."),
+        ("NVMe queue", "xio::nvme::Queue", "`nvme::Queue<Sharing, Policy>`, made from a `QueueHandle`."),
         ("Many drives", "xio::nvme::DriveSet", "`nvme::DriveSet`, one address space over several queues."),
         ("NVMe commands", "xio::nvme::", "Arguments of `submit`."),
         ("RDMA queue pair", "xio::rdma::QueuePair",
@@ -110,8 +110,13 @@ def lines_of(folder, name):
             continue
         if name.endswith("::") and not re.search(HEADERS[name], member.find("location").get("file")):
             continue
-        seen.setdefault(own, f"- `{call(member)}`: {sentence(brief)}")
-    return list(seen.values())
+        # What only says a value is described by a phrase, and named here.
+        if not member.findall("param") and brief[0].islower():
+            seen.setdefault(own, None)
+        else:
+            seen.setdefault(own, f"- `{call(member)}`: {sentence(brief)}")
+    values = ", ".join(f"`{own}`" for own, line in seen.items() if line is None)
+    return [line for line in seen.values() if line] + ([f"- Values: {values}"] if values else [])
 
 
 def rows_of(path):
@@ -133,7 +138,7 @@ def page(project, folder):
             if not lines:
                 raise SystemExit(f"{name} has no documented calls")
             # What is said above already is named only.
-            same = [line for line in lines if before.get(line) == side]
+            same = [line for line in lines if before.get(line) == side and "(" in line]
             before.update(dict.fromkeys(lines, side))
             if same:
                 named = ", ".join(line[2:line.index("(")] + "`" for line in same)

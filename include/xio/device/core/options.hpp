@@ -42,10 +42,10 @@ class Options {
   XIO_HOST_DEVICE constexpr Options() : notified_(nullptr), meter_{} {}
   XIO_HOST_DEVICE constexpr Options(Notification* to, detail::Meter<Telemetry> meter) : notified_(to), meter_(meter) {}
 
-  /// Adds to `to` when the operation has ended; each part of a split command counts.
+  /// Counts in `to` when the operation has ended; each part of a split command counts.
   /// @snippet options.cpp notify
   XIO_HOST_DEVICE constexpr Options<true, Telemetry> notify(Notification& to) const { return {&to, meter_}; }
-  /// Adds to `*to` when the operation has ended; null: no notification.
+  /// Counts in `*to` when the operation has ended; null: no notification.
   /// @snippet options.cpp notify
   XIO_HOST_DEVICE constexpr Options<true, Telemetry> notify(Notification* to) const { return {to, meter_}; }
   /// Stores the operation's status and result in `kept`, which the owner may read at any later time. It belongs to the
