@@ -7,3 +7,5 @@ endforeach()
 # Each build folder that a user may leave behind costs a few seconds. That of the demo, which .ci/run leaves to the tests, is seen by day.
 xio_register_test(NAME scripts.configure_all LABELS scripts once nightly TIMEOUT 1200
   COMMAND ${XIO_TESTS_DIR}/scripts/configure.sh ${PROJECT_SOURCE_DIR} --all)
+# Skipped where there is no history: in an archive, or a shallow clone.
+xio_register_test(NAME scripts.commits LABELS scripts once COMMAND ${XIO_TESTS_DIR}/scripts/commits.py ${PROJECT_SOURCE_DIR})
