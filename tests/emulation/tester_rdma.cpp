@@ -79,7 +79,7 @@ TEST_CASE("every byte of a message counts") {
 TEST_CASE("runs of several measurements take turns, and a device that pauses goes on") {
   RdmaOptions options = options_for("mlx5");
   options.deadline_ms = 5000;
-  const RdmaProvider found[] = {mlx5_provider(), rxe_provider()};
+  const RdmaProvider found[] = {find_rdma_provider("mlx5"), find_rdma_provider("rxe")};
   const RdmaPlan plans[] = {make_plan(options, found[0], 256), make_plan(options, found[1], 256)};
   RdmaMeasurement first(options, found[0], plans[0], true);
   RdmaMeasurement second(options, found[1], plans[1], true);

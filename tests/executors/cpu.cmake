@@ -5,7 +5,7 @@ if(NOT XIO_BUILD_PROTOCOL_TESTS)
   return()
 endif()
 
-xio_add_test(executors/cpu OWN_MAIN NO_TEST OPTIMISE -O1 LIBS CLI11::CLI11 DEFINITIONS XIO_INTERLEAVE=1
+xio_add_test(executors/cpu OWN_MAIN NO_TEST LIBS CLI11::CLI11 DEFINITIONS XIO_INTERLEAVE=1
   SOURCES cpu_nvme.cpp cpu_rdma.cpp ../scenarios/nvme_cases.cpp ../scenarios/rdma_cases.cpp)
 
 # A sanitizer looks at the code, not at how lanes are numbered.
@@ -21,5 +21,5 @@ foreach(lanes IN LISTS waves)
   xio_register_test(NAME executors.rdma.cpu${lanes} LABELS executors protocol TIMEOUT 300
     COMMAND executors-cpu --rdma --lanes ${lanes} --seeds ${seeds})
 endforeach()
-xio_register_test(NAME executors.nvme_many.cpu8 LABELS executors nightly TIMEOUT 7200 COMMAND executors-cpu --lanes 8 --seeds 2000)
-xio_register_test(NAME executors.rdma_many.cpu32 LABELS executors nightly TIMEOUT 7200 COMMAND executors-cpu --rdma --lanes 32 --seeds 2000)
+xio_register_test(NAME executors.nvme_many.cpu8 LABELS executors slow nightly TIMEOUT 7200 COMMAND executors-cpu --lanes 8 --seeds 2000)
+xio_register_test(NAME executors.rdma_many.cpu32 LABELS executors slow nightly TIMEOUT 7200 COMMAND executors-cpu --rdma --lanes 32 --seeds 2000)

@@ -26,6 +26,7 @@
 namespace {
 
 using namespace machine;
+using scenarios::Arena;
 
 /// Runs one thread on a GPU that is not adversarial, so that every path is the undisturbed one.
 template <class Arguments>
