@@ -91,6 +91,8 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves) {
   const auto ends = [&](const char* what) { return name.find(what) != std::string::npos; };
   if (ends("tokens") || ends("by_lane") || ends("tail")) return uint64_t{lanes} * one.rounds * 3;
   if (ends("lost")) return lanes;
+  if (ends("thread_every")) return uint64_t{lanes} * one.rounds * 8;
+  if (ends("every")) return (uint64_t{lanes} * (ends("wave") ? 6 : 5) + uint64_t{waves} * 2) * one.rounds;
   if (ends("watched") || ends("taken")) return waves;
   if (ends("apart") || ends("mixed")) return uint64_t{lanes} * one.rounds * 3;
   if (ends("transfers_failing")) return uint64_t{lanes} + uint64_t{waves} * 2;
@@ -350,6 +352,11 @@ std::vector<Case> nvme_cases() {
       {"grid_long_failing", run_nvme, 2, 2, 0, 2, 1, 40, small_pages | bad_blocks, fair},
       {"block_long_failing", run_nvme, 1, 128, 0, 2, 1, 40, small_pages | bad_blocks, fair},
       {"grid_striped", run_nvme, 2, 0, 0, 16, 1, 3, drives, fair},
+      {"block_striped", run_nvme, 1, 64, 0, 16, 1, 3, drives, fair},
+      {"thread_every_call", run_nvme, 1, 4, 4, 8, 1, 16, own_queues | pairs, fair},
+      {"wave_every_call", run_nvme, 1, 0, 0, 256, 1, 72, pairs, fair},
+      {"block_every_call", run_nvme, 1, 64, 0, 256, 1, 80, pairs, fair},
+      {"grid_every_call", run_nvme, 2, 0, 0, 512, 1, 144, pairs, fair},
       {"wave_by_lane", run_nvme, 1, 0, 0, 64, 2, 3, drives, fair},
       {"block_by_lane", run_nvme, 1, 128, 0, 16, 1, 3, drives, fair},
       {"grid_by_lane", run_nvme, 2, 0, 0, 64, 1, 3, drives, fair},

@@ -7,6 +7,7 @@
 #include <scenarios/kernels/nvme_answered.hpp>
 #include <scenarios/kernels/nvme_by_lane.hpp>
 #include <scenarios/kernels/nvme_called.hpp>
+#include <scenarios/kernels/nvme_every.hpp>
 #include <scenarios/kernels/nvme_forgotten.hpp>
 #include <scenarios/kernels/nvme_handed.hpp>
 #include <scenarios/kernels/nvme_mixed.hpp>
@@ -83,7 +84,8 @@ KERNEL(grid_long_failing, failing_early<Sharing::grid>)
 KERNEL(block_long_failing, failing_early<Sharing::block>)
 KERNEL(wave_apart, apart<Sharing::wave>)
 KERNEL(grid_apart, apart<Sharing::grid>)
-KERNEL(grid_striped, striped)
+KERNEL(grid_striped, striped<Sharing::grid>)
+KERNEL(block_striped, striped<Sharing::block>)
 KERNEL(block_handed, handed<xio::Policy<>, scenarios::BlockBarrier>)
 KERNEL(block_handed_through, handed<xio::Policy<xio::WriteThrough>, scenarios::BlockBarrier>)
 KERNEL(block_synced, handed<xio::Policy<>, scenarios::SyncThreads>)
@@ -96,6 +98,10 @@ KERNEL(wave_by_lane, by_lane<Sharing::wave, xio::Policy<>>)
 KERNEL(block_by_lane, by_lane<Sharing::block, xio::Policy<>>)
 KERNEL(grid_by_lane, by_lane<Sharing::grid, xio::Policy<>>)
 KERNEL(grid_by_lane_deferred, by_lane<Sharing::grid, xio::Policy<xio::Deferred<8>>>)
+KERNEL(thread_every_call, every_call<Sharing::thread>)
+KERNEL(wave_every_call, every_call<Sharing::wave>)
+KERNEL(block_every_call, every_call<Sharing::block>)
+KERNEL(grid_every_call, every_call<Sharing::grid>)
 KERNEL(thread_mixed, mixed<Sharing::thread>)
 KERNEL(thread_untold, untold<Sharing::thread>)
 KERNEL(grid_untold, untold<Sharing::grid>)

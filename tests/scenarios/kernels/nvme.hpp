@@ -355,11 +355,12 @@ XIO_DEVICE void long_commands(const NvmeJob& job) {
 }
 
 /// Blocks striped over drives.
+template <xio::Sharing S>
 XIO_DEVICE void striped(const NvmeJob& job) {
   using namespace xio;
   if (thread_number() >= job.lanes) return;
   const nvme::DriveSetHandle set{job.queues, job.count, 1, 0};
-  nvme::DriveSet<> drives(set, thread_number() / arch::wave_size());
+  nvme::DriveSet<S> drives(set, thread_number() / arch::wave_size());
   const uint32_t self = thread_number();
   uint64_t* const out = job.data + uint64_t{self} * (thread_bytes / 8);
   const uint64_t bus = job.bus + self * thread_bytes;

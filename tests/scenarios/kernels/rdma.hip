@@ -7,6 +7,7 @@
 #include <scenarios/kernels/kernel.hpp>
 #include <scenarios/kernels/rdma_by_lane.hpp>
 #include <scenarios/kernels/rdma_called.hpp>
+#include <scenarios/kernels/rdma_every.hpp>
 #include <scenarios/kernels/rdma_reused.hpp>
 
 using scenarios::has_atomics;
@@ -63,8 +64,15 @@ KERNEL(bnxt_several, several<xio::bnxt::Vendor<>, Sharing::block>)
 KERNEL(rxe_several, several<xio::rxe::Vendor<>, Sharing::wave>)
 KERNEL(bnxt_sessions, sessions<xio::bnxt::Vendor<>, Sharing::thread>)
 KERNEL(ionic_sessions, sessions<xio::ionic::Vendor<>, Sharing::wave>)
-KERNEL(mlx5_messages_immediate, immediates<xio::mlx5::Vendor<>>)
-KERNEL(ernic_messages_immediate, immediates<xio::ernic::Vendor>)
+KERNEL(mlx5_messages_immediate, immediates<xio::mlx5::Vendor<>, Sharing::grid>)
+KERNEL(ernic_messages_immediate, immediates<xio::ernic::Vendor, Sharing::grid>)
+KERNEL(mlx5_thread_messages_immediate, immediates<xio::mlx5::Vendor<>, Sharing::thread>)
+KERNEL(bnxt_wave_messages_immediate, immediates<xio::bnxt::Vendor<>, Sharing::wave>)
+KERNEL(mlx5_block_messages_immediate, immediates<xio::mlx5::Vendor<>, Sharing::block>)
+KERNEL(mlx5_thread_every_call, every_call<xio::mlx5::Vendor<>, Sharing::thread>)
+KERNEL(mlx5_wave_every_call, every_call<xio::mlx5::Vendor<>, Sharing::wave>)
+KERNEL(bnxt_block_every_call, every_call<xio::bnxt::Vendor<>, Sharing::block>)
+KERNEL(ionic_grid_every_call, every_call<xio::ionic::Vendor<>, Sharing::grid>)
 KERNEL(mlx5_wave_by_lane, by_lane<xio::mlx5::Vendor<>, Sharing::wave>)
 KERNEL(mlx5_grid_by_lane, by_lane<xio::mlx5::Vendor<>, Sharing::grid>)
 KERNEL(bnxt_block_by_lane, by_lane<xio::bnxt::Vendor<>, Sharing::block>)

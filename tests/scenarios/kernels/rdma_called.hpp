@@ -81,15 +81,16 @@ XIO_DEVICE void sessions(const RdmaJob& job) {
 }
 
 /// The first lanes write with immediate data and send with immediate data in turn, the others receive, and look for the
-/// data where the immediate data says. Every fourth receiver does not ask for its messages.
-template <class Vendor>
+/// data where the immediate data says. Every fourth receiver does not ask for its messages; one that is alone, for
+/// every fourth.
+template <class Vendor, xio::Sharing S>
 XIO_DEVICE void immediates(const RdmaJob& job) {
   using namespace xio;
   const uint32_t self = thread_number();
   if (self >= job.lanes) return;
   const uint32_t bytes = job.words * 8;
   if (self < job.senders) {
-    rdma::QueuePair<Vendor, Sharing::grid> qp(job.handle);
+    rdma::QueuePair<Vendor, S> qp(job.handle);
     const RegionSpan from = job.local.at(self * thread_bytes, bytes);
     for (uint32_t round = 0; round < job.rounds; ++round) {
       fill(job.data + uint64_t{self} * (thread_bytes / 8), uint64_t{self} << 32 | round, job.words);
@@ -104,19 +105,23 @@ XIO_DEVICE void immediates(const RdmaJob& job) {
     }
     return;
   }
-  rdma::ReceiveQueue<Vendor, Sharing::grid> queue(job.receive);
+  rdma::ReceiveQueue<Vendor, S> queue(job.receive);
   const uint32_t own = self - job.senders;
   uint64_t* const in = job.inbox_data + uint64_t{own} * (thread_bytes / 8);
   for (uint32_t round = 0; round < job.rounds; ++round) {
     const Deadline limit =
         xio::deadline(Duration{job.patience_ns}, job.handle.clock_hz ? job.handle.clock_hz : arch::clock_hz);
     const Token token = queue.post(job.inbox.at(own * thread_bytes, bytes), limit);
-    if (own % 4 == 3) {
+    // The lanes of a wave's queue wait together.
+    const bool forgets = (S == Sharing::thread ? round : own) % 4 == 3;
+    if (forgets) {
       queue.forget(token);
       count(job.report, token.status, true, 24);
-      continue;
+      if constexpr (S != Sharing::wave) continue;
     }
-    const rdma::Received got = queue.wait(token, limit);
+    if constexpr (S == Sharing::wave) (void)queue.drain();
+    const rdma::Received got = queue.wait(forgets ? Token() : token, limit);
+    if (forgets) continue;
     bool right = false;
     if (got.status.is_ok()) {
       const uint32_t sender = got.immediate / job.rounds;
