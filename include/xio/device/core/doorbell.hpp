@@ -60,9 +60,9 @@ struct ShadowDoorbell {
 
 namespace detail {
 template <class Policy>
-typename Policy::Doorbell doorbell_of(int);
+XIO_HOST_DEVICE typename Policy::Doorbell doorbell_of(int);
 template <class Policy>
-MmioDoorbell doorbell_of(...);
+XIO_HOST_DEVICE MmioDoorbell doorbell_of(...);
 }  // namespace detail
 
 /// Doorbell back end that a policy selects with RingBy; default MmioDoorbell.
