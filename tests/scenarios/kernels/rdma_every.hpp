@@ -9,6 +9,14 @@
 
 namespace scenarios {
 
+XIO_DEVICE xio::rdma::Work signaled_put(const xio::rdma::RemoteSpan& to) {
+  xio::rdma::Work work;
+  work.flags = xio::rdma::work_flag::signaled;
+  work.remote = to.address;
+  work.rkey = to.rkey;
+  return work;
+}
+
 /// All lanes take part. The pieces of a wave's batch lie in the blocks of its own lanes.
 template <class Vendor, xio::Sharing S>
 XIO_DEVICE void every_call(const RdmaJob& job) {
@@ -44,28 +52,20 @@ XIO_DEVICE void every_call(const RdmaJob& job) {
     status = qp.wait_all(both, 2, limit);
     count(job.report, status, *old == value, 43);
 
-    rdma::Work work;
-    work.flags = rdma::work_flag::signaled;
-    work.remote = block.address;
-    work.rkey = block.rkey;
     const rdma::OneSge one{{from.address, from.length, from.key}};
-    const Token posts[2] = {qp.try_submit(work, one), qp.submit(work, one, limit)};
+    const Token posts[2] = {qp.try_submit(signaled_put(block), one), qp.submit(signaled_put(block), one, limit)};
     qp.ring();
     status = ask<S>([&] { return qp.test(posts[1]); }, limit);
     const bool posted = posts[0].submitted() || posts[0].status == Status::would_block;  // which does not wait for room
     count(job.report, first_of({posts[1].status, status}), posted, 44);
 
-    Token token = qp.put_signal(block, from, word, value, limit);
-    status = qp.wait(token, limit);
-    count(job.report, first_of({token.status, status}), true, 45);
-
-    token = qp.submit_batch(rdma::Operation::put, job.pieces + caller.number * job.count, job.count, limit);
+    const Token token = qp.submit_batch(rdma::Operation::put, job.pieces + caller.number * job.count, job.count, limit);
     status = qp.wait_batch(token, limit);
-    if (caller.leads) count(job.report, first_of({token.status, status}), true, 46);
+    if (caller.leads) count(job.report, first_of({token.status, status}), true, 45);
 
     (void)qp.drain();
     const bool right = qp.flush_inbound(limit) == Status::unsupported;
-    count(job.report, qp.quiet(limit), right, 47);
+    count(job.report, qp.quiet(limit), right, 46);
   }
 }
 
