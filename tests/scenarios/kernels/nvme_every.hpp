@@ -64,7 +64,7 @@ XIO_DEVICE void every_call(const NvmeJob& job) {
                            queue.read(blocks.lba(round), data.at(at + block_bytes, block_bytes), limit)};
     uint32_t which = 2;
     status = queue.wait_any(both, 2, limit, which);
-    count(job.report, status, which < 2 && holds(blocks.in(), blocks.stamp(round), job.words), 45);
+    count(job.report, status, which < 2, 45);  // the other may be under way to the same memory
     status = queue.wait_all(both, 2, limit);
     count(job.report, status, holds(blocks.in(), blocks.stamp(round), job.words), 46);
 
