@@ -62,7 +62,7 @@ namespace detail {
 template <class Policy>
 XIO_HOST_DEVICE typename Policy::Doorbell doorbell_of(int);
 template <class Policy>
-XIO_HOST_DEVICE MmioDoorbell doorbell_of(...);
+XIO_HOST_DEVICE MmioDoorbell doorbell_of(long);
 }  // namespace detail
 
 /// Doorbell back end that a policy selects with RingBy; default MmioDoorbell.
