@@ -5,6 +5,7 @@
 /// @brief A kernel with the calls of an NVMe queue that the others make in some sharing mode only.
 
 #include <scenarios/kernels/nvme.hpp>
+#include <scenarios/kernels/turns.hpp>
 
 namespace scenarios {
 
