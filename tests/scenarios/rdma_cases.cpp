@@ -316,6 +316,9 @@ std::vector<Case> rdma_cases() {
   cases.push_back({"bnxt_wave_messages_immediate", run_rdma<xio::emulation::BnxtKit<>>, 2, 8, 0, 64, 2, 0, 0, 0b011});
   cases.push_back({"mlx5_block_messages_immediate", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 8, 0, 64, 2, 0, 0, 0b011});
   cases.push_back({"mlx5_thread_every_call", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 1, 1, 64, 4, 1, 0, 0b011});
+  cases.push_back({"mlx5_wave_every_call", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 1, 8, 0, 0b011});
+  cases.push_back({"bnxt_block_every_call", run_rdma<xio::emulation::BnxtKit<>>, 1, 64, 0, 64, 1, 8, 0, 0b011});
+  cases.push_back({"ionic_grid_every_call", run_rdma<xio::emulation::IonicKit<>>, 2, 0, 0, 64, 1, 8, 0, 0b011});
   cases.push_back({"bnxt_thread_loaded", run_rdma<xio::emulation::BnxtKit<>>, 1, 1, 1, 64, 1, 0, filled, 0b011});
   cases.push_back(
       {"bnxt_thread_loaded_through", run_rdma<xio::emulation::BnxtKit<>>, 1, 1, 1, 64, 1, 0, filled | through, 0b011});

@@ -16,7 +16,8 @@ namespace rdma {
 /// @{
 
 /// Operation that a send queue entry requests.
-enum class Operation : uint8_t {
+// 4 bytes wide, for clang copies the padding of a Work, which no lane stored, into LDS.
+enum class Operation : uint32_t {
   put,               ///< RDMA write
   put_immediate,     ///< RDMA write with immediate
   send,              ///< send
@@ -82,6 +83,7 @@ struct Work {
 
   XIO_HOST_DEVICE constexpr bool has(uint32_t flag) const { return (flags & flag) != 0; }
 };
+static_assert(sizeof(Work) == 4 * sizeof(uint32_t) + 3 * sizeof(uint64_t));
 
 /// Scatter/gather entry: a contiguous range of registered local memory.
 struct Sge {
