@@ -25,7 +25,7 @@ import tomllib
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 LIST = pathlib.Path(__file__).resolve().parent / "list.toml"
-COPIED = ("include", "tests", "examples")
+COPIED = ("include", "tests", "examples", "bench")
 TEXTS = {"hazard", "name", "why", "file", "test"}
 OPTIONS = {"case", "limit", "tries", "compile", "crash", "timeout"}
 TEST_KEYS = {"source", "more", "flags", "main", "run", "filecheck"}
@@ -139,7 +139,7 @@ class Workshop:
         return tree
 
     def host_flags(self, tree):
-        return ["-std=c++17", "-O0", "-pthread", f"-I{tree}/include", f"-I{tree}/tests",
+        return ["-std=c++17", "-O0", "-pthread", f"-I{tree}/include", f"-I{tree}/tests", f"-I{tree}/bench",
                 f'-DXIO_TESTS_DIR="{tree}/tests"', "-DXIO_TESTS_SHARE=1"]
 
     def main_object(self):

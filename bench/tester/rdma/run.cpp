@@ -5,7 +5,6 @@
 #include <optional>
 
 #include <xio/host/error.hpp>
-#include <xio/host/statistics.hpp>
 #include <xio/host/text.hpp>
 
 #include "tester/cli/errors.hpp"
@@ -144,17 +143,9 @@ int run_rdma(const RdmaOptions& given) {
 }
 
 Spread spread(const RdmaResult& result, double RdmaRun::* figure) {
-  Spread all;
-  xio::host::Moments moments;
-  for (const RdmaRun& run : result.runs) {
-    const double value = run.*figure;
-    all.least = moments.count() == 0 ? value : std::min(all.least, value);
-    all.most = std::max(all.most, value);
-    moments.add(value);
-  }
-  all.mean = moments.mean();
-  all.deviation = std::sqrt(moments.variance());
-  return all;
+  std::vector<double> values;
+  for (const RdmaRun& run : result.runs) values.push_back(run.*figure);
+  return spread_of(values);
 }
 
 std::string rdma_status_text(xio::Status status) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tester/measure/spread.hpp"
 #include "tester/rdma/options.hpp"
 #include "tester/rdma/runner.hpp"
 
@@ -46,13 +47,7 @@ void print_tables(const RdmaReport& report);
 /// Writes the JSON file, if requested.
 void write_json(const RdmaReport& report);
 
-/// Minimum, mean, deviation and maximum of one figure over the runs.
-struct Spread {
-  double least = 0;
-  double mean = 0;
-  double deviation = 0;
-  double most = 0;
-};
+/// Spread of one figure over the runs.
 Spread spread(const RdmaResult& result, double RdmaRun::* figure);
 
 /// A step shown by --substep-timing.

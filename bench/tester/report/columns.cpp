@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "tester/report/columns.hpp"
 
-#include <cmath>
 #include <stdexcept>
 
-#include <xio/host/statistics.hpp>
-
 #include "tester/cli/table.hpp"
+#include "tester/measure/spread.hpp"
 
 namespace tester {
 
@@ -59,9 +57,7 @@ std::string added_p99(const ReportRow& row) { return row.figures ? added(row, ro
 /// Population standard deviation over the runs of a row; empty for a single run.
 std::string spread_of_runs(const ReportRow& row, double factor, int digits) {
   if (row.iops_of_runs.size() < 2) return "";
-  xio::host::Moments moments;
-  for (const double iops : row.iops_of_runs) moments.add(iops * factor);
-  return fixed(std::sqrt(moments.variance()), digits);
+  return fixed(spread_of(row.iops_of_runs).deviation * factor, digits);
 }
 std::string iops_spread(const ReportRow& row) { return spread_of_runs(row, 1, 0); }
 std::string mb_spread(const ReportRow& row) {
