@@ -28,7 +28,7 @@ else()
     set(lengths rdma_agreement rdma_calls rdma_messages rdma_outcomes rdma_recover rdma_waves)
     set(shapes rdma_collapsed rdma_exchange)
   endif()
-  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_begin rdma_late rdma_processes rdma_wrap ${lengths})
+  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_begin rdma_late rdma_wrap ${lengths})
   xio_add_tests(emulation rdma_shapes LABELS protocol TIMEOUT 300 SOURCES rdma_variants ${shapes})
   # The longest message moves 2 GiB: for one vendor, and for the others at night.
   xio_add_test(emulation/rdma_sizes NO_TEST)

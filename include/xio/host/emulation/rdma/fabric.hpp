@@ -39,10 +39,8 @@ struct RdmaRequest {
 class RdmaPeer {
  public:
   virtual ~RdmaPeer() = default;
-  /// Executes a request. Called under the fabric's lock, unless is_far().
+  /// Executes a request. Called under the fabric's lock.
   virtual RdmaOutcome answer(const RdmaRequest& request) = 0;
-  /// Returns whether the queue pair is in another process, which may send a request concurrently.
-  virtual bool is_far() const { return false; }
 };
 
 /// The network between emulated NICs, and the memory that they share. Thread-safe.
@@ -59,7 +57,7 @@ class RdmaFabric {
     const std::lock_guard<std::mutex> lock(mutex_);
     peers_.erase(qpn);
   }
-  /// Runs `work` under the lock, with no local request in progress.
+  /// Runs `work` under the lock, with no request in progress.
   template <class Work>
   void alone(Work work) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -67,15 +65,9 @@ class RdmaFabric {
   }
   /// Sends a request to the queue pair `qpn`.
   RdmaOutcome send(uint32_t qpn, const RdmaRequest& request) {
-    RdmaPeer* far = nullptr;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      const auto peer = peers_.find(qpn);
-      if (peer == peers_.end()) return RdmaOutcome::retry_exceeded;
-      if (!peer->second->is_far()) return peer->second->answer(request);
-      far = peer->second;
-    }
-    return far->answer(request);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto peer = peers_.find(qpn);
+    return peer == peers_.end() ? RdmaOutcome::retry_exceeded : peer->second->answer(request);
   }
 
  private:
