@@ -245,18 +245,20 @@ TEST_CASE("rings and registers of a NIC's queue pairs are mapped for a GPU", "[g
   machine->pool_distance = 0x2000;
   alignas(4096) static char pages[8192];
   GpuReach reach(machine.hip());
-  CHECK(address(reach.add_memory(pages, 4096)) == address(pages) + 0x1000);
+  std::shared_ptr<void> memory = reach.add_memory(pages, 4096);
+  CHECK(address(memory.get()) == address(pages) + 0x1000);
   CHECK(machine->last_flags == 2);
-  CHECK(address(reach.add_registers(pages + 4096, 4096)) == address(pages + 4096) + 0x1000);
+  std::shared_ptr<void> registers = reach.add_registers(pages + 4096, 4096);
+  CHECK(address(registers.get()) == address(pages + 4096) + 0x1000);
   CHECK(machine->last_flags == 6);
-  reach.remove(pages, 4096);
-  reach.remove(pages + 4096, 4096);
+  memory.reset();
+  registers.reset();
   CHECK(machine->alive == 0);
   machine->register_io_error = 801;
-  CHECK(address(reach.add_registers(pages, 4096)) == address(pages) + 0x2000);
-  reach.remove(pages, 4096);
+  registers = reach.add_registers(pages, 4096);
+  CHECK(address(registers.get()) == address(pages) + 0x2000);
+  registers.reset();
   CHECK(contains(machine.log(), "hsa_amd_memory_unlock"));
-  reach.remove(pages, 4096);  // nothing is there any more
   machine->lock_error = 4096;
   CHECK(contains(error_of([&] { reach.add_registers(pages, 4096); }),
                  "hipHostRegister: some error; hsa_amd_memory_lock_to_pool: some status; let the CPU run the kernels"));

@@ -35,21 +35,15 @@ struct Elsewhere : ExecutorReach {
   std::vector<std::string> log;
   bool twice = false;
 
-  void* add_memory(void* first, size_t bytes) override { return add(first, bytes, distance, "memory "); }
-  void* add_registers(void* first, size_t bytes) override {
-    return add(first, bytes, registers_distance, "registers ");
+  std::shared_ptr<void> add_memory(void* first, size_t bytes) override {
+    return add(first, bytes, distance, "memory ");
   }
-  void remove(void* first, size_t bytes) noexcept override {
-    const auto at = held.find(reinterpret_cast<uintptr_t>(first));
-    if (at == held.end() || at->second != bytes) {
-      log.push_back("removed what was not there");
-      return;
-    }
-    held.erase(at);
+  std::shared_ptr<void> add_registers(void* first, size_t bytes) override {
+    return add(first, bytes, registers_distance, "registers ");
   }
 
  private:
-  void* add(void* first, size_t bytes, uintptr_t& far, const char* what) {
+  std::shared_ptr<void> add(void* first, size_t bytes, uintptr_t& far, const char* what) {
     if (room-- == 0) throw Error("no room");
     const auto address = reinterpret_cast<uintptr_t>(first);
     for (const auto& [begin, size] : held) twice |= address < begin + size && begin < address + bytes;
@@ -57,7 +51,7 @@ struct Elsewhere : ExecutorReach {
     held[address] = bytes;
     log.push_back(what + std::to_string(bytes / page_bytes));
     far += drift;
-    return reinterpret_cast<void*>(address + far);
+    return {reinterpret_cast<void*>(address + far), [this, address](void*) { held.erase(address); }};
   }
 };
 

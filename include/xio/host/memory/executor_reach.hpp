@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -31,13 +32,11 @@ namespace host {
 class ExecutorReach {
  public:
   virtual ~ExecutorReach() = default;
-  /// Makes `bytes` of plain memory accessible to kernels, and returns their address of it. Throws Error.
-  virtual void* add_memory(void* first, size_t bytes) = 0;
-  /// Makes device registers that this process has mapped accessible to kernels, and returns their address. Throws
-  /// Error.
-  virtual void* add_registers(void* first, size_t bytes) = 0;
-  /// Undoes add_memory() or add_registers() of the same range.
-  virtual void remove(void* first, size_t bytes) noexcept = 0;
+  /// Makes `bytes` of plain memory accessible to kernels until the result is destroyed, which is their address of it.
+  /// Throws Error.
+  virtual std::shared_ptr<void> add_memory(void* first, size_t bytes) = 0;
+  /// The same for device registers that this process has mapped.
+  virtual std::shared_ptr<void> add_registers(void* first, size_t bytes) = 0;
   /// Returns a copy of `bytes` bytes in the executor's own memory, for words that only kernels access: waves that share
   /// a queue poll them. Null: it has none, and kernels use the original.
   virtual std::shared_ptr<void> copy(const void* /*from*/, size_t /*bytes*/) { return nullptr; }
@@ -58,9 +57,9 @@ class ReachablePages {
     const auto [first, last] = pages_of(data, bytes);
     fill_gaps(first, last, registers);
     const Runs::iterator begin = run_of(first);
-    const uintptr_t distance = begin->second.executor - begin->first;
+    const uintptr_t distance = distance_of(*begin);
     for (Runs::iterator run = begin; run != runs_.end() && run->first < last; ++run) {
-      if (run->second.executor - run->first == distance) continue;
+      if (distance_of(*run) == distance) continue;
       const Error apart("the pages from " + to_hex(run->first) + " on do not follow those from " + to_hex(first) +
                         " on in the kernels' address space; allocate the queue in one piece");
       drop_unused();  // `run` may be one of them
@@ -83,7 +82,7 @@ class ReachablePages {
  private:
   struct Run {
     size_t bytes;
-    uintptr_t executor;  // address of the first byte for kernels
+    std::shared_ptr<void> executor;  // address of the first byte for kernels
     uint32_t users;
   };
   using Runs = std::map<uintptr_t, Run>;  // keyed by the address of the first page; runs do not overlap
@@ -92,6 +91,10 @@ class ReachablePages {
     static const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
     const auto address = reinterpret_cast<uintptr_t>(data);
     return {address & ~(page - 1), (address + bytes + page - 1) & ~(page - 1)};
+  }
+
+  static uintptr_t distance_of(const Runs::value_type& run) {
+    return reinterpret_cast<uintptr_t>(run.second.executor.get()) - run.first;
   }
 
   /// Returns the run that contains the page.
@@ -112,27 +115,20 @@ class ReachablePages {
       }
       const uintptr_t end = after != runs_.end() && after->first < last ? after->first : last;
       auto* const pages = reinterpret_cast<void*>(at);
-      void* executor = nullptr;
       try {
-        executor = registers ? reach_->add_registers(pages, end - at) : reach_->add_memory(pages, end - at);
+        runs_[at] = {end - at, registers ? reach_->add_registers(pages, end - at) : reach_->add_memory(pages, end - at),
+                     0};
       } catch (...) {
         drop_unused();
         throw;
       }
-      runs_[at] = {end - at, reinterpret_cast<uintptr_t>(executor), 0};
       at = end;
     }
   }
 
   void drop_unused() noexcept {
-    for (Runs::iterator run = runs_.begin(); run != runs_.end();) {
-      if (run->second.users != 0) {
-        ++run;
-        continue;
-      }
-      reach_->remove(reinterpret_cast<void*>(run->first), run->second.bytes);
-      run = runs_.erase(run);
-    }
+    for (Runs::iterator run = runs_.begin(); run != runs_.end();)
+      run = run->second.users != 0 ? std::next(run) : runs_.erase(run);
   }
 
   std::shared_ptr<ExecutorReach> reach_;

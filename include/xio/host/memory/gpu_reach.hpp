@@ -4,9 +4,7 @@
 /// @file
 /// @brief ExecutorReach through a GpuRuntime: a GPU's access to memory and registers of this process.
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
@@ -29,19 +27,15 @@ class GpuReach final : public ExecutorReach {
  public:
   explicit GpuReach(std::shared_ptr<GpuRuntime> gpu) : gpu_(std::move(gpu)) {}
 
-  void* add_memory(void* first, size_t bytes) override {
-    void* const gpu = gpu_->map_memory(first, bytes);
-    note(first, By::memory);
-    return gpu;
+  std::shared_ptr<void> add_memory(void* first, size_t bytes) override {
+    return {gpu_->map_memory(first, bytes), [gpu = gpu_, first](void*) { gpu->unmap_memory(first); }};
   }
-  void* add_registers(void* first, size_t bytes) override {
+  std::shared_ptr<void> add_registers(void* first, size_t bytes) override {
     std::string why;
-    for (const auto& [by, way] : {std::pair<By, RegisterMapping>{By::host_register, RegisterMapping::host_register},
-                                  {By::lock_to_pool, RegisterMapping::lock_to_pool}}) {
+    for (const RegisterMapping way : {RegisterMapping::host_register, RegisterMapping::lock_to_pool}) {
       try {
-        void* const gpu = gpu_->map_registers(way, first, bytes);
-        note(first, by);
-        return gpu;
+        return {gpu_->map_registers(way, first, bytes),
+                [gpu = gpu_, way, first](void*) { gpu->unmap_registers(way, first); }};
       } catch (const Error& reason) {
         why += (why.empty() ? "" : "; ") + std::string(reason.what());
       }
@@ -55,33 +49,9 @@ class GpuReach final : public ExecutorReach {
     gpu_->copy(made.gpu, from, bytes);
     return owner;
   }
-  void remove(void* first, size_t) noexcept override {
-    By by = By::memory;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      const auto found = ways_.find(first);
-      if (found == ways_.end()) return;
-      by = found->second;
-      ways_.erase(found);
-    }
-    if (by == By::memory)
-      gpu_->unmap_memory(first);
-    else
-      gpu_->unmap_registers(by == By::host_register ? RegisterMapping::host_register : RegisterMapping::lock_to_pool,
-                            first);
-  }
 
  private:
-  enum class By { memory, host_register, lock_to_pool };
-
-  void note(void* first, By by) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    ways_[first] = by;
-  }
-
   std::shared_ptr<GpuRuntime> gpu_;
-  std::mutex mutex_;
-  std::map<void*, By> ways_;
 };
 
 /// @}
