@@ -24,6 +24,7 @@
 #include <xio/host/gpu/runtime.hpp>
 #include <xio/host/linux/page_map.hpp>
 #include <xio/host/memory.hpp>
+#include <xio/host/power_of_two.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -92,7 +93,7 @@ class MemoryAllocator {
   /// @param alignment  of the addresses on both sides, a power of two; at least a page in any case
   MemoryBuffer allocate(MemoryKind kind, size_t bytes, size_t alignment = 0) const {
     const size_t page = PageMap::page_bytes();
-    if (bytes == 0 || (alignment & (alignment - 1)) != 0)
+    if (bytes == 0 || (alignment != 0 && !is_power_of_two(alignment)))
       throw Error("memory: a size of at least 1 and an alignment that is a power of two are needed");
     if (alignment < page) alignment = page;
     MemoryBuffer buffer;

@@ -10,6 +10,7 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/power_of_two.hpp>
 #include <xio/host/spec.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -139,7 +140,7 @@ inline QemuOptions parse_qemu_spec(const std::string& spec) {
       prefix, spec, spec.substr(prefix.size() + 1), "device",
       [&options](const std::string& key, const std::string& value) { detail::set_qemu_option(options, key, value); });
   const uint32_t lba = options.block_bytes;
-  if ((lba & (lba - 1)) != 0)
+  if (!is_power_of_two(lba))
     throw Error("qemu: lba=" + std::to_string(lba) + " is not accepted; expected a power of two from 512 to 65536");
   if (options.size % lba != 0)
     throw Error("qemu: size=" + std::to_string(options.size) + " is not a multiple of lba=" + std::to_string(lba));
